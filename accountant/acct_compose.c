@@ -1,0 +1,327 @@
+/* acct_compose.c - the composition of laws on one grid by tilted transforms, every error term kept. */
+#include "acct_compose.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_fft.h"
+
+#define ULP         (DBL_EPSILON / 2)
+#define MOST_POINTS 8388608.0
+#define TALLEST     600.0 /* exponents beyond this are not formed */
+
+/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] with its first two derivatives. */
+static void cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
+{
+	psi[0] = psi[1] = psi[2] = 0;
+	for (size_t i = 0; i < parts; i++) {
+		const struct acct_law *l = part[i].law;
+		double m0 = 0, m1 = 0, m2 = 0, top = fabs(lambda) * h * (double)l->at[l->size - 1];
+
+		for (size_t j = 0; j < l->size; j++) {
+			double x = h * (double)l->at[j], e = l->p[j] * exp(lambda * x - top);
+
+			m0 += e;
+			m1 += e * x;
+			m2 += e * x * x;
+		}
+		psi[0] += part[i].count * (log(m0) + top);
+		psi[1] += part[i].count * m1 / m0;
+		psi[2] += part[i].count * fmax(0, m2 / m0 - m1 / m0 * (m1 / m0));
+	}
+}
+
+/* Positive while lambda is too small for the aim. */
+static double too_small(const double psi[3], double lambda, struct acct_aim aim)
+{
+	if (isnan(aim.delta))
+		return aim.epsilon - psi[1];
+	return psi[0] - lambda * psi[1] - 0.5 * log(2 * acos(-1) * fmax(psi[2], 1e-300)) -
+	       log(lambda * (lambda + 1)) - log(aim.delta);
+}
+
+/* The tilt: about where the integrand of delta has its peak.  Any value is sound. */
+static double choose_tilt(const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
+{
+	double psi[3], low, high, longest = 0;
+
+	for (size_t i = 0; i < parts; i++)
+		longest = fmax(longest, h * (double)part[i].law->at[part[i].law->size - 1]);
+	cumulant(part, parts, h, 0, psi);
+	low = 1e-3 / sqrt(fmax(psi[2], 1e-300));
+	high = fmin(100 / sqrt(fmax(psi[2], 1e-300)), 300 / longest);
+	low = fmin(low, high);
+	for (int i = 0; i < 40 && high > low * 1.001; i++) {
+		double middle = sqrt(low * high);
+
+		cumulant(part, parts, h, middle, psi);
+		if (too_small(psi, middle, aim) > 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Chernoff: log of the mass tilted by lambda beyond `edge` (above: sign 1, below: -1), and of the P-mass. */
+static void beyond(const struct acct_part *part, size_t parts, double h, double lambda, const double psi[3],
+	double edge, int sign, double log_mass[2])
+{
+	log_mass[0] = log_mass[1] = INFINITY;
+	for (double m = 1; m <= 64; m *= 2) {
+		double mu = sign * m / sqrt(psi[2]), there[3];
+
+		cumulant(part, parts, h, lambda + mu, there);
+		if (!isfinite(there[0]))
+			continue;
+		log_mass[0] = fmin(log_mass[0], there[0] - psi[0] - mu * edge);
+		if (lambda + mu > 0)
+			log_mass[1] = fmin(log_mass[1], there[0] - (lambda + mu) * edge);
+	}
+}
+
+/* Fix the window: its size, first loss and what falls outside. */
+static enum acct_rc choose_window(
+	struct acct_sum *s, const struct acct_part *part, size_t parts, const double psi[3])
+{
+	double reach = 0, want = ceil(20 * sqrt(psi[2]) / s->h) + 64;
+
+	for (size_t i = 0; i < parts; i++)
+		reach += part[i].count * (double)part[i].law->at[part[i].law->size - 1];
+	for (;; want *= 1.5) {
+		double points = fmin(want, 2 * reach + 2), up[2], down[2];
+
+		if (!(points <= MOST_POINTS))
+			return ACCT_ELIMIT;
+		s->size = acct_fft_size(points);
+		if ((double)s->size >= 2 * reach + 1) {
+			s->first = -(long)(s->size / 2);
+			s->wrapped = s->beyond = 0;
+			return ACCT_OK;
+		}
+		s->first = lround(psi[1] / s->h) - (long)(s->size / 2);
+		beyond(part, parts, s->h, s->lambda, psi, s->h * (double)(s->first - 1), -1, down);
+		beyond(part, parts, s->h, s->lambda, psi, s->h * ((double)s->first + (double)s->size), 1, up);
+		s->wrapped = exp(down[0]) + exp(up[0]);
+		s->beyond = exp(up[1]);
+		if (s->wrapped < 1e-12)
+			return ACCT_OK;
+	}
+}
+
+static size_t slot(long at, size_t size)
+{
+	long r = at % (long)size;
+
+	return (size_t)(r < 0 ? r + (long)size : r);
+}
+
+/* Transform, multiply, transform back; noise is the bound of doc/accounting.md, "Rounding of the transform".
+ */
+static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, size_t parts)
+{
+	struct acct_fft f;
+	enum acct_rc rc = acct_fft_init(&f, s->size);
+	double eta = acct_fft_error(s->size), spread = 0, counts = 0, norm = 0;
+
+	if (rc)
+		goto out;
+	for (size_t i = 0; i < parts; i++) {
+		const struct acct_law *l = part[i].law;
+		double top = s->lambda * s->h * (double)l->at[l->size - 1], sum = 0, square = 0;
+
+		memset(f.real, 0, s->size * sizeof *f.real);
+		for (size_t j = 0; j < l->size; j++)
+			sum += l->p[j] * exp(s->lambda * s->h * (double)l->at[j] - top);
+		for (size_t j = 0; j < l->size; j++) {
+			double g = l->p[j] * exp(s->lambda * s->h * (double)l->at[j] - top) / sum;
+
+			f.real[slot(l->at[j], s->size)] += g;
+			square += g * g;
+		}
+		acct_fft_multiply(&f, part[i].count);
+		spread += part[i].count * sqrt(square);
+		counts += part[i].count;
+	}
+	acct_fft_finish(&f);
+	for (size_t i = 0; i < s->size; i++) {
+		double g = fmax(0, f.real[slot(s->first + (long)i, s->size)]);
+
+		s->g[i] = g;
+		norm += g * g;
+	}
+	/* (F+D)^K - F^K is at most K |D| e^{K |D|} for |F| <= 1, and |D| <= eta sqrt(N). */
+	double growth = 1.01 * exp(counts * eta * sqrt((double)s->size));
+	s->noise = growth * (eta * (spread + sqrt(norm)) + 4 * counts * ULP * sqrt(norm));
+out:
+	acct_fft_fini(&f);
+	return rc;
+}
+
+static void sum_from_top(struct acct_sum *s)
+{
+	double a = 0, b = 0;
+
+	s->from = 0;
+	for (size_t i = s->size; i-- > 0;) {
+		double x = s->h * (double)(s->first + (long)i) - s->centre;
+
+		if (-(s->lambda + 1) * x > TALLEST) {
+			s->from = i + 1;
+			return;
+		}
+		a += s->g[i] * exp(-s->lambda * x);
+		b += s->g[i] * exp(-(s->lambda + 1) * x);
+		s->above[i] = a;
+		s->above1[i] = b;
+	}
+}
+
+enum acct_rc acct_sum_init(
+	struct acct_sum *s, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
+{
+	double psi[3], finite = 0, counts = 0, longest = 0, atoms = 0, powers = 0;
+	enum acct_rc rc;
+
+	memset(s, 0, sizeof *s);
+	s->h = h;
+	for (size_t i = 0; i < parts; i++) {
+		finite += part[i].count * log1p(-fmin(part[i].law->infinite, 1));
+		counts += part[i].count;
+		atoms += (double)part[i].law->size;
+		powers += 1 + log2(part[i].count);
+		longest = fmax(longest, h * (double)part[i].law->at[part[i].law->size - 1]);
+	}
+	s->infinite = -expm1(finite);
+	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta); /* NAN stays */
+	s->lambda = choose_tilt(part, parts, h, aim);
+	cumulant(part, parts, h, s->lambda, psi);
+	if (!isfinite(psi[0]))
+		return ACCT_EPRECISION;
+	psi[2] = fmax(psi[2], h * h);
+	rc = choose_window(s, part, parts, psi);
+	if (rc)
+		return rc;
+	s->centre = s->h * (double)(s->first + (long)(s->size / 2));
+	s->log_scale = psi[0] - s->lambda * s->centre;
+	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
+		      4 * (fabs(psi[0]) + s->lambda * fabs(s->centre)) * ULP;
+	s->exponent = (s->lambda + 1) * (s->h * (double)s->size / 2 + fabs(s->centre));
+	/* About 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for each point.
+	 */
+	s->work = 600 * atoms +
+		  (double)s->size * (2.5 * (double)(parts + 1) * log2((double)s->size) + 5 * powers + 80);
+	s->g = calloc(s->size, sizeof *s->g);
+	s->above = calloc(s->size, sizeof *s->above);
+	s->above1 = calloc(s->size, sizeof *s->above1);
+	if (!s->g || !s->above || !s->above1)
+		return ACCT_ENOMEM;
+	rc = convolve(s, part, parts);
+	if (!rc)
+		sum_from_top(s);
+	return rc;
+}
+
+void acct_sum_fini(struct acct_sum *s)
+{
+	free(s->g);
+	free(s->above);
+	free(s->above1);
+	memset(s, 0, sizeof *s);
+}
+
+/* The part of delta that is summed, and the noise on it; i is the first index above eps. */
+static void summed(const struct acct_sum *s, size_t i, double eps, double *sum, double *noise)
+{
+	double x = s->h * (double)(s->first + (long)i) - s->centre, decay = -expm1(-2 * s->lambda * s->h);
+	double scale = exp(s->log_scale), reach = fmin((double)(s->size - i), 1 / decay);
+	double diff = s->above[i] - exp(eps - s->centre) * s->above1[i];
+
+	*sum = scale * fmax(0, diff);
+	*noise = scale * (s->noise * exp(-s->lambda * fmin(x, TALLEST)) * sqrt(reach) * (1 + 1e-9) +
+				 (4 * (double)s->size + 16 * s->exponent + 64) * ULP * s->above[i] +
+				 exp(-TALLEST)); /* the last: underflow */
+}
+
+static size_t index_above(const struct acct_sum *s, double eps)
+{
+	double i = floor(eps / s->h) + 1 - (double)s->first;
+
+	return i <= 0 ? 0 : i >= (double)s->size ? s->size : (size_t)i;
+}
+
+double acct_sum_delta_above(const struct acct_sum *s, double eps)
+{
+	size_t i = index_above(s, eps);
+	double sum = 0, noise = 0;
+
+	if (i < s->from || (s->wrapped > 0 && i == 0))
+		return 1;
+	if (i < s->size)
+		summed(s, i, eps, &sum, &noise);
+	return fmin(1, (s->infinite + sum + noise + s->beyond) * (1 + s->relative));
+}
+
+double acct_sum_delta_below(const struct acct_sum *s, double eps)
+{
+	size_t i = index_above(s, eps);
+	double sum = 0, noise = 0;
+
+	if (i < s->from || i == 0)
+		return 0;
+	if (i < s->size)
+		summed(s, i, eps, &sum, &noise);
+	noise += s->wrapped * exp(s->log_scale + s->lambda * (s->centre - eps));
+	return fmax(0, s->infinite + fmax(0, sum - noise)) * (1 - s->relative);
+}
+
+/* Both searches come down from the top: to the left of the tilt's centre the error terms grow without bound.
+ */
+static double crossing(const struct acct_sum *s, double delta,
+	double (*bound)(const struct acct_sum *, double), double *below, double *above)
+{
+	size_t low = s->first < 0 ? (size_t)-s->first : 0, high = s->size;
+
+	*above = *below = s->h * (double)(s->first + (long)high);
+	if (bound(s, fmax(0, *above)) > delta)
+		return 1;
+	while (high > low) {
+		double eps = s->h * (double)(s->first + (long)(high - 1));
+
+		if (bound(s, eps) > delta) {
+			*below = eps;
+			break;
+		}
+		high--;
+		*above = *below = eps;
+	}
+	for (int i = 0; i < 40 && *above > *below; i++) {
+		double middle = (*above + *below) / 2;
+
+		if (bound(s, middle) > delta)
+			*below = middle;
+		else
+			*above = middle;
+	}
+	return 0;
+}
+
+double acct_sum_epsilon_above(const struct acct_sum *s, double delta)
+{
+	double below, above;
+
+	if (crossing(s, delta, acct_sum_delta_above, &below, &above) > 0)
+		return INFINITY;
+	return fmax(0, above);
+}
+
+double acct_sum_epsilon_below(const struct acct_sum *s, double delta)
+{
+	double below, above;
+
+	if (crossing(s, delta, acct_sum_delta_below, &below, &above) > 0)
+		return fmax(0, below);
+	return below < above ? fmax(0, below) : 0;
+}

@@ -1,0 +1,252 @@
+/* acct_invert.c - one point of a round's privacy curve by inverting the transform of the blanket variable.
+ *
+ * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, U normal with variance tau^2:
+ *     value  = E[x_1 ; S+U > 0]      a test between P and Q, so at most H,
+ *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen,
+ * and both are integrals of   factor(z) B(z)^others C(z)^dummies exp(tau^2 z^2/2)   along z = c + it. */
+#include "acct_invert.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "acct_screen.h"
+
+#define GAUSS_END   7.5 /* tau * t beyond which exp(-(tau t)^2/2) < 1e-12 ends the sum */
+#define MOST_STEPS  131072.0
+#define LEAST_NODES 64.0
+
+/* In nanoseconds or so: a computed node, and a screened one. */
+#define NODE_WORK(cells) (200 + 80 * (double)(cells))
+#define STEP_WORK(cells) (5 + 3 * (double)(cells))
+
+struct point {
+	double re, im;
+};
+
+struct sums {
+	double value, slope, excess; /* excess without the factor tau^2 / M */
+	double value_err, slope_err, excess_err;
+	double value_size, slope_size, excess_size; /* sums of moduli */
+	double nodes, work;
+};
+
+/* log(1+w), componentwise. */
+static struct point log_one_plus(struct point w)
+{
+	return (struct point){ 0.5 * log1p(2 * w.re + w.re * w.re + w.im * w.im), atan2(w.im, 1 + w.re) };
+}
+
+/* One node t of the trapezoid rule, with weight `step`. */
+static void add_node(const struct acct_path *w, double t, double step, struct sums *sum)
+{
+	double blanket = w->list->blanket, o = w->list->others, d = w->list->dummies, c = w->c;
+	struct point s = { 0, 0 }, value = { 0, 0 }, mass = { 0, 0 }, whole = { 0, 0 };
+	double size = 0, value_size = 0, mass_size = 0, whole_size = 0, turn = 0;
+
+	for (size_t j = 0; j < w->cells; j++) {
+		double a = c * w->x[j], b = t * w->x[j], ea = exp(a), sb = sin(b), cb = cos(b),
+		       h = sin(b / 2);
+		double re = ea * cb, im = ea * sb;
+
+		s.re += w->omega[j] * (expm1(a) * cb - 2 * h * h);
+		s.im += w->omega[j] * im;
+		whole.re += w->omega[j] * re;
+		whole.im += w->omega[j] * im;
+		value.re += w->omega[j] * w->x[j] * re;
+		value.im += w->omega[j] * w->x[j] * im;
+		mass.re += w->omega[j] * w->both[j] * re;
+		mass.im += w->omega[j] * w->both[j] * im;
+		turn = fmax(turn, fabs(a) + fabs(b));
+		size += w->omega[j] * (fabs(a) + fabs(b)) * fmax(1, ea);
+		whole_size += w->omega[j] * ea;
+		value_size += w->omega[j] * fabs(w->x[j]) * ea;
+		mass_size += w->omega[j] * w->both[j] * ea;
+	}
+	struct point sd = { s.re / blanket, s.im / blanket };
+	struct point lb = log_one_plus(s), lc = log_one_plus(sd);
+	double ab = exp(lb.re), ac = exp(lc.re), tau2 = w->tau * w->tau;
+	double bell = tau2 * (c * c - t * t) / 2, twist = tau2 * c * t;
+	double re = o * lb.re + bell, im = o * lb.im + twist;
+	double mod_s = hypot(s.re, s.im), mod_d = mod_s / blanket;
+	double terms = (double)w->cells, per_size = 16 + terms + ACCT_OMEGA_ERROR / ACCT_ULP;
+	double err = o * (per_size * size / ab + 4 * (mod_s + mod_s * mod_s) / (ab * ab)) +
+		     4 * (fabs(o * lb.re) + fabs(o * lb.im) + fabs(bell) + fabs(twist));
+
+	if (d > 0) {
+		re += d * lc.re;
+		im += d * lc.im;
+		err += d * (per_size * size / blanket / ac + 4 * (mod_d + mod_d * mod_d) / (ac * ac)) +
+		       4 * (fabs(d * lc.re) + fabs(d * lc.im));
+	}
+	/* own: of the factors, which may cancel; err: of the common power. */
+	double own = (8 * turn + 32 + terms) * ACCT_ULP + ACCT_OMEGA_ERROR;
+	err = (err + 64) * ACCT_ULP;
+	if (!(err < 0.5))
+		err = INFINITY;
+
+	double g = exp(re) * step, inv = 1 / (c * c + t * t), far = sqrt(inv);
+	struct point e = { g * cos(im), g * sin(im) };
+	struct point ez = { (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv }; /* e / z */
+	/* One more B or C (per_message), from its own sum: 1 + s may cancel. */
+	bool by_others = (o + 1) * blanket > 1 + d;
+	double by = by_others ? 1 : 1 / blanket, rest = by_others ? w->list->rest : 0;
+	struct point more = { rest + by * whole.re, by * whole.im };
+	double more_size = rest + by * whole_size, more_mod = g * hypot(more.re, more.im);
+
+	sum->value += value.re * ez.re - value.im * ez.im;
+	sum->slope += mass.re * ez.re - mass.im * ez.im;
+	sum->excess += more.re * e.re - more.im * e.im;
+	double value_mod = g * far * hypot(value.re, value.im), slope_mod = g * far * hypot(mass.re, mass.im);
+	sum->value_err += value_mod * 2 * err + g * far * value_size * own * (1 + 2 * err);
+	sum->slope_err += slope_mod * 2 * err + g * far * mass_size * own * (1 + 2 * err);
+	sum->excess_err += more_mod * 2 * err + g * more_size * own * (1 + 2 * err);
+	sum->value_size += value_mod;
+	sum->slope_size += slope_mod;
+	sum->excess_size += more_mod;
+	sum->nodes++;
+	sum->work += NODE_WORK(w->cells);
+}
+
+/* The trapezoid sums.  Skipped nodes are charged at exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False:
+ * given up, for it takes more than `most` work. */
+static bool integrate(const struct acct_path *w, double most, struct sums *sum)
+{
+	double pi = acos(-1), step = 2 * pi / w->period, end = GAUSS_END / w->tau, bound[3];
+	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
+	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
+	struct acct_screen f;
+
+	memset(sum, 0, sizeof *sum);
+	acct_path_chernoff(w, w->c, bound);
+	acct_screen_init(&f, w, step);
+	add_node(w, 0, step / (2 * pi), sum);
+	for (size_t k = 1; k <= last; k++) {
+		double t = (double)k * step;
+		bool aim = k == 1 || k % 32 == 0;
+
+		sum->work += STEP_WORK(w->cells);
+		if (sum->work > most)
+			return false;
+		if (t > f.quiet_from && t < f.quiet_to) {
+			size_t to = (size_t)fmin((double)last, floor(f.quiet_to / step));
+
+			skipped_t += (double)(to - k) / (double)k / pi;
+			skipped_1 += (double)(to - k) * step / pi;
+			aim = aim || to > k;
+			k = to;
+			t = (double)k * step;
+		}
+		if (aim)
+			acct_screen_aim(&f, w, t);
+		if (acct_screen_next(&f, w, t)) {
+			skipped_t += 1 / (double)k / pi;
+			skipped_1 += step / pi;
+		} else {
+			add_node(w, t, step / pi, sum);
+		}
+	}
+	/* Beyond the last node only the Gaussian decays: the integrals of exp(-(tau t)^2/2)/t and of itself.
+	 */
+	double t = (double)last * step, a = w->tau * t,
+	       tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / pi;
+	skipped_t += tail;
+	skipped_1 += tail * t;
+	/* Besides: the additions of the sums themselves. */
+	double adding = sum->nodes * ACCT_ULP;
+	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
+	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
+	sum->excess_err += exp(bound[2] - ACCT_NEGLIGIBLE) *
+				   fmax(1 / f.scale_b, 1 / (f.scale_c * w->list->blanket)) * skipped_1 +
+			   adding * sum->excess_size;
+	return true;
+}
+
+/* E[1/M tau^2 f] from the excess integral: exact without dummies, see add_node for the choice. */
+static double per_message(const struct acct_list *l)
+{
+	double by_others = (l->others + 1) * l->blanket, by_dummies = 1 + l->dummies;
+
+	return by_others > by_dummies ? 1 / (l->others + 1) : l->blanket / by_dummies;
+}
+
+/* The bounds at one point from its sums. */
+static void enclose(const struct acct_path *w, const struct sums *sum, const double alias[2], double spread,
+	struct acct_point *at)
+{
+	/* The left aliases hold the whole mass, of mean -y and of mass 1, less a Chernoff tail. */
+	double correction = 1 / expm1(w->c * w->period),
+	       err = (1e-13 + 16 * ACCT_ULP * w->c * w->period) * correction;
+
+	at->lo = sum->value + w->y * correction - alias[0] - sum->value_err - err;
+	at->hi = sum->value + w->y * correction + alias[0] + sum->value_err + err + spread;
+	at->slope = sum->slope - correction;
+	at->slope_err = alias[1] + sum->slope_err + err + 1e-13 * fabs(at->slope);
+	at->lo -= 1e-13 * fabs(at->lo);
+	at->hi += 1e-13 * fabs(at->hi);
+}
+
+/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is part of the aliases' bounds.
+ */
+static void aim(struct acct_path *w, double steps, double scale, double alias[2])
+{
+	for (int i = 0; i < 3; i++) {
+		acct_path_period(w, scale, alias);
+		double least = GAUSS_END * w->period / (2 * acos(-1) * steps);
+		if (w->tau >= least || i == 2)
+			break;
+		w->tau = least;
+	}
+}
+
+double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at)
+{
+	double largest = -INFINITY, alias[2], work = 0;
+	struct acct_path w;
+	struct sums sum;
+
+	*at = (struct acct_point){ 0, 0, 0, 0 };
+	acct_path_init(&w, l, eps, swap);
+	for (size_t j = 0; j < w.cells; j++)
+		largest = fmax(largest, w.x[j]);
+	if (largest <= 0)
+		return 0;
+	at->hi = INFINITY;
+	if (!acct_path_saddle(&w))
+		return 0;
+
+	/* Where S is nearly normal, value ~ scale; a relative error e of delta moves epsilon by e/turn of it.
+	 */
+	double turn = fmax(1, w.c * w.c * w.width * w.width),
+	       messages = (l->others + 1) * l->blanket + l->dummies;
+	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
+	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.cells) / 2);
+	w.tau = fmin(0.3, sqrt(goal / turn)) * w.width;
+	for (int i = 0; i < 4; i++) {
+		aim(&w, MOST_STEPS, scale, alias);
+		bool done = integrate(&w, i == 0 ? most / 2 : most - work, &sum);
+		work += sum.work;
+		if (!done && i > 0)
+			break;
+		if (!done) {
+			aim(&w, nodes, scale, alias);
+			(void)integrate(&w, INFINITY, &sum);
+			work += sum.work;
+		}
+		double spread = w.tau * w.tau * per_message(l) * (sum.excess + sum.excess_err);
+
+		enclose(&w, &sum, alias, spread, at);
+		/* A narrower normal helps only while it is what makes the interval wide, and while the sum
+		 * ends. */
+		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);
+		if (!done || !(gap > 3 * goal) || spread < 0.5 * gap * at->hi ||
+			GAUSS_END / next * w.period > 6 * MOST_STEPS)
+			break;
+		w.tau = next;
+	}
+	return work;
+}
+
+double acct_invert_least(const struct acct_list *l)
+{
+	return LEAST_NODES * NODE_WORK(l->cells);
+}

@@ -1,0 +1,145 @@
+/* acct_law.c - a round's privacy loss on a grid, from above: chords of the curve. */
+#include "acct_law.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_grid.h"
+
+#define MOST_NODES 16384.0
+#define FARTHEST   600.0 /* exp() of it still has room in a double */
+
+double acct_law_range(const struct acct_curve *c, double tail)
+{
+	double most = fmin(c->list.largest, FARTHEST), far = fmin(most, 1e-6), near = 0;
+	double infinite = fmax(c->list.infinite[0], c->list.infinite[1]);
+
+	/* A bisection on a logarithmic scale; any answer is sound, for what lies beyond goes to infinity. */
+	for (; far < most; near = far, far = fmin(most, 2 * far))
+		if (acct_curve_upper(c, far) * (1 + exp(far)) - infinite <= tail)
+			break;
+	for (int i = 0; i < 5 && far < most; i++) {
+		double middle = (near + far) / 2;
+
+		if (acct_curve_upper(c, middle) * (1 + exp(middle)) - infinite <= tail)
+			far = middle;
+		else
+			near = middle;
+	}
+	return far;
+}
+
+enum acct_rc acct_nodes_init(
+	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range)
+{
+	double last = ceil(range / (h * (double)stride) * (1 + 1e-12));
+
+	memset(n, 0, sizeof *n);
+	if (!(last <= MOST_NODES))
+		return ACCT_ELIMIT;
+	n->h = h;
+	n->stride = stride;
+	n->last = last > 1 ? (size_t)last : 1;
+	for (int way = 0; way < (c->list.symmetric ? 1 : 2); way++) {
+		n->way[way] = calloc(n->last + 1, sizeof *n->way[way]);
+		if (!n->way[way])
+			return ACCT_ENOMEM;
+		for (size_t k = 0; k <= n->last; k++)
+			acct_curve_at(c, h * (double)stride * (double)k, way == 1, &n->way[way][k]);
+	}
+	if (c->list.symmetric)
+		n->way[1] = n->way[0];
+	memcpy(n->infinite, c->list.infinite, sizeof n->infinite);
+	return ACCT_OK;
+}
+
+void acct_nodes_fini(struct acct_nodes *n)
+{
+	if (n->way[1] != n->way[0])
+		free(n->way[1]);
+	free(n->way[0]);
+	memset(n, 0, sizeof *n);
+}
+
+void acct_law_fini(struct acct_law *law)
+{
+	free(law->at);
+	free(law->p);
+	memset(law, 0, sizeof *law);
+}
+
+enum acct_rc acct_grid_law(struct acct_law *law, const struct acct_nodes *n, double *mass[2], double infinite)
+{
+	size_t last = n->last, i = 0;
+	double centre = 1 - infinite;
+
+	memset(law, 0, sizeof *law);
+	law->at = calloc(2 * last + 1, sizeof *law->at);
+	law->p = calloc(2 * last + 1, sizeof *law->p);
+	if (!law->at || !law->p) {
+		acct_law_fini(law);
+		return ACCT_ENOMEM;
+	}
+	law->size = 2 * last + 1;
+	law->infinite = 2 * infinite;
+	for (size_t k = last; k >= 1; k--, i++) {
+		double l = n->h * (double)n->stride * (double)k;
+
+		law->at[i] = -(long)k * n->stride;
+		law->p[i] = 2 * mass[1][k] / (1 + exp(l));
+		law->at[2 * last - i] = -law->at[i];
+		law->p[2 * last - i] = 2 * mass[0][k] / (1 + exp(-l));
+		centre -= mass[0][k] + mass[1][k];
+	}
+	law->p[last] = fmax(0, centre);
+	return ACCT_OK;
+}
+
+/* The lower convex hull of points at or above a convex function is, along its chords, at or above it too;
+ * its corners are the atoms.  y = 1 with value 0 is always a corner, and its atom the infinite loss. */
+enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
+{
+	size_t last = n->last, top = 0;
+	double *value = calloc(last + 1, sizeof *value), *mass = calloc(last + 1, sizeof *mass);
+	double *slope = calloc(last + 1, sizeof *slope);
+	size_t *corner = calloc(last + 1, sizeof *corner);
+	enum acct_rc rc = ACCT_ENOMEM;
+
+	if (!value || !mass || !slope || !corner)
+		goto out;
+	for (size_t k = 0; k <= last; k++) {
+		double y = tanh(n->h * (double)n->stride * (double)k / 2);
+
+		value[k] = fmax(n->way[0][k].hi, n->way[1][k].hi);
+		if (k > 0) /* the mirrored curve must not fall faster than -1/2 at 0 */
+			value[k] = fmax(value[k], value[0] - y / 2);
+	}
+	/* slope[i]: fall from corner[i] to the next corner (of the last one: to y = 1). */
+	for (size_t k = last + 1; k-- > 0;) {
+		double fall =
+			top == 0 ? value[k] / acct_grid_to_one(n, k)
+				 : (value[k] - value[corner[top - 1]]) / acct_grid_gap(n, k, corner[top - 1]);
+		while (top > 0 && fall <= slope[top - 1]) {
+			top--;
+			fall = top == 0 ? value[k] / acct_grid_to_one(n, k)
+					: (value[k] - value[corner[top - 1]]) /
+						  acct_grid_gap(n, k, corner[top - 1]);
+		}
+		corner[top] = k;
+		slope[top++] = fall;
+	}
+	for (size_t i = 0; i + 1 < top; i++)
+		mass[corner[i]] = slope[i + 1] - slope[i];
+	rc = acct_grid_law(law, n, (double *[2]){ mass, mass }, 0);
+	if (!rc) { /* infinite loss: P-mass 2 nu(1); the mirrored atom at y = -1 has none */
+		law->infinite = 2 * slope[0];
+		law->p[last] = fmax(0, law->p[last] - 2 * slope[0]);
+	}
+out:
+	free(value);
+	free(mass);
+	free(slope);
+	free(corner);
+	return rc;
+}

@@ -1,0 +1,154 @@
+/* acct_path.c - the blanket variable at one epsilon and the line c + it along which its transform is
+ * inverted. */
+#include "acct_path.h"
+
+#include <math.h>
+#include <string.h>
+
+void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, bool swap)
+{
+	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), gain = expm1(eps);
+
+	memset(w, 0, sizeof *w);
+	w->list = l;
+	w->cells = l->cells;
+	w->y = tanh(eps / 2);
+	for (size_t j = 0; j < l->cells; j++) {
+		double u = swap ? l->cell[j].v : l->cell[j].u, v = swap ? l->cell[j].u : l->cell[j].v;
+
+		w->x[j] = eps < 1 ? a * ((u - v) - gain * v) : a * u - b * v;
+		w->omega[j] = l->cell[j].omega;
+		w->both[j] = (u + v) / 2;
+	}
+}
+
+/* K(c) = log of B^others C^(dummies+1), K'(c), K''(c).  INFINITY when out of range. */
+static void cumulant(const struct acct_path *w, double c, double k[3])
+{
+	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, o = w->list->others,
+	       d = w->list->dummies + 1;
+
+	for (size_t j = 0; j < w->cells; j++) {
+		double e = w->omega[j] * exp(c * w->x[j]);
+
+		s += w->omega[j] * expm1(c * w->x[j]);
+		s1 += e * w->x[j];
+		s2 += e * w->x[j] * w->x[j];
+	}
+	double b = 1 + s, m = blanket + s;
+	k[0] = o * log1p(s) + d * log1p(s / blanket);
+	k[1] = o * s1 / b + d * s1 / m;
+	k[2] = o * (s2 / b - s1 / b * (s1 / b)) + d * (s2 / m - s1 / m * (s1 / m));
+	if (!(k[0] < INFINITY && k[1] < INFINITY && k[2] < INFINITY))
+		k[0] = k[1] = k[2] = INFINITY;
+}
+
+/* The c > 0 that minimises K(c) - 2 log c: there the integrand turns least.  Any c > 0 is sound. */
+bool acct_path_saddle(struct acct_path *w)
+{
+	double k[3], low = 0, high, c;
+
+	cumulant(w, 0, k);
+	c = k[2] > 0 ? 1.5 / sqrt(k[2]) : 1;
+	for (high = c;; high *= 2) {
+		cumulant(w, high, k);
+		if (!(high * k[1] < 2))
+			break;
+		low = high;
+		if (high > 1e300)
+			return false;
+	}
+	for (int i = 0; i < 60; i++) {
+		c = low > 0 ? sqrt(low * high) : high / 2;
+		cumulant(w, c, k);
+		if (c * k[1] < 2)
+			low = c;
+		else
+			high = c;
+		if (low > 0 && high < 1.001 * low && k[0] < INFINITY)
+			break;
+	}
+	w->c = c;
+	w->top = k[0];
+	w->width = sqrt(fmax(k[2], 0.01 / (c * c)));
+	/* Squares of c, and of nodes some thousand times as far out, are formed later. */
+	return k[0] < INFINITY && k[2] >= 0 && c > 1e-140 && c < 1e140;
+}
+
+void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3])
+{
+	double s = 0, value = 0, mass = 0, size = 0, blanket = w->list->blanket;
+
+	for (size_t j = 0; j < w->cells; j++) {
+		double a = theta * w->x[j], e = exp(a);
+
+		size += w->omega[j] * fabs(a) * fmax(1, e);
+		s += w->omega[j] * expm1(theta * w->x[j]);
+		value += w->omega[j] * fabs(w->x[j]) * e;
+		mass += w->omega[j] * w->both[j] * e;
+	}
+	/* s is known to `off`, and both logarithms grow with it. */
+	double off = size * (ACCT_OMEGA_ERROR + (double)(16 + w->cells) * ACCT_ULP);
+	double k = w->list->others * log1p(s + off) + w->tau * w->tau * theta * theta / 2;
+	if (w->list->dummies > 0)
+		k += w->list->dummies * log1p((s + off) / blanket);
+	k += 1e-9 + 16 * ACCT_ULP * fabs(k);
+	log_bound[0] = k + log(value);
+	log_bound[1] = k + log(mass);
+	log_bound[2] = k;
+	if (!(log_bound[0] < INFINITY && log_bound[1] < INFINITY))
+		log_bound[0] = log_bound[1] = log_bound[2] = INFINITY;
+}
+
+#define TRIES 13
+
+/* Chernoff's bounds on either side, for distances mu of the exponent from c.  The long tail of a lopsided S
+ * is met by a small distance, the middle by a large one. */
+struct tails {
+	double mu[2][TRIES], log_bound[2][TRIES][3];
+};
+
+static void tails_init(struct tails *f, const struct acct_path *w)
+{
+	double m = 0x1p-12;
+
+	for (int i = 0; i < TRIES; i++, m *= m < 1 ? 4 : 2)
+		for (int side = 0; side < 2; side++) {
+			double mu = m / w->width + (side ? w->c : 0);
+
+			f->mu[side][i] = mu;
+			acct_path_chernoff(w, side ? w->c - mu : w->c + mu, f->log_bound[side][i]);
+		}
+}
+
+/* The trapezoid rule adds the measure's aliases, a period apart on both sides; bound what they bring. */
+static void aliases(const struct tails *f, double period, double err[2])
+{
+	err[0] = err[1] = 0;
+	for (int side = 0; side < 2; side++) {
+		double best[2] = { INFINITY, INFINITY };
+
+		for (int i = 0; i < TRIES; i++) {
+			double fade = f->mu[side][i] * period, series = -fade - log(-expm1(-fade));
+
+			for (int k = 0; k < 2; k++)
+				best[k] = fmin(best[k], f->log_bound[side][i][k] + series);
+		}
+		for (int k = 0; k < 2; k++)
+			err[k] += exp(best[k]);
+	}
+}
+
+void acct_path_period(struct acct_path *w, double scale, double err[2])
+{
+	struct tails tails;
+
+	tails_init(&tails, w);
+	w->period = 11 * w->width + 4 / w->c;
+	for (int i = 0; i < 16; i++) {
+		aliases(&tails, w->period, err);
+		if (err[0] <= 1e-11 * scale)
+			break;
+		w->period *= 1.4;
+	}
+}

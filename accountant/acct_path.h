@@ -1,0 +1,35 @@
+/* acct_path.h - the blanket variable at one epsilon and the line c + it along which its transform is
+ * inverted. Private to acct_invert.c and acct_screen.c. */
+#pragma once
+
+#include "acct_cells.h"
+
+#define ACCT_ULP (0x1p-53)
+/* Cells are known to this relative error of omega: what computing them, merging equal ones and treating a
+ * list as symmetric may have moved. */
+#define ACCT_OMEGA_ERROR (128 * ACCT_ULP)
+
+struct acct_path {
+	const struct acct_list *list;
+	double x[ACCT_MAX_CELLS], omega[ACCT_MAX_CELLS], both[ACCT_MAX_CELLS]; /* both: (u+v)/2 */
+	size_t cells;
+	double y;
+	double c;           /* real part */
+	double width;       /* deviation of S under the tilt c */
+	double top;         /* log of the transform at c */
+	double period, tau; /* aliases of S are a period apart */
+};
+
+/* x_j = (u_j - E v_j)/(1+E); swap exchanges u and v. */
+void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, bool swap);
+
+/* Choose c, and with it width and top.  False: out of the range of a double. */
+ACCT_CHECK bool acct_path_saddle(struct acct_path *w);
+
+/* log of sum(weight e^{theta x}) B^others C^dummies e^{tau^2 theta^2/2}, from above: weights omega|x|,
+ * omega(u+v)/2 and none. */
+void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3]);
+
+/* Choose a period so long that aliases do not matter against `scale`; err bounds them, of value and of slope.
+ */
+void acct_path_period(struct acct_path *w, double scale, double err[2]);

@@ -1,0 +1,189 @@
+/* acct_rounds.c - many rounds: laws above and below at ever finer grids, composed. */
+#include "acct_rounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_invert.h"
+
+#define COARSEST      0.04 /* grid step over the loss deviation: interval width about its square / 4 */
+#define EPSILON_WIDTH 4e-4 /* relative; refine until there */
+#define DELTA_WIDTH   4e-3
+
+/* A grid step for all rounds: rounding a loss of deviation s to the grid adds at most about h^2/6, and at
+ * most about 0.8 s h, to its variance. */
+static double grid_step(const struct acct_plan *p, double res)
+{
+	double variance = 0, low = 0, high = 0;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		variance += p->part[i].count * p->part[i].deviation * p->part[i].deviation;
+		high = fmax(high, res * p->part[i].deviation);
+	}
+	for (int k = 0; k < 50; k++) {
+		double h = (low + high) / 2, added = 0;
+
+		for (size_t i = 0; i < p->parts; i++)
+			added += p->part[i].count * fmin(h * h / 6, 0.8 * p->part[i].deviation * h);
+		if (added > res * res / 6 * variance)
+			high = h;
+		else
+			low = h;
+	}
+	return high;
+}
+
+struct laws {
+	struct acct_law *law;
+	struct acct_part *part;
+	size_t size;
+};
+
+static void laws_fini(struct laws *l)
+{
+	for (size_t i = 0; i < l->size; i++)
+		acct_law_fini(&l->law[i]);
+	free(l->law);
+	free(l->part);
+	memset(l, 0, sizeof *l);
+}
+
+static enum acct_rc laws_init(struct laws *l, size_t size)
+{
+	memset(l, 0, sizeof *l);
+	if (size == 0)
+		return ACCT_OK;
+	/* laws_fini frees it; the analyzer loses arrays of them out of sight. */
+	l->law = calloc(size, sizeof *l->law); // NOLINT(clang-analyzer-unix.Malloc)
+	l->part = calloc(size, sizeof *l->part);
+	if (!l->law || !l->part) {
+		laws_fini(l);
+		return ACCT_ENOMEM;
+	}
+	l->size = size;
+	return ACCT_OK;
+}
+
+/* The laws above, and below in both directions, of every part at one resolution. */
+static enum acct_rc make_laws(
+	const struct acct_plan *p, double res, double h, struct laws above, struct laws below[2])
+{
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < p->parts && !rc; i++) {
+		const struct acct_rounds *part = &p->part[i];
+		double least = part->range / (h * p->most_nodes),
+		       stride = fmax(1, floor(fmax(res * part->deviation / h, least)));
+		struct acct_nodes nodes;
+
+		rc = acct_nodes_init(&nodes, &part->curve, h, (long)stride, part->range);
+		if (!rc)
+			rc = acct_law_above(&above.law[i], &nodes);
+		for (int way = 0; way < (p->symmetric ? 1 : 2) && !rc; way++)
+			rc = acct_law_below(&below[way].law[i], &nodes, way);
+		acct_nodes_fini(&nodes);
+		above.part[i] = (struct acct_part){ &above.law[i], part->count };
+		for (int way = 0; way < 2; way++)
+			below[way].part[i] = (struct acct_part){ &below[way].law[i], part->count };
+	}
+	return rc;
+}
+
+/* One resolution: tighten *out (of epsilon when aim.delta is a number, else of delta). */
+static enum acct_rc compose(struct acct_plan *p, double res, struct acct_aim aim, struct acct_bound *out)
+{
+	double h = grid_step(p, res), shift = acct_plan_blur(p);
+	struct laws above = { 0 }, below[2] = { { 0 } };
+	struct acct_sum sum = { 0 };
+	bool solve = !isnan(aim.delta);
+	enum acct_rc rc = laws_init(&above, p->parts);
+
+	if (!rc)
+		rc = laws_init(&below[0], p->parts);
+	if (!rc)
+		rc = laws_init(&below[1], p->parts);
+	if (!rc)
+		rc = make_laws(p, res, h, above, below);
+	if (rc)
+		goto out;
+	rc = acct_sum_init(&sum, above.part, p->parts, h, aim);
+	p->work.spent += sum.work;
+	if (rc)
+		goto out;
+	double bound = solve ? acct_sum_epsilon_above(&sum, aim.delta) * (1 + 1e-12) + shift
+			     : acct_sum_delta_above(&sum, fmax(0, aim.epsilon - shift));
+	if (solve && acct_sum_delta_above(&sum, 0) + shift <= aim.delta)
+		bound = 0;
+	out->upper = fmin(out->upper, bound);
+	for (int way = 0; way < (p->symmetric ? 1 : 2); way++) {
+		acct_sum_fini(&sum);
+		rc = acct_sum_init(&sum, below[way].part, p->parts, h, aim);
+		p->work.spent += sum.work;
+		if (rc)
+			goto out;
+		bound = solve ? acct_sum_epsilon_below(&sum, aim.delta) * (1 - 1e-12) - shift
+			      : acct_sum_delta_below(&sum, aim.epsilon + shift);
+		out->lower = fmax(out->lower, bound);
+	}
+out:
+	acct_sum_fini(&sum);
+	laws_fini(&above);
+	laws_fini(&below[0]);
+	laws_fini(&below[1]);
+	return rc;
+}
+
+/* Points to be evaluated of a part's curve at resolution res. */
+static double points(const struct acct_plan *p, const struct acct_rounds *part, double res)
+{
+	double nodes = fmin(part->range / (res * part->deviation), p->most_nodes);
+
+	return nodes * (part->curve.list.symmetric ? 1 : 2);
+}
+
+/* Share `most` work out: first the nodes of a part, for a point has a least cost, then the work at each. */
+static void share_work(struct acct_plan *p, double res, double most)
+{
+	double least = 0, sum = 0;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		const struct acct_curve *c = &p->part[i].curve;
+
+		least += (c->outcomes > 0 ? 2 * (double)c->outcomes : acct_invert_least(&c->list)) *
+			 (c->list.symmetric ? 1 : 2);
+	}
+	p->most_nodes = fmin(4096, fmax(128, most / least));
+	for (size_t i = 0; i < p->parts; i++)
+		sum += points(p, &p->part[i], res);
+	p->work.per_point = most / sum;
+}
+
+/* Refine until the interval is narrow, does not get narrower, or the next step would be too much work.  A
+ * resolution that does not fit leaves the previous answer. */
+enum acct_rc acct_rounds_refine(
+	struct acct_plan *p, struct acct_aim aim, double tail, int steps, struct acct_bound *out)
+{
+	double goal = isnan(aim.delta) ? DELTA_WIDTH : EPSILON_WIDTH, width = INFINITY, last = 0;
+	int stalled = 0;
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < p->parts; i++)
+		p->part[i].range = acct_law_range(&p->part[i].curve, tail / p->rounds);
+	for (int i = 0; i < steps; i++) {
+		double res = COARSEST / (double)(1 << i), before = width, spent = p->work.spent;
+
+		if (i > 0 && spent + 2 * last > ACCT_MOST_WORK)
+			break;
+		share_work(p, res, fmax(0, ACCT_MOST_WORK - spent) / 2);
+		rc = compose(p, res, aim, out);
+		if (rc)
+			return i > 0 && rc != ACCT_ENOMEM ? ACCT_OK : rc;
+		last = p->work.spent - spent;
+		width = (out->upper - out->lower) / out->upper;
+		stalled += width > 0.8 * before;
+		if (!(width > goal) || stalled == 2)
+			break;
+	}
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* acct_screen.h - nodes of the inversion that cannot matter, found with rotations instead of exponentials.
+ * Private to acct_invert.c. */
+#pragma once
+
+#include "acct_path.h"
+
+#define ACCT_NEGLIGIBLE 35.0 /* exp(-35): a skipped node is charged at this height */
+
+struct acct_screen {
+	double cosine[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* of one step */
+	double re[ACCT_MAX_CELLS], im[ACCT_MAX_CELLS]; /* tilted probabilities, turned to the current node */
+	double weight[ACCT_MAX_CELLS];
+	double rest, scale_b, scale_c, largest;
+	double quiet_from, quiet_to; /* between these every node is negligible */
+};
+
+void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double step);
+
+/* Point at node t; needed every 32 nodes at the latest. */
+void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t);
+
+/* Is the node at t below exp(-ACCT_NEGLIGIBLE) of the top?  Moves on to the next node. */
+ACCT_CHECK bool acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t);

@@ -1,0 +1,175 @@
+/* acct_solve.c - epsilon from delta and delta from epsilon: one round directly, more by composition. */
+#include <math.h>
+#include <string.h>
+
+#include "acct_rounds.h"
+
+#define LEAST_DELTA  1e-200 /* below it the transforms' exponents leave the range of a double */
+#define MOST_EPSILON 690.0
+#define DELTA_WIDTH  4e-3
+
+static void curve_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope)
+{
+	struct acct_point a, b;
+	const struct acct_curve *c = &p->part[0].curve;
+
+	acct_curve_at(c, eps, false, &a);
+	b = a;
+	if (!c->list.symmetric)
+		acct_curve_at(c, eps, true, &b);
+	delta->lower = fmax(a.lo, b.lo) * (1 + exp(eps)) * (1 - 1e-12);
+	delta->upper = fmin(1, fmax(a.hi, b.hi) * (1 + exp(eps)) * (1 + 1e-12));
+	/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
+	double nu = b.lo > a.lo ? b.slope : a.slope;
+	*slope = exp(eps) * fmax(0, 2 * nu - delta->lower) / (1 + exp(eps));
+}
+
+/* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer. */
+static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
+{
+	double low = 0, high = fmin(p->part[0].curve.list.largest, MOST_EPSILON), slope, at = 0;
+	struct acct_bound d;
+
+	*eps = (struct acct_bound){ 0, INFINITY };
+	for (int i = 0; i < 80; i++) {
+		if (p->work.spent > ACCT_MOST_WORK)
+			p->work.per_point = 0;
+		curve_delta(p, at, &d, &slope);
+		double middle = (d.lower + d.upper) / 2, rate = slope / middle;
+
+		if (d.upper <= delta)
+			eps->upper = fmin(eps->upper, at);
+		if (d.lower > delta)
+			eps->lower = fmax(eps->lower, at);
+		if (eps->upper <= eps->lower * (1 + 1e-7) || (at == 0 && d.upper <= delta))
+			break;
+		if (middle > delta)
+			low = fmax(low, at);
+		else
+			high = fmin(high, at);
+		double next = fmax(0, at + log(middle / delta) / rate);
+		/* Near the root, step to either side of it by what the width of delta is worth. */
+		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
+		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.01;
+		if (near && i > 60)
+			break;
+		if (near && !(eps->upper < next + 3 * margin))
+			next += margin;
+		else if (near && !(eps->lower > next - 3 * margin))
+			next = fmax(0, next - margin);
+		else if (near)
+			break;
+		else if (!(next > low && next < high))
+			next = i == 0 ? high : (low + high) / 2;
+		at = next;
+	}
+	if (!isfinite(eps->upper)) { /* the end of the finite losses */
+		curve_delta(p, fmin(p->part[0].curve.list.largest, MOST_EPSILON), &d, &slope);
+		if (d.upper <= delta)
+			eps->upper = p->part[0].curve.list.largest;
+	}
+}
+
+enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+{
+	struct acct_bound out = { 0, INFINITY }, at_zero;
+	struct acct_plan p;
+	double slope;
+	enum acct_rc rc = ACCT_EDOMAIN;
+
+	memset(&p, 0, sizeof p);
+	if (!(delta > 0 && delta < 1))
+		goto out;
+	rc = delta < LEAST_DELTA ? ACCT_EPRECISION : acct_plan_init(&p, rounds, n);
+	if (rc)
+		goto out;
+	if (p.infinite > delta) {
+		out.lower = INFINITY;
+	} else if (p.parts == 0) {
+		out.upper = p.blurred && delta < acct_plan_blur(&p) ? acct_plan_blur(&p) : 0;
+	} else if (acct_plan_is_single(&p)) {
+		one_epsilon(&p, delta, &out);
+		out.lower = out.lower * (1 - 1e-12) - acct_plan_blur(&p);
+		out.upper = out.upper * (1 + 1e-12) + acct_plan_blur(&p);
+		curve_delta(&p, 0, &at_zero, &slope);
+		if (at_zero.upper + acct_plan_blur(&p) <= delta)
+			out.upper = 0;
+	} else {
+		rc = acct_rounds_refine(
+			&p, (struct acct_aim){ delta, NAN }, 1e-6 * delta, ACCT_REFINEMENTS, &out);
+		if (!acct_plan_has_infinite(&p))
+			out.upper = fmin(out.upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
+	}
+	if (rc)
+		goto out;
+	out.lower = fmax(0, out.lower);
+	*eps = out;
+out:
+	acct_plan_fini(&p);
+	return rc;
+}
+
+enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta)
+{
+	struct acct_bound out = { 0, 1 }, far;
+	struct acct_plan p;
+	double slope, tail = 1e-12;
+	enum acct_rc rc = ACCT_EDOMAIN;
+
+	memset(&p, 0, sizeof p);
+	if (!(epsilon >= 0))
+		goto out;
+	rc = acct_plan_init(&p, rounds, n);
+	if (rc)
+		goto out;
+	out.lower = p.infinite;
+	if (p.parts == 0) {
+		out.upper = p.blurred ? acct_plan_blur(&p) : 0;
+	} else if (acct_plan_is_single(&p)) {
+		double shift = acct_plan_blur(&p), at = fmin(epsilon, MOST_EPSILON);
+
+		curve_delta(&p, at + shift, &far, &slope);
+		if (at >= epsilon)
+			out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
+		curve_delta(&p, fmax(0, at - shift), &far, &slope);
+		out.upper = fmin(1, far.upper * (1 + 1e-10));
+	} else if (p.infinite < 1 - 1e-8) {
+		/* The tail cut off each round is a fraction of a delta not known yet: lower it until it is,
+		 * with coarse grids. */
+		struct acct_aim aim = { NAN, epsilon };
+
+		do {
+			tail = fmax(tail, LEAST_DELTA);
+			rc = acct_rounds_refine(&p, aim, tail, 1, &out);
+			if (rc || tail <= 1e-3 * DELTA_WIDTH * out.upper || tail <= LEAST_DELTA)
+				break;
+			tail = fmin(1e-5 * tail, 1e-4 * DELTA_WIDTH * out.upper);
+		} while (out.upper - out.lower > DELTA_WIDTH * out.upper);
+		if (!rc && out.upper - out.lower > DELTA_WIDTH * out.upper)
+			rc = acct_rounds_refine(&p, aim, tail, ACCT_REFINEMENTS, &out);
+	}
+	if (rc)
+		goto out;
+	out.lower += 0.0; /* no -0 */
+	*delta = out;
+out:
+	acct_plan_fini(&p);
+	return rc;
+}
+
+const char *acct_strerror(enum acct_rc rc)
+{
+	switch (rc) {
+	case ACCT_OK:
+		return "no error";
+	case ACCT_EDOMAIN:
+		return "a parameter is outside its range";
+	case ACCT_EPRECISION:
+		return "delta is below what double precision can certify here";
+	case ACCT_ELIMIT:
+		return "more cells, rounds or grid points than the limits allow";
+	case ACCT_ENOMEM:
+		return "out of memory";
+	}
+	return "unknown result";
+}

@@ -1,0 +1,108 @@
+/* an_books.c - opens and keeps plan, ledger and state together. */
+#include "an_books.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_keys.h"
+#include "an_reserve.h"
+#include "cm_file.h"
+
+static enum cm_rc fold(struct an_books *b, struct cm_err *err)
+{
+	uint64_t last = an_ledger_chain(b->ledger)->seq;
+	enum cm_rc rc = CM_OK;
+
+	for (uint64_t seq = 1; rc == CM_OK && seq <= last; seq++) {
+		struct an_entry e = an_ledger_entry(b->ledger, seq);
+		struct rd_record r;
+
+		rc = rd_record_decode(e.bytes, e.len, &r, err);
+		if (rc == CM_OK) {
+			rc = an_state_take(&b->state, &r, e.head, err);
+			rd_record_fini(&r);
+		}
+		if (rc == CM_EDATA)
+			(void)cm_context(
+				err, "%s/ledger at byte %llu", b->state_dir, (unsigned long long)e.offset);
+	}
+	return rc;
+}
+
+enum cm_rc an_books_open(const struct an_conf *conf, bool write, struct an_books *b, struct cm_err *err)
+{
+	char *path;
+	enum cm_rc rc;
+
+	*b = (struct an_books){ .state_dir = conf->state_dir };
+	path = cm_file_join(conf->state_dir, "ledger");
+	if (path == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = pl_plan_load(conf->plan, NULL, &b->plan, err);
+	if (rc == CM_OK && write)
+		rc = cm_file_mkdir(conf->state_dir, err);
+	if (rc == CM_OK && write)
+		rc = cm_file_lock(conf->state_dir, err);
+	if (rc == CM_OK)
+		rc = an_ledger_open(path, write, &b->ledger, &b->torn, err);
+	if (rc == CM_OK)
+		rc = an_state_init(&b->state, &b->plan, err);
+	if (rc == CM_OK)
+		rc = fold(b, err);
+	free(path);
+	return rc;
+}
+
+void an_books_close(struct an_books *b)
+{
+	an_ledger_free(b->ledger);
+	if (b->state.plan != NULL)
+		an_state_fini(&b->state);
+	pl_plan_fini(&b->plan);
+	memset(b, 0, sizeof *b);
+}
+
+enum cm_rc an_books_append(struct an_books *b, struct rd_record *r, int64_t now_ms, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	r->time_ms = now_ms;
+	rc = an_ledger_append(b->ledger, r, err);
+	return rc == CM_OK ? an_state_take(&b->state, r, an_ledger_chain(b->ledger)->head, err) : rc;
+}
+
+static enum cm_rc reserve(
+	struct an_books *b, struct an_reservation *v, const struct cm_rng *rng, struct cm_err *err)
+{
+	struct rd_record record = { 0 };
+	enum cm_rc rc = an_key_create(b->state_dir, v->round_id, rng, v->hpke_key, err);
+
+	if (rc == CM_OK)
+		rc = an_reserve_record(&b->state, v, &record, err);
+	if (rc == CM_OK)
+		rc = an_books_append(b, &record, v->now_ms, err);
+	rd_record_fini(&record);
+	return rc;
+}
+
+enum cm_rc an_books_decide(struct an_books *b, const struct pl_round *r, const struct rd_verdict *verdict,
+	bool take, const struct cm_rng *rng, int64_t now_ms, struct cm_err *err)
+{
+	struct rd_chain chain;
+	struct an_reservation v = { .round = r, .verdict = verdict, .chain = &chain, .now_ms = now_ms };
+	struct rd_record record;
+	enum cm_rc rc;
+
+	if (!b->state.opened) {
+		an_open_record(&b->plan, now_ms, &record);
+		rc = an_books_append(b, &record, now_ms, err);
+		if (rc != CM_OK)
+			return rc;
+	}
+	chain = *an_ledger_chain(b->ledger);
+	rng->fill(rng->ctx, v.round_id, sizeof v.round_id);
+	if (take)
+		return reserve(b, &v, rng, err);
+	an_refuse_record(&v, &record);
+	return an_books_append(b, &record, now_ms, err);
+}

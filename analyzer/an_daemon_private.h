@@ -1,0 +1,85 @@
+/* an_daemon_private.h - what the files of the daemon share. */
+#pragma once
+
+#include "an_books.h"
+#include "an_budget.h"
+#include "an_daemon.h"
+#include "an_open.h"
+#include "an_round.h"
+#include "cm_http.h"
+#include "cm_loop.h"
+#include "lk_link.h"
+
+struct an_daemon {
+	const struct an_daemon_conf *run;
+	const struct an_conf *conf;
+	struct an_books books;
+	struct cm_rng rng;
+	struct cm_signer *signer;
+	struct cm_verifier *shuffler;
+
+	uv_loop_t loop;
+	struct cm_loop *signals;
+	struct cm_http *http;
+	struct cm_tls_ctx *tls;
+
+	/* The link, an_daemon_link.c. */
+	struct lk_link *link; /* dialling or up; NULL: none */
+	bool ready;           /* the shuffler has said Hello */
+	unsigned refusals;    /* dials in a row that TLS ended */
+	int64_t backoff_ms, away_since_ms;
+	uv_timer_t redial, answer; /* answer: the shuffler owes one */
+	unsigned timers;           /* open timer handles */
+
+	/* The round that is judged next, an_daemon_plan.c. */
+	struct {
+		struct an_round_state *round;
+		struct rd_verdict verdict;
+		struct an_explanation explanation;
+		bool explained; /* it was refused, and somebody looks on */
+	} judging;
+
+	/* The round at hand, an_daemon_round.c. */
+	struct an_round *dialogue;
+	struct an_round_state *current;
+	struct an_open *open;
+	uv_timer_t pause;
+	uv_work_t work; /* opening one bucket, or judging the next round */
+	bool working;
+	const uint8_t *sealed;
+	size_t messages;
+	struct cm_err work_err;
+	enum cm_rc work_rc;
+
+	bool idle;     /* nothing left to do */
+	size_t shown;  /* rounds of the plan that stand in run->table */
+	bool stopping; /* for result */
+	enum cm_rc result;
+	struct cm_err err;
+};
+
+/* End the run with this result; the first call counts. */
+void an_stop(struct an_daemon *d, enum cm_rc rc, const struct cm_err *why);
+
+/* Dial unless a link is there or a wait is running. */
+void an_link_want(struct an_daemon *d);
+/* Close the link; a new one is dialled if `again`. */
+void an_link_drop(struct an_daemon *d, const struct cm_err *why);
+void an_link_send(struct an_daemon *d, const Tombola__V1__Frame *frame);
+/* The shuffler has answered, or nothing is asked of it. */
+void an_link_answered(struct an_daemon *d);
+CM_CHECK enum cm_rc an_link_init(struct an_daemon *d, struct cm_err *err);
+void an_link_close(struct an_daemon *d);
+/* New certificates: a fresh context and a fresh link. */
+void an_link_reload(struct an_daemon *d);
+
+/* an_daemon_plan.c: start what is next in the plan, or finish; show the rounds that have ended since. */
+void an_plan_next(struct an_daemon *d);
+void an_plan_show(struct an_daemon *d);
+
+/* an_daemon_round.c: go on with a round from its stage. */
+void an_work_begin(struct an_daemon *d, struct an_round_state *r);
+void an_work_connected(struct an_daemon *d);
+void an_work_frame(struct an_daemon *d, const Tombola__V1__Frame *frame);
+CM_CHECK enum cm_rc an_work_init(struct an_daemon *d, struct cm_err *err);
+void an_work_close(struct an_daemon *d);

@@ -1,0 +1,280 @@
+/* an_daemon_round.c - does what the dialogue of the round at hand asks. */
+#include "an_daemon_private.h"
+#include "an_keys.h"
+#include "an_result.h"
+#include "cm_clock.h"
+#include "cm_log.h"
+
+static void pump(struct an_daemon *d);
+
+static void on_pause_closed(uv_handle_t *h)
+{
+	struct an_daemon *d = h->data;
+
+	d->timers--;
+}
+
+enum cm_rc an_work_init(struct an_daemon *d, struct cm_err *err)
+{
+	int rc = uv_timer_init(&d->loop, &d->pause);
+
+	if (rc != 0)
+		return cm_fail(err, CM_EINTERNAL, "timer: %s", uv_strerror(rc));
+	d->pause.data = d;
+	d->timers++;
+	d->work.data = d;
+	return CM_OK;
+}
+
+static void forget_round(struct an_daemon *d)
+{
+	an_round_free(d->dialogue);
+	an_open_free(d->open);
+	d->dialogue = NULL;
+	d->open = NULL;
+	d->current = NULL;
+}
+
+void an_work_close(struct an_daemon *d)
+{
+	if (d->pause.data != NULL && !uv_is_closing((uv_handle_t *)&d->pause))
+		uv_close((uv_handle_t *)&d->pause, on_pause_closed);
+	if (!d->working)
+		forget_round(d);
+}
+
+void an_work_begin(struct an_daemon *d, struct an_round_state *r)
+{
+	const struct an_round_conf conf = { .ledger = d->books.ledger,
+		.round = r,
+		.signer = d->signer,
+		.shuffler = d->shuffler,
+		.population = d->books.plan.population,
+		.wait_ms = (uint32_t)d->conf->poll_ms,
+		.peer_error = lk_error };
+	struct cm_err err = { 0 };
+
+	if (an_round_new(&conf, &d->dialogue, &err) != CM_OK) {
+		an_stop(d, err.code, &err);
+		return;
+	}
+	d->current = r;
+	cm_log(CM_LOG_INFO, "round", CM_I("round", r->plan->number), CM_S("query", r->plan->query.name),
+		CM_S("stage", an_stage_name(r->stage)));
+	if (!d->ready)
+		an_link_want(d);
+	else
+		an_work_connected(d);
+}
+
+/* A fault of the dialogue.  What a later try may mend is tried again; the rest ends the run. */
+static void fail(struct an_daemon *d, const struct cm_err *err)
+{
+	if (err->code == CM_EUNAVAIL || err->code == CM_ELATER)
+		an_link_drop(d, err);
+	else
+		an_stop(d, err->code, err);
+}
+
+void an_work_connected(struct an_daemon *d)
+{
+	struct cm_err err = { 0 };
+
+	if (d->dialogue == NULL)
+		return;
+	(void)uv_timer_stop(&d->pause);
+	if (an_round_connected(d->dialogue, &err) != CM_OK)
+		fail(d, &err);
+	else
+		pump(d);
+}
+
+void an_work_frame(struct an_daemon *d, const Tombola__V1__Frame *frame)
+{
+	struct cm_err err = { 0 };
+
+	if (d->dialogue == NULL || d->stopping)
+		return;
+	if (an_round_frame(d->dialogue, frame, &err) != CM_OK)
+		fail(d, &err);
+	else
+		pump(d);
+}
+
+static void on_pause(uv_timer_t *t)
+{
+	struct an_daemon *d = t->data;
+	struct cm_err err = { 0 };
+
+	if (d->dialogue == NULL || !d->ready)
+		return;
+	if (an_round_resume(d->dialogue, &err) != CM_OK)
+		fail(d, &err);
+	else
+		pump(d);
+}
+
+static void open_bucket(uv_work_t *w)
+{
+	struct an_daemon *d = w->data;
+
+	d->work_rc = an_open_bucket(d->open, d->sealed, d->messages, &d->work_err);
+}
+
+static void bucket_opened(uv_work_t *w, int status)
+{
+	struct an_daemon *d = w->data;
+	struct cm_err err = { 0 };
+
+	d->working = false;
+	if (d->stopping) {
+		forget_round(d);
+		return;
+	}
+	if (status != 0)
+		(void)cm_fail(&err, CM_EINTERNAL, "opening was cancelled");
+	else if (d->work_rc != CM_OK)
+		err = d->work_err;
+	if (err.code == CM_OK && an_round_opened(d->dialogue, &err) == CM_OK)
+		pump(d);
+	else
+		fail(d, &err);
+}
+
+static enum cm_rc start_opening(struct an_daemon *d, const struct an_action *a, struct cm_err *err)
+{
+	struct cm_key secret = { 0 };
+	enum cm_rc rc = CM_OK;
+	unsigned threads = d->conf->threads > 0 ? (unsigned)d->conf->threads : an_open_cores();
+
+	if (d->open == NULL) {
+		rc = an_key_load(d->conf->state_dir, &d->current->descriptor, &secret, err);
+		if (rc == CM_OK)
+			rc = an_open_new(&d->current->descriptor, &secret, threads, &d->rng, &d->open, err);
+		cm_key_fini(&secret);
+	}
+	if (rc != CM_OK)
+		return rc;
+	d->sealed = a->sealed;
+	d->messages = a->messages;
+	if (uv_queue_work(&d->loop, &d->work, open_bucket, bucket_opened) != 0)
+		return cm_fail(err, CM_EINTERNAL, "cannot start opening");
+	d->working = true;
+	return CM_OK;
+}
+
+static enum cm_rc publish(struct an_daemon *d, struct cm_err *err)
+{
+	const struct an_tally *t = d->open != NULL ? an_open_tally(d->open) : NULL;
+	const struct rd_manifest *m = an_round_manifest(d->dialogue);
+	const char *spoiled = an_round_spoiled(d->dialogue);
+	uint8_t hash[PR_HASH_LEN];
+	struct cm_buf bytes;
+	enum cm_rc rc;
+
+	if ((t == NULL && spoiled == NULL) || m == NULL)
+		return cm_fail(err, CM_EINTERNAL, "a result without a batch");
+	if (spoiled == NULL && t->duplicates > 0)
+		cm_log(CM_LOG_WARN, "duplicate encapsulations were dropped",
+			CM_I("round", d->current->plan->number), CM_I("duplicates", t->duplicates));
+	if (spoiled == NULL && t->bad > 0)
+		cm_log(CM_LOG_WARN, "messages that do not open or decode were not counted",
+			CM_I("round", d->current->plan->number), CM_I("bad", t->bad));
+	cm_buf_init(&bytes, AN_RESULT_MAX);
+	rc = an_result_make(&d->books.state, d->current, m->messages, t, spoiled, &bytes, err);
+	if (rc == CM_OK)
+		rc = an_result_write(d->conf->state_dir, d->current->plan->number, &bytes, err);
+	if (rc == CM_OK) {
+		cm_sha256(bytes.data, bytes.len, hash);
+		an_round_published(d->dialogue, hash);
+	}
+	cm_buf_fini(&bytes);
+	return rc;
+}
+
+static enum cm_rc append(struct an_daemon *d, struct rd_record *r, struct cm_err *err)
+{
+	enum cm_rc rc = an_books_append(&d->books, r, cm_clock_wall_ms(), err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (r->kind == RD_CHARGE || r->kind == RD_VOID)
+		cm_log(CM_LOG_INFO, "ledger", CM_S("record", rd_record_kind_name(r->kind)),
+			CM_I("seq", r->seq), CM_I("round", d->current->plan->number),
+			CM_I("participants", r->participants));
+	else
+		cm_log(CM_LOG_INFO, "ledger", CM_S("record", rd_record_kind_name(r->kind)),
+			CM_I("seq", r->seq), CM_I("round", d->current->plan->number));
+	if (r->kind == RD_VOID)
+		cm_log(CM_LOG_WARN, "round is void", CM_I("round", d->current->plan->number),
+			CM_S("reason", r->reason));
+	return an_round_appended(d->dialogue, err);
+}
+
+/* A shuffler that alters a batch would spend round after round for nothing: the round is settled and the run
+ * ends, so that somebody decides whether the next start goes on with the rounds after it. */
+static void round_done(struct an_daemon *d)
+{
+	const char *spoiled = an_round_spoiled(d->dialogue);
+	struct cm_err err = { 0 };
+
+	if (spoiled != NULL)
+		(void)cm_fail(&err, CM_EPROTO, "%s", spoiled);
+	cm_log(CM_LOG_INFO, "round done", CM_I("round", d->current->plan->number),
+		CM_S("query", d->current->plan->query.name), CM_S("stage", an_stage_name(d->current->stage)),
+		CM_I("reports", d->current->participants));
+	forget_round(d);
+	if (err.code == CM_OK) {
+		an_plan_next(d);
+		return;
+	}
+	an_plan_show(d);
+	an_stop(d, err.code, &err);
+}
+
+static enum cm_rc act(struct an_daemon *d, struct an_action *a, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	switch (a->act) {
+	case AN_ACT_SEND:
+		an_link_send(d, a->frame);
+		return CM_OK;
+	case AN_ACT_PAUSE:
+		(void)uv_timer_start(&d->pause, on_pause, a->pause_ms, 0);
+		return CM_OK;
+	case AN_ACT_APPEND:
+		return append(d, a->record, err);
+	case AN_ACT_OPEN:
+		return start_opening(d, a, err);
+	case AN_ACT_PUBLISH:
+		return publish(d, err);
+	case AN_ACT_ERASE:
+		rc = an_key_erase(d->conf->state_dir, d->current->descriptor.round_id, err);
+		an_round_erased(d->dialogue);
+		return rc;
+	case AN_ACT_WAIT:
+	case AN_ACT_DONE:
+		break;
+	}
+	return CM_OK;
+}
+
+/* Do what the dialogue asks until it waits. */
+static void pump(struct an_daemon *d)
+{
+	struct an_action a = { .act = AN_ACT_WAIT };
+	struct cm_err err = { 0 };
+
+	do {
+		if (d->stopping || d->dialogue == NULL)
+			return;
+		an_round_next(d->dialogue, &a);
+		if (act(d, &a, &err) != CM_OK) {
+			fail(d, &err);
+			return;
+		}
+	} while (a.act != AN_ACT_WAIT && a.act != AN_ACT_DONE);
+	if (a.act == AN_ACT_DONE)
+		round_done(d);
+}

@@ -1,0 +1,198 @@
+/* an_result.c - builds, keeps and reads result documents. */
+#include "an_result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_file.h"
+
+json_t *an_json_real(double v)
+{
+	if (isnan(v))
+		return json_string("nan");
+	if (isinf(v))
+		return json_string(v > 0 ? "inf" : "-inf");
+	return json_real(v);
+}
+
+json_t *an_json_hex(const uint8_t *bytes, size_t n)
+{
+	char text[2 * PR_HASH_LEN + 1];
+
+	if (n > PR_HASH_LEN)
+		return NULL;
+	cm_hex(bytes, n, text);
+	return json_string(text);
+}
+
+enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
+{
+	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
+
+	if (doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF)
+		return cm_fail(err, CM_EIO, "cannot write JSON");
+	return CM_OK;
+}
+
+static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e)
+{
+	json_t *items = json_array();
+
+	for (size_t i = 0; items != NULL && i < e->n; i++) {
+		const struct pt_item *it = &e->item[i];
+		json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "label",
+			it->label != NULL ? it->label : q->name, "value", an_json_real(it->value), "variance",
+			an_json_real(it->variance), "lower", an_json_real(it->lower), "upper",
+			an_json_real(it->upper), "joint_lower", an_json_real(it->joint_lower), "joint_upper",
+			an_json_real(it->joint_upper), "projected", an_json_real(it->projected),
+			"below_noise", (int)it->below_noise);
+
+		if (o == NULL || json_array_append_new(items, o) != 0) {
+			json_decref(items);
+			return NULL;
+		}
+	}
+	return items;
+}
+
+static json_t *counts_json(const struct an_tally *t)
+{
+	json_t *counts = json_array();
+
+	for (uint32_t i = 0; counts != NULL && i < t->bins; i++)
+		if (json_array_append_new(counts, json_integer((json_int_t)t->count[i])) != 0) {
+			json_decref(counts);
+			return NULL;
+		}
+	return counts;
+}
+
+static json_t *header_json(const struct an_state *s, const struct an_round_state *r)
+{
+	const struct rd_descriptor *d = &r->descriptor;
+
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
+		"schema", AN_RESULT_SCHEMA, "plan", s->plan->name, "population", d->population, "round",
+		(int)r->plan->number, "query", d->query.name, "type",
+		d->query.kind == PT_MEAN ? "mean" : "histogram", "field", d->query.field, "protocol",
+		d->params.protocol, "unit", d->unit, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN),
+		"epsilon0", an_json_real(d->privacy.epsilon0), "epsilon_round",
+		an_json_real(r->epsilon_round), "epsilon_total", an_json_real(r->epsilon_total), "delta",
+		an_json_real(d->privacy.delta), "min_reports", (json_int_t)d->min_batch, "charged_ms",
+		(json_int_t)r->charged_ms);
+}
+
+static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
+	const struct an_tally *t, const struct pt_estimate *e, uint64_t reports, const char *fault)
+{
+	uint64_t honest =
+		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
+	json_t *doc = header_json(s, r);
+	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
+		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",
+		(json_int_t)t->counted, "duplicates", (json_int_t)t->duplicates, "bad", (json_int_t)t->bad,
+		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
+		items_json(&r->descriptor.query, e), "counts", counts_json(t));
+	int bad = doc == NULL || more == NULL || json_object_update(doc, more) != 0;
+
+	json_decref(more);
+	if (!bad && fault != NULL)
+		bad = json_object_set_new(doc, "fault", json_string(fault)) != 0;
+	/* The charge assumed this many honest participants, whose messages always open. */
+	if (!bad && reports < honest)
+		bad = json_object_set_new(doc, "warning",
+			      json_string(
+				      "fewer valid reports than the honest minimum the charge assumes")) != 0;
+	if (bad) {
+		json_decref(doc);
+		return NULL;
+	}
+	return doc;
+}
+
+enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
+	const struct an_tally *t, const char *spoiled, struct cm_buf *out, struct cm_err *err)
+{
+	static const struct an_tally nothing;
+	const struct rd_descriptor *d = &r->descriptor;
+	struct pt_estimate e = { 0 };
+	struct cm_err why = { 0 };
+	const char *fault = spoiled;
+	uint64_t reports;
+	char *text = NULL;
+	json_t *doc;
+	enum cm_rc rc;
+
+	if (spoiled != NULL)
+		t = &nothing;
+	reports = an_tally_reports(t, d->messages_per_client);
+	/* A batch nobody can estimate from is still a charged round that has to end. */
+	if (fault == NULL && reports == 0)
+		fault = "no valid report";
+	else if (fault == NULL &&
+		 d->protocol->estimate(&d->query, &d->params, t->count, reports, &e, &why) != CM_OK)
+		fault = why.msg;
+	doc = result_json(s, r, messages, t, &e, reports, fault);
+	if (doc != NULL)
+		text = json_dumps(doc, JSON_REAL_PRECISION(17) | JSON_INDENT(1));
+	rc = text != NULL && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
+		     ? CM_OK
+		     : cm_fail(err, CM_EINTERNAL, "round %u: cannot make its result", r->plan->number);
+	free(text);
+	json_decref(doc);
+	pt_estimate_fini(&e);
+	return rc;
+}
+
+char *an_result_path(const char *state_dir, uint32_t number)
+{
+	char name[48];
+
+	(void)snprintf(name, sizeof name, "results/round-%04u.json", number);
+	return cm_file_join(state_dir, name);
+}
+
+enum cm_rc an_result_write(
+	const char *state_dir, uint32_t number, const struct cm_buf *bytes, struct cm_err *err)
+{
+	char *dir = cm_file_join(state_dir, "results");
+	char *path = an_result_path(state_dir, number);
+	enum cm_rc rc = dir != NULL && path != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_write(path, bytes->data, bytes->len, 0600, err);
+	free(dir);
+	free(path);
+	return rc;
+}
+
+enum cm_rc an_result_load(
+	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err)
+{
+	char *path = an_result_path(state_dir, r->plan->number);
+	uint8_t hash[PR_HASH_LEN];
+	json_error_t why;
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	cm_buf_init(&b, AN_RESULT_MAX);
+	rc = path == NULL             ? cm_fail(err, CM_EINTERNAL, "out of memory")
+	     : r->stage != AN_SETTLED ? cm_fail(err, CM_ENOINPUT, "round %u (%s) is %s: it has no result",
+						r->plan->number, r->plan->query.name, an_stage_name(r->stage))
+				      : cm_file_read(path, AN_RESULT_MAX, &b, err);
+	if (rc == CM_OK) {
+		cm_sha256(b.data, b.len, hash);
+		*out = NULL;
+		if (memcmp(hash, r->result_hash, PR_HASH_LEN) != 0)
+			rc = cm_fail(err, CM_EDATA, "%s: is not the result the ledger recorded", path);
+		else if ((*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why)) ==
+			 NULL)
+			rc = cm_fail(err, CM_EDATA, "%s:%d: %s", path, why.line, why.text);
+	}
+	cm_buf_fini(&b);
+	free(path);
+	return rc;
+}

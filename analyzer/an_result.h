@@ -1,0 +1,40 @@
+/* an_result.h - the result of a round as a document, and as people read it.
+ *
+ * A document depends on the ledger and the opened batch only, never on the clock or the order of arrival:
+ * opening a charged round again gives the same bytes. */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "an_state.h"
+#include "an_tally.h"
+
+#define AN_RESULT_SCHEMA "tombola.result/1"
+#define AN_RESULT_MAX    ((size_t)4 << 20)
+
+/* The result's bytes appended to out.  spoiled: why the batch must not be used (then t is not looked at, and
+ * the document says so in place of an estimate); NULL if it may. */
+CM_CHECK enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
+	uint64_t messages, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
+	struct cm_err *err);
+
+/* STATE_DIR/results/round-0001.json, malloc'd; NULL out of memory. */
+char *an_result_path(const char *state_dir, uint32_t number);
+/* Durable; the folder is made. */
+CM_CHECK enum cm_rc an_result_write(
+	const char *state_dir, uint32_t number, const struct cm_buf *bytes, struct cm_err *err);
+/* Read a settled round's result.  CM_ENOINPUT when there is none, CM_EDATA when it is not the document whose
+ * hash the ledger holds.  Free with json_decref. */
+CM_CHECK enum cm_rc an_result_load(
+	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err);
+
+void an_result_print(const json_t *result, FILE *out);
+void an_result_csv(const json_t *result, FILE *out);
+
+/* A JSON number, or "inf", "-inf", "nan" where JSON has none. */
+json_t *an_json_real(double v);
+/* Lower-case hex. */
+json_t *an_json_hex(const uint8_t *bytes, size_t n);
+/* One line (indent 0) or indented, 17 significant digits, keys in the order they were set. */
+CM_CHECK enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err);

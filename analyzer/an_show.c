@@ -1,0 +1,230 @@
+/* an_show.c - rounds and budget as tables and JSON. */
+#include "an_show.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "an_result.h"
+#include "cm_table.h"
+
+static void four(char out[24], double v)
+{
+	if (isfinite(v))
+		(void)snprintf(out, 24, "%.4f", v);
+	else
+		(void)snprintf(out, 24, "inf");
+}
+
+static void epsilon0(char out[24], double v)
+{
+	if (isinf(v))
+		(void)snprintf(out, 24, "inf");
+	else
+		(void)snprintf(out, 24, "%.2f", v);
+}
+
+static void round_row(struct cm_table *t, const struct an_round_state *r, double limit, double *total)
+{
+	char number[16], eps0[24], reports[32] = "-", charged[24], sum[24], left[24];
+	bool counts = r->stage == AN_CHARGED || r->stage == AN_SETTLED;
+
+	(void)snprintf(number, sizeof number, "%u", r->plan->number);
+	epsilon0(eps0, r->plan->epsilon0);
+	if (counts || r->stage == AN_VOID)
+		(void)cm_thousands((int64_t)r->participants, reports);
+	if (an_round_counts(r))
+		*total = r->epsilon_total;
+	if (counts)
+		four(charged, an_round_up(r->epsilon_round));
+	else
+		(void)snprintf(charged, sizeof charged, "%s",
+			r->stage == AN_REFUSED ? "REFUSED"
+			: r->stage == AN_VOID  ? "VOID"
+					       : an_stage_name(r->stage));
+	four(sum, an_round_up(*total));
+	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
+	cm_table_row(t, (const char *const[]){ number, r->plan->query.name, eps0, reports, charged,
+				r->stage == AN_PLANNED ? "-" : sum, r->stage == AN_PLANNED ? "-" : left });
+}
+
+/* Heads as wide as any cell of the plan may get: rows printed at different times stay in their columns. */
+struct widths {
+	char reports[40], charged[40], total[40], left[40];
+};
+
+static void head_widths(const struct pl_plan *p, struct widths *w)
+{
+	int most = (int)strlen("reports"), epsilon;
+	char text[40];
+
+	for (size_t i = 0; i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+		/* Without a target the minimum is the best guess. */
+		uint64_t n = r->target < PR_ROUND_REPORTS_MAX ? r->target : r->min_reports;
+		int len = (int)strlen(cm_thousands((int64_t)n, text));
+
+		most = len > most ? len : most;
+	}
+	epsilon = snprintf(text, sizeof text, "%.4f", p->epsilon);
+	(void)snprintf(w->reports, sizeof w->reports, "%*s", most, "reports");
+	(void)snprintf(w->charged, sizeof w->charged, "%*s", epsilon, "charged");
+	(void)snprintf(w->total, sizeof w->total, "%*s", epsilon, "total");
+	(void)snprintf(w->left, sizeof w->left, "%*s", epsilon, "left");
+}
+
+void an_rounds_print_some(const struct an_books *b, size_t from, size_t to, FILE *out)
+{
+	const struct pl_plan *p = &b->plan;
+	struct widths w = { .reports = "" };
+	struct cm_table *t;
+	double total = 0;
+
+	head_widths(p, &w);
+	t = cm_table_new("><>>>>>",
+		(const char *const[]){ "round", "query", "eps0", w.reports, w.charged, w.total, w.left });
+	if (t == NULL)
+		return;
+	if (from == 0)
+		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n\n",
+			p->name, p->epsilon, p->delta, p->unit, p->rounds);
+	for (size_t i = 0; i < p->rounds; i++)
+		round_row(t, &b->state.round[i], p->epsilon, &total);
+	cm_table_print_rows(t, from, to, out);
+	cm_table_free(t);
+}
+
+void an_rounds_print(const struct an_books *b, FILE *out)
+{
+	an_rounds_print_some(b, 0, b->plan.rounds, out);
+	(void)fputs("\ncharges and totals are upper bounds, rounded up\n", out);
+}
+
+static int set_decision(json_t *o, const struct an_round_state *r)
+{
+	if (r->stage == AN_PLANNED)
+		return 0;
+	return json_object_set_new(o, "epsilon_round", an_json_real(r->epsilon_round)) |
+	       json_object_set_new(o, "epsilon_total", an_json_real(r->epsilon_total));
+}
+
+static int set_descriptor(json_t *o, const struct an_round_state *r)
+{
+	const struct rd_descriptor *d = &r->descriptor;
+
+	if (r->descriptor_bytes.len == 0)
+		return 0;
+	return json_object_set_new(o, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN)) |
+	       json_object_set_new(o, "sequence", json_integer((json_int_t)d->sequence)) |
+	       json_object_set_new(o, "descriptor_hash", an_json_hex(d->hash, PR_HASH_LEN)) |
+	       json_object_set_new(o, "deadline_ms", json_integer((json_int_t)d->deadline_ms));
+}
+
+json_t *an_round_json(const struct an_round_state *r)
+{
+	const struct pl_round *p = r->plan;
+	json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "round", (int)p->number, "query",
+		p->query.name, "type", p->query.kind == PT_MEAN ? "mean" : "histogram", "protocol",
+		p->protocol->name, "stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0),
+		"min_reports", (json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
+
+	if (o != NULL && (set_decision(o, r) != 0 || set_descriptor(o, r) != 0 ||
+				 (r->reason[0] != '\0' &&
+					 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+json_t *an_rounds_json(const struct an_books *b, struct cm_err *err)
+{
+	json_t *rounds = json_array(), *doc;
+
+	for (size_t i = 0; rounds != NULL && i < b->plan.rounds; i++)
+		if (json_array_append_new(rounds, an_round_json(&b->state.round[i])) != 0) {
+			json_decref(rounds);
+			rounds = NULL;
+		}
+	doc = rounds == NULL ? NULL
+			     : json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "schema", "tombola.rounds/1",
+				       "plan", b->plan.name, "population", b->plan.population,
+				       "epsilon_limit", an_json_real(b->plan.epsilon), "delta",
+				       an_json_real(b->plan.delta), "rounds", rounds);
+	if (doc == NULL)
+		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
+	return doc;
+}
+
+enum cm_rc an_budget_print(const struct an_books *b, FILE *out, struct cm_err *err)
+{
+	const struct pl_plan *p = &b->plan;
+	double spent = 0;
+
+	if (an_budget_spent(&b->state, &spent, err) != CM_OK)
+		return err->code;
+	(void)fprintf(out,
+		"plan %s, population %s, unit %s\n"
+		"budget  epsilon %.4f at delta %g\n"
+		"spent   epsilon %.4f (upper bound)\n"
+		"left    epsilon %.4f\n"
+		"rounds  %zu charged, %zu reserved, %zu refused, %zu void, %zu to come\n",
+		p->name, p->population, p->unit, p->epsilon, p->delta, an_round_up(spent),
+		an_round_down(p->epsilon > spent ? p->epsilon - spent : 0),
+		an_state_count(&b->state, AN_SETTLED) + an_state_count(&b->state, AN_CHARGED),
+		an_state_count(&b->state, AN_RESERVED), an_state_count(&b->state, AN_REFUSED),
+		an_state_count(&b->state, AN_VOID), an_state_count(&b->state, AN_PLANNED));
+	return CM_OK;
+}
+
+enum cm_rc an_budget_json(const struct an_books *b, json_t **out, struct cm_err *err)
+{
+	const struct pl_plan *p = &b->plan;
+	const struct rd_chain *chain = an_ledger_chain(b->ledger);
+	double spent = 0;
+	size_t accepted;
+	json_t *rounds;
+
+	if (an_budget_spent(&b->state, &spent, err) != CM_OK)
+		return err->code;
+	accepted = an_state_count(&b->state, AN_SETTLED) + an_state_count(&b->state, AN_CHARGED);
+	rounds = json_pack("{s:I, s:I, s:I, s:I, s:I}", "accepted", (json_int_t)accepted, "reserved",
+		(json_int_t)an_state_count(&b->state, AN_RESERVED), "refused",
+		(json_int_t)an_state_count(&b->state, AN_REFUSED), "void",
+		(json_int_t)an_state_count(&b->state, AN_VOID), "planned",
+		(json_int_t)an_state_count(&b->state, AN_PLANNED));
+	*out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "schema",
+		"tombola.budget/1", "plan", p->name, "population", p->population, "unit", p->unit, "mode",
+		PL_MODE, "epsilon_limit", an_json_real(p->epsilon), "delta", an_json_real(p->delta),
+		"epsilon_spent", an_json_real(spent), "epsilon_left",
+		an_json_real(p->epsilon > spent ? p->epsilon - spent : 0), "rounds", rounds, "ledger_seq",
+		(json_int_t)chain->seq, "ledger_head", an_json_hex(chain->head, PR_HASH_LEN));
+	return *out != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+json_t *an_explanation_json(const struct an_state *s, const struct an_explanation *e)
+{
+	const struct rd_verdict *v = &e->verdict;
+	uint64_t before = e->round->decided_seq != 0 ? e->round->decided_seq : UINT64_MAX;
+	json_t *by = json_array();
+
+	for (size_t i = 0; by != NULL && i < s->plan->rounds; i++) {
+		const struct an_round_state *o = &s->round[i];
+
+		if (an_round_counts(o) && o->decided_seq < before &&
+			json_array_append_new(by, json_pack("{s:i, s:s, s:o}", "round", (int)o->plan->number,
+							  "query", o->plan->query.name, "epsilon_round",
+							  an_json_real(o->epsilon_round))) != 0) {
+			json_decref(by);
+			by = NULL;
+		}
+	}
+	return by == NULL
+		       ? NULL
+		       : json_pack("{s:s, s:i, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+				 "tombola.explanation/1", "round", (int)e->round->plan->number, "query",
+				 e->round->plan->query.name, "stage", an_stage_name(e->round->stage), "fits",
+				 (int)v->fits, "needed", an_json_real(v->epsilon_round), "left",
+				 an_json_real(v->left), "total", an_json_real(v->total), "limit",
+				 an_json_real(v->limit), "delta", an_json_real(v->delta), "largest_epsilon0",
+				 v->fits ? json_null() : an_json_real(e->largest_epsilon0), "spent_by", by);
+}

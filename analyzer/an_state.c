@@ -1,0 +1,220 @@
+/* an_state.c - folds ledger records into the state of each round. */
+#include "an_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *an_stage_name(enum an_stage s)
+{
+	static const char *const name[] = {
+		[AN_PLANNED] = "planned",
+		[AN_RESERVED] = "reserved",
+		[AN_CHARGED] = "charged",
+		[AN_SETTLED] = "settled",
+		[AN_REFUSED] = "refused",
+		[AN_VOID] = "void",
+	};
+
+	return name[s];
+}
+
+enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct cm_err *err)
+{
+	memset(s, 0, sizeof *s);
+	s->plan = plan;
+	s->round = calloc(plan->rounds, sizeof *s->round);
+	if (s->round == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < plan->rounds; i++) {
+		s->round[i].plan = &plan->round[i];
+		cm_buf_init(&s->round[i].descriptor_bytes, PR_DESCRIPTOR_MAX);
+	}
+	return CM_OK;
+}
+
+void an_state_fini(struct an_state *s)
+{
+	for (size_t i = 0; s->round != NULL && i < s->plan->rounds; i++) {
+		rd_descriptor_fini(&s->round[i].descriptor);
+		cm_buf_fini(&s->round[i].descriptor_bytes);
+	}
+	free(s->round);
+	memset(s, 0, sizeof *s);
+}
+
+static enum cm_rc other(struct cm_err *err, const char *what)
+{
+	return cm_fail(err, CM_ECONFIG,
+		"the ledger was opened for another %s: a changed plan needs its own population and state_dir",
+		what);
+}
+
+static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	const struct pl_plan *p = s->plan;
+	char want[17], got[17];
+
+	if (s->opened || r->seq != 1)
+		return cm_fail(err, CM_EDATA, "record %llu: a second opening", (unsigned long long)r->seq);
+	if (strcmp(r->population, p->population) != 0)
+		return other(err, "population");
+	if (strcmp(r->mode, PL_MODE) != 0)
+		return other(err, "mode");
+	if (strcmp(r->unit, p->unit) != 0)
+		return other(err, "privacy unit");
+	if (r->epsilon_limit != p->epsilon || r->delta != p->delta)
+		return cm_fail(err, CM_ECONFIG,
+			"the ledger's budget is epsilon %g at delta %g, the plan says %g at %g: a budget is "
+			"never "
+			"changed",
+			r->epsilon_limit, r->delta, p->epsilon, p->delta);
+	if (memcmp(r->plan_hash, p->digest, PR_HASH_LEN) != 0) {
+		cm_hex(r->plan_hash, 8, want);
+		cm_hex(p->digest, 8, got);
+		return cm_fail(err, CM_ECONFIG,
+			"the plan file changed: the ledger was opened for digest %s.., this is %s..; rounds "
+			"are "
+			"fixed in advance, a new plan needs its own population and state_dir",
+			want, got);
+	}
+	s->opened = true;
+	return CM_OK;
+}
+
+/* The plan round a RESERVE or REFUSE names, which must still be planned. */
+static enum cm_rc planned_round(
+	struct an_state *s, const struct rd_record *r, struct an_round_state **out, struct cm_err *err)
+{
+	if (r->plan_round < 1 || r->plan_round > s->plan->rounds)
+		return cm_fail(err, CM_EDATA, "record %llu: round %u is not in the plan",
+			(unsigned long long)r->seq, r->plan_round);
+	*out = &s->round[r->plan_round - 1];
+	if ((*out)->stage != AN_PLANNED)
+		return cm_fail(err, CM_EDATA, "record %llu: round %u is %s already",
+			(unsigned long long)r->seq, r->plan_round, an_stage_name((*out)->stage));
+	return CM_OK;
+}
+
+static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	struct an_round_state *round;
+	enum cm_rc rc = planned_round(s, r, &round, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (an_state_find(s, r->round_id) != NULL)
+		return cm_fail(err, CM_EDATA, "record %llu: a round id twice", (unsigned long long)r->seq);
+	if (cm_buf_put(&round->descriptor_bytes, r->descriptor.data, r->descriptor.len) != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &round->descriptor, err);
+	if (rc != CM_OK) {
+		err->code = CM_EDATA;
+		return cm_context(err, "record %llu", (unsigned long long)r->seq);
+	}
+	if (memcmp(round->descriptor.round_id, r->round_id, PR_ROUND_ID_LEN) != 0 ||
+		round->descriptor.sequence != s->sequence + 1)
+		return cm_fail(err, CM_EDATA, "record %llu: its descriptor is another round's",
+			(unsigned long long)r->seq);
+	s->sequence = round->descriptor.sequence;
+	memcpy(s->previous, round->descriptor.hash, PR_HASH_LEN);
+	round->stage = AN_RESERVED;
+	round->decided_seq = r->seq;
+	round->reserved_ms = r->time_ms;
+	round->epsilon_round = r->epsilon_round;
+	round->epsilon_total = r->epsilon_total;
+	return CM_OK;
+}
+
+static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	struct an_round_state *round;
+	enum cm_rc rc = planned_round(s, r, &round, err);
+
+	if (rc != CM_OK)
+		return rc;
+	round->stage = AN_REFUSED;
+	round->decided_seq = r->seq;
+	round->epsilon_round = r->epsilon_round;
+	round->epsilon_total = r->epsilon_total;
+	memcpy(round->reason, r->reason, sizeof round->reason);
+	return CM_OK;
+}
+
+/* CHARGE, SETTLE and VOID move a round on from the one stage that allows it. */
+static enum cm_rc take_move(
+	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err)
+{
+	struct an_round_state *round = an_state_find(s, r->round_id);
+	enum an_stage from = r->kind == RD_SETTLE ? AN_CHARGED : AN_RESERVED;
+
+	if (round == NULL || round->stage != from)
+		return cm_fail(err, CM_EDATA, "record %llu: %s of a round that is %s",
+			(unsigned long long)r->seq, rd_record_kind_name(r->kind),
+			round != NULL ? an_stage_name(round->stage) : "unknown");
+	if (r->kind == RD_SETTLE) {
+		memcpy(round->result_hash, r->result_hash, PR_HASH_LEN);
+		round->stage = AN_SETTLED;
+		return CM_OK;
+	}
+	memcpy(round->manifest_hash, r->manifest_hash, PR_HASH_LEN);
+	round->participants = r->participants;
+	if (r->kind == RD_VOID) {
+		memcpy(round->reason, r->reason, sizeof round->reason);
+		round->stage = AN_VOID;
+		return CM_OK;
+	}
+	round->charge_seq = r->seq;
+	memcpy(round->charge_head, head, PR_HASH_LEN);
+	round->charged_ms = r->time_ms;
+	round->stage = AN_CHARGED;
+	return CM_OK;
+}
+
+enum cm_rc an_state_take(
+	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err)
+{
+	if (r->kind == RD_OPEN)
+		return take_open(s, r, err);
+	if (!s->opened)
+		return cm_fail(err, CM_EDATA, "record %llu: before the ledger was opened",
+			(unsigned long long)r->seq);
+	switch (r->kind) {
+	case RD_RESERVE:
+		return take_reserve(s, r, err);
+	case RD_REFUSE:
+		return take_refuse(s, r, err);
+	case RD_CHARGE:
+	case RD_SETTLE:
+	case RD_VOID:
+		return take_move(s, r, head, err);
+	case RD_OPEN:
+		break;
+	}
+	return cm_fail(err, CM_EDATA, "record %llu: unknown kind", (unsigned long long)r->seq);
+}
+
+struct an_round_state *an_state_find(const struct an_state *s, const uint8_t round_id[PR_ROUND_ID_LEN])
+{
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		struct an_round_state *r = &s->round[i];
+
+		if (r->descriptor_bytes.len > 0 &&
+			memcmp(r->descriptor.round_id, round_id, PR_ROUND_ID_LEN) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+bool an_round_counts(const struct an_round_state *r)
+{
+	return r->stage == AN_RESERVED || r->stage == AN_CHARGED || r->stage == AN_SETTLED;
+}
+
+size_t an_state_count(const struct an_state *s, enum an_stage stage)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		n += s->round[i].stage == stage;
+	return n;
+}

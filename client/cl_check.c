@@ -1,0 +1,38 @@
+/* cl_check.c - what `check` says of a client. */
+#include "cl_check.h"
+
+#include "cl_db.h"
+#include "cl_ledger.h"
+#include "cm_clock.h"
+
+static void check_budget(
+	const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h)
+{
+	struct rd_account *account = NULL;
+	struct cl_db *db = NULL;
+	struct cm_err err;
+	double spent = 0;
+	enum cm_rc rc = cl_db_open_readonly(setup->conf.state_dir, &db, &err);
+
+	if (rc == CM_ENOINPUT) {
+		cm_health_say(h, CM_HEALTH_OK, "no round yet");
+		return;
+	}
+	if (rc == CM_OK)
+		rc = cl_ledger_account(db, setup->policy.max_epsilon, setup->policy.delta, &account, &err);
+	if (rc == CM_OK)
+		rc = rd_account_spent(account, &spent, &err);
+	if (rc == CM_OK)
+		cm_health_budget(h, limits, spent, setup->policy.max_epsilon);
+	else
+		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
+	rd_account_free(account);
+	cl_db_close(db);
+}
+
+void cl_check(const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h)
+{
+	check_budget(setup, limits, h);
+	cm_health_certificate(h, limits, setup->conf.cert, CM_ROLE_CLIENT, cm_clock_wall_ms());
+	cm_health_daemon(h, setup->conf.http);
+}

@@ -1,0 +1,8 @@
+/* cl_check.h - `check`: is the daemon up, the budget not spent, the certificate not about to end? */
+#pragma once
+
+#include "cl_conf.h"
+#include "cm_health.h"
+
+/* What there is to say, for cm_health_print. */
+void cl_check(const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h);

@@ -1,0 +1,44 @@
+/* cl_device.c - pseudonyms of the devices behind this gateway. */
+#include "cl_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_file.h"
+#include "cm_hash.h"
+
+enum cm_rc cl_device_secret(
+	const char *state_dir, const struct cm_rng *rng, struct cm_key *out, struct cm_err *err)
+{
+	enum cm_rc rc = cm_keyfile_load(state_dir, "gateway", out, err);
+
+	if (rc == CM_ENOINPUT)
+		rc = cm_keyfile_create(state_dir, "gateway", rng, out, err);
+	return rc;
+}
+
+enum cm_rc cl_device_has_secret(const char *state_dir, bool *out, struct cm_err *err)
+{
+	char *path = cm_file_join(state_dir, "gateway.key");
+
+	if (path == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	*out = access(path, F_OK) == 0;
+	free(path);
+	return CM_OK;
+}
+
+void cl_device_pseudonym(const struct cm_key *secret, const char *population, const char *device,
+	uint8_t out[PR_PSEUDONYM_LEN])
+{
+	static const char purpose[] = "tombola device";
+	const struct cm_span parts[] = {
+		{ purpose, sizeof purpose },
+		{ population, strlen(population) + 1 },
+		{ device, strlen(device) },
+	};
+
+	_Static_assert(PR_PSEUDONYM_LEN == CM_HASH_LEN, "a pseudonym is one HMAC");
+	cm_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
+}

@@ -1,0 +1,66 @@
+/* cl_encode.c - values to sealed messages. */
+#include "cl_encode.h"
+
+#include <stdlib.h>
+
+#include "cm_buf.h"
+
+size_t cl_device_len(const struct rd_descriptor *d)
+{
+	return d->messages_per_client * rd_sealed_len(d);
+}
+
+static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cm_hpke_sealer **out, struct cm_err *err)
+{
+	uint8_t info[RD_INFO_LEN];
+
+	rd_hpke_info(d, info);
+	return cm_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
+}
+
+static enum cm_rc encode_one(const struct rd_descriptor *d, struct cm_hpke_sealer *sealer,
+	const struct pt_value *value, const struct cm_rng *rng, uint8_t *records, uint8_t *sealed,
+	struct cm_err *err)
+{
+	uint8_t aad[RD_AAD_LEN];
+	size_t sealed_len = rd_sealed_len(d);
+	enum cm_rc rc = CM_OK;
+
+	rd_hpke_aad(d, aad);
+	d->protocol->encode(&d->query, &d->params, value, rng, records);
+	for (uint32_t m = 0; rc == CM_OK && m < d->messages_per_client; m++)
+		rc = cm_hpke_seal(sealer, rng, aad, sizeof aad, records + (size_t)m * d->record_len,
+			d->record_len, sealed + m * sealed_len, err);
+	return rc;
+}
+
+enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
+	const struct cm_rng *rng, uint8_t *sealed, struct cm_err *err)
+{
+	size_t records_len = (size_t)d->messages_per_client * d->record_len, device_len = cl_device_len(d);
+	struct cm_hpke_sealer *sealer = NULL;
+	uint8_t *records = malloc(records_len);
+	enum cm_rc rc;
+
+	if (records == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = sealer_for(d, &sealer, err);
+	for (size_t i = 0; rc == CM_OK && i < n; i++)
+		rc = encode_one(d, sealer, &entry[i].value, rng, records, sealed + i * device_len, err);
+	cm_hpke_sealer_free(sealer);
+	cm_wipe(records, records_len);
+	free(records);
+	return rc;
+}
+
+enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct pt_value *value,
+	const struct cm_rng *rng, uint8_t *records, uint8_t *sealed, struct cm_err *err)
+{
+	struct cm_hpke_sealer *sealer = NULL;
+	enum cm_rc rc = sealer_for(d, &sealer, err);
+
+	if (rc == CM_OK)
+		rc = encode_one(d, sealer, value, rng, records, sealed, err);
+	cm_hpke_sealer_free(sealer);
+	return rc;
+}

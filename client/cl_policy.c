@@ -1,0 +1,199 @@
+/* cl_policy.c - the client's own limits on a round. */
+#include "cl_policy.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "pr_limits.h"
+
+#define AT(field) offsetof(struct cl_policy, field)
+
+const struct cm_conf_row cl_policy_rows[] = {
+	{ .key = "population",
+		.type = CM_CONF_STRING,
+		.offset = AT(population),
+		.required = true,
+		.help = "population this client is part of" },
+	{ .key = "max_epsilon0",
+		.type = CM_CONF_EXTENDED,
+		.offset = AT(max_epsilon0),
+		.required = true,
+		.min = 0,
+		.max = 700,
+		.help = "largest local epsilon of one round (what holds even if all others collude); \"inf\" "
+			"also allows rounds that the mix alone protects" },
+	{ .key = "max_epsilon",
+		.type = CM_CONF_DOUBLE,
+		.offset = AT(max_epsilon),
+		.required = true,
+		.min = 1e-6,
+		.max = 1000,
+		.help = "largest central epsilon of all rounds together, by this client's own ledger" },
+	{ .key = "delta",
+		.type = CM_CONF_DOUBLE,
+		.offset = AT(delta),
+		.required = true,
+		.min = 1e-15,
+		.max = 0.01,
+		.help = "at this delta" },
+	{ .key = "min_batch",
+		.type = CM_CONF_INT,
+		.offset = AT(min_batch),
+		.required = true,
+		.min = 1,
+		.max = PR_ROUND_REPORTS_MAX,
+		.help = "smallest guaranteed batch (participants)" },
+	{ .key = "honest_fraction",
+		.type = CM_CONF_DOUBLE,
+		.offset = AT(honest_fraction),
+		.min = 1e-6,
+		.max = 1,
+		.fallback = "1.0",
+		.help = "share of participants this client believes honest; the smaller of this and the "
+			"round's counts" },
+	{ .key = "colluders",
+		.type = CM_CONF_INT,
+		.offset = AT(colluders),
+		.min = 0,
+		.max = PR_ROUND_REPORTS_MAX,
+		.fallback = "0",
+		.help = "participants it believes to collude with the analyzer; the larger counts" },
+	{ .key = "queries",
+		.type = CM_CONF_STRINGS,
+		.offset = AT(queries),
+		.max = 1000,
+		.help = "queries it answers; none listed: any" },
+	{ .key = "fields",
+		.type = CM_CONF_STRINGS,
+		.offset = AT(fields),
+		.max = 1000,
+		.help = "fields of a reading it reports on; none listed: any" },
+	{ .key = "protocols",
+		.type = CM_CONF_STRINGS,
+		.offset = AT(protocols),
+		.max = 100,
+		.help = "randomizers it uses; none listed: any" },
+	{ .key = "max_rounds",
+		.type = CM_CONF_INT,
+		.offset = AT(max_rounds),
+		.min = 0,
+		.max = 1000000,
+		.fallback = "0",
+		.help = "rounds it takes part in per window; 0: no limit" },
+	{ .key = "window",
+		.type = CM_CONF_DURATION,
+		.offset = AT(window_ms),
+		.min = 1000,
+		.max = 366.0 * 86400e3,
+		.fallback = "24h",
+		.help = "length of that window" },
+	{ .key = NULL },
+};
+
+enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	*out = (struct cl_policy){ 0 };
+	rc = cm_conf_load(path, cl_policy_rows, out, faults, err);
+	if (rc != CM_OK)
+		return rc;
+	err->code = CM_OK;
+	for (size_t i = 0; i < out->protocols.n; i++) {
+		struct cm_err why;
+
+		if (pt_find(out->protocols.item[i]) != NULL)
+			continue;
+		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
+		cm_conf_fault_at(path, "protocols", &why, faults, err);
+	}
+	return err->code;
+}
+
+void cl_policy_free(struct cl_policy *p)
+{
+	cm_conf_free(cl_policy_rows, p);
+}
+
+static bool listed(const struct cm_conf_strings *list, const char *name)
+{
+	if (list->n == 0)
+		return true;
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], name) == 0)
+			return true;
+	return false;
+}
+
+static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	if (strcmp(d->population, p->population) != 0)
+		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
+			d->population, p->population);
+	if (!listed(&p->queries, d->query.name))
+		return cm_fail(
+			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
+	if (!listed(&p->fields, d->query.field))
+		return cm_fail(
+			err, CM_EPERM, "policy: field '%s' is not among the allowed fields", d->query.field);
+	if (!listed(&p->protocols, d->params.protocol))
+		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
+			d->params.protocol);
+	return CM_OK;
+}
+
+static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	double epsilon0 = d->protocol->epsilon0(&d->params);
+
+	if (CM_CHECKED("client.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
+		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", epsilon0,
+			p->max_epsilon0);
+	/* A statement below the truth is a lie to whoever reads it; rounding is not. */
+	if (!(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
+		return cm_fail(err, CM_EPERM,
+			"policy: the round states epsilon0 %.4g, its randomizer has %.4g",
+			d->privacy.epsilon0, epsilon0);
+	return CM_OK;
+}
+
+enum cm_rc cl_policy_check(
+	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err)
+{
+	enum cm_rc rc = check_what(p, d, err);
+	size_t device;
+
+	if (rc == CM_OK)
+		rc = check_local(p, d, err);
+	if (rc != CM_OK)
+		return rc;
+	if (CM_CHECKED("client.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
+		return cm_fail(err, CM_EPERM, "policy: minimum batch %" PRIu64 " is below %" PRId64,
+			d->min_batch, p->min_batch);
+	if (p->max_rounds > 0 && recent >= (uint64_t)p->max_rounds)
+		return cm_fail(err, CM_EPERM,
+			"policy: %" PRIu64 " rounds within the last %" PRId64 " s, max_rounds is %" PRId64,
+			recent, p->window_ms / 1000, p->max_rounds);
+	/* 64 bytes are more than the other fields of a Submit take. */
+	if (!cm_size_mul(rd_sealed_len(d), d->messages_per_client, &device) ||
+		device > PR_FRAME_MAX - 64 - PR_PSEUDONYM_LEN)
+		return cm_fail(err, CM_EPERM, "policy: %u messages of %zu bytes do not fit one frame",
+			d->messages_per_client, rd_sealed_len(d));
+	return CM_OK;
+}
+
+uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d)
+{
+	double h = d->honest_fraction < p->honest_fraction ? d->honest_fraction : p->honest_fraction;
+	uint64_t c = d->colluders > (uint64_t)p->colluders ? d->colluders : (uint64_t)p->colluders;
+
+	return rd_honest(d->min_batch, h, c);
+}
+
+enum cm_rc cl_policy_cells(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
+{
+	return d->protocol->cells(&d->params, cl_policy_honest(p, d), out, err);
+}

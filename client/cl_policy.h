@@ -1,0 +1,38 @@
+/* cl_policy.h - what this client agrees to, whatever a descriptor asks.
+ *
+ * Pure but for loading.  The client judges with its own view: of the honest fraction the smaller, of the
+ * colluders the larger of the two. */
+#pragma once
+
+#include <stdio.h>
+
+#include "cm_conf.h"
+#include "rd_descriptor.h"
+
+struct cl_policy {
+	char *population;
+	double max_epsilon0; /* local guarantee of one round, nats; INFINITY: the mix alone may protect */
+	double max_epsilon;  /* central, of every round in this client's ledger together */
+	double delta;        /* at which max_epsilon holds */
+	int64_t min_batch;   /* participants */
+	double honest_fraction;
+	int64_t colluders;
+	struct cm_conf_strings queries, fields, protocols; /* allowed; none listed: any */
+	int64_t max_rounds;                                /* in window_ms; 0: no limit */
+	int64_t window_ms;
+};
+
+extern const struct cm_conf_row cl_policy_rows[];
+/* Faults go to `faults` as file:line: text.  Free with cl_policy_free in both cases. */
+CM_CHECK enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err);
+void cl_policy_free(struct cl_policy *p);
+
+/* May this client take part in d?  recent: rounds it was charged for in the last window_ms.  CM_EPERM with
+ * the reason in one sentence. */
+CM_CHECK enum cm_rc cl_policy_check(
+	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err);
+/* Participants this client counts on in d: never below 1. */
+uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d);
+/* What this client charges for d: the round's cells at cl_policy_honest. */
+CM_CHECK enum cm_rc cl_policy_cells(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err);

@@ -1,0 +1,131 @@
+/* cl_prepare.c - a descriptor and a file of readings to one value per device. */
+#include "cl_prepare.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cl_device.h"
+#include "cl_store.h"
+
+struct gathering {
+	const struct cl_input *in;
+	const struct pt_query *q;
+	const char *population;
+	const struct cm_key *secret;
+	const struct cm_rng *rng;
+	struct cl_batch *batch;
+	struct cl_rows *rows;
+};
+
+/* The input's name in messages. */
+static const char *name_of(const struct cl_input *in)
+{
+	return strcmp(in->path, "-") == 0 ? "stdin" : in->path;
+}
+
+static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, struct cm_err *err)
+{
+	if (g->rows->first_bad[0] == '\0')
+		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%.80s:%" PRIu64 ": %.60s",
+			name_of(g->in), line, why);
+	if (g->in->strict)
+		return cm_fail(err, CM_EDATA, "%s:%" PRIu64 ": %s", name_of(g->in), line, why);
+	return CM_OK;
+}
+
+static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_err *err)
+{
+	struct gathering *g = user;
+
+	g->rows->rows++;
+	g->rows->bad++;
+	return bad_row(g, line, why, err);
+}
+
+static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
+{
+	struct gathering *g = user;
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	struct pt_value value;
+	struct cm_err unused;
+	int clamped = 0;
+	enum cm_rc rc;
+
+	g->rows->rows++;
+	if (pt_value_read(g->q, row->text, &value, &clamped, &unused) != CM_OK) {
+		/* Without the value: it is private, and pt's own text names it. */
+		g->rows->out_of_domain++;
+		return bad_row(g, row->line,
+			g->q->kind == PT_HISTOGRAM ? "a value that is none of the query's categories"
+						   : "a value that is no finite number",
+			err);
+	}
+	g->rows->clamped += clamped != 0;
+	cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
+	rc = cl_batch_add(g->batch, g->rng, pseudonym, &value, err);
+	cm_wipe(&value, sizeof value);
+	return rc;
+}
+
+enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q, const char *population,
+	const struct cm_key *secret, const struct cm_rng *rng, struct cl_db *taken, struct cl_batch **out,
+	struct cl_rows *rows, struct cm_err *err)
+{
+	struct gathering g = { in, q, population, secret, rng, cl_batch_new(in->limit), rows };
+	const struct cl_reader_conf conf = {
+		.format = in->format,
+		.name = name_of(in),
+		.device_field = in->device_field,
+		.value_field = q->field,
+		.on_row = on_row,
+		.on_bad = on_bad,
+		.user = &g,
+	};
+	enum cm_rc rc = CM_OK;
+
+	*rows = (struct cl_rows){ 0 };
+	if (g.batch == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (taken != NULL)
+		rc = cl_store_taken(taken, g.batch, err);
+	if (rc == CM_OK)
+		rc = cl_readings_file(in->path, &conf, err);
+	if (rc != CM_OK) {
+		cl_batch_free(g.batch);
+		return rc;
+	}
+	rows->duplicates = cl_batch_duplicates(g.batch);
+	rows->over_limit = cl_batch_over_limit(g.batch);
+	cl_batch_shuffle(g.batch, rng);
+	*out = g.batch;
+	return CM_OK;
+}
+
+enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
+{
+	struct cm_rng rng;
+	int64_t whole = 0;
+	enum cm_rc rc;
+
+	*out = (struct cl_prepared){ 0 };
+	rc = cl_judge(job->db, &job->setup->policy, job->setup->analyzer, job->descriptor,
+		job->descriptor_len, job->signature, job->signature_len, job->now_ms, &out->j, err);
+	if (rc == CM_OK)
+		rc = cl_db_int(job->db, "SELECT whole FROM active", &whole, err);
+	if (rc != CM_OK || (out->j.resumed && whole != 0) || job->input == NULL)
+		return rc;
+	rc = cm_rng_system(&rng, err);
+	if (rc != CM_OK)
+		return rc;
+	return cl_prepare_batch(job->input, &out->j.d.query, out->j.d.population, job->secret, &rng,
+		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
+}
+
+void cl_prepared_fini(struct cl_prepared *p)
+{
+	cl_batch_free(p->batch);
+	p->batch = NULL;
+	if (p->j.verified)
+		rd_descriptor_fini(&p->j.d);
+	p->j.verified = false;
+}

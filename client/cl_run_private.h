@@ -1,0 +1,65 @@
+/* cl_run_private.h - the running client from the inside: for cl_run.c, cl_run_ask.c and cl_run_round.c only.
+ */
+#pragma once
+
+#include "cl_round.h"
+#include "cl_run.h"
+#include "cm_http.h"
+#include "cm_log.h"
+#include "cm_loop.h"
+
+#define CL_PAUSE_MS     5000u /* after a fault, before asking again */
+#define CL_ASK_AGAIN_MS 500u
+
+enum phase { ASKING, PREPARING, UPLOADING, ENDING };
+
+struct cl_run {
+	struct cl_run_conf conf;
+	const struct cl_setup *setup;
+	uv_loop_t loop;
+	struct cm_loop *signals;
+	struct cm_http *http;
+	struct cm_tls_ctx *tls;
+	struct cl_links *links;
+	struct cl_db *db; /* NULL when only fetching */
+	struct cm_key secret;
+	uv_timer_t ask_timer, wait_timer;
+	enum phase phase;
+	bool asked, ever_up, stopped;
+	uint64_t after;           /* rounds up to this sequence number are done with */
+	struct cl_active active;  /* sequence 0: none */
+	struct cm_buf descriptor; /* of the round under way, as received */
+	uint8_t signature[PR_SIGNATURE_LEN];
+	size_t signature_len;
+	uv_work_t work;
+	const struct cl_input *input; /* of the preparation under way */
+	struct cl_prepared prepared;
+	struct cm_err prepare_err;
+	struct cl_round *round;
+	uint64_t rounds;
+	struct cm_err down, result; /* why the last connection ended; why all ends */
+};
+
+/* cl_run.c */
+
+void cl_run_say(const struct cl_run *run, enum cm_level level, const char *msg, const struct cm_err *why);
+/* Take everything off the loop, so that it ends: at once, or when the work or round under way is back and
+ * calls again. */
+void cl_run_finish(struct cl_run *run, const struct cm_err *why);
+/* What ends `send` and what `run` outlives. */
+void cl_run_fault(struct cl_run *run, const char *msg, const struct cm_err *why);
+
+/* cl_run_ask.c: the dialogue between rounds, and the connections' callbacks */
+
+void cl_run_begin_asking(struct cl_run *run, uint32_t later_ms);
+/* The limit of waiting for a round starts now. */
+void cl_run_begin_waiting(struct cl_run *run);
+void cl_run_on_up(void *user, unsigned i);
+void cl_run_on_down(void *user, unsigned i, bool was_up, const struct cm_err *why);
+void cl_run_on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame);
+
+/* cl_run_round.c: from a descriptor to its summary */
+
+void cl_run_take_round(struct cl_run *run, const Tombola__V1__Round *round);
+/* The active round's stored submissions, and no others. */
+void cl_run_start_stored(struct cl_run *run);

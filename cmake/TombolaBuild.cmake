@@ -1,0 +1,68 @@
+# How every target of the tree is compiled, and the three shapes a target may have.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+	set(CMAKE_BUILD_TYPE Release)
+endif()
+
+set(TOMBOLA_SANITIZE "" CACHE STRING "empty, address (with undefined), or thread")
+option(TOMBOLA_MUTANTS "compile in the switches that remove a named check (tests only)" OFF)
+option(TOMBOLA_FUZZ "build the libFuzzer targets (clang only)" OFF)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+                    -fstack-protector-strong -fno-omit-frame-pointer -ffp-contract=off)
+add_compile_definitions(_POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64
+                        TOMBOLA_VERSION="${PROJECT_VERSION}")
+add_link_options(-Wl,-z,relro,-z,now)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+	add_compile_definitions(_FORTIFY_SOURCE=2)
+	# Asserts state our own bugs; a daemon that guards people's data keeps them.
+	string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+	string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+	string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+endif()
+if(TOMBOLA_SANITIZE STREQUAL "address")
+	add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+	add_link_options(-fsanitize=address,undefined)
+elseif(TOMBOLA_SANITIZE STREQUAL "thread")
+	add_compile_options(-fsanitize=thread)
+	add_link_options(-fsanitize=thread)
+elseif(TOMBOLA_SANITIZE)
+	message(FATAL_ERROR "TOMBOLA_SANITIZE: '${TOMBOLA_SANITIZE}' is neither address nor thread")
+endif()
+if(TOMBOLA_MUTANTS)
+	add_compile_definitions(TOMBOLA_MUTANTS)
+endif()
+if(TOMBOLA_FUZZ)
+	add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# tombola_library(NAME SOURCES ... USES ...): a static library whose headers are its own folder's.
+function(tombola_library name)
+	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
+	add_library(${name} STATIC ${T_SOURCES})
+	target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+	target_link_libraries(${name} PUBLIC ${T_USES})
+endfunction()
+
+# tombola_program(NAME SOURCES ... USES ...): an installed command.
+function(tombola_program name)
+	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
+	add_executable(${name} ${T_SOURCES})
+	target_link_libraries(${name} PRIVATE ${T_USES})
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# tombola_test(NAME SOURCES ... USES ...): one cmocka program, run by ctest.
+function(tombola_test name)
+	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
+	add_executable(${name} ${T_SOURCES})
+	target_link_libraries(${name} PRIVATE ${T_USES} PkgConfig::CMOCKA)
+	target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+	add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,174 @@
+/* cm_buf.c - growable bytes with a maximum. */
+#include "cm_buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROW_FIRST 8u /* items */
+
+void cm_buf_init(struct cm_buf *b, size_t max)
+{
+	*b = (struct cm_buf){ .max = max };
+}
+
+void cm_buf_fini(struct cm_buf *b)
+{
+	if (b->secret && b->data != NULL)
+		explicit_bzero(b->data, b->cap);
+	free(b->data);
+	b->data = NULL;
+	b->len = b->cap = 0;
+}
+
+uint8_t *cm_buf_room(struct cm_buf *b, size_t n)
+{
+	size_t need, cap;
+	uint8_t *data;
+
+	if (!cm_size_add(b->len, n, &need) || need > b->max)
+		return NULL;
+	if (need <= b->cap && b->data != NULL)
+		return b->data + b->len;
+	cap = b->cap < 256 ? 256 : b->cap;
+	while (cap < need)
+		cap = cap > b->max / 2 ? b->max : cap * 2;
+	if (cap > b->max)
+		cap = b->max > 0 ? b->max : 1;
+	/* Not realloc: the old block may hold secrets. */
+	data = malloc(cap);
+	if (data == NULL)
+		return NULL;
+	if (b->data != NULL && b->len > 0)
+		memcpy(data, b->data, b->len);
+	if (b->data != NULL && b->secret)
+		explicit_bzero(b->data, b->cap);
+	free(b->data);
+	b->data = data;
+	b->cap = cap;
+	return b->data + b->len;
+}
+
+enum cm_rc cm_buf_put(struct cm_buf *b, const void *bytes, size_t n)
+{
+	uint8_t *at;
+
+	if (n == 0)
+		return CM_OK;
+	if (n > b->max || b->len > b->max - n)
+		return CM_EDATA;
+	at = cm_buf_room(b, n);
+	if (at == NULL)
+		return CM_EINTERNAL;
+	memcpy(at, bytes, n);
+	b->len += n;
+	return CM_OK;
+}
+
+void cm_buf_drop(struct cm_buf *b, size_t n)
+{
+	/* Nothing to drop must cost nothing: a peer could make it happen a byte at a time. */
+	if (n == 0)
+		return;
+	if (n >= b->len) {
+		b->len = 0;
+		return;
+	}
+	memmove(b->data, b->data + n, b->len - n);
+	b->len -= n;
+}
+
+int cm_size_add(size_t a, size_t b, size_t *out)
+{
+	return !__builtin_add_overflow(a, b, out);
+}
+
+int cm_size_mul(size_t a, size_t b, size_t *out)
+{
+	return !__builtin_mul_overflow(a, b, out);
+}
+
+void *cm_grow(void *array, size_t n, size_t *cap, size_t size)
+{
+	size_t room = n < GROW_FIRST ? GROW_FIRST : n * 2, bytes;
+	void *more;
+
+	if (n < *cap)
+		return array;
+	if (room <= n || !cm_size_mul(room, size, &bytes) || (more = realloc(array, bytes)) == NULL)
+		return NULL;
+	*cap = room;
+	return more;
+}
+
+void cm_put_le64(uint8_t p[8], uint64_t v)
+{
+	for (int i = 0; i < 8; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+}
+
+void cm_put_le32(uint8_t p[4], uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+}
+
+void cm_put_be32(uint8_t p[4], uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+uint64_t cm_get_le64(const uint8_t p[8])
+{
+	uint64_t v = 0;
+
+	for (int i = 7; i >= 0; i--)
+		v = v << 8 | p[i];
+	return v;
+}
+
+uint32_t cm_get_le32(const uint8_t p[4])
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+uint32_t cm_get_be32(const uint8_t p[4])
+{
+	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
+}
+
+void cm_hex(const uint8_t *bytes, size_t n, char *out)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digit[bytes[i] >> 4];
+		out[2 * i + 1] = digit[bytes[i] & 15];
+	}
+	out[2 * n] = '\0';
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+enum cm_rc cm_unhex(const char *hex, uint8_t *out, size_t n)
+{
+	if (strlen(hex) != 2 * n)
+		return CM_EDATA;
+	for (size_t i = 0; i < n; i++) {
+		int hi = hex_digit(hex[2 * i]), lo = hex_digit(hex[2 * i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return CM_EDATA;
+		out[i] = (uint8_t)(hi << 4 | lo);
+	}
+	return CM_OK;
+}

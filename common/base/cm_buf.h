@@ -1,0 +1,46 @@
+/* cm_buf.h - growable bytes with a maximum.  libc only. */
+#pragma once
+
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+/* Bytes data[0..len).  Caller's memory; `data` moves when the buffer grows.  Wiped before it is freed or
+ * moved when `secret`. */
+struct cm_buf {
+	uint8_t *data;
+	size_t len, cap, max;
+	int secret;
+};
+
+/* An empty buffer that never holds more than max bytes; allocates nothing yet. */
+void cm_buf_init(struct cm_buf *b, size_t max);
+/* Wipe when secret, free, and leave an empty buffer with the same maximum.  A zeroed struct is fine. */
+void cm_buf_fini(struct cm_buf *b);
+/* Make room for n more bytes and return where they go (data + len), or NULL over max or out of memory. */
+uint8_t *cm_buf_room(struct cm_buf *b, size_t n);
+/* Append n bytes.  CM_EDATA over the maximum, CM_EINTERNAL out of memory; the buffer is unchanged then. */
+CM_CHECK enum cm_rc cm_buf_put(struct cm_buf *b, const void *bytes, size_t n);
+/* Drop the first n bytes (n <= len). */
+void cm_buf_drop(struct cm_buf *b, size_t n);
+
+/* a + b or a * b into *out; false when it would wrap. */
+CM_CHECK int cm_size_add(size_t a, size_t b, size_t *out);
+CM_CHECK int cm_size_mul(size_t a, size_t b, size_t *out);
+
+/* An array that holds n items of `size` bytes and has room for *cap: the same when one more fits, else moved
+ * to one of twice the room, and *cap with it.  NULL out of memory; the array is as it was then.  Not for
+ * secrets: what was moved stays behind. */
+void *cm_grow(void *array, size_t n, size_t *cap, size_t size);
+
+/* Little- and big-endian integers at p. */
+void cm_put_le64(uint8_t p[8], uint64_t v);
+void cm_put_le32(uint8_t p[4], uint32_t v);
+void cm_put_be32(uint8_t p[4], uint32_t v);
+uint64_t cm_get_le64(const uint8_t p[8]);
+uint32_t cm_get_le32(const uint8_t p[4]);
+uint32_t cm_get_be32(const uint8_t p[4]);
+
+/* Lower-case hex of n bytes into out[2n+1]; and back: CM_EDATA unless exactly 2n hex digits. */
+void cm_hex(const uint8_t *bytes, size_t n, char *out);
+CM_CHECK enum cm_rc cm_unhex(const char *hex, uint8_t *out, size_t n);

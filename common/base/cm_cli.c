@@ -1,0 +1,384 @@
+/* cm_cli.c - the command line every program shares. */
+#include "cm_cli.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_cli_help.h"
+#include "cm_near.h"
+
+#define REPEAT_MAX 63
+
+enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
+
+/* A command line being read. */
+struct reading {
+	const struct cm_cli_program *program;
+	const struct cm_cli_verb *verb; /* NULL until it is known */
+	struct cm_cli *cli;
+	int level, max_argc;
+	const char *color;
+	const char *level_from; /* variable that set it, for its error */
+	int rest;               /* index in argv where the verb's words end */
+	bool help, usage, version;
+	size_t repeats[16];
+};
+
+static const char *const format_words[] = { "auto", "text", "json", NULL };
+static const char *const color_words[] = { "auto", "always", "never", NULL };
+static const char *const level_words[] = { "error", "warn", "info", "debug", NULL };
+
+static int word_index(const char *const *words, const char *typed)
+{
+	for (int i = 0; words[i] != NULL; i++) {
+		if (strcmp(words[i], typed) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static bool on_global(struct reading *r, int key, const char *arg, struct argp_state *state)
+{
+	int i;
+
+	switch (key) {
+	case 'c':
+		if (r->program->role == NULL)
+			argp_error(state, "there is no configuration to read: the verbs name their files");
+		r->cli->config = arg;
+		return r->program->role != NULL;
+	case 'v':
+		r->level += r->level < CM_LOG_DEBUG;
+		return true;
+	case 'q':
+		r->level -= r->level > CM_LOG_ERROR;
+		return true;
+	case KEY_LOG_FORMAT:
+		i = word_index(format_words, arg);
+		if (i < 0)
+			argp_error(state, "--log-format is text, json or auto, not '%s'", arg);
+		r->cli->log_format = i == 1 ? CM_LOG_TEXT : i == 2 ? CM_LOG_JSON : CM_LOG_AUTO;
+		return i >= 0;
+	case KEY_COLOR:
+		if (word_index(color_words, arg) < 0)
+			argp_error(state, "--color is auto, always or never, not '%s'", arg);
+		r->color = arg;
+		return word_index(color_words, arg) >= 0;
+	case KEY_JSON:
+		r->cli->json = true;
+		return true;
+	case 'h':
+		r->help = true;
+		return true;
+	case KEY_USAGE:
+		r->usage = true;
+		return true;
+	case 'V':
+		r->version = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_global(int key)
+{
+	return key == 'c' || key == 'v' || key == 'q' || key == 'h' || key == 'V' ||
+	       (key >= KEY_LOG_FORMAT && key < KEY_VERB);
+}
+
+static const struct argp_option global_options[] = {
+	{ .name = "config", .key = 'c', .arg = "FILE" },
+	{ .name = "verbose", .key = 'v' },
+	{ .name = "quiet", .key = 'q' },
+	{ .name = "log-format", .key = KEY_LOG_FORMAT, .arg = "FORMAT" },
+	{ .name = "color", .key = KEY_COLOR, .arg = "WHEN" },
+	{ .name = "json", .key = KEY_JSON },
+	{ .name = "help", .key = 'h' },
+	{ .name = "usage", .key = KEY_USAGE },
+	{ .name = "version", .key = 'V' },
+	{ 0 },
+};
+
+/* The verb that `word` (and, for two-word verbs, `next`) names; *words says how many were used. */
+static const struct cm_cli_verb *find_verb(
+	const struct cm_cli_program *program, const char *word, const char *next, int *words)
+{
+	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+		const char *space = strchr(v->name, ' ');
+		size_t first = space != NULL ? (size_t)(space - v->name) : strlen(v->name);
+
+		if (strlen(word) != first || strncmp(word, v->name, first) != 0)
+			continue;
+		if (space != NULL && (next == NULL || strcmp(next, space + 1) != 0))
+			continue;
+		*words = space != NULL ? 2 : 1;
+		return v;
+	}
+	return NULL;
+}
+
+static void unknown_verb(
+	const struct cm_cli_program *program, const char *word, const char *next, struct argp_state *state)
+{
+	struct cm_near near = { 0 };
+	size_t len = strlen(word);
+	char both[128];
+	bool group = false;
+
+	(void)snprintf(both, sizeof both, "%s %s", word, next != NULL ? next : "");
+	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+		bool two = strchr(v->name, ' ') != NULL;
+
+		group = group || (two && strncmp(v->name, word, len) == 0 && v->name[len] == ' ');
+		cm_near_offer(&near, two ? both : word, v->name);
+	}
+	if (group && next == NULL)
+		argp_error(state, "'%s' needs a second word", word);
+	else if (near.word != NULL)
+		argp_error(state, "unknown verb '%s' (did you mean '%s'?)", group ? both : word, near.word);
+	else
+		argp_error(state, "unknown verb '%s'", group ? both : word);
+}
+
+/* First pass: options before the verb, then the verb; what follows is left for the second. */
+static error_t on_first(int key, char *arg, struct argp_state *state)
+{
+	struct reading *r = state->input;
+	const char *next;
+	int words = 0;
+
+	if (key == ARGP_KEY_ARG) {
+		next = state->next < state->argc ? state->argv[state->next] : NULL;
+		r->verb = find_verb(r->program, arg, next, &words);
+		if (r->verb == NULL) {
+			unknown_verb(r->program, arg, next, state);
+			return EINVAL;
+		}
+		r->rest = state->next + words - 1;
+		state->next = state->argc;
+		return 0;
+	}
+	if (is_global(key))
+		return on_global(r, key, arg, state) ? 0 : EINVAL;
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* Second pass: the verb's own options and arguments, and global options again. */
+static error_t on_verb(int key, char *arg, struct argp_state *state)
+{
+	struct reading *r = state->input;
+	struct cm_cli *cli = r->cli;
+	int i = key - KEY_VERB;
+
+	if (is_global(key))
+		return on_global(r, key, arg, state) ? 0 : EINVAL;
+	if (i >= 0 && i < 16) {
+		if (r->verb->option[i].repeatable && r->repeats[i] == REPEAT_MAX) {
+			argp_error(state, "--%s is given too often (at most %d times)",
+				r->verb->option[i].name, REPEAT_MAX);
+			return EINVAL;
+		}
+		if (!r->verb->option[i].repeatable && cli->option[i] != NULL &&
+			r->verb->option[i].value != NULL) {
+			argp_error(state, "--%s is given twice", r->verb->option[i].name);
+			return EINVAL;
+		}
+		cli->option[i] = arg != NULL ? arg : "";
+		if (r->verb->option[i].repeatable)
+			cli->repeated[i][r->repeats[i]++] = cli->option[i];
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG) {
+		if (cli->argc > r->verb->max_args) {
+			argp_error(state, "'%s' is one argument too many", arg);
+			return EINVAL;
+		}
+		cli->argv[cli->argc++] = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* ARGP_NO_EXIT: usage errors come back here, so that there is one way out. */
+#define PARSE_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
+
+static bool read_first(struct reading *r, int argc, char **argv)
+{
+	const struct argp argp = { .options = global_options, .parser = on_first };
+
+	return argp_parse(&argp, argc, argv, PARSE_FLAGS | ARGP_IN_ORDER, NULL, r) == 0;
+}
+
+static bool read_verb(struct reading *r, int argc, char **argv)
+{
+	struct argp_option options[sizeof global_options / sizeof global_options[0] + 16] = { 0 };
+	const struct argp argp = { .options = options, .parser = on_verb };
+	char name[160];
+	char **words;
+	size_t at = 0;
+	bool good;
+
+	while (global_options[at].name != NULL) {
+		options[at] = global_options[at];
+		at++;
+	}
+	for (int i = 0; i < 16 && r->verb->option[i].name != NULL; i++) {
+		options[at++] = (struct argp_option){
+			.name = r->verb->option[i].name, .key = KEY_VERB + i, .arg = r->verb->option[i].value
+		};
+	}
+	/* argv[0] of this pass is what its errors begin with. */
+	words = calloc((size_t)(argc - r->rest) + 2, sizeof *words);
+	if (words == NULL) {
+		(void)fprintf(stderr, "%s: out of memory\n", r->program->name);
+		return false;
+	}
+	(void)snprintf(name, sizeof name, "%s %s", r->program->name, r->verb->name);
+	words[0] = name;
+	for (int i = r->rest; i < argc; i++)
+		words[i - r->rest + 1] = argv[i];
+	good = argp_parse(&argp, argc - r->rest + 1, words, PARSE_FLAGS, NULL, r) == 0;
+	free(words);
+	if (good && !r->help && !r->usage && !r->version && r->cli->argc - 1 < r->verb->min_args) {
+		(void)fprintf(stderr, "%s: missing argument: %s\n", name, r->verb->args);
+		(void)fprintf(stderr, "Try `%s --help' for more information.\n", name);
+		return false;
+	}
+	return good;
+}
+
+static bool bad_variable(const struct reading *r, const char *name, const char *value, const char *words)
+{
+	(void)fprintf(stderr, "%s: %s is %s, not '%s'\n", r->program->name, name, words, value);
+	return false;
+}
+
+/* What the environment says, before any option does. */
+static bool read_environment(struct reading *r)
+{
+	const char *config = getenv("TOMBOLA_CONFIG"), *level = getenv("TOMBOLA_LOG_LEVEL");
+	const char *format = getenv("TOMBOLA_LOG_FORMAT"), *color = getenv("TOMBOLA_COLOR");
+
+	if (config != NULL && *config != '\0')
+		r->cli->config = config;
+	if (level != NULL && *level != '\0') {
+		r->level = word_index(level_words, level);
+		if (r->level < 0)
+			return bad_variable(r, "TOMBOLA_LOG_LEVEL", level, "error, warn, info or debug");
+	}
+	if (format != NULL && *format != '\0') {
+		int i = word_index(format_words, format);
+
+		if (i < 0)
+			return bad_variable(r, "TOMBOLA_LOG_FORMAT", format, "text, json or auto");
+		r->cli->log_format = i == 1 ? CM_LOG_TEXT : i == 2 ? CM_LOG_JSON : CM_LOG_AUTO;
+	}
+	if (color != NULL && *color != '\0') {
+		if (word_index(color_words, color) < 0)
+			return bad_variable(r, "TOMBOLA_COLOR", color, "auto, always or never");
+		r->color = color;
+	}
+	return true;
+}
+
+static bool use_color(const char *when)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (strcmp(when, "auto") != 0)
+		return strcmp(when, "always") == 0;
+	return (no == NULL || *no == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
+	       isatty(STDOUT_FILENO) != 0;
+}
+
+static int run_verb(struct reading *r)
+{
+	const char *name = r->program->name;
+	struct cm_err err = { 0 };
+	int exit_code = 0;
+	enum cm_rc rc;
+
+	r->cli->level = (enum cm_level)r->level;
+	r->cli->color = use_color(r->color);
+	cm_log_init(r->program->role != NULL ? r->program->role : name, r->cli->level, r->cli->log_format);
+	rc = r->verb->run(r->cli, &exit_code, &err);
+	cm_log_flush();
+	if (rc != CM_OK) {
+		if (!err.said)
+			(void)fprintf(stderr, "%s: %s\n", name, err.msg);
+		if (rc == CM_EUSAGE)
+			(void)fprintf(
+				stderr, "Try `%s %s --help' for more information.\n", name, r->verb->name);
+		exit_code = cm_exit_code(rc);
+	}
+	return exit_code;
+}
+
+/* Data that did not reach its reader is a failure, whatever the verb said. */
+static int finish(const char *name, int exit_code)
+{
+	bool lost = ferror(stdout) != 0;
+
+	if (fflush(stdout) != 0 || lost) {
+		(void)fprintf(stderr, "%s: cannot write to standard output\n", name);
+		return exit_code == 0 ? cm_exit_code(CM_EIO) : exit_code;
+	}
+	return exit_code;
+}
+
+int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
+{
+	int usage = cm_exit_code(CM_EUSAGE);
+	struct cm_cli *cli = calloc(1, sizeof *cli);
+	struct reading r = { .program = program, .cli = cli, .level = CM_LOG_INFO, .color = "auto" };
+	char config[128], *name0 = argc > 0 ? argv[0] : NULL;
+	int code = usage;
+
+	if (cli == NULL || (cli->argv = calloc((size_t)argc + 2, sizeof *cli->argv)) == NULL) {
+		(void)fprintf(stderr, "%s: out of memory\n", program->name);
+		free(cli);
+		return cm_exit_code(CM_EINTERNAL);
+	}
+	if (program->role != NULL) {
+		(void)snprintf(config, sizeof config, "/etc/tombola/%s.conf", program->role);
+		cli->config = config;
+	}
+	if (name0 == NULL || !read_environment(&r))
+		goto out;
+	/* Errors begin with the program's name, however it was called. */
+	argv[0] = (char *)(uintptr_t)program->name;
+	if (!read_first(&r, argc, argv))
+		goto out;
+	if (r.verb != NULL) {
+		cli->argc = 1;
+		if (!read_verb(&r, argc, argv))
+			goto out;
+		/* Not const in the type only because argv never is. */
+		cli->argv[0] = (char *)(uintptr_t)r.verb->name;
+	}
+	if (r.help || r.usage || r.version) {
+		if (r.version)
+			(void)printf("%s %s\n", program->name, TOMBOLA_VERSION);
+		else if (r.verb != NULL)
+			cm_cli_help_verb(program, r.verb, r.help, stdout);
+		else
+			cm_cli_help_program(program, r.help, stdout);
+		code = finish(program->name, 0);
+	} else if (r.verb == NULL) {
+		cm_cli_help_program(program, false, stderr);
+		(void)fprintf(stderr, "Try `%s --help' for the verbs.\n", program->name);
+	} else {
+		code = finish(program->name, run_verb(&r));
+	}
+out:
+	if (name0 != NULL)
+		argv[0] = name0;
+	free(cli->argv);
+	free(cli);
+	return code;
+}

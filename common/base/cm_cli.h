@@ -1,0 +1,60 @@
+/* cm_cli.h - the command line every program shares: verbs, options, --help, --version, exit codes (glibc
+ * argp).
+ *
+ * `prog [GLOBAL] VERB [OPTIONS] [ARGS]`.  Global options, accepted before or after the verb: -c/--config FILE
+ * (TOMBOLA_CONFIG), -v/-q (TOMBOLA_LOG_LEVEL), --log-format text|json|auto (TOMBOLA_LOG_FORMAT), --color
+ * auto|always|never (TOMBOLA_COLOR; NO_COLOR counts when non-empty), --json, -h/--help, -V/--version. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cm_log.h"
+#include "cm_rc.h"
+
+struct cm_cli {
+	const char *config; /* path or the program's default */
+	enum cm_level level;
+	enum cm_log_format log_format;
+	bool json, color;
+	int argc;    /* of the verb: argv[0] is the verb, options below are removed */
+	char **argv; /* positional arguments follow */
+	const char
+		*option[16]; /* value of the verb's option i, NULL if absent ("" for a flag that is given) */
+	const char *repeated[16][64]; /* all values, for options marked repeatable; NULL-terminated */
+};
+
+struct cm_cli_option {
+	const char *name;  /* "delta": --delta */
+	const char *value; /* "D" in --help; NULL for a flag */
+	const char *help;
+	bool repeatable;
+};
+
+struct cm_cli_verb {
+	const char *name; /* "run", or two words "round show" */
+	const char *args; /* "FILE", "[N]" or "" in --help */
+	const char *help;
+	int min_args, max_args;
+	struct cm_cli_option option[16]; /* ends with name NULL */
+	/* Does the verb; the exit code is cm_exit_code() of the result unless it returns CM_OK with
+	 * *exit_code set. */
+	enum cm_rc (*run)(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+};
+
+struct cm_cli_program {
+	const char *name, *summary;
+	/* For the log; also the default config /etc/tombola/ROLE.conf.  NULL: no configuration, no --config.
+	 */
+	const char *role;
+	const struct cm_cli_verb *verb; /* ends with name NULL */
+};
+
+/* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */
+int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv);
+
+/* A finite double or an unsigned integer written in full, in range; else CM_EUSAGE with a line naming `what`.
+ */
+CM_CHECK enum cm_rc cm_cli_double(
+	const char *text, const char *what, double min, double max, double *out, struct cm_err *err);
+CM_CHECK enum cm_rc cm_cli_u64(
+	const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out, struct cm_err *err);

@@ -1,0 +1,193 @@
+/* cm_conf_value.c - one libconfig setting into one field of a struct. */
+#include "cm_conf_value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_clock.h"
+#include "cm_file.h"
+
+static const char out_of_range[] = "value out of range for";
+
+/* min == max == 0: no range. */
+static bool in_range(const struct cm_conf_row *row, double v)
+{
+	return (row->min == 0 && row->max == 0) || (v >= row->min && v <= row->max);
+}
+
+static bool is_whole(const config_setting_t *s)
+{
+	return config_setting_type(s) == CONFIG_TYPE_INT || config_setting_type(s) == CONFIG_TYPE_INT64;
+}
+
+static bool read_double(const config_setting_t *s, double *out)
+{
+	if (config_setting_type(s) == CONFIG_TYPE_FLOAT)
+		*out = config_setting_get_float(s);
+	else if (is_whole(s))
+		*out = (double)config_setting_get_int64(s);
+	else
+		return false;
+	return isfinite(*out);
+}
+
+static const char *read_string(const config_setting_t *s, const char *dir, char **field)
+{
+	const char *text = config_setting_get_string(s);
+
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL)
+		return "string expected for";
+	*field = dir != NULL && *text != '\0' && *text != '/' ? cm_file_join(dir, text) : strdup(text);
+	return *field != NULL ? NULL : "";
+}
+
+static const char *read_duration(const config_setting_t *s, int64_t *out)
+{
+	const char *text = config_setting_get_string(s);
+
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL || !cm_clock_duration(text, out))
+		return "duration such as \"250ms\", \"90s\", \"15m\", \"24h\" or \"7d\" expected for";
+	return *out == INT64_MAX ? out_of_range : NULL;
+}
+
+static const char *read_strings(const config_setting_t *s, struct cm_conf_strings *out)
+{
+	int n;
+
+	if (config_setting_is_array(s) == CONFIG_FALSE && config_setting_is_list(s) == CONFIG_FALSE)
+		return "list of strings expected for";
+	n = config_setting_length(s);
+	out->item = calloc((size_t)n + 1, sizeof *out->item);
+	if (out->item == NULL)
+		return "";
+	for (int i = 0; i < n; i++) {
+		const char *fault = read_string(config_setting_get_elem(s, (unsigned)i), NULL, &out->item[i]);
+
+		if (fault != NULL)
+			return *fault == '\0' ? fault : "list of strings expected for";
+		out->n++;
+	}
+	return NULL;
+}
+
+static const char *read_range(
+	const config_setting_t *s, const struct cm_conf_row *row, bool is_default, double *out)
+{
+	if ((config_setting_is_array(s) == CONFIG_FALSE && config_setting_is_list(s) == CONFIG_FALSE) ||
+		config_setting_length(s) != 2 || !read_double(config_setting_get_elem(s, 0), &out[0]) ||
+		!read_double(config_setting_get_elem(s, 1), &out[1]))
+		return "two finite numbers [low, high] expected for";
+	if (!(out[0] < out[1]))
+		return "low must be below high in";
+	if (!is_default && row->min < row->max && (out[0] < row->min || out[1] > row->max))
+		return out_of_range;
+	return NULL;
+}
+
+static const char *read_number(
+	const config_setting_t *s, const struct cm_conf_row *row, bool is_default, double *out)
+{
+	const char *text = config_setting_get_string(s);
+
+	if (row->type == CM_CONF_EXTENDED && config_setting_type(s) == CONFIG_TYPE_STRING && text != NULL &&
+		strcmp(text, "inf") == 0) {
+		*out = INFINITY;
+		return NULL;
+	}
+	if (!read_double(s, out))
+		return row->type == CM_CONF_EXTENDED ? "finite number or \"inf\" expected for"
+						     : "finite number expected for";
+	return is_default || in_range(row, *out) ? NULL : out_of_range;
+}
+
+const char *cm_conf_value_read(const config_setting_t *s, const struct cm_conf_row *row, const char *dir,
+	bool is_default, void *field)
+{
+	const char *fault;
+
+	switch (row->type) {
+	case CM_CONF_STRING:
+		return read_string(s, NULL, field);
+	case CM_CONF_PATH:
+		return read_string(s, dir, field);
+	case CM_CONF_INT:
+		if (!is_whole(s))
+			return "integer expected for";
+		*(int64_t *)field = config_setting_get_int64(s);
+		return is_default || in_range(row, (double)*(int64_t *)field) ? NULL : out_of_range;
+	case CM_CONF_DURATION:
+		fault = read_duration(s, field);
+		if (fault != NULL)
+			return fault;
+		return is_default || in_range(row, (double)*(int64_t *)field) ? NULL : out_of_range;
+	case CM_CONF_BOOL:
+		if (config_setting_type(s) != CONFIG_TYPE_BOOL)
+			return "true or false expected for";
+		*(bool *)field = config_setting_get_bool(s) != CONFIG_FALSE;
+		return NULL;
+	case CM_CONF_DOUBLE:
+	case CM_CONF_EXTENDED:
+		return read_number(s, row, is_default, field);
+	case CM_CONF_RANGE:
+		return read_range(s, row, is_default, field);
+	case CM_CONF_STRINGS:
+		fault = read_strings(s, field);
+		if (fault != NULL)
+			return fault;
+		if (!is_default && row->max > 0 &&
+			!in_range(row, (double)((struct cm_conf_strings *)field)->n))
+			return "number of items out of range for";
+		return NULL;
+	case CM_CONF_GROUP:
+	case CM_CONF_LIST:
+		break;
+	}
+	return "no value possible for";
+}
+
+/* A duration in the largest unit that is whole, as the file would say it. */
+static void bound_text(const struct cm_conf_row *row, double v, char *out, size_t size)
+{
+	static const struct {
+		int64_t ms;
+		const char *unit;
+	} unit[] = { { 86400000, "d" }, { 3600000, "h" }, { 60000, "m" }, { 1000, "s" }, { 1, "ms" } };
+	size_t i = 0;
+
+	if (row->type != CM_CONF_DURATION) {
+		(void)snprintf(out, size, "%.10g", v);
+		return;
+	}
+	while (i + 1 < sizeof unit / sizeof unit[0] && (int64_t)v % unit[i].ms != 0)
+		i++;
+	if (v > 0)
+		(void)snprintf(out, size, "%lld%s", (long long)((int64_t)v / unit[i].ms), unit[i].unit);
+	else
+		(void)snprintf(out, size, "0s");
+}
+
+const char *cm_conf_range_text(const struct cm_conf_row *row, char out[CM_CONF_RANGE_TEXT])
+{
+	char low[24], high[24];
+
+	bound_text(row, row->min, low, sizeof low);
+	bound_text(row, row->max, high, sizeof high);
+	(void)snprintf(out, CM_CONF_RANGE_TEXT, "%s to %s", low, high);
+	return out;
+}
+
+void cm_conf_value_free(const struct cm_conf_row *row, void *field)
+{
+	struct cm_conf_strings *strings = field;
+
+	if (row->type == CM_CONF_STRING || row->type == CM_CONF_PATH) {
+		free(*(char **)field);
+		*(char **)field = NULL;
+	} else if (row->type == CM_CONF_STRINGS) {
+		for (size_t i = 0; i < strings->n; i++)
+			free(strings->item[i]);
+		free(strings->item);
+		*strings = (struct cm_conf_strings){ 0 };
+	}
+}

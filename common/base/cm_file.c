@@ -1,0 +1,249 @@
+/* cm_file.c - whole files, durably. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include "cm_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_STEP 65536u
+
+static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
+{
+	char text[128];
+	int e = errno;
+
+	return cm_fail(err, code, "%s: %s: %s", path, what, strerror_r(e, text, sizeof text));
+}
+
+static ssize_t read_some(int fd, void *p, size_t n)
+{
+	ssize_t got;
+
+	do {
+		got = read(fd, p, n);
+	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
+enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
+{
+	/* O_NONBLOCK: opening a FIFO must not wait; it is refused below. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	enum cm_rc rc = CM_OK;
+	size_t total = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return fail_errno(
+			err, errno == EACCES || errno == EPERM ? CM_EPERM : CM_ENOINPUT, path, "cannot open");
+	if (fstat(fd, &st) != 0) {
+		rc = fail_errno(err, CM_EIO, path, "cannot stat");
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		rc = cm_fail(err, CM_ENOINPUT, "%s: not a regular file", path);
+		goto out;
+	}
+	for (;;) {
+		/* At the maximum one byte more, to notice what is too long without trusting st_size. */
+		size_t left = max - total, step = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
+		uint8_t beyond = 0, *at = left == 0 ? &beyond : cm_buf_room(b, step);
+		ssize_t got;
+
+		if (at == NULL) {
+			rc = cm_fail(err, CM_EINTERNAL, "%s: no room for it in memory", path);
+			goto out;
+		}
+		got = read_some(fd, at, step);
+		if (got < 0) {
+			rc = fail_errno(err, CM_EIO, path, "cannot read");
+			goto out;
+		}
+		if (got == 0)
+			break;
+		if (left == 0) {
+			rc = cm_fail(err, CM_EDATA, "%s: longer than %zu bytes", path, max);
+			goto out;
+		}
+		b->len += (size_t)got;
+		total += (size_t)got;
+	}
+out:
+	(void)close(fd);
+	return rc;
+}
+
+bool cm_file_put(int fd, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+
+	while (n > 0) {
+		ssize_t put = write(fd, p, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return false;
+		p += put;
+		n -= (size_t)put;
+	}
+	return true;
+}
+
+char *cm_file_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+enum cm_rc cm_file_sync_dir(const char *path, struct cm_err *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum cm_rc rc = CM_OK;
+
+	if (fd < 0)
+		return fail_errno(err, CM_EIO, path, "cannot open");
+	/* EINVAL: the file system keeps no order to sync (some FUSE ones). */
+	if (fsync(fd) != 0 && errno != EINVAL)
+		rc = fail_errno(err, CM_EIO, path, "cannot sync");
+	(void)close(fd);
+	return rc;
+}
+
+enum cm_rc cm_file_sync_parent(const char *path, struct cm_err *err)
+{
+	char *dir = cm_file_folder(path);
+	enum cm_rc rc;
+
+	if (dir == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	rc = cm_file_sync_dir(dir, err);
+	free(dir);
+	return rc;
+}
+
+enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
+{
+	size_t len = strlen(path) + sizeof ".XXXXXX";
+	char *temp = malloc(len);
+	enum cm_rc rc = CM_OK;
+	int fd = -1;
+
+	if (temp == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	(void)snprintf(temp, len, "%s.XXXXXX", path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0) {
+		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
+		goto out;
+	}
+	if (fchmod(fd, (mode_t)mode) != 0 || !cm_file_put(fd, bytes, n) || fsync(fd) != 0) {
+		rc = fail_errno(err, CM_EIO, path, "cannot write");
+		goto out;
+	}
+	if (rename(temp, path) != 0) {
+		rc = fail_errno(err, CM_ECREATE, path, "cannot replace");
+		goto out;
+	}
+	free(temp);
+	temp = NULL;
+	rc = cm_file_sync_parent(path, err);
+out:
+	if (fd >= 0) {
+		(void)close(fd);
+		if (temp != NULL)
+			(void)unlink(temp);
+	}
+	free(temp);
+	return rc;
+}
+
+enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err)
+{
+	bool made = mkdir(path, 0700) == 0;
+	enum cm_rc rc;
+	struct stat st;
+
+	if (!made) {
+		if (errno != EEXIST)
+			return fail_errno(err, CM_ECREATE, path, "cannot create the folder");
+		if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+			return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", path);
+	}
+	/* Also when it was there: whoever made it may have been killed before this.  But a folder made by the
+	 * operator may stand where we may not look. */
+	rc = cm_file_sync_parent(path, err);
+	return made ? rc : CM_OK;
+}
+
+char *cm_file_join(const char *dir, const char *name)
+{
+	size_t nd = strlen(dir), len;
+	char *out;
+
+	if (!cm_size_add(nd, strlen(name), &len) || !cm_size_add(len, 2, &len))
+		return NULL;
+	out = malloc(len);
+	if (out != NULL)
+		(void)snprintf(out, len, "%s%s%s", dir, nd > 0 && dir[nd - 1] == '/' ? "" : "/", name);
+	return out;
+}
+
+/* "name (process 12)" as the holder wrote it. */
+static void read_holder(int fd, char out[96])
+{
+	ssize_t got = pread(fd, out, 95, 0);
+	size_t n = got > 0 ? (size_t)got : 0;
+
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	for (char *c = out; *c != '\0'; c++) {
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	}
+	if (out[0] == '\0')
+		(void)snprintf(out, 96, "process");
+}
+
+enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
+{
+	char *path = cm_file_join(dir, "lock"), holder[96];
+	enum cm_rc rc = CM_OK;
+	int fd, n;
+
+	if (path == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
+		goto out;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno == EWOULDBLOCK) {
+			read_holder(fd, holder);
+			rc = cm_fail(err, CM_ELATER, "another %s has %s", holder, dir);
+		} else {
+			rc = fail_errno(err, CM_EIO, path, "cannot lock");
+		}
+		(void)close(fd);
+		goto out;
+	}
+	/* The name helps the next one's message only; the lock holds without it.  fd stays open. */
+	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n", program_invocation_short_name,
+		(long)getpid());
+	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
+		(void)!ftruncate(fd, 0); /* no name rather than half of one */
+out:
+	free(path);
+	return rc;
+}

@@ -1,0 +1,248 @@
+/* cm_log.c - one line per event on stderr. */
+#include "cm_log.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cm_clock.h"
+#include "cm_text.h"
+
+#define BODY_MAX   2048u /* a line without its time; what does not fit is cut */
+#define STRING_MAX 200u
+#define RECENT     16u
+#define QUIET_MS   1000
+
+static const char *const level_name[] = { "error", "warn", "info", "debug" };
+/* sd-daemon(3) priorities, so that the journal knows the level. */
+static const char *const level_journal[] = { "<3>", "<4>", "<6>", "<7>" };
+
+/* A line said lately; identical ones are only counted. */
+struct recent {
+	enum cm_level level;
+	int64_t since_ms;
+	uint64_t again;
+	char body[BODY_MAX];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	const char *role;
+	enum cm_level max;
+	bool json, journal;
+	struct recent recent[RECENT];
+} log_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .role = "tombola", .max = CM_LOG_INFO };
+
+/* A bounded string under construction. */
+struct text {
+	char *at;
+	size_t len, max;
+};
+
+static void add_char(struct text *t, char c)
+{
+	if (t->len + 1 < t->max) {
+		t->at[t->len++] = c;
+		t->at[t->len] = '\0';
+	}
+}
+
+static void add(struct text *t, const char *s)
+{
+	while (*s != '\0')
+		add_char(t, *s++);
+}
+
+/* JSON escapes serve the text format too: one line stays one line, and a terminal is not driven.  What is not
+ * UTF-8, or does not show, is escaped byte by byte. */
+static void add_escaped(struct text *t, const char *s)
+{
+	for (size_t i = 0; i < STRING_MAX && s[i] != '\0'; i++) {
+		unsigned char c = (unsigned char)s[i];
+		const uint8_t *at = (const uint8_t *)s + i;
+		size_t len = cm_text_char(at, strnlen(s + i, 4));
+
+		/* Never half an escape: a cut line must stay readable. */
+		if (t->len + 8 >= t->max)
+			return;
+		if (len > 1 && cm_text_shows(at, len)) {
+			for (size_t k = 0; k < len; k++)
+				add_char(t, s[i + k]);
+			i += len - 1;
+		} else if (c == '"' || c == '\\') {
+			add_char(t, '\\');
+			add_char(t, (char)c);
+		} else if (c == '\n') {
+			add(t, "\\n");
+		} else if (c < 0x20 || c >= 0x7f) {
+			char hex[8];
+
+			(void)snprintf(hex, sizeof hex, "\\u%04x", c);
+			add(t, hex);
+		} else {
+			add_char(t, (char)c);
+		}
+	}
+}
+
+static void add_value(struct text *t, const struct cm_field *f, bool json)
+{
+	char number[64];
+
+	switch (f->type) {
+	case CM_F_STR:
+		add_char(t, '"');
+		add_escaped(t, f->v.s != NULL ? f->v.s : "");
+		add_char(t, '"');
+		return;
+	case CM_F_INT:
+		(void)snprintf(number, sizeof number, "%" PRId64, f->v.i);
+		break;
+	case CM_F_NUM:
+		if (json && !isfinite(f->v.d))
+			(void)snprintf(number, sizeof number, "\"%g\"", f->v.d);
+		else
+			(void)snprintf(number, sizeof number, "%.*g", json ? 17 : 6, f->v.d);
+		break;
+	}
+	add(t, number);
+}
+
+/* Everything but the time; room is kept for the closing brace. */
+static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg, const struct cm_field *f,
+	size_t n, bool json)
+{
+	struct text t = { .at = body, .max = BODY_MAX - 64 };
+
+	body[0] = '\0';
+	if (json) {
+		add(&t, "\"level\":\"");
+		add(&t, level_name[level]);
+		add(&t, "\",\"role\":\"");
+		add_escaped(&t, log_state.role);
+		add(&t, "\",\"msg\":\"");
+		add_escaped(&t, msg);
+		add(&t, "\"");
+	} else {
+		add(&t, level_name[level]);
+		add(&t, ": ");
+		add_escaped(&t, msg);
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t before = t.len;
+
+		add(&t, json ? ",\"" : " ");
+		add_escaped(&t, f[i].key);
+		add(&t, json ? "\":" : "=");
+		add_value(&t, &f[i], json);
+		/* A field that does not fit is left out whole. */
+		if (t.len + 16 >= t.max) {
+			t.len = before;
+			t.at[t.len] = '\0';
+			break;
+		}
+	}
+}
+
+static void write_line(enum cm_level level, const char *body, uint64_t again)
+{
+	char line[BODY_MAX + 160], when[32], repeated[48] = "";
+	int64_t now = cm_clock_wall_ms();
+	int n;
+
+	cm_clock_text(now, when);
+	if (again > 0)
+		(void)snprintf(repeated, sizeof repeated,
+			log_state.json ? ",\"repeated\":%" PRIu64 : " repeated=%" PRIu64, again);
+	if (log_state.json)
+		n = snprintf(line, sizeof line, "%s{\"ts\":\"%.19s.%03dZ\",%s%s}\n",
+			log_state.journal ? level_journal[level] : "", when, (int)(now % 1000), body,
+			repeated);
+	else
+		n = snprintf(line, sizeof line, "%s%s %s %s%s\n",
+			log_state.journal ? level_journal[level] : "", when, log_state.role, body, repeated);
+	/* One write: lines of several processes do not mix.  There is nowhere to report a failure. */
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
+		return;
+}
+
+static void say_again(struct recent *r)
+{
+	if (r->again > 0)
+		write_line(r->level, r->body, r->again);
+	r->again = 0;
+	r->body[0] = '\0';
+}
+
+/* True if an identical line was said within the last second; it is counted then. */
+static bool seen(enum cm_level level, const char *body, int64_t now_ms)
+{
+	struct recent *oldest = &log_state.recent[0];
+
+	for (size_t i = 0; i < RECENT; i++) {
+		struct recent *r = &log_state.recent[i];
+
+		if (r->body[0] != '\0' && now_ms - r->since_ms >= QUIET_MS)
+			say_again(r);
+		if (r->body[0] != '\0' && strcmp(r->body, body) == 0) {
+			r->again++;
+			return true;
+		}
+		if (r->body[0] == '\0' || (oldest->body[0] != '\0' && r->since_ms < oldest->since_ms))
+			oldest = r;
+	}
+	say_again(oldest);
+	oldest->level = level;
+	oldest->since_ms = now_ms;
+	(void)snprintf(oldest->body, sizeof oldest->body, "%s", body);
+	return false;
+}
+
+/* systemd sets JOURNAL_STREAM to device:inode of the stream it reads; children may have another stderr. */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat st;
+	char mine[64];
+
+	if (stream == NULL || fstat(STDERR_FILENO, &st) != 0)
+		return false;
+	(void)snprintf(mine, sizeof mine, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(stream, mine) == 0;
+}
+
+void cm_log_init(const char *role, enum cm_level max, enum cm_log_format format)
+{
+	(void)pthread_mutex_lock(&log_state.lock);
+	log_state.role = role;
+	log_state.max = max;
+	log_state.json = format == CM_LOG_JSON || (format == CM_LOG_AUTO && isatty(STDERR_FILENO) == 0);
+	log_state.journal = stderr_is_journal();
+	(void)pthread_mutex_unlock(&log_state.lock);
+}
+
+void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *f, size_t n)
+{
+	char body[BODY_MAX];
+
+	(void)pthread_mutex_lock(&log_state.lock);
+	if (level <= log_state.max) {
+		make_body(body, level, msg, f, n, log_state.json);
+		if (!seen(level, body, cm_clock_mono_ms()))
+			write_line(level, body, 0);
+	}
+	(void)pthread_mutex_unlock(&log_state.lock);
+}
+
+void cm_log_flush(void)
+{
+	(void)pthread_mutex_lock(&log_state.lock);
+	for (size_t i = 0; i < RECENT; i++)
+		say_again(&log_state.recent[i]);
+	(void)pthread_mutex_unlock(&log_state.lock);
+}

@@ -1,0 +1,42 @@
+/* cm_log.h - one line per event on stderr: text on a terminal, JSON otherwise.
+ *
+ * Lines carry counts and reasons; never a payload, a key, a device, an arrival order or a permutation. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+enum cm_level { CM_LOG_ERROR, CM_LOG_WARN, CM_LOG_INFO, CM_LOG_DEBUG };
+enum cm_log_format { CM_LOG_AUTO, CM_LOG_TEXT, CM_LOG_JSON };
+
+/* Call once, before threads.  role: "shuffler"...; borrowed for ever. */
+void cm_log_init(const char *role, enum cm_level max, enum cm_log_format format);
+
+/* One field of a line.  String values are escaped and cut at 200 bytes. */
+struct cm_field {
+	const char *key;
+	enum { CM_F_STR, CM_F_INT, CM_F_NUM } type;
+	union {
+		const char *s;
+		int64_t i;
+		double d;
+	} v;
+};
+#define CM_S(k, value) ((struct cm_field){ .key = (k), .type = CM_F_STR, .v.s = (value) })
+#define CM_I(k, value) ((struct cm_field){ .key = (k), .type = CM_F_INT, .v.i = (int64_t)(value) })
+#define CM_D(k, value) ((struct cm_field){ .key = (k), .type = CM_F_NUM, .v.d = (value) })
+
+/* JSON keys: ts level role msg, then the fields.  Thread-safe.  Identical lines within a second are counted
+ * and said once ("repeated"), so that a flood of bad peers cannot flood the log. */
+void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *f, size_t n);
+/* cm_log(level, msg, fields...): at least one field. */
+#define cm_log(level, msg, ...)                                                 \
+	cm_log_fields((level), (msg), (const struct cm_field[]){ __VA_ARGS__ }, \
+		sizeof((const struct cm_field[]){ __VA_ARGS__ }) / sizeof(struct cm_field))
+/* A line without fields. */
+#define cm_log_plain(level, msg) cm_log_fields((level), (msg), NULL, 0)
+
+/* Say the repetitions not said yet, and forget them; cm_cli_main calls it at the end. */
+void cm_log_flush(void);

@@ -1,0 +1,50 @@
+/* cm_rc.h - result codes and the caller's error message.  libc only. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CM_CHECK        __attribute__((warn_unused_result))
+#define CM_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Faults a caller may want to tell apart.  cm_exit_code() maps each to the exit code of doc/architecture.md.
+ */
+enum cm_rc {
+	CM_OK = 0,
+	CM_EMORE,     /* not a fault: the input ends inside an item; feed more */
+	CM_EOTHER,    /* exit 1 */
+	CM_EBUDGET,   /* exit 3: the privacy budget refuses */
+	CM_EUSAGE,    /* exit 64: command line */
+	CM_EDATA,     /* exit 65: a row, reading or record is not what it must be */
+	CM_ENOINPUT,  /* exit 66: no such input */
+	CM_EUNAVAIL,  /* exit 69: a peer cannot be reached */
+	CM_EINTERNAL, /* exit 70: our bug, or out of memory */
+	CM_ECREATE,   /* exit 73: cannot create a file */
+	CM_EIO,       /* exit 74: reading or writing failed; after this nothing more is acknowledged */
+	CM_ELATER,    /* exit 75: try later (too few reports, busy) */
+	CM_EPROTO,    /* exit 76: a peer broke the protocol, or has the wrong role */
+	CM_EPERM,     /* exit 77: certificate, signature, permission or policy */
+	CM_ECONFIG,   /* exit 78: configuration or plan */
+};
+
+/* Caller-owned; never NULL where a function takes one.  The detector writes the message, callers may put
+ * their context before it, one place logs it.  Messages never hold a payload, a key or a device. */
+struct cm_err {
+	enum cm_rc code;
+	char msg[320];
+	bool said; /* the line has been printed where it was found: nobody says it again */
+};
+
+/* Set *err and return code, so that a detector can `return cm_fail(...)`. */
+enum cm_rc cm_fail(struct cm_err *err, enum cm_rc code, const char *fmt, ...) CM_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* which does not see that the result is the code, and would follow failures as \
+			     successes */
+#define cm_fail(err, code, ...) ((void)(cm_fail)((err), (code), __VA_ARGS__), (code))
+#endif
+
+/* Put "fmt: " before the message; returns err->code. */
+enum cm_rc cm_context(struct cm_err *err, const char *fmt, ...) CM_PRINTF(2, 3);
+
+/* Exit code (sysexits and 3) of a result. */
+int cm_exit_code(enum cm_rc rc);

@@ -1,0 +1,18 @@
+/* cm_aead.h - authenticated encryption at rest under a round key: AES-256-GCM.  Needs libcrypto. */
+#pragma once
+
+#include "cm_buf.h"
+#include "cm_hash.h"
+#include "cm_rand.h"
+#include "cm_secret.h"
+
+#define CM_BOX_OVERHEAD 28u /* nonce 12, tag 16 */
+
+/* out gets nonce || ciphertext || tag (len + CM_BOX_OVERHEAD bytes).  Random nonces: at most 2^32 boxes a
+ * key. */
+CM_CHECK enum cm_rc cm_box_seal(const struct cm_key *key, const struct cm_rng *rng, const void *aad,
+	size_t aad_len, const uint8_t *data, size_t len, uint8_t *out, struct cm_err *err);
+/* data gets len - CM_BOX_OVERHEAD bytes.  CM_EDATA when it is not a box of this key and aad; data is wiped
+ * then. */
+CM_CHECK enum cm_rc cm_box_open(const struct cm_key *key, const void *aad, size_t aad_len, const uint8_t *box,
+	size_t len, uint8_t *data, struct cm_err *err);

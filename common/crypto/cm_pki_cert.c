@@ -1,0 +1,323 @@
+/* cm_pki_cert.c - one X.509 certificate and its key: made, read, stored. */
+#include "cm_pki_cert.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "cm_pem.h"
+#include "cm_private_file.h"
+#include "cm_rand.h"
+
+#define LOCAL_HOSTS "localhost,127.0.0.1,::1"
+#define MAX_PEM     65536u
+#define MAX_HOST    253u
+#define SERIAL_LEN  16u
+#define DAY         86400
+/* Clocks of peers that are a little behind must not refuse a fresh certificate. */
+#define BACKDATE 300
+
+void cm_pki_pair_fini(struct cm_pki_pair *p)
+{
+	X509_free(p->cert);
+	EVP_PKEY_free(p->key);
+	*p = (struct cm_pki_pair){ 0 };
+}
+
+static enum cm_rc no_memory(struct cm_err *err)
+{
+	ERR_clear_error();
+	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot make a certificate (out of memory?)");
+}
+
+static bool is_dns_name(const char *text)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.";
+
+	return text[0] != '-' && text[0] != '.' && text[strspn(text, allowed)] == '\0' &&
+	       strstr(text, "..") == NULL;
+}
+
+/* Append a URI or DNS name. */
+static int push_text(GENERAL_NAMES *names, int type, const char *text)
+{
+	GENERAL_NAME *name = GENERAL_NAME_new();
+	ASN1_IA5STRING *value = ASN1_IA5STRING_new();
+
+	if (name == NULL || value == NULL || ASN1_STRING_set(value, text, -1) != 1) {
+		GENERAL_NAME_free(name);
+		ASN1_IA5STRING_free(value);
+		return 0;
+	}
+	GENERAL_NAME_set0_value(name, type, value);
+	if (sk_GENERAL_NAME_push(names, name) > 0)
+		return 1;
+	GENERAL_NAME_free(name);
+	return 0;
+}
+
+static int push_address(GENERAL_NAMES *names, const uint8_t *address, int len)
+{
+	GENERAL_NAME *name = GENERAL_NAME_new();
+	ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
+
+	if (name == NULL || value == NULL || ASN1_OCTET_STRING_set(value, address, len) != 1) {
+		GENERAL_NAME_free(name);
+		ASN1_OCTET_STRING_free(value);
+		return 0;
+	}
+	GENERAL_NAME_set0_value(name, GEN_IPADD, value);
+	if (sk_GENERAL_NAME_push(names, name) > 0)
+		return 1;
+	GENERAL_NAME_free(name);
+	return 0;
+}
+
+static enum cm_rc push_host(GENERAL_NAMES *names, const char *host, struct cm_err *err)
+{
+	uint8_t address[16];
+	int ok;
+
+	if (inet_pton(AF_INET, host, address) == 1)
+		ok = push_address(names, address, 4);
+	else if (inet_pton(AF_INET6, host, address) == 1)
+		ok = push_address(names, address, 16);
+	else if (is_dns_name(host))
+		ok = push_text(names, GEN_DNS, host);
+	else
+		return cm_fail(err, CM_EUSAGE, "'%s' is neither a DNS name nor an address", host);
+	return ok ? CM_OK : no_memory(err);
+}
+
+static enum cm_rc push_hosts(GENERAL_NAMES *names, const char *hosts, struct cm_err *err)
+{
+	const char *at = hosts == NULL || *hosts == '\0' ? LOCAL_HOSTS : hosts;
+
+	for (;;) {
+		size_t n = strcspn(at, ",");
+		char host[MAX_HOST + 1];
+
+		if (n == 0 || n > MAX_HOST)
+			return cm_fail(err, CM_EUSAGE, "an empty or overlong name in the list of hosts");
+		memcpy(host, at, n);
+		host[n] = '\0';
+		if (push_host(names, host, err) != CM_OK)
+			return err->code;
+		if (at[n] == '\0')
+			return CM_OK;
+		at += n + 1;
+	}
+}
+
+static enum cm_rc add_names(X509 *cert, const struct cm_pki_subject *s, struct cm_err *err)
+{
+	GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
+	enum cm_rc rc = CM_OK;
+	char uri[64];
+
+	(void)snprintf(uri, sizeof uri, "tombola:role:%s", cm_role_name(s->role));
+	if (names == NULL || !push_text(names, GEN_URI, uri))
+		rc = no_memory(err);
+	if (rc == CM_OK && s->devices != 1) {
+		(void)snprintf(uri, sizeof uri, "tombola:devices:%u", (unsigned)s->devices);
+		if (!push_text(names, GEN_URI, uri))
+			rc = no_memory(err);
+	}
+	if (rc == CM_OK && s->role == CM_ROLE_SHUFFLER)
+		rc = push_hosts(names, s->hosts, err);
+	if (rc == CM_OK && X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT) != 1)
+		rc = no_memory(err);
+	GENERAL_NAMES_free(names);
+	return rc;
+}
+
+static int add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
+{
+	X509_EXTENSION *ext;
+	X509V3_CTX ctx;
+	int ok;
+
+	X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
+	ext = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
+	ok = ext != NULL && X509_add_ext(cert, ext, -1) == 1;
+	X509_EXTENSION_free(ext);
+	return ok;
+}
+
+static enum cm_rc add_extensions(X509 *cert, X509 *issuer, const struct cm_pki_subject *s, struct cm_err *err)
+{
+	bool ca = s->role == CM_ROLE_NONE;
+	int ok = add_extension(cert, issuer, NID_basic_constraints,
+			 ca ? "critical,CA:TRUE,pathlen:0" : "critical,CA:FALSE") &&
+		 add_extension(cert, issuer, NID_key_usage,
+			 ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") &&
+		 add_extension(cert, issuer, NID_subject_key_identifier, "hash") &&
+		 add_extension(cert, issuer, NID_authority_key_identifier, "keyid");
+
+	/* The shuffler alone is dialled; an analyzer's certificate must not serve as one. */
+	if (ok && !ca)
+		ok = add_extension(cert, issuer, NID_ext_key_usage,
+			s->role == CM_ROLE_SHUFFLER ? "serverAuth" : "clientAuth");
+	if (!ok)
+		return no_memory(err);
+	return ca ? CM_OK : add_names(cert, s, err);
+}
+
+static int set_serial(X509 *cert, const struct cm_rng *rng)
+{
+	uint8_t bytes[SERIAL_LEN];
+	BIGNUM *n;
+	int ok;
+
+	rng->fill(rng->ctx, bytes, sizeof bytes);
+	n = BN_bin2bn(bytes, (int)sizeof bytes, NULL);
+	ok = n != NULL && !BN_is_zero(n) && BN_to_ASN1_INTEGER(n, X509_get_serialNumber(cert)) != NULL;
+	BN_free(n);
+	return ok;
+}
+
+static int set_times(X509 *cert, int days)
+{
+	time_t now = time(NULL), after = now + (time_t)days * DAY;
+	time_t before = days > 0 ? now - BACKDATE : after - DAY;
+
+	return ASN1_TIME_set(X509_getm_notBefore(cert), before) != NULL &&
+	       ASN1_TIME_set(X509_getm_notAfter(cert), after) != NULL;
+}
+
+/* Everything but the extensions and the signature. */
+static int set_basics(
+	X509 *cert, const struct cm_pki_subject *s, X509 *issuer, EVP_PKEY *key, const struct cm_rng *rng)
+{
+	X509_NAME *name = X509_get_subject_name(cert);
+
+	return X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert, rng) &&
+	       set_times(cert, s->days) &&
+	       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const uint8_t *)s->name, -1, -1, 0) ==
+		       1 &&
+	       X509_set_issuer_name(cert, issuer == NULL ? name : X509_get_subject_name(issuer)) == 1 &&
+	       X509_set_pubkey(cert, key) == 1;
+}
+
+enum cm_rc cm_pki_pair_make(const struct cm_pki_subject *s, const struct cm_pki_pair *ca,
+	struct cm_pki_pair *out, struct cm_err *err)
+{
+	struct cm_pki_pair p = { 0 };
+	X509 *issuer = ca == NULL ? NULL : ca->cert;
+	struct cm_rng rng;
+	enum cm_rc rc;
+
+	rc = cm_rng_system(&rng, err);
+	if (rc != CM_OK)
+		return rc;
+	p.key = EVP_EC_gen("P-256");
+	p.cert = X509_new();
+	if (p.key == NULL || p.cert == NULL || !set_basics(p.cert, s, issuer, p.key, &rng))
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		rc = add_extensions(p.cert, issuer == NULL ? p.cert : issuer, s, err);
+	if (rc == CM_OK && X509_sign(p.cert, ca == NULL ? p.key : ca->key, EVP_sha256()) == 0)
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		*out = p;
+	else
+		cm_pki_pair_fini(&p);
+	return rc;
+}
+
+static enum cm_rc store_bio(
+	const char *dir, const char *name, const char *suffix, BIO *bio, unsigned mode, struct cm_err *err)
+{
+	char *path = cm_private_path(dir, name, suffix), *data;
+	long n = BIO_get_mem_data(bio, &data);
+	enum cm_rc rc = path == NULL ? no_memory(err) : cm_private_create(path, data, (size_t)n, mode, err);
+
+	free(path);
+	return rc;
+}
+
+enum cm_rc cm_pki_pair_store(
+	const struct cm_pki_pair *p, const char *dir, const char *name, struct cm_err *err)
+{
+	BIO *cert = BIO_new(BIO_s_mem()), *key = BIO_new(BIO_s_secmem());
+	enum cm_rc rc;
+
+	if (cert == NULL || key == NULL || PEM_write_bio_X509(cert, p->cert) != 1 ||
+		PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1) {
+		rc = no_memory(err);
+		goto out;
+	}
+	rc = store_bio(dir, name, ".key", key, 0600, err);
+	if (rc != CM_OK)
+		goto out;
+	rc = store_bio(dir, name, ".crt", cert, 0644, err);
+	if (rc != CM_OK) {
+		char *path = cm_private_path(dir, name, ".key");
+		struct cm_err ignored;
+
+		if (path != NULL)
+			(void)!cm_private_destroy(path, &ignored);
+		free(path);
+	}
+out:
+	BIO_free(cert);
+	BIO_free(key);
+	return rc;
+}
+
+enum cm_rc cm_pki_cert_load(const char *path, X509 **out, struct cm_err *err)
+{
+	uint8_t *pem = malloc(MAX_PEM);
+	BIO *bio = NULL;
+	enum cm_rc rc;
+	size_t n;
+
+	if (pem == NULL)
+		return no_memory(err);
+	rc = cm_private_read(path, 0, pem, MAX_PEM, &n, err);
+	if (rc != CM_OK)
+		goto out;
+	bio = BIO_new_mem_buf(pem, (int)n);
+	if (bio == NULL)
+		rc = no_memory(err);
+	else if ((*out = PEM_read_bio_X509(bio, NULL, cm_pem_no_password, NULL)) == NULL)
+		rc = cm_fail(err, CM_EDATA, "%s: no certificate in PEM form", path);
+	ERR_clear_error();
+out:
+	BIO_free(bio);
+	free(pem);
+	return rc;
+}
+
+enum cm_rc cm_pki_pair_load(const char *dir, const char *name, struct cm_pki_pair *out, struct cm_err *err)
+{
+	char *cert = cm_private_path(dir, name, ".crt"), *key = cm_private_path(dir, name, ".key");
+	struct cm_pki_pair p = { 0 };
+	enum cm_rc rc;
+
+	if (cert == NULL || key == NULL)
+		rc = no_memory(err);
+	else
+		rc = cm_pki_cert_load(cert, &p.cert, err);
+	if (rc == CM_OK)
+		rc = cm_pem_private_key(key, 1, &p.key, err);
+	if (rc == CM_OK && X509_check_private_key(p.cert, p.key) != 1) {
+		ERR_clear_error();
+		rc = cm_fail(err, CM_EDATA, "%s: not the key of %s", key, cert);
+	}
+	if (rc == CM_OK)
+		*out = p;
+	else
+		cm_pki_pair_fini(&p);
+	free(cert);
+	free(key);
+	return rc;
+}

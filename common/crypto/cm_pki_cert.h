@@ -1,0 +1,42 @@
+/* cm_pki_cert.h - one X.509 certificate and its key: made, read, stored.  Needs libcrypto.
+ *
+ * Internal to cm_pki*.c. */
+#pragma once
+
+#include "cm_pki.h"
+
+/* Bytes of the largest file handled here, a revocation list of some hundred thousand certificates. */
+#define CM_PKI_FILE_MAX 16777216u
+
+/* What a new certificate is to say. */
+struct cm_pki_subject {
+	const char *name;
+	enum cm_role role; /* CM_ROLE_NONE: a CA */
+	const char *hosts; /* checked as it is read; NULL or "": the local machine's names */
+	uint32_t devices;
+	int days;
+};
+
+/* A certificate with its private key; fini is fine on a zeroed one. */
+struct cm_pki_pair {
+	X509 *cert;
+	EVP_PKEY *key;
+};
+
+void cm_pki_pair_fini(struct cm_pki_pair *p);
+/* A fresh key and its certificate, signed by ca, or by itself when ca is NULL. */
+CM_CHECK enum cm_rc cm_pki_pair_make(const struct cm_pki_subject *s, const struct cm_pki_pair *ca,
+	struct cm_pki_pair *out, struct cm_err *err);
+/* DIR/NAME.crt and DIR/NAME.key, both new, both durable. */
+CM_CHECK enum cm_rc cm_pki_pair_store(
+	const struct cm_pki_pair *p, const char *dir, const char *name, struct cm_err *err);
+CM_CHECK enum cm_rc cm_pki_pair_load(
+	const char *dir, const char *name, struct cm_pki_pair *out, struct cm_err *err);
+CM_CHECK enum cm_rc cm_pki_cert_load(const char *path, X509 **out, struct cm_err *err);
+
+/* The directory of the CA that may vouch for the role: "ca-clients" or "ca-services". */
+const char *cm_pki_ca_of(enum cm_role role);
+/* An empty revocation list ca.crl for the CA of ca_dir, in place of any there. */
+CM_CHECK enum cm_rc cm_pki_list_start(const char *ca_dir, struct cm_err *err);
+/* The bytes of the file `from` into `to` (0644), which must be new unless replace. */
+CM_CHECK enum cm_rc cm_pki_copy(const char *from, const char *to, int replace, struct cm_err *err);

@@ -1,0 +1,134 @@
+/* cm_private_file.c - files that are made once and kept from other users. */
+#include "cm_private_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cm_file.h"
+
+enum cm_rc cm_private_create(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int failed;
+
+	if (fd < 0)
+		return cm_fail(err, CM_ECREATE, "%s: cannot create: %s", path, strerror(errno));
+	/* fchmod because the umask must not decide who may read. */
+	failed = !cm_file_put(fd, bytes, n) || fchmod(fd, (mode_t)mode) != 0 || fsync(fd) != 0;
+	if (failed)
+		(void)cm_fail(err, CM_ECREATE, "%s: cannot write: %s", path, strerror(errno));
+	if (close(fd) != 0 && !failed) {
+		failed = 1;
+		(void)cm_fail(err, CM_ECREATE, "%s: cannot close: %s", path, strerror(errno));
+	}
+	if (!failed && cm_file_sync_parent(path, err) != CM_OK)
+		failed = 1;
+	if (failed)
+		(void)unlink(path);
+	return failed ? err->code : CM_OK;
+}
+
+/* Bytes read, or -1; one more than max when there is more. */
+static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
+{
+	size_t n = 0;
+	uint8_t beyond;
+
+	for (;;) {
+		ssize_t got = n < max ? read(fd, out + n, max - n) : read(fd, &beyond, 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0 || n == max)
+			return (ssize_t)(n + (size_t)got);
+		n += (size_t)got;
+	}
+}
+
+enum cm_rc cm_private_read(
+	const char *path, int secret, uint8_t *out, size_t max, size_t *n, struct cm_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	enum cm_rc rc = CM_OK;
+	struct stat st;
+	ssize_t got;
+
+	if (fd < 0)
+		return errno == ENOENT   ? cm_fail(err, CM_ENOINPUT, "%s: no such file", path)
+		       : errno == EACCES ? cm_fail(err, CM_EPERM, "%s: we may not read it", path)
+					 : cm_fail(err, CM_EIO, "%s: cannot open: %s", path, strerror(errno));
+	if (fstat(fd, &st) != 0)
+		rc = cm_fail(err, CM_EIO, "%s: cannot stat: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
+	else if (secret && (st.st_mode & 077) != 0)
+		rc = cm_fail(err, CM_EPERM, "%s: a secret that others may use (mode %04o): chmod 600 it",
+			path, (unsigned)(st.st_mode & 07777));
+	if (rc != CM_OK)
+		goto out;
+	got = read_up_to(fd, out, max);
+	if (got < 0)
+		rc = cm_fail(err, CM_EIO, "%s: cannot read: %s", path, strerror(errno));
+	else if ((size_t)got > max)
+		rc = cm_fail(err, CM_EDATA, "%s: longer than %zu bytes", path, max);
+	else
+		*n = (size_t)got;
+out:
+	(void)close(fd);
+	return rc;
+}
+
+static int overwrite(int fd)
+{
+	static const uint8_t zeros[4096];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -1;
+	for (off_t left = st.st_size; left > 0;) {
+		size_t n = left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros;
+
+		if (!cm_file_put(fd, zeros, n))
+			return -1;
+		left -= (off_t)n;
+	}
+	return fsync(fd);
+}
+
+enum cm_rc cm_private_destroy(const char *path, struct cm_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int failed;
+
+	if (fd < 0 && errno == ENOENT)
+		return CM_OK;
+	if (fd < 0)
+		return cm_fail(err, CM_EIO, "%s: cannot open to erase: %s", path, strerror(errno));
+	failed = overwrite(fd) != 0;
+	if (failed)
+		(void)cm_fail(err, CM_EIO, "%s: cannot overwrite: %s", path, strerror(errno));
+	(void)close(fd);
+	/* Even when the overwrite failed: an unlinked key is better than a linked one. */
+	if (unlink(path) != 0 && errno != ENOENT && !failed) {
+		failed = 1;
+		(void)cm_fail(err, CM_EIO, "%s: cannot remove: %s", path, strerror(errno));
+	}
+	return failed ? err->code : CM_OK;
+}
+
+char *cm_private_path(const char *dir, const char *name, const char *suffix)
+{
+	size_t n = strlen(dir) + 1 + strlen(name) + strlen(suffix) + 1;
+	char *path = malloc(n);
+
+	if (path != NULL)
+		(void)snprintf(path, n, "%s/%s%s", dir, name, suffix);
+	return path;
+}

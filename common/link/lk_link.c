@@ -1,0 +1,330 @@
+/* lk_link.c - a connection that speaks frames: Hello first, then whole, bounded messages. */
+#include "lk_link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "cm_text.h"
+#include "lk_link_private.h"
+#include "pr_frame.h"
+
+#define IN_MAX        (PR_FRAME_MAX + 4u + 256u * 1024) /* a frame, and what one read brings on top */
+#define KEEP_CAPACITY 4096u
+
+/* ---- errors, one row each ---- */
+
+static const struct {
+	Tombola__V1__ErrorCode code;
+	enum cm_rc rc;
+	const char *name;
+} errors[] = {
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_UNSPECIFIED, CM_EOTHER, "unspecified" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, CM_ENOINPUT, "not found" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, CM_ELATER, "round closed" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, CM_EPROTO, "conflict" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, CM_EPERM, "policy refused" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, CM_EBUDGET, "budget exhausted" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, CM_ELATER, "batch too small" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, CM_EPROTO, "bad message" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_BAD_ROLE, CM_EPROTO, "bad role" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, CM_ELATER, "busy" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_VERSION, CM_EPROTO, "version" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE, CM_EUNAVAIL, "storage" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, CM_EPERM, "ledger" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE, CM_EPERM, "signature" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND, CM_EPROTO, "unknown kind" },
+};
+
+enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err)
+{
+	enum cm_rc rc = CM_EOTHER;
+	const char *name = "unknown error";
+	char text[PR_TEXT_MAX + 1];
+
+	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+		if (errors[i].code == e->code) {
+			rc = errors[i].rc;
+			name = errors[i].name;
+		}
+	}
+	/* A peer chose the text and it ends up on a terminal. */
+	cm_text_copy(text, sizeof text, e->text != NULL ? e->text : "");
+	return cm_fail(err, rc, "%s%s%s", name, text[0] != '\0' ? ": " : "", text);
+}
+
+/* ---- sending ---- */
+
+enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm_err *err)
+{
+	struct cm_buf bytes;
+	enum cm_rc rc;
+
+	cm_buf_init(&bytes, PR_FRAME_MAX + 4u);
+	rc = pr_encode(frame, &bytes, err);
+	if (rc == CM_OK)
+		rc = cm_conn_send(l->conn, bytes.data, bytes.len, err);
+	cm_buf_fini(&bytes);
+	return rc;
+}
+
+void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *text, uint32_t retry_after_ms,
+	const uint8_t *round_id)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Error error = TOMBOLA__V1__ERROR__INIT;
+	char cut[PR_TEXT_MAX + 1];
+	uint8_t id[PR_ROUND_ID_LEN];
+	struct cm_err err;
+
+	cm_text_copy(cut, sizeof cut, text);
+	error.code = code;
+	error.text = cut;
+	error.retry_after_ms = retry_after_ms;
+	if (round_id != NULL) {
+		memcpy(id, round_id, sizeof id);
+		error.round_id = (ProtobufCBinaryData){ .len = sizeof id, .data = id };
+	}
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
+	frame.error = &error;
+	if (lk_send(l, &frame, &err) != CM_OK)
+		return; /* a link that cannot even say this is closing already, and on_close says why */
+}
+
+static void send_hello(struct lk_link *l)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Hello hello = TOMBOLA__V1__HELLO__INIT;
+	char software[] = "tombola " TOMBOLA_VERSION;
+	struct cm_err err;
+
+	hello.major = PR_VERSION_MAJOR;
+	hello.minor = PR_VERSION_MINOR;
+	hello.software = software;
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_HELLO;
+	frame.hello = &hello;
+	if (lk_send(l, &frame, &err) != CM_OK)
+		lk_close(l, &err);
+}
+
+/* ---- receiving ---- */
+
+/* The peer broke the rules: say so, close. */
+static void reject(struct lk_link *l, Tombola__V1__ErrorCode code, const struct cm_err *why)
+{
+	lk_send_error(l, code, why->msg, 0, NULL);
+	lk_close(l, why);
+}
+
+static void on_hello(struct lk_link *l, const Tombola__V1__Frame *frame)
+{
+	struct cm_err err;
+
+	if (frame->kind_case != TOMBOLA__V1__FRAME__KIND_HELLO) {
+		(void)cm_fail(&err, CM_EPROTO, "the first frame is %s instead of hello", pr_kind_name(frame));
+		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
+	} else if (CM_CHECKED("link.version") && frame->hello->major != PR_VERSION_MAJOR) {
+		(void)cm_fail(&err, CM_EPROTO, "the peer speaks version %u.%u, we speak %u.%u",
+			(unsigned)frame->hello->major, (unsigned)frame->hello->minor, PR_VERSION_MAJOR,
+			PR_VERSION_MINOR);
+		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_VERSION, &err);
+	} else {
+		l->ready = true;
+		cm_conn_expect_greeting(l->conn, false);
+		if (l->handler.on_ready != NULL)
+			l->handler.on_ready(l, l->user);
+	}
+}
+
+static void on_frame(struct lk_link *l, const Tombola__V1__Frame *frame)
+{
+	struct cm_err err;
+
+	if (!l->ready) {
+		on_hello(l, frame);
+	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND__NOT_SET) {
+		lk_send_error(l, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND,
+			"this kind of frame is not known here", 0, NULL);
+	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_HELLO) {
+		(void)cm_fail(&err, CM_EPROTO, "a second hello");
+		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
+	} else if (l->handler.on_frame != NULL) {
+		l->handler.on_frame(l, l->user, frame);
+	}
+}
+
+/* Hand over the whole frames at the start of the span; how many bytes they took. */
+static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
+{
+	size_t at = 0;
+
+	while (!l->paused && !cm_conn_closing(l->conn)) {
+		/* A view: pr_frame_next only reads. */
+		struct cm_buf view = {
+			.data = (uint8_t *)(uintptr_t)(data + at), .len = n - at, .max = n - at
+		};
+		struct pr_frame frame = { .frame = NULL };
+		const uint8_t *body;
+		struct cm_err err;
+		size_t len;
+		enum cm_rc rc = pr_frame_next(&view, &body, &len, &err);
+
+		if (rc == CM_EMORE)
+			break;
+		if (rc == CM_OK)
+			rc = pr_decode(body, len, &frame, &err);
+		if (rc == CM_OK) {
+			at += 4 + len;
+			on_frame(l, frame.frame);
+		} else {
+			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
+		}
+		pr_free(&frame);
+	}
+	return at;
+}
+
+void lk_link_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
+{
+	struct lk_link *l = user;
+	struct cm_err err;
+	bool direct;
+	size_t used = 0;
+
+	if (l == NULL)
+		return;
+	direct = l->in.len == 0;
+	/* Most frames are handed over from where they arrived; only a rest is kept. */
+	if (direct)
+		used = take_frames(l, data, n);
+	if (!cm_conn_closing(c) && cm_buf_put(&l->in, data + used, n - used) != CM_OK) {
+		(void)cm_fail(&err, CM_EINTERNAL, "out of memory for a frame");
+		lk_close(l, &err);
+		return;
+	}
+	if (!direct)
+		cm_buf_drop(&l->in, take_frames(l, l->in.data, l->in.len));
+	if (l->in.len == 0 && l->in.cap > KEEP_CAPACITY)
+		cm_buf_fini(&l->in);
+}
+
+void lk_link_drain(struct cm_conn *c, void *user)
+{
+	struct lk_link *l = user;
+
+	(void)c;
+	if (l != NULL && l->ready && l->handler.on_drain != NULL)
+		l->handler.on_drain(l, l->user);
+}
+
+void lk_link_opened(struct lk_link *l)
+{
+	if (CM_CHECKED("link.greeting"))
+		cm_conn_expect_greeting(l->conn, true);
+	send_hello(l);
+}
+
+/* ---- life ---- */
+
+struct lk_link *lk_link_new(const struct lk_handler *handler, void *user)
+{
+	struct lk_link *l = calloc(1, sizeof *l);
+
+	if (l == NULL)
+		return NULL;
+	l->handler = *handler;
+	l->user = user;
+	cm_buf_init(&l->in, IN_MAX);
+	return l;
+}
+
+void lk_link_closed(struct cm_conn *c, void *user, const struct cm_err *why)
+{
+	struct lk_link *l = user;
+
+	(void)c;
+	if (l == NULL)
+		return;
+	/* An accepted link that was never ready is not known to its owner. */
+	if ((!l->accepted || l->ready) && l->handler.on_close != NULL)
+		l->handler.on_close(l, l->user, why);
+	lk_server_forget(l, l->ready ? NULL : why);
+	cm_buf_fini(&l->in);
+	free(l);
+}
+
+static void on_dialled(struct cm_conn *c, void *user)
+{
+	(void)c;
+	lk_link_opened(user);
+}
+
+enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct cm_tls_ctx *tls,
+	const struct cm_conn_limits *limits, const struct lk_handler *handler, void *user,
+	struct lk_link **out, struct cm_err *err)
+{
+	static const struct cm_conn_handler conn_handler = { on_dialled, lk_link_data, lk_link_drain,
+		lk_link_closed };
+	struct lk_link *l = lk_link_new(handler, user);
+	enum cm_rc rc;
+
+	*out = NULL;
+	if (l == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = cm_conn_dial(loop, address, tls, limits, &conn_handler, l, &l->conn, err);
+	if (rc == CM_OK)
+		*out = l;
+	else
+		free(l);
+	return rc;
+}
+
+void lk_set_user(struct lk_link *l, void *user)
+{
+	l->user = user;
+}
+
+void *lk_user(const struct lk_link *l)
+{
+	return l->user;
+}
+
+const struct cm_identity *lk_peer(const struct lk_link *l)
+{
+	return cm_conn_peer(l->conn);
+}
+
+const char *lk_address(const struct lk_link *l)
+{
+	return cm_conn_address(l->conn);
+}
+
+size_t lk_pending(const struct lk_link *l)
+{
+	return cm_conn_pending(l->conn);
+}
+
+void lk_pause(struct lk_link *l)
+{
+	l->paused = true;
+	cm_conn_pause(l->conn);
+}
+
+void lk_resume(struct lk_link *l)
+{
+	if (!l->paused)
+		return;
+	l->paused = false;
+	cm_conn_resume(l->conn); /* its on_data of no bytes hands over what was kept */
+}
+
+void lk_expect_silence(struct lk_link *l, bool on)
+{
+	cm_conn_expect_silence(l->conn, on);
+}
+
+void lk_close(struct lk_link *l, const struct cm_err *why)
+{
+	cm_conn_close(l->conn, why);
+}

@@ -1,0 +1,264 @@
+/* cm_listener.c - accept connections, within limits, under the certificates of the moment. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_conn_private.h"
+#include "cm_fault.h"
+
+#define BACKLOG  511
+#define GRACE_MS 1000u /* a good handshake takes milliseconds; one older than this makes room */
+
+/* ---- the list of connections ---- */
+
+static void adopt(struct cm_listener *l, struct cm_conn *c)
+{
+	c->listener = l;
+	c->generation = l->generation;
+	c->prev = l->last;
+	*(l->last != NULL ? &l->last->next : &l->first) = c;
+	l->last = c;
+	l->n++;
+	l->n_handshaking++;
+}
+
+void cm_listener_shaken(struct cm_conn *c)
+{
+	/* Called when a handshake succeeds and when any connection ends; it counts once. */
+	if (c->listener != NULL && c->step <= CM_CONN_HANDSHAKE)
+		c->listener->n_handshaking--;
+}
+
+void cm_listener_forget(struct cm_conn *c)
+{
+	struct cm_listener *l = c->listener;
+
+	if (l == NULL)
+		return;
+	*(c->prev != NULL ? &c->prev->next : &l->first) = c->next;
+	*(c->next != NULL ? &c->next->prev : &l->last) = c->prev;
+	c->listener = NULL;
+	l->n--;
+}
+
+enum cm_rc cm_listener_admit(struct cm_conn *c, struct cm_err *err)
+{
+	struct cm_listener *l = c->listener;
+
+	/* It began under certificates that have been replaced since. */
+	if (CM_CHECKED("net.admit") && l != NULL && c->generation != l->generation)
+		return cm_tls_recheck(c->tls, l->conf.tls, err);
+	return CM_OK;
+}
+
+/* ---- accepting ---- */
+
+static void refuse(const struct cm_listener *l, const char *address, const struct cm_err *why)
+{
+	if (l->conf.on_refused != NULL)
+		l->conf.on_refused(l->conf.user, address, why);
+}
+
+static void free_handle(uv_handle_t *h)
+{
+	free(h);
+}
+
+/* Accept and close: left in the queue, the connection would stop libuv from accepting any other. */
+static void turn_away(struct cm_listener *l, const char *why)
+{
+	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
+	struct cm_err err;
+
+	(void)cm_fail(&err, CM_ELATER, "%s", why);
+	refuse(l, "?", &err);
+	if (tcp == NULL || uv_tcp_init(l->tcp.loop, tcp) != 0) {
+		free(tcp);
+		return;
+	}
+	(void)uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)tcp);
+	uv_close((uv_handle_t *)tcp, free_handle);
+}
+
+/* Make room among the handshakes under way; false when none is overdue. */
+static bool displace(struct cm_listener *l)
+{
+	struct cm_err err;
+
+	for (struct cm_conn *c = l->first; c != NULL; c = c->next) {
+		uint64_t left;
+
+		if (c->step != CM_CONN_HANDSHAKE)
+			continue;
+		left = uv_timer_get_due_in(&c->deadline);
+		if (left + GRACE_MS > c->limits.handshake_ms)
+			return false; /* this is the oldest */
+		(void)cm_fail(&err, CM_ELATER, "slow in the TLS handshake while others wait");
+		cm_conn_shut(c, &err);
+		return true;
+	}
+	return false;
+}
+
+static void accept_one(struct cm_listener *l)
+{
+	struct cm_conn *c = cm_conn_make(l->tcp.loop, &l->conf.limits, &l->conf.handler, l->conf.user);
+	struct sockaddr_storage peer;
+	int len = sizeof peer, rc;
+	struct cm_err err;
+
+	if (c == NULL) {
+		turn_away(l, "out of memory");
+		return;
+	}
+	rc = uv_tcp_init(l->tcp.loop, &c->tcp);
+	if (rc == 0) {
+		c->tcp.data = c;
+		c->tcp_open = true;
+		c->open_handles++;
+		rc = uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)&c->tcp);
+	}
+	if (rc < 0) {
+		(void)cm_fail(&err, CM_ELATER, "cannot accept: %s", uv_strerror(rc));
+		refuse(l, "?", &err);
+		cm_conn_discard(c);
+		return;
+	}
+	(void)snprintf(c->address, sizeof c->address, "?");
+	if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&peer, &len) == 0)
+		cm_addr_text((struct sockaddr *)&peer, c->address);
+	if (cm_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
+		refuse(l, c->address, &err);
+		cm_conn_discard(c);
+		return;
+	}
+	adopt(l, c);
+	cm_conn_begin(c);
+}
+
+static void on_connection(uv_stream_t *s, int status)
+{
+	struct cm_listener *l = s->data;
+	struct cm_err err;
+
+	if (l->closing)
+		return;
+	if (status < 0) {
+		(void)cm_fail(&err, CM_ELATER, "cannot accept: %s", uv_strerror(status));
+		refuse(l, "?", &err);
+	} else if (CM_CHECKED("net.max_connections") && l->n >= l->conf.limits.max_connections) {
+		turn_away(l, "too many connections");
+	} else if (CM_CHECKED("net.max_handshaking") && l->n_handshaking >= l->conf.limits.max_handshaking &&
+		   !displace(l)) {
+		turn_away(l, "too many handshakes at once");
+	} else {
+		accept_one(l);
+	}
+}
+
+/* ---- life ---- */
+
+static void on_listener_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+/* Bind the first address that works. */
+static int bind_listen(struct cm_listener *l, const struct addrinfo *found)
+{
+	int rc = UV_EADDRNOTAVAIL;
+
+	for (const struct addrinfo *ai = found; ai != NULL; ai = ai->ai_next) {
+		rc = uv_tcp_bind(&l->tcp, ai->ai_addr, 0);
+		if (rc == 0)
+			rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
+		if (rc == 0)
+			break;
+	}
+	return rc;
+}
+
+enum cm_rc cm_listener_new(
+	uv_loop_t *loop, const struct cm_listener_conf *conf, struct cm_listener **out, struct cm_err *err)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	struct addrinfo *found = NULL;
+	struct cm_listener *l;
+	struct cm_addr addr;
+	int rc;
+
+	*out = NULL;
+	if (cm_addr_split(conf->address, &addr, err) != CM_OK)
+		return err->code;
+	/* Blocking, but only at start. */
+	rc = getaddrinfo(addr.host[0] != '\0' ? addr.host : NULL, addr.port, &hints, &found);
+	if (rc != 0)
+		return cm_fail(err, CM_ECONFIG, "cannot listen on %s: %s", conf->address, gai_strerror(rc));
+	l = calloc(1, sizeof *l);
+	rc = l == NULL ? UV_ENOMEM : uv_tcp_init(loop, &l->tcp);
+	if (rc < 0) {
+		free(l);
+		freeaddrinfo(found);
+		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", conf->address, uv_strerror(rc));
+	}
+	l->tcp.data = l;
+	l->conf = *conf;
+	l->conf.address = NULL;
+	rc = bind_listen(l, found);
+	freeaddrinfo(found);
+	if (rc < 0) {
+		uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+		return cm_fail(err, rc == UV_EACCES ? CM_EPERM : CM_EUNAVAIL, "cannot listen on %s: %s",
+			conf->address, uv_strerror(rc));
+	}
+	*out = l;
+	return CM_OK;
+}
+
+int cm_listener_port(const struct cm_listener *l)
+{
+	struct sockaddr_storage sa;
+	int len = sizeof sa;
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+
+	if (uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&sa, &len) != 0)
+		return -1;
+	memcpy(&in, &sa, sizeof in);
+	memcpy(&in6, &sa, sizeof in6);
+	return sa.ss_family == AF_INET6 ? ntohs(in6.sin6_port) : ntohs(in.sin_port);
+}
+
+void cm_listener_reload(struct cm_listener *l, struct cm_tls_ctx *ctx)
+{
+	struct cm_err err;
+
+	l->conf.tls = ctx;
+	l->generation++;
+	for (struct cm_conn *c = l->first; c != NULL; c = c->next) {
+		if (c->step != CM_CONN_OPEN)
+			continue;
+		c->generation = l->generation;
+		if (CM_CHECKED("net.reload") && cm_tls_recheck(c->tls, ctx, &err) != CM_OK)
+			cm_conn_close(c, &err);
+	}
+}
+
+void cm_listener_close(struct cm_listener *l)
+{
+	struct cm_err err;
+
+	if (l->closing)
+		return;
+	l->closing = true;
+	(void)cm_fail(&err, CM_ELATER, "shutting down");
+	while (l->first != NULL) {
+		struct cm_conn *c = l->first;
+
+		if (c->step <= CM_CONN_HANDSHAKE)
+			cm_conn_shut(c, &err);
+		cm_listener_forget(c);
+		c->prev = c->next = NULL;
+	}
+	uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+}

@@ -1,0 +1,64 @@
+/* pl_plan.h - a plan file: the budget and the rounds, fixed in advance, with their exact randomizers.
+ *
+ * Composition in mode "plan" is proved because every round's privacy parameters stand before the first answer
+ * does (doc/accounting.md, "Adaptivity"); so a plan is identified by the SHA-256 of the file's bytes, and a
+ * single changed byte makes another plan. */
+#pragma once
+
+#include <stdio.h>
+
+#include "rd_account.h"
+
+#define PL_ROUNDS_MAX   1000u
+#define PL_FILE_MAX     (1u << 20)
+#define PL_MODE         "plan"
+#define PL_WINDOW_MIN_S 1.0
+#define PL_WINDOW_MAX_S 2592000.0 /* 30 days */
+
+/* One round as planned.  Lives as long as its plan. */
+struct pl_round {
+	uint32_t number; /* from 1 */
+	int line;        /* of the plan file */
+	struct pt_query query;
+	const struct pt_protocol *protocol;
+	struct pt_request request; /* as written */
+	struct pt_params params;   /* the exact randomizer that follows */
+	double epsilon0;           /* local guarantee of those params, rounded up; INFINITY for none */
+	uint64_t min_reports, target;
+	int64_t window_ms; /* from announcement to deadline */
+};
+
+struct pl_plan {
+	char name[65], population[PR_TEXT_MAX + 1], unit[33];
+	double epsilon, delta; /* the budget */
+	double honest_fraction;
+	uint64_t colluders;
+	struct pl_round *round; /* rounds of them, owned */
+	size_t rounds;
+	uint8_t digest[PR_HASH_LEN];
+};
+
+/* Read and check a plan.  Every fault is written to `faults` as "file:line: text" (NULL: nowhere), the first
+ * also to err; CM_ECONFIG then, CM_ENOINPUT without a file.  Free with pl_plan_fini in either case. */
+CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err);
+/* The same for n bytes in memory; `name` stands for the file. */
+CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
+	struct pl_plan *out, struct cm_err *err);
+void pl_plan_fini(struct pl_plan *p);
+
+/* Cells of a round at the guaranteed honest part of its minimum batch: what every party charges. */
+CM_CHECK enum cm_rc pl_round_cells(
+	const struct pl_plan *p, const struct pl_round *r, struct acct_round *out, struct cm_err *err);
+/* The round with this query name; NULL if there is none (names are unique in a plan). */
+const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query);
+/* The commented sample of a plan file. */
+void pl_plan_sample(FILE *out);
+
+/* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round. */
+struct pl_cost {
+	struct rd_verdict verdict;
+	bool run;                /* fits, so it is part of what later rounds add to */
+	double largest_epsilon0; /* of a round that does not fit: 0 when nothing would */
+};
+/* cost[p->rounds], the caller's. */
+CM_CHECK enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err);

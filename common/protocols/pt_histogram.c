@@ -1,0 +1,224 @@
+/* pt_histogram.c - counts of randomized messages to counts of participants, with intervals. */
+#include "pt_histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "pt_law.h"
+#include "pt_mixbins.h"
+#include "pt_project.h"
+
+#define NOISE_EXACT    100.0 /* expected noise messages in a bin below which the normal law is not used */
+#define VARIANCE_EXACT 1e4   /* of the kept messages, above which their law is normal enough */
+#define MEMO           4096u
+
+struct limits {
+	double lower, upper, joint_lower, joint_upper;
+	bool known;
+};
+
+/* One estimation. */
+struct work {
+	const struct pt_params *p;
+	uint64_t n;
+	double dummies, keep, other, expected; /* expected: noise messages in a bin when nobody is in it */
+	double alpha, joint_alpha;             /* of one tail */
+	double z, joint_z;
+	bool exact, no_memory;
+	struct pt_law blanket, nobody; /* dummies in one bin; messages in a bin of nobody */
+	struct limits *memo;           /* by message count: bins of equal counts have equal limits */
+};
+
+static double estimate_of(const struct work *w, double messages)
+{
+	return (messages - w->expected) / (w->keep - w->other);
+}
+
+/* P(messages >= m) if `least`, else P(messages <= m), when c participants are in the bin. */
+static double tail(struct work *w, uint64_t c, int64_t m, bool least)
+{
+	struct pt_law kept = { 0 }, others = { 0 }, noise = { 0 };
+	double sum = 0;
+
+	if (!pt_law_binomial(&kept, c, w->keep) || !pt_law_binomial(&others, w->n - c, w->other) ||
+		!pt_law_sum(&noise, &others, &w->blanket)) {
+		w->no_memory = true;
+	} else {
+		/* Cumulate one, sum over the other. */
+		for (size_t i = 1; i < kept.len; i++)
+			kept.p[i] += kept.p[i - 1];
+		for (size_t i = 0; i < noise.len; i++) {
+			int64_t at = m - (noise.first + (int64_t)i) - kept.first - (least ? 1 : 0);
+			double below = at < 0 ? 0 : kept.p[(size_t)at < kept.len ? (size_t)at : kept.len - 1];
+
+			sum += noise.p[i] * (least ? 1 - below : below);
+		}
+	}
+	pt_law_fini(&kept);
+	pt_law_fini(&others);
+	pt_law_fini(&noise);
+	return sum;
+}
+
+/* The least c with P(messages >= m | c) > a.  Below zero there are no laws: the law of nobody, shifted. */
+static double lower_limit(struct work *w, int64_t m, double a)
+{
+	uint64_t low = 0, high = w->n;
+
+	if (pt_law_at_least(&w->nobody, m) > a)
+		return ((double)m - (double)pt_law_upper(&w->nobody, a)) / (w->keep - w->other);
+	/* Rejected at low; the law grows with c. */
+	while (high - low > 1 && !w->no_memory) {
+		uint64_t c = low + (high - low) / 2;
+
+		if (tail(w, c, m, true) > a)
+			high = c;
+		else
+			low = c;
+	}
+	return (double)high;
+}
+
+/* The greatest c with P(messages <= m | c) > a. */
+static double upper_limit(struct work *w, int64_t m, double a)
+{
+	uint64_t low = 0, high = w->n + 1;
+
+	if (pt_law_at_most(&w->nobody, m) <= a)
+		return ((double)m - (double)pt_law_lower(&w->nobody, a)) / (w->keep - w->other);
+	while (high - low > 1 && !w->no_memory) {
+		uint64_t c = low + (high - low) / 2;
+
+		if (tail(w, c, m, false) > a)
+			low = c;
+		else
+			high = c;
+	}
+	return (double)low;
+}
+
+static struct limits find_limits(struct work *w, uint64_t messages)
+{
+	double m = (double)messages, value = estimate_of(w, m), c = fmin(fmax(value, 0), (double)w->n);
+	double sd = sqrt(pt_mixbins_variance(w->p, (double)w->n, w->dummies, c));
+	int64_t count = (int64_t)messages;
+
+	if (w->exact && w->p->keep_always)
+		return (struct limits){ m - (double)pt_law_upper(&w->nobody, w->alpha),
+			m - (double)pt_law_lower(&w->nobody, w->alpha),
+			m - (double)pt_law_upper(&w->nobody, w->joint_alpha),
+			m - (double)pt_law_lower(&w->nobody, w->joint_alpha), true };
+	if (w->exact && c * w->keep * (1 - w->keep) < VARIANCE_EXACT)
+		return (struct limits){ lower_limit(w, count, w->alpha), upper_limit(w, count, w->alpha),
+			lower_limit(w, count, w->joint_alpha), upper_limit(w, count, w->joint_alpha), true };
+	return (struct limits){ value - w->z * sd, value + w->z * sd, value - w->joint_z * sd,
+		value + w->joint_z * sd, true };
+}
+
+static struct limits limits_of(struct work *w, uint64_t messages)
+{
+	struct limits *memo = &w->memo[messages % MEMO];
+
+	if (messages >= MEMO)
+		return find_limits(w, messages);
+	if (!memo->known)
+		*memo = find_limits(w, messages);
+	return *memo;
+}
+
+static bool work_init(struct work *w, const struct pt_params *p, uint64_t n, double dummies)
+{
+	struct pt_law others = { 0 };
+	bool good = true;
+
+	*w = (struct work){ .p = p, .n = n, .dummies = dummies };
+	w->keep = pt_mixbins_keep(p);
+	w->other = pt_mixbins_other(p);
+	w->expected = dummies / p->bins + (double)n * w->other;
+	w->alpha = 0.025;
+	w->joint_alpha = -expm1(log1p(-0.05) / p->bins) / 2;
+	w->z = pt_normal_upper(w->alpha);
+	w->joint_z = pt_normal_upper(w->joint_alpha);
+	w->memo = calloc(MEMO, sizeof *w->memo);
+	if (w->memo == NULL)
+		return false;
+	if (!p->keep_always && w->expected >= NOISE_EXACT)
+		return true;
+	w->exact = pt_law_binomial(&w->blanket, (uint64_t)dummies, 1.0 / p->bins);
+	/* Too wide a window: the normal law serves. */
+	if (!w->exact)
+		return true;
+	good = pt_law_binomial(&others, p->keep_always ? 0 : n, w->other) &&
+	       pt_law_sum(&w->nobody, &w->blanket, &others);
+	pt_law_fini(&others);
+	return good;
+}
+
+static void work_fini(struct work *w)
+{
+	pt_law_fini(&w->blanket);
+	pt_law_fini(&w->nobody);
+	free(w->memo);
+}
+
+static void fill(struct work *w, const struct pt_query *q, const uint64_t *counts, struct pt_estimate *out)
+{
+	double n = (double)w->n;
+
+	for (size_t i = 0; i < out->n; i++) {
+		struct limits l = limits_of(w, counts[i]);
+		double value = estimate_of(w, (double)counts[i]);
+
+		out->item[i] = (struct pt_item){ .label = q->category[i],
+			.value = value,
+			.variance = pt_mixbins_variance(w->p, n, w->dummies, fmin(fmax(value, 0), n)),
+			.lower = l.lower,
+			.upper = l.upper,
+			.joint_lower = l.joint_lower,
+			.joint_upper = l.joint_upper,
+			.projected = value,
+			.below_noise = l.joint_lower <= 0 };
+	}
+	if (w->exact)
+		out->noise_floor = estimate_of(w, (double)pt_law_upper(&w->nobody, w->joint_alpha));
+	else
+		out->noise_floor = w->joint_z * sqrt(pt_mixbins_variance(w->p, n, w->dummies, 0));
+}
+
+enum cm_rc pt_histogram_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	struct pt_estimate e = { .n = p->bins, .reports = reports };
+	struct work w = { 0 };
+	double dummies, *projected = NULL;
+	enum cm_rc rc;
+
+	if (q->kind != PT_HISTOGRAM || q->categories != p->bins)
+		return cm_fail(
+			err, CM_EINTERNAL, "%s: not the query these parameters were made for", p->protocol);
+	rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
+	if (rc != CM_OK)
+		return rc;
+	e.item = calloc(e.n, sizeof *e.item);
+	projected = calloc(e.n, sizeof *projected);
+	if (e.item == NULL || projected == NULL || !work_init(&w, p, reports, dummies)) {
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
+		goto out;
+	}
+	fill(&w, q, counts, &e);
+	for (size_t i = 0; i < e.n; i++)
+		projected[i] = e.item[i].value;
+	if (w.no_memory || !pt_project_simplex(projected, e.n, (double)reports)) {
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
+		goto out;
+	}
+	for (size_t i = 0; i < e.n; i++)
+		e.item[i].projected = projected[i];
+	*out = e;
+	e.item = NULL;
+out:
+	work_fini(&w);
+	free(projected);
+	free(e.item);
+	return rc;
+}

@@ -1,0 +1,229 @@
+/* pt_mixbins.c - the randomizer all rows share, its exact probabilities and its blanket cells. */
+#include "pt_mixbins.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "pr_limits.h"
+#include "pt_record.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+/* 2^64 - keep, exact: the weight of "another bin". */
+static uint64_t flip_weight(const struct pt_params *p)
+{
+	return UINT64_C(0) - p->keep;
+}
+
+/* P > 1/k: anything else says nothing about the value, or something false. */
+static bool keeps_more_than_chance(uint64_t keep, uint32_t bins)
+{
+	return (u128)keep * bins > (u128)1 << 64;
+}
+
+enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
+	struct pt_params *out, struct cm_err *err)
+{
+	/* expl, the sum and the quotient err by less than 2^(4 - LDBL_MANT_DIG) of P together; the margin is
+	 * above that and keeps ln(P / Q), computed with errors of its own, at or below epsilon0. */
+	long double margin = ldexpl(64.0L, 64 - LDBL_MANT_DIG), odds, t;
+	struct pt_params made = { .bins = bins, .dummies = dummies };
+
+	(void)snprintf(made.protocol, sizeof made.protocol, "%s", name);
+	if (bins < 2 || bins > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: %u bins, must be 2 to %u", name, (unsigned)bins,
+			PR_CATEGORIES_MAX);
+	if (dummies >= PR_MESSAGES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", name, PR_MESSAGES_MAX - 1);
+	if (isinf(epsilon0) && epsilon0 > 0) {
+		made.keep_always = true;
+		if (dummies == 0)
+			return cm_fail(err, CM_ECONFIG,
+				"%s: epsilon0 \"inf\" needs dummies: there is no privacy without", name);
+		*out = made;
+		return CM_OK;
+	}
+	if (!(epsilon0 > 0 && epsilon0 <= PT_EPSILON0_MAX))
+		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g, or \"inf\"",
+			name, PT_EPSILON0_MAX);
+	odds = expl((long double)epsilon0);
+	t = floorl(ldexpl(odds / (odds + (long double)(bins - 1)), 64) - margin);
+	made.keep = (uint64_t)t;
+	if (!keeps_more_than_chance(made.keep, bins))
+		return cm_fail(
+			err, CM_ECONFIG, "%s: epsilon0 %g is too small to say anything", name, epsilon0);
+	*out = made;
+	return CM_OK;
+}
+
+enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct cm_err *err)
+{
+	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
+		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
+	if (p->bins < 2 || p->bins > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: %u bins, must be 2 to %u", name, (unsigned)p->bins,
+			PR_CATEGORIES_MAX);
+	if (p->dummies >= PR_MESSAGES_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
+	if (p->keep_always && p->keep != 0)
+		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
+	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0)
+		return cm_fail(err, CM_EPROTO, "%s: no noise of any kind: there would be no privacy", name);
+	if (!p->keep_always && !keeps_more_than_chance(p->keep, p->bins))
+		return cm_fail(err, CM_EPROTO, "%s: the keep probability is not above 1/%u", name,
+			(unsigned)p->bins);
+	if (!p->keep_always && pt_mixbins_epsilon0(p) > PT_EPSILON0_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: epsilon0 above %g", name, PT_EPSILON0_MAX);
+	return CM_OK;
+}
+
+double pt_mixbins_keep(const struct pt_params *p)
+{
+	return p->keep_always ? 1 : ldexp((double)p->keep, -64);
+}
+
+double pt_mixbins_other(const struct pt_params *p)
+{
+	return p->keep_always ? 0 : ldexp((double)flip_weight(p), -64) / (p->bins - 1);
+}
+
+uint32_t pt_mixbins_messages(const struct pt_params *p)
+{
+	return 1 + p->dummies;
+}
+
+/* P / Q; the relative error is below 2^(2 - LDBL_MANT_DIG). */
+static long double ratio(const struct pt_params *p)
+{
+	return (long double)p->keep * (long double)(p->bins - 1) / (long double)flip_weight(p);
+}
+
+/* The least double at or above x. */
+static double round_up(long double x)
+{
+	double d = (double)x;
+
+	return (long double)d < x ? nextafter(d, INFINITY) : d;
+}
+
+double pt_mixbins_epsilon0(const struct pt_params *p)
+{
+	long double e;
+
+	if (p->keep_always)
+		return INFINITY;
+	e = logl(ratio(p));
+	return round_up(e + (e + 4) * LDBL_EPSILON);
+}
+
+enum cm_rc pt_mixbins_cells(
+	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	double k = p->bins, u, omega, rest;
+	uint64_t dummies;
+
+	if (participants < 1 || __builtin_mul_overflow(participants, (uint64_t)p->dummies, &dummies) ||
+		dummies > ACCT_MAX_REPORTS || participants > ACCT_MAX_REPORTS - dummies)
+		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", p->protocol);
+	*out = (struct acct_round){ .dummies = dummies, .count = 1 };
+	if (p->keep_always) {
+		/* Only dummies hide the victim, uniform: omega = 1/k everywhere. */
+		omega = 1 / k;
+		u = k;
+		rest = 0;
+	} else {
+		/* omega = inf over inputs of the output law: Q everywhere.  Downwards, and the ratio upwards.
+		 */
+		omega = nextafter(pt_mixbins_other(p), 0);
+		u = nextafter((double)ratio(p), INFINITY);
+		rest = 1;
+		out->others = participants - 1;
+	}
+	out->cell[0] = (struct acct_cell){ .omega = omega, .u = u, .v = rest };
+	out->cell[1] = (struct acct_cell){ .omega = omega, .u = rest, .v = u };
+	out->cells = 2;
+	if (p->bins > 2) {
+		double others = (k - 2) * omega;
+
+		/* 1/k + 1/k + (k-2)/k may round above 1. */
+		if (2 * omega + others > 1)
+			others = nextafter(1 - 2 * omega, 0);
+		out->cell[2] = (struct acct_cell){ .omega = others, .u = rest, .v = rest };
+		out->cells = 3;
+	}
+	return CM_OK;
+}
+
+/* All ones if a < b, else zero, for a, b below 2^63. */
+static uint64_t below_mask(uint64_t a, uint64_t b)
+{
+	return UINT64_C(0) - ((a - b) >> 63);
+}
+
+static uint64_t choose(uint64_t mask, uint64_t yes, uint64_t no)
+{
+	return (mask & yes) | (~mask & no);
+}
+
+/* Constant time in the value and in what was drawn: the bin, the kept bit and the real message's place pass
+ * through masks only.  Branches and addresses depend on the public parameters and on the loop counter; the
+ * number of draws depends on nothing but the generator's own output (rejection inside cm_rng_below).
+ *
+ * Dummies are independent and identical, so putting the real message at a uniform place is the uniform order.
+ */
+void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records)
+{
+	uint64_t k = p->bins, m = pt_mixbins_messages(p), real = bin, place;
+
+	if (!p->keep_always) {
+		uint64_t keep = UINT64_C(0) - cm_rng_bernoulli(rng, p->keep);
+		uint64_t other = cm_rng_below(rng, k - 1);
+
+		/* Skip the own bin: 0..k-2 onto the k-1 others. */
+		other += 1 & ~below_mask(other, bin);
+		real = choose(keep, bin, other);
+	}
+	place = cm_rng_below(rng, m);
+	for (uint64_t i = 0; i < m; i++) {
+		uint64_t dummy = cm_rng_below(rng, k);
+		uint64_t is_real = below_mask(i, place + 1) & ~below_mask(i, place);
+
+		pt_record_put(records + i * PT_RECORD_LEN, choose(is_real, real, dummy));
+	}
+}
+
+enum cm_rc pt_mixbins_decode(
+	const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err)
+{
+	return pt_record_get(record, p->bins, bin, err);
+}
+
+enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
+	double *dummies, struct cm_err *err)
+{
+	uint64_t most, sum = 0;
+
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
+	most = reports * pt_mixbins_messages(p);
+	for (uint32_t i = 0; i < p->bins; i++) {
+		if (counts[i] > most - sum)
+			return cm_fail(err, CM_EDATA, "%s: more messages than the participants can have sent",
+				p->protocol);
+		sum += counts[i];
+	}
+	*dummies = (double)(reports * p->dummies);
+	return CM_OK;
+}
+
+double pt_mixbins_variance(const struct pt_params *p, double n, double dummies, double c)
+{
+	double keep = pt_mixbins_keep(p), other = pt_mixbins_other(p), k = p->bins;
+	double flip = p->keep_always ? 0 : ldexp((double)flip_weight(p), -64);
+	double noise = dummies / k * (1 - 1 / k);
+
+	return (c * keep * flip + (n - c) * other * (1 - other) + noise) / ((keep - other) * (keep - other));
+}

@@ -1,0 +1,44 @@
+/* pt_mixbins.h - the randomizer all rows share: keep a bin or take another one, among uniform dummies.
+ *
+ * Alphabet 0..k-1.  A client holding bin x sends x with probability P = keep / 2^64, each other bin with
+ * Q = (1 - P) / (k - 1), and `dummies` messages uniform on the k bins.  keep_always: P = 1.  The accountant
+ * and the estimators use these exact probabilities, never the epsilon0 that was asked for.  Source:
+ * doc/protocols.md. */
+#pragma once
+
+#include "pt_protocol.h"
+#include "pt_record.h"
+
+#define PT_EPSILON0_MAX 16.0
+
+/* The columns of a protocol's row that every row of this randomizer has in common. */
+#define PT_MIXBINS_COLUMNS                                                                             \
+	.record_len = PT_RECORD_LEN, .messages = pt_mixbins_messages, .epsilon0 = pt_mixbins_epsilon0, \
+	.cells = pt_mixbins_cells, .decode = pt_mixbins_decode
+
+/* Exact parameters for epsilon0 (0, 16] or INFINITY.  P <= e^epsilon0 / (e^epsilon0 + k - 1) strictly, so
+ * that pt_mixbins_epsilon0(out) <= epsilon0.  CM_ECONFIG names what is out of range; INFINITY needs dummies.
+ * The name is copied into out->protocol. */
+CM_CHECK enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
+	struct pt_params *out, struct cm_err *err);
+/* Could pt_mixbins_derive have made these?  CM_EPROTO otherwise. */
+CM_CHECK enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct cm_err *err);
+
+double pt_mixbins_keep(const struct pt_params *p);  /* P */
+double pt_mixbins_other(const struct pt_params *p); /* Q; 0 when keep_always */
+uint32_t pt_mixbins_messages(const struct pt_params *p);
+/* ln(P / Q), rounded up. */
+double pt_mixbins_epsilon0(const struct pt_params *p);
+CM_CHECK enum cm_rc pt_mixbins_cells(
+	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
+/* `bin` is a secret: see pt_mixbins.c on what its execution may depend on. */
+void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records);
+enum cm_rc pt_mixbins_decode(
+	const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err);
+
+/* Messages that `reports` participants send at most, and their dummies.  CM_EDATA when there are no
+ * participants, too many, or more messages in counts[bins] than they can have sent. */
+CM_CHECK enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
+	double *dummies, struct cm_err *err);
+/* Variance of the estimate of a true count c of n participants, with N dummies in all. */
+double pt_mixbins_variance(const struct pt_params *p, double n, double dummies, double c);

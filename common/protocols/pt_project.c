@@ -1,0 +1,32 @@
+/* pt_project.c - the nearest consistent answer. */
+#include "pt_project.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int descending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+bool pt_project_simplex(double *v, size_t n, double total)
+{
+	double *sorted = calloc(n, sizeof *sorted), sum = 0, shift = 0;
+
+	if (sorted == NULL)
+		return false;
+	memcpy(sorted, v, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, descending);
+	/* The largest j entries stay positive: the last j for which the j-th does. */
+	for (size_t j = 0; j < n; j++) {
+		sum += sorted[j];
+		if (sorted[j] - (sum - total) / (double)(j + 1) > 0)
+			shift = (sum - total) / (double)(j + 1);
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i] = v[i] > shift ? v[i] - shift : 0;
+	free(sorted);
+	return true;
+}

@@ -1,0 +1,83 @@
+/* pt_protocol.h - the table of protocols: one row each, one file each.
+ *
+ * A row says how a value becomes messages (client), how messages become counts and counts an estimate
+ * (analyzer), and which blanket cells follow (accountant).  No switch on protocols stands anywhere else. Rows
+ * are pure: randomness comes in.  Sources: doc/protocols.md. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "acct.h"
+#include "cm_rand.h"
+#include "pt_query.h"
+
+#define PT_RECORD_MAX 4096u
+
+/* The exact randomizer of a round, as it stands in the signed descriptor. */
+struct pt_params {
+	char protocol[32];
+	uint32_t bins;    /* k: alphabet of one message, 2..PR_CATEGORIES_MAX */
+	uint32_t dummies; /* blanket messages each client adds */
+	bool keep_always; /* eps_L = infinity */
+	uint64_t keep;    /* keep probability * 2^64, else */
+};
+
+/* What a plan asks for. */
+struct pt_request {
+	double epsilon0; /* local guarantee in nats; INFINITY for none */
+	uint32_t levels; /* bins of a number; 0: the row chooses */
+	uint32_t dummies;
+	uint64_t min_batch; /* for choices that depend on n */
+};
+
+/* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
+struct pt_item {
+	const char *label; /* borrowed from the query */
+	double value;      /* raw unbiased estimate */
+	double variance;
+	double lower, upper;             /* 95 % for this item alone */
+	double joint_lower, joint_upper; /* 95 % for all items together */
+	double projected;                /* consistent with the others and the domain; biased */
+	bool below_noise;                /* the interval does not exclude "nothing there" */
+};
+struct pt_estimate {
+	struct pt_item *item; /* n items */
+	size_t n;
+	double noise_floor; /* smallest count told apart from none, jointly at 95 % */
+	uint64_t reports;   /* participants */
+};
+void pt_estimate_fini(struct pt_estimate *e);
+
+struct pt_protocol {
+	const char *name;    /* "grr": plan files, tombola-accountant */
+	const char *summary; /* one line for --help */
+	unsigned kinds;      /* the enum pt_kind it answers, or-ed */
+	uint32_t record_len; /* plaintext bytes of each message */
+
+	/* Plan to exact parameters; thresholds are rounded towards more noise.  CM_ECONFIG names the
+	 * parameter. */
+	enum cm_rc (*derive)(const struct pt_query *q, const struct pt_request *r, struct pt_params *out,
+		struct cm_err *err);
+	/* Are a peer's parameters possible for this query?  CM_EPROTO otherwise. */
+	enum cm_rc (*check)(const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+	uint32_t (*messages)(const struct pt_params *p); /* per client, the same for every client */
+	double (*epsilon0)(const struct pt_params *p);   /* local guarantee, rounded up */
+	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
+	enum cm_rc (*cells)(
+		const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
+	/* messages() records of record_len bytes each, in random order among themselves.  No branch or index
+	 * depends on the value or on which outcome was drawn. */
+	void (*encode)(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
+		const struct cm_rng *rng, uint8_t *records);
+	/* Bin of one opened record; CM_EDATA if it is none of this round's. */
+	enum cm_rc (*decode)(
+		const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err);
+	/* counts[bins] of `messages` decoded records of `reports` participants. */
+	enum cm_rc (*estimate)(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+		uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+};
+
+/* NULL if there is none. */
+const struct pt_protocol *pt_find(const char *name);
+/* Row i, NULL past the last. */
+const struct pt_protocol *pt_row(size_t i);

@@ -1,0 +1,21 @@
+/* pt_record.h - the plaintext of one message: 16 bytes, the same length whatever it says.
+ *
+ *   0  u8   version = 1
+ *   1  u8   kind = 0, a report
+ *   2  u16  slot = 0
+ *   4  u32  zero
+ *   8  u64  value: the bin
+ *
+ * Little endian.  A reader refuses anything else, so that a record has exactly one encoding. */
+#pragma once
+
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+#define PT_RECORD_LEN 16u
+
+void pt_record_put(uint8_t record[PT_RECORD_LEN], uint64_t value);
+/* *value < bins.  CM_EDATA otherwise, and for any other version, kind, slot or non-zero filler. */
+CM_CHECK enum cm_rc pt_record_get(
+	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err);

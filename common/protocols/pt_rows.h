@@ -1,0 +1,20 @@
+/* pt_rows.h - the rows of the protocol table, one file each. */
+#pragma once
+
+#include "pt_protocol.h"
+
+extern const struct pt_protocol pt_row_grr;
+extern const struct pt_protocol pt_row_bins;
+extern const struct pt_protocol pt_row_mixbins;
+extern const struct pt_protocol pt_row_levels;
+
+/* The columns that every histogram row has in common. */
+#define PT_CATEGORY_COLUMNS                                                                     \
+	.kinds = PT_HISTOGRAM, .encode = pt_category_encode, .estimate = pt_histogram_estimate, \
+	PT_MIXBINS_COLUMNS
+
+/* What the histogram rows share: the value is its own bin, one bin per category. */
+void pt_category_encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
+	const struct cm_rng *rng, uint8_t *records);
+enum cm_rc pt_category_check(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);

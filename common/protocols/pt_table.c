@@ -1,0 +1,33 @@
+/* pt_table.c - the table of protocols. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pt_rows.h"
+
+/* The first row that answers a kind is its default. */
+static const struct pt_protocol *const table[] = {
+	&pt_row_grr,
+	&pt_row_levels,
+	&pt_row_bins,
+	&pt_row_mixbins,
+};
+
+const struct pt_protocol *pt_row(size_t i)
+{
+	return i < sizeof table / sizeof table[0] ? table[i] : NULL;
+}
+
+const struct pt_protocol *pt_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		if (strcmp(table[i]->name, name) == 0)
+			return table[i];
+	}
+	return NULL;
+}
+
+void pt_estimate_fini(struct pt_estimate *e)
+{
+	free(e->item);
+	*e = (struct pt_estimate){ 0 };
+}

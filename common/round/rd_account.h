@@ -1,0 +1,40 @@
+/* rd_account.h - the rounds charged so far and whether one more fits: the same judgement in all three
+ * parties.
+ *
+ * No I/O.  Composes, at the guaranteed minimum batch, every charge and reservation with the candidate;
+ * decides on the upper end of the accountant's interval; equality within rounding refuses.  One thread at a
+ * time: the answer for the account as it stands is remembered. */
+#pragma once
+
+#include "rd_descriptor.h"
+
+struct rd_account;
+
+struct rd_verdict {
+	bool fits;
+	double epsilon_round; /* the candidate alone at delta, upper */
+	double spent;         /* epsilon of everything before it, upper; 0 for none */
+	double total;         /* epsilon of everything with it, upper */
+	double limit, delta;
+	double left; /* max(0, limit - spent): what is left is not additive, total decides */
+};
+
+/* limit (0, inf), delta (0, 1). */
+struct rd_account *rd_account_new(double limit, double delta);
+void rd_account_free(struct rd_account *a);
+/* Add a round under its id.  CM_EDATA if the id is there already; CM_EINTERNAL out of memory. */
+CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const struct acct_round *round, struct cm_err *err);
+/* Release a reservation (a void round).  CM_OK if there is none. */
+enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN]);
+/* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer, refuse.
+ */
+CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct acct_round *candidate,
+	struct rd_verdict *out, struct cm_err *err);
+/* epsilon of everything in the account, upper; 0 when empty. */
+CM_CHECK enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct cm_err *err);
+size_t rd_account_rounds(const struct rd_account *a);
+/* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none. */
+CM_CHECK enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a,
+	const struct pt_protocol *protocol, const struct pt_query *q, const struct pt_request *r,
+	uint64_t honest, double *epsilon0, struct cm_err *err);

@@ -1,0 +1,44 @@
+/* rd_bind.c - what follows from a descriptor: sealing context, honest participants, blanket cells. */
+#include <math.h>
+#include <string.h>
+
+#include "rd_descriptor.h"
+
+static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
+
+size_t rd_sealed_len(const struct rd_descriptor *d)
+{
+	return (size_t)d->record_len + CM_HPKE_OVERHEAD;
+}
+
+void rd_hpke_info(const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN])
+{
+	memcpy(info, info_label, sizeof info_label);
+	info[sizeof info_label] = 0;
+	memcpy(info + sizeof info_label + 1, d->hash, PR_HASH_LEN);
+}
+
+void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN])
+{
+	memcpy(aad, d->hash, RD_AAD_LEN);
+}
+
+uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
+{
+	double product = floor(honest_fraction * (double)n);
+	uint64_t honest;
+
+	if (!(product >= 1.0))
+		return 1;
+	honest = product >= (double)n ? n : (uint64_t)product;
+	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
+}
+
+enum cm_rc rd_cells(const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
+{
+	uint64_t honest = rd_honest(d->min_batch, d->honest_fraction, d->colluders);
+	enum cm_rc rc = d->protocol->cells(&d->params, honest, out, err);
+
+	out->count = 1;
+	return rc;
+}

@@ -1,0 +1,308 @@
+/* rd_descriptor.c - the signed description of a round: bytes to checked fields. */
+#include "rd_descriptor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "pr_msg.h"
+#include "rd_text.h"
+
+#define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
+
+/* The scan has held every bytes field to its length, or to none. */
+static enum cm_rc copy_bytes(
+	const ProtobufCBinaryData *from, const char *field, uint8_t *out, size_t n, struct cm_err *err)
+{
+	if (from->len != n)
+		return cm_fail(err, CM_EPROTO, "%s: missing", field);
+	memcpy(out, from->data, n);
+	return CM_OK;
+}
+
+/* A check that is also made on our own plans found the fault in a peer's bytes. */
+static enum cm_rc as_peers_fault(enum cm_rc rc, const char *field, struct cm_err *err)
+{
+	if (rc == CM_OK)
+		return CM_OK;
+	if (rc != CM_EINTERNAL)
+		err->code = CM_EPROTO;
+	return cm_context(err, "%s", field);
+}
+
+static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	if (m->version != RD_VERSION)
+		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
+			(unsigned long)m->version, RD_VERSION);
+	if (m->n_critical > 0)
+		return cm_fail(err, CM_EPROTO, "critical: unknown extension '%.40s'",
+			rd_is_name(m->critical[0]) ? m->critical[0] : "?");
+	if (m->payload_hash.len > 0)
+		return cm_fail(err, CM_EPROTO, "payload_hash: no query of this version has a payload");
+	rc = rd_copy_name(m->population, "population", d->population, sizeof d->population, err);
+	if (rc == CM_OK)
+		rc = copy_bytes(&m->round_id, "round_id", d->round_id, sizeof d->round_id, err);
+	if (rc != CM_OK)
+		return rc;
+	if (m->sequence == 0)
+		return cm_fail(err, CM_EPROTO, "sequence: counts from 1");
+	if ((m->sequence == 1) != (m->previous.len == 0))
+		return cm_fail(err, CM_EPROTO, "previous: belongs to every descriptor but the first");
+	d->sequence = m->sequence;
+	if (m->sequence > 1) {
+		if (memcmp(m->previous.data, d->previous, sizeof d->previous) == 0)
+			return cm_fail(err, CM_EPROTO, "previous: 32 zero bytes are no hash");
+		memcpy(d->previous, m->previous.data, sizeof d->previous);
+	}
+	return CM_OK;
+}
+
+static enum cm_rc read_categories(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
+{
+	q->category = calloc(m->n_categories > 0 ? m->n_categories : 1, sizeof *q->category);
+	if (q->category == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < m->n_categories; i++) {
+		if (!rd_is_printable(m->categories[i]))
+			return cm_fail(
+				err, CM_EPROTO, "query.categories: number %zu is not printable", i + 1);
+		q->category[i] = strdup(m->categories[i]);
+		if (q->category[i] == NULL)
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+		q->categories++;
+	}
+	return CM_OK;
+}
+
+static enum cm_rc read_query(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	if (m == NULL)
+		return cm_fail(err, CM_EPROTO, "query: missing");
+	rc = rd_copy_name(m->name, "query.name", q->name, sizeof q->name, err);
+	if (rc == CM_OK)
+		rc = rd_copy_text(m->field, "query.field", q->field, sizeof q->field, err);
+	if (rc != CM_OK)
+		return rc;
+	switch (m->kind) {
+	case TOMBOLA__V1__QUERY_KIND__QUERY_HISTOGRAM:
+		if (m->low != 0.0 || m->high != 0.0)
+			return cm_fail(err, CM_EPROTO, "query.low: a histogram has no range");
+		q->kind = PT_HISTOGRAM;
+		rc = read_categories(m, q, err);
+		break;
+	case TOMBOLA__V1__QUERY_KIND__QUERY_MEAN:
+		if (m->n_categories > 0)
+			return cm_fail(err, CM_EPROTO, "query.categories: a mean has none");
+		if (!isfinite(m->low) || !isfinite(m->high) || !(m->low < m->high))
+			return cm_fail(err, CM_EPROTO, "query.low: not below query.high, or not finite");
+		q->kind = PT_MEAN;
+		q->low = m->low;
+		q->high = m->high;
+		break;
+	default:
+		return cm_fail(err, CM_EPROTO, "query.kind: %d is unknown", (int)m->kind);
+	}
+	return rc == CM_OK ? as_peers_fault(pt_query_check(q, err), "query", err) : rc;
+}
+
+static enum cm_rc read_randomizer(
+	const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	const Tombola__V1__Randomizer *r = m->randomizer;
+	struct pt_params *p = &d->params;
+	enum cm_rc rc;
+
+	if (r == NULL)
+		return cm_fail(err, CM_EPROTO, "randomizer: missing");
+	rc = rd_copy_name(r->protocol, "randomizer.protocol", p->protocol, sizeof p->protocol, err);
+	if (rc != CM_OK)
+		return rc;
+	d->protocol = pt_find(p->protocol);
+	if (d->protocol == NULL)
+		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' is unknown", p->protocol);
+	if ((d->protocol->kinds & (unsigned)d->query.kind) == 0)
+		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' does not answer this kind of query",
+			p->protocol);
+	if (r->bins < 2 || r->bins > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_EPROTO, "randomizer.bins: %lu, not in 2..%u", (unsigned long)r->bins,
+			PR_CATEGORIES_MAX);
+	if (r->dummies >= PR_MESSAGES_MAX)
+		return cm_fail(err, CM_EPROTO, "randomizer.dummies: %lu, at most %u",
+			(unsigned long)r->dummies, PR_MESSAGES_MAX - 1);
+	if (r->keep_always && r->keep != 0)
+		return cm_fail(err, CM_EPROTO, "randomizer.keep: given though keep_always");
+	p->bins = r->bins;
+	p->dummies = r->dummies;
+	p->keep_always = r->keep_always != 0;
+	p->keep = r->keep;
+	return as_peers_fault(d->protocol->check(&d->query, p, err), "randomizer", err);
+}
+
+/* The lengths follow from the protocol; they stand in the descriptor so that a shuffler need not know it. */
+static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	uint32_t messages = d->protocol->messages(&d->params);
+
+	if (m->messages_per_client != messages || messages == 0 || messages > PR_MESSAGES_MAX)
+		return cm_fail(err, CM_EPROTO, "messages_per_client: %lu, the protocol sends %lu",
+			(unsigned long)m->messages_per_client, (unsigned long)messages);
+	if (m->record_length != d->protocol->record_len ||
+		m->record_length > PR_SEALED_MAX - CM_HPKE_OVERHEAD)
+		return cm_fail(err, CM_EPROTO, "record_length: %lu, the protocol's is %lu",
+			(unsigned long)m->record_length, (unsigned long)d->protocol->record_len);
+	d->messages_per_client = messages;
+	d->record_len = m->record_length;
+	if ((uint64_t)messages * rd_sealed_len(d) > PR_FRAME_MAX - 256)
+		return cm_fail(err, CM_EPROTO, "messages_per_client: one submission would exceed a frame");
+	return CM_OK;
+}
+
+static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	if (m->target_batch == 0 || m->target_batch > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EPROTO, "target_batch: not in 1..%u", PR_ROUND_REPORTS_MAX);
+	if (m->min_batch == 0 || m->min_batch > m->target_batch)
+		return cm_fail(err, CM_EPROTO, "min_batch: not in 1..target_batch");
+	if (!(m->honest_fraction > 0.0 && m->honest_fraction <= 1.0))
+		return cm_fail(err, CM_EPROTO, "honest_fraction: not in (0, 1]");
+	if (m->colluders > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EPROTO, "colluders: above %u", PR_ROUND_REPORTS_MAX);
+	if (m->opens_ms < 0 || m->opens_ms >= m->deadline_ms || m->deadline_ms > TIME_MAX_MS)
+		return cm_fail(err, CM_EPROTO, "deadline_ms: not after opens_ms, or neither is a date");
+	d->min_batch = m->min_batch;
+	d->target_batch = m->target_batch;
+	d->honest_fraction = m->honest_fraction;
+	d->colluders = m->colluders;
+	d->opens_ms = m->opens_ms;
+	d->deadline_ms = m->deadline_ms;
+	return CM_OK;
+}
+
+static enum cm_rc read_seal(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	switch (m->hpke_suite) {
+	case CM_HPKE_AES128GCM:
+		d->suite = CM_HPKE_AES128GCM;
+		break;
+	case CM_HPKE_CHACHA20POLY1305:
+		d->suite = CM_HPKE_CHACHA20POLY1305;
+		break;
+	default:
+		return cm_fail(err, CM_EPROTO, "hpke_suite: %lu is unknown", (unsigned long)m->hpke_suite);
+	}
+	return copy_bytes(&m->hpke_key, "hpke_key", d->hpke_key, sizeof d->hpke_key, err);
+}
+
+static enum cm_rc read_privacy(
+	const Tombola__V1__PrivacyStatement *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	if (m == NULL)
+		return cm_fail(err, CM_EPROTO, "privacy: missing");
+	if (!(m->epsilon0 >= 0.0) || (isinf(m->epsilon0) && !d->params.keep_always))
+		return cm_fail(err, CM_EPROTO,
+			"privacy.epsilon0: neither a guarantee nor the infinity of keep_always");
+	if (!(m->epsilon_round >= 0.0) || isinf(m->epsilon_round))
+		return cm_fail(err, CM_EPROTO, "privacy.epsilon_round: not finite, or negative");
+	if (!(m->epsilon_total >= 0.0) || isinf(m->epsilon_total))
+		return cm_fail(err, CM_EPROTO, "privacy.epsilon_total: not finite, or negative");
+	if (!(m->epsilon_limit > 0.0) || isinf(m->epsilon_limit))
+		return cm_fail(err, CM_EPROTO, "privacy.epsilon_limit: not finite and above 0");
+	if (!(m->delta > 0.0 && m->delta < 1.0))
+		return cm_fail(err, CM_EPROTO, "privacy.delta: not in (0, 1)");
+	d->privacy = (struct rd_privacy){
+		.epsilon0 = m->epsilon0,
+		.epsilon_round = m->epsilon_round,
+		.epsilon_total = m->epsilon_total,
+		.epsilon_limit = m->epsilon_limit,
+		.delta = m->delta,
+	};
+	return CM_OK;
+}
+
+static enum cm_rc read_ledger(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	enum cm_rc rc = rd_copy_name(m->unit, "unit", d->unit, sizeof d->unit, err);
+
+	if (rc == CM_OK)
+		rc = rd_copy_name(m->mode, "mode", d->mode, sizeof d->mode, err);
+	if (rc != CM_OK)
+		return rc;
+	if (strcmp(d->mode, RD_MODE_PLAN) != 0)
+		return cm_fail(err, CM_EPROTO, "mode: '%s' is unknown", d->mode);
+	rc = copy_bytes(&m->plan_hash, "plan_hash", d->plan_hash, sizeof d->plan_hash, err);
+	if (rc != CM_OK)
+		return rc;
+	if ((m->ledger_seq == 0) != (m->ledger_head.len == 0))
+		return cm_fail(err, CM_EPROTO, "ledger_head: belongs to every ledger that has a record");
+	d->ledger_seq = m->ledger_seq;
+	if (m->ledger_seq > 0)
+		memcpy(d->ledger_head, m->ledger_head.data, sizeof d->ledger_head);
+	return CM_OK;
+}
+
+static enum cm_rc read_all(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	enum cm_rc rc = read_identity(m, d, err);
+
+	if (rc == CM_OK)
+		rc = read_query(m->query, &d->query, err);
+	if (rc == CM_OK)
+		rc = read_randomizer(m, d, err);
+	if (rc == CM_OK)
+		rc = read_shape(m, d, err);
+	if (rc == CM_OK)
+		rc = read_batch(m, d, err);
+	if (rc == CM_OK)
+		rc = read_seal(m, d, err);
+	if (rc == CM_OK)
+		rc = read_privacy(m->privacy, d, err);
+	if (rc == CM_OK)
+		rc = read_ledger(m, d, err);
+	return rc;
+}
+
+enum cm_rc rd_descriptor_decode(
+	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *err)
+{
+	struct pr_doc doc;
+	enum cm_rc rc;
+
+	memset(out, 0, sizeof *out);
+	rc = pr_doc_decode(&tombola__v1__descriptor__descriptor, bytes, len, PR_DESCRIPTOR_MAX, &doc, err);
+	if (rc == CM_OK)
+		rc = read_all((const Tombola__V1__Descriptor *)doc.msg, out, err);
+	pr_doc_free(&doc);
+	if (rc != CM_OK) {
+		rd_descriptor_fini(out);
+		(void)cm_context(err, "descriptor");
+		return rc;
+	}
+	cm_sha256(bytes, len, out->hash);
+	return CM_OK;
+}
+
+void rd_descriptor_fini(struct rd_descriptor *d)
+{
+	pt_query_fini(&d->query);
+	memset(d, 0, sizeof *d);
+}
+
+enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
+	const struct cm_verifier *analyzer, struct rd_descriptor *out, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	memset(out, 0, sizeof *out);
+	if (len > PR_DESCRIPTOR_MAX)
+		return cm_fail(err, CM_EPROTO, "descriptor: %zu bytes, at most %u", len, PR_DESCRIPTOR_MAX);
+	rc = cm_verify(analyzer, RD_PURPOSE_DESCRIPTOR, bytes, len, signature, err);
+	if (CM_CHECKED("round.descriptor.signature") && rc != CM_OK)
+		return cm_context(err, "descriptor");
+	return rd_descriptor_decode(bytes, len, out, err);
+}

@@ -1,0 +1,74 @@
+/* rd_descriptor.h - the signed description of a round: opaque bytes, checked once, then read.  No I/O.
+ *
+ * The bytes are signed and hashed as received and never re-serialized. */
+#pragma once
+
+#include "cm_buf.h"
+#include "cm_hash.h"
+#include "cm_hpke.h"
+#include "cm_sign.h"
+#include "pr_limits.h"
+#include "pt_protocol.h"
+
+#define RD_VERSION   1u
+#define RD_MODE_PLAN "plan" /* the one mode of this version */
+
+struct rd_privacy {
+	double epsilon0, epsilon_round, epsilon_total, epsilon_limit, delta;
+};
+
+struct rd_descriptor {
+	char population[PR_TEXT_MAX + 1];
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t sequence;
+	uint8_t previous[PR_HASH_LEN]; /* zero for the first */
+	struct pt_query query;
+	struct pt_params params;
+	const struct pt_protocol *protocol; /* the row params.protocol names */
+	uint32_t messages_per_client, record_len;
+	uint64_t min_batch, target_batch;
+	double honest_fraction;
+	uint64_t colluders;
+	int64_t opens_ms, deadline_ms;
+	enum cm_hpke_suite suite;
+	uint8_t hpke_key[CM_HPKE_PUBLIC_LEN];
+	struct rd_privacy privacy;
+	char unit[33], mode[17];
+	uint8_t plan_hash[PR_HASH_LEN];
+	uint64_t ledger_seq;
+	uint8_t ledger_head[PR_HASH_LEN];
+	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the bytes this was read from */
+};
+
+/* Serialize; appended to out.  protocol, hash are ignored. */
+CM_CHECK enum cm_rc rd_descriptor_encode(
+	const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
+/* Read and check every field: ranges, lengths, known protocol whose check() passes, messages_per_client and
+ * record_len equal to the row's, min_batch 1..target_batch, honest_fraction (0, 1], opens < deadline, known
+ * suite and no unknown critical extension.  CM_EPROTO names the field.  Free with rd_descriptor_fini. */
+CM_CHECK enum cm_rc rd_descriptor_decode(
+	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *err);
+void rd_descriptor_fini(struct rd_descriptor *d);
+/* Signature ("tombola descriptor"), then decode. */
+CM_CHECK enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len,
+	const uint8_t signature[CM_SIGN_LEN], const struct cm_verifier *analyzer, struct rd_descriptor *out,
+	struct cm_err *err);
+
+/* Sealed bytes of one message: record_len + CM_HPKE_OVERHEAD. */
+size_t rd_sealed_len(const struct rd_descriptor *d);
+/* HPKE info and aad of a round (doc/wire.md): both bind the descriptor's hash. */
+#define RD_INFO_LEN (16u + 1u + PR_HASH_LEN)
+#define RD_AAD_LEN  PR_HASH_LEN
+void rd_hpke_info(
+	const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN]); /* "tombola/1 report" 0x00 hash */
+void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
+
+/* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
+uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
+/* The round's cells at the guaranteed minimum batch: what every party charges. */
+CM_CHECK enum cm_rc rd_cells(const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err);
+
+#define RD_PURPOSE_DESCRIPTOR "tombola descriptor"
+#define RD_PURPOSE_MANIFEST   "tombola manifest"
+#define RD_PURPOSE_CHARGE     "tombola charge"
+#define RD_PURPOSE_RECEIPT    "tombola receipt"

@@ -1,0 +1,106 @@
+/* rd_descriptor_encode.c - a descriptor's fields to the bytes that are signed. */
+#include <stdbool.h>
+
+#include "pr_msg.h"
+#include "rd_descriptor.h"
+#include "rd_wire.h"
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < n; i++)
+		any |= p[i];
+	return any == 0;
+}
+
+static void fill_query(const struct pt_query *from, Tombola__V1__Query *q)
+{
+	tombola__v1__query__init(q);
+	q->name = rd_wire_text(from->name);
+	q->field = rd_wire_text(from->field);
+	q->kind = (Tombola__V1__QueryKind)from->kind;
+	if (from->kind == PT_HISTOGRAM) {
+		q->n_categories = from->categories;
+		q->categories = from->category;
+	} else {
+		q->low = from->low;
+		q->high = from->high;
+	}
+}
+
+static void fill_randomizer(const struct pt_params *from, Tombola__V1__Randomizer *r)
+{
+	tombola__v1__randomizer__init(r);
+	r->protocol = rd_wire_text(from->protocol);
+	r->bins = from->bins;
+	r->dummies = from->dummies;
+	r->keep_always = from->keep_always;
+	r->keep = from->keep_always ? 0 : from->keep;
+}
+
+static void fill_privacy(const struct rd_privacy *from, Tombola__V1__PrivacyStatement *p)
+{
+	tombola__v1__privacy_statement__init(p);
+	p->epsilon0 = from->epsilon0;
+	p->epsilon_round = from->epsilon_round;
+	p->epsilon_total = from->epsilon_total;
+	p->epsilon_limit = from->epsilon_limit;
+	p->delta = from->delta;
+}
+
+static void fill(const struct rd_descriptor *d, Tombola__V1__Descriptor *m)
+{
+	m->version = RD_VERSION;
+	m->population = rd_wire_text(d->population);
+	m->round_id = rd_wire_bytes(d->round_id, sizeof d->round_id);
+	m->sequence = d->sequence;
+	m->previous =
+		rd_wire_bytes(d->previous, is_zero(d->previous, sizeof d->previous) ? 0 : sizeof d->previous);
+	m->messages_per_client = d->messages_per_client;
+	m->record_length = d->record_len;
+	m->min_batch = d->min_batch;
+	m->target_batch = d->target_batch;
+	m->honest_fraction = d->honest_fraction;
+	m->colluders = d->colluders;
+	m->opens_ms = d->opens_ms;
+	m->deadline_ms = d->deadline_ms;
+	m->hpke_suite = (uint32_t)d->suite;
+	m->hpke_key = rd_wire_bytes(d->hpke_key, sizeof d->hpke_key);
+	m->unit = rd_wire_text(d->unit);
+	m->mode = rd_wire_text(d->mode);
+	m->plan_hash = rd_wire_bytes(d->plan_hash, sizeof d->plan_hash);
+	m->ledger_seq = d->ledger_seq;
+	m->ledger_head = rd_wire_bytes(d->ledger_head, d->ledger_seq == 0 ? 0 : sizeof d->ledger_head);
+}
+
+enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err)
+{
+	Tombola__V1__Descriptor m = TOMBOLA__V1__DESCRIPTOR__INIT;
+	Tombola__V1__PrivacyStatement privacy;
+	Tombola__V1__Randomizer randomizer;
+	Tombola__V1__Query query;
+	struct rd_descriptor back;
+	size_t start = out->len;
+	enum cm_rc rc;
+
+	fill(d, &m);
+	fill_query(&d->query, &query);
+	fill_randomizer(&d->params, &randomizer);
+	fill_privacy(&d->privacy, &privacy);
+	m.query = &query;
+	m.randomizer = &randomizer;
+	m.privacy = &privacy;
+	rc = pr_doc_encode(&m.base, out, err);
+	if (rc != CM_OK)
+		return rc;
+	/* Never sign what nobody would accept. */
+	rc = rd_descriptor_decode(out->data + start, out->len - start, &back, err);
+	rd_descriptor_fini(&back);
+	if (rc != CM_OK) {
+		out->len = start;
+		err->code = CM_EINTERNAL;
+		return cm_context(err, "own descriptor");
+	}
+	return CM_OK;
+}

@@ -1,0 +1,168 @@
+/* rd_manifest.c - what the shuffler says it holds. */
+#include "rd_manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "pr_msg.h"
+#include "rd_wire.h"
+
+enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err)
+{
+	Tombola__V1__Manifest w = TOMBOLA__V1__MANIFEST__INIT;
+	size_t n = m->is_void ? 0 : m->buckets;
+	Tombola__V1__Bucket *bucket = calloc(n + 1, sizeof *bucket);
+	Tombola__V1__Bucket **each = calloc(n + 1, sizeof(void *));
+	enum cm_rc rc;
+
+	if (bucket == NULL || each == NULL) {
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++) {
+		tombola__v1__bucket__init(&bucket[i]);
+		bucket[i].messages = m->bucket[i].messages;
+		bucket[i].root = rd_wire_bytes(m->bucket[i].root, PR_HASH_LEN);
+		each[i] = &bucket[i];
+	}
+	w.version = RD_VERSION;
+	w.round_id = rd_wire_bytes(m->round_id, sizeof m->round_id);
+	w.descriptor_hash = rd_wire_bytes(m->descriptor_hash, sizeof m->descriptor_hash);
+	w.participants = m->participants;
+	w.messages = m->is_void ? 0 : m->messages;
+	w.dummies = m->is_void ? 0 : m->dummies;
+	w.void_ = m->is_void;
+	w.n_buckets = n;
+	w.buckets = each;
+	rc = pr_doc_encode(&w.base, out, err);
+out:
+	free(each);
+	free(bucket);
+	return rc;
+}
+
+/* Counts that a shuffler could bend: each is told twice and must agree with the signed descriptor. */
+static enum cm_rc check_counts(
+	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
+{
+	if (w->dummies != 0)
+		return cm_fail(
+			err, CM_EPROTO, "dummies: no protocol of this version has the shuffler add any");
+	if (w->void_) {
+		if (w->participants >= d->min_batch)
+			return cm_fail(err, CM_EPROTO, "participants: enough, yet the round is void");
+		if (w->messages != 0 || w->n_buckets != 0)
+			return cm_fail(err, CM_EPROTO, "messages: a void round has none");
+		return CM_OK;
+	}
+	if (w->participants < d->min_batch || w->participants > d->target_batch)
+		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_batch..target_batch",
+			(unsigned long long)w->participants);
+	if (w->messages != w->participants * d->messages_per_client)
+		return cm_fail(err, CM_EPROTO, "messages: %llu, not participants * messages_per_client",
+			(unsigned long long)w->messages);
+	if (w->messages != sum)
+		return cm_fail(err, CM_EPROTO, "messages: %llu, the buckets hold %llu",
+			(unsigned long long)w->messages, (unsigned long long)sum);
+	return CM_OK;
+}
+
+static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descriptor *d,
+	struct rd_manifest *m, struct cm_err *err)
+{
+	uint64_t sum = 0;
+	enum cm_rc rc;
+
+	if (w->version != RD_VERSION)
+		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
+			(unsigned long)w->version, RD_VERSION);
+	/* The scan has seen that the ids and hashes are there. */
+	if (memcmp(w->round_id.data, d->round_id, PR_ROUND_ID_LEN) != 0)
+		return cm_fail(err, CM_EPROTO, "round_id: of another round");
+	if (memcmp(w->descriptor_hash.data, d->hash, PR_HASH_LEN) != 0)
+		return cm_fail(err, CM_EPROTO, "descriptor_hash: of another descriptor");
+	for (size_t i = 0; i < w->n_buckets; i++)
+		sum += w->buckets[i]->messages; /* at most 4096 of 2^32 */
+	rc = check_counts(w, d, sum, err);
+	if (CM_CHECKED("round.manifest.counts") && rc != CM_OK)
+		return rc;
+	m->bucket = calloc(w->n_buckets + 1, sizeof *m->bucket);
+	if (m->bucket == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < w->n_buckets; i++) {
+		m->bucket[i].messages = w->buckets[i]->messages;
+		memcpy(m->bucket[i].root, w->buckets[i]->root.data, PR_HASH_LEN);
+	}
+	m->buckets = (uint32_t)w->n_buckets;
+	memcpy(m->round_id, w->round_id.data, PR_ROUND_ID_LEN);
+	memcpy(m->descriptor_hash, w->descriptor_hash.data, PR_HASH_LEN);
+	m->participants = w->participants;
+	m->messages = w->messages;
+	m->dummies = w->dummies;
+	m->is_void = w->void_ != 0;
+	return CM_OK;
+}
+
+enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
+	const struct cm_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
+	struct cm_err *err)
+{
+	struct pr_doc doc;
+	enum cm_rc rc;
+
+	memset(out, 0, sizeof *out);
+	if (len > PR_MANIFEST_MAX)
+		return cm_fail(err, CM_EPROTO, "manifest: %zu bytes, at most %u", len, PR_MANIFEST_MAX);
+	rc = cm_verify(shuffler, RD_PURPOSE_MANIFEST, bytes, len, signature, err);
+	if (CM_CHECKED("round.manifest.signature") && rc != CM_OK)
+		return cm_context(err, "manifest");
+	rc = pr_doc_decode(&tombola__v1__manifest__descriptor, bytes, len, PR_MANIFEST_MAX, &doc, err);
+	if (rc == CM_OK)
+		rc = read_all((const Tombola__V1__Manifest *)doc.msg, d, out, err);
+	pr_doc_free(&doc);
+	if (rc != CM_OK) {
+		rd_manifest_fini(out);
+		return cm_context(err, "manifest");
+	}
+	cm_sha256(bytes, len, out->hash);
+	return CM_OK;
+}
+
+void rd_manifest_fini(struct rd_manifest *m)
+{
+	free(m->bucket);
+	memset(m, 0, sizeof *m);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, CM_HASH_LEN);
+}
+
+enum cm_rc rd_bucket_root(
+	const uint8_t *sealed, size_t n, size_t len, uint8_t root[PR_HASH_LEN], struct cm_err *err)
+{
+	struct cm_hasher *hasher;
+	uint8_t *hashes;
+	size_t size;
+
+	if (!cm_size_mul(n, CM_HASH_LEN, &size))
+		return cm_fail(err, CM_EINTERNAL, "a bucket of %zu messages", n);
+	hashes = malloc(size > 0 ? size : 1);
+	hasher = cm_hasher_new();
+	if (hashes == NULL || hasher == NULL) {
+		free(hashes);
+		cm_hasher_free(hasher);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		cm_hasher_add(hasher, sealed + i * len, len);
+		cm_hasher_done(hasher, hashes + i * CM_HASH_LEN);
+	}
+	qsort(hashes, n, CM_HASH_LEN, by_bytes);
+	cm_sha256(hashes, size, root);
+	cm_hasher_free(hasher);
+	free(hashes);
+	return CM_OK;
+}

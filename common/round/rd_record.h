@@ -1,0 +1,49 @@
+/* rd_record.h - ledger records and their hash chain, as the analyzer writes and the shuffler witnesses them.
+ * No I/O. */
+#pragma once
+
+#include "rd_descriptor.h"
+
+enum rd_record_kind {
+	RD_OPEN = 1,
+	RD_RESERVE,
+	RD_CHARGE,
+	RD_SETTLE,
+	RD_VOID,
+	RD_REFUSE,
+};
+const char *rd_record_kind_name(enum rd_record_kind kind);
+
+struct rd_record {
+	enum rd_record_kind kind;
+	uint64_t seq;
+	int64_t time_ms;
+	char population[PR_TEXT_MAX + 1], mode[17], unit[33]; /* OPEN */
+	double epsilon_limit, delta;                          /* OPEN */
+	uint8_t plan_hash[PR_HASH_LEN];                       /* OPEN */
+	uint8_t round_id[PR_ROUND_ID_LEN];                    /* all but OPEN */
+	struct cm_buf descriptor;                             /* RESERVE; owned */
+	uint8_t manifest_hash[PR_HASH_LEN];                   /* CHARGE, VOID (zero: no manifest) */
+	uint64_t participants;                                /* CHARGE, VOID */
+	double epsilon_round, epsilon_total;
+	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
+	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSE; encode makes it fit to be shown */
+	uint32_t plan_round;              /* RESERVE, REFUSE */
+	char query[65];                   /* REFUSE */
+};
+CM_CHECK enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struct cm_err *err);
+/* CM_EDATA when malformed, or a field is missing or of another kind of record.  Encoding the same:
+ * CM_EINTERNAL. */
+CM_CHECK enum cm_rc rd_record_decode(
+	const uint8_t *bytes, size_t len, struct rd_record *out, struct cm_err *err);
+void rd_record_fini(struct rd_record *r);
+
+/* A position in the chain: head_i = SHA-256(head_{i-1} || bytes of record i), head_0 zero. */
+struct rd_chain {
+	uint64_t seq;
+	uint8_t head[PR_HASH_LEN];
+};
+/* Extend by one record, whose seq must be chain->seq + 1; *chain is unchanged on a fault (CM_EDATA).  *out
+ * may be NULL; else the decoded record, to be freed. */
+CM_CHECK enum cm_rc rd_chain_extend(
+	struct rd_chain *chain, const uint8_t *bytes, size_t len, struct rd_record *out, struct cm_err *err);

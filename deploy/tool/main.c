@@ -1,0 +1,96 @@
+/* main.c - the command `tombola`: a table of verbs that belong to no one party. */
+#include <stdio.h>
+
+#include <openssl/crypto.h>
+
+#include "tool_pki.h"
+#include "tool_plan.h"
+
+static enum cm_rc version(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	(void)exit_code;
+	(void)err;
+	if (cli->json)
+		printf("{\"schema\":\"tombola.version/1\",\"version\":\"%s\",\"openssl\":\"%s\"}\n",
+			TOMBOLA_VERSION, OpenSSL_version(OPENSSL_VERSION_STRING));
+	else
+		printf("tombola %s, OpenSSL %s\n", TOMBOLA_VERSION, OpenSSL_version(OPENSSL_VERSION_STRING));
+	return CM_OK;
+}
+
+static const struct cm_cli_verb verbs[] = {
+	{ .name = "pki init",
+		.args = "DIR",
+		.help = "make the two CAs, and a folder of keys for each of client, shuffler and analyzer",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { [TOOL_INIT_HOSTS] = { "hosts", "H,H..",
+				    "names and addresses of the shuffler (default localhost,127.0.0.1,::1)",
+				    false },
+			[TOOL_INIT_DEVICES] = { "devices", "N", "devices the client speaks for (default 1)",
+				false } },
+		.run = tool_pki_init },
+	{ .name = "pki issue",
+		.args = "DIR NAME",
+		.help = "issue NAME.crt and NAME.key, with the public files a party of that role needs",
+		.min_args = 2,
+		.max_args = 2,
+		.option = { [TOOL_ISSUE_ROLE] = { "role", "ROLE", "client, shuffler or analyzer", false },
+			[TOOL_ISSUE_HOSTS] = { "hosts", "H,H..", "names and addresses of a shuffler", false },
+			[TOOL_ISSUE_DEVICES] = { "devices", "N", "devices a client speaks for (default 1)",
+				false },
+			[TOOL_ISSUE_DAYS] = { "days", "D", "life of the certificate (default 90)", false },
+			[TOOL_ISSUE_OUT] = { "out", "DIR", "where to write (default DIR/NAME)", false } },
+		.run = tool_pki_issue },
+	{ .name = "pki show",
+		.args = "FILE",
+		.help = "say what a certificate says",
+		.min_args = 1,
+		.max_args = 1,
+		.run = tool_pki_show },
+	{ .name = "pki needs-renewal",
+		.args = "FILE",
+		.help = "say whether a certificate is to be renewed; exit 0 yes, 1 not yet, 2 there is none",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { [TOOL_RENEWAL_WITHIN] = { "within", "TIME",
+				    "renew when less is left, like 12h or 30d (default 30d)", false } },
+		.run = tool_pki_needs_renewal },
+	{ .name = "pki revoke",
+		.args = "DIR CERT",
+		.help = "put a certificate on its CA's revocation list and refresh the parties' copies",
+		.min_args = 2,
+		.max_args = 2,
+		.run = tool_pki_revoke },
+	{ .name = "plan check",
+		.args = "FILE",
+		.help = "say every fault of a plan as file:line: text",
+		.min_args = 1,
+		.max_args = 1,
+		.run = tool_plan_check },
+	{ .name = "plan digest",
+		.args = "FILE",
+		.help = "print the SHA-256 that identifies a plan",
+		.min_args = 1,
+		.max_args = 1,
+		.run = tool_plan_digest },
+	{ .name = "plan cost",
+		.args = "FILE",
+		.help = "show what each round would spend, and which would be refused",
+		.min_args = 1,
+		.max_args = 1,
+		.run = tool_plan_cost },
+	{ .name = "version", .args = "", .help = "print the versions of this build", .run = version },
+	{ .name = NULL },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct cm_cli_program program = {
+		.name = "tombola",
+		.summary = "Certificates and plans for rounds of differential privacy in the shuffle model.",
+		.verb = verbs,
+	};
+
+	return cm_cli_main(&program, argc, argv);
+}

@@ -1,0 +1,8 @@
+/* tool_plan.h - the plan verbs of `tombola`: what a plan means before anything is deployed. */
+#pragma once
+
+#include "cm_cli.h"
+
+enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+enum cm_rc tool_plan_digest(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

@@ -1,0 +1,27 @@
+/* pr_limits.h - every maximum of the wire, checked before anything is allocated. */
+#pragma once
+
+#define PR_FRAME_MAX         (1u << 20) /* bytes of one frame, without its 4-byte length */
+#define PR_VERSION_MAJOR     1u
+#define PR_VERSION_MINOR     0u
+#define PR_HASH_LEN          32u
+#define PR_SIGNATURE_LEN     64u
+#define PR_ROUND_ID_LEN      16u
+#define PR_PSEUDONYM_LEN     32u
+#define PR_TEXT_MAX          200u /* any name or sentence */
+#define PR_DESCRIPTOR_MAX    65536u
+#define PR_MANIFEST_MAX      262144u
+#define PR_CHARGE_MAX        4096u
+#define PR_RECORD_MAX        (PR_DESCRIPTOR_MAX + 8192u) /* a ledger record */
+#define PR_RECORDS_MAX       256u                        /* ledger records in one frame */
+#define PR_SUBMISSIONS_MAX   4096u                       /* devices in one Submit */
+#define PR_MESSAGES_MAX      1024u                       /* sealed messages of one device in one round */
+#define PR_SEALED_MAX        4144u                       /* bytes of one sealed message */
+#define PR_CATEGORIES_MAX    4096u
+#define PR_CRITICAL_MAX      16u /* critical extensions of a descriptor */
+#define PR_HPKE_KEY_LEN      32u
+#define PR_BUCKETS_MAX       4096u
+#define PR_WAIT_MAX_MS       30000u     /* longest long poll */
+#define PR_NESTING_MAX       4u         /* protobuf messages within messages */
+#define PR_FIELDS_MAX        16384u     /* fields in one frame, unknown ones included */
+#define PR_ROUND_REPORTS_MAX 100000000u /* participants of one round */

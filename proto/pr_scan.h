@@ -1,0 +1,35 @@
+/* pr_scan.h - is this a message of this type within the limits of pr_limits.h?  Allocates nothing. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "cm_rc.h"
+#include "pr_limits.h"
+
+struct pr_scan {
+	unsigned fields; /* seen at any depth, unknown ones included */
+	size_t memory;   /* an upper bound of what protobuf-c will ask of a pr_arena */
+};
+
+/* Walk len bytes as protobuf-c will.  CM_EPROTO, naming the field, for
+ *   - a malformed tag, varint or length; a group; field number 0; a known field with another wire type;
+ *   - a varint outside its field's type, a bool above 1;
+ *   - a field that is not repeated given twice, or two members of one oneof (protobuf-c would merge them);
+ *   - text that is not UTF-8 (RFC 3629) or holds a NUL; text, bytes or a repetition over its limit;
+ *   - bytes of fixed length with another length (empty is allowed where doc/wire.md does not require them);
+ *   - more than PR_FIELDS_MAX fields, or messages nested deeper than PR_NESTING_MAX.
+ * Unknown fields are skipped without looking inside, but counted.  Cost: one pass. */
+CM_CHECK enum cm_rc pr_scan(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t len,
+	struct pr_scan *out, struct cm_err *err);
+
+/* The limits of one field. */
+struct pr_limit {
+	const ProtobufCMessageDescriptor *type;
+	const char *field;
+	size_t min, max, unit; /* of one value's length when not empty; a multiple of unit */
+	unsigned count;        /* repeated: at most this many */
+	int required;          /* must be there and not be empty */
+};
+/* NULL if the field has none of its own: text of up to PR_TEXT_MAX bytes, a number or a message. */
+const struct pr_limit *pr_limit_of(
+	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field);

@@ -1,0 +1,17 @@
+/* sh_conf.h - the shuffler's configuration file. */
+#pragma once
+
+#include "cm_conf.h"
+
+struct sh_conf {
+	char *listen, *state_dir, *policy, *http;
+	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
+	char *signing_key, *analyzer_key;
+	int64_t max_connections, max_waiting_mib, commit_messages, commit_wait_ms, idle_ms;
+};
+
+extern const struct cm_conf_row sh_conf_rows[];
+
+/* Load; faults as cm_conf_load.  Free with sh_conf_free in both cases. */
+CM_CHECK enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err);
+void sh_conf_free(struct sh_conf *conf);

@@ -1,0 +1,306 @@
+/* sh_core.c - the shuffler: which rounds there are, and what each peer may make of them. */
+#include <string.h>
+
+#include "cm_fault.h"
+#include "sh_core_private.h"
+
+/* ---- Finding rounds ---- */
+
+struct sh_round *sh_core_find(const struct sh_core *c, const uint8_t *round_id)
+{
+	for (size_t i = 0; i < c->rounds; i++)
+		if (memcmp(c->round[i]->d.round_id, round_id, PR_ROUND_ID_LEN) == 0)
+			return c->round[i];
+	return NULL;
+}
+
+enum cm_rc sh_core_not_found(struct sh_refusal *no)
+{
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
+}
+
+void sh_core_forget(struct sh_core *c, struct sh_round *r)
+{
+	for (size_t i = 0; i < c->rounds; i++)
+		if (c->round[i] == r)
+			c->round[i] = c->round[--c->rounds];
+	sh_round_free(r);
+}
+
+static bool same(struct cm_span a, struct cm_span b)
+{
+	return a.len == b.len && a.len > 0 && memcmp(a.data, b.data, a.len) == 0;
+}
+
+static enum cm_rc read_past(void *user, const struct sh_row *row, struct cm_err *err)
+{
+	struct sh_past *p = user;
+
+	p->state = row->state;
+	p->same_descriptor = same(row->descriptor, p->compare);
+	p->same_charge = same(row->charge, p->compare);
+	if (!p->manifest)
+		return CM_OK;
+	p->manifest->len = row->manifest.len;
+	if (row->manifest.len == 0)
+		return CM_OK;
+	if (row->manifest.len > sizeof p->manifest->bytes || row->manifest_signature.len != CM_SIGN_LEN)
+		return cm_fail(err, CM_EDATA, "state.db: a stored manifest is damaged");
+	memcpy(p->manifest->bytes, row->manifest.data, row->manifest.len);
+	memcpy(p->manifest->signature, row->manifest_signature.data, CM_SIGN_LEN);
+	return CM_OK;
+}
+
+enum cm_rc sh_core_look_up(
+	const struct sh_core *c, const uint8_t *round_id, struct sh_past *p, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+
+	return store->row_get(store->ctx, round_id, read_past, p, err);
+}
+
+/* ---- Clients ---- */
+
+struct sh_round *sh_core_collecting(const struct sh_core *c)
+{
+	for (size_t i = 0; i < c->rounds; i++)
+		if (c->round[i]->state == SH_COLLECTING)
+			return c->round[i];
+	return NULL;
+}
+
+const struct sh_round *sh_core_offer(const struct sh_core *c, uint64_t after, int64_t now_ms)
+{
+	const struct sh_round *r = sh_core_collecting(c);
+
+	return r && !r->intake.closed && r->d.sequence > after && now_ms >= r->d.opens_ms &&
+			       !sh_round_due(r, now_ms)
+		       ? r
+		       : NULL;
+}
+
+enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const struct sh_submit *s, int64_t now_ms, struct sh_receipt *out, struct sh_refusal *no,
+	struct cm_err *err)
+{
+	struct sh_past past = { 0 };
+	enum cm_rc rc;
+
+	if (round_id_len != PR_ROUND_ID_LEN)
+		return sh_core_not_found(no);
+	struct sh_round *r = sh_core_find(c, round_id);
+	if (!r) {
+		rc = sh_core_look_up(c, round_id, &past, err);
+		if (rc == CM_ENOINPUT)
+			return sh_core_not_found(no);
+		return rc != CM_OK ? rc
+				   : sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
+					     "the round is over and its records are destroyed");
+	}
+	rc = sh_intake_submit(&r->intake, s, now_ms, out->outcomes, &out->n, no, err);
+	if (rc != CM_OK)
+		return rc;
+	memcpy(out->round_id, round_id, PR_ROUND_ID_LEN);
+	out->wait = sh_intake_waits(&r->intake);
+	return sh_round_receipt(r, s, out->outcomes, out->n, out->signature, err);
+}
+
+/* ---- The ledger ---- */
+
+enum cm_rc sh_core_population(const struct sh_core *c, const char *population, struct sh_refusal *no)
+{
+	if (strcmp(population, c->conf.policy->population) == 0)
+		return CM_OK;
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0,
+		"population \"%.60s\" is not served here", population);
+}
+
+struct rd_chain sh_core_witness(const struct sh_core *c)
+{
+	return sh_witness_head(c->witness);
+}
+
+enum cm_rc sh_core_cancel_voided(struct sh_core *c, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = c->rounds; rc == CM_OK && i-- > 0;) {
+		struct sh_round *r = c->round[i];
+		if (sh_witness_fate(c->witness, r->d.round_id) != SH_FATE_VOID)
+			continue;
+		r->cancelled = true;
+		if (r->state != SH_SEALED)
+			continue;
+		rc = sh_round_erase(r, SH_ERASED, err);
+		if (rc == CM_OK)
+			sh_core_forget(c, r);
+	}
+	return rc;
+}
+
+enum cm_rc sh_core_extend(struct sh_core *c, uint64_t first, const struct cm_span *records, size_t n,
+	struct sh_refusal *no, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+	size_t skip;
+
+	enum cm_rc rc = sh_witness_check(c->witness, first, records, n, &skip, no, err);
+	if (rc == CM_OK && skip < n)
+		rc = store->records_put(store->ctx, first + skip, records + skip, n - skip, err);
+	for (size_t i = skip; rc == CM_OK && i < n; i++)
+		rc = sh_witness_apply(c->witness, records[i].data, records[i].len, err);
+	return rc == CM_OK ? sh_core_cancel_voided(c, err) : rc;
+}
+
+/* ---- Announcing ---- */
+
+/* Is it the next descriptor of the population?  One that was reserved and refused here, or never shown,
+ * leaves a gap in what was served, so the ledger says which is next. */
+static enum cm_rc check_sequence(
+	const struct sh_core *c, const struct rd_descriptor *d, struct sh_refusal *no)
+{
+	if (!CM_CHECKED("shuffler.sequence"))
+		return CM_OK;
+	if (d->sequence <= c->last_sequence)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
+			"sequence number %llu is another descriptor's", (unsigned long long)d->sequence);
+	return sh_witness_follows(c->witness, d, no);
+}
+
+static enum cm_rc verify(const struct sh_core *c, struct cm_span bytes, struct cm_span signature,
+	struct rd_descriptor *d, struct sh_refusal *no, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	if (!CM_CHECKED("shuffler.signature"))
+		rc = rd_descriptor_decode(bytes.data, bytes.len, d, err);
+	else if (signature.len != CM_SIGN_LEN)
+		rc = cm_fail(err, CM_EPERM, "a signature has %u bytes", CM_SIGN_LEN);
+	else
+		rc = rd_descriptor_verify(bytes.data, bytes.len, signature.data, c->conf.analyzer, d, err);
+	if (rc == CM_OK || rc == CM_EINTERNAL)
+		return rc;
+	return sh_refuse(no,
+		rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
+			       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
+		0, "%.190s", err->msg);
+}
+
+/* Every check on a descriptor that is not known yet. */
+static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, int64_t now_ms,
+	struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
+{
+	enum cm_rc rc = check_sequence(c, d, no);
+
+	if (rc == CM_OK)
+		rc = sh_policy_judge(c->conf.policy, d, now_ms, no);
+	if (rc == CM_OK && sh_core_collecting(c))
+		rc = sh_refuse(
+			no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS, "another round is open");
+	if (rc == CM_OK && c->rounds >= SH_ROUNDS_MAX)
+		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
+			"%u rounds wait to be released and settled", SH_ROUNDS_MAX);
+	if (rc == CM_OK)
+		rc = sh_witness_reserved(c->witness, d, no);
+	if (rc == CM_OK)
+		rc = sh_witness_judge(c->witness, d, verdict, no, err);
+	return rc;
+}
+
+enum cm_rc sh_core_announce(struct sh_core *c, struct cm_span descriptor, struct cm_span signature,
+	int64_t now_ms, const struct cm_rng *rng, uint8_t round_id[PR_ROUND_ID_LEN],
+	struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
+{
+	struct sh_past past = { .compare = descriptor };
+	struct rd_descriptor d;
+
+	*verdict = (struct rd_verdict){ 0 };
+	enum cm_rc rc = verify(c, descriptor, signature, &d, no, err);
+	if (rc != CM_OK)
+		return rc;
+	memcpy(round_id, d.round_id, PR_ROUND_ID_LEN);
+	rc = sh_core_look_up(c, d.round_id, &past, err);
+	if (rc != CM_ENOINPUT) {
+		if (rc == CM_OK && !past.same_descriptor)
+			rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
+				"this round has another descriptor");
+		rd_descriptor_fini(&d);
+		return rc;
+	}
+	rc = judge(c, &d, now_ms, verdict, no, err);
+	if (rc != CM_OK) {
+		rd_descriptor_fini(&d);
+		return rc;
+	}
+	uint64_t sequence = d.sequence;
+	rc = sh_round_new(&c->conf.env, &d, descriptor.data, descriptor.len, signature.data, rng,
+		&c->round[c->rounds], err);
+	if (rc != CM_OK)
+		return rc;
+	c->rounds++;
+	c->last_sequence = sequence;
+	return CM_OK;
+}
+
+/* ---- Work ---- */
+
+/* When the batch that gathers is committed at the latest; at once if the clock was set back meanwhile. */
+static int64_t commit_at(const struct sh_core *c, const struct sh_intake *in, int64_t now_ms)
+{
+	return now_ms < in->gathering_since_ms ? now_ms : in->gathering_since_ms + c->conf.commit_wait_ms;
+}
+
+enum sh_task sh_core_task(struct sh_core *c, bool flush, int64_t now_ms)
+{
+	struct sh_round *r = sh_core_collecting(c);
+
+	if (!r)
+		return SH_TASK_NONE;
+	const struct sh_intake *in = &r->intake;
+	bool due = sh_round_due(r, now_ms), some = sh_batch_submissions(&in->gathering) > 0;
+	if (some && (flush || due || sh_batch_messages(&in->gathering) >= c->conf.commit_messages ||
+			    now_ms >= commit_at(c, in, now_ms)))
+		return SH_TASK_COMMIT;
+	return due && !some ? SH_TASK_SEAL : SH_TASK_NONE;
+}
+
+int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms)
+{
+	const struct sh_round *r = sh_core_collecting(c);
+
+	if (!r)
+		return -1;
+	int64_t at = now_ms < r->d.opens_ms ? r->d.opens_ms : r->d.deadline_ms;
+	if (sh_batch_submissions(&r->intake.gathering) > 0) {
+		int64_t commit = commit_at(c, &r->intake, now_ms);
+		at = commit < at ? commit : at;
+	}
+	return at > now_ms ? at - now_ms : 0;
+}
+
+enum cm_rc sh_core_sealed(struct sh_core *c, struct rd_bucket *buckets, struct cm_err *err)
+{
+	struct sh_round *r = sh_core_collecting(c);
+
+	enum cm_rc rc = sh_round_seal(r, buckets, err);
+	if (rc == CM_OK && r->state != SH_SEALED)
+		sh_core_forget(c, r);
+	return rc;
+}
+
+/* ---- For status ---- */
+
+const struct sh_round *sh_core_round(const struct sh_core *c, size_t i)
+{
+	return i < c->rounds ? c->round[i] : NULL;
+}
+
+enum cm_rc sh_core_spent(const struct sh_core *c, double *epsilon, struct cm_err *err)
+{
+	return sh_witness_spent(c->witness, epsilon, err);
+}
+
+double sh_core_limit(const struct sh_core *c)
+{
+	return c->conf.policy->max_epsilon;
+}

@@ -1,0 +1,167 @@
+/* sh_intake.c - submissions of one round: each device at most once, receipts only for what is durable. */
+#include "sh_intake.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "rd_manifest.h"
+
+#define BUSY_RETRY_MS 250u
+
+enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, const struct rd_descriptor *d,
+	size_t max_bytes, struct cm_err *err)
+{
+	*in = (struct sh_intake){
+		.vault = vault,
+		.messages_each = d->messages_per_client,
+		.sealed_len = rd_sealed_len(d),
+		.target = d->target_batch,
+		.opens_ms = d->opens_ms,
+		.deadline_ms = d->deadline_ms,
+		.max_bytes = max_bytes,
+	};
+	sh_batch_init(&in->gathering, in->sealed_len, max_bytes);
+	return sh_tags_init(&in->tags, in->target, err);
+}
+
+enum cm_rc sh_intake_load(struct sh_intake *in, struct sh_vault *vault, struct cm_err *err)
+{
+	enum cm_rc rc = sh_vault_tags(vault, &in->tags, &in->counts, err);
+
+	in->participants = in->tags.n;
+	return rc;
+}
+
+void sh_intake_fini(struct sh_intake *in)
+{
+	sh_batch_fini(&in->gathering);
+	sh_tags_fini(&in->tags);
+	sh_counts_fini(&in->counts);
+	*in = (struct sh_intake){ 0 };
+}
+
+/* Lengths must be exact: the number of submissions follows from them. */
+static enum cm_rc check_lengths(
+	const struct sh_intake *in, const struct sh_submit *s, size_t *n, struct sh_refusal *no)
+{
+	size_t each = in->messages_each * in->sealed_len;
+
+	*n = s->pseudonyms_len / PR_PSEUDONYM_LEN;
+	if (*n == 0 || *n > PR_SUBMISSIONS_MAX || *n * PR_PSEUDONYM_LEN != s->pseudonyms_len)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+			"pseudonyms: %zu bytes are not 1..%u times %u", s->pseudonyms_len, PR_SUBMISSIONS_MAX,
+			PR_PSEUDONYM_LEN);
+	if (*n * each != s->sealed_len)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+			"sealed: %zu bytes for %zu submissions of %u messages of %zu bytes", s->sealed_len,
+			*n, in->messages_each, in->sealed_len);
+	return CM_OK;
+}
+
+static void make_tag(const struct sh_intake *in, const uint8_t key_hash[32], const uint8_t *pseudonym,
+	const uint8_t *sealed, size_t len, struct sh_tag *out)
+{
+	uint8_t digest[PR_HASH_LEN];
+
+	sh_vault_tag(in->vault, key_hash, pseudonym, out->tag);
+	rd_submission_digest(pseudonym, sealed, len, digest);
+	memcpy(out->digest, digest, sizeof out->digest);
+}
+
+/* One submission.  Adds it to the gathering batch when it is new and may come in. */
+static Tombola__V1__Outcome judge(struct sh_intake *in, const struct sh_tag *tag, bool late, uint32_t devices,
+	uint32_t certificate_has, const uint8_t *sealed, size_t len)
+{
+	switch (sh_tags_find(&in->tags, tag)) {
+	case SH_SEEN_SAME:
+		return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
+	case SH_SEEN_OTHER:
+		if (CM_CHECKED("shuffler.tags"))
+			return TOMBOLA__V1__OUTCOME__OUTCOME_CONFLICT;
+		break;
+	case SH_SEEN_NEVER:
+		break;
+	}
+	if (late || sh_intake_full(in))
+		return TOMBOLA__V1__OUTCOME__OUTCOME_CLOSED;
+	if (CM_CHECKED("shuffler.tags") && certificate_has >= devices)
+		return TOMBOLA__V1__OUTCOME__OUTCOME_OVER_LIMIT;
+	if (sh_tags_find(&in->tags, tag) == SH_SEEN_NEVER)
+		sh_tags_add(&in->tags, tag);
+	in->participants++;
+	sh_batch_add(&in->gathering, tag, sealed, len);
+	return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
+}
+
+enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
+	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err)
+{
+	size_t each = in->messages_each * in->sealed_len, before = sh_batch_submissions(&in->gathering);
+	struct sh_count added = { .n = 0 };
+	struct sh_tag tag;
+
+	enum cm_rc rc = check_lengths(in, s, n, no);
+	if (rc != CM_OK)
+		return rc;
+	if (now_ms < in->opens_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY,
+			in->opens_ms - now_ms < PR_WAIT_MAX_MS ? (uint32_t)(in->opens_ms - now_ms)
+							       : PR_WAIT_MAX_MS,
+			"the round opens in %lld ms", (long long)(in->opens_ms - now_ms));
+	if (sh_intake_bytes(in) >= in->max_bytes ||
+		sh_batch_reserve(&in->gathering, *n, in->messages_each, err) != CM_OK)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, BUSY_RETRY_MS,
+			"too much is waiting to be stored");
+	sh_vault_certificate(in->vault, s->peer->key_hash, added.tag);
+	struct sh_count *certificate = sh_counts_at(&in->counts, added.tag);
+	if (!certificate)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	bool late = in->closed || now_ms >= in->deadline_ms;
+	for (size_t i = 0; i < *n; i++) {
+		const uint8_t *pseudonym = s->pseudonyms + i * PR_PSEUDONYM_LEN,
+			      *sealed = s->sealed + i * each;
+		make_tag(in, s->peer->key_hash, pseudonym, sealed, each, &tag);
+		outcomes[i] = (uint8_t)judge(
+			in, &tag, late, s->peer->devices, certificate->n + added.n, sealed, each);
+		added.n = (uint32_t)(sh_batch_submissions(&in->gathering) - before);
+	}
+	certificate->n += added.n;
+	if (added.n > 0)
+		sh_batch_count(&in->gathering, &added);
+	if (added.n > 0 && before == 0)
+		in->gathering_since_ms = now_ms;
+	return CM_OK;
+}
+
+enum sh_wait sh_intake_waits(const struct sh_intake *in)
+{
+	/* A repeat of something accepted may rest on either commit; waiting for the later one is always
+	 * right, and keeps the answers to one peer in order. */
+	if (sh_batch_submissions(&in->gathering) > 0)
+		return SH_WAIT_GATHERING;
+	return in->flying_bytes > 0 ? SH_WAIT_FLYING : SH_WAIT_NOT;
+}
+
+size_t sh_intake_bytes(const struct sh_intake *in)
+{
+	return sh_batch_bytes(&in->gathering) + in->flying_bytes;
+}
+
+bool sh_intake_full(const struct sh_intake *in)
+{
+	return in->participants >= in->target;
+}
+
+void sh_intake_take(struct sh_intake *in, struct sh_batch *out)
+{
+	assert(in->flying_bytes == 0 && sh_batch_submissions(&in->gathering) > 0);
+	in->flying_bytes = sh_batch_bytes(&in->gathering);
+	*out = in->gathering;
+	sh_batch_init(&in->gathering, in->sealed_len, in->max_bytes);
+}
+
+void sh_intake_committed(struct sh_intake *in)
+{
+	in->flying_bytes = 0;
+}

@@ -1,0 +1,409 @@
+/* sh_main.c - tombola-shuffler: verbs, and wiring of a running shuffler. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
+
+#include "cm_addr.h"
+#include "cm_clock.h"
+#include "cm_file.h"
+#include "cm_health.h"
+#include "cm_http.h"
+#include "cm_loop.h"
+#include "sh_conf.h"
+#include "sh_serve_private.h"
+#include "sh_sqlite.h"
+
+#define ASK_MS 2000
+
+struct daemon {
+	struct sh_conf conf;
+	struct sh_policy policy;
+	struct cm_signer *signer;
+	struct cm_verifier *analyzer;
+	struct cm_tls_ctx *tls;
+	struct sh_store store;
+	char *key_dir;
+	struct sh_core *core;
+	uv_loop_t loop;
+	struct cm_loop *signals;
+	struct sh_serve *serve;
+	struct cm_http *http;
+};
+
+/* ---- Configuration ---- */
+
+/* Both files; every fault of both is printed. */
+static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
+{
+	struct cm_err second;
+
+	enum cm_rc rc = sh_conf_load(path, &d->conf, stderr, err);
+	if (!d->conf.policy)
+		return rc;
+	enum cm_rc policy = sh_policy_load(d->conf.policy, &d->policy, stderr, rc == CM_OK ? err : &second);
+	return rc == CM_OK ? policy : rc;
+}
+
+static enum cm_rc make_tls(const struct sh_conf *c, struct cm_tls_ctx **out, struct cm_err *err)
+{
+	const struct cm_tls_conf conf = {
+		.server = true,
+		.cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CM_ROLE_CLIENT, c->clients_ca, c->clients_crl },
+			{ CM_ROLE_ANALYZER, c->services_ca, c->services_crl } },
+	};
+
+	return cm_tls_ctx_new(&conf, out, err);
+}
+
+static enum cm_rc load_keys(struct daemon *d, struct cm_err *err)
+{
+	enum cm_rc rc = cm_signer_load(d->conf.signing_key, &d->signer, err);
+
+	if (rc == CM_OK)
+		rc = cm_verifier_load(d->conf.analyzer_key, &d->analyzer, err);
+	if (rc == CM_OK)
+		rc = make_tls(&d->conf, &d->tls, err);
+	return rc;
+}
+
+static void daemon_fini(struct daemon *d)
+{
+	sh_core_free(d->core);
+	if (d->store.close)
+		d->store.close(d->store.ctx);
+	free(d->key_dir);
+	cm_tls_ctx_free(d->tls);
+	cm_verifier_free(d->analyzer);
+	cm_signer_free(d->signer);
+	sh_policy_fini(&d->policy);
+	sh_conf_free(&d->conf);
+}
+
+/* ---- run ---- */
+
+static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
+{
+	struct sh_core_conf conf = {
+		.env = { .store = &d->store,
+			.signer = d->signer,
+			.max_bytes = (size_t)d->conf.max_waiting_mib << 20 },
+		.policy = &d->policy,
+		.analyzer = d->analyzer,
+		.commit_messages = (size_t)d->conf.commit_messages,
+		.commit_wait_ms = d->conf.commit_wait_ms,
+	};
+
+	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_lock(d->conf.state_dir, err);
+	if (rc != CM_OK)
+		return rc;
+	d->key_dir = cm_file_join(d->conf.state_dir, "keys");
+	if (!d->key_dir)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	conf.env.key_dir = d->key_dir;
+	rc = cm_file_mkdir(d->key_dir, err);
+	if (rc == CM_OK)
+		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
+	if (rc == CM_OK)
+		rc = sh_core_new(&conf, &d->core, err);
+	return rc;
+}
+
+static const char *not_ready(void *user)
+{
+	const struct daemon *d = user;
+
+	return d->serve && !sh_serve_stopping(d->serve) ? NULL : "going down";
+}
+
+static char *status_json(void *user)
+{
+	const struct daemon *d = user;
+
+	return d->serve ? sh_serve_status(d->serve) : NULL;
+}
+
+static void on_stopped(void *user)
+{
+	struct daemon *d = user;
+
+	if (d->http)
+		cm_http_close(d->http);
+	d->http = NULL;
+	cm_loop_free(d->signals);
+	d->signals = NULL;
+}
+
+static void on_stop(void *user)
+{
+	struct daemon *d = user;
+
+	cm_log_plain(CM_LOG_INFO, "stopping");
+	cm_loop_notify("STOPPING=1");
+	sh_serve_stop(d->serve, on_stopped, d);
+}
+
+static void on_reload(void *user)
+{
+	struct daemon *d = user;
+	struct cm_tls_ctx *tls;
+	struct cm_err err;
+
+	cm_loop_notify("RELOADING=1");
+	if (make_tls(&d->conf, &tls, &err) != CM_OK) {
+		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
+	} else {
+		sh_serve_reload(d->serve, tls);
+		cm_tls_ctx_free(d->tls);
+		d->tls = tls;
+		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	}
+	cm_loop_notify("READY=1");
+}
+
+static enum cm_rc serve(struct daemon *d, struct cm_err *err)
+{
+	const struct cm_loop_handler signals = { .on_stop = on_stop, .on_reload = on_reload };
+	struct cm_http_conf http = {
+		.address = d->conf.http, .not_ready = not_ready, .status_json = status_json, .user = d
+	};
+	struct sh_serve_conf conf = { .listen = d->conf.listen,
+		.tls = d->tls,
+		.core = d->core,
+		.high_water = (size_t)d->conf.max_waiting_mib << 19 };
+
+	cm_conn_limits_default(&conf.limits);
+	conf.limits.max_connections = (uint32_t)d->conf.max_connections;
+	conf.limits.idle_ms = (uint32_t)d->conf.idle_ms;
+	enum cm_rc rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
+	if (rc == CM_OK && *d->conf.http)
+		rc = cm_http_new(&d->loop, &http, &d->http, err);
+	if (rc == CM_OK)
+		rc = sh_serve_new(&d->loop, &conf, &d->serve, err);
+	if (rc != CM_OK) {
+		on_stopped(d);
+		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+		return rc;
+	}
+	cm_log(CM_LOG_INFO, "shuffler ready", CM_S("listen", d->conf.listen),
+		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
+		CM_I("ledger_seq", sh_core_witness(d->core).seq));
+	cm_loop_notify("READY=1");
+	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+	sh_serve_free(d->serve);
+	d->serve = NULL;
+	cm_log_plain(CM_LOG_INFO, "stopped");
+	return CM_OK;
+}
+
+static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct daemon d = { 0 };
+
+	(void)exit_code;
+	(void)umask(077); /* the store makes files of its own */
+	enum cm_rc rc = load(&d, cli->config, err);
+	if (rc == CM_OK)
+		rc = load_keys(&d, err);
+	if (rc == CM_OK)
+		rc = open_core(&d, err);
+	if (rc == CM_OK && uv_loop_init(&d.loop) != 0)
+		rc = cm_fail(err, CM_EINTERNAL, "cannot make an event loop");
+	else if (rc == CM_OK) {
+		rc = serve(&d, err);
+		if (uv_loop_close(&d.loop) != 0 && rc == CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "handles were left open at the end");
+	}
+	daemon_fini(&d);
+	return rc;
+}
+
+/* ---- The other verbs ---- */
+
+static enum cm_rc ask(
+	const struct cm_cli *cli, const char *path, int *status, char **body, struct cm_err *err)
+{
+	struct sh_conf conf;
+
+	enum cm_rc rc = sh_conf_load(cli->config, &conf, stderr, err);
+	if (rc == CM_OK)
+		rc = cm_http_get(conf.http, path, ASK_MS, status, body, err);
+	sh_conf_free(&conf);
+	return rc;
+}
+
+static void print_status(const json_t *root)
+{
+	const json_t *rounds = json_object_get(root, "rounds");
+	json_int_t seq = json_integer_value(json_object_get(root, "ledger_seq"));
+
+	(void)printf("ledger     %lld records witnessed, epsilon %.4f of %.4f spent\n", (long long)seq,
+		json_number_value(json_object_get(root, "epsilon_spent")),
+		json_number_value(json_object_get(root, "epsilon_limit")));
+	(void)printf("peers      %lld connected\n",
+		(long long)json_integer_value(json_object_get(root, "connections")));
+	if (json_array_size(rounds) == 0)
+		(void)printf("rounds     none under way\n");
+	for (size_t i = 0; i < json_array_size(rounds); i++) {
+		const json_t *r = json_array_get(rounds, i);
+		(void)printf("round %-4lld %s, %s: %lld of %lld participants, minimum %lld\n",
+			(long long)json_integer_value(json_object_get(r, "round")),
+			json_string_value(json_object_get(r, "query")),
+			json_string_value(json_object_get(r, "state")),
+			(long long)json_integer_value(json_object_get(r, "participants")),
+			(long long)json_integer_value(json_object_get(r, "target_batch")),
+			(long long)json_integer_value(json_object_get(r, "min_batch")));
+	}
+}
+
+static enum cm_rc status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	char *body = NULL;
+	int code;
+
+	(void)exit_code;
+	enum cm_rc rc = ask(cli, "/status", &code, &body, err);
+	if (rc != CM_OK)
+		return rc;
+	json_t *root = json_loads(body, 0, NULL);
+	if (code != 200 || !root)
+		rc = cm_fail(err, CM_EPROTO, "the shuffler's /status answered %d", code);
+	else if (cli->json)
+		(void)printf("%s\n", body);
+	else
+		print_status(root);
+	json_decref(root);
+	free(body);
+	return rc;
+}
+
+/* The daemon's own word on budget and readiness. */
+static void check_running(
+	struct cm_health *h, const struct cm_health_limits *limits, const struct sh_conf *conf)
+{
+	struct cm_err err;
+	char *body = NULL;
+	int status = 0;
+
+	if (*conf->http && cm_http_get(conf->http, "/status", ASK_MS, &status, &body, &err) == CM_OK &&
+		status == 200) {
+		json_t *root = json_loads(body, 0, NULL);
+		double limit = json_number_value(json_object_get(root, "epsilon_limit"));
+		if (limit > 0)
+			cm_health_budget(
+				h, limits, json_number_value(json_object_get(root, "epsilon_spent")), limit);
+		json_decref(root);
+	}
+	free(body);
+	cm_health_daemon(h, conf->http);
+}
+
+static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cm_health_limits limits;
+	struct cm_health h = { 0 };
+	struct sh_conf conf = { 0 };
+
+	enum cm_rc rc = cm_health_limits(cli, &limits, err);
+	if (rc == CM_OK)
+		rc = sh_conf_load(cli->config, &conf, stderr, err);
+	if (rc == CM_OK) {
+		cm_health_certificate(&h, &limits, conf.cert, CM_ROLE_SHUFFLER, cm_clock_wall_ms());
+		check_running(&h, &limits, &conf);
+		*exit_code = cm_health_print(&h, cli->json, cli->color, stdout);
+	}
+	sh_conf_free(&conf);
+	return rc;
+}
+
+/* What the configuration names: addresses, keys, certificates; every fault is said. */
+static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err *err)
+{
+	struct cm_addr address;
+	struct cm_err why;
+
+	err->code = CM_OK;
+	if (cm_addr_split(d->conf.listen, &address, &why) != CM_OK)
+		cm_conf_fault_at(path, "listen", &why, stderr, err);
+	if (*d->conf.http != '\0' && cm_http_check_address(d->conf.http, &why) != CM_OK)
+		cm_conf_fault_at(path, "http", &why, stderr, err);
+	if (cm_signer_load(d->conf.signing_key, &d->signer, &why) != CM_OK)
+		cm_conf_fault_at(path, "signing_key", &why, stderr, err);
+	if (cm_verifier_load(d->conf.analyzer_key, &d->analyzer, &why) != CM_OK)
+		cm_conf_fault_at(path, "analyzer_key", &why, stderr, err);
+	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
+		cm_conf_fault_at(path, "tls", &why, stderr, err);
+	/* What the configuration names and is not there is the configuration's fault. */
+	if (err->code != CM_OK && err->code != CM_EPERM)
+		err->code = CM_ECONFIG;
+	return err->code;
+}
+
+static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct daemon d = { 0 };
+	struct cm_err second;
+
+	(void)exit_code;
+	enum cm_rc rc = sh_conf_load(cli->config, &d.conf, stderr, err);
+	if (rc == CM_OK)
+		rc = check_named(&d, cli->config, err);
+	if (d.conf.policy) {
+		enum cm_rc policy =
+			sh_policy_load(d.conf.policy, &d.policy, stderr, rc == CM_OK ? err : &second);
+		rc = rc == CM_OK ? policy : rc;
+	}
+	if (rc == CM_OK)
+		(void)printf("%s and %s are valid\n", cli->config, d.conf.policy);
+	daemon_fini(&d);
+	return rc;
+}
+
+static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	(void)exit_code;
+	if (cli->argc > 1 && strcmp(cli->argv[1], "policy") != 0)
+		return cm_fail(err, CM_EUSAGE, "config-sample, or config-sample policy");
+	cm_conf_sample(cli->argc > 1 ? sh_policy_rows : sh_conf_rows, stdout);
+	return CM_OK;
+}
+
+static const struct cm_cli_verb verbs[] = {
+	{ .name = "run", .args = "", .help = "serve clients and the analyzer, until SIGTERM", .run = run },
+	{ .name = "status",
+		.args = "",
+		.help = "show the running daemon's rounds and the ledger it has witnessed",
+		.run = status },
+	{ .name = "check",
+		.args = "",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL",
+		.option = { CM_HEALTH_OPTIONS },
+		.run = check },
+	{ .name = "check-config",
+		.args = "",
+		.help = "say every fault of configuration, policy and keys as file:line: text",
+		.run = check_config },
+	{ .name = "config-sample",
+		.args = "[policy]",
+		.help = "print a commented configuration, or policy, to start from",
+		.max_args = 1,
+		.run = config_sample },
+	{ .name = NULL },
+};
+
+int main(int argc, char **argv)
+{
+	const struct cm_cli_program program = {
+		.name = "tombola-shuffler",
+		.summary = "Collects, permutes and releases sealed reports, one round at a time.",
+		.role = "shuffler",
+		.verb = verbs,
+	};
+
+	return cm_cli_main(&program, argc, argv);
+}

@@ -1,0 +1,46 @@
+/* sh_permute.c - uniform order: Fisher-Yates over records of one length, and bucket draws. */
+#include "sh_permute.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cm_secret.h"
+#include "pr_limits.h"
+
+#define BUCKET_BYTES UINT64_C(524288)
+
+void sh_permute(uint8_t *records, size_t n, size_t len, const struct cm_rng *rng)
+{
+	uint8_t hold[PR_SEALED_MAX];
+
+	assert(len >= 1 && len <= sizeof hold);
+	for (size_t left = n; left > 1; left--) {
+		uint8_t *last = records + (left - 1) * len;
+		uint8_t *pick = records + (size_t)cm_rng_below(rng, left) * len;
+		memcpy(hold, last, len);
+		memmove(last, pick, len);
+		memcpy(pick, hold, len);
+	}
+	cm_wipe(hold, sizeof hold);
+}
+
+void sh_permute_index(uint32_t *index, size_t n, const struct cm_rng *rng)
+{
+	for (size_t left = n; left > 1; left--) {
+		size_t pick = (size_t)cm_rng_below(rng, left);
+		uint32_t hold = index[left - 1];
+		index[left - 1] = index[pick];
+		index[pick] = hold;
+	}
+}
+
+uint32_t sh_bucket_count(uint64_t messages, size_t sealed_len)
+{
+	/* The quotient cannot wrap: messages <= 1e8 * 1024, sealed_len <= 4144. */
+	uint64_t bytes = messages * sealed_len;
+	uint32_t buckets = 1;
+
+	while (buckets < PR_BUCKETS_MAX && bytes / buckets > BUCKET_BYTES)
+		buckets *= 2;
+	return buckets;
+}

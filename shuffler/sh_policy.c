@@ -1,0 +1,155 @@
+/* sh_policy.c - what the shuffler's operator allows, whatever the analyzer signs. */
+#include "sh_policy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "rd_text.h"
+
+#define FIELD(f) offsetof(struct sh_policy, f)
+
+const struct cm_conf_row sh_policy_rows[] = {
+	{ .key = "population",
+		.type = CM_CONF_STRING,
+		.offset = FIELD(population),
+		.required = true,
+		.help = "the population this shuffler serves" },
+	{ .key = "max_epsilon",
+		.type = CM_CONF_DOUBLE,
+		.offset = FIELD(max_epsilon),
+		.required = true,
+		.min = 1e-6,
+		.max = 1e3,
+		.help = "privacy budget of all rounds together; the shuffler's own limit" },
+	{ .key = "delta",
+		.type = CM_CONF_DOUBLE,
+		.offset = FIELD(delta),
+		.required = true,
+		.min = 1e-15,
+		.max = 0.01,
+		.help = "delta of that budget" },
+	{ .key = "min_batch",
+		.type = CM_CONF_INT,
+		.offset = FIELD(min_batch),
+		.required = true,
+		.min = 1,
+		.max = PR_ROUND_REPORTS_MAX,
+		.help = "no round with a smaller guaranteed batch is taken" },
+	{ .key = "max_epsilon0",
+		.type = CM_CONF_EXTENDED,
+		.offset = FIELD(max_epsilon0),
+		.min = 0,
+		.max = 700,
+		.fallback = "8.0",
+		.help = "largest local guarantee of a round; \"inf\" allows protocols without one" },
+	{ .key = "max_honest_fraction",
+		.type = CM_CONF_DOUBLE,
+		.offset = FIELD(max_honest_fraction),
+		.min = 1e-6,
+		.max = 1,
+		.fallback = "1.0",
+		.help = "largest share of honest clients a round may assume" },
+	{ .key = "protocols",
+		.type = CM_CONF_STRINGS,
+		.offset = FIELD(protocols),
+		.max = 64,
+		.help = "allowed protocols; all when absent" },
+	{ .key = "max_target",
+		.type = CM_CONF_INT,
+		.offset = FIELD(max_target),
+		.min = 1,
+		.max = PR_ROUND_REPORTS_MAX,
+		.fallback = "2000000",
+		.help = "participants of one round at most; about 50 bytes of memory each" },
+	{ .key = "max_window",
+		.type = CM_CONF_DURATION,
+		.offset = FIELD(max_window_ms),
+		.min = 1000,
+		.max = 366.0 * 86400e3,
+		.fallback = "7d",
+		.help = "longest time a round may stay open" },
+	{ .key = NULL },
+};
+
+enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err)
+{
+	*out = (struct sh_policy){ 0 };
+	enum cm_rc rc = cm_conf_load(path, sh_policy_rows, out, faults, err);
+	if (rc != CM_OK)
+		return rc;
+	struct cm_err why;
+	err->code = CM_OK;
+	if (!rd_is_name(out->population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cm_conf_fault_at(path, "population", &why, faults, err);
+	}
+	for (size_t i = 0; i < out->protocols.n; i++) {
+		if (pt_find(out->protocols.item[i]))
+			continue;
+		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
+		cm_conf_fault_at(path, "protocols", &why, faults, err);
+	}
+	return err->code;
+}
+
+void sh_policy_fini(struct sh_policy *p)
+{
+	cm_conf_free(sh_policy_rows, p);
+	*p = (struct sh_policy){ 0 };
+}
+
+static bool allowed(const struct sh_policy *p, const char *protocol)
+{
+	for (size_t i = 0; i < p->protocols.n; i++)
+		if (strcmp(p->protocols.item[i], protocol) == 0)
+			return true;
+	return p->protocols.n == 0;
+}
+
+static enum cm_rc judge_window(
+	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
+{
+	if (d->deadline_ms <= now_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: the deadline has passed by %lld s (check the clocks)",
+			(long long)((now_ms - d->deadline_ms) / 1000));
+	if (d->deadline_ms - now_ms > p->max_window_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: the round would stay open %lld s, max_window is %lld s",
+			(long long)((d->deadline_ms - now_ms) / 1000), (long long)(p->max_window_ms / 1000));
+	return CM_OK;
+}
+
+enum cm_rc sh_policy_judge(
+	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
+{
+	const Tombola__V1__ErrorCode refused = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
+	double epsilon0 = d->protocol->epsilon0(&d->params);
+
+	if (strcmp(d->population, p->population) != 0)
+		return sh_refuse(no, refused, 0,
+			"policy: population \"%.60s\" is not served here, \"%.60s\" is", d->population,
+			p->population);
+	if (!allowed(p, d->params.protocol))
+		return sh_refuse(
+			no, refused, 0, "policy: protocol \"%s\" is not allowed", d->params.protocol);
+	if (CM_CHECKED("shuffler.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
+		return sh_refuse(no, refused, 0, "policy: epsilon0 %.4g, max_epsilon0 is %.4g", epsilon0,
+			p->max_epsilon0);
+	if (!(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
+		return sh_refuse(no, refused, 0,
+			"policy: the descriptor states epsilon0 %.4g, its randomizer has %.4g",
+			d->privacy.epsilon0, epsilon0);
+	if (CM_CHECKED("shuffler.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, 0,
+			"policy: min_batch %llu, the floor here is %lld", (unsigned long long)d->min_batch,
+			(long long)p->min_batch);
+	if (d->target_batch > (uint64_t)p->max_target)
+		return sh_refuse(no, refused, 0, "policy: target_batch %llu, max_target is %lld",
+			(unsigned long long)d->target_batch, (long long)p->max_target);
+	if (d->honest_fraction > p->max_honest_fraction)
+		return sh_refuse(no, refused, 0, "policy: honest_fraction %.4g, max_honest_fraction is %.4g",
+			d->honest_fraction, p->max_honest_fraction);
+	return judge_window(p, d, now_ms, no);
+}

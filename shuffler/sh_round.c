@@ -1,0 +1,311 @@
+/* sh_round.c - one round of the shuffler: COLLECTING -> SEALED -> RELEASING -> ERASED, or VOID. */
+#include "sh_round.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "sh_permute.h"
+
+static uint32_t bucket_count(const struct rd_descriptor *d)
+{
+	return sh_bucket_count(d->target_batch * d->messages_per_client, rd_sealed_len(d));
+}
+
+static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
+{
+	size_t signed_len = r->manifest.len ? CM_SIGN_LEN : 0;
+	struct sh_row row = {
+		.sequence = r->d.sequence,
+		.state = state,
+		.descriptor = { r->descriptor.data, r->descriptor.len },
+		.signature = { r->signature, CM_SIGN_LEN },
+		.manifest = { r->manifest.data, r->manifest.len },
+		.manifest_signature = { r->manifest_signature, signed_len },
+		.charge = { r->charge.data, r->charge.len },
+	};
+
+	memcpy(row.round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	return r->env->store->row_put(r->env->store->ctx, &row, err);
+}
+
+static struct sh_round *round_alloc(const struct sh_env *env)
+{
+	struct sh_round *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->env = env;
+	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
+	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
+	cm_buf_init(&r->charge, PR_CHARGE_MAX);
+	cm_buf_init(&r->segment, SIZE_MAX / 4);
+	r->segment.secret = 1;
+	return r;
+}
+
+void sh_round_free(struct sh_round *r)
+{
+	if (!r)
+		return;
+	sh_intake_fini(&r->intake);
+	sh_vault_close(&r->vault);
+	rd_descriptor_fini(&r->d);
+	cm_buf_fini(&r->descriptor);
+	cm_buf_fini(&r->manifest);
+	cm_buf_fini(&r->charge);
+	cm_buf_fini(&r->segment);
+	free(r);
+}
+
+enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const uint8_t *bytes, size_t len,
+	const uint8_t signature[CM_SIGN_LEN], const struct cm_rng *rng, struct sh_round **out,
+	struct cm_err *err)
+{
+	struct sh_round *r = round_alloc(env);
+
+	if (!r) {
+		rd_descriptor_fini(d);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	r->d = *d;
+	*d = (struct rd_descriptor){ 0 };
+	r->state = SH_COLLECTING;
+	memcpy(r->signature, signature, CM_SIGN_LEN);
+	enum cm_rc rc = cm_buf_put(&r->descriptor, bytes, len);
+	if (rc != CM_OK)
+		(void)cm_fail(err, rc, "out of memory");
+	/* Memory first: what cannot be held must not be announced. */
+	if (rc == CM_OK)
+		rc = sh_intake_init(&r->intake, &r->vault, &r->d, env->max_bytes, err);
+	if (rc == CM_OK)
+		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id, bucket_count(&r->d),
+			rd_sealed_len(&r->d), rng, err);
+	if (rc == CM_OK)
+		rc = put_row(r, SH_COLLECTING, err);
+	if (rc != CM_OK) {
+		sh_round_free(r);
+		return rc;
+	}
+	*out = r;
+	return CM_OK;
+}
+
+static enum cm_rc copy_row(struct sh_round *r, const struct sh_row *row, struct cm_err *err)
+{
+	size_t signed_len = row->manifest.len ? CM_SIGN_LEN : 0;
+
+	if (row->signature.len != CM_SIGN_LEN || row->manifest_signature.len != signed_len)
+		return cm_fail(err, CM_EDATA, "state.db: a round's signature is damaged");
+	r->state = row->state;
+	memcpy(r->signature, row->signature.data, CM_SIGN_LEN);
+	if (signed_len)
+		memcpy(r->manifest_signature, row->manifest_signature.data, CM_SIGN_LEN);
+	if (cm_buf_put(&r->descriptor, row->descriptor.data, row->descriptor.len) != CM_OK ||
+		cm_buf_put(&r->manifest, row->manifest.data, row->manifest.len) != CM_OK ||
+		cm_buf_put(&r->charge, row->charge.data, row->charge.len) != CM_OK)
+		return cm_fail(err, CM_EDATA, "state.db: a round's row is too long");
+	return rd_descriptor_decode(row->descriptor.data, row->descriptor.len, &r->d, err);
+}
+
+enum cm_rc sh_round_restore(
+	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
+{
+	struct sh_round *r = round_alloc(env);
+
+	if (!r)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = copy_row(r, row, err);
+	if (rc == CM_OK)
+		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id, bucket_count(&r->d),
+			rd_sealed_len(&r->d), err);
+	if (rc == CM_OK)
+		rc = sh_intake_init(&r->intake, &r->vault, &r->d, env->max_bytes, err);
+	if (rc == CM_OK)
+		rc = sh_intake_load(&r->intake, &r->vault, err);
+	if (rc != CM_OK) {
+		sh_round_free(r);
+		return rc;
+	}
+	r->intake.closed = r->state != SH_COLLECTING;
+	*out = r;
+	return CM_OK;
+}
+
+/* ---- Sealing ---- */
+
+bool sh_round_due(const struct sh_round *r, int64_t now_ms)
+{
+	return r->state == SH_COLLECTING &&
+	       (r->cancelled || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
+}
+
+bool sh_round_enough(const struct sh_round *r)
+{
+	return !CM_CHECKED("shuffler.min_batch") || r->intake.participants >= r->d.min_batch;
+}
+
+enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err)
+{
+	struct rd_bucket *b = calloc(r->vault.buckets, sizeof *b);
+	size_t len = r->vault.sealed_len;
+	enum cm_rc rc = CM_OK;
+	struct cm_buf plain;
+	uint64_t sum = 0;
+
+	if (!b)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	cm_buf_init(&plain, SIZE_MAX / 4);
+	plain.secret = 1;
+	for (uint32_t i = 0; rc == CM_OK && i < r->vault.buckets; i++) {
+		plain.len = 0;
+		rc = sh_vault_read(&r->vault, i, &plain, err);
+		if (rc != CM_OK)
+			break;
+		b[i].messages = (uint32_t)(plain.len / len);
+		sum += b[i].messages;
+		rc = rd_bucket_root(plain.data, b[i].messages, len, b[i].root, err);
+	}
+	cm_buf_fini(&plain);
+	uint64_t expect = r->intake.participants * r->d.messages_per_client;
+	if (rc == CM_OK && sum != expect)
+		rc = cm_fail(err, CM_EDATA, "%llu messages are stored, %llu were accepted",
+			(unsigned long long)sum, (unsigned long long)expect);
+	if (rc != CM_OK) {
+		free(b);
+		return rc;
+	}
+	*buckets = b;
+	return CM_OK;
+}
+
+static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
+{
+	bool is_void = buckets == NULL;
+	struct rd_manifest m = {
+		.participants = r->intake.participants,
+		.messages = is_void ? 0 : r->intake.participants * r->d.messages_per_client,
+		.is_void = is_void,
+		.bucket = buckets,
+		.buckets = is_void ? 0 : r->vault.buckets,
+	};
+
+	memcpy(m.round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	memcpy(m.descriptor_hash, r->d.hash, PR_HASH_LEN);
+	r->manifest.len = 0;
+	enum cm_rc rc = rd_manifest_encode(&m, &r->manifest, err);
+	if (rc == CM_OK)
+		rc = cm_sign(r->env->signer, RD_PURPOSE_MANIFEST, r->manifest.data, r->manifest.len,
+			r->manifest_signature, err);
+	return rc;
+}
+
+enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	assert(r->state == SH_COLLECTING && (buckets || !sh_round_enough(r) || r->cancelled));
+	r->intake.closed = true;
+	if (r->cancelled) {
+		free(buckets);
+		return sh_round_erase(r, SH_ERASED, err);
+	}
+	if (!sh_round_enough(r)) {
+		free(buckets);
+		rc = make_manifest(r, NULL, err);
+		return rc == CM_OK ? sh_round_erase(r, SH_VOID, err) : rc;
+	}
+	rc = make_manifest(r, buckets, err);
+	free(buckets);
+	if (rc == CM_OK)
+		rc = put_row(r, SH_SEALED, err);
+	if (rc == CM_OK)
+		r->state = SH_SEALED;
+	return rc;
+}
+
+enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s, const uint8_t *outcomes,
+	size_t n, uint8_t signature[CM_SIGN_LEN], struct cm_err *err)
+{
+	struct cm_buf bytes;
+
+	cm_buf_init(&bytes, PR_FRAME_MAX);
+	enum cm_rc rc = rd_receipt_bytes(r->d.round_id, s->pseudonyms, s->pseudonyms_len, s->sealed,
+		s->sealed_len, outcomes, n, &bytes);
+	if (rc != CM_OK)
+		(void)cm_fail(err, rc, "out of memory");
+	else
+		rc = cm_sign(r->env->signer, RD_PURPOSE_RECEIPT, bytes.data, bytes.len, signature, err);
+	cm_buf_fini(&bytes);
+	return rc;
+}
+
+/* ---- Release ---- */
+
+enum cm_rc sh_round_release(struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err)
+{
+	assert(r->state == SH_SEALED);
+	r->charge.len = 0;
+	enum cm_rc rc = cm_buf_put(&r->charge, charge, len);
+	if (rc != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = put_row(r, SH_RELEASING, err);
+	if (rc == CM_OK)
+		r->state = SH_RELEASING;
+	return rc;
+}
+
+static enum cm_rc fill_segment(struct sh_round *r, uint32_t bucket, struct cm_err *err)
+{
+	if (r->segment_filled && r->segment_bucket == bucket)
+		return CM_OK;
+	r->segment_filled = false;
+	r->segment.len = 0;
+	enum cm_rc rc = sh_vault_release(&r->vault, bucket, &r->segment, err);
+	r->segment_bucket = bucket;
+	r->segment_filled = rc == CM_OK;
+	return rc;
+}
+
+enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
+	struct cm_span *out, struct sh_refusal *no, struct cm_err *err)
+{
+	size_t len = rd_sealed_len(&r->d);
+
+	if (r->state != SH_RELEASING)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"nothing is released before the charge");
+	if (bucket >= r->vault.buckets)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "bucket %u of %u", bucket,
+			r->vault.buckets);
+	enum cm_rc rc = fill_segment(r, bucket, err);
+	if (rc != CM_OK)
+		return rc;
+	if (offset > r->segment.len / len)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+			"bucket %u has %zu messages, offset %llu", bucket, r->segment.len / len,
+			(unsigned long long)offset);
+	size_t start = (size_t)offset * len, left = r->segment.len - start, most = max / len * len;
+	*out = (struct cm_span){ r->segment.data ? r->segment.data + start : NULL,
+		left < most ? left : most };
+	return CM_OK;
+}
+
+enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err)
+{
+	enum cm_rc rc = put_row(r, final, err);
+
+	if (rc != CM_OK)
+		return rc;
+	uint64_t participants = r->intake.participants;
+	sh_intake_fini(&r->intake);
+	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
+	sh_vault_close(&r->vault);
+	cm_buf_fini(&r->segment);
+	r->segment_filled = false;
+	rc = sh_vault_destroy(r->env->store, r->env->key_dir, r->d.round_id, err);
+	if (rc == CM_OK)
+		r->state = final;
+	return rc;
+}

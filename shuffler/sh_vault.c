@@ -1,0 +1,325 @@
+/* sh_vault.c - a round at rest: messages and tags encrypted under a round key that lies outside the store. */
+#include "sh_vault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_aead.h"
+#include "sh_permute.h"
+
+#define TAG_ROW  0xffffffffu /* stands for the bucket in the associated data of a tag row */
+#define AAD_LEN  (PR_ROUND_ID_LEN + 12u)
+#define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
+#define ID_BITS  63
+
+static void make_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[AAD_LEN])
+{
+	memcpy(aad, v->round_id, PR_ROUND_ID_LEN);
+	cm_put_le32(aad + PR_ROUND_ID_LEN, bucket);
+	cm_put_le64(aad + PR_ROUND_ID_LEN + 4, id);
+}
+
+static void derive(const struct cm_key *key, const uint8_t *round_id, const char *use, struct cm_key *out)
+{
+	cm_hkdf(key->bytes, sizeof key->bytes, round_id, PR_ROUND_ID_LEN, use, strlen(use), out->bytes,
+		sizeof out->bytes);
+}
+
+static void set_up(struct sh_vault *v, const struct sh_store *store, const uint8_t *round_id,
+	uint32_t buckets, size_t sealed_len)
+{
+	*v = (struct sh_vault){ .store = store, .buckets = buckets, .sealed_len = sealed_len };
+	memcpy(v->round_id, round_id, PR_ROUND_ID_LEN);
+}
+
+static void set_key(struct sh_vault *v, struct cm_key *key)
+{
+	derive(key, v->round_id, "box", &v->box);
+	derive(key, v->round_id, "tag", &v->tag);
+	derive(key, v->round_id, "permute", &v->order);
+	cm_key_fini(key);
+}
+
+enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len,
+	const struct cm_rng *rng, struct cm_err *err)
+{
+	char name[NAME_LEN];
+	struct cm_key key;
+
+	set_up(v, store, round_id, buckets, sealed_len);
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	/* The place first: whatever a crash leaves is found by its place, key included. */
+	enum cm_rc rc = store->data_open(store->ctx, round_id, true, &v->data, err);
+	if (rc == CM_OK)
+		rc = cm_keyfile_create(key_dir, name, rng, &key, err);
+	if (rc != CM_OK) {
+		sh_vault_close(v);
+		return rc;
+	}
+	set_key(v, &key);
+	return CM_OK;
+}
+
+enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len, struct cm_err *err)
+{
+	char name[NAME_LEN];
+	struct cm_key key;
+
+	set_up(v, store, round_id, buckets, sealed_len);
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	enum cm_rc rc = cm_keyfile_load(key_dir, name, &key, err);
+	if (rc != CM_OK)
+		return rc;
+	set_key(v, &key);
+	rc = store->data_open(store->ctx, round_id, false, &v->data, err);
+	if (rc != CM_OK)
+		sh_vault_close(v);
+	return rc;
+}
+
+void sh_vault_close(struct sh_vault *v)
+{
+	if (v->data)
+		v->store->data_close(v->data);
+	cm_key_fini(&v->box);
+	cm_key_fini(&v->tag);
+	cm_key_fini(&v->order);
+	*v = (struct sh_vault){ 0 };
+}
+
+enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	char name[NAME_LEN];
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	enum cm_rc rc = cm_keyfile_erase(key_dir, name, err);
+	if (rc == CM_OK)
+		rc = store->data_drop(store->ctx, round_id, err);
+	return rc;
+}
+
+void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CM_HASH_LEN];
+
+	cm_hmac(v->tag.bytes, sizeof v->tag.bytes,
+		(const struct cm_span[]){ { "d", 1 }, { key_hash, 32 }, { pseudonym, PR_PSEUDONYM_LEN } }, 3,
+		full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CM_HASH_LEN];
+
+	cm_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cm_span[]){ { "c", 1 }, { key_hash, 32 } },
+		2, full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+/* ---- Writing ---- */
+
+/* The blocks of one commit, made one at a time while the store takes them. */
+struct cutter {
+	struct sh_vault *v;
+	const struct sh_batch *batch;
+	const struct cm_rng *rng;
+	uint32_t *index; /* message numbers, grouped by bucket */
+	size_t *end;     /* end of each bucket's group in index */
+	uint32_t next;   /* bucket */
+	struct cm_buf plain, box;
+};
+
+/* A bucket for each message, and the messages grouped by it: a counting sort. */
+static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
+{
+	size_t n = sh_batch_messages(c->batch), k = c->v->buckets;
+	uint16_t *bucket = calloc(n ? n : 1, sizeof *bucket);
+
+	c->index = calloc(n ? n : 1, sizeof *c->index);
+	c->end = calloc(k, sizeof *c->end);
+	if (!bucket || !c->index || !c->end) {
+		free(bucket);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		bucket[i] = (uint16_t)cm_rng_below(c->rng, k);
+		c->end[bucket[i]]++;
+	}
+	size_t sum = 0;
+	for (size_t b = 0; b < k; b++) {
+		size_t start = sum;
+		sum += c->end[b];
+		c->end[b] = start;
+	}
+	for (size_t i = 0; i < n; i++)
+		c->index[c->end[bucket[i]]++] = (uint32_t)i;
+	cm_wipe(bucket, n * sizeof *bucket);
+	free(bucket);
+	return CM_OK;
+}
+
+/* Encrypt plain into c->box as the body of a new block. */
+static enum cm_rc seal_block(struct cutter *c, uint32_t bucket, struct sh_block *out, struct cm_err *err)
+{
+	uint8_t aad[AAD_LEN];
+	uint64_t id = cm_rng_u64(c->rng) >> (64 - ID_BITS);
+	size_t len = c->plain.len + CM_BOX_OVERHEAD;
+
+	c->box.len = 0;
+	uint8_t *body = cm_buf_room(&c->box, len);
+	if (!body)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	make_aad(c->v, bucket, id, aad);
+	enum cm_rc rc =
+		cm_box_seal(&c->v->box, c->rng, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
+	*out = (struct sh_block){ .bucket = bucket, .id = id, .body = body, .len = len };
+	return rc;
+}
+
+static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *err)
+{
+	struct cutter *c = user;
+
+	for (; c->next < c->v->buckets; c->next++) {
+		size_t start = c->next ? c->end[c->next - 1] : 0, n = c->end[c->next] - start;
+		if (n == 0)
+			continue;
+		size_t len = c->v->sealed_len;
+		c->plain.len = 0;
+		if (!cm_buf_room(&c->plain, n * len))
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+		sh_permute_index(c->index + start, n, c->rng);
+		for (size_t i = 0; i < n; i++)
+			memcpy(c->plain.data + i * len, c->batch->sealed.data + c->index[start + i] * len,
+				len);
+		c->plain.len = n * len;
+		return seal_block(c, c->next++, out, err);
+	}
+	return CM_EMORE;
+}
+
+static void cutter_fini(struct cutter *c)
+{
+	if (c->index)
+		cm_wipe(c->index, sh_batch_messages(c->batch) * sizeof *c->index);
+	free(c->index);
+	free(c->end);
+	cm_buf_fini(&c->plain);
+	cm_buf_fini(&c->box);
+}
+
+enum cm_rc sh_vault_commit(
+	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err)
+{
+	struct cutter c = { .v = v, .batch = batch, .rng = rng };
+	struct cutter t = { .v = v, .batch = batch, .rng = rng };
+	struct sh_block tags;
+
+	for (struct cutter *each = &c; each; each = each == &c ? &t : NULL) {
+		cm_buf_init(&each->plain, SIZE_MAX / 4);
+		cm_buf_init(&each->box, SIZE_MAX / 4);
+		each->plain.secret = 1;
+	}
+	enum cm_rc rc = sh_batch_tag_row(batch, &t.plain, err);
+	if (rc == CM_OK)
+		rc = seal_block(&t, TAG_ROW, &tags, err);
+	if (rc == CM_OK)
+		rc = draw_buckets(&c, err);
+	if (rc == CM_OK)
+		rc = v->store->data_commit(v->data, next_block, &c, &tags, err);
+	cutter_fini(&c);
+	cutter_fini(&t);
+	return rc;
+}
+
+/* ---- Reading ---- */
+
+struct reader {
+	struct sh_vault *v;
+	uint32_t bucket;
+	struct cm_buf *out;
+	struct sh_tags *tags;
+	struct sh_counts *counts;
+};
+
+/* Decrypt a block onto the end of out. */
+static enum cm_rc open_block(
+	struct sh_vault *v, uint32_t bucket, const struct sh_block *b, struct cm_buf *out, struct cm_err *err)
+{
+	uint8_t aad[AAD_LEN];
+
+	if (b->len < CM_BOX_OVERHEAD)
+		return cm_fail(err, CM_EDATA, "a stored block is cut short");
+	uint8_t *plain = cm_buf_room(out, b->len - CM_BOX_OVERHEAD + 1);
+	if (!plain)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	make_aad(v, bucket, b->id, aad);
+	if (cm_box_open(&v->box, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
+		return cm_fail(err, CM_EDATA, "a stored block is damaged");
+	out->len += b->len - CM_BOX_OVERHEAD;
+	return CM_OK;
+}
+
+static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm_err *err)
+{
+	struct reader *r = user;
+
+	if (block->len < CM_BOX_OVERHEAD || (block->len - CM_BOX_OVERHEAD) % r->v->sealed_len != 0)
+		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
+	return open_block(r->v, r->bucket, block, r->out, err);
+}
+
+static enum cm_rc read_tags(void *user, const struct sh_block *block, struct cm_err *err)
+{
+	struct reader *r = user;
+	struct cm_buf plain;
+
+	cm_buf_init(&plain, SIZE_MAX / 4);
+	plain.secret = 1;
+	enum cm_rc rc = open_block(r->v, TAG_ROW, block, &plain, err);
+	if (rc == CM_OK)
+		rc = sh_batch_tag_row_load(plain.data, plain.len, r->tags, r->counts, err);
+	cm_buf_fini(&plain);
+	return rc;
+}
+
+enum cm_rc sh_vault_tags(
+	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err)
+{
+	struct reader r = { .v = v, .tags = tags, .counts = counts };
+
+	return v->store->data_tags(v->data, read_tags, &r, err);
+}
+
+enum cm_rc sh_vault_read(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
+{
+	struct reader r = { .v = v, .bucket = bucket, .out = out };
+
+	return v->store->data_bucket(v->data, bucket, read_block, &r, err);
+}
+
+enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
+{
+	uint8_t seed[CM_SEED_LEN], number[4];
+	size_t start = out->len;
+	struct cm_rng rng;
+
+	enum cm_rc rc = sh_vault_read(v, bucket, out, err);
+	if (rc != CM_OK || out->len == start)
+		return rc;
+	cm_put_le32(number, bucket);
+	cm_hkdf(v->order.bytes, sizeof v->order.bytes, v->round_id, PR_ROUND_ID_LEN, number, sizeof number,
+		seed, sizeof seed);
+	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	cm_wipe(seed, sizeof seed);
+	if (!g)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	sh_permute(out->data + start, (out->len - start) / v->sealed_len, v->sealed_len, &rng);
+	cm_rng_seeded_free(g);
+	return CM_OK;
+}

@@ -1,0 +1,68 @@
+#!/bin/sh
+# test.sh - install what is missing, build, and pass the tests.
+#   TOMBOLA_FUZZ_SECONDS (default 8): time per fuzz target
+set -eu
+cd "$(dirname "$0")"
+started=$(date +%s)
+
+step() {
+	printf '==> [%3ds] %s\n' $(($(date +%s) - started)) "$1"
+}
+
+build() {
+	cmake --preset "$1" >/dev/null
+	cmake --build --preset "$1" >"build/$1.log" 2>&1 || {
+		grep -E 'error|warning|FAILED' "build/$1.log" >&2
+		exit 1
+	}
+}
+
+# scenarios PRESET ARGUMENT...: LeakSanitizer needs the right to trace, which the daemons drop for all but root.
+scenarios() {
+	preset=$1
+	shift
+	leaks=1
+	[ "$(id -u)" -eq 0 ] || leaks=0
+	TOMBOLA_BUILD=$PWD/build/$preset ASAN_OPTIONS=detect_leaks=$leaks \
+		/usr/bin/python3 -m pytest -q -n 2 tests/scenario "$@"
+}
+
+step 'packages'
+./deploy/setup.sh test
+
+step 'layout and static checks'
+sources=$(find accountant proto common client shuffler analyzer deploy tests -name '*.[ch]' | sort)
+clang-format-14 --dry-run -Werror $sources
+cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --suppressions-list=tests/cppcheck.txt \
+	--enable=warning,performance,portability -j 2 accountant proto common client shuffler analyzer deploy/tool
+
+step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
+build release
+build asan
+
+step 'unit and property tests (ASan+UBSan)'
+ctest --test-dir build/asan --output-on-failure --progress -j 2 --timeout 300
+
+step 'layers, symbols, compose'
+tests/layers.sh . build/release
+tests/compose.sh . build/release
+
+step 'threads (TSan): unit tests, then a plan through the daemons'
+build tsan
+ctest --test-dir build/tsan --output-on-failure --progress -j 2 --timeout 300 -L threads
+scenarios tsan -k 'all_protocols'
+
+step 'clang-tidy'
+build fuzz
+tests/tidy.sh build/fuzz
+
+step 'fuzzing every parser (clang, ASan+UBSan)'
+tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-8}"
+
+step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
+scenarios asan -m 'not heavy'
+
+step 'scenarios of many devices (optimised)'
+scenarios release -m heavy
+
+step 'passed'

@@ -1,0 +1,148 @@
+/* bench_permute.c - what a message costs the shuffler: Fisher-Yates alone, then commit, root and release
+ * through the real store.  CPU time of this thread; the median turn counts.  Usage: bench_permute [messages]
+ * [folder] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rd_manifest.h"
+#include "sh_permute.h"
+#include "sh_sqlite.h"
+#include "sh_vault.h"
+
+#define LEN    112u
+#define TURNS  5
+#define COMMIT 16384u
+
+struct cost {
+	double permute, commit, root, release; /* ns a message */
+};
+
+static struct cm_err err;
+static struct cm_rng rng;
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	(void)fprintf(stderr, "bench_permute: %s failed: %s\n", what, err.msg);
+	exit(1);
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	must(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0, "clock_gettime");
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void commits(struct sh_vault *v, const uint8_t *messages, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		struct sh_batch b;
+		size_t end = n - at < COMMIT ? n : at + COMMIT;
+		sh_batch_init(&b, LEN, 64u << 20);
+		must(sh_batch_reserve(&b, end - at, 1, &err) == CM_OK, "reserve");
+		for (; at < end; at++) {
+			struct sh_tag tag;
+			memset(&tag, 1, sizeof tag);
+			cm_put_le64(tag.tag, at);
+			sh_batch_add(&b, &tag, messages + at * LEN, LEN);
+		}
+		must(sh_vault_commit(v, &b, &rng, &err) == CM_OK, "commit");
+		sh_batch_fini(&b);
+	}
+}
+
+static struct cost turn(const struct sh_store *store, const char *keys, uint8_t *messages, size_t n)
+{
+	uint8_t round_id[PR_ROUND_ID_LEN], root[PR_HASH_LEN];
+	uint32_t buckets = sh_bucket_count(n, LEN);
+	struct sh_vault v;
+	struct cm_buf bucket;
+	struct cost c;
+
+	double t0 = now_ns();
+	sh_permute(messages, n, LEN, &rng);
+	double t1 = now_ns();
+	rng.fill(rng.ctx, round_id, sizeof round_id);
+	must(sh_vault_create(&v, store, keys, round_id, buckets, LEN, &rng, &err) == CM_OK, "create");
+	double t2 = now_ns();
+	commits(&v, messages, n);
+	double t3 = now_ns();
+	cm_buf_init(&bucket, 256u << 20);
+	for (uint32_t b = 0; b < buckets; b++, bucket.len = 0) {
+		must(sh_vault_read(&v, b, &bucket, &err) == CM_OK, "read");
+		must(rd_bucket_root(bucket.data, bucket.len / LEN, LEN, root, &err) == CM_OK, "root");
+	}
+	double t4 = now_ns();
+	for (uint32_t b = 0; b < buckets; b++, bucket.len = 0)
+		must(sh_vault_release(&v, b, &bucket, &err) == CM_OK, "release");
+	double t5 = now_ns();
+	cm_buf_fini(&bucket);
+	sh_vault_close(&v);
+	must(sh_vault_destroy(store, keys, round_id, &err) == CM_OK, "destroy");
+	c.permute = (t1 - t0) / (double)n;
+	c.commit = (t3 - t2) / (double)n;
+	c.root = (t4 - t3) / (double)n;
+	c.release = (t5 - t4) / (double)n;
+	return c;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void say(const char *what, const struct cost *cost, size_t offset)
+{
+	double ns[TURNS];
+
+	for (int i = 0; i < TURNS; i++)
+		memcpy(&ns[i], (const char *)&cost[i] + offset, sizeof ns[i]);
+	qsort(ns, TURNS, sizeof ns[0], ascending);
+	(void)printf("%-28s %8.1f ns a message\n", what, ns[TURNS / 2]);
+}
+
+static void remove_folder(const char *dir)
+{
+	static const char *const name[] = { "state.db", "state.db-wal", "rounds", "keys", "" };
+	char path[400];
+
+	for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", dir, name[i]);
+		(void)remove(path); /* what cannot be removed is left in the scratch folder */
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 1000000;
+	char dir[256], keys[300];
+	uint8_t *messages = n > 0 ? calloc(n, LEN) : NULL;
+	struct sh_store store;
+	struct cost cost[TURNS];
+
+	(void)snprintf(dir, sizeof dir, "%s/bench-permute-XXXXXX", argc > 2 ? argv[2] : "/tmp");
+	must(messages != NULL && mkdtemp(dir) != NULL, "memory or folder");
+	(void)snprintf(keys, sizeof keys, "%s/keys", dir);
+	must(cm_rng_system(&rng, &err) == CM_OK, "rng");
+	rng.fill(rng.ctx, messages, n * LEN);
+	must(sh_sqlite_open(dir, &store, &err) == CM_OK, "store");
+	for (int i = 0; i < TURNS; i++)
+		cost[i] = turn(&store, keys, messages, n);
+	(void)printf("%zu messages of %u bytes in %u buckets, commits of %u\n", n, LEN,
+		sh_bucket_count(n, LEN), COMMIT);
+	say("Fisher-Yates in memory", cost, offsetof(struct cost, permute));
+	say("commit (draw, seal, store)", cost, offsetof(struct cost, commit));
+	say("read and root", cost, offsetof(struct cost, root));
+	say("release (read, permute)", cost, offsetof(struct cost, release));
+	store.close(store.ctx);
+	free(messages);
+	remove_folder(dir);
+	return 0;
+}

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""million.py - N reports through the real daemons: rates, CPU and memory of every stage, beside what the machine can do.
+
+    tests/bench/million.py [--reports N] [--build DIR] [--dir DIR] [--json]
+
+One client process stands for N devices (a CSV of two colours), one shuffler, one analyzer, loopback sockets, durable
+state.  Exits 1 when the shuffler or the analyzer ever held 256 MiB, or when not every report was counted once.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+MIB_LIMIT = 256
+POLL_SECONDS = 0.05
+HERTZ = os.sysconf("SC_CLK_TCK")
+STAGES = {"prepare": "client reads and randomizes; first batch sealed, sent and durable",
+          "intake": "client seals, persists and uploads; shuffler takes in",
+          "seal": "shuffler reads its buckets back and signs the manifest",
+          "open": "charge, release, analyzer opens and counts, ledger settled"}
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        user, system = f.read().rsplit(") ", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / HERTZ
+
+
+def peak_mib(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", f.read())[1]) / 1024
+
+
+def x25519_rate(seconds):
+    """Raw X25519 operations per second of one core."""
+    out = subprocess.run(["openssl", "speed", "-seconds", str(seconds), "ecdhx25519"], capture_output=True, text=True,
+                         check=True).stdout
+    return float(out.split()[-1])
+
+
+def fsync_latency(folder, times=200):
+    """Median and 99th percentile of one 4 KiB append made durable, in milliseconds."""
+    path, took = os.path.join(folder, "fsync-probe"), []
+    with open(path, "wb", buffering=0) as f:
+        for _ in range(times):
+            f.write(b"\0" * 4096)
+            start = time.monotonic()
+            os.fdatasync(f.fileno())
+            took.append((time.monotonic() - start) * 1000)
+    os.unlink(path)
+    return statistics.median(took), statistics.quantiles(took, n=100)[98]
+
+
+class Watch(threading.Thread):
+    """Sees the round move through its stages, and what every process had used by then."""
+
+    def __init__(self, reports, pids, status_url):
+        super().__init__(daemon=True)
+        self.reports, self.pids, self.url = reports, pids, status_url
+        self.marks, self.slowest, self.peak, self.done = [], {}, {p: 0.0 for p in pids}, False
+
+    def mark(self, name):
+        self.marks.append((name, time.monotonic(), {p: cpu_seconds(pid) for p, pid in self.pids.items()}))
+
+    def stage(self):
+        """The stage the shuffler is in by its own word, or None before the round."""
+        with urllib.request.urlopen(self.url, timeout=60) as answer:
+            rounds = json.load(answer)["rounds"]
+        if not rounds:
+            return None
+        r = rounds[0]
+        if r["state"] in ("OPEN", "COLLECTING"):
+            return "prepare" if r["participants"] == 0 else "intake" if r["participants"] < self.reports else "seal"
+        return "open"
+
+    def run(self):
+        order, at = list(STAGES), -1
+        while not self.done:
+            start = time.monotonic()
+            try:
+                stage = self.stage()
+            except OSError:
+                stage = None
+            took = time.monotonic() - start
+            if stage and order.index(stage) > at:
+                for name in order[at + 1:order.index(stage) + 1]:
+                    self.mark(name)
+                at = order.index(stage)
+            if at >= 0:
+                name = order[at]
+                self.slowest[name] = max(self.slowest.get(name, 0), took)
+            self.sample_memory()
+            time.sleep(POLL_SECONDS)
+
+    def sample_memory(self):
+        for p, pid in self.pids.items():
+            try:
+                self.peak[p] = max(self.peak[p], peak_mib(pid))
+            except (OSError, TypeError):
+                pass  # it has ended
+
+
+class Missing(Exception):
+    """The run did not do what it must."""
+
+
+def run_round(cluster, reports, seconds):
+    """The round from start to settled: (watch, result of the analyzer)."""
+    pids = {}
+    for party in ("shuffler", "analyzer", "client"):
+        daemon = cluster.start(party, "run")
+        pids[party] = daemon.process.pid
+        if party == "shuffler":
+            cluster.wait_listening()
+    watch = Watch(reports, pids, f"http://127.0.0.1:{cluster.http['shuffler']}/status")
+    watch.start()
+    end = time.monotonic() + seconds
+    while '"round done"' not in cluster.daemons[1].log():
+        for d in cluster.daemons:
+            if not d.alive():
+                raise Missing(f"{d.args[0]} ended:\n{d.log()[-2000:]}")
+        if time.monotonic() > end:
+            raise Missing(f"not done within {seconds} s:\n" + "".join(d.log()[-1500:] for d in cluster.daemons))
+        time.sleep(POLL_SECONDS)
+    watch.mark("end")
+    watch.done = True
+    watch.join()
+    watch.sample_memory()
+    for d in cluster.daemons:
+        d.stop()
+    return watch, cluster.json("analyzer", "round", "show", "1")["result"]
+
+
+def check(watch, result, reports, limit=MIB_LIMIT):
+    """Every fault as a line."""
+    faults = [f"{p}: {watch.peak[p]:.0f} MiB resident, the limit is {limit}" for p in ("shuffler", "analyzer")
+              if not 0 < watch.peak[p] < limit]
+    if not sum(result["counts"]) == result["participants"] == result["reports"] == reports:
+        faults.append(f"{sum(result['counts'])} counted of {result['participants']} participants, sent {reports}")
+    if result["duplicates"] or result["bad"]:
+        faults.append(f"{result['duplicates']} duplicates, {result['bad']} bad")
+    return faults
+
+
+def stages(watch, reports):
+    """One row per stage: wall, rate, CPU seconds and microseconds per report of each process."""
+    rows = []
+    for (name, start, before), (_, end, after) in zip(watch.marks, watch.marks[1:]):
+        cpu = {p: after[p] - before[p] for p in after}
+        rows.append({"stage": name, "seconds": end - start, "reports_per_second": reports / max(end - start, 1e-9),
+                     "cpu_seconds": cpu, "cpu_us_per_report": {p: 1e6 * c / reports for p, c in cpu.items()},
+                     "slowest_status_seconds": watch.slowest.get(name, 0.0)})
+    return rows
+
+
+def show(out):
+    parties = ("client", "shuffler", "analyzer")
+    print(f"\n{'stage':<9}{'seconds':>9}{'reports/s':>11}" + "".join(f"{p + ' CPU s (us/report)':>29}" for p in parties)
+          + f"{'status ms':>11}")
+    for r in out["stages"]:
+        cells = "".join(f"{r['cpu_seconds'][p]:>18.2f} {'(%.2f)' % r['cpu_us_per_report'][p]:>10}" for p in parties)
+        print(f"{r['stage']:<9}{r['seconds']:>9.2f}{r['reports_per_second']:>11.0f}{cells}"
+              f"{1000 * r['slowest_status_seconds']:>11.0f}")
+    for name, what in STAGES.items():
+        print(f"  {name}: {what}")
+    print("  status ms: the longest the shuffler took to answer /status during the stage")
+    print("\npeak resident MiB: " + ", ".join(f"{p} {out['peak_mib'][p]:.0f}" for p in parties)
+          + f" (limit for shuffler and analyzer {MIB_LIMIT})")
+    print(f"raw X25519: {out['x25519_per_second']:.0f}/s a core, {out['cores']} cores; the analyzer opened "
+          f"{out['open_per_second']:.0f} reports/s: {out['open_of_ceiling']:.2f} of that ceiling in time, "
+          f"{out['open_cpu_of_ceiling']:.2f} in CPU")
+    print(f"durable 4 KiB append: median {out['fsync_ms'][0]:.2f} ms, 99th percentile {out['fsync_ms'][1]:.2f} ms")
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parse.add_argument("--reports", type=int, default=1000000)
+    parse.add_argument("--build", default=None, help="build folder (build/release)")
+    parse.add_argument("--dir", default=None, help="where the state goes (a temporary folder)")
+    parse.add_argument("--seconds", type=int, default=1800, help="give up after")
+    parse.add_argument("--json", action="store_true")
+    args = parse.parse_args()
+
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    os.environ["TOMBOLA_BUILD"] = os.path.abspath(args.build or os.path.join(root, "build", "release"))
+    sys.path.insert(0, os.path.join(root, "tests", "scenario"))
+    import cluster as c
+
+    folder = tempfile.mkdtemp(prefix="tombola-million-", dir=args.dir)
+    cluster = None
+    try:
+        rates = [x25519_rate(2)]
+        fsync = fsync_latency(folder)
+        cluster = c.Cluster(folder)
+        cluster.two_colours(args.reports)
+        watch, result = run_round(cluster, args.reports, args.seconds)
+        rates.append(x25519_rate(2))
+    except Missing as e:
+        print(e, file=sys.stderr)
+        return 1
+    finally:
+        if cluster:
+            cluster.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    rows = stages(watch, args.reports)
+    opened, cores = rows[-1], len(os.sched_getaffinity(0))
+    rate = max(rates)
+    out = {"schema": "tombola.bench-million/1", "reports": args.reports, "stages": rows, "peak_mib": watch.peak,
+           "x25519_per_second": rate, "cores": cores, "fsync_ms": fsync,
+           "open_per_second": opened["reports_per_second"],
+           "open_of_ceiling": opened["reports_per_second"] / (rate * cores),
+           "open_cpu_of_ceiling": args.reports / max(opened["cpu_seconds"]["analyzer"], 1e-9) / rate}
+    if args.json:
+        print(json.dumps(out, indent=2))
+    else:
+        show(out)
+    faults = check(watch, result, args.reports)
+    for f in faults:
+        print(f"FAULT: {f}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

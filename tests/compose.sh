@@ -1,0 +1,17 @@
+#!/bin/sh
+# compose.sh SOURCE BUILD - prove what docker-compose.yml and the image promise, without an engine to run them.
+set -eu
+
+src=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# As written, anchors resolved; and as the oldest supported docker-compose understands it, where there is one.
+/usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$src/docker-compose.yml"
+if command -v docker-compose >/dev/null; then
+	docker-compose -f "$src/docker-compose.yml" config >"$work/config.yml"
+	/usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$work/config.yml"
+else
+	echo "compose.sh: docker-compose is not installed; the file was read as YAML only"
+fi

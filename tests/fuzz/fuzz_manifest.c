@@ -1,0 +1,73 @@
+/* fuzz_manifest.c - any bytes, properly signed, as a manifest and as a charge: a key may be in bad hands. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rd_manifest.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct cm_signer *signer;
+static struct cm_verifier *verifier;
+
+static void require(int truth)
+{
+	if (!truth)
+		abort();
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	char dir[] = "/tmp/tombola-fuzz-XXXXXX", secret[64], open[64];
+	struct cm_err err;
+
+	(void)argc;
+	(void)argv;
+	require(mkdtemp(dir) != NULL);
+	(void)snprintf(secret, sizeof secret, "%s/k.key", dir);
+	(void)snprintf(open, sizeof open, "%s/k.pub", dir);
+	require(cm_sign_keygen(secret, open, &err) == CM_OK);
+	require(cm_signer_load(secret, &signer, &err) == CM_OK);
+	require(cm_verifier_load(open, &verifier, &err) == CM_OK);
+	require((unlink(secret) | unlink(open) | rmdir(dir)) == 0);
+	return 0;
+}
+
+/* The round of tests/data/golden/manifest.json. */
+static struct rd_descriptor golden_round(void)
+{
+	struct rd_descriptor d = { .min_batch = 1000, .target_batch = 58000, .messages_per_client = 1 };
+
+	for (size_t i = 0; i < sizeof d.round_id; i++)
+		d.round_id[i] = (uint8_t)(16 + 7 * i);
+	for (size_t i = 0; i < sizeof d.hash; i++)
+		d.hash[i] = (uint8_t)(30 + 7 * i);
+	return d;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rd_descriptor d = golden_round();
+	uint8_t signature[CM_SIGN_LEN];
+	struct rd_manifest m;
+	struct rd_charge c;
+	struct cm_err err;
+	enum cm_rc rc;
+
+	require(cm_sign(signer, RD_PURPOSE_MANIFEST, data, size, signature, &err) == CM_OK);
+	rc = rd_manifest_verify(data, size, signature, verifier, &d, &m, &err);
+	if (rc == CM_OK) {
+		uint64_t sum = 0;
+
+		for (uint32_t i = 0; i < m.buckets; i++)
+			sum += m.bucket[i].messages;
+		require(sum == m.messages && (m.is_void || m.participants >= d.min_batch));
+	}
+	rd_manifest_fini(&m);
+	require(cm_sign(signer, RD_PURPOSE_CHARGE, data, size, signature, &err) == CM_OK);
+	rc = rd_charge_verify(data, size, signature, verifier, &c, &err);
+	require(rc == CM_OK || rc == CM_EPROTO);
+	return 0;
+}

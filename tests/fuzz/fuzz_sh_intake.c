@@ -1,0 +1,109 @@
+/* fuzz_sh_intake.c - Submits of a few certificates and devices, well and badly formed, against a model that
+ * is a plain table: every outcome must be the model's, and what is taken must be what the batch holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sh_intake.h"
+
+#define CERTIFICATES 4u
+#define NAMES        16u
+#define TARGET       12u
+#define SEALED       (16u + CM_HPKE_OVERHEAD)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct model {
+	int variant[CERTIFICATES][NAMES]; /* -1: never seen */
+	unsigned count[CERTIFICATES], total;
+	size_t gathered;
+};
+
+static void must(int ok)
+{
+	if (!ok)
+		abort();
+}
+
+static uint8_t expect(struct model *m, unsigned who, unsigned devices, unsigned name, int variant, int late)
+{
+	int *seen = &m->variant[who][name];
+
+	if (*seen == variant)
+		return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
+	if (*seen >= 0)
+		return TOMBOLA__V1__OUTCOME__OUTCOME_CONFLICT;
+	if (late || m->total >= TARGET)
+		return TOMBOLA__V1__OUTCOME__OUTCOME_CLOSED;
+	if (m->count[who] >= devices)
+		return TOMBOLA__V1__OUTCOME__OUTCOME_OVER_LIMIT;
+	*seen = variant;
+	m->count[who]++;
+	m->total++;
+	m->gathered++;
+	return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
+}
+
+/* One Submit read from 8 bytes of input: certificate, devices, n and misfit, clock, then names and variants.
+ */
+static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
+{
+	static uint8_t outcomes[PR_SUBMISSIONS_MAX];
+	unsigned who = op[0] % CERTIFICATES, devices = 1 + op[1] % 5, n = op[2] % 5;
+	uint8_t pseudonyms[5 * PR_PSEUDONYM_LEN] = { 0 }, sealed[5 * SEALED] = { 0 };
+	struct cm_identity peer = { .role = CM_ROLE_CLIENT, .devices = devices };
+	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * SEALED };
+	int64_t now_ms = 90 + op[3]; /* opens at 100, deadline 300 */
+	struct sh_refusal no;
+	struct cm_err err;
+	size_t got;
+
+	peer.key_hash[0] = (uint8_t)who;
+	for (unsigned i = 0; i < n; i++) {
+		pseudonyms[i * PR_PSEUDONYM_LEN] = op[4 + i % 4] % NAMES;
+		memset(sealed + i * SEALED, op[4 + i % 4] >> 6, SEALED);
+	}
+	s.pseudonyms_len += op[2] >> 7;
+	s.sealed_len -= n > 0 && (op[2] & 0x40) ? 1 : 0;
+	enum cm_rc rc = sh_intake_submit(in, &s, now_ms, outcomes, &got, &no, &err);
+	if (n == 0 || op[2] >> 7 || (op[2] & 0x40) || now_ms < 100) {
+		must(rc == CM_EPROTO);
+		return;
+	}
+	must(rc == CM_OK && got == n);
+	for (unsigned i = 0; i < n; i++)
+		must(outcomes[i] ==
+			expect(m, who, devices, op[4 + i % 4] % NAMES, op[4 + i % 4] >> 6, now_ms >= 300));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rd_descriptor d = { .messages_per_client = 1,
+		.record_len = SEALED - CM_HPKE_OVERHEAD,
+		.target_batch = TARGET,
+		.opens_ms = 100,
+		.deadline_ms = 300 };
+	struct sh_vault vault = { .tag = { { 1 } } };
+	struct sh_intake in;
+	struct sh_batch batch;
+	struct model m = { 0 };
+	struct cm_err err;
+
+	memset(m.variant, -1, sizeof m.variant);
+	must(sh_intake_init(&in, &vault, &d, PR_FRAME_MAX, &err) == CM_OK);
+	for (; size >= 8; data += 8, size -= 8) {
+		if (data[0] >= 0xf0 && m.gathered > 0) { /* a commit */
+			sh_intake_take(&in, &batch);
+			must(sh_batch_submissions(&batch) == m.gathered &&
+				sh_batch_messages(&batch) == m.gathered);
+			sh_batch_fini(&batch);
+			sh_intake_committed(&in);
+			m.gathered = 0;
+		} else {
+			submit(&in, &m, data);
+		}
+		must(in.participants == m.total && sh_batch_submissions(&in.gathering) == m.gathered);
+		must((sh_intake_waits(&in) == SH_WAIT_NOT) == (m.gathered == 0));
+	}
+	sh_intake_fini(&in);
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* fuzz_spec.c - rounds as text: any text is a valid round or is refused in one sentence. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1), why[80];
+	struct acct_round r;
+	const char *fault = NULL;
+
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	memset(why, 'x', sizeof why);
+	if (spec_parse(text, &r, why, sizeof why)) {
+		if (memchr(why, '\0', sizeof why) == NULL || why[0] == '\0')
+			abort();
+	} else if (acct_round_check(&r, &fault)) {
+		abort();
+	} else {
+		/* What is read may be asked about: no crash, no NaN, bounds in order. */
+		struct acct_bound d;
+
+		if (acct_delta(&r, 1, 0.5, &d) == ACCT_OK &&
+			(!(d.lower >= 0 && d.lower <= d.upper && d.upper <= 1)))
+			abort();
+	}
+	free(text);
+	return 0;
+}

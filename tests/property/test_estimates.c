@@ -1,0 +1,251 @@
+/* test_estimates.c - estimators over many random rounds: no bias, the stated variance, the stated coverage.
+ *
+ * Seeded, so that a run repeats; PROPERTY_RUNS multiplies the rounds. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm_rand.h"
+#include "pt_protocol.h"
+
+#define BINS_MAX 64
+
+struct scene {
+	const char *row;
+	struct pt_query query;
+	struct pt_request request;
+	uint32_t participants;
+	uint64_t (*value)(uint32_t participant); /* in the query's domain */
+	int runs;
+	double least_cover, most_cover;
+};
+
+struct tally {
+	double error, square, sum, variances, cover, joint;
+	int answers, runs;
+};
+
+static char *labels[BINS_MAX];
+static struct cm_rng rng;
+
+static int runs_factor(void)
+{
+	const char *text = getenv("PROPERTY_RUNS");
+
+	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+}
+
+/* True answer of item i. */
+static double truth_of(const struct scene *s, size_t item)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < s->participants; j++)
+		sum += s->query.kind == PT_MEAN ? (double)s->value(j) * 0x1p-32 : s->value(j) == item;
+	if (s->query.kind == PT_MEAN)
+		return s->query.low + (s->query.high - s->query.low) * sum / s->participants;
+	return sum;
+}
+
+static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+{
+	const struct pt_protocol *row = pt_find(s->row);
+	uint8_t records[16 * 64];
+	uint64_t counts[BINS_MAX] = { 0 };
+	struct cm_err err = { 0 };
+
+	for (uint32_t j = 0; j < s->participants; j++) {
+		struct pt_value v = { s->value(j) };
+
+		row->encode(&s->query, p, &v, &rng, records);
+		for (uint32_t m = 0; m < row->messages(p); m++) {
+			uint32_t bin;
+
+			assert_int_equal(row->decode(p, records + m * row->record_len, &bin, &err), CM_OK);
+			counts[bin]++;
+		}
+	}
+	assert_int_equal(row->estimate(&s->query, p, counts, s->participants, e, &err), CM_OK);
+}
+
+/* Errors of all items pooled: their sum against its standard error, their squares against the stated
+ * variance. */
+static struct tally play(const struct scene *s)
+{
+	struct tally t = { .runs = s->runs * runs_factor() };
+	struct pt_params p;
+	struct cm_err err = { 0 };
+	double truth[BINS_MAX];
+
+	assert_int_equal(pt_find(s->row)->derive(&s->query, &s->request, &p, &err), CM_OK);
+	assert_true(p.bins <= BINS_MAX && pt_find(s->row)->messages(&p) <= 64);
+	for (size_t i = 0; i < BINS_MAX; i++)
+		truth[i] = truth_of(s, i);
+	for (int run = 0; run < t.runs; run++) {
+		bool all = true;
+		struct pt_estimate e;
+
+		one_round(s, &p, &e);
+		for (size_t i = 0; i < e.n; i++) {
+			const struct pt_item *item = &e.item[i];
+			double error = item->value - truth[i];
+
+			/* The last item of a histogram follows from the others: alternate signs keep the pool
+			 * honest. */
+			t.sum += e.n > 1 && i % 2 != 0 ? -error : error;
+			t.variances += item->variance;
+			t.square += error * error / item->variance;
+			t.cover += truth[i] >= item->lower && truth[i] <= item->upper;
+			all = all && truth[i] >= item->joint_lower && truth[i] <= item->joint_upper;
+			t.answers++;
+		}
+		t.joint += all;
+		pt_estimate_fini(&e);
+	}
+	t.error = t.sum / sqrt(t.variances);
+	t.square /= t.answers;
+	t.cover /= t.answers;
+	t.joint /= t.runs;
+	return t;
+}
+
+/* Five standard errors either way. */
+static void check(const struct scene *s, double least_variance)
+{
+	struct tally t = play(s);
+	double n = t.answers;
+
+	print_message("%s: error %+.4f, variance %.3f, coverage %.4f, joint %.4f (%d answers)\n", s->row,
+		t.error, t.square, t.cover, t.joint, t.answers);
+	if (fabs(t.error) > 5)
+		fail_msg("%s: bias of %g standard errors, %d answers", s->row, t.error, t.answers);
+	if (t.square > 1 + 5 * sqrt(2 / n) + 0.02 || t.square < least_variance - 5 * sqrt(2 / n))
+		fail_msg("%s: %g times the stated variance", s->row, t.square);
+	if (t.cover < s->least_cover || t.cover > s->most_cover)
+		fail_msg("%s: coverage %g", s->row, t.cover);
+	if (t.joint < 0.95 - 4 * sqrt(0.05 * 0.95 / t.runs))
+		fail_msg("%s: joint coverage %g", s->row, t.joint);
+}
+
+/* Half in bin 0, a tenth in bin 1, the rest even. */
+static uint64_t skewed(uint32_t j)
+{
+	return j % 2 == 0 ? 0 : j % 10 == 1 ? 1 : 2 + j / 2 % 6;
+}
+
+static uint64_t spread(uint32_t j)
+{
+	return (uint64_t)j * 2654435761u % ((UINT64_C(1) << 32) + 1);
+}
+
+static uint64_t at_a_level(uint32_t j)
+{
+	(void)j;
+	return UINT64_C(1) << 30;
+}
+
+static struct scene histogram(
+	const char *row, double epsilon0, uint32_t dummies, uint32_t participants, int runs)
+{
+	for (size_t i = 0; i < BINS_MAX; i++)
+		labels[i] = (char *)"c";
+	return (struct scene){ .row = row,
+		.query = { .kind = PT_HISTOGRAM,
+			.name = "h",
+			.field = "f",
+			.category = labels,
+			.categories = 8 },
+		.request = { .epsilon0 = epsilon0, .dummies = dummies },
+		.participants = participants,
+		.value = skewed,
+		.runs = runs,
+		.least_cover = 0.94,
+		.most_cover = 0.965 };
+}
+
+static struct scene mean(
+	double epsilon0, uint32_t dummies, uint32_t levels, uint64_t (*value)(uint32_t), int runs)
+{
+	return (struct scene){ .row = "levels",
+		.query = { .kind = PT_MEAN, .name = "m", .field = "f", .low = -5, .high = 20 },
+		.request = { .epsilon0 = epsilon0, .dummies = dummies, .levels = levels },
+		.participants = 300,
+		.value = value,
+		.runs = runs,
+		.least_cover = 0.94,
+		.most_cover = 0.965 };
+}
+
+static void grr_is_unbiased_and_covers(void **state)
+{
+	struct scene s = histogram("grr", 1, 0, 1000, 700);
+
+	(void)state;
+	check(&s, 0.98);
+}
+
+static void mixbins_is_unbiased_and_covers(void **state)
+{
+	struct scene s = histogram("mixbins", 2, 2, 600, 600);
+
+	(void)state;
+	check(&s, 0.98);
+}
+
+static void bins_are_unbiased_and_cover(void **state)
+{
+	struct scene s = histogram("bins", INFINITY, 3, 400, 700);
+
+	(void)state;
+	check(&s, 0.98);
+}
+
+/* Whole numbers cannot cover 95 % exactly when there are few: never less, and not much more. */
+static void small_noise_never_covers_less(void **state)
+{
+	struct scene grr = histogram("grr", 5, 0, 300, 800), bins = histogram("bins", INFINITY, 1, 100, 1500);
+
+	(void)state;
+	grr.most_cover = bins.most_cover = 0.995;
+	check(&grr, 0.9);
+	check(&bins, 0.98);
+}
+
+static void means_are_unbiased_and_cover(void **state)
+{
+	struct scene a = mean(1, 0, 2, spread, 6000), b = mean(3, 0, 9, at_a_level, 6000),
+		     c = mean(3, 2, 9, spread, 3000);
+	struct scene d = mean(INFINITY, 2, 17, at_a_level, 3000);
+
+	(void)state;
+	check(&a, 0.9);
+	check(&b, 0.9);
+	check(&c, 0.9);
+	check(&d, 0.9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grr_is_unbiased_and_covers),
+		cmocka_unit_test(mixbins_is_unbiased_and_covers),
+		cmocka_unit_test(bins_are_unbiased_and_cover),
+		cmocka_unit_test(small_noise_never_covers_less),
+		cmocka_unit_test(means_are_unbiased_and_cover),
+	};
+	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
+	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	int failed;
+
+	if (g == NULL)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	cm_rng_seeded_free(g);
+	return failed;
+}

@@ -1,0 +1,236 @@
+"""cluster.py - the real daemons on loopback sockets, in a folder of their own, started and killed at will."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import wire
+
+BUILD = os.environ.get("TOMBOLA_BUILD", os.path.join(wire.ROOT, "build", "mutant"))
+EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "later": 75, "protocol": 76,
+        "permission": 77, "config": 78}
+
+
+def program(name):
+    return os.path.join(BUILD, "bin", name)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(what, condition, seconds=30):
+    """Poll until condition() is true; its last value is returned."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+class Daemon:
+    """One running program; its log is a file that outlives it."""
+
+    def __init__(self, args, log, env=None):
+        self.args, self.log_path, self.env = args, log, env or {}
+        self.process = None
+        self.start()
+
+    def start(self):
+        out = open(self.log_path, "ab")
+        self.process = subprocess.Popen(self.args, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                                        env={**os.environ, **self.env})
+        out.close()
+
+    def kill(self, sig=signal.SIGKILL):
+        self.process.send_signal(sig)
+        return self.process.wait(30)
+
+    def stop(self):
+        """SIGTERM must end it in good order."""
+        code = self.kill(signal.SIGTERM)
+        assert code == 0, f"{self.args[0]} ended with {code}:\n{self.log()}"
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def log(self):
+        with open(self.log_path, errors="replace") as f:
+            return f.read()
+
+    def wait(self, seconds=60):
+        return self.process.wait(seconds)
+
+
+class Cluster:
+    """Certificates, configurations and state of one deployment."""
+
+    def __init__(self, folder, devices=1000):
+        self.dir = str(folder)
+        self.port = free_port()
+        self.http = {p: free_port() for p in ("shuffler", "analyzer", "client")}
+        self.daemons = []
+        self.pki = self.path("pki")
+        run = subprocess.run([program("tombola"), "pki", "init", self.pki, "--hosts", "localhost,127.0.0.1",
+                              "--devices", str(devices)], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        for party in ("shuffler", "analyzer", "client"):
+            os.mkdir(self.path(party), 0o700)
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    # -- configurations -------------------------------------------------------------------------------------------
+
+    def plan(self, rounds, epsilon=1.0, delta=1e-6, name="plan.conf", **extra):
+        """rounds: dicts of plan keys."""
+        def text(v):
+            if isinstance(v, bool):
+                return "true" if v else "false"
+            if isinstance(v, (list, tuple)):
+                return "[ " + ", ".join(text(x) for x in v) + " ]"
+            return json.dumps(v, ensure_ascii=False) if isinstance(v, str) else repr(v)
+
+        body = ",\n".join("  { " + "; ".join(f"{k} = {text(v)}" for k, v in r.items()) + "; }" for r in rounds)
+        head = "".join(f"{k} = {text(v)};\n" for k, v in extra.items())
+        return self.write(name, f'name = "test";\npopulation = "test";\n{head}'
+                          f'budget = {{ epsilon = {epsilon!r}; delta = {delta!r}; unit = "device"; }};\n'
+                          f"rounds = (\n{body}\n);\n")
+
+    def configure(self, min_batch=1, max_epsilon0=50.0, epsilon=50.0, delta=1e-6, devices=None, **change):
+        """Write all configurations; epsilon is the limit of the shuffler's and the client's own policies.
+
+        `devices` re-issues the client's certificate for that many; other keywords replace whole files:
+        client="...", client_policy="...", shuffler="...", shuffler_policy="...", analyzer="...".
+        """
+        if devices is not None:
+            for f in ("client.crt", "client.key"):
+                os.unlink(os.path.join(self.pki, "client", f))
+            run = subprocess.run([program("tombola"), "pki", "issue", self.pki, "client", "--role", "client",
+                                  "--devices", str(devices), "--out", os.path.join(self.pki, "client")],
+                                 capture_output=True, text=True)
+            assert run.returncode == 0, run.stderr
+        eps0 = json.dumps(max_epsilon0)
+        files = {
+            "shuffler": f"""listen = "127.0.0.1:{self.port}";
+state_dir = "shuffler";
+policy = "shuffler-policy.conf";
+signing_key = "pki/shuffler/shuffler-sign.key";
+analyzer_key = "pki/shuffler/analyzer-sign.pub";
+http = "127.0.0.1:{self.http['shuffler']}";
+tls = {{ cert = "pki/shuffler/shuffler.crt"; key = "pki/shuffler/shuffler.key";
+  services_ca = "pki/shuffler/services-ca.crt"; clients_ca = "pki/shuffler/clients-ca.crt";
+  services_crl = "pki/shuffler/services-ca.crl"; clients_crl = "pki/shuffler/clients-ca.crl"; }};
+""",
+            "shuffler_policy": f"""population = "test";
+max_epsilon = {epsilon!r};
+delta = {delta!r};
+min_batch = {min_batch};
+max_epsilon0 = {eps0};
+""",
+            "analyzer": f"""shuffler = "127.0.0.1:{self.port}";
+state_dir = "analyzer";
+plan = "plan.conf";
+signing_key = "pki/analyzer/analyzer-sign.key";
+shuffler_key = "pki/analyzer/shuffler-sign.pub";
+http = "127.0.0.1:{self.http['analyzer']}";
+tls = {{ cert = "pki/analyzer/analyzer.crt"; key = "pki/analyzer/analyzer.key";
+  services_ca = "pki/analyzer/services-ca.crt"; }};
+""",
+            "client": f"""shuffler = "127.0.0.1:{self.port}";
+state_dir = "client";
+population = "test";
+policy = "client-policy.conf";
+analyzer_key = "pki/client/analyzer-sign.pub";
+shuffler_key = "pki/client/shuffler-sign.pub";
+http = "127.0.0.1:{self.http['client']}";
+input = {{ path = "readings.csv"; device_field = "device"; }};
+tls = {{ cert = "pki/client/client.crt"; key = "pki/client/client.key";
+  services_ca = "pki/client/services-ca.crt"; }};
+""",
+            "client_policy": f"""population = "test";
+max_epsilon = {epsilon!r};
+delta = {delta!r};
+min_batch = {min_batch};
+max_epsilon0 = {eps0};
+""",
+        }
+        files.update(change)
+        for name, text in files.items():
+            self.write(name.replace("_", "-") + ".conf", text)
+
+    def two_colours(self, n, **round_keys):
+        """Readings of n devices, and a plan of one round that takes them all and needs them all."""
+        self.configure(min_batch=n, devices=n)
+        with open(self.path("readings.csv"), "w") as f:
+            f.write("device,colour\n")
+            f.writelines(f"d{i},c{i % 2}\n" for i in range(n))
+        self.plan([{"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 2.0,
+                    "min_reports": n, "target": n, "values": ["c0", "c1"], "window": "1h", **round_keys}], epsilon=4.0)
+
+    def wait_listening(self):
+        def connects():
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return True
+            except OSError:
+                return False
+        wait_for("the shuffler to listen", connects)
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def start(self, party, *args, mutant="", env=None):
+        """Start a daemon; `mutant` names the checks to remove."""
+        env = dict(env or {})
+        if mutant:
+            env["TOMBOLA_MUTANT"] = mutant
+        d = Daemon([program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
+                   self.path(f"{party}.log"), env)
+        self.daemons.append(d)
+        return d
+
+    def run(self, party, *args, mutant="", seconds=120, stdin=None):
+        """Run a verb to its end."""
+        env = {**os.environ, **({"TOMBOLA_MUTANT": mutant} if mutant else {})}
+        return subprocess.run([program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
+                              capture_output=True, text=True, timeout=seconds, env=env, input=stdin)
+
+    def close(self):
+        for d in self.daemons:
+            if d.alive():
+                d.kill()
+
+    def reset_client(self):
+        shutil.rmtree(self.path("client"))
+        os.mkdir(self.path("client"), 0o700)
+
+    # -- reading what came of it ----------------------------------------------------------------------------------
+
+    def json(self, party, *args):
+        run = self.run(party, *args, "--json")
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
+
+    def signing_key(self, party):
+        return wire.load_signing_key(os.path.join(self.pki, party, f"{party}-sign.key"))
+
+    def tls(self, party, server=False, **kw):
+        """A Python TLS context with a party's own certificate."""
+        folder = os.path.join(self.pki, party)
+        ca = [os.path.join(folder, f) for f in ("services-ca.crt", "clients-ca.crt")
+              if os.path.exists(os.path.join(folder, f))]
+        return wire.tls_context(server, os.path.join(folder, f"{party}.crt"), os.path.join(folder, f"{party}.key"),
+                                ca, **kw)

@@ -1,0 +1,415 @@
+"""Bad input of every kind: one line that names the place, the right exit code, and nothing lost."""
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+import cluster as c
+from cluster import EXIT, wait_for
+from parties import Shuffler
+from test_attacks import Descriptors
+from test_rounds import histogram, readings, run_plan
+
+DEVICES = 40
+EXIT = {**EXIT, "create": 73, "io": 74}
+
+
+@pytest.fixture(scope="module")
+def after_a_round(tmp_path_factory):
+    """A deployment that has run one round of two: there is something to lose."""
+    made = c.Cluster(tmp_path_factory.mktemp("after"))
+    made.configure(min_batch=10)
+    readings(made, DEVICES)
+    made.plan([histogram(DEVICES, 1.0), histogram(DEVICES, 1.0, query="second")], epsilon=5.0)
+    run, shuffler, client = run_plan(made, "round", "run", "1")
+    assert run.returncode == 0, run.stderr
+    client.stop()
+    shuffler.stop()
+    made.known = known(made)
+    assert made.known[0] and all(made.known), made.known
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def world(after_a_round):
+    """The same, put back after the test.  With the settings and keys put back, nothing that was known is lost."""
+    made, aside = after_a_round, after_a_round.dir + "-aside"
+    shutil.copytree(made.dir, aside)
+    yield made
+    made.close()
+    made.daemons.clear()
+    parties = {p: made.path(p) for p in WORK}
+    if not os.path.exists(made.path("changes-on-purpose")):
+        for party, folder in parties.items():
+            shutil.rmtree(os.path.join(aside, party))
+            shutil.copytree(folder, os.path.join(aside, party))
+    shutil.rmtree(made.dir)
+    shutil.move(aside, made.dir)
+    assert known(made) == made.known
+
+
+def known(made):
+    """The analyzer's ledger and result, to the byte, and the client's ledger."""
+    out = [made.json("client", "status")["ledger"]]
+    for name in ("ledger", "results/round-0001.json"):
+        with open(made.path("analyzer", name), "rb") as f:
+            out.append(f.read())
+    return out
+
+
+WORK = {"shuffler": ("run",), "analyzer": ("round", "run", "2"),
+        "client": ("send", "READINGS", "--device-field", "device", "--wait", "5s")}
+
+
+def work(made, party, *args):
+    args = [made.path("readings.csv") if a == "READINGS" else a for a in args or WORK[party]]
+    return made.run(party, *args, seconds=20)
+
+
+def edit(made, name, old, new):
+    """Replace in a file; the number of the first changed line."""
+    with open(made.path(name)) as f:
+        text = f.read()
+    assert old in text, (name, old)
+    made.write(name, text.replace(old, new, 1))
+    return text[:text.index(old)].count("\n") + 1
+
+
+def faults(run):
+    """What was said on either stream, but for the log."""
+    return [x for x in (run.stdout + run.stderr).splitlines() if x and not x.startswith("{")]
+
+
+def says(run, code, *words):
+    """In one line, once."""
+    assert run.returncode == EXIT[code], (run.returncode, run.stdout, run.stderr)
+    assert sum(all(w in x for w in words) for x in faults(run)) == 1, (words, run.stdout, run.stderr)
+
+
+# ---- configuration, policy, plan -------------------------------------------------------------------------------------
+
+CONF = [
+    # party, file, what is replaced, by what, what the line must say
+    *[(p, f"{p}.conf", "state_dir =", "state_dri =", "unknown key 'state_dri' (did you mean 'state_dir'?)")
+      for p in WORK],
+    *[(p, f"{p}.conf", f'state_dir = "{p}"', "state_dir = 3", "string expected for 'state_dir'") for p in WORK],
+    *[(p, f"{p}.conf", "tls = {", "tls = ", "syntax error") for p in WORK],
+    *[(p, f"{p}.conf", 'state_dir = ', 'state_dir = "x"; state_dir = ', "duplicate") for p in WORK],
+    *[(p, f"{p}-policy.conf", *change) for p in ("shuffler", "client") for change in (
+        ("max_epsilon =", "max_epsilno =", "unknown key 'max_epsilno' (did you mean 'max_epsilon'?)"),
+        ("min_batch = 10", "min_batch = -1", "value out of range for 'min_batch'"),
+        ("min_batch = 10", "min_batch = 1.5", "'min_batch'"),
+        ("delta = 1e-06", "delta = 2.0", "value out of range for 'delta'"),
+        ("max_epsilon0 = 50.0", 'max_epsilon0 = "none"', "expected for 'max_epsilon0'"))],
+    *[("analyzer", "plan.conf", *change) for change in (
+        ("epsilon0", "epsilon_0", "unknown key 'epsilon_0' in 'rounds.[0]' (did you mean 'epsilon0'?)"),
+        ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'rounds.[0].epsilon0'"),
+        ('"grr"', '"gr"', "unknown protocol 'gr'"),
+        ('"c3"', '"c2"', "category 'c2' twice"),
+        ('"histogram"', '"histo"', "'type' must be \"histogram\" or \"mean\""),
+        (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'rounds.[0].min_reports'"),
+        (f"target = {DEVICES}", "target = 3", "target"),
+        ("delta = ", "dleta = ", "unknown key 'dleta' in 'budget' (did you mean 'delta'?)"),
+        ("rounds = (", "rounds = [", "syntax error"))],
+]
+
+
+@pytest.mark.parametrize("verb", ["check-config", "work"])
+@pytest.mark.parametrize("party,name,old,new,said", CONF)
+def test_a_bad_setting(world, party, name, old, new, said, verb):
+    number = edit(world, name, old, new)
+    run = work(world, party, *(() if verb == "work" else (verb,)))
+    if "syntax" in said:
+        # Where the parser notices, which may be a line later.
+        assert run.returncode == EXIT["config"]
+        at = [int(m[1]) for m in re.finditer(rf"{re.escape(world.path(name))}:(\d+): {said}", run.stdout + run.stderr)]
+        assert at and number <= at[0] <= number + 1
+    else:
+        says(run, "config", f"{world.path(name)}:{number}: ", said)
+
+
+@pytest.mark.parametrize("change", [c for c in CONF if c[1] == "plan.conf"])
+def test_the_tool_finds_the_same_in_a_plan(world, change):
+    edit(world, *change[1:4])
+    for verb in ("check", "digest", "cost"):
+        run = subprocess.run([c.program("tombola"), "plan", verb, world.path("plan.conf")], capture_output=True, text=True)
+        says(run, "config", world.path("plan.conf") + ":", change[4])
+
+
+@pytest.mark.parametrize("party", WORK)
+def test_every_fault_of_a_configuration_is_said(world, party):
+    first = edit(world, f"{party}.conf", "state_dir = ", "state_dri = ")
+    second = edit(world, f"{party}.conf", 'http = "', "http = 5; # ")
+    run = work(world, party, "check-config")
+    says(run, "config", f"{party}.conf:{first}: ", "state_dri")
+    says(run, "config", f"{party}.conf:{second}: ", "http")
+    says(run, "config", f"{party}.conf: missing required key 'state_dir'")
+
+
+@pytest.mark.parametrize("party,name", [("shuffler", "shuffler.conf"), ("shuffler", "shuffler-policy.conf"),
+                                        ("client", "client.conf"), ("client", "client-policy.conf"),
+                                        ("analyzer", "analyzer.conf"), ("analyzer", "plan.conf")])
+@pytest.mark.parametrize("how", ["missing", "folder"])
+def test_a_configuration_that_is_not_there(world, party, name, how):
+    os.unlink(world.path(name))
+    if how == "folder":
+        os.mkdir(world.path(name))
+    for run in (work(world, party), work(world, party, "check-config")):
+        assert run.returncode in (EXIT["noinput"], EXIT["config"]), run
+        assert world.path(name) in run.stderr, run.stderr
+
+
+# ---- certificates and keys -------------------------------------------------------------------------------------------
+
+FILES = [(p, f) for p, fs in {
+    "shuffler": ["shuffler.crt", "shuffler.key", "services-ca.crt", "clients-ca.crt", "services-ca.crl",
+                 "clients-ca.crl", "shuffler-sign.key", "analyzer-sign.pub"],
+    "analyzer": ["analyzer.crt", "analyzer.key", "services-ca.crt", "analyzer-sign.key", "shuffler-sign.pub"],
+    "client": ["client.crt", "client.key", "services-ca.crt", "analyzer-sign.pub", "shuffler-sign.pub"]}.items()
+    for f in fs]
+
+
+@pytest.mark.parametrize("party,name", FILES)
+@pytest.mark.parametrize("how", ["missing", "garbage", "another kind"])
+def test_a_bad_certificate_or_key_file(world, party, name, how):
+    path = os.path.join(world.pki, party, name)
+    mode = os.stat(path).st_mode & 0o777
+    os.unlink(path)
+    if how != "missing":
+        # A key where a certificate belongs, and the reverse.
+        other = os.path.join(world.pki, party, f"{party}.crt" if name.endswith((".key", ".pub")) else f"{party}.key")
+        with open(other) as f:
+            text = "-----BEGIN NOTHING-----\n" if how == "garbage" else f.read()
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, mode), "w") as f:
+            f.write(text)
+    run = work(world, party)
+    allowed = ("noinput", "config") if how == "missing" else ("permission", "data", "config")
+    assert run.returncode in [EXIT[a] for a in allowed], (run.returncode, run.stderr)
+    assert path in faults(run)[-1], run.stderr
+
+
+@pytest.mark.parametrize("party,name", [f for f in FILES if f[1].endswith(".key")])
+def test_a_key_that_others_may_read(world, party, name):
+    path = os.path.join(world.pki, party, name)
+    os.chmod(path, 0o640)
+    says(work(world, party), "permission", path, "chmod 600")
+
+
+# ---- state and ports -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("party", WORK)
+def test_a_state_folder_that_cannot_be(world, party):
+    for folder in ("plan.conf/inside", "/proc/nowhere"):
+        edit(world, f"{party}.conf", "state_dir = ", f'state_dir = "{folder}"; # ')
+        run = work(world, party)
+        assert run.returncode in (EXIT["create"], EXIT["noinput"]), (run.returncode, run.stderr)
+        assert folder in faults(run)[-1], run.stderr
+        edit(world, f"{party}.conf", f'state_dir = "{folder}"; # ', "state_dir = ")
+
+
+@pytest.mark.parametrize("party,name,how", [
+    *[(p, f, how) for p, f in (("shuffler", "state.db"), ("client", "client.db")) for how in ("garbage", "flipped", "cut")],
+    # A ledger cut short loses its last record, torn: test_rounds.py has the shuffler refuse it.
+    ("analyzer", "ledger", "garbage"), ("analyzer", "ledger", "flipped")])
+def test_damaged_state_is_named(world, party, name, how):
+    world.write("changes-on-purpose", "")
+    path = world.path(party, name)
+    with open(path, "rb") as f:
+        good = f.read()
+    half = len(good) // 2
+    bad = {"garbage": b"not this\n" * 50, "flipped": good[:half] + bytes([good[half] ^ 4]) + good[half + 1:],
+           "cut": good[:half]}[how]
+    with open(path, "wb") as f:
+        f.write(bad)
+    says(work(world, party), "data", path)
+    with open(path, "rb") as f:
+        assert party != "analyzer" and how != "garbage" or f.read() == bad, "the evidence was changed"
+
+
+def test_a_port_in_use(world):
+    with socket.create_server(("127.0.0.1", world.port)):
+        says(work(world, "shuffler"), "unavailable", f"127.0.0.1:{world.port}", "in use")
+    for party in WORK:
+        with socket.create_server(("127.0.0.1", world.http[party])):
+            says(work(world, party, "run"), "unavailable", f"127.0.0.1:{world.http[party]}", "in use")
+
+
+@pytest.mark.parametrize("party", WORK)
+def test_health_is_for_this_machine_only(world, party):
+    edit(world, f"{party}.conf", 'http = "127.0.0.1:', 'http = "0.0.0.0:')
+    says(work(world, party, "run"), "config", "0.0.0.0:", "loopback")
+
+
+def test_two_daemons_never_share_a_state_folder(world):
+    world.write("changes-on-purpose", "")  # they run the second round
+    first = {"shuffler": world.start("shuffler", "run")}
+    world.wait_listening()
+    first.update({p: world.start(p, "run") for p in ("client", "analyzer")})
+    for party in WORK:
+        wait_for("the lock", lambda p=party: '"msg":' in first[p].log())
+        pid = first[party].process.pid
+        for args in ((), ("run",)):
+            says(work(world, party, *args), "later", world.path(party), str(pid))
+        assert first[party].alive()
+
+
+@pytest.mark.parametrize("party", ["client", "analyzer"])
+def test_nobody_at_the_other_end(world, party):
+    if party == "analyzer":
+        world.write("changes-on-purpose", "")  # the round's budget stays reserved
+        edit(world, "analyzer.conf", "shuffler = ", 'give_up = "1s"; shuffler = ')
+    run = work(world, party, *(() if party == "analyzer" else ("send", "READINGS", "--wait", "1s")))
+    says(run, "unavailable", f":{world.port}", "refused")
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+DAEMONS = ("tombola-client", "tombola-shuffler", "tombola-analyzer")
+LINES = [
+    *[(p, *case) for p in (*DAEMONS, "tombola") for case in (
+        (["frob"], "unknown verb 'frob'"),
+        (["--frob"], "'--frob'"),
+        ([], "Usage:"),
+        (["--log-format", "xml", "check"], "'xml'"),
+        (["--color", "pink", "check"], "'pink'"),
+        (["--config"], "'--config'"))],
+    *[(p, *case) for p in DAEMONS for case in (
+        (["runn"], "did you mean 'run'"), (["run", "--frob"], "'--frob'"), (["run", "more"], "'more'"))],
+    ("tombola-client", ["send"], "FILE"), ("tombola-client", ["encode", "x.csv"], "--dry-run"),
+    ("tombola-client", ["send", "x.csv", "--limit", "many"], "'many'"),
+    ("tombola-client", ["send", "readings.csv", "--wait", "soon"], "'soon'"),
+    ("tombola-client", ["send", "x.csv", "--format", "xls"], "'xls'"),
+    ("tombola-analyzer", ["round", "run", "x"], "'x'"), ("tombola-analyzer", ["round"], "'round'"),
+    ("tombola-analyzer", ["round", "run", "99"], "99"), ("tombola-analyzer", ["estimate"], "QUERY"),
+    ("tombola", ["pki"], "second word"), ("tombola", ["pki", "frob"], "'pki frob'"), ("tombola", ["plan", "check"], "FILE"),
+    ("tombola", ["pki", "issue", "x", "y"], "--role"), ("tombola", ["pki", "issue", "x", "y", "--role", "boss"], "--role"),
+    ("tombola", ["pki", "issue", "x", "y", "--role", "client", "--days", "0"], "days"),
+    ("tombola", ["pki", "needs-renewal", "x", "--within", "soon"], "'soon'"),
+    ("tombola-accountant", ["frob"], "'frob'"), ("tombola-accountant", ["--frob"], "'--frob'"),
+    ("tombola-accountant", [], "epsilon, delta or rounds"), ("tombola-accountant", ["epsilon"], "--round"),
+    ("tombola-accountant", ["epsilon", "--delta", "2", "--round", "grr:k=4,eps0=1,n=100"], "delta"),
+]
+SPECS = [("grr:k=4,epsO=1,n=100", "no such key 'epsO'"), ("frob:n=100", "no such protocol 'frob'"),
+         ("grr:k=4,eps0=1", "n= is missing"), ("grr:k=4,eps0=1,n=-5", "n="), ("grr:k=4,eps0=1,eps0=2,n=100", "eps0"),
+         ("grr", "n="), ("", "")]
+
+
+@pytest.mark.parametrize("program,args,said", LINES, ids=lambda x: x if isinstance(x, str) else " ".join(x))
+def test_a_bad_command_line(world, program, args, said):
+    party = program.removeprefix("tombola-")
+    conf = ["--config", world.path(f"{party}.conf")] if program in DAEMONS and "--config" not in args and args else []
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=20, cwd=world.dir)
+    assert not run.stdout
+    says(run, "usage", said)
+
+
+@pytest.mark.parametrize("spec,said", SPECS)
+def test_a_bad_round_for_the_accountant(spec, said):
+    run = subprocess.run([c.program("tombola-accountant"), "epsilon", "--delta", "1e-6", "--round", spec],
+                         capture_output=True, text=True, timeout=20)
+    says(run, "data", f"--round {spec}: ", said)
+
+
+@pytest.mark.parametrize("variable,value", [("TOMBOLA_LOG_LEVEL", "loud"), ("TOMBOLA_LOG_FORMAT", "xml"),
+                                            ("TOMBOLA_COLOR", "pink")])
+def test_a_bad_environment(world, variable, value):
+    for program in DAEMONS:
+        run = subprocess.run([c.program(program), "config-sample"], capture_output=True, text=True,
+                             env={**os.environ, variable: value})
+        says(run, "usage", variable, value)
+
+
+@pytest.mark.parametrize("program,args", [
+    ("tombola", ["plan", "check", "none.conf"]), ("tombola", ["pki", "show", "none.crt"]),
+    ("tombola-client", ["send", "none.csv"]), ("tombola-client", ["encode", "--dry-run", "none.csv"])])
+def test_no_such_input(world, program, args):
+    conf = ["--config", world.path("client.conf")] if program == "tombola-client" else []
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=20, cwd=world.dir)
+    says(run, "noinput", "none.")
+
+
+# ---- readings --------------------------------------------------------------------------------------------------------
+
+GOOD = {"csv": ("device,colour\na,c0\n", "c,c1\n"),
+        "ndjson": ('{"device":"a","colour":"c0"}\n', '{"device":"c","colour":"c1"}\n')}
+ROWS = {
+    ("csv", "short row"): ("b\n", "1 columns, the header has 2"),
+    ("csv", "long row"): ("b,c1,x\n", "3 columns, the header has 2"),
+    ("csv", "unknown value"): ("b,purple\n", "none of the query's categories"),
+    ("csv", "no device"): (",c1\n", "device field is empty"),
+    ("csv", "long device"): ("x" * 201 + ",c1\n", "longer than 200 bytes"),
+    ("csv", "stray quote"): ('b,c"1\n', "stray quote"),
+    ("csv", "NUL"): ("b,c\0001\n", "NUL byte"),
+    ("csv", "long line"): ("b," + "x" * 70000 + "\n", "65536 bytes"),
+    ("ndjson", "no JSON"): ("{oops\n", "not valid JSON at column"),
+    ("ndjson", "no object"): ("[1]\n", "not a JSON object"),
+    ("ndjson", "key twice"): ('{"device":"b","colour":"c0","colour":"c1"}\n', "key given twice"),
+    ("ndjson", "no field"): ('{"device":"b"}\n', "no field 'colour'"),
+    ("ndjson", "nested"): ('{"device":"b","colour":{"x":1}}\n', "no string, number or boolean"),
+    ("ndjson", "more behind"): ('{"device":"b","colour":"c1"} x\n', "not valid JSON at column"),
+    ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 70000 + '"}\n', "65536 bytes"),
+    ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "not valid JSON at column"),
+}
+
+
+@pytest.fixture
+def offered(cluster):
+    """A Python shuffler with an open round of two, for the real client."""
+    cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=2.0)
+    fake = Shuffler(cluster)
+    d, _ = Descriptors(cluster).offer(fake, target=2, min_batch=1)
+    yield cluster, fake, d
+    fake.close()
+
+
+def send(made, name, data, *args):
+    with open(made.path(name), "wb") as f:
+        f.write(data.encode("latin-1"))
+    return made.run("client", "send", made.path(name), "--device-field", "device", "--wait", "10s", *args)
+
+
+@pytest.mark.parametrize("ext,name", ROWS)
+def test_a_bad_row_is_named_and_the_good_ones_go(offered, ext, name):
+    made, fake, d = offered
+    row, said = ROWS[ext, name]
+    text, place = GOOD[ext][0] + row + GOOD[ext][1], f"r.{ext}:{3 if ext == 'csv' else 2}: "
+    # Strictly: nothing goes, nothing is charged.
+    run = send(made, f"r.{ext}", text, "--strict")
+    says(run, "data", place, said)
+    assert not fake.received and made.json("client", "status")["epsilon_spent"] == 0
+    # Else the two good ones go, and the report says what was left out.
+    run = send(made, f"r.{ext}", text)
+    assert run.returncode == 0, run.stderr
+    assert place in run.stdout and said in run.stdout and "1 of 3 rows left out" in run.stdout, run.stdout
+    assert len(fake.rounds[d.round_id]["taken"]) == 2
+    assert all(x not in run.stdout + run.stderr for x in ("purple", "oops", "xxx")), "a value was shown"
+
+
+@pytest.mark.parametrize("ext,text,place,said", [
+    ("csv", "", "r.csv: ", "empty"), ("csv", "device,colour\n", "r.csv: ", "no usable reading"),
+    ("csv", "device,color\na,c0\n", "r.csv:1: ", "no column 'colour'"),
+    ("csv", "dev,colour\na,c0\n", "r.csv:1: ", "no column 'device'"),
+    ("csv", "device,colour,colour\na,c0,c0\n", "r.csv:1: ", "a column twice"),
+    ("csv", 'device,colour\na,c0\nb,"c1\nc,c1\n', "r.csv:3: ", "not closed"),
+    ("ndjson", "", "r.ndjson: ", ""), ("xls", "device,colour\na,c0\n", "r.xls", "--format"),
+])
+def test_readings_that_cannot_be_read_at_all(offered, ext, text, place, said):
+    made, fake, _ = offered
+    run = send(made, f"r.{ext}", text)
+    says(run, "usage" if ext == "xls" else "data", place, said)
+    assert not fake.received
+    assert ext == "xls" or made.json("client", "status")["epsilon_spent"] == 0
+
+
+@pytest.mark.parametrize("ext", GOOD)
+def test_stdin_is_named_too(offered, ext):
+    made, _, _ = offered
+    text = GOOD[ext][0] + ROWS[("csv", "short row") if ext == "csv" else ("ndjson", "no field")][0] + GOOD[ext][1]
+    run = made.run("client", "send", "-", "--format", ext, "--device-field", "device", "--wait", "10s", stdin=text)
+    assert run.returncode == 0, run.stderr
+    assert f"stdin:{3 if ext == 'csv' else 2}: " in run.stdout
+    assert made.json("client", "status")["epsilon_spent"] > 0

@@ -1,0 +1,198 @@
+"""The three real daemons: rounds that go well, rounds that are refused, and the same round refused three times."""
+import os
+import random
+import re
+import time
+import urllib.request
+
+import pytest
+
+from cluster import EXIT, wait_for
+
+
+COLOURS = [f"c{i}" for i in range(4)]
+
+
+def histogram(n, epsilon0=2.0, query="colour", **kw):
+    return {"query": query, "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": epsilon0,
+            "min_reports": n, "target": n, "values": COLOURS, "window": "2m", **kw}
+
+
+def readings(cluster, n, seed=1):
+    """A row a device, and the truth."""
+    rng = random.Random(seed)
+    rows = [(f"dev{i}", rng.choices(COLOURS, [70, 20, 8, 2])[0], rng.gauss(20, 3)) for i in range(n)]
+    cluster.write("readings.csv", "device,colour,celsius\n" + "".join(f"{d},{c},{t:.4f}\n" for d, c, t in rows))
+    return {c: sum(r[1] == c for r in rows) for c in COLOURS}, sum(r[2] for r in rows) / n
+
+
+def run_plan(cluster, *analyzer_args, client_mutant="", shuffler_mutant="", analyzer_mutant=""):
+    shuffler = cluster.start("shuffler", "run", mutant=shuffler_mutant)
+    cluster.wait_listening()
+    client = cluster.start("client", "run", mutant=client_mutant)
+    run = cluster.run("analyzer", *(analyzer_args or ("run", "--once")), mutant=analyzer_mutant)
+    return run, shuffler, client
+
+
+def test_a_plan_of_all_protocols_and_its_estimates(cluster):
+    n = 5000
+    cluster.configure(min_batch=1000, max_epsilon0="inf", devices=n)
+    truth, mean = readings(cluster, n)
+    cluster.plan([
+        histogram(n, 4.0),
+        {"query": "celsius", "type": "mean", "protocol": "levels", "field": "celsius", "epsilon0": 4.0,
+         "min_reports": n, "target": n, "range": [0.0, 40.0], "levels": 9, "window": "2m"},
+        {"query": "colour-bins", "type": "histogram", "protocol": "bins", "field": "colour", "epsilon0": "inf",
+         "dummies": 2, "min_reports": n, "target": n, "values": COLOURS, "window": "2m"},
+    ], epsilon=10.0)
+    run, shuffler, client = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    for number, query in ((1, "colour"), (3, "colour-bins")):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["reports"] == n and result["participants"] == n and result["bad"] == 0
+        per_device = 1 if number == 1 else 3
+        assert sum(result["counts"]) == result["messages"] == n * per_device
+        for item in result["items"]:
+            # Six standard deviations: one false alarm in 10^8 runs.
+            assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+    item, = cluster.json("analyzer", "estimate", "celsius")["items"]
+    assert abs(item["value"] - mean) < 6 * item["variance"] ** 0.5
+    client.stop()
+    shuffler.stop()
+    assert not os.listdir(cluster.path("shuffler", "keys")) and not os.listdir(cluster.path("analyzer", "keys"))
+    assert "connected" in client.log()
+
+
+@pytest.mark.heavy
+def test_58000_devices(cluster):
+    n = 58000
+    cluster.configure(min_batch=50000, devices=n)
+    truth, _ = readings(cluster, n)
+    cluster.plan([histogram(n, 5.0, min_reports=50000)], epsilon=1.0)
+    run, shuffler, client = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["reports"] == n and sum(result["counts"]) == n and result["duplicates"] == 0
+    for item in result["items"]:
+        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5
+    assert cluster.run("analyzer", "ledger", "verify").returncode == 0
+
+
+REFUSED = 3  # the first two rounds fit, the third does not
+
+
+def over_budget(cluster):
+    n = 400
+    cluster.configure(min_batch=100, epsilon=0.31, delta=1e-6)
+    readings(cluster, n)
+    cluster.plan([histogram(n, 1.0, query=f"colour-{i}") for i in range(1, 5)], epsilon=0.31)
+
+
+def test_the_analyzer_refuses_the_third_round(cluster):
+    over_budget(cluster)
+    run, *_ = run_plan(cluster)
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] for r in rounds] == ["settled", "settled", "refused", "refused"], rounds
+    again = cluster.run("analyzer", "round", "run", str(REFUSED))
+    assert again.returncode == EXIT["budget"], again.stderr
+    explained = cluster.run("analyzer", "budget", "explain", str(REFUSED))
+    for word in ("needs epsilon", "is left", "total would be", "spent by round 1", "epsilon0 <= "):
+        assert word in explained.stdout + explained.stderr
+    # What it says would fit does fit, and a little more does not.
+    fits = float(re.search(r"epsilon0 <= ([0-9.]+)", explained.stdout + explained.stderr)[1])
+    assert 0 < fits < 1
+
+
+def test_the_analyzer_answers_while_it_judges_and_explains(cluster):
+    """What would fit instead takes the accountant seconds to find."""
+    cluster.configure()
+    cluster.plan([histogram(1000, 6.0)], epsilon=0.05)
+    analyzer = cluster.start("analyzer", "run", "--once")
+    slowest, answers = 0, 0
+    while analyzer.alive():
+        start = time.monotonic()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['analyzer']}/healthz", timeout=60).read()
+            slowest, answers = max(slowest, time.monotonic() - start), answers + 1
+        except OSError:
+            pass  # not yet up, or down again
+        time.sleep(0.02)
+    assert analyzer.wait() == 0 and "it would fit with" in analyzer.log()
+    assert answers > 0 and slowest < 1.0
+
+
+def test_the_shuffler_refuses_it_when_the_analyzer_does_not(cluster):
+    over_budget(cluster)
+    run, shuffler, _ = run_plan(cluster, analyzer_mutant="analyzer.budget")
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] == "settled" for r in rounds] == [True, True, False, False], (rounds, run.stderr)
+    assert "budget" in shuffler.log().split('"refused"')[1]
+
+
+def test_the_client_refuses_it_when_neither_does(cluster):
+    over_budget(cluster)
+    shuffler = cluster.start("shuffler", "run", mutant="shuffler.budget")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    analyzer = cluster.start("analyzer", "run", "--once", mutant="analyzer.budget")
+    wait_for("the client's refusal", lambda: "refused" in client.log(), 60)
+    line = next(x for x in client.log().splitlines() if "refused" in x)
+    assert f'"round":{REFUSED}' in line.replace(" ", "") and "budget" in line, line
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] == "settled" for r in rounds[:2]] == [True, True]
+    assert shuffler.alive() and analyzer.alive()
+
+
+def test_without_any_of_the_three_the_budget_is_exceeded(cluster):
+    """The three refusals above are the budget: with all of them removed the third round runs."""
+    over_budget(cluster)
+    run, *_ = run_plan(cluster, client_mutant="client.budget", shuffler_mutant="shuffler.budget",
+                       analyzer_mutant="analyzer.budget")
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] for r in rounds] == ["settled"] * 4, (rounds, run.stderr)
+
+
+def test_a_round_with_too_few_reports_is_void_and_costs_nothing(cluster):
+    cluster.configure(min_batch=100, epsilon=1.0)
+    readings(cluster, 60)
+    cluster.plan([histogram(100, 1.0, target=200, window="3s")], epsilon=1.0)
+    run, *_ = run_plan(cluster, "round", "run", "1")
+    assert run.returncode == EXIT["later"], (run.returncode, run.stderr)
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 0
+
+
+def test_a_restored_ledger_is_refused(cluster):
+    n = 200
+    cluster.configure(min_batch=100, epsilon=5.0)
+    readings(cluster, n)
+    cluster.plan([histogram(n, 1.0, query=f"q{i}") for i in range(3)], epsilon=5.0)
+    run, *_ = run_plan(cluster, "round", "run", "1")
+    assert run.returncode == 0, run.stderr
+    with open(cluster.path("analyzer", "ledger"), "rb") as f:
+        backup = f.read()
+    assert cluster.run("analyzer", "round", "run", "2").returncode == 0
+    with open(cluster.path("analyzer", "ledger"), "wb") as f:
+        f.write(backup)
+    run = cluster.run("analyzer", "round", "run", "2")
+    assert run.returncode == EXIT["permission"], (run.returncode, run.stderr)
+    assert "older copy" in run.stderr
+
+
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.9])
+def test_a_damaged_ledger_refuses_to_start(cluster, at):
+    n = 200
+    cluster.configure(min_batch=100, epsilon=5.0)
+    readings(cluster, n)
+    cluster.plan([histogram(n, 1.0)], epsilon=5.0)
+    assert run_plan(cluster)[0].returncode == 0
+    path = cluster.path("analyzer", "ledger")
+    with open(path, "r+b") as f:
+        size = os.path.getsize(path)
+        f.seek(int(size * at))
+        byte = f.read(1)
+        f.seek(int(size * at))
+        f.write(bytes([byte[0] ^ 4]))
+    for verb in (("run", "--once"), ("ledger", "verify"), ("budget",)):
+        run = cluster.run("analyzer", *verb)
+        assert run.returncode == EXIT["data"], (verb, run.returncode, run.stderr)
+        assert re.search(r"ledger.*record \d+", run.stderr), run.stderr

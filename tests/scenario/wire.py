@@ -1,0 +1,220 @@
+"""wire.py - a second implementation of doc/wire.md, in Python: TLS, frames, documents, HPKE, the ledger chain.
+
+It shares nothing with the C code but tombola.proto.  The scenarios use it to play dishonest or broken parties
+against the real daemons.
+"""
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def _load_proto():
+    """Generate tombola_pb2 beside the other temporary files and import it."""
+    out = tempfile.mkdtemp(prefix="tombola-pb2-")
+    subprocess.run(["protoc", f"--proto_path={ROOT}/proto", f"--python_out={out}", f"{ROOT}/proto/tombola.proto"],
+                   check=True)
+    sys.path.insert(0, out)
+    import tombola_pb2
+    return tombola_pb2
+
+
+pb = _load_proto()
+
+FRAME_MAX = 1 << 20
+PURPOSE = {"descriptor": "tombola descriptor", "manifest": "tombola manifest", "charge": "tombola charge",
+           "receipt": "tombola receipt"}
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def sign(key, purpose, data):
+    return key.sign(PURPOSE[purpose].encode() + b"\0" + data)
+
+
+def verify(key, purpose, data, signature):
+    key.verify(signature, PURPOSE[purpose].encode() + b"\0" + data)
+
+
+def load_signing_key(path):
+    with open(path, "rb") as f:
+        return serialization.load_pem_private_key(f.read(), None)
+
+
+def load_public_key(path):
+    with open(path, "rb") as f:
+        return serialization.load_pem_public_key(f.read())
+
+
+class Hpke:
+    """RFC 9180 base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM; single shot."""
+
+    KEM = b"KEM" + struct.pack(">H", 0x20)
+    SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+
+    @staticmethod
+    def _extract(suite, salt, label, ikm):
+        return hmac.new(salt or b"\0" * 32, b"HPKE-v1" + suite + label + ikm, hashlib.sha256).digest()
+
+    @staticmethod
+    def _expand(suite, prk, label, info, n):
+        info = struct.pack(">H", n) + b"HPKE-v1" + suite + label + info
+        out, block, i = b"", b"", 1
+        while len(out) < n:
+            block = hmac.new(prk, block + info + bytes([i]), hashlib.sha256).digest()
+            out, i = out + block, i + 1
+        return out[:n]
+
+    @classmethod
+    def _key(cls, dh, enc, public, info):
+        prk = cls._extract(cls.KEM, b"", b"eae_prk", dh)
+        secret = cls._expand(cls.KEM, prk, b"shared_secret", enc + public, 32)
+        context = b"\0" + cls._extract(cls.SUITE, b"", b"psk_id_hash", b"") + \
+            cls._extract(cls.SUITE, b"", b"info_hash", info)
+        secret = cls._extract(cls.SUITE, secret, b"secret", b"")
+        return cls._expand(cls.SUITE, secret, b"key", context, 16), \
+            cls._expand(cls.SUITE, secret, b"base_nonce", context, 12)
+
+    @classmethod
+    def seal(cls, public, info, aad, plain):
+        eph = X25519PrivateKey.generate()
+        enc = eph.public_key().public_bytes_raw() if hasattr(eph.public_key(), "public_bytes_raw") else \
+            eph.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+        dh = eph.exchange(X25519PublicKey.from_public_bytes(public))
+        key, nonce = cls._key(dh, enc, public, info)
+        return enc + AESGCM(key).encrypt(nonce, plain, aad)
+
+    @classmethod
+    def open(cls, private, info, aad, sealed):
+        raw = (serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+        enc = sealed[:32]
+        dh = private.exchange(X25519PublicKey.from_public_bytes(enc))
+        key, nonce = cls._key(dh, enc, private.public_key().public_bytes(*raw), info)
+        return AESGCM(key).decrypt(nonce, sealed[32:], aad)
+
+
+def hpke_info(descriptor):
+    return b"tombola/1 report\0" + sha256(descriptor)
+
+
+def hpke_aad(descriptor):
+    return sha256(descriptor)
+
+
+def record(value):
+    """The 16-byte plaintext of one report."""
+    return struct.pack("<BBHIQ", 1, 0, 0, 0, value)
+
+
+def bucket_root(messages):
+    return sha256(*sorted(sha256(m) for m in messages))
+
+
+class Chain:
+    """The ledger's hash chain, extended record by record."""
+
+    def __init__(self):
+        self.seq, self.head, self.records = 0, b"\0" * 32, []
+
+    def add(self, **fields):
+        self.seq += 1
+        body = pb.Record(seq=self.seq, **fields).SerializeToString()
+        self.head = sha256(self.head, body)
+        self.records.append(body)
+        return body
+
+
+class Refused(Exception):
+    """The peer answered with Error."""
+
+    def __init__(self, error):
+        super().__init__(f"{pb.ErrorCode.Name(error.code)}: {error.text}")
+        self.code, self.text = error.code, error.text
+
+
+def tls_context(server, cert, key, ca, version=ssl.TLSVersion.TLSv1_3, alpn="tombola/1"):
+    ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    ctx.minimum_version = min(version, ssl.TLSVersion.TLSv1_2)
+    ctx.maximum_version = version
+    if cert:
+        ctx.load_cert_chain(cert, key)
+    if isinstance(ca, str):
+        ca = [ca]
+    for path in ca:
+        ctx.load_verify_locations(path)
+    if server:
+        ctx.verify_mode = ssl.CERT_REQUIRED
+    else:
+        ctx.check_hostname = False
+    if alpn:
+        ctx.set_alpn_protocols([alpn])
+    return ctx
+
+
+class Link:
+    """Frames over a TLS socket; Hello is exchanged on construction."""
+
+    def __init__(self, sock, hello=True):
+        self.sock = sock
+        if hello:
+            self.send(hello=pb.Hello(major=1, minor=0, software="wire.py"))
+            self.expect("hello")
+
+    @classmethod
+    def dial(cls, port, ctx, host="127.0.0.1", timeout=20, hello=True):
+        raw = socket.create_connection((host, port), timeout)
+        raw.settimeout(timeout)
+        return cls(ctx.wrap_socket(raw, server_hostname="localhost"), hello)
+
+    def send(self, **kind):
+        body = pb.Frame(**kind).SerializeToString()
+        self.sock.sendall(struct.pack(">I", len(body)) + body)
+
+    def read(self, n):
+        out = b""
+        while len(out) < n:
+            part = self.sock.recv(n - len(out))
+            if not part:
+                raise EOFError("the peer closed the connection")
+            out += part
+        return out
+
+    def receive(self):
+        n = struct.unpack(">I", self.read(4))[0]
+        if n > FRAME_MAX:
+            raise ValueError(f"frame of {n} bytes")
+        return pb.Frame.FromString(self.read(n))
+
+    def expect(self, kind):
+        frame = self.receive()
+        got = frame.WhichOneof("kind")
+        if got == "error":
+            raise Refused(frame.error)
+        if got != kind:
+            raise AssertionError(f"expected {kind}, got {got}")
+        return getattr(frame, kind)
+
+    def ask(self, answer, **kind):
+        self.send(**kind)
+        return self.expect(answer)
+
+    def close(self):
+        try:
+            self.sock.unwrap()
+        except (OSError, ValueError):
+            pass
+        self.sock.close()

@@ -1,0 +1,583 @@
+/* an_world.c - a temporary analyzer, and a fake shuffler that can misbehave. */
+#include "an_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "an_budget.h"
+#include "an_keys.h"
+#include "an_result.h"
+#include "cm_file.h"
+
+const char world_plan[] =
+	"name = \"test\"\n"
+	"population = \"testers\"\n"
+	"budget = { epsilon = 8.0, delta = 1e-6, unit = \"device\" }\n"
+	"rounds = (\n"
+	"  { query = \"state\", type = \"histogram\", protocol = \"grr\", field = \"Class\",\n"
+	"    epsilon0 = 2.0, min_reports = 20, target = 40, values = [\"a\", \"b\", \"c\"] },\n"
+	"  { query = \"level\", type = \"mean\", field = \"V3\", epsilon0 = 1.0,\n"
+	"    min_reports = 20, range = [0, 10], levels = 4 },\n"
+	"  { query = \"again\", type = \"histogram\", protocol = \"grr\", field = \"Class\",\n"
+	"    epsilon0 = 12.0, min_reports = 20, values = [\"a\", \"b\", \"c\"] } )\n";
+
+void world_make(struct world *w, const char *plan, uint8_t seed)
+{
+	uint8_t bytes[CM_SEED_LEN];
+	struct cm_err err = { 0 };
+
+	memset(w, 0, sizeof *w);
+	(void)snprintf(w->dir, sizeof w->dir, "/tmp/tombola-an-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	(void)snprintf(w->plan_path, sizeof w->plan_path, "%s/plan.conf", w->dir);
+	assert_int_equal(cm_file_write(w->plan_path, plan, strlen(plan), 0600, &err), CM_OK);
+	w->conf = (struct an_conf){ .state_dir = w->dir, .plan = w->plan_path };
+	round_keys_make(&w->analyzer);
+	round_keys_make(&w->shuffler);
+	memset(bytes, seed, sizeof bytes);
+	w->generator = cm_rng_seeded_new(bytes, &w->rng);
+	assert_non_null(w->generator);
+	if (an_books_open(&w->conf, false, &w->books, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	world_restart(w);
+}
+
+/* The lock belongs to the process, so a world opens its books for writing without it. */
+void world_restart(struct world *w)
+{
+	struct cm_err err = { 0 };
+	struct an_ledger *l = NULL;
+	char *path = cm_file_join(w->dir, "ledger");
+	size_t torn = 0;
+
+	an_books_close(&w->books);
+	assert_int_equal(an_ledger_open(path, true, &l, &torn, &err), CM_OK);
+	an_ledger_free(l);
+	if (an_books_open(&w->conf, false, &w->books, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	an_ledger_free(w->books.ledger);
+	assert_int_equal(an_ledger_open(path, true, &w->books.ledger, &torn, &err), CM_OK);
+	free(path);
+}
+
+void world_free(struct world *w)
+{
+	char command[100];
+
+	an_books_close(&w->books);
+	round_keys_free(&w->analyzer);
+	round_keys_free(&w->shuffler);
+	cm_rng_seeded_free(w->generator);
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", w->dir);
+	assert_int_equal(system(command), 0);
+}
+
+uint8_t *world_file(const struct world *w, const char *name, size_t *n)
+{
+	char *path = cm_file_join(w->dir, name);
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+
+	cm_buf_init(&b, (size_t)1 << 24);
+	if (cm_file_read(path, b.max, &b, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	free(path);
+	*n = b.len;
+	return b.data;
+}
+
+void world_write(const struct world *w, const char *name, const uint8_t *bytes, size_t n)
+{
+	char *path = cm_file_join(w->dir, name);
+	struct cm_err err = { 0 };
+
+	assert_int_equal(cm_file_write(path, bytes, n, 0600, &err), CM_OK);
+	free(path);
+}
+
+void fake_free(struct fake *f)
+{
+	rd_descriptor_fini(&f->round);
+	free(f->message);
+	memset(f, 0, sizeof *f);
+}
+
+/* Every participant's value is its number modulo the domain. */
+static void collect(struct fake *f)
+{
+	const struct rd_descriptor *d = &f->round;
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX], other[CM_HPKE_PUBLIC_LEN];
+	struct cm_hpke_sealer *sealer = NULL, *wrong = NULL;
+	struct cm_err err = { 0 };
+	struct cm_key secret;
+
+	rd_hpke_info(d, info);
+	rd_hpke_aad(d, aad);
+	f->len = rd_sealed_len(d);
+	f->messages = f->participants * d->messages_per_client;
+	f->message = realloc(f->message, (f->messages + 1) * f->len);
+	assert_non_null(f->message);
+	assert_int_equal(d->messages_per_client, 1);
+	assert_int_equal(cm_hpke_keygen(&f->world->rng, &secret, other, &err), CM_OK);
+	assert_int_equal(cm_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, &sealer, &err), CM_OK);
+	assert_int_equal(cm_hpke_sealer_new(d->suite, other, info, sizeof info, &wrong, &err), CM_OK);
+	for (size_t i = 0; i < f->messages; i++) {
+		struct pt_value v = { .x = d->query.kind == PT_MEAN ? (uint64_t)1 << 31
+								    : i % d->params.bins };
+
+		d->protocol->encode(&d->query, &d->params, &v, &f->world->rng, record);
+		assert_int_equal(cm_hpke_seal(i < f->bad ? wrong : sealer, &f->world->rng, aad, sizeof aad,
+					 record, d->record_len, f->message + i * f->len, &err),
+			CM_OK);
+	}
+	for (size_t i = 0; i < f->repeated; i++)
+		memcpy(f->message + (f->bad + 2 * i) * f->len, f->message + (f->bad + 2 * i + 1) * f->len,
+			f->len);
+	cm_hpke_sealer_free(sealer);
+	cm_hpke_sealer_free(wrong);
+	cm_key_fini(&secret);
+}
+
+/* First message of a bucket; the remainder goes to the last one. */
+static size_t first_of(const struct fake *f, uint32_t bucket)
+{
+	return bucket == f->buckets ? f->messages : f->messages / f->buckets * bucket;
+}
+
+static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[CM_SIGN_LEN])
+{
+	struct rd_manifest m = { .participants = f->participants, .messages = f->messages };
+	struct cm_err err = { 0 };
+
+	memcpy(m.round_id, f->round.round_id, PR_ROUND_ID_LEN);
+	memcpy(m.descriptor_hash, f->round.hash, PR_HASH_LEN);
+	m.is_void = f->participants < f->round.min_batch;
+	m.buckets = m.is_void ? 0 : f->buckets;
+	m.bucket = calloc(f->buckets + 1, sizeof *m.bucket);
+	assert_non_null(m.bucket);
+	for (uint32_t b = 0; b < m.buckets; b++) {
+		size_t from = first_of(f, b), n = first_of(f, b + 1) - from;
+
+		m.bucket[b].messages = (uint32_t)n;
+		assert_int_equal(
+			rd_bucket_root(f->message + from * f->len, n, f->len, m.bucket[b].root, &err), CM_OK);
+	}
+	if (m.is_void)
+		m.messages = 0;
+	if (f->fault == FAKE_DUMMIES) {
+		m.dummies = 1;
+		m.messages++;
+		m.bucket[0].messages++;
+	}
+	if (f->fault == FAKE_OTHER_MANIFEST && f->manifests > 0)
+		m.bucket[0].root[0] ^= 1;
+	f->manifests++;
+	cm_buf_init(out, PR_MANIFEST_MAX);
+	assert_int_equal(rd_manifest_encode(&m, out, &err), CM_OK);
+	assert_int_equal(
+		cm_sign(f->fault == FAKE_UNSIGNED ? f->world->analyzer.signer : f->world->shuffler.signer,
+			RD_PURPOSE_MANIFEST, out->data, out->len, signature, &err),
+		CM_OK);
+	rd_manifest_fini(&m);
+}
+
+/* An answer on its way: encoded and decoded, so that the analyzer reads what a wire would carry. */
+static enum cm_rc deliver(struct an_round *r, const Tombola__V1__Frame *answer, struct cm_err *err)
+{
+	struct cm_buf wire;
+	struct pr_frame in;
+	enum cm_rc rc;
+
+	cm_buf_init(&wire, PR_FRAME_MAX + 4);
+	assert_int_equal(pr_encode(answer, &wire, err), CM_OK);
+	assert_int_equal(pr_decode(wire.data + 4, wire.len - 4, &in, err), CM_OK);
+	rc = an_round_frame(r, in.frame, err);
+	pr_free(&in);
+	cm_buf_fini(&wire);
+	return rc;
+}
+
+static enum cm_rc deliver_error(struct an_round *r, Tombola__V1__ErrorCode code, const char *text,
+	uint32_t retry_after_ms, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Error e = TOMBOLA__V1__ERROR__INIT;
+	char copy[100];
+
+	(void)snprintf(copy, sizeof copy, "%s", text);
+	e.code = code;
+	e.text = copy;
+	e.retry_after_ms = retry_after_ms;
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
+	frame.error = &e;
+	return deliver(r, &frame, err);
+}
+
+static enum cm_rc answer_witness(struct fake *f, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Witness w = TOMBOLA__V1__WITNESS__INIT;
+	struct rd_chain say = f->witness;
+
+	if (f->fault == FAKE_WITNESS_AHEAD) {
+		say.seq = 99;
+		say.head[0] = 1;
+	}
+	if (f->fault == FAKE_WITNESS_OTHER) {
+		say.seq = 1;
+		memset(say.head, 7, sizeof say.head);
+	}
+	w.ledger_seq = say.seq;
+	w.ledger_head = (ProtobufCBinaryData){ .data = say.head, .len = say.seq > 0 ? PR_HASH_LEN : 0 };
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_WITNESS;
+	frame.witness = &w;
+	return deliver(r, &frame, err);
+}
+
+static void extend(struct fake *f, const Tombola__V1__ExtendLedger *m)
+{
+	struct cm_err err = { 0 };
+
+	assert_int_equal(m->first, f->witness.seq + 1);
+	assert_true(m->n_records > 0);
+	for (size_t i = 0; i < m->n_records && f->fault != FAKE_WITNESS_STUCK; i++)
+		assert_int_equal(
+			rd_chain_extend(&f->witness, m->records[i].data, m->records[i].len, NULL, &err),
+			CM_OK);
+}
+
+static void answer_id(struct fake *f, ProtobufCBinaryData *id, uint8_t room[PR_ROUND_ID_LEN])
+{
+	memcpy(room, f->round.round_id, PR_ROUND_ID_LEN);
+	if (f->fault == FAKE_OTHER_ROUND)
+		room[0] ^= 1;
+	*id = (ProtobufCBinaryData){ .data = room, .len = PR_ROUND_ID_LEN };
+}
+
+static enum cm_rc answer_announce(
+	struct fake *f, const Tombola__V1__Announce *m, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Announced a = TOMBOLA__V1__ANNOUNCED__INIT;
+	struct rd_descriptor d = { 0 };
+	uint8_t id[PR_ROUND_ID_LEN];
+
+	if (f->fault == FAKE_NO_BUDGET)
+		return deliver_error(
+			r, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, "total above 1", 0, err);
+	if (f->fault == FAKE_NO_BUDGET_RAW)
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, "\x1b[2J", 0, err);
+	assert_int_equal(m->signature.len, CM_SIGN_LEN);
+	if (rd_descriptor_verify(m->descriptor.data, m->descriptor.len, m->signature.data,
+		    f->world->analyzer.verifier, &d, err) != CM_OK)
+		fail_msg("%s", err->msg);
+	/* The reservation is known here before the round is announced. */
+	assert_true(f->witness.seq > d.ledger_seq);
+	if (f->announced) {
+		assert_memory_equal(d.hash, f->round.hash, PR_HASH_LEN);
+		rd_descriptor_fini(&d);
+	} else {
+		rd_descriptor_fini(&f->round);
+		f->round = d;
+		f->announced = true;
+		f->settled = false;
+		f->manifests = f->released = 0;
+		collect(f);
+	}
+	answer_id(f, &a.round_id, id);
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
+	frame.announced = &a;
+	return deliver(r, &frame, err);
+}
+
+static enum cm_rc answer_manifest(struct fake *f, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__SignedManifest m = TOMBOLA__V1__SIGNED_MANIFEST__INIT;
+	uint8_t signature[CM_SIGN_LEN];
+	struct cm_buf doc;
+	enum cm_rc rc;
+
+	if (f->busy > 0) {
+		f->busy--;
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, "still open", 10, err);
+	}
+	make_manifest(f, &doc, signature);
+	m.manifest = (ProtobufCBinaryData){ .data = doc.data, .len = doc.len };
+	m.signature = (ProtobufCBinaryData){ .data = signature, .len = CM_SIGN_LEN };
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_MANIFEST;
+	frame.manifest = &m;
+	rc = deliver(r, &frame, err);
+	cm_buf_fini(&doc);
+	return rc;
+}
+
+static enum cm_rc answer_release(
+	struct fake *f, const Tombola__V1__Release *m, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Released a = TOMBOLA__V1__RELEASED__INIT;
+	struct rd_charge c;
+	uint8_t id[PR_ROUND_ID_LEN];
+
+	if (rd_charge_verify(m->charge.data, m->charge.len, m->signature.data, f->world->analyzer.verifier,
+		    &c, err) != CM_OK)
+		fail_msg("%s", err->msg);
+	assert_memory_equal(c.round_id, f->round.round_id, PR_ROUND_ID_LEN);
+	assert_memory_equal(c.descriptor_hash, f->round.hash, PR_HASH_LEN);
+	assert_true(c.ledger_seq <= f->witness.seq); /* the charge's record came before the charge */
+	f->released++;
+	answer_id(f, &a.round_id, id);
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
+	frame.released = &a;
+	return deliver(r, &frame, err);
+}
+
+/* The bucket's messages as this shuffler sends them. */
+static size_t spoil(const struct fake *f, uint32_t bucket, uint8_t *m, size_t n)
+{
+	switch (f->fault) {
+	case FAKE_INJECT:
+		memset(m, 0x42, f->len);
+		break;
+	case FAKE_DOUBLE:
+		memcpy(m, m + f->len, f->len);
+		break;
+	case FAKE_ALTER:
+		m[f->len - 1] ^= 1;
+		break;
+	case FAKE_DROP:
+		return n - 1;
+	case FAKE_EXTRA:
+		memcpy(m + n * f->len, m, f->len);
+		return n + 1;
+	case FAKE_OTHER_BUCKET:
+		memcpy(m, f->message + first_of(f, bucket == 0 ? 1 : 0) * f->len, n * f->len);
+		break;
+	default:
+		break;
+	}
+	return n;
+}
+
+static enum cm_rc answer_pull(
+	struct fake *f, const Tombola__V1__Pull *m, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Segment s = TOMBOLA__V1__SEGMENT__INIT;
+	size_t from = first_of(f, m->bucket), n = first_of(f, m->bucket + 1) - from, part;
+	uint8_t *bucket = malloc((n + 1) * f->len), id[PR_ROUND_ID_LEN];
+	enum cm_rc rc;
+
+	assert_true(f->released > 0);
+	assert_non_null(bucket);
+	memcpy(bucket, f->message + from * f->len, n * f->len);
+	if (m->bucket == f->buckets - 1)
+		n = spoil(f, m->bucket, bucket, n);
+	assert_true(m->offset <= n);
+	part = n - m->offset < f->segment ? n - m->offset : f->segment;
+	if (f->fault == FAKE_EXTRA)
+		part = n - m->offset;
+	answer_id(f, &s.round_id, id);
+	s.bucket = m->bucket;
+	s.offset = m->offset;
+	s.sealed = (ProtobufCBinaryData){ .data = bucket + m->offset * f->len, .len = part * f->len };
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_SEGMENT;
+	frame.segment = &s;
+	rc = deliver(r, &frame, err);
+	free(bucket);
+	return rc;
+}
+
+static enum cm_rc answer_settle(struct fake *f, struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Settled a = TOMBOLA__V1__SETTLED__INIT;
+	uint8_t id[PR_ROUND_ID_LEN];
+
+	if (!f->announced)
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, "erased", 0, err);
+	f->settled = true;
+	f->announced = false;
+	answer_id(f, &a.round_id, id);
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
+	frame.settled = &a;
+	return deliver(r, &frame, err);
+}
+
+enum cm_rc fake_answer(
+	struct fake *f, const Tombola__V1__Frame *request, struct an_round *r, struct cm_err *err)
+{
+	if (f->fault == FAKE_STORAGE)
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE, "disk full", 0, err);
+	if (f->fault == FAKE_SILENT_KIND)
+		return deliver(r, request, err);
+	switch (request->kind_case) {
+	case TOMBOLA__V1__FRAME__KIND_GET_WITNESS:
+		return answer_witness(f, r, err);
+	case TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER:
+		extend(f, request->extend_ledger);
+		return answer_witness(f, r, err);
+	case TOMBOLA__V1__FRAME__KIND_ANNOUNCE:
+		return answer_announce(f, request->announce, r, err);
+	case TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST:
+		return answer_manifest(f, r, err);
+	case TOMBOLA__V1__FRAME__KIND_RELEASE:
+		return answer_release(f, request->release, r, err);
+	case TOMBOLA__V1__FRAME__KIND_PULL:
+		return answer_pull(f, request->pull, r, err);
+	case TOMBOLA__V1__FRAME__KIND_SETTLE:
+		return answer_settle(f, r, err);
+	default:
+		break;
+	}
+	fail_msg("an analyzer does not send this");
+	return CM_EINTERNAL;
+}
+
+static enum cm_rc peer_error(const Tombola__V1__Error *e, struct cm_err *err)
+{
+	return cm_fail(err, CM_EUNAVAIL, "error %d", (int)e->code);
+}
+
+/* The stage the ledger on disk gives, whatever this process believes. */
+static enum an_stage stage_on_disk(const struct world *w, uint32_t number)
+{
+	struct an_books b;
+	struct cm_err err = { 0 };
+	enum an_stage stage;
+
+	if (an_books_open(&w->conf, false, &b, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	stage = b.state.round[number - 1].stage;
+	an_books_close(&b);
+	return stage;
+}
+
+struct driver {
+	struct world *w;
+	struct fake *f;
+	struct an_round *r;
+	struct an_open *open;
+	struct an_round_state *state;
+	bool opening; /* a bucket whose opening is still to be reported */
+};
+
+static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm_err *err)
+{
+	struct cm_key secret;
+	enum cm_rc rc;
+
+	/* Opened implies charged, durably. */
+	assert_int_equal(stage_on_disk(d->w, d->state->plan->number), AN_CHARGED);
+	if (d->open == NULL) {
+		assert_int_equal(an_key_load(d->w->dir, &d->state->descriptor, &secret, err), CM_OK);
+		assert_int_equal(
+			an_open_new(&d->state->descriptor, &secret, 2, &d->w->rng, &d->open, err), CM_OK);
+		cm_key_fini(&secret);
+	}
+	rc = an_open_bucket(d->open, a->sealed, a->messages, err);
+	d->opening = d->f->slow;
+	return rc == CM_OK && !d->opening ? an_round_opened(d->r, err) : rc;
+}
+
+static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
+{
+	struct cm_buf bytes;
+	uint8_t hash[PR_HASH_LEN];
+
+	cm_buf_init(&bytes, AN_RESULT_MAX);
+	assert_false(d->opening);
+	assert_int_equal(
+		an_result_make(&d->w->books.state, d->state, an_round_manifest(d->r)->messages,
+			d->open != NULL ? an_open_tally(d->open) : NULL, an_round_spoiled(d->r), &bytes, err),
+		CM_OK);
+	assert_int_equal(an_result_write(d->w->dir, d->state->plan->number, &bytes, err), CM_OK);
+	cm_sha256(bytes.data, bytes.len, hash);
+	cm_buf_fini(&bytes);
+	an_round_published(d->r, hash);
+	return CM_OK;
+}
+
+static enum cm_rc act(struct driver *d, struct an_action *a, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	switch (a->act) {
+	case AN_ACT_SEND:
+		return fake_answer(d->f, a->frame, d->r, err);
+	case AN_ACT_PAUSE:
+		assert_true(a->pause_ms >= AN_PAUSE_MIN_MS);
+		return an_round_resume(d->r, err);
+	case AN_ACT_APPEND:
+		rc = an_books_append(&d->w->books, a->record, WORLD_NOW + 1, err);
+		return rc == CM_OK ? an_round_appended(d->r, err) : rc;
+	case AN_ACT_OPEN:
+		return do_open(d, a, err);
+	case AN_ACT_PUBLISH:
+		return do_publish(d, err);
+	case AN_ACT_ERASE:
+		rc = an_key_erase(d->w->dir, d->state->descriptor.round_id, err);
+		an_round_erased(d->r);
+		return rc;
+	case AN_ACT_WAIT:
+		if (!d->opening)
+			fail_msg("the dialogue waits for nothing");
+		d->opening = false;
+		return an_round_opened(d->r, err);
+	case AN_ACT_DONE:
+		break;
+	}
+	return rc;
+}
+
+enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err)
+{
+	const struct pl_round *r = &w->books.plan.round[number - 1];
+	struct rd_verdict verdict;
+	struct cm_err why = { 0 };
+	enum cm_rc judged = an_budget_decide(&w->books.state, r, &verdict, &why), rc = judged;
+
+	if (judged == CM_OK || judged == CM_EBUDGET)
+		rc = an_books_decide(&w->books, r, &verdict, judged == CM_OK, &w->rng, WORLD_NOW, err);
+	if (rc != CM_OK || judged == CM_OK)
+		return rc;
+	*err = why;
+	return judged;
+}
+
+enum cm_rc world_drive(struct world *w, struct fake *f, uint32_t number, unsigned actions, struct cm_err *err)
+{
+	struct driver d = { .w = w, .f = f, .state = &w->books.state.round[number - 1] };
+	const struct an_round_conf conf = { .ledger = w->books.ledger,
+		.round = d.state,
+		.signer = w->analyzer.signer,
+		.shuffler = w->shuffler.verifier,
+		.population = "testers",
+		.wait_ms = 1000,
+		.peer_error = peer_error };
+	struct an_action a = { .act = AN_ACT_WAIT };
+	enum cm_rc rc = CM_OK;
+
+	f->world = w;
+	if (d.state->stage == AN_PLANNED)
+		rc = world_decide(w, number, err);
+	if (rc != CM_OK)
+		return rc;
+	assert_int_equal(an_round_new(&conf, &d.r, err), CM_OK);
+	rc = an_round_connected(d.r, err);
+	while (rc == CM_OK && a.act != AN_ACT_DONE) {
+		if (actions-- == 0) {
+			rc = CM_EMORE;
+			break;
+		}
+		an_round_next(d.r, &a);
+		rc = act(&d, &a, err);
+	}
+	an_round_free(d.r);
+	an_open_free(d.open);
+	if (rc == CM_EMORE)
+		world_restart(w);
+	return rc;
+}

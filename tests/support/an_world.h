@@ -1,0 +1,88 @@
+/* an_world.h - an analyzer's state directory in /tmp, and a shuffler made of memory to talk to. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "an_books.h"
+#include "an_open.h"
+#include "an_round.h"
+#include "round_keys.h"
+
+#define WORLD_NOW 1700000000000 /* ms */
+
+/* Three rounds: a histogram of 3 values, a mean, and one the budget refuses. */
+extern const char world_plan[];
+
+struct world {
+	char dir[64], plan_path[80];
+	struct an_conf conf;
+	struct an_books books;
+	struct round_keys analyzer, shuffler;
+	struct cm_rng_seeded *generator;
+	struct cm_rng rng; /* the same bytes in every world of one seed */
+};
+void world_make(struct world *w, const char *plan, uint8_t seed);
+/* Close and open the books, as a restarted process does. */
+void world_restart(struct world *w);
+void world_free(struct world *w);
+/* The whole of a file below the state directory; *n its length.  Free it. */
+uint8_t *world_file(const struct world *w, const char *name, size_t *n);
+void world_write(const struct world *w, const char *name, const uint8_t *bytes, size_t n);
+
+/* What a fake shuffler does wrong. */
+enum fake_fault {
+	FAKE_HONEST,
+	FAKE_INJECT,         /* a foreign message in place of one */
+	FAKE_DROP,           /* the last message of a bucket is not sent */
+	FAKE_DOUBLE,         /* one message in place of another */
+	FAKE_ALTER,          /* one bit of one message */
+	FAKE_EXTRA,          /* one message more than the manifest says */
+	FAKE_OTHER_BUCKET,   /* another bucket's messages */
+	FAKE_OTHER_ROUND,    /* answers for another round id */
+	FAKE_UNSIGNED,       /* manifest signed by another key */
+	FAKE_OTHER_MANIFEST, /* a second manifest for the round, from the second time on */
+	FAKE_DUMMIES,        /* messages nobody prescribed */
+	FAKE_NO_BUDGET,      /* refuses the announcement */
+	FAKE_NO_BUDGET_RAW,  /* the same, with a reason nobody should print */
+	FAKE_WITNESS_AHEAD,
+	FAKE_WITNESS_OTHER,
+	FAKE_WITNESS_STUCK,
+	FAKE_SILENT_KIND, /* answers with a frame of another kind */
+	FAKE_STORAGE,     /* answers with an error */
+};
+
+/* The shuffler's side of one plan, kept across the analyzer's restarts. */
+struct fake {
+	struct world *world;
+	enum fake_fault fault;
+	struct rd_chain witness;
+	struct rd_descriptor round; /* announced */
+	bool announced, settled;
+	unsigned released, manifests, busy; /* busy: how often AwaitManifest is put off */
+	bool slow;                          /* a bucket is opened only when nothing else is left to do */
+	uint64_t participants;
+	uint64_t bad;      /* of the messages, sealed to another key */
+	uint64_t repeated; /* of the messages, sent twice by their client */
+	uint8_t *message;  /* in bucket order */
+	size_t messages, len;
+	uint32_t buckets;
+	uint32_t segment; /* messages a segment */
+};
+void fake_free(struct fake *f);
+
+/* Frames the fake answers a request with; r is fed.  Returns what an_round_frame said. */
+enum cm_rc fake_answer(
+	struct fake *f, const Tombola__V1__Frame *request, struct an_round *r, struct cm_err *err);
+
+/* Judge a planned round and write the decision down, as the daemon does.  CM_EBUDGET: refused. */
+enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err);
+
+/* Drive a round of the plan as the daemon does, for at most `actions` actions (then the process "dies": the
+ * dialogue is dropped, the books are opened again).  CM_EMORE when it died, CM_OK when the round is done. */
+enum cm_rc world_drive(
+	struct world *w, struct fake *f, uint32_t number, unsigned actions, struct cm_err *err);

@@ -1,0 +1,40 @@
+/* certs.h - certificates for tests: any dates, role, issuer and host, also the ones our own PKI would never
+ * issue. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A scratch directory that holds every file made; removed with all of them by certs_fini. */
+struct certs {
+	char dir[64];
+	char path[64][128]; /* results of certs_path */
+	unsigned n_paths;
+};
+
+struct certs_leaf {
+	const char *ca; /* name of a CA made before, or NULL: self-signed */
+	const char *cn;
+	const char *uri[2];          /* SAN URIs, "tombola:role:client"; NULL: none */
+	const char *dns, *ip;        /* SAN names, NULL: none */
+	long from_s, to_s;           /* validity relative to now; both 0: an hour ago to an hour ahead */
+	bool client_eku, server_eku; /* neither: no extended key usage */
+	unsigned padding;            /* bytes of a comment extension, to make it large */
+};
+
+/* Every function aborts the test program on failure: the tests need what they ask for. */
+void certs_init(struct certs *c);
+void certs_fini(struct certs *c);
+/* DIR/NAME.SUFFIX; valid until certs_fini. */
+const char *certs_path(struct certs *c, const char *name, const char *suffix);
+/* NAME.crt and NAME.key of a CA, from yesterday to tomorrow. */
+void certs_ca(struct certs *c, const char *name);
+/* NAME.crt and NAME.key. */
+void certs_issue(struct certs *c, const char *name, const struct certs_leaf *leaf);
+/* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to now.
+ */
+void certs_crl(struct certs *c, const char *ca, const char *const *revoked, long from_s, long to_s);
+/* NAME.SUFFIX with this text. */
+void certs_text(struct certs *c, const char *name, const char *suffix, const char *text);
+/* NAME.SUFFIX: the two other files one after the other. */
+void certs_join(struct certs *c, const char *name, const char *suffix, const char *first, const char *second);

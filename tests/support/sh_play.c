@@ -1,0 +1,329 @@
+/* sh_play.c - a shuffler in a scratch folder, driven by a made-up analyzer, for tests of its cores. */
+#include "sh_play.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void sh_play_folder(char dir[64])
+{
+	struct stat st;
+
+	(void)snprintf(dir, 64, "%s/tombola-sh-XXXXXX",
+		stat("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	assert_non_null(mkdtemp(dir));
+}
+
+void sh_play_remove(const char *dir)
+{
+	DIR *d = opendir(dir);
+	char path[512];
+
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d)) != NULL;) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		(void)snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+		if (unlink(path) != 0)
+			sh_play_remove(path);
+	}
+	(void)closedir(d);
+	(void)rmdir(dir);
+}
+
+static char population[] = "test";
+
+void sh_play_init(struct sh_play *p)
+{
+	*p = (struct sh_play){ .now_ms = SH_PLAY_NOW };
+	sh_play_folder(p->dir);
+	(void)snprintf(p->key_dir, sizeof p->key_dir, "%s/keys", p->dir);
+	assert_int_equal(mkdir(p->key_dir, 0700), 0);
+	round_keys_make(&p->analyzer);
+	round_keys_make(&p->shuffler);
+	p->policy = (struct sh_policy){
+		.population = population,
+		.max_epsilon0 = 8,
+		.min_batch = 1,
+		.max_epsilon = 10,
+		.delta = 1e-6,
+		.max_target = 2000000,
+		.max_window_ms = 7 * 86400000LL,
+		.max_honest_fraction = 1,
+	};
+	assert_int_equal(cm_rng_system(&p->rng, &p->err), CM_OK);
+	p->work_rng = p->rng;
+	cm_buf_init(&p->record, PR_RECORD_MAX);
+	cm_buf_init(&p->descriptor, PR_DESCRIPTOR_MAX);
+	cm_buf_init(&p->charge, PR_CHARGE_MAX);
+}
+
+void sh_play_start(struct sh_play *p)
+{
+	struct rd_record open = { .kind = RD_OPEN, .epsilon_limit = 10, .delta = 1e-6, .plan_hash = { 1 } };
+
+	enum cm_rc rc = sh_sqlite_open(p->dir, &p->store, &p->err);
+	if (rc != CM_OK)
+		fail_msg("store: %s", p->err.msg);
+	struct sh_core_conf conf = {
+		.env = { .store = &p->store,
+			.key_dir = p->key_dir,
+			.signer = p->shuffler.signer,
+			.max_bytes = 32u << 20 },
+		.policy = &p->policy,
+		.analyzer = p->analyzer.verifier,
+		.commit_messages = 1000,
+		.commit_wait_ms = 100,
+	};
+	rc = sh_core_new(&conf, &p->core, &p->err);
+	if (rc != CM_OK)
+		fail_msg("core: %s", p->err.msg);
+	if (p->chain.seq > 0)
+		return;
+	strcpy(open.population, population);
+	strcpy(open.mode, "plan");
+	strcpy(open.unit, "device");
+	assert_int_equal(sh_play_record(p, &open), CM_OK);
+}
+
+void sh_play_stop(struct sh_play *p)
+{
+	sh_core_free(p->core);
+	p->core = NULL;
+	if (p->store.close)
+		p->store.close(p->store.ctx);
+	p->store = (struct sh_store){ 0 };
+}
+
+void sh_play_fini(struct sh_play *p)
+{
+	sh_play_stop(p);
+	rd_descriptor_fini(&p->d);
+	rd_manifest_fini(&p->manifest);
+	cm_buf_fini(&p->record);
+	cm_buf_fini(&p->descriptor);
+	cm_buf_fini(&p->charge);
+	round_keys_free(&p->analyzer);
+	round_keys_free(&p->shuffler);
+	sh_play_remove(p->dir);
+}
+
+enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r)
+{
+	r->seq = p->chain.seq + 1;
+	r->time_ms = p->now_ms;
+	p->record.len = 0;
+	if (rd_record_encode(r, &p->record, &p->err) != CM_OK)
+		fail_msg("record: %s", p->err.msg);
+	assert_int_equal(rd_chain_extend(&p->chain, p->record.data, p->record.len, NULL, &p->err), CM_OK);
+	const struct cm_span span = { p->record.data, p->record.len };
+	return sh_core_extend(p->core, r->seq, &span, 1, &p->no, &p->err);
+}
+
+void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
+{
+	static char *categories[] = { "a", "b", "c", "d" };
+	struct rd_descriptor d = {
+		.sequence = wish->sequence ? wish->sequence : p->sequence + 1,
+		.query = { .kind = PT_HISTOGRAM,
+			.name = "q",
+			.field = "f",
+			.category = categories,
+			.categories = 4 },
+		.min_batch = wish->min_batch ? wish->min_batch : 1000,
+		.target_batch = wish->target_batch ? wish->target_batch : 2000,
+		.honest_fraction = 1,
+		.opens_ms = p->now_ms,
+		.deadline_ms = p->now_ms + (wish->window_ms ? wish->window_ms : 60000),
+		.suite = CM_HPKE_AES128GCM,
+		.hpke_key = { 9 },
+		.privacy = { .epsilon_round = 1, .epsilon_total = 1, .epsilon_limit = 10, .delta = 1e-6 },
+		.unit = "device",
+		.mode = "plan",
+		.plan_hash = { 1 },
+		.ledger_seq = p->chain.seq,
+	};
+	const struct pt_request request = { .epsilon0 = wish->epsilon0 > 0 ? wish->epsilon0 : 1,
+		.dummies = wish->dummies,
+		.min_batch = d.min_batch };
+
+	strcpy(d.population, wish->population ? wish->population : population);
+	p->rng.fill(p->rng.ctx, d.round_id, sizeof d.round_id);
+	if (d.sequence > 1)
+		memcpy(d.previous, p->previous, PR_HASH_LEN);
+	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
+	d.protocol = pt_find(wish->dummies ? "mixbins" : "grr");
+	assert_non_null(d.protocol);
+	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
+		fail_msg("derive: %s", p->err.msg);
+	d.messages_per_client = d.protocol->messages(&d.params);
+	d.record_len = d.protocol->record_len;
+	d.privacy.epsilon0 = d.protocol->epsilon0(&d.params);
+	p->descriptor.len = 0;
+	if (rd_descriptor_encode(&d, &p->descriptor, &p->err) != CM_OK)
+		fail_msg("descriptor: %s", p->err.msg);
+	rd_descriptor_fini(&p->d);
+	if (rd_descriptor_decode(p->descriptor.data, p->descriptor.len, &p->d, &p->err) != CM_OK)
+		fail_msg("descriptor: %s", p->err.msg);
+	assert_int_equal(cm_sign(p->analyzer.signer, RD_PURPOSE_DESCRIPTOR, p->descriptor.data,
+				 p->descriptor.len, p->signature, &p->err),
+		CM_OK);
+}
+
+enum cm_rc sh_play_reserve(struct sh_play *p)
+{
+	struct rd_record r = { .kind = RD_RESERVE, .epsilon_round = 1, .epsilon_total = 1, .plan_round = 1 };
+
+	memcpy(r.round_id, p->d.round_id, PR_ROUND_ID_LEN);
+	r.descriptor = p->descriptor;
+	return sh_play_record(p, &r);
+}
+
+enum cm_rc sh_play_announce(struct sh_play *p)
+{
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	struct rd_verdict verdict;
+
+	enum cm_rc rc = sh_core_announce(p->core, (struct cm_span){ p->descriptor.data, p->descriptor.len },
+		(struct cm_span){ p->signature, CM_SIGN_LEN }, p->now_ms, &p->rng, round_id, &verdict, &p->no,
+		&p->err);
+	if (rc == CM_OK) {
+		p->sequence = p->d.sequence;
+		memcpy(p->previous, p->d.hash, PR_HASH_LEN);
+	}
+	return rc;
+}
+
+void sh_play_round(struct sh_play *p, const struct sh_wish *wish)
+{
+	sh_play_describe(p, wish);
+	if (sh_play_reserve(p) != CM_OK || sh_play_announce(p) != CM_OK)
+		fail_msg("round: %s", p->no.text);
+}
+
+void sh_play_message(uint64_t device, uint32_t number, uint8_t *out, size_t len)
+{
+	assert_true(len >= 12);
+	cm_put_le64(out, device);
+	cm_put_le32(out + 8, number);
+	for (size_t i = 12; i < len; i++)
+		out[i] = (uint8_t)(device * 31 + number * 7 + i);
+}
+
+enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devices, uint64_t first, size_t n,
+	struct sh_receipt *out)
+{
+	size_t len = rd_sealed_len(&p->d), each = p->d.messages_per_client * len;
+	uint8_t *pseudonyms = calloc(n, PR_PSEUDONYM_LEN), *sealed = calloc(n, each);
+	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = devices };
+	struct sh_submit submit = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each };
+
+	assert_true(pseudonyms && sealed);
+	memset(who.key_hash, (int)certificate + 1, sizeof who.key_hash);
+	for (size_t i = 0; i < n; i++) {
+		cm_put_le64(pseudonyms + i * PR_PSEUDONYM_LEN, first + i);
+		for (uint32_t m = 0; m < p->d.messages_per_client; m++)
+			sh_play_message(first + i, m, sealed + i * each + m * len, len);
+	}
+	enum cm_rc rc = sh_core_submit(
+		p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms, out, &p->no, &p->err);
+	free(pseudonyms);
+	free(sealed);
+	return rc;
+}
+
+void sh_play_work(struct sh_play *p)
+{
+	for (;;) {
+		struct sh_round *r = sh_core_collecting(p->core);
+		enum sh_task task = sh_core_task(p->core, true, p->now_ms);
+		struct rd_bucket *buckets = NULL;
+		struct sh_batch batch;
+		if (task == SH_TASK_NONE)
+			return;
+		if (task == SH_TASK_COMMIT) {
+			sh_intake_take(&r->intake, &batch);
+			if (sh_vault_commit(&r->vault, &batch, &p->work_rng, &p->err) != CM_OK)
+				fail_msg("commit: %s", p->err.msg);
+			sh_intake_committed(&r->intake);
+			sh_batch_fini(&batch);
+			continue;
+		}
+		r->intake.closed = true;
+		if (sh_round_enough(r) && !r->cancelled && sh_round_roots(r, &buckets, &p->err) != CM_OK)
+			fail_msg("roots: %s", p->err.msg);
+		if (sh_core_sealed(p->core, buckets, &p->err) != CM_OK)
+			fail_msg("seal: %s", p->err.msg);
+	}
+}
+
+void sh_play_deadline(struct sh_play *p)
+{
+	p->now_ms = p->d.deadline_ms;
+	sh_play_work(p);
+}
+
+void sh_play_manifest(struct sh_play *p)
+{
+	struct sh_signed *m = calloc(1, sizeof *m);
+
+	assert_non_null(m);
+	assert_int_equal(
+		sh_core_manifest(p->core, p->d.round_id, PR_ROUND_ID_LEN, m, &p->no, &p->err), CM_OK);
+	rd_manifest_fini(&p->manifest);
+	if (rd_manifest_verify(m->bytes, m->len, m->signature, p->shuffler.verifier, &p->d, &p->manifest,
+		    &p->err) != CM_OK)
+		fail_msg("manifest: %s", p->err.msg);
+	cm_sha256(m->bytes, m->len, p->manifest_hash);
+	free(m);
+}
+
+void sh_play_charge(struct sh_play *p)
+{
+	struct rd_record r = { .kind = RD_CHARGE,
+		.participants = p->manifest.participants,
+		.epsilon_round = 1,
+		.epsilon_total = 1 };
+	struct rd_charge c = { 0 };
+
+	memcpy(r.round_id, p->d.round_id, PR_ROUND_ID_LEN);
+	memcpy(r.manifest_hash, p->manifest_hash, PR_HASH_LEN);
+	assert_int_equal(sh_play_record(p, &r), CM_OK);
+	memcpy(c.round_id, p->d.round_id, PR_ROUND_ID_LEN);
+	memcpy(c.descriptor_hash, p->d.hash, PR_HASH_LEN);
+	memcpy(c.manifest_hash, p->manifest_hash, PR_HASH_LEN);
+	c.ledger_seq = p->chain.seq;
+	memcpy(c.ledger_head, p->chain.head, PR_HASH_LEN);
+	p->charge.len = 0;
+	assert_int_equal(rd_charge_encode(&c, &p->charge, &p->err), CM_OK);
+	assert_int_equal(cm_sign(p->analyzer.signer, RD_PURPOSE_CHARGE, p->charge.data, p->charge.len,
+				 p->charge_signature, &p->err),
+		CM_OK);
+}
+
+enum cm_rc sh_play_release(struct sh_play *p)
+{
+	uint8_t round_id[PR_ROUND_ID_LEN];
+
+	return sh_core_release(p->core, (struct cm_span){ p->charge.data, p->charge.len },
+		(struct cm_span){ p->charge_signature, CM_SIGN_LEN }, round_id, &p->no, &p->err);
+}
+
+void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out)
+{
+	size_t len = rd_sealed_len(&p->d);
+
+	for (uint32_t b = 0; b < p->manifest.buckets; b++) {
+		for (uint64_t at = 0;;) {
+			struct cm_span part;
+			if (sh_core_pull(p->core, p->d.round_id, PR_ROUND_ID_LEN, b, at, max, &part, &p->no,
+				    &p->err) != CM_OK)
+				fail_msg("pull: %s", p->no.text);
+			if (part.len == 0)
+				break;
+			assert_int_equal(cm_buf_put(out, part.data, part.len), CM_OK);
+			at += part.len / len;
+		}
+	}
+}

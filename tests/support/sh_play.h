@@ -1,0 +1,81 @@
+/* sh_play.h - a shuffler in a scratch folder, driven by a made-up analyzer, for tests of its cores.
+ *
+ * Every function ends the test on a fault that the test did not ask for. */
+#pragma once
+
+#include "round_keys.h"
+#include "sh_core.h"
+#include "sh_sqlite.h"
+
+#define SH_PLAY_NOW INT64_C(1800000000000)
+
+struct sh_play {
+	char dir[64], key_dir[80];
+	struct round_keys analyzer, shuffler;
+	struct sh_policy policy;     /* may be changed before sh_play_start */
+	struct cm_rng rng, work_rng; /* work_rng: of the commits */
+	struct sh_store store;
+	struct sh_core *core;
+	int64_t now_ms;
+	/* The analyzer's side. */
+	struct rd_chain chain;
+	struct cm_buf record; /* the last one made */
+	uint64_t sequence;
+	uint8_t previous[PR_HASH_LEN];
+	struct rd_descriptor d; /* of the last descriptor made */
+	struct cm_buf descriptor;
+	uint8_t signature[CM_SIGN_LEN];
+	uint8_t manifest_hash[PR_HASH_LEN];
+	struct rd_manifest manifest;
+	struct cm_buf charge;
+	uint8_t charge_signature[CM_SIGN_LEN];
+	/* What the last call said. */
+	struct sh_refusal no;
+	struct cm_err err;
+};
+
+/* What a descriptor is to say; zero fields get a default. */
+struct sh_wish {
+	uint64_t min_batch, target_batch, sequence;
+	int64_t window_ms;
+	double epsilon0;
+	uint32_t dummies;
+	const char *population;
+};
+
+/* An empty "/dev/shm/..." (or /tmp) folder into dir; and its removal with all in it. */
+void sh_play_folder(char dir[64]);
+void sh_play_remove(const char *dir);
+
+void sh_play_init(struct sh_play *p);
+/* Open store and core; the ledger gets its OPEN record the first time. */
+void sh_play_start(struct sh_play *p);
+/* Close both as an orderly end would; start opens them again. */
+void sh_play_stop(struct sh_play *p);
+void sh_play_fini(struct sh_play *p);
+
+/* Append a record to the analyzer's ledger (seq and time are filled in) and show it to the shuffler. */
+enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r);
+/* Make and sign a descriptor that follows the ledger as it is. */
+void sh_play_describe(struct sh_play *p, const struct sh_wish *wish);
+enum cm_rc sh_play_reserve(struct sh_play *p);
+enum cm_rc sh_play_announce(struct sh_play *p);
+/* The three above, which must succeed. */
+void sh_play_round(struct sh_play *p, const struct sh_wish *wish);
+
+/* The sealed messages of a device: its number, the message's number, then filler. */
+void sh_play_message(uint64_t device, uint32_t number, uint8_t *out, size_t len);
+/* Submit devices first..first+n-1 of a certificate that may speak for `devices`. */
+enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devices, uint64_t first, size_t n,
+	struct sh_receipt *out);
+/* Do every task that is due now, commits included. */
+void sh_play_work(struct sh_play *p);
+/* Go to the deadline and work. */
+void sh_play_deadline(struct sh_play *p);
+/* Fetch and verify the manifest. */
+void sh_play_manifest(struct sh_play *p);
+/* CHARGE in the ledger, and the signed charge made; then sent. */
+void sh_play_charge(struct sh_play *p);
+enum cm_rc sh_play_release(struct sh_play *p);
+/* All messages, bucket after bucket, in pieces of max bytes. */
+void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out);

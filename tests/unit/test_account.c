@@ -1,0 +1,512 @@
+/* test_account.c - the judgement of the budget: everything before, with the candidate, against the limit. */
+#include "wire_bytes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "rd_account.h"
+
+static struct cm_err err;
+
+/* ---- an accountant whose answer is arithmetic: epsilon = sum of count * others / 1000 ---- */
+
+enum acct_rc __real_acct_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps);
+enum acct_rc __wrap_acct_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps);
+
+static struct {
+	bool real;
+	enum acct_rc rc;
+	double answer; /* instead of the sum, unless 0 */
+	unsigned calls;
+	size_t groups; /* of the last call */
+} acct;
+
+enum acct_rc __wrap_acct_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+{
+	double thousandths = 0.0;
+
+	acct.calls++;
+	acct.groups = n;
+	if (acct.real)
+		return __real_acct_epsilon(rounds, n, delta, eps);
+	if (acct.rc != ACCT_OK)
+		return acct.rc;
+	for (size_t i = 0; i < n; i++)
+		thousandths += (double)rounds[i].count * (double)rounds[i].others;
+	eps->lower = 0.0;
+	eps->upper = acct.answer != 0.0 ? acct.answer : thousandths / 1000.0;
+	return ACCT_OK;
+}
+
+/* ---- memory that runs out ---- */
+
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+static long fail_after = -1;
+
+static bool granted(void)
+{
+	if (fail_after > 0)
+		fail_after--;
+	else if (fail_after == 0)
+		return false;
+	return true;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return granted() ? __real_calloc(n, size) : NULL;
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return granted() ? __real_realloc(p, size) : NULL;
+}
+
+/* A round that costs `thousandths` under the arithmetic above. */
+static struct acct_round costing(uint64_t thousandths)
+{
+	struct acct_round r = { 0 };
+
+	assert_int_equal(acct_cells_generic(1.0, &r, NULL), ACCT_OK);
+	r.others = thousandths;
+	r.count = 1;
+	return r;
+}
+
+static const uint8_t *id(unsigned i)
+{
+	static uint8_t bytes[PR_ROUND_ID_LEN];
+
+	memset(bytes, 0, sizeof bytes);
+	bytes[3] = (uint8_t)(i >> 8);
+	bytes[15] = (uint8_t)i;
+	return bytes;
+}
+
+static void add(struct rd_account *a, unsigned i, uint64_t thousandths)
+{
+	struct acct_round r = costing(thousandths);
+
+	assert_int_equal(rd_account_add(a, id(i), &r, &err), CM_OK);
+}
+
+static double spent(const struct rd_account *a)
+{
+	double e = -1.0;
+
+	assert_int_equal(rd_account_spent(a, &e, &err), CM_OK);
+	return e;
+}
+
+static struct rd_verdict judge(const struct rd_account *a, uint64_t thousandths)
+{
+	struct acct_round r = costing(thousandths);
+	struct rd_verdict v;
+
+	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_OK);
+	return v;
+}
+
+static void near(double have, double want)
+{
+	/* A handful of roundings of numbers below 2^10. */
+	assert_true(fabs(have - want) <= 1e-12);
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	memset(&acct, 0, sizeof acct);
+	fail_after = -1;
+	return 0;
+}
+
+/* ---- */
+
+static void an_empty_account_has_spent_nothing(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct rd_verdict v;
+
+	(void)state;
+	assert_true(spent(a) == 0.0);
+	assert_int_equal(acct.calls, 0);
+	v = judge(a, 300);
+	assert_true(v.fits);
+	near(v.epsilon_round, 0.3);
+	near(v.total, 0.3);
+	near(v.left, 1.0);
+	assert_true(v.spent == 0.0 && v.limit == 1.0 && v.delta == 1e-6);
+	assert_int_equal(rd_account_rounds(a), 0);
+	rd_account_free(a);
+	rd_account_free(NULL);
+}
+
+static void the_candidate_is_judged_together_with_everything_before(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct rd_verdict v;
+
+	(void)state;
+	add(a, 1, 400);
+	add(a, 2, 350);
+	v = judge(a, 200);
+	assert_true(v.fits);
+	near(v.epsilon_round, 0.2);
+	near(v.spent, 0.75);
+	near(v.total, 0.95);
+	near(v.left, 0.25);
+	v = judge(a, 300); /* would fit alone */
+	assert_false(v.fits);
+	near(v.total, 1.05);
+	rd_account_free(a);
+}
+
+static void a_total_equal_to_the_limit_within_rounding_is_refused(void **state)
+{
+	static const struct {
+		double total;
+		bool fits;
+	} row[] = {
+		{ 1.0, false },
+		{ 1.0 - 0x1p-53, false },
+		{ 1.0 + 0x1p-52, false },
+		{ 1.0 - 1e-11, true },
+		{ 0.999, true },
+		{ (double)INFINITY, false },
+	};
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		acct.answer = row[i].total;
+		assert_int_equal(judge(a, 1).fits, row[i].fits);
+	}
+	rd_account_free(a);
+}
+
+static void judging_never_changes_the_account(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct rd_verdict first, again;
+
+	(void)state;
+	add(a, 1, 400);
+	first = judge(a, 100);
+	for (unsigned i = 0; i < 10; i++) {
+		(void)judge(a, 400); /* the same cells as a round of the account */
+		(void)judge(a, 599 + i);
+		again = judge(a, 100);
+		assert_memory_equal(&first, &again, sizeof first);
+		assert_int_equal(rd_account_rounds(a), 1);
+		near(spent(a), 0.4);
+	}
+	rd_account_free(a);
+}
+
+static void the_answer_for_an_account_is_remembered_until_it_changes(void **state)
+{
+	struct rd_account *a = rd_account_new(10.0, 1e-6);
+	unsigned calls;
+
+	(void)state;
+	add(a, 1, 400);
+	near(spent(a), 0.4);
+	calls = acct.calls;
+	near(spent(a), 0.4);
+	assert_int_equal(acct.calls, calls);
+	add(a, 2, 100);
+	near(spent(a), 0.5);
+	assert_int_equal(rd_account_remove(a, id(1)), CM_OK);
+	near(spent(a), 0.1);
+	rd_account_free(a);
+}
+
+static void a_round_counts_once_and_a_released_one_not_at_all(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct acct_round r = costing(100);
+
+	(void)state;
+	add(a, 1, 100);
+	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EDATA);
+	near(spent(a), 0.1);
+	assert_int_equal(rd_account_remove(a, id(2)), CM_OK); /* none such */
+	near(spent(a), 0.1);
+	assert_int_equal(rd_account_remove(a, id(1)), CM_OK);
+	assert_true(spent(a) == 0.0);
+	assert_int_equal(rd_account_remove(a, id(1)), CM_OK);
+	assert_int_equal(rd_account_rounds(a), 0);
+	add(a, 1, 200); /* the id is free again */
+	near(spent(a), 0.2);
+	rd_account_free(a);
+}
+
+static void rounds_of_one_kind_are_one_entry_of_the_composition(void **state)
+{
+	struct rd_account *a = rd_account_new(100.0, 1e-6);
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		add(a, i, i % 2 ? 10 : 20);
+	near(spent(a), 4.5);
+	assert_int_equal(acct.groups, 2);
+	near(judge(a, 10).total, 4.51);
+	assert_int_equal(acct.groups, 2);
+	near(judge(a, 30).total, 4.53);
+	assert_int_equal(acct.groups, 3);
+	rd_account_free(a);
+}
+
+static void rounds_that_differ_in_any_number_are_kept_apart(void **state)
+{
+	struct rd_account *a = rd_account_new(100.0, 1e-6);
+	struct acct_round r = costing(10);
+
+	(void)state;
+	add(a, 1, 10);
+	r.dummies = 1;
+	assert_int_equal(rd_account_add(a, id(2), &r, &err), CM_OK);
+	r = costing(10);
+	assert_int_equal(acct_cells_generic(1.0000001, &r, NULL), ACCT_OK);
+	assert_int_equal(rd_account_add(a, id(3), &r, &err), CM_OK);
+	near(spent(a), 0.03);
+	assert_int_equal(acct.groups, 3);
+	rd_account_free(a);
+}
+
+/* Against a plain list, over a long random life. */
+static void adding_and_removing_agree_with_a_list(void **state)
+{
+	struct rd_account *a = rd_account_new(1e6, 1e-6);
+	unsigned cost[64] = { 0 }, live = 0, sum = 0;
+	uint32_t seed = 12345;
+
+	(void)state;
+	for (unsigned step = 0; step < 3000; step++) {
+		unsigned i, price;
+
+		seed = seed * 1664525u + 1013904223u;
+		i = seed >> 26;
+		price = 1 + (seed >> 8) % 5;
+		if (cost[i] == 0) {
+			add(a, i, price);
+			cost[i] = price;
+			sum += price;
+			live++;
+		} else {
+			assert_int_equal(rd_account_remove(a, id(i)), CM_OK);
+			sum -= cost[i];
+			cost[i] = 0;
+			live--;
+		}
+		assert_int_equal(rd_account_rounds(a), live);
+		near(spent(a), sum / 1000.0);
+		assert_true(live == 0 || acct.groups <= 5);
+	}
+	rd_account_free(a);
+}
+
+static void when_the_accountant_cannot_answer_nothing_fits(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct acct_round r = costing(1);
+	struct rd_verdict v = { .fits = false, .total = 77.0 };
+	double e = 55.0;
+
+	(void)state;
+	add(a, 1, 1);
+	for (int rc = ACCT_EDOMAIN; rc <= ACCT_ENOMEM; rc++) {
+		acct.rc = (enum acct_rc)rc;
+		assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+		assert_int_equal(rd_account_spent(a, &e, &err), CM_EINTERNAL);
+		assert_true(!v.fits && v.total == 77.0 && e == 55.0);
+	}
+	acct.rc = ACCT_OK;
+	acct.answer = (double)NAN;
+	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+	acct.answer = -0.5;
+	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+	rd_account_free(a);
+}
+
+static void a_round_out_of_the_accountants_range_is_not_added(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct acct_round r = costing(1);
+
+	(void)state;
+	r.count = 0;
+	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	r = costing(1);
+	r.cells = 0;
+	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	r = costing(1);
+	r.cell[0].omega = (double)NAN;
+	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	assert_int_equal(rd_account_rounds(a), 0);
+	r = costing(1);
+	r.count = ACCT_MAX_COUNT;
+	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_OK);
+	r.count = 1;
+	assert_int_equal(rd_account_add(a, id(2), &r, &err), CM_EINTERNAL);
+	assert_int_equal(rd_account_rounds(a), 1);
+	rd_account_free(a);
+}
+
+static void without_memory_the_account_stays_as_it_was(void **state)
+{
+	(void)state;
+	for (long n = 0; n < 6; n++) {
+		struct acct_round r = costing(1);
+		struct rd_account *a;
+		struct rd_verdict v;
+
+		fail_after = n;
+		a = rd_account_new(1.0, 1e-6);
+		assert_int_equal(a == NULL, n < 2);
+		if (a != NULL && rd_account_add(a, id(1), &r, &err) != CM_OK) {
+			assert_int_equal(err.code, CM_EINTERNAL);
+			assert_int_equal(rd_account_rounds(a), 0);
+		} else if (a != NULL && rd_account_judge(a, &r, &v, &err) != CM_OK) {
+			assert_int_equal(err.code, CM_EINTERNAL);
+			assert_int_equal(rd_account_rounds(a), 1);
+		}
+		fail_after = -1;
+		rd_account_free(a);
+	}
+}
+
+/* ---- the largest epsilon0 ---- */
+
+static double derive_limit;
+
+/* Costs epsilon0 itself, to the hundred-thousandth: others / 1000 with others = 1000 epsilon0 would round. */
+static enum cm_rc fake_derive(
+	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *e)
+{
+	(void)q;
+	if (r->epsilon0 > derive_limit)
+		return cm_fail(e, CM_ECONFIG, "epsilon0: too large");
+	memset(out, 0, sizeof *out);
+	out->keep = (uint64_t)llround(r->epsilon0 * 1e5);
+	return CM_OK;
+}
+
+static enum cm_rc fake_cells(
+	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *e)
+{
+	(void)e;
+	assert_int_equal(participants, 500);
+	*out = costing(p->keep);
+	return CM_OK;
+}
+
+static const struct pt_protocol fake = { .name = "fake", .derive = fake_derive, .cells = fake_cells };
+
+static double largest(double limit, uint64_t already)
+{
+	/* The unit of the fake's cost is 1e-5, a hundredth of the arithmetic's: so is the limit's. */
+	struct rd_account *a = rd_account_new(limit * 100.0, 1e-6);
+	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
+	struct pt_query q = { 0 };
+	double e = -1.0;
+
+	if (already > 0)
+		add(a, 1, already);
+	assert_int_equal(rd_account_largest_epsilon0(a, &fake, &q, &r, 500, &e, &err), CM_OK);
+	rd_account_free(a);
+	return e;
+}
+
+static void the_largest_epsilon0_has_three_digits_and_fits(void **state)
+{
+	(void)state;
+	derive_limit = 100.0;
+	assert_true(largest(0.6, 0) == 0.599); /* 0.6 would equal the limit */
+	assert_true(largest(0.6001, 0) == 0.6);
+	assert_true(largest(0.6, 40000) == 0.199);
+	assert_true(largest(2.345678, 0) == 2.34);
+	assert_true(largest(0.012349, 0) == 0.0123);
+	assert_true(largest(1000.0, 0) == 99.9);
+	assert_true(largest(0.0009, 0) == 0.0);
+	assert_true(largest(0.5, 50000) == 0.0);
+	derive_limit = 0.3; /* the protocol has no parameters above */
+	assert_true(largest(0.6, 0) == 0.3);
+}
+
+static void the_largest_epsilon0_is_unknown_when_the_accountant_cannot_answer(void **state)
+{
+	struct rd_account *a = rd_account_new(1.0, 1e-6);
+	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
+	struct pt_query q = { 0 };
+	double e = -1.0;
+
+	(void)state;
+	derive_limit = 100.0;
+	acct.rc = ACCT_EPRECISION;
+	assert_int_equal(rd_account_largest_epsilon0(a, &fake, &q, &r, 500, &e, &err), CM_EINTERNAL);
+	assert_true(e == -1.0);
+	rd_account_free(a);
+}
+
+/* ---- with the accountant itself ---- */
+
+static void merged_rounds_cost_what_the_same_rounds_cost_apart(void **state)
+{
+	struct rd_account *a = rd_account_new(8.0, 1e-6);
+	struct acct_round apart[4], r = { 0 };
+	struct acct_bound bound;
+	struct rd_verdict v;
+
+	(void)state;
+	acct.real = true;
+	assert_int_equal(acct_cells_generic(1.0, &r, NULL), ACCT_OK);
+	r.others = 999;
+	r.count = 1;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(rd_account_add(a, id(i), &r, &err), CM_OK);
+		apart[i] = r;
+	}
+	apart[3] = r;
+	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_OK);
+	assert_int_equal(__real_acct_epsilon(apart, 4, 1e-6, &bound), ACCT_OK);
+	/* Both are upper bounds of the one true value, and that lies above the lower bound. */
+	assert_true(v.total >= bound.lower);
+	assert_true(v.total <= bound.upper * 1.01 && bound.upper <= v.total * 1.01);
+	assert_true(v.spent < v.total && v.epsilon_round < v.spent);
+	assert_true(v.total <= 4.0 * 1.0); /* basic composition of the local guarantee */
+	assert_true(v.fits);
+	rd_account_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(an_empty_account_has_spent_nothing, reset),
+		cmocka_unit_test_setup(the_candidate_is_judged_together_with_everything_before, reset),
+		cmocka_unit_test_setup(a_total_equal_to_the_limit_within_rounding_is_refused, reset),
+		cmocka_unit_test_setup(judging_never_changes_the_account, reset),
+		cmocka_unit_test_setup(the_answer_for_an_account_is_remembered_until_it_changes, reset),
+		cmocka_unit_test_setup(a_round_counts_once_and_a_released_one_not_at_all, reset),
+		cmocka_unit_test_setup(rounds_of_one_kind_are_one_entry_of_the_composition, reset),
+		cmocka_unit_test_setup(rounds_that_differ_in_any_number_are_kept_apart, reset),
+		cmocka_unit_test_setup(adding_and_removing_agree_with_a_list, reset),
+		cmocka_unit_test_setup(when_the_accountant_cannot_answer_nothing_fits, reset),
+		cmocka_unit_test_setup(a_round_out_of_the_accountants_range_is_not_added, reset),
+		cmocka_unit_test_setup(without_memory_the_account_stays_as_it_was, reset),
+		cmocka_unit_test_setup(the_largest_epsilon0_has_three_digits_and_fits, reset),
+		cmocka_unit_test_setup(
+			the_largest_epsilon0_is_unknown_when_the_accountant_cannot_answer, reset),
+		cmocka_unit_test_setup(merged_rounds_cost_what_the_same_rounds_cost_apart, reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

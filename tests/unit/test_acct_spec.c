@@ -1,0 +1,189 @@
+/* test_acct_spec.c - rounds as text: the cells of each protocol, and one sentence for every fault. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec.h"
+
+static struct acct_round parsed(const char *text)
+{
+	struct acct_round r;
+	char why[200] = "";
+
+	if (spec_parse(text, &r, why, sizeof why))
+		fail_msg("%s: %s", text, why);
+	return r;
+}
+
+static void refused(const char *text, const char *part)
+{
+	struct acct_round r;
+	char why[200] = "";
+
+	assert_int_equal(spec_parse(text, &r, why, sizeof why), ACCT_EDOMAIN);
+	if (!strstr(why, part))
+		fail_msg("%s: '%s' does not say '%s'", text, why, part);
+	assert_null(strchr(why, '\n'));
+}
+
+static void same_epsilon(const char *a, const char *b, double rtol)
+{
+	struct acct_round x = parsed(a), y = parsed(b);
+	struct acct_bound p, q;
+
+	assert_int_equal(acct_epsilon(&x, 1, 1e-6, &p), ACCT_OK);
+	assert_int_equal(acct_epsilon(&y, 1, 1e-6, &q), ACCT_OK);
+	if (!(fabs(p.upper - q.upper) <= rtol * q.upper && fabs(p.lower - q.lower) <= rtol * q.upper))
+		fail_msg("%s and %s differ: %.12g, %.12g", a, b, p.upper, q.upper);
+}
+
+static void n_count_and_dummies_become_reports(void **state)
+{
+	struct acct_round r = parsed("mixbins:k=16,eps0=3,dummies=70,n=1000,count=9");
+
+	(void)state;
+	assert_true(r.others == 999 && r.dummies == 70 && r.count == 9 && r.cells == 3);
+	r = parsed("grr:k=3,eps0=1,n=1");
+	assert_true(r.others == 0 && r.dummies == 0 && r.count == 1);
+	r = parsed("bins:k=16,dummies=1e4,n=500"); /* truthful participants hide nobody */
+	assert_true(r.others == 0 && r.dummies == 10000);
+	r = parsed("mixbins:k=16,eps0=inf,dummies=10,n=500");
+	assert_true(r.others == 0 && r.dummies == 10);
+}
+
+static void protocols_that_coincide_have_equal_answers(void **state)
+{
+	(void)state;
+	same_epsilon("rr:eps0=2,n=1000", "generic:eps0=2,n=1000", 1e-9);
+	same_epsilon("rr:eps0=2,n=1000", "grr:k=2,eps0=2,n=1000", 1e-9);
+	same_epsilon("rr:eps0=2,n=1000", "vrr:s=1,eps0=2,n=1000", 1e-9);
+	same_epsilon("grr:k=5,eps0=1,n=500", "mixbins:k=5,eps0=1,dummies=0,n=500", 1e-9);
+	same_epsilon("bins:k=16,dummies=9999", "mixbins:k=16,eps0=inf,dummies=9999", 1e-9);
+	/* k-ary response is the pair with q = p, q2 = 1, beta = (p-1)/(p+k-1): p = 3, k = 4 */
+	same_epsilon("grr:k=4,eps0=1.0986122886681098,n=1000",
+		"pair:p=3,beta=0.33333333333333331,q=3,q2=1,n=1000", 1e-9);
+	/* vector response of two bits: three cells, q2 = sqrt(p) */
+	same_epsilon("vrr:s=2,eps0=2,n=10000",
+		"pair:p=7.3890560989306495,beta=0.46211715726000979,q=7.3890560989306495,q2=2."
+		"7182818284590451,n=10000",
+		1e-9);
+	same_epsilon("pair:p=3,beta=0.5,q=3,n=100", "cells:omega=.25/.25,u=3/1,v=1/3,n=100", 1e-6);
+}
+
+/* Values of the literature's table, three or four digits. */
+static void known_values_of_level_cells_are_met(void **state)
+{
+	static const struct {
+		const char *text;
+		double eps;
+	} known[] = { { "grr:k=3,eps0=1,n=1000", 0.1307 }, { "grr:k=16,eps0=3,n=1000", 0.5903 },
+		{ "grr:k=256,eps0=3,n=10000", 0.05693 }, { "vrr:s=2,eps0=2,n=10000", 0.0875 },
+		{ "vrr:s=2,eps0=2,n=10000,count=256", 1.712 }, { "vrr:s=4,eps0=4,n=10000", 0.2525 },
+		{ "vrr:s=4,eps0=4,n=10000,count=256", 5.14 }, { "rappor:d=16,eps0=3,n=1000", 0.669 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct acct_round r = parsed(known[i].text);
+		struct acct_bound eps;
+
+		assert_int_equal(acct_epsilon(&r, 1, 1e-6, &eps), ACCT_OK);
+		assert_true(fabs(eps.upper - known[i].eps) < 2e-3 * known[i].eps);
+	}
+}
+
+static void faults_are_named(void **state)
+{
+	(void)state;
+	refused("", "no such protocol");
+	refused("nonsense:n=3", "no such protocol 'nonsense'");
+	refused("GRR:k=3,eps0=1,n=3", "no such protocol");
+	refused("grr", "n= is missing");
+	refused("grr:n=5", "k= is missing");
+	refused("grr:k=3,eps0=1", "n= is missing");
+	refused("grr:k=3,n=10", "eps0= is missing");
+	refused("grr:k=3,eps0=1,n=10,n=11", "twice");
+	refused("grr:k=3,eps0=1,n=10,q=2", "no such key 'q'");
+	refused("grr:k=3,eps0=1,n=10,dummies=3", "no such key 'dummies'");
+	refused("grr:k=3,eps0=1,n=10,hello", "not key=value");
+	refused("grr:k=3,eps0=1,n=10,=4", "no such key ''");
+	refused("grr:k=3,eps0=1,n=10,", "'' is not key=value");
+	refused("grr:k=3,,eps0=1,n=10", "'' is not key=value");
+	refused("grr:", "'' is not key=value");
+	refused("rr:eps0=1,n=10,k=2", "no such key 'k'");
+	refused("cells:omega= .5/.5,u=2/0,v=0/2,n=5", "separated by /");
+	refused("cells:omega=nan,u=1,v=1,n=5", "omega");
+	refused("cells:omega=1,u=inf,v=1,n=5", "finite");
+	refused("grr:k=3,eps0=1,n=1e400", "n=1e400");
+	refused("grr:k=3,eps0=1e-400,n=9", "eps0=1e-400");
+	refused("bins:k=1e13,dummies=1", "k=1e13");
+	refused("mixbins:k=4,eps0=1,n=1e12,dummies=1e12", "1e12");
+	refused("grr:k=1,eps0=1,n=10", "k=1");
+	refused("grr:k=2.5,eps0=1,n=10", "whole number");
+	refused("grr:k=3,eps0=1,n=0", "n=0");
+	refused("grr:k=3,eps0=1,n=-4", "n=-4");
+	refused("grr:k=3,eps0=1,n=1e13", "n=1e13");
+	refused("grr:k=3,eps0=1,n=ten", "not a number");
+	refused("grr:k=3,eps0=1,n=", "not a number");
+	refused("grr:k=3,eps0=1,n=nan", "not a number");
+	refused("grr:k=3,eps0=1,n= 5", "not a number");
+	refused("grr:k=3,eps0=1,n=10x", "not a number");
+	refused("grr:k=3,eps0=1,n=10,count=0", "count=0");
+	refused("grr:k=3,eps0=1,n=10,count=1000001", "count=1000001");
+	refused("grr:k=3,eps0=0,n=10", "eps0=0");
+	refused("grr:k=3,eps0=inf,n=10", "eps0=inf");
+	refused("mixbins:k=3,eps0=-inf,n=10", "eps0=-inf");
+	refused("generic:eps0=701,n=10", "eps0=701");
+	refused("bins:k=16", "dummies= is missing");
+	refused("bins:k=16,dummies=-1", "dummies=-1");
+	refused("pair:p=1,beta=.1,q=2,n=5", "p must");
+	refused("pair:p=3,beta=.6,q=3,n=5", "beta");
+	refused("pair:p=3,beta=.25,q=1.1,n=5", "q must");
+	refused("pair:p=3,beta=.25,q=3,q2=4,n=5", "q2");
+	refused("vrr:s=0,eps0=1,n=5", "s=0");
+	refused("vrr:s=64,eps0=1,n=5", "s=64");
+	refused("rappor:d=1,eps0=1,n=5", "d=1");
+	refused("cells:omega=.5/.5,u=2/0,n=5", "v= is missing");
+	refused("cells:omega=.5/.5,u=2/0,v=0,n=5", "equally many");
+	refused("cells:omega=.5/.5,u=2/x,v=0/2,n=5", "separated by /");
+	refused("cells:omega=.5/.5/,u=2/0,v=0/2,n=5", "separated by /");
+	refused("cells:omega=.5/.5,u=2/1,v=0/2,n=5", "omega*u");
+	refused("cells:omega=.7/.7,u=1/1,v=1/1,n=5", "at most 1");
+}
+
+static void a_text_that_never_ends_is_refused(void **state)
+{
+	char *text = malloc(100001);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'a', 100000);
+	text[100000] = '\0';
+	refused(text, "longer");
+	memcpy(text, "cells:omega=", 12);
+	for (size_t i = 12; i < 4000; i += 2)
+		memcpy(text + i, "1/", 2);
+	text[4000] = '1';
+	memcpy(text + 4001, ",u=1,v=1,n=2", 13);
+	refused(text, "more than 64");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(n_count_and_dummies_become_reports),
+		cmocka_unit_test(protocols_that_coincide_have_equal_answers),
+		cmocka_unit_test(known_values_of_level_cells_are_met),
+		cmocka_unit_test(faults_are_named),
+		cmocka_unit_test(a_text_that_never_ends_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* test_acct_vectors.c - the accountant against reference intervals of independent high-precision programs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "spec.h"
+
+#define MOST 32
+
+/* The references are printed with 10 digits in proved.csv, and solved to about 5e-9. */
+#define REFERENCE_ERROR 1e-8
+#define WIDTH           1e-3
+
+static size_t read_rounds(const char *text, struct acct_round r[MOST])
+{
+	char copy[8192], why[200], *state = NULL;
+	size_t n = 0;
+
+	assert_true(strlen(text) < sizeof copy);
+	memcpy(copy, text, strlen(text) + 1);
+	for (char *spec = strtok_r(copy, " ", &state); spec; spec = strtok_r(NULL, " ", &state)) {
+		assert_true(n < MOST);
+		if (spec_parse(spec, &r[n++], why, sizeof why))
+			fail_msg("%s: %s", spec, why);
+	}
+	return n;
+}
+
+/* The reference interval and ours hold the same number, so they overlap; ours must also be narrow. */
+static void expect(const char *name, struct acct_bound got, double lower, double upper, double width)
+{
+	if (!(got.lower <= upper * (1 + REFERENCE_ERROR) && got.upper >= lower * (1 - REFERENCE_ERROR)))
+		fail_msg(
+			"%s: [%.12g, %.12g] misses [%.12g, %.12g]", name, got.lower, got.upper, lower, upper);
+	if (!(got.upper - got.lower <= width * got.upper))
+		fail_msg("%s: [%.12g, %.12g] is wide", name, got.lower, got.upper);
+}
+
+static void epsilon_rows(const char *file, size_t least)
+{
+	static struct acct_round r[MOST];
+	struct csv c;
+	size_t rows = 0;
+
+	assert_true(csv_open(&c, file));
+	while (csv_next(&c)) {
+		const char *bound = csv_get(&c, "bound"), *eps_query = csv_get(&c, "eps_query");
+		struct acct_bound got;
+
+		if (bound && strcmp(bound, "proved") != 0)
+			continue; /* the published reduction is false, and not offered */
+		size_t n = read_rounds(csv_get(&c, "rounds_spec"), r);
+		assert_int_equal(acct_epsilon(r, n, atof(csv_get(&c, "delta")), &got), ACCT_OK);
+		expect(csv_get(&c, "case"), got, atof(csv_get(&c, "eps_lower")),
+			atof(csv_get(&c, "eps_upper")), WIDTH);
+		rows++;
+		if (!eps_query)
+			continue;
+		/* delta falls by turn^2 <= 100 relative units per relative unit of epsilon. */
+		assert_int_equal(acct_delta(r, n, atof(eps_query), &got), ACCT_OK);
+		expect(csv_get(&c, "case"), got, atof(csv_get(&c, "delta_lower")),
+			atof(csv_get(&c, "delta_upper")), 1e-2);
+	}
+	fclose(c.file);
+	assert_true(rows >= least);
+}
+
+static void the_proved_intervals_are_reproduced(void **state)
+{
+	(void)state;
+	epsilon_rows(TEST_DATA "/vectors/proved.csv", 44);
+}
+
+static void the_pair_intervals_are_reproduced(void **state)
+{
+	(void)state;
+	epsilon_rows(TEST_DATA "/vectors/pairs.csv", 60);
+}
+
+static double choose(double n, double k)
+{
+	double c = 1;
+
+	if (k < 0 || k > n)
+		return 0;
+	for (double i = 1; i <= k; i++)
+		c *= (n - k + i) / i;
+	return c;
+}
+
+/* "3/2" or "20" after the equals sign. */
+static double parameter(const char *text)
+{
+	char *end;
+	double x = strtod(strchr(text, '=') + 1, &end);
+
+	return *end == '/' ? x / strtod(end + 1, NULL) : x;
+}
+
+/* The best cells of a row's randomizer; 0 when the row's kind has none here. */
+static int level_cells(const char *kind, double x, struct acct_round *r)
+{
+	unsigned d = 0, k = 0;
+
+	r->cells = 0;
+	if (sscanf(kind, "grr%u", &d) == 1) {
+		double z = x + d - 1;
+
+		r->cell[0] = (struct acct_cell){ 1 / z, x, 1 };
+		r->cell[1] = (struct acct_cell){ 1 / z, 1, x };
+		r->cell[2] = (struct acct_cell){ (d - 2) / z, 1, 1 };
+		r->cells = 3;
+	} else if (sscanf(kind, "rappor%u", &d) == 1) {
+		double keep = x / (1 + x), p = x * x;
+
+		r->cell[0] = (struct acct_cell){ keep * (1 - keep) / x, p, 1 };
+		r->cell[1] = (struct acct_cell){ keep * (1 - keep) / x, 1, p };
+		r->cell[2] = (struct acct_cell){ keep * keep / x + pow(1 - keep, d) * x, 1, 1 };
+		r->cell[3] = (struct acct_cell){ (pow(1 - keep, 2) - pow(1 - keep, d)) / x, p, p };
+		r->cells = 4;
+	} else if (sscanf(kind, "vrr%u,%u", &d, &k) == 2) {
+		for (unsigned i = 0; i <= k; i++)
+			r->cell[i] = (struct acct_cell){ choose(k, i) * pow(1 / (1 + x), k), pow(x, k - i),
+				pow(x, i) };
+		r->cells = k + 1;
+	} else if (sscanf(kind, "subset%u,%u", &d, &k) == 2) {
+		double z = x * choose(d - 1, k - 1) + choose(d - 1, k), some[4];
+
+		some[0] = some[1] = choose(d - 2, (double)k - 1);
+		some[2] = choose(d - 2, (double)k - 2);
+		some[3] = choose(d - 2, k);
+		for (size_t i = 0; i < 4; i++)
+			if (some[i] > 0)
+				r->cell[r->cells++] = (struct acct_cell){ some[i] / z,
+					i == 0 || i == 2 ? x : 1, i == 1 || i == 2 ? x : 1 };
+	}
+	return r->cells > 0;
+}
+
+static void no_counterexample_is_above_the_bound(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/counterexamples.csv"));
+	while (csv_next(&c)) {
+		struct acct_round r = { .count = 1 };
+		struct acct_bound got;
+		double truth = atof(csv_get(&c, "exact_delta")), level = atof(csv_get(&c, "level_pair"));
+
+		if (!level_cells(csv_get(&c, "randomizer"), parameter(csv_get(&c, "params")), &r))
+			continue;
+		r.others = (uint64_t)atoll(csv_get(&c, "n")) - 1;
+		assert_int_equal(acct_delta(&r, 1, atof(csv_get(&c, "eps")), &got), ACCT_OK);
+		if (!(got.upper >= truth * (1 - 1e-12) && got.upper >= level * (1 - 1e-12) &&
+			    got.lower <= level * (1 + 1e-12)))
+			fail_msg("%s %s n=%s eps=%s: [%.15g, %.15g], truth %.15g, pair %.15g",
+				csv_get(&c, "randomizer"), csv_get(&c, "params"), csv_get(&c, "n"),
+				csv_get(&c, "eps"), got.lower, got.upper, truth, level);
+		assert_true(atof(csv_get(&c, "published")) < truth); /* else the row shows nothing */
+		rows++;
+	}
+	fclose(c.file);
+	assert_true(rows >= 80);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_proved_intervals_are_reproduced),
+		cmocka_unit_test(the_pair_intervals_are_reproduced),
+		cmocka_unit_test(no_counterexample_is_above_the_bound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* test_an_budget.c - what fits the budget, what does not, and how it is explained. */
+#include "an_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_budget.h"
+
+#define PLAN(limit)                                                                                     \
+	"name = \"test\"\npopulation = \"testers\"\n"                                                   \
+	"budget = { epsilon = " limit ", delta = 1e-6 }\nrounds = (\n" ROUND("one", "4.0") ",\n" ROUND( \
+		"two", "4.0") ",\n" ROUND("three", "6.0") ",\n" ROUND("four", "1.0") ")\n"
+#define ROUND(name, eps)                                                                                   \
+	"{ query = \"" name "\", type = \"histogram\", protocol = \"grr\", field = \"C\", epsilon0 = " eps \
+	",\n"                                                                                              \
+	"  min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
+
+static enum cm_rc decide(struct world *w, uint32_t number)
+{
+	struct cm_err err = { 0 };
+
+	return world_decide(w, number, &err);
+}
+
+static double total_of(const struct world *w, uint32_t number)
+{
+	return w->books.state.round[number - 1].epsilon_total;
+}
+
+static void the_first_round_spends_what_it_costs_alone(void **state)
+{
+	struct world w;
+	struct cm_err err = { 0 };
+	struct acct_round cells;
+	struct acct_bound want;
+	double spent;
+
+	(void)state;
+	world_make(&w, PLAN("1.0"), 1);
+	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
+	assert_true(spent == 0);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(pl_round_cells(&w.books.plan, &w.books.plan.round[0], &cells, &err), CM_OK);
+	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &want), ACCT_OK);
+	assert_true(total_of(&w, 1) >= want.lower && total_of(&w, 1) <= want.upper);
+	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
+	assert_true(spent == total_of(&w, 1));
+	world_free(&w);
+}
+
+static void a_round_over_the_limit_is_refused_and_leaves_no_trace_in_the_spend(void **state)
+{
+	struct world w;
+	struct cm_err err = { 0 };
+	double before, after;
+
+	(void)state;
+	world_make(&w, PLAN("0.5"), 2);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(decide(&w, 2), CM_OK);
+	assert_int_equal(an_budget_spent(&w.books.state, &before, &err), CM_OK);
+	assert_int_equal(decide(&w, 3), CM_EBUDGET);
+	assert_int_equal(w.books.state.round[2].stage, AN_REFUSED);
+	assert_true(w.books.state.round[2].epsilon_total > 0.5);
+	assert_int_equal(an_budget_spent(&w.books.state, &after, &err), CM_OK);
+	assert_true(before == after);
+	assert_int_equal(decide(&w, 4), CM_OK); /* a smaller one still fits */
+	world_free(&w);
+}
+
+/* The limit is the exact upper bound of one round: equality refuses, one part in a million more fits. */
+static void equality_refuses(void **state)
+{
+	struct world w;
+	char plan[2000];
+	double exact;
+
+	(void)state;
+	world_make(&w, PLAN("1.0"), 3);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	exact = total_of(&w, 1);
+	world_free(&w);
+	for (int fits = 0; fits <= 1; fits++) {
+		(void)snprintf(plan, sizeof plan,
+			"name = \"test\"\npopulation = \"testers\"\nbudget = { epsilon = %.17g, delta = 1e-6 "
+			"}\n"
+			"rounds = (" ROUND("one", "4.0") ")\n",
+			fits ? exact * 1.000001 : exact);
+		world_make(&w, plan, 3);
+		assert_int_equal(decide(&w, 1), fits ? CM_OK : CM_EBUDGET);
+		world_free(&w);
+	}
+}
+
+static void a_reservation_counts_before_it_is_charged(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, PLAN("1.0"), 4);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(w.books.state.round[0].stage, AN_RESERVED);
+	assert_int_equal(decide(&w, 2), CM_OK);
+	assert_true(total_of(&w, 2) > total_of(&w, 1));
+	world_free(&w);
+}
+
+static void a_void_round_gives_its_reservation_back_once(void **state)
+{
+	struct world w;
+	struct rd_record r = { .kind = RD_VOID, .participants = 3 };
+	struct cm_err err = { 0 };
+	double spent;
+
+	(void)state;
+	world_make(&w, PLAN("1.0"), 5);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	memcpy(r.round_id, w.books.state.round[0].descriptor.round_id, PR_ROUND_ID_LEN);
+	strcpy(r.reason, "few");
+	assert_int_equal(an_books_append(&w.books, &r, WORLD_NOW, &err), CM_OK);
+	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
+	assert_true(spent == 0);
+	assert_int_equal(decide(&w, 2), CM_OK);
+	assert_true(total_of(&w, 2) == w.books.state.round[1].epsilon_round);
+	world_free(&w);
+}
+
+static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
+{
+	struct world w;
+	struct an_explanation e;
+	struct cm_err err = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	(void)state;
+	world_make(&w, PLAN("0.5"), 6);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(decide(&w, 2), CM_OK);
+	assert_int_equal(decide(&w, 3), CM_EBUDGET);
+	assert_int_equal(decide(&w, 4), CM_OK);
+	assert_int_equal(an_budget_explain(&w.books.state, &w.books.state.round[2], &e, &err), CM_OK);
+	assert_false(e.verdict.fits);
+	/* Judged against what the ledger held then: round 4 came later. */
+	assert_true(e.verdict.total == w.books.state.round[2].epsilon_total);
+	assert_true(e.largest_epsilon0 > 0 && e.largest_epsilon0 < 6.0);
+	f = open_memstream(&text, &n);
+	assert_non_null(f);
+	an_explanation_print(&w.books.state, &e, f);
+	assert_int_equal(fclose(f), 0);
+	assert_non_null(strstr(text, "round 3 (three) refused: it needs epsilon "));
+	assert_non_null(strstr(text, "above the plan's 0.5000 at delta 1e-06"));
+	assert_non_null(strstr(text, "round 1 (one)"));
+	assert_non_null(strstr(text, "round 2 (two)"));
+	assert_null(strstr(text, "round 4"));
+	assert_non_null(strstr(text, "no report of this round was opened, and nothing was charged"));
+	assert_non_null(strstr(text, "that needs a new plan"));
+	free(text);
+	world_free(&w);
+}
+
+static void people_see_needs_rounded_up_and_rests_rounded_down(void **state)
+{
+	(void)state;
+	assert_true(an_round_up(0.26760001) == 0.2677);
+	assert_true(an_round_down(0.73239999) == 0.7323);
+	assert_true(an_round_up(0) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_round_spends_what_it_costs_alone),
+		cmocka_unit_test(a_round_over_the_limit_is_refused_and_leaves_no_trace_in_the_spend),
+		cmocka_unit_test(equality_refuses),
+		cmocka_unit_test(a_reservation_counts_before_it_is_charged),
+		cmocka_unit_test(a_void_round_gives_its_reservation_back_once),
+		cmocka_unit_test(an_explanation_names_the_spenders_and_what_would_fit),
+		cmocka_unit_test(people_see_needs_rounded_up_and_rests_rounded_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

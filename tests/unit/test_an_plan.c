@@ -1,0 +1,281 @@
+/* test_an_plan.c - plan files: what is read, and every fault with its line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pl_plan.h"
+
+#define HEAD                         \
+	"name = \"p\"\n"             \
+	"population = \"devices\"\n" \
+	"budget = { epsilon = 1.0, delta = 1e-6 }\n"
+#define STATE                                                                                 \
+	"{ query = \"state\", type = \"histogram\", protocol = \"grr\", field = \"Class\",\n" \
+	"  epsilon0 = 2.0, min_reports = 50000, values = [\"a\", \"b\", \"c\"] }"
+#define MEAN                                                                   \
+	"{ query = \"v3\", type = \"mean\", field = \"V3\", epsilon0 = 1.0,\n" \
+	"  min_reports = 50000, range = [20, 150], levels = 8 }"
+
+static enum cm_rc parse(const char *text, struct pl_plan *p, struct cm_err *err)
+{
+	return pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, p, err);
+}
+
+static void expect_fault(const char *text, const char *where, const char *what)
+{
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	assert_int_equal(parse(text, &p, &err), CM_ECONFIG);
+	if (strncmp(err.msg, where, strlen(where)) != 0 || strstr(err.msg, what) == NULL)
+		fail_msg("'%s' is not '%s ... %s'", err.msg, where, what);
+	pl_plan_fini(&p);
+}
+
+static void a_good_plan_is_read_whole(void **state)
+{
+	static const char text[] =
+		HEAD "honest_fraction = 0.9\ncolluders = 5\nrounds = (" STATE ",\n" MEAN ")\n";
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	if (parse(text, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_string_equal(p.name, "p");
+	assert_string_equal(p.population, "devices");
+	assert_string_equal(p.unit, "device");
+	assert_true(p.epsilon == 1.0 && p.delta == 1e-6);
+	assert_true(p.honest_fraction == 0.9);
+	assert_int_equal(p.colluders, 5);
+	assert_int_equal(p.rounds, 2);
+	assert_int_equal(p.round[0].number, 1);
+	assert_int_equal(p.round[0].query.categories, 3);
+	assert_string_equal(p.round[0].query.category[2], "c");
+	assert_string_equal(p.round[0].params.protocol, "grr");
+	assert_true(p.round[0].epsilon0 > 1.999 && p.round[0].epsilon0 <= 2.0);
+	assert_int_equal(p.round[0].window_ms, 60000);
+	assert_int_equal(p.round[0].target, PR_ROUND_REPORTS_MAX);
+	assert_int_equal(p.round[1].query.kind, PT_MEAN);
+	assert_true(p.round[1].query.low == 20 && p.round[1].query.high == 150);
+	assert_ptr_equal(pl_plan_query(&p, "v3"), &p.round[1]);
+	assert_null(pl_plan_query(&p, "v4"));
+	pl_plan_fini(&p);
+}
+
+static void the_digest_covers_every_byte_of_the_file(void **state)
+{
+	static const char one[] = HEAD "rounds = (" STATE ")\n";
+	static const char two[] = HEAD "rounds = (" STATE ") \n";
+	struct pl_plan a, b;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(one, &a, &err), CM_OK);
+	assert_int_equal(parse(two, &b, &err), CM_OK);
+	assert_memory_not_equal(a.digest, b.digest, PR_HASH_LEN);
+	pl_plan_fini(&b);
+	assert_int_equal(parse(one, &b, &err), CM_OK);
+	assert_memory_equal(a.digest, b.digest, PR_HASH_LEN);
+	pl_plan_fini(&a);
+	pl_plan_fini(&b);
+}
+
+static void infinity_is_an_epsilon0_for_protocols_that_know_it(void **state)
+{
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	if (parse(HEAD
+		    "rounds = ({ query = \"s\", type = \"histogram\", protocol = \"bins\", field = \"C\",\n"
+		    "epsilon0 = \"inf\", dummies = 2, min_reports = 50000, values = [\"a\", \"b\"] })\n",
+		    &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_true(isinf(p.round[0].request.epsilon0));
+	assert_true(isinf(p.round[0].epsilon0));
+	pl_plan_fini(&p);
+}
+
+static void unknown_keys_are_named_with_their_line(void **state)
+{
+	(void)state;
+	expect_fault(HEAD "min_bacth = 4\nrounds = (" STATE ")\n", "plan.conf:4:", "min_bacth");
+	expect_fault(HEAD
+		"rounds = ({ query = \"a\",\nepsilon = 2.0,\n type = \"mean\", field = \"x\", epsilon0 = "
+		"1.0, min_reports = 9, range = [0, 1] })\n",
+		"plan.conf:5:", "epsilon");
+}
+
+static void values_out_of_range_are_named_with_their_line(void **state)
+{
+	(void)state;
+	expect_fault(
+		"name = \"p\"\npopulation = \"d\"\nbudget = { epsilon = 1.0\n delta = 2.0 }\nrounds = (" STATE
+		")\n",
+		"plan.conf:4:", "delta");
+	expect_fault(HEAD
+		"rounds = ({ query = \"s\", type = \"histogram\", field = \"C\",\nepsilon0 = -1.0,\n"
+		"min_reports = 5, values = [\"a\", \"b\"] })\n",
+		"plan.conf:5:", "epsilon0");
+	expect_fault(HEAD
+		"rounds = ({ query = \"s\", type = \"histogram\", field = \"C\", epsilon0 = \"none\",\n"
+		"min_reports = 5, values = [\"a\", \"b\"] })\n",
+		"plan.conf:4:", "epsilon0");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"histogram\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5,\ntarget = 4, values = [\"a\", \"b\"] })\n",
+		"plan.conf:6:", "target");
+}
+
+static void missing_keys_are_named(void **state)
+{
+	(void)state;
+	expect_fault("name = \"p\"\nbudget = { epsilon = 1.0, delta = 1e-6 }\nrounds = (" STATE ")\n",
+		"plan.conf", "population");
+	expect_fault(HEAD, "plan.conf", "rounds");
+	expect_fault(HEAD "rounds = ()\n", "plan.conf:4:", "rounds");
+}
+
+static void a_query_must_be_answerable(void **state)
+{
+	(void)state;
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"median\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5 })\n",
+		"plan.conf:4:", "type");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"histogram\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5 })\n",
+		"plan.conf:4:", "values");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"mean\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5 })\n",
+		"plan.conf:4:", "range");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"mean\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5, range = [3, 3] })\n",
+		"plan.conf:5:", "range");
+	expect_fault(HEAD
+		"rounds = ({ query = \"s\", type = \"histogram\", protocol = \"tarot\", field = \"C\",\n"
+		"epsilon0 = 1.0, min_reports = 5, values = [\"a\", \"b\"] })\n",
+		"plan.conf:4:", "tarot");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"mean\", protocol = \"grr\", field = \"C\",\n"
+			  "epsilon0 = 1.0, min_reports = 5, range = [0, 1] })\n",
+		"plan.conf:4:", "grr");
+	expect_fault(HEAD
+		"rounds = ({ query = \"s\", type = \"histogram\", protocol = \"grr\", field = \"C\",\n"
+		"epsilon0 = 1.0, min_reports = 5, values = [\"a\", \"a\"] })\n",
+		"plan.conf:4:", "");
+}
+
+static void names_must_be_fit_for_files_and_unique(void **state)
+{
+	(void)state;
+	expect_fault(HEAD "rounds = (" STATE ",\n" STATE ")\n", "plan.conf:6:", "round 1");
+	expect_fault(HEAD "rounds = ({ query = \"../x\", type = \"mean\", field = \"C\", epsilon0 = 1.0,\n"
+			  "min_reports = 5, range = [0, 1] })\n",
+		"plan.conf:4:", "query");
+	expect_fault("name = \"p\"\npopulation = \"a b\"\nbudget = { epsilon = 1.0, delta = 1e-6 }\nrounds = "
+		     "(" STATE ")\n",
+		"plan.conf:2:", "population");
+}
+
+static void a_nul_byte_cannot_hide_the_rest_of_a_plan(void **state)
+{
+	static const char text[] = HEAD "rounds = (" STATE ")\n\0 # more";
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(pl_plan_parse((const uint8_t *)text, sizeof text - 1, "plan.conf", NULL, &p, &err),
+		CM_ECONFIG);
+	pl_plan_fini(&p);
+}
+
+static void every_fault_is_written_the_first_is_returned(void **state)
+{
+	static const char text[] =
+		HEAD "rounds = ({ query = \"A b\", type = \"median\", field = \"C\", epsilon0 = 1.0, "
+		     "min_reports = 5 },\n"
+		     "{ query = \"t\", type = \"mean\", field = \"C\", epsilon0 = 1.0, min_reports = 5 })\n";
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+	char *faults = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&faults, &n);
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(
+		pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", f, &p, &err), CM_ECONFIG);
+	assert_int_equal(fclose(f), 0);
+	assert_non_null(strstr(faults, "plan.conf:4: 'query'"));
+	assert_non_null(strstr(faults, "plan.conf:4: 'type'"));
+	assert_non_null(strstr(faults, "plan.conf:5: missing 'range'"));
+	assert_ptr_equal(strstr(faults, err.msg), faults);
+	free(faults);
+	pl_plan_fini(&p);
+}
+
+/* Cells are those of floor(h n) - c honest participants: 0.5 * 50000 - 1000 = 24000, so 23999 others. */
+static void privacy_is_computed_for_honest_participants(void **state)
+{
+	struct pl_plan p;
+	struct acct_round cells;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		parse(HEAD "honest_fraction = 0.5\ncolluders = 1000\nrounds = (" STATE ")\n", &p, &err),
+		CM_OK);
+	assert_int_equal(pl_round_cells(&p, &p.round[0], &cells, &err), CM_OK);
+	assert_int_equal(cells.others, 23999);
+	pl_plan_fini(&p);
+}
+
+/* Totals grow, a refused round adds nothing, and what would fit does fit (ACCOUNTING: monotone in eps0). */
+static void the_cost_of_a_plan_says_what_would_be_refused(void **state)
+{
+	static const char text[] =
+		"name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = 0.2, delta = 1e-6 }\n"
+		"rounds = (" STATE ",\n" MEAN ",\n"
+		"{ query = \"big\", type = \"histogram\", protocol = \"grr\", field = \"C\",\n"
+		"  epsilon0 = 5.0, min_reports = 50000, values = [\"a\", \"b\", \"c\"] },\n"
+		"{ query = \"small\", type = \"histogram\", protocol = \"grr\", field = \"C\",\n"
+		"  epsilon0 = 0.5, min_reports = 50000, values = [\"a\", \"b\", \"c\"] } )\n";
+	struct pl_cost cost[4];
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	if (parse(text, &p, &err) != CM_OK || pl_plan_cost(&p, cost, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_true(cost[0].run && cost[1].run && !cost[2].run && cost[3].run);
+	assert_true(cost[0].verdict.total > 0 && cost[1].verdict.total > cost[0].verdict.total);
+	assert_true(cost[2].verdict.total > 0.2);
+	assert_true(cost[3].verdict.spent == cost[1].verdict.total);
+	assert_true(cost[2].largest_epsilon0 > 0 && cost[2].largest_epsilon0 < 5.0);
+	pl_plan_fini(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_plan_is_read_whole),
+		cmocka_unit_test(the_digest_covers_every_byte_of_the_file),
+		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
+		cmocka_unit_test(unknown_keys_are_named_with_their_line),
+		cmocka_unit_test(values_out_of_range_are_named_with_their_line),
+		cmocka_unit_test(missing_keys_are_named),
+		cmocka_unit_test(a_query_must_be_answerable),
+		cmocka_unit_test(names_must_be_fit_for_files_and_unique),
+		cmocka_unit_test(a_nul_byte_cannot_hide_the_rest_of_a_plan),
+		cmocka_unit_test(every_fault_is_written_the_first_is_returned),
+		cmocka_unit_test(privacy_is_computed_for_honest_participants),
+		cmocka_unit_test(the_cost_of_a_plan_says_what_would_be_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* test_an_result.c - result documents: what they hold, that they are kept, and that tampering shows. */
+#include "an_world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "an_result.h"
+#include "an_show.h"
+
+/* A settled first round of 30 participants. */
+static void settle(struct world *w, struct fake *f)
+{
+	struct cm_err err = { 0 };
+
+	world_make(w, world_plan, 31);
+	*f = (struct fake){ .participants = 30, .buckets = 2, .segment = 50 };
+	if (world_drive(w, f, 1, 100000, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+}
+
+static void a_result_says_what_was_asked_charged_and_counted(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct cm_err err = { 0 };
+	json_t *doc = NULL;
+	json_int_t sum = 0;
+	size_t i;
+	json_t *v;
+
+	(void)state;
+	settle(&w, &f);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	assert_string_equal(json_string_value(json_object_get(doc, "schema")), "tombola.result/1");
+	assert_string_equal(json_string_value(json_object_get(doc, "query")), "state");
+	assert_int_equal(json_integer_value(json_object_get(doc, "participants")), 30);
+	assert_int_equal(json_integer_value(json_object_get(doc, "reports")), 30);
+	assert_true(json_real_value(json_object_get(doc, "epsilon_round")) ==
+		    w.books.state.round[0].epsilon_round);
+	assert_int_equal(json_array_size(json_object_get(doc, "items")), 3);
+	json_array_foreach(json_object_get(doc, "counts"), i, v) sum += json_integer_value(v);
+	assert_int_equal(sum, 30); /* every message in one bin */
+	json_decref(doc);
+	fake_free(&f);
+	world_free(&w);
+}
+
+/* Counts of an unbiased k-ary estimate add up to the participants: sum over bins of (c - n q)/(p - q). */
+static void estimates_of_a_histogram_add_up_to_the_participants(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct cm_err err = { 0 };
+	json_t *doc = NULL, *v;
+	double sum = 0;
+	size_t i;
+
+	(void)state;
+	settle(&w, &f);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	json_array_foreach(json_object_get(doc, "items"), i, v) sum +=
+		json_number_value(json_object_get(v, "value"));
+	assert_true(fabs(sum - 30) < 1e-9);
+	json_decref(doc);
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void a_changed_result_is_not_shown(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct cm_err err = { 0 };
+	json_t *doc = NULL;
+	uint8_t *bytes;
+	char *path;
+	size_t n;
+
+	(void)state;
+	settle(&w, &f);
+	bytes = world_file(&w, "results/round-0001.json", &n);
+	*strchr((char *)bytes, '3') = '4';
+	world_write(&w, "results/round-0001.json", bytes, n);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_EDATA);
+	path = an_result_path(w.dir, 1);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_ENOINPUT);
+	free(path);
+	free(bytes);
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void a_round_that_is_not_settled_has_no_result(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct cm_err err = { 0 };
+	json_t *doc = NULL;
+
+	(void)state;
+	settle(&w, &f);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[1], &doc, &err), CM_ENOINPUT);
+	assert_non_null(strstr(err.msg, "round 2 (level) is planned"));
+	fake_free(&f);
+	world_free(&w);
+}
+
+/* All 30 messages unreadable: the round ends, with a result that says so instead of an estimate. */
+static void a_batch_without_a_valid_report_still_ends(void **state)
+{
+	struct world w;
+	struct fake f = { .participants = 30, .buckets = 2, .segment = 50, .bad = 30 };
+	struct cm_err err = { 0 };
+	json_t *doc = NULL;
+
+	(void)state;
+	world_make(&w, world_plan, 32);
+	if (world_drive(&w, &f, 1, 100000, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	assert_int_equal(json_array_size(json_object_get(doc, "items")), 0);
+	assert_string_equal(json_string_value(json_object_get(doc, "fault")), "no valid report");
+	assert_non_null(json_object_get(doc, "warning"));
+	json_decref(doc);
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void csv_quotes_labels_and_has_a_row_per_item(void **state)
+{
+	json_t *doc = json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:b}]}", "query", "q", "round", 1, "type",
+		"histogram", "items", "label", "a \"b\",c", "value", 1.5, "lower", 0.25, "below_noise", 1);
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)state;
+	assert_non_null(f);
+	an_result_csv(doc, f);
+	assert_int_equal(fclose(f), 0);
+	assert_string_equal(text,
+		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise\n"
+		"\"a \"\"b\"\",c\",1.5,nan,0.25,nan,nan,nan,nan,1\n");
+	free(text);
+	json_decref(doc);
+}
+
+static void numbers_json_lacks_are_written_as_words(void **state)
+{
+	static const struct {
+		double v;
+		const char *word;
+	} row[] = { { INFINITY, "inf" }, { -INFINITY, "-inf" }, { NAN, "nan" } };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		json_t *j = an_json_real(row[i].v);
+
+		assert_string_equal(json_string_value(j), row[i].word);
+		json_decref(j);
+	}
+}
+
+static char *export(const struct world *w)
+{
+	struct cm_err err = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_non_null(f);
+	assert_int_equal(an_ledger_export(&w->books, f, &err), CM_OK);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+/* An auditor with the exported cells alone gets the total the ledger recorded. */
+static void an_export_lets_an_auditor_compute_the_total_again(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct acct_bound total;
+	struct acct_round cells = { 0 };
+	char *text, *line, *rest = NULL;
+	size_t lines = 0;
+
+	(void)state;
+	settle(&w, &f);
+	text = export(&w);
+	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest), lines++) {
+		json_t *doc = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *account, *c;
+		size_t i;
+
+		assert_non_null(doc);
+		account = json_object_get(doc, "account");
+		if (strcmp(json_string_value(json_object_get(doc, "kind")), "charge") == 0) {
+			json_array_foreach(json_object_get(account, "cells"), i, c)
+			{
+				cells.cell[i].omega = json_number_value(json_object_get(c, "omega"));
+				cells.cell[i].u = json_number_value(json_object_get(c, "u"));
+				cells.cell[i].v = json_number_value(json_object_get(c, "v"));
+			}
+			cells.cells = json_array_size(json_object_get(account, "cells"));
+			cells.others = (uint64_t)json_integer_value(json_object_get(account, "n")) - 1;
+			cells.dummies = (uint64_t)json_integer_value(json_object_get(account, "dummies"));
+			cells.count = (uint64_t)json_integer_value(json_object_get(account, "count"));
+		}
+		json_decref(doc);
+	}
+	assert_int_equal(lines, 4); /* open, reserve, charge, settle */
+	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &total), ACCT_OK);
+	assert_true(total.upper == w.books.state.round[0].epsilon_total);
+	free(text);
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void the_table_of_rounds_has_a_row_per_round(void **state)
+{
+	struct world w;
+	struct fake f;
+	struct cm_err err = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out;
+
+	(void)state;
+	settle(&w, &f);
+	assert_int_equal(world_drive(&w, &f, 3, 100000, &err), CM_EBUDGET);
+	out = open_memstream(&text, &n);
+	assert_non_null(out);
+	an_rounds_print(&w.books, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(
+		strstr(text, "plan test  budget epsilon 8.000 at delta 1e-06, unit device, 3 rounds"));
+	assert_non_null(strstr(text, "state"));
+	assert_non_null(strstr(text, "planned"));
+	assert_non_null(strstr(text, "REFUSED"));
+	assert_non_null(strstr(text, "upper bounds"));
+	free(text);
+	fake_free(&f);
+	world_free(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_result_says_what_was_asked_charged_and_counted),
+		cmocka_unit_test(estimates_of_a_histogram_add_up_to_the_participants),
+		cmocka_unit_test(a_changed_result_is_not_shown),
+		cmocka_unit_test(a_round_that_is_not_settled_has_no_result),
+		cmocka_unit_test(a_batch_without_a_valid_report_still_ends),
+		cmocka_unit_test(csv_quotes_labels_and_has_a_row_per_item),
+		cmocka_unit_test(numbers_json_lacks_are_written_as_words),
+		cmocka_unit_test(an_export_lets_an_auditor_compute_the_total_again),
+		cmocka_unit_test(the_table_of_rounds_has_a_row_per_round),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* test_cl_device.c - pseudonyms, and one uniformly drawn reading per device in random order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cl_batch.h"
+#include "cl_device.h"
+#include "cm_buf.h"
+
+static struct cm_err err;
+static struct cm_rng rng;
+
+static void name_of(unsigned i, uint8_t out[PR_PSEUDONYM_LEN])
+{
+	struct cm_key secret = { { 1 } };
+	char device[16];
+
+	(void)snprintf(device, sizeof device, "%u", i);
+	cl_device_pseudonym(&secret, "p", device, out);
+}
+
+static void a_pseudonym_is_the_hmac_of_population_and_device(void **state)
+{
+	struct cm_key secret;
+	uint8_t got[PR_PSEUDONYM_LEN];
+	char hex[2 * PR_PSEUDONYM_LEN + 1];
+
+	(void)state;
+	memset(secret.bytes, 7, sizeof secret.bytes);
+	cl_device_pseudonym(&secret, "test", "sensor-1", got);
+	cm_hex(got, sizeof got, hex);
+	/* python3: hmac.new(b"\x07"*32, b"tombola device\0test\0sensor-1", "sha256") */
+	assert_string_equal(hex, "5f5c25784a709636b67d76903824bf200a6b8c1f59cb3f939549f85cda6f2228");
+}
+
+static void pseudonyms_differ_by_device_population_and_secret(void **state)
+{
+	struct cm_key one = { { 1 } }, two = { { 2 } };
+	uint8_t a[4][PR_PSEUDONYM_LEN];
+
+	(void)state;
+	cl_device_pseudonym(&one, "p", "d", a[0]);
+	cl_device_pseudonym(&one, "p", "e", a[1]);
+	cl_device_pseudonym(&one, "q", "d", a[2]);
+	cl_device_pseudonym(&two, "p", "d", a[3]);
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(a[i], a[j], PR_PSEUDONYM_LEN);
+}
+
+static void the_gateway_secret_is_made_once_and_private(void **state)
+{
+	char dir[] = "/tmp/tombola-device-XXXXXX", path[64];
+	struct cm_key first, again;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof path, "%s/gateway.key", dir);
+	assert_int_equal(cl_device_secret(dir, &rng, &first, &err), CM_OK);
+	assert_int_equal(cl_device_secret(dir, &rng, &again, &err), CM_OK);
+	assert_memory_equal(first.bytes, again.bytes, sizeof first.bytes);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(cl_device_secret(dir, &rng, &again, &err), CM_EPERM);
+	assert_int_equal(unlink(path) | rmdir(dir), 0);
+}
+
+static void a_device_that_reads_three_times_sends_each_reading_equally_often(void **state)
+{
+	enum { TRIALS = 3000, READINGS = 3 };
+	uint8_t name[PR_PSEUDONYM_LEN];
+	double expected = (double)TRIALS / READINGS, chi = 0;
+	unsigned held[READINGS] = { 0 };
+
+	(void)state;
+	name_of(1, name);
+	for (unsigned t = 0; t < TRIALS; t++) {
+		struct cl_batch *b = cl_batch_new(0);
+		size_t n;
+
+		for (uint64_t v = 0; v < READINGS; v++)
+			assert_int_equal(
+				cl_batch_add(b, &rng, name, &(struct pt_value){ .x = v }, &err), CM_OK);
+		assert_int_equal(cl_batch_duplicates(b), READINGS - 1);
+		cl_batch_shuffle(b, &rng);
+		held[cl_batch_entries(b, &n)->value.x]++;
+		assert_int_equal(n, 1);
+		cl_batch_free(b);
+	}
+	for (unsigned i = 0; i < READINGS; i++)
+		chi += (held[i] - expected) * (held[i] - expected) / expected;
+	/* Chi-square with 2 degrees of freedom exceeds 23 with chance exp(-11.5) = 1e-5. */
+	assert_true(chi < 23);
+}
+
+static void every_order_of_four_devices_is_equally_likely(void **state)
+{
+	enum { TRIALS = 24000, ORDERS = 256 };
+	unsigned seen[ORDERS] = { 0 }, orders = 0;
+	double chi = 0;
+
+	(void)state;
+	for (unsigned t = 0; t < TRIALS; t++) {
+		struct cl_batch *b = cl_batch_new(0);
+		const struct cl_entry *e;
+		unsigned order = 0;
+		size_t n;
+
+		for (unsigned i = 0; i < 4; i++) {
+			uint8_t name[PR_PSEUDONYM_LEN];
+
+			name_of(i, name);
+			assert_int_equal(
+				cl_batch_add(b, &rng, name, &(struct pt_value){ .x = i }, &err), CM_OK);
+		}
+		cl_batch_shuffle(b, &rng);
+		e = cl_batch_entries(b, &n);
+		for (unsigned i = 0; i < 4; i++)
+			order = order << 2 | (unsigned)e[i].value.x;
+		seen[order]++;
+		cl_batch_free(b);
+	}
+	for (unsigned i = 0; i < ORDERS; i++)
+		if (seen[i] > 0) {
+			orders++;
+			chi += (seen[i] - 1000.0) * (seen[i] - 1000.0) / 1000.0;
+		}
+	assert_int_equal(orders, 24);
+	/* 23 degrees of freedom: above 66 with chance below 1e-5 (Wilson-Hilferty). */
+	assert_true(chi < 66);
+}
+
+static void taken_devices_are_left_out_and_the_limit_takes_the_first_ones(void **state)
+{
+	struct cl_batch *b = cl_batch_new(5);
+	uint8_t name[PR_PSEUDONYM_LEN];
+	const struct cl_entry *e;
+	unsigned seen = 0;
+	size_t n;
+
+	(void)state;
+	name_of(2, name);
+	assert_int_equal(cl_batch_taken(b, name, &err), CM_OK);
+	for (unsigned i = 0; i < 10; i++) {
+		name_of(i, name);
+		assert_int_equal(cl_batch_add(b, &rng, name, &(struct pt_value){ .x = i }, &err), CM_OK);
+	}
+	assert_int_equal(cl_batch_over_limit(b), 5);
+	assert_int_equal(cl_batch_taken_seen(b), 1);
+	cl_batch_shuffle(b, &rng);
+	e = cl_batch_entries(b, &n);
+	assert_int_equal(n, 4);
+	for (size_t i = 0; i < n; i++)
+		seen |= 1u << e[i].value.x;
+	assert_int_equal(seen, 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4);
+	cl_batch_free(b);
+}
+
+static void every_one_of_many_devices_comes_out_once(void **state)
+{
+	enum { DEVICES = 20000 };
+	struct cl_batch *b = cl_batch_new(0);
+	static unsigned char seen[DEVICES];
+	const struct cl_entry *e;
+	size_t n;
+
+	(void)state;
+	for (unsigned i = 0; i < DEVICES; i++) {
+		uint8_t name[PR_PSEUDONYM_LEN];
+
+		name_of(i, name);
+		assert_int_equal(cl_batch_add(b, &rng, name, &(struct pt_value){ .x = i }, &err), CM_OK);
+	}
+	cl_batch_shuffle(b, &rng);
+	e = cl_batch_entries(b, &n);
+	assert_int_equal(n, DEVICES);
+	for (size_t i = 0; i < n; i++) {
+		uint8_t name[PR_PSEUDONYM_LEN];
+
+		name_of((unsigned)e[i].value.x, name);
+		assert_memory_equal(name, e[i].pseudonym, sizeof name);
+		assert_int_equal(seen[e[i].value.x]++, 0);
+	}
+	cl_batch_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pseudonym_is_the_hmac_of_population_and_device),
+		cmocka_unit_test(pseudonyms_differ_by_device_population_and_secret),
+		cmocka_unit_test(the_gateway_secret_is_made_once_and_private),
+		cmocka_unit_test(a_device_that_reads_three_times_sends_each_reading_equally_often),
+		cmocka_unit_test(every_order_of_four_devices_is_equally_likely),
+		cmocka_unit_test(taken_devices_are_left_out_and_the_limit_takes_the_first_ones),
+		cmocka_unit_test(every_one_of_many_devices_comes_out_once),
+	};
+
+	if (cm_rng_system(&rng, &err) != CM_OK)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

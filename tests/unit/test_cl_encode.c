@@ -1,0 +1,170 @@
+/* test_cl_encode.c - every message of a round has one length whatever the value, opens to a record of the
+ * round, and no two are alike. */
+#include "cl_world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_encode.h"
+
+#define NUMBERS 33u /* values of a mean that are tried */
+
+static struct cm_err err;
+static struct cl_world world;
+
+static int set_up(void **state)
+{
+	(void)state;
+	cl_world_make(&world);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cl_world_free(&world);
+	return 0;
+}
+
+/* Value i of the query's domain, the whole of it for a histogram. */
+static struct pt_value value(const struct pt_query *q, uint32_t i)
+{
+	return (struct pt_value){ q->kind == PT_HISTOGRAM ? i : ((uint64_t)i << 32) / (NUMBERS - 1) };
+}
+
+static void check_row(const struct pt_protocol *row, double epsilon0)
+{
+	struct cm_hpke_opener *opener = NULL;
+	struct cl_offer o;
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], *sealed, *plain;
+	size_t device_len, sealed_len;
+	uint32_t n;
+
+	cl_offer_make(&world, row->name, epsilon0, &o);
+	device_len = cl_device_len(&o.d);
+	sealed_len = rd_sealed_len(&o.d);
+	/* RFC 9180: enc 32 and tag 16 beside the record; the same for every message by the descriptor alone.
+	 */
+	assert_int_equal(sealed_len, o.d.record_len + 48);
+	assert_int_equal(device_len, o.d.messages_per_client * sealed_len);
+	n = o.d.query.kind == PT_HISTOGRAM ? o.d.query.categories : NUMBERS;
+	sealed = malloc((n + 1) * device_len);
+	plain = malloc(o.d.record_len);
+	assert_non_null(sealed);
+	assert_non_null(plain);
+	rd_hpke_info(&o.d, info);
+	rd_hpke_aad(&o.d, aad);
+	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+	for (uint32_t i = 0; i < n; i++) {
+		struct cl_entry e = { .value = value(&o.d.query, i) };
+		uint8_t *mine = sealed + i * device_len;
+
+		/* Exactly device_len bytes are written: the guard after them stays, and all opens. */
+		memset(mine, 0xa5, 2 * device_len);
+		assert_int_equal(cl_encode(&o.d, &e, 1, &world.rng, mine, &err), CM_OK);
+		for (size_t k = 0; k < device_len; k++)
+			assert_int_equal(mine[device_len + k], 0xa5);
+		for (uint32_t m = 0; m < o.d.messages_per_client; m++) {
+			uint32_t bin;
+
+			assert_int_equal(cm_hpke_open(opener, aad, sizeof aad, mine + m * sealed_len,
+						 sealed_len, plain, &err),
+				CM_OK);
+			assert_int_equal(row->decode(&o.d.params, plain, &bin, &err), CM_OK);
+			assert_true(bin < o.d.params.bins);
+		}
+	}
+	/* A fresh encapsulation per message. */
+	for (size_t i = 0; i < n * o.d.messages_per_client; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_memory_not_equal(
+				sealed + i * sealed_len, sealed + j * sealed_len, CM_HPKE_PUBLIC_LEN);
+	cm_hpke_opener_free(opener);
+	free(sealed);
+	free(plain);
+	cl_offer_free(&o);
+}
+
+static void messages_of_every_protocol_have_one_length_over_the_whole_domain(void **state)
+{
+	(void)state;
+	for (size_t i = 0; pt_row(i) != NULL; i++)
+		check_row(pt_row(i), strcmp(pt_row(i)->name, "bins") == 0 ? INFINITY : 2.0);
+}
+
+static void messages_do_not_open_in_another_round(void **state)
+{
+	struct cm_hpke_opener *opener = NULL;
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], sealed[4096], plain[256];
+	struct cl_entry e = { 0 };
+	struct cl_offer one, other;
+
+	(void)state;
+	cl_offer_make(&world, "grr", 1.0, &one);
+	cl_offer_make(&world, "grr", 1.0, &other);
+	assert_memory_not_equal(one.d.hash, other.d.hash, PR_HASH_LEN);
+	assert_int_equal(cl_encode(&one.d, &e, 1, &world.rng, sealed, &err), CM_OK);
+	rd_hpke_info(&other.d, info);
+	rd_hpke_aad(&other.d, aad);
+	assert_int_equal(
+		cm_hpke_opener_new(one.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+	assert_int_equal(
+		cm_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
+	rd_hpke_aad(&one.d, aad);
+	assert_int_equal(
+		cm_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
+	cm_hpke_opener_free(opener);
+	cl_offer_free(&one);
+	cl_offer_free(&other);
+}
+
+static void a_low_order_round_key_is_refused(void **state)
+{
+	struct cl_entry e = { 0 };
+	struct cl_offer o;
+	uint8_t sealed[4096];
+
+	(void)state;
+	cl_offer_make(&world, "grr", 1.0, &o);
+	memset(o.d.hpke_key, 0, sizeof o.d.hpke_key);
+	assert_int_equal(cl_encode(&o.d, &e, 1, &world.rng, sealed, &err), CM_EDATA);
+	cl_offer_free(&o);
+}
+
+static void the_shown_records_are_the_ones_sealed(void **state)
+{
+	struct cm_hpke_opener *opener = NULL;
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], sealed[8192], records[4096], plain[256];
+	struct cl_offer o;
+
+	(void)state;
+	cl_offer_make(&world, "mixbins", 2.0, &o);
+	assert_true(cl_device_len(&o.d) <= sizeof sealed);
+	assert_int_equal(
+		cl_encode_shown(&o.d, &(struct pt_value){ 1 }, &world.rng, records, sealed, &err), CM_OK);
+	rd_hpke_info(&o.d, info);
+	rd_hpke_aad(&o.d, aad);
+	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+	for (uint32_t m = 0; m < o.d.messages_per_client; m++) {
+		assert_int_equal(cm_hpke_open(opener, aad, sizeof aad, sealed + m * rd_sealed_len(&o.d),
+					 rd_sealed_len(&o.d), plain, &err),
+			CM_OK);
+		assert_memory_equal(plain, records + m * o.d.record_len, o.d.record_len);
+	}
+	cm_hpke_opener_free(opener);
+	cl_offer_free(&o);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(messages_of_every_protocol_have_one_length_over_the_whole_domain),
+		TEST(messages_do_not_open_in_another_round),
+		TEST(a_low_order_round_key_is_refused),
+		TEST(the_shown_records_are_the_ones_sealed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* test_cl_policy.c - the client's own limits, each with a round that breaks it and nothing else. */
+#include "cl_world.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_file.h"
+
+static struct cm_err err;
+static struct cl_world world;
+static struct cl_offer offer;
+
+static int set_up(void **state)
+{
+	(void)state;
+	cl_world_make(&world);
+	cl_offer_make(&world, "grr", 1.0, &offer);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cl_world_mutant("");
+	cl_offer_free(&offer);
+	cl_world_free(&world);
+	return 0;
+}
+
+static enum cm_rc check(uint64_t recent)
+{
+	err.msg[0] = '\0';
+	return cl_policy_check(&world.policy, &offer.d, recent, &err);
+}
+
+static void a_round_within_every_limit_passes(void **state)
+{
+	(void)state;
+	assert_int_equal(check(0), CM_OK);
+}
+
+static void another_population_is_refused(void **state)
+{
+	(void)state;
+	(void)snprintf(offer.d.population, sizeof offer.d.population, "other");
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: the round is for population 'other', not 'test'");
+}
+
+static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **state)
+{
+	char *other[] = { "other" }, *both[] = { "other", "query" };
+
+	(void)state;
+	world.policy.queries = (struct cm_conf_strings){ other, 1 };
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: query 'query' is not among the allowed queries");
+	world.policy.queries = (struct cm_conf_strings){ both, 2 };
+	assert_int_equal(check(0), CM_OK);
+	world.policy.fields = (struct cm_conf_strings){ other, 1 };
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: field 'field' is not among the allowed fields");
+	world.policy.fields.n = 0;
+	world.policy.protocols = (struct cm_conf_strings){ other, 1 };
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: protocol 'grr' is not among the allowed protocols");
+}
+
+static void a_larger_epsilon0_is_refused_unless_the_check_is_removed(void **state)
+{
+	(void)state;
+	world.policy.max_epsilon0 = 0.9;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: epsilon0 1 is above max_epsilon0 0.9");
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.epsilon0");
+	assert_int_equal(check(0), CM_OK);
+	cl_world_mutant("");
+#endif
+	world.policy.max_epsilon0 = 1.0;
+	assert_int_equal(check(0), CM_OK);
+}
+
+static void a_round_without_local_guarantee_needs_inf(void **state)
+{
+	(void)state;
+	cl_offer_free(&offer);
+	cl_offer_make(&world, "bins", INFINITY, &offer);
+	world.policy.max_epsilon0 = 700;
+	assert_int_equal(check(0), CM_EPERM);
+	world.policy.max_epsilon0 = INFINITY;
+	assert_int_equal(check(0), CM_OK);
+}
+
+static void a_statement_below_the_truth_is_refused(void **state)
+{
+	(void)state;
+	offer.d.privacy.epsilon0 = 0.5;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: the round states epsilon0 0.5, its randomizer has 1");
+	offer.d.privacy.epsilon0 = NAN;
+	assert_int_equal(check(0), CM_EPERM);
+}
+
+static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void **state)
+{
+	(void)state;
+	world.policy.min_batch = 1001;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: minimum batch 1000 is below 1001");
+	world.policy.min_batch = 1000;
+	assert_int_equal(check(0), CM_OK);
+#ifdef TOMBOLA_MUTANTS
+	world.policy.min_batch = 1001;
+	cl_world_mutant("client.policy.min_batch");
+	assert_int_equal(check(0), CM_OK);
+#endif
+}
+
+static void rounds_beyond_the_window_are_refused(void **state)
+{
+	(void)state;
+	world.policy.max_rounds = 2;
+	assert_int_equal(check(1), CM_OK);
+	assert_int_equal(check(2), CM_EPERM);
+	assert_string_equal(err.msg, "policy: 2 rounds within the last 86400 s, max_rounds is 2");
+}
+
+static void messages_that_do_not_fit_a_frame_are_refused(void **state)
+{
+	(void)state;
+	offer.d.messages_per_client = 1024;
+	offer.d.record_len = 4096;
+	assert_int_equal(check(0), CM_EPERM);
+}
+
+static void the_smaller_honest_fraction_and_the_more_colluders_count(void **state)
+{
+	(void)state;
+	/* max(1, floor(h n) - c), h the smaller, c the larger, n = 1000. */
+	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 1000);
+	world.policy.honest_fraction = 0.5;
+	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 500);
+	offer.d.honest_fraction = 0.25;
+	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 250);
+	offer.d.colluders = 20;
+	world.policy.colluders = 10;
+	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 230);
+	world.policy.colluders = 1000;
+	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 1);
+}
+
+static void fewer_honest_participants_cost_more(void **state)
+{
+	struct acct_round many, few;
+	struct acct_bound cheap, dear;
+
+	(void)state;
+	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &many, &err), CM_OK);
+	world.policy.honest_fraction = 0.1;
+	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &few, &err), CM_OK);
+	assert_int_equal(many.others, 999);
+	assert_int_equal(few.others, 99);
+	assert_int_equal(acct_epsilon(&many, 1, 1e-6, &cheap), ACCT_OK);
+	assert_int_equal(acct_epsilon(&few, 1, 1e-6, &dear), ACCT_OK);
+	/* What is charged is the upper end. */
+	assert_true(cheap.upper < dear.upper);
+}
+
+static enum cm_rc load(const char *text, struct cl_policy *p)
+{
+	char path[96];
+	enum cm_rc rc;
+
+	(void)snprintf(path, sizeof path, "%s/policy.conf", world.dir);
+	assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
+	rc = cl_policy_load(path, p, NULL, &err);
+	return rc;
+}
+
+static void a_policy_file_needs_its_limits_and_takes_no_nonsense(void **state)
+{
+	static const char good[] =
+		"population = \"p\"; max_epsilon0 = \"inf\"; max_epsilon = 1.0; delta = 1e-6;"
+		"min_batch = 100;";
+	static const char *const bad[] = {
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = \"inf\"; delta = 1e-6; min_batch = 1;",
+		"population = \"p\"; max_epsilon0 = -1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1.0; min_batch = 1;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1; "
+		"min_bacth = 2;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;"
+		" honest_fraction = 1.5;",
+	};
+	struct cl_policy p;
+
+	(void)state;
+	assert_int_equal(load(good, &p), CM_OK);
+	assert_true(isinf(p.max_epsilon0));
+	assert_true(p.honest_fraction == 1.0);
+	assert_int_equal(p.max_rounds, 0);
+	assert_int_equal(p.window_ms, 86400000);
+	cl_policy_free(&p);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(load(bad[i], &p), CM_ECONFIG);
+		cl_policy_free(&p);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_round_within_every_limit_passes),
+		TEST(another_population_is_refused),
+		TEST(queries_fields_and_protocols_that_are_not_listed_are_refused),
+		TEST(a_larger_epsilon0_is_refused_unless_the_check_is_removed),
+		TEST(a_round_without_local_guarantee_needs_inf),
+		TEST(a_statement_below_the_truth_is_refused),
+		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
+		TEST(rounds_beyond_the_window_are_refused),
+		TEST(messages_that_do_not_fit_a_frame_are_refused),
+		TEST(the_smaller_honest_fraction_and_the_more_colluders_count),
+		TEST(fewer_honest_participants_cost_more),
+		TEST(a_policy_file_needs_its_limits_and_takes_no_nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

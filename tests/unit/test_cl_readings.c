@@ -1,0 +1,361 @@
+/* test_cl_readings.c - CSV and NDJSON rows, good and bad, however the input is cut. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cl_readings.h"
+
+/* Everything the reader said: "device=text@line;" for rows, "!line why;" for bad ones. */
+struct said {
+	char text[4096];
+	size_t rows;
+	int strict;
+};
+
+static void say(struct said *s, const char *what)
+{
+	if (strlen(s->text) + strlen(what) < sizeof s->text)
+		(void)strcat(s->text, what);
+}
+
+static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
+{
+	struct said *s = user;
+	char line[512];
+
+	(void)err;
+	s->rows++;
+	(void)snprintf(line, sizeof line, "%.100s=%.100s@%u;", row->device, row->text, (unsigned)row->line);
+	say(s, line);
+	return CM_OK;
+}
+
+static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_err *err)
+{
+	struct said *s = user;
+	char text[256];
+
+	(void)snprintf(text, sizeof text, "!%u %s;", (unsigned)line, why);
+	say(s, text);
+	return s->strict ? cm_fail(err, CM_EDATA, "f:%u: %s", (unsigned)line, why) : CM_OK;
+}
+
+static enum cm_rc read_cut(enum cl_format format, const char *device, const void *bytes, size_t n,
+	size_t piece, struct said *s, struct cm_err *err)
+{
+	const struct cl_reader_conf conf = { format, "f", device, "v", on_row, on_bad, s };
+	struct cl_reader *r;
+	enum cm_rc rc;
+
+	assert_int_equal(cl_reader_new(&conf, &r, err), CM_OK);
+	rc = CM_OK;
+	for (size_t at = 0; rc == CM_OK && at < n; at += piece)
+		rc = cl_reader_feed(r, (const uint8_t *)bytes + at, n - at < piece ? n - at : piece, err);
+	if (rc == CM_OK)
+		rc = cl_reader_end(r, err);
+	cl_reader_free(r);
+	return rc;
+}
+
+/* Whole, byte by byte and in sevens: the same rows and the same result. */
+static enum cm_rc read_all(enum cl_format format, const char *device, const void *bytes, size_t n,
+	struct said *s, struct cm_err *err)
+{
+	static const size_t piece[] = { SIZE_MAX, 1, 7 };
+	struct said first = { .strict = s->strict };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct said now = { .strict = s->strict };
+		enum cm_rc got =
+			read_cut(format, device, bytes, n, piece[i] < n ? piece[i] : n + 1, &now, err);
+
+		if (i == 0) {
+			first = now;
+			rc = got;
+		}
+		assert_int_equal(got, rc);
+		assert_string_equal(now.text, first.text);
+	}
+	*s = first;
+	return rc;
+}
+
+static void expect_from(enum cl_format format, const char *device, const char *input, size_t n, enum cm_rc rc,
+	const char *said, const char *message)
+{
+	struct said s = { .text = "" };
+	struct cm_err err = { .msg = "" };
+
+	assert_int_equal(read_all(format, device, input, n, &s, &err), rc);
+	if (said != NULL)
+		assert_string_equal(s.text, said);
+	if (message != NULL)
+		assert_string_equal(err.msg, message);
+}
+
+#define CSV(device, input, rc, said, message) \
+	expect_from(CL_FORMAT_CSV, device, input, sizeof(input) - 1, rc, said, message)
+#define NDJSON(device, input, rc, said, message) \
+	expect_from(CL_FORMAT_NDJSON, device, input, sizeof(input) - 1, rc, said, message)
+
+static void csv_rows_carry_device_value_and_line(void **state)
+{
+	(void)state;
+	CSV("d", "d,v,w\na,1,x\nb,2,y\n", CM_OK, "a=1@2;b=2@3;", NULL);
+	CSV("d", "w,v,d\nx,1,a\n", CM_OK, "a=1@2;", NULL);
+}
+
+static void csv_rows_without_a_device_column_are_numbered_bad_rows_included(void **state)
+{
+	(void)state;
+	CSV(NULL, "v,w\n1,2\n3\n4,5\n", CM_OK, "1=1@2;!3 1 columns, the header has 2;3=4@4;", NULL);
+}
+
+static void csv_may_end_without_a_newline(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\na,1", CM_OK, "a=1@2;", NULL);
+}
+
+static void csv_may_begin_with_a_byte_order_mark_and_have_crlf(void **state)
+{
+	(void)state;
+	CSV("d",
+		"\xef\xbb\xbf"
+		"d,v\r\na,1\r\nb,2\r\n",
+		CM_OK, "a=1@2;b=2@3;", NULL);
+}
+
+static void csv_quotes_may_hold_commas_quotes_and_newlines(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\n\"a,\"\"x\",\"1\n2\"\nb,3\n", CM_OK, "a,\"x=1\n2@2;b=3@4;", NULL);
+}
+
+static void csv_empty_lines_are_no_rows(void **state)
+{
+	(void)state;
+	CSV("d", "\nd,v\n\na,1\n\n\n", CM_OK, "a=1@4;", NULL);
+}
+
+static void csv_needs_a_header(void **state)
+{
+	(void)state;
+	CSV("d", "", CM_EDATA, "", "f: empty: a header line is needed");
+	CSV("d", "\n\r\n", CM_EDATA, "", "f: empty: a header line is needed");
+}
+
+static void csv_names_the_missing_column_and_those_there_are(void **state)
+{
+	(void)state;
+	CSV("d", "d,w,x\na,1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 3 of the header");
+	CSV("d", "e,v\na,1\n", CM_EDATA, "", "f:1: no column 'd' among the 2 of the header");
+	CSV("d", "d,v,v\na,1,2\n", CM_EDATA, "", "f:1: the header names a column twice");
+}
+
+static void csv_rows_of_another_width_are_bad(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\na\nb,1\nc,2,3\n", CM_OK,
+		"!2 1 columns, the header has 2;b=1@3;!4 3 columns, the header has 2;", NULL);
+}
+
+static void csv_stray_quotes_cost_one_row(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\na\"b,1\nc,2\n", CM_OK, "!2 a stray quote;c=2@3;", NULL);
+	CSV("d", "d,v\n\"a\"b,1\nc,2\n", CM_OK, "!2 a stray quote;c=2@3;", NULL);
+	CSV("d", "d\"e,v\na,1\n", CM_EDATA, "", "f:1: a stray quote in the header");
+}
+
+static void csv_unterminated_quote_names_the_line_it_began(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\na,1\nb,\"2\nc,3\n", CM_EDATA, "a=1@2;",
+		"f:3: a quote opened in this record is not closed");
+}
+
+static void csv_endless_quote_is_not_buffered_without_end(void **state)
+{
+	size_t n = 300000;
+	char *text = malloc(n);
+	struct said s = { .text = "" };
+	struct cm_err err;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', n);
+	memcpy(text, "d,v\na,\"", 7);
+	for (size_t i = 100; i < n; i += 100)
+		text[i] = '\n';
+	assert_int_equal(read_all(CL_FORMAT_CSV, "d", text, n, &s, &err), CM_EDATA);
+	assert_string_equal(err.msg, "f:2: a quote opened in this record is not closed within 65536 bytes");
+	free(text);
+}
+
+static void csv_nul_bytes_cost_one_row(void **state)
+{
+	(void)state;
+	CSV("d", "d,v\na\0z,1\nb,2\0\nc,3\n", CM_OK, "!2 a NUL byte;!3 a NUL byte;c=3@4;", NULL);
+}
+
+static void a_line_of_a_mebibyte_costs_one_row(void **state)
+{
+	size_t n = (1u << 20) + 64;
+	char *text = malloc(n);
+	struct said s = { .text = "" };
+	struct cm_err err;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', n);
+	memcpy(text, "d,v\na,", 6);
+	memcpy(text + n - 6, "\nb,22\n", 6);
+	assert_int_equal(read_all(CL_FORMAT_CSV, "d", text, n, &s, &err), CM_OK);
+	assert_string_equal(s.text, "!2 a line longer than 65536 bytes;b=22@3;");
+	memset(text, ' ', n);
+	memcpy(text + n - 24, "\n{\"d\":\"b\",\"v\":\"2\"}     \n", 24);
+	s = (struct said){ .text = "" };
+	assert_int_equal(read_all(CL_FORMAT_NDJSON, "d", text, n, &s, &err), CM_OK);
+	assert_string_equal(s.text, "!1 a line longer than 65536 bytes;b=2@2;");
+	free(text);
+}
+
+static void a_device_needs_a_name_of_200_bytes_at_most(void **state)
+{
+	char text[300];
+	struct said s = { .text = "" };
+	struct cm_err err;
+	int n;
+
+	(void)state;
+	CSV("d", "d,v\n,1\n", CM_OK, "!2 the device field is empty;", NULL);
+	n = snprintf(text, sizeof text, "d,v\n%0201d,1\n", 7);
+	assert_int_equal(read_all(CL_FORMAT_CSV, "d", text, (size_t)n, &s, &err), CM_OK);
+	assert_string_equal(s.text, "!2 the device field is longer than 200 bytes;");
+}
+
+static void ndjson_scalars_become_text(void **state)
+{
+	(void)state;
+	NDJSON("d",
+		"{\"d\":\"a\",\"v\":\"red\"}\n{\"d\":7,\"v\":9007199254740993}\n{\"v\":true,\"d\":\"b\"}\n",
+		CM_OK, "a=red@1;7=9007199254740993@2;b=true@3;", NULL);
+	NDJSON("d", "{\"d\":\"a\",\"v\":0.1}", CM_OK, "a=0.10000000000000001@1;", NULL);
+}
+
+static void ndjson_lines_that_are_no_good_objects_are_bad(void **state)
+{
+	(void)state;
+	NDJSON("d", "{\"d\":\"a\",\"v\":NaN}\n", CM_OK, "!1 not valid JSON at column 16;", NULL);
+	NDJSON("d", "[1]\n", CM_OK, "!1 not a JSON object;", NULL);
+	NDJSON("d", "{\"d\":\"a\",\"v\":1,\"v\":2}\n", CM_OK, "!1 a key given twice at column 18;", NULL);
+	NDJSON("d", "{\"d\":\"a\"}\n", CM_OK, "!1 no field 'v';", NULL);
+	NDJSON("d", "{\"v\":1}\n", CM_OK, "!1 no field 'd' that is a string or an integer;", NULL);
+	NDJSON("d", "{\"d\":1.5,\"v\":1}\n", CM_OK, "!1 no field 'd' that is a string or an integer;", NULL);
+	NDJSON("d", "{\"d\":\"a\",\"v\":null}\n", CM_OK, "!1 field 'v' is no string, number or boolean;",
+		NULL);
+	NDJSON("d", "{\"d\":\"a\",\"v\":[1]}\n", CM_OK, "!1 field 'v' is no string, number or boolean;",
+		NULL);
+}
+
+static void ndjson_bad_lines_do_not_stop_the_good_ones(void **state)
+{
+	(void)state;
+	NDJSON("d", "{\"d\":\n\n{\"d\":\"b\",\"v\":2}\r\n", CM_OK, NULL, NULL);
+	NDJSON(NULL, "x\n{\"v\":\"1\"}\n", CM_OK, "!1 not valid JSON at column 1;2=1@2;", NULL);
+}
+
+static void ndjson_nul_bytes_are_refused(void **state)
+{
+	(void)state;
+	NDJSON("d", "{\"d\":\"a\",\"v\":\"\\u0000\"}\n{\"d\":\"b\",\"v\":\"1\"}\n", CM_OK,
+		"!1 not valid JSON at column 21;b=1@2;", NULL);
+	NDJSON("d", "{\"d\":\"a\0\",\"v\":1}\n", CM_OK, NULL, NULL);
+}
+
+static void ndjson_needs_a_line(void **state)
+{
+	(void)state;
+	NDJSON("d", "", CM_EDATA, "", "f: empty");
+	NDJSON("d", " \n\n", CM_EDATA, "", "f: empty");
+}
+
+static void strict_reading_ends_at_the_first_bad_row_and_stays_ended(void **state)
+{
+	struct said s = { .strict = 1 };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", "v", on_row, on_bad, &s };
+	struct cl_reader *r;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cl_reader_new(&conf, &r, &err), CM_OK);
+	assert_int_equal(cl_reader_feed(r, (const uint8_t *)"d,v\na\nb,1\n", 10, &err), CM_EDATA);
+	assert_string_equal(err.msg, "f:2: 1 columns, the header has 2");
+	err = (struct cm_err){ 0 };
+	assert_int_equal(cl_reader_feed(r, (const uint8_t *)"c,1\n", 4, &err), CM_EDATA);
+	assert_int_equal(cl_reader_end(r, &err), CM_EDATA);
+	assert_string_equal(s.text, "!2 1 columns, the header has 2;");
+	cl_reader_free(r);
+}
+
+static void a_file_that_is_not_there_is_no_input(void **state)
+{
+	struct said s = { .text = "" };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", "v", on_row, on_bad, &s };
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cl_readings_file("/nonexistent/f.csv", &conf, &err), CM_ENOINPUT);
+	assert_int_equal(cl_readings_file("/tmp", &conf, &err), CM_ENOINPUT);
+}
+
+static void the_extension_tells_the_format(void **state)
+{
+	(void)state;
+	assert_int_equal(cl_format_of_path("a/b.CSV"), CL_FORMAT_CSV);
+	assert_int_equal(cl_format_of_path("b.ndjson"), CL_FORMAT_NDJSON);
+	assert_int_equal(cl_format_of_path("b.jsonl"), CL_FORMAT_NDJSON);
+	assert_int_equal(cl_format_of_path("a.csv/b"), CL_FORMAT_GUESS);
+	assert_int_equal(cl_format_of_path("-"), CL_FORMAT_GUESS);
+	assert_int_equal(cl_format_parse("CSV"), CL_FORMAT_GUESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(csv_rows_carry_device_value_and_line),
+		cmocka_unit_test(csv_rows_without_a_device_column_are_numbered_bad_rows_included),
+		cmocka_unit_test(csv_may_end_without_a_newline),
+		cmocka_unit_test(csv_may_begin_with_a_byte_order_mark_and_have_crlf),
+		cmocka_unit_test(csv_quotes_may_hold_commas_quotes_and_newlines),
+		cmocka_unit_test(csv_empty_lines_are_no_rows),
+		cmocka_unit_test(csv_needs_a_header),
+		cmocka_unit_test(csv_names_the_missing_column_and_those_there_are),
+		cmocka_unit_test(csv_rows_of_another_width_are_bad),
+		cmocka_unit_test(csv_stray_quotes_cost_one_row),
+		cmocka_unit_test(csv_unterminated_quote_names_the_line_it_began),
+		cmocka_unit_test(csv_endless_quote_is_not_buffered_without_end),
+		cmocka_unit_test(csv_nul_bytes_cost_one_row),
+		cmocka_unit_test(a_line_of_a_mebibyte_costs_one_row),
+		cmocka_unit_test(a_device_needs_a_name_of_200_bytes_at_most),
+		cmocka_unit_test(ndjson_scalars_become_text),
+		cmocka_unit_test(ndjson_lines_that_are_no_good_objects_are_bad),
+		cmocka_unit_test(ndjson_bad_lines_do_not_stop_the_good_ones),
+		cmocka_unit_test(ndjson_nul_bytes_are_refused),
+		cmocka_unit_test(ndjson_needs_a_line),
+		cmocka_unit_test(strict_reading_ends_at_the_first_bad_row_and_stays_ended),
+		cmocka_unit_test(a_file_that_is_not_there_is_no_input),
+		cmocka_unit_test(the_extension_tells_the_format),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

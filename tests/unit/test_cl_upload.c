@@ -1,0 +1,324 @@
+/* test_cl_upload.c - frames to connections and receipts to frames, with a shuffler that answers as it likes.
+ */
+#include "cl_world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_upload.h"
+#include "rd_manifest.h"
+
+#define DEVICE_LEN 80u
+#define WINDOW     2u
+
+static struct cm_err err;
+static struct cl_world world;
+static struct cl_upload *upload;
+static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
+
+static int set_up(void **state)
+{
+	struct cl_upload_conf conf = { .device_len = DEVICE_LEN, .window = WINDOW };
+
+	(void)state;
+	cl_world_make(&world);
+	memcpy(conf.round_id, round_id, sizeof round_id);
+	conf.shuffler = world.shuffler.verifier;
+	upload = cl_upload_new(&conf);
+	assert_non_null(upload);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cl_world_mutant("");
+	cl_upload_free(upload);
+	cl_world_free(&world);
+	return 0;
+}
+
+/* A frame of n devices whose bytes are all `tag`; slots tag*100... */
+static void give(uint8_t tag, size_t n)
+{
+	int64_t slot[8];
+	uint8_t names[8 * PR_PSEUDONYM_LEN], sealed[8 * DEVICE_LEN];
+
+	for (size_t i = 0; i < n; i++)
+		slot[i] = tag * 100 + (int64_t)i;
+	memset(names, tag, n * PR_PSEUDONYM_LEN);
+	memset(sealed, tag, n * DEVICE_LEN);
+	assert_int_equal(cl_upload_give(upload, slot, names, sealed, n, &err), CM_OK);
+}
+
+/* The tag of the next frame on a connection, 0 for none; its bytes are checked. */
+static uint8_t next(unsigned connection)
+{
+	Tombola__V1__Submit s;
+
+	if (cl_upload_next(upload, connection, &s) != CM_OK)
+		return 0;
+	assert_int_equal(s.round_id.len, PR_ROUND_ID_LEN);
+	assert_memory_equal(s.round_id.data, round_id, PR_ROUND_ID_LEN);
+	assert_int_equal(s.sealed.len / DEVICE_LEN, s.pseudonyms.len / PR_PSEUDONYM_LEN);
+	for (size_t i = 0; i < s.sealed.len; i++)
+		assert_int_equal(s.sealed.data[i], s.sealed.data[0]);
+	for (size_t i = 0; i < s.pseudonyms.len; i++)
+		assert_int_equal(s.pseudonyms.data[i], s.sealed.data[0]);
+	return s.sealed.data[0];
+}
+
+struct receipt {
+	Tombola__V1__Receipt r;
+	uint8_t id[PR_ROUND_ID_LEN], outcome[8], signature[CM_SIGN_LEN];
+};
+
+/* What an honest shuffler answers to give(tag, n), by doc/wire.md: a signature over round id, SHA-256 of what
+ * was sent, outcomes. */
+static struct receipt *answer(uint8_t tag, size_t n, uint8_t outcome, const struct cm_signer *signer)
+{
+	static struct receipt receipts[8];
+	static unsigned used;
+	struct receipt *a = &receipts[used++ % 8];
+	uint8_t sent[8 * (PR_PSEUDONYM_LEN + DEVICE_LEN)];
+	uint8_t bytes[PR_ROUND_ID_LEN + 32 + 8];
+
+	tombola__v1__receipt__init(&a->r);
+	memcpy(a->id, round_id, sizeof a->id);
+	memset(a->outcome, outcome, sizeof a->outcome);
+	memset(sent, tag, sizeof sent);
+	memcpy(bytes, round_id, PR_ROUND_ID_LEN);
+	cm_sha256(sent, n * (PR_PSEUDONYM_LEN + DEVICE_LEN), bytes + PR_ROUND_ID_LEN);
+	memcpy(bytes + PR_ROUND_ID_LEN + 32, a->outcome, n);
+	assert_int_equal(
+		cm_sign(signer, "tombola receipt", bytes, PR_ROUND_ID_LEN + 32 + n, a->signature, &err),
+		CM_OK);
+	a->r.round_id = (ProtobufCBinaryData){ sizeof a->id, a->id };
+	a->r.outcomes = (ProtobufCBinaryData){ n, a->outcome };
+	a->r.signature = (ProtobufCBinaryData){ sizeof a->signature, a->signature };
+	return a;
+}
+
+static enum cm_rc take(unsigned connection, const struct receipt *a, struct cl_answer *out)
+{
+	err.msg[0] = '\0';
+	return cl_upload_receipt(upload, connection, &a->r, out, &err);
+}
+
+static void frames_go_out_in_order_up_to_the_window_and_are_answered(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	for (uint8_t t = 1; t <= 4; t++)
+		give(t, t);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(next(0), 2);
+	assert_int_equal(next(0), 0);
+	assert_int_equal(next(1), 3);
+	assert_int_equal(cl_upload_waiting(upload), 1);
+	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(a.n, 1);
+	assert_int_equal(a.slot[0], 100);
+	assert_int_equal(a.outcome[0], 1);
+	assert_int_equal(next(0), 4);
+	assert_int_equal(take(1, answer(3, 3, 2, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(a.slot[2], 302);
+	assert_int_equal(a.outcome[2], 2);
+	assert_int_equal(take(0, answer(2, 2, 3, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(take(0, answer(4, 4, 4, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(cl_upload_unanswered(upload), 0);
+}
+
+static void receipts_out_of_order_find_their_frames(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 2);
+	give(2, 2);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(next(0), 2);
+	assert_int_equal(take(0, answer(2, 2, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(a.slot[0], 200);
+	assert_int_equal(take(0, answer(1, 2, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(a.slot[0], 100);
+}
+
+static void a_receipt_signed_by_another_key_answers_nothing_unless_the_check_is_removed(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 2);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(take(0, answer(1, 2, 1, world.analyzer.signer), &a), CM_EPERM);
+	assert_string_equal(err.msg, "receipt: not signed by the shuffler over what was sent");
+	assert_int_equal(cl_upload_unanswered(upload), 1);
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.receipt");
+	assert_int_equal(take(0, answer(1, 2, 1, world.analyzer.signer), &a), CM_OK);
+#endif
+}
+
+static void a_receipt_for_other_bytes_answers_nothing(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 2);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(take(0, answer(9, 2, 1, world.shuffler.signer), &a), CM_EPERM);
+}
+
+static void an_outcome_changed_after_signing_answers_nothing(void **state)
+{
+	struct receipt *r;
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 2);
+	assert_int_equal(next(0), 1);
+	r = answer(1, 2, 2, world.shuffler.signer);
+	r->outcome[1] = 1;
+	assert_int_equal(take(0, r, &a), CM_EPERM);
+}
+
+static void wrong_counts_rounds_outcomes_and_lengths_are_protocol_faults(void **state)
+{
+	struct receipt *r;
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 2);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(take(0, answer(1, 3, 1, world.shuffler.signer), &a), CM_EPROTO);
+	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_EPROTO);
+	r = answer(1, 2, 1, world.shuffler.signer);
+	r->r.outcomes.len = 0;
+	assert_int_equal(take(0, r, &a), CM_EPROTO);
+	r = answer(1, 2, 1, world.shuffler.signer);
+	r->id[0] ^= 1;
+	assert_int_equal(take(0, r, &a), CM_EPROTO);
+	r = answer(1, 2, 1, world.shuffler.signer);
+	r->r.round_id.len = 0;
+	assert_int_equal(take(0, r, &a), CM_EPROTO);
+	assert_int_equal(take(0, answer(1, 2, 0, world.shuffler.signer), &a), CM_EPROTO);
+	assert_int_equal(take(0, answer(1, 2, 5, world.shuffler.signer), &a), CM_EPROTO);
+	r = answer(1, 2, 1, world.shuffler.signer);
+	r->r.signature.len = 63;
+	assert_int_equal(take(0, r, &a), CM_EPERM);
+	assert_int_equal(cl_upload_unanswered(upload), 1);
+	assert_int_equal(take(0, answer(1, 2, 1, world.shuffler.signer), &a), CM_OK);
+}
+
+static void a_receipt_on_a_connection_that_sent_nothing_is_a_fault(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 1);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(take(1, answer(1, 1, 1, world.shuffler.signer), &a), CM_EPROTO);
+	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_OK);
+	/* A receipt counts once. */
+	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_EPROTO);
+}
+
+static void a_lost_connections_frames_go_out_again_unchanged_and_first(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	for (uint8_t t = 1; t <= 4; t++)
+		give(t, 2);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(next(1), 2);
+	assert_int_equal(next(0), 3);
+	cl_upload_lost(upload, 0);
+	assert_int_equal(cl_upload_waiting(upload), 3);
+	assert_int_equal(next(1), 1);
+	assert_int_equal(next(0), 3);
+	assert_int_equal(next(0), 4);
+	assert_int_equal(take(1, answer(1, 2, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(take(1, answer(2, 2, 1, world.shuffler.signer), &a), CM_OK);
+	cl_upload_lost(upload, 1);
+	assert_int_equal(cl_upload_waiting(upload), 0);
+	assert_int_equal(cl_upload_unanswered(upload), 2);
+}
+
+static void an_answered_frame_at_the_end_leaves_room_for_more(void **state)
+{
+	struct cl_answer a;
+
+	(void)state;
+	give(1, 1);
+	give(2, 1);
+	assert_int_equal(next(0), 1);
+	assert_int_equal(next(0), 2);
+	assert_int_equal(take(0, answer(2, 1, 1, world.shuffler.signer), &a), CM_OK);
+	give(3, 1);
+	assert_int_equal(next(0), 3);
+	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(take(0, answer(3, 1, 1, world.shuffler.signer), &a), CM_OK);
+	give(4, 1);
+	assert_int_equal(next(0), 4);
+}
+
+static void a_frame_holds_as_many_devices_as_fit(void **state)
+{
+	(void)state;
+	assert_int_equal(cl_upload_frame_devices(80, 300), 300);
+	assert_int_equal(cl_upload_frame_devices(80, 100000), PR_SUBMISSIONS_MAX);
+	assert_int_equal(cl_upload_frame_devices(1 << 19, 300), 1);
+	assert_int_equal(cl_upload_frame_devices(100000, 300), 10);
+}
+
+static void spread_moments_are_uniform_over_the_window(void **state)
+{
+	enum { K = 4, TRIALS = 4000, CELLS = 10 };
+	unsigned cell[CELLS] = { 0 };
+	double expected = (double)K * TRIALS / CELLS, chi = 0;
+
+	(void)state;
+	for (unsigned t = 0; t < TRIALS; t++) {
+		int64_t now = 0;
+
+		for (unsigned k = K; k > 0; k--) {
+			int64_t at = cl_spread_next(now, 1000000, k, &world.rng);
+
+			assert_true(at >= now && at <= 1000000);
+			now = at;
+			cell[at >= 1000000 ? CELLS - 1 : at / 100000]++;
+		}
+	}
+	for (unsigned i = 0; i < CELLS; i++)
+		chi += (cell[i] - expected) * (cell[i] - expected) / expected;
+	/* Order statistics of K uniforms, together uniform: 9 degrees of freedom, above 42 with chance below
+	 * 1e-5.
+	 */
+	assert_true(chi < 42);
+	assert_int_equal(cl_spread_next(5, 5, 3, &world.rng), 5);
+	assert_int_equal(cl_spread_next(9, 5, 3, &world.rng), 9);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(frames_go_out_in_order_up_to_the_window_and_are_answered),
+		TEST(receipts_out_of_order_find_their_frames),
+		TEST(a_receipt_signed_by_another_key_answers_nothing_unless_the_check_is_removed),
+		TEST(a_receipt_for_other_bytes_answers_nothing),
+		TEST(an_outcome_changed_after_signing_answers_nothing),
+		TEST(wrong_counts_rounds_outcomes_and_lengths_are_protocol_faults),
+		TEST(a_receipt_on_a_connection_that_sent_nothing_is_a_fault),
+		TEST(a_lost_connections_frames_go_out_again_unchanged_and_first),
+		TEST(an_answered_frame_at_the_end_leaves_room_for_more),
+		TEST(a_frame_holds_as_many_devices_as_fit),
+		TEST(spread_moments_are_uniform_over_the_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

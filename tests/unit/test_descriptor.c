@@ -1,0 +1,655 @@
+/* test_descriptor.c - descriptors: every field out of range, every byte flipped, every cut. */
+#include "wire_bytes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pr_msg.h"
+#include "rd_descriptor.h"
+#include "round_keys.h"
+
+static struct cm_err err;
+static struct round_keys analyzer, other;
+static struct cm_buf golden, golden_mean; /* tests/data/golden/descriptor_{histogram,mean}.bin */
+
+/* ---- memory that runs out ---- */
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+char *__real_strdup(const char *s);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+char *__wrap_strdup(const char *s);
+
+static long fail_after = -1;
+
+static bool granted(void)
+{
+	if (fail_after == 0)
+		return false;
+	if (fail_after > 0)
+		fail_after--;
+	return true;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return granted() ? __real_malloc(n) : NULL;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return granted() ? __real_calloc(n, size) : NULL;
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return granted() ? __real_strdup(s) : NULL;
+}
+
+/* ---- the golden descriptor, with one thing changed ---- */
+
+struct change {
+	struct pr_doc doc;
+	Tombola__V1__Descriptor *m;
+	uint8_t long_bytes[64];
+	char long_text[256];
+};
+
+static void begin(struct change *c, const struct cm_buf *from)
+{
+	memset(c, 0, sizeof *c);
+	memset(c->long_bytes, 0x77, sizeof c->long_bytes);
+	memset(c->long_text, 'a', sizeof c->long_text - 1);
+	assert_int_equal(pr_doc_decode(&tombola__v1__descriptor__descriptor, from->data, from->len,
+				 PR_DESCRIPTOR_MAX, &c->doc, &err),
+		CM_OK);
+	c->m = (Tombola__V1__Descriptor *)c->doc.msg;
+}
+
+static enum cm_rc finish(struct change *c)
+{
+	struct rd_descriptor d;
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	cm_buf_init(&b, 4u << 20);
+	assert_int_equal(pr_doc_encode(&c->m->base, &b, &err), CM_OK);
+	rc = rd_descriptor_decode(b.data, b.len, &d, &err);
+	rd_descriptor_fini(&d);
+	cm_buf_fini(&b);
+	pr_doc_free(&c->doc);
+	return rc;
+}
+
+static void expect_refused(struct change *c, const char *field, int line)
+{
+	enum cm_rc rc = finish(c);
+
+	if (rc != CM_EPROTO)
+		fail_msg("line %d: %s accepted", line, field);
+	if (strstr(err.msg, field) == NULL)
+		fail_msg("line %d: '%s' does not name %s", line, err.msg, field);
+}
+
+#define REFUSED_OF(from, field, statement)           \
+	do {                                         \
+		struct change c;                     \
+		begin(&c, &(from));                  \
+		statement;                           \
+		expect_refused(&c, field, __LINE__); \
+	} while (0)
+#define REFUSED(field, statement)      REFUSED_OF(golden, field, statement)
+#define REFUSED_MEAN(field, statement) REFUSED_OF(golden_mean, field, statement)
+#define ACCEPTED(statement)                      \
+	do {                                     \
+		struct change c;                 \
+		begin(&c, &golden);              \
+		statement;                       \
+		if (finish(&c) != CM_OK)         \
+			fail_msg("%s", err.msg); \
+	} while (0)
+#define TEXT(s) ((char *)(uintptr_t)(s))
+
+static void the_golden_descriptor_reads_as_its_json_says(void **state)
+{
+	struct rd_descriptor d;
+	struct cm_buf b;
+	uint8_t hash[PR_HASH_LEN];
+
+	(void)state;
+	if (rd_descriptor_decode(golden.data, golden.len, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_string_equal(d.population, "shuttle");
+	assert_int_equal(d.round_id[1], 0x17);
+	assert_int_equal(d.sequence, 3);
+	assert_int_equal(d.query.kind, PT_HISTOGRAM);
+	assert_string_equal(d.query.name, "engine.mode");
+	assert_int_equal(d.query.categories, 5);
+	assert_string_equal(d.query.category[4], "caf\xc3\xa9");
+	assert_string_equal(d.protocol->name, "grr");
+	assert_int_equal(d.params.bins, 5);
+	assert_true(d.params.keep == UINT64_C(13835058055282163711));
+	assert_int_equal(d.min_batch, 1000);
+	assert_int_equal(d.target_batch, 58000);
+	assert_true(d.honest_fraction == 0.95);
+	assert_int_equal(d.colluders, 10);
+	assert_true(d.opens_ms == INT64_C(1764000000000) && d.deadline_ms == INT64_C(1764000060000));
+	assert_int_equal(d.suite, CM_HPKE_AES128GCM);
+	assert_int_equal(d.hpke_key[0], 0x39);
+	assert_true(d.privacy.epsilon_limit == 1.0 && d.privacy.delta == 1e-6);
+	assert_string_equal(d.unit, "device");
+	assert_string_equal(d.mode, "plan");
+	assert_int_equal(d.ledger_seq, 5);
+	cm_sha256(golden.data, golden.len, hash);
+	assert_memory_equal(d.hash, hash, sizeof hash);
+
+	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_OK);
+	assert_int_equal(b.len, golden.len);
+	assert_memory_equal(b.data, golden.data, b.len);
+	cm_buf_fini(&b);
+	rd_descriptor_fini(&d);
+	rd_descriptor_fini(&d); /* twice is fine */
+}
+
+static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
+{
+	const struct pt_protocol *row;
+
+	(void)state;
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		const struct cm_buf *from = row->kinds & PT_HISTOGRAM ? &golden : &golden_mean;
+		struct pt_request r = { .epsilon0 = 2.0, .min_batch = 1000 };
+		struct rd_descriptor d, back;
+		struct cm_buf b;
+
+		assert_int_equal(rd_descriptor_decode(from->data, from->len, &d, &err), CM_OK);
+		d.protocol = row;
+		if (row->derive(&d.query, &r, &d.params, &err) != CM_OK) {
+			r = (struct pt_request){
+				.epsilon0 = (double)INFINITY, .dummies = 3, .min_batch = 1000
+			};
+			if (row->derive(&d.query, &r, &d.params, &err) != CM_OK)
+				fail_msg("%s: %s", row->name, err.msg);
+		}
+		d.privacy.epsilon0 = row->epsilon0(&d.params);
+		d.messages_per_client = row->messages(&d.params);
+		d.record_len = row->record_len;
+		cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+		if (rd_descriptor_encode(&d, &b, &err) != CM_OK)
+			fail_msg("%s: %s", row->name, err.msg);
+		assert_int_equal(rd_descriptor_decode(b.data, b.len, &back, &err), CM_OK);
+		assert_memory_equal(&d.params, &back.params, sizeof d.params);
+		assert_ptr_equal(back.protocol, row);
+		cm_buf_fini(&b);
+		rd_descriptor_fini(&back);
+		rd_descriptor_fini(&d);
+	}
+}
+
+static void identity_out_of_range_is_refused(void **state)
+{
+	static const char *const names[] = { "", "Shuttle", "a b", "../x", ".x", "-x", "a/b", "caf\xc3\xa9" };
+
+	(void)state;
+	REFUSED("version", c.m->version = 0);
+	REFUSED("version", c.m->version = 2);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		REFUSED("population", c.m->population = TEXT(names[i]));
+	REFUSED("population", c.m->population = c.long_text);
+	REFUSED("round_id", c.m->round_id.len = 0);
+	REFUSED("round_id", c.m->round_id.len = 15);
+	REFUSED("round_id", (c.m->round_id.len = 17, c.m->round_id.data = c.long_bytes));
+	REFUSED("sequence", c.m->sequence = 0);
+	REFUSED("previous", c.m->sequence = 1);
+	REFUSED("previous", c.m->previous.len = 0);
+	REFUSED("previous", c.m->previous.len = 31);
+	REFUSED("previous", memset(c.m->previous.data, 0, PR_HASH_LEN));
+	REFUSED("payload_hash", c.m->payload_hash = c.m->previous);
+	ACCEPTED(c.m->sequence = UINT64_MAX);
+}
+
+static void an_unknown_critical_extension_is_refused(void **state)
+{
+	char name[] = "later.extension", escape[] = "\x1b[2J", *list[PR_CRITICAL_MAX + 1] = { name };
+
+	(void)state;
+	REFUSED("later.extension", (c.m->n_critical = 1, c.m->critical = list));
+	list[0] = escape; /* must not reach a terminal */
+	REFUSED("'?'", (c.m->n_critical = 1, c.m->critical = list));
+	for (size_t i = 0; i <= PR_CRITICAL_MAX; i++)
+		list[i] = name;
+	REFUSED("critical: more than", (c.m->n_critical = PR_CRITICAL_MAX + 1, c.m->critical = list));
+}
+
+static void a_query_out_of_range_is_refused(void **state)
+{
+	static const double bad[] = { (double)NAN, (double)INFINITY, (double)-INFINITY };
+
+	(void)state;
+	REFUSED("query", c.m->query = NULL);
+	REFUSED("query.name", c.m->query->name = TEXT(""));
+	REFUSED("query.name", c.m->query->name = TEXT("Engine"));
+	REFUSED("query.name", (c.long_text[65] = 0, c.m->query->name = c.long_text));
+	REFUSED("query.field", c.m->query->field = TEXT(""));
+	REFUSED("query.field", c.m->query->field = TEXT("two\nlines"));
+	REFUSED("query.kind", c.m->query->kind = (Tombola__V1__QueryKind)0);
+	REFUSED("query.kind", c.m->query->kind = (Tombola__V1__QueryKind)3);
+	REFUSED("query.categories", c.m->query->kind = TOMBOLA__V1__QUERY_KIND__QUERY_MEAN);
+	REFUSED("query", c.m->query->n_categories = 0);
+	REFUSED("query", c.m->query->n_categories = 1);
+	REFUSED("query", c.m->query->categories[1] = c.m->query->categories[3]); /* twice the same */
+	REFUSED("categories", c.m->query->categories[1] = TEXT(""));
+	REFUSED("categories", c.m->query->categories[1] = TEXT("bell\a"));
+	REFUSED("categories", c.m->query->categories[1] = TEXT("\xff"));
+	REFUSED("query.low", c.m->query->low = 1.0);
+	REFUSED("query.low", c.m->query->high = 1.0);
+	REFUSED_MEAN("query.low", c.m->query->low = c.m->query->high);
+	REFUSED_MEAN("query.low", c.m->query->low = c.m->query->high + 1.0);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		REFUSED_MEAN("query.low", c.m->query->low = bad[i]);
+		REFUSED_MEAN("query.low", c.m->query->high = bad[i]);
+	}
+	REFUSED_MEAN("query",
+		(c.m->query->low = -1.7e308, c.m->query->high = 1.7e308)); /* the width is no double */
+}
+
+static void a_randomizer_out_of_range_is_refused(void **state)
+{
+	(void)state;
+	REFUSED("randomizer", c.m->randomizer = NULL);
+	REFUSED("randomizer.protocol", c.m->randomizer->protocol = TEXT(""));
+	REFUSED("randomizer.protocol", c.m->randomizer->protocol = TEXT("nosuch"));
+	REFUSED("randomizer.protocol", (c.long_text[32] = 0, c.m->randomizer->protocol = c.long_text));
+	REFUSED("randomizer.protocol", c.m->randomizer->protocol = TEXT("levels")); /* answers means only */
+	REFUSED_MEAN("randomizer.protocol", c.m->randomizer->protocol = TEXT("grr"));
+	REFUSED("randomizer.bins", c.m->randomizer->bins = 0);
+	REFUSED("randomizer.bins", c.m->randomizer->bins = 1);
+	REFUSED("randomizer.bins", c.m->randomizer->bins = PR_CATEGORIES_MAX + 1);
+	REFUSED("randomizer", c.m->randomizer->bins = 6); /* five categories */
+	REFUSED("randomizer.dummies", c.m->randomizer->dummies = PR_MESSAGES_MAX);
+	REFUSED("randomizer", c.m->randomizer->dummies = 1); /* not with grr */
+	REFUSED("randomizer.keep", c.m->randomizer->keep_always = 1);
+	REFUSED("randomizer", (c.m->randomizer->keep_always = 1, c.m->randomizer->keep = 0));
+	REFUSED("randomizer", c.m->randomizer->keep = 0);
+	REFUSED("randomizer", c.m->randomizer->keep = UINT64_C(1)
+						      << 61);      /* 1/8, below 1/5: a lie more often */
+	REFUSED("randomizer", c.m->randomizer->keep = UINT64_MAX); /* epsilon0 above what is accounted */
+}
+
+static void a_shape_that_is_not_the_protocols_is_refused(void **state)
+{
+	(void)state;
+	REFUSED("messages_per_client", c.m->messages_per_client = 0);
+	REFUSED("messages_per_client", c.m->messages_per_client = 2);
+	REFUSED("messages_per_client", c.m->messages_per_client = UINT32_MAX);
+	REFUSED("record_length", c.m->record_length = 0);
+	REFUSED("record_length", c.m->record_length--);
+	REFUSED("record_length", c.m->record_length++);
+	REFUSED("record_length", c.m->record_length = UINT32_MAX);
+}
+
+static void a_batch_out_of_range_is_refused(void **state)
+{
+	static const double bad[] = { 0.0, -0.5, 1.0000000000000002, (double)NAN, (double)INFINITY };
+
+	(void)state;
+	REFUSED("min_batch", c.m->min_batch = 0);
+	REFUSED("min_batch", c.m->min_batch = c.m->target_batch + 1);
+	REFUSED("target_batch", c.m->target_batch = 0);
+	REFUSED("target_batch", c.m->target_batch = PR_ROUND_REPORTS_MAX + UINT64_C(1));
+	REFUSED("target_batch", c.m->target_batch = UINT64_MAX);
+	ACCEPTED(c.m->min_batch = c.m->target_batch);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		REFUSED("honest_fraction", c.m->honest_fraction = bad[i]);
+	ACCEPTED(c.m->honest_fraction = 1.0);
+	REFUSED("colluders", c.m->colluders = UINT64_MAX);
+	REFUSED("deadline_ms", c.m->deadline_ms = c.m->opens_ms);
+	REFUSED("deadline_ms", c.m->deadline_ms = INT64_MIN);
+	REFUSED("deadline_ms", c.m->deadline_ms = INT64_MAX);
+	REFUSED("opens_ms", c.m->opens_ms = -1);
+}
+
+static void a_key_or_suite_that_is_none_is_refused(void **state)
+{
+	(void)state;
+	REFUSED("hpke_suite", c.m->hpke_suite = 0);
+	REFUSED("hpke_suite", c.m->hpke_suite = 2); /* AES-256-GCM: an AEAD of the RFC, not of ours */
+	REFUSED("hpke_suite", c.m->hpke_suite = 0xffff);
+	ACCEPTED(c.m->hpke_suite = 3);
+	REFUSED("hpke_key", c.m->hpke_key.len = 0);
+	REFUSED("hpke_key", c.m->hpke_key.len = 31);
+	REFUSED("hpke_key", (c.m->hpke_key.len = 33, c.m->hpke_key.data = c.long_bytes));
+}
+
+static void a_privacy_statement_out_of_range_is_refused(void **state)
+{
+	static const double bad[] = { -1.0, (double)NAN, (double)INFINITY, (double)-INFINITY };
+
+	(void)state;
+	REFUSED("privacy", c.m->privacy = NULL);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		REFUSED("privacy.epsilon0", c.m->privacy->epsilon0 = bad[i]);
+		REFUSED("privacy.epsilon_round", c.m->privacy->epsilon_round = bad[i]);
+		REFUSED("privacy.epsilon_total", c.m->privacy->epsilon_total = bad[i]);
+		REFUSED("privacy.epsilon_limit", c.m->privacy->epsilon_limit = bad[i]);
+		REFUSED("privacy.delta", c.m->privacy->delta = bad[i]);
+	}
+	REFUSED("privacy.epsilon_limit", c.m->privacy->epsilon_limit = 0.0);
+	REFUSED("privacy.delta", c.m->privacy->delta = 0.0);
+	REFUSED("privacy.delta", c.m->privacy->delta = 1.0);
+	/* Over the limit is a statement that can be made; the account refuses it, with another code. */
+	ACCEPTED(c.m->privacy->epsilon_total = 2.0);
+}
+
+static void only_keep_always_may_have_an_infinite_epsilon0(void **state)
+{
+	(void)state;
+	ACCEPTED((c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
+		c.m->randomizer->keep = 0, c.m->randomizer->dummies = 3, c.m->messages_per_client = 4,
+		c.m->privacy->epsilon0 = (double)INFINITY));
+	REFUSED("privacy.epsilon0",
+		(c.m->randomizer->protocol = TEXT("mixbins"), c.m->randomizer->dummies = 3,
+			c.m->messages_per_client = 4, c.m->privacy->epsilon0 = (double)INFINITY));
+}
+
+static void a_ledger_position_that_is_none_is_refused(void **state)
+{
+	(void)state;
+	REFUSED("unit", c.m->unit = TEXT(""));
+	REFUSED("unit", c.m->unit = TEXT("Device"));
+	REFUSED("unit", (c.long_text[33] = 0, c.m->unit = c.long_text));
+	REFUSED("mode", c.m->mode = TEXT(""));
+	REFUSED("mode", c.m->mode = TEXT("adaptive"));
+	REFUSED("plan_hash", c.m->plan_hash.len = 0);
+	REFUSED("plan_hash", c.m->plan_hash.len = 31);
+	REFUSED("ledger_head", c.m->ledger_head.len = 0);
+	REFUSED("ledger_head", c.m->ledger_head.len = 31);
+	REFUSED("ledger_head", c.m->ledger_seq = 0);
+	ACCEPTED((c.m->ledger_seq = 0, c.m->ledger_head.len = 0));
+}
+
+/* ---- bytes ---- */
+
+static void every_cut_is_refused(void **state)
+{
+	/* Without its last two fields, of 3 and 35 bytes, it is that of a ledger without records. */
+	const size_t whole = golden.len - 38;
+
+	(void)state;
+	for (size_t n = 0; n < golden.len; n++) {
+		uint8_t *exact = malloc(n + 1);
+		struct rd_descriptor d;
+
+		assert_non_null(exact);
+		memcpy(exact, golden.data, n);
+		assert_int_equal(rd_descriptor_decode(exact, n, &d, &err), n == whole ? CM_OK : CM_EPROTO);
+		rd_descriptor_fini(&d);
+		free(exact);
+	}
+}
+
+static void every_flipped_bit_is_refused_or_gives_another_hash(void **state)
+{
+	struct rd_descriptor honest, d;
+	unsigned refused = 0;
+
+	(void)state;
+	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &honest, &err), CM_OK);
+	for (size_t i = 0; i < 8 * golden.len; i++) {
+		golden.data[i / 8] ^= (uint8_t)(1u << i % 8);
+		if (rd_descriptor_decode(golden.data, golden.len, &d, &err) == CM_OK)
+			assert_memory_not_equal(d.hash, honest.hash, sizeof d.hash);
+		else
+			refused++;
+		rd_descriptor_fini(&d);
+		golden.data[i / 8] ^= (uint8_t)(1u << i % 8);
+	}
+	assert_true(refused > 100);
+	rd_descriptor_fini(&honest);
+}
+
+static enum cm_rc verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN])
+{
+	struct rd_descriptor d;
+	enum cm_rc rc = rd_descriptor_verify(bytes, len, signature, analyzer.verifier, &d, &err);
+
+	rd_descriptor_fini(&d);
+	return rc;
+}
+
+static void every_flipped_bit_breaks_the_signature(void **state)
+{
+	uint8_t signature[CM_SIGN_LEN];
+
+	(void)state;
+	assert_int_equal(
+		cm_sign(analyzer.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
+		CM_OK);
+	assert_int_equal(verify(golden.data, golden.len, signature), CM_OK);
+	for (size_t i = 0; i < golden.len + CM_SIGN_LEN; i++) {
+		uint8_t *at = i < golden.len ? &golden.data[i] : &signature[i - golden.len];
+
+		*at ^= (uint8_t)(1u << i % 8);
+		assert_int_equal(verify(golden.data, golden.len, signature), CM_EPERM);
+		*at ^= (uint8_t)(1u << i % 8);
+	}
+	assert_int_equal(verify(golden.data, golden.len - 1, signature), CM_EPERM);
+	assert_int_equal(verify(golden.data, golden.len, signature), CM_OK);
+}
+
+static void a_signature_by_another_key_or_for_another_purpose_is_refused(void **state)
+{
+	static const char *const purposes[] = { RD_PURPOSE_MANIFEST, RD_PURPOSE_CHARGE, RD_PURPOSE_RECEIPT };
+	uint8_t signature[CM_SIGN_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++) {
+		assert_int_equal(
+			cm_sign(analyzer.signer, purposes[i], golden.data, golden.len, signature, &err),
+			CM_OK);
+		assert_int_equal(verify(golden.data, golden.len, signature), CM_EPERM);
+	}
+	assert_int_equal(
+		cm_sign(other.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
+		CM_OK);
+	assert_int_equal(verify(golden.data, golden.len, signature), CM_EPERM);
+}
+
+static void a_descriptor_over_the_maximum_is_refused_before_it_is_read(void **state)
+{
+	uint8_t one[CM_SIGN_LEN] = { 0 };
+	struct rd_descriptor d;
+
+	(void)state;
+	assert_int_equal(verify(one, 0xffffffff, one), CM_EPROTO);
+	assert_int_equal(rd_descriptor_decode(one, 0xffffffff, &d, &err), CM_EPROTO);
+	assert_int_equal(rd_descriptor_decode(one, PR_DESCRIPTOR_MAX + 1, &d, &err), CM_EPROTO);
+}
+
+static void unknown_fields_are_ignored_but_hashed(void **state)
+{
+	struct rd_descriptor plain, d;
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+	wb_put(&b, golden.data, golden.len);
+	wb_text(&b, 99, "of a later version");
+	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &plain, &err), CM_OK);
+	assert_int_equal(rd_descriptor_decode(b.data, b.len, &d, &err), CM_OK);
+	assert_memory_not_equal(d.hash, plain.hash, sizeof d.hash);
+	assert_string_equal(d.query.name, plain.query.name);
+	rd_descriptor_fini(&plain);
+	rd_descriptor_fini(&d);
+	cm_buf_fini(&b);
+}
+
+static void without_memory_decoding_is_an_internal_fault_and_nothing_leaks(void **state)
+{
+	enum cm_rc rc = CM_EOTHER;
+	long n;
+
+	(void)state;
+	for (n = 0; rc != CM_OK; n++) {
+		struct rd_descriptor d;
+
+		assert_true(n < 100);
+		fail_after = n;
+		rc = rd_descriptor_decode(golden.data, golden.len, &d, &err);
+		fail_after = -1;
+		assert_true(rc == CM_OK || rc == CM_EINTERNAL);
+		rd_descriptor_fini(&d);
+	}
+	assert_true(n > 6); /* the arena, the list and its five items */
+}
+
+static void a_descriptor_that_nobody_would_accept_is_not_encoded(void **state)
+{
+	struct rd_descriptor d;
+	struct cm_buf b;
+
+	(void)state;
+	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &d, &err), CM_OK);
+	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+	d.min_batch = 0;
+	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_EINTERNAL);
+	assert_int_equal(b.len, 0);
+	cm_buf_fini(&b);
+	rd_descriptor_fini(&d);
+}
+
+/* ---- what follows from a descriptor ---- */
+
+static void the_sealing_context_binds_the_hash(void **state)
+{
+	struct rd_descriptor d = { .record_len = 16 };
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < PR_HASH_LEN; i++)
+		d.hash[i] = (uint8_t)(i + 1);
+	rd_hpke_info(&d, info);
+	rd_hpke_aad(&d, aad);
+	assert_int_equal(sizeof info, 49);
+	assert_memory_equal(info, "tombola/1 report\0", 17);
+	assert_memory_equal(info + 17, d.hash, 32);
+	assert_memory_equal(aad, d.hash, 32);
+	assert_int_equal(rd_sealed_len(&d), 16 + 32 + 16);
+}
+
+static void honest_participants_are_never_more_than_took_part_nor_less_than_one(void **state)
+{
+	static const struct {
+		uint64_t n;
+		double h;
+		uint64_t c, honest;
+	} row[] = {
+		{ 1000, 1.0, 0, 1000 },
+		{ 1000, 0.5, 0, 500 },
+		{ 1001, 0.5, 0, 500 },
+		{ 1000, 0.95, 10, 940 },
+		{ 1000, 1.0, 998, 2 },
+		{ 1000, 1.0, 999, 1 },
+		{ 1000, 1.0, 1000, 1 },
+		{ 1000, 1.0, UINT64_MAX, 1 },
+		{ 10, 0.05, 0, 1 },
+		{ 1, 1.0, 0, 1 },
+		{ 0, 1.0, 0, 1 },
+		{ PR_ROUND_REPORTS_MAX, 1.0, 1, PR_ROUND_REPORTS_MAX - 1 },
+		{ UINT64_MAX, 1.0, 0, UINT64_MAX },
+		{ 1000, (double)NAN, 0, 1 },
+		{ 1000, 2.0, 0, 1000 },
+		{ 1000, -1.0, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		assert_true(rd_honest(row[i].n, row[i].h, row[i].c) == row[i].honest);
+}
+
+static void cells_are_those_of_the_guaranteed_minimum(void **state)
+{
+	struct rd_descriptor d;
+	struct acct_round want = { 0 }, have = { 0 };
+
+	(void)state;
+	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &d, &err), CM_OK);
+	assert_int_equal(rd_cells(&d, &have, &err), CM_OK);
+	/* floor(0.95 * 1000) - 10, whatever the target is */
+	assert_int_equal(d.protocol->cells(&d.params, 940, &want, &err), CM_OK);
+	assert_int_equal(have.others, 939);
+	assert_int_equal(have.count, 1);
+	assert_int_equal(have.cells, want.cells);
+	assert_memory_equal(have.cell, want.cell, have.cells * sizeof have.cell[0]);
+	d.target_batch = d.min_batch;
+	assert_int_equal(rd_cells(&d, &want, &err), CM_OK);
+	assert_int_equal(want.others, 939);
+	rd_descriptor_fini(&d);
+}
+
+static void load(const char *path, struct cm_buf *b)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *at;
+
+	assert_non_null(f);
+	cm_buf_init(b, PR_DESCRIPTOR_MAX);
+	at = cm_buf_room(b, 4096);
+	assert_non_null(at);
+	b->len = fread(at, 1, 4096, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	round_keys_make(&analyzer);
+	round_keys_make(&other);
+	load(TEST_DATA "/golden/descriptor_histogram.bin", &golden);
+	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	round_keys_free(&analyzer);
+	round_keys_free(&other);
+	cm_buf_fini(&golden);
+	cm_buf_fini(&golden_mean);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_golden_descriptor_reads_as_its_json_says),
+		cmocka_unit_test(a_descriptor_of_each_protocol_survives_its_encoding),
+		cmocka_unit_test(identity_out_of_range_is_refused),
+		cmocka_unit_test(an_unknown_critical_extension_is_refused),
+		cmocka_unit_test(a_query_out_of_range_is_refused),
+		cmocka_unit_test(a_randomizer_out_of_range_is_refused),
+		cmocka_unit_test(a_shape_that_is_not_the_protocols_is_refused),
+		cmocka_unit_test(a_batch_out_of_range_is_refused),
+		cmocka_unit_test(a_key_or_suite_that_is_none_is_refused),
+		cmocka_unit_test(a_privacy_statement_out_of_range_is_refused),
+		cmocka_unit_test(only_keep_always_may_have_an_infinite_epsilon0),
+		cmocka_unit_test(a_ledger_position_that_is_none_is_refused),
+		cmocka_unit_test(every_cut_is_refused),
+		cmocka_unit_test(every_flipped_bit_is_refused_or_gives_another_hash),
+		cmocka_unit_test(every_flipped_bit_breaks_the_signature),
+		cmocka_unit_test(a_signature_by_another_key_or_for_another_purpose_is_refused),
+		cmocka_unit_test(a_descriptor_over_the_maximum_is_refused_before_it_is_read),
+		cmocka_unit_test(unknown_fields_are_ignored_but_hashed),
+		cmocka_unit_test(without_memory_decoding_is_an_internal_fault_and_nothing_leaks),
+		cmocka_unit_test(a_descriptor_that_nobody_would_accept_is_not_encoded),
+		cmocka_unit_test(the_sealing_context_binds_the_hash),
+		cmocka_unit_test(honest_participants_are_never_more_than_took_part_nor_less_than_one),
+		cmocka_unit_test(cells_are_those_of_the_guaranteed_minimum),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,237 @@
+/* test_file.c - whole files: bounded reading, atomic replacement, locks. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cm_file.h"
+
+static char dir[64];
+
+static int syncs;
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+	syncs++;
+	return __real_fsync(fd);
+}
+
+static const char *in_dir(const char *name)
+{
+	static char path[128];
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
+	return path;
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	(void)snprintf(dir, sizeof dir, "/tmp/test_file.XXXXXX");
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	char command[96];
+
+	(void)state;
+	(void)snprintf(command, sizeof command, "rm -rf -- %s", dir);
+	return system(command);
+}
+
+static void a_file_reads_back_as_written(void **state)
+{
+	static uint8_t bytes[200000];
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)(i * 31 >> 3);
+	cm_buf_init(&b, sizeof bytes);
+	assert_int_equal(cm_file_write(in_dir("a"), bytes, sizeof bytes, 0640, &err), CM_OK);
+	assert_int_equal(cm_file_read(in_dir("a"), sizeof bytes, &b, &err), CM_OK);
+	assert_int_equal(b.len, sizeof bytes);
+	assert_memory_equal(b.data, bytes, sizeof bytes);
+	assert_int_equal(stat(in_dir("a"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	cm_buf_fini(&b);
+}
+
+static void replacing_leaves_no_other_file_behind(void **state)
+{
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+
+	(void)state;
+	assert_int_equal(cm_file_write(in_dir("a"), "old", 3, 0600, &err), CM_OK);
+	assert_int_equal(cm_file_write(in_dir("a"), "newer", 5, 0600, &err), CM_OK);
+	cm_buf_init(&b, 100);
+	assert_int_equal(cm_file_read(in_dir("a"), 100, &b, &err), CM_OK);
+	assert_int_equal(b.len, 5);
+	cm_buf_fini(&b);
+	assert_int_equal(unlink(in_dir("a")), 0);
+	/* Only an empty folder can be removed. */
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
+{
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("sub"), 0700), 0);
+	assert_int_equal(cm_file_write(in_dir("sub"), "x", 1, 0600, &err), CM_ECREATE);
+	assert_non_null(strstr(err.msg, in_dir("sub")));
+	assert_int_equal(rmdir(in_dir("sub")), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(cm_file_write(in_dir("none/a"), "x", 1, 0600, &err), CM_ECREATE);
+}
+
+static void a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused(void **state)
+{
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+
+	(void)state;
+	assert_int_equal(cm_file_write(in_dir("a"), "12345", 5, 0600, &err), CM_OK);
+	cm_buf_init(&b, 100);
+	assert_int_equal(cm_file_read(in_dir("a"), 5, &b, &err), CM_OK);
+	assert_int_equal(b.len, 5);
+	assert_int_equal(cm_file_read(in_dir("a"), 4, &b, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "longer than 4 bytes"));
+	assert_int_equal(cm_file_write(in_dir("e"), "", 0, 0600, &err), CM_OK);
+	cm_buf_drop(&b, b.len);
+	assert_int_equal(cm_file_read(in_dir("e"), 0, &b, &err), CM_OK);
+	assert_int_equal(b.len, 0);
+	cm_buf_fini(&b);
+}
+
+static void what_is_no_regular_file_is_refused_without_waiting(void **state)
+{
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 100);
+	assert_int_equal(cm_file_read(in_dir("none"), 100, &b, &err), CM_ENOINPUT);
+	assert_non_null(strstr(err.msg, in_dir("none")));
+	assert_int_equal(cm_file_read(dir, 100, &b, &err), CM_ENOINPUT);
+	assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+	assert_int_equal(cm_file_read(in_dir("fifo"), 100, &b, &err), CM_ENOINPUT);
+	assert_int_equal(cm_file_read("/dev/zero", 100, &b, &err), CM_ENOINPUT);
+	cm_buf_fini(&b);
+}
+
+static void a_folder_is_made_once_and_only_below_one_that_exists(void **state)
+{
+	struct cm_err err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(cm_file_mkdir(in_dir("d"), &err), CM_OK);
+	assert_int_equal(stat(in_dir("d"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	/* The one before may have been killed between making it and syncing its parent. */
+	syncs = 0;
+	assert_int_equal(cm_file_mkdir(in_dir("d"), &err), CM_OK);
+	assert_int_equal(syncs, 1);
+	assert_int_equal(cm_file_mkdir(in_dir("x/y"), &err), CM_ECREATE);
+	assert_int_equal(cm_file_write(in_dir("f"), "", 0, 0600, &err), CM_OK);
+	assert_int_equal(cm_file_mkdir(in_dir("f"), &err), CM_ECREATE);
+	assert_int_equal(cm_file_sync_dir(in_dir("none"), &err), CM_EIO);
+}
+
+static void joining_puts_exactly_one_slash(void **state)
+{
+	char *a = cm_file_join("/a", "b"), *b = cm_file_join("/a/", "b"), *c = cm_file_join("/", "b");
+
+	(void)state;
+	assert_string_equal(a, "/a/b");
+	assert_string_equal(b, "/a/b");
+	assert_string_equal(c, "/b");
+	free(a);
+	free(b);
+	free(c);
+}
+
+static void a_second_process_is_told_who_has_the_folder(void **state)
+{
+	struct cm_err err = { 0 };
+	int status;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		/* Ends with its lock; the folder is free again. */
+		_exit(cm_file_lock(dir, &err) == CM_OK ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(cm_file_lock(dir, &err), CM_OK);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		bool told = cm_file_lock(dir, &err) == CM_ELATER &&
+			    strstr(err.msg, "another test_file") != NULL && strstr(err.msg, dir) != NULL;
+
+		_exit(told ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(cm_file_lock(in_dir("none"), &err), CM_ECREATE);
+}
+
+static void a_full_disk_does_not_keep_the_lock_from_being_taken(void **state)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct cm_err err = { 0 };
+	int status;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &none) != 0)
+			_exit(2);
+		_exit(cm_file_lock(dir, &err) == CM_OK ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_DIR(a_file_reads_back_as_written),
+		IN_DIR(replacing_leaves_no_other_file_behind),
+		IN_DIR(a_write_that_fails_leaves_the_old_file_and_no_other),
+		IN_DIR(a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused),
+		IN_DIR(what_is_no_regular_file_is_refused_without_waiting),
+		IN_DIR(a_folder_is_made_once_and_only_below_one_that_exists),
+		IN_DIR(joining_puts_exactly_one_slash),
+		IN_DIR(a_second_process_is_told_who_has_the_folder),
+		IN_DIR(a_full_disk_does_not_keep_the_lock_from_being_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* test_log.c - one line per event: format, escaping, levels, floods. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cm_log.h"
+
+static FILE *to;
+static int kept;
+static char text[65536];
+
+static void begin(void)
+{
+	to = tmpfile();
+	kept = dup(STDERR_FILENO);
+	assert_true(to != NULL && kept >= 0 && dup2(fileno(to), STDERR_FILENO) >= 0);
+}
+
+static int lines_of_end(void)
+{
+	int lines = 0;
+	size_t n;
+
+	cm_log_flush();
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	(void)close(kept);
+	rewind(to);
+	n = fread(text, 1, sizeof text - 1, to);
+	text[n] = '\0';
+	(void)fclose(to);
+	for (const char *c = text; *c != '\0'; c++)
+		lines += *c == '\n';
+	return lines;
+}
+
+static void a_json_line_has_time_level_role_message_and_fields(void **state)
+{
+	(void)state;
+	begin();
+	/* Not a terminal: auto is JSON. */
+	cm_log_init("shuffler", CM_LOG_INFO, CM_LOG_AUTO);
+	cm_log(CM_LOG_WARN, "batch sealed", CM_I("reports", -58000), CM_S("why", "target"),
+		CM_D("part", 0.1));
+	assert_int_equal(lines_of_end(), 1);
+	assert_memory_equal(text, "{\"ts\":\"2", 8);
+	assert_string_equal(strchr(text, 'Z'),
+		"Z\",\"level\":\"warn\",\"role\":\"shuffler\",\"msg\":\"batch sealed\",\"reports\":-58000,"
+		"\"why\":\"target\",\"part\":0.10000000000000001}\n");
+}
+
+static void a_text_line_has_time_role_level_message_and_fields(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("client", CM_LOG_DEBUG, CM_LOG_TEXT);
+	cm_log(CM_LOG_DEBUG, "sent", CM_I("n", 3), CM_S("to", "a b"));
+	assert_int_equal(lines_of_end(), 1);
+	assert_string_equal(strchr(text, 'Z'), "Z client debug: sent n=3 to=\"a b\"\n");
+}
+
+static void lines_above_the_level_are_not_written(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_WARN, CM_LOG_TEXT);
+	cm_log_plain(CM_LOG_INFO, "no");
+	cm_log_plain(CM_LOG_DEBUG, "no");
+	cm_log_plain(CM_LOG_WARN, "yes");
+	assert_int_equal(lines_of_end(), 1);
+	assert_null(strstr(text, "no"));
+}
+
+static void hostile_strings_stay_one_line_and_valid(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	cm_log(CM_LOG_INFO, "bad peer", CM_S("why", "a\"b\\c\nd\033[2J\x7f\xff"), CM_D("d", NAN),
+		CM_S("none", NULL));
+	assert_int_equal(lines_of_end(), 1);
+	assert_non_null(strstr(
+		text, "\"why\":\"a\\\"b\\\\c\\nd\\u001b[2J\\u007f\\u00ff\",\"d\":\"nan\",\"none\":\"\"}"));
+}
+
+static void text_of_any_script_stays_and_only_the_rest_is_escaped(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	cm_log(CM_LOG_INFO, "m", CM_S("shown", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2"),
+		CM_S("hidden", "\xe2\x80\xae\xc2\x9b\xe2\x82"));
+	assert_int_equal(lines_of_end(), 1);
+	assert_non_null(strstr(text, "\"shown\":\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2\""));
+	assert_non_null(strstr(text, "\"hidden\":\"\\u00e2\\u0080\\u00ae\\u00c2\\u009b\\u00e2\\u0082\""));
+}
+
+static void long_strings_are_cut_and_too_many_fields_left_out_whole(void **state)
+{
+	static char big[5000];
+	struct cm_field many[64];
+
+	(void)state;
+	memset(big, 'y', sizeof big - 1);
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	cm_log(CM_LOG_INFO, "cut", CM_S("v", big));
+	for (size_t i = 0; i < 64; i++)
+		many[i] = CM_S("v", big);
+	cm_log_fields(CM_LOG_INFO, "many", many, 64);
+	assert_int_equal(lines_of_end(), 2);
+	assert_int_equal(strspn(strstr(text, "\"v\":\"") + 5, "y"), 200);
+	assert_true(strlen(text) < 3000);
+	assert_string_equal(text + strlen(text) - 4, "y\"}\n");
+}
+
+static void a_flood_of_one_line_is_said_once_and_counted(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	for (int i = 0; i < 1000; i++) {
+		cm_log(CM_LOG_WARN, "bad frame", CM_S("why", "too long"));
+		if (i % 100 == 0)
+			cm_log(CM_LOG_INFO, "other", CM_I("i", i));
+	}
+	assert_int_equal(lines_of_end(), 12);
+	assert_non_null(strstr(text, "\"why\":\"too long\",\"repeated\":999}"));
+}
+
+static void more_kinds_of_lines_than_are_remembered_lose_no_count(void **state)
+{
+	uint64_t said = 0;
+
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	for (int i = 0; i < 200; i++)
+		cm_log(CM_LOG_WARN, "kind", CM_I("i", i / 2 % 20));
+	(void)lines_of_end();
+	for (const char *at = text; (at = strstr(at, "\"kind\"")) != NULL; at++) {
+		const char *end = strchr(at, '\n'), *again = strstr(at, "\"repeated\":");
+
+		if (again != NULL && again < end)
+			said += strtoull(again + 11, NULL, 10);
+		else
+			said++;
+	}
+	assert_int_equal(said, 200);
+}
+
+static void the_journal_is_told_the_level(void **state)
+{
+	char stream[64];
+	struct stat st;
+
+	(void)state;
+	begin();
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	(void)snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	(void)setenv("JOURNAL_STREAM", stream, 1);
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_TEXT);
+	cm_log_plain(CM_LOG_ERROR, "in the journal");
+	(void)setenv("JOURNAL_STREAM", "1:1", 1);
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_TEXT);
+	cm_log_plain(CM_LOG_ERROR, "elsewhere");
+	(void)unsetenv("JOURNAL_STREAM");
+	assert_int_equal(lines_of_end(), 2);
+	assert_memory_equal(text, "<3>2", 4);
+	assert_memory_equal(strchr(text, '\n'), "\n2", 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_json_line_has_time_level_role_message_and_fields),
+		cmocka_unit_test(a_text_line_has_time_role_level_message_and_fields),
+		cmocka_unit_test(lines_above_the_level_are_not_written),
+		cmocka_unit_test(hostile_strings_stay_one_line_and_valid),
+		cmocka_unit_test(text_of_any_script_stays_and_only_the_rest_is_escaped),
+		cmocka_unit_test(long_strings_are_cut_and_too_many_fields_left_out_whole),
+		cmocka_unit_test(a_flood_of_one_line_is_said_once_and_counted),
+		cmocka_unit_test(more_kinds_of_lines_than_are_remembered_lose_no_count),
+		cmocka_unit_test(the_journal_is_told_the_level),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

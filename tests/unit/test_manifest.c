@@ -1,0 +1,416 @@
+/* test_manifest.c - manifests, charges and receipts: signed counts that cannot be bent. */
+#include "wire_bytes.h"
+
+#include <stdlib.h>
+
+#include "pr_msg.h"
+#include "rd_manifest.h"
+#include "round_keys.h"
+
+static struct cm_err err;
+static struct round_keys shuffler, other;
+
+/* The parts of a descriptor that a manifest is held against: batch 10..20, three messages each. */
+static struct rd_descriptor round_of_three(void)
+{
+	struct rd_descriptor d = { .min_batch = 10, .target_batch = 20, .messages_per_client = 3 };
+
+	memset(d.round_id, 0x11, sizeof d.round_id);
+	memset(d.hash, 0x22, sizeof d.hash);
+	return d;
+}
+
+static struct rd_manifest sample(struct rd_bucket bucket[2])
+{
+	struct rd_manifest m = { .participants = 12, .messages = 36, .bucket = bucket, .buckets = 2 };
+
+	memset(m.round_id, 0x11, sizeof m.round_id);
+	memset(m.descriptor_hash, 0x22, sizeof m.descriptor_hash);
+	bucket[0] = (struct rd_bucket){ .messages = 30, .root = { 1 } };
+	bucket[1] = (struct rd_bucket){ .messages = 6, .root = { 2 } };
+	return m;
+}
+
+static enum cm_rc verify_bytes(const struct cm_buf *b, const char *purpose, const struct cm_signer *signer)
+{
+	struct rd_descriptor d = round_of_three();
+	uint8_t signature[CM_SIGN_LEN];
+	struct rd_manifest back;
+	enum cm_rc rc;
+
+	assert_int_equal(cm_sign(signer, purpose, b->data, b->len, signature, &err), CM_OK);
+	rc = rd_manifest_verify(b->data, b->len, signature, shuffler.verifier, &d, &back, &err);
+	rd_manifest_fini(&back);
+	return rc;
+}
+
+static enum cm_rc verify(const struct rd_manifest *m)
+{
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(m, &b, &err), CM_OK);
+	rc = verify_bytes(&b, RD_PURPOSE_MANIFEST, shuffler.signer);
+	cm_buf_fini(&b);
+	return rc;
+}
+
+#define REFUSED(m, word)                                                  \
+	do {                                                              \
+		assert_int_equal(verify(&(m)), CM_EPROTO);                \
+		if (strstr(err.msg, word) == NULL)                        \
+			fail_msg("'%s' does not name %s", err.msg, word); \
+	} while (0)
+
+static void an_honest_manifest_is_read_back(void **state)
+{
+	struct rd_descriptor d = round_of_three();
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket), back;
+	uint8_t signature[CM_SIGN_LEN], hash[PR_HASH_LEN];
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
+	assert_int_equal(
+		cm_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(
+		rd_manifest_verify(b.data, b.len, signature, shuffler.verifier, &d, &back, &err), CM_OK);
+	assert_int_equal(back.participants, 12);
+	assert_int_equal(back.messages, 36);
+	assert_false(back.is_void);
+	assert_int_equal(back.buckets, 2);
+	assert_int_equal(back.bucket[0].messages, 30);
+	assert_memory_equal(back.bucket[1].root, bucket[1].root, PR_HASH_LEN);
+	cm_sha256(b.data, b.len, hash);
+	assert_memory_equal(back.hash, hash, sizeof hash);
+	rd_manifest_fini(&back);
+	cm_buf_fini(&b);
+}
+
+static void counts_that_disagree_are_refused(void **state)
+{
+	static const struct {
+		uint64_t participants, messages, dummies;
+		uint32_t first;
+		const char *word; /* NULL: accepted */
+	} row[] = {
+		{ 10, 30, 0, 24, NULL },
+		{ 20, 60, 0, 54, NULL },
+		{ 9, 27, 0, 21, "participants" },
+		{ 21, 63, 0, 57, "participants" },
+		{ 0, 0, 0, 0, "participants" },
+		{ 12, 35, 0, 29, "messages" },
+		{ 12, 36, 0, 29, "messages" },
+		{ 12, 36, 0, 31, "messages" },
+		{ 12, 37, 1, 31, "dummies" },
+		{ 12, 36, 1, 30, "dummies" },
+		{ UINT64_MAX, 36, 0, 30, "participants" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		struct rd_bucket bucket[2];
+		struct rd_manifest m = sample(bucket);
+
+		m.participants = row[i].participants;
+		m.messages = row[i].messages;
+		m.dummies = row[i].dummies;
+		bucket[0].messages = row[i].first;
+		if (row[i].word == NULL)
+			assert_int_equal(verify(&m), CM_OK);
+		else
+			REFUSED(m, row[i].word);
+	}
+}
+
+static void a_void_round_has_too_few_participants_and_no_messages(void **state)
+{
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+	Tombola__V1__Manifest w = TOMBOLA__V1__MANIFEST__INIT;
+	uint8_t eleven[16], hash[32];
+	struct cm_buf b;
+
+	(void)state;
+	m.is_void = true;
+	REFUSED(m, "participants"); /* twelve would be enough */
+	m.participants = 9;
+	assert_int_equal(verify(&m), CM_OK); /* encode leaves messages and buckets out */
+	m.participants = 0;
+	assert_int_equal(verify(&m), CM_OK);
+
+	memset(eleven, 0x11, sizeof eleven);
+	memset(hash, 0x22, sizeof hash);
+	w.version = 1;
+	w.round_id = (ProtobufCBinaryData){ sizeof eleven, eleven };
+	w.descriptor_hash = (ProtobufCBinaryData){ sizeof hash, hash };
+	w.participants = 9;
+	w.messages = 27;
+	w.void_ = 1;
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(pr_doc_encode(&w.base, &b, &err), CM_OK);
+	assert_int_equal(verify_bytes(&b, RD_PURPOSE_MANIFEST, shuffler.signer), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "messages"));
+	cm_buf_fini(&b);
+}
+
+static void a_manifest_of_another_round_or_descriptor_is_refused(void **state)
+{
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+
+	(void)state;
+	m.round_id[15] ^= 1;
+	REFUSED(m, "round_id");
+	m = sample(bucket);
+	m.descriptor_hash[0] ^= 0x80;
+	REFUSED(m, "descriptor_hash");
+}
+
+static void a_signature_by_another_key_or_for_another_purpose_is_refused(void **state)
+{
+	static const char *const purposes[] = { RD_PURPOSE_DESCRIPTOR, RD_PURPOSE_CHARGE, RD_PURPOSE_RECEIPT,
+		"tombola manifes" };
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
+	assert_int_equal(verify_bytes(&b, RD_PURPOSE_MANIFEST, shuffler.signer), CM_OK);
+	assert_int_equal(verify_bytes(&b, RD_PURPOSE_MANIFEST, other.signer), CM_EPERM);
+	for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
+		assert_int_equal(verify_bytes(&b, purposes[i], shuffler.signer), CM_EPERM);
+	cm_buf_fini(&b);
+}
+
+static void a_flipped_bit_in_a_manifest_or_its_signature_is_refused(void **state)
+{
+	struct rd_descriptor d = round_of_three();
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket), back;
+	uint8_t signature[CM_SIGN_LEN];
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
+	assert_int_equal(
+		cm_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
+	for (size_t i = 0; i < b.len + CM_SIGN_LEN; i++) {
+		uint8_t *at = i < b.len ? &b.data[i] : &signature[i - b.len];
+
+		*at ^= 0x04;
+		assert_int_equal(
+			rd_manifest_verify(b.data, b.len, signature, shuffler.verifier, &d, &back, &err),
+			CM_EPERM);
+		rd_manifest_fini(&back);
+		*at ^= 0x04;
+	}
+	for (size_t n = 0; n < b.len; n++)
+		assert_int_equal(rd_manifest_verify(b.data, n, signature, shuffler.verifier, &d, &back, &err),
+			CM_EPERM);
+	cm_buf_fini(&b);
+}
+
+static void a_manifest_over_the_maximum_is_refused_before_it_is_hashed(void **state)
+{
+	struct rd_descriptor d = round_of_three();
+	uint8_t signature[CM_SIGN_LEN] = { 0 };
+	struct rd_manifest back;
+
+	(void)state;
+	/* One byte of memory for a claimed 4 GiB: a read of it would be seen by a sanitizer. */
+	assert_int_equal(
+		rd_manifest_verify(signature, 0xffffffff, signature, shuffler.verifier, &d, &back, &err),
+		CM_EPROTO);
+}
+
+/* ---- bucket roots ---- */
+
+static void a_root_is_the_hash_of_the_sorted_hashes(void **state)
+{
+	/* SHA-256 of "a", "b", "c" begin ca978112, 3e23e816, 2e7d2c03 (FIPS 180-4): ascending order is c, b,
+	 * a. */
+	struct cm_buf sorted;
+	uint8_t want[PR_HASH_LEN], root[PR_HASH_LEN], h[PR_HASH_LEN];
+	static const char *const orders[] = { "abc", "acb", "bac", "bca", "cab", "cba" };
+
+	(void)state;
+	cm_buf_init(&sorted, 256);
+	for (const char *s = "cba"; *s; s++) {
+		cm_sha256(s, 1, h);
+		wb_put(&sorted, h, sizeof h);
+	}
+	assert_int_equal(sorted.data[0], 0x2e);
+	assert_int_equal(sorted.data[64], 0xca);
+	cm_sha256(sorted.data, sorted.len, want);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(rd_bucket_root((const uint8_t *)orders[i], 3, 1, root, &err), CM_OK);
+		assert_memory_equal(root, want, sizeof want);
+	}
+	cm_buf_fini(&sorted);
+}
+
+static void a_root_tells_a_doubled_a_dropped_and_a_changed_message(void **state)
+{
+	static const char *const changed[] = { "aab", "abb", "abd", "ab", "abcc" };
+	uint8_t honest[PR_HASH_LEN], root[PR_HASH_LEN];
+
+	(void)state;
+	assert_int_equal(rd_bucket_root((const uint8_t *)"abc", 3, 1, honest, &err), CM_OK);
+	for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++) {
+		assert_int_equal(
+			rd_bucket_root((const uint8_t *)changed[i], strlen(changed[i]), 1, root, &err),
+			CM_OK);
+		assert_memory_not_equal(root, honest, sizeof honest);
+	}
+}
+
+static void the_root_of_an_empty_bucket_is_the_hash_of_nothing(void **state)
+{
+	uint8_t root[PR_HASH_LEN];
+	char hex[65];
+
+	(void)state;
+	assert_int_equal(rd_bucket_root(NULL, 0, 64, root, &err), CM_OK);
+	cm_hex(root, sizeof root, hex);
+	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+/* ---- charges ---- */
+
+static void charge_bytes(struct cm_buf *b, uint64_t seq)
+{
+	struct rd_charge c = { .ledger_seq = seq };
+
+	memset(c.round_id, 1, sizeof c.round_id);
+	memset(c.descriptor_hash, 2, sizeof c.descriptor_hash);
+	memset(c.manifest_hash, 3, sizeof c.manifest_hash);
+	memset(c.ledger_head, 4, sizeof c.ledger_head);
+	cm_buf_init(b, 4096);
+	assert_int_equal(rd_charge_encode(&c, b, &err), CM_OK);
+}
+
+static void a_charge_is_read_back_and_any_change_refused(void **state)
+{
+	uint8_t signature[CM_SIGN_LEN];
+	struct rd_charge c;
+	struct cm_buf b;
+
+	(void)state;
+	charge_bytes(&b, 3);
+	assert_int_equal(cm_sign(shuffler.signer, RD_PURPOSE_CHARGE, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(rd_charge_verify(b.data, b.len, signature, shuffler.verifier, &c, &err), CM_OK);
+	assert_int_equal(c.ledger_seq, 3);
+	assert_int_equal(c.round_id[15], 1);
+	assert_int_equal(c.descriptor_hash[31], 2);
+	assert_int_equal(c.manifest_hash[31], 3);
+	assert_int_equal(c.ledger_head[31], 4);
+	for (size_t i = 0; i < b.len; i++) {
+		b.data[i] ^= 1;
+		assert_int_equal(
+			rd_charge_verify(b.data, b.len, signature, shuffler.verifier, &c, &err), CM_EPERM);
+		b.data[i] ^= 1;
+	}
+	assert_int_equal(
+		cm_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(rd_charge_verify(b.data, b.len, signature, shuffler.verifier, &c, &err), CM_EPERM);
+	assert_int_equal(rd_charge_verify(b.data, PR_CHARGE_MAX + 1, signature, shuffler.verifier, &c, &err),
+		CM_EPROTO);
+	cm_buf_fini(&b);
+}
+
+static void a_signed_charge_without_a_field_or_before_any_reservation_is_refused(void **state)
+{
+	uint8_t signature[CM_SIGN_LEN];
+	struct rd_charge c;
+	struct cm_buf b;
+
+	(void)state;
+	charge_bytes(&b, 2);
+	assert_int_equal(cm_sign(shuffler.signer, RD_PURPOSE_CHARGE, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(rd_charge_verify(b.data, b.len, signature, shuffler.verifier, &c, &err), CM_EPROTO);
+	cm_buf_fini(&b);
+	charge_bytes(&b, 3);
+	b.len -= 34; /* without the head */
+	assert_int_equal(cm_sign(shuffler.signer, RD_PURPOSE_CHARGE, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(rd_charge_verify(b.data, b.len, signature, shuffler.verifier, &c, &err), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "ledger_head"));
+	cm_buf_fini(&b);
+}
+
+/* ---- receipts ---- */
+
+static void a_receipt_signs_the_round_the_submissions_and_the_outcomes(void **state)
+{
+	static const uint8_t id[PR_ROUND_ID_LEN] = { 7 };
+	uint8_t hash[PR_HASH_LEN];
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 256);
+	assert_int_equal(rd_receipt_bytes(id, (const uint8_t *)"ab", 2, (const uint8_t *)"cde", 3,
+				 (const uint8_t *)"\1\2", 2, &b),
+		CM_OK);
+	cm_sha256("abcde", 5, hash);
+	assert_int_equal(b.len, 16 + 32 + 2);
+	assert_memory_equal(b.data, id, 16);
+	assert_memory_equal(b.data + 16, hash, 32);
+	assert_memory_equal(b.data + 48, "\1\2", 2);
+	cm_buf_fini(&b);
+}
+
+static void a_submissions_digest_covers_the_pseudonym_and_the_messages(void **state)
+{
+	uint8_t joined[PR_PSEUDONYM_LEN + 3], want[PR_HASH_LEN], digest[PR_HASH_LEN];
+
+	(void)state;
+	memset(joined, 9, PR_PSEUDONYM_LEN);
+	memcpy(joined + PR_PSEUDONYM_LEN, "xyz", 3);
+	cm_sha256(joined, sizeof joined, want);
+	rd_submission_digest(joined, joined + PR_PSEUDONYM_LEN, 3, digest);
+	assert_memory_equal(digest, want, sizeof want);
+}
+
+static int make_keys(void **state)
+{
+	(void)state;
+	round_keys_make(&shuffler);
+	round_keys_make(&other);
+	return 0;
+}
+
+static int free_keys(void **state)
+{
+	(void)state;
+	round_keys_free(&shuffler);
+	round_keys_free(&other);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_honest_manifest_is_read_back),
+		cmocka_unit_test(counts_that_disagree_are_refused),
+		cmocka_unit_test(a_void_round_has_too_few_participants_and_no_messages),
+		cmocka_unit_test(a_manifest_of_another_round_or_descriptor_is_refused),
+		cmocka_unit_test(a_signature_by_another_key_or_for_another_purpose_is_refused),
+		cmocka_unit_test(a_flipped_bit_in_a_manifest_or_its_signature_is_refused),
+		cmocka_unit_test(a_manifest_over_the_maximum_is_refused_before_it_is_hashed),
+		cmocka_unit_test(a_root_is_the_hash_of_the_sorted_hashes),
+		cmocka_unit_test(a_root_tells_a_doubled_a_dropped_and_a_changed_message),
+		cmocka_unit_test(the_root_of_an_empty_bucket_is_the_hash_of_nothing),
+		cmocka_unit_test(a_charge_is_read_back_and_any_change_refused),
+		cmocka_unit_test(a_signed_charge_without_a_field_or_before_any_reservation_is_refused),
+		cmocka_unit_test(a_receipt_signs_the_round_the_submissions_and_the_outcomes),
+		cmocka_unit_test(a_submissions_digest_covers_the_pseudonym_and_the_messages),
+	};
+
+	return cmocka_run_group_tests(tests, make_keys, free_keys);
+}

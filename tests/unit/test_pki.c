@@ -1,0 +1,771 @@
+/* test_pki.c - the private PKI: what is issued verifies for its purpose only, and what names no role is
+ * nobody. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "cm_file.h"
+#include "cm_pki.h"
+#include "cm_pki_cert.h"
+#include "cm_sign.h"
+
+#define HOSTS "shuffler.example,192.0.2.7,2001:db8::1"
+
+static char root[64];
+
+/* "ROOT/NAME", in one of a few buffers that take turns. */
+static const char *at(const char *name)
+{
+	static char buf[8][256];
+	static unsigned turn;
+	char *out = buf[turn++ % 8];
+
+	(void)snprintf(out, 256, "%s/%s", root, name);
+	return out;
+}
+
+static int make_deployment(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	(void)snprintf(root, sizeof root, "/tmp/tombola-pki-XXXXXX");
+	if (mkdtemp(root) == NULL)
+		return -1;
+	return cm_pki_init(at("d"), HOSTS, 100, &err) == CM_OK ? 0 : -1;
+}
+
+static int drop_deployment(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof command, "rm -r '%s'", root);
+	return system(command);
+}
+
+static X509 *load(const char *name)
+{
+	FILE *f = fopen(at(name), "r");
+	X509 *cert;
+
+	assert_non_null(f);
+	cert = PEM_read_X509(f, NULL, NULL, NULL);
+	assert_non_null(cert);
+	assert_int_equal(fclose(f), 0);
+	return cert;
+}
+
+static X509_CRL *load_list(const char *name)
+{
+	FILE *f = fopen(at(name), "r");
+	X509_CRL *list;
+
+	assert_non_null(f);
+	list = PEM_read_X509_CRL(f, NULL, NULL, NULL);
+	assert_non_null(list);
+	assert_int_equal(fclose(f), 0);
+	return list;
+}
+
+/* The verdict of X509_verify_cert: X509_V_OK or why not. */
+static int verify(const char *ca_name, const char *name, int purpose, const char *list_name)
+{
+	X509 *ca = load(ca_name), *cert = load(name);
+	X509_STORE *store = X509_STORE_new();
+	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+	int verdict = X509_V_OK;
+
+	assert_true(store != NULL && ctx != NULL);
+	assert_int_equal(X509_STORE_add_cert(store, ca), 1);
+	assert_int_equal(X509_STORE_set_flags(store, X509_V_FLAG_X509_STRICT), 1);
+	if (list_name != NULL) {
+		X509_CRL *list = load_list(list_name);
+
+		assert_int_equal(X509_STORE_add_crl(store, list), 1);
+		assert_int_equal(X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK), 1);
+		X509_CRL_free(list);
+	}
+	assert_int_equal(X509_STORE_CTX_init(ctx, store, cert, NULL), 1);
+	assert_int_equal(X509_STORE_CTX_set_purpose(ctx, purpose), 1);
+	if (X509_verify_cert(ctx) != 1)
+		verdict = X509_STORE_CTX_get_error(ctx);
+	X509_STORE_CTX_free(ctx);
+	X509_STORE_free(store);
+	X509_free(ca);
+	X509_free(cert);
+	return verdict;
+}
+
+static void init_makes_these_files_and_no_others(void **state)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+	} files[] = {
+		{ "d/ca-clients/ca.crt", 0644 },
+		{ "d/ca-clients/ca.key", 0600 },
+		{ "d/ca-clients/ca.crl", 0644 },
+		{ "d/ca-services/ca.crt", 0644 },
+		{ "d/ca-services/ca.key", 0600 },
+		{ "d/ca-services/ca.crl", 0644 },
+		{ "d/ca-services/analyzer-sign.pub", 0644 },
+		{ "d/ca-services/shuffler-sign.pub", 0644 },
+		{ "d/client/client.crt", 0644 },
+		{ "d/client/client.key", 0600 },
+		{ "d/client/services-ca.crt", 0644 },
+		{ "d/client/services-ca.crl", 0644 },
+		{ "d/client/analyzer-sign.pub", 0644 },
+		{ "d/client/shuffler-sign.pub", 0644 },
+		{ "d/shuffler/shuffler.crt", 0644 },
+		{ "d/shuffler/shuffler.key", 0600 },
+		{ "d/shuffler/services-ca.crt", 0644 },
+		{ "d/shuffler/clients-ca.crt", 0644 },
+		{ "d/shuffler/services-ca.crl", 0644 },
+		{ "d/shuffler/clients-ca.crl", 0644 },
+		{ "d/shuffler/shuffler-sign.key", 0600 },
+		{ "d/shuffler/analyzer-sign.pub", 0644 },
+		{ "d/analyzer/analyzer.crt", 0644 },
+		{ "d/analyzer/analyzer.key", 0600 },
+		{ "d/analyzer/services-ca.crt", 0644 },
+		{ "d/analyzer/services-ca.crl", 0644 },
+		{ "d/analyzer/analyzer-sign.key", 0600 },
+		{ "d/analyzer/shuffler-sign.pub", 0644 },
+	};
+	static const char *const dirs[] = { "d", "d/ca-clients", "d/ca-services", "d/client", "d/shuffler",
+		"d/analyzer" };
+	size_t entries = 0;
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		assert_int_equal(stat(at(files[i].path), &st), 0);
+		assert_int_equal(st.st_mode & 07777, files[i].mode);
+	}
+	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+		DIR *d = opendir(at(dirs[i]));
+
+		assert_non_null(d);
+		assert_int_equal(fstat(dirfd(d), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0700);
+		for (struct dirent *e; (e = readdir(d)) != NULL;)
+			entries += e->d_name[0] != '.';
+		assert_int_equal(closedir(d), 0);
+	}
+	assert_int_equal(entries, sizeof files / sizeof files[0] + sizeof dirs / sizeof dirs[0] - 1);
+}
+
+static void the_signing_keys_of_the_parties_fit_what_the_others_pin(void **state)
+{
+	static const char *const pins[][2] = {
+		{ "d/analyzer/analyzer-sign.key", "d/client/analyzer-sign.pub" },
+		{ "d/analyzer/analyzer-sign.key", "d/shuffler/analyzer-sign.pub" },
+		{ "d/shuffler/shuffler-sign.key", "d/client/shuffler-sign.pub" },
+		{ "d/shuffler/shuffler-sign.key", "d/analyzer/shuffler-sign.pub" },
+	};
+	uint8_t sig[CM_SIGN_LEN];
+	struct cm_verifier *v;
+	struct cm_signer *s;
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
+		assert_int_equal(cm_signer_load(at(pins[i][0]), &s, &err), CM_OK);
+		assert_int_equal(cm_verifier_load(at(pins[i][1]), &v, &err), CM_OK);
+		assert_int_equal(cm_sign(s, "p", "x", 1, sig, &err), CM_OK);
+		assert_int_equal(cm_verify(v, "p", "x", 1, sig, &err), CM_OK);
+		cm_signer_free(s);
+		cm_verifier_free(v);
+	}
+}
+
+static void a_second_init_touches_nothing(void **state)
+{
+	struct cm_err err;
+	X509 *before = load("d/ca-clients/ca.crt"), *after;
+
+	(void)state;
+	assert_int_equal(cm_pki_init(at("d"), HOSTS, 1, &err), CM_ECREATE);
+	after = load("d/ca-clients/ca.crt");
+	assert_int_equal(X509_cmp(before, after), 0);
+	X509_free(before);
+	X509_free(after);
+	/* Even one leftover is enough. */
+	assert_int_equal(mkdir(at("e"), 0700), 0);
+	assert_int_equal(mkdir(at("e/analyzer"), 0700), 0);
+	assert_int_equal(cm_pki_init(at("e"), HOSTS, 1, &err), CM_ECREATE);
+	assert_int_equal(access(at("e/ca-clients"), F_OK), -1);
+}
+
+static void init_with_bad_arguments_leaves_nothing_behind(void **state)
+{
+	static const char *const hosts[] = { ",", "a,", ",a", "a,,b", "a b", "-a", "a..b", "a;b", "*.example",
+		"[::1]", "a/b", ".a" };
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+		assert_int_equal(cm_pki_init(at("f"), hosts[i], 1, &err), CM_EUSAGE);
+	assert_int_equal(cm_pki_init(at("f"), NULL, 0, &err), CM_EUSAGE);
+	assert_int_equal(cm_pki_init(at("f"), NULL, CM_PKI_MAX_DEVICES + 1, &err), CM_EUSAGE);
+	assert_int_equal(access(at("f"), F_OK), -1);
+	assert_int_equal(cm_pki_init(at("no/such"), NULL, 1, &err), CM_ECREATE);
+}
+
+static void each_certificate_verifies_for_its_purpose_and_ca_only(void **state)
+{
+	static const struct {
+		const char *cert, *ca, *other_ca;
+		int purpose, other_purpose;
+	} cases[] = {
+		{ "d/client/client.crt", "d/ca-clients/ca.crt", "d/ca-services/ca.crt",
+			X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER },
+		{ "d/shuffler/shuffler.crt", "d/ca-services/ca.crt", "d/ca-clients/ca.crt",
+			X509_PURPOSE_SSL_SERVER, X509_PURPOSE_SSL_CLIENT },
+		{ "d/analyzer/analyzer.crt", "d/ca-services/ca.crt", "d/ca-clients/ca.crt",
+			X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(verify(cases[i].ca, cases[i].cert, cases[i].purpose, NULL), X509_V_OK);
+		assert_int_equal(verify(cases[i].ca, cases[i].cert, cases[i].other_purpose, NULL),
+			X509_V_ERR_INVALID_PURPOSE);
+		assert_int_not_equal(
+			verify(cases[i].other_ca, cases[i].cert, cases[i].purpose, NULL), X509_V_OK);
+	}
+}
+
+static void a_party_cannot_act_as_a_ca(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	/* Give a party's pair the place of a CA and issue with it. */
+	assert_int_equal(mkdir(at("evil"), 0700), 0);
+	assert_int_equal(mkdir(at("evil/ca-clients"), 0700), 0);
+	assert_int_equal(link(at("d/client/client.crt"), at("evil/ca-clients/ca.crt")), 0);
+	assert_int_equal(link(at("d/client/client.key"), at("evil/ca-clients/ca.key")), 0);
+	assert_int_equal(
+		cm_pki_issue(at("evil"), at("evil"), "mallory", CM_ROLE_CLIENT, NULL, 1, 10, &err), CM_OK);
+	assert_int_not_equal(
+		verify("d/client/client.crt", "evil/mallory.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
+	assert_int_not_equal(
+		verify("d/ca-clients/ca.crt", "evil/mallory.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
+}
+
+static void identities_are_as_issued(void **state)
+{
+	static const struct {
+		const char *cert, *name;
+		enum cm_role role;
+		uint32_t devices;
+	} cases[] = {
+		{ "d/client/client.crt", "client", CM_ROLE_CLIENT, 100 },
+		{ "d/shuffler/shuffler.crt", "shuffler", CM_ROLE_SHUFFLER, 1 },
+		{ "d/analyzer/analyzer.crt", "analyzer", CM_ROLE_ANALYZER, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		X509 *cert = load(cases[i].cert);
+		struct cm_identity id;
+		struct cm_err err;
+		uint8_t *der = NULL, digest[32];
+		int len = i2d_PUBKEY(X509_get0_pubkey(cert), &der);
+
+		assert_true(len > 0);
+		assert_int_equal(EVP_Digest(der, (size_t)len, digest, NULL, EVP_sha256(), NULL), 1);
+		OPENSSL_free(der);
+		assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
+		assert_int_equal(id.role, cases[i].role);
+		assert_int_equal(id.devices, cases[i].devices);
+		assert_string_equal(id.name, cases[i].name);
+		assert_memory_equal(id.key_hash, digest, sizeof digest);
+		X509_free(cert);
+	}
+}
+
+static void the_shuffler_carries_its_hosts(void **state)
+{
+	X509 *cert = load("d/shuffler/shuffler.crt");
+
+	(void)state;
+	assert_int_equal(X509_check_host(cert, "shuffler.example", 0, 0, NULL), 1);
+	assert_int_equal(X509_check_ip_asc(cert, "192.0.2.7", 0), 1);
+	assert_int_equal(X509_check_ip_asc(cert, "2001:db8::1", 0), 1);
+	assert_int_equal(X509_check_host(cert, "shuffler", 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL), 0);
+	assert_int_equal(X509_check_ip_asc(cert, "192.0.2.8", 0), 0);
+	X509_free(cert);
+}
+
+static void bad_requests_are_refused(void **state)
+{
+	static const struct {
+		const char *name, *hosts;
+		enum cm_role role;
+		uint32_t devices;
+		int days;
+	} cases[] = {
+		{ "", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ "../x", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ ".x", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ "-x", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ "a b", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ "a/b", NULL, CM_ROLE_CLIENT, 1, 1 },
+		{ "0123456789012345678901234567890123456789012345678901234567890123x", NULL, CM_ROLE_CLIENT,
+			1, 1 },
+		{ "x", NULL, CM_ROLE_NONE, 1, 1 },
+		{ "x", NULL, (enum cm_role)9, 1, 1 },
+		{ "x", NULL, CM_ROLE_CLIENT, 0, 1 },
+		{ "x", NULL, CM_ROLE_CLIENT, CM_PKI_MAX_DEVICES + 1, 1 },
+		{ "x", NULL, CM_ROLE_ANALYZER, 2, 1 },
+		{ "x", NULL, CM_ROLE_SHUFFLER, 2, 1 },
+		{ "x", "host", CM_ROLE_CLIENT, 1, 1 },
+		{ "x", "host", CM_ROLE_ANALYZER, 1, 1 },
+		{ "x", "bad host", CM_ROLE_SHUFFLER, 1, 1 },
+		{ "x", NULL, CM_ROLE_CLIENT, 1, 3651 },
+		{ "x", NULL, CM_ROLE_CLIENT, 1, INT32_MAX },
+		{ "x", NULL, CM_ROLE_CLIENT, 1, INT32_MIN },
+	};
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(cm_pki_issue(at("d"), at("g"), cases[i].name, cases[i].role, cases[i].hosts,
+					 cases[i].devices, cases[i].days, &err),
+			CM_EUSAGE);
+	assert_int_equal(access(at("g"), F_OK), -1);
+	assert_int_equal(cm_pki_issue(at("no"), at("g"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ENOINPUT);
+}
+
+static void issuing_overwrites_nothing_and_leaves_no_half_pair(void **state)
+{
+	struct cm_err err;
+	X509 *before, *after;
+
+	(void)state;
+	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	before = load("h/x.crt");
+	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
+	assert_int_equal(unlink(at("h/x.key")), 0);
+	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
+	assert_int_equal(access(at("h/x.key"), F_OK), -1);
+	after = load("h/x.crt");
+	assert_int_equal(X509_cmp(before, after), 0);
+	X509_free(before);
+	X509_free(after);
+}
+
+static void a_ca_key_others_may_read_is_not_used(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(chmod(at("d/ca-clients/ca.key"), 0640), 0);
+	assert_int_equal(cm_pki_issue(at("d"), at("i"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "ca-clients/ca.key"));
+	assert_int_equal(chmod(at("d/ca-clients/ca.key"), 0600), 0);
+}
+
+static void a_ca_key_of_another_ca_is_not_used(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(rename(at("d/ca-clients/ca.key"), at("kept.key")), 0);
+	assert_int_equal(link(at("d/ca-services/ca.key"), at("d/ca-clients/ca.key")), 0);
+	assert_int_equal(cm_pki_issue(at("d"), at("i"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_EDATA);
+	assert_int_equal(rename(at("kept.key"), at("d/ca-clients/ca.key")), 0);
+}
+
+static void an_expired_certificate_does_not_verify(void **state)
+{
+	struct cm_pki_info info;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_issue(at("d"), at("j"), "old", CM_ROLE_CLIENT, NULL, 1, -1, &err), CM_OK);
+	assert_int_equal(verify("d/ca-clients/ca.crt", "j/old.crt", X509_PURPOSE_SSL_CLIENT, NULL),
+		X509_V_ERR_CERT_HAS_EXPIRED);
+	assert_int_equal(cm_pki_show(at("j/old.crt"), &info, &err), CM_OK);
+	assert_true(info.not_before < info.not_after && info.not_after < (int64_t)time(NULL));
+}
+
+static void serials_are_long_and_differ(void **state)
+{
+	static const char *const names[] = { "d/client/client.crt", "d/shuffler/shuffler.crt",
+		"d/analyzer/analyzer.crt", "d/ca-clients/ca.crt", "d/ca-services/ca.crt" };
+	X509 *cert[5];
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		BIGNUM *n;
+
+		cert[i] = load(names[i]);
+		n = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert[i]), NULL);
+		assert_non_null(n);
+		assert_false(BN_is_negative(n));
+		/* Of 128 random bits the top 40 are all zero once in 2^40 runs. */
+		assert_true(BN_num_bits(n) > 88 && BN_num_bits(n) <= 128);
+		BN_free(n);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(ASN1_INTEGER_cmp(X509_get0_serialNumber(cert[i]),
+						     X509_get0_serialNumber(cert[j])),
+				0);
+	}
+	for (size_t i = 0; i < 5; i++)
+		X509_free(cert[i]);
+}
+
+/* An unsigned certificate with these URIs (each may hold NUL bytes). */
+struct uri {
+	const char *text;
+	int len;
+};
+
+static X509 *craft(const struct uri *uris)
+{
+	GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
+	EVP_PKEY *key = EVP_EC_gen("P-256");
+	X509 *cert = X509_new();
+
+	assert_true(names != NULL && key != NULL && cert != NULL);
+	for (; uris->text != NULL; uris++) {
+		GENERAL_NAME *name = GENERAL_NAME_new();
+		ASN1_IA5STRING *value = ASN1_IA5STRING_new();
+
+		assert_true(name != NULL && value != NULL);
+		assert_int_equal(ASN1_STRING_set(value, uris->text, uris->len), 1);
+		GENERAL_NAME_set0_value(name, GEN_URI, value);
+		assert_true(sk_GENERAL_NAME_push(names, name) > 0);
+	}
+	assert_int_equal(X509_set_pubkey(cert, key), 1);
+	if (sk_GENERAL_NAME_num(names) > 0)
+		assert_int_equal(
+			X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT), 1);
+	GENERAL_NAMES_free(names);
+	EVP_PKEY_free(key);
+	return cert;
+}
+
+#define URI(s)                   \
+	{                        \
+		s, sizeof(s) - 1 \
+	}
+#define CLIENT URI("tombola:role:client")
+
+static void only_exactly_one_known_role_is_an_identity(void **state)
+{
+	static const struct uri bad[][4] = {
+		{ { NULL, 0 } },
+		{ URI("https://example.org"), { NULL, 0 } },
+		{ URI("tombola:role:"), { NULL, 0 } },
+		{ URI("tombola:role:admin"), { NULL, 0 } },
+		{ URI("tombola:role:none"), { NULL, 0 } },
+		{ URI("tombola:role:Client"), { NULL, 0 } },
+		{ URI("tombola:role:clien"), { NULL, 0 } },
+		{ URI("tombola:role:client "), { NULL, 0 } },
+		{ URI("tombola:role:client\0"), { NULL, 0 } },
+		{ URI("tombola:role:client\0x"), { NULL, 0 } },
+		{ URI("xtombola:role:client"), { NULL, 0 } },
+		{ URI("TOMBOLA:role:client"), { NULL, 0 } },
+		{ CLIENT, CLIENT, { NULL, 0 } },
+		{ CLIENT, URI("tombola:role:analyzer"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:role:admin"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:0"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:-1"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:+1"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:01"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:1x"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:1\0"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:10000001"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:4294967297"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:18446744073709551617"), { NULL, 0 } },
+		{ CLIENT, URI("tombola:devices:2"), URI("tombola:devices:2"), { NULL, 0 } },
+		{ URI("tombola:role:analyzer"), URI("tombola:devices:2"), { NULL, 0 } },
+		{ URI("tombola:role:shuffler"), URI("tombola:devices:1"), { NULL, 0 } },
+		{ URI("tombola:devices:2"), { NULL, 0 } },
+	};
+	struct cm_identity id;
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		X509 *cert = craft(bad[i]);
+
+		if (cm_identity_from_cert(cert, &id, &err) != CM_EPERM)
+			fail_msg("case %zu passed", i);
+		X509_free(cert);
+	}
+}
+
+static void other_names_beside_the_role_are_ignored(void **state)
+{
+	static const struct uri good[] = { URI("https://example.org"), CLIENT,
+		URI("tombola:devices:10000000"), { NULL, 0 } };
+	X509 *cert = craft(good);
+	struct cm_identity id;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
+	assert_int_equal(id.role, CM_ROLE_CLIENT);
+	assert_int_equal(id.devices, CM_PKI_MAX_DEVICES);
+	assert_string_equal(id.name, "");
+	X509_free(cert);
+}
+
+static void two_extensions_of_names_are_refused(void **state)
+{
+	static const struct uri one[] = { CLIENT, { NULL, 0 } };
+	X509 *cert = craft(one);
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+	struct cm_identity id;
+	struct cm_err err;
+
+	(void)state;
+	assert_non_null(names);
+	assert_int_equal(X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, X509V3_ADD_APPEND), 1);
+	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_EPERM);
+	GENERAL_NAMES_free(names);
+	X509_free(cert);
+}
+
+static void a_name_cannot_break_a_log_line(void **state)
+{
+	static const struct uri one[] = { CLIENT, { NULL, 0 } };
+	static const uint8_t name[] = "a\nb\"c\\d\x7f\x1b\xff";
+	X509 *cert = craft(one);
+	struct cm_identity id;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", V_ASN1_T61STRING, name,
+				 (int)sizeof name - 1, -1, 0),
+		1);
+	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
+	assert_string_equal(id.name, "a?b?c?d???");
+	X509_free(cert);
+}
+
+static void roles_have_names_and_back(void **state)
+{
+	(void)state;
+	for (enum cm_role r = CM_ROLE_CLIENT; r <= CM_ROLE_ANALYZER; r++)
+		assert_int_equal(cm_role_parse(cm_role_name(r)), r);
+	assert_int_equal(cm_role_parse("none"), CM_ROLE_NONE);
+	assert_int_equal(cm_role_parse(""), CM_ROLE_NONE);
+	assert_int_equal(cm_role_parse("CLIENT"), CM_ROLE_NONE);
+	assert_string_equal(cm_role_name((enum cm_role)77), "none");
+}
+
+static void show_tells_a_ca_from_a_party_and_from_rubbish(void **state)
+{
+	struct cm_pki_info info;
+	struct cm_err err;
+	X509 *cert = load("d/client/client.crt");
+	uint8_t digest[32];
+	char hex[65];
+
+	(void)state;
+	assert_int_equal(X509_digest(cert, EVP_sha256(), digest, NULL), 1);
+	for (size_t i = 0; i < 32; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	X509_free(cert);
+	assert_int_equal(cm_pki_show(at("d/client/client.crt"), &info, &err), CM_OK);
+	assert_string_equal(info.sha256, hex);
+	assert_string_equal(info.subject, "CN=client");
+	assert_string_equal(info.issuer, "CN=tombola clients CA");
+	assert_false(info.is_ca);
+	assert_int_equal(info.identity.role, CM_ROLE_CLIENT);
+	assert_in_range(info.not_after - (int64_t)time(NULL), 90 * 86400 - 600, 90 * 86400);
+	assert_int_equal(cm_pki_show(at("d/ca-services/ca.crt"), &info, &err), CM_OK);
+	assert_true(info.is_ca);
+	assert_int_equal(info.identity.role, CM_ROLE_NONE);
+	assert_int_equal(cm_pki_show(at("d/client/client.key"), &info, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "client.key"));
+	assert_int_equal(cm_pki_show(at("d/client"), &info, &err), CM_EDATA);
+	assert_int_equal(cm_pki_show(at("d/none"), &info, &err), CM_ENOINPUT);
+}
+
+static void a_revoked_certificate_stops_verifying_and_others_go_on(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_issue(at("d"), at("k"), "a", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cm_pki_issue(at("d"), at("k"), "b", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(cm_pki_revoke(at("d"), at("k/a.crt"), &err), CM_OK);
+		assert_int_equal(verify("d/shuffler/clients-ca.crt", "k/a.crt", X509_PURPOSE_SSL_CLIENT,
+					 "d/shuffler/clients-ca.crl"),
+			X509_V_ERR_CERT_REVOKED);
+		assert_int_equal(verify("d/shuffler/clients-ca.crt", "k/b.crt", X509_PURPOSE_SSL_CLIENT,
+					 "d/shuffler/clients-ca.crl"),
+			X509_V_OK);
+	}
+	assert_int_equal(cm_pki_revoke(at("d"), at("k/b.crt"), &err), CM_OK);
+	for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
+		char path[16];
+
+		(void)snprintf(path, sizeof path, "k/%s.crt", name);
+		assert_int_equal(
+			verify("d/ca-clients/ca.crt", path, X509_PURPOSE_SSL_CLIENT, "d/ca-clients/ca.crl"),
+			X509_V_ERR_CERT_REVOKED);
+	}
+	/* The other CA's list is untouched. */
+	assert_int_equal(verify("d/analyzer/services-ca.crt", "d/shuffler/shuffler.crt",
+				 X509_PURPOSE_SSL_SERVER, "d/analyzer/services-ca.crl"),
+		X509_V_OK);
+}
+
+static void lists_are_there_from_the_first_day_and_empty(void **state)
+{
+	(void)state;
+	assert_int_equal(verify("d/shuffler/clients-ca.crt", "d/client/client.crt", X509_PURPOSE_SSL_CLIENT,
+				 "d/shuffler/clients-ca.crl"),
+		X509_V_OK);
+	assert_int_equal(verify("d/shuffler/services-ca.crt", "d/analyzer/analyzer.crt",
+				 X509_PURPOSE_SSL_CLIENT, "d/shuffler/services-ca.crl"),
+		X509_V_OK);
+	assert_int_equal(verify("d/client/services-ca.crt", "d/shuffler/shuffler.crt",
+				 X509_PURPOSE_SSL_SERVER, "d/client/services-ca.crl"),
+		X509_V_OK);
+	/* A list of the wrong CA says nothing about the certificate. */
+	assert_int_equal(verify("d/shuffler/clients-ca.crt", "d/client/client.crt", X509_PURPOSE_SSL_CLIENT,
+				 "d/shuffler/services-ca.crl"),
+		X509_V_ERR_UNABLE_TO_GET_CRL);
+}
+
+static void a_revoked_service_is_known_to_every_party(void **state)
+{
+	static const char *const lists[] = { "d/client/services-ca.crl", "d/shuffler/services-ca.crl",
+		"d/analyzer/services-ca.crl", "d/ca-services/ca.crl" };
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_issue(at("d"), at("l"), "s", CM_ROLE_SHUFFLER, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cm_pki_revoke(at("d"), at("l/s.crt"), &err), CM_OK);
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+		assert_int_equal(verify("d/ca-services/ca.crt", "l/s.crt", X509_PURPOSE_SSL_SERVER, lists[i]),
+			X509_V_ERR_CERT_REVOKED);
+	/* A party outfitted later gets the list too. */
+	assert_int_equal(cm_pki_outfit(at("d"), at("l"), CM_ROLE_CLIENT, &err), CM_OK);
+	assert_int_equal(access(at("l/services-ca.crl"), F_OK), 0);
+	assert_int_equal(access(at("l/analyzer-sign.pub"), F_OK), 0);
+}
+
+static void what_is_not_ours_cannot_be_revoked(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_init(at("other"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cm_pki_revoke(at("d"), at("other/client/client.crt"), &err), CM_EPERM);
+	assert_int_equal(cm_pki_revoke(at("d"), at("other/shuffler/shuffler.crt"), &err), CM_EPERM);
+	assert_int_equal(cm_pki_revoke(at("other"), at("other/ca-clients/ca.crt"), &err), CM_EUSAGE);
+	assert_int_equal(cm_pki_revoke(at("d"), at("d/client/client.key"), &err), CM_EDATA);
+	assert_int_equal(cm_pki_revoke(at("d"), at("nothing"), &err), CM_ENOINPUT);
+	assert_int_equal(verify("other/ca-clients/ca.crt", "other/client/client.crt", X509_PURPOSE_SSL_CLIENT,
+				 "other/ca-clients/ca.crl"),
+		X509_V_OK);
+}
+
+static void a_list_of_another_ca_is_not_extended(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_init(at("m"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cm_pki_revoke(at("m"), at("m/analyzer/analyzer.crt"), &err), CM_OK);
+	assert_int_equal(unlink(at("m/ca-clients/ca.crl")), 0);
+	assert_int_equal(link(at("m/ca-services/ca.crl"), at("m/ca-clients/ca.crl")), 0);
+	assert_int_equal(cm_pki_revoke(at("m"), at("m/client/client.crt"), &err), CM_EDATA);
+}
+
+static void revoking_needs_the_one_ca_only_and_says_what_is_wrong_with_it(void **state)
+{
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_pki_init(at("n"), NULL, 1, &err), CM_OK);
+	/* Its own key is at fault: not "issued by neither". */
+	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0640), 0);
+	assert_int_equal(cm_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "n/ca-services/ca.key"));
+	assert_non_null(strstr(err.msg, "chmod"));
+	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0600), 0);
+	/* The other one's key, or all of it, may be elsewhere. */
+	assert_int_equal(unlink(at("n/ca-clients/ca.key")), 0);
+	assert_int_equal(cm_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &err), CM_OK);
+	assert_int_equal(rename(at("n/ca-clients"), at("elsewhere")), 0);
+	assert_int_equal(cm_pki_revoke(at("n"), at("n/shuffler/shuffler.crt"), &err), CM_OK);
+	assert_int_equal(cm_pki_revoke(at("n"), at("n/client/client.crt"), &err), CM_EPERM);
+}
+
+static void a_list_of_many_megabytes_still_reaches_the_parties(void **state)
+{
+	const size_t n = (size_t)3 << 20;
+	char *bytes = malloc(n);
+	struct cm_err err;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 'x', n);
+	assert_int_equal(cm_file_write(at("large"), bytes, n, 0644, &err), CM_OK);
+	assert_int_equal(cm_pki_copy(at("large"), at("large.copy"), 1, &err), CM_OK);
+	assert_int_equal(stat(at("large.copy"), &st), 0);
+	assert_int_equal(st.st_size, (off_t)n);
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(roles_have_names_and_back),
+		cmocka_unit_test(init_makes_these_files_and_no_others),
+		cmocka_unit_test(lists_are_there_from_the_first_day_and_empty),
+		cmocka_unit_test(the_signing_keys_of_the_parties_fit_what_the_others_pin),
+		cmocka_unit_test(a_second_init_touches_nothing),
+		cmocka_unit_test(init_with_bad_arguments_leaves_nothing_behind),
+		cmocka_unit_test(each_certificate_verifies_for_its_purpose_and_ca_only),
+		cmocka_unit_test(a_party_cannot_act_as_a_ca),
+		cmocka_unit_test(identities_are_as_issued),
+		cmocka_unit_test(the_shuffler_carries_its_hosts),
+		cmocka_unit_test(bad_requests_are_refused),
+		cmocka_unit_test(issuing_overwrites_nothing_and_leaves_no_half_pair),
+		cmocka_unit_test(a_ca_key_others_may_read_is_not_used),
+		cmocka_unit_test(a_ca_key_of_another_ca_is_not_used),
+		cmocka_unit_test(an_expired_certificate_does_not_verify),
+		cmocka_unit_test(serials_are_long_and_differ),
+		cmocka_unit_test(only_exactly_one_known_role_is_an_identity),
+		cmocka_unit_test(other_names_beside_the_role_are_ignored),
+		cmocka_unit_test(two_extensions_of_names_are_refused),
+		cmocka_unit_test(a_name_cannot_break_a_log_line),
+		cmocka_unit_test(show_tells_a_ca_from_a_party_and_from_rubbish),
+		cmocka_unit_test(a_revoked_certificate_stops_verifying_and_others_go_on),
+		cmocka_unit_test(a_revoked_service_is_known_to_every_party),
+		cmocka_unit_test(what_is_not_ours_cannot_be_revoked),
+		cmocka_unit_test(revoking_needs_the_one_ca_only_and_says_what_is_wrong_with_it),
+		cmocka_unit_test(a_list_of_many_megabytes_still_reaches_the_parties),
+		cmocka_unit_test(a_list_of_another_ca_is_not_extended),
+	};
+
+	return cmocka_run_group_tests(tests, make_deployment, drop_deployment);
+}

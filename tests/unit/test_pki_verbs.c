@@ -1,0 +1,160 @@
+/* test_pki_verbs.c - the verbs of `tombola pki` and their exit codes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char root[64];
+
+/* Exit code of `tombola ARGS` run in the test's directory; output goes to files out and err there. */
+static int run(const char *args)
+{
+	char command[1024];
+	int status;
+
+	(void)snprintf(command, sizeof command, "cd '%s' && '%s' %s >out 2>err", root, TOMBOLA, args);
+	status = system(command);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int exists(const char *name)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof path, "%s/%s", root, name);
+	return access(path, F_OK) == 0;
+}
+
+static size_t count_lines(const char *name)
+{
+	char path[256];
+	size_t n = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "%s/%s", root, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	for (int c; (c = fgetc(f)) != EOF;)
+		n += c == '\n';
+	assert_int_equal(fclose(f), 0);
+	return n;
+}
+
+static int make_root(void **state)
+{
+	(void)state;
+	(void)snprintf(root, sizeof root, "/tmp/tombola-verbs-XXXXXX");
+	return mkdtemp(root) != NULL && run("pki init d --devices 5") == 0 ? 0 : -1;
+}
+
+static int drop_root(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)snprintf(command, sizeof command, "rm -r '%s'", root);
+	return system(command);
+}
+
+static void wrong_command_lines_exit_64(void **state)
+{
+	static const char *const lines[] = { "", "pki", "pki nonsense", "pki init", "pki init e f",
+		"pki init e --devices 0", "pki init e --devices x", "pki init e --devices 10000001",
+		"pki init e --hosts 'a b'", "pki issue d x", "pki issue d x --role king",
+		"pki issue d --role client", "pki issue d x --role client --days 0",
+		"pki issue d x --role client --days 4000", "pki issue d x --role analyzer --devices 2",
+		"pki issue d x --role client --hosts h", "pki show", "pki needs-renewal",
+		"pki needs-renewal d/client/client.crt --within 3x",
+		"pki needs-renewal d/client/client.crt --within d", "pki revoke d",
+		"pki revoke d d/ca-clients/ca.crt" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		if (run(lines[i]) != 64)
+			fail_msg("not 64: tombola %s", lines[i]);
+	assert_false(exists("e"));
+	assert_false(exists("d/x"));
+}
+
+static void faults_have_their_own_codes_and_one_line(void **state)
+{
+	(void)state;
+	assert_int_equal(run("pki init d"), 73);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki show nothing"), 66);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki show d/client/client.key"), 65);
+	assert_int_equal(run("pki issue nothing x --role client"), 66);
+	assert_int_equal(run("pki init other"), 0);
+	assert_int_equal(run("pki revoke d other/client/client.crt"), 77);
+	assert_int_equal(count_lines("err"), 1);
+}
+
+static void needs_renewal_answers_by_exit_code(void **state)
+{
+	(void)state;
+	assert_int_equal(run("pki needs-renewal d/client/client.crt"), 1);
+	assert_int_equal(run("pki needs-renewal d/client/client.crt --within 89d"), 1);
+	assert_int_equal(run("pki needs-renewal d/client/client.crt --within 91d"), 0);
+	assert_int_equal(run("pki needs-renewal --within 2190h d/client/client.crt"), 0);
+	assert_int_equal(run("pki needs-renewal d/nothing"), 2);
+	assert_int_equal(run("pki needs-renewal d/client/client.key"), 65);
+}
+
+static void an_issued_party_has_what_it_needs(void **state)
+{
+	(void)state;
+	assert_int_equal(run("pki issue d gw-1 --role client --devices 7"), 0);
+	assert_true(exists("d/gw-1/gw-1.key") && exists("d/gw-1/services-ca.crt") &&
+		    exists("d/gw-1/analyzer-sign.pub") && exists("d/gw-1/shuffler-sign.pub"));
+	assert_int_equal(run("pki issue d gw-1 --role client"), 73);
+	assert_int_equal(run("pki issue d s2 --role shuffler --hosts s2.example --out elsewhere"), 0);
+	assert_true(exists("elsewhere/s2.crt") && exists("elsewhere/clients-ca.crt"));
+	assert_false(exists("d/s2"));
+	assert_int_equal(run("pki revoke d d/gw-1/gw-1.crt"), 0);
+	assert_true(exists("d/shuffler/clients-ca.crl"));
+}
+
+static void show_speaks_json(void **state)
+{
+	char path[256];
+	json_error_t why;
+	json_t *doc;
+
+	(void)state;
+	assert_int_equal(run("pki show --json d/client/client.crt"), 0);
+	(void)snprintf(path, sizeof path, "%s/out", root);
+	doc = json_load_file(path, 0, &why);
+	assert_non_null(doc);
+	assert_string_equal(json_string_value(json_object_get(doc, "schema")), "tombola.certificate/1");
+	assert_string_equal(json_string_value(json_object_get(doc, "role")), "client");
+	assert_int_equal(json_integer_value(json_object_get(doc, "devices")), 5);
+	assert_true(json_is_false(json_object_get(doc, "ca")));
+	json_decref(doc);
+	assert_int_equal(run("pki show d/analyzer/analyzer.crt"), 0);
+	assert_int_equal(run("version"), 0);
+	assert_int_equal(run("--version"), 0);
+	assert_int_equal(run("--help"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_command_lines_exit_64),
+		cmocka_unit_test(faults_have_their_own_codes_and_one_line),
+		cmocka_unit_test(needs_renewal_answers_by_exit_code),
+		cmocka_unit_test(an_issued_party_has_what_it_needs),
+		cmocka_unit_test(show_speaks_json),
+	};
+
+	return cmocka_run_group_tests(tests, make_root, drop_root);
+}

@@ -1,0 +1,438 @@
+/* test_protocols.c - the rows: what each accepts, and reference values of its estimates. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pt_mixbins.h"
+#include "pt_protocol.h"
+
+#define BINS_MAX 64
+
+static char *labels[BINS_MAX];
+static char label_text[BINS_MAX][8];
+
+static struct pt_query histogram(uint32_t k)
+{
+	struct pt_query q = {
+		.kind = PT_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = k
+	};
+
+	for (uint32_t i = 0; i < BINS_MAX; i++) {
+		(void)snprintf(label_text[i], sizeof label_text[i], "c%u", (unsigned)i);
+		labels[i] = label_text[i];
+	}
+	return q;
+}
+
+static struct pt_query mean(double low, double high)
+{
+	return (struct pt_query){ .kind = PT_MEAN, .name = "m", .field = "f", .low = low, .high = high };
+}
+
+static void rows_are_found_by_name_and_strangers_are_not(void **state)
+{
+	static const char *const names[] = { "grr", "levels", "bins", "mixbins" };
+	size_t rows = 0;
+
+	(void)state;
+	for (; pt_row(rows) != NULL; rows++) {
+		const struct pt_protocol *row = pt_row(rows);
+
+		assert_ptr_equal(pt_find(row->name), row);
+		assert_int_equal(row->record_len, 16);
+		assert_true(strlen(row->summary) > 0 &&
+			    strlen(row->name) < sizeof((struct pt_params *)0)->protocol);
+	}
+	assert_int_equal(rows, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_non_null(pt_find(names[i]));
+	assert_null(pt_find(""));
+	assert_null(pt_find("GRR"));
+	assert_null(pt_find("rappor"));
+	assert_null(pt_row(SIZE_MAX));
+}
+
+struct wish {
+	const char *row;
+	int kind; /* of the query */
+	struct pt_request request;
+};
+
+static enum cm_rc derive(const struct wish *w, struct pt_query *q, struct pt_params *p, struct cm_err *err)
+{
+	*q = w->kind == PT_MEAN ? mean(0, 1) : histogram(5);
+	return pt_find(w->row)->derive(q, &w->request, p, err);
+}
+
+static const struct wish good[] = {
+	{ "grr", PT_HISTOGRAM, { .epsilon0 = 2 } },
+	{ "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } },
+	{ "mixbins", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } },
+	{ "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } },
+	{ "mixbins", PT_HISTOGRAM, { .epsilon0 = 2 } },
+	{ "levels", PT_MEAN, { .epsilon0 = 2, .min_batch = 1000 } },
+	{ "levels", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } },
+	{ "levels", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } },
+};
+
+static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		struct pt_query q;
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		assert_int_equal(derive(&good[i], &q, &p, &err), CM_OK);
+		assert_string_equal(p.protocol, good[i].row);
+		for (size_t r = 0; pt_row(r) != NULL; r++)
+			assert_int_equal(pt_row(r)->check(&q, &p, &err),
+				strcmp(pt_row(r)->name, good[i].row) == 0 ? CM_OK : CM_EPROTO);
+		assert_int_equal(pt_find(good[i].row)->messages(&p), 1 + good[i].request.dummies);
+	}
+}
+
+static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
+{
+	static const struct {
+		struct wish wish;
+		const char *said;
+	} bad[] = {
+		{ { "grr", PT_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
+		{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } },
+			"bins: answers histograms only" },
+		{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
+		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means only" },
+		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
+		{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
+		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } },
+			"grr: epsilon0 must be above 0 and at most 16" },
+		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 0 } }, "grr: epsilon0 must be above 0" },
+		{ { "grr", PT_HISTOGRAM, { .epsilon0 = NAN } }, "grr: epsilon0 must be above 0" },
+		{ { "bins", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "bins: has no local guarantee" },
+		{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY } },
+			"bins: epsilon0 \"inf\" needs dummies" },
+		{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "needs dummies" },
+		{ { "levels", PT_MEAN, { .epsilon0 = INFINITY } }, "levels: epsilon0 \"inf\" needs dummies" },
+		{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } }, "levels: 1 bins" },
+		{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
+		{ { "levels", PT_MEAN, { .epsilon0 = NAN } }, "levels: " },
+		{ { "levels", PT_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct pt_query q;
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		assert_int_equal(derive(&bad[i].wish, &q, &p, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, bad[i].said));
+	}
+}
+
+static void a_peers_parameters_for_another_query_are_refused(void **state)
+{
+	struct pt_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1);
+	struct pt_params p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		const struct pt_protocol *row = pt_find(good[i].row);
+		struct pt_query q;
+
+		assert_int_equal(derive(&good[i], &q, &p, &err), CM_OK);
+		assert_int_equal(row->check(good[i].kind == PT_MEAN ? &h5 : &m, &p, &err), CM_EPROTO);
+		if (good[i].kind == PT_HISTOGRAM)
+			assert_int_equal(row->check(&h6, &p, &err), CM_EPROTO);
+	}
+	/* A grr that keeps everything would send the value in the clear. */
+	assert_int_equal(derive(&good[0], &h5, &p, &err), CM_OK);
+	p.keep_always = true;
+	p.keep = 0;
+	assert_int_equal(pt_find("grr")->check(&h5, &p, &err), CM_EPROTO);
+}
+
+/* A value of the params column, which reads {"eps0": "0.5", "k": 3}, undoubled. */
+static double param(const char *params, const char *key)
+{
+	char quoted[16];
+	const char *at;
+
+	(void)snprintf(quoted, sizeof quoted, "\"%s\"", key);
+	at = strstr(params, quoted);
+	assert_non_null(at);
+	at += strlen(quoted);
+	at += strspn(at, "\": ");
+	return strtod(at, NULL);
+}
+
+/* The file quotes its JSON by doubling; put it back. */
+static void undouble(const char *line, char *out, size_t max)
+{
+	size_t n = 0;
+
+	for (const char *c = strchr(line, '{'); c != NULL && *c != '}' && n + 1 < max; c++) {
+		if (c[0] == '"' && c[1] == '"')
+			c++;
+		out[n++] = *c;
+	}
+	out[n] = '\0';
+}
+
+static void close_to(double got, double want, double relative)
+{
+	if (!(fabs(got - want) <= relative * fabs(want)))
+		fail_msg("%.17g, not %.17g", got, want);
+}
+
+static double after(const char *line, int commas_from_end)
+{
+	/* The variance and what follows it hold no comma but the quoted last field's. */
+	const char *end = strstr(line, ",\"Var");
+	int seen = 0;
+
+	assert_non_null(end);
+	while (end > line && seen < commas_from_end) {
+		end--;
+		seen += *end == ',';
+	}
+	return strtod(end + 1, NULL);
+}
+
+static void check_grr(const char *line, const char *params, uint32_t k)
+{
+	struct pt_params p;
+	struct acct_round round;
+	struct cm_err err = { 0 };
+
+	assert_int_equal(pt_mixbins_derive("grr", k, param(params, "eps0"), 0, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_cells(&p, 10000, &round, &err), CM_OK);
+	close_to(after(line, 1), pt_mixbins_variance(&p, param(params, "n"), 0, param(params, "nj")), 1e-11);
+	close_to(after(line, 2), pt_mixbins_other(&p), 1e-13);
+	close_to(after(line, 3), pt_mixbins_keep(&p), 1e-13);
+	close_to(after(line, 6), pt_mixbins_keep(&p) - pt_mixbins_other(&p), 1e-12);
+	close_to(after(line, 7), round.cell[0].u, 1e-13);
+}
+
+/* Everybody at the lowest level: the expected level counts in place of random ones give the variance exactly.
+ */
+static void check_levels(const char *line, const char *params)
+{
+	uint32_t k = (uint32_t)param(params, "b") + 1;
+	struct pt_query q = mean(0, 1);
+	struct pt_request r = { .epsilon0 = param(params, "eps0"), .levels = k };
+	double n = 1e8, scale = n / param(params, "n");
+	uint64_t counts[BINS_MAX];
+	struct pt_estimate e;
+	struct pt_params p;
+	struct cm_err err = { 0 };
+
+	assert_true(k <= BINS_MAX);
+	assert_int_equal(pt_find("levels")->derive(&q, &r, &p, &err), CM_OK);
+	close_to(after(line, 6), pt_mixbins_keep(&p) - pt_mixbins_other(&p), 1e-12);
+	for (uint32_t l = 0; l < k; l++)
+		counts[l] = (uint64_t)(n * (l == 0 ? pt_mixbins_keep(&p) : pt_mixbins_other(&p)));
+	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+	assert_true(fabs(e.item[0].value) < 1e-5);
+	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-5);
+	pt_estimate_fini(&e);
+}
+
+static void check_bins(const char *line, const char *params)
+{
+	struct pt_params p;
+	struct cm_err err = { 0 };
+	uint32_t k = (uint32_t)param(params, "d");
+
+	assert_int_equal(pt_mixbins_derive("bins", k, INFINITY, 1, &p, &err), CM_OK);
+	close_to(after(line, 1), pt_mixbins_variance(&p, 1e6, param(params, "N"), 5000), 1e-13);
+}
+
+static void check_mixdump(const char *line, const char *params)
+{
+	struct pt_params p;
+	struct cm_err err = { 0 };
+	uint32_t k = (uint32_t)param(params, "d");
+
+	assert_int_equal(pt_mixbins_derive("mixbins", k, 1, 1, &p, &err), CM_OK);
+	p.keep = (uint64_t)ldexpl(1 - (long double)param(params, "f"), 64);
+	close_to(after(line, 1),
+		pt_mixbins_variance(&p, param(params, "n"), param(params, "N"), param(params, "nj")), 1e-11);
+	close_to(exp(pt_mixbins_epsilon0(&p)), after(line, 7), 1e-11);
+}
+
+static void reference_values_are_met(void **state)
+{
+	static char line[4096], params[1024], name[64];
+	FILE *in = fopen(TEST_DATA "/vectors/protocols.csv", "r");
+	int grr = 0, levels = 0, bins = 0, mixed = 0;
+
+	(void)state;
+	assert_non_null(in);
+	while (fgets(line, sizeof line, in) != NULL) {
+		if (sscanf(line, "%*[^,],%63[^,]", name) != 1)
+			continue;
+		undouble(line, params, sizeof params);
+		if (strcmp(name, "grr") == 0 && ++grr)
+			check_grr(line, params, (uint32_t)param(params, "k"));
+		else if (strcmp(name, "rr2") == 0 && ++grr)
+			check_grr(line, params, 2);
+		else if (strcmp(name, "blanket_rgb") == 0 && ++levels)
+			check_levels(line, params);
+		else if (strcmp(name, "balls_into_bins") == 0 && ++bins)
+			check_bins(line, params);
+		else if (strcmp(name, "mixdump") == 0 && ++mixed)
+			check_mixdump(line, params);
+	}
+	(void)fclose(in);
+	assert_true(grr == 9 && levels == 6 && bins == 2 && mixed == 2);
+}
+
+static void counts_that_cannot_be_are_refused(void **state)
+{
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		const struct pt_protocol *row = pt_find(good[i].row);
+		static uint64_t counts[4096];
+		struct pt_estimate e = { .n = 77 };
+		struct pt_query q;
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		(void)state;
+		memset(counts, 0, sizeof counts);
+		assert_int_equal(derive(&good[i], &q, &p, &err), CM_OK);
+		assert_int_equal(row->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		assert_int_equal(row->estimate(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
+		counts[0] = 100 * row->messages(&p) + 1;
+		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		counts[0] = UINT64_MAX;
+		counts[1] = 2;
+		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(e.n, 77);
+	}
+}
+
+/* With k = 2 and one dummy each, N = 8: by hand.  Binomial(8, 1/2) leaves 1/256 beyond 0 and 8, 9/256 beyond
+ * 1 and 7: at 2.5 % a tail the noise is 1 to 7; jointly over two bins, at 1.27 %, also. */
+static void intervals_without_a_local_guarantee_are_exact(void **state)
+{
+	struct pt_query q = histogram(2);
+	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 1 };
+	const uint64_t counts[] = { 11, 5 };
+	struct pt_params p;
+	struct pt_estimate e;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(pt_find("bins")->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("bins")->estimate(&q, &p, counts, 8, &e, &err), CM_OK);
+	assert_true(e.item[0].value == 7 && e.item[1].value == 1 && e.reports == 8 && e.n == 2);
+	assert_true(e.item[0].variance == 2);
+	assert_true(e.item[0].lower == 4 && e.item[0].upper == 10);
+	assert_true(e.item[0].joint_lower == 4 && e.item[0].joint_upper == 10);
+	assert_true(e.item[1].lower == -2 && e.item[1].upper == 4);
+	assert_true(!e.item[0].below_noise && e.item[1].below_noise);
+	assert_true(e.noise_floor == 3);
+	assert_string_equal(e.item[1].label, "c1");
+	pt_estimate_fini(&e);
+	assert_null(e.item);
+}
+
+/* The definition itself: the limits are the last counts whose law gives the observation at least 2.5 % on its
+ * side. With P(x) over all outcomes of three binomials summed by brute force. */
+static void small_noise_intervals_are_the_counts_not_rejected(void **state)
+{
+	enum { N = 40, K = 8 };
+	struct pt_query q = histogram(K);
+	struct pt_request r = { .epsilon0 = 3 };
+	struct pt_params p;
+	struct pt_estimate e;
+	struct cm_err err = { 0 };
+	uint64_t counts[K] = { 14, 6, 4, 4, 4, 4, 2, 2 };
+	double keep, other;
+
+	(void)state;
+	assert_int_equal(pt_find("grr")->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("grr")->estimate(&q, &p, counts, N, &e, &err), CM_OK);
+	keep = pt_mixbins_keep(&p);
+	other = pt_mixbins_other(&p);
+	for (size_t i = 0; i < 2; i++) {
+		double low = -1, high = -1;
+
+		for (int c = 0; c <= N; c++) {
+			double p0[N + 2] = { 1 }, at_least = 0, at_most = 0;
+
+			/* One participant after another. */
+			for (int j = 0; j < N; j++) {
+				double s = j < c ? keep : other;
+
+				for (int m = j + 1; m >= 0; m--)
+					p0[m] = p0[m] * (1 - s) + (m > 0 ? p0[m - 1] * s : 0);
+			}
+			for (int m = 0; m <= N; m++) {
+				at_least += m >= (int)counts[i] ? p0[m] : 0;
+				at_most += m <= (int)counts[i] ? p0[m] : 0;
+			}
+			if (low < 0 && at_least > 0.025)
+				low = c;
+			if (at_most > 0.025)
+				high = c;
+		}
+		assert_true(low > 0 && e.item[i].lower == low);
+		assert_true(high > 0 && e.item[i].upper == high);
+		assert_true(e.item[i].joint_lower <= low && e.item[i].joint_upper >= high);
+	}
+	pt_estimate_fini(&e);
+}
+
+static void projected_counts_are_consistent_and_means_in_range(void **state)
+{
+	struct pt_query q = histogram(5), m = mean(-10, 10);
+	struct pt_request r = { .epsilon0 = 1 }, coarse = { .epsilon0 = 1, .levels = 2 };
+	const uint64_t counts[] = { 600, 100, 100, 100, 100 }, ends[] = { 0, 1000 };
+	struct pt_params p;
+	struct pt_estimate e;
+	struct cm_err err = { 0 };
+	double sum = 0;
+
+	(void)state;
+	assert_int_equal(pt_find("grr")->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("grr")->estimate(&q, &p, counts, 1000, &e, &err), CM_OK);
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(e.item[i].projected >= 0);
+		sum += e.item[i].projected;
+	}
+	assert_true(fabs(sum - 1000) < 1e-9);
+	assert_true(e.item[1].value < 0 && e.item[1].below_noise && !e.item[0].below_noise);
+	pt_estimate_fini(&e);
+	assert_int_equal(pt_find("levels")->derive(&m, &coarse, &p, &err), CM_OK);
+	assert_int_equal(pt_find("levels")->estimate(&m, &p, ends, 1000, &e, &err), CM_OK);
+	assert_true(e.item[0].value > 10 && e.item[0].projected == 10);
+	assert_true(e.item[0].lower < e.item[0].value && e.item[0].value < e.item[0].upper);
+	pt_estimate_fini(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_found_by_name_and_strangers_are_not),
+		cmocka_unit_test(what_a_row_derives_it_accepts_and_no_other_row_does),
+		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
+		cmocka_unit_test(a_peers_parameters_for_another_query_are_refused),
+		cmocka_unit_test(counts_that_cannot_be_are_refused),
+		cmocka_unit_test(reference_values_are_met),
+		cmocka_unit_test(intervals_without_a_local_guarantee_are_exact),
+		cmocka_unit_test(small_noise_intervals_are_the_counts_not_rejected),
+		cmocka_unit_test(projected_counts_are_consistent_and_means_in_range),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

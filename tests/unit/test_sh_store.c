@@ -1,0 +1,232 @@
+/* test_sh_store.c - faults of the disk are noticed, and nothing readable is at rest. */
+#include "sh_steps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* ---- Faults of the disk ---- */
+
+/* Writes beyond the limit fail as on a full disk. */
+static void a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones(void **state)
+{
+	struct rlimit old, small;
+	struct sh_batch batch;
+	char path[256];
+	struct stat st;
+
+	(void)state;
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100000 });
+	steps_accepted(1, 0, 1000);
+	sh_play_work(&play);
+	steps_accepted(1, 1000, 4000);
+	struct sh_round *r = sh_core_collecting(play.core);
+	sh_intake_take(&r->intake, &batch);
+	assert_int_equal(stat(steps_place(path, "rounds", ".db-wal"), &st), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = old;
+	small.rlim_cur = (rlim_t)st.st_size + 20000;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	enum cm_rc rc = sh_vault_commit(&r->vault, &batch, &play.rng, &play.err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(rc, CM_EIO);
+	assert_non_null(strstr(play.err.msg, ".db"));
+	sh_batch_fini(&batch);
+	sh_play_stop(&play);
+	sh_play_start(&play);
+	assert_int_equal(sh_core_collecting(play.core)->intake.participants, 1000);
+}
+
+/* Run a statement on the round's file while the shuffler is down. */
+static void tamper(const char *sql)
+{
+	sqlite3 *db;
+	char path[256], *why = NULL;
+
+	assert_int_equal(sqlite3_open(steps_place(path, "rounds", ".db"), &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s: %s", sql, why);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void **state)
+{
+	static const char *const damage[] = {
+		"UPDATE block SET body = zeroblob(length(body)) WHERE id = (SELECT min(id) FROM block)",
+		"UPDATE block SET body = substr(body, 1, 20) WHERE id = (SELECT min(id) FROM block)",
+		"UPDATE block SET bucket = (bucket + 1) % 4 WHERE id = (SELECT min(id) FROM block)",
+		"UPDATE block SET id = id + 1 WHERE id = (SELECT min(id) FROM block)",
+		"INSERT INTO block SELECT bucket, id + 1, body FROM block LIMIT 1",
+		"DELETE FROM block WHERE id = (SELECT min(id) FROM block)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+		struct rd_bucket *buckets;
+		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 40000 });
+		steps_accepted(1, 0, 1000);
+		sh_play_work(&play);
+		sh_play_stop(&play);
+		tamper(damage[i]);
+		sh_play_start(&play);
+		struct sh_round *r = sh_core_collecting(play.core);
+		if (sh_round_roots(r, &buckets, &play.err) != CM_EDATA)
+			fail_msg("not noticed: %s", damage[i]);
+		struct rd_record gone = { .kind = RD_VOID, .reason = "damaged" };
+		memcpy(gone.round_id, play.d.round_id, PR_ROUND_ID_LEN);
+		assert_int_equal(sh_play_record(&play, &gone), CM_OK);
+		sh_play_work(&play);
+	}
+}
+
+static void damaged_tags_refuse_to_start(void **state)
+{
+	struct sh_core *core;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_accepted(1, 0, 100);
+	sh_play_work(&play);
+	sh_core_free(play.core);
+	play.core = NULL;
+	tamper("UPDATE tags SET body = zeroblob(length(body))");
+	struct sh_core_conf conf = {
+		.env = { .store = &play.store,
+			.key_dir = play.key_dir,
+			.signer = play.shuffler.signer,
+			.max_bytes = 1 << 20 },
+		.policy = &play.policy,
+		.analyzer = play.analyzer.verifier,
+	};
+	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
+	assert_non_null(strstr(play.err.msg, "damaged"));
+}
+
+/* ---- At rest ---- */
+
+/* Is this string of bytes in any file of the folder, or of a folder in it? */
+static bool on_disk(const char *folder, const void *bytes, size_t n)
+{
+	DIR *dir = opendir(folder);
+	bool found = false;
+	char path[512];
+
+	assert_non_null(dir);
+	for (struct dirent *e; !found && (e = readdir(dir)) != NULL;) {
+		struct stat st;
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+		assert_int_equal(stat(path, &st), 0);
+		if (S_ISDIR(st.st_mode)) {
+			found = on_disk(path, bytes, n);
+			continue;
+		}
+		FILE *f = fopen(path, "rb");
+		uint8_t *all = malloc((size_t)st.st_size + 1);
+		assert_true(f && all);
+		size_t len = fread(all, 1, (size_t)st.st_size, f);
+		for (size_t i = 0; !found && i + n <= len; i++)
+			found = memcmp(all + i, bytes, n) == 0;
+		free(all);
+		(void)fclose(f);
+	}
+	(void)closedir(dir);
+	return found;
+}
+
+static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void **state)
+{
+	uint8_t message[PR_SEALED_MAX], pseudonym[PR_PSEUDONYM_LEN], key_hash[32], tag[SH_TAG_LEN];
+	char canary[] = "canary-on-the-disk";
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	struct sh_round *r = sh_core_collecting(play.core);
+	size_t len = rd_sealed_len(&play.d);
+	steps_accepted(1, 0, 500);
+	memset(message, 'x', sizeof message);
+	memcpy(message, canary, sizeof canary);
+	memset(pseudonym, 'p', sizeof pseudonym);
+	memset(key_hash, 'k', sizeof key_hash);
+	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = 1 };
+	memcpy(who.key_hash, key_hash, 32);
+	const struct sh_submit s = { &who, pseudonym, sizeof pseudonym, message, len };
+	assert_int_equal(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
+				 &receipt, &play.no, &play.err),
+		CM_OK);
+	sh_vault_tag(&r->vault, key_hash, pseudonym, tag);
+	sh_play_work(&play);
+	/* The search itself works: the descriptor lies in state.db as it came. */
+	assert_true(on_disk(play.dir, play.descriptor.data, 64));
+	assert_false(on_disk(play.dir, canary, sizeof canary - 1));
+	assert_false(on_disk(play.dir, pseudonym, 16));
+	assert_false(on_disk(play.dir, key_hash, 16));
+	assert_false(on_disk(play.dir, tag, 8));
+	sh_play_message(3, 0, message, len);
+	assert_false(on_disk(play.dir, message, 24));
+	sh_play_deadline(&play);
+	assert_false(on_disk(play.dir, message, 24));
+}
+
+static void the_round_key_is_in_its_file_only_and_gone_with_it(void **state)
+{
+	struct cm_buf key;
+	char path[256], folder[128];
+	struct stat st;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 1000 });
+	steps_accepted(1, 0, 500);
+	sh_play_work(&play);
+	FILE *f = fopen(steps_place(path, "keys", ".key"), "rb");
+	assert_non_null(f);
+	cm_buf_init(&key, 64);
+	uint8_t *room = cm_buf_room(&key, 32);
+	assert_non_null(room);
+	assert_int_equal(fread(room, 1, 32, f), 32);
+	(void)fclose(f);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	(void)snprintf(folder, sizeof folder, "%s/rounds", play.dir);
+	assert_true(on_disk(play.dir, room, 32));
+	assert_false(on_disk(folder, room, 32));
+	sh_play_deadline(&play); /* void */
+	assert_false(on_disk(play.dir, room, 32));
+	cm_buf_fini(&key);
+}
+
+/* The second of two stores on one folder must not come up. */
+static void two_shufflers_cannot_share_a_folder(void **state)
+{
+	struct sh_store second;
+	int status;
+
+	(void)state;
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(sh_sqlite_open(play.dir, &second, &play.err) == CM_OK ? 1 : 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STEPS_TEST(a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones),
+		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
+		STEPS_TEST(damaged_tags_refuse_to_start),
+		STEPS_TEST(neither_messages_nor_identities_nor_tags_are_readable_at_rest),
+		STEPS_TEST(the_round_key_is_in_its_file_only_and_gone_with_it),
+		STEPS_TEST(two_shufflers_cannot_share_a_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
