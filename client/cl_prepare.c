@@ -17,16 +17,19 @@ struct gathering {
 	struct cl_rows *rows;
 };
 
-/* The input's name in messages. */
+/* The input's name in messages: the end of a long path, so that line and reason still fit. */
 static const char *name_of(const struct cl_input *in)
 {
-	return strcmp(in->path, "-") == 0 ? "stdin" : in->path;
+	const char *path = strcmp(in->path, "-") == 0 ? "stdin" : in->path;
+	size_t len = strlen(path);
+
+	return len > CL_PLACE_MAX ? path + len - CL_PLACE_MAX : path;
 }
 
 static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, struct cm_err *err)
 {
 	if (g->rows->first_bad[0] == '\0')
-		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%.80s:%" PRIu64 ": %.60s",
+		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%s:%" PRIu64 ": %s",
 			name_of(g->in), line, why);
 	if (g->in->strict)
 		return cm_fail(err, CM_EDATA, "%s:%" PRIu64 ": %s", name_of(g->in), line, why);

@@ -16,10 +16,12 @@ struct cl_input {
 	bool strict;              /* a bad row ends it */
 };
 
+#define CL_PLACE_MAX 200u /* bytes of an input's name in a message */
+
 /* What became of the rows.  Texts hold places, never values. */
 struct cl_rows {
 	uint64_t rows, bad, out_of_domain, clamped, duplicates, over_limit;
-	char first_bad[160]; /* "file:line: what"; "" if none */
+	char first_bad[320]; /* "file:line: what"; "" if none; of a long path the last CL_PLACE_MAX bytes */
 };
 
 struct cl_prepared {
