@@ -37,6 +37,7 @@ enum acct_rc {
 };
 
 #define ACCT_MAX_CELLS   64u
+#define ACCT_MAX_LEVELS  64u
 #define ACCT_MAX_COUNT   1000000u       /* repetitions of one round */
 #define ACCT_MAX_REPORTS 1000000000000u /* others + dummies of one round */
 
@@ -47,7 +48,14 @@ struct acct_cell {
 	double u, v;  /* [0, inf); omega*u over the cells sums to 1, and omega*v */
 };
 
-/* One round, repeated `count` times. */
+/* Participants whose own guarantee makes them another share of blanket: each of `count` falls in the blanket
+ * with chance share * sum(omega), in cell j in proportion to omega_j. */
+struct acct_level {
+	double share; /* (0, 1 / sum(omega)] */
+	uint64_t count;
+};
+
+/* One round, repeated `count` times.  Zero what is not used. */
 struct acct_round {
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;    /* 1..ACCT_MAX_CELLS */
@@ -55,6 +63,15 @@ struct acct_round {
 	uint64_t
 		dummies; /* messages that are blanket for certain, in cell j with chance omega_j/sum(omega) */
 	uint64_t count;  /* 1..ACCT_MAX_COUNT */
+	/* Further others, personalised: doc/accounting.md, "Personalised levels". */
+	struct acct_level level[ACCT_MAX_LEVELS];
+	size_t levels; /* 0..ACCT_MAX_LEVELS */
+	/* [0, 1): chance, apart from the cells, that the victim's input is given away: the pair is the cells'
+	 * with chance 1 - defect, and an infinite loss else. */
+	double defect;
+	/* (0, 1): the participants are a uniform subset, without replacement, of this fraction of a
+	 * population, and neighbours replace a record of the population; 0: everybody takes part. */
+	double sampling;
 };
 
 struct acct_bound {

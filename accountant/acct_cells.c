@@ -31,6 +31,8 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	if (r->others > ACCT_MAX_REPORTS || r->dummies > ACCT_MAX_REPORTS ||
 		r->others + r->dummies > ACCT_MAX_REPORTS)
 		return domain(why, "others and dummies must sum to at most 1e12");
+	if (r->levels != 0 || r->defect != 0 || r->sampling != 0)
+		return domain(why, "levels, defect and sampling are not available");
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "acct.h"
-#include "spec.h"
+#include "acct_spec.h"
 
 #define MOST_ROUNDS 1024u
 
@@ -79,12 +79,13 @@ static int read_number(const char *name, const char *text, double *out)
 static int add_round(struct question *q, const char *text)
 {
 	char why[256];
+	struct acct_spec spec;
 
 	if (q->rounds == MOST_ROUNDS)
 		return fail(EXIT_USAGE, "more than %u rounds", MOST_ROUNDS);
-	if (spec_parse(text, &q->round[q->rounds], why, sizeof why))
+	if (acct_spec_parse(text, &spec, why, sizeof why))
 		return fail(EXIT_DATA, "--round %.80s: %s", text, why);
-	q->rounds++;
+	q->round[q->rounds++] = spec.round;
 	return 0;
 }
 

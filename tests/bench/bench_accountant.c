@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "acct.h"
-#include "spec.h"
+#include "acct_spec.h"
 
 #define RUNS 7
 
@@ -25,19 +25,19 @@ static int ascending(const void *a, const void *b)
 
 static int measure(const char *text, double delta)
 {
-	struct acct_round r;
+	struct acct_spec s;
 	struct acct_bound eps = { 0, 0 };
 	double seconds[RUNS];
 	char why[200];
 
-	if (spec_parse(text, &r, why, sizeof why)) {
+	if (acct_spec_parse(text, &s, why, sizeof why)) {
 		fprintf(stderr, "%s: %s\n", text, why);
 		return 1;
 	}
 	for (int i = 0; i < RUNS; i++) {
 		double start = now();
 
-		if (acct_epsilon(&r, 1, delta, &eps))
+		if (acct_epsilon(&s.round, 1, delta, &eps))
 			return 1;
 		seconds[i] = now() - start;
 	}

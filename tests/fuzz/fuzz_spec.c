@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec.h"
+#include "acct_spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), why[80];
-	struct acct_round r;
+	struct acct_spec s;
 	const char *fault = NULL;
 
 	if (!text)
@@ -18,16 +18,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	memset(why, 'x', sizeof why);
-	if (spec_parse(text, &r, why, sizeof why)) {
+	if (acct_spec_parse(text, &s, why, sizeof why)) {
 		if (memchr(why, '\0', sizeof why) == NULL || why[0] == '\0')
 			abort();
-	} else if (acct_round_check(&r, &fault)) {
+	} else if (acct_round_check(&s.round, &fault)) {
 		abort();
 	} else {
 		/* What is read may be asked about: no crash, no NaN, bounds in order. */
 		struct acct_bound d;
 
-		if (acct_delta(&r, 1, 0.5, &d) == ACCT_OK &&
+		if (acct_delta(&s.round, 1, 0.5, &d) == ACCT_OK &&
 			(!(d.lower >= 0 && d.lower <= d.upper && d.upper <= 1)))
 			abort();
 	}

@@ -10,24 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec.h"
+#include "acct_spec.h"
 
 static struct acct_round parsed(const char *text)
 {
-	struct acct_round r;
+	struct acct_spec s;
 	char why[200] = "";
 
-	if (spec_parse(text, &r, why, sizeof why))
+	if (acct_spec_parse(text, &s, why, sizeof why))
 		fail_msg("%s: %s", text, why);
-	return r;
+	return s.round;
 }
 
 static void refused(const char *text, const char *part)
 {
-	struct acct_round r;
+	struct acct_spec s;
 	char why[200] = "";
 
-	assert_int_equal(spec_parse(text, &r, why, sizeof why), ACCT_EDOMAIN);
+	assert_int_equal(acct_spec_parse(text, &s, why, sizeof why), ACCT_EDOMAIN);
 	if (!strstr(why, part))
 		fail_msg("%s: '%s' does not say '%s'", text, why, part);
 	assert_null(strchr(why, '\n'));

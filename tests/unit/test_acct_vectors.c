@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_spec.h"
 #include "csv.h"
-#include "spec.h"
 
 #define MOST 32
 
@@ -27,9 +27,12 @@ static size_t read_rounds(const char *text, struct acct_round r[MOST])
 	assert_true(strlen(text) < sizeof copy);
 	memcpy(copy, text, strlen(text) + 1);
 	for (char *spec = strtok_r(copy, " ", &state); spec; spec = strtok_r(NULL, " ", &state)) {
+		struct acct_spec parsed;
+
 		assert_true(n < MOST);
-		if (spec_parse(spec, &r[n++], why, sizeof why))
+		if (acct_spec_parse(spec, &parsed, why, sizeof why))
 			fail_msg("%s: %s", spec, why);
+		r[n++] = parsed.round;
 	}
 	return n;
 }

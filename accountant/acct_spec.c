@@ -1,5 +1,5 @@
-/* spec.c - rounds as text: `name:key=value,...` to blanket cells. */
-#include "spec.h"
+/* acct_spec.c - rounds as text: `name:key=value,...` to blanket cells. */
+#include "acct_spec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -275,8 +275,9 @@ static enum acct_rc split(struct spec *s, const struct name *name, char *rest)
 	return ACCT_OK;
 }
 
-enum acct_rc spec_parse(const char *text, struct acct_round *r, char *why, size_t room)
+enum acct_rc acct_spec_parse(const char *text, struct acct_spec *out, char *why, size_t room)
 {
+	struct acct_round *r = &out->round;
 	struct spec s = { .why = why, .room = room, .name = "round" };
 	const struct name *name = NULL;
 	uint64_t n = 1;
@@ -298,7 +299,7 @@ enum acct_rc spec_parse(const char *text, struct acct_round *r, char *why, size_
 	if (colon && (rc = split(&s, name, colon + 1)))
 		return rc;
 
-	memset(r, 0, sizeof *r);
+	*out = (struct acct_spec){ .name = name->name };
 	r->count = 1;
 	bool blanketless = name->cells == bins_cells || (name->cells == mixbins_cells && is_truthful(&s));
 	if ((s.value[N] || !blanketless) && (rc = whole(&s, N, 1, (double)ACCT_MAX_REPORTS, &n)))
