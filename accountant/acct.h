@@ -28,6 +28,10 @@
 #define ACCT_CHECK
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum acct_rc {
 	ACCT_OK = 0,
 	ACCT_EDOMAIN,    /* a parameter outside its stated range: nothing was computed */
@@ -103,3 +107,7 @@ ACCT_CHECK enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r
 
 /* What rc means, in a few words. */
 const char *acct_strerror(enum acct_rc rc);
+
+#ifdef __cplusplus
+}
+#endif

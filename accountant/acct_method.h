@@ -7,6 +7,10 @@
 
 #include "acct_spec.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What an answer may be used for (doc/accounting.md, "Methods"). */
 enum acct_worth {
 	ACCT_PROVED,      /* upper is a proved upper bound on the privacy loss */
@@ -38,3 +42,7 @@ struct acct_method {
 const struct acct_method *acct_method_find(const char *name);
 /* Row i, the order of `compare`; NULL past the last. */
 const struct acct_method *acct_method_row(size_t i);
+
+#ifdef __cplusplus
+}
+#endif

@@ -11,6 +11,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A round as asked for: its cells, and what the analyses that do not work on cells need to know. */
 struct acct_spec {
 	struct acct_round round; /* of --bound proved */
@@ -31,3 +35,7 @@ ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, c
  * (doc/accounting.md, "Why not the published pair").  ACCT_EDOMAIN where no (p, beta, q) is known. */
 ACCT_CHECK enum acct_rc acct_spec_published(
 	const struct acct_spec *s, struct acct_round *r, const char **why);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,46 @@
+/* acct_abi.h - an account behind a handle: what a binding in another language calls.
+ *
+ * Rounds come as text (acct_spec.h); no struct crosses the boundary.  Bounds are as in acct.h: publish and
+ * decide on the upper one; it is rounded up.  Epsilons are in nats.  This interface only grows: functions
+ * keep their signatures for as long as the library is libtombola-accountant.so.0.
+ *
+ * Threads: questions about one account may be asked from several threads at once; acct_abi_add must not run
+ * beside another call on the same account.
+ *
+ * Errors: on anything but ACCT_OK outputs are untouched, the account is as it was, and *why (room bytes, may
+ * be NULL with room 0) holds one sentence, cut if it does not fit. */
+#pragma once
+
+#include "acct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct acct_abi;
+
+/* "0.1.0". */
+const char *acct_abi_version(void);
+
+/* An empty account, to be freed by acct_abi_free; NULL when out of memory. */
+struct acct_abi *acct_abi_new(void);
+void acct_abi_free(struct acct_abi *a); /* NULL is fine */
+
+/* Add the round `times` times (with `count=` in the text: times that).  A text added before is the same round
+ * repeated.  times 1..ACCT_MAX_COUNT, and so is the sum for one text. */
+ACCT_CHECK enum acct_rc acct_abi_add(
+	struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room);
+
+/* Rounds, repetitions counted. */
+uint64_t acct_abi_rounds(const struct acct_abi *a);
+
+/* epsilon at delta (0, 1), delta at epsilon [0, inf): acct_epsilon and acct_delta of the account.  Without
+ * rounds both bounds are 0. */
+ACCT_CHECK enum acct_rc acct_abi_epsilon(
+	const struct acct_abi *a, double delta, double *lower, double *upper, char *why, size_t room);
+ACCT_CHECK enum acct_rc acct_abi_delta(
+	const struct acct_abi *a, double epsilon, double *lower, double *upper, char *why, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
