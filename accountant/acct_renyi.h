@@ -1,0 +1,56 @@
+/* acct_renyi.h - Renyi divergences of rounds, and epsilon from them.  Nats; neighbours replace one record.
+ *
+ * The divergence of order alpha is that of a round's dominating pair, the larger of both directions.  It
+ * bounds that of the round, adds up over rounds chosen adaptively, and is what Renyi filters charge.
+ * Everything in here is proved; `upper` is rounded up, `lower` (of the pair, not of the protocol) down.
+ *
+ * An epsilon from Renyi divergences is never below the one of acct_epsilon: it is a cross-check, and what
+ * can be had where only divergences are known.
+ *
+ * Threads: all functions are pure.  Source: Mironov 2017; divergences as integrals of the privacy curve:
+ * doc/accounting.md, "Renyi". */
+#pragma once
+
+#include <stdbool.h>
+
+#include "acct.h"
+
+#define ACCT_MOST_ORDER 1e5
+
+/* Divergences of all `count` repetitions of a round at n orders, each in (1, ACCT_MOST_ORDER].
+ *   rdp[i]: [lower, upper] at alpha[i].  Upper and lower are INFINITY when an infinite loss has a chance;
+ *           upper never exceeds the largest loss.
+ * Width: at most 1e-3 of upper for rounds of ten messages and more (1e-6 for lists of two cells (w: a, b),
+ * (w: b, a), such as acct_cells_generic, up to about 1e6 participants) where e^{(alpha-1) rdp} is below
+ * 1e200; beyond, wider.
+ * Errors: as acct_delta; ACCT_EDOMAIN also for orders outside the range.  On error rdp is untouched.
+ * Cost: 5 to 100 ms however many orders, and up to 0.5 s per order where the last sentence on width
+ * applies. */
+ACCT_CHECK enum acct_rc acct_renyi(
+	const struct acct_round *round, const double *alpha, size_t n, struct acct_bound *rdp);
+
+/* Ways from a divergence rdp of order alpha to an epsilon at delta; all proved, each below the one before. */
+enum acct_renyi_way {
+	ACCT_RENYI_CLASSIC, /* rdp + log(1/delta)/(alpha-1).  Mironov 2017, Proposition 3 */
+	ACCT_RENYI_CKS,     /* Canonne, Kamath, Steinke 2020, Proposition 12; Balle et al. 2020, Theorem 21 */
+	ACCT_RENYI_OPTIMAL, /* the best there is from one order.  Asoodeh et al. 2021 */
+};
+
+/* alpha (1, ACCT_MOST_ORDER], rdp [0, inf], delta (0, 1); *eps in [0, inf], rounded up. */
+ACCT_CHECK enum acct_rc acct_renyi_convert(
+	enum acct_renyi_way way, double alpha, double rdp, double delta, double *eps);
+
+/* A bound on the composition's divergence of order alpha; user is acct_renyi_minimise's. */
+typedef enum acct_rc acct_renyi_curve(void *user, double alpha, double *rdp);
+
+/* The least epsilon that `way` gives over orders in [2, most]: integers only where `integers`.  Any order
+ * is valid, so how well the search does costs tightness and nothing else: it assumes one valley.  order may
+ * be NULL.  Cost: about 60 calls of curve, whose errors end it. */
+ACCT_CHECK enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user, bool integers, double most,
+	enum acct_renyi_way way, double delta, double *eps, double *order);
+
+/* epsilon at delta of the adaptive composition of n rounds (borrowed), from their divergences: an upper
+ * bound, INFINITY when an infinite loss has a chance.  *order: where (may be NULL).
+ * Errors: as acct_epsilon, but no delta is too small.  Cost: 10 to 100 ms per round that differs. */
+ACCT_CHECK enum acct_rc acct_renyi_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order);
