@@ -1,0 +1,102 @@
+/* acct_flame.h - vectors sent one coordinate per message (FLAME: Liu, Cao, Chen, Guo, Yoshikawa 2021):
+ * SS-Simple, SS-Double, SS-Topk, their published values and what holds instead.
+ *
+ * Pure; nats; *why (may be NULL) points to a static sentence on ACCT_EDOMAIN.  Deltas are of the whole
+ * vector.
+ *
+ * Every bound called PROVED here assumes: one message holds one coordinate, shuffled among those of its own
+ * index; dummies are independent draws of the blanket law and look like any message; the shuffler adds them
+ * and does not collude.  With several coordinates in one message, as the paper's algorithms print them, none
+ * of them holds (acct_flame_linked_lower). */
+#pragma once
+
+#include "acct.h"
+
+/* How one coordinate in [0, 1] is randomized. */
+struct acct_flame_slot {
+	double epsilon; /* local guarantee of one message, (0, 300] */
+	uint64_t bins;  /* 0: Laplace noise of scale 1/epsilon (acct_laplace.h: inputs 0 and 1).  2..1e9:
+			   levels  0..bins-1, stochastically rounded, then bins-ary randomized response */
+};
+
+/* SS-Double and SS-Topk: every index is padded with dummies to `padded` messages. */
+struct acct_flame_sparse {
+	struct acct_flame_slot slot;
+	uint64_t users;  /* n >= 2, the victim among them */
+	uint64_t padded; /* n_p >= 2: messages per index, capped at it too, dropping uniformly */
+	uint64_t length; /* d: coordinates of the vector */
+	uint64_t sent;   /* k, 1..d: coordinates a user sends */
+};
+
+/* Where the paper's theorems get the privacy of a single coordinate from. */
+enum acct_flame_amplifier {
+	ACCT_FLAME_HOEFFDING,
+	ACCT_FLAME_BENNETT,       /* as corrected by its authors */
+	ACCT_FLAME_BENNETT_FIRST, /* as first published, and in the paper's figures: below the truth */
+	ACCT_FLAME_EXACT,         /* the accountant's own upper bound */
+};
+
+/* Balle, Bell, Gascon, Nissim 2019, their closed form for bins >= 2 levels and n >= 2 reports: sqrt(14
+ * log(2/delta) (e^eps0 + bins - 1) / (n-1)).  *valid: the theorem's conditions hold, and *epsilon is an upper
+ * bound, PROVED; else *epsilon means nothing. */
+ACCT_CHECK enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, double delta,
+	double *epsilon, int *valid, const char **why);
+
+/* SS-Simple, Theorem 1: d coordinates, each (eps_c, delta/(d+1))-private by the amplifier, composed by basic
+ * or advanced composition, whichever is less.  An upper bound, PROVED, except with ACCT_FLAME_BENNETT_FIRST:
+ * PAPER VALUE, not a guarantee. */
+ACCT_CHECK enum acct_rc acct_flame_simple_theorem1(const struct acct_flame_slot *slot, uint64_t length,
+	uint64_t users, double delta, enum acct_flame_amplifier by, double *epsilon, const char **why);
+/* SS-Simple as one round repeated `length` times (at most ACCT_MAX_COUNT): PROVED; about ten times less. */
+ACCT_CHECK enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *slot, uint64_t length,
+	uint64_t users, struct acct_round *r, const char **why);
+
+/* SS-Double, Theorem 4, which the paper claims for SS-Topk too.  PAPER VALUE, not a guarantee, whatever the
+ * amplifier: it composes 2k coordinates, each already credited with being one of d, though to know which k
+ * they are undoes that. For SS-Topk, whose choice of indices is no sampling at all, it is below
+ * acct_flame_topk_lower by several times.  ACCT_EDOMAIN too where delta/(2k+1) is not below 2k/d. */
+ACCT_CHECK enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, double delta,
+	enum acct_flame_amplifier by, double *epsilon, const char **why);
+/* The same without subsampling, the paper's baseline "20.53": PAPER VALUE with ACCT_FLAME_BENNETT_FIRST, else
+ * an upper bound, PROVED for SS-Double. */
+ACCT_CHECK enum acct_rc acct_flame_double_unsampled(const struct acct_flame_sparse *s, double delta,
+	enum acct_flame_amplifier by, double *epsilon, const char **why);
+
+/* SS-Double: k rounds, in each of which the victim's message hides among the blanket messages of the d/k
+ * indices it may have picked from.  PROVED for a uniform choice of k of d indices and for one index from each
+ * of k public groups of d/k; k must divide d (with uneven groups: d = k times the smallest).
+ *   failure (0, 1): chance that some index has more non-blanket messages than the round allows for.  It adds
+ *   to delta: the vector is (epsilon, acct_delta(r) + failure)-private, once. */
+ACCT_CHECK enum acct_rc acct_flame_double_round(
+	const struct acct_flame_sparse *s, double failure, struct acct_round *r, const char **why);
+/* Its epsilon at delta > failure; *epsilon holds the value of the bound, whose upper end is PROVED. */
+ACCT_CHECK enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double failure,
+	double delta, struct acct_bound *epsilon, const char **why);
+/* A PROVED LOWER BOUND on epsilon (bins 0 or 2; weak for more): the victim all 0 against all 1, everybody
+ * else all 1/2, and a test of how many messages lie below 1/2.  No analysis can go below it.  It may be 0. */
+ACCT_CHECK enum acct_rc acct_flame_double_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
+
+/* SS-Topk: the indices depend on the data, so that up to 2k coordinates change and nothing is sampled.
+ * `length` is not read.  Upper end PROVED, for counts capped at `padded`, one index per message and every
+ * user sending equally many messages; the lower end is that of this bound. Cost: about ten compositions. */
+ACCT_CHECK enum acct_rc acct_flame_topk_epsilon(
+	const struct acct_flame_sparse *s, double delta, struct acct_bound *epsilon, const char **why);
+/* A PROVED LOWER BOUND on epsilon, as acct_flame_double_lower, both records choosing the same indices. */
+ACCT_CHECK enum acct_rc acct_flame_topk_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
+
+/* A PROVED LOWER BOUND on epsilon of SS-Double with the k coordinates of a user in one message, as printed:
+ * the same data, and a test of the row whose sum is largest. */
+ACCT_CHECK enum acct_rc acct_flame_linked_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
+
+/* "nu-index privacy" (Theorem 5): max(1, 1/(floor(n_p/(n beta)) beta)), beta = k/d in (0, 1].  NOT
+ * differential privacy, and not comparable with an epsilon: a ratio of a uniform prior, for indices that were
+ * reported; an index that was not reported certainly is not among the top k.  ACCT_EDOMAIN where n_p < n
+ * beta. */
+ACCT_CHECK enum acct_rc acct_flame_nu(
+	uint64_t padded, uint64_t users, double beta, double *nu, const char **why);
+/* Messages per sent coordinate that nu needs: the least whole l >= max(1/(nu beta), nu/(nu - 1 + beta)); nu
+ * in [1, 1/beta].  At nu = 1, l = ceil(1/beta): every index. */
+ACCT_CHECK enum acct_rc acct_flame_nu_reports(double nu, double beta, double *reports, const char **why);
