@@ -47,6 +47,10 @@ step 'layers, symbols, compose'
 tests/layers.sh . build/release
 tests/compose.sh . build/release
 
+step 'the accountant installed: C, C++, Python'
+tests/accountant_install.sh build/release
+TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
+
 step 'threads (TSan): unit tests, then a plan through the daemons'
 build tsan
 ctest --test-dir build/tsan --output-on-failure --progress -j 2 --timeout 300 -L threads

@@ -82,15 +82,15 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 	struct entry *e = find(a, text), fresh;
 	enum acct_rc rc;
 
-	if (times < 1 || times > ACCT_MAX_COUNT)
-		return fail(ACCT_EDOMAIN, why, room, "a round is repeated from 1 to 1000000 times");
+	if (times < 1)
+		return fail(ACCT_EDOMAIN, why, room, "a round is repeated at least once");
 	rc = acct_spec_parse(text, &fresh.spec, why, room);
 	if (rc)
 		return rc;
-	/* both factors are at most ACCT_MAX_COUNT */
-	uint64_t more = fresh.spec.round.count * times, sum = more + (e ? e->spec.round.count : 0);
-	if (sum > ACCT_MAX_COUNT)
+	uint64_t once = fresh.spec.round.count, before = e ? e->spec.round.count : 0;
+	if (times > (ACCT_MAX_COUNT - before) / once)
 		return fail(ACCT_ELIMIT, why, room, "one round is repeated more than 1000000 times");
+	uint64_t more = once * times;
 	if (!e) {
 		fresh.text = strdup(text);
 		if (!fresh.text || !grow(a)) {
@@ -100,7 +100,7 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 		e = &a->entry[a->size++];
 		*e = fresh;
 	}
-	e->spec.round.count = sum;
+	e->spec.round.count = before + more;
 	a->rounds += more;
 	return ACCT_OK;
 }

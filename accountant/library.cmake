@@ -27,6 +27,7 @@ set_target_properties(accountant_shared PROPERTIES VERSION ${PROJECT_VERSION} SO
 target_link_options(accountant_shared PRIVATE -Wl,--version-script=${exports})
 add_dependencies(accountant_shared accountant_exports)
 
+file(RELATIVE_PATH ACCT_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(tombola-accountant.pc.in tombola-accountant.pc @ONLY)
 install(TARGETS accountant_shared
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT accountant NAMELINK_COMPONENT dev)
@@ -34,3 +35,8 @@ install(TARGETS accountant_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} CO
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tombola COMPONENT dev)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tombola-accountant.pc
 	DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+# A site folder below the prefix that the system's Python reads: Debian's, if the prefix is /usr.
+set(TOMBOLA_PYTHON_DIR lib/python3/dist-packages CACHE STRING "where the Python module is installed")
+install(DIRECTORY python/tombola_accountant DESTINATION ${TOMBOLA_PYTHON_DIR} COMPONENT python
+	PATTERN __pycache__ EXCLUDE)

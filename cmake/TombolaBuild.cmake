@@ -48,13 +48,16 @@ function(tombola_library name)
 	target_link_libraries(${name} PUBLIC ${T_USES})
 endfunction()
 
-# tombola_program(NAME SOURCES ... USES ...): an installed command.
+# tombola_program(NAME SOURCES ... USES ... [COMPONENT c]): an installed command.
 function(tombola_program name)
-	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
+	cmake_parse_arguments(T "" "COMPONENT" "SOURCES;USES" ${ARGN})
+	if(NOT T_COMPONENT)
+		set(T_COMPONENT services)
+	endif()
 	add_executable(${name} ${T_SOURCES})
 	target_link_libraries(${name} PRIVATE ${T_USES})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${T_COMPONENT})
 endfunction()
 
 # tombola_test(NAME SOURCES ... USES ...): one cmocka program, run by ctest.

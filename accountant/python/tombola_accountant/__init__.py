@@ -1,0 +1,20 @@
+"""Certified privacy accounting of the shuffle model: libtombola-accountant for Python.
+
+    >>> from tombola_accountant import PLDAccountant, ShuffledDpEvent
+    >>> accountant = PLDAccountant().compose(ShuffledDpEvent("grr", k=16, eps0=3, n=10000), count=8)
+    >>> epsilon = accountant.get_epsilon(target_delta=1e-6)
+
+Names follow dp_accounting.  Pure Python on ctypes: no compiler, no dependency.
+"""
+
+from ._library import AccountantError, LimitError, PrecisionError, version
+from .accountant import NeighboringRelation, PLDAccountant, UnsupportedEventError
+from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
+from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDpEvent, SelfComposedDpEvent,
+                     ShuffledDpEvent)
+
+__all__ = [
+    "AccountantError", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "LimitError", "NeighboringRelation",
+    "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant", "PrecisionError", "RandomizedResponseDpEvent",
+    "SelfComposedDpEvent", "ShuffledDpEvent", "UnsupportedEventError", "calibrate_dp_mechanism", "version",
+]

@@ -1,0 +1,127 @@
+"""libtombola-accountant through ctypes: where it is, its functions (acct_abi.h), its errors."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from pathlib import Path
+from typing import Iterable, Tuple
+
+_SONAME = "libtombola-accountant.so.0"
+_SENTENCE = 512  # room for an error's sentence
+
+_EPRECISION, _ELIMIT, _ENOMEM = 2, 3, 4
+
+
+class AccountantError(ValueError):
+    """What was asked for is outside the accountant's range; the text says which part, and why."""
+
+
+class PrecisionError(AccountantError):
+    """Double precision cannot certify an answer at this delta for these rounds."""
+
+
+class LimitError(AccountantError):
+    """More rounds, repetitions or grid points than the accountant allows."""
+
+
+def _candidates() -> Iterable[str]:
+    chosen = os.environ.get("TOMBOLA_ACCOUNTANT_LIBRARY")
+    if chosen:
+        yield chosen
+        return
+    beside = Path(__file__).resolve().parent / _SONAME
+    if beside.exists():
+        yield str(beside)
+    yield _SONAME
+    found = ctypes.util.find_library("tombola-accountant")
+    if found:
+        yield found
+
+
+def _load() -> ctypes.CDLL:
+    faults = []
+    for name in _candidates():
+        try:
+            library = ctypes.CDLL(name)
+            _declare(library)
+            return library
+        except (OSError, AttributeError) as fault:
+            faults.append(f"{name}: {fault}")
+    raise ImportError(
+        "tombola_accountant needs the shared library " + _SONAME + ", which could not be loaded ("
+        + "; ".join(faults) + "). Install it where the loader looks (and run ldconfig), or set "
+        "TOMBOLA_ACCOUNTANT_LIBRARY to its path.")
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    handle, text, room = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    bound = ctypes.POINTER(ctypes.c_double)
+    answer = [handle, ctypes.c_double, bound, bound, text, room]
+    for name, result, arguments in (
+            ("acct_abi_version", text, []),
+            ("acct_abi_new", handle, []),
+            ("acct_abi_free", None, [handle]),
+            ("acct_abi_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
+            ("acct_abi_rounds", ctypes.c_uint64, [handle]),
+            ("acct_abi_epsilon", ctypes.c_int, answer),
+            ("acct_abi_delta", ctypes.c_int, answer)):
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+
+
+_library = _load()
+
+
+def version() -> str:
+    """The version of the shared library."""
+    return _library.acct_abi_version().decode()
+
+
+def _check(code: int, sentence: ctypes.Array) -> None:
+    if code == 0:
+        return
+    why = sentence.value.decode("utf-8", "replace")
+    if code == _ENOMEM:
+        raise MemoryError(why)
+    raise {_EPRECISION: PrecisionError, _ELIMIT: LimitError}.get(code, AccountantError)(why)
+
+
+class Account:
+    """An account of the library.  Questions may be asked from several threads; `add` must not run beside them."""
+
+    def __init__(self) -> None:
+        self._free = _library.acct_abi_free  # module globals may be gone when __del__ runs
+        self._handle = _library.acct_abi_new()
+        if not self._handle:
+            raise MemoryError("out of memory")
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._free(self._handle)
+
+    def add(self, text: str, times: int) -> None:
+        """Add the round `times` times."""
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        encoded = text.encode()
+        if b"\0" in encoded:
+            raise AccountantError("a round's text has a NUL character")
+        times = min(times, 2**63)  # ctypes would wrap it; the library refuses either
+        _check(_library.acct_abi_add(self._handle, encoded, times, sentence, _SENTENCE), sentence)
+
+    def epsilon(self, delta: float) -> Tuple[float, float]:
+        """(lower, upper) of epsilon at delta."""
+        return self._ask(_library.acct_abi_epsilon, delta)
+
+    def delta(self, epsilon: float) -> Tuple[float, float]:
+        """(lower, upper) of delta at epsilon."""
+        return self._ask(_library.acct_abi_delta, epsilon)
+
+    def _ask(self, function, at: float) -> Tuple[float, float]:
+        lower, upper = ctypes.c_double(), ctypes.c_double()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        _check(function(self._handle, float(at), ctypes.byref(lower), ctypes.byref(upper), sentence, _SENTENCE),
+               sentence)
+        return lower.value, upper.value

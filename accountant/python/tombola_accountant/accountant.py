@@ -1,0 +1,133 @@
+"""Accountants: compose events, ask for epsilon or delta."""
+
+from __future__ import annotations
+
+import enum
+import operator
+import threading
+from typing import Any, Dict, Optional, Tuple
+
+from ._library import Account
+from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
+
+_SCHEMA = "tombola.accountant-state/1"
+
+
+class NeighboringRelation(enum.Enum):
+    """Which data sets are neighbours, as in dp_accounting."""
+
+    ADD_OR_REMOVE_ONE = 1
+    REPLACE_ONE = 2
+    REPLACE_SPECIAL = 3
+
+
+class UnsupportedEventError(ValueError):
+    """The accountant cannot compose this event."""
+
+
+class PLDAccountant:
+    """Certified privacy of composed shuffled rounds: privacy loss distributions, with every error bounded.
+
+    Answers are upper ends: never below the privacy loss there is.  `..._bounds` give both ends of an interval that
+    contains the exact value.  Epsilons are in nats.  The composition is adaptive as long as the rounds' parameters
+    are fixed in advance.  Every method may be called from several threads; questions run in parallel, for the
+    library does not hold Python's lock.
+    """
+
+    def __init__(self, neighboring_relation: NeighboringRelation = NeighboringRelation.REPLACE_ONE) -> None:
+        if neighboring_relation is not NeighboringRelation.REPLACE_ONE:
+            raise ValueError("the shuffle model hides one participant among the others, whose number is known: "
+                             "neighboring_relation must be REPLACE_ONE")
+        self._lock = threading.Lock()
+        self._counts: Dict[str, int] = {}
+        self._account: Optional[Account] = None  # of _counts; not changed once it is built
+
+    @property
+    def neighboring_relation(self) -> NeighboringRelation:
+        return NeighboringRelation.REPLACE_ONE
+
+    @property
+    def ledger(self) -> ComposedDpEvent:
+        """Everything composed so far; equal rounds are one entry."""
+        with self._lock:
+            return ComposedDpEvent(SelfComposedDpEvent(ShuffledDpEvent(text), count)
+                                   for text, count in self._counts.items())
+
+    def supports(self, event: DpEvent) -> bool:
+        """Can this event be composed?"""
+        try:
+            PLDAccountant().compose(event)
+        except ValueError:
+            return False
+        return True
+
+    def compose(self, event: DpEvent, count: int = 1) -> "PLDAccountant":
+        """Add `event`, `count` times, and return the accountant.  On an error nothing is added.
+
+        Raises UnsupportedEventError for an event of another library, AccountantError (a ValueError) for parameters
+        out of range.
+        """
+        if not isinstance(event, DpEvent):
+            raise UnsupportedEventError(f"not an event of tombola_accountant: {event!r}")
+        count = operator.index(count)
+        if count < 0:
+            raise ValueError("count must not be negative")
+        if count == 0:
+            return self
+        with self._lock:
+            counts = dict(self._counts)
+            for text, times in event.rounds():
+                counts[text] = counts.get(text, 0) + times * count
+            probe = Account()
+            for text, times in counts.items():
+                if self._counts.get(text) != times:
+                    probe.add(text, times)
+            self._counts, self._account = counts, None
+        return self
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """The least certified epsilon at target_delta, above 0 and below 1; inf if there is none."""
+        return self.get_epsilon_bounds(target_delta)[1]
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """The least certified delta at target_epsilon, finite and not negative."""
+        return self.get_delta_bounds(target_epsilon)[1]
+
+    def get_epsilon_bounds(self, target_delta: float) -> Tuple[float, float]:
+        """(lower, upper) with lower <= exact epsilon <= upper."""
+        return self._built().epsilon(target_delta)
+
+    def get_delta_bounds(self, target_epsilon: float) -> Tuple[float, float]:
+        """(lower, upper) with lower <= exact delta <= upper."""
+        return self._built().delta(target_epsilon)
+
+    def would_exceed(self, event: DpEvent, max_epsilon: float, target_delta: float, count: int = 1) -> bool:
+        """Would composing the event break the budget (max_epsilon, target_delta)?  Nothing is composed."""
+        trial = PLDAccountant()
+        with self._lock:
+            trial._counts = dict(self._counts)
+        return not trial.compose(event, count).get_epsilon(target_delta) <= max_epsilon
+
+    def state_dict(self) -> Dict[str, Any]:
+        """What has been composed, for json.dump."""
+        with self._lock:
+            return {"schema": _SCHEMA, "rounds": [[text, count] for text, count in self._counts.items()]}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Continue from a state_dict; on an error the accountant is as it was."""
+        if state.get("schema") != _SCHEMA:
+            raise ValueError(f"not a state of schema {_SCHEMA}")
+        fresh = PLDAccountant()
+        for text, count in state["rounds"]:
+            fresh.compose(ShuffledDpEvent(text), count)
+        with self._lock:
+            self._counts, self._account = fresh._counts, None
+
+    def _built(self) -> Account:
+        with self._lock:
+            if self._account is None:
+                account = Account()
+                for text, count in self._counts.items():
+                    account.add(text, count)
+                self._account = account
+            return self._account

@@ -1,0 +1,73 @@
+#!/bin/sh
+# accountant_install.sh BUILD - install the accountant elsewhere and use it as a stranger would: from C by pkg-config, shared
+# and static, from C++, and from Python; see that nothing but acct_* is exported.
+set -eu
+
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "accountant_install.sh: $*" >&2
+	exit 1
+}
+
+for component in accountant dev python; do
+	cmake --install "$build" --prefix "$work/usr" --component $component >/dev/null
+done
+library=$(find "$work/usr" -name 'libtombola-accountant.so.0')
+[ -n "$library" ] || fail "no libtombola-accountant.so.0 was installed"
+lib=$(dirname "$library")
+PKG_CONFIG_PATH=$lib/pkgconfig
+LD_LIBRARY_PATH=$lib
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+cd "$work"
+
+others=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | grep -v '^acct_' || true)
+[ -z "$others" ] || fail "exported besides acct_*: $others"
+nm -D --defined-only "$library" | awk '{ sub("@.*", "", $3); print $3 }' >exported
+grep -qx acct_epsilon exported || fail "acct_epsilon is not exported"
+if grep -qx acct_fft_init exported; then
+	fail "acct_fft_init, which no installed header has, is exported"
+fi
+
+cat >one.c <<'C'
+#include <stdio.h>
+#include <tombola/acct.h>
+int main(void)
+{
+	static struct acct_round r = { .others = 9999, .count = 8 };
+	struct acct_bound eps;
+	if (acct_cells_generic(2.0, &r, NULL) || acct_epsilon(&r, 1, 1e-6, &eps))
+		return 1;
+	printf("%.17g %.17g\n", eps.lower, eps.upper);
+	return 0;
+}
+C
+cc -std=c17 -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags tombola-accountant) one.c -o shared \
+	$(pkg-config --libs tombola-accountant)
+cc -std=c17 $(pkg-config --cflags tombola-accountant) one.c -o static "$lib/libtombola-accountant.a" \
+	$(pkg-config --static --libs tombola-accountant | tr ' ' '\n' | grep -v -e '^-L' -e '^-ltombola')
+ldd ./shared | grep -q 'libtombola-accountant.so.0' || fail "the shared program does not need libtombola-accountant.so.0"
+if ldd ./static | grep -q tombola; then
+	fail "the static program needs the shared library"
+fi
+
+from_command=$("$work/usr/bin/tombola-accountant" epsilon --delta 1e-6 --round generic:eps0=2,n=10000,count=8 --json |
+	sed 's/.*"epsilon_lower":\([^,]*\),"epsilon_upper":\([^,]*\),.*/\1 \2/')
+from_python=$(PYTHONPATH=$(dirname "$(find "$work/usr" -name tombola_accountant)") /usr/bin/python3 -B -c '
+from tombola_accountant import *
+print("%.17g %.17g" % PLDAccountant().compose(ShuffledDpEvent("generic", eps0=2, n=10000), 8).get_epsilon_bounds(1e-6))')
+for answer in "$(./shared)" "$(./static)" "$from_python"; do
+	[ "$answer" = "$from_command" ] || fail "'$answer' is not the command's '$from_command'"
+done
+[ "$(pkg-config --modversion tombola-accountant)" = "$("$work/usr/bin/tombola-accountant" --version | cut -d' ' -f2)" ] ||
+	fail "pkg-config and the command differ in version"
+
+# Every header alone, in both languages.
+cxx=$(command -v g++ || command -v clang++)
+for header in "$work"/usr/include/tombola/*.h; do
+	printf '#include <tombola/%s>\nint main(void) { return 0; }\n' "$(basename "$header")" >alone.c
+	cc -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/usr/include" alone.c
+	$cxx -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/usr/include" -x c++ alone.c
+done
