@@ -1,8 +1,7 @@
-/* acct_spec.c - rounds as text: `name:key=value,...` to blanket cells. */
+/* acct_spec.c - rounds as text: the grammar `name:key=value,...`. */
 #include "acct_spec.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,308 +9,185 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_named.h"
+
 #define MOST_TEXT 4096u
 
-enum key { K, S, D, P, BETA, Q, Q2, EPS0, OMEGA, U, V, DUMMIES, N, COUNT, KEYS };
+/* What every round takes. */
+enum common { N, COUNT, SAMPLING, DEFECT, COMMON };
 
-static const char *const key_name[KEYS] = { "k", "s", "d", "p", "beta", "q", "q2", "eps0", "omega", "u", "v",
-	"dummies", "n", "count" };
+static const struct acct_param common[COMMON] = {
+	{ "n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, true, false },
+	{ "count", ACCT_WHOLE, 1, ACCT_MAX_COUNT, true, false },
+	{ "sampling", ACCT_BETWEEN, 0, 1, true, false },
+	{ "defect", ACCT_REAL, 0, 0, true, false },
+};
 
-/* A spec being read: the text behind each key, NULL when absent. */
-struct spec {
+/* A text being read: the value behind each parameter, NULL when absent. */
+struct reading {
 	const char *name;
-	const char *value[KEYS];
+	const char *value[ACCT_NAMED_PARAMS], *common[COMMON];
 	char text[MOST_TEXT];
 	char *why;
 	size_t room;
 };
 
-typedef enum acct_rc cells_fn(struct spec *s, struct acct_round *r);
-
-__attribute__((format(printf, 2, 3))) static void say(struct spec *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct reading *t, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(s->why, s->room, format, ap);
+	vsnprintf(t->why, t->room, format, ap);
 	va_end(ap);
 }
 
 /* An expression, so that its value is plain to whoever checks the callers. */
 #define fail(...) (say(__VA_ARGS__), ACCT_EDOMAIN)
 
-static enum acct_rc number(struct spec *s, enum key k, double *out)
+static enum acct_rc in_range(struct reading *t, const struct acct_param *p, double x, const char *text)
 {
-	char *end;
+	bool between = x > p->least && x < p->most;
 
-	if (!s->value[k])
-		return fail(s, "%s: %s= is missing", s->name, key_name[k]);
-	*out = strtod(s->value[k], &end);
-	if (end == s->value[k] || *end || isnan(*out) || isspace((unsigned char)*s->value[k]))
-		return fail(s, "%s: %s=%s is not a number", s->name, key_name[k], s->value[k]);
+	if (p->kind == ACCT_BETWEEN && !between)
+		return fail(t, "%s: %s=%s must be above %g and below %g", t->name, p->key, text, p->least,
+			p->most);
+	if (p->kind == ACCT_BETWEEN_INF && !between && !(isinf(x) && x > 0))
+		return fail(t, "%s: %s=%s must be above %g and below %g, or inf", t->name, p->key, text,
+			p->least, p->most);
+	if (p->kind == ACCT_WHOLE && !(x >= p->least && x <= p->most && x == floor(x)))
+		return fail(t, "%s: %s=%s must be a whole number from %.0f to %.0f", t->name, p->key, text,
+			p->least, p->most);
 	return ACCT_OK;
 }
 
-static enum acct_rc whole(struct spec *s, enum key k, double least, double most, uint64_t *out)
+/* a, or a/b/.. where the parameter is a list. */
+static enum acct_rc numbers(
+	struct reading *t, const struct acct_param *p, const char *text, struct acct_arg *out)
 {
-	double x;
-	enum acct_rc rc = number(s, k, &x);
-
-	if (rc)
-		return rc;
-	if (!(x >= least && x <= most && x == floor(x)))
-		return fail(s, "%s: %s=%s must be a whole number from %.0f to %.0f", s->name, key_name[k],
-			s->value[k], least, most);
-	*out = (uint64_t)x;
-	return ACCT_OK;
-}
-
-/* eps0 in (0, 700). */
-static enum acct_rc local(struct spec *s, double *eps0)
-{
-	enum acct_rc rc = number(s, EPS0, eps0);
-
-	if (!rc && !(*eps0 > 0 && *eps0 < 700))
-		rc = fail(s, "%s: eps0=%s must be above 0 and below 700", s->name, s->value[EPS0]);
-	return rc;
-}
-
-static enum acct_rc pair_cells(struct spec *s, struct acct_round *r)
-{
-	double p, beta, q, q2;
-	const char *why = "";
-	enum acct_rc rc;
-
-	if ((rc = number(s, P, &p)) || (rc = number(s, BETA, &beta)) || (rc = number(s, Q, &q)))
-		return rc;
-	q2 = q;
-	if (s->value[Q2] && (rc = number(s, Q2, &q2)))
-		return rc;
-	rc = acct_cells_pair(p, beta, q, q2, r, &why);
-	return rc ? fail(s, "%s: %s", s->name, why) : ACCT_OK;
-}
-
-static enum acct_rc generic_cells(struct spec *s, struct acct_round *r)
-{
-	double eps0;
-	enum acct_rc rc = local(s, &eps0);
-
-	return rc ? rc : acct_cells_generic(eps0, r, NULL);
-}
-
-/* k symbols: the victim's two, and the rest, each kept with e^eps0 / Z and else uniform. */
-static void symbols(double k, double p, struct acct_round *r)
-{
-	double z = p + k - 1;
-
-	r->cell[0] = (struct acct_cell){ 1 / z, p, 1 };
-	r->cell[1] = (struct acct_cell){ 1 / z, 1, p };
-	r->cell[2] = (struct acct_cell){ (k - 2) / z, 1, 1 };
-	r->cells = k > 2 ? 3 : 2;
-}
-
-static enum acct_rc grr_cells(struct spec *s, struct acct_round *r)
-{
-	uint64_t k = 2;
-	double eps0;
-	enum acct_rc rc = s->value[K] || strcmp(s->name, "rr") != 0 ? whole(s, K, 2, 1e12, &k) : ACCT_OK;
-
-	if (rc || (rc = local(s, &eps0)))
-		return rc;
-	symbols((double)k, exp(eps0), r);
-	return ACCT_OK;
-}
-
-/* Truthful messages into k bins among uniform dummies: participants hide nobody. */
-static enum acct_rc bins_cells(struct spec *s, struct acct_round *r)
-{
-	uint64_t k = 2;
-	enum acct_rc rc = whole(s, K, 2, 1e12, &k);
-	double bins = (double)k;
-
-	if (rc)
-		return rc;
-	r->cell[0] = (struct acct_cell){ 1 / bins, bins, 0 };
-	r->cell[1] = (struct acct_cell){ 1 / bins, 0, bins };
-	r->cell[2] = (struct acct_cell){ (bins - 2) / bins, 0, 0 };
-	r->cells = k > 2 ? 3 : 2;
-	r->others = 0;
-	return ACCT_OK;
-}
-
-static bool is_truthful(const struct spec *s)
-{
-	char *end;
-
-	return s->value[EPS0] && isinf(strtod(s->value[EPS0], &end)) && !*end && *s->value[EPS0] != '-';
-}
-
-static enum acct_rc mixbins_cells(struct spec *s, struct acct_round *r)
-{
-	return is_truthful(s) ? bins_cells(s, r) : grr_cells(s, r);
-}
-
-/* d-bit unary encoding, every bit kept with chance g/(1+g), g = e^(eps0/2): the victim's two bits decide.  Of
- * the reports with both bits set, the one with all bits set is as likely under every input. */
-static enum acct_rc rappor_cells(struct spec *s, struct acct_round *r)
-{
-	uint64_t d;
-	double eps0, g;
-	enum acct_rc rc = whole(s, D, 2, 1e12, &d);
-
-	if (rc || (rc = local(s, &eps0)))
-		return rc;
-	g = exp(eps0 / 2);
-	double keep = g / (1 + g), flip = 1 / (1 + g), p = g * g;
-	r->cell[0] = (struct acct_cell){ keep * flip / g, p, 1 };
-	r->cell[1] = (struct acct_cell){ keep * flip / g, 1, p };
-	double full = pow(flip, (double)d), both = d > 2 ? flip * flip - full : 0;
-	r->cell[2] = (struct acct_cell){ keep * keep / g + full * g, 1, 1 };
-	r->cell[3] = (struct acct_cell){ both / g, p, p };
-	r->cells = both > 0 ? 4 : 3;
-	return ACCT_OK;
-}
-
-/* s sampled bits, each kept with chance g/(1+g), g = e^(eps0/s): cell i, i bits agree with the second input.
- */
-static enum acct_rc vrr_cells(struct spec *s, struct acct_round *r)
-{
-	uint64_t bits;
-	double eps0, choose = 1;
-	enum acct_rc rc = whole(s, S, 1, ACCT_MAX_CELLS - 1, &bits);
-
-	if (rc || (rc = local(s, &eps0)))
-		return rc;
-	double m = (double)bits, g = exp(eps0 / m);
-	for (uint64_t i = 0; i <= bits; i++) {
-		double x = (double)i;
-
-		r->cell[i] = (struct acct_cell){ choose * pow(1 / (1 + g), m), pow(g, m - x), pow(g, x) };
-		choose *= (m - x) / (x + 1);
-	}
-	r->cells = bits + 1;
-	return ACCT_OK;
-}
-
-/* a/b/..: up to 64 numbers. */
-static enum acct_rc numbers(struct spec *s, enum key k, double out[ACCT_MAX_CELLS], size_t *size)
-{
-	const char *at = s->value[k];
-
-	if (!at)
-		return fail(s, "%s: %s= is missing", s->name, key_name[k]);
-	for (*size = 0;; at++) {
+	out->size = 0;
+	if (!text)
+		return p->optional ? ACCT_OK : fail(t, "%s: %s= is missing", t->name, p->key);
+	for (const char *at = text;; at++) {
 		char *end;
 
-		if (*size == ACCT_MAX_CELLS)
-			return fail(
-				s, "%s: %s= has more than %u numbers", s->name, key_name[k], ACCT_MAX_CELLS);
-		out[*size] = strtod(at, &end);
-		if (end == at || (*end && *end != '/') || isspace((unsigned char)*at))
-			return fail(s, "%s: %s=%s is not numbers separated by /", s->name, key_name[k],
-				s->value[k]);
-		++*size;
+		if (out->size == ACCT_MAX_CELLS)
+			return fail(t, "%s: %s= has more than %u numbers", t->name, p->key, ACCT_MAX_CELLS);
+		double x = strtod(at, &end);
+		bool whole = end > at && !isspace((unsigned char)*at) && !isnan(x);
+
+		if (!whole || (*end && !(p->list && *end == '/')))
+			return fail(t, "%s: %s=%s is not %s", t->name, p->key, text,
+				p->list ? "numbers separated by /" : "a number");
+		enum acct_rc rc = in_range(t, p, x, text);
+		if (rc)
+			return rc;
+		out->x[out->size++] = x;
 		at = end;
 		if (!*at)
 			return ACCT_OK;
 	}
 }
 
-static enum acct_rc listed_cells(struct spec *s, struct acct_round *r)
+static const char **place(struct reading *t, const struct acct_named *named, const char *key)
 {
-	double omega[ACCT_MAX_CELLS], u[ACCT_MAX_CELLS], v[ACCT_MAX_CELLS];
-	size_t size[3];
-	enum acct_rc rc;
-
-	if ((rc = numbers(s, OMEGA, omega, &size[0])) || (rc = numbers(s, U, u, &size[1])) ||
-		(rc = numbers(s, V, v, &size[2])))
-		return rc;
-	if (size[0] != size[1] || size[0] != size[2])
-		return fail(s, "%s: omega, u and v need equally many numbers", s->name);
-	r->cells = size[0];
-	for (size_t j = 0; j < r->cells; j++)
-		r->cell[j] = (struct acct_cell){ omega[j], u[j], v[j] };
-	return ACCT_OK;
+	for (size_t i = 0; i < COMMON; i++)
+		if (strcmp(key, common[i].key) == 0)
+			return &t->common[i];
+	for (size_t i = 0; i < ACCT_NAMED_PARAMS && named->param[i].key; i++)
+		if (strcmp(key, named->param[i].key) == 0)
+			return &t->value[i];
+	return NULL;
 }
 
-#define BIT(key) (1u << (key))
-
-static const struct name {
-	const char *name;
-	cells_fn *cells;
-	unsigned keys; /* besides n and count */
-} names[] = {
-	{ "pair", pair_cells, BIT(P) | BIT(BETA) | BIT(Q) | BIT(Q2) },
-	{ "generic", generic_cells, BIT(EPS0) },
-	{ "cells", listed_cells, BIT(OMEGA) | BIT(U) | BIT(V) | BIT(DUMMIES) },
-	{ "rr", grr_cells, BIT(EPS0) },
-	{ "grr", grr_cells, BIT(K) | BIT(EPS0) },
-	{ "mixbins", mixbins_cells, BIT(K) | BIT(EPS0) | BIT(DUMMIES) },
-	{ "bins", bins_cells, BIT(K) | BIT(DUMMIES) },
-	{ "rappor", rappor_cells, BIT(D) | BIT(EPS0) },
-	{ "vrr", vrr_cells, BIT(S) | BIT(EPS0) },
-};
-
-static enum acct_rc split(struct spec *s, const struct name *name, char *rest)
+static enum acct_rc split(struct reading *t, const struct acct_named *named, char *rest)
 {
 	for (char *item = rest, *next; item; item = next) {
 		next = strchr(item, ',');
 		if (next)
 			*next++ = '\0';
 		char *value = strchr(item, '=');
-		unsigned k = 0;
 
 		if (!value)
-			return fail(s, "%s: '%s' is not key=value", s->name, item);
+			return fail(t, "%s: '%s' is not key=value", t->name, item);
 		*value++ = '\0';
-		while (k < KEYS && strcmp(item, key_name[k]) != 0)
-			k++;
-		if (k == KEYS || !((name->keys | BIT(N) | BIT(COUNT)) & BIT(k)))
-			return fail(s, "%s: no such key '%s'", s->name, item);
-		if (s->value[k])
-			return fail(s, "%s: %s= is given twice", s->name, item);
-		s->value[k] = value;
+		const char **at = place(t, named, item);
+		if (!at)
+			return fail(t, "%s: no such key '%s'", t->name, item);
+		if (*at)
+			return fail(t, "%s: %s= is given twice", t->name, item);
+		*at = value;
 	}
 	return ACCT_OK;
 }
 
-enum acct_rc acct_spec_parse(const char *text, struct acct_spec *out, char *why, size_t room)
+static enum acct_rc read_common(struct reading *t, const struct acct_named *named, struct acct_spec *s)
 {
-	struct acct_round *r = &out->round;
-	struct spec s = { .why = why, .room = room, .name = "round" };
-	const struct name *name = NULL;
-	uint64_t n = 1;
+	struct acct_arg arg[COMMON];
 	enum acct_rc rc;
-	const char *fault = "";
 
-	if (strlen(text) >= sizeof s.text)
-		return fail(&s, "a round is longer than %u characters", MOST_TEXT);
-	memcpy(s.text, text, strlen(text) + 1);
-	char *colon = strchr(s.text, ':');
+	for (size_t i = 0; i < COMMON; i++)
+		if ((rc = numbers(t, &common[i], t->common[i], &arg[i])))
+			return rc;
+	if (arg[N].size == 0 && !named->n_optional)
+		return fail(t, "%s: n= is missing", t->name);
+	*s = (struct acct_spec){ .name = named->name };
+	if (arg[N].size > 0) {
+		s->participants = (uint64_t)arg[N].x[0];
+		s->round.others = s->participants - 1;
+	}
+	s->round.count = arg[COUNT].size > 0 ? (uint64_t)arg[COUNT].x[0] : 1;
+	s->round.sampling = arg[SAMPLING].size > 0 ? arg[SAMPLING].x[0] : 0;
+	s->round.defect = arg[DEFECT].size > 0 ? arg[DEFECT].x[0] : 0;
+	return ACCT_OK;
+}
+
+/* The pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket. */
+static void add_facts(struct acct_spec *s)
+{
+	const struct acct_round *r = &s->round;
+
+	if (!(s->p > 0)) {
+		for (size_t j = 0; j < r->cells; j++) {
+			double high = fmax(r->cell[j].u, r->cell[j].v),
+			       low = fmin(r->cell[j].u, r->cell[j].v);
+
+			s->q = fmax(s->q, high);
+			s->beta += r->cell[j].omega * fmax(0, r->cell[j].u - r->cell[j].v);
+			if (high > 0)
+				s->p = fmax(s->p, high / low);
+		}
+	}
+	if (!(s->eps0 > 0))
+		s->eps0 = log(fmax(s->p, s->q));
+}
+
+enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room)
+{
+	struct reading t = { .why = why, .room = room, .name = "round" };
+	struct acct_arg arg[ACCT_NAMED_PARAMS] = { { 0 } };
+	const char *fault = "";
+	enum acct_rc rc;
+
+	if (strlen(text) >= sizeof t.text)
+		return fail(&t, "a round is longer than %u characters", MOST_TEXT);
+	memcpy(t.text, text, strlen(text) + 1);
+	char *colon = strchr(t.text, ':');
 	if (colon)
 		*colon = '\0';
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(s.text, names[i].name) == 0)
-			name = &names[i];
-	if (!name)
-		return fail(&s, "no such protocol '%s'", s.text);
-	s.name = name->name;
-	if (colon && (rc = split(&s, name, colon + 1)))
+	const struct acct_named *named = acct_named_find(t.text);
+	if (!named)
+		return fail(&t, "no such protocol '%s'", t.text);
+	t.name = named->name;
+	if ((colon && (rc = split(&t, named, colon + 1))) || (rc = read_common(&t, named, s)))
 		return rc;
-
-	*out = (struct acct_spec){ .name = name->name };
-	r->count = 1;
-	bool blanketless = name->cells == bins_cells || (name->cells == mixbins_cells && is_truthful(&s));
-	if ((s.value[N] || !blanketless) && (rc = whole(&s, N, 1, (double)ACCT_MAX_REPORTS, &n)))
-		return rc;
-	if (s.value[COUNT] && (rc = whole(&s, COUNT, 1, ACCT_MAX_COUNT, &r->count)))
-		return rc;
-	if ((s.value[DUMMIES] || name->cells == bins_cells) &&
-		(rc = whole(&s, DUMMIES, 0, (double)ACCT_MAX_REPORTS, &r->dummies)))
-		return rc;
-	r->others = n - 1;
-	if ((rc = name->cells(&s, r)))
-		return rc;
-	rc = acct_round_check(r, &fault);
-	return rc ? fail(&s, "%s: %s", s.name, fault) : ACCT_OK;
+	for (size_t i = 0; i < ACCT_NAMED_PARAMS && named->param[i].key; i++)
+		if ((rc = numbers(&t, &named->param[i], t.value[i], &arg[i])))
+			return rc;
+	rc = named->cells(arg, s, &fault);
+	if (!rc)
+		rc = acct_round_check(&s->round, &fault);
+	if (rc)
+		return fail(&t, "%s: %s", t.name, fault);
+	add_facts(s);
+	return ACCT_OK;
 }

@@ -1,12 +1,49 @@
 /* acct_spec.h - rounds as text, `name:key=value,...`: the grammar of tombola-accountant and of the Python
- * module (doc/accounting.md, "Cells of the protocols").
+ * module.  doc/accounting.md, "Cells of the protocols", derives the cells of each name.
  *
- *   pair:p=,beta=,q=[,q2=]           generic:eps0=       rr:eps0=            grr:k=,eps0=
- *   mixbins:k=,eps0=[,dummies=]      bins:k=,dummies=    rappor:d=,eps0=     vrr:s=,eps0=
+ * Every round takes
+ *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
+ *              give no blanket: bins, hashed, and mixbins with eps0=inf
+ *   count=     repetitions, default 1
+ *   sampling=  the fraction of a population that takes part, without replacement: acct.h
+ *   defect=    the chance that the victim's input is given away: acct.h
+ *
+ * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.
+ *
+ *   generic:eps0=               any randomizer with this guarantee
+ *   rr:eps0=                    binary response
+ *   grr:k=,eps0=                k-ary response
+ *   mixbins:k=,eps0=[,dummies=] k-ary response among uniform dummies; eps0=inf is bins
+ *   bins:k=,dummies=            truthful messages in k bins among uniform dummies
+ *   levels:b=,eps0=             numbers in [0,1] rounded to levels 0..b, (b+1)-ary response
+ *   hashed:b=,dummies=          seed and hash in 0..b-1, truthful, among dummies uniform on both
+ *   rappor:d=,eps0=             d-bit unary encoding, every bit flipped alike; sue is the same
+ *   oue:d=,eps0=                optimised unary encoding: the input's bit is a fair coin
+ *   subset:d=,k=,eps0=          k of d items
+ *   privset:d=,k=,s=,eps0=      k of d items, inputs are sets of s items
+ *   olh:l=,eps0=[,d=]           seed and l-ary response to its hash of the input; d: hashes are
+ *                               random functions of d inputs
+ *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
+ *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
+ *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
+ *   vrr:s=,eps0=                vector response: s sampled bits, eps0/s each; s up to 63
+ *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
+ *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
+ *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
+ *   balcer-cheu:t=[,k=]         a message iff the bit is set, and one iff a coin of chance t falls so;
+ *                               k counters (default 1), of which a participant may change two
+ *   cheu:f=[,fakes=]            unary encoding with flips of chance f, and per participant fake zero
+ *                               vectors (default 1) flipped alike
+ *   hierarchy:f=,H=,eps0=       a random level of a tree, response on its f, f^2, .. or f^H nodes
+ *   parallel:k=a/b/..,eps0=c[/d/..][,share=e/f/..]
+ *                               one public random sub-query of several: its symbols, its eps0 (one or
+ *                               one each), its chance (default equal)
+ *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
  *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=]
  *
- * Each takes n= (participants, the victim among them; `others` is n-1) and count= (default 1).  n is not
- * needed where participants give no blanket: bins, and mixbins with eps0=inf. */
+ * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b, 1/l.
+ * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have a guarantee of their own,
+ * a, and so on; the rest and the victim have eps0.  Ask for a victim of every class. */
 #pragma once
 
 #include "acct.h"
@@ -19,10 +56,12 @@ extern "C" {
 struct acct_spec {
 	struct acct_round round; /* of --bound proved */
 	const char *name;        /* of the randomizer; static */
-	double eps0;             /* local guarantee in nats; INFINITY for none */
 	uint64_t participants;   /* n; 0 when the text has none */
-	/* The published pair (p, beta, q), upper bounds each; p is 0 where no such pair is known.  Reports
-	 * per participant that hide others (m in the literature) are in round.others already. */
+	/* Local guarantee of every participant, in nats; INFINITY for none.  Of pair and cells, which do not
+	 * say who the others are: the least for which R0 and R1 are within e^eps0 of each other and of the
+	 * others' laws. */
+	double eps0;
+	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
 	double k; /* symbols of a k-ary response, 0 for other randomizers */
 };

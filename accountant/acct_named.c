@@ -1,0 +1,137 @@
+/* acct_named.c - the table of named randomizers. */
+#include "acct_named.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EPS0                                               \
+	{                                                  \
+		"eps0", ACCT_BETWEEN, 0, 700, false, false \
+	}
+#define SYMBOLS(k)                                   \
+	{                                            \
+		k, ACCT_WHOLE, 2, 1e12, false, false \
+	}
+#define DUMMIES(optional)                                                           \
+	{                                                                           \
+		"dummies", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, optional, false \
+	}
+#define COLLISION                                         \
+	{                                                 \
+		"collision", ACCT_REAL, 0, 0, true, false \
+	}
+#define OTHERS                                                                  \
+	{ "others_eps", ACCT_BETWEEN, 0, 700, true, true },                     \
+	{                                                                       \
+		"others_n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, true, true \
+	}
+#define NUMBERS(k)                              \
+	{                                       \
+		k, ACCT_REAL, 0, 0, false, true \
+	}
+#define NUMBER(k, option)                         \
+	{                                         \
+		k, ACCT_REAL, 0, 0, option, false \
+	}
+
+static const struct acct_named table[] = {
+	{ "generic", "eps0=", acct_named_generic, false, { EPS0 } },
+	{ "rr", "eps0=[,others_eps=a/b/..,others_n=c/d/..]", acct_named_rr, false, { EPS0, OTHERS } },
+	{ "grr", "k=,eps0=[,others_eps=a/b/..,others_n=c/d/..]", acct_named_grr, false,
+		{ SYMBOLS("k"), EPS0, OTHERS } },
+	{ "mixbins", "k=,eps0=[,dummies=] (eps0=inf allowed)", acct_named_mixbins, true,
+		{ SYMBOLS("k"), { "eps0", ACCT_BETWEEN_INF, 0, 700, false, false }, DUMMIES(true) } },
+	{ "bins", "k=,dummies=", acct_named_bins, true, { SYMBOLS("k"), DUMMIES(false) } },
+	{ "levels", "b=,eps0=", acct_named_levels, false,
+		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
+	{ "hashed", "b=,dummies=[,collision=]", acct_named_hashed, true,
+		{ SYMBOLS("b"), DUMMIES(false), COLLISION } },
+	{ "rappor", "d=,eps0=", acct_named_rappor, false, { SYMBOLS("d"), EPS0 } },
+	{ "sue", "d=,eps0=", acct_named_rappor, false, { SYMBOLS("d"), EPS0 } },
+	{ "oue", "d=,eps0=", acct_named_oue, false, { SYMBOLS("d"), EPS0 } },
+	{ "subset", "d=,k=,eps0=", acct_named_subset, false,
+		{ SYMBOLS("d"), { "k", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
+	{ "privset", "d=,k=,s=,eps0=", acct_named_privset, false,
+		{ { "d", ACCT_WHOLE, 2, 1e4, false, false }, { "k", ACCT_WHOLE, 1, 1e4, false, false },
+			{ "s", ACCT_WHOLE, 1, 1e4, false, false }, EPS0 } },
+	{ "olh", "l=,eps0=[,d=][,collision=]", acct_named_olh, false,
+		{ SYMBOLS("l"), EPS0, { "d", ACCT_WHOLE, 2, 1e12, true, false }, COLLISION } },
+	{ "hadamard", "d=,eps0=[,blocks=]", acct_named_hadamard, false,
+		{ SYMBOLS("d"), EPS0, { "blocks", ACCT_WHOLE, 1, 1e12, true, false } } },
+	{ "duchi", "eps0=[,d=]", acct_named_duchi, false,
+		{ EPS0, { "d", ACCT_WHOLE, 1, 4096, true, false } } },
+	{ "harmony", "eps0=[,d=]", acct_named_harmony, false,
+		{ EPS0, { "d", ACCT_WHOLE, 1, 1e12, true, false } } },
+	{ "vrr", "s=,eps0=", acct_named_vrr, false,
+		{ { "s", ACCT_WHOLE, 1, ACCT_MAX_CELLS - 1, false, false }, EPS0 } },
+	{ "laplace-levels", "b=,eps0=", acct_named_laplace, false,
+		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
+	{ "staircase", "b=,eps0=[,r=]", acct_named_staircase, false,
+		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0,
+			{ "r", ACCT_WHOLE, 1, 1e12, true, false } } },
+	{ "piecewise", "b=,eps0=[,w=]", acct_named_piecewise, false,
+		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0,
+			{ "w", ACCT_WHOLE, 1, 1e12, true, false } } },
+	{ "balcer-cheu", "t=[,k=]", acct_named_balcer_cheu, false,
+		{ { "t", ACCT_BETWEEN, 0, 1, false, false }, { "k", ACCT_WHOLE, 1, 1e12, true, false } } },
+	{ "cheu", "f=[,fakes=]", acct_named_cheu, false,
+		{ { "f", ACCT_BETWEEN, 0, 0.5, false, false },
+			{ "fakes", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, false } } },
+	{ "hierarchy", "f=,H=,eps0=", acct_named_hierarchy, false,
+		{ SYMBOLS("f"), { "H", ACCT_WHOLE, 1, 40, false, false }, EPS0 } },
+	{ "parallel", "k=a/b/..,eps0=c[/d/..][,share=e/f/..]", acct_named_parallel, false,
+		{ { "k", ACCT_WHOLE, 2, 1e12, false, true }, { "eps0", ACCT_BETWEEN, 0, 700, false, true },
+			{ "share", ACCT_BETWEEN, 0, 1, true, true } } },
+	{ "pair", "p=,beta=,q=[,q2=] (p=inf allowed)", acct_named_pair, false,
+		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
+	{ "cells", "omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=]", acct_named_listed, false,
+		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true) } },
+};
+
+#define ROWS (sizeof table / sizeof *table)
+
+const struct acct_named *acct_named_row(size_t i)
+{
+	return i < ROWS ? &table[i] : NULL;
+}
+
+const struct acct_named *acct_named_find(const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return NULL;
+}
+
+/* To the bit: cells that differ less are merged by the core. */
+static bool is_at(const struct acct_cell *c, double u, double v)
+{
+	return memcmp(&c->u, &u, sizeof u) == 0 && memcmp(&c->v, &v, sizeof v) == 0;
+}
+
+enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v)
+{
+	size_t j = 0;
+
+	if (!(omega > 0))
+		return ACCT_OK;
+	while (j < r->cells && !is_at(&r->cell[j], u, v))
+		j++;
+	if (j == ACCT_MAX_CELLS)
+		return ACCT_ELIMIT;
+	if (j == r->cells)
+		r->cell[r->cells++] = (struct acct_cell){ 0, u, v };
+	r->cell[j].omega += omega;
+	return ACCT_OK;
+}
+
+void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none)
+{
+	r->cells = 0;
+	r->cell[r->cells++] = (struct acct_cell){ apart, p, 1 };
+	r->cell[r->cells++] = (struct acct_cell){ apart, 1, p };
+	if (none > 0)
+		r->cell[r->cells++] = (struct acct_cell){ none, 1, 1 };
+	if (both > 0)
+		r->cell[r->cells++] = (struct acct_cell){ both, p, p };
+}

@@ -1,0 +1,67 @@
+/* acct_named.h - the randomizers that rounds name: a table of parameters and blanket cells
+ * (doc/accounting.md, "Cells of the protocols").  For acct_spec.c and for help texts; programs read rounds
+ * through acct_spec.h.
+ *
+ * A row's function is pure: checked parameters in, cells and facts out.  Cells are the tightest list proved
+ * for the randomizer's worst pair of inputs; every omega is within 128 ulp of its real value. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "acct_spec.h"
+
+#define ACCT_NAMED_PARAMS 8u
+
+enum acct_param_kind {
+	ACCT_REAL,        /* any number; the function looks further */
+	ACCT_BETWEEN,     /* least < x < most */
+	ACCT_BETWEEN_INF, /* the same, or inf */
+	ACCT_WHOLE,       /* a whole number, least <= x <= most */
+};
+
+struct acct_param {
+	const char *key; /* NULL ends the row */
+	enum acct_param_kind kind;
+	double least, most;
+	bool optional;
+	bool list; /* a/b/..: up to ACCT_MAX_CELLS of the kind */
+};
+
+struct acct_arg {
+	size_t size; /* 0: not given */
+	double x[ACCT_MAX_CELLS];
+};
+
+/* s: name, participants and the round's others (n - 1), count, defect and sampling are set.  The function
+ * sets cells, dummies, levels, k, and eps0 where a parameter says it; on ACCT_EDOMAIN *why is a static
+ * sentence. */
+typedef enum acct_rc acct_named_fn(const struct acct_arg *arg, struct acct_spec *s, const char **why);
+
+struct acct_named {
+	const char *name;
+	const char *keys; /* for help: "k=,eps0=" */
+	acct_named_fn *cells;
+	bool n_optional; /* participants may hide nobody; the function demands n where they do */
+	struct acct_param param[ACCT_NAMED_PARAMS];
+};
+
+/* NULL if there is none. */
+const struct acct_named *acct_named_find(const char *name);
+/* Row i, the order of the manual; NULL past the last. */
+const struct acct_named *acct_named_row(size_t i);
+
+/* Adds omega to the cell with these u and v, a new one if there is none; nothing when omega is 0.
+ * ACCT_ELIMIT: more than ACCT_MAX_CELLS. */
+ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
+/* The list of a randomizer whose laws are 1 or p times the blanket: `apart` of the blanket is in (p, 1), as
+ * much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
+void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
+
+/* The families. */
+acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
+acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins, acct_named_mixbins,
+	acct_named_hashed, acct_named_hierarchy, acct_named_parallel;
+acct_named_fn acct_named_rappor, acct_named_oue, acct_named_vrr, acct_named_duchi, acct_named_harmony,
+	acct_named_balcer_cheu, acct_named_cheu;
+acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_hadamard, acct_named_laplace,
+	acct_named_staircase, acct_named_piecewise;

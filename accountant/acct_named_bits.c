@@ -1,0 +1,129 @@
+/* acct_named_bits.c - reports of bits and signs: unary encodings, vector response, Duchi's mechanisms, coins
+ * and fake users. */
+#include <math.h>
+
+#include "acct_named.h"
+
+static enum acct_rc domain(const char **why, const char *text)
+{
+	*why = text;
+	return ACCT_EDOMAIN;
+}
+
+/* d bits, every bit of the one-hot input kept with chance g/(1+g), g = e^(eps0/2).  Law of a report y under
+ * x: g or 1/g times the all-zero input's law Z(y), as y_x is 1 or 0.  The least over inputs is Z(y)/g, unless
+ * all bits are set: there it is g Z(y). */
+enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double d = arg[0].x[0], g = exp(arg[1].x[0] / 2), keep = g / (1 + g), flip = 1 / (1 + g);
+	double full = pow(flip, d), both = d > 2 ? flip * flip - full : 0;
+
+	(void)why;
+	s->eps0 = arg[1].x[0];
+	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
+	return ACCT_OK;
+}
+
+/* d bits: the input's is a fair coin, every other is set with chance a = 1/(1+E).  With B(y) the law of d
+ * such others, the law under x is B(y) (1+E)/2 or B(y) (1+E)/(2E), as y_x is 1 or 0; the least as in rappor.
+ */
+enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double d = arg[0].x[0], e = exp(arg[1].x[0]), a = 1 / (1 + e);
+	double full = pow(a, d - 1), both = d > 2 ? a - full : 0; /* both: divided by a */
+
+	(void)why;
+	s->eps0 = arg[1].x[0];
+	acct_named_two_level(&s->round, e, a / 2, both / (2 * e), e * a / 2 + full / 2);
+	return ACCT_OK;
+}
+
+/* C(m, i) for m < 64: products below 2^53 are exact, the rest rounded once a step. */
+static double choose(double m, double i)
+{
+	double c = 1;
+
+	for (double j = 0; j < fmin(i, m - i); j++)
+		c = c * (m - j) / (j + 1);
+	return c;
+}
+
+/* s sampled bits, each kept with chance g/(1+g), g = e^(eps0/s); the blanket is (1+g)^-s of every word.  Cell
+ * i: i bits agree with the second input.  Inputs that agree in a sampled bit are dominated. */
+enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double m = arg[0].x[0], eps0 = arg[1].x[0], word = pow(1 / (1 + exp(eps0 / m)), m);
+	struct acct_round *r = &s->round;
+
+	(void)why;
+	s->eps0 = eps0;
+	for (double i = 0; i <= m; i++)
+		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
+			exp(eps0 * (i / m)) };
+	return ACCT_OK;
+}
+
+/* P(a sum of d fair signs is 0) */
+static double tie(double d)
+{
+	long double c = 1;
+
+	if (fmod(d, 2) > 0)
+		return 0;
+	for (double i = 1; i <= d / 2; i++)
+		c *= (long double)(2 * i - 1) / (long double)(2 * i);
+	return (double)c;
+}
+
+/* Signs y in {-1,1}^d: E times as likely when y.v > 0, v the input rounded to signs.  The blanket is 1/Z of
+ * every y; opposite inputs have nothing in common. */
+enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double p = exp(arg[0].x[0]), none = tie(arg[1].size > 0 ? arg[1].x[0] : 1), towards = (1 - none) / 2;
+	double z = towards * p + (towards + none);
+
+	(void)why;
+	s->eps0 = arg[0].x[0];
+	acct_named_two_level(&s->round, p, towards / z, 0, none / z);
+	return ACCT_OK;
+}
+
+/* One coordinate of d, drawn at random and shown, and its sign's binary response. */
+enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	return acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
+}
+
+/* A counter's messages: one of the victim iff its bit is set, and of everybody's coin with chance t.  The
+ * absent message is a symbol of its own, so every coin is blanket for certain.  Of k counters two change. */
+enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double t = arg[0].x[0];
+	struct acct_round *r = &s->round;
+
+	(void)why;
+	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
+	r->cell[1] = (struct acct_cell){ 1 - t, 0, 1 / (1 - t) };
+	r->cells = 2;
+	r->others = 0;
+	r->dummies = s->participants;
+	if (arg[1].size > 0 && arg[1].x[0] > 1)
+		r->count *= 2;
+	s->eps0 = INFINITY;
+	return ACCT_OK;
+}
+
+/* The unary encoding with flips f, and per participant `fakes` all-zero vectors flipped alike.  Theirs is the
+ * law Z(y) = g times the blanket of rappor without its exception, so they are blanket for certain. */
+enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double f = arg[0].x[0], g = (1 - f) / f, fakes = arg[1].size > 0 ? arg[1].x[0] : 1;
+
+	fakes *= (double)s->participants;
+	if (fakes > (double)ACCT_MAX_REPORTS)
+		return domain(why, "others and fakes must sum to at most 1e12");
+	s->round.dummies = (uint64_t)fakes;
+	s->eps0 = 2 * log(g);
+	acct_named_two_level(&s->round, g * g, f * (1 - f) / g, f * f / g, (1 - f) * (1 - f) / g);
+	return ACCT_OK;
+}

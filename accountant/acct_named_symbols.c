@@ -1,0 +1,200 @@
+/* acct_named_symbols.c - reports that are one symbol: k-ary response, bins, hashed bins, sampled sub-queries;
+ * and the lists that are given as numbers. */
+#include <math.h>
+
+#include "acct_named.h"
+
+#define SUM_SLACK 1e-9 /* shares typed with ten digits */
+
+static enum acct_rc domain(const char **why, const char *text)
+{
+	*why = text;
+	return ACCT_EDOMAIN;
+}
+
+enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	s->p = arg[0].x[0];
+	s->beta = arg[1].x[0];
+	s->q = arg[2].x[0];
+	return acct_cells_pair(s->p, s->beta, s->q, arg[3].size > 0 ? arg[3].x[0] : s->q, &s->round, why);
+}
+
+enum acct_rc acct_named_generic(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	s->eps0 = arg[0].x[0];
+	return acct_cells_generic(s->eps0, &s->round, why);
+}
+
+enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
+		return domain(why, "omega, u and v need equally many numbers");
+	s->round.cells = arg[0].size;
+	for (size_t j = 0; j < s->round.cells; j++)
+		s->round.cell[j] = (struct acct_cell){ arg[0].x[j], arg[1].x[j], arg[2].x[j] };
+	if (arg[3].size > 0)
+		s->round.dummies = (uint64_t)arg[3].x[0];
+	return ACCT_OK;
+}
+
+/* Kept with chance p/(p+k-1), else another symbol: the victim's two, and the rest. */
+static void symbols(double k, double p, struct acct_round *r)
+{
+	double z = p + k - 1;
+
+	acct_named_two_level(r, p, 1 / z, 0, (k - 2) / z);
+}
+
+static enum acct_rc response(double k, double eps0, struct acct_spec *s)
+{
+	symbols(k, exp(eps0), &s->round);
+	s->k = k;
+	s->eps0 = eps0;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_named_rr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	(void)why;
+	return response(2, arg[0].x[0], s);
+}
+
+enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	(void)why;
+	return response(arg[0].x[0], arg[1].x[0], s);
+}
+
+/* Numbers in [0,1] rounded to one of b+1 levels, then a (b+1)-ary response. */
+enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	(void)why;
+	return response(arg[0].x[0] + 1, arg[1].x[0], s);
+}
+
+/* Truthful messages into k bins among uniform dummies: participants hide nobody. */
+enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	struct acct_round *r = &s->round;
+	double k = arg[0].x[0];
+
+	(void)why;
+	r->cell[0] = (struct acct_cell){ 1 / k, k, 0 };
+	r->cell[1] = (struct acct_cell){ 1 / k, 0, k };
+	r->cell[2] = (struct acct_cell){ (k - 2) / k, 0, 0 };
+	r->cells = k > 2 ? 3 : 2;
+	r->dummies = (uint64_t)arg[1].x[0];
+	r->others = 0;
+	s->eps0 = INFINITY;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	struct acct_arg truthful[2] = { arg[0], arg[2] };
+	double eps0 = arg[1].x[0];
+
+	if (isinf(eps0))
+		return acct_named_bins(truthful, s, why);
+	if (s->participants == 0)
+		return domain(why, "n= is missing");
+	if (arg[2].size > 0)
+		s->round.dummies = (uint64_t)arg[2].x[0];
+	return response(arg[0].x[0], eps0, s);
+}
+
+/* The chance that two inputs collide; the least of it over pairs is the worst. */
+static enum acct_rc collision(const struct acct_arg *arg, double cells, double *chance, const char **why)
+{
+	*chance = arg->size > 0 ? arg->x[0] : 1 / cells;
+	if (!(*chance >= 0 && *chance < 1))
+		return domain(why, "collision must be at least 0 and below 1");
+	return ACCT_OK;
+}
+
+/* (seed, h_seed(x)) among dummies that are uniform on seeds and on b values. */
+enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	struct acct_round *r = &s->round;
+	double b = arg[0].x[0], same;
+	enum acct_rc rc = collision(&arg[2], b, &same, why);
+
+	if (rc)
+		return rc;
+	r->dummies = (uint64_t)arg[1].x[0];
+	r->others = 0;
+	s->eps0 = INFINITY;
+	if ((rc = acct_named_add(r, (1 - same) / b, b, 0)) ||
+		(rc = acct_named_add(r, (1 - same) / b, 0, b)) || (rc = acct_named_add(r, same / b, b, b)))
+		return rc;
+	return acct_named_add(r, (b - 2 + same) / b, 0, 0);
+}
+
+/* (seed, y): y an l-ary response to the seed's hash of x.  The blanket is 1/Z of every (seed, y), except
+ * where all inputs hash to y: there it is p/Z, and the report tells nothing. */
+enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double l = arg[0].x[0], p = exp(arg[1].x[0]), z = p + l - 1, same, all = 0;
+	enum acct_rc rc = collision(&arg[3], l, &same, why);
+
+	if (rc)
+		return rc;
+	if (arg[2].size > 0 && arg[2].x[0] <= 2)
+		all = same;
+	else if (arg[2].size > 0 && arg[3].size == 0)
+		all = pow(l, 1 - arg[2].x[0]);
+	acct_named_two_level(
+		&s->round, p, (1 - same) / z, (same - all) / z, (l - 2 + same) / z + p * all / z);
+	s->eps0 = arg[1].x[0];
+	return ACCT_OK;
+}
+
+/* One public sub-query j with chance share, a k_j-ary response to it.  The blanket is share/Z_j of every
+ * (j, symbol). */
+static enum acct_rc add_query(struct acct_spec *s, double share, double k, double eps0)
+{
+	double p = exp(eps0), z = p + k - 1;
+	enum acct_rc rc;
+
+	s->eps0 = fmax(s->eps0, eps0);
+	if ((rc = acct_named_add(&s->round, share / z, p, 1)) ||
+		(rc = acct_named_add(&s->round, share / z, 1, p)))
+		return rc;
+	return acct_named_add(&s->round, share * (k - 2) / z, 1, 1);
+}
+
+enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double fan = arg[0].x[0], height = arg[1].x[0], k = 1;
+	enum acct_rc rc = ACCT_OK;
+
+	for (double h = 0; h < height && !rc; h++) {
+		k *= fan;
+		if (k > 1e12)
+			return domain(why, "the lowest level has more than 1e12 nodes");
+		rc = add_query(s, 1 / height, k, arg[2].x[0]);
+	}
+	return rc;
+}
+
+enum acct_rc acct_named_parallel(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	size_t size = arg[0].size;
+	double sum = 0;
+	enum acct_rc rc = ACCT_OK;
+
+	if (arg[1].size != 1 && arg[1].size != size)
+		return domain(why, "eps0 needs one number, or one for each k");
+	if (arg[2].size != 0 && arg[2].size != size)
+		return domain(why, "share needs one number for each k");
+	for (size_t j = 0; j < size; j++)
+		sum += arg[2].size > 0 ? arg[2].x[j] : 1;
+	if (arg[2].size > 0 && !(fabs(sum - 1) <= SUM_SLACK))
+		return domain(why, "share must sum to 1");
+	for (size_t j = 0; j < size && !rc; j++)
+		rc = add_query(s, (arg[2].size > 0 ? arg[2].x[j] : 1) / sum, arg[0].x[j],
+			arg[1].x[arg[1].size > 1 ? j : 0]);
+	return rc == ACCT_ELIMIT ? domain(why, "sub-queries with different eps0 need more than 64 cells")
+				 : rc;
+}

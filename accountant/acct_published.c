@@ -1,0 +1,24 @@
+/* acct_published.c - the published two-count reduction, for comparison with papers. */
+#include <math.h>
+
+#include "acct_spec.h"
+
+/* The residual's cell takes all that the two special ones leave: rest/q2 = 1 - 2pa/q. */
+enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	if (!(s->p > 1) || s->round.levels > 0) {
+		*why = "the published reduction needs one (p, beta, q) for all participants";
+		return ACCT_EDOMAIN;
+	}
+	double pa = s->beta / (1 - 1 / s->p), rest = 1 - pa * (1 + 1 / s->p);
+	double q2 = rest > 1e-14 ? fmin(s->q, rest / (1 - 2 * pa / s->q)) : s->q;
+	struct acct_round pair = s->round;
+	enum acct_rc rc = acct_cells_pair(s->p, s->beta, s->q, q2, &pair, why);
+
+	if (rc)
+		return rc;
+	pair.others += pair.dummies; /* a dummy's law, too, is at least max(R0, R1)/q */
+	pair.dummies = 0;
+	*r = pair;
+	return ACCT_OK;
+}
