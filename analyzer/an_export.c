@@ -64,6 +64,15 @@ static int set_real(json_t *o, const char *key, double v)
 	return json_object_set_new(o, key, an_json_real(v));
 }
 
+/* 64 bits do not fit a JSON number everywhere. */
+static int set_le64(json_t *o, const char *key, uint64_t v)
+{
+	uint8_t bytes[8];
+
+	cm_put_le64(bytes, v);
+	return set_hex(o, key, bytes, sizeof bytes);
+}
+
 /* The randomizer and the accountant's view of a round that holds budget. */
 static int set_round(json_t *o, const struct an_books *b, const struct rd_record *r)
 {
@@ -79,14 +88,9 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 	       json_object_set_new(o, "protocol", json_string(d->params.protocol)) |
 	       json_object_set_new(o, "bins", json_integer((json_int_t)d->params.bins)) |
 	       json_object_set_new(o, "dummies_per_client", json_integer((json_int_t)d->params.dummies)) |
+	       json_object_set_new(o, "size", json_integer((json_int_t)d->params.size)) |
 	       json_object_set_new(o, "keep_always", json_boolean(d->params.keep_always)) |
-	       /* 64 bits do not fit a JSON number everywhere. */
-	       set_hex(o, "keep_le64",
-		       (const uint8_t[]){ (uint8_t)d->params.keep, (uint8_t)(d->params.keep >> 8),
-			       (uint8_t)(d->params.keep >> 16), (uint8_t)(d->params.keep >> 24),
-			       (uint8_t)(d->params.keep >> 32), (uint8_t)(d->params.keep >> 40),
-			       (uint8_t)(d->params.keep >> 48), (uint8_t)(d->params.keep >> 56) },
-		       8) |
+	       set_le64(o, "keep_le64", d->params.keep) | set_le64(o, "other_le64", d->params.other) |
 	       set_real(o, "epsilon0", d->privacy.epsilon0) |
 	       json_object_set_new(o, "min_reports", json_integer((json_int_t)d->min_batch)) |
 	       set_real(o, "honest_fraction", d->honest_fraction) |

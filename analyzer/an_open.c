@@ -48,7 +48,7 @@ static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct 
 	enum cm_rc rc = cm_hpke_opener_new(o->d->suite, secret, info, RD_INFO_LEN, &w->opener, err);
 
 	w->open = o;
-	return rc == CM_OK ? an_tally_init(&w->tally, o->d->params.bins, err) : rc;
+	return rc == CM_OK ? an_tally_init(&w->tally, o->d->protocol->tallies(&o->d->params), err) : rc;
 }
 
 enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cm_key *secret, unsigned threads,
@@ -67,7 +67,7 @@ enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cm_key *secre
 	rd_hpke_aad(d, o->aad);
 	rd_hpke_info(d, info);
 	an_seen_init(&o->seen, rng);
-	rc = an_tally_init(&o->total, d->params.bins, err);
+	rc = an_tally_init(&o->total, d->protocol->tallies(&d->params), err);
 	if (rc == CM_OK) {
 		o->worker = calloc(threads, sizeof *o->worker);
 		rc = o->worker != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -193,7 +193,7 @@ enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, st
 			rc = w->rc;
 		}
 		an_tally_add(&o->total, &w->tally);
-		memset(w->tally.count, 0, w->tally.bins * sizeof *w->tally.count);
+		memset(w->tally.count, 0, w->tally.counts * sizeof *w->tally.count);
 		w->tally.counted = w->tally.bad = 0;
 	}
 	return rc;

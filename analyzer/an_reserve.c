@@ -28,7 +28,7 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 		.params = r->params,
 		.protocol = r->protocol,
 		.messages_per_client = r->protocol->messages(&r->params),
-		.record_len = r->protocol->record_len,
+		.record_len = r->protocol->record_len(&r->params),
 		.min_batch = r->min_reports,
 		.target_batch = r->target,
 		.honest_fraction = p->honest_fraction,

@@ -60,7 +60,7 @@ static json_t *counts_json(const struct an_tally *t)
 {
 	json_t *counts = json_array();
 
-	for (uint32_t i = 0; counts != NULL && i < t->bins; i++)
+	for (uint32_t i = 0; counts != NULL && i < t->counts; i++)
 		if (json_array_append_new(counts, json_integer((json_int_t)t->count[i])) != 0) {
 			json_decref(counts);
 			return NULL;

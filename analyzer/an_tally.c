@@ -6,10 +6,10 @@
 
 #include "cm_buf.h"
 
-enum cm_rc an_tally_init(struct an_tally *t, uint32_t bins, struct cm_err *err)
+enum cm_rc an_tally_init(struct an_tally *t, uint32_t counts, struct cm_err *err)
 {
-	*t = (struct an_tally){ .bins = bins };
-	t->count = calloc(bins, sizeof *t->count);
+	*t = (struct an_tally){ .counts = counts };
+	t->count = calloc(counts, sizeof *t->count);
 	return t->count != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
@@ -21,7 +21,7 @@ void an_tally_fini(struct an_tally *t)
 
 void an_tally_add(struct an_tally *t, const struct an_tally *other)
 {
-	for (uint32_t i = 0; i < t->bins; i++)
+	for (uint32_t i = 0; i < t->counts; i++)
 		t->count[i] += other->count[i];
 	t->counted += other->counted;
 	t->bad += other->bad;
@@ -32,17 +32,13 @@ enum cm_rc an_tally_record(struct an_tally *t, const struct pt_protocol *protoco
 	const struct pt_params *params, const uint8_t *record, struct cm_err *err)
 {
 	struct cm_err why = { 0 };
-	uint32_t bin = 0;
 
-	if (protocol->decode(params, record, &bin, &why) != CM_OK) {
+	if (protocol->tally(params, record, t->count, &why) != CM_OK) {
 		if (why.code != CM_EDATA)
-			return cm_fail(err, CM_EINTERNAL, "decode: %s", why.msg);
+			return cm_fail(err, CM_EINTERNAL, "tally: %s", why.msg);
 		t->bad++;
 		return CM_OK;
 	}
-	if (bin >= t->bins)
-		return cm_fail(err, CM_EINTERNAL, "decode: bin %u of %u", bin, t->bins);
-	t->count[bin]++;
 	t->counted++;
 	return CM_OK;
 }

@@ -7,16 +7,16 @@
 
 /* Counts and nothing else: no record outlives its turn. */
 struct an_tally {
-	uint64_t *count; /* bins of them, owned */
-	uint32_t bins;
+	uint64_t *count; /* counts of them, owned */
+	uint32_t counts;
 	uint64_t counted, bad, duplicates;
 };
 
-CM_CHECK enum cm_rc an_tally_init(struct an_tally *t, uint32_t bins, struct cm_err *err);
+CM_CHECK enum cm_rc an_tally_init(struct an_tally *t, uint32_t counts, struct cm_err *err);
 void an_tally_fini(struct an_tally *t);
-/* t += other, of the same bins; duplicates included. */
+/* t += other, of as many counts; duplicates included. */
 void an_tally_add(struct an_tally *t, const struct an_tally *other);
-/* One opened record: counted in its bin, or as bad when it is none of this round's.  CM_EINTERNAL only. */
+/* One opened record: counted, or as bad when it is none of this round's.  CM_EINTERNAL only. */
 CM_CHECK enum cm_rc an_tally_record(struct an_tally *t, const struct pt_protocol *protocol,
 	const struct pt_params *params, const uint8_t *record, struct cm_err *err);
 /* Participants the counted messages stand for: a message that was dropped takes its share with it. */

@@ -44,18 +44,43 @@ static void value_text(const struct pt_query *q, const struct pt_value *v, char 
 		(void)snprintf(out, size, "%.6g", q->low + (q->high - q->low) * ((double)v->x * 0x1p-32));
 }
 
+/* What counts[n] adds up to: the categories it supports, or bins where counts are not categories. */
+static void counts_text(
+	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
+{
+	bool named = d->query.kind == PT_HISTOGRAM && n == d->query.categories;
+	uint32_t supported = 0;
+	size_t used = 0;
+
+	(void)snprintf(out, size, "nothing");
+	for (uint32_t i = 0; i < n && used < size; i++) {
+		if (counts[i] == 0)
+			continue;
+		supported++;
+		if (named)
+			used += (size_t)snprintf(
+				out + used, size - used, "%s%s", used > 0 ? ", " : "", d->query.category[i]);
+		else
+			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
+				used > 0 ? ", " : "", i, n);
+	}
+	/* A list that does not fit is not shown in part. */
+	if (used >= size && supported > 1)
+		(void)snprintf(out, size, "several of %" PRIu32, n);
+}
+
 /* One record as the analyzer will read it. */
 static void record_text(const struct rd_descriptor *d, const uint8_t *record, char *out, size_t size)
 {
+	uint32_t n = d->protocol->tallies(&d->params);
+	uint64_t *counts = calloc(n, sizeof *counts);
 	struct cm_err unused;
-	uint32_t bin;
 
-	if (d->protocol->decode(&d->params, record, &bin, &unused) != CM_OK)
+	if (counts == NULL || d->protocol->tally(&d->params, record, counts, &unused) != CM_OK)
 		(void)snprintf(out, size, "?");
-	else if (d->query.kind == PT_HISTOGRAM && bin < d->query.categories)
-		(void)snprintf(out, size, "%s", d->query.category[bin]);
 	else
-		(void)snprintf(out, size, "bin %" PRIu32 " of %" PRIu32, bin, d->params.bins);
+		counts_text(d, counts, n, out, size);
+	free(counts);
 }
 
 static json_t *device_json(const struct rd_descriptor *d, const char *value, const uint8_t *records)

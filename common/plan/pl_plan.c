@@ -14,7 +14,7 @@
 struct raw_round {
 	char *query, *type, *protocol, *field;
 	double epsilon0;
-	int64_t min_reports, target, levels, dummies, window_ms;
+	int64_t min_reports, target, levels, dummies, size, window_ms;
 	struct cm_conf_strings values;
 	double range[2];
 };
@@ -93,6 +93,13 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PR_MESSAGES_MAX - 1,
 		.fallback = "0",
 		.help = "blanket messages each client adds" },
+	{ .key = "size",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct raw_round, size),
+		.min = 0,
+		.max = PR_CATEGORIES_MAX,
+		.fallback = "0",
+		.help = "subset: categories in a report, olh: cells of the hash; 0: the protocol chooses" },
 	{ .key = "window",
 		.type = CM_CONF_DURATION,
 		.offset = offsetof(struct raw_round, window_ms),
@@ -275,10 +282,13 @@ static void take_protocol(struct checker *c, const struct raw_round *raw, struct
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
 		.levels = (uint32_t)raw->levels,
 		.dummies = (uint32_t)raw->dummies,
+		.size = (uint32_t)raw->size,
 		.min_batch = r->min_reports };
 	if (c->found == 0) {
 		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
 			fault(c, r->line, "%s", e.msg);
+		else if (raw->size != 0 && r->params.size != raw->size)
+			fault(c, line_of(r, "size"), "protocol '%s' has no 'size'", r->protocol->name);
 		else
 			r->epsilon0 = r->protocol->epsilon0(&r->params);
 	}

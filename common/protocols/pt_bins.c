@@ -1,5 +1,4 @@
 /* pt_bins.c - balls into bins: the true value among uniform dummies, no local guarantee. */
-#include "pt_histogram.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 

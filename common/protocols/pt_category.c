@@ -1,5 +1,4 @@
 /* pt_category.c - what the histogram rows share, and the row that has both a keep probability and dummies. */
-#include "pt_histogram.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
@@ -21,6 +20,16 @@ enum cm_rc pt_category_check(
 		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u categories", name, (unsigned)p->bins,
 			(unsigned)q->categories);
 	return pt_mixbins_check(name, p, err);
+}
+
+enum cm_rc pt_category_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	double dummies = 0;
+	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
+	struct pt_support s = pt_mixbins_support(p, dummies);
+
+	return rc == CM_OK ? pt_support_estimate(q, p, &s, counts, reports, out, err) : rc;
 }
 
 static enum cm_rc derive(

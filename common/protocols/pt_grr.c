@@ -1,5 +1,4 @@
 /* pt_grr.c - k-ary randomized response: one message, no dummies. */
-#include "pt_histogram.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 

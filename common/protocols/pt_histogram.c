@@ -1,14 +1,14 @@
-/* pt_histogram.c - counts of randomized messages to counts of participants, with intervals. */
+/* pt_histogram.c - support counts to counts of participants, with intervals. */
 #include "pt_histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "pr_limits.h"
 #include "pt_law.h"
-#include "pt_mixbins.h"
 #include "pt_project.h"
 
-#define NOISE_EXACT    100.0 /* expected noise messages in a bin below which the normal law is not used */
+#define NOISE_EXACT    100.0 /* expected noise messages for an item below which the normal law is not used */
 #define VARIANCE_EXACT 1e4   /* of the kept messages, above which their law is normal enough */
 #define MEMO           4096u
 
@@ -19,28 +19,41 @@ struct limits {
 
 /* One estimation. */
 struct work {
-	const struct pt_params *p;
+	const struct pt_support *s;
 	uint64_t n;
-	double dummies, keep, other, expected; /* expected: noise messages in a bin when nobody is in it */
-	double alpha, joint_alpha;             /* of one tail */
+	double expected;           /* noise messages for an item that nobody holds */
+	double alpha, joint_alpha; /* of one tail */
 	double z, joint_z;
 	bool exact, no_memory;
-	struct pt_law blanket, nobody; /* dummies in one bin; messages in a bin of nobody */
-	struct limits *memo;           /* by message count: bins of equal counts have equal limits */
+	struct pt_law blanket, nobody; /* dummies for one item; messages for an item of nobody */
+	struct limits *memo;           /* by message count: items of equal counts have equal limits */
 };
+
+double pt_support_variance(const struct pt_support *s, double n, double c)
+{
+	double noise = s->dummies * s->blanket * (1 - s->blanket), slope = s->keep - s->other;
+
+	return (c * s->keep * s->flip + (n - c) * s->other * (1 - s->other) + noise) / (slope * slope);
+}
+
+/* Every holder supports its item and nobody else does: only the dummies are random. */
+static bool is_certain(const struct pt_support *s)
+{
+	return s->flip == 0 && s->other == 0;
+}
 
 static double estimate_of(const struct work *w, double messages)
 {
-	return (messages - w->expected) / (w->keep - w->other);
+	return (messages - w->expected) / (w->s->keep - w->s->other);
 }
 
-/* P(messages >= m) if `least`, else P(messages <= m), when c participants are in the bin. */
+/* P(messages >= m) if `least`, else P(messages <= m), when c participants hold the item. */
 static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 {
 	struct pt_law kept = { 0 }, others = { 0 }, noise = { 0 };
 	double sum = 0;
 
-	if (!pt_law_binomial(&kept, c, w->keep) || !pt_law_binomial(&others, w->n - c, w->other) ||
+	if (!pt_law_binomial(&kept, c, w->s->keep) || !pt_law_binomial(&others, w->n - c, w->s->other) ||
 		!pt_law_sum(&noise, &others, &w->blanket)) {
 		w->no_memory = true;
 	} else {
@@ -66,7 +79,7 @@ static double lower_limit(struct work *w, int64_t m, double a)
 	uint64_t low = 0, high = w->n;
 
 	if (pt_law_at_least(&w->nobody, m) > a)
-		return ((double)m - (double)pt_law_upper(&w->nobody, a)) / (w->keep - w->other);
+		return ((double)m - (double)pt_law_upper(&w->nobody, a)) / (w->s->keep - w->s->other);
 	/* Rejected at low; the law grows with c. */
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
@@ -85,7 +98,7 @@ static double upper_limit(struct work *w, int64_t m, double a)
 	uint64_t low = 0, high = w->n + 1;
 
 	if (pt_law_at_most(&w->nobody, m) <= a)
-		return ((double)m - (double)pt_law_lower(&w->nobody, a)) / (w->keep - w->other);
+		return ((double)m - (double)pt_law_lower(&w->nobody, a)) / (w->s->keep - w->s->other);
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
 
@@ -100,15 +113,15 @@ static double upper_limit(struct work *w, int64_t m, double a)
 static struct limits find_limits(struct work *w, uint64_t messages)
 {
 	double m = (double)messages, value = estimate_of(w, m), c = fmin(fmax(value, 0), (double)w->n);
-	double sd = sqrt(pt_mixbins_variance(w->p, (double)w->n, w->dummies, c));
+	double sd = sqrt(pt_support_variance(w->s, (double)w->n, c));
 	int64_t count = (int64_t)messages;
 
-	if (w->exact && w->p->keep_always)
+	if (w->exact && is_certain(w->s))
 		return (struct limits){ m - (double)pt_law_upper(&w->nobody, w->alpha),
 			m - (double)pt_law_lower(&w->nobody, w->alpha),
 			m - (double)pt_law_upper(&w->nobody, w->joint_alpha),
 			m - (double)pt_law_lower(&w->nobody, w->joint_alpha), true };
-	if (w->exact && c * w->keep * (1 - w->keep) < VARIANCE_EXACT)
+	if (w->exact && c * w->s->keep * w->s->flip < VARIANCE_EXACT)
 		return (struct limits){ lower_limit(w, count, w->alpha), upper_limit(w, count, w->alpha),
 			lower_limit(w, count, w->joint_alpha), upper_limit(w, count, w->joint_alpha), true };
 	return (struct limits){ value - w->z * sd, value + w->z * sd, value - w->joint_z * sd,
@@ -126,30 +139,27 @@ static struct limits limits_of(struct work *w, uint64_t messages)
 	return *memo;
 }
 
-static bool work_init(struct work *w, const struct pt_params *p, uint64_t n, double dummies)
+static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, size_t items)
 {
 	struct pt_law others = { 0 };
 	bool good = true;
 
-	*w = (struct work){ .p = p, .n = n, .dummies = dummies };
-	w->keep = pt_mixbins_keep(p);
-	w->other = pt_mixbins_other(p);
-	w->expected = dummies / p->bins + (double)n * w->other;
+	*w = (struct work){ .s = s, .n = n };
+	w->expected = s->dummies * s->blanket + (double)n * s->other;
 	w->alpha = 0.025;
-	w->joint_alpha = -expm1(log1p(-0.05) / p->bins) / 2;
+	w->joint_alpha = -expm1(log1p(-0.05) / (double)items) / 2;
 	w->z = pt_normal_upper(w->alpha);
 	w->joint_z = pt_normal_upper(w->joint_alpha);
 	w->memo = calloc(MEMO, sizeof *w->memo);
 	if (w->memo == NULL)
 		return false;
-	if (!p->keep_always && w->expected >= NOISE_EXACT)
+	if (!is_certain(s) && w->expected >= NOISE_EXACT)
 		return true;
-	w->exact = pt_law_binomial(&w->blanket, (uint64_t)dummies, 1.0 / p->bins);
+	w->exact = pt_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);
 	/* Too wide a window: the normal law serves. */
 	if (!w->exact)
 		return true;
-	good = pt_law_binomial(&others, p->keep_always ? 0 : n, w->other) &&
-	       pt_law_sum(&w->nobody, &w->blanket, &others);
+	good = pt_law_binomial(&others, n, s->other) && pt_law_sum(&w->nobody, &w->blanket, &others);
 	pt_law_fini(&others);
 	return good;
 }
@@ -161,17 +171,17 @@ static void work_fini(struct work *w)
 	free(w->memo);
 }
 
-static void fill(struct work *w, const struct pt_query *q, const uint64_t *counts, struct pt_estimate *out)
+static void fill(struct work *w, const struct pt_query *q, const uint64_t *supports, struct pt_estimate *out)
 {
 	double n = (double)w->n;
 
 	for (size_t i = 0; i < out->n; i++) {
-		struct limits l = limits_of(w, counts[i]);
-		double value = estimate_of(w, (double)counts[i]);
+		struct limits l = limits_of(w, supports[i]);
+		double value = estimate_of(w, (double)supports[i]);
 
 		out->item[i] = (struct pt_item){ .label = q->category[i],
 			.value = value,
-			.variance = pt_mixbins_variance(w->p, n, w->dummies, fmin(fmax(value, 0), n)),
+			.variance = pt_support_variance(w->s, n, fmin(fmax(value, 0), n)),
 			.lower = l.lower,
 			.upper = l.upper,
 			.joint_lower = l.joint_lower,
@@ -182,30 +192,30 @@ static void fill(struct work *w, const struct pt_query *q, const uint64_t *count
 	if (w->exact)
 		out->noise_floor = estimate_of(w, (double)pt_law_upper(&w->nobody, w->joint_alpha));
 	else
-		out->noise_floor = w->joint_z * sqrt(pt_mixbins_variance(w->p, n, w->dummies, 0));
+		out->noise_floor = w->joint_z * sqrt(pt_support_variance(w->s, n, 0));
 }
 
-enum cm_rc pt_histogram_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_params *p,
+	const struct pt_support *s, const uint64_t *supports, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
 {
 	struct pt_estimate e = { .n = p->bins, .reports = reports };
 	struct work w = { 0 };
-	double dummies, *projected = NULL;
-	enum cm_rc rc;
+	double *projected = NULL;
+	enum cm_rc rc = CM_OK;
 
 	if (q->kind != PT_HISTOGRAM || q->categories != p->bins)
 		return cm_fail(
 			err, CM_EINTERNAL, "%s: not the query these parameters were made for", p->protocol);
-	rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
-	if (rc != CM_OK)
-		return rc;
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
 	e.item = calloc(e.n, sizeof *e.item);
 	projected = calloc(e.n, sizeof *projected);
-	if (e.item == NULL || projected == NULL || !work_init(&w, p, reports, dummies)) {
+	if (e.item == NULL || projected == NULL || !work_init(&w, s, reports, e.n)) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
 		goto out;
 	}
-	fill(&w, q, counts, &e);
+	fill(&w, q, supports, &e);
 	for (size_t i = 0; i < e.n; i++)
 		projected[i] = e.item[i].value;
 	if (w.no_memory || !pt_project_simplex(projected, e.n, (double)reports)) {

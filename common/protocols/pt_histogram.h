@@ -1,15 +1,29 @@
-/* pt_histogram.h - counts of randomized messages to counts of participants, with intervals. */
+/* pt_histogram.h - support counts to counts of participants, with intervals. */
 #pragma once
 
 #include "pt_protocol.h"
 
-/* As pt_protocol.estimate: one item per category, count_w = (M_w - N/k - n Q) / (P - Q).
+/* How messages support an item: those of its c holders with chance P each, of the n - c others with chance
+ * Q < P, and each of N dummies with chance `blanket`, all independent:
+ * M = Bin(c, P) + Bin(n - c, Q) + Bin(N, blanket), and c is estimated by (M - N blanket - n Q) / (P - Q). */
+struct pt_support {
+	double keep, flip; /* P, and 1 - P in its own precision */
+	double other;      /* Q */
+	double dummies;    /* N, a whole number */
+	double blanket;
+};
+
+/* Variance of the estimate of a true count c of n participants. */
+double pt_support_variance(const struct pt_support *s, double n, double c);
+
+/* One item per category from its supports.  `reports` 1..PR_ROUND_REPORTS_MAX, else CM_EDATA.
  *
- * Intervals, pointwise and simultaneous (Sidak: 1 - (1 - a)^(1/k) per bin):
- *   keep_always             exact: quantiles of Binomial(N, 1/k);
- *   fewer than 100 expected noise messages in a bin
- *                           exact: the counts c that Bin(c, P) + Bin(n - c, Q) + Bin(N, 1/k) does not reject;
- *   else                    normal, with c = max(estimate, 0) in the variance.
+ * Intervals, pointwise and simultaneous (Sidak: 1 - (1 - a)^(1/k) each of k):
+ *   P = 1, Q = 0                 exact: quantiles of Bin(N, blanket);
+ *   fewer than 100 expected noise messages
+ *                                exact: the counts c whose law of M does not reject what was seen;
+ *   else                         normal, with c = max(estimate, 0) in the variance.
  * They are not cut to [0, n]; `projected` is (pt_project.h). */
-CM_CHECK enum cm_rc pt_histogram_estimate(const struct pt_query *q, const struct pt_params *p,
-	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+CM_CHECK enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_params *p,
+	const struct pt_support *s, const uint64_t *supports, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err);

@@ -1,22 +1,17 @@
 /* pt_mixbins.c - the randomizer all rows share, its exact probabilities and its blanket cells. */
 #include "pt_mixbins.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cm_fault.h"
 #include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_histogram.h"
 #include "pt_record.h"
 
 __extension__ typedef unsigned __int128 u128;
-
-/* 2^64 - keep, exact: the weight of "another bin". */
-static uint64_t flip_weight(const struct pt_params *p)
-{
-	return UINT64_C(0) - p->keep;
-}
 
 /* P > 1/k: anything else says nothing about the value, or something false. */
 static bool keeps_more_than_chance(uint64_t keep, uint32_t bins)
@@ -27,9 +22,7 @@ static bool keeps_more_than_chance(uint64_t keep, uint32_t bins)
 enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
 	struct pt_params *out, struct cm_err *err)
 {
-	/* expl, the sum and the quotient err by less than 2^(4 - LDBL_MANT_DIG) of P together; the margin is
-	 * above that and keeps ln(P / Q), computed with errors of its own, at or below epsilon0. */
-	long double margin = ldexpl(64.0L, 64 - LDBL_MANT_DIG), odds, t;
+	long double odds, t;
 	struct pt_params made = { .bins = bins, .dummies = dummies };
 
 	(void)snprintf(made.protocol, sizeof made.protocol, "%s", name);
@@ -50,7 +43,7 @@ enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, u
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g, or \"inf\"",
 			name, PT_EPSILON0_MAX);
 	odds = expl((long double)epsilon0);
-	t = floorl(ldexpl(odds / (odds + (long double)(bins - 1)), 64) - margin);
+	t = floorl(ldexpl(odds / (odds + (long double)(bins - 1)), 64) - PT_THRESHOLD_MARGIN);
 	made.keep = (uint64_t)t;
 	if (!keeps_more_than_chance(made.keep, bins))
 		return cm_fail(
@@ -68,6 +61,9 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 			PR_CATEGORIES_MAX);
 	if (p->dummies >= PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
+	if (p->size != 0 || p->other != 0)
+		return cm_fail(
+			err, CM_EPROTO, "%s: a size or a second probability where there is none", name);
 	if (p->keep_always && p->keep != 0)
 		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
 	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0)
@@ -82,12 +78,12 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 
 double pt_mixbins_keep(const struct pt_params *p)
 {
-	return p->keep_always ? 1 : ldexp((double)p->keep, -64);
+	return p->keep_always ? 1 : pt_probability(p->keep);
 }
 
 double pt_mixbins_other(const struct pt_params *p)
 {
-	return p->keep_always ? 0 : ldexp((double)flip_weight(p), -64) / (p->bins - 1);
+	return p->keep_always ? 0 : pt_probability(pt_complement(p->keep)) / (p->bins - 1);
 }
 
 uint32_t pt_mixbins_messages(const struct pt_params *p)
@@ -95,28 +91,26 @@ uint32_t pt_mixbins_messages(const struct pt_params *p)
 	return 1 + p->dummies;
 }
 
+uint32_t pt_mixbins_record_len(const struct pt_params *p)
+{
+	(void)p;
+	return PT_RECORD_LEN;
+}
+
+uint32_t pt_mixbins_bins(const struct pt_params *p)
+{
+	return p->bins;
+}
+
 /* P / Q; the relative error is below 2^(2 - LDBL_MANT_DIG). */
 static long double ratio(const struct pt_params *p)
 {
-	return (long double)p->keep * (long double)(p->bins - 1) / (long double)flip_weight(p);
-}
-
-/* The least double at or above x. */
-static double round_up(long double x)
-{
-	double d = (double)x;
-
-	return (long double)d < x ? nextafter(d, INFINITY) : d;
+	return (long double)p->keep * (long double)(p->bins - 1) / (long double)pt_complement(p->keep);
 }
 
 double pt_mixbins_epsilon0(const struct pt_params *p)
 {
-	long double e;
-
-	if (p->keep_always)
-		return INFINITY;
-	e = logl(ratio(p));
-	return round_up(e + (e + 4) * LDBL_EPSILON);
+	return p->keep_always ? INFINITY : pt_log_up(ratio(p));
 }
 
 enum cm_rc pt_mixbins_cells(
@@ -157,17 +151,6 @@ enum cm_rc pt_mixbins_cells(
 	return CM_OK;
 }
 
-/* All ones if a < b, else zero, for a, b below 2^63. */
-static uint64_t below_mask(uint64_t a, uint64_t b)
-{
-	return UINT64_C(0) - ((a - b) >> 63);
-}
-
-static uint64_t choose(uint64_t mask, uint64_t yes, uint64_t no)
-{
-	return (mask & yes) | (~mask & no);
-}
-
 /* Constant time in the value and in what was drawn: the bin, the kept bit and the real message's place pass
  * through masks only.  Branches and addresses depend on the public parameters and on the loop counter; the
  * number of draws depends on nothing but the generator's own output (rejection inside cm_rng_below).
@@ -183,22 +166,27 @@ void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_
 		uint64_t other = cm_rng_below(rng, k - 1);
 
 		/* Skip the own bin: 0..k-2 onto the k-1 others. */
-		other += 1 & ~below_mask(other, bin);
-		real = choose(keep, bin, other);
+		other += 1 & ~pt_below_mask(other, bin);
+		real = pt_choose(keep, bin, other);
 	}
 	place = cm_rng_below(rng, m);
 	for (uint64_t i = 0; i < m; i++) {
 		uint64_t dummy = cm_rng_below(rng, k);
-		uint64_t is_real = below_mask(i, place + 1) & ~below_mask(i, place);
+		uint64_t is_real = pt_equal_mask(i, place);
 
-		pt_record_put(records + i * PT_RECORD_LEN, choose(is_real, real, dummy));
+		pt_record_put(records + i * PT_RECORD_LEN, pt_choose(is_real, real, dummy));
 	}
 }
 
-enum cm_rc pt_mixbins_decode(
-	const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err)
+enum cm_rc pt_mixbins_tally(
+	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
 {
-	return pt_record_get(record, p->bins, bin, err);
+	uint32_t bin = 0;
+	enum cm_rc rc = pt_record_get(record, p->bins, &bin, err);
+
+	if (rc == CM_OK)
+		counts[bin]++;
+	return rc;
 }
 
 enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
@@ -219,11 +207,11 @@ enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, 
 	return CM_OK;
 }
 
-double pt_mixbins_variance(const struct pt_params *p, double n, double dummies, double c)
+struct pt_support pt_mixbins_support(const struct pt_params *p, double dummies)
 {
-	double keep = pt_mixbins_keep(p), other = pt_mixbins_other(p), k = p->bins;
-	double flip = p->keep_always ? 0 : ldexp((double)flip_weight(p), -64);
-	double noise = dummies / k * (1 - 1 / k);
-
-	return (c * keep * flip + (n - c) * other * (1 - other) + noise) / ((keep - other) * (keep - other));
+	return (struct pt_support){ .keep = pt_mixbins_keep(p),
+		.flip = p->keep_always ? 0 : pt_probability(pt_complement(p->keep)),
+		.other = pt_mixbins_other(p),
+		.dummies = dummies,
+		.blanket = 1.0 / p->bins };
 }

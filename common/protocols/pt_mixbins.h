@@ -6,15 +6,14 @@
  * doc/protocols.md. */
 #pragma once
 
+#include "pt_histogram.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
 
-#define PT_EPSILON0_MAX 16.0
-
 /* The columns of a protocol's row that every row of this randomizer has in common. */
-#define PT_MIXBINS_COLUMNS                                                                             \
-	.record_len = PT_RECORD_LEN, .messages = pt_mixbins_messages, .epsilon0 = pt_mixbins_epsilon0, \
-	.cells = pt_mixbins_cells, .decode = pt_mixbins_decode
+#define PT_MIXBINS_COLUMNS                                                                                \
+	.messages = pt_mixbins_messages, .record_len = pt_mixbins_record_len, .tallies = pt_mixbins_bins, \
+	.epsilon0 = pt_mixbins_epsilon0, .cells = pt_mixbins_cells, .tally = pt_mixbins_tally
 
 /* Exact parameters for epsilon0 (0, 16] or INFINITY.  P <= e^epsilon0 / (e^epsilon0 + k - 1) strictly, so
  * that pt_mixbins_epsilon0(out) <= epsilon0.  CM_ECONFIG names what is out of range; INFINITY needs dummies.
@@ -27,18 +26,21 @@ CM_CHECK enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p
 double pt_mixbins_keep(const struct pt_params *p);  /* P */
 double pt_mixbins_other(const struct pt_params *p); /* Q; 0 when keep_always */
 uint32_t pt_mixbins_messages(const struct pt_params *p);
+uint32_t pt_mixbins_record_len(const struct pt_params *p);
+uint32_t pt_mixbins_bins(const struct pt_params *p);
 /* ln(P / Q), rounded up. */
 double pt_mixbins_epsilon0(const struct pt_params *p);
 CM_CHECK enum cm_rc pt_mixbins_cells(
 	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
 /* `bin` is a secret: see pt_mixbins.c on what its execution may depend on. */
 void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records);
-enum cm_rc pt_mixbins_decode(
-	const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err);
+/* A record counts in its bin. */
+CM_CHECK enum cm_rc pt_mixbins_tally(
+	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 
 /* Messages that `reports` participants send at most, and their dummies.  CM_EDATA when there are no
  * participants, too many, or more messages in counts[bins] than they can have sent. */
 CM_CHECK enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
 	double *dummies, struct cm_err *err);
-/* Variance of the estimate of a true count c of n participants, with N dummies in all. */
-double pt_mixbins_variance(const struct pt_params *p, double n, double dummies, double c);
+/* A message as support of its bin, with N dummies in all. */
+struct pt_support pt_mixbins_support(const struct pt_params *p, double dummies);

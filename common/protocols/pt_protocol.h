@@ -11,7 +11,8 @@
 #include "cm_rand.h"
 #include "pt_query.h"
 
-#define PT_RECORD_MAX 4096u
+#define PT_RECORD_MAX   4096u
+#define PT_EPSILON0_MAX 16.0
 
 /* The exact randomizer of a round, as it stands in the signed descriptor. */
 struct pt_params {
@@ -20,6 +21,8 @@ struct pt_params {
 	uint32_t dummies; /* blanket messages each client adds */
 	bool keep_always; /* eps_L = infinity */
 	uint64_t keep;    /* keep probability * 2^64, else */
+	uint32_t size;    /* of a subset, or cells of a hash; 0 where a row has none */
+	uint64_t other; /* chance * 2^64 that an item that is not held is reported; 0 where a row has none */
 };
 
 /* What a plan asks for. */
@@ -27,6 +30,7 @@ struct pt_request {
 	double epsilon0; /* local guarantee in nats; INFINITY for none */
 	uint32_t levels; /* bins of a number; 0: the row chooses */
 	uint32_t dummies;
+	uint32_t size;      /* as in pt_params; 0: the row chooses */
 	uint64_t min_batch; /* for choices that depend on n */
 };
 
@@ -52,7 +56,6 @@ struct pt_protocol {
 	const char *name;    /* "grr": plan files, tombola-accountant */
 	const char *summary; /* one line for --help */
 	unsigned kinds;      /* the enum pt_kind it answers, or-ed */
-	uint32_t record_len; /* plaintext bytes of each message */
 
 	/* Plan to exact parameters; thresholds are rounded towards more noise.  CM_ECONFIG names the
 	 * parameter. */
@@ -60,19 +63,22 @@ struct pt_protocol {
 		struct cm_err *err);
 	/* Are a peer's parameters possible for this query?  CM_EPROTO otherwise. */
 	enum cm_rc (*check)(const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
-	uint32_t (*messages)(const struct pt_params *p); /* per client, the same for every client */
-	double (*epsilon0)(const struct pt_params *p);   /* local guarantee, rounded up */
+	uint32_t (*messages)(const struct pt_params *p);   /* per client, the same for every client */
+	uint32_t (*record_len)(const struct pt_params *p); /* bytes of each message, at most PT_RECORD_MAX */
+	uint32_t (*tallies)(const struct pt_params *p);    /* counts of a round, 1..PR_TALLIES_MAX */
+	double (*epsilon0)(const struct pt_params *p);     /* local guarantee, rounded up */
 	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
 	enum cm_rc (*cells)(
 		const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
-	/* messages() records of record_len bytes each, in random order among themselves.  No branch or index
-	 * depends on the value or on which outcome was drawn. */
+	/* messages() records of record_len() bytes each, in random order among themselves.  No branch or
+	 * index depends on the value or on which outcome was drawn. */
 	void (*encode)(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 		const struct cm_rng *rng, uint8_t *records);
-	/* Bin of one opened record; CM_EDATA if it is none of this round's. */
-	enum cm_rc (*decode)(
-		const struct pt_params *p, const uint8_t *record, uint32_t *bin, struct cm_err *err);
-	/* counts[bins] of `messages` decoded records of `reports` participants. */
+	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
+	 * it is none of this round's: nothing is added then. */
+	enum cm_rc (*tally)(
+		const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
+	/* counts[tallies()] of the tallied records of `reports` participants. */
 	enum cm_rc (*estimate)(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 		uint64_t reports, struct pt_estimate *out, struct cm_err *err);
 };

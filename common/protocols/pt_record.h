@@ -13,7 +13,13 @@
 
 #include "cm_rc.h"
 
-#define PT_RECORD_LEN 16u
+#define PT_RECORD_LEN  16u
+#define PT_RECORD_HEAD 8u /* what every record of every row begins with: all but the value */
+
+/* The head alone. */
+void pt_record_begin(uint8_t head[PT_RECORD_HEAD]);
+/* CM_EDATA for any other version, kind, slot or non-zero filler. */
+CM_CHECK enum cm_rc pt_record_opens(const uint8_t head[PT_RECORD_HEAD], struct cm_err *err);
 
 void pt_record_put(uint8_t record[PT_RECORD_LEN], uint64_t value);
 /* *value < bins.  CM_EDATA otherwise, and for any other version, kind, slot or non-zero filler. */

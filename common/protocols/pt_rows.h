@@ -9,8 +9,8 @@ extern const struct pt_protocol pt_row_mixbins;
 extern const struct pt_protocol pt_row_levels;
 
 /* The columns that every histogram row has in common. */
-#define PT_CATEGORY_COLUMNS                                                                     \
-	.kinds = PT_HISTOGRAM, .encode = pt_category_encode, .estimate = pt_histogram_estimate, \
+#define PT_CATEGORY_COLUMNS                                                                    \
+	.kinds = PT_HISTOGRAM, .encode = pt_category_encode, .estimate = pt_category_estimate, \
 	PT_MIXBINS_COLUMNS
 
 /* What the histogram rows share: the value is its own bin, one bin per category. */
@@ -18,3 +18,5 @@ void pt_category_encode(const struct pt_query *q, const struct pt_params *p, con
 	const struct cm_rng *rng, uint8_t *records);
 enum cm_rc pt_category_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+enum cm_rc pt_category_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err);

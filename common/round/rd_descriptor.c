@@ -137,7 +137,12 @@ static enum cm_rc read_randomizer(
 			(unsigned long)r->dummies, PR_MESSAGES_MAX - 1);
 	if (r->keep_always && r->keep != 0)
 		return cm_fail(err, CM_EPROTO, "randomizer.keep: given though keep_always");
+	if (r->size > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_EPROTO, "randomizer.size: %lu, at most %u", (unsigned long)r->size,
+			PR_CATEGORIES_MAX);
 	p->bins = r->bins;
+	p->size = r->size;
+	p->other = r->other;
 	p->dummies = r->dummies;
 	p->keep_always = r->keep_always != 0;
 	p->keep = r->keep;
@@ -148,16 +153,16 @@ static enum cm_rc read_randomizer(
 static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	uint32_t messages = d->protocol->messages(&d->params);
+	uint32_t record_len = d->protocol->record_len(&d->params);
 
 	if (m->messages_per_client != messages || messages == 0 || messages > PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "messages_per_client: %lu, the protocol sends %lu",
 			(unsigned long)m->messages_per_client, (unsigned long)messages);
-	if (m->record_length != d->protocol->record_len ||
-		m->record_length > PR_SEALED_MAX - CM_HPKE_OVERHEAD)
+	if (m->record_length != record_len || record_len > PR_SEALED_MAX - CM_HPKE_OVERHEAD)
 		return cm_fail(err, CM_EPROTO, "record_length: %lu, the protocol's is %lu",
-			(unsigned long)m->record_length, (unsigned long)d->protocol->record_len);
+			(unsigned long)m->record_length, (unsigned long)record_len);
 	d->messages_per_client = messages;
-	d->record_len = m->record_length;
+	d->record_len = record_len;
 	if ((uint64_t)messages * rd_sealed_len(d) > PR_FRAME_MAX - 256)
 		return cm_fail(err, CM_EPROTO, "messages_per_client: one submission would exceed a frame");
 	return CM_OK;

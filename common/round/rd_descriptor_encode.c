@@ -37,6 +37,8 @@ static void fill_randomizer(const struct pt_params *from, Tombola__V1__Randomize
 	r->dummies = from->dummies;
 	r->keep_always = from->keep_always;
 	r->keep = from->keep_always ? 0 : from->keep;
+	r->size = from->size;
+	r->other = from->other;
 }
 
 static void fill_privacy(const struct rd_privacy *from, Tombola__V1__PrivacyStatement *p)

@@ -57,7 +57,7 @@ static void describe(struct rd_descriptor *d, const struct pt_protocol *row, con
 	}
 	must(row->derive(&d->query, &request, &d->params, &err) == CM_OK, "derive");
 	d->messages_per_client = row->messages(&d->params);
-	d->record_len = row->record_len;
+	d->record_len = row->record_len(&d->params);
 	d->suite = CM_HPKE_AES128GCM;
 	must(cm_hpke_keygen(rng, &secret, d->hpke_key, &err) == CM_OK, "cm_hpke_keygen");
 	cm_key_fini(&secret);

@@ -100,7 +100,7 @@ static void seal_all(struct batch *b, size_t n)
 		.params = b->plan.round[0].params,
 		.protocol = b->plan.round[0].protocol,
 		.messages_per_client = 1,
-		.record_len = b->plan.round[0].protocol->record_len,
+		.record_len = b->plan.round[0].protocol->record_len(&b->plan.round[0].params),
 		.suite = CM_HPKE_AES128GCM };
 	rd_hpke_info(&b->d, info);
 	rd_hpke_aad(&b->d, aad);

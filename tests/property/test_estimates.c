@@ -57,19 +57,16 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	uint8_t records[16 * 64];
-	uint64_t counts[BINS_MAX] = { 0 };
+	uint64_t counts[2 * BINS_MAX] = { 0 };
 	struct cm_err err = { 0 };
 
 	for (uint32_t j = 0; j < s->participants; j++) {
 		struct pt_value v = { s->value(j) };
 
 		row->encode(&s->query, p, &v, &rng, records);
-		for (uint32_t m = 0; m < row->messages(p); m++) {
-			uint32_t bin;
-
-			assert_int_equal(row->decode(p, records + m * row->record_len, &bin, &err), CM_OK);
-			counts[bin]++;
-		}
+		for (uint32_t m = 0; m < row->messages(p); m++)
+			assert_int_equal(
+				row->tally(p, records + m * row->record_len(p), counts, &err), CM_OK);
 	}
 	assert_int_equal(row->estimate(&s->query, p, counts, s->participants, e, &err), CM_OK);
 }
@@ -84,7 +81,8 @@ static struct tally play(const struct scene *s)
 	double truth[BINS_MAX];
 
 	assert_int_equal(pt_find(s->row)->derive(&s->query, &s->request, &p, &err), CM_OK);
-	assert_true(p.bins <= BINS_MAX && pt_find(s->row)->messages(&p) <= 64);
+	assert_true(p.bins <= BINS_MAX && pt_find(s->row)->tallies(&p) <= 2 * BINS_MAX);
+	assert_true(pt_find(s->row)->messages(&p) * pt_find(s->row)->record_len(&p) <= 16 * 64);
 	for (size_t i = 0; i < BINS_MAX; i++)
 		truth[i] = truth_of(s, i);
 	for (int run = 0; run < t.runs; run++) {

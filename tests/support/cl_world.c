@@ -77,7 +77,7 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 	}
 	assert_int_equal(d->protocol->derive(&d->query, &request, &d->params, &err), CM_OK);
 	d->messages_per_client = d->protocol->messages(&d->params);
-	d->record_len = d->protocol->record_len;
+	d->record_len = d->protocol->record_len(&d->params);
 	d->min_batch = 1000;
 	d->target_batch = 2000;
 	d->honest_fraction = 1;

@@ -158,7 +158,7 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
 		fail_msg("derive: %s", p->err.msg);
 	d.messages_per_client = d.protocol->messages(&d.params);
-	d.record_len = d.protocol->record_len;
+	d.record_len = d.protocol->record_len(&d.params);
 	d.privacy.epsilon0 = d.protocol->epsilon0(&d.params);
 	p->descriptor.len = 0;
 	if (rd_descriptor_encode(&d, &p->descriptor, &p->err) != CM_OK)

@@ -40,7 +40,7 @@ static void make_batch(struct batch *b)
 		.params = b->plan.round[0].params,
 		.protocol = b->plan.round[0].protocol,
 		.messages_per_client = 1,
-		.record_len = b->plan.round[0].protocol->record_len,
+		.record_len = b->plan.round[0].protocol->record_len(&b->plan.round[0].params),
 		.suite = CM_HPKE_AES128GCM };
 	memset(b->d.hash, 8, sizeof b->d.hash);
 	assert_int_equal(cm_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err), CM_OK);

@@ -176,7 +176,7 @@ static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 		}
 		d.privacy.epsilon0 = row->epsilon0(&d.params);
 		d.messages_per_client = row->messages(&d.params);
-		d.record_len = row->record_len;
+		d.record_len = row->record_len(&d.params);
 		cm_buf_init(&b, PR_DESCRIPTOR_MAX);
 		if (rd_descriptor_encode(&d, &b, &err) != CM_OK)
 			fail_msg("%s: %s", row->name, err.msg);
@@ -272,6 +272,9 @@ static void a_randomizer_out_of_range_is_refused(void **state)
 	REFUSED("randomizer.dummies", c.m->randomizer->dummies = PR_MESSAGES_MAX);
 	REFUSED("randomizer", c.m->randomizer->dummies = 1); /* not with grr */
 	REFUSED("randomizer.keep", c.m->randomizer->keep_always = 1);
+	REFUSED("randomizer.size", c.m->randomizer->size = PR_CATEGORIES_MAX + 1);
+	REFUSED("randomizer", c.m->randomizer->size = 2); /* grr has none */
+	REFUSED("randomizer", c.m->randomizer->other = 1);
 	REFUSED("randomizer", (c.m->randomizer->keep_always = 1, c.m->randomizer->keep = 0));
 	REFUSED("randomizer", c.m->randomizer->keep = 0);
 	REFUSED("randomizer", c.m->randomizer->keep = UINT64_C(1)
