@@ -46,31 +46,51 @@ static void symbols(double k, double p, struct acct_round *r)
 	acct_named_two_level(r, p, 1 / z, 0, (k - 2) / z);
 }
 
-static enum acct_rc response(double k, double eps0, struct acct_spec *s)
+static void response(double k, double eps0, struct acct_spec *s)
 {
 	symbols(k, exp(eps0), &s->round);
 	s->k = k;
 	s->eps0 = eps0;
+}
+
+/* Others of guarantee eps: 1/Z_eps of every symbol is blanket, Z/Z_eps times the victim's class's 1/Z. */
+static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_arg *count, double k,
+	double eps0, struct acct_spec *s, const char **why)
+{
+	struct acct_round *r = &s->round;
+
+	if (eps->size != count->size)
+		return domain(why, "others_eps and others_n need equally many numbers");
+	for (size_t i = 0; i < eps->size; i++) {
+		if (!(count->x[i] <= (double)r->others))
+			return domain(why, "others_n must sum to at most n - 1");
+		r->others -= (uint64_t)count->x[i];
+		r->level[r->levels++] =
+			(struct acct_level){ .share = (exp(eps0) + k - 1) / (exp(eps->x[i]) + k - 1),
+				.count = (uint64_t)count->x[i] };
+	}
+	response(k, eps0, s);
+	for (size_t i = 0; i < eps->size; i++)
+		s->eps0 = fmax(s->eps0, eps->x[i]);
 	return ACCT_OK;
 }
 
 enum acct_rc acct_named_rr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	(void)why;
-	return response(2, arg[0].x[0], s);
+	return personalised(&arg[1], &arg[2], 2, arg[0].x[0], s, why);
 }
 
 enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	(void)why;
-	return response(arg[0].x[0], arg[1].x[0], s);
+	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
 /* Numbers in [0,1] rounded to one of b+1 levels, then a (b+1)-ary response. */
 enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	(void)why;
-	return response(arg[0].x[0] + 1, arg[1].x[0], s);
+	response(arg[0].x[0] + 1, arg[1].x[0], s);
+	return ACCT_OK;
 }
 
 /* Truthful messages into k bins among uniform dummies: participants hide nobody. */
@@ -101,7 +121,8 @@ enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s,
 		return domain(why, "n= is missing");
 	if (arg[2].size > 0)
 		s->round.dummies = (uint64_t)arg[2].x[0];
-	return response(arg[0].x[0], eps0, s);
+	response(arg[0].x[0], eps0, s);
+	return ACCT_OK;
 }
 
 /* The chance that two inputs collide; the least of it over pairs is the worst. */

@@ -146,7 +146,7 @@ static void add_facts(struct acct_spec *s)
 {
 	const struct acct_round *r = &s->round;
 
-	if (!(s->p > 0)) {
+	if (!(s->p > 0) && r->levels == 0) {
 		for (size_t j = 0; j < r->cells; j++) {
 			double high = fmax(r->cell[j].u, r->cell[j].v),
 			       low = fmin(r->cell[j].u, r->cell[j].v);
