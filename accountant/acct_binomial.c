@@ -1,0 +1,80 @@
+/* acct_binomial.c - the saddle-point form: every part is small where the chance is not. */
+#include "acct_binomial.h"
+
+#include <float.h>
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+/* log n! - log(sqrt(2 pi n) (n/e)^n).  Stirling's series alternates: its error is below the first term left
+ * out, 691/(360360 n^11), 1e-16 from n = 16 on. */
+static double stirling(double n)
+{
+	static const double series[] = { 1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0 };
+	double sum = 0, factorial = 1;
+
+	if (n < 16) {
+		for (double i = 2; i <= n; i++)
+			factorial *= i;
+		return n > 0 ? log(factorial) - (n + 0.5) * log(n) + n - 0.5 * log(2 * PI) : 0;
+	}
+	for (int i = 4; i >= 0; i--)
+		sum = sum / (n * n) + series[i];
+	return sum / n;
+}
+
+/* x log(x/m) + m - x >= 0, to a few ulp: near m from the series of atanh. */
+static double deviance(double x, double m)
+{
+	double v = (x - m) / (x + m), term = 2 * x * v, sum = (x - m) * v;
+
+	if (x == 0) /* NOLINT: a whole number */
+		return m;
+	if (fabs(v) > 0.1)
+		return x * log(x / m) + m - x;
+	for (double j = 3; j < 60; j += 2) {
+		term *= v * v;
+		sum += term / j;
+	}
+	return sum;
+}
+
+double acct_binomial_log(double n, double p, double k)
+{
+	if (k <= 0)
+		return n * log1p(-p);
+	if (k >= n)
+		return n * log(p);
+	return stirling(n) - stirling(k) - stirling(n - k) - deviance(k, n * p) -
+	       deviance(n - k, n * (1 - p)) - 0.5 * log(2 * PI * k * ((n - k) / n));
+}
+
+/* Means n p, n (1-p) are known to two ulp of theirs, which moves deviance by the difference from k; a p of
+ * the caller's that is off by four ulp moves it the same way, by 1/(1-p) as much in the other part. */
+double acct_binomial_error(double n, double p, double k)
+{
+	double off = fabs(k - n * p) / (1 - p);
+
+	return DBL_EPSILON * (64 + 8 * off + 8 * fabs(acct_binomial_log(n, p, k)));
+}
+
+double acct_binomial_ratio(double n, double p, double k)
+{
+	return (n - k) / (k + 1) * p / (1 - p);
+}
+
+double acct_binomial_last(double n, double p, double log_tail)
+{
+	double low = floor(fmin(n, (n + 1) * p)), high = n;
+
+	while (high - low > 1) { /* low: not yet; high: far enough */
+		double k = floor((low + high) / 2), r = acct_binomial_ratio(n, p, k);
+
+		if (r < 1 && acct_binomial_log(n, p, k) + acct_binomial_error(n, p, k) + log(r / (1 - r)) <=
+				     log_tail)
+			high = k;
+		else
+			low = k;
+	}
+	return high;
+}

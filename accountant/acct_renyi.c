@@ -1,0 +1,152 @@
+/* acct_renyi.c - the Renyi divergences of rounds: checks, choice of the way, composition. */
+#include "acct_renyi.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_renyi_parts.h"
+
+double acct_power_excess(double alpha, double z)
+{
+	double x = log1p(z), term = 1, sum = 0;
+
+	if (fabs(alpha * x) > 0.5)
+		return expm1(alpha * x) - alpha * z;
+	/* e^{alpha x} - 1 - alpha (e^x - 1) = sum (alpha^k - alpha) x^k / k! */
+	for (int k = 2; k < 24; k++) {
+		term = k == 2 ? x * x / 2 : term * x / k;
+		sum += term * alpha * expm1((k - 1) * log(alpha));
+	}
+	return sum;
+}
+
+/* Can the loss be infinite?  Structurally: the mass may be below the range of a double. */
+static bool has_infinite(const struct acct_round *r)
+{
+	for (size_t j = 0; j < r->cells; j++)
+		if ((r->cell[j].u > 0) != (r->cell[j].v > 0))
+			return true;
+	return r->defect > 0;
+}
+
+/* Orders' divergences of one repetition. */
+struct source {
+	const struct acct_round *round;
+	struct acct_list list;
+	bool infinite, pair;
+	struct acct_renyi_grid grid;
+};
+
+static enum acct_rc source_init(struct source *s, const struct acct_round *r, bool exact)
+{
+	enum acct_rc rc = acct_list_init(&s->list, r, NULL);
+
+	s->round = r;
+	memset(&s->grid, 0, sizeof s->grid);
+	if (rc)
+		return rc;
+	s->infinite = has_infinite(r);
+	s->pair = exact && !s->infinite && acct_renyi_is_pair(r, &s->list);
+	if (s->infinite || s->list.lossless || s->pair)
+		return ACCT_OK;
+	return acct_renyi_grid_init(&s->grid, &s->list);
+}
+
+static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound *rdp)
+{
+	struct acct_bound log_s;
+	enum acct_rc rc = ACCT_OK;
+
+	*rdp = (struct acct_bound){ INFINITY, INFINITY };
+	if (s->infinite)
+		return ACCT_OK;
+	*rdp = (struct acct_bound){ 0, 0 };
+	if (s->list.lossless)
+		return ACCT_OK;
+	if (s->pair)
+		acct_renyi_pair_at(&s->list, alpha, &log_s);
+	else
+		rc = acct_renyi_grid_at(&s->grid, alpha, &log_s);
+	if (rc)
+		return rc;
+	double count = (double)s->round->count / (alpha - 1);
+	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * s->list.largest) *
+		     (1 + 16 * DBL_EPSILON);
+	rdp->lower = fmin(rdp->upper, acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
+	return ACCT_OK;
+}
+
+static bool is_order(double alpha)
+{
+	return alpha > 1 && alpha <= ACCT_MOST_ORDER;
+}
+
+enum acct_rc acct_renyi(const struct acct_round *round, const double *alpha, size_t n, struct acct_bound *rdp)
+{
+	struct acct_bound *out;
+	struct source s;
+	enum acct_rc rc;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_order(alpha[i]))
+			return ACCT_EDOMAIN;
+	if (n == 0)
+		return ACCT_EDOMAIN;
+	out = calloc(n, sizeof *out);
+	rc = source_init(&s, round, true);
+	if (!out)
+		rc = ACCT_ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = source_at(&s, alpha[i], &out[i]);
+	for (size_t i = 0; i < n && !rc; i++)
+		rdp[i] = out[i];
+	acct_renyi_grid_fini(&s.grid);
+	free(out);
+	return rc;
+}
+
+struct rounds {
+	struct source *source;
+	size_t size;
+};
+
+static enum acct_rc composed(void *user, double alpha, double *rdp)
+{
+	struct rounds *r = user;
+	enum acct_rc rc = ACCT_OK;
+
+	*rdp = 0;
+	for (size_t i = 0; i < r->size && !rc; i++) {
+		struct acct_bound one;
+
+		rc = source_at(&r->source[i], alpha, &one);
+		*rdp += one.upper;
+	}
+	*rdp *= 1 + (double)r->size * DBL_EPSILON;
+	return rc;
+}
+
+enum acct_rc acct_renyi_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order)
+{
+	struct rounds r = { NULL, n };
+	enum acct_rc rc = ACCT_OK;
+
+	if (n == 0 || !(delta > 0 && delta < 1))
+		return ACCT_EDOMAIN;
+	if (n > 1024)
+		return ACCT_ELIMIT;
+	r.source = calloc(n, sizeof *r.source);
+	if (!r.source)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = source_init(&r.source[i], &rounds[i], false);
+	if (!rc)
+		rc = acct_renyi_minimise(
+			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, eps, order);
+	for (size_t i = 0; i < n; i++)
+		acct_renyi_grid_fini(&r.source[i].grid);
+	free(r.source);
+	return rc;
+}

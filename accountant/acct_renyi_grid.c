@@ -1,0 +1,259 @@
+/* acct_renyi_grid.c - moments as integrals of the privacy curve.
+ *
+ * For real alpha > 1 and delta(l) the curve of (P, Q), delta'(l) that of (Q, P),
+ *     E_Q (P/Q)^alpha - 1 = alpha (alpha-1) [int_0^inf e^{(alpha-1) l} delta(l) dl
+ *                                            + int_0^inf e^{-alpha l} delta'(l) dl]
+ * since r^alpha - 1 - alpha (r-1) has the second derivative alpha (alpha-1) r^{alpha-2}, and E_Q (r-e)+ is
+ * delta(log e).  Every term is positive.  delta is convex in e^l: chords of upper points are above it, lines
+ * of tests below. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_renyi_parts.h"
+
+#define GOAL       1e-4 /* relative width of the moment, as far as the points' own bounds allow */
+#define MOST_NODES 1500u
+#define MOST_PASS  40
+#define FARTHEST   690.0 /* exp() of it is a double */
+/* Weights from closed forms lose up to 4 ulp times the order, or over the cell, both below 1e5. */
+#define WEIGHT_ERROR 1e-10
+
+static void put(struct acct_renyi_grid *g, size_t at, double loss)
+{
+	struct acct_renyi_node *n = &g->node[at];
+
+	n->loss = loss;
+	if (loss >= g->curve.list.largest) { /* nothing beyond, and the curve is continuous */
+		memset(n->way, 0, sizeof n->way);
+		return;
+	}
+	acct_curve_at(&g->curve, loss, false, &n->way[0]);
+	n->way[1] = n->way[0];
+	if (!g->curve.list.symmetric)
+		acct_curve_at(&g->curve, loss, true, &n->way[1]);
+}
+
+/* H decreases: what a point says holds for all above it (hi) and all below it (lo). */
+static void make_monotone(struct acct_renyi_grid *g)
+{
+	for (int way = 0; way < 2; way++)
+		for (size_t i = 1; i < g->nodes; i++)
+			g->node[i].way[way].hi = fmin(g->node[i].way[way].hi, g->node[i - 1].way[way].hi);
+}
+
+enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l)
+{
+	enum acct_rc rc;
+
+	memset(g, 0, sizeof *g);
+	rc = acct_curve_init(&g->curve, l);
+	if (rc)
+		return rc;
+	g->work.per_point = 2e6;
+	g->curve.work = &g->work;
+	g->last = fmin(l->largest, FARTHEST);
+	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
+	g->deviation = fmax(5.0133 * acct_curve_upper(&g->curve, 0), g->last * 1e-9);
+	g->room = 64;
+	g->node = calloc(g->room, sizeof *g->node);
+	if (!g->node)
+		return ACCT_ENOMEM;
+	for (double at = 0; at < g->last && g->nodes + 1 < g->room;
+		at = fmax(at + 0.5 * g->deviation, 1.15 * at))
+		put(g, g->nodes++, at);
+	put(g, g->nodes++, g->last);
+	make_monotone(g);
+	return ACCT_OK;
+}
+
+void acct_renyi_grid_fini(struct acct_renyi_grid *g)
+{
+	acct_curve_fini(&g->curve);
+	free(g->node);
+	memset(g, 0, sizeof *g);
+}
+
+/* Weights of int_0^h e^{-rate s} x(s) ds for x linear in e^{turn s}, turn = 1 or -1: w[0] of x(0), w[1] of
+ * x(h).  Six Gauss points are exact to 2e-16 while the exponents stay below 1. */
+static void weights(double rate, double turn, double h, double w[2])
+{
+	static const double node[3] = { 0.2386191860831969, 0.6612093864662645, 0.9324695142031521 },
+			    weight[3] = { 0.4679139345726910, 0.3607615730481386, 0.1713244923791704 };
+	double all = expm1(turn * h);
+
+	w[0] = w[1] = 0;
+	if (h <= 1 && rate * h <= 1) {
+		for (int i = 0; i < 6; i++) {
+			double s = h / 2 * (1 + (i < 3 ? node[i] : -node[i - 3])),
+			       e = h / 2 * weight[i % 3] * exp(-rate * s), far = expm1(turn * s) / all;
+
+			w[1] += e * far;
+			w[0] += e * (1 - far);
+		}
+		return;
+	}
+	double plain = rate > 0 ? -expm1(-rate * h) / rate : h, lean = turn - rate;
+	double tilted = fabs(lean) > 0 ? expm1(lean * h) / lean : h;
+
+	w[1] = fmax(0, (tilted - plain) / all);
+	w[0] = fmax(0, plain - w[1]);
+}
+
+/* log of int_{from}^{from+h} e^{slope l} d(l) dl, d linear in e^l from d0 to d1. */
+static double piece(double slope, double from, double h, double d0, double d1)
+{
+	double w[2], sum;
+
+	if (!(h > 0))
+		return -INFINITY;
+	if (slope > 0) {
+		weights(slope, -1, h, w);
+		sum = w[0] * d1 + w[1] * d0;
+		from += h;
+	} else {
+		weights(-slope, 1, h, w);
+		sum = w[0] * d0 + w[1] * d1;
+	}
+	return sum > 0 ? slope * from + log(sum) : -INFINITY;
+}
+
+/* y_b - y_a, as in acct_grid.h. */
+static double gap(double a, double b)
+{
+	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
+}
+
+static double piece_above(const struct acct_renyi_node *a, int way, double slope)
+{
+	const struct acct_renyi_node *b = a + 1;
+
+	return piece(slope, a->loss, b->loss - a->loss, (1 + exp(a->loss)) * a->way[way].hi,
+		(1 + exp(b->loss)) * b->way[way].hi);
+}
+
+/* The larger of the two ends' lines; the right one is flat at worst, hence not negative. */
+static double piece_below(const struct acct_renyi_node *a, int way, double slope)
+{
+	const struct acct_renyi_node *b = a + 1;
+	const struct acct_point *p = &a->way[way], *q = &b->way[way];
+	double h = b->loss - a->loss, y = gap(a->loss, b->loss), ea = 1 + exp(a->loss), eb = 1 + exp(b->loss);
+	double left[2] = { ea * p->lo, eb * (p->lo - (p->slope + p->slope_err) * y) };
+	double right[2] = { ea * (q->lo + fmax(0, q->slope - q->slope_err) * y), eb * q->lo };
+
+	if (right[0] >= left[0])
+		return piece(slope, a->loss, h, right[0], right[1]);
+	if (left[1] >= right[1])
+		return piece(slope, a->loss, h, left[0], left[1]);
+	double t = (left[0] - right[0]) / ((left[0] - right[0]) + (right[1] - left[1])),
+	       meet = fmin(h, log1p(t * expm1(h))), both = right[0] + (right[1] - right[0]) * t;
+
+	return acct_log_add(piece(slope, a->loss, meet, left[0], both),
+		piece(slope, a->loss + meet, h - meet, both, right[1]));
+}
+
+struct total {
+	double above, below; /* logs */
+};
+
+/* The integrals of one direction over one cell (above, below) or, cell == NULL, over all. */
+static struct total cell_total(const struct acct_renyi_node *n, int way, double alpha)
+{
+	return (struct total){
+		acct_log_add(piece_above(n, way, alpha - 1), piece_above(n, 1 - way, -alpha)),
+		acct_log_add(piece_below(n, way, alpha - 1), piece_below(n, 1 - way, -alpha)),
+	};
+}
+
+static struct total whole(const struct acct_renyi_grid *g, int way, double alpha)
+{
+	struct total t = { -INFINITY, -INFINITY };
+
+	for (size_t i = 0; i + 1 < g->nodes; i++) {
+		struct total c = cell_total(&g->node[i], way, alpha);
+
+		t.above = acct_log_add(t.above, c.above);
+		t.below = acct_log_add(t.below, c.below);
+	}
+	/* Losses above the range of exp: delta stays below what it is there. */
+	double rest = g->curve.list.largest - g->last;
+	if (rest > 0)
+		for (int half = 0; half < 2; half++) {
+			double slope = half ? -alpha : alpha - 1;
+			double hi = g->node[g->nodes - 1].way[half ? 1 - way : way].hi * (1 + exp(g->last));
+
+			t.above = acct_log_add(t.above, piece(slope, g->last, rest, hi, hi));
+		}
+	return t;
+}
+
+/* Split the cells whose bounds matter and can be narrowed.  False: there are none. */
+static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_share, enum acct_rc *rc)
+{
+	bool *split = calloc(g->nodes, sizeof *split);
+	size_t more = 0;
+
+	*rc = split ? ACCT_OK : ACCT_ENOMEM;
+	for (size_t i = 0; split && i + 1 < g->nodes; i++) {
+		const struct acct_renyi_node *n = &g->node[i];
+		struct total c = cell_total(n, way, alpha);
+		const struct acct_point *p = &n->way[way];
+		double noise = p->hi > 0 ? (p->hi - p->lo) / p->hi : 0, width = -expm1(c.below - c.above);
+
+		split[i] = c.above + log(width) > log_share && width > 3 * noise &&
+			   n[1].loss - n->loss > 1e-9 * n[1].loss;
+		more += split[i];
+	}
+	if (more > 0 && g->nodes + more <= MOST_NODES) {
+		struct acct_renyi_node *old = g->node, *new = calloc(g->nodes + more, sizeof *new);
+		size_t size = g->nodes, k = 0;
+
+		*rc = new ? ACCT_OK : ACCT_ENOMEM;
+		for (size_t i = 0; new &&i < size; i++) {
+			new[k++] = old[i];
+			if (!split[i])
+				continue;
+			g->node = new;
+			put(g, k++, (old[i].loss + old[i + 1].loss) / 2);
+		}
+		if (new) {
+			g->node = new;
+			g->nodes = k;
+			free(old);
+			make_monotone(g);
+		}
+	} else
+		more = 0;
+	free(split);
+	return more > 0 && !*rc;
+}
+
+enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s)
+{
+	enum acct_rc rc = ACCT_OK;
+	double scale = log(alpha) + log(alpha - 1), flat = fmax(1e-16, acct_curve_upper(&g->curve, 0) * 2);
+	/* Rounding of the cells is that of epsilon by this much (doc/accounting.md, 4.2.5), for every cell.
+	 */
+	double blur = 1e-14 + (128 + 8 * fmin(g->curve.list.largest, 700)) * 2.3e-16;
+
+	*log_s = (struct acct_bound){ -INFINITY, -INFINITY };
+	for (int way = 0; way < (g->curve.list.symmetric ? 1 : 2); way++) {
+		struct total t = whole(g, way, alpha);
+
+		for (int pass = 0; pass < MOST_PASS && !rc; pass++) {
+			double share = t.above + log(GOAL / 2 / (double)g->nodes);
+
+			if (-expm1(t.below - t.above) <= GOAL || !refine(g, way, alpha, share, &rc))
+				break;
+			t = whole(g, way, alpha);
+		}
+		if (rc)
+			return rc;
+		/* delta(l) <= delta(l - blur), and below l = blur at most delta(0). */
+		double moved = alpha * blur + WEIGHT_ERROR;
+		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
+		t.below += log1p(-fmin(0.5, exp(log(2 * blur * flat) - t.below))) - moved;
+		log_s->upper = fmax(log_s->upper, scale + t.above + 1e-13 * fabs(t.above));
+		log_s->lower = fmax(log_s->lower, scale + t.below - 1e-13 * fabs(t.below));
+	}
+	return ACCT_OK;
+}

@@ -1,0 +1,122 @@
+/* acct_renyi_pair.c - the moments of two cells (w: a, b), (w: b, a): sums over two counts.
+ *
+ * Given M messages in the blanket the base law of their first cell's count is Bin(M, 1/2), and the loss of
+ * counts (a, b) is log((p a + b)/(a + p b)).  M - 1 - dummies is Bin(others, 2w).  More messages are a
+ * post-processing less: the moment falls with M (a mean of M iid variables is a reverse martingale), so rows
+ * may be taken in groups: from above at their first, from below at their last. */
+#include <float.h>
+
+#include "acct_binomial.h"
+#include "acct_renyi_parts.h"
+
+#define MOST_WORK   2e7  /* terms of one order */
+#define MOST_OTHERS 1e9  /* rows are visited one by one */
+#define LEAST_SHARE 1e-8 /* relative: what is left out of sums, and bounded */
+/* Of a moment: chances are good to acct_binomial_error, far below this where they matter; recurrences of
+ * 1e5 steps by 3 ulp. */
+#define SUM_ERROR 2e-10
+
+bool acct_renyi_is_pair(const struct acct_round *r, const struct acct_list *l)
+{
+	return l->cells == 2 && l->symmetric && l->cell[0].u > 0 && l->cell[0].v > 0 &&
+	       fabs(l->cell[0].u - l->cell[0].v) > 1e-6 * l->cell[0].u && l->others <= MOST_OTHERS &&
+	       r->levels == 0 && !(r->defect > 0) && !(r->sampling > 0);
+}
+
+struct pair {
+	double ip;   /* smaller over larger likelihood ratio */
+	double gain; /* 1 - ip */
+	double power;
+	double most; /* (alpha-1) times the largest loss */
+};
+
+/* The log moment of M messages: E over Bin(M, 1/2) of 2 sinh^2(z/2) + tanh(l/2) sinh z, z = (alpha-1) l.  The
+ * summand is s/2 (s + tanh(l/2) (2-s)) e^z, s = 1 - e^-z, and at most e^z. */
+static struct acct_bound row(const struct pair *p, double m)
+{
+	double a = floor(m / 2) + 1, chance = 1, sum = 0, kappa = p->gain / (1 + p->ip), tail = 0;
+	/* Chances are in units of e^unit0, the sum in units of e^(base - unit). */
+	double base = acct_binomial_log(m, 0.5, a) + log(2), unit = 0, unit0 = 0;
+
+	for (long i = 1; a <= m; a++, i++) {
+		double b = m - a, ratio = b / (a + 1);
+		double z = p->power * log1p(p->gain * (a - b) / (p->ip * a + b)), s = -expm1(-z);
+
+		while (z + unit0 + unit > 600) {
+			sum *= 0x1p-700;
+			unit -= 700 * log(2);
+		}
+		sum += chance * s / 2 * (s + kappa * (a - b) / m * (2 - s)) * exp(z + unit0 + unit);
+		if (i % 16 == 0 && ratio < 1) {
+			tail = log(chance) + log(ratio / (1 - ratio)) + p->most + unit0 + unit;
+			if (sum > 0 && tail < log(sum) + log(LEAST_SHARE / 8))
+				break;
+		}
+		if (a + 1 > m) {
+			tail = -INFINITY;
+			break;
+		}
+		chance *= ratio;
+		if (chance < 0x1p-700) {
+			chance *= 0x1p700;
+			unit0 -= 700 * log(2);
+		}
+	}
+	double low = base - unit + log(sum);
+
+	return (struct acct_bound){ low - SUM_ERROR, acct_log_add(low, base - unit + tail) + SUM_ERROR };
+}
+
+static double group_size(const struct acct_list *l, double reach, double most)
+{
+	double rows = 1 + 2 * reach * sqrt(l->others * l->blanket * (1 - l->blanket)),
+	       columns = 16 + sqrt(2 * (most + 21)) / 2 * sqrt(1 + l->dummies + l->others * l->blanket);
+
+	return fmax(1, ceil(fmin(rows, l->others + 1) * columns / MOST_WORK));
+}
+
+/* E over the number of others in the blanket, 0 < w < 1. */
+static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
+{
+	double n = l->others, w = l->blanket, fixed = 1 + l->dummies;
+	struct acct_bound sum = { -INFINITY, -INFINITY }, one = row(p, fixed),
+			  middle = row(p, fixed + floor((n + 1) * w));
+	/* The rows below weigh at most what no other blanket message at all would, those above what the
+	 * middle does. */
+	double need = log(LEAST_SHARE / 8) + middle.lower,
+	       first = n - acct_binomial_last(n, 1 - w, need - one.upper),
+	       last = acct_binomial_last(n, w, need - middle.upper),
+	       size = group_size(l, sqrt(2 * fmax(1, one.upper - need)), p->most);
+	struct acct_bound at = row(p, fixed + first);
+
+	for (double k = first; k <= last; k += size) {
+		double end = fmin(last, k + size - 1), mass = 0;
+		struct acct_bound to = at;
+
+		for (double i = k; i <= end; i++)
+			mass += exp(acct_binomial_log(n, w, i));
+		if (end > k)
+			to = row(p, fixed + end);
+		sum.upper = acct_log_add(sum.upper, log(mass) + at.upper);
+		sum.lower = acct_log_add(sum.lower, log(mass) + to.lower);
+		if (end < last)
+			at = row(p, fixed + end + 1);
+	}
+	if (first > 0)
+		sum.upper = acct_log_add(sum.upper, need);
+	if (last < n)
+		sum.upper = acct_log_add(sum.upper, need);
+	return sum;
+}
+
+void acct_renyi_pair_at(const struct acct_list *l, double alpha, struct acct_bound *log_s)
+{
+	double big = fmax(l->cell[0].u, l->cell[0].v), small = fmin(l->cell[0].u, l->cell[0].v);
+	struct pair p = { small / big, (big - small) / big, alpha - 1, (alpha - 1) * log(big / small) };
+	/* The two ratios, their difference and w are known to a few ulp. */
+	double err = SUM_ERROR + 1e-14 * (alpha + l->largest * alpha) + 64 * DBL_EPSILON / p.gain;
+
+	*log_s = l->blanket < 1 && l->others > 0 ? rows(l, &p) : row(&p, 1 + l->dummies + l->others);
+	log_s->lower -= err;
+	log_s->upper += err;
+}

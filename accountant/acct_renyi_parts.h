@@ -1,0 +1,54 @@
+/* acct_renyi_parts.h - moments of likelihood ratios, from a round's curve or from two cells' sums.
+ * Private to acct_renyi*.c and acct_girgis*.c.
+ *
+ * A moment is S = E_Q (P/Q)^alpha - 1 = (alpha-1)-fold what the divergence log(1+S)/(alpha-1) needs; it is
+ * handed about as bounds on its logarithm, for it leaves the range of a double. */
+#pragma once
+
+#include <math.h>
+
+#include "acct_curve.h"
+
+/* log(e^a + e^b); -INFINITY is nothing. */
+static inline double acct_log_add(double a, double b)
+{
+	double top = fmax(a, b), low = fmin(a, b);
+
+	return low > -INFINITY ? top + log1p(exp(low - top)) : top;
+}
+
+/* log(1 + e^a) */
+static inline double acct_log_one(double a)
+{
+	return a > 40 ? a + exp(-a) : log1p(exp(a));
+}
+
+/* (1+z)^alpha - 1 - alpha z >= 0 for z > -1, alpha > 1, to 1e-12 + 1e-15/(alpha-1) relative; INFINITY above
+ * the range of a double. */
+double acct_power_excess(double alpha, double z);
+
+/* A curve known at losses that increase from 0, refined where an order asks for it. */
+struct acct_renyi_node {
+	double loss;
+	struct acct_point way[2];
+};
+
+struct acct_renyi_grid {
+	struct acct_curve curve;
+	struct acct_work work;
+	struct acct_renyi_node *node;
+	size_t nodes, room;
+	double deviation, last; /* of the losses; the largest finite loss */
+};
+
+/* l: without infinite losses, not lossless.  acct_renyi_grid_fini in any case. */
+ACCT_CHECK enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l);
+void acct_renyi_grid_fini(struct acct_renyi_grid *g);
+
+/* Bounds on the log moment of order alpha, the larger of both directions. */
+ACCT_CHECK enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s);
+
+/* Two cells (w: a, b), (w: b, a) have sums over two counts: is this such a round, of a size worth it? */
+bool acct_renyi_is_pair(const struct acct_round *r, const struct acct_list *l);
+/* The same of such a round. */
+void acct_renyi_pair_at(const struct acct_list *l, double alpha, struct acct_bound *log_s);
