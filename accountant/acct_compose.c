@@ -12,8 +12,7 @@
 #define MOST_POINTS 8388608.0
 #define TALLEST     600.0 /* exponents beyond this are not formed */
 
-/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] with its first two derivatives. */
-static void cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
+void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
 {
 	psi[0] = psi[1] = psi[2] = 0;
 	for (size_t i = 0; i < parts; i++) {
@@ -42,21 +41,21 @@ static double too_small(const double psi[3], double lambda, struct acct_aim aim)
 	       log(lambda * (lambda + 1)) - log(aim.delta);
 }
 
-/* The tilt: about where the integrand of delta has its peak.  Any value is sound. */
-static double choose_tilt(const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
+double acct_parts_tilt(
+	const struct acct_part *part, size_t parts, double h, struct acct_aim aim, double within)
 {
 	double psi[3], low, high, longest = 0;
 
 	for (size_t i = 0; i < parts; i++)
 		longest = fmax(longest, h * (double)part[i].law->at[part[i].law->size - 1]);
-	cumulant(part, parts, h, 0, psi);
+	acct_parts_cumulant(part, parts, h, 0, psi);
 	low = 1e-3 / sqrt(fmax(psi[2], 1e-300));
 	high = fmin(100 / sqrt(fmax(psi[2], 1e-300)), 300 / longest);
 	low = fmin(low, high);
-	for (int i = 0; i < 40 && high > low * 1.001; i++) {
+	for (int i = 0; i < 40 && high > low * within; i++) {
 		double middle = sqrt(low * high);
 
-		cumulant(part, parts, h, middle, psi);
+		acct_parts_cumulant(part, parts, h, middle, psi);
 		if (too_small(psi, middle, aim) > 0)
 			low = middle;
 		else
@@ -73,7 +72,7 @@ static void beyond(const struct acct_part *part, size_t parts, double h, double 
 	for (double m = 1; m <= 64; m *= 2) {
 		double mu = sign * m / sqrt(psi[2]), there[3];
 
-		cumulant(part, parts, h, lambda + mu, there);
+		acct_parts_cumulant(part, parts, h, lambda + mu, there);
 		if (!isfinite(there[0]))
 			continue;
 		log_mass[0] = fmin(log_mass[0], there[0] - psi[0] - mu * edge);
@@ -179,6 +178,21 @@ static void sum_from_top(struct acct_sum *s)
 	}
 }
 
+enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, double longest)
+{
+	s->centre = s->h * (double)(s->first + (long)(s->size / 2));
+	s->log_scale = psi - s->lambda * s->centre;
+	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
+		      4 * (fabs(psi) + s->lambda * fabs(s->centre)) * ULP;
+	s->exponent = (s->lambda + 1) * (s->h * (double)s->size / 2 + fabs(s->centre));
+	s->above = calloc(s->size, sizeof *s->above);
+	s->above1 = calloc(s->size, sizeof *s->above1);
+	if (!s->above || !s->above1)
+		return ACCT_ENOMEM;
+	sum_from_top(s);
+	return ACCT_OK;
+}
+
 enum acct_rc acct_sum_init(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
 {
@@ -196,32 +210,23 @@ enum acct_rc acct_sum_init(
 	}
 	s->infinite = -expm1(finite);
 	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta); /* NAN stays */
-	s->lambda = choose_tilt(part, parts, h, aim);
-	cumulant(part, parts, h, s->lambda, psi);
+	s->lambda = acct_parts_tilt(part, parts, h, aim, 1.001);
+	acct_parts_cumulant(part, parts, h, s->lambda, psi);
 	if (!isfinite(psi[0]))
 		return ACCT_EPRECISION;
 	psi[2] = fmax(psi[2], h * h);
 	rc = choose_window(s, part, parts, psi);
 	if (rc)
 		return rc;
-	s->centre = s->h * (double)(s->first + (long)(s->size / 2));
-	s->log_scale = psi[0] - s->lambda * s->centre;
-	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
-		      4 * (fabs(psi[0]) + s->lambda * fabs(s->centre)) * ULP;
-	s->exponent = (s->lambda + 1) * (s->h * (double)s->size / 2 + fabs(s->centre));
 	/* About 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for each point.
 	 */
 	s->work = 600 * atoms +
 		  (double)s->size * (2.5 * (double)(parts + 1) * log2((double)s->size) + 5 * powers + 80);
 	s->g = calloc(s->size, sizeof *s->g);
-	s->above = calloc(s->size, sizeof *s->above);
-	s->above1 = calloc(s->size, sizeof *s->above1);
-	if (!s->g || !s->above || !s->above1)
+	if (!s->g)
 		return ACCT_ENOMEM;
 	rc = convolve(s, part, parts);
-	if (!rc)
-		sum_from_top(s);
-	return rc;
+	return rc ? rc : acct_sum_settle(s, psi[0], counts, longest);
 }
 
 void acct_sum_fini(struct acct_sum *s)

@@ -40,6 +40,17 @@ ACCT_CHECK enum acct_rc acct_sum_init(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, double h, struct acct_aim aim);
 void acct_sum_fini(struct acct_sum *s);
 
+/* The pieces of acct_sum_init, for products that are kept (acct_frame.h). */
+
+/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] with its first two derivatives. */
+void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3]);
+/* The tilt, to a factor `within`: about where the integrand of delta has its peak.  Any value is sound. */
+double acct_parts_tilt(
+	const struct acct_part *part, size_t parts, double h, struct acct_aim aim, double within);
+/* Everything but noise, wrapped, beyond and infinite follows from h, lambda, first, size and g.  psi: at
+ * lambda; counts: rounds; longest: largest finite loss of one. */
+ACCT_CHECK enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, double longest);
+
 /* Bounds on delta(eps) of the composed laws. */
 double acct_sum_delta_above(const struct acct_sum *s, double eps);
 double acct_sum_delta_below(const struct acct_sum *s, double eps);

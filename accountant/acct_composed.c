@@ -1,0 +1,300 @@
+/* acct_composed.c - the products of a state's transforms: made, kept up with the rounds, read. */
+#include "acct_composed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_plan.h"
+
+#define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
+#define LEVELS   5
+#define WIDTH    9e-4 /* relative, of an answer */
+#define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
+
+bool acct_bound_is_narrow(const struct acct_bound *b)
+{
+	return b->upper - b->lower <= WIDTH * b->upper;
+}
+
+enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
+{
+	struct acct_list list = e->rung.list;
+	enum acct_rc rc;
+
+	if (e->measured)
+		return ACCT_OK;
+	rc = acct_rung_init(&e->rung, &list, tail);
+	e->measured = rc == ACCT_OK;
+	return rc;
+}
+
+static double resolution(const struct acct_composed *c)
+{
+	return ldexp(COARSEST, -c->level);
+}
+
+static bool counts(const struct acct_question *q, const struct acct_entry *e)
+{
+	return acct_question_count(q, e) > 0 && e->rung.deviation > 0;
+}
+
+static double variance(const struct acct_composed *c, const struct acct_question *q)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->entries; i++)
+		sum += acct_question_count(q, &c->entry[i]) * c->entry[i].rung.deviation *
+		       c->entry[i].rung.deviation;
+	return sum;
+}
+
+/* As grid_step of acct_rounds.c, and then down to a power of two. */
+static double grid_step(const struct acct_composed *c, const struct acct_question *q)
+{
+	double res = resolution(c), allowed = res * res / 6 * variance(c, q), low = 0, high = 0;
+
+	for (size_t i = 0; i < c->entries; i++)
+		if (counts(q, &c->entry[i]))
+			high = fmax(high, res * c->entry[i].rung.deviation);
+	for (int k = 0; k < 50; k++) {
+		double h = (low + high) / 2, added = 0;
+
+		for (size_t i = 0; i < c->entries; i++) {
+			double deviation = c->entry[i].rung.deviation;
+
+			added += acct_question_count(q, &c->entry[i]) * fmin(h * h / 6, 0.8 * deviation * h);
+		}
+		if (added > allowed)
+			high = h;
+		else
+			low = h;
+	}
+	return acct_rung_floor(high);
+}
+
+static enum acct_side sides_needed(const struct acct_composed *c, const struct acct_question *q)
+{
+	for (size_t i = 0; i < c->entries; i++)
+		if (counts(q, &c->entry[i]) && !c->entry[i].rung.list.symmetric)
+			return ACCT_SIDES;
+	return ACCT_SWAPPED;
+}
+
+static void set_to_one(const struct acct_composed *c, double (*product)[2])
+{
+	for (size_t i = 0; i < acct_frame_points(&c->frame); i++) {
+		product[i][0] = 1;
+		product[i][1] = 0;
+	}
+}
+
+static void add_up(
+	const struct acct_composed *c, const struct acct_question *q, int side, struct acct_factor *all)
+{
+	memset(all, 0, sizeof *all);
+	for (size_t i = 0; i < c->entries; i++)
+		if (counts(q, &c->entry[i]))
+			acct_factor_add(all, &c->entry[i].factor[side], acct_question_count(q, &c->entry[i]));
+}
+
+/* Laws and factors of one entry under the frame there is. */
+static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
+{
+	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c));
+
+	if (rc)
+		return rc;
+	for (int side = 0; side < ACCT_SIDES; side++)
+		acct_frame_factor(&c->frame, acct_rung_law(&e->rung, (enum acct_side)side), &e->factor[side]);
+	e->factored = true;
+	return ACCT_OK;
+}
+
+/* Choose the frame for the rounds of a question. */
+static enum acct_rc choose(struct acct_composed *c, const struct acct_question *q)
+{
+	struct acct_aim aim = { c->delta, NAN };
+	struct acct_part *part = calloc(c->entries, sizeof *part);
+	struct acct_factor all;
+	double h = grid_step(c, q), finite = 0;
+	enum acct_rc rc = part ? ACCT_OK : ACCT_ENOMEM;
+	size_t parts = 0;
+
+	for (size_t i = 0; i < c->entries && !rc; i++) {
+		struct acct_entry *e = &c->entry[i];
+		double count = acct_question_count(q, e);
+
+		if (!counts(q, e))
+			continue;
+		rc = acct_rung_fit(&e->rung, h, resolution(c));
+		if (rc)
+			break;
+		part[parts++] = (struct acct_part){ acct_rung_law(&e->rung, ACCT_ABOVE), count };
+		finite += count * log1p(-fmin(part[parts - 1].law->infinite, 1));
+	}
+	if (!rc) {
+		aim.delta = fmax(c->delta + expm1(finite), 1e-3 * c->delta);
+		rc = acct_frame_init(&c->frame, part, parts, h, aim);
+	}
+	for (size_t i = 0; i < c->entries && !rc; i++)
+		if (counts(q, &c->entry[i]))
+			rc = fit(c, &c->entry[i]);
+	add_up(c, q, ACCT_ABOVE, &all);
+	if (!rc)
+		rc = acct_frame_room(&c->frame, &all, GROWTH);
+	free(part);
+	return rc;
+}
+
+static enum acct_rc build(struct acct_composed *c, const struct acct_question *q)
+{
+	enum acct_side sides = sides_needed(c, q);
+	enum acct_rc rc;
+
+	acct_composed_unframe(c);
+	rc = choose(c, q);
+	for (int which = 0; which < ACCT_PRODUCTS; which++)
+		for (int side = 0; side < (int)sides && !rc; side++) {
+			double(**product)[2] = &c->product[which][side];
+
+			*product = calloc(acct_frame_points(&c->frame), sizeof **product);
+			if (!*product)
+				rc = ACCT_ENOMEM;
+			else
+				set_to_one(c, *product);
+		}
+	c->sides = sides;
+	if (rc)
+		acct_composed_unframe(c);
+	return rc;
+}
+
+static void multiply(struct acct_composed *c, enum acct_product which, struct acct_entry *e, uint64_t upto)
+{
+	if (e->in[which] >= upto || !(e->rung.deviation > 0))
+		return;
+	for (int side = 0; side < (int)c->sides; side++)
+		acct_frame_multiply(&c->frame, c->product[which][side],
+			acct_rung_law(&e->rung, (enum acct_side)side), (double)(upto - e->in[which]));
+	e->in[which] = upto;
+}
+
+/* Bring the products up to the rounds there are. */
+static enum acct_rc keep_up(struct acct_composed *c, const struct acct_question *q)
+{
+	bool restart[ACCT_PRODUCTS] = { false, true };
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < c->entries; i++) {
+		struct acct_entry *e = &c->entry[i];
+
+		if (counts(q, e) && !e->factored)
+			rc = fit(c, e);
+		if (rc)
+			return rc;
+		if (e->in[ACCT_BASE] > e->count)
+			restart[ACCT_BASE] = true;
+	}
+	for (size_t i = 0; i < c->entries && restart[ACCT_BASE]; i++)
+		c->entry[i].in[ACCT_BASE] = 0;
+	for (int side = 0; side < (int)c->sides && restart[ACCT_BASE]; side++)
+		set_to_one(c, c->product[ACCT_BASE][side]);
+	for (size_t i = 0; i < c->entries; i++)
+		multiply(c, ACCT_BASE, &c->entry[i], c->entry[i].count - c->entry[i].recent);
+	/* `all` starts over from base when it holds a round that was taken back, or nothing yet. */
+	for (size_t i = 0; i < c->entries; i++)
+		if (c->entry[i].in[ACCT_ALL] > 0)
+			restart[ACCT_ALL] = false;
+	for (size_t i = 0; i < c->entries; i++)
+		if (c->entry[i].in[ACCT_ALL] > c->entry[i].count)
+			restart[ACCT_ALL] = true;
+	for (int side = 0; side < (int)c->sides && restart[ACCT_ALL]; side++)
+		memcpy(c->product[ACCT_ALL][side], c->product[ACCT_BASE][side],
+			acct_frame_points(&c->frame) * sizeof *c->product[ACCT_ALL][side]);
+	for (size_t i = 0; i < c->entries && restart[ACCT_ALL]; i++)
+		c->entry[i].in[ACCT_ALL] = c->entry[i].in[ACCT_BASE];
+	for (size_t i = 0; i < c->entries; i++)
+		multiply(c, ACCT_ALL, &c->entry[i], c->entry[i].count);
+	return ACCT_OK;
+}
+
+static enum acct_rc read_side(struct acct_composed *c, const struct acct_question *q, enum acct_side side,
+	double blur, struct acct_bound *out)
+{
+	const struct acct_law *extra =
+		q->extra && q->extra->rung.deviation > 0 ? acct_rung_law(&q->extra->rung, side) : NULL;
+	struct acct_factor all;
+	struct acct_sum sum;
+	double bound;
+
+	add_up(c, q, side, &all);
+	enum acct_rc rc = acct_frame_sum(&c->frame, c->product[ACCT_ALL][side], extra, q->count, &all, &sum);
+	if (!rc && side == ACCT_ABOVE) {
+		bound = acct_sum_epsilon_above(&sum, c->delta) * (1 + 1e-12) + blur;
+		if (acct_sum_delta_above(&sum, 0) + blur <= c->delta)
+			bound = 0;
+		out->upper = fmin(out->upper, bound);
+	} else if (!rc) {
+		bound = acct_sum_epsilon_below(&sum, c->delta) * (1 - 1e-12) - blur;
+		out->lower = fmax(out->lower, bound);
+	}
+	acct_sum_fini(&sum);
+	return rc;
+}
+
+static enum acct_rc read_all(
+	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out)
+{
+	enum acct_rc rc = keep_up(c, q);
+
+	for (int side = 0; side < (int)c->sides && !rc; side++)
+		rc = read_side(c, q, (enum acct_side)side, blur, out);
+	return rc;
+}
+
+/* May every law be made twice as fine? */
+static bool can_refine(const struct acct_composed *c, const struct acct_question *q)
+{
+	double work = 0;
+
+	for (size_t i = 0; i < c->entries; i++)
+		if (counts(q, &c->entry[i]))
+			work += c->entry[i].rung.work;
+	return c->level + 1 < LEVELS && 2 * work <= ACCT_MOST_WORK / 2;
+}
+
+bool acct_composed_is_hopeless(const struct acct_composed *c, const struct acct_question *q)
+{
+	double at = variance(c, q);
+
+	return at < 2 * c->hopeless && at > c->hopeless / 2;
+}
+
+enum acct_rc acct_composed_epsilon(
+	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out)
+{
+	bool fresh = false;
+	enum acct_rc rc = ACCT_OK;
+
+	for (;;) {
+		if (c->sides < sides_needed(c, q)) {
+			fresh = true;
+			rc = build(c, q);
+		}
+		if (!rc)
+			rc = read_all(c, q, blur, out);
+		if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
+			break;
+		if (fresh && (rc || !can_refine(c, q))) {
+			c->hopeless = variance(c, q);
+			break;
+		}
+		c->level += fresh;
+		acct_composed_unframe(c);
+		rc = ACCT_OK;
+	}
+	if (rc)
+		acct_composed_unframe(c);
+	return rc;
+}

@@ -1,0 +1,82 @@
+/* acct_composed.h - different rounds with counts, and the products of their transforms.  Private to
+ * acct_state.c.
+ *
+ * Two products are kept for each side, `base` of all rounds but the last few that were added and `all` of
+ * every round, so that taking a recent round back costs a few transforms and not one for each round. */
+#pragma once
+
+#include "acct_frame.h"
+#include "acct_rung.h"
+
+#define ACCT_RECENT 16u
+
+enum acct_product {
+	ACCT_BASE,
+	ACCT_ALL,
+	ACCT_PRODUCTS,
+};
+
+struct acct_entry {
+	struct acct_round round; /* its count is not used */
+	struct acct_rung rung;   /* .list from the beginning */
+	bool measured;           /* the rest of rung, too, but for laws */
+	uint64_t count, recent;  /* rounds; among the recently added */
+	uint64_t in[ACCT_PRODUCTS];
+	bool factored; /* laws and factors are the frame's */
+	struct acct_factor factor[ACCT_SIDES];
+};
+
+struct acct_addition {
+	size_t entry;
+	uint64_t count;
+};
+
+struct acct_composed {
+	double delta;
+	struct acct_entry *entry;
+	size_t entries, capacity;
+	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
+	size_t recents;
+	struct acct_frame frame;
+	enum acct_side sides; /* in the frame: 0 for no frame, else all below this */
+	double (*product[ACCT_PRODUCTS][ACCT_SIDES])[2];
+	int level;       /* resolutions are 2^-level of the coarsest */
+	double hopeless; /* variance at which the answer was wide on every grid; 0: none */
+};
+
+/* The rounds asked about: all, and one entry so many times more. */
+struct acct_question {
+	const struct acct_entry *extra; /* may be NULL */
+	double count;
+};
+static inline double acct_question_count(const struct acct_question *q, const struct acct_entry *e)
+{
+	return (double)e->count + (q->extra == e ? q->count : 0);
+}
+
+/* A new entry, all zero: the caller fills in round and rung.list.  NULL: out of memory.  Other entries move.
+ */
+struct acct_entry *acct_composed_append(struct acct_composed *c);
+/* Make an entry with count 0 as good as new. */
+void acct_composed_forget(struct acct_composed *c, struct acct_entry *e);
+void acct_composed_add(struct acct_composed *c, struct acct_entry *e, uint64_t count);
+void acct_composed_remove(
+	struct acct_composed *c, struct acct_entry *e, uint64_t count); /* at most e->count */
+/* Keep rounds and counts only, in an order that depends on nothing else. */
+void acct_composed_reset(struct acct_composed *c);
+/* Drop the frame and what is under it; rounds and laws stay. */
+void acct_composed_unframe(struct acct_composed *c);
+void acct_composed_fini(struct acct_composed *c);
+
+ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
+
+/* Is the interval within the stated tolerance? */
+bool acct_bound_is_narrow(const struct acct_bound *b);
+
+/* Was the answer wide at much the same variance, whatever the grid? */
+bool acct_composed_is_hopeless(const struct acct_composed *c, const struct acct_question *q);
+
+/* Tighten *out, which holds a valid interval, until it is narrow or nothing helps.  Every entry of the
+ * question is measured and one at least has a loss. */
+ACCT_CHECK enum acct_rc acct_composed_epsilon(
+	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out);

@@ -1,0 +1,189 @@
+/* acct_frame.c - products of tilted transforms that are kept, with the error terms of acct_compose.c. */
+#include "acct_frame.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ULP         (DBL_EPSILON / 2)
+#define MOST_POINTS 8388608.0
+#define TILT_WITHIN 1.1  /* the error terms hardly notice */
+#define WINDOW      16.0 /* deviations of the tilted law, to start with */
+#define WRAPPED     1e-12
+
+enum acct_rc acct_frame_init(
+	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
+{
+	double psi[3];
+
+	memset(f, 0, sizeof *f);
+	f->h = h;
+	f->lambda = acct_parts_tilt(part, parts, h, aim, TILT_WITHIN);
+	acct_parts_cumulant(part, parts, h, f->lambda, psi);
+	if (!isfinite(psi[0]))
+		return ACCT_EPRECISION;
+	for (int i = 0; i < ACCT_FRAME_SIDES; i++)
+		f->mu[i] = ldexp(1 / sqrt(fmax(psi[2], h * h)), i);
+	return ACCT_OK;
+}
+
+void acct_frame_fini(struct acct_frame *f)
+{
+	acct_fft_fini(&f->fft);
+	memset(f, 0, sizeof *f);
+}
+
+size_t acct_frame_points(const struct acct_frame *f)
+{
+	return f->fft.size / 2 + 1;
+}
+
+static double tilted(const struct acct_frame *f, const struct acct_law *l, size_t j)
+{
+	double top = f->h * (double)l->at[l->size - 1];
+
+	return l->p[j] * exp(f->lambda * (f->h * (double)l->at[j] - top));
+}
+
+void acct_frame_factor(const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out)
+{
+	const struct acct_part part = { law, 1 };
+	double sum = 0, square = 0, psi[3];
+
+	acct_parts_cumulant(&part, 1, f->h, f->lambda, out->psi);
+	for (int i = 0; i < ACCT_FRAME_SIDES; i++) {
+		acct_parts_cumulant(&part, 1, f->h, f->lambda - f->mu[i], psi);
+		out->side[0][i] = psi[0];
+		acct_parts_cumulant(&part, 1, f->h, f->lambda + f->mu[i], psi);
+		out->side[1][i] = psi[0];
+	}
+	for (size_t j = 0; j < law->size; j++) {
+		double g = tilted(f, law, j);
+
+		sum += g;
+		square += g * g;
+	}
+	out->spread = sqrt(square) / sum;
+	out->finite = log1p(-fmin(law->infinite, 1));
+	out->reach = (double)law->at[law->size - 1];
+	out->longest = f->h * out->reach;
+	out->counts = 1;
+}
+
+void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, double count)
+{
+	for (int i = 0; i < 3; i++)
+		sum->psi[i] += count * one->psi[i];
+	for (int i = 0; i < ACCT_FRAME_SIDES; i++)
+		for (int side = 0; side < 2; side++)
+			sum->side[side][i] += count * one->side[side][i];
+	sum->spread += count * one->spread;
+	sum->finite += count * one->finite;
+	sum->reach += count * one->reach;
+	sum->longest = fmax(sum->longest, one->longest);
+	sum->counts += count * one->counts;
+}
+
+static size_t slot(long at, size_t size)
+{
+	long r = at % (long)size;
+
+	return (size_t)(r < 0 ? r + (long)size : r);
+}
+
+/* Where a window of s->size lies, and by Chernoff the mass that is outside. */
+static void place(const struct acct_frame *f, const struct acct_factor *all, struct acct_sum *s)
+{
+	double below = INFINITY, above = INFINITY, mass = INFINITY, low, high;
+
+	s->wrapped = s->beyond = 0;
+	if ((double)s->size >= 2 * all->reach + 1) {
+		s->first = -(long)(s->size / 2);
+		return;
+	}
+	s->first = lround(all->psi[1] / f->h) - (long)(s->size / 2);
+	low = f->h * (double)(s->first - 1);
+	high = f->h * ((double)s->first + (double)s->size);
+	for (int i = 0; i < ACCT_FRAME_SIDES; i++) {
+		if (isfinite(all->side[0][i]))
+			below = fmin(below, all->side[0][i] - all->psi[0] + f->mu[i] * low);
+		if (isfinite(all->side[1][i])) {
+			above = fmin(above, all->side[1][i] - all->psi[0] - f->mu[i] * high);
+			mass = fmin(mass, all->side[1][i] - (f->lambda + f->mu[i]) * high);
+		}
+	}
+	s->wrapped = exp(below) + exp(above);
+	s->beyond = exp(mass);
+}
+
+enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all, double growth)
+{
+	double want = ceil(WINDOW * sqrt(all->psi[2]) / f->h) + 64;
+	struct acct_sum s = { 0 };
+
+	for (;; want *= 1.25) {
+		double points = fmin(want, 2 * all->reach + 2);
+
+		if (!(points * growth <= MOST_POINTS))
+			return ACCT_ELIMIT;
+		s.size = (size_t)points;
+		place(f, all, &s);
+		if (s.wrapped < WRAPPED)
+			return acct_fft_init(&f->fft, acct_fft_size(points * growth));
+	}
+}
+
+/* Multiply what stands in fft.total. */
+static void multiply(struct acct_frame *f, const struct acct_law *l, double count)
+{
+	double sum = 0;
+
+	memset(f->fft.real, 0, f->fft.size * sizeof *f->fft.real);
+	for (size_t j = 0; j < l->size; j++)
+		sum += tilted(f, l, j);
+	for (size_t j = 0; j < l->size; j++)
+		f->fft.real[slot(l->at[j], f->fft.size)] += tilted(f, l, j) / sum;
+	acct_fft_multiply(&f->fft, count);
+}
+
+void acct_frame_multiply(struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count)
+{
+	size_t bytes = acct_frame_points(f) * sizeof *product;
+
+	memcpy(f->fft.total, product, bytes);
+	multiply(f, law, count);
+	memcpy(product, f->fft.total, bytes);
+}
+
+enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const struct acct_law *extra,
+	double count, const struct acct_factor *all, struct acct_sum *s)
+{
+	double eta = acct_fft_error(f->fft.size), norm = 0;
+
+	memset(s, 0, sizeof *s);
+	s->h = f->h;
+	s->lambda = f->lambda;
+	s->infinite = -expm1(all->finite);
+	if (!isfinite(all->psi[0]))
+		return ACCT_EPRECISION;
+	s->size = f->fft.size;
+	place(f, all, s);
+	s->g = calloc(s->size, sizeof *s->g);
+	if (!s->g)
+		return ACCT_ENOMEM;
+	memcpy(f->fft.total, product, acct_frame_points(f) * sizeof *product);
+	if (extra)
+		multiply(f, extra, count);
+	acct_fft_finish(&f->fft);
+	for (size_t i = 0; i < s->size; i++) {
+		double g = fmax(0, f->fft.real[slot(s->first + (long)i, s->size)]);
+
+		s->g[i] = g;
+		norm += g * g;
+	}
+	/* As in acct_compose.c: every factor was multiplied in once, whenever that was. */
+	double growth = 1.01 * exp(all->counts * eta * sqrt((double)s->size));
+	s->noise = growth * (eta * (all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm));
+	return acct_sum_settle(s, all->psi[0], all->counts, all->longest);
+}

@@ -1,0 +1,263 @@
+/* acct_state.c - composed privacy loss of a growing list of rounds: which are there, and the answer. */
+#include "acct_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_composed.h"
+#include "acct_plan.h"
+
+#define LEAST_DELTA 1e-200 /* as acct_epsilon's */
+/* Mass given up of each round: with a million rounds a ten thousandth of delta. */
+#define TAIL 1e-10
+
+struct acct_state {
+	double delta;
+	struct acct_composed composed;
+};
+
+struct acct_state *acct_state_new(double delta)
+{
+	struct acct_state *s;
+
+	if (!(delta >= LEAST_DELTA && delta < 1))
+		return NULL;
+	s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->delta = delta;
+	s->composed.delta = delta;
+	return s;
+}
+
+void acct_state_free(struct acct_state *s)
+{
+	if (!s)
+		return;
+	acct_composed_fini(&s->composed);
+	free(s);
+}
+
+/* A copy that is equal byte for byte when the round is: unused room is zero. */
+static void normalise(struct acct_round *out, const struct acct_round *r)
+{
+	memset(out, 0, sizeof *out);
+	memcpy(out->cell, r->cell, r->cells * sizeof *r->cell);
+	out->cells = r->cells;
+	out->others = r->others;
+	out->dummies = r->dummies;
+	memcpy(out->level, r->level, r->levels * sizeof *r->level);
+	out->levels = r->levels;
+	out->defect = r->defect;
+	out->sampling = r->sampling;
+}
+
+static struct acct_entry *find(struct acct_composed *c, const struct acct_list *list)
+{
+	for (size_t i = 0; i < c->entries; i++)
+		if (acct_list_equal(&c->entry[i].rung.list, list))
+			return &c->entry[i];
+	return NULL;
+}
+
+/* An entry nobody counts, to be overwritten; NULL for none. */
+static struct acct_entry *spare(struct acct_composed *c)
+{
+	for (size_t i = 0; i < c->entries; i++)
+		if (c->entry[i].count == 0)
+			return &c->entry[i];
+	return NULL;
+}
+
+/* The entry of a round, made if there is none; its count stays. */
+static enum acct_rc entry_of(struct acct_state *s, const struct acct_round *round, struct acct_entry **out)
+{
+	struct acct_composed *c = &s->composed;
+	struct acct_list list;
+	enum acct_rc rc = acct_list_init(&list, round, NULL);
+	struct acct_entry *e;
+
+	if (rc)
+		return rc;
+	e = find(c, &list);
+	if (!e) {
+		e = spare(c);
+		if (e)
+			acct_composed_forget(c, e);
+		else if (c->entries == ACCT_STATE_ENTRIES)
+			return ACCT_ELIMIT;
+		else
+			e = acct_composed_append(c);
+		if (!e)
+			return ACCT_ENOMEM;
+		normalise(&e->round, round);
+		e->rung.list = list;
+	}
+	*out = e;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_state_add(struct acct_state *s, const struct acct_round *round)
+{
+	struct acct_entry *e;
+	enum acct_rc rc = entry_of(s, round, &e);
+
+	if (rc)
+		return rc;
+	if (e->count > ACCT_MAX_COUNT - round->count)
+		return ACCT_ELIMIT;
+	acct_composed_add(&s->composed, e, round->count);
+	return ACCT_OK;
+}
+
+enum acct_rc acct_state_remove(struct acct_state *s, const struct acct_round *round)
+{
+	struct acct_list list;
+	enum acct_rc rc = acct_list_init(&list, round, NULL);
+	struct acct_entry *e;
+
+	if (rc)
+		return rc;
+	e = find(&s->composed, &list);
+	if (!e || e->count < round->count)
+		return ACCT_EDOMAIN;
+	acct_composed_remove(&s->composed, e, round->count);
+	return ACCT_OK;
+}
+
+uint64_t acct_state_rounds(const struct acct_state *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->composed.entries; i++)
+		sum += s->composed.entry[i].count;
+	return sum;
+}
+
+void acct_state_rebuild(struct acct_state *s)
+{
+	acct_composed_reset(&s->composed);
+}
+
+/* What holds of the rounds of a question whatever the grid is. */
+struct facts {
+	struct acct_plan blur; /* rounds and exponents only */
+	double certain;        /* mass of infinite loss, a lower bound */
+	double largest;        /* no composed loss exceeds this; INFINITY where a loss may be infinite */
+	bool lossy, blurred;
+	size_t different;
+};
+
+static enum acct_rc learn(struct acct_state *s, const struct acct_question *q, struct facts *f)
+{
+	double finite[2] = { 0, 0 };
+	enum acct_rc rc = ACCT_OK;
+
+	memset(f, 0, sizeof *f);
+	for (size_t i = 0; i < s->composed.entries && !rc; i++) {
+		struct acct_entry *e = &s->composed.entry[i];
+		const struct acct_list *l = &e->rung.list;
+		double count = acct_question_count(q, e);
+
+		if (!(count > 0))
+			continue;
+		rc = acct_entry_measure(e, TAIL * s->delta);
+		f->blur.rounds += count;
+		f->blur.exponents += count * fmin(l->largest, 700);
+		f->largest += l->infinite[0] > 0 || l->infinite[1] > 0 ? INFINITY : count * l->largest;
+		for (int way = 0; way < 2; way++)
+			finite[way] += count * log1p(-l->infinite[way]);
+		f->different++;
+		if (e->rung.deviation > 0)
+			f->lossy = true;
+		else
+			f->blurred = f->blurred || !l->lossless;
+	}
+	f->certain = -expm1(fmin(finite[0], finite[1])) * (1 - 1e-9);
+	return rc;
+}
+
+/* From scratch. */
+static enum acct_rc from_scratch(
+	const struct acct_state *s, const struct acct_question *q, size_t different, struct acct_bound *out)
+{
+	struct acct_round *rounds = calloc(different, sizeof *rounds);
+	enum acct_rc rc = ACCT_OK;
+	struct acct_bound b;
+	size_t n = 0;
+
+	if (!rounds)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < s->composed.entries && !rc; i++) {
+		const struct acct_entry *e = &s->composed.entry[i];
+		double count = acct_question_count(q, e);
+
+		if (!(count > 0))
+			continue;
+		rc = count > ACCT_MAX_COUNT ? ACCT_ELIMIT : ACCT_OK;
+		rounds[n] = e->round;
+		rounds[n++].count = (uint64_t)count;
+	}
+	if (!rc)
+		rc = acct_epsilon(rounds, n, s->delta, &b);
+	free(rounds);
+	if (!rc) {
+		out->lower = fmax(out->lower, b.lower);
+		out->upper = fmin(out->upper, b.upper);
+	}
+	return rc;
+}
+
+static enum acct_rc answer(struct acct_state *s, const struct acct_question *q, struct acct_bound *out)
+{
+	struct facts f;
+	double blur;
+	enum acct_rc rc = learn(s, q, &f), scratch;
+
+	if (rc || !(f.blur.rounds > 0))
+		return rc;
+	blur = acct_plan_blur(&f.blur);
+	if (f.certain > s->delta) {
+		*out = (struct acct_bound){ INFINITY, INFINITY };
+		return ACCT_OK;
+	}
+	if (!f.lossy) {
+		out->upper = f.blurred && s->delta < blur ? blur : 0;
+		return ACCT_OK;
+	}
+	out->upper = INFINITY;
+	if (f.blur.rounds < 2) /* one round needs no composition */
+		return from_scratch(s, q, 1, out);
+	if (acct_composed_is_hopeless(&s->composed, q) && from_scratch(s, q, f.different, out) == ACCT_OK)
+		return ACCT_OK;
+	rc = acct_composed_epsilon(&s->composed, q, blur, out);
+	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
+	if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
+		return rc;
+	/* A wide answer is sound: it stands when there is no better one. */
+	scratch = from_scratch(s, q, f.different, out);
+	return rc ? scratch : ACCT_OK;
+}
+
+enum acct_rc acct_state_epsilon(
+	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps)
+{
+	struct acct_bound out = { 0, 0 };
+	struct acct_question q = { 0 };
+	struct acct_entry *e;
+	enum acct_rc rc = ACCT_OK;
+
+	if (candidate) {
+		rc = entry_of(s, candidate, &e);
+		if (rc)
+			return rc;
+		q = (struct acct_question){ e, (double)candidate->count };
+	}
+	rc = answer(s, &q, &out);
+	if (rc)
+		return rc;
+	eps->lower = fmax(0, out.lower);
+	eps->upper = out.upper;
+	return ACCT_OK;
+}
