@@ -1,0 +1,58 @@
+/* acct_girgis.h - Renyi divergences of shuffled eps0-LDP reports in closed form, integer orders.  Nats;
+ * neighbours replace one record.
+ *
+ * Every participant sends one report of any eps0-LDP randomizer.  Upper bounds are rounded up, the lower one
+ * down.  None of them is better than the divergence of the strong clones' pair (acct_renyi of
+ * acct_cells_generic): they are for comparison with the literature.
+ *
+ * Source: Girgis, Data, Diggavi, Kairouz, Suresh, "On the Renyi differential privacy of the shuffle model",
+ * 2021 ([G] below); doc/accounting.md, "Closed forms". */
+#pragma once
+
+#include "acct_renyi.h"
+
+enum acct_girgis_kind {
+	/* Theorem 3.1 of [G].  Proved. */
+	ACCT_GIRGIS_UB1,
+	/* The same with F(1)-1 for F(1) in the tail.  Proved. */
+	ACCT_GIRGIS_UB1_REFINED,
+	/* The expectation over clones itself, at the worst special pair, binary randomized response.  Proved;
+	 * up to 1e-3 above its value.  Slow: up to 0.5 s an order. */
+	ACCT_GIRGIS_SPECIAL,
+	/* Theorem 3.3 of [G], for order^4 e^{5 eps0} < n/9.  Paper value: not proved here. */
+	ACCT_GIRGIS_UB2,
+	/* Theorem 3.4 of [G]: a lower bound on the worst divergence over randomizers and data.  No guarantee,
+	 * and an epsilon from it is no lower bound of anything. */
+	ACCT_GIRGIS_LB,
+	/* n of a larger population's records without replacement, then shuffled, as computed by the authors'
+	 * public code for "Renyi differential privacy of the subsampled shuffle model", 2021.  Paper value:
+	 * not proved here. */
+	ACCT_GIRGIS_SUBSAMPLED,
+	/* UB1 of n messages under Poisson sampling: Zhu, Wang 2019.  Proved for neighbours that add or remove
+	 * a record, whereas shuffling hides replacement: not a guarantee here. */
+	ACCT_GIRGIS_POISSON,
+	/* UB1 of n messages sampled without replacement: Wang, Balle, Kasiviswanathan 2019, Theorem 9.
+	 * Proved. */
+	ACCT_GIRGIS_WOR,
+};
+
+#define ACCT_GIRGIS_MOST_ORDER 20000u
+#define ACCT_GIRGIS_MOST_BELOW 2000u /* of POISSON and WOR, which need all orders below */
+
+struct acct_girgis {
+	double eps0;    /* (0, 700) */
+	uint64_t n;     /* messages shuffled together, 1..ACCT_MAX_REPORTS */
+	double sampled; /* (0, 1]: the fraction of the population they are; 1 but for the last three kinds */
+};
+
+/* Is this kind's value a proved upper bound? */
+bool acct_girgis_is_proved(enum acct_girgis_kind kind);
+
+/* The divergence of order 2..MOST.  ACCT_EDOMAIN: a parameter out of range, or UB2's condition unmet. */
+ACCT_CHECK enum acct_rc acct_girgis_rdp(
+	enum acct_girgis_kind kind, const struct acct_girgis *g, unsigned order, double *rdp);
+
+/* epsilon at delta of `rounds` such rounds: `way` at the best order (may be NULL).  It is worth what the kind
+ * is worth.  Cost: 5 to 50 ms; POISSON and WOR up to 1 s; SPECIAL up to 30 s. */
+ACCT_CHECK enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_girgis *g,
+	uint64_t rounds, enum acct_renyi_way way, double delta, double *eps, unsigned *order);
