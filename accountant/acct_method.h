@@ -5,6 +5,8 @@
  * rounds. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "acct_spec.h"
 
 #ifdef __cplusplus
@@ -31,6 +33,7 @@ struct acct_method {
 	const char *name;    /* "pld", "rdp", "gdp", "girgis", ... */
 	const char *summary; /* one line, with its source */
 	enum acct_worth worth;
+	bool cells; /* computed from the rounds' cells, so that it has an answer to --bound published */
 	/* n rounds, borrowed.  NULL: the method has no such answer. */
 	enum acct_rc (*epsilon)(const struct acct_spec *rounds, size_t n, double delta,
 		struct acct_method_answer *out, const char **why);

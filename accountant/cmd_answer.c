@@ -1,0 +1,148 @@
+/* cmd_answer.c - epsilon and delta; and what every verb does with rounds and methods. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+
+static const char published_note[] =
+	"the literature's reduction counts left-over reports as cover they need not be: below the exact loss "
+	"in places";
+
+int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out)
+{
+	struct acct_spec *spec = calloc(n > 0 ? n : 1, sizeof *spec);
+	int code = 0;
+
+	if (!spec)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	for (size_t i = 0; !code && i < n; i++) {
+		char why[256] = "";
+		const char *fault = "";
+		struct acct_round r;
+
+		if (acct_spec_parse(text[i], &spec[i], why, sizeof why))
+			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], why);
+		else if (published && acct_spec_published(&spec[i], &r, &fault))
+			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], fault);
+		else if (published)
+			spec[i].round = r;
+	}
+	if (code)
+		free(spec);
+	else
+		*out = spec;
+	return code;
+}
+
+uint64_t cmd_repetitions(const struct acct_spec *round, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += round[i].round.count;
+	return all;
+}
+
+static enum acct_rc labelled(
+	enum acct_rc rc, bool published, struct acct_method_answer *out, const char **why)
+{
+	if (!rc && (isnan(out->bound.lower) || isnan(out->bound.upper))) {
+		*why = "the method gave no number";
+		return ACCT_EPRECISION;
+	}
+	if (!rc && published) {
+		out->worth = ACCT_PAPER_VALUE;
+		out->note = published_note;
+	}
+	return rc;
+}
+
+enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
+	double delta, struct acct_method_answer *out, const char **why)
+{
+	*why = NULL;
+	*out = (struct acct_method_answer){ .worth = m->worth };
+	if (!m->epsilon) {
+		*why = "the method answers delta only";
+		return ACCT_EDOMAIN;
+	}
+	return labelled(m->epsilon(round, n, delta, out, why), published, out, why);
+}
+
+enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
+	double epsilon, struct acct_method_answer *out, const char **why)
+{
+	*why = NULL;
+	*out = (struct acct_method_answer){ .worth = m->worth };
+	if (!m->delta) {
+		*why = "the method answers epsilon only";
+		return ACCT_EDOMAIN;
+	}
+	return labelled(m->delta(round, n, epsilon, out, why), published, out, why);
+}
+
+int cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why)
+{
+	int code = rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA;
+
+	if (!why)
+		why = acct_strerror(rc);
+	return m == acct_method_row(0) ? cmd_fail(code, "%s", why)
+				       : cmd_fail(code, "--method %s: %s", m->name, why);
+}
+
+static void print(const struct cmd_question *q, const char *quantity, const struct acct_method_answer *a,
+	uint64_t rounds, double seconds)
+{
+	bool is_epsilon = quantity[0] == 'e';
+	struct acct_bound asked = is_epsilon ? (struct acct_bound){ q->delta, q->delta }
+					     : (struct acct_bound){ q->epsilon, q->epsilon };
+
+	if (q->format == CMD_OBJECT) {
+		struct cmd_json j = cmd_json_begin(stdout);
+
+		cmd_json_bound(&j, "epsilon", is_epsilon ? a->bound : asked);
+		cmd_json_bound(&j, "delta", is_epsilon ? asked : a->bound);
+		cmd_json_method(&j, q->method[0], q->published, a);
+		cmd_json_count(&j, "rounds", rounds);
+		cmd_json_number(&j, "seconds", seconds);
+		cmd_json_close(&j, '}');
+		putchar('\n');
+		return;
+	}
+	cmd_say_bound(quantity, a);
+	printf(" at %s %g\n", is_epsilon ? "delta" : "epsilon", asked.lower);
+	cmd_say_worth(q->method[0], q->published, a);
+}
+
+static int answer(const struct cmd_question *q, const char *quantity)
+{
+	struct acct_spec *round = NULL;
+	struct acct_method_answer a;
+	const char *why;
+	int code = cmd_rounds(q->text, q->rounds, q->published, &round);
+
+	if (code)
+		return code;
+	double start = cmd_now();
+	enum acct_rc rc =
+		quantity[0] == 'e'
+			? cmd_epsilon(q->method[0], q->published, round, q->rounds, q->delta, &a, &why)
+			: cmd_delta(q->method[0], q->published, round, q->rounds, q->epsilon, &a, &why);
+	if (rc)
+		code = cmd_refused(q->method[0], rc, why);
+	else
+		print(q, quantity, &a, cmd_repetitions(round, q->rounds), cmd_now() - start);
+	free(round);
+	return code;
+}
+
+int cmd_run_epsilon(const struct cmd_question *q)
+{
+	return answer(q, "epsilon");
+}
+
+int cmd_run_delta(const struct cmd_question *q)
+{
+	return answer(q, "delta");
+}

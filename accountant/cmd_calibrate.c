@@ -1,0 +1,182 @@
+/* cmd_calibrate.c - the value of one key that spends a budget best. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_search.h"
+
+/* Real values are searched among numbers of six digits, 1e-9 to 700: index = decade * 900000 + mantissa. */
+#define DECADE    900000u
+#define MANTISSA  100000u
+#define LEAST_EXP (-9)
+#define MOST_REAL (11u * DECADE + 600000u) /* 7.00000e2 */
+
+static void real_text(uint64_t index, char *out, size_t room)
+{
+	uint64_t mantissa = MANTISSA + index % DECADE;
+	int exponent = LEAST_EXP + (int)(index / DECADE) - 5;
+	char exact[CMD_NUMBER_ROOM];
+
+	(void)snprintf(exact, sizeof exact, "%llue%d", (unsigned long long)mantissa, exponent);
+	(void)snprintf(out, room, "%.6g", strtod(exact, NULL));
+}
+
+static void whole_text(uint64_t value, char *out, size_t room)
+{
+	(void)snprintf(out, room, "%llu", (unsigned long long)value);
+}
+
+static const struct key {
+	const char *name;
+	struct cmd_range range;
+	void (*text)(uint64_t value, char *out, size_t room);
+} keys[] = {
+	{ "eps0", { 0, MOST_REAL, 9 * DECADE, DECADE / 3, true }, real_text },
+	{ "p", { 9 * DECADE + 1, MOST_REAL, 9 * DECADE + 100000, DECADE / 3, true }, real_text },
+	{ "count", { 1, ACCT_MAX_COUNT, 1, 1, true }, whole_text },
+	{ "n", { 1, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
+	{ "dummies", { 0, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
+};
+
+struct open_round {
+	const struct cmd_question *q;
+	const struct key *key;
+	char (*text)[CMD_SPEC_ROOM]; /* of each round, the value filled in */
+	struct acct_method_answer best;
+	char value[CMD_NUMBER_ROOM]; /* whose answer that is */
+	uint64_t rounds;
+	enum acct_rc rc; /* of the last question, and why */
+	const char *why;
+	char bad[256]; /* why the round's text is none; empty when it is one */
+	size_t bad_round;
+};
+
+static enum cmd_fit not_a_round(struct open_round *o, size_t i, const char *why)
+{
+	(void)snprintf(o->bad, sizeof o->bad, "%s", why);
+	o->bad_round = i;
+	return CMD_NOT_A_ROUND;
+}
+
+/* All rounds with the value in place. */
+static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec)
+{
+	char text[CMD_NUMBER_ROOM], key[32], filled[CMD_SPEC_ROOM], why[256] = "";
+
+	o->key->text(value, text, sizeof text);
+	for (size_t i = 0; i < o->q->rounds; i++) {
+		const char *given = o->q->text[i], *fault = "";
+		struct acct_round published;
+		bool open = cmd_spec_open(given, key, sizeof key) != NULL;
+
+		if (open && !cmd_spec_set(given, key, text, filled, sizeof filled))
+			return not_a_round(o, i, "the text is too long");
+		if (acct_spec_parse(open ? filled : given, &spec[i], why, sizeof why))
+			return not_a_round(o, i, why);
+		if (o->q->published && acct_spec_published(&spec[i], &published, &fault))
+			return not_a_round(o, i, fault);
+		if (o->q->published)
+			spec[i].round = published;
+	}
+	return CMD_FITS;
+}
+
+static enum cmd_fit fits(void *user, uint64_t value)
+{
+	struct open_round *o = user;
+	struct acct_spec *spec = calloc(o->q->rounds, sizeof *spec);
+	struct acct_method_answer a;
+
+	o->rc = spec ? ACCT_OK : ACCT_ENOMEM;
+	o->why = NULL;
+	o->bad[0] = '\0';
+	enum cmd_fit f = spec ? fill_in(o, value, spec) : CMD_FAULT;
+	if (f == CMD_FITS) {
+		o->rc = cmd_epsilon(
+			o->q->method[0], o->q->published, spec, o->q->rounds, o->q->delta, &a, &o->why);
+		f = o->rc ? CMD_FAULT : a.bound.upper <= o->q->epsilon ? CMD_FITS : CMD_TOO_MUCH;
+	}
+	if (f == CMD_FITS) {
+		o->best = a;
+		o->key->text(value, o->value, sizeof o->value);
+		o->rounds = cmd_repetitions(spec, o->q->rounds);
+	}
+	free(spec);
+	return f;
+}
+
+/* The one key that is open, in as many rounds as there are. */
+static int open_key(const struct cmd_question *q, const struct key **out)
+{
+	char first[32] = "", key[32];
+
+	for (size_t i = 0; i < q->rounds; i++) {
+		if (!cmd_spec_open(q->text[i], key, sizeof key))
+			continue;
+		if (first[0] && strcmp(first, key) != 0)
+			return cmd_fail(CMD_USAGE, "calibrate: one open key at a time, not %s=? and %s=?",
+				first, key);
+		(void)snprintf(first, sizeof first, "%s", key);
+	}
+	if (!first[0])
+		return cmd_fail(CMD_USAGE,
+			"calibrate: no --round says what is wanted: write eps0=? (or p, count, "
+			"n, dummies)");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(first, keys[i].name) == 0) {
+			*out = &keys[i];
+			return 0;
+		}
+	return cmd_fail(CMD_USAGE, "calibrate: cannot search %s=?, only eps0, p, count, n, dummies", first);
+}
+
+static void print(const struct open_round *o, bool limited, double seconds)
+{
+	const struct cmd_question *q = o->q;
+
+	if (q->format == CMD_OBJECT) {
+		struct cmd_json j = cmd_json_begin(stdout);
+
+		cmd_json_text(&j, "key", o->key->name);
+		cmd_json_number(&j, "value", strtod(o->value, NULL));
+		cmd_json_bool(&j, "limited", limited);
+		cmd_json_bound(&j, "epsilon", o->best.bound);
+		cmd_json_bound(&j, "delta", (struct acct_bound){ q->delta, q->delta });
+		cmd_json_method(&j, q->method[0], q->published, &o->best);
+		cmd_json_count(&j, "rounds", o->rounds);
+		cmd_json_number(&j, "seconds", seconds);
+		cmd_json_close(&j, '}');
+		putchar('\n');
+		return;
+	}
+	printf("%s=%s fits%s: ", o->key->name, o->value, limited ? " (the limit of this command)" : "");
+	cmd_say_bound("epsilon", &o->best);
+	printf(" at delta %g\n", q->delta);
+	cmd_say_worth(q->method[0], q->published, &o->best);
+}
+
+static int refused(const struct open_round *o)
+{
+	if (o->bad[0])
+		return cmd_fail(CMD_DATA, "--round %.80s: %s", o->q->text[o->bad_round], o->bad);
+	return cmd_refused(o->q->method[0], o->rc, o->why);
+}
+
+int cmd_run_calibrate(const struct cmd_question *q)
+{
+	struct open_round o = { .q = q };
+	uint64_t best;
+	int code = open_key(q, &o.key);
+
+	if (code)
+		return code;
+	double start = cmd_now();
+	enum cmd_edge edge = cmd_search(&o.key->range, fits, &o, &best);
+	if (edge == CMD_EDGE_FAULT)
+		return refused(&o);
+	if (edge == CMD_EDGE_NONE)
+		return cmd_fail(
+			CMD_OVER, "no %s fits epsilon %g at delta %g", o.key->name, q->epsilon, q->delta);
+	print(&o, edge == CMD_EDGE_LIMIT, cmd_now() - start);
+	return 0;
+}

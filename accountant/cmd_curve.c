@@ -1,0 +1,282 @@
+/* cmd_curve.c - epsilon over delta, or over one parameter of the rounds: CSV, table, JSON, picture. */
+#include "cmd_curve.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_search.h"
+
+#define POINTS      41u
+#define LEAST_DELTA 1e-12
+#define MOST_DELTA  1e-2
+
+struct curve {
+	const struct cmd_question *q;
+	struct cmd_plot plot;
+	struct cmd_series series[CMD_MOST_METHODS];
+	double *x;
+	size_t points;
+};
+
+/* x as it will be printed: what is computed belongs to the number that is shown. */
+static double shown(double x, int digits)
+{
+	char text[CMD_NUMBER_ROOM];
+
+	(void)snprintf(text, sizeof text, "%.*g", digits, x);
+	return strtod(text, NULL);
+}
+
+/* points from a to b, evenly or in equal ratios; whole numbers rounded, repeats dropped. */
+static int spread(struct curve *c, double a, double b, bool whole)
+{
+	size_t n = c->q->points ? c->q->points : POINTS;
+
+	c->plot.x_logarithmic = a > 0 && b / a >= 20;
+	c->x = calloc(n, sizeof *c->x);
+	if (!c->x)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		double t = (double)i / (double)(n - 1);
+		double x = i == 0                  ? a
+			   : i == n - 1            ? b
+			   : c->plot.x_logarithmic ? a * pow(b / a, t)
+						   : a + (b - a) * t;
+
+		x = whole ? round(x) : shown(x, 6);
+		if (c->points == 0 || x > c->x[c->points - 1])
+			c->x[c->points++] = x;
+	}
+	return 0;
+}
+
+static int range(struct curve *c)
+{
+	const struct cmd_question *q = c->q;
+	double low = isnan(q->delta_min) ? LEAST_DELTA : q->delta_min;
+	double high = isnan(q->delta_max) ? MOST_DELTA : q->delta_max;
+
+	if (!q->over) {
+		if (q->given & (CMD_FROM | CMD_TO | CMD_DELTA))
+			return cmd_fail(CMD_USAGE, "curve: --delta, --from and --to go with --over");
+		if (!(low < high))
+			return cmd_fail(CMD_USAGE, "curve: --delta-min must be below --delta-max");
+		c->plot.x_name = "delta";
+		return spread(c, low, high, false);
+	}
+	if (q->given & (CMD_DELTA_MIN | CMD_DELTA_MAX))
+		return cmd_fail(CMD_USAGE, "curve: --delta-min and --delta-max do not go with --over");
+	if (isnan(q->delta) || isnan(q->from) || isnan(q->to))
+		return cmd_fail(CMD_USAGE, "curve: --over needs --delta, --from and --to");
+	if (!(q->from < q->to && isfinite(q->from) && isfinite(q->to)))
+		return cmd_fail(CMD_USAGE, "curve: --from must be below --to");
+	c->plot.x_name = q->over;
+	return spread(c, q->from, q->to, cmd_spec_whole(q->text, q->rounds, q->over));
+}
+
+/* The rounds at one x of a curve over a parameter. */
+static int rounds_at(const struct curve *c, double x, struct acct_spec **out)
+{
+	const struct cmd_question *q = c->q;
+	char(*text)[CMD_SPEC_ROOM] = calloc(q->rounds, sizeof *text), value[CMD_NUMBER_ROOM];
+	const char **list = calloc(q->rounds, sizeof *list);
+	bool anywhere = false;
+	int code = text && list ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+
+	(void)snprintf(value, sizeof value, "%.15g", x);
+	for (size_t i = 0; i < q->rounds; i++)
+		anywhere = anywhere || cmd_spec_has(q->text[i], q->over);
+	for (size_t i = 0; !code && i < q->rounds; i++) {
+		list[i] = text[i];
+		if (anywhere && !cmd_spec_has(q->text[i], q->over))
+			list[i] = q->text[i];
+		else if (!cmd_spec_set(q->text[i], q->over, value, text[i], sizeof text[i]))
+			code = cmd_fail(CMD_DATA, "--round %.80s: the text is too long", q->text[i]);
+	}
+	if (!code)
+		code = cmd_rounds(list, q->rounds, q->published, out);
+	free(list);
+	free(text);
+	return code;
+}
+
+static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *round, double x)
+{
+	const struct cmd_question *q = c->q;
+	struct acct_method_answer a;
+	const char *why;
+	double delta = q->over ? q->delta : x;
+	enum acct_rc rc = cmd_epsilon(s->method, q->published, round, q->rounds, delta, &a, &why);
+
+	if (rc && c->plot.count > 1 && s->method != acct_method_row(0))
+		return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
+			s->method->name, c->plot.x_name, x, why ? why : acct_strerror(rc));
+	if (rc)
+		return cmd_refused(s->method, rc, why);
+	if (a.worth > s->worth)
+		s->worth = a.worth;
+	s->note = a.note ? a.note : s->note;
+	s->point[s->points++] = (struct cmd_point){ x, a.bound };
+	return 0;
+}
+
+static int compute(struct curve *c)
+{
+	struct acct_spec *round = NULL;
+	int code = c->q->over ? 0 : cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round);
+
+	for (size_t i = 0; !code && i < c->points; i++) {
+		if (c->q->over) {
+			free(round);
+			round = NULL;
+			code = rounds_at(c, c->x[i], &round);
+		}
+		for (size_t k = 0; !code && k < c->plot.count; k++)
+			code = ask(c, &c->series[k], round, c->x[i]);
+	}
+	free(round);
+	return code;
+}
+
+static void print_csv(FILE *to, const struct curve *c)
+{
+	fprintf(to, "method,worth,%s,epsilon_lower,epsilon_upper\n", c->plot.x_name);
+	for (size_t k = 0; k < c->plot.count; k++)
+		for (size_t i = 0; i < c->series[k].points; i++) {
+			const struct cmd_point *p = &c->series[k].point[i];
+
+			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", c->series[k].method->name,
+				acct_worth_text(c->series[k].worth), p->x, p->y.lower, p->y.upper);
+		}
+}
+
+static void print_table(FILE *to, const struct curve *c)
+{
+	char high[CMD_NUMBER_ROOM];
+
+	fprintf(to, "%-12s", c->plot.x_name);
+	for (size_t k = 0; k < c->plot.count; k++)
+		fprintf(to, " %14s", c->series[k].method->name);
+	fputc('\n', to);
+	for (size_t i = 0; i < c->points; i++) {
+		fprintf(to, "%-12.6g", c->x[i]);
+		for (size_t k = 0; k < c->plot.count; k++) {
+			const struct acct_bound *y = &c->series[k].point[i].y;
+
+			fprintf(to, " %14s",
+				c->series[k].worth == ACCT_LOWER ? cmd_down(y->lower, high)
+								 : cmd_up(y->upper, high));
+		}
+		fputc('\n', to);
+	}
+	for (size_t k = 0; k < c->plot.count; k++)
+		fprintf(to, "%s: %s%s%s\n", c->series[k].method->name, acct_worth_text(c->series[k].worth),
+			c->series[k].note ? "; " : "", c->series[k].note ? c->series[k].note : "");
+}
+
+static void print_json(FILE *to, const struct curve *c)
+{
+	struct cmd_json j = cmd_json_begin(to);
+
+	cmd_json_text(&j, "over", c->plot.x_name);
+	if (c->q->over)
+		cmd_json_number(&j, "delta", c->q->delta);
+	cmd_json_open(&j, "series", '[');
+	for (size_t k = 0; k < c->plot.count; k++) {
+		const struct cmd_series *s = &c->series[k];
+		struct acct_method_answer a = { .worth = s->worth, .note = s->note };
+
+		cmd_json_open(&j, NULL, '{');
+		cmd_json_method(&j, s->method, c->q->published, &a);
+		cmd_json_open(&j, "points", '[');
+		for (size_t i = 0; i < s->points; i++) {
+			cmd_json_open(&j, NULL, '{');
+			cmd_json_number(&j, "x", s->point[i].x);
+			cmd_json_bound(&j, "epsilon", s->point[i].y);
+			cmd_json_close(&j, '}');
+		}
+		cmd_json_close(&j, ']');
+		cmd_json_close(&j, '}');
+	}
+	cmd_json_close(&j, ']');
+	cmd_json_close(&j, '}');
+	fputc('\n', to);
+}
+
+/* Nothing was created before there is something to write. */
+static int print(const struct curve *c)
+{
+	const char *path = c->q->output;
+	enum cmd_format format = c->q->given & (CMD_FORMAT | CMD_JSON) ? c->q->format : CMD_CSV;
+	FILE *to = path ? fopen(path, "w") : stdout;
+
+	if (!to)
+		return cmd_fail(CMD_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+	if (format == CMD_SVG)
+		cmd_svg(to, &c->plot);
+	else if (format == CMD_OBJECT)
+		print_json(to, c);
+	else if (format == CMD_TABLE)
+		print_table(to, c);
+	else
+		print_csv(to, c);
+	if (path) {
+		bool bad = ferror(to);
+
+		bad = fclose(to) != 0 || bad;
+		if (bad)
+			return cmd_fail(CMD_WRITE, "%s: cannot be written", path);
+	}
+	return 0;
+}
+
+/* A title that says which rounds, when none was given. */
+static void entitle(struct curve *c, char *room, size_t size)
+{
+	const struct cmd_question *q = c->q;
+	char text[CMD_SPEC_ROOM];
+	int at;
+
+	(void)snprintf(text, sizeof text, "%.1000s", q->text[0]);
+	if (q->over && cmd_spec_has(q->text[0], q->over))
+		(void)cmd_spec_set(q->text[0], q->over, "..", text, sizeof text);
+	at = snprintf(room, size, "%.90s", text);
+	if (q->rounds > 1)
+		at += snprintf(room + at, size - (size_t)at, " and %zu more", q->rounds - 1);
+	if (q->over)
+		(void)snprintf(room + at, size - (size_t)at, " over %.20s, delta %g", q->over, q->delta);
+	c->plot.title = q->title ? q->title : room;
+}
+
+int cmd_run_curve(const struct cmd_question *q)
+{
+	struct curve *c = calloc(1, sizeof *c);
+	char title[200];
+	int code;
+
+	if (!c)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	c->q = q;
+	c->plot.series = c->series;
+	c->plot.count = q->methods;
+	entitle(c, title, sizeof title);
+	code = range(c);
+	for (size_t k = 0; !code && k < q->methods; k++) {
+		c->series[k].method = q->method[k];
+		c->series[k].worth = q->method[k]->worth;
+		c->series[k].point = calloc(c->points, sizeof *c->series[k].point);
+		if (!c->series[k].point)
+			code = cmd_fail(CMD_INTERNAL, "out of memory");
+	}
+	if (!code)
+		code = compute(c);
+	if (!code)
+		code = print(c);
+	for (size_t k = 0; k < q->methods; k++)
+		free(c->series[k].point);
+	free(c->x);
+	free(c);
+	return code;
+}

@@ -1,0 +1,25 @@
+/* cmd_curve.h - curves as data, and their picture. */
+#pragma once
+
+#include "cmd.h"
+
+struct cmd_point {
+	double x;
+	struct acct_bound y; /* lower 0 or upper INFINITY: that end is not known */
+};
+struct cmd_series {
+	const struct acct_method *method;
+	enum acct_worth worth; /* of all its points together: the worst */
+	const char *note;
+	struct cmd_point *point;
+	size_t points;
+};
+struct cmd_plot {
+	const char *title, *x_name;
+	bool x_logarithmic;
+	const struct cmd_series *series;
+	size_t count;
+};
+
+/* A stand-alone SVG: axes, ticks, grid and legend; no scripts, no fonts of its own; light and dark. */
+void cmd_svg(FILE *to, const struct cmd_plot *p);

@@ -1,0 +1,46 @@
+/* cmd_ledger.h - the records of a privacy ledger as `tombola-analyzer ledger export` prints them: one JSON
+ * object a line.  Any bytes are read safely; the first damage ends the reading. */
+#pragma once
+
+#include "cmd.h"
+
+#define CMD_LEDGER_ID   32u /* hex digits of a round's id */
+#define CMD_LEDGER_HASH 64u
+#define CMD_LEDGER_NAME 128u
+
+enum cmd_record_kind {
+	CMD_OPENED,
+	CMD_RESERVED,
+	CMD_CHARGED,
+	CMD_SETTLED,
+	CMD_VOID,
+	CMD_REFUSED,
+};
+
+struct cmd_record {
+	size_t line;
+	enum cmd_record_kind kind;
+	uint64_t seq;
+	char head[CMD_LEDGER_HASH + 1];
+	double limit, delta;                                     /* OPENED */
+	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME]; /* OPENED */
+	char id[CMD_LEDGER_ID + 1];                              /* all but OPENED */
+	uint64_t number;                                         /* RESERVED, REFUSED: of the plan's round */
+	uint64_t participants;                                   /* CHARGED, VOID */
+	char query[CMD_LEDGER_NAME];                             /* RESERVED, CHARGED, REFUSED */
+	double epsilon_round, epsilon_total;           /* RESERVED, CHARGED, REFUSED; may be INFINITY */
+	uint64_t min_reports, colluders, dummies_each; /* RESERVED, CHARGED */
+	double honest_fraction;                        /* RESERVED, CHARGED */
+	struct acct_round round;                       /* RESERVED, CHARGED; count 1 */
+};
+
+struct cmd_ledger;
+
+/* path "-": standard input.  0, or an exit code after a line. */
+int cmd_ledger_open(const char *path, struct cmd_ledger **out);
+void cmd_ledger_close(struct cmd_ledger *l);
+/* 1: a record; 0: the end; else an exit code after "path:line: ...". */
+int cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r);
+/* CMD_DATA, after "path:line: ..." on stderr. */
+__attribute__((format(printf, 3, 4))) int cmd_ledger_fault(
+	const struct cmd_ledger *l, size_t line, const char *format, ...);

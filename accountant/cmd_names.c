@@ -1,0 +1,48 @@
+/* cmd_names.c - what a SPEC and --method may name, from the tables that read them. */
+#include "acct_named.h"
+#include "cmd.h"
+
+static void print_json(void)
+{
+	struct cmd_json j = cmd_json_begin(stdout);
+
+	cmd_json_open(&j, "randomizers", '[');
+	for (size_t i = 0; acct_named_row(i); i++) {
+		cmd_json_open(&j, NULL, '{');
+		cmd_json_text(&j, "name", acct_named_row(i)->name);
+		cmd_json_text(&j, "keys", acct_named_row(i)->keys);
+		cmd_json_close(&j, '}');
+	}
+	cmd_json_close(&j, ']');
+	cmd_json_open(&j, "methods", '[');
+	for (size_t i = 0; acct_method_row(i); i++) {
+		cmd_json_open(&j, NULL, '{');
+		cmd_json_text(&j, "name", acct_method_row(i)->name);
+		cmd_json_text(&j, "summary", acct_method_row(i)->summary);
+		cmd_json_text(&j, "worth", acct_worth_text(acct_method_row(i)->worth));
+		cmd_json_close(&j, '}');
+	}
+	cmd_json_close(&j, ']');
+	cmd_json_close(&j, '}');
+	putchar('\n');
+}
+
+int cmd_run_names(const struct cmd_question *q)
+{
+	if (q->format == CMD_OBJECT) {
+		print_json();
+		return 0;
+	}
+	puts("Rounds, --round name:key=value,...\n"
+	     "Every round takes n= (participants), count= (repetitions), sampling= and defect=.\n"
+	     "[keys] may be left out.\n");
+	for (size_t i = 0; acct_named_row(i); i++)
+		printf("  %s:%s\n", acct_named_row(i)->name, acct_named_row(i)->keys);
+	puts("\nMethods, --method name\n");
+	for (size_t i = 0; acct_method_row(i); i++) {
+		const struct acct_method *m = acct_method_row(i);
+
+		printf("  %-14s %s\n  %-14s %s\n", m->name, m->summary, "", acct_worth_text(m->worth));
+	}
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* cmd_rounds.c - how many times over the listed rounds fit a budget. */
+#include <stdlib.h>
+
+#include "cmd_search.h"
+
+struct repeated {
+	const struct cmd_question *q;
+	const struct acct_spec *once;
+	struct acct_spec *times;        /* room for the rounds, repeated */
+	struct acct_method_answer best; /* of the last number that fitted */
+	enum acct_rc rc;
+	const char *why;
+};
+
+static enum cmd_fit fits(void *user, uint64_t times)
+{
+	struct repeated *r = user;
+	struct acct_method_answer a;
+
+	for (size_t i = 0; i < r->q->rounds; i++) {
+		r->times[i] = r->once[i];
+		r->times[i].round.count *= times; /* at most ACCT_MAX_COUNT: see most_times */
+	}
+	r->rc = cmd_epsilon(
+		r->q->method[0], r->q->published, r->times, r->q->rounds, r->q->delta, &a, &r->why);
+	if (r->rc)
+		return CMD_FAULT;
+	if (!(a.bound.upper <= r->q->epsilon))
+		return CMD_TOO_MUCH;
+	r->best = a;
+	return CMD_FITS;
+}
+
+static uint64_t most_times(const struct acct_spec *s, size_t n)
+{
+	uint64_t most = ACCT_MAX_COUNT;
+
+	for (size_t i = 0; i < n; i++)
+		if (ACCT_MAX_COUNT / s[i].round.count < most)
+			most = ACCT_MAX_COUNT / s[i].round.count;
+	return most;
+}
+
+static void print(const struct repeated *r, uint64_t fit, bool limited, double seconds)
+{
+	const struct cmd_question *q = r->q;
+	const struct acct_method *m = q->method[0];
+	struct acct_method_answer a = r->best;
+
+	if (fit == 0)
+		a = (struct acct_method_answer){ .worth = m->worth };
+	if (q->format == CMD_OBJECT) {
+		struct cmd_json j = cmd_json_begin(stdout);
+
+		cmd_json_count(&j, "fit", fit);
+		cmd_json_bool(&j, "limited", limited);
+		cmd_json_bound(&j, "epsilon", a.bound);
+		cmd_json_bound(&j, "delta", (struct acct_bound){ q->delta, q->delta });
+		cmd_json_method(&j, m, q->published, &a);
+		cmd_json_count(&j, "rounds", cmd_repetitions(r->once, q->rounds));
+		cmd_json_number(&j, "seconds", seconds);
+		cmd_json_close(&j, '}');
+		putchar('\n');
+		return;
+	}
+	printf("the list fits %s%llu times", limited ? "at least " : "", (unsigned long long)fit);
+	if (limited)
+		fputs(" (the limit of this command)", stdout);
+	fputs(": ", stdout);
+	cmd_say_bound("epsilon", &a);
+	printf(" at delta %g\n", q->delta);
+	cmd_say_worth(m, q->published, &a);
+}
+
+int cmd_run_rounds(const struct cmd_question *q)
+{
+	struct repeated r = { .q = q };
+	struct acct_spec *once = NULL;
+	uint64_t fit = 0;
+	int code = cmd_rounds(q->text, q->rounds, q->published, &once);
+
+	if (code)
+		return code;
+	r.once = once;
+	r.times = calloc(q->rounds, sizeof *r.times);
+	if (!r.times) {
+		free(once);
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	}
+	double start = cmd_now();
+	struct cmd_range range = {
+		.least = 1, .most = most_times(once, q->rounds), .start = 1, .stride = 1, .largest = true
+	};
+	enum cmd_edge edge = cmd_search(&range, fits, &r, &fit);
+	if (edge == CMD_EDGE_FAULT)
+		code = cmd_refused(q->method[0], r.rc, r.why);
+	else
+		print(&r, edge == CMD_EDGE_NONE ? 0 : fit, edge == CMD_EDGE_LIMIT, cmd_now() - start);
+	free(r.times);
+	free(once);
+	return code;
+}

@@ -1,0 +1,108 @@
+/* cmd_verbs.c - the verbs: what each takes, needs and says of itself. */
+#include "cmd.h"
+
+#define ANSWER (CMD_ROUND | CMD_METHOD | CMD_BOUND | CMD_JSON)
+
+#define HELP_ROUND                                                                                     \
+	"  --round SPEC      a round; repeat it for a composition of different rounds (`names` lists " \
+	"them)\n"
+#define HELP_METHOD "  --method NAME     how to bound it (default pld; `names` lists them)\n"
+#define HELP_BOUND \
+	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
+#define HELP_JSON "  --json            one JSON object\n"
+
+const struct cmd_verb cmd_verbs[] = {
+	{ "epsilon", ANSWER | CMD_DELTA, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
+		"Usage: tombola-accountant epsilon --delta D --round SPEC [--round SPEC ...]\n"
+		"\n"
+		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an "
+		"interval\n"
+		"that holds the exact value of their dominating pairs. Rely on its upper end.\n"
+		"\n"
+		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  tombola-accountant epsilon --delta 1e-6 --round vrr:s=2,eps0=2,n=10000,count=256\n" },
+	{ "delta", ANSWER | CMD_EPSILON, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
+		"Usage: tombola-accountant delta --epsilon E --round SPEC [--round SPEC ...]\n"
+		"\n"
+		"The delta for which all rounds together are (E, delta)-differentially private.\n"
+		"\n"
+		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  tombola-accountant delta --epsilon 0.5 --round grr:k=16,eps0=3,n=10000\n" },
+	{ "rounds", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_rounds,
+		"Usage: tombola-accountant rounds --epsilon E --delta D --round SPEC [--round SPEC ...]\n"
+		"\n"
+		"How many times over the listed rounds may be run within (E, D).\n"
+		"\n"
+		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  tombola-accountant rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=10000\n" },
+	{ "calibrate", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA,
+		cmd_run_calibrate,
+		"Usage: tombola-accountant calibrate --epsilon E --delta D --round SPEC-WITH-? [--round SPEC "
+		"...]\n"
+		"\n"
+		"The value of the key written as `?` that spends the budget best, and still fits:\n"
+		"  eps0=?, p=?         the largest, rounded down to six digits\n"
+		"  count=?             the largest number of repetitions\n"
+		"  n=?, dummies=?      the smallest number\n"
+		"The answer itself was checked against the budget. Exit 3: no value fits.\n"
+		"\n"
+		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n" },
+	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
+		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
+		"\n"
+		"The same question to every method: its answer, what that is worth, and the ratio to pld.\n"
+		"\n"
+		"  --delta D         compare epsilons at this delta\n"
+		"  --epsilon E       compare deltas at this epsilon\n" HELP_ROUND HELP_JSON "\n"
+		"  tombola-accountant compare --delta 1e-6 --round rr:eps0=1,n=10000,count=100\n" },
+	{ "curve",
+		ANSWER | CMD_METHODS | CMD_DELTA | CMD_FORMAT | CMD_OUTPUT | CMD_DELTA_MIN | CMD_DELTA_MAX |
+			CMD_OVER_KEY | CMD_FROM | CMD_TO | CMD_POINTS | CMD_TITLE,
+		CMD_ROUND, cmd_run_curve,
+		"Usage: tombola-accountant curve --round SPEC [--delta-min D] [--delta-max D]\n"
+		"       tombola-accountant curve --over KEY --from A --to B --delta D --round SPEC\n"
+		"\n"
+		"epsilon over delta, upper and lower; or epsilon at one delta over a parameter of the "
+		"rounds.\n"
+		"\n"
+		"  --over KEY        n, eps0, count or another key of a SPEC; set in every round that has "
+		"it\n"
+		"                    (where none has it, in all of them)\n"
+		"  --from A, --to B  its range; whole numbers stay whole\n"
+		"  --points N        how many (default 41)\n"
+		"  --delta-min D, --delta-max D  range of delta (default 1e-12 to 1e-2)\n"
+		"  --format F        csv (default), svg, table, json\n"
+		"  -o, --output FILE write there instead of standard output\n"
+		"  --title TEXT      of the picture\n" HELP_ROUND
+		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND "\n"
+		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 --format svg -o "
+		"a.svg\n" },
+	{ "audit", CMD_FILE | CMD_JSON, 0, cmd_run_audit,
+		"Usage: tombola-accountant audit LEDGER.jsonl [--json]\n"
+		"\n"
+		"Recomputes every charge of a ledger, as `tombola-analyzer ledger export` prints it, from "
+		"the\n"
+		"charged rounds' cells, and their composed total. LEDGER - is standard input.\n"
+		"Exit: 0 everything recorded is as large as it must be and within the limit; 3 over the "
+		"limit;\n"
+		"65 the file is damaged, or records less loss than there is (file:line: what).\n"
+		"\n" HELP_JSON "\n"
+		"  tombola-analyzer ledger export | tombola-accountant audit -\n" },
+	{ "paper", CMD_JSON, 0, cmd_run_paper,
+		"Usage: tombola-accountant paper [--json]\n"
+		"\n"
+		"The experiments of the numerical-composition literature, done again: vector randomized "
+		"response\n"
+		"in federated learning, and multi-message histograms in decision trees. What was published, "
+		"what\n"
+		"is proved, what clones, basic and advanced composition give, and what is really saved.\n"
+		"\n" HELP_JSON },
+	{ "names", CMD_JSON, 0, cmd_run_names,
+		"Usage: tombola-accountant names [--json]\n"
+		"\n"
+		"The randomizers a SPEC may name, with their keys, and the methods with what they are "
+		"worth.\n"
+		"\n" HELP_JSON },
+	{ NULL, 0, 0, NULL, NULL },
+};
