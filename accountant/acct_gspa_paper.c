@@ -1,0 +1,120 @@
+/* acct_gspa_paper.c - mu, and the curve of Gaussian differential privacy.  No guarantees in here. */
+#include <math.h>
+
+#include "acct_gspa_users.h"
+
+#define LEAST_DELTA   1e-200
+#define MOST_EPSILON  1e300
+#define SQRT_HALF     0.70710678118654752440
+#define INV_SQRT_2PI  0.39894228040143267794
+#define FRACTION_FROM 3.0
+#define FRACTION_LONG 200 /* terms: more than double precision needs from FRACTION_FROM on */
+
+static enum acct_rc domain(const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return ACCT_EDOMAIN;
+}
+
+enum acct_rc acct_gspa_mu(
+	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why)
+{
+	enum acct_rc rc = acct_gspa_check(cls, n, 2, why);
+	double sum = 0, most = 0;
+	size_t largest = 0;
+
+	if (rc)
+		return rc;
+	if (count == 0 || count > ACCT_MAX_COUNT)
+		return domain(why, "count must be from 1 to 1000000");
+	for (size_t i = 0; i < n; i++) {
+		double c = (1 - cls[i].delta) / (1 + exp(cls[i].epsilon));
+
+		if (c > most) {
+			most = c;
+			largest = i;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += (double)(cls[i].count - (i == largest)) *
+		       ((1 - cls[i].delta) / (1 + exp(cls[i].epsilon)));
+	*mu = sqrt(2 / sum * (double)count);
+	return ACCT_OK;
+}
+
+/* Phi(-z) e^{z^2/2}. */
+static double scaled_tail(double z)
+{
+	double f = 0;
+
+	if (z < FRACTION_FROM)
+		return erfc(z * SQRT_HALF) / 2 * exp(z * z / 2);
+	for (int i = FRACTION_LONG; i > 0; i--)
+		f = i / (z + f);
+	return INV_SQRT_2PI / (z + f);
+}
+
+/* e^epsilon Phi(-y) = e^{-x^2/2} scaled_tail(y), x = epsilon/mu - mu/2, y = x + mu. */
+static double gaussian(double mu, double epsilon)
+{
+	double x = epsilon / mu - mu / 2, y = epsilon / mu + mu / 2;
+
+	if (x < 0)
+		return erfc(x * SQRT_HALF) / 2 - exp(-x * x / 2) * scaled_tail(y);
+	return exp(-x * x / 2) * (scaled_tail(x) - scaled_tail(y));
+}
+
+static enum acct_rc check_mu(double mu, const char **why)
+{
+	if (!(mu > 0 && mu < INFINITY))
+		return domain(why, "mu must be above 0 and finite");
+	return ACCT_OK;
+}
+
+enum acct_rc acct_gspa_gaussian_delta(double mu, double epsilon, double *delta, const char **why)
+{
+	enum acct_rc rc = check_mu(mu, why);
+
+	if (rc)
+		return rc;
+	if (!(epsilon >= 0 && epsilon < INFINITY))
+		return domain(why, "epsilon must be at least 0 and finite");
+	double d = gaussian(mu, epsilon);
+	if (!(d >= LEAST_DELTA))
+		return ACCT_EPRECISION;
+	*delta = d;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_gspa_gaussian_epsilon(double mu, double delta, double *epsilon, const char **why)
+{
+	double low = 0, high = mu;
+	enum acct_rc rc = check_mu(mu, why);
+
+	if (rc)
+		return rc;
+	if (!(delta > 0 && delta < 1))
+		return domain(why, "delta must be above 0 and below 1");
+	if (delta < LEAST_DELTA)
+		return ACCT_EPRECISION;
+	if (gaussian(mu, 0) <= delta) {
+		*epsilon = 0;
+		return ACCT_OK;
+	}
+	while (gaussian(mu, high) > delta) {
+		if (high > MOST_EPSILON)
+			return ACCT_EPRECISION;
+		high *= 2;
+	}
+	while (high - low > 1e-14 * high) {
+		double mid = low + (high - low) / 2;
+
+		if (gaussian(mu, mid) > delta)
+			low = mid;
+		else
+			high = mid;
+	}
+	*epsilon = high;
+	return ACCT_OK;
+}

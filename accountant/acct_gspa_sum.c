@@ -1,0 +1,217 @@
+/* acct_gspa_sum.c - delta of the binary pair given the law of the number of blanket messages.
+ *
+ * With m blanket messages, the victim's among them, a of which are of the first kind, both laws have
+ * densities linear in a against Bin(m, 1/2): P - E Q = (2/m) b(m, a) g(a), g(a) = a (a1 - E a0) - (m - a)(E
+ * a1 - a0), and delta is the sum of its positive part. */
+#include "acct_gspa_sum.h"
+
+#include <math.h>
+
+#define ULP       0x1p-53
+#define FAR       600.0  /* e^{-600}: a Chernoff bound beyond it is charged instead of a sum */
+#define IDLE      1e-22  /* of the sum: numbers of messages less likely are not looked at but charged */
+#define LEFT      1e-18  /* of a sum: what its last terms may come to */
+#define UNDERFLOW 1e-250 /* more than sums of masses below the doubles come to */
+/* g(a) is four products of numbers known to 3 ulps each; so is every bound on its terms. */
+#define G_ULPS 16
+
+#define MOST_EPSILON 700.0
+
+/* b(m, k), moved from one (m, k) to the next. */
+struct coins {
+	double m, k, b;
+	double steps; /* roundings since it was fresh, 4 ulps each */
+	int known;
+};
+
+/* -log of a bound on P(Bin(m, 1/2) >= k). */
+static double chernoff(double m, double k)
+{
+	double x = k / m;
+
+	if (k <= m / 2)
+		return 0;
+	return m * (x * log(2 * x) + (x < 1 ? (1 - x) * log(2 - 2 * x) : 0));
+}
+
+/* The masses relative to the middle one, summed; then the k-th of them. */
+static void coins_fresh(struct coins *c, double m, double k)
+{
+	double middle = floor(m / 2), at = 1, sum = 1, value = 1;
+
+	*c = (struct coins){ .m = m, .k = k, .known = 1 };
+	for (double a = middle; a < m && (at > 1e-30 || a < k); a++) {
+		at *= (m - a) / (a + 1);
+		sum += at;
+		if (a + 1 <= k)
+			value = at;
+		c->steps++;
+	}
+	at = 1;
+	for (double a = middle; a > 0 && at > 1e-30; a--) {
+		at *= a / (m - a + 1);
+		sum += at;
+	}
+	c->b = value / sum;
+	c->steps += 64 + sqrt(m) * 12; /* the sum: one addition a term, of which 1e-30 leaves so many */
+}
+
+/* At k below the middle (never by more than one) the middle serves: it is an upper bound at a term that g
+ * makes nothing. */
+static void coins_to(struct coins *c, double m, double k)
+{
+	k = fmax(k, floor(m / 2));
+	if (!c->known || m < c->m || k < c->k || c->steps > 1e6) {
+		coins_fresh(c, m, k);
+		return;
+	}
+	for (; c->m < m; c->m++, c->steps++)
+		c->b *= (c->m + 1) / (2 * (c->m + 1 - c->k));
+	for (; c->k < k; c->k++, c->steps++)
+		c->b *= (c->m - c->k) / (c->k + 1);
+}
+
+/* Sums of one m: the value, what its rounding errors are relative to, and what was not summed. */
+struct part {
+	double value, size, left, terms;
+};
+
+static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, double m, double e)
+{
+	struct part p = { 0 };
+	double x = v->a1 - e * v->a0, y = e * v->a1 - v->a0;
+	double k = fmin(m, floor(m * (y / ((v->a1 - v->a0) * (1 + e))))); /* the last a that adds nothing */
+
+	if (chernoff(m, k) > FAR) {
+		p.left = 2 * exp(-FAR);
+		return p;
+	}
+	coins_to(c, m, k);
+	double b = c->b, most = 2 * fmax(x, G_ULPS * ULP * (v->a1 + e * v->a0)); /* g <= a x */
+	for (double a = c->k; a <= m; a++, p.terms++) {
+		double g = a * x - (m - a) * y, fall = (m - a) / (a + 1);
+		double size = a * (v->a1 + e * v->a0) + (m - a) * (e * v->a1 + v->a0);
+
+		if (g > -G_ULPS * ULP * size) { /* else certainly negative */
+			p.value += b * fmax(0, g) * 2 / m;
+			p.size += b * size * 2 / m;
+		}
+		p.left = fall < 1 ? b * fall / (1 - fall) * most : INFINITY;
+		if (p.left <= LEFT * p.value)
+			break;
+		b *= fall;
+	}
+	return p;
+}
+
+/* The number of others in the blanket that is most likely, as an index. */
+static size_t likeliest(const struct acct_gspa_count *c)
+{
+	size_t top = 0;
+
+	for (size_t i = 1; i < c->size; i++)
+		if (c->mass[i] > c->mass[top])
+			top = i;
+	return top;
+}
+
+struct acct_bound acct_gspa_count_delta(
+	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double epsilon)
+{
+	struct coins coins = { 0 };
+	double sum = 0, size = 0, left = c->missed, roundings = 0, e = exp(epsilon);
+
+	if (epsilon >= v->most)
+		return (struct acct_bound){ v->defect, v->defect };
+	if (!(v->a1 > v->a0)) /* equal to rounding */
+		return (struct acct_bound){ v->defect, fmin(1, v->defect + G_ULPS * ULP) };
+	size_t top = likeliest(c);
+	double idle = c->mass[top] * part_at(&coins, v, (double)(c->first + top) + 1, e).value * IDLE;
+	coins.known = 0;
+	for (size_t i = 0; i < c->size; i++) {
+		if (c->mass[i] < idle) {
+			left += c->mass[i];
+			continue;
+		}
+		struct part p = part_at(&coins, v, (double)(c->first + i) + 1, e);
+
+		sum += c->mass[i] * p.value;
+		size += c->mass[i] * p.size;
+		left += c->mass[i] * p.left;
+		roundings = fmax(roundings, 4 * coins.steps + 8 * p.terms);
+	}
+	double relative = 2 * (c->error + ULP * (roundings + (double)c->size + 64));
+	double off = relative * sum + G_ULPS * ULP * size * (1 + relative);
+	double upper = fmin(1, sum + off + left * (1 + relative) + UNDERFLOW), lower = sum - off;
+
+	return (struct acct_bound){ fmax(0, (v->defect + (1 - v->defect) * lower) * (1 - 4 * ULP)),
+		fmin(1, (v->defect + (1 - v->defect) * upper) * (1 + 4 * ULP)) };
+}
+
+/* The end of delta at an epsilon that is searched for. */
+struct search {
+	const struct acct_gspa_count *c;
+	const struct acct_gspa_victim *v;
+	double delta;
+	int up;
+	double low, high;         /* above delta at low, not above at high */
+	double log_low, log_high; /* log(delta there / delta) */
+};
+
+static double end_of_delta(const struct search *s, double epsilon)
+{
+	struct acct_bound at = acct_gspa_count_delta(s->c, s->v, epsilon);
+
+	return s->up ? at.upper : at.lower;
+}
+
+static void probe(struct search *s, double epsilon)
+{
+	if (!(epsilon > s->low && epsilon < s->high))
+		return;
+	double at = end_of_delta(s, epsilon), value = log(fmax(at, 1e-300) / s->delta);
+
+	if (at > s->delta) {
+		s->low = epsilon;
+		s->log_low = value;
+	} else {
+		s->high = epsilon;
+		s->log_high = value;
+	}
+}
+
+/* log delta is nearly straight in epsilon: probes on both sides of where it should cross, and the middle. */
+static double search(struct search *s)
+{
+	double at = end_of_delta(s, 0);
+
+	s->high = fmin(s->v->most, MOST_EPSILON);
+	if (at <= s->delta)
+		return 0;
+	s->log_low = log(at / s->delta);
+	at = end_of_delta(s, s->high);
+	if (at > s->delta)
+		return s->up ? INFINITY : s->high;
+	s->log_high = log(fmax(at, 1e-300) / s->delta);
+	while (s->high - s->low > 1e-12 * s->high && s->high > 1e-300) {
+		double width = s->high - s->low;
+		double cross = s->low + width * (s->log_low / (s->log_low - s->log_high));
+
+		probe(s, cross - 1e-3 * width);
+		probe(s, cross + 1e-3 * width);
+		if (s->high - s->low > width / 2)
+			probe(s, s->low + (s->high - s->low) / 2);
+	}
+	return s->up ? s->high : s->low;
+}
+
+struct acct_bound acct_gspa_count_epsilon(
+	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double delta)
+{
+	struct search low = { .c = c, .v = v, .delta = delta, .up = 0 }, up = low;
+
+	if (delta < v->defect)
+		return (struct acct_bound){ INFINITY, INFINITY };
+	up.up = 1;
+	return (struct acct_bound){ search(&low), search(&up) };
+}

@@ -1,0 +1,41 @@
+/* acct_gspa_sum.h - one round of two symbols, summed over the number of blanket messages.
+ * Private to acct_gspa*.c. */
+#pragma once
+
+#include "acct_gspa.h"
+
+/* Participants who are blanket with chance p; q = 1 - p.  Both to a few ulps. */
+struct acct_gspa_share {
+	double p, q;
+	uint64_t count;
+};
+
+/* The victim: its symbol sent with chance a1, the other with a0, unless given away with chance defect. */
+struct acct_gspa_victim {
+	double a1, a0;
+	double most; /* no finite loss exceeds this; INFINITY where a0 = 0 */
+	double defect;
+};
+
+/* The law of the number of blanket messages of others. */
+struct acct_gspa_count {
+	double *mass; /* of first, first + 1, ... */
+	size_t size;
+	uint64_t first;
+	double missed; /* mass cut off, at most */
+	double error;  /* of every mass, relative */
+	double work;
+};
+
+/* ACCT_ELIMIT where it would take more than some seconds.  acct_gspa_count_fini in any case. */
+ACCT_CHECK enum acct_rc acct_gspa_count_init(
+	struct acct_gspa_count *c, const struct acct_gspa_share *share, size_t n);
+void acct_gspa_count_fini(struct acct_gspa_count *c);
+
+/* The pair's delta at epsilon [0, 700]. */
+struct acct_bound acct_gspa_count_delta(
+	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double epsilon);
+
+/* The pair's epsilon at delta (0, 1). */
+struct acct_bound acct_gspa_count_epsilon(
+	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double delta);

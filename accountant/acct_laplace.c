@@ -1,0 +1,118 @@
+/* acct_laplace.c - the Laplace randomizer's two legs as cells.
+ *
+ * With t = sqrt(s) the blanket puts mass (g/2)(1/t1 - 1/t2), g = e^{-epsilon0/2}, on a leg's stretch t1..t2
+ * and e^{-epsilon0}/2 on its end; the mean of s over a stretch is t1 t2.  Stretches of equal length in t add
+ * the least variance. */
+#include "acct_laplace.h"
+
+#include <math.h>
+
+#define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
+
+#define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* of a leg; the corner is shared */
+#define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* of a leg; its end is a cell too */
+#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* of the only leg */
+
+/* A leg cut into stretches. */
+struct leg {
+	double blanket;   /* e^{-epsilon0/2} */
+	double end, tail; /* likelihood ratio at its end, and the mass there */
+	double step;      /* of t */
+	size_t stretches;
+};
+
+static enum acct_rc leg_init(struct leg *l, double epsilon0, size_t stretches, const char **why)
+{
+	if (!(epsilon0 > 0 && epsilon0 <= MOST_EPSILON)) {
+		if (why)
+			*why = "epsilon0 must be above 0 and at most 300";
+		return ACCT_EDOMAIN;
+	}
+	l->blanket = exp(-epsilon0 / 2);
+	l->end = exp(epsilon0);
+	l->tail = exp(-epsilon0) / 2;
+	l->step = expm1(epsilon0 / 2) / (double)stretches;
+	l->stretches = stretches;
+	return ACCT_OK;
+}
+
+static double node(const struct leg *l, size_t i)
+{
+	return 1 + l->step * (double)i;
+}
+
+static double ratio(const struct leg *l, size_t i)
+{
+	return i == l->stretches ? l->end : node(l, i) * node(l, i);
+}
+
+/* Mass that stretches i and i+1 (from nodes i-1 and i) send to node i, the mean of s kept. */
+static double mass_at(const struct leg *l, size_t i)
+{
+	double t = node(l, i), mass = 0;
+
+	if (i > 0)
+		mass += l->blanket / 2 * l->step / (t * (node(l, i - 1) + t));
+	if (i < l->stretches)
+		mass += l->blanket / 2 * l->step / (t * (node(l, i + 1) + t));
+	return i == l->stretches ? mass + l->tail : mass;
+}
+
+enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why)
+{
+	struct leg l;
+	enum acct_rc rc = leg_init(&l, epsilon0, ABOVE_STRETCHES, why);
+
+	if (rc)
+		return rc;
+	r->cells = 0;
+	r->cell[r->cells++] = (struct acct_cell){ 2 * mass_at(&l, 0), 1, 1 };
+	for (size_t i = 1; i <= l.stretches; i++) {
+		r->cell[r->cells++] = (struct acct_cell){ mass_at(&l, i), ratio(&l, i), 1 };
+		r->cell[r->cells++] = (struct acct_cell){ mass_at(&l, i), 1, ratio(&l, i) };
+	}
+	return ACCT_OK;
+}
+
+enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const char **why)
+{
+	struct leg l;
+	enum acct_rc rc = leg_init(&l, epsilon0, BELOW_STRETCHES, why);
+
+	if (rc)
+		return rc;
+	r->cells = 0;
+	for (size_t i = 0; i <= l.stretches; i++) {
+		double mean = i < l.stretches ? node(&l, i) * node(&l, i + 1) : l.end;
+		double mass = i < l.stretches ? l.blanket / 2 * l.step / mean : l.tail;
+
+		r->cell[r->cells++] = (struct acct_cell){ mass, mean, 1 };
+		r->cell[r->cells++] = (struct acct_cell){ mass, 1, mean };
+	}
+	return ACCT_OK;
+}
+
+enum acct_rc acct_laplace_half_above(double epsilon0, struct acct_round *r, const char **why)
+{
+	struct leg l;
+	enum acct_rc rc = leg_init(&l, epsilon0, HALF_STRETCHES, why);
+
+	if (rc)
+		return rc;
+	r->cells = 0;
+	for (size_t i = 0; i <= l.stretches; i++) {
+		double other = i == 0 ? l.blanket / 2 : 0; /* the other leg: s = 1 */
+
+		r->cell[r->cells++] =
+			(struct acct_cell){ mass_at(&l, i) + other, ratio(&l, i), exp(epsilon0 / 2) };
+	}
+	return ACCT_OK;
+}
+
+enum acct_rc acct_laplace_any(double epsilon0, struct acct_round *r, const char **why)
+{
+	struct leg l;
+	enum acct_rc rc = leg_init(&l, epsilon0, 1, why);
+
+	return rc ? rc : acct_cells_pair(l.end, -expm1(-epsilon0 / 2), l.end, l.end, r, why);
+}
