@@ -23,8 +23,11 @@ static inline void csv_split(char *line, char *field[CSV_FIELDS])
 
 		field[i] = out;
 		line += quoted;
-		while (*line && *line != '\n' && *line != '\r' && (quoted ? *line != '"' : *line != ','))
+		while (*line && *line != '\n' && *line != '\r' && (quoted ? *line != '"' : *line != ',')) {
 			*out++ = *line++;
+			if (quoted && line[0] == '"' && line[1] == '"') /* a quote, written twice */
+				*out++ = *line, line += 2;
+		}
 		line += quoted && *line == '"';
 		int more = *line == ',';
 		line += more;

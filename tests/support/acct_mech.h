@@ -1,0 +1,26 @@
+/* acct_mech.h - small randomizers written out from their definitions, every input and every output, for tests
+ * of the accountant's named rounds. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MECH_INPUTS  32
+#define MECH_OUTPUTS 256
+
+struct mech {
+	char text[120]; /* as a round, without n= and dummies= */
+	size_t inputs, outputs;
+	double law[MECH_INPUTS][MECH_OUTPUTS];
+	double dummy[MECH_OUTPUTS]; /* law of a message without data */
+	bool dummies;               /* the round has such messages */
+	bool truthful;              /* participants hide nobody */
+	bool bounded;               /* the cells only bound the worst pair of inputs */
+	unsigned per_participant;   /* dummies that n brings with it; 0: dummies= says how many */
+};
+
+/* Case i of the table; false past the last.  eps0 of the cases that take one is scaled by `scale`. */
+bool mech_case(size_t i, double scale, struct mech *m);
+
+/* Outputs whose laws are proportional under all inputs are made one: no test tells them apart. */
+void mech_merge(struct mech *m);

@@ -1,0 +1,421 @@
+/* test_acct_named.c - the cells of every named randomizer against its definition: all outputs, all pairs of
+ * inputs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_mech.h"
+#include "acct_named.h"
+#include "csv.h"
+
+#define N        5
+#define DUMMIES  7
+#define ROUNDING 1e-12 /* some hundred operations on numbers of size one */
+
+static const double scales[] = { 0.01, 1, 6 };
+
+static struct acct_spec parsed(const char *text)
+{
+	struct acct_spec s;
+	char why[200] = "";
+
+	if (acct_spec_parse(text, &s, why, sizeof why))
+		fail_msg("%s: %s", text, why);
+	return s;
+}
+
+static struct acct_spec round_of(const struct mech *m)
+{
+	char text[200];
+	bool add = m->dummies && m->per_participant == 0 && strncmp(m->text, "cheu", 4) != 0;
+
+	snprintf(text, sizeof text, "%s,n=%d%s", m->text, N, add ? ",dummies=7" : "");
+	return parsed(text);
+}
+
+static bool near(double a, double b)
+{
+	return a == b || fabs(a - b) <= ROUNDING * fmax(fabs(a), fabs(b)); /* NOLINT: infinities */
+}
+
+/* The largest blanket: what every other's law is at least, and dummies' law is proportional to. */
+static void blanket(const struct mech *m, double omega[MECH_OUTPUTS])
+{
+	double share = INFINITY;
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		omega[y] = INFINITY;
+		for (size_t x = 0; x < m->inputs; x++)
+			omega[y] = fmin(omega[y], m->law[x][y]);
+		if (m->dummies)
+			share = fmin(share, omega[y] / m->dummy[y]);
+	}
+	if (m->truthful)
+		share = 1;
+	for (size_t y = 0; y < m->outputs && m->dummies; y++)
+		omega[y] = share * m->dummy[y];
+}
+
+/* The cells of one pair of inputs, output by output. */
+static struct acct_round pair_cells(
+	const struct mech *m, const double omega[MECH_OUTPUTS], size_t x0, size_t x1)
+{
+	struct acct_round r = { .cells = 0 };
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		double u = m->law[x0][y] / omega[y], v = m->law[x1][y] / omega[y];
+		size_t j = 0;
+
+		while (j < r.cells && !(near(u, r.cell[j].u) && near(v, r.cell[j].v)))
+			j++;
+		if (j == r.cells) {
+			assert_true(j < ACCT_MAX_CELLS);
+			r.cell[r.cells++] = (struct acct_cell){ 0, u, v };
+		}
+		r.cell[j].omega += omega[y];
+	}
+	return r;
+}
+
+static bool is_listed(const struct acct_cell *c, const struct acct_round *r)
+{
+	for (size_t j = 0; j < r->cells; j++)
+		if (near(c->u, r->cell[j].u) && near(c->v, r->cell[j].v) &&
+			fabs(c->omega - r->cell[j].omega) <= ROUNDING * c->omega)
+			return true;
+	return false;
+}
+
+static bool equal_lists(const struct acct_round *a, const struct acct_round *b)
+{
+	bool equal = a->cells == b->cells;
+
+	for (size_t j = 0; j < a->cells && equal; j++)
+		equal = is_listed(&a->cell[j], b);
+	return equal;
+}
+
+/* E(X - t)+, X = u - e v with chance omega, else 0. */
+static double excess(const struct acct_round *r, double e, double t)
+{
+	double sum = 0, rest = 1;
+
+	for (size_t j = 0; j < r->cells; j++) {
+		sum += r->cell[j].omega * fmax(0, r->cell[j].u - e * r->cell[j].v - t);
+		rest -= r->cell[j].omega;
+	}
+	return sum + fmax(0, rest) * fmax(0, -t);
+}
+
+/* X of the pair is below X of the list in convex order, for every e: then the round's curve is, for any n
+ * (sums of independent terms, and (.)+ is convex).  E(X - t)+ has its kinks at the values of X. */
+static bool dominates(const struct acct_round *list, const struct acct_round *pair)
+{
+	for (double e = 0; e < 1000; e = e < 1 ? e + 0.125 : e * 1.3)
+		for (size_t j = 0; j < list->cells + pair->cells + 1; j++) {
+			const struct acct_cell *c =
+				j < list->cells ? &list->cell[j] : &pair->cell[j - list->cells];
+			double t = j < list->cells + pair->cells ? c->u - e * c->v : 0;
+
+			if (!(excess(pair, e, t) <= excess(list, e, t) + ROUNDING * (1 + e)))
+				return false;
+		}
+	return true;
+}
+
+/* The accountant bounds both directions of a list. */
+static struct acct_round mirrored(const struct acct_round *r)
+{
+	struct acct_round m = *r;
+
+	for (size_t j = 0; j < r->cells; j++)
+		m.cell[j] = (struct acct_cell){ r->cell[j].omega, r->cell[j].v, r->cell[j].u };
+	return m;
+}
+
+static double total(const struct acct_round *r, int of)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < r->cells; j++)
+		sum += r->cell[j].omega * (of == 0 ? 1 : of == 1 ? r->cell[j].u : r->cell[j].v);
+	return sum;
+}
+
+/* p, beta and q over all inputs. */
+static void facts_are(const struct mech *m, const double omega[MECH_OUTPUTS], const struct acct_spec *s)
+{
+	double p = 0, beta = 0, q = 0;
+
+	for (size_t x = 0; x < m->inputs; x++)
+		for (size_t z = 0; z < m->inputs; z++) {
+			double distance = 0;
+
+			for (size_t y = 0; y < m->outputs; y++) {
+				distance += fmax(0, m->law[x][y] - m->law[z][y]);
+				if (m->law[x][y] > 0) {
+					p = fmax(p, m->law[x][y] / m->law[z][y]);
+					q = fmax(q, m->law[x][y] / omega[y]);
+				}
+			}
+			beta = fmax(beta, distance);
+		}
+	if (!(near(p, s->p) && fabs(beta - s->beta) <= ROUNDING * beta && near(q, s->q)))
+		fail_msg("%s: (%.15g, %.15g, %.15g) is not (%.15g, %.15g, %.15g)", m->text, s->p, s->beta,
+			s->q, p, beta, q);
+	if (!(fabs(s->eps0 - log(p)) <= ROUNDING * s->eps0) && isfinite(p))
+		fail_msg("%s: eps0 %.15g is not %.15g", m->text, s->eps0, log(p));
+	assert_true(isfinite(p) == isfinite(s->eps0));
+}
+
+static void the_cells_are_those_of_the_worst_pair_of_inputs(void **state)
+{
+	static struct mech m;
+	size_t cases = 0;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof scales / sizeof *scales; k++)
+		for (size_t i = 0; mech_case(i, scales[k], &m); i++, cases++) {
+			struct acct_spec s = round_of(&m);
+			struct acct_round mirror = mirrored(&s.round);
+			double omega[MECH_OUTPUTS];
+			bool attained = false;
+
+			blanket(&m, omega);
+			assert_true(total(&s.round, 0) <= 1 + ROUNDING);
+			assert_true(fabs(total(&s.round, 1) - 1) <= ROUNDING);
+			assert_true(fabs(total(&s.round, 2) - 1) <= ROUNDING);
+			for (size_t x = 0; x < m.inputs; x++)
+				for (size_t z = 0; z < m.inputs; z++) {
+					if (x == z)
+						continue;
+					struct acct_round pair = pair_cells(&m, omega, x, z);
+
+					if (!dominates(&s.round, &pair) && !dominates(&mirror, &pair))
+						fail_msg("%s: inputs %zu, %zu are not covered", m.text, x, z);
+					attained = attained || equal_lists(&s.round, &pair);
+				}
+			if (!attained && !m.bounded)
+				fail_msg("%s: no pair of inputs has these cells", m.text);
+			facts_are(&m, omega, &s);
+		}
+	assert_true(cases >= 3 * 70);
+}
+
+static void the_reports_of_the_round_are_those_that_hide_the_victim(void **state)
+{
+	static struct mech m;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++) {
+		struct acct_spec s = round_of(&m);
+		uint64_t dummies = m.per_participant * (uint64_t)N;
+
+		if (m.dummies && strncmp(m.text, "cheu", 4) != 0 && m.per_participant == 0)
+			dummies = DUMMIES;
+		if (!(s.participants == N && s.round.others == (m.truthful ? 0 : N - 1) &&
+			    s.round.dummies == dummies && s.round.count == 1))
+			fail_msg("%s: %llu others, %llu dummies", m.text, (unsigned long long)s.round.others,
+				(unsigned long long)s.round.dummies);
+	}
+}
+
+/* A name without a definition to compare with has a reason to be one. */
+static void every_name_is_verified(void **state)
+{
+	static struct mech m;
+	const struct acct_named *named;
+
+	(void)state;
+	for (size_t i = 0; (named = acct_named_row(i)) != NULL; i++) {
+		bool found = strcmp(named->name, "pair") == 0 || strcmp(named->name, "cells") == 0;
+
+		assert_ptr_equal(acct_named_find(named->name), named);
+		for (size_t j = 0; mech_case(j, 1, &m) && !found; j++)
+			found = strncmp(m.text, named->name, strlen(named->name)) == 0 &&
+				m.text[strlen(named->name)] == ':';
+		if (!found)
+			fail_msg("%s is not verified", named->name);
+	}
+	assert_true(strcmp(acct_named_row(0)->name, "generic") == 0);
+}
+
+/* Two counters change: a product of two curves. */
+static void a_histogram_of_coins_counts_twice(void **state)
+{
+	(void)state;
+	assert_int_equal(parsed("balcer-cheu:t=.1,k=5,n=9,count=4").round.count, 8);
+	assert_int_equal(parsed("balcer-cheu:t=.1,k=1,n=9,count=4").round.count, 4);
+}
+
+static void the_steps_of_noise_default_to_the_best(void **state)
+{
+	(void)state;
+	/* 10/(1+e) = 2.69, 10/e = 3.68 */
+	assert_true(parsed("staircase:b=10,eps0=2,n=9").beta <= parsed("staircase:b=10,eps0=2,r=3,n=9").beta);
+	assert_true(parsed("staircase:b=10,eps0=2,n=9").beta >= parsed("staircase:b=10,eps0=2,r=3,n=9").beta);
+	assert_true(parsed("piecewise:b=10,eps0=2,n=9").beta <= parsed("piecewise:b=10,eps0=2,w=4,n=9").beta);
+	assert_true(parsed("piecewise:b=10,eps0=2,n=9").beta >= parsed("piecewise:b=10,eps0=2,w=4,n=9").beta);
+}
+
+/* Domains too large to enumerate: the sums still hold, and the local guarantee. */
+static void large_domains_stay_exact(void **state)
+{
+	static const char *const text[] = { "rappor:d=1e12,eps0=8,n=9", "oue:d=1e12,eps0=8,n=9",
+		"subset:d=1e12,k=1e6,eps0=8,n=9", "subset:d=1e12,k=999999999999,eps0=1,n=9",
+		"privset:d=1e4,k=1,s=1,eps0=8,n=9", "privset:d=1e4,k=50,s=2000,eps0=1,n=9",
+		"olh:l=1e12,eps0=8,n=9", "olh:l=2,d=1e12,eps0=8,n=9", "hadamard:d=1e12,eps0=8,n=9",
+		"hadamard:d=1e12,blocks=1e6,eps0=8,n=9", "hadamard:d=1e12,blocks=1e12,eps0=8,n=9",
+		"duchi:eps0=8,d=4096,n=9", "vrr:s=63,eps0=699,n=9", "vrr:s=63,eps0=1,n=9",
+		"laplace-levels:b=1e12,eps0=8,n=9", "laplace-levels:b=999999999999,eps0=8,n=9",
+		"staircase:b=1e12,eps0=8,n=9", "piecewise:b=1e12,eps0=8,n=9", "hierarchy:f=2,H=39,eps0=8,n=9",
+		"grr:k=1e12,eps0=699,n=9", "rappor:d=5,eps0=699,n=9" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_spec s = parsed(text[i]);
+
+		if (!(total(&s.round, 0) <= 1 + ROUNDING && fabs(total(&s.round, 1) - 1) <= ROUNDING &&
+			    fabs(total(&s.round, 2) - 1) <= ROUNDING))
+			fail_msg("%s: %.17g %.17g", text[i], total(&s.round, 0), total(&s.round, 1));
+		if (!(fabs(log(s.p) - s.eps0) <= ROUNDING * s.eps0 && s.beta > 0 &&
+			    s.beta <= tanh(s.eps0 / 2) * (1 + ROUNDING) && s.q <= s.p * (1 + ROUNDING)))
+			fail_msg("%s: p %.17g beta %.17g q %.17g", text[i], s.p, s.beta, s.q);
+	}
+}
+
+/* "eps0": "0.5" or "k": 3 */
+static double json(const struct csv *c, const char *key)
+{
+	char quoted[40];
+
+	snprintf(quoted, sizeof quoted, "\"%s\":", key);
+	const char *at = strstr(csv_get(c, "params"), quoted);
+	if (!at)
+		fail_msg("%s: no %s in %s", csv_get(c, "id"), key, csv_get(c, "params"));
+	at += strlen(quoted);
+	return atof(at + strspn(at, " \""));
+}
+
+/* The row's round. */
+static void row_text(const struct csv *c, char *text, size_t room)
+{
+	const char *kind = csv_get(c, "randomizer");
+	/* name in the file; the round, its parameters in the file's order of use */
+	static const struct {
+		const char *kind, *format, *key[3];
+	} same[] = {
+		{ "rr2", "rr:eps0=%.17g", { "eps0" } },
+		{ "grr", "grr:eps0=%.17g,k=%g", { "eps0", "k" } },
+		{ "sue", "sue:eps0=%.17g,d=%g", { "eps0", "d" } },
+		{ "oue", "oue:eps0=%.17g,d=%g", { "eps0", "d" } },
+		{ "subset", "subset:eps0=%.17g,d=%g,k=%g", { "eps0", "d", "k" } },
+		{ "localhash_uniform", "olh:eps0=%.17g,l=%g", { "eps0", "l" } },
+		{ "vector_rr", "vrr:eps0=%.17g,s=%g", { "eps0", "s" } },
+		{ "dlap", "laplace-levels:eps0=%.17g,b=%g", { "eps0", "b" } },
+		{ "dpm", "piecewise:eps0=%.17g,b=%g,w=%g", { "eps0", "b", "w" } },
+		{ "blanket_rgb", "levels:eps0=%.17g,b=%g", { "eps0", "b" } },
+		{ "duchi1", "duchi:eps0=%.17g", { "eps0" } },
+		{ "duchi_fixed", "duchi:eps0=%.17g,d=%g", { "eps0", "d" } },
+		{ "harmony", "harmony:eps0=%.17g,d=%g", { "eps0", "d" } },
+		{ "hier_grr_sample_level", "hierarchy:eps0=%.17g,H=%g,f=2", { "eps0", "H" } },
+		{ "balcer_cheu", "balcer-cheu:t=%.17g", { "coin" } },
+		{ "hashed_bins", "hashed:b=%g,dummies=%g", { "b", "N" } },
+		{ "cheu_zhilyaev", "cheu:f=%.17g,fakes=%g", { "f", "kfake" } },
+	};
+
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+		if (strcmp(kind, same[i].kind) == 0) {
+			double x[3] = { 0 };
+
+			for (size_t j = 0; j < 3 && same[i].key[j]; j++)
+				x[j] = json(c, same[i].key[j]);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			snprintf(text, room, same[i].format, x[0], x[1], x[2]);
+#pragma GCC diagnostic pop
+			return;
+		}
+	if (strcmp(kind, "hadamard") == 0)
+		snprintf(text, room, "hadamard:eps0=%.17g,d=%g", json(c, "eps0"), json(c, "K") - 1);
+	else if (strcmp(kind, "hadamard_blocks") == 0)
+		snprintf(text, room, "hadamard:eps0=%.17g,d=%g,blocks=%g", json(c, "eps0"),
+			json(c, "B") * (json(c, "b") - 1), json(c, "B"));
+	else if (strcmp(kind, "privset") == 0)
+		snprintf(text, room, "privset:eps0=%.17g,d=%g,k=%g,s=%g", json(c, "eps0"), json(c, "d"),
+			json(c, "k"), json(c, "s"));
+	else if (strcmp(kind, "balls_into_bins") == 0)
+		snprintf(text, room, "bins:k=%g,dummies=%g", json(c, "d") / json(c, "s"), json(c, "N"));
+	else if (strcmp(kind, "bin_words") == 0)
+		snprintf(text, room, "bins:k=%g,dummies=%g", exp2(json(c, "w")), json(c, "N_slot"));
+	else if (strcmp(kind, "mixdump") == 0)
+		snprintf(text, room, "mixbins:k=%g,dummies=%g,eps0=%.17g", json(c, "d"), json(c, "N"),
+			log((1 - json(c, "f")) / (json(c, "f") / (json(c, "d") - 1))));
+	else if (strcmp(kind, "privkv_exact") == 0 || strcmp(kind, "pckv_grr") == 0)
+		/* no cells of their own: their parameters are a pair */
+		snprintf(text, room, "pair:p=%s,beta=%s,q=%s", csv_get(c, "p"), csv_get(c, "beta"),
+			csv_get(c, "q"));
+	else
+		fail_msg("%s: no such randomizer '%s'", csv_get(c, "id"), kind);
+}
+
+static void the_parameters_of_the_literature_are_met(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/protocols.csv"));
+	while (csv_next(&c)) {
+		const char *kind = csv_get(&c, "randomizer"), *q2 = csv_get(&c, "q2");
+		char text[200];
+
+		row_text(&c, text, sizeof text - 10);
+		strcat(text, ",n=1000");
+		struct acct_spec s = parsed(text);
+		double q = s.q, blanket_share = total(&s.round, 0), twin = 0;
+
+		/* These rows have the q of dummies, whose law is the blanket's over its share. */
+		bool of_dummies = strcmp(kind, "mixdump") == 0 || strcmp(kind, "cheu_zhilyaev") == 0;
+		if (of_dummies)
+			q *= blanket_share;
+		if (!(near(s.p, atof(csv_get(&c, "p"))) && near(s.beta, atof(csv_get(&c, "beta"))) &&
+			    near(q, atof(csv_get(&c, "q")))))
+			fail_msg("%s %s: (%.15g, %.15g, %.15g)", csv_get(&c, "id"), text, s.p, s.beta, q);
+		/* q2: what the cells without a difference exceed the blanket by.  The file's of fake users is
+		 * a ratio of totals, not of laws: no bound, and not what the cells here are made from. */
+		for (size_t j = 0; j < s.round.cells; j++)
+			if (near(s.round.cell[j].u, s.round.cell[j].v))
+				twin = fmax(twin, s.round.cell[j].u * (of_dummies ? blanket_share : 1));
+		if (*q2 && strcmp(kind, "cheu_zhilyaev") != 0 && !(twin <= atof(q2) * (1 + ROUNDING)))
+			fail_msg("%s %s: q2 %.15g", csv_get(&c, "id"), text, twin);
+		if (strcmp(kind, "grr") == 0 || strcmp(kind, "subset") == 0 || strcmp(kind, "mixdump") == 0 ||
+			strcmp(kind, "hashed_bins") == 0)
+			assert_true(near(twin, atof(q2)));
+		rows++;
+	}
+	fclose(c.file);
+	assert_int_equal(rows, 111);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_cells_are_those_of_the_worst_pair_of_inputs),
+		cmocka_unit_test(the_reports_of_the_round_are_those_that_hide_the_victim),
+		cmocka_unit_test(every_name_is_verified),
+		cmocka_unit_test(a_histogram_of_coins_counts_twice),
+		cmocka_unit_test(the_steps_of_noise_default_to_the_best),
+		cmocka_unit_test(large_domains_stay_exact),
+		cmocka_unit_test(the_parameters_of_the_literature_are_met),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
