@@ -53,7 +53,8 @@ struct acct_cell {
 };
 
 /* Participants whose own guarantee makes them another share of blanket: each of `count` falls in the blanket
- * with chance share * sum(omega), in cell j in proportion to omega_j. */
+ * with chance share * sum(omega), in cell j in proportion to omega_j.  That is: the law of their report is
+ * nowhere below share * sum(omega_j Q_j), whatever their input. */
 struct acct_level {
 	double share; /* (0, 1 / sum(omega)] */
 	uint64_t count;
@@ -67,14 +68,18 @@ struct acct_round {
 	uint64_t
 		dummies; /* messages that are blanket for certain, in cell j with chance omega_j/sum(omega) */
 	uint64_t count;  /* 1..ACCT_MAX_COUNT */
-	/* Further others, personalised: doc/accounting.md, "Personalised levels". */
+	/* Further others, personalised: doc/accounting.md, "Personalised levels".  The cells are those of one
+	 * victim; with victims of several guarantees take the largest answer. */
 	struct acct_level level[ACCT_MAX_LEVELS];
 	size_t levels; /* 0..ACCT_MAX_LEVELS */
-	/* [0, 1): chance, apart from the cells, that the victim's input is given away: the pair is the cells'
-	 * with chance 1 - defect, and an infinite loss else. */
+	/* [0, 1): chance, apart from the cells, that a participant's input is given away: the pair is the
+	 * cells' with chance 1 - defect, and an infinite loss else. */
 	double defect;
-	/* (0, 1): the participants are a uniform subset, without replacement, of this fraction of a
-	 * population, and neighbours replace a record of the population; 0: everybody takes part. */
+	/* (0, 1): the participants, their number fixed, are a secret uniform subset, without replacement, of
+	 * this fraction of a population, and neighbours replace a record of the population; 0: everybody
+	 * takes part.  The cells must hold for every two inputs, and others and levels for every subset.  A
+	 * defect is sampled too: only those drawn can be given away.  Source: Balle, Barthe, Gaboardi 2018;
+	 * Zhu, Dong, Wang 2022. */
 	double sampling;
 };
 

@@ -1,18 +1,33 @@
-/* acct_cells.c - blanket cells: what a round may be, and the cells of the two standard pairs. */
+/* acct_cells.c - what a round may be, and the cells of the two standard pairs. */
 #include "acct_cells.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
-#define SLACK   1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
-#define NOTHING (2 * DBL_EPSILON) /* of omega left over: rounding of the omegas */
+#define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
 
 static enum acct_rc domain(const char **why, const char *text)
 {
 	if (why)
 		*why = text;
 	return ACCT_EDOMAIN;
+}
+
+/* Shares, and the number of all reports. */
+static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
+{
+	uint64_t left = ACCT_MAX_REPORTS;
+
+	if (r->others > left || r->dummies > left - r->others)
+		return domain(why, "others, levels and dummies must sum to at most 1e12");
+	left -= r->others + r->dummies;
+	for (size_t i = 0; i < r->levels; i++) {
+		if (!(r->level[i].share > 0 && r->level[i].share * blanket <= 1 + SLACK))
+			return domain(why, "share of every level must be above 0 and at most 1/sum(omega)");
+		if (r->level[i].count > left)
+			return domain(why, "others, levels and dummies must sum to at most 1e12");
+		left -= r->level[i].count;
+	}
+	return ACCT_OK;
 }
 
 /* Negated comparisons below refuse NaN as well. */
@@ -28,11 +43,12 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 		return domain(why, "count must be at least 1");
 	if (r->count > ACCT_MAX_COUNT)
 		return domain(why, "count must be at most 1000000");
-	if (r->others > ACCT_MAX_REPORTS || r->dummies > ACCT_MAX_REPORTS ||
-		r->others + r->dummies > ACCT_MAX_REPORTS)
-		return domain(why, "others and dummies must sum to at most 1e12");
-	if (r->levels != 0 || r->defect != 0 || r->sampling != 0)
-		return domain(why, "levels, defect and sampling are not available");
+	if (r->levels > ACCT_MAX_LEVELS)
+		return domain(why, "a round has at most 64 levels");
+	if (!(r->defect >= 0 && r->defect < 1))
+		return domain(why, "defect must be at least 0 and below 1");
+	if (!(r->sampling >= 0 && r->sampling < 1))
+		return domain(why, "sampling must be above 0 and below 1, or 0 for none");
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 
@@ -50,171 +66,7 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 		return domain(why, "omega*u must sum to 1");
 	if (!(fabs(mean_v - 1) <= SLACK))
 		return domain(why, "omega*v must sum to 1");
-	return ACCT_OK;
-}
-
-/* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
-static bool same(double a, double b)
-{
-	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
-}
-
-static bool is_symmetric(const struct acct_list *l)
-{
-	for (size_t i = 0; i < l->cells; i++) {
-		bool found = false;
-
-		for (size_t j = 0; j < l->cells && !found; j++)
-			found = same(l->cell[i].u, l->cell[j].v) && same(l->cell[i].v, l->cell[j].u) &&
-				same(l->cell[i].omega, l->cell[j].omega);
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
-/* Q vanishes iff every blanket message lies in a cell with v = 0.  That chance is raised to a huge power: it
- * is formed from its complement where that is the smaller, hence the accurate one. */
-static double infinite_mass(const struct acct_list *l, bool swap)
-{
-	double seen = 0, cover = 0, victim = 0, lost = 0;
-
-	for (size_t j = 0; j < l->cells; j++) {
-		double u = swap ? l->cell[j].v : l->cell[j].u, v = swap ? l->cell[j].u : l->cell[j].v;
-
-		if (v > 0) {
-			seen += l->cell[j].omega;
-		} else {
-			cover += l->cell[j].omega;
-			victim += l->cell[j].omega * u;
-		}
-	}
-	if (victim == 0) /* NOLINT: a sum of zeros */
-		return 0;
-	if (l->others > 0)
-		lost += l->others * (seen < 0.5 ? log1p(-seen) : log(l->rest + cover));
-	if (l->dummies > 0)
-		lost += l->dummies *
-			(seen < 0.5 * l->blanket ? log1p(-seen / l->blanket) : log(cover / l->blanket));
-	return fmin(1, victim * exp(fmin(0, lost)));
-}
-
-/* |log(u/v)|, from above: the quotient keeps what the difference of two large logarithms would lose. */
-static double log_ratio(double u, double v)
-{
-	double r = u / v;
-
-	if (r > DBL_MIN && r < INFINITY)
-		return fabs(log(r)) + 2 * DBL_EPSILON;
-	return fabs(log(u) - log(v));
-}
-
-/* The loss is log(sum N u / sum N v): at most (largest u, on all messages) over (smallest positive v, on
- * one). */
-static double largest_loss(const struct acct_list *l)
-{
-	double top = 0, small = INFINITY, ratio = 0;
-	bool zero = false;
-
-	for (size_t j = 0; j < l->cells; j++) {
-		double u = l->cell[j].u, v = l->cell[j].v;
-
-		top = fmax(top, fmax(u, v));
-		if (u > 0)
-			small = fmin(small, u);
-		if (v > 0)
-			small = fmin(small, v);
-		if ((u > 0) != (v > 0))
-			zero = true;
-		else if (u > 0)
-			ratio = fmax(ratio, log_ratio(u, v));
-	}
-	if (zero)
-		ratio = log(top) - log(small) + log(1 + l->others + l->dummies);
-	return ratio * (1 + 1e-12);
-}
-
-/* 1 - sum(omega) with one rounding (Neumaier's sum). */
-static double left_over(const struct acct_list *l)
-{
-	double sum = 1, low = 0;
-
-	for (size_t j = 0; j < l->cells; j++) {
-		double w = l->cell[j].omega, next = sum - w;
-
-		low += fabs(sum) >= w ? (sum - next) - w : sum - (next + w);
-		sum = next;
-	}
-	return sum + low;
-}
-
-/* Settle blanket and rest; more than all is scaled down to all. */
-static void settle_blanket(struct acct_list *l)
-{
-	l->rest = left_over(l);
-	l->blanket = 1 - l->rest;
-	if (l->rest < -NOTHING)
-		for (size_t j = 0; j < l->cells; j++)
-			l->cell[j].omega /= l->blanket;
-	if (l->rest <= NOTHING) {
-		l->rest = 0;
-		l->blanket = 1;
-	}
-	if (l->blanket < 0.5) { /* there the sum itself is the accurate one */
-		l->blanket = 0;
-		for (size_t j = 0; j < l->cells; j++)
-			l->blanket += l->cell[j].omega;
-	}
-}
-
-enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
-{
-	enum acct_rc rc = acct_round_check(r, why);
-	double mean_u = 0, mean_v = 0;
-
-	if (rc)
-		return rc;
-	memset(l, 0, sizeof *l);
-	l->lossless = true;
-	for (size_t j = 0; j < r->cells; j++) {
-		size_t k = 0;
-
-		while (k < l->cells &&
-			!(same(l->cell[k].u, r->cell[j].u) && same(l->cell[k].v, r->cell[j].v)))
-			k++;
-		if (k == l->cells)
-			l->cell[l->cells++] = r->cell[j];
-		else
-			l->cell[k].omega += r->cell[j].omega;
-		l->lossless = l->lossless && r->cell[j].u >= r->cell[j].v && r->cell[j].u <= r->cell[j].v;
-	}
-	settle_blanket(l);
-	for (size_t j = 0; j < l->cells; j++) {
-		mean_u += l->cell[j].omega * l->cell[j].u;
-		mean_v += l->cell[j].omega * l->cell[j].v;
-	}
-	for (size_t j = 0; j < l->cells; j++) {
-		l->cell[j].u /= mean_u;
-		l->cell[j].v /= mean_v;
-	}
-	l->others = (double)r->others;
-	l->dummies = (double)r->dummies;
-	l->symmetric = is_symmetric(l);
-	l->infinite[0] = infinite_mass(l, false);
-	l->infinite[1] = infinite_mass(l, true);
-	l->largest = largest_loss(l);
-	return ACCT_OK;
-}
-
-bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
-{
-	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies)
-		return false;
-	for (size_t j = 0; j < a->cells; j++)
-		if (a->cell[j].omega != b->cell[j].omega || a->cell[j].u != b->cell[j].u ||
-			a->cell[j].v != b->cell[j].v)
-			return false;
-	return true;
+	return check_reports(r, blanket, why);
 }
 
 enum acct_rc acct_cells_pair(

@@ -5,19 +5,32 @@
 
 #include "acct.h"
 
-/* A checked round.  Means of u and v are exactly one to rounding; equal cells are merged; cell order is the
- * caller's.  What is left of omega below 2^-51 is rounding of the omegas and is read as nothing left.
- * `symmetric`: exchanging u and v gives the same list, so both directions have one curve. */
+#define ACCT_MOST_GROUPS (ACCT_MAX_LEVELS + 1)
+
+/* Participants who are blanket with the same chance share * blanket. */
+struct acct_group {
+	double share, count; /* count exact: below 2^53 */
+	double rest;         /* 1 - share * blanket, to an ulp or two however small */
+};
+
+/* A checked round.  Means of u and v are exactly one to rounding; equal cells are merged, and levels of equal
+ * share; cell order is the caller's, groups are sorted.  What is left of omega, or of a share of it, below
+ * 2^-51 is rounding and is read as nothing left. */
 struct acct_list {
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;
-	double blanket;         /* sum(omega), in (0, 1] */
-	double rest;            /* 1 - sum(omega), to an ulp however small; 0 when blanket is 1 */
-	double others, dummies; /* exact: below 2^53 */
+	double blanket;                            /* sum(omega), in (0, 1] */
+	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
+	size_t groups;
+	double others, dummies; /* others: of all groups */
+	double mean;            /* expected blanket messages of the others */
+	double defect;          /* acct.h */
+	double sampling;        /* acct.h; 1 when everybody takes part */
 	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
 	double largest;         /* no finite loss exceeds this; INFINITY never */
-	bool symmetric;
-	bool lossless; /* u = v in every cell, to the bit */
+	double exponent;        /* how far rounding of the cells moves epsilon: see acct_plan_blur */
+	bool symmetric;         /* exchanging u and v gives the same list: both directions have one curve */
+	bool lossless;          /* u = v in every cell, to the bit */
 };
 
 /* Fails exactly as acct_round_check. */

@@ -1,4 +1,5 @@
-/* acct_curve.c - the privacy curve of one round: by listing outcomes if they are few, else by inversion. */
+/* acct_curve.c - the privacy curve of one round: by listing outcomes if they are few, else by inversion; then
+ * defect and sampling. */
 #include "acct_curve.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "acct_invert.h"
 
 #define UNDERFLOW 1e-300
+#define ROUNDING  0x1p-49 /* of the few operations of a defect or of sampling */
 
 enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
@@ -24,12 +26,16 @@ void acct_curve_fini(struct acct_curve *c)
 	memset(c, 0, sizeof *c);
 }
 
-void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
+/* The curve of the cells alone. */
+static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
 	double most = exp(-eps) / (1 + exp(-eps)); /* (1-y)/2 */
 
 	double work = 2 * (double)c->outcomes, allowed = c->work ? c->work->per_point : INFINITY;
 
+	*at = (struct acct_point){ 0, 0, 0, 0 };
+	if (c->list.lossless)
+		return;
 	if (c->outcomes > 0)
 		acct_exact_at(c, eps, swap, at);
 	else
@@ -51,6 +57,46 @@ void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acc
 		at->hi = most;
 	if (at->lo > at->hi)
 		at->lo = at->hi;
+}
+
+/* An infinite loss with chance d, in either direction: H = d (1-y)/2 + (1-d) H_cells. */
+static void give_away(double d, double eps, struct acct_point *at)
+{
+	double most = exp(-eps) / (1 + exp(-eps));
+
+	at->lo = (d * most + (1 - d) * at->lo) * (1 - ROUNDING);
+	at->hi = (d * most + (1 - d) * at->hi) * (1 + ROUNDING);
+	at->slope = d / 2 + (1 - d) * at->slope;
+	at->slope_err = (1 - d) * at->slope_err + ROUNDING * at->slope;
+}
+
+/* log(1 + (e^eps - 1)/g), to a few ulps of itself. */
+static double before_sampling(double g, double eps)
+{
+	return eps < 30 ? log1p(expm1(eps) / g) : eps - log(g) + log1p(-(1 - g) * exp(-eps));
+}
+
+/* H = a H_all(y/a), a = g + (1-g) y; a line lo - s (y' - y/a) below H_all becomes one below H.  `before` is
+ * the epsilon at y/a. */
+static void sample(double g, double eps, double before, struct acct_point *at)
+{
+	double a = g + (1 - g) * tanh(eps / 2), k = g + (1 - g) * 2 * exp(-before) / (1 + exp(-before));
+
+	at->slope_err = k * at->slope_err + ROUNDING * (k * fabs(at->slope) + at->lo);
+	at->slope = k * at->slope - (1 - g) * at->lo;
+	at->lo *= a * (1 - ROUNDING);
+	at->hi *= a * (1 + ROUNDING);
+}
+
+void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
+{
+	double g = c->list.sampling, d = c->list.defect, before = g < 1 ? before_sampling(g, eps) : eps;
+
+	cells_at(c, before, swap, at);
+	if (d > 0)
+		give_away(d, before, at);
+	if (g < 1)
+		sample(g, eps, before, at);
 }
 
 double acct_curve_upper(const struct acct_curve *c, double eps)

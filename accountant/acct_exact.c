@@ -5,12 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_exact_count.h"
+
 #define MOST_OUTCOMES 20000.0
 #define MOST_MESSAGES 4096.0
 /* Masses are exponentials of sums of log-factorials below 3e4, 3e4 * 2^-53 * a few, and of powers of at most
  * 4096 of omegas that are known to 128 ulp. */
 #define MASS_ERROR 2e-10
-#define TAIL       1e-60
 
 struct walk {
 	struct acct_curve *c;
@@ -45,103 +46,72 @@ static void place(struct walk *w, size_t j, size_t left, double log_mass, double
 			u + (double)k * l->cell[j].u, v + (double)k * l->cell[j].v);
 }
 
-/* Chances of b blanket messages among the others, in logarithms: that of none, and of b + 1 over that of b.
- */
-static double log_none(const struct acct_list *l)
-{
-	return l->others * (l->blanket < 0.5 ? log1p(-l->blanket) : log(l->rest));
-}
-
-static double log_ratio(const struct acct_list *l, double b)
-{
-	return log((l->others - b) / (b + 1) * l->blanket / l->rest);
-}
-
-/* The numbers of blanket messages among the others worth listing: `first` (with its log chance) and `last`,
- * and a bound on the chance of the rest: up to the mode chances grow, and beyond it they halve from where it
- * ends. */
-static bool blanket_range(
-	const struct acct_list *l, double *first, double *last, long double *log_first, double *missed)
-{
-	double mean = l->others * l->blanket, total = 0;
-
-	*first = *last = l->others;
-	*log_first = 0;
-	*missed = 0;
-	if (1 + mean + l->dummies > MOST_MESSAGES)
-		return false;
-	if (l->blanket >= 1)
-		return compositions(1 + l->others + l->dummies, l->cells) <= MOST_OUTCOMES;
-	long double log_mass = log_none(l);
-	*first = 0;
-	*log_first = log_mass;
-	for (double b = 0; b <= l->others; b++) {
-		double ratio = log_ratio(l, b);
-
-		if (b < l->others && ratio > 0 && (double)log_mass + log(b + 1) < log(TAIL)) {
-			log_mass += ratio;
-			*first = b + 1;
-			*log_first = log_mass;
-			*missed = TAIL;
-			continue;
-		}
-		total += compositions(1 + b + l->dummies, l->cells);
-		if (total > MOST_OUTCOMES || 1 + b + l->dummies > MOST_MESSAGES)
-			return false;
-		if (b == l->others)
-			break;
-		log_mass += ratio;
-		if (b > mean && ratio < log(0.5) && (double)log_mass < log(TAIL / 2)) {
-			*last = b;
-			*missed += TAIL;
-			break;
-		}
-	}
-	return true;
-}
-
-static double outcomes_in(const struct acct_list *l, double first, double last)
+/* Listed outcomes when the others bring each number of blanket messages in c. */
+static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 {
 	double total = 0;
 
-	for (double b = first; b <= last; b++)
-		total += compositions(1 + b + l->dummies, l->cells);
+	for (size_t i = 0; i < c->size && total <= MOST_OUTCOMES; i++)
+		total += compositions(1 + c->first + (double)i + l->dummies, l->cells);
 	return total;
 }
 
-enum acct_rc acct_exact_list(struct acct_curve *c)
+/* Ten deviations from the mean there are many outcomes already: do not look further. */
+static bool may_be_few(const struct acct_list *l)
+{
+	double reach = 0, mean = floor(l->mean);
+
+	if (l->cells < 2 || 1 + l->mean + l->dummies > MOST_MESSAGES)
+		return false;
+	for (size_t i = 0; i < l->groups; i++)
+		reach += l->group[i].count * l->group[i].share * l->blanket * l->group[i].rest;
+	reach = fmin(10 * sqrt(reach), l->others - mean);
+	return (1 + fmax(0, reach - 1)) * compositions(1 + mean + l->dummies, l->cells) <= MOST_OUTCOMES;
+}
+
+static enum acct_rc list_all(struct acct_curve *c, const struct acct_count *count, size_t room)
 {
 	const struct acct_list *l = &c->list;
-	double first, last, missed;
-	long double log_mass; /* a sum of thousands of terms */
-	struct walk w = { .c = c };
-	enum acct_rc rc = ACCT_ENOMEM;
-
-	if (l->dummies > MOST_MESSAGES || !blanket_range(l, &first, &last, &log_mass, &missed))
-		return ACCT_OK;
-	size_t most = (size_t)(1 + last + l->dummies), room = (size_t)outcomes_in(l, first, last) + 1;
+	size_t most = (size_t)(count->first + l->dummies) + count->size;
+	struct walk w = { .c = c, .log_fact = calloc(most + 1, sizeof *w.log_fact) };
 
 	c->p = calloc(room, sizeof *c->p);
 	c->q = calloc(room, sizeof *c->q);
-	w.log_fact = calloc(most + 1, sizeof *w.log_fact);
-	if (!c->p || !c->q || !w.log_fact)
-		goto out;
+	if (!c->p || !c->q || !w.log_fact) {
+		free(w.log_fact);
+		return ACCT_ENOMEM;
+	}
 	for (size_t k = 0; k <= most; k++)
 		w.log_fact[k] = lgamma((double)k + 1);
 	for (size_t j = 0; j < l->cells; j++)
 		w.log_w[j] = log(l->cell[j].omega / l->blanket);
+	for (size_t i = 0; i < count->size; i++) {
+		size_t m = (size_t)(1 + count->first + l->dummies) + i;
 
-	for (double b = first; b <= last; b++) {
-		size_t m = (size_t)(1 + b + l->dummies);
-
-		place(&w, 0, m, (double)log_mass + w.log_fact[m] + log(l->blanket / (double)m), 0, 0);
-		if (b < last)
-			log_mass += log_ratio(l, b);
+		if (count->chance[i] > 0)
+			place(&w, 0, m, log(count->chance[i]) + w.log_fact[m] + log(l->blanket / (double)m),
+				0, 0);
 	}
-	c->missed = missed;
-	rc = ACCT_OK;
-out:
+	c->missed = count->missed;
 	free(w.log_fact);
+	return ACCT_OK;
+}
+
+enum acct_rc acct_exact_list(struct acct_curve *c)
+{
+	struct acct_count count;
+	enum acct_rc rc;
+
+	if (c->list.lossless || !may_be_few(&c->list))
+		return ACCT_OK;
+	rc = acct_count_init(&count, &c->list, MOST_OUTCOMES);
+	if (!rc && count.size > 0 && count.first + (double)count.size + c->list.dummies <= MOST_MESSAGES) {
+		double room = outcomes_of(&c->list, &count);
+
+		if (room <= MOST_OUTCOMES)
+			rc = list_all(c, &count, (size_t)room);
+	}
+	acct_count_fini(&count);
 	return rc;
 }
 

@@ -3,7 +3,8 @@
  * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, U normal with variance tau^2:
  *     value  = E[x_1 ; S+U > 0]      a test between P and Q, so at most H,
  *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen,
- * and both are integrals of   factor(z) B(z)^others C(z)^dummies exp(tau^2 z^2/2)   along z = c + it. */
+ * and both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c + it.
+ */
 #include "acct_invert.h"
 
 #include <math.h>
@@ -16,8 +17,8 @@
 #define LEAST_NODES 64.0
 
 /* In nanoseconds or so: a computed node, and a screened one. */
-#define NODE_WORK(cells) (200 + 80 * (double)(cells))
-#define STEP_WORK(cells) (5 + 3 * (double)(cells))
+#define NODE_WORK(l) (140 + 80 * (double)(l)->cells + 60 * (double)(l)->groups)
+#define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
 struct point {
 	double re, im;
@@ -36,10 +37,51 @@ static struct point log_one_plus(struct point w)
 	return (struct point){ 0.5 * log1p(2 * w.re + w.re * w.re + w.im * w.im), atan2(w.im, 1 + w.re) };
 }
 
+/* log of the common power at a node, and its error in ulps; inexact terms count by their moduli. */
+struct power {
+	double re, im, err;
+};
+
+static void power_add(struct power *p, double re, double im, double terms)
+{
+	p->re += re;
+	p->im += im;
+	p->err += terms * (fabs(re) + fabs(im));
+}
+
+/* (1+w)^count, w known to `off` ulps. */
+static void power_raise(struct power *p, struct point w, double count, double off, double terms)
+{
+	struct point log_b = log_one_plus(w);
+	double b = exp(log_b.re), mod = hypot(w.re, w.im);
+
+	p->err += count * (off / b + 4 * (mod + mod * mod) / (b * b));
+	power_add(p, count * log_b.re, count * log_b.im, terms);
+}
+
+static struct power power_of(const struct acct_path *w, struct point s, double size, double t)
+{
+	const struct acct_list *l = w->list;
+	double tau2 = w->tau * w->tau, c = w->c, terms = 4 + (double)l->groups;
+	struct power p = { 0, 0, 64 };
+
+	for (size_t i = 0; i < l->groups; i++) {
+		double share = l->group[i].share;
+
+		power_raise(&p, (struct point){ share * s.re, share * s.im }, l->group[i].count,
+			share * size * acct_path_off(w, share), terms);
+	}
+	if (l->dummies > 0)
+		power_raise(&p, (struct point){ s.re / l->blanket, s.im / l->blanket }, l->dummies,
+			size * acct_path_off(w, 1) / l->blanket, terms);
+	power_add(&p, tau2 * (c * c - t * t) / 2, tau2 * c * t, terms);
+	return p;
+}
+
 /* One node t of the trapezoid rule, with weight `step`. */
 static void add_node(const struct acct_path *w, double t, double step, struct sums *sum)
 {
-	double blanket = w->list->blanket, o = w->list->others, d = w->list->dummies, c = w->c;
+	double c = w->c;
 	struct point s = { 0, 0 }, value = { 0, 0 }, mass = { 0, 0 }, whole = { 0, 0 };
 	double size = 0, value_size = 0, mass_size = 0, whole_size = 0, turn = 0;
 
@@ -62,36 +104,19 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 		value_size += w->omega[j] * fabs(w->x[j]) * ea;
 		mass_size += w->omega[j] * w->both[j] * ea;
 	}
-	struct point sd = { s.re / blanket, s.im / blanket };
-	struct point lb = log_one_plus(s), lc = log_one_plus(sd);
-	double ab = exp(lb.re), ac = exp(lc.re), tau2 = w->tau * w->tau;
-	double bell = tau2 * (c * c - t * t) / 2, twist = tau2 * c * t;
-	double re = o * lb.re + bell, im = o * lb.im + twist;
-	double mod_s = hypot(s.re, s.im), mod_d = mod_s / blanket;
-	double terms = (double)w->cells, per_size = 16 + terms + ACCT_OMEGA_ERROR / ACCT_ULP;
-	double err = o * (per_size * size / ab + 4 * (mod_s + mod_s * mod_s) / (ab * ab)) +
-		     4 * (fabs(o * lb.re) + fabs(o * lb.im) + fabs(bell) + fabs(twist));
-
-	if (d > 0) {
-		re += d * lc.re;
-		im += d * lc.im;
-		err += d * (per_size * size / blanket / ac + 4 * (mod_d + mod_d * mod_d) / (ac * ac)) +
-		       4 * (fabs(d * lc.re) + fabs(d * lc.im));
-	}
+	struct power p = power_of(w, s, size, t);
 	/* own: of the factors, which may cancel; err: of the common power. */
-	double own = (8 * turn + 32 + terms) * ACCT_ULP + ACCT_OMEGA_ERROR;
-	err = (err + 64) * ACCT_ULP;
+	double own = (8 * turn + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR + ACCT_SHARE_ERROR,
+	       err = p.err * ACCT_ULP;
 	if (!(err < 0.5))
 		err = INFINITY;
 
-	double g = exp(re) * step, inv = 1 / (c * c + t * t), far = sqrt(inv);
-	struct point e = { g * cos(im), g * sin(im) };
+	double g = exp(p.re) * step, inv = 1 / (c * c + t * t), far = sqrt(inv);
+	struct point e = { g * cos(p.im), g * sin(p.im) };
 	struct point ez = { (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv }; /* e / z */
-	/* One more B or C (per_message), from its own sum: 1 + s may cancel. */
-	bool by_others = (o + 1) * blanket > 1 + d;
-	double by = by_others ? 1 : 1 / blanket, rest = by_others ? w->list->rest : 0;
-	struct point more = { rest + by * whole.re, by * whole.im };
-	double more_size = rest + by * whole_size, more_mod = g * hypot(more.re, more.im);
+	/* One more message (per_message), from its own sum: 1 + s may cancel. */
+	struct point more = { w->more_rest + w->more_scale * whole.re, w->more_scale * whole.im };
+	double more_size = w->more_rest + w->more_scale * whole_size, more_mod = g * hypot(more.re, more.im);
 
 	sum->value += value.re * ez.re - value.im * ez.im;
 	sum->slope += mass.re * ez.re - mass.im * ez.im;
@@ -104,7 +129,7 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 	sum->slope_size += slope_mod;
 	sum->excess_size += more_mod;
 	sum->nodes++;
-	sum->work += NODE_WORK(w->cells);
+	sum->work += NODE_WORK(w->list);
 }
 
 /* The trapezoid sums.  Skipped nodes are charged at exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False:
@@ -124,7 +149,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 		double t = (double)k * step;
 		bool aim = k == 1 || k % 32 == 0;
 
-		sum->work += STEP_WORK(w->cells);
+		sum->work += STEP_WORK(w->list);
 		if (sum->work > most)
 			return false;
 		if (t > f.quiet_from && t < f.quiet_to) {
@@ -155,18 +180,10 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	double adding = sum->nodes * ACCT_ULP;
 	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
 	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
-	sum->excess_err += exp(bound[2] - ACCT_NEGLIGIBLE) *
-				   fmax(1 / f.scale_b, 1 / (f.scale_c * w->list->blanket)) * skipped_1 +
-			   adding * sum->excess_size;
+	sum->excess_err +=
+		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f.total) * skipped_1 +
+		adding * sum->excess_size;
 	return true;
-}
-
-/* E[1/M tau^2 f] from the excess integral: exact without dummies, see add_node for the choice. */
-static double per_message(const struct acct_list *l)
-{
-	double by_others = (l->others + 1) * l->blanket, by_dummies = 1 + l->dummies;
-
-	return by_others > by_dummies ? 1 / (l->others + 1) : l->blanket / by_dummies;
 }
 
 /* The bounds at one point from its sums. */
@@ -216,10 +233,9 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 
 	/* Where S is nearly normal, value ~ scale; a relative error e of delta moves epsilon by e/turn of it.
 	 */
-	double turn = fmax(1, w.c * w.c * w.width * w.width),
-	       messages = (l->others + 1) * l->blanket + l->dummies;
+	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
-	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.cells) / 2);
+	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 2);
 	w.tau = fmin(0.3, sqrt(goal / turn)) * w.width;
 	for (int i = 0; i < 4; i++) {
 		aim(&w, MOST_STEPS, scale, alias);
@@ -232,7 +248,7 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 			(void)integrate(&w, INFINITY, &sum);
 			work += sum.work;
 		}
-		double spread = w.tau * w.tau * per_message(l) * (sum.excess + sum.excess_err);
+		double spread = w.tau * w.tau * w.per_message * (sum.excess + sum.excess_err);
 
 		enclose(&w, &sum, alias, spread, at);
 		/* A narrower normal helps only while it is what makes the interval wide, and while the sum
@@ -248,5 +264,5 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 
 double acct_invert_least(const struct acct_list *l)
 {
-	return LEAST_NODES * NODE_WORK(l->cells);
+	return LEAST_NODES * NODE_WORK(l);
 }

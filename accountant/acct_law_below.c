@@ -116,17 +116,32 @@ static void half_fini(struct half *f)
 	free(f->offset);
 }
 
-/* Move every cell's mass onto its left node, taking mass from the cell below so that the mean is kept: a
- * contraction.  Where there is not enough, the mean moves towards 0. */
+/* Move every cell's mass onto its left node, together with as much mass of the cells below, nearest first, as
+ * keeps the mean: a contraction.  Where that is not enough the mean moves towards 0. */
 static void contract(struct half *f, const struct acct_nodes *n)
 {
-	for (size_t k = n->last; k >= 1; k--) {
-		double room = acct_grid_gap(n, k - 1, k) - f->offset[k - 1];
-		double want = f->mass[k] * f->offset[k];
-		double take = room > 0 && want < f->mass[k - 1] * room ? want / room : f->mass[k - 1];
+	size_t from = n->last; /* cells from here up to the current one are empty */
 
-		f->mass[k] += take;
-		f->mass[k - 1] -= take;
+	for (size_t k = n->last; k >= 1; k--) {
+		double want = f->mass[k] * f->offset[k], moved = 0;
+
+		if (from >= k)
+			from = k - 1;
+		while (want > 0) {
+			double room = acct_grid_gap(n, from, k) - f->offset[from];
+
+			if (f->mass[from] > 0 && room > 0) {
+				double take = fmin(f->mass[from], want / room);
+
+				want = take < f->mass[from] ? 0 : want - take * room;
+				f->mass[from] = take < f->mass[from] ? f->mass[from] - take : 0;
+				moved += take;
+			}
+			if (!(want > 0) || from == 0)
+				break;
+			from--;
+		}
+		f->mass[k] += moved;
 		f->offset[k] = 0;
 	}
 	f->mass[0] = 0; /* at y = 0, where both halves meet */

@@ -5,6 +5,28 @@
 #include <math.h>
 #include <string.h>
 
+/* Of every bound of 1/M take the one that is smallest on average: M is at least 1 + the blanket messages of
+ * one group, and at least 1 + dummies. */
+static void settle_more(struct acct_path *w, const struct acct_list *l)
+{
+	double least = 1 + l->dummies;
+
+	w->per_message = l->blanket / least;
+	w->more_rest = 0;
+	w->more_scale = 1 / l->blanket;
+	for (size_t i = 0; i < l->groups; i++) {
+		const struct acct_group *g = &l->group[i];
+		double messages = (g->count + 1) * g->share;
+
+		if (messages * l->blanket <= least)
+			continue;
+		least = messages * l->blanket;
+		w->per_message = 1 / messages;
+		w->more_rest = g->rest;
+		w->more_scale = g->share;
+	}
+}
+
 void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, bool swap)
 {
 	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), gain = expm1(eps);
@@ -20,13 +42,13 @@ void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, 
 		w->omega[j] = l->cell[j].omega;
 		w->both[j] = (u + v) / 2;
 	}
+	settle_more(w, l);
 }
 
-/* K(c) = log of B^others C^(dummies+1), K'(c), K''(c).  INFINITY when out of range. */
+/* K(c) = log of prod B_i^count_i C^(dummies+1), K'(c), K''(c).  INFINITY when out of range. */
 static void cumulant(const struct acct_path *w, double c, double k[3])
 {
-	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, o = w->list->others,
-	       d = w->list->dummies + 1;
+	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, d = w->list->dummies + 1;
 
 	for (size_t j = 0; j < w->cells; j++) {
 		double e = w->omega[j] * exp(c * w->x[j]);
@@ -35,10 +57,18 @@ static void cumulant(const struct acct_path *w, double c, double k[3])
 		s1 += e * w->x[j];
 		s2 += e * w->x[j] * w->x[j];
 	}
-	double b = 1 + s, m = blanket + s;
-	k[0] = o * log1p(s) + d * log1p(s / blanket);
-	k[1] = o * s1 / b + d * s1 / m;
-	k[2] = o * (s2 / b - s1 / b * (s1 / b)) + d * (s2 / m - s1 / m * (s1 / m));
+	double m = blanket + s;
+	k[0] = d * log1p(s / blanket);
+	k[1] = d * s1 / m;
+	k[2] = d * (s2 / m - s1 / m * (s1 / m));
+	for (size_t i = 0; i < w->list->groups; i++) {
+		double o = w->list->group[i].count, share = w->list->group[i].share;
+		double f = share / (1 + share * s);
+
+		k[0] += o * log1p(share * s);
+		k[1] += o * s1 * f;
+		k[2] += o * (s2 * f - s1 * f * (s1 * f));
+	}
 	if (!(k[0] < INFINITY && k[1] < INFINITY && k[2] < INFINITY))
 		k[0] = k[1] = k[2] = INFINITY;
 }
@@ -88,10 +118,15 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 		mass += w->omega[j] * w->both[j] * e;
 	}
 	/* s is known to `off`, and both logarithms grow with it. */
-	double off = size * (ACCT_OMEGA_ERROR + (double)(16 + w->cells) * ACCT_ULP);
-	double k = w->list->others * log1p(s + off) + w->tau * w->tau * theta * theta / 2;
+	double off = size * ACCT_ULP;
+	double k = w->tau * w->tau * theta * theta / 2;
+	for (size_t i = 0; i < w->list->groups; i++) {
+		double share = w->list->group[i].share;
+
+		k += w->list->group[i].count * log1p(share * (s + off * acct_path_off(w, share)));
+	}
 	if (w->list->dummies > 0)
-		k += w->list->dummies * log1p((s + off) / blanket);
+		k += w->list->dummies * log1p((s + off * acct_path_off(w, 1)) / blanket);
 	k += 1e-9 + 16 * ACCT_ULP * fabs(k);
 	log_bound[0] = k + log(value);
 	log_bound[1] = k + log(mass);

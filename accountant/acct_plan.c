@@ -76,7 +76,7 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 
 		p->symmetric = p->symmetric && l->symmetric;
 		p->largest += p->part[i].count * l->largest;
-		p->exponents += p->part[i].count * fmin(l->largest, 700);
+		p->exponents += p->part[i].count * l->exponent;
 		for (int way = 0; way < 2; way++)
 			finite[way] += p->part[i].count * log1p(-l->infinite[way]);
 	}

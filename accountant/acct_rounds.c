@@ -112,7 +112,8 @@ static enum acct_rc compose(struct acct_plan *p, double res, struct acct_aim aim
 	if (rc)
 		goto out;
 	double bound = solve ? acct_sum_epsilon_above(&sum, aim.delta) * (1 + 1e-12) + shift
-			     : acct_sum_delta_above(&sum, fmax(0, aim.epsilon - shift));
+			     : acct_sum_delta_above(&sum, fmax(0, aim.epsilon - shift)) +
+				       fmax(0, shift - aim.epsilon); /* below 0: at most the distance */
 	if (solve && acct_sum_delta_above(&sum, 0) + shift <= aim.delta)
 		bound = 0;
 	out->upper = fmin(out->upper, bound);

@@ -3,6 +3,17 @@
 
 #include <math.h>
 
+/* Variance of x under the tilted law of one message: 0 with chance rest, else the weights times scale. */
+static double variance(
+	const struct acct_screen *f, const struct acct_path *w, double rest, double scale, double m1)
+{
+	double mean = m1 * scale, sum = rest * mean * mean;
+
+	for (size_t j = 0; j < w->cells; j++)
+		sum += scale * f->weight[j] * (w->x[j] - mean) * (w->x[j] - mean);
+	return sum;
+}
+
 void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double step)
 {
 	double total = 0, m1 = 0, lo = INFINITY, hi = -INFINITY;
@@ -18,22 +29,27 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 		lo = fmin(lo, w->x[j]);
 		hi = fmax(hi, w->x[j]);
 	}
-	f->rest = w->list->rest;
-	f->scale_b = 1 / (f->rest + total);
+	f->total = total;
 	f->scale_c = 1 / total;
-	if (f->rest > 0) {
-		lo = fmin(lo, 0);
-		hi = fmax(hi, 0);
-	}
 	/* 1 - cos a >= 2 (a/pi)^2 for |a| <= pi, so |B/B(c)|^2 <= 1 - 4 (t/pi)^2 var while t (hi-lo) <= pi.
 	 */
-	double mb = m1 * f->scale_b, mc = m1 * f->scale_c;
-	double vb = f->rest * mb * mb, vc = 0;
-	for (size_t j = 0; j < w->cells; j++) {
-		vb += f->weight[j] * (w->x[j] - mb) * (w->x[j] - mb);
-		vc += f->weight[j] * (w->x[j] - mc) * (w->x[j] - mc);
+	double decay = w->list->dummies * variance(f, w, 0, f->scale_c, m1);
+	f->count = w->list->others;
+	f->plain = f->once = f->both = 0;
+	for (size_t i = 0; i < w->list->groups; i++) {
+		const struct acct_group *g = &w->list->group[i];
+		double scale = 1 / (g->rest + g->share * total), rest = g->rest * scale,
+		       part = g->share * scale;
+
+		if (rest > 0) {
+			lo = fmin(lo, 0);
+			hi = fmax(hi, 0);
+		}
+		decay += g->count * variance(f, w, rest, part, m1);
+		f->plain += g->count * rest * rest;
+		f->once += g->count * 2 * rest * part;
+		f->both += g->count * part * part;
 	}
-	double decay = w->list->others * vb * f->scale_b + w->list->dummies * vc * f->scale_c;
 	f->quiet_from =
 		decay > 0 ? acos(-1) / 2 * sqrt(2 * (ACCT_NEGLIGIBLE + 1) / decay) * (1 + 1e-9) : INFINITY;
 	f->quiet_to = acos(-1) / (hi - lo) * (1 - 1e-9);
@@ -60,10 +76,9 @@ bool acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t
 		f->re[j] = a * f->cosine[j] - b * f->sine[j];
 		f->im[j] = a * f->sine[j] + b * f->cosine[j];
 	}
-	double b2 = ((re + f->rest) * (re + f->rest) + im * im) * f->scale_b * f->scale_b;
-	double c2 = (re * re + im * im) * f->scale_c * f->scale_c;
+	double square = re * re + im * im, c2 = square * f->scale_c * f->scale_c;
 	double slack = 1e-13 + 8 * ACCT_ULP * t * f->largest;
-	return w->list->others * (1 - b2 - slack) + w->list->dummies * (1 - c2 - slack) +
-		       w->tau * w->tau * t * t >
+	return f->count * (1 - slack) - (f->plain + f->once * re + f->both * square) +
+		       w->list->dummies * (1 - c2 - slack) + w->tau * w->tau * t * t >
 	       2 * (ACCT_NEGLIGIBLE + 1);
 }

@@ -10,7 +10,9 @@ struct acct_screen {
 	double cosine[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* of one step */
 	double re[ACCT_MAX_CELLS], im[ACCT_MAX_CELLS]; /* tilted probabilities, turned to the current node */
 	double weight[ACCT_MAX_CELLS];
-	double rest, scale_b, scale_c, largest;
+	double total;                    /* sum of weight */
+	double count, plain, once, both; /* sum of count |B/B(c)|^2 = plain + once Re + both |.|^2 */
+	double scale_c, largest;
 	double quiet_from, quiet_to; /* between these every node is negligible */
 };
 

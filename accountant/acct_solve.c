@@ -132,7 +132,8 @@ enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilo
 		if (at >= epsilon)
 			out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
 		curve_delta(&p, fmax(0, at - shift), &far, &slope);
-		out.upper = fmin(1, far.upper * (1 + 1e-10));
+		/* Below 0 delta rises by at most the distance. */
+		out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
 	} else if (p.infinite < 1 - 1e-8) {
 		/* The tail cut off each round is a fraction of a delta not known yet: lower it until it is,
 		 * with coarse grids. */

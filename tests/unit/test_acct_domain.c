@@ -123,6 +123,59 @@ static void reports_that_overflow_are_refused(void **state)
 	refuses(&r, "others");
 }
 
+static void a_level_outside_its_ranges_is_refused(void **state)
+{
+	static const double bad[] = { 0, -0.5, NAN, INFINITY, 1.3 };
+	struct acct_round r = valid(); /* half of all reports are blanket: shares go up to 1.2 */
+	double blanket = r.cell[0].omega + r.cell[1].omega + r.cell[2].omega;
+
+	(void)state;
+	r.levels = 2;
+	r.level[0] = (struct acct_level){ 1 / blanket, 5 };
+	r.level[1] = (struct acct_level){ 1e-9, 0 };
+	assert_int_equal(acct_round_check(&r, NULL), ACCT_OK);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		r.level[1].share = bad[i] > 1 ? 1.001 / blanket : bad[i];
+		refuses(&r, "share");
+	}
+	r.level[1] = (struct acct_level){ 0.5, ACCT_MAX_REPORTS - 5 };
+	refuses(&r, "levels");
+	r.level[1].count = UINT64_MAX;
+	refuses(&r, "levels");
+	r.levels = ACCT_MAX_LEVELS + 1;
+	refuses(&r, "64 levels");
+}
+
+static void a_defect_outside_0_to_1_is_refused(void **state)
+{
+	static const double bad[] = { -1e-300, 1, 2, NAN, INFINITY };
+	struct acct_round r = valid();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		r.defect = bad[i];
+		refuses(&r, "defect");
+	}
+}
+
+static void a_sampled_fraction_outside_0_to_1_is_refused(void **state)
+{
+	static const double bad[] = { -1e-300, 1, 2, NAN, INFINITY };
+	struct acct_round r = valid();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		r.sampling = bad[i];
+		refuses(&r, "sampling");
+	}
+	r.sampling = 1e-300; /* hardly anybody is ever drawn */
+	struct acct_bound d;
+	assert_int_equal(acct_delta(&r, 1, 0, &d), ACCT_OK);
+	assert_true(d.upper < 1e-10);
+	assert_int_equal(acct_epsilon(&r, 1, 1e-6, &d), ACCT_OK);
+	assert_true(d.upper < 1e-10);
+}
+
 static void a_cell_count_outside_1_to_64_is_refused(void **state)
 {
 	struct acct_round r = valid();
@@ -235,6 +288,9 @@ int main(void)
 		cmocka_unit_test(no_rounds_and_too_many_rounds_are_refused),
 		cmocka_unit_test(a_count_of_zero_or_beyond_the_limit_is_refused),
 		cmocka_unit_test(reports_that_overflow_are_refused),
+		cmocka_unit_test(a_level_outside_its_ranges_is_refused),
+		cmocka_unit_test(a_defect_outside_0_to_1_is_refused),
+		cmocka_unit_test(a_sampled_fraction_outside_0_to_1_is_refused),
 		cmocka_unit_test(a_cell_count_outside_1_to_64_is_refused),
 		cmocka_unit_test(a_cell_that_is_no_density_is_refused),
 		cmocka_unit_test(cells_that_sum_to_more_than_one_are_refused),

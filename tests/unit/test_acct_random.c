@@ -28,6 +28,16 @@ static unsigned below(unsigned n)
 	return (unsigned)(uniform() * n);
 }
 
+/* A part of the participants has another share of the blanket than the rest, some of them all of it. */
+static void random_levels(struct acct_round *r, double blanket, unsigned most)
+{
+	static const double part[] = { 1, 1 - 1e-15, 1 - 1e-7, 1e-6 };
+
+	for (r->levels = 0; r->levels < below(4); r->levels++)
+		r->level[r->levels] =
+			(struct acct_level){ (below(2) ? part[below(4)] : uniform()) / blanket, below(most) };
+}
+
 /* Any pair of laws on 2..5 cells, some of them impossible under one input, with up to 16 messages. */
 static struct acct_round random_round(unsigned most)
 {
@@ -52,6 +62,7 @@ static struct acct_round random_round(unsigned most)
 		}
 		r.others = below(most);
 		r.dummies = below(2) ? below(most / 2) : 0;
+		random_levels(&r, blanket, most / 2);
 		if (acct_round_check(&r, &(const char *){ NULL }) == ACCT_OK)
 			return r;
 	}
@@ -116,6 +127,7 @@ static struct acct_round lopsided_round(void)
 		}
 		r.others = below(12);
 		r.dummies = below(2) ? below(6) : 0;
+		random_levels(&r, blanket, 6);
 		if (acct_round_check(&r, &(const char *){ NULL }) == ACCT_OK)
 			return r;
 	}

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,12 +177,134 @@ static void no_counterexample_is_above_the_bound(void **state)
 	assert_true(rows >= 80);
 }
 
+static double named(const char *params, const char *name)
+{
+	const char *at = params;
+
+	for (size_t n = strlen(name); at; at = strchr(at, ';')) {
+		at += *at == ';';
+		if (strncmp(at, name, n) == 0 && at[n] == '=')
+			return strtod(at + n + 1, NULL);
+	}
+	fail_msg("%s lacks %s", params, name);
+	return NAN;
+}
+
+/* Local epsilons of the rows: a constant, a grid's midpoints, or half and half. */
+static double local_epsilon(const char *params, double i)
+{
+	double lo = named(params, "lo"), hi = named(params, "hi"), n = named(params, "n");
+
+	return strstr(params, "grid") ? lo + (hi - lo) * (i + 0.5) / n : i < n / 2 ? lo : hi;
+}
+
+/* Binary response of everybody's own epsilon, the victim's the largest.  At most 64 levels: shares rounded
+ * down (worse), or up. */
+static struct acct_round personal(const char *params, bool up)
+{
+	struct acct_round r = { .count = 1,
+		.defect = strstr(params, "delta_i") ? named(params, "delta_i") : 0 };
+	double n = named(params, "n"), victim = 0, clone[64], last = 0;
+	size_t who = 0;
+
+	for (double i = 0; i < n; i++)
+		if (local_epsilon(params, i) > victim) {
+			victim = local_epsilon(params, i);
+			who = (size_t)i;
+		}
+	assert_int_equal(acct_cells_generic(victim, &r, NULL), ACCT_OK);
+	double blanket = r.cell[0].omega + r.cell[1].omega;
+	for (size_t k = 0; k < (size_t)n; k++) {
+		double c = 2 * (1 - r.defect) / (1 + exp(local_epsilon(params, (double)k)));
+
+		if (k == who)
+			continue;
+		if (r.levels == 0 || (fabs(c - last) > 0 && k % ((size_t)n / 20) == 0)) {
+			clone[r.levels] = c;
+			r.levels++;
+		}
+		last = c;
+		clone[r.levels - 1] = up ? fmax(c, clone[r.levels - 1]) : fmin(c, clone[r.levels - 1]);
+		r.level[r.levels - 1].count++;
+	}
+	for (size_t i = 0; i < r.levels; i++)
+		r.level[i].share = clone[i] / blanket;
+	return r;
+}
+
+static void personalised_rows_are_reproduced(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/bounds.csv"));
+	while (csv_next(&c)) {
+		const char *method = csv_get(&c, "method"), *params = csv_get(&c, "params");
+		bool many = strcmp(method, "pld_compose") == 0;
+		struct acct_bound upper, lower;
+
+		if (strcmp(csv_get(&c, "section"), "gspa") != 0 ||
+			!(many || strcmp(method, "exact_canonical_pair_victim_max_eps") == 0))
+			continue;
+		double value = atof(csv_get(&c, "value")), delta = atof(csv_get(&c, "delta")),
+		       rtol = atof(csv_get(&c, "rtol"));
+		struct acct_round worse = personal(params, false), better = personal(params, true);
+		worse.count = better.count = many ? (uint64_t)named(params, "T") : 1;
+		assert_int_equal(acct_epsilon(&worse, 1, delta, &upper), ACCT_OK);
+		assert_int_equal(acct_epsilon(&better, 1, delta, &lower), ACCT_OK);
+		if (!(upper.upper >= value * (1 - rtol) && lower.lower <= value * (1 + rtol)))
+			fail_msg("%s: [%.12g, %.12g] misses %.12g", csv_get(&c, "id"), lower.lower,
+				upper.upper, value);
+		if (!(upper.upper - lower.lower <= (worse.levels > 2 ? 5e-2 : WIDTH) * value))
+			fail_msg("%s: [%.12g, %.12g] is wide", csv_get(&c, "id"), lower.lower, upper.upper);
+		rows++;
+	}
+	fclose(c.file);
+	assert_true(rows >= 11);
+}
+
+static void sampled_rows_are_reproduced(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/bounds.csv"));
+	while (csv_next(&c)) {
+		const char *method = csv_get(&c, "method"), *params = csv_get(&c, "params");
+		struct acct_bound got;
+
+		if (strncmp(method, "wor_pld_", 8) != 0)
+			continue;
+		/* clone: others are (R0 + R1)/(2p) with chance 1/p; strong: with 2/(p+1). */
+		double p = exp(named(params, "eps0")),
+		       q = strcmp(method, "wor_pld_clone") == 0 ? 2 * p * p / (p + 1) : p;
+		struct acct_round r = { .others = (uint64_t)named(params, "m") - 1,
+			.count = (uint64_t)named(params, "T"),
+			.sampling = named(params, "gamma") };
+		assert_int_equal(acct_cells_pair(p, (p - 1) / (p + 1), q, q, &r, NULL), ACCT_OK);
+		assert_int_equal(acct_epsilon(&r, 1, atof(csv_get(&c, "delta")), &got), ACCT_OK);
+		double value = atof(csv_get(&c, "value")), rtol = atof(csv_get(&c, "rtol"));
+		if (!(got.upper >= value * (1 - rtol) && got.lower <= value * (1 + rtol)))
+			fail_msg("%s: [%.12g, %.12g] misses %.12g", csv_get(&c, "id"), got.lower, got.upper,
+				value);
+		if (!(got.upper - got.lower <= WIDTH * got.upper))
+			fail_msg("%s: [%.12g, %.12g] is wide", csv_get(&c, "id"), got.lower, got.upper);
+		rows++;
+	}
+	fclose(c.file);
+	assert_true(rows >= 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_proved_intervals_are_reproduced),
 		cmocka_unit_test(the_pair_intervals_are_reproduced),
 		cmocka_unit_test(no_counterexample_is_above_the_bound),
+		cmocka_unit_test(personalised_rows_are_reproduced),
+		cmocka_unit_test(sampled_rows_are_reproduced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,238 @@
+/* acct_cells_list.c - from a round to its normal form. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "acct_cells.h"
+
+#define NOTHING (2 * DBL_EPSILON) /* of omega left over: rounding of the omegas */
+
+/* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
+static bool same(double a, double b)
+{
+	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
+}
+
+static bool is_symmetric(const struct acct_list *l)
+{
+	for (size_t i = 0; i < l->cells; i++) {
+		bool found = false;
+
+		for (size_t j = 0; j < l->cells && !found; j++)
+			found = same(l->cell[i].u, l->cell[j].v) && same(l->cell[i].v, l->cell[j].u) &&
+				same(l->cell[i].omega, l->cell[j].omega);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Q vanishes iff every blanket message lies in a cell with v = 0.  That chance is raised to a huge power: it
+ * is formed from its complement where that is the smaller, hence the accurate one. */
+static double infinite_mass(const struct acct_list *l, bool swap)
+{
+	double seen = 0, cover = 0, victim = 0, lost = 0;
+
+	for (size_t j = 0; j < l->cells; j++) {
+		double u = swap ? l->cell[j].v : l->cell[j].u, v = swap ? l->cell[j].u : l->cell[j].v;
+
+		if (v > 0) {
+			seen += l->cell[j].omega;
+		} else {
+			cover += l->cell[j].omega;
+			victim += l->cell[j].omega * u;
+		}
+	}
+	if (victim == 0) /* NOLINT: a sum of zeros */
+		return 0;
+	for (size_t i = 0; i < l->groups; i++) {
+		const struct acct_group *g = &l->group[i];
+		double hit = g->share * seen;
+
+		lost += g->count * (hit < 0.5 ? log1p(-hit) : log(g->rest + g->share * cover));
+	}
+	if (l->dummies > 0)
+		lost += l->dummies *
+			(seen < 0.5 * l->blanket ? log1p(-seen / l->blanket) : log(cover / l->blanket));
+	return fmin(1, victim * exp(fmin(0, lost)));
+}
+
+/* |log(u/v)|, from above: the quotient keeps what the difference of two large logarithms would lose. */
+static double log_ratio(double u, double v)
+{
+	double r = u / v;
+
+	if (r > DBL_MIN && r < INFINITY)
+		return fabs(log(r)) + 2 * DBL_EPSILON;
+	return fabs(log(u) - log(v));
+}
+
+/* The loss is log(sum N u / sum N v): at most (largest u, on all messages) over (smallest positive v, on
+ * one). */
+static double largest_loss(const struct acct_list *l)
+{
+	double top = 0, small = INFINITY, ratio = 0;
+	bool zero = false;
+
+	for (size_t j = 0; j < l->cells; j++) {
+		double u = l->cell[j].u, v = l->cell[j].v;
+
+		top = fmax(top, fmax(u, v));
+		if (u > 0)
+			small = fmin(small, u);
+		if (v > 0)
+			small = fmin(small, v);
+		if ((u > 0) != (v > 0))
+			zero = true;
+		else if (u > 0)
+			ratio = fmax(ratio, log_ratio(u, v));
+	}
+	if (zero)
+		ratio = log(top) - log(small) + log(1 + l->others + l->dummies);
+	return ratio * (1 + 1e-12);
+}
+
+/* The sum of the omegas in two parts (Neumaier's sum): as accurate as if rounded from twice the digits. */
+static void sum_omegas(const struct acct_list *l, double *sum, double *low)
+{
+	*sum = *low = 0;
+	for (size_t j = 0; j < l->cells; j++) {
+		double w = l->cell[j].omega, next = *sum + w;
+
+		*low += *sum >= w ? (*sum - next) + w : (w - next) + *sum;
+		*sum = next;
+	}
+}
+
+/* 1 - share (sum + low), with an ulp or two. */
+static double left_over(double share, double sum, double low)
+{
+	double product = share * sum;
+
+	return ((1 - product) - fma(share, sum, -product)) - share * low;
+}
+
+/* One more group, in its place; groups of equal share are one. */
+static void add_group(struct acct_list *l, double share, double rest, double count)
+{
+	size_t i = 0;
+
+	if (count <= 0)
+		return;
+	while (i < l->groups && l->group[i].share > share)
+		i++;
+	if (i < l->groups && l->group[i].share >= share) {
+		l->group[i].count += count;
+		return;
+	}
+	memmove(&l->group[i + 1], &l->group[i], (l->groups - i) * sizeof l->group[0]);
+	l->group[i] = (struct acct_group){ share, count, rest };
+	l->groups++;
+}
+
+/* Settle the blanket and everybody's chance of it; more than all is scaled down to all. */
+static void settle_blanket(struct acct_list *l, const struct acct_round *r)
+{
+	double sum, low, scale = 1;
+
+	sum_omegas(l, &sum, &low);
+	double rest = left_over(1, sum, low);
+	if (rest < -NOTHING) {
+		scale = 1 - rest;
+		for (size_t j = 0; j < l->cells; j++)
+			l->cell[j].omega /= scale;
+	}
+	if (rest <= NOTHING) {
+		rest = 0;
+		sum = 1;
+		low = 0;
+	}
+	l->blanket = sum < 0.5 ? sum : 1 - rest; /* each where it is the accurate one */
+	add_group(l, 1, rest, (double)r->others);
+	for (size_t i = 0; i < r->levels; i++) {
+		double share = r->level[i].share * scale, left = left_over(share, sum, low);
+
+		if (left <= NOTHING) {
+			share = 1 / l->blanket;
+			left = 0;
+		}
+		add_group(l, share, left, (double)r->level[i].count);
+	}
+	l->dummies = (double)r->dummies;
+	for (size_t i = 0; i < l->groups; i++) {
+		l->others += l->group[i].count;
+		l->mean += l->group[i].count * l->group[i].share * l->blanket;
+	}
+}
+
+/* Defect and sampling, of the mass of infinite loss and of the largest finite one: E' = 1 + g (E - 1). */
+static void settle_losses(struct acct_list *l)
+{
+	double g = l->sampling, largest = largest_loss(l);
+
+	for (int way = 0; way < 2; way++)
+		l->infinite[way] = g * (l->defect + (1 - l->defect) * infinite_mass(l, way == 1));
+	l->exponent = fmin(largest, 700) * (g < 1 ? 2 : 1);
+	if (g < 1)
+		largest =
+			largest < 1 ? log1p(g * expm1(largest)) : largest + log(g + (1 - g) * exp(-largest));
+	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
+}
+
+enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
+{
+	enum acct_rc rc = acct_round_check(r, why);
+	double mean_u = 0, mean_v = 0;
+
+	if (rc)
+		return rc;
+	memset(l, 0, sizeof *l);
+	l->lossless = true;
+	for (size_t j = 0; j < r->cells; j++) {
+		size_t k = 0;
+
+		while (k < l->cells &&
+			!(same(l->cell[k].u, r->cell[j].u) && same(l->cell[k].v, r->cell[j].v)))
+			k++;
+		if (k == l->cells)
+			l->cell[l->cells++] = r->cell[j];
+		else
+			l->cell[k].omega += r->cell[j].omega;
+		l->lossless = l->lossless && r->cell[j].u >= r->cell[j].v && r->cell[j].u <= r->cell[j].v;
+	}
+	settle_blanket(l, r);
+	for (size_t j = 0; j < l->cells; j++) {
+		mean_u += l->cell[j].omega * l->cell[j].u;
+		mean_v += l->cell[j].omega * l->cell[j].v;
+	}
+	for (size_t j = 0; j < l->cells; j++) {
+		l->cell[j].u /= mean_u;
+		l->cell[j].v /= mean_v;
+	}
+	l->defect = r->defect;
+	l->sampling = r->sampling > 0 ? r->sampling : 1;
+	l->symmetric = is_symmetric(l);
+	settle_losses(l);
+	return ACCT_OK;
+}
+
+static bool equal(double a, double b)
+{
+	return !(a < b || a > b);
+}
+
+bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
+{
+	if (a->cells != b->cells || a->groups != b->groups || !equal(a->dummies, b->dummies) ||
+		!equal(a->defect, b->defect) || !equal(a->sampling, b->sampling))
+		return false;
+	for (size_t i = 0; i < a->groups; i++)
+		if (!equal(a->group[i].share, b->group[i].share) ||
+			!equal(a->group[i].count, b->group[i].count))
+			return false;
+	for (size_t j = 0; j < a->cells; j++)
+		if (!equal(a->cell[j].omega, b->cell[j].omega) || !equal(a->cell[j].u, b->cell[j].u) ||
+			!equal(a->cell[j].v, b->cell[j].v))
+			return false;
+	return true;
+}

@@ -1,0 +1,17 @@
+/* acct_exact_count.h - the law of the number of blanket messages among the others, term by term.
+ * Private to acct_exact.c. */
+#pragma once
+
+#include "acct_cells.h"
+
+/* chance[i]: of first + i blanket messages, to 1e-10 of itself. */
+struct acct_count {
+	double *chance;
+	size_t size; /* 0: more terms than asked for */
+	double first;
+	double missed; /* chance of all the numbers left out, at most */
+};
+
+/* At most `most` terms.  acct_count_fini in any case. */
+ACCT_CHECK enum acct_rc acct_count_init(struct acct_count *c, const struct acct_list *l, double most);
+void acct_count_fini(struct acct_count *c);
