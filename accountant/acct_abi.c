@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_spec.h"
-
-struct entry {
-	struct acct_spec spec; /* round.count: repetitions so far */
-	char *text;
-};
+#include "acct_method.h"
 
 struct acct_abi {
-	struct entry *entry;
+	struct acct_spec *spec; /* round.count: repetitions so far */
+	char **text;            /* of each spec */
 	size_t size, room;
 	uint64_t rounds;
 };
 
-typedef enum acct_rc answer_fn(const struct acct_round *rounds, size_t n, double at, struct acct_bound *out);
+/* Where a caller's sentence goes. */
+struct sentence {
+	char *text;
+	size_t room;
+};
 
 const char *acct_abi_version(void)
 {
@@ -37,8 +37,9 @@ void acct_abi_free(struct acct_abi *a)
 	if (!a)
 		return;
 	for (size_t i = 0; i < a->size; i++)
-		free(a->entry[i].text);
-	free(a->entry);
+		free(a->text[i]);
+	free(a->text);
+	free(a->spec);
 	free(a);
 }
 
@@ -47,99 +48,147 @@ uint64_t acct_abi_rounds(const struct acct_abi *a)
 	return a->rounds;
 }
 
-static enum acct_rc fail(enum acct_rc rc, char *why, size_t room, const char *sentence)
+static enum acct_rc say(struct sentence why, enum acct_rc rc, const char *sentence)
 {
-	if (room > 0)
-		snprintf(why, room, "%s", sentence);
+	if (why.room > 0)
+		snprintf(why.text, why.room, "%s", sentence);
 	return rc;
 }
 
-static struct entry *find(const struct acct_abi *a, const char *text)
+static size_t find(const struct acct_abi *a, const char *text)
 {
-	for (size_t i = 0; i < a->size; i++)
-		if (strcmp(a->entry[i].text, text) == 0)
-			return &a->entry[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < a->size && strcmp(a->text[i], text) != 0)
+		i++;
+	return i;
 }
 
+/* What is in memory already is far below SIZE_MAX, so that room cannot overflow. */
 static bool grow(struct acct_abi *a)
 {
 	size_t room = a->room ? 2 * a->room : 4;
-	struct entry *entry;
 
 	if (a->size < a->room)
 		return true;
-	entry = realloc(a->entry, room * sizeof *entry); /* entries are in memory: room cannot overflow */
-	if (!entry)
+	struct acct_spec *spec = realloc(a->spec, room * sizeof *spec);
+	if (!spec)
 		return false;
-	a->entry = entry;
+	a->spec = spec;
+	char **text = realloc(a->text, room * sizeof *text);
+	if (!text)
+		return false;
+	a->text = text;
 	a->room = room;
+	return true;
+}
+
+static bool append(struct acct_abi *a, const struct acct_spec *spec, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy || !grow(a)) {
+		free(copy);
+		return false;
+	}
+	a->spec[a->size] = *spec;
+	a->spec[a->size].round.count = 0;
+	a->text[a->size++] = copy;
 	return true;
 }
 
 enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room)
 {
-	struct entry *e = find(a, text), fresh;
-	enum acct_rc rc;
+	struct acct_spec spec;
+	size_t at = find(a, text);
+	uint64_t before = at < a->size ? a->spec[at].round.count : 0;
+	struct sentence out = { why, room };
 
 	if (times < 1)
-		return fail(ACCT_EDOMAIN, why, room, "a round is repeated at least once");
-	rc = acct_spec_parse(text, &fresh.spec, why, room);
+		return say(out, ACCT_EDOMAIN, "a round is repeated at least once");
+	enum acct_rc rc = acct_spec_parse(text, &spec, why, room);
 	if (rc)
 		return rc;
-	uint64_t once = fresh.spec.round.count, before = e ? e->spec.round.count : 0;
+	uint64_t once = spec.round.count;
 	if (times > (ACCT_MAX_COUNT - before) / once)
-		return fail(ACCT_ELIMIT, why, room, "one round is repeated more than 1000000 times");
-	uint64_t more = once * times;
-	if (!e) {
-		fresh.text = strdup(text);
-		if (!fresh.text || !grow(a)) {
-			free(fresh.text);
-			return fail(ACCT_ENOMEM, why, room, acct_strerror(ACCT_ENOMEM));
-		}
-		e = &a->entry[a->size++];
-		*e = fresh;
-	}
-	e->spec.round.count = before + more;
-	a->rounds += more;
+		return say(out, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
+	if (at == a->size && !append(a, &spec, text))
+		return say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+	a->spec[at].round.count += once * times;
+	a->rounds += once * times;
 	return ACCT_OK;
 }
 
-static enum acct_rc ask(answer_fn *answer, const struct acct_abi *a, double at, double *lower, double *upper,
-	char *why, size_t room)
+struct result {
+	double *lower, *upper;
+	int *worth; /* may be NULL */
+};
+
+/* One question to one analysis: epsilon at a delta, or delta at an epsilon. */
+static enum acct_rc ask(const struct acct_abi *a, const struct acct_method *method, bool epsilon, double at,
+	struct result result, struct sentence why)
 {
-	struct acct_bound bound = { 0, 0 };
-	enum acct_rc rc = ACCT_OK;
+	struct acct_method_answer answer = { .worth = ACCT_PROVED };
+	const char *fault = NULL;
 
+	if (epsilon && !(at > 0 && at < 1))
+		return say(why, ACCT_EDOMAIN, "delta must be above 0 and below 1");
+	if (!epsilon && !(at >= 0 && at < INFINITY))
+		return say(why, ACCT_EDOMAIN, "epsilon must be finite and not negative");
+	if (!method)
+		return say(why, ACCT_EDOMAIN, "there is no such analysis");
+	if (epsilon ? !method->epsilon : !method->delta)
+		return say(why, ACCT_EDOMAIN, "the analysis does not answer this question");
 	if (a->size > 0) {
-		struct acct_round *rounds = calloc(a->size, sizeof *rounds);
+		enum acct_rc rc =
+			(epsilon ? method->epsilon : method->delta)(a->spec, a->size, at, &answer, &fault);
 
-		if (!rounds)
-			return fail(ACCT_ENOMEM, why, room, acct_strerror(ACCT_ENOMEM));
-		for (size_t i = 0; i < a->size; i++)
-			rounds[i] = a->entry[i].spec.round;
-		rc = answer(rounds, a->size, at, &bound);
-		free(rounds);
+		if (rc)
+			return say(why, rc, fault ? fault : acct_strerror(rc));
 	}
-	if (rc)
-		return fail(rc, why, room, acct_strerror(rc));
-	*lower = bound.lower;
-	*upper = bound.upper;
-	return ACCT_OK;
+	*result.lower = answer.bound.lower;
+	*result.upper = answer.bound.upper;
+	if (result.worth)
+		*result.worth = answer.worth;
+	return say(why, ACCT_OK, answer.note ? answer.note : "");
+}
+
+enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char *method, double delta, double *lower,
+	double *upper, int *worth, char *why, size_t room)
+{
+	return ask(a, acct_method_find(method), true, delta, (struct result){ lower, upper, worth },
+		(struct sentence){ why, room });
+}
+
+enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon, double *lower,
+	double *upper, int *worth, char *why, size_t room)
+{
+	return ask(a, acct_method_find(method), false, epsilon, (struct result){ lower, upper, worth },
+		(struct sentence){ why, room });
 }
 
 enum acct_rc acct_abi_epsilon(
 	const struct acct_abi *a, double delta, double *lower, double *upper, char *why, size_t room)
 {
-	if (!(delta > 0 && delta < 1))
-		return fail(ACCT_EDOMAIN, why, room, "delta must be above 0 and below 1");
-	return ask(acct_epsilon, a, delta, lower, upper, why, room);
+	return acct_abi_epsilon_by(a, "pld", delta, lower, upper, NULL, why, room);
 }
 
 enum acct_rc acct_abi_delta(
 	const struct acct_abi *a, double epsilon, double *lower, double *upper, char *why, size_t room)
 {
-	if (!(epsilon >= 0 && epsilon < INFINITY))
-		return fail(ACCT_EDOMAIN, why, room, "epsilon must be finite and not negative");
-	return ask(acct_delta, a, epsilon, lower, upper, why, room);
+	return acct_abi_delta_by(a, "pld", epsilon, lower, upper, NULL, why, room);
+}
+
+const char *acct_abi_method(size_t i)
+{
+	const struct acct_method *method = acct_method_row(i);
+
+	return method ? method->name : NULL;
+}
+
+const char *acct_abi_method_summary(size_t i)
+{
+	const struct acct_method *method = acct_method_row(i);
+
+	return method ? method->summary : NULL;
 }

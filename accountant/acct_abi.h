@@ -7,8 +7,8 @@
  * Threads: questions about one account may be asked from several threads at once; acct_abi_add must not run
  * beside another call on the same account.
  *
- * Errors: on anything but ACCT_OK outputs are untouched, the account is as it was, and *why (room bytes, may
- * be NULL with room 0) holds one sentence, cut if it does not fit. */
+ * why: room bytes, may be NULL with room 0; text is cut to fit.  On anything but ACCT_OK it holds one
+ * sentence, outputs are untouched and the account is as it was. */
 #pragma once
 
 #include "acct.h"
@@ -35,11 +35,22 @@ ACCT_CHECK enum acct_rc acct_abi_add(
 uint64_t acct_abi_rounds(const struct acct_abi *a);
 
 /* epsilon at delta (0, 1), delta at epsilon [0, inf): acct_epsilon and acct_delta of the account.  Without
- * rounds both bounds are 0. */
+ * rounds both bounds are 0.  On ACCT_OK why holds what the answer assumes, or nothing. */
 ACCT_CHECK enum acct_rc acct_abi_epsilon(
 	const struct acct_abi *a, double delta, double *lower, double *upper, char *why, size_t room);
 ACCT_CHECK enum acct_rc acct_abi_delta(
 	const struct acct_abi *a, double epsilon, double *lower, double *upper, char *why, size_t room);
+
+/* The same by one of the analyses of acct_method.h.  *worth is an enum acct_worth: only of ACCT_PROVED is
+ * upper a guarantee. */
+ACCT_CHECK enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char *method, double delta,
+	double *lower, double *upper, int *worth, char *why, size_t room);
+ACCT_CHECK enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon,
+	double *lower, double *upper, int *worth, char *why, size_t room);
+
+/* Name and one line about analysis i; NULL past the last. */
+const char *acct_abi_method(size_t i);
+const char *acct_abi_method_summary(size_t i);
 
 #ifdef __cplusplus
 }

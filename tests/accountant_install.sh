@@ -26,7 +26,11 @@ cd "$work"
 others=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | grep -v '^acct_' || true)
 [ -z "$others" ] || fail "exported besides acct_*: $others"
 nm -D --defined-only "$library" | awk '{ sub("@.*", "", $3); print $3 }' >exported
-grep -qx acct_epsilon exported || fail "acct_epsilon is not exported"
+# A function is a name before a parenthesis, once comments are gone.
+(cd usr/include && printf '#include <%s>\n' tombola/*.h) | cc -E -P -Iusr/include -x c - |
+	grep -o 'acct_[a-z0-9_]*(' | tr -d '(' | sort -u >declared
+missing=$(grep -vxF -f exported declared || true)
+[ -z "$missing" ] || fail "declared in an installed header but not exported:" $missing
 if grep -qx acct_fft_init exported; then
 	fail "acct_fft_init, which no installed header has, is exported"
 fi

@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from conftest import BUILD, SOURCE
-from tombola_accountant import (ComposedDpEvent, NoOpDpEvent, PLDAccountant, RandomizedResponseDpEvent,
-                                SelfComposedDpEvent, ShuffledDpEvent)
+from tombola_accountant import (AccountantError, ComposedDpEvent, NoOpDpEvent, PLDAccountant, PrivacyAccountant,
+                                RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent, Worth, methods)
 
 ROUNDS = [
     ["generic:eps0=2,n=10000"],
@@ -43,6 +43,41 @@ def test_the_command_says_the_same_to_the_last_digit(rounds):
     assert accountant.get_epsilon_bounds(1e-7) == (said["epsilon_lower"], said["epsilon_upper"])
     said = command("delta", "--epsilon", "0.25", *listed)
     assert accountant.get_delta_bounds(0.25) == (said["delta_lower"], said["delta_upper"])
+
+
+WORTH = {"proved": Worth.PROVED, "approximate (not a guarantee)": Worth.APPROXIMATE,
+         "paper value (not a guarantee)": Worth.PAPER_VALUE, "proved lower bound": Worth.LOWER}
+
+
+@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("rounds", ROUNDS[:3])
+def test_every_analysis_says_what_the_command_says(method, rounds):
+    listed = [argument for text in rounds for argument in ("--round", text)]
+    done = subprocess.run([BUILD / "bin/tombola-accountant", "epsilon", "--delta", "1e-6", "--method", method, "--json",
+                           *listed], capture_output=True, text=True)
+    if done.returncode:
+        with pytest.raises(AccountantError) as fault:
+            compose(rounds).epsilon_by(method, 1e-6)
+        assert str(fault.value) in done.stderr
+        return
+    said = json.loads(done.stdout)
+    answer = compose(rounds).epsilon_by(method, 1e-6)
+    assert answer.upper == (math.inf if said["epsilon_upper"] is None else said["epsilon_upper"])
+    assert answer.lower == said["epsilon_lower"]
+    assert answer.worth is WORTH[said["worth"]]
+    assert answer.note == said.get("note", "")
+
+
+def test_only_a_guarantee_is_an_epsilon():
+    class Normal(PrivacyAccountant):
+        _method = "gdp"
+
+    accountant = Normal().compose(ShuffledDpEvent("generic:eps0=2,n=10000"))
+    assert accountant.epsilon_by("gdp", 1e-6).worth is Worth.APPROXIMATE
+    with pytest.raises(AccountantError, match="not a proved bound"):
+        accountant.get_epsilon(1e-6)
+    with pytest.raises(AccountantError, match="no such analysis"):
+        accountant.epsilon_by("nothing", 1e-6)
 
 
 def test_reference_intervals_are_met():

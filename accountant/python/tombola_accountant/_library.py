@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import enum
 import os
 from pathlib import Path
-from typing import Iterable, Tuple
+from typing import Dict, Iterable, NamedTuple, Tuple
 
 _SONAME = "libtombola-accountant.so.0"
 _SENTENCE = 512  # room for an error's sentence
@@ -24,6 +25,24 @@ class PrecisionError(AccountantError):
 
 class LimitError(AccountantError):
     """More rounds, repetitions or grid points than the accountant allows."""
+
+
+class Worth(enum.Enum):
+    """What an answer may be used for."""
+
+    PROVED = 0  # upper is a proved upper bound
+    APPROXIMATE = 1  # near the truth, on either side
+    PAPER_VALUE = 2  # what a paper prints, known to be too small in places
+    LOWER = 3  # lower is a proved lower bound; nothing is said above
+
+
+class Answer(NamedTuple):
+    """What an analysis says: `upper` is a guarantee only if `worth` is Worth.PROVED."""
+
+    lower: float
+    upper: float
+    worth: Worth
+    note: str  # what it assumes
 
 
 def _candidates() -> Iterable[str]:
@@ -58,15 +77,16 @@ def _load() -> ctypes.CDLL:
 def _declare(library: ctypes.CDLL) -> None:
     handle, text, room = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
     bound = ctypes.POINTER(ctypes.c_double)
-    answer = [handle, ctypes.c_double, bound, bound, text, room]
+    answer = [handle, text, ctypes.c_double, bound, bound, ctypes.POINTER(ctypes.c_int), text, room]
     for name, result, arguments in (
             ("acct_abi_version", text, []),
             ("acct_abi_new", handle, []),
             ("acct_abi_free", None, [handle]),
             ("acct_abi_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
-            ("acct_abi_rounds", ctypes.c_uint64, [handle]),
-            ("acct_abi_epsilon", ctypes.c_int, answer),
-            ("acct_abi_delta", ctypes.c_int, answer)):
+            ("acct_abi_epsilon_by", ctypes.c_int, answer),
+            ("acct_abi_delta_by", ctypes.c_int, answer),
+            ("acct_abi_method", text, [ctypes.c_size_t]),
+            ("acct_abi_method_summary", text, [ctypes.c_size_t])):
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
@@ -78,6 +98,15 @@ _library = _load()
 def version() -> str:
     """The version of the shared library."""
     return _library.acct_abi_version().decode()
+
+
+def methods() -> Dict[str, str]:
+    """The analyses by name, with a line about each."""
+    found, i = {}, 0
+    while (name := _library.acct_abi_method(i)) is not None:
+        found[name.decode()] = _library.acct_abi_method_summary(i).decode()
+        i += 1
+    return found
 
 
 def _check(code: int, sentence: ctypes.Array) -> None:
@@ -111,17 +140,17 @@ class Account:
         times = min(times, 2**63)  # ctypes would wrap it; the library refuses either
         _check(_library.acct_abi_add(self._handle, encoded, times, sentence, _SENTENCE), sentence)
 
-    def epsilon(self, delta: float) -> Tuple[float, float]:
-        """(lower, upper) of epsilon at delta."""
-        return self._ask(_library.acct_abi_epsilon, delta)
+    def epsilon(self, delta: float, method: str = "pld") -> Answer:
+        """epsilon at delta."""
+        return self._ask(_library.acct_abi_epsilon_by, method, delta)
 
-    def delta(self, epsilon: float) -> Tuple[float, float]:
-        """(lower, upper) of delta at epsilon."""
-        return self._ask(_library.acct_abi_delta, epsilon)
+    def delta(self, epsilon: float, method: str = "pld") -> Answer:
+        """delta at epsilon."""
+        return self._ask(_library.acct_abi_delta_by, method, epsilon)
 
-    def _ask(self, function, at: float) -> Tuple[float, float]:
-        lower, upper = ctypes.c_double(), ctypes.c_double()
+    def _ask(self, function, method: str, at: float) -> Answer:
+        lower, upper, worth = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()
         sentence = ctypes.create_string_buffer(_SENTENCE)
-        _check(function(self._handle, float(at), ctypes.byref(lower), ctypes.byref(upper), sentence, _SENTENCE),
-               sentence)
-        return lower.value, upper.value
+        _check(function(self._handle, method.encode(), float(at), ctypes.byref(lower), ctypes.byref(upper),
+                        ctypes.byref(worth), sentence, _SENTENCE), sentence)
+        return Answer(lower.value, upper.value, Worth(worth.value), sentence.value.decode("utf-8", "replace"))

@@ -7,7 +7,7 @@ import operator
 import threading
 from typing import Any, Dict, Optional, Tuple
 
-from ._library import Account
+from ._library import Account, AccountantError, Answer, Worth
 from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
 
 _SCHEMA = "tombola.accountant-state/1"
@@ -25,14 +25,16 @@ class UnsupportedEventError(ValueError):
     """The accountant cannot compose this event."""
 
 
-class PLDAccountant:
-    """Certified privacy of composed shuffled rounds: privacy loss distributions, with every error bounded.
+class PrivacyAccountant:
+    """Composed shuffled rounds; subclasses say by which analysis they are answered.
 
     Answers are upper ends: never below the privacy loss there is.  `..._bounds` give both ends of an interval that
     contains the exact value.  Epsilons are in nats.  The composition is adaptive as long as the rounds' parameters
     are fixed in advance.  Every method may be called from several threads; questions run in parallel, for the
     library does not hold Python's lock.
     """
+
+    _method = "pld"
 
     def __init__(self, neighboring_relation: NeighboringRelation = NeighboringRelation.REPLACE_ONE) -> None:
         if neighboring_relation is not NeighboringRelation.REPLACE_ONE:
@@ -56,12 +58,12 @@ class PLDAccountant:
     def supports(self, event: DpEvent) -> bool:
         """Can this event be composed?"""
         try:
-            PLDAccountant().compose(event)
+            type(self)().compose(event)
         except ValueError:
             return False
         return True
 
-    def compose(self, event: DpEvent, count: int = 1) -> "PLDAccountant":
+    def compose(self, event: DpEvent, count: int = 1) -> "PrivacyAccountant":
         """Add `event`, `count` times, and return the accountant.  On an error nothing is added.
 
         Raises UnsupportedEventError for an event of another library, AccountantError (a ValueError) for parameters
@@ -95,15 +97,23 @@ class PLDAccountant:
 
     def get_epsilon_bounds(self, target_delta: float) -> Tuple[float, float]:
         """(lower, upper) with lower <= exact epsilon <= upper."""
-        return self._built().epsilon(target_delta)
+        return _guaranteed(self.epsilon_by(self._method, target_delta))
 
     def get_delta_bounds(self, target_epsilon: float) -> Tuple[float, float]:
         """(lower, upper) with lower <= exact delta <= upper."""
-        return self._built().delta(target_epsilon)
+        return _guaranteed(self.delta_by(self._method, target_epsilon))
+
+    def epsilon_by(self, method: str, target_delta: float) -> Answer:
+        """What the analysis of that name (see `methods`) says, whether it is a guarantee or not."""
+        return self._built().epsilon(target_delta, method)
+
+    def delta_by(self, method: str, target_epsilon: float) -> Answer:
+        """What the analysis of that name (see `methods`) says, whether it is a guarantee or not."""
+        return self._built().delta(target_epsilon, method)
 
     def would_exceed(self, event: DpEvent, max_epsilon: float, target_delta: float, count: int = 1) -> bool:
         """Would composing the event break the budget (max_epsilon, target_delta)?  Nothing is composed."""
-        trial = PLDAccountant()
+        trial = type(self)()
         with self._lock:
             trial._counts = dict(self._counts)
         return not trial.compose(event, count).get_epsilon(target_delta) <= max_epsilon
@@ -117,7 +127,7 @@ class PLDAccountant:
         """Continue from a state_dict; on an error the accountant is as it was."""
         if state.get("schema") != _SCHEMA:
             raise ValueError(f"not a state of schema {_SCHEMA}")
-        fresh = PLDAccountant()
+        fresh = type(self)()
         for text, count in state["rounds"]:
             fresh.compose(ShuffledDpEvent(text), count)
         with self._lock:
@@ -131,3 +141,19 @@ class PLDAccountant:
                     account.add(text, count)
                 self._account = account
             return self._account
+
+
+def _guaranteed(answer: Answer) -> Tuple[float, float]:
+    if answer.worth is not Worth.PROVED:
+        raise AccountantError("not a proved bound for these rounds" + (f": {answer.note}" if answer.note else ""))
+    return answer.lower, answer.upper
+
+
+class PLDAccountant(PrivacyAccountant):
+    """Privacy loss distributions of the rounds' own dominating pairs: the tightest, with every error bounded."""
+
+
+class RdpAccountant(PrivacyAccountant):
+    """Renyi divergences of the same pairs, converted at the best order: looser, and known to every reader."""
+
+    _method = "rdp"

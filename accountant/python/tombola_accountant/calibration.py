@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Callable, Optional, Union
 
-from .accountant import PLDAccountant
+from .accountant import PrivacyAccountant
 from .events import DpEvent
 
 
@@ -23,7 +23,7 @@ class NoBracketIntervalFoundError(ValueError):
 
 
 def calibrate_dp_mechanism(
-        make_fresh_accountant: Callable[[], PLDAccountant],
+        make_fresh_accountant: Callable[[], PrivacyAccountant],
         make_event_from_param: Callable[[Union[float, int]], DpEvent],
         target_epsilon: float,
         target_delta: float,
