@@ -4,6 +4,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One guarantee, `count` times. */
 struct acct_guarantee {
 	double epsilon; /* [0, inf] */
@@ -47,3 +51,7 @@ ACCT_CHECK enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, 
  * Theorem 4.3, as the authors' code has it. */
 ACCT_CHECK enum acct_rc acct_basic_closed(
 	double p, double beta, double q, uint64_t n, double delta, double *eps);
+
+#ifdef __cplusplus
+}
+#endif

@@ -12,6 +12,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How one coordinate in [0, 1] is randomized. */
 struct acct_flame_slot {
 	double epsilon; /* local guarantee of one message, (0, 300] */
@@ -100,3 +104,7 @@ ACCT_CHECK enum acct_rc acct_flame_nu(
 /* Messages per sent coordinate that nu needs: the least whole l >= max(1/(nu beta), nu/(nu - 1 + beta)); nu
  * in [1, 1/beta].  At nu = 1, l = ceil(1/beta): every index. */
 ACCT_CHECK enum acct_rc acct_flame_nu_reports(double nu, double beta, double *reports, const char **why);
+
+#ifdef __cplusplus
+}
+#endif

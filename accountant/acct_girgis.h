@@ -11,6 +11,10 @@
 
 #include "acct_renyi.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum acct_girgis_kind {
 	/* Theorem 3.1 of [G].  Proved. */
 	ACCT_GIRGIS_UB1,
@@ -56,3 +60,7 @@ ACCT_CHECK enum acct_rc acct_girgis_rdp(
  * is worth.  Cost: 5 to 50 ms; POISSON and WOR up to 1 s; SPECIAL up to 30 s. */
 ACCT_CHECK enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_girgis *g,
 	uint64_t rounds, enum acct_renyi_way way, double delta, double *eps, unsigned *order);
+
+#ifdef __cplusplus
+}
+#endif

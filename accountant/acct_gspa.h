@@ -17,6 +17,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* `count` participants with one guarantee. */
 struct acct_gspa_class {
 	double epsilon; /* (0, 700) */
@@ -84,3 +88,7 @@ ACCT_CHECK enum acct_rc acct_gspa_mu(
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_delta(double mu, double epsilon, double *delta, const char **why);
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_epsilon(
 	double mu, double delta, double *epsilon, const char **why);
+
+#ifdef __cplusplus
+}
+#endif

@@ -14,6 +14,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Above: stretches of the legs moved to their ends, means kept (a mean-preserving spread): dominates the
  * continuous pair for every epsilon at once, so also composed.  Below: stretches replaced by their means:
  * dominated by it.  63 and 64 cells; the deviation of the loss is 1.00001 (epsilon0 0.5) to 1.001 (epsilon0
@@ -28,3 +32,7 @@ ACCT_CHECK enum acct_rc acct_laplace_half_above(double epsilon0, struct acct_rou
 /* Three cells that dominate every pair of inputs, proved: likelihood ratios at most e^epsilon0, total
  * variation at most 1 - e^{-epsilon0/2} (acct_cells_pair with q = p).  Wider than the above. */
 ACCT_CHECK enum acct_rc acct_laplace_any(double epsilon0, struct acct_round *r, const char **why);
+
+#ifdef __cplusplus
+}
+#endif

@@ -15,6 +15,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ACCT_MOST_ORDER 1e5
 
 /* Divergences of all `count` repetitions of a round at n orders, each in (1, ACCT_MOST_ORDER].
@@ -54,3 +58,7 @@ ACCT_CHECK enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user,
  * Errors: as acct_epsilon, but no delta is too small.  Cost: 10 to 100 ms per round that differs. */
 ACCT_CHECK enum acct_rc acct_renyi_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order);
+
+#ifdef __cplusplus
+}
+#endif
