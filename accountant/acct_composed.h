@@ -62,7 +62,7 @@ void acct_composed_forget(struct acct_composed *c, struct acct_entry *e);
 void acct_composed_add(struct acct_composed *c, struct acct_entry *e, uint64_t count);
 void acct_composed_remove(
 	struct acct_composed *c, struct acct_entry *e, uint64_t count); /* at most e->count */
-/* Keep rounds and counts only, in an order that depends on nothing else. */
+/* Keep rounds, in an order that depends on nothing else, and their laws, which depend on their step only. */
 void acct_composed_reset(struct acct_composed *c);
 /* Drop the frame and what is under it; rounds and laws stay. */
 void acct_composed_unframe(struct acct_composed *c);

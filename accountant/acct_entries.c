@@ -118,10 +118,6 @@ void acct_composed_reset(struct acct_composed *c)
 			drop_entry(e);
 			continue;
 		}
-		struct acct_list list = e->rung.list;
-		acct_rung_fini(&e->rung);
-		e->rung.list = list;
-		e->measured = false;
 		e->recent = 0;
 		c->entry[kept++] = *e;
 	}

@@ -164,7 +164,7 @@ static enum acct_rc learn(struct acct_state *s, const struct acct_question *q, s
 			continue;
 		rc = acct_entry_measure(e, TAIL * s->delta);
 		f->blur.rounds += count;
-		f->blur.exponents += count * fmin(l->largest, 700);
+		f->blur.exponents += count * l->exponent;
 		f->largest += l->infinite[0] > 0 || l->infinite[1] > 0 ? INFINITY : count * l->largest;
 		for (int way = 0; way < 2; way++)
 			finite[way] += count * log1p(-l->infinite[way]);

@@ -1,9 +1,9 @@
 /* acct_state.h - the composed privacy loss of a growing list of rounds: what a ledger keeps.
  *
- * Answers what acct_epsilon answers for the same rounds, within 1e-3 relative (or it asks acct_epsilon), but
- * one more round costs one round's laws and two or three transforms, however many rounds there were before:
- * doc/accounting.md, "The ledger's state".  The list of rounds is the truth and everything else is derived
- * from it on demand.  Equal rounds are one entry with a count.
+ * Answers what acct_epsilon answers for the same rounds, within ACCT_STATE_WIDTH relative (or it asks
+ * acct_epsilon), but one more round costs one round's laws and two or three transforms, however many rounds
+ * there were before: doc/accounting.md, "The ledger's state".  The list of rounds is the truth and everything
+ * else is derived from it on demand.  Equal rounds are one entry with a count.
  *
  * Ownership: a state is the caller's, from acct_state_new to acct_state_free.  Rounds are copied.
  * Threads: one at a time per state; also for acct_state_epsilon, which keeps what it computed.
@@ -13,7 +13,12 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ACCT_STATE_ENTRIES 4096u /* different rounds */
+#define ACCT_STATE_WIDTH   1e-3  /* of an answer, unless acct_epsilon's is wider */
 
 struct acct_state;
 
@@ -37,9 +42,13 @@ ACCT_CHECK enum acct_rc acct_state_remove(struct acct_state *s, const struct acc
 ACCT_CHECK enum acct_rc acct_state_epsilon(
 	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps);
 
-/* Forget everything derived.  The next answers depend on the rounds and delta only, not on how they came to
- * be there. */
+/* Forget the products, which depend on history.  The next answers depend on the rounds and delta only, not on
+ * how they came to be there. */
 void acct_state_rebuild(struct acct_state *s);
 
 /* Rounds added and not removed, counts included. */
 uint64_t acct_state_rounds(const struct acct_state *s);
+
+#ifdef __cplusplus
+}
+#endif

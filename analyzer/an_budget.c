@@ -16,7 +16,7 @@ double an_round_down(double epsilon)
 	return isfinite(epsilon) ? floor(epsilon * 1e4) / 1e4 : epsilon;
 }
 
-/* Everything that holds budget and was decided before record `before`. */
+/* Everything that holds budget and was decided before record `before`, anew. */
 static enum cm_rc account_before(
 	const struct an_state *s, uint64_t before, struct rd_account **out, struct cm_err *err)
 {
@@ -55,14 +55,10 @@ static enum cm_rc judge(const struct an_state *s, const struct pl_round *r, cons
 enum cm_rc an_budget_decide(
 	const struct an_state *s, const struct pl_round *r, struct rd_verdict *out, struct cm_err *err)
 {
-	struct rd_account *a = NULL;
 	enum cm_rc rc;
 
 	memset(out, 0, sizeof *out);
-	rc = account_before(s, UINT64_MAX, &a, err);
-	if (rc == CM_OK)
-		rc = judge(s, r, a, out, err);
-	rd_account_free(a);
+	rc = judge(s, r, s->account, out, err);
 	if (rc == CM_OK && CM_CHECKED("analyzer.budget") && !out->fits)
 		return cm_fail(err, CM_EBUDGET,
 			"round %u (%s) refused: it needs epsilon %.4f and %.4f is left", r->number,
@@ -74,9 +70,13 @@ enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_sta
 	struct an_explanation *out, struct cm_err *err)
 {
 	const struct pl_round *p = r->plan;
-	struct rd_account *a = NULL;
-	enum cm_rc rc = account_before(s, r->decided_seq != 0 ? r->decided_seq : UINT64_MAX, &a, err);
+	struct rd_account *then = NULL, *a = s->account;
+	enum cm_rc rc = CM_OK;
 
+	if (r->decided_seq != 0) {
+		rc = account_before(s, r->decided_seq, &then, err);
+		a = then;
+	}
 	*out = (struct an_explanation){ .round = r };
 	if (rc == CM_OK)
 		rc = judge(s, p, a, &out->verdict, err);
@@ -84,7 +84,7 @@ enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_sta
 		rc = rd_account_largest_epsilon0(a, p->protocol, &p->query, &p->request,
 			rd_honest(p->min_reports, s->plan->honest_fraction, s->plan->colluders),
 			&out->largest_epsilon0, err);
-	rd_account_free(a);
+	rd_account_free(then);
 	return rc;
 }
 
@@ -139,11 +139,5 @@ void an_explanation_print(const struct an_state *s, const struct an_explanation 
 
 enum cm_rc an_budget_spent(const struct an_state *s, double *spent, struct cm_err *err)
 {
-	struct rd_account *a = NULL;
-	enum cm_rc rc = account_before(s, UINT64_MAX, &a, err);
-
-	if (rc == CM_OK)
-		rc = rd_account_spent(a, spent, err);
-	rd_account_free(a);
-	return rc;
+	return rd_account_spent(s->account, spent, err);
 }

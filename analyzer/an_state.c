@@ -23,7 +23,8 @@ enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct 
 	memset(s, 0, sizeof *s);
 	s->plan = plan;
 	s->round = calloc(plan->rounds, sizeof *s->round);
-	if (s->round == NULL)
+	s->account = rd_account_new(plan->epsilon, plan->delta);
+	if (s->round == NULL || s->account == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < plan->rounds; i++) {
 		s->round[i].plan = &plan->round[i];
@@ -39,6 +40,7 @@ void an_state_fini(struct an_state *s)
 		cm_buf_fini(&s->round[i].descriptor_bytes);
 	}
 	free(s->round);
+	rd_account_free(s->account);
 	memset(s, 0, sizeof *s);
 }
 
@@ -98,6 +100,7 @@ static enum cm_rc planned_round(
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
 {
 	struct an_round_state *round;
+	struct acct_round cells;
 	enum cm_rc rc = planned_round(s, r, &round, err);
 
 	if (rc != CM_OK)
@@ -115,6 +118,11 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 		round->descriptor.sequence != s->sequence + 1)
 		return cm_fail(err, CM_EDATA, "record %llu: its descriptor is another round's",
 			(unsigned long long)r->seq);
+	rc = rd_cells(&round->descriptor, &cells, err);
+	if (rc == CM_OK)
+		rc = rd_account_add(s->account, r->round_id, &cells, err);
+	if (rc != CM_OK)
+		return cm_context(err, "record %llu", (unsigned long long)r->seq);
 	s->sequence = round->descriptor.sequence;
 	memcpy(s->previous, round->descriptor.hash, PR_HASH_LEN);
 	round->stage = AN_RESERVED;
@@ -161,6 +169,7 @@ static enum cm_rc take_move(
 	if (r->kind == RD_VOID) {
 		memcpy(round->reason, r->reason, sizeof round->reason);
 		round->stage = AN_VOID;
+		(void)rd_account_remove(s->account, r->round_id);
 		return CM_OK;
 	}
 	round->charge_seq = r->seq;

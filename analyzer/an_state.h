@@ -40,6 +40,7 @@ struct an_state {
 	bool opened;                   /* the OPEN record is there */
 	uint64_t sequence;             /* of the last descriptor, 0 for none */
 	uint8_t previous[PR_HASH_LEN]; /* its hash */
+	struct rd_account *account;    /* of the rounds that hold budget (an_round_counts); owned */
 };
 
 CM_CHECK enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct cm_err *err);

@@ -5,14 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_state.h"
+
 /* A total this close below the limit is refused too, so that parties whose libm differ in a last digit agree.
  */
 #define MARGIN 1e-12
 
-/* Rounds with the same cells are one entry of the composition, repeated: the accountant's work grows with the
- * number of different rounds only. */
+/* The kept answer depends, within its tolerance, on the questions before it.  This close to the limit the
+ * rounds alone decide, so that all parties come to one verdict. */
+#define NEAR (2 * ACCT_STATE_WIDTH)
+
+/* Rounds with the same cells are kept once. */
 struct group {
-	struct acct_round round; /* count is the sum of its members' */
+	struct acct_round round;
 	size_t members;
 };
 struct entry {
@@ -27,6 +32,7 @@ struct memo {
 };
 struct rd_account {
 	double limit, delta;
+	struct acct_state *state; /* every entry, composed */
 	struct group *group;
 	size_t groups, group_cap;
 	struct entry *entry;
@@ -41,8 +47,9 @@ struct rd_account *rd_account_new(double limit, double delta)
 	if (a == NULL)
 		return NULL;
 	a->memo = calloc(1, sizeof *a->memo);
-	if (a->memo == NULL) {
-		free(a);
+	a->state = a->memo != NULL ? acct_state_new(delta) : NULL;
+	if (a->state == NULL) {
+		rd_account_free(a);
 		return NULL;
 	}
 	a->limit = limit;
@@ -54,21 +61,25 @@ void rd_account_free(struct rd_account *a)
 {
 	if (a == NULL)
 		return;
+	acct_state_free(a->state);
 	free(a->group);
 	free(a->entry);
 	free(a->memo);
 	free(a);
 }
 
-/* Same cells and numbers, whatever the count.  Two that differ only in the order of cells stay apart: slower,
- * not wrong. */
+/* Same numbers, whatever the count.  Two that differ only in the order of cells stay apart here. */
 static bool same_round(const struct acct_round *a, const struct acct_round *b)
 {
-	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies)
+	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
+		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling)
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
 		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
 			a->cell[i].v != b->cell[i].v)
+			return false;
+	for (size_t i = 0; i < a->levels; i++)
+		if (a->level[i].share != b->level[i].share || a->level[i].count != b->level[i].count)
 			return false;
 	return true;
 }
@@ -91,9 +102,9 @@ static size_t find_entry(const struct rd_account *a, const uint8_t id[PR_ROUND_I
 	return i;
 }
 
-static bool can_repeat(const struct acct_round *round, uint64_t count)
+static enum cm_rc refused(enum acct_rc rc, struct cm_err *err)
 {
-	return count >= 1 && count <= ACCT_MAX_COUNT && round->count <= ACCT_MAX_COUNT - count;
+	return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(rc));
 }
 
 enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
@@ -102,28 +113,26 @@ enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_
 	const char *why = "";
 	struct entry *entries, *e;
 	struct group *groups;
+	enum acct_rc rc;
 	size_t g;
 
 	if (acct_round_check(round, &why) != ACCT_OK)
 		return cm_fail(err, CM_EINTERNAL, "accountant: %s", why);
 	if (find_entry(a, round_id) < a->entries)
 		return cm_fail(err, CM_EDATA, "the round is in the account already");
-	g = find_group(a, round);
-	if (g < a->groups && !can_repeat(&a->group[g].round, round->count))
-		return cm_fail(
-			err, CM_EINTERNAL, "accountant: more than %u rounds of one kind", ACCT_MAX_COUNT);
 	entries = cm_grow(a->entry, a->entries, &a->entry_cap, sizeof *entries);
 	a->entry = entries != NULL ? entries : a->entry;
 	groups = cm_grow(a->group, a->groups, &a->group_cap, sizeof *groups);
 	a->group = groups != NULL ? groups : a->group;
 	if (entries == NULL || groups == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (g == a->groups) {
-		a->group[a->groups++] = (struct group){ .round = *round, .members = 1 };
-	} else {
-		a->group[g].round.count += round->count;
-		a->group[g].members++;
-	}
+	rc = acct_state_add(a->state, round);
+	if (rc != ACCT_OK)
+		return refused(rc, err);
+	g = find_group(a, round);
+	if (g == a->groups)
+		a->group[a->groups++] = (struct group){ .round = *round };
+	a->group[g].members++;
 	e = &a->entry[a->entries++];
 	memcpy(e->id, round_id, PR_ROUND_ID_LEN);
 	e->count = round->count;
@@ -139,7 +148,11 @@ enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROU
 	if (i == a->entries)
 		return CM_OK;
 	g = a->entry[i].group;
-	a->group[g].round.count -= a->entry[i].count;
+	a->group[g].round.count = a->entry[i].count;
+	/* It was added with these very numbers; were it not there, too much would be counted, not too little.
+	 */
+	if (acct_state_remove(a->state, &a->group[g].round) != ACCT_OK)
+		(void)0;
 	a->entry[i] = a->entry[--a->entries];
 	if (--a->group[g].members == 0) {
 		a->group[g] = a->group[--a->groups];
@@ -156,58 +169,51 @@ size_t rd_account_rounds(const struct rd_account *a)
 	return a->entries;
 }
 
-/* Upper epsilon of n different rounds; NaN cannot pass for an answer. */
-static enum cm_rc compose(
-	const struct acct_round *rounds, size_t n, double delta, double *epsilon, struct cm_err *err)
+/* NaN cannot pass for an epsilon. */
+static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsilon, struct cm_err *err)
 {
-	struct acct_bound bound;
-	enum acct_rc rc = acct_epsilon(rounds, n, delta, &bound);
-
 	if (rc != ACCT_OK)
-		return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(rc));
-	if (isnan(bound.upper) || bound.upper < 0.0)
+		return refused(rc, err);
+	if (isnan(b->upper) || b->upper < 0.0)
 		return cm_fail(err, CM_EINTERNAL, "accountant: the answer is no epsilon");
-	*epsilon = bound.upper;
+	*epsilon = b->upper;
 	return CM_OK;
 }
 
-/* Everything in the account and, if not NULL, the candidate. */
+/* Everything in the account and the candidate, as a function of nothing else. */
+static enum cm_rc compose_settled(
+	const struct rd_account *a, const struct acct_round *candidate, double *epsilon, struct cm_err *err)
+{
+	struct acct_bound b = { 0, 0 };
+	enum acct_rc rc = acct_state_add(a->state, candidate);
+
+	if (rc != ACCT_OK)
+		return refused(rc, err);
+	acct_state_rebuild(a->state);
+	rc = acct_state_epsilon(a->state, NULL, &b);
+	if (acct_state_remove(a->state, candidate) != ACCT_OK)
+		return cm_fail(err, CM_EINTERNAL, "accountant: the candidate cannot be taken back");
+	return take(rc, &b, epsilon, err);
+}
+
 static enum cm_rc compose_with(
 	const struct rd_account *a, const struct acct_round *candidate, double *epsilon, struct cm_err *err)
 {
-	size_t n = a->groups, g = n;
-	struct acct_round *rounds;
-	enum cm_rc rc;
+	struct acct_bound b = { 0, 0 };
+	enum cm_rc rc = take(acct_state_epsilon(a->state, candidate, &b), &b, epsilon, err);
 
-	if (n == 0 && candidate == NULL) {
-		*epsilon = 0.0;
-		return CM_OK;
-	}
-	if (candidate != NULL)
-		g = find_group(a, candidate);
-	if (candidate != NULL && g < n && !can_repeat(&a->group[g].round, candidate->count))
-		return cm_fail(
-			err, CM_EINTERNAL, "accountant: more than %u rounds of one kind", ACCT_MAX_COUNT);
-	rounds = calloc(n + 1, sizeof *rounds);
-	if (rounds == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		rounds[i] = a->group[i].round;
-	if (candidate != NULL && g < n)
-		rounds[g].count += candidate->count;
-	else if (candidate != NULL)
-		rounds[n++] = *candidate;
-	rc = compose(rounds, n, a->delta, epsilon, err);
-	free(rounds);
+	if (rc == CM_OK && fabs(*epsilon - a->limit) <= NEAR * a->limit)
+		rc = compose_settled(a, candidate, epsilon, err);
 	return rc;
 }
 
 enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct cm_err *err)
 {
+	struct acct_bound b = { 0, 0 };
 	enum cm_rc rc;
 
 	if (!a->memo->known) {
-		rc = compose_with(a, NULL, &a->memo->spent, err);
+		rc = take(acct_state_epsilon(a->state, NULL, &b), &b, &a->memo->spent, err);
 		if (rc != CM_OK)
 			return rc;
 		a->memo->known = true;
@@ -225,12 +231,13 @@ enum cm_rc rd_account_judge(const struct rd_account *a, const struct acct_round 
 	struct rd_verdict *out, struct cm_err *err)
 {
 	struct rd_verdict v = { .limit = a->limit, .delta = a->delta };
+	struct acct_bound alone = { 0, 0 };
 	enum cm_rc rc = rd_account_spent(a, &v.spent, err);
 
 	if (rc == CM_OK)
-		rc = compose(candidate, 1, a->delta, &v.epsilon_round, err);
+		rc = take(acct_epsilon(candidate, 1, a->delta, &alone), &alone, &v.epsilon_round, err);
 	v.total = v.epsilon_round;
-	if (rc == CM_OK && a->groups > 0)
+	if (rc == CM_OK && a->entries > 0)
 		rc = compose_with(a, candidate, &v.total, err);
 	if (rc != CM_OK)
 		return rc;
@@ -258,6 +265,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	struct pt_request r = *request;
 	struct pt_params params = { 0 };
 	struct acct_round round = { 0 };
+	struct acct_bound alone = { 0, 0 };
 	struct cm_err ignored;
 	double total;
 	enum cm_rc rc;
@@ -269,7 +277,10 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	if (protocol->cells(&params, honest, &round, &ignored) != CM_OK)
 		return CM_OK;
 	round.count = 1;
-	rc = compose_with(a, &round, &total, err);
+	rc = take(acct_epsilon(&round, 1, a->delta, &alone), &alone, &total, err);
+	/* What is too much alone need not be composed. */
+	if (rc == CM_OK && a->entries > 0 && alone.lower < a->limit)
+		rc = compose_with(a, &round, &total, err);
 	if (rc == CM_OK)
 		*fits = within(a, total);
 	return rc;

@@ -2,8 +2,9 @@
  * parties.
  *
  * No I/O.  Composes, at the guaranteed minimum batch, every charge and reservation with the candidate;
- * decides on the upper end of the accountant's interval; equality within rounding refuses.  One thread at a
- * time: the answer for the account as it stands is remembered. */
+ * decides on the upper end of the accountant's interval; equality within rounding refuses.  The composition
+ * is kept (acct_state.h), so a judgement costs one round's laws and a few transforms however long the account
+ * is. One thread at a time, for judging too. */
 #pragma once
 
 #include "rd_descriptor.h"
