@@ -28,7 +28,7 @@ others=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | grep -
 nm -D --defined-only "$library" | awk '{ sub("@.*", "", $3); print $3 }' >exported
 # A function is a name before a parenthesis, once comments are gone.
 (cd usr/include && printf '#include <%s>\n' tombola/*.h) | cc -E -P -Iusr/include -x c - |
-	grep -o 'acct_[a-z0-9_]*(' | tr -d '(' | sort -u >declared
+	grep -v '^typedef' | grep -o 'acct_[a-z0-9_]*(' | tr -d '(' | sort -u >declared
 missing=$(grep -vxF -f exported declared || true)
 [ -z "$missing" ] || fail "declared in an installed header but not exported:" $missing
 if grep -qx acct_fft_init exported; then

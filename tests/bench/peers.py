@@ -254,8 +254,11 @@ def jobs(long):
         if n < 10**8 or long:
             yield f"one round, n = {n:.0e}", "variation ratio, script", one_round(n, False), text
         yield f"one round, n = {n:.0e}", "variation ratio, arrays", one_round(n, True), text
-    p = E(4.0)
-    weak = f"pair:p={p!r},beta={(p - 1) / (p + 1)!r},q={2 * p * p / (p + 1)!r},n=100000"
+    p = E(5.0)
+    yield ("one round, 16-ary response, n = 1e+03", "variation ratio, arrays",
+           lambda: [ratio_epsilon(p, (p - 1) / (p + 15), p, 1000, 1e-8, True)], [(1e-8, "grr:k=16,eps0=5,n=1000")])
+    o = E(4.0)
+    weak = f"pair:p={o!r},beta={(o - 1) / (o + 1)!r},q={2 * o * o / (o + 1)!r},n=100000"
     yield ("one round, clones 2021, n = 1e+05", "clones, script",
            lambda: [clones_epsilon(4.0, 10**5, 1e-6, E(-4.0))], [(1e-6, weak)])
     yield ("one round, clones 2023, n = 1e+05", "clones, script",
