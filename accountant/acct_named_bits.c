@@ -101,14 +101,16 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	double t = arg[0].x[0];
 	struct acct_round *r = &s->round;
 
-	(void)why;
+	if (arg[1].size > 0 && arg[1].x[0] > 1) {
+		if (r->sampling > 0)
+			return domain(why, "sampling with k above 1: one draw decides for both counters");
+		r->count *= 2;
+	}
 	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
 	r->cell[1] = (struct acct_cell){ 1 - t, 0, 1 / (1 - t) };
 	r->cells = 2;
 	r->others = 0;
 	r->dummies = s->participants;
-	if (arg[1].size > 0 && arg[1].x[0] > 1)
-		r->count *= 2;
 	s->eps0 = INFINITY;
 	return ACCT_OK;
 }

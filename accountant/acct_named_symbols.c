@@ -61,6 +61,9 @@ static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_a
 
 	if (eps->size != count->size)
 		return domain(why, "others_eps and others_n need equally many numbers");
+	if (eps->size > 0 && r->sampling > 0)
+		return domain(
+			why, "others_eps with sampling: a sample's guarantees are not known beforehand");
 	for (size_t i = 0; i < eps->size; i++) {
 		if (!(count->x[i] <= (double)r->others))
 			return domain(why, "others_n must sum to at most n - 1");

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void refused(const char *text, const char *part)
 	struct acct_spec s;
 	char why[200] = "";
 
-	assert_int_equal(acct_spec_parse(text, &s, why, sizeof why), ACCT_EDOMAIN);
+	if (acct_spec_parse(text, &s, why, sizeof why) != ACCT_EDOMAIN)
+		fail_msg("%s is not refused", text);
 	if (!strstr(why, part))
 		fail_msg("%s: '%s' does not say '%s'", text, why, part);
 	assert_null(strchr(why, '\n'));
@@ -157,6 +159,134 @@ static void faults_are_named(void **state)
 	refused("cells:omega=.7/.7,u=1/1,v=1/1,n=5", "at most 1");
 }
 
+static void the_common_keys_reach_the_round(void **state)
+{
+	struct acct_round r = parsed("oue:d=8,eps0=1,n=50,count=3,sampling=.25,defect=1e-9");
+
+	(void)state;
+	assert_true(r.count == 3 && r.others == 49);
+	assert_true(fabs(r.sampling - 0.25) < 1e-15 && fabs(r.defect - 1e-9) < 1e-24);
+	r = parsed("bins:k=3,dummies=5,defect=0");
+	assert_true(r.sampling <= 0 && r.defect <= 0);
+	refused("rr:eps0=1,n=9,sampling=0", "sampling=0");
+	refused("rr:eps0=1,n=9,sampling=1", "sampling=1");
+	refused("rr:eps0=1,n=9,sampling=-1", "sampling=-1");
+	refused("rr:eps0=1,n=9,defect=1", "defect");
+	refused("rr:eps0=1,n=9,defect=-1e-9", "defect");
+	refused("rr:eps0=1,n=9,defect=nan", "defect=nan");
+}
+
+/* 1/Z of every symbol is blanket, Z = e^eps + k - 1. */
+static void others_with_their_own_guarantee_become_levels(void **state)
+{
+	struct acct_round r = parsed("grr:k=4,eps0=1,n=1000,others_eps=.5/2,others_n=200/100");
+	double z = exp(1) + 3;
+	struct acct_spec s;
+	char why[200];
+
+	(void)state;
+	assert_true(r.others == 699 && r.levels == 2 && r.level[0].count == 200 && r.level[1].count == 100);
+	assert_true(fabs(r.level[0].share - z / (exp(.5) + 3)) < 1e-14);
+	assert_true(fabs(r.level[1].share - z / (exp(2) + 3)) < 1e-14);
+	same_epsilon("rr:eps0=1,n=500,others_eps=1,others_n=499", "rr:eps0=1,n=500", 1e-6);
+	assert_int_equal(acct_spec_parse("rr:eps0=1,n=5,others_eps=3,others_n=2", &s, why, sizeof why), 0);
+	assert_true(s.eps0 >= 3 && s.eps0 <= 3 && s.p <= 0 && s.participants == 5); /* of every participant */
+	refused("rr:eps0=1,n=5,others_eps=3,others_n=5", "n - 1");
+	refused("rr:eps0=1,n=5,others_eps=3/2,others_n=4/1", "n - 1");
+	refused("rr:eps0=1,n=5,others_eps=3/2,others_n=4", "equally many");
+	refused("rr:eps0=1,n=5,others_eps=3", "equally many");
+	refused("rr:eps0=1,n=5,others_n=3", "equally many");
+	refused("rr:eps0=1,n=5,others_eps=inf,others_n=3", "others_eps=inf");
+	refused("rr:eps0=1,n=5,others_eps=2,others_n=0", "others_n=0");
+	refused("rr:eps0=1,n=5,others_eps=2,others_n=.5", "others_n=.5");
+	refused("rr:eps0=1,n=5,others_eps=2,others_n=1,sampling=.5", "sampling");
+	refused("mixbins:k=2,eps0=1,n=5,others_eps=2,others_n=1", "others_eps");
+}
+
+static void what_the_analyses_need_is_known(void **state)
+{
+	static const struct {
+		const char *text;
+		double eps0, p, beta, q, k;
+	} known[] = { { "grr:k=5,eps0=2,n=9", 2, 7.38905609893065, 6.38905609893065 / 11.38905609893065,
+			      7.38905609893065, 5 },
+		{ "levels:b=4,eps0=2,n=9", 2, 7.38905609893065, 6.38905609893065 / 11.38905609893065,
+			7.38905609893065, 5 },
+		{ "bins:k=5,dummies=9", INFINITY, INFINITY, 1, 5, 0 },
+		{ "balcer-cheu:t=.2,n=3", INFINITY, INFINITY, 1, 5, 0 },
+		{ "hashed:b=4,dummies=3", INFINITY, INFINITY, .75, 4, 0 },
+		{ "pair:p=3,beta=.25,q=8,n=5", 2.0794415416798357, 3, .25, 8, 0 },
+		{ "cells:omega=.25/.25,u=3/1,v=1/3,n=10", 1.0986122886681098, 3, .5, 3, 0 },
+		{ "parallel:k=2/4,eps0=1/2,n=9", 2, 7.38905609893065,
+			.5 * 0.46211715726000975 + .5 * 6.38905609893065 / 10.38905609893065,
+			7.38905609893065, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct acct_spec s;
+		char why[200];
+		const double want[] = { known[i].eps0, known[i].p, known[i].beta, known[i].q, known[i].k };
+
+		assert_int_equal(acct_spec_parse(known[i].text, &s, why, sizeof why), ACCT_OK);
+		const double got[] = { s.eps0, s.p, s.beta, s.q, s.k };
+		for (size_t j = 0; j < 5; j++)
+			if (!(isinf(want[j]) ? isinf(got[j]) : fabs(got[j] - want[j]) <= 1e-12))
+				fail_msg("%s: fact %zu is %.15g", known[i].text, j, got[j]);
+		assert_true(strncmp(known[i].text, s.name, strlen(s.name)) == 0);
+	}
+}
+
+static void faults_of_the_other_names_are_named(void **state)
+{
+	(void)state;
+	refused("subset:d=4,k=4,eps0=1,n=9", "k must be below d");
+	refused("subset:d=4,k=0,eps0=1,n=9", "k=0");
+	refused("privset:d=4,k=2,s=3,eps0=1,n=9", "k + s");
+	refused("olh:l=1,eps0=1,n=9", "l=1");
+	refused("olh:l=4,eps0=1,n=9,collision=1", "collision");
+	refused("olh:l=4,eps0=1,n=9,collision=-.1", "collision");
+	refused("olh:l=4,eps0=1,n=9,d=1", "d=1");
+	refused("hashed:b=4,n=9", "dummies= is missing");
+	refused("hadamard:d=1,eps0=1,n=9", "d=1");
+	refused("hadamard:d=4,eps0=1,n=9,blocks=5", "blocks must");
+	refused("duchi:eps0=1,d=0,n=9", "d=0");
+	refused("duchi:eps0=1,d=4097,n=9", "d=4097");
+	refused("levels:b=0,eps0=1,n=9", "b=0");
+	refused("laplace-levels:b=2.5,eps0=1,n=9", "whole number");
+	refused("staircase:b=4,r=5,eps0=1,n=9", "r must be at most b");
+	refused("piecewise:b=4,w=0,eps0=1,n=9", "w=0");
+	refused("balcer-cheu:t=1,n=9", "t=1");
+	refused("balcer-cheu:t=.5", "n= is missing");
+	refused("balcer-cheu:t=.5,n=9,k=3,sampling=.5", "sampling with k");
+	refused("balcer-cheu:t=.5,n=9,k=3,count=500001", "count");
+	refused("cheu:f=.5,n=9", "f=.5");
+	refused("cheu:f=.1,n=1e9,fakes=1e9", "at most 1e12");
+	refused("hierarchy:f=10,H=13,eps0=1,n=9", "1e12 nodes");
+	refused("hierarchy:f=2,H=41,eps0=1,n=9", "H=41");
+	refused("parallel:k=4/1,eps0=1,n=9", "k=4/1");
+	refused("parallel:k=4/8/9,eps0=1/2,n=9", "one for each k");
+	refused("parallel:k=4/8,eps0=1,share=.5/.6,n=9", "sum to 1");
+	refused("parallel:k=4/8,eps0=1,share=1,n=9", "share");
+	refused("parallel:k=4/8,eps0=0/1,n=9", "eps0=0/1");
+	refused("grr:k=3/4,eps0=1,n=9", "k=3/4 is not a number");
+	refused("mixbins:k=4,eps0=1", "n= is missing");
+	refused("oue:d=4,eps0=1,n=9,k=3", "no such key 'k'");
+}
+
+static void too_many_different_sub_queries_are_refused(void **state)
+{
+	char text[1000] = "parallel:eps0=1";
+	size_t at = strlen(text);
+
+	(void)state;
+	for (int i = 0; i < 39; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "/%g", 1 + 0.01 * i);
+	at += (size_t)snprintf(text + at, sizeof text - at, ",n=9,k=3");
+	for (int i = 0; i < 39; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "/%d", 4 + i);
+	refused(text, "64 cells");
+}
+
 static void a_text_that_never_ends_is_refused(void **state)
 {
 	char *text = malloc(100001);
@@ -182,6 +312,11 @@ int main(void)
 		cmocka_unit_test(protocols_that_coincide_have_equal_answers),
 		cmocka_unit_test(known_values_of_level_cells_are_met),
 		cmocka_unit_test(faults_are_named),
+		cmocka_unit_test(the_common_keys_reach_the_round),
+		cmocka_unit_test(others_with_their_own_guarantee_become_levels),
+		cmocka_unit_test(what_the_analyses_need_is_known),
+		cmocka_unit_test(faults_of_the_other_names_are_named),
+		cmocka_unit_test(too_many_different_sub_queries_are_refused),
 		cmocka_unit_test(a_text_that_never_ends_is_refused),
 	};
 
