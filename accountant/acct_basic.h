@@ -19,10 +19,11 @@ struct acct_guarantee {
 ACCT_CHECK enum acct_rc acct_basic_sum(
 	const struct acct_guarantee *g, size_t n, double *epsilon, double *delta);
 
-/* Advanced composition at slack (0, 1): with s = slack,
- *   epsilon = min(sum e, sum e tanh(e/2) + sqrt(2 log(1/s) sum e^2)),  delta = s + sum delta_i.
- * Proved: Kairouz, Oh, Viswanath 2015, Theorems 3.4 and 3.5 (Dwork, Rothblum, Vadhan 2010 has e^e - 1 for
- * tanh(e/2)); guarantees fixed in advance, mechanisms adaptive. */
+/* Advanced composition at slack (0, 1): with s = slack and Q = sum e^2,
+ *   epsilon = min(sum e, sum e tanh(e/2) + sqrt(2 Q log(min(1/s, exp(1) + sqrt(Q)/s)))),
+ *   delta = s + sum delta_i.
+ * Proved: Kairouz, Oh, Viswanath 2015, Theorems 3.4 and 3.5 (Dwork, Rothblum, Vadhan 2010 has 1/s alone, and
+ * e^e - 1 for tanh(e/2)); guarantees fixed in advance, mechanisms adaptive. */
 ACCT_CHECK enum acct_rc acct_basic_advanced(
 	const struct acct_guarantee *g, size_t n, double slack, double *epsilon, double *delta);
 

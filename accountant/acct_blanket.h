@@ -8,11 +8,15 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum acct_blanket_bound {
 	ACCT_BLANKET_HOEFFDING, /* proved */
 	ACCT_BLANKET_BENNETT,   /* proved: the inequality as since corrected by its authors' code */
 	/* As first published, with a factor 1/(a m) too much.  Paper value: below the exact loss in places.
-	 * Figures of later papers were made with it. */
+	 * Figures of later papers were made with it.  n at most 1e9. */
 	ACCT_BLANKET_BENNETT_FIRST,
 };
 
@@ -36,3 +40,7 @@ ACCT_CHECK enum acct_rc acct_blanket_delta(
 /* The least epsilon, to 1e-9 relative, at which the bound says at most delta (0, 1); never above eps0. */
 ACCT_CHECK enum acct_rc acct_blanket_epsilon(
 	enum acct_blanket_bound bound, const struct acct_blanket *b, double delta, double *epsilon);
+
+#ifdef __cplusplus
+}
+#endif

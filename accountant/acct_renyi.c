@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
 double acct_power_excess(double alpha, double z)
@@ -35,10 +36,12 @@ struct source {
 	const struct acct_round *round;
 	struct acct_list list;
 	bool infinite, pair;
+	double share; /* of the work of a pair */
 	struct acct_renyi_grid grid;
 };
 
-static enum acct_rc source_init(struct source *s, const struct acct_round *r, bool exact)
+/* orders: how many will be asked for, 0 for the grid in any case. */
+static enum acct_rc source_init(struct source *s, const struct acct_round *r, size_t orders)
 {
 	enum acct_rc rc = acct_list_init(&s->list, r, NULL);
 
@@ -47,7 +50,8 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, bo
 	if (rc)
 		return rc;
 	s->infinite = has_infinite(r);
-	s->pair = exact && !s->infinite && acct_renyi_is_pair(r, &s->list);
+	s->share = orders > 1 ? 0.25 / (double)orders : 1;
+	s->pair = orders > 0 && !s->infinite && acct_pair_is(r, &s->list);
 	if (s->infinite || s->list.lossless || s->pair)
 		return ACCT_OK;
 	return acct_renyi_grid_init(&s->grid, &s->list);
@@ -65,7 +69,7 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	if (s->list.lossless)
 		return ACCT_OK;
 	if (s->pair)
-		acct_renyi_pair_at(&s->list, alpha, &log_s);
+		acct_pair_moment(&s->list, alpha, s->share, &log_s);
 	else
 		rc = acct_renyi_grid_at(&s->grid, alpha, &log_s);
 	if (rc)
@@ -94,7 +98,7 @@ enum acct_rc acct_renyi(const struct acct_round *round, const double *alpha, siz
 	if (n == 0)
 		return ACCT_EDOMAIN;
 	out = calloc(n, sizeof *out);
-	rc = source_init(&s, round, true);
+	rc = source_init(&s, round, n);
 	if (!out)
 		rc = ACCT_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++)
@@ -141,7 +145,7 @@ enum acct_rc acct_renyi_epsilon(
 	if (!r.source)
 		return ACCT_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = source_init(&r.source[i], &rounds[i], false);
+		rc = source_init(&r.source[i], &rounds[i], 0);
 	if (!rc)
 		rc = acct_renyi_minimise(
 			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, eps, order);

@@ -21,15 +21,14 @@ extern "C" {
 
 #define ACCT_MOST_ORDER 1e5
 
-/* Divergences of all `count` repetitions of a round at n orders, each in (1, ACCT_MOST_ORDER].
+/* Divergences of all `count` repetitions of a round at n >= 1 orders, each in (1, ACCT_MOST_ORDER].
  *   rdp[i]: [lower, upper] at alpha[i].  Upper and lower are INFINITY when an infinite loss has a chance;
  *           upper never exceeds the largest loss.
- * Width: at most 1e-3 of upper for rounds of ten messages and more (1e-6 for lists of two cells (w: a, b),
- * (w: b, a), such as acct_cells_generic, up to about 1e6 participants) where e^{(alpha-1) rdp} is below
- * 1e200; beyond, wider.
+ * Width: at most 1e-3 of upper (mostly 1e-4) for rounds of ten messages and more, where
+ *        e^{(alpha-1) rdp} is below 1e200; beyond, wider.  Of mirrored cells (acct_pair.h), such as
+ *        acct_cells_generic, about 1e-10, and 1e-6 from a million participants on.
  * Errors: as acct_delta; ACCT_EDOMAIN also for orders outside the range.  On error rdp is untouched.
- * Cost: 5 to 100 ms however many orders, and up to 0.5 s per order where the last sentence on width
- * applies. */
+ * Cost: 5 to 100 ms however many orders; of mirrored cells up to 1 s. */
 ACCT_CHECK enum acct_rc acct_renyi(
 	const struct acct_round *round, const double *alpha, size_t n, struct acct_bound *rdp);
 
@@ -47,9 +46,9 @@ ACCT_CHECK enum acct_rc acct_renyi_convert(
 /* A bound on the composition's divergence of order alpha; user is acct_renyi_minimise's. */
 typedef enum acct_rc acct_renyi_curve(void *user, double alpha, double *rdp);
 
-/* The least epsilon that `way` gives over orders in [2, most]: integers only where `integers`.  Any order
- * is valid, so how well the search does costs tightness and nothing else: it assumes one valley.  order may
- * be NULL.  Cost: about 60 calls of curve, whose errors end it. */
+/* The least epsilon that `way` gives over orders in [2, most]: integers only where `integers`, else
+ * from 1 + 1/64 on.  Any order is valid, so the search, which assumes one valley, costs tightness at worst.
+ * order may be NULL.  Cost: about 60 calls of curve, whose errors end it. */
 ACCT_CHECK enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user, bool integers, double most,
 	enum acct_renyi_way way, double delta, double *eps, double *order);
 

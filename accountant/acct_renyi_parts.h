@@ -1,8 +1,8 @@
-/* acct_renyi_parts.h - moments of likelihood ratios, from a round's curve or from two cells' sums.
- * Private to acct_renyi*.c and acct_girgis*.c.
+/* acct_renyi_parts.h - moments of likelihood ratios, from a round's curve.  Private to
+ * acct_renyi*.c, acct_pair.c and acct_girgis*.c.
  *
- * A moment is S = E_Q (P/Q)^alpha - 1 = (alpha-1)-fold what the divergence log(1+S)/(alpha-1) needs; it is
- * handed about as bounds on its logarithm, for it leaves the range of a double. */
+ * A moment is S = E_Q (P/Q)^alpha - 1, the divergence log(1+S)/(alpha-1).  It is handed about as bounds on
+ * its logarithm, for it leaves the range of a double. */
 #pragma once
 
 #include <math.h>
@@ -47,8 +47,3 @@ void acct_renyi_grid_fini(struct acct_renyi_grid *g);
 
 /* Bounds on the log moment of order alpha, the larger of both directions. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s);
-
-/* Two cells (w: a, b), (w: b, a) have sums over two counts: is this such a round, of a size worth it? */
-bool acct_renyi_is_pair(const struct acct_round *r, const struct acct_list *l);
-/* The same of such a round. */
-void acct_renyi_pair_at(const struct acct_list *l, double alpha, struct acct_bound *log_s);

@@ -1,0 +1,127 @@
+/* acct_basic.c - composition of guarantees and the clones' cells. */
+#include "acct_basic.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define MOST_COUNT 1e15
+
+static enum acct_rc domain(const char **why, const char *text)
+{
+	if (why)
+		*why = text;
+	return ACCT_EDOMAIN;
+}
+
+static bool is_guarantee(const struct acct_guarantee *g)
+{
+	return g->epsilon >= 0 && g->delta >= 0 && g->delta <= 1 && g->count >= 1 && g->count <= MOST_COUNT &&
+	       floor(g->count) >= g->count;
+}
+
+/* Sums of non-negative terms: an ulp per term, and a few of each. */
+static double up(double sum, size_t n)
+{
+	return sum * (1 + ((double)n + 16) * DBL_EPSILON);
+}
+
+enum acct_rc acct_basic_sum(const struct acct_guarantee *g, size_t n, double *epsilon, double *delta)
+{
+	double e = 0, d = 0;
+
+	if (n == 0)
+		return ACCT_EDOMAIN;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_guarantee(&g[i]))
+			return ACCT_EDOMAIN;
+		e += g[i].count * g[i].epsilon;
+		d += g[i].count * g[i].delta;
+	}
+	*epsilon = up(e, n);
+	*delta = fmin(1, up(d, n));
+	return ACCT_OK;
+}
+
+enum acct_rc acct_basic_advanced(
+	const struct acct_guarantee *g, size_t n, double slack, double *epsilon, double *delta)
+{
+	double sum, lost, drift = 0, squares = 0;
+	enum acct_rc rc;
+
+	if (!(slack > 0 && slack < 1))
+		return ACCT_EDOMAIN;
+	rc = acct_basic_sum(g, n, &sum, &lost);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		drift += g[i].count * g[i].epsilon * tanh(g[i].epsilon / 2);
+		squares += g[i].count * g[i].epsilon * g[i].epsilon;
+	}
+	double reach = fmin(-log(slack), log(exp(1) + sqrt(squares) / slack));
+	*epsilon = fmin(sum, up(drift + sqrt(2 * reach * squares), n));
+	*delta = fmin(1, up(lost + slack, n));
+	return ACCT_OK;
+}
+
+enum acct_rc acct_basic_epsilon(
+	enum acct_basic_way way, const struct acct_round *rounds, size_t n, double delta, double *eps)
+{
+	double total = 0, share = way == ACCT_BASIC_SUM ? delta : delta / 2, out, ignored;
+	struct acct_guarantee *g;
+	enum acct_rc rc = ACCT_OK;
+
+	if (n == 0 || !(delta > 0 && delta < 1))
+		return ACCT_EDOMAIN;
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = acct_round_check(&rounds[i], NULL);
+		total += (double)rounds[i].count;
+	}
+	if (rc)
+		return rc;
+	g = calloc(n, sizeof *g);
+	if (!g)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct acct_round one = rounds[i];
+		struct acct_bound bound;
+
+		one.count = 1;
+		/* A hair less, so that rounding does not make the parts more than the whole. */
+		rc = acct_epsilon(&one, 1, share / total * (1 - 1e-12), &bound);
+		if (!rc)
+			g[i] = (struct acct_guarantee){ bound.upper, 0, (double)rounds[i].count };
+	}
+	if (!rc)
+		rc = way == ACCT_BASIC_SUM ? acct_basic_sum(g, n, &out, &ignored)
+					   : acct_basic_advanced(g, n, share, &out, &ignored);
+	if (!rc)
+		*eps = out;
+	free(g);
+	return rc;
+}
+
+enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char **why)
+{
+	if (!(epsilon0 > 0 && epsilon0 < 350))
+		return domain(why, "eps0 must be above 0 and below 350");
+	double p = exp(epsilon0), q = 2 * p / (1 + 1 / p); /* so that 2 beta p/((p-1) q) = 1/p */
+
+	return acct_cells_pair(p, tanh(epsilon0 / 2), q, q, r, why);
+}
+
+enum acct_rc acct_basic_closed(double p, double beta, double q, uint64_t n, double delta, double *eps)
+{
+	if (!(p > 1 && p < INFINITY && beta > 0 && beta <= (p - 1) / (p + 1) * (1 + 1e-12) &&
+		    q >= (1 + beta) * (1 - 1e-12) && q < INFINITY && n >= 2 && delta > 0 && delta < 1))
+		return ACCT_EDOMAIN;
+	double r = beta * p / ((p - 1) * q), c = fmax(0, 4 * (1 - 3 * r) / (9 * (1 - 2 * r))),
+	       rest = r * ((double)n - 1);
+
+	*eps = log(p);
+	if ((double)n > 8 * log(4 / delta) / r)
+		*eps = log1p(beta / ((1 - c) * (p + 1) * beta / (p - 1) + c) *
+			     (sqrt(16 * log(4 / delta) / rest) + 2 / rest));
+	return ACCT_OK;
+}

@@ -1,0 +1,241 @@
+/* acct_girgis.c - the closed forms.  Sums are of logarithms: terms leave the range of a double. */
+#include "acct_girgis.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#include "acct_girgis_parts.h"
+#include "acct_renyi_parts.h"
+
+bool acct_girgis_is_proved(enum acct_girgis_kind kind)
+{
+	return kind == ACCT_GIRGIS_UB1 || kind == ACCT_GIRGIS_UB1_REFINED || kind == ACCT_GIRGIS_SPECIAL ||
+	       kind == ACCT_GIRGIS_WOR;
+}
+
+double acct_log_choose(double n, double k)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+}
+
+/* log of C(l, i) i Gamma(i/2), from above: logarithms of gamma are good to a few ulp of theirs. */
+static double log_coefficient(double l, double i)
+{
+	int sign;
+
+	return acct_log_choose(l, i) + log(i) + lgamma_r(i / 2, &sign) + 32 * DBL_EPSILON * (l * log(l) + 1);
+}
+
+/* Clones in half of the expected messages, the victim among them: floor((n-1)/(2 e^eps0)) + 1, from below. */
+static double clones(const struct acct_girgis *g)
+{
+	return floor(((double)g->n - 1) * exp(-g->eps0) / 2 * (1 - 4 * DBL_EPSILON)) + 1;
+}
+
+/* 1 + S to a divergence, rounded up: S sums `terms` logarithms of size up to `size`. */
+static double divergence(double log_s, double order)
+{
+	return acct_log_one(log_s + 1e-13 + 16 * DBL_EPSILON * fabs(log_s)) / (order - 1) *
+	       (1 + 16 * DBL_EPSILON);
+}
+
+static double ub1(const struct acct_girgis *g, double l, bool refined)
+{
+	double many = clones(g), half = sinh(g->eps0 / 2), full = sinh(g->eps0);
+	/* (e^eps0 - 1)^2/e^eps0 = 4 half^2, (e^{2 eps0} - 1)^2/e^{2 eps0} = 4 full^2 */
+	double s = log(l * (l - 1) / 2 * 4 * half * half / many), x = log(2 * full * full / many);
+	double few = -((double)g->n - 1) * exp(-g->eps0) / 8, worst = g->eps0 * l;
+
+	for (double i = 3; i <= l; i++)
+		s = acct_log_add(s, log_coefficient(l, i) + i / 2 * x);
+	/* F(1) <= e^{eps0 l} */
+	if (refined)
+		worst = worst > 40 ? worst : log(expm1(worst));
+	return divergence(acct_log_add(s, few + worst), l);
+}
+
+static double subsampled(const struct acct_girgis *g, double l)
+{
+	double many = clones(g), half = sinh(g->eps0 / 2), full = sinh(g->eps0), f = g->sampled;
+	double s = log(4 * (l * (l - 1) / 2) * f * f * 4 * half * half / many),
+	       x = log(8 * full * full / many);
+	double few = -((double)g->n - 1) * exp(-g->eps0) / 8, z = f * full;
+	/* (1+z)^l - 1 - l z */
+	double worst = l * log1p(z) > 40 ? l * log1p(z) : log(acct_power_excess(l, z));
+
+	for (double i = 3; i <= l; i++)
+		s = acct_log_add(s, log_coefficient(l, i) + i * log(f) + i / 2 * x);
+	return divergence(acct_log_add(s, few + worst), l);
+}
+
+static enum acct_rc ub2(const struct acct_girgis *g, double l, double *rdp)
+{
+	double half = sinh(g->eps0 / 2), n = (double)g->n;
+
+	if (!(4 * log(l) + 5 * g->eps0 < log(n / 9)))
+		return ACCT_EDOMAIN;
+	/* (e^eps0 - 1)^2 = 4 half^2 e^eps0 */
+	*rdp = divergence(log(l * (l - 1) / 2 * 16 * half * half * exp(g->eps0) / n), l);
+	return ACCT_OK;
+}
+
+/* Divergences of order 2.. of the rounds before sampling. */
+struct below {
+	double *rdp;
+	unsigned known;
+};
+
+static enum acct_rc extend(struct below *b, const struct acct_girgis *g, unsigned order)
+{
+	if (order <= b->known)
+		return ACCT_OK;
+	double *more = realloc(b->rdp, (order + 1) * sizeof *more);
+	if (!more)
+		return ACCT_ENOMEM;
+	b->rdp = more;
+	for (unsigned j = b->known < 2 ? 2 : b->known + 1; j <= order; j++)
+		b->rdp[j] = ub1(g, j, false);
+	b->known = order;
+	return ACCT_OK;
+}
+
+/* Poisson: (1-f)^{l-1}(1+(l-1) f) + C(l,2) f^2 (1-f)^{l-2} e^{eps(2)} + 3 sum C(l,j)(1-f)^{l-j} f^j
+ * e^{(j-1) eps(j)}; less its own first terms, which sum to 1 with sum C(l,j) (1-f)^{l-j} f^j, j >= 2. */
+static double poisson(const struct below *b, double f, double l)
+{
+	double s = -INFINITY;
+
+	for (double j = 2; j <= l; j++) {
+		double grown = (j - 1) * b->rdp[(size_t)j], chance = acct_log_choose(l, j) + j * log(f);
+		double term = grown > 40 ? grown : log(expm1(grown));
+
+		if (j < l) /* else (1-f)^0 */
+			chance += (l - j) * log1p(-f);
+		if (j > 2) /* 3 e^x - 1 */
+			term = log(3) + grown + log1p(-exp(-grown) / 3);
+		s = acct_log_add(s, chance + term + 32 * DBL_EPSILON * (l * log(l) + grown + 1));
+	}
+	return divergence(s, l);
+}
+
+/* Without replacement: 1 + f^2 C(l,2) min(4 (e^{eps(2)} - 1), e^{eps(2)} least(2)) + sum f^j C(l,j)
+ * e^{(j-1) eps(j)} least(j), least(j) = min(2, (e^{eps(inf)} - 1)^j), eps(inf) = eps0. */
+static double without_replacement(const struct below *b, const struct acct_girgis *g, double l)
+{
+	double s = -INFINITY, f = g->sampled, far = g->eps0 > 1 ? 1 : log(expm1(g->eps0));
+
+	for (double j = 2; j <= l; j++) {
+		double grown = (j - 1) * b->rdp[(size_t)j],
+		       term = acct_log_choose(l, j) + j * log(f) +
+			      32 * DBL_EPSILON * (l * log(l) + grown + 1);
+		double factor = grown + fmin(log(2), j * far);
+
+		if (j < 3)
+			factor = fmin(factor, log(4) + log(expm1(fmin(grown, 700))));
+		s = acct_log_add(s, term + factor);
+	}
+	return divergence(s, l);
+}
+
+static bool is_fine(enum acct_girgis_kind kind, const struct acct_girgis *g)
+{
+	bool sampling =
+		kind == ACCT_GIRGIS_SUBSAMPLED || kind == ACCT_GIRGIS_POISSON || kind == ACCT_GIRGIS_WOR;
+
+	return g->eps0 > 0 && g->eps0 < 700 && g->n >= 1 && g->n <= ACCT_MAX_REPORTS && g->sampled > 0 &&
+	       g->sampled <= 1 && (sampling || g->sampled >= 1);
+}
+
+static unsigned most_order(enum acct_girgis_kind kind)
+{
+	return kind == ACCT_GIRGIS_POISSON || kind == ACCT_GIRGIS_WOR ? ACCT_GIRGIS_MOST_BELOW
+								      : ACCT_GIRGIS_MOST_ORDER;
+}
+
+static enum acct_rc at_order(
+	enum acct_girgis_kind kind, const struct acct_girgis *g, unsigned order, struct below *b, double *rdp)
+{
+	double l = order;
+	enum acct_rc rc = ACCT_OK;
+
+	switch (kind) {
+	case ACCT_GIRGIS_UB1:
+	case ACCT_GIRGIS_UB1_REFINED:
+		*rdp = ub1(g, l, kind == ACCT_GIRGIS_UB1_REFINED);
+		return ACCT_OK;
+	case ACCT_GIRGIS_SPECIAL:
+		*rdp = divergence(acct_girgis_special(g->eps0, (double)g->n, l), l);
+		return ACCT_OK;
+	case ACCT_GIRGIS_UB2:
+		return ub2(g, l, rdp);
+	case ACCT_GIRGIS_LB:
+		*rdp = acct_log_one(acct_girgis_moment(g->eps0, (double)g->n, l).lower) / (l - 1) *
+		       (1 - 16 * DBL_EPSILON);
+		return ACCT_OK;
+	case ACCT_GIRGIS_SUBSAMPLED:
+		*rdp = subsampled(g, l);
+		return ACCT_OK;
+	case ACCT_GIRGIS_POISSON:
+	case ACCT_GIRGIS_WOR:
+		rc = extend(b, g, order);
+		if (!rc)
+			*rdp = kind == ACCT_GIRGIS_POISSON ? poisson(b, g->sampled, l)
+							   : without_replacement(b, g, l);
+		return rc;
+	}
+	return ACCT_EDOMAIN;
+}
+
+enum acct_rc acct_girgis_rdp(
+	enum acct_girgis_kind kind, const struct acct_girgis *g, unsigned order, double *rdp)
+{
+	struct below b = { NULL, 0 };
+	enum acct_rc rc;
+
+	if (!is_fine(kind, g) || order < 2 || order > most_order(kind))
+		return ACCT_EDOMAIN;
+	rc = at_order(kind, g, order, &b, rdp);
+	free(b.rdp);
+	return rc;
+}
+
+struct composed {
+	enum acct_girgis_kind kind;
+	const struct acct_girgis *g;
+	double rounds;
+	struct below below;
+};
+
+static enum acct_rc of_rounds(void *user, double alpha, double *rdp)
+{
+	struct composed *c = user;
+	enum acct_rc rc = at_order(c->kind, c->g, (unsigned)alpha, &c->below, rdp);
+
+	/* Orders outside a theorem's condition are of no use, and no fault. */
+	if (rc == ACCT_EDOMAIN && c->kind == ACCT_GIRGIS_UB2) {
+		*rdp = INFINITY;
+		rc = ACCT_OK;
+	}
+	*rdp *= c->rounds;
+	return rc;
+}
+
+enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_girgis *g, uint64_t rounds,
+	enum acct_renyi_way way, double delta, double *eps, unsigned *order)
+{
+	struct composed c = { kind, g, (double)rounds, { NULL, 0 } };
+	double best;
+	enum acct_rc rc;
+
+	if (!is_fine(kind, g) || rounds == 0 || rounds > 1000 * (uint64_t)ACCT_MAX_COUNT)
+		return ACCT_EDOMAIN;
+	rc = acct_renyi_minimise(of_rounds, &c, true, most_order(kind), way, delta, eps, &best);
+	free(c.below.rdp);
+	if (!rc && !(*eps < INFINITY) && kind == ACCT_GIRGIS_UB2)
+		return ACCT_EDOMAIN;
+	if (!rc && order)
+		*order = (unsigned)best;
+	return rc;
+}

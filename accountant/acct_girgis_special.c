@@ -1,0 +1,94 @@
+/* acct_girgis_special.c - moments of special pairs by sums over counts. */
+#include <float.h>
+#include <math.h>
+
+#include "acct_binomial.h"
+#include "acct_girgis_parts.h"
+#include "acct_renyi_parts.h"
+
+#define PRECISE 1e-10 /* relative, of a sum; what is left out is bounded */
+#define GROUP   1e-3  /* relative width of groups of rows */
+
+struct special {
+	double gain;   /* e^eps0 - e^-eps0 */
+	double chance; /* of a one: 1/(e^eps0 + 1) */
+	double n, l;
+};
+
+/* r - 1 = gain (k/n - chance), exactly of mean 0 */
+static double excess(const struct special *s, double k)
+{
+	return s->gain * ((k - s->n * s->chance) / s->n);
+}
+
+/* log((1+z)^l - 1 - l z) */
+static double log_summand(const struct special *s, double k)
+{
+	double z = excess(s, k), grown = s->l * log1p(z);
+
+	return grown > 40 ? grown + log1p(-(1 + s->l * z) * exp(-grown)) : log(acct_power_excess(s->l, z));
+}
+
+struct acct_bound acct_girgis_moment(double eps0, double n, double l)
+{
+	struct special s = { 2 * sinh(eps0), exp(-eps0) / (1 + exp(-eps0)), n, l };
+	double mode = fmin(n, floor((n + 1) * s.chance)), sum = -INFINITY, rest = -INFINITY, err = 0;
+
+	/* Upwards: chance times (1+z)^l has a falling ratio, and is above the summand. */
+	for (double k = mode; k <= n; k++) {
+		double chance = acct_binomial_log(n, s.chance, k), now = chance + log_summand(&s, k);
+
+		sum = acct_log_add(sum, now);
+		err = fmax(err, now > sum - 20 ? acct_binomial_error(n, s.chance, k) : 0);
+		if (k + 1 > n)
+			break;
+		double step = log(acct_binomial_ratio(n, s.chance, k)) +
+			      l * log1p((excess(&s, k + 1) - excess(&s, k)) / (1 + excess(&s, k)));
+		double tail = chance + l * log1p(excess(&s, k)) + step - log(-expm1(fmin(step, 0)));
+		if (step < 0 && tail < sum + log(PRECISE)) {
+			rest = tail;
+			break;
+		}
+	}
+	/* Downwards: the summand is at most C(l, 2) z^2, z^2 <= 1. */
+	for (double k = mode - 1; k >= 0; k--) {
+		double chance = acct_binomial_log(n, s.chance, k), now = chance + log_summand(&s, k);
+		double ratio = k > 0 ? 1 / acct_binomial_ratio(n, s.chance, k - 1) : 0,
+		       tail = chance + log(ratio / (1 - ratio)) + log(l * (l - 1) / 2);
+
+		sum = acct_log_add(sum, now);
+		err = fmax(err, now > sum - 20 ? acct_binomial_error(n, s.chance, k) : 0);
+		if (ratio < 1 && tail < sum + log(PRECISE)) {
+			rest = acct_log_add(rest, tail);
+			break;
+		}
+	}
+	/* Summands: (1+z)^l to l ulp of the argument, z to sqrt(n) ulp of it where it matters. */
+	err += 1e-11 + 8 * DBL_EPSILON * (l * (1 + eps0) + sqrt(n)) + 4 * DBL_EPSILON * fabs(sum);
+	return (struct acct_bound){ sum - err, acct_log_add(sum, rest) + err };
+}
+
+/* The moment falls as messages are added: a group of rows counts with its first. */
+double acct_girgis_special(double eps0, double n, double l)
+{
+	double others = n - 1, clone = exp(-eps0), one = acct_girgis_moment(eps0, 1, l).upper;
+	double sum;
+	struct acct_bound middle = acct_girgis_moment(eps0, 1 + floor(n * clone), l);
+
+	if (others < 1)
+		return one;
+	double need = middle.lower + log(PRECISE),
+	       first = others - acct_binomial_last(others, 1 - clone, need - one),
+	       last = acct_binomial_last(others, clone, need - middle.upper);
+	sum = need; /* the rows below, and the same for those above */
+	for (double k = first; k <= last;) {
+		double end = fmin(last, k + floor(GROUP * (1 + k))), mass = 0;
+
+		for (double i = k; i <= end; i++)
+			mass += exp(
+				acct_binomial_log(others, clone, i) + acct_binomial_error(others, clone, i));
+		sum = acct_log_add(sum, log(mass) + acct_girgis_moment(eps0, 1 + k, l).upper);
+		k = end + 1;
+	}
+	return acct_log_add(sum, need);
+}
