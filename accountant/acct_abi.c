@@ -1,6 +1,7 @@
 /* acct_abi.c - an account behind a handle. */
 #include "acct_abi.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,6 +98,20 @@ static bool append(struct acct_abi *a, const struct acct_spec *spec, const char 
 	return true;
 }
 
+/* Numbers have a point whatever the host program's language is. */
+static enum acct_rc parse(const char *text, struct acct_spec *spec, struct sentence why)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	if (!plain)
+		return say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+	locale_t before = uselocale(plain);
+	enum acct_rc rc = acct_spec_parse(text, spec, why.text, why.room);
+	uselocale(before);
+	freelocale(plain);
+	return rc;
+}
+
 enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room)
 {
 	struct acct_spec spec;
@@ -106,7 +121,7 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 
 	if (times < 1)
 		return say(out, ACCT_EDOMAIN, "a round is repeated at least once");
-	enum acct_rc rc = acct_spec_parse(text, &spec, why, room);
+	enum acct_rc rc = parse(text, &spec, out);
 	if (rc)
 		return rc;
 	uint64_t once = spec.round.count;

@@ -148,6 +148,21 @@ def python(code, **environment):
                           env={**os.environ, "PYTHONPATH": str(SOURCE / "accountant/python"), **environment})
 
 
+def test_a_decimal_comma_changes_nothing():
+    done = python("import locale, sys\n"
+                  "for name in sorted(locale.locale_alias.values()):\n"
+                  "    try: locale.setlocale(locale.LC_NUMERIC, name.split('.')[0] + '.UTF-8')\n"
+                  "    except locale.Error: continue\n"
+                  "    if locale.localeconv()['decimal_point'] == ',': break\n"
+                  "else: sys.exit(77)\n"
+                  "import tombola_accountant as t\n"
+                  "print(t.PLDAccountant().compose(t.ShuffledDpEvent('rr:eps0=1.5,n=100')).get_epsilon(1e-3))")
+    if done.returncode == 77:
+        pytest.skip("no locale with a decimal comma is installed")
+    expected = PLDAccountant().compose(ShuffledDpEvent("rr:eps0=1.5,n=100")).get_epsilon(1e-3)
+    assert done.stdout == f"{expected}\n", done.stderr
+
+
 def test_numpy_is_not_needed():
     done = python("import sys\n"
                   "sys.modules['numpy'] = sys.modules['scipy'] = None\n"
