@@ -25,8 +25,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	} else {
 		/* What is read may be asked about: no crash, no NaN, bounds in order. */
+		struct acct_round paper;
 		struct acct_bound d;
 
+		if (!(s.eps0 >= 0 && s.p >= 0 && s.q >= 0 && s.beta >= 0 && s.beta <= 1 + 1e-8 && s.k >= 0))
+			abort();
+		if (acct_spec_published(&s, &paper, &fault) == ACCT_OK) {
+			if (acct_round_check(&paper, &fault))
+				abort();
+		} else if (!fault) {
+			abort();
+		}
 		if (acct_delta(&s.round, 1, 0.5, &d) == ACCT_OK &&
 			(!(d.lower >= 0 && d.lower <= d.upper && d.upper <= 1)))
 			abort();

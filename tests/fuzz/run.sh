@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh BUILD SECONDS - every fuzz target from its corpus; a crash ends the run and leaves its input in BUILD/crashes.
+# run.sh BUILD SECONDS - every fuzz target from its corpus and its words (NAME.dict); a crash ends the run and leaves its input in BUILD/crashes.
 set -eu
 
 build=$1
@@ -12,9 +12,11 @@ one() {
 	name=$(basename "$target" | sed 's/^fuzz_//')
 	work=$(mktemp -d)
 	seeds=
+	words=
 	[ ! -d "$corpus/$name" ] || seeds=$corpus/$name
+	[ ! -f "$corpus/../$name.dict" ] || words=-dict=$corpus/../$name.dict
 	if ! "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
-		-artifact_prefix="$build/crashes/$name-" "$work" $seeds >"$build/fuzz-$name.log" 2>&1; then
+		-artifact_prefix="$build/crashes/$name-" $words "$work" $seeds >"$build/fuzz-$name.log" 2>&1; then
 		tail -n 40 "$build/fuzz-$name.log" >&2
 		echo "fuzz: $name failed" >&2
 		rm -rf "$work"
