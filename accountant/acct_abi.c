@@ -164,7 +164,7 @@ static enum acct_rc ask(const struct acct_abi *a, const struct acct_method *meth
 	*result.lower = answer.bound.lower;
 	*result.upper = answer.bound.upper;
 	if (result.worth)
-		*result.worth = answer.worth;
+		*result.worth = (int)answer.worth;
 	return say(why, ACCT_OK, answer.note ? answer.note : "");
 }
 

@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from conftest import SOURCE
 from tombola_accountant import (AccountantError, ComposedDpEvent, ExplicitBracketInterval, LimitError,
                                 NeighboringRelation, NoBracketIntervalFoundError, PLDAccountant, PrecisionError,
                                 RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
-                                UnsupportedEventError, calibrate_dp_mechanism)
+                                UnsupportedEventError, calibrate_dp_mechanism, version)
 
 ROUND = ShuffledDpEvent("grr:k=16,eps0=3,n=10000")
 
@@ -161,6 +162,11 @@ def test_a_decimal_comma_changes_nothing():
         pytest.skip("no locale with a decimal comma is installed")
     expected = PLDAccountant().compose(ShuffledDpEvent("rr:eps0=1.5,n=100")).get_epsilon(1e-3)
     assert done.stdout == f"{expected}\n", done.stderr
+
+
+def test_module_and_library_are_of_one_version():
+    packaged = re.search(r'^version = "(.*)"$', (SOURCE / "accountant/python/pyproject.toml").read_text(), re.M)
+    assert packaged.group(1) == version()
 
 
 def test_numpy_is_not_needed():
