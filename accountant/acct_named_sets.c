@@ -22,29 +22,48 @@ enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, 
 	return ACCT_OK;
 }
 
-/* The share of the k-subsets of d that contain none of m given items. */
-static long double avoid(double d, double k, double m)
+/* log of the share of the k-subsets of d that contain none of m given items; -inf for none. */
+static long double log_avoid(long double d, long double k, double m)
 {
-	long double share = 1;
+	long double sum = 0;
 
-	for (double i = 0; i < m && share > 0; i++)
-		share *= (long double)fmax(0, d - k - i) / (long double)(d - i);
-	return share;
+	for (long double i = 0; i < m && sum > -INFINITY; i++)
+		sum += k < d - i ? log1pl(-k / (d - i)) : -INFINITY;
+	return sum;
+}
+
+/* log of P(none of two disjoint sets of m) / P(none of one)^2, factor by factor. */
+static long double log_avoid_both(long double d, long double k, double m)
+{
+	long double sum = 0;
+
+	for (long double i = 0; i < m && sum > -INFINITY; i++) {
+		long double less = k * m / ((d - i - k) * (d - i - m));
+
+		sum += less < 1 ? log1pl(-less) : -INFINITY;
+	}
+	return sum;
 }
 
 /* k of d items, E times as likely when any of the input's s items is among them.  Disjoint inputs, or as
- * nearly so as d allows, have least in common. */
+ * nearly so as d allows, have least in common.  Differences of nearly equal chances are formed by expm1. */
 enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], k = arg[1].x[0], items = arg[2].x[0], p = exp(arg[3].x[0]);
 
 	if (!(items + k <= d))
 		return domain(why, "k + s must be at most d");
-	long double miss = avoid(d, k, items), neither = avoid(d, k, fmin(d, 2 * items));
-	double z = p * (double)(1 - miss) + (double)miss;
+	long double miss = expl(log_avoid(d, k, items)), hit = -expm1l(log_avoid(d, k, items));
+	long double apart = miss, both = 1 - 2 * miss;
+	if (2 * items <= d) {
+		apart = -miss * expm1l(log_avoid(d - items, k, items));
+		both = hit * hit + miss * miss * expm1l(log_avoid_both(d, k, items));
+	}
+	if (k <= 1 && 2 * items <= d)
+		both = 0;
+	double z = (double)(p * hit + miss);
 	s->eps0 = arg[3].x[0];
-	acct_named_two_level(&s->round, p, (double)(miss - neither) / z,
-		(double)(1 - miss - (miss - neither)) / z, (double)neither / z);
+	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
 	return ACCT_OK;
 }
 

@@ -255,6 +255,20 @@ static void a_histogram_of_coins_counts_twice(void **state)
 	assert_int_equal(parsed("balcer-cheu:t=.1,k=1,n=9,count=4").round.count, 4);
 }
 
+/* 2 of 10000: of the 49995000 pairs of items 1 is both inputs', 9998 are one input's and another, so many are
+ * neither's. */
+static void rare_reports_keep_their_digits(void **state)
+{
+	struct acct_round r = parsed("privset:d=10000,k=2,s=1,eps0=1,n=9").round;
+	double pairs = 49995000, hit = 9999, z = exp(1) * hit + (pairs - hit);
+
+	(void)state;
+	assert_true(r.cells == 4);
+	assert_true(fabs(r.cell[0].omega - 9998 / z) <= 1e-14 * r.cell[0].omega);
+	assert_true(fabs(r.cell[2].omega - 49975003 / z) <= 1e-14 * r.cell[2].omega);
+	assert_true(fabs(r.cell[3].omega - 1 / z) <= 1e-14 * r.cell[3].omega);
+}
+
 static void the_steps_of_noise_default_to_the_best(void **state)
 {
 	(void)state;
@@ -270,13 +284,14 @@ static void large_domains_stay_exact(void **state)
 {
 	static const char *const text[] = { "rappor:d=1e12,eps0=8,n=9", "oue:d=1e12,eps0=8,n=9",
 		"subset:d=1e12,k=1e6,eps0=8,n=9", "subset:d=1e12,k=999999999999,eps0=1,n=9",
-		"privset:d=1e4,k=1,s=1,eps0=8,n=9", "privset:d=1e4,k=50,s=2000,eps0=1,n=9",
-		"olh:l=1e12,eps0=8,n=9", "olh:l=2,d=1e12,eps0=8,n=9", "hadamard:d=1e12,eps0=8,n=9",
-		"hadamard:d=1e12,blocks=1e6,eps0=8,n=9", "hadamard:d=1e12,blocks=1e12,eps0=8,n=9",
-		"duchi:eps0=8,d=4096,n=9", "vrr:s=63,eps0=699,n=9", "vrr:s=63,eps0=1,n=9",
-		"laplace-levels:b=1e12,eps0=8,n=9", "laplace-levels:b=999999999999,eps0=8,n=9",
-		"staircase:b=1e12,eps0=8,n=9", "piecewise:b=1e12,eps0=8,n=9", "hierarchy:f=2,H=39,eps0=8,n=9",
-		"grr:k=1e12,eps0=699,n=9", "rappor:d=5,eps0=699,n=9" };
+		"privset:d=1e4,k=1,s=1,eps0=8,n=9", "privset:d=1e4,k=1,s=5e3,eps0=8,n=9",
+		"privset:d=1e4,k=50,s=2000,eps0=1,n=9", "olh:l=1e12,eps0=8,n=9", "olh:l=2,d=1e12,eps0=8,n=9",
+		"hadamard:d=1e12,eps0=8,n=9", "hadamard:d=1e12,blocks=1e6,eps0=8,n=9",
+		"hadamard:d=1e12,blocks=1e12,eps0=8,n=9", "duchi:eps0=8,d=4096,n=9", "vrr:s=63,eps0=699,n=9",
+		"vrr:s=63,eps0=1,n=9", "laplace-levels:b=1e12,eps0=8,n=9",
+		"laplace-levels:b=999999999999,eps0=8,n=9", "staircase:b=1e12,eps0=8,n=9",
+		"piecewise:b=1e12,eps0=8,n=9", "hierarchy:f=2,H=39,eps0=8,n=9", "grr:k=1e12,eps0=699,n=9",
+		"rappor:d=5,eps0=699,n=9" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
@@ -412,6 +427,7 @@ int main(void)
 		cmocka_unit_test(the_reports_of_the_round_are_those_that_hide_the_victim),
 		cmocka_unit_test(every_name_is_verified),
 		cmocka_unit_test(a_histogram_of_coins_counts_twice),
+		cmocka_unit_test(rare_reports_keep_their_digits),
 		cmocka_unit_test(the_steps_of_noise_default_to_the_best),
 		cmocka_unit_test(large_domains_stay_exact),
 		cmocka_unit_test(the_parameters_of_the_literature_are_met),

@@ -227,7 +227,7 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 	for (size_t k = 0; k < sizeof scales / sizeof *scales; k++)
 		for (size_t i = 0; mech_case(i, scales[k], &m); i++) {
 			mech_merge(&m);
-			for (size_t n = 1; n <= 5; n++) {
+			for (size_t n = 1; n <= (m.inputs > 4 ? 4u : 5u); n++) {
 				double ratio = 0;
 
 				cases += one_case(&m, n, &ratio);
@@ -269,8 +269,8 @@ static void no_data_set_of_personalised_response_loses_more_than_the_bound(void 
 				.others = 5 };
 			char text[200];
 
-			snprintf(text, sizeof text, "%.119s,n=6,others_eps=%.17g/%.17g,others_n=2/1", of[c].text,
-				victims[(c + 1) % 3], victims[(c + 2) % 3]);
+			snprintf(text, sizeof text, "%.119s,n=6,others_eps=%.17g/%.17g,others_n=2/1",
+				of[c].text, victims[(c + 1) % 3], victims[(c + 2) % 3]);
 			set_epsilons(&q, victims[c]);
 			assert_true(compare(&q, text) > 0.2);
 		}
