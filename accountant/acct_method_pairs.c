@@ -2,7 +2,9 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "acct_basic.h"
 #include "acct_method_rows.h"
 
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n)
@@ -20,27 +22,57 @@ static enum acct_rc fault(const char **why, const char *what)
 	return ACCT_EDOMAIN;
 }
 
-/* p/(p+1) of the victim's law against 1/(p+1), among others that look like either of its two with chance
- * 1/(2p) each (Feldman, McMillan, Talwar 2021) or 1/(p+1) each (2023; proved here for every randomizer). */
-enum acct_rc acct_method_clones(
-	const struct acct_spec *s, bool strong, struct acct_round *r, const char **why)
+enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why)
 {
-	double eps0 = s->eps0, p = exp(eps0);
-
-	if (!(eps0 > 0 && eps0 < 700))
-		return fault(why, "clones need a randomizer with a finite eps0");
+	if (!(s->eps0 > 0 && s->eps0 < 700))
+		return fault(why, "it needs a randomizer with a finite eps0");
 	if (s->participants == 0)
-		return fault(why, "clones need n=");
+		return fault(why, "it needs n=");
 	if (s->round.levels > 0 || s->round.defect > 0)
-		return fault(why, "clones need one pure eps0 for all participants");
+		return fault(why, "it needs one pure eps0 for all participants");
+	if (s->round.sampling > 0 && !sampling)
+		return fault(why, "it has no answer for sampled participants");
+	return ACCT_OK;
+}
+
+/* Everything about the round but its eps0 and n is forgotten: dummies and cells too. */
+static enum acct_rc clone(const struct acct_spec *s, bool strong, struct acct_round *r, const char **why)
+{
+	enum acct_rc rc = acct_method_local(s, true, why);
+
 	*r = (struct acct_round){
 		.others = s->participants - 1, .count = s->round.count, .sampling = s->round.sampling
 	};
-	if (strong)
-		return acct_cells_generic(eps0, r, why);
-	/* An ulp up in q is an ulp down in the clones' chance: the safe side. */
-	double q = nextafter(2 * p / (1 + 1 / p), INFINITY);
-	return acct_cells_pair(p, tanh(eps0 / 2), q, q, r, why);
+	if (rc)
+		return rc;
+	return strong ? acct_cells_generic(s->eps0, r, why) : acct_basic_clone(s->eps0, r, why);
+}
+
+/* k-ary response while everybody else holds one symbol: the third, or for two symbols one of the victim's.
+ * Then the reports of the others are iid, all of them blanket, and the cells' pair is not a bound but the
+ * exact one of these data sets. */
+static enum acct_rc attained(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	bool generic = strcmp(s->name, "generic") == 0;
+	double k = generic ? 2 : s->k, p = exp(s->eps0), z = p + k - 1;
+	enum acct_rc rc = acct_method_local(s, false, why);
+
+	*r = (struct acct_round){ .others = s->participants - 1, .count = s->round.count };
+	if (rc)
+		return rc;
+	if (!(k >= 2) || s->round.dummies > 0)
+		return fault(why, "it is known for k-ary response without dummies only");
+	if (k == 2) {
+		r->cell[r->cells++] = (struct acct_cell){ p / z, 1, 1 / p };
+		r->cell[r->cells++] = (struct acct_cell){ 1 / z, 1, p };
+		return ACCT_OK;
+	}
+	r->cell[r->cells++] = (struct acct_cell){ 1 / z, p, 1 };
+	r->cell[r->cells++] = (struct acct_cell){ 1 / z, 1, p };
+	r->cell[r->cells++] = (struct acct_cell){ p / z, 1 / p, 1 / p };
+	if (k > 3)
+		r->cell[r->cells++] = (struct acct_cell){ (k - 3) / z, 1, 1 };
+	return ACCT_OK;
 }
 
 static enum acct_rc ask(const struct acct_round *r, size_t n, bool epsilon, double at, struct acct_bound *out)
@@ -66,12 +98,29 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, bool strong, 
 	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = acct_method_clones(&spec[i], strong, &r[i], why);
+		rc = clone(&spec[i], strong, &r[i], why);
 	if (!rc)
 		rc = ask(r, n, epsilon, at, &out->bound);
 	/* The interval is about the clones' pair; the protocol's own loss may lie below it. */
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
+	free(r);
+	return rc;
+}
+
+static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
+	struct acct_method_answer *out, const char **why)
+{
+	struct acct_round *r = acct_method_rounds(spec, n);
+	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = attained(&spec[i], &r[i], why);
+	if (!rc)
+		rc = ask(r, n, epsilon, at, &out->bound);
+	out->bound.upper = INFINITY;
+	out->worth = ACCT_LOWER;
+	out->note = "the exact loss while all others hold one symbol: no analysis can go below it";
 	free(r);
 	return rc;
 }
@@ -112,4 +161,16 @@ enum acct_rc acct_strong_clones_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
 	return clones(s, n, true, false, at, out, why);
+}
+
+enum acct_rc acct_attained_epsilon(
+	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
+{
+	return below(s, n, true, at, out, why);
+}
+
+enum acct_rc acct_attained_delta(
+	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
+{
+	return below(s, n, false, at, out, why);
 }

@@ -6,15 +6,27 @@
 typedef enum acct_rc acct_method_fn(const struct acct_spec *rounds, size_t n, double at,
 	struct acct_method_answer *out, const char **why);
 
-/* acct_method_pairs.c: privacy-loss distributions of dominating pairs. */
+/* acct_method_pairs.c: privacy-loss distributions of dominating pairs, and of one pair of data sets. */
 acct_method_fn acct_pld_epsilon, acct_pld_delta;
 acct_method_fn acct_clones_epsilon, acct_clones_delta;
 acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
+acct_method_fn acct_attained_epsilon, acct_attained_delta;
 /* The rounds of n specs, for the functions of acct.h; NULL out of memory; free. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
-/* Cells for the clone reductions of a spec that states an eps0. */
-enum acct_rc acct_method_clones(
-	const struct acct_spec *s, bool strong, struct acct_round *r, const char **why);
+/* ACCT_EDOMAIN unless every participant sends by one randomizer of a finite eps0, and none is given away;
+ * sampling only where it is allowed. */
+enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why);
 
 /* acct_method_normal.c: the normal limit of the privacy loss. */
 acct_method_fn acct_normal_epsilon, acct_normal_delta;
+
+/* acct_method_renyi.c: by Renyi divergences. */
+acct_method_fn acct_rdp_epsilon, acct_girgis_method_epsilon;
+
+/* acct_method_parts.c: rounds one by one, then composed. */
+acct_method_fn acct_sum_epsilon, acct_advanced_epsilon;
+acct_method_fn acct_hoeffding_epsilon, acct_hoeffding_delta, acct_bennett_epsilon, acct_bennett_delta;
+acct_method_fn acct_closed_epsilon;
+
+/* acct_method_gspa.c: GSPA. */
+acct_method_fn acct_gspa_method_epsilon, acct_gspa_method_delta;

@@ -37,14 +37,12 @@ static const char usage[] =
 	"Certified differential privacy of shuffled rounds: intervals that hold the exact value.\n"
 	"\n"
 	"  epsilon    epsilon at a delta           delta      delta at an epsilon\n"
-	"  rounds     how many rounds fit          calibrate  the largest eps0, or fewest dummies, that "
-	"fits\n"
+	"  rounds     how many rounds fit          calibrate  the best eps0, n or dummies that fits\n"
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods\n"
 	"\n"
-	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeat for a "
-	"composition\n"
+	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
 	"  --method NAME    pld (default: proved and tight); others are listed by `names`\n"
 	"  --bound proved|published             published: the literature's reduction, NOT an upper bound\n"
@@ -54,7 +52,7 @@ static const char usage[] =
 	"  tombola-accountant epsilon --delta 1e-6 --round grr:k=16,eps0=3,n=10000,count=100\n"
 	"\n"
 	"Exit: 0; 3 over budget; 64 usage; 65 bad round or ledger; 66 no such file; 70 internal; 73, 74 "
-	"I/O.\n";
+	"I/O\n";
 
 static int number(const char *name, const char *text, double *out)
 {

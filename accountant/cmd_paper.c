@@ -70,7 +70,7 @@ static int learning(struct setting *s, int eps0, const char *n, int rounds)
 
 	*s = begin();
 	s->rounds = 1;
-	(void)snprintf(s->label, sizeof s->label, "eps0=%d n=%-5s T=%d", eps0, n, rounds);
+	(void)snprintf(s->label, sizeof s->label, "eps0=%d n=%s T=%d", eps0, n, rounds);
 	(void)snprintf(
 		s->text[0], sizeof s->text[0], "vrr:s=%d,eps0=%d,n=%s,count=%d", eps0, eps0, n, rounds);
 	for (size_t i = 0; !code && i < sizeof asked / sizeof *asked; i++)
@@ -81,17 +81,18 @@ static int learning(struct setting *s, int eps0, const char *n, int rounds)
 /* Section 8.2: trees of H levels over d attributes of two values; level h asks d-h histograms of 2^(h+1) bins
  * of everybody, who send one true message and m-1 uniform ones.  Here the published reduction is right
  * (nothing is left over), so that it and the proved value are the same pair. */
-static int tree(struct setting *s, int trees, int levels, int d, double n, int m)
+static int tree(struct setting *s, int trees, int levels, int d, int n_exponent, int m)
 {
 	static const enum column asked[] = { PROVED, BASIC, ADVANCED };
 	int code = 0;
 
 	*s = begin();
 	s->rounds = (size_t)levels;
-	(void)snprintf(s->label, sizeof s->label, "S=%d H=%d d=%-2d n=%-5.0e m=%d", trees, levels, d, n, m);
+	(void)snprintf(
+		s->label, sizeof s->label, "S=%d H=%d d=%-2d n=1e%d m=%d", trees, levels, d, n_exponent, m);
 	for (int h = 0; h < levels; h++)
 		(void)snprintf(s->text[h], sizeof s->text[h], "bins:k=%d,dummies=%.0f,count=%d", 2 << h,
-			n * (m - 1), trees * (d - h));
+			pow(10, n_exponent) * (m - 1), trees * (d - h));
 	for (size_t i = 0; !code && i < sizeof asked / sizeof *asked; i++)
 		code = ask(s, asked[i]);
 	return code;
@@ -182,7 +183,7 @@ static int run_trees(struct cmd_json *j)
 		print_head("\nDecision trees: S trees of H levels over d attributes, m messages each");
 	for (size_t f = 0; f < sizeof forest / sizeof *forest; f++)
 		for (int levels = 5; levels <= 8; levels += 3)
-			for (double n = 1e4; n <= 1e5; n *= 10)
+			for (int n = 4; n <= 5; n++)
 				for (int m = 2; !code && m <= 6; m += 2) {
 					code = tree(&s, forest[f].trees, levels, forest[f].d, n, m);
 					if (!code && j)

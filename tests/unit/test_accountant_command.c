@@ -1,76 +1,7 @@
 /* test_accountant_command.c - tombola-accountant as a user meets it: exit codes, one line of blame, JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "accountant_run.h"
 
-#include <cmocka.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-
-static char out[8192], err[8192];
-
-static size_t slurp(FILE *f, char *to, size_t room)
-{
-	size_t n = fread(to, 1, room - 1, f);
-
-	to[n] = '\0';
-	return n;
-}
-
-/* Exit code of `tombola-accountant ARGS`; its output is in out, its errors in err. */
-static int run(const char *args)
-{
-	char command[8192], name[] = "/tmp/acct-command-XXXXXX";
-	int file = mkstemp(name);
-	FILE *pipe;
-
-	assert_true(file >= 0);
-	(void)snprintf(command, sizeof command, "'%s' %s 2>'%s'", ACCOUNTANT, args, name);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	(void)slurp(pipe, out, sizeof out);
-	int status = pclose(pipe);
-	FILE *errors = fdopen(file, "r");
-	assert_non_null(errors);
-	(void)slurp(errors, err, sizeof err);
-	(void)fclose(errors);
-	(void)remove(name);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-/* Refused with this code, nothing on output and one line that says `part`. */
-static void refuses(const char *args, int code, const char *part)
-{
-	int got = run(args);
-
-	if (got != code || out[0] || !strstr(err, part) || strchr(err, '\n') != err + strlen(err) - 1)
-		fail_msg("%s: code %d, '%s', not %d '%s'", args, got, err, code, part);
-	assert_int_equal(strncmp(err, "tombola-accountant: ", 20), 0);
-}
-
-static json_t *answers(const char *args)
-{
-	json_t *j;
-
-	if (run(args) != 0)
-		fail_msg("%s: %s", args, err);
-	assert_string_equal(err, "");
-	j = json_loads(out, 0, NULL);
-	assert_true(json_is_object(j));
-	return j;
-}
-
-static double number(const json_t *j, const char *name)
-{
-	assert_true(json_is_number(json_object_get(j, name)));
-	return json_number_value(json_object_get(j, name));
-}
 
 static void the_usage_is_answered_with_64(void **state)
 {
@@ -89,8 +20,16 @@ static void the_usage_is_answered_with_64(void **state)
 	refuses("epsilon --delta 1e-6 --round", 64, "needs a value");
 	refuses("epsilon --nonsense", 64, "'--nonsense'");
 	refuses("epsilon -xh", 64, "'-x'");
-	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method rdp", 64, "rdp");
-	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound published", 64, "published");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method magic", 64,
+		"no such method; there are pld");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method pld --method gdp", 64, "one --method");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound best", 64, "proved, published");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound published --method clones", 64,
+		"does not use");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --over n", 64,
+		"--over is not an option of this verb");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --format svg", 64, "--format is not an option");
+	refuses("curve --round rr:eps0=1,n=9 --title a --title b", 64, "given twice");
 }
 
 static void numbers_that_are_none_are_answered_with_64(void **state)
@@ -144,12 +83,12 @@ static void every_field_of_the_object_is_there(void **state)
 	json_t *j = answers("delta --epsilon 0.5 --round rr:eps0=1,n=1 --json");
 
 	(void)state;
-	assert_string_equal(json_string_value(json_object_get(j, "schema")), "tombola.accountant/1");
-	assert_string_equal(json_string_value(json_object_get(j, "method")), "pld");
-	assert_string_equal(json_string_value(json_object_get(j, "bound")), "proved");
+	assert_string_equal(text(j, "method"), "pld");
+	assert_string_equal(text(j, "bound"), "proved");
 	assert_true(number(j, "epsilon_lower") == 0.5 && number(j, "epsilon_upper") == 0.5);
 	assert_true(number(j, "delta_lower") <= truth && number(j, "delta_lower") > truth * (1 - 1e-6));
 	assert_true(number(j, "delta_upper") >= truth && number(j, "delta_upper") < truth * (1 + 1e-6));
+	assert_string_equal(text(j, "worth"), "proved");
 	assert_true(number(j, "rounds") == 1);
 	assert_true(number(j, "seconds") >= 0);
 	assert_null(json_object_get(j, "fit"));
@@ -168,26 +107,6 @@ static void an_infinite_bound_is_null(void **state)
 	assert_non_null(strstr(out, "inf"));
 }
 
-static void rounds_are_as_many_as_fit_and_not_one_more(void **state)
-{
-	json_t *j = answers("rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=10000 --json");
-	int fit = (int)number(j, "fit");
-	char args[200];
-
-	(void)state;
-	assert_true(fit > 1 && number(j, "epsilon_upper") <= 1);
-	json_decref(j);
-	(void)snprintf(
-		args, sizeof args, "epsilon --delta 1e-6 --round rr:eps0=1,n=10000,count=%d --json", fit + 1);
-	j = answers(args);
-	assert_true(number(j, "epsilon_upper") > 1 && number(j, "rounds") == fit + 1);
-	json_decref(j);
-	j = answers("rounds --epsilon 0 --delta 1e-6 --round rr:eps0=1,n=10000 --json");
-	assert_true(number(j, "fit") == 0);
-	json_decref(j);
-}
-
-/* Nine digits, rounded outwards. */
 static void printed_bounds_enclose_the_computed_ones(void **state)
 {
 	json_t *j = answers("epsilon --delta 1e-6 --round grr:k=16,eps0=3,n=1000 --json");
@@ -200,13 +119,80 @@ static void printed_bounds_enclose_the_computed_ones(void **state)
 	json_decref(j);
 }
 
-static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
+/* Exact fractions: the true delta of a round must be within reach of the upper end, and above the published
+ * value. */
+static void answers_hold_the_exact_values(void **state)
 {
 	(void)state;
-	assert_int_equal(run("--help"), 0);
-	assert_non_null(strstr(out, "tombola-accountant epsilon --delta"));
+	/* 3-ary response, p = 3, two participants: tests/data/vectors/counterexamples.csv. */
+	json_t *j = answers("delta --epsilon 0.86499743748660451 --json --round "
+			    "grr:k=3,eps0=1.0986122886681098,n=2");
+	assert_true(number(j, "delta_upper") >= 0.075 && number(j, "delta_upper") < 0.0751);
+	json_decref(j);
+	j = answers("delta --epsilon 0.86499743748660451 --json --bound published --round "
+		    "grr:k=3,eps0=1.0986122886681098,n=2");
+	assert_true(fabs(number(j, "delta_upper") - 0.045) < 1e-4);
+	json_decref(j);
+}
+
+static void the_published_reduction_is_called_no_guarantee(void **state)
+{
+	static const char args[] = "epsilon --delta 1e-6 --round grr:k=16,eps0=3,n=1000 --bound published";
+	char json[200];
+
+	(void)state;
+	succeeds(args);
+	assert_non_null(strstr(out, "paper value (not a guarantee)"));
+	assert_null(strstr(out, "at most"));
+	assert_null(strstr(out, "proved"));
+	(void)snprintf(json, sizeof json, "%s --json", args);
+	json_t *j = answers(json);
+	assert_string_equal(text(j, "worth"), "paper value (not a guarantee)");
+	assert_string_equal(text(j, "bound"), "published");
+	assert_non_null(strstr(text(j, "note"), "below the exact loss"));
+	json_decref(j);
+	refuses("epsilon --delta 1e-6 --bound published --round rr:eps0=1,n=9,others_eps=2,others_n=5", 65,
+		"--round rr");
+}
+
+/* A help that fits the screen it is read on. */
+static void fits_a_screen(const char *args, int lines)
+{
+	int line = 0;
+
+	succeeds(args);
+	for (const char *at = out; *at; line++) {
+		size_t len = strcspn(at, "\n");
+
+		if (len >= 100)
+			fail_msg("%s: %.*s", args, (int)len, at);
+		at += len + 1;
+	}
+	if (line > lines)
+		fail_msg("%s: %d lines", args, line);
+}
+
+static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
+{
+	static const char *const verbs[] = { "epsilon", "delta", "rounds", "calibrate", "compare", "curve",
+		"audit", "paper", "names" };
+
+	(void)state;
+	fits_a_screen("--help", 24);
+	fits_a_screen("-h", 24);
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		char args[40], usage[80];
+
+		succeeds("--help");
+		assert_non_null(strstr(out, verbs[i]));
+		(void)snprintf(args, sizeof args, "%s --help", verbs[i]);
+		(void)snprintf(usage, sizeof usage, "Usage: tombola-accountant %s", verbs[i]);
+		fits_a_screen(args, 24);
+		assert_int_equal(strncmp(out, usage, strlen(usage)), 0);
+	}
 	assert_int_equal(run("-V"), 0);
 	assert_int_equal(run("epsilon --delta 1e-6 --round rr:eps0=1,n=9 >/dev/full"), 74);
+	assert_int_equal(run("names >/dev/full"), 74);
 }
 
 int main(void)
@@ -218,7 +204,8 @@ int main(void)
 		cmocka_unit_test(a_good_round_does_not_excuse_a_bad_one),
 		cmocka_unit_test(every_field_of_the_object_is_there),
 		cmocka_unit_test(an_infinite_bound_is_null),
-		cmocka_unit_test(rounds_are_as_many_as_fit_and_not_one_more),
+		cmocka_unit_test(answers_hold_the_exact_values),
+		cmocka_unit_test(the_published_reduction_is_called_no_guarantee),
 		cmocka_unit_test(printed_bounds_enclose_the_computed_ones),
 		cmocka_unit_test(help_and_version_succeed_and_a_full_disk_does_not),
 	};

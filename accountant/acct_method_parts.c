@@ -1,0 +1,183 @@
+/* acct_method_parts.c - each round by itself at a part of delta, then basic or advanced composition. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_basic.h"
+#include "acct_blanket.h"
+#include "acct_method_rows.h"
+
+static const char one_note[] = "delta in equal parts to the rounds";
+static const char split_note[] =
+	"delta in equal parts to the rounds, or half of it so and half as slack; the lesser answer";
+
+static enum acct_rc composed(enum acct_basic_way way, const struct acct_spec *s, size_t n, double delta,
+	struct acct_method_answer *out)
+{
+	struct acct_round *r = acct_method_rounds(s, n);
+	enum acct_rc rc = r ? acct_basic_epsilon(way, r, n, delta, &out->bound.upper) : ACCT_ENOMEM;
+
+	out->bound.lower = 0;
+	out->worth = ACCT_PROVED;
+	free(r);
+	return rc;
+}
+
+enum acct_rc acct_sum_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	(void)why;
+	out->note = one_note;
+	return composed(ACCT_BASIC_SUM, s, n, delta, out);
+}
+
+enum acct_rc acct_advanced_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	(void)why;
+	out->note = "half of delta in equal parts to the rounds, half as slack";
+	return composed(ACCT_BASIC_ADVANCED, s, n, delta, out);
+}
+
+/* epsilon of one round at delta, by a bound that knows one round only. */
+typedef enum acct_rc one_round_fn(const struct acct_spec *s, double delta, double *epsilon, const char **why);
+
+/* All rounds at `share` of delta each, and slack (0: none) for advanced composition. */
+static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size_t n, double share,
+	double slack, double *epsilon, const char **why)
+{
+	struct acct_guarantee *g = calloc(n, sizeof *g);
+	double ignored;
+	enum acct_rc rc = g ? ACCT_OK : ACCT_ENOMEM;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		g[i].count = (double)s[i].round.count;
+		rc = one(&s[i], share, &g[i].epsilon, why);
+	}
+	if (!rc)
+		rc = slack > 0 ? acct_basic_advanced(g, n, slack, epsilon, &ignored)
+			       : acct_basic_sum(g, n, epsilon, &ignored);
+	free(g);
+	return rc;
+}
+
+/* Either split is fixed beforehand and holds; so the lesser answer holds. */
+static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n, double delta,
+	struct acct_method_answer *out, const char **why)
+{
+	double total = 0, sum, advanced = INFINITY;
+	enum acct_rc rc;
+
+	for (size_t i = 0; i < n; i++)
+		total += (double)s[i].round.count;
+	/* A hair less, so that rounding does not make the parts more than the whole. */
+	rc = try_split(one, s, n, delta / total * (1 - 1e-12), 0, &sum, why);
+	if (!rc && total > 1)
+		rc = try_split(one, s, n, delta / 2 / total * (1 - 1e-12), delta / 2, &advanced, why);
+	if (rc)
+		return rc;
+	out->bound = (struct acct_bound){ 0, fmin(sum, advanced) };
+	out->note = total > 1 ? split_note : NULL;
+	return ACCT_OK;
+}
+
+/* The inequalities' view of a round. */
+static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b, const char **why)
+{
+	enum acct_rc rc = acct_method_local(s, false, why);
+
+	if (rc)
+		return rc;
+	if (s->eps0 > 50) {
+		*why = "it needs eps0 of at most 50";
+		return ACCT_EDOMAIN;
+	}
+	bool symbols = s->k >= 2 && s->k <= 1e9;
+	*b = (struct acct_blanket){ .mechanism = symbols ? ACCT_BLANKET_KRR : ACCT_BLANKET_GENERIC,
+		.eps0 = s->eps0,
+		.k = symbols ? s->k : 0,
+		.n = s->participants };
+	return ACCT_OK;
+}
+
+static enum acct_rc hoeffding(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	struct acct_blanket b;
+	enum acct_rc rc = blanket_of(s, &b, why);
+
+	return rc ? rc : acct_blanket_epsilon(ACCT_BLANKET_HOEFFDING, &b, delta, epsilon);
+}
+
+static enum acct_rc bennett(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	struct acct_blanket b;
+	enum acct_rc rc = blanket_of(s, &b, why);
+
+	return rc ? rc : acct_blanket_epsilon(ACCT_BLANKET_BENNETT, &b, delta, epsilon);
+}
+
+enum acct_rc acct_hoeffding_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	return split(hoeffding, s, n, delta, out, why);
+}
+
+enum acct_rc acct_bennett_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	return split(bennett, s, n, delta, out, why);
+}
+
+static enum acct_rc one_delta(enum acct_blanket_bound bound, const struct acct_spec *s, size_t n,
+	double epsilon, struct acct_method_answer *out, const char **why)
+{
+	struct acct_blanket b;
+	enum acct_rc rc = blanket_of(s, &b, why);
+
+	if (!rc && (n != 1 || s->round.count != 1)) {
+		*why = "it answers delta for one round only";
+		return ACCT_EDOMAIN;
+	}
+	out->bound.lower = 0;
+	out->worth = ACCT_PROVED;
+	return rc ? rc : acct_blanket_delta(bound, &b, epsilon, &out->bound.upper);
+}
+
+enum acct_rc acct_hoeffding_delta(
+	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
+{
+	return one_delta(ACCT_BLANKET_HOEFFDING, s, n, epsilon, out, why);
+}
+
+enum acct_rc acct_bennett_delta(
+	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
+{
+	return one_delta(ACCT_BLANKET_BENNETT, s, n, epsilon, out, why);
+}
+
+static enum acct_rc closed(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc = acct_method_local(s, false, why);
+
+	if (!rc && (!(s->p > 1 && s->p < INFINITY) || s->participants < 2)) {
+		*why = "it needs a pair (p, beta, q) with finite p, and two participants";
+		return ACCT_EDOMAIN;
+	}
+	/* beta of a pair may be an ulp above its limit. */
+	double most = (s->p - 1) / (s->p + 1);
+
+	return rc ? rc
+		  : acct_basic_closed(s->p, fmin(s->beta, most), fmax(s->q, 1 + s->beta), s->participants,
+			    delta, epsilon);
+}
+
+enum acct_rc acct_closed_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	enum acct_rc rc = split(closed, s, n, delta, out, why);
+
+	out->worth = ACCT_PAPER_VALUE;
+	out->note = "it rests on the published reduction, which is below the exact loss in places";
+	return rc;
+}

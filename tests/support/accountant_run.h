@@ -1,0 +1,101 @@
+/* accountant_run.h - tombola-accountant as a user meets it: run a command line, look at what it said.
+ * ACCOUNTANT is the program's path. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static char out[1 << 18], err[8192];
+
+static inline void slurp(FILE *f, char *to, size_t room)
+{
+	size_t n = fread(to, 1, room - 1, f);
+
+	to[n] = '\0';
+}
+
+/* Exit code of `tombola-accountant ARGS`; its output is in out, its errors in err. */
+static inline int run(const char *args)
+{
+	char command[16384], name[] = "/tmp/acct-command-XXXXXX";
+	int file = mkstemp(name);
+	FILE *pipe;
+
+	assert_true(file >= 0);
+	(void)snprintf(command, sizeof command, "'%s' %s 2>'%s'", ACCOUNTANT, args, name);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	slurp(pipe, out, sizeof out);
+	int status = pclose(pipe);
+	FILE *errors = fdopen(file, "r");
+	assert_non_null(errors);
+	slurp(errors, err, sizeof err);
+	(void)fclose(errors);
+	(void)remove(name);
+	if (!WIFEXITED(status))
+		fail_msg("%s: did not end by itself", args);
+	return WEXITSTATUS(status);
+}
+
+/* Refused with this code, nothing on output and one line that says `part`. */
+static inline void refuses(const char *args, int code, const char *part)
+{
+	int got = run(args);
+
+	if (got != code || out[0] || !strstr(err, part) || strchr(err, '\n') != err + strlen(err) - 1)
+		fail_msg("%s: code %d, '%s', not %d '%s'", args, got, err, code, part);
+	assert_int_equal(strncmp(err, "tombola-accountant: ", 20), 0);
+}
+
+static inline void succeeds(const char *args)
+{
+	if (run(args) != 0)
+		fail_msg("%s: %s", args, err);
+	assert_string_equal(err, "");
+}
+
+/* The one object it prints, to be freed. */
+static inline json_t *answers(const char *args)
+{
+	json_t *j;
+
+	succeeds(args);
+	j = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+	assert_true(json_is_object(j));
+	assert_string_equal(json_string_value(json_object_get(j, "schema")), "tombola.accountant/1");
+	return j;
+}
+
+static inline double number(const json_t *j, const char *name)
+{
+	if (!json_is_number(json_object_get(j, name)))
+		fail_msg("%s is no number", name);
+	return json_number_value(json_object_get(j, name));
+}
+
+static inline const char *text(const json_t *j, const char *name)
+{
+	if (!json_is_string(json_object_get(j, name)))
+		fail_msg("%s is no text", name);
+	return json_string_value(json_object_get(j, name));
+}
+
+/* One number of an answer. */
+static inline double asked(const char *args, const char *name)
+{
+	json_t *j = answers(args);
+	double x = number(j, name);
+
+	json_decref(j);
+	return x;
+}
