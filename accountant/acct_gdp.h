@@ -1,0 +1,19 @@
+/* acct_gdp.h - rounds under Gaussian differential privacy with a defect: what the Gaussian filter charges.
+ *
+ * A round is mu-GDP with defect d when, for every y, H(y) <= d (1-y)/2 + (1-d) H_mu(y), H_mu the curve of
+ * N(mu, 1) against N(0, 1): its pair is then dominated by the one that gives everything away with chance d
+ * and is Gaussian else (Dong, Roth, Su 2022; doc/accounting.md, "Filters").  Source of the sums: Gaussian
+ * filters compose fully adaptively (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023), defects add. */
+#pragma once
+
+#include "acct.h"
+
+/* delta of mu-GDP at epsilon, rounded up (above) or down (below).  epsilon [0, 700], mu [0, inf). */
+double acct_gdp_delta_above(double epsilon, double mu);
+double acct_gdp_delta_below(double epsilon, double mu);
+
+/* A mu for one repetition of the round with this defect, rounded up and proved node by node; INFINITY when
+ * the defect is less than the mass of infinite loss needs, or mu would exceed 100. defect (0, 1).  Errors: as
+ * acct_epsilon; on error *mu is untouched. Width: mu exceeds the least by a relative 1e-5 where the curve is
+ * smooth.  Cost: 10 to 100 ms. */
+ACCT_CHECK enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu);
