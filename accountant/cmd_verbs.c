@@ -3,13 +3,14 @@
 
 #define ANSWER (CMD_ROUND | CMD_METHOD | CMD_BOUND | CMD_JSON)
 
+#define HELP_LAST "  -h, --help; -V, --version\n"
 #define HELP_ROUND                                                                                     \
 	"  --round SPEC      a round; repeat it for a composition of different rounds (`names` lists " \
 	"them)\n"
 #define HELP_METHOD "  --method NAME     how to bound it (default pld; `names` lists them)\n"
 #define HELP_BOUND \
 	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
-#define HELP_JSON "  --json            one JSON object\n"
+#define HELP_JSON "  --json            one JSON object\n" HELP_LAST
 
 const struct cmd_verb cmd_verbs[] = {
 	{ "epsilon", ANSWER | CMD_DELTA, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
@@ -17,14 +18,18 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an "
 		"interval\n"
-		"that holds the exact value of their dominating pairs. Rely on its upper end.\n"
+		"that holds the exact value of their dominating pairs. Rely on its upper end. The other way "
+		"round:\n"
+		"tombola-accountant delta --epsilon E.\n"
 		"\n"
 		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant epsilon --delta 1e-6 --round vrr:s=2,eps0=2,n=10000,count=256\n" },
 	{ "delta", ANSWER | CMD_EPSILON, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
 		"Usage: tombola-accountant delta --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
-		"The delta for which all rounds together are (E, delta)-differentially private.\n"
+		"The delta for which all rounds together are (E, delta)-differentially private. The other "
+		"way\n"
+		"round: tombola-accountant epsilon --delta D.\n"
 		"\n"
 		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant delta --epsilon 0.5 --round grr:k=16,eps0=3,n=10000\n" },
@@ -75,7 +80,7 @@ const struct cmd_verb cmd_verbs[] = {
 		"  --format F        csv (default), svg, table, json\n"
 		"  -o, --output FILE write there instead of standard output\n"
 		"  --title TEXT      of the picture\n" HELP_ROUND
-		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND "\n"
+		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 --format svg -o "
 		"a.svg\n" },
 	{ "audit", CMD_FILE | CMD_JSON, 0, cmd_run_audit,

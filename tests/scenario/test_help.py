@@ -70,11 +70,21 @@ def test_help_of_a_verb_mentions_each_of_its_options(program, verb):
     assert say(program, *verb, "--version").stdout == say(program, "--version").stdout
 
 
-@pytest.mark.parametrize("verb", ["epsilon", "delta", "rounds"])
-def test_help_of_the_accountant(verb):
+QUESTION = {"--delta", "--epsilon", "--round", "--method", "--bound", "--json", "--help", "--version"}
+
+
+@pytest.mark.parametrize("verb,expected", [
+    ("epsilon", QUESTION), ("delta", QUESTION), ("rounds", QUESTION), ("calibrate", QUESTION),
+    ("compare", QUESTION - {"--method", "--bound"}),
+    ("curve", QUESTION - {"--epsilon"} | {"--over", "--from", "--to", "--points", "--delta-min", "--delta-max",
+                                          "--format", "--output", "--title"}),
+    ("audit", {"--json"}), ("paper", {"--json"}), ("names", {"--json"})])
+def test_help_of_the_accountant(verb, expected):
     run = say("tombola-accountant", verb, "--help")
-    assert run.returncode == 0 and options(run.stdout) >= {"--delta", "--epsilon", "--round", "--method", "--bound",
-                                                           "--json", "--help", "--version"}
+    assert run.returncode == 0 and not run.stderr
+    assert run.stdout.startswith(f"Usage: tombola-accountant {verb}")
+    assert options(run.stdout) >= expected | {"--help", "--version"}
+    assert verb in say("tombola-accountant", "--help").stdout
 
 
 # ---- the sample configurations ---------------------------------------------------------------------------------------

@@ -1,0 +1,102 @@
+"""tombola-accountant audits what a real analyzer exported: it passes, and one edited number is named by its line.
+And the pictures the command draws are XML."""
+import json
+import re
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+import cluster as c
+
+VALUES = ["c0", "c1", "c2", "c3"]
+N = 2000
+
+
+def accountant(*args, stdin=None):
+    return subprocess.run([c.program("tombola-accountant"), *args], capture_output=True, text=True, timeout=120,
+                          input=stdin)
+
+
+def histogram(**keys):
+    return {"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 2.0,
+            "min_reports": N, "target": N, "values": VALUES, "window": "1m", **keys}
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    """The export of a deployment with a round of every fate: settled, void, refused."""
+    made = c.Cluster(tmp_path_factory.mktemp("audit"), devices=N)
+    made.configure(min_batch=1000, max_epsilon0="inf")
+    made.write("readings.csv", "device,colour\n" + "".join(f"d{i},{VALUES[i % 4]}\n" for i in range(N)))
+    made.plan([histogram(),
+               histogram(query="bins", protocol="bins", epsilon0="inf", dummies=2),
+               histogram(query="late", target=5000, min_reports=3000, window="2s"),
+               histogram(query="again", epsilon0=1.0),
+               histogram(query="big", epsilon0=6.0)], epsilon=0.6)
+    made.start("shuffler", "run")
+    made.wait_listening()
+    made.start("client", "run")
+    run = made.run("analyzer", "run", "--once")
+    export = made.run("analyzer", "ledger", "export")
+    made.close()
+    assert export.returncode == 0, export.stderr
+    kinds = {json.loads(x)["kind"] for x in export.stdout.splitlines()}
+    assert kinds == {"open", "reserve", "charge", "settle", "void", "refuse"}, run.stderr
+    return export.stdout
+
+
+def test_an_honest_ledger_passes_the_audit(ledger, tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(ledger)
+    run = accountant("audit", str(path))
+    assert run.returncode == 0 and not run.stderr, run
+    assert re.search(r"^audit passed: \d+ records, 3 rounds hold budget, 1 void, 1 refused; epsilon at most 0\.\d+ ",
+                     run.stdout, re.M), run.stdout
+    said = json.loads(accountant("audit", "-", "--json", stdin=ledger).stdout)
+    assert said["verdict"] == "passed" and said["epsilon_upper"] < said["epsilon_limit"] == 0.6
+    assert [r["stage"] for r in said["rounds"]] == ["settled", "settled", "void", "settled"]
+    records = [json.loads(x) for x in ledger.splitlines()]
+    for row in said["rounds"]:
+        record = records[row["line"] - 1]
+        assert record["epsilon_total"] == row["epsilon_total"] >= row["epsilon_total_lower"]
+
+
+@pytest.mark.parametrize("kind,key,change", [
+    ("reserve", "epsilon_round", lambda x: x * 0.99), ("reserve", "epsilon_total", lambda x: x * 0.99),
+    ("charge", "epsilon_total", lambda x: x * 1.01), ("charge", "participants", lambda x: N // 2),
+    ("reserve", "min_reports", lambda x: x - 1), ("settle", "seq", lambda x: x + 1),
+    ("void", "round_id", lambda x: "0" * len(x))])
+def test_one_edited_number_is_named_by_its_line(ledger, tmp_path, kind, key, change):
+    records = [json.loads(x) for x in ledger.splitlines()]
+    line = max(i for i, r in enumerate(records) if r["kind"] == kind)
+    records[line][key] = change(records[line][key])
+    path = tmp_path / "ledger.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    run = accountant("audit", str(path))
+    assert run.returncode == 65 and f"{path}:{line + 1}: " in run.stderr, run
+
+
+def test_a_limit_that_was_exceeded_ends_with_the_budgets_code(ledger, tmp_path):
+    records = [json.loads(x) for x in ledger.splitlines()]
+    records[0]["epsilon_limit"] = 0.2
+    path = tmp_path / "ledger.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    run = accountant("audit", str(path))
+    assert run.returncode == c.EXIT["budget"] and "audit OVER THE LIMIT" in run.stdout, run
+
+
+@pytest.mark.parametrize("args", [
+    ("--round", "vrr:s=2,eps0=2,n=10000,count=16", "--method", "pld", "--method", "clones", "--method", "gdp"),
+    ("--over", "n", "--from", "100", "--to", "1e6", "--delta", "1e-6", "--round", "grr:k=16,eps0=3"),
+    ("--round", "rr:eps0=1,n=100", "--title", "a < b & \"c\" é\x01")])
+def test_pictures_are_xml(args):
+    run = accountant("curve", "--points", "7", "--format", "svg", *args)
+    assert run.returncode == 0, run.stderr
+    svg = xml.etree.ElementTree.fromstring(run.stdout)
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    tags = {e.tag.split("}")[1] for e in svg.iter()}
+    assert tags <= {"svg", "title", "style", "rect", "path", "text", "tspan"}
+    words = " ".join(t for e in svg.iter("{http://www.w3.org/2000/svg}text") for t in e.itertext())
+    assert "epsilon (nats)" in words and "pld: proved upper bound" in words
+    assert ("gdp: " in words) == ("gdp" in args)
