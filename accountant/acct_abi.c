@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "acct_method.h"
+#include "acct_state.h"
 
 struct acct_abi {
 	struct acct_spec *spec; /* round.count: repetitions so far */
@@ -112,25 +113,35 @@ static enum acct_rc parse(const char *text, struct acct_spec *spec, struct sente
 	return rc;
 }
 
+/* The round `times` times, at most `most` repetitions in all. */
+static enum acct_rc read_round(
+	const char *text, uint64_t times, uint64_t most, struct acct_spec *spec, struct sentence why)
+{
+	if (times < 1)
+		return say(why, ACCT_EDOMAIN, "a round is repeated at least once");
+	enum acct_rc rc = parse(text, spec, why);
+	if (rc)
+		return rc;
+	if (times > most / spec->round.count)
+		return say(why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
+	spec->round.count *= times;
+	return ACCT_OK;
+}
+
 enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room)
 {
 	struct acct_spec spec;
 	size_t at = find(a, text);
 	uint64_t before = at < a->size ? a->spec[at].round.count : 0;
 	struct sentence out = { why, room };
+	enum acct_rc rc = read_round(text, times, ACCT_MAX_COUNT - before, &spec, out);
 
-	if (times < 1)
-		return say(out, ACCT_EDOMAIN, "a round is repeated at least once");
-	enum acct_rc rc = parse(text, &spec, out);
 	if (rc)
 		return rc;
-	uint64_t once = spec.round.count;
-	if (times > (ACCT_MAX_COUNT - before) / once)
-		return say(out, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
 	if (at == a->size && !append(a, &spec, text))
 		return say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
-	a->spec[at].round.count += once * times;
-	a->rounds += once * times;
+	a->spec[at].round.count += spec.round.count;
+	a->rounds += spec.round.count;
 	return ACCT_OK;
 }
 
@@ -206,4 +217,35 @@ const char *acct_abi_method_summary(size_t i)
 	const struct acct_method *method = acct_method_row(i);
 
 	return method ? method->summary : NULL;
+}
+
+enum acct_rc acct_abi_state_add(
+	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room)
+{
+	struct sentence out = { why, room };
+	struct acct_spec spec;
+	enum acct_rc rc = read_round(text, times, ACCT_MAX_COUNT, &spec, out);
+
+	if (rc)
+		return rc;
+	rc = acct_state_add(s, &spec.round);
+	return rc ? say(out, rc, acct_strerror(rc)) : ACCT_OK;
+}
+
+enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate, uint64_t times,
+	double *lower, double *upper, char *why, size_t room)
+{
+	struct sentence out = { why, room };
+	struct acct_bound eps;
+	struct acct_spec spec;
+	enum acct_rc rc = candidate ? read_round(candidate, times, ACCT_MAX_COUNT, &spec, out) : ACCT_OK;
+
+	if (rc)
+		return rc;
+	rc = acct_state_epsilon(s, candidate ? &spec.round : NULL, &eps);
+	if (rc)
+		return say(out, rc, acct_strerror(rc));
+	*lower = eps.lower;
+	*upper = eps.upper;
+	return ACCT_OK;
 }

@@ -52,6 +52,15 @@ ACCT_CHECK enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *
 const char *acct_abi_method(size_t i);
 const char *acct_abi_method_summary(size_t i);
 
+/* A growing account of one delta: struct acct_state (acct_state.h has new, free, and what it promises) with
+ * its rounds as text.  epsilon is of everything added and of the candidate, `times` times, on top; NULL: of
+ * what was added. One thread at a time. */
+struct acct_state;
+ACCT_CHECK enum acct_rc acct_abi_state_add(
+	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room);
+ACCT_CHECK enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate, uint64_t times,
+	double *lower, double *upper, char *why, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from conftest import SOURCE
-from tombola_accountant import (AccountantError, ComposedDpEvent, ExplicitBracketInterval, LimitError,
-                                NeighboringRelation, NoBracketIntervalFoundError, PLDAccountant, PrecisionError,
+from tombola_accountant import (AccountantError, ComposedDpEvent, ExplicitBracketInterval, IncrementalAccountant,
+                                LimitError, NeighboringRelation, NoBracketIntervalFoundError, PLDAccountant, PrecisionError,
                                 RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
                                 UnsupportedEventError, calibrate_dp_mechanism, version)
 
@@ -104,6 +104,40 @@ def test_a_refusal_is_known_beforehand():
     assert accountant.would_exceed(ROUND, four * (1 - 1e-9), 1e-6)
     assert accountant.would_exceed(ROUND, four, 1e-6, count=2)
     assert accountant.get_epsilon(1e-6) == PLDAccountant().compose(ROUND, 3).get_epsilon(1e-6)
+
+
+def test_a_growing_account_agrees_with_the_whole():
+    growing, whole = IncrementalAccountant(1e-6), PLDAccountant()
+    for i in range(5):
+        event = ShuffledDpEvent("generic", eps0=1 + i / 10, n=10000 + i)
+        after = growing.epsilon_after(event, count=2)
+        assert growing.compose(event, count=2) is growing
+        whole.compose(event, count=2)
+        lower, upper = growing.get_epsilon_bounds()
+        exact = whole.get_epsilon_bounds(1e-6)
+        assert lower <= exact[1] and exact[0] <= upper and upper - lower <= 1e-3 * upper
+        assert exact[0] <= after <= exact[1] * (1 + 2e-3)
+    assert growing.get_epsilon() == growing.get_epsilon_bounds()[1]
+    assert growing.would_exceed(ROUND, growing.get_epsilon()) and not growing.would_exceed(ROUND, 100)
+
+
+def test_a_growing_account_refuses_what_it_cannot_answer():
+    with pytest.raises(AccountantError):
+        IncrementalAccountant(0)
+    growing = IncrementalAccountant(1e-6).compose(ROUND)
+    before = growing.get_epsilon_bounds()
+    for event, count, fault in ((ShuffledDpEvent("grr:k=0"), 1, AccountantError), (object(), 1, UnsupportedEventError),
+                                (ROUND, -1, ValueError), (ROUND, 2**64 + 1, LimitError),
+                                (ComposedDpEvent([ROUND, ShuffledDpEvent("x")]), 1, AccountantError)):
+        with pytest.raises(fault):
+            growing.compose(event, count)
+        with pytest.raises(ValueError):
+            growing.epsilon_after(event, count)
+    assert growing.compose(ROUND, 0).get_epsilon_bounds() == before
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: growing.compose(ROUND) if i % 2 else growing.epsilon_after(ROUND), range(40)))
+    lower, upper = PLDAccountant().compose(ROUND, 21).get_epsilon_bounds(1e-6)
+    assert growing.get_epsilon_bounds()[0] <= upper and lower <= growing.get_epsilon()
 
 
 def test_calibration_ends_on_the_safe_side():

@@ -12,6 +12,7 @@
 
 #include "acct_abi.h"
 #include "acct_spec.h"
+#include "acct_state.h"
 
 static const char question[] = "grr:k=16,eps0=3,n=10000";
 
@@ -158,6 +159,38 @@ static void questions_out_of_range_have_no_answer(void **state)
 	acct_abi_free(a);
 }
 
+static void a_growing_account_takes_rounds_as_text(void **state)
+{
+	struct acct_state *s = acct_state_new(1e-6);
+	struct acct_abi *three = account(question, 3), *two = account(question, 2);
+	struct acct_bound got, same;
+	char why[128] = "";
+
+	(void)state;
+	assert_int_equal(acct_abi_state_add(s, question, 2, why, sizeof why), ACCT_OK);
+	assert_int_equal(
+		acct_abi_state_epsilon(s, question, 1, &got.lower, &got.upper, why, sizeof why), ACCT_OK);
+	same = epsilon(three);
+	assert_true(got.lower <= same.upper && same.lower <= got.upper);
+	assert_int_equal(acct_abi_state_epsilon(s, NULL, 0, &got.lower, &got.upper, NULL, 0), ACCT_OK);
+	same = epsilon(two);
+	assert_true(got.lower <= same.upper && same.lower <= got.upper);
+
+	assert_int_equal(acct_abi_state_add(s, "grr:k=1,eps0=3,n=10", 1, why, sizeof why), ACCT_EDOMAIN);
+	assert_non_null(strstr(why, "k=1"));
+	assert_int_equal(acct_abi_state_add(s, question, 0, why, sizeof why), ACCT_EDOMAIN);
+	assert_int_equal(acct_abi_state_add(s, question, ACCT_MAX_COUNT, why, sizeof why), ACCT_ELIMIT);
+	got.upper = 7;
+	assert_int_equal(acct_abi_state_epsilon(s, question, UINT64_MAX, &got.lower, &got.upper, NULL, 0),
+		ACCT_ELIMIT);
+	assert_int_equal(acct_abi_state_epsilon(s, "x", 1, &got.lower, &got.upper, NULL, 0), ACCT_EDOMAIN);
+	assert_true(got.upper == 7);
+	assert_int_equal(acct_state_rounds(s), 2);
+	acct_state_free(s);
+	acct_abi_free(two);
+	acct_abi_free(three);
+}
+
 static void memory_that_runs_out_loses_no_round(void **state)
 {
 	static const char *const texts[] = { "rr:eps0=1,n=5", "rr:eps0=1,n=6", "rr:eps0=1,n=7",
@@ -192,6 +225,7 @@ int main(void)
 		cmocka_unit_test(an_empty_account_has_lost_nothing),
 		cmocka_unit_test(a_refused_round_changes_nothing),
 		cmocka_unit_test(questions_out_of_range_have_no_answer),
+		cmocka_unit_test(a_growing_account_takes_rounds_as_text),
 		cmocka_unit_test(memory_that_runs_out_loses_no_round),
 	};
 

@@ -8,15 +8,15 @@ Names follow dp_accounting.  Pure Python on ctypes: no compiler, no dependency.
 """
 
 from ._library import AccountantError, Answer, LimitError, PrecisionError, Worth, methods, version
-from .accountant import (NeighboringRelation, PLDAccountant, PrivacyAccountant, RdpAccountant,
+from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccountant, PrivacyAccountant, RdpAccountant,
                          UnsupportedEventError)
 from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
 from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDpEvent, SelfComposedDpEvent,
                      ShuffledDpEvent)
 
 __all__ = [
-    "AccountantError", "Answer", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "LimitError",
-    "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant", "PrecisionError",
-    "PrivacyAccountant", "RandomizedResponseDpEvent", "RdpAccountant", "SelfComposedDpEvent", "ShuffledDpEvent",
-    "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods", "version",
+    "AccountantError", "Answer", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "IncrementalAccountant",
+    "LimitError", "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant",
+    "PrecisionError", "PrivacyAccountant", "RandomizedResponseDpEvent", "RdpAccountant", "SelfComposedDpEvent",
+    "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods", "version",
 ]

@@ -7,7 +7,7 @@ import ctypes.util
 import enum
 import os
 from pathlib import Path
-from typing import Dict, Iterable, NamedTuple, Tuple
+from typing import Dict, Iterable, NamedTuple, Optional, Tuple
 
 _SONAME = "libtombola-accountant.so.0"
 _SENTENCE = 512  # room for an error's sentence
@@ -85,6 +85,11 @@ def _declare(library: ctypes.CDLL) -> None:
             ("acct_abi_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
             ("acct_abi_epsilon_by", ctypes.c_int, answer),
             ("acct_abi_delta_by", ctypes.c_int, answer),
+            ("acct_state_new", handle, [ctypes.c_double]),
+            ("acct_state_free", None, [handle]),
+            ("acct_abi_state_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
+            ("acct_abi_state_epsilon", ctypes.c_int,
+             [handle, text, ctypes.c_uint64, bound, bound, text, room]),
             ("acct_abi_method", text, [ctypes.c_size_t]),
             ("acct_abi_method_summary", text, [ctypes.c_size_t])):
         function = getattr(library, name)
@@ -118,6 +123,13 @@ def _check(code: int, sentence: ctypes.Array) -> None:
     raise {_EPRECISION: PrecisionError, _ELIMIT: LimitError}.get(code, AccountantError)(why)
 
 
+def _round(text: str, times: int) -> Tuple[bytes, int]:
+    encoded = text.encode()
+    if b"\0" in encoded:
+        raise AccountantError("a round's text has a NUL character")
+    return encoded, min(times, 2**63)  # ctypes would wrap more; the library refuses either
+
+
 class Account:
     """An account of the library.  Questions may be asked from several threads; `add` must not run beside them."""
 
@@ -134,11 +146,7 @@ class Account:
     def add(self, text: str, times: int) -> None:
         """Add the round `times` times."""
         sentence = ctypes.create_string_buffer(_SENTENCE)
-        encoded = text.encode()
-        if b"\0" in encoded:
-            raise AccountantError("a round's text has a NUL character")
-        times = min(times, 2**63)  # ctypes would wrap it; the library refuses either
-        _check(_library.acct_abi_add(self._handle, encoded, times, sentence, _SENTENCE), sentence)
+        _check(_library.acct_abi_add(self._handle, *_round(text, times), sentence, _SENTENCE), sentence)
 
     def epsilon(self, delta: float, method: str = "pld") -> Answer:
         """epsilon at delta."""
@@ -154,3 +162,33 @@ class Account:
         _check(function(self._handle, method.encode(), float(at), ctypes.byref(lower), ctypes.byref(upper),
                         ctypes.byref(worth), sentence, _SENTENCE), sentence)
         return Answer(lower.value, upper.value, Worth(worth.value), sentence.value.decode("utf-8", "replace"))
+
+
+class State:
+    """A growing account of one delta; one thread at a time."""
+
+    def __init__(self, delta: float) -> None:
+        self._free = _library.acct_state_free
+        if not 0 < delta < 1:
+            raise AccountantError("delta must be above 0 and below 1")
+        self._handle = _library.acct_state_new(delta)
+        if not self._handle:
+            raise MemoryError("out of memory")
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._free(self._handle)
+
+    def add(self, text: str, times: int) -> None:
+        """Add the round `times` times."""
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        _check(_library.acct_abi_state_add(self._handle, *_round(text, times), sentence, _SENTENCE), sentence)
+
+    def epsilon(self, candidate: Optional[str] = None, times: int = 1) -> Tuple[float, float]:
+        """(lower, upper) of epsilon with the candidate round on top."""
+        lower, upper = ctypes.c_double(), ctypes.c_double()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        text, times = (None, 1) if candidate is None else _round(candidate, times)
+        _check(_library.acct_abi_state_epsilon(self._handle, text, times, ctypes.byref(lower), ctypes.byref(upper),
+                                               sentence, _SENTENCE), sentence)
+        return lower.value, upper.value
