@@ -312,6 +312,10 @@ def verdict(value, lower, upper):
     return f"+{max(value / lower - 1, 0):.1e}"
 
 
+def times(ratio):
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--build", type=Path, default=HERE.parents[2] / "build/release")
@@ -331,7 +335,7 @@ def main():
             peak = max(peak, our_kib)
             print(f"| {what} | {delta:.0e} | {peer} | {seconds:.3g} | {kib / 1024:.0f} | "
                   f"{verdict(value, lower, upper)} | {our_seconds:.2g} | {our_kib / 1024:.1f} | "
-                  f"{1 - lower / upper:.1e} | {seconds / our_seconds:,.0f} |", flush=True)
+                  f"{1 - lower / upper:.1e} | {times(seconds / our_seconds)} |", flush=True)
     print(f"\nour largest process: {peak / 1024:.1f} MiB")
     if peak > 64 * 1024:
         sys.exit("more than 64 MiB")
