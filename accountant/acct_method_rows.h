@@ -20,6 +20,9 @@ enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const c
 /* acct_method_normal.c: the normal limit of the privacy loss. */
 acct_method_fn acct_normal_epsilon, acct_normal_delta;
 
+/* acct_method_gdp.c: Gaussian mechanisms with a defect. */
+acct_method_fn acct_gdp_method_epsilon, acct_gdp_method_delta;
+
 /* acct_method_renyi.c: by Renyi divergences. */
 acct_method_fn acct_rdp_epsilon, acct_girgis_method_epsilon;
 

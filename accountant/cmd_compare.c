@@ -18,6 +18,12 @@ static double value(const struct acct_method_answer *a)
 	return a->worth == ACCT_LOWER ? a->bound.lower : a->bound.upper;
 }
 
+/* Against pld; NAN where that is 0. */
+static double ratio(double x, double reference)
+{
+	return reference > 0 ? x / reference : (double)NAN;
+}
+
 static void ask(const struct cmd_question *q, const struct acct_spec *round, struct entry *e)
 {
 	double start = cmd_now();
@@ -47,7 +53,7 @@ static void print_json(
 		} else {
 			cmd_json_bound(&j, epsilon ? "epsilon" : "delta", e[i].answer.bound);
 			cmd_json_method(&j, e[i].method, false, &e[i].answer);
-			cmd_json_number(&j, "ratio", value(&e[i].answer) / reference);
+			cmd_json_number(&j, "ratio", ratio(value(&e[i].answer), reference));
 			cmd_json_number(&j, "seconds", e[i].seconds);
 		}
 		cmd_json_close(&j, '}');
@@ -59,8 +65,8 @@ static void print_json(
 
 static void print_row(const struct entry *e, double reference)
 {
-	char text[CMD_NUMBER_ROOM];
-	double x = value(&e->answer);
+	char text[CMD_NUMBER_ROOM], times[CMD_NUMBER_ROOM] = "-";
+	double x = value(&e->answer), r = ratio(x, reference);
 
 	if (e->rc) {
 		printf("%-14s %12s %10s %9s  %s\n", e->method->name, "-", "-", "-", e->why);
@@ -69,7 +75,9 @@ static void print_row(const struct entry *e, double reference)
 	const char *shown = e->answer.worth == ACCT_PROVED  ? cmd_up(x, text)
 			    : e->answer.worth == ACCT_LOWER ? cmd_down(x, text)
 							    : cmd_near(x, text);
-	printf("%-14s %12s %10.4g %9.4f  %s\n", e->method->name, shown, x / reference, e->seconds,
+	if (!isnan(r))
+		(void)snprintf(times, sizeof times, "%.4g", r);
+	printf("%-14s %12s %10s %9.4f  %s\n", e->method->name, shown, times, e->seconds,
 		acct_worth_text(e->answer.worth));
 }
 

@@ -87,7 +87,7 @@ def test_a_limit_that_was_exceeded_ends_with_the_budgets_code(ledger, tmp_path):
 
 
 @pytest.mark.parametrize("args", [
-    ("--round", "vrr:s=2,eps0=2,n=10000,count=16", "--method", "pld", "--method", "clones", "--method", "gdp"),
+    ("--round", "vrr:s=2,eps0=2,n=10000,count=16", "--method", "pld", "--method", "clones", "--method", "clt"),
     ("--over", "n", "--from", "100", "--to", "1e6", "--delta", "1e-6", "--round", "grr:k=16,eps0=3"),
     ("--round", "rr:eps0=1,n=100", "--title", "a < b & \"c\" é\x01")])
 def test_pictures_are_xml(args):
@@ -99,4 +99,4 @@ def test_pictures_are_xml(args):
     assert tags <= {"svg", "title", "style", "rect", "path", "text", "tspan"}
     words = " ".join(t for e in svg.iter("{http://www.w3.org/2000/svg}text") for t in e.itertext())
     assert "epsilon (nats)" in words and "pld: proved upper bound" in words
-    assert ("gdp: " in words) == ("gdp" in args)
+    assert ("clt: " in words) == ("clt" in args)

@@ -22,7 +22,7 @@ static void the_usage_is_answered_with_64(void **state)
 	refuses("epsilon -xh", 64, "'-x'");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method magic", 64,
 		"no such method; there are pld");
-	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method pld --method gdp", 64, "one --method");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --method pld --method clt", 64, "one --method");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound best", 64, "proved, published");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound published --method clones", 64,
 		"does not use");

@@ -254,11 +254,11 @@ static void curves_run_over_parameters(void **state)
 		assert_true(l[i].x == floor(l[i].x) && (i == 0 || l[i].upper < l[i - 1].lower));
 	succeeds("curve --over eps0 --from 1 --to 2 --points 3 --delta 1e-6 --round rr:eps0=9,n=100 --method "
 		 "pld "
-		 "--method gdp");
+		 "--method clt");
 	n = lines_of("eps0", l, 64);
 	assert_int_equal(n, 6);
 	assert_true(l[1].x == 1.5);
-	assert_string_equal(l[3].method, "gdp");
+	assert_string_equal(l[3].method, "clt");
 	assert_string_equal(l[3].worth, "approximate (not a guarantee)");
 	succeeds("curve --over count --from 1 --to 3 --delta 1e-6 --round rr:eps0=1,n=100");
 	assert_int_equal(lines_of("count", l, 64), 3);
@@ -331,11 +331,11 @@ static void well_formed(const char *svg)
 static void pictures_are_well_formed_and_say_what_lines_are_worth(void **state)
 {
 	(void)state;
-	succeeds("curve --round rr:eps0=1,n=1000 --points 5 --format svg --method pld --method gdp "
+	succeeds("curve --round rr:eps0=1,n=1000 --points 5 --format svg --method pld --method clt "
 		 "--title \"a<b> & 'c' \\\"d\\\" \xc3\xa4 \xff\"");
 	well_formed(out);
 	assert_non_null(strstr(out, "a&lt;b&gt; &amp; 'c' \"d\" \xc3\xa4 ?</title>"));
-	assert_non_null(strstr(out, "gdp: approximate (not a guarantee)"));
+	assert_non_null(strstr(out, "clt: approximate (not a guarantee)"));
 	assert_non_null(strstr(out, "pld: proved upper bound"));
 	succeeds("curve --round bins:k=4,dummies=2 --points 5 --format svg");
 	well_formed(out);

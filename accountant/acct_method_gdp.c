@@ -1,0 +1,87 @@
+/* acct_method_gdp.c - rounds as Gaussian mechanisms with a defect, whose means add up in squares: what the
+ * Gaussian filter charges, here for a list that is known. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_gdp.h"
+#include "acct_method_rows.h"
+
+/* A sum of up to 2^20 squares and its root are off by less. */
+#define ROUNDING    1e-9
+#define LEAST       1e-9
+#define MOST        700.0
+#define LEAST_DELTA 1e-15
+
+/* mu of all rounds, rounded up, when defects may add up to `defects`. */
+static enum acct_rc mean_of(const struct acct_spec *s, size_t n, double defects, double *mu)
+{
+	double total = 0, sum = 0, one;
+
+	for (size_t i = 0; i < n; i++)
+		total += (double)s[i].round.count;
+	for (size_t i = 0; i < n; i++) {
+		struct acct_round once = s[i].round;
+
+		once.count = 1;
+		enum acct_rc rc = acct_gdp_round(&once, defects / total * (1 - 1e-12), &one);
+		if (rc)
+			return rc;
+		sum += (double)s[i].round.count * one * one;
+	}
+	*mu = sqrt(sum) * (1 + ROUNDING);
+	return ACCT_OK;
+}
+
+enum acct_rc acct_gdp_method_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	double mu, low = 0;
+	enum acct_rc rc = mean_of(s, n, delta / 2, &mu);
+
+	(void)why;
+	if (rc)
+		return rc;
+	/* From below: far above the answer the curve's rounding alone is more than delta. */
+	double high = LEAST;
+	while (isfinite(high) && !(isfinite(mu) && acct_gdp_delta_above(high, mu) <= delta / 2)) {
+		low = high;
+		high = isfinite(mu) && 2 * high <= MOST ? 2 * high : INFINITY;
+	}
+	while (isfinite(high) && high - low > 1e-9 * high) {
+		double middle = low + (high - low) / 2;
+
+		if (acct_gdp_delta_above(middle, mu) <= delta / 2)
+			high = middle;
+		else
+			low = middle;
+	}
+	out->bound = (struct acct_bound){ 0, high };
+	out->worth = ACCT_PROVED;
+	out->note = "half of delta is given to defects; a filter charges so when rounds are chosen as "
+		    "answers come";
+	return ACCT_OK;
+}
+
+/* Any share of delta may go to defects: as much as the normal limit says delta is. */
+enum acct_rc acct_gdp_method_delta(
+	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
+{
+	struct acct_method_answer guess = { .bound = { 0, 0 } };
+	double mu, defects;
+	enum acct_rc rc = acct_normal_delta(s, n, epsilon, &guess, why);
+
+	if (rc)
+		return rc;
+	if (epsilon > MOST) {
+		*why = "it needs epsilon of at most 700";
+		return ACCT_EDOMAIN;
+	}
+	defects = fmin(0.5, fmax(LEAST_DELTA, guess.bound.upper / 2));
+	rc = mean_of(s, n, defects, &mu);
+	if (rc)
+		return rc;
+	double delta = isfinite(mu) ? defects + acct_gdp_delta_above(epsilon, mu) : 1;
+	out->bound = (struct acct_bound){ 0, fmin(1, nextafter(delta, INFINITY)) };
+	out->worth = ACCT_PROVED;
+	return ACCT_OK;
+}
