@@ -11,7 +11,8 @@ import pytest
 
 from conftest import BUILD, SOURCE
 from tombola_accountant import (AccountantError, ComposedDpEvent, NoOpDpEvent, PLDAccountant, PrivacyAccountant,
-                                RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent, Worth, methods)
+                                RandomizedResponseDpEvent, RdpAccountant, SelfComposedDpEvent, ShuffledDpEvent,
+                                Worth, methods)
 
 ROUNDS = [
     ["generic:eps0=2,n=10000"],
@@ -70,14 +71,26 @@ def test_every_analysis_says_what_the_command_says(method, rounds):
 
 def test_only_a_guarantee_is_an_epsilon():
     class Normal(PrivacyAccountant):
-        _method = "gdp"
+        _method = "clt"
 
     accountant = Normal().compose(ShuffledDpEvent("generic:eps0=2,n=10000"))
-    assert accountant.epsilon_by("gdp", 1e-6).worth is Worth.APPROXIMATE
+    assert accountant.epsilon_by("clt", 1e-6).worth is Worth.APPROXIMATE
     with pytest.raises(AccountantError, match="not a proved bound"):
         accountant.get_epsilon(1e-6)
     with pytest.raises(AccountantError, match="no such analysis"):
         accountant.epsilon_by("nothing", 1e-6)
+
+
+def test_renyi_divergences_never_promise_more():
+    for rounds in ROUNDS[:2]:
+        tight, renyi = compose(rounds), RdpAccountant()
+        for text in rounds:
+            renyi.compose(ShuffledDpEvent(text))
+        epsilon = renyi.get_epsilon(1e-6)
+        assert tight.get_epsilon_bounds(1e-6)[0] <= epsilon <= 1.3 * tight.get_epsilon(1e-6)
+        assert epsilon == tight.epsilon_by("rdp", 1e-6).upper
+        with pytest.raises(AccountantError, match="does not answer"):
+            renyi.get_delta(epsilon)
 
 
 def test_reference_intervals_are_met():

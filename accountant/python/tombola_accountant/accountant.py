@@ -150,7 +150,7 @@ class PLDAccountant(PrivacyAccountant):
 
 
 class RdpAccountant(PrivacyAccountant):
-    """Renyi divergences of the same pairs, converted at the best order: looser, and known to every reader."""
+    """Renyi divergences of the same pairs, converted at the best order: looser, and without `get_delta`."""
 
     _method = "rdp"
 
