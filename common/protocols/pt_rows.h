@@ -7,6 +7,11 @@ extern const struct pt_protocol pt_row_grr;
 extern const struct pt_protocol pt_row_bins;
 extern const struct pt_protocol pt_row_mixbins;
 extern const struct pt_protocol pt_row_levels;
+extern const struct pt_protocol pt_row_rappor;
+extern const struct pt_protocol pt_row_oue;
+extern const struct pt_protocol pt_row_subset;
+extern const struct pt_protocol pt_row_olh;
+extern const struct pt_protocol pt_row_hadamard;
 
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \

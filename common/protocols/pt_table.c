@@ -10,6 +10,11 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_levels,
 	&pt_row_bins,
 	&pt_row_mixbins,
+	&pt_row_rappor,
+	&pt_row_oue,
+	&pt_row_subset,
+	&pt_row_olh,
+	&pt_row_hadamard,
 };
 
 const struct pt_protocol *pt_row(size_t i)

@@ -16,6 +16,11 @@ ROUNDS = {
     "levels": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9), NUMBERS, 1),
     "bins": (dict(type="histogram", epsilon0="inf", dummies=3, values=EDGES[1:]), EDGES[1:], 4),
     "mixbins": (dict(type="histogram", epsilon0=3.0, dummies=2, values=EDGES[1:]), EDGES[1:], 3),
+    "rappor": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
+    "oue": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:] + [f"and {i}" for i in range(90)]), EDGES[1:], 1),
+    "subset": (dict(type="histogram", epsilon0=1.0, values=EDGES[1:]), EDGES[1:], 1),
+    "olh": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
+    "hadamard": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
 }
 DEVICES = 5
 

@@ -63,6 +63,21 @@ def test_a_plan_of_all_protocols_and_its_estimates(cluster):
     assert "connected" in client.log()
 
 
+# A round each: composing many different ones is test_a_plan_of_all_protocols's, and slow under sanitizers.
+@pytest.mark.parametrize("row", ("rappor", "oue", "subset", "olh", "hadamard"))
+def test_a_round_of_one_wide_message_and_its_estimates(cluster, row):
+    n = 5000
+    cluster.configure(min_batch=1000, devices=n)
+    truth, _ = readings(cluster, n)
+    cluster.plan([histogram(n, 4.0, protocol=row)], epsilon=10.0)
+    run, _, _ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["protocol"] == row and result["reports"] == result["messages"] == n and result["bad"] == 0
+    for item in result["items"]:
+        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+
+
 @pytest.mark.heavy
 def test_58000_devices(cluster):
     n = 58000

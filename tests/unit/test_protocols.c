@@ -37,7 +37,8 @@ static struct pt_query mean(double low, double high)
 
 static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
-	static const char *const names[] = { "grr", "levels", "bins", "mixbins" };
+	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
+		"olh", "hadamard" };
 	size_t rows = 0;
 
 	(void)state;
@@ -48,12 +49,12 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 		assert_true(strlen(row->summary) > 0 &&
 			    strlen(row->name) < sizeof((struct pt_params *)0)->protocol);
 	}
-	assert_int_equal(rows, 4);
-	for (size_t i = 0; i < 4; i++)
+	assert_int_equal(rows, 9);
+	for (size_t i = 0; i < 9; i++)
 		assert_non_null(pt_find(names[i]));
 	assert_null(pt_find(""));
 	assert_null(pt_find("GRR"));
-	assert_null(pt_find("rappor"));
+	assert_null(pt_find("piecewise"));
 	assert_null(pt_row(SIZE_MAX));
 }
 
@@ -81,6 +82,11 @@ static const struct {
 	{ { "levels", PT_MEAN, { .epsilon0 = 2, .min_batch = 1000 } }, 16, 3 },
 	{ { "levels", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } }, 16, 4096 },
 	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } }, 16, 22 },
+	{ { "rappor", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
+	{ { "oue", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
+	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5 },
+	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5 },
+	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8 },
 };
 
 static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
@@ -199,8 +205,8 @@ static void close_to(double got, double want, double relative)
 
 static double after(const char *line, int commas_from_end)
 {
-	/* The variance and what follows it hold no comma but the quoted last field's. */
-	const char *end = strstr(line, ",\"Var");
+	/* The variance and what follows it hold no comma but the last field's, which is quoted then. */
+	const char *quoted = strstr(line, ",\"Var"), *end = quoted != NULL ? quoted : strstr(line, ",Var");
 	int seen = 0;
 
 	assert_non_null(end);
@@ -280,11 +286,70 @@ static void check_mixdump(const char *line, const char *params)
 	close_to(exp(pt_mixbins_epsilon0(&p)), after(line, 7), 1e-11);
 }
 
+/* Two estimates give P and Q, a third the variance; counts are supports, or those of columns of the same
+ * sign. */
+static void check_support(const char *line, const char *params, const char *row, uint32_t d, uint32_t size)
+{
+	struct pt_query q = histogram(d);
+	struct pt_request r = { .epsilon0 = param(params, "eps0"), .size = size };
+	double n = 1e8, scale = n / param(params, "n"), c = scale * param(params, "nj"), keep, other, at[3];
+	bool columns = strcmp(row, "hadamard") == 0;
+	struct acct_round round;
+	struct pt_estimate e;
+	struct pt_params p;
+	struct cm_err err = { 0 };
+
+	assert_int_equal(pt_find(row)->derive(&q, &r, &p, &err), CM_OK);
+	for (int step = 0; step < 3; step++) {
+		double m = step == 0 ? 0 : step == 1 ? n : c * keep + (n - c) * other;
+		uint64_t counts[BINS_MAX] = { (uint64_t)(m + 0.5) };
+
+		/* Category 0 has row 1: +1 in column 0, -1 in column 1. */
+		if (columns)
+			counts[1] = (uint64_t)n - counts[0];
+		assert_int_equal(pt_find(row)->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+		at[step] = step < 2 ? e.item[0].value : e.item[0].variance;
+		pt_estimate_fini(&e);
+		if (step == 1) {
+			other = -at[0] / (at[1] - at[0]);
+			keep = other + n / (at[1] - at[0]);
+		}
+	}
+	close_to(at[2] / scale, after(line, 1), 1e-6);
+	if (!columns) {
+		close_to(other, after(line, 2), 1e-12);
+		close_to(keep, after(line, 3), 1e-12);
+	}
+	/* p, and the total variation by the cells where it stems from. */
+	assert_int_equal(pt_find(row)->cells(&p, 10000, &round, &err), CM_OK);
+	close_to(round.cell[0].omega * (round.cell[0].u - 1), after(line, 6), 1e-11);
+	close_to(round.cell[0].u, after(line, 7), 1e-12);
+	close_to(exp(pt_find(row)->epsilon0(&p)), after(line, 7), 1e-12);
+}
+
+static bool check_wide(const char *line, const char *params, const char *name)
+{
+	if (strcmp(name, "sue") == 0)
+		check_support(line, params, "rappor", (uint32_t)param(params, "d"), 0);
+	else if (strcmp(name, "oue") == 0)
+		check_support(line, params, "oue", (uint32_t)param(params, "d"), 0);
+	else if (strcmp(name, "subset") == 0)
+		check_support(
+			line, params, "subset", (uint32_t)param(params, "d"), (uint32_t)param(params, "k"));
+	else if (strcmp(name, "localhash_uniform") == 0)
+		check_support(line, params, "olh", 7, (uint32_t)param(params, "l"));
+	else if (strcmp(name, "hadamard") == 0)
+		check_support(line, params, "hadamard", (uint32_t)param(params, "K") - 1, 0);
+	else
+		return false;
+	return true;
+}
+
 static void reference_values_are_met(void **state)
 {
 	static char line[4096], params[1024], name[64];
 	FILE *in = fopen(TEST_DATA "/vectors/protocols.csv", "r");
-	int grr = 0, levels = 0, bins = 0, mixed = 0;
+	int grr = 0, levels = 0, bins = 0, mixed = 0, wide = 0;
 
 	(void)state;
 	assert_non_null(in);
@@ -302,9 +367,11 @@ static void reference_values_are_met(void **state)
 			check_bins(line, params);
 		else if (strcmp(name, "mixdump") == 0 && ++mixed)
 			check_mixdump(line, params);
+		else
+			wide += check_wide(line, params, name);
 	}
 	(void)fclose(in);
-	assert_true(grr == 9 && levels == 6 && bins == 2 && mixed == 2);
+	assert_true(grr == 9 && levels == 6 && bins == 2 && mixed == 2 && wide == 21);
 }
 
 static void counts_that_cannot_be_are_refused(void **state)

@@ -1,0 +1,71 @@
+/* fuzz_report.c - any bytes as an opened record of any row: what is accepted adds at most one to each count,
+ * what is refused nothing, and neither reads beyond the record. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pt_protocol.h"
+
+#define ITEMS_MAX 200u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int truth)
+{
+	if (!truth)
+		abort();
+}
+
+/* The row and its parameters by two bytes of the input. */
+static const struct pt_protocol *choose(uint8_t row, uint8_t items, struct pt_params *p)
+{
+	static char text[ITEMS_MAX][8], *category[ITEMS_MAX];
+	struct pt_query q = { .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = category };
+	struct pt_request r = { .epsilon0 = 1, .min_batch = 1000 };
+	const struct pt_protocol *chosen = pt_row(row % 16u);
+	struct cm_err err;
+
+	if (chosen == NULL)
+		return NULL;
+	q.categories = 2 + items % (ITEMS_MAX - 2);
+	for (uint32_t i = 0; i < q.categories; i++)
+		category[i] = text[i];
+	if ((chosen->kinds & PT_HISTOGRAM) == 0)
+		q = (struct pt_query){ .kind = PT_MEAN, .name = "q", .field = "f", .high = 1 };
+	if (chosen->derive(&q, &r, p, &err) != CM_OK) {
+		r.epsilon0 = (double)INFINITY;
+		r.dummies = 1;
+		require(chosen->derive(&q, &r, p, &err) == CM_OK);
+	}
+	return chosen;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct pt_protocol *row;
+	struct pt_params p;
+	struct cm_err err = { 0 };
+	uint64_t *counts, sum = 0;
+	uint8_t *record;
+	uint32_t len;
+	enum cm_rc rc;
+
+	if (size < 2 || (row = choose(data[0], data[1], &p)) == NULL)
+		return 0;
+	/* Exactly as long as a record, so that a sanitizer sees what is beyond. */
+	len = row->record_len(&p);
+	record = calloc(len, 1);
+	counts = calloc(row->tallies(&p), sizeof *counts);
+	require(record != NULL && counts != NULL);
+	memcpy(record, data + 2, size - 2 < len ? size - 2 : len);
+	rc = row->tally(&p, record, counts, &err);
+	require(rc == CM_OK || rc == CM_EDATA);
+	for (uint32_t i = 0; i < row->tallies(&p); i++) {
+		require(counts[i] <= 1);
+		sum += counts[i];
+	}
+	require(rc == CM_OK || sum == 0);
+	free(record);
+	free(counts);
+	return 0;
+}

@@ -1,0 +1,89 @@
+"""Rows of one wide message, each half of the real programs against the other implementation of records.py."""
+import os
+
+import pytest
+
+import records
+import wire
+from cluster import wait_for
+from parties import Analyzer, Device
+from wire import pb
+
+SIZES = {"subset": 3, "olh": 4}
+
+
+@pytest.mark.parametrize("row", records.ROWS)
+def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
+    n, d = 1500, 9
+    cluster.configure(devices=n)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = Analyzer(cluster).dial()
+    r = records.randomizer(row, d, 3.0, SIZES.get(row, 0))
+    desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=records.record_length(r))
+    desc.randomizer.CopyFrom(r)
+    data = analyzer.reserve(desc)
+    analyzer.extend()
+    analyzer.announce(data)
+    holds = [0 if i % 2 else i % d for i in range(n)]
+    cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},c{x}\n" for i, x in enumerate(holds)))
+    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--strict", "--wait",
+                      "30s")
+    assert run.returncode == 0, run.stderr
+    manifest, signed = analyzer.manifest(desc)
+    charge = analyzer.charge(desc, data, signed.manifest)
+    analyzer.extend()
+    analyzer.release(charge)
+    sealed = analyzer.pull(desc, manifest, length=records.record_length(r) + 48)
+    plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
+    assert len(plain) == n
+    for x, (value, variance) in enumerate(records.estimates(r, plain)):
+        # Six standard deviations, and what the variance at the estimate may be off by.
+        assert abs(value - holds.count(x)) < 7 * variance ** 0.5, (x, value, holds.count(x))
+
+
+@pytest.mark.parametrize("row", records.ROWS)
+def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
+    n, d = 300, 70
+    cluster.configure(min_batch=100, devices=n + 20)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    size = {"size": SIZES[row]} if row in SIZES else {}
+    r = records.randomizer(row, d, 2.0, SIZES.get(row, 0))
+    bad = records.malformed(r)
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": row, "field": "colour", "epsilon0": 2.0, **size,
+                   "min_reports": 100, "target": n + len(bad), "values": [f"c{i}" for i in range(d)],
+                   "window": "2m"}], epsilon=10.0)
+    analyzer = cluster.start("analyzer", "run", "--once")
+    device = Device(cluster)
+    desc, data = device.round(wait_ms=20000)
+    r = desc.randomizer
+    assert desc.record_length == records.record_length(r) and desc.messages_per_client == 1
+    sent = [records.encode(r, i * i % d) for i in range(n)]
+    out = [wire.Hpke.seal(desc.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), rec) for rec in sent + bad]
+    assert set(device.submit(desc, [(os.urandom(32), s) for s in out])) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["bad"] == len(bad) and result["reports"] == n and result["participants"] == n + len(bad)
+    assert result["counts"] == records.counts(r, sent)
+    for item, (value, variance) in zip(result["items"], records.estimates(r, sent), strict=True):
+        assert item["value"] == pytest.approx(value, rel=1e-9, abs=1e-6)
+        assert item["variance"] == pytest.approx(variance, rel=1e-9)
+
+
+def test_a_dry_run_says_what_the_analyzer_would_read(cluster):
+    cluster.configure(min_batch=2)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    values = [f"c{i}" for i in range(6)]
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": "subset", "field": "colour", "epsilon0": 2.0,
+                   "size": 3, "min_reports": 1000, "target": 1000, "values": values, "window": "1h"}], epsilon=10.0)
+    cluster.start("analyzer", "round", "run", "1")
+    wait_for("the round", lambda: "round open" in shuffler.log())
+    r = pb.Randomizer(protocol="subset", bins=6, size=3)
+    cluster.write("readings.csv", "device,colour\n" + "".join(f"{i},c{i}\n" for i in range(6)))
+    for shown in cluster.json("client", "encode", "--dry-run", cluster.path("readings.csv"), "--device-field",
+                              "device")["devices"]:
+        record, = shown["records"]
+        assert record["reads"].split(", ") == [values[i] for i in
+                                               sorted(records.supports(r, bytes.fromhex(record["hex"])))]

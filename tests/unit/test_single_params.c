@@ -1,0 +1,210 @@
+/* test_single_params.c - the rows of one wide message: what they derive and what they refuse. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "single_rows.h"
+
+/* At every epsilon0 and domain the guarantee is at most what was asked, and close. */
+static void the_local_guarantee_is_at_most_what_was_asked(void **state)
+{
+	static const uint32_t domains[] = { 2, 3, 100, 4096 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		for (double e = 1e-4; e <= 16; e *= 1.21) {
+			for (size_t j = 0; j < 4; j++) {
+				struct pt_params p = made(rows[i], domains[j], e, 0);
+				double got = pt_find(rows[i])->epsilon0(&p);
+
+				assert_true(got <= e && got > e * (1 - 1e-9));
+			}
+		}
+	}
+}
+
+/* Noise on an empty category per participant, q(1-q)/(p-q)^2 from the published p and q: nothing is better
+ * than what the row chooses. */
+static void the_size_chosen_is_the_best_one(void **state)
+{
+	static const uint32_t domains[] = { 2, 3, 7, 40, 333 };
+
+	(void)state;
+	for (double e = 0.05; e < 9; e *= 1.7) {
+		double best = INFINITY, had = INFINITY, x = exp(e);
+
+		for (size_t j = 0; j < 5; j++) {
+			double d = domains[j], least = INFINITY, chosen = 0;
+			struct pt_params p = made("subset", domains[j], e, 0);
+
+			for (uint32_t k = 1; k < domains[j]; k++) {
+				double keep = k * x / (k * x + d - k), q = (k - keep) / (d - 1);
+				double noise = q * (1 - q) / ((keep - q) * (keep - q));
+
+				least = fmin(least, noise);
+				chosen = k == p.size ? noise : chosen;
+			}
+			assert_true(chosen > 0 && chosen <= least * (1 + 1e-9));
+		}
+		for (uint32_t l = 2; l <= 4096; l++) {
+			double keep = x / (x + l - 1), q = 1.0 / l;
+			double noise = q * (1 - q) / ((keep - q) * (keep - q));
+
+			best = fmin(best, noise);
+			had = l == made("olh", 5, e, 0).size ? noise : had;
+		}
+		assert_true(had <= best * (1 + 1e-9));
+	}
+	assert_int_equal(made("olh", 5, 16, 0).size, 4096);
+}
+
+static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
+{
+	static const struct {
+		const char *row;
+		struct pt_request request;
+		const char *said;
+	} bad[] = {
+		{ "rappor", { .epsilon0 = (double)INFINITY }, "rappor: epsilon0 must be above 0" },
+		{ "oue", { .epsilon0 = 0 }, "oue: epsilon0 must be above 0" },
+		{ "olh", { .epsilon0 = (double)NAN }, "olh: epsilon0 must be above 0" },
+		{ "hadamard", { .epsilon0 = 16.001 }, "hadamard: epsilon0 must be above 0" },
+		{ "subset", { .epsilon0 = 1, .dummies = 1 }, "subset: dummies must be 0" },
+		{ "subset", { .epsilon0 = 1, .size = 6 }, "subset: size 6, must be 1 to 5" },
+		{ "olh", { .epsilon0 = 1, .size = 1 }, "olh: size 1, must be 2 to 4096" },
+		{ "olh", { .epsilon0 = 1, .size = 4097 }, "olh: size 4097, must be 2 to 4096" },
+		{ "rappor", { .epsilon0 = 1e-18 }, "too small to say anything" },
+		{ "oue", { .epsilon0 = 1e-18 }, "too small to say anything" },
+		{ "subset", { .epsilon0 = 1e-18 }, "too small to say anything" },
+		{ "olh", { .epsilon0 = 1e-18 }, "too small to say anything" },
+		{ "hadamard", { .epsilon0 = 1e-18 }, "too small to say anything" },
+	};
+	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct pt_params p = { .bins = 77 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(pt_find(bad[i].row)->derive(&q, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, bad[i].said));
+		assert_int_equal(p.bins, 77);
+	}
+	for (size_t i = 0; i < ROWS; i++) {
+		struct pt_request r = { .epsilon0 = 1 };
+
+		assert_int_equal(pt_find(rows[i])->derive(&m, &r, &p, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, "answers histograms only"));
+	}
+}
+
+/* Parameters changed by one statement, of a row's own for six categories. */
+#define REFUSED(statement)                                             \
+	do {                                                           \
+		p = good;                                              \
+		statement;                                             \
+		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+	} while (0)
+
+static void parameters_that_no_plan_gives_are_refused(void **state)
+{
+	struct pt_query q = histogram(6), five = histogram(5);
+	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct pt_protocol *row = pt_find(rows[i]);
+		const struct pt_params good = made(rows[i], 6, 1, 0);
+		struct pt_params p = good;
+
+		assert_int_equal(row->check(&q, &good, &err), CM_OK);
+		assert_int_equal(row->check(&m, &good, &err), CM_EPROTO);
+		assert_int_equal(row->check(&five, &good, &err), CM_EPROTO);
+		REFUSED(p.bins = 5);
+		REFUSED(p.bins = 0);
+		REFUSED(p.bins = UINT32_MAX);
+		REFUSED(p.dummies = 1);
+		REFUSED(p.keep_always = true);
+		REFUSED(p.keep = 0);
+		REFUSED((p.keep_always = true, p.keep = 0));
+		REFUSED(p.keep = UINT64_MAX);
+		REFUSED(p.keep = 1);
+		REFUSED(p.protocol[0] = 'x');
+		REFUSED(p.other = p.other == 0 ? 1 : 0);
+		REFUSED(p.other = UINT64_MAX);
+		REFUSED(p.size = p.size == 0 ? 1 : 0);
+		REFUSED(p.size = CATEGORIES_MAX + 1);
+		REFUSED(p.size = UINT32_MAX);
+	}
+}
+
+/* What exactly chance would do says nothing; one more is the least that does. */
+static void probabilities_that_say_nothing_are_refused(void **state)
+{
+	static const struct {
+		const char *row;
+		uint32_t size;
+		uint64_t chance;
+	} cases[] = { { "subset", 2, UINT64_MAX / 3 }, { "olh", 4, UINT64_C(1) << 62 },
+		{ "hadamard", 0, UINT64_C(1) << 63 } };
+	struct pt_query q = histogram(6);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct pt_protocol *row = pt_find(cases[i].row);
+		const struct pt_params good = made(cases[i].row, 6, 1, cases[i].size);
+		struct pt_params p;
+
+		REFUSED(p.keep = cases[i].chance);
+		p.keep = cases[i].chance + 1;
+		assert_int_equal(row->check(&q, &p, &err), CM_OK);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const struct pt_protocol *row = pt_find(rows[i]);
+		const struct pt_params good = made(rows[i], 6, 1, 0);
+		struct pt_params p;
+
+		REFUSED(p.keep -= 1);
+		REFUSED(p.other = p.keep);
+		REFUSED((p.keep = UINT64_C(1) << 63, p.other = UINT64_C(1) << 63));
+	}
+}
+
+static void sizes_out_of_range_are_refused(void **state)
+{
+	struct pt_query q = histogram(6);
+
+	(void)state;
+	{
+		const struct pt_protocol *row = pt_find("subset");
+		const struct pt_params good = made("subset", 6, 1, 2);
+		struct pt_params p;
+
+		REFUSED(p.size = 6);
+	}
+	{
+		const struct pt_protocol *row = pt_find("olh");
+		const struct pt_params good = made("olh", 6, 1, 4);
+		struct pt_params p;
+
+		REFUSED(p.size = 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_local_guarantee_is_at_most_what_was_asked),
+		cmocka_unit_test(the_size_chosen_is_the_best_one),
+		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
+		cmocka_unit_test(parameters_that_no_plan_gives_are_refused),
+		cmocka_unit_test(probabilities_that_say_nothing_are_refused),
+		cmocka_unit_test(sizes_out_of_range_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
