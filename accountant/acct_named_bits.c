@@ -52,7 +52,8 @@ static double choose(double m, double i)
  * i: i bits agree with the second input.  Inputs that agree in a sampled bit are dominated. */
 enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	double m = arg[0].x[0], eps0 = arg[1].x[0], word = pow(1 / (1 + exp(eps0 / m)), m);
+	double m = arg[0].x[0], eps0 = arg[1].x[0];
+	double word = (double)powl(1 / (1 + expl((long double)eps0 / m)), m);
 	struct acct_round *r = &s->round;
 
 	(void)why;

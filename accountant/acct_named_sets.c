@@ -119,33 +119,67 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	return ACCT_OK;
 }
 
-/* Noise on levels: not shown that 0 and b are the worst pair, so the pair of the largest p, beta and q. */
-static enum acct_rc noise(double eps0, double beta, struct acct_spec *s, const char **why)
+/* e^(eps0 part): the product's rounding would count eps0 fold. */
+static double power(double eps0, long double part)
 {
-	double p = exp(eps0);
-
-	s->eps0 = eps0;
-	return acct_cells_pair(p, fmin(beta, tanh(eps0 / 2)), p, p, &s->round, why);
+	return (double)expl(eps0 * part);
 }
 
-/* Discrete Laplace, a = e^(-eps0/b): levels 0 and b differ by P(-b/2 <= noise < b/2). */
+#define SIDE (ACCT_MAX_CELLS / 2) /* cells on either side of the middle */
+
+/* Of a blanket that rises as a^-y, the share that falls to a node when everything between it and the next,
+ * gap away, is split between the two with the mean of u kept: a(1 - a^(gap-1))/(1 + a^gap), by geometric
+ * sums. */
+static double split_share(double a, double step, double gap)
+{
+	return a * -expm1(-step * (gap - 1)) / (1 + exp(-step * gap));
+}
+
+/* Discrete Laplace noise, a = e^(-eps0/b): 0 and b are the worst pair, their blanket the smaller of both
+ * laws. Up to b/2 it is level b's, a^(b-y)(1-a)/(1+a), and u = a^(2y-b), v = 1; what is below 0 joins 0.
+ * Beyond 64 cells only some remain as nodes, and the others are split between them: a spread. */
 enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	double b = arg[0].x[0], eps0 = arg[1].x[0], a = exp(-eps0 / b);
-	double below = -expm1(-eps0 * (floor(b / 2) / b)), above = -expm1(-eps0 * (ceil(b / 2) / b));
+	double b = arg[0].x[0], eps0 = arg[1].x[0], step = eps0 / b, a = exp(-step), last = floor(b / 2);
+	double nodes = fmin(last + 1, SIDE), before = 0;
+	enum acct_rc rc = ACCT_OK;
 
-	return noise(eps0, (above + a * below) / (1 + a), s, why);
+	(void)why;
+	s->eps0 = eps0;
+	for (double i = 0, y = 0; i < nodes && !rc; i++) {
+		double next = i + 1 < nodes ? floor((i + 1) * last / (nodes - 1)) : y;
+		double share = i > 0 ? -expm1(-step) + split_share(a, step, y - before) : 1;
+
+		if (next > y)
+			share += split_share(a, step, next - y);
+		else if (2 * y >= b)
+			share += i > 0 ? split_share(a, step, y - before) : 0;
+		double omega = share * exp(-eps0 * ((b - y) / b)) / (1 + a),
+		       u = exp(eps0 * ((b - 2 * y) / b));
+		rc = acct_named_add(&s->round, omega, u, 1);
+		if (!rc && 2 * y < b)
+			rc = acct_named_add(&s->round, omega, 1, u);
+		before = y;
+		y = next;
+	}
+	return rc;
 }
 
-/* Noise z of chance e^(-eps0 i) c, i = 0 for |z| < r and one more every b from there.  As for Laplace. */
+/* Noise z of chance drop^i c, i = 0 for |z| < r and one more every b from there, drop = 1/E.  Laws are 1 or E
+ * times the smaller of levels 0 and b, so these have least in common.  Level 0 is E times likelier up to 0,
+ * and at `wins` reports 0 < y < min(r, b-r+1); elsewhere between 0 and b they tie, both 1 or both drop. */
 enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	double b = arg[0].x[0], eps0 = arg[1].x[0], drop = exp(-eps0);
+	double b = arg[0].x[0], eps0 = arg[1].x[0], drop = exp(-eps0), fall = -expm1(-eps0);
 	double r = arg[2].size > 0 ? arg[2].x[0] : fmax(1, nearbyint(b / (1 + exp(eps0 / 2))));
 
 	if (!(r <= b))
 		return domain(why, "r must be at most b");
-	double half = (r + (b - r) * drop) / -expm1(-eps0); /* the noises z >= 0, in units of c */
-	double high = fmin(floor(b / 2), r - 1) + fmin(ceil(b / 2), r);
-	return noise(eps0, (high + (b - high) * drop) / (2 * half - 1), s, why);
+	double wins = fmin(r - 1, b - r), high = fmax(0, 2 * r - 1 - b), low = fmax(0, b - 2 * r + 1);
+	/* chances of z >= 0 and of all z, times fall/c */
+	double half = r + (b - r) * drop, all = 2 * r - 1 + (2 * (b - r) + 1) * drop;
+	s->eps0 = eps0;
+	acct_named_two_level(
+		&s->round, exp(eps0), drop * (half + wins * fall) / all, 0, fall * (high + low * drop) / all);
+	return ACCT_OK;
 }

@@ -233,7 +233,6 @@ static void noise(struct mech *m, unsigned a, unsigned b, double (*weight)(int z
 
 	m->inputs = a + 1;
 	m->outputs = a + 2 * b + 1;
-	m->bounded = true;
 	for (int x = 0; x <= (int)a; x++)
 		for (int z = -far; z <= far; z++) {
 			int y = x + z + (int)b;

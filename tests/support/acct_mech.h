@@ -15,7 +15,6 @@ struct mech {
 	double dummy[MECH_OUTPUTS]; /* law of a message without data */
 	bool dummies;               /* the round has such messages */
 	bool truthful;              /* participants hide nobody */
-	bool bounded;               /* the cells only bound the worst pair of inputs */
 	unsigned per_participant;   /* dummies that n brings with it; 0: dummies= says how many */
 };
 
