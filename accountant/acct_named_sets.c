@@ -154,8 +154,8 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 			share += split_share(a, step, next - y);
 		else if (2 * y >= b)
 			share += i > 0 ? split_share(a, step, y - before) : 0;
-		double omega = share * exp(-eps0 * ((b - y) / b)) / (1 + a),
-		       u = exp(eps0 * ((b - 2 * y) / b));
+		double omega = share * power(-eps0, (long double)(b - y) / b) / (1 + a),
+		       u = power(eps0, (long double)(b - 2 * y) / b);
 		rc = acct_named_add(&s->round, omega, u, 1);
 		if (!rc && 2 * y < b)
 			rc = acct_named_add(&s->round, omega, 1, u);
