@@ -45,7 +45,7 @@ typedef enum acct_rc one_round_fn(const struct acct_spec *s, double delta, doubl
 static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size_t n, double share,
 	double slack, double *epsilon, const char **why)
 {
-	struct acct_guarantee *g = calloc(n, sizeof *g);
+	struct acct_guarantee *g = calloc(n > 0 ? n : 1, sizeof *g);
 	double ignored;
 	enum acct_rc rc = g ? ACCT_OK : ACCT_ENOMEM;
 

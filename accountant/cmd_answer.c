@@ -13,6 +13,7 @@ int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_sp
 	struct acct_spec *spec = calloc(n > 0 ? n : 1, sizeof *spec);
 	int code = 0;
 
+	*out = NULL;
 	if (!spec)
 		return cmd_fail(CMD_INTERNAL, "out of memory");
 	for (size_t i = 0; !code && i < n; i++) {
@@ -27,10 +28,11 @@ int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_sp
 		else if (published)
 			spec[i].round = r;
 	}
-	if (code)
+	if (code) {
 		free(spec);
-	else
-		*out = spec;
+		spec = NULL;
+	}
+	*out = spec;
 	return code;
 }
 
@@ -122,7 +124,7 @@ static int answer(const struct cmd_question *q, const char *quantity)
 	const char *why;
 	int code = cmd_rounds(q->text, q->rounds, q->published, &round);
 
-	if (code)
+	if (!round)
 		return code;
 	double start = cmd_now();
 	enum acct_rc rc =

@@ -85,7 +85,7 @@ static int failed(const struct audit *a, const struct cmd_record *r, enum acct_r
 static enum acct_rc alone(const struct audit *a, const struct acct_round *round, struct acct_bound *out)
 {
 	for (size_t i = 0; i < a->rows; i++)
-		if (memcmp(&a->row[i].reserved.round, round, sizeof *round) == 0) {
+		if (cmd_same_round(&a->row[i].reserved.round, round)) {
 			*out = a->row[i].alone;
 			return ACCT_OK;
 		}
@@ -133,7 +133,7 @@ static int on_charged(struct audit *a, const struct cmd_record *r, struct row *r
 {
 	const struct cmd_record *was = &row->reserved;
 
-	if (memcmp(&was->round, &r->round, sizeof r->round) != 0)
+	if (!cmd_same_round(&was->round, &r->round))
 		WRONG(a, r, "the account is not the one reserved in line %zu", was->line);
 	if (r->epsilon_round != was->epsilon_round || r->epsilon_total != was->epsilon_total)
 		WRONG(a, r, "epsilon_round or epsilon_total is not the one reserved in line %zu", was->line);
@@ -281,27 +281,26 @@ static void print_json(const struct audit *a)
 /* The rounds that hold budget, equal ones together, as the analyzer asks for them. */
 static enum acct_rc ask_together(const struct audit *a, struct acct_bound *out)
 {
-	struct acct_round *held_round = calloc(a->rows, sizeof *held_round);
+	struct acct_round *round = calloc(a->rows + 1, sizeof *round);
 	size_t n = 0;
-	enum acct_rc rc = ACCT_ENOMEM;
 
-	for (size_t i = 0; held_round && i < a->rows; i++) {
-		struct acct_round once = a->row[i].reserved.round;
+	if (!round)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < a->rows; i++) {
+		const struct acct_round *once = &a->row[i].reserved.round;
 		size_t k = 0;
 
 		if (a->row[i].stage == CMD_VOID)
 			continue;
-		for (bool same = false; k < n && !same; k += !same) {
-			once.count = held_round[k].count;
-			same = memcmp(&held_round[k], &once, sizeof once) == 0;
-		}
-		held_round[k] = once;
-		held_round[k].count = k < n ? once.count + 1 : 1;
-		n = k < n ? n : n + 1;
+		while (k < n && !cmd_same_round(&round[k], once))
+			k++;
+		if (k == n)
+			round[n++] = *once;
+		else
+			round[k].count++;
 	}
-	if (held_round)
-		rc = acct_epsilon(held_round, n, a->opened.delta, out);
-	free(held_round);
+	enum acct_rc rc = acct_epsilon(round, n, a->opened.delta, out);
+	free(round);
 	return rc;
 }
 
@@ -332,9 +331,11 @@ int cmd_run_audit(const struct cmd_question *q)
 {
 	struct audit a = { .q = q };
 	struct cmd_record *r = calloc(1, sizeof *r);
-	int more = 0,
-	    code = r ? cmd_ledger_open(q->file, &a.ledger) : cmd_fail(CMD_INTERNAL, "out of memory");
+	int more = 0, code;
 
+	if (!r)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	code = cmd_ledger_open(q->file, &a.ledger);
 	while (!code && (more = cmd_ledger_next(a.ledger, r)) == 1)
 		code = on_record(&a, r);
 	if (!code)

@@ -6,10 +6,10 @@
 #include "cmd_search.h"
 
 /* Real values are searched among numbers of six digits, 1e-9 to 700: index = decade * 900000 + mantissa. */
-#define DECADE    900000u
-#define MANTISSA  100000u
+#define DECADE    UINT64_C(900000)
+#define MANTISSA  UINT64_C(100000)
 #define LEAST_EXP (-9)
-#define MOST_REAL (11u * DECADE + 600000u) /* 7.00000e2 */
+#define MOST_REAL (11 * DECADE + 600000) /* 7.00000e2 */
 
 static void real_text(uint64_t index, char *out, size_t room)
 {

@@ -113,13 +113,15 @@ int cmd_run_compare(const struct cmd_question *q)
 		return cmd_fail(
 			CMD_USAGE, "compare: give --delta (to compare epsilons) or --epsilon (deltas)");
 	code = cmd_rounds(q->text, q->rounds, false, &round);
-	if (code)
+	if (!round)
 		return code;
 	while (acct_method_row(n))
 		n++;
-	e = calloc(n, sizeof *e);
-	if (!e)
-		code = cmd_fail(CMD_INTERNAL, "out of memory");
+	e = calloc(n + 1, sizeof *e);
+	if (!e) {
+		free(round);
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	}
 	for (size_t i = 0; !code && i < n; i++) {
 		e[i].method = acct_method_row(i);
 		ask(q, round, &e[i]);

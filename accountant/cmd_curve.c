@@ -83,8 +83,13 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out)
 	char(*text)[CMD_SPEC_ROOM] = calloc(q->rounds, sizeof *text), value[CMD_NUMBER_ROOM];
 	const char **list = calloc(q->rounds, sizeof *list);
 	bool anywhere = false;
-	int code = text && list ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+	int code = 0;
 
+	if (!text || !list) {
+		free(list);
+		free(text);
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	}
 	(void)snprintf(value, sizeof value, "%.15g", x);
 	for (size_t i = 0; i < q->rounds; i++)
 		anywhere = anywhere || cmd_spec_has(q->text[i], q->over);
@@ -266,7 +271,7 @@ int cmd_run_curve(const struct cmd_question *q)
 	for (size_t k = 0; !code && k < q->methods; k++) {
 		c->series[k].method = q->method[k];
 		c->series[k].worth = q->method[k]->worth;
-		c->series[k].point = calloc(c->points, sizeof *c->series[k].point);
+		c->series[k].point = calloc(c->points + 1, sizeof *c->series[k].point);
 		if (!c->series[k].point)
 			code = cmd_fail(CMD_INTERNAL, "out of memory");
 	}

@@ -202,7 +202,7 @@ static void cells(struct source *account, struct acct_round *r)
 	account->bad = s.bad;
 }
 
-static bool same_cells(const struct acct_round *a, const struct acct_round *b)
+bool cmd_same_round(const struct acct_round *a, const struct acct_round *b)
 {
 	bool same = a->cells == b->cells && a->others == b->others && a->dummies == b->dummies &&
 		    a->levels == b->levels && a->defect == b->defect && a->sampling == b->sampling;
@@ -224,7 +224,7 @@ static void compare_spec(struct source *s, const struct acct_round *r)
 		FAULT(s, "account: spec is not a text");
 	else if (acct_spec_parse(json_string_value(v), &spec, why, sizeof why))
 		FAULT(s, "account: spec: %s", why);
-	else if (!same_cells(&spec.round, r))
+	else if (!cmd_same_round(&spec.round, r))
 		FAULT(s, "account: cells and spec do not say the same");
 }
 

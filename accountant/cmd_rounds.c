@@ -79,7 +79,7 @@ int cmd_run_rounds(const struct cmd_question *q)
 	uint64_t fit = 0;
 	int code = cmd_rounds(q->text, q->rounds, q->published, &once);
 
-	if (code)
+	if (!once)
 		return code;
 	r.once = once;
 	r.times = calloc(q->rounds, sizeof *r.times);
