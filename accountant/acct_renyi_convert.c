@@ -16,6 +16,8 @@
 /* log of 1 - A, rounded up; w = 1 - u. */
 static double log_excess(double alpha, double w)
 {
+	if (!(w < 1))
+		return 0;
 	double a = (alpha - 1) * log1p(-w), b = log1p((alpha - 1) * w);
 
 	return log(-expm1(a + b) + 8 * DBL_EPSILON * (b - a + w));
