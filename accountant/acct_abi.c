@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_abi_parts.h"
 #include "acct_method.h"
 #include "acct_state.h"
 
@@ -16,12 +17,6 @@ struct acct_abi {
 	char **text;            /* of each spec */
 	size_t size, room;
 	uint64_t rounds;
-};
-
-/* Where a caller's sentence goes. */
-struct sentence {
-	char *text;
-	size_t room;
 };
 
 const char *acct_abi_version(void)
@@ -50,7 +45,7 @@ uint64_t acct_abi_rounds(const struct acct_abi *a)
 	return a->rounds;
 }
 
-static enum acct_rc say(struct sentence why, enum acct_rc rc, const char *sentence)
+enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence)
 {
 	if (why.room > 0)
 		snprintf(why.text, why.room, "%s", sentence);
@@ -100,12 +95,12 @@ static bool append(struct acct_abi *a, const struct acct_spec *spec, const char 
 }
 
 /* Numbers have a point whatever the host program's language is. */
-static enum acct_rc parse(const char *text, struct acct_spec *spec, struct sentence why)
+static enum acct_rc parse(const char *text, struct acct_spec *spec, struct acct_abi_why why)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
 	if (!plain)
-		return say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+		return acct_abi_say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
 	locale_t before = uselocale(plain);
 	enum acct_rc rc = acct_spec_parse(text, spec, why.text, why.room);
 	uselocale(before);
@@ -113,17 +108,16 @@ static enum acct_rc parse(const char *text, struct acct_spec *spec, struct sente
 	return rc;
 }
 
-/* The round `times` times, at most `most` repetitions in all. */
-static enum acct_rc read_round(
-	const char *text, uint64_t times, uint64_t most, struct acct_spec *spec, struct sentence why)
+enum acct_rc acct_abi_round(
+	const char *text, uint64_t times, uint64_t most, struct acct_spec *spec, struct acct_abi_why why)
 {
 	if (times < 1)
-		return say(why, ACCT_EDOMAIN, "a round is repeated at least once");
+		return acct_abi_say(why, ACCT_EDOMAIN, "a round is repeated at least once");
 	enum acct_rc rc = parse(text, spec, why);
 	if (rc)
 		return rc;
 	if (times > most / spec->round.count)
-		return say(why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
+		return acct_abi_say(why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
 	spec->round.count *= times;
 	return ACCT_OK;
 }
@@ -133,13 +127,13 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 	struct acct_spec spec;
 	size_t at = find(a, text);
 	uint64_t before = at < a->size ? a->spec[at].round.count : 0;
-	struct sentence out = { why, room };
-	enum acct_rc rc = read_round(text, times, ACCT_MAX_COUNT - before, &spec, out);
+	struct acct_abi_why out = { why, room };
+	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT - before, &spec, out);
 
 	if (rc)
 		return rc;
 	if (at == a->size && !append(a, &spec, text))
-		return say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+		return acct_abi_say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
 	a->spec[at].round.count += spec.round.count;
 	a->rounds += spec.round.count;
 	return ACCT_OK;
@@ -152,45 +146,45 @@ struct result {
 
 /* One question to one analysis: epsilon at a delta, or delta at an epsilon. */
 static enum acct_rc ask(const struct acct_abi *a, const struct acct_method *method, bool epsilon, double at,
-	struct result result, struct sentence why)
+	struct result result, struct acct_abi_why why)
 {
 	struct acct_method_answer answer = { .worth = ACCT_PROVED };
 	const char *fault = NULL;
 
 	if (epsilon && !(at > 0 && at < 1))
-		return say(why, ACCT_EDOMAIN, "delta must be above 0 and below 1");
+		return acct_abi_say(why, ACCT_EDOMAIN, "delta must be above 0 and below 1");
 	if (!epsilon && !(at >= 0 && at < INFINITY))
-		return say(why, ACCT_EDOMAIN, "epsilon must be finite and not negative");
+		return acct_abi_say(why, ACCT_EDOMAIN, "epsilon must be finite and not negative");
 	if (!method)
-		return say(why, ACCT_EDOMAIN, "there is no such analysis");
+		return acct_abi_say(why, ACCT_EDOMAIN, "there is no such analysis");
 	if (epsilon ? !method->epsilon : !method->delta)
-		return say(why, ACCT_EDOMAIN, "the analysis does not answer this question");
+		return acct_abi_say(why, ACCT_EDOMAIN, "the analysis does not answer this question");
 	if (a->size > 0) {
 		enum acct_rc rc =
 			(epsilon ? method->epsilon : method->delta)(a->spec, a->size, at, &answer, &fault);
 
 		if (rc)
-			return say(why, rc, fault ? fault : acct_strerror(rc));
+			return acct_abi_say(why, rc, fault ? fault : acct_strerror(rc));
 	}
 	*result.lower = answer.bound.lower;
 	*result.upper = answer.bound.upper;
 	if (result.worth)
 		*result.worth = (int)answer.worth;
-	return say(why, ACCT_OK, answer.note ? answer.note : "");
+	return acct_abi_say(why, ACCT_OK, answer.note ? answer.note : "");
 }
 
 enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char *method, double delta, double *lower,
 	double *upper, int *worth, char *why, size_t room)
 {
 	return ask(a, acct_method_find(method), true, delta, (struct result){ lower, upper, worth },
-		(struct sentence){ why, room });
+		(struct acct_abi_why){ why, room });
 }
 
 enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon, double *lower,
 	double *upper, int *worth, char *why, size_t room)
 {
 	return ask(a, acct_method_find(method), false, epsilon, (struct result){ lower, upper, worth },
-		(struct sentence){ why, room });
+		(struct acct_abi_why){ why, room });
 }
 
 enum acct_rc acct_abi_epsilon(
@@ -222,29 +216,29 @@ const char *acct_abi_method_summary(size_t i)
 enum acct_rc acct_abi_state_add(
 	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room)
 {
-	struct sentence out = { why, room };
+	struct acct_abi_why out = { why, room };
 	struct acct_spec spec;
-	enum acct_rc rc = read_round(text, times, ACCT_MAX_COUNT, &spec, out);
+	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT, &spec, out);
 
 	if (rc)
 		return rc;
 	rc = acct_state_add(s, &spec.round);
-	return rc ? say(out, rc, acct_strerror(rc)) : ACCT_OK;
+	return rc ? acct_abi_say(out, rc, acct_strerror(rc)) : ACCT_OK;
 }
 
 enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate, uint64_t times,
 	double *lower, double *upper, char *why, size_t room)
 {
-	struct sentence out = { why, room };
+	struct acct_abi_why out = { why, room };
 	struct acct_bound eps;
 	struct acct_spec spec;
-	enum acct_rc rc = candidate ? read_round(candidate, times, ACCT_MAX_COUNT, &spec, out) : ACCT_OK;
+	enum acct_rc rc = candidate ? acct_abi_round(candidate, times, ACCT_MAX_COUNT, &spec, out) : ACCT_OK;
 
 	if (rc)
 		return rc;
 	rc = acct_state_epsilon(s, candidate ? &spec.round : NULL, &eps);
 	if (rc)
-		return say(out, rc, acct_strerror(rc));
+		return acct_abi_say(out, rc, acct_strerror(rc));
 	*lower = eps.lower;
 	*upper = eps.upper;
 	return ACCT_OK;

@@ -61,6 +61,21 @@ ACCT_CHECK enum acct_rc acct_abi_state_add(
 ACCT_CHECK enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate, uint64_t times,
 	double *lower, double *upper, char *why, size_t room);
 
+/* A filter (acct_filter.h) with what it has admitted: rounds whose parameters may depend on all answers
+ * before them. kind "gdp" or "renyi", epsilon (0, 700], delta [1e-15, 1).  To be freed by
+ * acct_abi_filter_free. */
+struct acct_abi_filter;
+ACCT_CHECK enum acct_rc acct_abi_filter_new(
+	const char *kind, double epsilon, double delta, struct acct_abi_filter **out, char *why, size_t room);
+void acct_abi_filter_free(struct acct_abi_filter *f); /* NULL is fine */
+/* Does the round fit, `times` times; and admit it if it does (1, else 0).  On an error it is not admitted. */
+ACCT_CHECK enum acct_rc acct_abi_filter_try(
+	const struct acct_abi_filter *f, const char *text, uint64_t times, int *fits, char *why, size_t room);
+ACCT_CHECK enum acct_rc acct_abi_filter_admit(
+	struct acct_abi_filter *f, const char *text, uint64_t times, int *admitted, char *why, size_t room);
+/* How much of the budget is spent, [0, 1]. */
+double acct_abi_filter_share(const struct acct_abi_filter *f);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,6 +17,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum acct_filter_kind {
 	ACCT_FILTER_GDP = 1,
 	ACCT_FILTER_RENYI,
@@ -57,3 +61,7 @@ double acct_price_share(struct acct_price sum);
 /* "gdp", "renyi"; NULL for an unknown kind, 0 for an unknown name. */
 const char *acct_filter_name(enum acct_filter_kind kind);
 enum acct_filter_kind acct_filter_named(const char *name);
+
+#ifdef __cplusplus
+}
+#endif

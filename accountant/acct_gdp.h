@@ -8,6 +8,10 @@
 
 #include "acct.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* delta of mu-GDP at epsilon, rounded up (above) or down (below).  epsilon [0, 700], mu [0, inf). */
 double acct_gdp_delta_above(double epsilon, double mu);
 double acct_gdp_delta_below(double epsilon, double mu);
@@ -17,3 +21,7 @@ double acct_gdp_delta_below(double epsilon, double mu);
  * acct_epsilon; on error *mu is untouched. Width: mu exceeds the least by a relative 1e-5 where the curve is
  * smooth.  Cost: 10 to 100 ms. */
 ACCT_CHECK enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu);
+
+#ifdef __cplusplus
+}
+#endif

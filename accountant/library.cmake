@@ -2,7 +2,7 @@
 # dev, python).  Other folders of the tree link the static parts instead.
 set(parts accountant acct_analyses acct_spec acct_method)
 set(headers acct.h acct_spec.h acct_method.h acct_abi.h acct_state.h acct_renyi.h acct_girgis.h acct_blanket.h acct_basic.h
-	acct_gspa.h acct_laplace.h)
+	acct_gspa.h acct_laplace.h acct_gdp.h acct_filter.h)
 
 set(objects)
 foreach(part IN LISTS parts)
@@ -19,7 +19,7 @@ add_custom_target(accountant_exports DEPENDS ${exports})
 
 foreach(kind SHARED STATIC)
 	string(TOLOWER accountant_${kind} name)
-	add_library(${name} ${kind} acct_abi.c ${objects})
+	add_library(${name} ${kind} acct_abi.c acct_abi_filter.c ${objects})
 	target_link_libraries(${name} PRIVATE PkgConfig::FFTW m Threads::Threads)
 	set_target_properties(${name} PROPERTIES OUTPUT_NAME tombola-accountant)
 endforeach()

@@ -13,7 +13,7 @@ import pytest
 from conftest import SOURCE
 from tombola_accountant import (AccountantError, ComposedDpEvent, ExplicitBracketInterval, IncrementalAccountant,
                                 LimitError, NeighboringRelation, NoBracketIntervalFoundError, PLDAccountant, PrecisionError,
-                                RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
+                                PrivacyFilter, RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
                                 UnsupportedEventError, calibrate_dp_mechanism, version)
 
 ROUND = ShuffledDpEvent("grr:k=16,eps0=3,n=10000")
@@ -138,6 +138,43 @@ def test_a_growing_account_refuses_what_it_cannot_answer():
         list(pool.map(lambda i: growing.compose(ROUND) if i % 2 else growing.epsilon_after(ROUND), range(40)))
     lower, upper = PLDAccountant().compose(ROUND, 21).get_epsilon_bounds(1e-6)
     assert growing.get_epsilon_bounds()[0] <= upper and lower <= growing.get_epsilon()
+
+
+@pytest.mark.parametrize("kind", ["renyi", "gdp"])
+def test_a_filter_stops_before_its_budget_is_gone(kind):
+    budget = PrivacyFilter(1.0, 1e-6, kind)
+    admitted, spent = PLDAccountant(), [0.0]
+    rounds = [ShuffledDpEvent("grr", k=16, eps0=2 + i % 3, n=10000) for i in range(100)]
+    for event in rounds:
+        fits = budget.admits(event)
+        assert budget.spent == spent[-1]
+        assert budget.admit(event) is fits
+        if not fits:
+            assert budget.spent == spent[-1]
+            break
+        admitted.compose(event)
+        assert budget.spent > spent[-1]
+        spent.append(budget.spent)
+    # had all been fixed in advance, they would have cost less than the filter allows: it holds for more
+    assert len(spent) > 5 and spent[-1] <= 1
+    assert 0.7 < admitted.get_epsilon(1e-6) <= 1.0
+
+
+def test_a_filter_charges_nothing_it_did_not_admit():
+    for kind, epsilon, delta in (("nothing", 1, 1e-6), ("renyi", 0, 1e-6), ("gdp", 1, 0), ("gdp", 1, 1),
+                                 ("renyi", float("nan"), 1e-6)):
+        with pytest.raises(AccountantError):
+            PrivacyFilter(epsilon, delta, kind)
+    budget = PrivacyFilter(1.0, 1e-6)
+    with pytest.raises(AccountantError, match="k=0"):
+        budget.admit(ShuffledDpEvent("grr:k=0,eps0=1,n=10"))
+    with pytest.raises(UnsupportedEventError):
+        budget.admit(ComposedDpEvent([ROUND, ROUND]))
+    with pytest.raises(LimitError):
+        budget.admit(ROUND, 2**64 + 1)
+    assert not budget.admit(ShuffledDpEvent("bins:k=2,dummies=3"))  # an infinite loss has no price
+    assert not budget.admit(ROUND, 1000)
+    assert budget.spent == 0
 
 
 def test_calibration_ends_on_the_safe_side():

@@ -191,6 +191,41 @@ static void a_growing_account_takes_rounds_as_text(void **state)
 	acct_abi_free(three);
 }
 
+static void a_filter_admits_what_fits_and_charges_nothing_else(void **state)
+{
+	struct acct_abi_filter *f = NULL;
+	int fits = 7, admitted = 7;
+	char why[128] = "";
+
+	(void)state;
+	assert_int_equal(acct_abi_filter_new("rdp", 1, 1e-6, &f, why, sizeof why), ACCT_EDOMAIN);
+	assert_string_equal(why, "there is no such filter: gdp or renyi");
+	assert_int_equal(acct_abi_filter_new("gdp", -1, 1e-6, &f, why, sizeof why), ACCT_EDOMAIN);
+	assert_int_equal(acct_abi_filter_new("gdp", 1, NAN, &f, NULL, 0), ACCT_EDOMAIN);
+	assert_null(f);
+	assert_int_equal(acct_abi_filter_new("gdp", 1, 1e-6, &f, why, sizeof why), ACCT_OK);
+
+	assert_int_equal(acct_abi_filter_try(f, question, 1, &fits, why, sizeof why), ACCT_OK);
+	assert_int_equal(fits, 1);
+	assert_true(acct_abi_filter_share(f) == 0);
+	assert_int_equal(acct_abi_filter_admit(f, question, 1, &admitted, why, sizeof why), ACCT_OK);
+	assert_int_equal(admitted, 1);
+	double spent = acct_abi_filter_share(f);
+	assert_true(spent > 0 && spent < 1);
+
+	assert_int_equal(acct_abi_filter_admit(f, question, 1000, &admitted, why, sizeof why), ACCT_OK);
+	assert_int_equal(admitted, 0);
+	admitted = 7;
+	assert_int_equal(acct_abi_filter_admit(f, "grr:k=1", 1, &admitted, why, sizeof why), ACCT_EDOMAIN);
+	assert_int_equal(acct_abi_filter_admit(f, question, 0, &admitted, why, sizeof why), ACCT_EDOMAIN);
+	assert_int_equal(
+		acct_abi_filter_admit(f, question, UINT64_MAX, &admitted, why, sizeof why), ACCT_ELIMIT);
+	assert_int_equal(admitted, 7);
+	assert_true(acct_abi_filter_share(f) == spent);
+	acct_abi_filter_free(f);
+	acct_abi_filter_free(NULL);
+}
+
 static void memory_that_runs_out_loses_no_round(void **state)
 {
 	static const char *const texts[] = { "rr:eps0=1,n=5", "rr:eps0=1,n=6", "rr:eps0=1,n=7",
@@ -226,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_refused_round_changes_nothing),
 		cmocka_unit_test(questions_out_of_range_have_no_answer),
 		cmocka_unit_test(a_growing_account_takes_rounds_as_text),
+		cmocka_unit_test(a_filter_admits_what_fits_and_charges_nothing_else),
 		cmocka_unit_test(memory_that_runs_out_loses_no_round),
 	};
 

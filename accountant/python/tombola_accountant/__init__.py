@@ -8,8 +8,8 @@ Names follow dp_accounting.  Pure Python on ctypes: no compiler, no dependency.
 """
 
 from ._library import AccountantError, Answer, LimitError, PrecisionError, Worth, methods, version
-from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccountant, PrivacyAccountant, RdpAccountant,
-                         UnsupportedEventError)
+from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccountant, PrivacyAccountant, PrivacyFilter,
+                         RdpAccountant, UnsupportedEventError)
 from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
 from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDpEvent, SelfComposedDpEvent,
                      ShuffledDpEvent)
@@ -17,6 +17,7 @@ from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDp
 __all__ = [
     "AccountantError", "Answer", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "IncrementalAccountant",
     "LimitError", "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant",
-    "PrecisionError", "PrivacyAccountant", "RandomizedResponseDpEvent", "RdpAccountant", "SelfComposedDpEvent",
-    "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods", "version",
+    "PrecisionError", "PrivacyAccountant", "PrivacyFilter", "RandomizedResponseDpEvent", "RdpAccountant",
+    "SelfComposedDpEvent", "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods",
+    "version",
 ]

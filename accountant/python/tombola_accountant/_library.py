@@ -77,6 +77,7 @@ def _load() -> ctypes.CDLL:
 def _declare(library: ctypes.CDLL) -> None:
     handle, text, room = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
     bound = ctypes.POINTER(ctypes.c_double)
+    decision = [handle, text, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int), text, room]
     answer = [handle, text, ctypes.c_double, bound, bound, ctypes.POINTER(ctypes.c_int), text, room]
     for name, result, arguments in (
             ("acct_abi_version", text, []),
@@ -90,6 +91,12 @@ def _declare(library: ctypes.CDLL) -> None:
             ("acct_abi_state_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
             ("acct_abi_state_epsilon", ctypes.c_int,
              [handle, text, ctypes.c_uint64, bound, bound, text, room]),
+            ("acct_abi_filter_new", ctypes.c_int,
+             [text, ctypes.c_double, ctypes.c_double, ctypes.POINTER(handle), text, room]),
+            ("acct_abi_filter_free", None, [handle]),
+            ("acct_abi_filter_try", ctypes.c_int, decision),
+            ("acct_abi_filter_admit", ctypes.c_int, decision),
+            ("acct_abi_filter_share", ctypes.c_double, [handle]),
             ("acct_abi_method", text, [ctypes.c_size_t]),
             ("acct_abi_method_summary", text, [ctypes.c_size_t])):
         function = getattr(library, name)
@@ -192,3 +199,31 @@ class State:
         _check(_library.acct_abi_state_epsilon(self._handle, text, times, ctypes.byref(lower), ctypes.byref(upper),
                                                sentence, _SENTENCE), sentence)
         return lower.value, upper.value
+
+
+class Filter:
+    """A filter with what it has admitted; one thread at a time."""
+
+    def __init__(self, kind: str, epsilon: float, delta: float) -> None:
+        self._free = _library.acct_abi_filter_free
+        handle = ctypes.c_void_p()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        _check(_library.acct_abi_filter_new(kind.encode(), epsilon, delta, ctypes.byref(handle), sentence, _SENTENCE),
+               sentence)
+        self._handle = handle
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._free(self._handle)
+
+    def decide(self, text: str, times: int, admit: bool) -> bool:
+        """Does the round fit?  With `admit`: then it is charged."""
+        fits = ctypes.c_int()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        function = _library.acct_abi_filter_admit if admit else _library.acct_abi_filter_try
+        _check(function(self._handle, *_round(text, times), ctypes.byref(fits), sentence, _SENTENCE), sentence)
+        return bool(fits.value)
+
+    def share(self) -> float:
+        """What of the budget is spent."""
+        return _library.acct_abi_filter_share(self._handle)

@@ -7,7 +7,7 @@ import operator
 import threading
 from typing import Any, Dict, Optional, Tuple
 
-from ._library import Account, AccountantError, Answer, State, Worth
+from ._library import Account, AccountantError, Answer, Filter, State, Worth
 from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
 
 _SCHEMA = "tombola.accountant-state/1"
@@ -191,15 +191,52 @@ class IncrementalAccountant:
 
     def epsilon_after(self, event: DpEvent, count: int = 1) -> float:
         """The least certified epsilon if `event`, a single round, were composed `count` times."""
-        rounds = list(_event(event).rounds())
-        if len(rounds) != 1 or _count(count) == 0:
-            raise UnsupportedEventError("one round at a time can be tried")
+        text, times = _single(event, count)
         with self._lock:
-            return self._state.epsilon(rounds[0][0], rounds[0][1] * count)[1]
+            return self._state.epsilon(text, times)[1]
 
     def would_exceed(self, event: DpEvent, max_epsilon: float, count: int = 1) -> bool:
         """Would composing the event, a single round, go beyond max_epsilon?  Nothing is composed."""
         return not self.epsilon_after(event, count) <= max_epsilon
+
+
+class PrivacyFilter:
+    """A budget that holds although every round's parameters, and whether there is one, may depend on all answers
+    before it.
+
+    kind: "renyi" (Feldman, Zrnic 2021) or "gdp" (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023).  All admitted
+    rounds together are (epsilon, delta)-DP.  Composing such rounds with the other accountants is not proved: their
+    rounds are fixed in advance.  Threads take turns.
+    """
+
+    def __init__(self, epsilon: float, delta: float, kind: str = "renyi") -> None:
+        self._lock = threading.Lock()
+        self._filter = Filter(kind, float(epsilon), float(delta))
+
+    def admits(self, event: DpEvent, count: int = 1) -> bool:
+        """Does `event`, a single round, fit `count` times?  Nothing is charged."""
+        text, times = _single(event, count)
+        with self._lock:
+            return self._filter.decide(text, times, admit=False)
+
+    def admit(self, event: DpEvent, count: int = 1) -> bool:
+        """Charge `event`, a single round, `count` times if it fits; else False, and it must not be run."""
+        text, times = _single(event, count)
+        with self._lock:
+            return self._filter.decide(text, times, admit=True)
+
+    @property
+    def spent(self) -> float:
+        """The share of the budget that is spent, from 0 to 1."""
+        with self._lock:
+            return self._filter.share()
+
+
+def _single(event: DpEvent, count: int) -> Tuple[str, int]:
+    rounds = list(_event(event).rounds())
+    if len(rounds) != 1 or _count(count) == 0:
+        raise UnsupportedEventError("one round at a time can be decided on")
+    return rounds[0][0], rounds[0][1] * count
 
 
 def _event(event: object) -> DpEvent:
