@@ -75,7 +75,7 @@ static double epsilon0(const struct pt_params *p)
 static enum cm_rc cells(
 	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
-	long double keep = ldexpl((long double)p->keep, -64), half = order(p) / 2;
+	long double keep = ldexpl((long double)p->keep, -64), half = 0.5L * order(p);
 	long double flip = ldexpl((long double)pt_complement(p->keep), -64);
 	struct pt_blanket b = { .one = flip / 2,
 		.neither = flip / 2 + keep / half,

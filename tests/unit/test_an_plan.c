@@ -103,6 +103,37 @@ static void infinity_is_an_epsilon0_for_protocols_that_know_it(void **state)
 	pl_plan_fini(&p);
 }
 
+#define SIZED(protocol, size)                                                                           \
+	HEAD "rounds = ({ query = \"s\", type = \"histogram\", protocol = \"" protocol                  \
+	     "\", field = \"C\",\n"                                                                     \
+	     "epsilon0 = 2.0, min_reports = 5000, values = [\"a\", \"b\", \"c\", \"d\"],\nsize = " size \
+	     " })\n"
+
+static void a_size_belongs_to_protocols_that_have_one(void **state)
+{
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(SIZED("subset", "2"), &p, &err), CM_OK);
+	assert_int_equal(p.round[0].params.size, 2);
+	pl_plan_fini(&p);
+	/* d / (e^2 + 1) is below 1, e^2 + 1 above 8. */
+	assert_int_equal(parse(SIZED("subset", "0"), &p, &err), CM_OK);
+	assert_int_equal(p.round[0].params.size, 1);
+	pl_plan_fini(&p);
+	assert_int_equal(parse(SIZED("olh", "0"), &p, &err), CM_OK);
+	assert_int_equal(p.round[0].params.size, 8);
+	pl_plan_fini(&p);
+	assert_int_equal(parse(SIZED("grr", "0"), &p, &err), CM_OK);
+	pl_plan_fini(&p);
+	expect_fault(SIZED("grr", "2"), "plan.conf:6:", "protocol 'grr' has no 'size'");
+	expect_fault(SIZED("hadamard", "2"), "plan.conf:6:", "protocol 'hadamard' has no 'size'");
+	expect_fault(SIZED("subset", "4"), "plan.conf:4:", "subset: size 4, must be 1 to 3 for 4 categories");
+	expect_fault(SIZED("olh", "4097"), "plan.conf:6:", "size");
+	expect_fault(SIZED("olh", "-1"), "plan.conf:6:", "size");
+}
+
 static void unknown_keys_are_named_with_their_line(void **state)
 {
 	(void)state;
@@ -266,6 +297,7 @@ int main(void)
 		cmocka_unit_test(a_good_plan_is_read_whole),
 		cmocka_unit_test(the_digest_covers_every_byte_of_the_file),
 		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
+		cmocka_unit_test(a_size_belongs_to_protocols_that_have_one),
 		cmocka_unit_test(unknown_keys_are_named_with_their_line),
 		cmocka_unit_test(values_out_of_range_are_named_with_their_line),
 		cmocka_unit_test(missing_keys_are_named),

@@ -292,7 +292,8 @@ static void check_support(const char *line, const char *params, const char *row,
 {
 	struct pt_query q = histogram(d);
 	struct pt_request r = { .epsilon0 = param(params, "eps0"), .size = size };
-	double n = 1e8, scale = n / param(params, "n"), c = scale * param(params, "nj"), keep, other, at[3];
+	double n = 1e8, scale = n / param(params, "n"), c = scale * param(params, "nj");
+	double keep = 0, other = 0, at[3];
 	bool columns = strcmp(row, "hadamard") == 0;
 	struct acct_round round;
 	struct pt_estimate e;
