@@ -10,6 +10,8 @@
  * of them holds (acct_flame_linked_lower). */
 #pragma once
 
+#include <stdbool.h>
+
 #include "acct.h"
 
 #ifdef __cplusplus
@@ -44,7 +46,7 @@ enum acct_flame_amplifier {
  * log(2/delta) (e^eps0 + bins - 1) / (n-1)).  *valid: the theorem's conditions hold, and *epsilon is an upper
  * bound, PROVED; else *epsilon means nothing. */
 ACCT_CHECK enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, double delta,
-	double *epsilon, int *valid, const char **why);
+	double *epsilon, bool *valid, const char **why);
 
 /* SS-Simple, Theorem 1: d coordinates, each (eps_c, delta/(d+1))-private by the amplifier, composed by basic
  * or advanced composition, whichever is less.  An upper bound, PROVED, except with ACCT_FLAME_BENNETT_FIRST:
@@ -57,41 +59,51 @@ ACCT_CHECK enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *sl
 
 /* SS-Double, Theorem 4, which the paper claims for SS-Topk too.  PAPER VALUE, not a guarantee, whatever the
  * amplifier: it composes 2k coordinates, each already credited with being one of d, though to know which k
- * they are undoes that. For SS-Topk, whose choice of indices is no sampling at all, it is below
- * acct_flame_topk_lower by several times.  ACCT_EDOMAIN too where delta/(2k+1) is not below 2k/d. */
+ * they are undoes that.  For SS-Topk, whose choice of indices is no sampling at all, it is below
+ * acct_flame_topk_lower by several times.  ACCT_EDOMAIN too where delta/(2k+1) is not below k/d. */
 ACCT_CHECK enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why);
-/* The same without subsampling, the paper's baseline "20.53": PAPER VALUE with ACCT_FLAME_BENNETT_FIRST, else
- * an upper bound, PROVED for SS-Double. */
+/* The same without subsampling, the paper's baseline "20.53": 2k coordinates, each with delta/(2k+1).  An
+ * upper bound, PROVED, for SS-Double, and for SS-Topk with users <= padded; except with
+ * ACCT_FLAME_BENNETT_FIRST: PAPER VALUE, not a guarantee. */
 ACCT_CHECK enum acct_rc acct_flame_double_unsampled(const struct acct_flame_sparse *s, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why);
 
 /* SS-Double: k rounds, in each of which the victim's message hides among the blanket messages of the d/k
  * indices it may have picked from.  PROVED for a uniform choice of k of d indices and for one index from each
  * of k public groups of d/k; k must divide d (with uneven groups: d = k times the smallest).
- *   failure (0, 1): chance that some index has more non-blanket messages than the round allows for.  It adds
- *   to delta: the vector is (epsilon, acct_delta(r) + failure)-private, once. */
+ *   failure (0, 1): chance that some index is chosen by more than `padded` users, or has more messages
+ * outside the blanket than the round allows for.  It adds to delta: the vector is (epsilon, delta of r +
+ * failure)- private.  ACCT_EDOMAIN where `padded` is too small for that. */
 ACCT_CHECK enum acct_rc acct_flame_double_round(
 	const struct acct_flame_sparse *s, double failure, struct acct_round *r, const char **why);
-/* Its epsilon at delta > failure; *epsilon holds the value of the bound, whose upper end is PROVED. */
+/* Its epsilon at delta > failure: an interval around the bound's value, the upper end PROVED. */
 ACCT_CHECK enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double failure,
 	double delta, struct acct_bound *epsilon, const char **why);
-/* A PROVED LOWER BOUND on epsilon (bins 0 or 2; weak for more): the victim all 0 against all 1, everybody
- * else all 1/2, and a test of how many messages lie below 1/2.  No analysis can go below it.  It may be 0. */
+/* A PROVED LOWER BOUND on epsilon (tight for bins 0 and 2, weak for many): the victim all 0 against all 1,
+ * everybody else all 1/2, and a test of how many messages lie below 1/2.  No analysis can go below it.  0
+ * where the test shows nothing.  ACCT_EDOMAIN where an index may be chosen by more than `padded` users. */
 ACCT_CHECK enum acct_rc acct_flame_double_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 
-/* SS-Topk: the indices depend on the data, so that up to 2k coordinates change and nothing is sampled.
- * `length` is not read.  Upper end PROVED, for counts capped at `padded`, one index per message and every
- * user sending equally many messages; the lower end is that of this bound. Cost: about ten compositions. */
+/* SS-Topk: the indices depend on the data, so that up to 2k coordinates change, and nothing is sampled.
+ * With a indices common to both records: a coordinates of one input against another, 2(k-a) of an input
+ * against a dummy.  Every a is covered, stretches of them by their most of each kind: the upper end is up to
+ * 0.5 % (few bins) or 5 % (many) above the worst a alone.  That needs users <= padded: with more, an index
+ * may overflow, what takes the place of a dropped message is then another user's and not a dummy, and 2k
+ * coordinates of one input against another are charged.  `length` is read for its range only. The upper end
+ * is PROVED, where every user sends equally many messages of one index each; the lower end is that of the
+ * bound at a = k (of 2k), not of the protocol. Cost: up to 13 compositions, some seconds. */
 ACCT_CHECK enum acct_rc acct_flame_topk_epsilon(
 	const struct acct_flame_sparse *s, double delta, struct acct_bound *epsilon, const char **why);
-/* A PROVED LOWER BOUND on epsilon, as acct_flame_double_lower, both records choosing the same indices. */
+/* A PROVED LOWER BOUND on epsilon, as acct_flame_double_lower, both records having the same top k.  Others'
+ * indices are spread evenly: ACCT_EDOMAIN where (users - 1) sent > (padded - 1) length. */
 ACCT_CHECK enum acct_rc acct_flame_topk_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 
-/* A PROVED LOWER BOUND on epsilon of SS-Double with the k coordinates of a user in one message, as printed:
- * the same data, and a test of the row whose sum is largest. */
+/* A PROVED LOWER BOUND on epsilon where the k coordinates of a user travel in one message, as the paper's
+ * algorithms print it (SS-Simple: sent = length, padded = users): the same data, and the test whether some
+ * message has many coordinates below 1/2. */
 ACCT_CHECK enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 

@@ -11,7 +11,6 @@
 
 #define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* of a leg; the corner is shared */
 #define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* of a leg; its end is a cell too */
-#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* of the only leg */
 
 /* A leg cut into stretches. */
 struct leg {
@@ -58,13 +57,18 @@ static double mass_at(const struct leg *l, size_t i)
 	return i == l->stretches ? mass + l->tail : mass;
 }
 
-enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why)
+enum acct_rc acct_laplace_coarse(double epsilon0, size_t stretches, struct acct_round *r, const char **why)
 {
 	struct leg l;
-	enum acct_rc rc = leg_init(&l, epsilon0, ABOVE_STRETCHES, why);
+	enum acct_rc rc = leg_init(&l, epsilon0, stretches, why);
 
 	if (rc)
 		return rc;
+	if (stretches == 0 || stretches > ABOVE_STRETCHES) {
+		if (why)
+			*why = "stretches must be from 1 to 31";
+		return ACCT_EDOMAIN;
+	}
 	r->cells = 0;
 	r->cell[r->cells++] = (struct acct_cell){ 2 * mass_at(&l, 0), 1, 1 };
 	for (size_t i = 1; i <= l.stretches; i++) {
@@ -72,6 +76,11 @@ enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const cha
 		r->cell[r->cells++] = (struct acct_cell){ mass_at(&l, i), 1, ratio(&l, i) };
 	}
 	return ACCT_OK;
+}
+
+enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why)
+{
+	return acct_laplace_coarse(epsilon0, ABOVE_STRETCHES, r, why);
 }
 
 enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const char **why)
@@ -88,23 +97,6 @@ enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const cha
 
 		r->cell[r->cells++] = (struct acct_cell){ mass, mean, 1 };
 		r->cell[r->cells++] = (struct acct_cell){ mass, 1, mean };
-	}
-	return ACCT_OK;
-}
-
-enum acct_rc acct_laplace_half_above(double epsilon0, struct acct_round *r, const char **why)
-{
-	struct leg l;
-	enum acct_rc rc = leg_init(&l, epsilon0, HALF_STRETCHES, why);
-
-	if (rc)
-		return rc;
-	r->cells = 0;
-	for (size_t i = 0; i <= l.stretches; i++) {
-		double other = i == 0 ? l.blanket / 2 : 0; /* the other leg: s = 1 */
-
-		r->cell[r->cells++] =
-			(struct acct_cell){ mass_at(&l, i) + other, ratio(&l, i), exp(epsilon0 / 2) };
 	}
 	return ACCT_OK;
 }

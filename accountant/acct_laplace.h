@@ -25,9 +25,9 @@ extern "C" {
 ACCT_CHECK enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why);
 ACCT_CHECK enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const char **why);
 
-/* One input against the blanket itself, Laplace(1/2): what a message of a dummy against one of a participant
- * reveals.  From above, proved for every input.  The list is not symmetric. */
-ACCT_CHECK enum acct_rc acct_laplace_half_above(double epsilon0, struct acct_round *r, const char **why);
+/* Above, with 1..31 stretches a leg instead of 31: 2 stretches + 1 cells, faster and wider. */
+ACCT_CHECK enum acct_rc acct_laplace_coarse(
+	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
 
 /* Three cells that dominate every pair of inputs, proved: likelihood ratios at most e^epsilon0, total
  * variation at most 1 - e^{-epsilon0/2} (acct_cells_pair with q = p).  Wider than the above. */

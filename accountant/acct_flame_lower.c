@@ -1,0 +1,206 @@
+/* acct_flame_lower.c - lower bounds: one data set, one test, exact chances.
+ *
+ * Other users' messages and dummies lie below 1/2 with chance one half, the victim's with chance `below` or
+ * its complement.  A test that says yes with chance P under one input and Q under the other shows that
+ * epsilon is at least log((P - delta)/Q). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_binomial.h"
+#include "acct_flame_slot.h"
+
+#define DEVIATIONS    13.0    /* of the coins: beyond it less than 1e-36 is left */
+#define COARSE        32      /* thresholds a deviation, first */
+#define FINE          16      /* then between two of them */
+#define LEAST_LOG     (-92.0) /* of the victim's number: 1e-40, charged */
+#define MOST_COINS    (1u << 24)
+#define MOST_OVERFLOW 1e-9
+
+/* Upper tails of Bin(coins, 1/2), and the law of the victim's number. */
+struct test {
+	double coins;
+	double first;  /* tail[i]: at least first + i */
+	double *tail;  /* from below */
+	double error;  /* of each tail, relative, apart from what lies beyond the last */
+	double beyond; /* chance of more than the last */
+	size_t size;
+	double *victim; /* chance of from + j below 1/2, at input 0 */
+	double from, sent;
+	size_t numbers;
+	double victim_error; /* of each, relative */
+	double missed;       /* chance of the others */
+};
+
+static void test_fini(struct test *t)
+{
+	free(t->tail);
+	free(t->victim);
+}
+
+static enum acct_rc coins_init(struct test *t)
+{
+	double middle = floor(t->coins / 2), width = floor(DEVIATIONS * sqrt(t->coins) / 2 + 8);
+	double last = fmin(t->coins, middle + width), at;
+
+	t->first = fmax(0, middle - fmin(t->sent, width)); /* less surely happens, to 1e-36 */
+	if (last - t->first > MOST_COINS)
+		return ACCT_ELIMIT;
+	t->size = (size_t)(last - t->first) + 1;
+	t->tail = malloc(t->size * sizeof *t->tail);
+	if (!t->tail)
+		return ACCT_ENOMEM;
+	t->tail[0] = at = exp(acct_binomial_log(t->coins, 0.5, t->first));
+	for (size_t i = 1; i < t->size; i++) {
+		double k = t->first + (double)i;
+
+		t->tail[i] = at *= (t->coins - k + 1) / k;
+	}
+	double fall = acct_binomial_ratio(t->coins, 0.5, last);
+	t->beyond = last < t->coins ? at * fall / (1 - fall) * 2 : 0; /* twice: for rounding */
+	for (size_t i = t->size - 1; i > 0; i--)
+		t->tail[i - 1] += t->tail[i];
+	t->error = 2 * acct_binomial_error(t->coins, 0.5, t->first) + 8 * ACCT_FLAME_ULP * (double)t->size;
+	return ACCT_OK;
+}
+
+static enum acct_rc victim_init(struct test *t, double below)
+{
+	double from = 0, last = t->sent;
+
+	while (from < t->sent && acct_binomial_log(t->sent, below, from) < LEAST_LOG)
+		from++;
+	while (last > from && acct_binomial_log(t->sent, below, last) < LEAST_LOG)
+		last--;
+	t->from = from;
+	t->numbers = (size_t)(last - from) + 1;
+	t->victim = malloc(t->numbers * sizeof *t->victim);
+	if (!t->victim)
+		return ACCT_ENOMEM;
+	for (size_t j = 0; j < t->numbers; j++) {
+		double at = from + (double)j;
+
+		t->victim[j] = exp(acct_binomial_log(t->sent, below, at));
+		t->victim_error = fmax(t->victim_error, 2 * acct_binomial_error(t->sent, below, at));
+	}
+	t->missed = t->sent * exp(LEAST_LOG) * 2;
+	return ACCT_OK;
+}
+
+static double tail_at(const struct test *t, double k)
+{
+	if (k <= t->first)
+		return 1;
+	if (k > t->first + (double)(t->size - 1))
+		return 0;
+	return t->tail[(size_t)(k - t->first)];
+}
+
+/* The epsilon that saying yes at `threshold` and more shows; -INFINITY from where P is not above delta. */
+static double shown(const struct test *t, double threshold, double delta)
+{
+	double p = 0, q = 0, error = t->error + t->victim_error + ACCT_FLAME_ULP * (double)(t->numbers + 4);
+
+	for (size_t j = 0; j < t->numbers; j++) {
+		double number = t->from + (double)j;
+
+		p += t->victim[j] * tail_at(t, threshold - number);
+		q += t->victim[j] * tail_at(t, threshold - (t->sent - number));
+	}
+	p *= 1 - error;
+	q = q * (1 + error) + t->beyond + t->missed;
+	return p > delta ? log((p - delta) / q) - 4 * ACCT_FLAME_ULP : -INFINITY;
+}
+
+static double best_test(const struct test *t, double delta)
+{
+	double deviation = fmax(1, sqrt(t->coins) / 2), step = fmax(1, floor(deviation / COARSE));
+	double middle = floor((t->coins + t->sent) / 2), best = 0, at = middle;
+
+	for (double x = middle, e; (e = shown(t, x, delta)) > -INFINITY; x += step)
+		if (e > best) {
+			best = e;
+			at = x;
+		}
+	double small = fmax(1, floor(step / FINE));
+	for (double x = fmax(middle, at - step); x <= at + step; x += small)
+		best = fmax(best, shown(t, x, delta));
+	return best;
+}
+
+/* `messages` in all, of which the victim's. */
+static enum acct_rc counting(
+	const struct acct_flame_sparse *s, double messages, double delta, double *epsilon, const char **why)
+{
+	struct test t = { .sent = (double)s->sent, .coins = messages - (double)s->sent };
+	enum acct_rc rc;
+
+	if (messages > (double)ACCT_MAX_REPORTS)
+		return acct_flame_domain(why, "all messages together must be at most 1e12");
+	rc = coins_init(&t);
+	if (!rc)
+		rc = victim_init(&t, acct_flame_below(&s->slot));
+	if (!rc)
+		*epsilon = best_test(&t, delta);
+	test_fini(&t);
+	return rc;
+}
+
+/* Where nothing overflows the tests do as counted; that is MOST_OVERFLOW short of always. */
+static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *delta, const char **why)
+{
+	if (!acct_flame_fits(s, MOST_OVERFLOW))
+		return acct_flame_domain(why, "padding is too small: an index may be chosen more often");
+	*delta = *delta / (1 - MOST_OVERFLOW) * (1 + 4 * ACCT_FLAME_ULP);
+	return ACCT_OK;
+}
+
+enum acct_rc acct_flame_double_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc;
+
+	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)) ||
+		(rc = check_fits(s, &delta, why)))
+		return rc;
+	return counting(s, (double)s->padded * (double)s->length, delta, epsilon, why);
+}
+
+enum acct_rc acct_flame_topk_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc;
+
+	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)))
+		return rc;
+	if (((double)s->users - 1) * (double)s->sent > ((double)s->padded - 1) * (double)s->length)
+		return acct_flame_domain(why, "padding is too small: some index must be chosen more often");
+	return counting(s, (double)s->padded * (double)s->sent, delta, epsilon, why);
+}
+
+/* Yes when some message has at least so many coordinates below 1/2: P is at least the victim's own chance, Q
+ * at most the sum of all messages' chances. */
+enum acct_rc acct_flame_linked_lower(
+	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc;
+
+	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)) ||
+		(rc = check_fits(s, &delta, why)))
+		return rc;
+	double k = (double)s->sent, below = acct_flame_below(&s->slot), best = 0;
+	double rows = ceil((double)s->padded * (double)s->length / k);
+	double error = 0, own = 0, coins = 0, other = 0; /* tails, grown downwards */
+	for (double t = k; t >= 0 && other < 1; t--) {
+		own += exp(acct_binomial_log(k, below, t));
+		coins += exp(acct_binomial_log(k, 0.5, t));
+		other += exp(acct_binomial_log(k, below, k - t));
+		error = fmax(error, fmax(acct_binomial_error(k, below, t), acct_binomial_error(k, 0.5, t)));
+		error = fmax(error, acct_binomial_error(k, below, k - t));
+		double off = 2 * error + ACCT_FLAME_ULP * (k + 8);
+		double p = own * (1 - off), q = (rows * coins + other) * (1 + off);
+		if (p > delta)
+			best = fmax(best, log((p - delta) / q) - 4 * ACCT_FLAME_ULP);
+	}
+	*epsilon = best;
+	return ACCT_OK;
+}
