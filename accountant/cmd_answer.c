@@ -4,9 +4,7 @@
 
 #include "cmd.h"
 
-static const char published_note[] =
-	"the literature's reduction counts left-over reports as cover they need not be: below the exact loss "
-	"in places";
+static const char published_note[] = "it counts left-over reports as cover: below the exact loss in places";
 
 int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out)
 {

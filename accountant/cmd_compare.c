@@ -81,6 +81,23 @@ static void print_row(const struct entry *e, double reference)
 		acct_worth_text(e->answer.worth));
 }
 
+/* A note, once, for all methods that have it. */
+static void print_note(const struct entry *e, size_t n, size_t i)
+{
+	const char *note = e[i].rc ? NULL : e[i].answer.note;
+
+	for (size_t k = 0; note && k < i; k++)
+		if (!e[k].rc && e[k].answer.note == note)
+			return;
+	if (!note)
+		return;
+	fputs(e[i].method->name, stdout);
+	for (size_t k = i + 1; k < n; k++)
+		if (!e[k].rc && e[k].answer.note == note)
+			printf(", %s", e[k].method->name);
+	printf(": %s\n", note);
+}
+
 static void print_table(const struct cmd_question *q, const struct entry *e, size_t n, double reference)
 {
 	bool epsilon = q->given & CMD_DELTA;
@@ -98,8 +115,7 @@ static void print_table(const struct cmd_question *q, const struct entry *e, siz
 			cmd_down(e[0].answer.bound.lower, low));
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!e[i].rc && e[i].answer.note)
-			printf("%s: %s\n", e[i].method->name, e[i].answer.note);
+		print_note(e, n, i);
 }
 
 int cmd_run_compare(const struct cmd_question *q)

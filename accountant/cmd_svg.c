@@ -13,8 +13,8 @@
 #define FOOT   66.0  /* tick labels and the axis' name */
 #define ROW    20.0  /* of the legend */
 
-/* Distinct for all eyes, readable on light and on dark (Okabe and Ito 2008). */
-static const char *const colour[] = { "#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
+/* Distinct for all eyes, readable on light and on dark (after Okabe and Ito 2008). */
+static const char *const colour[] = { "#1f83c4", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
 	"#8c6bb1", "#999999" };
 
 struct axis {
@@ -175,8 +175,8 @@ static void put_axis(FILE *to, const struct axis *a, bool across)
 
 enum end { LOWER_END, UPPER_END };
 
-/* The points that are known, as one path with gaps.  false: there is none. */
-static bool put_path(FILE *to, const struct cmd_series *s, const struct axis *x, const struct axis *y,
+/* The points that are known, as one path with gaps. */
+static void put_path(FILE *to, const struct cmd_series *s, const struct axis *x, const struct axis *y,
 	enum end end, const char *style)
 {
 	bool pen = false, any = false;
@@ -196,33 +196,64 @@ static bool put_path(FILE *to, const struct cmd_series *s, const struct axis *x,
 	}
 	if (any)
 		fprintf(to, "\" %s/>\n", style);
-	return any;
 }
 
-static void put_series(
-	FILE *to, const struct cmd_plot *p, size_t k, const struct axis *x, const struct axis *y)
+/* One line: of a guarantee solid, of a lower bound dotted, of anything else dashed. */
+static void put_line(FILE *to, const struct cmd_plot *p, size_t k, const struct axis *x, const struct axis *y,
+	enum end end)
 {
+	static const char *const dash[] = { "", " stroke-dasharray=\"7 5\"", " stroke-dasharray=\"7 5\"",
+		" stroke-dasharray=\"2 4\"" };
 	const struct cmd_series *s = &p->series[k];
-	const char *ink = colour[k % (sizeof colour / sizeof *colour)];
-	double row = TOP + HEIGHT + FOOT + ROW * (double)k;
-	bool guarantee = s->worth == ACCT_PROVED, both = false;
+	enum acct_worth look = end == LOWER_END ? ACCT_LOWER : s->worth;
 	char style[128];
 
-	(void)snprintf(
-		style, sizeof style, "stroke=\"%s\" stroke-width=\"1.2\" stroke-dasharray=\"2 4\"", ink);
-	if (guarantee || s->worth == ACCT_LOWER)
-		both = put_path(to, s, x, y, LOWER_END, style);
-	(void)snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2\"%s", ink,
-		guarantee ? "" : " stroke-dasharray=\"7 5\"");
-	if (s->worth != ACCT_LOWER)
-		(void)put_path(to, s, x, y, UPPER_END, style);
-	fprintf(to, "<path class=\"line\" d=\"M%.1f %.1fH%.1f\" %s/>\n", LEFT, row, LEFT + 34, style);
+	(void)snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"%s\"%s",
+		colour[k % (sizeof colour / sizeof *colour)], look == ACCT_LOWER ? "2.4" : "2", dash[look]);
+	put_path(to, s, x, y, end, style);
+	if (s->worth == look) {
+		double row = TOP + HEIGHT + FOOT + ROW * (double)k;
+
+		fprintf(to, "<path class=\"line\" d=\"M%.1f %.1fH%.1f\" %s/>\n", LEFT, row, LEFT + 34, style);
+	}
+}
+
+static bool has_lower_end(const struct cmd_series *s)
+{
+	for (size_t i = 0; i < s->points; i++)
+		if (s->point[i].y.lower > 0)
+			return true;
+	return false;
+}
+
+static void put_legend(FILE *to, const struct cmd_plot *p, size_t k)
+{
+	const struct cmd_series *s = &p->series[k];
+	double row = TOP + HEIGHT + FOOT + ROW * (double)k;
+
 	fprintf(to, "<text x=\"%.1f\" y=\"%.1f\">", LEFT + 44, row + 4);
 	put_text(to, s->method->name);
-	fprintf(to, ": %s%s</text>\n", acct_worth_text(s->worth),
-		guarantee && both ? " upper bound (dotted: proved lower bound)"
-		: guarantee       ? " upper bound"
-				  : "");
+	fprintf(to, ": %s%s%s</text>\n", acct_worth_text(s->worth),
+		s->worth == ACCT_PROVED ? " upper bound" : "",
+		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "");
+}
+
+/* Solid lines first, what is broken above them: where two coincide both are seen. */
+static void put_series(FILE *to, const struct cmd_plot *p, const struct axis *x, const struct axis *y)
+{
+	for (size_t k = 0; k < p->count; k++)
+		if (p->series[k].worth == ACCT_PROVED)
+			put_line(to, p, k, x, y, UPPER_END);
+	for (size_t k = 0; k < p->count; k++) {
+		enum acct_worth worth = p->series[k].worth;
+
+		if (worth == ACCT_PROVED || worth == ACCT_LOWER)
+			put_line(to, p, k, x, y, LOWER_END);
+		else
+			put_line(to, p, k, x, y, UPPER_END);
+	}
+	for (size_t k = 0; k < p->count; k++)
+		put_legend(to, p, k);
 }
 
 void cmd_svg(FILE *to, const struct cmd_plot *p)
@@ -256,7 +287,6 @@ void cmd_svg(FILE *to, const struct cmd_plot *p)
 		"</text>\n<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\">epsilon "
 		"(nats)</text>\n",
 		TOP + HEIGHT / 2);
-	for (size_t k = 0; k < p->count; k++)
-		put_series(to, p, k, &x, &y);
+	put_series(to, p, &x, &y);
 	fputs("</svg>\n", to);
 }
