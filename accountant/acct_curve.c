@@ -23,6 +23,7 @@ void acct_curve_fini(struct acct_curve *c)
 {
 	free(c->p);
 	free(c->q);
+	acct_order_free(c->order);
 	memset(c, 0, sizeof *c);
 }
 
@@ -31,7 +32,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 {
 	double most = exp(-eps) / (1 + exp(-eps)); /* (1-y)/2 */
 
-	double work = 2 * (double)c->outcomes, allowed = c->work ? c->work->per_point : INFINITY;
+	double work = c->order ? 100 : 2 * (double)c->outcomes,
+	       allowed = c->work ? c->work->per_point : INFINITY;
 
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	if (c->list.lossless)
@@ -108,4 +110,12 @@ double acct_curve_upper(const struct acct_curve *c, double eps)
 		return a.hi;
 	acct_curve_at(c, eps, true, &b);
 	return fmax(a.hi, b.hi);
+}
+
+double acct_curve_deviation(const struct acct_curve *c)
+{
+	double whole = acct_curve_upper(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
+
+	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
+	return 2 * sqrt(2 * acos(-1)) * fmax(whole - infinite, 1e-8 * whole);
 }

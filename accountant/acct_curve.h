@@ -26,7 +26,8 @@ struct acct_curve {
 	struct acct_work *work; /* NULL: without limit */
 	double *p, *q;          /* outcome masses, NULL unless the round is small enough to be enumerated */
 	size_t outcomes;
-	double missed; /* mass of the outcomes left out */
+	struct acct_order *order; /* of the outcomes by loss, instead of p and q: acct_exact_order */
+	double missed;            /* mass of the outcomes left out, under either input */
 };
 
 /* The curve of a checked round.  acct_curve_fini in any case. */
@@ -39,3 +40,6 @@ void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acc
 
 /* The larger of both directions: an upper bound whichever input is the first. */
 double acct_curve_upper(const struct acct_curve *c, double eps);
+
+/* About the deviation of the finite losses, for choosing grids; 0 only if there is no loss at all. */
+double acct_curve_deviation(const struct acct_curve *c);

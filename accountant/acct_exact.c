@@ -5,18 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_exact_box.h"
 #include "acct_exact_count.h"
 
 #define MOST_OUTCOMES 20000.0
 #define MOST_MESSAGES 4096.0
-/* Masses are exponentials of sums of log-factorials below 3e4, 3e4 * 2^-53 * a few, and of powers of at most
- * 4096 of omegas that are known to 128 ulp. */
-#define MASS_ERROR 2e-10
+#define TAIL          1e-60
 
 struct walk {
-	struct acct_curve *c;
-	double *log_fact;
+	double *p, *q, *log_fact;
+	size_t outcomes, room;
+	const struct acct_list *list;
 	double log_w[ACCT_MAX_CELLS];
+	struct acct_box box;
 };
 
 /* Vectors of `cells` counts with sum m. */
@@ -29,21 +30,33 @@ static double compositions(double m, size_t cells)
 	return n;
 }
 
-/* Give cell j and those after it `left` messages in every way. */
-static void place(struct walk *w, size_t j, size_t left, double log_mass, double u, double v)
+/* Give cell j and those after it `left` messages in every way worth it.  False: no room. */
+static bool place(struct walk *w, size_t j, size_t left, double log_mass, double u, double v)
 {
-	const struct acct_list *l = &w->c->list;
+	const struct acct_cell *c = &w->list->cell[j];
+	size_t from = w->box.lo[j], to = w->box.hi[j];
 
-	if (j + 1 == l->cells) {
-		double mass = exp(log_mass + (double)left * w->log_w[j] - w->log_fact[left]);
+	if (left < w->box.lo_after[j])
+		return true;
+	if (left > w->box.hi_after[j] && left - w->box.hi_after[j] > from)
+		from = left - w->box.hi_after[j];
+	if (to > left - w->box.lo_after[j])
+		to = left - w->box.lo_after[j];
+	for (size_t k = from; k <= to; k++) {
+		double more = log_mass + (double)k * w->log_w[j] - w->log_fact[k];
+		double uk = u + (double)k * c->u, vk = v + (double)k * c->v;
 
-		w->c->p[w->c->outcomes] = mass * (u + (double)left * l->cell[j].u);
-		w->c->q[w->c->outcomes++] = mass * (v + (double)left * l->cell[j].v);
-		return;
+		if (j + 1 < w->list->cells) {
+			if (!place(w, j + 1, left - k, more, uk, vk))
+				return false;
+			continue;
+		}
+		if (w->outcomes == w->room)
+			return false;
+		w->p[w->outcomes] = exp(more) * uk;
+		w->q[w->outcomes++] = exp(more) * vk;
 	}
-	for (size_t k = 0; k <= left; k++)
-		place(w, j + 1, left - k, log_mass + (double)k * w->log_w[j] - w->log_fact[k],
-			u + (double)k * l->cell[j].u, v + (double)k * l->cell[j].v);
+	return true;
 }
 
 /* Listed outcomes when the others bring each number of blanket messages in c. */
@@ -61,76 +74,139 @@ static bool may_be_few(const struct acct_list *l)
 {
 	double reach = 0, mean = floor(l->mean);
 
-	if (l->cells < 2 || 1 + l->mean + l->dummies > MOST_MESSAGES)
-		return false;
 	for (size_t i = 0; i < l->groups; i++)
 		reach += l->group[i].count * l->group[i].share * l->blanket * l->group[i].rest;
 	reach = fmin(10 * sqrt(reach), l->others - mean);
 	return (1 + fmax(0, reach - 1)) * compositions(1 + mean + l->dummies, l->cells) <= MOST_OUTCOMES;
 }
 
-static enum acct_rc list_all(struct acct_curve *c, const struct acct_count *count, size_t room)
+static bool may_be_listed(const struct acct_list *l)
+{
+	return !l->lossless && l->cells > 1 && 1 + l->mean + l->dummies <= MOST_MESSAGES;
+}
+
+/* Messages besides the victim's when the others bring the i-th number of blanket messages. */
+static size_t messages(const struct acct_list *l, const struct acct_count *count, size_t i)
+{
+	return (size_t)(count->first + l->dummies) + i;
+}
+
+static enum acct_rc walk_init(struct walk *w, const struct acct_list *l, size_t most, size_t room)
+{
+	w->list = l;
+	w->room = room;
+	w->p = calloc(room, sizeof *w->p);
+	w->q = calloc(room, sizeof *w->q);
+	w->log_fact = calloc(most + 1, sizeof *w->log_fact);
+	if (!w->p || !w->q || !w->log_fact)
+		return ACCT_ENOMEM;
+	for (size_t k = 0; k <= most; k++)
+		w->log_fact[k] = lgamma((double)k + 1);
+	for (size_t j = 0; j < l->cells; j++)
+		w->log_w[j] = log(l->cell[j].omega / l->blanket);
+	return ACCT_OK;
+}
+
+static void walk_fini(struct walk *w)
+{
+	free(w->p);
+	free(w->q);
+	free(w->log_fact);
+}
+
+static void forget(struct acct_curve *c)
+{
+	free(c->p);
+	free(c->q);
+	acct_order_free(c->order);
+	c->p = c->q = NULL;
+	c->order = NULL;
+	c->outcomes = 0;
+	c->missed = 0;
+}
+
+/* All outcomes but those outside of the boxes; c keeps what it has when there is no room. */
+static enum acct_rc list_all(
+	struct acct_curve *c, const struct acct_count *count, double log_cut, size_t room)
 {
 	const struct acct_list *l = &c->list;
-	size_t most = (size_t)(count->first + l->dummies) + count->size;
-	struct walk w = { .c = c, .log_fact = calloc(most + 1, sizeof *w.log_fact) };
+	struct walk w = { 0 };
+	enum acct_rc rc = walk_init(&w, l, messages(l, count, count->size), room);
+	bool fits = true;
 
-	c->p = calloc(room, sizeof *c->p);
-	c->q = calloc(room, sizeof *c->q);
-	if (!c->p || !c->q || !w.log_fact) {
-		free(w.log_fact);
-		return ACCT_ENOMEM;
-	}
-	for (size_t k = 0; k <= most; k++)
-		w.log_fact[k] = lgamma((double)k + 1);
-	for (size_t j = 0; j < l->cells; j++)
-		w.log_w[j] = log(l->cell[j].omega / l->blanket);
-	for (size_t i = 0; i < count->size; i++) {
-		size_t m = (size_t)(1 + count->first + l->dummies) + i;
+	for (size_t i = 0; i < count->size && !rc && fits; i++) {
+		size_t m = messages(l, count, i);
+		double log_mass =
+			log(count->chance[i]) + w.log_fact[m + 1] + log(l->blanket / (double)(m + 1));
 
+		acct_box_init(&w.box, l, m, log_cut);
 		if (count->chance[i] > 0)
-			place(&w, 0, m, log(count->chance[i]) + w.log_fact[m] + log(l->blanket / (double)m),
-				0, 0);
+			fits = place(&w, 0, m + 1, log_mass, 0, 0);
 	}
-	c->missed = count->missed;
-	free(w.log_fact);
-	return ACCT_OK;
+	if (!rc && fits && w.outcomes > 0) {
+		double *p = realloc(w.p, w.outcomes * sizeof *p);
+		w.p = p ? p : w.p;
+		double *q = realloc(w.q, w.outcomes * sizeof *q);
+		w.q = q ? q : w.q;
+		forget(c);
+		c->p = w.p;
+		c->q = w.q;
+		w.p = w.q = NULL;
+		c->outcomes = w.outcomes;
+		c->missed = count->missed + 2 * (double)l->cells * exp(log_cut);
+	}
+	walk_fini(&w);
+	return rc;
 }
 
 enum acct_rc acct_exact_list(struct acct_curve *c)
 {
+	const struct acct_list *l = &c->list;
 	struct acct_count count;
-	enum acct_rc rc;
 
-	if (c->list.lossless || !may_be_few(&c->list))
+	if (!may_be_listed(l) || !may_be_few(l))
 		return ACCT_OK;
-	rc = acct_count_init(&count, &c->list, MOST_OUTCOMES);
-	if (!rc && count.size > 0 && count.first + (double)count.size + c->list.dummies <= MOST_MESSAGES) {
-		double room = outcomes_of(&c->list, &count);
+	enum acct_rc rc = acct_count_init(&count, l, TAIL, MOST_OUTCOMES);
+	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_MESSAGES) {
+		double room = outcomes_of(l, &count);
 
 		if (room <= MOST_OUTCOMES)
-			rc = list_all(c, &count, (size_t)room);
+			rc = list_all(c, &count, -INFINITY, (size_t)room);
 	}
 	acct_count_fini(&count);
 	return rc;
 }
 
-void acct_exact_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
+/* Is it worth trying?  The box in the middle, but for its longest side. */
+static bool fits_boxes(const struct acct_list *l, const struct acct_count *count, double log_cut, double most)
 {
-	const double *p = swap ? c->q : c->p, *q = swap ? c->p : c->q;
-	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), gain = expm1(eps);
-	double sum = 0, mass = 0;
+	double volume = (double)count->size, longest = 1;
+	struct acct_box box;
 
-	for (size_t i = 0; i < c->outcomes; i++) {
-		double x = eps < 1 ? a * (p[i] - q[i] - gain * q[i]) : a * p[i] - b * q[i];
+	acct_box_init(&box, l, messages(l, count, count->size / 2), log_cut);
+	for (size_t j = 0; j < l->cells; j++) {
+		double side = (double)(box.hi[j] - box.lo[j]) + 1;
 
-		if (x > 0) {
-			sum += x;
-			mass += p[i] + q[i];
-		}
+		volume *= side;
+		longest = fmax(longest, side);
 	}
-	at->lo = sum * (1 - MASS_ERROR);
-	at->hi = sum * (1 + MASS_ERROR) + c->missed;
-	at->slope = mass / 2;
-	at->slope_err = at->slope * MASS_ERROR;
+	return volume / longest <= 2 * most;
+}
+
+enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
+{
+	const struct acct_list *l = &c->list;
+	double cut = fmax(missed / 2, 1e-280), log_cut = log(cut / (2 * (double)l->cells));
+	struct acct_count count;
+
+	if (!may_be_listed(l))
+		return ACCT_OK;
+	enum acct_rc rc = acct_count_init(&count, l, cut / (4 * (double)(l->groups + 1)), MOST_OUTCOMES);
+	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_MESSAGES &&
+		fits_boxes(l, &count, log_cut, (double)most))
+		rc = list_all(c, &count, log_cut, most);
+	acct_count_fini(&count);
+	if (c->missed > missed)
+		forget(c);
+	return rc;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAIL       1e-60
 #define UNDERFLOWN 1e-290 /* all products below the range of a double, together */
 
 /* Chances of b blanket messages in a group, in logarithms: that of none, and of b + 1 over that of b. */
@@ -21,9 +20,10 @@ static double log_ratio(const struct acct_group *g, double chance, double b)
 
 /* The terms worth having of one group: up to the mode chances grow, and beyond it they halve from where the
  * list ends.  Terms beyond `most` leave size 0. */
-static enum acct_rc one_group(struct acct_count *c, const struct acct_group *g, double blanket, double most)
+static enum acct_rc one_group(
+	struct acct_count *c, const struct acct_group *g, double blanket, double tail, double most)
 {
-	double chance = g->share * blanket, mean = g->count * chance;
+	double chance = g->share * blanket, mean = g->count * chance, log_tail = log(tail);
 	size_t room = (size_t)fmin(g->count + 1, most);
 
 	memset(c, 0, sizeof *c);
@@ -39,16 +39,16 @@ static enum acct_rc one_group(struct acct_count *c, const struct acct_group *g, 
 	for (double b = 0; b <= g->count; b++) {
 		double ratio = log_ratio(g, chance, b);
 
-		if (b < g->count && ratio > 0 && (double)log_mass + log(b + 1) < log(TAIL)) {
+		if (b < g->count && ratio > 0 && (double)log_mass + log(b + 1) < log_tail) {
 			c->first = b + 1;
-			c->missed = TAIL;
+			c->missed = tail;
 		} else if (c->size == room) {
 			c->size = 0;
 			return ACCT_OK;
 		} else {
 			c->chance[c->size++] = (double)expl(log_mass);
-			if (b > mean && ratio < log(0.5) && (double)log_mass < log(TAIL / 2)) {
-				c->missed += TAIL;
+			if (b > mean && ratio < log(0.5) && (double)log_mass < log_tail - log(2)) {
+				c->missed += tail;
 				break;
 			}
 		}
@@ -57,15 +57,15 @@ static enum acct_rc one_group(struct acct_count *c, const struct acct_group *g, 
 	return ACCT_OK;
 }
 
-/* Drop what is together below TAIL on either side. */
-static void trim(struct acct_count *c)
+/* Drop what is together below tail on either side. */
+static void trim(struct acct_count *c, double tail)
 {
 	size_t from = 0;
 	double low = 0, high = 0;
 
-	while (from < c->size && low + c->chance[from] <= TAIL)
+	while (from < c->size && low + c->chance[from] <= tail)
 		low += c->chance[from++];
-	while (c->size > from && high + c->chance[c->size - 1] <= TAIL)
+	while (c->size > from && high + c->chance[c->size - 1] <= tail)
 		high += c->chance[--c->size];
 	c->size -= from;
 	memmove(c->chance, c->chance + from, c->size * sizeof *c->chance);
@@ -73,7 +73,7 @@ static void trim(struct acct_count *c)
 	c->missed += (low + high) * (1 + 1e-9) + UNDERFLOWN;
 }
 
-static enum acct_rc convolve(struct acct_count *c, const struct acct_count *g)
+static enum acct_rc convolve(struct acct_count *c, const struct acct_count *g, double tail)
 {
 	double *sum = calloc(c->size + g->size, sizeof *sum);
 
@@ -87,11 +87,11 @@ static enum acct_rc convolve(struct acct_count *c, const struct acct_count *g)
 	c->size += g->size - 1;
 	c->first += g->first;
 	c->missed += g->missed;
-	trim(c);
+	trim(c, tail);
 	return ACCT_OK;
 }
 
-enum acct_rc acct_count_init(struct acct_count *c, const struct acct_list *l, double most)
+enum acct_rc acct_count_init(struct acct_count *c, const struct acct_list *l, double tail, double most)
 {
 	enum acct_rc rc = ACCT_OK;
 
@@ -103,11 +103,11 @@ enum acct_rc acct_count_init(struct acct_count *c, const struct acct_list *l, do
 	for (size_t i = 0; i < l->groups && c->size > 0 && !rc; i++) {
 		struct acct_count g;
 
-		rc = one_group(&g, &l->group[i], l->blanket, most);
+		rc = one_group(&g, &l->group[i], l->blanket, tail, most);
 		if (!rc && (g.size == 0 || (double)(c->size + g.size) > 2 * most))
 			c->size = 0;
 		else if (!rc)
-			rc = convolve(c, &g);
+			rc = convolve(c, &g, tail);
 		acct_count_fini(&g);
 	}
 	return rc;

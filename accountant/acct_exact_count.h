@@ -12,6 +12,8 @@ struct acct_count {
 	double missed; /* chance of all the numbers left out, at most */
 };
 
-/* At most `most` terms.  acct_count_fini in any case. */
-ACCT_CHECK enum acct_rc acct_count_init(struct acct_count *c, const struct acct_list *l, double most);
+/* At most `most` terms; those left out have a chance of about 4 * tail for every group.  acct_count_fini in
+ * any case. */
+ACCT_CHECK enum acct_rc acct_count_init(
+	struct acct_count *c, const struct acct_list *l, double tail, double most);
 void acct_count_fini(struct acct_count *c);

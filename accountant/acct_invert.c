@@ -29,6 +29,7 @@ struct sums {
 	double value_err, slope_err, excess_err;
 	double value_size, slope_size, excess_size; /* sums of moduli */
 	double nodes, work;
+	double steps; /* where it was given up */
 };
 
 /* log(1+w), componentwise. */
@@ -150,6 +151,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 		bool aim = k == 1 || k % 32 == 0;
 
 		sum->work += STEP_WORK(w->list);
+		sum->steps = (double)k;
 		if (sum->work > most)
 			return false;
 		if (t > f.quiet_from && t < f.quiet_to) {
@@ -235,7 +237,7 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 	 */
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
-	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 2);
+	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
 	w.tau = fmin(0.3, sqrt(goal / turn)) * w.width;
 	for (int i = 0; i < 4; i++) {
 		aim(&w, MOST_STEPS, scale, alias);
@@ -243,10 +245,15 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 		work += sum.work;
 		if (!done && i > 0)
 			break;
-		if (!done) {
-			aim(&w, nodes, scale, alias);
-			(void)integrate(&w, INFINITY, &sum);
+		if (!done) { /* no further than that, if it was anywhere; else with few nodes */
+			aim(&w, fmax(nodes, 0.8 * sum.steps), scale, alias);
+			bool again = integrate(&w, most - work, &sum);
 			work += sum.work;
+			if (!again) {
+				aim(&w, nodes, scale, alias);
+				(void)integrate(&w, INFINITY, &sum);
+				work += sum.work;
+			}
 		}
 		double spread = w.tau * w.tau * w.per_message * (sum.excess + sum.excess_err);
 

@@ -41,10 +41,12 @@ static size_t envelope(const struct acct_nodes *n, int way, struct line *line, d
 
 		if (k <= n->last) {
 			const struct acct_point *p = &n->way[way][k];
+			double y = tanh(acct_grid_loss(n, k) / 2), rest = acct_grid_to_one(n, k);
 
-			/* Steeper than the test's own line, and lowered so that it is below on [0, y_k]. */
-			b.slope = p->slope + p->slope_err;
-			b.value = p->lo - 2 * p->slope_err * tanh(acct_grid_loss(n, k) / 2);
+			/* Steeper than the test's own line, and lowered so that it is below on [0, y_k]; or
+			 * flatter, and lowered so that it is below on [y_k, 1]. */
+			b.slope = p->slope + (y < rest ? 1 : -1) * p->slope_err;
+			b.value = p->lo - 2 * p->slope_err * fmin(y, rest);
 			if (!(b.value > 0 && b.slope > 0))
 				continue;
 		}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_ROUNDS 1024u
+#define PROBE       2e6 /* work at the one point that tells a deviation */
 
 void acct_plan_fini(struct acct_plan *p)
 {
@@ -33,8 +34,7 @@ static enum acct_rc plan_add(struct acct_plan *p, const struct acct_round *r)
 	new->count = (double)r->count;
 	rc = acct_curve_init(&new->curve, &list);
 	new->curve.work = &p->work;
-	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
-	new->deviation = 2 * sqrt(2 * acos(-1)) * acct_curve_upper(&new->curve, 0);
+	new->deviation = acct_curve_deviation(&new->curve);
 	return rc;
 }
 
@@ -68,9 +68,10 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 	if (!p->part)
 		return ACCT_ENOMEM;
 	p->symmetric = true;
-	p->work.per_point = ACCT_MOST_WORK / (16 * (double)n);
+	p->work.per_point = PROBE;
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = plan_add(p, &rounds[i]);
+	p->work.per_point = ACCT_MOST_WORK / (16 * (double)n);
 	for (size_t i = 0; i < p->parts && !rc; i++) {
 		const struct acct_list *l = &p->part[i].curve.list;
 

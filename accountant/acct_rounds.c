@@ -5,11 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_exact.h"
 #include "acct_invert.h"
 
 #define COARSEST      0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define EPSILON_WIDTH 4e-4 /* relative; refine until there */
 #define DELTA_WIDTH   4e-3
+#define PROBE         2e6      /* work at a point that tells whether to list */
+#define NODES         256.0    /* of a grid, as a guess */
+#define LISTING       150.0    /* work per listed and sorted outcome */
+#define MOST_LISTED   524288.0 /* outcomes of all rounds: 13 MB, or 21 */
+#define BELOW         1e-8 /* meet a loss from below, by more than what slopes of listed rounds are uncertain by */
+#define CHEAP         3e8 /* work up to which no refinement is thought useless: coarse lattices narrow by leaps */
+
+/* Little hidden, a round loses nearly always its largest loss: a grid that meets that of the round which
+ * matters most has nothing to round there. */
+static double meet_lattice(const struct acct_plan *p, double h)
+{
+	double most = 0, largest = 0;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		double variance = p->part[i].count * p->part[i].deviation * p->part[i].deviation;
+
+		if (variance > most) {
+			most = variance;
+			largest = p->part[i].curve.list.largest;
+		}
+	}
+	largest -= BELOW;
+	return largest > 1e3 * BELOW && largest > h ? largest / ceil(largest / h) : h;
+}
 
 /* A grid step for all rounds: rounding a loss of deviation s to the grid adds at most about h^2/6, and at
  * most about 0.8 s h, to its variance. */
@@ -31,7 +56,7 @@ static double grid_step(const struct acct_plan *p, double res)
 		else
 			low = h;
 	}
-	return high;
+	return meet_lattice(p, high);
 }
 
 struct laws {
@@ -151,13 +176,36 @@ static void share_work(struct acct_plan *p, double res, double most)
 	for (size_t i = 0; i < p->parts; i++) {
 		const struct acct_curve *c = &p->part[i].curve;
 
-		least += (c->outcomes > 0 ? 2 * (double)c->outcomes : acct_invert_least(&c->list)) *
+		least += (c->order                 ? 100
+				 : c->outcomes > 0 ? 2 * (double)c->outcomes
+						   : acct_invert_least(&c->list)) *
 			 (c->list.symmetric ? 1 : 2);
 	}
 	p->most_nodes = fmin(4096, fmax(128, most / least));
 	for (size_t i = 0; i < p->parts; i++)
 		sum += points(p, &p->part[i], res);
 	p->work.per_point = most / sum;
+}
+
+/* List the outcomes of rounds for which that is less work than inverting at the nodes of a grid. */
+static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
+{
+	enum acct_rc rc = ACCT_OK;
+
+	p->work.per_point = PROBE;
+	for (size_t i = 0; i < p->parts && !rc; i++) {
+		struct acct_curve *c = &p->part[i].curve;
+		double spent = p->work.spent, most = MOST_LISTED / (double)p->parts;
+
+		(void)acct_curve_upper(c, p->part[i].deviation);
+		most = fmin(most, (p->work.spent - spent) * NODES / LISTING);
+		rc = acct_exact_relist(c, missed, (size_t)most + 1);
+		if (!rc && c->outcomes > 0 && (double)c->outcomes <= MOST_LISTED / (double)p->parts &&
+			!c->order)
+			rc = acct_exact_order(c);
+		p->work.spent += LISTING * (double)c->outcomes;
+	}
+	return rc;
 }
 
 /* Refine until the interval is narrow, does not get narrower, or the next step would be too much work.  A
@@ -169,6 +217,11 @@ enum acct_rc acct_rounds_refine(
 	int stalled = 0;
 	enum acct_rc rc = ACCT_OK;
 
+	double per_point = p->work.per_point;
+	rc = list_outcomes(p, 1e-3 * tail / p->rounds);
+	if (rc)
+		return rc;
+	p->work.per_point = per_point;
 	for (size_t i = 0; i < p->parts; i++)
 		p->part[i].range = acct_law_range(&p->part[i].curve, tail / p->rounds);
 	for (int i = 0; i < steps; i++) {
@@ -176,14 +229,14 @@ enum acct_rc acct_rounds_refine(
 
 		if (i > 0 && spent + 2 * last > ACCT_MOST_WORK)
 			break;
-		share_work(p, res, fmax(0, ACCT_MOST_WORK - spent) / 2);
+		share_work(p, res, (i == 0 ? 0.8 : 0.5) * fmax(0, ACCT_MOST_WORK - spent));
 		rc = compose(p, res, aim, out);
 		if (rc)
 			return i > 0 && rc != ACCT_ENOMEM ? ACCT_OK : rc;
 		last = p->work.spent - spent;
 		width = (out->upper - out->lower) / out->upper;
 		stalled += width > 0.8 * before;
-		if (!(width > goal) || stalled == 2)
+		if (!(width > goal) || (stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;
 	}
 	return rc;

@@ -95,8 +95,8 @@ enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delt
 		if (at_zero.upper + acct_plan_blur(&p) <= delta)
 			out.upper = 0;
 	} else {
-		rc = acct_rounds_refine(
-			&p, (struct acct_aim){ delta, NAN }, 1e-6 * delta, ACCT_REFINEMENTS, &out);
+		rc = acct_rounds_refine(&p, (struct acct_aim){ delta, NAN },
+			1e-6 * fmax(delta - p.infinite, 1e-6 * delta), ACCT_REFINEMENTS, &out);
 		if (!acct_plan_has_infinite(&p))
 			out.upper = fmin(out.upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
 	}

@@ -254,6 +254,48 @@ static void equal_questions_have_equal_answers_whatever_the_limit_on_work_does(v
 	assert_memory_equal(&a, &b, sizeof a);
 }
 
+/* K rounds of binary response of one participant: k losses of eps0 against K - k of -eps0. */
+static double repeated_response(double eps0, double rounds, double eps)
+{
+	double sum = 0, keep = -log1p(exp(-eps0)), flip = keep - eps0;
+
+	for (double k = 0; k <= rounds; k++) {
+		double loss = (2 * k - rounds) * eps0, log_p = lgamma(rounds + 1) - lgamma(k + 1) -
+							       lgamma(rounds - k + 1) + k * keep +
+							       (rounds - k) * flip;
+
+		if (loss > eps)
+			sum += exp(log_p) * -expm1(eps - loss);
+	}
+	return sum;
+}
+
+static void coarse_lattices_of_losses_are_met(void **state)
+{
+	static const double eps0s[] = { 0.5, 2, 5, 25 }, rounds[] = { 2, 16, 256 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		for (size_t j = 0; j < 3; j++) {
+			struct acct_round r = { .count = (uint64_t)rounds[j] };
+			double low = 0, high = eps0s[i] * rounds[j];
+			struct acct_bound eps;
+
+			assert_int_equal(acct_cells_generic(eps0s[i], &r, NULL), ACCT_OK);
+			for (int step = 0; step < 60; step++) {
+				double middle = (low + high) / 2;
+
+				if (repeated_response(eps0s[i], rounds[j], middle) > 1e-6)
+					low = middle;
+				else
+					high = middle;
+			}
+			assert_int_equal(acct_epsilon(&r, 1, 1e-6, &eps), ACCT_OK);
+			assert_true(eps.lower <= high * (1 + 1e-9) && eps.upper >= low * (1 - 1e-9));
+			assert_true(eps.upper - eps.lower <= 1e-3 * eps.upper);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +311,7 @@ int main(void)
 			epsilon_zero_and_deltas_on_either_side_of_the_total_variation_are_told_apart),
 		cmocka_unit_test(every_question_ends),
 		cmocka_unit_test(equal_questions_have_equal_answers_whatever_the_limit_on_work_does),
+		cmocka_unit_test(coarse_lattices_of_losses_are_met),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,83 @@ static void inversion_agrees_with_the_list_of_outcomes(void **state)
 		}
 }
 
+static void in_order_the_list_gives_the_same_points(void **state)
+{
+	struct acct_round lopsided = { .cells = 3,
+		.others = 12,
+		.count = 1,
+		.cell = { { 0.2, 2.5, 1 }, { 0.1, 0.5, 4 }, { 0.5, 0.9, 0.8 } } };
+	struct acct_list l[] = { list(5, 0.4, 5, 2, 9, 3), list(INFINITY, 1, 4, 4, 12, 0),
+		list(1e12, 0.3, 1e12, 2, 3, 1), list(3, 0.25, 3, 1, 1, 0) };
+
+	(void)state;
+	assert_int_equal(acct_list_init(&l[3], &lopsided, NULL), ACCT_OK);
+	for (size_t i = 0; i < sizeof l / sizeof *l; i++) {
+		struct acct_curve sums, order;
+
+		assert_int_equal(acct_curve_init(&sums, &l[i]), ACCT_OK);
+		assert_int_equal(acct_curve_init(&order, &l[i]), ACCT_OK);
+		assert_true(sums.outcomes > 0);
+		assert_int_equal(acct_exact_order(&order), ACCT_OK);
+		for (int k = 0; k < 400; k++) {
+			/* every tenth exactly at a loss */
+			size_t o = (size_t)k % sums.outcomes;
+			double loss = fabs(log(sums.p[o] / sums.q[o]));
+			double eps = k % 10 || !(loss < 100) ? 0.07 * k : loss;
+			struct acct_point a, b;
+
+			acct_exact_at(&sums, eps, k & 1, &a);
+			acct_exact_at(&order, eps, k & 1, &b);
+			overlap(a, b);
+			assert_true(b.hi - b.lo <= 1.001 * (a.hi - a.lo) + 1e-13 * exp(-eps));
+			assert_true(fabs(a.slope - b.slope) < 1e-6 || k % 10 == 0);
+		}
+		acct_curve_fini(&sums);
+		acct_curve_fini(&order);
+	}
+}
+
+/* Boxes cut to 1e-6 and to 1e-12, against all outcomes. */
+static void what_a_list_leaves_out_is_as_rare_as_it_says(void **state)
+{
+	(void)state;
+	for (double missed = 1e-6; missed > 1e-13; missed *= 1e-6)
+		for (uint64_t dummies = 0; dummies <= 30; dummies += 30) {
+			struct acct_list l = list(20, 0.1, 20, 1, 60, dummies);
+			struct acct_curve all, some;
+			double mass[2] = { 0, 0 };
+
+			assert_int_equal(acct_curve_init(&all, &l), ACCT_OK);
+			assert_int_equal(acct_curve_init(&some, &l), ACCT_OK);
+			assert_true(all.outcomes == 0 || dummies == 0);
+			assert_int_equal(acct_exact_relist(&some, missed, 1000000), ACCT_OK);
+			assert_true(some.outcomes > 0 && some.missed <= missed && some.missed > missed / 100);
+			for (size_t i = 0; i < some.outcomes; i++) {
+				mass[0] += some.p[i];
+				mass[1] += some.q[i];
+			}
+			for (int way = 0; way < 2; way++)
+				assert_true(mass[way] <= 1 + 1e-11 && 1 - mass[way] <= some.missed + 1e-11);
+			if (missed > 1e-9) /* and something is left out */
+				assert_true(1 - mass[0] > 1e-10);
+			assert_int_equal(acct_exact_order(&some), ACCT_OK);
+			for (double eps = 0; eps < 2; eps += 0.1) {
+				struct acct_point a, b;
+
+				acct_invert_at(&l, eps, false, INFINITY, &a);
+				acct_exact_at(&some, eps, false, &b);
+				overlap(a, b);
+			}
+			/* No room: a list that misses no more stays, another goes. */
+			assert_int_equal(acct_exact_relist(&some, missed, 10), ACCT_OK);
+			assert_true(some.outcomes > 0);
+			assert_int_equal(acct_exact_relist(&some, missed / 1e3, 10), ACCT_OK);
+			assert_true(some.outcomes == 0);
+			acct_curve_fini(&all);
+			acct_curve_fini(&some);
+		}
+}
+
 static double log_binomial(double n, double k, double p)
 {
 	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p);
@@ -249,6 +326,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inversion_agrees_with_the_list_of_outcomes),
+		cmocka_unit_test(in_order_the_list_gives_the_same_points),
+		cmocka_unit_test(what_a_list_leaves_out_is_as_rare_as_it_says),
 		cmocka_unit_test(inversion_agrees_with_the_identity_summed_directly),
 		cmocka_unit_test(others_that_are_always_blanket_are_dummies),
 		cmocka_unit_test(the_line_of_a_point_is_below_the_curve),

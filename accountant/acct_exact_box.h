@@ -1,0 +1,14 @@
+/* acct_exact_box.h - which outcomes of m messages are worth listing: a range of counts for every cell.
+ * Private to acct_exact.c. */
+#pragma once
+
+#include "acct_cells.h"
+
+struct acct_box {
+	size_t lo[ACCT_MAX_CELLS], hi[ACCT_MAX_CELLS];
+	size_t lo_after[ACCT_MAX_CELLS], hi_after[ACCT_MAX_CELLS]; /* sums over the cells behind j */
+};
+
+/* Outcomes outside have, under either input, a chance of at most 2 * cells * exp(log_cut); -INFINITY: there
+ * are none.  m: messages besides the victim's. */
+void acct_box_init(struct acct_box *b, const struct acct_list *l, size_t m, double log_cut);
