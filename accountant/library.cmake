@@ -2,7 +2,7 @@
 # dev, python).  Other folders of the tree link the static parts instead.
 set(parts accountant acct_analyses acct_spec acct_method)
 set(headers acct.h acct_spec.h acct_method.h acct_abi.h acct_state.h acct_renyi.h acct_girgis.h acct_blanket.h acct_basic.h
-	acct_gspa.h acct_laplace.h acct_gdp.h acct_filter.h)
+	acct_gspa.h acct_laplace.h acct_gdp.h acct_filter.h acct_flame.h)
 
 set(objects)
 foreach(part IN LISTS parts)
