@@ -69,6 +69,20 @@ def test_every_analysis_says_what_the_command_says(method, rounds):
     assert answer.note == said.get("note", "")
 
 
+def test_guarantees_and_lower_bounds_surround_the_truth():
+    accountant = compose(ROUNDS[1])
+    answers = accountant.compare(1e-6)
+    assert {"pld", "rdp", "basic"} <= set(answers)
+    lower, upper = accountant.get_epsilon_bounds(1e-6)
+    for method, answer in answers.items():
+        if answer.worth is Worth.PROVED:
+            assert answer.upper >= lower, method
+        if answer.worth is Worth.LOWER:
+            assert answer.lower <= upper, method
+    with pytest.raises(AccountantError, match="delta must be"):
+        accountant.compare(2)
+
+
 def test_only_a_guarantee_is_an_epsilon():
     class Normal(PrivacyAccountant):
         _method = "clt"

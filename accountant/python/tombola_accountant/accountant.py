@@ -7,7 +7,7 @@ import operator
 import threading
 from typing import Any, Dict, Optional, Tuple
 
-from ._library import Account, AccountantError, Answer, Filter, State, Worth
+from ._library import Account, AccountantError, Answer, Filter, State, Worth, methods
 from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
 
 _SCHEMA = "tombola.accountant-state/1"
@@ -106,6 +106,18 @@ class PrivacyAccountant:
     def delta_by(self, method: str, target_epsilon: float) -> Answer:
         """What the analysis of that name (see `methods`) says, whether it is a guarantee or not."""
         return self._built().delta(target_epsilon, method)
+
+    def compare(self, target_delta: float) -> Dict[str, Answer]:
+        """What every analysis that applies to these rounds says about epsilon."""
+        answers = {}
+        for method in methods():
+            try:
+                answers[method] = self.epsilon_by(method, target_delta)
+            except AccountantError:
+                continue
+        if not answers:  # the fault is the question's
+            self.get_epsilon(target_delta)
+        return answers
 
     def would_exceed(self, event: DpEvent, max_epsilon: float, target_delta: float, count: int = 1) -> bool:
         """Would composing the event break the budget (max_epsilon, target_delta)?  Nothing is composed."""
