@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acct_bags.h"
 #include "acct_mech.h"
 #include "acct_spec.h"
 
-#define SYMBOLS  12
-#define REPORTS  9    /* shuffled at once, dummies included */
-#define BAGS     2000 /* multisets of reports */
 #define INPUTS   8
 #define EPSILONS 5
 
@@ -24,99 +22,10 @@
 #define ABSOLUTE 1e-14
 #define RELATIVE 1e-12
 
-/* Multisets of `size` symbols, by rank: the rank of y_1 <= .. <= y_t is sum C(y_i + i - 1, i). */
-struct bags {
-	size_t symbols, count[REPORTS + 1];
-	unsigned next[REPORTS][BAGS][SYMBOLS]; /* rank with one more symbol */
-};
-
-struct law {
-	double mass[BAGS];
-	size_t size;
-};
-
-static size_t choose(size_t n, size_t k)
-{
-	size_t c = 1;
-
-	for (size_t i = 0; i < k; i++)
-		c = c * (n - i) / (i + 1);
-	return k > n ? 0 : c;
-}
-
-static size_t rank_of(const unsigned *y, size_t size)
-{
-	size_t r = 0;
-
-	for (size_t i = 0; i < size; i++)
-		r += choose(y[i] + i, i + 1);
-	return r;
-}
-
-/* The next sorted sequence; false after the last. */
-static bool step(unsigned *y, size_t size, size_t symbols)
-{
-	for (size_t i = 0; i < size; i++)
-		if (y[i] + 1 < symbols && (i + 1 == size || y[i] < y[i + 1])) {
-			y[i]++;
-			memset(y, 0, i * sizeof *y);
-			return true;
-		}
-	return false;
-}
-
-static bool bags_init(struct bags *b, size_t symbols, size_t reports)
-{
-	b->symbols = symbols;
-	if (symbols > SYMBOLS || reports > REPORTS || choose(symbols + reports - 1, reports) > BAGS)
-		return false;
-	for (size_t size = 0; size < reports; size++) {
-		unsigned y[REPORTS + 1] = { 0 };
-
-		b->count[size] = choose(symbols + size - 1, size);
-		do {
-			for (unsigned s = 0; s < symbols; s++) {
-				unsigned z[REPORTS + 1];
-				size_t at = 0;
-
-				while (at < size && y[at] <= s)
-					at++;
-				memcpy(z, y, at * sizeof *z);
-				z[at] = s;
-				memcpy(z + at + 1, y + at, (size - at) * sizeof *z);
-				b->next[size][rank_of(y, size)][s] = (unsigned)rank_of(z, size + 1);
-			}
-		} while (step(y, size, symbols));
-	}
-	b->count[reports] = choose(symbols + reports - 1, reports);
-	return true;
-}
-
-static void law_add(const struct bags *b, struct law *l, const double *report)
-{
-	static struct law next;
-
-	memset(&next, 0, sizeof next);
-	for (size_t r = 0; r < b->count[l->size]; r++)
-		for (size_t s = 0; s < b->symbols && l->mass[r] > 0; s++)
-			next.mass[b->next[l->size][r][s]] += l->mass[r] * report[s];
-	next.size = l->size + 1;
-	*l = next;
-}
-
-static double hockey(const struct bags *b, const struct law *p, const struct law *q, double e)
-{
-	double sum = 0;
-
-	for (size_t r = 0; r < b->count[p->size]; r++)
-		sum += fmax(0, p->mass[r] - e * q->mass[r]);
-	return sum;
-}
-
 struct question {
 	const struct bags *bags;
 	const struct mech *victim; /* whose two inputs are compared */
-	const struct mech *other[REPORTS];
+	const struct mech *other[BAGS_REPORTS];
 	size_t others, dummies;
 	double e[EPSILONS], worst[EPSILONS];
 };
@@ -173,12 +82,11 @@ static struct acct_spec parsed(const char *text)
 }
 
 /* The largest exact loss over bound. */
-static double compare(struct question *q, const char *text)
+static double compare(const struct question *q, const char *text)
 {
 	struct acct_spec s = parsed(text);
 	double ratio = 0;
 
-	worst_case(q);
 	for (size_t i = 0; i < EPSILONS; i++) {
 		struct acct_bound d;
 
@@ -198,21 +106,36 @@ static void set_epsilons(struct question *q, double eps0)
 		q->e[i] = exp((isfinite(eps0) ? eps0 : 3) * (double)i / EPSILONS);
 }
 
+/* Are the dummies said, not brought along by n? */
+static bool is_counted(const struct mech *m)
+{
+	return m->dummies && m->per_participant == 0 && strncmp(m->text, "cheu", 4) != 0;
+}
+
+static size_t dummies_of(const struct mech *m, size_t n)
+{
+	return is_counted(m) ? 2 : m->per_participant * n;
+}
+
+static void round_text(const struct mech *m, size_t n, char *text, size_t room)
+{
+	snprintf(text, room, "%.119s,n=%zu%s", m->text, n, is_counted(m) ? ",dummies=2" : "");
+}
+
 /* false: too many multisets to list. */
 static bool one_case(struct mech *m, size_t n, double *ratio)
 {
 	static struct bags bags;
-	bool counted = m->dummies && m->per_participant == 0 && strncmp(m->text, "cheu", 4) != 0;
-	struct question q = { .bags = &bags, .victim = m, .others = n - 1 };
+	struct question q = { .bags = &bags, .victim = m, .others = n - 1, .dummies = dummies_of(m, n) };
 	char text[200];
 
-	q.dummies = counted ? 2 : m->per_participant * n;
 	if (m->inputs > INPUTS || !bags_init(&bags, m->outputs, n + q.dummies))
 		return false;
 	for (size_t i = 0; i < q.others; i++)
 		q.other[i] = m;
-	snprintf(text, sizeof text, "%s,n=%zu%s", m->text, n, counted ? ",dummies=2" : "");
+	round_text(m, n, text, sizeof text);
 	set_epsilons(&q, parsed(text).eps0);
+	worst_case(&q);
 	*ratio = compare(&q, text);
 	return true;
 }
@@ -272,9 +195,94 @@ static void no_data_set_of_personalised_response_loses_more_than_the_bound(void 
 			snprintf(text, sizeof text, "%.119s,n=6,others_eps=%.17g/%.17g,others_n=2/1",
 				of[c].text, victims[(c + 1) % 3], victims[(c + 2) % 3]);
 			set_epsilons(&q, victims[c]);
+			worst_case(&q);
 			assert_true(compare(&q, text) > 0.2);
 		}
 	}
+}
+
+/* The victim is record 0 of the population; the law of a uniform sample's reports. */
+static struct law sampled(const struct question *q, const size_t *input, size_t population, size_t sample)
+{
+	static struct law sum;
+	size_t samples = 0;
+
+	memset(&sum, 0, sizeof sum);
+	for (unsigned set = 0; set < 1u << population; set++) {
+		struct law one = { .mass = { 1 } };
+		size_t size = 0;
+
+		for (size_t i = 0; i < population; i++)
+			size += set >> i & 1;
+		if (size != sample)
+			continue;
+		for (size_t i = 0; i < q->dummies; i++)
+			law_add(q->bags, &one, q->victim->dummy);
+		for (size_t i = 0; i < population; i++)
+			if (set >> i & 1)
+				law_add(q->bags, &one, q->victim->law[input[i]]);
+		for (size_t r = 0; r < q->bags->count[one.size]; r++)
+			sum.mass[r] += one.mass[r];
+		sum.size = one.size;
+		samples++;
+	}
+	for (size_t r = 0; r < q->bags->count[sum.size]; r++)
+		sum.mass[r] /= (double)samples;
+	return sum;
+}
+
+/* All populations, the others' inputs in rising order. */
+static void all_populations(struct question *q, size_t population, size_t sample)
+{
+	static struct law law[INPUTS];
+	size_t input[BAGS_REPORTS] = { 0 }, i;
+
+	memset(q->worst, 0, sizeof q->worst);
+	do {
+		for (size_t x = 0; x < q->victim->inputs; x++) {
+			input[0] = x;
+			law[x] = sampled(q, input, population, sample);
+		}
+		for (size_t x = 0; x < q->victim->inputs; x++)
+			for (size_t z = 0; z < q->victim->inputs; z++)
+				for (size_t k = 0; k < EPSILONS; k++)
+					q->worst[k] =
+						fmax(q->worst[k], hockey(q->bags, &law[x], &law[z], q->e[k]));
+		for (i = 1; i < population && ++input[i] == q->victim->inputs; i++)
+			;
+		for (size_t j = 1; j < i && i < population; j++)
+			input[j] = input[i];
+	} while (i < population);
+}
+
+/* A sample of a population, without replacement; a record of the population is replaced. */
+static void no_population_loses_more_than_the_bound_of_a_sample(void **state)
+{
+	static const size_t sizes[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 4, 3 } };
+	static struct mech m;
+	static struct bags bags;
+	size_t cases = 0;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++)
+		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+			size_t population = sizes[k][0], sample = sizes[k][1];
+			struct question q = { .bags = &bags, .victim = &m };
+			char text[200];
+
+			mech_merge(&m);
+			q.dummies = dummies_of(&m, sample);
+			if (m.inputs > 4 || !bags_init(&bags, m.outputs, sample + q.dummies))
+				continue;
+			round_text(&m, sample, text, sizeof text - 40);
+			snprintf(text + strlen(text), 40, ",sampling=%.17g",
+				(double)sample / (double)population);
+			set_epsilons(&q, parsed(text).eps0);
+			all_populations(&q, population, sample);
+			assert_true(compare(&q, text) > 0);
+			cases++;
+		}
+	assert_true(cases >= 150);
 }
 
 /* The same comparison finds the published reduction wanting. */
@@ -313,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_data_set_loses_more_than_the_bound),
 		cmocka_unit_test(no_data_set_of_personalised_response_loses_more_than_the_bound),
+		cmocka_unit_test(no_population_loses_more_than_the_bound_of_a_sample),
 		cmocka_unit_test(the_comparison_tells_an_unsound_bound),
 	};
 
