@@ -5,6 +5,7 @@
 
 #include "tool_pki.h"
 #include "tool_plan.h"
+#include "tool_protocols.h"
 
 static enum cm_rc version(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -80,6 +81,10 @@ static const struct cm_cli_verb verbs[] = {
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_cost },
+	{ .name = "plan protocols",
+		.args = "",
+		.help = "list the protocols a round of a plan may name",
+		.run = tool_plan_protocols },
 	{ .name = "version", .args = "", .help = "print the versions of this build", .run = version },
 	{ .name = NULL },
 };

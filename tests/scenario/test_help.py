@@ -1,4 +1,5 @@
 """What the programs say of themselves is true: --help, --version, and the sample configurations, key by key."""
+import json
 import os
 import re
 import subprocess
@@ -50,10 +51,21 @@ def test_help_and_version_of_a_program(program):
     ("tombola-analyzer", {"run", "round list", "round run", "round show", "estimate", "budget", "ledger verify",
                           "ledger export", "check", "check-config", "config-sample"}),
     ("tombola", {"pki init", "pki issue", "pki show", "pki needs-renewal", "pki revoke", "plan check", "plan digest",
-                 "plan cost", "version"}),
+                 "plan cost", "plan protocols", "version"}),
 ])
 def test_the_verbs_are_there(program, expected):
     assert {" ".join(v) for v in verbs(program)} >= expected
+
+
+def test_the_protocols_listed_are_those_of_the_documentation():
+    run = say("tombola", "plan", "protocols", "--json")
+    assert run.returncode == 0, run.stderr
+    listed = {p["name"]: p["answers"] for p in json.loads(run.stdout)["protocols"]}
+    with open(os.path.join(wire.ROOT, "doc", "protocols.md"), encoding="utf-8") as f:
+        documented = dict(re.findall(r"^\| `([a-z]+)` \| (histogram|mean)", f.read(), re.M))
+    assert listed == documented
+    text = say("tombola", "plan", "protocols").stdout
+    assert all(re.search(rf"^{name} ", text, re.M) for name in documented)
 
 
 @pytest.mark.parametrize("program,verb", [(p, v) for p in VERBED for v in verbs(p)])

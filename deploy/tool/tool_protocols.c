@@ -1,0 +1,47 @@
+/* tool_protocols.c - the protocols a plan may name. */
+#include "tool_protocols.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cm_table.h"
+#include "pt_protocol.h"
+
+static const char *answers(const struct pt_protocol *row)
+{
+	return row->kinds == PT_HISTOGRAM ? "histogram" : row->kinds == PT_MEAN ? "mean" : "histogram, mean";
+}
+
+static enum cm_rc print_json(struct cm_err *err)
+{
+	json_t *list = json_array(), *doc;
+	const struct pt_protocol *row;
+	int bad = list == NULL;
+
+	for (size_t i = 0; !bad && (row = pt_row(i)) != NULL; i++)
+		bad = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", row->name, "answers",
+							  answers(row), "summary", row->summary));
+	doc = bad ? NULL : json_pack("{s:s, s:O}", "schema", "tombola.protocols/1", "protocols", list);
+	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
+	json_decref(list);
+	json_decref(doc);
+	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
+}
+
+enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	static const char *const head[] = { "protocol", "answers", "how" };
+	const struct pt_protocol *row;
+	struct cm_table *table;
+
+	(void)exit_code;
+	if (cli->json)
+		return print_json(err);
+	table = cm_table_new("<<<", head);
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		cm_table_row(table, (const char *const[]){ row->name, answers(row), row->summary });
+	}
+	cm_table_print(table, stdout);
+	cm_table_free(table);
+	return CM_OK;
+}
