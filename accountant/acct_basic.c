@@ -106,9 +106,13 @@ enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char 
 {
 	if (!(epsilon0 > 0 && epsilon0 < 350))
 		return domain(why, "eps0 must be above 0 and below 350");
-	double p = exp(epsilon0), q = 2 * p / (1 + 1 / p); /* so that 2 beta p/((p-1) q) = 1/p */
+	/* R_i >= e^-eps0 (Q0 + Q1)/2 where R0 = (p Q0 + Q1)/(p+1), and R1 with Q0, Q1 exchanged. */
+	double low = exp(-epsilon0), large = 2 * exp(epsilon0) / (1 + low), small = 2 / (1 + low);
 
-	return acct_cells_pair(p, tanh(epsilon0 / 2), q, q, r, why);
+	r->cells = 2;
+	r->cell[0] = (struct acct_cell){ low / 2, large, small };
+	r->cell[1] = (struct acct_cell){ low / 2, small, large };
+	return ACCT_OK;
 }
 
 enum acct_rc acct_basic_closed(double p, double beta, double q, uint64_t n, double delta, double *eps)

@@ -226,16 +226,19 @@ enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_g
 	enum acct_renyi_way way, double delta, double *eps, unsigned *order)
 {
 	struct composed c = { kind, g, (double)rounds, { NULL, 0 } };
-	double best;
+	double best, out;
 	enum acct_rc rc;
 
 	if (!is_fine(kind, g) || rounds == 0 || rounds > 1000 * (uint64_t)ACCT_MAX_COUNT)
 		return ACCT_EDOMAIN;
-	rc = acct_renyi_minimise(of_rounds, &c, true, most_order(kind), way, delta, eps, &best);
+	rc = acct_renyi_minimise(of_rounds, &c, true, most_order(kind), way, delta, &out, &best);
 	free(c.below.rdp);
-	if (!rc && !(*eps < INFINITY) && kind == ACCT_GIRGIS_UB2)
-		return ACCT_EDOMAIN;
-	if (!rc && order)
+	if (!rc && !(out < INFINITY)) /* no order within UB2's condition */
+		rc = ACCT_EDOMAIN;
+	if (rc)
+		return rc;
+	*eps = out;
+	if (order)
 		*order = (unsigned)best;
-	return rc;
+	return ACCT_OK;
 }

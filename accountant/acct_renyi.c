@@ -8,6 +8,10 @@
 #include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
+/* Widths of a moment: asked for itself, and in search of an epsilon. */
+#define FINE   1e-4
+#define COARSE 5e-4
+
 double acct_power_excess(double alpha, double z)
 {
 	double x = log1p(z), term = 1, sum = 0;
@@ -54,7 +58,7 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	s->pair = orders > 0 && !s->infinite && acct_pair_is(r, &s->list);
 	if (s->infinite || s->list.lossless || s->pair)
 		return ACCT_OK;
-	return acct_renyi_grid_init(&s->grid, &s->list);
+	return acct_renyi_grid_init(&s->grid, &s->list, orders > 0 ? FINE : COARSE);
 }
 
 static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound *rdp)

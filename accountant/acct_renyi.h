@@ -28,7 +28,8 @@ extern "C" {
  *        e^{(alpha-1) rdp} is below 1e200; beyond, wider.  Of mirrored cells (acct_pair.h), such as
  *        acct_cells_generic, about 1e-10, and 1e-6 from a million participants on.
  * Errors: as acct_delta; ACCT_EDOMAIN also for orders outside the range.  On error rdp is untouched.
- * Cost: 5 to 100 ms however many orders; of mirrored cells up to 1 s. */
+ * Cost: 5 to 100 ms however many orders; 0.5 s where few messages make the curve rough; of mirrored cells
+ * up to 1 s. */
 ACCT_CHECK enum acct_rc acct_renyi(
 	const struct acct_round *round, const double *alpha, size_t n, struct acct_bound *rdp);
 
@@ -54,7 +55,8 @@ ACCT_CHECK enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user,
 
 /* epsilon at delta of the adaptive composition of n rounds (borrowed), from their divergences: an upper
  * bound, INFINITY when an infinite loss has a chance.  *order: where (may be NULL).
- * Errors: as acct_epsilon, but no delta is too small.  Cost: 10 to 100 ms per round that differs. */
+ * Errors: as acct_epsilon, but no delta is too small.  Cost: 10 to 100 ms per round that differs,
+ * 0.5 s where few messages make its curve rough. */
 ACCT_CHECK enum acct_rc acct_renyi_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order);
 

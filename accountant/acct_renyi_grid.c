@@ -11,8 +11,8 @@
 
 #include "acct_renyi_parts.h"
 
-#define GOAL       1e-4 /* relative width of the moment, as far as the points' own bounds allow */
 #define MOST_NODES 1500u
+#define MOST_WORK  4e8 /* of all points, in steps of about a nanosecond; beyond it the bounds stay as wide */
 #define MOST_PASS  40
 #define FARTHEST   690.0 /* exp() of it is a double */
 /* Weights from closed forms lose up to 4 ulp times the order, or over the cell, both below 1e5. */
@@ -41,7 +41,7 @@ static void make_monotone(struct acct_renyi_grid *g)
 			g->node[i].way[way].hi = fmin(g->node[i].way[way].hi, g->node[i - 1].way[way].hi);
 }
 
-enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l)
+enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l, double goal)
 {
 	enum acct_rc rc;
 
@@ -49,7 +49,8 @@ enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_l
 	rc = acct_curve_init(&g->curve, l);
 	if (rc)
 		return rc;
-	g->work.per_point = 2e6;
+	g->goal = goal;
+	g->work.per_point = MOST_WORK / 400;
 	g->curve.work = &g->work;
 	g->last = fmin(l->largest, FARTHEST);
 	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
@@ -203,7 +204,7 @@ static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_
 			   n[1].loss - n->loss > 1e-9 * n[1].loss;
 		more += split[i];
 	}
-	if (more > 0 && g->nodes + more <= MOST_NODES) {
+	if (more > 0 && g->nodes + more <= MOST_NODES && g->work.spent < MOST_WORK) {
 		struct acct_renyi_node *old = g->node, *new = calloc(g->nodes + more, sizeof *new);
 		size_t size = g->nodes, k = 0;
 
@@ -240,9 +241,9 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		struct total t = whole(g, way, alpha);
 
 		for (int pass = 0; pass < MOST_PASS && !rc; pass++) {
-			double share = t.above + log(GOAL / 2 / (double)g->nodes);
+			double share = t.above + log(g->goal / 2 / (double)g->nodes);
 
-			if (-expm1(t.below - t.above) <= GOAL || !refine(g, way, alpha, share, &rc))
+			if (-expm1(t.below - t.above) <= g->goal || !refine(g, way, alpha, share, &rc))
 				break;
 			t = whole(g, way, alpha);
 		}

@@ -39,10 +39,13 @@ struct acct_renyi_grid {
 	struct acct_renyi_node *node;
 	size_t nodes, room;
 	double deviation, last; /* of the losses; the largest finite loss */
+	double goal;
 };
 
-/* l: without infinite losses, not lossless.  acct_renyi_grid_fini in any case. */
-ACCT_CHECK enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l);
+/* l: without infinite losses, not lossless.  goal: relative width of moments, as far as the points' own
+ * bounds and the limit on work allow.  acct_renyi_grid_fini in any case. */
+ACCT_CHECK enum acct_rc acct_renyi_grid_init(
+	struct acct_renyi_grid *g, const struct acct_list *l, double goal);
 void acct_renyi_grid_fini(struct acct_renyi_grid *g);
 
 /* Bounds on the log moment of order alpha, the larger of both directions. */
