@@ -270,7 +270,7 @@ static void take_protocol(struct checker *c, const struct raw_round *raw, struct
 
 	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
 	if (r->protocol == NULL) {
-		fault(c, line_of(r, "protocol"), "unknown protocol '%s'",
+		fault(c, line_of(r, "protocol"), "unknown protocol '%s'; `tombola plan protocols` lists them",
 			raw->protocol != NULL ? raw->protocol : "");
 		return;
 	}
