@@ -106,7 +106,7 @@ const struct acct_named *acct_named_find(const char *name)
 /* To the bit: cells that differ less are merged by the core. */
 static bool is_at(const struct acct_cell *c, double u, double v)
 {
-	return memcmp(&c->u, &u, sizeof u) == 0 && memcmp(&c->v, &v, sizeof v) == 0;
+	return c->u >= u && c->u <= u && c->v >= v && c->v <= v;
 }
 
 enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v)

@@ -1,5 +1,6 @@
 /* acct_named_sets.c - laws that are E times likelier on a set of reports: subsets, Hadamard response, square
  * waves; and noise on levels. */
+#include <assert.h>
 #include <math.h>
 
 #include "acct_named.h"
@@ -125,7 +126,8 @@ static double power(double eps0, long double part)
 	return (double)expl(eps0 * part);
 }
 
-#define SIDE (ACCT_MAX_CELLS / 2) /* cells on either side of the middle */
+#define SIDE 32 /* cells on either side of the middle */
+static_assert(2u * SIDE <= ACCT_MAX_CELLS, "a list has room for both sides");
 
 /* Of a blanket that rises as a^-y, the share that falls to a node when everything between it and the next,
  * gap away, is split between the two with the mean of u kept: a(1 - a^(gap-1))/(1 + a^gap), by geometric
