@@ -36,9 +36,10 @@ enum acct_rc acct_gdp_method_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
 	double mu, low = 0;
-	enum acct_rc rc = mean_of(s, n, delta / 2, &mu);
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
-	(void)why;
+	if (!rc)
+		rc = mean_of(s, n, delta / 2, &mu);
 	if (rc)
 		return rc;
 	/* From below: far above the answer the curve's rounding alone is more than delta. */

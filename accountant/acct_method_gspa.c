@@ -66,8 +66,10 @@ enum acct_rc acct_gspa_method_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
 	double mu, eps;
-	enum acct_rc rc = gspa_mu(s, n, &mu, out, why);
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
+	if (!rc)
+		rc = gspa_mu(s, n, &mu, out, why);
 	if (!rc)
 		rc = acct_gspa_gaussian_epsilon(mu, delta, &eps, why);
 	if (!rc)
@@ -79,8 +81,10 @@ enum acct_rc acct_gspa_method_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {
 	double mu, delta;
-	enum acct_rc rc = gspa_mu(s, n, &mu, out, why);
+	enum acct_rc rc = acct_method_asked(n, false, epsilon, why);
 
+	if (!rc)
+		rc = gspa_mu(s, n, &mu, out, why);
 	if (!rc)
 		rc = acct_gspa_gaussian_delta(mu, epsilon, &delta, why);
 	if (!rc)

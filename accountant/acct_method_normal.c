@@ -67,8 +67,10 @@ enum acct_rc acct_normal_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {
 	double mu, whole;
-	enum acct_rc rc = limit_of(s, n, &mu, &whole, out, why);
+	enum acct_rc rc = acct_method_asked(n, false, epsilon, why);
 
+	if (!rc)
+		rc = limit_of(s, n, &mu, &whole, out, why);
 	if (rc)
 		return rc;
 	double delta = mu > 0 ? gaussian_delta(mu, epsilon) : 0;
@@ -81,8 +83,10 @@ enum acct_rc acct_normal_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
 	double mu, whole, low = 0, high = 1;
-	enum acct_rc rc = limit_of(s, n, &mu, &whole, out, why);
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
+	if (!rc)
+		rc = limit_of(s, n, &mu, &whole, out, why);
 	if (rc)
 		return rc;
 	double rest = (delta - (1 - whole)) / whole;

@@ -22,6 +22,18 @@ static enum acct_rc fault(const char **why, const char *what)
 	return ACCT_EDOMAIN;
 }
 
+enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why)
+{
+	*why = NULL;
+	if (n == 0)
+		return fault(why, "there are no rounds");
+	if (for_epsilon && !(at > 0 && at < 1))
+		return fault(why, "delta must be above 0 and below 1");
+	if (!for_epsilon && !(at >= 0 && at < INFINITY))
+		return fault(why, "epsilon must be finite and not negative");
+	return ACCT_OK;
+}
+
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why)
 {
 	if (!(s->eps0 > 0 && s->eps0 < 700))
@@ -80,11 +92,14 @@ static enum acct_rc ask(const struct acct_round *r, size_t n, bool epsilon, doub
 	return epsilon ? acct_epsilon(r, n, at, out) : acct_delta(r, n, at, out);
 }
 
-static enum acct_rc own(
-	const struct acct_spec *spec, size_t n, bool epsilon, double at, struct acct_method_answer *out)
+static enum acct_rc own(const struct acct_spec *spec, size_t n, bool epsilon, double at,
+	struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? ask(r, n, epsilon, at, &out->bound) : ACCT_ENOMEM;
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+
+	if (!rc)
+		rc = ask(r, n, epsilon, at, &out->bound);
 
 	out->worth = ACCT_PROVED;
 	free(r);
@@ -95,7 +110,7 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, bool strong, 
 	struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = clone(&spec[i], strong, &r[i], why);
@@ -112,7 +127,7 @@ static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, 
 	struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = attained(&spec[i], &r[i], why);
@@ -128,15 +143,13 @@ static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, 
 enum acct_rc acct_pld_epsilon(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	(void)why;
-	return own(s, n, true, at, out);
+	return own(s, n, true, at, out, why);
 }
 
 enum acct_rc acct_pld_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	(void)why;
-	return own(s, n, false, at, out);
+	return own(s, n, false, at, out, why);
 }
 
 enum acct_rc acct_clones_epsilon(

@@ -11,11 +11,13 @@ static const char split_note[] =
 	"delta in equal parts to the rounds, or half of it so and half as slack; the lesser answer";
 
 static enum acct_rc composed(enum acct_basic_way way, const struct acct_spec *s, size_t n, double delta,
-	struct acct_method_answer *out)
+	struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(s, n);
-	enum acct_rc rc = r ? acct_basic_epsilon(way, r, n, delta, &out->bound.upper) : ACCT_ENOMEM;
+	enum acct_rc rc = r ? acct_method_asked(n, true, delta, why) : ACCT_ENOMEM;
 
+	if (!rc)
+		rc = acct_basic_epsilon(way, r, n, delta, &out->bound.upper);
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
 	free(r);
@@ -25,17 +27,15 @@ static enum acct_rc composed(enum acct_basic_way way, const struct acct_spec *s,
 enum acct_rc acct_sum_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
-	(void)why;
 	out->note = one_note;
-	return composed(ACCT_BASIC_SUM, s, n, delta, out);
+	return composed(ACCT_BASIC_SUM, s, n, delta, out, why);
 }
 
 enum acct_rc acct_advanced_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
-	(void)why;
 	out->note = "half of delta in equal parts to the rounds, half as slack";
-	return composed(ACCT_BASIC_ADVANCED, s, n, delta, out);
+	return composed(ACCT_BASIC_ADVANCED, s, n, delta, out, why);
 }
 
 /* epsilon of one round at delta, by a bound that knows one round only. */
@@ -65,8 +65,10 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 	struct acct_method_answer *out, const char **why)
 {
 	double total = 0, sum, advanced = INFINITY;
-	enum acct_rc rc;
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < n; i++)
 		total += (double)s[i].round.count;
 	/* A hair less, so that rounding does not make the parts more than the whole. */
@@ -133,8 +135,10 @@ static enum acct_rc one_delta(enum acct_blanket_bound bound, const struct acct_s
 	double epsilon, struct acct_method_answer *out, const char **why)
 {
 	struct acct_blanket b;
-	enum acct_rc rc = blanket_of(s, &b, why);
+	enum acct_rc rc = acct_method_asked(n, false, epsilon, why);
 
+	if (!rc)
+		rc = blanket_of(s, &b, why);
 	if (!rc && (n != 1 || s->round.count != 1)) {
 		*why = "it answers delta for one round only";
 		return ACCT_EDOMAIN;

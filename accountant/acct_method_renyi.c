@@ -9,9 +9,10 @@ enum acct_rc acct_rdp_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(s, n);
-	enum acct_rc rc = r ? acct_renyi_epsilon(r, n, delta, &out->bound.upper, NULL) : ACCT_ENOMEM;
+	enum acct_rc rc = r ? acct_method_asked(n, true, delta, why) : ACCT_ENOMEM;
 
-	(void)why;
+	if (!rc)
+		rc = acct_renyi_epsilon(r, n, delta, &out->bound.upper, NULL);
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
 	free(r);
@@ -50,15 +51,15 @@ enum acct_rc acct_girgis_method_epsilon(
 {
 	struct reports all = { s, n };
 	double most = ACCT_GIRGIS_MOST_ORDER;
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
-	for (size_t i = 0; i < n; i++) {
-		enum acct_rc rc = acct_method_local(&s[i], true, why);
-
-		if (rc)
-			return rc;
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = acct_method_local(&s[i], true, why);
 		if (s[i].round.sampling > 0)
 			most = ACCT_GIRGIS_MOST_BELOW;
 	}
+	if (rc)
+		return rc;
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
 	return acct_renyi_minimise(

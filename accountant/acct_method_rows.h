@@ -13,6 +13,8 @@ acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
 acct_method_fn acct_attained_epsilon, acct_attained_delta;
 /* The rounds of n specs, for the functions of acct.h; NULL out of memory; free. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
+/* ACCT_EDOMAIN without rounds, and for a delta outside (0, 1) or an epsilon outside [0, inf). */
+enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why);
 /* ACCT_EDOMAIN unless every participant sends by one randomizer of a finite eps0, and none is given away;
  * sampling only where it is allowed. */
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why);
@@ -33,3 +35,6 @@ acct_method_fn acct_closed_epsilon;
 
 /* acct_method_gspa.c: GSPA. */
 acct_method_fn acct_gspa_method_epsilon, acct_gspa_method_delta;
+
+/* acct_method_flame.c: FLAME. */
+acct_method_fn acct_flame_method_epsilon, acct_flame_first_epsilon;

@@ -1,0 +1,48 @@
+/* acct_method_flame.c - FLAME on rounds as they are asked for here. */
+#include "acct_flame.h"
+#include "acct_method_rows.h"
+
+static enum acct_rc fault(const char **why, const char *what)
+{
+	*why = what;
+	return ACCT_EDOMAIN;
+}
+
+/* A vector of `count` coordinates, each a message of its own: SS-Simple. */
+static enum acct_rc simple(const struct acct_spec *s, size_t n, double delta, enum acct_flame_amplifier by,
+	struct acct_method_answer *out, const char **why)
+{
+	double eps;
+	enum acct_rc rc = acct_method_asked(n, true, delta, why);
+
+	if (!rc && n != 1)
+		return fault(why, "it takes one round, whose count is the length of the vector");
+	if (!rc)
+		rc = acct_method_local(s, false, why);
+	if (rc)
+		return rc;
+	if (!(s->k >= 2 && s->k <= 1e9) || s->round.dummies > 0)
+		return fault(why, "it is known for k-ary response without dummies only");
+	struct acct_flame_slot slot = { .epsilon = s->eps0, .bins = (uint64_t)s->k };
+	rc = acct_flame_simple_theorem1(&slot, s->round.count, s->participants, delta, by, &eps, why);
+	if (!rc)
+		out->bound = (struct acct_bound){ by == ACCT_FLAME_BENNETT_FIRST ? eps : 0, eps };
+	return rc;
+}
+
+enum acct_rc acct_flame_method_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	out->note =
+		"SS-Simple with the corrected Bennett bound; a message holds one coordinate, count of them";
+	return simple(s, n, delta, ACCT_FLAME_BENNETT, out, why);
+}
+
+enum acct_rc acct_flame_first_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PAPER_VALUE;
+	out->note = "with the Bennett bound as first published, which is below the truth";
+	return simple(s, n, delta, ACCT_FLAME_BENNETT_FIRST, out, why);
+}

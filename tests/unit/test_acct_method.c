@@ -1,0 +1,303 @@
+/* test_acct_method.c - the analyses by name: values other programs and papers have, the order that theorems
+ * demand, and what each method says where it does not apply. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acct_method.h"
+
+static struct acct_spec spec_of(const char *text)
+{
+	struct acct_spec s;
+	char why[256] = "";
+
+	if (acct_spec_parse(text, &s, why, sizeof why))
+		fail_msg("%s: %s", text, why);
+	return s;
+}
+
+/* A method's answer to one round; fails if there is none. */
+static struct acct_method_answer ask(const char *method, const char *text, double delta)
+{
+	const struct acct_method *m = acct_method_find(method);
+	struct acct_spec s = spec_of(text);
+	struct acct_method_answer a = { .worth = ACCT_LOWER };
+	const char *why = "";
+
+	assert_non_null(m);
+	if (m->epsilon(&s, 1, delta, &a, &why))
+		fail_msg("%s of %s: %s", method, text, why);
+	return a;
+}
+
+static double upper(const char *method, const char *text, double delta)
+{
+	return ask(method, text, delta).bound.upper;
+}
+
+static void near(double x, double reference, double relative)
+{
+	if (!(fabs(x - reference) <= relative * reference))
+		fail_msg("%.9g is not %.9g", x, reference);
+}
+
+static void worths_are_said_in_these_words(void **state)
+{
+	(void)state;
+	assert_string_equal(acct_worth_text(ACCT_PROVED), "proved");
+	assert_string_equal(acct_worth_text(ACCT_APPROXIMATE), "approximate (not a guarantee)");
+	assert_string_equal(acct_worth_text(ACCT_PAPER_VALUE), "paper value (not a guarantee)");
+	assert_string_equal(acct_worth_text(ACCT_LOWER), "proved lower bound");
+	assert_null(acct_method_find("nonsense"));
+	assert_string_equal(acct_method_row(0)->name, "pld");
+	for (size_t i = 0; acct_method_row(i); i++)
+		assert_ptr_equal(acct_method_find(acct_method_row(i)->name), acct_method_row(i));
+}
+
+/* Girgis et al. 2021, Figure 4 (delta 1e-8, a million participants): UB1 with the CKS conversion, the clones'
+ * and the strong clones' PLD, the exact binary response, all computed by independent programs to the digits
+ * given. */
+static void figure_4_is_reproduced(void **state)
+{
+	static const struct {
+		const char *text;
+		double girgis, clones, strong, truth;
+	} row[] = {
+		{ "generic:eps0=0.5,n=1000000,count=10", .02273, .00811, .00723, .00644 },
+		{ "generic:eps0=0.5,n=1000000,count=1000", .17023, .09099, .08114, .07235 },
+		{ "generic:eps0=2,n=1000000,count=10", .36114, .05875, .04367, .03242 },
+		{ "generic:eps0=2,n=1000000,count=1000", 2.28317, .65393, .48591, .36120 },
+		{ "generic:eps0=2,n=1000000,count=100000", 21.5188, 7.81832, 5.68981, 4.16387 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		near(upper("girgis", row[i].text, 1e-8), row[i].girgis, 5e-4);
+		near(upper("clones", row[i].text, 1e-8), row[i].clones, 2e-3);
+		near(upper("strong-clones", row[i].text, 1e-8), row[i].strong, 2e-3);
+		near(ask("lower", row[i].text, 1e-8).bound.lower, row[i].truth, 5e-3);
+	}
+}
+
+/* Chen, Cao, Ge 2024, Table 2, delta 1e-4: equal guarantees of 0.5, and half of them 0.01; the value of mu
+ * and of its curve, and the exact loss of the worst victim. */
+static void table_2_of_gspa_is_reproduced(void **state)
+{
+	static const struct {
+		const char *text;
+		double paper, exact;
+	} row[] = {
+		{ "rr:eps0=0.5,n=1000", .19296, .03846 },
+		{ "rr:eps0=0.5,n=10000", .05179, .00966 },
+		{ "rr:eps0=0.5,n=1000,others_eps=0.01,others_n=500", .17755, .03528 },
+		{ "rr:eps0=0.5,n=10000,others_eps=0.01,others_n=5000", .04755, .00882 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		near(upper("gspa", row[i].text, 1e-4), row[i].paper, 2e-4);
+		assert_int_equal(ask("gspa", row[i].text, 1e-4).worth, ACCT_PAPER_VALUE);
+		near(upper("pld", row[i].text, 1e-4), row[i].exact, 2e-3);
+	}
+}
+
+/* Balle, Wang 2018, Theorem 8, at the mu that the variance of binary response has:
+ * mu^2 = 2 count (p-1)^2 / ((p+1) n) up to the victim's own message. */
+static void the_normal_limit_is_gaussian(void **state)
+{
+	double p = exp(1), n = 1e6, mu = sqrt(2 * 400 * (p - 1) * (p - 1) / ((p + 1) * n)), eps = 0.2;
+	double delta = 0.5 * erfc((eps / mu - mu / 2) / sqrt(2)) -
+		       exp(eps) * 0.5 * erfc((eps / mu + mu / 2) / sqrt(2));
+
+	(void)state;
+	near(upper("clt", "rr:eps0=1,n=1000000,count=400", delta), eps, 1e-5);
+	assert_int_equal(ask("clt", "rr:eps0=1,n=1000000,count=400", delta).worth, ACCT_APPROXIMATE);
+}
+
+/* What is proved is not below what is certain, and not above what it is made of. */
+static void proved_answers_are_in_the_order_of_their_proofs(void **state)
+{
+	static const char *const text[] = { "rr:eps0=1,n=1000", "grr:k=5,eps0=3,n=500,count=7",
+		"generic:eps0=0.3,n=100,count=30", "grr:k=16,eps0=2,n=20000", "vrr:s=3,eps0=3,n=3000,count=2",
+		"rr:eps0=2,n=500,sampling=0.1,count=20", "rappor:d=8,eps0=2,n=2000" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_spec s = spec_of(text[i]);
+		struct acct_method_answer pld = ask("pld", text[i], 1e-6);
+
+		for (size_t k = 1; acct_method_row(k); k++) {
+			const struct acct_method *m = acct_method_row(k);
+			struct acct_method_answer a = { .worth = m->worth };
+			const char *why = NULL;
+
+			if (m->epsilon(&s, 1, 1e-6, &a, &why)) {
+				assert_non_null(why);
+				continue;
+			}
+			assert_int_equal(a.worth, m->worth);
+			if (a.worth == ACCT_PROVED && a.bound.upper < pld.bound.lower)
+				fail_msg("%s of %s: %g is below %g", m->name, text[i], a.bound.upper,
+					pld.bound.lower);
+			if (a.worth == ACCT_LOWER && a.bound.lower > pld.bound.upper)
+				fail_msg("%s of %s: %g is above %g", m->name, text[i], a.bound.lower,
+					pld.bound.upper);
+		}
+		double clones = upper("clones", text[i], 1e-6),
+		       strong = upper("strong-clones", text[i], 1e-6);
+		assert_true(strong <= clones * (1 + 1e-3));
+		assert_true(pld.bound.lower <= strong);
+		assert_true(upper("basic", text[i], 1e-6) >= pld.bound.lower);
+	}
+}
+
+/* k-ary response of two participants, by hand: the other holds the third symbol (k = 3) or the first (k = 2);
+ * the shuffled pair's loss is listed outcome by outcome. */
+static void the_lower_bound_is_the_loss_of_two_participants(void **state)
+{
+	double p = 3, eps = log(1.5);
+
+	(void)state;
+	for (int k = 2; k <= 3; k++) {
+		double z = p + k - 1, one_way = 0, other_way = 0, epsilon0 = log(p);
+		int held = k == 3 ? 2 : 0;
+		char text[80];
+		struct acct_spec s;
+		struct acct_method_answer a;
+		const char *why;
+
+		for (int a0 = 0; a0 < k; a0++)
+			for (int b0 = a0; b0 < k; b0++) {
+				double mass[2] = { 0, 0 };
+
+				for (int x = 0; x < 2; x++)
+					for (int order = 0; order < 1 + (a0 != b0); order++) {
+						int victim = order ? b0 : a0, other = order ? a0 : b0;
+
+						mass[x] += (victim == x ? p : 1) / z *
+							   (other == held ? p : 1) / z;
+					}
+				one_way += fmax(0, mass[1] - exp(eps) * mass[0]);
+				other_way += fmax(0, mass[0] - exp(eps) * mass[1]);
+			}
+		double delta = fmax(one_way, other_way);
+		(void)snprintf(text, sizeof text, "grr:k=%d,eps0=%.17g,n=2", k, epsilon0);
+		s = spec_of(text);
+		assert_int_equal(acct_method_find("lower")->delta(&s, 1, eps, &a, &why), ACCT_OK);
+		if (a.bound.lower > delta * (1 + 1e-9) || a.bound.lower < delta * (1 - 1e-6))
+			fail_msg("k=%d: %.12g, not %.12g", k, a.bound.lower, delta);
+		assert_int_equal(a.worth, ACCT_LOWER);
+		assert_true(isinf(a.bound.upper));
+	}
+}
+
+static void epsilon_and_delta_of_a_method_are_inverse(void **state)
+{
+	static const char *const method[] = { "pld", "lower", "gdp", "strong-clones", "clones", "clt", "gspa",
+		"hoeffding", "bennett" };
+	struct acct_spec s = spec_of("rr:eps0=1,n=5000");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
+		const struct acct_method *m = acct_method_find(method[i]);
+		struct acct_method_answer eps, delta;
+		const char *why = "";
+
+		assert_int_equal(m->epsilon(&s, 1, 1e-6, &eps, &why), ACCT_OK);
+		double at = m->worth == ACCT_LOWER ? eps.bound.lower : eps.bound.upper;
+		assert_int_equal(m->delta(&s, 1, at, &delta, &why), ACCT_OK);
+		double back = m->worth == ACCT_LOWER ? delta.bound.lower : delta.bound.upper;
+		/* gdp splits delta in another way when asked for it. */
+		if (!(back > 0.9e-6 && back < 1.1e-6) && strcmp(method[i], "gdp") != 0)
+			fail_msg("%s: %g", method[i], back);
+		assert_true(back > 0.5e-6 && back < 2e-6);
+	}
+}
+
+/* Every method on rounds it cannot answer for: a sentence, and never a crash. */
+static void what_does_not_apply_is_explained(void **state)
+{
+	static const char *const text[] = { "bins:k=4,dummies=100", "mixbins:k=4,eps0=2,dummies=10,n=50",
+		"rr:eps0=1,n=100,defect=0.01", "rr:eps0=1,n=100,others_eps=2,others_n=5",
+		"rr:eps0=1,n=100,sampling=0.5", "rr:eps0=600,n=10", "rr:eps0=1,n=1",
+		"cells:omega=.5/.5,u=1.5/.5,v=.5/1.5,n=9", "pair:p=inf,beta=1,q=4,n=100" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_spec s = spec_of(text[i]);
+
+		for (size_t k = 0; acct_method_row(k); k++) {
+			const struct acct_method *m = acct_method_row(k);
+			struct acct_method_answer a = { .worth = m->worth };
+			const char *why = NULL;
+			enum acct_rc rc = m->epsilon(&s, 1, 1e-6, &a, &why);
+
+			if (rc == ACCT_EDOMAIN && (!why || strlen(why) < 8))
+				fail_msg("%s of %s: no reason", m->name, text[i]);
+			if (!rc && (isnan(a.bound.lower) || isnan(a.bound.upper) || a.bound.upper < 0))
+				fail_msg("%s of %s: no number", m->name, text[i]);
+			rc = m->delta ? m->delta(&s, 1, 0.5, &a, &why) : ACCT_OK;
+			if (rc == ACCT_EDOMAIN && (!why || strlen(why) < 8))
+				fail_msg("%s of %s: no reason", m->name, text[i]);
+		}
+	}
+}
+
+static void no_rounds_are_no_question(void **state)
+{
+	(void)state;
+	for (size_t k = 0; acct_method_row(k); k++) {
+		const struct acct_method *m = acct_method_row(k);
+		struct acct_method_answer a;
+		const char *why = NULL;
+
+		if (m->epsilon(NULL, 0, 1e-6, &a, &why) == ACCT_OK)
+			fail_msg("%s answers nothing", m->name);
+		if (m->delta && m->delta(NULL, 0, 1, &a, &why) == ACCT_OK)
+			fail_msg("%s answers nothing", m->name);
+	}
+}
+
+static void deltas_and_epsilons_that_are_none_are_refused(void **state)
+{
+	static const double delta[] = { 0, 1, -1, 2, NAN }, epsilon[] = { -1, NAN, INFINITY };
+	struct acct_spec s = spec_of("rr:eps0=1,n=100");
+
+	(void)state;
+	for (size_t k = 0; acct_method_row(k); k++) {
+		const struct acct_method *m = acct_method_row(k);
+		struct acct_method_answer a;
+		const char *why = NULL;
+
+		for (size_t i = 0; i < sizeof delta / sizeof *delta; i++)
+			if (m->epsilon(&s, 1, delta[i], &a, &why) == ACCT_OK)
+				fail_msg("%s answers at delta %g", m->name, delta[i]);
+		for (size_t i = 0; m->delta && i < sizeof epsilon / sizeof *epsilon; i++)
+			if (m->delta(&s, 1, epsilon[i], &a, &why) == ACCT_OK)
+				fail_msg("%s answers at epsilon %g", m->name, epsilon[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worths_are_said_in_these_words),
+		cmocka_unit_test(figure_4_is_reproduced),
+		cmocka_unit_test(table_2_of_gspa_is_reproduced),
+		cmocka_unit_test(the_normal_limit_is_gaussian),
+		cmocka_unit_test(proved_answers_are_in_the_order_of_their_proofs),
+		cmocka_unit_test(the_lower_bound_is_the_loss_of_two_participants),
+		cmocka_unit_test(epsilon_and_delta_of_a_method_are_inverse),
+		cmocka_unit_test(what_does_not_apply_is_explained),
+		cmocka_unit_test(no_rounds_are_no_question),
+		cmocka_unit_test(deltas_and_epsilons_that_are_none_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
