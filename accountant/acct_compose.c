@@ -10,6 +10,7 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
+#define WINDOW      16.0  /* deviations; all but 1e-14 of a normal law is within 8 of its mean */
 #define TALLEST     600.0 /* exponents beyond this are not formed */
 
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
@@ -85,11 +86,11 @@ static void beyond(const struct acct_part *part, size_t parts, double h, double 
 static enum acct_rc choose_window(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, const double psi[3])
 {
-	double reach = 0, want = ceil(20 * sqrt(psi[2]) / s->h) + 64;
+	double reach = 0, want = ceil(WINDOW * sqrt(psi[2]) / s->h) + 64;
 
 	for (size_t i = 0; i < parts; i++)
 		reach += part[i].count * (double)part[i].law->at[part[i].law->size - 1];
-	for (;; want *= 1.5) {
+	for (;; want *= 1.25) {
 		double points = fmin(want, 2 * reach + 2), up[2], down[2];
 
 		if (!(points <= MOST_POINTS))

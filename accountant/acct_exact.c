@@ -69,14 +69,22 @@ static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 	return total;
 }
 
+/* Of the number of blanket messages. */
+static double deviation(const struct acct_list *l)
+{
+	double variance = 0;
+
+	for (size_t i = 0; i < l->groups; i++)
+		variance += l->group[i].count * l->group[i].share * l->blanket * l->group[i].rest;
+	return sqrt(variance);
+}
+
 /* Ten deviations from the mean there are many outcomes already: do not look further. */
 static bool may_be_few(const struct acct_list *l)
 {
-	double reach = 0, mean = floor(l->mean);
+	double reach, mean = floor(l->mean);
 
-	for (size_t i = 0; i < l->groups; i++)
-		reach += l->group[i].count * l->group[i].share * l->blanket * l->group[i].rest;
-	reach = fmin(10 * sqrt(reach), l->others - mean);
+	reach = fmin(10 * deviation(l), l->others - mean);
 	return (1 + fmax(0, reach - 1)) * compositions(1 + mean + l->dummies, l->cells) <= MOST_OUTCOMES;
 }
 
@@ -177,13 +185,13 @@ enum acct_rc acct_exact_list(struct acct_curve *c)
 	return rc;
 }
 
-/* Is it worth trying?  The box in the middle, but for its longest side. */
-static bool fits_boxes(const struct acct_list *l, const struct acct_count *count, double log_cut, double most)
+/* Is it worth trying?  `terms` boxes like the one of m messages, but for its longest side. */
+static bool fits_boxes(const struct acct_list *l, double m, double terms, double log_cut, double most)
 {
-	double volume = (double)count->size, longest = 1;
+	double volume = terms, longest = 1;
 	struct acct_box box;
 
-	acct_box_init(&box, l, messages(l, count, count->size / 2), log_cut);
+	acct_box_init(&box, l, (size_t)m, log_cut);
 	for (size_t j = 0; j < l->cells; j++) {
 		double side = (double)(box.hi[j] - box.lo[j]) + 1;
 
@@ -197,13 +205,18 @@ enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 {
 	const struct acct_list *l = &c->list;
 	double cut = fmax(missed / 2, 1e-280), log_cut = log(cut / (2 * (double)l->cells));
+	double middle = floor(l->mean + l->dummies);
 	struct acct_count count;
 
-	if (!may_be_listed(l))
+	/* A first guess, for the law of M is work too; it has more terms than four deviations' worth. */
+	if (!may_be_listed(l) || !fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
+		if (c->missed > missed)
+			forget(c);
 		return ACCT_OK;
+	}
 	enum acct_rc rc = acct_count_init(&count, l, cut / (4 * (double)(l->groups + 1)), MOST_OUTCOMES);
 	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_MESSAGES &&
-		fits_boxes(l, &count, log_cut, (double)most))
+		fits_boxes(l, middle, (double)count.size, log_cut, (double)most))
 		rc = list_all(c, &count, log_cut, most);
 	acct_count_fini(&count);
 	if (c->missed > missed)

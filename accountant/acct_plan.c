@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define MOST_ROUNDS 1024u
-#define PROBE       2e6 /* work at the one point that tells a deviation */
 
 void acct_plan_fini(struct acct_plan *p)
 {
@@ -68,7 +67,7 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 	if (!p->part)
 		return ACCT_ENOMEM;
 	p->symmetric = true;
-	p->work.per_point = PROBE;
+	p->work.per_point = ACCT_PROBE(n);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = plan_add(p, &rounds[i]);
 	p->work.per_point = ACCT_MOST_WORK / (16 * (double)n);

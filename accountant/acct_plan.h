@@ -1,9 +1,13 @@
 /* acct_plan.h - the rounds of one question: checked, equal ones joined, lossless ones dropped. */
 #pragma once
 
+#include <math.h>
+
 #include "acct_curve.h"
 
 #define ACCT_MOST_WORK 2e9 /* of one question, see struct acct_work */
+/* At a point that only guides, of one among n rounds. */
+#define ACCT_PROBE(n) (ACCT_MOST_WORK / (64 * fmax(16, (double)(n))))
 
 /* Equal rounds. */
 struct acct_rounds {

@@ -11,7 +11,6 @@
 #define COARSEST      0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define EPSILON_WIDTH 4e-4 /* relative; refine until there */
 #define DELTA_WIDTH   4e-3
-#define PROBE         2e6      /* work at a point that tells whether to list */
 #define NODES         256.0    /* of a grid, as a guess */
 #define LISTING       150.0    /* work per listed and sorted outcome */
 #define MOST_LISTED   524288.0 /* outcomes of all rounds: 13 MB, or 21 */
@@ -192,7 +191,7 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 {
 	enum acct_rc rc = ACCT_OK;
 
-	p->work.per_point = PROBE;
+	p->work.per_point = ACCT_PROBE(p->parts);
 	for (size_t i = 0; i < p->parts && !rc; i++) {
 		struct acct_curve *c = &p->part[i].curve;
 		double spent = p->work.spent, most = MOST_LISTED / (double)p->parts;
