@@ -11,7 +11,7 @@
 
 #include "acct_named.h"
 
-#define MOST_TEXT 4096u
+#define MOST_TEXT 8192u /* three lists of ACCT_MAX_CELLS numbers of 17 digits, and more */
 
 /* What every round takes. */
 enum common { N, COUNT, SAMPLING, DEFECT, COMMON };

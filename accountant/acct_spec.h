@@ -1,6 +1,8 @@
 /* acct_spec.h - rounds as text, `name:key=value,...`: the grammar of tombola-accountant and of the Python
  * module.  doc/accounting.md, "Cells of the protocols", derives the cells of each name.
  *
+ * Numbers are strtod's, in the caller's locale: one with a decimal point.  A text has at most 8191 bytes.
+ *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
  *              give no blanket: bins, hashed, and mixbins with eps0=inf

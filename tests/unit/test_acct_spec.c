@@ -287,6 +287,20 @@ static void too_many_different_sub_queries_are_refused(void **state)
 	refused(text, "64 cells");
 }
 
+static void the_longest_list_is_read(void **state)
+{
+	static const char *const key[] = { "omega", "u", "v" };
+	char text[8192] = "cells:n=9";
+	size_t at = strlen(text);
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t j = 0; j < ACCT_MAX_CELLS; j++)
+			at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%.17e", j > 0 ? "/" : ",",
+				j > 0 ? "" : key[k], j > 0 ? "" : "=", k > 0 ? 1 : 1.0 / ACCT_MAX_CELLS);
+	assert_int_equal(parsed(text).cells, ACCT_MAX_CELLS);
+}
+
 static void a_text_that_never_ends_is_refused(void **state)
 {
 	char *text = malloc(100001);
@@ -317,6 +331,7 @@ int main(void)
 		cmocka_unit_test(what_the_analyses_need_is_known),
 		cmocka_unit_test(faults_of_the_other_names_are_named),
 		cmocka_unit_test(too_many_different_sub_queries_are_refused),
+		cmocka_unit_test(the_longest_list_is_read),
 		cmocka_unit_test(a_text_that_never_ends_is_refused),
 	};
 
