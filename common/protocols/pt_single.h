@@ -1,7 +1,7 @@
 /* pt_single.h - what the rows that send one wide message and no dummies have in common.
  *
  * A report supports each item with chance P if its sender holds it and Q < P if not.  The local guarantee is
- * finite; the cells are the level cells of the output law (doc/protocols.md, "Privacy"). */
+ * finite; the cells are the level cells of the output law (doc/protocols.md, "One wide message"). */
 #pragma once
 
 #include "pt_histogram.h"
