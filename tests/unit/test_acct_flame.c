@@ -1,0 +1,533 @@
+/* test_acct_flame.c - FLAME: reference values, small protocols enumerated, and where the printed theorems are
+ * below the truth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "acct_flame.h"
+#include "csv.h"
+#include "params.h"
+
+#define MOST_MESSAGES 4
+#define INDICES       4
+
+static bool ends(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+static enum acct_flame_amplifier amplifier(const char *method)
+{
+	if (ends(method, "_hoeffding"))
+		return ACCT_FLAME_HOEFFDING;
+	if (ends(method, "_bennett_first_version"))
+		return ACCT_FLAME_BENNETT_FIRST;
+	assert_true(ends(method, "_bennett"));
+	return ACCT_FLAME_BENNETT;
+}
+
+/* SS-Double and SS-Topk of a row.  Where it names no users: as many as fit. */
+static struct acct_flame_sparse sparse(const char *params)
+{
+	struct acct_flame_sparse s = { .slot = { params_number(params, "eps_lk"), 0 },
+		.users = (uint64_t)params_number(params, "n"),
+		.padded = (uint64_t)params_number(params, "n_p"),
+		.length = (uint64_t)params_number(params, "d"),
+		.sent = (uint64_t)params_number(params, "k") };
+
+	assert_true(params_is(params, "mech", "laplace"));
+	if (s.users == 0)
+		s.users = s.padded;
+	if (s.length == 0)
+		s.length = 10 * s.sent;
+	return s;
+}
+
+static double lemma1(const char *params, double delta)
+{
+	double epsilon;
+	bool valid;
+
+	assert_int_equal(
+		acct_flame_lemma1(params_number(params, "eps_l"), (uint64_t)params_number(params, "b"),
+			(uint64_t)params_number(params, "n"), delta, &epsilon, &valid, NULL),
+		ACCT_OK);
+	assert_int_equal(valid, params_is(params, "valid", "1"));
+	return epsilon;
+}
+
+/* The answer to a row; NAN for a method that is not known. */
+static double answer(const char *method, const char *params, double delta)
+{
+	double epsilon = NAN;
+	struct acct_bound b;
+
+	if (strcmp(method, "lemma1") == 0)
+		return lemma1(params, delta);
+	if (strcmp(method, "thm5_nu") == 0) {
+		assert_int_equal(acct_flame_nu((uint64_t)params_number(params, "n_p"),
+					 (uint64_t)params_number(params, "n"), params_number(params, "beta"),
+					 &epsilon, NULL),
+			ACCT_OK);
+		return epsilon;
+	}
+	if (strncmp(method, "ss_simple_thm1", 14) == 0) {
+		struct acct_flame_slot slot = { params_number(params, "eps_ld"), 0 };
+
+		assert_int_equal(acct_flame_simple_theorem1(&slot, (uint64_t)params_number(params, "d"),
+					 (uint64_t)params_number(params, "n"), delta, amplifier(method),
+					 &epsilon, NULL),
+			ACCT_OK);
+		return epsilon;
+	}
+	struct acct_flame_sparse s = sparse(params);
+	if (strncmp(method, "ss_double_thm4", 14) == 0)
+		assert_int_equal(
+			acct_flame_double_theorem4(&s, delta, amplifier(method), &epsilon, NULL), ACCT_OK);
+	else if (strncmp(method, "ss_double_nosub", 15) == 0)
+		assert_int_equal(
+			acct_flame_double_unsampled(&s, delta, amplifier(method), &epsilon, NULL), ACCT_OK);
+	else if (strcmp(method, "ss_double_true_lower") == 0)
+		assert_int_equal(acct_flame_double_lower(&s, delta, &epsilon, NULL), ACCT_OK);
+	else if (strcmp(method, "ss_topk_true_lower") == 0)
+		assert_int_equal(acct_flame_topk_lower(&s, delta, &epsilon, NULL), ACCT_OK);
+	else if (strcmp(method, "ss_double_stratified_pld") == 0 || strcmp(method, "ss_topk_rigorous") == 0) {
+		if (params_text(params, "eta"))
+			assert_int_equal(
+				acct_flame_double_epsilon(&s, params_number(params, "eta"), delta, &b, NULL),
+				ACCT_OK);
+		else
+			assert_int_equal(acct_flame_topk_epsilon(&s, delta, &b, NULL), ACCT_OK);
+		epsilon = b.upper;
+	}
+	return epsilon;
+}
+
+static void every_row_is_reproduced(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/bounds.csv"));
+	while (csv_next(&c)) {
+		double value = atof(csv_get(&c, "value")), rtol = atof(csv_get(&c, "rtol"));
+
+		if (strcmp(csv_get(&c, "section"), "flame") != 0)
+			continue;
+		double got = answer(csv_get(&c, "method"), csv_get(&c, "params"), atof(csv_get(&c, "delta")));
+		/* upper bounds are rounded up by 1e-12 */
+		if (!(fabs(got / value - 1) <= rtol + 2e-12))
+			fail_msg("%s: %.15g, want %.15g", csv_get(&c, "id"), got, value);
+		rows++;
+	}
+	fclose(c.file);
+	assert_true(rows >= 22);
+}
+
+static const struct acct_flame_sparse headline = { { 0.5, 0 }, 1000, 333, 7850, 157 };
+#define DELTA 5e-6
+
+static void theorem_1_is_ten_times_the_composition(void **state)
+{
+	struct acct_flame_slot slot = { 0.01, 0 };
+	struct acct_round r;
+	struct acct_bound b;
+	double printed;
+
+	(void)state;
+	assert_int_equal(acct_flame_simple_round(&slot, 7850, 1000, &r, NULL), ACCT_OK);
+	assert_int_equal(acct_epsilon(&r, 1, DELTA, &b), ACCT_OK);
+	assert_true(fabs(b.upper / 0.0904 - 1) < 2e-3);
+	assert_int_equal(
+		acct_flame_simple_theorem1(&slot, 7850, 1000, DELTA, ACCT_FLAME_EXACT, &printed, NULL),
+		ACCT_OK);
+	assert_true(b.upper < printed / 5);
+}
+
+/* Theorem 4 with the exact loss of one coordinate, so that nothing but the theorem is at fault. */
+static void theorem_4_is_below_the_truth(void **state)
+{
+	struct acct_flame_sparse s = { { 1, 2 }, 40, 100, 1000, 1 };
+	double printed, truth;
+	struct acct_bound ours;
+
+	(void)state;
+	assert_int_equal(acct_flame_double_theorem4(&s, 3e-6, ACCT_FLAME_EXACT, &printed, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_double_lower(&s, 3e-6, &truth, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_double_epsilon(&s, 3e-8, 3e-6, &ours, NULL), ACCT_OK);
+	assert_true(printed < truth / 10);
+	assert_true(truth <= ours.upper);
+	assert_true(ours.upper < truth * 1.2);
+}
+
+static void topk_is_not_sampling(void **state)
+{
+	double printed, truth;
+	struct acct_flame_sparse s = headline;
+	struct acct_bound ours;
+
+	(void)state;
+	assert_int_equal(acct_flame_double_theorem4(&s, DELTA, ACCT_FLAME_BENNETT, &printed, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_topk_lower(&s, DELTA, &truth, NULL), ACCT_OK);
+	assert_true(printed < truth / 3);
+	assert_int_equal(acct_flame_topk_epsilon(&s, DELTA, &ours, NULL), ACCT_OK);
+	assert_true(truth <= ours.upper); /* users > padded: indices may overflow */
+}
+
+static void vectors_in_one_message_lose_far_more(void **state)
+{
+	struct acct_flame_sparse whole = { { 0.1, 0 }, 1000, 1000, 7850, 7850 };
+	struct acct_bound ours;
+	struct acct_round r;
+	double truth;
+
+	(void)state;
+	assert_int_equal(acct_flame_linked_lower(&headline, DELTA, &truth, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_double_epsilon(&headline, 1e-7, DELTA, &ours, NULL), ACCT_OK);
+	assert_true(truth > 5.3 && ours.upper < truth / 10);
+	assert_int_equal(acct_flame_linked_lower(&whole, DELTA, &truth, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_simple_round(&whole.slot, 7850, 1000, &r, NULL), ACCT_OK);
+	assert_int_equal(acct_epsilon(&r, 1, DELTA, &ours), ACCT_OK);
+	assert_true(truth > 20.3 && ours.upper < truth / 10);
+}
+
+/* Two bins: what matters of an index is how many of its messages are 1.  Laws over these numbers, per index.
+ */
+#define DIGITS   (MOST_MESSAGES + 1)
+#define OUTCOMES (DIGITS * DIGITS * DIGITS * DIGITS)
+
+struct index {
+	double law[DIGITS];
+	unsigned messages;
+};
+
+static void add(struct index *x, double one)
+{
+	for (unsigned t = MOST_MESSAGES; t > 0; t--)
+		x->law[t] = x->law[t] * (1 - one) + x->law[t - 1] * one;
+	x->law[0] *= 1 - one;
+	x->messages++;
+}
+
+/* The messages of an index, 0 the victim's: one message for each user who chose it, dummies up to `padded`;
+ * of more, all choices of `padded` are as likely. */
+static void index_law(double out[DIGITS], const double *one, unsigned chosen, unsigned padded)
+{
+	struct index all[1u << MOST_MESSAGES];
+	unsigned kept = 0;
+
+	memset(out, 0, DIGITS * sizeof *out);
+	for (unsigned set = 0; set < 1u << chosen; set++) {
+		struct index x = { .law = { 1 } };
+		unsigned size = 0;
+
+		for (unsigned i = 0; i < chosen; i++)
+			size += set >> i & 1;
+		if (size != (chosen < padded ? chosen : padded))
+			continue;
+		for (unsigned i = 0; i < chosen; i++)
+			if (set >> i & 1)
+				add(&x, one[i]);
+		while (x.messages < padded)
+			add(&x, 0.5);
+		all[kept++] = x;
+	}
+	for (unsigned i = 0; i < kept; i++)
+		for (unsigned t = 0; t < DIGITS; t++)
+			out[t] += all[i].law[t] / kept;
+}
+
+/* Users' index sets and inputs (the same at every index) to the law of all indices, added to `law`. */
+static void add_protocol(double *law, double weight, const unsigned *set, const double *one, unsigned users,
+	unsigned indices, unsigned padded)
+{
+	double each[INDICES][DIGITS];
+
+	for (unsigned j = 0; j < INDICES; j++) {
+		double chosen[MOST_MESSAGES] = { 0 };
+		unsigned n = 0;
+
+		memset(each[j], 0, sizeof each[j]);
+		each[j][0] = 1;
+		if (j >= indices)
+			continue;
+		for (unsigned i = 0; i < users; i++)
+			if (set[i] >> j & 1)
+				chosen[n++] = one[i];
+		index_law(each[j], chosen, n, padded);
+	}
+	for (unsigned code = 0; code < OUTCOMES; code++) {
+		double mass = weight;
+		unsigned rest = code;
+
+		for (unsigned j = 0; j < INDICES; j++, rest /= DIGITS)
+			mass *= each[j][rest % DIGITS];
+		law[code] += mass;
+	}
+}
+
+static double hockey(const double *p, const double *q, double e)
+{
+	double sum = 0;
+
+	for (unsigned code = 0; code < OUTCOMES; code++)
+		sum += fmax(0, p[code] - e * q[code]);
+	return sum;
+}
+
+static unsigned members(unsigned set)
+{
+	unsigned n = 0;
+
+	for (; set; set >>= 1)
+		n += set & 1;
+	return n;
+}
+
+/* SS-Double of two users: every pair of sets of `sent` of the indices is as likely. */
+static void double_law(double *law, const double one[2], const struct acct_flame_sparse *s)
+{
+	unsigned all = 1u << s->length;
+	double sets = 0;
+
+	memset(law, 0, OUTCOMES * sizeof *law);
+	for (unsigned a = 0; a < all; a++)
+		sets += members(a) == s->sent;
+	for (unsigned a = 0; a < all; a++)
+		for (unsigned b = 0; b < all; b++)
+			if (members(a) == s->sent && members(b) == s->sent)
+				add_protocol(law, 1 / (sets * sets), (unsigned[]){ a, b }, one, 2,
+					(unsigned)s->length, (unsigned)s->padded);
+}
+
+static void small_ss_double_loses_no_more_than_the_bound(void **state)
+{
+	static const struct acct_flame_sparse small[] = { { { 1, 2 }, 2, 2, 4, 2 }, { { 3, 2 }, 2, 3, 4, 1 },
+		{ { 2, 2 }, 2, 3, 2, 1 }, { { 0.5, 2 }, 2, 4, 4, 4 } };
+	static double law[2][OUTCOMES];
+	const double failure = 1e-3;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+		for (int other = 0; other < 3; other++) {
+			const struct acct_flame_sparse *s = &small[i];
+			double high = 1 / (1 + exp(-s->slot.epsilon)), held[] = { high, 1 - high, 0.5 };
+			struct acct_round r;
+			struct acct_bound d;
+
+			double_law(law[0], (double[]){ high, held[other] }, s);
+			double_law(law[1], (double[]){ 1 - high, held[other] }, s);
+			assert_int_equal(acct_flame_double_round(s, failure, &r, NULL), ACCT_OK);
+			for (double eps = 0; eps < 2; eps += 0.1) {
+				double truth = hockey(law[0], law[1], exp(eps));
+
+				assert_int_equal(acct_delta(&r, 1, eps, &d), ACCT_OK);
+				assert_true(truth <= d.upper + failure + 1e-12);
+			}
+			for (double delta = 0.3; other == 2 && delta > 1e-6; delta /= 3) {
+				double low;
+
+				assert_int_equal(acct_flame_double_lower(s, delta, &low, NULL), ACCT_OK);
+				assert_true(
+					low <= 0 || hockey(law[0], law[1], exp(low)) >= delta * (1 - 1e-9));
+			}
+		}
+}
+
+/* SS-Topk: every choice of one index by each user, with and without overflow. */
+static void small_ss_topk_loses_no_more_than_the_bound(void **state)
+{
+	static double law[2][OUTCOMES];
+
+	(void)state;
+	for (unsigned users = 2; users <= 3; users++)
+		for (unsigned padded = 2; padded <= 3; padded++)
+			for (unsigned code = 0; code < 1u << (2 * users + 2); code++) {
+				struct acct_flame_sparse s = { { 2, 2 }, users, padded, 3, 1 };
+				double high = 1 / (1 + exp(-2)), one[2][3];
+				unsigned set[2][3];
+
+				/* bits: index and input of each user, the victim's under both hypotheses */
+				for (unsigned side = 0; side < 2; side++)
+					for (unsigned i = 0; i < users; i++) {
+						unsigned at = i || side == 0 ? 2 * i : 2 * users;
+
+						set[side][i] = 1u << (code >> at & 1);
+						one[side][i] = code >> at >> 1 & 1 ? high : 1 - high;
+					}
+				for (unsigned side = 0; side < 2; side++) {
+					memset(law[side], 0, sizeof law[side]);
+					add_protocol(law[side], 1, set[side], one[side], users, 2, padded);
+				}
+				static double bound[4][4][6];
+				double *known = bound[users][padded];
+				for (int i = 0; i < 6; i++) {
+					double delta = pow(10, -1 - i);
+					struct acct_bound b;
+
+					if (code == 0) {
+						assert_int_equal(acct_flame_topk_epsilon(&s, delta, &b, NULL),
+							ACCT_OK);
+						known[i] = b.upper;
+					}
+					assert_true(
+						hockey(law[0], law[1], exp(known[i])) <= delta * (1 + 1e-9));
+				}
+			}
+}
+
+static void more_padding_hides_more_and_more_indices_less(void **state)
+{
+	double last = INFINITY;
+	struct acct_bound b;
+
+	(void)state;
+	for (uint64_t bins = 0; bins <= 4; bins += 2) {
+		last = INFINITY;
+		for (uint64_t padded = 100; padded <= 800; padded *= 2) {
+			struct acct_flame_sparse s = { { 0.5, bins }, 400, padded, 1000, 20 };
+
+			assert_int_equal(acct_flame_double_epsilon(&s, 1e-7, 1e-5, &b, NULL), ACCT_OK);
+			assert_true(b.upper < last);
+			last = b.upper;
+		}
+		struct acct_flame_sparse more = { { 0.5, bins }, 400, 800, 1000, 50 };
+		assert_int_equal(acct_flame_double_epsilon(&more, 1e-7, 1e-5, &b, NULL), ACCT_OK);
+		assert_true(b.upper > last);
+		more.slot.epsilon = 0.6;
+		last = b.upper;
+		assert_int_equal(acct_flame_double_epsilon(&more, 1e-7, 1e-5, &b, NULL), ACCT_OK);
+		assert_true(b.upper > last);
+	}
+}
+
+static void index_privacy_is_a_ratio(void **state)
+{
+	double nu, reports;
+
+	(void)state;
+	assert_int_equal(acct_flame_nu(333, 1000, 0.02, &nu, NULL), ACCT_OK);
+	assert_int_equal(acct_flame_nu_reports(nu, 0.02, &reports, NULL), ACCT_OK);
+	assert_true(fabs(reports - 16) < 0.5); /* the paper's l */
+	assert_int_equal(acct_flame_nu_reports(1, 0.02, &reports, NULL), ACCT_OK);
+	assert_true(fabs(reports - 50) < 0.5);
+	assert_int_equal(acct_flame_nu_reports(50, 0.02, &reports, NULL), ACCT_OK);
+	assert_true(fabs(reports - 2) < 0.5); /* nu/(nu - 1 + beta) is above one */
+	assert_int_equal(acct_flame_nu(19, 1000, 0.02, &nu, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu(100, 1000, 0, &nu, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu(100, 0, 0.1, &nu, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_reports(0.9, 0.1, &reports, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_reports(11, 0.1, &reports, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_reports(2, NAN, &reports, NULL), ACCT_EDOMAIN);
+}
+
+static void refused(struct acct_flame_sparse s, double delta)
+{
+	struct acct_bound b = { 7, 7 };
+	const char *why = NULL;
+	double x = 7;
+
+	assert_int_equal(acct_flame_double_epsilon(&s, 1e-9, delta, &b, &why), ACCT_EDOMAIN);
+	assert_non_null(why);
+	assert_int_equal(acct_flame_topk_epsilon(&s, delta, &b, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_theorem4(&s, delta, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_unsampled(&s, delta, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_lower(&s, delta, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_topk_lower(&s, delta, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_linked_lower(&s, delta, &x, NULL), ACCT_EDOMAIN);
+	assert_true(x == 7 && b.lower == 7 && b.upper == 7);
+}
+
+static void faults_are_named_and_nothing_is_computed(void **state)
+{
+	struct acct_flame_sparse s = headline;
+	struct acct_flame_slot slot = { 1, 4 };
+	struct acct_bound b;
+	struct acct_round r;
+	double x;
+	bool valid;
+
+	(void)state;
+	refused(headline, 0);
+	refused(headline, 1);
+	refused(headline, NAN);
+	for (int i = 0; i < 8; i++) {
+		s = headline;
+		switch (i) {
+		case 0:
+			s.slot.epsilon = 0;
+			break;
+		case 1:
+			s.slot.epsilon = NAN;
+			break;
+		case 2:
+			s.slot.bins = 1;
+			break;
+		case 3:
+			s.users = 1;
+			break;
+		case 4:
+			s.padded = 1;
+			break;
+		case 5:
+			s.sent = 0;
+			break;
+		case 6:
+			s.sent = s.length + 1;
+			break;
+		default:
+			s.length = 0;
+		}
+		refused(s, DELTA);
+	}
+	s = headline;
+	s.sent = 156; /* does not divide */
+	assert_int_equal(acct_flame_double_round(&s, 1e-7, &r, NULL), ACCT_EDOMAIN);
+	s = headline;
+	s.padded = 40; /* 20 users an index on average, but not always */
+	assert_int_equal(acct_flame_double_round(&s, 1e-7, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_lower(&s, DELTA, &x, NULL), ACCT_EDOMAIN);
+	s.padded = 10;
+	assert_int_equal(acct_flame_topk_lower(&s, DELTA, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_round(&headline, 0, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_double_epsilon(&headline, DELTA, DELTA, &b, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_simple_round(&slot, 1000001, 10, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_simple_round(&slot, 0, 10, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_simple_round(&slot, 5, 1, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(
+		acct_flame_simple_theorem1(&slot, 5, 10, 2, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
+	slot.epsilon = 60; /* past what the inequalities take */
+	assert_int_equal(
+		acct_flame_simple_theorem1(&slot, 5, 10, 1e-6, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_lemma1(1, 1, 10, 1e-6, &x, &valid, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_lemma1(1, 4, 1, 1e-6, &x, &valid, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_lemma1(0, 4, 10, 1e-6, &x, &valid, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_lemma1(1, 4, 10, 1, &x, &valid, NULL), ACCT_EDOMAIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_reproduced),
+		cmocka_unit_test(theorem_1_is_ten_times_the_composition),
+		cmocka_unit_test(theorem_4_is_below_the_truth),
+		cmocka_unit_test(topk_is_not_sampling),
+		cmocka_unit_test(vectors_in_one_message_lose_far_more),
+		cmocka_unit_test(small_ss_double_loses_no_more_than_the_bound),
+		cmocka_unit_test(small_ss_topk_loses_no_more_than_the_bound),
+		cmocka_unit_test(more_padding_hides_more_and_more_indices_less),
+		cmocka_unit_test(index_privacy_is_a_ratio),
+		cmocka_unit_test(faults_are_named_and_nothing_is_computed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
