@@ -121,7 +121,7 @@ enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double
 		return ACCT_ELIMIT;
 	if (j == r->cells)
 		r->cell[r->cells++] = (struct acct_cell){ 0, u, v };
-	r->cell[j].omega += omega;
+	r->cell[j].omega = fmin(1, r->cell[j].omega + omega);
 	return ACCT_OK;
 }
 

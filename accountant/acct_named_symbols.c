@@ -20,12 +20,6 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 	return acct_cells_pair(s->p, s->beta, s->q, arg[3].size > 0 ? arg[3].x[0] : s->q, &s->round, why);
 }
 
-enum acct_rc acct_named_generic(const struct acct_arg *arg, struct acct_spec *s, const char **why)
-{
-	s->eps0 = arg[0].x[0];
-	return acct_cells_generic(s->eps0, &s->round, why);
-}
-
 enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
@@ -75,6 +69,15 @@ static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_a
 	response(k, eps0, s);
 	for (size_t i = 0; i < eps->size; i++)
 		s->eps0 = fmax(s->eps0, eps->x[i]);
+	return ACCT_OK;
+}
+
+/* Every randomizer of this guarantee is dominated by binary response. */
+enum acct_rc acct_named_generic(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	(void)why;
+	symbols(2, exp(arg[0].x[0]), &s->round);
+	s->eps0 = arg[0].x[0];
 	return ACCT_OK;
 }
 

@@ -287,6 +287,32 @@ static void too_many_different_sub_queries_are_refused(void **state)
 	refused(text, "64 cells");
 }
 
+/* e^eps0 rounds to 1, and nearly the largest that is answered. */
+static void the_ends_of_the_range_of_eps0_are_read(void **state)
+{
+	static const char *const text[] = { "generic:", "rr:", "grr:k=7,", "mixbins:k=7,", "levels:b=9,",
+		"rappor:d=7,", "oue:d=7,", "subset:d=9,k=3,", "privset:d=100,k=3,s=4,", "olh:l=9,",
+		"olh:l=9,d=9,", "hadamard:d=9,", "hadamard:d=9,blocks=3,", "duchi:d=8,",
+		"harmony:", "vrr:s=9,", "laplace-levels:b=9,", "laplace-levels:b=1e12,", "staircase:b=9,",
+		"piecewise:b=9,", "hierarchy:f=3,H=4,", "parallel:k=3/4," };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		char low[100], high[100];
+		struct acct_round r;
+		struct acct_bound eps;
+
+		snprintf(low, sizeof low, "%seps0=1e-17,n=50", text[i]);
+		snprintf(high, sizeof high, "%seps0=650,n=50", text[i]);
+		r = parsed(low);
+		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
+		assert_true(eps.lower <= 1e-17 && eps.upper < 1e-10);
+		r = parsed(high);
+		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
+		assert_true(eps.upper > 600 && eps.upper < 651);
+	}
+}
+
 static void the_longest_list_is_read(void **state)
 {
 	static const char *const key[] = { "omega", "u", "v" };
@@ -331,6 +357,7 @@ int main(void)
 		cmocka_unit_test(what_the_analyses_need_is_known),
 		cmocka_unit_test(faults_of_the_other_names_are_named),
 		cmocka_unit_test(too_many_different_sub_queries_are_refused),
+		cmocka_unit_test(the_ends_of_the_range_of_eps0_are_read),
 		cmocka_unit_test(the_longest_list_is_read),
 		cmocka_unit_test(a_text_that_never_ends_is_refused),
 	};
