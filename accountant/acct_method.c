@@ -40,6 +40,8 @@ static const struct acct_method rows[] = {
 		ACCT_PROVED, false, acct_flame_method_epsilon, NULL },
 	{ "clt", "the normal limit of the privacy loss (Dong, Roth, Su 2022)", ACCT_APPROXIMATE, true,
 		acct_normal_epsilon, acct_normal_delta },
+	{ "published", "pld of the published two-count reduction (Wang et al. 2024)", ACCT_PAPER_VALUE, false,
+		acct_published_epsilon, acct_published_delta },
 	{ "gspa", "mu-Gaussian shuffling of personalised reports (Chen, Cao, Ge 2024)", ACCT_PAPER_VALUE,
 		false, acct_gspa_method_epsilon, acct_gspa_method_delta },
 	{ "flame-first", "flame as its figures were made, Bennett as first published", ACCT_PAPER_VALUE,

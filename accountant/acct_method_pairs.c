@@ -60,13 +60,12 @@ static enum acct_rc clone(const struct acct_spec *s, bool strong, struct acct_ro
 	return strong ? acct_cells_generic(s->eps0, r, why) : acct_basic_clone(s->eps0, r, why);
 }
 
-/* k-ary response while everybody else holds one symbol: the third, or for two symbols one of the victim's.
- * Then the reports of the others are iid, all of them blanket, and the cells' pair is not a bound but the
- * exact one of these data sets. */
-static enum acct_rc attained(const struct acct_spec *s, struct acct_round *r, const char **why)
+/* k-ary response while everybody else holds one symbol: the victim's first, or a third.  Then the reports of
+ * the others are iid, all of them blanket, and the cells' pair is not a bound but the exact one of these data
+ * sets. */
+static enum acct_rc attained(const struct acct_spec *s, bool third, struct acct_round *r, const char **why)
 {
-	bool generic = strcmp(s->name, "generic") == 0;
-	double k = generic ? 2 : s->k, p = exp(s->eps0), z = p + k - 1;
+	double k = strcmp(s->name, "generic") == 0 ? 2 : s->k, p = exp(s->eps0), z = p + k - 1;
 	enum acct_rc rc = acct_method_local(s, false, why);
 
 	*r = (struct acct_round){ .others = s->participants - 1, .count = s->round.count };
@@ -74,16 +73,15 @@ static enum acct_rc attained(const struct acct_spec *s, struct acct_round *r, co
 		return rc;
 	if (!(k >= 2) || s->round.dummies > 0)
 		return fault(why, "it is known for k-ary response without dummies only");
-	if (k == 2) {
-		r->cell[r->cells++] = (struct acct_cell){ p / z, 1, 1 / p };
-		r->cell[r->cells++] = (struct acct_cell){ 1 / z, 1, p };
-		return ACCT_OK;
-	}
-	r->cell[r->cells++] = (struct acct_cell){ 1 / z, p, 1 };
+	third = third && k > 2;
+	double rest = k - (third ? 3 : 2);
+	r->cell[r->cells++] =
+		third ? (struct acct_cell){ 1 / z, p, 1 } : (struct acct_cell){ p / z, 1, 1 / p };
 	r->cell[r->cells++] = (struct acct_cell){ 1 / z, 1, p };
-	r->cell[r->cells++] = (struct acct_cell){ p / z, 1 / p, 1 / p };
-	if (k > 3)
-		r->cell[r->cells++] = (struct acct_cell){ (k - 3) / z, 1, 1 };
+	if (third)
+		r->cell[r->cells++] = (struct acct_cell){ p / z, 1 / p, 1 / p };
+	if (rest > 0)
+		r->cell[r->cells++] = (struct acct_cell){ rest / z, 1, 1 };
 	return ACCT_OK;
 }
 
@@ -123,19 +121,44 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, bool strong, 
 	return rc;
 }
 
+/* Either pair of data sets will do: the larger of two lower bounds. */
 static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
+	struct acct_method_answer *out, const char **why)
+{
+	struct acct_round *r = acct_method_rounds(spec, n);
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+	bool more = false;
+
+	out->bound = (struct acct_bound){ 0, INFINITY };
+	out->worth = ACCT_LOWER;
+	out->note = "the exact loss while all others hold one symbol: no analysis can go below it";
+	for (size_t i = 0; i < n; i++)
+		more = more || spec[i].k > 2;
+	for (int third = 0; !rc && third <= more; third++) {
+		struct acct_bound b = { 0, 0 };
+
+		for (size_t i = 0; !rc && i < n; i++)
+			rc = attained(&spec[i], third, &r[i], why);
+		if (!rc)
+			rc = ask(r, n, epsilon, at, &b);
+		out->bound.lower = fmax(out->bound.lower, b.lower);
+	}
+	free(r);
+	return rc;
+}
+
+static enum acct_rc published(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
 	struct acct_round *r = acct_method_rounds(spec, n);
 	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = attained(&spec[i], &r[i], why);
+		rc = acct_spec_published(&spec[i], &r[i], why);
 	if (!rc)
 		rc = ask(r, n, epsilon, at, &out->bound);
-	out->bound.upper = INFINITY;
-	out->worth = ACCT_LOWER;
-	out->note = "the exact loss while all others hold one symbol: no analysis can go below it";
+	out->worth = ACCT_PAPER_VALUE;
+	out->note = "it counts left-over reports as cover: below the exact loss in places";
 	free(r);
 	return rc;
 }
@@ -186,4 +209,16 @@ enum acct_rc acct_attained_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
 	return below(s, n, false, at, out, why);
+}
+
+enum acct_rc acct_published_epsilon(
+	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
+{
+	return published(s, n, true, at, out, why);
+}
+
+enum acct_rc acct_published_delta(
+	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
+{
+	return published(s, n, false, at, out, why);
 }

@@ -11,6 +11,7 @@ acct_method_fn acct_pld_epsilon, acct_pld_delta;
 acct_method_fn acct_clones_epsilon, acct_clones_delta;
 acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
 acct_method_fn acct_attained_epsilon, acct_attained_delta;
+acct_method_fn acct_published_epsilon, acct_published_delta;
 /* The rounds of n specs, for the functions of acct.h; NULL out of memory; free. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
 /* ACCT_EDOMAIN without rounds, and for a delta outside (0, 1) or an epsilon outside [0, inf). */
