@@ -3,17 +3,16 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "acct_invert.h"
 #include "acct_law.h"
 #include "acct_plan.h"
 
 #define ULP        (0x1p-53)
 #define RESOLUTION 0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
-#define MOST_NODES 8192.0
-#define POINT_WORK 2e6 /* as acct_rung.c */
-#define LAW_WORK   2e9
+#define MOST_NODES 4096.0
+#define WORK       2e8 /* as in struct acct_work: 0.2 s where few participants make the curve rough */
 #define MOST_MU    100.0
 #define WITHIN     1e-7 /* of mu, relative: what the bisection leaves */
 
@@ -58,30 +57,78 @@ static double gap(double a, double b)
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
 }
 
-/* The round's curve from above: chords of hi[k] at loss[k], the last to y = 1 with value 0. */
+/* The round's curve from above: chords of value[k] at loss[k], the last to y = 1 with value 0. */
 struct chords {
-	const struct acct_nodes *nodes;
-	double shift;
+	double *loss, *value;
+	size_t last;
 };
 
-/* The losses are moved up by what rounding of the cells may be worth; H(-shift) <= shift/2 + H(0). */
-static double loss_of(const struct chords *c, size_t k)
+static void chords_fini(struct chords *c)
 {
-	return k > 0 ? c->nodes->h * (double)k + c->shift : 0;
+	free(c->loss);
+	free(c->value);
 }
 
-static double value_of(const struct chords *c, size_t k)
+/* The curve is convex: any point above a chord of two others comes down to it.  Points near the largest loss
+ * may have no bound at all. */
+static enum acct_rc pull_down(struct chords *c)
 {
-	double hi = fmax(c->nodes->way[0][k].hi, c->nodes->way[1][k].hi) * (1 + 1e-13);
+	size_t *corner = calloc(c->last + 1, sizeof *corner), top = 0;
 
-	return k > 0 ? hi : hi + c->shift;
+	if (!corner)
+		return ACCT_ENOMEM;
+	for (size_t k = 0; k <= c->last; k++) {
+		while (top > 1) {
+			size_t i = corner[top - 2], j = corner[top - 1];
+			double left = gap(c->loss[i], c->loss[j]), right = gap(c->loss[j], c->loss[k]);
+
+			if (c->value[j] * (left + right) < c->value[i] * right + c->value[k] * left)
+				break;
+			top--;
+		}
+		corner[top++] = k;
+	}
+	for (size_t t = 0; t + 1 < top; t++) {
+		size_t i = corner[t], j = corner[t + 1];
+		double whole = gap(c->loss[i], c->loss[j]);
+
+		for (size_t k = i + 1; k < j; k++)
+			c->value[k] = (c->value[i] * gap(c->loss[k], c->loss[j]) +
+					      c->value[j] * gap(c->loss[i], c->loss[k])) /
+				      whole * (1 + 1e-11);
+	}
+	free(corner);
+	return ACCT_OK;
+}
+
+/* Losses are moved up by what rounding of the cells may be worth, and H(-shift) <= shift/2 + H(0).  From the
+ * largest finite loss on delta is the mass of infinite loss. */
+static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, const struct acct_list *l)
+{
+	const struct acct_plan one = { .rounds = 1, .exponents = l->exponent };
+	double shift = acct_plan_blur(&one), infinite = fmax(l->infinite[0], l->infinite[1]) * (1 + 1e-6);
+
+	c->last = n->last;
+	c->loss = calloc(n->last + 1, sizeof *c->loss);
+	c->value = calloc(n->last + 1, sizeof *c->value);
+	if (!c->loss || !c->value)
+		return ACCT_ENOMEM;
+	for (size_t k = 0; k <= n->last; k++) {
+		double at = n->h * (double)k, hi = fmax(n->way[0][k].hi, n->way[1][k].hi) * (1 + 1e-13);
+
+		if (at >= l->largest)
+			hi = fmin(hi, infinite * exp(-at) / (1 + exp(-at)));
+		c->loss[k] = k > 0 ? at + shift : 0;
+		c->value[k] = k > 0 ? hi : hi + shift;
+	}
+	return pull_down(c);
 }
 
 /* R(y) = d (1-y)/2 + (1-d) H_mu(y) is convex, so it lies above its tangent in the middle of the cell, and
  * that above the chord if it is so at both ends. */
 static bool cell_holds(const struct chords *c, size_t k, double mu, double d)
 {
-	double a = loss_of(c, k), b = loss_of(c, k + 1), middle = (a + b) / 2;
+	double a = c->loss[k], b = c->loss[k + 1], middle = (a + b) / 2;
 	double down = gap(a, middle), up = gap(middle, b);
 	/* Losses are off by an ulp each, their differences by as much of the losses. */
 	double off = (32 + 8 * b / (b - a)) * ULP;
@@ -89,12 +136,12 @@ static bool cell_holds(const struct chords *c, size_t k, double mu, double d)
 	double at = (d * exp(-middle) / (1 + exp(-middle)) + (1 - d) * g.value) * (1 - 16 * ULP) - g.error;
 	double slope = d / 2 + (1 - d) * g.slope, room = (g.relative + off + 16 * ULP) * slope;
 
-	return at + (slope - room) * down >= value_of(c, k) && at - (slope + room) * up >= value_of(c, k + 1);
+	return at + (slope - room) * down >= c->value[k] && at - (slope + room) * up >= c->value[k + 1];
 }
 
 static bool holds(const struct chords *c, double mu, double d)
 {
-	for (size_t k = 0; k < c->nodes->last; k++)
+	for (size_t k = 0; k < c->last; k++)
 		if (!cell_holds(c, k, mu, d))
 			return false;
 	return true;
@@ -103,9 +150,9 @@ static bool holds(const struct chords *c, double mu, double d)
 /* Beyond the last node only the defect is used: a chord to (1, 0) under d (1-y)/2. */
 static bool tail_holds(const struct chords *c, double d)
 {
-	double l = loss_of(c, c->nodes->last);
+	double l = c->loss[c->last];
 
-	return value_of(c, c->nodes->last) * (1 + exp(-l)) <= d * exp(-l) * (1 - 1e-12);
+	return c->value[c->last] * (1 + exp(-l)) <= d * exp(-l) * (1 - 1e-12);
 }
 
 static double least_mu(const struct chords *c, double guess, double d)
@@ -134,33 +181,27 @@ static double least_mu(const struct chords *c, double guess, double d)
 static enum acct_rc of_curve(struct acct_curve *curve, double defect, double *mu)
 {
 	const struct acct_list *l = &curve->list;
-	const struct acct_plan one = { .rounds = 1, .exponents = l->exponent };
-	struct acct_work work = { 0, POINT_WORK };
-	double deviation, range, nodes, spare;
-	struct chords c = { .shift = acct_plan_blur(&one) };
-	struct acct_nodes n;
+	struct acct_work work = { 0, WORK / 64 };
+	double deviation, range, nodes, spare = defect - fmax(l->infinite[0], l->infinite[1]);
+	struct acct_nodes n = { 0 };
+	struct chords c = { 0 };
 	enum acct_rc rc;
 
 	curve->work = &work;
 	deviation = 2 * sqrt(2 * acos(-1)) * acct_curve_upper(curve, 0);
-	if (l->lossless && !(deviation > 0)) {
-		*mu = 0;
+	*mu = l->lossless && !(deviation > 0) ? 0 : INFINITY;
+	if (!(*mu > 0) || !(spare > 0))
 		return ACCT_OK;
-	}
 	deviation = fmax(deviation, 1e-12);
-	*mu = INFINITY;
-	spare = defect - fmax(l->infinite[0], l->infinite[1]);
-	if (!(spare > 0))
-		return ACCT_OK;
 	range = acct_law_range(curve, spare / 8);
-	nodes = curve->outcomes > 0 ? 2 * (double)curve->outcomes : acct_invert_least(l);
-	nodes = fmin(MOST_NODES, fmax(256, LAW_WORK / (2 * nodes)));
-	nodes = fmin(nodes, ceil(range / (RESOLUTION * deviation)));
-	rc = acct_nodes_init(&n, curve, range / fmax(1, nodes), 1, range);
-	if (!rc) {
-		c.nodes = &n;
+	nodes = fmax(1, fmin(MOST_NODES, ceil(range / (RESOLUTION * deviation))));
+	work.per_point = WORK / nodes;
+	rc = acct_nodes_init(&n, curve, range / nodes, 1, range);
+	if (!rc)
+		rc = chords_init(&c, &n, l);
+	if (!rc)
 		*mu = least_mu(&c, deviation, defect);
-	}
+	chords_fini(&c);
 	acct_nodes_fini(&n);
 	return rc;
 }

@@ -23,9 +23,17 @@ CM_CHECK enum cm_rc an_budget_explain(const struct an_state *s, const struct an_
 	struct an_explanation *out, struct cm_err *err);
 void an_explanation_print(const struct an_state *s, const struct an_explanation *e, FILE *out);
 
+/* "needs ... and ... is left", of a round that does not fit. */
+void an_budget_words(const struct rd_verdict *v, char *out, size_t size);
+
 /* epsilon of everything charged and reserved, upper bound. */
 CM_CHECK enum cm_rc an_budget_spent(const struct an_state *s, double *spent, struct cm_err *err);
+/* The part of the budget that is used, as rd_account_share. */
+CM_CHECK enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_err *err);
 
 /* To four digits for people: what is needed or spent rounded up, what is left rounded down. */
 double an_round_up(double epsilon);
 double an_round_down(double epsilon);
+/* A used share of a budget as a percentage, rounded up; and what it leaves, rounded down. */
+double an_percent_up(double share);
+double an_percent_left(double share);

@@ -14,13 +14,13 @@ static void check_books(
 {
 	struct an_books b;
 	struct cm_err err = { 0 };
-	double spent = 0;
+	double share = 0;
 
 	if (an_books_open(conf, false, &b, &err) != CM_OK ||
-		an_budget_spent(&b.state, &spent, &err) != CM_OK) {
+		an_budget_share(&b.state, &share, &err) != CM_OK) {
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
 	} else {
-		cm_health_budget(h, limits, spent, b.plan.epsilon);
+		cm_health_budget(h, limits, share, 1);
 		cm_health_say(h, CM_HEALTH_OK, "ledger intact (%llu records)",
 			(unsigned long long)an_ledger_chain(b.ledger)->seq);
 	}

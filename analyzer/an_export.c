@@ -83,6 +83,12 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 
 	if (d == NULL || rd_cells(d, &cells, &err) != CM_OK)
 		return -1;
+	double share = 0;
+	/* A void round has no share any more. */
+	if (rd_mode_filter(b->plan.mode) != 0 && an_round_counts(s) &&
+		(rd_account_share_of(b->state.account, r->round_id, &share, &err) != CM_OK ||
+			set_real(o, "share", share) != 0))
+		return -1;
 	return set_hex(o, "descriptor_hash", d->hash, PR_HASH_LEN) |
 	       json_object_set_new(o, "query", json_string(d->query.name)) |
 	       json_object_set_new(o, "protocol", json_string(d->params.protocol)) |

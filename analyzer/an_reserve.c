@@ -12,7 +12,7 @@ void an_open_record(const struct pl_plan *p, int64_t now_ms, struct rd_record *o
 		.kind = RD_OPEN, .time_ms = now_ms, .epsilon_limit = p->epsilon, .delta = p->delta
 	};
 	(void)snprintf(out->population, sizeof out->population, "%s", p->population);
-	(void)snprintf(out->mode, sizeof out->mode, "%s", PL_MODE);
+	(void)snprintf(out->mode, sizeof out->mode, "%s", p->mode);
 	(void)snprintf(out->unit, sizeof out->unit, "%s", p->unit);
 	memcpy(out->plan_hash, p->digest, PR_HASH_LEN);
 }
@@ -47,7 +47,7 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 	memcpy(d->previous, s->previous, PR_HASH_LEN);
 	memcpy(d->hpke_key, v->hpke_key, CM_HPKE_PUBLIC_LEN);
 	memcpy(d->unit, p->unit, sizeof d->unit);
-	(void)snprintf(d->mode, sizeof d->mode, "%s", PL_MODE);
+	(void)snprintf(d->mode, sizeof d->mode, "%s", p->mode);
 	memcpy(d->plan_hash, p->digest, PR_HASH_LEN);
 	memcpy(d->ledger_head, v->chain->head, PR_HASH_LEN);
 }
@@ -88,6 +88,5 @@ void an_refuse_record(const struct an_reservation *v, struct rd_record *out)
 {
 	decide(v, RD_REFUSE, out);
 	(void)snprintf(out->query, sizeof out->query, "%s", v->round->query.name);
-	(void)snprintf(out->reason, sizeof out->reason, "needs epsilon %.4f and %.4f is left of %.4f",
-		an_round_up(v->verdict->epsilon_round), an_round_down(v->verdict->left), v->verdict->limit);
+	an_budget_words(v->verdict, out->reason, sizeof out->reason);
 }

@@ -23,7 +23,8 @@ static void epsilon0(char out[24], double v)
 		(void)snprintf(out, 24, "%.2f", v);
 }
 
-static void round_row(struct cm_table *t, const struct an_round_state *r, double limit, double *total)
+static void round_row(
+	struct cm_table *t, const struct an_round_state *r, double limit, bool adaptive, double *total)
 {
 	char number[16], eps0[24], reports[32] = "-", charged[24], sum[24], left[24];
 	bool counts = r->stage == AN_CHARGED || r->stage == AN_SETTLED;
@@ -43,8 +44,11 @@ static void round_row(struct cm_table *t, const struct an_round_state *r, double
 					       : an_stage_name(r->stage));
 	four(sum, an_round_up(*total));
 	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
-	cm_table_row(t, (const char *const[]){ number, r->plan->query.name, eps0, reports, charged,
-				r->stage == AN_PLANNED ? "-" : sum, r->stage == AN_PLANNED ? "-" : left });
+	if (r->stage == AN_PLANNED ||
+		adaptive) /* a filter's total is all or nothing: `budget` shows shares */
+		(void)snprintf(sum, sizeof sum, "-"), (void)snprintf(left, sizeof left, "-");
+	cm_table_row(
+		t, (const char *const[]){ number, r->plan->query.name, eps0, reports, charged, sum, left });
 }
 
 /* Heads as wide as any cell of the plan may get: rows printed at different times stay in their columns. */
@@ -85,10 +89,11 @@ void an_rounds_print_some(const struct an_books *b, size_t from, size_t to, FILE
 	if (t == NULL)
 		return;
 	if (from == 0)
-		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n\n",
-			p->name, p->epsilon, p->delta, p->unit, p->rounds);
+		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu rounds\n\n",
+			p->name, p->epsilon, p->delta, rd_mode_filter(p->mode) != 0 ? "adaptive, " : "",
+			p->unit, p->rounds);
 	for (size_t i = 0; i < p->rounds; i++)
-		round_row(t, &b->state.round[i], p->epsilon, &total);
+		round_row(t, &b->state.round[i], p->epsilon, rd_mode_filter(p->mode) != 0, &total);
 	cm_table_print_rows(t, from, to, out);
 	cm_table_free(t);
 }
@@ -158,18 +163,28 @@ json_t *an_rounds_json(const struct an_books *b, struct cm_err *err)
 enum cm_rc an_budget_print(const struct an_books *b, FILE *out, struct cm_err *err)
 {
 	const struct pl_plan *p = &b->plan;
-	double spent = 0;
+	double spent = 0, share = 0;
 
-	if (an_budget_spent(&b->state, &spent, err) != CM_OK)
+	if (an_budget_spent(&b->state, &spent, err) != CM_OK ||
+		an_budget_share(&b->state, &share, err) != CM_OK)
 		return err->code;
 	(void)fprintf(out,
 		"plan %s, population %s, unit %s\n"
-		"budget  epsilon %.4f at delta %g\n"
-		"spent   epsilon %.4f (upper bound)\n"
-		"left    epsilon %.4f\n"
-		"rounds  %zu charged, %zu reserved, %zu refused, %zu void, %zu to come\n",
-		p->name, p->population, p->unit, p->epsilon, p->delta, an_round_up(spent),
-		an_round_down(p->epsilon > spent ? p->epsilon - spent : 0),
+		"budget  epsilon %.4f at delta %g\n",
+		p->name, p->population, p->unit, p->epsilon, p->delta);
+	if (rd_mode_filter(p->mode) != 0)
+		(void)fprintf(out,
+			"mode    adaptive, filter %s: all rounds together stay within the budget\n"
+			"spent   %.2f %% of the filter's budget (upper bound)\n"
+			"left    %.2f %%\n",
+			acct_filter_name(rd_mode_filter(p->mode)), an_percent_up(share),
+			an_percent_left(share));
+	else
+		(void)fprintf(out,
+			"spent   epsilon %.4f (upper bound)\n"
+			"left    epsilon %.4f\n",
+			an_round_up(spent), an_round_down(p->epsilon > spent ? p->epsilon - spent : 0));
+	(void)fprintf(out, "rounds  %zu charged, %zu reserved, %zu refused, %zu void, %zu to come\n",
 		an_state_count(&b->state, AN_SETTLED) + an_state_count(&b->state, AN_CHARGED),
 		an_state_count(&b->state, AN_RESERVED), an_state_count(&b->state, AN_REFUSED),
 		an_state_count(&b->state, AN_VOID), an_state_count(&b->state, AN_PLANNED));
@@ -180,11 +195,12 @@ enum cm_rc an_budget_json(const struct an_books *b, json_t **out, struct cm_err 
 {
 	const struct pl_plan *p = &b->plan;
 	const struct rd_chain *chain = an_ledger_chain(b->ledger);
-	double spent = 0;
+	double spent = 0, share = 0;
 	size_t accepted;
 	json_t *rounds;
 
-	if (an_budget_spent(&b->state, &spent, err) != CM_OK)
+	if (an_budget_spent(&b->state, &spent, err) != CM_OK ||
+		an_budget_share(&b->state, &share, err) != CM_OK)
 		return err->code;
 	accepted = an_state_count(&b->state, AN_SETTLED) + an_state_count(&b->state, AN_CHARGED);
 	rounds = json_pack("{s:I, s:I, s:I, s:I, s:I}", "accepted", (json_int_t)accepted, "reserved",
@@ -192,12 +208,14 @@ enum cm_rc an_budget_json(const struct an_books *b, json_t **out, struct cm_err 
 		(json_int_t)an_state_count(&b->state, AN_REFUSED), "void",
 		(json_int_t)an_state_count(&b->state, AN_VOID), "planned",
 		(json_int_t)an_state_count(&b->state, AN_PLANNED));
-	*out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "schema",
+	*out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "schema",
 		"tombola.budget/1", "plan", p->name, "population", p->population, "unit", p->unit, "mode",
-		PL_MODE, "epsilon_limit", an_json_real(p->epsilon), "delta", an_json_real(p->delta),
+		p->mode, "epsilon_limit", an_json_real(p->epsilon), "delta", an_json_real(p->delta),
 		"epsilon_spent", an_json_real(spent), "epsilon_left",
-		an_json_real(p->epsilon > spent ? p->epsilon - spent : 0), "rounds", rounds, "ledger_seq",
-		(json_int_t)chain->seq, "ledger_head", an_json_hex(chain->head, PR_HASH_LEN));
+		rd_mode_filter(p->mode) != 0 ? json_null()
+					     : an_json_real(p->epsilon > spent ? p->epsilon - spent : 0),
+		"share_spent", an_json_real(share), "rounds", rounds, "ledger_seq", (json_int_t)chain->seq,
+		"ledger_head", an_json_hex(chain->head, PR_HASH_LEN));
 	return *out != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
@@ -220,11 +238,14 @@ json_t *an_explanation_json(const struct an_state *s, const struct an_explanatio
 	}
 	return by == NULL
 		       ? NULL
-		       : json_pack("{s:s, s:i, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-				 "tombola.explanation/1", "round", (int)e->round->plan->number, "query",
-				 e->round->plan->query.name, "stage", an_stage_name(e->round->stage), "fits",
-				 (int)v->fits, "needed", an_json_real(v->epsilon_round), "left",
-				 an_json_real(v->left), "total", an_json_real(v->total), "limit",
+		       : json_pack("{s:s, s:i, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+				   "s:o, s:o}",
+				 "schema", "tombola.explanation/1", "round", (int)e->round->plan->number,
+				 "query", e->round->plan->query.name, "stage", an_stage_name(e->round->stage),
+				 "mode", s->plan->mode, "fits", (int)v->fits, "share", an_json_real(v->share),
+				 "share_spent", an_json_real(v->share_spent), "share_total",
+				 an_json_real(v->share_total), "needed", an_json_real(v->epsilon_round),
+				 "left", an_json_real(v->left), "total", an_json_real(v->total), "limit",
 				 an_json_real(v->limit), "delta", an_json_real(v->delta), "largest_epsilon0",
 				 v->fits ? json_null() : an_json_real(e->largest_epsilon0), "spent_by", by);
 }

@@ -23,7 +23,7 @@ enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct 
 	memset(s, 0, sizeof *s);
 	s->plan = plan;
 	s->round = calloc(plan->rounds, sizeof *s->round);
-	s->account = rd_account_new(plan->epsilon, plan->delta);
+	s->account = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
 	if (s->round == NULL || s->account == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < plan->rounds; i++) {
@@ -60,7 +60,7 @@ static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struc
 		return cm_fail(err, CM_EDATA, "record %llu: a second opening", (unsigned long long)r->seq);
 	if (strcmp(r->population, p->population) != 0)
 		return other(err, "population");
-	if (strcmp(r->mode, PL_MODE) != 0)
+	if (strcmp(r->mode, p->mode) != 0)
 		return other(err, "mode");
 	if (strcmp(r->unit, p->unit) != 0)
 		return other(err, "privacy unit");
@@ -70,7 +70,8 @@ static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struc
 			"never "
 			"changed",
 			r->epsilon_limit, r->delta, p->epsilon, p->delta);
-	if (memcmp(r->plan_hash, p->digest, PR_HASH_LEN) != 0) {
+	/* A filter holds whatever the rounds to come are: each is checked against what was decided. */
+	if (rd_mode_filter(p->mode) == 0 && memcmp(r->plan_hash, p->digest, PR_HASH_LEN) != 0) {
 		cm_hex(r->plan_hash, 8, want);
 		cm_hex(p->digest, 8, got);
 		return cm_fail(err, CM_ECONFIG,
@@ -83,10 +84,20 @@ static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struc
 	return CM_OK;
 }
 
+static enum cm_rc changed(const struct rd_record *r, const char *query, struct cm_err *err)
+{
+	return cm_fail(err, CM_ECONFIG,
+		"round %u (%s) was decided already and is not in the plan as it was: change or add rounds "
+		"that are still to come, and leave the others in their places",
+		r->plan_round, query);
+}
+
 /* The plan round a RESERVE or REFUSE names, which must still be planned. */
 static enum cm_rc planned_round(
 	struct an_state *s, const struct rd_record *r, struct an_round_state **out, struct cm_err *err)
 {
+	if (r->plan_round > s->plan->rounds && rd_mode_filter(s->plan->mode) != 0)
+		return changed(r, r->kind == RD_REFUSE ? r->query : "reserved", err);
 	if (r->plan_round < 1 || r->plan_round > s->plan->rounds)
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is not in the plan",
 			(unsigned long long)r->seq, r->plan_round);
@@ -95,6 +106,30 @@ static enum cm_rc planned_round(
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is %s already",
 			(unsigned long long)r->seq, r->plan_round, an_stage_name((*out)->stage));
 	return CM_OK;
+}
+
+static bool same_text(char **a, uint32_t an, char **b, uint32_t bn)
+{
+	if (an != bn)
+		return false;
+	for (uint32_t i = 0; i < an; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Is this the round that was described? */
+static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
+{
+	const struct pt_query *a = &p->query, *b = &d->query;
+	const struct pt_params *x = &p->params, *y = &d->params;
+
+	return a->kind == b->kind && strcmp(a->name, b->name) == 0 && strcmp(a->field, b->field) == 0 &&
+	       same_text(a->category, a->categories, b->category, b->categories) && a->low >= b->low &&
+	       a->low <= b->low && a->high >= b->high && a->high <= b->high &&
+	       strcmp(x->protocol, y->protocol) == 0 && x->bins == y->bins && x->dummies == y->dummies &&
+	       x->keep_always == y->keep_always && x->keep == y->keep && x->size == y->size &&
+	       x->other == y->other && p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
@@ -118,6 +153,11 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 		round->descriptor.sequence != s->sequence + 1)
 		return cm_fail(err, CM_EDATA, "record %llu: its descriptor is another round's",
 			(unsigned long long)r->seq);
+	if (strcmp(round->descriptor.mode, s->plan->mode) != 0)
+		return cm_fail(err, CM_EDATA, "record %llu: a descriptor of mode %s",
+			(unsigned long long)r->seq, round->descriptor.mode);
+	if (!same_round(round->plan, &round->descriptor))
+		return changed(r, round->descriptor.query.name, err);
 	rc = rd_cells(&round->descriptor, &cells, err);
 	if (rc == CM_OK)
 		rc = rd_account_add(s->account, r->round_id, &cells, err);
@@ -140,6 +180,8 @@ static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, str
 
 	if (rc != CM_OK)
 		return rc;
+	if (strcmp(r->query, round->plan->query.name) != 0)
+		return changed(r, r->query, err);
 	round->stage = AN_REFUSED;
 	round->decided_seq = r->seq;
 	round->epsilon_round = r->epsilon_round;

@@ -47,8 +47,8 @@ CM_CHECK enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan
 void an_state_fini(struct an_state *s);
 
 /* Take the next record of the chain; head is the chain's after it.  CM_ECONFIG when the ledger was opened for
- * another population, mode, budget or plan; CM_EDATA for a record that cannot follow (a charge of a round
- * that is not reserved, a second OPEN). */
+ * another population, mode, budget or (in mode plan) plan, or has decided a round that the plan has not;
+ * CM_EDATA for a record that cannot follow (a charge of a round that is not reserved, a second OPEN). */
 CM_CHECK enum cm_rc an_state_take(
 	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err);
 

@@ -11,7 +11,7 @@ static void check_budget(
 	struct rd_account *account = NULL;
 	struct cl_db *db = NULL;
 	struct cm_err err;
-	double spent = 0;
+	double share = 0;
 	enum cm_rc rc = cl_db_open_readonly(setup->conf.state_dir, &db, &err);
 
 	if (rc == CM_ENOINPUT) {
@@ -21,9 +21,9 @@ static void check_budget(
 	if (rc == CM_OK)
 		rc = cl_ledger_account(db, setup->policy.max_epsilon, setup->policy.delta, &account, &err);
 	if (rc == CM_OK)
-		rc = rd_account_spent(account, &spent, &err);
+		rc = rd_account_share(account, &share, &err);
 	if (rc == CM_OK)
-		cm_health_budget(h, limits, spent, setup->policy.max_epsilon);
+		cm_health_budget(h, limits, share, 1);
 	else
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
 	rd_account_free(account);

@@ -21,9 +21,12 @@ static enum cm_rc judge_quietly(const struct cl_setup *setup, struct cl_judgemen
 	if (rc == CM_OK)
 		rc = cl_ledger_account(db, setup->policy.max_epsilon, setup->policy.delta, &account, err);
 	else if (rc == CM_ENOINPUT) {
-		account = rd_account_new(setup->policy.max_epsilon, setup->policy.delta);
+		account = rd_account_new_mode(setup->policy.max_epsilon, setup->policy.delta, j->d.mode);
 		rc = account != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
+	if (rc == CM_OK && strcmp(rd_account_mode(account), j->d.mode) != 0)
+		rc = cm_fail(err, CM_EPERM, "the ledger's mode is %s, this round's is %s",
+			rd_account_mode(account), j->d.mode);
 	if (rc == CM_OK)
 		rc = cl_policy_cells(&setup->policy, &j->d, &j->charge.cells, err);
 	j->charge.cells.count = 1;

@@ -30,6 +30,10 @@ static enum cm_rc judge_budget(
 		return rc;
 	j->charge.epsilon_round = j->verdict.epsilon_round;
 	j->charge.epsilon_total = j->verdict.total;
+	if (CM_CHECKED("client.budget") && !j->verdict.fits && j->verdict.adaptive)
+		return cm_fail(err, CM_EBUDGET,
+			"budget: the round needs %.4g %% of the filter's budget and %.4g %% is spent",
+			100 * j->verdict.share, 100 * j->verdict.share_spent);
 	if (CM_CHECKED("client.budget") && !j->verdict.fits)
 		return cm_fail(err, CM_EBUDGET,
 			"budget: the round needs epsilon %.4f and %.4f is left; total would be %.4f of %.4f "
@@ -111,10 +115,18 @@ void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy
 			epsilon0);
 	else
 		(void)snprintf(local, sizeof local, "one device's messages alone are not protected");
-	(void)snprintf(out, size,
-		"%s; mixed with at least %" PRIu64
-		" honest participants the analyzer learns at most epsilon %.4f in this "
-		"round, %.4f of %.4f over all rounds, at delta %.3g",
-		local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
-		cl_shown_bound(j->charge.epsilon_total), policy->max_epsilon, policy->delta);
+	if (j->verdict.adaptive)
+		(void)snprintf(out, size,
+			"%s; mixed with at least %" PRIu64 " honest participants the analyzer learns at most "
+							   "epsilon %.4f in this round and %.4f "
+			"over all rounds, of whose budget %.2f %% is used then, at delta %.3g",
+			local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
+			policy->max_epsilon, ceil(1e4 * j->verdict.share_total) / 1e2, policy->delta);
+	else
+		(void)snprintf(out, size,
+			"%s; mixed with at least %" PRIu64
+			" honest participants the analyzer learns at most epsilon %.4f in this "
+			"round, %.4f of %.4f over all rounds, at delta %.3g",
+			local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
+			cl_shown_bound(j->charge.epsilon_total), policy->max_epsilon, policy->delta);
 }

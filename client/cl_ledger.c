@@ -33,6 +33,41 @@ static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descrip
 	return CM_OK;
 }
 
+/* The mode of the rounds seen so far, as the first one had it; plan when there is none. */
+enum cm_rc cl_ledger_mode(struct cl_db *db, char mode[RD_MODE_LEN], struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	const char *noted = NULL;
+	enum cm_rc rc = cl_db_prepare(
+		db, "SELECT note FROM ledger WHERE kind = 'seen' ORDER BY entry LIMIT 1", &st, err);
+	int step = rc == CM_OK ? sqlite3_step(st) : SQLITE_ERROR;
+
+	if (rc == CM_OK && step == SQLITE_ROW)
+		noted = (const char *)sqlite3_column_text(st, 0);
+	else if (rc == CM_OK && step != SQLITE_DONE)
+		rc = cl_db_fail(db, err);
+	if (rc == CM_OK && noted != NULL && !rd_mode_is_known(noted))
+		rc = cm_fail(err, CM_EDATA, "client.db: a mode of the ledger is damaged");
+	if (rc == CM_OK)
+		(void)snprintf(mode, RD_MODE_LEN, "%s", noted != NULL ? noted : RD_MODE_PLAN);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Modes compose by different theorems: one ledger keeps its own. */
+static enum cm_rc check_mode(struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
+{
+	char mode[RD_MODE_LEN];
+	int64_t seen = 0;
+	enum cm_rc rc = cl_db_int(db, "SELECT count(*) FROM ledger WHERE kind = 'seen'", &seen, err);
+
+	if (rc == CM_OK)
+		rc = cl_ledger_mode(db, mode, err);
+	if (rc == CM_OK && seen > 0 && strcmp(mode, d->mode) != 0)
+		rc = cm_fail(err, CM_EPERM, "the ledger's mode is %s, this round's is %s", mode, d->mode);
+	return rc;
+}
+
 /* CM_EMORE: seen before, the same. */
 static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -130,7 +165,10 @@ enum cm_rc cl_ledger_see(struct cl_db *db, const struct rd_descriptor *d, int64_
 	if (rc == CM_EMORE)
 		return CM_OK;
 	if (rc == CM_OK)
-		rc = entry_with_note(db, "seen", d, now_ms, NULL, err);
+		rc = check_mode(db, d, err);
+	if (rc == CM_OK)
+		rc = entry_with_note(
+			db, "seen", d, now_ms, strcmp(d->mode, RD_MODE_PLAN) == 0 ? NULL : d->mode, err);
 	/* Only with the check above removed can a second one get here. */
 	if (rc == CM_EIO && sqlite3_errcode(db->sql) == SQLITE_CONSTRAINT)
 		rc = CM_OK;
@@ -205,6 +243,9 @@ enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, con
 
 	if (charge->cells.others > INT64_MAX || charge->cells.dummies > INT64_MAX || charge->cells.count != 1)
 		return cm_fail(err, CM_EINTERNAL, "a charge that is not one round");
+	/* The table has no room for more than cells: no part of a loss is left out in silence. */
+	if (charge->cells.levels != 0 || charge->cells.defect > 0 || charge->cells.sampling > 0)
+		return cm_fail(err, CM_EINTERNAL, "a charge with levels, a defect or sampling");
 	rc = entry(db, "charged", d, now_ms, &st, err);
 	if (rc != CM_OK)
 		return rc;
@@ -235,11 +276,15 @@ static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_e
 enum cm_rc cl_ledger_account(
 	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err)
 {
-	struct rd_account *a = rd_account_new(limit, delta);
+	struct rd_account *a;
+	char mode[RD_MODE_LEN];
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc;
+	enum cm_rc rc = cl_ledger_mode(db, mode, err);
 	int step = SQLITE_DONE;
 
+	if (rc != CM_OK)
+		return rc;
+	a = rd_account_new_mode(limit, delta, mode);
 	if (a == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cl_db_prepare(db,

@@ -15,7 +15,7 @@ struct cl_charge {
 
 /* First sight of a descriptor, durable before anything is done with it.  CM_EPERM when it contradicts what
  * was seen: another descriptor with this sequence number, a sequence or a ledger that went back, a wrong link
- * to the one before.  Seeing the same one again is CM_OK. */
+ * to the one before, another mode.  Seeing the same one again is CM_OK. */
 CM_CHECK enum cm_rc cl_ledger_see(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
 /* This client does not take part; why, in one line.  Recorded once for a descriptor: a shuffler that offers
@@ -29,7 +29,9 @@ CM_CHECK enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descripto
 CM_CHECK enum cm_rc cl_ledger_over(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms,
 	const char *note, struct cm_err *err);
 
-/* An account of every charge. */
+/* The mode all rounds seen so far had; plan when none was seen. */
+CM_CHECK enum cm_rc cl_ledger_mode(struct cl_db *db, char mode[RD_MODE_LEN], struct cm_err *err);
+/* An account of every charge, in the ledger's mode. */
 CM_CHECK enum cm_rc cl_ledger_account(
 	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err);
 CM_CHECK enum cm_rc cl_ledger_charged(struct cl_db *db, uint64_t sequence, bool *charged, struct cm_err *err);

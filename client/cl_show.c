@@ -132,13 +132,20 @@ static enum cm_rc each_entry(struct cl_db *db, json_t *list, struct cm_table *ta
 	return rc;
 }
 
-static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, double spent,
+/* What the account says. */
+struct used {
+	double epsilon, share;
+	const char *mode;
+};
+
+static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, const struct used *used,
 	const struct cl_counts *counts, FILE *out, struct cm_err *err)
 {
 	json_t *list = json_array();
 	enum cm_rc rc = each_entry(db, list, NULL, err);
-	json_t *all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o}", "schema", "tombola.client/1",
-		"population", setup->conf.population, "epsilon_spent", cl_json_number(spent), "epsilon_limit",
+	json_t *all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "schema",
+		"tombola.client/1", "population", setup->conf.population, "mode", used->mode, "share_spent",
+		cl_json_number(used->share), "epsilon_spent", cl_json_number(used->epsilon), "epsilon_limit",
 		cl_json_number(setup->policy.max_epsilon), "delta", cl_json_number(setup->policy.delta),
 		"stored", (json_int_t)counts->total, "unanswered", (json_int_t)counts->by[0], "ledger", list);
 
@@ -152,7 +159,7 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, dou
 	return rc;
 }
 
-static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, double spent,
+static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, const struct used *used,
 	const struct cl_counts *counts, FILE *out, struct cm_err *err)
 {
 	static const char *const head[] = { "round", "query", "what", "charged", "total", "when", "note" };
@@ -168,8 +175,14 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, dou
 	rc = each_entry(db, NULL, table, err);
 	if (rc == CM_OK) {
 		cm_table_print(table, out);
-		(void)fprintf(out, "epsilon %.4f of %.4f at delta %.3g", cl_shown_bound(spent),
-			setup->policy.max_epsilon, setup->policy.delta);
+		if (rd_mode_filter(used->mode) != 0)
+			(void)fprintf(out, "%.2f %% of the budget of epsilon %.4f at delta %.3g, mode %s",
+				ceil(1e4 * used->share) / 1e2, setup->policy.max_epsilon, setup->policy.delta,
+				used->mode);
+		else
+			(void)fprintf(out, "epsilon %.4f of %.4f at delta %.3g",
+				cl_shown_bound(used->epsilon), setup->policy.max_epsilon,
+				setup->policy.delta);
 		if (counts->total > 0)
 			(void)fprintf(out, "; round under way: %" PRIu64 " of %" PRIu64 " devices unanswered",
 				counts->by[0], counts->total);
@@ -184,18 +197,22 @@ enum cm_rc cl_show_status(const struct cl_setup *setup, bool json, FILE *out, st
 	struct rd_account *account = NULL;
 	struct cl_counts counts = { 0 };
 	struct cl_db *db = NULL;
-	double spent = 0;
+	struct used used = { 0 };
 	enum cm_rc rc = cl_db_open_readonly(setup->conf.state_dir, &db, err);
 
 	if (rc != CM_OK)
 		return rc;
 	rc = cl_ledger_account(db, setup->policy.max_epsilon, setup->policy.delta, &account, err);
 	if (rc == CM_OK)
-		rc = rd_account_spent(account, &spent, err);
+		rc = rd_account_spent(account, &used.epsilon, err);
+	if (rc == CM_OK)
+		rc = rd_account_share(account, &used.share, err);
+	if (rc == CM_OK)
+		used.mode = rd_account_mode(account);
 	if (rc == CM_OK)
 		rc = cl_store_counts(db, &counts, err);
 	if (rc == CM_OK)
-		rc = (json ? print_json : print_text)(setup, db, spent, &counts, out, err);
+		rc = (json ? print_json : print_text)(setup, db, &used, &counts, out, err);
 	rd_account_free(account);
 	cl_db_close(db);
 	return rc;

@@ -300,6 +300,16 @@ enum cm_rc sh_core_spent(const struct sh_core *c, double *epsilon, struct cm_err
 	return sh_witness_spent(c->witness, epsilon, err);
 }
 
+enum cm_rc sh_core_share(const struct sh_core *c, double *share, struct cm_err *err)
+{
+	return sh_witness_share(c->witness, share, err);
+}
+
+const char *sh_core_mode(const struct sh_core *c)
+{
+	return sh_witness_mode(c->witness);
+}
+
 double sh_core_limit(const struct sh_core *c)
 {
 	return c->conf.policy->max_epsilon;

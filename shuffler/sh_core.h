@@ -92,5 +92,8 @@ CM_CHECK enum cm_rc sh_core_sealed(struct sh_core *c, struct rd_bucket *buckets,
 /* ---- For status ---- */
 const struct sh_round *sh_core_round(const struct sh_core *c, size_t i); /* live ones; NULL past the last */
 CM_CHECK enum cm_rc sh_core_spent(const struct sh_core *c, double *epsilon, struct cm_err *err);
+/* The part of the budget that is used, and the ledger's mode. */
+CM_CHECK enum cm_rc sh_core_share(const struct sh_core *c, double *share, struct cm_err *err);
+const char *sh_core_mode(const struct sh_core *c);
 /* The policy's max_epsilon. */
 double sh_core_limit(const struct sh_core *c);

@@ -1,4 +1,5 @@
 /* sh_main.c - tombola-shuffler: verbs, and wiring of a running shuffler. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -242,9 +243,16 @@ static void print_status(const json_t *root)
 	const json_t *rounds = json_object_get(root, "rounds");
 	json_int_t seq = json_integer_value(json_object_get(root, "ledger_seq"));
 
-	(void)printf("ledger     %lld records witnessed, epsilon %.4f of %.4f spent\n", (long long)seq,
-		json_number_value(json_object_get(root, "epsilon_spent")),
-		json_number_value(json_object_get(root, "epsilon_limit")));
+	const char *mode = json_string_value(json_object_get(root, "mode"));
+
+	if (mode && rd_mode_filter(mode) != 0)
+		(void)printf("ledger     %lld records witnessed, mode %s, %.2f %% of its budget spent\n",
+			(long long)seq, mode,
+			ceil(1e4 * json_number_value(json_object_get(root, "share_spent"))) / 1e2);
+	else
+		(void)printf("ledger     %lld records witnessed, epsilon %.4f of %.4f spent\n",
+			(long long)seq, json_number_value(json_object_get(root, "epsilon_spent")),
+			json_number_value(json_object_get(root, "epsilon_limit")));
 	(void)printf("peers      %lld connected\n",
 		(long long)json_integer_value(json_object_get(root, "connections")));
 	if (json_array_size(rounds) == 0)
@@ -293,10 +301,9 @@ static void check_running(
 	if (*conf->http && cm_http_get(conf->http, "/status", ASK_MS, &status, &body, &err) == CM_OK &&
 		status == 200) {
 		json_t *root = json_loads(body, 0, NULL);
-		double limit = json_number_value(json_object_get(root, "epsilon_limit"));
-		if (limit > 0)
-			cm_health_budget(
-				h, limits, json_number_value(json_object_get(root, "epsilon_spent")), limit);
+		const json_t *share = json_object_get(root, "share_spent");
+		if (json_is_real(share))
+			cm_health_budget(h, limits, json_real_value(share), 1);
 		json_decref(root);
 	}
 	free(body);

@@ -350,7 +350,7 @@ char *sh_serve_status(struct sh_serve *s)
 	const struct sh_core *core = s->conf.core;
 	struct rd_chain head = sh_core_witness(core);
 	json_t *rounds = json_array();
-	double spent = 0;
+	double spent = 0, share = 0;
 	struct cm_err err = { 0 };
 	const struct sh_round *r;
 	size_t links = 0;
@@ -364,9 +364,10 @@ char *sh_serve_status(struct sh_serve *s)
 				(json_int_t)r->d.deadline_ms));
 	for (const struct peer *p = s->peers; p; p = p->next)
 		links += p->link != NULL;
-	bool known = sh_core_spent(core, &spent, &err) == CM_OK;
-	json_t *root = json_pack("{s:s,s:b,s:I,s:I,s:o,s:f,s:o}", "schema", "tombola.shuffler/1", "stopping",
-		s->stopping, "connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq,
+	bool known = sh_core_spent(core, &spent, &err) == CM_OK && sh_core_share(core, &share, &err) == CM_OK;
+	json_t *root = json_pack("{s:s,s:b,s:I,s:I,s:s,s:o,s:o,s:f,s:o}", "schema", "tombola.shuffler/1",
+		"stopping", s->stopping, "connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq,
+		"mode", sh_core_mode(core), "share_spent", known ? json_real(share) : json_null(),
 		"epsilon_spent", known ? json_real(spent) : json_null(), "epsilon_limit", sh_core_limit(core),
 		"rounds", rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

@@ -23,9 +23,10 @@ struct fate {
 
 struct sh_witness {
 	char population[PR_TEXT_MAX + 1];
+	double limit, delta;
 	struct rd_chain chain;
-	struct rd_account *account;
-	struct seen *seen; /* record i + 1 */
+	struct rd_account *account; /* in the ledger's mode; before it is opened in mode plan, and empty */
+	struct seen *seen;          /* record i + 1 */
 	size_t seen_cap;
 	struct fate *fate;
 	size_t fates, fate_cap;
@@ -36,8 +37,11 @@ enum cm_rc sh_witness_new(
 {
 	struct sh_witness *w = calloc(1, sizeof *w);
 
-	if (w)
+	if (w) {
+		w->limit = limit;
+		w->delta = delta;
 		w->account = rd_account_new(limit, delta);
+	}
 	if (!w || !w->account || strlen(population) >= sizeof w->population) {
 		sh_witness_free(w);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -109,9 +113,18 @@ static enum cm_rc check_open(const struct sh_witness *w, const struct rd_record 
 	if (strcmp(r->population, w->population) != 0)
 		return cm_fail(err, CM_EDATA, "the ledger is that of population \"%.60s\", not \"%.60s\"",
 			r->population, w->population);
-	/* Another mode composes by another theorem, which this account does not know. */
-	if (strcmp(r->mode, "plan") != 0)
-		return cm_fail(err, CM_EDATA, "the ledger's mode \"%s\" cannot be accounted here", r->mode);
+	return CM_OK;
+}
+
+/* The first record names the mode, for good. */
+static enum cm_rc open_account(struct sh_witness *w, const struct rd_record *r, struct cm_err *err)
+{
+	struct rd_account *account = rd_account_new_mode(w->limit, w->delta, r->mode);
+
+	if (!account)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rd_account_free(w->account);
+	w->account = account;
 	return CM_OK;
 }
 
@@ -290,6 +303,8 @@ enum cm_rc sh_witness_apply(struct sh_witness *w, const uint8_t *bytes, size_t l
 	if (rc != CM_OK)
 		return rc;
 	rc = check_open(w, &r, err);
+	if (rc == CM_OK && r.kind == RD_OPEN)
+		rc = open_account(w, &r, err);
 	if (rc == CM_OK)
 		rc = move_fate(w, &r, &seen, err);
 	if (rc == CM_OK) {
@@ -376,6 +391,10 @@ enum cm_rc sh_witness_judge(struct sh_witness *w, const struct rd_descriptor *d,
 {
 	struct acct_round cells;
 
+	if (strcmp(d->mode, rd_account_mode(w->account)) != 0)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, 0,
+			"the descriptor is of mode %s, the ledger of mode %s", d->mode,
+			rd_account_mode(w->account));
 	enum cm_rc rc = rd_cells(d, &cells, err);
 	if (rc == CM_EINTERNAL)
 		return rc;
@@ -394,12 +413,26 @@ enum cm_rc sh_witness_judge(struct sh_witness *w, const struct rd_descriptor *d,
 		return rc;
 	if (judged != CM_OK)
 		return CM_EPROTO;
+	if (CM_CHECKED("shuffler.budget") && !verdict->fits && verdict->adaptive)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+			"budget: the round needs %.4g %% of the filter's budget, %.4g %% is spent",
+			100 * verdict->share, 100 * verdict->share_spent);
 	if (CM_CHECKED("shuffler.budget") && !verdict->fits)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"budget: the round needs epsilon %.4g, %.4g is spent, together %.4g over the limit "
 			"%.4g",
 			verdict->epsilon_round, verdict->spent, verdict->total, verdict->limit);
 	return CM_OK;
+}
+
+enum cm_rc sh_witness_share(const struct sh_witness *w, double *share, struct cm_err *err)
+{
+	return rd_account_share(w->account, share, err);
+}
+
+const char *sh_witness_mode(const struct sh_witness *w)
+{
+	return rd_account_mode(w->account);
 }
 
 enum cm_rc sh_witness_spent(const struct sh_witness *w, double *epsilon, struct cm_err *err)

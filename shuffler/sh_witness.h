@@ -57,3 +57,6 @@ CM_CHECK enum cm_rc sh_witness_judge(struct sh_witness *w, const struct rd_descr
 	struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
 /* epsilon of all rounds that count, upper; for status. */
 CM_CHECK enum cm_rc sh_witness_spent(const struct sh_witness *w, double *epsilon, struct cm_err *err);
+/* As rd_account_share; and the mode of the ledger, plan before it is opened. */
+CM_CHECK enum cm_rc sh_witness_share(const struct sh_witness *w, double *share, struct cm_err *err);
+const char *sh_witness_mode(const struct sh_witness *w);

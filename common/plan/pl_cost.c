@@ -25,7 +25,7 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 
 enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err)
 {
-	struct rd_account *a = rd_account_new(p->epsilon, p->delta);
+	struct rd_account *a = rd_account_new_mode(p->epsilon, p->delta, p->mode);
 	enum cm_rc rc = a != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {

@@ -20,7 +20,7 @@ struct raw_round {
 };
 
 struct raw_plan {
-	char *name, *population, *unit;
+	char *name, *population, *unit, *mode, *filter;
 	double epsilon, delta, honest_fraction;
 	int64_t colluders;
 	struct cm_conf_list rounds;
@@ -145,6 +145,16 @@ static const struct cm_conf_row plan_rows[] = {
 		.required = true,
 		.help = "whose devices are asked; the ledger is theirs" },
 	{ .key = "budget", .type = CM_CONF_GROUP, .required = true, .sub = budget_rows },
+	{ .key = "mode",
+		.type = CM_CONF_STRING,
+		.offset = offsetof(struct raw_plan, mode),
+		.fallback = "plan",
+		.help = "\"plan\": all rounds are fixed now; \"adaptive\": later ones may follow from "
+			"results" },
+	{ .key = "filter",
+		.type = CM_CONF_STRING,
+		.offset = offsetof(struct raw_plan, filter),
+		.help = "adaptive: what keeps the budget, \"gdp\" (the default) or \"renyi\"" },
 	{ .key = "honest_fraction",
 		.type = CM_CONF_DOUBLE,
 		.offset = offsetof(struct raw_plan, honest_fraction),
@@ -337,12 +347,29 @@ static void check_cells(struct checker *c, const struct pl_plan *p)
 			fault(c, p->round[i].line, "%s", e.msg);
 }
 
+static void take_mode(struct checker *c, const struct raw_plan *raw, struct pl_plan *out)
+{
+	enum acct_filter_kind kind = ACCT_FILTER_GDP;
+
+	if (strcmp(raw->mode, RD_MODE_PLAN) == 0) {
+		if (raw->filter != NULL)
+			fault(c, cm_conf_line("filter"), "'filter' is for mode \"adaptive\"");
+		kind = 0;
+	} else if (strcmp(raw->mode, "adaptive") != 0) {
+		fault(c, cm_conf_line("mode"), "'mode' must be \"plan\" or \"adaptive\"");
+	} else if (raw->filter != NULL && (kind = acct_filter_named(raw->filter)) == 0) {
+		fault(c, cm_conf_line("filter"), "'filter' must be \"gdp\" or \"renyi\"");
+	}
+	rd_mode_text(kind, out->mode);
+}
+
 static enum cm_rc take_plan(struct checker *c, struct raw_plan *raw, struct pl_plan *out)
 {
 	take_name(c, cm_conf_line("name"), "name", raw->name, out->name, sizeof out->name);
 	take_name(c, cm_conf_line("population"), "population", raw->population, out->population,
 		sizeof out->population);
 	take_name(c, cm_conf_line("budget.unit"), "budget.unit", raw->unit, out->unit, sizeof out->unit);
+	take_mode(c, raw, out);
 	out->epsilon = raw->epsilon;
 	out->delta = raw->delta;
 	out->honest_fraction = raw->honest_fraction;

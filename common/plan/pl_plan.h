@@ -2,7 +2,9 @@
  *
  * Composition in mode "plan" is proved because every round's privacy parameters stand before the first answer
  * does (doc/accounting.md, "Adaptivity"); so a plan is identified by the SHA-256 of the file's bytes, and a
- * single changed byte makes another plan. */
+ * single changed byte makes another plan.  In mode "adaptive" a privacy filter keeps the budget instead, and
+ * the rounds that are still to come may be changed at any time; the budget, the mode and what was decided may
+ * not. */
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +13,6 @@
 
 #define PL_ROUNDS_MAX   1000u
 #define PL_FILE_MAX     (1u << 20)
-#define PL_MODE         "plan"
 #define PL_WINDOW_MIN_S 1.0
 #define PL_WINDOW_MAX_S 2592000.0 /* 30 days */
 
@@ -31,6 +32,7 @@ struct pl_round {
 struct pl_plan {
 	char name[65], population[PR_TEXT_MAX + 1], unit[33];
 	double epsilon, delta; /* the budget */
+	char mode[RD_MODE_LEN];
 	double honest_fraction;
 	uint64_t colluders;
 	struct pl_round *round; /* rounds of them, owned */

@@ -18,10 +18,17 @@ struct rd_verdict {
 	double total;         /* epsilon of everything with it, upper */
 	double limit, delta;
 	double left; /* max(0, limit - spent): what is left is not additive, total decides */
+	/* Adaptive: a filter promises its whole budget or nothing, so spent and total are `limit` once there
+	 * is a round (total: INFINITY when it does not fit), and shares of the filter's budget say how far it
+	 * is used.  In mode plan shares are epsilons over the limit. */
+	bool adaptive;
+	double share, share_spent, share_total; /* of the candidate; before it; with it */
 };
 
-/* limit (0, inf), delta (0, 1). */
+/* limit (0, inf), delta (0, 1): mode plan. */
 struct rd_account *rd_account_new(double limit, double delta);
+/* The same in a known mode.  In an adaptive one (limit, delta) is the filter's budget, fixed from here on. */
+struct rd_account *rd_account_new_mode(double limit, double delta, const char *mode);
 void rd_account_free(struct rd_account *a);
 /* Add a round under its id.  CM_EDATA if the id is there already; CM_EINTERNAL out of memory. */
 CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
@@ -34,6 +41,15 @@ CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct ac
 	struct rd_verdict *out, struct cm_err *err);
 /* epsilon of everything in the account, upper; 0 when empty. */
 CM_CHECK enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct cm_err *err);
+/* The part of the budget that is used, upper: the filter's in an adaptive account, epsilon's else.  1 is all
+ * of it. */
+CM_CHECK enum cm_rc rd_account_share(const struct rd_account *a, double *share, struct cm_err *err);
+/* The price of one round of an adaptive account as a part of the filter's budget.  CM_EDATA: no such round.
+ */
+CM_CHECK enum cm_rc rd_account_share_of(const struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
+	double *share, struct cm_err *err);
+/* RD_MODE_PLAN or an adaptive mode. */
+const char *rd_account_mode(const struct rd_account *a);
 size_t rd_account_rounds(const struct rd_account *a);
 /* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none. */
 CM_CHECK enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a,

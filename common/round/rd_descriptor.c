@@ -238,7 +238,7 @@ static enum cm_rc read_ledger(const Tombola__V1__Descriptor *m, struct rd_descri
 		rc = rd_copy_name(m->mode, "mode", d->mode, sizeof d->mode, err);
 	if (rc != CM_OK)
 		return rc;
-	if (strcmp(d->mode, RD_MODE_PLAN) != 0)
+	if (!rd_mode_is_known(d->mode))
 		return cm_fail(err, CM_EPROTO, "mode: '%s' is unknown", d->mode);
 	rc = copy_bytes(&m->plan_hash, "plan_hash", d->plan_hash, sizeof d->plan_hash, err);
 	if (rc != CM_OK)

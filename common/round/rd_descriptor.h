@@ -9,9 +9,9 @@
 #include "cm_sign.h"
 #include "pr_limits.h"
 #include "pt_protocol.h"
+#include "rd_mode.h"
 
-#define RD_VERSION   1u
-#define RD_MODE_PLAN "plan" /* the one mode of this version */
+#define RD_VERSION 1u
 
 struct rd_privacy {
 	double epsilon0, epsilon_round, epsilon_total, epsilon_limit, delta;
@@ -33,7 +33,7 @@ struct rd_descriptor {
 	enum cm_hpke_suite suite;
 	uint8_t hpke_key[CM_HPKE_PUBLIC_LEN];
 	struct rd_privacy privacy;
-	char unit[33], mode[17];
+	char unit[33], mode[RD_MODE_LEN];
 	uint8_t plan_hash[PR_HASH_LEN];
 	uint64_t ledger_seq;
 	uint8_t ledger_head[PR_HASH_LEN];

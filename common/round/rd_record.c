@@ -108,8 +108,7 @@ static enum cm_rc check(const Tombola__V1__Record *w, struct cm_err *err)
 	rc = check_numbers(w, err);
 	if (rc == CM_OK)
 		rc = check_presence(w, err);
-	if (rc == CM_OK && w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN &&
-		strcmp(w->mode, RD_MODE_PLAN) != 0)
+	if (rc == CM_OK && w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN && !rd_mode_is_known(w->mode))
 		return cm_fail(err, CM_EDATA, "mode: unknown");
 	return rc;
 }

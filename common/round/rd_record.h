@@ -18,13 +18,13 @@ struct rd_record {
 	enum rd_record_kind kind;
 	uint64_t seq;
 	int64_t time_ms;
-	char population[PR_TEXT_MAX + 1], mode[17], unit[33]; /* OPEN */
-	double epsilon_limit, delta;                          /* OPEN */
-	uint8_t plan_hash[PR_HASH_LEN];                       /* OPEN */
-	uint8_t round_id[PR_ROUND_ID_LEN];                    /* all but OPEN */
-	struct cm_buf descriptor;                             /* RESERVE; owned */
-	uint8_t manifest_hash[PR_HASH_LEN];                   /* CHARGE, VOID (zero: no manifest) */
-	uint64_t participants;                                /* CHARGE, VOID */
+	char population[PR_TEXT_MAX + 1], mode[RD_MODE_LEN], unit[33]; /* OPEN */
+	double epsilon_limit, delta;                                   /* OPEN */
+	uint8_t plan_hash[PR_HASH_LEN];                                /* OPEN */
+	uint8_t round_id[PR_ROUND_ID_LEN];                             /* all but OPEN */
+	struct cm_buf descriptor;                                      /* RESERVE; owned */
+	uint8_t manifest_hash[PR_HASH_LEN];                            /* CHARGE, VOID (zero: no manifest) */
+	uint64_t participants;                                         /* CHARGE, VOID */
 	double epsilon_round, epsilon_total;
 	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
 	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSE; encode makes it fit to be shown */

@@ -59,6 +59,12 @@ static void print_row(
 	(void)snprintf(cost, sizeof cost, c->run ? "%.4f" : "REFUSED", up(c->verdict.epsilon_round));
 	(void)snprintf(sum, sizeof sum, "%.4f", up(total));
 	(void)snprintf(rest, sizeof rest, "%.4f", left);
+	if (c->verdict.adaptive) {
+		double share = c->run ? c->verdict.share_total : c->verdict.share_spent;
+
+		(void)snprintf(sum, sizeof sum, "%.2f %%", ceil(share * 1e4) / 1e2);
+		(void)snprintf(rest, sizeof rest, "%.2f %%", share < 1 ? floor((1 - share) * 1e4) / 1e2 : 0);
+	}
 	cm_table_row(t, (const char *const[]){ number, r->query.name, r->protocol->name, eps0,
 				cm_thousands((int64_t)r->min_reports, min), cost, sum, rest });
 }
@@ -68,11 +74,16 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	static const char *const head[] = { "round", "query", "protocol", "eps0", "reports >=", "cost",
 		"total", "left" };
 	struct cm_table *t = cm_table_new("><<>>>>>", head);
+	enum acct_filter_kind filter = rd_mode_filter(p->mode);
 
 	if (t == NULL)
 		return;
-	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n\n", p->name, p->epsilon,
+	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n", p->name, p->epsilon,
 		p->delta, p->unit, p->rounds);
+	if (filter != 0)
+		printf("mode adaptive, filter %s: totals are shares of its budget\n",
+			acct_filter_name(filter));
+	putchar('\n');
 	for (size_t i = 0; i < p->rounds; i++)
 		print_row(t, p, &p->round[i], &cost[i]);
 	cm_table_print(t, stdout);
@@ -82,8 +93,13 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 
 		if (cost[i].run)
 			continue;
-		printf("\nround %u (%s) would be refused: it needs epsilon %.4f, the total would be %.4f\n",
-			p->round[i].number, p->round[i].query.name, up(v->epsilon_round), up(v->total));
+		printf("\nround %u (%s) would be refused: it needs ", p->round[i].number,
+			p->round[i].query.name);
+		if (v->adaptive)
+			printf("%.2f %% of the filter's budget, %.2f %% is spent\n",
+				ceil(v->share * 1e4) / 1e2, ceil(v->share_spent * 1e4) / 1e2);
+		else
+			printf("epsilon %.4f, the total would be %.4f\n", up(v->epsilon_round), up(v->total));
 		if (cost[i].largest_epsilon0 > 0)
 			printf("  it would fit with epsilon0 <= %.3g\n", cost[i].largest_epsilon0);
 	}
@@ -107,17 +123,17 @@ static enum cm_rc print_json(const struct pl_plan *p, const struct pl_cost *cost
 		const struct rd_verdict *v = &cost[i].verdict;
 
 		bad = json_array_append_new(rounds,
-			json_pack("{s:i, s:s, s:s, s:o, s:I, s:b, s:o, s:o, s:o}", "round", (int)r->number,
-				"query", r->query.name, "protocol", r->protocol->name, "epsilon0",
-				real(r->epsilon0), "min_reports", (json_int_t)r->min_reports, "fits",
-				(int)cost[i].run, "epsilon_round", real(v->epsilon_round), "epsilon_total",
-				real(v->total), "largest_epsilon0",
+			json_pack("{s:i, s:s, s:s, s:o, s:I, s:b, s:o, s:o, s:o, s:o}", "round",
+				(int)r->number, "query", r->query.name, "protocol", r->protocol->name,
+				"epsilon0", real(r->epsilon0), "min_reports", (json_int_t)r->min_reports,
+				"fits", (int)cost[i].run, "share", real(v->share), "epsilon_round",
+				real(v->epsilon_round), "epsilon_total", real(v->total), "largest_epsilon0",
 				cost[i].run ? json_null() : real(cost[i].largest_epsilon0)));
 	}
 	doc = bad ? NULL
-		  : json_pack("{s:s, s:s, s:s, s:f, s:f, s:O}", "schema", "tombola.plan-cost/1", "plan",
-			    p->name, "digest", digest, "epsilon_limit", p->epsilon, "delta", p->delta,
-			    "rounds", rounds);
+		  : json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:O}", "schema", "tombola.plan-cost/1", "plan",
+			    p->name, "digest", digest, "mode", p->mode, "epsilon_limit", p->epsilon, "delta",
+			    p->delta, "rounds", rounds);
 	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
 	      putchar('\n') == EOF;
 	json_decref(rounds);

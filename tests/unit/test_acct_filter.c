@@ -164,6 +164,26 @@ static void a_round_is_never_worse_than_its_mu_and_defect_say(void **state)
 		}
 }
 
+/* Few hide everybody now and then: no Gaussian needs more than that of the local guarantee, 2 Phi^-1(p). */
+static void the_local_guarantee_bounds_mu(void **state)
+{
+	(void)state;
+	for (double epsilon0 = 2; epsilon0 <= 8; epsilon0 += 3) {
+		double low = 0, high = 20, truth = 1 / (1 + exp(-epsilon0));
+
+		for (int k = 0; k < 100; k++) {
+			double middle = (low + high) / 2;
+
+			if (normal_below(middle / 2) < truth)
+				low = middle;
+			else
+				high = middle;
+		}
+		for (uint64_t others = 1; others <= 10000; others *= 10)
+			assert_true(mu_of(generic(epsilon0, others), 1e-13) <= 1.02 * high);
+	}
+}
+
 static void more_defect_needs_less_mu_and_infinite_losses_need_defect(void **state)
 {
 	double infinite = pow(0.75, 80); /* 1e-10 */
@@ -338,6 +358,7 @@ int main(void)
 		cmocka_unit_test(randomized_response_alone_needs_its_exact_mu),
 		cmocka_unit_test(many_participants_make_a_round_gaussian),
 		cmocka_unit_test(a_round_is_never_worse_than_its_mu_and_defect_say),
+		cmocka_unit_test(the_local_guarantee_bounds_mu),
 		cmocka_unit_test(more_defect_needs_less_mu_and_infinite_losses_need_defect),
 		cmocka_unit_test(what_is_admitted_composes_to_no_more_than_the_budget),
 		cmocka_unit_test(the_budget_is_the_guarantee_and_not_more),

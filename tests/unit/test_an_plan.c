@@ -69,6 +69,35 @@ static void a_good_plan_is_read_whole(void **state)
 	pl_plan_fini(&p);
 }
 
+static void a_plan_is_adaptive_when_it_says_so(void **state)
+{
+	static const struct {
+		const char *keys, *mode;
+	} row[] = {
+		{ "", "plan" },
+		{ "mode = \"plan\"\n", "plan" },
+		{ "mode = \"adaptive\"\n", "adaptive.gdp" },
+		{ "mode = \"adaptive\"\nfilter = \"gdp\"\n", "adaptive.gdp" },
+		{ "mode = \"adaptive\"\nfilter = \"renyi\"\n", "adaptive.renyi" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		char text[2000];
+		struct pl_plan p;
+		struct cm_err err = { 0 };
+
+		(void)snprintf(text, sizeof text, HEAD "%srounds = (" STATE ")\n", row[i].keys);
+		assert_int_equal(parse(text, &p, &err), CM_OK);
+		assert_string_equal(p.mode, row[i].mode);
+		pl_plan_fini(&p);
+	}
+	expect_fault(HEAD "mode = \"adaptiv\"\nrounds = (" STATE ")\n", "plan.conf:4:", "'mode' must be");
+	expect_fault(HEAD "filter = \"gdp\"\nrounds = (" STATE ")\n", "plan.conf:4:", "'filter' is for mode");
+	expect_fault(HEAD "mode = \"adaptive\"\nfilter = \"pld\"\nrounds = (" STATE ")\n",
+		"plan.conf:5:", "'filter' must be");
+}
+
 static void the_digest_covers_every_byte_of_the_file(void **state)
 {
 	static const char one[] = HEAD "rounds = (" STATE ")\n";
@@ -295,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_plan_is_read_whole),
+		cmocka_unit_test(a_plan_is_adaptive_when_it_says_so),
 		cmocka_unit_test(the_digest_covers_every_byte_of_the_file),
 		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
 		cmocka_unit_test(a_size_belongs_to_protocols_that_have_one),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "an_budget.h"
 #include "an_reserve.h"
 
 struct desk {
@@ -235,6 +236,81 @@ static void another_plan_or_budget_is_refused_by_the_ledger(void **state)
 	}
 }
 
+#define ADAPTIVE(limit, mode, rounds)                                                                   \
+	"name = \"a\"\npopulation = \"testers\"\nbudget = { epsilon = " limit ", delta = 1e-6 }\n" mode \
+	"rounds = (" rounds ")\n"
+#define ASK(name, eps, most)                                                                              \
+	"{ query = \"" name "\", type = \"histogram\", field = \"C\", epsilon0 = " eps ", target = " most \
+	", min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
+#define GDP "mode = \"adaptive\"\n"
+
+/* Rounds 1 (asked) and 2 (refused) are decided under the first plan; then its file is another. */
+static void an_adaptive_plan_may_change_in_what_is_to_come(void **state)
+{
+	static const char first[] =
+		ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000"));
+	static const struct {
+		const char *plan;
+		enum cm_rc rc;
+	} row[] = {
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")), CM_OK },
+		{ ADAPTIVE("1.0", GDP,
+			  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000") ", " ASK(
+				  "three", "1.0", "30000")),
+			CM_OK },
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "2.0", "30000")), CM_OK },
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.1", "30000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "40000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", GDP, ASK("uno", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("too", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000")), CM_ECONFIG },
+		{ ADAPTIVE("1.1", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", GDP "filter = \"renyi\"\n",
+			  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+		{ ADAPTIVE("1.0", "", ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
+			CM_ECONFIG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct world w;
+		struct cm_err err = { 0 };
+		double before = 0, after = 0;
+		enum cm_rc rc;
+
+		world_make(&w, first, 9);
+		assert_int_equal(world_decide(&w, 1, &err), CM_OK);
+		assert_int_equal(world_decide(&w, 2, &err), CM_EBUDGET);
+		assert_non_null(strstr(err.msg, "% of the filter's budget"));
+		assert_int_equal(an_budget_share(&w.books.state, &before, &err), CM_OK);
+		assert_true(before > 0 && before < 1);
+		an_books_close(&w.books);
+		world_write(&w, "plan.conf", (const uint8_t *)row[i].plan, strlen(row[i].plan));
+		rc = an_books_open(&w.conf, true, &w.books, &err);
+		if (rc != row[i].rc)
+			fail_msg("row %zu: %d %s", i, rc, err.msg);
+		if (rc == CM_OK) {
+			assert_int_equal(w.books.state.round[0].stage, AN_RESERVED);
+			assert_int_equal(w.books.state.round[1].stage, AN_REFUSED);
+			assert_int_equal(an_budget_share(&w.books.state, &after, &err), CM_OK);
+			assert_true(before == after);
+		}
+		if (rc == CM_OK && w.books.plan.rounds == 3) {
+			assert_int_equal(world_decide(&w, 3, &err), CM_OK);
+			assert_memory_equal(w.books.state.round[2].descriptor.plan_hash, w.books.plan.digest,
+				PR_HASH_LEN);
+			assert_string_equal(w.books.state.round[2].descriptor.mode, "adaptive.gdp");
+		}
+		world_free(&w);
+	}
+}
+
 static void the_ledger_opens_once_and_first(void **state)
 {
 	struct desk d;
@@ -285,6 +361,7 @@ int main(void)
 		cmocka_unit_test(records_of_unknown_rounds_are_damage),
 		cmocka_unit_test(a_void_round_holds_no_budget),
 		cmocka_unit_test(another_plan_or_budget_is_refused_by_the_ledger),
+		cmocka_unit_test(an_adaptive_plan_may_change_in_what_is_to_come),
 		cmocka_unit_test(the_ledger_opens_once_and_first),
 		cmocka_unit_test(a_restart_sees_the_same_state),
 	};

@@ -250,6 +250,47 @@ static void a_charge_read_back_is_the_charge_written(void **state)
 	rd_account_free(a);
 }
 
+static void the_mode_of_the_first_round_is_for_good(void **state)
+{
+	static const char *const modes[] = { "plan", "adaptive.gdp", "adaptive.renyi" };
+
+	for (size_t a = 0; a < 3; a++)
+		for (size_t b = 0; b < 3; b++) {
+			char mode[RD_MODE_LEN];
+			struct rd_account *account = NULL;
+
+			strcpy(first.d.mode, modes[a]);
+			cl_offer_sign(&world, &first);
+			strcpy(second.d.mode, modes[b]);
+			cl_offer_follow(&second, &first);
+			cl_offer_sign(&world, &second);
+			take_part(&first);
+			assert_int_equal(judged.verdict.adaptive, a > 0);
+			cl_world_restart(&world);
+			assert_int_equal(judge(&second), a == b ? CM_OK : CM_EPERM);
+			if (a != b)
+				assert_non_null(strstr(err.msg, "the ledger's mode is"));
+			assert_int_equal(cl_ledger_mode(world.db, mode, &err), CM_OK);
+			assert_string_equal(mode, modes[a]);
+			assert_int_equal(cl_ledger_account(world.db, 100, 1e-6, &account, &err), CM_OK);
+			assert_string_equal(rd_account_mode(account), modes[a]);
+			rd_account_free(account);
+			(void)tear_down(state);
+			(void)set_up(state);
+		}
+}
+
+static void an_adaptive_budget_refuses_what_its_filter_does(void **state)
+{
+	(void)state;
+	strcpy(first.d.mode, "adaptive.gdp");
+	cl_offer_sign(&world, &first);
+	world.policy.max_epsilon = 0.01;
+	assert_int_equal(judge(&first), CM_EBUDGET);
+	assert_non_null(strstr(err.msg, "% of the filter's budget"));
+	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'charged'"), 0);
+}
+
 static void a_round_is_never_taken_part_in_twice(void **state)
 {
 	(void)state;
@@ -332,6 +373,8 @@ int main(void)
 		TEST(a_round_over_the_budget_is_refused_unless_the_check_is_removed),
 		TEST(a_refusal_is_recorded_once),
 		TEST(a_charge_read_back_is_the_charge_written),
+		TEST(the_mode_of_the_first_round_is_for_good),
+		TEST(an_adaptive_budget_refuses_what_its_filter_does),
 		TEST(a_round_is_never_taken_part_in_twice),
 		TEST(the_window_counts_charged_rounds),
 		TEST(the_ledger_cannot_be_changed_or_shortened),

@@ -154,6 +154,24 @@ static void the_golden_descriptor_reads_as_its_json_says(void **state)
 	rd_descriptor_fini(&d); /* twice is fine */
 }
 
+static void a_size_comes_with_its_protocol_and_its_record(void **state)
+{
+	struct rd_descriptor d;
+	struct cm_buf olh;
+
+	(void)state;
+	read_golden("descriptor_olh", &olh);
+	if (rd_descriptor_decode(olh.data, olh.len, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_string_equal(d.protocol->name, "olh");
+	assert_int_equal(d.params.size, 8);
+	assert_int_equal(d.record_len, 32);
+	/* floor(2^64 e^2 / (e^2 + 7)) - 64, in sixty decimals. */
+	assert_true(d.params.keep == UINT64_C(9472756646864840540));
+	rd_descriptor_fini(&d);
+	cm_buf_fini(&olh);
+}
+
 static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 {
 	const struct pt_protocol *row;
@@ -366,6 +384,7 @@ static void a_ledger_position_that_is_none_is_refused(void **state)
 	REFUSED("unit", (c.long_text[33] = 0, c.m->unit = c.long_text));
 	REFUSED("mode", c.m->mode = TEXT(""));
 	REFUSED("mode", c.m->mode = TEXT("adaptive"));
+	REFUSED("mode", c.m->mode = TEXT("adaptive.pld"));
 	REFUSED("plan_hash", c.m->plan_hash.len = 0);
 	REFUSED("plan_hash", c.m->plan_hash.len = 31);
 	REFUSED("ledger_head", c.m->ledger_head.len = 0);
@@ -630,6 +649,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_golden_descriptor_reads_as_its_json_says),
+		cmocka_unit_test(a_size_comes_with_its_protocol_and_its_record),
 		cmocka_unit_test(a_descriptor_of_each_protocol_survives_its_encoding),
 		cmocka_unit_test(identity_out_of_range_is_refused),
 		cmocka_unit_test(an_unknown_critical_extension_is_refused),

@@ -253,6 +253,8 @@ static void text_that_is_no_name_or_not_printable_is_refused(void **state)
 	w = sample(RD_OPEN);
 	w.mode = (char *)"adaptive";
 	REFUSED(w, "mode");
+	w.mode = (char *)"adaptive.pld";
+	REFUSED(w, "mode");
 	w = sample(RD_OPEN);
 	w.unit = (char *)"a-unit-of-more-than-thirty-two-bytes";
 	REFUSED(w, "unit");

@@ -171,6 +171,50 @@ static void the_ledger_of_another_population_is_refused(void **state)
 	cm_buf_fini(&bytes);
 }
 
+/* The first record names the mode; the account is the filter's, and a round of another mode is refused. */
+static void the_mode_of_a_ledger_is_for_good(void **state)
+{
+	static const char *const modes[] = { "plan", "adaptive.gdp", "adaptive.renyi" };
+
+	(void)state;
+	for (size_t ledger = 0; ledger < 3; ledger++)
+		for (size_t round = 0; round < 3; round++) {
+			struct rd_chain chain = { 0 };
+			struct sh_witness *w;
+			struct rd_verdict verdict;
+			struct rd_record r = { .kind = RD_OPEN,
+				.seq = 1,
+				.time_ms = 1,
+				.epsilon_limit = 1,
+				.delta = 1e-6,
+				.plan_hash = { 1 } };
+			struct cm_buf bytes;
+
+			sh_play_describe(&play, &(struct sh_wish){ 0 });
+			strcpy(play.d.mode, modes[round]);
+			strcpy(r.population, "test");
+			strcpy(r.mode, modes[ledger]);
+			strcpy(r.unit, "device");
+			cm_buf_init(&bytes, PR_RECORD_MAX);
+			assert_int_equal(rd_record_encode(&r, &bytes, &play.err), CM_OK);
+			assert_int_equal(sh_witness_new("test", 10, 1e-6, &w, &play.err), CM_OK);
+			assert_string_equal(sh_witness_mode(w), "plan");
+			assert_int_equal(sh_witness_apply(w, bytes.data, bytes.len, &play.err), CM_OK);
+			assert_string_equal(sh_witness_mode(w), modes[ledger]);
+			chain = sh_witness_head(w);
+			assert_int_equal(chain.seq, 1);
+			enum cm_rc rc = sh_witness_judge(w, &play.d, &verdict, &play.no, &play.err);
+			if (ledger == round) {
+				assert_int_equal(rc, CM_OK);
+				assert_int_equal(verdict.adaptive, ledger > 0);
+			} else {
+				refused(rc, ERROR(LEDGER), "mode");
+			}
+			sh_witness_free(w);
+			cm_buf_fini(&bytes);
+		}
+}
+
 static void reservations_count_until_they_are_void(void **state)
 {
 	(void)state;
@@ -282,6 +326,7 @@ int main(void)
 		STEPS_TEST(a_batch_with_one_bad_record_changes_nothing),
 		STEPS_TEST(a_ledger_that_breaks_its_rules_is_refused),
 		STEPS_TEST(the_ledger_of_another_population_is_refused),
+		STEPS_TEST(the_mode_of_a_ledger_is_for_good),
 		STEPS_TEST(reservations_count_until_they_are_void),
 		STEPS_TEST(charges_count_for_ever_and_across_restarts),
 		STEPS_TEST(a_descriptor_that_was_not_reserved_is_refused),

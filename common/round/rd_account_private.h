@@ -1,0 +1,51 @@
+/* rd_account_private.h - what an account consists of.  For rd_account*.c only. */
+#pragma once
+
+#include "acct_state.h"
+#include "rd_account.h"
+
+/* Rounds with the same cells are kept once. */
+struct group {
+	struct acct_round round;
+	size_t members;
+	bool priced;
+	struct acct_price price; /* adaptive: of one round */
+};
+struct entry {
+	uint8_t id[PR_ROUND_ID_LEN];
+	uint64_t count;
+	size_t group;
+};
+/* What is known of the account as it stands; not part of its state. */
+struct memo {
+	bool known;
+	double spent;
+};
+struct rd_account {
+	double limit, delta;
+	char mode[RD_MODE_LEN];
+	struct acct_state *state;  /* mode plan: every entry, composed; NULL else */
+	struct acct_filter filter; /* adaptive */
+	struct group *group;
+	size_t groups, group_cap;
+	struct entry *entry;
+	size_t entries, entry_cap;
+	struct memo *memo;
+};
+
+static inline bool rd_account_is_adaptive(const struct rd_account *a)
+{
+	return a->state == NULL;
+}
+
+/* Index of the group of this round; a->groups if there is none. */
+size_t rd_account_group(const struct rd_account *a, const struct acct_round *round);
+
+/* Index of this round's entry; a->entries if there is none. */
+size_t rd_account_entry(const struct rd_account *a, const uint8_t id[PR_ROUND_ID_LEN]);
+
+/* The accountant's fault as ours. */
+static inline enum cm_rc rd_account_refused(enum acct_rc rc, struct cm_err *err)
+{
+	return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(rc));
+}

@@ -1,0 +1,156 @@
+"""Mode adaptive: a privacy filter keeps the budget, and the plan file may follow from results."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from cluster import EXIT, program, wait_for
+from test_rounds import histogram, readings, run_plan
+
+N = 400
+
+
+def ask(i, epsilon0=1.0):
+    return histogram(N, epsilon0, query=f"q{i}")
+
+
+def adaptive(cluster, rounds, epsilon=0.5, **extra):
+    cluster.plan(rounds, epsilon=epsilon, **{"mode": "adaptive", **extra})
+
+
+def prepared(cluster, epsilon=0.5):
+    cluster.configure(min_batch=100, epsilon=epsilon)
+    readings(cluster, N)
+
+
+def stages(cluster):
+    return [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]]
+
+
+def exported(cluster):
+    run = cluster.run("analyzer", "ledger", "export")
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("name", ("gdp", "renyi"))
+def test_a_plan_that_follows_its_results(cluster, name):
+    prepared(cluster)
+    adaptive(cluster, [ask(1)], filter=name)
+    run, shuffler, client = run_plan(cluster)
+    assert run.returncode == 0 and stages(cluster) == ["settled"], run.stderr
+    first = cluster.json("analyzer", "budget")
+    assert first["mode"] == f"adaptive.{name}" and 0 < first["share_spent"] < 1
+    assert first["epsilon_spent"] == first["epsilon_limit"] and first["epsilon_left"] is None
+
+    # The answer is there, and only now the next round is thought of.
+    adaptive(cluster, [ask(1), ask(2, 0.5)], filter=name)
+    assert cluster.run("analyzer", "run", "--once").returncode == 0
+    assert stages(cluster) == ["settled", "settled"]
+    second = cluster.json("analyzer", "budget")
+    assert first["share_spent"] < second["share_spent"] < 1
+
+    opening, *_, = exported(cluster)
+    assert opening["mode"] == f"adaptive.{name}"
+    shares = [r["share"] for r in exported(cluster) if r["kind"] == "reserve"]
+    assert sum(shares) == pytest.approx(second["share_spent"], rel=1e-6)
+    text = cluster.run("analyzer", "budget").stdout
+    assert f"filter {name}" in text and "% of the filter's budget" in text
+    status = cluster.json("client", "status")
+    assert status["mode"] == f"adaptive.{name}" and status["share_spent"] == pytest.approx(second["share_spent"])
+    seen = cluster.json("shuffler", "status")
+    assert seen["mode"] == f"adaptive.{name}" and seen["share_spent"] == pytest.approx(second["share_spent"])
+    client.stop()
+    shuffler.stop()
+
+
+def over_budget(cluster):
+    """The filter has room for a few rounds."""
+    prepared(cluster, epsilon=0.3)
+    adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=0.3)
+
+
+def test_the_analyzer_refuses_what_the_filter_does_not_admit(cluster):
+    over_budget(cluster)
+    run, *_ = run_plan(cluster)
+    got = stages(cluster)
+    admitted = got.count("settled")
+    assert got == ["settled"] * admitted + ["refused"] * (4 - admitted) and 0 < admitted < 4, (got, run.stderr)
+    explained = cluster.run("analyzer", "budget", "explain", str(admitted + 1))
+    assert explained.returncode == EXIT["budget"]
+    for word in ("% of the filter's budget", "is left", "spent by round 1", "add it to the plan as a new round"):
+        assert word in explained.stdout
+
+    # What would fit is added as a round of its own, and fits.
+    fits = float(re.search(r"epsilon0 <= ([0-9.]+)", explained.stdout)[1])
+    adaptive(cluster, [ask(i) for i in range(1, 5)] + [ask(5, fits)], epsilon=0.3)
+    again = cluster.run("analyzer", "run", "--once")
+    assert again.returncode == 0 and stages(cluster) == got + ["settled"], again.stderr
+    assert cluster.json("analyzer", "budget")["share_spent"] < 1
+
+
+def test_the_shuffler_refuses_it_when_its_own_filter_does_not_admit(cluster):
+    """The analyzer's plan has room, the shuffler's policy has not."""
+    prepared(cluster, epsilon=0.3)
+    adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=3.0)
+    run, shuffler, _ = run_plan(cluster)
+    got = stages(cluster)
+    assert got[0] == "settled" and got[-1] == "void", (got, run.stderr)
+    assert "filter's budget" in shuffler.log()
+
+
+def test_the_client_refuses_it_when_its_own_filter_does_not_admit(cluster):
+    prepared(cluster, epsilon=3.0)
+    cluster.write("client-policy.conf", 'population = "test";\nmax_epsilon = 0.3;\ndelta = 1e-06;\n'
+                  "min_batch = 100;\nmax_epsilon0 = 50.0;\n")
+    adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=3.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    cluster.start("analyzer", "run", "--once")
+    wait_for("the client's refusal", lambda: "refused" in client.log(), 60)
+    assert "filter's budget" in client.log()
+
+
+CHANGES = {
+    "a decided round's parameters": lambda c: adaptive(c, [ask(1, 0.9)]),
+    "a decided round's place": lambda c: adaptive(c, [ask(2), ask(1)]),
+    "the budget": lambda c: adaptive(c, [ask(1)], epsilon=0.6),
+    "the filter": lambda c: adaptive(c, [ask(1)], filter="renyi"),
+    "the mode": lambda c: c.plan([ask(1)], epsilon=0.5),
+    "the population": lambda c: c.write("plan.conf", open(c.path("plan.conf")).read().replace(
+        'population = "test"', 'population = "else"')),
+}
+
+
+def test_what_may_not_change_does_not(cluster):
+    prepared(cluster)
+    adaptive(cluster, [ask(1)])
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    with open(cluster.path("plan.conf")) as f:
+        good = f.read()
+    for what, change in CHANGES.items():
+        change(cluster)
+        run = cluster.run("analyzer", "run", "--once")
+        assert run.returncode == EXIT["config"], (what, run.returncode, run.stderr)
+        cluster.write("plan.conf", good)
+    assert cluster.run("analyzer", "budget").returncode == 0 and stages(cluster) == ["settled"]
+
+
+def test_a_plan_in_mode_plan_still_may_not_change(cluster):
+    prepared(cluster)
+    cluster.plan([ask(1)], epsilon=0.5)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    cluster.plan([ask(1), ask(2)], epsilon=0.5)
+    assert cluster.run("analyzer", "run", "--once").returncode == EXIT["config"]
+
+
+def test_the_cost_of_an_adaptive_plan(cluster):
+    over_budget(cluster)
+    text = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True,
+                          text=True, timeout=60)
+    assert text.returncode == 0, text.stderr
+    assert "mode adaptive, filter gdp" in text.stdout and "REFUSED" in text.stdout and " %" in text.stdout
