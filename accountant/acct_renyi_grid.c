@@ -6,6 +6,7 @@
  * since r^alpha - 1 - alpha (r-1) has the second derivative alpha (alpha-1) r^{alpha-2}, and E_Q (r-e)+ is
  * delta(log e).  Every term is positive.  delta is convex in e^l: chords of upper points are above it, lines
  * of tests below. */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,7 @@ enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_l
 	g->work.per_point = MOST_WORK / 400;
 	g->curve.work = &g->work;
 	g->last = fmin(l->largest, FARTHEST);
-	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
-	g->deviation = fmax(5.0133 * acct_curve_upper(&g->curve, 0), g->last * 1e-9);
+	g->deviation = fmax(acct_curve_deviation(&g->curve), g->last * 1e-9);
 	g->room = 64;
 	g->node = calloc(g->room, sizeof *g->node);
 	if (!g->node)
@@ -196,12 +196,16 @@ static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_
 	*rc = split ? ACCT_OK : ACCT_ENOMEM;
 	for (size_t i = 0; split && i + 1 < g->nodes; i++) {
 		const struct acct_renyi_node *n = &g->node[i];
-		struct total c = cell_total(n, way, alpha);
-		const struct acct_point *p = &n->way[way];
-		double noise = p->hi > 0 ? (p->hi - p->lo) / p->hi : 0, width = -expm1(c.below - c.above);
 
-		split[i] = c.above + log(width) > log_share && width > 3 * noise &&
-			   n[1].loss - n->loss > 1e-9 * n[1].loss;
+		for (int half = 0; half < 2; half++) {
+			double slope = half ? -alpha : alpha - 1, above = piece_above(n, half ^ way, slope);
+			const struct acct_point *p = &n->way[half ^ way];
+			double noise = p->hi > 0 ? (p->hi - p->lo) / p->hi : 0,
+			       width = -expm1(piece_below(n, half ^ way, slope) - above);
+
+			split[i] = split[i] || (above + log(width) > log_share && width > 3 * noise);
+		}
+		split[i] = split[i] && n[1].loss - n->loss > 1e-9 * n[1].loss;
 		more += split[i];
 	}
 	if (more > 0 && g->nodes + more <= MOST_NODES && g->work.spent < MOST_WORK) {
@@ -232,9 +236,8 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 {
 	enum acct_rc rc = ACCT_OK;
 	double scale = log(alpha) + log(alpha - 1), flat = fmax(1e-16, acct_curve_upper(&g->curve, 0) * 2);
-	/* Rounding of the cells is that of epsilon by this much (doc/accounting.md, 4.2.5), for every cell.
-	 */
-	double blur = 1e-14 + (128 + 8 * fmin(g->curve.list.largest, 700)) * 2.3e-16;
+	/* Rounding of the cells is one of epsilon, by this much (doc/accounting.md, 4.2.5). */
+	double blur = 1e-14 + (128 + 8 * g->curve.list.exponent) * DBL_EPSILON;
 
 	*log_s = (struct acct_bound){ -INFINITY, -INFINITY };
 	for (int way = 0; way < (g->curve.list.symmetric ? 1 : 2); way++) {

@@ -159,7 +159,7 @@ static void ends_are_what_they_must_be(void **state)
 static void small_parameters_keep_their_digits(void **state)
 {
 	(void)state;
-	for (int mechanism = 0; mechanism < 3; mechanism++)
+	for (int mechanism = 0; mechanism < 2; mechanism++)
 		for (int bound = 0; bound < 2; bound++) {
 			struct acct_blanket a = { mechanism, 1e-3, 4, 10000000 },
 					    b = { mechanism, 1e-5, 4, 10000000 };

@@ -351,6 +351,12 @@ static struct acct_round random_cells(uint64_t *seed)
 		r.cell[j].u /= u;
 		r.cell[j].v /= v;
 	}
+	if (next(seed) < 0.3)
+		r.sampling = next(seed);
+	if (next(seed) < 0.3) {
+		r.levels = 1;
+		r.level[0] = (struct acct_level){ next(seed), (uint64_t)(50 * next(seed)) };
+	}
 	return r;
 }
 
