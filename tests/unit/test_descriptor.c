@@ -11,7 +11,8 @@
 
 static struct cm_err err;
 static struct round_keys analyzer, other;
-static struct cm_buf golden, golden_mean; /* tests/data/golden/descriptor_{histogram,mean}.bin */
+static struct cm_buf golden, golden_mean,
+	golden_olh; /* tests/data/golden/descriptor_{histogram,mean,olh}.bin */
 
 /* ---- memory that runs out ---- */
 
@@ -157,11 +158,9 @@ static void the_golden_descriptor_reads_as_its_json_says(void **state)
 static void a_size_comes_with_its_protocol_and_its_record(void **state)
 {
 	struct rd_descriptor d;
-	struct cm_buf olh;
 
 	(void)state;
-	read_golden("descriptor_olh", &olh);
-	if (rd_descriptor_decode(olh.data, olh.len, &d, &err) != CM_OK)
+	if (rd_descriptor_decode(golden_olh.data, golden_olh.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_string_equal(d.protocol->name, "olh");
 	assert_int_equal(d.params.size, 8);
@@ -169,7 +168,6 @@ static void a_size_comes_with_its_protocol_and_its_record(void **state)
 	/* floor(2^64 e^2 / (e^2 + 7)) - 64, in sixty decimals. */
 	assert_true(d.params.keep == UINT64_C(9472756646864840540));
 	rd_descriptor_fini(&d);
-	cm_buf_fini(&olh);
 }
 
 static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
@@ -632,6 +630,7 @@ static int set_up(void **state)
 	round_keys_make(&other);
 	load(TEST_DATA "/golden/descriptor_histogram.bin", &golden);
 	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
+	load(TEST_DATA "/golden/descriptor_olh.bin", &golden_olh);
 	return 0;
 }
 
@@ -642,6 +641,7 @@ static int tear_down(void **state)
 	round_keys_free(&other);
 	cm_buf_fini(&golden);
 	cm_buf_fini(&golden_mean);
+	cm_buf_fini(&golden_olh);
 	return 0;
 }
 
