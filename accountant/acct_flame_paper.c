@@ -40,7 +40,7 @@ static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, do
 
 	if (by == ACCT_FLAME_EXACT) {
 		struct acct_round r = { .others = n - 1, .count = 1 };
-		struct acct_bound e;
+		struct acct_bound e = { 0, INFINITY };
 		enum acct_rc rc = acct_flame_full(slot, &r, why);
 
 		if (!rc)
@@ -68,7 +68,7 @@ enum acct_rc acct_flame_simple_theorem1(const struct acct_flame_slot *slot, uint
 	double delta, enum acct_flame_amplifier by, double *epsilon, const char **why)
 {
 	struct acct_flame_sparse s = { *slot, users, users, length, 1 };
-	double d = (double)length, each, one;
+	double d = (double)length, each, one = 0;
 	enum acct_rc rc;
 
 	if ((rc = acct_flame_check_sparse(&s, why)) || (rc = acct_flame_check_delta(delta, why)))
@@ -95,7 +95,7 @@ static enum acct_rc share_of_delta(
 enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why)
 {
-	double rate = (double)s->sent / (double)s->length, one, each;
+	double rate = (double)s->sent / (double)s->length, one = 0, each;
 	enum acct_rc rc = share_of_delta(s, delta, &each, why);
 
 	if (rc)
@@ -111,7 +111,7 @@ enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, doubl
 enum acct_rc acct_flame_double_unsampled(const struct acct_flame_sparse *s, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why)
 {
-	double one, each;
+	double one = 0, each;
 	enum acct_rc rc = share_of_delta(s, delta, &each, why);
 
 	if (rc || (rc = amplified(&s->slot, s->padded, each, by, &one, why)))

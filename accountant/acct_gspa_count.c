@@ -3,6 +3,7 @@
  * Every term is positive: relative errors add up, nothing cancels. */
 #include "acct_gspa_sum.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static enum acct_rc add(struct acct_gspa_count *c, const struct acct_gspa_count 
 	c->work += (double)c->size * (double)b->size;
 	if (c->work > MOST_WORK)
 		return ACCT_ELIMIT;
+	assert(size > 0); /* laws have at least one number */
 	double *out = calloc(size, sizeof *out);
 	if (!out)
 		return ACCT_ENOMEM;
