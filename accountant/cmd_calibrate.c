@@ -166,8 +166,12 @@ int cmd_run_calibrate(const struct cmd_question *q)
 {
 	struct open_round o = { .q = q };
 	uint64_t best;
-	int code = open_key(q, &o.key);
+	int code;
 
+	if (q->method[0]->worth == ACCT_LOWER)
+		return cmd_fail(CMD_USAGE, "calibrate: --method %s bounds from below: nothing fits by it",
+			q->method[0]->name);
+	code = open_key(q, &o.key);
 	if (code)
 		return code;
 	double start = cmd_now();

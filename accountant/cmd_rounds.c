@@ -77,7 +77,12 @@ int cmd_run_rounds(const struct cmd_question *q)
 	struct repeated r = { .q = q };
 	struct acct_spec *once = NULL;
 	uint64_t fit = 0;
-	int code = cmd_rounds(q->text, q->rounds, q->published, &once);
+	int code;
+
+	if (q->method[0]->worth == ACCT_LOWER)
+		return cmd_fail(CMD_USAGE, "rounds: --method %s bounds from below: nothing fits by it",
+			q->method[0]->name);
+	code = cmd_rounds(q->text, q->rounds, q->published, &once);
 
 	if (!once)
 		return code;
