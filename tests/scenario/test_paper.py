@@ -1,0 +1,28 @@
+"""tombola-accountant paper: the literature's settings, against values computed elsewhere."""
+import json
+import subprocess
+
+import cluster as c
+
+
+def test_the_experiments_and_what_is_really_saved():
+    run = subprocess.run([c.program("tombola-accountant"), "paper", "--json"], capture_output=True, text=True,
+                         timeout=300)
+    assert run.returncode == 0 and not run.stderr, run.stderr
+    rows = {r["setting"]: r for r in json.loads(run.stdout)["rows"]}
+    # 256 rounds, 10,000 users, to the digits given: published pair, tightest proved cells, clones.
+    for setting, published, proved, clones in (("eps0=2 n=1e4 T=256", 1.712, 1.712, 2.251),
+                                               ("eps0=4 n=1e4 T=256", 6.78, 5.14, 8.61)):
+        row = rows[setting]
+        assert abs(row["published"] / published - 1) < 2e-3, row
+        assert abs(row["proved"] / proved - 1) < 2e-3, row
+        assert abs(row["clones"] / clones - 1) < 2e-3, row
+        assert abs(row["saved_percent"] - 100 * (1 - row["proved"] / row["clones"])) < 1e-9
+    assert len(rows) == 32 + 24
+    for row in rows.values():
+        assert row["proved"] < min(row["basic"], row["advanced"])
+        if "T=" in row["setting"]:
+            assert row["proved"] < row["clones"]
+        else:
+            # What the paper says of trees: 80 % and more.
+            assert row["published"] is None and row["saved_percent"] > 79
