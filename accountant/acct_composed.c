@@ -89,8 +89,8 @@ static void set_to_one(const struct acct_composed *c, double (*product)[2])
 	}
 }
 
-static void add_up(
-	const struct acct_composed *c, const struct acct_question *q, int side, struct acct_factor *all)
+static void add_up(const struct acct_composed *c, const struct acct_question *q, enum acct_side side,
+	struct acct_factor *all)
 {
 	memset(all, 0, sizeof *all);
 	for (size_t i = 0; i < c->entries; i++)
