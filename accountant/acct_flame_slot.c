@@ -6,10 +6,11 @@
 #include "acct_binomial.h"
 #include "acct_laplace.h"
 
-#define MOST_EPSILON 300.0
-#define COARSE       8 /* stretches */
-#define MOST_BINS    1000000000u
-#define MOST_LENGTH  1000000000000u /* coordinates, and messages of one index */
+#define MOST_EPSILON   300.0
+#define COARSE         8    /* stretches */
+#define MOST_SYMMETRIC 0.75 /* epsilon */
+#define MOST_BINS      1000000000u
+#define MOST_LENGTH    1000000000000u /* coordinates, and messages of one index */
 
 enum acct_rc acct_flame_domain(const char **why, const char *text)
 {
@@ -67,18 +68,27 @@ enum acct_rc acct_flame_full(const struct acct_flame_slot *slot, struct acct_rou
 }
 
 /* Laplace(1/2) contains e^{-epsilon/4} Laplace(1/4), about which inputs 0 and 1/2 are symmetric: that is the
- * randomizer at half the epsilon, others being blanket e^{-epsilon/2} times as often. */
+ * randomizer at half the epsilon, others being blanket e^{-epsilon/2} times as often.  Symmetric lists are
+ * fast; what is left out of the blanket matters only where epsilon is large. */
+static enum acct_rc laplace_half(double epsilon, struct acct_round *r, const char **why)
+{
+	double blanket = exp(-epsilon / 2);
+
+	if (epsilon > MOST_SYMMETRIC)
+		return acct_laplace_half(epsilon, 2 * COARSE, r, why);
+	enum acct_rc rc = acct_laplace_coarse(epsilon / 2, COARSE, r, why);
+	for (size_t j = 0; j < r->cells && !rc; j++) {
+		struct acct_cell *c = &r->cell[j];
+
+		*c = (struct acct_cell){ c->omega * blanket, c->u / blanket, c->v / blanket };
+	}
+	return rc;
+}
+
 enum acct_rc acct_flame_half(const struct acct_flame_slot *slot, struct acct_round *r, const char **why)
 {
-	if (slot->bins == 0) {
-		double blanket = exp(-slot->epsilon / 2);
-		enum acct_rc rc = acct_laplace_coarse(slot->epsilon / 2, COARSE, r, why);
-
-		for (size_t j = 0; j < r->cells && !rc; j++)
-			r->cell[j] = (struct acct_cell){ r->cell[j].omega * blanket, r->cell[j].u / blanket,
-				r->cell[j].v / blanket };
-		return rc;
-	}
+	if (slot->bins == 0)
+		return laplace_half(slot->epsilon, r, why);
 	double k = (double)slot->bins, p = exp(slot->epsilon), z = p + k - 1;
 	r->cell[0] = (struct acct_cell){ 1 / z, p, z / k };
 	r->cell[1] = (struct acct_cell){ (k - 1) / z, 1, z / k };

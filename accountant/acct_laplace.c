@@ -10,6 +10,7 @@
 #define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
 
 #define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* of a leg; the corner is shared */
+#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* of the only leg */
 #define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* of a leg; its end is a cell too */
 
 /* A leg cut into stretches. */
@@ -97,6 +98,28 @@ enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const cha
 
 		r->cell[r->cells++] = (struct acct_cell){ mass, mean, 1 };
 		r->cell[r->cells++] = (struct acct_cell){ mass, 1, mean };
+	}
+	return ACCT_OK;
+}
+
+enum acct_rc acct_laplace_half(double epsilon0, size_t stretches, struct acct_round *r, const char **why)
+{
+	struct leg l;
+	enum acct_rc rc = leg_init(&l, epsilon0, stretches, why);
+
+	if (rc)
+		return rc;
+	if (stretches == 0 || stretches > HALF_STRETCHES) {
+		if (why)
+			*why = "stretches must be from 1 to 63";
+		return ACCT_EDOMAIN;
+	}
+	r->cells = 0;
+	for (size_t i = 0; i <= stretches; i++) {
+		double other = i == 0 ? l.blanket / 2 : 0; /* the other leg: s = 1 */
+
+		r->cell[r->cells++] =
+			(struct acct_cell){ mass_at(&l, i) + other, ratio(&l, i), exp(epsilon0 / 2) };
 	}
 	return ACCT_OK;
 }

@@ -29,6 +29,12 @@ ACCT_CHECK enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r
 ACCT_CHECK enum acct_rc acct_laplace_coarse(
 	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
 
+/* One input, whichever, against the blanket itself, Laplace(1/2): what telling a participant's message from a
+ * dummy reveals.  From above, PROVED: moving every report towards 1/2 and adding noise takes the inputs 0 and
+ * 1/2 to x and 1/2, and the blanket to itself.  1..63 stretches, one cell more; not symmetric, hence slow. */
+ACCT_CHECK enum acct_rc acct_laplace_half(
+	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
+
 /* Three cells that dominate every pair of inputs, proved: likelihood ratios at most e^epsilon0, total
  * variation at most 1 - e^{-epsilon0/2} (acct_cells_pair with q = p).  Wider than the above. */
 ACCT_CHECK enum acct_rc acct_laplace_any(double epsilon0, struct acct_round *r, const char **why);

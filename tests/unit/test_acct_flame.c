@@ -391,7 +391,7 @@ static void more_padding_hides_more_and_more_indices_less(void **state)
 	struct acct_bound b;
 
 	(void)state;
-	for (uint64_t bins = 0; bins <= 4; bins += 2) {
+	for (uint64_t bins = 0; bins <= 4; bins += 4) {
 		last = INFINITY;
 		for (uint64_t padded = 100; padded <= 800; padded *= 8) {
 			struct acct_flame_sparse s = { { 0.5, bins }, 400, padded, 1000, 20 };

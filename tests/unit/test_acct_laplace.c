@@ -151,6 +151,31 @@ static void no_pair_of_inputs_is_worse_than_zero_and_one(void **state)
 		}
 }
 
+/* Against the blanket, u - E/g: every input's call is below that of the cells. */
+static void no_input_is_worse_against_the_blanket(void **state)
+{
+	static struct inputs in;
+	struct acct_round r;
+
+	(void)state;
+	for (double epsilon0 = 0.1; epsilon0 < 8; epsilon0 *= 2.3)
+		for (int a = 0; a <= 8; a++)
+			for (double e = 1 / exp(epsilon0 / 2); e < exp(epsilon0 / 2);
+				e *= exp(epsilon0 / 5)) {
+				double top = exp(epsilon0) + e * exp(epsilon0 / 2);
+
+				assert_int_equal(acct_laplace_half(epsilon0, 63, &r, NULL), ACCT_OK);
+				inputs_init(&in, epsilon0, a / 8.0, 0.5, e);
+				for (double t = -top; t < top; t += top / 25) {
+					double cells = stop_loss(&r, e, t);
+
+					assert_true(inputs_stop_loss(&in, t) <= cells + 1e-6 * top);
+					if (a == 0)
+						assert_true(inputs_stop_loss(&in, t) >= cells - 1e-3 * top);
+				}
+			}
+}
+
 static void the_bound_for_all_inputs_is_above(void **state)
 {
 	(void)state;
@@ -210,6 +235,9 @@ static void faults_are_named_and_nothing_is_filled(void **state)
 		assert_int_equal(acct_laplace_any(bad[i], &r, NULL), ACCT_EDOMAIN);
 	}
 	assert_int_equal(acct_laplace_coarse(1, 0, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_laplace_half(1, 0, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_laplace_half(1, 64, &r, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_laplace_half(0, 8, &r, NULL), ACCT_EDOMAIN);
 	assert_int_equal(acct_laplace_coarse(1, 32, &r, &why), ACCT_EDOMAIN);
 	assert_int_equal(r.cells, 0);
 }
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(every_laplace_row_is_reproduced),
 		cmocka_unit_test(the_cells_enclose_the_continuous_law),
 		cmocka_unit_test(no_pair_of_inputs_is_worse_than_zero_and_one),
+		cmocka_unit_test(no_input_is_worse_against_the_blanket),
 		cmocka_unit_test(the_bound_for_all_inputs_is_above),
 		cmocka_unit_test(cells_are_a_pair_of_laws_at_every_epsilon),
 		cmocka_unit_test(faults_are_named_and_nothing_is_filled),
