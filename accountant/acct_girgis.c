@@ -34,7 +34,7 @@ static double clones(const struct acct_girgis *g)
 	return floor(((double)g->n - 1) * exp(-g->eps0) / 2 * (1 - 4 * DBL_EPSILON)) + 1;
 }
 
-/* 1 + S to a divergence, rounded up: S sums `terms` logarithms of size up to `size`. */
+/* From log S, whose terms were rounded up, to the divergence log(1+S)/(order-1), rounded up. */
 static double divergence(double log_s, double order)
 {
 	return acct_log_one(log_s + 1e-13 + 16 * DBL_EPSILON * fabs(log_s)) / (order - 1) *

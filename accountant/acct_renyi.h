@@ -19,14 +19,14 @@
 extern "C" {
 #endif
 
-#define ACCT_MOST_ORDER 1e5
+#define ACCT_MOST_ORDER 1e7
 
 /* Divergences of all `count` repetitions of a round at n >= 1 orders, each in (1, ACCT_MOST_ORDER].
  *   rdp[i]: [lower, upper] at alpha[i].  Upper and lower are INFINITY when an infinite loss has a chance;
  *           upper never exceeds the largest loss.
- * Width: at most 1e-3 of upper (mostly 1e-4) for rounds of ten messages and more, where
- *        e^{(alpha-1) rdp} is below 1e200; beyond, wider.  Of mirrored cells (acct_pair.h), such as
- *        acct_cells_generic, about 1e-10, and 1e-6 from a million participants on.
+ * Width: 1e-4 to 1e-3 of upper where e^{(alpha-1) rdp} is below 1e200, beyond it and where few messages
+ *        make the curve rough wider.  Of mirrored cells (acct_pair.h), such as acct_cells_generic, about
+ *        1e-10, and 1e-6 from a million participants on.
  * Errors: as acct_delta; ACCT_EDOMAIN also for orders outside the range.  On error rdp is untouched.
  * Cost: 5 to 100 ms however many orders; 0.5 s where few messages make the curve rough; of mirrored cells
  * up to 1 s. */

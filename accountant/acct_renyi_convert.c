@@ -103,17 +103,17 @@ struct search {
 	void *user;
 	bool integers;
 	enum acct_renyi_way way;
-	double delta, eps, order;
+	double most, delta, eps, order;
 };
 
 /* At 1 + e^x, rounded where need be. */
 static enum acct_rc probe(struct search *s, double x, double *value)
 {
-	double alpha = 1 + exp(x), rdp, eps;
+	double alpha = fmin(s->most, 1 + exp(x)), rdp, eps;
 	enum acct_rc rc;
 
 	if (s->integers)
-		alpha = fmax(2, round(alpha));
+		alpha = fmax(2, fmin(floor(s->most), round(alpha)));
 	rc = s->curve(s->user, alpha, &rdp);
 	if (!rc)
 		rc = acct_renyi_convert(s->way, alpha, rdp, s->delta, &eps);
@@ -128,9 +128,9 @@ static enum acct_rc probe(struct search *s, double x, double *value)
 }
 
 /* The valley of a row of orders, then golden section. */
-static enum acct_rc search(struct search *s, double most)
+static enum acct_rc search(struct search *s)
 {
-	double last = log(most - 1), step = log(2), value, at = s->integers ? 0 : log(1 / 64.0), best = at,
+	double last = log(s->most - 1), step = log(2), value, at = s->integers ? 0 : log(1 / 64.0), best = at,
 	       least = INFINITY;
 	enum acct_rc rc = ACCT_OK;
 
@@ -170,12 +170,12 @@ static enum acct_rc search(struct search *s, double most)
 enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user, bool integers, double most,
 	enum acct_renyi_way way, double delta, double *eps, double *order)
 {
-	struct search s = { curve, user, integers, way, delta, INFINITY, 0 };
+	struct search s = { curve, user, integers, way, most, delta, INFINITY, 0 };
 	enum acct_rc rc;
 
 	if (!(delta > 0 && delta < 1 && most >= 2 && most <= ACCT_MOST_ORDER))
 		return ACCT_EDOMAIN;
-	rc = search(&s, most);
+	rc = search(&s);
 	if (rc)
 		return rc;
 	*eps = s.eps;

@@ -13,10 +13,10 @@
 #include "acct_renyi_parts.h"
 
 #define MOST_NODES 1500u
-#define MOST_WORK  4e8 /* of all points, in steps of about a nanosecond; beyond it the bounds stay as wide */
+#define MOST_WORK  8e8 /* of all points, in steps of about a nanosecond; beyond it the bounds stay as wide */
 #define MOST_PASS  40
 #define FARTHEST   690.0 /* exp() of it is a double */
-/* Weights from closed forms lose up to 4 ulp times the order, or over the cell, both below 1e5. */
+/* Weights from closed forms lose at most 4 ulp times the order, or over the cell's width. */
 #define WEIGHT_ERROR 1e-10
 
 static void put(struct acct_renyi_grid *g, size_t at, double loss)
@@ -26,12 +26,21 @@ static void put(struct acct_renyi_grid *g, size_t at, double loss)
 	n->loss = loss;
 	if (loss >= g->curve.list.largest) { /* nothing beyond, and the curve is continuous */
 		memset(n->way, 0, sizeof n->way);
+		n->log_hi[0] = n->log_hi[1] = -INFINITY;
 		return;
 	}
 	acct_curve_at(&g->curve, loss, false, &n->way[0]);
 	n->way[1] = n->way[0];
 	if (!g->curve.list.symmetric)
 		acct_curve_at(&g->curve, loss, true, &n->way[1]);
+	for (int way = 0; way < 2; way++) {
+		const struct acct_point *p = &n->way[way];
+
+		n->log_hi[way] = log(p->hi);
+		if (!(p->lo > 0.5 * p->hi))
+			n->log_hi[way] =
+				fmin(n->log_hi[way], acct_renyi_log_tail(&g->curve.list, loss, way == 1));
+	}
 }
 
 /* H decreases: what a point says holds for all above it (hi) and all below it (lo). */
@@ -39,7 +48,7 @@ static void make_monotone(struct acct_renyi_grid *g)
 {
 	for (int way = 0; way < 2; way++)
 		for (size_t i = 1; i < g->nodes; i++)
-			g->node[i].way[way].hi = fmin(g->node[i].way[way].hi, g->node[i - 1].way[way].hi);
+			g->node[i].log_hi[way] = fmin(g->node[i].log_hi[way], g->node[i - 1].log_hi[way]);
 }
 
 enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_list *l, double goal)
@@ -51,7 +60,7 @@ enum acct_rc acct_renyi_grid_init(struct acct_renyi_grid *g, const struct acct_l
 	if (rc)
 		return rc;
 	g->goal = goal;
-	g->work.per_point = MOST_WORK / 400;
+	g->work.per_point = MOST_WORK / 800;
 	g->curve.work = &g->work;
 	g->last = fmin(l->largest, FARTHEST);
 	g->deviation = fmax(acct_curve_deviation(&g->curve), g->last * 1e-9);
@@ -128,8 +137,12 @@ static double piece_above(const struct acct_renyi_node *a, int way, double slope
 {
 	const struct acct_renyi_node *b = a + 1;
 
-	return piece(slope, a->loss, b->loss - a->loss, (1 + exp(a->loss)) * a->way[way].hi,
-		(1 + exp(b->loss)) * b->way[way].hi);
+	double from = log(1 + exp(a->loss)) + a->log_hi[way], to = log(1 + exp(b->loss)) + b->log_hi[way],
+	       top = fmax(from, to);
+
+	if (!(top > -INFINITY))
+		return top;
+	return top + piece(slope, a->loss, b->loss - a->loss, exp(from - top), exp(to - top));
 }
 
 /* The larger of the two ends' lines; the right one is flat at worst, hence not negative. */
@@ -180,9 +193,10 @@ static struct total whole(const struct acct_renyi_grid *g, int way, double alpha
 	if (rest > 0)
 		for (int half = 0; half < 2; half++) {
 			double slope = half ? -alpha : alpha - 1;
-			double hi = g->node[g->nodes - 1].way[half ? 1 - way : way].hi * (1 + exp(g->last));
+			double hi =
+				g->node[g->nodes - 1].log_hi[half ? 1 - way : way] + log(1 + exp(g->last));
 
-			t.above = acct_log_add(t.above, piece(slope, g->last, rest, hi, hi));
+			t.above = acct_log_add(t.above, hi + piece(slope, g->last, rest, 1, 1));
 		}
 	return t;
 }
@@ -200,7 +214,7 @@ static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_
 		for (int half = 0; half < 2; half++) {
 			double slope = half ? -alpha : alpha - 1, above = piece_above(n, half ^ way, slope);
 			const struct acct_point *p = &n->way[half ^ way];
-			double noise = p->hi > 0 ? (p->hi - p->lo) / p->hi : 0,
+			double noise = p->lo > 0.5 * p->hi ? 1 - p->lo / p->hi : 0,
 			       width = -expm1(piece_below(n, half ^ way, slope) - above);
 
 			split[i] = split[i] || (above + log(width) > log_share && width > 3 * noise);
@@ -253,7 +267,7 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		if (rc)
 			return rc;
 		/* delta(l) <= delta(l - blur), and below l = blur at most delta(0). */
-		double moved = alpha * blur + WEIGHT_ERROR;
+		double moved = alpha * (blur + 4 * DBL_EPSILON) + WEIGHT_ERROR;
 		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
 		t.below += log1p(-fmin(0.5, exp(log(2 * blur * flat) - t.below))) - moved;
 		log_s->upper = fmax(log_s->upper, scale + t.above + 1e-13 * fabs(t.above));

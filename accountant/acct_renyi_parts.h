@@ -31,6 +31,7 @@ double acct_power_excess(double alpha, double z);
 struct acct_renyi_node {
 	double loss;
 	struct acct_point way[2];
+	double log_hi[2]; /* of way[].hi, or below it: hi has no room for what is below 1e-300 */
 };
 
 struct acct_renyi_grid {
@@ -50,3 +51,7 @@ void acct_renyi_grid_fini(struct acct_renyi_grid *g);
 
 /* Bounds on the log moment of order alpha, the larger of both directions. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s);
+
+/* log H, from above, of a curve without defect at a loss below 690 where it may be below the range of a
+ * double; swap as acct_curve_at. */
+double acct_renyi_log_tail(const struct acct_list *l, double eps, bool swap);
