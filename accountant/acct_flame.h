@@ -21,8 +21,9 @@ extern "C" {
 /* How one coordinate in [0, 1] is randomized. */
 struct acct_flame_slot {
 	double epsilon; /* local guarantee of one message, (0, 300] */
-	uint64_t bins;  /* 0: Laplace noise of scale 1/epsilon (acct_laplace.h: inputs 0 and 1).  2..1e9:
-			   levels  0..bins-1, stochastically rounded, then bins-ary randomized response */
+	/* 0: Laplace noise of scale 1/epsilon.  2..1e9: levels 0..bins-1, stochastically rounded, then
+	 * bins-ary randomized response. */
+	uint64_t bins;
 };
 
 /* SS-Double and SS-Topk: every index is padded with dummies to `padded` messages. */

@@ -123,20 +123,3 @@ enum acct_rc acct_laplace_half(double epsilon0, size_t stretches, struct acct_ro
 	}
 	return ACCT_OK;
 }
-
-/* The pair (p, beta, q = p) with p = e^epsilon0, beta = 1 - g, g = e^{-epsilon0/2}: pa = beta/(1 - 1/p) =
- * 1/(1 + g), written so that nothing cancels. */
-enum acct_rc acct_laplace_any(double epsilon0, struct acct_round *r, const char **why)
-{
-	struct leg l;
-	enum acct_rc rc = leg_init(&l, epsilon0, 1, why);
-
-	if (rc)
-		return rc;
-	double p = l.end, g = l.blanket, pa = 1 / (1 + g), rest = g * -expm1(-epsilon0 / 2) * pa;
-	r->cell[0] = (struct acct_cell){ pa / p, p, 1 };
-	r->cell[1] = (struct acct_cell){ pa / p, 1, p };
-	r->cell[2] = (struct acct_cell){ rest / p, p, p };
-	r->cells = 3;
-	return ACCT_OK;
-}

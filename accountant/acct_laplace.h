@@ -6,10 +6,8 @@
  * ratios (u, v) of inputs 0 and 1 against it run along two straight legs, (s, 1) and (1, s), 1 <= s <=
  * e^epsilon0, so that cells at points of the legs hold the continuous law exactly from one side.
  *
- * PROVED: for the inputs 0 and 1, and for any x <= 1/2 <= x', whose amplification variable is below that of 0
- * and 1 in convex order.  That two inputs on the same side of 1/2 lose no more was checked numerically
- * only (tests/unit/test_acct_laplace.c).  acct_laplace_any holds for all inputs by proof.
- * doc/accounting.md, "Laplace". */
+ * PROVED for every pair of inputs: with x <= 1/2 <= x' they are below 0 and 1 in convex order, and two inputs
+ * on the same side of 1/2 below the pair with one of them reflected (doc/accounting.md, "Laplace"). */
 #pragma once
 
 #include "acct.h"
@@ -20,7 +18,7 @@ extern "C" {
 
 /* Above: stretches of the legs moved to their ends, means kept (a mean-preserving spread): dominates the
  * continuous pair for every epsilon at once, so also composed.  Below: stretches replaced by their means:
- * dominated by it.  63 and 64 cells; the deviation of the loss is 1.00001 (epsilon0 0.5) to 1.001 (epsilon0
+ * dominated by it.  63 and 64 cells; the deviation of the loss is 1.00003 (epsilon0 0.5) to 1.0002 (epsilon0
  * 4) times too large, or half as much too small.  epsilon0 (0, 300]. */
 ACCT_CHECK enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why);
 ACCT_CHECK enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const char **why);
@@ -34,10 +32,6 @@ ACCT_CHECK enum acct_rc acct_laplace_coarse(
  * 1/2 to x and 1/2, and the blanket to itself.  1..63 stretches, one cell more; not symmetric, hence slow. */
 ACCT_CHECK enum acct_rc acct_laplace_half(
 	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
-
-/* Three cells that dominate every pair of inputs, proved: likelihood ratios at most e^epsilon0, total
- * variation at most 1 - e^{-epsilon0/2} (acct_cells_pair with q = p).  Wider than the above. */
-ACCT_CHECK enum acct_rc acct_laplace_any(double epsilon0, struct acct_round *r, const char **why);
 
 #ifdef __cplusplus
 }
