@@ -302,8 +302,8 @@ static void the_ends_of_the_range_of_eps0_are_read(void **state)
 		struct acct_round r;
 		struct acct_bound eps;
 
-		snprintf(low, sizeof low, "%seps0=1e-17,n=50", text[i]);
-		snprintf(high, sizeof high, "%seps0=650,n=50", text[i]);
+		snprintf(low, sizeof low, "%seps0=1e-17,n=4", text[i]);
+		snprintf(high, sizeof high, "%seps0=650,n=4", text[i]);
 		r = parsed(low);
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper < 1e-10);
