@@ -1,0 +1,63 @@
+/* fuzz_export.c - an exported ledger, any bytes: records or one fault with its line, and what is read may be
+ * asked about. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_ledger.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int __wrap_cmd_fail(int code, const char *format, ...);
+
+/* The line that was said last, instead of standard error. */
+static char said[1024];
+
+int __wrap_cmd_fail(int code, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	(void)vsnprintf(said, sizeof said, format, ap);
+	va_end(ap);
+	return code;
+}
+
+static void check(const struct cmd_record *r)
+{
+	const char *why = NULL;
+
+	if (memchr(r->query, '\0', sizeof r->query) == NULL ||
+		!(r->epsilon_round >= 0 && r->epsilon_total >= 0))
+		abort();
+	if ((r->kind == CMD_RESERVED || r->kind == CMD_CHARGED) && acct_round_check(&r->round, &why))
+		abort();
+	if (r->kind == CMD_OPENED && !(r->delta > 0 && r->delta < 1 && r->limit >= 0))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	FILE *file = tmpfile();
+	struct cmd_ledger *l = NULL;
+	struct cmd_record r;
+	char path[40];
+	int more;
+
+	if (!file)
+		return 0;
+	if (fwrite(data, 1, size, file) != size || fflush(file))
+		abort();
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
+	if (cmd_ledger_open(path, &l))
+		abort();
+	said[0] = '\0';
+	while ((more = cmd_ledger_next(l, &r)) == 1)
+		check(&r);
+	if (more != 0 && (more != CMD_DATA || strncmp(said, path, strlen(path)) != 0 || strchr(said, '\n')))
+		abort();
+	cmd_ledger_close(l);
+	(void)fclose(file);
+	return 0;
+}
