@@ -63,7 +63,7 @@ void acct_rung_fini(struct acct_rung *r)
 
 static enum acct_rc make_laws(struct acct_rung *r, double step)
 {
-	struct acct_work work = { 0, POINT_WORK };
+	struct acct_work work = { 0, fmin(POINT_WORK, LAW_WORK / fmax(1, r->range / step)) };
 	struct acct_nodes nodes = { 0 };
 	struct acct_curve curve;
 	enum acct_rc rc = acct_curve_init(&curve, &r->list);

@@ -10,6 +10,7 @@
 
 #include "cl_device.h"
 #include "cm_file.h"
+#include "rd_account.h"
 
 #define APPLICATION 0x746f6d63 /* "tomc" */
 #define SCHEMA      1
@@ -217,6 +218,7 @@ void cl_db_close(struct cl_db *db)
 {
 	if (db == NULL)
 		return;
+	rd_account_free(db->kept.account);
 	sqlite3_finalize(db->put);
 	sqlite3_finalize(db->answer);
 	sqlite3_finalize(db->next);

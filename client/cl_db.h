@@ -8,10 +8,20 @@
 
 #include "cm_rc.h"
 
+struct rd_account;
+
+/* The ledger's account as of its newest entry `upto`, for cl_ledger.c alone. */
+struct cl_kept {
+	struct rd_account *account; /* owned; NULL: none */
+	double limit, delta;
+	int64_t upto;
+};
+
 struct cl_db {
 	sqlite3 *sql;
 	bool open_tx;                      /* outcomes not yet committed */
 	sqlite3_stmt *put, *answer, *next; /* of cl_store */
+	struct cl_kept kept;
 };
 
 /* Open, or create 0600, for this population.  CM_ECONFIG if the file belongs to another one, CM_EDATA if it

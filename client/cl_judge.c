@@ -22,10 +22,9 @@ static enum cm_rc judge_budget(
 
 	j->charge.cells.count = 1;
 	if (rc == CM_OK)
-		rc = cl_ledger_account(db, policy->max_epsilon, policy->delta, &account, err);
+		rc = cl_ledger_kept(db, policy->max_epsilon, policy->delta, &account, err);
 	if (rc == CM_OK)
 		rc = rd_account_judge(account, &j->charge.cells, &j->verdict, err);
-	rd_account_free(account);
 	if (rc != CM_OK)
 		return rc;
 	j->charge.epsilon_round = j->verdict.epsilon_round;
@@ -118,7 +117,7 @@ void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy
 	if (j->verdict.adaptive)
 		(void)snprintf(out, size,
 			"%s; mixed with at least %" PRIu64 " honest participants the analyzer learns at most "
-							   "epsilon %.4f in this round and %.4f "
+			"epsilon %.4f in this round and %.4f "
 			"over all rounds, of whose budget %.2f %% is used then, at delta %.3g",
 			local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
 			policy->max_epsilon, ceil(1e4 * j->verdict.share_total) / 1e2, policy->delta);

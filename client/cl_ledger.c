@@ -273,33 +273,80 @@ static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_e
 	return rd_account_add(a, sqlite3_column_blob(st, 0), &r, err);
 }
 
+/* Add the charges of entries after *upto, which moves on. */
+static enum cm_rc add_charges(struct cl_db *db, struct rd_account *a, int64_t *upto, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = cl_db_prepare(db,
+		"SELECT round_id, others, dummies, cells, entry FROM ledger WHERE kind = 'charged' AND entry "
+		"> ?"
+		" ORDER BY entry",
+		&st, err);
+	int step = SQLITE_DONE;
+
+	if (rc == CM_OK && sqlite3_bind_int64(st, 1, *upto) != SQLITE_OK)
+		rc = cl_db_fail(db, err);
+	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		rc = add_charge(a, st, err);
+		*upto = sqlite3_column_int64(st, 4);
+	}
+	if (rc == CM_OK && step != SQLITE_DONE)
+		rc = cl_db_fail(db, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
 enum cm_rc cl_ledger_account(
 	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err)
 {
 	struct rd_account *a;
 	char mode[RD_MODE_LEN];
-	sqlite3_stmt *st = NULL;
+	int64_t upto = 0;
 	enum cm_rc rc = cl_ledger_mode(db, mode, err);
-	int step = SQLITE_DONE;
 
 	if (rc != CM_OK)
 		return rc;
 	a = rd_account_new_mode(limit, delta, mode);
-	if (a == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = cl_db_prepare(db,
-		"SELECT round_id, others, dummies, cells FROM ledger WHERE kind = 'charged' ORDER BY entry",
-		&st, err);
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
-		rc = add_charge(a, st, err);
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = cl_db_fail(db, err);
-	sqlite3_finalize(st);
+	rc = a != NULL ? add_charges(db, a, &upto, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK) {
 		rd_account_free(a);
 		return rc;
 	}
 	*out = a;
+	return CM_OK;
+}
+
+static void drop_kept(struct cl_db *db)
+{
+	rd_account_free(db->kept.account);
+	db->kept = (struct cl_kept){ 0 };
+}
+
+enum cm_rc cl_ledger_kept(
+	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err)
+{
+	struct cl_kept *k = &db->kept;
+	char mode[RD_MODE_LEN];
+	enum cm_rc rc = cl_ledger_mode(db, mode, err);
+
+	if (rc != CM_OK)
+		return rc;
+	/* Entries never change, but those of an open transaction may yet be undone. */
+	if (k->account != NULL &&
+		(k->upto == INT64_MAX || sqlite3_get_autocommit(db->sql) == 0 || k->limit != limit ||
+			k->delta != delta || strcmp(rd_account_mode(k->account), mode) != 0))
+		drop_kept(db);
+	if (k->account == NULL)
+		*k = (struct cl_kept){ rd_account_new_mode(limit, delta, mode), limit, delta, 0 };
+	rc = k->account != NULL ? add_charges(db, k->account, &k->upto, err)
+				: cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK) {
+		drop_kept(db);
+		return rc;
+	}
+	*out = k->account;
+	if (sqlite3_get_autocommit(db->sql) == 0)
+		k->upto = INT64_MAX; /* not good for another question */
 	return CM_OK;
 }
 

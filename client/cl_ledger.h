@@ -34,6 +34,10 @@ CM_CHECK enum cm_rc cl_ledger_mode(struct cl_db *db, char mode[RD_MODE_LEN], str
 /* An account of every charge, in the ledger's mode. */
 CM_CHECK enum cm_rc cl_ledger_account(
 	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err);
+/* The same, kept from one question to the next: borrowed, valid until the next call with this db.  Only what
+ * was charged since is read and composed. */
+CM_CHECK enum cm_rc cl_ledger_kept(
+	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err);
 CM_CHECK enum cm_rc cl_ledger_charged(struct cl_db *db, uint64_t sequence, bool *charged, struct cm_err *err);
 /* Rounds charged at or after since_ms. */
 CM_CHECK enum cm_rc cl_ledger_recent(

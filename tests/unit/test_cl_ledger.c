@@ -291,6 +291,45 @@ static void an_adaptive_budget_refuses_what_its_filter_does(void **state)
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'charged'"), 0);
 }
 
+/* The account that is kept is the one that is read anew, whatever happened in between. */
+static void the_kept_account_follows_the_ledger(void **state)
+{
+	struct rd_account *kept = NULL, *anew = NULL;
+	double a = 0, b = 0;
+
+	(void)state;
+	for (int step = 0; step < 5; step++) {
+		double limit = step == 3 ? 50 : 100;
+
+		if (step == 1)
+			take_part(&first);
+		if (step == 2)
+			take_part(&second);
+		if (step == 4) { /* a transaction that is undone */
+			assert_int_equal(cl_db_exec(world.db, "BEGIN", &err), CM_OK);
+			assert_int_equal(
+				cl_db_exec(world.db,
+					"INSERT INTO ledger SELECT 1000, 'charged', 1, 99, descriptor_hash, "
+					"zeroblob(16), query, 9, ledger_head, others, dummies, cells, 1, 1, "
+					"NULL "
+					"FROM ledger WHERE kind = 'charged' LIMIT 1",
+					&err),
+				CM_OK);
+			assert_int_equal(cl_ledger_kept(world.db, limit, 1e-6, &kept, &err), CM_OK);
+			assert_int_equal(rd_account_rounds(kept), 3);
+			cl_db_rollback(world.db);
+		}
+		assert_int_equal(cl_ledger_kept(world.db, limit, 1e-6, &kept, &err), CM_OK);
+		assert_int_equal(cl_ledger_account(world.db, limit, 1e-6, &anew, &err), CM_OK);
+		assert_int_equal(rd_account_rounds(kept), step < 2 ? step : 2);
+		assert_int_equal(rd_account_rounds(kept), rd_account_rounds(anew));
+		assert_int_equal(rd_account_spent(kept, &a, &err), CM_OK);
+		assert_int_equal(rd_account_spent(anew, &b, &err), CM_OK);
+		assert_true(a <= 1.001 * b && b <= 1.001 * a);
+		rd_account_free(anew);
+	}
+}
+
 static void a_round_is_never_taken_part_in_twice(void **state)
 {
 	(void)state;
@@ -375,6 +414,7 @@ int main(void)
 		TEST(a_charge_read_back_is_the_charge_written),
 		TEST(the_mode_of_the_first_round_is_for_good),
 		TEST(an_adaptive_budget_refuses_what_its_filter_does),
+		TEST(the_kept_account_follows_the_ledger),
 		TEST(a_round_is_never_taken_part_in_twice),
 		TEST(the_window_counts_charged_rounds),
 		TEST(the_ledger_cannot_be_changed_or_shortened),
