@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "csv.h"
+
 static void the_usage_is_answered_with_64(void **state)
 {
 	(void)state;
@@ -135,6 +137,37 @@ static void answers_hold_the_exact_values(void **state)
 	json_decref(j);
 }
 
+/* Reference intervals from another implementation: the upper end is never below their lower one. */
+static void answers_agree_with_reference_intervals(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/proved.csv"));
+	for (; csv_next(&c); rows++) {
+		char args[8192];
+		const char *spec = csv_get(&c, "rounds_spec");
+		int at = snprintf(args, sizeof args, "epsilon --json --delta %s", csv_get(&c, "delta"));
+
+		while (*spec) {
+			size_t len = strcspn(spec, " ");
+
+			at += snprintf(args + at, sizeof args - (size_t)at, " --round %.*s", (int)len, spec);
+			spec += len + strspn(spec + len, " ");
+		}
+		json_t *j = answers(args);
+		double low = atof(csv_get(&c, "eps_lower")), high = atof(csv_get(&c, "eps_upper"));
+		double lower = number(j, "epsilon_lower"), upper = number(j, "epsilon_upper");
+		if (!(upper >= low * (1 - 1e-9) && lower <= high * (1 + 1e-9) && upper <= high * (1 + 5e-3)))
+			fail_msg("%s: [%.9g, %.9g], not [%.9g, %.9g]", csv_get(&c, "case"), lower, upper, low,
+				high);
+		json_decref(j);
+	}
+	(void)fclose(c.file);
+	assert_true(rows > 40);
+}
+
 static void the_published_reduction_is_called_no_guarantee(void **state)
 {
 	static const char args[] = "epsilon --delta 1e-6 --round grr:k=16,eps0=3,n=1000 --bound published";
@@ -205,6 +238,7 @@ int main(void)
 		cmocka_unit_test(every_field_of_the_object_is_there),
 		cmocka_unit_test(an_infinite_bound_is_null),
 		cmocka_unit_test(answers_hold_the_exact_values),
+		cmocka_unit_test(answers_agree_with_reference_intervals),
 		cmocka_unit_test(the_published_reduction_is_called_no_guarantee),
 		cmocka_unit_test(printed_bounds_enclose_the_computed_ones),
 		cmocka_unit_test(help_and_version_succeed_and_a_full_disk_does_not),
