@@ -28,6 +28,7 @@ struct acct_curve {
 	size_t outcomes;
 	struct acct_order *order; /* of the outcomes by loss, instead of p and q: acct_exact_order */
 	double missed;            /* mass of the outcomes left out, under either input */
+	double mass_error;        /* relative, of a listed mass, the same under both */
 };
 
 /* The curve of a checked round.  acct_curve_fini in any case. */

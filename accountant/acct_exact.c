@@ -9,8 +9,13 @@
 #include "acct_exact_count.h"
 
 #define MOST_OUTCOMES 20000.0
-#define MOST_MESSAGES 4096.0
-#define TAIL          1e-60
+#define MOST_MESSAGES 4096.0 /* of a list for a few points */
+#define MOST_RELISTED 16384.0
+#define MOST_COUNTING 4e6 /* additions */
+/* Masses are exponentials of sums: m log-factorials and logarithms, 3e-14 m at m = 16384, of which each is
+ * known to some ulps, and powers of m omegas, each known to 128 ulp. */
+#define MASS_ERROR 6e-14
+#define TAIL       1e-60
 
 struct walk {
 	double *p, *q, *log_fact;
@@ -88,9 +93,9 @@ static bool may_be_few(const struct acct_list *l)
 	return (1 + fmax(0, reach - 1)) * compositions(1 + mean + l->dummies, l->cells) <= MOST_OUTCOMES;
 }
 
-static bool may_be_listed(const struct acct_list *l)
+static bool may_be_listed(const struct acct_list *l, double most)
 {
-	return !l->lossless && l->cells > 1 && 1 + l->mean + l->dummies <= MOST_MESSAGES;
+	return !l->lossless && l->cells > 1 && 1 + l->mean + l->dummies <= most;
 }
 
 /* Messages besides the victim's when the others bring the i-th number of blanket messages. */
@@ -133,6 +138,14 @@ static void forget(struct acct_curve *c)
 	c->missed = 0;
 }
 
+/* An equal part of what may be left out for every M: rare ones get a small box. */
+static void box_of(struct acct_box *b, const struct acct_list *l, const struct acct_count *count, size_t i,
+	double log_cut)
+{
+	acct_box_init(b, l, messages(l, count, i),
+		log_cut - log(fmax(count->chance[i], 1e-300)) - log((double)count->size));
+}
+
 /* All outcomes but those outside of the boxes; c keeps what it has when there is no room. */
 static enum acct_rc list_all(
 	struct acct_curve *c, const struct acct_count *count, double log_cut, size_t room)
@@ -147,7 +160,7 @@ static enum acct_rc list_all(
 		double log_mass =
 			log(count->chance[i]) + w.log_fact[m + 1] + log(l->blanket / (double)(m + 1));
 
-		acct_box_init(&w.box, l, m, log_cut);
+		box_of(&w.box, l, count, i, log_cut);
 		if (count->chance[i] > 0)
 			fits = place(&w, 0, m + 1, log_mass, 0, 0);
 	}
@@ -162,6 +175,7 @@ static enum acct_rc list_all(
 		w.p = w.q = NULL;
 		c->outcomes = w.outcomes;
 		c->missed = count->missed + 2 * (double)l->cells * exp(log_cut);
+		c->mass_error = MASS_ERROR * fmax(4096, (double)messages(l, count, count->size));
 	}
 	walk_fini(&w);
 	return rc;
@@ -172,7 +186,7 @@ enum acct_rc acct_exact_list(struct acct_curve *c)
 	const struct acct_list *l = &c->list;
 	struct acct_count count;
 
-	if (!may_be_listed(l) || !may_be_few(l))
+	if (!may_be_listed(l, MOST_MESSAGES) || !may_be_few(l))
 		return ACCT_OK;
 	enum acct_rc rc = acct_count_init(&count, l, TAIL, MOST_OUTCOMES);
 	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_MESSAGES) {
@@ -201,6 +215,24 @@ static bool fits_boxes(const struct acct_list *l, double m, double terms, double
 	return volume / longest <= 2 * most;
 }
 
+/* Are there at most `most` outcomes?  Counted, unless that is work itself. */
+static bool count_boxes(
+	const struct acct_list *l, const struct acct_count *count, double log_cut, double most)
+{
+	size_t last = messages(l, count, count->size);
+	double total = 0, *ways = NULL;
+	struct acct_box box;
+
+	if ((double)count->size * (double)l->cells * (double)last <= MOST_COUNTING)
+		ways = calloc(2 * (last + 2), sizeof *ways);
+	for (size_t i = 0; i < count->size && ways && total <= most; i++) {
+		box_of(&box, l, count, i, log_cut);
+		total += acct_box_outcomes(&box, l->cells, messages(l, count, i), ways);
+	}
+	free(ways);
+	return total <= most;
+}
+
 enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 {
 	const struct acct_list *l = &c->list;
@@ -209,14 +241,16 @@ enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 	struct acct_count count;
 
 	/* A first guess, for the law of M is work too; it has more terms than four deviations' worth. */
-	if (!may_be_listed(l) || !fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
+	if (!may_be_listed(l, MOST_RELISTED) ||
+		!fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
 		if (c->missed > missed)
 			forget(c);
 		return ACCT_OK;
 	}
 	enum acct_rc rc = acct_count_init(&count, l, cut / (4 * (double)(l->groups + 1)), MOST_OUTCOMES);
-	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_MESSAGES &&
-		fits_boxes(l, middle, (double)count.size, log_cut, (double)most))
+	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_RELISTED &&
+		fits_boxes(l, middle, (double)count.size, log_cut, (double)most) &&
+		count_boxes(l, &count, log_cut, (double)most))
 		rc = list_all(c, &count, log_cut, most);
 	acct_count_fini(&count);
 	if (c->missed > missed)

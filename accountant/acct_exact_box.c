@@ -68,3 +68,20 @@ void acct_box_init(struct acct_box *b, const struct acct_list *l, size_t m, doub
 		hi += b->hi[j];
 	}
 }
+
+/* Cell by cell: ways[s] of the cells so far to hold s messages, from sums of them. */
+double acct_box_outcomes(const struct acct_box *b, size_t cells, size_t m, double *ways)
+{
+	double *sums = ways + m + 2;
+
+	for (size_t s = 0; s <= m + 1; s++)
+		ways[s] = s == 0;
+	for (size_t j = 0; j < cells; j++) {
+		for (size_t s = 0; s <= m + 1; s++)
+			sums[s] = ways[s] + (s > 0 ? sums[s - 1] : 0);
+		for (size_t s = 0; s <= m + 1; s++)
+			ways[s] = (s < b->lo[j] ? 0 : sums[s - b->lo[j]]) -
+				  (s <= b->hi[j] ? 0 : sums[s - b->hi[j] - 1]);
+	}
+	return ways[m + 1];
+}

@@ -12,3 +12,6 @@ struct acct_box {
 /* Outcomes outside have, under either input, a chance of at most 2 * cells * exp(log_cut); -INFINITY: there
  * are none.  m: messages besides the victim's. */
 void acct_box_init(struct acct_box *b, const struct acct_list *l, size_t m, double log_cut);
+
+/* Outcomes inside, the victim's message included.  ways: room for 2 (m + 2) numbers. */
+double acct_box_outcomes(const struct acct_box *b, size_t cells, size_t m, double *ways);

@@ -6,10 +6,6 @@
 
 #include "acct_exact.h"
 
-/* Masses are exponentials of sums of log-factorials below 3e4, 3e4 * 2^-53 * a few, and of powers of at most
- * 4096 of omegas that are known to 128 ulp. */
-#define MASS_ERROR 2e-10
-
 struct outcome {
 	double loss, p, q;
 };
@@ -124,10 +120,10 @@ static void search(const struct acct_curve *c, double eps, bool swap, struct acc
 	double rounding = 4 * DBL_EPSILON + (double)o->size * (double)LDBL_EPSILON;
 	double sum = eps < 1 ? a * (p[i] - q[i] - expm1(eps) * q[i]) : a * p[i] - b * q[i];
 
-	at->lo = sum * (1 - MASS_ERROR) - rounding * size;
-	at->hi = sum * (1 + MASS_ERROR) + rounding * size + 2 * edge * near + a * c->missed;
+	at->lo = sum * (1 - c->mass_error) - rounding * size;
+	at->hi = sum * (1 + c->mass_error) + rounding * size + 2 * edge * near + a * c->missed;
 	at->slope = (p[i] + q[i]) / 2;
-	at->slope_err = at->slope * MASS_ERROR;
+	at->slope_err = at->slope * c->mass_error;
 }
 
 void acct_exact_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
@@ -148,8 +144,8 @@ void acct_exact_at(const struct acct_curve *c, double eps, bool swap, struct acc
 			mass += p[i] + q[i];
 		}
 	}
-	at->lo = sum * (1 - MASS_ERROR);
-	at->hi = sum * (1 + MASS_ERROR) + a * c->missed; /* (aP - bQ)+ <= a P */
+	at->lo = sum * (1 - c->mass_error);
+	at->hi = sum * (1 + c->mass_error) + a * c->missed; /* (aP - bQ)+ <= a P */
 	at->slope = mass / 2;
-	at->slope_err = at->slope * MASS_ERROR;
+	at->slope_err = at->slope * c->mass_error;
 }

@@ -238,7 +238,9 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
 	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
-	w.tau = fmin(0.3, sqrt(goal / turn)) * w.width;
+	/* The excess is too large by so much, with levels: see settle_more. */
+	double excess = fmax(1, w.per_message * messages / l->blanket);
+	w.tau = fmin(0.3, sqrt(goal / turn / excess)) * w.width;
 	for (int i = 0; i < 4; i++) {
 		aim(&w, MOST_STEPS, scale, alias);
 		bool done = integrate(&w, i == 0 ? most / 2 : most - work, &sum);

@@ -190,19 +190,24 @@ static void share_work(struct acct_plan *p, double res, double most)
 static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 {
 	enum acct_rc rc = ACCT_OK;
+	double room = MOST_LISTED;
 
 	p->work.per_point = ACCT_PROBE(p->parts);
-	for (size_t i = 0; i < p->parts && !rc; i++) {
+	for (size_t i = 0; i < p->parts && !rc && p->work.spent < ACCT_MOST_WORK / 4; i++) {
 		struct acct_curve *c = &p->part[i].curve;
-		double spent = p->work.spent, most = MOST_LISTED / (double)p->parts;
+		double spent = p->work.spent, most = fmax(0.8 * room, room / (double)(p->parts - i));
 
-		(void)acct_curve_upper(c, p->part[i].deviation);
-		most = fmin(most, (p->work.spent - spent) * NODES / LISTING);
-		rc = acct_exact_relist(c, missed, (size_t)most + 1);
-		if (!rc && c->outcomes > 0 && (double)c->outcomes <= MOST_LISTED / (double)p->parts &&
-			!c->order)
-			rc = acct_exact_order(c);
-		p->work.spent += LISTING * (double)c->outcomes;
+		if (!c->order) {
+			(void)acct_curve_upper(c, p->part[i].deviation);
+			most = fmin(most, (p->work.spent - spent) * NODES / LISTING);
+		}
+		if (!c->order || c->missed > missed) {
+			rc = acct_exact_relist(c, missed, (size_t)most + 1);
+			if (!rc && c->outcomes > 0 && (double)c->outcomes <= most + 1 && !c->order)
+				rc = acct_exact_order(c);
+			p->work.spent += c->order ? LISTING * (double)c->outcomes : LISTING / 30 * most;
+		}
+		room -= c->order ? (double)c->outcomes : 0;
 	}
 	return rc;
 }

@@ -190,7 +190,8 @@ static void others_that_are_always_blanket_are_dummies(void **state)
 		acct_invert_at(&c, eps, false, INFINITY, &z);
 		overlap(x, y);
 		overlap(x, z);
-		assert_true(fabs(x.lo - y.lo) < 1e-9 * x.lo && fabs(x.lo - z.lo) < 1e-9 * x.lo);
+		/* z is smoothed less: its bound of 1/M is the coarser one */
+		assert_true(fabs(x.lo - y.lo) < 1e-9 * x.lo && fabs(x.lo - z.lo) < 1e-4 * x.lo);
 	}
 }
 
