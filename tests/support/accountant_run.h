@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static char out[1 << 18], err[8192];
+static char printed[1 << 18], blamed[8192];
 
 static inline void slurp(FILE *f, char *to, size_t room)
 {
@@ -24,7 +24,7 @@ static inline void slurp(FILE *f, char *to, size_t room)
 	to[n] = '\0';
 }
 
-/* Exit code of `tombola-accountant ARGS`; its output is in out, its errors in err. */
+/* Exit code of `tombola-accountant ARGS`; what it said is in printed and blamed (stderr). */
 static inline int run(const char *args)
 {
 	char command[16384], name[] = "/tmp/acct-command-XXXXXX";
@@ -35,11 +35,11 @@ static inline int run(const char *args)
 	(void)snprintf(command, sizeof command, "'%s' %s 2>'%s'", ACCOUNTANT, args, name);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
-	slurp(pipe, out, sizeof out);
+	slurp(pipe, printed, sizeof printed);
 	int status = pclose(pipe);
 	FILE *errors = fdopen(file, "r");
 	assert_non_null(errors);
-	slurp(errors, err, sizeof err);
+	slurp(errors, blamed, sizeof blamed);
 	(void)fclose(errors);
 	(void)remove(name);
 	if (!WIFEXITED(status))
@@ -52,16 +52,17 @@ static inline void refuses(const char *args, int code, const char *part)
 {
 	int got = run(args);
 
-	if (got != code || out[0] || !strstr(err, part) || strchr(err, '\n') != err + strlen(err) - 1)
-		fail_msg("%s: code %d, '%s', not %d '%s'", args, got, err, code, part);
-	assert_int_equal(strncmp(err, "tombola-accountant: ", 20), 0);
+	if (got != code || printed[0] || !strstr(blamed, part) ||
+		strchr(blamed, '\n') != blamed + strlen(blamed) - 1)
+		fail_msg("%s: code %d, '%s', not %d '%s'", args, got, blamed, code, part);
+	assert_int_equal(strncmp(blamed, "tombola-accountant: ", 20), 0);
 }
 
 static inline void succeeds(const char *args)
 {
 	if (run(args) != 0)
-		fail_msg("%s: %s", args, err);
-	assert_string_equal(err, "");
+		fail_msg("%s: %s", args, blamed);
+	assert_string_equal(blamed, "");
 }
 
 /* The one object it prints, to be freed. */
@@ -70,7 +71,7 @@ static inline json_t *answers(const char *args)
 	json_t *j;
 
 	succeeds(args);
-	j = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+	j = json_loads(printed, JSON_REJECT_DUPLICATES, NULL);
 	assert_true(json_is_object(j));
 	assert_string_equal(json_string_value(json_object_get(j, "schema")), "tombola.accountant/1");
 	return j;

@@ -72,18 +72,18 @@ static void blames(size_t line, const char *part, int code)
 	int got = audit("");
 
 	(void)snprintf(place, sizeof place, "%s:%zu: ", copy, line);
-	if (got != code || !strstr(err, place) || !strstr(err, part))
-		fail_msg("code %d, '%s', not %d %s%s", got, err, code, place, part);
+	if (got != code || !strstr(blamed, place) || !strstr(blamed, part))
+		fail_msg("code %d, '%s', not %d %s%s", got, blamed, code, place, part);
 }
 
 static void an_honest_ledger_passes(void **state)
 {
 	(void)state;
 	succeeds("audit '" EXPORT "'");
-	assert_non_null(strstr(out, "audit passed: 13 records, 3 rounds hold budget, 1 void, 1 refused"));
-	assert_non_null(strstr(out, "population test"));
+	assert_non_null(strstr(printed, "audit passed: 13 records, 3 rounds hold budget, 1 void, 1 refused"));
+	assert_non_null(strstr(printed, "population test"));
 	succeeds("audit - <'" EXPORT "'");
-	assert_non_null(strstr(out, "audit passed"));
+	assert_non_null(strstr(printed, "audit passed"));
 }
 
 static void the_object_says_what_was_recomputed(void **state)
@@ -117,7 +117,7 @@ static void a_number_made_smaller_is_found_in_its_line(void **state)
 	blames(6, "reserved in line 5", 65);
 	edit(9, "\"epsilon_round\":0.08", "\"epsilon_round\":0.09");
 	blames(9, "reserved in line 8", 65);
-	assert_non_null(strstr(out, "audit WRONG"));
+	assert_non_null(strstr(printed, "audit WRONG"));
 }
 
 static void cover_that_is_not_there_is_found(void **state)
@@ -147,9 +147,9 @@ static void a_limit_that_is_exceeded_ends_with_3(void **state)
 	(void)state;
 	edit(1, "\"epsilon_limit\":0.59999999999999998", "\"epsilon_limit\":0.3");
 	blames(5, "above the limit 0.3", 3);
-	assert_non_null(strstr(out, "audit OVER THE LIMIT"));
+	assert_non_null(strstr(printed, "audit OVER THE LIMIT"));
 	assert_int_equal(audit("--json"), 3);
-	assert_non_null(strstr(out, "\"verdict\":\"over\""));
+	assert_non_null(strstr(printed, "\"verdict\":\"over\""));
 }
 
 static void records_are_whole_in_order_and_once(void **state)
@@ -227,9 +227,9 @@ static void any_bytes_are_survived(void **state)
 		put(changed, i % 4 == 3 ? x % len : len);
 		int code = audit("");
 		if (code != 0 && code != 3 && code != 65)
-			fail_msg("change %d: code %d: %s", i, code, err);
+			fail_msg("change %d: code %d: %s", i, code, blamed);
 		if (code != 0)
-			assert_non_null(strstr(err, copy));
+			assert_non_null(strstr(blamed, copy));
 	}
 }
 

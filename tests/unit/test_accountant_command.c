@@ -106,7 +106,7 @@ static void an_infinite_bound_is_null(void **state)
 	assert_true(json_is_null(json_object_get(j, "epsilon_lower")));
 	json_decref(j);
 	assert_int_equal(run("epsilon --delta 1e-6 --round bins:k=4,dummies=2"), 0);
-	assert_non_null(strstr(out, "inf"));
+	assert_non_null(strstr(printed, "inf"));
 }
 
 static void printed_bounds_enclose_the_computed_ones(void **state)
@@ -116,7 +116,7 @@ static void printed_bounds_enclose_the_computed_ones(void **state)
 
 	(void)state;
 	assert_int_equal(run("epsilon --delta 1e-6 --round grr:k=16,eps0=3,n=1000"), 0);
-	assert_int_equal(sscanf(out, "epsilon at most %lf (at least %lf)", &high, &low), 2);
+	assert_int_equal(sscanf(printed, "epsilon at most %lf (at least %lf)", &high, &low), 2);
 	assert_true(high >= number(j, "epsilon_upper") && low <= number(j, "epsilon_lower"));
 	json_decref(j);
 }
@@ -137,7 +137,7 @@ static void answers_hold_the_exact_values(void **state)
 	json_decref(j);
 }
 
-/* Reference intervals from another implementation: the upper end is never below their lower one. */
+/* Reference intervals from another implementation, which was stopped 1e-8 short of its answers. */
 static void answers_agree_with_reference_intervals(void **state)
 {
 	struct csv c;
@@ -159,7 +159,7 @@ static void answers_agree_with_reference_intervals(void **state)
 		json_t *j = answers(args);
 		double low = atof(csv_get(&c, "eps_lower")), high = atof(csv_get(&c, "eps_upper"));
 		double lower = number(j, "epsilon_lower"), upper = number(j, "epsilon_upper");
-		if (!(upper >= low * (1 - 1e-9) && lower <= high * (1 + 1e-9) && upper <= high * (1 + 5e-3)))
+		if (!(upper >= low * (1 - 1e-8) && lower <= high * (1 + 1e-8) && upper <= high * (1 + 5e-3)))
 			fail_msg("%s: [%.9g, %.9g], not [%.9g, %.9g]", csv_get(&c, "case"), lower, upper, low,
 				high);
 		json_decref(j);
@@ -175,9 +175,9 @@ static void the_published_reduction_is_called_no_guarantee(void **state)
 
 	(void)state;
 	succeeds(args);
-	assert_non_null(strstr(out, "paper value (not a guarantee)"));
-	assert_null(strstr(out, "at most"));
-	assert_null(strstr(out, "proved"));
+	assert_non_null(strstr(printed, "paper value (not a guarantee)"));
+	assert_null(strstr(printed, "at most"));
+	assert_null(strstr(printed, "proved"));
 	(void)snprintf(json, sizeof json, "%s --json", args);
 	json_t *j = answers(json);
 	assert_string_equal(text(j, "worth"), "paper value (not a guarantee)");
@@ -194,7 +194,7 @@ static void fits_a_screen(const char *args, int lines)
 	int line = 0;
 
 	succeeds(args);
-	for (const char *at = out; *at; line++) {
+	for (const char *at = printed; *at; line++) {
 		size_t len = strcspn(at, "\n");
 
 		if (len >= 100)
@@ -217,11 +217,11 @@ static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
 		char args[40], usage[80];
 
 		succeeds("--help");
-		assert_non_null(strstr(out, verbs[i]));
+		assert_non_null(strstr(printed, verbs[i]));
 		(void)snprintf(args, sizeof args, "%s --help", verbs[i]);
 		(void)snprintf(usage, sizeof usage, "Usage: tombola-accountant %s", verbs[i]);
 		fits_a_screen(args, 24);
-		assert_int_equal(strncmp(out, usage, strlen(usage)), 0);
+		assert_int_equal(strncmp(printed, usage, strlen(usage)), 0);
 	}
 	assert_int_equal(run("-V"), 0);
 	assert_int_equal(run("epsilon --delta 1e-6 --round rr:eps0=1,n=9 >/dev/full"), 74);

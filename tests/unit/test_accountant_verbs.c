@@ -33,8 +33,8 @@ static void a_limit_of_the_command_is_not_called_an_answer(void **state)
 
 	(void)state;
 	succeeds(args);
-	assert_non_null(strstr(out, "at least "));
-	assert_non_null(strstr(out, "the limit of this command"));
+	assert_non_null(strstr(printed, "at least "));
+	assert_non_null(strstr(printed, "the limit of this command"));
 	(void)snprintf(json, sizeof json, "%s --json", args);
 	json_t *j = answers(json);
 	assert_true(json_is_true(json_object_get(j, "limited")));
@@ -162,8 +162,8 @@ static void compare_wants_one_question(void **state)
 	refuses("compare --delta .1 --epsilon 1 --round rr:eps0=1,n=9", 64, "--delta");
 	refuses("compare --delta .1 --round rr:eps0=1,n=9 --method pld", 64, "--method is not an option");
 	succeeds("compare --epsilon 0.1 --round rr:eps0=1,n=1000");
-	assert_non_null(strstr(out, "delta at epsilon 0.1"));
-	assert_non_null(strstr(out, "not a guarantee"));
+	assert_non_null(strstr(printed, "delta at epsilon 0.1"));
+	assert_non_null(strstr(printed, "not a guarantee"));
 }
 
 /* Every method says the same of itself everywhere: in the table, in its answer, in text. */
@@ -189,9 +189,9 @@ static void every_method_answers_for_itself(void **state)
 		json_t *a = answers(json);
 		assert_string_equal(text(a, "method"), text(row, "name"));
 		succeeds(args);
-		assert_non_null(strstr(out, text(a, "worth")));
-		if (strcmp(text(a, "worth"), "proved") != 0 && strstr(out, "at most"))
-			fail_msg("%s sounds like a guarantee: %s", args, out);
+		assert_non_null(strstr(printed, text(a, "worth")));
+		if (strcmp(text(a, "worth"), "proved") != 0 && strstr(printed, "at most"))
+			fail_msg("%s sounds like a guarantee: %s", args, printed);
 		json_decref(a);
 	}
 	assert_true(answered >= 4);
@@ -203,15 +203,15 @@ struct line {
 	double x, lower, upper;
 };
 
-/* Lines of a CSV in out. */
+/* Lines of the CSV that was printed. */
 static size_t lines_of(const char *x_name, struct line *to, size_t room)
 {
 	char head[100];
 	size_t n = 0;
 
 	(void)snprintf(head, sizeof head, "method,worth,%s,epsilon_lower,epsilon_upper\n", x_name);
-	assert_int_equal(strncmp(out, head, strlen(head)), 0);
-	for (const char *at = strchr(out, '\n') + 1; *at; at = strchr(at, '\n') + 1, n++) {
+	assert_int_equal(strncmp(printed, head, strlen(head)), 0);
+	for (const char *at = strchr(printed, '\n') + 1; *at; at = strchr(at, '\n') + 1, n++) {
 		assert_true(n < room);
 		assert_int_equal(sscanf(at, "%31[^,],%63[^,],%lf,%lf,%lf", to[n].method, to[n].worth,
 					 &to[n].x, &to[n].lower, &to[n].upper),
@@ -335,17 +335,17 @@ static void pictures_are_well_formed_and_say_what_lines_are_worth(void **state)
 	(void)state;
 	succeeds("curve --round rr:eps0=1,n=1000 --points 5 --format svg --method pld --method clt "
 		 "--title \"a<b> & 'c' \\\"d\\\" \xc3\xa4 \xff\"");
-	well_formed(out);
-	assert_non_null(strstr(out, "a&lt;b&gt; &amp; 'c' \"d\" \xc3\xa4 ?</title>"));
-	assert_non_null(strstr(out, "clt: approximate (not a guarantee)"));
-	assert_non_null(strstr(out, "pld: proved upper bound"));
+	well_formed(printed);
+	assert_non_null(strstr(printed, "a&lt;b&gt; &amp; 'c' \"d\" \xc3\xa4 ?</title>"));
+	assert_non_null(strstr(printed, "clt: approximate (not a guarantee)"));
+	assert_non_null(strstr(printed, "pld: proved upper bound"));
 	succeeds("curve --round bins:k=4,dummies=2 --points 5 --format svg");
-	well_formed(out);
+	well_formed(printed);
 	succeeds("curve --over n --from 100 --to 1e7 --delta 1e-6 --round rr:eps0=4 --points 4 --format svg");
-	well_formed(out);
+	well_formed(printed);
 	succeeds("curve --over n --from 100 --to 100.2 --delta 1e-6 --round rr:eps0=4 --points 4 --format "
 		 "svg");
-	well_formed(out);
+	well_formed(printed);
 }
 
 static void a_curve_can_be_an_object_or_a_table(void **state)
@@ -358,20 +358,20 @@ static void a_curve_can_be_an_object_or_a_table(void **state)
 	assert_int_equal(json_array_size(json_object_get(series, "points")), 3);
 	json_decref(j);
 	succeeds("curve --round rr:eps0=1,n=100 --points 3 --format table");
-	assert_int_equal(strncmp(out, "delta ", 6), 0);
+	assert_int_equal(strncmp(printed, "delta ", 6), 0);
 }
 
 static void names_are_listed_where_one_looks_for_them(void **state)
 {
-	char names[sizeof out];
+	char names[sizeof printed];
 
 	(void)state;
 	succeeds("names");
-	assert_non_null(strstr(out, "grr:k=,eps0="));
-	assert_non_null(strstr(out, "not a guarantee"));
-	(void)snprintf(names, sizeof names, "%s", out);
+	assert_non_null(strstr(printed, "grr:k=,eps0="));
+	assert_non_null(strstr(printed, "not a guarantee"));
+	(void)snprintf(names, sizeof names, "%s", printed);
 	succeeds("epsilon --round help");
-	assert_string_equal(out, names);
+	assert_string_equal(printed, names);
 }
 
 int main(void)
