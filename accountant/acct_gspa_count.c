@@ -12,6 +12,7 @@
 /* Masses below are cut off.  A million cuts leave 1e-90 of mass, which is added to every upper bound. */
 #define NOTHING    1e-100
 #define MOST_WORK  1.5e9 /* multiplications */
+#define MOST_TERMS 1e6   /* some hundredths of a second for one delta */
 #define MOST_SIZE  8e6   /* of one binomial law */
 #define SHARE_ULPS 8     /* what p and q may be off by */
 
@@ -84,7 +85,9 @@ static enum acct_rc add(struct acct_gspa_count *c, const struct acct_gspa_count 
 	size_t size = c->size + b->size - 1;
 
 	c->work += (double)c->size * (double)b->size;
-	if (c->work > MOST_WORK)
+	/* summing takes some deviations of terms for every number of messages */
+	double terms = (double)size * sqrt((double)c->first + (double)b->first + (double)size);
+	if (c->work > MOST_WORK || terms > MOST_TERMS)
 		return ACCT_ELIMIT;
 	assert(size > 0); /* laws have at least one number */
 	double *out = calloc(size, sizeof *out);

@@ -34,6 +34,24 @@ struct question {
 	double given;
 };
 
+/* The victim's own guarantee, from above: delta_v + (1 - delta_v)(a1 - E a0)+. */
+static double local(double epsilon_v, double delta_v, double epsilon)
+{
+	double rest = fmax(0, -expm1(epsilon - epsilon_v) / (1 + exp(-epsilon_v)));
+
+	return fmin(1, (delta_v + (1 - delta_v) * rest) * (1 + 16 * ULP) + (rest > 0 ? 4 * ULP : 0));
+}
+
+/* The same, by basic composition. */
+static double local_composed(const struct acct_gspa_class *v, double count, double epsilon)
+{
+	if (count <= 1)
+		return local(v->epsilon, v->delta, epsilon);
+	if (epsilon < count * v->epsilon * (1 + 4 * ULP))
+		return 1;
+	return -expm1(count * log1p(-v->delta)) * (1 + 16 * ULP);
+}
+
 /* By the sum; where that is too long, by the levels of r, whose cells are the victim's. */
 static enum acct_rc answer(struct acct_gspa_share *share, size_t n, const struct acct_gspa_victim *v,
 	struct question ask, struct acct_round *r, struct acct_bound *out)
@@ -51,7 +69,12 @@ static enum acct_rc answer(struct acct_gspa_share *share, size_t n, const struct
 	r->defect = v->defect;
 	r->count = 1;
 	acct_gspa_levels(share, distinct, r);
-	return ask.of_epsilon ? acct_epsilon(r, 1, ask.given, out) : acct_delta(r, 1, ask.given, out);
+	rc = ask.of_epsilon ? acct_epsilon(r, 1, ask.given, out) : acct_delta(r, 1, ask.given, out);
+	if (!rc && ask.of_epsilon && ask.given >= v->defect)
+		out->upper = fmin(out->upper, v->most);
+	else if (!rc && !ask.of_epsilon && v->most < INFINITY)
+		out->upper = fmin(out->upper, local(v->most, v->defect, ask.given));
+	return rc;
 }
 
 static enum acct_rc personal(const struct acct_gspa_class *cls, size_t n, size_t victim, struct question ask,
@@ -118,19 +141,6 @@ enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls, size_t n, 
 	return rc ? rc : shift(cls, n, (struct question){ 0, epsilon }, delta, why);
 }
 
-/* The victim's own guarantee, composed `count` times. */
-static double local(const struct acct_gspa_class *v, double count, double epsilon)
-{
-	double x = exp(-v->epsilon), given = -expm1(count * log1p(-v->delta));
-
-	if (epsilon >= count * v->epsilon * (1 + 4 * ULP))
-		return given * (1 + 16 * ULP);
-	if (count > 1)
-		return 1;
-	double rest = -expm1(epsilon - v->epsilon) / (1 + x); /* (a1 - E a0)+ */
-	return fmin(1, (v->delta + (1 - v->delta) * fmax(0, rest)) * (1 + 16 * ULP) + 4 * ULP);
-}
-
 /* Shares e^{-eps_i} (1 - delta_v), and the chance that some participant had to be repaired. */
 static double repaired(const struct acct_gspa_class *victim, const struct acct_gspa_class *cls, size_t n,
 	struct acct_gspa_share *share)
@@ -177,6 +187,7 @@ enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *victim, const
 	if (rc)
 		return rc;
 	double more = (1 + exp(epsilon)) * (double)count * repair * (1 + 16 * ULP);
-	*delta = fmin(fmin(1, (d.upper + more) * (1 + 2 * ULP)), local(victim, (double)count, epsilon));
+	*delta = fmin(
+		fmin(1, (d.upper + more) * (1 + 2 * ULP)), local_composed(victim, (double)count, epsilon));
 	return ACCT_OK;
 }

@@ -385,6 +385,32 @@ static void small_ss_topk_loses_no_more_than_the_bound(void **state)
 			}
 }
 
+/* Two indices padded to three, each chosen by three users besides the victim, who moves from one to the
+ * other. Another's message takes the place of the victim's: one round of an input against another is not
+ * enough. */
+static void an_index_that_overflows_is_charged_twice(void **state)
+{
+	static double law[2][OUTCOMES];
+	const double high = 1 / (1 + exp(-0.5)), one[] = { 1 - high, high, high, high, high, high, high };
+	struct acct_round r = { .others = 2, .count = 1 };
+	double z = exp(0.5) + 1, truth;
+	struct acct_bound d;
+
+	(void)state;
+	memset(law, 0, sizeof law);
+	add_protocol(law[0], 1, (unsigned[]){ 1, 1, 1, 1, 2, 2, 2 }, one, 7, 2, 3);
+	add_protocol(law[1], 1, (unsigned[]){ 2, 1, 1, 1, 2, 2, 2 }, one, 7, 2, 3);
+	truth = hockey(law[0], law[1], exp(0.475));
+	r.cells = 2;
+	r.cell[0] = (struct acct_cell){ 1 / z, exp(0.5), 1 };
+	r.cell[1] = (struct acct_cell){ 1 / z, 1, exp(0.5) };
+	assert_int_equal(acct_delta(&r, 1, 0.475, &d), ACCT_OK);
+	assert_true(truth > d.upper * 1.5);
+	r.count = 2;
+	assert_int_equal(acct_delta(&r, 1, 0.475, &d), ACCT_OK);
+	assert_true(truth < d.lower);
+}
+
 static void more_padding_hides_more_and_more_indices_less(void **state)
 {
 	double last = INFINITY;
@@ -524,6 +550,7 @@ int main(void)
 		cmocka_unit_test(vectors_in_one_message_lose_far_more),
 		cmocka_unit_test(small_ss_double_loses_no_more_than_the_bound),
 		cmocka_unit_test(small_ss_topk_loses_no_more_than_the_bound),
+		cmocka_unit_test(an_index_that_overflows_is_charged_twice),
 		cmocka_unit_test(more_padding_hides_more_and_more_indices_less),
 		cmocka_unit_test(index_privacy_is_a_ratio),
 		cmocka_unit_test(faults_are_named_and_nothing_is_computed),
