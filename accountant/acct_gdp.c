@@ -181,13 +181,11 @@ static double least_mu(const struct chords *c, double guess, double d)
 static enum acct_rc of_curve(struct acct_curve *curve, double defect, double *mu)
 {
 	const struct acct_list *l = &curve->list;
-	struct acct_work work = { 0, WORK / 64 };
 	double deviation, range, nodes, spare = defect - fmax(l->infinite[0], l->infinite[1]);
 	struct acct_nodes n = { 0 };
 	struct chords c = { 0 };
 	enum acct_rc rc;
 
-	curve->work = &work;
 	deviation = 2 * sqrt(2 * acos(-1)) * acct_curve_upper(curve, 0);
 	*mu = l->lossless && !(deviation > 0) ? 0 : INFINITY;
 	if (!(*mu > 0) || !(spare > 0))
@@ -195,7 +193,7 @@ static enum acct_rc of_curve(struct acct_curve *curve, double defect, double *mu
 	deviation = fmax(deviation, 1e-12);
 	range = acct_law_range(curve, spare / 8);
 	nodes = fmax(1, fmin(MOST_NODES, ceil(range / (RESOLUTION * deviation))));
-	work.per_point = WORK / nodes;
+	curve->work->per_point = WORK / nodes;
 	rc = acct_nodes_init(&n, curve, range / nodes, 1, range);
 	if (!rc)
 		rc = chords_init(&c, &n, l);
@@ -208,6 +206,7 @@ static enum acct_rc of_curve(struct acct_curve *curve, double defect, double *mu
 
 enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu)
 {
+	struct acct_work work = { 0, WORK / 64 };
 	struct acct_curve curve;
 	struct acct_list list;
 	enum acct_rc rc = acct_list_init(&list, round, NULL);
@@ -217,6 +216,7 @@ enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, doubl
 	if (!(defect > 0 && defect < 1))
 		return ACCT_EDOMAIN;
 	rc = acct_curve_init(&curve, &list);
+	curve.work = &work;
 	if (!rc)
 		rc = of_curve(&curve, defect, mu);
 	acct_curve_fini(&curve);

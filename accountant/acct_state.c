@@ -64,7 +64,7 @@ static struct acct_entry *find(struct acct_composed *c, const struct acct_list *
 /* An entry nobody counts, to be overwritten; NULL for none. */
 static struct acct_entry *spare(struct acct_composed *c)
 {
-	for (size_t i = 0; i < c->entries; i++)
+	for (size_t i = 0; c->entry && i < c->entries; i++)
 		if (c->entry[i].count == 0)
 			return &c->entry[i];
 	return NULL;
@@ -183,8 +183,8 @@ static enum acct_rc from_scratch(
 	const struct acct_state *s, const struct acct_question *q, size_t different, struct acct_bound *out)
 {
 	struct acct_round *rounds = calloc(different, sizeof *rounds);
+	struct acct_bound b = { 0, INFINITY };
 	enum acct_rc rc = ACCT_OK;
-	struct acct_bound b;
 	size_t n = 0;
 
 	if (!rounds)
