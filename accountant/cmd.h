@@ -1,0 +1,133 @@
+/* cmd.h - what the verbs of tombola-accountant share: the question, exit codes, numbers for people and for
+ * machines.  The command alone does I/O; every number comes from the libraries. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "acct_method.h"
+
+#define CMD_MOST_ROUNDS  1024u
+#define CMD_MOST_METHODS 16u
+#define CMD_SPEC_ROOM    4096u
+
+enum {
+	CMD_OVER = 3, /* the budget does not allow it */
+	CMD_USAGE = 64,
+	CMD_DATA = 65,
+	CMD_NO_INPUT = 66,
+	CMD_INTERNAL = 70,
+	CMD_CANNOT_CREATE = 73,
+	CMD_WRITE = 74,
+};
+
+/* Bits of the options; an option is accepted by the verbs whose `takes` has its bit. */
+enum {
+	CMD_EPSILON = 1u << 0,
+	CMD_DELTA = 1u << 1,
+	CMD_ROUND = 1u << 2,
+	CMD_METHOD = 1u << 3,
+	CMD_METHODS = 1u << 4, /* --method may be repeated */
+	CMD_BOUND = 1u << 5,
+	CMD_JSON = 1u << 6,
+	CMD_FORMAT = 1u << 7,
+	CMD_OUTPUT = 1u << 8,
+	CMD_DELTA_MIN = 1u << 9,
+	CMD_DELTA_MAX = 1u << 10,
+	CMD_OVER_KEY = 1u << 11,
+	CMD_FROM = 1u << 12,
+	CMD_TO = 1u << 13,
+	CMD_POINTS = 1u << 14,
+	CMD_TITLE = 1u << 15,
+	CMD_FILE = 1u << 16, /* one argument after the verb */
+};
+
+enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT };
+
+struct cmd_question {
+	unsigned given;        /* bits of the options that were given */
+	double epsilon, delta; /* NAN when not given */
+	const char *text[CMD_MOST_ROUNDS]; /* of --round, as given; borrowed from argv */
+	size_t rounds;
+	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld by default */
+	size_t methods;
+	bool published;
+	enum cmd_format format;
+	const char *output, *over, *title, *file; /* NULL when not given */
+	double delta_min, delta_max, from, to;    /* NAN when not given */
+	unsigned points;                          /* 0 when not given */
+};
+
+struct cmd_verb {
+	const char *name;
+	unsigned takes, needs;
+	/* An exit code; on anything but 0 and CMD_OVER a line was said and nothing was printed. */
+	int (*run)(const struct cmd_question *q);
+	const char *help; /* lines of at most 100 characters, the first its usage */
+};
+
+extern const struct cmd_verb cmd_verbs[]; /* ended by a NULL name */
+
+/* Reads options into *q.  0: go on with *verb; -1: help, version or names were printed; else an exit code, the
+ * fault was said. */
+int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_verb **verb);
+
+/* "tombola-accountant: ..." to stderr; returns code. */
+__attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
+
+/* Rounds of the question's texts, owned by the caller (free).  0, or an exit code after a line that names the
+ * round, and *out NULL.  With `published` their cells are those of the published reduction. */
+int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out);
+/* How many rounds, repetitions included. */
+uint64_t cmd_repetitions(const struct acct_spec *round, size_t n);
+
+/* A method's answer with the worth it has here: that of the published reduction is a paper value. */
+enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
+	double delta, struct acct_method_answer *out, const char **why);
+enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
+	double epsilon, struct acct_method_answer *out, const char **why);
+/* The exit code of a failed question, after a line: why, or what rc means. */
+int cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why);
+
+double cmd_now(void); /* seconds on a monotonic clock */
+
+#define CMD_NUMBER_ROOM 32u
+/* Six significant digits, rounded outwards: what is printed is at least (at most) x.  Returns out. */
+const char *cmd_up(double x, char out[CMD_NUMBER_ROOM]);
+const char *cmd_down(double x, char out[CMD_NUMBER_ROOM]);
+/* Six digits, to nearest: for what is no bound. */
+const char *cmd_near(double x, char out[CMD_NUMBER_ROOM]);
+
+/* One JSON object to a stream: members in order, commas by itself; a number that is not finite is null. */
+struct cmd_json {
+	FILE *to;
+	bool comma;
+};
+struct cmd_json cmd_json_begin(FILE *to); /* {"schema":"tombola.accountant/1" */
+void cmd_json_number(struct cmd_json *j, const char *key, double x);
+void cmd_json_count(struct cmd_json *j, const char *key, uint64_t n);
+void cmd_json_text(struct cmd_json *j, const char *key, const char *text); /* NULL: null */
+void cmd_json_bool(struct cmd_json *j, const char *key, bool b);
+/* {, }, [ and ] as a member (key) or an element (NULL). */
+void cmd_json_open(struct cmd_json *j, const char *key, char bracket);
+void cmd_json_close(struct cmd_json *j, char bracket);
+/* epsilon_lower, epsilon_upper or delta_... */
+void cmd_json_bound(struct cmd_json *j, const char *quantity, struct acct_bound b);
+/* method, bound, worth, note. */
+void cmd_json_method(
+	struct cmd_json *j, const struct acct_method *m, bool published, const struct acct_method_answer *a);
+
+/* "epsilon at most X (at least Y)", and nothing that sounds like a guarantee when it is none. */
+void cmd_say_bound(const char *quantity, const struct acct_method_answer *a);
+/* The second line: what it is worth. */
+void cmd_say_worth(const struct acct_method *m, bool published, const struct acct_method_answer *a);
+
+int cmd_run_epsilon(const struct cmd_question *q);
+int cmd_run_delta(const struct cmd_question *q);
+int cmd_run_rounds(const struct cmd_question *q);
+int cmd_run_calibrate(const struct cmd_question *q);
+int cmd_run_compare(const struct cmd_question *q);
+int cmd_run_curve(const struct cmd_question *q);
+int cmd_run_audit(const struct cmd_question *q);
+int cmd_run_paper(const struct cmd_question *q);
+int cmd_run_names(const struct cmd_question *q);
