@@ -7,8 +7,8 @@
 #include "acct_laplace.h"
 
 #define MOST_EPSILON   300.0
-#define COARSE         8    /* stretches */
-#define MOST_SYMMETRIC 0.75 /* epsilon */
+#define COARSE         ((size_t)8) /* stretches */
+#define MOST_SYMMETRIC 0.75        /* epsilon */
 #define MOST_BINS      1000000000u
 #define MOST_LENGTH    1000000000000u /* coordinates, and messages of one index */
 
