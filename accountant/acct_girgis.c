@@ -133,7 +133,7 @@ static double without_replacement(const struct below *b, const struct acct_girgi
 		double factor = grown + fmin(log(2), j * far);
 
 		if (j < 3)
-			factor = fmin(factor, log(4) + log(expm1(fmin(grown, 700))));
+			factor = fmin(factor, log(4) + (grown > 40 ? grown : log(expm1(grown))));
 		s = acct_log_add(s, term + factor);
 	}
 	return divergence(s, l);

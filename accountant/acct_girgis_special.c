@@ -82,12 +82,12 @@ double acct_girgis_special(double eps0, double n, double l)
 	       last = acct_binomial_last(others, clone, need - middle.upper);
 	sum = need; /* the rows below, and the same for those above */
 	for (double k = first; k <= last;) {
-		double end = fmin(last, k + floor(GROUP * (1 + k))), mass = 0;
+		double end = fmin(last, k + floor(GROUP * (1 + k))), log_mass = -INFINITY;
 
 		for (double i = k; i <= end; i++)
-			mass += exp(
+			log_mass = acct_log_add(log_mass,
 				acct_binomial_log(others, clone, i) + acct_binomial_error(others, clone, i));
-		sum = acct_log_add(sum, log(mass) + acct_girgis_moment(eps0, 1 + k, l).upper);
+		sum = acct_log_add(sum, log_mass + acct_girgis_moment(eps0, 1 + k, l).upper);
 		k = end + 1;
 	}
 	return acct_log_add(sum, need);

@@ -72,7 +72,8 @@ static struct acct_bound moment_row(const struct pair *p, double m)
 		}
 	}
 	/* z is known to a few ulp of it, and is at most p->most. */
-	double low = base - unit + log(sum), err = row_error(m, first, i) + 8 * DBL_EPSILON * p->most;
+	double low = base - unit + (sum > 0 ? log(sum) : -INFINITY),
+	       err = row_error(m, first, i) + 8 * DBL_EPSILON * p->most;
 
 	return (struct acct_bound){ low - err, acct_log_add(low, base - unit + tail) + err };
 }
@@ -123,16 +124,16 @@ static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 	struct acct_bound at = p->row(p, fixed + first);
 
 	for (double k = first; k <= last; k += size) {
-		double end = fmin(last, k + size - 1), mass = 0,
+		double end = fmin(last, k + size - 1), log_mass = -INFINITY,
 		       err = fmax(acct_binomial_error(n, w, k), acct_binomial_error(n, w, end));
 		struct acct_bound to = at;
 
 		for (double i = k; i <= end; i++)
-			mass += exp(acct_binomial_log(n, w, i));
+			log_mass = acct_log_add(log_mass, acct_binomial_log(n, w, i));
 		if (end > k)
 			to = p->row(p, fixed + end);
-		sum.upper = acct_log_add(sum.upper, log(mass) + err + at.upper);
-		sum.lower = acct_log_add(sum.lower, log(mass) - err + to.lower);
+		sum.upper = acct_log_add(sum.upper, log_mass + err + at.upper);
+		sum.lower = acct_log_add(sum.lower, log_mass - err + to.lower);
 		if (end < last)
 			at = p->row(p, fixed + end + 1);
 	}

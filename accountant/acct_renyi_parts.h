@@ -9,12 +9,12 @@
 
 #include "acct_curve.h"
 
-/* log(e^a + e^b); -INFINITY is nothing. */
+/* log(e^a + e^b); -INFINITY is nothing, INFINITY and INFINITY is INFINITY. */
 static inline double acct_log_add(double a, double b)
 {
 	double top = fmax(a, b), low = fmin(a, b);
 
-	return low > -INFINITY ? top + log1p(exp(low - top)) : top;
+	return low > -INFINITY && top < INFINITY ? top + log1p(exp(low - top)) : top;
 }
 
 /* log(1 + e^a) */

@@ -26,7 +26,7 @@ static double at(const struct tail *t, double theta)
 		size += omega * (fabs(e) + fabs(z) * fmax(1, e + 1));
 		factor += omega * fmax(0, t->x[j]) * (e + 1);
 	}
-	log_h = log(factor);
+	log_h = factor > 0 ? log(factor) : -INFINITY;
 	err = slip * (1 + MOST_EXPONENT);
 	for (size_t i = 0; i < t->l->groups; i++) {
 		const struct acct_group *g = &t->l->group[i];

@@ -173,6 +173,9 @@ def rows():
                 for alpha in ("1.001", "1.5", "2", "7.3", "64", "900"):
                     yield ("renyi", f"cells={name};eps0={e0};others={others};dummies={dummies};order={alpha}",
                            renyi(pairs, mpf(alpha)))
+    for e0, others, alpha in (("4", 120, "300"), ("2", 120, "2000"), ("6", 90, "60")):
+        yield ("renyi", f"cells=generic;eps0={e0};others={others};dummies=0;order={alpha}",
+               renyi(list(outcomes(generic(e0), others, 0)), mpf(alpha)))
     for e0, n, l in (("0.1", 100, 2), ("1", 50, 3), ("3", 400, 12), ("0.5", 1000, 200), ("2", 1, 5)):
         yield "lb", f"eps0={e0};n={n};order={l}", log(special(e0, n, l)) / (l - 1)
     for e0, n, l in (("0.1", 10 ** 4, 2), ("0.1", 10 ** 4, 10), ("1", 10 ** 5, 10), ("3", 10 ** 6, 5), ("0.5", 10 ** 6, 3),

@@ -79,7 +79,7 @@ static void sums_over_all_outcomes_are_enclosed(void **state)
 		rows++;
 	}
 	fclose(c.file);
-	assert_int_equal(rows, 210);
+	assert_int_equal(rows, 213);
 }
 
 static void the_clone_rows_are_reproduced(void **state)
@@ -114,70 +114,6 @@ static void the_clone_rows_are_reproduced(void **state)
 	assert_int_equal(rows, 12);
 }
 
-static void the_conversions_are_reproduced(void **state)
-{
-	struct csv c;
-	size_t rows = 0, best = 0;
-	double got;
-
-	(void)state;
-	assert_true(csv_open(&c, TEST_DATA "/vectors/bounds.csv"));
-	while (csv_next(&c)) {
-		const char *method = csv_get(&c, "method"), *params = csv_get(&c, "params");
-		enum acct_renyi_way way = strstr(method, "classic") ? ACCT_RENYI_CLASSIC
-					  : strstr(method, "cks")   ? ACCT_RENYI_CKS
-								    : ACCT_RENYI_OPTIMAL;
-
-		if (strcmp(csv_get(&c, "section"), "convert") != 0)
-			continue;
-		assert_int_equal(acct_renyi_convert(way, row_value(params, "order"), row_value(params, "rdp"),
-					 atof(csv_get(&c, "delta")), &got),
-			ACCT_OK);
-		if (!is_close(got, atof(csv_get(&c, "value")), atof(csv_get(&c, "rtol"))))
-			fail_msg("%s %s: %.14g", method, params, got);
-		rows++;
-	}
-	fclose(c.file);
-	assert_int_equal(rows, 9);
-	assert_true(csv_open(&c, TEST_DATA "/acct-analyses.csv"));
-	while (csv_next(
-		&c)) { /* pairs that attain it: no bound is lower, ours is not above by more than 1e-9 */
-		const char *params = csv_get(&c, "params");
-		double want = atof(csv_get(&c, "value"));
-
-		if (strcmp(csv_get(&c, "what"), "convert") != 0)
-			continue;
-		assert_int_equal(acct_renyi_convert(ACCT_RENYI_OPTIMAL, row_value(params, "order"),
-					 row_value(params, "rdp"), row_value(params, "delta"), &got),
-			ACCT_OK);
-		if (!(got >= want * (1 - 1e-15) && got <= want * (1 + 1e-9)))
-			fail_msg("%s: %.16g, want %.16g", params, got, want);
-		best++;
-	}
-	fclose(c.file);
-	assert_int_equal(best, 6);
-}
-
-static void each_conversion_is_below_the_one_before(void **state)
-{
-	(void)state;
-	for (double alpha = 1.001; alpha < 9e4; alpha = 1 + (alpha - 1) * 2.7)
-		for (double rdp = 1e-12; rdp < 1e3; rdp *= 17)
-			for (double delta = 1e-30; delta < 0.9; delta *= 31) {
-				double a, b, c;
-
-				assert_int_equal(
-					acct_renyi_convert(ACCT_RENYI_CLASSIC, alpha, rdp, delta, &a), 0);
-				assert_int_equal(
-					acct_renyi_convert(ACCT_RENYI_CKS, alpha, rdp, delta, &b), 0);
-				assert_int_equal(
-					acct_renyi_convert(ACCT_RENYI_OPTIMAL, alpha, rdp, delta, &c), 0);
-				if (!(c >= 0 && c <= b * (1 + 1e-10) + 1e-10 && b <= a * (1 + 1e-10)))
-					fail_msg("order %g rdp %g delta %g: %.15g %.15g %.15g", alpha, rdp,
-						delta, a, b, c);
-			}
-}
-
 /* One message: log((p^alpha + p^(1-alpha))/(p+1))/(alpha-1). */
 static void one_message_has_a_closed_form(void **state)
 {
@@ -199,7 +135,6 @@ static void one_message_has_a_closed_form(void **state)
 		}
 }
 
-/* Towards order 1: sum p log(p/q) over the counts.  Towards infinity: the largest loss. */
 static void the_ends_are_kl_and_the_largest_loss(void **state)
 {
 	(void)state;
@@ -253,7 +188,7 @@ static void divergences_are_monotone_and_add_up(void **state)
 	}
 }
 
-/* All outcomes of one round, by its curve's listing being independent of it: masses of (a, b). */
+/* Masses of all outcomes of a round of two cells. */
 static size_t outcomes(const struct acct_round *r, double p[], double q[])
 {
 	double w = r->cell[0].omega + r->cell[1].omega, n = (double)r->others;
@@ -304,7 +239,7 @@ static void the_two_routes_agree(void **state)
 			assert_int_equal(acct_list_init(&l, &r, NULL), ACCT_OK);
 			assert_true(acct_pair_is(&r, &l));
 			assert_int_equal(acct_renyi_grid_init(&g, &l, 1e-4), ACCT_OK);
-			for (double alpha = 1.3; alpha < 200; alpha *= 4) {
+			for (double alpha = 1.3; alpha < 5000; alpha *= 4) {
 				struct acct_bound a, b;
 
 				acct_pair_moment(&l, alpha, 0.2, &a);
@@ -315,7 +250,7 @@ static void the_two_routes_agree(void **state)
 						b.upper);
 				double wide = (acct_log_one(b.upper) - acct_log_one(b.lower)) /
 					      acct_log_one(b.upper);
-				if (!(wide < 1e-3))
+				if (alpha < 200 && !(wide < 1e-3))
 					fail_msg("eps0 %g others %g order %g: width %g", eps0, (double)others,
 						alpha, wide);
 			}
@@ -366,7 +301,7 @@ static void epsilon_is_never_below_the_composition(void **state)
 	double closest = INFINITY;
 
 	(void)state;
-	for (int i = 0; i < 14; i++) {
+	for (int i = 0; i < 10; i++) {
 		struct acct_round r[2] = { random_cells(&seed), random_cells(&seed) };
 		size_t n = 1 + (size_t)(2 * next(&seed));
 		double delta = pow(10, -1 - 10 * next(&seed)), eps, order;
@@ -424,7 +359,6 @@ static void faults_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
 		assert_int_equal(acct_renyi(&r, &orders[i], 1, &got), ACCT_EDOMAIN);
-		assert_int_equal(acct_renyi_convert(ACCT_RENYI_CKS, orders[i], 1, 0.1, &eps), ACCT_EDOMAIN);
 	}
 	assert_int_equal(acct_renyi(&r, &alpha, 0, &got), ACCT_EDOMAIN);
 	bad.cell[0].u = 3;
@@ -438,11 +372,7 @@ static void faults_are_refused(void **state)
 		double delta = ((double[]){ 0, 1, NAN, -1 })[i];
 
 		assert_int_equal(acct_renyi_epsilon(&r, 1, delta, &eps, NULL), ACCT_EDOMAIN);
-		for (int way = 0; way < 3; way++)
-			assert_int_equal(acct_renyi_convert(way, 2, 1, delta, &eps), ACCT_EDOMAIN);
 	}
-	assert_int_equal(acct_renyi_convert(ACCT_RENYI_CKS, 2, -1, 0.1, &eps), ACCT_EDOMAIN);
-	assert_int_equal(acct_renyi_convert(ACCT_RENYI_CKS, 2, NAN, 0.1, &eps), ACCT_EDOMAIN);
 	assert_int_equal(acct_pair_delta(&r, -1, &got), ACCT_EDOMAIN);
 	assert_int_equal(acct_pair_delta(&r, NAN, &got), ACCT_EDOMAIN);
 	r.count = 2;
@@ -455,8 +385,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_over_all_outcomes_are_enclosed),
 		cmocka_unit_test(the_clone_rows_are_reproduced),
-		cmocka_unit_test(the_conversions_are_reproduced),
-		cmocka_unit_test(each_conversion_is_below_the_one_before),
 		cmocka_unit_test(one_message_has_a_closed_form),
 		cmocka_unit_test(the_ends_are_kl_and_the_largest_loss),
 		cmocka_unit_test(divergences_are_monotone_and_add_up),
