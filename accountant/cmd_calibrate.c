@@ -40,6 +40,7 @@ static const struct key {
 
 struct open_round {
 	const struct cmd_question *q;
+	const struct acct_method *method;
 	const struct key *key;
 	char (*text)[CMD_SPEC_ROOM]; /* of each round, the value filled in */
 	struct acct_method_answer best;
@@ -92,8 +93,7 @@ static enum cmd_fit fits(void *user, uint64_t value)
 	o->bad[0] = '\0';
 	enum cmd_fit f = spec ? fill_in(o, value, spec) : CMD_FAULT;
 	if (f == CMD_FITS) {
-		o->rc = cmd_epsilon(
-			o->q->method[0], o->q->published, spec, o->q->rounds, o->q->delta, &a, &o->why);
+		o->rc = cmd_epsilon(o->method, o->q->published, spec, o->q->rounds, o->q->delta, &a, &o->why);
 		f = o->rc ? CMD_FAULT : a.bound.upper <= o->q->epsilon ? CMD_FITS : CMD_TOO_MUCH;
 	}
 	if (f == CMD_FITS) {
@@ -162,6 +162,21 @@ static int refused(const struct open_round *o)
 	return cmd_refused(o->q->method[0], o->rc, o->why);
 }
 
+/* The key's range, to be searched from where the normal limit puts the edge: it answers at once, and what it
+ * says is a place to start and nothing else. */
+static struct cmd_range near_the_edge(const struct cmd_question *q, const struct key *key)
+{
+	struct open_round guess = { .q = q, .key = key, .method = acct_method_find("clt") };
+	struct cmd_range range = key->range;
+	uint64_t edge;
+
+	if (!q->method[0]->cells || cmd_search(&range, fits, &guess, &edge) != CMD_EDGE)
+		return range;
+	range.start = edge;
+	range.stride = key->text == real_text ? DECADE / 512 : 1 + edge / 64;
+	return range;
+}
+
 int cmd_run_calibrate(const struct cmd_question *q)
 {
 	struct open_round o = { .q = q };
@@ -175,7 +190,9 @@ int cmd_run_calibrate(const struct cmd_question *q)
 	if (code)
 		return code;
 	double start = cmd_now();
-	enum cmd_edge edge = cmd_search(&o.key->range, fits, &o, &best);
+	struct cmd_range range = near_the_edge(q, o.key);
+	o.method = q->method[0];
+	enum cmd_edge edge = cmd_search(&range, fits, &o, &best);
 	if (edge == CMD_EDGE_FAULT)
 		return refused(&o);
 	if (edge == CMD_EDGE_NONE)

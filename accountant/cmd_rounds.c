@@ -5,6 +5,7 @@
 
 struct repeated {
 	const struct cmd_question *q;
+	const struct acct_method *method;
 	const struct acct_spec *once;
 	struct acct_spec *times;        /* room for the rounds, repeated */
 	struct acct_method_answer best; /* of the last number that fitted */
@@ -21,8 +22,7 @@ static enum cmd_fit fits(void *user, uint64_t times)
 		r->times[i] = r->once[i];
 		r->times[i].round.count *= times; /* at most ACCT_MAX_COUNT: see most_times */
 	}
-	r->rc = cmd_epsilon(
-		r->q->method[0], r->q->published, r->times, r->q->rounds, r->q->delta, &a, &r->why);
+	r->rc = cmd_epsilon(r->method, r->q->published, r->times, r->q->rounds, r->q->delta, &a, &r->why);
 	if (r->rc)
 		return CMD_FAULT;
 	if (!(a.bound.upper <= r->q->epsilon))
@@ -96,6 +96,13 @@ int cmd_run_rounds(const struct cmd_question *q)
 	struct cmd_range range = {
 		.least = 1, .most = most_times(once, q->rounds), .start = 1, .stride = 1, .largest = true
 	};
+	/* The normal limit answers at once: a place to start, and nothing else. */
+	r.method = acct_method_find("clt");
+	if (q->method[0]->cells && cmd_search(&range, fits, &r, &fit) == CMD_EDGE) {
+		range.start = fit;
+		range.stride = 1 + fit / 64;
+	}
+	r.method = q->method[0];
 	enum cmd_edge edge = cmd_search(&range, fits, &r, &fit);
 	if (edge == CMD_EDGE_FAULT)
 		code = cmd_refused(q->method[0], r.rc, r.why);
