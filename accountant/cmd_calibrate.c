@@ -187,7 +187,7 @@ int cmd_run_calibrate(const struct cmd_question *q)
 		return cmd_fail(CMD_USAGE, "calibrate: --method %s bounds from below: nothing fits by it",
 			q->method[0]->name);
 	code = open_key(q, &o.key);
-	if (code)
+	if (!o.key)
 		return code;
 	double start = cmd_now();
 	struct cmd_range range = near_the_edge(q, o.key);
