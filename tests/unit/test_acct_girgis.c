@@ -261,7 +261,30 @@ static void faults_are_refused(void **state)
 		ACCT_EDOMAIN);
 	assert_int_equal(
 		acct_girgis_epsilon(ACCT_GIRGIS_UB1, &good, 1, ACCT_RENYI_CKS, 1, &out, NULL), ACCT_EDOMAIN);
+	good.n = ACCT_GIRGIS_MOST_SUMMED + 1;
+	assert_int_equal(acct_girgis_rdp(ACCT_GIRGIS_LB, &good, 2, &out), ACCT_EDOMAIN);
+	assert_int_equal(acct_girgis_rdp(ACCT_GIRGIS_SPECIAL, &good, 2, &out), ACCT_EDOMAIN);
 	assert_true(out == 3); /* untouched */
+}
+
+/* Beyond the range of a double: terms that are infinite together must not vanish, and the least of two large
+ * terms is still the least of them.  With one message n = 1 the sum is 1 + f^2 2 e^{eps(2)}, eps(2) = 2 eps0,
+ * to 1e-200. */
+static void large_epsilons_lose_nothing(void **state)
+{
+	(void)state;
+	struct acct_girgis alone = { 600, 1, 0.5 }, all = { 400, 1000, 1 };
+	double rdp, before = 0;
+
+	assert_int_equal(acct_girgis_rdp(ACCT_GIRGIS_WOR, &alone, 2, &rdp), ACCT_OK);
+	assert_true(rdp >= 1200 + log(0.5));
+	for (unsigned order = 2; order <= 8; order++) {
+		assert_int_equal(acct_girgis_rdp(ACCT_GIRGIS_UB1, &all, order, &rdp), ACCT_OK);
+		/* S has the terms of order i = 3..order, e^{i eps0} or so, and once more in the tail. */
+		assert_true(rdp * (order - 1) >= order * all.eps0);
+		assert_true(order < 4 || rdp >= before);
+		before = rdp < INFINITY ? 0 : INFINITY;
+	}
 }
 
 int main(void)
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(tails_of_binomials_are_bounded),
 		cmocka_unit_test(the_bounds_are_ordered),
 		cmocka_unit_test(sampling_everybody_is_no_better),
+		cmocka_unit_test(large_epsilons_lose_nothing),
 		cmocka_unit_test(only_proved_kinds_say_so),
 		cmocka_unit_test(faults_are_refused),
 	};
