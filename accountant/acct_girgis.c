@@ -143,7 +143,10 @@ static bool is_fine(enum acct_girgis_kind kind, const struct acct_girgis *g)
 {
 	bool sampling =
 		kind == ACCT_GIRGIS_SUBSAMPLED || kind == ACCT_GIRGIS_POISSON || kind == ACCT_GIRGIS_WOR;
+	bool summed = kind == ACCT_GIRGIS_SPECIAL || kind == ACCT_GIRGIS_LB;
 
+	if (summed && g->n > ACCT_GIRGIS_MOST_SUMMED)
+		return false;
 	return g->eps0 > 0 && g->eps0 < 700 && g->n >= 1 && g->n <= ACCT_MAX_REPORTS && g->sampled > 0 &&
 	       g->sampled <= 1 && (sampling || g->sampled >= 1);
 }

@@ -40,8 +40,9 @@ enum acct_girgis_kind {
 	ACCT_GIRGIS_WOR,
 };
 
-#define ACCT_GIRGIS_MOST_ORDER 20000u
-#define ACCT_GIRGIS_MOST_BELOW 2000u /* of POISSON and WOR, which need all orders below */
+#define ACCT_GIRGIS_MOST_ORDER  20000u
+#define ACCT_GIRGIS_MOST_SUMMED 1000000000u /* messages, for SPECIAL and LB: sums over counts */
+#define ACCT_GIRGIS_MOST_BELOW  2000u       /* of POISSON and WOR, which need all orders below */
 
 struct acct_girgis {
 	double eps0;    /* (0, 700) */

@@ -6,7 +6,7 @@
 
 #include "acct_cells.h"
 
-/* Are these cells mirrored, everybody alike, and the participants at most 1e7?  l: of r. */
+/* Are these cells mirrored, everybody alike, and the messages at most 1e7?  l: of r. */
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l);
 
 /* delta at epsilon [0, inf) of a single round (count 1) of mirrored cells; ACCT_EDOMAIN of others.
