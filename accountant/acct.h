@@ -13,7 +13,7 @@
  * process and is guarded in here; a program that also plans with FFTW itself must not do both at the same
  * time.
  *
- * Cost: one round 0.05 to 5 ms whatever n; a composition 3 to 50 ms per distinct round; where few
+ * Cost: one round 0.05 to 5 ms whatever n; a composition 1 to 50 ms per distinct round; where few
  * participants make the losses a coarse lattice, up to two seconds: work is counted and limited, and what the
  * limit costs is width.  Equal questions have equal answers.  delta below 1e-200: ACCT_EPRECISION.
  */

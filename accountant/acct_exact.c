@@ -215,22 +215,34 @@ static bool fits_boxes(const struct acct_list *l, double m, double terms, double
 	return volume / longest <= 2 * most;
 }
 
-/* Are there at most `most` outcomes?  Counted, unless that is work itself. */
-static bool count_boxes(
-	const struct acct_list *l, const struct acct_count *count, double log_cut, double most)
+/* How many outcomes there are, counted, or `most` where counting is work itself. */
+static double count_boxes(
+	const struct acct_list *l, const struct acct_count *count, double log_cut, double most, double *ways)
 {
-	size_t last = messages(l, count, count->size);
-	double total = 0, *ways = NULL;
+	double total = 0;
 	struct acct_box box;
 
-	if ((double)count->size * (double)l->cells * (double)last <= MOST_COUNTING)
-		ways = calloc(2 * (last + 2), sizeof *ways);
-	for (size_t i = 0; i < count->size && ways && total <= most; i++) {
+	if ((double)count->size * (double)l->cells * (double)messages(l, count, count->size) > MOST_COUNTING)
+		return most;
+	for (size_t i = 0; i < count->size && total <= most; i++) {
 		box_of(&box, l, count, i, log_cut);
 		total += acct_box_outcomes(&box, l->cells, messages(l, count, i), ways);
 	}
+	return total;
+}
+
+/* List if there is room. */
+static enum acct_rc list_boxes(
+	struct acct_curve *c, const struct acct_count *count, double log_cut, double most)
+{
+	double *ways = calloc(2 * (messages(&c->list, count, count->size) + 2), sizeof *ways), room;
+
+	if (!ways)
+		return ACCT_ENOMEM;
+	room = count_boxes(&c->list, count, log_cut, most, ways);
 	free(ways);
-	return total <= most;
+	/* Numbers too large to be exact, or to be numbers, find no room. */
+	return room <= most ? list_all(c, count, log_cut, (size_t)fmax(1, room)) : ACCT_OK;
 }
 
 enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
@@ -249,9 +261,8 @@ enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 	}
 	enum acct_rc rc = acct_count_init(&count, l, cut / (4 * (double)(l->groups + 1)), MOST_OUTCOMES);
 	if (!rc && count.size > 0 && count.first + (double)count.size + l->dummies <= MOST_RELISTED &&
-		fits_boxes(l, middle, (double)count.size, log_cut, (double)most) &&
-		count_boxes(l, &count, log_cut, (double)most))
-		rc = list_all(c, &count, log_cut, most);
+		fits_boxes(l, middle, (double)count.size, log_cut, (double)most))
+		rc = list_boxes(c, &count, log_cut, (double)most);
 	acct_count_fini(&count);
 	if (c->missed > missed)
 		forget(c);
