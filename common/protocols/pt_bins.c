@@ -30,5 +30,6 @@ const struct pt_protocol pt_row_bins = {
 	.summary = "balls into bins: a histogram from the true value among dummies",
 	.derive = derive,
 	.check = check,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

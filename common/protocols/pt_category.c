@@ -50,5 +50,6 @@ const struct pt_protocol pt_row_mixbins = {
 	.summary = "k-ary randomized response among dummies: a histogram",
 	.derive = derive,
 	.check = check,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

@@ -30,5 +30,6 @@ const struct pt_protocol pt_row_grr = {
 	.summary = "k-ary randomized response: a histogram from one message each",
 	.derive = derive,
 	.check = check,
+	.automatic = PT_AUTO,
 	PT_CATEGORY_COLUMNS,
 };

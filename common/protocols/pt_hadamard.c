@@ -135,12 +135,17 @@ static void transform(int64_t *v, uint32_t k)
 
 /* Category x is supported by the columns where its row is +1: by others with chance 1/2, since two rows agree
  * in half of the columns of either sign. */
+static struct pt_support support(const struct pt_params *p)
+{
+	return (struct pt_support){
+		.keep = pt_probability(p->keep), .flip = pt_probability(pt_complement(p->keep)), .other = 0.5
+	};
+}
+
 static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	const struct pt_support s = {
-		.keep = pt_probability(p->keep), .flip = pt_probability(pt_complement(p->keep)), .other = 0.5
-	};
+	struct pt_support s = support(p);
 	uint32_t k = order(p);
 	int64_t *signs = calloc(k, sizeof *signs);
 	uint64_t *supports = calloc(p->bins, sizeof *supports), sum = 0;
@@ -167,6 +172,14 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	return rc;
 }
 
+static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	struct pt_support s = support(p);
+
+	(void)q;
+	return pt_support_expected_error(&s, participants, p->bins);
+}
+
 const struct pt_protocol pt_row_hadamard = {
 	.name = name,
 	.summary = "Hadamard response: a histogram from one column of a matrix each",
@@ -179,5 +192,6 @@ const struct pt_protocol pt_row_hadamard = {
 	.encode = encode,
 	.tally = tally,
 	.estimate = estimate,
+	.expected_error = expected_error,
 	PT_SINGLE_COLUMNS,
 };

@@ -153,5 +153,7 @@ const struct pt_protocol pt_row_levels = {
 	.check = check,
 	.encode = encode,
 	.estimate = estimate,
+	.expected_error = pt_levels_expected_error,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_LEVELS,
 	PT_MIXBINS_COLUMNS,
 };

@@ -52,6 +52,13 @@ struct pt_estimate {
 };
 void pt_estimate_fini(struct pt_estimate *e);
 
+/* What of a request "auto" varies when it considers a row (pl_choose.h). */
+enum pt_automatic {
+	PT_AUTO = 1, /* epsilon0 */
+	PT_AUTO_DUMMIES = 2,
+	PT_AUTO_LEVELS = 4,
+};
+
 struct pt_protocol {
 	const char *name;    /* "grr": plan files, tombola-accountant */
 	const char *summary; /* one line for --help */
@@ -81,6 +88,9 @@ struct pt_protocol {
 	/* counts[tallies()] of the tallied records of `reports` participants. */
 	enum cm_rc (*estimate)(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 		uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+	/* Root mean square error to expect of an answer, by its exact variance: pt_expect.h. */
+	double (*expected_error)(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
+	unsigned automatic; /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
 };
 
 /* NULL if there is none. */

@@ -1,7 +1,7 @@
 /* pt_rows.h - the rows of the protocol table, one file each. */
 #pragma once
 
-#include "pt_protocol.h"
+#include "pt_expect.h"
 
 extern const struct pt_protocol pt_row_grr;
 extern const struct pt_protocol pt_row_bins;
@@ -16,7 +16,7 @@ extern const struct pt_protocol pt_row_hadamard;
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \
 	.kinds = PT_HISTOGRAM, .encode = pt_category_encode, .estimate = pt_category_estimate, \
-	PT_MIXBINS_COLUMNS
+	.expected_error = pt_category_expected_error, PT_MIXBINS_COLUMNS
 
 /* What the histogram rows share: the value is its own bin, one bin per category. */
 void pt_category_encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,

@@ -4,7 +4,7 @@
  * finite; the cells are the level cells of the output law (doc/protocols.md, "One wide message"). */
 #pragma once
 
-#include "pt_histogram.h"
+#include "pt_expect.h"
 
 #define PT_SINGLE_COLUMNS .kinds = PT_HISTOGRAM, .messages = pt_single_messages
 

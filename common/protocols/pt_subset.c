@@ -150,6 +150,14 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	return pt_single_estimate(q, p, &s, counts, reports, out, err);
 }
 
+static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	struct pt_support s = support(p);
+
+	(void)q;
+	return pt_support_expected_error(&s, participants, p->bins);
+}
+
 const struct pt_protocol pt_row_subset = {
 	.name = name,
 	.summary = "subset selection: a histogram from some of the categories each",
@@ -162,5 +170,6 @@ const struct pt_protocol pt_row_subset = {
 	.encode = encode,
 	.tally = tally,
 	.estimate = estimate,
+	.expected_error = expected_error,
 	PT_SINGLE_COLUMNS,
 };

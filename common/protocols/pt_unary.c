@@ -69,12 +69,25 @@ enum cm_rc pt_unary_tally(
 	return rc;
 }
 
+static struct pt_support support(const struct pt_params *p)
+{
+	return (struct pt_support){ .keep = pt_probability(p->keep),
+		.flip = pt_probability(pt_complement(p->keep)),
+		.other = pt_probability(p->other) };
+}
+
+double pt_unary_expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	struct pt_support s = support(p);
+
+	(void)q;
+	return pt_support_expected_error(&s, participants, p->bins);
+}
+
 enum cm_rc pt_unary_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	const struct pt_support s = { .keep = pt_probability(p->keep),
-		.flip = pt_probability(pt_complement(p->keep)),
-		.other = pt_probability(p->other) };
+	struct pt_support s = support(p);
 
 	return pt_single_estimate(q, p, &s, counts, reports, out, err);
 }

@@ -8,7 +8,7 @@
 #define PT_UNARY_COLUMNS                                                                              \
 	.record_len = pt_unary_record_len, .tallies = pt_single_items, .epsilon0 = pt_unary_epsilon0, \
 	.cells = pt_unary_cells, .encode = pt_unary_encode, .tally = pt_unary_tally,                  \
-	.estimate = pt_unary_estimate, PT_SINGLE_COLUMNS
+	.estimate = pt_unary_estimate, .expected_error = pt_unary_expected_error, PT_SINGLE_COLUMNS
 
 /* Is ln(P (1 - Q) / (Q (1 - P))) above 0 and at most 16, and is there no size?  `code` otherwise. */
 CM_CHECK enum cm_rc pt_unary_bounds(const struct pt_params *p, enum cm_rc code, struct cm_err *err);
@@ -21,5 +21,6 @@ void pt_unary_encode(const struct pt_query *q, const struct pt_params *p, const 
 	const struct cm_rng *rng, uint8_t *records);
 CM_CHECK enum cm_rc pt_unary_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
+double pt_unary_expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
 CM_CHECK enum cm_rc pt_unary_estimate(const struct pt_query *q, const struct pt_params *p,
 	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
