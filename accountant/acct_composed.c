@@ -288,6 +288,8 @@ enum acct_rc acct_composed_epsilon(
 			break;
 		if (fresh && (rc || !can_refine(c, q))) {
 			c->hopeless = variance(c, q);
+			c->level = 0; /* finer did not help */
+			acct_composed_unframe(c);
 			break;
 		}
 		c->level += fresh;

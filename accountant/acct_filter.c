@@ -9,7 +9,7 @@
 #include "acct_renyi.h"
 
 #define LEAST_DELTA  1e-15
-#define MOST_EPSILON 700.0
+#define MOST_EPSILON 600.0
 #define DEFECTS      0.5           /* of delta; the rest is for the Gaussian */
 #define ONE_DEFECT   1e-6          /* of the defects, for one round: room for a million rounds */
 #define UP           (1 + 0x1p-50) /* an upward rounding of a few operations */

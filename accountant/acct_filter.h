@@ -41,8 +41,8 @@ struct acct_price {
 	double defect; /* of `defects`; 0 where there are none */
 };
 
-/* epsilon (0, 700], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind; ACCT_EPRECISION: nothing
- * fits the budget.  Cost: GDP a microsecond, Renyi 0.1 s. */
+/* epsilon (0, 600], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind; ACCT_EPRECISION: nothing
+ * fits the budget.  Cost: at most a few milliseconds. */
 ACCT_CHECK enum acct_rc acct_filter_init(
 	enum acct_filter_kind kind, double epsilon, double delta, struct acct_filter *out);
 

@@ -18,7 +18,7 @@ struct rd_account *rd_account_new_mode(double limit, double delta, const char *m
 		a->state = a->memo != NULL ? acct_state_new(delta) : NULL;
 	ok = kind == 0 ? a->state != NULL
 		       : a->memo != NULL &&
-				 acct_filter_init(kind, fmin(limit, 700), delta, &a->filter) == ACCT_OK;
+				 acct_filter_init(kind, fmin(limit, 600), delta, &a->filter) == ACCT_OK;
 	if (!ok) {
 		rd_account_free(a);
 		return NULL;
