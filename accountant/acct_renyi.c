@@ -139,6 +139,7 @@ enum acct_rc acct_renyi_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order)
 {
 	struct rounds r = { NULL, n };
+	double most = 0, best, at;
 	enum acct_rc rc = ACCT_OK;
 
 	if (n == 0 || !(delta > 0 && delta < 1))
@@ -148,11 +149,18 @@ enum acct_rc acct_renyi_epsilon(
 	r.source = calloc(n, sizeof *r.source);
 	if (!r.source)
 		return ACCT_ENOMEM;
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
 		rc = source_init(&r.source[i], &rounds[i], 0);
+		most += r.source[i].infinite ? INFINITY : (double)rounds[i].count * r.source[i].list.largest;
+	}
 	if (!rc)
 		rc = acct_renyi_minimise(
-			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, eps, order);
+			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, &best, &at);
+	if (!rc) { /* no loss is above the sum of the largest: the divergence of order infinity */
+		*eps = fmin(best, most * (1 + ((double)n + 16) * DBL_EPSILON));
+		if (order)
+			*order = best <= most ? at : INFINITY;
+	}
 	for (size_t i = 0; i < n; i++)
 		acct_renyi_grid_fini(&r.source[i].grid);
 	free(r.source);

@@ -54,7 +54,8 @@ ACCT_CHECK enum acct_rc acct_renyi_minimise(acct_renyi_curve *curve, void *user,
 	enum acct_renyi_way way, double delta, double *eps, double *order);
 
 /* epsilon at delta of the adaptive composition of n rounds (borrowed), from their divergences: an upper
- * bound, INFINITY when an infinite loss has a chance.  *order: where (may be NULL).
+ * bound, INFINITY when an infinite loss has a chance.  *order: where (may be NULL), INFINITY for the sum of
+ * the largest losses.
  * Errors: as acct_epsilon, but no delta is too small.  Cost: 10 to 100 ms per round that differs,
  * 0.5 s where few messages make its curve rough. */
 ACCT_CHECK enum acct_rc acct_renyi_epsilon(

@@ -23,7 +23,7 @@ static double at(const struct tail *t, double theta)
 		double omega = t->l->cell[j].omega, z = theta * t->x[j], e = expm1(z);
 
 		sum += omega * e;
-		size += omega * (fabs(e) + fabs(z) * fmax(1, e + 1));
+		size += omega * (fabs(e) + (e + 1 > 0 ? fabs(z) * (e + 1) : 0));
 		factor += omega * fmax(0, t->x[j]) * (e + 1);
 	}
 	log_h = factor > 0 ? log(factor) : -INFINITY;
