@@ -3,29 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_state.h"
-#include "cmd_ledger.h"
+#include "cmd_audit.h"
 
-/* A round the ledger reserved. */
-struct row {
-	struct cmd_record reserved;
-	enum cmd_record_kind stage;     /* its last record */
-	struct acct_bound alone, total; /* computed here */
-};
-
-struct audit {
-	const struct cmd_question *q;
-	struct cmd_ledger *ledger;
-	struct cmd_record opened;
-	struct row *row;
-	size_t rows, room;
-	uint64_t records, refused;
-	char head[CMD_LEDGER_HASH + 1];
-	struct acct_state *state;
-	struct acct_bound spent; /* everything held at the end */
-	bool over;               /* some reservation went over the limit */
-	size_t wrong;            /* records that say less than there is, or contradict others */
-};
+/* By how much less than the price computed here a recorded one may be. */
+#define SHARE_SLACK 1e-2
 
 #define WRONG(a, r, ...)                                                     \
 	do {                                                                 \
@@ -33,7 +14,7 @@ struct audit {
 		(a)->wrong++;                                                \
 	} while (0)
 
-static struct row *find(struct audit *a, const char *id)
+static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)
 {
 	for (size_t i = a->rows; i-- > 0;)
 		if (strcmp(a->row[i].reserved.id, id) == 0)
@@ -51,7 +32,7 @@ static uint64_t honest(const struct cmd_record *r)
 }
 
 /* Cover that nobody was asked to give is no cover. */
-static void check_cover(struct audit *a, const struct cmd_record *r)
+static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 {
 	uint64_t n = honest(r);
 
@@ -64,7 +45,7 @@ static void check_cover(struct audit *a, const struct cmd_record *r)
 			(unsigned long long)r->dummies_each);
 }
 
-static void check_recorded(struct audit *a, const struct cmd_record *r, const char *what, double recorded,
+static void check_recorded(struct cmd_audit *a, const struct cmd_record *r, const char *what, double recorded,
 	struct acct_bound true_value)
 {
 	char said[CMD_NUMBER_ROOM], least[CMD_NUMBER_ROOM];
@@ -74,7 +55,7 @@ static void check_recorded(struct audit *a, const struct cmd_record *r, const ch
 			cmd_down(true_value.lower, least));
 }
 
-static int failed(const struct audit *a, const struct cmd_record *r, enum acct_rc rc)
+static int failed(const struct cmd_audit *a, const struct cmd_record *r, enum acct_rc rc)
 {
 	if (rc == ACCT_ENOMEM)
 		return cmd_fail(CMD_INTERNAL, "out of memory");
@@ -82,7 +63,7 @@ static int failed(const struct audit *a, const struct cmd_record *r, enum acct_r
 }
 
 /* The loss of the round alone; a question that was answered before is not asked again. */
-static enum acct_rc alone(const struct audit *a, const struct acct_round *round, struct acct_bound *out)
+static enum acct_rc alone(const struct cmd_audit *a, const struct acct_round *round, struct acct_bound *out)
 {
 	for (size_t i = 0; i < a->rows; i++)
 		if (cmd_same_round(&a->row[i].reserved.round, round)) {
@@ -92,44 +73,105 @@ static enum acct_rc alone(const struct audit *a, const struct acct_round *round,
 	return acct_epsilon(round, 1, a->opened.delta, out);
 }
 
-static int on_reserved(struct audit *a, const struct cmd_record *r)
+/* A filter's price of the round; asked once for equal rounds. */
+static enum acct_rc price_of(
+	const struct cmd_audit *a, const struct acct_round *round, struct acct_price *out)
 {
-	struct row new = { .reserved = *r, .stage = CMD_RESERVED };
-	enum acct_rc rc;
+	for (size_t i = 0; i < a->rows; i++)
+		if (cmd_same_round(&a->row[i].reserved.round, round)) {
+			*out = a->row[i].price;
+			return ACCT_OK;
+		}
+	return acct_filter_price(&a->filter, round, out);
+}
+
+/* What is held of the filter's budget. */
+static struct acct_price prices(const struct cmd_audit *a)
+{
+	struct acct_price sum = { 0, 0 };
+
+	for (size_t i = 0; i < a->rows; i++)
+		if (a->row[i].stage != CMD_VOID)
+			sum = acct_price_add(sum, a->row[i].price);
+	return sum;
+}
+
+/* What the new row adds up to with everything held. */
+static enum acct_rc add_row(struct cmd_audit *a, struct cmd_audit_row *row)
+{
+	const struct acct_round *round = &row->reserved.round;
+	enum acct_rc rc = alone(a, round, &row->alone);
+
+	if (rc)
+		return rc;
+	if (a->filter.kind) {
+		rc = price_of(a, round, &row->price);
+		row->share = acct_price_share(acct_price_add(prices(a), row->price));
+		return rc;
+	}
+	rc = acct_state_add(a->state, round);
+	return rc ? rc : acct_state_epsilon(a->state, NULL, &row->total);
+}
+
+static void judge_plan(struct cmd_audit *a, const struct cmd_record *r, const struct cmd_audit_row *row)
+{
+	char least[CMD_NUMBER_ROOM];
+
+	check_recorded(a, r, "epsilon_total", r->epsilon_total, row->total);
+	if (!(row->total.lower > a->opened.limit || r->epsilon_total > a->opened.limit))
+		return;
+	a->over = true;
+	(void)cmd_ledger_fault(a->ledger, r->line, "the total is at least %s, above the limit %g",
+		cmd_down(row->total.lower, least), a->opened.limit);
+}
+
+/* A filter promises its whole budget or nothing.  Prices are upper bounds, not intervals: a recorded one may
+ * be a little less than the one computed here. */
+static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, const struct cmd_audit_row *row)
+{
+	double own = acct_price_share(row->price);
+	char share[CMD_NUMBER_ROOM];
+
+	check_recorded(a, r, "epsilon_total", r->epsilon_total,
+		(struct acct_bound){ a->opened.limit, a->opened.limit });
+	if (!(isnan(r->share) || r->share >= own * (1 - SHARE_SLACK)))
+		WRONG(a, r, "share is recorded as %g, but is %s", r->share, cmd_up(own, share));
+	if (row->share <= 1)
+		return;
+	a->over = true;
+	(void)cmd_ledger_fault(a->ledger, r->line,
+		"%s of the filter's budget would be held, more than there is", cmd_up(row->share, share));
+}
+
+static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
+{
+	struct cmd_audit_row new = { .reserved = *r, .stage = CMD_RESERVED };
 
 	if (find(a, r->id))
 		return cmd_ledger_fault(a->ledger, r->line, "round_id %s is reserved twice", r->id);
 	if (a->rows == a->room) {
 		size_t room = a->room ? 2 * a->room : 64;
-		struct row *more = realloc(a->row, room * sizeof *more);
+		struct cmd_audit_row *more = realloc(a->row, room * sizeof *more);
 
 		if (!more)
 			return cmd_fail(CMD_INTERNAL, "out of memory");
 		a->row = more;
 		a->room = room;
 	}
-	rc = alone(a, &r->round, &new.alone);
-	if (!rc)
-		rc = acct_state_add(a->state, &r->round);
-	if (!rc)
-		rc = acct_state_epsilon(a->state, NULL, &new.total);
+	enum acct_rc rc = add_row(a, &new);
 	if (rc)
 		return failed(a, r, rc);
 	a->row[a->rows++] = new;
 	check_cover(a, r);
 	check_recorded(a, r, "epsilon_round", r->epsilon_round, new.alone);
-	check_recorded(a, r, "epsilon_total", r->epsilon_total, new.total);
-	if (new.total.lower > a->opened.limit || r->epsilon_total > a->opened.limit) {
-		char least[CMD_NUMBER_ROOM];
-
-		a->over = true;
-		(void)cmd_ledger_fault(a->ledger, r->line, "the total is at least %s, above the limit %g",
-			cmd_down(new.total.lower, least), a->opened.limit);
-	}
+	if (a->filter.kind)
+		judge_adaptive(a, r, &new);
+	else
+		judge_plan(a, r, &new);
 	return 0;
 }
 
-static int on_charged(struct audit *a, const struct cmd_record *r, struct row *row)
+static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *row)
 {
 	const struct cmd_record *was = &row->reserved;
 
@@ -144,9 +186,9 @@ static int on_charged(struct audit *a, const struct cmd_record *r, struct row *r
 }
 
 /* The records after a reservation, in the only order there is. */
-static int on_later(struct audit *a, const struct cmd_record *r)
+static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 {
-	struct row *row = find(a, r->id);
+	struct cmd_audit_row *row = find(a, r->id);
 	enum cmd_record_kind before = r->kind == CMD_SETTLED ? CMD_CHARGED : CMD_RESERVED;
 
 	if (!row)
@@ -157,7 +199,7 @@ static int on_later(struct audit *a, const struct cmd_record *r)
 	row->stage = r->kind;
 	if (r->kind == CMD_CHARGED)
 		return on_charged(a, r, row);
-	if (r->kind == CMD_VOID) {
+	if (r->kind == CMD_VOID && !a->filter.kind) {
 		enum acct_rc rc = acct_state_remove(a->state, &row->reserved.round);
 
 		return rc ? failed(a, r, rc) : 0;
@@ -165,7 +207,25 @@ static int on_later(struct audit *a, const struct cmd_record *r)
 	return 0;
 }
 
-static int on_record(struct audit *a, const struct cmd_record *r)
+static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
+{
+	static const char adaptive[] = "adaptive.";
+	size_t n = sizeof adaptive - 1;
+	enum acct_filter_kind kind = strncmp(r->mode, adaptive, n) == 0 ? acct_filter_named(r->mode + n) : 0;
+	enum acct_rc rc;
+
+	a->opened = *r;
+	if (!kind && strcmp(r->mode, "plan") != 0)
+		return cmd_ledger_fault(a->ledger, r->line, "no such mode: '%.40s'", r->mode);
+	if (!kind) {
+		a->state = acct_state_new(r->delta);
+		return a->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+	}
+	rc = acct_filter_init(kind, r->limit, r->delta, &a->filter);
+	return rc ? failed(a, r, rc) : 0;
+}
+
+static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 {
 	if (r->seq != ++a->records)
 		return cmd_ledger_fault(a->ledger, r->line, "seq is %llu, not %llu: a record is missing",
@@ -177,11 +237,8 @@ static int on_record(struct audit *a, const struct cmd_record *r)
 		return cmd_ledger_fault(a->ledger, r->line, "%s",
 			a->records == 1 ? "the first record does not open a ledger"
 					: "a ledger is opened twice");
-	if (r->kind == CMD_OPENED) {
-		a->opened = *r;
-		a->state = acct_state_new(r->delta);
-		return a->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
-	}
+	if (r->kind == CMD_OPENED)
+		return on_opened(a, r);
 	if (r->kind == CMD_RESERVED)
 		return on_reserved(a, r);
 	if (r->kind == CMD_REFUSED) {
@@ -191,95 +248,8 @@ static int on_record(struct audit *a, const struct cmd_record *r)
 	return on_later(a, r);
 }
 
-static const char *stage_name(enum cmd_record_kind stage)
-{
-	static const char *const name[] = { "open", "reserved", "charged", "settled", "void", "refused" };
-
-	return name[stage];
-}
-
-static void print_table(const struct audit *a)
-{
-	char n[4][CMD_NUMBER_ROOM];
-
-	printf("population %s, unit %s: limit epsilon %g at delta %g\n", a->opened.population, a->opened.unit,
-		a->opened.limit, a->opened.delta);
-	if (a->rows > 0)
-		printf("\n%4s %5s  %-20s %-8s %12s %12s %12s %12s\n%42s %12s %12s %12s\n", "line", "round",
-			"query", "stage", "epsilon", "computed", "total", "computed", "recorded", "at most",
-			"recorded", "at most");
-	for (size_t i = 0; i < a->rows; i++) {
-		const struct row *r = &a->row[i];
-
-		printf("%4zu %5llu  %-20.20s %-8s %12s %12s %12s %12s\n", r->reserved.line,
-			(unsigned long long)r->reserved.number, r->reserved.query, stage_name(r->stage),
-			cmd_near(r->reserved.epsilon_round, n[0]), cmd_up(r->alone.upper, n[1]),
-			cmd_near(r->reserved.epsilon_total, n[2]), cmd_up(r->total.upper, n[3]));
-	}
-	if (a->rows > 0)
-		putchar('\n');
-}
-
-static size_t held(const struct audit *a)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->rows; i++)
-		n += a->row[i].stage != CMD_VOID;
-	return n;
-}
-
-static const char *verdict_name(const struct audit *a)
-{
-	return a->wrong > 0 ? "WRONG" : a->over ? "OVER THE LIMIT" : "passed";
-}
-
-static void print_verdict(const struct audit *a)
-{
-	char high[CMD_NUMBER_ROOM], low[CMD_NUMBER_ROOM];
-
-	printf("audit %s: %llu records, %zu rounds hold budget, %zu void, %llu refused; ", verdict_name(a),
-		(unsigned long long)a->records, held(a), a->rows - held(a), (unsigned long long)a->refused);
-	printf("epsilon at most %s (at least %s) of %g at delta %g\n", cmd_up(a->spent.upper, high),
-		cmd_down(a->spent.lower, low), a->opened.limit, a->opened.delta);
-}
-
-static void print_json(const struct audit *a)
-{
-	struct cmd_json j = cmd_json_begin(stdout);
-
-	cmd_json_text(&j, "verdict", a->wrong > 0 ? "wrong" : a->over ? "over" : "passed");
-	cmd_json_count(&j, "wrong", a->wrong);
-	cmd_json_text(&j, "population", a->opened.population);
-	cmd_json_number(&j, "epsilon_limit", a->opened.limit);
-	cmd_json_bound(&j, "epsilon", a->spent);
-	cmd_json_bound(&j, "delta", (struct acct_bound){ a->opened.delta, a->opened.delta });
-	cmd_json_text(&j, "worth", acct_worth_text(ACCT_PROVED));
-	cmd_json_count(&j, "records", a->records);
-	cmd_json_count(&j, "refused", a->refused);
-	cmd_json_open(&j, "rounds", '[');
-	for (size_t i = 0; i < a->rows; i++) {
-		const struct row *r = &a->row[i];
-
-		cmd_json_open(&j, NULL, '{');
-		cmd_json_count(&j, "line", r->reserved.line);
-		cmd_json_count(&j, "round", r->reserved.number);
-		cmd_json_text(&j, "round_id", r->reserved.id);
-		cmd_json_text(&j, "query", r->reserved.query);
-		cmd_json_text(&j, "stage", stage_name(r->stage));
-		cmd_json_number(&j, "epsilon_round", r->reserved.epsilon_round);
-		cmd_json_bound(&j, "epsilon_round", r->alone);
-		cmd_json_number(&j, "epsilon_total", r->reserved.epsilon_total);
-		cmd_json_bound(&j, "epsilon_total", r->total);
-		cmd_json_close(&j, '}');
-	}
-	cmd_json_close(&j, ']');
-	cmd_json_close(&j, '}');
-	putchar('\n');
-}
-
 /* The rounds that hold budget, equal ones together, as the analyzer asks for them. */
-static enum acct_rc ask_together(const struct audit *a, struct acct_bound *out)
+static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *out)
 {
 	struct acct_round *round = calloc(a->rows + 1, sizeof *round);
 	size_t n = 0;
@@ -305,15 +275,21 @@ static enum acct_rc ask_together(const struct audit *a, struct acct_bound *out)
 }
 
 /* What the ledger holds at its end; close to the limit by the question the analyzer asked too. */
-static int add_up(struct audit *a)
+static int add_up(struct cmd_audit *a)
 {
 	struct acct_bound again;
 	enum acct_rc rc;
 
 	if (a->records == 0)
 		return cmd_ledger_fault(a->ledger, 1, "the ledger is empty");
+	if (a->filter.kind) {
+		a->share = acct_price_share(prices(a));
+		a->over = a->over || a->share > 1;
+		a->spent.upper = a->share > 1 ? (double)INFINITY : a->share > 0 ? a->opened.limit : 0;
+		return 0;
+	}
 	rc = acct_state_epsilon(a->state, NULL, &a->spent);
-	if (!rc && a->spent.upper > a->opened.limit && held(a) > 0) {
+	if (!rc && a->spent.upper > a->opened.limit && cmd_audit_held(a) > 0) {
 		rc = ask_together(a, &again);
 		if (!rc && again.upper < a->spent.upper)
 			a->spent.upper = again.upper;
@@ -329,7 +305,7 @@ static int add_up(struct audit *a)
 
 int cmd_run_audit(const struct cmd_question *q)
 {
-	struct audit a = { .q = q };
+	struct cmd_audit a = { .q = q };
 	struct cmd_record *r = calloc(1, sizeof *r);
 	int more = 0, code;
 
@@ -343,11 +319,9 @@ int cmd_run_audit(const struct cmd_question *q)
 	if (!code)
 		code = add_up(&a);
 	if (!code && q->format == CMD_OBJECT)
-		print_json(&a);
-	else if (!code) {
-		print_table(&a);
-		print_verdict(&a);
-	}
+		cmd_audit_json(&a);
+	else if (!code)
+		cmd_audit_print(&a);
 	if (!code)
 		code = a.wrong > 0 ? CMD_DATA : a.over ? CMD_OVER : 0;
 	cmd_ledger_close(a.ledger);

@@ -265,6 +265,8 @@ static void charge(struct source *s, struct cmd_record *r)
 	r->colluders = count(s, "colluders");
 	r->dummies_each = count(s, "dummies_per_client");
 	r->honest_fraction = real_within(s, "honest_fraction", 0, 1);
+	if (json_object_get(s->object, "share"))
+		r->share = real_within(s, "share", 0, INFINITY);
 	account(s, r);
 }
 
@@ -273,6 +275,7 @@ static void body(struct source *s, struct cmd_record *r)
 	if (r->kind == CMD_OPENED) {
 		text(s, "population", r->population);
 		text(s, "unit", r->unit);
+		text(s, "mode", r->mode);
 		r->limit = real_within(s, "epsilon_limit", 0, 1e300);
 		r->delta = real_within(s, "delta", 0, 1);
 		if (!s->bad && !(r->delta > 0 && r->delta < 1))
@@ -318,7 +321,7 @@ int cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r)
 
 	if (more != 1)
 		return more;
-	*r = (struct cmd_record){ .line = l->line };
+	*r = (struct cmd_record){ .line = l->line, .share = NAN };
 	o = json_loadb(l->text, len, JSON_REJECT_DUPLICATES, &e);
 	if (!o)
 		return cmd_ledger_fault(l, l->line, "%s", e.text);

@@ -22,7 +22,8 @@ struct cmd_record {
 	enum cmd_record_kind kind;
 	uint64_t seq;
 	char head[CMD_LEDGER_HASH + 1];
-	double limit, delta;                                     /* OPENED */
+	char mode[CMD_LEDGER_NAME]; /* OPENED: "plan", or "adaptive." and a filter's name */
+	double limit, delta;        /* OPENED */
 	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME]; /* OPENED */
 	char id[CMD_LEDGER_ID + 1];                              /* all but OPENED */
 	uint64_t number;                                         /* RESERVED, REFUSED: of the plan's round */
@@ -31,7 +32,8 @@ struct cmd_record {
 	double epsilon_round, epsilon_total;           /* RESERVED, CHARGED, REFUSED; may be INFINITY */
 	uint64_t min_reports, colluders, dummies_each; /* RESERVED, CHARGED */
 	double honest_fraction;                        /* RESERVED, CHARGED */
-	struct acct_round round;                       /* RESERVED, CHARGED; count 1 */
+	double share;            /* RESERVED, CHARGED in adaptive modes: of the filter\'s budget; else NAN */
+	struct acct_round round; /* RESERVED, CHARGED; count 1 */
 };
 
 struct cmd_ledger;

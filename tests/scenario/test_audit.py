@@ -100,3 +100,49 @@ def test_pictures_are_xml(args):
     words = " ".join(t for e in svg.iter("{http://www.w3.org/2000/svg}text") for t in e.itertext())
     assert "epsilon (nats)" in words and "pld: proved upper bound" in words
     assert ("clt: " in words) == ("clt" in args)
+
+
+@pytest.mark.parametrize("name", ("gdp", "renyi"))
+def test_the_ledger_of_a_filter_is_audited_by_its_prices(cluster, tmp_path, name):
+    cluster.configure(min_batch=100)
+    cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},{VALUES[i % 4]}\n" for i in range(400)))
+    asked = [histogram(query=f"q{i}", epsilon0=e, min_reports=400, target=400) for i, e in enumerate((1.0, 0.5, 1.0))]
+    cluster.plan(asked, epsilon=0.5, mode="adaptive", filter=name)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "run", "--once")
+    export = cluster.run("analyzer", "ledger", "export").stdout
+    records = [json.loads(x) for x in export.splitlines()]
+    reserved = [r for r in records if r["kind"] == "reserve"]
+    assert len(reserved) >= 2, run.stderr
+    said = accountant("audit", "-", "--json", stdin=export)
+    assert said.returncode == 0 and not said.stderr, said
+    said = json.loads(said.stdout)
+    assert said["mode"] == f"adaptive.{name}" and said["epsilon_upper"] == said["epsilon_limit"] == 0.5
+    for row, record in zip(said["rounds"], reserved):
+        assert row["share"] == pytest.approx(record["share"], rel=1e-6)
+    assert said["share"] == pytest.approx(sum(r["share"] for r in reserved), rel=1e-6)
+    assert "of the filter's budget held" in accountant("audit", "-", stdin=export).stdout
+
+    # A price made smaller; a budget made smaller; a filter that does not exist.
+    def audited(line, key, change):
+        edited = [dict(r) for r in records]
+        edited[line][key] = change(edited[line][key])
+        path = tmp_path / "ledger.jsonl"
+        path.write_text("".join(json.dumps(r) + "\n" for r in edited))
+        return path, accountant("audit", str(path))
+    line = records.index(reserved[1])
+    path, run = audited(line, "share", lambda x: x / 2)
+    assert run.returncode == 65 and f"{path}:{line + 1}: share is recorded" in run.stderr, run
+    path, run = audited(line, "epsilon_total", lambda x: x / 2)
+    assert run.returncode == 65 and f"{path}:{line + 1}: epsilon_total is recorded" in run.stderr, run
+    path, run = audited(0, "mode", lambda x: "adaptive.magic")
+    assert run.returncode == 65 and f"{path}:1: no such mode" in run.stderr, run
+    # A budget made smaller makes every recorded share too small, and the shares together too large.
+    path, run = audited(0, "epsilon_limit", lambda x: x / 3)
+    assert run.returncode == 65 and "of the filter's budget would be held" in run.stderr, run
+    for r in reserved:
+        del r["share"]
+    path, run = audited(0, "epsilon_limit", lambda x: x / 3)
+    assert run.returncode == c.EXIT["budget"] and "audit OVER THE LIMIT" in run.stdout, run

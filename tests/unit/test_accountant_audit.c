@@ -142,6 +142,18 @@ static void cover_that_is_not_there_is_found(void **state)
 	blames(2, "no such key 'defect'", 65);
 }
 
+/* The same rounds under a filter: their totals do not promise its whole budget. */
+static void a_filter_promises_its_budget_or_nothing(void **state)
+{
+	(void)state;
+	edit(1, "\"mode\":\"plan\"", "\"mode\":\"adaptive.gdp\"");
+	blames(2, "epsilon_total is recorded as 0.2417", 65);
+	assert_non_null(strstr(printed, "of the filter's budget held"));
+	edit(1, "\"mode\":\"plan\"", "\"mode\":\"adaptive.renyi\"");
+	/* Balls into bins can give everything away: no Renyi divergence, no price. */
+	blames(5, "inf of the filter's budget", 65);
+}
+
 static void a_limit_that_is_exceeded_ends_with_3(void **state)
 {
 	(void)state;
@@ -170,6 +182,8 @@ static void records_are_whole_in_order_and_once(void **state)
 	blames(13, "cut off", 65);
 	put(ledger, strlen(ledger) - 40);
 	blames(13, "cut off", 65);
+	edit(1, "\"mode\":\"plan\"", "\"mode\":\"magic\"");
+	blames(1, "no such mode: 'magic'", 65);
 	edit(3, "\"kind\":\"charge\"", "\"kind\":\"settle\"");
 	blames(3, "not charged", 65);
 	edit(4, "\"kind\":\"settle\"", "\"kind\":\"frob\"");
@@ -240,6 +254,7 @@ int main(void)
 		cmocka_unit_test(the_object_says_what_was_recomputed),
 		cmocka_unit_test(a_number_made_smaller_is_found_in_its_line),
 		cmocka_unit_test(cover_that_is_not_there_is_found),
+		cmocka_unit_test(a_filter_promises_its_budget_or_nothing),
 		cmocka_unit_test(a_limit_that_is_exceeded_ends_with_3),
 		cmocka_unit_test(records_are_whole_in_order_and_once),
 		cmocka_unit_test(files_that_cannot_be_read_are_answered),
