@@ -23,6 +23,16 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 	return rd_account_add(a, id, &cells, err);
 }
 
+void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
+{
+	for (size_t i = 0; i < p->rounds; i++)
+		if (p->round[i].params.shuffler_dummies > 0)
+			(void)fprintf(out,
+				"round %u (%s): its guarantee rests on the shuffler adding %llu messages of its own\n",
+				p->round[i].number, p->round[i].query.name,
+				(unsigned long long)p->round[i].params.shuffler_dummies);
+}
+
 enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err)
 {
 	struct rd_account *a = rd_account_new_mode(p->epsilon, p->delta, p->mode);

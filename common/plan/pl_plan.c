@@ -12,9 +12,9 @@
 #include "rd_text.h"
 
 struct raw_round {
-	char *query, *type, *protocol, *field;
+	char *query, *type, *protocol, *field, *blanket;
 	double epsilon0;
-	int64_t min_reports, target, levels, dummies, size, window_ms;
+	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms;
 	struct cm_conf_strings values;
 	double range[2];
 };
@@ -93,6 +93,19 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PR_MESSAGES_MAX - 1,
 		.fallback = "0",
 		.help = "blanket messages each client adds" },
+	{ .key = "blanket",
+		.type = CM_CONF_STRING,
+		.offset = offsetof(struct raw_round, blanket),
+		.fallback = "client",
+		.help = "who adds blanket messages: \"client\", or also the \"shuffler\", which must be trusted "
+			"to" },
+	{ .key = "shuffler_dummies",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct raw_round, shuffler_dummies),
+		.min = 0,
+		.max = PT_SHUFFLER_DUMMIES_MAX,
+		.fallback = "0",
+		.help = "blanket \"shuffler\": messages it adds to the round, in all" },
 	{ .key = "size",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct raw_round, size),
@@ -274,6 +287,22 @@ static void take_domain(struct checker *c, struct raw_round *raw, struct pl_roun
 		fault(c, r->line, "%s", e.msg);
 }
 
+/* Trusting the shuffler is said in words, not by a number alone. */
+static void take_blanket(struct checker *c, const struct raw_round *raw, const struct pl_round *r)
+{
+	bool shuffler = strcmp(raw->blanket, "shuffler") == 0;
+
+	if (!shuffler && strcmp(raw->blanket, "client") != 0)
+		fault(c, line_of(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+	else if (shuffler && raw->shuffler_dummies == 0)
+		fault(c, line_of(r, "blanket"), "'blanket' \"shuffler\" needs 'shuffler_dummies'");
+	else if (!shuffler && raw->shuffler_dummies > 0)
+		fault(c, line_of(r, "shuffler_dummies"), "'shuffler_dummies' is for 'blanket' \"shuffler\"");
+	else if (shuffler && r->protocol->dummy == NULL)
+		fault(c, line_of(r, "blanket"), "protocol '%s' has no messages for the shuffler to add",
+			r->protocol->name);
+}
+
 static void take_protocol(struct checker *c, const struct raw_round *raw, struct pl_round *r)
 {
 	struct cm_err e = { 0 };
@@ -293,7 +322,9 @@ static void take_protocol(struct checker *c, const struct raw_round *raw, struct
 		.levels = (uint32_t)raw->levels,
 		.dummies = (uint32_t)raw->dummies,
 		.size = (uint32_t)raw->size,
-		.min_batch = r->min_reports };
+		.min_batch = r->min_reports,
+		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
+	take_blanket(c, raw, r);
 	if (c->found == 0) {
 		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
 			fault(c, r->line, "%s", e.msg);

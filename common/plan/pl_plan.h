@@ -53,6 +53,8 @@ CM_CHECK enum cm_rc pl_round_cells(
 	const struct pl_plan *p, const struct pl_round *r, struct acct_round *out, struct cm_err *err);
 /* The round with this query name; NULL if there is none (names are unique in a plan). */
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query);
+/* One line for each round whose guarantee rests on messages that the shuffler adds; nothing without such. */
+void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
 /* The commented sample of a plan file. */
 void pl_plan_sample(FILE *out);
 

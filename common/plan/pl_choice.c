@@ -1,0 +1,80 @@
+/* pl_choice.c - a choice in words, and the Gaussian mechanism as a yardstick. */
+#include "pl_choose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static void describe(const struct pl_candidate *c, char *out, size_t room)
+{
+	char dummies[32] = "", levels[32] = "", local[32] = "no epsilon0";
+
+	if (c->params.dummies > 0)
+		(void)snprintf(dummies, sizeof dummies, ", %u dumm%s", (unsigned)c->params.dummies,
+			c->params.dummies == 1 ? "y" : "ies");
+	if (c->request.levels != 0)
+		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->params.bins);
+	if (isfinite(c->request.epsilon0))
+		(void)snprintf(local, sizeof local, "epsilon0 %.4g", c->request.epsilon0);
+	(void)snprintf(out, room, "%s (%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->name, local,
+		levels, dummies, c->error, c->bytes);
+}
+
+void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])
+{
+	static const char *const limit[] = {
+		[PL_LIMIT_BUDGET] = "the budget",
+		[PL_LIMIT_BYTES] = "max_bytes",
+		[PL_LIMIT_LOCAL] = "the cap on epsilon0",
+	};
+	char best[100], next[100] = "nothing else fits";
+
+	describe(&c->best, best, sizeof best);
+	if (c->next.protocol != NULL)
+		describe(&c->next, next, sizeof next);
+	(void)snprintf(out, PL_WHY_LEN, "%s; %s%s; %s binds", best, c->next.protocol != NULL ? "next " : "",
+		next, limit[c->limit]);
+}
+
+static double tail(double z)
+{
+	return erfc(z / sqrt(2)) / 2;
+}
+
+/* delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2). */
+static double gaussian_delta(double epsilon, double mu)
+{
+	double rest = tail(epsilon / mu + mu / 2);
+
+	return tail(epsilon / mu - mu / 2) - (rest > 0 ? exp(epsilon + log(rest)) : 0);
+}
+
+double pl_mu(double epsilon, double delta)
+{
+	double low = 0, high = 64;
+
+	for (int i = 0; i < 60; i++) {
+		double mid = (low + high) / 2;
+
+		if (gaussian_delta(epsilon, mid) <= delta)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+double pl_mu_epsilon(double mu, double delta)
+{
+	double low = 0, high = mu * (mu + 64);
+
+	for (int i = 0; i < 60; i++) {
+		double mid = (low + high) / 2;
+
+		if (gaussian_delta(mid, mu) <= delta)
+			high = mid;
+		else
+			low = mid;
+	}
+	return high;
+}

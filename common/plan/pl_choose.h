@@ -1,0 +1,54 @@
+/* pl_choose.h - protocol "auto": the row and the parameters of least expected error that a round can pay for.
+ *
+ * A function of the question alone: fixed grids, no time, no random numbers.  What is chosen is a row and
+ * parameters like any that a plan can name; no peer hears of "auto". */
+#pragma once
+
+#include "pt_protocol.h"
+
+#define PL_BYTES_DEFAULT 16384
+#define PL_WHY_LEN       256
+
+struct pl_need {
+	const struct pt_query *query;
+	uint64_t reports;      /* participants, for the error */
+	uint64_t honest;       /* those that are sure to be honest, for the privacy */
+	double epsilon, delta; /* the round alone may cost this much */
+	double epsilon0;    /* the local guarantee must be at least this good; INFINITY: none is asked for */
+	uint64_t max_bytes; /* sealed bytes of one device */
+};
+
+struct pl_candidate {
+	const struct pt_protocol *protocol;
+	struct pt_request request; /* that derives params */
+	struct pt_params params;
+	double error;   /* the row's expected_error */
+	double epsilon; /* of the round alone, upper; at most what was needed */
+	uint64_t bytes;
+};
+
+enum pl_limit {
+	PL_LIMIT_BUDGET, /* a larger epsilon would make it better */
+	PL_LIMIT_BYTES,  /* more dummies would */
+	PL_LIMIT_LOCAL,  /* a weaker local guarantee would */
+};
+
+struct pl_choice {
+	struct pl_candidate best, next; /* next.protocol is NULL if nothing else fits */
+	enum pl_limit limit;
+};
+
+/* Sealed bytes that a device sends: messages times record and seal, pseudonym and framing apart. */
+uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p);
+
+/* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Errors within a
+ * millionth are equal, and the fewer bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if
+ * nothing fits. */
+CM_CHECK enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err);
+/* In one line: what was chosen, what comes next, what binds. */
+void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN]);
+
+/* mu of the Gaussian mechanism that is exactly (epsilon, delta)-DP (Dong, Roth, Su 2022), and back.  Good
+ * first guesses, nothing more: nobody's privacy rests on them. */
+double pl_mu(double epsilon, double delta);
+double pl_mu_epsilon(double mu, double delta);
