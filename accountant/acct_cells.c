@@ -101,5 +101,11 @@ enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const cha
 {
 	if (!(epsilon0 > 0 && epsilon0 < 700))
 		return domain(why, "eps0 must be above 0 and below 700");
-	return acct_cells_pair(exp(epsilon0), tanh(epsilon0 / 2), exp(epsilon0), exp(epsilon0), r, why);
+	/* Not by acct_cells_pair: for a small epsilon0 its beta would cancel. */
+	double p = exp(epsilon0), omega = 1 / (p + 1);
+
+	r->cells = 2;
+	r->cell[0] = (struct acct_cell){ omega, p, 1 };
+	r->cell[1] = (struct acct_cell){ omega, 1, p };
+	return ACCT_OK;
 }

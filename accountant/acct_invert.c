@@ -18,6 +18,8 @@
 
 /* In nanoseconds or so: a computed node, and a screened one. */
 #define NODE_WORK(l) (140 + 80 * (double)(l)->cells + 60 * (double)(l)->groups)
+/* Nodes: fewer are passed by rotations. */
+#define WORTH_A_JUMP 8
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
 struct point {
@@ -146,9 +148,11 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	acct_path_chernoff(w, w->c, bound);
 	acct_screen_init(&f, w, step);
 	add_node(w, 0, step / (2 * pi), sum);
+	size_t aimed = 0;
+	bool jumped = true;
 	for (size_t k = 1; k <= last; k++) {
 		double t = (double)k * step;
-		bool aim = k == 1 || k % 32 == 0;
+		bool aim = jumped || k - aimed >= 32;
 
 		sum->work += STEP_WORK(w->list);
 		sum->steps = (double)k;
@@ -163,11 +167,20 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			k = to;
 			t = (double)k * step;
 		}
-		if (aim)
+		if (aim) {
 			acct_screen_aim(&f, w, t);
-		if (acct_screen_next(&f, w, t)) {
-			skipped_t += 1 / (double)k / pi;
-			skipped_1 += step / pi;
+			aimed = k;
+		}
+		double reach = acct_screen_next(&f, w, t);
+		jumped = false;
+		if (reach >= 0) {
+			double more = fmin(floor(reach / step), (double)(last - k));
+
+			jumped = more >= WORTH_A_JUMP;
+			more = jumped ? more : 0;
+			skipped_t += (1 + more) / (double)k / pi;
+			skipped_1 += (1 + more) * step / pi;
+			k += (size_t)more;
 		} else {
 			add_node(w, t, step / pi, sum);
 		}

@@ -50,6 +50,7 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 		f->once += g->count * 2 * rest * part;
 		f->both += g->count * part * part;
 	}
+	f->decay = decay;
 	f->quiet_from =
 		decay > 0 ? acos(-1) / 2 * sqrt(2 * (ACCT_NEGLIGIBLE + 1) / decay) * (1 + 1e-9) : INFINITY;
 	f->quiet_to = acos(-1) / (hi - lo) * (1 - 1e-9);
@@ -63,8 +64,12 @@ void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t)
 	}
 }
 
-/* log a <= a - 1.  The 1 added to ACCT_NEGLIGIBLE covers the rounding of the omegas. */
-bool acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t)
+/* log a <= a - 1.  The 1 added to ACCT_NEGLIGIBLE covers the rounding of the omegas.
+ *
+ * D(t) = sum of count (1 - |B/B(c)|^2) = 2 sum of count E sin^2(t d/2), d the difference of two tilted
+ * messages: the square of a norm, so sqrt D changes by at most sqrt(2 sum of count E (d/2)^2) = sqrt(decay)
+ * per unit of t. */
+double acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t)
 {
 	double re = 0, im = 0;
 
@@ -78,7 +83,13 @@ bool acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t
 	}
 	double square = re * re + im * im, c2 = square * f->scale_c * f->scale_c;
 	double slack = 1e-13 + 8 * ACCT_ULP * t * f->largest;
-	return f->count * (1 - slack) - (f->plain + f->once * re + f->both * square) +
-		       w->list->dummies * (1 - c2 - slack) + w->tau * w->tau * t * t >
-	       2 * (ACCT_NEGLIGIBLE + 1);
+	double drop = f->count * (1 - slack) - (f->plain + f->once * re + f->both * square) +
+		      w->list->dummies * (1 - c2 - slack);
+	double need = 2 * (ACCT_NEGLIGIBLE + 1) - w->tau * w->tau * t * t;
+
+	if (drop <= need)
+		return -1;
+	if (need <= 0)
+		return INFINITY;
+	return (sqrt(drop) - sqrt(need)) / sqrt(f->decay) * (1 - 1e-9);
 }

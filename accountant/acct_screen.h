@@ -13,6 +13,7 @@ struct acct_screen {
 	double total;                    /* sum of weight */
 	double count, plain, once, both; /* sum of count |B/B(c)|^2 = plain + once Re + both |.|^2 */
 	double scale_c, largest;
+	double decay;                /* variance of the tilted sum */
 	double quiet_from, quiet_to; /* between these every node is negligible */
 };
 
@@ -21,5 +22,6 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 /* Point at node t; needed every 32 nodes at the latest. */
 void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t);
 
-/* Is the node at t below exp(-ACCT_NEGLIGIBLE) of the top?  Moves on to the next node. */
-ACCT_CHECK bool acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t);
+/* How far from t on every node is below exp(-ACCT_NEGLIGIBLE) of the top: negative if the one at t is not.
+ * Moves on to the next node. */
+ACCT_CHECK double acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t);
