@@ -89,6 +89,10 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 		(rd_account_share_of(b->state.account, r->round_id, &share, &err) != CM_OK ||
 			set_real(o, "share", share) != 0))
 		return -1;
+	if (d->params.shuffler_dummies > 0 &&
+		json_object_set_new(
+			o, "shuffler_dummies", json_integer((json_int_t)d->params.shuffler_dummies)) != 0)
+		return -1;
 	return set_hex(o, "descriptor_hash", d->hash, PR_HASH_LEN) |
 	       json_object_set_new(o, "query", json_string(d->query.name)) |
 	       json_object_set_new(o, "protocol", json_string(d->params.protocol)) |

@@ -99,6 +99,9 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	json_decref(more);
 	if (!bad && fault != NULL)
 		bad = json_object_set_new(doc, "fault", json_string(fault)) != 0;
+	if (!bad && r->descriptor.params.shuffler_dummies > 0)
+		bad = json_object_set_new(doc, "shuffler_dummies",
+			      json_integer((json_int_t)r->descriptor.params.shuffler_dummies)) != 0;
 	/* The charge assumed this many honest participants, whose messages always open. */
 	if (!bad && reports < honest)
 		bad = json_object_set_new(doc, "warning",
@@ -126,7 +129,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 
 	if (spoiled != NULL)
 		t = &nothing;
-	reports = an_tally_reports(t, d->messages_per_client);
+	reports = an_tally_reports(t, d->messages_per_client, d->params.shuffler_dummies);
 	/* A batch nobody can estimate from is still a charged round that has to end. */
 	if (fault == NULL && reports == 0)
 		fault = "no valid report";

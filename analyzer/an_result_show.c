@@ -98,6 +98,10 @@ void an_result_print(const json_t *result, FILE *out)
 	if (num(result, "duplicates") > 0 || num(result, "bad") > 0)
 		(void)fprintf(out, "  not counted: %.0f duplicate and %.0f unreadable messages\n",
 			num(result, "duplicates"), num(result, "bad"));
+	if (num(result, "shuffler_dummies") > 0)
+		(void)fprintf(out,
+			"  the guarantee rests on the shuffler having added %.0f messages of its own\n",
+			num(result, "shuffler_dummies"));
 	if (json_object_get(result, "fault") != NULL)
 		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
 	if (json_object_get(result, "warning") != NULL)

@@ -216,9 +216,6 @@ static enum cm_rc check_manifest(struct an_round *r, const struct rd_manifest *m
 	const struct an_round_state *s = r->conf.round;
 	size_t len = rd_sealed_len(&s->descriptor);
 
-	if (m->dummies != 0)
-		return cm_fail(err, CM_EPROTO, "the manifest has %llu messages that no protocol prescribes",
-			(unsigned long long)m->dummies);
 	for (uint32_t b = 0; b < m->buckets; b++)
 		if (m->bucket[b].messages > AN_BUCKET_BYTES_MAX / len)
 			return cm_fail(err, CM_EPROTO,

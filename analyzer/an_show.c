@@ -102,6 +102,7 @@ void an_rounds_print(const struct an_books *b, FILE *out)
 {
 	an_rounds_print_some(b, 0, b->plan.rounds, out);
 	(void)fputs("\ncharges and totals are upper bounds, rounded up\n", out);
+	pl_plan_print_trust(&b->plan, out);
 }
 
 static int set_decision(json_t *o, const struct an_round_state *r)
@@ -132,6 +133,12 @@ json_t *an_round_json(const struct an_round_state *r)
 		p->protocol->name, "stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0),
 		"min_reports", (json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
 
+	if (o != NULL && p->params.shuffler_dummies > 0 &&
+		json_object_set_new(
+			o, "shuffler_dummies", json_integer((json_int_t)p->params.shuffler_dummies)) != 0) {
+		json_decref(o);
+		return NULL;
+	}
 	if (o != NULL && (set_decision(o, r) != 0 || set_descriptor(o, r) != 0 ||
 				 (r->reason[0] != '\0' &&
 					 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
@@ -188,6 +195,7 @@ enum cm_rc an_budget_print(const struct an_books *b, FILE *out, struct cm_err *e
 		an_state_count(&b->state, AN_SETTLED) + an_state_count(&b->state, AN_CHARGED),
 		an_state_count(&b->state, AN_RESERVED), an_state_count(&b->state, AN_REFUSED),
 		an_state_count(&b->state, AN_VOID), an_state_count(&b->state, AN_PLANNED));
+	pl_plan_print_trust(p, out);
 	return CM_OK;
 }
 

@@ -129,7 +129,8 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	       a->low <= b->low && a->high >= b->high && a->high <= b->high &&
 	       strcmp(x->protocol, y->protocol) == 0 && x->bins == y->bins && x->dummies == y->dummies &&
 	       x->keep_always == y->keep_always && x->keep == y->keep && x->size == y->size &&
-	       x->other == y->other && p->min_reports == d->min_batch && p->target == d->target_batch;
+	       x->other == y->other && x->shuffler_dummies == y->shuffler_dummies &&
+	       p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)

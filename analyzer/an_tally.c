@@ -43,9 +43,9 @@ enum cm_rc an_tally_record(struct an_tally *t, const struct pt_protocol *protoco
 	return CM_OK;
 }
 
-uint64_t an_tally_reports(const struct an_tally *t, uint32_t messages_per_client)
+uint64_t an_tally_reports(const struct an_tally *t, uint32_t messages_per_client, uint64_t dummies)
 {
-	return t->counted / messages_per_client;
+	return t->counted > dummies ? (t->counted - dummies) / messages_per_client : 0;
 }
 
 void an_seen_init(struct an_seen *s, const struct cm_rng *rng)

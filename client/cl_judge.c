@@ -106,7 +106,15 @@ enum cm_rc cl_judge(struct cl_db *db, const struct cl_policy *policy, const stru
 void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy, char *out, size_t size)
 {
 	double epsilon0 = j->d.protocol->epsilon0(&j->d.params);
-	char local[96];
+	uint64_t added = j->d.params.shuffler_dummies;
+	char local[96], rests[100] = "";
+
+	if (added > 0)
+		(void)snprintf(rests, sizeof rests,
+			cl_policy_rests_on_shuffler(policy, &j->d)
+				? "; this rests on the shuffler adding %" PRIu64 " messages of its own"
+				: "; the %" PRIu64 " messages the shuffler is to add are not counted",
+			added);
 
 	if (isfinite(epsilon0))
 		(void)snprintf(local, sizeof local,
@@ -118,14 +126,14 @@ void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy
 		(void)snprintf(out, size,
 			"%s; mixed with at least %" PRIu64 " honest participants the analyzer learns at most "
 			"epsilon %.4f in this round and %.4f "
-			"over all rounds, of whose budget %.2f %% is used then, at delta %.3g",
+			"over all rounds, of whose budget %.2f %% is used then, at delta %.3g%s",
 			local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
-			policy->max_epsilon, ceil(1e4 * j->verdict.share_total) / 1e2, policy->delta);
+			policy->max_epsilon, ceil(1e4 * j->verdict.share_total) / 1e2, policy->delta, rests);
 	else
 		(void)snprintf(out, size,
 			"%s; mixed with at least %" PRIu64
 			" honest participants the analyzer learns at most epsilon %.4f in this "
-			"round, %.4f of %.4f over all rounds, at delta %.3g",
+			"round, %.4f of %.4f over all rounds, at delta %.3g%s",
 			local, cl_policy_honest(policy, &j->d), cl_shown_bound(j->charge.epsilon_round),
-			cl_shown_bound(j->charge.epsilon_total), policy->max_epsilon, policy->delta);
+			cl_shown_bound(j->charge.epsilon_total), policy->max_epsilon, policy->delta, rests);
 }

@@ -60,6 +60,13 @@ const struct cm_conf_row cl_policy_rows[] = {
 		.max = PR_ROUND_REPORTS_MAX,
 		.fallback = "0",
 		.help = "participants it believes to collude with the analyzer; the larger counts" },
+	{ .key = "accept_shuffler_dummies",
+		.type = CM_CONF_BOOL,
+		.offset = AT(accept_shuffler_dummies),
+		.fallback = "false",
+		.help = "count on blanket messages that the shuffler is to add: nobody can check that it "
+			"adds "
+			"them; false: a round is judged as if it added none" },
 	{ .key = "queries",
 		.type = CM_CONF_STRINGS,
 		.offset = AT(queries),
@@ -144,6 +151,19 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	return CM_OK;
 }
 
+/* A round that nothing but the shuffler's messages protects has no guarantee to be judged by. */
+static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	if (d->params.shuffler_dummies == 0 || cl_policy_rests_on_shuffler(p, d))
+		return CM_OK;
+	if (d->params.keep_always && d->params.dummies == 0)
+		return cm_fail(err, CM_EPERM,
+			"policy: the round's guarantee rests on the shuffler adding %" PRIu64
+			" messages, and accept_shuffler_dummies is false: without them there is none",
+			d->params.shuffler_dummies);
+	return CM_OK;
+}
+
 static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	double epsilon0 = d->protocol->epsilon0(&d->params);
@@ -167,6 +187,8 @@ enum cm_rc cl_policy_check(
 
 	if (rc == CM_OK)
 		rc = check_local(p, d, err);
+	if (rc == CM_OK)
+		rc = check_blanket(p, d, err);
 	if (rc != CM_OK)
 		return rc;
 	if (CM_CHECKED("client.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
@@ -184,6 +206,12 @@ enum cm_rc cl_policy_check(
 	return CM_OK;
 }
 
+bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d)
+{
+	return d->params.shuffler_dummies > 0 &&
+	       (p->accept_shuffler_dummies || !CM_CHECKED("client.policy.shuffler_dummies"));
+}
+
 uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d)
 {
 	double h = d->honest_fraction < p->honest_fraction ? d->honest_fraction : p->honest_fraction;
@@ -195,5 +223,5 @@ uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor 
 enum cm_rc cl_policy_cells(
 	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
 {
-	return d->protocol->cells(&d->params, cl_policy_honest(p, d), out, err);
+	return rd_cells_for(d, cl_policy_honest(p, d), cl_policy_rests_on_shuffler(p, d), out, err);
 }

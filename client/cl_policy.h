@@ -17,6 +17,7 @@ struct cl_policy {
 	int64_t min_batch;   /* participants */
 	double honest_fraction;
 	int64_t colluders;
+	bool accept_shuffler_dummies; /* count the messages that the shuffler is to add */
 	struct cm_conf_strings queries, fields, protocols; /* allowed; none listed: any */
 	int64_t max_rounds;                                /* in window_ms; 0: no limit */
 	int64_t window_ms;
@@ -33,6 +34,9 @@ CM_CHECK enum cm_rc cl_policy_check(
 	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err);
 /* Participants this client counts on in d: never below 1. */
 uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d);
-/* What this client charges for d: the round's cells at cl_policy_honest. */
+/* Does this client count the messages that the shuffler is to add to d?  False when there are none. */
+bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d);
+/* What this client charges for d: the round's cells at cl_policy_honest, without the shuffler's messages
+ * unless it counts on them. */
 CM_CHECK enum cm_rc cl_policy_cells(
 	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err);

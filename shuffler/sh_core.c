@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "sh_blanket.h"
 #include "sh_core_private.h"
 
 /* ---- Finding rounds ---- */
@@ -192,6 +193,10 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, int64_
 {
 	enum cm_rc rc = check_sequence(c, d, no);
 
+	/* Said now: a round that cannot be sealed would stop us at its end. */
+	if (rc == CM_OK && sh_blanket_possible(d, err) != CM_OK)
+		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "%.190s", err->msg);
+
 	if (rc == CM_OK)
 		rc = sh_policy_judge(c->conf.policy, d, now_ms, no);
 	if (rc == CM_OK && sh_core_collecting(c))
@@ -261,7 +266,9 @@ enum sh_task sh_core_task(struct sh_core *c, bool flush, int64_t now_ms)
 	if (some && (flush || due || sh_batch_messages(&in->gathering) >= c->conf.commit_messages ||
 			    now_ms >= commit_at(c, in, now_ms)))
 		return SH_TASK_COMMIT;
-	return due && !some ? SH_TASK_SEAL : SH_TASK_NONE;
+	if (!due || some)
+		return SH_TASK_NONE;
+	return sh_blanket_left(r) > 0 ? SH_TASK_BLANKET : SH_TASK_SEAL;
 }
 
 int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms)

@@ -62,6 +62,13 @@ const struct cm_conf_row sh_policy_rows[] = {
 		.max = PR_ROUND_REPORTS_MAX,
 		.fallback = "2000000",
 		.help = "participants of one round at most; about 50 bytes of memory each" },
+	{ .key = "max_shuffler_dummies",
+		.type = CM_CONF_INT,
+		.offset = FIELD(max_shuffler_dummies),
+		.min = 0,
+		.max = PT_SHUFFLER_DUMMIES_MAX,
+		.fallback = "1000000",
+		.help = "messages this shuffler adds to one round at most; some 10,000 a second; 0: none" },
 	{ .key = "max_window",
 		.type = CM_CONF_DURATION,
 		.offset = FIELD(max_window_ms),
@@ -148,6 +155,10 @@ enum cm_rc sh_policy_judge(
 	if (d->target_batch > (uint64_t)p->max_target)
 		return sh_refuse(no, refused, 0, "policy: target_batch %llu, max_target is %lld",
 			(unsigned long long)d->target_batch, (long long)p->max_target);
+	if (d->params.shuffler_dummies > (uint64_t)p->max_shuffler_dummies)
+		return sh_refuse(no, refused, 0,
+			"policy: shuffler_dummies %llu, max_shuffler_dummies is %lld",
+			(unsigned long long)d->params.shuffler_dummies, (long long)p->max_shuffler_dummies);
 	if (d->honest_fraction > p->max_honest_fraction)
 		return sh_refuse(no, refused, 0, "policy: honest_fraction %.4g, max_honest_fraction is %.4g",
 			d->honest_fraction, p->max_honest_fraction);

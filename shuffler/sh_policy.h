@@ -17,6 +17,7 @@ struct sh_policy {
 	double delta;
 	struct cm_conf_strings protocols; /* allowed names; none: all */
 	int64_t max_target;               /* participants of one round: bounds memory */
+	int64_t max_shuffler_dummies;     /* messages it adds to one round at most */
 	int64_t max_window_ms;            /* from now to a round's deadline */
 	double max_honest_fraction;       /* the largest share of honest clients a round may assume */
 };

@@ -10,7 +10,7 @@
 
 static uint32_t bucket_count(const struct rd_descriptor *d)
 {
-	return sh_bucket_count(d->target_batch * d->messages_per_client, rd_sealed_len(d));
+	return sh_bucket_count(rd_messages(d, d->target_batch), rd_sealed_len(d));
 }
 
 static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
@@ -109,6 +109,24 @@ static enum cm_rc copy_row(struct sh_round *r, const struct sh_row *row, struct 
 	return rd_descriptor_decode(row->descriptor.data, row->descriptor.len, &r->d, err);
 }
 
+/* How many of our own messages are durable: the last slice may be whole though its end was not seen. */
+static enum cm_rc load_dummies(struct sh_round *r, struct cm_err *err)
+{
+	uint8_t tag[SH_TAG_LEN];
+
+	if (r->d.params.shuffler_dummies == 0)
+		return CM_OK;
+	sh_vault_dummies(&r->vault, tag);
+	const struct sh_count *count = sh_counts_at(&r->intake.counts, tag);
+	if (!count)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (count->n > r->d.params.shuffler_dummies)
+		return cm_fail(
+			err, CM_EDATA, "more messages of our own are stored than the round prescribes");
+	r->dummies = count->n;
+	return CM_OK;
+}
+
 enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
 {
@@ -124,6 +142,8 @@ enum cm_rc sh_round_restore(
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, env->max_bytes, err);
 	if (rc == CM_OK)
 		rc = sh_intake_load(&r->intake, &r->vault, err);
+	if (rc == CM_OK)
+		rc = load_dummies(r, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
 		return rc;
@@ -168,7 +188,7 @@ enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct
 		rc = rd_bucket_root(plain.data, b[i].messages, len, b[i].root, err);
 	}
 	cm_buf_fini(&plain);
-	uint64_t expect = r->intake.participants * r->d.messages_per_client;
+	uint64_t expect = r->intake.participants * r->d.messages_per_client + r->dummies;
 	if (rc == CM_OK && sum != expect)
 		rc = cm_fail(err, CM_EDATA, "%llu messages are stored, %llu were accepted",
 			(unsigned long long)sum, (unsigned long long)expect);
@@ -185,7 +205,8 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 	bool is_void = buckets == NULL;
 	struct rd_manifest m = {
 		.participants = r->intake.participants,
-		.messages = is_void ? 0 : r->intake.participants * r->d.messages_per_client,
+		.messages = is_void ? 0 : r->intake.participants * r->d.messages_per_client + r->dummies,
+		.dummies = is_void ? 0 : r->dummies,
 		.is_void = is_void,
 		.bucket = buckets,
 		.buckets = is_void ? 0 : r->vault.buckets,

@@ -27,6 +27,7 @@ struct sh_round {
 	struct cm_buf charge;  /* from RELEASING on */
 	struct sh_vault vault; /* while the key lives */
 	struct sh_intake intake;
+	uint64_t dummies;      /* messages added by us that are durable: see sh_blanket.h */
 	bool cancelled;        /* the ledger voided it: erase instead of sealing */
 	struct cm_buf segment; /* the bucket pulled last, in release order */
 	uint32_t segment_bucket;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "sh_blanket.h"
 #include "sh_serve_private.h"
 
 #define TICK_MS 1000 /* the wall clock may step: look at it at least so often */
@@ -33,7 +34,9 @@ static void task_run(uv_work_t *work)
 		return;
 	}
 	t->rc = cm_rng_system(&rng, &t->err);
-	if (t->rc == CM_OK)
+	if (t->rc == CM_OK && t->kind == SH_TASK_BLANKET)
+		t->rc = sh_blanket_commit(t->round, &rng, &t->dummies, &t->err);
+	else if (t->rc == CM_OK)
 		t->rc = sh_vault_commit(&t->round->vault, &t->batch, &rng, &t->err);
 }
 
@@ -68,6 +71,8 @@ static void task_done(uv_work_t *work, int status)
 		sh_serve_fatal(&t->err);
 	if (t->kind == SH_TASK_SEAL) {
 		finish_seal(s, t->round, t->buckets);
+	} else if (t->kind == SH_TASK_BLANKET) {
+		sh_blanket_committed(t->round, t->dummies);
 	} else {
 		cm_log(CM_LOG_DEBUG, "committed", CM_I("submissions", sh_batch_submissions(&t->batch)),
 			CM_I("messages", sh_batch_messages(&t->batch)));
@@ -92,6 +97,8 @@ static void task_start(struct sh_serve *s, enum sh_task kind)
 			finish_seal(s, r, NULL);
 			return;
 		}
+	} else if (kind == SH_TASK_BLANKET) {
+		r->intake.closed = true;
 	} else {
 		sh_intake_take(&r->intake, &t->batch);
 		s->flying = s->gathering;
@@ -175,7 +182,7 @@ static void run_tasks(struct sh_serve *s, int64_t now_ms)
 {
 	while (!s->task_under_way) {
 		enum sh_task kind = sh_core_task(s->conf.core, s->stopping || s->paused, now_ms);
-		if (kind == SH_TASK_NONE || (kind == SH_TASK_SEAL && s->stopping))
+		if (kind == SH_TASK_NONE || (kind != SH_TASK_COMMIT && s->stopping))
 			return;
 		task_start(s, kind);
 	}

@@ -43,6 +43,7 @@ struct task {
 	enum sh_task kind;
 	struct sh_round *round;
 	struct sh_batch batch;
+	uint32_t dummies;
 	struct rd_bucket *buckets;
 	enum cm_rc rc;
 	struct cm_err err;

@@ -121,6 +121,14 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 	memcpy(out, full, SH_TAG_LEN);
 }
 
+void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CM_HASH_LEN];
+
+	cm_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cm_span[]){ { "b", 1 } }, 1, full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
 /* ---- Writing ---- */
 
 /* The blocks of one commit, made one at a time while the store takes them. */

@@ -37,6 +37,9 @@ void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
 	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN]);
 void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
 
+/* Under which the messages that the shuffler added itself are counted: no certificate's. */
+void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
+
 /* Make a batch durable: one transaction.  Any thread; rng is that thread's.  Sorts the batch's tags. */
 CM_CHECK enum cm_rc sh_vault_commit(
 	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err);

@@ -15,7 +15,7 @@ static enum cm_rc derive(
 	if (!isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG,
 			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"mixbins\" has one", name);
-	return pt_mixbins_derive(name, q->categories, r->epsilon0, r->dummies, out, err);
+	return pt_mixbins_request(name, q->categories, r, out, err);
 }
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
@@ -30,6 +30,7 @@ const struct pt_protocol pt_row_bins = {
 	.summary = "balls into bins: a histogram from the true value among dummies",
 	.derive = derive,
 	.check = check,
+	.dummy = pt_mixbins_dummy,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

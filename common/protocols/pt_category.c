@@ -37,7 +37,7 @@ static enum cm_rc derive(
 {
 	if (q->kind != PT_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", mixbins_name);
-	return pt_mixbins_derive(mixbins_name, q->categories, r->epsilon0, r->dummies, out, err);
+	return pt_mixbins_request(mixbins_name, q->categories, r, out, err);
 }
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
@@ -50,6 +50,7 @@ const struct pt_protocol pt_row_mixbins = {
 	.summary = "k-ary randomized response among dummies: a histogram",
 	.derive = derive,
 	.check = check,
+	.dummy = pt_mixbins_dummy,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

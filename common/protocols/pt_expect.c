@@ -40,7 +40,7 @@ double pt_mean_expected_error(const struct pt_query *q, uint64_t participants, u
 
 double pt_category_expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
 {
-	struct pt_support s = pt_mixbins_support(p, (double)participants * p->dummies);
+	struct pt_support s = pt_mixbins_support(p, pt_mixbins_dummies(p, participants));
 
 	(void)q;
 	return pt_support_expected_error(&s, participants, p->bins);
@@ -61,5 +61,5 @@ double pt_levels_expected_error(const struct pt_query *q, const struct pt_params
 		worst = fmax(worst, piece_variance(l, low / (more * more), next / (more * more)));
 		low = next;
 	}
-	return mean_error(q, n, b, n * worst + n * p->dummies * uniform / (more * more));
+	return mean_error(q, n, b, n * worst + pt_mixbins_dummies(p, participants) * uniform / (more * more));
 }

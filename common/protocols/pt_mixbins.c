@@ -19,21 +19,27 @@ static bool keeps_more_than_chance(uint64_t keep, uint32_t bins)
 	return (u128)keep * bins > (u128)1 << 64;
 }
 
-enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
+enum cm_rc pt_mixbins_request(const char *name, uint32_t bins, const struct pt_request *r,
 	struct pt_params *out, struct cm_err *err)
 {
 	long double odds, t;
-	struct pt_params made = { .bins = bins, .dummies = dummies };
+	double epsilon0 = r->epsilon0;
+	struct pt_params made = {
+		.bins = bins, .dummies = r->dummies, .shuffler_dummies = r->shuffler_dummies
+	};
 
 	(void)snprintf(made.protocol, sizeof made.protocol, "%s", name);
 	if (bins < 2 || bins > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: %u bins, must be 2 to %u", name, (unsigned)bins,
 			PR_CATEGORIES_MAX);
-	if (dummies >= PR_MESSAGES_MAX)
+	if (r->dummies >= PR_MESSAGES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", name, PR_MESSAGES_MAX - 1);
+	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: shuffler_dummies must be at most %u", name,
+			PT_SHUFFLER_DUMMIES_MAX);
 	if (isinf(epsilon0) && epsilon0 > 0) {
 		made.keep_always = true;
-		if (dummies == 0)
+		if (r->dummies == 0 && r->shuffler_dummies == 0)
 			return cm_fail(err, CM_ECONFIG,
 				"%s: epsilon0 \"inf\" needs dummies: there is no privacy without", name);
 		*out = made;
@@ -52,6 +58,14 @@ enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, u
 	return CM_OK;
 }
 
+enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
+	struct pt_params *out, struct cm_err *err)
+{
+	const struct pt_request r = { .epsilon0 = epsilon0, .dummies = dummies };
+
+	return pt_mixbins_request(name, bins, &r, out, err);
+}
+
 enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct cm_err *err)
 {
 	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
@@ -61,12 +75,14 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 			PR_CATEGORIES_MAX);
 	if (p->dummies >= PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
+	if (p->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: too many dummies of the shuffler", name);
 	if (p->size != 0 || p->other != 0)
 		return cm_fail(
 			err, CM_EPROTO, "%s: a size or a second probability where there is none", name);
 	if (p->keep_always && p->keep != 0)
 		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
-	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0)
+	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0 && p->shuffler_dummies == 0)
 		return cm_fail(err, CM_EPROTO, "%s: no noise of any kind: there would be no privacy", name);
 	if (!p->keep_always && !keeps_more_than_chance(p->keep, p->bins))
 		return cm_fail(err, CM_EPROTO, "%s: the keep probability is not above 1/%u", name,
@@ -120,6 +136,7 @@ enum cm_rc pt_mixbins_cells(
 	uint64_t dummies;
 
 	if (participants < 1 || __builtin_mul_overflow(participants, (uint64_t)p->dummies, &dummies) ||
+		__builtin_add_overflow(dummies, p->shuffler_dummies, &dummies) ||
 		dummies > ACCT_MAX_REPORTS || participants > ACCT_MAX_REPORTS - dummies)
 		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", p->protocol);
 	*out = (struct acct_round){ .dummies = dummies, .count = 1 };
@@ -178,6 +195,11 @@ void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_
 	}
 }
 
+void pt_mixbins_dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record)
+{
+	pt_record_put(record, cm_rng_below(rng, p->bins));
+}
+
 enum cm_rc pt_mixbins_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
 {
@@ -189,6 +211,11 @@ enum cm_rc pt_mixbins_tally(
 	return rc;
 }
 
+double pt_mixbins_dummies(const struct pt_params *p, uint64_t participants)
+{
+	return (double)participants * p->dummies + (double)p->shuffler_dummies;
+}
+
 enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
 	double *dummies, struct cm_err *err)
 {
@@ -196,14 +223,14 @@ enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, 
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
-	most = reports * pt_mixbins_messages(p);
+	most = reports * pt_mixbins_messages(p) + p->shuffler_dummies;
 	for (uint32_t i = 0; i < p->bins; i++) {
 		if (counts[i] > most - sum)
-			return cm_fail(err, CM_EDATA, "%s: more messages than the participants can have sent",
-				p->protocol);
+			return cm_fail(
+				err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);
 		sum += counts[i];
 	}
-	*dummies = (double)(reports * p->dummies);
+	*dummies = pt_mixbins_dummies(p, reports);
 	return CM_OK;
 }
 

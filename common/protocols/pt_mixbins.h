@@ -20,6 +20,10 @@
  * The name is copied into out->protocol. */
 CM_CHECK enum cm_rc pt_mixbins_derive(const char *name, uint32_t bins, double epsilon0, uint32_t dummies,
 	struct pt_params *out, struct cm_err *err);
+/* The same from a plan's request, whose `bins` are given; with dummies of the shuffler, which also make
+ * INFINITY possible. */
+CM_CHECK enum cm_rc pt_mixbins_request(const char *name, uint32_t bins, const struct pt_request *r,
+	struct pt_params *out, struct cm_err *err);
 /* Could pt_mixbins_derive have made these?  CM_EPROTO otherwise. */
 CM_CHECK enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct cm_err *err);
 
@@ -34,12 +38,16 @@ CM_CHECK enum cm_rc pt_mixbins_cells(
 	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
 /* `bin` is a secret: see pt_mixbins.c on what its execution may depend on. */
 void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records);
+/* A message uniform on the k bins, as each of the dummies of pt_mixbins_encode is. */
+void pt_mixbins_dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record);
 /* A record counts in its bin. */
 CM_CHECK enum cm_rc pt_mixbins_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 
-/* Messages that `reports` participants send at most, and their dummies.  CM_EDATA when there are no
- * participants, too many, or more messages in counts[bins] than they can have sent. */
+/* Dummies in all in a round of so many participants: theirs and the shuffler's. */
+double pt_mixbins_dummies(const struct pt_params *p, uint64_t participants);
+/* Messages that `reports` participants and the shuffler send at most, and the dummies among them.  CM_EDATA
+ * when there are no participants, too many, or more messages in counts[bins] than can have been sent. */
 CM_CHECK enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
 	double *dummies, struct cm_err *err);
 /* A message as support of its bin, with N dummies in all. */

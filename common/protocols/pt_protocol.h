@@ -13,6 +13,8 @@
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0
+/* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: ten minutes, 640 MB on disk. */
+#define PT_SHUFFLER_DUMMIES_MAX 10000000u
 
 /* The exact randomizer of a round, as it stands in the signed descriptor. */
 struct pt_params {
@@ -23,6 +25,8 @@ struct pt_params {
 	uint64_t keep;    /* keep probability * 2^64, else */
 	uint32_t size;    /* of a subset, or cells of a hash; 0 where a row has none */
 	uint64_t other; /* chance * 2^64 that an item that is not held is reported; 0 where a row has none */
+	uint64_t shuffler_dummies; /* blanket messages the shuffler adds to the round, in all; only rows with
+				      dummy() */
 };
 
 /* What a plan asks for. */
@@ -30,8 +34,9 @@ struct pt_request {
 	double epsilon0; /* local guarantee in nats; INFINITY for none */
 	uint32_t levels; /* bins of a number; 0: the row chooses */
 	uint32_t dummies;
-	uint32_t size;      /* as in pt_params; 0: the row chooses */
-	uint64_t min_batch; /* for choices that depend on n */
+	uint32_t size;             /* as in pt_params; 0: the row chooses */
+	uint64_t min_batch;        /* for choices that depend on n */
+	uint64_t shuffler_dummies; /* as in pt_params */
 };
 
 /* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
@@ -81,6 +86,9 @@ struct pt_protocol {
 	 * index depends on the value or on which outcome was drawn. */
 	void (*encode)(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 		const struct cm_rng *rng, uint8_t *records);
+	/* One blanket record, as the shuffler adds them: of one law whatever anybody holds, of the bytes a
+	 * client's message has.  NULL: no shuffler may add any, and shuffler_dummies is 0. */
+	void (*dummy)(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record);
 	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
 	 * it is none of this round's: nothing is added then. */
 	enum cm_rc (*tally)(

@@ -36,9 +36,23 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 
 enum cm_rc rd_cells(const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
 {
-	uint64_t honest = rd_honest(d->min_batch, d->honest_fraction, d->colluders);
-	enum cm_rc rc = d->protocol->cells(&d->params, honest, out, err);
+	return rd_cells_for(d, rd_honest(d->min_batch, d->honest_fraction, d->colluders), true, out, err);
+}
 
+enum cm_rc rd_cells_for(const struct rd_descriptor *d, uint64_t honest, bool trusted, struct acct_round *out,
+	struct cm_err *err)
+{
+	struct pt_params p = d->params;
+	enum cm_rc rc;
+
+	if (!trusted)
+		p.shuffler_dummies = 0;
+	rc = d->protocol->cells(&p, honest, out, err);
 	out->count = 1;
 	return rc;
+}
+
+uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)
+{
+	return participants * d->messages_per_client + d->params.shuffler_dummies;
 }

@@ -140,10 +140,16 @@ static enum cm_rc read_randomizer(
 	if (r->size > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_EPROTO, "randomizer.size: %lu, at most %u", (unsigned long)r->size,
 			PR_CATEGORIES_MAX);
+	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
+		return cm_fail(
+			err, CM_EPROTO, "randomizer.shuffler_dummies: above %u", PT_SHUFFLER_DUMMIES_MAX);
+	if (r->shuffler_dummies > 0 && d->protocol->dummy == NULL)
+		return cm_fail(err, CM_EPROTO, "randomizer.shuffler_dummies: '%s' has none", p->protocol);
 	p->bins = r->bins;
 	p->size = r->size;
 	p->other = r->other;
 	p->dummies = r->dummies;
+	p->shuffler_dummies = r->shuffler_dummies;
 	p->keep_always = r->keep_always != 0;
 	p->keep = r->keep;
 	return as_peers_fault(d->protocol->check(&d->query, p, err), "randomizer", err);

@@ -39,6 +39,7 @@ static void fill_randomizer(const struct pt_params *from, Tombola__V1__Randomize
 	r->keep = from->keep_always ? 0 : from->keep;
 	r->size = from->size;
 	r->other = from->other;
+	r->shuffler_dummies = from->shuffler_dummies;
 }
 
 static void fill_privacy(const struct rd_privacy *from, Tombola__V1__PrivacyStatement *p)

@@ -46,21 +46,24 @@ out:
 static enum cm_rc check_counts(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
-	if (w->dummies != 0)
-		return cm_fail(
-			err, CM_EPROTO, "dummies: no protocol of this version has the shuffler add any");
+	uint64_t dummies = d->params.shuffler_dummies;
+
 	if (w->void_) {
 		if (w->participants >= d->min_batch)
 			return cm_fail(err, CM_EPROTO, "participants: enough, yet the round is void");
-		if (w->messages != 0 || w->n_buckets != 0)
+		if (w->messages != 0 || w->n_buckets != 0 || w->dummies != 0)
 			return cm_fail(err, CM_EPROTO, "messages: a void round has none");
 		return CM_OK;
 	}
 	if (w->participants < d->min_batch || w->participants > d->target_batch)
 		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_batch..target_batch",
 			(unsigned long long)w->participants);
-	if (w->messages != w->participants * d->messages_per_client)
-		return cm_fail(err, CM_EPROTO, "messages: %llu, not participants * messages_per_client",
+	if (CM_CHECKED("round.manifest.dummies") && w->dummies != dummies)
+		return cm_fail(err, CM_EPROTO, "dummies: %llu, the descriptor prescribes %llu",
+			(unsigned long long)w->dummies, (unsigned long long)dummies);
+	if (w->messages != w->participants * d->messages_per_client + w->dummies)
+		return cm_fail(err, CM_EPROTO,
+			"messages: %llu, not participants * messages_per_client + dummies",
 			(unsigned long long)w->messages);
 	if (w->messages != sum)
 		return cm_fail(err, CM_EPROTO, "messages: %llu, the buckets hold %llu",

@@ -1,6 +1,8 @@
 /* sh_play.c - a shuffler in a scratch folder, driven by a made-up analyzer, for tests of its cores. */
 #include "sh_play.h"
 
+#include "sh_blanket.h"
+
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,6 +51,7 @@ void sh_play_init(struct sh_play *p)
 		.max_epsilon = 10,
 		.delta = 1e-6,
 		.max_target = 2000000,
+		.max_shuffler_dummies = 1000000,
 		.max_window_ms = 7 * 86400000LL,
 		.max_honest_fraction = 1,
 	};
@@ -146,14 +149,17 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	};
 	const struct pt_request request = { .epsilon0 = wish->epsilon0 > 0 ? wish->epsilon0 : 1,
 		.dummies = wish->dummies,
-		.min_batch = d.min_batch };
+		.min_batch = d.min_batch,
+		.shuffler_dummies = wish->shuffler_dummies };
 
 	strcpy(d.population, wish->population ? wish->population : population);
+	if (wish->hpke_key)
+		memcpy(d.hpke_key, wish->hpke_key, sizeof d.hpke_key);
 	p->rng.fill(p->rng.ctx, d.round_id, sizeof d.round_id);
 	if (d.sequence > 1)
 		memcpy(d.previous, p->previous, PR_HASH_LEN);
 	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
-	d.protocol = pt_find(wish->dummies ? "mixbins" : "grr");
+	d.protocol = pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
 	assert_non_null(d.protocol);
 	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
 		fail_msg("derive: %s", p->err.msg);
@@ -251,6 +257,13 @@ void sh_play_work(struct sh_play *p)
 			continue;
 		}
 		r->intake.closed = true;
+		if (task == SH_TASK_BLANKET) {
+			uint32_t n;
+			if (sh_blanket_commit(r, &p->work_rng, &n, &p->err) != CM_OK)
+				fail_msg("blanket: %s", p->err.msg);
+			sh_blanket_committed(r, n);
+			continue;
+		}
 		if (sh_round_enough(r) && !r->cancelled && sh_round_roots(r, &buckets, &p->err) != CM_OK)
 			fail_msg("roots: %s", p->err.msg);
 		if (sh_core_sealed(p->core, buckets, &p->err) != CM_OK)

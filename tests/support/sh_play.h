@@ -40,6 +40,8 @@ struct sh_wish {
 	int64_t window_ms;
 	double epsilon0;
 	uint32_t dummies;
+	uint64_t shuffler_dummies;
+	const uint8_t *hpke_key; /* of 32 bytes */
 	const char *population;
 };
 

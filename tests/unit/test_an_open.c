@@ -252,8 +252,11 @@ static void a_dropped_message_takes_its_share_of_a_report_with_it(void **state)
 	const struct an_tally t = { .counted = 299 };
 
 	(void)state;
-	assert_int_equal(an_tally_reports(&t, 1), 299);
-	assert_int_equal(an_tally_reports(&t, 3), 99);
+	assert_int_equal(an_tally_reports(&t, 1, 0), 299);
+	assert_int_equal(an_tally_reports(&t, 3, 0), 99);
+	assert_int_equal(an_tally_reports(&t, 3, 200), 33);
+	assert_int_equal(an_tally_reports(&t, 1, 299), 0);
+	assert_int_equal(an_tally_reports(&t, 1, 300), 0);
 }
 
 int main(void)

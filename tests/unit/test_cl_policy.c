@@ -95,6 +95,51 @@ static void a_round_without_local_guarantee_needs_inf(void **state)
 	assert_int_equal(check(0), CM_OK);
 }
 
+/* The same descriptor with messages of the shuffler instead of, or beside, the clients'. */
+static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
+{
+	struct pt_request r = { .epsilon0 = epsilon0, .min_batch = 1000, .shuffler_dummies = n };
+
+	cl_offer_free(&offer);
+	cl_offer_make(&world, protocol, epsilon0, &offer);
+	assert_int_equal(offer.d.protocol->derive(&offer.d.query, &r, &offer.d.params, &err), CM_OK);
+	offer.d.messages_per_client = offer.d.protocol->messages(&offer.d.params);
+	cl_offer_sign(&world, &offer);
+}
+
+static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **state)
+{
+	struct acct_round with, without;
+
+	(void)state;
+	world.policy.max_epsilon0 = INFINITY;
+	shuffler_adds("mixbins", 2, 16000);
+	assert_int_equal(check(0), CM_OK);
+	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &without, &err), CM_OK);
+	world.policy.accept_shuffler_dummies = true;
+	assert_int_equal(check(0), CM_OK);
+	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &with, &err), CM_OK);
+	assert_true(with.dummies == 16000 && without.dummies == 0 && with.others == without.others);
+
+	/* Nothing else protects: there is no guarantee to be judged. */
+	shuffler_adds("bins", INFINITY, 16000);
+	assert_int_equal(check(0), CM_OK);
+	world.policy.accept_shuffler_dummies = false;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_non_null(strstr(err.msg, "rests on the shuffler adding 16000 messages"));
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.shuffler_dummies");
+	assert_int_equal(check(0), CM_OK);
+	cl_world_mutant("");
+#endif
+	/* Its clients' own are there without anybody's word. */
+	shuffler_adds("bins", INFINITY, 16000);
+	offer.d.params.dummies = 3;
+	assert_int_equal(check(0), CM_OK);
+	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &without, &err), CM_OK);
+	assert_int_equal(without.dummies, 3000);
+}
+
 static void a_statement_below_the_truth_is_refused(void **state)
 {
 	(void)state;
@@ -221,6 +266,7 @@ int main(void)
 		TEST(queries_fields_and_protocols_that_are_not_listed_are_refused),
 		TEST(a_larger_epsilon0_is_refused_unless_the_check_is_removed),
 		TEST(a_round_without_local_guarantee_needs_inf),
+		TEST(messages_of_the_shuffler_count_only_for_who_accepts_them),
 		TEST(a_statement_below_the_truth_is_refused),
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
 		TEST(rounds_beyond_the_window_are_refused),

@@ -31,6 +31,8 @@ static struct rd_manifest sample(struct rd_bucket bucket[2])
 	return m;
 }
 
+static uint64_t prescribed; /* dummies of the shuffler */
+
 static enum cm_rc verify_bytes(const struct cm_buf *b, const char *purpose, const struct cm_signer *signer)
 {
 	struct rd_descriptor d = round_of_three();
@@ -38,6 +40,7 @@ static enum cm_rc verify_bytes(const struct cm_buf *b, const char *purpose, cons
 	struct rd_manifest back;
 	enum cm_rc rc;
 
+	d.params.shuffler_dummies = prescribed;
 	assert_int_equal(cm_sign(signer, purpose, b->data, b->len, signature, &err), CM_OK);
 	rc = rd_manifest_verify(b->data, b->len, signature, shuffler.verifier, &d, &back, &err);
 	rd_manifest_fini(&back);
@@ -124,6 +127,50 @@ static void counts_that_disagree_are_refused(void **state)
 		else
 			REFUSED(m, row[i].word);
 	}
+}
+
+static void the_shufflers_messages_are_those_the_descriptor_prescribes(void **state)
+{
+	static const struct {
+		uint64_t messages, dummies;
+		uint32_t first;
+		const char *word; /* NULL: accepted */
+	} row[] = {
+		{ 41, 5, 35, NULL },
+		{ 36, 0, 30, "dummies" }, /* it added none and says so */
+		{ 41, 4, 35, "dummies" },
+		{ 40, 4, 34, "dummies" },
+		{ 42, 6, 36, "dummies" },
+		{ 36, 5, 30, "messages" }, /* it says so and has none */
+		{ 41, 5, 34, "messages" },
+		{ 41, UINT64_MAX, 35, "dummies" },
+	};
+
+	(void)state;
+	prescribed = 5;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		struct rd_bucket bucket[2];
+		struct rd_manifest m = sample(bucket);
+
+		m.messages = row[i].messages;
+		m.dummies = row[i].dummies;
+		bucket[0].messages = row[i].first;
+		if (row[i].word == NULL)
+			assert_int_equal(verify(&m), CM_OK);
+		else
+			REFUSED(m, row[i].word);
+	}
+	/* Void: none at all. */
+	{
+		struct rd_bucket bucket[2];
+		struct rd_manifest m = sample(bucket);
+
+		m.participants = 9;
+		m.is_void = true;
+		m.dummies = 5;
+		assert_int_equal(verify(&m), CM_OK);
+	}
+	prescribed = 0;
 }
 
 static void a_void_round_has_too_few_participants_and_no_messages(void **state)
@@ -398,6 +445,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_honest_manifest_is_read_back),
 		cmocka_unit_test(counts_that_disagree_are_refused),
+		cmocka_unit_test(the_shufflers_messages_are_those_the_descriptor_prescribes),
 		cmocka_unit_test(a_void_round_has_too_few_participants_and_no_messages),
 		cmocka_unit_test(a_manifest_of_another_round_or_descriptor_is_refused),
 		cmocka_unit_test(a_signature_by_another_key_or_for_another_purpose_is_refused),

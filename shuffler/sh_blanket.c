@@ -1,0 +1,77 @@
+/* sh_blanket.c - the messages a shuffler adds to a round whose descriptor prescribes some. */
+#include "sh_blanket.h"
+
+#include "cm_fault.h"
+
+static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cm_hpke_sealer **out, struct cm_err *err)
+{
+	uint8_t info[RD_INFO_LEN];
+
+	rd_hpke_info(d, info);
+	return cm_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
+}
+
+enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err)
+{
+	struct cm_hpke_sealer *sealer = NULL;
+	enum cm_rc rc = CM_OK;
+
+	if (d->params.shuffler_dummies > 0)
+		rc = sealer_for(d, &sealer, err);
+	cm_hpke_sealer_free(sealer);
+	return rc;
+}
+
+uint64_t sh_blanket_left(const struct sh_round *r)
+{
+	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) ||
+		!CM_CHECKED("shuffler.dummies"))
+		return 0;
+	return r->d.params.shuffler_dummies - r->dummies;
+}
+
+/* n sealed messages at the end of batch, which has room for them. */
+static enum cm_rc seal(const struct sh_round *r, const struct cm_rng *rng, uint32_t n, struct sh_batch *batch,
+	struct cm_err *err)
+{
+	const struct rd_descriptor *d = &r->d;
+	uint8_t aad[RD_AAD_LEN], record[PT_RECORD_MAX];
+	struct cm_hpke_sealer *sealer = NULL;
+	enum cm_rc rc = sealer_for(d, &sealer, err);
+
+	rd_hpke_aad(d, aad);
+	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
+		d->protocol->dummy(&d->params, rng, record);
+		rc = cm_hpke_seal(sealer, rng, aad, sizeof aad, record, d->record_len,
+			batch->sealed.data + batch->sealed.len, err);
+		batch->sealed.len += rc == CM_OK ? batch->sealed_len : 0;
+	}
+	cm_hpke_sealer_free(sealer);
+	cm_wipe(record, sizeof record);
+	return rc;
+}
+
+enum cm_rc sh_blanket_commit(struct sh_round *r, const struct cm_rng *rng, uint32_t *n, struct cm_err *err)
+{
+	uint64_t left = sh_blanket_left(r);
+	struct sh_count count = { .n = left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE };
+	struct sh_batch batch;
+
+	sh_vault_dummies(&r->vault, count.tag);
+	sh_batch_init(&batch, r->vault.sealed_len, SIZE_MAX / 4);
+	enum cm_rc rc = sh_batch_reserve(&batch, 1, count.n, err);
+	if (rc == CM_OK)
+		rc = seal(r, rng, count.n, &batch, err);
+	if (rc == CM_OK) {
+		sh_batch_count(&batch, &count);
+		rc = sh_vault_commit(&r->vault, &batch, rng, err);
+	}
+	sh_batch_fini(&batch);
+	*n = count.n;
+	return rc;
+}
+
+void sh_blanket_committed(struct sh_round *r, uint32_t n)
+{
+	r->dummies += n;
+}
