@@ -61,6 +61,12 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	return acct_renyi_grid_init(&s->grid, &s->list, orders > 0 ? FINE : COARSE);
 }
 
+/* No loss of one repetition is above this, rounding of the cells included (doc/accounting.md, 4.2.5). */
+static double most_loss(const struct source *s)
+{
+	return s->list.largest + 1e-14 + (128 + 8 * s->list.exponent) * DBL_EPSILON;
+}
+
 static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound *rdp)
 {
 	struct acct_bound log_s;
@@ -79,7 +85,7 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	if (rc)
 		return rc;
 	double count = (double)s->round->count / (alpha - 1);
-	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * s->list.largest) *
+	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * most_loss(s)) *
 		     (1 + 16 * DBL_EPSILON);
 	rdp->lower = fmin(rdp->upper, acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
 	return ACCT_OK;
@@ -151,7 +157,7 @@ enum acct_rc acct_renyi_epsilon(
 		return ACCT_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = source_init(&r.source[i], &rounds[i], 0);
-		most += r.source[i].infinite ? INFINITY : (double)rounds[i].count * r.source[i].list.largest;
+		most += r.source[i].infinite ? INFINITY : (double)rounds[i].count * most_loss(&r.source[i]);
 	}
 	if (!rc)
 		rc = acct_renyi_minimise(
