@@ -40,7 +40,7 @@ ACCT_CHECK enum acct_rc acct_basic_epsilon(
 /* Cells of "hiding among the clones" (Feldman, McMillan, Talwar 2021, Theorem 3.1): of any eps0-LDP
  * randomizer every other participant is a clone with chance e^-eps0.  Proved.  eps0 (0, 350).  The stronger
  * clones of 2023, with chance 2/(e^eps0 + 1), are acct_cells_generic; they too are proved for every eps0-LDP
- * randomizer (doc/accounting.md, "Clones").  *why as acct_round_check (may be NULL). */
+ * randomizer (doc/analyses.md, "Clones").  *why as acct_round_check (may be NULL). */
 ACCT_CHECK enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char **why);
 
 /* Closed form: with r = beta p/((p-1) q), c = max(0, 4(1-3r)/(9(1-2r))) and n > 8 log(4/delta)/r,

@@ -6,7 +6,7 @@
  * acct_cells_generic): they are for comparison with the literature.
  *
  * Source: Girgis, Data, Diggavi, Kairouz, Suresh, "On the Renyi differential privacy of the shuffle model",
- * 2021 ([G] below); doc/accounting.md, "Closed forms". */
+ * 2021 ([G] below); doc/analyses.md, "Closed forms". */
 #pragma once
 
 #include "acct_renyi.h"

@@ -12,7 +12,7 @@
  *
  * Why: participant i is, with chance share_i = k (1 - delta_i)/(e^eps_i + k - 1), a uniform symbol, whatever
  * it holds; the number of such participants is Poisson-binomial; the victim's symbol is given away with
- * chance delta_v (doc/accounting.md, "Personalised levels"). */
+ * chance delta_v (doc/analyses.md, "Personalised response"). */
 #pragma once
 
 #include "acct.h"

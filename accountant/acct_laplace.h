@@ -7,7 +7,7 @@
  * e^epsilon0, so that cells at points of the legs hold the continuous law exactly from one side.
  *
  * PROVED for every pair of inputs: with x <= 1/2 <= x' they are below 0 and 1 in convex order, and two inputs
- * on the same side of 1/2 below the pair with one of them reflected (doc/accounting.md, "Laplace"). */
+ * on the same side of 1/2 below the pair with one of them reflected (doc/analyses.md, "Laplace"). */
 #pragma once
 
 #include "acct.h"

@@ -1,7 +1,7 @@
 /* acct_method.h - the analyses by name, one row each: what `--method` and `compare` offer.
  *
  * A row answers "epsilon at delta" or "delta at epsilon" for a list of rounds, and says what its answer is
- * worth.  Methods differ in what they can be asked.  doc/accountant.md has the table, doc/accounting.md the
+ * worth.  Methods differ in what they can be asked.  doc/accountant.md has the table, doc/analyses.md the
  * proofs.
  *
  * Errors: ACCT_EDOMAIN when a method does not apply to these rounds, with *why a static sentence (NULL where
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* What an answer may be used for (doc/accounting.md, "Methods"). */
+/* What an answer may be used for (doc/analyses.md, "Methods"). */
 enum acct_worth {
 	ACCT_PROVED,      /* upper is a proved upper bound on the privacy loss */
 	ACCT_APPROXIMATE, /* near the truth, on either side: not a guarantee */

@@ -8,7 +8,7 @@
  * can be had where only divergences are known.
  *
  * Threads: all functions are pure.  Source: Mironov 2017; divergences as integrals of the privacy curve:
- * doc/accounting.md, "Renyi". */
+ * doc/analyses.md, "Renyi". */
 #pragma once
 
 #include <stdbool.h>

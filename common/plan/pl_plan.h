@@ -1,7 +1,7 @@
 /* pl_plan.h - a plan file: the budget and the rounds, fixed in advance, with their exact randomizers.
  *
  * Composition in mode "plan" is proved because every round's privacy parameters stand before the first answer
- * does (doc/accounting.md, "Adaptivity"); so a plan is identified by the SHA-256 of the file's bytes, and a
+ * does (doc/accounting.md, "Filters"); so a plan is identified by the SHA-256 of the file's bytes, and a
  * single changed byte makes another plan.  In mode "adaptive" a privacy filter keeps the budget instead, and
  * the rounds that are still to come may be changed at any time; the budget, the mode and what was decided may
  * not. */
@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "pl_choose.h"
 #include "rd_account.h"
 
 #define PL_ROUNDS_MAX   1000u
@@ -25,6 +26,11 @@ struct pl_round {
 	struct pt_request request; /* as written */
 	struct pt_params params;   /* the exact randomizer that follows */
 	double epsilon0;           /* local guarantee of those params, rounded up; INFINITY for none */
+	/* protocol "auto": protocol, request and params were chosen, and the descriptor knows no better. */
+	bool automatic;
+	double cost;          /* epsilon that the round alone may cost, at the budget's delta */
+	uint64_t max_bytes;   /* sealed bytes of one device */
+	char why[PL_WHY_LEN]; /* the reason in one line */
 	uint64_t min_reports, target;
 	int64_t window_ms; /* from announcement to deadline */
 };
@@ -58,11 +64,16 @@ void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
 /* The commented sample of a plan file. */
 void pl_plan_sample(FILE *out);
 
-/* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round. */
+/* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round; what a
+ * device sends, and how good the answer is to be. */
 struct pl_cost {
 	struct rd_verdict verdict;
 	bool run;                /* fits, so it is part of what later rounds add to */
 	double largest_epsilon0; /* of a round that does not fit: 0 when nothing would */
+	uint32_t least_dummies;  /* the same; 0 when nothing would */
+	uint32_t messages;       /* of one device */
+	uint64_t bytes;          /* of those messages, sealed */
+	double error;            /* expected, root mean square: counts, or the units of a mean */
 };
 /* cost[p->rounds], the caller's. */
 CM_CHECK enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err);
