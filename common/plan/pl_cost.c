@@ -3,6 +3,37 @@
 
 #include "pl_plan.h"
 
+/* *least: how many dummies would make a refused round fit, 0 if none would or its protocol has none. */
+static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, uint64_t honest,
+	uint32_t *least, struct cm_err *err)
+{
+	uint32_t low = r->params.dummies, high = PR_MESSAGES_MAX; /* low is too few; high fits, or is none */
+	enum cm_rc rc = CM_OK;
+
+	while (rc == CM_OK && high - low > 1) {
+		/* From below: answers far above what is needed are of no use. */
+		uint32_t mid =
+			high == PR_MESSAGES_MAX && 2 * low + 1 < high ? 2 * low + 1 : low + (high - low) / 2;
+		struct pt_request request = r->request;
+		struct pt_params params;
+		struct acct_round cells;
+		struct rd_verdict v = { 0 };
+		struct cm_err ignored = { 0 };
+
+		request.dummies = mid;
+		if (r->protocol->derive(&r->query, &request, &params, &ignored) != CM_OK ||
+			r->protocol->cells(&params, honest, &cells, &ignored) != CM_OK)
+			break;
+		rc = rd_account_judge(a, &cells, &v, err);
+		if (rc == CM_OK && v.fits)
+			high = mid;
+		else
+			low = mid;
+	}
+	*least = high < PR_MESSAGES_MAX ? high : 0;
+	return rc;
+}
+
 static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struct rd_account *a,
 	struct pl_cost *cost, struct cm_err *err)
 {
@@ -11,14 +42,19 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 	struct acct_round cells;
 	enum cm_rc rc = pl_round_cells(p, r, &cells, err);
 
+	cost->messages = r->protocol->messages(&r->params);
+	cost->bytes = pl_bytes(r->protocol, &r->params);
+	cost->error = r->protocol->expected_error(&r->query, &r->params, r->min_reports);
 	if (rc == CM_OK)
 		rc = rd_account_judge(a, &cells, &cost->verdict, err);
 	if (rc != CM_OK)
 		return rc;
 	cost->run = cost->verdict.fits;
-	if (!cost->run)
-		return rd_account_largest_epsilon0(
+	if (!cost->run) {
+		rc = rd_account_largest_epsilon0(
 			a, r->protocol, &r->query, &r->request, honest, &cost->largest_epsilon0, err);
+		return rc == CM_OK ? find_dummies(a, r, honest, &cost->least_dummies, err) : rc;
+	}
 	cm_put_le32(id, r->number);
 	return rd_account_add(a, id, &cells, err);
 }
@@ -28,7 +64,8 @@ void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 	for (size_t i = 0; i < p->rounds; i++)
 		if (p->round[i].params.shuffler_dummies > 0)
 			(void)fprintf(out,
-				"round %u (%s): its guarantee rests on the shuffler adding %llu messages of its own\n",
+				"round %u (%s): its guarantee rests on the shuffler adding %llu messages of "
+				"its own\n",
 				p->round[i].number, p->round[i].query.name,
 				(unsigned long long)p->round[i].params.shuffler_dummies);
 }

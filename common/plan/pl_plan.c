@@ -8,13 +8,14 @@
 
 #include "cm_conf.h"
 #include "cm_file.h"
+#include "pl_auto.h"
 #include "pt_mixbins.h"
 #include "rd_text.h"
 
 struct raw_round {
 	char *query, *type, *protocol, *field, *blanket;
-	double epsilon0;
-	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms;
+	double epsilon0, epsilon;
+	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms, max_bytes;
 	struct cm_conf_strings values;
 	double range[2];
 };
@@ -42,7 +43,8 @@ static const struct cm_conf_row round_rows[] = {
 	{ .key = "protocol",
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct raw_round, protocol),
-		.help = "row of the protocol table; the first that answers the type by default" },
+		.help = "row of the protocol table, the first that answers the type by default; or "
+			"\"auto\"" },
 	{ .key = "field",
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct raw_round, field),
@@ -54,7 +56,21 @@ static const struct cm_conf_row round_rows[] = {
 		.required = true,
 		.min = 1e-4,
 		.max = PT_EPSILON0_MAX,
-		.help = "local guarantee of one report, or \"inf\" for none" },
+		.help = "local guarantee of one report, or \"inf\" for none; auto: the most it may be" },
+	{ .key = "epsilon",
+		.type = CM_CONF_DOUBLE,
+		.offset = offsetof(struct raw_round, epsilon),
+		.min = 0,
+		.max = 100,
+		.fallback = "0",
+		.help = "auto: what the round alone may cost; 0: an equal share of what is left" },
+	{ .key = "max_bytes",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct raw_round, max_bytes),
+		.min = 1,
+		.max = PR_FRAME_MAX - 256.0,
+		.fallback = "16384",
+		.help = "auto: sealed bytes that a device may send" },
 	{ .key = "min_reports",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct raw_round, min_reports),
@@ -97,7 +113,8 @@ static const struct cm_conf_row round_rows[] = {
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct raw_round, blanket),
 		.fallback = "client",
-		.help = "who adds blanket messages: \"client\", or also the \"shuffler\", which must be trusted "
+		.help = "who adds blanket messages: \"client\", or also the \"shuffler\", which must be "
+			"trusted "
 			"to" },
 	{ .key = "shuffler_dummies",
 		.type = CM_CONF_INT,
@@ -303,10 +320,41 @@ static void take_blanket(struct checker *c, const struct raw_round *raw, const s
 			r->protocol->name);
 }
 
+static bool is_set(const struct pl_round *r, const char *key)
+{
+	char dotted[64];
+
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
+	return cm_conf_line(dotted) > 0;
+}
+
+/* The choice is made when all rounds are known. */
+static void take_auto(struct checker *c, const struct raw_round *raw, struct pl_round *r)
+{
+	static const char *const chosen[] = { "levels", "dummies", "size", "blanket", "shuffler_dummies" };
+
+	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+		if (is_set(r, chosen[i]))
+			fault(c, line_of(r, chosen[i]), "'%s' is not for protocol \"auto\", which chooses",
+				chosen[i]);
+	r->automatic = true;
+	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_batch = r->min_reports };
+	r->cost = raw->epsilon;
+	r->max_bytes = (uint64_t)raw->max_bytes;
+}
+
 static void take_protocol(struct checker *c, const struct raw_round *raw, struct pl_round *r)
 {
+	static const char *const automatic[] = { "epsilon", "max_bytes" };
 	struct cm_err e = { 0 };
 
+	if (raw->protocol != NULL && strcmp(raw->protocol, "auto") == 0) {
+		take_auto(c, raw, r);
+		return;
+	}
+	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
+		if (is_set(r, automatic[i]))
+			fault(c, line_of(r, automatic[i]), "'%s' is for protocol \"auto\"", automatic[i]);
 	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
 	if (r->protocol == NULL) {
 		fault(c, line_of(r, "protocol"), "unknown protocol '%s'; `tombola plan protocols` lists them",
@@ -378,6 +426,15 @@ static void check_cells(struct checker *c, const struct pl_plan *p)
 			fault(c, p->round[i].line, "%s", e.msg);
 }
 
+static void choose_protocols(struct checker *c, struct pl_plan *p)
+{
+	const struct pl_round *at = NULL;
+	struct cm_err e = { 0 };
+
+	if (pl_auto(p, &at, &e) != CM_OK)
+		fault(c, line_of(at, "protocol"), "%s", e.msg);
+}
+
 static void take_mode(struct checker *c, const struct raw_plan *raw, struct pl_plan *out)
 {
 	enum acct_filter_kind kind = ACCT_FILTER_GDP;
@@ -415,6 +472,8 @@ static enum cm_rc take_plan(struct checker *c, struct raw_plan *raw, struct pl_p
 		take_round(c, (struct raw_round *)raw->rounds.item + i, &out->round[i]);
 	}
 	check_names(c, out);
+	if (c->found == 0)
+		choose_protocols(c, out);
 	if (c->found == 0)
 		check_cells(c, out);
 	return c->found == 0 ? CM_OK : c->first->code;

@@ -1,0 +1,289 @@
+/* pl_auto.c - the rounds of a plan that leave their protocol to us. */
+#include "pl_auto.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares are thousandths of the budget, the whole of it being a little less: a total equal to the limit is
+ * refused. */
+#define SHARES     1000
+#define WHOLE      (1 - 1e-6)
+#define TRIALS_MAX 8
+
+struct work {
+	struct pl_plan *plan;
+	struct rd_account *account;      /* the rounds that do not share */
+	struct pl_choice *choice, *kept; /* by round; kept: of the greatest share that fits */
+	double *cost;                    /* by round: what it was chosen for, 0 before */
+	double base, limit;              /* mu of the account, and of the budget */
+	size_t sharing;
+	const struct pl_round **at;
+};
+
+static bool shares(const struct pl_round *r)
+{
+	return r->automatic && r->cost == 0;
+}
+
+static bool same_question(const struct pl_round *a, const struct pl_round *b)
+{
+	const struct pt_query *x = &a->query, *y = &b->query;
+
+	return x->kind == y->kind && x->categories == y->categories && x->low >= y->low && x->low <= y->low &&
+	       x->high >= y->high && x->high <= y->high && a->min_reports == b->min_reports &&
+	       a->max_bytes == b->max_bytes && a->request.epsilon0 >= b->request.epsilon0 &&
+	       a->request.epsilon0 <= b->request.epsilon0;
+}
+
+/* Choose for round i at this cost, or take the choice of an equal one. */
+static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *err)
+{
+	const struct pl_plan *p = w->plan;
+	const struct pl_round *r = &p->round[i];
+	struct pl_need need = { .query = &r->query,
+		.reports = r->min_reports,
+		.honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders),
+		.epsilon = cost,
+		.delta = p->delta,
+		.epsilon0 = r->request.epsilon0,
+		.max_bytes = r->max_bytes };
+
+	*w->at = r;
+	w->cost[i] = cost;
+	for (size_t j = 0; j < i; j++)
+		if (p->round[j].automatic && w->cost[j] >= cost && w->cost[j] <= cost &&
+			same_question(&p->round[j], r)) {
+			w->choice[i] = w->choice[j];
+			return CM_OK;
+		}
+	return pl_choose(&need, &w->choice[i], err);
+}
+
+static enum cm_rc cells_of(const struct pl_plan *p, const struct pl_round *r, const struct pl_choice *c,
+	struct acct_round *out, struct cm_err *err)
+{
+	struct pl_round as_chosen = *r;
+
+	if (c != NULL) {
+		as_chosen.protocol = c->best.protocol;
+		as_chosen.params = c->best.params;
+	}
+	return pl_round_cells(p, &as_chosen, out, err);
+}
+
+static enum cm_rc add(struct work *w, size_t i, struct cm_err *err)
+{
+	const struct pl_round *r = &w->plan->round[i];
+	uint8_t id[PR_ROUND_ID_LEN] = { 0 };
+	struct acct_round cells;
+	enum cm_rc rc = cells_of(w->plan, r, r->automatic ? &w->choice[i] : NULL, &cells, err);
+
+	cm_put_le32(id, r->number);
+	return rc == CM_OK ? rd_account_add(w->account, id, &cells, err) : rc;
+}
+
+/* All that do not share, as far as they fit in their order. */
+static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
+{
+	struct pl_plan *p = w->plan;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+		struct rd_verdict v;
+		struct acct_round cells;
+
+		if (shares(r))
+			continue;
+		rc = cells_of(p, r, r->automatic ? &w->choice[i] : NULL, &cells, err);
+		if (rc == CM_OK)
+			rc = rd_account_judge(w->account, &cells, &v, err);
+		if (rc == CM_OK && v.fits)
+			rc = add(w, i, err);
+		*w->at = r;
+	}
+	return rc;
+}
+
+/* What all cost together when each that shares may cost this much alone. */
+static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, struct cm_err *err)
+{
+	struct pl_plan *p = w->plan;
+	struct acct_round cells;
+	size_t added = 0, end = p->rounds;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++)
+		if (shares(&p->round[i]))
+			rc = choose(w, i, cost, err);
+	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
+		if (!shares(&p->round[i]))
+			continue;
+		/* The last one is judged. */
+		if (++added < w->sharing) {
+			rc = add(w, i, err);
+			continue;
+		}
+		end = i;
+		rc = cells_of(p, &p->round[i], &w->choice[i], &cells, err);
+		if (rc == CM_OK)
+			rc = rd_account_judge(w->account, &cells, v, err);
+	}
+	for (size_t i = 0; i < end; i++) {
+		uint8_t id[PR_ROUND_ID_LEN] = { 0 };
+
+		cm_put_le32(id, p->round[i].number);
+		if (shares(&p->round[i]))
+			(void)rd_account_remove(w->account, id);
+	}
+	return rc;
+}
+
+static double cost_of(const struct pl_plan *p, int share)
+{
+	return share == SHARES ? p->epsilon * WHOLE : p->epsilon * share / SHARES;
+}
+
+/* Rounds compose about as Gaussian mechanisms do: squares of mu add up.  The share at which those of `cost`,
+ * which together with the others came to mu `got`, would come to the limit. */
+static int next_share(const struct work *w, double cost, double got, int low, int high)
+{
+	const struct pl_plan *p = w->plan;
+	double room = w->limit * w->limit - w->base * w->base, used = got * got - w->base * w->base;
+	double mu = pl_mu(cost, p->delta) * sqrt(fmax(room, 0) / fmax(used, 1e-12));
+	double share = floor(SHARES * pl_mu_epsilon(fmin(mu, w->limit), p->delta) / p->epsilon);
+
+	return share <= low ? low + 1 : share >= high ? high - 1 : (int)share;
+}
+
+static enum cm_rc nothing_left(struct work *w, double needed, struct cm_err *err)
+{
+	const struct pl_plan *p = w->plan;
+	double spent = 0;
+	enum cm_rc rc = rd_account_spent(w->account, &spent, err);
+
+	for (size_t i = p->rounds; i-- > 0;)
+		if (shares(&p->round[i]))
+			*w->at = &p->round[i];
+	return rc != CM_OK ? rc
+			   : cm_fail(err, CM_ECONFIG,
+				     "auto: the other rounds spend %.4g of the budget's epsilon %g and leave "
+				     "nothing to share; a budget above %.4g would do",
+				     spent, p->epsilon, needed);
+}
+
+static enum cm_rc find_share(struct work *w, struct cm_err *err)
+{
+	struct pl_plan *p = w->plan;
+	struct rd_verdict v = { 0 };
+	double spent = 0;
+	int low = 0, high = SHARES + 1, share = SHARES;
+	enum cm_rc rc = rd_account_spent(w->account, &spent, err);
+
+	w->base = spent > 0 ? pl_mu(spent, p->delta) : 0;
+	w->limit = pl_mu(p->epsilon, p->delta);
+	if (w->sharing > 1 || spent > 0) {
+		/* As if each were Gaussian. */
+		double one = pl_mu(p->epsilon / SHARES, p->delta);
+
+		share = next_share(w, p->epsilon / SHARES,
+			sqrt(w->base * w->base + (double)w->sharing * one * one), low, high);
+	}
+	for (int i = 0; rc == CM_OK && i < TRIALS_MAX && high - low > 1 + low / 100; i++) {
+		rc = try_share(w, cost_of(p, share), &v, err);
+		if (rc != CM_OK)
+			return rc;
+		if (v.fits) {
+			low = share;
+			memcpy(w->kept, w->choice, p->rounds * sizeof *w->kept);
+		} else {
+			high = share;
+		}
+		share = next_share(w, cost_of(p, share),
+			isfinite(v.total) ? pl_mu(v.total, p->delta) : 2 * w->limit, low, high);
+		/* The last trials see to it that there is an answer. */
+		if (low == 0 && i >= TRIALS_MAX / 2)
+			share = i == TRIALS_MAX - 2 ? 1 : high / 2;
+		if (share < 1)
+			share = 1;
+	}
+	if (rc == CM_OK && low == 0)
+		rc = nothing_left(w, v.total, err);
+	if (rc == CM_OK)
+		memcpy(w->choice, w->kept, p->rounds * sizeof *w->kept);
+	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++)
+		if (shares(&p->round[i]))
+			w->cost[i] = cost_of(p, low);
+	return rc;
+}
+
+static void apply(struct work *w)
+{
+	for (size_t i = 0; i < w->plan->rounds; i++) {
+		struct pl_round *r = &w->plan->round[i];
+		const struct pl_choice *c = &w->choice[i];
+
+		if (!r->automatic)
+			continue;
+		r->protocol = c->best.protocol;
+		r->request = c->best.request;
+		r->params = c->best.params;
+		r->epsilon0 = r->protocol->epsilon0(&r->params);
+		r->cost = w->cost[i];
+		pl_choice_why(c, r->why);
+	}
+}
+
+static enum cm_rc run(struct work *w, struct cm_err *err)
+{
+	struct pl_plan *p = w->plan;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+
+		if (!r->automatic)
+			continue;
+		*w->at = r;
+		if (r->cost > 0 && r->cost >= p->epsilon)
+			return cm_fail(err, CM_ECONFIG,
+				"auto: 'epsilon' %g does not fit the budget, which is %g in all", r->cost,
+				p->epsilon);
+		if (r->cost > 0)
+			rc = choose(w, i, r->cost, err);
+		else if (strcmp(p->mode, RD_MODE_PLAN) != 0)
+			return cm_fail(err, CM_ECONFIG,
+				"auto: missing 'epsilon': in mode \"adaptive\" there is nothing to share, "
+				"since rounds may follow");
+		else
+			w->sharing++;
+	}
+	if (rc == CM_OK && w->sharing > 0)
+		rc = add_the_others(w, err);
+	if (rc == CM_OK && w->sharing > 0)
+		rc = find_share(w, err);
+	if (rc == CM_OK)
+		apply(w);
+	return rc;
+}
+
+enum cm_rc pl_auto(struct pl_plan *p, const struct pl_round **at, struct cm_err *err)
+{
+	struct work w = { .plan = p, .at = at };
+	enum cm_rc rc;
+
+	*at = &p->round[0];
+	w.account = rd_account_new_mode(p->epsilon, p->delta, p->mode);
+	w.choice = calloc(p->rounds, sizeof *w.choice);
+	w.kept = calloc(p->rounds, sizeof *w.kept);
+	w.cost = calloc(p->rounds, sizeof *w.cost);
+	rc = w.account == NULL || w.choice == NULL || w.kept == NULL || w.cost == NULL
+		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
+		     : run(&w, err);
+	rd_account_free(w.account);
+	free(w.choice);
+	free(w.kept);
+	free(w.cost);
+	return rc;
+}
