@@ -1,0 +1,237 @@
+/* tool_cost.c - `tombola plan cost`: what each round sends, answers and would spend. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cm_table.h"
+#include "pl_plan.h"
+#include "tool_plan.h"
+
+/* For people: what is spent rounded up, what is left rounded down. */
+static double up(double v)
+{
+	return ceil(v * 1e4) / 1e4;
+}
+
+static double down(double v)
+{
+	return v > 0 ? floor(v * 1e4) / 1e4 : 0;
+}
+
+/* "epsilon0 5.50, 17 levels": what a plan that names the protocol would say. */
+static void parameters(const struct pl_round *r, char *out, size_t room)
+{
+	size_t n = (size_t)snprintf(out, room, "epsilon0 %.2f", r->epsilon0);
+
+	if (r->query.kind != PT_HISTOGRAM)
+		n += (size_t)snprintf(out + n, room - n, ", %u levels", (unsigned)r->params.bins);
+	if (r->params.size != 0)
+		n += (size_t)snprintf(out + n, room - n, ", size %u", (unsigned)r->params.size);
+	if (r->params.shuffler_dummies != 0)
+		(void)snprintf(out + n, room - n, ", %llu from the shuffler",
+			(unsigned long long)r->params.shuffler_dummies);
+}
+
+static void print_row(
+	struct cm_table *t, const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
+{
+	double total = c->run ? c->verdict.total : c->verdict.spent;
+	char number[16], protocol[48], how[96], messages[16], bytes[32], error[24], least[32], cost[24],
+		sum[24];
+	char rest[24];
+
+	(void)snprintf(number, sizeof number, "%u", r->number);
+	(void)snprintf(protocol, sizeof protocol, "%s%s", r->automatic ? "auto: " : "", r->protocol->name);
+	parameters(r, how, sizeof how);
+	(void)snprintf(messages, sizeof messages, "%u", (unsigned)c->messages);
+	(void)snprintf(error, sizeof error, "%.3g", c->error);
+	(void)snprintf(cost, sizeof cost, c->run ? "%.4f" : "REFUSED", up(c->verdict.epsilon_round));
+	(void)snprintf(sum, sizeof sum, "%.4f", up(total));
+	(void)snprintf(rest, sizeof rest, "%.4f", down(p->epsilon - total));
+	if (c->verdict.adaptive) {
+		double share = c->run ? c->verdict.share_total : c->verdict.share_spent;
+
+		(void)snprintf(sum, sizeof sum, "%.2f %%", ceil(share * 1e4) / 1e2);
+		(void)snprintf(rest, sizeof rest, "%.2f %%", 100 * down(1 - share));
+	}
+	cm_table_row(t, (const char *const[]){ number, r->query.name, protocol, how, messages,
+				cm_thousands((int64_t)c->bytes, bytes), error,
+				cm_thousands((int64_t)r->min_reports, least), cost, sum, rest });
+}
+
+static void print_refused(const struct pl_round *r, const struct pl_cost *c)
+{
+	const struct rd_verdict *v = &c->verdict;
+
+	printf("\nround %u (%s) would be refused: it needs ", r->number, r->query.name);
+	if (v->adaptive)
+		printf("%.2f %% of the filter's budget, %.2f %% is spent\n", ceil(v->share * 1e4) / 1e2,
+			ceil(v->share_spent * 1e4) / 1e2);
+	else
+		printf("epsilon %.4f, the total would be %.4f\n", up(v->epsilon_round), up(v->total));
+	if (c->largest_epsilon0 > 0)
+		printf("  it would fit with epsilon0 <= %.3g\n", c->largest_epsilon0);
+	if (c->least_dummies > 0)
+		printf("  it would fit with dummies >= %u, %llu bytes a device\n", (unsigned)c->least_dummies,
+			(unsigned long long)(c->bytes / c->messages) * (c->least_dummies + 1ULL));
+	if (c->largest_epsilon0 <= 0 && c->least_dummies == 0)
+		puts("  no other parameter of this protocol would make it fit");
+}
+
+static uint64_t bytes_of_all(const struct pl_plan *p, const struct pl_cost *cost)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->rounds; i++)
+		sum += cost[i].run ? cost[i].bytes : 0;
+	return sum;
+}
+
+/* The account after the last round that runs. */
+static struct rd_verdict last_verdict(const struct pl_plan *p, const struct pl_cost *cost)
+{
+	struct rd_verdict last = { .left = p->epsilon };
+
+	for (size_t i = 0; i < p->rounds; i++)
+		if (cost[i].run)
+			last = cost[i].verdict;
+	return last;
+}
+
+/* Whose good behaviour the guarantee needs, where that is not the same for all rounds. */
+static void print_trust(const struct pl_plan *p)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < p->rounds; i++)
+		if (isinf(p->round[i].epsilon0)) {
+			printf("%s %u (%s)", some ? "," : "without a local guarantee: round",
+				p->round[i].number, p->round[i].query.name);
+			some = true;
+		}
+	if (some)
+		puts("; shuffler and analyzer together could read the values there");
+	pl_plan_print_trust(p, stdout);
+}
+
+static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
+{
+	static const char *const head[] = { "round", "query", "protocol", "parameters", "messages", "bytes",
+		"error", "reports >=", "cost", "total", "left" };
+	struct cm_table *t = cm_table_new("><<<>>>>>>>", head);
+	enum acct_filter_kind filter = rd_mode_filter(p->mode);
+	struct rd_verdict last = last_verdict(p, cost);
+	size_t run = 0;
+	char bytes[32];
+
+	if (t == NULL)
+		return;
+	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n", p->name, p->epsilon,
+		p->delta, p->unit, p->rounds);
+	if (filter != 0)
+		printf("mode adaptive, filter %s: totals are shares of its budget\n",
+			acct_filter_name(filter));
+	putchar('\n');
+	for (size_t i = 0; i < p->rounds; i++) {
+		print_row(t, p, &p->round[i], &cost[i]);
+		run += cost[i].run;
+	}
+	cm_table_print(t, stdout);
+	cm_table_free(t);
+	for (size_t i = 0; i < p->rounds; i++)
+		if (p->round[i].automatic)
+			printf("%sround %u (%s): %s\n", i == 0 || !p->round[i - 1].automatic ? "\n" : "",
+				p->round[i].number, p->round[i].query.name, p->round[i].why);
+	for (size_t i = 0; i < p->rounds; i++)
+		if (!cost[i].run)
+			print_refused(&p->round[i], &cost[i]);
+	printf("\n%zu of %zu rounds fit, %s bytes from each device", run, p->rounds,
+		cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
+	if (!last.adaptive)
+		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
+	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
+	puts("error: root mean square, of a count (half average category, half one that a tenth holds) or a "
+	     "mean");
+	print_trust(p);
+}
+
+/* ---- JSON ---- */
+
+static json_t *real(double v)
+{
+	return isfinite(v) ? json_real(v) : json_string("inf");
+}
+
+static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
+{
+	const struct rd_verdict *v = &c->verdict;
+	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:i, s:i, s:I, s:I}", "round", (int)r->number,
+		"query", r->query.name, "protocol", r->protocol->name, "auto", (int)r->automatic, "epsilon0",
+		real(r->epsilon0), "bins", (int)r->params.bins, "dummies", (int)r->params.dummies, "size",
+		(int)r->params.size, "shuffler_dummies", (json_int_t)r->params.shuffler_dummies,
+		"min_reports", (json_int_t)r->min_reports);
+	json_t *more =
+		json_pack("{s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "messages", (int)c->messages,
+			"bytes", (json_int_t)c->bytes, "expected_error", real(c->error), "fits", (int)c->run,
+			"share", real(v->share), "epsilon_round", real(v->epsilon_round), "epsilon_total",
+			real(v->total), "largest_epsilon0", c->run ? json_null() : real(c->largest_epsilon0),
+			"least_dummies", c->run ? json_null() : json_integer((json_int_t)c->least_dummies));
+	json_t *choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost),
+						"max_bytes", (json_int_t)r->max_bytes, "why", r->why)
+				      : json_object();
+	int bad = o == NULL || more == NULL || choice == NULL || json_object_update(o, more) != 0 ||
+		  json_object_update(o, choice) != 0;
+
+	json_decref(more);
+	json_decref(choice);
+	if (bad) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+static enum cm_rc print_json(const struct pl_plan *p, const struct pl_cost *cost, struct cm_err *err)
+{
+	json_t *rounds = json_array(), *doc;
+	char digest[2 * PR_HASH_LEN + 1];
+	struct rd_verdict last = last_verdict(p, cost);
+	int bad = rounds == NULL;
+
+	cm_hex(p->digest, PR_HASH_LEN, digest);
+	for (size_t i = 0; !bad && i < p->rounds; i++)
+		bad = json_array_append_new(rounds, round_json(&p->round[i], &cost[i]));
+	doc = bad ? NULL
+		  : json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:I, s:O}", "schema",
+			    "tombola.plan-cost/1", "plan", p->name, "digest", digest, "mode", p->mode,
+			    "epsilon_limit", p->epsilon, "delta", p->delta, "epsilon_total", real(last.total),
+			    "bytes", (json_int_t)bytes_of_all(p, cost), "rounds", rounds);
+	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
+	      putchar('\n') == EOF;
+	json_decref(rounds);
+	json_decref(doc);
+	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
+}
+
+enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct pl_cost *cost = NULL;
+	struct pl_plan p;
+	enum cm_rc rc = pl_plan_load(cli->argv[1], stderr, &p, err);
+
+	(void)exit_code;
+	if (rc == CM_OK && (cost = calloc(p.rounds, sizeof *cost)) == NULL)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = pl_plan_cost(&p, cost, err);
+	if (rc == CM_OK && cli->json)
+		rc = print_json(&p, cost, err);
+	else if (rc == CM_OK)
+		print_costs(&p, cost);
+	free(cost);
+	pl_plan_fini(&p);
+	return rc;
+}
