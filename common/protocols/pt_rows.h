@@ -12,6 +12,10 @@ extern const struct pt_protocol pt_row_oue;
 extern const struct pt_protocol pt_row_subset;
 extern const struct pt_protocol pt_row_olh;
 extern const struct pt_protocol pt_row_hadamard;
+extern const struct pt_protocol pt_row_duchi;
+extern const struct pt_protocol pt_row_laplace;
+extern const struct pt_protocol pt_row_staircase;
+extern const struct pt_protocol pt_row_piecewise;
 
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \

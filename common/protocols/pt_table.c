@@ -15,6 +15,10 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_subset,
 	&pt_row_olh,
 	&pt_row_hadamard,
+	&pt_row_duchi,
+	&pt_row_laplace,
+	&pt_row_staircase,
+	&pt_row_piecewise,
 };
 
 const struct pt_protocol *pt_row(size_t i)

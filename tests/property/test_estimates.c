@@ -28,7 +28,7 @@ struct scene {
 };
 
 struct tally {
-	double error, square, sum, variances, cover, joint;
+	double error, square, squares, sum, variances, cover, joint;
 	int answers, runs;
 };
 
@@ -100,6 +100,7 @@ static struct tally play(const struct scene *s)
 			t.sum += e.n > 1 && i % 2 != 0 ? -error : error;
 			t.variances += item->variance;
 			t.square += error * error / item->variance;
+			t.squares += error * error;
 			t.cover += truth[i] >= item->lower && truth[i] <= item->upper;
 			all = all && truth[i] >= item->joint_lower && truth[i] <= item->joint_upper;
 			t.answers++;
@@ -108,7 +109,8 @@ static struct tally play(const struct scene *s)
 		pt_estimate_fini(&e);
 	}
 	t.error = t.sum / sqrt(t.variances);
-	t.square /= t.answers;
+	/* Of a mean the stated variance comes from the reports too, and goes with the error. */
+	t.square = s->query.kind == PT_MEAN ? t.squares / t.variances : t.square / t.answers;
 	t.cover /= t.answers;
 	t.joint /= t.runs;
 	return t;
@@ -150,6 +152,12 @@ static uint64_t at_a_level(uint32_t j)
 	return UINT64_C(1) << 30;
 }
 
+static uint64_t at_an_end(uint32_t j)
+{
+	(void)j;
+	return 0;
+}
+
 static struct scene histogram(
 	const char *row, double epsilon0, uint32_t dummies, uint32_t participants, int runs)
 {
@@ -169,10 +177,10 @@ static struct scene histogram(
 		.most_cover = 0.965 };
 }
 
-static struct scene mean(
-	double epsilon0, uint32_t dummies, uint32_t levels, uint64_t (*value)(uint32_t), int runs)
+static struct scene mean_of(const char *row, double epsilon0, uint32_t dummies, uint32_t levels,
+	uint64_t (*value)(uint32_t), int runs)
 {
-	return (struct scene){ .row = "levels",
+	return (struct scene){ .row = row,
 		.query = { .kind = PT_MEAN, .name = "m", .field = "f", .low = -5, .high = 20 },
 		.request = { .epsilon0 = epsilon0, .dummies = dummies, .levels = levels },
 		.participants = 300,
@@ -180,6 +188,12 @@ static struct scene mean(
 		.runs = runs,
 		.least_cover = 0.94,
 		.most_cover = 0.965 };
+}
+
+static struct scene mean(
+	double epsilon0, uint32_t dummies, uint32_t levels, uint64_t (*value)(uint32_t), int runs)
+{
+	return mean_of("levels", epsilon0, dummies, levels, value, runs);
 }
 
 static void grr_is_unbiased_and_covers(void **state)
@@ -230,6 +244,24 @@ static void means_are_unbiased_and_cover(void **state)
 	check(&d, 0.9);
 }
 
+static void means_from_one_symbol_are_unbiased_and_cover(void **state)
+{
+	struct scene scenes[] = { mean_of("duchi", 1, 0, 0, spread, 10000),
+		mean_of("duchi", 3, 0, 0, at_a_level, 10000),
+		mean_of("laplace-levels", 2, 0, 9, spread, 10000),
+		mean_of("laplace-levels", 6, 0, 9, at_a_level, 10000),
+		mean_of("laplace-levels", 4, 0, 0, at_an_end, 10000),
+		mean_of("staircase", 2, 0, 9, spread, 10000),
+		mean_of("staircase", 3, 0, 5, at_a_level, 10000),
+		mean_of("piecewise", 2, 0, 9, spread, 10000),
+		mean_of("piecewise", 3, 0, 9, at_a_level, 10000),
+		mean_of("piecewise", 3, 0, 0, at_an_end, 10000) };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
+		check(&scenes[i], 0.9);
+}
+
 /* 10,000 answers and more of each row, where the noise is wide enough for the normal law. */
 static void reports_of_several_items_are_unbiased_and_cover(void **state)
 {
@@ -267,6 +299,7 @@ int main(void)
 		cmocka_unit_test(bins_are_unbiased_and_cover),
 		cmocka_unit_test(small_noise_never_covers_less),
 		cmocka_unit_test(means_are_unbiased_and_cover),
+		cmocka_unit_test(means_from_one_symbol_are_unbiased_and_cover),
 		cmocka_unit_test(reports_of_several_items_are_unbiased_and_cover),
 		cmocka_unit_test(few_reports_of_several_items_never_cover_less),
 	};

@@ -38,7 +38,7 @@ static struct pt_query mean(double low, double high)
 static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
-		"olh", "hadamard" };
+		"olh", "hadamard", "duchi", "laplace-levels", "staircase", "piecewise" };
 	size_t rows = 0;
 
 	(void)state;
@@ -49,12 +49,12 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 		assert_true(strlen(row->summary) > 0 &&
 			    strlen(row->name) < sizeof((struct pt_params *)0)->protocol);
 	}
-	assert_int_equal(rows, 9);
-	for (size_t i = 0; i < 9; i++)
+	assert_int_equal(rows, sizeof names / sizeof names[0]);
+	for (size_t i = 0; i < rows; i++)
 		assert_non_null(pt_find(names[i]));
 	assert_null(pt_find(""));
 	assert_null(pt_find("GRR"));
-	assert_null(pt_find("piecewise"));
+	assert_null(pt_find("laplace"));
 	assert_null(pt_row(SIZE_MAX));
 }
 
@@ -87,6 +87,10 @@ static const struct {
 	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5 },
 	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5 },
 	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8 },
+	{ { "duchi", PT_MEAN, { .epsilon0 = 2 } }, 16, 2 },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64 },
+	{ { "staircase", PT_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070 },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 4095 } }, 16, 8190 },
 };
 
 static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
@@ -134,6 +138,31 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
 		{ { "levels", PT_MEAN, { .epsilon0 = NAN } }, "levels: " },
 		{ { "levels", PT_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
+		{ { "duchi", PT_HISTOGRAM, { .epsilon0 = 1 } }, "duchi: answers means only" },
+		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
+		{ { "duchi", PT_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
+		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
+		{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } }, "piecewise: answers means only" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = 1e-18 } }, "too small to say anything" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 9, .size = 9 } },
+			"piecewise: size 9, must be 1 to 8 for 9 levels" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .size = 64 } }, "size 64 needs 'levels'" },
+		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } },
+			"piecewise: 4097 levels, must be 2 to 4096" },
+		{ { "staircase", PT_MEAN, { .epsilon0 = 1, .levels = 1025 } },
+			"staircase: 1025 levels, must be 2 to 1024" },
+		{ { "staircase", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
+		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 65 } },
+			"laplace-levels: 65 levels, must be 2 to 64" },
+		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } },
+			"laplace-levels: 1 levels, must be 2 to 64" },
+		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .size = 1 } },
+			"laplace-levels: has no 'size'" },
+		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 17 } }, "at most 16" },
+		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
 	};
 
 	(void)state;
@@ -263,6 +292,28 @@ static void check_levels(const char *line, const char *params)
 	pt_estimate_fini(&e);
 }
 
+/* In [-1, 1], everybody at 0: half of them send each bit. */
+static void check_duchi(const char *line, const char *params)
+{
+	struct pt_query q = mean(-1, 1);
+	struct pt_request r = { .epsilon0 = param(params, "eps0") };
+	double n = 1e8, scale = n / param(params, "n");
+	uint64_t counts[2] = { (uint64_t)n / 2, (uint64_t)n / 2 };
+	struct acct_round round;
+	struct pt_estimate e;
+	struct pt_params p;
+	struct cm_err err = { 0 };
+
+	assert_int_equal(pt_find("duchi")->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("duchi")->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+	assert_true(fabs(e.item[0].value) < 1e-9);
+	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-6);
+	pt_estimate_fini(&e);
+	assert_int_equal(pt_find("duchi")->cells(&p, 10000, &round, &err), CM_OK);
+	close_to(round.cell[0].omega * (round.cell[0].u - 1), after(line, 6), 1e-12);
+	close_to(round.cell[0].u, after(line, 7), 1e-12);
+}
+
 static void check_bins(const char *line, const char *params)
 {
 	struct pt_params p;
@@ -350,7 +401,7 @@ static void reference_values_are_met(void **state)
 {
 	static char line[4096], params[1024], name[64];
 	FILE *in = fopen(TEST_DATA "/vectors/protocols.csv", "r");
-	int grr = 0, levels = 0, bins = 0, mixed = 0, wide = 0;
+	int grr = 0, levels = 0, bins = 0, mixed = 0, wide = 0, duchi = 0;
 
 	(void)state;
 	assert_non_null(in);
@@ -364,6 +415,8 @@ static void reference_values_are_met(void **state)
 			check_grr(line, params, 2);
 		else if (strcmp(name, "blanket_rgb") == 0 && ++levels)
 			check_levels(line, params);
+		else if (strcmp(name, "duchi1") == 0 && ++duchi)
+			check_duchi(line, params);
 		else if (strcmp(name, "balls_into_bins") == 0 && ++bins)
 			check_bins(line, params);
 		else if (strcmp(name, "mixdump") == 0 && ++mixed)
@@ -372,14 +425,14 @@ static void reference_values_are_met(void **state)
 			wide += check_wide(line, params, name);
 	}
 	(void)fclose(in);
-	assert_true(grr == 9 && levels == 6 && bins == 2 && mixed == 2 && wide == 21);
+	assert_true(grr == 9 && levels == 6 && bins == 2 && mixed == 2 && wide == 21 && duchi == 3);
 }
 
 static void counts_that_cannot_be_are_refused(void **state)
 {
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		const struct pt_protocol *row = pt_find(good[i].wish.row);
-		static uint64_t counts[4096];
+		static uint64_t counts[8192];
 		struct pt_estimate e = { .n = 77 };
 		struct pt_query q;
 		struct pt_params p;

@@ -1,0 +1,27 @@
+/* pt_mean.h - symbols to the mean of a bounded number, with its interval.
+ *
+ * A participant's number is rounded at random to one of the levels 0..b (pt_levels.h), and a symbol is drawn
+ * by the level's law.  Every symbol has two scores whose means under the law of any level l are l and l^2. */
+#pragma once
+
+#include "pt_protocol.h"
+
+/* How the levels 0..bins-1 become symbols. */
+struct pt_rule {
+	uint32_t (*symbols)(const struct pt_params *p); /* at most PR_TALLIES_MAX */
+	/* chance[symbols] of a level. */
+	void (*law)(const struct pt_params *p, uint32_t level, double *chance);
+	/* first[symbols], second[symbols]. */
+	void (*scores)(const struct pt_params *p, double *first, double *second);
+};
+
+/* moment[bins]: second moment of the first score at every level.  False out of memory. */
+bool pt_mean_moments(const struct pt_rule *rule, const struct pt_params *p, double *moment);
+
+/* As pt_protocol.estimate, for one symbol of each of `reports` participants and `dummies` more that are
+ * uniform.  Unbiased: the mean of the first scores, over b and scaled to the range.  Variance: the spread of
+ * the first scores, less what is certainly the values' own; not understated but by its own sampling error,
+ * for which Student's law widens the interval.  The caller has checked reports and counts. */
+CM_CHECK enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_params *p,
+	const struct pt_rule *rule, const uint64_t *counts, uint64_t reports, double dummies,
+	struct pt_estimate *out, struct cm_err *err);
