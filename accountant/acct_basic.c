@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "acct_cells.h"
+
 #define MOST_COUNT 1e15
 
 static enum acct_rc domain(const char **why, const char *text)
@@ -107,7 +109,7 @@ enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char 
 	if (!(epsilon0 > 0 && epsilon0 < 350))
 		return domain(why, "eps0 must be above 0 and below 350");
 	/* R_i >= e^-eps0 (Q0 + Q1)/2 where R0 = (p Q0 + Q1)/(p+1), and R1 with Q0, Q1 exchanged. */
-	double low = exp(-epsilon0), large = 2 * exp(epsilon0) / (1 + low), small = 2 / (1 + low);
+	double low = exp(-epsilon0), large = 2 * acct_ratio(epsilon0) / (1 + low), small = 2 / (1 + low);
 
 	r->cells = 2;
 	r->cell[0] = (struct acct_cell){ low / 2, large, small };

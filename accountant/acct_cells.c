@@ -102,7 +102,7 @@ enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const cha
 	if (!(epsilon0 > 0 && epsilon0 < 700))
 		return domain(why, "eps0 must be above 0 and below 700");
 	/* Not by acct_cells_pair: for a small epsilon0 its beta would cancel. */
-	double p = exp(epsilon0), omega = 1 / (p + 1);
+	double p = acct_ratio(epsilon0), omega = 1 / (p + 1);
 
 	r->cells = 2;
 	r->cell[0] = (struct acct_cell){ omega, p, 1 };

@@ -1,6 +1,8 @@
 /* acct_cells.h - one round as the rest of the accountant reads it: checked, normalised, merged. */
 #pragma once
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "acct.h"
@@ -35,6 +37,12 @@ struct acct_list {
 
 /* Fails exactly as acct_round_check. */
 ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
+
+/* e^epsilon0, but never 1: cells of equal u and v, to the bit, are taken to lose nothing. */
+static inline double acct_ratio(double epsilon0)
+{
+	return fmax(exp(epsilon0), 1 + DBL_EPSILON);
+}
 
 /* Same curve?  (Counts do not matter.) */
 bool acct_list_equal(const struct acct_list *a, const struct acct_list *b);

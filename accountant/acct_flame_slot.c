@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "acct_binomial.h"
+#include "acct_cells.h"
 #include "acct_laplace.h"
 
 #define MOST_EPSILON   300.0
@@ -59,7 +60,7 @@ enum acct_rc acct_flame_full(const struct acct_flame_slot *slot, struct acct_rou
 {
 	if (slot->bins == 0)
 		return acct_laplace_above(slot->epsilon, r, why);
-	double k = (double)slot->bins, p = exp(slot->epsilon), z = p + k - 1;
+	double k = (double)slot->bins, p = acct_ratio(slot->epsilon), z = p + k - 1;
 	r->cell[0] = (struct acct_cell){ 1 / z, p, 1 };
 	r->cell[1] = (struct acct_cell){ 1 / z, 1, p };
 	r->cell[2] = (struct acct_cell){ (k - 2) / z, 1, 1 };
@@ -89,7 +90,7 @@ enum acct_rc acct_flame_half(const struct acct_flame_slot *slot, struct acct_rou
 {
 	if (slot->bins == 0)
 		return laplace_half(slot->epsilon, r, why);
-	double k = (double)slot->bins, p = exp(slot->epsilon), z = p + k - 1;
+	double k = (double)slot->bins, p = acct_ratio(slot->epsilon), z = p + k - 1;
 	r->cell[0] = (struct acct_cell){ 1 / z, p, z / k };
 	r->cell[1] = (struct acct_cell){ (k - 1) / z, 1, z / k };
 	r->cells = 2;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_cells.h"
 #include "acct_gspa_sum.h"
 #include "acct_gspa_users.h"
 
@@ -81,7 +82,7 @@ void acct_gspa_levels(const struct acct_gspa_share *s, size_t n, struct acct_rou
 
 void acct_gspa_cells(double epsilon, double k, struct acct_round *r)
 {
-	double p = exp(epsilon), z = p + k - 1;
+	double p = acct_ratio(epsilon), z = p + k - 1;
 
 	r->cell[0] = (struct acct_cell){ 1 / k, p * (k / z), k / z };
 	r->cell[1] = (struct acct_cell){ 1 / k, k / z, p * (k / z) };

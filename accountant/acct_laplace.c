@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "acct_cells.h"
+
 #define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
 
 #define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* of a leg; the corner is shared */
@@ -29,7 +31,7 @@ static enum acct_rc leg_init(struct leg *l, double epsilon0, size_t stretches, c
 		return ACCT_EDOMAIN;
 	}
 	l->blanket = exp(-epsilon0 / 2);
-	l->end = exp(epsilon0);
+	l->end = acct_ratio(epsilon0);
 	l->tail = exp(-epsilon0) / 2;
 	l->step = expm1(epsilon0 / 2) / (double)stretches;
 	l->stretches = stretches;

@@ -2,6 +2,7 @@
 #include "acct_spec.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -161,6 +162,20 @@ static void add_facts(struct acct_spec *s)
 		s->eps0 = log(fmax(s->p, s->q));
 }
 
+/* A guarantee above 0 loses something, even where e^eps0 rounds to 1: the core takes cells of equal u and v,
+ * to the bit, for none at all. */
+static void keep_apart(struct acct_spec *s)
+{
+	struct acct_round *r = &s->round;
+
+	if (!(s->eps0 > 0))
+		return;
+	for (size_t j = 0; j < r->cells; j++)
+		if (r->cell[j].u > r->cell[j].v || r->cell[j].u < r->cell[j].v)
+			return;
+	r->cell[0].u *= 1 + DBL_EPSILON;
+}
+
 enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room)
 {
 	struct reading t = { .why = why, .room = room, .name = "round" };
@@ -188,6 +203,7 @@ enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, s
 		rc = acct_round_check(&s->round, &fault);
 	if (rc)
 		return fail(&t, "%s: %s", t.name, fault);
+	keep_apart(s);
 	add_facts(s);
 	return ACCT_OK;
 }

@@ -214,9 +214,25 @@ static void faults_are_refused(void **state)
 	assert_true(eps == 4 && delta == 5); /* untouched */
 }
 
+/* Where e^eps0 rounds to 1 there is still a loss, if delta is below the distance of two inputs. */
+static void the_least_guarantees_lose_something(void **state)
+{
+	(void)state;
+	struct acct_round r = { .others = 3, .count = 1 };
+	struct acct_bound eps;
+
+	assert_int_equal(acct_cells_generic(1e-17, &r, NULL), ACCT_OK);
+	assert_int_equal(acct_epsilon(&r, 1, 1e-40, &eps), ACCT_OK);
+	assert_true(eps.lower <= 1e-17 && eps.upper >= 1e-17);
+	assert_int_equal(acct_basic_clone(1e-17, &r, NULL), ACCT_OK);
+	assert_int_equal(acct_epsilon(&r, 1, 1e-40, &eps), ACCT_OK);
+	assert_true(eps.lower <= 1e-17 && eps.upper >= 1e-17);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_least_guarantees_lose_something),
 		cmocka_unit_test(the_figures_are_reproduced),
 		cmocka_unit_test(sums_are_sums),
 		cmocka_unit_test(advanced_composition_is_its_formula),

@@ -307,6 +307,9 @@ static void the_ends_of_the_range_of_eps0_are_read(void **state)
 		r = parsed(low);
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper < 1e-10);
+		/* The loss is not nothing where delta is below the distance of two inputs. */
+		assert_int_equal(acct_epsilon(&r, 1, 1e-40, &eps), ACCT_OK);
+		assert_true(eps.lower <= 1e-17 && eps.upper >= 1e-17);
 		r = parsed(high);
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.upper > 600 && eps.upper < 651);
