@@ -9,7 +9,7 @@
 #include "sh_round.h"
 
 /* Of one slice: 0.3 s of one core. */
-#define SH_BLANKET_SLICE 2048u
+#define SH_BLANKET_SLICE 1024u
 
 /* CM_EDATA: the round prescribes messages, and its key is none that can be sealed to. */
 CM_CHECK enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err);

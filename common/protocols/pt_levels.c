@@ -49,8 +49,10 @@ static enum cm_rc derive(
 	if (q->kind != PT_MEAN)
 		return cm_fail(err, CM_ECONFIG, "%s: answers means only", name);
 	if (bins == 0 && !isnan(r->epsilon0))
-		bins = pt_levels_choose(r->epsilon0, r->dummies, r->min_batch);
-	return pt_mixbins_derive(name, bins, r->epsilon0, r->dummies, out, err);
+		bins = pt_levels_choose(r->epsilon0,
+			r->dummies + (uint32_t)(r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1)),
+			r->min_batch);
+	return pt_mixbins_request(name, bins, r, out, err);
 }
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
@@ -111,6 +113,7 @@ const struct pt_protocol pt_row_levels = {
 	.kinds = PT_MEAN,
 	.derive = derive,
 	.check = check,
+	.dummy = pt_mixbins_dummy,
 	.encode = pt_levels_encode,
 	.estimate = pt_levels_estimate,
 	.expected_error = pt_levels_expected_error,

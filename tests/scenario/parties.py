@@ -27,8 +27,11 @@ class Analyzer:
         self.link = wire.Link.dial(self.cluster.port, self.cluster.tls("analyzer"))
         return self
 
-    def descriptor(self, bins=4, epsilon0=1.0, min_batch=2, target=2, window_ms=60000, **change):
-        """A descriptor for a k-ary randomized response; keyword arguments replace fields."""
+    def descriptor(self, bins=4, epsilon0=1.0, min_batch=2, target=2, window_ms=60000, shuffler_dummies=0, **change):
+        """A descriptor for a k-ary randomized response; keyword arguments replace fields.
+
+        With shuffler_dummies the values are sent as they are, and nothing else hides them.
+        """
         import math
         keep = int(math.exp(epsilon0) / (math.exp(epsilon0) + bins - 1) * (1 - 1e-12) * 2**64)
         self.hpke = wire.X25519PrivateKey.generate()
@@ -39,11 +42,13 @@ class Analyzer:
             previous=self.previous,
             query=pb.Query(name="colour", kind=pb.QUERY_HISTOGRAM, field="colour",
                            categories=[f"c{i}" for i in range(bins)]),
-            randomizer=pb.Randomizer(protocol="grr", bins=bins, keep=keep),
+            randomizer=pb.Randomizer(protocol="bins", bins=bins, keep_always=True, shuffler_dummies=shuffler_dummies)
+            if shuffler_dummies else pb.Randomizer(protocol="grr", bins=bins, keep=keep),
             messages_per_client=1, record_length=16, min_batch=min_batch, target_batch=target,
             honest_fraction=1.0, opens_ms=now - 1000, deadline_ms=now + window_ms, hpke_suite=1,
             hpke_key=self.hpke.public_key().public_bytes(*raw),
-            privacy=pb.PrivacyStatement(epsilon0=epsilon0, epsilon_round=epsilon0, epsilon_total=epsilon0,
+            privacy=pb.PrivacyStatement(epsilon0=math.inf if shuffler_dummies else epsilon0, epsilon_round=epsilon0,
+                                        epsilon_total=epsilon0,
                                         epsilon_limit=self.limit, delta=self.delta),
             unit="device", mode="plan", plan_hash=b"\0" * 32,
             ledger_seq=self.chain.seq, ledger_head=self.chain.head)
@@ -265,6 +270,12 @@ class Shuffler:
             self.lock.notify_all()
         link.send(announced=pb.Announced(round_id=d.round_id))
 
+    def dummies(self, d, data):
+        """The messages the descriptor prescribes: uniform bins, sealed as a client seals."""
+        uniform = random.SystemRandom()
+        return [Device.seal(d, data, uniform.randrange(d.randomizer.bins))
+                for _ in range(d.randomizer.shuffler_dummies)]
+
     def manifest_messages(self, messages):
         """What the manifest is made of."""
         return messages
@@ -285,11 +296,13 @@ class Shuffler:
                 r["sealed"] = True
             size = r["d"].record_length + 48
             messages = [s[i:i + size] for s in r["taken"].values() for i in range(0, len(s), size)]
+            own = self.dummies(r["d"], r["data"])
+            messages += own
             random.SystemRandom().shuffle(messages)
             said = self.manifest_messages(messages)
             r["out"] = self.released(messages)
             body = pb.Manifest(version=1, round_id=m.round_id, descriptor_hash=wire.sha256(r["data"]),
-                               participants=len(r["taken"]), messages=len(said),
+                               participants=len(r["taken"]), messages=len(said), dummies=len(own),
                                buckets=[pb.Bucket(messages=len(said), root=wire.bucket_root(said))]
                                ).SerializeToString()
         link.send(manifest=pb.SignedManifest(manifest=body, signature=wire.sign(self.key, "manifest", body)))

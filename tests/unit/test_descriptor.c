@@ -286,7 +286,8 @@ static void a_randomizer_out_of_range_is_refused(void **state)
 	REFUSED("randomizer.bins", c.m->randomizer->bins = PR_CATEGORIES_MAX + 1);
 	REFUSED("randomizer", c.m->randomizer->bins = 6); /* five categories */
 	REFUSED("randomizer.dummies", c.m->randomizer->dummies = PR_MESSAGES_MAX);
-	REFUSED("randomizer", c.m->randomizer->dummies = 1); /* not with grr */
+	REFUSED("randomizer", c.m->randomizer->dummies = 1);                           /* not with grr */
+	REFUSED("randomizer.shuffler_dummies", c.m->randomizer->shuffler_dummies = 1); /* nor these */
 	REFUSED("randomizer.keep", c.m->randomizer->keep_always = 1);
 	REFUSED("randomizer.size", c.m->randomizer->size = PR_CATEGORIES_MAX + 1);
 	REFUSED("randomizer", c.m->randomizer->size = 2); /* grr has none */
@@ -372,6 +373,22 @@ static void only_keep_always_may_have_an_infinite_epsilon0(void **state)
 	REFUSED("privacy.epsilon0",
 		(c.m->randomizer->protocol = TEXT("mixbins"), c.m->randomizer->dummies = 3,
 			c.m->messages_per_client = 4, c.m->privacy->epsilon0 = (double)INFINITY));
+}
+
+static void messages_of_the_shuffler_are_for_rows_that_have_them(void **state)
+{
+	(void)state;
+	ACCEPTED((c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
+		c.m->randomizer->keep = 0, c.m->randomizer->shuffler_dummies = PT_SHUFFLER_DUMMIES_MAX,
+		c.m->privacy->epsilon0 = (double)INFINITY));
+	REFUSED("randomizer.shuffler_dummies",
+		(c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
+			c.m->randomizer->keep = 0,
+			c.m->randomizer->shuffler_dummies = PT_SHUFFLER_DUMMIES_MAX + 1,
+			c.m->privacy->epsilon0 = (double)INFINITY));
+	/* Neither anybody's dummies nor a local guarantee. */
+	REFUSED("randomizer", (c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
+				      c.m->randomizer->keep = 0, c.m->privacy->epsilon0 = (double)INFINITY));
 }
 
 static void a_ledger_position_that_is_none_is_refused(void **state)
@@ -661,6 +678,7 @@ int main(void)
 		cmocka_unit_test(a_privacy_statement_out_of_range_is_refused),
 		cmocka_unit_test(only_keep_always_may_have_an_infinite_epsilon0),
 		cmocka_unit_test(a_ledger_position_that_is_none_is_refused),
+		cmocka_unit_test(messages_of_the_shuffler_are_for_rows_that_have_them),
 		cmocka_unit_test(every_cut_is_refused),
 		cmocka_unit_test(every_flipped_bit_is_refused_or_gives_another_hash),
 		cmocka_unit_test(every_flipped_bit_breaks_the_signature),

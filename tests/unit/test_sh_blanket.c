@@ -1,0 +1,253 @@
+/* test_sh_blanket.c - messages that the shuffler adds: as many as prescribed whatever crashes, and like any
+ * other. */
+#include "sh_steps.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sh_blanket.h"
+
+#define DEVICES 300u
+
+static struct cm_key secret;
+static uint8_t public_key[CM_HPKE_PUBLIC_LEN];
+
+static void open_round(uint64_t dummies)
+{
+	assert_int_equal(cm_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 100,
+				     .shuffler_dummies = dummies,
+				     .hpke_key = public_key,
+				     .target_batch = 20000 });
+	steps_accepted(1, 0, DEVICES);
+}
+
+/* What was pulled, told apart: the made-up messages of devices, and those that open. */
+struct found {
+	uint64_t dummies, counts[4];
+	uint64_t early; /* dummies in the first half of the release */
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, 32);
+}
+
+/* No two messages have one encapsulated key. */
+static void keys_differ(const struct cm_buf *b, size_t len)
+{
+	size_t n = b->len / len;
+	uint8_t *key = malloc(n * 32);
+
+	assert_non_null(key);
+	for (size_t i = 0; i < n; i++)
+		memcpy(key + i * 32, b->data + i * len, 32);
+	qsort(key, n, 32, by_bytes);
+	for (size_t i = 1; i < n; i++)
+		assert_int_not_equal(memcmp(key + (i - 1) * 32, key + i * 32, 32), 0);
+	free(key);
+}
+
+static void tell_apart(const struct cm_buf *all, struct found *f)
+{
+	size_t len = rd_sealed_len(&play.d);
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX];
+	struct cm_hpke_opener *opener;
+	struct cm_buf devices;
+
+	*f = (struct found){ 0 };
+	rd_hpke_info(&play.d, info);
+	rd_hpke_aad(&play.d, aad);
+	cm_buf_init(&devices, 64u << 20);
+	assert_int_equal(
+		cm_hpke_opener_new(play.d.suite, &secret, info, sizeof info, &opener, &play.err), CM_OK);
+	for (size_t at = 0; at < all->len; at += len) {
+		if (cm_hpke_open(opener, aad, sizeof aad, all->data + at, len, record, &play.err) != CM_OK) {
+			assert_int_equal(cm_buf_put(&devices, all->data + at, len), CM_OK);
+			continue;
+		}
+		assert_int_equal(play.d.protocol->tally(&play.d.params, record, f->counts, &play.err), CM_OK);
+		f->dummies++;
+		f->early += at < all->len / 2;
+	}
+	steps_each_once(&devices, DEVICES);
+	cm_hpke_opener_free(opener);
+	cm_buf_fini(&devices);
+}
+
+/* Manifest, charge, release: the devices' messages once each, and exactly the prescribed dummies. */
+static void release(uint64_t dummies, struct found *f)
+{
+	struct cm_buf all;
+
+	sh_play_manifest(&play);
+	assert_int_equal(play.manifest.participants, DEVICES);
+	assert_int_equal(play.manifest.dummies, dummies);
+	assert_int_equal(play.manifest.messages, DEVICES + dummies);
+	sh_play_charge(&play);
+	assert_int_equal(sh_play_release(&play), CM_OK);
+	cm_buf_init(&all, 64u << 20);
+	sh_play_pull(&play, 4000, &all);
+	assert_int_equal(all.len, (DEVICES + dummies) * rd_sealed_len(&play.d));
+	tell_apart(&all, f);
+	assert_int_equal(f->dummies, dummies);
+	keys_differ(&all, rd_sealed_len(&play.d));
+	cm_buf_fini(&all);
+}
+
+static void as_many_as_prescribed_are_added_uniform_and_anywhere(void **state)
+{
+	const uint64_t n = 2 * SH_BLANKET_SLICE + 904;
+	struct found f;
+	double square = 0;
+
+	(void)state;
+	open_round(n);
+	sh_play_deadline(&play);
+	release(n, &f);
+	/* Chi-square of 3 degrees: 25 is exceeded once in 60,000. */
+	for (unsigned y = 0; y < 4; y++)
+		square += ((double)f.counts[y] - (double)n / 4) * ((double)f.counts[y] - (double)n / 4) /
+			  ((double)n / 4);
+	assert_true(square < 25);
+	/* Of n dummies among DEVICES + n places: hypergeometric, five standard errors. */
+	double all = (double)n + DEVICES, share = (double)n / all;
+	assert_true(fabs((double)f.early - (double)n / 2) < 5 * sqrt(all / 4 * share * (1 - share)) + 1);
+}
+
+static void a_void_or_cancelled_round_gets_none(void **state)
+{
+	(void)state;
+	open_round(3 * SH_BLANKET_SLICE);
+	sh_play_work(&play);
+	sh_core_collecting(play.core)->d.min_batch = DEVICES + 1;
+	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 0);
+	sh_core_collecting(play.core)->d.min_batch = DEVICES;
+	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 3 * SH_BLANKET_SLICE);
+	steps_void();
+	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 0);
+	sh_play_deadline(&play);
+	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
+}
+
+/* In a child: go on towards the seal; die after `steps` tasks, or between the last one's commit and its end.
+ */
+static void die_after(unsigned steps, bool uncounted)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		sh_play_start(&play);
+		play.now_ms = play.d.deadline_ms;
+		for (unsigned i = 0; i < steps; i++) {
+			struct sh_round *r = sh_core_collecting(play.core);
+			uint32_t n;
+
+			if (sh_core_task(play.core, true, play.now_ms) != SH_TASK_BLANKET ||
+				sh_blanket_commit(r, &play.work_rng, &n, &play.err) != CM_OK)
+				_exit(1);
+			if (!uncounted || i + 1 < steps)
+				sh_blanket_committed(r, n);
+		}
+		(void)kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+}
+
+static void none_is_missing_or_doubled_after_a_crash_at_any_step(void **state)
+{
+	const uint64_t n = 2 * SH_BLANKET_SLICE + 7;
+
+	(void)state;
+	for (unsigned steps = 0; steps <= 3; steps++)
+		for (unsigned uncounted = 0; uncounted <= (steps > 0); uncounted++) {
+			struct found f;
+			uint64_t done = (uint64_t)steps * SH_BLANKET_SLICE;
+
+			open_round(n);
+			sh_play_work(&play);
+			sh_play_stop(&play);
+			die_after(steps, uncounted);
+			sh_play_start(&play);
+			assert_int_equal(sh_core_collecting(play.core)->dummies, done < n ? done : n);
+			assert_int_equal(sh_core_collecting(play.core)->intake.participants, DEVICES);
+			sh_play_deadline(&play);
+			release(n, &f);
+			/* Sealed: a restart adds nothing. */
+			steps_restart();
+			sh_play_manifest(&play);
+			assert_int_equal(play.manifest.dummies, n);
+		}
+}
+
+static void none_is_missing_or_doubled_by_kill_9_at_any_moment(void **state)
+{
+	const uint64_t n = 3 * SH_BLANKET_SLICE;
+	struct found f;
+
+	(void)state;
+	open_round(n);
+	sh_play_work(&play);
+	sh_play_stop(&play);
+	for (unsigned kills = 0; kills < 10; kills++) {
+		int status;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (child == 0) {
+			sh_play_start(&play);
+			sh_play_deadline(&play);
+			for (;;)
+				(void)pause();
+		}
+		struct timespec some = { .tv_nsec = (long)cm_rng_below(&play.rng, 120000000) };
+		(void)nanosleep(&some, NULL);
+		assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
+	}
+	sh_play_start(&play);
+	sh_play_deadline(&play);
+	release(n, &f);
+}
+
+static void a_key_that_nothing_can_be_sealed_to_is_refused_at_once(void **state)
+{
+	static const uint8_t low_order[CM_HPKE_PUBLIC_LEN] = { 0 };
+
+	(void)state;
+	sh_play_describe(&play, &(struct sh_wish){ .shuffler_dummies = 10, .hpke_key = low_order });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	steps_refused(sh_play_announce(&play), ERROR(BAD_MESSAGE));
+	assert_null(sh_core_collecting(play.core));
+}
+
+static void more_than_the_policy_allows_are_refused(void **state)
+{
+	(void)state;
+	play.policy.max_shuffler_dummies = 9;
+	sh_play_describe(&play, &(struct sh_wish){ .shuffler_dummies = 10 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
+	play.policy.max_shuffler_dummies = 10;
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STEPS_TEST(as_many_as_prescribed_are_added_uniform_and_anywhere),
+		STEPS_TEST(a_void_or_cancelled_round_gets_none),
+		STEPS_TEST(none_is_missing_or_doubled_after_a_crash_at_any_step),
+		STEPS_TEST(none_is_missing_or_doubled_by_kill_9_at_any_moment),
+		STEPS_TEST(a_key_that_nothing_can_be_sealed_to_is_refused_at_once),
+		STEPS_TEST(more_than_the_policy_allows_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
