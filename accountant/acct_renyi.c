@@ -145,7 +145,7 @@ enum acct_rc acct_renyi_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, double *eps, double *order)
 {
 	struct rounds r = { NULL, n };
-	double most = 0, best, at;
+	double most = 0, best = INFINITY, at = INFINITY;
 	enum acct_rc rc = ACCT_OK;
 
 	if (n == 0 || !(delta > 0 && delta < 1))

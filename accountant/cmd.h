@@ -45,8 +45,8 @@ enum {
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT };
 
 struct cmd_question {
-	unsigned given;        /* bits of the options that were given */
-	double epsilon, delta; /* NAN when not given */
+	unsigned given;                    /* bits of the options that were given */
+	double epsilon, delta;             /* NAN when not given */
 	const char *text[CMD_MOST_ROUNDS]; /* of --round, as given; borrowed from argv */
 	size_t rounds;
 	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld by default */
@@ -68,8 +68,8 @@ struct cmd_verb {
 
 extern const struct cmd_verb cmd_verbs[]; /* ended by a NULL name */
 
-/* Reads options into *q.  0: go on with *verb; -1: help, version or names were printed; else an exit code, the
- * fault was said. */
+/* Reads options into *q.  0: go on with *verb; -1: help, version or names were printed; else an exit code,
+ * the fault was said. */
 int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_verb **verb);
 
 /* "tombola-accountant: ..." to stderr; returns code. */

@@ -57,7 +57,7 @@ enum cm_rc cl_ledger_mode(struct cl_db *db, char mode[RD_MODE_LEN], struct cm_er
 /* Modes compose by different theorems: one ledger keeps its own. */
 static enum cm_rc check_mode(struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
 {
-	char mode[RD_MODE_LEN];
+	char mode[RD_MODE_LEN] = "";
 	int64_t seen = 0;
 	enum cm_rc rc = cl_db_int(db, "SELECT count(*) FROM ledger WHERE kind = 'seen'", &seen, err);
 
