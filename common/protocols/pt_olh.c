@@ -1,15 +1,12 @@
 /* pt_olh.c - local hashing: a hash of the sender's own and the randomized cell of the value under it. */
-#include "cm_buf.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_hash.h"
-#include "pt_record.h"
 #include "pt_rows.h"
 #include "pt_single.h"
 
 /* Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", USENIX Security
- * 2017.  A record is a pt_record.h head, then the hash's a and b and the cell, eight bytes each. */
-#define RECORD_LEN (PT_RECORD_HEAD + 24u)
+ * 2017. */
 
 static const char name[] = "olh";
 
@@ -86,12 +83,6 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, str
 	return rc == CM_OK ? pt_single_guarantee(p, ratio(p), CM_EPROTO, err) : rc;
 }
 
-static uint32_t record_len(const struct pt_params *p)
-{
-	(void)p;
-	return RECORD_LEN;
-}
-
 static double epsilon0(const struct pt_params *p)
 {
 	return pt_log_up(ratio(p));
@@ -120,36 +111,14 @@ static enum cm_rc cells(
 static void encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 	const struct cm_rng *rng, uint8_t *records)
 {
-	struct pt_hash h = { .a = cm_rng_below(rng, PT_HASH_POINTS), .b = cm_rng_below(rng, PT_HASH_POINTS) };
+	struct pt_hash h = pt_hash_draw(rng);
 	uint64_t keep = UINT64_C(0) - cm_rng_bernoulli(rng, p->keep), other = cm_rng_below(rng, p->size - 1);
 	uint64_t cell = pt_hash_cell(pt_hash_point(&h, value->x), p->size);
 
 	(void)q;
 	/* Skip the own cell: 0..l-2 onto the l-1 others. */
 	other += 1 & ~pt_below_mask(other, cell);
-	pt_record_begin(records);
-	cm_put_le64(records + PT_RECORD_HEAD, h.a);
-	cm_put_le64(records + PT_RECORD_HEAD + 8, h.b);
-	cm_put_le64(records + PT_RECORD_HEAD + 16, pt_choose(keep, cell, other));
-}
-
-/* One addition and one multiplication per category. */
-static enum cm_rc tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
-{
-	struct pt_hash h = { .a = cm_get_le64(record + PT_RECORD_HEAD),
-		.b = cm_get_le64(record + PT_RECORD_HEAD + 8) };
-	uint64_t cell = cm_get_le64(record + PT_RECORD_HEAD + 16), point = h.b;
-
-	if (pt_record_opens(record, err) != CM_OK)
-		return CM_EDATA;
-	if (h.a >= PT_HASH_POINTS || h.b >= PT_HASH_POINTS || cell >= p->size)
-		return cm_fail(err, CM_EDATA, "record: no hash, or outside the %u cells", (unsigned)p->size);
-	for (uint32_t i = 0; i < p->bins; i++) {
-		counts[i] += pt_hash_cell(point, p->size) == cell;
-		point = pt_hash_next(&h, point);
-	}
-	return CM_OK;
+	pt_hash_put(records, &h, pt_choose(keep, cell, other));
 }
 
 static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
@@ -173,12 +142,12 @@ const struct pt_protocol pt_row_olh = {
 	.summary = "local hashing: a histogram from a hash and one of its cells each",
 	.derive = derive,
 	.check = check,
-	.record_len = record_len,
+	.record_len = pt_hash_record_len,
 	.tallies = pt_single_items,
 	.epsilon0 = epsilon0,
 	.cells = cells,
 	.encode = encode,
-	.tally = tally,
+	.tally = pt_hash_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
 	PT_SINGLE_COLUMNS,

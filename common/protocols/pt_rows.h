@@ -12,6 +12,8 @@ extern const struct pt_protocol pt_row_oue;
 extern const struct pt_protocol pt_row_subset;
 extern const struct pt_protocol pt_row_olh;
 extern const struct pt_protocol pt_row_hadamard;
+extern const struct pt_protocol pt_row_hashed;
+extern const struct pt_protocol pt_row_cheu;
 extern const struct pt_protocol pt_row_duchi;
 extern const struct pt_protocol pt_row_laplace;
 extern const struct pt_protocol pt_row_staircase;

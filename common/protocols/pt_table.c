@@ -15,6 +15,8 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_subset,
 	&pt_row_olh,
 	&pt_row_hadamard,
+	&pt_row_hashed,
+	&pt_row_cheu,
 	&pt_row_duchi,
 	&pt_row_laplace,
 	&pt_row_staircase,

@@ -291,6 +291,31 @@ static void few_reports_of_several_items_never_cover_less(void **state)
 	}
 }
 
+/* As the last two, with dummies; the hash's cells are few, so that categories meet. */
+static void reports_among_wide_dummies_are_unbiased_and_cover(void **state)
+{
+	struct scene scenes[] = { histogram("hashed", INFINITY, 2, 300, 1500),
+		histogram("cheu", 2, 1, 300, 1500), histogram("cheu", 5, 2, 600, 1500) };
+
+	(void)state;
+	scenes[0].request.size = 4;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
+		check(&scenes[i], 0.98);
+}
+
+static void few_reports_among_wide_dummies_never_cover_less(void **state)
+{
+	struct scene scenes[] = { histogram("hashed", INFINITY, 1, 100, 800),
+		histogram("cheu", 6, 1, 100, 800) };
+
+	(void)state;
+	scenes[0].request.size = 16;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+		scenes[i].most_cover = 0.995;
+		check(&scenes[i], 0.9);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +327,8 @@ int main(void)
 		cmocka_unit_test(means_from_one_symbol_are_unbiased_and_cover),
 		cmocka_unit_test(reports_of_several_items_are_unbiased_and_cover),
 		cmocka_unit_test(few_reports_of_several_items_never_cover_less),
+		cmocka_unit_test(reports_among_wide_dummies_are_unbiased_and_cover),
+		cmocka_unit_test(few_reports_among_wide_dummies_never_cover_less),
 	};
 	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
 	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);

@@ -38,7 +38,7 @@ static struct pt_query mean(double low, double high)
 static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
-		"olh", "hadamard", "duchi", "laplace-levels", "staircase", "piecewise" };
+		"olh", "hadamard", "hashed", "cheu", "duchi", "laplace-levels", "staircase", "piecewise" };
 	size_t rows = 0;
 
 	(void)state;
@@ -87,6 +87,8 @@ static const struct {
 	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5 },
 	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5 },
 	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8 },
+	{ { "hashed", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3, .size = 9 } }, 32, 5 },
+	{ { "cheu", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5 },
 	{ { "duchi", PT_MEAN, { .epsilon0 = 2 } }, 16, 2 },
 	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64 },
 	{ { "staircase", PT_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070 },

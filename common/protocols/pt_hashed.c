@@ -1,0 +1,146 @@
+/* pt_hashed.c - hashed bins: a hash and the value's cell under it, among dummies; no local guarantee. */
+#include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_hash.h"
+#include "pt_mixbins.h"
+#include "pt_multi.h"
+#include "pt_rows.h"
+
+/* Luo, Wang, Yi, "Frequency estimation in the shuffle model with almost a single message", CCS 2022. */
+
+/* Dummies a cell for epsilon 1 at delta 1e-8, as for balls into as many bins. */
+#define DUMMIES_A_CELL 62
+
+static const char name[] = "hashed";
+
+/* Two categories share a cell with chance kappa, and what that is above 1/l is below 2^-107 (pt_hash.h).  A
+ * dummy's cell is uniform and independent of its hash. */
+static struct pt_support support(const struct pt_params *p)
+{
+	return (struct pt_support){ .keep = 1, .other = 1.0 / p->size, .blanket = 1.0 / p->size };
+}
+
+/* More cells mean less noise and less blanket for each. */
+static uint32_t choose(const struct pt_params *p, uint64_t participants)
+{
+	double cells = pt_mixbins_dummies(p, participants) / DUMMIES_A_CELL;
+
+	return cells < 2 ? 2 : cells > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)cells;
+}
+
+static enum cm_rc derive(
+	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+{
+	struct pt_params made;
+	enum cm_rc rc = pt_multi_derive(name, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	/* Who asks for a local guarantee must not be given none. */
+	if (!(isinf(r->epsilon0) && r->epsilon0 > 0))
+		return cm_fail(err, CM_ECONFIG,
+			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"olh\" has one", name);
+	made.keep_always = true;
+	made.size = r->size != 0 ? r->size : choose(&made, r->min_batch);
+	if (made.size < 2 || made.size > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 2 to %u", name, (unsigned)made.size,
+			PR_CATEGORIES_MAX);
+	*out = made;
+	return CM_OK;
+}
+
+static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
+{
+	enum cm_rc rc = pt_multi_check(name, q, p, err);
+
+	if (rc == CM_OK && (!p->keep_always || p->keep != 0 || p->other != 0))
+		rc = cm_fail(err, CM_EPROTO, "%s: a probability where there is none", name);
+	if (rc == CM_OK && (p->size < 2 || p->size > PR_CATEGORIES_MAX))
+		rc = cm_fail(err, CM_EPROTO, "%s: size %u, must be 2 to %u", name, (unsigned)p->size,
+			PR_CATEGORIES_MAX);
+	return rc;
+}
+
+static double epsilon0(const struct pt_params *p)
+{
+	(void)p;
+	return INFINITY;
+}
+
+/* Dummies are uniform on hashes and cells.  The victim's message is l times as likely as one of them where
+ * the cell is its value's, and impossible elsewhere; its two values share a cell with chance kappa.  kappa as
+ * 1/l, below which it cannot be, errs towards more loss: the rest of it would move omega from (l, 0) and (0,
+ * l) to (l, l) and (0, 0), and l (1 - e), 0 are less spread than l, -l e, of the same mean, for every e >= 1.
+ */
+static enum cm_rc cells(
+	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	double l = p->size;
+	uint64_t dummies = 0;
+	enum cm_rc rc = pt_multi_blanket(p, participants, &dummies, err);
+
+	if (rc != CM_OK)
+		return rc;
+	*out = (struct acct_round){ .dummies = dummies, .count = 1, .cells = 4 };
+	/* l^2 is exact, so that one rounding is all, and then down: the sum stays below 1. */
+	out->cell[0] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), l, 0 };
+	out->cell[1] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), 0, l };
+	out->cell[2] = (struct acct_cell){ nextafter(1 / (l * l), 0), l, l };
+	out->cell[3] = (struct acct_cell){ nextafter((l - 1) * (l - 1) / (l * l), 0), 0, 0 };
+	return CM_OK;
+}
+
+/* Constant time in the value and its message's place, by masks: every message takes a hash of its own, and
+ * one cell drawn and one computed.  Dummies are independent and identical, so a uniform place is a uniform
+ * order.
+ */
+static void encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
+	const struct cm_rng *rng, uint8_t *records)
+{
+	uint64_t m = pt_mixbins_messages(p), place = cm_rng_below(rng, m);
+
+	(void)q;
+	for (uint64_t i = 0; i < m; i++) {
+		struct pt_hash h = pt_hash_draw(rng);
+		uint64_t dummy = cm_rng_below(rng, p->size);
+		uint64_t real = pt_hash_cell(pt_hash_point(&h, value->x), p->size);
+
+		pt_hash_put(records + i * PT_HASH_RECORD_LEN, &h,
+			pt_choose(pt_equal_mask(i, place), real, dummy));
+	}
+}
+
+static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record)
+{
+	struct pt_hash h = pt_hash_draw(rng);
+
+	pt_hash_put(record, &h, cm_rng_below(rng, p->size));
+}
+
+static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	return pt_multi_estimate(q, p, support(p), counts, reports, out, err);
+}
+
+static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	(void)q;
+	return pt_multi_expected_error(p, support(p), participants);
+}
+
+const struct pt_protocol pt_row_hashed = {
+	.name = name,
+	.summary = "hashed bins: a histogram of many categories from hashed values among dummies",
+	.derive = derive,
+	.check = check,
+	.record_len = pt_hash_record_len,
+	.epsilon0 = epsilon0,
+	.cells = cells,
+	.encode = encode,
+	.dummy = dummy,
+	.tally = pt_hash_tally,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	PT_MULTI_COLUMNS,
+};

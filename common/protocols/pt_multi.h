@@ -1,0 +1,29 @@
+/* pt_multi.h - what the rows that send one wide message among wide dummies have in common.
+ *
+ * A client sends its message and `dummies` blanket ones, the shuffler may add more.  A message supports an
+ * item with chance P if its sender holds it, Q < P if not, and with a chance of its own if it is a dummy. */
+#pragma once
+
+#include "pt_histogram.h"
+
+#define PT_MULTI_COLUMNS .kinds = PT_HISTOGRAM, .messages = pt_mixbins_messages, .tallies = pt_mixbins_bins
+
+/* Protocol, bins and dummies of *out, nothing else set.  CM_ECONFIG unless q is a histogram and there are
+ * dummies. */
+CM_CHECK enum cm_rc pt_multi_derive(const char *name, const struct pt_query *q, const struct pt_request *r,
+	struct pt_params *out, struct cm_err *err);
+/* CM_EPROTO unless a histogram's, this protocol's, one bin per category, with dummies. */
+CM_CHECK enum cm_rc pt_multi_check(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+/* Dummies among the messages of `participants` honest clients and the shuffler.  CM_EPROTO if out of the
+ * accountant's range. */
+CM_CHECK enum cm_rc pt_multi_blanket(
+	const struct pt_params *p, uint64_t participants, uint64_t *dummies, struct cm_err *err);
+
+/* As pt_protocol.estimate for counts that are supports: each at most the number of messages, else CM_EDATA.
+ * The dummies of *s are filled in here. */
+CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_query *q, const struct pt_params *p,
+	struct pt_support s, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err);
+/* As pt_protocol.expected_error; the dummies are filled in here. */
+double pt_multi_expected_error(const struct pt_params *p, struct pt_support s, uint64_t participants);

@@ -1,0 +1,323 @@
+/* test_multi_params.c - the rows of one wide message among wide dummies: what they refuse, and reference
+ * values of their estimates. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "multi_rows.h"
+#include "pt_hash.h"
+#include "scripted_rng.h"
+
+static const struct pt_request hashed_request = { .epsilon0 = (double)INFINITY, .dummies = 2, .size = 5 };
+static const struct pt_request cheu_request = { .epsilon0 = 2, .dummies = 2 };
+
+static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
+{
+	static const struct {
+		const char *row;
+		struct pt_request request;
+		const char *said;
+	} bad[] = {
+		{ "hashed", { .epsilon0 = 1, .dummies = 1 }, "hashed: has no local guarantee" },
+		{ "hashed", { .epsilon0 = (double)NAN, .dummies = 1 }, "hashed: has no local guarantee" },
+		{ "hashed", { .epsilon0 = (double)-INFINITY, .dummies = 1 },
+			"hashed: has no local guarantee" },
+		{ "hashed", { .epsilon0 = (double)INFINITY }, "hashed: needs dummies" },
+		{ "hashed", { .epsilon0 = (double)INFINITY, .dummies = 1024 },
+			"hashed: dummies must be at most 1023" },
+		{ "hashed", { .epsilon0 = (double)INFINITY, .dummies = 1, .size = 1 },
+			"hashed: size 1, must be" },
+		{ "hashed", { .epsilon0 = (double)INFINITY, .dummies = 1, .size = 4097 },
+			"hashed: size 4097, must be 2 to 4096" },
+		{ "hashed", { .epsilon0 = (double)INFINITY, .shuffler_dummies = 10000001 },
+			"hashed: shuffler_dummies must be at most 10000000" },
+		{ "cheu", { .epsilon0 = (double)INFINITY, .dummies = 1 }, "cheu: epsilon0 must be above 0" },
+		{ "cheu", { .epsilon0 = (double)NAN, .dummies = 1 }, "cheu: epsilon0 must be above 0" },
+		{ "cheu", { .epsilon0 = 0, .dummies = 1 }, "cheu: epsilon0 must be above 0" },
+		{ "cheu", { .epsilon0 = 16.001, .dummies = 1 },
+			"cheu: epsilon0 must be above 0 and at most 16" },
+		{ "cheu", { .epsilon0 = 1e-18, .dummies = 1 }, "too small to say anything" },
+		{ "cheu", { .epsilon0 = 1 }, "cheu: needs dummies" },
+		{ "cheu", { .epsilon0 = 1, .dummies = 1024 }, "cheu: dummies must be at most 1023" },
+	};
+	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct pt_params p = { .bins = 77 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(pt_find(bad[i].row)->derive(&q, &bad[i].request, &p, &err), CM_ECONFIG);
+		if (strstr(err.msg, bad[i].said) == NULL)
+			fail_msg("%s", err.msg);
+		assert_int_equal(pt_find(bad[i].row)->derive(&m, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_int_equal(p.bins, 77);
+	}
+}
+
+/* As many cells as have 62 dummies each, of those there will at least be. */
+static void the_cells_of_a_hash_follow_the_dummies(void **state)
+{
+	static const struct {
+		uint64_t min_batch, shuffler;
+		uint32_t dummies, cells;
+	} cases[] = { { 1000, 0, 1, 16 }, { 1000, 240, 1, 20 }, { 1000, 0, 100, 1612 }, { 10, 0, 1, 2 },
+		{ 100000000, 0, 1023, 4096 }, { 0, 6200, 0, 100 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct pt_request r = { .epsilon0 = INFINITY,
+			.dummies = cases[i].dummies,
+			.shuffler_dummies = cases[i].shuffler,
+			.min_batch = cases[i].min_batch };
+		struct pt_params p = made_of("hashed", 5, &r);
+
+		assert_int_equal(p.size, cases[i].cells);
+	}
+}
+
+/* Parameters changed by one statement, of a row's own for six categories. */
+#define REFUSED(statement)                                             \
+	do {                                                           \
+		p = good;                                              \
+		statement;                                             \
+		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+	} while (0)
+
+static void parameters_that_no_plan_gives_are_refused(void **state)
+{
+	struct pt_query q = histogram(6), five = histogram(5);
+	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	const struct pt_params both[] = { made_of("hashed", 6, &hashed_request),
+		made_of("cheu", 6, &cheu_request) };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct pt_params good = both[i];
+		const struct pt_protocol *row = pt_find(good.protocol);
+		struct pt_params p = good;
+
+		assert_int_equal(row->check(&m, &good, &err), CM_EPROTO);
+		assert_int_equal(row->check(&five, &good, &err), CM_EPROTO);
+		REFUSED(p.bins = 5);
+		REFUSED(p.bins = 0);
+		REFUSED(p.bins = UINT32_MAX);
+		REFUSED(p.dummies = 0);
+		REFUSED(p.dummies = 1024);
+		REFUSED(p.dummies = UINT32_MAX);
+		REFUSED(p.shuffler_dummies = 10000001);
+		REFUSED(p.shuffler_dummies = UINT64_MAX);
+		REFUSED(p.keep_always = !p.keep_always);
+		REFUSED(p.keep = p.keep == 0 ? 1 : 0);
+		REFUSED(p.keep = UINT64_MAX);
+		REFUSED(p.other = p.other == 0 ? 1 : 0);
+		REFUSED(p.other = UINT64_MAX);
+		REFUSED(p.other++);
+		REFUSED((p.other--, p.keep--));
+		REFUSED((p.keep = UINT64_C(1) << 63, p.other = UINT64_C(1) << 63));
+		REFUSED((p.keep = UINT64_MAX, p.other = 1));
+		REFUSED(p.size = p.size == 0 ? 1 : 0);
+		REFUSED(p.size = p.size == 0 ? 2 : 1);
+		REFUSED(p.size = CATEGORIES_MAX + 1);
+		REFUSED(p.protocol[0] = 'x');
+		p = good;
+		p.dummies = 0;
+		p.shuffler_dummies = 1;
+		assert_int_equal(row->check(&q, &p, &err), CM_OK);
+	}
+}
+
+/* Refused, and nothing is counted. */
+static void expect_bad(const struct pt_params *p, const uint8_t *record)
+{
+	uint64_t counts[5] = { 0 };
+
+	assert_int_equal(pt_find(p->protocol)->tally(p, record, counts, &err), CM_EDATA);
+	for (size_t i = 0; i < 5; i++)
+		assert_true(counts[i] == 0);
+}
+
+static void malformed_records_add_nothing(void **state)
+{
+	const struct pt_params both[] = { hashed(5, 5, 1), cheu(5, 1, 1) };
+	uint8_t records[2 * 32];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct pt_params *p = &both[i];
+		const struct pt_protocol *row = pt_find(p->protocol);
+		struct scripted_rng s = { .fallback = SCRIPT_END };
+		struct cm_rng rng = scripted_rng(&s);
+		struct pt_query q = histogram(5);
+		struct pt_value v = { 3 };
+
+		row->encode(&q, p, &v, &rng, records);
+		for (size_t bit = 0; bit < 64; bit++) {
+			records[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			expect_bad(p, records);
+			records[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		}
+		/* Cells beyond the last, bits of no item. */
+		for (size_t bit = 5; bit < 64; bit++) {
+			size_t at = 8 * (row->record_len(p) - 8) + bit;
+
+			records[at / 8] ^= (uint8_t)(1u << at % 8);
+			expect_bad(p, records);
+			records[at / 8] ^= (uint8_t)(1u << at % 8);
+		}
+	}
+	for (size_t word = 0; word < 3; word++) {
+		const uint64_t limit = word < 2 ? PT_HASH_POINTS : 5;
+		const struct pt_hash h = { word == 0 ? limit : 0, word == 1 ? limit : 0 };
+
+		pt_hash_put(records, &h, word == 2 ? limit : 0);
+		expect_bad(&both[0], records);
+	}
+}
+
+/* ---- estimates ---- */
+
+static void counts_that_cannot_be_are_refused(void **state)
+{
+	const struct pt_params both[] = { hashed(5, 5, 3), cheu(5, 1, 3) };
+	struct pt_query q = histogram(5);
+	struct pt_estimate e = { .n = 77 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct pt_protocol *row = pt_find(both[i].protocol);
+		struct pt_params p = both[i];
+		uint64_t counts[5] = { 401 };
+
+		assert_int_equal(row->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		assert_int_equal(row->estimate(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
+		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		counts[0] = UINT64_MAX;
+		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(e.n, 77);
+		p.shuffler_dummies = 1;
+		counts[0] = 401;
+		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_OK);
+		pt_estimate_fini(&e);
+		e.n = 77;
+	}
+}
+
+/* A value of the params column, {"b": 16, "f": "0.015625"}. */
+static double param(const char *params, const char *key)
+{
+	char quoted[16];
+	const char *at;
+
+	(void)snprintf(quoted, sizeof quoted, "\"%s\"", key);
+	at = strstr(params, quoted);
+	assert_non_null(at);
+	at += strlen(quoted);
+	at += strspn(at, "\": ");
+	return strtod(at, NULL);
+}
+
+/* Expected counts of so many messages estimate the truth, with the variance of the reference. */
+static void expect_estimate(
+	const struct pt_params *p, const struct csv *csv, const char *params, double expected, double scale)
+{
+	struct pt_query q = histogram(p->bins);
+	uint64_t counts[64] = { (uint64_t)(expected * scale + 0.5) };
+	uint64_t n = (uint64_t)(param(params, "n") * scale);
+	struct pt_estimate e;
+	struct acct_round round;
+
+	assert_int_equal(pt_find(p->protocol)->estimate(&q, p, counts, n, &e, &err), CM_OK);
+	assert_true(fabs(e.item[0].value - param(params, "nj") * scale) < 3);
+	close_to(e.item[0].variance / scale, strtod(csv_get(csv, "est_variance"), NULL), 1e-6);
+	assert_int_equal(pt_find(p->protocol)->cells(p, n, &round, &err), CM_OK);
+	close_to(round.cell[0].omega * round.cell[0].u - round.cell[0].omega * round.cell[0].v,
+		strtod(csv_get(csv, "beta"), NULL), 1e-12);
+	pt_estimate_fini(&e);
+}
+
+static void reference_values_are_met(void **state)
+{
+	static struct csv csv;
+	int seen = 0;
+
+	(void)state;
+	assert_true(csv_open(&csv, TEST_DATA "/vectors/protocols.csv"));
+	while (csv_next(&csv)) {
+		const char *row = csv_get(&csv, "randomizer"), *params = csv_get(&csv, "params");
+		const double scale = 1000;
+
+		if (strcmp(row, "hashed_bins") == 0) {
+			double l = param(params, "b"), n = param(params, "n"), c = param(params, "nj");
+			struct pt_params p = hashed(40, (uint32_t)l, 1);
+
+			p.dummies = 0;
+			p.shuffler_dummies = (uint64_t)(param(params, "N") * scale);
+			expect_estimate(&p, &csv, params, c + (n - c) / l + param(params, "N") / l, scale);
+			seen++;
+		} else if (strcmp(row, "cheu_zhilyaev") == 0) {
+			double f = param(params, "f"), n = param(params, "n"), c = param(params, "nj");
+			uint32_t fakes = (uint32_t)param(params, "kfake");
+			struct pt_params p = cheu((uint32_t)param(params, "d"), 4, fakes);
+			struct acct_round round;
+
+			p.other = (uint64_t)ldexp(f, 64);
+			p.keep = UINT64_C(0) - p.other;
+			expect_estimate(&p, &csv, params, c * (1 - f) + (n - c + fakes * n) * f, scale);
+			assert_int_equal(pt_find("cheu")->cells(&p, 10000, &round, &err), CM_OK);
+			close_to(round.cell[0].u, strtod(csv_get(&csv, "p"), NULL), 1e-12);
+			close_to(exp(pt_find("cheu")->epsilon0(&p)), strtod(csv_get(&csv, "p"), NULL), 1e-12);
+			seen++;
+		}
+	}
+	(void)fclose(csv.file);
+	assert_int_equal(seen, 4);
+}
+
+/* Two cells, one participant, one dummy: by hand.  Of an item nobody holds, both messages count with chance
+ * 1/2 each; the estimate is (M - 1) / (1/2). */
+static void the_smallest_estimate_is_right_by_hand(void **state)
+{
+	struct pt_params p = hashed(2, 2, 1);
+	struct pt_query q = histogram(2);
+	const uint64_t counts[] = { 2, 0 };
+	struct pt_estimate e;
+
+	(void)state;
+	assert_int_equal(pt_find("hashed")->estimate(&q, &p, counts, 1, &e, &err), CM_OK);
+	assert_true(e.item[0].value == 2 && e.item[1].value == -2);
+	/* c = 1: one dummy's 1/4 over 1/4; c = 0: two of them. */
+	assert_true(e.item[0].variance == 1 && e.item[1].variance == 2);
+	assert_true(e.item[0].lower <= 0 && e.item[0].upper >= 1 && e.item[0].below_noise);
+	pt_estimate_fini(&e);
+}
+
+/* sqrt of the stated variance at the two counts that the column weighs. */
+static void the_expected_error_is_that_of_an_average_and_of_a_heavy_item(void **state)
+{
+	struct pt_params h = hashed(20, 50, 4), c = cheu(20, 3, 4);
+	struct pt_query q = histogram(20);
+	double f = (double)chance(c.other), n = 1e5;
+
+	(void)state;
+	close_to(pt_find("hashed")->expected_error(&q, &h, 100000),
+		sqrtl(((n * 0.95L + 4 * n) / 49 + (n * 0.9L + 4 * n) / 49) / 2), 1e-12);
+	close_to(pt_find("cheu")->expected_error(&q, &c, 100000), sqrtl(5 * n * f * (1 - f)) / (1 - 2 * f),
+		1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
+		cmocka_unit_test(the_cells_of_a_hash_follow_the_dummies),
+		cmocka_unit_test(parameters_that_no_plan_gives_are_refused),
+		cmocka_unit_test(malformed_records_add_nothing),
+		cmocka_unit_test(counts_that_cannot_be_are_refused),
+		cmocka_unit_test(reference_values_are_met),
+		cmocka_unit_test(the_smallest_estimate_is_right_by_hand),
+		cmocka_unit_test(the_expected_error_is_that_of_an_average_and_of_a_heavy_item),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
