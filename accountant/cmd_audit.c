@@ -39,10 +39,12 @@ static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 	if (r->round.others >= n)
 		WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
 			(unsigned long long)r->round.others + 1, (unsigned long long)n);
-	if ((double)r->round.dummies > (double)n * (double)r->dummies_each)
-		WRONG(a, r, "account: %llu dummies, but %llu participants send %llu each",
+	if ((double)r->round.dummies > (double)n * (double)r->dummies_each + (double)r->dummies_added)
+		WRONG(a, r,
+			"account: %llu dummies, but %llu participants send %llu each and the shuffler adds "
+			"%llu",
 			(unsigned long long)r->round.dummies, (unsigned long long)n,
-			(unsigned long long)r->dummies_each);
+			(unsigned long long)r->dummies_each, (unsigned long long)r->dummies_added);
 }
 
 static void check_recorded(struct cmd_audit *a, const struct cmd_record *r, const char *what, double recorded,

@@ -210,6 +210,8 @@ bool cmd_same_round(const struct acct_round *a, const struct acct_round *b)
 	for (size_t i = 0; same && i < a->cells; i++)
 		same = a->cell[i].omega == b->cell[i].omega && a->cell[i].u == b->cell[i].u &&
 		       a->cell[i].v == b->cell[i].v;
+	for (size_t i = 0; same && i < a->levels; i++)
+		same = a->level[i].share == b->level[i].share && a->level[i].count == b->level[i].count;
 	return same;
 }
 
@@ -264,6 +266,8 @@ static void charge(struct source *s, struct cmd_record *r)
 	r->min_reports = count(s, "min_reports");
 	r->colluders = count(s, "colluders");
 	r->dummies_each = count(s, "dummies_per_client");
+	if (json_object_get(s->object, "shuffler_dummies"))
+		r->dummies_added = count(s, "shuffler_dummies");
 	r->honest_fraction = real_within(s, "honest_fraction", 0, 1);
 	if (json_object_get(s->object, "share"))
 		r->share = real_within(s, "share", 0, INFINITY);

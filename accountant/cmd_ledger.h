@@ -31,7 +31,8 @@ struct cmd_record {
 	char query[CMD_LEDGER_NAME];                             /* RESERVED, CHARGED, REFUSED */
 	double epsilon_round, epsilon_total;           /* RESERVED, CHARGED, REFUSED; may be INFINITY */
 	uint64_t min_reports, colluders, dummies_each; /* RESERVED, CHARGED */
-	double honest_fraction;                        /* RESERVED, CHARGED */
+	uint64_t dummies_added;  /* RESERVED, CHARGED: by the shuffler, to the whole round */
+	double honest_fraction;  /* RESERVED, CHARGED */
 	double share;            /* RESERVED, CHARGED in adaptive modes: of the filter\'s budget; else NAN */
 	struct acct_round round; /* RESERVED, CHARGED; count 1 */
 };

@@ -135,6 +135,10 @@ static void cover_that_is_not_there_is_found(void **state)
 	blames(2, "guarantees 1993", 65);
 	edit(5, "\"dummies_per_client\":2", "\"dummies_per_client\":1");
 	blames(5, "4000 dummies", 65);
+	edit(5, "\"dummies_per_client\":2", "\"dummies_per_client\":1,\"shuffler_dummies\":1999");
+	blames(5, "4000 dummies", 65);
+	edit(5, "\"dummies_per_client\":2", "\"dummies_per_client\":1,\"shuffler_dummies\":2000");
+	assert_int_equal(audit(""), 0);
 	edit(3, "\"participants\":2000", "\"participants\":1999");
 	blames(3, "1999 participants were charged", 65);
 	/* A key that this program does not know could stand for a loss. */
