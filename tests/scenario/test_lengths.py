@@ -21,6 +21,10 @@ ROUNDS = {
     "subset": (dict(type="histogram", epsilon0=1.0, values=EDGES[1:]), EDGES[1:], 1),
     "olh": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
     "hadamard": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
+    "duchi": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0]), NUMBERS, 1),
+    "laplace-levels": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9), NUMBERS, 1),
+    "staircase": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9), NUMBERS, 1),
+    "piecewise": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9), NUMBERS, 1),
 }
 DEVICES = 5
 
