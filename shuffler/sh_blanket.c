@@ -22,12 +22,14 @@ enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err
 	return rc;
 }
 
-uint64_t sh_blanket_left(const struct sh_round *r)
+uint32_t sh_blanket_next(const struct sh_round *r)
 {
+	uint64_t left = r->d.params.shuffler_dummies - r->dummies;
+
 	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) ||
 		!CM_CHECKED("shuffler.dummies"))
 		return 0;
-	return r->d.params.shuffler_dummies - r->dummies;
+	return left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE;
 }
 
 /* n sealed messages at the end of batch, which has room for them. */
@@ -51,23 +53,21 @@ static enum cm_rc seal(const struct sh_round *r, const struct cm_rng *rng, uint3
 	return rc;
 }
 
-enum cm_rc sh_blanket_commit(struct sh_round *r, const struct cm_rng *rng, uint32_t *n, struct cm_err *err)
+enum cm_rc sh_blanket_commit(struct sh_round *r, uint32_t n, const struct cm_rng *rng, struct cm_err *err)
 {
-	uint64_t left = sh_blanket_left(r);
-	struct sh_count count = { .n = left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE };
+	struct sh_count count = { .n = n };
 	struct sh_batch batch;
 
 	sh_vault_dummies(&r->vault, count.tag);
 	sh_batch_init(&batch, r->vault.sealed_len, SIZE_MAX / 4);
-	enum cm_rc rc = sh_batch_reserve(&batch, 1, count.n, err);
+	enum cm_rc rc = sh_batch_reserve(&batch, 1, n, err);
 	if (rc == CM_OK)
-		rc = seal(r, rng, count.n, &batch, err);
+		rc = seal(r, rng, n, &batch, err);
 	if (rc == CM_OK) {
 		sh_batch_count(&batch, &count);
 		rc = sh_vault_commit(&r->vault, &batch, rng, err);
 	}
 	sh_batch_fini(&batch);
-	*n = count.n;
 	return rc;
 }
 

@@ -8,15 +8,16 @@
 
 #include "sh_round.h"
 
-/* Of one slice: 0.3 s of one core. */
+/* Of one slice: less than 0.1 s of one core. */
 #define SH_BLANKET_SLICE 1024u
 
 /* CM_EDATA: the round prescribes messages, and its key is none that can be sealed to. */
 CM_CHECK enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err);
-/* Messages still to be added before the round can be sealed; 0 for one that will be void or erased. */
-uint64_t sh_blanket_left(const struct sh_round *r);
-/* Seal one slice and make it durable: *n messages.  Any thread, nothing else touching the vault. */
+/* Messages of the next slice; 0 when the round can be sealed, or will be void or erased. */
+uint32_t sh_blanket_next(const struct sh_round *r);
+/* Seal n messages and make them durable with their number: all or none.  Any thread, nothing else touching
+ * the vault. */
 CM_CHECK enum cm_rc sh_blanket_commit(
-	struct sh_round *r, const struct cm_rng *rng, uint32_t *n, struct cm_err *err);
+	struct sh_round *r, uint32_t n, const struct cm_rng *rng, struct cm_err *err);
 /* Count a slice that is durable. */
 void sh_blanket_committed(struct sh_round *r, uint32_t n);

@@ -268,7 +268,7 @@ enum sh_task sh_core_task(struct sh_core *c, bool flush, int64_t now_ms)
 		return SH_TASK_COMMIT;
 	if (!due || some)
 		return SH_TASK_NONE;
-	return sh_blanket_left(r) > 0 ? SH_TASK_BLANKET : SH_TASK_SEAL;
+	return sh_blanket_next(r) > 0 ? SH_TASK_BLANKET : SH_TASK_SEAL;
 }
 
 int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms)

@@ -35,7 +35,7 @@ static void task_run(uv_work_t *work)
 	}
 	t->rc = cm_rng_system(&rng, &t->err);
 	if (t->rc == CM_OK && t->kind == SH_TASK_BLANKET)
-		t->rc = sh_blanket_commit(t->round, &rng, &t->dummies, &t->err);
+		t->rc = sh_blanket_commit(t->round, t->dummies, &rng, &t->err);
 	else if (t->rc == CM_OK)
 		t->rc = sh_vault_commit(&t->round->vault, &t->batch, &rng, &t->err);
 }
@@ -99,6 +99,7 @@ static void task_start(struct sh_serve *s, enum sh_task kind)
 		}
 	} else if (kind == SH_TASK_BLANKET) {
 		r->intake.closed = true;
+		t->dummies = sh_blanket_next(r);
 	} else {
 		sh_intake_take(&r->intake, &t->batch);
 		s->flying = s->gathering;

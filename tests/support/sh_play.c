@@ -258,8 +258,8 @@ void sh_play_work(struct sh_play *p)
 		}
 		r->intake.closed = true;
 		if (task == SH_TASK_BLANKET) {
-			uint32_t n;
-			if (sh_blanket_commit(r, &p->work_rng, &n, &p->err) != CM_OK)
+			uint32_t n = sh_blanket_next(r);
+			if (sh_blanket_commit(r, n, &p->work_rng, &p->err) != CM_OK)
 				fail_msg("blanket: %s", p->err.msg);
 			sh_blanket_committed(r, n);
 			continue;

@@ -163,6 +163,40 @@ static void a_size_belongs_to_protocols_that_have_one(void **state)
 	expect_fault(SIZED("olh", "-1"), "plan.conf:6:", "size");
 }
 
+#define BLANKET(protocol, epsilon0, keys)                                                                 \
+	HEAD "rounds = ({ query = \"s\", type = \"histogram\", protocol = \"" protocol                    \
+	     "\", field = \"C\",\n"                                                                       \
+	     "epsilon0 = " epsilon0 ", min_reports = 5000, values = [\"a\", \"b\", \"c\", \"d\"],\n" keys \
+	     " })\n"
+
+static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
+{
+	struct acct_round cells;
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(BLANKET("bins", "\"inf\"",
+				       "blanket = \"shuffler\", shuffler_dummies = 16000, target = 9000"),
+				 &p, &err),
+		CM_OK);
+	assert_int_equal(p.round[0].params.shuffler_dummies, 16000);
+	assert_int_equal(p.round[0].protocol->messages(&p.round[0].params), 1);
+	assert_int_equal(pl_round_cells(&p, &p.round[0], &cells, &err), CM_OK);
+	assert_true(cells.dummies == 16000 && cells.others == 0);
+	pl_plan_fini(&p);
+	expect_fault(BLANKET("bins", "\"inf\"", "shuffler_dummies = 16000"),
+		"plan.conf:6:", "'shuffler_dummies' is for 'blanket' \"shuffler\"");
+	expect_fault(BLANKET("mixbins", "2.0", "blanket = \"shuffler\""),
+		"plan.conf:6:", "needs 'shuffler_dummies'");
+	expect_fault(BLANKET("mixbins", "2.0", "blanket = \"both\""),
+		"plan.conf:6:", "'blanket' must be \"client\" or \"shuffler\"");
+	expect_fault(BLANKET("grr", "2.0", "blanket = \"shuffler\", shuffler_dummies = 5"),
+		"plan.conf:6:", "protocol 'grr' has no messages for the shuffler to add");
+	expect_fault(BLANKET("mixbins", "2.0", "blanket = \"shuffler\", shuffler_dummies = 10000001"),
+		"plan.conf:6:", "shuffler_dummies");
+}
+
 static void unknown_keys_are_named_with_their_line(void **state)
 {
 	(void)state;
@@ -329,6 +363,7 @@ int main(void)
 		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
 		cmocka_unit_test(a_size_belongs_to_protocols_that_have_one),
 		cmocka_unit_test(unknown_keys_are_named_with_their_line),
+		cmocka_unit_test(dummies_of_the_shuffler_are_asked_for_in_words),
 		cmocka_unit_test(values_out_of_range_are_named_with_their_line),
 		cmocka_unit_test(missing_keys_are_named),
 		cmocka_unit_test(a_query_must_be_answerable),

@@ -125,11 +125,11 @@ static void a_void_or_cancelled_round_gets_none(void **state)
 	open_round(3 * SH_BLANKET_SLICE);
 	sh_play_work(&play);
 	sh_core_collecting(play.core)->d.min_batch = DEVICES + 1;
-	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 0);
+	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), 0);
 	sh_core_collecting(play.core)->d.min_batch = DEVICES;
-	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 3 * SH_BLANKET_SLICE);
+	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), SH_BLANKET_SLICE);
 	steps_void();
-	assert_int_equal(sh_blanket_left(sh_core_collecting(play.core)), 0);
+	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), 0);
 	sh_play_deadline(&play);
 	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
 }
@@ -147,10 +147,10 @@ static void die_after(unsigned steps, bool uncounted)
 		play.now_ms = play.d.deadline_ms;
 		for (unsigned i = 0; i < steps; i++) {
 			struct sh_round *r = sh_core_collecting(play.core);
-			uint32_t n;
+			uint32_t n = sh_blanket_next(r);
 
 			if (sh_core_task(play.core, true, play.now_ms) != SH_TASK_BLANKET ||
-				sh_blanket_commit(r, &play.work_rng, &n, &play.err) != CM_OK)
+				sh_blanket_commit(r, n, &play.work_rng, &play.err) != CM_OK)
 				_exit(1);
 			if (!uncounted || i + 1 < steps)
 				sh_blanket_committed(r, n);
