@@ -10,6 +10,7 @@
 #define SHARES     1000
 #define WHOLE      (1 - 1e-6)
 #define TRIALS_MAX 8
+#define NEARLY_ALL 0.99 /* of the budget: a greater share would not be worth the search */
 
 struct work {
 	struct pl_plan *plan;
@@ -169,8 +170,8 @@ static enum cm_rc nothing_left(struct work *w, double needed, struct cm_err *err
 	return rc != CM_OK ? rc
 			   : cm_fail(err, CM_ECONFIG,
 				     "auto: the other rounds spend %.4g of the budget's epsilon %g and leave "
-				     "nothing to share; a budget above %.4g would do",
-				     spent, p->epsilon, needed);
+				     "nothing to share; a budget of %.4f would do",
+				     spent, p->epsilon, ceil(needed * 1e4) / 1e4);
 }
 
 static enum cm_rc find_share(struct work *w, struct cm_err *err)
@@ -197,6 +198,8 @@ static enum cm_rc find_share(struct work *w, struct cm_err *err)
 		if (v.fits) {
 			low = share;
 			memcpy(w->kept, w->choice, p->rounds * sizeof *w->kept);
+			if (v.total >= p->epsilon * NEARLY_ALL)
+				break;
 		} else {
 			high = share;
 		}

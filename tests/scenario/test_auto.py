@@ -1,0 +1,58 @@
+"""Protocol "auto": chosen before anybody is asked, then a round like any other."""
+import json
+import subprocess
+
+from cluster import EXIT, program
+from test_rounds import COLOURS, readings, run_plan
+
+
+def cost(cluster, *args):
+    run = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf"), *args], capture_output=True,
+                         text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_rounds_of_protocol_auto(cluster):
+    n = 2000
+    cluster.configure(min_batch=n, max_epsilon0=6.0, devices=n, epsilon=1.0)
+    truth, mean = readings(cluster, n)
+    common = {"protocol": "auto", "epsilon0": 6.0, "min_reports": n, "target": n, "window": "2m"}
+    cluster.plan([
+        {"query": "colour", "type": "histogram", "field": "colour", "values": COLOURS, **common},
+        {"query": "celsius", "type": "mean", "field": "celsius", "range": [0.0, 40.0], "epsilon": 0.4,
+         "max_bytes": 300, **common},
+    ], epsilon=0.99)
+    planned = json.loads(cost(cluster, "--json"))
+    colour, celsius = planned["rounds"]
+    assert colour["auto"] and colour["fits"] and celsius["fits"] and celsius["epsilon_round"] < 0.4
+    assert colour["max_bytes"] == 16384 and celsius["bytes"] <= 300
+    assert colour["why"].startswith(f"{colour['protocol']} (epsilon0 ") and " binds" in colour["why"]
+    assert 0.9 < planned["epsilon_total"] < 0.99
+    text = cost(cluster)
+    assert f"auto: {colour['protocol']}" in text and colour["why"] in text and "2 of 2 rounds fit" in text
+
+    run, _, _ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    for number, chosen in ((1, colour), (2, celsius)):
+        shown = cluster.json("analyzer", "round", "show", str(number))
+        result = shown["result"]
+        # The peers were told a row and its parameters, nothing else.
+        assert result["protocol"] == chosen["protocol"] != "auto"
+        assert result["participants"] == n and result["messages"] == n * chosen["messages"]
+        for item in result["items"]:
+            value = truth[item["label"]] if number == 1 else mean
+            assert abs(item["value"] - value) < 6 * item["variance"] ** 0.5 + (number == 1)
+            assert item["variance"] ** 0.5 < 2.5 * chosen["expected_error"]
+    budget = cluster.json("analyzer", "budget")
+    assert abs(budget["epsilon_spent"] / planned["epsilon_total"] - 1) < 1e-3
+
+
+def test_a_plan_that_auto_cannot_serve_is_refused_with_its_line(cluster):
+    cluster.configure(min_batch=100)
+    readings(cluster, 100)
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": "auto", "field": "colour", "values": COLOURS,
+                   "epsilon0": 2.0, "max_bytes": 50, "min_reports": 100, "window": "2m"}])
+    run = cluster.run("analyzer", "check-config")
+    assert run.returncode == EXIT["config"]
+    assert "plan.conf:5: auto: max_bytes 50 is less than one sealed message: at least 64 are needed" in run.stderr

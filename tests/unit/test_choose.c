@@ -1,0 +1,275 @@
+/* test_choose.c - protocol "auto" chooses what is best where that is known, and never what does not fit. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pl_choose.h"
+
+/* Derivation and error look at the number of categories alone. */
+static struct pt_query histogram(uint32_t categories)
+{
+	return (struct pt_query){ .kind = PT_HISTOGRAM, .categories = categories };
+}
+
+static struct pl_need need(const struct pt_query *q, uint64_t n, double epsilon0, uint64_t bytes)
+{
+	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes };
+}
+
+static double epsilon_of(const struct pl_need *n, const struct pt_protocol *row, const struct pt_params *p)
+{
+	struct acct_round r = { 0 };
+	struct acct_bound b = { 0, INFINITY };
+	struct cm_err err = { 0 };
+
+	assert_int_equal(row->cells(p, n->honest, &r, &err), CM_OK);
+	return acct_epsilon(&r, 1, n->delta, &b) == ACCT_OK ? b.upper : (double)INFINITY;
+}
+
+static struct pl_choice chosen(const struct pl_need *n)
+{
+	struct pl_choice c;
+	struct pt_params p;
+	struct cm_err err = { 0 };
+
+	if (pl_choose(n, &c, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	/* Whatever it is, it is within every limit, and what its request derives. */
+	assert_true(epsilon_of(n, c.best.protocol, &c.best.params) < n->epsilon);
+	assert_true(c.best.protocol->epsilon0(&c.best.params) <= n->epsilon0);
+	assert_true(pl_bytes(c.best.protocol, &c.best.params) <= n->max_bytes);
+	assert_int_equal(c.best.protocol->derive(n->query, &c.best.request, &p, &err), CM_OK);
+	assert_memory_equal(&p, &c.best.params, sizeof p);
+	assert_true(c.next.protocol == NULL || c.next.error >= c.best.error * (1 - 2e-6));
+	return c;
+}
+
+/* Published and recomputed optima at (1, 1e-8): one message of k-ary randomized response with
+ * epsilon0 about ln(n / V), level bins with b about (6 n / V)^(1/3) levels and that root mean square error of
+ * the sum, V = 62 dummies a bin where they are cheap. */
+static void without_dummies_the_local_guarantee_is_tuned(void **state)
+{
+	static const struct {
+		uint64_t n;
+		uint32_t d;
+		double epsilon0;
+	} row[] = { { 10000, 16, 5.2 }, { 100000, 16, 7.4 }, { 1000000, 16, 9.7 }, { 10000, 256, 5.8 },
+		{ 10000, 4096, 7.1 }, { 1000000, 4096, 9.9 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct pt_query q = histogram(row[i].d);
+		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
+		struct pl_choice c = chosen(&n);
+
+		assert_string_equal(c.best.protocol->name, "grr");
+		if (fabs(c.best.request.epsilon0 - row[i].epsilon0) > 0.06)
+			fail_msg("%u: epsilon0 %g", (unsigned)row[i].d, c.best.request.epsilon0);
+		assert_int_equal(c.best.bytes, 64);
+	}
+}
+
+static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
+{
+	static const struct {
+		uint64_t n;
+		uint32_t d, dummies;
+	} row[] = { { 10000, 4096, 26 }, { 10000, 256, 2 }, { 100000, 4096, 3 }, { 1000000, 4096, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct pt_query q = histogram(row[i].d);
+		struct pl_need n = need(&q, row[i].n, INFINITY, 16384);
+		struct pl_choice c = chosen(&n);
+		struct pt_params fewer = c.best.params;
+
+		assert_string_equal(c.best.protocol->name, "bins");
+		assert_int_equal(c.best.params.dummies, row[i].dummies);
+		assert_int_equal(c.best.bytes, 64 * (row[i].dummies + 1));
+		if (--fewer.dummies > 0)
+			assert_true(epsilon_of(&n, c.best.protocol, &fewer) > 1);
+	}
+}
+
+static void a_cap_on_the_local_guarantee_binds(void **state)
+{
+	struct pt_query q = histogram(256);
+	struct pl_need n = need(&q, 10000, 8, 16384);
+	struct pl_choice c = chosen(&n);
+
+	(void)state;
+	assert_string_equal(c.best.protocol->name, "mixbins");
+	assert_int_equal(c.limit, PL_LIMIT_LOCAL);
+	n = need(&q, 1000000, 3, 16384);
+	c = chosen(&n);
+	assert_string_equal(c.best.protocol->name, "grr");
+	assert_int_equal(c.limit, PL_LIMIT_LOCAL);
+	assert_true(c.best.epsilon < 0.01);
+	/* Few bytes bind where more dummies would be better. */
+	n = need(&q, 1000, 8, 600);
+	c = chosen(&n);
+	assert_int_equal(c.limit, PL_LIMIT_BYTES);
+	assert_int_equal(c.best.params.dummies, 8);
+}
+
+static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
+{
+	static const struct {
+		uint64_t n;
+		double rmse_of_sum;
+		uint32_t least, most;
+	} row[] = { { 10000, 15.0, 4, 9 }, { 100000, 21.3, 9, 17 }, { 1000000, 30.6, 25, 65 } };
+	struct pt_query q = { .kind = PT_MEAN, .low = 0, .high = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
+		struct pl_choice c = chosen(&n);
+
+		assert_string_equal(c.best.protocol->name, "levels");
+		assert_in_range(c.best.params.bins, row[i].least, row[i].most);
+		/* The reference is not the worst case, but a typical one; ours is never much above. */
+		assert_true(c.best.error * (double)row[i].n < row[i].rmse_of_sum * 1.05);
+	}
+}
+
+/* ---- against all rows there are ---- */
+
+/* Least error of a row over all that it can be told, on a grid finer than needed. */
+static double best_of(const struct pl_need *n, const struct pt_protocol *row)
+{
+	double best = INFINITY;
+
+	for (uint32_t m = 0; m <= 4; m++) {
+		double low = 0, high = 16.05;
+		struct pt_request r = { .dummies = m, .min_batch = n->reports };
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		r.epsilon0 = INFINITY;
+		if (isinf(n->epsilon0) && row->derive(n->query, &r, &p, &err) == CM_OK &&
+			pl_bytes(row, &p) <= n->max_bytes && epsilon_of(n, row, &p) < n->epsilon)
+			best = fmin(best, row->expected_error(n->query, &p, n->reports));
+		/* From below, in steps that get finer: large answers are the dearest. */
+		for (double step = 1.6; step > 0.01; step /= 4)
+			for (high = low + step; high <= fmin(n->epsilon0, 16); low = high, high += step) {
+				r.epsilon0 = high;
+				if (row->derive(n->query, &r, &p, &err) != CM_OK ||
+					pl_bytes(row, &p) > n->max_bytes ||
+					epsilon_of(n, row, &p) >= n->epsilon)
+					break;
+				best = fmin(best, row->expected_error(n->query, &p, n->reports));
+			}
+	}
+	return best;
+}
+
+static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
+{
+	static const struct {
+		uint64_t n;
+		uint32_t d;
+		double epsilon0;
+		uint64_t bytes;
+	} cell[] = { { 10000, 16, INFINITY, 128 }, { 10000, 256, INFINITY, 320 }, { 100000, 256, 8, 130 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
+		struct pt_query q = histogram(cell[i].d);
+		struct pl_need n = need(&q, cell[i].n, cell[i].epsilon0, cell[i].bytes);
+		struct pl_choice c = chosen(&n);
+		const struct pt_protocol *row;
+
+		for (size_t j = 0; (row = pt_row(j)) != NULL; j++)
+			if (row->kinds & PT_HISTOGRAM && row->automatic != 0 &&
+				best_of(&n, row) < c.best.error * 0.95)
+				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->name, best_of(&n, row),
+					c.best.protocol->name, c.best.error);
+	}
+}
+
+/* ---- what it says ---- */
+
+static void equal_questions_have_equal_answers(void **state)
+{
+	struct pt_query q = histogram(100);
+	struct pl_need n = need(&q, 3000, 10, 1000);
+	struct pl_choice a = chosen(&n), b = chosen(&n);
+	char one[PL_WHY_LEN], two[PL_WHY_LEN];
+
+	(void)state;
+	pl_choice_why(&a, one);
+	pl_choice_why(&b, two);
+	assert_string_equal(one, two);
+	assert_memory_equal(&a.best.params, &b.best.params, sizeof a.best.params);
+}
+
+static void the_reason_says_what_came_next_and_what_binds(void **state)
+{
+	struct pt_query q = histogram(256);
+	struct pl_need n = need(&q, 10000, INFINITY, 16384);
+	struct pl_choice c = chosen(&n);
+	char why[PL_WHY_LEN];
+
+	(void)state;
+	pl_choice_why(&c, why);
+	assert_non_null(strstr(why, "bins (no epsilon0, 2 dummies): error 8.82, 192 bytes; next "));
+	assert_non_null(strstr(why, "the budget binds"));
+	n.max_bytes = 64;
+	c = chosen(&n);
+	pl_choice_why(&c, why);
+	assert_non_null(strstr(why, "nothing else fits; max_bytes binds"));
+}
+
+static void what_cannot_be_is_said_with_what_could(void **state)
+{
+	struct pt_query q = histogram(256);
+	struct pl_need n = need(&q, 10000, INFINITY, 63);
+	struct pl_choice c;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(pl_choose(&n, &c, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "max_bytes 63 is less than one sealed message: at least 64"));
+	n = need(&q, 1, INFINITY, 64);
+	n.epsilon = 0.0005;
+	assert_int_equal(pl_choose(&n, &c, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "nothing fits epsilon 0.0005 at delta 1e-08 with 1 honest"));
+	/* And what is said to do does. */
+	n.epsilon = 0.001 * (1 + 2e-6);
+	assert_int_equal(pl_choose(&n, &c, &err), CM_OK);
+}
+
+/* Gaussian mechanisms: delta = 1e-6 at epsilon 1 takes sigma 4.22 (Balle and Wang 2018); inverse of each
+ * other. */
+static void the_yardstick_is_the_gaussian_mechanism(void **state)
+{
+	(void)state;
+	for (double e = 0.01; e < 20; e *= 1.7)
+		assert_true(fabs(pl_mu_epsilon(pl_mu(e, 1e-7), 1e-7) / e - 1) < 1e-9);
+	/* 2 / mu^2 = 52.0 and 4220 at (1, 1e-8) and (0.1, 1e-8). */
+	assert_true(fabs(2 / pow(pl_mu(1, 1e-8), 2) - 52.0) < 0.05);
+	assert_true(fabs(2 / pow(pl_mu(0.1, 1e-8), 2) - 4220) < 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_dummies_the_local_guarantee_is_tuned),
+		cmocka_unit_test(cheap_dummies_are_taken_as_few_as_will_do),
+		cmocka_unit_test(a_cap_on_the_local_guarantee_binds),
+		cmocka_unit_test(a_mean_has_the_levels_that_are_known_to_be_best),
+		cmocka_unit_test(no_other_row_is_much_better_at_equal_bytes_and_trust),
+		cmocka_unit_test(equal_questions_have_equal_answers),
+		cmocka_unit_test(the_reason_says_what_came_next_and_what_binds),
+		cmocka_unit_test(what_cannot_be_is_said_with_what_could),
+		cmocka_unit_test(the_yardstick_is_the_gaussian_mechanism),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
