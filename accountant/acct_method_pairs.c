@@ -131,7 +131,8 @@ static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, 
 
 	out->bound = (struct acct_bound){ 0, INFINITY };
 	out->worth = ACCT_LOWER;
-	out->note = "the exact loss while all others hold one symbol: no analysis can go below it";
+	out->note = "the exact loss while all others hold one symbol: the truth is between this and any "
+		    "proved value";
 	for (size_t i = 0; i < n; i++)
 		more = more || spec[i].k > 2;
 	for (int third = 0; !rc && third <= more; third++) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd.h"
+#include "cmd_search.h"
 
 static const char published_note[] = "it counts left-over reports as cover: below the exact loss in places";
 
@@ -15,11 +15,13 @@ int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_sp
 	if (!spec)
 		return cmd_fail(CMD_INTERNAL, "out of memory");
 	for (size_t i = 0; !code && i < n; i++) {
-		char why[256] = "";
+		char why[256] = "", key[32];
 		const char *fault = "";
 		struct acct_round r;
 
-		if (acct_spec_parse(text[i], &spec[i], why, sizeof why))
+		if (cmd_spec_open(text[i], key, sizeof key))
+			code = cmd_fail(CMD_DATA, "--round %.80s: %s=? is for calibrate", text[i], key);
+		else if (acct_spec_parse(text[i], &spec[i], why, sizeof why))
 			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], why);
 		else if (published && acct_spec_published(&spec[i], &r, &fault))
 			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], fault);

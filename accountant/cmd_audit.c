@@ -230,7 +230,8 @@ static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
 static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 {
 	if (r->seq != ++a->records)
-		return cmd_ledger_fault(a->ledger, r->line, "seq is %llu, not %llu: a record is missing",
+		return cmd_ledger_fault(a->ledger, r->line,
+			"seq is %llu, not %llu: a record is missing or out of order",
 			(unsigned long long)r->seq, (unsigned long long)a->records);
 	if (strcmp(r->head, a->head) == 0)
 		return cmd_ledger_fault(a->ledger, r->line, "head is that of the record before");

@@ -33,12 +33,11 @@ static void print_row(const struct cmd_audit_row *r, bool adaptive)
 
 	printf("%4zu %5llu  %-20.20s %-8s %12s %12s", r->reserved.line,
 		(unsigned long long)r->reserved.number, r->reserved.query, stage_name(r->stage),
-		cmd_near(r->reserved.epsilon_round, n[0]), cmd_up(r->alone.upper, n[1]));
+		cmd_up(r->reserved.epsilon_round, n[0]), cmd_up(r->alone.upper, n[1]));
 	if (adaptive)
 		printf(" %12s %12s\n", cmd_up(acct_price_share(r->price), n[2]), cmd_up(r->share, n[3]));
 	else
-		printf(" %12s %12s\n", cmd_near(r->reserved.epsilon_total, n[2]),
-			cmd_up(r->total.upper, n[3]));
+		printf(" %12s %12s\n", cmd_up(r->reserved.epsilon_total, n[2]), cmd_up(r->total.upper, n[3]));
 }
 
 static void print_table(const struct cmd_audit *a)

@@ -108,7 +108,7 @@ static enum cmd_fit fits(void *user, uint64_t value)
 /* The one key that is open, in as many rounds as there are. */
 static int open_key(const struct cmd_question *q, const struct key **out)
 {
-	char first[32] = "", key[32];
+	char first[32] = "", key[32], second[32], filled[CMD_SPEC_ROOM];
 
 	for (size_t i = 0; i < q->rounds; i++) {
 		if (!cmd_spec_open(q->text[i], key, sizeof key))
@@ -116,6 +116,10 @@ static int open_key(const struct cmd_question *q, const struct key **out)
 		if (first[0] && strcmp(first, key) != 0)
 			return cmd_fail(CMD_USAGE, "calibrate: one open key at a time, not %s=? and %s=?",
 				first, key);
+		if (cmd_spec_set(q->text[i], key, "1", filled, sizeof filled) &&
+			cmd_spec_open(filled, second, sizeof second))
+			return cmd_fail(CMD_USAGE, "calibrate: one open key at a time, not %s=? and %s=?",
+				key, second);
 		(void)snprintf(first, sizeof first, "%s", key);
 	}
 	if (!first[0])

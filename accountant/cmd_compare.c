@@ -102,16 +102,17 @@ static void print_table(const struct cmd_question *q, const struct entry *e, siz
 {
 	bool epsilon = q->given & CMD_DELTA;
 
-	printf("%s at %s %g\n\n", epsilon ? "epsilon" : "delta", epsilon ? "delta" : "epsilon",
-		epsilon ? q->delta : q->epsilon);
+	printf("%s at %s %g, and its ratio to that of pld\n\n", epsilon ? "epsilon" : "delta",
+		epsilon ? "delta" : "epsilon", epsilon ? q->delta : q->epsilon);
 	printf("%-14s %12s %10s %9s  %s\n", "method", epsilon ? "epsilon" : "delta", "ratio", "seconds",
 		"worth");
 	for (size_t i = 0; i < n; i++)
 		print_row(&e[i], reference);
+	putchar('\n');
 	if (!e[0].rc && e[0].answer.bound.lower > 0) {
 		char low[CMD_NUMBER_ROOM];
 
-		printf("\npld: the exact value of the dominating pairs is at least %s\n",
+		printf("pld: the exact value of the dominating pairs is at least %s\n",
 			cmd_down(e[0].answer.bound.lower, low));
 	}
 	for (size_t i = 0; i < n; i++)

@@ -133,7 +133,7 @@ static int set_points(struct cmd_question *q, const char *text)
 
 static int take(struct cmd_question *q, unsigned bit, const char *name, const char *value)
 {
-	const unsigned again = CMD_ROUND | CMD_METHOD | CMD_JSON | CMD_EPSILON | CMD_DELTA;
+	const unsigned again = CMD_ROUND | CMD_METHOD | CMD_JSON;
 
 	if (q->given & bit & ~again)
 		return cmd_fail(CMD_USAGE, "--%s is given twice", name);

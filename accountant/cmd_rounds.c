@@ -7,8 +7,9 @@ struct repeated {
 	const struct cmd_question *q;
 	const struct acct_method *method;
 	const struct acct_spec *once;
-	struct acct_spec *times;        /* room for the rounds, repeated */
-	struct acct_method_answer best; /* of the last number that fitted */
+	struct acct_spec *times;         /* room for the rounds, repeated */
+	struct acct_method_answer first; /* of the list once */
+	struct acct_method_answer best;  /* of the last number that fitted */
 	enum acct_rc rc;
 	const char *why;
 };
@@ -25,6 +26,8 @@ static enum cmd_fit fits(void *user, uint64_t times)
 	r->rc = cmd_epsilon(r->method, r->q->published, r->times, r->q->rounds, r->q->delta, &a, &r->why);
 	if (r->rc)
 		return CMD_FAULT;
+	if (times == 1)
+		r->first = a;
 	if (!(a.bound.upper <= r->q->epsilon))
 		return CMD_TOO_MUCH;
 	r->best = a;
@@ -63,10 +66,16 @@ static void print(const struct repeated *r, uint64_t fit, bool limited, double s
 		putchar('\n');
 		return;
 	}
-	printf("the list fits %s%llu times", limited ? "at least " : "", (unsigned long long)fit);
+	if (fit == 0) {
+		fputs("the list does not fit once: ", stdout);
+		a = r->first;
+	} else {
+		printf("the list fits %s%llu times", limited ? "at least " : "", (unsigned long long)fit);
+	}
 	if (limited)
 		fputs(" (the limit of this command)", stdout);
-	fputs(": ", stdout);
+	if (fit > 0)
+		fputs(": ", stdout);
 	cmd_say_bound("epsilon", &a);
 	printf(" at delta %g\n", q->delta);
 	cmd_say_worth(m, q->published, &a);

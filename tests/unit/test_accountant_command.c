@@ -32,6 +32,8 @@ static void the_usage_is_answered_with_64(void **state)
 		"--over is not an option of this verb");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --format svg", 64, "--format is not an option");
 	refuses("curve --round rr:eps0=1,n=9 --title a --title b", 64, "given twice");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --delta 1e-7", 64, "--delta is given twice");
+	refuses("delta --epsilon 1 --epsilon 2 --round rr:eps0=1,n=9", 64, "--epsilon is given twice");
 }
 
 static void numbers_that_are_none_are_answered_with_64(void **state)

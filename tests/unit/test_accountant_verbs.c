@@ -102,6 +102,8 @@ static void what_cannot_be_calibrated_says_why(void **state)
 	refuses("calibrate --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=9", 64, "eps0=?");
 	refuses("calibrate --epsilon 1 --delta 1e-6 --round rr:eps0=?,n=9 --round rr:eps0=1,n=?", 64,
 		"one open key");
+	refuses("calibrate --epsilon 1 --delta 1e-6 --round rr:eps0=?,n=?", 64, "one open key at a time");
+	refuses("epsilon --delta 1e-6 --round rr:eps0=?,n=9", 65, "eps0=? is for calibrate");
 	refuses("calibrate --epsilon 1 --delta 1e-6 --round grr:k=?,eps0=1,n=9", 64, "cannot search k=?");
 	refuses("calibrate --epsilon 1 --delta 1e-6 --round rr:eps0=?,n=9 --method lower", 64, "from below");
 	refuses("rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=9 --method lower", 64, "from below");
