@@ -129,7 +129,8 @@ static const struct cm_conf_row round_rows[] = {
 		.min = 0,
 		.max = PR_CATEGORIES_MAX,
 		.fallback = "0",
-		.help = "subset: categories in a report, olh: cells of the hash; 0: the protocol chooses" },
+		.help = "subset: categories in a report, olh and hashed: cells of the hash; 0: the protocol "
+			"chooses" },
 	{ .key = "window",
 		.type = CM_CONF_DURATION,
 		.offset = offsetof(struct raw_round, window_ms),
