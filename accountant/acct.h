@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -102,8 +103,12 @@ ACCT_CHECK enum acct_rc acct_delta(
  */
 ACCT_CHECK enum acct_rc acct_round_check(const struct acct_round *r, const char **why);
 
-/* Cells of the pair (p, beta, q, q2): PROVED theorem A.  p (1, inf], beta (0, (p-1)/(p+1)], q >= 1+beta,
- * q2 (0, q].  Fills cell[] and cells only.  *why as above (may be NULL). */
+/* The same numbers in the same order, whatever the counts? */
+bool acct_round_equal(const struct acct_round *a, const struct acct_round *b);
+
+/* The three cells of the pair (p, beta, q, q2): doc/accounting.md, "The lists", row `pair`.  p (1, inf],
+ * beta (0, (p-1)/(p+1)], q >= 1+beta, q2 (0, q].  Fills cell[] and cells only.  *why as above (may be NULL).
+ */
 ACCT_CHECK enum acct_rc acct_cells_pair(
 	double p, double beta, double q, double q2, struct acct_round *r, const char **why);
 

@@ -62,7 +62,7 @@ ACCT_CHECK enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char 
 	double *lower, double *upper, char *why, size_t room);
 
 /* A filter (acct_filter.h) with what it has admitted: rounds whose parameters may depend on all answers
- * before them. kind "gdp" or "renyi", epsilon (0, 700], delta [1e-15, 1).  To be freed by
+ * before them. kind "gdp" or "renyi", epsilon (0, 600], delta [1e-15, 1).  To be freed by
  * acct_abi_filter_free. */
 struct acct_abi_filter;
 ACCT_CHECK enum acct_rc acct_abi_filter_new(

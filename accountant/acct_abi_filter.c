@@ -29,7 +29,7 @@ enum acct_rc acct_abi_filter_new(
 		free(f);
 		return acct_abi_say(to, rc,
 			rc == ACCT_EDOMAIN
-				? "epsilon must be above 0 and at most 700, delta below 1 and at least 1e-15"
+				? "epsilon must be above 0 and at most 600, delta below 1 and at least 1e-15"
 				: acct_strerror(rc));
 	}
 	*out = f;
@@ -52,10 +52,8 @@ static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uin
 	if (rc)
 		return rc;
 	rc = acct_filter_price(&f->filter, &spec.round, &price);
-	if (rc) {
-		acct_abi_say(why, rc, acct_strerror(rc));
-		return rc;
-	}
+	if (rc)
+		return acct_abi_say(why, rc, acct_strerror(rc));
 	*sum = acct_price_add(f->spent, price);
 	return ACCT_OK;
 }

@@ -2,7 +2,7 @@
  * neighbours replace one record.
  *
  * Loose, but closed: acct_delta of the same randomizer's cells is smaller by a factor of ten to fifty.
- * Rounded up.  Source: Balle, Bell, Gascon, Nissim 2019, section 5; derivations in doc/accounting.md, "Closed
+ * Rounded up.  Source: Balle, Bell, Gascon, Nissim 2019, section 5; derivations in doc/analyses.md, "Closed
  * forms". */
 #pragma once
 

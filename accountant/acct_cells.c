@@ -30,6 +30,21 @@ static enum acct_rc check_reports(const struct acct_round *r, double blanket, co
 	return ACCT_OK;
 }
 
+bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
+{
+	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
+		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling)
+		return false;
+	for (size_t i = 0; i < a->cells; i++)
+		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
+			a->cell[i].v != b->cell[i].v)
+			return false;
+	for (size_t i = 0; i < a->levels; i++)
+		if (a->level[i].share != b->level[i].share || a->level[i].count != b->level[i].count)
+			return false;
+	return true;
+}
+
 /* Negated comparisons below refuse NaN as well. */
 enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 {

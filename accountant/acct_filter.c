@@ -8,11 +8,10 @@
 #include "acct_gdp.h"
 #include "acct_renyi.h"
 
-#define LEAST_DELTA  1e-15
-#define MOST_EPSILON 600.0
-#define DEFECTS      0.5           /* of delta; the rest is for the Gaussian */
-#define ONE_DEFECT   1e-6          /* of the defects, for one round: room for a million rounds */
-#define UP           (1 + 0x1p-50) /* an upward rounding of a few operations */
+#define LEAST_DELTA 1e-15
+#define DEFECTS     0.5           /* of delta; the rest is for the Gaussian */
+#define ONE_DEFECT  1e-6          /* of the defects, for one round: room for a million rounds */
+#define UP          (1 + 0x1p-50) /* an upward rounding of a few operations */
 
 static const struct {
 	enum acct_filter_kind kind;
@@ -90,7 +89,7 @@ enum acct_rc acct_filter_init(
 {
 	struct acct_filter f = { .kind = kind, .epsilon = epsilon, .delta = delta };
 
-	if (!acct_filter_name(kind) || !(epsilon > 0 && epsilon <= MOST_EPSILON) ||
+	if (!acct_filter_name(kind) || !(epsilon > 0 && epsilon <= ACCT_FILTER_MOST_EPSILON) ||
 		!(delta >= LEAST_DELTA && delta < 1))
 		return ACCT_EDOMAIN;
 	if (kind == ACCT_FILTER_GDP) {

@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+#define ACCT_FILTER_MOST_EPSILON 600.0 /* of a filter; its guarantee holds for any larger one */
+
 enum acct_filter_kind {
 	ACCT_FILTER_GDP = 1,
 	ACCT_FILTER_RENYI,
@@ -41,8 +43,8 @@ struct acct_price {
 	double defect; /* of `defects`; 0 where there are none */
 };
 
-/* epsilon (0, 600], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind; ACCT_EPRECISION: nothing
- * fits the budget.  Cost: at most a few milliseconds. */
+/* epsilon (0, ACCT_FILTER_MOST_EPSILON], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind;
+ * ACCT_EPRECISION: nothing fits the budget.  Cost: at most a few milliseconds. */
 ACCT_CHECK enum acct_rc acct_filter_init(
 	enum acct_filter_kind kind, double epsilon, double delta, struct acct_filter *out);
 

@@ -13,7 +13,7 @@ bool acct_girgis_is_proved(enum acct_girgis_kind kind)
 	       kind == ACCT_GIRGIS_WOR;
 }
 
-double acct_log_choose(double n, double k)
+static double log_choose(double n, double k)
 {
 	int sign;
 
@@ -25,7 +25,7 @@ static double log_coefficient(double l, double i)
 {
 	int sign;
 
-	return acct_log_choose(l, i) + log(i) + lgamma_r(i / 2, &sign) + 32 * DBL_EPSILON * (l * log(l) + 1);
+	return log_choose(l, i) + log(i) + lgamma_r(i / 2, &sign) + 32 * DBL_EPSILON * (l * log(l) + 1);
 }
 
 /* Clones in half of the expected messages, the victim among them: floor((n-1)/(2 e^eps0)) + 1, from below. */
@@ -108,7 +108,7 @@ static double poisson(const struct below *b, double f, double l)
 	double s = -INFINITY;
 
 	for (double j = 2; j <= l; j++) {
-		double grown = (j - 1) * b->rdp[(size_t)j], chance = acct_log_choose(l, j) + j * log(f);
+		double grown = (j - 1) * b->rdp[(size_t)j], chance = log_choose(l, j) + j * log(f);
 		double term = grown > 40 ? grown : log(expm1(grown));
 
 		if (j < l) /* else (1-f)^0 */
@@ -128,8 +128,7 @@ static double without_replacement(const struct below *b, const struct acct_girgi
 
 	for (double j = 2; j <= l; j++) {
 		double grown = (j - 1) * b->rdp[(size_t)j],
-		       term = acct_log_choose(l, j) + j * log(f) +
-			      32 * DBL_EPSILON * (l * log(l) + grown + 1);
+		       term = log_choose(l, j) + j * log(f) + 32 * DBL_EPSILON * (l * log(l) + grown + 1);
 		double factor = grown + fmin(log(2), j * far);
 
 		if (j < 3)

@@ -3,9 +3,6 @@
 
 #include "acct.h"
 
-/* log C(n, k) */
-double acct_log_choose(double n, double k);
-
 /* Bounds on log(E r^l - 1), r = (k/n) e^eps0 + (1 - k/n) e^-eps0 with k ~ Bin(n, 1/(e^eps0 + 1)): the moment
  * of n reports of binary randomized response on equal inputs against one of them changed. */
 struct acct_bound acct_girgis_moment(double eps0, double n, double l);

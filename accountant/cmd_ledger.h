@@ -33,7 +33,7 @@ struct cmd_record {
 	uint64_t min_reports, colluders, dummies_each; /* RESERVED, CHARGED */
 	uint64_t dummies_added;  /* RESERVED, CHARGED: by the shuffler, to the whole round */
 	double honest_fraction;  /* RESERVED, CHARGED */
-	double share;            /* RESERVED, CHARGED in adaptive modes: of the filter\'s budget; else NAN */
+	double share;            /* RESERVED, CHARGED in adaptive modes: of the filter's budget; else NAN */
 	struct acct_round round; /* RESERVED, CHARGED; count 1 */
 };
 

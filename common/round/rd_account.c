@@ -17,8 +17,8 @@ struct rd_account *rd_account_new_mode(double limit, double delta, const char *m
 	if (kind == 0)
 		a->state = a->memo != NULL ? acct_state_new(delta) : NULL;
 	ok = kind == 0 ? a->state != NULL
-		       : a->memo != NULL &&
-				 acct_filter_init(kind, fmin(limit, 600), delta, &a->filter) == ACCT_OK;
+		       : a->memo != NULL && acct_filter_init(kind, fmin(limit, ACCT_FILTER_MOST_EPSILON),
+						    delta, &a->filter) == ACCT_OK;
 	if (!ok) {
 		rd_account_free(a);
 		return NULL;
@@ -50,27 +50,12 @@ void rd_account_free(struct rd_account *a)
 	free(a);
 }
 
-/* Same numbers, whatever the count.  Two that differ only in the order of cells stay apart here. */
-static bool same_round(const struct acct_round *a, const struct acct_round *b)
-{
-	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
-		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling)
-		return false;
-	for (size_t i = 0; i < a->cells; i++)
-		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
-			a->cell[i].v != b->cell[i].v)
-			return false;
-	for (size_t i = 0; i < a->levels; i++)
-		if (a->level[i].share != b->level[i].share || a->level[i].count != b->level[i].count)
-			return false;
-	return true;
-}
-
+/* Two that differ only in the order of cells stay apart here. */
 size_t rd_account_group(const struct rd_account *a, const struct acct_round *round)
 {
 	size_t i = 0;
 
-	while (i < a->groups && !same_round(&a->group[i].round, round))
+	while (i < a->groups && !acct_round_equal(&a->group[i].round, round))
 		i++;
 	return i;
 }
@@ -126,10 +111,8 @@ enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROU
 		return CM_OK;
 	g = a->entry[i].group;
 	a->group[g].round.count = a->entry[i].count;
-	/* It was added with these very numbers; were it not there, too much would be counted, not too little.
-	 */
 	if (!rd_account_is_adaptive(a) && acct_state_remove(a->state, &a->group[g].round) != ACCT_OK)
-		(void)0;
+		return CM_EINTERNAL;
 	a->entry[i] = a->entry[--a->entries];
 	if (--a->group[g].members == 0) {
 		a->group[g] = a->group[--a->groups];
