@@ -16,7 +16,7 @@ static enum cm_rc derive(
 {
 	if (q->kind != PT_MEAN)
 		return cm_fail(err, CM_ECONFIG, "%s: answers means only", name);
-	if (r->dummies != 0)
+	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"levels\" has them", name);
 	if (isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be finite", name);
@@ -29,7 +29,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, str
 {
 	if (q->kind != PT_MEAN)
 		return cm_fail(err, CM_EPROTO, "%s: answers means only", name);
-	if (p->bins != 2 || p->keep_always || p->dummies != 0)
+	if (p->bins != 2 || p->keep_always || p->dummies != 0 || p->shuffler_dummies != 0)
 		return cm_fail(
 			err, CM_EPROTO, "%s: one bit, a keep probability and no dummies are wanted", name);
 	return pt_mixbins_check(name, p, err);

@@ -85,7 +85,7 @@ enum cm_rc pt_number_derive(const struct pt_number *row, const struct pt_query *
 
 	if (q->kind != PT_MEAN)
 		return cm_fail(err, CM_ECONFIG, "%s: answers means only", row->name);
-	if (r->dummies != 0)
+	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"levels\" has them", row->name);
 	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g", row->name,
@@ -111,7 +111,7 @@ enum cm_rc pt_number_check(
 		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", row->name);
 	if (q->kind != PT_MEAN)
 		return cm_fail(err, CM_EPROTO, "%s: answers means only", row->name);
-	if (p->keep_always || p->dummies != 0)
+	if (p->keep_always || p->dummies != 0 || p->shuffler_dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: a keep probability and no dummies are wanted", row->name);
 	if (p->other != 0 || (p->size != 0 && !row->sized))
 		return cm_fail(

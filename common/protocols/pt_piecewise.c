@@ -13,6 +13,8 @@
 
 static const char name[] = "piecewise";
 
+__extension__ typedef unsigned __int128 u128;
+
 static uint32_t symbols(const struct pt_params *p)
 {
 	return p->bins - 1 + p->size;
@@ -36,9 +38,18 @@ static long double ratio(const struct pt_params *p)
 	return pt_number_keep(p) * (p->bins - 1) / (pt_number_drop(p) * p->size);
 }
 
+/* Of a symbol inside, how much likelier than one outside, times b w 2^64: keep b - (2^64 - keep) w; 0 if no
+ * likelier. */
+static u128 excess(const struct pt_params *p)
+{
+	u128 likely = (u128)p->keep * symbols(p), chance = (u128)p->size << 64;
+
+	return likely > chance ? likely - chance : 0;
+}
+
 static double epsilon0(const struct pt_params *p)
 {
-	return pt_log_up(ratio(p));
+	return excess(p) > 0 ? pt_log_up(ratio(p)) : 0;
 }
 
 static double inside(const struct pt_params *p)
@@ -61,7 +72,8 @@ static void law(const struct pt_params *p, uint32_t level, double *chance)
  * mean of y^2 from sums of squares. */
 static void scores(const struct pt_params *p, double *first, double *second)
 {
-	double n = symbols(p), w = p->size, out = outside(p), more = inside(p) - out;
+	double n = symbols(p), w = p->size, out = outside(p);
+	double more = ldexp((double)excess(p), -64) / (w * (p->bins - 1));
 	double n1 = n * (n - 1) / 2, n2 = n1 * (2 * n - 1) / 3;
 	double w1 = w * (w - 1) / 2, w2 = w1 * (2 * w - 1) / 3;
 

@@ -49,12 +49,14 @@ static void law(const struct pt_params *p, uint32_t level, double *chance)
 {
 	uint32_t b = p->bins - 1;
 	double drop = (double)pt_number_drop(p), stop = (double)pt_number_keep(p), all = (double)whole(p);
+	const double power[] = { 1, drop, drop * drop, drop * drop * drop };
 
 	for (uint32_t y = 0; y < symbols(p); y++) {
 		uint32_t far = y > level + b ? y - level - b : level + b - y;
-		double side = y < b || y > 2 * b ? 1 : stop;
+		uint32_t times = (far >= b ? 1u : 0u) + (far >= 2 * b ? 1u : 0u);
+		uint32_t falls = times + (far - times * b >= p->size ? 1u : 0u);
 
-		chance[y] = side / all * pow(drop, far / b + (far % b >= p->size ? 1 : 0));
+		chance[y] = (y < b || y > 2 * b ? 1 : stop) / all * power[falls];
 	}
 }
 
