@@ -68,7 +68,7 @@ static int failed(const struct cmd_audit *a, const struct cmd_record *r, enum ac
 static enum acct_rc alone(const struct cmd_audit *a, const struct acct_round *round, struct acct_bound *out)
 {
 	for (size_t i = 0; i < a->rows; i++)
-		if (cmd_same_round(&a->row[i].reserved.round, round)) {
+		if (acct_round_equal(&a->row[i].reserved.round, round)) {
 			*out = a->row[i].alone;
 			return ACCT_OK;
 		}
@@ -80,7 +80,7 @@ static enum acct_rc price_of(
 	const struct cmd_audit *a, const struct acct_round *round, struct acct_price *out)
 {
 	for (size_t i = 0; i < a->rows; i++)
-		if (cmd_same_round(&a->row[i].reserved.round, round)) {
+		if (acct_round_equal(&a->row[i].reserved.round, round)) {
 			*out = a->row[i].price;
 			return ACCT_OK;
 		}
@@ -177,7 +177,7 @@ static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cm
 {
 	const struct cmd_record *was = &row->reserved;
 
-	if (!cmd_same_round(&was->round, &r->round))
+	if (!acct_round_equal(&was->round, &r->round))
 		WRONG(a, r, "the account is not the one reserved in line %zu", was->line);
 	if (r->epsilon_round != was->epsilon_round || r->epsilon_total != was->epsilon_total)
 		WRONG(a, r, "epsilon_round or epsilon_total is not the one reserved in line %zu", was->line);
@@ -223,7 +223,7 @@ static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
 		a->state = acct_state_new(r->delta);
 		return a->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
 	}
-	rc = acct_filter_init(kind, r->limit, r->delta, &a->filter);
+	rc = acct_filter_init(kind, fmin(r->limit, ACCT_FILTER_MOST_EPSILON), r->delta, &a->filter);
 	return rc ? failed(a, r, rc) : 0;
 }
 
@@ -265,7 +265,7 @@ static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *o
 
 		if (a->row[i].stage == CMD_VOID)
 			continue;
-		while (k < n && !cmd_same_round(&round[k], once))
+		while (k < n && !acct_round_equal(&round[k], once))
 			k++;
 		if (k == n)
 			round[n++] = *once;

@@ -202,19 +202,6 @@ static void cells(struct source *account, struct acct_round *r)
 	account->bad = s.bad;
 }
 
-bool cmd_same_round(const struct acct_round *a, const struct acct_round *b)
-{
-	bool same = a->cells == b->cells && a->others == b->others && a->dummies == b->dummies &&
-		    a->levels == b->levels && a->defect == b->defect && a->sampling == b->sampling;
-
-	for (size_t i = 0; same && i < a->cells; i++)
-		same = a->cell[i].omega == b->cell[i].omega && a->cell[i].u == b->cell[i].u &&
-		       a->cell[i].v == b->cell[i].v;
-	for (size_t i = 0; same && i < a->levels; i++)
-		same = a->level[i].share == b->level[i].share && a->level[i].count == b->level[i].count;
-	return same;
-}
-
 /* The round's text must say what its cells say. */
 static void compare_spec(struct source *s, const struct acct_round *r)
 {
@@ -226,7 +213,7 @@ static void compare_spec(struct source *s, const struct acct_round *r)
 		FAULT(s, "account: spec is not a text");
 	else if (acct_spec_parse(json_string_value(v), &spec, why, sizeof why))
 		FAULT(s, "account: spec: %s", why);
-	else if (!cmd_same_round(&spec.round, r))
+	else if (!acct_round_equal(&spec.round, r))
 		FAULT(s, "account: cells and spec do not say the same");
 }
 

@@ -39,9 +39,6 @@ struct cmd_record {
 
 struct cmd_ledger;
 
-/* The same cells and numbers, whatever the count. */
-bool cmd_same_round(const struct acct_round *a, const struct acct_round *b);
-
 /* path "-": standard input.  0, or an exit code after a line. */
 int cmd_ledger_open(const char *path, struct cmd_ledger **out);
 void cmd_ledger_close(struct cmd_ledger *l);
