@@ -33,8 +33,8 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 
 	return x->kind == y->kind && x->categories == y->categories && x->low >= y->low && x->low <= y->low &&
 	       x->high >= y->high && x->high <= y->high && a->min_reports == b->min_reports &&
-	       a->max_bytes == b->max_bytes && a->request.epsilon0 >= b->request.epsilon0 &&
-	       a->request.epsilon0 <= b->request.epsilon0;
+	       a->max_bytes == b->max_bytes && a->shuffler == b->shuffler &&
+	       a->request.epsilon0 >= b->request.epsilon0 && a->request.epsilon0 <= b->request.epsilon0;
 }
 
 /* Choose for round i at this cost, or take the choice of an equal one. */
@@ -48,7 +48,8 @@ static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *e
 		.epsilon = cost,
 		.delta = p->delta,
 		.epsilon0 = r->request.epsilon0,
-		.max_bytes = r->max_bytes };
+		.max_bytes = r->max_bytes,
+		.shuffler = r->shuffler };
 
 	*w->at = r;
 	w->cost[i] = cost;

@@ -7,17 +7,22 @@
 
 static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
-	char dummies[32] = "", levels[32] = "", local[32] = "no epsilon0";
+	char dummies[32] = "", shuffler[48] = "", size[32] = "", levels[32] = "", local[32] = "no epsilon0";
 
 	if (c->params.dummies > 0)
 		(void)snprintf(dummies, sizeof dummies, ", %u dumm%s", (unsigned)c->params.dummies,
 			c->params.dummies == 1 ? "y" : "ies");
+	if (c->params.shuffler_dummies > 0)
+		(void)snprintf(shuffler, sizeof shuffler, ", %" PRIu64 " dummies of the shuffler",
+			c->params.shuffler_dummies);
+	if (c->request.size != 0)
+		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->params.size);
 	if (c->request.levels != 0)
 		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->params.bins);
 	if (isfinite(c->request.epsilon0))
 		(void)snprintf(local, sizeof local, "epsilon0 %.4g", c->request.epsilon0);
-	(void)snprintf(out, room, "%s (%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->name, local,
-		levels, dummies, c->error, c->bytes);
+	(void)snprintf(out, room, "%s (%s%s%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->name, local,
+		levels, size, dummies, shuffler, c->error, c->bytes);
 }
 
 void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])
@@ -27,7 +32,7 @@ void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])
 		[PL_LIMIT_BYTES] = "max_bytes",
 		[PL_LIMIT_LOCAL] = "the cap on epsilon0",
 	};
-	char best[100], next[100] = "nothing else fits";
+	char best[160], next[160] = "nothing else fits";
 
 	describe(&c->best, best, sizeof best);
 	if (c->next.protocol != NULL)

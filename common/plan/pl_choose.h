@@ -7,7 +7,7 @@
 #include "pt_protocol.h"
 
 #define PL_BYTES_DEFAULT 16384
-#define PL_WHY_LEN       256
+#define PL_WHY_LEN       384
 
 struct pl_need {
 	const struct pt_query *query;
@@ -16,6 +16,7 @@ struct pl_need {
 	double epsilon, delta; /* the round alone may cost this much */
 	double epsilon0;    /* the local guarantee must be at least this good; INFINITY: none is asked for */
 	uint64_t max_bytes; /* sealed bytes of one device */
+	bool shuffler;      /* it may be trusted to add dummies */
 };
 
 struct pl_candidate {
@@ -41,8 +42,8 @@ struct pl_choice {
 /* Sealed bytes that a device sends: messages times record and seal, pseudonym and framing apart. */
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p);
 
-/* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Errors within a
- * millionth are equal, and the fewer bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if
+/* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Of errors within
+ * 3 % of the least the fewest bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if
  * nothing fits. */
 CM_CHECK enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err);
 /* In one line: what was chosen, what comes next, what binds. */

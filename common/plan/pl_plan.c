@@ -332,7 +332,7 @@ static bool is_set(const struct pl_round *r, const char *key)
 /* The choice is made when all rounds are known. */
 static void take_auto(struct checker *c, const struct raw_round *raw, struct pl_round *r)
 {
-	static const char *const chosen[] = { "levels", "dummies", "size", "blanket", "shuffler_dummies" };
+	static const char *const chosen[] = { "levels", "dummies", "size", "shuffler_dummies" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
 		if (is_set(r, chosen[i]))
@@ -340,6 +340,9 @@ static void take_auto(struct checker *c, const struct raw_round *raw, struct pl_
 				chosen[i]);
 	r->automatic = true;
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_batch = r->min_reports };
+	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
+	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
+		fault(c, line_of(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
 	r->cost = raw->epsilon;
 	r->max_bytes = (uint64_t)raw->max_bytes;
 }

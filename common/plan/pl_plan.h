@@ -30,6 +30,7 @@ struct pl_round {
 	bool automatic;
 	double cost;          /* epsilon that the round alone may cost, at the budget's delta */
 	uint64_t max_bytes;   /* sealed bytes of one device */
+	bool shuffler;        /* may be trusted to add dummies */
 	char why[PL_WHY_LEN]; /* the reason in one line */
 	uint64_t min_reports, target;
 	int64_t window_ms; /* from announcement to deadline */

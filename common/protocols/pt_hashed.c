@@ -120,7 +120,7 @@ static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *
 static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	return pt_multi_estimate(q, p, support(p), counts, reports, out, err);
+	return pt_multi_estimate(q, p, support(p), pt_mixbins_messages(p), counts, reports, out, err);
 }
 
 static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
@@ -142,5 +142,6 @@ const struct pt_protocol pt_row_hashed = {
 	.tally = pt_hash_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_SIZES,
 	PT_MULTI_COLUMNS,
 };

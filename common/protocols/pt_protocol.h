@@ -62,6 +62,7 @@ enum pt_automatic {
 	PT_AUTO = 1, /* epsilon0 */
 	PT_AUTO_DUMMIES = 2,
 	PT_AUTO_LEVELS = 4,
+	PT_AUTO_SIZES = 8,
 };
 
 struct pt_protocol {

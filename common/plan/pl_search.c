@@ -1,0 +1,265 @@
+/* pl_search.c - inside of pl_choose.h: one row with one number of levels, its epsilon0 and its dummies. */
+#include "pl_search.h"
+
+#include <math.h>
+
+/* Two machines whose libm differ in a last digit choose alike unless an answer falls in here. */
+#define EPSILON_MARGIN 1e-9
+#define ERROR_MARGIN   1e-6
+/* Bytes are not spent on less than this part of the error. */
+#define ERROR_WORTH 0.03
+/* A round whose guess is this far above what it may cost is not asked about: the guess errs low, by a tenth,
+ * but for very few reports, and such answers are the accountant's dearest. */
+#define GUESS_EXCESS 1.4
+
+/* Values of epsilon0 by index: three significant digits from 0.001 up, below the greatest; the greatest; and
+ * "inf" where it may be. */
+#define DIGITS 900
+static double epsilon0_step(uint32_t i)
+{
+	static const double unit[] = { 1e5, 1e4, 1e3, 1e2, 1e1 };
+
+	return (100 + i % DIGITS) / unit[i / DIGITS];
+}
+
+static double value_at(const struct pl_search *s, uint32_t i)
+{
+	if (i < s->steps)
+		return epsilon0_step(i);
+	return i == s->steps ? fmin(s->need->epsilon0, PT_EPSILON0_MAX) : (double)INFINITY;
+}
+
+void pl_search_init(struct pl_search *s, const struct pl_need *need, struct pl_choice *out)
+{
+	double greatest = fmin(need->epsilon0, PT_EPSILON0_MAX);
+
+	*s = (struct pl_search){ .need = need, .out = out, .ratio = 1.1 };
+	*out = (struct pl_choice){ 0 };
+	while (epsilon0_step(s->steps) < greatest)
+		s->steps++;
+	s->top = s->steps + (isinf(need->epsilon0) ? 1 : 0);
+	s->mu = pl_mu(need->epsilon, need->delta);
+}
+
+/* ---- one candidate ---- */
+
+bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32_t dummies, uint32_t i,
+	struct pl_candidate *c)
+{
+	const struct pl_need *n = s->need;
+	struct cm_err ignored = { 0 };
+
+	*c = (struct pl_candidate){ .protocol = o->row,
+		.request = { .epsilon0 = value_at(s, i),
+			.levels = o->levels,
+			.dummies = o->shuffler ? 0 : dummies,
+			.size = o->size,
+			.min_batch = n->reports,
+			.shuffler_dummies = o->shuffler ? dummies : 0 } };
+	if (o->row->derive(n->query, &c->request, &c->params, &ignored) != CM_OK)
+		return false;
+	c->bytes = pl_bytes(o->row, &c->params);
+	return o->row->epsilon0(&c->params) <= n->epsilon0;
+}
+
+/* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + dummies / sum omega)
+ * messages, and the victim shifts it by omega_j (u_j - v_j). */
+static double guessed_mu(const struct pl_search *s, const struct pl_candidate *c)
+{
+	struct acct_round r = { 0 };
+	struct cm_err ignored = { 0 };
+	double whole = 0, shift = 0;
+
+	if (c->protocol->cells(&c->params, s->need->honest, &r, &ignored) != CM_OK)
+		return INFINITY;
+	for (size_t i = 0; i < r.cells; i++) {
+		double d = r.cell[i].u - r.cell[i].v;
+
+		whole += r.cell[i].omega;
+		shift += r.cell[i].omega * d * d;
+	}
+	return sqrt(shift / ((double)r.others + (double)r.dummies / whole));
+}
+
+/* Epsilon of the round alone; INFINITY where the accountant has no answer. */
+static double exact_epsilon(struct pl_search *s, const struct pl_candidate *c)
+{
+	struct acct_round r = { 0 };
+	struct acct_bound b = { 0, INFINITY };
+	struct cm_err ignored = { 0 };
+	enum acct_rc rc;
+
+	if (c->protocol->cells(&c->params, s->need->honest, &r, &ignored) != CM_OK)
+		return INFINITY;
+	rc = acct_epsilon(&r, 1, s->need->delta, &b);
+	if (rc == ACCT_ENOMEM)
+		s->rc = rc;
+	return rc == ACCT_OK && b.upper >= 0 ? b.upper : (double)INFINITY;
+}
+
+/* The local guarantee alone is enough, or the guess says so. */
+static bool seems_to_fit(const struct pl_search *s, const struct pl_candidate *c, double excess)
+{
+	return c->protocol->epsilon0(&c->params) < s->need->epsilon || guessed_mu(s, c) <= s->mu * excess;
+}
+
+/* Does it fit?  The comparison of the guess with the truth serves the next guess. */
+static bool fits(struct pl_search *s, struct pl_candidate *c)
+{
+	double mu, guessed = guessed_mu(s, c);
+
+	if (!seems_to_fit(s, c, GUESS_EXCESS))
+		return false;
+	c->epsilon = exact_epsilon(s, c);
+	if (isfinite(c->epsilon) && c->epsilon > 0 && isfinite(guessed)) {
+		mu = pl_mu(c->epsilon, s->need->delta);
+		s->ratio = fmin(fmax(mu / guessed, 0.5), 2);
+	}
+	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);
+}
+
+static bool same_params(const struct pt_params *a, const struct pt_params *b)
+{
+	return a->bins == b->bins && a->dummies == b->dummies && a->keep_always == b->keep_always &&
+	       a->keep == b->keep && a->size == b->size && a->other == b->other &&
+	       a->shuffler_dummies == b->shuffler_dummies;
+}
+
+/* The runner-up is another row, or another number of levels. */
+static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
+{
+	return !same_params(&a->params, &b->params) &&
+	       (a->protocol != b->protocol || a->params.bins != b->params.bins ||
+		       (a->params.shuffler_dummies > 0) != (b->params.shuffler_dummies > 0));
+}
+
+void pl_search_offer(struct pl_search *s, struct pl_candidate *c)
+{
+	c->error = c->protocol->expected_error(s->need->query, &c->params, s->need->reports);
+	if (isfinite(c->error) && s->offers < PL_OFFERS_MAX)
+		s->offer[s->offers++] = *c;
+}
+
+void pl_search_end(const struct pl_search *s)
+{
+	struct pl_choice *out = s->out;
+	double least = INFINITY, limit;
+
+	for (size_t i = 0; i < s->offers; i++)
+		least = fmin(least, s->offer[i].error);
+	limit = least * (1 + ERROR_WORTH);
+	for (size_t i = 0; i < s->offers; i++) {
+		const struct pl_candidate *c = &s->offer[i];
+
+		if (c->error <= limit && (out->best.protocol == NULL || c->bytes < out->best.bytes ||
+						 (c->bytes == out->best.bytes &&
+							 c->error < out->best.error * (1 - ERROR_MARGIN))))
+			out->best = *c;
+	}
+	for (size_t i = 0; i < s->offers; i++) {
+		const struct pl_candidate *c = &s->offer[i];
+
+		if (rivals(c, &out->best) &&
+			(out->next.protocol == NULL || c->error < out->next.error * (1 - ERROR_MARGIN)))
+			out->next = *c;
+	}
+}
+
+/* ---- epsilon0 for a number of dummies, dummies for an epsilon0 ---- */
+
+/* The greatest index that seems to fit.  Below a row's range is seen as fitting, above it not. */
+static uint32_t guess_index(const struct pl_search *s, const struct pl_option *o, uint32_t dummies)
+{
+	uint32_t low = 0, high = s->top + 1;
+
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+		struct pl_candidate c;
+		bool good = pl_search_make(s, o, dummies, mid, &c) ? seems_to_fit(s, &c, 1 / s->ratio)
+								   : isfinite(value_at(s, mid));
+
+		if (good)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Offer the greatest epsilon0 that fits. */
+void pl_search_tune(struct pl_search *s, const struct pl_option *o, uint32_t dummies)
+{
+	struct pl_candidate c, found = { 0 };
+	int64_t low = -1, high = (int64_t)s->top + 1, i = guess_index(s, o, dummies), stride = 1;
+
+	while (high - low > 1 && s->rc == ACCT_OK) {
+		bool possible = pl_search_make(s, o, dummies, (uint32_t)i, &c),
+		     good = possible && fits(s, &c);
+		int64_t next;
+
+		if (good) {
+			low = i;
+			found = c;
+		} else {
+			high = i;
+		}
+		/* The guess again, better informed; then away from where it was wrong, ever faster. */
+		next = possible ? (int64_t)guess_index(s, o, dummies) : i - stride;
+		if (next <= low || next >= high) {
+			next = good ? low + stride : high - stride;
+			stride *= 2;
+		}
+		if (next <= low || next >= high)
+			next = low + (high - low) / 2;
+		i = next;
+	}
+	if (found.protocol != NULL)
+		pl_search_offer(s, &found);
+}
+
+/* The fewest dummies with which the greatest epsilon0 fits; dummies_max + 1 if there are none. */
+uint32_t pl_search_fewest(
+	struct pl_search *s, const struct pl_option *o, bool exact, struct pl_candidate *found)
+{
+	int64_t low = -1, high = (int64_t)o->dummies_max + 1,
+		i = exact ? pl_search_fewest(s, o, false, found) : high / 2;
+	int64_t stride = 1 + i / 64; /* the guess is good to a few percent */
+
+	if (exact && i >= high)
+		i = high - 1;
+	while (high - low > 1 && s->rc == ACCT_OK) {
+		struct pl_candidate c;
+		bool good = pl_search_make(s, o, (uint32_t)i, s->top, &c) &&
+			    (exact ? fits(s, &c) : seems_to_fit(s, &c, 1 / s->ratio));
+
+		if (good) {
+			high = i;
+			*found = c;
+		} else {
+			low = i;
+		}
+		i = exact ? (good ? high - stride : low + stride) : -1;
+		stride *= 2;
+		if (i <= low || i >= high)
+			i = low + (high - low) / 2;
+	}
+	return (uint32_t)high;
+}
+
+/* The number of dummies, below `end`, of least error as guessed. */
+void pl_search_guess(const struct pl_search *s, struct pl_option *o, uint32_t end)
+{
+	o->guess = INFINITY;
+	for (uint32_t m = 0; m < end; m++) {
+		struct pl_candidate c;
+		double error;
+
+		if (!pl_search_make(s, o, m, guess_index(s, o, m), &c))
+			continue;
+		error = o->row->expected_error(s->need->query, &c.params, s->need->reports);
+		if (error < o->guess * (1 - ERROR_MARGIN)) {
+			o->guess = error;
+			o->dummies = m;
+		}
+	}
+}
