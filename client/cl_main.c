@@ -181,7 +181,7 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 		CM_I("unanswered", s->counts.by[0]),
 		CM_I("rows_left_out", s->rows.bad + s->rows.out_of_domain),
 		CM_I("duplicates", s->rows.duplicates) };
-	struct cm_field field[7 + sizeof seldom / sizeof seldom[0]];
+	struct cm_field field[8 + sizeof seldom / sizeof seldom[0]];
 	size_t n = 0;
 
 	(void)user;
@@ -202,6 +202,8 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 		field[n++] = CM_S("first_left_out", s->rows.first_bad);
 	field[n++] = CM_D("epsilon_round", s->epsilon_round);
 	field[n++] = CM_D("epsilon_total", s->epsilon_total);
+	if (s->shuffler_dummies > 0)
+		field[n++] = CM_I("shuffler_dummies", s->shuffler_dummies);
 	cm_log_fields(CM_LOG_INFO, "round done", field, n);
 }
 

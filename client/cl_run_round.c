@@ -34,6 +34,8 @@ static void summarize(struct cl_run *run, const struct cl_counts *counts, const 
 	s.messages = d->messages_per_client;
 	s.sealed_len = rd_sealed_len(d);
 	s.epsilon0 = d->protocol->epsilon0(&d->params);
+	if (cl_policy_rests_on_shuffler(&run->setup->policy, d))
+		s.shuffler_dummies = d->params.shuffler_dummies;
 	if (counts != NULL)
 		s.counts = *counts;
 	if (refused != NULL) {

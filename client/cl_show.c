@@ -55,25 +55,29 @@ void cl_show_summary(const struct cl_summary *s, FILE *out)
 			(void)fprintf(out, ", %s %s", cm_thousands((int64_t)s->counts.by[i], n), outcome[i]);
 	(void)fprintf(out, "\n  epsilon0 %.4g, central epsilon %.4f of this round, %.4f of all\n",
 		s->epsilon0, cl_shown_bound(s->epsilon_round), cl_shown_bound(s->epsilon_total));
+	if (s->shuffler_dummies > 0)
+		(void)fprintf(out, "  this rests on the shuffler adding %" PRIu64 " messages of its own\n",
+			s->shuffler_dummies);
 	cl_show_rows(&s->rows, out);
 }
 
 json_t *cl_summary_json(const struct cl_summary *s)
 {
-	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I},"
-			 " s:{s:I, s:I, s:I, s:I, s:I, s:I, s:s}, s:i, s:I}",
+	return json_pack(
+		"{s:I, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I},"
+		" s:{s:I, s:I, s:I, s:I, s:I, s:I, s:s}, s:i, s:I}",
 		"sequence", (json_int_t)s->sequence, "query", s->query, "protocol", s->protocol, "resumed",
 		s->resumed, "refused", s->refused != CM_OK, "reason", s->reason, "epsilon0",
 		cl_json_number(s->epsilon0), "epsilon_round", cl_json_number(s->epsilon_round),
-		"epsilon_total", cl_json_number(s->epsilon_total), "devices", "total",
-		(json_int_t)s->counts.total, "accepted", (json_int_t)s->counts.by[1], "conflicts",
-		(json_int_t)s->counts.by[2], "closed", (json_int_t)s->counts.by[3], "over_limit",
-		(json_int_t)s->counts.by[4], "unanswered", (json_int_t)s->counts.by[0], "rows", "read",
-		(json_int_t)s->rows.rows, "bad", (json_int_t)s->rows.bad, "out_of_domain",
-		(json_int_t)s->rows.out_of_domain, "clamped", (json_int_t)s->rows.clamped, "duplicates",
-		(json_int_t)s->rows.duplicates, "beyond_limit", (json_int_t)s->rows.over_limit, "first_bad",
-		s->rows.first_bad, "messages_per_device", (int)s->messages, "sealed_bytes",
-		(json_int_t)s->sealed_len);
+		"epsilon_total", cl_json_number(s->epsilon_total), "shuffler_dummies",
+		(json_int_t)s->shuffler_dummies, "devices", "total", (json_int_t)s->counts.total, "accepted",
+		(json_int_t)s->counts.by[1], "conflicts", (json_int_t)s->counts.by[2], "closed",
+		(json_int_t)s->counts.by[3], "over_limit", (json_int_t)s->counts.by[4], "unanswered",
+		(json_int_t)s->counts.by[0], "rows", "read", (json_int_t)s->rows.rows, "bad",
+		(json_int_t)s->rows.bad, "out_of_domain", (json_int_t)s->rows.out_of_domain, "clamped",
+		(json_int_t)s->rows.clamped, "duplicates", (json_int_t)s->rows.duplicates, "beyond_limit",
+		(json_int_t)s->rows.over_limit, "first_bad", s->rows.first_bad, "messages_per_device",
+		(int)s->messages, "sealed_bytes", (json_int_t)s->sealed_len);
 }
 
 static json_t *entry_json(sqlite3_stmt *st)

@@ -57,8 +57,14 @@ def test_a_histogram_among_messages_of_the_shuffler(cluster):
     spec = subprocess.run([c.program("tombola-accountant"), "epsilon", "--delta", "1e-6", "--round",
                            f"bins:k=4,dummies={ADDED}", "--json"], capture_output=True, text=True, check=True)
     assert abs(result["epsilon_round"] / json.loads(spec.stdout)["epsilon_upper"] - 1) < 1e-9
+    export = cluster.run("analyzer", "ledger", "export").stdout
+    assert [json.loads(x)["shuffler_dummies"] for x in export.splitlines() if '"account"' in x] == [ADDED, ADDED]
+    audit = subprocess.run([c.program("tombola-accountant"), "audit", "-"], input=export, capture_output=True,
+                           text=True)
+    assert audit.returncode == 0 and "audit passed" in audit.stdout, audit
     client.stop()
     shuffler.stop()
+    assert f'"shuffler_dummies":{ADDED}' in client.log() and f'"shuffler_dummies":{ADDED}' in shuffler.log()
     assert not os.listdir(cluster.path("shuffler", "keys"))
 
 
