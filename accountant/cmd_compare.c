@@ -18,10 +18,10 @@ static double value(const struct acct_method_answer *a)
 	return a->worth == ACCT_LOWER ? a->bound.lower : a->bound.upper;
 }
 
-/* Against pld; NAN where that is 0. */
+/* Against pld; NAN where that is 0 or infinite. */
 static double ratio(double x, double reference)
 {
-	return reference > 0 ? x / reference : (double)NAN;
+	return reference > 0 && isfinite(reference) ? x / reference : (double)NAN;
 }
 
 static void ask(const struct cmd_question *q, const struct acct_spec *round, struct entry *e)

@@ -157,6 +157,23 @@ static void methods_are_compared_and_labelled(void **state)
 			    "epsilon_upper") == upper);
 }
 
+static void nothing_is_a_share_of_an_infinite_epsilon(void **state)
+{
+	json_t *j = answers("compare --delta 1e-6 --json --round bins:k=256,dummies=1000"), *row;
+	size_t i, finite = 0;
+
+	(void)state;
+	json_array_foreach(json_object_get(j, "methods"), i, row)
+	{
+		if (json_object_get(row, "why_not"))
+			continue;
+		assert_true(json_is_null(json_object_get(row, "ratio")));
+		finite += json_is_number(json_object_get(row, "epsilon_upper"));
+	}
+	assert_true(finite > 0);
+	json_decref(j);
+}
+
 static void compare_wants_one_question(void **state)
 {
 	(void)state;
@@ -385,6 +402,7 @@ int main(void)
 		cmocka_unit_test(calibrate_finds_what_is_known),
 		cmocka_unit_test(what_cannot_be_calibrated_says_why),
 		cmocka_unit_test(methods_are_compared_and_labelled),
+		cmocka_unit_test(nothing_is_a_share_of_an_infinite_epsilon),
 		cmocka_unit_test(compare_wants_one_question),
 		cmocka_unit_test(every_method_answers_for_itself),
 		cmocka_unit_test(curves_fall_over_delta_and_hold_the_single_answers),
