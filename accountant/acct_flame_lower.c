@@ -9,12 +9,14 @@
 #include "acct_binomial.h"
 #include "acct_flame_slot.h"
 
-#define DEVIATIONS    13.0    /* of the coins: beyond it less than 1e-36 is left */
-#define COARSE        32      /* thresholds a deviation, first */
-#define FINE          16      /* then between two of them */
-#define LEAST_LOG     (-92.0) /* of the victim's number: 1e-40, charged */
-#define MOST_COINS    (1u << 24)
-#define MOST_OVERFLOW 1e-9
+#define DEVIATIONS     13.0    /* of the coins: beyond it less than 1e-36 is left */
+#define COARSE         32      /* thresholds a deviation, first */
+#define FINE           16      /* then between two of them */
+#define LEAST_LOG      (-92.0) /* of the victim's number: 1e-40, charged */
+#define MOST_COINS     (1u << 24)
+#define MOST_OVERFLOW  1e-9
+#define LEAST_OVERFLOW 1e-60 /* less is not looked for */
+#define FALL           1e-3
 
 /* Upper tails of Bin(coins, 1/2), and the law of the victim's number. */
 struct test {
@@ -29,6 +31,7 @@ struct test {
 	size_t numbers;
 	double victim_error; /* of each, relative */
 	double missed;       /* chance of the others */
+	double overflow;     /* chance that the messages are not as counted */
 };
 
 static void test_fini(struct test *t)
@@ -106,8 +109,8 @@ static double shown(const struct test *t, double threshold, double delta)
 		p += t->victim[j] * tail_at(t, threshold - number);
 		q += t->victim[j] * tail_at(t, threshold - (t->sent - number));
 	}
-	p *= 1 - error;
-	q = q * (1 + error) + t->beyond + t->missed;
+	p *= (1 - error) * (1 - t->overflow);
+	q = q * (1 + error) + t->beyond + t->missed + t->overflow;
 	return p > delta ? log((p - delta) / q) - 4 * ACCT_FLAME_ULP : -INFINITY;
 }
 
@@ -128,10 +131,12 @@ static double best_test(const struct test *t, double delta)
 }
 
 /* `messages` in all, of which the victim's. */
-static enum acct_rc counting(
-	const struct acct_flame_sparse *s, double messages, double delta, double *epsilon, const char **why)
+static enum acct_rc counting(const struct acct_flame_sparse *s, double messages, double overflow,
+	double delta, double *epsilon, const char **why)
 {
-	struct test t = { .sent = (double)s->sent, .coins = messages - (double)s->sent };
+	struct test t = {
+		.sent = (double)s->sent, .coins = messages - (double)s->sent, .overflow = overflow
+	};
 	enum acct_rc rc;
 
 	if (messages > (double)ACCT_MAX_REPORTS)
@@ -145,24 +150,27 @@ static enum acct_rc counting(
 	return rc;
 }
 
-/* Where nothing overflows the tests do as counted; that is MOST_OVERFLOW short of always. */
-static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *delta, const char **why)
+/* A bound on the chance that an index is chosen too often, under which the tests need not do as counted. */
+static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *overflow, const char **why)
 {
 	if (!acct_flame_fits(s, MOST_OVERFLOW))
 		return acct_flame_domain(why, "padding is too small: an index may be chosen more often");
-	*delta = *delta / (1 - MOST_OVERFLOW) * (1 + 4 * ACCT_FLAME_ULP);
+	*overflow = s->users > s->padded ? MOST_OVERFLOW : 0;
+	while (*overflow > LEAST_OVERFLOW && acct_flame_fits(s, *overflow * FALL))
+		*overflow *= FALL;
 	return ACCT_OK;
 }
 
 enum acct_rc acct_flame_double_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
 {
+	double overflow;
 	enum acct_rc rc;
 
 	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)) ||
-		(rc = check_fits(s, &delta, why)))
+		(rc = check_fits(s, &overflow, why)))
 		return rc;
-	return counting(s, (double)s->padded * (double)s->length, delta, epsilon, why);
+	return counting(s, (double)s->padded * (double)s->length, overflow, delta, epsilon, why);
 }
 
 enum acct_rc acct_flame_topk_lower(
@@ -174,7 +182,7 @@ enum acct_rc acct_flame_topk_lower(
 		return rc;
 	if (((double)s->users - 1) * (double)s->sent > ((double)s->padded - 1) * (double)s->length)
 		return acct_flame_domain(why, "padding is too small: some index must be chosen more often");
-	return counting(s, (double)s->padded * (double)s->sent, delta, epsilon, why);
+	return counting(s, (double)s->padded * (double)s->sent, 0, delta, epsilon, why);
 }
 
 /* Yes when some message has at least so many coordinates below 1/2: P is at least the victim's own chance, Q
@@ -182,10 +190,11 @@ enum acct_rc acct_flame_topk_lower(
 enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
 {
+	double overflow;
 	enum acct_rc rc;
 
 	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)) ||
-		(rc = check_fits(s, &delta, why)))
+		(rc = check_fits(s, &overflow, why)))
 		return rc;
 	double k = (double)s->sent, below = acct_flame_below(&s->slot), best = 0;
 	double rows = ceil((double)s->padded * (double)s->length / k);
@@ -197,7 +206,8 @@ enum acct_rc acct_flame_linked_lower(
 		error = fmax(error, fmax(acct_binomial_error(k, below, t), acct_binomial_error(k, 0.5, t)));
 		error = fmax(error, acct_binomial_error(k, below, k - t));
 		double off = 2 * error + ACCT_FLAME_ULP * (k + 8);
-		double p = own * (1 - off), q = (rows * coins + other) * (1 + off);
+		double p = own * (1 - off) * (1 - overflow),
+		       q = (rows * coins + other) * (1 + off) + overflow;
 		if (p > delta)
 			best = fmax(best, log((p - delta) / q) - 4 * ACCT_FLAME_ULP);
 	}

@@ -325,6 +325,25 @@ static void faults_are_named_and_nothing_is_computed(void **state)
 	assert_int_equal(acct_flame_lemma1(1, 4, 10, 1, &x, &valid, NULL), ACCT_EDOMAIN);
 }
 
+/* An index overflows with chance 1e-12 to 1e-9, and what is seen then is not known: no more than the
+ * logarithm of its reciprocal can be shown, however much the test itself would. */
+static void an_overflow_is_charged_to_the_lower_bounds(void **state)
+{
+	(void)state;
+	struct acct_flame_sparse s = { .slot = { .epsilon = 10, .bins = 2 },
+		.users = 1000,
+		.padded = 610,
+		.length = 200,
+		.sent = 100 };
+	double eps;
+
+	assert_int_equal(acct_flame_linked_lower(&s, 1e-6, &eps, NULL), ACCT_OK);
+	assert_true(eps > 18 && eps < log(1e12));
+	s.padded = 1000;
+	assert_int_equal(acct_flame_linked_lower(&s, 1e-6, &eps, NULL), ACCT_OK);
+	assert_true(eps > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +353,7 @@ int main(void)
 		cmocka_unit_test(topk_is_not_sampling),
 		cmocka_unit_test(vectors_in_one_message_lose_far_more),
 		cmocka_unit_test(more_padding_hides_more_and_more_indices_less),
+		cmocka_unit_test(an_overflow_is_charged_to_the_lower_bounds),
 		cmocka_unit_test(index_privacy_is_a_ratio),
 		cmocka_unit_test(faults_are_named_and_nothing_is_computed),
 	};
