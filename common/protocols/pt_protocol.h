@@ -13,7 +13,8 @@
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0
-/* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: ten minutes, 640 MB on disk. */
+/* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: a quarter of an hour, 640 MB on
+ * disk. */
 #define PT_SHUFFLER_DUMMIES_MAX 10000000u
 
 /* The exact randomizer of a round, as it stands in the signed descriptor. */
