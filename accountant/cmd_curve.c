@@ -115,11 +115,9 @@ static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *ro
 	double delta = q->over ? q->delta : x;
 	enum acct_rc rc = cmd_epsilon(s->method, q->published, round, q->rounds, delta, &a, &why);
 
-	if (rc && c->plot.count > 1 && s->method != acct_method_row(0))
+	if (rc)
 		return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
 			s->method->name, c->plot.x_name, x, why ? why : acct_strerror(rc));
-	if (rc)
-		return cmd_refused(s->method, rc, why);
 	if (a.worth > s->worth)
 		s->worth = a.worth;
 	s->note = a.note ? a.note : s->note;

@@ -218,6 +218,14 @@ static void put_line(FILE *to, const struct cmd_plot *p, size_t k, const struct 
 	}
 }
 
+static bool is_finite_somewhere(const struct cmd_series *s)
+{
+	for (size_t i = 0; i < s->points; i++)
+		if (isfinite(s->worth == ACCT_LOWER ? s->point[i].y.lower : s->point[i].y.upper))
+			return true;
+	return false;
+}
+
 static bool has_lower_end(const struct cmd_series *s)
 {
 	for (size_t i = 0; i < s->points; i++)
@@ -233,9 +241,10 @@ static void put_legend(FILE *to, const struct cmd_plot *p, size_t k)
 
 	fprintf(to, "<text x=\"%.1f\" y=\"%.1f\">", LEFT + 44, row + 4);
 	put_text(to, s->method->name);
-	fprintf(to, ": %s%s%s</text>\n", acct_worth_text(s->worth),
+	fprintf(to, ": %s%s%s%s</text>\n", acct_worth_text(s->worth),
 		s->worth == ACCT_PROVED ? " upper bound" : "",
-		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "");
+		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "",
+		is_finite_somewhere(s) ? "" : ", infinite");
 }
 
 /* Solid lines first, what is broken above them: where two coincide both are seen. */
@@ -256,6 +265,14 @@ static void put_series(FILE *to, const struct cmd_plot *p, const struct axis *x,
 		put_legend(to, p, k);
 }
 
+/* Smaller for a long one, as far as it can be read: a bold character is at most 0.68 of its size wide. */
+static double title_size(const char *title)
+{
+	double bytes = (double)strlen(title), room = WIDTH - LEFT - 10;
+
+	return fmax(9, fmin(15, floor(10 * room / (0.68 * fmax(bytes, 1))) / 10));
+}
+
 void cmd_svg(FILE *to, const struct cmd_plot *p)
 {
 	struct axis x = x_axis(p), y = y_axis(p);
@@ -273,7 +290,8 @@ void cmd_svg(FILE *to, const struct cmd_plot *p)
 	      ".minor{stroke:#292c31}}</style>\n"
 	      "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
 		to);
-	fprintf(to, "<text x=\"%.1f\" y=\"30\" font-size=\"15\" font-weight=\"600\">", LEFT);
+	fprintf(to, "<text x=\"%.1f\" y=\"30\" font-size=\"%g\" font-weight=\"600\">", LEFT,
+		title_size(p->title));
 	put_text(to, p->title);
 	fputs("</text>\n", to);
 	put_axis(to, &x, true);
