@@ -19,7 +19,7 @@
 #define PR_SEALED_MAX        4144u                       /* bytes of one sealed message */
 #define PR_CATEGORIES_MAX    4096u
 #define PR_TALLIES_MAX       8192u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
-#define PR_CRITICAL_MAX      16u /* critical extensions of a descriptor */
+#define PR_CRITICAL_MAX      16u   /* critical extensions of a descriptor */
 #define PR_HPKE_KEY_LEN      32u
 #define PR_BUCKETS_MAX       4096u
 #define PR_WAIT_MAX_MS       30000u     /* longest long poll */
