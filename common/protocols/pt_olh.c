@@ -150,5 +150,6 @@ const struct pt_protocol pt_row_olh = {
 	.tally = pt_hash_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.automatic = PT_AUTO,
 	PT_SINGLE_COLUMNS,
 };

@@ -64,7 +64,7 @@ static void without_dummies_the_local_guarantee_is_tuned(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct pt_query q = histogram(row[i].d);
-		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
+		struct pl_need n = need(&q, row[i].n, INFINITY, 70);
 		struct pl_choice c = chosen(&n);
 
 		assert_string_equal(c.best.protocol->name, "grr");
@@ -105,12 +105,19 @@ static void a_cap_on_the_local_guarantee_binds(void **state)
 
 	(void)state;
 	assert_string_equal(c.best.protocol->name, "mixbins");
-	assert_int_equal(c.limit, PL_LIMIT_LOCAL);
-	n = need(&q, 1000000, 3, 16384);
+	assert_true(c.best.request.epsilon0 <= 8);
+	n = need(&q, 1000000, 3, 70);
 	c = chosen(&n);
 	assert_string_equal(c.best.protocol->name, "grr");
 	assert_int_equal(c.limit, PL_LIMIT_LOCAL);
 	assert_true(c.best.epsilon < 0.01);
+	/* Many categories in one message: a hash of them has the lighter tail of heavy ones. */
+	q = histogram(4096);
+	n = need(&q, 10000, 8, 100);
+	c = chosen(&n);
+	assert_string_equal(c.best.protocol->name, "olh");
+	assert_string_equal(c.next.protocol->name, "grr");
+	q = histogram(256);
 	/* Few bytes bind where more dummies would be better. */
 	n = need(&q, 1000, 8, 400);
 	c = chosen(&n);
@@ -173,7 +180,7 @@ static double best_of(const struct pl_need *n, const struct pt_protocol *row)
 {
 	double best = INFINITY;
 
-	for (uint32_t m = 0; m <= 4; m++) {
+	for (uint32_t m = 0; m <= 3; m++) {
 		double low = 0, high = 16.05;
 		struct pt_request r = { .dummies = m, .min_batch = n->reports };
 		struct pt_params p;
@@ -204,7 +211,7 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 		uint32_t d;
 		double epsilon0;
 		uint64_t bytes;
-	} cell[] = { { 10000, 16, INFINITY, 128 }, { 10000, 256, INFINITY, 320 }, { 100000, 256, 8, 130 } };
+	} cell[] = { { 10000, 256, INFINITY, 320 }, { 100000, 256, 8, 130 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
@@ -214,8 +221,7 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 		const struct pt_protocol *row;
 
 		for (size_t j = 0; (row = pt_row(j)) != NULL; j++)
-			if (row->kinds & PT_HISTOGRAM && row->automatic != 0 &&
-				best_of(&n, row) < c.best.error * 0.95)
+			if (row->kinds & PT_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
 				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->name, best_of(&n, row),
 					c.best.protocol->name, c.best.error);
 	}
