@@ -61,7 +61,7 @@ static double hoeffding(const struct moments *m, double a, double n)
 	return b2 / (4 * a * m->gamma * n) * exp(log_transform(m->gamma, 2 * a * a / b2, n));
 }
 
-/* (1+u) log(1+u) - u, from above */
+/* (1+u) log(1+u) - u, from below: the series ends before a positive term */
 static double phi(double u)
 {
 	return u < 1e-3 ? u * u / 2 * (1 - u / 3 + u * u / 6 - u * u * u / 10) : (1 + u) * log1p(u) - u;
@@ -117,8 +117,8 @@ enum acct_rc acct_blanket_delta(
 	struct moments m = moments(b, epsilon);
 	double d = bound == ACCT_BLANKET_HOEFFDING ? hoeffding(&m, a, n)
 						   : bennett(&m, a, n, bound == ACCT_BLANKET_BENNETT_FIRST);
-	if (d < 1) /* not NaN */
-		*delta = fmin(1, d * (1 + ROUNDING));
+	if (d < 1)                                              /* not NaN */
+		*delta = fmin(1, d * (1 + ROUNDING) + DBL_MIN); /* what underflow may hide */
 	return ACCT_OK;
 }
 

@@ -249,9 +249,11 @@ static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_
 enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s)
 {
 	enum acct_rc rc = ACCT_OK;
-	double scale = log(alpha) + log(alpha - 1), flat = fmax(1e-16, acct_curve_upper(&g->curve, 0) * 2);
+	double scale = log(alpha) + log(alpha - 1);
 	/* Rounding of the cells is one of epsilon, by this much (doc/accounting.md, 4.2.5). */
 	double blur = 1e-14 + (128 + 8 * g->curve.list.exponent) * DBL_EPSILON;
+	/* delta(-blur), from above: at most blur more than delta(0). */
+	double flat = 1.1 * (acct_curve_upper(&g->curve, 0) * 2 + blur);
 
 	*log_s = (struct acct_bound){ -INFINITY, -INFINITY };
 	for (int way = 0; way < (g->curve.list.symmetric ? 1 : 2); way++) {
@@ -266,10 +268,11 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		}
 		if (rc)
 			return rc;
-		/* delta(l) <= delta(l - blur), and below l = blur at most delta(0). */
+		/* delta(l) <= delta(l - blur), and below l = blur at most delta(-blur). */
 		double moved = alpha * (blur + 4 * DBL_EPSILON) + WEIGHT_ERROR;
 		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
-		t.below += log1p(-fmin(0.5, exp(log(2 * blur * flat) - t.below))) - moved;
+		double lost = exp(log(2 * blur * flat) - t.below);
+		t.below = lost < 1 ? t.below + log1p(-lost) - moved : -INFINITY;
 		log_s->upper = fmax(log_s->upper, scale + t.above + 1e-13 * fabs(t.above));
 		log_s->lower = fmax(log_s->lower, scale + t.below - 1e-13 * fabs(t.below));
 	}

@@ -198,6 +198,21 @@ static void faults_are_refused(void **state)
 	assert_true(out == 5); /* untouched */
 }
 
+/* Too small for a double is not nothing. */
+static void underflow_is_rounded_up(void **state)
+{
+	(void)state;
+	struct acct_blanket b = { ACCT_BLANKET_KRR, 0.5, 2, 1000000000000 };
+	double delta;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(acct_blanket_delta(
+					 i ? ACCT_BLANKET_BENNETT : ACCT_BLANKET_HOEFFDING, &b, 0.4, &delta),
+			ACCT_OK);
+		assert_true(delta > 0 && delta < 1e-300);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +222,7 @@ int main(void)
 		cmocka_unit_test(epsilon_inverts_delta),
 		cmocka_unit_test(ends_are_what_they_must_be),
 		cmocka_unit_test(small_parameters_keep_their_digits),
+		cmocka_unit_test(underflow_is_rounded_up),
 		cmocka_unit_test(faults_are_refused),
 	};
 
