@@ -244,7 +244,7 @@ static void put_legend(FILE *to, const struct cmd_plot *p, size_t k)
 	fprintf(to, ": %s%s%s%s</text>\n", acct_worth_text(s->worth),
 		s->worth == ACCT_PROVED ? " upper bound" : "",
 		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "",
-		is_finite_somewhere(s) ? "" : ", infinite");
+		is_finite_somewhere(s) ? "" : ", nowhere finite");
 }
 
 /* Solid lines first, what is broken above them: where two coincide both are seen. */

@@ -358,8 +358,13 @@ static void pictures_are_well_formed_and_say_what_lines_are_worth(void **state)
 	assert_non_null(strstr(printed, "a&lt;b&gt; &amp; 'c' \"d\" \xc3\xa4 ?</title>"));
 	assert_non_null(strstr(printed, "clt: approximate (not a guarantee)"));
 	assert_non_null(strstr(printed, "pld: proved upper bound"));
+	assert_null(strstr(printed, "finite"));
 	succeeds("curve --round bins:k=4,dummies=2 --points 5 --format svg");
 	well_formed(printed);
+	assert_non_null(strstr(printed, "pld: proved upper bound"));
+	succeeds("curve --round bins:k=4,dummies=200 --points 5 --format svg --method pld --method rdp");
+	well_formed(printed);
+	assert_non_null(strstr(printed, "rdp: proved upper bound, nowhere finite"));
 	succeeds("curve --over n --from 100 --to 1e7 --delta 1e-6 --round rr:eps0=4 --points 4 --format svg");
 	well_formed(printed);
 	succeeds("curve --over n --from 100 --to 100.2 --delta 1e-6 --round rr:eps0=4 --points 4 --format "
