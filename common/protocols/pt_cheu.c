@@ -106,7 +106,7 @@ static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *
 static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	return pt_multi_estimate(q, p, support(p), counts, reports, out, err);
+	return pt_multi_estimate(q, p, support(p), pt_mixbins_messages(p), counts, reports, out, err);
 }
 
 static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)

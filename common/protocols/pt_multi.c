@@ -63,13 +63,14 @@ enum cm_rc pt_multi_blanket(
 }
 
 enum cm_rc pt_multi_estimate(const struct pt_query *q, const struct pt_params *p, struct pt_support s,
-	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+	uint32_t messages, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
 {
 	uint64_t most;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
-	most = reports * pt_mixbins_messages(p) + p->shuffler_dummies;
+	most = reports * messages + p->shuffler_dummies;
 	for (uint32_t i = 0; i < p->bins; i++) {
 		if (counts[i] > most)
 			return cm_fail(err, CM_EDATA, "%s: more support than messages", p->protocol);

@@ -20,10 +20,10 @@ CM_CHECK enum cm_rc pt_multi_check(
 CM_CHECK enum cm_rc pt_multi_blanket(
 	const struct pt_params *p, uint64_t participants, uint64_t *dummies, struct cm_err *err);
 
-/* As pt_protocol.estimate for counts that are supports: each at most the number of messages, else CM_EDATA.
- * The dummies of *s are filled in here. */
+/* As pt_protocol.estimate for counts that are supports: each at most the number of messages, of which a
+ * client sends `messages`, else CM_EDATA.  The dummies of s are filled in here. */
 CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_query *q, const struct pt_params *p,
-	struct pt_support s, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
-	struct cm_err *err);
+	struct pt_support s, uint32_t messages, const uint64_t *counts, uint64_t reports,
+	struct pt_estimate *out, struct cm_err *err);
 /* As pt_protocol.expected_error; the dummies are filled in here. */
 double pt_multi_expected_error(const struct pt_params *p, struct pt_support s, uint64_t participants);

@@ -14,6 +14,7 @@ extern const struct pt_protocol pt_row_olh;
 extern const struct pt_protocol pt_row_hadamard;
 extern const struct pt_protocol pt_row_hashed;
 extern const struct pt_protocol pt_row_cheu;
+extern const struct pt_protocol pt_row_balcer_cheu;
 extern const struct pt_protocol pt_row_duchi;
 extern const struct pt_protocol pt_row_laplace;
 extern const struct pt_protocol pt_row_staircase;

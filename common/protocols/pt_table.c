@@ -17,6 +17,7 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_hadamard,
 	&pt_row_hashed,
 	&pt_row_cheu,
+	&pt_row_balcer_cheu,
 	&pt_row_duchi,
 	&pt_row_laplace,
 	&pt_row_staircase,

@@ -295,10 +295,11 @@ static void few_reports_of_several_items_never_cover_less(void **state)
 static void reports_among_wide_dummies_are_unbiased_and_cover(void **state)
 {
 	struct scene scenes[] = { histogram("hashed", INFINITY, 2, 300, 1500),
-		histogram("cheu", 2, 1, 300, 1500), histogram("cheu", 5, 2, 600, 1500) };
+		histogram("cheu", 2, 1, 300, 1500), histogram("cheu", 5, 2, 600, 1500),
+		histogram("balcer-cheu", INFINITY, 2, 400, 1500) };
 
 	(void)state;
-	scenes[0].request.size = 4;
+	scenes[0].request.size = scenes[3].request.size = 4;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
 		check(&scenes[i], 0.98);
 }
@@ -306,10 +307,10 @@ static void reports_among_wide_dummies_are_unbiased_and_cover(void **state)
 static void few_reports_among_wide_dummies_never_cover_less(void **state)
 {
 	struct scene scenes[] = { histogram("hashed", INFINITY, 1, 100, 800),
-		histogram("cheu", 6, 1, 100, 800) };
+		histogram("cheu", 6, 1, 100, 800), histogram("balcer-cheu", INFINITY, 1, 100, 800) };
 
 	(void)state;
-	scenes[0].request.size = 16;
+	scenes[0].request.size = scenes[2].request.size = 16;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
 		scenes[i].most_cover = 0.995;
 		check(&scenes[i], 0.9);

@@ -8,19 +8,25 @@ from fractions import Fraction
 from records import HEAD, PRIME, RNG, bits, cell, down
 from wire import pb
 
-ROWS = ("hashed", "cheu")
+ROWS = ("hashed", "cheu", "balcer-cheu")
 
 
 def randomizer(name, d, epsilon0, dummies, size=0):
     """Thresholds a little on the side of noise."""
-    if name == "hashed":
+    if name != "cheu":
         return pb.Randomizer(protocol=name, bins=d, keep_always=True, dummies=dummies, size=size)
     h = math.exp(epsilon0 / 2)
     keep = down(h / (h + 1))
     return pb.Randomizer(protocol=name, bins=d, keep=keep, other=2**64 - keep, dummies=dummies)
 
 
+def messages(r):
+    return 1 + r.dummies * (r.bins if r.protocol == "balcer-cheu" else 1)
+
+
 def record_length(r):
+    if r.protocol == "balcer-cheu":
+        return 16
     return 32 if r.protocol == "hashed" else 8 + 8 * -(-r.bins // 64)
 
 
@@ -32,8 +38,20 @@ def message(r, x):
     return bits(r.bins, [i for i in range(r.bins) if (RNG.getrandbits(64) < r.other) != (i == x)])
 
 
+def coin(r, x):
+    """Says x, or nothing."""
+    return symbol(r.bins if RNG.randrange(r.size) else x)
+
+
+def symbol(x):
+    return HEAD + struct.pack("<Q", x)
+
+
 def client(r, x):
-    out = [message(r, x)] + [message(r, None) for _ in range(r.dummies)]
+    if r.protocol == "balcer-cheu":
+        out = [symbol(x)] + [coin(r, y) for y in range(r.bins) for _ in range(r.dummies)]
+    else:
+        out = [message(r, x)] + [message(r, None) for _ in range(r.dummies)]
     RNG.shuffle(out)
     return out
 
@@ -48,6 +66,10 @@ def supports(r, record):
             raise ValueError("hash")
         return {x for x in range(r.bins) if cell(r, a, b, x) == y}
     chosen = int.from_bytes(record[8:], "little")
+    if r.protocol == "balcer-cheu":
+        if chosen > r.bins:
+            raise ValueError("bin")
+        return {chosen} - {r.bins}
     if chosen >> r.bins:
         raise ValueError("set")
     return {i for i in range(r.bins) if chosen >> i & 1}
@@ -55,10 +77,12 @@ def supports(r, record):
 
 def malformed(r):
     """Records that nobody sends, of the round's length."""
-    good = message(r, 0)
+    good = client(r, 0)[0]
     out = [bytes([2]) + good[1:], good[:2] + b"\1" + good[3:], good[:7] + b"\1" + good[8:], good[:-1] + b"\xff"]
     if r.protocol == "hashed":
         out += [HEAD + struct.pack("<QQQ", *v) for v in ((PRIME, 0, 0), (0, PRIME, 0), (0, 0, r.size))]
+    if r.protocol == "balcer-cheu":
+        out += [symbol(r.bins + 1)]
     return out
 
 
@@ -69,12 +93,14 @@ def counts(r, records):
 
 def estimates(r, n, records):
     """(estimate, its variance at that estimate or at the nearest possible count) of each category; n clients."""
-    p, q = (1, Fraction(1, r.size)) if r.protocol == "hashed" else (Fraction(r.keep, 2**64), Fraction(r.other, 2**64))
-    noise = len(records) - n
+    p, q = (1, Fraction(0)) if r.protocol != "cheu" else (Fraction(r.keep, 2**64), Fraction(r.other, 2**64))
+    if r.protocol == "hashed":
+        q = Fraction(1, r.size)
+    noise, shown = n * r.dummies, q if r.protocol == "cheu" else Fraction(1, r.size)
     out = []
     for m in counts(r, records):
-        value = (m - len(records) * q) / (p - q)
+        value = (m - n * q - noise * shown) / (p - q)
         c = min(max(value, 0), n)
-        variance = (c * p * (1 - p) + (n - c + noise) * q * (1 - q)) / (p - q) ** 2
+        variance = (c * p * (1 - p) + (n - c) * q * (1 - q) + noise * shown * (1 - shown)) / (p - q) ** 2
         out.append((float(value), float(variance)))
     return out

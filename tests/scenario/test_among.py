@@ -10,12 +10,13 @@ from parties import Analyzer, Device
 from test_rounds import COLOURS, histogram, readings, run_plan
 from wire import pb
 
-KEYS = {"hashed": {"epsilon0": "inf", "dummies": 2, "size": 5}, "cheu": {"epsilon0": 3.0, "dummies": 2}}
+KEYS = {"hashed": {"epsilon0": "inf", "dummies": 2, "size": 5}, "cheu": {"epsilon0": 3.0, "dummies": 2},
+        "balcer-cheu": {"epsilon0": "inf", "dummies": 2, "size": 5}}
 
 
 @pytest.mark.parametrize("row", among.ROWS)
 def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
-    n, d, dummies = 500, 9, 2
+    n, d, dummies = 500 if row != "balcer-cheu" else 150, 9, 2
     cluster.configure(devices=n, max_epsilon0="inf")
     cluster.start("shuffler", "run")
     cluster.wait_listening()
@@ -23,9 +24,9 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     r = among.randomizer(row, d, 3.0, dummies, KEYS[row].get("size", 0))
     length = among.record_length(r)
     desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=length,
-                               messages_per_client=1 + dummies)
+                               messages_per_client=among.messages(r))
     desc.randomizer.CopyFrom(r)
-    if row == "hashed":
+    if row != "cheu":
         desc.privacy.epsilon0 = inf
     data = analyzer.reserve(desc)
     analyzer.extend()
@@ -41,7 +42,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     analyzer.release(charge)
     sealed = analyzer.pull(desc, manifest, length=length + 48)
     plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
-    assert len(plain) == n * (1 + dummies)
+    assert len(plain) == n * among.messages(r)
     for x, (value, variance) in enumerate(among.estimates(r, n, plain)):
         # Six standard deviations, and what the variance at the estimate may be off by.
         assert abs(value - holds.count(x)) < 7 * variance ** 0.5, (x, value, holds.count(x))
@@ -49,7 +50,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
 
 @pytest.mark.parametrize("row", among.ROWS)
 def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
-    n, d = 200, 70
+    n, d = (200, 70) if row != "balcer-cheu" else (110, 5)
     cluster.configure(min_batch=100, devices=n + 20, max_epsilon0="inf")
     cluster.start("shuffler", "run")
     cluster.wait_listening()
@@ -61,19 +62,19 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     device = Device(cluster)
     desc, data = device.round(wait_ms=20000)
     r = desc.randomizer
-    assert desc.record_length == among.record_length(r) and desc.messages_per_client == 3
-    assert r.keep_always == (row == "hashed") and r.dummies == 2
+    assert desc.record_length == among.record_length(r) and desc.messages_per_client == among.messages(r)
+    assert r.keep_always == (row != "cheu") and r.dummies == 2
     sent = [among.client(r, i * i % d) for i in range(n)]
 
     def seal(records):
         return b"".join(wire.Hpke.seal(desc.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), rec)
                         for rec in records)
 
-    out = [seal(c) for c in sent + [[b] * 3 for b in bad]]
+    out = [seal(c) for c in sent + [[b] * among.messages(r) for b in bad]]
     assert set(device.submit(desc, [(os.urandom(32), s) for s in out])) == {pb.OUTCOME_ACCEPTED}
     assert analyzer.wait() == 0, analyzer.log()
     result = cluster.json("analyzer", "round", "show", "1")["result"]
-    assert result["bad"] == 3 * len(bad) and result["reports"] == n and result["participants"] == n + len(bad)
+    assert result["bad"] == among.messages(r) * len(bad) and result["reports"] == n and result["participants"] == n + len(bad)
     records = [rec for c in sent for rec in c]
     assert result["counts"] == among.counts(r, records)
     for item, (value, variance) in zip(result["items"], among.estimates(r, n, records), strict=True):
@@ -81,7 +82,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
         assert item["variance"] == pytest.approx(variance, rel=1e-9)
 
 
-@pytest.mark.parametrize("row, shuffler", (("hashed", 0), ("cheu", 0), ("hashed", 3000)))
+@pytest.mark.parametrize("row, shuffler", (("hashed", 0), ("cheu", 0), ("balcer-cheu", 0), ("hashed", 3000)))
 def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
     n = 2000
     cluster.configure(min_batch=1000, max_epsilon0="inf", devices=n)
@@ -95,7 +96,7 @@ def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
     assert run.returncode == 0, run.stderr
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["protocol"] == row and result["reports"] == n and result["bad"] == 0
-    assert result["messages"] == 3 * n + shuffler and len(result["counts"]) == len(COLOURS)
+    assert result["messages"] == (9 if row == "balcer-cheu" else 3) * n + shuffler and len(result["counts"]) == len(COLOURS)
     for item in result["items"]:
         assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
 

@@ -22,6 +22,7 @@ ROUNDS = {
     "olh": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
     "hadamard": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
     "hashed": (dict(type="histogram", epsilon0="inf", dummies=3, values=EDGES[1:]), EDGES[1:], 4),
+    "balcer-cheu": (dict(type="histogram", epsilon0="inf", dummies=1, values=EDGES[1:]), EDGES[1:], len(EDGES)),
     "cheu": (dict(type="histogram", epsilon0=3.0, dummies=2, values=EDGES[1:] + [f"and {i}" for i in range(90)]),
              EDGES[1:], 3),
     "duchi": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0]), NUMBERS, 1),
