@@ -19,9 +19,9 @@ static const char *str(const json_t *o, const char *key)
 	return s != NULL ? s : "";
 }
 
-static bool is_mean(const json_t *result)
+static bool is_type(const json_t *result, const char *type)
 {
-	return strcmp(str(result, "type"), "mean") == 0;
+	return strcmp(str(result, "type"), type) == 0;
 }
 
 /* Decimals of a mean: two digits of its interval are meaningful.  Negative: a count, in thousands. */
@@ -66,8 +66,9 @@ static void print_below(const json_t *result, FILE *out)
 void an_result_print(const json_t *result, FILE *out)
 {
 	const json_t *items = json_object_get(result, "items");
-	bool mean = is_mean(result), joint = json_array_size(items) > 1;
-	char head[120], value[40], half[40], interval[44];
+	bool number = !is_type(result, "histogram"), quantiles = is_type(result, "quantiles");
+	bool joint = json_array_size(items) > 1;
+	char head[120], value[40], half[40], other[40], interval[96];
 	struct cm_table *t;
 	size_t i;
 	json_t *it;
@@ -83,17 +84,22 @@ void an_result_print(const json_t *result, FILE *out)
 		double hi = num(it, joint ? "joint_upper" : "upper");
 		int decimals;
 
-		if (!mean && json_is_true(json_object_get(it, "below_noise")))
+		if (!number && json_is_true(json_object_get(it, "below_noise")))
 			continue;
-		decimals = mean ? decimals_of((hi - lo) / 2) : -1;
+		decimals = number ? decimals_of((hi - lo) / 2) : -1;
 		format(value, num(it, "value"), decimals);
-		format(half, (hi - lo) / 2, decimals);
-		(void)snprintf(interval, sizeof interval, "+-%s", half);
-		cm_table_row(t, (const char *const[]){ mean ? "mean" : str(it, "label"), value, interval });
+		format(half, quantiles ? lo : (hi - lo) / 2, decimals);
+		format(other, hi, decimals);
+		if (quantiles)
+			(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
+		else
+			(void)snprintf(interval, sizeof interval, "+-%s", half);
+		cm_table_row(t, (const char *const[]){
+					number && !quantiles ? "mean" : str(it, "label"), value, interval });
 	}
 	cm_table_print(t, out);
 	cm_table_free(t);
-	if (!mean)
+	if (!number)
 		print_below(result, out);
 	if (num(result, "duplicates") > 0 || num(result, "bad") > 0)
 		(void)fprintf(out, "  not counted: %.0f duplicate and %.0f unreadable messages\n",

@@ -39,7 +39,7 @@ static const struct cm_conf_row round_rows[] = {
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct raw_round, type),
 		.required = true,
-		.help = "\"histogram\" of values, or \"mean\" of a number in range" },
+		.help = "\"histogram\" of values, or \"mean\" or \"quantiles\" of a number in range" },
 	{ .key = "protocol",
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct raw_round, protocol),
@@ -94,14 +94,14 @@ static const struct cm_conf_row round_rows[] = {
 	{ .key = "range",
 		.type = CM_CONF_RANGE,
 		.offset = offsetof(struct raw_round, range),
-		.help = "mean: [low, high], readings outside are clamped" },
+		.help = "of a number: [low, high], readings outside are clamped" },
 	{ .key = "levels",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct raw_round, levels),
 		.min = 0,
 		.max = PR_CATEGORIES_MAX,
 		.fallback = "0",
-		.help = "mean: bins the range is rounded to; 0: the protocol chooses" },
+		.help = "of a number: bins the range is rounded to; 0: the protocol chooses" },
 	{ .key = "dummies",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct raw_round, dummies),
@@ -289,13 +289,13 @@ static void take_domain(struct checker *c, struct raw_round *raw, struct pl_roun
 		if (raw->values.n == 0)
 			fault(c, r->line, "missing 'values': a histogram needs its categories");
 		if (ranged)
-			fault(c, line_of(r, "range"), "'range' is for type \"mean\"");
+			fault(c, line_of(r, "range"), "'range' is for numbers");
 		q->category = raw->values.item; /* moved */
 		q->categories = (uint32_t)raw->values.n;
 		raw->values = (struct cm_conf_strings){ 0 };
 	} else {
 		if (!ranged)
-			fault(c, r->line, "missing 'range': a mean needs [low, high]");
+			fault(c, r->line, "missing 'range': a number needs [low, high]");
 		if (raw->values.n != 0)
 			fault(c, line_of(r, "values"), "'values' is for type \"histogram\"");
 		q->low = raw->range[0];
@@ -396,12 +396,9 @@ static void take_round(struct checker *c, struct raw_round *raw, struct pl_round
 	r->window_ms = raw->window_ms;
 	if (r->target < r->min_reports)
 		fault(c, line_of(r, "target"), "'target' is below 'min_reports'");
-	if (strcmp(raw->type, "histogram") == 0) {
-		r->query.kind = PT_HISTOGRAM;
-	} else if (strcmp(raw->type, "mean") == 0) {
-		r->query.kind = PT_MEAN;
-	} else {
-		fault(c, line_of(r, "type"), "'type' must be \"histogram\" or \"mean\"");
+	r->query.kind = pt_kind_named(raw->type);
+	if (r->query.kind == 0) {
+		fault(c, line_of(r, "type"), "'type' must be \"histogram\", \"mean\" or \"quantiles\"");
 		return;
 	}
 	take_domain(c, raw, r);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "pt_mixbins.h"
+#include "pt_quantile.h"
 #include "pt_rows.h"
 
 #define LEVELS_MIN 4  /* without a local guarantee: what is cheap enough never to do without */
@@ -41,13 +42,37 @@ uint32_t pt_levels_choose(double epsilon0, uint32_t dummies, uint64_t n)
 	return (uint32_t)b + 1;
 }
 
+/* The number of levels with the least error to expect of a median. */
+static enum cm_rc derive_quantiles(
+	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+{
+	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
+	double best = INFINITY;
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t bins = LEVELS_MIN + 1; bins <= LEVELS_MAX + 1 && rc == CM_OK; bins++) {
+		struct pt_params p;
+		double error;
+
+		rc = pt_mixbins_request(name, bins, r, &p, err);
+		error = rc == CM_OK ? pt_quantile_expected_error(q, &p, n) : INFINITY;
+		if (rc == CM_OK && (bins == LEVELS_MIN + 1 || error < best)) {
+			best = error;
+			*out = p;
+		}
+	}
+	return rc;
+}
+
 static enum cm_rc derive(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
 	uint32_t bins = r->levels;
 
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_ECONFIG, "%s: answers means only", name);
+	if (bins == 0 && q->kind == PT_QUANTILES)
+		return derive_quantiles(q, r, out, err);
+	if (q->kind == PT_HISTOGRAM)
+		return cm_fail(err, CM_ECONFIG, "%s: answers means and quantiles only", name);
 	if (bins == 0 && !isnan(r->epsilon0))
 		bins = pt_levels_choose(r->epsilon0,
 			r->dummies + (uint32_t)(r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1)),
@@ -57,8 +82,8 @@ static enum cm_rc derive(
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_EPROTO, "%s: answers means only", name);
+	if (q->kind == PT_HISTOGRAM)
+		return cm_fail(err, CM_EPROTO, "%s: answers means and quantiles only", name);
 	return pt_mixbins_check(name, p, err);
 }
 
@@ -104,19 +129,28 @@ enum cm_rc pt_levels_estimate(const struct pt_query *q, const struct pt_params *
 	double dummies;
 	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
 
-	return rc == CM_OK ? pt_mean_estimate(q, p, &rule, counts, reports, dummies, out, err) : rc;
+	if (rc != CM_OK)
+		return rc;
+	return q->kind == PT_QUANTILES ? pt_quantile_estimate(q, p, counts, reports, dummies, out, err)
+				       : pt_mean_estimate(q, p, &rule, counts, reports, dummies, out, err);
+}
+
+static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	return q->kind == PT_QUANTILES ? pt_quantile_expected_error(q, p, participants)
+				       : pt_levels_expected_error(q, p, participants);
 }
 
 const struct pt_protocol pt_row_levels = {
 	.name = name,
 	.summary = "level bins: the mean of a bounded number from one rounded level each",
-	.kinds = PT_MEAN,
+	.kinds = PT_MEAN | PT_QUANTILES,
 	.derive = derive,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
 	.encode = pt_levels_encode,
 	.estimate = pt_levels_estimate,
-	.expected_error = pt_levels_expected_error,
+	.expected_error = expected_error,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_LEVELS,
 	PT_MIXBINS_COLUMNS,
 };

@@ -12,6 +12,29 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static const struct {
+	enum pt_kind kind;
+	const char *name;
+} kinds[] = { { PT_HISTOGRAM, "histogram" }, { PT_MEAN, "mean" }, { PT_QUANTILES, "quantiles" } };
+
+const char *pt_kind_name(enum pt_kind kind)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		if (kinds[i].kind == kind)
+			return kinds[i].name;
+	}
+	return "?";
+}
+
+enum pt_kind pt_kind_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		if (strcmp(kinds[i].name, name) == 0)
+			return kinds[i].kind;
+	}
+	return (enum pt_kind)0;
+}
+
 /* Letters that no table, file or log line can misread. */
 static int is_plain_text(const char *s, size_t max)
 {
@@ -65,8 +88,8 @@ enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err)
 		return cm_fail(err, CM_ECONFIG, "query '%s': field is empty, too long or not text", q->name);
 	if (q->kind == PT_HISTOGRAM)
 		return check_categories(q, err);
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_ECONFIG, "query '%s': neither a histogram nor a mean", q->name);
+	if (q->kind != PT_MEAN && q->kind != PT_QUANTILES)
+		return cm_fail(err, CM_ECONFIG, "query '%s': no histogram, mean or quantiles", q->name);
 	if (!isfinite(q->low) || !isfinite(q->high) || !(q->low < q->high) || !isfinite(q->high - q->low))
 		return cm_fail(err, CM_ECONFIG, "query '%s': range must be finite, low below high", q->name);
 	return CM_OK;
@@ -104,7 +127,7 @@ enum cm_rc pt_value_read(
 	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err)
 {
 	*clamped = 0;
-	if (q->kind == PT_MEAN)
+	if (q->kind != PT_HISTOGRAM)
 		return read_number(q, text, out, clamped, err);
 	for (uint32_t i = 0; i < q->categories; i++) {
 		if (strcmp(text, q->category[i]) == 0) {

@@ -1,5 +1,5 @@
-/* pt_query.h - what is asked: a histogram over categories or the mean of a bounded number; readings to
- * values. */
+/* pt_query.h - what is asked: a histogram over categories, the mean or quantiles of a bounded number;
+ * readings to values. */
 #pragma once
 
 #include <stdint.h>
@@ -9,6 +9,7 @@
 enum pt_kind {
 	PT_HISTOGRAM = 1, /* each its own bit */
 	PT_MEAN = 2,
+	PT_QUANTILES = 4,
 };
 
 struct pt_query {
@@ -17,12 +18,17 @@ struct pt_query {
 	char field[65];  /* of a reading; may differ from the name */
 	char **category; /* histogram: the domain in order, distinct; owned */
 	uint32_t categories;
-	double low, high; /* mean: low < high, finite */
+	double low, high; /* numbers: low < high, finite */
 };
 /* A value in the query's domain: a category index, or (x - low)/(high - low) * 2^32 in [0, 2^32]. */
 struct pt_value {
 	uint64_t x;
 };
+
+/* "histogram", "mean", "quantiles": in plans and results. */
+const char *pt_kind_name(enum pt_kind kind);
+/* 0 if there is none. */
+enum pt_kind pt_kind_named(const char *name);
 
 /* Well-formed?  CM_ECONFIG naming what is not. */
 CM_CHECK enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err);

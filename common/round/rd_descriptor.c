@@ -97,11 +97,12 @@ static enum cm_rc read_query(const Tombola__V1__Query *m, struct pt_query *q, st
 		rc = read_categories(m, q, err);
 		break;
 	case TOMBOLA__V1__QUERY_KIND__QUERY_MEAN:
+	case TOMBOLA__V1__QUERY_KIND__QUERY_QUANTILES:
 		if (m->n_categories > 0)
-			return cm_fail(err, CM_EPROTO, "query.categories: a mean has none");
+			return cm_fail(err, CM_EPROTO, "query.categories: a number has none");
 		if (!isfinite(m->low) || !isfinite(m->high) || !(m->low < m->high))
 			return cm_fail(err, CM_EPROTO, "query.low: not below query.high, or not finite");
-		q->kind = PT_MEAN;
+		q->kind = (enum pt_kind)m->kind;
 		q->low = m->low;
 		q->high = m->high;
 		break;

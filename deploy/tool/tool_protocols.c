@@ -9,7 +9,7 @@
 
 static const char *answers(const struct pt_protocol *row)
 {
-	return row->kinds == PT_HISTOGRAM ? "histogram" : row->kinds == PT_MEAN ? "mean" : "histogram, mean";
+	return row->kinds == PT_HISTOGRAM ? "histogram" : row->kinds == PT_MEAN ? "mean" : "mean, quantiles";
 }
 
 static enum cm_rc print_json(struct cm_err *err)

@@ -1,5 +1,6 @@
 """Rows of one symbol of a bounded number, each half of the real programs against the other implementation of levels.py,
 and the real halves together."""
+import math
 import os
 
 import pytest
@@ -101,3 +102,40 @@ def test_a_round_s_truth_is_in_its_interval(cluster, row):
     # Three times as wide: six standard deviations, one false alarm in 10^8 runs.
     half = 3 * (item["upper"] - item["lower"]) / 2
     assert item["label"] == "celsius" and abs(item["value"] - sum(holds) / n) < half < 15
+
+
+def test_quantiles_of_the_readings_are_in_their_intervals(cluster):
+    n = 1500
+    cluster.configure(min_batch=1000, devices=n)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    holds = sorted((i * i % 1009) / 1009 * 30 + 5 * (i % 3 == 0) for i in range(n))
+    cluster.write("readings.csv", "device,celsius\n" + "".join(f"d{i},{x}\n" for i, x in enumerate(holds)))
+    cluster.plan([{"query": "celsius", "type": "quantiles", "protocol": "levels", "field": "celsius", "epsilon0": 5.0,
+                   "min_reports": n, "target": n, "range": [0.0, 40.0], "levels": 33, "window": "2m"}], epsilon=10.0)
+    analyzer = cluster.start("analyzer", "run", "--once")
+    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--strict", "--wait",
+                      "30s")
+    assert run.returncode == 0, run.stderr
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["type"] == "quantiles" and sum(result["counts"]) == n
+    level = 40 / 32
+    for item, share in zip(result["items"], (0.05, 0.25, 0.5, 0.75, 0.95), strict=True):
+        truth = holds[math.ceil(share * n) - 1]
+        # The interval of all five and two levels more: far beyond six standard deviations.
+        assert item["joint_lower"] - 2 * level <= truth <= item["joint_upper"] + 2 * level, item
+        assert item["lower"] <= item["value"] <= item["upper"] and item["upper"] - item["lower"] < 8 * level
+        # Ends are levels.
+        assert item["lower"] / level == pytest.approx(round(item["lower"] / level), abs=1e-9)
+    labels = [item["label"] for item in result["items"]]
+    assert labels == ["p5", "p25", "median", "p75", "p95"]
+    table = cluster.run("analyzer", "estimate", "celsius").stdout
+    for label, item in zip(labels, result["items"], strict=True):
+        line, = [row for row in table.splitlines() if row.split()[:1] == [label]]
+        _, value, low, to, high = line.split()
+        assert to == "to"
+        for shown, exact in ((value, item["value"]), (low, item["joint_lower"]), (high, item["joint_upper"])):
+            assert float(shown) == pytest.approx(exact, abs=0.051)
+    lines = cluster.run("analyzer", "estimate", "celsius", "--csv").stdout.splitlines()
+    assert [row.split(",")[0].strip('"') for row in lines[1:]] == labels

@@ -11,8 +11,8 @@
 
 static struct cm_err err;
 static struct round_keys analyzer, other;
-static struct cm_buf golden, golden_mean,
-	golden_olh; /* tests/data/golden/descriptor_{histogram,mean,olh}.bin */
+static struct cm_buf golden, golden_mean, golden_olh,
+	golden_quantiles; /* tests/data/golden/descriptor_{histogram,mean,olh,quantiles}.bin */
 
 /* ---- memory that runs out ---- */
 
@@ -167,6 +167,18 @@ static void a_size_comes_with_its_protocol_and_its_record(void **state)
 	assert_int_equal(d.record_len, 32);
 	/* floor(2^64 e^2 / (e^2 + 7)) - 64, in sixty decimals. */
 	assert_true(d.params.keep == UINT64_C(9472756646864840540));
+	rd_descriptor_fini(&d);
+}
+
+static void quantiles_are_asked_of_a_range(void **state)
+{
+	struct rd_descriptor d;
+
+	(void)state;
+	if (rd_descriptor_decode(golden_quantiles.data, golden_quantiles.len, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(d.query.kind, PT_QUANTILES);
+	assert_true(d.query.low == -40.5 && d.query.high == 125 && d.params.bins == 33);
 	rd_descriptor_fini(&d);
 }
 
@@ -653,6 +665,7 @@ static int set_up(void **state)
 	load(TEST_DATA "/golden/descriptor_histogram.bin", &golden);
 	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
 	load(TEST_DATA "/golden/descriptor_olh.bin", &golden_olh);
+	load(TEST_DATA "/golden/descriptor_quantiles.bin", &golden_quantiles);
 	return 0;
 }
 
@@ -664,6 +677,7 @@ static int tear_down(void **state)
 	cm_buf_fini(&golden);
 	cm_buf_fini(&golden_mean);
 	cm_buf_fini(&golden_olh);
+	cm_buf_fini(&golden_quantiles);
 	return 0;
 }
 
@@ -672,6 +686,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_golden_descriptor_reads_as_its_json_says),
 		cmocka_unit_test(a_size_comes_with_its_protocol_and_its_record),
+		cmocka_unit_test(quantiles_are_asked_of_a_range),
 		cmocka_unit_test(a_descriptor_of_each_protocol_survives_its_encoding),
 		cmocka_unit_test(identity_out_of_range_is_refused),
 		cmocka_unit_test(an_unknown_critical_extension_is_refused),

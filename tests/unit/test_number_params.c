@@ -90,7 +90,7 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
 		const struct pt_params good = made(rows[i], i == 0 ? 2 : 9, 1, 0);
-		struct pt_params p = good;
+		struct pt_params p;
 
 		assert_int_equal(row->check(&counts, &good, &err), CM_EPROTO);
 		REFUSED(p.bins = 0);

@@ -129,7 +129,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } },
 			"bins: answers histograms only" },
 		{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
-		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means only" },
+		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means and quantiles only" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } },

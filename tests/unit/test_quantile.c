@@ -1,0 +1,207 @@
+/* test_quantile.c - quantiles from level counts: exact expectations, and simulated rounds against the truth.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm_rand.h"
+#include "pt_quantile.h"
+
+#define LEVELS       17u
+#define PARTICIPANTS 400u
+
+static struct cm_err err;
+static struct cm_rng rng;
+static const struct pt_query query = {
+	.kind = PT_QUANTILES, .name = "q", .field = "f", .low = -8, .high = 8
+};
+
+static struct pt_params made(double epsilon0, uint32_t dummies)
+{
+	struct pt_request r = { .epsilon0 = epsilon0, .dummies = dummies, .levels = LEVELS };
+	struct pt_params p;
+
+	assert_int_equal(pt_find("levels")->derive(&query, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("levels")->check(&query, &p, &err), CM_OK);
+	return p;
+}
+
+/* Values spread evenly, no randomness: expected counts give the quantiles to well below a level, and
+ * intervals of the two levels around them. */
+static void expected_counts_give_the_quantiles(void **state)
+{
+	static const char *const labels[] = { "p5", "p25", "median", "p75", "p95" };
+	static const double at[] = { 0.05, 0.25, 0.5, 0.75, 0.95 };
+	const double n = 1e8;
+
+	(void)state;
+	for (double epsilon0 = 2; epsilon0 < 15; epsilon0 += 4) {
+		struct pt_params p = made(epsilon0, 0);
+		double keep = (double)p.keep * 0x1p-64, other = (1 - keep) / (LEVELS - 1);
+		uint64_t counts[LEVELS], sent = 0;
+		struct pt_estimate e;
+
+		/* A level gets those up to one away, in a triangle. */
+		for (uint32_t l = 0; l < LEVELS; l++) {
+			double share = (l == 0 || l == LEVELS - 1 ? 0.5 : 1) / (LEVELS - 1);
+
+			sent += counts[l] = (uint64_t)(n * (other + (keep - other) * share));
+		}
+		assert_int_equal(pt_find("levels")->estimate(&query, &p, counts, sent, &e, &err), CM_OK);
+		assert_int_equal(e.n, 5);
+		for (size_t i = 0; i < e.n; i++) {
+			double truth = -8 + 16 * at[i];
+
+			assert_string_equal(e.item[i].label, labels[i]);
+			assert_true(fabs(e.item[i].value - truth) < 0.3);
+			assert_true(e.item[i].lower <= truth && e.item[i].upper >= truth);
+			assert_true(e.item[i].upper - e.item[i].lower <= 3.001);
+			assert_true(e.item[i].joint_lower <= e.item[i].lower &&
+				    e.item[i].joint_upper >= e.item[i].upper);
+			assert_true(i == 0 || e.item[i].value >= e.item[i - 1].value);
+		}
+		pt_estimate_fini(&e);
+	}
+}
+
+/* Without noise and with all at one level: every quantile is there. */
+static void a_point_mass_is_found(void **state)
+{
+	struct pt_params p = made(16, 0);
+	uint64_t counts[LEVELS] = { [12] = 1000000 };
+	struct pt_estimate e;
+
+	(void)state;
+	assert_int_equal(pt_find("levels")->estimate(&query, &p, counts, 1000000, &e, &err), CM_OK);
+	for (size_t i = 0; i < e.n; i++)
+		assert_true(e.item[i].lower <= 4 && e.item[i].upper >= 4 && e.item[i].value >= 3 &&
+			    e.item[i].value <= 5);
+	pt_estimate_fini(&e);
+}
+
+static double spread(uint32_t j)
+{
+	return (double)(j * 2654435761u % 10007) / 10007;
+}
+
+/* Between two levels, half of them at one value. */
+static double lumped(uint32_t j)
+{
+	return j % 2 == 0 ? 0.47 : j % 4 == 1 ? 0.1 : 0.93;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct scene {
+	double epsilon0;
+	uint32_t dummies;
+	double (*value)(uint32_t participant);
+};
+
+static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+{
+	const struct pt_protocol *row = pt_find("levels");
+	uint64_t counts[LEVELS] = { 0 };
+	uint8_t records[16 * 8];
+
+	for (uint32_t j = 0; j < PARTICIPANTS; j++) {
+		struct pt_value v = { (uint64_t)(s->value(j) * 0x1p32) };
+
+		row->encode(&query, p, &v, &rng, records);
+		for (uint32_t m = 0; m < row->messages(p); m++)
+			assert_int_equal(row->tally(p, records + 16 * m, counts, &err), CM_OK);
+	}
+	assert_int_equal(row->estimate(&query, p, counts, PARTICIPANTS, e, &err), CM_OK);
+}
+
+/* The quantiles of the values themselves, which rounding has moved, are in their intervals at least as often
+ * as stated; by five standard errors. */
+static void intervals_cover_the_quantiles_of_the_values(void **state)
+{
+	static const struct scene scenes[] = { { 2, 0, spread }, { 5, 0, lumped }, { 3, 2, lumped },
+		{ INFINITY, 4, spread } };
+	const int runs = 300;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+		struct pt_params p = made(scenes[i].epsilon0, scenes[i].dummies);
+		double sorted[PARTICIPANTS];
+		int held[PT_QUANTILES_ASKED] = { 0 }, all = 0;
+
+		for (uint32_t j = 0; j < PARTICIPANTS; j++)
+			sorted[j] = -8 + 16 * scenes[i].value(j);
+		qsort(sorted, PARTICIPANTS, sizeof *sorted, ascending);
+		for (int run = 0; run < runs; run++) {
+			bool good = true;
+			struct pt_estimate e;
+
+			one_round(&scenes[i], &p, &e);
+			for (size_t k = 0; k < e.n; k++) {
+				double truth =
+					sorted[(size_t)ceil(pt_quantile_at[k] * PARTICIPANTS - 1e-9) - 1];
+				const struct pt_item *item = &e.item[k];
+
+				held[k] += truth >= item->lower && truth <= item->upper;
+				good = good && truth >= item->joint_lower && truth <= item->joint_upper;
+				assert_true(item->value >= item->lower && item->value <= item->upper);
+			}
+			all += good;
+			pt_estimate_fini(&e);
+		}
+		for (size_t k = 0; k < PT_QUANTILES_ASKED; k++)
+			assert_true(held[k] >= runs * (0.95 - 5 * sqrt(0.05 * 0.95 / runs)));
+		assert_true(all >= runs * (0.95 - 5 * sqrt(0.05 * 0.95 / runs)));
+		print_message("scene %zu: %d %d %d %d %d, all %d of %d\n", i, held[0], held[1], held[2],
+			held[3], held[4], all, runs);
+	}
+}
+
+/* The number of levels that the row chooses is that of the least error it says to expect. */
+static void the_levels_chosen_have_the_least_expected_error(void **state)
+{
+	const struct pt_protocol *row = pt_find("levels");
+
+	(void)state;
+	for (double epsilon0 = 0.5; epsilon0 < 17; epsilon0 *= 2) {
+		struct pt_request r = { .epsilon0 = epsilon0, .min_batch = 10000 };
+		struct pt_params chosen, p;
+		double error;
+
+		assert_int_equal(row->derive(&query, &r, &chosen, &err), CM_OK);
+		error = row->expected_error(&query, &chosen, 10000);
+		for (r.levels = 5; r.levels <= 65; r.levels++) {
+			assert_int_equal(row->derive(&query, &r, &p, &err), CM_OK);
+			assert_true(row->expected_error(&query, &p, 10000) >= error);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(expected_counts_give_the_quantiles),
+		cmocka_unit_test(a_point_mass_is_found),
+		cmocka_unit_test(intervals_cover_the_quantiles_of_the_values),
+		cmocka_unit_test(the_levels_chosen_have_the_least_expected_error),
+	};
+	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
+	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	int failed;
+
+	if (g == NULL)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	cm_rng_seeded_free(g);
+	return failed;
+}
