@@ -106,13 +106,14 @@ static bool seems_to_fit(const struct pl_search *s, const struct pl_candidate *c
 /* Does it fit?  The comparison of the guess with the truth serves the next guess. */
 static bool fits(struct pl_search *s, struct pl_candidate *c)
 {
-	double mu, guessed = guessed_mu(s, c);
+	double guessed = guessed_mu(s, c);
 
 	if (!seems_to_fit(s, c, GUESS_EXCESS))
 		return false;
 	c->epsilon = exact_epsilon(s, c);
 	if (isfinite(c->epsilon) && c->epsilon > 0 && isfinite(guessed)) {
-		mu = pl_mu(c->epsilon, s->need->delta);
+		double mu = pl_mu(c->epsilon, s->need->delta);
+
 		s->ratio = fmin(fmax(mu / guessed, 0.5), 2);
 	}
 	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);

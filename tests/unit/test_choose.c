@@ -181,7 +181,7 @@ static double best_of(const struct pl_need *n, const struct pt_protocol *row)
 	double best = INFINITY;
 
 	for (uint32_t m = 0; m <= 3; m++) {
-		double low = 0, high = 16.05;
+		double low = 0, high;
 		struct pt_request r = { .dummies = m, .min_batch = n->reports };
 		struct pt_params p;
 		struct cm_err err = { 0 };
