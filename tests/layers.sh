@@ -10,7 +10,7 @@ trap 'rm -f "$bad"' EXIT
 # headers_of FOLDER...: names of the headers those folders own.
 headers_of() {
 	for folder in "$@"; do
-		find "$src/$folder" -maxdepth 1 -name '*.h' -exec basename {} \;
+		find "$src/$folder" -name '*.h' -exec basename {} \;
 	done
 }
 
@@ -27,6 +27,13 @@ may_not_include() {
 base=common/base crypto=common/crypto net=common/net link=common/link
 protocols=common/protocols round=common/round plan=common/plan
 may_not_include accountant $(headers_of $base $crypto $net $link $protocols $round $plan proto client shuffler analyzer)
+for lower in core analyses spec method; do
+	may_not_include accountant/$lower $(headers_of accountant/command accountant/library)
+	[ $lower = method ] || may_not_include accountant/$lower $(headers_of accountant/method)
+done
+may_not_include accountant/core $(headers_of accountant/analyses accountant/spec)
+may_not_include accountant/analyses $(headers_of accountant/spec)
+may_not_include accountant/spec $(headers_of accountant/analyses)
 may_not_include $base $(headers_of $crypto $net $link $protocols $round $plan proto accountant)
 may_not_include $crypto $(headers_of $net $link $protocols $round $plan proto accountant)
 may_not_include $net $(headers_of $link $protocols $round $plan proto accountant)
