@@ -153,8 +153,8 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
 	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
-	puts("error: root mean square, of a count (half average category, half one that a tenth holds) or a "
-	     "mean");
+	puts("error: root mean square; of a count half in an average category, half in one that a tenth "
+	     "holds");
 	print_trust(p);
 }
 

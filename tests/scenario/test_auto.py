@@ -48,6 +48,25 @@ def test_rounds_of_protocol_auto(cluster):
     assert abs(budget["epsilon_spent"] / planned["epsilon_total"] - 1) < 1e-3
 
 
+def test_auto_may_count_on_a_shuffler_that_is_trusted_to_add(cluster):
+    n = 1000
+    cluster.configure(min_batch=n, max_epsilon0=6.0, devices=n)
+    with open(cluster.path("client-policy.conf"), "a") as f:
+        f.write("accept_shuffler_dummies = true;\n")
+    truth, _ = readings(cluster, n)
+    cluster.plan([{"query": "colour", "type": "histogram", "field": "colour", "values": COLOURS, "protocol": "auto",
+                   "epsilon0": 6.0, "blanket": "shuffler", "min_reports": n, "target": n, "window": "2m"}])
+    chosen, = json.loads(cost(cluster, "--json"))["rounds"]
+    assert chosen["protocol"] == "mixbins" and chosen["messages"] == 1 and chosen["shuffler_dummies"] > 0
+    assert "rests on the shuffler adding" in cost(cluster)
+    run, _, _ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["messages"] == n + chosen["shuffler_dummies"]
+    for item in result["items"]:
+        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+
+
 def test_a_plan_that_auto_cannot_serve_is_refused_with_its_line(cluster):
     cluster.configure(min_batch=100)
     readings(cluster, 100)
