@@ -11,6 +11,7 @@ static void print_json(void)
 		cmd_json_open(&j, NULL, '{');
 		cmd_json_text(&j, "name", acct_named_row(i)->name);
 		cmd_json_text(&j, "keys", acct_named_row(i)->keys);
+		cmd_json_text(&j, "summary", acct_named_row(i)->summary);
 		cmd_json_close(&j, '}');
 	}
 	cmd_json_close(&j, ']');
@@ -35,9 +36,10 @@ int cmd_run_names(const struct cmd_question *q)
 	}
 	puts("Rounds, --round name:key=value,...\n"
 	     "Every round takes n= (participants), count= (repetitions), sampling= and defect=.\n"
-	     "[keys] may be left out.\n");
+	     "[keys] may be left out; eps0= is the local guarantee in nats, dummies= of the whole round.\n");
 	for (size_t i = 0; acct_named_row(i); i++)
-		printf("  %s:%s\n", acct_named_row(i)->name, acct_named_row(i)->keys);
+		printf("  %s:%s\n      %s\n", acct_named_row(i)->name, acct_named_row(i)->keys,
+			acct_named_row(i)->summary);
 	puts("\nMethods, --method name\n");
 	for (size_t i = 0; acct_method_row(i); i++) {
 		const struct acct_method *m = acct_method_row(i);

@@ -39,7 +39,8 @@ typedef enum acct_rc acct_named_fn(const struct acct_arg *arg, struct acct_spec 
 
 struct acct_named {
 	const char *name;
-	const char *keys; /* for help: "k=,eps0=" */
+	const char *keys;    /* for help: "k=,eps0=" */
+	const char *summary; /* for help: one line of at most 64 characters */
 	acct_named_fn *cells;
 	bool n_optional; /* participants may hide nobody; the function demands n where they do */
 	struct acct_param param[ACCT_NAMED_PARAMS];
