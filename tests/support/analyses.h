@@ -7,33 +7,14 @@
 #include <string.h>
 
 #include "csv.h"
+#include "params.h"
 
-/* The text after "key="; NULL when there is none. */
-static inline const char *row_text(const char *params, const char *key)
-{
-	size_t length = strlen(key);
-
-	for (const char *p = params; p; p = strchr(p, ';')) {
-		p += *p == ';';
-		if (strncmp(p, key, length) == 0 && p[length] == '=')
-			return p + length + 1;
-	}
-	return NULL;
-}
-
+/* The number behind a key; NaN when there is none. */
 static inline double row_value(const char *params, const char *key)
 {
-	const char *text = row_text(params, key);
+	const char *text = params_text(params, key);
 
 	return text ? strtod(text, NULL) : NAN;
-}
-
-static inline int row_is(const char *params, const char *key, const char *value)
-{
-	const char *text = row_text(params, key);
-	size_t length = strlen(value);
-
-	return text && strncmp(text, value, length) == 0 && (text[length] == ';' || text[length] == '\0');
 }
 
 static inline int starts(const char *text, const char *with)

@@ -22,7 +22,7 @@ static struct acct_round responses(double k, double eps0, uint64_t n)
 
 static struct acct_blanket read_row(const char *params)
 {
-	const char *name = row_text(params, "mech");
+	const char *name = params_text(params, "mech");
 	bool krr = starts(name, "krr");
 
 	assert_true(krr || starts(name, "laplace") || starts(name, "generic"));

@@ -38,16 +38,16 @@ static struct acct_round read_cells(const char *params)
 		.dummies = (uint64_t)row_value(params, "dummies"),
 		.count = 1 };
 
-	if (row_is(params, "cells", "generic")) {
+	if (params_is(params, "cells", "generic")) {
 		r.cells = 2;
 		r.cell[0] = (struct acct_cell){ 1 / (p + 1), p, 1 };
 		r.cell[1] = (struct acct_cell){ 1 / (p + 1), 1, p };
-	} else if (row_is(params, "cells", "equal")) {
+	} else if (params_is(params, "cells", "equal")) {
 		r.cells = 2;
 		r.cell[0] = (struct acct_cell){ 1 / (p + 1), p, 1 };
 		r.cell[1] = (struct acct_cell){ p / (p + 1), 1 / p, 1 };
 	} else {
-		assert_true(row_is(params, "cells", "krr5"));
+		assert_true(params_is(params, "cells", "krr5"));
 		r.cells = 3;
 		r.cell[0] = (struct acct_cell){ 1 / (p + 4), p, 1 };
 		r.cell[1] = (struct acct_cell){ 1 / (p + 4), 1, p };
@@ -71,7 +71,7 @@ static void sums_over_all_outcomes_are_enclosed(void **state)
 			continue;
 		struct acct_round r = read_cells(params);
 		struct acct_bound got = one_order(&r, row_value(params, "order"));
-		double width = row_is(params, "cells", "generic") ? 1e-9 : 1e-3;
+		double width = params_is(params, "cells", "generic") ? 1e-9 : 1e-3;
 
 		if (!(got.lower <= want * (1 + 1e-13) && got.upper >= want * (1 - 1e-13)))
 			fail_msg("%s: [%.15g, %.15g] misses %.15g", params, got.lower, got.upper, want);
