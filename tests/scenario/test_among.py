@@ -1,11 +1,13 @@
 """Rows of one wide message among wide dummies: the real daemons, and each half of them against among.py."""
 import os
+import subprocess
 from math import inf
 
 import pytest
 
 import among
 import wire
+from cluster import program
 from parties import Analyzer, Device
 from test_rounds import COLOURS, histogram, readings, run_plan
 from wire import pb
@@ -84,8 +86,8 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
 
 @pytest.mark.parametrize("row, shuffler", (("hashed", 0), ("cheu", 0), ("balcer-cheu", 0), ("hashed", 3000)))
 def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
-    n = 2000
-    cluster.configure(min_batch=1000, max_epsilon0="inf", devices=n)
+    n = 1000
+    cluster.configure(min_batch=500, max_epsilon0="inf", devices=n)
     if shuffler:
         with open(cluster.path("client-policy.conf"), "a") as f:
             f.write("accept_shuffler_dummies = true;\n")
@@ -99,7 +101,10 @@ def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
     assert result["messages"] == (9 if row == "balcer-cheu" else 3) * n + shuffler and len(result["counts"]) == len(COLOURS)
     for item in result["items"]:
         assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
-
+    export = cluster.run("analyzer", "ledger", "export")
+    audit = subprocess.run([program("tombola-accountant"), "audit", "-"], capture_output=True, text=True,
+                           input=export.stdout)
+    assert audit.returncode == 0 and "audit passed" in audit.stdout, audit
 
 def test_who_wants_a_local_guarantee_is_asked_for_no_hashed_value(cluster):
     cluster.configure(min_batch=100, max_epsilon0=5.0)

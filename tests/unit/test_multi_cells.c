@@ -33,7 +33,7 @@ static double exact_delta(const struct batch *b, double epsilon, bool reverse)
 	memset(mass, 0, sizeof mass);
 	for (uint32_t t = 0; t < tuples; t++) {
 		long double p[2] = { 1, 1 };
-		uint8_t digit[8];
+		uint8_t digit[8] = { 0 };
 		uint32_t rest = t, code = 0;
 
 		for (uint32_t i = 0; i < b->messages; i++, rest /= b->symbols) {
