@@ -193,6 +193,10 @@ static void every_method_answers_for_itself(void **state)
 
 	(void)state;
 	assert_true(json_array_size(json_object_get(j, "randomizers")) > 10);
+	json_array_foreach(json_object_get(j, "randomizers"), i, row)
+	{
+		assert_in_range(strlen(text(row, "summary")), 10, 64);
+	}
 	json_array_foreach(json_object_get(j, "methods"), i, row)
 	{
 		char args[200], json[220];
