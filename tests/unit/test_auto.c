@@ -95,7 +95,8 @@ static void rounds_share_what_the_others_leave(void **state)
 
 static void equal_plans_make_equal_choices(void **state)
 {
-	static const char text[] = HEAD "rounds = (" STATE("a", "") ",\n" MEAN("c") ")\n";
+	static const char text[] =
+		HEAD "rounds = (" STATE("a", "epsilon = 0.2,") ",\n" STATE("c", "epsilon = 0.3,") ")\n";
 	struct pl_cost cost[2];
 	struct pl_plan p, q;
 
@@ -116,8 +117,9 @@ static void honest_reports_are_what_is_counted_on(void **state)
 	struct pl_plan p, half;
 
 	(void)state;
-	read_and_cost(HEAD "rounds = (" STATE("s", "") ")\n", &p, cost);
-	read_and_cost(HEAD "honest_fraction = 0.5\nrounds = (" STATE("s", "") ")\n", &half, cost);
+	read_and_cost(HEAD "rounds = (" STATE("s", "epsilon = 0.2,") ")\n", &p, cost);
+	read_and_cost(
+		HEAD "honest_fraction = 0.5\nrounds = (" STATE("s", "epsilon = 0.2,") ")\n", &half, cost);
 	assert_true(half.round[0].epsilon0 < p.round[0].epsilon0 - 0.5);
 	assert_true(cost[0].run);
 	pl_plan_fini(&p);
