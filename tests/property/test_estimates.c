@@ -247,14 +247,12 @@ static void means_are_unbiased_and_cover(void **state)
 static void means_from_one_symbol_are_unbiased_and_cover(void **state)
 {
 	struct scene scenes[] = { mean_of("duchi", 1, 0, 0, spread, 10000),
-		mean_of("duchi", 3, 0, 0, at_a_level, 10000),
+		mean_of("duchi", 3, 0, 0, at_a_level, 3000),
 		mean_of("laplace-levels", 2, 0, 9, spread, 10000),
-		mean_of("laplace-levels", 6, 0, 9, at_a_level, 10000),
+		mean_of("laplace-levels", 6, 0, 9, at_a_level, 3000),
 		mean_of("laplace-levels", 4, 0, 0, at_an_end, 10000),
-		mean_of("staircase", 2, 0, 9, spread, 10000),
-		mean_of("staircase", 3, 0, 5, at_a_level, 10000),
-		mean_of("piecewise", 2, 0, 9, spread, 10000),
-		mean_of("piecewise", 3, 0, 9, at_a_level, 10000),
+		mean_of("staircase", 2, 0, 9, spread, 10000), mean_of("staircase", 3, 0, 5, at_a_level, 3000),
+		mean_of("piecewise", 2, 0, 9, spread, 10000), mean_of("piecewise", 3, 0, 9, at_a_level, 3000),
 		mean_of("piecewise", 3, 0, 0, at_an_end, 10000) };
 
 	(void)state;
