@@ -52,8 +52,10 @@ static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uin
 	if (rc)
 		return rc;
 	rc = acct_filter_price(&f->filter, &spec.round, &price);
-	if (rc)
-		return acct_abi_say(why, rc, acct_strerror(rc));
+	if (rc) {
+		acct_abi_say(why, rc, acct_strerror(rc));
+		return rc; /* itself, so that it is plain to whoever checks the callers that it is a fault */
+	}
 	*sum = acct_price_add(f->spent, price);
 	return ACCT_OK;
 }
