@@ -74,13 +74,12 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 
 	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
 		"schema", AN_RESULT_SCHEMA, "plan", s->plan->name, "population", d->population, "round",
-		(int)r->plan->number, "query", d->query.name, "type",
-		pt_kind_name(d->query.kind), "field", d->query.field, "protocol",
-		d->params.protocol, "unit", d->unit, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN),
-		"epsilon0", an_json_real(d->privacy.epsilon0), "epsilon_round",
-		an_json_real(r->epsilon_round), "epsilon_total", an_json_real(r->epsilon_total), "delta",
-		an_json_real(d->privacy.delta), "min_reports", (json_int_t)d->min_batch, "charged_ms",
-		(json_int_t)r->charged_ms);
+		(int)r->plan->number, "query", d->query.name, "type", pt_kind_name(d->query.kind), "field",
+		d->query.field, "protocol", d->params.protocol, "unit", d->unit, "round_id",
+		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
+		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
+		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
+		(json_int_t)d->min_batch, "charged_ms", (json_int_t)r->charged_ms);
 }
 
 static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,

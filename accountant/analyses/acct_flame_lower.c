@@ -190,7 +190,7 @@ enum acct_rc acct_flame_topk_lower(
 enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
 {
-	double overflow;
+	double overflow = 0;
 	enum acct_rc rc;
 
 	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)) ||
