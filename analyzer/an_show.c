@@ -129,9 +129,9 @@ json_t *an_round_json(const struct an_round_state *r)
 {
 	const struct pl_round *p = r->plan;
 	json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "round", (int)p->number, "query",
-		p->query.name, "type", pt_kind_name(p->query.kind), "protocol",
-		p->protocol->name, "stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0),
-		"min_reports", (json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
+		p->query.name, "type", pt_kind_name(p->query.kind), "protocol", p->protocol->name, "stage",
+		an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0), "min_reports",
+		(json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
 
 	if (o != NULL && p->params.shuffler_dummies > 0 &&
 		json_object_set_new(

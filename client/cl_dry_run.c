@@ -157,8 +157,8 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 	char n[32];
 
 	(void)fprintf(out, "round %" PRIu64 ", query %s (%s of %s), protocol %s, minimum batch %s\n%s\n",
-		d->sequence, d->query.name, pt_kind_name(d->query.kind), d->query.field,
-		d->params.protocol, cm_thousands((int64_t)d->min_batch, n), words);
+		d->sequence, d->query.name, pt_kind_name(d->query.kind), d->query.field, d->params.protocol,
+		cm_thousands((int64_t)d->min_batch, n), words);
 	(void)fprintf(out, "this client %s\n", would);
 }
 

@@ -55,7 +55,7 @@ static void drop_lossless(struct acct_plan *p)
 
 enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds, size_t n)
 {
-	double finite[2] = { 0, 0 };
+	double finite[2] = { 0, 0 }, certain = 0;
 	enum acct_rc rc = ACCT_OK;
 
 	memset(p, 0, sizeof *p);
@@ -79,8 +79,10 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 		p->exponents += p->part[i].count * l->exponent;
 		for (int way = 0; way < 2; way++)
 			finite[way] += p->part[i].count * log1p(-l->infinite[way]);
+		certain += p->part[i].count * log1p(-fmax(l->infinite[0], l->infinite[1]));
 	}
 	p->infinite = -expm1(fmin(finite[0], finite[1])) * (1 - 1e-9);
+	p->certain = fmin(1, -expm1(certain) * (1 + 1e-9));
 	drop_lossless(p);
 	return rc;
 }

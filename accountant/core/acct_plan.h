@@ -21,6 +21,7 @@ struct acct_plan {
 	size_t parts;
 	double rounds;    /* total count */
 	double infinite;  /* certain lower bound on the mass of infinite loss */
+	double certain;   /* upper bound on it, whichever directions the rounds are taken in */
 	double largest;   /* no composed loss exceeds this, infinity aside */
 	double exponents; /* the same, where a loss has at most the range of a double */
 	bool symmetric;

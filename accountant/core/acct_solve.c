@@ -24,6 +24,28 @@ static void curve_delta(const struct acct_plan *p, double eps, struct acct_bound
 	*slope = exp(eps) * fmax(0, 2 * nu - delta->lower) / (1 + exp(eps));
 }
 
+/* Near the largest loss delta is too small to be computed, but it only falls with epsilon; from there on it
+ * is the mass of infinite loss. */
+static double delta_near_largest(const struct acct_plan *p, double eps, double shift)
+{
+	double largest = p->largest * (1 + 1e-12) + shift, upper = 1, slope;
+
+	if (eps >= largest)
+		return p->certain;
+	if (!acct_plan_is_single(p) || eps < 0.9 * largest)
+		return 1;
+	for (int k = 1; k <= 2; k++) {
+		double at = fmin(eps * (1 - 0.05 * k), MOST_EPSILON);
+		struct acct_bound before;
+
+		if (at < shift)
+			break;
+		curve_delta(p, at - shift, &before, &slope);
+		upper = fmin(upper, before.upper * (1 + 1e-10));
+	}
+	return upper;
+}
+
 /* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer. */
 static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
 {
@@ -151,7 +173,9 @@ enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilo
 	}
 	if (rc)
 		goto out;
+	out.upper = fmax(out.lower, fmin(out.upper, delta_near_largest(&p, epsilon, acct_plan_blur(&p))));
 	out.lower += 0.0; /* no -0 */
+	out.upper += 0.0;
 	*delta = out;
 out:
 	acct_plan_fini(&p);

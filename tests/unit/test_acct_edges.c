@@ -296,9 +296,35 @@ static void coarse_lattices_of_losses_are_met(void **state)
 		}
 }
 
+/* No loss exceeds the local guarantee: from there on delta is 0, and just before it is at most what it was.
+ */
+static void delta_ends_at_the_largest_loss(void **state)
+{
+	struct acct_round r = { .others = 999, .count = 1 };
+	struct acct_bound delta;
+
+	(void)state;
+	assert_int_equal(acct_cells_generic(1, &r, NULL), ACCT_OK);
+	assert_int_equal(acct_delta(&r, 1, 1 + 1e-9, &delta), ACCT_OK);
+	assert_true(delta.lower <= 0 && delta.upper <= 0);
+	assert_int_equal(acct_delta(&r, 1, 1 - 1e-9, &delta), ACCT_OK);
+	assert_true(delta.upper > 0 && delta.upper < 1e-100);
+	assert_int_equal(acct_delta(&r, 1, 1e4, &delta), ACCT_OK);
+	assert_true(delta.upper <= 0);
+	r.count = 3;
+	assert_int_equal(acct_delta(&r, 1, 3 + 1e-9, &delta), ACCT_OK);
+	assert_true(delta.upper <= 0);
+	r.count = 1;
+	r.defect = 0.25;
+	assert_int_equal(acct_delta(&r, 1, 2, &delta), ACCT_OK);
+	assert_true(delta.lower <= 0.25 && delta.lower > 0.25 - 1e-8);
+	assert_true(delta.upper >= 0.25 && delta.upper < 0.25 + 1e-8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(delta_ends_at_the_largest_loss),
 		cmocka_unit_test(a_blanket_that_misses_1e_minus_14_is_not_a_whole_one),
 		cmocka_unit_test(what_is_left_of_omega_is_not_lost_to_cancellation),
 		cmocka_unit_test(a_chance_of_infinite_loss_is_right_among_1e12_messages),

@@ -330,11 +330,9 @@ static void faults_are_named_and_nothing_is_computed(void **state)
 static void an_overflow_is_charged_to_the_lower_bounds(void **state)
 {
 	(void)state;
-	struct acct_flame_sparse s = { .slot = { .epsilon = 10, .bins = 2 },
-		.users = 1000,
-		.padded = 610,
-		.length = 200,
-		.sent = 100 };
+	struct acct_flame_sparse s = {
+		.slot = { .epsilon = 10, .bins = 2 }, .users = 1000, .padded = 610, .length = 200, .sent = 100
+	};
 	double eps;
 
 	assert_int_equal(acct_flame_linked_lower(&s, 1e-6, &eps, NULL), ACCT_OK);
