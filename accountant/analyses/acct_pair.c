@@ -2,7 +2,7 @@
  *
  * Given M messages in the blanket the base law of their first cell's count is Bin(M, 1/2), and the loss of
  * counts (a, b) is log((p a + b)/(a + p b)).  M - 1 - dummies is Bin(others, 2w).  More messages are a
- * post-processing less: moments and delta fall with M (a mean of M iid variables is a reverse martingale), so
+ * post-processing less: moments fall with M (a mean of M iid variables is a reverse martingale), so
  * rows may be taken in groups: from above at their first, from below at their last. */
 #include "acct_pair.h"
 
@@ -27,10 +27,8 @@ struct pair {
 	double ip;   /* smaller over larger likelihood ratio */
 	double gain; /* 1 - ip */
 	double power;
-	double most; /* log of a bound on what is summed: (alpha-1) times the largest loss, or 0 */
-	double y;    /* of delta: tanh(epsilon/2), below kappa */
+	double most; /* log of a bound on what is summed: (alpha-1) times the largest loss */
 	double work; /* allowed */
-	struct acct_bound (*row)(const struct pair *p, double m);
 };
 
 /* Relative error of a row: the chance it starts from, then three roundings a step. */
@@ -79,29 +77,6 @@ static struct acct_bound moment_row(const struct pair *p, double m)
 	return (struct acct_bound){ low - err, acct_log_add(low, base - unit + tail) + err };
 }
 
-/* The log of E (Y - y)+ of M messages, Y = kappa (2a - M)/M. */
-static struct acct_bound delta_row(const struct pair *p, double m)
-{
-	double kappa = p->gain / (1 + p->ip), a = fmin(m, floor(m * (1 + p->y / kappa) / 2) + 1);
-	double first = a, base = acct_binomial_log(m, 0.5, a), chance = 1, sum = 0, mass = 0, tail = 0;
-	long i = 1;
-
-	for (;; a++, i++) {
-		double ratio = (m - a) / (a + 1);
-
-		sum += chance * fmax(0, kappa * ((2 * a - m) / m) - p->y);
-		mass += chance;
-		tail = a + 1 > m ? 0 : chance * ratio / (1 - ratio);
-		if (a + 1 > m || (i % 16 == 0 && ratio < 1 && tail < sum * LEAST_SHARE / 8))
-			break;
-		chance *= ratio;
-	}
-	/* Y and y are known to a few ulp of kappa. */
-	double blur = 4 * DBL_EPSILON * kappa * mass, err = row_error(m, first, i);
-	return (struct acct_bound){ base + log(fmax(0, sum - blur)) - err,
-		base + log(sum + blur + tail) + err };
-}
-
 static double group_size(const struct acct_list *l, double reach, const struct pair *p)
 {
 	double rows = 1 + 2 * reach * sqrt(l->others * l->blanket * (1 - l->blanket)),
@@ -114,15 +89,15 @@ static double group_size(const struct acct_list *l, double reach, const struct p
 static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 {
 	double n = l->others, w = l->blanket, fixed = 1 + l->dummies;
-	struct acct_bound sum = { -INFINITY, -INFINITY }, one = p->row(p, fixed),
-			  middle = p->row(p, fixed + floor((n + 1) * w));
+	struct acct_bound sum = { -INFINITY, -INFINITY }, one = moment_row(p, fixed),
+			  middle = moment_row(p, fixed + floor((n + 1) * w));
 	/* The rows below weigh at most what no other blanket message at all would, those above what the
 	 * middle does. */
 	double need = log(LEAST_SHARE / 8) + middle.lower,
 	       first = n - acct_binomial_last(n, 1 - w, need - one.upper),
 	       last = acct_binomial_last(n, w, need - middle.upper),
 	       size = group_size(l, sqrt(2 * fmax(1, one.upper - need)), p);
-	struct acct_bound at = p->row(p, fixed + first);
+	struct acct_bound at = moment_row(p, fixed + first);
 
 	for (double k = first; k <= last; k += size) {
 		double end = fmin(last, k + size - 1), log_mass = -INFINITY,
@@ -132,11 +107,11 @@ static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 		for (double i = k; i <= end; i++)
 			log_mass = acct_log_add(log_mass, acct_binomial_log(n, w, i));
 		if (end > k)
-			to = p->row(p, fixed + end);
+			to = moment_row(p, fixed + end);
 		sum.upper = acct_log_add(sum.upper, log_mass + err + at.upper);
 		sum.lower = acct_log_add(sum.lower, log_mass - err + to.lower);
 		if (end < last)
-			at = p->row(p, fixed + end + 1);
+			at = moment_row(p, fixed + end + 1);
 	}
 	if (first > 0)
 		sum.upper = acct_log_add(sum.upper, need);
@@ -145,60 +120,18 @@ static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 	return sum;
 }
 
-static struct pair read_cells(const struct acct_list *l)
-{
-	double big = fmax(l->cell[0].u, l->cell[0].v), small = fmin(l->cell[0].u, l->cell[0].v);
-
-	return (struct pair){ .ip = small / big, .gain = (big - small) / big };
-}
-
-static struct acct_bound whole(const struct acct_list *l, const struct pair *p)
-{
-	return l->blanket < 1 && l->others > 0 ? rows(l, p) : p->row(p, 1 + l->dummies + l->others);
-}
-
 void acct_pair_moment(const struct acct_list *l, double alpha, double share, struct acct_bound *log_s)
 {
-	struct pair p = read_cells(l);
+	double big = fmax(l->cell[0].u, l->cell[0].v), small = fmin(l->cell[0].u, l->cell[0].v);
+	struct pair p = { .ip = small / big,
+		.gain = (big - small) / big,
+		.power = alpha - 1,
+		.most = (alpha - 1) * -log(small / big),
+		.work = share * MOST_WORK };
 	/* The two ratios, their difference and w are known to a few ulp. */
 	double err = 1e-14 * (alpha + l->largest * alpha) + 64 * DBL_EPSILON / p.gain;
 
-	p.power = alpha - 1;
-	p.most = p.power * -log(p.ip);
-	p.work = share * MOST_WORK;
-	p.row = moment_row;
-	*log_s = whole(l, &p);
+	*log_s = l->blanket < 1 && l->others > 0 ? rows(l, &p) : moment_row(&p, 1 + l->dummies + l->others);
 	log_s->lower -= err;
 	log_s->upper += err;
-}
-
-enum acct_rc acct_pair_delta(const struct acct_round *round, double epsilon, struct acct_bound *delta)
-{
-	struct acct_list l;
-	enum acct_rc rc = epsilon >= 0 ? acct_list_init(&l, round, NULL) : ACCT_EDOMAIN;
-
-	if (rc)
-		return rc;
-	if (round->count != 1 || !acct_pair_is(round, &l))
-		return ACCT_EDOMAIN;
-	struct pair p = read_cells(&l);
-	double err = 64 * DBL_EPSILON / p.gain, kappa = p.gain / (1 + p.ip);
-	struct acct_bound log_h;
-
-	*delta = (struct acct_bound){ 0, 0 };
-	p.y = tanh(epsilon / 2);
-	p.work = MOST_WORK;
-	p.row = delta_row;
-	if (epsilon >= l.largest)
-		return ACCT_OK;
-	if (!(p.y < kappa)) { /* equal but for rounding: E_nu (Y-y)+ <= kappa - y, from above */
-		delta->upper = (1 + exp(epsilon)) * 4 * DBL_EPSILON;
-		return ACCT_OK;
-	}
-	log_h = whole(&l, &p);
-	/* Near the largest loss, kappa - y is known to its rounding. */
-	err += 8 * DBL_EPSILON * kappa / (kappa - p.y);
-	delta->lower = (1 + exp(epsilon)) * exp(log_h.lower - err);
-	delta->upper = fmin(1, (1 + exp(epsilon)) * exp(log_h.upper + err));
-	return ACCT_OK;
 }

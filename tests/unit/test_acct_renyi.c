@@ -102,11 +102,14 @@ static void the_clone_rows_are_reproduced(void **state)
 			r = generic(row_value(params, "eps0"), r.others);
 		else
 			assert_int_equal(acct_basic_clone(row_value(params, "eps0"), &r, NULL), ACCT_OK);
-		if (starts(method, "rdp_pair_"))
+		if (starts(method, "rdp_pair_")) {
 			got = one_order(&r, row_value(params, "order"));
-		else
-			assert_int_equal(acct_pair_delta(&r, row_value(params, "eps"), &got), ACCT_OK);
-		if (!is_close(got.lower, want, rtol) || !is_close(got.upper, want, rtol))
+			assert_true(got.upper - got.lower <= rtol * want);
+		} else {
+			assert_int_equal(acct_delta(&r, 1, row_value(params, "eps"), &got), ACCT_OK);
+			assert_true(got.upper - got.lower <= 1e-2 * want);
+		}
+		if (!(got.lower <= want * (1 + rtol) && got.upper >= want * (1 - rtol)))
 			fail_msg("%s %s: [%.14g, %.14g], want %.14g", method, params, got.lower, got.upper,
 				want);
 		rows++;
@@ -374,10 +377,6 @@ static void faults_are_refused(void **state)
 
 		assert_int_equal(acct_renyi_epsilon(&r, 1, delta, &eps, NULL), ACCT_EDOMAIN);
 	}
-	assert_int_equal(acct_pair_delta(&r, -1, &got), ACCT_EDOMAIN);
-	assert_int_equal(acct_pair_delta(&r, NAN, &got), ACCT_EDOMAIN);
-	r.count = 2;
-	assert_int_equal(acct_pair_delta(&r, 1, &got), ACCT_EDOMAIN);
 	assert_true(got.lower == 7 && got.upper == 8 && eps == 9); /* untouched */
 }
 
