@@ -11,12 +11,16 @@
 #include "pt_histogram.h"
 #include "pt_record.h"
 
-__extension__ typedef unsigned __int128 u128;
-
-/* P > 1/k: anything else says nothing about the value, or something false. */
-static bool keeps_more_than_chance(uint64_t keep, uint32_t bins)
+/* P / Q; the relative error is below 2^(2 - LDBL_MANT_DIG). */
+static long double ratio(const struct pt_params *p)
 {
-	return (u128)keep * bins > (u128)1 << 64;
+	return (long double)p->keep * (long double)(p->bins - 1) / (long double)pt_complement(p->keep);
+}
+
+/* P hardly above 1/k says nothing about the value, and below it something false. */
+static bool says_something(const struct pt_params *p)
+{
+	return p->keep > 0 && pt_log_up(ratio(p)) >= PT_EPSILON0_MIN;
 }
 
 enum cm_rc pt_mixbins_request(const char *name, uint32_t bins, const struct pt_request *r,
@@ -51,7 +55,7 @@ enum cm_rc pt_mixbins_request(const char *name, uint32_t bins, const struct pt_r
 	odds = expl((long double)epsilon0);
 	t = floorl(ldexpl(odds / (odds + (long double)(bins - 1)), 64) - PT_THRESHOLD_MARGIN);
 	made.keep = (uint64_t)t;
-	if (!keeps_more_than_chance(made.keep, bins))
+	if (!says_something(&made))
 		return cm_fail(
 			err, CM_ECONFIG, "%s: epsilon0 %g is too small to say anything", name, epsilon0);
 	*out = made;
@@ -84,8 +88,8 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
 	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0 && p->shuffler_dummies == 0)
 		return cm_fail(err, CM_EPROTO, "%s: no noise of any kind: there would be no privacy", name);
-	if (!p->keep_always && !keeps_more_than_chance(p->keep, p->bins))
-		return cm_fail(err, CM_EPROTO, "%s: the keep probability is not above 1/%u", name,
+	if (!p->keep_always && !says_something(p))
+		return cm_fail(err, CM_EPROTO, "%s: the keep probability is hardly above 1/%u", name,
 			(unsigned)p->bins);
 	if (!p->keep_always && pt_mixbins_epsilon0(p) > PT_EPSILON0_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: epsilon0 above %g", name, PT_EPSILON0_MAX);
@@ -116,12 +120,6 @@ uint32_t pt_mixbins_record_len(const struct pt_params *p)
 uint32_t pt_mixbins_bins(const struct pt_params *p)
 {
 	return p->bins;
-}
-
-/* P / Q; the relative error is below 2^(2 - LDBL_MANT_DIG). */
-static long double ratio(const struct pt_params *p)
-{
-	return (long double)p->keep * (long double)(p->bins - 1) / (long double)pt_complement(p->keep);
 }
 
 double pt_mixbins_epsilon0(const struct pt_params *p)

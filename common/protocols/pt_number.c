@@ -35,7 +35,7 @@ static enum cm_rc in_range(
 	if (p->keep == 0)
 		return cm_fail(err, code, "%s: epsilon0 is too small to say anything", row->name);
 	epsilon0 = row->epsilon0(p);
-	if (!(epsilon0 > 0))
+	if (!(epsilon0 >= PT_EPSILON0_MIN))
 		return cm_fail(err, code, "%s: epsilon0 is too small to say anything", row->name);
 	if (epsilon0 > PT_EPSILON0_MAX)
 		return cm_fail(err, code, "%s: epsilon0 above %g", row->name, PT_EPSILON0_MAX);

@@ -13,6 +13,9 @@
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0
+/* Below it P - Q, which an estimate is divided by, would lose more than a millionth to rounding, and at last
+ * be 0; a plan's least is a hundred times as much. */
+#define PT_EPSILON0_MIN 1e-6
 /* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: a quarter of an hour, 640 MB on
  * disk. */
 #define PT_SHUFFLER_DUMMIES_MAX 10000000u

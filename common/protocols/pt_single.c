@@ -53,7 +53,7 @@ enum cm_rc pt_single_check(
 enum cm_rc pt_single_guarantee(
 	const struct pt_params *p, long double ratio, enum cm_rc code, struct cm_err *err)
 {
-	if (!(ratio > 1))
+	if (!(pt_log_up(ratio) >= PT_EPSILON0_MIN))
 		return cm_fail(err, code, "%s: epsilon0 is too small to say anything", p->protocol);
 	if (pt_log_up(ratio) > PT_EPSILON0_MAX)
 		return cm_fail(err, code, "%s: epsilon0 above %g", p->protocol, PT_EPSILON0_MAX);

@@ -20,7 +20,8 @@ CM_CHECK enum cm_rc pt_single_derive(const char *name, const struct pt_query *q,
  * probability. */
 CM_CHECK enum cm_rc pt_single_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
-/* pt_single_derive's and a peer's parameters alike: is epsilon0 above 0 and at most 16?  `code` otherwise. */
+/* pt_single_derive's and a peer's parameters alike: is epsilon0 within PT_EPSILON0_MIN..MAX?
+ * `code` otherwise. */
 CM_CHECK enum cm_rc pt_single_guarantee(
 	const struct pt_params *p, long double ratio, enum cm_rc code, struct cm_err *err);
 

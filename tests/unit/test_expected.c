@@ -270,6 +270,61 @@ static void every_row_expects_some_error(void **state)
 	}
 }
 
+/* ---- the least epsilon0 ---- */
+
+/* Noise goes with 1/epsilon0 as far down as a row goes: nothing is lost in P - Q. */
+static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *row, const struct pt_query *q)
+{
+	struct pt_request r = { .epsilon0 = 1.01e-6, .dummies = 1, .levels = 2 };
+	struct pt_params least, larger;
+	struct pt_estimate e;
+	struct cm_err err = { 0 };
+	uint64_t counts[64];
+
+	if (row->derive(q, &r, &least, &err) != CM_OK)
+		r.dummies = 0;
+	least = derived(row->name, q, &r);
+	assert_int_equal(row->check(q, &least, &err), CM_OK);
+	r.epsilon0 = 1.01e-4;
+	larger = derived(row->name, q, &r);
+	if (fabs(row->expected_error(q, &least, 1000) / row->expected_error(q, &larger, 1000) - 100) > 0.1)
+		fail_msg("%s: %g and %g", row->name, row->expected_error(q, &least, 1000),
+			row->expected_error(q, &larger, 1000));
+	assert_true(row->tallies(&least) <= 64);
+	for (uint32_t i = 0; i < row->tallies(&least); i++)
+		counts[i] = 1000 / row->tallies(&least);
+	assert_int_equal(row->estimate(q, &least, counts, 1000, &e, &err), CM_OK);
+	for (size_t i = 0; i < e.n; i++)
+		assert_true(isfinite(e.item[i].value) && isfinite(e.item[i].variance));
+	pt_estimate_fini(&e);
+	r.epsilon0 = 0.99e-6;
+	assert_int_equal(row->derive(q, &r, &larger, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "too small to say anything"));
+}
+
+static void the_least_epsilon0_still_has_an_estimate(void **state)
+{
+	static const struct pt_request none = { .epsilon0 = INFINITY, .dummies = 1 };
+	struct pt_query h = histogram(5), m = mean_of(0, 1);
+	const struct pt_protocol *row;
+	int rounds = 0;
+
+	(void)state;
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		const struct pt_query *q = row->kinds & PT_HISTOGRAM ? &h : &m;
+		struct pt_request asked = { .epsilon0 = 1, .dummies = 1 };
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		/* Without a local guarantee there is no epsilon0. */
+		if (row->derive(q, &none, &p, &err) == CM_OK && row->derive(q, &asked, &p, &err) != CM_OK)
+			continue;
+		noise_goes_with_the_inverse_of_epsilon0(row, q);
+		rounds++;
+	}
+	assert_true(rounds >= 13);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +333,7 @@ int main(void)
 		cmocka_unit_test(balls_into_bins_err_by_their_dummies_alone),
 		cmocka_unit_test(a_mean_errs_as_expected_at_the_worst_values),
 		cmocka_unit_test(every_row_expects_some_error),
+		cmocka_unit_test(the_least_epsilon0_still_has_an_estimate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

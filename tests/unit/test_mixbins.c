@@ -100,11 +100,15 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	assert_int_equal(pt_mixbins_check("mixbins", &good, &err), CM_OK);
 	assert_int_equal(pt_mixbins_check("mixbins", &always, &err), CM_OK);
 	assert_int_equal(pt_mixbins_check("grr", &good, &err), CM_EPROTO);
-	/* Exactly 1/4 says nothing; one more is the least that does. */
+	/* 1/4 says nothing, and one more hardly anything; ln(P/Q) is some 16/3 times what P is above 1/4. */
 	p = good;
 	p.keep = UINT64_C(1) << 62;
 	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
 	p.keep++;
+	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(0.999e-6 * 3 / 16, 64);
+	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(1.001e-6 * 3 / 16, 64);
 	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_OK);
 	p.keep = 0;
 	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);

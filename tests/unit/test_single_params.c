@@ -163,7 +163,7 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	}
 }
 
-/* What exactly chance would do says nothing; one more is the least that does. */
+/* What chance would do says nothing, and one more than that hardly anything. */
 static void probabilities_that_say_nothing_are_refused(void **state)
 {
 	static const struct {
@@ -181,8 +181,7 @@ static void probabilities_that_say_nothing_are_refused(void **state)
 		struct pt_params p;
 
 		REFUSED(p.keep = cases[i].chance);
-		p.keep = cases[i].chance + 1;
-		assert_int_equal(row->check(&q, &p, &err), CM_OK);
+		REFUSED(p.keep = cases[i].chance + 1);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
