@@ -7,15 +7,9 @@
 #include <stdlib.h>
 
 #include "acct_cells.h"
+#include "acct_fault.h"
 
 #define MOST_COUNT 1e15
-
-static enum acct_rc domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
 
 static bool is_guarantee(const struct acct_guarantee *g)
 {
@@ -107,7 +101,7 @@ enum acct_rc acct_basic_epsilon(
 enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char **why)
 {
 	if (!(epsilon0 > 0 && epsilon0 < 350))
-		return domain(why, "eps0 must be above 0 and below 350");
+		return acct_fault(why, "eps0 must be above 0 and below 350");
 	/* R_i >= e^-eps0 (Q0 + Q1)/2 where R0 = (p Q0 + Q1)/(p+1), and R1 with Q0, Q1 exchanged. */
 	double low = exp(-epsilon0), large = 2 * acct_ratio(epsilon0) / (1 + low), small = 2 / (1 + low);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "acct_binomial.h"
+#include "acct_fault.h"
 #include "acct_flame_slot.h"
 
 #define GRANTED        2e-3 /* of epsilon, for fewer stretches, and more if they would still be too many */
@@ -18,7 +19,7 @@ enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *slot, uint64_
 	if (rc)
 		return rc;
 	if (length > ACCT_MAX_COUNT)
-		return acct_flame_domain(why, "a vector sent whole may have at most 1000000 coordinates");
+		return acct_fault(why, "a vector sent whole may have at most 1000000 coordinates");
 	*r = (struct acct_round){ .others = users - 1, .count = length };
 	return acct_flame_full(slot, r, why);
 }
@@ -34,18 +35,18 @@ enum acct_rc acct_flame_double_round(
 	if (rc)
 		return rc;
 	if (!(failure > 0 && failure < 1))
-		return acct_flame_domain(why, "the chance of failure must be above 0 and below 1");
+		return acct_fault(why, "the chance of failure must be above 0 and below 1");
 	if (s->length % s->sent != 0)
-		return acct_flame_domain(why, "the coordinates sent must divide the vector's");
+		return acct_fault(why, "the coordinates sent must divide the vector's");
 	if (!acct_flame_fits(s, failure / 2))
-		return acct_flame_domain(why, "padding is too small: an index may be chosen more often");
+		return acct_fault(why, "padding is too small: an index may be chosen more often");
 	double outside = acct_binomial_last(
 		(double)s->users - 1, rate * acct_flame_outside(&s->slot), log(failure / 2 / d));
 	double blanket = d / (double)s->sent * ((double)s->padded - outside);
 	if (!(blanket >= 1))
-		return acct_flame_domain(why, "padding is too small: an index may have no blanket message");
+		return acct_fault(why, "padding is too small: an index may have no blanket message");
 	if (blanket > (double)ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "padding times length over sent must be at most 1e12");
+		return acct_fault(why, "padding times length over sent must be at most 1e12");
 	*r = (struct acct_round){ .dummies = (uint64_t)blanket - 1, .count = s->sent };
 	return acct_flame_full(&s->slot, r, why);
 }
@@ -59,7 +60,7 @@ enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double
 	if ((rc = acct_flame_check_delta(delta, why)) || (rc = acct_flame_double_round(s, failure, &r, why)))
 		return rc;
 	if (!(failure < delta))
-		return acct_flame_domain(why, "the chance of failure must be below delta");
+		return acct_fault(why, "the chance of failure must be below delta");
 	return acct_epsilon(&r, 1, (delta - failure) * (1 - 4 * ACCT_FLAME_ULP), epsilon);
 }
 

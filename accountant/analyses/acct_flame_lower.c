@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "acct_binomial.h"
+#include "acct_fault.h"
 #include "acct_flame_slot.h"
 
 #define DEVIATIONS     13.0    /* of the coins: beyond it less than 1e-36 is left */
@@ -140,7 +141,7 @@ static enum acct_rc counting(const struct acct_flame_sparse *s, double messages,
 	enum acct_rc rc;
 
 	if (messages > (double)ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "all messages together must be at most 1e12");
+		return acct_fault(why, "all messages together must be at most 1e12");
 	rc = coins_init(&t);
 	if (!rc)
 		rc = victim_init(&t, acct_flame_below(&s->slot));
@@ -154,7 +155,7 @@ static enum acct_rc counting(const struct acct_flame_sparse *s, double messages,
 static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *overflow, const char **why)
 {
 	if (!acct_flame_fits(s, MOST_OVERFLOW))
-		return acct_flame_domain(why, "padding is too small: an index may be chosen more often");
+		return acct_fault(why, "padding is too small: an index may be chosen more often");
 	*overflow = s->users > s->padded ? MOST_OVERFLOW : 0;
 	while (*overflow > LEAST_OVERFLOW && acct_flame_fits(s, *overflow * FALL))
 		*overflow *= FALL;
@@ -181,7 +182,7 @@ enum acct_rc acct_flame_topk_lower(
 	if ((rc = acct_flame_check_sparse(s, why)) || (rc = acct_flame_check_delta(delta, why)))
 		return rc;
 	if (((double)s->users - 1) * (double)s->sent > ((double)s->padded - 1) * (double)s->length)
-		return acct_flame_domain(why, "padding is too small: some index must be chosen more often");
+		return acct_fault(why, "padding is too small: some index must be chosen more often");
 	return counting(s, (double)s->padded * (double)s->sent, 0, delta, epsilon, why);
 }
 

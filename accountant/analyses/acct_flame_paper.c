@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "acct_blanket.h"
+#include "acct_fault.h"
 #include "acct_flame_slot.h"
 
 #define MOST_BLANKET_EPSILON 50.0  /* of acct_blanket.h */
@@ -17,9 +18,9 @@ enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, doubl
 	if ((rc = acct_flame_check_slot(&slot, why)) || (rc = acct_flame_check_delta(delta, why)))
 		return rc;
 	if (bins < 2)
-		return acct_flame_domain(why, "there must be at least two bins");
+		return acct_fault(why, "there must be at least two bins");
 	if (n < 2 || n > ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "there must be from 2 to 1e12 reports");
+		return acct_fault(why, "there must be from 2 to 1e12 reports");
 	double l = 14 * log(2 / delta), reports = (double)n - 1;
 	*epsilon = sqrt(l * (expm1(epsilon0) + (double)bins) / reports) * (1 + ROUNDING);
 	*valid = *epsilon <= 1 && l >= 27 * *epsilon && *epsilon > sqrt(l * ((double)bins - 1) / reports);
@@ -50,9 +51,9 @@ static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, do
 		return rc;
 	}
 	if (by < ACCT_FLAME_HOEFFDING || by > ACCT_FLAME_BENNETT_FIRST)
-		return acct_flame_domain(why, "there is no such amplifier");
+		return acct_fault(why, "there is no such amplifier");
 	if (slot->epsilon > MOST_BLANKET_EPSILON)
-		return acct_flame_domain(why, "this inequality needs an epsilon of a message of at most 50");
+		return acct_fault(why, "this inequality needs an epsilon of a message of at most 50");
 	return acct_blanket_epsilon(bound[by], &b, delta, epsilon);
 }
 
@@ -101,7 +102,7 @@ enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, doubl
 	if (rc)
 		return rc;
 	if (!(each < rate))
-		return acct_flame_domain(why, "delta/(2 sent + 1) must be below sent/length");
+		return acct_fault(why, "delta/(2 sent + 1) must be below sent/length");
 	if ((rc = amplified(&s->slot, s->padded, each / rate, by, &one, why)))
 		return rc;
 	*epsilon = composed(log1p(rate * expm1(one)), 2 * (double)s->sent, each);
@@ -123,7 +124,7 @@ enum acct_rc acct_flame_double_unsampled(const struct acct_flame_sparse *s, doub
 static enum acct_rc check_rate(double beta, const char **why)
 {
 	if (!(beta > 0 && beta <= 1))
-		return acct_flame_domain(why, "beta must be above 0 and at most 1");
+		return acct_fault(why, "beta must be above 0 and at most 1");
 	return ACCT_OK;
 }
 
@@ -134,10 +135,10 @@ enum acct_rc acct_flame_nu(uint64_t padded, uint64_t users, double beta, double 
 	if (rc)
 		return rc;
 	if (users == 0 || users > ACCT_MAX_REPORTS || padded > ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "users and padding must be from 1 to 1e12");
+		return acct_fault(why, "users and padding must be from 1 to 1e12");
 	double times = floor((double)padded / ((double)users * beta) * (1 + NEAR));
 	if (times < 1)
-		return acct_flame_domain(why, "the padding must be at least users times beta");
+		return acct_fault(why, "the padding must be at least users times beta");
 	*nu = fmax(1, 1 / (times * beta));
 	return ACCT_OK;
 }
@@ -149,7 +150,7 @@ enum acct_rc acct_flame_nu_reports(double nu, double beta, double *reports, cons
 	if (rc)
 		return rc;
 	if (!(nu >= 1 && nu <= 1 / beta * (1 + NEAR)))
-		return acct_flame_domain(why, "nu must be from 1 to 1/beta");
+		return acct_fault(why, "nu must be from 1 to 1/beta");
 	*reports = ceil(fmax(1 / (nu * beta), nu / (nu - 1 + beta)) * (1 - NEAR));
 	return ACCT_OK;
 }

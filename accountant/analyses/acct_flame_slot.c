@@ -5,6 +5,7 @@
 
 #include "acct_binomial.h"
 #include "acct_cells.h"
+#include "acct_fault.h"
 #include "acct_laplace.h"
 
 #define MOST_EPSILON   300.0
@@ -13,20 +14,13 @@
 #define MOST_BINS      1000000000u
 #define MOST_LENGTH    1000000000000u /* coordinates, and messages of one index */
 
-enum acct_rc acct_flame_domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
-
 /* Negated comparisons refuse NaN as well. */
 enum acct_rc acct_flame_check_slot(const struct acct_flame_slot *slot, const char **why)
 {
 	if (!(slot->epsilon > 0 && slot->epsilon <= MOST_EPSILON))
-		return acct_flame_domain(why, "the epsilon of a message must be above 0 and at most 300");
+		return acct_fault(why, "the epsilon of a message must be above 0 and at most 300");
 	if (slot->bins != 0 && (slot->bins < 2 || slot->bins > MOST_BINS))
-		return acct_flame_domain(why, "bins must be 0 (Laplace noise) or from 2 to 1e9");
+		return acct_fault(why, "bins must be 0 (Laplace noise) or from 2 to 1e9");
 	return ACCT_OK;
 }
 
@@ -37,22 +31,22 @@ enum acct_rc acct_flame_check_sparse(const struct acct_flame_sparse *s, const ch
 	if (rc)
 		return rc;
 	if (s->users < 2 || s->users > ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "there must be from 2 to 1e12 users");
+		return acct_fault(why, "there must be from 2 to 1e12 users");
 	if (s->padded < 2 || s->padded > ACCT_MAX_REPORTS)
-		return acct_flame_domain(why, "an index must be padded to from 2 to 1e12 messages");
+		return acct_fault(why, "an index must be padded to from 2 to 1e12 messages");
 	if (s->length == 0 || s->length > MOST_LENGTH)
-		return acct_flame_domain(why, "a vector must have from 1 to 1e12 coordinates");
+		return acct_fault(why, "a vector must have from 1 to 1e12 coordinates");
 	if (s->sent == 0 || s->sent > s->length)
-		return acct_flame_domain(why, "a user must send from 1 to all coordinates");
+		return acct_fault(why, "a user must send from 1 to all coordinates");
 	if (s->sent > ACCT_MAX_COUNT / 2)
-		return acct_flame_domain(why, "a user may send at most 500000 coordinates");
+		return acct_fault(why, "a user may send at most 500000 coordinates");
 	return ACCT_OK;
 }
 
 enum acct_rc acct_flame_check_delta(double delta, const char **why)
 {
 	if (!(delta > 0 && delta < 1))
-		return acct_flame_domain(why, "delta must be above 0 and below 1");
+		return acct_fault(why, "delta must be above 0 and below 1");
 	return ACCT_OK;
 }
 

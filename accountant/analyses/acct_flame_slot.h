@@ -5,9 +5,6 @@
 
 #define ACCT_FLAME_ULP 0x1p-53
 
-/* ACCT_EDOMAIN, with its sentence. */
-enum acct_rc acct_flame_domain(const char **why, const char *text);
-
 ACCT_CHECK enum acct_rc acct_flame_check_slot(const struct acct_flame_slot *slot, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_check_sparse(const struct acct_flame_sparse *s, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_check_delta(double delta, const char **why);

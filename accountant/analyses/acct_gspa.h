@@ -84,6 +84,7 @@ ACCT_CHECK enum acct_rc acct_gspa_mu(
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why);
 
 /* The Gaussian curve: delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), to about 1e-12 relative.
+ * Balle, Wang 2018, Theorem 8.
  * mu (0, inf), epsilon [0, inf), delta (0, 1).  ACCT_EPRECISION below 1e-200. */
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_delta(double mu, double epsilon, double *delta, const char **why);
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_epsilon(

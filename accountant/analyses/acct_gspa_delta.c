@@ -3,28 +3,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_fault.h"
 #include "acct_gspa_users.h"
 
 #define ULP 0x1p-53
 
-static enum acct_rc domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
-
 static enum acct_rc check_epsilon(double epsilon, const char **why)
 {
 	if (!(epsilon >= 0 && epsilon <= 700))
-		return domain(why, "epsilon must be from 0 to 700");
+		return acct_fault(why, "epsilon must be from 0 to 700");
 	return ACCT_OK;
 }
 
 static enum acct_rc check_delta(double delta, const char **why)
 {
 	if (!(delta > 0 && delta < 1))
-		return domain(why, "delta must be above 0 and below 1");
+		return acct_fault(why, "delta must be above 0 and below 1");
 	return ACCT_OK;
 }
 
@@ -119,7 +113,7 @@ static enum acct_rc shift(const struct acct_gspa_class *cls, size_t n, struct qu
 
 	if (rc)
 		return rc;
-	rc = u.delta > 0 ? domain(why, "the shift pair covers no local delta above 0")
+	rc = u.delta > 0 ? acct_fault(why, "the shift pair covers no local delta above 0")
 			 : answer(u.share, n, &v, ask, &r, out);
 	acct_gspa_users_fini(&u);
 	return rc;
@@ -169,7 +163,7 @@ enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *victim, const
 		(rc = acct_gspa_check(cls, n, 1, why)))
 		return rc;
 	if (count == 0 || count > ACCT_MAX_COUNT)
-		return domain(why, "count must be from 1 to 1000000");
+		return acct_fault(why, "count must be from 1 to 1000000");
 	struct acct_gspa_share *share = malloc(n * sizeof *share);
 	if (!share)
 		return ACCT_ENOMEM;

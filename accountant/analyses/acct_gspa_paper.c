@@ -1,6 +1,7 @@
 /* acct_gspa_paper.c - mu, and the curve of Gaussian differential privacy.  No guarantees in here. */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_gspa_users.h"
 
 #define LEAST_DELTA   1e-200
@@ -9,13 +10,6 @@
 #define INV_SQRT_2PI  0.39894228040143267794
 #define FRACTION_FROM 3.0
 #define FRACTION_LONG 200 /* terms: more than double precision needs from FRACTION_FROM on */
-
-static enum acct_rc domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
 
 enum acct_rc acct_gspa_mu(
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why)
@@ -27,7 +21,7 @@ enum acct_rc acct_gspa_mu(
 	if (rc)
 		return rc;
 	if (count == 0 || count > ACCT_MAX_COUNT)
-		return domain(why, "count must be from 1 to 1000000");
+		return acct_fault(why, "count must be from 1 to 1000000");
 	for (size_t i = 0; i < n; i++) {
 		double c = (1 - cls[i].delta) / (1 + exp(cls[i].epsilon));
 
@@ -68,7 +62,7 @@ static double gaussian(double mu, double epsilon)
 static enum acct_rc check_mu(double mu, const char **why)
 {
 	if (!(mu > 0 && mu < INFINITY))
-		return domain(why, "mu must be above 0 and finite");
+		return acct_fault(why, "mu must be above 0 and finite");
 	return ACCT_OK;
 }
 
@@ -79,7 +73,7 @@ enum acct_rc acct_gspa_gaussian_delta(double mu, double epsilon, double *delta, 
 	if (rc)
 		return rc;
 	if (!(epsilon >= 0 && epsilon < INFINITY))
-		return domain(why, "epsilon must be at least 0 and finite");
+		return acct_fault(why, "epsilon must be at least 0 and finite");
 	double d = gaussian(mu, epsilon);
 	if (!(d >= LEAST_DELTA))
 		return ACCT_EPRECISION;
@@ -95,7 +89,7 @@ enum acct_rc acct_gspa_gaussian_epsilon(double mu, double delta, double *epsilon
 	if (rc)
 		return rc;
 	if (!(delta > 0 && delta < 1))
-		return domain(why, "delta must be above 0 and below 1");
+		return acct_fault(why, "delta must be above 0 and below 1");
 	if (delta < LEAST_DELTA)
 		return ACCT_EPRECISION;
 	if (gaussian(mu, 0) <= delta) {

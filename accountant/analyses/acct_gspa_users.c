@@ -4,14 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_SYMBOLS 1e12
+#include "acct_fault.h"
 
-static enum acct_rc domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
+#define MOST_SYMBOLS 1e12
 
 /* Negated comparisons refuse NaN as well. */
 enum acct_rc acct_gspa_check(const struct acct_gspa_class *cls, size_t n, uint64_t least, const char **why)
@@ -19,21 +14,21 @@ enum acct_rc acct_gspa_check(const struct acct_gspa_class *cls, size_t n, uint64
 	uint64_t users = 0;
 
 	if (n == 0 || n > ACCT_GSPA_MAX_CLASSES)
-		return domain(why, "there must be 1 to 1000000 classes of participants");
+		return acct_fault(why, "there must be 1 to 1000000 classes of participants");
 	for (size_t i = 0; i < n; i++) {
 		if (!(cls[i].epsilon > 0 && cls[i].epsilon < 700))
-			return domain(why, "every local epsilon must be above 0 and below 700");
+			return acct_fault(why, "every local epsilon must be above 0 and below 700");
 		if (!(cls[i].delta >= 0 && cls[i].delta < 1))
-			return domain(why, "every local delta must be at least 0 and below 1");
+			return acct_fault(why, "every local delta must be at least 0 and below 1");
 		if (cls[i].count == 0)
-			return domain(why, "every class needs at least one participant");
+			return acct_fault(why, "every class needs at least one participant");
 		if (cls[i].count > ACCT_MAX_REPORTS - users)
-			return domain(why, "there may be at most 1e12 participants");
+			return acct_fault(why, "there may be at most 1e12 participants");
 		users += cls[i].count;
 	}
 	if (users < least)
-		return domain(why, least > 1 ? "there must be at least two participants"
-					     : "there must be at least one other participant");
+		return acct_fault(why, least > 1 ? "there must be at least two participants"
+						 : "there must be at least one other participant");
 	return ACCT_OK;
 }
 
@@ -68,9 +63,9 @@ enum acct_rc acct_gspa_users_init(struct acct_gspa_users *u, const struct acct_g
 	if (rc)
 		return rc;
 	if (!(k >= 2 && k <= MOST_SYMBOLS && k == floor(k)))
-		return domain(why, "k must be a whole number from 2 to 1e12");
+		return acct_fault(why, "k must be a whole number from 2 to 1e12");
 	if (victim != ACCT_GSPA_ANYBODY && victim >= n)
-		return domain(why, "the victim must be of one of the classes");
+		return acct_fault(why, "the victim must be of one of the classes");
 	*u = (struct acct_gspa_users){ .share = malloc(n * sizeof *u->share) };
 	if (!u->share)
 		return ACCT_ENOMEM;

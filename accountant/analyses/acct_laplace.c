@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "acct_cells.h"
+#include "acct_fault.h"
 
 #define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
 
@@ -25,11 +26,8 @@ struct leg {
 
 static enum acct_rc leg_init(struct leg *l, double epsilon0, size_t stretches, const char **why)
 {
-	if (!(epsilon0 > 0 && epsilon0 <= MOST_EPSILON)) {
-		if (why)
-			*why = "epsilon0 must be above 0 and at most 300";
-		return ACCT_EDOMAIN;
-	}
+	if (!(epsilon0 > 0 && epsilon0 <= MOST_EPSILON))
+		return acct_fault(why, "epsilon0 must be above 0 and at most 300");
 	l->blanket = exp(-epsilon0 / 2);
 	l->end = acct_ratio(epsilon0);
 	l->tail = exp(-epsilon0) / 2;
@@ -67,11 +65,8 @@ enum acct_rc acct_laplace_coarse(double epsilon0, size_t stretches, struct acct_
 
 	if (rc)
 		return rc;
-	if (stretches == 0 || stretches > ABOVE_STRETCHES) {
-		if (why)
-			*why = "stretches must be from 1 to 31";
-		return ACCT_EDOMAIN;
-	}
+	if (stretches == 0 || stretches > ABOVE_STRETCHES)
+		return acct_fault(why, "stretches must be from 1 to 31");
 	r->cells = 0;
 	r->cell[r->cells++] = (struct acct_cell){ 2 * mass_at(&l, 0), 1, 1 };
 	for (size_t i = 1; i <= l.stretches; i++) {
@@ -111,11 +106,8 @@ enum acct_rc acct_laplace_half(double epsilon0, size_t stretches, struct acct_ro
 
 	if (rc)
 		return rc;
-	if (stretches == 0 || stretches > HALF_STRETCHES) {
-		if (why)
-			*why = "stretches must be from 1 to 63";
-		return ACCT_EDOMAIN;
-	}
+	if (stretches == 0 || stretches > HALF_STRETCHES)
+		return acct_fault(why, "stretches must be from 1 to 63");
 	r->cells = 0;
 	for (size_t i = 0; i <= stretches; i++) {
 		double other = i == 0 ? l.blanket / 2 : 0; /* the other leg: s = 1 */

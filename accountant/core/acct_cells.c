@@ -3,14 +3,9 @@
 
 #include <math.h>
 
-#define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
+#include "acct_fault.h"
 
-static enum acct_rc domain(const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return ACCT_EDOMAIN;
-}
+#define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
 
 /* Shares, and the number of all reports. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
@@ -18,13 +13,14 @@ static enum acct_rc check_reports(const struct acct_round *r, double blanket, co
 	uint64_t left = ACCT_MAX_REPORTS;
 
 	if (r->others > left || r->dummies > left - r->others)
-		return domain(why, "others, levels and dummies must sum to at most 1e12");
+		return acct_fault(why, "others, levels and dummies must sum to at most 1e12");
 	left -= r->others + r->dummies;
 	for (size_t i = 0; i < r->levels; i++) {
 		if (!(r->level[i].share > 0 && r->level[i].share * blanket <= 1 + SLACK))
-			return domain(why, "share of every level must be above 0 and at most 1/sum(omega)");
+			return acct_fault(
+				why, "share of every level must be above 0 and at most 1/sum(omega)");
 		if (r->level[i].count > left)
-			return domain(why, "others, levels and dummies must sum to at most 1e12");
+			return acct_fault(why, "others, levels and dummies must sum to at most 1e12");
 		left -= r->level[i].count;
 	}
 	return ACCT_OK;
@@ -51,36 +47,36 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	double blanket = 0, mean_u = 0, mean_v = 0;
 
 	if (r->cells == 0)
-		return domain(why, "a round needs at least one cell");
+		return acct_fault(why, "a round needs at least one cell");
 	if (r->cells > ACCT_MAX_CELLS)
-		return domain(why, "a round has at most 64 cells");
+		return acct_fault(why, "a round has at most 64 cells");
 	if (r->count == 0)
-		return domain(why, "count must be at least 1");
+		return acct_fault(why, "count must be at least 1");
 	if (r->count > ACCT_MAX_COUNT)
-		return domain(why, "count must be at most 1000000");
+		return acct_fault(why, "count must be at most 1000000");
 	if (r->levels > ACCT_MAX_LEVELS)
-		return domain(why, "a round has at most 64 levels");
+		return acct_fault(why, "a round has at most 64 levels");
 	if (!(r->defect >= 0 && r->defect < 1))
-		return domain(why, "defect must be at least 0 and below 1");
+		return acct_fault(why, "defect must be at least 0 and below 1");
 	if (!(r->sampling >= 0 && r->sampling < 1))
-		return domain(why, "sampling must be above 0 and below 1, or 0 for none");
+		return acct_fault(why, "sampling must be above 0 and below 1, or 0 for none");
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 
 		if (!(c->omega > 0 && c->omega <= 1))
-			return domain(why, "omega of every cell must be in (0, 1]");
+			return acct_fault(why, "omega of every cell must be in (0, 1]");
 		if (!(c->u >= 0 && c->u < INFINITY && c->v >= 0 && c->v < INFINITY))
-			return domain(why, "u and v of every cell must be finite and not negative");
+			return acct_fault(why, "u and v of every cell must be finite and not negative");
 		blanket += c->omega;
 		mean_u += c->omega * c->u;
 		mean_v += c->omega * c->v;
 	}
 	if (!(blanket <= 1 + SLACK))
-		return domain(why, "omega must sum to at most 1");
+		return acct_fault(why, "omega must sum to at most 1");
 	if (!(fabs(mean_u - 1) <= SLACK))
-		return domain(why, "omega*u must sum to 1");
+		return acct_fault(why, "omega*u must sum to 1");
 	if (!(fabs(mean_v - 1) <= SLACK))
-		return domain(why, "omega*v must sum to 1");
+		return acct_fault(why, "omega*v must sum to 1");
 	return check_reports(r, blanket, why);
 }
 
@@ -88,14 +84,14 @@ enum acct_rc acct_cells_pair(
 	double p, double beta, double q, double q2, struct acct_round *r, const char **why)
 {
 	if (!(p > 1))
-		return domain(why, "p must be above 1 (inf is allowed)");
+		return acct_fault(why, "p must be above 1 (inf is allowed)");
 	double ip = 1 / p, most = (1 - ip) / (1 + ip);
 	if (!(beta > 0 && beta <= most * (1 + 1e-12)))
-		return domain(why, "beta must be above 0 and at most (p-1)/(p+1)");
+		return acct_fault(why, "beta must be above 0 and at most (p-1)/(p+1)");
 	if (!(q >= (1 + beta) * (1 - 1e-12) && q < INFINITY))
-		return domain(why, "q must be finite and at least 1 + beta");
+		return acct_fault(why, "q must be finite and at least 1 + beta");
 	if (!(q2 > 0 && q2 <= q * (1 + 1e-12)))
-		return domain(why, "q2 must be above 0 and at most q");
+		return acct_fault(why, "q2 must be above 0 and at most q");
 
 	double pa = beta / (1 - ip), rest = 1 - pa * (1 + ip);
 	if (rest < 1e-14) {
@@ -103,7 +99,7 @@ enum acct_rc acct_cells_pair(
 		pa = 1 / (1 + ip);
 	}
 	if (!(2 * pa / q + rest / q2 <= 1 + 1e-12))
-		return domain(why, "q2 is too small: the three blanket cells would sum to more than 1");
+		return acct_fault(why, "q2 is too small: the three blanket cells would sum to more than 1");
 	r->cells = rest > 0 ? 3 : 2;
 	r->cell[0] = (struct acct_cell){ pa / q, q, q * ip };
 	r->cell[1] = (struct acct_cell){ pa / q, q * ip, q };
@@ -115,7 +111,7 @@ enum acct_rc acct_cells_pair(
 enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const char **why)
 {
 	if (!(epsilon0 > 0 && epsilon0 < 700))
-		return domain(why, "eps0 must be above 0 and below 700");
+		return acct_fault(why, "eps0 must be above 0 and below 700");
 	/* Not by acct_cells_pair: for a small epsilon0 its beta would cancel. */
 	double p = acct_ratio(epsilon0), omega = 1 / (p + 1);
 

@@ -1,12 +1,7 @@
 /* acct_method_flame.c - FLAME on rounds as they are asked for here. */
+#include "acct_fault.h"
 #include "acct_flame.h"
 #include "acct_method_rows.h"
-
-static enum acct_rc fault(const char **why, const char *what)
-{
-	*why = what;
-	return ACCT_EDOMAIN;
-}
 
 /* A vector of `count` coordinates, each a message of its own: SS-Simple. */
 static enum acct_rc simple(const struct acct_spec *s, size_t n, double delta, enum acct_flame_amplifier by,
@@ -16,13 +11,13 @@ static enum acct_rc simple(const struct acct_spec *s, size_t n, double delta, en
 	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
 	if (!rc && n != 1)
-		return fault(why, "it takes one round, whose count is the length of the vector");
+		return acct_fault(why, "it takes one round, whose count is the length of the vector");
 	if (!rc)
 		rc = acct_method_local(s, false, why);
 	if (rc)
 		return rc;
 	if (!(s->k >= 2 && s->k <= 1e9) || s->round.dummies > 0)
-		return fault(why, "it is known for k-ary response without dummies only");
+		return acct_fault(why, "it is known for k-ary response without dummies only");
 	struct acct_flame_slot slot = { .epsilon = s->eps0, .bins = (uint64_t)s->k };
 	rc = acct_flame_simple_theorem1(&slot, s->round.count, s->participants, delta, by, &eps, why);
 	if (!rc)

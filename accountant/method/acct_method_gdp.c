@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_fault.h"
 #include "acct_gdp.h"
 #include "acct_method_rows.h"
 
@@ -73,10 +74,8 @@ enum acct_rc acct_gdp_method_delta(
 
 	if (rc)
 		return rc;
-	if (epsilon > MOST) {
-		*why = "it needs epsilon of at most 700";
-		return ACCT_EDOMAIN;
-	}
+	if (epsilon > MOST)
+		return acct_fault(why, "it needs epsilon of at most 700");
 	defects = fmin(0.5, fmax(LEAST_DELTA, guess.bound.upper / 2));
 	rc = mean_of(s, n, defects, &mu);
 	if (rc)

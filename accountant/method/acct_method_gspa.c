@@ -1,14 +1,9 @@
 /* acct_method_gspa.c - GSPA on rounds as they are asked for here. */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_gspa.h"
 #include "acct_method_rows.h"
-
-static enum acct_rc fault(const char **why, const char *what)
-{
-	*why = what;
-	return ACCT_EDOMAIN;
-}
 
 /* GSPA's classes of one round: the victim's own, and the personalised others', whose guarantee follows from
  * their share of the k symbols: share of all = k/(e^eps + k - 1). */
@@ -19,11 +14,11 @@ static enum acct_rc classes(const struct acct_spec *s, struct acct_gspa_class cl
 	double all = 0;
 
 	if (r->sampling > 0)
-		return fault(why, "it has no answer for sampled participants");
+		return acct_fault(why, "it has no answer for sampled participants");
 	if (!(s->eps0 > 0 && s->eps0 < 700) || s->participants < 2)
-		return fault(why, "it needs a finite eps0 and two participants");
+		return acct_fault(why, "it needs a finite eps0 and two participants");
 	if (r->levels > 0 && !(s->k >= 2))
-		return fault(why, "it knows personalised participants of k-ary response only");
+		return acct_fault(why, "it knows personalised participants of k-ary response only");
 	for (size_t j = 0; j < r->cells; j++)
 		all += r->cell[j].omega;
 	*n = 0;

@@ -2,24 +2,9 @@
  * Gaussian mechanism.  No error bound: approximate. */
 #include <math.h>
 
+#include "acct_fault.h"
+#include "acct_gspa.h"
 #include "acct_method_rows.h"
-
-#define SQRT1_2 0.70710678118654752440 /* 1/sqrt(2) */
-
-/* log Phi(x).  Below -30 by the first term of the tail's expansion, whose relative error is under 1/900. */
-static double log_normal(double x)
-{
-	return x < -30 ? -x * x / 2 - log(-x) - 0.91893853320467274178 /* log sqrt(2 pi) */
-		       : log(erfc(-x * SQRT1_2) / 2);
-}
-
-/* delta of a Gaussian mechanism of mean mu and variance 1 (Balle, Wang 2018, Theorem 8). */
-static double gaussian_delta(double mu, double epsilon)
-{
-	double gain = log_normal(mu / 2 - epsilon / mu), loss = epsilon + log_normal(-mu / 2 - epsilon / mu);
-
-	return loss < gain ? exp(gain) - exp(loss) : 0;
-}
 
 /* The variance of the one-round loss: with M blanket messages on average, chance W of being blanket,
  * P and Q are linear in the cells' counts and the loss varies as (W/M) sum omega (u-v)^2. */
@@ -48,10 +33,8 @@ static enum acct_rc limit_of(const struct acct_spec *s, size_t n, double *mu, do
 	for (size_t i = 0; i < n; i++) {
 		const struct acct_round *r = &s[i].round;
 
-		if (r->sampling > 0) {
-			*why = "the normal limit is not given for sampled participants";
-			return ACCT_EDOMAIN;
-		}
+		if (r->sampling > 0)
+			return acct_fault(why, "the normal limit is not given for sampled participants");
 		sum += (double)r->count * variance(r);
 		log_whole += (double)r->count * log1p(-r->defect);
 	}
@@ -66,14 +49,19 @@ static enum acct_rc limit_of(const struct acct_spec *s, size_t n, double *mu, do
 enum acct_rc acct_normal_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {
-	double mu, whole;
+	double mu, whole, delta = 0;
 	enum acct_rc rc = acct_method_asked(n, false, epsilon, why);
 
 	if (!rc)
 		rc = limit_of(s, n, &mu, &whole, out, why);
 	if (rc)
 		return rc;
-	double delta = mu > 0 ? gaussian_delta(mu, epsilon) : 0;
+	if (isinf(mu))
+		delta = 1;
+	else if (mu > 0)
+		rc = acct_gspa_gaussian_delta(mu, epsilon, &delta, why);
+	if (rc && rc != ACCT_EPRECISION) /* too little to matter */
+		return rc;
 	delta = 1 - whole + whole * delta;
 	out->bound = (struct acct_bound){ delta, delta };
 	return ACCT_OK;
@@ -82,7 +70,7 @@ enum acct_rc acct_normal_delta(
 enum acct_rc acct_normal_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
-	double mu, whole, low = 0, high = 1;
+	double mu, whole, answer = 0;
 	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
 	if (!rc)
@@ -90,22 +78,10 @@ enum acct_rc acct_normal_epsilon(
 	if (rc)
 		return rc;
 	double rest = (delta - (1 - whole)) / whole;
-	if (!(rest > 0) || !isfinite(mu)) {
-		out->bound = (struct acct_bound){ INFINITY, INFINITY };
-		return ACCT_OK;
-	}
-	while (mu > 0 && gaussian_delta(mu, high) > rest && high < 1e300)
-		high *= 2;
-	if (!(mu > 0) || gaussian_delta(mu, 0) <= rest)
-		high = 0;
-	for (int i = 0; i < 200 && low < high; i++) {
-		double middle = low + (high - low) / 2;
-
-		if (gaussian_delta(mu, middle) > rest)
-			low = middle;
-		else
-			high = middle;
-	}
-	out->bound = (struct acct_bound){ high, high };
-	return ACCT_OK;
+	if (!(rest > 0) || !isfinite(mu))
+		answer = INFINITY;
+	else if (mu > 0)
+		rc = acct_gspa_gaussian_epsilon(mu, rest, &answer, why);
+	out->bound = (struct acct_bound){ answer, answer };
+	return rc;
 }

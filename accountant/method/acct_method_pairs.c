@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "acct_basic.h"
+#include "acct_fault.h"
 #include "acct_method_rows.h"
 
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n)
@@ -16,34 +17,28 @@ struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n)
 	return r;
 }
 
-static enum acct_rc fault(const char **why, const char *what)
-{
-	*why = what;
-	return ACCT_EDOMAIN;
-}
-
 enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why)
 {
 	*why = NULL;
 	if (n == 0)
-		return fault(why, "there are no rounds");
+		return acct_fault(why, "there are no rounds");
 	if (for_epsilon && !(at > 0 && at < 1))
-		return fault(why, "delta must be above 0 and below 1");
+		return acct_fault(why, "delta must be above 0 and below 1");
 	if (!for_epsilon && !(at >= 0 && at < INFINITY))
-		return fault(why, "epsilon must be finite and not negative");
+		return acct_fault(why, "epsilon must be finite and not negative");
 	return ACCT_OK;
 }
 
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why)
 {
 	if (!(s->eps0 > 0 && s->eps0 < 700))
-		return fault(why, "it needs a randomizer with a finite eps0");
+		return acct_fault(why, "it needs a randomizer with a finite eps0");
 	if (s->participants == 0)
-		return fault(why, "it needs n=");
+		return acct_fault(why, "it needs n=");
 	if (s->round.levels > 0 || s->round.defect > 0)
-		return fault(why, "it needs one pure eps0 for all participants");
+		return acct_fault(why, "it needs one pure eps0 for all participants");
 	if (s->round.sampling > 0 && !sampling)
-		return fault(why, "it has no answer for sampled participants");
+		return acct_fault(why, "it has no answer for sampled participants");
 	return ACCT_OK;
 }
 
@@ -72,7 +67,7 @@ static enum acct_rc attained(const struct acct_spec *s, bool third, struct acct_
 	if (rc)
 		return rc;
 	if (!(k >= 2) || s->round.dummies > 0)
-		return fault(why, "it is known for k-ary response without dummies only");
+		return acct_fault(why, "it is known for k-ary response without dummies only");
 	third = third && k > 2;
 	double rest = k - (third ? 3 : 2);
 	r->cell[r->cells++] =

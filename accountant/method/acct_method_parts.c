@@ -4,6 +4,7 @@
 
 #include "acct_basic.h"
 #include "acct_blanket.h"
+#include "acct_fault.h"
 #include "acct_method_rows.h"
 
 static const char one_note[] = "delta in equal parts to the rounds";
@@ -89,10 +90,8 @@ static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b
 
 	if (rc)
 		return rc;
-	if (s->eps0 > 50) {
-		*why = "it needs eps0 of at most 50";
-		return ACCT_EDOMAIN;
-	}
+	if (s->eps0 > 50)
+		return acct_fault(why, "it needs eps0 of at most 50");
 	bool symbols = s->k >= 2 && s->k <= 1e9;
 	*b = (struct acct_blanket){ .mechanism = symbols ? ACCT_BLANKET_KRR : ACCT_BLANKET_GENERIC,
 		.eps0 = s->eps0,
@@ -139,10 +138,8 @@ static enum acct_rc one_delta(enum acct_blanket_bound bound, const struct acct_s
 
 	if (!rc)
 		rc = blanket_of(s, &b, why);
-	if (!rc && (n != 1 || s->round.count != 1)) {
-		*why = "it answers delta for one round only";
-		return ACCT_EDOMAIN;
-	}
+	if (!rc && (n != 1 || s->round.count != 1))
+		return acct_fault(why, "it answers delta for one round only");
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
 	return rc ? rc : acct_blanket_delta(bound, &b, epsilon, &out->bound.upper);
@@ -164,10 +161,8 @@ static enum acct_rc closed(const struct acct_spec *s, double delta, double *epsi
 {
 	enum acct_rc rc = acct_method_local(s, false, why);
 
-	if (!rc && (!(s->p > 1 && s->p < INFINITY) || s->participants < 2)) {
-		*why = "it needs a pair (p, beta, q) with finite p, and two participants";
-		return ACCT_EDOMAIN;
-	}
+	if (!rc && (!(s->p > 1 && s->p < INFINITY) || s->participants < 2))
+		return acct_fault(why, "it needs a pair (p, beta, q) with finite p, and two participants");
 	/* beta of a pair may be an ulp above its limit. */
 	double most = (s->p - 1) / (s->p + 1);
 

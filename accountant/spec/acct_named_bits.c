@@ -2,13 +2,8 @@
  * and fake users. */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_named.h"
-
-static enum acct_rc domain(const char **why, const char *text)
-{
-	*why = text;
-	return ACCT_EDOMAIN;
-}
 
 /* d bits, every bit of the one-hot input kept with chance g/(1+g), g = e^(eps0/2).  Law of a report y under
  * x: g or 1/g times the all-zero input's law Z(y), as y_x is 1 or 0.  The least over inputs is Z(y)/g, unless
@@ -104,7 +99,7 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 
 	if (arg[1].size > 0 && arg[1].x[0] > 1) {
 		if (r->sampling > 0)
-			return domain(why, "sampling with k above 1: one draw decides for both counters");
+			return acct_fault(why, "sampling with k above 1: one draw decides for both counters");
 		r->count *= 2;
 	}
 	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
@@ -124,7 +119,7 @@ enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, co
 
 	fakes *= (double)s->participants;
 	if (fakes > (double)ACCT_MAX_REPORTS)
-		return domain(why, "others and fakes must sum to at most 1e12");
+		return acct_fault(why, "others and fakes must sum to at most 1e12");
 	s->round.dummies = (uint64_t)fakes;
 	s->eps0 = 2 * log(g);
 	acct_named_two_level(&s->round, g * g, f * (1 - f) / g, f * f / g, (1 - f) * (1 - f) / g);

@@ -3,13 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_named.h"
-
-static enum acct_rc domain(const char **why, const char *text)
-{
-	*why = text;
-	return ACCT_EDOMAIN;
-}
 
 /* k of d items, E times as likely with the input among them; as shares of the C(d,k) subsets. */
 enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, const char **why)
@@ -17,7 +12,7 @@ enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, 
 	double d = arg[0].x[0], k = arg[1].x[0], p = exp(arg[2].x[0]), z = (d - 1) * (p * k + d - k);
 
 	if (!(k < d))
-		return domain(why, "k must be below d");
+		return acct_fault(why, "k must be below d");
 	s->eps0 = arg[2].x[0];
 	acct_named_two_level(&s->round, p, k * ((d - k) / z), k * ((k - 1) / z), (d - k) * ((d - k - 1) / z));
 	return ACCT_OK;
@@ -53,7 +48,7 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 	double d = arg[0].x[0], k = arg[1].x[0], items = arg[2].x[0], p = exp(arg[3].x[0]);
 
 	if (!(items + k <= d))
-		return domain(why, "k + s must be at most d");
+		return acct_fault(why, "k + s must be at most d");
 	long double miss = expl(log_avoid(d, k, items)), hit = -expm1l(log_avoid(d, k, items));
 	long double apart = miss, both = 1 - 2 * miss;
 	if (2 * items <= d) {
@@ -94,7 +89,7 @@ enum acct_rc acct_named_hadamard(const struct acct_arg *arg, struct acct_spec *s
 	double d = arg[0].x[0], p = exp(arg[1].x[0]), blocks = arg[2].size > 0 ? arg[2].x[0] : 1;
 
 	if (!(blocks <= d))
-		return domain(why, "blocks must be at most d");
+		return acct_fault(why, "blocks must be at most d");
 	s->eps0 = arg[1].x[0];
 	if (blocks < 2) {
 		one_block(d, p, &s->round);
@@ -176,7 +171,7 @@ enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *
 	double r = arg[2].size > 0 ? arg[2].x[0] : fmax(1, nearbyint(b / (1 + exp(eps0 / 2))));
 
 	if (!(r <= b))
-		return domain(why, "r must be at most b");
+		return acct_fault(why, "r must be at most b");
 	double wins = fmin(r - 1, b - r), high = fmax(0, 2 * r - 1 - b), low = fmax(0, b - 2 * r + 1);
 	/* chances of z >= 0 and of all z, times fall/c */
 	double half = r + (b - r) * drop, all = 2 * r - 1 + (2 * (b - r) + 1) * drop;

@@ -2,15 +2,10 @@
  * and the lists that are given as numbers. */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_named.h"
 
 #define SUM_SLACK 1e-9 /* shares typed with ten digits */
-
-static enum acct_rc domain(const char **why, const char *text)
-{
-	*why = text;
-	return ACCT_EDOMAIN;
-}
 
 enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -23,7 +18,7 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
-		return domain(why, "omega, u and v need equally many numbers");
+		return acct_fault(why, "omega, u and v need equally many numbers");
 	s->round.cells = arg[0].size;
 	for (size_t j = 0; j < s->round.cells; j++)
 		s->round.cell[j] = (struct acct_cell){ arg[0].x[j], arg[1].x[j], arg[2].x[j] };
@@ -54,13 +49,13 @@ static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_a
 	struct acct_round *r = &s->round;
 
 	if (eps->size != count->size)
-		return domain(why, "others_eps and others_n need equally many numbers");
+		return acct_fault(why, "others_eps and others_n need equally many numbers");
 	if (eps->size > 0 && r->sampling > 0)
-		return domain(
+		return acct_fault(
 			why, "others_eps with sampling: a sample's guarantees are not known beforehand");
 	for (size_t i = 0; i < eps->size; i++) {
 		if (!(count->x[i] <= (double)r->others))
-			return domain(why, "others_n must sum to at most n - 1");
+			return acct_fault(why, "others_n must sum to at most n - 1");
 		r->others -= (uint64_t)count->x[i];
 		r->level[r->levels++] =
 			(struct acct_level){ .share = (exp(eps0) + k - 1) / (exp(eps->x[i]) + k - 1),
@@ -124,7 +119,7 @@ enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s,
 	if (isinf(eps0))
 		return acct_named_bins(truthful, s, why);
 	if (s->participants == 0)
-		return domain(why, "n= is missing");
+		return acct_fault(why, "n= is missing");
 	if (arg[2].size > 0)
 		s->round.dummies = (uint64_t)arg[2].x[0];
 	response(arg[0].x[0], eps0, s);
@@ -136,7 +131,7 @@ static enum acct_rc collision(const struct acct_arg *arg, double cells, double *
 {
 	*chance = arg->size > 0 ? arg->x[0] : 1 / cells;
 	if (!(*chance >= 0 && *chance < 1))
-		return domain(why, "collision must be at least 0 and below 1");
+		return acct_fault(why, "collision must be at least 0 and below 1");
 	return ACCT_OK;
 }
 
@@ -199,7 +194,7 @@ enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *
 	for (double h = 0; h < height && !rc; h++) {
 		k *= fan;
 		if (k > 1e12)
-			return domain(why, "the lowest level has more than 1e12 nodes");
+			return acct_fault(why, "the lowest level has more than 1e12 nodes");
 		rc = add_query(s, 1 / height, k, arg[2].x[0]);
 	}
 	return rc;
@@ -212,16 +207,16 @@ enum acct_rc acct_named_parallel(const struct acct_arg *arg, struct acct_spec *s
 	enum acct_rc rc = ACCT_OK;
 
 	if (arg[1].size != 1 && arg[1].size != size)
-		return domain(why, "eps0 needs one number, or one for each k");
+		return acct_fault(why, "eps0 needs one number, or one for each k");
 	if (arg[2].size != 0 && arg[2].size != size)
-		return domain(why, "share needs one number for each k");
+		return acct_fault(why, "share needs one number for each k");
 	for (size_t j = 0; j < size; j++)
 		sum += arg[2].size > 0 ? arg[2].x[j] : 1;
 	if (arg[2].size > 0 && !(fabs(sum - 1) <= SUM_SLACK))
-		return domain(why, "share must sum to 1");
+		return acct_fault(why, "share must sum to 1");
 	for (size_t j = 0; j < size && !rc; j++)
 		rc = add_query(s, (arg[2].size > 0 ? arg[2].x[j] : 1) / sum, arg[0].x[j],
 			arg[1].x[arg[1].size > 1 ? j : 0]);
-	return rc == ACCT_ELIMIT ? domain(why, "sub-queries with different eps0 need more than 64 cells")
+	return rc == ACCT_ELIMIT ? acct_fault(why, "sub-queries with different eps0 need more than 64 cells")
 				 : rc;
 }

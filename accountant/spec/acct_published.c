@@ -1,15 +1,14 @@
 /* acct_published.c - the published two-count reduction, for comparison with papers. */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_spec.h"
 
 /* The residual's cell takes all that the two special ones leave: rest/q2 = 1 - 2pa/q. */
 enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
-	if (!(s->p > 1) || s->round.levels > 0) {
-		*why = "the published reduction needs one (p, beta, q) for all participants";
-		return ACCT_EDOMAIN;
-	}
+	if (!(s->p > 1) || s->round.levels > 0)
+		return acct_fault(why, "the published reduction needs one (p, beta, q) for all participants");
 	double pa = s->beta / (1 - 1 / s->p), rest = 1 - pa * (1 + 1 / s->p);
 	double q2 = rest > 1e-14 ? fmin(s->q, rest / (1 - 2 * pa / s->q)) : s->q;
 	struct acct_round pair = s->round;
