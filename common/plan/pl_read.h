@@ -1,0 +1,40 @@
+/* pl_read.h - inside of pl_plan.h: a plan file as its keys say it, and what its parts are read with. */
+#pragma once
+
+#include "cm_conf.h"
+#include "pl_plan.h"
+
+/* As in the file: pl_plan_keys says which key goes where, units and ranges. */
+struct pl_raw_round {
+	char *query, *type, *protocol, *field, *blanket;
+	double epsilon0, epsilon;
+	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms, max_bytes;
+	struct cm_conf_strings values;
+	double range[2];
+};
+
+struct pl_raw_plan {
+	char *name, *population, *unit, *mode, *filter;
+	double epsilon, delta, honest_fraction;
+	int64_t colluders;
+	struct cm_conf_list rounds;
+};
+
+extern const struct cm_conf_row pl_plan_keys[];
+
+/* Where faults go while one plan is checked. */
+struct pl_checker {
+	const char *name;
+	FILE *faults;
+	struct cm_err *first;
+	size_t found;
+};
+
+void pl_fault(struct pl_checker *c, int line, const char *fmt, ...) CM_PRINTF(3, 4);
+/* Copy a name, which becomes part of file names, tables and signed documents. */
+void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room);
+
+/* Where a key of this round is written; the round itself if it is not. */
+int pl_round_line(const struct pl_round *r, const char *key);
+/* One round, but for what "auto" chooses.  Categories are moved out of *raw. */
+void pl_round_take(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r);

@@ -1,0 +1,167 @@
+/* pl_round.c - reads and checks one round of a plan file. */
+#include <string.h>
+
+#include "pl_read.h"
+
+static void take_text(
+	struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room)
+{
+	size_t n = strlen(text);
+
+	if (n == 0 || n >= room)
+		pl_fault(c, line, "'%s' must have 1 to %zu bytes", key, room - 1);
+	else
+		memcpy(out, text, n + 1);
+}
+
+/* The first row that answers this kind. */
+static const struct pt_protocol *row_for(enum pt_kind kind)
+{
+	const struct pt_protocol *row;
+
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
+		if (row->kinds & (unsigned)kind)
+			return row;
+	return NULL;
+}
+
+int pl_round_line(const struct pl_round *r, const char *key)
+{
+	char dotted[64];
+	int line;
+
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
+	line = cm_conf_line(dotted);
+	return line > 0 ? line : r->line;
+}
+
+static void take_domain(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+	struct cm_err e = { 0 };
+	bool ranged = raw->range[0] < raw->range[1];
+
+	if (q->kind == PT_HISTOGRAM) {
+		if (raw->values.n == 0)
+			pl_fault(c, r->line, "missing 'values': a histogram needs its categories");
+		if (ranged)
+			pl_fault(c, pl_round_line(r, "range"), "'range' is for numbers");
+		q->category = raw->values.item; /* moved */
+		q->categories = (uint32_t)raw->values.n;
+		raw->values = (struct cm_conf_strings){ 0 };
+	} else {
+		if (!ranged)
+			pl_fault(c, r->line, "missing 'range': a number needs [low, high]");
+		if (raw->values.n != 0)
+			pl_fault(c, pl_round_line(r, "values"), "'values' is for type \"histogram\"");
+		q->low = raw->range[0];
+		q->high = raw->range[1];
+	}
+	if (c->found == 0 && pt_query_check(q, &e) != CM_OK)
+		pl_fault(c, r->line, "%s", e.msg);
+}
+
+/* Trusting the shuffler is said in words, not by a number alone. */
+static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
+{
+	bool shuffler = strcmp(raw->blanket, "shuffler") == 0;
+
+	if (!shuffler && strcmp(raw->blanket, "client") != 0)
+		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+	else if (shuffler && raw->shuffler_dummies == 0)
+		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' \"shuffler\" needs 'shuffler_dummies'");
+	else if (!shuffler && raw->shuffler_dummies > 0)
+		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
+			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
+	else if (shuffler && r->protocol->dummy == NULL)
+		pl_fault(c, pl_round_line(r, "blanket"),
+			"protocol '%s' has no messages for the shuffler to add", r->protocol->name);
+}
+
+static bool is_set(const struct pl_round *r, const char *key)
+{
+	char dotted[64];
+
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
+	return cm_conf_line(dotted) > 0;
+}
+
+/* The choice is made when all rounds are known. */
+static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	static const char *const chosen[] = { "levels", "dummies", "size", "shuffler_dummies" };
+
+	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+		if (is_set(r, chosen[i]))
+			pl_fault(c, pl_round_line(r, chosen[i]),
+				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
+	r->automatic = true;
+	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_batch = r->min_reports };
+	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
+	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
+		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+	r->cost = raw->epsilon;
+	r->max_bytes = (uint64_t)raw->max_bytes;
+}
+
+static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	static const char *const automatic[] = { "epsilon", "max_bytes" };
+	struct cm_err e = { 0 };
+
+	if (raw->protocol != NULL && strcmp(raw->protocol, "auto") == 0) {
+		take_auto(c, raw, r);
+		return;
+	}
+	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
+		if (is_set(r, automatic[i]))
+			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
+				automatic[i]);
+	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
+	if (r->protocol == NULL) {
+		pl_fault(c, pl_round_line(r, "protocol"),
+			"unknown protocol '%s'; `tombola plan protocols` lists them",
+			raw->protocol != NULL ? raw->protocol : "");
+		return;
+	}
+	if (!(r->protocol->kinds & (unsigned)r->query.kind)) {
+		pl_fault(c, pl_round_line(r, "protocol"), "protocol '%s' does not answer a %s",
+			r->protocol->name, raw->type);
+		return;
+	}
+	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
+		.levels = (uint32_t)raw->levels,
+		.dummies = (uint32_t)raw->dummies,
+		.size = (uint32_t)raw->size,
+		.min_batch = r->min_reports,
+		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
+	take_blanket(c, raw, r);
+	if (c->found == 0) {
+		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
+			pl_fault(c, r->line, "%s", e.msg);
+		else if (raw->size != 0 && r->params.size != raw->size)
+			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
+				r->protocol->name);
+		else
+			r->epsilon0 = r->protocol->epsilon0(&r->params);
+	}
+}
+
+void pl_round_take(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
+{
+	pl_take_name(c, pl_round_line(r, "query"), "query", raw->query, r->query.name, sizeof r->query.name);
+	take_text(c, pl_round_line(r, "field"), "field", raw->field, r->query.field, sizeof r->query.field);
+	r->min_reports = (uint64_t)raw->min_reports;
+	r->target = raw->target != 0 ? (uint64_t)raw->target : PR_ROUND_REPORTS_MAX;
+	r->window_ms = raw->window_ms;
+	if (r->target < r->min_reports)
+		pl_fault(c, pl_round_line(r, "target"), "'target' is below 'min_reports'");
+	r->query.kind = pt_kind_named(raw->type);
+	if (r->query.kind == 0) {
+		pl_fault(c, pl_round_line(r, "type"),
+			"'type' must be \"histogram\", \"mean\" or \"quantiles\"");
+		return;
+	}
+	take_domain(c, raw, r);
+	take_protocol(c, raw, r);
+}
