@@ -9,42 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "acct.h"
+#include "acct_answers.h"
+#include "acct_examples.h"
 #include "shuffled.h"
-
-static struct acct_bound delta_at(const struct acct_round *r, double eps)
-{
-	struct acct_bound d = { NAN, NAN };
-
-	assert_int_equal(acct_delta(r, 1, eps, &d), ACCT_OK);
-	assert_true(d.lower >= 0 && d.lower <= d.upper && d.upper <= 1);
-	return d;
-}
-
-static struct acct_bound epsilon(const struct acct_round *r, double delta)
-{
-	struct acct_bound e = { NAN, NAN };
-
-	assert_int_equal(acct_epsilon(r, 1, delta, &e), ACCT_OK);
-	assert_true(e.lower >= 0 && e.lower <= e.upper);
-	return e;
-}
-
-static void expect(struct acct_bound got, double truth, double tolerance)
-{
-	if (!(got.lower <= truth * (1 + 1e-9) && got.upper >= truth * (1 - 1e-9)))
-		fail_msg("[%.15g, %.15g] misses %.15g", got.lower, got.upper, truth);
-	assert_true(got.upper - got.lower <= tolerance * truth);
-}
-
-static struct acct_round grr_victim(unsigned k, double p)
-{
-	double z = p + k - 1;
-
-	return (struct acct_round){ .cells = k > 2 ? 3 : 2,
-		.count = 1,
-		.cell = { { 1 / z, p, 1 }, { 1 / z, 1, p }, { (k - 2) / z, 1, 1 } } };
-}
 
 /* Others of three different guarantees: symbol s is blanket of all of them with chance 1/Z_i. */
 static void no_data_set_of_personalised_response_loses_more_than_the_bound(void **state)

@@ -12,23 +12,14 @@
 #include <string.h>
 
 #include "acct_method.h"
+#include "acct_parsed.h"
 #include "csv.h"
-
-static struct acct_spec spec_of(const char *text)
-{
-	struct acct_spec s;
-	char why[256] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s;
-}
 
 /* A method's answer to one round; fails if there is none. */
 static struct acct_method_answer ask(const char *method, const char *text, double delta)
 {
 	const struct acct_method *m = acct_method_find(method);
-	struct acct_spec s = spec_of(text);
+	struct acct_spec s = parsed(text);
 	struct acct_method_answer a = { .worth = ACCT_LOWER };
 	const char *why = "";
 
@@ -130,7 +121,7 @@ static void table_2_of_gspa_is_reproduced(void **state)
 /* tests/data/vectors/counterexamples.csv: exact fractions of the truth and of the published value. */
 static void the_published_reduction_is_below_the_truth(void **state)
 {
-	struct acct_spec s = spec_of("grr:k=3,eps0=1.0986122886681098,n=2");
+	struct acct_spec s = parsed("grr:k=3,eps0=1.0986122886681098,n=2");
 	struct acct_method_answer a;
 	const char *why;
 
@@ -164,7 +155,7 @@ static void proved_answers_are_in_the_order_of_their_proofs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
-		struct acct_spec s = spec_of(text[i]);
+		struct acct_spec s = parsed(text[i]);
 		struct acct_method_answer pld = ask("pld", text[i], 1e-6);
 
 		for (size_t k = 1; acct_method_row(k); k++) {
@@ -229,7 +220,7 @@ static void the_lower_bound_is_the_loss_of_two_participants(void **state)
 			if (k > 2)
 				delta = fmax(delta, listed(k, p, 2, eps));
 			(void)snprintf(text, sizeof text, "grr:k=%d,eps0=%.17g,n=2", k, log(p));
-			struct acct_spec s = spec_of(text);
+			struct acct_spec s = parsed(text);
 			assert_int_equal(acct_method_find("lower")->delta(&s, 1, eps, &a, &why), ACCT_OK);
 			if (a.bound.lower > delta * (1 + 1e-9) || a.bound.lower < delta * (1 - 1e-6))
 				fail_msg("k=%d at %g: %.12g, not %.12g", k, eps, a.bound.lower, delta);
@@ -242,7 +233,7 @@ static void epsilon_and_delta_of_a_method_are_inverse(void **state)
 {
 	static const char *const method[] = { "pld", "lower", "gdp", "strong-clones", "clones", "clt", "gspa",
 		"hoeffding", "bennett" };
-	struct acct_spec s = spec_of("rr:eps0=1,n=5000");
+	struct acct_spec s = parsed("rr:eps0=1,n=5000");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
@@ -271,7 +262,7 @@ static void what_does_not_apply_is_explained(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
-		struct acct_spec s = spec_of(text[i]);
+		struct acct_spec s = parsed(text[i]);
 
 		for (size_t k = 0; acct_method_row(k); k++) {
 			const struct acct_method *m = acct_method_row(k);
@@ -308,7 +299,7 @@ static void no_rounds_are_no_question(void **state)
 static void deltas_and_epsilons_that_are_none_are_refused(void **state)
 {
 	static const double delta[] = { 0, 1, -1, 2, NAN }, epsilon[] = { -1, NAN, INFINITY };
-	struct acct_spec s = spec_of("rr:eps0=1,n=100");
+	struct acct_spec s = parsed("rr:eps0=1,n=100");
 
 	(void)state;
 	for (size_t k = 0; acct_method_row(k); k++) {

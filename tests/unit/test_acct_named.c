@@ -14,22 +14,13 @@
 
 #include "acct_mech.h"
 #include "acct_named.h"
+#include "acct_parsed.h"
 
 #define N        5
 #define DUMMIES  7
 #define ROUNDING 1e-12 /* some hundred operations on numbers of size one */
 
 static const double scales[] = { 0.01, 1, 6 };
-
-static struct acct_spec parsed(const char *text)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s;
-}
 
 static struct acct_spec round_of(const struct mech *m)
 {

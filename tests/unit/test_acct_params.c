@@ -12,20 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_spec.h"
+#include "acct_parsed.h"
 #include "csv.h"
 
 #define ROUNDING 1e-12 /* the table has 15 digits */
-
-static struct acct_spec parsed(const char *text)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s;
-}
 
 static bool near(double a, double b)
 {

@@ -10,23 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_spec.h"
+#include "acct_parsed.h"
 #include "csv.h"
 
 #define MOST 8
 
 /* The references are solved to about 5e-9. */
 #define REFERENCE_ERROR 1e-8
-
-static struct acct_spec parsed(const char *text)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s;
-}
 
 static struct acct_round published(const struct acct_spec *s)
 {

@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "acct_basic.h"
+#include "acct_examples.h"
 #include "acct_pair.h"
 #include "acct_renyi.h"
 #include "acct_renyi_parts.h"
@@ -21,14 +22,6 @@ static struct acct_bound one_order(const struct acct_round *r, double alpha)
 	assert_int_equal(acct_renyi(r, &alpha, 1, &got), ACCT_OK);
 	assert_true(got.lower >= 0 && got.lower <= got.upper);
 	return got;
-}
-
-static struct acct_round generic(double eps0, uint64_t others)
-{
-	struct acct_round r = { .others = others, .count = 1 };
-
-	assert_int_equal(acct_cells_generic(eps0, &r, NULL), ACCT_OK);
-	return r;
 }
 
 static struct acct_round read_cells(const char *params)

@@ -13,7 +13,7 @@
 
 #include "acct_bags.h"
 #include "acct_mech.h"
-#include "acct_spec.h"
+#include "acct_parsed.h"
 
 #define INPUTS   8
 #define EPSILONS 5
@@ -69,16 +69,6 @@ static void worst_case(struct question *q)
 	for (size_t i = 0; i < q->dummies; i++)
 		law_add(q->bags, &rest, q->victim->dummy);
 	all_others(q, 0, 0, &rest);
-}
-
-static struct acct_spec parsed(const char *text)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s;
 }
 
 /* The largest exact loss over bound. */

@@ -11,17 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_spec.h"
-
-static struct acct_round parsed(const char *text)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why))
-		fail_msg("%s: %s", text, why);
-	return s.round;
-}
+#include "acct_parsed.h"
 
 static void refused(const char *text, const char *part)
 {
@@ -37,7 +27,7 @@ static void refused(const char *text, const char *part)
 
 static void same_epsilon(const char *a, const char *b, double rtol)
 {
-	struct acct_round x = parsed(a), y = parsed(b);
+	struct acct_round x = parsed(a).round, y = parsed(b).round;
 	struct acct_bound p, q;
 
 	assert_int_equal(acct_epsilon(&x, 1, 1e-6, &p), ACCT_OK);
@@ -48,15 +38,15 @@ static void same_epsilon(const char *a, const char *b, double rtol)
 
 static void n_count_and_dummies_become_reports(void **state)
 {
-	struct acct_round r = parsed("mixbins:k=16,eps0=3,dummies=70,n=1000,count=9");
+	struct acct_round r = parsed("mixbins:k=16,eps0=3,dummies=70,n=1000,count=9").round;
 
 	(void)state;
 	assert_true(r.others == 999 && r.dummies == 70 && r.count == 9 && r.cells == 3);
-	r = parsed("grr:k=3,eps0=1,n=1");
+	r = parsed("grr:k=3,eps0=1,n=1").round;
 	assert_true(r.others == 0 && r.dummies == 0 && r.count == 1);
-	r = parsed("bins:k=16,dummies=1e4,n=500"); /* truthful participants hide nobody */
+	r = parsed("bins:k=16,dummies=1e4,n=500").round; /* truthful participants hide nobody */
 	assert_true(r.others == 0 && r.dummies == 10000);
-	r = parsed("mixbins:k=16,eps0=inf,dummies=10,n=500");
+	r = parsed("mixbins:k=16,eps0=inf,dummies=10,n=500").round;
 	assert_true(r.others == 0 && r.dummies == 10);
 }
 
@@ -92,7 +82,7 @@ static void known_values_of_level_cells_are_met(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		struct acct_round r = parsed(known[i].text);
+		struct acct_round r = parsed(known[i].text).round;
 		struct acct_bound eps;
 
 		assert_int_equal(acct_epsilon(&r, 1, 1e-6, &eps), ACCT_OK);
@@ -161,12 +151,12 @@ static void faults_are_named(void **state)
 
 static void the_common_keys_reach_the_round(void **state)
 {
-	struct acct_round r = parsed("oue:d=8,eps0=1,n=50,count=3,sampling=.25,defect=1e-9");
+	struct acct_round r = parsed("oue:d=8,eps0=1,n=50,count=3,sampling=.25,defect=1e-9").round;
 
 	(void)state;
 	assert_true(r.count == 3 && r.others == 49);
 	assert_true(fabs(r.sampling - 0.25) < 1e-15 && fabs(r.defect - 1e-9) < 1e-24);
-	r = parsed("bins:k=3,dummies=5,defect=0");
+	r = parsed("bins:k=3,dummies=5,defect=0").round;
 	assert_true(r.sampling <= 0 && r.defect <= 0);
 	refused("rr:eps0=1,n=9,sampling=0", "sampling=0");
 	refused("rr:eps0=1,n=9,sampling=1", "sampling=1");
@@ -179,7 +169,7 @@ static void the_common_keys_reach_the_round(void **state)
 /* 1/Z of every symbol is blanket, Z = e^eps + k - 1. */
 static void others_with_their_own_guarantee_become_levels(void **state)
 {
-	struct acct_round r = parsed("grr:k=4,eps0=1,n=1000,others_eps=.5/2,others_n=200/100");
+	struct acct_round r = parsed("grr:k=4,eps0=1,n=1000,others_eps=.5/2,others_n=200/100").round;
 	double z = exp(1) + 3;
 	struct acct_spec s;
 	char why[200];
@@ -304,13 +294,13 @@ static void the_ends_of_the_range_of_eps0_are_read(void **state)
 
 		snprintf(low, sizeof low, "%seps0=1e-17,n=4", text[i]);
 		snprintf(high, sizeof high, "%seps0=650,n=4", text[i]);
-		r = parsed(low);
+		r = parsed(low).round;
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper < 1e-10);
 		/* The loss is not nothing where delta is below the distance of two inputs. */
 		assert_int_equal(acct_epsilon(&r, 1, 1e-40, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper >= 1e-17);
-		r = parsed(high);
+		r = parsed(high).round;
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.upper > 600 && eps.upper < 651);
 	}
@@ -327,7 +317,7 @@ static void the_longest_list_is_read(void **state)
 		for (size_t j = 0; j < ACCT_MAX_CELLS; j++)
 			at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%.17e", j > 0 ? "/" : ",",
 				j > 0 ? "" : key[k], j > 0 ? "" : "=", k > 0 ? 1 : 1.0 / ACCT_MAX_CELLS);
-	assert_int_equal(parsed(text).cells, ACCT_MAX_CELLS);
+	assert_int_equal(parsed(text).round.cells, ACCT_MAX_CELLS);
 }
 
 static void a_text_that_never_ends_is_refused(void **state)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "acct_examples.h"
 #include "acct_state.h"
 
 /* ---- memory: counted, and running out ---- */
@@ -58,27 +59,6 @@ void __wrap_free(void *p)
 }
 
 /* ---- rounds ---- */
-
-static struct acct_round generic(double epsilon0, uint64_t others)
-{
-	struct acct_round r = { 0 };
-
-	assert_int_equal(acct_cells_generic(epsilon0, &r, NULL), ACCT_OK);
-	r.others = others;
-	r.count = 1;
-	return r;
-}
-
-/* k symbols, `dummies` uniform messages and nobody else: infinite loss with chance (1 - 1/k)^dummies. */
-static struct acct_round bins(double k, uint64_t dummies)
-{
-	struct acct_round r = { .cells = 3, .dummies = dummies, .count = 1 };
-
-	r.cell[0] = (struct acct_cell){ 1 / k, k, 0 };
-	r.cell[1] = (struct acct_cell){ 1 / k, 0, k };
-	r.cell[2] = (struct acct_cell){ (k - 2) / k, 0, 0 };
-	return r;
-}
 
 /* A three-cell list whose two directions differ. */
 static struct acct_round lopsided(uint64_t others)
