@@ -145,17 +145,7 @@ static enum cm_rc tally(
 	return rc;
 }
 
-static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
-{
-	return pt_multi_estimate(q, p, support(p), messages(p), counts, reports, out, err);
-}
-
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	(void)q;
-	return pt_multi_expected_error(p, support(p), participants);
-}
+PT_MULTI_ESTIMATE(support, messages)
 
 const struct pt_protocol pt_row_balcer_cheu = {
 	.name = name,

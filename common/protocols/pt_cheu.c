@@ -20,23 +20,18 @@ static struct pt_support support(const struct pt_params *p)
 		.blanket = pt_probability(p->other) };
 }
 
-/* Flips f = 1 / (h + 1), h = e^(epsilon0 / 2), as rappor. */
 static enum cm_rc derive(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
 	struct pt_params made;
 	enum cm_rc rc = pt_multi_derive(name, q, r, &made, err);
-	long double h;
 
 	if (rc != CM_OK)
 		return rc;
 	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g", name,
 			PT_EPSILON0_MAX);
-	h = expl((long double)r->epsilon0 / 2);
-	made.keep = (uint64_t)floorl(ldexpl(h / (h + 1), 64) - PT_THRESHOLD_MARGIN);
-	made.other = pt_complement(made.keep);
-	rc = pt_unary_bounds(&made, CM_ECONFIG, err);
+	rc = pt_unary_flips(&made, r->epsilon0, err);
 	if (rc == CM_OK)
 		*out = made;
 	return rc;
@@ -48,9 +43,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, str
 
 	if (rc == CM_OK && p->keep_always)
 		rc = cm_fail(err, CM_EPROTO, "%s: a keep probability is wanted", name);
-	if (rc == CM_OK && p->other != pt_complement(p->keep))
-		rc = cm_fail(err, CM_EPROTO, "%s: the two probabilities must sum to 1", name);
-	return rc == CM_OK ? pt_unary_bounds(p, CM_EPROTO, err) : rc;
+	return rc == CM_OK ? pt_unary_flips_check(p, err) : rc;
 }
 
 /* With Z(y) the law of a fake user's report and g = (1 - f) / f, a real one has the law g Z(y) or Z(y) / g,
@@ -103,17 +96,7 @@ static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *
 		pt_bits_put(record, j, cm_rng_bernoulli(rng, p->other));
 }
 
-static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
-{
-	return pt_multi_estimate(q, p, support(p), pt_mixbins_messages(p), counts, reports, out, err);
-}
-
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	(void)q;
-	return pt_multi_expected_error(p, support(p), participants);
-}
+PT_MULTI_ESTIMATE(support, pt_mixbins_messages)
 
 const struct pt_protocol pt_row_cheu = {
 	.name = name,

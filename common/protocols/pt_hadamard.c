@@ -172,13 +172,7 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	return rc;
 }
 
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	struct pt_support s = support(p);
-
-	(void)q;
-	return pt_support_expected_error(&s, participants, p->bins);
-}
+PT_SINGLE_EXPECTED_ERROR(support)
 
 const struct pt_protocol pt_row_hadamard = {
 	.name = name,

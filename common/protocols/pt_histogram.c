@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pr_limits.h"
 #include "pt_law.h"
@@ -28,6 +29,19 @@ struct work {
 	struct pt_law blanket, nobody; /* dummies for one item; messages for an item of nobody */
 	struct limits *memo;           /* by message count: items of equal counts have equal limits */
 };
+
+enum cm_rc pt_histogram_check(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
+{
+	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
+		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
+	if (q->kind != PT_HISTOGRAM)
+		return cm_fail(err, CM_EPROTO, "%s: answers histograms only", name);
+	if (p->bins < 2 || p->bins > PR_CATEGORIES_MAX || p->bins != q->categories)
+		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u categories", name, (unsigned)p->bins,
+			(unsigned)q->categories);
+	return CM_OK;
+}
 
 double pt_support_variance(const struct pt_support *s, double n, double c)
 {

@@ -13,6 +13,10 @@ struct pt_support {
 	double blanket;
 };
 
+/* CM_EPROTO unless q is a histogram and p this protocol's, with one bin per category. */
+CM_CHECK enum cm_rc pt_histogram_check(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+
 /* Variance of the estimate of a true count c of n participants. */
 double pt_support_variance(const struct pt_support *s, double n, double c);
 

@@ -74,16 +74,7 @@ static const struct pt_number row = { .name = name,
 	.set = set,
 	.epsilon0 = epsilon0 };
 
-static enum cm_rc derive(
-	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
-{
-	return pt_number_derive(&row, q, r, out, err);
-}
-
-static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
-{
-	return pt_number_check(&row, q, p, err);
-}
+PT_NUMBER_FUNCTIONS(row)
 
 /* omega is the lesser of the laws of 0 and b, the worst pair (doc/accounting.md). */
 static enum cm_rc cells(
@@ -134,34 +125,12 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	pt_record_put(records, y - b);
 }
 
-static enum cm_rc tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
-{
-	return pt_number_tally(&row, p, record, counts, err);
-}
-
-static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
-{
-	return pt_number_estimate(&row, q, p, counts, reports, out, err);
-}
-
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	return pt_number_expected_error(&row, q, p, participants);
-}
-
 const struct pt_protocol pt_row_laplace = {
 	.name = name,
 	.summary = "discrete Laplace noise: the mean of a bounded number from one level each",
-	.derive = derive,
-	.check = check,
 	.tallies = symbols,
 	.epsilon0 = epsilon0,
 	.cells = cells,
 	.encode = encode,
-	.tally = tally,
-	.estimate = estimate,
-	.expected_error = expected_error,
 	PT_NUMBER_COLUMNS,
 };

@@ -2,7 +2,6 @@
 #include "pt_multi.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cm_fault.h"
 #include "pr_limits.h"
@@ -33,13 +32,10 @@ enum cm_rc pt_multi_derive(const char *name, const struct pt_query *q, const str
 enum cm_rc pt_multi_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
-		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
-	if (q->kind != PT_HISTOGRAM)
-		return cm_fail(err, CM_EPROTO, "%s: answers histograms only", name);
-	if (p->bins < 2 || p->bins > PR_CATEGORIES_MAX || p->bins != q->categories)
-		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u categories", name, (unsigned)p->bins,
-			(unsigned)q->categories);
+	enum cm_rc rc = pt_histogram_check(name, q, p, err);
+
+	if (rc != CM_OK)
+		return rc;
 	if (p->dummies >= PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
 	if (p->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)

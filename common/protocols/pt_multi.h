@@ -27,3 +27,19 @@ CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_query *q, const struct pt_
 	struct pt_estimate *out, struct cm_err *err);
 /* As pt_protocol.expected_error; the dummies are filled in here. */
 double pt_multi_expected_error(const struct pt_params *p, struct pt_support s, uint64_t participants);
+
+/* estimate and expected_error of a row whose support() and messages() follow from its parameters, and whose
+ * counts are supports. */
+#define PT_MULTI_ESTIMATE(support, messages)                                                           \
+	static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p,                \
+		const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err) \
+	{                                                                                              \
+		return pt_multi_estimate(q, p, support(p), messages(p), counts, reports, out, err);    \
+	}                                                                                              \
+                                                                                                       \
+	static double expected_error(                                                                  \
+		const struct pt_query *q, const struct pt_params *p, uint64_t participants)            \
+	{                                                                                              \
+		(void)q;                                                                               \
+		return pt_multi_expected_error(p, support(p), participants);                           \
+	}

@@ -8,7 +8,10 @@
 #include "pt_record.h"
 #include "pt_single.h"
 
-#define PT_NUMBER_COLUMNS .kinds = PT_MEAN, .messages = pt_single_messages, .record_len = pt_number_record_len
+#define PT_NUMBER_COLUMNS                                                                   \
+	.kinds = PT_MEAN, .derive = derive, .check = check, .messages = pt_single_messages, \
+	.record_len = pt_number_record_len, .tally = tally, .estimate = estimate,           \
+	.expected_error = expected_error
 
 struct pt_number {
 	const char *name;
@@ -43,3 +46,34 @@ double pt_number_expected_error(const struct pt_number *row, const struct pt_que
 /* 2^-64 of keep and of its complement, exact. */
 long double pt_number_keep(const struct pt_params *p);
 long double pt_number_drop(const struct pt_params *p);
+
+/* The functions of PT_NUMBER_COLUMNS, from a row's struct pt_number. */
+#define PT_NUMBER_FUNCTIONS(row)                                                                         \
+	static enum cm_rc derive(const struct pt_query *q, const struct pt_request *r,                   \
+		struct pt_params *out, struct cm_err *err)                                               \
+	{                                                                                                \
+		return pt_number_derive(&(row), q, r, out, err);                                         \
+	}                                                                                                \
+                                                                                                         \
+	static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err) \
+	{                                                                                                \
+		return pt_number_check(&(row), q, p, err);                                               \
+	}                                                                                                \
+                                                                                                         \
+	static enum cm_rc tally(                                                                         \
+		const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)  \
+	{                                                                                                \
+		return pt_number_tally(&(row), p, record, counts, err);                                  \
+	}                                                                                                \
+                                                                                                         \
+	static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p,                  \
+		const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err)   \
+	{                                                                                                \
+		return pt_number_estimate(&(row), q, p, counts, reports, out, err);                      \
+	}                                                                                                \
+                                                                                                         \
+	static double expected_error(                                                                    \
+		const struct pt_query *q, const struct pt_params *p, uint64_t participants)              \
+	{                                                                                                \
+		return pt_number_expected_error(&(row), q, p, participants);                             \
+	}

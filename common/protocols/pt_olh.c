@@ -121,21 +121,8 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	pt_hash_put(records, &h, pt_choose(keep, cell, other));
 }
 
-static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
-{
-	struct pt_support s = support(p);
-
-	return pt_single_estimate(q, p, &s, counts, reports, out, err);
-}
-
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	struct pt_support s = support(p);
-
-	(void)q;
-	return pt_support_expected_error(&s, participants, p->bins);
-}
+PT_SINGLE_ESTIMATE(support)
+PT_SINGLE_EXPECTED_ERROR(support)
 
 const struct pt_protocol pt_row_olh = {
 	.name = name,

@@ -2,9 +2,7 @@
 #include "pt_single.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "pr_limits.h"
 #include "pt_exact.h"
 
 uint32_t pt_single_messages(const struct pt_params *p)
@@ -38,13 +36,10 @@ enum cm_rc pt_single_derive(const char *name, const struct pt_query *q, const st
 enum cm_rc pt_single_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
-		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
-	if (q->kind != PT_HISTOGRAM)
-		return cm_fail(err, CM_EPROTO, "%s: answers histograms only", name);
-	if (p->bins < 2 || p->bins > PR_CATEGORIES_MAX || p->bins != q->categories)
-		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u categories", name, (unsigned)p->bins,
-			(unsigned)q->categories);
+	enum cm_rc rc = pt_histogram_check(name, q, p, err);
+
+	if (rc != CM_OK)
+		return rc;
 	if (p->keep_always || p->keep == 0 || p->dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: a keep probability and no dummies are wanted", name);
 	return CM_OK;

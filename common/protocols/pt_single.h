@@ -40,3 +40,23 @@ CM_CHECK enum cm_rc pt_single_cells(const struct pt_params *p, uint64_t particip
 CM_CHECK enum cm_rc pt_single_estimate(const struct pt_query *q, const struct pt_params *p,
 	const struct pt_support *s, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
 	struct cm_err *err);
+
+/* estimate and expected_error of a row whose support() follows from its parameters, and whose counts are
+ * supports. */
+#define PT_SINGLE_ESTIMATE(support)                                                                    \
+	static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p,                \
+		const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err) \
+	{                                                                                              \
+		struct pt_support s = support(p);                                                      \
+                                                                                                       \
+		return pt_single_estimate(q, p, &s, counts, reports, out, err);                        \
+	}
+#define PT_SINGLE_EXPECTED_ERROR(support)                                                   \
+	static double expected_error(                                                       \
+		const struct pt_query *q, const struct pt_params *p, uint64_t participants) \
+	{                                                                                   \
+		struct pt_support s = support(p);                                           \
+                                                                                            \
+		(void)q;                                                                    \
+		return pt_support_expected_error(&s, participants, p->bins);                \
+	}

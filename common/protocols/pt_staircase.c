@@ -95,16 +95,7 @@ static const struct pt_number row = { .name = name,
 	.set = set,
 	.epsilon0 = epsilon0 };
 
-static enum cm_rc derive(
-	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
-{
-	return pt_number_derive(&row, q, r, out, err);
-}
-
-static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
-{
-	return pt_number_check(&row, q, p, err);
-}
+PT_NUMBER_FUNCTIONS(row)
 
 /* Between levels at most b apart every law is 1 or 1/drop times the lesser of those of 0 and b, which have
  * least in common (doc/accounting.md).  Level 0 is likelier up to 0, and at `wins` symbols between 0 and b;
@@ -155,34 +146,12 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	pt_record_put(records, y - 2 * b);
 }
 
-static enum cm_rc tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
-{
-	return pt_number_tally(&row, p, record, counts, err);
-}
-
-static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
-{
-	return pt_number_estimate(&row, q, p, counts, reports, out, err);
-}
-
-static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
-{
-	return pt_number_expected_error(&row, q, p, participants);
-}
-
 const struct pt_protocol pt_row_staircase = {
 	.name = name,
 	.summary = "staircase noise: the mean of a bounded number from one symbol each",
-	.derive = derive,
-	.check = check,
 	.tallies = symbols,
 	.epsilon0 = epsilon0,
 	.cells = cells,
 	.encode = encode,
-	.tally = tally,
-	.estimate = estimate,
-	.expected_error = expected_error,
 	PT_NUMBER_COLUMNS,
 };

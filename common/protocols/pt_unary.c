@@ -19,6 +19,23 @@ enum cm_rc pt_unary_bounds(const struct pt_params *p, enum cm_rc code, struct cm
 	return pt_single_guarantee(p, ratio(p), code, err);
 }
 
+/* P = 1 - Q <= h / (h + 1), h = e^(epsilon0 / 2): two inputs differ in two bits. */
+enum cm_rc pt_unary_flips(struct pt_params *p, double epsilon0, struct cm_err *err)
+{
+	long double h = expl((long double)epsilon0 / 2);
+
+	p->keep = (uint64_t)floorl(ldexpl(h / (h + 1), 64) - PT_THRESHOLD_MARGIN);
+	p->other = pt_complement(p->keep);
+	return pt_unary_bounds(p, CM_ECONFIG, err);
+}
+
+enum cm_rc pt_unary_flips_check(const struct pt_params *p, struct cm_err *err)
+{
+	if (p->other != pt_complement(p->keep))
+		return cm_fail(err, CM_EPROTO, "%s: the two probabilities must sum to 1", p->protocol);
+	return pt_unary_bounds(p, CM_EPROTO, err);
+}
+
 uint32_t pt_unary_record_len(const struct pt_params *p)
 {
 	return pt_bits_len(p->bins);

@@ -10,8 +10,12 @@
 	.cells = pt_unary_cells, .encode = pt_unary_encode, .tally = pt_unary_tally,                  \
 	.estimate = pt_unary_estimate, .expected_error = pt_unary_expected_error, PT_SINGLE_COLUMNS
 
-/* Is ln(P (1 - Q) / (Q (1 - P))) above 0 and at most 16, and is there no size?  `code` otherwise. */
+/* Is ln(P (1 - Q) / (Q (1 - P))) within PT_EPSILON0_MIN..MAX, and is there no size?  `code` otherwise. */
 CM_CHECK enum cm_rc pt_unary_bounds(const struct pt_params *p, enum cm_rc code, struct cm_err *err);
+/* All bits flipped with one chance: keep and other for epsilon0 (0, 16], CM_ECONFIG if it says nothing. */
+CM_CHECK enum cm_rc pt_unary_flips(struct pt_params *p, double epsilon0, struct cm_err *err);
+/* Are they such flips, and in bounds?  CM_EPROTO otherwise. */
+CM_CHECK enum cm_rc pt_unary_flips_check(const struct pt_params *p, struct cm_err *err);
 
 uint32_t pt_unary_record_len(const struct pt_params *p);
 double pt_unary_epsilon0(const struct pt_params *p);
