@@ -47,15 +47,18 @@ static inline int run(const char *args)
 	return WEXITSTATUS(status);
 }
 
-/* Refused with this code, nothing on output and one line that says `part`. */
-static inline void refuses(const char *args, int code, const char *part)
+/* It ended with this code, nothing on output and one line that says `part`. */
+static inline void was_refused(const char *args, int got, int code, const char *part)
 {
-	int got = run(args);
-
 	if (got != code || printed[0] || !strstr(blamed, part) ||
 		strchr(blamed, '\n') != blamed + strlen(blamed) - 1)
 		fail_msg("%s: code %d, '%s', not %d '%s'", args, got, blamed, code, part);
 	assert_int_equal(strncmp(blamed, "tombola-accountant: ", 20), 0);
+}
+
+static inline void refuses(const char *args, int code, const char *part)
+{
+	was_refused(args, run(args), code, part);
 }
 
 static inline void succeeds(const char *args)
@@ -65,16 +68,20 @@ static inline void succeeds(const char *args)
 	assert_string_equal(blamed, "");
 }
 
-/* The one object it prints, to be freed. */
-static inline json_t *answers(const char *args)
+/* The one object it printed, to be freed. */
+static inline json_t *object_printed(void)
 {
-	json_t *j;
+	json_t *j = json_loads(printed, JSON_REJECT_DUPLICATES, NULL);
 
-	succeeds(args);
-	j = json_loads(printed, JSON_REJECT_DUPLICATES, NULL);
 	assert_true(json_is_object(j));
 	assert_string_equal(json_string_value(json_object_get(j, "schema")), "tombola.accountant/1");
 	return j;
+}
+
+static inline json_t *answers(const char *args)
+{
+	succeeds(args);
+	return object_printed();
 }
 
 static inline double number(const json_t *j, const char *name)
