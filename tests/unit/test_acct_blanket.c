@@ -86,7 +86,7 @@ static void proved_bounds_are_above_the_exact_loss(void **state)
 					struct acct_bound exact;
 
 					assert_int_equal(acct_delta(&r, 1, part * eps0, &exact), ACCT_OK);
-					for (int i = 0; i < 4; i++) {
+					for (unsigned i = 0; i < 4; i++) {
 						double d;
 
 						b.mechanism = i < 2 ? ACCT_BLANKET_KRR : ACCT_BLANKET_GENERIC;
@@ -122,8 +122,8 @@ static void the_first_version_is_below_the_exact_loss(void **state)
 static void epsilon_inverts_delta(void **state)
 {
 	(void)state;
-	for (int bound = 0; bound < 3; bound++)
-		for (int mechanism = 0; mechanism < 3; mechanism++)
+	for (unsigned bound = 0; bound < 3; bound++)
+		for (unsigned mechanism = 0; mechanism < 3; mechanism++)
 			for (double delta = 0.3; delta > 1e-12; delta *= 1e-3)
 				for (uint64_t n = 1; n < 2000000; n *= 1000) {
 					struct acct_blanket b = { mechanism, 0.7, 5, n };
@@ -146,7 +146,7 @@ static void ends_are_what_they_must_be(void **state)
 	double d;
 
 	(void)state;
-	for (int bound = 0; bound < 3; bound++) {
+	for (unsigned bound = 0; bound < 3; bound++) {
 		assert_int_equal(acct_blanket_delta(bound, &b, 0, &d), ACCT_OK);
 		assert_true(d >= 1);
 		assert_int_equal(acct_blanket_delta(bound, &b, 1, &d), ACCT_OK);
@@ -159,8 +159,8 @@ static void ends_are_what_they_must_be(void **state)
 static void small_parameters_keep_their_digits(void **state)
 {
 	(void)state;
-	for (int mechanism = 0; mechanism < 2; mechanism++)
-		for (int bound = 0; bound < 2; bound++) {
+	for (unsigned mechanism = 0; mechanism < 2; mechanism++)
+		for (unsigned bound = 0; bound < 2; bound++) {
 			struct acct_blanket a = { mechanism, 1e-3, 4, 10000000 },
 					    b = { mechanism, 1e-5, 4, 10000000 };
 			double x, y;

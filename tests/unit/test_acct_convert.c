@@ -118,7 +118,7 @@ static void faults_are_refused(void **state)
 	double eps = 9, rho = 1;
 
 	(void)state;
-	for (int way = 0; way < 3; way++) {
+	for (unsigned way = 0; way < 3; way++) {
 		for (int i = 0; i < 6; i++) {
 			double order = ((double[]){ 1, 0.5, -3, NAN, INFINITY, 2 * ACCT_MOST_ORDER })[i];
 
@@ -146,7 +146,7 @@ static void the_ends_are_exact(void **state)
 	double eps;
 
 	(void)state;
-	for (int way = 0; way < 3; way++) {
+	for (unsigned way = 0; way < 3; way++) {
 		assert_int_equal(acct_renyi_convert(way, 2, INFINITY, 0.1, &eps), ACCT_OK);
 		assert_true(isinf(eps));
 		assert_int_equal(acct_renyi_convert(way, 2, 0, 0.1, &eps), ACCT_OK);

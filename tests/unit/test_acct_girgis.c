@@ -213,7 +213,7 @@ static void sampling_everybody_is_no_better(void **state)
 	(void)state;
 	for (unsigned order = 2; order < 40; order += 9) {
 		assert_int_equal(acct_girgis_rdp(ACCT_GIRGIS_UB1, &g, order, &plain), ACCT_OK);
-		for (int kind = ACCT_GIRGIS_SUBSAMPLED; kind <= ACCT_GIRGIS_WOR; kind++) {
+		for (unsigned kind = ACCT_GIRGIS_SUBSAMPLED; kind <= ACCT_GIRGIS_WOR; kind++) {
 			struct acct_girgis some = { 1, 1000, 0.05 };
 
 			assert_int_equal(acct_girgis_rdp(kind, &g, order, &sampled), ACCT_OK);
