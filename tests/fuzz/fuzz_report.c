@@ -33,8 +33,9 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, struct pt_pa
 	if ((chosen->kinds & PT_HISTOGRAM) == 0)
 		q = (struct pt_query){ .kind = PT_MEAN, .name = "q", .field = "f", .high = 1 };
 	if (chosen->derive(&q, &r, p, &err) != CM_OK) {
-		r.epsilon0 = (double)INFINITY;
 		r.dummies = 1;
+		if (chosen->derive(&q, &r, p, &err) != CM_OK)
+			r.epsilon0 = (double)INFINITY;
 		require(chosen->derive(&q, &r, p, &err) == CM_OK);
 	}
 	return chosen;
