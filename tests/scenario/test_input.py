@@ -110,7 +110,7 @@ CONF = [
         ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'rounds.[0].epsilon0'"),
         ('"grr"', '"gr"', "unknown protocol 'gr'"),
         ('"c3"', '"c2"', "category 'c2' twice"),
-        ('"histogram"', '"histo"', "'type' must be \"histogram\" or \"mean\""),
+        ('"histogram"', '"histo"', "'type' must be \"histogram\", \"mean\" or \"quantiles\""),
         (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'rounds.[0].min_reports'"),
         (f"target = {DEVICES}", "target = 3", "target"),
         ("delta = ", "dleta = ", "unknown key 'dleta' in 'budget' (did you mean 'delta'?)"),
@@ -290,7 +290,7 @@ LINES = [
     ("tombola", ["pki", "issue", "x", "y", "--role", "client", "--days", "0"], "days"),
     ("tombola", ["pki", "needs-renewal", "x", "--within", "soon"], "'soon'"),
     ("tombola-accountant", ["frob"], "'frob'"), ("tombola-accountant", ["--frob"], "'--frob'"),
-    ("tombola-accountant", [], "epsilon, delta or rounds"), ("tombola-accountant", ["epsilon"], "--round"),
+    ("tombola-accountant", [], "epsilon, delta, rounds"), ("tombola-accountant", ["epsilon", "--delta", "0.1"], "--round"),
     ("tombola-accountant", ["epsilon", "--delta", "2", "--round", "grr:k=4,eps0=1,n=100"], "delta"),
 ]
 SPECS = [("grr:k=4,epsO=1,n=100", "no such key 'epsO'"), ("frob:n=100", "no such protocol 'frob'"),
