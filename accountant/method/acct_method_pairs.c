@@ -43,16 +43,26 @@ enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const c
 }
 
 /* Everything about the round but its eps0 and n is forgotten: dummies and cells too. */
-static enum acct_rc clone(const struct acct_spec *s, bool strong, struct acct_round *r, const char **why)
+static enum acct_rc forget(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
-	enum acct_rc rc = acct_method_local(s, true, why);
-
 	*r = (struct acct_round){
 		.others = s->participants - 1, .count = s->round.count, .sampling = s->round.sampling
 	};
-	if (rc)
-		return rc;
-	return strong ? acct_cells_generic(s->eps0, r, why) : acct_basic_clone(s->eps0, r, why);
+	return acct_method_local(s, true, why);
+}
+
+static enum acct_rc clone(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	enum acct_rc rc = forget(s, r, why);
+
+	return rc ? rc : acct_basic_clone(s->eps0, r, why);
+}
+
+static enum acct_rc strong_clone(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	enum acct_rc rc = forget(s, r, why);
+
+	return rc ? rc : acct_cells_generic(s->eps0, r, why);
 }
 
 /* k-ary response while everybody else holds one symbol: the victim's first, or a third.  Then the reports of
@@ -80,39 +90,49 @@ static enum acct_rc attained(const struct acct_spec *s, bool third, struct acct_
 	return ACCT_OK;
 }
 
-static enum acct_rc ask(const struct acct_round *r, size_t n, bool epsilon, double at, struct acct_bound *out)
+static enum acct_rc first_held(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
-	return epsilon ? acct_epsilon(r, n, at, out) : acct_delta(r, n, at, out);
+	return attained(s, false, r, why);
+}
+
+static enum acct_rc third_held(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	return attained(s, true, r, why);
+}
+
+/* What stands for a round. */
+typedef enum acct_rc make_fn(const struct acct_spec *s, struct acct_round *r, const char **why);
+
+/* The composition of what stands for the rounds; make NULL: they themselves. */
+static enum acct_rc compose(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
+	struct acct_bound *out, const char **why)
+{
+	struct acct_round *r = acct_method_rounds(spec, n);
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+
+	for (size_t i = 0; make && !rc && i < n; i++)
+		rc = make(&spec[i], &r[i], why);
+	if (!rc)
+		rc = epsilon ? acct_epsilon(r, n, at, out) : acct_delta(r, n, at, out);
+	free(r);
+	return rc;
 }
 
 static enum acct_rc own(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
-
-	if (!rc)
-		rc = ask(r, n, epsilon, at, &out->bound);
-
 	out->worth = ACCT_PROVED;
-	free(r);
-	return rc;
+	return compose(spec, n, NULL, epsilon, at, &out->bound, why);
 }
 
-static enum acct_rc clones(const struct acct_spec *spec, size_t n, bool strong, bool epsilon, double at,
+static enum acct_rc clones(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+	enum acct_rc rc = compose(spec, n, make, epsilon, at, &out->bound, why);
 
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = clone(&spec[i], strong, &r[i], why);
-	if (!rc)
-		rc = ask(r, n, epsilon, at, &out->bound);
 	/* The interval is about the clones' pair; the protocol's own loss may lie below it. */
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
-	free(r);
 	return rc;
 }
 
@@ -120,43 +140,27 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, bool strong, 
 static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+	struct acct_bound first = { 0, 0 }, third = { 0, 0 };
+	enum acct_rc rc = compose(spec, n, first_held, epsilon, at, &first, why);
 	bool more = false;
 
-	out->bound = (struct acct_bound){ 0, INFINITY };
+	for (size_t i = 0; i < n; i++)
+		more = more || spec[i].k > 2;
+	if (!rc && more)
+		rc = compose(spec, n, third_held, epsilon, at, &third, why);
+	out->bound = (struct acct_bound){ fmax(first.lower, third.lower), INFINITY };
 	out->worth = ACCT_LOWER;
 	out->note = "the exact loss while all others hold one symbol: the truth is between this and any "
 		    "proved value";
-	for (size_t i = 0; i < n; i++)
-		more = more || spec[i].k > 2;
-	for (int third = 0; !rc && third <= more; third++) {
-		struct acct_bound b = { 0, 0 };
-
-		for (size_t i = 0; !rc && i < n; i++)
-			rc = attained(&spec[i], third, &r[i], why);
-		if (!rc)
-			rc = ask(r, n, epsilon, at, &b);
-		out->bound.lower = fmax(out->bound.lower, b.lower);
-	}
-	free(r);
 	return rc;
 }
 
 static enum acct_rc published(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	struct acct_round *r = acct_method_rounds(spec, n);
-	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
-
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = acct_spec_published(&spec[i], &r[i], why);
-	if (!rc)
-		rc = ask(r, n, epsilon, at, &out->bound);
 	out->worth = ACCT_PAPER_VALUE;
 	out->note = "it counts left-over reports as cover: below the exact loss in places";
-	free(r);
-	return rc;
+	return compose(spec, n, acct_spec_published, epsilon, at, &out->bound, why);
 }
 
 enum acct_rc acct_pld_epsilon(
@@ -174,25 +178,25 @@ enum acct_rc acct_pld_delta(
 enum acct_rc acct_clones_epsilon(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	return clones(s, n, false, true, at, out, why);
+	return clones(s, n, clone, true, at, out, why);
 }
 
 enum acct_rc acct_clones_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	return clones(s, n, false, false, at, out, why);
+	return clones(s, n, clone, false, at, out, why);
 }
 
 enum acct_rc acct_strong_clones_epsilon(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	return clones(s, n, true, true, at, out, why);
+	return clones(s, n, strong_clone, true, at, out, why);
 }
 
 enum acct_rc acct_strong_clones_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
-	return clones(s, n, true, false, at, out, why);
+	return clones(s, n, strong_clone, false, at, out, why);
 }
 
 enum acct_rc acct_attained_epsilon(
