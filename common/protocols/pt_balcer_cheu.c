@@ -10,9 +10,6 @@
  * a category is a message that says the category with chance t = 1/size, else nothing: the value `bins`, so
  * that every client sends as many messages. */
 
-/* Coins of a category that show, as hashed has dummies a cell. */
-#define SHOWN 62
-
 static const char name[] = "balcer-cheu";
 
 static uint32_t coins(const struct pt_params *p)
@@ -30,14 +27,7 @@ static struct pt_support support(const struct pt_params *p)
 	return (struct pt_support){ .keep = 1, .blanket = 1.0 / p->size };
 }
 
-static uint32_t choose(const struct pt_params *p, uint64_t participants)
-{
-	double faces = pt_mixbins_dummies(p, participants) / SHOWN;
-
-	return faces < 2 ? 2 : faces > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)faces;
-}
-
-/* As pt_protocol.check but for the query; `code` if not. */
+/* What coins ask beside; `code` if not. */
 static enum cm_rc bounds(const struct pt_params *p, enum cm_rc code, struct cm_err *err)
 {
 	if (p->shuffler_dummies != 0)
@@ -45,9 +35,6 @@ static enum cm_rc bounds(const struct pt_params *p, enum cm_rc code, struct cm_e
 	if (p->dummies > (PR_MESSAGES_MAX - 1) / p->bins)
 		return cm_fail(err, code, "%s: dummies times categories must be at most %u", name,
 			PR_MESSAGES_MAX - 1);
-	if (p->size < 2 || p->size > PR_CATEGORIES_MAX)
-		return cm_fail(err, code, "%s: size %u, must be 2 to %u", name, (unsigned)p->size,
-			PR_CATEGORIES_MAX);
 	return CM_OK;
 }
 
@@ -55,17 +42,10 @@ static enum cm_rc derive(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
 	struct pt_params made;
-	enum cm_rc rc = pt_multi_derive(name, q, r, &made, err);
+	enum cm_rc rc = pt_multi_derive_true(name, "mixbins", q, r, &made, err);
 
-	if (rc != CM_OK)
-		return rc;
-	/* Who asks for a local guarantee must not be given none. */
-	if (!(isinf(r->epsilon0) && r->epsilon0 > 0))
-		return cm_fail(err, CM_ECONFIG,
-			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"mixbins\" has one", name);
-	made.keep_always = true;
-	made.size = r->size != 0 ? r->size : choose(&made, r->min_batch);
-	rc = bounds(&made, CM_ECONFIG, err);
+	if (rc == CM_OK)
+		rc = bounds(&made, CM_ECONFIG, err);
 	if (rc == CM_OK)
 		*out = made;
 	return rc;
@@ -73,17 +53,9 @@ static enum cm_rc derive(
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	enum cm_rc rc = pt_multi_check(name, q, p, err);
+	enum cm_rc rc = pt_multi_check_true(name, q, p, err);
 
-	if (rc == CM_OK && (!p->keep_always || p->keep != 0 || p->other != 0))
-		rc = cm_fail(err, CM_EPROTO, "%s: a probability where there is none", name);
 	return rc == CM_OK ? bounds(p, CM_EPROTO, err) : rc;
-}
-
-static double epsilon0(const struct pt_params *p)
-{
-	(void)p;
-	return INFINITY;
 }
 
 /* Two values change two counts, each Binomial(N, t) and the holders.  Give the adversary more: the coins of
@@ -156,7 +128,7 @@ const struct pt_protocol pt_row_balcer_cheu = {
 	.messages = messages,
 	.record_len = pt_mixbins_record_len,
 	.tallies = pt_mixbins_bins,
-	.epsilon0 = epsilon0,
+	.epsilon0 = pt_multi_no_guarantee,
 	.cells = cells,
 	.encode = encode,
 	.tally = tally,

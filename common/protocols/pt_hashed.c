@@ -1,5 +1,4 @@
 /* pt_hashed.c - hashed bins: a hash and the value's cell under it, among dummies; no local guarantee. */
-#include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_hash.h"
 #include "pt_mixbins.h"
@@ -7,9 +6,6 @@
 #include "pt_rows.h"
 
 /* Luo, Wang, Yi, "Frequency estimation in the shuffle model with almost a single message", CCS 2022. */
-
-/* Dummies a cell for epsilon 1 at delta 1e-8, as for balls into as many bins. */
-#define DUMMIES_A_CELL 62
 
 static const char name[] = "hashed";
 
@@ -21,50 +17,15 @@ static struct pt_support support(const struct pt_params *p)
 }
 
 /* More cells mean less noise and less blanket for each. */
-static uint32_t choose(const struct pt_params *p, uint64_t participants)
-{
-	double cells = pt_mixbins_dummies(p, participants) / DUMMIES_A_CELL;
-
-	return cells < 2 ? 2 : cells > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)cells;
-}
-
 static enum cm_rc derive(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
-	struct pt_params made;
-	enum cm_rc rc = pt_multi_derive(name, q, r, &made, err);
-
-	if (rc != CM_OK)
-		return rc;
-	/* Who asks for a local guarantee must not be given none. */
-	if (!(isinf(r->epsilon0) && r->epsilon0 > 0))
-		return cm_fail(err, CM_ECONFIG,
-			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"olh\" has one", name);
-	made.keep_always = true;
-	made.size = r->size != 0 ? r->size : choose(&made, r->min_batch);
-	if (made.size < 2 || made.size > PR_CATEGORIES_MAX)
-		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 2 to %u", name, (unsigned)made.size,
-			PR_CATEGORIES_MAX);
-	*out = made;
-	return CM_OK;
+	return pt_multi_derive_true(name, "olh", q, r, out, err);
 }
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	enum cm_rc rc = pt_multi_check(name, q, p, err);
-
-	if (rc == CM_OK && (!p->keep_always || p->keep != 0 || p->other != 0))
-		rc = cm_fail(err, CM_EPROTO, "%s: a probability where there is none", name);
-	if (rc == CM_OK && (p->size < 2 || p->size > PR_CATEGORIES_MAX))
-		rc = cm_fail(err, CM_EPROTO, "%s: size %u, must be 2 to %u", name, (unsigned)p->size,
-			PR_CATEGORIES_MAX);
-	return rc;
-}
-
-static double epsilon0(const struct pt_params *p)
-{
-	(void)p;
-	return INFINITY;
+	return pt_multi_check_true(name, q, p, err);
 }
 
 /* Dummies are uniform on hashes and cells.  The victim's message is l times as likely as one of them where
@@ -125,7 +86,7 @@ const struct pt_protocol pt_row_hashed = {
 	.derive = derive,
 	.check = check,
 	.record_len = pt_hash_record_len,
-	.epsilon0 = epsilon0,
+	.epsilon0 = pt_multi_no_guarantee,
 	.cells = cells,
 	.encode = encode,
 	.dummy = dummy,

@@ -1,12 +1,16 @@
 /* pt_multi.c - what the rows that send one wide message among wide dummies have in common. */
 #include "pt_multi.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "cm_fault.h"
 #include "pr_limits.h"
 #include "pt_expect.h"
 #include "pt_mixbins.h"
+
+/* For epsilon 1 at delta 1e-8, as for balls into as many bins. */
+#define DUMMIES_A_FACE 62
 
 enum cm_rc pt_multi_derive(const char *name, const struct pt_query *q, const struct pt_request *r,
 	struct pt_params *out, struct cm_err *err)
@@ -43,6 +47,59 @@ enum cm_rc pt_multi_check(
 	if (CM_CHECKED("protocol.blanket") && p->dummies == 0 && p->shuffler_dummies == 0)
 		return cm_fail(err, CM_EPROTO, "%s: dummies are wanted", name);
 	return CM_OK;
+}
+
+/* Of a round of `participants`: dummies of the clients and of the shuffler over 62 a face. */
+static uint32_t faces(const struct pt_params *p, uint64_t participants)
+{
+	double n = pt_mixbins_dummies(p, participants) / DUMMIES_A_FACE;
+
+	return n < 2 ? 2 : n > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)n;
+}
+
+static enum cm_rc check_size(const char *name, uint32_t size, enum cm_rc code, struct cm_err *err)
+{
+	if (size < 2 || size > PR_CATEGORIES_MAX)
+		return cm_fail(
+			err, code, "%s: size %u, must be 2 to %u", name, (unsigned)size, PR_CATEGORIES_MAX);
+	return CM_OK;
+}
+
+enum cm_rc pt_multi_derive_true(const char *name, const char *instead, const struct pt_query *q,
+	const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+{
+	struct pt_params made;
+	enum cm_rc rc = pt_multi_derive(name, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	/* Who asks for a local guarantee must not be given none. */
+	if (!(isinf(r->epsilon0) && r->epsilon0 > 0))
+		return cm_fail(err, CM_ECONFIG,
+			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"%s\" has one", name,
+			instead);
+	made.keep_always = true;
+	made.size = r->size != 0 ? r->size : faces(&made, r->min_batch);
+	rc = check_size(name, made.size, CM_ECONFIG, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+enum cm_rc pt_multi_check_true(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
+{
+	enum cm_rc rc = pt_multi_check(name, q, p, err);
+
+	if (rc == CM_OK && (!p->keep_always || p->keep != 0 || p->other != 0))
+		rc = cm_fail(err, CM_EPROTO, "%s: a probability where there is none", name);
+	return rc == CM_OK ? check_size(name, p->size, CM_EPROTO, err) : rc;
+}
+
+double pt_multi_no_guarantee(const struct pt_params *p)
+{
+	(void)p;
+	return INFINITY;
 }
 
 enum cm_rc pt_multi_blanket(

@@ -15,6 +15,15 @@ CM_CHECK enum cm_rc pt_multi_derive(const char *name, const struct pt_query *q, 
 /* CM_EPROTO unless a histogram's, this protocol's, one bin per category, with dummies. */
 CM_CHECK enum cm_rc pt_multi_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+/* The same for rows without a local guarantee, which send the true value: keep_always, and `size` faces of a
+ * dummy, chosen for 62 dummies a face (epsilon 1 at delta 1e-8) when the plan does not say.  instead: the row
+ * to name to who asks for a local guarantee. */
+CM_CHECK enum cm_rc pt_multi_derive_true(const char *name, const char *instead, const struct pt_query *q,
+	const struct pt_request *r, struct pt_params *out, struct cm_err *err);
+CM_CHECK enum cm_rc pt_multi_check_true(
+	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
+double pt_multi_no_guarantee(const struct pt_params *p); /* INFINITY */
+
 /* Dummies among the messages of `participants` honest clients and the shuffler.  CM_EPROTO if out of the
  * accountant's range. */
 CM_CHECK enum cm_rc pt_multi_blanket(
