@@ -1,98 +1,86 @@
-/* cm_http.c - health over HTTP for whoever watches this host: libmicrohttpd driven by the loop. */
-#include "cm_http.h"
-
+/* cm_http.c - HTTP on the loop for whoever watches this host: libmicrohttpd, its descriptors, and its limits.
+ */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <microhttpd.h>
+#include <sys/socket.h>
 
 #include "cm_addr.h"
 #include "cm_fault.h"
+#include "cm_http_private.h"
 
-#define MAX_CONNECTIONS 32u
-#define TIMEOUT_S       10u
-#define MEMORY_LIMIT    (16u * 1024)
+#define TIMEOUT_S    10u
+#define MAX_AGE_MS   30000u
+#define MEMORY_LIMIT (16u * 1024)
 
-struct cm_http {
-	struct MHD_Daemon *daemon;
-	uv_poll_t poll;
-	uv_timer_t timer;
-	int open_handles;
-	struct cm_http_conf conf;
-};
+/* ---- slots ---- */
 
-/* ---- answers ---- */
-
-static enum MHD_Result reply(struct MHD_Connection *conn, unsigned status, const char *type, const char *body,
-	enum MHD_ResponseMemoryMode mode)
+/* libmicrohttpd sees the end of the connection and closes it. */
+static void evict(const struct cm_http_slot *s)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(body), (void *)(uintptr_t)body, mode);
-	enum MHD_Result ok;
+	(void)shutdown(s->fd, SHUT_RDWR);
+}
 
-	if (r == NULL) {
-		if (mode == MHD_RESPMEM_MUST_FREE)
-			free((void *)(uintptr_t)body);
-		return MHD_NO;
+/* A free one for a new connection; the oldest is told to go when it is the last. */
+static struct cm_http_slot *take_slot(struct cm_http *h)
+{
+	struct cm_http_slot *oldest = NULL, *unused = NULL;
+	size_t left = 0;
+
+	for (size_t i = 0; i < CM_HTTP_SLOTS; i++) {
+		struct cm_http_slot *s = &h->slot[i];
+
+		if (s->fd < 0) {
+			unused = s;
+			left++;
+		} else if (oldest == NULL || s->since_ms < oldest->since_ms) {
+			oldest = s;
+		}
 	}
-	ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (ok == MHD_YES)
-		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	if (ok == MHD_YES && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	if (ok == MHD_YES)
-		ok = MHD_queue_response(conn, status, r);
-	MHD_destroy_response(r);
-	return ok;
+	if (left <= 1 && oldest != NULL)
+		evict(oldest);
+	return unused;
 }
 
-static enum MHD_Result reply_text(struct MHD_Connection *conn, unsigned status, const char *body)
+static void on_connection(
+	void *user, struct MHD_Connection *conn, void **context, enum MHD_ConnectionNotificationCode what)
 {
-	return reply(conn, status, "text/plain; charset=utf-8", body, MHD_RESPMEM_MUST_COPY);
-}
+	struct cm_http *h = user;
+	struct cm_http_slot *s = *context;
 
-static enum MHD_Result reply_ready(const struct cm_http *h, struct MHD_Connection *conn)
-{
-	const char *why = h->conf.not_ready != NULL ? h->conf.not_ready(h->conf.user) : NULL;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-	if (why == NULL)
-		return reply_text(conn, MHD_HTTP_OK, "ready\n");
-	return reply_text(conn, MHD_HTTP_SERVICE_UNAVAILABLE, why);
-}
-
-static enum MHD_Result reply_status(const struct cm_http *h, struct MHD_Connection *conn)
-{
-	char *json = h->conf.status_json != NULL ? h->conf.status_json(h->conf.user) : NULL;
-
-	if (json == NULL)
-		return reply_text(conn, MHD_HTTP_NOT_FOUND, "no status here\n");
-	return reply(conn, MHD_HTTP_OK, "application/json", json, MHD_RESPMEM_MUST_FREE);
-}
-
-static enum MHD_Result on_request(void *user, struct MHD_Connection *conn, const char *url,
-	const char *method, const char *version, const char *upload, size_t *upload_size, void **seen)
-{
-	const struct cm_http *h = user;
-
-	(void)version, (void)upload;
-	if (*upload_size > 0) { /* a body is not wanted; read past it */
-		*upload_size = 0;
-		return MHD_YES;
+		s = take_slot(h); /* libmicrohttpd accepts no more than there are */
+		*context = s;
+		if (s != NULL && info != NULL)
+			*s = (struct cm_http_slot){ uv_now(h->poll.loop), info->connect_fd };
+	} else if (s != NULL) {
+		s->fd = -1;
+		*context = NULL;
 	}
-	if (*seen == NULL) { /* headers only so far; libmicrohttpd calls again for the answer */
-		*seen = user;
-		return MHD_YES;
+}
+
+/* Evict who has been here for too long; returns the milliseconds until the next one is due, 0 if none is. */
+static uint64_t sweep(struct cm_http *h)
+{
+	uint64_t now = uv_now(h->poll.loop), next = 0;
+
+	for (size_t i = 0; i < CM_HTTP_SLOTS; i++) {
+		const struct cm_http_slot *s = &h->slot[i];
+		uint64_t age = s->fd < 0 ? 0 : now - s->since_ms,
+			 left = age < MAX_AGE_MS ? MAX_AGE_MS - age : 1000;
+
+		if (s->fd < 0)
+			continue;
+		if (age >= MAX_AGE_MS)
+			evict(s);
+		if (next == 0 || left < next)
+			next = left;
 	}
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return reply_text(conn, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
-	if (strcmp(url, "/healthz") == 0)
-		return reply_text(conn, MHD_HTTP_OK, "ok\n");
-	if (strcmp(url, "/readyz") == 0)
-		return reply_ready(h, conn);
-	if (strcmp(url, "/status") == 0)
-		return reply_status(h, conn);
-	return reply_text(conn, MHD_HTTP_NOT_FOUND, "try /healthz, /readyz or /status\n");
+	return next;
 }
 
 /* ---- on the loop ---- */
@@ -101,11 +89,15 @@ static void on_timer(uv_timer_t *t);
 
 static void run(struct cm_http *h)
 {
-	MHD_UNSIGNED_LONG_LONG ms;
+	MHD_UNSIGNED_LONG_LONG idle;
+	uint64_t oldest;
 
 	(void)MHD_run(h->daemon);
-	if (MHD_get_timeout(h->daemon, &ms) == MHD_YES)
-		(void)uv_timer_start(&h->timer, on_timer, ms, 0);
+	oldest = sweep(h);
+	if (MHD_get_timeout(h->daemon, &idle) == MHD_YES)
+		(void)uv_timer_start(&h->timer, on_timer, oldest > 0 && oldest < idle ? oldest : idle, 0);
+	else if (oldest > 0)
+		(void)uv_timer_start(&h->timer, on_timer, oldest, 0);
 	else
 		(void)uv_timer_stop(&h->timer);
 }
@@ -133,14 +125,14 @@ static void on_closed(uv_handle_t *handle)
 
 /* The address as a socket address; a name is not looked up, so that "loopback" cannot depend on a resolver.
  */
-static enum cm_rc parse(const struct cm_http_conf *conf, struct sockaddr_storage *out, struct cm_err *err)
+static enum cm_rc parse(
+	const struct cm_http_conf *conf, struct sockaddr_storage *out, bool *loopback, struct cm_err *err)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 	const char *host;
 	struct cm_addr addr;
 	uint16_t port;
-	bool loopback;
 	enum cm_rc rc;
 
 	rc = cm_addr_split(conf->address, &addr, err);
@@ -151,16 +143,16 @@ static enum cm_rc parse(const struct cm_http_conf *conf, struct sockaddr_storage
 	memset(out, 0, sizeof *out);
 	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
 		in.sin_port = port;
-		loopback = ntohl(in.sin_addr.s_addr) >> 24 == 127;
+		*loopback = ntohl(in.sin_addr.s_addr) >> 24 == 127;
 		memcpy(out, &in, sizeof in);
 	} else if (inet_pton(AF_INET6, host, &in6.sin6_addr) == 1) {
 		in6.sin6_port = port;
-		loopback = IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+		*loopback = IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 		memcpy(out, &in6, sizeof in6);
 	} else {
 		return cm_fail(err, CM_ECONFIG, "HTTP address '%.100s': not an IP address", conf->address);
 	}
-	if (CM_CHECKED("net.loopback") && !loopback && !conf->anywhere)
+	if (CM_CHECKED("net.loopback") && !*loopback && !conf->anywhere)
 		return cm_fail(err, CM_ECONFIG,
 			"HTTP address '%.100s' is not a loopback address; health has no authentication",
 			conf->address);
@@ -170,8 +162,9 @@ static enum cm_rc parse(const struct cm_http_conf *conf, struct sockaddr_storage
 enum cm_rc cm_http_check_address(const char *address, struct cm_err *err)
 {
 	struct sockaddr_storage unused;
+	bool loopback;
 
-	return parse(&(struct cm_http_conf){ .address = address }, &unused, err);
+	return parse(&(struct cm_http_conf){ .address = address }, &unused, &loopback, err);
 }
 
 enum cm_rc cm_http_new(
@@ -181,7 +174,8 @@ enum cm_rc cm_http_new(
 	const union MHD_DaemonInfo *info;
 	struct cm_http *h;
 	unsigned flags = MHD_USE_EPOLL;
-	enum cm_rc parsed = parse(conf, &sa, err);
+	bool loopback = false;
+	enum cm_rc parsed = parse(conf, &sa, &loopback, err);
 	int rc;
 
 	*out = NULL;
@@ -191,12 +185,15 @@ enum cm_rc cm_http_new(
 	if (h == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	h->conf = *conf;
+	h->loopback = loopback;
+	for (size_t i = 0; i < CM_HTTP_SLOTS; i++)
+		h->slot[i].fd = -1;
 	if (sa.ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
-	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR,
-		(struct sockaddr *)&sa, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)MEMORY_LIMIT, MHD_OPTION_END);
+	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, cm_http_answer, h, MHD_OPTION_SOCK_ADDR,
+		(struct sockaddr *)&sa, MHD_OPTION_CONNECTION_LIMIT, CM_HTTP_SLOTS,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h, MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
 	if (h->daemon == NULL) {
 		free(h);
 		return cm_fail(err, CM_EUNAVAIL, "cannot listen for HTTP on %s: is the address in use?",

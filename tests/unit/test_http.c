@@ -86,7 +86,9 @@ static char *status_json(void *user)
 
 static void world_init(struct world *w)
 {
-	struct cm_http_conf conf = { "127.0.0.1:0", false, not_ready, status_json, w };
+	struct cm_http_conf conf = {
+		.address = "127.0.0.1:0", .not_ready = not_ready, .status_json = status_json, .user = w
+	};
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
@@ -187,7 +189,7 @@ static void other_paths_are_not_found(void **state)
 	(void)state;
 	world_init(&w);
 	for (size_t i = 0; i < sizeof path / sizeof path[0]; i++)
-		assert_get(&w, path[i], 404, "try /healthz, /readyz or /status\n");
+		assert_get(&w, path[i], 404, "not found; there are /healthz, /readyz, /status\n");
 	world_fini(&w);
 }
 
