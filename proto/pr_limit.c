@@ -50,6 +50,11 @@ static const struct pr_limit limits[] = {
 	NEEDED(settled, "round_id", PR_ROUND_ID_LEN),
 
 	{ T(query), "categories", 1, PR_TEXT_MAX, 1, PR_CATEGORIES_MAX, 0 },
+	{ T(query), "columns", 0, PR_DESCRIPTOR_MAX, 1, PR_COLUMNS_MAX, 0 },
+	{ T(query), "marginals", 0, 0, 1, PR_SLOTS_MAX, 0 },
+	{ T(query), "probabilities", 0, 0, 1, PR_PROBABILITIES_MAX, 0 },
+	{ T(column), "categories", 1, PR_TEXT_MAX, 1, PR_CATEGORIES_MAX, 0 },
+	{ T(randomizer), "slots", 0, PR_DESCRIPTOR_MAX, 1, PR_SLOTS_MAX, 0 },
 	NEEDED(descriptor, "round_id", PR_ROUND_ID_LEN),
 	FIXED(descriptor, "previous", PR_HASH_LEN),
 	NEEDED(descriptor, "hpke_key", PR_HPKE_KEY_LEN),

@@ -18,8 +18,12 @@
 #define PR_MESSAGES_MAX      1024u                       /* sealed messages of one device in one round */
 #define PR_SEALED_MAX        4144u                       /* bytes of one sealed message */
 #define PR_CATEGORIES_MAX    4096u
-#define PR_TALLIES_MAX       8192u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
-#define PR_CRITICAL_MAX      16u   /* critical extensions of a descriptor */
+#define PR_TALLIES_MAX       524288u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
+#define PR_DIMENSION_MAX     131072u /* coordinates of a vector */
+#define PR_COLUMNS_MAX       64u     /* fields that a query names one by one */
+#define PR_SLOTS_MAX         16u     /* different batches of one round */
+#define PR_PROBABILITIES_MAX 99u     /* quantiles of one round */
+#define PR_CRITICAL_MAX      16u     /* critical extensions of a descriptor */
 #define PR_HPKE_KEY_LEN      32u
 #define PR_BUCKETS_MAX       4096u
 #define PR_WAIT_MAX_MS       30000u     /* longest long poll */

@@ -9,6 +9,7 @@
 
 #include "acct.h"
 #include "cm_rand.h"
+#include "pt_loss.h"
 #include "pt_query.h"
 
 #define PT_RECORD_MAX   4096u
@@ -19,6 +20,19 @@
 /* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: a quarter of an hour, 640 MB on
  * disk. */
 #define PT_SHUFFLER_DUMMIES_MAX 10000000u
+
+#define PT_SLOTS_MAX PT_PARTS_MAX
+
+/* Slots of one kind in a round that has several: each client sends each slot one message and its dummies, and
+ * a slot's messages are a batch of their own (pt_slots.h). */
+struct pt_slot {
+	uint32_t count;   /* slots like this, 1 or more */
+	uint32_t groups;  /* G: the client draws one and answers for it alone; 1 or more */
+	uint32_t bins;    /* k: what it can answer, 2..PR_CATEGORIES_MAX */
+	uint32_t dummies; /* that each client adds to each slot, uniform on the G k bins */
+	bool keep_always;
+	uint64_t keep; /* keep probability * 2^64, else */
+};
 
 /* The exact randomizer of a round, as it stands in the signed descriptor. */
 struct pt_params {
@@ -31,6 +45,9 @@ struct pt_params {
 	uint64_t other; /* chance * 2^64 that an item that is not held is reported; 0 where a row has none */
 	uint64_t shuffler_dummies; /* blanket messages the shuffler adds to the round, in all; only rows with
 				      dummy() */
+	struct pt_slot slot[PT_SLOTS_MAX]; /* rows with several batches in a round; bins, dummies and keep
+					      above are 0 there */
+	uint32_t slots;
 };
 
 /* What a plan asks for. */
@@ -87,6 +104,9 @@ struct pt_protocol {
 	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
 	enum cm_rc (*cells)(
 		const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
+	/* The same of a row whose rounds are several of the accountant's, and which has no cells(). */
+	enum cm_rc (*loss)(
+		const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err);
 	/* messages() records of record_len() bytes each, in random order among themselves.  No branch or
 	 * index depends on the value or on which outcome was drawn. */
 	void (*encode)(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,

@@ -95,6 +95,11 @@ enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
+uint32_t pt_value_width(const struct pt_query *q)
+{
+	return q->kind == PT_VECTOR ? q->dimension : q->kind == PT_MARGINALS ? q->columns : 0;
+}
+
 void pt_query_fini(struct pt_query *q)
 {
 	for (uint32_t i = 0; q->category != NULL && i < q->categories; i++)

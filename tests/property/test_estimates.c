@@ -62,7 +62,7 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 	struct cm_err err = { 0 };
 
 	for (uint32_t j = 0; j < s->participants; j++) {
-		struct pt_value v = { s->value(j) };
+		struct pt_value v = { .x = s->value(j) };
 
 		row->encode(&s->query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->messages(p); m++)

@@ -29,7 +29,7 @@ static int tear_down(void **state)
 /* Value i of the query's domain, the whole of it for a histogram. */
 static struct pt_value value(const struct pt_query *q, uint32_t i)
 {
-	return (struct pt_value){ q->kind == PT_HISTOGRAM ? i : ((uint64_t)i << 32) / (NUMBERS - 1) };
+	return (struct pt_value){ .x = q->kind == PT_HISTOGRAM ? i : ((uint64_t)i << 32) / (NUMBERS - 1) };
 }
 
 static void check_row(const struct pt_protocol *row, double epsilon0)
@@ -142,7 +142,7 @@ static void the_shown_records_are_the_ones_sealed(void **state)
 	cl_offer_make(&world, "mixbins", 2.0, &o);
 	assert_true(cl_device_len(&o.d) <= sizeof sealed);
 	assert_int_equal(
-		cl_encode_shown(&o.d, &(struct pt_value){ 1 }, &world.rng, records, sealed, &err), CM_OK);
+		cl_encode_shown(&o.d, &(struct pt_value){ .x = 1 }, &world.rng, records, sealed, &err), CM_OK);
 	rd_hpke_info(&o.d, info);
 	rd_hpke_aad(&o.d, aad);
 	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);

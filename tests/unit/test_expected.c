@@ -60,7 +60,7 @@ static double played(const struct pt_protocol *row, const struct pt_query *q, co
 
 		memset(counts, 0, row->tallies(p) * sizeof *counts);
 		for (uint32_t j = 0; j < DEVICES; j++) {
-			struct pt_value v = { held(j) };
+			struct pt_value v = { .x = held(j) };
 
 			row->encode(q, p, &v, rng, records);
 			for (uint32_t m = 0; m < row->messages(p); m++)

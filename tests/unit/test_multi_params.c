@@ -149,7 +149,7 @@ static void malformed_records_add_nothing(void **state)
 		struct scripted_rng s = { .fallback = SCRIPT_END };
 		struct cm_rng rng = scripted_rng(&s);
 		struct pt_query q = histogram(5);
-		struct pt_value v = { 3 };
+		struct pt_value v = { .x = 3 };
 
 		row->encode(&q, p, &v, &rng, records);
 		for (size_t bit = 0; bit < 64; bit++) {

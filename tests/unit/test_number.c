@@ -96,7 +96,7 @@ static void law_of(const struct pt_params *p, struct law *l)
 						counts[OUTPUTS_MAX] = { 0 };
 			long double weight = 1;
 			uint8_t record[16];
-			struct pt_value v = { ((uint64_t)level << 32) / (p->bins - 1) };
+			struct pt_value v = { .x = ((uint64_t)level << 32) / (p->bins - 1) };
 			struct scripted_rng s = { .script = script, .len = 1 + 2 * n };
 			struct cm_rng rng = scripted_rng(&s);
 

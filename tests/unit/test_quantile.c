@@ -116,7 +116,7 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 	uint8_t records[16 * 8];
 
 	for (uint32_t j = 0; j < PARTICIPANTS; j++) {
-		struct pt_value v = { (uint64_t)(s->value(j) * 0x1p32) };
+		struct pt_value v = { .x = (uint64_t)(s->value(j) * 0x1p32) };
 
 		row->encode(&query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->messages(p); m++)

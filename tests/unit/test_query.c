@@ -112,7 +112,7 @@ static void bad_categories_are_refused(void **state)
 static void a_category_is_its_index_and_a_stranger_is_refused(void **state)
 {
 	struct pt_query q = histogram(three, 3);
-	struct pt_value v = { 99 };
+	struct pt_value v = { .x = 99 };
 	struct cm_err err = { 0 };
 	int clamped = 7;
 

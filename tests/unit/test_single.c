@@ -37,7 +37,7 @@ static void report(const struct pt_params *p, uint64_t x, const uint64_t *script
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cm_rng rng = scripted_rng(&s);
 	struct pt_query q = histogram(p->bins);
-	struct pt_value v = { x };
+	struct pt_value v = { .x = x };
 
 	pt_find(p->protocol)->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);

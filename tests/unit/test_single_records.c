@@ -86,7 +86,7 @@ static void report(const struct pt_params *p, uint64_t x, const uint64_t *script
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cm_rng rng = scripted_rng(&s);
 	struct pt_query q = histogram(p->bins);
-	struct pt_value v = { x };
+	struct pt_value v = { .x = x };
 
 	pt_find(p->protocol)->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
@@ -145,7 +145,7 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 					.script = script + skip, .len = 3 - skip, .fallback = SCRIPT_END
 				};
 				struct cm_rng rng = scripted_rng(&s);
-				struct pt_value v = { x };
+				struct pt_value v = { .x = x };
 
 				pt_find(rows[i])->encode(&q, &p, &v, &rng, record);
 				assert_int_equal(s.used, draws[i]);
@@ -177,7 +177,7 @@ static void every_value_of_every_domain_gives_a_record_of_one_length(void **stat
 			assert_true(len <= RECORD_MAX);
 			assert_true(row->tallies(&p) <= TALLIES_MAX && row->messages(&p) == 1);
 			for (uint64_t x = 0; x < domains[j]; x += step) {
-				struct pt_value v = { x };
+				struct pt_value v = { .x = x };
 
 				memset(record, 0xa5, sizeof record);
 				row->encode(&q, &p, &v, &rng, record);
@@ -212,7 +212,7 @@ static void malformed_records_add_nothing(void **state)
 	for (size_t i = 0; i < ROWS; i++) {
 		struct pt_params p = made(rows[i], 5, 1, 0);
 		struct pt_query q = histogram(5);
-		struct pt_value v = { 3 };
+		struct pt_value v = { .x = 3 };
 		const struct pt_protocol *row = pt_find(rows[i]);
 		bool bits = row->record_len(&p) == 16 && i < 3;
 

@@ -1,0 +1,16 @@
+/* pt_loss.c - what a round costs, whichever way its row says it. */
+#include "pt_loss.h"
+
+#include "pr_limits.h"
+#include "pt_protocol.h"
+
+_Static_assert(PT_PARTS_MAX == PR_SLOTS_MAX, "a descriptor's slots are the accountant's rounds");
+
+enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_params *p, uint64_t participants,
+	struct pt_loss *out, struct cm_err *err)
+{
+	if (row->loss != NULL)
+		return row->loss(p, participants, out, err);
+	out->parts = 1;
+	return row->cells(p, participants, &out->part[0], err);
+}
