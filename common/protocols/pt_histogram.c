@@ -185,17 +185,17 @@ static void work_fini(struct work *w)
 	free(w->memo);
 }
 
-static void fill(struct work *w, const struct pt_query *q, const uint64_t *supports, struct pt_estimate *out)
+static void fill(struct work *w, const uint64_t *supports, struct pt_item *item, size_t n)
 {
-	double n = (double)w->n;
+	double reports = (double)w->n;
 
-	for (size_t i = 0; i < out->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct limits l = limits_of(w, supports[i]);
 		double value = estimate_of(w, (double)supports[i]);
 
-		out->item[i] = (struct pt_item){ .label = q->category[i],
+		item[i] = (struct pt_item){ .label = item[i].label,
 			.value = value,
-			.variance = pt_support_variance(w->s, n, fmin(fmax(value, 0), n)),
+			.variance = pt_support_variance(w->s, reports, fmin(fmax(value, 0), reports)),
 			.lower = l.lower,
 			.upper = l.upper,
 			.joint_lower = l.joint_lower,
@@ -203,10 +203,39 @@ static void fill(struct work *w, const struct pt_query *q, const uint64_t *suppo
 			.projected = value,
 			.below_noise = l.joint_lower <= 0 };
 	}
-	if (w->exact)
-		out->noise_floor = estimate_of(w, (double)pt_law_upper(&w->nobody, w->joint_alpha));
-	else
-		out->noise_floor = w->joint_z * sqrt(pt_support_variance(w->s, n, 0));
+}
+
+static double noise_floor(const struct work *w)
+{
+	return w->exact ? estimate_of(w, (double)pt_law_upper(&w->nobody, w->joint_alpha))
+			: w->joint_z * sqrt(pt_support_variance(w->s, (double)w->n, 0));
+}
+
+enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports, size_t n, uint64_t reports,
+	size_t joint, struct pt_item *item, double *floor, struct cm_err *err)
+{
+	struct work w = { 0 };
+	double *projected = calloc(n, sizeof *projected);
+	enum cm_rc rc = CM_OK;
+
+	if (projected == NULL || !work_init(&w, s, reports, joint)) {
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		goto out;
+	}
+	fill(&w, supports, item, n);
+	for (size_t i = 0; i < n; i++)
+		projected[i] = item[i].value;
+	if (w.no_memory || !pt_project_simplex(projected, n, (double)reports)) {
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++)
+		item[i].projected = projected[i];
+	*floor = noise_floor(&w);
+out:
+	work_fini(&w);
+	free(projected);
+	return rc;
 }
 
 enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_params *p,
@@ -214,9 +243,7 @@ enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_params 
 	struct cm_err *err)
 {
 	struct pt_estimate e = { .n = p->bins, .reports = reports };
-	struct work w = { 0 };
-	double *projected = NULL;
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc;
 
 	if (q->kind != PT_HISTOGRAM || q->categories != p->bins)
 		return cm_fail(
@@ -224,25 +251,14 @@ enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_params 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
 	e.item = calloc(e.n, sizeof *e.item);
-	projected = calloc(e.n, sizeof *projected);
-	if (e.item == NULL || projected == NULL || !work_init(&w, s, reports, e.n)) {
-		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
-		goto out;
-	}
-	fill(&w, q, supports, &e);
+	if (e.item == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
 	for (size_t i = 0; i < e.n; i++)
-		projected[i] = e.item[i].value;
-	if (w.no_memory || !pt_project_simplex(projected, e.n, (double)reports)) {
-		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
-		goto out;
-	}
-	for (size_t i = 0; i < e.n; i++)
-		e.item[i].projected = projected[i];
-	*out = e;
-	e.item = NULL;
-out:
-	work_fini(&w);
-	free(projected);
-	free(e.item);
+		e.item[i].label = q->category[i];
+	rc = pt_support_items(s, supports, e.n, reports, e.n, e.item, &e.noise_floor, err);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
 	return rc;
 }

@@ -62,7 +62,7 @@ struct pt_request {
 
 /* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
 struct pt_item {
-	const char *label; /* borrowed from the query */
+	const char *label; /* borrowed from the query, or from the estimate's names */
 	double value;      /* raw unbiased estimate */
 	double variance;
 	double lower, upper;             /* 95 % for this item alone */
@@ -75,6 +75,7 @@ struct pt_estimate {
 	size_t n;
 	double noise_floor; /* smallest count told apart from none, jointly at 95 % */
 	uint64_t reports;   /* participants */
+	char *names;        /* memory of labels that the query does not have; NULL if it has them; owned */
 };
 void pt_estimate_fini(struct pt_estimate *e);
 

@@ -41,5 +41,6 @@ const struct pt_protocol *pt_find(const char *name)
 void pt_estimate_fini(struct pt_estimate *e)
 {
 	free(e->item);
+	free(e->names);
 	*e = (struct pt_estimate){ 0 };
 }

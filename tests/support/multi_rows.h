@@ -54,7 +54,7 @@ static inline void client(
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cm_rng rng = scripted_rng(&s);
 	struct pt_query q = histogram(p->bins);
-	struct pt_value v = { x };
+	struct pt_value v = { .x = x };
 
 	pt_find(p->protocol)->encode(&q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);
