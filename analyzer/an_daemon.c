@@ -18,7 +18,8 @@ void an_stop(struct an_daemon *d, enum cm_rc rc, const struct cm_err *why)
 	d->result = rc;
 	if (rc != CM_OK)
 		d->err = *why;
-	cm_loop_notify("STOPPING=1");
+	if (d->signals != NULL)
+		cm_loop_stopping(d->signals);
 	an_link_close(d);
 	an_work_close(d);
 	if (d->http != NULL)
@@ -45,9 +46,14 @@ static void on_reload(void *user)
 {
 	struct an_daemon *d = user;
 
-	cm_loop_notify("RELOADING=1");
 	an_link_reload(d);
-	cm_loop_notify("READY=1");
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct an_daemon *d = user;
+
+	an_say(&d->books, d->current, d->idle, text, room);
 }
 
 static const char *not_ready(void *user)
@@ -89,7 +95,9 @@ static enum cm_rc open_books(struct an_daemon *d, struct cm_err *err)
 
 static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 {
-	static const struct cm_loop_handler signals = { .on_stop = on_stop, .on_reload = on_reload };
+	static const struct cm_loop_handler signals = {
+		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
+	};
 	const struct cm_http_conf http = {
 		.address = d->conf->http, .not_ready = not_ready, .status_json = status_json, .user = d
 	};
@@ -128,7 +136,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 		cm_log(CM_LOG_INFO, "analyzer started", CM_S("plan", d->books.plan.name),
 			CM_I("rounds", d->books.plan.rounds),
 			CM_I("ledger_records", an_ledger_chain(d->books.ledger)->seq));
-		cm_loop_notify("READY=1");
+		cm_loop_ready(d->signals);
 		an_plan_next(d);
 	} else {
 		an_stop(d, rc, err);

@@ -73,7 +73,6 @@ static void finish(struct an_daemon *d)
 		CM_I("settled", an_state_count(&d->books.state, AN_SETTLED)),
 		CM_I("refused", an_state_count(&d->books.state, AN_REFUSED)),
 		CM_I("void", an_state_count(&d->books.state, AN_VOID)));
-	cm_loop_notify("STATUS=the plan is through");
 	an_link_drop(d, &(struct cm_err){ .code = CM_OK });
 }
 

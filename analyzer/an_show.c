@@ -148,23 +148,73 @@ json_t *an_round_json(const struct an_round_state *r)
 	return o;
 }
 
+/* A round of the plan, with its part of the filter's budget if it holds any of one. */
+static json_t *round_json(const struct an_books *b, const struct an_round_state *r)
+{
+	json_t *o = an_round_json(r);
+	struct cm_err err = { 0 };
+	double share = 0;
+
+	if (o == NULL || rd_mode_filter(b->plan.mode) == 0 || !an_round_counts(r))
+		return o;
+	if (rd_account_share_of(b->state.account, r->descriptor.round_id, &share, &err) == CM_OK &&
+		json_object_set_new(o, "share", an_json_real(share)) == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 json_t *an_rounds_json(const struct an_books *b, struct cm_err *err)
 {
 	json_t *rounds = json_array(), *doc;
 
 	for (size_t i = 0; rounds != NULL && i < b->plan.rounds; i++)
-		if (json_array_append_new(rounds, an_round_json(&b->state.round[i])) != 0) {
+		if (json_array_append_new(rounds, round_json(b, &b->state.round[i])) != 0) {
 			json_decref(rounds);
 			rounds = NULL;
 		}
 	doc = rounds == NULL ? NULL
-			     : json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "schema", "tombola.rounds/1",
-				       "plan", b->plan.name, "population", b->plan.population,
-				       "epsilon_limit", an_json_real(b->plan.epsilon), "delta",
+			     : json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "schema", "tombola.rounds/1",
+				       "plan", b->plan.name, "population", b->plan.population, "mode",
+				       b->plan.mode, "epsilon_limit", an_json_real(b->plan.epsilon), "delta",
 				       an_json_real(b->plan.delta), "rounds", rounds);
 	if (doc == NULL)
-		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
+		(void)cm_fail(err, CM_EINTERNAL, "the rounds cannot be shown");
 	return doc;
+}
+
+/* epsilon after the last round that holds budget, as recorded: an upper bound, and no composition. */
+static double recorded(const struct an_state *s)
+{
+	const struct an_round_state *last = NULL;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		if (an_round_counts(&s->round[i]) &&
+			(last == NULL || s->round[i].decided_seq > last->decided_seq))
+			last = &s->round[i];
+	return last != NULL ? last->epsilon_total : 0;
+}
+
+void an_say(
+	const struct an_books *b, const struct an_round_state *current, bool through, char *text, size_t room)
+{
+	const struct pl_plan *p = &b->plan;
+	int n;
+
+	if (current != NULL)
+		n = snprintf(text, room, "round %u of %zu (%s) %s", current->plan->number, p->rounds,
+			current->plan->query.name, an_stage_name(current->stage));
+	else
+		n = snprintf(
+			text, room, "%s", through ? "the plan is through" : "judging the plan's next round");
+	if (n < 0 || (size_t)n >= room)
+		return;
+	if (rd_mode_filter(p->mode) != 0)
+		(void)snprintf(text + n, room - (size_t)n, "; filter %s keeps epsilon %g",
+			acct_filter_name(rd_mode_filter(p->mode)), p->epsilon);
+	else
+		(void)snprintf(text + n, room - (size_t)n, "; epsilon %.4f of %g spent or reserved",
+			an_round_up(recorded(&b->state)), p->epsilon);
 }
 
 enum cm_rc an_budget_print(const struct an_books *b, FILE *out, struct cm_err *err)

@@ -11,9 +11,14 @@
 void an_rounds_print(const struct an_books *b, FILE *out);
 /* Rounds [from, to) of that table as they come to their end; the plan and the head go before the first. */
 void an_rounds_print_some(const struct an_books *b, size_t from, size_t to, FILE *out);
-/* "tombola.rounds/1"; NULL out of memory.  Free with json_decref. */
+/* "tombola.rounds/1"; NULL and err when it cannot be made.  In an adaptive mode the rounds that hold budget
+ * have a "share" of it, so the account is asked: not while another thread does.  Free with json_decref. */
 json_t *an_rounds_json(const struct an_books *b, struct cm_err *err);
 json_t *an_round_json(const struct an_round_state *r);
+
+/* In a line for the service manager: the round at hand (NULL: none), and what is spent. */
+void an_say(const struct an_books *b, const struct an_round_state *current, bool through, char *text,
+	size_t room);
 
 CM_CHECK enum cm_rc an_budget_print(const struct an_books *b, FILE *out, struct cm_err *err);
 /* "tombola.budget/1". */

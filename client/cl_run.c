@@ -1,4 +1,6 @@
 /* cl_run.c - the loop behind `run`, `send` and `encode`: what it is set up with, signals, and its end. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +61,6 @@ static void on_stop(void *user)
 	struct cl_run *run = user;
 
 	run->stopped = true;
-	cm_loop_notify("STOPPING=1");
 	if (run->phase != ENDING)
 		cl_run_finish(run, NULL);
 }
@@ -80,6 +81,26 @@ static void on_reload(void *user)
 	cm_tls_ctx_free(run->tls);
 	run->tls = fresh;
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct cl_run *run = user;
+	unsigned up = cl_links_count_up(run->links);
+	size_t n = 0;
+
+	if (up == 0)
+		n = (size_t)snprintf(text, room, "dialling the shuffler");
+	else if (run->phase == PREPARING) /* on another thread: its round is not ours to read */
+		n = (size_t)snprintf(text, room, "reading for a round");
+	else if (run->phase == UPLOADING)
+		n = (size_t)snprintf(text, room, "round %" PRIu64 " (%s)", run->prepared.j.d.sequence,
+			run->prepared.j.d.query.name);
+	else
+		n = (size_t)snprintf(text, room, "connected, waiting for a round");
+	if (n < room && run->spent > 0)
+		(void)snprintf(text + n, room - n, "; epsilon %.4f of %g spent after round %" PRIu64,
+			cl_shown_bound(run->spent), run->setup->policy.max_epsilon, run->after);
 }
 
 static const char *not_ready(void *user)
@@ -108,13 +129,14 @@ static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
 		rc = cl_ledger_last(run->db, &run->after, err);
 	if (rc != CM_OK)
 		return rc;
+	run->spent = cl_run_spent(run);
 	rc = cl_store_active(run->db, &run->active, err);
 	return rc == CM_ENOINPUT ? CM_OK : rc;
 }
 
 static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 {
-	static const struct cm_loop_handler signals = { on_stop, on_reload };
+	static const struct cm_loop_handler signals = { on_stop, on_reload, say_status };
 	const struct cl_links_conf links = {
 		.loop = &run->loop,
 		.address = run->setup->conf.shuffler,
@@ -141,9 +163,12 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 	if (rc == CM_OK && run->setup->conf.http != NULL && *run->setup->conf.http != '\0' &&
 		!run->conf.stop_on_fault)
 		rc = cm_http_new(&run->loop, &http, &run->http, err);
-	if (rc == CM_OK)
-		cl_run_begin_waiting(run);
-	return rc;
+	if (rc != CM_OK)
+		return rc;
+	/* A shuffler that is away is waited for, not a reason to be started again. */
+	cm_loop_ready(run->signals);
+	cl_run_begin_waiting(run);
+	return CM_OK;
 }
 
 static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)

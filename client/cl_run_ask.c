@@ -92,7 +92,6 @@ void cl_run_on_up(void *user, unsigned i)
 	if (i == 0 && !run->conf.quiet)
 		cm_log(CM_LOG_INFO, "connected", CM_S("shuffler", run->setup->conf.shuffler));
 	run->ever_up = true;
-	cm_loop_notify("READY=1\nSTATUS=connected to the shuffler");
 	if (run->round != NULL)
 		cl_round_up(run->round, i);
 	ask(run);

@@ -37,6 +37,7 @@ struct cl_run {
 	struct cm_err prepare_err;
 	struct cl_round *round;
 	uint64_t rounds;
+	double spent;               /* by the ledger, epsilon */
 	struct cm_err down, result; /* why the last connection ended; why all ends */
 };
 
@@ -61,5 +62,7 @@ void cl_run_on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame);
 /* cl_run_round.c: from a descriptor to its summary */
 
 void cl_run_take_round(struct cl_run *run, const Tombola__V1__Round *round);
+/* epsilon of all rounds so far by this client's ledger, an upper bound; 0 for none. */
+double cl_run_spent(const struct cl_run *run);
 /* The active round's stored submissions, and no others. */
 void cl_run_start_stored(struct cl_run *run);

@@ -23,6 +23,21 @@ static void charge_of(struct cl_run *run, struct cl_summary *s)
 	sqlite3_finalize(st);
 }
 
+double cl_run_spent(const struct cl_run *run)
+{
+	sqlite3_stmt *st = NULL;
+	struct cm_err unused;
+	double spent = 0;
+
+	if (cl_db_prepare(run->db,
+		    "SELECT epsilon_total FROM ledger WHERE kind = 'charged' ORDER BY sequence DESC LIMIT 1",
+		    &st, &unused) == CM_OK &&
+		sqlite3_step(st) == SQLITE_ROW)
+		spent = sqlite3_column_double(st, 0);
+	sqlite3_finalize(st);
+	return spent;
+}
+
 static void summarize(struct cl_run *run, const struct cl_counts *counts, const struct cm_err *refused)
 {
 	const struct rd_descriptor *d = &run->prepared.j.d;
@@ -77,6 +92,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 		return;
 	}
 	run->after = run->prepared.j.d.sequence;
+	run->spent = cl_run_spent(run);
 	summarize(run, counts, NULL);
 	forget_round(run);
 	if (run->conf.rounds > 0 && ++run->rounds >= run->conf.rounds)

@@ -1,10 +1,7 @@
 /* sh_main.c - tombola-shuffler: verbs, and wiring of a running shuffler. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <jansson.h>
 
 #include "cm_addr.h"
 #include "cm_clock.h"
@@ -12,11 +9,11 @@
 #include "cm_health.h"
 #include "cm_http.h"
 #include "cm_loop.h"
+#include "cm_service.h"
 #include "sh_conf.h"
 #include "sh_serve_private.h"
+#include "sh_show.h"
 #include "sh_sqlite.h"
-
-#define ASK_MS 2000
 
 struct daemon {
 	struct sh_conf conf;
@@ -145,7 +142,6 @@ static void on_stop(void *user)
 	struct daemon *d = user;
 
 	cm_log_plain(CM_LOG_INFO, "stopping");
-	cm_loop_notify("STOPPING=1");
 	sh_serve_stop(d->serve, on_stopped, d);
 }
 
@@ -155,7 +151,6 @@ static void on_reload(void *user)
 	struct cm_tls_ctx *tls;
 	struct cm_err err;
 
-	cm_loop_notify("RELOADING=1");
 	if (make_tls(&d->conf, &tls, &err) != CM_OK) {
 		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
 	} else {
@@ -164,12 +159,21 @@ static void on_reload(void *user)
 		d->tls = tls;
 		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 	}
-	cm_loop_notify("READY=1");
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct daemon *d = user;
+
+	if (d->serve)
+		sh_serve_say(d->serve, text, room);
 }
 
 static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 {
-	const struct cm_loop_handler signals = { .on_stop = on_stop, .on_reload = on_reload };
+	const struct cm_loop_handler signals = {
+		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
+	};
 	struct cm_http_conf http = {
 		.address = d->conf.http, .not_ready = not_ready, .status_json = status_json, .user = d
 	};
@@ -181,7 +185,9 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 	cm_conn_limits_default(&conf.limits);
 	conf.limits.max_connections = (uint32_t)d->conf.max_connections;
 	conf.limits.idle_ms = (uint32_t)d->conf.idle_ms;
-	enum cm_rc rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
+	enum cm_rc rc = cm_service_socket(&conf.passed, err);
+	if (rc == CM_OK)
+		rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
 	if (rc == CM_OK && *d->conf.http)
 		rc = cm_http_new(&d->loop, &http, &d->http, err);
 	if (rc == CM_OK)
@@ -191,10 +197,11 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 		return rc;
 	}
-	cm_log(CM_LOG_INFO, "shuffler ready", CM_S("listen", d->conf.listen),
+	cm_log(CM_LOG_INFO, "shuffler ready",
+		CM_S("listen", conf.passed > 0 ? "passed socket" : d->conf.listen),
 		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
 		CM_I("ledger_seq", sh_core_witness(d->core).seq));
-	cm_loop_notify("READY=1");
+	cm_loop_ready(d->signals);
 	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 	sh_serve_free(d->serve);
 	d->serve = NULL;
@@ -225,108 +232,6 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 }
 
 /* ---- The other verbs ---- */
-
-static enum cm_rc ask(
-	const struct cm_cli *cli, const char *path, int *status, char **body, struct cm_err *err)
-{
-	struct sh_conf conf;
-
-	enum cm_rc rc = sh_conf_load(cli->config, &conf, stderr, err);
-	if (rc == CM_OK)
-		rc = cm_http_get(conf.http, path, ASK_MS, status, body, err);
-	sh_conf_free(&conf);
-	return rc;
-}
-
-static void print_status(const json_t *root)
-{
-	const json_t *rounds = json_object_get(root, "rounds");
-	json_int_t seq = json_integer_value(json_object_get(root, "ledger_seq"));
-
-	const char *mode = json_string_value(json_object_get(root, "mode"));
-
-	if (mode && rd_mode_filter(mode) != 0)
-		(void)printf("ledger     %lld records witnessed, mode %s, %.2f %% of its budget spent\n",
-			(long long)seq, mode,
-			ceil(1e4 * json_number_value(json_object_get(root, "share_spent"))) / 1e2);
-	else
-		(void)printf("ledger     %lld records witnessed, epsilon %.4f of %.4f spent\n",
-			(long long)seq, json_number_value(json_object_get(root, "epsilon_spent")),
-			json_number_value(json_object_get(root, "epsilon_limit")));
-	(void)printf("peers      %lld connected\n",
-		(long long)json_integer_value(json_object_get(root, "connections")));
-	if (json_array_size(rounds) == 0)
-		(void)printf("rounds     none under way\n");
-	for (size_t i = 0; i < json_array_size(rounds); i++) {
-		const json_t *r = json_array_get(rounds, i);
-		(void)printf("round %-4lld %s, %s: %lld of %lld participants, minimum %lld\n",
-			(long long)json_integer_value(json_object_get(r, "round")),
-			json_string_value(json_object_get(r, "query")),
-			json_string_value(json_object_get(r, "state")),
-			(long long)json_integer_value(json_object_get(r, "participants")),
-			(long long)json_integer_value(json_object_get(r, "target_batch")),
-			(long long)json_integer_value(json_object_get(r, "min_batch")));
-	}
-}
-
-static enum cm_rc status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	char *body = NULL;
-	int code;
-
-	(void)exit_code;
-	enum cm_rc rc = ask(cli, "/status", &code, &body, err);
-	if (rc != CM_OK)
-		return rc;
-	json_t *root = json_loads(body, 0, NULL);
-	if (code != 200 || !root)
-		rc = cm_fail(err, CM_EPROTO, "the shuffler's /status answered %d", code);
-	else if (cli->json)
-		(void)printf("%s\n", body);
-	else
-		print_status(root);
-	json_decref(root);
-	free(body);
-	return rc;
-}
-
-/* The daemon's own word on budget and readiness. */
-static void check_running(
-	struct cm_health *h, const struct cm_health_limits *limits, const struct sh_conf *conf)
-{
-	struct cm_err err;
-	char *body = NULL;
-	int status = 0;
-
-	if (*conf->http && cm_http_get(conf->http, "/status", ASK_MS, &status, &body, &err) == CM_OK &&
-		status == 200) {
-		json_t *root = json_loads(body, 0, NULL);
-		const json_t *share = json_object_get(root, "share_spent");
-		if (json_is_real(share))
-			cm_health_budget(h, limits, json_real_value(share), 1);
-		json_decref(root);
-	}
-	free(body);
-	cm_health_daemon(h, conf->http);
-}
-
-static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct cm_health_limits limits;
-	struct cm_health h = { 0 };
-	struct sh_conf conf = { 0 };
-
-	enum cm_rc rc = cm_health_limits(cli, &limits, err);
-	if (rc == CM_OK)
-		rc = sh_conf_load(cli->config, &conf, stderr, err);
-	if (rc == CM_OK) {
-		cm_health_certificate(&h, &limits, conf.cert, CM_ROLE_SHUFFLER, cm_clock_wall_ms());
-		check_running(&h, &limits, &conf);
-		*exit_code = cm_health_print(&h, cli->json, cli->color, stdout);
-	}
-	sh_conf_free(&conf);
-	return rc;
-}
 
 /* What the configuration names: addresses, keys, certificates; every fault is said. */
 static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err *err)
@@ -385,12 +290,12 @@ static const struct cm_cli_verb verbs[] = {
 	{ .name = "status",
 		.args = "",
 		.help = "show the running daemon's rounds and the ledger it has witnessed",
-		.run = status },
+		.run = sh_show_status },
 	{ .name = "check",
 		.args = "",
 		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL",
 		.option = { CM_HEALTH_OPTIONS },
-		.run = check },
+		.run = sh_show_check },
 	{ .name = "check-config",
 		.args = "",
 		.help = "say every fault of configuration, policy and keys as file:line: text",

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "sh_blanket.h"
 #include "sh_serve_private.h"
 
@@ -284,6 +282,7 @@ enum cm_rc sh_serve_new(
 	sh_answers_init(&s->flying);
 	struct lk_server_conf server = {
 		.address = conf->listen,
+		.passed = conf->passed,
 		.tls = conf->tls,
 		.limits = conf->limits,
 		.handler = { .on_ready = on_ready,
@@ -342,43 +341,4 @@ void sh_serve_free(struct sh_serve *s)
 {
 	assert(!s || !s->peers);
 	free(s);
-}
-
-/* ---- Status ---- */
-
-static const char *state_name(const struct sh_round *r)
-{
-	static const char *const name[] = { "", "COLLECTING", "SEALED", "RELEASING", "ERASED", "VOID" };
-
-	return name[r->state];
-}
-
-char *sh_serve_status(struct sh_serve *s)
-{
-	const struct sh_core *core = s->conf.core;
-	struct rd_chain head = sh_core_witness(core);
-	json_t *rounds = json_array();
-	double spent = 0, share = 0;
-	struct cm_err err = { 0 };
-	const struct sh_round *r;
-	size_t links = 0;
-
-	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
-		(void)json_array_append_new(rounds,
-			json_pack("{s:I,s:s,s:s,s:I,s:I,s:I,s:I}", "round", (json_int_t)r->d.sequence,
-				"query", r->d.query.name, "state", state_name(r), "participants",
-				(json_int_t)r->intake.participants, "min_batch", (json_int_t)r->d.min_batch,
-				"target_batch", (json_int_t)r->d.target_batch, "deadline_ms",
-				(json_int_t)r->d.deadline_ms));
-	for (const struct peer *p = s->peers; p; p = p->next)
-		links += p->link != NULL;
-	bool known = sh_core_spent(core, &spent, &err) == CM_OK && sh_core_share(core, &share, &err) == CM_OK;
-	json_t *root = json_pack("{s:s,s:b,s:I,s:I,s:s,s:o,s:o,s:f,s:o}", "schema", "tombola.shuffler/1",
-		"stopping", s->stopping, "connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq,
-		"mode", sh_core_mode(core), "share_spent", known ? json_real(share) : json_null(),
-		"epsilon_spent", known ? json_real(spent) : json_null(), "epsilon_limit", sh_core_limit(core),
-		"rounds", rounds);
-	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-	json_decref(root);
-	return text;
 }

@@ -9,6 +9,7 @@
 
 struct sh_serve_conf {
 	const char *listen;
+	int passed;             /* a listening socket to serve instead; 0: none */
 	struct cm_tls_ctx *tls; /* borrowed; see sh_serve_reload */
 	struct cm_conn_limits limits;
 	struct sh_core *core; /* borrowed */
@@ -32,4 +33,6 @@ void sh_serve_stop(struct sh_serve *s, void (*on_stopped)(void *user), void *use
 void sh_serve_free(struct sh_serve *s);
 /* State as a JSON object, malloc'd: counts only. */
 char *sh_serve_status(struct sh_serve *s);
+/* The same in a line for the service manager: the round under way, and what is spent. */
+void sh_serve_say(struct sh_serve *s, char *text, size_t room);
 bool sh_serve_stopping(const struct sh_serve *s);

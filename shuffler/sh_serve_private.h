@@ -63,6 +63,8 @@ struct sh_serve {
 	bool stopping, stopped;
 	void (*on_stopped)(void *user);
 	void *stopped_user;
+	char spent_text[64]; /* of the ledger at spent_seq */
+	uint64_t spent_seq;
 	struct sh_signed manifest; /* scratch: too large for the stack */
 };
 

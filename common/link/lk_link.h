@@ -11,6 +11,22 @@
 
 struct lk_link;
 
+/* Why a connection never became a link. */
+enum lk_refused {
+	LK_REFUSED_CERTIFICATE, /* certificate or role, the peer's or ours */
+	LK_REFUSED_PROTOCOL,    /* TLS, or a first frame that is no good Hello */
+	LK_REFUSED_NETWORK,     /* nobody there, cut off, or too slow */
+	LK_REFUSED_LIMIT,       /* too many connections */
+	LK_REFUSED_OTHER,
+	LK_REFUSED_REASONS
+};
+
+/* Sums over all links of a handler that names them; bytes are those of frames, before encryption. */
+struct lk_counts {
+	uint64_t links, refused[LK_REFUSED_REASONS];
+	uint64_t frames_in, frames_out, bytes_in, bytes_out;
+};
+
 struct lk_handler {
 	/* The peer's Hello has arrived: for a dialling party this is "connected". */
 	void (*on_ready)(struct lk_link *l, void *user);
@@ -21,6 +37,7 @@ struct lk_handler {
 	/* Last call; the link is gone after it.  An accepted link that was never ready gets none: a line in
 	 * the log tells of it. */
 	void (*on_close)(struct lk_link *l, void *user, const struct cm_err *why);
+	struct lk_counts *counts; /* borrowed as long as there are links; may be NULL */
 };
 
 /* Listener whose connections are links.  Refused connections are logged, ten a second, the rest counted.
@@ -28,6 +45,7 @@ struct lk_handler {
 struct lk_server;
 struct lk_server_conf {
 	const char *address;
+	int passed; /* as in cm_listener_conf */
 	struct cm_tls_ctx *tls;
 	struct cm_conn_limits limits;
 	struct lk_handler handler;

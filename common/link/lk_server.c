@@ -29,6 +29,7 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 {
 	uint64_t now = uv_now(s->loop);
 
+	lk_count_refused(s->conf.handler.counts, why);
 	if (now - s->window_ms >= TOLD_WINDOW) {
 		tell_untold(s);
 		s->window_ms = now;
@@ -91,6 +92,7 @@ enum cm_rc lk_server_new(
 	struct lk_server *s = calloc(1, sizeof *s);
 	struct cm_listener_conf listen = {
 		.address = conf->address,
+		.passed = conf->passed,
 		.tls = conf->tls,
 		.limits = conf->limits,
 		.handler = { on_open, lk_link_data, lk_link_drain, lk_link_closed },

@@ -67,6 +67,7 @@ void cm_conn_expect_greeting(struct cm_conn *c, bool on);
 struct cm_listener;
 struct cm_listener_conf {
 	const char *address;
+	int passed; /* a listening socket to serve instead (cm_service_socket), taken over; 0: none */
 	struct cm_tls_ctx *tls; /* borrowed; replaced by cm_listener_reload */
 	struct cm_conn_limits limits;
 	struct cm_conn_handler handler;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cm_conn_private.h"
 #include "cm_fault.h"
@@ -178,38 +179,63 @@ static int bind_listen(struct cm_listener *l, const struct addrinfo *found)
 	return rc;
 }
 
-enum cm_rc cm_listener_new(
-	uv_loop_t *loop, const struct cm_listener_conf *conf, struct cm_listener **out, struct cm_err *err)
+/* Peers that dialled before this process began wait in the passed socket's queue. */
+static int take_over(struct cm_listener *l, int fd)
+{
+	int rc = uv_tcp_open(&l->tcp, fd);
+
+	if (rc != 0)
+		(void)close(fd);
+	return rc != 0 ? rc : uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
+}
+
+/* The addresses to bind; none for a socket that is passed. */
+static enum cm_rc resolve(const struct cm_listener_conf *conf, struct addrinfo **found, struct cm_err *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-	struct addrinfo *found = NULL;
-	struct cm_listener *l;
 	struct cm_addr addr;
 	int rc;
 
-	*out = NULL;
+	*found = NULL;
+	if (conf->passed > 0)
+		return CM_OK;
 	if (cm_addr_split(conf->address, &addr, err) != CM_OK)
 		return err->code;
 	/* Blocking, but only at start. */
-	rc = getaddrinfo(addr.host[0] != '\0' ? addr.host : NULL, addr.port, &hints, &found);
-	if (rc != 0)
-		return cm_fail(err, CM_ECONFIG, "cannot listen on %s: %s", conf->address, gai_strerror(rc));
+	rc = getaddrinfo(addr.host[0] != '\0' ? addr.host : NULL, addr.port, &hints, found);
+	return rc == 0 ? CM_OK
+		       : cm_fail(err, CM_ECONFIG, "cannot listen on %s: %s", conf->address, gai_strerror(rc));
+}
+
+enum cm_rc cm_listener_new(
+	uv_loop_t *loop, const struct cm_listener_conf *conf, struct cm_listener **out, struct cm_err *err)
+{
+	const char *where = conf->passed > 0 ? "the passed socket" : conf->address;
+	struct addrinfo *found = NULL;
+	struct cm_listener *l;
+	int rc;
+
+	*out = NULL;
+	if (resolve(conf, &found, err) != CM_OK)
+		return err->code;
 	l = calloc(1, sizeof *l);
 	rc = l == NULL ? UV_ENOMEM : uv_tcp_init(loop, &l->tcp);
 	if (rc < 0) {
 		free(l);
-		freeaddrinfo(found);
-		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", conf->address, uv_strerror(rc));
+		if (found != NULL)
+			freeaddrinfo(found);
+		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", where, uv_strerror(rc));
 	}
 	l->tcp.data = l;
 	l->conf = *conf;
 	l->conf.address = NULL;
-	rc = bind_listen(l, found);
-	freeaddrinfo(found);
+	rc = conf->passed > 0 ? take_over(l, conf->passed) : bind_listen(l, found);
+	if (found != NULL)
+		freeaddrinfo(found);
 	if (rc < 0) {
 		uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
 		return cm_fail(err, rc == UV_EACCES ? CM_EPERM : CM_EUNAVAIL, "cannot listen on %s: %s",
-			conf->address, uv_strerror(rc));
+			where, uv_strerror(rc));
 	}
 	*out = l;
 	return CM_OK;

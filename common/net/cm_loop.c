@@ -1,25 +1,30 @@
-/* cm_loop.c - a daemon's loop: signals, the watchdog, and sd_notify. */
+/* cm_loop.c - a daemon's loop: signals, the watchdog, and its status. */
 #include "cm_loop.h"
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "cm_service.h"
+#include "cm_text.h"
+
+#define STATUS_MS  1000
+#define STATUS_MAX 200
 
 enum { TERM, INT, HUP, N_SIGNALS };
 
 struct cm_loop {
 	uv_signal_t signal[N_SIGNALS];
-	uv_timer_t watchdog;
+	uv_timer_t watchdog, status;
 	int open_handles;
 	struct cm_loop_handler handler;
 	void *user;
-	bool stopping;
+	bool stopping, told_stopping;
+	char told[STATUS_MAX]; /* the last status that was sent */
 };
 
 static void on_closed(uv_handle_t *h)
@@ -37,6 +42,7 @@ static void on_stop_signal(uv_signal_t *s, int number)
 	if (l->stopping)
 		_exit(128 + number); /* asked twice: the operator does not want to wait for the drain */
 	l->stopping = true;
+	cm_loop_stopping(l);
 	if (l->handler.on_stop != NULL)
 		l->handler.on_stop(l->user);
 }
@@ -46,29 +52,37 @@ static void on_hup(uv_signal_t *s, int number)
 	struct cm_loop *l = s->data;
 
 	(void)number;
-	if (!l->stopping && l->handler.on_reload != NULL)
-		l->handler.on_reload(l->user);
+	if (l->stopping || l->handler.on_reload == NULL)
+		return;
+	cm_service_reloading();
+	l->handler.on_reload(l->user);
+	cm_service_notify("READY=1");
 }
 
 static void on_watchdog(uv_timer_t *t)
 {
 	(void)t;
-	cm_loop_notify("WATCHDOG=1");
+	cm_service_notify("WATCHDOG=1");
 }
 
-/* Half of $WATCHDOG_USEC in milliseconds; 0: systemd does not watch this process (sd_watchdog_enabled(3)). */
-static uint64_t watchdog_ms(void)
+/* The status, with `before` in front of it; nothing new is not told again. */
+static void tell_status(struct cm_loop *l, const char *before)
 {
-	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	char *end;
-	unsigned long long n;
+	char now[STATUS_MAX] = "", clean[STATUS_MAX], text[STATUS_MAX + 32];
 
-	if (usec == NULL || *usec < '0' || *usec > '9')
-		return 0;
-	if (pid != NULL && strtoll(pid, NULL, 10) != (long long)getpid())
-		return 0;
-	n = strtoull(usec, &end, 10);
-	return *end != '\0' || n < 2000 ? 0 : n / 2000;
+	if (l->handler.status != NULL)
+		l->handler.status(l->user, now, sizeof now);
+	cm_text_copy(clean, sizeof clean, now);
+	if (*before == '\0' && strcmp(clean, l->told) == 0)
+		return;
+	(void)snprintf(text, sizeof text, "%s%s%s", before, *clean != '\0' ? "STATUS=" : "", clean);
+	cm_service_notify(text);
+	memcpy(l->told, clean, sizeof clean);
+}
+
+static void on_status(uv_timer_t *t)
+{
+	tell_status(t->data, "");
 }
 
 static int start_signals(struct cm_loop *l, uv_loop_t *loop)
@@ -93,7 +107,7 @@ enum cm_rc cm_loop_new(uv_loop_t *loop, const struct cm_loop_handler *h, void *u
 	struct cm_err *err)
 {
 	struct cm_loop *l = calloc(1, sizeof *l);
-	uint64_t every = watchdog_ms();
+	uint64_t every = cm_service_watchdog_ms();
 	int rc;
 
 	*out = NULL;
@@ -102,8 +116,9 @@ enum cm_rc cm_loop_new(uv_loop_t *loop, const struct cm_loop_handler *h, void *u
 	l->handler = *h;
 	l->user = user;
 	(void)uv_timer_init(loop, &l->watchdog); /* cannot fail */
-	l->watchdog.data = l;
-	l->open_handles = 1;
+	(void)uv_timer_init(loop, &l->status);
+	l->watchdog.data = l->status.data = l;
+	l->open_handles = 2;
 	rc = start_signals(l, loop);
 	if (rc < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		cm_loop_free(l);
@@ -118,35 +133,35 @@ enum cm_rc cm_loop_new(uv_loop_t *loop, const struct cm_loop_handler *h, void *u
 	return CM_OK;
 }
 
+void cm_loop_ready(struct cm_loop *l)
+{
+	if (!cm_service_listens())
+		return;
+	tell_status(l, "READY=1\n");
+	if (l->handler.status == NULL)
+		return;
+	(void)uv_timer_start(&l->status, on_status, STATUS_MS, STATUS_MS);
+	uv_unref((uv_handle_t *)&l->status);
+}
+
+void cm_loop_stopping(struct cm_loop *l)
+{
+	if (l->told_stopping)
+		return;
+	l->told_stopping = true;
+	(void)uv_timer_stop(&l->status);
+	cm_service_notify("STOPPING=1\nSTATUS=stopping");
+}
+
 void cm_loop_free(struct cm_loop *l)
 {
 	int started;
 
 	if (l == NULL)
 		return;
-	started = l->open_handles - 1;
+	started = l->open_handles - 2;
 	for (int i = 0; i < started; i++)
 		uv_close((uv_handle_t *)&l->signal[i], on_closed);
 	uv_close((uv_handle_t *)&l->watchdog, on_closed);
-}
-
-void cm_loop_notify(const char *state)
-{
-	const char *path = getenv("NOTIFY_SOCKET");
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	size_t len = path == NULL ? 0 : strlen(path);
-	int fd;
-
-	if (len < 2 || len >= sizeof sa.sun_path || (*path != '/' && *path != '@'))
-		return;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return;
-	memcpy(sa.sun_path, path, len);
-	if (*path == '@') /* an abstract name starts with a zero byte (unix(7)) */
-		sa.sun_path[0] = '\0';
-	/* Nobody to tell it to when telling fails: systemd notices by its own timeout. */
-	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&sa,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
-	(void)close(fd);
+	uv_close((uv_handle_t *)&l->status, on_closed);
 }

@@ -16,11 +16,13 @@
 #include <cmocka.h>
 
 #include "cm_loop.h"
+#include "cm_service.h"
 
 struct world {
 	uv_loop_t loop;
 	struct cm_loop *l;
 	int stops, reloads;
+	const char *doing;
 };
 
 static void on_stop(void *user)
@@ -39,12 +41,20 @@ static void on_reload(void *user)
 	uv_stop(&w->loop);
 }
 
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct world *w = user;
+
+	(void)snprintf(text, room, "%s", w->doing);
+}
+
 static void world_init(struct world *w)
 {
-	static const struct cm_loop_handler handler = { on_stop, on_reload };
+	static const struct cm_loop_handler handler = { on_stop, on_reload, say_status };
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
+	w->doing = "round 1";
 	assert_int_equal(uv_loop_init(&w->loop), 0);
 	if (cm_loop_new(&w->loop, &handler, w, &w->l, &err) != CM_OK)
 		fail_msg("%s", err.msg);
@@ -86,7 +96,7 @@ static void a_second_stop_ends_the_process_at_once(void **state)
 	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		static const struct cm_loop_handler none = { NULL, NULL };
+		static const struct cm_loop_handler none = { 0 };
 		struct cm_loop *l;
 		uv_loop_t loop;
 		struct cm_err err;
@@ -159,7 +169,7 @@ static void systemd_is_told_through_a_path_and_an_abstract_name(void **state)
 		int fd = listen_at(path[i]);
 
 		assert_int_equal(setenv("NOTIFY_SOCKET", path[i], 1), 0);
-		cm_loop_notify("READY=1\nSTATUS=round 3");
+		cm_service_notify("READY=1\nSTATUS=round 3");
 		assert_told(fd, "READY=1\nSTATUS=round 3");
 		(void)close(fd);
 	}
@@ -175,15 +185,15 @@ static void no_or_a_useless_socket_is_no_fault(void **state)
 
 	(void)state;
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
-	cm_loop_notify("READY=1");
+	cm_service_notify("READY=1");
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(setenv("NOTIFY_SOCKET", bad[i], 1), 0);
-		cm_loop_notify("READY=1");
+		cm_service_notify("READY=1");
 	}
 	memset(longer, '/', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
 	assert_int_equal(setenv("NOTIFY_SOCKET", longer, 1), 0);
-	cm_loop_notify("READY=1");
+	cm_service_notify("READY=1");
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 }
 
@@ -218,6 +228,49 @@ static void the_watchdog_is_fed_twice_per_period_when_it_is_for_us(void **state)
 	(void)unsetenv("WATCHDOG_PID");
 }
 
+static void readiness_reload_status_and_stop_are_told_in_order(void **state)
+{
+	char path[80], got[256];
+	unsigned long long usec;
+	struct world w;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	(void)snprintf(path, sizeof path, "@tombola-told-%ld", (long)getpid());
+	fd = listen_at(path);
+	assert_int_equal(setenv("NOTIFY_SOCKET", path, 1), 0);
+	world_init(&w);
+	assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT), -1);
+	cm_loop_ready(w.l);
+	assert_told(fd, "READY=1\nSTATUS=round 1");
+	assert_int_equal(raise(SIGHUP), 0);
+	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
+	assert_int_equal(w.reloads, 1);
+	n = recv(fd, got, sizeof got - 1, MSG_DONTWAIT);
+	assert_true(n > 0);
+	got[n] = '\0';
+	assert_int_equal(sscanf(got, "RELOADING=1\nMONOTONIC_USEC=%llu", &usec), 1);
+	assert_true(usec > 0);
+	assert_told(fd, "READY=1");
+	/* Only what has changed is said, and only a line of text. */
+	(void)usleep(1100 * 1000);
+	w.doing = "round 2\nREADY=1";
+	assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+	assert_told(fd, "STATUS=round 2?READY=1");
+	(void)usleep(1100 * 1000);
+	assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+	assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT), -1);
+	assert_int_equal(raise(SIGTERM), 0);
+	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
+	assert_told(fd, "STOPPING=1\nSTATUS=stopping");
+	cm_loop_stopping(w.l);
+	assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT), -1);
+	world_fini(&w);
+	(void)close(fd);
+	(void)unsetenv("NOTIFY_SOCKET");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +279,7 @@ int main(void)
 		cmocka_unit_test(a_broken_pipe_does_not_kill_and_no_core_is_left),
 		cmocka_unit_test(systemd_is_told_through_a_path_and_an_abstract_name),
 		cmocka_unit_test(no_or_a_useless_socket_is_no_fault),
+		cmocka_unit_test(readiness_reload_status_and_stop_are_told_in_order),
 		cmocka_unit_test(the_watchdog_is_fed_twice_per_period_when_it_is_for_us),
 	};
 
