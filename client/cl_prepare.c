@@ -28,11 +28,17 @@ static const char *name_of(const struct cl_input *in)
 
 static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, struct cm_err *err)
 {
+	char place[CL_PLACE_MAX + 24];
+
+	/* A reading that came in no file has no line. */
+	if (line > 0)
+		(void)snprintf(place, sizeof place, "%s:%" PRIu64, name_of(g->in), line);
+	else
+		(void)snprintf(place, sizeof place, "%s", name_of(g->in));
 	if (g->rows->first_bad[0] == '\0')
-		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%s:%" PRIu64 ": %s",
-			name_of(g->in), line, why);
+		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%s: %s", place, why);
 	if (g->in->strict)
-		return cm_fail(err, CM_EDATA, "%s:%" PRIu64 ": %s", name_of(g->in), line, why);
+		return cm_fail(err, CM_EDATA, "%s: %s", place, why);
 	return CM_OK;
 }
 
@@ -92,7 +98,8 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q,
 	if (taken != NULL)
 		rc = cl_store_taken(taken, g.batch, err);
 	if (rc == CM_OK)
-		rc = cl_readings_file(in->path, &conf, err);
+		rc = in->feed != NULL ? in->feed(in->user, &conf, err)
+				      : cl_readings_file(in->path, &conf, err);
 	if (rc != CM_OK) {
 		cl_batch_free(g.batch);
 		return rc;

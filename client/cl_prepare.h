@@ -10,6 +10,10 @@
 /* Where readings come from. */
 struct cl_input {
 	const char *path; /* "-": stdin */
+	/* Instead of a file: hand every reading to the reader's callbacks, at line 0.  `path` is its name in
+	 * messages. On the thread that prepares. */
+	enum cm_rc (*feed)(void *user, const struct cl_reader_conf *conf, struct cm_err *err);
+	void *user;
 	enum cl_format format;
 	const char *device_field; /* NULL: every row its own device */
 	uint64_t limit;           /* devices; 0: no limit */
