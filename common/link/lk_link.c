@@ -54,6 +54,24 @@ enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err)
 	return cm_fail(err, rc, "%s%s%s", name, text[0] != '\0' ? ": " : "", text);
 }
 
+/* ---- counting ---- */
+
+void lk_count_refused(struct lk_counts *counts, const struct cm_err *why)
+{
+	static const struct {
+		enum cm_rc rc;
+		enum lk_refused reason;
+	} reasons[] = { { CM_EPERM, LK_REFUSED_CERTIFICATE }, { CM_EPROTO, LK_REFUSED_PROTOCOL },
+		{ CM_EUNAVAIL, LK_REFUSED_NETWORK }, { CM_ELATER, LK_REFUSED_LIMIT } };
+	enum lk_refused reason = LK_REFUSED_OTHER;
+
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+		if (reasons[i].rc == why->code)
+			reason = reasons[i].reason;
+	if (counts != NULL)
+		counts->refused[reason]++;
+}
+
 /* ---- sending ---- */
 
 enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm_err *err)
@@ -65,6 +83,10 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 	rc = pr_encode(frame, &bytes, err);
 	if (rc == CM_OK)
 		rc = cm_conn_send(l->conn, bytes.data, bytes.len, err);
+	if (rc == CM_OK && l->handler.counts != NULL) {
+		l->handler.counts->frames_out++;
+		l->handler.counts->bytes_out += bytes.len;
+	}
 	cm_buf_fini(&bytes);
 	return rc;
 }
@@ -131,6 +153,8 @@ static void on_hello(struct lk_link *l, const Tombola__V1__Frame *frame)
 		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_VERSION, &err);
 	} else {
 		l->ready = true;
+		if (l->handler.counts != NULL)
+			l->handler.counts->links++;
 		cm_conn_expect_greeting(l->conn, false);
 		if (l->handler.on_ready != NULL)
 			l->handler.on_ready(l, l->user);
@@ -176,6 +200,10 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 			rc = pr_decode(body, len, &frame, &err);
 		if (rc == CM_OK) {
 			at += 4 + len;
+			if (l->handler.counts != NULL) {
+				l->handler.counts->frames_in++;
+				l->handler.counts->bytes_in += 4 + len;
+			}
 			on_frame(l, frame.frame);
 		} else {
 			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
@@ -249,6 +277,8 @@ void lk_link_closed(struct cm_conn *c, void *user, const struct cm_err *why)
 	/* An accepted link that was never ready is not known to its owner. */
 	if ((!l->accepted || l->ready) && l->handler.on_close != NULL)
 		l->handler.on_close(l, l->user, why);
+	if (!l->accepted && !l->ready && why->code != CM_OK)
+		lk_count_refused(l->handler.counts, why);
 	lk_server_forget(l, l->ready ? NULL : why);
 	cm_buf_fini(&l->in);
 	free(l);

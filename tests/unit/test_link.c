@@ -109,7 +109,9 @@ static void on_close(struct lk_link *l, void *user, const struct cm_err *why)
 	s->why = *why;
 }
 
-static const struct lk_handler handler = { on_ready, on_frame, on_drain, on_close };
+static const struct lk_handler handler = {
+	.on_ready = on_ready, .on_frame = on_frame, .on_drain = on_drain, .on_close = on_close
+};
 
 static void raw_open(struct cm_conn *c, void *user)
 {

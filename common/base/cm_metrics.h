@@ -1,0 +1,49 @@
+/* cm_metrics.h - counters, gauges and histograms in a table that is fixed at compile time, printed as
+ * Prometheus text (format 0.0.4).
+ *
+ * A metric has at most one label, whose values are all named in its row: nothing that a peer says can become
+ * a series, and a registry never grows.  One thread at a time; no locks, no clock.  Cost: an update is one
+ * addition (a histogram: a walk over its bounds); printing is linear in the series. */
+#pragma once
+
+#include "cm_buf.h"
+
+enum cm_metric_kind {
+	CM_METRIC_COUNTER,   /* only rises, from 0 at the start */
+	CM_METRIC_GAUGE,     /* any value; NAN, as at the start: not known, and not printed */
+	CM_METRIC_HISTOGRAM, /* cumulative buckets, sum and count */
+	CM_METRIC_INFO,      /* the constant 1, with texts as labels */
+};
+
+/* All strings are static. */
+struct cm_metric_row {
+	const char *name; /* tombola_..., base units, counters end in _total, infos in _info */
+	enum cm_metric_kind kind;
+	const char *help;  /* one line */
+	const char *label; /* NULL: one series */
+	/* NULL-ended.  Values of the label; for an info the names of its labels. */
+	const char *const *values;
+	const double *bounds; /* of a histogram: rising upper bounds, the last INFINITY */
+};
+
+#define CM_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define CM_METRICS_MAX  ((size_t)256 * 1024) /* bytes of a printed registry, for cm_buf_init */
+
+struct cm_metrics;
+/* rows is borrowed.  NULL out of memory. */
+struct cm_metrics *cm_metrics_new(const struct cm_metric_row *rows, size_t n);
+void cm_metrics_free(struct cm_metrics *m); /* NULL is fine */
+
+/* row: index into the table; series: index into its values, 0 without a label. */
+void cm_metrics_add(struct cm_metrics *m, size_t row, size_t series, double more);
+/* A counter that is kept elsewhere is set, too. */
+void cm_metrics_set(struct cm_metrics *m, size_t row, size_t series, double value);
+/* One of a label's values is the case: 1 there, 0 at the others. */
+void cm_metrics_choose(struct cm_metrics *m, size_t row, size_t series);
+void cm_metrics_observe(struct cm_metrics *m, size_t row, double value);
+/* The text of one label of an info; cut at 127 bytes. */
+void cm_metrics_info(struct cm_metrics *m, size_t row, size_t label, const char *text);
+double cm_metrics_get(const struct cm_metrics *m, size_t row, size_t series);
+
+/* Append every metric, in the table's order; each has its HELP and TYPE even while it has no value. */
+CM_CHECK enum cm_rc cm_metrics_print(const struct cm_metrics *m, struct cm_buf *out);

@@ -1,0 +1,207 @@
+/* lk_metrics.c - the metrics that all daemons share. */
+#include "lk_metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <uv.h>
+
+#include "cm_clock.h"
+
+enum {
+	BUILD,
+	START,
+	READY,
+	CPU,
+	MEMORY,
+	CERTIFICATE,
+	RELOADS,
+	LINKS,
+	LINKS_TOTAL,
+	REFUSED,
+	FRAMES_IN,
+	FRAMES_OUT,
+	BYTES_IN,
+	BYTES_OUT,
+	LIMIT,
+	DELTA,
+	SPENT,
+	SHARE,
+	RECORDS,
+	LEDGER_OK,
+	ROWS
+};
+
+static const char *const build_labels[] = { "role", "version", NULL };
+static const char *const reload_outcomes[] = { "ok", "failed", NULL };
+static const char *const refused_reasons[] = { "certificate", "protocol", "network", "limit", "other", NULL };
+
+static const struct cm_metric_row rows[ROWS] = {
+	[BUILD] = { "tombola_build_info", CM_METRIC_INFO, "Which program this is.", NULL, build_labels,
+		NULL },
+	[START] = { "tombola_start_time_seconds", CM_METRIC_GAUGE,
+		"When the daemon started, in unix seconds.", NULL, NULL, NULL },
+	[READY] = { "tombola_ready", CM_METRIC_GAUGE, "1 while /readyz says ready.", NULL, NULL, NULL },
+	[CPU] = { "tombola_cpu_seconds_total", CM_METRIC_COUNTER, "Processor time used, user and system.",
+		NULL, NULL, NULL },
+	[MEMORY] = { "tombola_resident_memory_bytes", CM_METRIC_GAUGE, "Memory in use.", NULL, NULL, NULL },
+	[CERTIFICATE] = { "tombola_certificate_expiry_timestamp_seconds", CM_METRIC_GAUGE,
+		"When the daemon's own certificate ends, in unix seconds.", NULL, NULL, NULL },
+	[RELOADS] = { "tombola_certificate_reloads_total", CM_METRIC_COUNTER,
+		"Certificates read again on SIGHUP.", "outcome", reload_outcomes, NULL },
+	[LINKS] = { "tombola_connections", CM_METRIC_GAUGE, "Peers connected now.", NULL, NULL, NULL },
+	[LINKS_TOTAL] = { "tombola_connections_total", CM_METRIC_COUNTER,
+		"Peers that were connected: TLS up, role verified, greeted.", NULL, NULL, NULL },
+	[REFUSED] = { "tombola_connections_refused_total", CM_METRIC_COUNTER,
+		"Connections that ended before the peers had greeted each other.", "reason", refused_reasons,
+		NULL },
+	[FRAMES_IN] = { "tombola_frames_received_total", CM_METRIC_COUNTER, "Frames read from peers.", NULL,
+		NULL, NULL },
+	[FRAMES_OUT] = { "tombola_frames_sent_total", CM_METRIC_COUNTER, "Frames sent to peers.", NULL, NULL,
+		NULL },
+	[BYTES_IN] = { "tombola_frames_received_bytes_total", CM_METRIC_COUNTER,
+		"Bytes of the frames read, before TLS.", NULL, NULL, NULL },
+	[BYTES_OUT] = { "tombola_frames_sent_bytes_total", CM_METRIC_COUNTER,
+		"Bytes of the frames sent, before TLS.", NULL, NULL, NULL },
+	[LIMIT] = { "tombola_budget_epsilon_limit", CM_METRIC_GAUGE,
+		"Epsilon that this party lets all rounds together cost.", NULL, NULL, NULL },
+	[DELTA] = { "tombola_budget_delta", CM_METRIC_GAUGE, "Delta that epsilons are stated at.", NULL, NULL,
+		NULL },
+	[SPENT] = { "tombola_budget_epsilon_spent", CM_METRIC_GAUGE,
+		"Epsilon that this party's account holds, an upper bound.", NULL, NULL, NULL },
+	[SHARE] = { "tombola_budget_spent_ratio", CM_METRIC_GAUGE,
+		"Part of the budget that is used, 1 is all of it.", NULL, NULL, NULL },
+	[RECORDS] = { "tombola_ledger_records", CM_METRIC_GAUGE, "Records of this party's ledger.", NULL,
+		NULL, NULL },
+	[LEDGER_OK] = { "tombola_ledger_ok", CM_METRIC_GAUGE,
+		"1 while the ledger's file is in its place, 0 when it was moved, deleted, emptied or "
+		"replaced.",
+		NULL, NULL, NULL },
+};
+
+struct lk_metrics {
+	struct cm_metrics *table;
+	struct lk_counts counts;
+	char *cert;
+	dev_t ledger_dev;
+	ino_t ledger_ino;
+	bool ledger_seen;
+};
+
+static void read_certificate(struct lk_metrics *m)
+{
+	struct cm_pki_info info;
+	struct cm_err err;
+
+	cm_metrics_set(m->table, CERTIFICATE, 0,
+		cm_pki_show(m->cert, &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
+}
+
+struct lk_metrics *lk_metrics_new(const char *role, const char *cert)
+{
+	struct lk_metrics *m = calloc(1, sizeof *m);
+
+	if (m == NULL)
+		return NULL;
+	m->table = cm_metrics_new(rows, ROWS);
+	m->cert = strdup(cert);
+	if (m->table == NULL || m->cert == NULL) {
+		lk_metrics_free(m);
+		return NULL;
+	}
+	cm_metrics_info(m->table, BUILD, 0, role);
+	cm_metrics_info(m->table, BUILD, 1, TOMBOLA_VERSION);
+	cm_metrics_set(m->table, START, 0, (double)cm_clock_wall_ms() / 1e3);
+	read_certificate(m);
+	return m;
+}
+
+void lk_metrics_free(struct lk_metrics *m)
+{
+	if (m == NULL)
+		return;
+	cm_metrics_free(m->table);
+	free(m->cert);
+	free(m);
+}
+
+struct lk_counts *lk_metrics_counts(struct lk_metrics *m)
+{
+	return &m->counts;
+}
+
+void lk_metrics_reloaded(struct lk_metrics *m, bool ok)
+{
+	cm_metrics_add(m->table, RELOADS, ok ? 0 : 1, 1);
+	if (ok)
+		read_certificate(m);
+}
+
+void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b)
+{
+	cm_metrics_set(m->table, LIMIT, 0, b->limit);
+	cm_metrics_set(m->table, DELTA, 0, b->delta);
+	cm_metrics_set(m->table, SPENT, 0, b->spent);
+	cm_metrics_set(m->table, SHARE, 0, b->share);
+}
+
+void lk_metrics_ledger(struct lk_metrics *m, uint64_t records, const char *path)
+{
+	struct stat st;
+	bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+
+	if (there && !m->ledger_seen) {
+		m->ledger_seen = true;
+		m->ledger_dev = st.st_dev;
+		m->ledger_ino = st.st_ino;
+	}
+	cm_metrics_set(m->table, RECORDS, 0, (double)records);
+	cm_metrics_set(m->table, LEDGER_OK, 0,
+		there && st.st_dev == m->ledger_dev && st.st_ino == m->ledger_ino ? 1 : 0);
+}
+
+static void take_counts(struct lk_metrics *m)
+{
+	const struct lk_counts *c = &m->counts;
+
+	cm_metrics_set(m->table, LINKS_TOTAL, 0, (double)c->links);
+	for (size_t i = 0; i < LK_REFUSED_REASONS; i++)
+		cm_metrics_set(m->table, REFUSED, i, (double)c->refused[i]);
+	cm_metrics_set(m->table, FRAMES_IN, 0, (double)c->frames_in);
+	cm_metrics_set(m->table, FRAMES_OUT, 0, (double)c->frames_out);
+	cm_metrics_set(m->table, BYTES_IN, 0, (double)c->bytes_in);
+	cm_metrics_set(m->table, BYTES_OUT, 0, (double)c->bytes_out);
+}
+
+static void take_process(struct lk_metrics *m)
+{
+	uv_rusage_t use;
+	size_t bytes;
+
+	if (uv_getrusage(&use) == 0)
+		cm_metrics_set(m->table, CPU, 0,
+			(double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+				(double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+	if (uv_resident_set_memory(&bytes) == 0)
+		cm_metrics_set(m->table, MEMORY, 0, (double)bytes);
+}
+
+int lk_metrics_reply(struct lk_metrics *m, const struct cm_metrics *own, bool ready, size_t links,
+	struct cm_http_reply *out)
+{
+	struct cm_buf text;
+
+	cm_metrics_set(m->table, READY, 0, ready);
+	cm_metrics_set(m->table, LINKS, 0, (double)links);
+	take_counts(m);
+	take_process(m);
+	cm_buf_init(&text, CM_METRICS_MAX);
+	if (cm_metrics_print(m->table, &text) != CM_OK || cm_metrics_print(own, &text) != CM_OK) {
+		cm_buf_fini(&text);
+		return -1;
+	}
+	*out = (struct cm_http_reply){ .type = CM_METRICS_TYPE, .body = (char *)text.data, .len = text.len };
+	return 0;
+}
