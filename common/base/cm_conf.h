@@ -13,7 +13,7 @@
 
 enum cm_conf_type {
 	CM_CONF_STRING,   /* char *, malloc'd into *(char **)field */
-	CM_CONF_PATH,     /* the same; a relative path is taken from the file's own folder */
+	CM_CONF_PATH,     /* the same; relative to the file's own folder; "credential:NAME": see below */
 	CM_CONF_INT,      /* int64_t, min..max */
 	CM_CONF_DOUBLE,   /* double, min..max, finite; an integer literal is accepted */
 	CM_CONF_BOOL,     /* bool */
@@ -49,7 +49,11 @@ struct cm_conf_row {
 	const struct cm_conf_row *sub;
 	size_t size; /* LIST: bytes per item */
 };
-/* Tables end with a row whose key is NULL. */
+/* Tables end with a row whose key is NULL.
+ *
+ * A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts what the
+ * process may read and nobody else (systemd's LoadCredential=); without the variable
+ * it stays as it is written. */
 
 /* Read `path` into *target (zeroed by the caller).  Faults go to `faults`, one line each, and the first one
  * also to err (err->said then); CM_ECONFIG then, CM_ENOINPUT when there is no such file (the line names

@@ -42,6 +42,25 @@ static const char *read_string(const config_setting_t *s, const char *dir, char 
 	return *field != NULL ? NULL : "";
 }
 
+#define CREDENTIAL "credential:"
+
+/* A file; "credential:NAME" is one that the service manager passes (systemd's LoadCredential=). */
+static const char *read_path(const config_setting_t *s, const char *dir, char **field)
+{
+	const char *text = config_setting_get_string(s), *given = getenv("CREDENTIALS_DIRECTORY"), *name;
+
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL ||
+		strncmp(text, CREDENTIAL, strlen(CREDENTIAL)) != 0)
+		return read_string(s, dir, field);
+	name = text + strlen(CREDENTIAL);
+	if (*name == '\0' || *name == '.' || strchr(name, '/') != NULL)
+		return "credential:NAME expected for";
+	/* Outside the service it stays a name, of a file that is missed when it is opened: not every verb
+	 * does. */
+	*field = given != NULL && *given == '/' ? cm_file_join(given, name) : strdup(text);
+	return *field != NULL ? NULL : "";
+}
+
 static const char *read_duration(const config_setting_t *s, int64_t *out)
 {
 	const char *text = config_setting_get_string(s);
@@ -110,7 +129,7 @@ const char *cm_conf_value_read(const config_setting_t *s, const struct cm_conf_r
 	case CM_CONF_STRING:
 		return read_string(s, NULL, field);
 	case CM_CONF_PATH:
-		return read_string(s, dir, field);
+		return read_path(s, dir, field);
 	case CM_CONF_INT:
 		if (!is_whole(s))
 			return "integer expected for";

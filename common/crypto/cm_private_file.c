@@ -52,6 +52,16 @@ static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
 	}
 }
 
+/* The mode bits that a secret may not have.  systemd lets a service read its credentials through an access
+ * list, whose mask shows as the group's right to read; the folder is closed to others. */
+static mode_t forbidden(const char *path)
+{
+	const char *given = getenv("CREDENTIALS_DIRECTORY");
+	size_t n = given != NULL ? strlen(given) : 0;
+
+	return n > 1 && strncmp(path, given, n) == 0 && path[n] == '/' ? 037 : 077;
+}
+
 enum cm_rc cm_private_read(
 	const char *path, int secret, uint8_t *out, size_t max, size_t *n, struct cm_err *err)
 {
@@ -60,6 +70,9 @@ enum cm_rc cm_private_read(
 	struct stat st;
 	ssize_t got;
 
+	if (fd < 0 && errno == ENOENT && strncmp(path, "credential:", 11) == 0)
+		return cm_fail(
+			err, CM_ENOINPUT, "%s: only the service manager passes it, to the service", path);
 	if (fd < 0)
 		return errno == ENOENT   ? cm_fail(err, CM_ENOINPUT, "%s: no such file", path)
 		       : errno == EACCES ? cm_fail(err, CM_EPERM, "%s: we may not read it", path)
@@ -68,7 +81,7 @@ enum cm_rc cm_private_read(
 		rc = cm_fail(err, CM_EIO, "%s: cannot stat: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
 		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
-	else if (secret && (st.st_mode & 077) != 0)
+	else if (secret && (st.st_mode & forbidden(path)) != 0)
 		rc = cm_fail(err, CM_EPERM, "%s: a secret that others may use (mode %04o): chmod 600 it",
 			path, (unsigned)(st.st_mode & 07777));
 	if (rc != CM_OK)

@@ -404,6 +404,28 @@ static void relative_paths_are_taken_from_the_files_folder(void **state)
 	cm_conf_free(rows, &c);
 }
 
+static void a_credential_is_a_file_that_the_service_manager_passes(void **state)
+{
+	struct folder *f = *state;
+	struct conf c;
+	struct cm_err err = { 0 };
+
+	(void)unsetenv("CREDENTIALS_DIRECTORY");
+	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"");
+	assert_int_equal(load(f, &c, &err), CM_OK);
+	assert_string_equal(c.plan, "credential:plan");
+	cm_conf_free(rows, &c);
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/a.service", 1), 0);
+	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"\nlisten = \"credential:plan\"");
+	assert_int_equal(load(f, &c, &err), CM_OK);
+	assert_string_equal(c.plan, "/run/credentials/a.service/plan");
+	assert_string_equal(c.listen, "credential:plan"); /* no path */
+	cm_conf_free(rows, &c);
+	REFUSED("min_batch = 1\nplan = \"credential:\"", "b.cfg:2: credential:NAME expected for 'plan'");
+	REFUSED("min_batch = 1\nplan = \"credential:../a\"", "b.cfg:2: credential:NAME expected for 'plan'");
+	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+}
+
 static void faults_in_an_included_file_name_that_file(void **state)
 {
 	struct folder *f = *state;
@@ -504,6 +526,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_missing_file_names_the_sample, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			relative_paths_are_taken_from_the_files_folder, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			a_credential_is_a_file_that_the_service_manager_passes, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			faults_in_an_included_file_name_that_file, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(

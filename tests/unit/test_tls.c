@@ -811,6 +811,33 @@ static void a_key_that_others_may_read_is_refused(void **state)
 	assert_int_equal(chmod(conf.key_file, 0600), 0);
 }
 
+static void a_passed_credential_may_be_read_through_an_access_list_and_no_further(void **state)
+{
+	struct cm_tls_conf conf = server_conf("shuffler");
+	struct cm_tls_ctx *ctx;
+	char folder[300];
+	struct cm_err err;
+
+	(void)state;
+	(void)snprintf(folder, sizeof folder, "%s", conf.key_file);
+	*strrchr(folder, '/') = '\0';
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+	assert_int_equal(chmod(conf.key_file, 0440), 0);
+	if (cm_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	cm_tls_ctx_free(ctx);
+	assert_int_equal(chmod(conf.key_file, 0444), 0);
+	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
+	assert_int_equal(chmod(conf.key_file, 0460), 0);
+	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
+	/* Only what lies in that folder. */
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials", 1), 0);
+	assert_int_equal(chmod(conf.key_file, 0440), 0);
+	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
+	assert_int_equal(chmod(conf.key_file, 0600), 0);
+	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+}
+
 static void a_key_of_another_certificate_is_refused(void **state)
 {
 	struct cm_tls_conf conf = server_conf("shuffler");
@@ -960,6 +987,7 @@ int main(void)
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(a_file_of_garbage_is_named),
 		cmocka_unit_test(a_key_that_others_may_read_is_refused),
+		cmocka_unit_test(a_passed_credential_may_be_read_through_an_access_list_and_no_further),
 		cmocka_unit_test(a_key_of_another_certificate_is_refused),
 		cmocka_unit_test(the_files_of_pki_init_work_together),
 	};
