@@ -321,3 +321,13 @@ double sh_core_limit(const struct sh_core *c)
 {
 	return c->conf.policy->max_epsilon;
 }
+
+double sh_core_delta(const struct sh_core *c)
+{
+	return c->conf.policy->delta;
+}
+
+uint64_t sh_core_newest(const struct sh_core *c)
+{
+	return c->last_sequence;
+}

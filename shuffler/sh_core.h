@@ -96,5 +96,8 @@ CM_CHECK enum cm_rc sh_core_spent(const struct sh_core *c, double *epsilon, stru
 /* The part of the budget that is used, and the ledger's mode. */
 CM_CHECK enum cm_rc sh_core_share(const struct sh_core *c, double *share, struct cm_err *err);
 const char *sh_core_mode(const struct sh_core *c);
-/* The policy's max_epsilon. */
+/* The policy's max_epsilon and delta. */
 double sh_core_limit(const struct sh_core *c);
+double sh_core_delta(const struct sh_core *c);
+/* Sequence number of the newest round that was announced here, live or not; 0: none. */
+uint64_t sh_core_newest(const struct sh_core *c);

@@ -28,6 +28,7 @@ struct daemon {
 	struct cm_loop *signals;
 	struct sh_serve *serve;
 	struct cm_http *http;
+	struct sh_metrics *metrics;
 };
 
 /* ---- Configuration ---- */
@@ -70,6 +71,7 @@ static enum cm_rc load_keys(struct daemon *d, struct cm_err *err)
 
 static void daemon_fini(struct daemon *d)
 {
+	sh_metrics_free(d->metrics);
 	sh_core_free(d->core);
 	if (d->store.close)
 		d->store.close(d->store.ctx);
@@ -109,6 +111,9 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
 	if (rc == CM_OK)
 		rc = sh_core_new(&conf, &d->core, err);
+	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir);
+	if (rc == CM_OK && !d->metrics)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc;
 }
 
@@ -124,6 +129,14 @@ static char *status_json(void *user)
 	const struct daemon *d = user;
 
 	return d->serve ? sh_serve_status(d->serve) : NULL;
+}
+
+static int metrics(void *user, const char *path, struct cm_http_reply *out)
+{
+	const struct daemon *d = user;
+
+	(void)path;
+	return d->serve ? sh_serve_metrics(d->serve, out) : -1;
 }
 
 static void on_stopped(void *user)
@@ -151,7 +164,9 @@ static void on_reload(void *user)
 	struct cm_tls_ctx *tls;
 	struct cm_err err;
 
-	if (make_tls(&d->conf, &tls, &err) != CM_OK) {
+	bool fresh = make_tls(&d->conf, &tls, &err) == CM_OK;
+	lk_metrics_reloaded(sh_metrics_shared(d->metrics), fresh);
+	if (!fresh) {
 		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
 	} else {
 		sh_serve_reload(d->serve, tls);
@@ -171,15 +186,20 @@ static void say_status(void *user, char *text, size_t room)
 
 static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 {
+	static const struct cm_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
 	const struct cm_loop_handler signals = {
 		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
 	};
-	struct cm_http_conf http = {
-		.address = d->conf.http, .not_ready = not_ready, .status_json = status_json, .user = d
-	};
+	struct cm_http_conf http = { .address = d->conf.http,
+		.not_ready = not_ready,
+		.status_json = status_json,
+		.user = d,
+		.routes = routes,
+		.n_routes = sizeof routes / sizeof routes[0] };
 	struct sh_serve_conf conf = { .listen = d->conf.listen,
 		.tls = d->tls,
 		.core = d->core,
+		.metrics = d->metrics,
 		.high_water = (size_t)d->conf.max_waiting_mib << 19 };
 
 	cm_conn_limits_default(&conf.limits);

@@ -44,6 +44,7 @@ static void log_sealed(const struct sh_serve *s, uint64_t sequence, uint64_t par
 
 	for (size_t i = 0; (r = sh_core_round(s->conf.core, i)) != NULL && r->d.sequence != sequence;)
 		i++;
+	sh_metrics_event(s->conf.metrics, r ? SH_EVENT_SEALED : SH_EVENT_VOID, 1);
 	cm_log(CM_LOG_INFO, r ? "round sealed" : "round void: its messages are destroyed",
 		CM_I("round", sequence), CM_I("participants", participants));
 }
@@ -67,11 +68,16 @@ static void task_done(uv_work_t *work, int status)
 	s->task_under_way = false;
 	if (t->rc != CM_OK)
 		sh_serve_fatal(&t->err);
+	double seconds = (double)(uv_hrtime() - t->began_ns) / 1e9;
 	if (t->kind == SH_TASK_SEAL) {
+		sh_metrics_sealed(s->conf.metrics, seconds);
 		finish_seal(s, t->round, t->buckets);
 	} else if (t->kind == SH_TASK_BLANKET) {
+		sh_metrics_dummies(s->conf.metrics, t->dummies);
 		sh_blanket_committed(t->round, t->dummies);
 	} else {
+		sh_metrics_committed(s->conf.metrics, sh_batch_submissions(&t->batch),
+			sh_batch_messages(&t->batch), seconds);
 		cm_log(CM_LOG_DEBUG, "committed", CM_I("submissions", sh_batch_submissions(&t->batch)),
 			CM_I("messages", sh_batch_messages(&t->batch)));
 		sh_batch_fini(&t->batch);
@@ -87,7 +93,7 @@ static void task_start(struct sh_serve *s, enum sh_task kind)
 	struct task *t = &s->task;
 	struct cm_err err = { 0 };
 
-	*t = (struct task){ .serve = s, .kind = kind, .round = r };
+	*t = (struct task){ .serve = s, .kind = kind, .round = r, .began_ns = uv_hrtime() };
 	t->work.data = t;
 	if (kind == SH_TASK_SEAL) {
 		r->intake.closed = true;
@@ -288,7 +294,8 @@ enum cm_rc sh_serve_new(
 		.handler = { .on_ready = on_ready,
 			.on_frame = sh_serve_on_frame,
 			.on_drain = on_drain,
-			.on_close = on_close },
+			.on_close = on_close,
+			.counts = lk_metrics_counts(sh_metrics_shared(conf->metrics)) },
 		.user = s,
 	};
 	enum cm_rc rc = cm_rng_system(&s->rng, err);

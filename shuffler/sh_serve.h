@@ -5,15 +5,16 @@
 
 #include "cm_http.h"
 #include "lk_link.h"
-#include "sh_core.h"
+#include "sh_metrics.h"
 
 struct sh_serve_conf {
 	const char *listen;
 	int passed;             /* a listening socket to serve instead; 0: none */
 	struct cm_tls_ctx *tls; /* borrowed; see sh_serve_reload */
 	struct cm_conn_limits limits;
-	struct sh_core *core; /* borrowed */
-	size_t high_water;    /* bytes not yet durable beyond which peers are paused */
+	struct sh_core *core;       /* borrowed */
+	size_t high_water;          /* bytes not yet durable beyond which peers are paused */
+	struct sh_metrics *metrics; /* borrowed */
 };
 
 struct sh_serve;
@@ -36,3 +37,5 @@ char *sh_serve_status(struct sh_serve *s);
 /* The same in a line for the service manager: the round under way, and what is spent. */
 void sh_serve_say(struct sh_serve *s, char *text, size_t room);
 bool sh_serve_stopping(const struct sh_serve *s);
+/* The answer to GET /metrics, as cm_http_route.handle. */
+int sh_serve_metrics(struct sh_serve *s, struct cm_http_reply *out);

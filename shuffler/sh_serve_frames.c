@@ -25,6 +25,7 @@ void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame)
 static void refuse(
 	struct peer *p, const Tombola__V1__Frame *frame, const struct sh_refusal *no, const uint8_t *round_id)
 {
+	sh_metrics_refused(p->serve->conf.metrics, no->code);
 	bool loud = no->code != TOMBOLA__V1__ERROR_CODE__ERROR_BUSY && p->refusals++ < LOUD_REFUSALS;
 
 	cm_log(loud ? CM_LOG_WARN : CM_LOG_DEBUG, "refused", CM_S("request", pr_kind_name(frame)),
@@ -156,6 +157,8 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 		.sealed = submit->sealed.data,
 		.sealed_len = submit->sealed.len,
 	};
+	const struct sh_round *r = sh_core_collecting(p->serve->conf.core);
+	uint64_t before = r ? r->intake.participants : 0;
 	struct sh_receipt receipt;
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
@@ -167,8 +170,10 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 	else
 		rc = sh_core_submit(p->serve->conf.core, submit->round_id.data, submit->round_id.len, &in,
 			cm_clock_wall_ms(), &receipt, &no, &err);
-	if (passed(p, frame, rc, &no, &err, id_of(&submit->round_id)))
-		sh_serve_receipt(p, &receipt);
+	if (!passed(p, frame, rc, &no, &err, id_of(&submit->round_id)))
+		return;
+	sh_metrics_outcomes(p->serve->conf.metrics, &receipt, r ? r->intake.participants - before : 0);
+	sh_serve_receipt(p, &receipt);
 }
 
 /* ---- The analyzer ---- */
@@ -225,6 +230,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Announced announced = TOMBOLA__V1__ANNOUNCED__INIT;
 	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
+	uint64_t newest = sh_core_newest(core);
 	struct rd_verdict verdict;
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
@@ -234,6 +240,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	if (!passed(p, frame, rc, &no, &err, round_id))
 		return;
 	const struct sh_round *r = sh_core_collecting(core);
+	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_OPENED, sh_core_newest(core) > newest);
 	if (r && verdict.fits)
 		cm_log(CM_LOG_INFO, "round open", CM_I("round", r->d.sequence),
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.params.protocol),
@@ -277,11 +284,23 @@ static uint64_t number_of(const struct sh_core *core, const uint8_t id[PR_ROUND_
 	return 0;
 }
 
+/* Live rounds in this state. */
+static size_t count(const struct sh_core *core, enum sh_state state)
+{
+	const struct sh_round *r;
+	size_t n = 0;
+
+	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
+		n += r->state == state;
+	return n;
+}
+
 static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
 	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
+	size_t releasing = count(p->serve->conf.core, SH_RELEASING);
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
@@ -289,6 +308,8 @@ static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 		SPAN(frame->release->signature), round_id, &no, &err);
 	if (!passed(p, frame, rc, &no, &err, round_id))
 		return;
+	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_RELEASED,
+		count(p->serve->conf.core, SH_RELEASING) - releasing);
 	cm_log(CM_LOG_INFO, "round released against its charge",
 		CM_I("round", number_of(p->serve->conf.core, round_id)));
 	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
@@ -336,8 +357,10 @@ static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
 	if (!passed(p, frame, rc, &no, &err, id_of(id)))
 		return;
 	/* Said again by the analyzer, it is answered again and logged once. */
-	if (number > 0)
+	if (number > 0) {
+		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_ERASED, 1);
 		cm_log(CM_LOG_INFO, "round erased", CM_I("round", number));
+	}
 	settled.round_id = *id;
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
 	out.settled = &settled;
@@ -369,6 +392,8 @@ void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *
 	struct cm_err why;
 	size_t i = 0;
 
+	if (p->who.role == CM_ROLE_ANALYZER)
+		sh_metrics_analyzer_spoke(p->serve->conf.metrics);
 	while (i < sizeof handlers / sizeof handlers[0] && handlers[i].kind != frame->kind_case)
 		i++;
 	if (i == sizeof handlers / sizeof handlers[0]) {

@@ -45,6 +45,7 @@ struct task {
 	struct sh_batch batch;
 	uint32_t dummies;
 	struct rd_bucket *buckets;
+	uint64_t began_ns;
 	enum cm_rc rc;
 	struct cm_err err;
 };

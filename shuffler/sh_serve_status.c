@@ -44,6 +44,31 @@ char *sh_serve_status(struct sh_serve *s)
 	return text;
 }
 
+/* Submissions of the collecting round that a crash would still lose. */
+static uint64_t not_durable(const struct sh_serve *s, const struct sh_round *r)
+{
+	uint64_t n = r ? sh_batch_submissions(&r->intake.gathering) : 0;
+
+	if (r && s->task_under_way && s->task.kind == SH_TASK_COMMIT)
+		n += sh_batch_submissions(&s->task.batch);
+	return n;
+}
+
+int sh_serve_metrics(struct sh_serve *s, struct cm_http_reply *out)
+{
+	const struct sh_round *r = sh_core_collecting(s->conf.core);
+	struct sh_metrics_now now = { .core = s->conf.core,
+		.not_durable = not_durable(s, r),
+		.waiting_bytes = r ? sh_intake_bytes(&r->intake) : 0,
+		.paused = s->paused,
+		.ready = !s->stopping };
+
+	for (const struct peer *p = s->peers; p; p = p->next)
+		if (p->link)
+			*(p->who.role == CM_ROLE_CLIENT ? &now.clients : &now.analyzers) += 1;
+	return sh_metrics_reply(s->conf.metrics, &now, out);
+}
+
 /* What is spent, in words; composed again only when the ledger has grown. */
 static void spent_text(struct sh_serve *s, char *text, size_t room)
 {
