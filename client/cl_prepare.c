@@ -61,7 +61,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	enum cm_rc rc;
 
 	g->rows->rows++;
-	if (pt_value_read(g->q, row->text, &value, &clamped, &unused) != CM_OK) {
+	if (pt_value_read(g->q, &row->text, NULL, &value, &clamped, &unused) != CM_OK) {
 		/* Without the value: it is private, and pt's own text names it. */
 		g->rows->out_of_domain++;
 		return bad_row(g, row->line,

@@ -2,6 +2,7 @@
  * the mean of a vector, ranges, marginals, prefixes; readings to values. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cm_rc.h"
@@ -17,6 +18,9 @@ enum pt_kind {
 	PT_PREFIXES = 128, /* counts of the candidates that a text may begin with */
 };
 
+#define PT_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
+#define PT_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
+
 /* One of the fields of a reading that has several. */
 struct pt_column {
 	char name[65];
@@ -27,21 +31,27 @@ struct pt_column {
 struct pt_query {
 	enum pt_kind kind;
 	char name[65];   /* [a-z0-9._-], for tables and files */
-	char field[65];  /* of a reading; may differ from the name */
-	char **category; /* histogram: the domain in order, distinct; owned */
+	char field[65];  /* of a reading; may differ from the name; "" when there are columns */
+	char **category; /* histogram: the domain in order, distinct; prefixes: candidates; owned */
 	uint32_t categories;
 	double low, high; /* numbers and coordinates: low < high, finite */
 	/* Vector: its coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array, unless there
 	 * are columns, then one for each. */
 	uint32_t dimension;
-	struct pt_column *column; /* vector: 0 or dimension; marginals: 2..PR_COLUMNS_MAX; owned */
+	struct pt_column *column; /* vector: 0 or dimension; marginals: 2..PT_MARGINAL_COLUMNS_MAX; owned */
 	uint32_t columns;
-	uint32_t *marginal;  /* marginals: sets of columns, bit i for column i, distinct, none empty; owned */
-	uint32_t marginals;  /* 1..PT_SLOTS_MAX */
-	double *probability; /* quantiles: in (0, 1), rising; owned */
+	/* Marginals: sets of columns, bit i for column i, distinct, none empty; each column is in one, and a
+	 * set has at most PR_CATEGORIES_MAX combinations; owned. */
+	uint32_t *marginal;
+	uint32_t marginals;  /* 1..PR_SLOTS_MAX */
+	double *probability; /* quantiles: in (0, 1), rising; none: 0.25, 0.5, 0.75; owned */
 	uint32_t probabilities;
-	uint32_t leaves, fanout; /* ranges: cells of the finest grid, and of one in the next coarser */
-	uint32_t bits;           /* prefixes: of a candidate, a multiple of 4; candidates are hexadecimal */
+	/* Ranges: cells of the finest grid, and of them in one of the next coarser; leaves is a power of
+	 * fanout, at most PR_CATEGORIES_MAX. */
+	uint32_t leaves, fanout;
+	/* Prefixes: of a candidate, a multiple of 4 up to PT_PREFIX_BITS_MAX.  Candidates are the query's
+	 * categories, bits / 4 lower-case hexadecimal digits each; there is at least one. */
+	uint32_t bits;
 };
 /* A value in the query's domain. */
 struct pt_value {
@@ -55,16 +65,30 @@ struct pt_value {
 /* How many numbers `at` has: 0 for a query of one number. */
 uint32_t pt_value_width(const struct pt_query *q);
 
-/* "histogram", "mean", "quantiles": in plans and results. */
+/* Fields of a reading that a value is made of: the columns, or 1. */
+uint32_t pt_query_fields(const struct pt_query *q);
+/* Name of field i; borrowed from q. */
+const char *pt_query_field(const struct pt_query *q, uint32_t i);
+/* All of them for people: "a", "a, b" or "a, b, ..." as far as they fit. */
+void pt_query_fields_text(const struct pt_query *q, char *out, size_t size);
+
+/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes": in plans and results.
+ */
 const char *pt_kind_name(enum pt_kind kind);
 /* 0 if there is none. */
 enum pt_kind pt_kind_named(const char *name);
+/* Kind i in that order, 0 past the last. */
+enum pt_kind pt_kind_at(size_t i);
 
-/* Well-formed?  CM_ECONFIG naming what is not. */
+/* Well-formed, with nothing that its kind does not have?  CM_ECONFIG naming what is not. */
 CM_CHECK enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err);
 void pt_query_fini(struct pt_query *q);
 
-/* A reading's text to a value.  CM_EDATA for a category outside the domain, or text that is no finite number;
- * a number outside [low, high] is clamped (*clamped set). */
-CM_CHECK enum cm_rc pt_value_read(
-	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err);
+/* A reading to a value: text[pt_query_fields], one per field.  A vector in one field is its numbers, between
+ * them spaces, a comma or a semicolon.  A text is counted by its first bytes, zeroes following a short one.
+ * `at` is the caller's, pt_value_width numbers, and out->at afterwards; NULL if there are none.  CM_EDATA for
+ * a category outside the domain, text that is no finite number, another number of coordinates, or a field
+ * that is empty; no message repeats a reading.  A number outside [low, high] is clamped (*clamped set).
+ * Not in constant time: the device reads what it holds. */
+CM_CHECK enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint32_t *at,
+	struct pt_value *out, int *clamped, struct cm_err *err);

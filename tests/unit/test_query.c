@@ -11,6 +11,13 @@
 
 #include "pt_query.h"
 
+/* Of a query of one number from one field. */
+static enum cm_rc read_one(
+	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err)
+{
+	return pt_value_read(q, &text, NULL, out, clamped, err);
+}
+
 static struct pt_query mean(double low, double high)
 {
 	struct pt_query q = { .kind = PT_MEAN, .low = low, .high = high };
@@ -118,14 +125,14 @@ static void a_category_is_its_index_and_a_stranger_is_refused(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(pt_value_read(&q, three[i], &v, &clamped, &err), CM_OK);
+		assert_int_equal(read_one(&q, three[i], &v, &clamped, &err), CM_OK);
 		assert_int_equal(v.x, i);
 		assert_int_equal(clamped, 0);
 	}
-	assert_int_equal(pt_value_read(&q, "high", &v, &clamped, &err), CM_EDATA);
-	assert_int_equal(pt_value_read(&q, "High ", &v, &clamped, &err), CM_EDATA);
-	assert_int_equal(pt_value_read(&q, "", &v, &clamped, &err), CM_EDATA);
-	assert_int_equal(pt_value_read(&q, "secret reading", &v, &clamped, &err), CM_EDATA);
+	assert_int_equal(read_one(&q, "high", &v, &clamped, &err), CM_EDATA);
+	assert_int_equal(read_one(&q, "High ", &v, &clamped, &err), CM_EDATA);
+	assert_int_equal(read_one(&q, "", &v, &clamped, &err), CM_EDATA);
+	assert_int_equal(read_one(&q, "secret reading", &v, &clamped, &err), CM_EDATA);
 	assert_null(strstr(err.msg, "secret"));
 }
 
@@ -137,15 +144,15 @@ static void a_number_lands_on_its_part_of_the_range(void **state)
 	int clamped;
 
 	(void)state;
-	assert_int_equal(pt_value_read(&q, "-10", &v, &clamped, &err), CM_OK);
+	assert_int_equal(read_one(&q, "-10", &v, &clamped, &err), CM_OK);
 	assert_true(v.x == 0 && !clamped);
-	assert_int_equal(pt_value_read(&q, "30.0", &v, &clamped, &err), CM_OK);
+	assert_int_equal(read_one(&q, "30.0", &v, &clamped, &err), CM_OK);
 	assert_true(v.x == (uint64_t)1 << 32 && !clamped);
-	assert_int_equal(pt_value_read(&q, "0", &v, &clamped, &err), CM_OK);
+	assert_int_equal(read_one(&q, "0", &v, &clamped, &err), CM_OK);
 	assert_true(v.x == (uint64_t)1 << 30 && !clamped);
-	assert_int_equal(pt_value_read(&q, "1e9", &v, &clamped, &err), CM_OK);
+	assert_int_equal(read_one(&q, "1e9", &v, &clamped, &err), CM_OK);
 	assert_true(v.x == (uint64_t)1 << 32 && clamped);
-	assert_int_equal(pt_value_read(&q, "-10.001", &v, &clamped, &err), CM_OK);
+	assert_int_equal(read_one(&q, "-10.001", &v, &clamped, &err), CM_OK);
 	assert_true(v.x == 0 && clamped);
 }
 
@@ -159,7 +166,7 @@ static void text_that_is_no_finite_number_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		assert_int_equal(pt_value_read(&q, bad[i], &v, &clamped, &err), CM_EDATA);
+		assert_int_equal(read_one(&q, bad[i], &v, &clamped, &err), CM_EDATA);
 	assert_string_equal(err.msg, "field 'V3' is no finite number");
 }
 
@@ -171,10 +178,20 @@ static void finishing_frees_every_category_and_may_be_repeated(void **state)
 	pt_query_fini(&q);
 	q.categories = 2;
 	q.category = calloc(2, sizeof *q.category);
-	assert_non_null(q.category);
+	q.columns = 1;
+	q.column = calloc(1, sizeof *q.column);
+	q.marginals = q.probabilities = 1;
+	q.marginal = calloc(1, sizeof *q.marginal);
+	q.probability = calloc(1, sizeof *q.probability);
+	assert_true(q.category != NULL && q.column != NULL && q.marginal != NULL && q.probability != NULL);
 	q.category[0] = strdup("a");
+	q.column[0].categories = 1;
+	q.column[0].category = calloc(1, sizeof *q.column[0].category);
+	assert_non_null(q.column[0].category);
+	q.column[0].category[0] = strdup("b");
 	pt_query_fini(&q);
-	assert_null(q.category);
+	assert_true(q.category == NULL && q.column == NULL && q.marginal == NULL && q.probability == NULL);
+	assert_true(q.categories + q.columns + q.marginals + q.probabilities == 0);
 	pt_query_fini(&q);
 }
 

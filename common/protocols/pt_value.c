@@ -1,0 +1,165 @@
+/* pt_value.c - a reading's texts to the value that a row encodes.
+ *
+ * A reading is nobody's business: no message repeats it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_secret.h"
+#include "pt_query.h"
+
+/* The number that text begins with, as a part of the range, in [0, 1]; *end: what follows it. */
+static int read_part(const struct pt_query *q, const char *text, char **end, double *part, int *clamped)
+{
+	double x = strtod(text, end);
+
+	if (*end == text || !isfinite(x))
+		return 0;
+	if (x < q->low || x > q->high)
+		*clamped = 1;
+	x = fmin(fmax(x, q->low), q->high);
+	*part = (x - q->low) / (q->high - q->low);
+	return 1;
+}
+
+static enum cm_rc no_number(const char *field, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA, "field '%s' is no finite number", field);
+}
+
+static enum cm_rc read_number(
+	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err)
+{
+	double part = 0;
+	char *end;
+
+	if (!read_part(q, text, &end, &part, clamped) || *end != '\0')
+		return no_number(q->field, err);
+	out->x = (uint64_t)llround(part * 0x1p32);
+	return CM_OK;
+}
+
+static uint32_t coordinate(double part)
+{
+	return (uint32_t)lround(part * 0x1p31);
+}
+
+/* Past what is between two numbers: spaces, one comma or semicolon at most.  NULL if there is nothing. */
+static const char *skip_separator(const char *text)
+{
+	static const char space[] = " \t\r\n";
+	const char *end = text + strspn(text, space);
+
+	if (*end == ',' || *end == ';')
+		end++;
+	return end == text ? NULL : end + strspn(end, space);
+}
+
+static enum cm_rc read_array(
+	const struct pt_query *q, const char *text, uint32_t *at, int *clamped, struct cm_err *err)
+{
+	for (uint32_t i = 0; i < q->dimension; i++) {
+		double part = 0;
+		char *end;
+
+		if (i > 0)
+			text = skip_separator(text);
+		if (text == NULL || *text == '\0')
+			return cm_fail(err, CM_EDATA, "field '%s' has fewer than %u numbers", q->field,
+				(unsigned)q->dimension);
+		if (!read_part(q, text, &end, &part, clamped))
+			return no_number(q->field, err);
+		at[i] = coordinate(part);
+		text = end;
+	}
+	if (text[strspn(text, " \t\r\n")] != '\0')
+		return cm_fail(err, CM_EDATA, "field '%s' is not exactly %u numbers", q->field,
+			(unsigned)q->dimension);
+	return CM_OK;
+}
+
+static enum cm_rc read_vector(
+	const struct pt_query *q, const char *const *text, uint32_t *at, int *clamped, struct cm_err *err)
+{
+	if (q->columns == 0)
+		return read_array(q, text[0], at, clamped, err);
+	for (uint32_t i = 0; i < q->columns; i++) {
+		double part = 0;
+		char *end;
+
+		if (!read_part(q, text[i], &end, &part, clamped) || *end != '\0')
+			return no_number(q->column[i].name, err);
+		at[i] = coordinate(part);
+	}
+	return CM_OK;
+}
+
+/* Its index; n if it is none of them. */
+static uint32_t find(char *const *category, uint32_t n, const char *text)
+{
+	uint32_t i = 0;
+
+	while (i < n && strcmp(text, category[i]) != 0)
+		i++;
+	return i;
+}
+
+static enum cm_rc no_category(const char *field, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA, "field '%s' is none of the query's categories", field);
+}
+
+static enum cm_rc read_columns(
+	const struct pt_query *q, const char *const *text, uint32_t *at, struct cm_err *err)
+{
+	for (uint32_t i = 0; i < q->columns; i++) {
+		at[i] = find(q->column[i].category, q->column[i].categories, text[i]);
+		if (at[i] == q->column[i].categories)
+			return no_category(q->column[i].name, err);
+	}
+	return CM_OK;
+}
+
+static enum cm_rc read_prefix(
+	const struct pt_query *q, const char *text, struct pt_value *out, struct cm_err *err)
+{
+	static const char digit[] = "0123456789abcdef";
+	char hex[PT_PREFIX_BITS_MAX / 4 + 1];
+	size_t digits = q->bits / 4, n = strnlen(text, PT_PREFIX_BITS_MAX / 8);
+
+	if (n == 0)
+		return cm_fail(err, CM_EDATA, "field '%s' is empty", q->field);
+	for (size_t i = 0; i < digits; i++) {
+		unsigned byte = i / 2 < n ? (unsigned char)text[i / 2] : 0;
+
+		hex[i] = digit[i % 2 == 0 ? byte >> 4 : byte & 15u];
+	}
+	hex[digits] = '\0';
+	out->x = find(q->category, q->categories, hex);
+	cm_wipe(hex, sizeof hex);
+	return CM_OK;
+}
+
+enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint32_t *at,
+	struct pt_value *out, int *clamped, struct cm_err *err)
+{
+	*clamped = 0;
+	*out = (struct pt_value){ .at = at };
+	switch (q->kind) {
+	case PT_MEAN:
+	case PT_QUANTILES:
+	case PT_SUM:
+	case PT_RANGES:
+		return read_number(q, text[0], out, clamped, err);
+	case PT_VECTOR:
+		return read_vector(q, text, at, clamped, err);
+	case PT_MARGINALS:
+		return read_columns(q, text, at, err);
+	case PT_PREFIXES:
+		return read_prefix(q, text[0], out, err);
+	case PT_HISTOGRAM:
+		break;
+	}
+	out->x = find(q->category, q->categories, text[0]);
+	return out->x < q->categories ? CM_OK : no_category(q->field, err);
+}
