@@ -54,6 +54,7 @@ static const struct pr_limit limits[] = {
 	{ T(query), "marginals", 0, 0, 1, PR_SLOTS_MAX, 0 },
 	{ T(query), "probabilities", 0, 0, 1, PR_PROBABILITIES_MAX, 0 },
 	{ T(column), "categories", 1, PR_TEXT_MAX, 1, PR_CATEGORIES_MAX, 0 },
+	{ T(randomizer), "tag_least", 0, 0, 1, PR_SLOTS_MAX, 0 },
 	{ T(randomizer), "slots", 0, PR_DESCRIPTOR_MAX, 1, PR_SLOTS_MAX, 0 },
 	NEEDED(descriptor, "round_id", PR_ROUND_ID_LEN),
 	FIXED(descriptor, "previous", PR_HASH_LEN),

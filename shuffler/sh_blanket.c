@@ -43,7 +43,7 @@ static enum cm_rc seal(const struct sh_round *r, const struct cm_rng *rng, uint3
 
 	rd_hpke_aad(d, aad);
 	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
-		d->protocol->dummy(&d->params, rng, record);
+		d->protocol->dummy(&d->params, 0, rng, record);
 		rc = cm_hpke_seal(sealer, rng, aad, sizeof aad, record, d->record_len,
 			batch->sealed.data + batch->sealed.len, err);
 		batch->sealed.len += rc == CM_OK ? batch->sealed_len : 0;

@@ -89,8 +89,9 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	}
 }
 
-static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record)
+static void dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
 {
+	(void)tag;
 	pt_bits_clear(record, p->bins);
 	for (uint32_t j = 0; j < p->bins; j++)
 		pt_bits_put(record, j, cm_rng_bernoulli(rng, p->other));

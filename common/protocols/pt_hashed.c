@@ -71,10 +71,11 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	}
 }
 
-static void dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record)
+static void dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
 {
 	struct pt_hash h = pt_hash_draw(rng);
 
+	(void)tag;
 	pt_hash_put(record, &h, cm_rng_below(rng, p->size));
 }
 

@@ -14,3 +14,14 @@ enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_params *p, uin
 	out->parts = 1;
 	return row->cells(p, participants, &out->part[0], err);
 }
+
+bool pt_rests_on_shuffler(const struct pt_params *p)
+{
+	return p->shuffler_dummies > 0 || p->tag_messages > 0;
+}
+
+void pt_without_shuffler(struct pt_params *p)
+{
+	p->shuffler_dummies = 0;
+	p->tag_messages = 0;
+}

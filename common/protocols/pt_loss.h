@@ -1,6 +1,8 @@
 /* pt_loss.h - what a round costs: rounds of the accountant, which compose. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "acct.h"
 #include "cm_rc.h"
 
@@ -17,3 +19,8 @@ struct pt_params;
  * range. */
 CM_CHECK enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_params *p, uint64_t participants,
 	struct pt_loss *out, struct cm_err *err);
+
+/* Does the round's guarantee rest on messages that the shuffler is to add? */
+bool pt_rests_on_shuffler(const struct pt_params *p);
+/* The round when it adds none: what cells() and loss() are then given. */
+void pt_without_shuffler(struct pt_params *p);

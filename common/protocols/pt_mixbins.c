@@ -81,9 +81,9 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
 	if (p->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies of the shuffler", name);
-	if (p->size != 0 || p->other != 0)
-		return cm_fail(
-			err, CM_EPROTO, "%s: a size or a second probability where there is none", name);
+	if (p->size != 0 || p->other != 0 || p->slots != 0)
+		return cm_fail(err, CM_EPROTO,
+			"%s: a size, a second probability or slots where there are none", name);
 	if (p->keep_always && p->keep != 0)
 		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
 	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0 && p->shuffler_dummies == 0)
@@ -168,33 +168,43 @@ enum cm_rc pt_mixbins_cells(
 
 /* Constant time in the value and in what was drawn: the bin, the kept bit and the real message's place pass
  * through masks only.  Branches and addresses depend on the public parameters and on the loop counter; the
- * number of draws depends on nothing but the generator's own output (rejection inside cm_rng_below).
- *
- * Dummies are independent and identical, so putting the real message at a uniform place is the uniform order.
- */
-void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records)
+ * number of draws depends on nothing but the generator's own output (rejection inside cm_rng_below). */
+uint64_t pt_mixbins_draw(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng)
 {
-	uint64_t k = p->bins, m = pt_mixbins_messages(p), real = bin, place;
+	uint64_t keep, other;
 
-	if (!p->keep_always) {
-		uint64_t keep = UINT64_C(0) - cm_rng_bernoulli(rng, p->keep);
-		uint64_t other = cm_rng_below(rng, k - 1);
+	if (p->keep_always)
+		return bin;
+	keep = UINT64_C(0) - cm_rng_bernoulli(rng, p->keep);
+	other = cm_rng_below(rng, p->bins - UINT64_C(1));
+	/* Skip the own bin: 0..k-2 onto the k-1 others. */
+	other += 1 & ~pt_below_mask(other, bin);
+	return pt_choose(keep, bin, other);
+}
 
-		/* Skip the own bin: 0..k-2 onto the k-1 others. */
-		other += 1 & ~pt_below_mask(other, bin);
-		real = pt_choose(keep, bin, other);
-	}
-	place = cm_rng_below(rng, m);
-	for (uint64_t i = 0; i < m; i++) {
-		uint64_t dummy = cm_rng_below(rng, k);
+/* Dummies are independent and identical, so putting the real message at a uniform place is the uniform order.
+ */
+void pt_mixbins_hide(uint64_t real, uint64_t symbols, uint32_t messages, uint16_t slot,
+	const struct cm_rng *rng, uint8_t *records)
+{
+	uint64_t place = cm_rng_below(rng, messages);
+
+	for (uint64_t i = 0; i < messages; i++) {
+		uint64_t dummy = cm_rng_below(rng, symbols);
 		uint64_t is_real = pt_equal_mask(i, place);
 
-		pt_record_put(records + i * PT_RECORD_LEN, pt_choose(is_real, real, dummy));
+		pt_record_put_slot(records + i * PT_RECORD_LEN, slot, pt_choose(is_real, real, dummy));
 	}
 }
 
-void pt_mixbins_dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record)
+void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records)
 {
+	pt_mixbins_hide(pt_mixbins_draw(p, bin, rng), p->bins, pt_mixbins_messages(p), 0, rng, records);
+}
+
+void pt_mixbins_dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
+{
+	(void)tag;
 	pt_record_put(record, cm_rng_below(rng, p->bins));
 }
 

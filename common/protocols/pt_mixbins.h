@@ -36,10 +36,15 @@ uint32_t pt_mixbins_bins(const struct pt_params *p);
 double pt_mixbins_epsilon0(const struct pt_params *p);
 CM_CHECK enum cm_rc pt_mixbins_cells(
 	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
+/* The bin that is sent for `bin`; and one message of a slot among messages - 1 dummies uniform on `symbols`.
+ * The two halves of pt_mixbins_encode. */
+uint64_t pt_mixbins_draw(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng);
+void pt_mixbins_hide(uint64_t real, uint64_t symbols, uint32_t messages, uint16_t slot,
+	const struct cm_rng *rng, uint8_t *records);
 /* `bin` is a secret: see pt_mixbins.c on what its execution may depend on. */
 void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records);
 /* A message uniform on the k bins, as each of the dummies of pt_mixbins_encode is. */
-void pt_mixbins_dummy(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record);
+void pt_mixbins_dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record);
 /* A record counts in its bin. */
 CM_CHECK enum cm_rc pt_mixbins_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);

@@ -22,6 +22,7 @@
 #define PT_SHUFFLER_DUMMIES_MAX 10000000u
 
 #define PT_SLOTS_MAX PT_PARTS_MAX
+#define PT_TAGS_MAX  65535u
 
 /* Slots of one kind in a round that has several: each client sends each slot one message and its dummies, and
  * a slot's messages are a batch of their own (pt_slots.h). */
@@ -48,6 +49,15 @@ struct pt_params {
 	struct pt_slot slot[PT_SLOTS_MAX]; /* rows with several batches in a round; bins, dummies and keep
 					      above are 0 there */
 	uint32_t slots;
+	/* Rows with route(): tags of the round's messages, at most PT_TAGS_MAX; 0: none. */
+	uint32_t tags;
+	/* Messages of each tag that the shuffler releases: what is above is dropped, uniformly, what is
+	 * missing is filled with dummies of that tag.  0: as they come.  At most PT_SHUFFLER_DUMMIES_MAX in
+	 * all. */
+	uint64_t tag_messages;
+	/* Where a tag is a class that a device chose, and all its messages have it: the participants each
+	 * class must have, else the round is void.  None: all 0. */
+	uint32_t tag_least[PT_SLOTS_MAX];
 };
 
 /* What a plan asks for. */
@@ -112,9 +122,16 @@ struct pt_protocol {
 	 * index depends on the value or on which outcome was drawn. */
 	void (*encode)(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 		const struct cm_rng *rng, uint8_t *records);
-	/* One blanket record, as the shuffler adds them: of one law whatever anybody holds, of the bytes a
-	 * client's message has.  NULL: no shuffler may add any, and shuffler_dummies is 0. */
-	void (*dummy)(const struct pt_params *p, const struct cm_rng *rng, uint8_t *record);
+	/* The tag of each of a client's messages, below tags: what encode() made of the value, or the value's
+	 * class, says it.  The shuffler sees tags, the analyzer does not.  NULL: messages have none. */
+	void (*route)(const struct pt_params *p, const struct pt_value *value, const uint8_t *records,
+		uint16_t *tags);
+	/* The tags depend on values: no count of them may be told, nor the time that filling up takes. */
+	bool routes_by_value;
+	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
+	 * whatever anybody holds, of the bytes a client's message has.  NULL: no shuffler may add any, and
+	 * shuffler_dummies and tag_messages are 0. */
+	void (*dummy)(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record);
 	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
 	 * it is none of this round's: nothing is added then. */
 	enum cm_rc (*tally)(

@@ -61,6 +61,7 @@ struct pt_value {
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
 	 * its category's index.  pt_value_width of them, borrowed; NULL else. */
 	const uint32_t *at;
+	uint32_t level; /* the class that the device chose, in rounds whose tags are classes; 0 else */
 };
 /* How many numbers `at` has: 0 for a query of one number. */
 uint32_t pt_value_width(const struct pt_query *q);

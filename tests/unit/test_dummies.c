@@ -70,7 +70,7 @@ static void a_dummy_is_uniform_and_reads_as_a_report(void **state)
 		uint8_t record[PT_RECORD_LEN];
 
 		memset(record, 0xaa, sizeof record);
-		pt_mixbins_dummy(&p, &rng, record);
+		pt_mixbins_dummy(&p, 0, &rng, record);
 		assert_int_equal(pt_mixbins_tally(&p, record, counts, &err), CM_OK);
 	}
 	for (unsigned y = 0; y < K; y++)
@@ -105,7 +105,7 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 		for (unsigned i = 0; i < DUMMIES; i++) {
 			uint8_t record[PT_RECORD_LEN];
 
-			row->dummy(&p, &rng, record);
+			row->dummy(&p, 0, &rng, record);
 			assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 		}
 		assert_int_equal(row->estimate(&q, &p, counts, N, &e, &err), CM_OK);

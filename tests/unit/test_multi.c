@@ -49,7 +49,7 @@ static void a_hashed_value_is_at_its_place_and_dummies_are_what_was_drawn(void *
 				assert_true(cm_get_le64(r + 8) == a[i] && cm_get_le64(r + 16) == b[i]);
 				assert_int_equal(cm_get_le64(r + 24),
 					i == place ? cell_of(a[i], b[i], x, cells) : (x + i) % cells);
-				pt_find("hashed")->dummy(&p, &rng, one);
+				pt_find("hashed")->dummy(&p, 0, &rng, one);
 				assert_int_equal(s.used, 3);
 				if (i != place)
 					assert_memory_equal(one, r, sizeof one);
@@ -111,7 +111,7 @@ static void a_fake_users_report_is_that_of_no_value(void **state)
 
 		for (uint32_t i = 0; i < 3; i++)
 			script[i] = (y >> i & 1) != 0 ? p.other - 1 : p.other;
-		pt_find("cheu")->dummy(&p, &rng, record);
+		pt_find("cheu")->dummy(&p, 0, &rng, record);
 		assert_int_equal(s.used, 3);
 		assert_int_equal(record[PT_RECORD_HEAD], y);
 	}
