@@ -98,8 +98,10 @@ static void on_close(struct lk_link *link, void *user, const struct cm_err *why)
 
 static void dial(struct one *o)
 {
-	static const struct lk_handler handler = { on_ready, on_frame, NULL, on_close };
 	struct cl_links *l = o->owner;
+	const struct lk_handler handler = {
+		.on_ready = on_ready, .on_frame = on_frame, .on_close = on_close, .counts = l->conf.counts
+	};
 	struct cm_err why;
 
 	if (l->closing || o->i >= l->wanted || o->link != NULL)

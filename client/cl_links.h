@@ -19,6 +19,7 @@ struct cl_links_conf {
 	void (*on_down)(void *user, unsigned i, bool was_up, const struct cm_err *why);
 	/* After cl_links_close: nothing of this is left on the loop. */
 	void (*on_closed)(void *user);
+	struct lk_counts *counts; /* as in lk_handler */
 };
 /* Starts dialling.  NULL out of memory. */
 struct cl_links *cl_links_new(const struct cl_links_conf *conf);

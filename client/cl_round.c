@@ -110,13 +110,16 @@ static void encode_done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
 	struct cl_round *r = j->r;
+	uint64_t began = uv_hrtime();
 
 	(void)status;
 	r->jobs--;
 	if (!r->ending && j->err.code == CM_OK &&
 		cl_store_put(r->conf.db, &r->opening, r->entry + j->first, j->n, j->sealed, r->device_len,
-			cm_clock_wall_ms(), &j->err) == CM_OK)
+			cm_clock_wall_ms(), &j->err) == CM_OK) {
 		j->err.code = CM_OK;
+		r->conf.on_stored(r->conf.user, (double)(uv_hrtime() - began) / 1e9);
+	}
 	if (!r->ending && j->err.code != CM_OK)
 		end(r, &j->err);
 	free(j->sealed);

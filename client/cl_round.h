@@ -16,6 +16,8 @@ struct cl_round_conf {
 	size_t descriptor_len;
 	bool progress;
 	unsigned bad_receipts; /* in a row that end it, 1.. */
+	/* Sealed submissions were made durable, which took so long. */
+	void (*on_stored)(void *user, double seconds);
 	/* Once, last; the round is freed when it returns.  CM_OK: every device has its outcome or the
 	 * deadline has passed, and the sealed bytes are erased.  Else they are kept for another try:
 	 * CM_ELATER after cl_round_stop, CM_EPERM or CM_EPROTO a shuffler that misbehaves, CM_EIO and

@@ -74,12 +74,14 @@ static void on_reload(void *user)
 	if (run->phase == ENDING)
 		return;
 	if (cl_setup_tls(run->setup, &fresh, &err) != CM_OK) {
+		cl_metrics_reloaded(run->metrics, false);
 		cl_run_say(run, CM_LOG_ERROR, "certificates not reloaded, the old ones stay", &err);
 		return;
 	}
 	cl_links_reload(run->links, fresh);
 	cm_tls_ctx_free(run->tls);
 	run->tls = fresh;
+	cl_metrics_reloaded(run->metrics, true);
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 }
 
@@ -108,6 +110,24 @@ static const char *not_ready(void *user)
 	const struct cl_run *run = user;
 
 	return cl_links_count_up(run->links) > 0 ? NULL : "not connected to the shuffler";
+}
+
+static int metrics(void *user, const char *path, struct cm_http_reply *out)
+{
+	struct cl_run *run = user;
+	const struct cl_metrics_now now = { .phase = (enum cl_phase)run->phase,
+		.after = run->after,
+		.links = cl_links_count_up(run->links),
+		.ready = not_ready(run) == NULL };
+
+	(void)path;
+	return cl_metrics_reply(run->metrics, &now, out);
+}
+
+/* Does anybody watch this run? */
+static bool watched(const struct cl_run *run)
+{
+	return !run->conf.stop_on_fault && run->setup->conf.http != NULL && *run->setup->conf.http != '\0';
 }
 
 static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
@@ -147,10 +167,14 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 		.on_frame = cl_run_on_frame,
 		.on_down = cl_run_on_down,
 		.on_closed = on_links_closed,
+		.counts = cl_metrics_counts(run->metrics),
 	};
-	const struct cm_http_conf http = {
-		.address = run->setup->conf.http, .not_ready = not_ready, .user = run
-	};
+	static const struct cm_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
+	const struct cm_http_conf http = { .address = run->setup->conf.http,
+		.not_ready = not_ready,
+		.user = run,
+		.routes = routes,
+		.n_routes = sizeof routes / sizeof routes[0] };
 	enum cm_rc rc = CM_OK;
 
 	(void)uv_timer_init(&run->loop, &run->ask_timer);
@@ -160,8 +184,7 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 	if (run->links == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cm_loop_new(&run->loop, &signals, run, &run->signals, err);
-	if (rc == CM_OK && run->setup->conf.http != NULL && *run->setup->conf.http != '\0' &&
-		!run->conf.stop_on_fault)
+	if (rc == CM_OK && watched(run))
 		rc = cm_http_new(&run->loop, &http, &run->http, err);
 	if (rc != CM_OK)
 		return rc;
@@ -180,6 +203,11 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 		rc = open_state(run, err);
 	if (rc == CM_OK)
 		rc = cl_setup_tls(run->setup, &run->tls, err);
+	if (rc == CM_OK && watched(run)) {
+		run->metrics = cl_metrics_new(run->setup);
+		cl_metrics_ledger(run->metrics, run->db);
+		rc = run->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
 	if (rc != CM_OK)
 		return rc;
 	if (uv_loop_init(&run->loop) != 0)
@@ -203,6 +231,7 @@ static void run_fini(struct cl_run *run)
 	cl_active_fini(&run->active);
 	cm_buf_fini(&run->descriptor);
 	cl_db_close(run->db);
+	cl_metrics_free(run->metrics);
 	cm_key_fini(&run->secret);
 	cm_tls_ctx_free(run->tls);
 	free(run);

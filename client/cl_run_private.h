@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include "cl_metrics.h"
 #include "cl_round.h"
 #include "cl_run.h"
 #include "cm_http.h"
@@ -11,7 +12,8 @@
 #define CL_PAUSE_MS     5000u /* after a fault, before asking again */
 #define CL_ASK_AGAIN_MS 500u
 
-enum phase { ASKING, PREPARING, UPLOADING, ENDING };
+/* As cl_metrics names them. */
+enum phase { ASKING = CL_ASKING, PREPARING = CL_PREPARING, UPLOADING = CL_UPLOADING, ENDING = CL_ENDING };
 
 struct cl_run {
 	struct cl_run_conf conf;
@@ -19,6 +21,7 @@ struct cl_run {
 	uv_loop_t loop;
 	struct cm_loop *signals;
 	struct cm_http *http;
+	struct cl_metrics *metrics; /* NULL: nobody can ask for them */
 	struct cm_tls_ctx *tls;
 	struct cl_links *links;
 	struct cl_db *db; /* NULL when only fetching */

@@ -61,6 +61,8 @@ static void summarize(struct cl_run *run, const struct cl_counts *counts, const 
 	} else {
 		charge_of(run, &s);
 	}
+	cl_metrics_round(run->metrics, &s);
+	cl_metrics_ledger(run->metrics, run->db);
 	if (run->conf.on_round != NULL)
 		run->conf.on_round(run->conf.user, &s);
 }
@@ -84,6 +86,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	}
 	cl_links_want(run->links, 1);
 	if (why->code != CM_OK) {
+		cl_metrics_interrupted(run->metrics);
 		cl_prepared_fini(&run->prepared);
 		cl_active_fini(&run->active);
 		if (cl_store_active(run->db, &run->active, &run->down) != CM_OK)
@@ -103,6 +106,11 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 		cl_run_begin_waiting(run);
 }
 
+static void on_stored(void *user, double seconds)
+{
+	cl_metrics_stored(((struct cl_run *)user)->metrics, seconds);
+}
+
 static void start_round(struct cl_run *run)
 {
 	const struct cl_round_conf conf = {
@@ -116,6 +124,7 @@ static void start_round(struct cl_run *run)
 		.signature = run->signature,
 		.progress = run->conf.progress,
 		.bad_receipts = run->conf.stop_on_fault ? 1 : 3,
+		.on_stored = on_stored,
 		.on_over = on_round_over,
 		.user = run,
 	};
@@ -158,6 +167,7 @@ static void refused(struct cl_run *run, const struct cm_err *why)
 	bool final = why->code == CM_EPERM || why->code == CM_EBUDGET;
 
 	if (!run->prepared.j.verified) {
+		cl_metrics_unjudged(run->metrics);
 		cl_prepared_fini(&run->prepared);
 		cl_run_fault(run, "round refused", why);
 		return;
@@ -165,6 +175,8 @@ static void refused(struct cl_run *run, const struct cm_err *why)
 	run->after = run->prepared.j.d.sequence > run->after ? run->prepared.j.d.sequence : run->after;
 	if (final)
 		summarize(run, NULL, why);
+	else
+		cl_metrics_passed_over(run->metrics);
 	cl_prepared_fini(&run->prepared);
 	if ((run->conf.stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
