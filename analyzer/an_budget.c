@@ -31,7 +31,7 @@ static enum cm_rc account_before(
 	const struct an_state *s, uint64_t before, struct rd_account **out, struct cm_err *err)
 {
 	struct rd_account *a = rd_account_new_mode(s->plan->epsilon, s->plan->delta, s->plan->mode);
-	struct acct_round cells;
+	struct pt_loss loss;
 	enum cm_rc rc = a != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < s->plan->rounds; i++) {
@@ -39,9 +39,9 @@ static enum cm_rc account_before(
 
 		if (!an_round_counts(r) || r->decided_seq >= before)
 			continue;
-		rc = rd_cells(&r->descriptor, &cells, err);
+		rc = rd_loss(&r->descriptor, &loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_add(a, r->descriptor.round_id, &cells, err);
+			rc = rd_account_add(a, r->descriptor.round_id, &loss, err);
 		if (rc != CM_OK)
 			(void)cm_context(err, "round %u", r->plan->number);
 	}
@@ -56,10 +56,10 @@ static enum cm_rc account_before(
 static enum cm_rc judge(const struct an_state *s, const struct pl_round *r, const struct rd_account *a,
 	struct rd_verdict *out, struct cm_err *err)
 {
-	struct acct_round cells;
-	enum cm_rc rc = pl_round_cells(s->plan, r, &cells, err);
+	struct pt_loss loss;
+	enum cm_rc rc = pl_round_loss(s->plan, r, &loss, err);
 
-	return rc == CM_OK ? rd_account_judge(a, &cells, out, err) : rc;
+	return rc == CM_OK ? rd_account_judge(a, &loss, out, err) : rc;
 }
 
 void an_budget_words(const struct rd_verdict *v, char *out, size_t size)

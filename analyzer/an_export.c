@@ -78,10 +78,10 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 {
 	const struct an_round_state *s = an_state_find(&b->state, r->round_id);
 	const struct rd_descriptor *d = s != NULL ? &s->descriptor : NULL;
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct cm_err err = { 0 };
 
-	if (d == NULL || rd_cells(d, &cells, &err) != CM_OK)
+	if (d == NULL || rd_loss(d, &loss, &err) != CM_OK || loss.parts != 1)
 		return -1;
 	double share = 0;
 	/* A void round has no share any more. */
@@ -107,7 +107,7 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 	       json_object_set_new(o, "colluders", json_integer((json_int_t)d->colluders)) |
 	       set_real(o, "epsilon_round", r->epsilon_round) |
 	       set_real(o, "epsilon_total", r->epsilon_total) |
-	       json_object_set_new(o, "account", cells_json(&cells));
+	       json_object_set_new(o, "account", cells_json(&loss.part[0]));
 }
 
 static int set_open(json_t *o, const struct rd_record *r)

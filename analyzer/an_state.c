@@ -136,7 +136,7 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
 {
 	struct an_round_state *round;
-	struct acct_round cells;
+	struct pt_loss loss;
 	enum cm_rc rc = planned_round(s, r, &round, err);
 
 	if (rc != CM_OK)
@@ -159,9 +159,9 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 			(unsigned long long)r->seq, round->descriptor.mode);
 	if (!same_round(round->plan, &round->descriptor))
 		return changed(r, round->descriptor.query.name, err);
-	rc = rd_cells(&round->descriptor, &cells, err);
+	rc = rd_loss(&round->descriptor, &loss, err);
 	if (rc == CM_OK)
-		rc = rd_account_add(s->account, r->round_id, &cells, err);
+		rc = rd_account_add(s->account, r->round_id, &loss, err);
 	if (rc != CM_OK)
 		return cm_context(err, "record %llu", (unsigned long long)r->seq);
 	s->sequence = round->descriptor.sequence;

@@ -28,10 +28,9 @@ static enum cm_rc judge_quietly(const struct cl_setup *setup, struct cl_judgemen
 		rc = cm_fail(err, CM_EPERM, "the ledger's mode is %s, this round's is %s",
 			rd_account_mode(account), j->d.mode);
 	if (rc == CM_OK)
-		rc = cl_policy_cells(&setup->policy, &j->d, &j->charge.cells, err);
-	j->charge.cells.count = 1;
+		rc = cl_policy_loss(&setup->policy, &j->d, &j->charge.loss, err);
 	if (rc == CM_OK)
-		rc = rd_account_judge(account, &j->charge.cells, &j->verdict, err);
+		rc = rd_account_judge(account, &j->charge.loss, &j->verdict, err);
 	j->charge.epsilon_round = j->verdict.epsilon_round;
 	j->charge.epsilon_total = j->verdict.total;
 	rd_account_free(account);

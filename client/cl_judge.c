@@ -18,13 +18,12 @@ static enum cm_rc judge_budget(
 	struct cl_db *db, const struct cl_policy *policy, struct cl_judgement *j, struct cm_err *err)
 {
 	struct rd_account *account = NULL;
-	enum cm_rc rc = cl_policy_cells(policy, &j->d, &j->charge.cells, err);
+	enum cm_rc rc = cl_policy_loss(policy, &j->d, &j->charge.loss, err);
 
-	j->charge.cells.count = 1;
 	if (rc == CM_OK)
 		rc = cl_ledger_kept(db, policy->max_epsilon, policy->delta, &account, err);
 	if (rc == CM_OK)
-		rc = rd_account_judge(account, &j->charge.cells, &j->verdict, err);
+		rc = rd_account_judge(account, &j->charge.loss, &j->verdict, err);
 	if (rc != CM_OK)
 		return rc;
 	j->charge.epsilon_round = j->verdict.epsilon_round;

@@ -241,17 +241,19 @@ enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, con
 	enum cm_rc rc;
 	int bad;
 
-	if (charge->cells.others > INT64_MAX || charge->cells.dummies > INT64_MAX || charge->cells.count != 1)
+	const struct acct_round *r = &charge->loss.part[0];
+
+	if (charge->loss.parts != 1 || r->others > INT64_MAX || r->dummies > INT64_MAX || r->count != 1)
 		return cm_fail(err, CM_EINTERNAL, "a charge that is not one round");
 	/* The table has no room for more than cells: no part of a loss is left out in silence. */
-	if (charge->cells.levels != 0 || charge->cells.defect > 0 || charge->cells.sampling > 0)
+	if (r->levels != 0 || r->defect > 0 || r->sampling > 0)
 		return cm_fail(err, CM_EINTERNAL, "a charge with levels, a defect or sampling");
 	rc = entry(db, "charged", d, now_ms, &st, err);
 	if (rc != CM_OK)
 		return rc;
-	cells_text(&charge->cells, cells);
-	bad = sqlite3_bind_int64(st, 9, (int64_t)charge->cells.others);
-	bad |= sqlite3_bind_int64(st, 10, (int64_t)charge->cells.dummies);
+	cells_text(r, cells);
+	bad = sqlite3_bind_int64(st, 9, (int64_t)r->others);
+	bad |= sqlite3_bind_int64(st, 10, (int64_t)r->dummies);
 	bad |= sqlite3_bind_text(st, 11, cells, -1, SQLITE_STATIC);
 	bad |= sqlite3_bind_double(st, 12, charge->epsilon_round);
 	bad |= sqlite3_bind_double(st, 13, charge->epsilon_total);
@@ -262,15 +264,17 @@ enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, con
 
 static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_err *err)
 {
-	struct acct_round r = { .count = 1 };
+	struct pt_loss loss = { .parts = 1 };
+	struct acct_round *r = &loss.part[0];
 	const char *why = NULL, *cells = (const char *)sqlite3_column_text(st, 3);
 
-	r.others = (uint64_t)sqlite3_column_int64(st, 1);
-	r.dummies = (uint64_t)sqlite3_column_int64(st, 2);
-	if (sqlite3_column_bytes(st, 0) != PR_ROUND_ID_LEN || cells == NULL || !cells_parse(cells, &r) ||
-		acct_round_check(&r, &why) != ACCT_OK)
+	r->count = 1;
+	r->others = (uint64_t)sqlite3_column_int64(st, 1);
+	r->dummies = (uint64_t)sqlite3_column_int64(st, 2);
+	if (sqlite3_column_bytes(st, 0) != PR_ROUND_ID_LEN || cells == NULL || !cells_parse(cells, r) ||
+		acct_round_check(r, &why) != ACCT_OK)
 		return cm_fail(err, CM_EDATA, "client.db: a charge of the ledger is damaged");
-	return rd_account_add(a, sqlite3_column_blob(st, 0), &r, err);
+	return rd_account_add(a, sqlite3_column_blob(st, 0), &loss, err);
 }
 
 /* Add the charges of entries after *upto, which moves on. */

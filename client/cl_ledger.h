@@ -9,7 +9,7 @@
 
 /* What a charge records, beside the descriptor. */
 struct cl_charge {
-	struct acct_round cells; /* as this client counts them */
+	struct pt_loss loss; /* as this client counts it */
 	double epsilon_round, epsilon_total;
 };
 

@@ -220,8 +220,8 @@ uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor 
 	return rd_honest(d->min_batch, h, c);
 }
 
-enum cm_rc cl_policy_cells(
-	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
+enum cm_rc cl_policy_loss(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
-	return rd_cells_for(d, cl_policy_honest(p, d), cl_policy_rests_on_shuffler(p, d), out, err);
+	return rd_loss_for(d, cl_policy_honest(p, d), cl_policy_rests_on_shuffler(p, d), out, err);
 }

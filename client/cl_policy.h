@@ -36,7 +36,7 @@ CM_CHECK enum cm_rc cl_policy_check(
 uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d);
 /* Does this client count the messages that the shuffler is to add to d?  False when there are none. */
 bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d);
-/* What this client charges for d: the round's cells at cl_policy_honest, without the shuffler's messages
+/* What this client charges for d: the round's loss at cl_policy_honest, without the shuffler's messages
  * unless it counts on them. */
-CM_CHECK enum cm_rc cl_policy_cells(
-	const struct cl_policy *p, const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err);
+CM_CHECK enum cm_rc cl_policy_loss(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);

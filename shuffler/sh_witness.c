@@ -142,9 +142,9 @@ static enum cm_rc check_move(const struct rd_record *r, enum sh_fate from, size_
 	return CM_OK;
 }
 
-/* A reservation's descriptor: its hash and sequence number into *seen, and the cells of its round. */
+/* A reservation's descriptor: its hash and sequence number into *seen, and what its round costs. */
 static enum cm_rc read_reserve(
-	const struct rd_record *r, struct seen *seen, struct acct_round *cells, struct cm_err *err)
+	const struct rd_record *r, struct seen *seen, struct pt_loss *loss, struct cm_err *err)
 {
 	struct rd_descriptor d;
 
@@ -158,7 +158,7 @@ static enum cm_rc read_reserve(
 		rc = cm_fail(err, CM_EDATA, "record %llu: the descriptor is that of another round",
 			(unsigned long long)r->seq);
 	else
-		rc = rd_cells(&d, cells, err);
+		rc = rd_loss(&d, loss, err);
 	rd_descriptor_fini(&d);
 	return rc;
 }
@@ -201,7 +201,7 @@ struct trial {
 static enum cm_rc try_record(struct trial *t, const struct cm_span *record, struct cm_err *err)
 {
 	struct rd_record r;
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct seen unused;
 	size_t move;
 
@@ -214,7 +214,7 @@ static enum cm_rc try_record(struct trial *t, const struct cm_span *record, stru
 	if (rc == CM_OK)
 		rc = check_move(&r, from, &move, err);
 	if (rc == CM_OK && r.kind == RD_RESERVE)
-		rc = read_reserve(&r, &unused, &cells, err);
+		rc = read_reserve(&r, &unused, &loss, err);
 	if (rc == CM_OK && move < sizeof moves / sizeof moves[0]) {
 		struct fate *f = &t->fate[t->fates++];
 		memcpy(f->round_id, r.round_id, PR_ROUND_ID_LEN);
@@ -266,16 +266,16 @@ static enum cm_rc move_fate(
 	struct sh_witness *w, const struct rd_record *r, struct seen *seen, struct cm_err *err)
 {
 	struct fate *f = find_fate(w->fate, w->fates, r->round_id);
-	struct acct_round cells;
+	struct pt_loss loss;
 	size_t move;
 
 	enum cm_rc rc = check_move(r, f ? f->fate : SH_FATE_NONE, &move, err);
 	if (rc != CM_OK || move == sizeof moves / sizeof moves[0])
 		return rc;
 	if (r->kind == RD_RESERVE) {
-		rc = read_reserve(r, seen, &cells, err);
+		rc = read_reserve(r, seen, &loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_add(w->account, r->round_id, &cells, err);
+			rc = rd_account_add(w->account, r->round_id, &loss, err);
 		if (rc != CM_OK)
 			return rc;
 	}
@@ -389,13 +389,13 @@ enum cm_rc sh_witness_charged(const struct sh_witness *w, uint64_t seq, const ui
 enum cm_rc sh_witness_judge(struct sh_witness *w, const struct rd_descriptor *d, struct rd_verdict *verdict,
 	struct sh_refusal *no, struct cm_err *err)
 {
-	struct acct_round cells;
+	struct pt_loss loss;
 
 	if (strcmp(d->mode, rd_account_mode(w->account)) != 0)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, 0,
 			"the descriptor is of mode %s, the ledger of mode %s", d->mode,
 			rd_account_mode(w->account));
-	enum cm_rc rc = rd_cells(d, &cells, err);
+	enum cm_rc rc = rd_loss(d, &loss, err);
 	if (rc == CM_EINTERNAL)
 		return rc;
 	if (rc != CM_OK)
@@ -405,11 +405,11 @@ enum cm_rc sh_witness_judge(struct sh_witness *w, const struct rd_descriptor *d,
 	bool counted = sh_witness_fate(w, d->round_id) == SH_FATE_RESERVED;
 	if (counted)
 		(void)rd_account_remove(w->account, d->round_id);
-	enum cm_rc judged = rd_account_judge(w->account, &cells, verdict, err);
+	enum cm_rc judged = rd_account_judge(w->account, &loss, verdict, err);
 	if (judged != CM_OK)
 		(void)sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"the accountant cannot answer: %.160s", err->msg);
-	if (counted && (rc = rd_account_add(w->account, d->round_id, &cells, err)) != CM_OK)
+	if (counted && (rc = rd_account_add(w->account, d->round_id, &loss, err)) != CM_OK)
 		return rc;
 	if (judged != CM_OK)
 		return CM_EPROTO;

@@ -34,28 +34,28 @@ static double resolution(const struct acct_composed *c)
 	return ldexp(COARSEST, -c->level);
 }
 
-static bool counts(const struct acct_question *q, const struct acct_entry *e)
+static bool counts(const struct acct_entry *e)
 {
-	return acct_question_count(q, e) > 0 && e->rung.deviation > 0;
+	return acct_entry_count(e) > 0 && e->rung.deviation > 0;
 }
 
-static double variance(const struct acct_composed *c, const struct acct_question *q)
+static double variance(const struct acct_composed *c)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < c->entries; i++)
-		sum += acct_question_count(q, &c->entry[i]) * c->entry[i].rung.deviation *
+		sum += acct_entry_count(&c->entry[i]) * c->entry[i].rung.deviation *
 		       c->entry[i].rung.deviation;
 	return sum;
 }
 
 /* As grid_step of acct_rounds.c, and then down to a power of two. */
-static double grid_step(const struct acct_composed *c, const struct acct_question *q)
+static double grid_step(const struct acct_composed *c)
 {
-	double res = resolution(c), allowed = res * res / 6 * variance(c, q), low = 0, high = 0;
+	double res = resolution(c), allowed = res * res / 6 * variance(c), low = 0, high = 0;
 
 	for (size_t i = 0; i < c->entries; i++)
-		if (counts(q, &c->entry[i]))
+		if (counts(&c->entry[i]))
 			high = fmax(high, res * c->entry[i].rung.deviation);
 	for (int k = 0; k < 50; k++) {
 		double h = (low + high) / 2, added = 0;
@@ -63,7 +63,7 @@ static double grid_step(const struct acct_composed *c, const struct acct_questio
 		for (size_t i = 0; i < c->entries; i++) {
 			double deviation = c->entry[i].rung.deviation;
 
-			added += acct_question_count(q, &c->entry[i]) * fmin(h * h / 6, 0.8 * deviation * h);
+			added += acct_entry_count(&c->entry[i]) * fmin(h * h / 6, 0.8 * deviation * h);
 		}
 		if (added > allowed)
 			high = h;
@@ -73,10 +73,10 @@ static double grid_step(const struct acct_composed *c, const struct acct_questio
 	return acct_rung_floor(high);
 }
 
-static enum acct_side sides_needed(const struct acct_composed *c, const struct acct_question *q)
+static enum acct_side sides_needed(const struct acct_composed *c)
 {
 	for (size_t i = 0; i < c->entries; i++)
-		if (counts(q, &c->entry[i]) && !c->entry[i].rung.list.symmetric)
+		if (counts(&c->entry[i]) && !c->entry[i].rung.list.symmetric)
 			return ACCT_SIDES;
 	return ACCT_SWAPPED;
 }
@@ -89,13 +89,12 @@ static void set_to_one(const struct acct_composed *c, double (*product)[2])
 	}
 }
 
-static void add_up(const struct acct_composed *c, const struct acct_question *q, enum acct_side side,
-	struct acct_factor *all)
+static void add_up(const struct acct_composed *c, enum acct_side side, struct acct_factor *all)
 {
 	memset(all, 0, sizeof *all);
 	for (size_t i = 0; i < c->entries; i++)
-		if (counts(q, &c->entry[i]))
-			acct_factor_add(all, &c->entry[i].factor[side], acct_question_count(q, &c->entry[i]));
+		if (counts(&c->entry[i]))
+			acct_factor_add(all, &c->entry[i].factor[side], acct_entry_count(&c->entry[i]));
 }
 
 /* Laws and factors of one entry under the frame there is. */
@@ -112,20 +111,20 @@ static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 }
 
 /* Choose the frame for the rounds of a question. */
-static enum acct_rc choose(struct acct_composed *c, const struct acct_question *q)
+static enum acct_rc choose(struct acct_composed *c)
 {
 	struct acct_aim aim = { c->delta, NAN };
 	struct acct_part *part = calloc(c->entries, sizeof *part);
 	struct acct_factor all;
-	double h = grid_step(c, q), finite = 0;
+	double h = grid_step(c), finite = 0;
 	enum acct_rc rc = part ? ACCT_OK : ACCT_ENOMEM;
 	size_t parts = 0;
 
 	for (size_t i = 0; i < c->entries && !rc; i++) {
 		struct acct_entry *e = &c->entry[i];
-		double count = acct_question_count(q, e);
+		double count = acct_entry_count(e);
 
-		if (!counts(q, e))
+		if (!counts(e))
 			continue;
 		rc = acct_rung_fit(&e->rung, h, resolution(c));
 		if (rc)
@@ -138,22 +137,22 @@ static enum acct_rc choose(struct acct_composed *c, const struct acct_question *
 		rc = acct_frame_init(&c->frame, part, parts, h, aim);
 	}
 	for (size_t i = 0; i < c->entries && !rc; i++)
-		if (counts(q, &c->entry[i]))
+		if (counts(&c->entry[i]))
 			rc = fit(c, &c->entry[i]);
-	add_up(c, q, ACCT_ABOVE, &all);
+	add_up(c, ACCT_ABOVE, &all);
 	if (!rc)
 		rc = acct_frame_room(&c->frame, &all, GROWTH);
 	free(part);
 	return rc;
 }
 
-static enum acct_rc build(struct acct_composed *c, const struct acct_question *q)
+static enum acct_rc build(struct acct_composed *c)
 {
-	enum acct_side sides = sides_needed(c, q);
+	enum acct_side sides = sides_needed(c);
 	enum acct_rc rc;
 
 	acct_composed_unframe(c);
-	rc = choose(c, q);
+	rc = choose(c);
 	for (int which = 0; which < ACCT_PRODUCTS; which++)
 		for (int side = 0; side < (int)sides && !rc; side++) {
 			double(**product)[2] = &c->product[which][side];
@@ -181,7 +180,7 @@ static void multiply(struct acct_composed *c, enum acct_product which, struct ac
 }
 
 /* Bring the products up to the rounds there are. */
-static enum acct_rc keep_up(struct acct_composed *c, const struct acct_question *q)
+static enum acct_rc keep_up(struct acct_composed *c)
 {
 	bool restart[ACCT_PRODUCTS] = { false, true };
 	enum acct_rc rc = ACCT_OK;
@@ -189,7 +188,7 @@ static enum acct_rc keep_up(struct acct_composed *c, const struct acct_question 
 	for (size_t i = 0; i < c->entries; i++) {
 		struct acct_entry *e = &c->entry[i];
 
-		if (counts(q, e) && !e->factored)
+		if (counts(e) && !e->factored)
 			rc = fit(c, e);
 		if (rc)
 			return rc;
@@ -219,17 +218,43 @@ static enum acct_rc keep_up(struct acct_composed *c, const struct acct_question 
 	return ACCT_OK;
 }
 
-static enum acct_rc read_side(struct acct_composed *c, const struct acct_question *q, enum acct_side side,
-	double blur, struct acct_bound *out)
+/* Laws that the question has on top of the products; *out is the caller's, NULL for none. */
+static enum acct_rc asked_about(
+	const struct acct_composed *c, enum acct_side side, struct acct_part **out, size_t *n)
 {
-	const struct acct_law *extra =
-		q->extra && q->extra->rung.deviation > 0 ? acct_rung_law(&q->extra->rung, side) : NULL;
-	struct acct_factor all;
-	struct acct_sum sum;
-	double bound;
+	size_t room = 0;
 
-	add_up(c, q, side, &all);
-	enum acct_rc rc = acct_frame_sum(&c->frame, c->product[ACCT_ALL][side], extra, q->count, &all, &sum);
+	for (size_t i = 0; i < c->entries; i++)
+		room += c->entry[i].asked > 0;
+	if (room == 0)
+		return ACCT_OK;
+	*out = calloc(room, sizeof **out);
+	if (!*out)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < c->entries; i++) {
+		const struct acct_entry *e = &c->entry[i];
+
+		if (e->asked > 0 && e->rung.deviation > 0)
+			(*out)[(*n)++] =
+				(struct acct_part){ acct_rung_law(&e->rung, side), (double)e->asked };
+	}
+	return ACCT_OK;
+}
+
+static enum acct_rc read_side(
+	struct acct_composed *c, enum acct_side side, double blur, struct acct_bound *out)
+{
+	struct acct_part *asked = NULL;
+	struct acct_factor all;
+	struct acct_sum sum = { 0 };
+	size_t n = 0;
+	double bound;
+	enum acct_rc rc = asked_about(c, side, &asked, &n);
+
+	add_up(c, side, &all);
+	if (!rc)
+		rc = acct_frame_sum(&c->frame, c->product[ACCT_ALL][side], asked, n, &all, &sum);
+	free(asked);
 	if (!rc && side == ACCT_ABOVE) {
 		bound = acct_sum_epsilon_above(&sum, c->delta) * (1 + 1e-12) + blur;
 		if (acct_sum_delta_above(&sum, 0) + blur <= c->delta)
@@ -243,51 +268,49 @@ static enum acct_rc read_side(struct acct_composed *c, const struct acct_questio
 	return rc;
 }
 
-static enum acct_rc read_all(
-	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out)
+static enum acct_rc read_all(struct acct_composed *c, double blur, struct acct_bound *out)
 {
-	enum acct_rc rc = keep_up(c, q);
+	enum acct_rc rc = keep_up(c);
 
 	for (int side = 0; side < (int)c->sides && !rc; side++)
-		rc = read_side(c, q, (enum acct_side)side, blur, out);
+		rc = read_side(c, (enum acct_side)side, blur, out);
 	return rc;
 }
 
 /* May every law be made twice as fine? */
-static bool can_refine(const struct acct_composed *c, const struct acct_question *q)
+static bool can_refine(const struct acct_composed *c)
 {
 	double work = 0;
 
 	for (size_t i = 0; i < c->entries; i++)
-		if (counts(q, &c->entry[i]))
+		if (counts(&c->entry[i]))
 			work += c->entry[i].rung.work;
 	return c->level + 1 < LEVELS && 2 * work <= ACCT_MOST_WORK / 2;
 }
 
-bool acct_composed_is_hopeless(const struct acct_composed *c, const struct acct_question *q)
+bool acct_composed_is_hopeless(const struct acct_composed *c)
 {
-	double at = variance(c, q);
+	double at = variance(c);
 
 	return at < 2 * c->hopeless && at > c->hopeless / 2;
 }
 
-enum acct_rc acct_composed_epsilon(
-	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out)
+enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out)
 {
 	bool fresh = false;
 	enum acct_rc rc = ACCT_OK;
 
 	for (;;) {
-		if (c->sides < sides_needed(c, q)) {
+		if (c->sides < sides_needed(c)) {
 			fresh = true;
-			rc = build(c, q);
+			rc = build(c);
 		}
 		if (!rc)
-			rc = read_all(c, q, blur, out);
+			rc = read_all(c, blur, out);
 		if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
 			break;
-		if (fresh && (rc || !can_refine(c, q))) {
-			c->hopeless = variance(c, q);
+		if (fresh && (rc || !can_refine(c))) {
+			c->hopeless = variance(c);
 			c->level = 0; /* finer did not help */
 			acct_composed_unframe(c);
 			break;

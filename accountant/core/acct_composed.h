@@ -21,6 +21,7 @@ struct acct_entry {
 	struct acct_rung rung;   /* .list from the beginning */
 	bool measured;           /* the rest of rung, too, but for laws */
 	uint64_t count, recent;  /* rounds; among the recently added */
+	uint64_t asked;          /* more of them in the question that is being answered, else 0 */
 	uint64_t in[ACCT_PRODUCTS];
 	bool factored; /* laws and factors are the frame's */
 	struct acct_factor factor[ACCT_SIDES];
@@ -44,14 +45,10 @@ struct acct_composed {
 	double hopeless; /* variance at which the answer was wide on every grid; 0: none */
 };
 
-/* The rounds asked about: all, and one entry so many times more. */
-struct acct_question {
-	const struct acct_entry *extra; /* may be NULL */
-	double count;
-};
-static inline double acct_question_count(const struct acct_question *q, const struct acct_entry *e)
+/* Of the question: what is there and what is asked about. */
+static inline double acct_entry_count(const struct acct_entry *e)
 {
-	return (double)e->count + (q->extra == e ? q->count : 0);
+	return (double)e->count + (double)e->asked;
 }
 
 /* A new entry, all zero: the caller fills in round and rung.list.  NULL: out of memory.  Other entries move.
@@ -74,9 +71,8 @@ ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
 bool acct_bound_is_narrow(const struct acct_bound *b);
 
 /* Was the answer wide at much the same variance, whatever the grid? */
-bool acct_composed_is_hopeless(const struct acct_composed *c, const struct acct_question *q);
+bool acct_composed_is_hopeless(const struct acct_composed *c);
 
 /* Tighten *out, which holds a valid interval, until it is narrow or nothing helps.  Every entry of the
  * question is measured and one at least has a loss. */
-ACCT_CHECK enum acct_rc acct_composed_epsilon(
-	struct acct_composed *c, const struct acct_question *q, double blur, struct acct_bound *out);
+ACCT_CHECK enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out);

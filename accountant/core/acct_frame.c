@@ -156,8 +156,8 @@ void acct_frame_multiply(struct acct_frame *f, double (*product)[2], const struc
 	memcpy(product, f->fft.total, bytes);
 }
 
-enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const struct acct_law *extra,
-	double count, const struct acct_factor *all, struct acct_sum *s)
+enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const struct acct_part *extra,
+	size_t n, const struct acct_factor *all, struct acct_sum *s)
 {
 	double eta = acct_fft_error(f->fft.size), norm = 0;
 
@@ -173,8 +173,8 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const st
 	if (!s->g)
 		return ACCT_ENOMEM;
 	memcpy(f->fft.total, product, acct_frame_points(f) * sizeof *product);
-	if (extra)
-		multiply(f, extra, count);
+	for (size_t i = 0; i < n; i++)
+		multiply(f, extra[i].law, extra[i].count);
 	acct_fft_finish(&f->fft);
 	for (size_t i = 0; i < s->size; i++) {
 		double g = fmax(0, f->fft.real[slot(s->first + (long)i, s->size)]);

@@ -46,7 +46,7 @@ void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, dou
 void acct_frame_multiply(
 	struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count);
 
-/* Read a product, with `extra` in it `count` times more if not NULL; all: the factors of both together.
- * Cost: one transform, and one for extra.  acct_sum_fini in any case. */
+/* Read a product with n laws on top of it; all: the factors of everything together.
+ * Cost: one transform, and one for each law.  acct_sum_fini in any case. */
 ACCT_CHECK enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2],
-	const struct acct_law *extra, double count, const struct acct_factor *all, struct acct_sum *s);
+	const struct acct_part *extra, size_t n, const struct acct_factor *all, struct acct_sum *s);

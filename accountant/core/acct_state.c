@@ -61,11 +61,11 @@ static struct acct_entry *find(struct acct_composed *c, const struct acct_list *
 	return NULL;
 }
 
-/* An entry nobody counts, to be overwritten; NULL for none. */
+/* An entry nobody counts or asks about, to be overwritten; NULL for none. */
 static struct acct_entry *spare(struct acct_composed *c)
 {
 	for (size_t i = 0; c->entry && i < c->entries; i++)
-		if (c->entry[i].count == 0)
+		if (!(acct_entry_count(&c->entry[i]) > 0))
 			return &c->entry[i];
 	return NULL;
 }
@@ -149,7 +149,7 @@ struct facts {
 	size_t different;
 };
 
-static enum acct_rc learn(struct acct_state *s, const struct acct_question *q, struct facts *f)
+static enum acct_rc learn(struct acct_state *s, struct facts *f)
 {
 	double finite[2] = { 0, 0 };
 	enum acct_rc rc = ACCT_OK;
@@ -158,7 +158,7 @@ static enum acct_rc learn(struct acct_state *s, const struct acct_question *q, s
 	for (size_t i = 0; i < s->composed.entries && !rc; i++) {
 		struct acct_entry *e = &s->composed.entry[i];
 		const struct acct_list *l = &e->rung.list;
-		double count = acct_question_count(q, e);
+		double count = acct_entry_count(e);
 
 		if (!(count > 0))
 			continue;
@@ -179,8 +179,7 @@ static enum acct_rc learn(struct acct_state *s, const struct acct_question *q, s
 }
 
 /* From scratch. */
-static enum acct_rc from_scratch(
-	const struct acct_state *s, const struct acct_question *q, size_t different, struct acct_bound *out)
+static enum acct_rc from_scratch(const struct acct_state *s, size_t different, struct acct_bound *out)
 {
 	struct acct_round *rounds = calloc(different, sizeof *rounds);
 	struct acct_bound b = { 0, INFINITY };
@@ -191,7 +190,7 @@ static enum acct_rc from_scratch(
 		return ACCT_ENOMEM;
 	for (size_t i = 0; i < s->composed.entries && !rc; i++) {
 		const struct acct_entry *e = &s->composed.entry[i];
-		double count = acct_question_count(q, e);
+		double count = acct_entry_count(e);
 
 		if (!(count > 0))
 			continue;
@@ -209,11 +208,11 @@ static enum acct_rc from_scratch(
 	return rc;
 }
 
-static enum acct_rc answer(struct acct_state *s, const struct acct_question *q, struct acct_bound *out)
+static enum acct_rc answer(struct acct_state *s, struct acct_bound *out)
 {
 	struct facts f;
 	double blur;
-	enum acct_rc rc = learn(s, q, &f), scratch;
+	enum acct_rc rc = learn(s, &f), scratch;
 
 	if (rc || !(f.blur.rounds > 0))
 		return rc;
@@ -228,36 +227,54 @@ static enum acct_rc answer(struct acct_state *s, const struct acct_question *q, 
 	}
 	out->upper = INFINITY;
 	if (f.blur.rounds < 2) /* one round needs no composition */
-		return from_scratch(s, q, 1, out);
-	if (acct_composed_is_hopeless(&s->composed, q) && from_scratch(s, q, f.different, out) == ACCT_OK)
+		return from_scratch(s, 1, out);
+	if (acct_composed_is_hopeless(&s->composed) && from_scratch(s, f.different, out) == ACCT_OK)
 		return ACCT_OK;
-	rc = acct_composed_epsilon(&s->composed, q, blur, out);
+	rc = acct_composed_epsilon(&s->composed, blur, out);
 	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
 	if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
 		return rc;
 	/* A wide answer is sound: it stands when there is no better one. */
-	scratch = from_scratch(s, q, f.different, out);
+	scratch = from_scratch(s, f.different, out);
 	return rc ? scratch : ACCT_OK;
 }
 
-enum acct_rc acct_state_epsilon(
-	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps)
+/* Put the candidates into the question. */
+static enum acct_rc ask(struct acct_state *s, const struct acct_round *candidates, size_t n)
 {
-	struct acct_bound out = { 0, 0 };
-	struct acct_question q = { 0 };
-	struct acct_entry *e;
 	enum acct_rc rc = ACCT_OK;
 
-	if (candidate) {
-		rc = entry_of(s, candidate, &e);
-		if (rc)
-			return rc;
-		q = (struct acct_question){ e, (double)candidate->count };
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct acct_entry *e;
+
+		rc = entry_of(s, &candidates[i], &e);
+		if (!rc && e->asked > ACCT_MAX_COUNT - candidates[i].count)
+			rc = ACCT_ELIMIT;
+		if (!rc)
+			e->asked += candidates[i].count;
 	}
-	rc = answer(s, &q, &out);
+	return rc;
+}
+
+enum acct_rc acct_state_epsilon_with(
+	struct acct_state *s, const struct acct_round *candidates, size_t n, struct acct_bound *eps)
+{
+	struct acct_bound out = { 0, 0 };
+	enum acct_rc rc = ask(s, candidates, n);
+
+	if (!rc)
+		rc = answer(s, &out);
+	for (size_t i = 0; i < s->composed.entries; i++)
+		s->composed.entry[i].asked = 0;
 	if (rc)
 		return rc;
 	eps->lower = fmax(0, out.lower);
 	eps->upper = out.upper;
 	return ACCT_OK;
+}
+
+enum acct_rc acct_state_epsilon(
+	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps)
+{
+	return acct_state_epsilon_with(s, candidate, candidate ? 1 : 0, eps);
 }

@@ -41,6 +41,9 @@ ACCT_CHECK enum acct_rc acct_state_remove(struct acct_state *s, const struct acc
  * if the candidate is new, and a transform per law above and below. */
 ACCT_CHECK enum acct_rc acct_state_epsilon(
 	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps);
+/* The same with n candidates together, each with its count; equal ones add up.  Cost: that of each. */
+ACCT_CHECK enum acct_rc acct_state_epsilon_with(
+	struct acct_state *s, const struct acct_round *candidates, size_t n, struct acct_bound *eps);
 
 /* Forget the products, which depend on history.  The next answers depend on the rounds and delta only, not on
  * how they came to be there. */

@@ -62,8 +62,8 @@ static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *e
 	return pl_choose(&need, &w->choice[i], err);
 }
 
-static enum cm_rc cells_of(const struct pl_plan *p, const struct pl_round *r, const struct pl_choice *c,
-	struct acct_round *out, struct cm_err *err)
+static enum cm_rc loss_of(const struct pl_plan *p, const struct pl_round *r, const struct pl_choice *c,
+	struct pt_loss *out, struct cm_err *err)
 {
 	struct pl_round as_chosen = *r;
 
@@ -71,18 +71,18 @@ static enum cm_rc cells_of(const struct pl_plan *p, const struct pl_round *r, co
 		as_chosen.protocol = c->best.protocol;
 		as_chosen.params = c->best.params;
 	}
-	return pl_round_cells(p, &as_chosen, out, err);
+	return pl_round_loss(p, &as_chosen, out, err);
 }
 
 static enum cm_rc add(struct work *w, size_t i, struct cm_err *err)
 {
 	const struct pl_round *r = &w->plan->round[i];
 	uint8_t id[PR_ROUND_ID_LEN] = { 0 };
-	struct acct_round cells;
-	enum cm_rc rc = cells_of(w->plan, r, r->automatic ? &w->choice[i] : NULL, &cells, err);
+	struct pt_loss loss;
+	enum cm_rc rc = loss_of(w->plan, r, r->automatic ? &w->choice[i] : NULL, &loss, err);
 
 	cm_put_le32(id, r->number);
-	return rc == CM_OK ? rd_account_add(w->account, id, &cells, err) : rc;
+	return rc == CM_OK ? rd_account_add(w->account, id, &loss, err) : rc;
 }
 
 /* All that do not share, as far as they fit in their order. */
@@ -94,13 +94,13 @@ static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
 		const struct pl_round *r = &p->round[i];
 		struct rd_verdict v;
-		struct acct_round cells;
+		struct pt_loss loss;
 
 		if (shares(r))
 			continue;
-		rc = cells_of(p, r, r->automatic ? &w->choice[i] : NULL, &cells, err);
+		rc = loss_of(p, r, r->automatic ? &w->choice[i] : NULL, &loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_judge(w->account, &cells, &v, err);
+			rc = rd_account_judge(w->account, &loss, &v, err);
 		if (rc == CM_OK && v.fits)
 			rc = add(w, i, err);
 		*w->at = r;
@@ -112,7 +112,7 @@ static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, struct cm_err *err)
 {
 	struct pl_plan *p = w->plan;
-	struct acct_round cells;
+	struct pt_loss loss;
 	size_t added = 0, end = p->rounds;
 	enum cm_rc rc = CM_OK;
 
@@ -128,9 +128,9 @@ static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, s
 			continue;
 		}
 		end = i;
-		rc = cells_of(p, &p->round[i], &w->choice[i], &cells, err);
+		rc = loss_of(p, &p->round[i], &w->choice[i], &loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_judge(w->account, &cells, v, err);
+			rc = rd_account_judge(w->account, &loss, v, err);
 	}
 	for (size_t i = 0; i < end; i++) {
 		uint8_t id[PR_ROUND_ID_LEN] = { 0 };

@@ -16,15 +16,15 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 			high == PR_MESSAGES_MAX && 2 * low + 1 < high ? 2 * low + 1 : low + (high - low) / 2;
 		struct pt_request request = r->request;
 		struct pt_params params;
-		struct acct_round cells;
+		struct pt_loss loss;
 		struct rd_verdict v = { 0 };
 		struct cm_err ignored = { 0 };
 
 		request.dummies = mid;
 		if (r->protocol->derive(&r->query, &request, &params, &ignored) != CM_OK ||
-			r->protocol->cells(&params, honest, &cells, &ignored) != CM_OK)
+			pt_loss(r->protocol, &params, honest, &loss, &ignored) != CM_OK)
 			break;
-		rc = rd_account_judge(a, &cells, &v, err);
+		rc = rd_account_judge(a, &loss, &v, err);
 		if (rc == CM_OK && v.fits)
 			high = mid;
 		else
@@ -39,14 +39,14 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 {
 	uint8_t id[PR_ROUND_ID_LEN] = { 0 };
 	uint64_t honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders);
-	struct acct_round cells;
-	enum cm_rc rc = pl_round_cells(p, r, &cells, err);
+	struct pt_loss loss;
+	enum cm_rc rc = pl_round_loss(p, r, &loss, err);
 
 	cost->messages = r->protocol->messages(&r->params);
 	cost->bytes = pl_bytes(r->protocol, &r->params);
 	cost->error = r->protocol->expected_error(&r->query, &r->params, r->min_reports);
 	if (rc == CM_OK)
-		rc = rd_account_judge(a, &cells, &cost->verdict, err);
+		rc = rd_account_judge(a, &loss, &cost->verdict, err);
 	if (rc != CM_OK)
 		return rc;
 	cost->run = cost->verdict.fits;
@@ -56,7 +56,7 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 		return rc == CM_OK ? find_dummies(a, r, honest, &cost->least_dummies, err) : rc;
 	}
 	cm_put_le32(id, r->number);
-	return rd_account_add(a, id, &cells, err);
+	return rd_account_add(a, id, &loss, err);
 }
 
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out)

@@ -49,13 +49,13 @@ static void check_names(struct pl_checker *c, const struct pl_plan *p)
 }
 
 /* Can the accountant answer for this round at all?  Said here, not in the middle of a plan. */
-static void check_cells(struct pl_checker *c, const struct pl_plan *p)
+static void check_losses(struct pl_checker *c, const struct pl_plan *p)
 {
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct cm_err e = { 0 };
 
 	for (size_t i = 0; i < p->rounds; i++)
-		if (pl_round_cells(p, &p->round[i], &cells, &e) != CM_OK)
+		if (pl_round_loss(p, &p->round[i], &loss, &e) != CM_OK)
 			pl_fault(c, p->round[i].line, "%s", e.msg);
 }
 
@@ -108,7 +108,7 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 	if (c->found == 0)
 		choose_protocols(c, out);
 	if (c->found == 0)
-		check_cells(c, out);
+		check_losses(c, out);
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
@@ -161,12 +161,12 @@ void pl_plan_fini(struct pl_plan *p)
 	memset(p, 0, sizeof *p);
 }
 
-enum cm_rc pl_round_cells(
-	const struct pl_plan *p, const struct pl_round *r, struct acct_round *out, struct cm_err *err)
+enum cm_rc pl_round_loss(
+	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err)
 {
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
-	return r->protocol->cells(
-		&r->params, rd_honest(r->min_reports, p->honest_fraction, p->colluders), out, err);
+	return pt_loss(r->protocol, &r->params, rd_honest(r->min_reports, p->honest_fraction, p->colluders),
+		out, err);
 }
 
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query)

@@ -55,9 +55,9 @@ CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *na
 	struct pl_plan *out, struct cm_err *err);
 void pl_plan_fini(struct pl_plan *p);
 
-/* Cells of a round at the guaranteed honest part of its minimum batch: what every party charges. */
-CM_CHECK enum cm_rc pl_round_cells(
-	const struct pl_plan *p, const struct pl_round *r, struct acct_round *out, struct cm_err *err);
+/* What a round costs at the guaranteed honest part of its minimum batch: what every party charges. */
+CM_CHECK enum cm_rc pl_round_loss(
+	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
 /* The round with this query name; NULL if there is none (names are unique in a plan). */
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query);
 /* One line for each round whose guarantee rests on messages that the shuffler adds; nothing without such. */

@@ -63,35 +63,44 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
 }
 
 /* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + dummies / sum omega)
- * messages, and the victim shifts it by omega_j (u_j - v_j). */
-static double guessed_mu(const struct pl_search *s, const struct pl_candidate *c)
+ * messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu add up. */
+static double guessed_square(const struct acct_round *r)
 {
-	struct acct_round r = { 0 };
-	struct cm_err ignored = { 0 };
 	double whole = 0, shift = 0;
 
-	if (c->protocol->cells(&c->params, s->need->honest, &r, &ignored) != CM_OK)
-		return INFINITY;
-	for (size_t i = 0; i < r.cells; i++) {
-		double d = r.cell[i].u - r.cell[i].v;
+	for (size_t i = 0; i < r->cells; i++) {
+		double d = r->cell[i].u - r->cell[i].v;
 
-		whole += r.cell[i].omega;
-		shift += r.cell[i].omega * d * d;
+		whole += r->cell[i].omega;
+		shift += r->cell[i].omega * d * d;
 	}
-	return sqrt(shift / ((double)r.others + (double)r.dummies / whole));
+	return shift / ((double)r->others + (double)r->dummies / whole);
+}
+
+static double guessed_mu(const struct pl_search *s, const struct pl_candidate *c)
+{
+	struct pt_loss loss;
+	struct cm_err ignored = { 0 };
+	double sum = 0;
+
+	if (pt_loss(c->protocol, &c->params, s->need->honest, &loss, &ignored) != CM_OK)
+		return INFINITY;
+	for (size_t i = 0; i < loss.parts; i++)
+		sum += (double)loss.part[i].count * guessed_square(&loss.part[i]);
+	return sqrt(sum);
 }
 
 /* Epsilon of the round alone; INFINITY where the accountant has no answer. */
 static double exact_epsilon(struct pl_search *s, const struct pl_candidate *c)
 {
-	struct acct_round r = { 0 };
+	struct pt_loss loss;
 	struct acct_bound b = { 0, INFINITY };
 	struct cm_err ignored = { 0 };
 	enum acct_rc rc;
 
-	if (c->protocol->cells(&c->params, s->need->honest, &r, &ignored) != CM_OK)
+	if (pt_loss(c->protocol, &c->params, s->need->honest, &loss, &ignored) != CM_OK)
 		return INFINITY;
-	rc = acct_epsilon(&r, 1, s->need->delta, &b);
+	rc = acct_epsilon(loss.part, loss.parts, s->need->delta, &b);
 	if (rc == ACCT_ENOMEM)
 		s->rc = rc;
 	return rc == ACCT_OK && b.upper >= 0 ? b.upper : (double)INFINITY;

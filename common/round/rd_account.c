@@ -44,18 +44,30 @@ void rd_account_free(struct rd_account *a)
 	if (a == NULL)
 		return;
 	acct_state_free(a->state);
+	for (size_t i = 0; i < a->groups; i++)
+		free(a->group[i].part);
 	free(a->group);
 	free(a->entry);
 	free(a->memo);
 	free(a);
 }
 
-/* Two that differ only in the order of cells stay apart here. */
-size_t rd_account_group(const struct rd_account *a, const struct acct_round *round)
+static bool same_loss(const struct group *g, const struct pt_loss *loss)
 {
 	size_t i = 0;
 
-	while (i < a->groups && !acct_round_equal(&a->group[i].round, round))
+	while (i < loss->parts && i < g->parts && g->part[i].count == loss->part[i].count &&
+		acct_round_equal(&g->part[i], &loss->part[i]))
+		i++;
+	return i == loss->parts && i == g->parts;
+}
+
+/* Two that differ only in the order of cells or parts stay apart here. */
+size_t rd_account_group(const struct rd_account *a, const struct pt_loss *loss)
+{
+	size_t i = 0;
+
+	while (i < a->groups && !same_loss(&a->group[i], loss))
 		i++;
 	return i;
 }
@@ -69,35 +81,89 @@ size_t rd_account_entry(const struct rd_account *a, const uint8_t id[PR_ROUND_ID
 	return i;
 }
 
-enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
-	const struct acct_round *round, struct cm_err *err)
+enum acct_rc rd_account_state_add(struct acct_state *s, const struct acct_round *part, size_t n)
+{
+	enum acct_rc rc = ACCT_OK;
+	size_t added = 0;
+
+	while (added < n && (rc = acct_state_add(s, &part[added])) == ACCT_OK)
+		added++;
+	/* What was just added is there. */
+	if (rc != ACCT_OK && rd_account_state_remove(s, part, added) != ACCT_OK)
+		return ACCT_EDOMAIN;
+	return rc;
+}
+
+enum acct_rc rd_account_state_remove(struct acct_state *s, const struct acct_round *part, size_t n)
+{
+	enum acct_rc rc = ACCT_OK;
+	size_t removed = 0;
+
+	while (removed < n && (rc = acct_state_remove(s, &part[removed])) == ACCT_OK)
+		removed++;
+	return rc;
+}
+
+enum cm_rc rd_account_check(const struct pt_loss *loss, struct cm_err *err)
 {
 	const char *why = "";
-	struct entry *entries, *e;
-	struct group *groups;
-	enum acct_rc rc;
+
+	if (loss->parts < 1 || loss->parts > PT_PARTS_MAX)
+		return cm_fail(err, CM_EINTERNAL, "accountant: a round of %zu parts", loss->parts);
+	for (size_t i = 0; i < loss->parts; i++)
+		if (acct_round_check(&loss->part[i], &why) != ACCT_OK)
+			return cm_fail(err, CM_EINTERNAL, "accountant: %s", why);
+	return CM_OK;
+}
+
+/* Room for one more of each, and *part for a new group. */
+static enum cm_rc make_room(
+	struct rd_account *a, const struct pt_loss *loss, struct acct_round **part, struct cm_err *err)
+{
+	struct entry *entries = cm_grow(a->entry, a->entries, &a->entry_cap, sizeof *entries);
+	struct group *groups = cm_grow(a->group, a->groups, &a->group_cap, sizeof *groups);
+
+	a->entry = entries != NULL ? entries : a->entry;
+	a->group = groups != NULL ? groups : a->group;
+	*part = calloc(loss->parts, sizeof **part);
+	if (entries != NULL && groups != NULL && *part != NULL)
+		return CM_OK;
+	free(*part);
+	*part = NULL;
+	return cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const struct pt_loss *loss, struct cm_err *err)
+{
+	struct acct_round *part;
+	enum cm_rc checked = rd_account_check(loss, err);
+	enum acct_rc rc = ACCT_OK;
+	struct entry *e;
 	size_t g;
 
-	if (acct_round_check(round, &why) != ACCT_OK)
-		return cm_fail(err, CM_EINTERNAL, "accountant: %s", why);
-	if (rd_account_entry(a, round_id) < a->entries)
-		return cm_fail(err, CM_EDATA, "the round is in the account already");
-	entries = cm_grow(a->entry, a->entries, &a->entry_cap, sizeof *entries);
-	a->entry = entries != NULL ? entries : a->entry;
-	groups = cm_grow(a->group, a->groups, &a->group_cap, sizeof *groups);
-	a->group = groups != NULL ? groups : a->group;
-	if (entries == NULL || groups == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = rd_account_is_adaptive(a) ? ACCT_OK : acct_state_add(a->state, round);
-	if (rc != ACCT_OK)
+	if (checked == CM_OK && rd_account_entry(a, round_id) < a->entries)
+		checked = cm_fail(err, CM_EDATA, "the round is in the account already");
+	if (checked == CM_OK)
+		checked = make_room(a, loss, &part, err);
+	if (checked != CM_OK)
+		return checked;
+	if (!rd_account_is_adaptive(a))
+		rc = rd_account_state_add(a->state, loss->part, loss->parts);
+	if (rc != ACCT_OK) {
+		free(part);
 		return rd_account_refused(rc, err);
-	g = rd_account_group(a, round);
-	if (g == a->groups)
-		a->group[a->groups++] = (struct group){ .round = *round };
+	}
+	g = rd_account_group(a, loss);
+	if (g == a->groups) {
+		memcpy(part, loss->part, loss->parts * sizeof *part);
+		a->group[a->groups++] = (struct group){ .part = part, .parts = loss->parts };
+	} else {
+		free(part);
+	}
 	a->group[g].members++;
 	e = &a->entry[a->entries++];
 	memcpy(e->id, round_id, PR_ROUND_ID_LEN);
-	e->count = round->count;
 	e->group = g;
 	a->memo->known = false;
 	return CM_OK;
@@ -110,11 +176,12 @@ enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROU
 	if (i == a->entries)
 		return CM_OK;
 	g = a->entry[i].group;
-	a->group[g].round.count = a->entry[i].count;
-	if (!rd_account_is_adaptive(a) && acct_state_remove(a->state, &a->group[g].round) != ACCT_OK)
+	if (!rd_account_is_adaptive(a) &&
+		rd_account_state_remove(a->state, a->group[g].part, a->group[g].parts) != ACCT_OK)
 		return CM_EINTERNAL;
 	a->entry[i] = a->entry[--a->entries];
 	if (--a->group[g].members == 0) {
+		free(a->group[g].part);
 		a->group[g] = a->group[--a->groups];
 		for (size_t k = 0; k < a->entries; k++)
 			if (a->entry[k].group == a->groups)

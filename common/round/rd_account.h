@@ -3,8 +3,8 @@
  *
  * No I/O.  Composes, at the guaranteed minimum batch, every charge and reservation with the candidate;
  * decides on the upper end of the accountant's interval; equality within rounding refuses.  The composition
- * is kept (acct_state.h), so a judgement costs one round's laws and a few transforms however long the account
- * is. One thread at a time, for judging too. */
+ * is kept (acct_state.h), so a judgement costs the laws of one round's parts and a few transforms however
+ * long the account is.  One thread at a time, for judging too. */
 #pragma once
 
 #include "rd_descriptor.h"
@@ -13,7 +13,7 @@ struct rd_account;
 
 struct rd_verdict {
 	bool fits;
-	double epsilon_round; /* the candidate alone at delta, upper */
+	double epsilon_round; /* the candidate alone at delta, its parts composed, upper */
 	double spent;         /* epsilon of everything before it, upper; 0 for none */
 	double total;         /* epsilon of everything with it, upper */
 	double limit, delta;
@@ -30,14 +30,15 @@ struct rd_account *rd_account_new(double limit, double delta);
 /* The same in a known mode.  In an adaptive one (limit, delta) is the filter's budget, fixed from here on. */
 struct rd_account *rd_account_new_mode(double limit, double delta, const char *mode);
 void rd_account_free(struct rd_account *a);
-/* Add a round under its id.  CM_EDATA if the id is there already; CM_EINTERNAL out of memory. */
+/* Add a round under its id, all of its parts or, on a fault, none.  CM_EDATA if the id is there already;
+ * CM_EINTERNAL: no loss there can be, or out of memory. */
 CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
-	const struct acct_round *round, struct cm_err *err);
+	const struct pt_loss *loss, struct cm_err *err);
 /* Release a reservation (a void round).  CM_OK if there is none.  CM_EINTERNAL: it stays charged. */
 enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN]);
 /* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer, refuse.
  */
-CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct acct_round *candidate,
+CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *candidate,
 	struct rd_verdict *out, struct cm_err *err);
 /* epsilon of everything in the account, upper; 0 when empty. */
 CM_CHECK enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct cm_err *err);

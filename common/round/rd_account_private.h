@@ -4,16 +4,16 @@
 #include "acct_state.h"
 #include "rd_account.h"
 
-/* Rounds with the same cells are kept once. */
+/* Rounds with the same loss are kept once. */
 struct group {
-	struct acct_round round;
+	struct acct_round *part; /* parts of them, owned */
+	size_t parts;
 	size_t members;
 	bool priced;
-	struct acct_price price; /* adaptive: of one round */
+	struct acct_price price; /* adaptive: of one member */
 };
 struct entry {
 	uint8_t id[PR_ROUND_ID_LEN];
-	uint64_t count;
 	size_t group;
 };
 /* What is known of the account as it stands; not part of its state. */
@@ -38,8 +38,17 @@ static inline bool rd_account_is_adaptive(const struct rd_account *a)
 	return a->state == NULL;
 }
 
-/* Index of the group of this round; a->groups if there is none. */
-size_t rd_account_group(const struct rd_account *a, const struct acct_round *round);
+/* Index of the group of this loss; a->groups if there is none. */
+size_t rd_account_group(const struct rd_account *a, const struct pt_loss *loss);
+
+/* Is it one that a round can have?  CM_EINTERNAL. */
+CM_CHECK enum cm_rc rd_account_check(const struct pt_loss *loss, struct cm_err *err);
+
+/* Every part into the state, or none. */
+ACCT_CHECK enum acct_rc rd_account_state_add(struct acct_state *s, const struct acct_round *part, size_t n);
+/* The same parts out of it again. */
+ACCT_CHECK enum acct_rc rd_account_state_remove(
+	struct acct_state *s, const struct acct_round *part, size_t n);
 
 /* Index of this round's entry; a->entries if there is none. */
 size_t rd_account_entry(const struct rd_account *a, const uint8_t id[PR_ROUND_ID_LEN]);

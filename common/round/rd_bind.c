@@ -1,4 +1,4 @@
-/* rd_bind.c - what follows from a descriptor: sealing context, honest participants, blanket cells. */
+/* rd_bind.c - what follows from a descriptor: sealing context, honest participants, what the round costs. */
 #include <math.h>
 #include <string.h>
 
@@ -34,22 +34,19 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 
-enum cm_rc rd_cells(const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err)
+enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
-	return rd_cells_for(d, rd_honest(d->min_batch, d->honest_fraction, d->colluders), true, out, err);
+	return rd_loss_for(d, rd_honest(d->min_batch, d->honest_fraction, d->colluders), true, out, err);
 }
 
-enum cm_rc rd_cells_for(const struct rd_descriptor *d, uint64_t honest, bool trusted, struct acct_round *out,
-	struct cm_err *err)
+enum cm_rc rd_loss_for(
+	const struct rd_descriptor *d, uint64_t honest, bool trusted, struct pt_loss *out, struct cm_err *err)
 {
 	struct pt_params p = d->params;
-	enum cm_rc rc;
 
 	if (!trusted)
 		p.shuffler_dummies = 0;
-	rc = d->protocol->cells(&p, honest, out, err);
-	out->count = 1;
-	return rc;
+	return pt_loss(d->protocol, &p, honest, out, err);
 }
 
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)

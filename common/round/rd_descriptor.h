@@ -65,12 +65,12 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
-/* The round's cells at the guaranteed minimum batch: what every party charges. */
-CM_CHECK enum cm_rc rd_cells(const struct rd_descriptor *d, struct acct_round *out, struct cm_err *err);
+/* What the round costs at the guaranteed minimum batch: what every party charges. */
+CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
 /* The same with `honest` participants and, unless `trusted`, none of the messages that the shuffler is to
  * add: what remains when it adds none. */
-CM_CHECK enum cm_rc rd_cells_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
-	struct acct_round *out, struct cm_err *err);
+CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
+	struct pt_loss *out, struct cm_err *err);
 /* Messages of a round of so many participants, the shuffler's included. */
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants);
 

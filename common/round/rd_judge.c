@@ -25,25 +25,26 @@ static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsi
 
 /* Everything in the account and the candidate, as a function of nothing else. */
 static enum cm_rc compose_settled(
-	const struct rd_account *a, const struct acct_round *candidate, double *epsilon, struct cm_err *err)
+	const struct rd_account *a, const struct pt_loss *candidate, double *epsilon, struct cm_err *err)
 {
 	struct acct_bound b = { 0, 0 };
-	enum acct_rc rc = acct_state_add(a->state, candidate);
+	enum acct_rc rc = rd_account_state_add(a->state, candidate->part, candidate->parts);
 
 	if (rc != ACCT_OK)
 		return rd_account_refused(rc, err);
 	acct_state_rebuild(a->state);
-	rc = acct_state_epsilon(a->state, NULL, &b);
-	if (acct_state_remove(a->state, candidate) != ACCT_OK)
+	rc = acct_state_epsilon_with(a->state, NULL, 0, &b);
+	if (rd_account_state_remove(a->state, candidate->part, candidate->parts) != ACCT_OK)
 		return cm_fail(err, CM_EINTERNAL, "accountant: the candidate cannot be taken back");
 	return take(rc, &b, epsilon, err);
 }
 
 static enum cm_rc compose_with(
-	const struct rd_account *a, const struct acct_round *candidate, double *epsilon, struct cm_err *err)
+	const struct rd_account *a, const struct pt_loss *candidate, double *epsilon, struct cm_err *err)
 {
 	struct acct_bound b = { 0, 0 };
-	enum cm_rc rc = take(acct_state_epsilon(a->state, candidate, &b), &b, epsilon, err);
+	enum acct_rc asked = acct_state_epsilon_with(a->state, candidate->part, candidate->parts, &b);
+	enum cm_rc rc = take(asked, &b, epsilon, err);
 
 	if (rc == CM_OK && fabs(*epsilon - a->limit) <= NEAR * a->limit)
 		rc = compose_settled(a, candidate, epsilon, err);
@@ -52,35 +53,33 @@ static enum cm_rc compose_with(
 
 /* ---- adaptive ---- */
 
-/* A round once. */
-static enum cm_rc price_of(
-	const struct rd_account *a, struct acct_round *round, struct acct_price *out, struct cm_err *err)
+/* Parts are rounds to a filter: what they cost adds up. */
+static enum cm_rc price_of(const struct rd_account *a, const struct acct_round *part, size_t n,
+	struct acct_price *out, struct cm_err *err)
 {
-	uint64_t count = round->count;
-	enum acct_rc rc;
+	struct acct_price sum = { 0, 0 };
 
-	round->count = 1;
-	rc = acct_filter_price(&a->filter, round, out);
-	round->count = count;
-	return rc == ACCT_OK ? CM_OK : rd_account_refused(rc, err);
-}
+	for (size_t i = 0; i < n; i++) {
+		struct acct_price p;
+		enum acct_rc rc = acct_filter_price(&a->filter, &part[i], &p);
 
-static struct acct_price times(struct acct_price p, uint64_t count)
-{
-	/* rounded up as acct_price_add does */
-	return acct_price_add((struct acct_price){ p.loss * (double)count, p.defect * (double)count },
-		(struct acct_price){ 0, 0 });
+		if (rc != ACCT_OK)
+			return rd_account_refused(rc, err);
+		sum = acct_price_add(sum, p);
+	}
+	*out = sum;
+	return CM_OK;
 }
 
 static enum cm_rc entry_price(
 	const struct rd_account *a, const struct entry *e, struct acct_price *out, struct cm_err *err)
 {
 	struct group *g = &a->group[e->group];
-	enum cm_rc rc = g->priced ? CM_OK : price_of(a, &g->round, &g->price, err);
+	enum cm_rc rc = g->priced ? CM_OK : price_of(a, g->part, g->parts, &g->price, err);
 
 	g->priced = rc == CM_OK;
 	if (rc == CM_OK)
-		*out = times(g->price, e->count);
+		*out = g->price;
 	return rc;
 }
 
@@ -115,24 +114,20 @@ static enum cm_rc sum_of_prices(const struct rd_account *a, struct acct_price *s
 }
 
 /* The price of a candidate, which may be of a kind that is known. */
-static enum cm_rc candidate_price(const struct rd_account *a, const struct acct_round *candidate,
+static enum cm_rc candidate_price(const struct rd_account *a, const struct pt_loss *candidate,
 	struct acct_price *out, struct cm_err *err)
 {
-	struct acct_round once = *candidate;
 	size_t g = rd_account_group(a, candidate);
-	enum cm_rc rc = CM_OK;
 
-	if (g < a->groups && a->group[g].priced)
-		*out = a->group[g].price;
-	else
-		rc = price_of(a, &once, out, err);
-	*out = rc == CM_OK ? times(*out, candidate->count) : *out;
-	return rc;
+	if (g == a->groups || !a->group[g].priced)
+		return price_of(a, candidate->part, candidate->parts, out, err);
+	*out = a->group[g].price;
+	return CM_OK;
 }
 
 /* What a filter says of everything in the account and the candidate (NULL: none). */
-static enum cm_rc judge_filter(const struct rd_account *a, const struct acct_round *candidate,
-	struct rd_verdict *v, struct cm_err *err)
+static enum cm_rc judge_filter(
+	const struct rd_account *a, const struct pt_loss *candidate, struct rd_verdict *v, struct cm_err *err)
 {
 	struct acct_price before, more = { 0, 0 }, sum;
 	enum cm_rc rc = sum_of_prices(a, &before, err);
@@ -176,7 +171,7 @@ enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct 
 		return CM_OK;
 	}
 	if (!a->memo->known) {
-		rc = take(acct_state_epsilon(a->state, NULL, &b), &b, &a->memo->spent, err);
+		rc = take(acct_state_epsilon_with(a->state, NULL, 0, &b), &b, &a->memo->spent, err);
 		if (rc != CM_OK)
 			return rc;
 		a->memo->known = true;
@@ -190,15 +185,18 @@ static bool within(const struct rd_account *a, double total)
 	return total < a->limit * (1.0 - MARGIN);
 }
 
-enum cm_rc rd_account_judge(const struct rd_account *a, const struct acct_round *candidate,
+enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *candidate,
 	struct rd_verdict *out, struct cm_err *err)
 {
 	struct rd_verdict v = { .limit = a->limit, .delta = a->delta };
 	struct acct_bound alone = { 0, 0 };
-	enum cm_rc rc = rd_account_spent(a, &v.spent, err);
+	enum cm_rc rc = rd_account_check(candidate, err);
 
 	if (rc == CM_OK)
-		rc = take(acct_epsilon(candidate, 1, a->delta, &alone), &alone, &v.epsilon_round, err);
+		rc = rd_account_spent(a, &v.spent, err);
+	if (rc == CM_OK)
+		rc = take(acct_epsilon(candidate->part, candidate->parts, a->delta, &alone), &alone,
+			&v.epsilon_round, err);
 	if (rc == CM_OK && rd_account_is_adaptive(a)) {
 		rc = judge_filter(a, candidate, &v, err);
 		if (rc == CM_OK)
@@ -236,7 +234,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 {
 	struct pt_request r = *request;
 	struct pt_params params = { 0 };
-	struct acct_round round = { 0 };
+	struct pt_loss loss;
 	struct acct_bound alone = { 0, 0 };
 	struct cm_err ignored;
 	double total;
@@ -246,21 +244,20 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	r.epsilon0 = epsilon0;
 	if (protocol->derive(q, &r, &params, &ignored) != CM_OK)
 		return CM_OK;
-	if (protocol->cells(&params, honest, &round, &ignored) != CM_OK)
+	if (pt_loss(protocol, &params, honest, &loss, &ignored) != CM_OK)
 		return CM_OK;
-	round.count = 1;
 	if (rd_account_is_adaptive(a)) {
 		struct rd_verdict v = { .limit = a->limit };
 
-		rc = judge_filter(a, &round, &v, err);
+		rc = judge_filter(a, &loss, &v, err);
 		if (rc == CM_OK)
 			*fits = v.fits;
 		return rc;
 	}
-	rc = take(acct_epsilon(&round, 1, a->delta, &alone), &alone, &total, err);
+	rc = take(acct_epsilon(loss.part, loss.parts, a->delta, &alone), &alone, &total, err);
 	/* What is too much alone need not be composed. */
 	if (rc == CM_OK && a->entries > 0 && alone.lower < a->limit)
-		rc = compose_with(a, &round, &total, err);
+		rc = compose_with(a, &loss, &total, err);
 	if (rc == CM_OK)
 		*fits = within(a, total);
 	return rc;

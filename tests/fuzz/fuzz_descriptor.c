@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rd_descriptor d, back;
 	struct cm_buf first, second;
 	struct cm_err err;
-	struct acct_round round;
+	struct pt_loss loss;
 
 	if (rd_descriptor_decode(data, size, &d, &err) != CM_OK) {
 		rd_descriptor_fini(&d);
@@ -29,10 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(rd_descriptor_decode(first.data, first.len, &back, &err) == CM_OK);
 	require(rd_descriptor_encode(&back, &second, &err) == CM_OK);
 	require(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
-	if (rd_cells(&d, &round, &err) == CM_OK) {
+	if (rd_loss(&d, &loss, &err) == CM_OK) {
 		const char *why;
 
-		require(acct_round_check(&round, &why) == ACCT_OK);
+		require(loss.parts >= 1 && loss.parts <= PT_PARTS_MAX);
+		for (size_t i = 0; i < loss.parts; i++)
+			require(acct_round_check(&loss.part[i], &why) == ACCT_OK);
 	}
 	rd_descriptor_fini(&back);
 	rd_descriptor_fini(&d);

@@ -15,7 +15,7 @@ const char *__lsan_default_suppressions(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pl_plan p;
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct cm_err err;
 
 	if (size <= PL_FILE_MAX && pl_plan_parse(data, size, "plan", NULL, &p, &err) == CM_OK) {
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			const struct pl_round *r = &p.round[i];
 
 			if (r->protocol->check(&r->query, &r->params, &err) != CM_OK ||
-				pl_round_cells(&p, r, &cells, &err) != CM_OK || r->target < r->min_reports)
+				pl_round_loss(&p, r, &loss, &err) != CM_OK || r->target < r->min_reports)
 				abort();
 		}
 		pl_plan_fini(&p);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "acct_state.h"
+#include "loss_of.h"
 #include "rd_account.h"
 
 static struct cm_err err;
@@ -22,8 +23,8 @@ WRAPPED(void, acct_state_free, struct acct_state *s);
 WRAPPED(enum acct_rc, acct_state_add, struct acct_state *s, const struct acct_round *round);
 WRAPPED(enum acct_rc, acct_state_remove, struct acct_state *s, const struct acct_round *round);
 WRAPPED(void, acct_state_rebuild, struct acct_state *s);
-WRAPPED(enum acct_rc, acct_state_epsilon, struct acct_state *s, const struct acct_round *candidate,
-	struct acct_bound *eps);
+WRAPPED(enum acct_rc, acct_state_epsilon_with, struct acct_state *s, const struct acct_round *candidates,
+	size_t n, struct acct_bound *eps);
 
 static struct {
 	bool real;
@@ -47,6 +48,15 @@ static double cost(const struct acct_round *r, uint64_t count)
 	return (double)count * (double)r->others / 1000.0;
 }
 
+static double costs(const struct acct_round *r, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += cost(&r[i], r[i].count);
+	return sum;
+}
+
 static enum acct_rc answer(double sum, struct acct_bound *eps)
 {
 	acct.calls++;
@@ -62,9 +72,9 @@ enum acct_rc __wrap_acct_epsilon(
 {
 	if (acct.real)
 		return __real_acct_epsilon(rounds, n, delta, eps);
-	assert_int_equal(n, 1); /* more are the state's */
+	assert_in_range(n, 1, PT_PARTS_MAX); /* of one loss; more are the state's */
 	acct.alone++;
-	return answer(cost(rounds, rounds->count), eps);
+	return answer(costs(rounds, n), eps);
 }
 
 struct acct_state *__wrap_acct_state_new(double delta)
@@ -130,17 +140,16 @@ void __wrap_acct_state_rebuild(struct acct_state *s)
 	acct.rebuilt++;
 }
 
-enum acct_rc __wrap_acct_state_epsilon(
-	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps)
+enum acct_rc __wrap_acct_state_epsilon_with(
+	struct acct_state *s, const struct acct_round *candidates, size_t n, struct acct_bound *eps)
 {
-	double sum = 0;
+	double sum;
 
 	if (acct.real)
-		return __real_acct_state_epsilon(s, candidate, eps);
+		return __real_acct_state_epsilon_with(s, candidates, n, eps);
+	sum = costs(candidates, n);
 	for (size_t i = 0; i < s->kinds; i++)
 		sum += cost(&s->kind[i].round, s->kind[i].count);
-	if (candidate != NULL)
-		sum += cost(candidate, candidate->count);
 	return answer(s->rebuilt ? sum : sum * (1 + acct.error), eps);
 }
 
@@ -193,11 +202,27 @@ static const uint8_t *id(unsigned i)
 	return bytes;
 }
 
+static enum cm_rc add_round(
+	struct rd_account *a, const uint8_t *round_id, const struct acct_round *r, struct cm_err *e)
+{
+	struct pt_loss loss = loss_of(r);
+
+	return rd_account_add(a, round_id, &loss, e);
+}
+
+static enum cm_rc judge_round(
+	const struct rd_account *a, const struct acct_round *r, struct rd_verdict *v, struct cm_err *e)
+{
+	struct pt_loss loss = loss_of(r);
+
+	return rd_account_judge(a, &loss, v, e);
+}
+
 static void add(struct rd_account *a, unsigned i, uint64_t thousandths)
 {
 	struct acct_round r = costing(thousandths);
 
-	assert_int_equal(rd_account_add(a, id(i), &r, &err), CM_OK);
+	assert_int_equal(add_round(a, id(i), &r, &err), CM_OK);
 }
 
 static double spent(const struct rd_account *a)
@@ -213,7 +238,7 @@ static struct rd_verdict judge(const struct rd_account *a, uint64_t thousandths)
 	struct acct_round r = costing(thousandths);
 	struct rd_verdict v;
 
-	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_OK);
+	assert_int_equal(judge_round(a, &r, &v, &err), CM_OK);
 	return v;
 }
 
@@ -338,7 +363,7 @@ static void a_round_counts_once_and_a_released_one_not_at_all(void **state)
 
 	(void)state;
 	add(a, 1, 100);
-	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EDATA);
+	assert_int_equal(add_round(a, id(1), &r, &err), CM_EDATA);
 	near(spent(a), 0.1);
 	assert_int_equal(rd_account_remove(a, id(2)), CM_OK); /* none such */
 	near(spent(a), 0.1);
@@ -361,10 +386,10 @@ static void every_round_counts_whatever_it_has_in_common_with_others(void **stat
 		add(a, i, i % 2 ? 10 : 20);
 	near(spent(a), 4.35);
 	r.dummies = 1;
-	assert_int_equal(rd_account_add(a, id(2), &r, &err), CM_OK);
+	assert_int_equal(add_round(a, id(2), &r, &err), CM_OK);
 	r = costing(10);
 	assert_int_equal(acct_cells_generic(1.0000001, &r, NULL), ACCT_OK);
-	assert_int_equal(rd_account_add(a, id(3), &r, &err), CM_OK);
+	assert_int_equal(add_round(a, id(3), &r, &err), CM_OK);
 	near(spent(a), 4.37);
 	assert_int_equal(rd_account_remove(a, id(11)), CM_OK);
 	assert_int_equal(rd_account_remove(a, id(2)), CM_OK);
@@ -436,15 +461,15 @@ static void when_the_accountant_cannot_answer_nothing_fits(void **state)
 	add(a, 1, 1);
 	for (int rc = ACCT_EDOMAIN; rc <= ACCT_ENOMEM; rc++) {
 		acct.rc = (enum acct_rc)rc;
-		assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+		assert_int_equal(judge_round(a, &r, &v, &err), CM_EINTERNAL);
 		assert_int_equal(rd_account_spent(a, &e, &err), CM_EINTERNAL);
 		assert_true(!v.fits && v.total == 77.0 && e == 55.0);
 	}
 	acct.rc = ACCT_OK;
 	acct.answer = (double)NAN;
-	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+	assert_int_equal(judge_round(a, &r, &v, &err), CM_EINTERNAL);
 	acct.answer = -0.5;
-	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_EINTERNAL);
+	assert_int_equal(judge_round(a, &r, &v, &err), CM_EINTERNAL);
 	rd_account_free(a);
 }
 
@@ -455,19 +480,19 @@ static void a_round_out_of_the_accountants_range_is_not_added(void **state)
 
 	(void)state;
 	r.count = 0;
-	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	assert_int_equal(add_round(a, id(1), &r, &err), CM_EINTERNAL);
 	r = costing(1);
 	r.cells = 0;
-	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	assert_int_equal(add_round(a, id(1), &r, &err), CM_EINTERNAL);
 	r = costing(1);
 	r.cell[0].omega = (double)NAN;
-	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_EINTERNAL);
+	assert_int_equal(add_round(a, id(1), &r, &err), CM_EINTERNAL);
 	assert_int_equal(rd_account_rounds(a), 0);
 	r = costing(1);
 	r.count = ACCT_MAX_COUNT;
-	assert_int_equal(rd_account_add(a, id(1), &r, &err), CM_OK);
+	assert_int_equal(add_round(a, id(1), &r, &err), CM_OK);
 	r.count = 1;
-	assert_int_equal(rd_account_add(a, id(2), &r, &err), CM_EINTERNAL);
+	assert_int_equal(add_round(a, id(2), &r, &err), CM_EINTERNAL);
 	assert_int_equal(rd_account_rounds(a), 1);
 	rd_account_free(a);
 }
@@ -483,10 +508,10 @@ static void without_memory_the_account_stays_as_it_was(void **state)
 		fail_after = n;
 		a = rd_account_new(1.0, 1e-6);
 		assert_int_equal(a == NULL, n < 3);
-		if (a != NULL && rd_account_add(a, id(1), &r, &err) != CM_OK) {
+		if (a != NULL && add_round(a, id(1), &r, &err) != CM_OK) {
 			assert_int_equal(err.code, CM_EINTERNAL);
 			assert_int_equal(rd_account_rounds(a), 0);
-		} else if (a != NULL && rd_account_judge(a, &r, &v, &err) != CM_OK) {
+		} else if (a != NULL && judge_round(a, &r, &v, &err) != CM_OK) {
 			assert_int_equal(err.code, CM_EINTERNAL);
 			assert_int_equal(rd_account_rounds(a), 1);
 		}
@@ -584,11 +609,11 @@ static void merged_rounds_cost_what_the_same_rounds_cost_apart(void **state)
 	r.others = 999;
 	r.count = 1;
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(rd_account_add(a, id(i), &r, &err), CM_OK);
+		assert_int_equal(add_round(a, id(i), &r, &err), CM_OK);
 		apart[i] = r;
 	}
 	apart[3] = r;
-	assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_OK);
+	assert_int_equal(judge_round(a, &r, &v, &err), CM_OK);
 	assert_int_equal(__real_acct_epsilon(apart, 4, 1e-6, &bound), ACCT_OK);
 	/* Both are upper bounds of the one true value, and that lies above the lower bound. */
 	assert_true(v.total >= bound.lower);
@@ -649,14 +674,14 @@ static void a_filter_admits_rounds_until_its_budget_is_spent(void **state)
 		for (;; n++) {
 			struct acct_round r = among(n % 2 ? 4999 : 999);
 
-			assert_int_equal(rd_account_judge(a, &r, &v, &err), CM_OK);
+			assert_int_equal(judge_round(a, &r, &v, &err), CM_OK);
 			assert_true(v.adaptive && v.limit == 0.2);
 			near(v.share_spent, share(a));
 			near(v.share_total, v.share_spent + v.share);
 			if (!v.fits)
 				break;
 			assert_true(v.total == 0.2 && v.spent == (n > 0 ? 0.2 : 0.0));
-			assert_int_equal(rd_account_add(a, id(n), &r, &err), CM_OK);
+			assert_int_equal(add_round(a, id(n), &r, &err), CM_OK);
 			kind[n % 2].count++;
 		}
 		assert_true(v.total == INFINITY && v.share_total >= 1 && v.share_spent < 1);
@@ -668,9 +693,9 @@ static void a_filter_admits_rounds_until_its_budget_is_spent(void **state)
 		/* A released reservation makes room. */
 		assert_int_equal(rd_account_remove(a, id(n - 1)), CM_OK);
 		assert_int_equal(rd_account_remove(a, id(n - 2)), CM_OK);
-		assert_int_equal(rd_account_judge(a, &(struct acct_round){ 0 }, &v, &err), CM_EINTERNAL);
+		assert_int_equal(judge_round(a, &(struct acct_round){ 0 }, &v, &err), CM_EINTERNAL);
 		kind[0].count = 1;
-		assert_int_equal(rd_account_judge(a, &kind[0], &v, &err), CM_OK);
+		assert_int_equal(judge_round(a, &kind[0], &v, &err), CM_OK);
 		assert_true(v.fits);
 		rd_account_free(a);
 	}
@@ -685,8 +710,8 @@ static void an_empty_filter_is_unspent_and_order_does_not_matter(void **state)
 	for (unsigned i = 0; i < 6; i++) {
 		struct acct_round r = among(1000 + i), s = among(1005 - i);
 
-		assert_int_equal(rd_account_add(a, id(i), &r, &err), CM_OK);
-		assert_int_equal(rd_account_add(b, id(i), &s, &err), CM_OK);
+		assert_int_equal(add_round(a, id(i), &r, &err), CM_OK);
+		assert_int_equal(add_round(b, id(i), &s, &err), CM_OK);
 	}
 	near(share(a), share(b));
 	assert_true(spent(a) == 1);
@@ -713,7 +738,7 @@ static void what_would_fit_a_filter_does_fit(void **state)
 		assert_int_equal(grr->derive(&q, &r, &params, &err), CM_OK);
 		assert_int_equal(grr->cells(&params, 1000, &cells, &err), CM_OK);
 		cells.count = 1;
-		assert_int_equal(rd_account_judge(a, &cells, &v, &err), CM_OK);
+		assert_int_equal(judge_round(a, &cells, &v, &err), CM_OK);
 		assert_int_equal(v.fits, !more);
 	}
 	rd_account_free(a);

@@ -31,7 +31,7 @@ static void the_first_round_spends_what_it_costs_alone(void **state)
 {
 	struct world w;
 	struct cm_err err = { 0 };
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct acct_bound want;
 	double spent;
 
@@ -40,8 +40,8 @@ static void the_first_round_spends_what_it_costs_alone(void **state)
 	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
 	assert_true(spent == 0);
 	assert_int_equal(decide(&w, 1), CM_OK);
-	assert_int_equal(pl_round_cells(&w.books.plan, &w.books.plan.round[0], &cells, &err), CM_OK);
-	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &want), ACCT_OK);
+	assert_int_equal(pl_round_loss(&w.books.plan, &w.books.plan.round[0], &loss, &err), CM_OK);
+	assert_int_equal(acct_epsilon(loss.part, loss.parts, 1e-6, &want), ACCT_OK);
 	assert_true(total_of(&w, 1) >= want.lower && total_of(&w, 1) <= want.upper);
 	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
 	assert_true(spent == total_of(&w, 1));

@@ -171,7 +171,7 @@ static void a_size_belongs_to_protocols_that_have_one(void **state)
 
 static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
 {
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct pl_plan p;
 	struct cm_err err = { 0 };
 
@@ -182,8 +182,8 @@ static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
 		CM_OK);
 	assert_int_equal(p.round[0].params.shuffler_dummies, 16000);
 	assert_int_equal(p.round[0].protocol->messages(&p.round[0].params), 1);
-	assert_int_equal(pl_round_cells(&p, &p.round[0], &cells, &err), CM_OK);
-	assert_true(cells.dummies == 16000 && cells.others == 0);
+	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
+	assert_true(loss.part[0].dummies == 16000 && loss.part[0].others == 0);
 	pl_plan_fini(&p);
 	expect_fault(BLANKET("bins", "\"inf\"", "shuffler_dummies = 16000"),
 		"plan.conf:6:", "'shuffler_dummies' is for 'blanket' \"shuffler\"");
@@ -317,15 +317,15 @@ static void every_fault_is_written_the_first_is_returned(void **state)
 static void privacy_is_computed_for_honest_participants(void **state)
 {
 	struct pl_plan p;
-	struct acct_round cells;
+	struct pt_loss loss;
 	struct cm_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(
 		parse(HEAD "honest_fraction = 0.5\ncolluders = 1000\nrounds = (" STATE ")\n", &p, &err),
 		CM_OK);
-	assert_int_equal(pl_round_cells(&p, &p.round[0], &cells, &err), CM_OK);
-	assert_int_equal(cells.others, 23999);
+	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
+	assert_int_equal(loss.part[0].others, 23999);
 	pl_plan_fini(&p);
 }
 

@@ -23,12 +23,12 @@ static struct pl_need need(const struct pt_query *q, uint64_t n, double epsilon0
 
 static double epsilon_of(const struct pl_need *n, const struct pt_protocol *row, const struct pt_params *p)
 {
-	struct acct_round r = { 0 };
+	struct pt_loss loss;
 	struct acct_bound b = { 0, INFINITY };
 	struct cm_err err = { 0 };
 
-	assert_int_equal(row->cells(p, n->honest, &r, &err), CM_OK);
-	return acct_epsilon(&r, 1, n->delta, &b) == ACCT_OK ? b.upper : (double)INFINITY;
+	assert_int_equal(pt_loss(row, p, n->honest, &loss, &err), CM_OK);
+	return acct_epsilon(loss.part, loss.parts, n->delta, &b) == ACCT_OK ? b.upper : (double)INFINITY;
 }
 
 static struct pl_choice chosen(const struct pl_need *n)

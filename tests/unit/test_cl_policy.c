@@ -109,17 +109,18 @@ static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
 
 static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **state)
 {
-	struct acct_round with, without;
+	struct pt_loss with, without;
 
 	(void)state;
 	world.policy.max_epsilon0 = INFINITY;
 	shuffler_adds("mixbins", 2, 16000);
 	assert_int_equal(check(0), CM_OK);
-	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &without, &err), CM_OK);
+	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &without, &err), CM_OK);
 	world.policy.accept_shuffler_dummies = true;
 	assert_int_equal(check(0), CM_OK);
-	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &with, &err), CM_OK);
-	assert_true(with.dummies == 16000 && without.dummies == 0 && with.others == without.others);
+	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &with, &err), CM_OK);
+	assert_true(with.part[0].dummies == 16000 && without.part[0].dummies == 0 &&
+		    with.part[0].others == without.part[0].others);
 
 	/* Nothing else protects: there is no guarantee to be judged. */
 	shuffler_adds("bins", INFINITY, 16000);
@@ -136,8 +137,8 @@ static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **stat
 	shuffler_adds("bins", INFINITY, 16000);
 	offer.d.params.dummies = 3;
 	assert_int_equal(check(0), CM_OK);
-	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &without, &err), CM_OK);
-	assert_int_equal(without.dummies, 3000);
+	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &without, &err), CM_OK);
+	assert_int_equal(without.part[0].dummies, 3000);
 }
 
 static void a_statement_below_the_truth_is_refused(void **state)
@@ -200,17 +201,17 @@ static void the_smaller_honest_fraction_and_the_more_colluders_count(void **stat
 
 static void fewer_honest_participants_cost_more(void **state)
 {
-	struct acct_round many, few;
+	struct pt_loss many, few;
 	struct acct_bound cheap, dear;
 
 	(void)state;
-	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &many, &err), CM_OK);
+	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &many, &err), CM_OK);
 	world.policy.honest_fraction = 0.1;
-	assert_int_equal(cl_policy_cells(&world.policy, &offer.d, &few, &err), CM_OK);
-	assert_int_equal(many.others, 999);
-	assert_int_equal(few.others, 99);
-	assert_int_equal(acct_epsilon(&many, 1, 1e-6, &cheap), ACCT_OK);
-	assert_int_equal(acct_epsilon(&few, 1, 1e-6, &dear), ACCT_OK);
+	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &few, &err), CM_OK);
+	assert_int_equal(many.part[0].others, 999);
+	assert_int_equal(few.part[0].others, 99);
+	assert_int_equal(acct_epsilon(many.part, many.parts, 1e-6, &cheap), ACCT_OK);
+	assert_int_equal(acct_epsilon(few.part, few.parts, 1e-6, &dear), ACCT_OK);
 	/* What is charged is the upper end. */
 	assert_true(cheap.upper < dear.upper);
 }
