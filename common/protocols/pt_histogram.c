@@ -37,6 +37,8 @@ enum cm_rc pt_histogram_check(
 		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
 	if (q->kind != PT_HISTOGRAM)
 		return cm_fail(err, CM_EPROTO, "%s: answers histograms only", name);
+	if (p->slots != 0)
+		return cm_fail(err, CM_EPROTO, "%s: slots where there are none", name);
 	if (p->bins < 2 || p->bins > PR_CATEGORIES_MAX || p->bins != q->categories)
 		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u categories", name, (unsigned)p->bins,
 			(unsigned)q->categories);

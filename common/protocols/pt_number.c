@@ -113,9 +113,9 @@ enum cm_rc pt_number_check(
 		return cm_fail(err, CM_EPROTO, "%s: answers means only", row->name);
 	if (p->keep_always || p->dummies != 0 || p->shuffler_dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: a keep probability and no dummies are wanted", row->name);
-	if (p->other != 0 || (p->size != 0 && !row->sized))
-		return cm_fail(
-			err, CM_EPROTO, "%s: a size or a second probability where there is none", row->name);
+	if (p->other != 0 || p->slots != 0 || (p->size != 0 && !row->sized))
+		return cm_fail(err, CM_EPROTO,
+			"%s: a size, a second probability or slots where there are none", row->name);
 	return in_range(row, p, CM_EPROTO, err);
 }
 

@@ -3,36 +3,66 @@
 
 #include "cm_buf.h"
 
-/* Version 1, kind 0, slot 0 and zeroes, as one integer. */
-#define HEAD UINT64_C(1)
+/* Version 1, kind 0, slot 0 and zeroes, as one integer; the slot is its second 16 bits. */
+#define HEAD       UINT64_C(1)
+#define SLOT_SHIFT 16
+#define SLOT_MASK  (UINT64_C(0xffff) << SLOT_SHIFT)
 
 void pt_record_begin(uint8_t head[PT_RECORD_HEAD])
 {
 	cm_put_le64(head, HEAD);
 }
 
+enum cm_rc pt_record_slot(
+	const uint8_t head[PT_RECORD_HEAD], uint32_t slots, uint32_t *slot, struct cm_err *err)
+{
+	uint64_t h = cm_get_le64(head), at = (h & SLOT_MASK) >> SLOT_SHIFT;
+
+	if ((h & ~SLOT_MASK) != HEAD || at >= slots)
+		return cm_fail(err, CM_EDATA, "record: unknown version, kind, slot or filler");
+	*slot = (uint32_t)at;
+	return CM_OK;
+}
+
 enum cm_rc pt_record_opens(const uint8_t head[PT_RECORD_HEAD], struct cm_err *err)
 {
-	if (cm_get_le64(head) != HEAD)
-		return cm_fail(err, CM_EDATA, "record: unknown version, kind or filler");
-	return CM_OK;
+	uint32_t slot;
+
+	return pt_record_slot(head, 1, &slot, err);
+}
+
+void pt_record_put_slot(uint8_t record[PT_RECORD_LEN], uint16_t slot, uint64_t value)
+{
+	cm_put_le64(record, HEAD | (uint64_t)slot << SLOT_SHIFT);
+	cm_put_le64(record + PT_RECORD_HEAD, value);
 }
 
 void pt_record_put(uint8_t record[PT_RECORD_LEN], uint64_t value)
 {
-	pt_record_begin(record);
-	cm_put_le64(record + PT_RECORD_HEAD, value);
+	pt_record_put_slot(record, 0, value);
+}
+
+enum cm_rc pt_record_value(
+	const uint8_t record[PT_RECORD_LEN], uint64_t bins, uint64_t *value, struct cm_err *err)
+{
+	uint64_t v = cm_get_le64(record + PT_RECORD_HEAD);
+
+	if (v >= bins)
+		return cm_fail(
+			err, CM_EDATA, "record: value outside the %llu bins", (unsigned long long)bins);
+	*value = v;
+	return CM_OK;
 }
 
 enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err)
 {
-	uint64_t v = cm_get_le64(record + PT_RECORD_HEAD);
+	uint64_t v = 0;
+	enum cm_rc rc = pt_record_opens(record, err);
 
-	if (pt_record_opens(record, err) != CM_OK)
-		return CM_EDATA;
-	if (v >= bins)
-		return cm_fail(err, CM_EDATA, "record: value outside the %u bins", (unsigned)bins);
-	*value = (uint32_t)v;
-	return CM_OK;
+	if (rc == CM_OK)
+		rc = pt_record_value(record, bins, &v, err);
+	if (rc == CM_OK)
+		*value = (uint32_t)v;
+	return rc;
 }

@@ -2,7 +2,7 @@
  *
  *   0  u8   version = 1
  *   1  u8   kind = 0, a report
- *   2  u16  slot = 0
+ *   2  u16  slot: which batch of the round; 0 where there is one only
  *   4  u32  zero
  *   8  u64  value: the bin
  *
@@ -20,8 +20,15 @@
 void pt_record_begin(uint8_t head[PT_RECORD_HEAD]);
 /* CM_EDATA for any other version, kind, slot or non-zero filler. */
 CM_CHECK enum cm_rc pt_record_opens(const uint8_t head[PT_RECORD_HEAD], struct cm_err *err);
+/* The same of a round of so many slots; *slot < slots. */
+CM_CHECK enum cm_rc pt_record_slot(
+	const uint8_t head[PT_RECORD_HEAD], uint32_t slots, uint32_t *slot, struct cm_err *err);
 
 void pt_record_put(uint8_t record[PT_RECORD_LEN], uint64_t value);
+void pt_record_put_slot(uint8_t record[PT_RECORD_LEN], uint16_t slot, uint64_t value);
+/* The value alone, of a record whose head was read.  CM_EDATA unless *value < bins. */
+CM_CHECK enum cm_rc pt_record_value(
+	const uint8_t record[PT_RECORD_LEN], uint64_t bins, uint64_t *value, struct cm_err *err);
 /* *value < bins.  CM_EDATA otherwise, and for any other version, kind, slot or non-zero filler. */
 CM_CHECK enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err);

@@ -10,27 +10,33 @@
 
 #include "pt_protocol.h"
 
-/* The word, below bins, that a client has in a group of slot `i`.  Constant time in the value; `rng` for
- * rounding. */
+/* The word, below bins, that a client has in a group of slot `i`.  Constant time in the value and in the
+ * group, which was drawn: a scan with masks; `rng` for rounding. */
 typedef uint64_t pt_word(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 	uint32_t i, uint32_t group, const struct cm_rng *rng);
 
-/* keep and dummies of *slot from a request, towards more noise; count, groups and bins are given.  CM_ECONFIG
- * names what is out of range. */
+/* keep and dummies of *slot from a request, towards more noise; count, groups and bins are given.  A
+ * request's epsilon0 is each slot's, at most PT_EPSILON0_MAX: what the thresholds are exact enough for. Their
+ * sum has no limit but the one a client's policy sets.  CM_ECONFIG names what is out of range. */
 CM_CHECK enum cm_rc pt_slots_request(
 	const char *name, const struct pt_request *r, struct pt_slot *slot, struct cm_err *err);
+/* The last step of derive(): not too many kinds of slots, nor messages of one device.  CM_ECONFIG. */
+CM_CHECK enum cm_rc pt_slots_limit(const struct pt_params *p, struct cm_err *err);
 /* Are a peer's slots possible, and is there nothing where rows with slots have nothing?  CM_EPROTO. */
 CM_CHECK enum cm_rc pt_slots_check(const char *name, const struct pt_params *p, struct cm_err *err);
 
 uint32_t pt_slots_total(const struct pt_params *p); /* slots of the round: the sum of the counts */
 /* What slot i is like, i < pt_slots_total. */
 const struct pt_slot *pt_slots_at(const struct pt_params *p, uint32_t i);
-uint32_t pt_slots_messages(const struct pt_params *p);
+uint32_t pt_slots_messages(const struct pt_params *p); /* of one client */
 uint32_t pt_slots_record_len(const struct pt_params *p);
 /* Rounded up; the slots of a device add up. */
 double pt_slots_epsilon0(const struct pt_params *p);
+/* A part for each kind of slot, repeated as often as there are slots of it: a neighbour's value may differ in
+ * all of them. */
 CM_CHECK enum cm_rc pt_slots_loss(
 	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err);
+/* Slot after slot, and in each the message at a uniform place among its dummies. */
 void pt_slots_encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 	pt_word *word, const struct cm_rng *rng, uint8_t *records);
 
