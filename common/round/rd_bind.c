@@ -3,12 +3,18 @@
 #include <string.h>
 
 #include "rd_descriptor.h"
+#include "rd_tags.h"
 
 static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
 
 size_t rd_sealed_len(const struct rd_descriptor *d)
 {
 	return (size_t)d->record_len + CM_HPKE_OVERHEAD;
+}
+
+size_t rd_message_len(const struct rd_descriptor *d)
+{
+	return rd_sealed_len(d) + (d->params.tags > 0 ? RD_TAG_LEN : 0);
 }
 
 void rd_hpke_info(const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN])
@@ -51,5 +57,8 @@ enum cm_rc rd_loss_for(
 
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)
 {
-	return participants * d->messages_per_client + d->params.shuffler_dummies;
+	const struct pt_params *p = &d->params;
+
+	return p->tag_messages > 0 ? p->tags * p->tag_messages
+				   : participants * d->messages_per_client + p->shuffler_dummies;
 }

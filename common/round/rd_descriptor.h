@@ -43,6 +43,8 @@ struct rd_descriptor {
 /* Serialize; appended to out.  protocol, hash are ignored. */
 CM_CHECK enum cm_rc rd_descriptor_encode(
 	const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
+/* Is there room for this query in a descriptor, whatever the rest of it is?  CM_ECONFIG otherwise. */
+CM_CHECK enum cm_rc rd_descriptor_fits(const struct pt_query *q, struct cm_err *err);
 /* Read and check every field: ranges, lengths, known protocol whose check() passes, messages_per_client and
  * record_len equal to the row's, min_batch 1..target_batch, honest_fraction (0, 1], opens < deadline, known
  * suite and no unknown critical extension.  CM_EPROTO names the field.  Free with rd_descriptor_fini. */
@@ -56,6 +58,8 @@ CM_CHECK enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len,
 
 /* Sealed bytes of one message: record_len + CM_HPKE_OVERHEAD. */
 size_t rd_sealed_len(const struct rd_descriptor *d);
+/* The same as a client submits it: after its tag, where the round has tags. */
+size_t rd_message_len(const struct rd_descriptor *d);
 /* HPKE info and aad of a round (doc/wire.md): both bind the descriptor's hash. */
 #define RD_INFO_LEN (16u + 1u + PR_HASH_LEN)
 #define RD_AAD_LEN  PR_HASH_LEN
@@ -71,7 +75,7 @@ CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, 
  * add: what remains when it adds none. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);
-/* Messages of a round of so many participants, the shuffler's included. */
+/* Messages that a round of so many participants releases, the shuffler's included. */
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants);
 
 #define RD_PURPOSE_DESCRIPTOR "tombola descriptor"

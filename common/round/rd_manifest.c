@@ -33,6 +33,7 @@ enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, s
 	w.messages = m->is_void ? 0 : m->messages;
 	w.dummies = m->is_void ? 0 : m->dummies;
 	w.void_ = m->is_void;
+	w.lacking = m->is_void ? m->lacking : 0;
 	w.n_buckets = n;
 	w.buckets = each;
 	rc = pr_doc_encode(&w.base, out, err);
@@ -47,9 +48,12 @@ static enum cm_rc check_counts(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
 	uint64_t dummies = d->params.shuffler_dummies;
+	bool classes = d->params.tag_least[0] > 0;
 
+	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->params.tags))
+		return cm_fail(err, CM_EPROTO, "lacking: no such class, or the round is not void");
 	if (w->void_) {
-		if (w->participants >= d->min_batch)
+		if ((w->participants >= d->min_batch) != (w->lacking > 0))
 			return cm_fail(err, CM_EPROTO, "participants: enough, yet the round is void");
 		if (w->messages != 0 || w->n_buckets != 0 || w->dummies != 0)
 			return cm_fail(err, CM_EPROTO, "messages: a void round has none");
@@ -61,9 +65,10 @@ static enum cm_rc check_counts(
 	if (CM_CHECKED("round.manifest.dummies") && w->dummies != dummies)
 		return cm_fail(err, CM_EPROTO, "dummies: %llu, the descriptor prescribes %llu",
 			(unsigned long long)w->dummies, (unsigned long long)dummies);
-	if (w->messages != w->participants * d->messages_per_client + w->dummies)
+	if (w->messages != rd_messages(d, w->participants) - dummies + w->dummies)
 		return cm_fail(err, CM_EPROTO,
-			"messages: %llu, not participants * messages_per_client + dummies",
+			"messages: %llu, not participants * messages_per_client + dummies, or tags * "
+			"tag_messages",
 			(unsigned long long)w->messages);
 	if (w->messages != sum)
 		return cm_fail(err, CM_EPROTO, "messages: %llu, the buckets hold %llu",
@@ -104,6 +109,7 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	m->messages = w->messages;
 	m->dummies = w->dummies;
 	m->is_void = w->void_ != 0;
+	m->lacking = w->lacking;
 	return CM_OK;
 }
 

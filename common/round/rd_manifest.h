@@ -12,14 +12,15 @@ struct rd_manifest {
 	uint8_t descriptor_hash[PR_HASH_LEN];
 	uint64_t participants, messages, dummies;
 	bool is_void;
+	uint32_t lacking; /* void because of it: 1 + the first class with fewer than its tag_least; 0: none */
 	struct rd_bucket *bucket; /* owned */
 	uint32_t buckets;
 	uint8_t hash[PR_HASH_LEN]; /* of the bytes it was read from */
 };
 CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err);
-/* Signature, then: for this descriptor; dummies = its shuffler_dummies; messages = participants *
- * messages_per_client + dummies = the buckets' sum; participants between min and target.  Void: participants
- * below min, no messages, dummies and buckets (encode writes none). */
+/* Signature, then: for this descriptor; dummies = its shuffler_dummies; messages = rd_messages = the buckets'
+ * sum; participants between min and target.  Void: participants below min, or else a class is lacking; no
+ * messages, dummies and buckets (encode writes none). */
 CM_CHECK enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
 	const struct cm_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err);

@@ -1,0 +1,59 @@
+/* rd_tags.c - the tags of a round's messages in its descriptor: what stands there, and what it must be. */
+#include "rd_tags.h"
+
+#include <string.h>
+
+#include "pr_limits.h"
+
+static enum cm_rc read_classes(const Tombola__V1__Randomizer *r, struct pt_params *p, struct cm_err *err)
+{
+	if (r->n_tag_least == 0)
+		return CM_OK;
+	if (r->n_tag_least != p->tags || r->n_tag_least > PT_SLOTS_MAX)
+		return cm_fail(err, CM_EPROTO, "randomizer.tag_least: not one number for each tag");
+	if (p->tag_messages > 0)
+		return cm_fail(err, CM_EPROTO, "randomizer.tag_least: given though tag_messages is");
+	for (size_t i = 0; i < r->n_tag_least; i++) {
+		if (r->tag_least[i] == 0 || r->tag_least[i] > PR_ROUND_REPORTS_MAX)
+			return cm_fail(
+				err, CM_EPROTO, "randomizer.tag_least: not in 1..%u", PR_ROUND_REPORTS_MAX);
+		p->tag_least[i] = r->tag_least[i];
+	}
+	return CM_OK;
+}
+
+enum cm_rc rd_tags_read(const Tombola__V1__Randomizer *r, const struct pt_protocol *row, struct pt_params *p,
+	struct cm_err *err)
+{
+	memset(p->tag_least, 0, sizeof p->tag_least);
+	p->tags = r->tags;
+	p->tag_messages = r->tag_messages;
+	if (r->tags == 0) {
+		if (r->tag_messages > 0 || r->n_tag_least > 0)
+			return cm_fail(
+				err, CM_EPROTO, "randomizer.tags: none, yet something is said of them");
+		return CM_OK;
+	}
+	if (row->route == NULL)
+		return cm_fail(err, CM_EPROTO, "randomizer.tags: '%s' has none", row->name);
+	if (r->tags > PT_TAGS_MAX)
+		return cm_fail(err, CM_EPROTO, "randomizer.tags: above %u", PT_TAGS_MAX);
+	if (r->shuffler_dummies > 0)
+		return cm_fail(err, CM_EPROTO, "randomizer.shuffler_dummies: given though tags are");
+	if (r->tag_messages > 0 && row->dummy == NULL)
+		return cm_fail(err, CM_EPROTO, "randomizer.tag_messages: '%s' has no dummies", row->name);
+	if (r->tag_messages > PT_SHUFFLER_DUMMIES_MAX / r->tags)
+		return cm_fail(err, CM_EPROTO, "randomizer.tag_messages: of all tags together above %u",
+			PT_SHUFFLER_DUMMIES_MAX);
+	return read_classes(r, p, err);
+}
+
+void rd_tags_fill(const struct pt_params *p, Tombola__V1__Randomizer *r)
+{
+	r->tags = p->tags;
+	r->tag_messages = p->tag_messages;
+	if (p->tags == 0 || p->tags > PT_SLOTS_MAX || p->tag_least[0] == 0)
+		return;
+	r->n_tag_least = p->tags;
+	r->tag_least = (uint32_t *)(uintptr_t)p->tag_least; /* only read */
+}
