@@ -48,7 +48,7 @@ enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *fau
 	err->code = CM_OK;
 	if (cm_addr_split(conf->shuffler, &address, &why) != CM_OK)
 		cm_conf_fault_at(path, "shuffler", &why, faults, err);
-	if (*conf->http != '\0' && cm_http_check_address(conf->http, &why) != CM_OK)
+	if (*conf->http != '\0' && cm_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
 		cm_conf_fault_at(path, "http", &why, faults, err);
 	if (cm_signer_load(conf->signing_key, &signer, &why) != CM_OK)
 		cm_conf_fault_at(path, "signing_key", &why, faults, err);

@@ -7,6 +7,7 @@ struct an_conf {
 	char *shuffler, *state_dir, *plan, *signing_key, *shuffler_key;
 	char *tls_cert, *tls_key, *tls_ca, *tls_crl;
 	char *http; /* "": none */
+	bool http_anywhere;
 	int64_t threads;
 	int64_t reconnect_min_ms, reconnect_max_ms, answer_ms, give_up_ms, poll_ms;
 };

@@ -108,7 +108,12 @@ const struct cm_conf_row cl_conf_rows[] = {
 		.type = CM_CONF_STRING,
 		.offset = AT(http),
 		.fallback = "127.0.0.1:9466",
-		.help = "loopback host:port of /healthz and /readyz; \"\" for none" },
+		.help = "loopback host:port of /healthz, /readyz and /metrics; \"\" for none" },
+	{ .key = "http_anywhere",
+		.type = CM_CONF_BOOL,
+		.offset = AT(http_anywhere),
+		.fallback = "false",
+		.help = "true: `http` may be an address that others reach; who asks is not authenticated" },
 	{ .key = NULL },
 };
 
@@ -148,7 +153,8 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 		return rc;
 	if (cm_addr_split(out->conf.shuffler, &shuffler, &why) != CM_OK)
 		cm_conf_fault_at(path, "shuffler", &why, faults, &first);
-	if (*out->conf.http != '\0' && cm_http_check_address(out->conf.http, &why) != CM_OK)
+	if (*out->conf.http != '\0' &&
+		cm_http_check_address(out->conf.http, out->conf.http_anywhere, &why) != CM_OK)
 		cm_conf_fault_at(path, "http", &why, faults, &first);
 	if (!rd_is_name(out->conf.population)) {
 		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");

@@ -14,6 +14,7 @@ struct cl_conf {
 	char *input, *format, *device_field;
 	int64_t connections, frame_devices, spread_ms;
 	char *http;
+	bool http_anywhere;
 };
 extern const struct cm_conf_row cl_conf_rows[];
 

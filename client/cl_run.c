@@ -171,6 +171,7 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 	};
 	static const struct cm_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
 	const struct cm_http_conf http = { .address = run->setup->conf.http,
+		.anywhere = run->setup->conf.http_anywhere,
 		.not_ready = not_ready,
 		.user = run,
 		.routes = routes,

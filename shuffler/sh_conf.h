@@ -7,6 +7,7 @@ struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
 	char *signing_key, *analyzer_key;
+	bool http_anywhere;
 	int64_t max_connections, max_waiting_mib, commit_messages, commit_wait_ms, idle_ms;
 };
 

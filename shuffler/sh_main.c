@@ -191,6 +191,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
 	};
 	struct cm_http_conf http = { .address = d->conf.http,
+		.anywhere = d->conf.http_anywhere,
 		.not_ready = not_ready,
 		.status_json = status_json,
 		.user = d,
@@ -262,7 +263,8 @@ static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err 
 	err->code = CM_OK;
 	if (cm_addr_split(d->conf.listen, &address, &why) != CM_OK)
 		cm_conf_fault_at(path, "listen", &why, stderr, err);
-	if (*d->conf.http != '\0' && cm_http_check_address(d->conf.http, &why) != CM_OK)
+	if (*d->conf.http != '\0' &&
+		cm_http_check_address(d->conf.http, d->conf.http_anywhere, &why) != CM_OK)
 		cm_conf_fault_at(path, "http", &why, stderr, err);
 	if (cm_signer_load(d->conf.signing_key, &d->signer, &why) != CM_OK)
 		cm_conf_fault_at(path, "signing_key", &why, stderr, err);

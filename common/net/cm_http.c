@@ -154,17 +154,19 @@ static enum cm_rc parse(
 	}
 	if (CM_CHECKED("net.loopback") && !*loopback && !conf->anywhere)
 		return cm_fail(err, CM_ECONFIG,
-			"HTTP address '%.100s' is not a loopback address; health has no authentication",
+			"HTTP address '%.100s' is not a loopback address, and who asks is not authenticated; "
+			"http_anywhere = true serves it all the same",
 			conf->address);
 	return CM_OK;
 }
 
-enum cm_rc cm_http_check_address(const char *address, struct cm_err *err)
+enum cm_rc cm_http_check_address(const char *address, bool anywhere, struct cm_err *err)
 {
 	struct sockaddr_storage unused;
 	bool loopback;
 
-	return parse(&(struct cm_http_conf){ .address = address }, &unused, &loopback, err);
+	return parse(
+		&(struct cm_http_conf){ .address = address, .anywhere = anywhere }, &unused, &loopback, err);
 }
 
 enum cm_rc cm_http_new(

@@ -56,7 +56,7 @@ struct cm_http_conf {
 CM_CHECK enum cm_rc cm_http_new(
 	uv_loop_t *loop, const struct cm_http_conf *conf, struct cm_http **out, struct cm_err *err);
 /* Would cm_http_new take this address?  For check-config. */
-CM_CHECK enum cm_rc cm_http_check_address(const char *address, struct cm_err *err);
+CM_CHECK enum cm_rc cm_http_check_address(const char *address, bool anywhere, struct cm_err *err);
 void cm_http_close(struct cm_http *h);
 int cm_http_port(const struct cm_http *h);
 
