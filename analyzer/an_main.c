@@ -428,6 +428,7 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "print a commented configuration, or plan, to start from",
 		.max_args = 1,
 		.run = config_sample },
+	CM_CLI_COMPLETION,
 	{ .name = NULL },
 };
 

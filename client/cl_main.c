@@ -359,6 +359,7 @@ static const struct cm_cli_verb verbs[] = {
 		{ { 0 } }, verb_check_config },
 	{ "config-sample", "[policy]", "print a commented configuration, or policy, to start from", 0, 1,
 		{ { 0 } }, verb_config_sample },
+	CM_CLI_COMPLETION,
 	{ 0 },
 };
 

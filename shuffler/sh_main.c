@@ -327,6 +327,7 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "print a commented configuration, or policy, to start from",
 		.max_args = 1,
 		.run = config_sample },
+	CM_CLI_COMPLETION,
 	{ .name = NULL },
 };
 

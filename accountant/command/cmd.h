@@ -39,7 +39,8 @@ enum {
 	CMD_TO = 1u << 13,
 	CMD_POINTS = 1u << 14,
 	CMD_TITLE = 1u << 15,
-	CMD_FILE = 1u << 16, /* one argument after the verb */
+	CMD_FILE = 1u << 16,  /* one argument after the verb */
+	CMD_SHELL = 1u << 17, /* the same: bash or zsh */
 };
 
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT };
@@ -71,6 +72,9 @@ extern const struct cmd_verb cmd_verbs[]; /* ended by a NULL name */
 /* Reads options into *q.  0: go on with *verb; -1: help, version or names were printed; else an exit code,
  * the fault was said. */
 int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_verb **verb);
+
+/* Option i by its long name, with its bit; NULL past the last. */
+const char *cmd_option(size_t i, unsigned *bit);
 
 /* "tombola-accountant: ..." to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
@@ -131,3 +135,4 @@ int cmd_run_curve(const struct cmd_question *q);
 int cmd_run_audit(const struct cmd_question *q);
 int cmd_run_paper(const struct cmd_question *q);
 int cmd_run_names(const struct cmd_question *q);
+int cmd_run_completion(const struct cmd_question *q);

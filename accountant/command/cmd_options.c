@@ -31,6 +31,14 @@ static const struct row {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
+const char *cmd_option(size_t i, unsigned *bit)
+{
+	if (i >= ROWS)
+		return NULL;
+	*bit = rows[i].bit;
+	return rows[i].name;
+}
+
 static const char usage[] =
 	"Usage: tombola-accountant VERB [OPTION ...]      tombola-accountant VERB --help\n"
 	"\n"
@@ -40,7 +48,7 @@ static const char usage[] =
 	"  rounds     how many rounds fit          calibrate  the best eps0, n or dummies that fits\n"
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
-	"  names      randomizers and methods\n"
+	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
@@ -296,9 +304,11 @@ int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_ve
 		fputs((*verb)->help, stdout);
 		return -1;
 	}
-	if ((*verb)->takes & CMD_FILE) {
+	if ((*verb)->takes & (CMD_FILE | CMD_SHELL)) {
 		if (optind + 1 >= argc)
-			return cmd_fail(CMD_USAGE, "%s: which file? (- is standard input)", (*verb)->name);
+			return cmd_fail(CMD_USAGE, "%s: which %s", (*verb)->name,
+				(*verb)->takes & CMD_FILE ? "file? (- is standard input)"
+							  : "shell? bash or zsh");
 		q->file = argv[++optind];
 	}
 	if (optind + 1 < argc)

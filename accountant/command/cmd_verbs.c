@@ -109,5 +109,10 @@ const struct cmd_verb cmd_verbs[] = {
 		"The randomizers a SPEC may name, with their keys, and the methods with what they are "
 		"worth.\n"
 		"\n" HELP_JSON },
+	{ "completion", CMD_SHELL, 0, cmd_run_completion,
+		"Usage: tombola-accountant completion bash|zsh\n"
+		"\n"
+		"What completes this command in that shell: eval \"$(tombola-accountant completion bash)\"\n"
+		"\n" HELP_LAST },
 	{ NULL, 0, 0, NULL, NULL },
 };

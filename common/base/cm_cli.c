@@ -344,6 +344,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		free(cli);
 		return cm_exit_code(CM_EINTERNAL);
 	}
+	cli->program = program;
 	if (program->role != NULL) {
 		(void)snprintf(config, sizeof config, "/etc/tombola/%s.conf", program->role);
 		cli->config = config;

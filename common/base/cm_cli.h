@@ -11,8 +11,10 @@
 #include "cm_log.h"
 #include "cm_rc.h"
 
+struct cm_cli_program;
 struct cm_cli {
-	const char *config; /* path or the program's default */
+	const struct cm_cli_program *program; /* that is running */
+	const char *config;                   /* path or the program's default */
 	enum cm_level level;
 	enum cm_log_format log_format;
 	bool json, color;
@@ -51,6 +53,15 @@ struct cm_cli_program {
 
 /* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */
 int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv);
+
+/* The verb `completion bash|zsh`, for the table of every program: what completes its verbs, options and
+ * files. */
+enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+#define CM_CLI_COMPLETION                                                                           \
+	{                                                                                           \
+		.name = "completion", .args = "bash|zsh", .min_args = 1, .max_args = 1,             \
+		.help = "print what completes this command in that shell", .run = cm_cli_completion \
+	}
 
 /* A finite double or an unsigned integer written in full, in range; else CM_EUSAGE with a line naming `what`.
  */

@@ -85,6 +85,7 @@ static const struct cm_cli_verb verbs[] = {
 		.args = "",
 		.help = "list the protocols a round of a plan may name",
 		.run = tool_plan_protocols },
+	CM_CLI_COMPLETION,
 	{ .name = "version", .args = "", .help = "print the versions of this build", .run = version },
 	{ .name = NULL },
 };
