@@ -22,6 +22,7 @@ void an_stop(struct an_daemon *d, enum cm_rc rc, const struct cm_err *why)
 		cm_loop_stopping(d->signals);
 	an_link_close(d);
 	an_work_close(d);
+	an_page_stop(d);
 	if (d->http != NULL)
 		cm_http_close(d->http);
 	d->http = NULL;
@@ -63,17 +64,6 @@ static const char *not_ready(void *user)
 	return d->stopping ? "stopping" : d->idle || d->ready ? NULL : "no connection to the shuffler";
 }
 
-static char *status_json(void *user)
-{
-	const struct an_daemon *d = user;
-	struct cm_err err = { 0 };
-	json_t *doc = an_rounds_json(&d->books, &err);
-	char *text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-
-	json_decref(doc);
-	return text;
-}
-
 static bool known(void *user, const uint8_t round_id[PR_ROUND_ID_LEN])
 {
 	return an_state_find(user, round_id) != NULL;
@@ -98,9 +88,12 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 	static const struct cm_loop_handler signals = {
 		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
 	};
-	const struct cm_http_conf http = {
-		.address = d->conf->http, .not_ready = not_ready, .status_json = status_json, .user = d
-	};
+	const struct cm_http_conf http = { .address = d->conf->http,
+		.not_ready = not_ready,
+		.status_json = an_page_status,
+		.user = d,
+		.routes = an_page_routes,
+		.n_routes = AN_PAGE_ROUTES };
 	enum cm_rc rc = cm_rng_system(&d->rng, err);
 
 	if (rc == CM_OK)
@@ -115,6 +108,8 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		rc = an_link_init(d, err);
 	if (rc == CM_OK)
 		rc = an_work_init(d, err);
+	if (rc == CM_OK && *d->conf->http != '\0' && d->run->only == 0)
+		rc = an_page_init(d, err);
 	if (rc == CM_OK && *d->conf->http != '\0' && d->run->only == 0)
 		rc = cm_http_new(&d->loop, &http, &d->http, err);
 	return rc;
@@ -150,6 +145,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	cm_tls_ctx_free(d->tls);
 	cm_signer_free(d->signer);
 	cm_verifier_free(d->shuffler);
+	an_page_fini(d);
 	an_books_close(&d->books);
 	free(d);
 	return rc;

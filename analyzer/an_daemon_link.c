@@ -1,4 +1,6 @@
 /* an_daemon_link.c - the link to the shuffler: dialling, waiting for answers, dialling again. */
+#include <string.h>
+
 #include "an_daemon_private.h"
 #include "cm_clock.h"
 #include "cm_log.h"
@@ -74,6 +76,7 @@ static void wait_and_redial(struct an_daemon *d, const struct cm_err *why)
 		return;
 	}
 	cm_log(CM_LOG_WARN, "no connection to the shuffler", CM_S("reason", e.msg), CM_I("retry_ms", wait));
+	memcpy(d->away, e.msg, sizeof d->away);
 	d->backoff_ms = wait * 2 > d->conf->reconnect_max_ms ? d->conf->reconnect_max_ms : wait * 2;
 	(void)uv_timer_start(&d->redial, on_redial, (uint64_t)wait, 0);
 }
@@ -106,7 +109,9 @@ static void on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *fr
 	if (d->link != l)
 		return;
 	an_link_answered(d);
+	d->seen_ms = cm_clock_wall_ms();
 	if (is_progress(frame)) {
+		d->away[0] = '\0';
 		d->backoff_ms = d->conf->reconnect_min_ms;
 		d->away_since_ms = cm_clock_mono_ms();
 	}

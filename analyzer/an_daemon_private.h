@@ -6,6 +6,7 @@
 #include "an_daemon.h"
 #include "an_open.h"
 #include "an_round.h"
+#include "an_view.h"
 #include "cm_http.h"
 #include "cm_loop.h"
 #include "lk_link.h"
@@ -28,6 +29,8 @@ struct an_daemon {
 	bool ready;           /* the shuffler has said Hello */
 	unsigned refusals;    /* dials in a row that TLS ended */
 	int64_t backoff_ms, away_since_ms;
+	int64_t seen_ms;           /* unix time of the shuffler's last frame, 0: none yet */
+	char away[320];            /* why it cannot be reached; "" */
 	uv_timer_t redial, answer; /* answer: the shuffler owes one */
 	unsigned timers;           /* open timer handles */
 
@@ -50,6 +53,23 @@ struct an_daemon {
 	size_t messages;
 	struct cm_err work_err;
 	enum cm_rc work_rc;
+
+	/* What the dashboard shows, an_daemon_page.c. */
+	struct {
+		struct an_view view;       /* the newest there is */
+		struct an_view fresh;      /* being made */
+		struct an_view_memo *memo; /* the making thread's */
+		uv_work_t work;
+		bool making;
+		atomic_bool stop;
+		int64_t tried_ms, made_ms; /* when the last making, and that of `view`, began */
+		enum cm_rc rc;
+		struct cm_err err;
+		char fault[320]; /* why the last could not be made; "" */
+		int64_t started_ms;
+		int64_t certificate_ms, not_after; /* read last, unix seconds; 0: no certificate */
+		char certificate_fault[320];
+	} page;
 
 	bool idle;     /* nothing left to do */
 	size_t shown;  /* rounds of the plan that stand in run->table */
@@ -76,6 +96,15 @@ void an_link_reload(struct an_daemon *d);
 /* an_daemon_plan.c: start what is next in the plan, or finish; show the rounds that have ended since. */
 void an_plan_next(struct an_daemon *d);
 void an_plan_show(struct an_daemon *d);
+
+/* an_daemon_page.c: init and stop on the loop, fini after it. */
+#define AN_PAGE_ROUTES 7u
+extern const struct cm_http_route an_page_routes[AN_PAGE_ROUTES];
+/* GET /status as JSON. */
+char *an_page_status(void *user);
+CM_CHECK enum cm_rc an_page_init(struct an_daemon *d, struct cm_err *err);
+void an_page_stop(struct an_daemon *d);
+void an_page_fini(struct an_daemon *d);
 
 /* an_daemon_round.c: go on with a round from its stage. */
 void an_work_begin(struct an_daemon *d, struct an_round_state *r);

@@ -171,30 +171,39 @@ enum cm_rc an_result_write(
 	return rc;
 }
 
-enum cm_rc an_result_load(
-	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err)
+enum cm_rc an_result_read(
+	const char *state_dir, const struct an_round_state *r, struct cm_buf *out, struct cm_err *err)
 {
 	char *path = an_result_path(state_dir, r->plan->number);
 	uint8_t hash[PR_HASH_LEN];
+	enum cm_rc rc;
+
+	rc = path == NULL             ? cm_fail(err, CM_EINTERNAL, "out of memory")
+	     : r->stage != AN_SETTLED ? cm_fail(err, CM_ENOINPUT, "round %u (%s) is %s: it has no result",
+						r->plan->number, r->plan->query.name, an_stage_name(r->stage))
+				      : cm_file_read(path, AN_RESULT_MAX, out, err);
+	if (rc == CM_OK) {
+		cm_sha256(out->data, out->len, hash);
+		if (memcmp(hash, r->result_hash, PR_HASH_LEN) != 0)
+			rc = cm_fail(err, CM_EDATA, "%s: is not the result the ledger recorded", path);
+	}
+	free(path);
+	return rc;
+}
+
+enum cm_rc an_result_load(
+	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err)
+{
 	json_error_t why;
 	struct cm_buf b;
 	enum cm_rc rc;
 
 	cm_buf_init(&b, AN_RESULT_MAX);
-	rc = path == NULL             ? cm_fail(err, CM_EINTERNAL, "out of memory")
-	     : r->stage != AN_SETTLED ? cm_fail(err, CM_ENOINPUT, "round %u (%s) is %s: it has no result",
-						r->plan->number, r->plan->query.name, an_stage_name(r->stage))
-				      : cm_file_read(path, AN_RESULT_MAX, &b, err);
-	if (rc == CM_OK) {
-		cm_sha256(b.data, b.len, hash);
-		*out = NULL;
-		if (memcmp(hash, r->result_hash, PR_HASH_LEN) != 0)
-			rc = cm_fail(err, CM_EDATA, "%s: is not the result the ledger recorded", path);
-		else if ((*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why)) ==
-			 NULL)
-			rc = cm_fail(err, CM_EDATA, "%s:%d: %s", path, why.line, why.text);
-	}
+	*out = NULL;
+	rc = an_result_read(state_dir, r, &b, err);
+	if (rc == CM_OK &&
+		(*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why)) == NULL)
+		rc = cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number, why.line, why.text);
 	cm_buf_fini(&b);
-	free(path);
 	return rc;
 }

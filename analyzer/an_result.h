@@ -24,8 +24,11 @@ char *an_result_path(const char *state_dir, uint32_t number);
 /* Durable; the folder is made. */
 CM_CHECK enum cm_rc an_result_write(
 	const char *state_dir, uint32_t number, const struct cm_buf *bytes, struct cm_err *err);
-/* Read a settled round's result.  CM_ENOINPUT when there is none, CM_EDATA when it is not the document whose
- * hash the ledger holds.  Free with json_decref. */
+/* The bytes of a settled round's result, into the empty buffer out.  CM_ENOINPUT when there is none, CM_EDATA
+ * when they are not those whose hash the ledger holds. */
+CM_CHECK enum cm_rc an_result_read(
+	const char *state_dir, const struct an_round_state *r, struct cm_buf *out, struct cm_err *err);
+/* The same as a document.  Free with json_decref. */
 CM_CHECK enum cm_rc an_result_load(
 	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err);
 

@@ -1,0 +1,229 @@
+/* an_view.c - makes the documents of the dashboard from the files. */
+#include "an_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_result.h"
+#include "an_show.h"
+
+/* What never changes about one round of the plan. */
+struct remembered {
+	bool counted;
+	uint8_t result_hash[PR_HASH_LEN];
+	struct an_pipeline counts;
+	json_t *refusal;      /* its explanation, NULL: none yet */
+	uint64_t decided_seq; /* of the refusal */
+	size_t voids;         /* rounds that were void then: a void round gives back what it held */
+};
+
+struct an_view_memo {
+	struct remembered *round; /* rounds of them */
+	size_t rounds;
+};
+
+struct an_view_memo *an_view_memo_new(void)
+{
+	return calloc(1, sizeof(struct an_view_memo));
+}
+
+void an_view_memo_free(struct an_view_memo *m)
+{
+	for (size_t i = 0; m != NULL && i < m->rounds; i++)
+		json_decref(m->round[i].refusal);
+	if (m != NULL)
+		free(m->round);
+	free(m);
+}
+
+/* An adaptive plan may have grown. */
+static enum cm_rc memo_grow(struct an_view_memo *m, size_t rounds, struct cm_err *err)
+{
+	struct remembered *more;
+
+	if (rounds <= m->rounds)
+		return CM_OK;
+	more = realloc(m->round, rounds * sizeof *more);
+	if (more == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	memset(more + m->rounds, 0, (rounds - m->rounds) * sizeof *more);
+	m->round = more;
+	m->rounds = rounds;
+	return CM_OK;
+}
+
+static char *text_of(json_t *doc)
+{
+	return doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+}
+
+/* ---- refusals ---- */
+
+/* The explanation as a document, and as the words of `budget explain`. */
+static json_t *explain(const struct an_state *s, const struct an_round_state *r, struct cm_err *err)
+{
+	struct an_explanation e;
+	json_t *doc = NULL;
+	char *words = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (an_budget_explain(s, r, &e, err) != CM_OK)
+		return NULL;
+	out = open_memstream(&words, &len);
+	if (out != NULL) {
+		an_explanation_print(s, &e, out);
+		if (fclose(out) == 0)
+			doc = an_explanation_json(s, &e);
+	}
+	if (doc == NULL || json_object_set_new(doc, "text", json_string(words)) != 0) {
+		json_decref(doc);
+		doc = NULL;
+		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	free(words);
+	return doc;
+}
+
+static enum cm_rc remember_refusal(
+	struct an_view_memo *m, const struct an_state *s, const struct an_round_state *r, struct cm_err *err)
+{
+	struct remembered *known = &m->round[r->plan->number - 1];
+	size_t voids = an_state_count(s, AN_VOID);
+
+	if (known->refusal != NULL && known->decided_seq == r->decided_seq && known->voids == voids)
+		return CM_OK;
+	json_decref(known->refusal);
+	known->refusal = explain(s, r, err);
+	known->decided_seq = r->decided_seq;
+	known->voids = voids;
+	return known->refusal != NULL ? CM_OK : err->code;
+}
+
+static enum cm_rc make_refusals(struct an_view_memo *m, const struct an_state *s, const atomic_bool *stop,
+	struct an_view *v, struct cm_err *err)
+{
+	size_t skip = an_state_count(s, AN_REFUSED);
+	json_t *list = json_array(), *doc;
+	enum cm_rc rc = CM_OK;
+
+	skip = skip > AN_VIEW_EXPLAINED ? skip - AN_VIEW_EXPLAINED : 0;
+	for (size_t i = 0; rc == CM_OK && i < s->plan->rounds; i++) {
+		if (s->round[i].stage != AN_REFUSED || (skip > 0 && skip-- > 0))
+			continue;
+		if (atomic_load(stop))
+			rc = cm_fail(err, CM_ELATER, "stopping");
+		else
+			rc = remember_refusal(m, s, &s->round[i], err);
+		if (rc == CM_OK && json_array_append(list, m->round[i].refusal) != 0)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	doc = json_pack(
+		"{s:s, s:s, s:o}", "schema", "tombola.refusals/1", "plan", s->plan->name, "refusals", list);
+	v->refusals = rc == CM_OK ? text_of(doc) : NULL;
+	json_decref(doc);
+	return rc == CM_OK && v->refusals == NULL ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
+}
+
+/* ---- results ---- */
+
+static uint64_t count_of(const json_t *result, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(result, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* A result that is gone or altered counts nothing here; asking for it says what is wrong with it. */
+static void remember_counts(struct remembered *known, const char *state_dir, const struct an_round_state *r)
+{
+	struct cm_err err = { 0 };
+	json_t *result = NULL;
+
+	if (known->counted && memcmp(known->result_hash, r->result_hash, PR_HASH_LEN) == 0)
+		return;
+	known->counted = an_result_load(state_dir, r, &result, &err) == CM_OK;
+	memcpy(known->result_hash, r->result_hash, PR_HASH_LEN);
+	known->counts = (struct an_pipeline){ .rounds = 1,
+		.participants = count_of(result, "participants"),
+		.messages = count_of(result, "messages"),
+		.opened = count_of(result, "opened"),
+		.duplicates = count_of(result, "duplicates"),
+		.bad = count_of(result, "bad") };
+	json_decref(result);
+}
+
+static enum cm_rc make_pipeline(struct an_view_memo *m, const struct an_books *b, const atomic_bool *stop,
+	struct an_view *v, struct cm_err *err)
+{
+	struct an_pipeline *sum = &v->pipeline;
+
+	for (size_t i = 0; i < b->plan.rounds; i++) {
+		const struct an_pipeline *c = &m->round[i].counts;
+
+		if (b->state.round[i].stage != AN_SETTLED)
+			continue;
+		if (atomic_load(stop))
+			return cm_fail(err, CM_ELATER, "stopping");
+		remember_counts(&m->round[i], b->state_dir, &b->state.round[i]);
+		if (!m->round[i].counted)
+			continue;
+		sum->rounds += c->rounds;
+		sum->participants += c->participants;
+		sum->messages += c->messages;
+		sum->opened += c->opened;
+		sum->duplicates += c->duplicates;
+		sum->bad += c->bad;
+	}
+	return CM_OK;
+}
+
+/* ---- */
+
+static enum cm_rc make_documents(const struct an_books *b, struct an_view *v, struct cm_err *err)
+{
+	json_t *rounds = an_rounds_json(b, err), *budget = NULL;
+	enum cm_rc rc = rounds != NULL ? an_budget_json(b, &budget, err) : err->code;
+
+	if (rc == CM_OK) {
+		v->rounds = text_of(rounds);
+		v->budget = text_of(budget);
+		if (v->rounds == NULL || v->budget == NULL)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	json_decref(rounds);
+	json_decref(budget);
+	return rc;
+}
+
+enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo, const atomic_bool *stop,
+	struct an_view *out, struct cm_err *err)
+{
+	struct an_books b;
+	enum cm_rc rc;
+
+	memset(out, 0, sizeof *out);
+	rc = an_books_open(conf, false, &b, err);
+	if (rc == CM_OK)
+		rc = memo_grow(memo, b.plan.rounds, err);
+	if (rc == CM_OK)
+		rc = make_documents(&b, out, err);
+	if (rc == CM_OK)
+		rc = make_refusals(memo, &b.state, stop, out, err);
+	if (rc == CM_OK)
+		rc = make_pipeline(memo, &b, stop, out, err);
+	if (rc == CM_OK)
+		out->chain = *an_ledger_chain(b.ledger);
+	else
+		an_view_fini(out);
+	an_books_close(&b);
+	return rc;
+}
+
+void an_view_fini(struct an_view *v)
+{
+	free(v->rounds);
+	free(v->budget);
+	free(v->refusals);
+	memset(v, 0, sizeof *v);
+}

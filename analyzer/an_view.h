@@ -1,0 +1,40 @@
+/* an_view.h - the books as the dashboard shows them: what `round list`, `budget` and `budget explain` print
+ * as JSON, made as those verbs make it.
+ *
+ * A view is made from a reading of plan, ledger and results of its own, and shares nothing with a running
+ * daemon but the files, so that a thread may make it while the daemon's books change.  It is of one point of
+ * the ledger, which it names. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "an_conf.h"
+#include "rd_record.h"
+
+/* Refused rounds that are explained, the last ones; every refused round has its reason in `rounds`. */
+#define AN_VIEW_EXPLAINED 8u
+
+/* Sums over the settled rounds whose results are there. */
+struct an_pipeline {
+	uint64_t rounds, participants, messages, opened, duplicates, bad;
+};
+
+struct an_view {
+	/* One line of JSON each, owned: "tombola.rounds/1", "tombola.budget/1", "tombola.refusals/1". */
+	char *rounds, *budget, *refusals;
+	struct rd_chain chain; /* the ledger's last record */
+	struct an_pipeline pipeline;
+};
+
+/* What is kept from one view for the next: explanations and counts of rounds that have ended.  One thread at
+ * a time. */
+struct an_view_memo;
+struct an_view_memo *an_view_memo_new(void); /* NULL out of memory */
+void an_view_memo_free(struct an_view_memo *m);
+
+/* Costs a reading of the ledger, a composition, and, once per round, its explanation (seconds at worst) or
+ * its result.  *stop is looked at in between: CM_ELATER when it is set.  The faults of an_books_open and the
+ * accountant otherwise, and *out is empty then.  */
+CM_CHECK enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo,
+	const atomic_bool *stop, struct an_view *out, struct cm_err *err);
+void an_view_fini(struct an_view *v);

@@ -1,0 +1,105 @@
+// dashboard.js - asks the analyzer every two seconds while somebody looks, and shows what it says.
+import {showBudget} from "./budget.js";
+import {showEstimates} from "./estimates.js";
+import {showRounds} from "./rounds.js";
+import {ago, clock, count, element, replace} from "./show.js";
+
+const POLL_MS = 2000;
+const PATIENCE_MS = 10000;
+const LEVEL = {done: "ok", running: "ok", waiting: "ok", refused: "warn", unreachable: "warn", stopping: "warn",
+	fault: "fault"};
+
+let shownHead; // the ledger's last record in what is shown
+let answered; // when the analyzer last did
+let timer;
+
+async function ask(name) {
+	const answer = await fetch(`/api/v1/${name}`, {signal: AbortSignal.timeout(PATIENCE_MS)});
+	if (!answer.ok)
+		throw new Error((await answer.text()).trim());
+	return answer.json();
+}
+
+function showState(level, text) {
+	const state = document.getElementById("state");
+	state.dataset.level = level;
+	if (state.textContent !== text)
+		state.textContent = text;
+	document.title = `${level === "ok" ? "" : "! "}Tombola analyzer`;
+}
+
+function facts(status) {
+	const p = status.pipeline;
+	const seen = status.shuffler.last_seen_ms;
+	const cert = status.certificate;
+	const ledger = status.ledger;
+
+	return [
+		["accepted", "Messages accepted", p ? `${count(p.accepted)} of ${count(p.messages)}` : "-"],
+		["participants", "Reports", p ? `${count(p.participants)} in ${count(p.rounds)} rounds` : "-"],
+		["duplicates", "Duplicates dropped", p ? count(p.duplicates) : "-"],
+		["bad", "Unreadable", p ? count(p.bad) : "-"],
+		["shuffler", "Shuffler", (status.shuffler.connected ? "connected, " : "not connected, ") +
+			(seen === null ? "not seen since the start" : `last seen ${ago(seen, status.now_ms)}`)],
+		["certificate", "Certificate", cert.days !== null ? `${cert.days} days left` : cert.fault],
+		["ledger", "Ledger", ledger.fault ?? `intact, ${count(ledger.seq)} records`],
+		["started", "Running since", clock(status.started_ms)],
+	];
+}
+
+function showStatus(status) {
+	document.getElementById("plan").textContent =
+		`plan ${status.plan}, population ${status.population}, unit ${status.unit}` +
+		(status.mode === "plan" ? "" : `, ${status.mode}`);
+	showState(LEVEL[status.state.code] ?? "warn", status.state.text);
+	replace(document.getElementById("pipeline"), ...facts(status).map(([id, label, text]) => {
+		const value = element("dd", "", text);
+		value.id = `fact-${id}`;
+		return element("div", "", element("dt", "", label), value);
+	}));
+	document.getElementById("polled").textContent = `As of ${clock(status.now_ms)}.`;
+}
+
+// The books only when the ledger has moved on.
+async function showBooks(status) {
+	const head = `${status.ledger.head} ${status.ledger.shown_seq}`;
+	if (head === shownHead || status.ledger.shown_seq === 0 && status.ledger.seq !== 0)
+		return;
+	const [budget, rounds, refusals] = await Promise.all(["budget", "rounds", "refusals"].map(ask));
+	showBudget(budget, rounds, refusals);
+	showRounds(budget, rounds, refusals);
+	await showEstimates(rounds, AbortSignal.timeout(PATIENCE_MS));
+	if (budget.ledger_seq === status.ledger.seq)
+		shownHead = head;
+}
+
+async function poll() {
+	try {
+		const status = await ask("status");
+		answered = Date.now();
+		showStatus(status);
+		await showBooks(status);
+		document.getElementById("main").hidden = false;
+		document.body.classList.remove("old");
+	} catch (e) {
+		document.getElementById("main").hidden = false;
+		document.body.classList.add("old");
+		if (answered === undefined || Date.now() - answered > POLL_MS)
+			showState("fault", answered === undefined ? "The analyzer does not answer."
+				: `The analyzer does not answer since ${clock(answered)}; what stands below is as it was then.`);
+	}
+	schedule();
+}
+
+function schedule() {
+	clearTimeout(timer);
+	if (!document.hidden)
+		timer = setTimeout(poll, POLL_MS);
+}
+
+document.addEventListener("visibilitychange", () => {
+	clearTimeout(timer);
+	if (!document.hidden)
+		poll();
+});
+poll();

@@ -1,0 +1,175 @@
+// estimates.js - a card per settled round: its items with their intervals, whatever the query asked.
+import {count, decimalsOf, element, fixed, number, replace} from "./show.js";
+
+const CARDS = 24; // the newest rounds; the others on request
+const ITEMS = 20; // of a card, the largest
+const results = new Map(); // what the ledger recorded of a settled round never changes
+let showAll = false;
+
+// Items with the interval that holds for all of them together.
+function itemsOf(result) {
+	const joint = result.items.length > 1 && result.items.every((i) => Number.isFinite(number(i.joint_lower)));
+	return {joint, items: result.items.map((i) => ({
+		label: result.items.length === 1 && i.label === result.query ? result.type : i.label,
+		value: number(i.value),
+		lower: number(joint ? i.joint_lower : i.lower),
+		upper: number(joint ? i.joint_upper : i.upper),
+		quiet: i.below_noise === true,
+	}))};
+}
+
+function finite(values) {
+	return values.filter(Number.isFinite);
+}
+
+// Counts stand on zero. Other numbers stand on an axis of some three intervals to each side: on the whole range of the
+// quantity the interval could not be seen.
+function axisOf(items, counts) {
+	const low = Math.min(...finite(items.map((i) => i.lower)), ...finite(items.map((i) => i.value)));
+	const high = Math.max(...finite(items.map((i) => i.upper)), ...finite(items.map((i) => i.value)));
+	if (counts)
+		return {from: 0, to: high > 0 ? high : 1};
+	const half = Math.max(...finite(items.map((i) => (i.upper - i.lower) / 2)), 0);
+	return Number.isFinite(low) && half > 0 ? {from: low - 2 * half, to: high + 2 * half} : {from: low - 1, to: high + 1};
+}
+
+function at(axis, v) {
+	return 100 * Math.min(1, Math.max(0, (v - axis.from) / (axis.to - axis.from)));
+}
+
+function mark(className, left, right) {
+	const e = element("span", className);
+	e.style.left = `${left}%`;
+	if (right !== undefined)
+		e.style.width = `${right - left}%`;
+	return e;
+}
+
+function track(item, axis, counts, floor) {
+	const e = element("td", "track");
+	const box = element("span", "box");
+	if (counts && !item.quiet)
+		box.append(mark("bar", 0, at(axis, item.value)));
+	if (Number.isFinite(item.lower) && Number.isFinite(item.upper) && !item.quiet)
+		box.append(mark("interval", at(axis, item.lower), at(axis, item.upper)));
+	if (!counts)
+		box.append(mark("point", at(axis, item.value)));
+	if (counts && floor > 0)
+		box.append(mark("floor", at(axis, floor)));
+	e.setAttribute("aria-hidden", "true");
+	e.append(box);
+	return e;
+}
+
+function itemRow(item, axis, counts, floor) {
+	const head = element("th", "", item.label);
+	const decimals = counts ? 0 : decimalsOf((item.upper - item.lower) / 2);
+	const text = (v) => counts && Number.isFinite(v) ? count(v) : fixed(v, decimals);
+	const cells = item.quiet && counts ? [element("td", "quiet", "below the noise floor")]
+		: [element("td", "num", text(item.value)), element("td", "num range", `${text(item.lower)} to ${text(item.upper)}`)];
+	head.scope = "row";
+	if (cells.length === 1)
+		cells[0].colSpan = 2;
+	return element("tr", item.quiet && counts ? "quiet" : "", head, track(item, axis, counts, floor), ...cells);
+}
+
+function table(result) {
+	const counts = result.type === "histogram" || number(result.noise_floor) > 0;
+	const floor = number(result.noise_floor);
+	const {items, joint} = itemsOf(result);
+	const axis = axisOf(items, counts);
+	const heads = ["Item", "", "Estimate", joint ? "95 % interval, jointly" : "95 % interval"].map((text) => {
+		const e = element("th", text === "Item" ? "" : "num", text);
+		e.scope = "col";
+		if (text === "")
+			e.setAttribute("aria-hidden", "true");
+		return e;
+	});
+	const body = element("tbody");
+	const fill = (list) => body.replaceChildren(...list.map((i) => itemRow(i, axis, counts, floor)));
+	const parts = [element("table", "items", element("thead", "", element("tr", "", ...heads)), body)];
+
+	if (items.length <= ITEMS) {
+		fill(items);
+	} else {
+		const largest = [...items].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, ITEMS);
+		const more = element("button", "more", `show all ${items.length}`);
+		more.type = "button";
+		more.onclick = () => {
+			fill(items);
+			more.remove();
+		};
+		fill(largest);
+		parts.push(element("p", "note", `The ${ITEMS} largest of ${items.length}. `, more));
+	}
+	if (counts && floor > 0)
+		parts.push(element("p", "note", `Noise floor ${count(floor)}: the smallest count told apart from none.`));
+	else if (!counts && items.length > 0)
+		parts.push(element("p", "note", `Axis ${axis.from.toPrecision(4)} to ${axis.to.toPrecision(4)}.`));
+	return parts;
+}
+
+function notes(result) {
+	const lines = [];
+	if (result.fault)
+		lines.push(`No estimate: ${result.fault}`);
+	if (result.warning)
+		lines.push(`Warning: ${result.warning}`);
+	if (result.duplicates > 0 || result.bad > 0)
+		lines.push(`Not counted: ${count(result.duplicates)} duplicate and ${count(result.bad)} unreadable messages.`);
+	if (result.shuffler_dummies > 0)
+		lines.push(`The guarantee rests on the shuffler having added ${count(result.shuffler_dummies)} messages of its own.`);
+	return lines.map((l) => element("p", "warning", l));
+}
+
+function card(round, result) {
+	const e = element("article", "card", element("h3", "", round.query));
+	e.dataset.query = round.query;
+	if (typeof result === "string") {
+		e.append(element("p", "warning", result));
+		return e;
+	}
+	e.append(element("p", "note", `Round ${round.round}: ${result.type} of ${result.field ?? round.query} by ` +
+		`${result.protocol}, ${count(result.reports)} reports`), ...notes(result));
+	if (Array.isArray(result.items) && result.items.length > 0)
+		e.append(...table(result));
+	return e;
+}
+
+async function load(round, signal) {
+	const key = `${round.round} ${round.descriptor_hash}`;
+	if (!results.has(key)) {
+		const answer = await fetch(`/api/v1/estimates/${encodeURIComponent(round.query)}`, {signal});
+		if (!answer.ok)
+			return `No result: ${(await answer.text()).trim()}`;
+		results.set(key, card(round, await answer.json()));
+	}
+	return results.get(key);
+}
+
+// Cards are made once, so that what was unfolded stays unfolded.
+export async function showEstimates(rounds, signal) {
+	const box = document.getElementById("estimates");
+	const settled = rounds.rounds.filter((r) => r.stage === "settled");
+	const shown = showAll ? settled : settled.slice(-CARDS);
+	const cards = [];
+
+	for (const r of shown) {
+		const made = await load(r, signal);
+		cards.push(typeof made === "string" ? card(r, made) : made);
+	}
+	if (shown.length < settled.length) {
+		const more = element("button", "more", `show ${settled.length - shown.length} earlier rounds`);
+		more.type = "button";
+		more.onclick = () => {
+			showAll = true;
+			more.disabled = true;
+			showEstimates(rounds, signal);
+		};
+		cards.unshift(more);
+	}
+	if (cards.length === 0)
+		cards.push(element("p", "note", "None yet: a round has an estimate once it is charged and opened."));
+	if (cards.length !== box.childNodes.length || cards.some((c, i) => c !== box.childNodes[i]))
+		replace(box, ...cards);
+}

@@ -1,0 +1,28 @@
+# cmake -P embed.cmake: writes OUT, a C file that holds the FILES of folder DIR as the table `an_pages` of
+# an_pages.h.  index.html is the path "/", every other file "/dashboard/NAME".
+set(type_html "text/html; charset=utf-8")
+set(type_css "text/css; charset=utf-8")
+set(type_js "text/javascript; charset=utf-8")
+set(type_svg "image/svg+xml")
+
+set(data "")
+set(rows "")
+set(n 0)
+foreach(name IN LISTS FILES)
+	string(REGEX REPLACE ".*\\." "" ending "${name}")
+	if(NOT DEFINED type_${ending})
+		message(FATAL_ERROR "embed.cmake: ${name}: no type for .${ending}")
+	endif()
+	set(path "/dashboard/${name}")
+	if(name STREQUAL "index.html")
+		set(path "/")
+	endif()
+	file(READ "${DIR}/${name}" hex HEX)
+	string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
+	string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+	string(APPEND data "static const unsigned char file${n}[] = {\n${hex}\n};\n")
+	string(APPEND rows "\t{ \"${path}\", \"${type_${ending}}\", file${n}, sizeof file${n} },\n")
+	math(EXPR n "${n} + 1")
+endforeach()
+file(WRITE "${OUT}"
+	"#include \"an_pages.h\"\n\n${data}\nconst struct an_page an_pages[] = {\n${rows}\t{ NULL, NULL, NULL, 0 },\n};\n")
