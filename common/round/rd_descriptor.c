@@ -2,11 +2,12 @@
 #include "rd_descriptor.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
 #include "pr_msg.h"
+#include "rd_query.h"
+#include "rd_randomizer.h"
 #include "rd_text.h"
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
@@ -19,16 +20,6 @@ static enum cm_rc copy_bytes(
 		return cm_fail(err, CM_EPROTO, "%s: missing", field);
 	memcpy(out, from->data, n);
 	return CM_OK;
-}
-
-/* A check that is also made on our own plans found the fault in a peer's bytes. */
-static enum cm_rc as_peers_fault(enum cm_rc rc, const char *field, struct cm_err *err)
-{
-	if (rc == CM_OK)
-		return CM_OK;
-	if (rc != CM_EINTERNAL)
-		err->code = CM_EPROTO;
-	return cm_context(err, "%s", field);
 }
 
 static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
@@ -61,101 +52,6 @@ static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_desc
 	return CM_OK;
 }
 
-static enum cm_rc read_categories(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
-{
-	q->category = calloc(m->n_categories > 0 ? m->n_categories : 1, sizeof *q->category);
-	if (q->category == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (size_t i = 0; i < m->n_categories; i++) {
-		if (!rd_is_printable(m->categories[i]))
-			return cm_fail(
-				err, CM_EPROTO, "query.categories: number %zu is not printable", i + 1);
-		q->category[i] = strdup(m->categories[i]);
-		if (q->category[i] == NULL)
-			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		q->categories++;
-	}
-	return CM_OK;
-}
-
-static enum cm_rc read_query(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
-{
-	enum cm_rc rc;
-
-	if (m == NULL)
-		return cm_fail(err, CM_EPROTO, "query: missing");
-	rc = rd_copy_name(m->name, "query.name", q->name, sizeof q->name, err);
-	if (rc == CM_OK)
-		rc = rd_copy_text(m->field, "query.field", q->field, sizeof q->field, err);
-	if (rc != CM_OK)
-		return rc;
-	switch (m->kind) {
-	case TOMBOLA__V1__QUERY_KIND__QUERY_HISTOGRAM:
-		if (m->low != 0.0 || m->high != 0.0)
-			return cm_fail(err, CM_EPROTO, "query.low: a histogram has no range");
-		q->kind = PT_HISTOGRAM;
-		rc = read_categories(m, q, err);
-		break;
-	case TOMBOLA__V1__QUERY_KIND__QUERY_MEAN:
-	case TOMBOLA__V1__QUERY_KIND__QUERY_QUANTILES:
-		if (m->n_categories > 0)
-			return cm_fail(err, CM_EPROTO, "query.categories: a number has none");
-		if (!isfinite(m->low) || !isfinite(m->high) || !(m->low < m->high))
-			return cm_fail(err, CM_EPROTO, "query.low: not below query.high, or not finite");
-		q->kind = (enum pt_kind)m->kind;
-		q->low = m->low;
-		q->high = m->high;
-		break;
-	default:
-		return cm_fail(err, CM_EPROTO, "query.kind: %d is unknown", (int)m->kind);
-	}
-	return rc == CM_OK ? as_peers_fault(pt_query_check(q, err), "query", err) : rc;
-}
-
-static enum cm_rc read_randomizer(
-	const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
-{
-	const Tombola__V1__Randomizer *r = m->randomizer;
-	struct pt_params *p = &d->params;
-	enum cm_rc rc;
-
-	if (r == NULL)
-		return cm_fail(err, CM_EPROTO, "randomizer: missing");
-	rc = rd_copy_name(r->protocol, "randomizer.protocol", p->protocol, sizeof p->protocol, err);
-	if (rc != CM_OK)
-		return rc;
-	d->protocol = pt_find(p->protocol);
-	if (d->protocol == NULL)
-		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' is unknown", p->protocol);
-	if ((d->protocol->kinds & (unsigned)d->query.kind) == 0)
-		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' does not answer this kind of query",
-			p->protocol);
-	if (r->bins < 2 || r->bins > PR_CATEGORIES_MAX)
-		return cm_fail(err, CM_EPROTO, "randomizer.bins: %lu, not in 2..%u", (unsigned long)r->bins,
-			PR_CATEGORIES_MAX);
-	if (r->dummies >= PR_MESSAGES_MAX)
-		return cm_fail(err, CM_EPROTO, "randomizer.dummies: %lu, at most %u",
-			(unsigned long)r->dummies, PR_MESSAGES_MAX - 1);
-	if (r->keep_always && r->keep != 0)
-		return cm_fail(err, CM_EPROTO, "randomizer.keep: given though keep_always");
-	if (r->size > PR_CATEGORIES_MAX)
-		return cm_fail(err, CM_EPROTO, "randomizer.size: %lu, at most %u", (unsigned long)r->size,
-			PR_CATEGORIES_MAX);
-	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
-		return cm_fail(
-			err, CM_EPROTO, "randomizer.shuffler_dummies: above %u", PT_SHUFFLER_DUMMIES_MAX);
-	if (r->shuffler_dummies > 0 && d->protocol->dummy == NULL)
-		return cm_fail(err, CM_EPROTO, "randomizer.shuffler_dummies: '%s' has none", p->protocol);
-	p->bins = r->bins;
-	p->size = r->size;
-	p->other = r->other;
-	p->dummies = r->dummies;
-	p->shuffler_dummies = r->shuffler_dummies;
-	p->keep_always = r->keep_always != 0;
-	p->keep = r->keep;
-	return as_peers_fault(d->protocol->check(&d->query, p, err), "randomizer", err);
-}
-
 /* The lengths follow from the protocol; they stand in the descriptor so that a shuffler need not know it. */
 static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
@@ -170,17 +66,23 @@ static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descrip
 			(unsigned long)m->record_length, (unsigned long)record_len);
 	d->messages_per_client = messages;
 	d->record_len = record_len;
-	if ((uint64_t)messages * rd_sealed_len(d) > PR_FRAME_MAX - 256)
+	if ((uint64_t)messages * rd_message_len(d) > PR_FRAME_MAX - 256)
 		return cm_fail(err, CM_EPROTO, "messages_per_client: one submission would exceed a frame");
 	return CM_OK;
 }
 
 static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
+	uint64_t classes = 0;
+
 	if (m->target_batch == 0 || m->target_batch > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EPROTO, "target_batch: not in 1..%u", PR_ROUND_REPORTS_MAX);
 	if (m->min_batch == 0 || m->min_batch > m->target_batch)
 		return cm_fail(err, CM_EPROTO, "min_batch: not in 1..target_batch");
+	for (size_t i = 0; i < PT_SLOTS_MAX; i++)
+		classes += d->params.tag_least[i];
+	if (classes > m->target_batch)
+		return cm_fail(err, CM_EPROTO, "randomizer.tag_least: all together above target_batch");
 	if (!(m->honest_fraction > 0.0 && m->honest_fraction <= 1.0))
 		return cm_fail(err, CM_EPROTO, "honest_fraction: not in (0, 1]");
 	if (m->colluders > PR_ROUND_REPORTS_MAX)
@@ -216,7 +118,7 @@ static enum cm_rc read_privacy(
 {
 	if (m == NULL)
 		return cm_fail(err, CM_EPROTO, "privacy: missing");
-	if (!(m->epsilon0 >= 0.0) || (isinf(m->epsilon0) && !d->params.keep_always))
+	if (!(m->epsilon0 >= 0.0) || (isinf(m->epsilon0) && !isinf(d->protocol->epsilon0(&d->params))))
 		return cm_fail(err, CM_EPROTO,
 			"privacy.epsilon0: neither a guarantee nor the infinity of keep_always");
 	if (!(m->epsilon_round >= 0.0) || isinf(m->epsilon_round))
@@ -263,9 +165,9 @@ static enum cm_rc read_all(const Tombola__V1__Descriptor *m, struct rd_descripto
 	enum cm_rc rc = read_identity(m, d, err);
 
 	if (rc == CM_OK)
-		rc = read_query(m->query, &d->query, err);
+		rc = rd_query_read(m->query, &d->query, err);
 	if (rc == CM_OK)
-		rc = read_randomizer(m, d, err);
+		rc = rd_randomizer_read(m->randomizer, d, err);
 	if (rc == CM_OK)
 		rc = read_shape(m, d, err);
 	if (rc == CM_OK)

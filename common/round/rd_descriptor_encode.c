@@ -2,7 +2,8 @@
 #include <stdbool.h>
 
 #include "pr_msg.h"
-#include "rd_descriptor.h"
+#include "rd_query.h"
+#include "rd_randomizer.h"
 #include "rd_wire.h"
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -12,34 +13,6 @@ static bool is_zero(const uint8_t *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		any |= p[i];
 	return any == 0;
-}
-
-static void fill_query(const struct pt_query *from, Tombola__V1__Query *q)
-{
-	tombola__v1__query__init(q);
-	q->name = rd_wire_text(from->name);
-	q->field = rd_wire_text(from->field);
-	q->kind = (Tombola__V1__QueryKind)from->kind;
-	if (from->kind == PT_HISTOGRAM) {
-		q->n_categories = from->categories;
-		q->categories = from->category;
-	} else {
-		q->low = from->low;
-		q->high = from->high;
-	}
-}
-
-static void fill_randomizer(const struct pt_params *from, Tombola__V1__Randomizer *r)
-{
-	tombola__v1__randomizer__init(r);
-	r->protocol = rd_wire_text(from->protocol);
-	r->bins = from->bins;
-	r->dummies = from->dummies;
-	r->keep_always = from->keep_always;
-	r->keep = from->keep_always ? 0 : from->keep;
-	r->size = from->size;
-	r->other = from->other;
-	r->shuffler_dummies = from->shuffler_dummies;
 }
 
 static void fill_privacy(const struct rd_privacy *from, Tombola__V1__PrivacyStatement *p)
@@ -81,20 +54,22 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 {
 	Tombola__V1__Descriptor m = TOMBOLA__V1__DESCRIPTOR__INIT;
 	Tombola__V1__PrivacyStatement privacy;
-	Tombola__V1__Randomizer randomizer;
-	Tombola__V1__Query query;
+	struct rd_randomizer_wire randomizer;
+	struct rd_query_wire query;
 	struct rd_descriptor back;
 	size_t start = out->len;
 	enum cm_rc rc;
 
 	fill(d, &m);
-	fill_query(&d->query, &query);
-	fill_randomizer(&d->params, &randomizer);
+	rd_randomizer_wire(&d->params, &randomizer);
 	fill_privacy(&d->privacy, &privacy);
-	m.query = &query;
-	m.randomizer = &randomizer;
+	m.query = &query.m;
+	m.randomizer = &randomizer.m;
 	m.privacy = &privacy;
-	rc = pr_doc_encode(&m.base, out, err);
+	rc = rd_query_wire(&d->query, &query, err);
+	if (rc == CM_OK)
+		rc = pr_doc_encode(&m.base, out, err);
+	rd_query_wire_fini(&query);
 	if (rc != CM_OK)
 		return rc;
 	/* Never sign what nobody would accept. */

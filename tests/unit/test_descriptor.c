@@ -269,20 +269,20 @@ static void a_query_out_of_range_is_refused(void **state)
 	REFUSED("query.field", c.m->query->field = TEXT("two\nlines"));
 	REFUSED("query.kind", c.m->query->kind = (Tombola__V1__QueryKind)0);
 	REFUSED("query.kind", c.m->query->kind = (Tombola__V1__QueryKind)3);
-	REFUSED("query.categories", c.m->query->kind = TOMBOLA__V1__QUERY_KIND__QUERY_MEAN);
+	REFUSED("mean has no categories", c.m->query->kind = TOMBOLA__V1__QUERY_KIND__QUERY_MEAN);
 	REFUSED("query", c.m->query->n_categories = 0);
 	REFUSED("query", c.m->query->n_categories = 1);
 	REFUSED("query", c.m->query->categories[1] = c.m->query->categories[3]); /* twice the same */
 	REFUSED("categories", c.m->query->categories[1] = TEXT(""));
 	REFUSED("categories", c.m->query->categories[1] = TEXT("bell\a"));
 	REFUSED("categories", c.m->query->categories[1] = TEXT("\xff"));
-	REFUSED("query.low", c.m->query->low = 1.0);
-	REFUSED("query.low", c.m->query->high = 1.0);
-	REFUSED_MEAN("query.low", c.m->query->low = c.m->query->high);
-	REFUSED_MEAN("query.low", c.m->query->low = c.m->query->high + 1.0);
+	REFUSED("histogram has no range", c.m->query->low = 1.0);
+	REFUSED("histogram has no range", c.m->query->high = 1.0);
+	REFUSED_MEAN("range must be finite", c.m->query->low = c.m->query->high);
+	REFUSED_MEAN("range must be finite", c.m->query->low = c.m->query->high + 1.0);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		REFUSED_MEAN("query.low", c.m->query->low = bad[i]);
-		REFUSED_MEAN("query.low", c.m->query->high = bad[i]);
+		REFUSED_MEAN("range must be finite", c.m->query->low = bad[i]);
+		REFUSED_MEAN("range must be finite", c.m->query->high = bad[i]);
 	}
 	REFUSED_MEAN("query",
 		(c.m->query->low = -1.7e308, c.m->query->high = 1.7e308)); /* the width is no double */

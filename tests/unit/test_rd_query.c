@@ -1,0 +1,222 @@
+/* test_rd_query.c - questions and slots on the wire: every kind there and back, and what is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm_buf.h"
+#include "rd_query.h"
+#include "rd_randomizer.h"
+
+static struct cm_err err;
+
+static char *yes_no[] = { (char *)"yes", (char *)"no" };
+static char *candidates[] = { (char *)"00", (char *)"fe" };
+static struct pt_column xy[] = { { .name = "x" }, { .name = "y" } };
+static struct pt_column ab[] = { { .name = "a", .category = yes_no, .categories = 2 },
+	{ .name = "b", .category = yes_no, .categories = 2 } };
+static uint32_t sets[] = { 3, 1 };
+static double thirds[] = { 1.0 / 3, 2.0 / 3 };
+
+/* One of each. */
+static const struct pt_query all[] = {
+	{ .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = yes_no, .categories = 2 },
+	{ .kind = PT_MEAN, .name = "q", .field = "f", .low = -1, .high = 2 },
+	{ .kind = PT_QUANTILES, .name = "q", .field = "f", .high = 2 },
+	{ .kind = PT_QUANTILES,
+		.name = "q",
+		.field = "f",
+		.high = 2,
+		.probability = thirds,
+		.probabilities = 2 },
+	{ .kind = PT_SUM, .name = "q", .field = "f", .high = 2 },
+	{ .kind = PT_VECTOR, .name = "q", .field = "f", .high = 2, .dimension = 100000 },
+	{ .kind = PT_VECTOR, .name = "q", .high = 2, .dimension = 2, .column = xy, .columns = 2 },
+	{ .kind = PT_RANGES, .name = "q", .field = "f", .high = 2, .leaves = 64, .fanout = 8 },
+	{ .kind = PT_MARGINALS, .name = "q", .column = ab, .columns = 2, .marginal = sets, .marginals = 2 },
+	{ .kind = PT_PREFIXES,
+		.name = "q",
+		.field = "f",
+		.bits = 8,
+		.category = candidates,
+		.categories = 2 },
+};
+
+static void encode(const struct pt_query *q, struct cm_buf *out)
+{
+	struct rd_query_wire w;
+
+	cm_buf_init(out, PR_DESCRIPTOR_MAX);
+	assert_int_equal(rd_query_wire(q, &w, &err), CM_OK);
+	assert_int_equal(pr_doc_encode(&w.m.base, out, &err), CM_OK);
+	rd_query_wire_fini(&w);
+}
+
+static void same_texts(char *const *a, uint32_t n, char *const *b, uint32_t m)
+{
+	assert_int_equal(n, m);
+	for (uint32_t i = 0; i < n; i++)
+		assert_string_equal(a[i], b[i]);
+}
+
+static void same(const struct pt_query *a, const struct pt_query *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_string_equal(a->name, b->name);
+	assert_string_equal(a->field, b->field);
+	same_texts(a->category, a->categories, b->category, b->categories);
+	assert_true(a->low == b->low && a->high == b->high);
+	assert_int_equal(a->columns, b->columns);
+	for (uint32_t i = 0; i < a->columns; i++) {
+		assert_string_equal(a->column[i].name, b->column[i].name);
+		same_texts(a->column[i].category, a->column[i].categories, b->column[i].category,
+			b->column[i].categories);
+	}
+	assert_int_equal(a->marginals, b->marginals);
+	for (uint32_t i = 0; i < a->marginals; i++)
+		assert_int_equal(a->marginal[i], b->marginal[i]);
+	assert_int_equal(a->probabilities, b->probabilities);
+	for (uint32_t i = 0; i < a->probabilities; i++)
+		assert_true(a->probability[i] == b->probability[i]);
+	assert_true(a->dimension == b->dimension && a->leaves == b->leaves && a->fanout == b->fanout &&
+		    a->bits == b->bits);
+}
+
+static void a_question_of_each_kind_survives_the_wire(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		struct pt_query back = { 0 };
+		struct pr_doc doc;
+		struct cm_buf b;
+
+		encode(&all[i], &b);
+		assert_int_equal(pr_doc_decode(&tombola__v1__query__descriptor, b.data, b.len,
+					 PR_DESCRIPTOR_MAX, &doc, &err),
+			CM_OK);
+		if (rd_query_read((const Tombola__V1__Query *)doc.msg, &back, &err) != CM_OK)
+			fail_msg("%s: %s", pt_kind_name(all[i].kind), err.msg);
+		same(&all[i], &back);
+		assert_int_equal(rd_descriptor_fits(&all[i], &err), CM_OK);
+		pt_query_fini(&back);
+		pr_doc_free(&doc);
+		cm_buf_fini(&b);
+	}
+}
+
+/* Question i with one thing changed. */
+#define REFUSED(i, text, statement)                                        \
+	do {                                                               \
+		struct pt_query back = { 0 };                              \
+		struct rd_query_wire w;                                    \
+		assert_int_equal(rd_query_wire(&all[i], &w, &err), CM_OK); \
+		statement;                                                 \
+		if (rd_query_read(&w.m, &back, &err) != CM_EPROTO)         \
+			fail_msg("line %d: accepted", __LINE__);           \
+		if (strstr(err.msg, text) == NULL)                         \
+			fail_msg("line %d: '%s'", __LINE__, err.msg);      \
+		pt_query_fini(&back);                                      \
+		rd_query_wire_fini(&w);                                    \
+	} while (0)
+
+static void what_a_question_does_not_have_is_refused(void **state)
+{
+	uint32_t bad_sets[] = { 3, 3 };
+	double falls[] = { 0.5, 0.25 };
+	char *bell[] = { (char *)"a", (char *)"b\a" };
+
+	(void)state;
+	REFUSED(0, "histogram has no dimension", w.m.dimension = 2);
+	REFUSED(0, "histogram has no bits", w.m.bits = 4);
+	REFUSED(0, "histogram has no probabilities", (w.m.probabilities = thirds, w.m.n_probabilities = 1));
+	REFUSED(1, "mean has no leaves", w.m.fanout = 2);
+	REFUSED(1, "mean has no marginals", (w.m.marginals = sets, w.m.n_marginals = 1));
+	REFUSED(3, "probabilities must rise", w.m.probabilities = falls);
+	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)(16 + 8));
+	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)256);
+	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)-1);
+	REFUSED(5, "dimension 4294967295", w.m.dimension = UINT32_MAX);
+	REFUSED(6, "query.field: given", w.m.field = (char *)(uintptr_t) "f");
+	REFUSED(6, "query.field: missing", w.m.n_columns = 0);
+	REFUSED(6, "2 columns for dimension 3", w.m.dimension = 3);
+	REFUSED(6, "query.columns.name", w.column[1].name = (char *)(uintptr_t) "");
+	REFUSED(6, "query.columns.name", w.column[1].name = (char *)(uintptr_t) "two\nlines");
+	REFUSED(7, "leaves of fanout", w.m.leaves = 63);
+	REFUSED(8, "query.columns.categories: number 2", w.column[1].categories = bell);
+	REFUSED(8, "marginal 1 twice", w.m.marginals = bad_sets);
+	REFUSED(8, "must be 1 to 16", w.m.n_marginals = 0);
+	REFUSED(9, "candidate 0 is not", w.m.bits = 4);
+	REFUSED(9, "0 candidates", w.m.n_categories = 0);
+}
+
+static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **state)
+{
+	enum { N = 400 };
+	static char text[N][PR_TEXT_MAX + 1], *list[N], *few[4096], digit[4096][8];
+	struct pt_column column[4];
+	struct pt_query q = {
+		.kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = list, .categories = N
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		(void)snprintf(text[i], sizeof text[i], "%0200zu", i);
+		list[i] = text[i];
+	}
+	assert_int_equal(pt_query_check(&q, &err), CM_OK);
+	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "make a descriptor of 85"));
+	q.categories = 300;
+	assert_int_equal(rd_descriptor_fits(&q, &err), CM_OK);
+	/* Short ones are too many for a frame before they are too long. */
+	for (size_t i = 0; i < 4096; i++) {
+		(void)snprintf(digit[i], sizeof digit[i], "%zx", i);
+		few[i] = digit[i];
+	}
+	for (size_t i = 0; i < 4; i++) {
+		column[i] = (struct pt_column){ .category = few, .categories = 4096 };
+		(void)snprintf(column[i].name, sizeof column[i].name, "%zu", i);
+	}
+	q = (struct pt_query){ .kind = PT_MARGINALS, .name = "q", .column = column, .columns = 3 };
+	assert_int_equal(rd_descriptor_fits(&q, &err), CM_OK);
+	q.columns = 4;
+	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
+}
+
+/* ---- slots ---- */
+
+static void slots_stand_in_a_randomizer_and_only_where_a_row_has_them(void **state)
+{
+	struct rd_descriptor d = { .query = all[0] };
+	struct pt_params p = { .protocol = "grr",
+		.slot = { { .count = 3, .groups = 5, .bins = 4, .dummies = 7, .keep = 99 },
+			{ .count = 1, .groups = 1, .bins = 2, .keep_always = true, .keep = 5 } },
+		.slots = 2 };
+	struct rd_randomizer_wire w;
+
+	(void)state;
+	rd_randomizer_wire(&p, &w);
+	assert_int_equal(w.m.n_slots, 2);
+	assert_true(w.m.slots[0]->count == 3 && w.m.slots[0]->groups == 5 && w.m.slots[0]->bins == 4 &&
+		    w.m.slots[0]->dummies == 7 && w.m.slots[0]->keep == 99 && !w.m.slots[0]->keep_always);
+	assert_true(w.m.slots[1]->keep_always && w.m.slots[1]->keep == 0);
+	assert_int_equal(rd_randomizer_read(&w.m, &d, &err), CM_EPROTO);
+	assert_string_equal(err.msg, "randomizer.slots: 'grr' has one batch");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_question_of_each_kind_survives_the_wire),
+		cmocka_unit_test(what_a_question_does_not_have_is_refused),
+		cmocka_unit_test(a_question_too_long_for_a_descriptor_is_said_in_the_plan),
+		cmocka_unit_test(slots_stand_in_a_randomizer_and_only_where_a_row_has_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
