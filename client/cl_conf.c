@@ -83,6 +83,11 @@ const struct cm_conf_row cl_conf_rows[] = {
 		.required = true,
 		.help = "what this client agrees to" },
 	{ .key = "input", .type = CM_CONF_GROUP, .help = "the readings of `run`", .sub = input_rows },
+	{ .key = "mqtt",
+		.type = CM_CONF_GROUP,
+		.offset = AT(mqtt),
+		.help = "or its readings by MQTT, from a broker that it subscribes to (doc/mqtt.md)",
+		.sub = cl_mqtt_rows },
 	{ .key = "connections",
 		.type = CM_CONF_INT,
 		.offset = AT(connections),
@@ -136,6 +141,17 @@ static void check_format(struct cl_setup *s, const char *path, FILE *faults, str
 	}
 }
 
+static void check_mqtt(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+
+	cl_mqtt_conf_check(&s->conf.mqtt, path, faults, first);
+	if (s->conf.mqtt.topics.n == 0 || s->conf.input == NULL)
+		return;
+	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
+	cm_conf_fault_at(path, "mqtt", &why, faults, first);
+}
+
 enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
 {
 	struct cm_err first = { .code = CM_OK }, why;
@@ -161,6 +177,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 		cm_conf_fault_at(path, "population", &why, faults, &first);
 	}
 	check_format(out, path, faults, &first);
+	check_mqtt(out, path, faults, &first);
 	if (cm_verifier_load(out->conf.analyzer_key, &out->analyzer, &why) != CM_OK)
 		cm_conf_fault_at(path, "analyzer_key", &why, faults, &first);
 	if (cm_verifier_load(out->conf.shuffler_key, &out->shuffler, &why) != CM_OK)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cl_mqtt_conf.h"
 #include "cl_policy.h"
 #include "cl_readings.h"
 #include "cm_tls.h"
@@ -12,6 +13,7 @@ struct cl_conf {
 	char *cert, *key, *services_ca, *crl;
 	char *analyzer_key, *shuffler_key, *policy;
 	char *input, *format, *device_field;
+	struct cl_mqtt_conf mqtt; /* readings by MQTT, if it has topics */
 	int64_t connections, frame_devices, spread_ms;
 	char *http;
 	bool http_anywhere;

@@ -23,7 +23,7 @@ static void on_links_closed(void *user)
  * calls again. */
 void cl_run_finish(struct cl_run *run, const struct cm_err *why)
 {
-	bool preparing = run->phase == PREPARING;
+	bool preparing = run->phase == PREPARING && !cl_run_mqtt_gathering(run);
 
 	if (run->phase != ENDING) {
 		run->result = why != NULL ? *why : (struct cm_err){ .code = CM_OK };
@@ -32,6 +32,7 @@ void cl_run_finish(struct cl_run *run, const struct cm_err *why)
 		uv_close((uv_handle_t *)&run->wait_timer, NULL);
 		cm_http_close(run->http);
 		run->http = NULL;
+		cl_run_mqtt_close(run);
 		if (run->round != NULL)
 			cl_round_stop(run->round);
 		if (preparing)
@@ -108,8 +109,11 @@ static void say_status(void *user, char *text, size_t room)
 static const char *not_ready(void *user)
 {
 	const struct cl_run *run = user;
+	struct cl_mqtt_now mqtt;
 
-	return cl_links_count_up(run->links) > 0 ? NULL : "not connected to the shuffler";
+	if (cl_links_count_up(run->links) == 0)
+		return "not connected to the shuffler";
+	return cl_run_mqtt_now(run, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
 }
 
 static int metrics(void *user, const char *path, struct cm_http_reply *out)
@@ -120,8 +124,11 @@ static int metrics(void *user, const char *path, struct cm_http_reply *out)
 		.links = cl_links_count_up(run->links),
 		.ready = not_ready(run) == NULL };
 
+	struct cl_mqtt_now mqtt;
+	int failed = cl_metrics_reply(run->metrics, &now, out);
+
 	(void)path;
-	return cl_metrics_reply(run->metrics, &now, out);
+	return failed == 0 && cl_run_mqtt_now(run, &mqtt) ? cl_mqtt_metrics_append(&mqtt, out) : failed;
 }
 
 /* Does anybody watch this run? */
@@ -187,6 +194,8 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 	rc = cm_loop_new(&run->loop, &signals, run, &run->signals, err);
 	if (rc == CM_OK && watched(run))
 		rc = cm_http_new(&run->loop, &http, &run->http, err);
+	if (rc == CM_OK && run->conf.mqtt)
+		rc = cl_run_mqtt_open(run, err);
 	if (rc != CM_OK)
 		return rc;
 	/* A shuffler that is away is waited for, not a reason to be started again. */
@@ -228,6 +237,7 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 
 static void run_fini(struct cl_run *run)
 {
+	cl_run_mqtt_free(run);
 	cl_prepared_fini(&run->prepared);
 	cl_active_fini(&run->active);
 	cm_buf_fini(&run->descriptor);

@@ -23,6 +23,7 @@ struct cl_summary {
 struct cl_run_conf {
 	const struct cl_setup *setup;
 	const struct cl_input *input;
+	bool mqtt;          /* readings come as the setup's mqtt says, not from `input` */
 	uint64_t rounds;    /* then end; 0: until SIGTERM */
 	int64_t wait_ms;    /* for a round to open; 0: for ever */
 	bool stop_on_fault; /* a refusal, unreadable input or a refused connection ends it (send); else logged

@@ -1,8 +1,9 @@
-/* cl_run_private.h - the running client from the inside: for cl_run.c, cl_run_ask.c and cl_run_round.c only.
- */
+/* cl_run_private.h - the running client from the inside: for cl_run.c, cl_run_ask.c, cl_run_mqtt.c and
+ * cl_run_round.c only. */
 #pragma once
 
 #include "cl_metrics.h"
+#include "cl_mqtt_metrics.h"
 #include "cl_round.h"
 #include "cl_run.h"
 #include "cm_http.h"
@@ -26,6 +27,7 @@ struct cl_run {
 	struct cl_links *links;
 	struct cl_db *db; /* NULL when only fetching */
 	struct cm_key secret;
+	struct cl_run_mqtt *mqtt; /* NULL: the readings are in a file */
 	uv_timer_t ask_timer, wait_timer;
 	enum phase phase;
 	bool asked, ever_up, stopped;
@@ -67,5 +69,20 @@ void cl_run_on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame);
 void cl_run_take_round(struct cl_run *run, const Tombola__V1__Round *round);
 /* epsilon of all rounds so far by this client's ledger, an upper bound; 0 for none. */
 double cl_run_spent(const struct cl_run *run);
+/* Judged, and its readings are there or could not be read: go on. */
+void cl_run_prepared(struct cl_run *run);
 /* The active round's stored submissions, and no others. */
 void cl_run_start_stored(struct cl_run *run);
+
+/* cl_run_mqtt.c: readings by MQTT instead of a file */
+
+/* Subscribe; run->conf.input then is what came.  Closed and freed by the caller, also after a fault. */
+CM_CHECK enum cm_rc cl_run_mqtt_open(struct cl_run *run, struct cm_err *err);
+void cl_run_mqtt_close(struct cl_run *run);
+void cl_run_mqtt_free(struct cl_run *run); /* once the loop has ended */
+/* Wait for readings of the round that run->prepared has judged, draw them, then cl_run_prepared. */
+void cl_run_mqtt_gather(struct cl_run *run);
+/* Is it waiting, so that nothing comes back from the thread pool? */
+bool cl_run_mqtt_gathering(const struct cl_run *run);
+/* How it stands; false without MQTT. */
+bool cl_run_mqtt_now(const struct cl_run *run, struct cl_mqtt_now *out);

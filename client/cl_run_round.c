@@ -194,7 +194,8 @@ static void prepare_work(uv_work_t *w)
 	const struct cl_prepare_job job = {
 		.db = run->db,
 		.setup = run->setup,
-		.input = run->input,
+		/* By MQTT they are drawn once the round is judged. */
+		.input = run->mqtt == NULL ? run->input : NULL,
 		.secret = &run->secret,
 		.descriptor = run->descriptor.data,
 		.descriptor_len = run->descriptor.len,
@@ -206,18 +207,11 @@ static void prepare_work(uv_work_t *w)
 	run->prepare_err.code = cl_prepare(&job, &run->prepared, &run->prepare_err);
 }
 
-static void on_prepared(uv_work_t *w, int status)
+void cl_run_prepared(struct cl_run *run)
 {
-	struct cl_run *run = w->data;
 	struct cm_err *err = &run->prepare_err;
 	size_t n = 0;
 
-	(void)status;
-	if (run->phase == ENDING) {
-		cl_run_finish(run, NULL);
-		return;
-	}
-	run->phase = ASKING;
 	if (err->code != CM_OK && run->active.sequence > 0) {
 		cl_run_say(run, CM_LOG_WARN, "only what is stored is sent for the round under way", err);
 		cl_run_start_stored(run);
@@ -238,6 +232,23 @@ static void on_prepared(uv_work_t *w, int status)
 		return;
 	}
 	start_round(run);
+}
+
+static void on_prepared(uv_work_t *w, int status)
+{
+	struct cl_run *run = w->data;
+
+	(void)status;
+	if (run->phase == ENDING) {
+		cl_run_finish(run, NULL);
+		return;
+	}
+	run->phase = ASKING;
+	if (run->mqtt != NULL && run->prepare_err.code == CM_OK &&
+		!(run->prepared.j.resumed && run->active.whole))
+		cl_run_mqtt_gather(run);
+	else
+		cl_run_prepared(run);
 }
 
 /* A descriptor while another round is under way: only worth a look for the same sequence number. */

@@ -1,0 +1,430 @@
+/* cl_mqtt_link.c - libmosquitto on the loop: one struct mosquitto for one connection, and a timer between. */
+#include "cl_mqtt_link.h"
+
+#include <errno.h>
+#include <mosquitto.h>
+#include <mqtt_protocol.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_clock.h"
+#include "cm_rand.h"
+#include "cm_secret.h"
+
+#define TICK_MS        1000u
+#define ANSWER_MS      15000 /* from dialling to the last subscription */
+#define RETRY_FIRST_MS 500u
+#define RETRY_MAX_MS   30000u
+#define PACKET_EXTRA   2048u /* bytes of a packet beside its payload */
+/* A session that a broker shall keep while we are away: a day. */
+#define SESSION_S 86400u
+
+enum step { WAITING, DIALLING, GREETING, UP, CLOSED };
+
+struct cl_mqtt_link {
+	struct cl_mqtt_link_conf conf;
+	enum step step;
+	struct mosquitto *m; /* of this connection; NULL while waiting */
+	struct cm_rng rng;
+	uv_work_t work;
+	bool working;            /* the pool has m */
+	int dialled, dial_errno; /* what it came to */
+	uv_poll_t *poll;
+	int fd; /* that poll watches */
+	uv_timer_t tick, retry;
+	unsigned open; /* handles */
+	uint32_t retry_ms;
+	bool said_down;
+	int64_t answer_by;
+	size_t granted; /* subscriptions that stand */
+	uint64_t connections;
+	/* Said in a callback of libmosquitto, acted on after it has returned. */
+	bool over;
+	struct cm_err why;
+};
+
+static void dial(struct cl_mqtt_link *l);
+
+/* ---- The end of a connection, and of all
+ * -------------------------------------------------------------------------- */
+
+static void free_closed(struct cl_mqtt_link *l)
+{
+	if (l->step != CLOSED || l->open > 0 || l->working)
+		return;
+	mosquitto_destroy(l->m);
+	(void)mosquitto_lib_cleanup();
+	free(l);
+}
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	struct cl_mqtt_link *l = h->data;
+
+	l->open--;
+	free_closed(l);
+}
+
+static void on_poll_closed(uv_handle_t *h)
+{
+	struct cl_mqtt_link *l = h->data;
+
+	free(h);
+	l->open--;
+	free_closed(l);
+}
+
+/* Before the descriptor is closed and its number given to another. */
+static void unwatch(struct cl_mqtt_link *l)
+{
+	if (l->poll == NULL)
+		return;
+	(void)uv_poll_stop(l->poll);
+	uv_close((uv_handle_t *)l->poll, on_poll_closed);
+	l->poll = NULL;
+	l->fd = -1;
+}
+
+static void on_retry(uv_timer_t *t)
+{
+	dial(t->data);
+}
+
+static void lost(struct cl_mqtt_link *l, const struct cm_err *why)
+{
+	uint32_t wait = l->retry_ms / 2 + (uint32_t)cm_rng_below(&l->rng, l->retry_ms / 2 + 1);
+
+	unwatch(l);
+	mosquitto_destroy(l->m);
+	l->m = NULL;
+	l->step = WAITING;
+	(void)uv_timer_stop(&l->tick);
+	(void)uv_timer_start(&l->retry, on_retry, wait, 0);
+	l->retry_ms = l->retry_ms > RETRY_MAX_MS / 2 ? RETRY_MAX_MS : l->retry_ms * 2;
+	if (!l->said_down) {
+		l->said_down = true;
+		l->conf.on_down(l->conf.user, why);
+	}
+}
+
+/* In a callback of libmosquitto: the connection is no good. */
+static void give_up(struct cl_mqtt_link *l, const char *why)
+{
+	if (l->over)
+		return;
+	l->over = true;
+	(void)cm_fail(&l->why, CM_EUNAVAIL, "%s", why);
+}
+
+/* What libmosquitto's code means; errno is as it left it. */
+static const char *reason_of(struct cl_mqtt_link *l, int rc)
+{
+	SSL *ssl = mosquitto_ssl_get(l->m);
+
+	if (rc == MOSQ_ERR_TLS && ssl != NULL && SSL_get_verify_result(ssl) != X509_V_OK)
+		return X509_verify_cert_error_string(SSL_get_verify_result(ssl));
+	if (rc == MOSQ_ERR_ERRNO && errno != 0)
+		return strerror(errno);
+	return rc == MOSQ_ERR_SUCCESS ? "closed by the broker" : mosquitto_strerror(rc);
+}
+
+/* ---- libmosquitto's callbacks
+ * ------------------------------------------------------------------------------------- */
+
+static void on_connect(
+	struct mosquitto *m, void *user, int reason, int flags, const mosquitto_property *properties)
+{
+	struct cl_mqtt_link *l = user;
+	const struct cl_mqtt_conf *conf = l->conf.conf;
+	bool v5 = strcmp(conf->protocol, "5") == 0;
+	/* A broker of MQTT 5 need not send at all what we would drop. */
+	int options = v5 && !conf->retained ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : 0;
+
+	(void)flags;
+	(void)properties;
+	if (reason != 0) {
+		give_up(l, v5 ? mosquitto_reason_string(reason) : mosquitto_connack_string(reason));
+		return;
+	}
+	for (size_t i = 0; i < conf->topics.n && !l->over; i++)
+		if (mosquitto_subscribe_v5(m, NULL, conf->topics.item[i], (int)conf->qos, options, NULL) !=
+			MOSQ_ERR_SUCCESS)
+			give_up(l, "cannot subscribe");
+}
+
+static void on_subscribe(struct mosquitto *m, void *user, int mid, int n, const int *granted)
+{
+	struct cl_mqtt_link *l = user;
+
+	(void)m;
+	(void)mid;
+	for (int i = 0; i < n; i++)
+		if (granted[i] < 0 || granted[i] > 2)
+			give_up(l, "the broker refuses a subscription: what is this user allowed to read?");
+	l->granted++;
+}
+
+static void on_message(struct mosquitto *m, void *user, const struct mosquitto_message *message)
+{
+	struct cl_mqtt_link *l = user;
+	const struct cl_mqtt_message got = { .topic = message->topic,
+		.payload = message->payload,
+		.len = (size_t)message->payloadlen,
+		.retained = message->retain };
+
+	(void)m;
+	l->conf.on_message(l->conf.user, &got);
+}
+
+static void on_disconnect(struct mosquitto *m, void *user, int rc)
+{
+	(void)m;
+	give_up(user, reason_of(user, rc));
+}
+
+/* ---- The socket
+ * --------------------------------------------------------------------------------------------------- */
+
+static void on_poll(uv_poll_t *p, int status, int events);
+
+/* Watch the socket as it is now, for what can be done with it now. */
+static void watch(struct cl_mqtt_link *l)
+{
+	SSL *ssl = mosquitto_ssl_get(l->m);
+	bool write = ssl != NULL && !SSL_is_init_finished(ssl) ? SSL_want_write(ssl) != 0
+							       : mosquitto_want_write(l->m);
+	int fd = mosquitto_socket(l->m);
+
+	if (fd != l->fd)
+		unwatch(l);
+	if (l->poll == NULL) {
+		l->poll = malloc(sizeof *l->poll);
+		if (l->poll == NULL || uv_poll_init(l->conf.loop, l->poll, fd) != 0) {
+			free(l->poll);
+			l->poll = NULL;
+			give_up(l, "the loop cannot watch the socket");
+			return;
+		}
+		l->poll->data = l;
+		l->fd = fd;
+		l->open++;
+	}
+	(void)uv_poll_start(l->poll, UV_READABLE | (write ? UV_WRITABLE : 0), on_poll);
+}
+
+/* After every call into libmosquitto: rc is what that said. */
+static void settle(struct cl_mqtt_link *l, int rc)
+{
+	struct cm_err why;
+
+	if (!l->over && (rc != MOSQ_ERR_SUCCESS || mosquitto_socket(l->m) < 0))
+		give_up(l, reason_of(l, rc));
+	if (!l->over)
+		watch(l);
+	if (l->over) {
+		why = l->why;
+		lost(l, &why);
+		return;
+	}
+	if (l->step == GREETING && l->granted == l->conf.conf->topics.n) {
+		l->step = UP;
+		l->said_down = false;
+		l->retry_ms = RETRY_FIRST_MS;
+		l->connections++;
+		l->conf.on_up(l->conf.user);
+	}
+}
+
+static void on_poll(uv_poll_t *p, int status, int events)
+{
+	struct cl_mqtt_link *l = p->data;
+	SSL *ssl = mosquitto_ssl_get(l->m);
+	int rc = MOSQ_ERR_SUCCESS;
+
+	/* A handshake goes on by reading, whatever it waits for; a fault shows there, too. */
+	if (status != 0 || (events & UV_READABLE) != 0 || (ssl != NULL && !SSL_is_init_finished(ssl)))
+		rc = mosquitto_loop_read(l->m, 1);
+	if (rc == MOSQ_ERR_SUCCESS && !l->over && mosquitto_socket(l->m) >= 0 && (events & UV_WRITABLE) != 0)
+		rc = mosquitto_loop_write(l->m, 1);
+	if (rc == MOSQ_ERR_SUCCESS && status != 0)
+		give_up(l, uv_strerror(status));
+	settle(l, rc);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct cl_mqtt_link *l = t->data;
+
+	if (l->step == GREETING && cm_clock_mono_ms() > l->answer_by)
+		give_up(l, "no answer");
+	settle(l, l->over ? MOSQ_ERR_SUCCESS : mosquitto_loop_misc(l->m));
+}
+
+/* ---- Dialling
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void on_dialled(uv_work_t *w, int status)
+{
+	struct cl_mqtt_link *l = w->data;
+
+	l->working = false;
+	if (l->step == CLOSED) {
+		free_closed(l);
+		return;
+	}
+	l->step = GREETING;
+	l->answer_by = cm_clock_mono_ms() + ANSWER_MS;
+	(void)uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
+	if (status != 0)
+		give_up(l, uv_strerror(status));
+	errno = l->dial_errno;
+	settle(l, l->dialled);
+}
+
+/* On the pool, for looking up a name may take long; the connection itself is not waited for. */
+static void dial_work(uv_work_t *w)
+{
+	struct cl_mqtt_link *l = w->data;
+	const struct cl_mqtt_conf *conf = l->conf.conf;
+
+	l->dialled = mosquitto_connect_async(
+		l->m, conf->host, (int)conf->port, (int)((conf->keepalive_ms + 999) / 1000));
+	l->dial_errno = errno;
+}
+
+/* The greatest packet that is of use to us, and how long a session shall outlive its connection. libmosquitto
+ * takes them with a connection only, so one is asked for that cannot be: the next one carries them. */
+static int set_properties(struct mosquitto *m, const struct cl_mqtt_conf *conf)
+{
+	mosquitto_property *p = NULL;
+	int rc = mosquitto_property_add_int32(
+		&p, MQTT_PROP_MAXIMUM_PACKET_SIZE, (uint32_t)conf->payload_max + PACKET_EXTRA);
+
+	if (rc == MOSQ_ERR_SUCCESS && !conf->clean_session)
+		rc = mosquitto_property_add_int32(&p, MQTT_PROP_SESSION_EXPIRY_INTERVAL, SESSION_S);
+	if (rc == MOSQ_ERR_SUCCESS &&
+		mosquitto_connect_bind_v5(m, conf->host, -1, 0, NULL, p) != MOSQ_ERR_INVAL)
+		rc = MOSQ_ERR_UNKNOWN;
+	mosquitto_property_free_all(&p);
+	return rc;
+}
+
+static enum cm_rc set_login(struct mosquitto *m, const struct cl_mqtt_conf *conf, struct cm_err *err)
+{
+	char password[CL_MQTT_PASSWORD_MAX + 1];
+	enum cm_rc rc = CM_OK;
+
+	if (conf->username == NULL)
+		return CM_OK;
+	if (conf->password_file != NULL)
+		rc = cl_mqtt_password(conf, password, err);
+	if (rc == CM_OK && mosquitto_username_pw_set(m, conf->username,
+				   conf->password_file != NULL ? password : NULL) != MOSQ_ERR_SUCCESS)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	cm_wipe(password, sizeof password);
+	return rc;
+}
+
+static enum cm_rc set_tls(struct mosquitto *m, const struct cl_mqtt_conf *conf, struct cm_err *err)
+{
+	SSL_CTX *ctx = NULL;
+	enum cm_rc rc = cl_mqtt_tls(conf, &ctx, err);
+
+	if (rc == CM_OK && ctx != NULL &&
+		(mosquitto_int_option(m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
+			mosquitto_void_option(m, MOSQ_OPT_SSL_CTX, ctx) != MOSQ_ERR_SUCCESS))
+		rc = cm_fail(err, CM_EINTERNAL, "libmosquitto takes no TLS");
+	SSL_CTX_free(ctx);
+	return rc;
+}
+
+static enum cm_rc set_up(struct cl_mqtt_link *l, struct cm_err *err)
+{
+	const struct cl_mqtt_conf *conf = l->conf.conf;
+	bool v5 = strcmp(conf->protocol, "5") == 0;
+	enum cm_rc rc;
+
+	l->m = mosquitto_new(conf->client_id, conf->clean_session, l);
+	if (l->m == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	mosquitto_connect_v5_callback_set(l->m, on_connect);
+	mosquitto_subscribe_callback_set(l->m, on_subscribe);
+	mosquitto_message_callback_set(l->m, on_message);
+	mosquitto_disconnect_callback_set(l->m, on_disconnect);
+	if (mosquitto_int_option(l->m, MOSQ_OPT_PROTOCOL_VERSION,
+		    v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311) != MOSQ_ERR_SUCCESS ||
+		(v5 && set_properties(l->m, conf) != MOSQ_ERR_SUCCESS))
+		return cm_fail(err, CM_EINTERNAL, "libmosquitto takes no options");
+	rc = set_login(l->m, conf, err);
+	return rc == CM_OK ? set_tls(l->m, conf, err) : rc;
+}
+
+static void dial(struct cl_mqtt_link *l)
+{
+	struct cm_err err;
+
+	l->over = false;
+	l->granted = 0;
+	if (set_up(l, &err) != CM_OK) {
+		lost(l, &err);
+		return;
+	}
+	l->step = DIALLING;
+	l->work.data = l;
+	if (uv_queue_work(l->conf.loop, &l->work, dial_work, on_dialled) != 0) {
+		(void)cm_fail(&err, CM_EINTERNAL, "the thread pool takes no work");
+		lost(l, &err);
+		return;
+	}
+	l->working = true;
+}
+
+enum cm_rc cl_mqtt_link_new(
+	const struct cl_mqtt_link_conf *conf, struct cl_mqtt_link **out, struct cm_err *err)
+{
+	struct cl_mqtt_link *l = calloc(1, sizeof *l);
+	enum cm_rc rc;
+
+	if (l == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = cm_rng_system(&l->rng, err);
+	if (rc != CM_OK) {
+		free(l);
+		return rc;
+	}
+	l->conf = *conf;
+	l->fd = -1;
+	l->retry_ms = RETRY_FIRST_MS;
+	(void)mosquitto_lib_init();
+	(void)uv_timer_init(conf->loop, &l->tick);
+	(void)uv_timer_init(conf->loop, &l->retry);
+	l->tick.data = l->retry.data = l;
+	l->open = 2;
+	*out = l;
+	dial(l);
+	return CM_OK;
+}
+
+void cl_mqtt_link_close(struct cl_mqtt_link *l)
+{
+	if (l == NULL || l->step == CLOSED)
+		return;
+	/* Queues the farewell and writes what the socket takes; nothing is waited for. */
+	if (l->step == UP)
+		(void)mosquitto_disconnect(l->m);
+	l->step = CLOSED;
+	unwatch(l);
+	uv_close((uv_handle_t *)&l->tick, on_timer_closed);
+	uv_close((uv_handle_t *)&l->retry, on_timer_closed);
+}
+
+bool cl_mqtt_link_up(const struct cl_mqtt_link *l)
+{
+	return l->step == UP;
+}
+
+uint64_t cl_mqtt_link_connections(const struct cl_mqtt_link *l)
+{
+	return l->connections;
+}

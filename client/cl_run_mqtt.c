@@ -1,0 +1,214 @@
+/* cl_run_mqtt.c - the running client's readings by MQTT: its broker, waiting for readings once a round is
+ * open, and drawing them on the thread pool. */
+#include <stdlib.h>
+
+#include "cl_mqtt_link.h"
+#include "cl_run_private.h"
+#include "cm_clock.h"
+
+#define TICK_MS   100u
+#define EXPIRE_MS 1000
+
+struct cl_run_mqtt {
+	struct cl_run *run;
+	struct cl_mqtt_input *input;
+	struct cl_mqtt_link *link;
+	struct cl_input source; /* the input, as a preparation knows it */
+	uv_timer_t tick;
+	uv_work_t work;
+	int64_t expire_at; /* monotonic */
+	bool gathering;
+	bool seen;               /* a reading that counts */
+	int64_t draw_at, latest; /* wall */
+};
+
+static void on_message(void *user, const struct cl_mqtt_message *m)
+{
+	const struct cl_run_mqtt *q = user;
+
+	(void)cl_mqtt_input_take(q->input, m, cm_clock_mono_ms());
+}
+
+static void on_up(void *user)
+{
+	const struct cl_run_mqtt *q = user;
+
+	cm_log(CM_LOG_INFO, "subscribed", CM_S("broker", q->run->setup->conf.mqtt.host));
+}
+
+static void on_down(void *user, const struct cm_err *why)
+{
+	const struct cl_run_mqtt *q = user;
+
+	cm_log(CM_LOG_WARN, "no broker, trying until there is one",
+		CM_S("broker", q->run->setup->conf.mqtt.host), CM_S("reason", why->msg));
+}
+
+/* ---- A round's readings
+ * ------------------------------------------------------------------------------------------- */
+
+static void draw_work(uv_work_t *w)
+{
+	struct cl_run_mqtt *q = w->data;
+	struct cl_run *run = q->run;
+	struct cl_prepared *p = &run->prepared;
+	struct cm_err *err = &run->prepare_err;
+	struct cm_rng rng;
+
+	err->code = cm_rng_system(&rng, err);
+	if (err->code == CM_OK)
+		err->code = cl_prepare_batch(&q->source, &p->j.d.query, p->j.d.population, &run->secret, &rng,
+			p->j.resumed ? run->db : NULL, &p->batch, &p->rows, err);
+}
+
+static void on_drawn(uv_work_t *w, int status)
+{
+	struct cl_run_mqtt *q = w->data;
+	struct cl_run *run = q->run;
+
+	(void)status;
+	cl_mqtt_input_drawn(q->input);
+	if (run->phase == ENDING) {
+		cl_run_finish(run, NULL);
+		return;
+	}
+	run->phase = ASKING;
+	cl_run_prepared(run);
+}
+
+static void draw(struct cl_run_mqtt *q)
+{
+	struct cl_run *run = q->run;
+	const struct rd_descriptor *d = &run->prepared.j.d;
+	struct cm_err err;
+
+	q->gathering = false;
+	if (cl_mqtt_input_draw(q->input, d->query.name, d->sequence, cm_clock_mono_ms(), &err) != CM_OK) {
+		run->phase = ASKING;
+		cl_run_finish(run, &err);
+		return;
+	}
+	q->work.data = q;
+	if (uv_queue_work(&run->loop, &q->work, draw_work, on_drawn) != 0) {
+		run->phase = ASKING;
+		(void)cm_fail(&err, CM_EINTERNAL, "the thread pool takes no work");
+		cl_run_finish(run, &err);
+	}
+}
+
+/* Is it time to draw? */
+static void look(struct cl_run_mqtt *q)
+{
+	const struct rd_descriptor *d = &q->run->prepared.j.d;
+	int64_t now = cm_clock_wall_ms();
+
+	if (!q->seen && cl_mqtt_input_any(q->input, d->query.name, d->sequence, cm_clock_mono_ms())) {
+		q->seen = true;
+		if (q->draw_at < 0)
+			q->draw_at = now + q->run->setup->conf.mqtt.gather_ms;
+	}
+	if (now >= q->latest || (q->seen && now >= q->draw_at))
+		draw(q);
+}
+
+void cl_run_mqtt_gather(struct cl_run *run)
+{
+	struct cl_run_mqtt *q = run->mqtt;
+	const struct rd_descriptor *d = &run->prepared.j.d;
+	int64_t now = cm_clock_wall_ms(), start = now > d->opens_ms ? now : d->opens_ms;
+
+	run->phase = PREPARING;
+	q->gathering = true;
+	q->seen = cl_mqtt_input_any(q->input, d->query.name, d->sequence, cm_clock_mono_ms());
+	/* Without a reading yet the time counts from the first. */
+	q->draw_at = q->seen ? d->opens_ms + run->setup->conf.mqtt.gather_ms : -1;
+	q->latest = start + (d->deadline_ms - start) / 2;
+	/* What is stored of a round already is not kept waiting. */
+	if (run->prepared.j.resumed)
+		q->latest = now;
+	look(q);
+}
+
+bool cl_run_mqtt_gathering(const struct cl_run *run)
+{
+	return run->mqtt != NULL && run->mqtt->gathering;
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct cl_run_mqtt *q = t->data;
+	int64_t now = cm_clock_mono_ms();
+
+	if (now >= q->expire_at) {
+		q->expire_at = now + EXPIRE_MS;
+		cl_mqtt_input_expire(q->input, now);
+	}
+	if (q->gathering)
+		look(q);
+}
+
+/* ---- Beginning and end
+ * -------------------------------------------------------------------------------------------- */
+
+enum cm_rc cl_run_mqtt_open(struct cl_run *run, struct cm_err *err)
+{
+	const struct cl_conf *conf = &run->setup->conf;
+	struct cl_run_mqtt *q = calloc(1, sizeof *q);
+	const struct cl_mqtt_link_conf link = { .loop = &run->loop,
+		.conf = &conf->mqtt,
+		.user = q,
+		.on_message = on_message,
+		.on_up = on_up,
+		.on_down = on_down };
+
+	if (q == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	q->run = run;
+	q->input = cl_mqtt_input_new(&conf->mqtt, &run->secret, conf->population);
+	if (q->input == NULL) {
+		free(q);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	q->source = (struct cl_input){
+		.path = "mqtt", .feed = cl_mqtt_input_feed, .user = q->input, .format = CL_FORMAT_NDJSON
+	};
+	run->mqtt = q;
+	run->conf.input = &q->source;
+	(void)uv_timer_init(&run->loop, &q->tick);
+	q->tick.data = q;
+	(void)uv_timer_start(&q->tick, on_tick, TICK_MS, TICK_MS);
+	return cl_mqtt_link_new(&link, &q->link, err);
+}
+
+void cl_run_mqtt_close(struct cl_run *run)
+{
+	struct cl_run_mqtt *q = run->mqtt;
+
+	if (q == NULL)
+		return;
+	q->gathering = false;
+	cl_mqtt_link_close(q->link);
+	q->link = NULL;
+	uv_close((uv_handle_t *)&q->tick, NULL);
+}
+
+void cl_run_mqtt_free(struct cl_run *run)
+{
+	if (run->mqtt == NULL)
+		return;
+	cl_mqtt_input_free(run->mqtt->input);
+	free(run->mqtt);
+	run->mqtt = NULL;
+}
+
+bool cl_run_mqtt_now(const struct cl_run *run, struct cl_mqtt_now *out)
+{
+	const struct cl_run_mqtt *q = run->mqtt;
+
+	if (q == NULL || q->link == NULL)
+		return false;
+	cl_mqtt_input_counts(q->input, &out->counts);
+	out->up = cl_mqtt_link_up(q->link);
+	out->connections = cl_mqtt_link_connections(q->link);
+	return true;
+}
