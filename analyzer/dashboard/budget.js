@@ -29,7 +29,8 @@ function place(e, from, to, scale) {
 }
 
 function drawBlock(b, i, scale, words) {
-	const e = element("span", "block", element("span", "", `${b.round.round}`));
+	const wide = (b.to - b.from) / scale > 0.03;
+	const e = element("span", "block", wide ? element("span", "", `${b.round.round}`) : null);
 	e.classList.toggle("odd", i % 2 === 1);
 	e.classList.toggle("reserved", b.round.stage === "reserved");
 	e.dataset.round = b.round.round;
@@ -50,7 +51,7 @@ function refusedSpan(refusals, adaptive) {
 }
 
 function drawRefused(span, scale, words) {
-	const e = element("span", "refused", element("span", "", `${span.refusal.round} refused`));
+	const e = element("span", "refused", element("span", "", `${span.refusal.round}`));
 	e.dataset.round = span.refusal.round;
 	e.title = `round ${span.refusal.round} (${span.refusal.query}) would have added ${words(span.to - span.from)}`;
 	place(e, span.from, Math.min(span.to, scale), scale);
@@ -70,13 +71,14 @@ function say(budget, adaptive) {
 		b.id = id;
 		return element("span", "figure", b, ` ${label}`);
 	};
+	const delta = number(budget.delta).toExponential();
 	if (adaptive)
 		return [figure("spent", "of the filter's budget spent", percentUp(number(budget.share_spent))),
 			figure("left", "left", percentLeft(number(budget.share_spent))),
-			figure("limit", `epsilon at delta ${budget.delta}, all rounds together`, up(number(budget.epsilon_limit)))];
+			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.epsilon_limit)))];
 	return [figure("spent", "epsilon spent", up(number(budget.epsilon_spent))),
 		figure("left", "left", down(number(budget.epsilon_left))),
-		figure("limit", `is the limit, at delta ${budget.delta}`, number(budget.epsilon_limit).toFixed(4))];
+		figure("limit", `is the limit, at delta ${delta}`, number(budget.epsilon_limit).toFixed(4))];
 }
 
 export function showBudget(budget, rounds, refusals) {
@@ -100,5 +102,5 @@ export function showBudget(budget, rounds, refusals) {
 		(span !== null ? `; round ${span.refusal.round} would have gone to ${words(span.to)} and was refused` : ""));
 	document.getElementById("budget-note").textContent =
 		`Each block is what a round added${adaptive ? ", as its part of the filter's budget" : ""}.` +
-		(span !== null ? " Dashed: the refused round, had it been charged." : "");
+		(span !== null ? ` Dashed: round ${span.refusal.round}, which was refused, had it been charged.` : "");
 }

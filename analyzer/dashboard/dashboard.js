@@ -31,6 +31,8 @@ function showState(level, text) {
 function facts(status) {
 	const p = status.pipeline;
 	const seen = status.shuffler.last_seen_ms;
+	const link = status.shuffler.connected ? "connected"
+		: status.round === null ? "not dialled: the plan is through" : "not connected";
 	const cert = status.certificate;
 	const ledger = status.ledger;
 
@@ -39,8 +41,7 @@ function facts(status) {
 		["participants", "Reports", p ? `${count(p.participants)} in ${count(p.rounds)} rounds` : "-"],
 		["duplicates", "Duplicates dropped", p ? count(p.duplicates) : "-"],
 		["bad", "Unreadable", p ? count(p.bad) : "-"],
-		["shuffler", "Shuffler", (status.shuffler.connected ? "connected, " : "not connected, ") +
-			(seen === null ? "not seen since the start" : `last seen ${ago(seen, status.now_ms)}`)],
+		["shuffler", "Shuffler", link + (seen === null ? "" : `; last seen ${ago(seen, status.now_ms)}`)],
 		["certificate", "Certificate", cert.days !== null ? `${cert.days} days left` : cert.fault],
 		["ledger", "Ledger", ledger.fault ?? `intact, ${count(ledger.seq)} records`],
 		["started", "Running since", clock(status.started_ms)],

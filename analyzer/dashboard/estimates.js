@@ -103,7 +103,7 @@ function table(result) {
 		parts.push(element("p", "note", `The ${ITEMS} largest of ${items.length}. `, more));
 	}
 	if (counts && floor > 0)
-		parts.push(element("p", "note", `Noise floor ${count(floor)}: the smallest count told apart from none.`));
+		parts.push(element("p", "note", `Dotted: the noise floor ${count(floor)}, the smallest count told apart from none.`));
 	else if (!counts && items.length > 0)
 		parts.push(element("p", "note", `Axis ${axis.from.toPrecision(4)} to ${axis.to.toPrecision(4)}.`));
 	return parts;

@@ -26,9 +26,10 @@ const filtered = [
 const decision = ["Decision", "decision", (r) => DECISION[r.stage] ?? r.stage];
 
 function columns(adaptive) {
-	const numbers = [...plain.slice(2), ...(adaptive ? filtered : composed)];
-	const two = plain.slice(0, 2);
-	return narrow.matches ? [two[1], decision, two[0], ...numbers] : [...two, ...numbers, decision];
+	const [round, query, protocol, guarantee, reports, charge] = plain;
+	const sums = adaptive ? filtered : composed;
+	return narrow.matches ? [query, decision, charge, ...sums, reports, guarantee, protocol, round]
+		: [...plain, ...sums, decision];
 }
 
 // A shuffler's refusal, or too few reports, as the ledger has it.

@@ -37,7 +37,7 @@ export function count(v) {
 }
 
 export function epsilon0(v) {
-	return Number.isFinite(v) ? v.toFixed(2) : "none";
+	return Number.isFinite(v) ? v.toFixed(2) : "inf";
 }
 
 export function fixed(v, decimals) {
