@@ -9,8 +9,19 @@
 #include "cm_sign.h"
 #include "cm_tls.h"
 
-static void check_books(
-	struct cm_health *h, const struct an_conf *conf, const struct cm_health_limits *limits)
+/* While there are rounds to come, the last one should not be long ago. */
+static void check_age(struct cm_health *h, const struct an_state *s)
+{
+	int64_t last_ms = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		if (s->round[i].charged_ms > last_ms)
+			last_ms = s->round[i].charged_ms;
+	if (last_ms > 0 && an_state_count(s, AN_PLANNED) + an_state_count(s, AN_RESERVED) > 0)
+		cm_health_round(h, last_ms, cm_clock_wall_ms());
+}
+
+static void check_books(struct cm_health *h, const struct an_conf *conf)
 {
 	struct an_books b;
 	struct cm_err err = { 0 };
@@ -20,17 +31,17 @@ static void check_books(
 		an_budget_share(&b.state, &share, &err) != CM_OK) {
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
 	} else {
-		cm_health_budget(h, limits, share, 1);
-		cm_health_say(h, CM_HEALTH_OK, "ledger intact (%llu records)",
-			(unsigned long long)an_ledger_chain(b.ledger)->seq);
+		cm_health_budget(h, share);
+		cm_health_ledger(h, an_ledger_chain(b.ledger)->seq);
+		check_age(h, &b.state);
 	}
 	an_books_close(&b);
 }
 
-void an_check(const struct an_conf *conf, const struct cm_health_limits *limits, struct cm_health *h)
+void an_check(const struct an_conf *conf, struct cm_health *h)
 {
-	check_books(h, conf, limits);
-	cm_health_certificate(h, limits, conf->tls_cert, CM_ROLE_ANALYZER, cm_clock_wall_ms());
+	check_books(h, conf);
+	cm_health_certificate(h, conf->tls_cert, cm_clock_wall_ms());
 	cm_health_daemon(h, conf->http);
 }
 

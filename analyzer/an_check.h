@@ -4,8 +4,8 @@
 #include "an_conf.h"
 #include "cm_health.h"
 
-/* Verify plan, ledger and certificate; ask the daemon when it has an HTTP address.  For cm_health_print. */
-void an_check(const struct an_conf *conf, const struct cm_health_limits *limits, struct cm_health *h);
+/* Verify plan, ledger and certificate; ask the daemon when it has an HTTP address.  For cm_health_end. */
+void an_check(const struct an_conf *conf, struct cm_health *h);
 
 /* What a configuration that was just loaded from `path` names: addresses, keys, certificates.  Every fault is
  * said on `faults`, the first also to err. */

@@ -313,19 +313,18 @@ static enum cm_rc ledger_export(const struct cm_cli *cli, int *exit_code, struct
 
 static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct cm_health_limits limits;
-	struct cm_health h = { 0 };
-	struct desk d = { 0 };
-	enum cm_rc rc = cm_health_limits(cli, &limits, err);
+	struct cm_health h;
+	struct desk d;
+	enum cm_rc rc = cm_health_begin(cli, CM_ROLE_ANALYZER, &h, err);
 
+	if (rc != CM_OK)
+		return rc;
+	rc = desk_open(cli, &d, false, err);
 	if (rc == CM_OK)
-		rc = desk_open(cli, &d, false, err);
-	if (rc == CM_OK) {
-		an_check(&d.conf, &limits, &h);
-		*exit_code = cm_health_print(&h, cli->json, cli->color, stdout);
-	}
+		an_check(&d.conf, &h);
+	*exit_code = cm_health_end(&h, rc, err, stdout);
 	desk_close(&d);
-	return rc;
+	return CM_OK;
 }
 
 /* Both files; every fault of both is said. */
@@ -416,7 +415,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = ledger_export },
 	{ .name = "check",
 		.args = "",
-		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
 		.option = { CM_HEALTH_OPTIONS },
 		.run = check },
 	{ .name = "check-config",

@@ -5,12 +5,12 @@
 #include "cl_ledger.h"
 #include "cm_clock.h"
 
-static void check_budget(
-	const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h)
+static void check_ledger(const struct cl_setup *setup, struct cm_health *h)
 {
 	struct rd_account *account = NULL;
 	struct cl_db *db = NULL;
 	struct cm_err err;
+	int64_t records = 0, over_ms = 0;
 	double share = 0;
 	enum cm_rc rc = cl_db_open_readonly(setup->conf.state_dir, &db, &err);
 
@@ -23,16 +23,24 @@ static void check_budget(
 	if (rc == CM_OK)
 		rc = rd_account_share(account, &share, &err);
 	if (rc == CM_OK)
-		cm_health_budget(h, limits, share, 1);
-	else
+		rc = cl_db_int(db, "SELECT count(*) FROM ledger", &records, &err);
+	if (rc == CM_OK)
+		rc = cl_db_int(db, "SELECT max(time_ms) FROM ledger WHERE kind = 'over'", &over_ms, &err);
+	if (rc == CM_OK) {
+		cm_health_budget(h, share);
+		h->ledger_records = (double)records;
+	} else {
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
+	}
+	if (over_ms > 0)
+		cm_health_round(h, over_ms, cm_clock_wall_ms());
 	rd_account_free(account);
 	cl_db_close(db);
 }
 
-void cl_check(const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h)
+void cl_check(const struct cl_setup *setup, struct cm_health *h)
 {
-	check_budget(setup, limits, h);
-	cm_health_certificate(h, limits, setup->conf.cert, CM_ROLE_CLIENT, cm_clock_wall_ms());
+	check_ledger(setup, h);
+	cm_health_certificate(h, setup->conf.cert, cm_clock_wall_ms());
 	cm_health_daemon(h, setup->conf.http);
 }

@@ -4,5 +4,5 @@
 #include "cl_conf.h"
 #include "cm_health.h"
 
-/* What there is to say, for cm_health_print. */
-void cl_check(const struct cl_setup *setup, const struct cm_health_limits *limits, struct cm_health *h);
+/* What there is to say, for cm_health_end. */
+void cl_check(const struct cl_setup *setup, struct cm_health *h);

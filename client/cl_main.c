@@ -295,19 +295,18 @@ static enum cm_rc verb_status(const struct cm_cli *cli, int *exit_code, struct c
 
 static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct cm_health_limits limits;
-	struct cm_health h = { 0 };
 	struct cl_setup setup;
-	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+	struct cm_health h;
+	enum cm_rc rc = cm_health_begin(cli, CM_ROLE_CLIENT, &h, err);
 
+	if (rc != CM_OK)
+		return rc;
+	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (rc == CM_OK)
-		rc = cm_health_limits(cli, &limits, err);
-	if (rc == CM_OK) {
-		cl_check(&setup, &limits, &h);
-		*exit_code = cm_health_print(&h, cli->json, cli->color, stdout);
-	}
+		cl_check(&setup, &h);
+	*exit_code = cm_health_end(&h, rc, err, stdout);
 	cl_setup_fini(&setup);
-	return rc;
+	return CM_OK;
 }
 
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -354,8 +353,9 @@ static const struct cm_cli_verb verbs[] = {
 			{ "wait", "TIME", "for a round to open (60s)", false } },
 		verb_encode },
 	{ "status", "", "show this client's ledger and the round under way", 0, 0, { { 0 } }, verb_status },
-	{ "check", "", "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL", 0, 0,
-		{ CM_HEALTH_OPTIONS }, verb_check },
+	{ "check", "",
+		"say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN", 0,
+		0, { CM_HEALTH_OPTIONS }, verb_check },
 	{ "check-config", "", "say every fault of configuration, policy and keys as file:line: text", 0, 0,
 		{ { 0 } }, verb_check_config },
 	{ "config-sample", "[policy]", "print a commented configuration, or policy, to start from", 0, 1,

@@ -193,6 +193,13 @@ void sh_metrics_analyzer_spoke(struct sh_metrics *m)
 
 /* ---- when asked ---- */
 
+int64_t sh_metrics_last_sealed_ms(const struct sh_metrics *m)
+{
+	double s = cm_metrics_get(m->table, LAST_SEALED, 0);
+
+	return isnan(s) ? 0 : (int64_t)s * 1000;
+}
+
 static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 {
 	double n[3] = { 0 };

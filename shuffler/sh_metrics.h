@@ -25,6 +25,9 @@ void sh_metrics_dummies(struct sh_metrics *m, uint64_t messages);
 void sh_metrics_sealed(struct sh_metrics *m, double seconds);
 void sh_metrics_analyzer_spoke(struct sh_metrics *m);
 
+/* When a round was last sealed since the start, to a second; 0: none was. */
+int64_t sh_metrics_last_sealed_ms(const struct sh_metrics *m);
+
 /* How the shuffler stands when it is asked. */
 struct sh_metrics_now {
 	const struct sh_core *core;

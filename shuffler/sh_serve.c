@@ -32,7 +32,9 @@ static void task_run(uv_work_t *work)
 		return;
 	}
 	t->rc = cm_rng_system(&rng, &t->err);
-	if (t->rc == CM_OK && t->kind == SH_TASK_BLANKET)
+	if (t->rc == CM_OK && t->kind == SH_TASK_ROUTE)
+		t->rc = sh_route_step(t->round, &rng, &t->err);
+	else if (t->rc == CM_OK && t->kind == SH_TASK_BLANKET)
 		t->rc = sh_blanket_commit(t->round, t->dummies, &rng, &t->err);
 	else if (t->rc == CM_OK)
 		t->rc = sh_vault_commit(&t->round->vault, &t->batch, &rng, &t->err);
@@ -75,7 +77,7 @@ static void task_done(uv_work_t *work, int status)
 	} else if (t->kind == SH_TASK_BLANKET) {
 		sh_metrics_dummies(s->conf.metrics, t->dummies);
 		sh_blanket_committed(t->round, t->dummies);
-	} else {
+	} else if (t->kind == SH_TASK_COMMIT) {
 		sh_metrics_committed(s->conf.metrics, sh_batch_submissions(&t->batch),
 			sh_batch_messages(&t->batch), seconds);
 		cm_log(CM_LOG_DEBUG, "committed", CM_I("submissions", sh_batch_submissions(&t->batch)),
@@ -101,6 +103,8 @@ static void task_start(struct sh_serve *s, enum sh_task kind)
 			finish_seal(s, r, NULL);
 			return;
 		}
+	} else if (kind == SH_TASK_ROUTE) {
+		r->intake.closed = true;
 	} else if (kind == SH_TASK_BLANKET) {
 		r->intake.closed = true;
 		t->dummies = sh_blanket_next(r);
@@ -284,6 +288,7 @@ enum cm_rc sh_serve_new(
 	s->self = s;
 	s->conf = *conf;
 	s->loop = loop;
+	s->started_ms = cm_clock_wall_ms();
 	sh_answers_init(&s->gathering);
 	sh_answers_init(&s->flying);
 	struct lk_server_conf server = {

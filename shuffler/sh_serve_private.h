@@ -62,6 +62,7 @@ struct sh_serve {
 	struct task task;
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
+	int64_t started_ms;
 	void (*on_stopped)(void *user);
 	void *stopped_user;
 	char spent_text[64]; /* of the ledger at spent_seq */

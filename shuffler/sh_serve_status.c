@@ -34,11 +34,14 @@ char *sh_serve_status(struct sh_serve *s)
 	for (const struct peer *p = s->peers; p; p = p->next)
 		links += p->link != NULL;
 	bool known = sh_core_spent(core, &spent, &err) == CM_OK && sh_core_share(core, &share, &err) == CM_OK;
-	json_t *root = json_pack("{s:s,s:b,s:I,s:I,s:s,s:o,s:o,s:f,s:o}", "schema", "tombola.shuffler/1",
-		"stopping", s->stopping, "connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq,
-		"mode", sh_core_mode(core), "share_spent", known ? json_real(share) : json_null(),
-		"epsilon_spent", known ? json_real(spent) : json_null(), "epsilon_limit", sh_core_limit(core),
-		"rounds", rounds);
+	int64_t sealed_ms = sh_metrics_last_sealed_ms(s->conf.metrics);
+	json_t *root = json_pack("{s:s,s:b,s:I,s:o,s:I,s:I,s:s,s:o,s:o,s:f,s:o}", "schema",
+		"tombola.shuffler/1", "stopping", s->stopping, "started_ms", (json_int_t)s->started_ms,
+		"last_sealed_ms", sealed_ms > 0 ? json_integer((json_int_t)sealed_ms) : json_null(),
+		"connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq, "mode",
+		sh_core_mode(core), "share_spent", known ? json_real(share) : json_null(), "epsilon_spent",
+		known ? json_real(spent) : json_null(), "epsilon_limit", sh_core_limit(core), "rounds",
+		rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(root);
 	return text;

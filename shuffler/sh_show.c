@@ -79,9 +79,19 @@ enum cm_rc sh_show_status(const struct cm_cli *cli, int *exit_code, struct cm_er
 	return rc;
 }
 
+/* Rounds come and go here without a date; the daemon knows when it last sealed one, or when it started. */
+static void check_age(struct cm_health *h, const json_t *root)
+{
+	const json_t *sealed = json_object_get(root, "last_sealed_ms"),
+		     *started = json_object_get(root, "started_ms");
+
+	if (json_is_integer(sealed) || json_is_integer(started))
+		cm_health_round(h, json_integer_value(json_is_integer(sealed) ? sealed : started),
+			cm_clock_wall_ms());
+}
+
 /* The daemon's own word on budget and readiness. */
-static void check_running(
-	struct cm_health *h, const struct cm_health_limits *limits, const struct sh_conf *conf)
+static void check_running(struct cm_health *h, const struct sh_conf *conf)
 {
 	struct cm_err err;
 	char *body = NULL;
@@ -92,7 +102,10 @@ static void check_running(
 		json_t *root = json_loads(body, 0, NULL);
 		const json_t *share = json_object_get(root, "share_spent");
 		if (json_is_real(share))
-			cm_health_budget(h, limits, json_real_value(share), 1);
+			cm_health_budget(h, json_real_value(share));
+		if (json_is_integer(json_object_get(root, "ledger_seq")))
+			h->ledger_records = (double)json_integer_value(json_object_get(root, "ledger_seq"));
+		check_age(h, root);
 		json_decref(root);
 	}
 	free(body);
@@ -101,18 +114,18 @@ static void check_running(
 
 enum cm_rc sh_show_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct cm_health_limits limits;
-	struct cm_health h = { 0 };
-	struct sh_conf conf = { 0 };
+	struct sh_conf conf;
+	struct cm_health h;
 
-	enum cm_rc rc = cm_health_limits(cli, &limits, err);
-	if (rc == CM_OK)
-		rc = sh_conf_load(cli->config, &conf, stderr, err);
+	enum cm_rc rc = cm_health_begin(cli, CM_ROLE_SHUFFLER, &h, err);
+	if (rc != CM_OK)
+		return rc;
+	rc = sh_conf_load(cli->config, &conf, stderr, err);
 	if (rc == CM_OK) {
-		cm_health_certificate(&h, &limits, conf.cert, CM_ROLE_SHUFFLER, cm_clock_wall_ms());
-		check_running(&h, &limits, &conf);
-		*exit_code = cm_health_print(&h, cli->json, cli->color, stdout);
+		cm_health_certificate(&h, conf.cert, cm_clock_wall_ms());
+		check_running(&h, &conf);
 	}
+	*exit_code = cm_health_end(&h, rc, err, stdout);
 	sh_conf_free(&conf);
-	return rc;
+	return CM_OK;
 }

@@ -1,46 +1,94 @@
-/* cm_health.c - the `check` verb all daemons share. */
+/* cm_health.c - the `check` verb all daemons share: its options, and what it finds. */
 #include "cm_health.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_http.h"
-#include "cm_text.h"
 
 #define ASK_MS 3000
-#define DAY_MS 86400000.0
+#define DAY_S  86400.0
 
-enum { WARN_SPENT, CRIT_SPENT, WARN_CERT };
+enum { WARN_SPENT, CRIT_SPENT, WARN_CERT, WARN_ROUND, CRIT_ROUND, FORMAT };
 
-/* A number that may be followed by its unit. */
-static enum cm_rc read_limit(
-	const struct cm_cli *cli, int option, const char *what, char unit, double *value, struct cm_err *err)
+/* A number and its unit, one of `units` (which may be left out when it is the only one); *value is multiplied
+ * by what the unit stands for. */
+static enum cm_rc read_limit(const struct cm_cli *cli, int option, const char *what, const char *units,
+	double *value, struct cm_err *err)
 {
+	static const struct {
+		char unit;
+		double factor;
+	} factors[] = { { '%', 0.01 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_S } };
 	const char *text = cli->option[option];
 	size_t n = text != NULL ? strlen(text) : 0;
-	char number[64];
+	char number[64], unit = units[0];
+	enum cm_rc rc;
 
 	if (text == NULL)
 		return CM_OK;
-	if (n > 1 && n < sizeof number && text[n - 1] == unit)
-		n--;
+	if (n > 1 && n < sizeof number && strchr(units, text[n - 1]) != NULL)
+		unit = text[--n];
+	else if (units[1] != '\0')
+		return cm_fail(err, CM_EUSAGE, "%s: '%.40s' is no number with one of the units %s", what,
+			text, units);
 	(void)snprintf(number, sizeof number, "%.*s", (int)n, text);
-	return cm_cli_double(number, what, 0, 100000, value, err);
+	rc = cm_cli_double(number, what, 0, 1e9, value, err);
+	for (size_t i = 0; rc == CM_OK && i < sizeof factors / sizeof factors[0]; i++)
+		if (factors[i].unit == unit)
+			*value *= factors[i].factor;
+	return rc;
 }
 
-enum cm_rc cm_health_limits(const struct cm_cli *cli, struct cm_health_limits *out, struct cm_err *err)
+static enum cm_rc read_format(const struct cm_cli *cli, enum cm_health_format *out, struct cm_err *err)
 {
-	double warn = 80, crit = 100, days = 7;
-	enum cm_rc rc = read_limit(cli, WARN_SPENT, "--warn-spent", '%', &warn, err);
+	static const char *const names[] = { "text", "json", "nagios", "prometheus" };
+	const char *text = cli->option[FORMAT];
 
+	*out = cli->json ? CM_HEALTH_JSON : CM_HEALTH_TEXT;
+	if (text == NULL)
+		return CM_OK;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*out = (enum cm_health_format)i;
+		return cli->json && *out != CM_HEALTH_JSON
+			       ? cm_fail(err, CM_EUSAGE, "--json or --format %s, not both", text)
+			       : CM_OK;
+	}
+	return cm_fail(err, CM_EUSAGE, "--format: text, json, nagios or prometheus, not '%.40s'", text);
+}
+
+enum cm_rc cm_health_begin(
+	const struct cm_cli *cli, enum cm_role role, struct cm_health *h, struct cm_err *err)
+{
+	struct cm_health_limits *l = &h->limits;
+	enum cm_rc rc;
+
+	*h = (struct cm_health){ .role = role,
+		.color = cli->color,
+		.limits = { .warn_spent = 0.8,
+			.crit_spent = 1,
+			.warn_cert_s = 7 * DAY_S,
+			.warn_round_s = INFINITY,
+			.crit_round_s = INFINITY },
+		.spent = (double)NAN,
+		.cert_left_s = (double)NAN,
+		.round_age_s = (double)NAN,
+		.ledger_records = (double)NAN };
+	rc = read_limit(cli, WARN_SPENT, "--warn-spent", "%", &l->warn_spent, err);
 	if (rc == CM_OK)
-		rc = read_limit(cli, CRIT_SPENT, "--crit-spent", '%', &crit, err);
+		rc = read_limit(cli, CRIT_SPENT, "--crit-spent", "%", &l->crit_spent, err);
 	if (rc == CM_OK)
-		rc = read_limit(cli, WARN_CERT, "--warn-cert", 'd', &days, err);
-	*out = (struct cm_health_limits){ warn / 100, crit / 100, days };
-	return rc;
+		rc = read_limit(cli, WARN_CERT, "--warn-cert", "d", &l->warn_cert_s, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, WARN_ROUND, "--warn-round", "smhd", &l->warn_round_s, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, CRIT_ROUND, "--crit-round", "smhd", &l->crit_round_s, err);
+	return rc == CM_OK ? read_format(cli, &h->format, err) : rc;
 }
 
 void cm_health_say(struct cm_health *h, enum cm_health_state state, const char *fmt, ...)
@@ -60,41 +108,62 @@ void cm_health_say(struct cm_health *h, enum cm_health_state state, const char *
 		h->at = sizeof h->text - 1;
 }
 
-void cm_health_budget(struct cm_health *h, const struct cm_health_limits *limits, double spent, double limit)
+void cm_health_budget(struct cm_health *h, double share)
 {
-	double part = spent / limit;
-	bool critical = !(part < limits->crit_spent), warning = !(part < limits->warn_spent);
+	bool critical = !(share < h->limits.crit_spent), warning = !(share < h->limits.warn_spent);
 
+	h->spent = share;
 	cm_health_say(h,
 		critical  ? CM_HEALTH_CRITICAL
 		: warning ? CM_HEALTH_WARNING
 			  : CM_HEALTH_OK,
-		"budget %.0f%% spent", part * 100);
+		"budget %.0f%% spent", share * 100);
 }
 
-void cm_health_certificate(struct cm_health *h, const struct cm_health_limits *limits, const char *path,
-	enum cm_role role, int64_t now_ms)
+void cm_health_certificate(struct cm_health *h, const char *path, int64_t now_ms)
 {
 	struct cm_pki_info info;
 	struct cm_err err = { 0 };
-	double days;
+	double left;
 
 	if (cm_pki_show(path, &info, &err) != CM_OK) {
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
 		return;
 	}
-	days = ((double)info.not_after * 1000 - (double)now_ms) / DAY_MS;
-	if (info.identity.role != role)
+	left = h->cert_left_s = (double)info.not_after - (double)now_ms / 1000;
+	if (info.identity.role != h->role)
 		cm_health_say(h, CM_HEALTH_CRITICAL, "certificate is of role %s, not %s",
-			cm_role_name(info.identity.role), cm_role_name(role));
-	else if (days <= 0)
+			cm_role_name(info.identity.role), cm_role_name(h->role));
+	else if (left <= 0)
 		cm_health_say(h, CM_HEALTH_CRITICAL, "certificate expired");
 	else if ((double)info.not_before * 1000 > (double)now_ms)
 		cm_health_say(h, CM_HEALTH_CRITICAL, "certificate not valid yet (check the clock)");
 	else
 		/* Whole days that are left for certain. */
-		cm_health_say(h, days < limits->warn_cert_days ? CM_HEALTH_WARNING : CM_HEALTH_OK,
-			"certificate %lld d left", (long long)days);
+		cm_health_say(h, left < h->limits.warn_cert_s ? CM_HEALTH_WARNING : CM_HEALTH_OK,
+			"certificate %lld d left", (long long)(left / DAY_S));
+}
+
+void cm_health_ledger(struct cm_health *h, uint64_t records)
+{
+	h->ledger_records = (double)records;
+	cm_health_say(h, CM_HEALTH_OK, "ledger intact (%llu records)", (unsigned long long)records);
+}
+
+void cm_health_round(struct cm_health *h, int64_t last_ms, int64_t now_ms)
+{
+	double age = h->round_age_s = ((double)now_ms - (double)last_ms) / 1000;
+	bool critical = age > h->limits.crit_round_s, warning = age > h->limits.warn_round_s;
+	const char *unit = age < 120 ? "s" : age < 7200 ? "min" : age < 2 * DAY_S ? "h" : "d";
+	double each = age < 120 ? 1 : age < 7200 ? 60 : age < 2 * DAY_S ? 3600 : DAY_S;
+
+	if (isinf(h->limits.warn_round_s) && isinf(h->limits.crit_round_s))
+		return;
+	cm_health_say(h,
+		critical  ? CM_HEALTH_CRITICAL
+		: warning ? CM_HEALTH_WARNING
+			  : CM_HEALTH_OK,
+		"last round %.0f %s ago", floor(age / each), unit);
 }
 
 void cm_health_daemon(struct cm_health *h, const char *address)
@@ -113,24 +182,4 @@ void cm_health_daemon(struct cm_health *h, const char *address)
 	else
 		cm_health_say(h, CM_HEALTH_OK, "daemon ready");
 	free(body);
-}
-
-int cm_health_print(const struct cm_health *h, bool json, bool color, FILE *out)
-{
-	static const char *const word[] = { "OK", "WARNING", "CRITICAL" };
-	static const char *const paint[] = { "\x1b[32m", "\x1b[33m", "\x1b[31m" };
-	char text[sizeof h->text];
-
-	cm_text_copy(text, sizeof text, h->text);
-	if (!json) {
-		(void)fprintf(out, "%s%s%s %s\n", color ? paint[h->state] : "", word[h->state],
-			color ? "\x1b[0m" : "", text);
-		return (int)h->state;
-	}
-	(void)fprintf(out, "{\"schema\":\"tombola.check/1\",\"status\":\"%s\",\"text\":\"", word[h->state]);
-	/* What cm_text_copy leaves needs no other escape. */
-	for (const char *c = text; *c != '\0'; c++)
-		(void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-	(void)fputs("\"}\n", out);
-	return (int)h->state;
 }
