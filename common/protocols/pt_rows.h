@@ -19,6 +19,9 @@ extern const struct pt_protocol pt_row_duchi;
 extern const struct pt_protocol pt_row_laplace;
 extern const struct pt_protocol pt_row_staircase;
 extern const struct pt_protocol pt_row_piecewise;
+extern const struct pt_protocol pt_row_digits;
+extern const struct pt_protocol pt_row_ranges;
+extern const struct pt_protocol pt_row_marginals;
 
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \

@@ -22,6 +22,9 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_laplace,
 	&pt_row_staircase,
 	&pt_row_piecewise,
+	&pt_row_digits,
+	&pt_row_ranges,
+	&pt_row_marginals,
 };
 
 const struct pt_protocol *pt_row(size_t i)

@@ -7,20 +7,30 @@
 #include "cm_table.h"
 #include "pt_protocol.h"
 
-static const char *answers(const struct pt_protocol *row)
+#define ANSWERS_LEN 128u
+
+/* "mean, sum": every kind is a bit. */
+static const char *answers(const struct pt_protocol *row, char out[ANSWERS_LEN])
 {
-	return row->kinds == PT_HISTOGRAM ? "histogram" : row->kinds == PT_MEAN ? "mean" : "mean, quantiles";
+	size_t used = 0;
+
+	for (unsigned kind = 1; kind <= row->kinds && used < ANSWERS_LEN; kind <<= 1)
+		if (row->kinds & kind)
+			used += (size_t)snprintf(out + used, ANSWERS_LEN - used, "%s%s", used > 0 ? ", " : "",
+				pt_kind_name((enum pt_kind)kind));
+	return out;
 }
 
 static enum cm_rc print_json(struct cm_err *err)
 {
 	json_t *list = json_array(), *doc;
 	const struct pt_protocol *row;
+	char kinds[ANSWERS_LEN];
 	int bad = list == NULL;
 
 	for (size_t i = 0; !bad && (row = pt_row(i)) != NULL; i++)
 		bad = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", row->name, "answers",
-							  answers(row), "summary", row->summary));
+							  answers(row, kinds), "summary", row->summary));
 	doc = bad ? NULL : json_pack("{s:s, s:O}", "schema", "tombola.protocols/1", "protocols", list);
 	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
 	json_decref(list);
@@ -33,14 +43,14 @@ enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct 
 	static const char *const head[] = { "protocol", "answers", "how" };
 	const struct pt_protocol *row;
 	struct cm_table *table;
+	char kinds[ANSWERS_LEN];
 
 	(void)exit_code;
 	if (cli->json)
 		return print_json(err);
 	table = cm_table_new("<<<", head);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
-		cm_table_row(table, (const char *const[]){ row->name, answers(row), row->summary });
-	}
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
+		cm_table_row(table, (const char *const[]){ row->name, answers(row, kinds), row->summary });
 	cm_table_print(table, stdout);
 	cm_table_free(table);
 	return CM_OK;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pt_protocol.h"
+#include "queries.h"
 
 #define ITEMS_MAX 200u
 
@@ -21,8 +21,7 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, struct pt_pa
 {
 	static char text[ITEMS_MAX][8], *category[ITEMS_MAX];
 	struct pt_query q = { .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = category };
-	struct pt_request r = { .epsilon0 = 1, .min_batch = 1000 };
-	const struct pt_protocol *chosen = pt_row(row % 16u);
+	const struct pt_protocol *chosen = pt_row(row % 32u);
 	struct cm_err err;
 
 	if (chosen == NULL)
@@ -31,13 +30,8 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, struct pt_pa
 	for (uint32_t i = 0; i < q.categories; i++)
 		category[i] = text[i];
 	if ((chosen->kinds & PT_HISTOGRAM) == 0)
-		q = (struct pt_query){ .kind = PT_MEAN, .name = "q", .field = "f", .high = 1 };
-	if (chosen->derive(&q, &r, p, &err) != CM_OK) {
-		r.dummies = 1;
-		if (chosen->derive(&q, &r, p, &err) != CM_OK)
-			r.epsilon0 = (double)INFINITY;
-		require(chosen->derive(&q, &r, p, &err) == CM_OK);
-	}
+		q = query_of_row(chosen);
+	require(query_derive(chosen, &q, 1, p, &err) == CM_OK);
 	return chosen;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_file.h"
+#include "queries.h"
 
 static struct cm_err err;
 
@@ -50,7 +51,7 @@ void cl_world_free(struct cl_world *w)
 
 void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, struct cl_offer *o)
 {
-	static const char *const colour[] = { "red", "green", "blue" };
+	static char red[] = "red", green[] = "green", blue[] = "blue", *colours[] = { red, green, blue };
 	struct pt_request request = { .epsilon0 = epsilon0, .min_batch = 1000 };
 	struct rd_descriptor *d = &o->d;
 
@@ -61,27 +62,16 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 	(void)snprintf(d->population, sizeof d->population, "test");
 	w->rng.fill(w->rng.ctx, d->round_id, sizeof d->round_id);
 	d->sequence = 1;
-	(void)snprintf(d->query.name, sizeof d->query.name, "query");
-	(void)snprintf(d->query.field, sizeof d->query.field, "field");
-	if (d->protocol->kinds & PT_HISTOGRAM) {
-		d->query.kind = PT_HISTOGRAM;
+	d->query = query_of_row(d->protocol);
+	if (d->query.kind == PT_HISTOGRAM) {
+		d->query.category = colours;
 		d->query.categories = 3;
-		d->query.category = calloc(3, sizeof *d->query.category);
-		assert_non_null(d->query.category);
-		for (size_t i = 0; i < 3; i++)
-			assert_non_null(d->query.category[i] = strdup(colour[i]));
-		request.dummies = strstr(protocol, "bins") != NULL ? 3 : 0;
-	} else {
-		d->query.kind = PT_MEAN;
-		d->query.high = 10;
 	}
-	/* Some rows want dummies, and some have no local guarantee. */
-	if (d->protocol->derive(&d->query, &request, &d->params, &err) != CM_OK) {
+	/* Rows of bins want dummies, and some of them can do without. */
+	if (strstr(protocol, "bins") != NULL)
 		request.dummies = 3;
-		if (d->protocol->derive(&d->query, &request, &d->params, &err) != CM_OK)
-			request.epsilon0 = (double)INFINITY;
-		assert_int_equal(d->protocol->derive(&d->query, &request, &d->params, &err), CM_OK);
-	}
+	if (d->protocol->derive(&d->query, &request, &d->params, &err) != CM_OK)
+		assert_int_equal(query_derive(d->protocol, &d->query, epsilon0, &d->params, &err), CM_OK);
 	d->messages_per_client = d->protocol->messages(&d->params);
 	d->record_len = d->protocol->record_len(&d->params);
 	d->min_batch = 1000;
@@ -97,6 +87,8 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 	d->ledger_seq = 1;
 	memset(d->ledger_head, 1, sizeof d->ledger_head);
 	cl_offer_sign(w, o);
+	/* The query was borrowed: from here on it is the descriptor's own. */
+	assert_int_equal(rd_descriptor_decode(o->bytes.data, o->bytes.len, d, &err), CM_OK);
 }
 
 void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before)

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "cl_encode.h"
-
-#define NUMBERS 33u /* values of a mean that are tried */
+#include "queries.h"
 
 static struct cm_err err;
 static struct cl_world world;
@@ -26,12 +25,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Value i of the query's domain, the whole of it for a histogram. */
-static struct pt_value value(const struct pt_query *q, uint32_t i)
-{
-	return (struct pt_value){ .x = q->kind == PT_HISTOGRAM ? i : ((uint64_t)i << 32) / (NUMBERS - 1) };
-}
-
 static void check_row(const struct pt_protocol *row, double epsilon0)
 {
 	struct cm_hpke_opener *opener = NULL;
@@ -48,7 +41,7 @@ static void check_row(const struct pt_protocol *row, double epsilon0)
 	 */
 	assert_int_equal(sealed_len, o.d.record_len + 48);
 	assert_int_equal(device_len, o.d.messages_per_client * sealed_len);
-	n = o.d.query.kind == PT_HISTOGRAM ? o.d.query.categories : NUMBERS;
+	n = query_values(&o.d.query);
 	sealed = malloc((n + 1) * device_len);
 	plain = malloc(o.d.record_len);
 	counts = calloc(row->tallies(&o.d.params), sizeof *counts);
@@ -59,7 +52,8 @@ static void check_row(const struct pt_protocol *row, double epsilon0)
 	rd_hpke_aad(&o.d, aad);
 	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
 	for (uint32_t i = 0; i < n; i++) {
-		struct cl_entry e = { .value = value(&o.d.query, i) };
+		uint32_t at[QUERIES_DIMENSION];
+		struct cl_entry e = { .value = query_value(&o.d.query, i, at) };
 		uint8_t *mine = sealed + i * device_len;
 
 		/* Exactly device_len bytes are written: the guard after them stays, and all opens. */
@@ -142,7 +136,8 @@ static void the_shown_records_are_the_ones_sealed(void **state)
 	cl_offer_make(&world, "mixbins", 2.0, &o);
 	assert_true(cl_device_len(&o.d) <= sizeof sealed);
 	assert_int_equal(
-		cl_encode_shown(&o.d, &(struct pt_value){ .x = 1 }, &world.rng, records, sealed, &err), CM_OK);
+		cl_encode_shown(&o.d, &(struct pt_value){ .x = 1 }, &world.rng, records, sealed, &err),
+		CM_OK);
 	rd_hpke_info(&o.d, info);
 	rd_hpke_aad(&o.d, aad);
 	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);

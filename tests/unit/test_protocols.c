@@ -11,6 +11,7 @@
 
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
+#include "queries.h"
 
 #define BINS_MAX 64
 
@@ -39,7 +40,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
-		"piecewise" };
+		"piecewise", "digits", "ranges", "marginals" };
 	size_t rows = 0;
 
 	(void)state;
@@ -67,34 +68,43 @@ struct wish {
 
 static enum cm_rc derive(const struct wish *w, struct pt_query *q, struct pt_params *p, struct cm_err *err)
 {
-	*q = w->kind == PT_MEAN ? mean(0, 1) : histogram(5);
+	*q = w->kind == PT_MEAN        ? mean(0, 1)
+	     : w->kind == PT_HISTOGRAM ? histogram(5)
+				       : query_of_kind(w->kind);
 	return pt_find(w->row)->derive(q, &w->request, p, err);
 }
 
 static const struct {
 	struct wish wish;
-	uint32_t record_len, tallies; /* of what is derived */
+	uint32_t record_len, tallies, messages; /* of what is derived */
 } good[] = {
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
-	{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
-	{ { "levels", PT_MEAN, { .epsilon0 = 2, .min_batch = 1000 } }, 16, 3 },
-	{ { "levels", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } }, 16, 4096 },
-	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } }, 16, 22 },
-	{ { "rappor", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
-	{ { "oue", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5 },
-	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5 },
-	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5 },
-	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8 },
-	{ { "hashed", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3, .size = 9 } }, 32, 5 },
-	{ { "cheu", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5 },
-	{ { "balcer-cheu", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5 },
-	{ { "duchi", PT_MEAN, { .epsilon0 = 2 } }, 16, 2 },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64 },
-	{ { "staircase", PT_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070 },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 4095 } }, 16, 8190 },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "levels", PT_MEAN, { .epsilon0 = 2, .min_batch = 1000 } }, 16, 3, 1 },
+	{ { "levels", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } }, 16, 4096, 1024 },
+	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } }, 16, 22, 2 },
+	{ { "rappor", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "oue", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5, 1 },
+	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5, 1 },
+	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8, 1 },
+	{ { "hashed", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3, .size = 9 } }, 32, 5, 4 },
+	{ { "cheu", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
+	{ { "balcer-cheu", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 16 },
+	{ { "duchi", PT_MEAN, { .epsilon0 = 2 } }, 16, 2, 1 },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64, 1 },
+	{ { "staircase", PT_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070, 1 },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 4095 } }, 16, 8190, 1 },
+	{ { "digits", PT_MEAN, { .epsilon0 = 2 } }, 16, 16, 8 },
+	{ { "digits", PT_SUM, { .epsilon0 = INFINITY, .dummies = 3, .levels = 64, .size = 8 } }, 16, 16, 29 },
+	{ { "digits", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
+	{ { "ranges", PT_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
+	{ { "ranges", PT_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
+	{ { "marginals", PT_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
+	{ { "marginals", PT_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
 };
 
 static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
@@ -110,10 +120,7 @@ static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
 		for (size_t r = 0; pt_row(r) != NULL; r++)
 			assert_int_equal(pt_row(r)->check(&q, &p, &err),
 				strcmp(pt_row(r)->name, good[i].wish.row) == 0 ? CM_OK : CM_EPROTO);
-		/* A dummy is one message, or a coin for each category. */
-		assert_int_equal(pt_find(good[i].wish.row)->messages(&p),
-			1 + good[i].wish.request.dummies *
-					(strcmp(good[i].wish.row, "balcer-cheu") == 0 ? p.bins : 1));
+		assert_int_equal(pt_find(good[i].wish.row)->messages(&p), good[i].messages);
 		assert_int_equal(pt_find(good[i].wish.row)->record_len(&p), good[i].record_len);
 		assert_int_equal(pt_find(good[i].wish.row)->tallies(&p), good[i].tallies);
 	}
@@ -195,7 +202,8 @@ static void a_peers_parameters_for_another_query_are_refused(void **state)
 		struct pt_query q;
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
-		assert_int_equal(row->check(good[i].wish.kind == PT_MEAN ? &h5 : &m, &p, &err), CM_EPROTO);
+		assert_int_equal(
+			row->check(good[i].wish.kind == PT_HISTOGRAM ? &m : &h5, &p, &err), CM_EPROTO);
 		if (good[i].wish.kind == PT_HISTOGRAM)
 			assert_int_equal(row->check(&h6, &p, &err), CM_EPROTO);
 	}

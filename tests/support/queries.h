@@ -1,0 +1,120 @@
+/* queries.h - a small query of the first kind that a row answers, and values of its whole domain. */
+#pragma once
+
+#include <math.h>
+
+#include "pt_protocol.h"
+
+#define QUERIES_NUMBERS   33u /* values tried of a number */
+#define QUERIES_COLUMNS   3u
+#define QUERIES_DIMENSION 6u
+
+/* Of one kind; what it points to is static and not for pt_query_fini. */
+static inline struct pt_query query_of_kind(enum pt_kind kind)
+{
+	static char text[5][4] = { "c0", "c1", "c2", "c3", "c4" }, hex[3][4] = { "0", "7", "f" };
+	static char *words[5] = { text[0], text[1], text[2], text[3], text[4] },
+		    *candidates[3] = { hex[0], hex[1], hex[2] };
+	static struct pt_column columns[QUERIES_COLUMNS] = { { "a", words, 2 }, { "b", words, 3 },
+		{ "c", words, 2 } };
+	static uint32_t sets[2] = { 3, 4 };
+	struct pt_query q = { .kind = kind, .name = "query", .field = "field" };
+
+	switch (kind) {
+	case PT_HISTOGRAM:
+		q.category = words;
+		q.categories = 5;
+		break;
+	case PT_PREFIXES:
+		q.category = candidates;
+		q.categories = 3;
+		q.bits = 4;
+		break;
+	case PT_MARGINALS:
+		q.field[0] = '\0';
+		q.column = columns;
+		q.columns = QUERIES_COLUMNS;
+		q.marginal = sets;
+		q.marginals = 2;
+		break;
+	case PT_RANGES:
+		q.high = 10;
+		q.leaves = 9;
+		q.fanout = 3;
+		break;
+	case PT_VECTOR:
+		q.low = -1;
+		q.high = 1;
+		q.dimension = QUERIES_DIMENSION;
+		break;
+	case PT_MEAN:
+	case PT_SUM:
+	case PT_QUANTILES:
+		q.high = 10;
+		break;
+	}
+	return q;
+}
+
+static inline struct pt_query query_of_row(const struct pt_protocol *row)
+{
+	return query_of_kind((enum pt_kind)(row->kinds & (~row->kinds + 1)));
+}
+
+/* How many values query_value knows: all there are, of numbers some. */
+static inline uint32_t query_values(const struct pt_query *q)
+{
+	return q->kind == PT_HISTOGRAM   ? q->categories
+	       : q->kind == PT_PREFIXES  ? q->categories + 1
+	       : q->kind == PT_MARGINALS ? 12
+	       : q->kind == PT_VECTOR    ? 1u << QUERIES_DIMENSION
+					 : QUERIES_NUMBERS;
+}
+
+/* Value i; at: room for pt_value_width numbers, which must live as long as it. */
+static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, uint32_t *at)
+{
+	struct pt_value v = { .x = i };
+
+	switch (q->kind) {
+	case PT_HISTOGRAM:
+	case PT_PREFIXES:
+		break;
+	case PT_MARGINALS:
+		v = (struct pt_value){ .at = at };
+		for (uint32_t c = 0; c < q->columns; c++) {
+			at[c] = i % q->column[c].categories;
+			i /= q->column[c].categories;
+		}
+		break;
+	case PT_VECTOR:
+		v = (struct pt_value){ .at = at };
+		for (uint32_t c = 0; c < q->dimension; c++)
+			at[c] = (i >> c & 1) << 31;
+		break;
+	case PT_MEAN:
+	case PT_SUM:
+	case PT_QUANTILES:
+	case PT_RANGES:
+		v.x = ((uint64_t)i << 32) / (QUERIES_NUMBERS - 1);
+		break;
+	}
+	return v;
+}
+
+/* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone.
+ * CM_OK, or the last refusal. */
+static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct pt_query *q,
+	double epsilon0, struct pt_params *p, struct cm_err *err)
+{
+	const struct pt_request requests[] = {
+		{ .epsilon0 = epsilon0, .min_batch = 1000 },
+		{ .epsilon0 = epsilon0, .dummies = 3, .min_batch = 1000 },
+		{ .epsilon0 = (double)INFINITY, .dummies = 3, .min_batch = 1000 },
+	};
+	enum cm_rc rc = CM_ECONFIG;
+
+	for (size_t k = 0; rc != CM_OK && k < sizeof requests / sizeof *requests; k++)
+		rc = row->derive(q, &requests[k], p, err);
+	return rc;
+}
