@@ -89,6 +89,7 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
 	};
 	const struct cm_http_conf http = { .address = d->conf->http,
+		.anywhere = d->conf->http_anywhere,
 		.not_ready = not_ready,
 		.status_json = an_page_status,
 		.user = d,
@@ -102,6 +103,10 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		rc = cm_verifier_load(d->conf->shuffler_key, &d->shuffler, err);
 	if (rc == CM_OK)
 		rc = open_books(d, err);
+	if (rc == CM_OK) {
+		d->metrics = an_metrics_new(d->conf, &d->books);
+		rc = d->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
 	if (rc == CM_OK)
 		rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
 	if (rc == CM_OK)
@@ -146,6 +151,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	cm_signer_free(d->signer);
 	cm_verifier_free(d->shuffler);
 	an_page_fini(d);
+	an_metrics_free(d->metrics);
 	an_books_close(&d->books);
 	free(d);
 	return rc;

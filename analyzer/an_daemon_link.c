@@ -130,10 +130,12 @@ static void on_close(struct lk_link *l, void *user, const struct cm_err *why)
 	wait_and_redial(d, why);
 }
 
-static const struct lk_handler handler = { .on_ready = on_ready, .on_frame = on_frame, .on_close = on_close };
-
 void an_link_want(struct an_daemon *d)
 {
+	const struct lk_handler handler = { .on_ready = on_ready,
+		.on_frame = on_frame,
+		.on_close = on_close,
+		.counts = lk_metrics_counts(an_metrics_shared(d->metrics)) };
 	struct cm_conn_limits limits;
 	struct cm_err err = { 0 };
 
@@ -202,10 +204,12 @@ void an_link_reload(struct an_daemon *d)
 
 	if (cm_tls_ctx_new(&tls, &fresh, &err) != CM_OK) {
 		cm_log(CM_LOG_ERROR, "certificates not reloaded", CM_S("reason", err.msg));
+		lk_metrics_reloaded(an_metrics_shared(d->metrics), false);
 		return;
 	}
 	cm_tls_ctx_free(d->tls);
 	d->tls = fresh;
+	lk_metrics_reloaded(an_metrics_shared(d->metrics), true);
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 	/* What the old ones vouched for must be vouched for by the new ones. */
 	if (d->link != NULL) {

@@ -243,6 +243,7 @@ static int answer_estimate(void *user, const char *path, struct cm_http_reply *o
 const struct cm_http_route an_page_routes[AN_PAGE_ROUTES] = {
 	{ "/", answer_page, NULL },
 	{ "/dashboard/*", answer_page, NULL },
+	{ "/metrics", an_metrics_answer, NULL },
 	{ API "status", answer_status, NULL },
 	{ API "budget", answer_view, NULL },
 	{ API "rounds", answer_view, NULL },

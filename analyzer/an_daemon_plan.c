@@ -84,10 +84,12 @@ static void judge(uv_work_t *w)
 	const struct an_state *s = &d->books.state;
 	bool attended = (d->run->once || d->run->only != 0) && !d->run->json;
 	struct cm_err err = { 0 };
+	uint64_t began = uv_hrtime();
 
 	d->work_rc = an_budget_decide(s, d->judging.round->plan, &d->judging.verdict, &d->work_err);
 	d->judging.explained = d->work_rc == CM_EBUDGET && attended &&
 			       an_budget_explain(s, d->judging.round, &d->judging.explanation, &err) == CM_OK;
+	d->work_ns = uv_hrtime() - began;
 }
 
 static void judged(uv_work_t *w, int status)
@@ -106,7 +108,11 @@ static void judged(uv_work_t *w, int status)
 		an_books_decide(&d->books, r->plan, &d->judging.verdict, take, &d->rng, cm_clock_wall_ms(),
 			&err) != CM_OK) {
 		an_stop(d, err.code, &err);
-	} else if (take) {
+		return;
+	}
+	an_metrics_judged(d->metrics, (double)d->work_ns / 1e9);
+	an_metrics_books(d->metrics);
+	if (take) {
 		an_work_begin(d, r);
 	} else {
 		say_refusal(d, r);

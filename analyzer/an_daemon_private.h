@@ -4,6 +4,7 @@
 #include "an_books.h"
 #include "an_budget.h"
 #include "an_daemon.h"
+#include "an_metrics.h"
 #include "an_open.h"
 #include "an_round.h"
 #include "an_view.h"
@@ -22,6 +23,7 @@ struct an_daemon {
 	uv_loop_t loop;
 	struct cm_loop *signals;
 	struct cm_http *http;
+	struct an_metrics *metrics;
 	struct cm_tls_ctx *tls;
 
 	/* The link, an_daemon_link.c. */
@@ -49,6 +51,7 @@ struct an_daemon {
 	uv_timer_t pause;
 	uv_work_t work; /* opening one bucket, or judging the next round */
 	bool working;
+	uint64_t work_ns; /* that it has taken */
 	const uint8_t *sealed;
 	size_t messages;
 	struct cm_err work_err;
@@ -98,13 +101,16 @@ void an_plan_next(struct an_daemon *d);
 void an_plan_show(struct an_daemon *d);
 
 /* an_daemon_page.c: init and stop on the loop, fini after it. */
-#define AN_PAGE_ROUTES 7u
+#define AN_PAGE_ROUTES 8u
 extern const struct cm_http_route an_page_routes[AN_PAGE_ROUTES];
 /* GET /status as JSON. */
 char *an_page_status(void *user);
 CM_CHECK enum cm_rc an_page_init(struct an_daemon *d, struct cm_err *err);
 void an_page_stop(struct an_daemon *d);
 void an_page_fini(struct an_daemon *d);
+
+/* an_daemon_metrics.c: GET /metrics. */
+int an_metrics_answer(void *user, const char *path, struct cm_http_reply *out);
 
 /* an_daemon_round.c: go on with a round from its stage. */
 void an_work_begin(struct an_daemon *d, struct an_round_state *r);

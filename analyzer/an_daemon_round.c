@@ -117,8 +117,10 @@ static void on_pause(uv_timer_t *t)
 static void open_bucket(uv_work_t *w)
 {
 	struct an_daemon *d = w->data;
+	uint64_t began = uv_hrtime();
 
 	d->work_rc = an_open_bucket(d->open, d->sealed, d->messages, &d->work_err);
+	d->work_ns = uv_hrtime() - began;
 }
 
 static void bucket_opened(uv_work_t *w, int status)
@@ -131,6 +133,7 @@ static void bucket_opened(uv_work_t *w, int status)
 		forget_round(d);
 		return;
 	}
+	an_metrics_opened(d->metrics, (double)d->work_ns / 1e9);
 	if (status != 0)
 		(void)cm_fail(&err, CM_EINTERNAL, "opening was cancelled");
 	else if (d->work_rc != CM_OK)
@@ -185,6 +188,7 @@ static enum cm_rc publish(struct an_daemon *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_result_write(d->conf->state_dir, d->current->plan->number, &bytes, err);
 	if (rc == CM_OK) {
+		an_metrics_published(d->metrics, spoiled == NULL ? t : NULL);
 		cm_sha256(bytes.data, bytes.len, hash);
 		an_round_published(d->dialogue, hash);
 	}
@@ -194,10 +198,13 @@ static enum cm_rc publish(struct an_daemon *d, struct cm_err *err)
 
 static enum cm_rc append(struct an_daemon *d, struct rd_record *r, struct cm_err *err)
 {
+	uint64_t began = uv_hrtime();
 	enum cm_rc rc = an_books_append(&d->books, r, cm_clock_wall_ms(), err);
 
 	if (rc != CM_OK)
 		return rc;
+	an_metrics_appended(d->metrics, (double)(uv_hrtime() - began) / 1e9);
+	an_metrics_books(d->metrics);
 	if (r->kind == RD_CHARGE || r->kind == RD_VOID)
 		cm_log(CM_LOG_INFO, "ledger", CM_S("record", rd_record_kind_name(r->kind)),
 			CM_I("seq", r->seq), CM_I("round", d->current->plan->number),
