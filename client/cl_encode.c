@@ -7,7 +7,7 @@
 
 size_t cl_device_len(const struct rd_descriptor *d)
 {
-	return d->messages_per_client * rd_sealed_len(d);
+	return d->messages_per_client * rd_message_len(d);
 }
 
 static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cm_hpke_sealer **out, struct cm_err *err)
@@ -23,14 +23,20 @@ static enum cm_rc encode_one(const struct rd_descriptor *d, struct cm_hpke_seale
 	struct cm_err *err)
 {
 	uint8_t aad[RD_AAD_LEN];
-	size_t sealed_len = rd_sealed_len(d);
+	size_t len = rd_message_len(d), tag_len = len - rd_sealed_len(d);
+	uint16_t tags[PR_MESSAGES_MAX];
 	enum cm_rc rc = CM_OK;
 
 	rd_hpke_aad(d, aad);
 	d->protocol->encode(&d->query, &d->params, value, rng, records);
-	for (uint32_t m = 0; rc == CM_OK && m < d->messages_per_client; m++)
+	if (tag_len > 0)
+		d->protocol->route(&d->params, value, records, tags);
+	for (uint32_t m = 0; rc == CM_OK && m < d->messages_per_client; m++) {
+		if (tag_len > 0)
+			cm_put_le16(sealed + m * len, tags[m]);
 		rc = cm_hpke_seal(sealer, rng, aad, sizeof aad, records + (size_t)m * d->record_len,
-			d->record_len, sealed + m * sealed_len, err);
+			d->record_len, sealed + m * len + tag_len, err);
+	}
 	return rc;
 }
 

@@ -5,7 +5,7 @@
 #include "cl_batch.h"
 #include "rd_descriptor.h"
 
-/* Sealed bytes of one device: messages_per_client messages of rd_sealed_len each. */
+/* Bytes of one device: messages_per_client messages of rd_message_len each. */
 size_t cl_device_len(const struct rd_descriptor *d);
 
 /* n devices into sealed (n times cl_device_len bytes).  About one X25519 key generation and one agreement a

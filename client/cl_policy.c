@@ -154,9 +154,9 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 /* A round that nothing but the shuffler's messages protects has no guarantee to be judged by. */
 static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	if (d->params.shuffler_dummies == 0 || cl_policy_rests_on_shuffler(p, d))
+	if (!pt_rests_on_shuffler(&d->params) || cl_policy_rests_on_shuffler(p, d))
 		return CM_OK;
-	if (d->params.keep_always && d->params.dummies == 0)
+	if (d->params.shuffler_dummies > 0 && d->params.keep_always && d->params.dummies == 0)
 		return cm_fail(err, CM_EPERM,
 			"policy: the round's guarantee rests on the shuffler adding %" PRIu64
 			" messages, and accept_shuffler_dummies is false: without them there is none",
@@ -199,16 +199,16 @@ enum cm_rc cl_policy_check(
 			"policy: %" PRIu64 " rounds within the last %" PRId64 " s, max_rounds is %" PRId64,
 			recent, p->window_ms / 1000, p->max_rounds);
 	/* 64 bytes are more than the other fields of a Submit take. */
-	if (!cm_size_mul(rd_sealed_len(d), d->messages_per_client, &device) ||
+	if (!cm_size_mul(rd_message_len(d), d->messages_per_client, &device) ||
 		device > PR_FRAME_MAX - 64 - PR_PSEUDONYM_LEN)
 		return cm_fail(err, CM_EPERM, "policy: %u messages of %zu bytes do not fit one frame",
-			d->messages_per_client, rd_sealed_len(d));
+			d->messages_per_client, rd_message_len(d));
 	return CM_OK;
 }
 
 bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d)
 {
-	return d->params.shuffler_dummies > 0 &&
+	return pt_rests_on_shuffler(&d->params) &&
 	       (p->accept_shuffler_dummies || !CM_CHECKED("client.policy.shuffler_dummies"));
 }
 

@@ -17,6 +17,7 @@
 #define PR_SUBMISSIONS_MAX   4096u                       /* devices in one Submit */
 #define PR_MESSAGES_MAX      1024u                       /* sealed messages of one device in one round */
 #define PR_SEALED_MAX        4144u                       /* bytes of one sealed message */
+#define PR_TAG_LEN           2u                          /* bytes of a message's tag, before it */
 #define PR_CATEGORIES_MAX    4096u
 #define PR_TALLIES_MAX       524288u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
 #define PR_DIMENSION_MAX     131072u /* coordinates of a vector */

@@ -9,9 +9,9 @@
 
 _Static_assert(sizeof(struct sh_tag) == 2 * (size_t)SH_TAG_LEN, "tags are stored as they lie in memory");
 
-void sh_batch_init(struct sh_batch *b, size_t sealed_len, size_t max)
+void sh_batch_init(struct sh_batch *b, size_t message_len, size_t max)
 {
-	*b = (struct sh_batch){ .sealed_len = sealed_len };
+	*b = (struct sh_batch){ .message_len = message_len };
 	cm_buf_init(&b->sealed, max);
 	cm_buf_init(&b->tags, max);
 	cm_buf_init(&b->counts, max);
@@ -29,7 +29,7 @@ enum cm_rc sh_batch_reserve(struct sh_batch *b, size_t submissions, size_t messa
 {
 	size_t bytes, tags;
 
-	if (!cm_size_mul(submissions, messages_each, &bytes) || !cm_size_mul(bytes, b->sealed_len, &bytes) ||
+	if (!cm_size_mul(submissions, messages_each, &bytes) || !cm_size_mul(bytes, b->message_len, &bytes) ||
 		!cm_size_mul(submissions, sizeof(struct sh_tag), &tags) || !cm_buf_room(&b->sealed, bytes) ||
 		!cm_buf_room(&b->tags, tags) || !cm_buf_room(&b->counts, sizeof(struct sh_count)))
 		return cm_fail(err, CM_ELATER, "too much is waiting to be stored");
@@ -46,7 +46,7 @@ static void put(struct cm_buf *b, const void *bytes, size_t n)
 
 void sh_batch_add(struct sh_batch *b, const struct sh_tag *tag, const uint8_t *sealed, size_t len)
 {
-	assert(len % b->sealed_len == 0);
+	assert(len % b->message_len == 0);
 	put(&b->sealed, sealed, len);
 	put(&b->tags, tag, sizeof *tag);
 }
@@ -58,7 +58,7 @@ void sh_batch_count(struct sh_batch *b, const struct sh_count *count)
 
 size_t sh_batch_messages(const struct sh_batch *b)
 {
-	return b->sealed.len / b->sealed_len;
+	return b->sealed.len / b->message_len;
 }
 
 size_t sh_batch_submissions(const struct sh_batch *b)

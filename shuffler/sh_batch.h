@@ -7,14 +7,15 @@
 #include "sh_tags.h"
 
 struct sh_batch {
-	size_t sealed_len;
-	struct cm_buf sealed; /* messages of sealed_len bytes */
-	struct cm_buf tags;   /* struct sh_tag, one a submission */
+	size_t message_len;
+	struct cm_buf
+		sealed;     /* messages of message_len bytes: each after its routing tag, where it has one */
+	struct cm_buf tags; /* struct sh_tag, one a submission */
 	struct cm_buf counts; /* struct sh_count: devices added to a certificate, maybe several times */
 };
 
-/* max: bytes of each of the three at most. */
-void sh_batch_init(struct sh_batch *b, size_t sealed_len, size_t max);
+/* message_len: rd_message_len.  max: bytes of each of the three at most. */
+void sh_batch_init(struct sh_batch *b, size_t message_len, size_t max);
 /* Wipe and free. */
 void sh_batch_fini(struct sh_batch *b);
 /* Make room for this many more, so that the adds below cannot fail.  CM_ELATER: over the maximum or out of

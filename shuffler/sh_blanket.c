@@ -16,7 +16,7 @@ enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err
 	struct cm_hpke_sealer *sealer = NULL;
 	enum cm_rc rc = CM_OK;
 
-	if (d->params.shuffler_dummies > 0)
+	if (pt_rests_on_shuffler(&d->params))
 		rc = sealer_for(d, &sealer, err);
 	cm_hpke_sealer_free(sealer);
 	return rc;
@@ -24,17 +24,17 @@ enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err
 
 uint32_t sh_blanket_next(const struct sh_round *r)
 {
-	uint64_t left = r->d.params.shuffler_dummies - r->dummies;
-
 	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) ||
 		!CM_CHECKED("shuffler.dummies"))
 		return 0;
+	uint64_t left = r->d.params.tag_messages > 0 ? sh_route_missing(r)
+						     : r->d.params.shuffler_dummies - r->dummies;
 	return left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE;
 }
 
-/* n sealed messages at the end of batch, which has room for them. */
-static enum cm_rc seal(const struct sh_round *r, const struct cm_rng *rng, uint32_t n, struct sh_batch *batch,
-	struct cm_err *err)
+/* n sealed messages at the end of batch, which has room for them; but those that are not needed. */
+static enum cm_rc seal(
+	struct sh_round *r, const struct cm_rng *rng, uint32_t n, struct sh_batch *batch, struct cm_err *err)
 {
 	const struct rd_descriptor *d = &r->d;
 	uint8_t aad[RD_AAD_LEN], record[PT_RECORD_MAX];
@@ -43,10 +43,16 @@ static enum cm_rc seal(const struct sh_round *r, const struct cm_rng *rng, uint3
 
 	rd_hpke_aad(d, aad);
 	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
-		d->protocol->dummy(&d->params, 0, rng, record);
+		uint8_t *at = batch->sealed.data + batch->sealed.len;
+		uint32_t tag = 0;
+		bool take = d->params.tags == 0 || sh_route_take(r, r->dummies + i, &tag);
+
+		d->protocol->dummy(&d->params, tag, rng, record);
+		if (d->params.tags > 0)
+			cm_put_le16(at, (uint16_t)tag);
 		rc = cm_hpke_seal(sealer, rng, aad, sizeof aad, record, d->record_len,
-			batch->sealed.data + batch->sealed.len, err);
-		batch->sealed.len += rc == CM_OK ? batch->sealed_len : 0;
+			at + (batch->message_len - rd_sealed_len(d)), err);
+		batch->sealed.len += take ? batch->message_len : 0;
 	}
 	cm_hpke_sealer_free(sealer);
 	cm_wipe(record, sizeof record);
@@ -59,7 +65,7 @@ enum cm_rc sh_blanket_commit(struct sh_round *r, uint32_t n, const struct cm_rng
 	struct sh_batch batch;
 
 	sh_vault_dummies(&r->vault, count.tag);
-	sh_batch_init(&batch, r->vault.sealed_len, SIZE_MAX / 4);
+	sh_batch_init(&batch, r->vault.message_len, SIZE_MAX / 4);
 	enum cm_rc rc = sh_batch_reserve(&batch, 1, n, err);
 	if (rc == CM_OK)
 		rc = seal(r, rng, n, &batch, err);

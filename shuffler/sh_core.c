@@ -268,6 +268,8 @@ enum sh_task sh_core_task(struct sh_core *c, bool flush, int64_t now_ms)
 		return SH_TASK_COMMIT;
 	if (!due || some)
 		return SH_TASK_NONE;
+	if (sh_route_next(r))
+		return SH_TASK_ROUTE;
 	return sh_blanket_next(r) > 0 ? SH_TASK_BLANKET : SH_TASK_SEAL;
 }
 

@@ -80,6 +80,7 @@ struct sh_round *sh_core_collecting(const struct sh_core *c);
 enum sh_task {
 	SH_TASK_NONE,
 	SH_TASK_COMMIT,  /* sh_intake_take, sh_vault_commit on any thread, sh_intake_committed */
+	SH_TASK_ROUTE,   /* close the intake; sh_route_step on any thread */
 	SH_TASK_BLANKET, /* close the intake; sh_blanket_commit on any thread, sh_blanket_committed */
 	SH_TASK_SEAL, /* close the intake; sh_round_roots on any thread if sh_round_enough; sh_core_sealed */
 };

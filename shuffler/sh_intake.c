@@ -15,13 +15,15 @@ enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, co
 	*in = (struct sh_intake){
 		.vault = vault,
 		.messages_each = d->messages_per_client,
-		.sealed_len = rd_sealed_len(d),
+		.message_len = rd_message_len(d),
+		.message_tags = d->params.tags,
+		.classes = d->params.tag_least[0] > 0,
 		.target = d->target_batch,
 		.opens_ms = d->opens_ms,
 		.deadline_ms = d->deadline_ms,
 		.max_bytes = max_bytes,
 	};
-	sh_batch_init(&in->gathering, in->sealed_len, max_bytes);
+	sh_batch_init(&in->gathering, in->message_len, max_bytes);
 	return sh_tags_init(&in->tags, in->target, err);
 }
 
@@ -45,7 +47,7 @@ void sh_intake_fini(struct sh_intake *in)
 static enum cm_rc check_lengths(
 	const struct sh_intake *in, const struct sh_submit *s, size_t *n, struct sh_refusal *no)
 {
-	size_t each = in->messages_each * in->sealed_len;
+	size_t each = in->messages_each * in->message_len;
 
 	*n = s->pseudonyms_len / PR_PSEUDONYM_LEN;
 	if (*n == 0 || *n > PR_SUBMISSIONS_MAX || *n * PR_PSEUDONYM_LEN != s->pseudonyms_len)
@@ -55,7 +57,24 @@ static enum cm_rc check_lengths(
 	if (*n * each != s->sealed_len)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
 			"sealed: %zu bytes for %zu submissions of %u messages of %zu bytes", s->sealed_len,
-			*n, in->messages_each, in->sealed_len);
+			*n, in->messages_each, in->message_len);
+	return CM_OK;
+}
+
+/* A tag of none of the round's, or of two classes: nothing of the Submit is taken. */
+static enum cm_rc check_tags(const struct sh_intake *in, const struct sh_submit *s, struct sh_refusal *no)
+{
+	size_t each = in->messages_each * in->message_len;
+
+	for (size_t at = 0; in->message_tags > 0 && at < s->sealed_len; at += in->message_len) {
+		uint32_t tag = cm_get_le16(s->sealed + at);
+		if (tag >= in->message_tags)
+			return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+				"sealed: tag %u, the round has %u", tag, in->message_tags);
+		if (in->classes && tag != cm_get_le16(s->sealed + at / each * each))
+			return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+				"sealed: a device's messages are of two classes");
+	}
 	return CM_OK;
 }
 
@@ -97,11 +116,13 @@ static Tombola__V1__Outcome judge(struct sh_intake *in, const struct sh_tag *tag
 enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
 	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err)
 {
-	size_t each = in->messages_each * in->sealed_len, before = sh_batch_submissions(&in->gathering);
+	size_t each = in->messages_each * in->message_len, before = sh_batch_submissions(&in->gathering);
 	struct sh_count added = { .n = 0 };
 	struct sh_tag tag;
 
 	enum cm_rc rc = check_lengths(in, s, n, no);
+	if (rc == CM_OK)
+		rc = check_tags(in, s, no);
 	if (rc != CM_OK)
 		return rc;
 	if (now_ms < in->opens_ms)
@@ -158,7 +179,7 @@ void sh_intake_take(struct sh_intake *in, struct sh_batch *out)
 	assert(in->flying_bytes == 0 && sh_batch_submissions(&in->gathering) > 0);
 	in->flying_bytes = sh_batch_bytes(&in->gathering);
 	*out = in->gathering;
-	sh_batch_init(&in->gathering, in->sealed_len, in->max_bytes);
+	sh_batch_init(&in->gathering, in->message_len, in->max_bytes);
 }
 
 void sh_intake_committed(struct sh_intake *in)

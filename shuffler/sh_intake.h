@@ -16,7 +16,9 @@
 struct sh_intake {
 	const struct sh_vault *vault; /* borrowed: the tag key */
 	uint32_t messages_each;
-	size_t sealed_len;
+	size_t message_len;    /* rd_message_len */
+	uint32_t message_tags; /* 0: messages have none */
+	bool classes;          /* all messages of a device have one tag */
 	uint64_t target;
 	int64_t opens_ms, deadline_ms;
 	bool closed;         /* sealed or sealing: only repeats are answered with "accepted" */
@@ -46,8 +48,8 @@ CM_CHECK enum cm_rc sh_intake_load(struct sh_intake *in, struct sh_vault *vault,
 void sh_intake_fini(struct sh_intake *in);
 
 /* Judge every submission of one Submit: *n outcomes (Tombola__V1__Outcome values) into outcomes.  CM_EPROTO
- * with *no: BAD_MESSAGE for wrong lengths, BUSY before the round opens or when too much is not yet durable;
- * nothing was taken then. */
+ * with *no: BAD_MESSAGE for wrong lengths or tags, BUSY before the round opens or when too much is not yet
+ * durable; nothing was taken then. */
 CM_CHECK enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
 	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err);
 

@@ -11,7 +11,7 @@
 
 void sh_permute(uint8_t *records, size_t n, size_t len, const struct cm_rng *rng)
 {
-	uint8_t hold[PR_SEALED_MAX];
+	uint8_t hold[PR_TAG_LEN + PR_SEALED_MAX];
 
 	assert(len >= 1 && len <= sizeof hold);
 	for (size_t left = n; left > 1; left--) {
@@ -34,10 +34,10 @@ void sh_permute_index(uint32_t *index, size_t n, const struct cm_rng *rng)
 	}
 }
 
-uint32_t sh_bucket_count(uint64_t messages, size_t sealed_len)
+uint32_t sh_bucket_count(uint64_t messages, size_t len)
 {
-	/* The quotient cannot wrap: messages <= 1e8 * 1024, sealed_len <= 4144. */
-	uint64_t bytes = messages * sealed_len;
+	/* The product cannot wrap: messages <= 1e8 * 1024, len <= 4146. */
+	uint64_t bytes = messages * len;
 	uint32_t buckets = 1;
 
 	while (buckets < PR_BUCKETS_MAX && bytes / buckets > BUCKET_BYTES)

@@ -10,11 +10,12 @@
 
 #include "cm_rand.h"
 
-/* Permute n records of len bytes (1..PR_SEALED_MAX) in place.  Fisher-Yates, Durstenfeld's form: O(n). */
+/* Permute n records of len bytes (1..PR_TAG_LEN + PR_SEALED_MAX) in place.  Fisher-Yates, Durstenfeld's form:
+ * O(n). */
 void sh_permute(uint8_t *records, size_t n, size_t len, const struct cm_rng *rng);
 /* The same for indices. */
 void sh_permute_index(uint32_t *index, size_t n, const struct cm_rng *rng);
 
 /* Buckets of a round: the power of two 1..PR_BUCKETS_MAX with which a bucket holds about 512 KiB when
- * `messages` messages of sealed_len bytes have come. */
-uint32_t sh_bucket_count(uint64_t messages, size_t sealed_len);
+ * `messages` messages of len bytes have come. */
+uint32_t sh_bucket_count(uint64_t messages, size_t len);

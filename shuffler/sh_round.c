@@ -10,7 +10,10 @@
 
 static uint32_t bucket_count(const struct rd_descriptor *d)
 {
-	return sh_bucket_count(rd_messages(d, d->target_batch), rd_sealed_len(d));
+	uint64_t released = rd_messages(d, d->target_batch),
+		 accepted = d->target_batch * d->messages_per_client;
+
+	return sh_bucket_count(released > accepted ? released : accepted, rd_message_len(d));
 }
 
 static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
@@ -50,6 +53,7 @@ void sh_round_free(struct sh_round *r)
 	if (!r)
 		return;
 	sh_intake_fini(&r->intake);
+	sh_route_fini(&r->route);
 	sh_vault_close(&r->vault);
 	rd_descriptor_fini(&r->d);
 	cm_buf_fini(&r->descriptor);
@@ -81,7 +85,7 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, env->max_bytes, err);
 	if (rc == CM_OK)
 		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id, bucket_count(&r->d),
-			rd_sealed_len(&r->d), rng, err);
+			rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
 		rc = put_row(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
@@ -109,22 +113,35 @@ static enum cm_rc copy_row(struct sh_round *r, const struct sh_row *row, struct 
 	return rd_descriptor_decode(row->descriptor.data, row->descriptor.len, &r->d, err);
 }
 
-/* How many of our own messages are durable: the last slice may be whole though its end was not seen. */
-static enum cm_rc load_dummies(struct sh_round *r, struct cm_err *err)
+static enum cm_rc load_count(
+	struct sh_round *r, const uint8_t tag[SH_TAG_LEN], uint64_t most, uint32_t *out, struct cm_err *err)
 {
-	uint8_t tag[SH_TAG_LEN];
-
-	if (r->d.params.shuffler_dummies == 0)
-		return CM_OK;
-	sh_vault_dummies(&r->vault, tag);
 	const struct sh_count *count = sh_counts_at(&r->intake.counts, tag);
+
 	if (!count)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (count->n > r->d.params.shuffler_dummies)
-		return cm_fail(
-			err, CM_EDATA, "more messages of our own are stored than the round prescribes");
-	r->dummies = count->n;
+	if (count->n > most)
+		return cm_fail(err, CM_EDATA, "more of our own doing is stored than the round prescribes");
+	*out = count->n;
 	return CM_OK;
+}
+
+/* How far we came towards the seal: the last step may be durable though its end was not seen. */
+static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
+{
+	const struct pt_params *p = &r->d.params;
+	uint8_t tag[SH_TAG_LEN];
+	uint32_t dummies = 0;
+
+	if (!pt_rests_on_shuffler(p))
+		return CM_OK;
+	sh_vault_dummies(&r->vault, tag);
+	enum cm_rc rc = load_count(r, tag, p->shuffler_dummies + p->tags * p->tag_messages, &dummies, err);
+	sh_vault_capped(&r->vault, tag);
+	if (rc == CM_OK)
+		rc = load_count(r, tag, r->vault.buckets, &r->route.capped, err);
+	r->dummies = dummies;
+	return rc;
 }
 
 enum cm_rc sh_round_restore(
@@ -137,18 +154,19 @@ enum cm_rc sh_round_restore(
 	enum cm_rc rc = copy_row(r, row, err);
 	if (rc == CM_OK)
 		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id, bucket_count(&r->d),
-			rd_sealed_len(&r->d), err);
+			rd_message_len(&r->d), err);
 	if (rc == CM_OK)
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, env->max_bytes, err);
 	if (rc == CM_OK)
 		rc = sh_intake_load(&r->intake, &r->vault, err);
 	if (rc == CM_OK)
-		rc = load_dummies(r, err);
+		rc = load_steps(r, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
 		return rc;
 	}
-	r->intake.closed = r->state != SH_COLLECTING;
+	/* A message more would undo what was counted. */
+	r->intake.closed = r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0;
 	*out = r;
 	return CM_OK;
 }
@@ -158,18 +176,26 @@ enum cm_rc sh_round_restore(
 bool sh_round_due(const struct sh_round *r, int64_t now_ms)
 {
 	return r->state == SH_COLLECTING &&
-	       (r->cancelled || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
+	       (r->cancelled || r->intake.closed || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
 }
 
 bool sh_round_enough(const struct sh_round *r)
 {
-	return !CM_CHECKED("shuffler.min_batch") || r->intake.participants >= r->d.min_batch;
+	return !CM_CHECKED("shuffler.min_batch") ||
+	       (r->intake.participants >= r->d.min_batch && r->route.lacking == 0);
+}
+
+/* Messages that are stored when the round can be sealed. */
+static uint64_t messages(const struct sh_round *r)
+{
+	return r->d.params.tag_messages > 0 ? rd_messages(&r->d, r->intake.participants)
+					    : r->intake.participants * r->d.messages_per_client + r->dummies;
 }
 
 enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err)
 {
 	struct rd_bucket *b = calloc(r->vault.buckets, sizeof *b);
-	size_t len = r->vault.sealed_len;
+	size_t len = rd_sealed_len(&r->d);
 	enum cm_rc rc = CM_OK;
 	struct cm_buf plain;
 	uint64_t sum = 0;
@@ -183,15 +209,15 @@ enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct
 		rc = sh_vault_read(&r->vault, i, &plain, err);
 		if (rc != CM_OK)
 			break;
+		sh_route_strip(r, &plain);
 		b[i].messages = (uint32_t)(plain.len / len);
 		sum += b[i].messages;
 		rc = rd_bucket_root(plain.data, b[i].messages, len, b[i].root, err);
 	}
 	cm_buf_fini(&plain);
-	uint64_t expect = r->intake.participants * r->d.messages_per_client + r->dummies;
-	if (rc == CM_OK && sum != expect)
-		rc = cm_fail(err, CM_EDATA, "%llu messages are stored, %llu were accepted",
-			(unsigned long long)sum, (unsigned long long)expect);
+	if (rc == CM_OK && sum != messages(r))
+		rc = cm_fail(err, CM_EDATA, "%llu messages are stored, not %llu", (unsigned long long)sum,
+			(unsigned long long)messages(r));
 	if (rc != CM_OK) {
 		free(b);
 		return rc;
@@ -205,9 +231,11 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 	bool is_void = buckets == NULL;
 	struct rd_manifest m = {
 		.participants = r->intake.participants,
-		.messages = is_void ? 0 : r->intake.participants * r->d.messages_per_client + r->dummies,
-		.dummies = is_void ? 0 : r->dummies,
+		.messages = is_void ? 0 : messages(r),
+		/* How many a tag lacked is nobody's business: there are as many as prescribed. */
+		.dummies = is_void || r->d.params.tag_messages > 0 ? 0 : r->dummies,
 		.is_void = is_void,
+		.lacking = is_void && r->intake.participants >= r->d.min_batch ? r->route.lacking : 0,
 		.bucket = buckets,
 		.buckets = is_void ? 0 : r->vault.buckets,
 	};
@@ -284,6 +312,8 @@ static enum cm_rc fill_segment(struct sh_round *r, uint32_t bucket, struct cm_er
 	r->segment_filled = false;
 	r->segment.len = 0;
 	enum cm_rc rc = sh_vault_release(&r->vault, bucket, &r->segment, err);
+	if (rc == CM_OK)
+		sh_route_strip(r, &r->segment);
 	r->segment_bucket = bucket;
 	r->segment_filled = rc == CM_OK;
 	return rc;
@@ -321,6 +351,7 @@ enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err
 		return rc;
 	uint64_t participants = r->intake.participants;
 	sh_intake_fini(&r->intake);
+	sh_route_fini(&r->route);
 	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
 	sh_vault_close(&r->vault);
 	cm_buf_fini(&r->segment);

@@ -7,6 +7,7 @@
 #include "cm_sign.h"
 #include "rd_manifest.h"
 #include "sh_intake.h"
+#include "sh_route.h"
 
 /* What all rounds share; borrowed as long as they live. */
 struct sh_env {
@@ -27,7 +28,8 @@ struct sh_round {
 	struct cm_buf charge;  /* from RELEASING on */
 	struct sh_vault vault; /* while the key lives */
 	struct sh_intake intake;
-	uint64_t dummies;      /* messages added by us that are durable: see sh_blanket.h */
+	uint64_t dummies; /* messages made by us: those that are durable, and those that were not needed */
+	struct sh_route route; /* rounds whose messages have tags */
 	bool cancelled;        /* the ledger voided it: erase instead of sealing */
 	struct cm_buf segment; /* the bucket pulled last, in release order */
 	uint32_t segment_bucket;
@@ -53,7 +55,7 @@ CM_CHECK enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **bucket
 /* Second step: sign the manifest, make SEALED durable - or below the minimum VOID, and destroy key and
  * messages; or ERASED when cancelled.  buckets may be NULL when !sh_round_enough; taken over. */
 CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
-/* Participants reach the minimum batch. */
+/* Participants reach the minimum batch, and no class is known to lack any. */
 bool sh_round_enough(const struct sh_round *r);
 
 /* A receipt's signature over one Submit and its outcomes. */

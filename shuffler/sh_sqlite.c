@@ -240,6 +240,7 @@ enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm
 		.data_open = data_open,
 		.data_close = sh_sqlite_data_close,
 		.data_commit = sh_sqlite_data_commit,
+		.data_replace = sh_sqlite_data_replace,
 		.data_bucket = sh_sqlite_data_bucket,
 		.data_tags = sh_sqlite_data_tags,
 		.data_drop = data_drop,

@@ -18,7 +18,7 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS block(bucket INTEGER NO
 
 struct round_data {
 	sqlite3 *db;
-	sqlite3_stmt *put_block, *put_tags, *get_bucket, *get_tags;
+	sqlite3_stmt *put_block, *put_tags, *get_bucket, *get_tags, *drop_bucket;
 };
 
 /* "ROUNDS/ID.db" + suffix, malloc'd. */
@@ -44,6 +44,7 @@ void sh_sqlite_data_close(void *data)
 	(void)sqlite3_finalize(d->put_tags);
 	(void)sqlite3_finalize(d->get_bucket);
 	(void)sqlite3_finalize(d->get_tags);
+	(void)sqlite3_finalize(d->drop_bucket);
 	(void)sqlite3_close(d->db);
 	free(d);
 }
@@ -66,6 +67,8 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 			d->db, "SELECT id, body FROM block WHERE bucket=? ORDER BY id", &d->get_bucket, err);
 	if (rc == CM_OK)
 		rc = sh_db_prepare(d->db, "SELECT id, body FROM tags ORDER BY id", &d->get_tags, err);
+	if (rc == CM_OK)
+		rc = sh_db_prepare(d->db, "DELETE FROM block WHERE bucket=?", &d->drop_bucket, err);
 	free(path);
 	if (rc != CM_OK) {
 		sh_sqlite_data_close(d);
@@ -96,21 +99,38 @@ static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *use
 	return sh_db_done(d->put_tags, err);
 }
 
-enum cm_rc sh_sqlite_data_commit(
-	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err)
+/* bucket: that is emptied first, or NULL. */
+static enum cm_rc commit(struct round_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
+	const struct sh_block *tags, struct cm_err *err)
 {
-	struct round_data *d = data;
 	struct cm_err ignored;
 
 	enum cm_rc rc = sh_db_run(d->db, "BEGIN IMMEDIATE", err);
 	if (rc != CM_OK)
 		return rc;
-	rc = put_all(d, next, user, tags, err);
+	if (bucket) {
+		(void)sqlite3_bind_int64(d->drop_bucket, 1, *bucket);
+		rc = sh_db_done(d->drop_bucket, err);
+	}
+	if (rc == CM_OK)
+		rc = put_all(d, next, user, tags, err);
 	if (rc == CM_OK)
 		rc = sh_db_run(d->db, "COMMIT", err);
 	if (rc != CM_OK)
 		(void)!sh_db_run(d->db, "ROLLBACK", &ignored);
 	return rc;
+}
+
+enum cm_rc sh_sqlite_data_commit(
+	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err)
+{
+	return commit(data, NULL, next, user, tags, err);
+}
+
+enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,
+	const struct sh_block *tags, struct cm_err *err)
+{
+	return commit(data, &bucket, next, user, tags, err);
 }
 
 /* Hand every row (id, body) of a prepared query to fn. */

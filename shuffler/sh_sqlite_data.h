@@ -9,6 +9,8 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 void sh_sqlite_data_close(void *data);
 enum cm_rc sh_sqlite_data_commit(
 	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err);
+enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,
+	const struct sh_block *tags, struct cm_err *err);
 enum cm_rc sh_sqlite_data_bucket(
 	void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
 enum cm_rc sh_sqlite_data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err);

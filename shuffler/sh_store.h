@@ -70,6 +70,9 @@ struct sh_store {
 	/* Blocks and the tag row of one commit, all or none. */
 	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
 		struct cm_err *err);
+	/* The same, and what `bucket` had until now is gone. */
+	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
+		const struct sh_block *tags, struct cm_err *err);
 	/* The bucket's blocks by ascending id; the tag rows likewise. */
 	enum cm_rc (*data_bucket)(
 		void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);

@@ -26,9 +26,9 @@ static void derive(const struct cm_key *key, const uint8_t *round_id, const char
 }
 
 static void set_up(struct sh_vault *v, const struct sh_store *store, const uint8_t *round_id,
-	uint32_t buckets, size_t sealed_len)
+	uint32_t buckets, size_t message_len)
 {
-	*v = (struct sh_vault){ .store = store, .buckets = buckets, .sealed_len = sealed_len };
+	*v = (struct sh_vault){ .store = store, .buckets = buckets, .message_len = message_len };
 	memcpy(v->round_id, round_id, PR_ROUND_ID_LEN);
 }
 
@@ -41,13 +41,13 @@ static void set_key(struct sh_vault *v, struct cm_key *key)
 }
 
 enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
-	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len,
 	const struct cm_rng *rng, struct cm_err *err)
 {
 	char name[NAME_LEN];
 	struct cm_key key;
 
-	set_up(v, store, round_id, buckets, sealed_len);
+	set_up(v, store, round_id, buckets, message_len);
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	/* The place first: whatever a crash leaves is found by its place, key included. */
 	enum cm_rc rc = store->data_open(store->ctx, round_id, true, &v->data, err);
@@ -62,12 +62,12 @@ enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, con
 }
 
 enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
-	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len, struct cm_err *err)
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len, struct cm_err *err)
 {
 	char name[NAME_LEN];
 	struct cm_key key;
 
-	set_up(v, store, round_id, buckets, sealed_len);
+	set_up(v, store, round_id, buckets, message_len);
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	enum cm_rc rc = cm_keyfile_load(key_dir, name, &key, err);
 	if (rc != CM_OK)
@@ -121,12 +121,22 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 	memcpy(out, full, SH_TAG_LEN);
 }
 
-void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+static void own_tag(const struct sh_vault *v, const char *use, uint8_t out[SH_TAG_LEN])
 {
 	uint8_t full[CM_HASH_LEN];
 
-	cm_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cm_span[]){ { "b", 1 } }, 1, full);
+	cm_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cm_span[]){ { use, 1 } }, 1, full);
 	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+{
+	own_tag(v, "b", out);
+}
+
+void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+{
+	own_tag(v, "k", out);
 }
 
 /* ---- Writing ---- */
@@ -135,6 +145,7 @@ void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
 struct cutter {
 	struct sh_vault *v;
 	const struct sh_batch *batch;
+	const uint32_t *only; /* the bucket that takes them all; NULL: drawn for each */
 	const struct cm_rng *rng;
 	uint32_t *index; /* message numbers, grouped by bucket */
 	size_t *end;     /* end of each bucket's group in index */
@@ -155,7 +166,7 @@ static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	for (size_t i = 0; i < n; i++) {
-		bucket[i] = (uint16_t)cm_rng_below(c->rng, k);
+		bucket[i] = (uint16_t)(c->only ? *c->only : cm_rng_below(c->rng, k));
 		c->end[bucket[i]]++;
 	}
 	size_t sum = 0;
@@ -197,7 +208,7 @@ static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *er
 		size_t start = c->next ? c->end[c->next - 1] : 0, n = c->end[c->next] - start;
 		if (n == 0)
 			continue;
-		size_t len = c->v->sealed_len;
+		size_t len = c->v->message_len;
 		c->plain.len = 0;
 		if (!cm_buf_room(&c->plain, n * len))
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -221,10 +232,11 @@ static void cutter_fini(struct cutter *c)
 	cm_buf_fini(&c->box);
 }
 
-enum cm_rc sh_vault_commit(
-	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err)
+/* only: the bucket whose messages the batch replaces, or NULL. */
+static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_batch *batch,
+	const struct cm_rng *rng, struct cm_err *err)
 {
-	struct cutter c = { .v = v, .batch = batch, .rng = rng };
+	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng };
 	struct cutter t = { .v = v, .batch = batch, .rng = rng };
 	struct sh_block tags;
 
@@ -239,10 +251,23 @@ enum cm_rc sh_vault_commit(
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
 	if (rc == CM_OK)
-		rc = v->store->data_commit(v->data, next_block, &c, &tags, err);
+		rc = only ? v->store->data_replace(v->data, *only, next_block, &c, &tags, err)
+			  : v->store->data_commit(v->data, next_block, &c, &tags, err);
 	cutter_fini(&c);
 	cutter_fini(&t);
 	return rc;
+}
+
+enum cm_rc sh_vault_commit(
+	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err)
+{
+	return commit(v, NULL, batch, rng, err);
+}
+
+enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch *batch,
+	const struct cm_rng *rng, struct cm_err *err)
+{
+	return commit(v, &bucket, batch, rng, err);
 }
 
 /* ---- Reading ---- */
@@ -277,7 +302,7 @@ static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm
 {
 	struct reader *r = user;
 
-	if (block->len < CM_BOX_OVERHEAD || (block->len - CM_BOX_OVERHEAD) % r->v->sealed_len != 0)
+	if (block->len < CM_BOX_OVERHEAD || (block->len - CM_BOX_OVERHEAD) % r->v->message_len != 0)
 		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
 	return open_block(r->v, r->bucket, block, r->out, err);
 }
@@ -327,7 +352,7 @@ enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *
 	cm_wipe(seed, sizeof seed);
 	if (!g)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	sh_permute(out->data + start, (out->len - start) / v->sealed_len, v->sealed_len, &rng);
+	sh_permute(out->data + start, (out->len - start) / v->message_len, v->message_len, &rng);
 	cm_rng_seeded_free(g);
 	return CM_OK;
 }

@@ -15,16 +15,16 @@ struct sh_vault {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	struct cm_key box, tag, order; /* derived from the round key */
 	uint32_t buckets;
-	size_t sealed_len;
+	size_t message_len; /* as it is stored: rd_message_len */
 };
 
 /* Caller's memory.  store and key_dir are borrowed as long as the vault.  create: a fresh key and an empty
  * place, both durable; CM_ECREATE if there is one.  open: CM_ENOINPUT if the key is gone. */
 CM_CHECK enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
-	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len,
 	const struct cm_rng *rng, struct cm_err *err);
 CM_CHECK enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
-	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t sealed_len, struct cm_err *err);
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len, struct cm_err *err);
 /* Wipe the keys in memory, close the place.  A zeroed struct is fine. */
 void sh_vault_close(struct sh_vault *v);
 /* Destroy the key file, then the place.  The vault is closed before.  CM_OK if there is none. */
@@ -37,12 +37,17 @@ void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
 	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN]);
 void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
 
-/* Under which the messages that the shuffler added itself are counted: no certificate's. */
+/* Under which the shuffler counts what it did itself, and no certificate's: the messages it added; the
+ * buckets it has capped. */
 void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
+void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 
 /* Make a batch durable: one transaction.  Any thread; rng is that thread's.  Sorts the batch's tags. */
 CM_CHECK enum cm_rc sh_vault_commit(
 	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err);
+/* The same, all of it into one bucket, in place of what it held. */
+CM_CHECK enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch *batch,
+	const struct cm_rng *rng, struct cm_err *err);
 /* Read every tag row back. */
 CM_CHECK enum cm_rc sh_vault_tags(
 	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err);

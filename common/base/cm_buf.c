@@ -112,6 +112,12 @@ void cm_put_le32(uint8_t p[4], uint32_t v)
 		p[i] = (uint8_t)(v >> (8 * i));
 }
 
+void cm_put_le16(uint8_t p[2], uint16_t v)
+{
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+}
+
 void cm_put_be32(uint8_t p[4], uint32_t v)
 {
 	for (int i = 0; i < 4; i++)
@@ -130,6 +136,11 @@ uint64_t cm_get_le64(const uint8_t p[8])
 uint32_t cm_get_le32(const uint8_t p[4])
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+uint16_t cm_get_le16(const uint8_t p[2])
+{
+	return (uint16_t)(p[0] | p[1] << 8);
 }
 
 uint32_t cm_get_be32(const uint8_t p[4])

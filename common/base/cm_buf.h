@@ -36,9 +36,11 @@ void *cm_grow(void *array, size_t n, size_t *cap, size_t size);
 /* Little- and big-endian integers at p. */
 void cm_put_le64(uint8_t p[8], uint64_t v);
 void cm_put_le32(uint8_t p[4], uint32_t v);
+void cm_put_le16(uint8_t p[2], uint16_t v);
 void cm_put_be32(uint8_t p[4], uint32_t v);
 uint64_t cm_get_le64(const uint8_t p[8]);
 uint32_t cm_get_le32(const uint8_t p[4]);
+uint16_t cm_get_le16(const uint8_t p[2]);
 uint32_t cm_get_be32(const uint8_t p[4]);
 
 /* Lower-case hex of n bytes into out[2n+1]; and back: CM_EDATA unless exactly 2n hex digits. */

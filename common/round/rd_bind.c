@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "rd_descriptor.h"
-#include "rd_tags.h"
 
 static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
 
@@ -14,7 +13,7 @@ size_t rd_sealed_len(const struct rd_descriptor *d)
 
 size_t rd_message_len(const struct rd_descriptor *d)
 {
-	return rd_sealed_len(d) + (d->params.tags > 0 ? RD_TAG_LEN : 0);
+	return rd_sealed_len(d) + (d->params.tags > 0 ? PR_TAG_LEN : 0);
 }
 
 void rd_hpke_info(const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN])
@@ -40,6 +39,17 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 
+/* A class's honest participants: all others of the largest batch may have chosen this one. */
+static void honest_classes(const struct rd_descriptor *d, uint64_t honest, struct pt_params *p)
+{
+	double others = honest < d->min_batch ? (double)(d->min_batch - honest) : 0,
+	       most = ceil(others / (double)d->min_batch * (double)d->target_batch * (1 + 1e-15));
+
+	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
+		if (p->tag_least[i] > 0)
+			p->tag_least[i] = most + 1 < p->tag_least[i] ? p->tag_least[i] - (uint32_t)most : 1;
+}
+
 enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
 	return rd_loss_for(d, rd_honest(d->min_batch, d->honest_fraction, d->colluders), true, out, err);
@@ -51,7 +61,8 @@ enum cm_rc rd_loss_for(
 	struct pt_params p = d->params;
 
 	if (!trusted)
-		p.shuffler_dummies = 0;
+		pt_without_shuffler(&p);
+	honest_classes(d, honest, &p);
 	return pt_loss(d->protocol, &p, honest, out, err);
 }
 

@@ -71,8 +71,9 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
 /* What the round costs at the guaranteed minimum batch: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
-/* The same with `honest` participants and, unless `trusted`, none of the messages that the shuffler is to
- * add: what remains when it adds none. */
+/* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that
+ * the shuffler is to add: what remains when it adds none.  Where tags are classes the row is given the honest
+ * ones of each as params.tag_least, as if all others were of that class. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);
 /* Messages that a round of so many participants releases, the shuffler's included. */

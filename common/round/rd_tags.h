@@ -4,9 +4,6 @@
 #include "pt_protocol.h"
 #include "tombola.pb-c.h"
 
-/* Bytes of a tag on the wire: little endian, before its sealed message. */
-#define RD_TAG_LEN 2u
-
 /* Into *p, for a row.  CM_EPROTO names the field: tags where the row has none, more messages than a shuffler
  * may add, classes that are not one number for each tag. */
 CM_CHECK enum cm_rc rd_tags_read(const Tombola__V1__Randomizer *r, const struct pt_protocol *row,

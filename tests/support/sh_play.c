@@ -257,6 +257,11 @@ void sh_play_work(struct sh_play *p)
 			continue;
 		}
 		r->intake.closed = true;
+		if (task == SH_TASK_ROUTE) {
+			if (sh_route_step(r, &p->work_rng, &p->err) != CM_OK)
+				fail_msg("route: %s", p->err.msg);
+			continue;
+		}
 		if (task == SH_TASK_BLANKET) {
 			uint32_t n = sh_blanket_next(r);
 			if (sh_blanket_commit(r, n, &p->work_rng, &p->err) != CM_OK)
