@@ -127,16 +127,31 @@ uint32_t pt_slots_record_len(const struct pt_params *p)
 	return PT_RECORD_LEN;
 }
 
+/* a b and a + b, rounded up: what rounding took is known exactly (fma; Knuth's sum). */
+static long double product_up(long double a, long double b)
+{
+	long double p = a * b;
+
+	return fmal(a, b, -p) > 0 ? nextafterl(p, INFINITY) : p;
+}
+
+static long double sum_up(long double a, long double b)
+{
+	long double s = a + b, part = s - a;
+
+	return (a - (s - part)) + (b - part) > 0 ? nextafterl(s, INFINITY) : s;
+}
+
 double pt_slots_epsilon0(const struct pt_params *p)
 {
 	long double sum = 0;
 
 	for (uint32_t i = 0; i < p->slots; i++) {
 		struct pt_params one = alone(p->protocol, &p->slot[i]);
-		/* Exact: 11 bits times 53. */
-		long double part = p->slot[i].count * (long double)pt_mixbins_epsilon0(&one);
 
-		sum = i == 0 ? part : nextafterl(sum + part, INFINITY);
+		if (p->slot[i].keep_always)
+			return INFINITY;
+		sum = sum_up(sum, product_up(p->slot[i].count, pt_mixbins_epsilon0(&one)));
 	}
 	return pt_round_up(sum);
 }
