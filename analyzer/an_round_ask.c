@@ -214,8 +214,15 @@ void an_void_record(struct an_round *r, const struct rd_manifest *m)
 		return;
 	memcpy(r->record.manifest_hash, m->hash, PR_HASH_LEN);
 	r->record.participants = m->participants;
-	(void)snprintf(r->record.reason, sizeof r->record.reason, "%llu took part, %llu are the minimum",
-		(unsigned long long)m->participants, (unsigned long long)r->conf.round->descriptor.min_batch);
+	if (m->lacking > 0)
+		(void)snprintf(r->record.reason, sizeof r->record.reason,
+			"of %llu who took part fewer than %u are of class %u",
+			(unsigned long long)m->participants,
+			r->conf.round->descriptor.params.tag_least[m->lacking - 1], m->lacking);
+	else
+		(void)snprintf(r->record.reason, sizeof r->record.reason,
+			"%llu took part, %llu are the minimum", (unsigned long long)m->participants,
+			(unsigned long long)r->conf.round->descriptor.min_batch);
 }
 
 void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN])

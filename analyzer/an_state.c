@@ -129,7 +129,9 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	       a->low <= b->low && a->high >= b->high && a->high <= b->high &&
 	       strcmp(x->protocol, y->protocol) == 0 && x->bins == y->bins && x->dummies == y->dummies &&
 	       x->keep_always == y->keep_always && x->keep == y->keep && x->size == y->size &&
-	       x->other == y->other && x->shuffler_dummies == y->shuffler_dummies &&
+	       x->other == y->other && x->shuffler_dummies == y->shuffler_dummies && x->tags == y->tags &&
+	       x->tag_messages == y->tag_messages &&
+	       memcmp(x->tag_least, y->tag_least, sizeof x->tag_least) == 0 &&
 	       p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 

@@ -43,9 +43,12 @@ enum cm_rc an_tally_record(struct an_tally *t, const struct pt_protocol *protoco
 	return CM_OK;
 }
 
-uint64_t an_tally_reports(const struct an_tally *t, uint32_t messages_per_client, uint64_t dummies)
+uint64_t an_tally_reports(
+	const struct an_tally *t, uint64_t messages, uint64_t participants, uint32_t messages_each)
 {
-	return t->counted > dummies ? (t->counted - dummies) / messages_per_client : 0;
+	uint64_t sent = participants * messages_each, lost = messages - t->counted;
+
+	return sent > lost ? (sent - lost) / messages_each : 0;
 }
 
 void an_seen_init(struct an_seen *s, const struct cm_rng *rng)

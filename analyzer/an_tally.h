@@ -19,9 +19,10 @@ void an_tally_add(struct an_tally *t, const struct an_tally *other);
 /* One opened record: counted, or as bad when it is none of this round's.  CM_EINTERNAL only. */
 CM_CHECK enum cm_rc an_tally_record(struct an_tally *t, const struct pt_protocol *protocol,
 	const struct pt_params *params, const uint8_t *record, struct cm_err *err);
-/* Participants the counted messages stand for: a message that was dropped takes its share with it.  The
- * shuffler's `dummies` among them stand for nobody. */
-uint64_t an_tally_reports(const struct an_tally *t, uint32_t messages_per_client, uint64_t dummies);
+/* Participants the counted messages stand for, of a batch of `messages`: one that was not counted takes its
+ * share of a participant's messages_each with it. */
+uint64_t an_tally_reports(
+	const struct an_tally *t, uint64_t messages, uint64_t participants, uint32_t messages_each);
 
 /* A set of encapsulated keys, 16 bytes each (a prefix collision between honest keys has chance n^2 2^-128,
  * and a client can only collide with itself).  Slots are chosen under a secret of this process, so that

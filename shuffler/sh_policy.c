@@ -133,6 +133,8 @@ enum cm_rc sh_policy_judge(
 {
 	const Tombola__V1__ErrorCode refused = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
 	double epsilon0 = d->protocol->epsilon0(&d->params);
+	/* Clients may leave every tag but one empty. */
+	uint64_t added = d->params.shuffler_dummies + d->params.tags * d->params.tag_messages;
 
 	if (strcmp(d->population, p->population) != 0)
 		return sh_refuse(no, refused, 0,
@@ -155,10 +157,10 @@ enum cm_rc sh_policy_judge(
 	if (d->target_batch > (uint64_t)p->max_target)
 		return sh_refuse(no, refused, 0, "policy: target_batch %llu, max_target is %lld",
 			(unsigned long long)d->target_batch, (long long)p->max_target);
-	if (d->params.shuffler_dummies > (uint64_t)p->max_shuffler_dummies)
+	if (added > (uint64_t)p->max_shuffler_dummies)
 		return sh_refuse(no, refused, 0,
-			"policy: shuffler_dummies %llu, max_shuffler_dummies is %lld",
-			(unsigned long long)d->params.shuffler_dummies, (long long)p->max_shuffler_dummies);
+			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",
+			(unsigned long long)added, (long long)p->max_shuffler_dummies);
 	if (d->honest_fraction > p->max_honest_fraction)
 		return sh_refuse(no, refused, 0, "policy: honest_fraction %.4g, max_honest_fraction is %.4g",
 			d->honest_fraction, p->max_honest_fraction);

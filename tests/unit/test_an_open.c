@@ -252,11 +252,15 @@ static void a_dropped_message_takes_its_share_of_a_report_with_it(void **state)
 	const struct an_tally t = { .counted = 299 };
 
 	(void)state;
-	assert_int_equal(an_tally_reports(&t, 1, 0), 299);
-	assert_int_equal(an_tally_reports(&t, 3, 0), 99);
-	assert_int_equal(an_tally_reports(&t, 3, 200), 33);
-	assert_int_equal(an_tally_reports(&t, 1, 299), 0);
-	assert_int_equal(an_tally_reports(&t, 1, 300), 0);
+	assert_int_equal(an_tally_reports(&t, 299, 299, 1), 299);
+	assert_int_equal(an_tally_reports(&t, 300, 300, 1), 299);
+	assert_int_equal(an_tally_reports(&t, 300, 100, 3), 99);
+	/* Of them 200 by the shuffler. */
+	assert_int_equal(an_tally_reports(&t, 302, 34, 3), 33);
+	assert_int_equal(an_tally_reports(&t, 300, 1, 1), 0);
+	assert_int_equal(an_tally_reports(&t, 400, 1, 1), 0);
+	/* The shuffler released fewer than were sent. */
+	assert_int_equal(an_tally_reports(&t, 300, 400, 1), 399);
 }
 
 int main(void)
