@@ -6,7 +6,8 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	protobuf-compiler libfftw3-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libcsv-dev
 	libmosquitto-dev libcmocka-dev python3 ca-certificates'
 test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang libclang-rt-14-dev
-	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3'
+	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3
+	mandoc lintian systemd rpm'
 
 case "${1:-}" in
 build) want=$build ;;
