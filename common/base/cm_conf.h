@@ -19,6 +19,8 @@ enum cm_conf_type {
 	CM_CONF_BOOL,     /* bool */
 	CM_CONF_DURATION, /* int64_t milliseconds from "250ms" "90s" "15m" "24h" "7d" */
 	CM_CONF_STRINGS,  /* struct cm_conf_strings: a list of strings */
+	CM_CONF_TABLE,    /* struct cm_conf_table: a list of lists of strings, none of them empty */
+	CM_CONF_DOUBLES,  /* struct cm_conf_doubles: a list of finite numbers */
 	CM_CONF_GROUP,    /* { ... }: rows in `sub`, the same struct */
 	CM_CONF_LIST, /* ( {...}, {...} ): one struct of `size` bytes each, rows in `sub`; struct cm_conf_list
 		       */
@@ -29,6 +31,14 @@ enum cm_conf_type {
 
 struct cm_conf_strings {
 	char **item;
+	size_t n;
+};
+struct cm_conf_table {
+	struct cm_conf_strings *item;
+	size_t n;
+};
+struct cm_conf_doubles {
+	double *item;
 	size_t n;
 };
 struct cm_conf_list {
@@ -42,7 +52,7 @@ struct cm_conf_row {
 	enum cm_conf_type type;
 	size_t offset; /* of the field in the target struct (GROUP: 0, same struct) */
 	bool required;
-	double min, max; /* INT, DOUBLE, DURATION; also the length of STRINGS and LIST when max > 0 */
+	double min, max; /* INT, DOUBLE, DURATION; also the length of a list when max > 0 */
 	/* Default as in the file (the quotes of a string may be left out); NULL: zero. */
 	const char *fallback;
 	const char *help; /* one line, shown in the sample */

@@ -70,11 +70,16 @@ static const char *read_duration(const config_setting_t *s, int64_t *out)
 	return *out == INT64_MAX ? out_of_range : NULL;
 }
 
+static bool is_sequence(const config_setting_t *s)
+{
+	return config_setting_is_array(s) != CONFIG_FALSE || config_setting_is_list(s) != CONFIG_FALSE;
+}
+
 static const char *read_strings(const config_setting_t *s, struct cm_conf_strings *out)
 {
 	int n;
 
-	if (config_setting_is_array(s) == CONFIG_FALSE && config_setting_is_list(s) == CONFIG_FALSE)
+	if (!is_sequence(s))
 		return "list of strings expected for";
 	n = config_setting_length(s);
 	out->item = calloc((size_t)n + 1, sizeof *out->item);
@@ -90,11 +95,49 @@ static const char *read_strings(const config_setting_t *s, struct cm_conf_string
 	return NULL;
 }
 
+static const char *read_table(const config_setting_t *s, struct cm_conf_table *out)
+{
+	static const char expected[] = "list of lists of strings expected for";
+	int n;
+
+	if (config_setting_is_list(s) == CONFIG_FALSE)
+		return expected;
+	n = config_setting_length(s);
+	out->item = calloc((size_t)n + 1, sizeof *out->item);
+	if (out->item == NULL)
+		return "";
+	for (int i = 0; i < n; i++) {
+		/* Counted before it is filled, so that what was read before a fault is freed. */
+		struct cm_conf_strings *one = &out->item[out->n++];
+		const char *fault = read_strings(config_setting_get_elem(s, (unsigned)i), one);
+
+		if (fault != NULL || one->n == 0)
+			return fault != NULL && *fault == '\0' ? fault : expected;
+	}
+	return NULL;
+}
+
+static const char *read_doubles(const config_setting_t *s, struct cm_conf_doubles *out)
+{
+	int n;
+
+	if (!is_sequence(s))
+		return "list of finite numbers expected for";
+	n = config_setting_length(s);
+	out->item = calloc((size_t)n + 1, sizeof *out->item);
+	if (out->item == NULL)
+		return "";
+	for (int i = 0; i < n; i++)
+		if (!read_double(config_setting_get_elem(s, (unsigned)i), &out->item[out->n++]))
+			return "list of finite numbers expected for";
+	return NULL;
+}
+
 static const char *read_range(
 	const config_setting_t *s, const struct cm_conf_row *row, bool is_default, double *out)
 {
-	if ((config_setting_is_array(s) == CONFIG_FALSE && config_setting_is_list(s) == CONFIG_FALSE) ||
-		config_setting_length(s) != 2 || !read_double(config_setting_get_elem(s, 0), &out[0]) ||
+	if (!is_sequence(s) || config_setting_length(s) != 2 ||
+		!read_double(config_setting_get_elem(s, 0), &out[0]) ||
 		!read_double(config_setting_get_elem(s, 1), &out[1]))
 		return "two finite numbers [low, high] expected for";
 	if (!(out[0] < out[1]))
@@ -123,7 +166,7 @@ static const char *read_number(
 const char *cm_conf_value_read(const config_setting_t *s, const struct cm_conf_row *row, const char *dir,
 	bool is_default, void *field)
 {
-	const char *fault;
+	const char *fault = NULL;
 
 	switch (row->type) {
 	case CM_CONF_STRING:
@@ -152,17 +195,21 @@ const char *cm_conf_value_read(const config_setting_t *s, const struct cm_conf_r
 		return read_range(s, row, is_default, field);
 	case CM_CONF_STRINGS:
 		fault = read_strings(s, field);
-		if (fault != NULL)
-			return fault;
-		if (!is_default && row->max > 0 &&
-			!in_range(row, (double)((struct cm_conf_strings *)field)->n))
-			return "number of items out of range for";
-		return NULL;
+		break;
+	case CM_CONF_TABLE:
+		fault = read_table(s, field);
+		break;
+	case CM_CONF_DOUBLES:
+		fault = read_doubles(s, field);
+		break;
 	case CM_CONF_GROUP:
 	case CM_CONF_LIST:
-		break;
+		return "no value possible for";
 	}
-	return "no value possible for";
+	/* Only lists come here. */
+	if (fault == NULL && !is_default && row->max > 0 && !in_range(row, config_setting_length(s)))
+		return "number of items out of range for";
+	return fault;
 }
 
 /* A duration in the largest unit that is whole, as the file would say it. */
@@ -196,17 +243,31 @@ const char *cm_conf_range_text(const struct cm_conf_row *row, char out[CM_CONF_R
 	return out;
 }
 
+static void free_strings(struct cm_conf_strings *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->item[i]);
+	free(s->item);
+	*s = (struct cm_conf_strings){ 0 };
+}
+
 void cm_conf_value_free(const struct cm_conf_row *row, void *field)
 {
-	struct cm_conf_strings *strings = field;
+	struct cm_conf_table *table = field;
+	struct cm_conf_doubles *doubles = field;
 
 	if (row->type == CM_CONF_STRING || row->type == CM_CONF_PATH) {
 		free(*(char **)field);
 		*(char **)field = NULL;
 	} else if (row->type == CM_CONF_STRINGS) {
-		for (size_t i = 0; i < strings->n; i++)
-			free(strings->item[i]);
-		free(strings->item);
-		*strings = (struct cm_conf_strings){ 0 };
+		free_strings(field);
+	} else if (row->type == CM_CONF_TABLE) {
+		for (size_t i = 0; i < table->n; i++)
+			free_strings(&table->item[i]);
+		free(table->item);
+		*table = (struct cm_conf_table){ 0 };
+	} else if (row->type == CM_CONF_DOUBLES) {
+		free(doubles->item);
+		*doubles = (struct cm_conf_doubles){ 0 };
 	}
 }

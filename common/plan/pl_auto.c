@@ -31,10 +31,13 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 {
 	const struct pt_query *x = &a->query, *y = &b->query;
 
-	return x->kind == y->kind && x->categories == y->categories && x->low >= y->low && x->low <= y->low &&
-	       x->high >= y->high && x->high <= y->high && a->min_reports == b->min_reports &&
-	       a->max_bytes == b->max_bytes && a->shuffler == b->shuffler &&
-	       a->request.epsilon0 >= b->request.epsilon0 && a->request.epsilon0 <= b->request.epsilon0;
+	/* Of one number and its usual answers: others are rare and are searched again. */
+	return x->kind == y->kind && pt_value_width(x) == 0 && x->probabilities + y->probabilities == 0 &&
+	       x->leaves == y->leaves && x->fanout == y->fanout && x->bits == y->bits &&
+	       x->categories == y->categories && x->low >= y->low && x->low <= y->low && x->high >= y->high &&
+	       x->high <= y->high && a->min_reports == b->min_reports && a->max_bytes == b->max_bytes &&
+	       a->shuffler == b->shuffler && a->request.epsilon0 >= b->request.epsilon0 &&
+	       a->request.epsilon0 <= b->request.epsilon0;
 }
 
 /* Choose for round i at this cost, or take the choice of an equal one. */

@@ -102,7 +102,7 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 	for (size_t i = 0; i < out->rounds; i++) {
 		out->round[i].number = (uint32_t)i + 1;
 		out->round[i].line = raw->rounds.line[i];
-		pl_round_take(c, (struct pl_raw_round *)raw->rounds.item + i, &out->round[i]);
+		pl_round_take(c, out, (struct pl_raw_round *)raw->rounds.item + i, &out->round[i]);
 	}
 	check_names(c, out);
 	if (c->found == 0)

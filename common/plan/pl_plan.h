@@ -22,6 +22,9 @@ struct pl_round {
 	uint32_t number; /* from 1 */
 	int line;        /* of the plan file */
 	struct pt_query query;
+	/* Prefixes that extend those of an earlier round: its number, 0 for none, and how many of them. Which
+	 * is not known yet: query's candidates are as many, and only their number is meant. */
+	uint32_t after, keep;
 	const struct pt_protocol *protocol;
 	struct pt_request request; /* as written */
 	struct pt_params params;   /* the exact randomizer that follows */

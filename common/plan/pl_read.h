@@ -5,9 +5,18 @@
 #include "pl_plan.h"
 
 /* As in the file: pl_plan_keys says which key goes where, units and ranges. */
+struct pl_raw_column {
+	char *field;
+	struct cm_conf_strings values;
+};
 struct pl_raw_round {
-	char *query, *type, *protocol, *field, *blanket;
+	char *query, *type, *protocol, *field, *blanket, *after;
 	double epsilon0, epsilon;
+	int64_t dimension, leaves, fanout, bits, keep;
+	struct cm_conf_strings fields;
+	struct cm_conf_list columns; /* struct pl_raw_column */
+	struct cm_conf_table marginals;
+	struct cm_conf_doubles probabilities;
 	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms, max_bytes;
 	struct cm_conf_strings values;
 	double range[2];
@@ -36,5 +45,15 @@ void pl_take_name(struct pl_checker *c, int line, const char *key, const char *t
 
 /* Where a key of this round is written; the round itself if it is not. */
 int pl_round_line(const struct pl_round *r, const char *key);
-/* One round, but for what "auto" chooses.  Categories are moved out of *raw. */
-void pl_round_take(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r);
+/* Is it written at all? */
+bool pl_round_says(const struct pl_round *r, const char *key);
+/* A text of 1 to room - 1 bytes; `key` is the round's. */
+void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
+	char *out, size_t room);
+/* What is asked, by the round's type.  Texts and numbers are moved out of *raw.  Rounds before it in `plan`
+ * have been taken. */
+void pl_query_take(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);
+/* One round, but for what "auto" chooses. */
+void pl_round_take(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);

@@ -3,17 +3,6 @@
 
 #include "pl_read.h"
 
-static void take_text(
-	struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room)
-{
-	size_t n = strlen(text);
-
-	if (n == 0 || n >= room)
-		pl_fault(c, line, "'%s' must have 1 to %zu bytes", key, room - 1);
-	else
-		memcpy(out, text, n + 1);
-}
-
 /* The first row that answers this kind. */
 static const struct pt_protocol *row_for(enum pt_kind kind)
 {
@@ -35,30 +24,12 @@ int pl_round_line(const struct pl_round *r, const char *key)
 	return line > 0 ? line : r->line;
 }
 
-static void take_domain(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
+bool pl_round_says(const struct pl_round *r, const char *key)
 {
-	struct pt_query *q = &r->query;
-	struct cm_err e = { 0 };
-	bool ranged = raw->range[0] < raw->range[1];
+	char dotted[64];
 
-	if (q->kind == PT_HISTOGRAM) {
-		if (raw->values.n == 0)
-			pl_fault(c, r->line, "missing 'values': a histogram needs its categories");
-		if (ranged)
-			pl_fault(c, pl_round_line(r, "range"), "'range' is for numbers");
-		q->category = raw->values.item; /* moved */
-		q->categories = (uint32_t)raw->values.n;
-		raw->values = (struct cm_conf_strings){ 0 };
-	} else {
-		if (!ranged)
-			pl_fault(c, r->line, "missing 'range': a number needs [low, high]");
-		if (raw->values.n != 0)
-			pl_fault(c, pl_round_line(r, "values"), "'values' is for type \"histogram\"");
-		q->low = raw->range[0];
-		q->high = raw->range[1];
-	}
-	if (c->found == 0 && pt_query_check(q, &e) != CM_OK)
-		pl_fault(c, r->line, "%s", e.msg);
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
+	return cm_conf_line(dotted) > 0;
 }
 
 /* Trusting the shuffler is said in words, not by a number alone. */
@@ -78,21 +49,13 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 			"protocol '%s' has no messages for the shuffler to add", r->protocol->name);
 }
 
-static bool is_set(const struct pl_round *r, const char *key)
-{
-	char dotted[64];
-
-	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
-	return cm_conf_line(dotted) > 0;
-}
-
 /* The choice is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	static const char *const chosen[] = { "levels", "dummies", "size", "shuffler_dummies" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
-		if (is_set(r, chosen[i]))
+		if (pl_round_says(r, chosen[i]))
 			pl_fault(c, pl_round_line(r, chosen[i]),
 				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
 	r->automatic = true;
@@ -114,14 +77,16 @@ static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, 
 		return;
 	}
 	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
-		if (is_set(r, automatic[i]))
+		if (pl_round_says(r, automatic[i]))
 			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
 				automatic[i]);
 	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
 	if (r->protocol == NULL) {
-		pl_fault(c, pl_round_line(r, "protocol"),
-			"unknown protocol '%s'; `tombola plan protocols` lists them",
-			raw->protocol != NULL ? raw->protocol : "");
+		if (raw->protocol == NULL)
+			pl_fault(c, pl_round_line(r, "type"), "no protocol answers type \"%s\"", raw->type);
+		else
+			pl_fault(c, pl_round_line(r, "protocol"),
+				"unknown protocol '%s'; `tombola plan protocols` lists them", raw->protocol);
 		return;
 	}
 	if (!(r->protocol->kinds & (unsigned)r->query.kind)) {
@@ -147,10 +112,24 @@ static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, 
 	}
 }
 
-void pl_round_take(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
+static void type_fault(struct pl_checker *c, const struct pl_round *r)
+{
+	char types[160];
+	size_t used = 0;
+
+	for (size_t i = 0; pt_kind_at(i) != 0 && used < sizeof types; i++)
+		used += (size_t)snprintf(types + used, sizeof types - used, "%s\"%s\"",
+			i == 0                   ? ""
+			: pt_kind_at(i + 1) == 0 ? " or "
+						 : ", ",
+			pt_kind_name(pt_kind_at(i)));
+	pl_fault(c, pl_round_line(r, "type"), "'type' must be %s", types);
+}
+
+void pl_round_take(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
 {
 	pl_take_name(c, pl_round_line(r, "query"), "query", raw->query, r->query.name, sizeof r->query.name);
-	take_text(c, pl_round_line(r, "field"), "field", raw->field, r->query.field, sizeof r->query.field);
 	r->min_reports = (uint64_t)raw->min_reports;
 	r->target = raw->target != 0 ? (uint64_t)raw->target : PR_ROUND_REPORTS_MAX;
 	r->window_ms = raw->window_ms;
@@ -158,10 +137,9 @@ void pl_round_take(struct pl_checker *c, struct pl_raw_round *raw, struct pl_rou
 		pl_fault(c, pl_round_line(r, "target"), "'target' is below 'min_reports'");
 	r->query.kind = pt_kind_named(raw->type);
 	if (r->query.kind == 0) {
-		pl_fault(c, pl_round_line(r, "type"),
-			"'type' must be \"histogram\", \"mean\" or \"quantiles\"");
+		type_fault(c, r);
 		return;
 	}
-	take_domain(c, raw, r);
+	pl_query_take(c, plan, raw, r);
 	take_protocol(c, raw, r);
 }

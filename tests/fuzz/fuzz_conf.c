@@ -19,6 +19,8 @@ struct item {
 	char *name;
 	double number, range[2];
 	struct cm_conf_strings values;
+	struct cm_conf_table sets;
+	struct cm_conf_doubles at;
 };
 struct conf {
 	char *text, *path;
@@ -46,6 +48,8 @@ static const struct cm_conf_row item_rows[] = {
 		.offset = offsetof(struct item, values),
 		.min = 2,
 		.max = 5 },
+	{ .key = "sets", .type = CM_CONF_TABLE, .offset = offsetof(struct item, sets) },
+	{ .key = "at", .type = CM_CONF_DOUBLES, .offset = offsetof(struct item, at), .min = 1, .max = 5 },
 	{ .key = NULL },
 };
 static const struct cm_conf_row group_rows[] = {

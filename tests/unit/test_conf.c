@@ -17,6 +17,8 @@ struct round {
 	char *query;
 	double epsilon0, range[2];
 	struct cm_conf_strings values;
+	struct cm_conf_table sets;
+	struct cm_conf_doubles at;
 };
 struct conf {
 	char *listen, *plan;
@@ -43,6 +45,8 @@ static const struct cm_conf_row round_rows[] = {
 		.offset = offsetof(struct round, values),
 		.min = 2,
 		.max = 3 },
+	{ .key = "sets", .type = CM_CONF_TABLE, .offset = offsetof(struct round, sets), .min = 1, .max = 3 },
+	{ .key = "at", .type = CM_CONF_DOUBLES, .offset = offsetof(struct round, at), .min = 1, .max = 3 },
 	{ .key = NULL },
 };
 static const struct cm_conf_row budget_rows[] = {
@@ -117,7 +121,8 @@ static const char good[] = "listen = \"[::]:1\";\nplan = \"/p\"\nmin_batch = 5\n
 			   "budget = { delta = 1e-6  strict = false }\n"
 			   "rounds = (\n"
 			   "  { query = \"a\"  epsilon0 = 2  range = (-1, 2.5) },\n"
-			   "  { query = \"b\"  epsilon0 = \"inf\"  values = [ \"x\", \"y\" ] } )\n";
+			   "  { query = \"b\"  epsilon0 = \"inf\"  values = [ \"x\", \"y\" ]\n"
+			   "    sets = ( [ \"x\", \"y\" ], (\"z\") )  at = (1, 0.5) } )\n";
 
 static void every_documented_key_is_accepted(void **state)
 {
@@ -142,6 +147,9 @@ static void every_documented_key_is_accepted(void **state)
 	assert_true(isinf(r[1].epsilon0));
 	assert_int_equal(r[1].values.n, 2);
 	assert_string_equal(r[1].values.item[1], "y");
+	assert_true(r[1].sets.n == 2 && r[1].sets.item[0].n == 2 && r[1].sets.item[1].n == 1);
+	assert_string_equal(r[1].sets.item[1].item[0], "z");
+	assert_true(r[1].at.n == 2 && r[1].at.item[0] == 1 && r[1].at.item[1] == 0.5);
 	assert_int_equal(cm_conf_line("rounds.[1].query"), 8);
 	assert_int_equal(cm_conf_line("budget.delta"), 5);
 	assert_int_equal(cm_conf_line("budget.epsilon"), 0);
@@ -277,6 +285,35 @@ static void a_range_that_is_none_is_refused(void **state)
 		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[0].range'");
 	REFUSED(RANGE("[0, 101]"), "b.cfg:2: value out of range for 'rounds.[0].range' (-100 to 100)");
 	assert_string_equal(faults_of(RANGE("(0, 1.5)"), CM_OK), "");
+}
+
+static void a_list_that_is_none_is_refused(void **state)
+{
+	static const char *const no_table[] = { "1", "[\"a\"]", "(1)", "(\"a\")", "([\"a\"], [1])", "([])",
+		"([\"a\"], ([\"b\"]))" },
+				 *const no_numbers[] = { "1", "(\"a\")", "(0.5, true)", "([0.5])",
+					 "[1e999]" };
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof no_table / sizeof *no_table; i++) {
+		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nsets = %s })",
+			no_table[i]);
+		assert_string_equal(faults_of(text, CM_ECONFIG),
+			"b.cfg:3: list of lists of strings expected for 'rounds.[0].sets'\n");
+	}
+	for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nat = %s })",
+			no_numbers[i]);
+		assert_string_equal(faults_of(text, CM_ECONFIG),
+			"b.cfg:3: list of finite numbers expected for 'rounds.[0].at'\n");
+	}
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = () })",
+		"b.cfg:2: number of items out of range for 'rounds.[0].at' (1 to 3)");
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = [1, 2, 3, 4] })",
+		"b.cfg:2: number of items out of range for 'rounds.[0].at' (1 to 3)");
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" sets = () })",
+		"b.cfg:2: number of items out of range for 'rounds.[0].sets' (1 to 3)");
 }
 
 static void a_duration_without_its_unit_is_refused(void **state)
@@ -503,8 +540,9 @@ static void the_sample_reads_back(void **state)
 	assert_non_null(strstr(text, "# smallest batch (1 to 1000000000); required\n# min_batch = ...;\n"));
 	assert_string_equal(faults_of(text, CM_ECONFIG),
 		"b.cfg: missing required key 'min_batch'\n"
-		"b.cfg:10: missing required key 'delta' in 'budget'\n"
-		"b.cfg:18: missing required key 'query' in 'rounds.[0]'\n");
+		"b.cfg:10: missing required key 'delta' in 'budget'\n");
+	/* A list that is not required is there as a comment. */
+	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
 }
 
 int main(void)
@@ -520,6 +558,7 @@ int main(void)
 		cmocka_unit_test(a_number_that_is_none_or_out_of_range_is_refused),
 		cmocka_unit_test(an_integer_too_large_for_its_type_is_refused_not_wrapped),
 		cmocka_unit_test(a_range_that_is_none_is_refused),
+		cmocka_unit_test(a_list_that_is_none_is_refused),
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
 		cmocka_unit_test(a_missing_required_key_is_named_with_its_group),
 		cmocka_unit_test(broken_or_hostile_text_is_one_line_never_a_crash),

@@ -1,0 +1,309 @@
+/* pl_query.c - what a round of a plan file asks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pl_read.h"
+#include "rd_descriptor.h"
+
+#define FANOUT_MAX 16u /* by default */
+
+/* Which keys belong to which types. */
+static const struct {
+	const char *key;
+	unsigned kinds;
+} keys[] = {
+	{ "field", ~(unsigned)PT_MARGINALS },
+	{ "fields", PT_VECTOR },
+	{ "columns", PT_MARGINALS },
+	{ "marginals", PT_MARGINALS },
+	{ "values", PT_HISTOGRAM | PT_PREFIXES },
+	{ "range", PT_MEAN | PT_SUM | PT_QUANTILES | PT_VECTOR | PT_RANGES },
+	{ "dimension", PT_VECTOR },
+	{ "probabilities", PT_QUANTILES },
+	{ "leaves", PT_RANGES },
+	{ "fanout", PT_RANGES },
+	{ "bits", PT_PREFIXES },
+	{ "after", PT_PREFIXES },
+	{ "keep", PT_PREFIXES },
+};
+
+void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
+	char *out, size_t room)
+{
+	size_t n = strlen(text);
+
+	if (n == 0 || n >= room)
+		pl_fault(c, pl_round_line(r, key), "'%s' must have 1 to %zu bytes", key, room - 1);
+	else
+		memcpy(out, text, n + 1);
+}
+
+static void check_keys(struct pl_checker *c, const struct pl_round *r)
+{
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if ((keys[i].kinds & (unsigned)r->query.kind) == 0 && pl_round_says(r, keys[i].key))
+			pl_fault(c, pl_round_line(r, keys[i].key), "'%s' is not for type \"%s\"", keys[i].key,
+				pt_kind_name(r->query.kind));
+}
+
+static bool needs(struct pl_checker *c, const struct pl_round *r, const char *key, const char *what)
+{
+	if (pl_round_says(r, key))
+		return true;
+	pl_fault(c, r->line, "missing '%s': type \"%s\" needs %s", key, pt_kind_name(r->query.kind), what);
+	return false;
+}
+
+static void no_memory(struct pl_checker *c)
+{
+	if (c->found++ == 0)
+		(void)cm_fail(c->first, CM_EINTERNAL, "out of memory");
+}
+
+/* Moved. */
+static void take_values(struct cm_conf_strings *from, char ***category, uint32_t *n)
+{
+	*category = from->item;
+	*n = (uint32_t)from->n;
+	*from = (struct cm_conf_strings){ 0 };
+}
+
+static struct pt_column *new_columns(struct pl_checker *c, struct pt_query *q, size_t n)
+{
+	q->column = calloc(n, sizeof *q->column);
+	if (q->column == NULL)
+		no_memory(c);
+	else
+		q->columns = (uint32_t)n;
+	return q->column;
+}
+
+static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	q->dimension = (uint32_t)raw->dimension;
+	if (!pl_round_says(r, "fields")) {
+		if (pl_round_says(r, "field"))
+			(void)needs(c, r, "dimension", "how many numbers 'field' holds");
+		return;
+	}
+	if (pl_round_says(r, "field"))
+		pl_fault(c, pl_round_line(r, "field"), "'field' and 'fields' exclude each other");
+	if (q->dimension != 0 && q->dimension != raw->fields.n)
+		pl_fault(c, pl_round_line(r, "dimension"), "'dimension' is %u, but there are %zu 'fields'",
+			(unsigned)q->dimension, raw->fields.n);
+	q->dimension = (uint32_t)raw->fields.n;
+	if (new_columns(c, q, raw->fields.n) == NULL)
+		return;
+	for (size_t i = 0; i < raw->fields.n; i++)
+		pl_take_text(
+			c, r, "fields", raw->fields.item[i], q->column[i].name, sizeof q->column[i].name);
+}
+
+/* The set of the columns with these names. */
+static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const struct cm_conf_strings *names)
+{
+	const struct pt_query *q = &r->query;
+	uint32_t set = 0;
+
+	for (size_t i = 0; i < names->n; i++) {
+		uint32_t at = 0;
+
+		while (at < q->columns && strcmp(q->column[at].name, names->item[i]) != 0)
+			at++;
+		if (at == q->columns)
+			pl_fault(c, pl_round_line(r, "marginals"),
+				"'marginals': '%.64s' is no field of 'columns'", names->item[i]);
+		else if (set >> at & 1u)
+			pl_fault(c, pl_round_line(r, "marginals"), "'marginals': '%.64s' twice in one",
+				names->item[i]);
+		else
+			set |= 1u << at;
+	}
+	return set;
+}
+
+static void take_marginals(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pl_raw_column *from = raw->columns.item;
+	struct pt_query *q = &r->query;
+	bool there = needs(c, r, "columns", "its fields and their categories");
+
+	if (!needs(c, r, "marginals", "the sets of fields whose combinations are counted") || !there ||
+		new_columns(c, q, raw->columns.n) == NULL)
+		return;
+	for (size_t i = 0; i < raw->columns.n; i++) {
+		pl_take_text(c, r, "columns", from[i].field, q->column[i].name, sizeof q->column[i].name);
+		take_values(&from[i].values, &q->column[i].category, &q->column[i].categories);
+	}
+	q->marginal = calloc(raw->marginals.n, sizeof *q->marginal);
+	if (q->marginal == NULL) {
+		no_memory(c);
+		return;
+	}
+	q->marginals = (uint32_t)raw->marginals.n;
+	for (uint32_t i = 0; i < q->marginals; i++)
+		q->marginal[i] = set_of(c, r, &raw->marginals.item[i]);
+}
+
+static bool is_power(uint32_t leaves, uint32_t fanout)
+{
+	uint32_t cells = fanout;
+
+	while (cells < leaves)
+		cells *= fanout;
+	return cells == leaves;
+}
+
+static void take_ranges(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	if (!needs(c, r, "leaves", "the cells of its finest grid"))
+		return;
+	q->leaves = (uint32_t)raw->leaves;
+	q->fanout = (uint32_t)raw->fanout;
+	for (uint32_t f = FANOUT_MAX; q->fanout == 0 && f >= 2; f--)
+		if (is_power(q->leaves, f))
+			q->fanout = f;
+	if (q->fanout == 0)
+		q->fanout = q->leaves;
+}
+
+/* The first n of so many digits. */
+static void count_candidates(struct pl_checker *c, struct pt_query *q, uint64_t n)
+{
+	uint32_t digits = q->bits / 4;
+
+	q->category = calloc(n, sizeof *q->category);
+	if (q->category == NULL) {
+		no_memory(c);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		q->category[i] = malloc(digits + 1);
+		if (q->category[i] == NULL) {
+			no_memory(c);
+			return;
+		}
+		(void)snprintf(q->category[i], digits + 1, "%0*" PRIx32, (int)digits, i);
+		q->categories++;
+	}
+}
+
+static void take_after(
+	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+	const struct pt_query *before;
+	uint32_t i = 0, more;
+
+	while (i + 1 < r->number && strcmp(plan->round[i].query.name, raw->after) != 0)
+		i++;
+	before = &plan->round[i].query;
+	if (i + 1 == r->number || before->kind != PT_PREFIXES) {
+		pl_fault(c, pl_round_line(r, "after"),
+			"'after' must name an earlier round of type \"prefixes\"");
+		return;
+	}
+	if (pl_round_says(r, "values"))
+		pl_fault(c, pl_round_line(r, "values"), "'values' and 'after' exclude each other");
+	if (!needs(c, r, "keep", "how many candidates of 'after' are extended"))
+		return;
+	if (q->bits <= before->bits) {
+		pl_fault(c, pl_round_line(r, "bits"), "'bits' must be more than the %u of '%s'",
+			(unsigned)before->bits, raw->after);
+		return;
+	}
+	r->after = i + 1;
+	r->keep = (uint32_t)raw->keep;
+	more = q->bits - before->bits;
+	if (more > 12 || (uint64_t)r->keep << more >= PR_CATEGORIES_MAX)
+		pl_fault(c, pl_round_line(r, "keep"),
+			"%u candidates with %u more bits are more than %u: fewer 'keep' or fewer 'bits'",
+			(unsigned)r->keep, (unsigned)more, PR_CATEGORIES_MAX - 1);
+	else
+		count_candidates(c, q, (uint64_t)r->keep << more);
+}
+
+static void take_prefixes(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	if (!needs(c, r, "bits", "how many first bits of the text"))
+		return;
+	q->bits = (uint32_t)raw->bits;
+	if (q->bits % 4 != 0) {
+		pl_fault(c, pl_round_line(r, "bits"), "'bits' must be a multiple of 4");
+		return;
+	}
+	if (raw->after != NULL) {
+		take_after(c, plan, raw, r);
+		return;
+	}
+	if (pl_round_says(r, "keep"))
+		pl_fault(c, pl_round_line(r, "keep"), "'keep' is for a round with 'after'");
+	if (pl_round_says(r, "values"))
+		take_values(&raw->values, &q->category, &q->categories);
+	else if (q->bits <= 8)
+		count_candidates(c, q, UINT64_C(1) << q->bits);
+	else
+		pl_fault(c, r->line, "missing 'values' or 'after': all prefixes of %u bits are too many",
+			(unsigned)q->bits);
+}
+
+static void take_kind(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	switch (q->kind) {
+	case PT_HISTOGRAM:
+		if (needs(c, r, "values", "its categories"))
+			take_values(&raw->values, &q->category, &q->categories);
+		break;
+	case PT_QUANTILES:
+		q->probability = raw->probabilities.item; /* moved */
+		q->probabilities = (uint32_t)raw->probabilities.n;
+		raw->probabilities = (struct cm_conf_doubles){ 0 };
+		break;
+	case PT_VECTOR:
+		take_vector(c, raw, r);
+		break;
+	case PT_RANGES:
+		take_ranges(c, raw, r);
+		break;
+	case PT_MARGINALS:
+		take_marginals(c, raw, r);
+		break;
+	case PT_PREFIXES:
+		take_prefixes(c, plan, raw, r);
+		break;
+	case PT_MEAN:
+	case PT_SUM:
+		break;
+	}
+}
+
+void pl_query_take(
+	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+	struct cm_err e = { 0 };
+	bool of_columns = q->kind == PT_MARGINALS || (q->kind == PT_VECTOR && pl_round_says(r, "fields"));
+
+	check_keys(c, r);
+	if (!of_columns && needs(c, r, "field", "a field of the readings"))
+		pl_take_text(c, r, "field", raw->field, q->field, sizeof q->field);
+	if (q->kind & (PT_MEAN | PT_SUM | PT_QUANTILES | PT_VECTOR | PT_RANGES) &&
+		needs(c, r, "range", "[low, high]")) {
+		q->low = raw->range[0];
+		q->high = raw->range[1];
+	}
+	take_kind(c, plan, raw, r);
+	if (c->found == 0 && (pt_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
+		pl_fault(c, r->line, "%s", e.msg);
+}

@@ -1,0 +1,243 @@
+/* test_plan_kinds.c - rounds of every kind of question in a plan file, and what is wrong with them.
+ *
+ * The questions are looked at whether or not a protocol answers them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pl_plan.h"
+
+#define HEAD                                         \
+	"name = \"p\"\npopulation = \"devices\"\n"   \
+	"budget = { epsilon = 1.0, delta = 1e-6 }\n" \
+	"rounds = (\n"
+#define REST "epsilon0 = 1.0, dummies = 100, min_reports = 100000"
+
+static struct pl_plan plan;
+static char faults[4096];
+
+/* Rounds, each "keys of the question", as lines 5, 6, ... of the file. */
+static enum cm_rc parse(const char *const *round, size_t n)
+{
+	static char text[16384];
+	struct cm_err err = { 0 };
+	FILE *out = fmemopen(memset(faults, 0, sizeof faults), sizeof faults - 1, "w");
+	enum cm_rc rc;
+	size_t used = (size_t)snprintf(text, sizeof text, "%s", HEAD);
+
+	for (size_t i = 0; i < n; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s{ query = \"q%zu\", %s, %s }",
+			i > 0 ? ",\n" : "", i, round[i], REST);
+	(void)snprintf(text + used, sizeof text - used, ")\n");
+	assert_non_null(out);
+	rc = pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", out, &plan, &err);
+	assert_int_equal(fclose(out), 0);
+	return rc;
+}
+
+/* A kind that no protocol answers yet is refused for that alone. */
+static void taken(const char *round)
+{
+	if (parse(&round, 1) != CM_OK && strstr(faults, "no protocol answers") == NULL)
+		fail_msg("%s: %s", round, faults);
+}
+
+static void refused_last(const char *const *round, size_t n, const char *why)
+{
+	const char *at;
+	char line[32];
+
+	if (parse(round, n) != CM_ECONFIG)
+		fail_msg("%s: taken", round[n - 1]);
+	(void)snprintf(line, sizeof line, "plan.conf:%zu: ", 4 + n);
+	at = strstr(faults, line);
+	if (at == NULL || strstr(at, why) == NULL)
+		fail_msg("'%s' has no '%s... %s'", faults, line, why);
+	pl_plan_fini(&plan);
+}
+
+static void refused(const char *round, const char *why)
+{
+	refused_last(&round, 1, why);
+}
+
+static const struct pt_query *query(void)
+{
+	return &plan.round[0].query;
+}
+
+static void sums_and_quantiles_are_of_a_number(void **state)
+{
+	(void)state;
+	taken("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = [0.5, 0.9]");
+	assert_int_equal(query()->probabilities, 2);
+	assert_true(query()->probability[1] == 0.9);
+	pl_plan_fini(&plan);
+	taken("type = \"quantiles\", field = \"x\", range = [0, 8]");
+	assert_int_equal(query()->probabilities, 0);
+	pl_plan_fini(&plan);
+	refused("type = \"sum\", field = \"x\"", "missing 'range': type \"sum\" needs");
+	refused("type = \"sum\", range = [0, 1]", "missing 'field': type \"sum\" needs");
+	refused("type = \"sum\", field = \"x\", range = [0, 1], probabilities = [0.5]",
+		"'probabilities' is not for type \"sum\"");
+	refused("type = \"sum\", field = \"x\", range = [0, 1], values = [\"a\", \"b\"]",
+		"'values' is not for type \"sum\"");
+	refused("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = [0.5, 0.5]",
+		"probabilities must rise");
+	refused("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = [50.0]",
+		"probabilities must rise");
+	refused("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = []", "number of items");
+	refused("type = \"total\", field = \"x\"",
+		"'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", \"vector\", \"ranges\", "
+		"\"marginals\" or \"prefixes\"");
+}
+
+static void a_vector_has_one_field_or_one_for_each_number(void **state)
+{
+	(void)state;
+	taken("type = \"vector\", field = \"x\", range = [-1, 1], dimension = 784");
+	assert_int_equal(query()->dimension, 784);
+	assert_int_equal(query()->columns, 0);
+	pl_plan_fini(&plan);
+	taken("type = \"vector\", fields = [\"V1\", \"V2\", \"V3\"], range = [-1, 1]");
+	assert_int_equal(query()->dimension, 3);
+	assert_int_equal(query()->columns, 3);
+	assert_string_equal(query()->column[2].name, "V3");
+	assert_string_equal(query()->field, "");
+	pl_plan_fini(&plan);
+	refused("type = \"vector\", field = \"x\", range = [-1, 1]", "missing 'dimension'");
+	refused("type = \"vector\", range = [-1, 1], dimension = 3", "missing 'field'");
+	refused("type = \"vector\", field = \"x\", fields = [\"a\", \"b\"], range = [-1, 1]",
+		"'field' and 'fields' exclude");
+	refused("type = \"vector\", fields = [\"a\", \"b\"], range = [-1, 1], dimension = 3",
+		"'dimension' is 3, but there are 2");
+	refused("type = \"vector\", fields = [\"a\", \"a\"], range = [-1, 1]", "column 'a' twice");
+	refused("type = \"vector\", fields = [\"a\", \"\"], range = [-1, 1]", "'fields' must have 1 to 64");
+	refused("type = \"vector\", fields = [\"a\"], range = [-1, 1]", "number of items");
+	refused("type = \"vector\", field = \"x\", dimension = 3", "missing 'range'");
+	refused("type = \"vector\", field = \"x\", range = [0, 1], dimension = 131073", "out of range");
+}
+
+#define COLUMNS                                                                                     \
+	"columns = ({ field = \"a\", values = [\"x\", \"y\"] }, { field = \"b\", values = [\"1\", " \
+	"\"2\", \"3\"] })"
+
+static void marginals_name_their_columns(void **state)
+{
+	(void)state;
+	taken("type = \"marginals\", " COLUMNS ", marginals = ([\"b\", \"a\"], [\"b\"])");
+	assert_int_equal(query()->columns, 2);
+	assert_string_equal(query()->column[1].name, "b");
+	assert_int_equal(query()->column[1].categories, 3);
+	assert_string_equal(query()->column[1].category[2], "3");
+	assert_int_equal(query()->marginals, 2);
+	assert_int_equal(query()->marginal[0], 3);
+	assert_int_equal(query()->marginal[1], 2);
+	pl_plan_fini(&plan);
+	refused("type = \"marginals\", " COLUMNS, "missing 'marginals'");
+	refused("type = \"marginals\", marginals = ([\"a\"])", "missing 'columns'");
+	refused("type = \"marginals\", " COLUMNS ", marginals = ([\"a\", \"c\"])", "'c' is no field of");
+	refused("type = \"marginals\", " COLUMNS ", marginals = ([\"a\", \"a\"])", "'a' twice in one");
+	refused("type = \"marginals\", " COLUMNS ", marginals = ([\"a\"])", "column 'b' is in no marginal");
+	refused("type = \"marginals\", " COLUMNS ", marginals = ([\"a\", \"b\"], [\"b\", \"a\"])", "twice");
+	refused("type = \"marginals\", " COLUMNS ", marginals = [\"a\"]", "list of lists of strings");
+	refused("type = \"marginals\", " COLUMNS ", marginals = ([\"a\", \"b\"]), field = \"x\"",
+		"'field' is not for type");
+	refused("type = \"marginals\", columns = ({ field = \"a\", values = [\"x\", \"y\"] }), marginals = "
+		"([\"a\"])",
+		"number of items");
+	refused("type = \"marginals\", columns = ({ field = \"a\" }, { field = \"b\" }), marginals = "
+		"([\"a\"])",
+		"missing required key 'values'");
+}
+
+static void ranges_have_a_grid(void **state)
+{
+	(void)state;
+	taken("type = \"ranges\", field = \"x\", range = [0, 1], leaves = 64, fanout = 4");
+	assert_true(query()->leaves == 64 && query()->fanout == 4);
+	pl_plan_fini(&plan);
+	taken("type = \"ranges\", field = \"x\", range = [0, 1], leaves = 64");
+	assert_int_equal(query()->fanout, 8);
+	pl_plan_fini(&plan);
+	taken("type = \"ranges\", field = \"x\", range = [0, 1], leaves = 23");
+	assert_int_equal(query()->fanout, 23);
+	pl_plan_fini(&plan);
+	refused("type = \"ranges\", field = \"x\", range = [0, 1]", "missing 'leaves'");
+	refused("type = \"ranges\", field = \"x\", range = [0, 1], leaves = 60, fanout = 4",
+		"must be a power of the fanout");
+}
+
+static void prefixes_have_candidates_or_follow_others(void **state)
+{
+	static const char first[] = "type = \"prefixes\", field = \"t\", bits = 8",
+			  second[] =
+				  "type = \"prefixes\", field = \"t\", bits = 12, after = \"q0\", keep = 5",
+			  mean[] = "type = \"mean\", field = \"t\", range = [0, 1]";
+	static const char *const two[] = { first, second };
+	static const struct {
+		const char *before, *round, *why;
+	} bad[] = {
+		{ mean, second, "earlier round of type" },
+		{ first, "type = \"prefixes\", field = \"t\", bits = 12, after = \"q1\", keep = 5",
+			"earlier round of type" },
+		{ first, "type = \"prefixes\", field = \"t\", bits = 12, after = \"q0\"", "missing 'keep'" },
+		{ first, "type = \"prefixes\", field = \"t\", bits = 8, after = \"q0\", keep = 5",
+			"must be more than the 8 of 'q0'" },
+		{ first, "type = \"prefixes\", field = \"t\", bits = 24, after = \"q0\", keep = 1",
+			"1 candidates with 16 more bits" },
+		{ first, "type = \"prefixes\", field = \"t\", bits = 16, after = \"q0\", keep = 16",
+			"16 candidates with 8 more bits are more than 4095" },
+		{ first,
+			"type = \"prefixes\", field = \"t\", bits = 12, after = \"q0\", keep = 5, values = "
+			"[\"abc\"]",
+			"'values' and 'after' exclude" },
+	};
+
+	(void)state;
+	taken(first);
+	assert_int_equal(query()->categories, 256);
+	assert_string_equal(query()->category[255], "ff");
+	pl_plan_fini(&plan);
+	taken("type = \"prefixes\", field = \"t\", bits = 16, values = [\"6162\"]");
+	assert_int_equal(query()->categories, 1);
+	pl_plan_fini(&plan);
+	(void)parse(two, 2);
+	assert_int_equal(plan.round[1].after, 1);
+	assert_int_equal(plan.round[1].keep, 5);
+	assert_int_equal(plan.round[1].query.categories, 80);
+	assert_string_equal(plan.round[1].query.category[79], "04f");
+	pl_plan_fini(&plan);
+	refused("type = \"prefixes\", field = \"t\"", "missing 'bits'");
+	refused("type = \"prefixes\", field = \"t\", bits = 6", "'bits' must be a multiple of 4");
+	refused("type = \"prefixes\", field = \"t\", bits = 12", "missing 'values' or 'after'");
+	refused("type = \"prefixes\", field = \"t\", bits = 8, keep = 3",
+		"'keep' is for a round with 'after'");
+	refused("type = \"prefixes\", field = \"t\", bits = 8, values = [\"abc\"]", "candidate 0 is not 2");
+	refused("type = \"prefixes\", field = \"t\", bits = 8, after = \"q0\", keep = 3", "earlier round");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const char *const pair[] = { bad[i].before, bad[i].round };
+
+		refused_last(pair, 2, bad[i].why);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_and_quantiles_are_of_a_number),
+		cmocka_unit_test(a_vector_has_one_field_or_one_for_each_number),
+		cmocka_unit_test(marginals_name_their_columns),
+		cmocka_unit_test(ranges_have_a_grid),
+		cmocka_unit_test(prefixes_have_candidates_or_follow_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
