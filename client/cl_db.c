@@ -1,4 +1,4 @@
-/* cl_db.c - opens the client's database and keeps its schema. */
+/* cl_db.c - opens the client's database. */
 #include "cl_db.h"
 
 #include <errno.h>
@@ -9,33 +9,12 @@
 #include <unistd.h>
 
 #include "cl_device.h"
+#include "cl_schema.h"
 #include "cm_file.h"
 #include "rd_account.h"
 
-#define APPLICATION 0x746f6d63 /* "tomc" */
-#define SCHEMA      1
-
 static const char settings[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
 			       "PRAGMA wal_autocheckpoint=4000;";
-
-/* The ledger only grows: triggers refuse to change it.  A device has one row a round (UNIQUE), so that
- * nothing can randomize its value twice; `slot` is the order of sending. */
-static const char schema[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), population TEXT NOT NULL) STRICT;"
-	"CREATE TABLE ledger(entry INTEGER PRIMARY KEY, kind TEXT NOT NULL CHECK(kind IN"
-	" ('seen', 'refused', 'charged', 'over')), time_ms INTEGER NOT NULL, sequence INTEGER NOT NULL,"
-	" descriptor_hash BLOB NOT NULL, round_id BLOB NOT NULL, query TEXT NOT NULL,"
-	" ledger_seq INTEGER NOT NULL, ledger_head BLOB NOT NULL, others INTEGER, dummies INTEGER,"
-	" cells TEXT, epsilon_round REAL, epsilon_total REAL, note TEXT) STRICT;"
-	"CREATE UNIQUE INDEX one_descriptor ON ledger(sequence) WHERE kind = 'seen';"
-	"CREATE UNIQUE INDEX one_charge ON ledger(sequence) WHERE kind = 'charged';"
-	"CREATE TRIGGER no_update BEFORE UPDATE ON ledger BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
-	"CREATE TRIGGER no_delete BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
-	"CREATE TABLE active(one INTEGER PRIMARY KEY CHECK(one = 1), sequence INTEGER NOT NULL,"
-	" descriptor BLOB NOT NULL, signature BLOB NOT NULL, whole INTEGER NOT NULL) STRICT;"
-	"CREATE TABLE submission(slot INTEGER PRIMARY KEY, pseudonym BLOB NOT NULL UNIQUE,"
-	" sealed BLOB NOT NULL, outcome INTEGER) STRICT;";
 
 enum cm_rc cl_db_fail(struct cl_db *db, struct cm_err *err)
 {
@@ -81,36 +60,13 @@ enum cm_rc cl_db_int(struct cl_db *db, const char *sql, int64_t *out, struct cm_
 	return rc;
 }
 
-static enum cm_rc create(struct cl_db *db, const char *population, struct cm_err *err)
-{
-	char stamp[96];
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = cl_db_exec(db, schema, err);
-
-	if (rc == CM_OK)
-		rc = cl_db_prepare(db, "INSERT INTO meta VALUES(1, ?)", &st, err);
-	if (rc == CM_OK && sqlite3_bind_text(st, 1, population, -1, SQLITE_STATIC) != SQLITE_OK)
-		rc = cl_db_fail(db, err);
-	if (rc == CM_OK)
-		rc = cl_db_done(db, st, err);
-	sqlite3_finalize(st);
-	(void)snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT;",
-		APPLICATION, SCHEMA);
-	return rc == CM_OK ? cl_db_exec(db, stamp, err) : rc;
-}
-
 static enum cm_rc check_owner(struct cl_db *db, const char *path, const char *population, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	int64_t application = 0, version = 0;
-	enum cm_rc rc = cl_db_int(db, "PRAGMA application_id", &application, err);
+	enum cm_rc rc;
 
-	if (rc == CM_OK)
-		rc = cl_db_int(db, "PRAGMA user_version", &version, err);
-	if (rc == CM_OK && (application != APPLICATION || version != SCHEMA))
-		rc = cm_fail(err, CM_EDATA, "%s: no client database of this version", path);
-	if (rc != CM_OK || population == NULL)
-		return rc;
+	if (population == NULL)
+		return CM_OK;
 	rc = cl_db_prepare(db, "SELECT population FROM meta", &st, err);
 	if (rc != CM_OK)
 		return rc;
@@ -139,7 +95,7 @@ static enum cm_rc open_at(const char *path, int flags, const char *population, b
 	struct cm_err *err)
 {
 	struct cl_db *db = calloc(1, sizeof *db);
-	int64_t tables = 0;
+	int64_t tables = 0, version = 0;
 	enum cm_rc rc = CM_OK;
 
 	if (db == NULL)
@@ -161,10 +117,18 @@ static enum cm_rc open_at(const char *path, int flags, const char *population, b
 				"restore it, or move the folder away to start as new devices",
 				path);
 		if (rc == CM_OK && tables == 0)
-			rc = create(db, population, err);
+			rc = cl_schema_create(db, population, err);
 	}
 	if (rc == CM_OK)
+		rc = cl_schema_check(db, path, &version, err);
+	if (rc == CM_OK)
 		rc = check_owner(db, path, population, err);
+	if (rc == CM_OK && version < CL_SCHEMA)
+		rc = flags & SQLITE_OPEN_READONLY ? cm_fail(err, CM_EDATA,
+							    "%s: of an earlier version, and brought up to "
+							    "date when the client starts",
+							    path)
+						  : cl_schema_upgrade(db, err);
 	if (rc != CM_OK) {
 		cl_db_close(db);
 		return rc;

@@ -24,12 +24,13 @@ struct cl_db {
 	struct cl_kept kept;
 };
 
-/* Open, or create 0600, for this population.  CM_ECONFIG if the file belongs to another one, CM_EDATA if it
- * is no client database, or would be a new one beside a gateway.key (its ledger was lost); CM_ECREATE,
- * CM_EIO. */
+/* Open, or create 0600, for this population; a file of an earlier version is brought up to date.  CM_ECONFIG
+ * if the file belongs to another one, CM_EDATA if it is no client database, or would be a new one beside a
+ * gateway.key (its ledger was lost); CM_ECREATE, CM_EIO. */
 CM_CHECK enum cm_rc cl_db_open(
 	const char *state_dir, const char *population, struct cl_db **out, struct cm_err *err);
-/* Read-only, for `status` beside a running daemon.  CM_ENOINPUT when there is none. */
+/* Read-only, for `status` beside a running daemon.  CM_ENOINPUT when there is none, CM_EDATA when it is of an
+ * earlier version. */
 CM_CHECK enum cm_rc cl_db_open_readonly(const char *state_dir, struct cl_db **out, struct cm_err *err);
 void cl_db_close(struct cl_db *db);
 

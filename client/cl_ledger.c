@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
-
-#define CELLS_TEXT ((size_t)ACCT_MAX_CELLS * 80)
+#include "rd_loss_text.h"
 
 static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -115,8 +114,8 @@ static enum cm_rc entry(struct cl_db *db, const char *kind, const struct rd_desc
 {
 	enum cm_rc rc = cl_db_prepare(db,
 		"INSERT INTO ledger(kind, time_ms, sequence, descriptor_hash, round_id, query, ledger_seq,"
-		" ledger_head, others, dummies, cells, epsilon_round, epsilon_total, note)"
-		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" ledger_head, loss, epsilon_round, epsilon_total, note)"
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		out, err);
 	int bad;
 
@@ -146,7 +145,7 @@ static enum cm_rc entry_with_note(struct cl_db *db, const char *kind, const stru
 
 	if (rc != CM_OK)
 		return rc;
-	if (note != NULL && sqlite3_bind_text(st, 14, note, -1, SQLITE_STATIC) != SQLITE_OK)
+	if (note != NULL && sqlite3_bind_text(st, 12, note, -1, SQLITE_STATIC) != SQLITE_OK)
 		rc = cl_db_fail(db, err);
 	else
 		rc = cl_db_done(db, st, err);
@@ -197,84 +196,40 @@ enum cm_rc cl_ledger_over(
 	return entry_with_note(db, "over", d, now_ms, note, err);
 }
 
-/* "omega:u:v omega:u:v ...": 17 digits bring every double back exactly. */
-static void cells_text(const struct acct_round *r, char out[CELLS_TEXT])
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < r->cells; i++) {
-		int n = snprintf(out + used, CELLS_TEXT - used, "%s%.17g:%.17g:%.17g", i > 0 ? " " : "",
-			r->cell[i].omega, r->cell[i].u, r->cell[i].v);
-
-		used += n > 0 ? (size_t)n : 0;
-	}
-}
-
-static bool cells_parse(const char *text, struct acct_round *r)
-{
-	r->cells = 0;
-	while (*text != '\0') {
-		struct acct_cell *c = &r->cell[r->cells];
-		double *part[3] = { &c->omega, &c->u, &c->v };
-
-		if (r->cells == ACCT_MAX_CELLS)
-			return false;
-		for (int i = 0; i < 3; i++) {
-			char *end;
-
-			*part[i] = strtod(text, &end);
-			if (end == text || (i < 2 && *end != ':') || (i == 2 && *end != ' ' && *end != '\0'))
-				return false;
-			text = *end == '\0' ? end : end + 1;
-		}
-		r->cells++;
-	}
-	return r->cells > 0;
-}
-
 enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, const struct cl_charge *charge,
 	int64_t now_ms, struct cm_err *err)
 {
-	char cells[CELLS_TEXT];
 	sqlite3_stmt *st = NULL;
+	struct cm_buf text;
 	enum cm_rc rc;
 	int bad;
 
-	const struct acct_round *r = &charge->loss.part[0];
-
-	if (charge->loss.parts != 1 || r->others > INT64_MAX || r->dummies > INT64_MAX || r->count != 1)
-		return cm_fail(err, CM_EINTERNAL, "a charge that is not one round");
-	/* The table has no room for more than cells: no part of a loss is left out in silence. */
-	if (r->levels != 0 || r->defect > 0 || r->sampling > 0)
-		return cm_fail(err, CM_EINTERNAL, "a charge with levels, a defect or sampling");
-	rc = entry(db, "charged", d, now_ms, &st, err);
-	if (rc != CM_OK)
-		return rc;
-	cells_text(r, cells);
-	bad = sqlite3_bind_int64(st, 9, (int64_t)r->others);
-	bad |= sqlite3_bind_int64(st, 10, (int64_t)r->dummies);
-	bad |= sqlite3_bind_text(st, 11, cells, -1, SQLITE_STATIC);
-	bad |= sqlite3_bind_double(st, 12, charge->epsilon_round);
-	bad |= sqlite3_bind_double(st, 13, charge->epsilon_total);
-	rc = bad != SQLITE_OK ? cl_db_fail(db, err) : cl_db_done(db, st, err);
+	cm_buf_init(&text, RD_LOSS_TEXT_MAX);
+	rc = rd_loss_put(&charge->loss, &text, err);
+	if (rc == CM_OK)
+		rc = entry(db, "charged", d, now_ms, &st, err);
+	if (rc == CM_OK) {
+		bad = sqlite3_bind_text(st, 9, (const char *)text.data, (int)text.len, SQLITE_STATIC);
+		bad |= sqlite3_bind_double(st, 10, charge->epsilon_round);
+		bad |= sqlite3_bind_double(st, 11, charge->epsilon_total);
+		rc = bad != SQLITE_OK ? cl_db_fail(db, err) : cl_db_done(db, st, err);
+	}
 	sqlite3_finalize(st);
+	cm_buf_fini(&text);
 	return rc;
 }
 
 static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_err *err)
 {
-	struct pt_loss loss = { .parts = 1 };
-	struct acct_round *r = &loss.part[0];
-	const char *why = NULL, *cells = (const char *)sqlite3_column_text(st, 3);
+	struct pt_loss loss;
+	const char *text = (const char *)sqlite3_column_text(st, 1);
+	enum cm_rc rc = text != NULL && sqlite3_column_bytes(st, 0) == PR_ROUND_ID_LEN
+				? rd_loss_take(text, (size_t)sqlite3_column_bytes(st, 1), &loss, err)
+				: CM_EDATA;
 
-	r->count = 1;
-	r->others = (uint64_t)sqlite3_column_int64(st, 1);
-	r->dummies = (uint64_t)sqlite3_column_int64(st, 2);
-	if (sqlite3_column_bytes(st, 0) != PR_ROUND_ID_LEN || cells == NULL || !cells_parse(cells, r) ||
-		acct_round_check(r, &why) != ACCT_OK)
-		return cm_fail(err, CM_EDATA, "client.db: a charge of the ledger is damaged");
-	return rd_account_add(a, sqlite3_column_blob(st, 0), &loss, err);
+	if (rc == CM_EDATA)
+		rc = cm_fail(err, CM_EDATA, "client.db: a charge of the ledger is damaged");
+	return rc == CM_OK ? rd_account_add(a, sqlite3_column_blob(st, 0), &loss, err) : rc;
 }
 
 /* Add the charges of entries after *upto, which moves on. */
@@ -282,9 +237,8 @@ static enum cm_rc add_charges(struct cl_db *db, struct rd_account *a, int64_t *u
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = cl_db_prepare(db,
-		"SELECT round_id, others, dummies, cells, entry FROM ledger WHERE kind = 'charged' AND entry "
-		"> ?"
-		" ORDER BY entry",
+		"SELECT round_id, loss, entry FROM ledger WHERE kind = 'charged' AND entry > ? ORDER BY "
+		"entry",
 		&st, err);
 	int step = SQLITE_DONE;
 
@@ -292,7 +246,7 @@ static enum cm_rc add_charges(struct cl_db *db, struct rd_account *a, int64_t *u
 		rc = cl_db_fail(db, err);
 	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		rc = add_charge(a, st, err);
-		*upto = sqlite3_column_int64(st, 4);
+		*upto = sqlite3_column_int64(st, 2);
 	}
 	if (rc == CM_OK && step != SQLITE_DONE)
 		rc = cl_db_fail(db, err);

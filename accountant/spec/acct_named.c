@@ -100,8 +100,11 @@ static const struct acct_named table[] = {
 	{ "pair", "p=,beta=,q=[,q2=] (p=inf allowed)", "a dominating pair by its parameters", acct_named_pair,
 		false,
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
-	{ "cells", "omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=]", "any list of blanket cells",
-		acct_named_listed, false, { NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true) } },
+	{ "cells", "omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..]",
+		"any list of blanket cells; others may be less of it", acct_named_listed, false,
+		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
+			{ "others_share", ACCT_REAL, 0, 0, true, true },
+			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)

@@ -15,6 +15,18 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 	return acct_cells_pair(s->p, s->beta, s->q, arg[3].size > 0 ? arg[3].x[0] : s->q, &s->round, why);
 }
 
+static const char too_many[] = "others_n must sum to at most n - 1";
+
+/* Of the others.  False: there are not so many. */
+static bool put_level(struct acct_round *r, double share, double count)
+{
+	if (!(count <= (double)r->others))
+		return false;
+	r->others -= (uint64_t)count;
+	r->level[r->levels++] = (struct acct_level){ .share = share, .count = (uint64_t)count };
+	return true;
+}
+
 enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
@@ -24,6 +36,11 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		s->round.cell[j] = (struct acct_cell){ arg[0].x[j], arg[1].x[j], arg[2].x[j] };
 	if (arg[3].size > 0)
 		s->round.dummies = (uint64_t)arg[3].x[0];
+	if (arg[4].size != arg[5].size)
+		return acct_fault(why, "others_share and others_n need equally many numbers");
+	for (size_t i = 0; i < arg[4].size; i++)
+		if (!put_level(&s->round, arg[4].x[i], arg[5].x[i]))
+			return acct_fault(why, too_many);
 	return ACCT_OK;
 }
 
@@ -53,14 +70,9 @@ static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_a
 	if (eps->size > 0 && r->sampling > 0)
 		return acct_fault(
 			why, "others_eps with sampling: a sample's guarantees are not known beforehand");
-	for (size_t i = 0; i < eps->size; i++) {
-		if (!(count->x[i] <= (double)r->others))
-			return acct_fault(why, "others_n must sum to at most n - 1");
-		r->others -= (uint64_t)count->x[i];
-		r->level[r->levels++] =
-			(struct acct_level){ .share = (exp(eps0) + k - 1) / (exp(eps->x[i]) + k - 1),
-				.count = (uint64_t)count->x[i] };
-	}
+	for (size_t i = 0; i < eps->size; i++)
+		if (!put_level(r, (exp(eps0) + k - 1) / (exp(eps->x[i]) + k - 1), count->x[i]))
+			return acct_fault(why, too_many);
 	response(k, eps0, s);
 	for (size_t i = 0; i < eps->size; i++)
 		s->eps0 = fmax(s->eps0, eps->x[i]);

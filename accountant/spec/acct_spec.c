@@ -12,13 +12,11 @@
 
 #include "acct_named.h"
 
-#define MOST_TEXT 8192u /* three lists of ACCT_MAX_CELLS numbers of 17 digits, and more */
-
 /* What every round takes. */
 enum common { N, COUNT, SAMPLING, DEFECT, COMMON };
 
 static const struct acct_param common[COMMON] = {
-	{ "n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, true, false },
+	{ "n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS + 1, true, false },
 	{ "count", ACCT_WHOLE, 1, ACCT_MAX_COUNT, true, false },
 	{ "sampling", ACCT_BETWEEN, 0, 1, true, false },
 	{ "defect", ACCT_REAL, 0, 0, true, false },
@@ -28,7 +26,7 @@ static const struct acct_param common[COMMON] = {
 struct reading {
 	const char *name;
 	const char *value[ACCT_NAMED_PARAMS], *common[COMMON];
-	char text[MOST_TEXT];
+	char text[ACCT_SPEC_MAX];
 	char *why;
 	size_t room;
 };
@@ -142,24 +140,30 @@ static enum acct_rc read_common(struct reading *t, const struct acct_named *name
 	return ACCT_OK;
 }
 
-/* The pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket. */
+/* The pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket, which is the
+ * least that others of every level have. */
 static void add_facts(struct acct_spec *s)
 {
 	const struct acct_round *r = &s->round;
+	double p = 0, q = 0, beta = 0, least = 1;
 
+	for (size_t j = 0; j < r->cells; j++) {
+		double high = fmax(r->cell[j].u, r->cell[j].v), low = fmin(r->cell[j].u, r->cell[j].v);
+
+		q = fmax(q, high);
+		beta += r->cell[j].omega * fmax(0, r->cell[j].u - r->cell[j].v);
+		if (high > 0)
+			p = fmax(p, high / low);
+	}
+	for (size_t i = 0; i < r->levels; i++)
+		least = fmin(least, r->level[i].share);
 	if (!(s->p > 0) && r->levels == 0) {
-		for (size_t j = 0; j < r->cells; j++) {
-			double high = fmax(r->cell[j].u, r->cell[j].v),
-			       low = fmin(r->cell[j].u, r->cell[j].v);
-
-			s->q = fmax(s->q, high);
-			s->beta += r->cell[j].omega * fmax(0, r->cell[j].u - r->cell[j].v);
-			if (high > 0)
-				s->p = fmax(s->p, high / low);
-		}
+		s->p = p;
+		s->q = q;
+		s->beta = beta;
 	}
 	if (!(s->eps0 > 0))
-		s->eps0 = log(fmax(s->p, s->q));
+		s->eps0 = s->p > 0 ? log(fmax(s->p, s->q)) : log(fmax(p, q / least));
 }
 
 /* A guarantee above 0 loses something, even where e^eps0 rounds to 1: the core takes cells of equal u and v,
@@ -184,7 +188,7 @@ enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, s
 	enum acct_rc rc;
 
 	if (strlen(text) >= sizeof t.text)
-		return fail(&t, "a round is longer than %u characters", MOST_TEXT);
+		return fail(&t, "a round is longer than %u characters", ACCT_SPEC_MAX - 1);
 	memcpy(t.text, text, strlen(text) + 1);
 	char *colon = strchr(t.text, ':');
 	if (colon)

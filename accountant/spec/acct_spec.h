@@ -1,7 +1,8 @@
 /* acct_spec.h - rounds as text, `name:key=value,...`: the grammar of tombola-accountant and of the Python
  * module.  doc/accounting.md, "Cells of the protocols", derives the cells of each name.
  *
- * Numbers are strtod's, in the caller's locale: one with a decimal point.  A text has at most 8191 bytes.
+ * Numbers are strtod's, in the caller's locale: one with a decimal point.  A text has less than ACCT_SPEC_MAX
+ * bytes.
  *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
@@ -41,7 +42,8 @@
  *                               one public random sub-query of several: its symbols, its eps0 (one or
  *                               one each), its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
- *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=]
+ *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..]
+ *                               any list; of the n participants, e are the level of share c, and so on
  *
  * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b, 1/l.
  * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have a guarantee of their own,
@@ -54,14 +56,16 @@
 extern "C" {
 #endif
 
+#define ACCT_SPEC_MAX 8192u /* of a text, its NUL included */
+
 /* A round as asked for: its cells, and what the analyses that do not work on cells need to know. */
 struct acct_spec {
 	struct acct_round round; /* of --bound proved */
 	const char *name;        /* of the randomizer; static */
 	uint64_t participants;   /* n; 0 when the text has none */
 	/* Local guarantee of every participant, in nats; INFINITY for none.  Of pair and cells, which do not
-	 * say who the others are: the least for which R0 and R1 are within e^eps0 of each other and of the
-	 * others' laws. */
+	 * say who the others are: the least for which R0 and R1 are within e^eps0 of each other and of what
+	 * others, of every level, have in common. */
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
@@ -70,6 +74,10 @@ struct acct_spec {
 
 /* ACCT_EDOMAIN: why holds one sentence, at most room bytes, with the offending part of the text. */
 ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room);
+
+/* The round as `cells`, to the bit: acct_spec_parse reads it back to an equal one with the same count.
+ * ACCT_EDOMAIN: acct_round_check tells why. */
+ACCT_CHECK enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX]);
 
 /* The published two-count reduction of the same round: the three-cell pair with every left-over message
  * counted as residual blanket.  NOT an upper bound when beta < (p-1)/(p+1): for comparison with papers only

@@ -310,7 +310,7 @@ static void the_kept_account_follows_the_ledger(void **state)
 			assert_int_equal(
 				cl_db_exec(world.db,
 					"INSERT INTO ledger SELECT 1000, 'charged', 1, 99, descriptor_hash, "
-					"zeroblob(16), query, 9, ledger_head, others, dummies, cells, 1, 1, "
+					"zeroblob(16), query, 9, ledger_head, loss, 1, 1, "
 					"NULL "
 					"FROM ledger WHERE kind = 'charged' LIMIT 1",
 					&err),
@@ -366,7 +366,7 @@ static void a_damaged_charge_is_not_counted_as_nothing(void **state)
 	(void)state;
 	take_part(&first);
 	assert_int_equal(cl_db_exec(world.db,
-				 "DROP TRIGGER no_update; UPDATE ledger SET cells = '0.5:1'"
+				 "DROP TRIGGER no_update; UPDATE ledger SET loss = '0.5:1'"
 				 " WHERE kind = 'charged'",
 				 &err),
 		CM_OK);
