@@ -66,6 +66,7 @@ struct pt_request {
 	uint32_t levels; /* bins of a number; 0: the row chooses */
 	uint32_t dummies;
 	uint32_t size;             /* as in pt_params; 0: the row chooses */
+	uint32_t slots;            /* vectors: batches of the round; 0: the row chooses */
 	uint64_t min_batch;        /* for choices that depend on n */
 	uint64_t shuffler_dummies; /* as in pt_params */
 };

@@ -22,6 +22,10 @@ extern const struct pt_protocol pt_row_piecewise;
 extern const struct pt_protocol pt_row_digits;
 extern const struct pt_protocol pt_row_ranges;
 extern const struct pt_protocol pt_row_marginals;
+extern const struct pt_protocol pt_row_prefixes;
+extern const struct pt_protocol pt_row_words;
+extern const struct pt_protocol pt_row_harmony;
+extern const struct pt_protocol pt_row_vrr;
 
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \

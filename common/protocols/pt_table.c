@@ -25,6 +25,10 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_digits,
 	&pt_row_ranges,
 	&pt_row_marginals,
+	&pt_row_prefixes,
+	&pt_row_words,
+	&pt_row_harmony,
+	&pt_row_vrr,
 };
 
 const struct pt_protocol *pt_row(size_t i)

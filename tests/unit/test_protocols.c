@@ -40,7 +40,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
-		"piecewise", "digits", "ranges", "marginals" };
+		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr" };
 	size_t rows = 0;
 
 	(void)state;
@@ -103,8 +103,13 @@ static const struct {
 	{ { "digits", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
 	{ { "ranges", PT_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
 	{ { "ranges", PT_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
+	{ { "prefixes", PT_PREFIXES, { .epsilon0 = 2, .dummies = 3 } }, 16, 4, 4 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
+	{ { "words", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 6 },
+	{ { "words", PT_VECTOR, { .epsilon0 = INFINITY, .dummies = 3, .slots = 2, .size = 2 } }, 16, 12, 8 },
+	{ { "harmony", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
+	{ { "vrr", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
 };
 
 static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
