@@ -188,7 +188,8 @@ static enum cm_rc publish(struct an_daemon *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_result_write(d->conf->state_dir, d->current->plan->number, &bytes, err);
 	if (rc == CM_OK) {
-		an_metrics_published(d->metrics, spoiled == NULL ? t : NULL);
+		if (spoiled == NULL)
+			an_metrics_published(d->metrics, t);
 		cm_sha256(bytes.data, bytes.len, hash);
 		an_round_published(d->dialogue, hash);
 	}

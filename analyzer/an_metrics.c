@@ -16,7 +16,6 @@ enum {
 	DEADLINE,
 	PARTICIPANTS,
 	MESSAGES,
-	SPOILED,
 	APPEND_SECONDS,
 	OPEN_SECONDS,
 	JUDGE_SECONDS,
@@ -52,9 +51,6 @@ static const struct cm_metric_row rows[ROWS] = {
 		NULL },
 	[MESSAGES] = { "tombola_analyzer_messages_total", CM_METRIC_COUNTER,
 		"Sealed messages opened since the start, by what they held.", "outcome", messages, NULL },
-	[SPOILED] = { "tombola_analyzer_batches_spoiled_total", CM_METRIC_COUNTER,
-		"Batches that were not what the shuffler's manifest says: their rounds have no estimate.",
-		NULL, NULL, NULL },
 	[APPEND_SECONDS] = { "tombola_analyzer_ledger_append_duration_seconds", CM_METRIC_HISTOGRAM,
 		"Time to make a ledger record durable and count it.", NULL, NULL, seconds },
 	[OPEN_SECONDS] = { "tombola_analyzer_open_duration_seconds", CM_METRIC_HISTOGRAM,
@@ -164,10 +160,6 @@ void an_metrics_judged(struct an_metrics *m, double duration)
 
 void an_metrics_published(struct an_metrics *m, const struct an_tally *t)
 {
-	if (t == NULL) {
-		cm_metrics_add(m->table, SPOILED, 0, 1);
-		return;
-	}
 	cm_metrics_add(m->table, MESSAGES, 0, (double)t->counted);
 	cm_metrics_add(m->table, MESSAGES, 1, (double)t->bad);
 	cm_metrics_add(m->table, MESSAGES, 2, (double)t->duplicates);

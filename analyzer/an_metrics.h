@@ -30,7 +30,7 @@ void an_metrics_books(struct an_metrics *m);
 void an_metrics_appended(struct an_metrics *m, double seconds);
 void an_metrics_opened(struct an_metrics *m, double seconds);
 void an_metrics_judged(struct an_metrics *m, double seconds);
-/* A round's result was published; t NULL: its batch was not its manifest's. */
+/* A round's result was published. */
 void an_metrics_published(struct an_metrics *m, const struct an_tally *t);
 
 /* How the analyzer stands when it is asked. */

@@ -145,11 +145,15 @@ static enum cm_rc put(struct cm_buf *out, const char *fmt, ...)
 	return cm_buf_put(out, line, (size_t)n);
 }
 
-/* The shortest digits that bring the double back. */
+/* Whole numbers in full, others in the fewest digits that bring the double back. */
 static const char *number(double v, char text[32])
 {
 	if (isinf(v))
 		return v > 0 ? "+Inf" : "-Inf";
+	if (fabs(v) < 1e15 && v == floor(v)) {
+		(void)snprintf(text, 32, "%.0f", v);
+		return text;
+	}
 	for (int digits = 6; digits <= 17; digits++) {
 		(void)snprintf(text, 32, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

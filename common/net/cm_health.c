@@ -117,7 +117,8 @@ void cm_health_budget(struct cm_health *h, double share)
 		critical  ? CM_HEALTH_CRITICAL
 		: warning ? CM_HEALTH_WARNING
 			  : CM_HEALTH_OK,
-		"budget %.0f%% spent", share * 100);
+		/* Never less than there is. */
+		"budget %.1f%% spent", ceil(share * 1000) / 10);
 }
 
 void cm_health_certificate(struct cm_health *h, const char *path, int64_t now_ms)

@@ -50,7 +50,7 @@ CM_CHECK enum cm_rc cm_health_begin(
 
 /* Add a finding; what does not fit is cut. */
 void cm_health_say(struct cm_health *h, enum cm_health_state state, const char *fmt, ...) CM_PRINTF(3, 4);
-/* "budget 81% spent"; share: of the budget, 1 is all of it. */
+/* "budget 80.3% spent", rounded up; share: of the budget, 1 is all of it. */
 void cm_health_budget(struct cm_health *h, double share);
 /* "certificate 89 d left"; a file that is none, another role or an expired one is critical. */
 void cm_health_certificate(struct cm_health *h, const char *path, int64_t now_ms);
@@ -63,8 +63,8 @@ void cm_health_daemon(struct cm_health *h, const char *address);
 
 /* Print the answer and return the exit code.  why: CM_OK, or what kept the verb from looking (UNKNOWN).
  *
- *	text        WARNING budget 81% spent; certificate 89 d left; daemon ready
- *	json        {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.81,...}
- *	nagios      TOMBOLA CLIENT WARNING - budget 81% spent; ... | 'budget_spent'=81%;80;100;0 ...
+ *	text        WARNING budget 80.3% spent; certificate 89 d left; daemon ready
+ *	json        {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.8029,...}
+ *	nagios      TOMBOLA CLIENT WARNING - budget 80.3% spent; ... | 'budget_spent'=80.29%;80;100;0 ...
  *	prometheus  gauges tombola_check_..., label role, for a textfile collector */
 int cm_health_end(struct cm_health *h, enum cm_rc rc, const struct cm_err *why, FILE *out);

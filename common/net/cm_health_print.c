@@ -56,7 +56,7 @@ static void print_performance(const struct cm_health *h, FILE *out)
 	const char *before = " | ";
 
 	if (!isnan(h->spent)) {
-		(void)fprintf(out, "%s'budget_spent'=%.6g%%;", before, h->spent * 100);
+		(void)fprintf(out, "%s'budget_spent'=%.6g%%;", before, ceil(h->spent * 1e6) / 1e4);
 		print_limit(l->warn_spent * 100, ";", out);
 		print_limit(l->crit_spent * 100, ";0", out);
 		before = " ";
