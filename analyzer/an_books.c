@@ -85,11 +85,15 @@ static enum cm_rc reserve(
 	return rc;
 }
 
-enum cm_rc an_books_decide(struct an_books *b, const struct pl_round *r, const struct rd_verdict *verdict,
-	bool take, const struct cm_rng *rng, int64_t now_ms, struct cm_err *err)
+enum cm_rc an_books_decide(struct an_books *b, const struct pl_round *r, const struct an_decision *decision,
+	const struct cm_rng *rng, int64_t now_ms, struct cm_err *err)
 {
 	struct rd_chain chain;
-	struct an_reservation v = { .round = r, .verdict = verdict, .chain = &chain, .now_ms = now_ms };
+	struct an_reservation v = { .round = r,
+		.query = decision->query != NULL ? decision->query : &r->query,
+		.verdict = decision->verdict,
+		.chain = &chain,
+		.now_ms = now_ms };
 	struct rd_record record;
 	enum cm_rc rc;
 
@@ -101,8 +105,8 @@ enum cm_rc an_books_decide(struct an_books *b, const struct pl_round *r, const s
 	}
 	chain = *an_ledger_chain(b->ledger);
 	rng->fill(rng->ctx, v.round_id, sizeof v.round_id);
-	if (take)
+	if (decision->take)
 		return reserve(b, &v, rng, err);
-	an_refuse_record(&v, &record);
+	an_refuse_record(&v, decision->refusal, &record);
 	return an_books_append(b, &record, now_ms, err);
 }

@@ -24,8 +24,14 @@ void an_books_close(struct an_books *b);
 CM_CHECK enum cm_rc an_books_append(
 	struct an_books *b, struct rd_record *r, int64_t now_ms, struct cm_err *err);
 
-/* Write down what an_budget_decide said of a planned round: the ledger is opened if it is new; to take it,
- * its key is made and RESERVE is durable, else REFUSE is. */
+/* What is decided of a planned round.  Borrowed. */
+struct an_decision {
+	const struct rd_verdict *verdict; /* an_budget_decide's */
+	bool take;
+	const char *refusal;          /* why it is not taken, if that is not the budget; NULL */
+	const struct pt_query *query; /* what is asked, if not what the plan says; NULL */
+};
+/* Write it down: the ledger is opened if it is new; to take the round, its key is made and RESERVE is
+ * durable, else REFUSE is. */
 CM_CHECK enum cm_rc an_books_decide(struct an_books *b, const struct pl_round *r,
-	const struct rd_verdict *verdict, bool take, const struct cm_rng *rng, int64_t now_ms,
-	struct cm_err *err);
+	const struct an_decision *decision, const struct cm_rng *rng, int64_t now_ms, struct cm_err *err);

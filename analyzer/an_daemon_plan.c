@@ -5,6 +5,7 @@
 
 #include "an_daemon_private.h"
 #include "an_keys.h"
+#include "an_result.h"
 #include "an_show.h"
 #include "cm_clock.h"
 #include "cm_log.h"
@@ -18,8 +19,19 @@ static bool unfinished(const struct an_daemon *d, const struct an_round_state *r
 	       an_key_exists(d->conf->state_dir, r->descriptor.round_id);
 }
 
+/* Refused not by the budget, but for want of a question. */
+static bool has_nothing(const struct an_round_state *r)
+{
+	return strncmp(r->reason, AN_NOTHING_TO_EXTEND, sizeof AN_NOTHING_TO_EXTEND - 1) == 0;
+}
+
 static void say_refusal(struct an_daemon *d, const struct an_round_state *r)
 {
+	if (has_nothing(r)) {
+		cm_log(CM_LOG_WARN, "round left out", CM_I("round", r->plan->number),
+			CM_S("query", r->plan->query.name), CM_S("why", r->reason));
+		return;
+	}
 	cm_log(CM_LOG_WARN, "round refused by the budget", CM_I("round", r->plan->number),
 		CM_S("query", r->plan->query.name), CM_D("needed", r->epsilon_round),
 		CM_D("total", r->epsilon_total), CM_D("limit", d->books.plan.epsilon));
@@ -58,8 +70,8 @@ static void finish(struct an_daemon *d)
 	d->idle = true;
 	an_plan_show(d);
 	if (r != NULL && r->stage == AN_REFUSED)
-		(void)cm_fail(&err, CM_EBUDGET, "round %u (%s) refused: %s", r->plan->number,
-			r->plan->query.name, r->reason);
+		(void)cm_fail(&err, has_nothing(r) ? CM_EDATA : CM_EBUDGET, "round %u (%s) refused: %s",
+			r->plan->number, r->plan->query.name, r->reason);
 	else if (r != NULL && r->stage == AN_VOID)
 		(void)cm_fail(&err,
 			strncmp(r->reason, AN_REFUSED_BUDGET, sizeof AN_REFUSED_BUDGET - 1) == 0 ? CM_EBUDGET
@@ -76,6 +88,26 @@ static void finish(struct an_daemon *d)
 	an_link_drop(d, &(struct cm_err){ .code = CM_OK });
 }
 
+/* What an earlier answer leaves to ask, if the round is of that kind. */
+static enum cm_rc extend(struct an_daemon *d, struct cm_err *err)
+{
+	const struct an_state *s = &d->books.state;
+	const struct pl_round *r = d->judging.round->plan;
+	json_t *result = NULL;
+	enum cm_rc rc = CM_OK;
+
+	d->judging.extends = r->after != 0;
+	if (!d->judging.extends)
+		return CM_OK;
+	if (s->round[r->after - 1].stage == AN_SETTLED)
+		rc = an_result_load(d->conf->state_dir, &s->round[r->after - 1], &result, err);
+	if (rc == CM_OK)
+		rc = an_extend(s, r, result, &d->judging.extension, err);
+	d->judging.extends = rc == CM_OK;
+	json_decref(result);
+	return rc;
+}
+
 /* On a worker thread: the accountant may take seconds, and the loop has a health endpoint to answer.  The
  * books are only read meanwhile, here and there. */
 static void judge(uv_work_t *w)
@@ -86,7 +118,9 @@ static void judge(uv_work_t *w)
 	struct cm_err err = { 0 };
 	uint64_t began = uv_hrtime();
 
-	d->work_rc = an_budget_decide(s, d->judging.round->plan, &d->judging.verdict, &d->work_err);
+	d->work_rc = extend(d, &d->work_err);
+	if (d->work_rc == CM_OK)
+		d->work_rc = an_budget_decide(s, d->judging.round->plan, &d->judging.verdict, &d->work_err);
 	d->judging.explained = d->work_rc == CM_EBUDGET && attended &&
 			       an_budget_explain(s, d->judging.round, &d->judging.explanation, &err) == CM_OK;
 	d->work_ns = uv_hrtime() - began;
@@ -96,23 +130,33 @@ static void judged(uv_work_t *w, int status)
 {
 	struct an_daemon *d = w->data;
 	struct an_round_state *r = d->judging.round;
-	bool take = d->work_rc == CM_OK;
+	const struct an_extension *asked = d->judging.extends ? &d->judging.extension : NULL;
+	const char *nothing = asked != NULL && asked->nothing[0] != '\0' ? asked->nothing : NULL;
+	const struct an_decision decision = { .verdict = &d->judging.verdict,
+		.take = d->work_rc == CM_OK && nothing == NULL,
+		.refusal = nothing,
+		.query = asked != NULL ? &asked->query : NULL };
+	bool decided = status == 0 && (d->work_rc == CM_OK || d->work_rc == CM_EBUDGET);
 	struct cm_err err = d->work_err;
 
 	d->working = false;
-	if (d->stopping)
-		return;
 	if (status != 0)
 		(void)cm_fail(&err, CM_EINTERNAL, "judging was cancelled");
-	if (status != 0 || (!take && d->work_rc != CM_EBUDGET) ||
-		an_books_decide(&d->books, r->plan, &d->judging.verdict, take, &d->rng, cm_clock_wall_ms(),
-			&err) != CM_OK) {
+	if (!d->stopping && decided)
+		decided = an_books_decide(&d->books, r->plan, &decision, &d->rng, cm_clock_wall_ms(), &err) ==
+			  CM_OK;
+	if (asked != NULL)
+		pt_query_fini(&d->judging.extension.query);
+	d->judging.extends = false;
+	if (d->stopping)
+		return;
+	if (!decided) {
 		an_stop(d, err.code, &err);
 		return;
 	}
 	an_metrics_judged(d->metrics, (double)d->work_ns / 1e9);
 	an_metrics_books(d->metrics);
-	if (take) {
+	if (decision.take) {
 		an_work_begin(d, r);
 	} else {
 		say_refusal(d, r);

@@ -4,6 +4,7 @@
 #include "an_books.h"
 #include "an_budget.h"
 #include "an_daemon.h"
+#include "an_extend.h"
 #include "an_metrics.h"
 #include "an_open.h"
 #include "an_round.h"
@@ -42,6 +43,8 @@ struct an_daemon {
 		struct rd_verdict verdict;
 		struct an_explanation explanation;
 		bool explained; /* it was refused, and somebody looks on */
+		bool extends;   /* it asks what an earlier answer leaves to ask */
+		struct an_extension extension;
 	} judging;
 
 	/* The round at hand, an_daemon_round.c. */

@@ -17,14 +17,14 @@ void an_open_record(const struct pl_plan *p, int64_t now_ms, struct rd_record *o
 	memcpy(out->plan_hash, p->digest, PR_HASH_LEN);
 }
 
-/* The query's lists are lent by the plan: d is for encoding only. */
+/* The query's lists are lent: d is for encoding only. */
 static void describe(const struct an_state *s, const struct an_reservation *v, struct rd_descriptor *d)
 {
 	const struct pl_plan *p = s->plan;
 	const struct pl_round *r = v->round;
 
 	*d = (struct rd_descriptor){ .sequence = s->sequence + 1,
-		.query = r->query,
+		.query = *v->query,
 		.params = r->params,
 		.protocol = r->protocol,
 		.messages_per_client = r->protocol->messages(&r->params),
@@ -84,9 +84,12 @@ enum cm_rc an_reserve_record(
 	return CM_OK;
 }
 
-void an_refuse_record(const struct an_reservation *v, struct rd_record *out)
+void an_refuse_record(const struct an_reservation *v, const char *reason, struct rd_record *out)
 {
 	decide(v, RD_REFUSE, out);
 	(void)snprintf(out->query, sizeof out->query, "%s", v->round->query.name);
-	an_budget_words(v->verdict, out->reason, sizeof out->reason);
+	if (reason != NULL)
+		(void)snprintf(out->reason, sizeof out->reason, "%s", reason);
+	else
+		an_budget_words(v->verdict, out->reason, sizeof out->reason);
 }

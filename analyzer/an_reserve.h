@@ -8,6 +8,7 @@ void an_open_record(const struct pl_plan *p, int64_t now_ms, struct rd_record *o
 
 struct an_reservation {
 	const struct pl_round *round;
+	const struct pt_query *query; /* what is asked: the plan's, or as an earlier answer has made it */
 	const struct rd_verdict *verdict;
 	const struct rd_chain *chain; /* the ledger before this reservation */
 	uint8_t round_id[PR_ROUND_ID_LEN];
@@ -18,5 +19,6 @@ struct an_reservation {
  * rd_record_fini. */
 CM_CHECK enum cm_rc an_reserve_record(
 	const struct an_state *s, const struct an_reservation *v, struct rd_record *out, struct cm_err *err);
-/* REFUSE: nothing is reserved; the record keeps what it would have cost. */
-void an_refuse_record(const struct an_reservation *v, struct rd_record *out);
+/* REFUSE: nothing is reserved; the record keeps what it would have cost, and why not: the budget when reason
+ * is NULL. */
+void an_refuse_record(const struct an_reservation *v, const char *reason, struct rd_record *out);

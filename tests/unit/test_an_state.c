@@ -48,9 +48,11 @@ static struct rd_record reserve(struct desk *d, uint32_t number, uint8_t id)
 {
 	static const struct rd_verdict verdict = { .epsilon_round = 1, .total = 2 };
 	const struct rd_chain chain = { .seq = d->seq };
-	struct an_reservation v = {
-		.round = &d->plan.round[number - 1], .verdict = &verdict, .chain = &chain, .now_ms = WORLD_NOW
-	};
+	struct an_reservation v = { .round = &d->plan.round[number - 1],
+		.query = &d->plan.round[number - 1].query,
+		.verdict = &verdict,
+		.chain = &chain,
+		.now_ms = WORLD_NOW };
 	struct rd_record r;
 	struct cm_err err = { 0 };
 
