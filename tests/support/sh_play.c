@@ -159,10 +159,14 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	if (d.sequence > 1)
 		memcpy(d.previous, p->previous, PR_HASH_LEN);
 	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
-	d.protocol = pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
+	d.protocol =
+		wish->row ? wish->row : pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
 	assert_non_null(d.protocol);
 	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
 		fail_msg("derive: %s", p->err.msg);
+	d.params.tags = wish->tags;
+	d.params.tag_messages = wish->tag_messages;
+	memcpy(d.params.tag_least, wish->tag_least, sizeof d.params.tag_least);
 	d.messages_per_client = d.protocol->messages(&d.params);
 	d.record_len = d.protocol->record_len(&d.params);
 	d.privacy.epsilon0 = d.protocol->epsilon0(&d.params);
@@ -217,10 +221,16 @@ void sh_play_message(uint64_t device, uint32_t number, uint8_t *out, size_t len)
 		out[i] = (uint8_t)(device * 31 + number * 7 + i);
 }
 
+static uint32_t tag_of(const struct sh_play *p, uint64_t device)
+{
+	return p->tag ? p->tag(device) : (uint32_t)(device % p->d.params.tags);
+}
+
 enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devices, uint64_t first, size_t n,
 	struct sh_receipt *out)
 {
-	size_t len = rd_sealed_len(&p->d), each = p->d.messages_per_client * len;
+	size_t len = rd_sealed_len(&p->d), whole = rd_message_len(&p->d),
+	       each = p->d.messages_per_client * whole;
 	uint8_t *pseudonyms = calloc(n, PR_PSEUDONYM_LEN), *sealed = calloc(n, each);
 	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = devices };
 	struct sh_submit submit = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each };
@@ -229,8 +239,12 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 	memset(who.key_hash, (int)certificate + 1, sizeof who.key_hash);
 	for (size_t i = 0; i < n; i++) {
 		cm_put_le64(pseudonyms + i * PR_PSEUDONYM_LEN, first + i);
-		for (uint32_t m = 0; m < p->d.messages_per_client; m++)
-			sh_play_message(first + i, m, sealed + i * each + m * len, len);
+		for (uint32_t m = 0; m < p->d.messages_per_client; m++) {
+			uint8_t *at = sealed + i * each + m * whole;
+			if (p->d.params.tags > 0)
+				cm_put_le16(at, (uint16_t)tag_of(p, first + i));
+			sh_play_message(first + i, m, at + (whole - len), len);
+		}
 	}
 	enum cm_rc rc = sh_core_submit(
 		p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms, out, &p->no, &p->err);

@@ -17,6 +17,7 @@ struct sh_play {
 	struct sh_store store;
 	struct sh_core *core;
 	int64_t now_ms;
+	uint32_t (*tag)(uint64_t device); /* of its messages, where a round has tags; NULL: by turns */
 	/* The analyzer's side. */
 	struct rd_chain chain;
 	struct cm_buf record; /* the last one made */
@@ -43,6 +44,10 @@ struct sh_wish {
 	uint64_t shuffler_dummies;
 	const uint8_t *hpke_key; /* of 32 bytes */
 	const char *population;
+	const struct pt_protocol *row; /* else one that has what is wished for */
+	uint32_t tags;
+	uint64_t tag_messages;
+	uint32_t tag_least[PT_SLOTS_MAX];
 };
 
 /* An empty "/dev/shm/..." (or /tmp) folder into dir; and its removal with all in it. */
