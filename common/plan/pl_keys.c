@@ -181,8 +181,17 @@ static const struct cm_conf_row round_rows[] = {
 		.min = 0,
 		.max = PR_CATEGORIES_MAX,
 		.fallback = "0",
-		.help = "subset: categories in a report, olh and hashed: cells of the hash; 0: the protocol "
+		.help = "subset: categories in a report, vrr: coordinates; olh and hashed: cells of the "
+			"hash; words: coordinates in a message; digits: values of a digit; 0: the protocol "
 			"chooses" },
+	{ .key = "slots",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct pl_raw_round, slots),
+		.min = 0,
+		.max = PR_MESSAGES_MAX,
+		.fallback = "0",
+		.help = "words: parts of the vector, each device sends a message to each; 0: 8, or as many "
+			"as there are coordinates" },
 	{ .key = "window",
 		.type = CM_CONF_DURATION,
 		.offset = offsetof(struct pl_raw_round, window_ms),

@@ -20,6 +20,8 @@ static const struct {
 	{ "values", PT_HISTOGRAM | PT_PREFIXES },
 	{ "range", PT_MEAN | PT_SUM | PT_QUANTILES | PT_VECTOR | PT_RANGES },
 	{ "dimension", PT_VECTOR },
+	{ "slots", PT_VECTOR },
+	{ "size", ~(unsigned)(PT_RANGES | PT_MARGINALS | PT_PREFIXES) },
 	{ "probabilities", PT_QUANTILES },
 	{ "leaves", PT_RANGES },
 	{ "fanout", PT_RANGES },

@@ -17,7 +17,7 @@ struct pl_raw_round {
 	struct cm_conf_list columns; /* struct pl_raw_column */
 	struct cm_conf_table marginals;
 	struct cm_conf_doubles probabilities;
-	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, window_ms, max_bytes;
+	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, slots, window_ms, max_bytes;
 	struct cm_conf_strings values;
 	double range[2];
 };

@@ -52,7 +52,7 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 /* The choice is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	static const char *const chosen[] = { "levels", "dummies", "size", "shuffler_dummies" };
+	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "shuffler_dummies" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
 		if (pl_round_says(r, chosen[i]))
@@ -98,13 +98,14 @@ static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, 
 		.levels = (uint32_t)raw->levels,
 		.dummies = (uint32_t)raw->dummies,
 		.size = (uint32_t)raw->size,
+		.slots = (uint32_t)raw->slots,
 		.min_batch = r->min_reports,
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
 	take_blanket(c, raw, r);
 	if (c->found == 0) {
 		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
 			pl_fault(c, r->line, "%s", e.msg);
-		else if (raw->size != 0 && r->params.size != raw->size)
+		else if (raw->size != 0 && r->params.size != raw->size && r->params.slots == 0)
 			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
 				r->protocol->name);
 		else

@@ -16,6 +16,8 @@ static enum cm_rc derive(
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"words\" has them", name);
 	if (isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be finite", name);
+	if (r->slots > 1 || r->size > 1)
+		return cm_fail(err, CM_ECONFIG, "%s: sends one sign, slots and size must be 1", name);
 	return pt_words_make(name, q, r, 1, 1, out, err);
 }
 

@@ -60,6 +60,8 @@ static enum cm_rc make(const struct pt_query *q, const struct pt_request *r, uin
 		return rc;
 	if (r->dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"words\" has them", name);
+	if (r->slots > 1)
+		return cm_fail(err, CM_ECONFIG, "%s: sends one message, slots must be 1", name);
 	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g", name,
 			PT_EPSILON0_MAX);

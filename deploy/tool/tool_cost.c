@@ -25,8 +25,14 @@ static double down(double v)
 static void parameters(const struct pl_round *r, char *out, size_t room)
 {
 	size_t n = (size_t)snprintf(out, room, "epsilon0 %.2f", r->epsilon0);
+	uint32_t slots = 0;
 
-	if (r->query.kind != PT_HISTOGRAM)
+	for (uint32_t i = 0; i < r->params.slots; i++)
+		slots += r->params.slot[i].count;
+	if (slots > 0)
+		n += (size_t)snprintf(
+			out + n, room - n, " in %u slot%s", (unsigned)slots, slots == 1 ? "" : "s");
+	else if (r->query.kind != PT_HISTOGRAM)
 		n += (size_t)snprintf(out + n, room - n, ", %u levels", (unsigned)r->params.bins);
 	if (r->params.size != 0)
 		n += (size_t)snprintf(out + n, room - n, ", size %u", (unsigned)r->params.size);
@@ -154,7 +160,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
 	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
 	puts("error: root mean square; of a count half in an average category, half in one that a tenth "
-	     "holds");
+	     "holds, of a vector over its coordinates");
 	print_trust(p);
 }
 
@@ -165,6 +171,24 @@ static json_t *real(double v)
 	return isfinite(v) ? json_real(v) : json_string("inf");
 }
 
+/* [] of a round of one batch. */
+static json_t *slots_json(const struct pt_params *p)
+{
+	json_t *slots = json_array();
+
+	for (uint32_t i = 0; i < p->slots; i++) {
+		const struct pt_slot *s = &p->slot[i];
+		json_t *one = json_pack("{s:i, s:i, s:i, s:i}", "count", (int)s->count, "groups",
+			(int)s->groups, "bins", (int)s->bins, "dummies", (int)s->dummies);
+
+		if (json_array_append_new(slots, one) != 0) {
+			json_decref(slots);
+			return NULL;
+		}
+	}
+	return slots;
+}
+
 static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
@@ -173,12 +197,12 @@ static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 		real(r->epsilon0), "bins", (int)r->params.bins, "dummies", (int)r->params.dummies, "size",
 		(int)r->params.size, "shuffler_dummies", (json_int_t)r->params.shuffler_dummies,
 		"min_reports", (json_int_t)r->min_reports);
-	json_t *more =
-		json_pack("{s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "messages", (int)c->messages,
-			"bytes", (json_int_t)c->bytes, "expected_error", real(c->error), "fits", (int)c->run,
-			"share", real(v->share), "epsilon_round", real(v->epsilon_round), "epsilon_total",
-			real(v->total), "largest_epsilon0", c->run ? json_null() : real(c->largest_epsilon0),
-			"least_dummies", c->run ? json_null() : json_integer((json_int_t)c->least_dummies));
+	json_t *more = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "slots",
+		slots_json(&r->params), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,
+		"expected_error", real(c->error), "fits", (int)c->run, "share", real(v->share),
+		"epsilon_round", real(v->epsilon_round), "epsilon_total", real(v->total), "largest_epsilon0",
+		c->run ? json_null() : real(c->largest_epsilon0), "least_dummies",
+		c->run ? json_null() : json_integer((json_int_t)c->least_dummies));
 	json_t *choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost),
 						"max_bytes", (json_int_t)r->max_bytes, "why", r->why)
 				      : json_object();
