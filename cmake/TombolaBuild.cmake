@@ -48,12 +48,9 @@ function(tombola_library name)
 	target_link_libraries(${name} PUBLIC ${T_USES})
 endfunction()
 
-# tombola_program(NAME SOURCES ... USES ... [COMPONENT c]): an installed command.
+# tombola_program(NAME SOURCES ... USES ... COMPONENT c): an installed command, in the package of that component.
 function(tombola_program name)
 	cmake_parse_arguments(T "" "COMPONENT" "SOURCES;USES" ${ARGN})
-	if(NOT T_COMPONENT)
-		set(T_COMPONENT services)
-	endif()
 	add_executable(${name} ${T_SOURCES})
 	target_link_libraries(${name} PRIVATE ${T_USES})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)

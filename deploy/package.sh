@@ -1,0 +1,26 @@
+#!/bin/sh
+# package.sh BUILD OUT [DEB|RPM] - the packages of what is built in BUILD (everything but the tests), into OUT.
+#   Their paths are those of the prefix /usr; BUILD has its own back afterwards.
+set -eu
+build=${1:?usage: package.sh BUILD OUT [DEB|RPM]}
+out=${2:?usage: package.sh BUILD OUT [DEB|RPM]}
+kind=${3:-DEB}
+prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
+libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:PATH=//p' "$build/CMakeCache.txt")
+
+back() {
+	cmake -B "$build" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$libdir" >/dev/null
+}
+mkdir -p "$out"
+trap back EXIT
+trap 'exit 130' INT TERM
+cmake -B "$build" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR >/dev/null
+cmake --build "$build" --target package_contents >/dev/null
+log=$(mktemp)
+if ! (cd "$build" && umask 022 && cpack -G "$kind" -B "$out" >"$log" 2>&1); then
+	cat "$log" >&2
+	rm -f "$log"
+	exit 1
+fi
+rm -f "$log"
+rm -rf "$out/_CPack_Packages"
