@@ -54,7 +54,9 @@ static enum cm_rc check_counts(
 		return cm_fail(err, CM_EPROTO, "lacking: no such class, or the round is not void");
 	if (w->void_) {
 		if ((w->participants >= d->min_batch) != (w->lacking > 0))
-			return cm_fail(err, CM_EPROTO, "participants: enough, yet the round is void");
+			return cm_fail(err, CM_EPROTO,
+				"participants: enough, yet the round is void; or too few, and a class is "
+				"lacking");
 		if (w->messages != 0 || w->n_buckets != 0 || w->dummies != 0)
 			return cm_fail(err, CM_EPROTO, "messages: a void round has none");
 		return CM_OK;

@@ -1,5 +1,6 @@
-/* fuzz_sh_intake.c - Submits of a few certificates and devices, well and badly formed, against a model that
- * is a plain table: every outcome must be the model's, and what is taken must be what the batch holds. */
+/* fuzz_sh_intake.c - Submits of a few certificates and devices, well and badly formed, with tags and without,
+ * against a model that is a plain table: every outcome must be the model's, and what is taken must be what
+ * the batch holds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #define NAMES        16u
 #define TARGET       12u
 #define SEALED       (16u + CM_HPKE_OVERHEAD)
+#define TAGS         3u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +18,8 @@ struct model {
 	int variant[CERTIFICATES][NAMES]; /* -1: never seen */
 	unsigned count[CERTIFICATES], total;
 	size_t gathered;
+	unsigned tags; /* of the round; else 0 */
+	int classes;
 };
 
 static void must(int ok)
@@ -43,15 +47,30 @@ static uint8_t expect(struct model *m, unsigned who, unsigned devices, unsigned 
 	return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
 }
 
+/* Two messages of a device; their tags from the clock's byte.  Would the round take such a pair? */
+static int put(const struct model *m, uint8_t *at, uint8_t name, uint8_t clock)
+{
+	unsigned len = m->tags > 0 ? PR_TAG_LEN + SEALED : SEALED, first = clock % 4, second = clock / 4 % 4;
+
+	memset(at, name >> 6, (size_t)2 * len);
+	if (m->tags == 0)
+		return 1;
+	cm_put_le16(at, (uint16_t)first);
+	cm_put_le16(at + len, (uint16_t)second);
+	return first < m->tags && second < m->tags && (!m->classes || first == second);
+}
+
 /* One Submit read from 8 bytes of input: certificate, devices, n and misfit, clock, then names and variants.
  */
 static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 {
 	static uint8_t outcomes[PR_SUBMISSIONS_MAX];
 	unsigned who = op[0] % CERTIFICATES, devices = 1 + op[1] % 5, n = op[2] % 5;
-	uint8_t pseudonyms[5 * PR_PSEUDONYM_LEN] = { 0 }, sealed[5 * SEALED] = { 0 };
+	uint8_t pseudonyms[5 * PR_PSEUDONYM_LEN] = { 0 }, sealed[10 * (PR_TAG_LEN + SEALED)] = { 0 };
+	unsigned each = 2 * (m->tags > 0 ? PR_TAG_LEN + SEALED : SEALED);
 	struct cm_identity peer = { .role = CM_ROLE_CLIENT, .devices = devices };
-	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * SEALED };
+	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each };
+	int fits = 1;
 	int64_t now_ms = 90 + op[3]; /* opens at 100, deadline 300 */
 	struct sh_refusal no;
 	struct cm_err err;
@@ -60,24 +79,25 @@ static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 	peer.key_hash[0] = (uint8_t)who;
 	for (unsigned i = 0; i < n; i++) {
 		pseudonyms[i * PR_PSEUDONYM_LEN] = op[4 + i % 4] % NAMES;
-		memset(sealed + i * SEALED, op[4 + i % 4] >> 6, SEALED);
+		fits &= put(m, sealed + i * each, op[4 + i % 4], op[3]);
 	}
 	s.pseudonyms_len += op[2] >> 7;
 	s.sealed_len -= n > 0 && (op[2] & 0x40) ? 1 : 0;
 	enum cm_rc rc = sh_intake_submit(in, &s, now_ms, outcomes, &got, &no, &err);
-	if (n == 0 || op[2] >> 7 || (op[2] & 0x40) || now_ms < 100) {
+	if (n == 0 || op[2] >> 7 || (op[2] & 0x40) || now_ms < 100 || !fits) {
 		must(rc == CM_EPROTO);
 		return;
 	}
 	must(rc == CM_OK && got == n);
 	for (unsigned i = 0; i < n; i++)
-		must(outcomes[i] ==
-			expect(m, who, devices, op[4 + i % 4] % NAMES, op[4 + i % 4] >> 6, now_ms >= 300));
+		must(outcomes[i] == expect(m, who, devices, op[4 + i % 4] % NAMES,
+					    op[4 + i % 4] >> 6 | (m->tags > 0 ? op[3] % 16 << 2 : 0),
+					    now_ms >= 300));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct rd_descriptor d = { .messages_per_client = 1,
+	struct rd_descriptor d = { .messages_per_client = 2,
 		.record_len = SEALED - CM_HPKE_OVERHEAD,
 		.target_batch = TARGET,
 		.opens_ms = 100,
@@ -89,12 +109,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_err err;
 
 	memset(m.variant, -1, sizeof m.variant);
+	if (size % 8 > 0 && data[size - 1] & 1) {
+		d.params.tags = m.tags = TAGS;
+		m.classes = data[size - 1] >> 1 & 1;
+		for (unsigned i = 0; i < TAGS; i++)
+			d.params.tag_least[i] = (uint32_t)m.classes;
+	}
 	must(sh_intake_init(&in, &vault, &d, PR_FRAME_MAX, &err) == CM_OK);
 	for (; size >= 8; data += 8, size -= 8) {
 		if (data[0] >= 0xf0 && m.gathered > 0) { /* a commit */
 			sh_intake_take(&in, &batch);
 			must(sh_batch_submissions(&batch) == m.gathered &&
-				sh_batch_messages(&batch) == m.gathered);
+				sh_batch_messages(&batch) == 2 * m.gathered);
 			sh_batch_fini(&batch);
 			sh_intake_committed(&in);
 			m.gathered = 0;

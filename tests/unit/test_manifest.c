@@ -31,7 +31,8 @@ static struct rd_manifest sample(struct rd_bucket bucket[2])
 	return m;
 }
 
-static uint64_t prescribed; /* dummies of the shuffler */
+static uint64_t prescribed;     /* dummies of the shuffler */
+static struct pt_params tagged; /* tags, tag_messages, tag_least of the round */
 
 static enum cm_rc verify_bytes(const struct cm_buf *b, const char *purpose, const struct cm_signer *signer)
 {
@@ -40,6 +41,7 @@ static enum cm_rc verify_bytes(const struct cm_buf *b, const char *purpose, cons
 	struct rd_manifest back;
 	enum cm_rc rc;
 
+	d.params = tagged;
 	d.params.shuffler_dummies = prescribed;
 	assert_int_equal(cm_sign(signer, purpose, b->data, b->len, signature, &err), CM_OK);
 	rc = rd_manifest_verify(b->data, b->len, signature, shuffler.verifier, &d, &back, &err);
@@ -202,6 +204,51 @@ static void a_void_round_has_too_few_participants_and_no_messages(void **state)
 	assert_int_equal(verify_bytes(&b, RD_PURPOSE_MANIFEST, shuffler.signer), CM_EPROTO);
 	assert_non_null(strstr(err.msg, "messages"));
 	cm_buf_fini(&b);
+}
+
+static void a_batch_that_is_filled_up_says_its_total_and_no_more(void **state)
+{
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+
+	(void)state;
+	tagged = (struct pt_params){ .tags = 6, .tag_messages = 6 };
+	assert_int_equal(verify(&m), CM_OK); /* 36, of twelve participants' 36 */
+	m.participants = 20;
+	assert_int_equal(verify(&m), CM_OK);
+	m.dummies = 1;
+	REFUSED(m, "dummies");
+	m.dummies = 0;
+	tagged.tag_messages = 7;
+	REFUSED(m, "messages");
+	m.messages = 42;
+	REFUSED(m, "messages");
+	bucket[0].messages = 36;
+	assert_int_equal(verify(&m), CM_OK);
+	tagged = (struct pt_params){ 0 };
+}
+
+static void a_class_that_lacks_participants_makes_a_round_void(void **state)
+{
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+
+	(void)state;
+	m.is_void = true;
+	m.lacking = 1;
+	REFUSED(m, "lacking"); /* there are no classes */
+	tagged = (struct pt_params){ .tags = 2, .tag_least = { 5, 5 } };
+	assert_int_equal(verify(&m), CM_OK);
+	m.lacking = 2;
+	assert_int_equal(verify(&m), CM_OK);
+	m.lacking = 3;
+	REFUSED(m, "lacking");
+	m.lacking = 0;
+	REFUSED(m, "participants");
+	m.lacking = 1;
+	m.participants = 9;
+	REFUSED(m, "participants");
+	tagged = (struct pt_params){ 0 };
 }
 
 static void a_manifest_of_another_round_or_descriptor_is_refused(void **state)
@@ -447,6 +494,8 @@ int main(void)
 		cmocka_unit_test(counts_that_disagree_are_refused),
 		cmocka_unit_test(the_shufflers_messages_are_those_the_descriptor_prescribes),
 		cmocka_unit_test(a_void_round_has_too_few_participants_and_no_messages),
+		cmocka_unit_test(a_batch_that_is_filled_up_says_its_total_and_no_more),
+		cmocka_unit_test(a_class_that_lacks_participants_makes_a_round_void),
 		cmocka_unit_test(a_manifest_of_another_round_or_descriptor_is_refused),
 		cmocka_unit_test(a_signature_by_another_key_or_for_another_purpose_is_refused),
 		cmocka_unit_test(a_flipped_bit_in_a_manifest_or_its_signature_is_refused),

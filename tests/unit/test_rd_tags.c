@@ -1,0 +1,173 @@
+/* test_rd_tags.c - what a descriptor may say of tags, and what follows from it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pr_limits.h"
+#include "rd_descriptor.h"
+#include "rd_tags.h"
+
+static struct cm_err err;
+
+static void route(
+	const struct pt_params *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+{
+	(void)p;
+	(void)value;
+	(void)records;
+	tags[0] = 0;
+}
+
+static void dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
+{
+	(void)p;
+	(void)tag;
+	(void)rng;
+	record[0] = 0;
+}
+
+/* What the row was last given. */
+static struct pt_params seen;
+
+static enum cm_rc loss(
+	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *e)
+{
+	(void)participants;
+	(void)e;
+	seen = *p;
+	out->parts = 1;
+	return CM_OK;
+}
+
+static const struct pt_protocol full = { .name = "full", .route = route, .dummy = dummy, .loss = loss },
+				silent = { .name = "silent", .route = route },
+				none = { .name = "none", .dummy = dummy };
+
+static Tombola__V1__Randomizer wire(uint32_t tags, uint64_t messages, size_t n, uint32_t *least)
+{
+	Tombola__V1__Randomizer r = TOMBOLA__V1__RANDOMIZER__INIT;
+
+	r.tags = tags;
+	r.tag_messages = messages;
+	r.n_tag_least = n;
+	r.tag_least = least;
+	return r;
+}
+
+static enum cm_rc take(const struct pt_protocol *row, Tombola__V1__Randomizer r, struct pt_params *p)
+{
+	memset(p, 0xff, sizeof *p);
+	return rd_tags_read(&r, row, p, &err);
+}
+
+static void what_is_written_is_read_back(void **state)
+{
+	uint32_t least[3] = { 5, 1, PR_ROUND_REPORTS_MAX };
+	struct pt_params p, back;
+
+	(void)state;
+	const Tombola__V1__Randomizer good[] = { wire(0, 0, 0, NULL), wire(PT_TAGS_MAX, 152, 0, NULL),
+		wire(3, 0, 3, least), wire(7, 0, 0, NULL), wire(1, PT_SHUFFLER_DUMMIES_MAX, 0, NULL) };
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		Tombola__V1__Randomizer r = TOMBOLA__V1__RANDOMIZER__INIT;
+		if (take(&full, good[i], &p) != CM_OK)
+			fail_msg("%zu: %s", i, err.msg);
+		rd_tags_fill(&p, &r);
+		assert_int_equal(take(&full, r, &back), CM_OK);
+		assert_true(back.tags == good[i].tags && back.tag_messages == good[i].tag_messages);
+		for (size_t j = 0; j < PT_SLOTS_MAX; j++)
+			assert_int_equal(back.tag_least[j], j < good[i].n_tag_least ? least[j] : 0);
+	}
+}
+
+static void what_no_shuffler_could_do_is_refused(void **state)
+{
+	uint32_t least[PT_SLOTS_MAX + 1], zero[2] = { 1, 0 }, huge[2] = { 1, PR_ROUND_REPORTS_MAX + 1 };
+	struct pt_params p;
+
+	(void)state;
+	for (size_t i = 0; i <= PT_SLOTS_MAX; i++)
+		least[i] = 1;
+	Tombola__V1__Randomizer both = wire(2, 5, 0, NULL);
+	both.shuffler_dummies = 1;
+	const struct {
+		const struct pt_protocol *row;
+		Tombola__V1__Randomizer r;
+	} bad[] = { { &full, wire(0, 1, 0, NULL) }, { &full, wire(0, 0, 1, least) },
+		{ &none, wire(1, 0, 0, NULL) }, { &full, wire(PT_TAGS_MAX + 1, 0, 0, NULL) },
+		{ &silent, wire(2, 5, 0, NULL) },
+		{ &full, wire(2, PT_SHUFFLER_DUMMIES_MAX / 2 + 1, 0, NULL) },
+		{ &full, wire(PT_TAGS_MAX, UINT64_MAX, 0, NULL) }, { &full, wire(2, 0, 1, least) },
+		{ &full, wire(PT_SLOTS_MAX + 1, 0, PT_SLOTS_MAX + 1, least) }, { &full, wire(2, 0, 2, zero) },
+		{ &full, wire(2, 0, 2, huge) }, { &full, wire(2, 5, 2, least) }, { &full, both } };
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		if (take(bad[i].row, bad[i].r, &p) != CM_EPROTO)
+			fail_msg("%zu was taken", i);
+	assert_int_equal(take(&silent, wire(2, 0, 2, least), &p), CM_OK);
+}
+
+static void a_message_is_longer_by_its_tag(void **state)
+{
+	struct rd_descriptor d = {
+		.record_len = 16, .messages_per_client = 3, .params = { .shuffler_dummies = 5 }
+	};
+
+	(void)state;
+	assert_int_equal(rd_message_len(&d), rd_sealed_len(&d));
+	assert_int_equal(rd_messages(&d, 7), 26);
+	d.params = (struct pt_params){ .tags = 2 };
+	assert_int_equal(rd_message_len(&d), rd_sealed_len(&d) + PR_TAG_LEN);
+	assert_int_equal(rd_messages(&d, 7), 21);
+	d.params.tag_messages = 4;
+	assert_int_equal(rd_messages(&d, 7), 8);
+}
+
+/* Whoever is not honest may choose the class that hurts most, in a batch as large as can be. */
+static void a_class_counts_its_honest_participants_only(void **state)
+{
+	struct rd_descriptor d = { .protocol = &full,
+		.min_batch = 1000,
+		.target_batch = 2000,
+		.params = { .tags = 2, .tag_least = { 300, 30 } } };
+	struct pt_loss out;
+
+	(void)state;
+	assert_int_equal(rd_loss_for(&d, 1000, true, &out, &err), CM_OK);
+	assert_true(seen.tag_least[0] == 300 && seen.tag_least[1] == 30);
+	assert_int_equal(rd_loss_for(&d, 950, true, &out, &err), CM_OK);
+	assert_in_range(seen.tag_least[0], 199, 200);
+	assert_int_equal(seen.tag_least[1], 1);
+	assert_int_equal(seen.tag_least[2], 0);
+}
+
+static void without_the_shuffler_nothing_is_filled_up(void **state)
+{
+	struct rd_descriptor d = { .protocol = &full,
+		.min_batch = 10,
+		.target_batch = 10,
+		.params = { .tags = 2, .tag_messages = 9, .shuffler_dummies = 3 } };
+	struct pt_loss out;
+
+	(void)state;
+	assert_true(pt_rests_on_shuffler(&d.params));
+	assert_int_equal(rd_loss_for(&d, 10, true, &out, &err), CM_OK);
+	assert_true(seen.tag_messages == 9 && seen.shuffler_dummies == 3);
+	assert_int_equal(rd_loss_for(&d, 10, false, &out, &err), CM_OK);
+	assert_true(seen.tags == 2 && !pt_rests_on_shuffler(&seen));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read_back),
+		cmocka_unit_test(what_no_shuffler_could_do_is_refused),
+		cmocka_unit_test(a_message_is_longer_by_its_tag),
+		cmocka_unit_test(a_class_counts_its_honest_participants_only),
+		cmocka_unit_test(without_the_shuffler_nothing_is_filled_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
