@@ -1,57 +1,72 @@
 /* an_export.c - the ledger as JSON lines, for auditors. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_spec.h"
 #include "an_result.h"
 #include "an_show.h"
 
-#define SPEC_MAX (ACCT_MAX_CELLS * 3u * 28u + 200u)
-
-static size_t put_list(char *out, size_t at, const char *name, const struct acct_round *r, size_t field)
+/* A list that is whole, or NULL. */
+static json_t *put_last(json_t *list, json_t *item)
 {
-	for (size_t i = 0; i < r->cells && at < SPEC_MAX; i++) {
-		const double v[] = { r->cell[i].omega, r->cell[i].u, r->cell[i].v };
-
-		at += (size_t)snprintf(out + at, SPEC_MAX - at, "%s%.17g", i == 0 ? name : "/", v[field]);
-	}
-	return at;
-}
-
-/* The round in the accountant command's grammar: cells:omega=..,u=..,v=..,n=.. */
-static json_t *spec_json(const struct acct_round *r)
-{
-	char *text = malloc(SPEC_MAX);
-	json_t *out;
-	size_t at;
-
-	if (text == NULL)
-		return NULL;
-	at = put_list(text, 0, "cells:omega=", r, 0);
-	at = put_list(text, at, ",u=", r, 1);
-	at = put_list(text, at, ",v=", r, 2);
-	if (at < SPEC_MAX)
-		at += (size_t)snprintf(text + at, SPEC_MAX - at, ",n=%" PRIu64, r->others + 1);
-	if (at < SPEC_MAX && r->dummies > 0)
-		at += (size_t)snprintf(text + at, SPEC_MAX - at, ",dummies=%" PRIu64, r->dummies);
-	out = at < SPEC_MAX ? json_string(text) : NULL;
-	free(text);
-	return out;
+	if (json_array_append_new(list, item) == 0)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 static json_t *cells_json(const struct acct_round *r)
 {
-	json_t *cells = json_array();
+	json_t *list = json_array();
 
-	for (size_t i = 0; cells != NULL && i < r->cells; i++)
-		if (json_array_append_new(cells,
-			    json_pack("{s:o, s:o, s:o}", "omega", an_json_real(r->cell[i].omega), "u",
-				    an_json_real(r->cell[i].u), "v", an_json_real(r->cell[i].v))) != 0) {
-			json_decref(cells);
-			return NULL;
-		}
-	return json_pack("{s:o, s:I, s:I, s:I, s:o}", "cells", cells, "n", (json_int_t)r->others + 1,
-		"dummies", (json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec_json(r));
+	for (size_t i = 0; list != NULL && i < r->cells; i++)
+		list = put_last(
+			list, json_pack("{s:o, s:o, s:o}", "omega", an_json_real(r->cell[i].omega), "u",
+				      an_json_real(r->cell[i].u), "v", an_json_real(r->cell[i].v)));
+	return list;
+}
+
+static json_t *levels_json(const struct acct_round *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list != NULL && i < r->levels; i++)
+		list = put_last(list, json_pack("{s:o, s:I}", "share", an_json_real(r->level[i].share),
+					      "count", (json_int_t)r->level[i].count));
+	return list;
+}
+
+/* The part's numbers, and the same in the accountant command's grammar. */
+static json_t *part_json(const struct acct_round *r)
+{
+	char spec[ACCT_SPEC_MAX];
+	uint64_t n = r->others + 1;
+	json_t *part;
+
+	if (acct_spec_text(r, spec) != ACCT_OK)
+		return NULL;
+	for (size_t i = 0; i < r->levels; i++)
+		n += r->level[i].count;
+	part = json_pack("{s:o, s:I, s:I, s:I, s:s}", "cells", cells_json(r), "n", (json_int_t)n, "dummies",
+		(json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec);
+	if (part != NULL && ((r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
+				    (r->defect > 0 && json_object_set_new(part, "defect",
+							      an_json_real(r->defect)) != 0) ||
+				    (r->sampling > 0 && json_object_set_new(part, "sampling",
+								an_json_real(r->sampling)) != 0))) {
+		json_decref(part);
+		return NULL;
+	}
+	return part;
+}
+
+static json_t *account_json(const struct pt_loss *loss)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list != NULL && i < loss->parts; i++)
+		list = put_last(list, part_json(&loss->part[i]));
+	return list != NULL ? json_pack("{s:o}", "parts", list) : NULL;
 }
 
 static int set_hex(json_t *o, const char *key, const uint8_t *bytes, size_t n)
@@ -73,6 +88,65 @@ static int set_le64(json_t *o, const char *key, uint64_t v)
 	return set_hex(o, key, bytes, sizeof bytes);
 }
 
+static json_t *slots_json(const struct pt_params *p)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; list != NULL && i < p->slots; i++) {
+		const struct pt_slot *s = &p->slot[i];
+		json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:b}", "count", (json_int_t)s->count, "groups",
+			(json_int_t)s->groups, "bins", (json_int_t)s->bins, "dummies", (json_int_t)s->dummies,
+			"keep_always", (int)s->keep_always);
+
+		if (o != NULL && set_le64(o, "keep_le64", s->keep) != 0) {
+			json_decref(o);
+			o = NULL;
+		}
+		list = put_last(list, o);
+	}
+	return list;
+}
+
+static json_t *classes_json(const struct pt_params *p)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; list != NULL && i < p->tags; i++)
+		list = put_last(list, json_integer((json_int_t)p->tag_least[i]));
+	return list;
+}
+
+static int set_count(json_t *o, const char *key, uint64_t n)
+{
+	return json_object_set_new(o, key, json_integer((json_int_t)n));
+}
+
+/* What only some rows have. */
+static int set_rare(json_t *o, const struct pt_params *p)
+{
+	int bad = 0;
+
+	if (p->shuffler_dummies > 0)
+		bad |= set_count(o, "shuffler_dummies", p->shuffler_dummies);
+	if (p->slots > 0)
+		bad |= json_object_set_new(o, "slots", slots_json(p));
+	if (p->tags > 0)
+		bad |= set_count(o, "tags", p->tags);
+	if (p->tag_messages > 0)
+		bad |= set_count(o, "tag_messages", p->tag_messages);
+	if (p->tags > 0 && p->tags <= PT_SLOTS_MAX && p->tag_least[0] > 0)
+		bad |= json_object_set_new(o, "tag_least", classes_json(p));
+	return bad;
+}
+
+static int set_randomizer(json_t *o, const struct pt_params *p)
+{
+	return json_object_set_new(o, "protocol", json_string(p->protocol)) | set_count(o, "bins", p->bins) |
+	       set_count(o, "dummies_per_client", p->dummies) | set_count(o, "size", p->size) |
+	       json_object_set_new(o, "keep_always", json_boolean(p->keep_always)) |
+	       set_le64(o, "keep_le64", p->keep) | set_le64(o, "other_le64", p->other) | set_rare(o, p);
+}
+
 /* The randomizer and the accountant's view of a round that holds budget. */
 static int set_round(json_t *o, const struct an_books *b, const struct rd_record *r)
 {
@@ -80,34 +154,22 @@ static int set_round(json_t *o, const struct an_books *b, const struct rd_record
 	const struct rd_descriptor *d = s != NULL ? &s->descriptor : NULL;
 	struct pt_loss loss;
 	struct cm_err err = { 0 };
-
-	if (d == NULL || rd_loss(d, &loss, &err) != CM_OK || loss.parts != 1)
-		return -1;
 	double share = 0;
+
+	if (d == NULL || rd_loss(d, &loss, &err) != CM_OK)
+		return -1;
 	/* A void round has no share any more. */
 	if (rd_mode_filter(b->plan.mode) != 0 && an_round_counts(s) &&
 		(rd_account_share_of(b->state.account, r->round_id, &share, &err) != CM_OK ||
 			set_real(o, "share", share) != 0))
 		return -1;
-	if (d->params.shuffler_dummies > 0 &&
-		json_object_set_new(
-			o, "shuffler_dummies", json_integer((json_int_t)d->params.shuffler_dummies)) != 0)
-		return -1;
 	return set_hex(o, "descriptor_hash", d->hash, PR_HASH_LEN) |
-	       json_object_set_new(o, "query", json_string(d->query.name)) |
-	       json_object_set_new(o, "protocol", json_string(d->params.protocol)) |
-	       json_object_set_new(o, "bins", json_integer((json_int_t)d->params.bins)) |
-	       json_object_set_new(o, "dummies_per_client", json_integer((json_int_t)d->params.dummies)) |
-	       json_object_set_new(o, "size", json_integer((json_int_t)d->params.size)) |
-	       json_object_set_new(o, "keep_always", json_boolean(d->params.keep_always)) |
-	       set_le64(o, "keep_le64", d->params.keep) | set_le64(o, "other_le64", d->params.other) |
-	       set_real(o, "epsilon0", d->privacy.epsilon0) |
-	       json_object_set_new(o, "min_reports", json_integer((json_int_t)d->min_batch)) |
-	       set_real(o, "honest_fraction", d->honest_fraction) |
-	       json_object_set_new(o, "colluders", json_integer((json_int_t)d->colluders)) |
+	       json_object_set_new(o, "query", json_string(d->query.name)) | set_randomizer(o, &d->params) |
+	       set_real(o, "epsilon0", d->privacy.epsilon0) | set_count(o, "min_reports", d->min_batch) |
+	       set_real(o, "honest_fraction", d->honest_fraction) | set_count(o, "colluders", d->colluders) |
 	       set_real(o, "epsilon_round", r->epsilon_round) |
 	       set_real(o, "epsilon_total", r->epsilon_total) |
-	       json_object_set_new(o, "account", cells_json(&loss.part[0]));
+	       json_object_set_new(o, "account", account_json(&loss));
 }
 
 static int set_open(json_t *o, const struct rd_record *r)
@@ -153,7 +215,7 @@ static enum cm_rc export_record(
 
 	if (rc != CM_OK)
 		return rc;
-	o = json_pack("{s:s, s:I, s:I, s:s, s:o}", "schema", "tombola.ledger/1", "seq", (json_int_t)r.seq,
+	o = json_pack("{s:s, s:I, s:I, s:s, s:o}", "schema", "tombola.ledger/2", "seq", (json_int_t)r.seq,
 		"time_ms", (json_int_t)r.time_ms, "kind", rd_record_kind_name(r.kind), "head",
 		an_json_hex(e->head, PR_HASH_LEN));
 	rc = o != NULL && set_body(o, b, &r) == 0

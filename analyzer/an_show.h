@@ -26,8 +26,7 @@ CM_CHECK enum cm_rc an_budget_json(const struct an_books *b, json_t **out, struc
 /* "tombola.explanation/1". */
 json_t *an_explanation_json(const struct an_state *s, const struct an_explanation *e);
 
-/* The ledger as JSON lines, a record each, "tombola.ledger/1": with the exact cells of every reserved and
- * charged round, and the same as a SPEC of tombola-accountant, so that an auditor can compute the total
- * again.
- */
+/* The ledger as JSON lines, a record each, "tombola.ledger/2": with the exact parts of what every reserved
+ * and charged round costs, and the same as SPECs of tombola-accountant, so that an auditor can compute the
+ * total again. */
 CM_CHECK enum cm_rc an_ledger_export(const struct an_books *b, FILE *out, struct cm_err *err);

@@ -35,16 +35,31 @@ static uint64_t honest(const struct cmd_record *r)
 static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 {
 	uint64_t n = honest(r);
+	double all = 0, most = 0, added = (double)r->dummies_added;
 
-	if (r->round.others >= n)
-		WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
-			(unsigned long long)r->round.others + 1, (unsigned long long)n);
-	if ((double)r->round.dummies > (double)n * (double)r->dummies_each + (double)r->dummies_added)
+	for (size_t i = 0; i < r->parts; i++) {
+		const struct acct_round *p = &r->part[i];
+		uint64_t others = p->others;
+
+		for (size_t k = 0; k < p->levels; k++)
+			others += p->level[k].count;
+		if (others >= n)
+			WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
+				(unsigned long long)others + 1, (unsigned long long)n);
+		all += (double)p->count * (double)p->dummies;
+		most = fmax(most, (double)p->dummies);
+	}
+	if (all > (double)n * (double)r->dummies_each + added)
 		WRONG(a, r,
-			"account: %llu dummies, but %llu participants send %llu each and the shuffler adds "
-			"%llu",
-			(unsigned long long)r->round.dummies, (unsigned long long)n,
-			(unsigned long long)r->dummies_each, (unsigned long long)r->dummies_added);
+			"account: %.0f dummies, but %llu participants send %llu each and the shuffler adds "
+			"%.0f",
+			all, (unsigned long long)n, (unsigned long long)r->dummies_each, added);
+	else if (most > (double)n * (double)r->dummies_batch + added)
+		WRONG(a, r,
+			"account: %.0f dummies in one batch, but %llu participants send %llu each and the "
+			"shuffler "
+			"adds %.0f",
+			most, (unsigned long long)n, (unsigned long long)r->dummies_batch, added);
 }
 
 static void check_recorded(struct cmd_audit *a, const struct cmd_record *r, const char *what, double recorded,
@@ -64,27 +79,52 @@ static int failed(const struct cmd_audit *a, const struct cmd_record *r, enum ac
 	return cmd_ledger_fault(a->ledger, r->line, "cannot be computed: %s", acct_strerror(rc));
 }
 
-/* The loss of the round alone; a question that was answered before is not asked again. */
-static enum acct_rc alone(const struct cmd_audit *a, const struct acct_round *round, struct acct_bound *out)
+/* The same parts in the same order. */
+static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
 {
-	for (size_t i = 0; i < a->rows; i++)
-		if (acct_round_equal(&a->row[i].reserved.round, round)) {
-			*out = a->row[i].alone;
-			return ACCT_OK;
-		}
-	return acct_epsilon(round, 1, a->opened.delta, out);
+	size_t i = 0;
+
+	while (i < x->parts && i < y->parts && x->part[i].count == y->part[i].count &&
+		acct_round_equal(&x->part[i], &y->part[i]))
+		i++;
+	return i == x->parts && i == y->parts;
 }
 
-/* A filter's price of the round; asked once for equal rounds. */
-static enum acct_rc price_of(
-	const struct cmd_audit *a, const struct acct_round *round, struct acct_price *out)
+/* A row of the same loss, whose answers need not be asked for again; NULL for none. */
+static const struct cmd_audit_row *like(const struct cmd_audit *a, const struct cmd_record *r)
 {
 	for (size_t i = 0; i < a->rows; i++)
-		if (acct_round_equal(&a->row[i].reserved.round, round)) {
-			*out = a->row[i].price;
-			return ACCT_OK;
-		}
-	return acct_filter_price(&a->filter, round, out);
+		if (same_loss(&a->row[i].reserved, r))
+			return &a->row[i];
+	return NULL;
+}
+
+/* The loss of the round alone. */
+static enum acct_rc alone(const struct cmd_audit *a, const struct cmd_record *r, struct acct_bound *out)
+{
+	const struct cmd_audit_row *row = like(a, r);
+
+	if (!row)
+		return acct_epsilon(r->part, r->parts, a->opened.delta, out);
+	*out = row->alone;
+	return ACCT_OK;
+}
+
+/* A filter's price of the round: its parts' together. */
+static enum acct_rc price_of(const struct cmd_audit *a, const struct cmd_record *r, struct acct_price *out)
+{
+	const struct cmd_audit_row *row = like(a, r);
+	struct acct_price sum = { 0, 0 }, one;
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; !row && !rc && i < r->parts; i++) {
+		rc = acct_filter_price(&a->filter, &r->part[i], &one);
+		if (!rc)
+			sum = acct_price_add(sum, one);
+	}
+	if (!rc)
+		*out = row ? row->price : sum;
+	return rc;
 }
 
 /* What is held of the filter's budget. */
@@ -101,17 +141,18 @@ static struct acct_price prices(const struct cmd_audit *a)
 /* What the new row adds up to with everything held. */
 static enum acct_rc add_row(struct cmd_audit *a, struct cmd_audit_row *row)
 {
-	const struct acct_round *round = &row->reserved.round;
-	enum acct_rc rc = alone(a, round, &row->alone);
+	const struct cmd_record *r = &row->reserved;
+	enum acct_rc rc = alone(a, r, &row->alone);
 
 	if (rc)
 		return rc;
 	if (a->filter.kind) {
-		rc = price_of(a, round, &row->price);
+		rc = price_of(a, r, &row->price);
 		row->share = acct_price_share(acct_price_add(prices(a), row->price));
 		return rc;
 	}
-	rc = acct_state_add(a->state, round);
+	for (size_t i = 0; i < r->parts && !rc; i++)
+		rc = acct_state_add(a->state, &r->part[i]);
 	return rc ? rc : acct_state_epsilon(a->state, NULL, &row->total);
 }
 
@@ -163,6 +204,11 @@ static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
 	enum acct_rc rc = add_row(a, &new);
 	if (rc)
 		return failed(a, r, rc);
+	new.part = calloc(r->parts, sizeof *new.part);
+	if (!new.part)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	memcpy(new.part, r->part, r->parts * sizeof *new.part);
+	new.reserved.part = new.part;
 	a->row[a->rows++] = new;
 	check_cover(a, r);
 	check_recorded(a, r, "epsilon_round", r->epsilon_round, new.alone);
@@ -177,7 +223,7 @@ static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cm
 {
 	const struct cmd_record *was = &row->reserved;
 
-	if (!acct_round_equal(&was->round, &r->round))
+	if (!same_loss(was, r))
 		WRONG(a, r, "the account is not the one reserved in line %zu", was->line);
 	if (r->epsilon_round != was->epsilon_round || r->epsilon_total != was->epsilon_total)
 		WRONG(a, r, "epsilon_round or epsilon_total is not the one reserved in line %zu", was->line);
@@ -202,8 +248,10 @@ static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 	if (r->kind == CMD_CHARGED)
 		return on_charged(a, r, row);
 	if (r->kind == CMD_VOID && !a->filter.kind) {
-		enum acct_rc rc = acct_state_remove(a->state, &row->reserved.round);
+		enum acct_rc rc = ACCT_OK;
 
+		for (size_t i = 0; i < row->reserved.parts && !rc; i++)
+			rc = acct_state_remove(a->state, &row->reserved.part[i]);
 		return rc ? failed(a, r, rc) : 0;
 	}
 	return 0;
@@ -251,27 +299,34 @@ static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 	return on_later(a, r);
 }
 
-/* The rounds that hold budget, equal ones together, as the analyzer asks for them. */
+/* Into round[n], equal ones together; how many there are then. */
+static size_t join(struct acct_round *round, size_t n, const struct acct_round *more)
+{
+	size_t k = 0;
+
+	while (k < n && !acct_round_equal(&round[k], more))
+		k++;
+	if (k < n)
+		round[k].count += more->count;
+	else
+		round[n++] = *more;
+	return n;
+}
+
+/* The rounds that hold budget, as the analyzer asks for them. */
 static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *out)
 {
-	struct acct_round *round = calloc(a->rows + 1, sizeof *round);
-	size_t n = 0;
+	struct acct_round *round;
+	size_t room = 1, n = 0;
 
+	for (size_t i = 0; i < a->rows; i++)
+		room += a->row[i].reserved.parts;
+	round = calloc(room, sizeof *round);
 	if (!round)
 		return ACCT_ENOMEM;
-	for (size_t i = 0; i < a->rows; i++) {
-		const struct acct_round *once = &a->row[i].reserved.round;
-		size_t k = 0;
-
-		if (a->row[i].stage == CMD_VOID)
-			continue;
-		while (k < n && !acct_round_equal(&round[k], once))
-			k++;
-		if (k == n)
-			round[n++] = *once;
-		else
-			round[k].count++;
-	}
+	for (size_t i = 0; i < a->rows; i++)
+		for (size_t k = 0; a->row[i].stage != CMD_VOID && k < a->row[i].reserved.parts; k++)
+			n = join(round, n, &a->row[i].reserved.part[k]);
 	enum acct_rc rc = acct_epsilon(round, n, a->opened.delta, out);
 	free(round);
 	return rc;
@@ -329,6 +384,8 @@ int cmd_run_audit(const struct cmd_question *q)
 		code = a.wrong > 0 ? CMD_DATA : a.over ? CMD_OVER : 0;
 	cmd_ledger_close(a.ledger);
 	acct_state_free(a.state);
+	for (size_t i = 0; i < a.rows; i++)
+		free(a.row[i].part);
 	free(a.row);
 	free(r);
 	return code;

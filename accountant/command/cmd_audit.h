@@ -7,7 +7,8 @@
 
 /* A round the ledger reserved. */
 struct cmd_audit_row {
-	struct cmd_record reserved;
+	struct cmd_record reserved; /* its part is the next */
+	struct acct_round *part;    /* owned */
 	enum cmd_record_kind stage; /* its last record */
 	struct acct_bound alone;    /* computed here */
 	struct acct_bound total;    /* mode plan: of everything held then */

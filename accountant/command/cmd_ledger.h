@@ -1,12 +1,14 @@
 /* cmd_ledger.h - the records of a privacy ledger as `tombola-analyzer ledger export` prints them: one JSON
- * object a line.  Any bytes are read safely; the first damage ends the reading. */
+ * object a line, of schema tombola.ledger/2, or of /1, whose rounds have one part each.  Any bytes are read
+ * safely; the first damage ends the reading. */
 #pragma once
 
 #include "cmd.h"
 
-#define CMD_LEDGER_ID   32u /* hex digits of a round's id */
-#define CMD_LEDGER_HASH 64u
-#define CMD_LEDGER_NAME 128u
+#define CMD_LEDGER_ID    32u /* hex digits of a round's id */
+#define CMD_LEDGER_HASH  64u
+#define CMD_LEDGER_NAME  128u
+#define CMD_LEDGER_PARTS 64u
 
 enum cmd_record_kind {
 	CMD_OPENED,
@@ -29,12 +31,16 @@ struct cmd_record {
 	uint64_t number;                                         /* RESERVED, REFUSED: of the plan's round */
 	uint64_t participants;                                   /* CHARGED, VOID */
 	char query[CMD_LEDGER_NAME];                             /* RESERVED, CHARGED, REFUSED */
-	double epsilon_round, epsilon_total;           /* RESERVED, CHARGED, REFUSED; may be INFINITY */
-	uint64_t min_reports, colluders, dummies_each; /* RESERVED, CHARGED */
-	uint64_t dummies_added;  /* RESERVED, CHARGED: by the shuffler, to the whole round */
-	double honest_fraction;  /* RESERVED, CHARGED */
-	double share;            /* RESERVED, CHARGED in adaptive modes: of the filter's budget; else NAN */
-	struct acct_round round; /* RESERVED, CHARGED; count 1 */
+	double epsilon_round, epsilon_total; /* RESERVED, CHARGED, REFUSED; may be INFINITY */
+	uint64_t min_reports, colluders;     /* RESERVED, CHARGED */
+	/* RESERVED, CHARGED: of one participant, all and the most in one batch; and the most that the
+	 * shuffler may add to the whole round. */
+	uint64_t dummies_each, dummies_batch, dummies_added;
+	double honest_fraction; /* RESERVED, CHARGED */
+	double share;           /* RESERVED, CHARGED in adaptive modes: of the filter's budget; else NAN */
+	const struct acct_round *part; /* RESERVED, CHARGED: what the round costs, composed; the reader's,
+					  until the next record */
+	size_t parts;                  /* 1..CMD_LEDGER_PARTS */
 };
 
 struct cmd_ledger;

@@ -31,8 +31,12 @@ static void check(const struct cmd_record *r)
 	if (memchr(r->query, '\0', sizeof r->query) == NULL ||
 		!(r->epsilon_round >= 0 && r->epsilon_total >= 0))
 		abort();
-	if ((r->kind == CMD_RESERVED || r->kind == CMD_CHARGED) && acct_round_check(&r->round, &why))
+	if ((r->kind == CMD_RESERVED || r->kind == CMD_CHARGED) &&
+		(r->parts < 1 || r->parts > CMD_LEDGER_PARTS || r->dummies_batch > r->dummies_each))
 		abort();
+	for (size_t i = 0; i < r->parts; i++)
+		if (acct_round_check(&r->part[i], &why))
+			abort();
 	if (r->kind == CMD_OPENED && !(r->delta > 0 && r->delta < 1 && r->limit >= 0))
 		abort();
 }

@@ -195,7 +195,7 @@ static void an_export_lets_an_auditor_compute_the_total_again(void **state)
 		size_t i;
 
 		assert_non_null(doc);
-		account = json_object_get(doc, "account");
+		account = json_array_get(json_object_get(json_object_get(doc, "account"), "parts"), 0);
 		if (strcmp(json_string_value(json_object_get(doc, "kind")), "charge") == 0) {
 			json_array_foreach(json_object_get(account, "cells"), i, c)
 			{
