@@ -11,7 +11,7 @@
 #include "cm_http_private.h"
 
 #define TIMEOUT_S    10u
-#define MAX_AGE_MS   30000u
+#define LASTS_MS     30000u
 #define MEMORY_LIMIT (16u * 1024)
 
 /* ---- slots ---- */
@@ -59,6 +59,7 @@ static void on_connection(
 			*s = (struct cm_http_slot){ uv_now(h->poll.loop), info->connect_fd };
 	} else if (s != NULL) {
 		s->fd = -1;
+		h->freed = true;
 		*context = NULL;
 	}
 }
@@ -66,16 +67,15 @@ static void on_connection(
 /* Evict who has been here for too long; returns the milliseconds until the next one is due, 0 if none is. */
 static uint64_t sweep(struct cm_http *h)
 {
-	uint64_t now = uv_now(h->poll.loop), next = 0;
+	uint64_t now = uv_now(h->poll.loop), most = h->conf.connection_ms, next = 0;
 
 	for (size_t i = 0; i < CM_HTTP_SLOTS; i++) {
 		const struct cm_http_slot *s = &h->slot[i];
-		uint64_t age = s->fd < 0 ? 0 : now - s->since_ms,
-			 left = age < MAX_AGE_MS ? MAX_AGE_MS - age : 1000;
+		uint64_t age = s->fd < 0 ? 0 : now - s->since_ms, left = age < most ? most - age : 1000;
 
 		if (s->fd < 0)
 			continue;
-		if (age >= MAX_AGE_MS)
+		if (age >= most)
 			evict(s);
 		if (next == 0 || left < next)
 			next = left;
@@ -92,9 +92,13 @@ static void run(struct cm_http *h)
 	MHD_UNSIGNED_LONG_LONG idle;
 	uint64_t oldest;
 
+	h->freed = false;
 	(void)MHD_run(h->daemon);
 	oldest = sweep(h);
-	if (MHD_get_timeout(h->daemon, &idle) == MHD_YES)
+	/* A full daemon listens again only in the run after the one that closed a connection. */
+	if (h->freed)
+		(void)uv_timer_start(&h->timer, on_timer, 0, 0);
+	else if (MHD_get_timeout(h->daemon, &idle) == MHD_YES)
 		(void)uv_timer_start(&h->timer, on_timer, oldest > 0 && oldest < idle ? oldest : idle, 0);
 	else if (oldest > 0)
 		(void)uv_timer_start(&h->timer, on_timer, oldest, 0);
@@ -188,6 +192,8 @@ enum cm_rc cm_http_new(
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	h->conf = *conf;
 	h->loopback = loopback;
+	if (h->conf.connection_ms == 0)
+		h->conf.connection_ms = LASTS_MS;
 	for (size_t i = 0; i < CM_HTTP_SLOTS; i++)
 		h->slot[i].fd = -1;
 	if (sa.ss_family == AF_INET6)

@@ -52,6 +52,7 @@ struct cm_http_conf {
 	/* The first that matches answers; borrowed while the server lives. */
 	const struct cm_http_route *routes;
 	size_t n_routes;
+	uint32_t connection_ms; /* that one may last; 0: 30000 */
 };
 CM_CHECK enum cm_rc cm_http_new(
 	uv_loop_t *loop, const struct cm_http_conf *conf, struct cm_http **out, struct cm_err *err);

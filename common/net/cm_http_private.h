@@ -13,6 +13,7 @@ struct cm_http {
 	uv_timer_t timer;
 	int open_handles;
 	bool loopback;
+	bool freed; /* a slot, since the last run */
 	struct cm_http_conf conf;
 	struct cm_http_slot {
 		uint64_t since_ms; /* loop time of the connection's start */

@@ -21,11 +21,13 @@ struct ask {
 	char address[64];
 	const char *path;
 	const char *raw; /* sent as it is instead of a GET */
+	size_t raw_len;  /* 0: all of it */
 	int timeout_ms;
 	enum cm_rc rc;
 	int status;
 	char *body;
 	struct cm_err err;
+	const void *loop_user;
 };
 
 static void raw_exchange(struct ask *a)
@@ -39,7 +41,7 @@ static void raw_exchange(struct ask *a)
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	in.sin_port = htons((uint16_t)strtoul(strrchr(a->address, ':') + 1, NULL, 10));
 	if (a->body != NULL && connect(fd, (struct sockaddr *)&in, sizeof in) == 0 &&
-		send(fd, a->raw, strlen(a->raw), MSG_NOSIGNAL) > 0) {
+		send(fd, a->raw, a->raw_len > 0 ? a->raw_len : strlen(a->raw), MSG_NOSIGNAL) > 0) {
 		while (n < 8191 && (got = recv(fd, a->body + n, 8191 - n, 0)) > 0)
 			n += (size_t)got;
 		a->status = n > 12 ? (int)strtol(a->body + 9, NULL, 10) : 0;
@@ -84,11 +86,14 @@ static char *status_json(void *user)
 	return w->json != NULL ? strdup(w->json) : NULL;
 }
 
-static void world_init(struct world *w)
+static void world_init_with(struct world *w, const struct cm_http_route *routes, size_t n)
 {
-	struct cm_http_conf conf = {
-		.address = "127.0.0.1:0", .not_ready = not_ready, .status_json = status_json, .user = w
-	};
+	struct cm_http_conf conf = { .address = "127.0.0.1:0",
+		.not_ready = not_ready,
+		.status_json = status_json,
+		.user = w,
+		.routes = routes,
+		.n_routes = n };
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
@@ -96,6 +101,11 @@ static void world_init(struct world *w)
 	if (cm_http_new(&w->loop, &conf, &w->http, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_true(cm_http_port(w->http) > 0);
+}
+
+static void world_init(struct world *w)
+{
+	world_init_with(w, NULL, 0);
 }
 
 static void world_fini(struct world *w)
@@ -225,6 +235,247 @@ static void nonsense_and_endless_headers_are_refused(void **state)
 	assert_true(w.ask.status != 200 && w.ask.status != 503);
 	free(w.ask.body);
 	assert_get(&w, "/healthz", 200, "ok\n");
+	world_fini(&w);
+}
+
+/* ---- routes ---- */
+
+static int echo(void *user, const char *path, struct cm_http_reply *out)
+{
+	(void)user;
+	out->body = strdup(path);
+	out->len = strlen(path);
+	return out->body != NULL ? 0 : -1;
+}
+
+static int dress(void *user, const char *path, struct cm_http_reply *out)
+{
+	(void)path;
+	assert_string_equal(user, "its own user");
+	*out = (struct cm_http_reply){ .status = 202,
+		.type = "text/html",
+		.body = strdup("<p>"),
+		.len = 3,
+		.headers = { { "content-security-policy", "default-src 'self'" }, { "X-Colour", "red" } } };
+	return 0;
+}
+
+static int fail_late(void *user, const char *path, struct cm_http_reply *out)
+{
+	(void)user, (void)path;
+	out->body = strdup("half");
+	return 1;
+}
+
+static int say_nothing(void *user, const char *path, struct cm_http_reply *out)
+{
+	(void)user, (void)path, (void)out;
+	return 0;
+}
+
+static char own_user[] = "its own user";
+static const struct cm_http_route routes[] = { { "/exact", echo, NULL }, { "/dressed", dress, own_user },
+	{ "/tree/special", say_nothing, NULL }, { "/tree/*", echo, NULL }, { "/fails", fail_late, NULL } };
+#define ROUTES (sizeof routes / sizeof routes[0])
+
+static void a_path_goes_to_the_first_route_that_matches(void **state)
+{
+	static const char missing[] =
+		"not found; there are /healthz, /readyz, /status, /exact, /dressed, /tree/special, /tree/*, "
+		"/fails\n";
+	struct world w;
+
+	(void)state;
+	world_init_with(&w, routes, ROUTES);
+	assert_get(&w, "/exact", 200, "/exact");
+	assert_get(&w, "/exact?query=1", 200, "/exact");
+	assert_get(&w, "/exactly", 404, missing);
+	assert_get(&w, "/exac", 404, missing);
+	assert_get(&w, "/tree/", 200, "/tree/");
+	assert_get(&w, "/tree/a/b%20c", 200, "/tree/a/b c");
+	assert_get(&w, "/tree/special", 200, "");
+	assert_get(&w, "/tree", 404, missing);
+	assert_get(&w, "/fails", 500, "no answer could be made\n");
+	assert_get(&w, "/healthz", 200, "ok\n");
+	world_fini(&w);
+}
+
+static void every_reply_is_safe_to_show(void **state)
+{
+	static const char *const asks[] = { "GET /healthz HTTP/1.0\r\n\r\n", "GET /nowhere HTTP/1.0\r\n\r\n",
+		"PUT /healthz HTTP/1.0\r\n\r\n", "GET /exact HTTP/1.0\r\n\r\n",
+		"GET /fails HTTP/1.0\r\n\r\n" };
+	static const int status[] = { 200, 404, 405, 200, 500 };
+	static const char *const headers[] = { "\r\nContent-Security-Policy: default-src 'none';",
+		"\r\nX-Content-Type-Options: nosniff\r\n", "\r\nReferrer-Policy: no-referrer\r\n",
+		"\r\nCache-Control: no-store\r\n", "\r\nConnection: close\r\n",
+		"\r\nContent-Type: text/plain; charset=utf-8\r\n" };
+	struct world w;
+
+	(void)state;
+	world_init_with(&w, routes, ROUTES);
+	for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++)
+		for (size_t k = 0; k < sizeof headers / sizeof headers[0]; k++)
+			assert_raw(&w, asks[i], status[i], headers[k]);
+	world_fini(&w);
+}
+
+static void a_reply_may_have_headers_of_its_own(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init_with(&w, routes, ROUTES);
+	w.ask.raw = "GET /dressed HTTP/1.0\r\n\r\n";
+	(void)run_ask(&w);
+	assert_int_equal(w.ask.status, 202);
+	assert_non_null(strstr(w.ask.body, "\r\ncontent-security-policy: default-src 'self'\r\n"));
+	assert_null(strstr(w.ask.body, "Content-Security-Policy"));
+	assert_non_null(strstr(w.ask.body, "\r\nX-Colour: red\r\n"));
+	assert_non_null(strstr(w.ask.body, "\r\nContent-Type: text/html\r\n"));
+	assert_non_null(strstr(w.ask.body, "\r\n\r\n<p>"));
+	free(w.ask.body);
+	world_fini(&w);
+}
+
+static void another_sites_name_for_this_host_is_refused(void **state)
+{
+	static const char *const ours[] = { "localhost", "localhost:9464", "LOCALHOST", "127.0.0.1:80",
+		"[::1]:9464", "[::1]", "192.0.2.7" };
+	static const char *const theirs[] = { "example.org", "example.org:9464", "localhost.example.org",
+		"127.0.0.1.example.org", "x", "", "[example.org]",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	char ask[200];
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+		(void)snprintf(ask, sizeof ask, "GET /healthz HTTP/1.0\r\nHost: %s\r\n\r\n", ours[i]);
+		assert_raw(&w, ask, 200, "ok");
+	}
+	for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++) {
+		(void)snprintf(ask, sizeof ask, "GET /healthz HTTP/1.0\r\nHost: %s\r\n\r\n", theirs[i]);
+		assert_raw(&w, ask, 421, "localhost");
+	}
+	world_fini(&w);
+}
+
+/* ---- callers who are slow, or many ---- */
+
+#define MANY 100u
+
+static int connect_to(const struct world *w)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	in.sin_port = htons((uint16_t)cm_http_port(w->http));
+	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
+	return fd;
+}
+
+static void many_slow_callers_make_room_for_a_quick_one(void **state)
+{
+	static const char part[] = "GET /healthz HTTP/1.1\r\nX: ";
+	struct world w;
+	int fd[MANY];
+	uint64_t start;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < MANY; i++) {
+		fd[i] = connect_to(&w);
+		assert_int_equal(send(fd[i], part, sizeof part - 1, MSG_NOSIGNAL), (ssize_t)sizeof part - 1);
+		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
+	}
+	start = uv_hrtime();
+	for (int i = 0; i < 20; i++)
+		assert_get(&w, "/healthz", 200, "ok\n");
+	assert_true(uv_hrtime() - start < UINT64_C(2000000000));
+	world_fini(&w);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(close(fd[i]), 0);
+}
+
+/* A byte every 20 ms: never silent for long, and never done. */
+static void drip(uv_work_t *work)
+{
+	struct ask *a = work->data;
+	const struct world *w = a->loop_user;
+	int fd = connect_to(w);
+	uint64_t start = uv_hrtime();
+
+	while (send(fd, "x", 1, MSG_NOSIGNAL) == 1 && uv_hrtime() - start < UINT64_C(5000000000))
+		(void)usleep(20000);
+	a->status = (int)((uv_hrtime() - start) / 1000000);
+	(void)close(fd);
+}
+
+static void a_caller_who_drips_is_cut_off(void **state)
+{
+	struct cm_http_conf conf = { .address = "127.0.0.1:0", .connection_ms = 200 };
+	struct world w = { 0 };
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(uv_loop_init(&w.loop), 0);
+	assert_int_equal(cm_http_new(&w.loop, &conf, &w.http, &err), CM_OK);
+	w.ask.work.data = &w.ask;
+	w.ask.loop_user = &w;
+	assert_int_equal(uv_queue_work(&w.loop, &w.ask.work, drip, asked), 0);
+	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
+	assert_true(w.ask.status >= 180 && w.ask.status < 3000);
+	world_fini(&w);
+}
+
+static int send_much(void *user, const char *path, struct cm_http_reply *out)
+{
+	(void)user, (void)path;
+	out->len = 8u << 20;
+	out->body = calloc(1, out->len);
+	return out->body != NULL ? 0 : -1;
+}
+
+static void callers_who_do_not_read_make_room_too(void **state)
+{
+	static const struct cm_http_route much[] = { { "/much", send_much, NULL } };
+	static const char ask[] = "GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	struct world w;
+	int fd[MANY];
+
+	(void)state;
+	world_init_with(&w, much, 1);
+	for (size_t i = 0; i < MANY; i++) {
+		fd[i] = connect_to(&w);
+		assert_int_equal(send(fd[i], ask, sizeof ask - 1, MSG_NOSIGNAL), (ssize_t)sizeof ask - 1);
+		for (int k = 0; k < 5; k++)
+			(void)uv_run(&w.loop, UV_RUN_NOWAIT);
+	}
+	for (int i = 0; i < 20; i++)
+		assert_get(&w, "/healthz", 200, "ok\n");
+	world_fini(&w);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(close(fd[i]), 0);
+}
+
+static void a_body_that_nobody_asked_for_is_read_past(void **state)
+{
+	static char ask[200000];
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	memset(ask, 'x', sizeof ask);
+	(void)snprintf(ask, 100, "GET /healthz HTTP/1.0\r\nContent-Length: %zu\r\n\r\n", sizeof ask - 100);
+	ask[strlen(ask)] = 'x';
+	memset(&w.ask, 0, sizeof w.ask);
+	w.ask.raw = ask;
+	w.ask.raw_len = sizeof ask;
+	(void)run_ask(&w);
+	assert_int_equal(w.ask.status, 200);
+	free(w.ask.body);
 	world_fini(&w);
 }
 
@@ -436,6 +687,14 @@ int main(void)
 		cmocka_unit_test(other_paths_are_not_found),
 		cmocka_unit_test(only_get_and_head_are_allowed),
 		cmocka_unit_test(nonsense_and_endless_headers_are_refused),
+		cmocka_unit_test(a_path_goes_to_the_first_route_that_matches),
+		cmocka_unit_test(every_reply_is_safe_to_show),
+		cmocka_unit_test(a_reply_may_have_headers_of_its_own),
+		cmocka_unit_test(another_sites_name_for_this_host_is_refused),
+		cmocka_unit_test(many_slow_callers_make_room_for_a_quick_one),
+		cmocka_unit_test(a_caller_who_drips_is_cut_off),
+		cmocka_unit_test(callers_who_do_not_read_make_room_too),
+		cmocka_unit_test(a_body_that_nobody_asked_for_is_read_past),
 		cmocka_unit_test(a_client_that_hangs_does_not_delay_others_or_the_end),
 		cmocka_unit_test(questions_nobody_had_time_for_do_not_delay_the_end),
 		cmocka_unit_test(an_address_that_others_can_reach_is_refused_unless_asked_for),
