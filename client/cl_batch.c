@@ -18,15 +18,25 @@ struct cl_batch {
 	uint32_t *slot; /* open addressing over pseudonyms, which are uniform already; a power of two */
 	uint32_t slots;
 	uint64_t limit, duplicates, over_limit, taken_seen;
+	/* Numbers of values that have several, in blocks that stay where they are: entries point into them.
+	 */
+	uint32_t **block;
+	size_t blocks, room;             /* of them, and of the list */
+	uint32_t width, per_block, used; /* numbers of a value; values of a block, and of the last one */
 	bool shuffled;
 };
 
-struct cl_batch *cl_batch_new(uint64_t limit)
+#define BLOCK_NUMBERS 65536u
+
+struct cl_batch *cl_batch_new(uint64_t limit, uint32_t width)
 {
 	struct cl_batch *b = calloc(1, sizeof *b);
 
-	if (b != NULL)
+	if (b != NULL) {
 		b->limit = limit == 0 || limit > CL_BATCH_MAX ? CL_BATCH_MAX : limit;
+		b->width = width;
+		b->per_block = width == 0 || width > BLOCK_NUMBERS ? 1 : BLOCK_NUMBERS / width;
+	}
 	return b;
 }
 
@@ -36,10 +46,39 @@ void cl_batch_free(struct cl_batch *b)
 		return;
 	if (b->entry != NULL)
 		cm_wipe(b->entry, b->cap * sizeof *b->entry);
+	for (size_t i = 0; i < b->blocks; i++) {
+		cm_wipe(b->block[i], (size_t)b->per_block * b->width * sizeof **b->block);
+		free(b->block[i]);
+	}
+	free(b->block);
 	free(b->entry);
 	free(b->readings);
 	free(b->slot);
 	free(b);
+}
+
+/* Room for one more value's numbers. */
+static enum cm_rc new_numbers(struct cl_batch *b, uint32_t **out, struct cm_err *err)
+{
+	size_t numbers = (size_t)b->per_block * b->width;
+
+	if (b->blocks == 0 || b->used == b->per_block) {
+		uint32_t **list, *block;
+
+		if ((b->blocks + 1) * numbers > CL_BATCH_NUMBERS_MAX)
+			return cm_fail(err, CM_EDATA, "more than %u values of %lu numbers each",
+				CL_BATCH_NUMBERS_MAX / b->width, (unsigned long)b->width);
+		list = cm_grow(b->block, b->blocks, &b->room, sizeof *list);
+		if (list != NULL)
+			b->block = list;
+		block = list != NULL ? malloc(numbers * sizeof *block) : NULL;
+		if (block == NULL)
+			return cm_fail(err, CM_EINTERNAL, "out of memory for values");
+		b->block[b->blocks++] = block;
+		b->used = 0;
+	}
+	*out = b->block[b->blocks - 1] + (size_t)b->used++ * b->width;
+	return CM_OK;
 }
 
 static uint32_t *find(const struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN])
@@ -107,7 +146,7 @@ static enum cm_rc place(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM
 				       : cm_fail(err, CM_EDATA, "more than %u devices", CL_BATCH_MAX);
 		*slot = b->n;
 		memcpy(b->entry[b->n].pseudonym, pseudonym, PR_PSEUDONYM_LEN);
-		b->entry[b->n].value.x = 0;
+		b->entry[b->n].value = (struct pt_value){ 0 };
 		b->readings[b->n] = 0;
 		b->n++;
 		*readings = &b->readings[*slot];
@@ -130,6 +169,20 @@ enum cm_rc cl_batch_taken(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDON
 	if (rc == CM_OK && entry != NULL)
 		*readings = TAKEN;
 	return rc;
+}
+
+static enum cm_rc set_value(
+	struct cl_batch *b, struct cl_entry *entry, const struct pt_value *value, struct cm_err *err)
+{
+	uint32_t *at = (uint32_t *)(uintptr_t)entry->value.at; /* the batch's own */
+	enum cm_rc rc = b->width > 0 && at == NULL ? new_numbers(b, &at, err) : CM_OK;
+
+	if (rc != CM_OK)
+		return rc;
+	if (b->width > 0)
+		memcpy(at, value->at, b->width * sizeof *at);
+	entry->value = (struct pt_value){ .x = value->x, .at = at };
+	return CM_OK;
 }
 
 enum cm_rc cl_batch_add(struct cl_batch *b, const struct cm_rng *rng,
@@ -155,7 +208,7 @@ enum cm_rc cl_batch_add(struct cl_batch *b, const struct cm_rng *rng,
 		return cm_fail(err, CM_EDATA, "one device has more than %u readings", TAKEN - 1);
 	/* The k-th reading replaces the one held with chance 1/k: each of k is held with chance 1/k. */
 	if (cm_rng_below(rng, ++*readings) == 0)
-		entry->value = *value;
+		return set_value(b, entry, value, err);
 	return CM_OK;
 }
 

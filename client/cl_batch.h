@@ -1,31 +1,34 @@
 /* cl_batch.h - one value per device of a round, in random order.
  *
  * A device that reads several times takes part once, with a reading drawn uniformly from its readings
- * (reservoir of size one): neither the first nor the last is favoured.  About 64 bytes a device.  Holds
- * private values: wiped when freed. */
+ * (reservoir of size one): neither the first nor the last is favoured.  About 80 bytes a device, and 4 for
+ * each number of a value that has several.  Holds private values: wiped when freed. */
 #pragma once
 
 #include "cm_rand.h"
 #include "pr_limits.h"
 #include "pt_query.h"
 
-#define CL_BATCH_MAX 10000000u /* devices */
+#define CL_BATCH_MAX         10000000u  /* devices */
+#define CL_BATCH_NUMBERS_MAX 536870912u /* of all values together: 2 GiB */
 
 struct cl_entry {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
-	struct pt_value value;
+	struct pt_value value; /* its numbers are the batch's */
 };
 
 struct cl_batch;
-/* At most `limit` devices, the first ones met (0: CL_BATCH_MAX).  NULL out of memory. */
-struct cl_batch *cl_batch_new(uint64_t limit);
+/* At most `limit` devices, the first ones met (0: CL_BATCH_MAX), with values of `width` numbers
+ * (pt_value_width).  NULL out of memory. */
+struct cl_batch *cl_batch_new(uint64_t limit, uint32_t width);
 void cl_batch_free(struct cl_batch *b);
 
 /* This device has its bytes of the round already: its readings are ignored from now on.  It counts towards
  * the limit. */
 CM_CHECK enum cm_rc cl_batch_taken(
 	struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN], struct cm_err *err);
-/* One more reading of a device.  CM_EDATA: more than CL_BATCH_MAX devices; CM_EINTERNAL: out of memory. */
+/* One more reading of a device, copied.  CM_EDATA: more devices than CL_BATCH_MAX, or than
+ * CL_BATCH_NUMBERS_MAX has room for; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cm_rng *rng,
 	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct pt_value *value, struct cm_err *err);
 

@@ -9,12 +9,17 @@
 #include "cm_buf.h"
 
 #define NO_COLUMN SIZE_MAX
+#define NOBODYS   UINT32_MAX
 
 struct csv_state {
 	struct csv_parser csv;
 	struct cl_parser *parser;
-	struct cm_buf value, device; /* of the record being read, NUL-terminated */
-	size_t value_column, device_column, columns;
+	/* Of the record being read, NUL-terminated: one for each field asked for, and the device's. */
+	struct cm_buf *value, device;
+	const char **text;   /* value[i].data, when the record is whole */
+	uint32_t *wanted_by; /* by column: the field whose value it is, or NOBODYS */
+	bool *found;         /* by field: in the header */
+	size_t device_column, columns;
 	size_t column;        /* fields of the record so far */
 	size_t record_bytes;  /* of the physical lines of a record that is not over */
 	uint64_t record_line; /* where it started */
@@ -24,8 +29,24 @@ struct csv_state {
 	struct cm_err err; /* of a callback */
 };
 
+static void csv_close(struct cl_parser *p)
+{
+	struct csv_state *s = p->state;
+
+	csv_free(&s->csv);
+	for (size_t i = 0; s->value != NULL && i < p->conf->fields; i++)
+		cm_buf_fini(&s->value[i]);
+	cm_buf_fini(&s->device);
+	free(s->value);
+	free(s->text);
+	free(s->wanted_by);
+	free(s->found);
+	free(s);
+}
+
 static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 {
+	size_t fields = p->conf->fields;
 	struct csv_state *s = calloc(1, sizeof *s);
 
 	if (s == NULL || csv_init(&s->csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
@@ -33,32 +54,37 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	s->parser = p;
-	s->value_column = s->device_column = NO_COLUMN;
-	cm_buf_init(&s->value, CL_RECORD_MAX + 1);
+	s->device_column = NO_COLUMN;
+	s->value = calloc(fields, sizeof *s->value);
+	s->text = calloc(fields, sizeof *s->text);
+	s->found = calloc(fields, sizeof *s->found);
+	s->wanted_by = malloc(CL_COLUMNS_MAX * sizeof *s->wanted_by);
+	for (size_t i = 0; s->value != NULL && i < fields; i++) {
+		cm_buf_init(&s->value[i], CL_RECORD_MAX + 1);
+		s->value[i].secret = 1;
+	}
 	cm_buf_init(&s->device, CL_RECORD_MAX + 1);
-	s->value.secret = s->device.secret = 1;
+	s->device.secret = 1;
 	p->state = s;
-	return CM_OK;
+	if (s->value != NULL && s->text != NULL && s->found != NULL && s->wanted_by != NULL)
+		return CM_OK;
+	csv_close(p);
+	return cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-static void csv_close(struct cl_parser *p)
-{
-	struct csv_state *s = p->state;
-
-	csv_free(&s->csv);
-	cm_buf_fini(&s->value);
-	cm_buf_fini(&s->device);
-	free(s);
-}
-
+/* Column s->column, which is below CL_COLUMNS_MAX. */
 static void header_field(struct csv_state *s, const char *text)
 {
 	const struct cl_reader_conf *conf = s->parser->conf;
 
-	if (strcmp(text, conf->value_field) == 0) {
-		if (s->value_column != NO_COLUMN)
+	s->wanted_by[s->column] = NOBODYS;
+	for (uint32_t i = 0; i < conf->fields; i++) {
+		if (strcmp(text, conf->field[i]) != 0)
+			continue;
+		if (s->found[i])
 			s->bad = "the header names a column twice";
-		s->value_column = s->column;
+		s->found[i] = true;
+		s->wanted_by[s->column] = i;
 	}
 	if (conf->device_field != NULL && strcmp(text, conf->device_field) == 0) {
 		if (s->device_column != NO_COLUMN)
@@ -81,18 +107,21 @@ static void on_field(void *field, size_t n, void *user)
 
 	if (s->rc != CM_OK)
 		return;
+	if (s->column == CL_COLUMNS_MAX) {
+		_Static_assert(CL_COLUMNS_MAX == 16384u, "the number that is said");
+		s->bad = "more than 16384 columns";
+		return;
+	}
 	if (memchr(text, '\0', n) != NULL)
 		s->bad = "a NUL byte";
 	else if (!s->have_header)
 		header_field(s, text);
-	else if (s->column == s->value_column)
-		keep(s, &s->value, text, n);
+	/* A record may have more columns than the header: it is refused when it ends. */
+	else if (s->column < s->columns && s->wanted_by[s->column] != NOBODYS)
+		keep(s, &s->value[s->wanted_by[s->column]], text, n);
 	if (s->have_header && s->column == s->device_column)
 		keep(s, &s->device, text, n);
-	if (s->column < CL_COLUMNS_MAX)
-		s->column++;
-	else
-		s->bad = "more than 1024 columns";
+	s->column++;
 }
 
 /* Without the names that are there: in a file that lacks its header they are a device's reading. */
@@ -109,13 +138,24 @@ static enum cm_rc end_header(struct csv_state *s)
 
 	if (s->bad != NULL)
 		return cm_fail(&s->err, CM_EDATA, "%s:%llu: %s", conf->name, line, s->bad);
-	if (s->value_column == NO_COLUMN)
-		return no_column(s, conf->value_field);
+	for (size_t i = 0; i < conf->fields; i++)
+		if (!s->found[i])
+			return no_column(s, conf->field[i]);
 	if (conf->device_field != NULL && s->device_column == NO_COLUMN)
 		return no_column(s, conf->device_field);
 	s->columns = s->column;
 	s->have_header = true;
 	return CM_OK;
+}
+
+static enum cm_rc end_row(struct csv_state *s)
+{
+	struct cl_parser *p = s->parser;
+
+	for (size_t i = 0; i < p->conf->fields; i++)
+		s->text[i] = (const char *)s->value[i].data;
+	return cl_parser_row(p, s->record_line,
+		s->device_column != NO_COLUMN ? (const char *)s->device.data : NULL, s->text, &s->err);
 }
 
 static void on_record(int terminator, void *user)
@@ -136,12 +176,7 @@ static void on_record(int terminator, void *user)
 				why, sizeof why, "%zu columns, the header has %zu", s->column, s->columns);
 			s->bad = why;
 		}
-		if (s->bad != NULL)
-			s->rc = cl_parser_bad(p, s->record_line, s->bad, &s->err);
-		else
-			s->rc = cl_parser_row(p, s->record_line,
-				s->device_column != NO_COLUMN ? (const char *)s->device.data : NULL,
-				(const char *)s->value.data, &s->err);
+		s->rc = s->bad != NULL ? cl_parser_bad(p, s->record_line, s->bad, &s->err) : end_row(s);
 	}
 	s->bad = NULL;
 	s->column = 0;
@@ -199,11 +234,12 @@ static enum cm_rc csv_take(struct cl_parser *p, uint8_t *line, size_t n, struct 
 static enum cm_rc csv_too_long(struct cl_parser *p, struct cm_err *err)
 {
 	struct csv_state *s = p->state;
+	char why[CL_TOO_LONG_TEXT];
 
 	if (s->record_bytes > 0)
 		return endless_quote(s, err);
 	s->record_line = p->line;
-	return give_up_record(s, "a line longer than 65536 bytes", err);
+	return give_up_record(s, cl_too_long(why), err);
 }
 
 static enum cm_rc csv_end(struct cl_parser *p, struct cm_err *err)

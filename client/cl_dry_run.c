@@ -38,14 +38,6 @@ static enum cm_rc judge_quietly(const struct cl_setup *setup, struct cl_judgemen
 	return rc;
 }
 
-static void value_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size)
-{
-	if (q->kind == PT_HISTOGRAM && v->x < q->categories)
-		(void)snprintf(out, size, "%s", q->category[v->x]);
-	else
-		(void)snprintf(out, size, "%.6g", q->low + (q->high - q->low) * ((double)v->x * 0x1p-32));
-}
-
 /* What counts[n] adds up to: the categories it supports, or bins where counts are not categories. */
 static void counts_text(
 	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
@@ -138,7 +130,7 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 		rc = cl_encode_shown(d, &entry[i].value, rng, records, sealed, err);
 		if (rc != CM_OK)
 			break;
-		value_text(&d->query, &entry[i].value, value, sizeof value);
+		pt_value_text(&d->query, &entry[i].value, value, sizeof value);
 		if (list != NULL)
 			(void)json_array_append_new(list, device_json(d, value, records));
 		else
@@ -153,10 +145,11 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 
 static void print_head(const struct rd_descriptor *d, const char *words, const char *would, FILE *out)
 {
-	char n[32];
+	char n[32], fields[160];
 
+	pt_query_fields_text(&d->query, fields, sizeof fields);
 	(void)fprintf(out, "round %" PRIu64 ", query %s (%s of %s), protocol %s, minimum batch %s\n%s\n",
-		d->sequence, d->query.name, pt_kind_name(d->query.kind), d->query.field, d->params.protocol,
+		d->sequence, d->query.name, pt_kind_name(d->query.kind), fields, d->params.protocol,
 		cm_thousands((int64_t)d->min_batch, n), words);
 	(void)fprintf(out, "this client %s\n", would);
 }

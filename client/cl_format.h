@@ -27,4 +27,7 @@ extern const struct cl_format_row cl_csv, cl_ndjson;
 CM_CHECK enum cm_rc cl_parser_bad(struct cl_parser *p, uint64_t line, const char *why, struct cm_err *err);
 /* Deliver a row; device NULL: number it by p->rows. */
 CM_CHECK enum cm_rc cl_parser_row(
-	struct cl_parser *p, uint64_t line, const char *device, const char *text, struct cm_err *err);
+	struct cl_parser *p, uint64_t line, const char *device, const char *const *text, struct cm_err *err);
+#define CL_TOO_LONG_TEXT 64
+/* "a line longer than CL_RECORD_MAX bytes". */
+const char *cl_too_long(char out[CL_TOO_LONG_TEXT]);

@@ -3,18 +3,53 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
-{
-	(void)p;
-	(void)err;
-	return CM_OK;
-}
+#include "cm_buf.h"
+#include "cm_secret.h"
+
+#define NUMBER_TEXT 40
+
+struct ndjson_state {
+	char (*number)[NUMBER_TEXT]; /* by field: a number that is its text */
+	const char **text;           /* by field */
+	struct cm_buf *array;        /* by field: numbers that are its text */
+};
 
 static void ndjson_close(struct cl_parser *p)
 {
-	(void)p;
+	struct ndjson_state *s = p->state;
+
+	if (s->number != NULL)
+		cm_wipe(s->number, p->conf->fields * sizeof *s->number);
+	for (size_t i = 0; s->array != NULL && i < p->conf->fields; i++)
+		cm_buf_fini(&s->array[i]);
+	free(s->number);
+	free(s->text);
+	free(s->array);
+	free(s);
+}
+
+static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
+{
+	size_t fields = p->conf->fields;
+	struct ndjson_state *s = calloc(1, sizeof *s);
+
+	if (s == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	p->state = s;
+	s->number = calloc(fields, sizeof *s->number);
+	s->text = calloc(fields, sizeof *s->text);
+	s->array = calloc(fields, sizeof *s->array);
+	for (size_t i = 0; s->array != NULL && i < fields; i++) {
+		cm_buf_init(&s->array[i], (size_t)CL_ARRAY_MAX * NUMBER_TEXT);
+		s->array[i].secret = 1;
+	}
+	if (s->number != NULL && s->text != NULL && s->array != NULL)
+		return CM_OK;
+	ndjson_close(p);
+	return cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 /* A scalar as text: numbers as they would be typed (17 digits keep a double exactly).  NULL for anything
@@ -39,26 +74,78 @@ static const char *scalar_text(const json_t *v, char *number, size_t size)
 	}
 }
 
+/* Numbers with a space between two.  CM_EDATA if it is no array of them. */
+static enum cm_rc array_text(const json_t *v, struct cm_buf *out)
+{
+	size_t n = json_array_size(v);
+	char number[NUMBER_TEXT];
+
+	if (!json_is_array(v) || n > CL_ARRAY_MAX)
+		return CM_EDATA;
+	out->len = 0;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *one = json_array_get(v, i);
+		enum cm_rc rc;
+
+		if (!json_is_number(one))
+			return CM_EDATA;
+		rc = i > 0 ? cm_buf_put(out, " ", 1) : CM_OK;
+		if (rc == CM_OK) {
+			const char *text = scalar_text(one, number, sizeof number);
+
+			rc = cm_buf_put(out, text, strlen(text));
+		}
+		if (rc != CM_OK)
+			return rc;
+	}
+	return cm_buf_put(out, "", 1);
+}
+
+/* Field i of an object to s->text[i]; *bad says what is wrong with the row. */
+static enum cm_rc field_text(
+	struct cl_parser *p, const json_t *object, size_t i, char *bad, size_t room, struct cm_err *err)
+{
+	const struct cl_reader_conf *conf = p->conf;
+	struct ndjson_state *s = p->state;
+	const json_t *value = json_object_get(object, conf->field[i]);
+	enum cm_rc rc;
+
+	if (value == NULL) {
+		(void)snprintf(bad, room, "no field '%.100s'", conf->field[i]);
+		return CM_OK;
+	}
+	s->text[i] = scalar_text(value, s->number[i], sizeof s->number[i]);
+	if (s->text[i] != NULL)
+		return CM_OK;
+	rc = conf->arrays ? array_text(value, &s->array[i]) : CM_EDATA;
+	if (rc == CM_EINTERNAL)
+		return cm_fail(err, rc, "out of memory");
+	if (rc == CM_OK)
+		s->text[i] = (const char *)s->array[i].data;
+	else
+		(void)snprintf(bad, room, "field '%.100s' is no string, number%s", conf->field[i],
+			conf->arrays ? ", boolean or array of numbers" : " or boolean");
+	return CM_OK;
+}
+
 static enum cm_rc object_row(struct cl_parser *p, const json_t *object, struct cm_err *err)
 {
 	const struct cl_reader_conf *conf = p->conf;
-	const json_t *value, *device = NULL;
-	char value_number[40], device_number[40], why[160];
-	const char *text, *name = NULL;
+	struct ndjson_state *s = p->state;
+	const json_t *device = NULL;
+	char device_number[NUMBER_TEXT], why[160] = "";
+	const char *name = NULL;
 
 	if (!json_is_object(object))
 		return cl_parser_bad(p, p->line, "not a JSON object", err);
-	value = json_object_get(object, conf->value_field);
-	if (value == NULL) {
-		(void)snprintf(why, sizeof why, "no field '%.100s'", conf->value_field);
-		return cl_parser_bad(p, p->line, why, err);
+	for (size_t i = 0; i < conf->fields && why[0] == '\0'; i++) {
+		enum cm_rc rc = field_text(p, object, i, why, sizeof why, err);
+
+		if (rc != CM_OK)
+			return rc;
 	}
-	text = scalar_text(value, value_number, sizeof value_number);
-	if (text == NULL) {
-		(void)snprintf(
-			why, sizeof why, "field '%.100s' is no string, number or boolean", conf->value_field);
+	if (why[0] != '\0')
 		return cl_parser_bad(p, p->line, why, err);
-	}
 	if (conf->device_field != NULL) {
 		device = json_object_get(object, conf->device_field);
 		if (device != NULL && (json_is_string(device) || json_is_integer(device)))
@@ -69,7 +156,7 @@ static enum cm_rc object_row(struct cl_parser *p, const json_t *object, struct c
 			return cl_parser_bad(p, p->line, why, err);
 		}
 	}
-	return cl_parser_row(p, p->line, name, text, err);
+	return cl_parser_row(p, p->line, name, s->text, err);
 }
 
 static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, struct cm_err *err)
@@ -100,8 +187,10 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, stru
 
 static enum cm_rc ndjson_too_long(struct cl_parser *p, struct cm_err *err)
 {
+	char why[CL_TOO_LONG_TEXT];
+
 	p->rows++;
-	return cl_parser_bad(p, p->line, "a line longer than 65536 bytes", err);
+	return cl_parser_bad(p, p->line, cl_too_long(why), err);
 }
 
 static enum cm_rc ndjson_end(struct cl_parser *p, struct cm_err *err)

@@ -142,9 +142,10 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	if (!listed(&p->queries, d->query.name))
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
-	if (!listed(&p->fields, d->query.field))
-		return cm_fail(
-			err, CM_EPERM, "policy: field '%s' is not among the allowed fields", d->query.field);
+	for (uint32_t i = 0; i < pt_query_fields(&d->query); i++)
+		if (!listed(&p->fields, pt_query_field(&d->query, i)))
+			return cm_fail(err, CM_EPERM, "policy: field '%s' is not among the allowed fields",
+				pt_query_field(&d->query, i));
 	if (!listed(&p->protocols, d->params.protocol))
 		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
 			d->params.protocol);

@@ -2,6 +2,7 @@
 #include "cl_prepare.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cl_device.h"
@@ -15,6 +16,7 @@ struct gathering {
 	const struct cm_rng *rng;
 	struct cl_batch *batch;
 	struct cl_rows *rows;
+	uint32_t *at; /* numbers of the value being read */
 };
 
 /* The input's name in messages: the end of a long path, so that line and reason still fit. */
@@ -56,18 +58,14 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	struct gathering *g = user;
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
 	struct pt_value value;
-	struct cm_err unused;
+	struct cm_err why;
 	int clamped = 0;
 	enum cm_rc rc;
 
 	g->rows->rows++;
-	if (pt_value_read(g->q, &row->text, NULL, &value, &clamped, &unused) != CM_OK) {
-		/* Without the value: it is private, and pt's own text names it. */
+	if (pt_value_read(g->q, row->text, g->at, &value, &clamped, &why) != CM_OK) {
 		g->rows->out_of_domain++;
-		return bad_row(g, row->line,
-			g->q->kind == PT_HISTOGRAM ? "a value that is none of the query's categories"
-						   : "a value that is no finite number",
-			err);
+		return bad_row(g, row->line, why.msg, err);
 	}
 	g->rows->clamped += clamped != 0;
 	cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
@@ -76,30 +74,55 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	return rc;
 }
 
+/* Feed the input to the batch of *g. */
+static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
+{
+	const struct pt_query *q = g->q;
+	const char *field[PR_COLUMNS_MAX];
+	struct cl_reader_conf conf = {
+		.format = g->in->format,
+		.name = name_of(g->in),
+		.device_field = g->in->device_field,
+		.field = field,
+		.fields = pt_query_fields(q),
+		.arrays = q->kind == PT_VECTOR && q->columns == 0,
+		.on_row = on_row,
+		.on_bad = on_bad,
+		.user = g,
+	};
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t i = 0; i < conf.fields; i++)
+		field[i] = pt_query_field(q, i);
+	if (taken != NULL)
+		rc = cl_store_taken(taken, g->batch, err);
+	if (rc != CM_OK)
+		return rc;
+	return g->in->feed != NULL ? g->in->feed(g->in->user, &conf, err)
+				   : cl_readings_file(g->in->path, &conf, err);
+}
+
 enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q, const char *population,
 	const struct cm_key *secret, const struct cm_rng *rng, struct cl_db *taken, struct cl_batch **out,
 	struct cl_rows *rows, struct cm_err *err)
 {
-	struct gathering g = { in, q, population, secret, rng, cl_batch_new(in->limit), rows };
-	const struct cl_reader_conf conf = {
-		.format = in->format,
-		.name = name_of(in),
-		.device_field = in->device_field,
-		.value_field = q->field,
-		.on_row = on_row,
-		.on_bad = on_bad,
-		.user = &g,
-	};
-	enum cm_rc rc = CM_OK;
+	uint32_t width = pt_value_width(q);
+	struct gathering g = { .in = in,
+		.q = q,
+		.population = population,
+		.secret = secret,
+		.rng = rng,
+		.batch = cl_batch_new(in->limit, width),
+		.rows = rows,
+		.at = width > 0 ? calloc(width, sizeof *g.at) : NULL };
+	enum cm_rc rc;
 
 	*rows = (struct cl_rows){ 0 };
-	if (g.batch == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (taken != NULL)
-		rc = cl_store_taken(taken, g.batch, err);
-	if (rc == CM_OK)
-		rc = in->feed != NULL ? in->feed(in->user, &conf, err)
-				      : cl_readings_file(in->path, &conf, err);
+	rc = g.batch == NULL || (width > 0 && g.at == NULL) ? cm_fail(err, CM_EINTERNAL, "out of memory")
+							    : gather(&g, taken, err);
+	if (g.at != NULL)
+		cm_wipe(g.at, width * sizeof *g.at);
+	free(g.at);
 	if (rc != CM_OK) {
 		cl_batch_free(g.batch);
 		return rc;

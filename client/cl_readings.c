@@ -54,8 +54,14 @@ enum cm_rc cl_parser_bad(struct cl_parser *p, uint64_t line, const char *why, st
 	return p->conf->on_bad(p->conf->user, line, why, err);
 }
 
+const char *cl_too_long(char out[CL_TOO_LONG_TEXT])
+{
+	(void)snprintf(out, CL_TOO_LONG_TEXT, "a line longer than %u bytes", CL_RECORD_MAX);
+	return out;
+}
+
 enum cm_rc cl_parser_row(
-	struct cl_parser *p, uint64_t line, const char *device, const char *text, struct cm_err *err)
+	struct cl_parser *p, uint64_t line, const char *device, const char *const *text, struct cm_err *err)
 {
 	struct cl_row row = { .device = device, .text = text, .line = line };
 	char number[24];

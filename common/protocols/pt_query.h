@@ -2,6 +2,7 @@
  * the mean of a vector, ranges, marginals, prefixes; readings to values. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -84,6 +85,8 @@ enum pt_kind pt_kind_at(size_t i);
 /* Well-formed, with nothing that its kind does not have?  CM_ECONFIG naming what is not. */
 CM_CHECK enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err);
 void pt_query_fini(struct pt_query *q);
+/* Do both ask the same, in the same words? */
+bool pt_query_equal(const struct pt_query *a, const struct pt_query *b);
 
 /* A reading to a value: text[pt_query_fields], one per field.  A vector in one field is its numbers, between
  * them spaces, a comma or a semicolon.  A text is counted by its first bytes, zeroes following a short one.
@@ -93,3 +96,6 @@ void pt_query_fini(struct pt_query *q);
  * Not in constant time: the device reads what it holds. */
 CM_CHECK enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint32_t *at,
 	struct pt_value *out, int *clamped, struct cm_err *err);
+/* A value of the query's domain for people: "high", "0.25", "0.25, -1, ... (784 numbers)", "yes, no", "61.."
+ * or "another". */
+void pt_value_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size);

@@ -2,6 +2,7 @@
  *
  * A reading is nobody's business: no message repeats it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,4 +163,63 @@ enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint
 	}
 	out->x = find(q->category, q->categories, text[0]);
 	return out->x < q->categories ? CM_OK : no_category(q->field, err);
+}
+
+/* Item i of a list as far as it fits; false when it does not. */
+static int append(char *out, size_t size, size_t *used, uint32_t i, const char *text)
+{
+	size_t n = strlen(text) + (i > 0 ? 2 : 0);
+
+	if (*used + n >= size)
+		return 0;
+	*used += (size_t)snprintf(out + *used, size - *used, "%s%s", i > 0 ? ", " : "", text);
+	return 1;
+}
+
+static void list_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size)
+{
+	uint32_t n = pt_value_width(q);
+	char number[32], more[40];
+	size_t used = 0, room;
+
+	(void)snprintf(more, sizeof more, ", ... (%u numbers)", (unsigned)n);
+	room = q->kind == PT_VECTOR && size > strlen(more) ? size - strlen(more) : size;
+	*out = '\0';
+	for (uint32_t i = 0; i < n; i++) {
+		const char *text = number;
+
+		(void)snprintf(
+			number, sizeof number, "%.6g", q->low + (q->high - q->low) * v->at[i] * 0x1p-31);
+		if (q->kind == PT_MARGINALS)
+			text = q->column[i].category[v->at[i]];
+		if (append(out, room, &used, i, text))
+			continue;
+		(void)snprintf(out + used, size - used, "%s", q->kind == PT_VECTOR ? more : ", ...");
+		return;
+	}
+}
+
+void pt_value_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size)
+{
+	switch (q->kind) {
+	case PT_HISTOGRAM:
+		(void)snprintf(out, size, "%s", q->category[v->x]);
+		break;
+	case PT_PREFIXES:
+		if (v->x < q->categories)
+			(void)snprintf(out, size, "%s..", q->category[v->x]);
+		else
+			(void)snprintf(out, size, "another");
+		break;
+	case PT_VECTOR:
+	case PT_MARGINALS:
+		list_text(q, v, out, size);
+		break;
+	case PT_MEAN:
+	case PT_SUM:
+	case PT_QUANTILES:
+	case PT_RANGES:
+		(void)snprintf(out, size, "%.6g", q->low + (q->high - q->low) * ((double)v->x * 0x1p-32));
+		break;
+	}
 }

@@ -6,9 +6,12 @@
 
 #include "cl_readings.h"
 
+#define FUZZ_FIELDS 2u
+
 /* A running digest of rows and complaints. */
 struct fuzz_said {
 	uint64_t digest, rows;
+	size_t fields;
 };
 
 static inline void fuzz_mix(struct fuzz_said *s, const char *text, uint64_t line)
@@ -21,9 +24,12 @@ static inline void fuzz_mix(struct fuzz_said *s, const char *text, uint64_t line
 
 static inline enum cm_rc fuzz_row(void *user, const struct cl_row *row, struct cm_err *err)
 {
+	struct fuzz_said *s = user;
+
 	(void)err;
 	fuzz_mix(user, row->device, row->line);
-	fuzz_mix(user, row->text, row->line);
+	for (size_t i = 0; i < s->fields; i++)
+		fuzz_mix(s, row->text[i], row->line);
 	return CM_OK;
 }
 
@@ -37,11 +43,15 @@ static inline enum cm_rc fuzz_bad(void *user, uint64_t line, const char *why, st
 static inline enum cm_rc fuzz_read(
 	enum cl_format format, const uint8_t *data, size_t size, size_t piece, struct fuzz_said *said)
 {
-	const struct cl_reader_conf conf = { format, "f", "d", "v", fuzz_row, fuzz_bad, said };
+	/* A second field, and arrays, in every other input. */
+	static const char *const field[FUZZ_FIELDS] = { "v", "w" };
+	const struct cl_reader_conf conf = { format, "f", "d", field, 1 + size % 2, size % 3 == 0, fuzz_row,
+		fuzz_bad, said };
 	struct cl_reader *r;
 	struct cm_err err;
 	enum cm_rc rc = cl_reader_new(&conf, &r, &err);
 
+	said->fields = conf.fields;
 	if (rc != CM_OK)
 		abort();
 	for (size_t at = 0; rc == CM_OK && at < size; at += piece)

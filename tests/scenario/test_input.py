@@ -344,14 +344,14 @@ ROWS = {
     ("csv", "long device"): ("x" * 201 + ",c1\n", "longer than 200 bytes"),
     ("csv", "stray quote"): ('b,c"1\n', "stray quote"),
     ("csv", "NUL"): ("b,c\0001\n", "NUL byte"),
-    ("csv", "long line"): ("b," + "x" * 70000 + "\n", "65536 bytes"),
+    ("csv", "long line"): ("b," + "x" * 4200000 + "\n", "4194304 bytes"),
     ("ndjson", "no JSON"): ("{oops\n", "not valid JSON at column"),
     ("ndjson", "no object"): ("[1]\n", "not a JSON object"),
     ("ndjson", "key twice"): ('{"device":"b","colour":"c0","colour":"c1"}\n', "key given twice"),
     ("ndjson", "no field"): ('{"device":"b"}\n', "no field 'colour'"),
     ("ndjson", "nested"): ('{"device":"b","colour":{"x":1}}\n', "no string, number or boolean"),
     ("ndjson", "more behind"): ('{"device":"b","colour":"c1"} x\n', "not valid JSON at column"),
-    ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 70000 + '"}\n', "65536 bytes"),
+    ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 4200000 + '"}\n', "4194304 bytes"),
     ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "not valid JSON at column"),
 }
 

@@ -86,7 +86,7 @@ static void a_device_that_reads_three_times_sends_each_reading_equally_often(voi
 	(void)state;
 	name_of(1, name);
 	for (unsigned t = 0; t < TRIALS; t++) {
-		struct cl_batch *b = cl_batch_new(0);
+		struct cl_batch *b = cl_batch_new(0, 0);
 		size_t n;
 
 		for (uint64_t v = 0; v < READINGS; v++)
@@ -112,7 +112,7 @@ static void every_order_of_four_devices_is_equally_likely(void **state)
 
 	(void)state;
 	for (unsigned t = 0; t < TRIALS; t++) {
-		struct cl_batch *b = cl_batch_new(0);
+		struct cl_batch *b = cl_batch_new(0, 0);
 		const struct cl_entry *e;
 		unsigned order = 0;
 		size_t n;
@@ -143,7 +143,7 @@ static void every_order_of_four_devices_is_equally_likely(void **state)
 
 static void taken_devices_are_left_out_and_the_limit_takes_the_first_ones(void **state)
 {
-	struct cl_batch *b = cl_batch_new(5);
+	struct cl_batch *b = cl_batch_new(5, 0);
 	uint8_t name[PR_PSEUDONYM_LEN];
 	const struct cl_entry *e;
 	unsigned seen = 0;
@@ -170,7 +170,7 @@ static void taken_devices_are_left_out_and_the_limit_takes_the_first_ones(void *
 static void every_one_of_many_devices_comes_out_once(void **state)
 {
 	enum { DEVICES = 20000 };
-	struct cl_batch *b = cl_batch_new(0);
+	struct cl_batch *b = cl_batch_new(0, 0);
 	static unsigned char seen[DEVICES];
 	const struct cl_entry *e;
 	size_t n;
@@ -195,6 +195,63 @@ static void every_one_of_many_devices_comes_out_once(void **state)
 	cl_batch_free(b);
 }
 
+/* Of 30000 numbers each: two values to a block. */
+static void values_of_several_numbers_stay_with_their_device(void **state)
+{
+	enum { DEVICES = 51, WIDTH = 30000 };
+	struct cl_batch *b = cl_batch_new(0, WIDTH);
+	static uint32_t at[WIDTH];
+	const struct cl_entry *e;
+	uint8_t name[PR_PSEUDONYM_LEN];
+	size_t n;
+
+	(void)state;
+	name_of(7, name);
+	assert_int_equal(cl_batch_taken(b, name, &err), CM_OK);
+	for (unsigned i = 0; i < 3 * DEVICES; i++) {
+		name_of(i % DEVICES, name);
+		for (unsigned j = 0; j < WIDTH; j++)
+			at[j] = i % DEVICES * WIDTH + j;
+		assert_int_equal(cl_batch_add(b, &rng, name, &(struct pt_value){ .at = at }, &err), CM_OK);
+	}
+	memset(at, 0, sizeof at); /* they were copied */
+	cl_batch_shuffle(b, &rng);
+	e = cl_batch_entries(b, &n);
+	assert_int_equal(n, DEVICES - 1);
+	for (size_t i = 0; i < n; i++) {
+		unsigned device = e[i].value.at[0] / WIDTH;
+
+		assert_int_not_equal(device, 7);
+		name_of(device, name);
+		assert_memory_equal(name, e[i].pseudonym, sizeof name);
+		for (unsigned j = 0; j < WIDTH; j++)
+			assert_int_equal(e[i].value.at[j], device * WIDTH + j);
+	}
+	cl_batch_free(b);
+}
+
+static void values_of_taken_devices_need_no_memory(void **state)
+{
+	enum { WIDTH = 1 << 17 };
+	struct cl_batch *b = cl_batch_new(0, WIDTH);
+	static uint32_t at[WIDTH];
+	uint8_t name[PR_PSEUDONYM_LEN];
+	enum cm_rc rc = CM_OK;
+	unsigned i;
+
+	(void)state;
+	/* More than there is room for the values of. */
+	assert_true(5000 > CL_BATCH_NUMBERS_MAX / WIDTH);
+	for (i = 0; i < 5000 && rc == CM_OK; i++) {
+		name_of(i, name);
+		rc = cl_batch_taken(b, name, &err);
+	}
+	assert_int_equal(rc, CM_OK);
+	name_of(5000, name);
+	assert_int_equal(cl_batch_add(b, &rng, name, &(struct pt_value){ .at = at }, &err), CM_OK);
+	cl_batch_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +262,8 @@ int main(void)
 		cmocka_unit_test(every_order_of_four_devices_is_equally_likely),
 		cmocka_unit_test(taken_devices_are_left_out_and_the_limit_takes_the_first_ones),
 		cmocka_unit_test(every_one_of_many_devices_comes_out_once),
+		cmocka_unit_test(values_of_several_numbers_stay_with_their_device),
+		cmocka_unit_test(values_of_taken_devices_need_no_memory),
 	};
 
 	if (cm_rng_system(&rng, &err) != CM_OK)

@@ -87,7 +87,7 @@ static void no_message_names_a_value(void **state)
 	cl_prepared_fini(&prepared);
 	assert_int_equal(prepare("device,field\na,purple\n", true), CM_EDATA);
 	assert_null(strstr(err.msg, "purple"));
-	assert_non_null(strstr(err.msg, "readings.csv:2: a value that is none of the query's categories"));
+	assert_non_null(strstr(err.msg, "readings.csv:2: field 'field' is none of the query's categories"));
 	cl_prepared_fini(&prepared);
 }
 

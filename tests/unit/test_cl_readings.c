@@ -19,6 +19,10 @@ struct said {
 	int strict;
 };
 
+static const char *const wanted[] = { "v", "w", "u" };
+static size_t fields = 1; /* of them */
+static bool arrays;
+
 static void say(struct said *s, const char *what)
 {
 	if (strlen(s->text) + strlen(what) < sizeof s->text)
@@ -32,7 +36,13 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 
 	(void)err;
 	s->rows++;
-	(void)snprintf(line, sizeof line, "%.100s=%.100s@%u;", row->device, row->text, (unsigned)row->line);
+	(void)snprintf(line, sizeof line, "%.100s=%.100s", row->device, row->text[0]);
+	say(s, line);
+	for (size_t i = 1; i < fields; i++) {
+		(void)snprintf(line, sizeof line, "|%.100s", row->text[i]);
+		say(s, line);
+	}
+	(void)snprintf(line, sizeof line, "@%u;", (unsigned)row->line);
 	say(s, line);
 	return CM_OK;
 }
@@ -50,7 +60,7 @@ static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_e
 static enum cm_rc read_cut(enum cl_format format, const char *device, const void *bytes, size_t n,
 	size_t piece, struct said *s, struct cm_err *err)
 {
-	const struct cl_reader_conf conf = { format, "f", device, "v", on_row, on_bad, s };
+	const struct cl_reader_conf conf = { format, "f", device, wanted, fields, arrays, on_row, on_bad, s };
 	struct cl_reader *r;
 	enum cm_rc rc;
 
@@ -185,7 +195,7 @@ static void csv_unterminated_quote_names_the_line_it_began(void **state)
 
 static void csv_endless_quote_is_not_buffered_without_end(void **state)
 {
-	size_t n = 300000;
+	size_t n = 2 * CL_RECORD_MAX;
 	char *text = malloc(n);
 	struct said s = { .text = "" };
 	struct cm_err err;
@@ -197,7 +207,7 @@ static void csv_endless_quote_is_not_buffered_without_end(void **state)
 	for (size_t i = 100; i < n; i += 100)
 		text[i] = '\n';
 	assert_int_equal(read_all(CL_FORMAT_CSV, "d", text, n, &s, &err), CM_EDATA);
-	assert_string_equal(err.msg, "f:2: a quote opened in this record is not closed within 65536 bytes");
+	assert_string_equal(err.msg, "f:2: a quote opened in this record is not closed within 4194304 bytes");
 	free(text);
 }
 
@@ -207,9 +217,9 @@ static void csv_nul_bytes_cost_one_row(void **state)
 	CSV("d", "d,v\na\0z,1\nb,2\0\nc,3\n", CM_OK, "!2 a NUL byte;!3 a NUL byte;c=3@4;", NULL);
 }
 
-static void a_line_of_a_mebibyte_costs_one_row(void **state)
+static void a_line_above_the_limit_costs_one_row(void **state)
 {
-	size_t n = (1u << 20) + 64;
+	size_t n = CL_RECORD_MAX + 64;
 	char *text = malloc(n);
 	struct said s = { .text = "" };
 	struct cm_err err;
@@ -220,12 +230,85 @@ static void a_line_of_a_mebibyte_costs_one_row(void **state)
 	memcpy(text, "d,v\na,", 6);
 	memcpy(text + n - 6, "\nb,22\n", 6);
 	assert_int_equal(read_all(CL_FORMAT_CSV, "d", text, n, &s, &err), CM_OK);
-	assert_string_equal(s.text, "!2 a line longer than 65536 bytes;b=22@3;");
+	assert_string_equal(s.text, "!2 a line longer than 4194304 bytes;b=22@3;");
 	memset(text, ' ', n);
 	memcpy(text + n - 24, "\n{\"d\":\"b\",\"v\":\"2\"}     \n", 24);
 	s = (struct said){ .text = "" };
 	assert_int_equal(read_all(CL_FORMAT_NDJSON, "d", text, n, &s, &err), CM_OK);
-	assert_string_equal(s.text, "!1 a line longer than 65536 bytes;b=2@2;");
+	assert_string_equal(s.text, "!1 a line longer than 4194304 bytes;b=2@2;");
+	free(text);
+}
+
+static void several_fields_are_found_wherever_they_stand(void **state)
+{
+	(void)state;
+	fields = 3;
+	CSV("d", "x,u,d,w,v\n0,1,a,2,3\n0,4,b,\"\",5\n", CM_OK, "a=3|2|1@2;b=5||4@3;", NULL);
+	CSV("d", "d,v,w\na,1,2\n", CM_EDATA, "", "f:1: no column 'u' among the 3 of the header");
+	CSV("d", "d,v,w,u,w\na,1,2,3,4\n", CM_EDATA, "", "f:1: the header names a column twice");
+	CSV("v", "v,w,u\na,1,2\n", CM_OK, "a=a|1|2@2;", NULL);
+	CSV("d", "d,v,w,u\na,1,2\na,1,2,3,4\na,1,2,3\n", CM_OK,
+		"!2 3 columns, the header has 4;!3 5 columns, the header has 4;a=1|2|3@4;", NULL);
+	NDJSON("d", "{\"d\":\"a\",\"u\":1,\"w\":\"x\",\"v\":2.5}\n{\"d\":\"b\",\"v\":1,\"w\":2}\n", CM_OK,
+		"a=2.5|x|1@1;!2 no field 'u';", NULL);
+	NDJSON("d", "{\"d\":\"a\",\"u\":1,\"w\":[1],\"v\":2}\n", CM_OK,
+		"!1 field 'w' is no string, number or boolean;", NULL);
+	fields = 1;
+}
+
+static void a_json_array_of_numbers_is_one_text_where_it_may_be(void **state)
+{
+	static const char *const bad[] = { "{}", "null", "[1,null]", "[\"1\"]", "[[1]]", "[true]" };
+	char line[64];
+
+	(void)state;
+	NDJSON("d", "{\"d\":\"a\",\"v\":[1,2]}\n", CM_OK, "!1 field 'v' is no string, number or boolean;",
+		NULL);
+	arrays = true;
+	NDJSON("d",
+		"{\"d\":\"a\",\"v\":[1,-2.5,1e300]}\n{\"d\":\"b\",\"v\":[]}\n{\"d\":\"c\",\"v\":\"1 2\"}\n",
+		CM_OK, "a=1 -2.5 1.0000000000000001e+300@1;b=@2;c=1 2@3;", NULL);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct said s = { .text = "" };
+		struct cm_err err;
+		int n = snprintf(line, sizeof line, "{\"d\":\"a\",\"v\":%s}\n", bad[i]);
+
+		assert_int_equal(read_all(CL_FORMAT_NDJSON, "d", line, (size_t)n, &s, &err), CM_OK);
+		assert_string_equal(
+			s.text, "!1 field 'v' is no string, number, boolean or array of numbers;");
+	}
+	arrays = false;
+}
+
+/* As CSV and as JSON, the longest vector there is; one number more of JSON is too many. */
+static void the_longest_vector_fits_a_line(void **state)
+{
+	static const char number[] = "-0.12345678901234567";
+	const size_t each = sizeof number, n = CL_ARRAY_MAX;
+	char *text = malloc(64 + (n + 1) * each);
+	struct cm_err err;
+
+	(void)state;
+	assert_non_null(text);
+	arrays = true;
+	for (size_t more = 0; more < 3; more++) {
+		bool csv = more == 2;
+		struct said s = { .text = "" };
+		size_t used = (size_t)sprintf(text, "%s", csv ? "d,v\na,\"" : "{\"d\":\"a\",\"v\":[");
+
+		for (size_t i = 0; i < n + more % 2; i++) {
+			memcpy(text + used, number, each - 1);
+			text[used + each - 1] = ',';
+			used += each;
+		}
+		used -= 1;
+		used += (size_t)sprintf(text + used, "%s", csv ? "\"\n" : "]}\n");
+		assert_int_equal(
+			read_cut(csv ? CL_FORMAT_CSV : CL_FORMAT_NDJSON, "d", text, used, 65536, &s, &err),
+			CM_OK);
+		assert_int_equal(s.rows, more == 1 ? 0 : 1);
+	}
+	arrays = false;
 	free(text);
 }
 
@@ -292,7 +375,7 @@ static void ndjson_needs_a_line(void **state)
 static void strict_reading_ends_at_the_first_bad_row_and_stays_ended(void **state)
 {
 	struct said s = { .strict = 1 };
-	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", "v", on_row, on_bad, &s };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, on_bad, &s };
 	struct cl_reader *r;
 	struct cm_err err;
 
@@ -310,7 +393,7 @@ static void strict_reading_ends_at_the_first_bad_row_and_stays_ended(void **stat
 static void a_file_that_is_not_there_is_no_input(void **state)
 {
 	struct said s = { .text = "" };
-	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", "v", on_row, on_bad, &s };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, on_bad, &s };
 	struct cm_err err;
 
 	(void)state;
@@ -345,7 +428,10 @@ int main(void)
 		cmocka_unit_test(csv_unterminated_quote_names_the_line_it_began),
 		cmocka_unit_test(csv_endless_quote_is_not_buffered_without_end),
 		cmocka_unit_test(csv_nul_bytes_cost_one_row),
-		cmocka_unit_test(a_line_of_a_mebibyte_costs_one_row),
+		cmocka_unit_test(a_line_above_the_limit_costs_one_row),
+		cmocka_unit_test(several_fields_are_found_wherever_they_stand),
+		cmocka_unit_test(a_json_array_of_numbers_is_one_text_where_it_may_be),
+		cmocka_unit_test(the_longest_vector_fits_a_line),
 		cmocka_unit_test(a_device_needs_a_name_of_200_bytes_at_most),
 		cmocka_unit_test(ndjson_scalars_become_text),
 		cmocka_unit_test(ndjson_lines_that_are_no_good_objects_are_bad),

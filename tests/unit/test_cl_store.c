@@ -193,7 +193,7 @@ static void answered_devices_are_not_sent_again_after_a_restart(void **state)
 
 static void a_restarted_client_leaves_stored_devices_out_of_the_batch(void **state)
 {
-	struct cl_batch *b = cl_batch_new(0);
+	struct cl_batch *b = cl_batch_new(0, 0);
 	size_t n;
 
 	(void)state;
@@ -265,7 +265,7 @@ static void child(unsigned last, int fd)
 	size_t n;
 
 	cl_world_restart(&world);
-	b = cl_batch_new(0);
+	b = cl_batch_new(0, 0);
 	if (cl_store_taken(world.db, b, &err) != CM_OK)
 		_exit(1);
 	for (unsigned i = 0; i < DEVICES; i++) {

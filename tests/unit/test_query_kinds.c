@@ -378,6 +378,47 @@ static void numbers_of_other_kinds_are_read_as_a_mean_is(void **state)
 	assert_int_equal(read_text(&q, "nan"), CM_EDATA);
 }
 
+static const char *text_of(const struct pt_query *q, const struct pt_value *v, size_t size)
+{
+	static char out[64];
+
+	memset(out, 'x', sizeof out);
+	pt_value_text(q, v, out, size);
+	return out;
+}
+
+static void a_value_is_shown_in_few_words(void **state)
+{
+	static const uint32_t three[] = { 0, 1u << 30, 1u << 31 };
+	static uint32_t many[784];
+	struct pt_query q = vector(3);
+	struct pt_value v = { .at = three };
+
+	(void)state;
+	assert_string_equal(text_of(&q, &v, 64), "-1, 1, 3");
+	q.dimension = 784;
+	v.at = many;
+	assert_string_equal(text_of(&q, &v, 32), "-1, -1, -1, ... (784 numbers)");
+	for (size_t size = 24; size < 64; size++)
+		assert_true(strlen(text_of(&q, &v, size)) < size);
+	q = marginals();
+	v.at = (const uint32_t[]){ 0, 1, 0 };
+	assert_string_equal(text_of(&q, &v, 64), "yes, no, yes");
+	q = prefixes();
+	v = (struct pt_value){ .x = 1 };
+	assert_string_equal(text_of(&q, &v, 64), "7..");
+	v.x = 3;
+	assert_string_equal(text_of(&q, &v, 64), "another");
+	q = ranges();
+	v.x = (uint64_t)1 << 31;
+	assert_string_equal(text_of(&q, &v, 64), "32");
+	q = of(PT_HISTOGRAM);
+	q.category = yes_no;
+	q.categories = 2;
+	v.x = 1;
+	assert_string_equal(text_of(&q, &v, 64), "no");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +433,7 @@ int main(void)
 		cmocka_unit_test(marginals_are_read_as_one_category_per_column),
 		cmocka_unit_test(a_text_is_counted_by_its_first_bits),
 		cmocka_unit_test(numbers_of_other_kinds_are_read_as_a_mean_is),
+		cmocka_unit_test(a_value_is_shown_in_few_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
