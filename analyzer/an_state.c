@@ -108,30 +108,14 @@ static enum cm_rc planned_round(
 	return CM_OK;
 }
 
-static bool same_text(char **a, uint32_t an, char **b, uint32_t bn)
-{
-	if (an != bn)
-		return false;
-	for (uint32_t i = 0; i < an; i++)
-		if (strcmp(a[i], b[i]) != 0)
-			return false;
-	return true;
-}
-
-/* Is this the round that was described? */
+/* Is this the round that was described?  Candidates that follow from an earlier answer are not the plan's. */
 static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 {
-	const struct pt_query *a = &p->query, *b = &d->query;
-	const struct pt_params *x = &p->params, *y = &d->params;
+	struct pt_query planned = p->query, described = d->query;
 
-	return a->kind == b->kind && strcmp(a->name, b->name) == 0 && strcmp(a->field, b->field) == 0 &&
-	       same_text(a->category, a->categories, b->category, b->categories) && a->low >= b->low &&
-	       a->low <= b->low && a->high >= b->high && a->high <= b->high &&
-	       strcmp(x->protocol, y->protocol) == 0 && x->bins == y->bins && x->dummies == y->dummies &&
-	       x->keep_always == y->keep_always && x->keep == y->keep && x->size == y->size &&
-	       x->other == y->other && x->shuffler_dummies == y->shuffler_dummies && x->tags == y->tags &&
-	       x->tag_messages == y->tag_messages &&
-	       memcmp(x->tag_least, y->tag_least, sizeof x->tag_least) == 0 &&
+	if (p->after != 0)
+		planned.categories = described.categories = 0;
+	return pt_query_equal(&planned, &described) && pt_params_equal(&p->params, &d->params) &&
 	       p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 

@@ -145,6 +145,9 @@ struct pt_protocol {
 	unsigned automatic; /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
 };
 
+/* The same randomizer? */
+bool pt_params_equal(const struct pt_params *a, const struct pt_params *b);
+
 /* NULL if there is none. */
 const struct pt_protocol *pt_find(const char *name);
 /* Row i, NULL past the last. */

@@ -100,8 +100,11 @@ class Cluster:
         def text(v):
             if isinstance(v, bool):
                 return "true" if v else "false"
+            if isinstance(v, dict):
+                return "{ " + "; ".join(f"{k} = {text(x)}" for k, x in v.items()) + "; }"
             if isinstance(v, (list, tuple)):
-                return "[ " + ", ".join(text(x) for x in v) + " ]"
+                nested = any(isinstance(x, (list, tuple, dict)) for x in v)
+                return ("( %s )" if nested else "[ %s ]") % ", ".join(text(x) for x in v)
             return json.dumps(v, ensure_ascii=False) if isinstance(v, str) else repr(v)
 
         body = ",\n".join("  { " + "; ".join(f"{k} = {text(v)}" for k, v in r.items()) + "; }" for r in rounds)

@@ -1,0 +1,137 @@
+"""Digits, ranges, marginals and prefixes: rounds of several batches, and questions that follow from answers."""
+import random
+import subprocess
+from collections import Counter
+
+import pytest
+
+from cluster import program
+from test_rounds import run_plan
+
+STATES, FANS = ("idle", "busy", "fault"), ("on", "off")
+SITES = {"lighthouse": 30, "lightship": 25, "pier": 15, "quay-3": 12}  # percent; the others are all different
+
+
+def write_readings(cluster, n, seed=3):
+    """A row a device: a state, a fan that goes with it, a number, and a text with a long tail."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(n):
+        state = rng.choices(STATES, (60, 38, 2))[0]
+        fan = "on" if rng.random() < {"idle": 0.1, "busy": 0.8, "fault": 0.5}[state] else "off"
+        site = rng.choices([*SITES, None], [*SITES.values(), 100 - sum(SITES.values())])[0] or f"x{rng.getrandbits(48):012x}"
+        rows.append((f"dev{i}", state, fan, min(max(rng.gauss(30, 12), 0), 99.9), site))
+    cluster.write("readings.csv", "device,state,fan,celsius,site\n" +
+                  "".join(f"{d},{s},{f},{c:.3f},{t}\n" for d, s, f, c, t in rows))
+    return rows
+
+
+def batch(n, **keys):
+    return {"min_reports": n, "target": n, "window": "2m", **keys}
+
+
+def within(item, truth, slack=0.0):
+    """Six standard deviations: one false alarm in 10^8."""
+    return abs(item["value"] - truth) < 6 * item["variance"] ** 0.5 + slack
+
+
+def audited(cluster):
+    export = cluster.run("analyzer", "ledger", "export")
+    audit = subprocess.run([program("tombola-accountant"), "audit", "-"], capture_output=True, text=True,
+                           input=export.stdout)
+    assert audit.returncode == 0 and "audit passed" in audit.stdout, audit
+
+
+def test_marginals_and_their_combinations(cluster):
+    n = 2000
+    cluster.configure(min_batch=1000, devices=n, max_epsilon0="inf")
+    rows = write_readings(cluster, n)
+    columns = [{"field": "state", "values": STATES}, {"field": "fan", "values": FANS}]
+    cluster.plan([batch(n, query="pairs", type="marginals", columns=columns, marginals=[["state", "fan"], ["fan"]],
+                        epsilon0=4.0),
+                  batch(n, query="pairs-again", type="marginals", columns=columns, marginals=[["state", "fan"]],
+                        epsilon0="inf", dummies=2)], epsilon=20.0)
+    run, shuffler, client = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    pairs, fans = Counter((r[1], r[2]) for r in rows), Counter(r[2] for r in rows)
+    for number in (1, 2):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["reports"] == n and result["bad"] == 0 and result["messages"] == n * (2 if number == 1 else 3)
+        items = {i["label"]: i for i in result["items"]}
+        want = {f"state={s},fan={f}": pairs[s, f] for s in STATES for f in FANS}
+        want |= {f"fan={f}": fans[f] for f in FANS} if number == 1 else {}
+        assert set(items) == set(want)
+        for label, truth in want.items():
+            assert within(items[label], truth, 1), (label, items[label], truth)
+    # Of both slots: what one report may give away is the sum.
+    assert 7.9 < cluster.json("analyzer", "round", "show", "1")["result"]["epsilon0"] <= 8
+    audited(cluster)
+
+
+def test_ranges_add_up(cluster):
+    n = 2000
+    cluster.configure(min_batch=1000, devices=n)
+    rows = write_readings(cluster, n)
+    cluster.plan([batch(n, query="heat", type="ranges", field="celsius", range=[0.0, 100.0], leaves=25, fanout=5,
+                        epsilon0=4.0)], epsilon=20.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    items = result["items"]
+    assert len(items) == 30 and items[0]["label"] == "[0, 20)" and items[5]["label"] == "[0, 4)"
+    for i, item in enumerate(items):
+        width, at = (20, i) if i < 5 else (4, i - 5)
+        truth = sum(at * width <= r[3] < (at + 1) * width for r in rows)
+        assert within(item, truth, 1), (item, truth)
+    assert sum(i["projected"] for i in items[:5]) == pytest.approx(n)
+    for parent in range(5):
+        children = items[5 + 5 * parent:10 + 5 * parent]
+        assert sum(c["projected"] for c in children) == pytest.approx(items[parent]["projected"], abs=1e-6)
+    audited(cluster)
+
+
+def test_means_and_sums_from_digits(cluster):
+    n = 2000
+    cluster.configure(min_batch=1000, devices=n, max_epsilon0="inf")
+    rows = write_readings(cluster, n)
+    number = {"field": "celsius", "range": [0.0, 100.0], "protocol": "digits"}
+    cluster.plan([batch(n, query="mean", type="mean", epsilon0=3.0, levels=64, **number),
+                  batch(n, query="sum", type="sum", epsilon0="inf", dummies=1, levels=16, size=4, **number)],
+                 epsilon=40.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    total = sum(r[3] for r in rows)
+    mean, = cluster.json("analyzer", "estimate", "mean")["items"]
+    assert within(mean, total / n)
+    item, = cluster.json("analyzer", "estimate", "sum")["items"]
+    assert within(item, total)
+    assert cluster.json("analyzer", "round", "show", "2")["result"]["messages"] == n * (2 + 5)
+    audited(cluster)
+
+
+def hexadecimal(text, bits):
+    return (text.encode() + bytes(64)).hex()[:bits // 4]
+
+
+def test_heavy_hitters_by_extending_prefixes(cluster):
+    n = 3000
+    cluster.configure(min_batch=1000, devices=n)
+    rows = write_readings(cluster, n)
+    texts = {"type": "prefixes", "field": "site", "epsilon0": 5.0}
+    plan, before = [], {}
+    for bits in range(8, 48, 8):
+        plan.append(batch(n, query=f"site-{bits}", bits=bits, **texts, **before))
+        before = {"after": f"site-{bits}", "keep": 8}
+    cluster.plan(plan, epsilon=45.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    truth = Counter(hexadecimal(r[4], 40) for r in rows)
+    result = cluster.json("analyzer", "round", "show", "5")["result"]
+    found = {i["label"]: i for i in result["items"] if not i["below_noise"]}
+    heavy = {hexadecimal(s, 40) for s in SITES}
+    assert heavy <= set(found)
+    for label, item in found.items():
+        assert within(item, truth[label], 1)
+    # Fewer candidates than the plan has bins for, and no other bin.
+    assert len(result["items"]) <= 8 * 256 and len(result["counts"]) == 8 * 256 + 1
+    audited(cluster)
