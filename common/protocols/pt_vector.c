@@ -8,10 +8,10 @@
 #include "pr_limits.h"
 #include "pt_law.h"
 
-#define EXACT     1000.0 /* messages expected about a coordinate below which the normal law is not used */
-#define FAR       20.0   /* standard deviations from 0 beyond which no law is summed */
-#define MEMO      1024   /* sums of signs from -MEMO to MEMO */
-#define BISECTION 45
+#define EXACT     2000.0 /* messages expected about a coordinate below which the normal law is not used */
+#define FAR       20.0   /* standard deviations above the greatest mean, where no law is summed any more */
+#define MEMO      2048   /* sums of signs from -MEMO to MEMO */
+#define BISECTION 30
 #define LABEL     11 /* digits of a number of 32 bits, and a zero */
 
 struct limits {
@@ -100,31 +100,34 @@ static double lower_limit(const struct work *w, int64_t m, double a)
 	return low;
 }
 
-/* The h with (value - h)^2 <= z^2 variance(h). */
-static void score_limits(const struct work *w, double value, double z, double *lower, double *upper)
+/* The least h with value - h <= z sd(h); outside [-1, 1] sd is that of the end. */
+static double lower_score(const struct work *w, double value, double z)
 {
 	double more = 1 + z * z / w->n, noise = z * z * pt_signs_variance(w->s, w->n, 0);
-	double half = sqrt(fmax(value * value - more * (value * value - noise), 0));
+	double at_end = value - z * sqrt(pt_signs_variance(w->s, w->n, 1));
 
-	*lower = (value - half) / more;
-	*upper = (value + half) / more;
+	if (at_end <= -1 || at_end >= 1)
+		return at_end;
+	return (value - sqrt(fmax(value * value - more * (value * value - noise), 0))) / more;
 }
 
 static struct limits find_limits(const struct work *w, int64_t m)
 {
-	double value = (double)m * w->unit;
+	double value = (double)m * w->unit, about = w->messages / w->s->groups;
 	struct limits l = { .known = true };
 
 	/* S and -S change places with h and -h. */
-	if (w->exact && fabs((double)m) <= FAR * (1 + sqrt(w->messages / w->s->groups))) {
+	if (w->exact && fabs((double)m) <= about + FAR * (1 + sqrt(about))) {
 		l.lower = lower_limit(w, m, w->alpha);
 		l.upper = -lower_limit(w, -m, w->alpha);
 		l.joint_lower = lower_limit(w, m, w->joint_alpha);
 		l.joint_upper = -lower_limit(w, -m, w->joint_alpha);
 		return l;
 	}
-	score_limits(w, value, w->z, &l.lower, &l.upper);
-	score_limits(w, value, w->joint_z, &l.joint_lower, &l.joint_upper);
+	l.lower = lower_score(w, value, w->z);
+	l.upper = -lower_score(w, -value, w->z);
+	l.joint_lower = lower_score(w, value, w->joint_z);
+	l.joint_upper = -lower_score(w, -value, w->joint_z);
 	return l;
 }
 

@@ -25,7 +25,7 @@ double pt_signs_variance(const struct pt_signs *s, double n, double h);
  * CM_EDATA.
  *
  * Intervals, pointwise and simultaneous (Sidak), of the means that do not reject what was seen: by the exact
- * law of S_j where fewer than 1000 messages are expected about a coordinate, else normal with the variance at
+ * law of S_j where fewer than 2000 messages are expected about a coordinate, else normal with the variance at
  * the mean in question (Wilson).  They are not cut to the range; `projected` is.  noise_floor: the absolute
  * value whose estimate is told apart from 0 (or from the end of the range next to it); below_noise: the joint
  * interval includes that.  Labels are the columns' names, or numbers from 0. */

@@ -1,8 +1,10 @@
 /* csv.h - rows of a comma-separated file with quoted fields, for tests that read reference values. */
 #pragma once
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CSV_FIELDS 32
@@ -61,4 +63,18 @@ static inline const char *csv_get(const struct csv *c, const char *name)
 		if (strcmp(c->name[i], name) == 0)
 			return c->field[i];
 	return NULL;
+}
+
+/* A number of the field "params", an object of JSON without nesting; NAN when there is none. */
+static inline double csv_param(const struct csv *c, const char *key)
+{
+	char quoted[40];
+	const char *at;
+
+	(void)snprintf(quoted, sizeof quoted, "\"%s\":", key);
+	at = strstr(csv_get(c, "params"), quoted);
+	if (at == NULL)
+		return (double)NAN;
+	at += strlen(quoted);
+	return strtod(at + strspn(at, " \""), NULL);
 }

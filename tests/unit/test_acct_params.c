@@ -34,14 +34,11 @@ static double blanket(const struct acct_round *r)
 /* "eps0": "0.5" or "k": 3 */
 static double json(const struct csv *c, const char *key)
 {
-	char quoted[40];
+	double x = csv_param(c, key);
 
-	snprintf(quoted, sizeof quoted, "\"%s\":", key);
-	const char *at = strstr(csv_get(c, "params"), quoted);
-	if (!at)
+	if (isnan(x))
 		fail_msg("%s: no %s in %s", csv_get(c, "id"), key, csv_get(c, "params"));
-	at += strlen(quoted);
-	return atof(at + strspn(at, " \""));
+	return x;
 }
 
 /* The row's round. */

@@ -128,18 +128,6 @@ static double count_variance(double n, double c, double p, double q, double dumm
 	return (c * p * (1 - p) + (n - c) * q * (1 - q) + noise) / ((p - q) * (p - q));
 }
 
-static double number_in(const char *params, const char *key)
-{
-	char quoted[40];
-	const char *at;
-
-	(void)snprintf(quoted, sizeof quoted, "\"%s\":", key);
-	at = strstr(params, quoted);
-	assert_non_null(at);
-	at += strlen(quoted);
-	return strtod(at + strspn(at, " \""), NULL);
-}
-
 static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 {
 	struct csv c;
@@ -148,7 +136,6 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 	(void)state;
 	assert_true(csv_open(&c, TEST_DATA "/vectors/protocols.csv"));
 	while (csv_next(&c)) {
-		const char *params = csv_get(&c, "params");
 		double eps0, k, n, nj, keep, other, heavy, average, want, got;
 		struct pt_query q;
 		struct pt_request r = { 0 };
@@ -157,10 +144,10 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 
 		if (strcmp(csv_get(&c, "randomizer"), "grr") != 0)
 			continue;
-		eps0 = number_in(params, "eps0");
-		k = number_in(params, "k");
-		n = number_in(params, "n");
-		nj = number_in(params, "nj");
+		eps0 = csv_param(&c, "eps0");
+		k = csv_param(&c, "k");
+		n = csv_param(&c, "n");
+		nj = csv_param(&c, "nj");
 		keep = strtod(csv_get(&c, "P_keep"), NULL);
 		other = strtod(csv_get(&c, "Q_other"), NULL);
 		assert_true(fabs(count_variance(n, nj, keep, other, 0, k) /
