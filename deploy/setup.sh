@@ -6,7 +6,7 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	protobuf-compiler libfftw3-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libcsv-dev
 	libmosquitto-dev libcmocka-dev python3 ca-certificates'
 test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang libclang-rt-14-dev
-	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3
+	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
 	mandoc lintian systemd rpm'
 
 case "${1:-}" in
@@ -26,19 +26,34 @@ missing=
 for package in $want; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+# promtool: Debian ships it in the package of the Prometheus service, which is not to be installed and started here.
+tool=
+[ "$1" = build ] || command -v promtool >/dev/null || tool=promtool
+[ -n "$missing$tool" ] || exit 0
 
 as_root=
 [ "$(id -u)" -eq 0 ] || as_root=sudo
 [ -z "$as_root" ] || command -v sudo >/dev/null || {
-	echo "setup.sh: not root and no sudo; install as root: apt-get install$missing" >&2
+	echo "setup.sh: not root and no sudo; install as root: apt-get install$missing${tool:+ prometheus}" >&2
 	exit 77
 }
-echo "==> installing $(echo $missing | wc -w) Debian packages and what they need"
+echo "==> installing $(echo $missing $tool | wc -w) Debian packages and what they need"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! { $as_root apt-get update && $as_root env DEBIAN_FRONTEND=noninteractive \
-	apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+unpacked=$(mktemp -d)
+trap 'rm -rf "$log" "$unpacked"' EXIT
+
+install_packages() {
+	[ -z "$missing" ] || $as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends $missing
+}
+
+install_tool() {
+	[ -n "$tool" ] || return 0
+	(cd "$unpacked" && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool) \
+		&& $as_root install -m 755 "$unpacked/usr/bin/promtool" /usr/local/bin/promtool
+}
+
+if ! { $as_root apt-get update && install_packages && install_tool; } >"$log" 2>&1; then
 	tail -n 15 "$log" >&2
 	echo "setup.sh: apt-get failed; are Debian's mirrors reachable?" >&2
 	exit 69
