@@ -198,7 +198,16 @@ static enum cm_rc load_own(SSL_CTX *ctx, const struct cl_mqtt_conf *conf, struct
 	return rc;
 }
 
-enum cm_rc cl_mqtt_tls(const struct cl_mqtt_conf *conf, SSL_CTX **out, struct cm_err *err)
+static int verify(X509_STORE_CTX *chain, void *refused)
+{
+	int good = X509_verify_cert(chain);
+
+	if (refused != NULL)
+		*(int *)refused = good == 1 ? X509_V_OK : X509_STORE_CTX_get_error(chain);
+	return good;
+}
+
+enum cm_rc cl_mqtt_tls(const struct cl_mqtt_conf *conf, int *refused, SSL_CTX **out, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 	X509_VERIFY_PARAM *who;
@@ -213,6 +222,7 @@ enum cm_rc cl_mqtt_tls(const struct cl_mqtt_conf *conf, SSL_CTX **out, struct cm
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	who = SSL_CTX_get0_param(ctx);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_cert_verify_callback(ctx, verify, refused);
 	if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1 ||
 		(cm_addr_numeric(conf->host) ? X509_VERIFY_PARAM_set1_ip_asc(who, conf->host)
 					     : X509_VERIFY_PARAM_set1_host(who, conf->host, 0)) != 1)
@@ -307,7 +317,7 @@ static void check_tls(const struct cl_mqtt_conf *conf, const struct checking *c)
 		say_text(c, "tls", "tls.cert and tls.key go together");
 	if (conf->cert != NULL && conf->ca == NULL)
 		say_text(c, "tls", "tls.cert needs tls.ca: without it there is no TLS");
-	if (cl_mqtt_tls(conf, &ctx, &why) != CM_OK)
+	if (cl_mqtt_tls(conf, NULL, &ctx, &why) != CM_OK)
 		say(c, "tls", &why);
 	SSL_CTX_free(ctx);
 	if (CM_CHECKED("client.mqtt.plaintext") && conf->ca == NULL && !conf->plaintext_to_remote &&

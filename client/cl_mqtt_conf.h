@@ -37,5 +37,8 @@ void cl_mqtt_conf_check(struct cl_mqtt_conf *conf, const char *path, FILE *fault
 CM_CHECK enum cm_rc cl_mqtt_password(
 	const struct cl_mqtt_conf *conf, char out[CL_MQTT_PASSWORD_MAX + 1], struct cm_err *err);
 /* TLS 1.2 or later towards conf->host, by name or address, under conf->ca; with our certificate if there is
- * one.  NULL in *out when the configuration says nothing of TLS.  Free with SSL_CTX_free. */
-CM_CHECK enum cm_rc cl_mqtt_tls(const struct cl_mqtt_conf *conf, SSL_CTX **out, struct cm_err *err);
+ * one.  NULL in *out when the configuration says nothing of TLS.  Free with SSL_CTX_free.  *refused (which
+ * may be NULL, and else outlives the context) is where a handshake says why the broker's certificate is no
+ * good: an X509_V_ERR, X509_V_OK while it is not. */
+CM_CHECK enum cm_rc cl_mqtt_tls(
+	const struct cl_mqtt_conf *conf, int *refused, SSL_CTX **out, struct cm_err *err);

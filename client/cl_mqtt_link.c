@@ -36,6 +36,7 @@ struct cl_mqtt_link {
 	unsigned open; /* handles */
 	uint32_t retry_ms;
 	bool said_down;
+	int refused; /* why the broker's certificate was, an X509_V_ERR */
 	int64_t answer_by;
 	size_t granted; /* subscriptions that stand */
 	uint64_t connections;
@@ -118,12 +119,10 @@ static void give_up(struct cl_mqtt_link *l, const char *why)
 }
 
 /* What libmosquitto's code means; errno is as it left it. */
-static const char *reason_of(struct cl_mqtt_link *l, int rc)
+static const char *reason_of(const struct cl_mqtt_link *l, int rc)
 {
-	SSL *ssl = mosquitto_ssl_get(l->m);
-
-	if (rc == MOSQ_ERR_TLS && ssl != NULL && SSL_get_verify_result(ssl) != X509_V_OK)
-		return X509_verify_cert_error_string(SSL_get_verify_result(ssl));
+	if (rc == MOSQ_ERR_TLS && l->refused != X509_V_OK)
+		return X509_verify_cert_error_string(l->refused);
 	if (rc == MOSQ_ERR_ERRNO && errno != 0)
 		return strerror(errno);
 	return rc == MOSQ_ERR_SUCCESS ? "closed by the broker" : mosquitto_strerror(rc);
@@ -326,14 +325,15 @@ static enum cm_rc set_login(struct mosquitto *m, const struct cl_mqtt_conf *conf
 	return rc;
 }
 
-static enum cm_rc set_tls(struct mosquitto *m, const struct cl_mqtt_conf *conf, struct cm_err *err)
+static enum cm_rc set_tls(struct cl_mqtt_link *l, struct cm_err *err)
 {
 	SSL_CTX *ctx = NULL;
-	enum cm_rc rc = cl_mqtt_tls(conf, &ctx, err);
+	enum cm_rc rc = cl_mqtt_tls(l->conf.conf, &l->refused, &ctx, err);
 
+	l->refused = X509_V_OK;
 	if (rc == CM_OK && ctx != NULL &&
-		(mosquitto_int_option(m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
-			mosquitto_void_option(m, MOSQ_OPT_SSL_CTX, ctx) != MOSQ_ERR_SUCCESS))
+		(mosquitto_int_option(l->m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
+			mosquitto_void_option(l->m, MOSQ_OPT_SSL_CTX, ctx) != MOSQ_ERR_SUCCESS))
 		rc = cm_fail(err, CM_EINTERNAL, "libmosquitto takes no TLS");
 	SSL_CTX_free(ctx);
 	return rc;
@@ -357,7 +357,7 @@ static enum cm_rc set_up(struct cl_mqtt_link *l, struct cm_err *err)
 		(v5 && set_properties(l->m, conf) != MOSQ_ERR_SUCCESS))
 		return cm_fail(err, CM_EINTERNAL, "libmosquitto takes no options");
 	rc = set_login(l->m, conf, err);
-	return rc == CM_OK ? set_tls(l->m, conf, err) : rc;
+	return rc == CM_OK ? set_tls(l, err) : rc;
 }
 
 static void dial(struct cl_mqtt_link *l)

@@ -8,10 +8,10 @@
 #include "cl_readings.h"
 #include "cm_buf.h"
 
-#define CL_MQTT_PAYLOAD_MAX 32000u /* bytes, so that a line stays under CL_RECORD_MAX however it is escaped \
-				    */
-#define CL_MQTT_FIELD_MAX  200u    /* bytes of a field's name */
-#define CL_MQTT_LEVELS_MAX 100u    /* a topic level's number */
+/* Bytes of a payload: its line stays under CL_RECORD_MAX however it is escaped. */
+#define CL_MQTT_PAYLOAD_MAX 2000000u
+#define CL_MQTT_FIELD_MAX   200u /* bytes of a field's name */
+#define CL_MQTT_LEVELS_MAX  100u /* a topic level's number */
 
 /* Where device, field and value stand in a message.  Strings are borrowed. */
 struct cl_mqtt_form {

@@ -1,0 +1,375 @@
+"""Readings by MQTT, through a real broker: which count, which do not, and what a broker or client that dies changes."""
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+import certs
+from broker import Broker, fate, metrics
+from cluster import EXIT, wait_for
+from parties import Shuffler
+from test_attacks import Descriptors
+from test_rounds import COLOURS, histogram
+
+SURE = 15.0  # epsilon0 so high that a report is its reading, but for one in a million
+NOT_YET = 1.0  # seconds in which nothing may happen
+
+
+def use_mqtt(cluster, broker, spread="0s", **keys):
+    """Point the client at the broker; keys are of its group `mqtt`."""
+    said = {"port": str(broker.port), "topics": '[ "sensors/+/reading" ]', "gather": '"0s"', **keys}
+    with open(cluster.path("client.conf")) as f:
+        lines = [x for x in f.read().splitlines() if not x.startswith(("input", "mqtt", "spread"))]
+    cluster.write("client.conf", "\n".join(lines) + f'\nspread = "{spread}";\nmqtt = {{ '
+                  + " ".join(f"{k} = {v};" for k, v in said.items()) + " };\n")
+
+
+def log_says(cluster, text):
+    with open(cluster.path("client.log")) as f:
+        return f.read().count(text)
+
+
+def subscribed(cluster):
+    wait_for("the client to subscribe", lambda: log_says(cluster, '"subscribed"'))
+
+
+def reading(device, colour):
+    return f"sensors/{device}/reading", json.dumps({"colour": colour})
+
+
+class World:
+    """A Python shuffler that offers rounds when it is told to, and sees what comes."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        cluster.configure(min_batch=1, max_epsilon0="inf", epsilon=1000.0, devices=1000)
+        self.shuffler = Shuffler(cluster)
+        self.analyzer = Descriptors(cluster)
+        self.broker = None
+
+    def client(self, mutant="", ready=True):
+        made = self.cluster.start("client", "run", mutant=mutant)
+        if ready:
+            subscribed(self.cluster)
+        return made
+
+    def kept(self, n):
+        wait_for(f"{n} readings to be held", lambda: fate(self.cluster, "kept") >= n)
+
+    def offer(self, window_ms=60000):
+        """A round, and the data it is opened with."""
+        d, data = self.analyzer.offer(self.shuffler, epsilon0=SURE, target=1000, min_batch=1, window_ms=window_ms)
+        return {"d": d, "data": data, "hpke": self.analyzer.hpke}
+
+    def taken(self, r, n):
+        """The colours of the n devices that took part in a round, by pseudonym."""
+        took = self.shuffler.rounds[r["d"].round_id]["taken"]
+        wait_for(f"{n} reports", lambda: len(took) >= n)
+        self.analyzer.hpke = r["hpke"]
+        return {p: f"c{self.analyzer.value(r['data'], s)}" for p, s in took.items()}
+
+    def over(self, times):
+        wait_for("the round to be over", lambda: log_says(self.cluster, '"round done"') >= times)
+
+
+@pytest.fixture
+def world(cluster):
+    made = World(cluster)
+    yield made
+    made.shuffler.close()
+
+
+def test_a_round_of_published_readings_and_its_estimates(cluster):
+    n = 400
+    cluster.configure(min_batch=100, devices=n)
+    broker = Broker(cluster)
+    use_mqtt(cluster, broker, topics='[ "home/+/+" ]', payload='"text"', field='"topic:3"', gather='"500ms"')
+    colours = [COLOURS[0 if i % 4 else 1 + i % 3] for i in range(n)]
+    cluster.plan([histogram(n, 4.0)], epsilon=10.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    subscribed(cluster)
+    broker.publish(*((f"home/dev{i}/colour", c) for i, c in enumerate(colours)))
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["reports"] == result["participants"] == n and result["bad"] == 0
+    for item in result["items"]:
+        # Six standard deviations, as in test_rounds.
+        assert abs(item["value"] - colours.count(item["label"])) < 6 * item["variance"] ** 0.5 + 1
+    client.stop()
+    assert "dev1" not in client.log() and "home/" not in client.log()
+
+
+@pytest.mark.parametrize("keys,mutant,reports", [
+    ({}, "", 1), ({"retained": "true"}, "", 3), ({}, "client.mqtt.retained", 3)])
+def test_retained_messages_are_no_readings_unless_they_shall_be(world, keys, mutant, reports):
+    broker = Broker(world.cluster)
+    # Not MQTT 5, where the broker is told not to send them at all.
+    use_mqtt(world.cluster, broker, protocol='"3.1.1"', **keys)
+    broker.publish(reading("a", "c1"), reading("b", "c1"), retain=True)
+    world.client(mutant)
+    broker.publish(reading("c", "c2"))
+    world.kept(reports)
+    assert fate(world.cluster, "retained") == 3 - reports
+    r = world.offer()
+    got = world.taken(r, reports)
+    world.over(1)
+    assert sorted(got.values()) == ["c1", "c1", "c2"][3 - reports:]
+    assert len(world.taken(r, reports)) == reports
+
+
+def test_a_broker_of_mqtt_5_is_told_to_send_no_retained_message(world):
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker)
+    broker.publish(reading("a", "c1"), retain=True)
+    world.client()
+    broker.publish(reading("c", "c2"))
+    world.kept(1)
+    assert fate(world.cluster, "retained") == 0
+
+
+@pytest.mark.parametrize("mutant", ("", "client.mqtt.once"))
+def test_a_device_takes_part_once_and_a_reading_counts_once(world, mutant):
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker)
+    client = world.client(mutant)
+    broker.publish(*(reading("a", "c1") for _ in range(7)), reading("b", "c2"), reading("b", "c3"))
+    world.kept(9)
+    first = world.offer()
+    got = world.taken(first, 2)
+    world.over(1)
+    assert sorted(got.values()) in (["c1", "c2"], ["c1", "c3"])
+    # What comes after a round has drawn is for the next one, and nothing is there twice.
+    broker.publish(reading("a", "c3"))
+    world.kept(10)
+    second = world.offer()
+    world.over(2)
+    again = world.taken(second, 1 if not mutant else 2)
+    assert set(again) <= set(got), "a device has one pseudonym"
+    if mutant:
+        assert len(again) == 2
+        return
+    assert list(again.values()) == ["c3"] and len(world.taken(first, 2)) == 2
+    # Nothing new: the third round is waited out, and passed over.
+    third = world.offer(window_ms=3000)
+    wait_for("the round to be passed over", lambda: "no usable reading" in client.log())
+    assert not world.taken(third, 0) and client.alive()
+
+
+def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
+    broker = Broker(world.cluster, "allow_anonymous true", "message_size_limit 0")
+    use_mqtt(world.cluster, broker, topics='[ "sensors/#" ]', payload_max="64", protocol='"3.1.1"')
+    client = world.client()
+    topic = "sensors/secret-device/reading"
+    broker.publish((topic, b"hush{"), (topic, b'["hush"]'), (topic, b""), (topic, b'{"colour":"\xff"}'),
+                   (topic, b'{"colour":"c0","colour":"c1"}'), ("sensors", b'{"colour":"c1"}'),
+                   (f"sensors/{'x' * 201}/reading", b'{"colour":"c1"}'), (topic, b'{"colour":"' + b"h" * 64 + b'"}'),
+                   # Those are held; what they say is seen when a round asks for a colour.
+                   (topic, b'{"color":"hush"}'), (topic, b'{"colour":"hush"}'), reading("good", "c1"))
+    world.kept(3)
+    assert (fate(world.cluster, "malformed"), fate(world.cluster, "no_device"), fate(world.cluster, "too_large")) == (
+        5, 2, 1)
+    assert list(world.taken(world.offer(), 1).values()) == ["c1"]
+    world.over(1)
+    client.stop()
+    assert '"rows_left_out":2' in client.log() and '"first_left_out":"mqtt: no field' in client.log(), client.log()
+    assert "hush" not in client.log() and "secret-device" not in client.log() and "hhh" not in client.log()
+
+
+def test_an_overload_is_dropped_and_memory_stays_bounded(world):
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, devices="20", readings="2", payload_max="1024", memory_mib="1")
+    world.client()
+    # MQTT 5: larger than we said we take, so the broker keeps it.
+    broker.publish(("sensors/big/reading", b'{"colour":"' + b"x" * 8000 + b'"}'))
+    for _ in range(4):
+        broker.publish(*((f"sensors/d{i}/reading", b'{"colour":"c1"}') for i in range(50)), qos=0)
+    wait_for("all to come", lambda: fate(world.cluster, "kept") + fate(world.cluster, "devices") == 200)
+    now = metrics(world.cluster)
+    assert fate(world.cluster, "kept") == 80 and now["tombola_client_mqtt_readings"] == 40
+    assert now['tombola_client_mqtt_forgotten_total{why="replaced"}'] == 40 and fate(world.cluster, "too_large") == 0
+    assert now["tombola_client_mqtt_devices"] == 20 and now["tombola_client_mqtt_memory_bytes"] < 2**20
+    assert len(world.taken(world.offer(), 20)) == 20
+
+
+def test_a_broker_that_is_away_is_waited_for_and_said_once(world):
+    broker = Broker(world.cluster, start=False)
+    use_mqtt(world.cluster, broker)
+    client = world.client(ready=False)
+    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying"))
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=10)
+    first = world.offer()  # before anything could be read: it waits
+    time.sleep(NOT_YET)
+    assert log_says(world.cluster, "no broker, trying") == 1
+    broker.start()
+    subscribed(world.cluster)
+    urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=10)
+    broker.publish(reading("a", "c1"))
+    assert list(world.taken(first, 1).values()) == ["c1"]
+    world.over(1)
+    # What is held outlives the broker, and comes together with what its successor brings.
+    broker.publish(reading("b", "c2"))
+    world.kept(2)
+    broker.kill()
+    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying") == 2)
+    broker.start()
+    wait_for("it to be back", lambda: metrics(world.cluster)["tombola_client_mqtt_connections_total"] == 2)
+    broker.publish(reading("c", "c3"))
+    world.kept(3)
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c2", "c3"]
+    assert metrics(world.cluster)["tombola_client_mqtt_connected"] == 1
+    client.stop()
+
+
+def test_a_client_that_dies_loses_readings_but_no_report_and_charges_nothing_for_them(world):
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, spread="1h", gather='"1h"', client_id='"tombola"', clean_session="false")
+    client = world.client()
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
+    r = world.offer(window_ms=120000)
+    wait_for("the client to gather", lambda: metrics(world.cluster)['tombola_client_phase{phase="preparing"}'] == 1)
+    client.kill()
+    assert world.cluster.json("client", "status")["epsilon_spent"] == 0
+    # What is published meanwhile the broker keeps for us.
+    broker.publish(reading("b", "c2"))
+    use_mqtt(world.cluster, broker, spread="1h", client_id='"tombola"', clean_session="false")
+    client.start()
+    wait_for("the sealed report to be stored", lambda: world.cluster.json("client", "status")["epsilon_spent"] > 0)
+    client.kill()
+    assert not world.taken(r, 0)
+    # It has its bytes: whatever the device says now, those are sent, once.
+    use_mqtt(world.cluster, broker, client_id='"tombola"', clean_session="false")
+    broker.publish(reading("b", "c3"))
+    client.start()
+    got = world.taken(r, 1)
+    world.over(1)
+    assert list(got.values()) == ["c2"] and len(world.shuffler.received) == 1
+    client.stop()
+
+
+@pytest.fixture
+def guarded(world):
+    """A broker with TLS, certificates and passwords."""
+    folder = world.cluster.path("pki")
+    ca = certs.authority(folder, "site", "site CA")
+    cert, key = certs.issue(folder, "broker", "shuffler", ca)
+    certs.issue(folder, "nameless", "shuffler", ca, hosts=False)
+    broker = Broker(world.cluster, f"cafile {folder}/site.crt", f"certfile {cert}", f"keyfile {key}",
+                    "require_certificate true", "allow_anonymous false",
+                    f"password_file {world.cluster.path('passwords')}", start=False)
+    broker.password("gateway", "open sesame")
+    mine = certs.issue(folder, "gateway", "client", ca)
+    broker.login = {"auth": {"username": "gateway", "password": "open sesame"},
+                    "tls": {"ca_certs": f"{folder}/site.crt", "certfile": mine[0], "keyfile": mine[1]}}
+    certs.authority(folder, "other", "other CA")
+    certs.write(world.cluster.path("password"), b"open sesame\n")
+    broker.start()
+
+    def keys(ca="site", **change):
+        return {"username": '"gateway"', "password_file": '"password"',
+                "tls": f'{{ ca = "pki/{ca}.crt"; cert = "{mine[0]}"; key = "{mine[1]}"; }}', **change}
+    return world, broker, keys
+
+
+def test_password_and_tls(guarded):
+    world, broker, keys = guarded
+    use_mqtt(world.cluster, broker, **keys())
+    client = world.client()
+    broker.publish(*(reading(f"d{i}", "c1") for i in range(100)))
+    world.kept(100)
+    assert len(world.taken(world.offer(), 100)) == 100
+    client.stop()
+
+
+@pytest.mark.parametrize("change,why", [
+    ({"ca": "other"}, "self-signed certificate"), ({}, "ip address mismatch"),
+    ({"host": '"localhost"'}, "hostname mismatch"), ({"password_file": '"wrong"'}, "not authori")])
+def test_a_broker_that_cannot_be_trusted_or_does_not_trust_us_is_no_broker(guarded, change, why):
+    world, broker, keys = guarded
+    certs.write(world.cluster.path("wrong"), b"close sesame\n")
+    if "mismatch" in why:
+        broker.kill()
+        with open(broker.conf) as f:
+            text = f.read()
+        world.cluster.write("mosquitto.conf", text.replace("broker.crt", "nameless.crt")
+                            .replace("broker.key", "nameless.key"))
+        broker.start()
+    use_mqtt(world.cluster, broker, **keys(**change))
+    client = world.client(ready=False)
+    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying"))
+    time.sleep(NOT_YET)
+    assert client.alive() and not log_says(world.cluster, '"subscribed"')
+    assert why in client.log().lower(), client.log()
+    assert "sesame" not in client.log()
+    client.stop()
+
+
+FAULTS = [
+    ({"topics": '[ "sensors/#/x" ]'}, "is no MQTT topic filter"),
+    ({"topics": '[ "a/b/+", "c" ]'}, "'c' has 1 topic levels, and topic:2 is wanted"),
+    ({"topics": '[ "$share/g/a/+" ]'}, "each would report it"),
+    ({"device": '"level 2"'}, 'neither "topic:N"'),
+    ({"payload": '"xml"'}, "neither json nor text"),
+    ({"payload": '"text"'}, 'payload "text" needs field'),
+    ({"field": '"colour"'}, 'field is for payload "text"'),
+    ({"host": '"broker.example"'}, "not on loopback without tls.ca"),
+    ({"qos": "2"}, "out of range"),
+    ({"protocol": '"4"'}, 'neither "5" nor "3.1.1"'),
+    ({"clean_session": "false"}, "needs client_id"),
+    ({"password_file": '"open"', "username": '"u"'}, "chmod 600"),
+    ({"password_file": '"none"', "username": '"u"'}, "no such file"),
+    ({"password_file": '"none"'}, "password_file needs username"),
+    ({"tls": '{ ca = "none.crt"; }'}, "none.crt"),
+    ({"tls": '{ cert = "client.conf"; }'}, "go together"),
+    ({"retaned": "true"}, "did you mean 'retained'?"),
+]
+
+
+def test_check_config_names_the_place_of_each_fault(cluster):
+    cluster.configure()
+    broker = Broker(cluster, start=False)
+    with open(cluster.path("open"), "w") as f:
+        f.write("word\n")
+    os.chmod(cluster.path("open"), 0o644)
+    use_mqtt(cluster, broker)
+    assert cluster.run("client", "check-config").returncode == 0
+    for keys, said in FAULTS:
+        use_mqtt(cluster, broker, **keys)
+        run = cluster.run("client", "check-config")
+        with open(cluster.path("client.conf")) as f:
+            line = f.read().split("mqtt =")[0].count("\n") + 1
+        assert run.returncode in (EXIT["config"], EXIT["permission"]), (keys, run.stderr)
+        assert any(x.startswith(f"{cluster.path('client.conf')}:{line}: ") and said in x
+                   for x in run.stderr.splitlines()), (keys, run.stderr)
+    # Meant that way.
+    use_mqtt(cluster, broker, host='"broker.example"', plaintext_to_remote="true")
+    assert cluster.run("client", "check-config").returncode == 0
+
+
+@pytest.mark.parametrize("mutant,keys", [
+    ("client.mqtt.plaintext", {"host": '"broker.example"'}),
+    ("client.mqtt.password_mode", {"username": '"u"', "password_file": '"open"'})])
+def test_without_the_check_the_configuration_passes(cluster, mutant, keys):
+    cluster.configure()
+    with open(cluster.path("open"), "w") as f:
+        f.write("word\n")
+    os.chmod(cluster.path("open"), 0o644)
+    use_mqtt(cluster, Broker(cluster, start=False), **keys)
+    assert cluster.run("client", "check-config").returncode in (EXIT["config"], EXIT["permission"])
+    assert cluster.run("client", "check-config", mutant=mutant).returncode == 0
+
+
+def test_a_file_and_a_broker_at_once_is_a_fault(cluster):
+    cluster.configure()
+    use_mqtt(cluster, Broker(cluster, start=False))
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write('input = { path = "readings.csv"; };\n')
+    run = cluster.run("client", "check-config")
+    assert run.returncode == EXIT["config"] and "not both" in run.stderr

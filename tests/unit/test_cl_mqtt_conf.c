@@ -1,0 +1,165 @@
+/* test_cl_mqtt_conf.c - the group mqtt: its defaults, its faults with their lines, and the files it names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cl_mqtt_conf.h"
+#include "cm_file.h"
+
+static struct cl_mqtt_conf conf;
+static struct cm_err err;
+static char dir[] = "/tmp/test-mqtt-XXXXXX", path[64], password[CL_MQTT_PASSWORD_MAX + 1];
+
+static const struct cm_conf_row rows[] = {
+	{ .key = "mqtt", .type = CM_CONF_GROUP, .sub = cl_mqtt_rows },
+	{ .key = NULL },
+};
+
+static int set_up(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof path, "%s/password", dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(dir);
+}
+
+/* The first fault of a group with these keys; "" if there is none. */
+static const char *fault(const char *keys)
+{
+	static struct cm_err first;
+	char text[512];
+
+	first = (struct cm_err){ .code = CM_OK };
+	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ];\n%s\n};\n", keys);
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cm_conf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	return first.code == CM_OK ? "" : first.msg;
+}
+
+static void put_password(const char *bytes, size_t n, mode_t mode)
+{
+	assert_int_equal(cm_file_write(path, bytes, n, 0600, &err), CM_OK);
+	assert_int_equal(chmod(path, mode), 0);
+	conf.password_file = path;
+}
+
+static void topics_are_enough(void **state)
+{
+	(void)state;
+	assert_string_equal(fault(""), "");
+	assert_true(conf.form.json);
+	assert_int_equal(conf.form.device_level, 2);
+	assert_false(conf.retained);
+	assert_true(conf.clean_session);
+	assert_string_equal(conf.host, "127.0.0.1");
+	cm_conf_free(rows, &conf);
+}
+
+static void without_topics_nothing_else_matters(void **state)
+{
+	struct cm_err first = { .code = CM_OK };
+
+	(void)state;
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cm_conf_parse("mqtt = { host = \"far\"; };", "f", rows, &conf, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	assert_int_equal(first.code, CM_OK);
+	cm_conf_free(rows, &conf);
+}
+
+static void plaintext_stays_on_loopback_unless_it_is_meant(void **state)
+{
+	static const char *const near[] = { "127.0.0.1", "127.3.2.1", "::1", "localhost" };
+	static const char *const far[] = { "10.0.0.1", "fe80::1", "broker", "localhost.example", "128.0.0.1",
+		"0.0.0.0" };
+	char keys[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+		(void)snprintf(keys, sizeof keys, "host = \"%s\";", near[i]);
+		assert_string_equal(fault(keys), "");
+		cm_conf_free(rows, &conf);
+	}
+	for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+		(void)snprintf(keys, sizeof keys, "host = \"%s\";", far[i]);
+		assert_non_null(strstr(fault(keys), "f:3: a broker that is not on loopback without tls.ca"));
+		cm_conf_free(rows, &conf);
+		(void)snprintf(keys, sizeof keys, "host = \"%s\"; plaintext_to_remote = true;", far[i]);
+		assert_string_equal(fault(keys), "");
+		cm_conf_free(rows, &conf);
+	}
+}
+
+static void a_password_is_a_line_in_a_file_of_ours_alone(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *word; /* NULL: refused */
+	} files[] = { { "sesame", 6, "sesame" }, { "sesame\n", 7, "sesame" },
+		{ "open sesame\r\n", 13, "open sesame" }, { "", 0, NULL }, { "\n", 1, NULL },
+		{ "a\nb\n", 4, NULL }, { "a\0b", 3, NULL } };
+
+	(void)state;
+	conf = (struct cl_mqtt_conf){ 0 };
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		put_password(files[i].bytes, files[i].n, 0600);
+		assert_int_equal(
+			cl_mqtt_password(&conf, password, &err), files[i].word != NULL ? CM_OK : CM_EDATA);
+		if (files[i].word != NULL)
+			assert_string_equal(password, files[i].word);
+	}
+	put_password("sesame", 6, 0400);
+	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_OK);
+	put_password("sesame", 6, 0640);
+	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_EPERM);
+	assert_null(strstr(err.msg, "sesame"));
+	conf.password_file = dir;
+	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_EDATA);
+}
+
+static void the_sample_of_the_group_is_accepted(void **state)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	(void)state;
+	assert_non_null(out);
+	cm_conf_sample(rows, out);
+	assert_int_equal(fclose(out), 0);
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cm_conf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
+	assert_int_equal(conf.payload_max, 4096);
+	cm_conf_free(rows, &conf);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(topics_are_enough),
+		cmocka_unit_test(without_topics_nothing_else_matters),
+		cmocka_unit_test(plaintext_stays_on_loopback_unless_it_is_meant),
+		cmocka_unit_test(a_password_is_a_line_in_a_file_of_ours_alone),
+		cmocka_unit_test(the_sample_of_the_group_is_accepted),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
