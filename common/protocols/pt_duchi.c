@@ -14,8 +14,8 @@ static const char name[] = "duchi";
 static enum cm_rc derive(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_ECONFIG, "%s: answers means only", name);
+	if (!pt_is_mean(q))
+		return cm_fail(err, CM_ECONFIG, "%s: answers means and sums only", name);
 	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"levels\" has them", name);
 	if (isinf(r->epsilon0))
@@ -27,8 +27,8 @@ static enum cm_rc derive(
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_EPROTO, "%s: answers means only", name);
+	if (!pt_is_mean(q))
+		return cm_fail(err, CM_EPROTO, "%s: answers means and sums only", name);
 	if (p->bins != 2 || p->keep_always || p->dummies != 0 || p->shuffler_dummies != 0)
 		return cm_fail(
 			err, CM_EPROTO, "%s: one bit, a keep probability and no dummies are wanted", name);
@@ -38,7 +38,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, str
 const struct pt_protocol pt_row_duchi = {
 	.name = name,
 	.summary = "Duchi's bit: the mean of a bounded number from one bit each",
-	.kinds = PT_MEAN,
+	.kinds = PT_MEAN | PT_SUM,
 	.derive = derive,
 	.check = check,
 	.encode = pt_levels_encode,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "pt_mean.h"
 #include "pt_mixbins.h"
 
 double pt_support_expected_error(const struct pt_support *s, uint64_t participants, uint32_t items)
@@ -22,10 +23,10 @@ static double piece_variance(double l, double low, double high)
 	return low + f * (high - low) - (l + f) * (l + f);
 }
 
-/* Root of the variance of the mean, from the sum of the variances of all scores. */
+/* Root of the variance of the mean or sum, from the sum of the variances of all scores. */
 static double mean_error(const struct pt_query *q, double n, double b, double sum)
 {
-	return (q->high - q->low) * sqrt(fmax(sum, 0)) / (n * b);
+	return pt_mean_scale(q, n) * (q->high - q->low) * sqrt(fmax(sum, 0)) / (n * b);
 }
 
 double pt_mean_expected_error(const struct pt_query *q, uint64_t participants, uint32_t b,

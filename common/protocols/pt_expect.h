@@ -9,7 +9,7 @@
  * and half on a heavy one, which a tenth of them holds. */
 double pt_support_expected_error(const struct pt_support *s, uint64_t participants, uint32_t items);
 
-/* Of a mean in the units of its range, from the second moments of the score that estimates a level:
+/* Of a mean or sum in the units of its range, from the second moments of the score that estimates a level:
  * moment[l] of level l = 0..b, at the values where the variance is largest.  Rounding to a level and
  * `dummies` scores of variance dummy_variance, in all, are counted. */
 double pt_mean_expected_error(const struct pt_query *q, uint64_t participants, uint32_t b,

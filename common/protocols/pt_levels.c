@@ -42,7 +42,7 @@ uint32_t pt_levels_choose(double epsilon0, uint32_t dummies, uint64_t n)
 	return (uint32_t)b + 1;
 }
 
-/* The number of levels with the least error to expect of a median. */
+/* The number of levels with the least error to expect. */
 static enum cm_rc derive_quantiles(
 	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
 {
@@ -71,8 +71,8 @@ static enum cm_rc derive(
 
 	if (bins == 0 && q->kind == PT_QUANTILES)
 		return derive_quantiles(q, r, out, err);
-	if (q->kind == PT_HISTOGRAM)
-		return cm_fail(err, CM_ECONFIG, "%s: answers means and quantiles only", name);
+	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
+		return cm_fail(err, CM_ECONFIG, "%s: answers means, sums and quantiles only", name);
 	if (bins == 0 && !isnan(r->epsilon0))
 		bins = pt_levels_choose(r->epsilon0,
 			r->dummies + (uint32_t)(r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1)),
@@ -82,8 +82,8 @@ static enum cm_rc derive(
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
 {
-	if (q->kind == PT_HISTOGRAM)
-		return cm_fail(err, CM_EPROTO, "%s: answers means and quantiles only", name);
+	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
+		return cm_fail(err, CM_EPROTO, "%s: answers means, sums and quantiles only", name);
 	return pt_mixbins_check(name, p, err);
 }
 
@@ -144,7 +144,7 @@ static double expected_error(const struct pt_query *q, const struct pt_params *p
 const struct pt_protocol pt_row_levels = {
 	.name = name,
 	.summary = "level bins: the mean of a bounded number from one rounded level each",
-	.kinds = PT_MEAN | PT_QUANTILES,
+	.kinds = PT_MEAN | PT_SUM | PT_QUANTILES,
 	.derive = derive,
 	.check = check,
 	.dummy = pt_mixbins_dummy,

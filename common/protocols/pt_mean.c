@@ -10,6 +10,16 @@
 #define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
 #define SHIFT_MAX   1.0 /* standard errors: beyond it the expansion in the skewness says little */
 
+bool pt_is_mean(const struct pt_query *q)
+{
+	return q->kind == PT_MEAN || q->kind == PT_SUM;
+}
+
+double pt_mean_scale(const struct pt_query *q, double n)
+{
+	return q->kind == PT_SUM ? n : 1;
+}
+
 bool pt_mean_moments(const struct pt_rule *rule, const struct pt_params *p, double *moment)
 {
 	uint32_t n = rule->symbols(p);
@@ -150,17 +160,18 @@ static double third_moment(
 static void fill(const struct pt_query *q, const struct pt_params *p, const struct work *w, double var,
 	double freedom, double third, struct pt_item *item)
 {
-	double range = q->high - q->low, unit = range * sqrt(var) / (w->n * (p->bins - 1));
+	double scale = pt_mean_scale(q, w->n), low = scale * q->low, high = scale * q->high;
+	double range = high - low, unit = range * sqrt(var) / (w->n * (p->bins - 1));
 	double z = pt_normal_upper(0.025), t = student(z, freedom);
 	double shift = w->n * third / (6 * var * sqrt(var)) * (2 * z * z + 1);
 
 	shift = fmin(fmax(shift, -SHIFT_MAX), SHIFT_MAX);
 	item->label = q->name;
-	item->value = q->low + range * w->level / (p->bins - 1);
+	item->value = low + range * w->level / (p->bins - 1);
 	item->variance = unit * unit;
 	item->lower = item->joint_lower = item->value - (t - shift) * unit;
 	item->upper = item->joint_upper = item->value + (t + shift) * unit;
-	item->projected = fmin(fmax(item->value, q->low), q->high);
+	item->projected = fmin(fmax(item->value, low), high);
 }
 
 enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_params *p, const struct pt_rule *rule,

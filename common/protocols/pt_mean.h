@@ -18,6 +18,11 @@ struct pt_rule {
 /* moment[bins]: second moment of the first score at every level.  False out of memory. */
 bool pt_mean_moments(const struct pt_rule *rule, const struct pt_params *p, double *moment);
 
+/* A query of the mean, or of the sum? */
+bool pt_is_mean(const struct pt_query *q);
+/* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
+double pt_mean_scale(const struct pt_query *q, double n);
+
 /* As pt_protocol.estimate, for one symbol of each of `reports` participants and `dummies` more that are
  * uniform.  Unbiased: the mean of the first scores, over b and scaled to the range.  Variance: the spread of
  * the first scores, less what is certainly the values' own; not understated but by its own sampling error,

@@ -83,8 +83,8 @@ enum cm_rc pt_number_derive(const struct pt_number *row, const struct pt_query *
 	struct pt_params made = { .bins = r->levels, .size = r->size };
 	enum cm_rc rc = CM_OK;
 
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_ECONFIG, "%s: answers means only", row->name);
+	if (!pt_is_mean(q))
+		return cm_fail(err, CM_ECONFIG, "%s: answers means and sums only", row->name);
 	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0; \"levels\" has them", row->name);
 	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
@@ -109,8 +109,8 @@ enum cm_rc pt_number_check(
 {
 	if (strncmp(p->protocol, row->name, sizeof p->protocol) != 0)
 		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", row->name);
-	if (q->kind != PT_MEAN)
-		return cm_fail(err, CM_EPROTO, "%s: answers means only", row->name);
+	if (!pt_is_mean(q))
+		return cm_fail(err, CM_EPROTO, "%s: answers means and sums only", row->name);
 	if (p->keep_always || p->dummies != 0 || p->shuffler_dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: a keep probability and no dummies are wanted", row->name);
 	if (p->other != 0 || p->slots != 0 || (p->size != 0 && !row->sized))

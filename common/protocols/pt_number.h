@@ -8,9 +8,9 @@
 #include "pt_record.h"
 #include "pt_single.h"
 
-#define PT_NUMBER_COLUMNS                                                                   \
-	.kinds = PT_MEAN, .derive = derive, .check = check, .messages = pt_single_messages, \
-	.record_len = pt_number_record_len, .tally = tally, .estimate = estimate,           \
+#define PT_NUMBER_COLUMNS                                                                            \
+	.kinds = PT_MEAN | PT_SUM, .derive = derive, .check = check, .messages = pt_single_messages, \
+	.record_len = pt_number_record_len, .tally = tally, .estimate = estimate,                    \
 	.expected_error = expected_error
 
 struct pt_number {

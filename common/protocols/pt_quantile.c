@@ -2,13 +2,21 @@
 #include "pt_quantile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "pt_law.h"
 #include "pt_mixbins.h"
 
-const double pt_quantile_at[PT_QUANTILES_ASKED] = { 0.05, 0.25, 0.5, 0.75, 0.95 };
-static const char *const label[PT_QUANTILES_ASKED] = { "p5", "p25", "median", "p75", "p95" };
+#define LABEL_LEN 24u
+
+const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n)
+{
+	static const double usual[] = { 0.25, 0.5, 0.75 };
+
+	*n = q->probabilities > 0 ? q->probabilities : sizeof usual / sizeof *usual;
+	return q->probabilities > 0 ? q->probability : usual;
+}
 
 /* Of one level's distribution function: its estimate, standard error, and the monotone estimate. */
 struct step {
@@ -40,10 +48,17 @@ static struct step step_of(
 
 double pt_quantile_expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
 {
-	double n = (double)participants, b = p->bins - 1;
-	struct pt_support s = support_of(p, (p->bins - 1) / 2, pt_mixbins_dummies(p, participants));
+	double n = (double)participants, b = p->bins - 1, sum = 0;
+	uint32_t asked;
+	const double *at = pt_quantile_asked(q, &asked);
 
-	return (q->high - q->low) * sqrt(pt_support_variance(&s, n, n / 2) / (n * n) + 1 / (12 * b * b));
+	for (uint32_t i = 0; i < asked; i++) {
+		uint32_t level = (uint32_t)fmin(at[i] * b, b - 1);
+		struct pt_support s = support_of(p, level, pt_mixbins_dummies(p, participants));
+
+		sum += pt_support_variance(&s, n, at[i] * n) / (n * n);
+	}
+	return (q->high - q->low) * sqrt(sum / asked + 1 / (12 * b * b));
 }
 
 /* Pool adjacent violators: the nearest sequence that does not fall, within [0, 1].  size: room for as many.
@@ -111,17 +126,25 @@ static double upper_end(const struct step *f, uint32_t b, double q, double z)
 	return j < b ? j + 1 : b;
 }
 
-static void fill(const struct pt_query *q, const struct step *f, uint32_t b, struct pt_item *item)
+static void fill(const struct pt_query *q, const struct step *f, uint32_t b, struct pt_estimate *e)
 {
 	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025);
-	double joint = pt_normal_upper(-expm1(log1p(-0.05) / PT_QUANTILES_ASKED) / 2);
+	double joint = pt_normal_upper(-expm1(log1p(-0.05) / (double)e->n) / 2);
+	uint32_t n;
+	const double *asked = pt_quantile_asked(q, &n);
 
-	for (uint32_t i = 0; i < PT_QUANTILES_ASKED; i++) {
-		double at = pt_quantile_at[i], low = lower_end(f, b, at, z), high = upper_end(f, b, at, z);
+	for (uint32_t i = 0; i < n; i++) {
+		double at = asked[i], low = lower_end(f, b, at, z), high = upper_end(f, b, at, z);
 		double x = fmin(fmax(read_at(f, b, at), low), high),
 		       deviation = unit * (high - low) / (2 * z);
 
-		item[i] = (struct pt_item){ .label = label[i],
+		char *label = e->names + (size_t)i * LABEL_LEN;
+
+		if (at >= 0.5 && at <= 0.5)
+			(void)snprintf(label, LABEL_LEN, "median");
+		else
+			(void)snprintf(label, LABEL_LEN, "p%.10g", 100 * at);
+		e->item[i] = (struct pt_item){ .label = label,
 			.value = q->low + unit * x,
 			.variance = deviation * deviation,
 			.lower = q->low + unit * low,
@@ -138,11 +161,16 @@ enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_params
 	uint32_t b = p->bins - 1;
 	struct step *f = calloc(b, sizeof *f);
 	uint32_t *size = calloc(b, sizeof *size);
-	struct pt_item *item = calloc(PT_QUANTILES_ASKED, sizeof *item);
+	struct pt_estimate e = { .reports = reports };
 	enum cm_rc rc = CM_OK;
 	double messages = 0;
+	uint32_t asked;
 
-	if (f == NULL || size == NULL || item == NULL) {
+	(void)pt_quantile_asked(q, &asked);
+	e.n = asked;
+	e.item = calloc(asked, sizeof *e.item);
+	e.names = calloc(asked, LABEL_LEN);
+	if (f == NULL || size == NULL || e.item == NULL || e.names == NULL) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol);
 		goto out;
 	}
@@ -151,12 +179,12 @@ enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_params
 		f[j] = step_of(p, j, messages, (double)reports, dummies);
 	}
 	make_monotone(f, b, size);
-	fill(q, f, b, item);
-	*out = (struct pt_estimate){ .item = item, .n = PT_QUANTILES_ASKED, .reports = reports };
-	item = NULL;
+	fill(q, f, b, &e);
+	*out = e;
+	e = (struct pt_estimate){ 0 };
 out:
 	free(f);
 	free(size);
-	free(item);
+	pt_estimate_fini(&e);
 	return rc;
 }

@@ -3,12 +3,11 @@
 
 #include "pt_protocol.h"
 
-/* Probabilities that a round for quantiles answers, in order, and what they are called. */
-#define PT_QUANTILES_ASKED 5u
-extern const double pt_quantile_at[PT_QUANTILES_ASKED];
+/* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
+const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n);
 
-/* Of the median of numbers spread evenly over the range: by what the variance of the distribution function
- * there and rounding to a level come to. */
+/* Of the quantiles that are asked for, root mean square, of numbers spread evenly over the range: by what the
+ * variance of the distribution function there and rounding to a level come to. */
 double pt_quantile_expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
 
 /* The q-quantiles, inf{ x : at least a share q of the participants is at or below x }, from the levels that
@@ -17,7 +16,7 @@ double pt_quantile_expected_error(const struct pt_query *q, const struct pt_para
  * value: the distribution function of the levels, made monotone, read between the levels; biased by rounding,
  * at most a level.  Intervals hold the quantile of the values themselves, whatever they are: they end at
  * levels, and rounding is counted.  variance: of a normal law with as wide an interval.  Joint intervals:
- * Sidak over the probabilities. */
+ * Sidak over the probabilities.  Labels: "median", or "p" and the percentage. */
 CM_CHECK enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_params *p,
 	const uint64_t *counts, uint64_t reports, double dummies, struct pt_estimate *out,
 	struct cm_err *err);

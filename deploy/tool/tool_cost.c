@@ -32,7 +32,7 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 	if (slots > 0)
 		n += (size_t)snprintf(
 			out + n, room - n, " in %u slot%s", (unsigned)slots, slots == 1 ? "" : "s");
-	else if (r->query.kind != PT_HISTOGRAM)
+	else if (r->query.kind & (PT_MEAN | PT_SUM | PT_QUANTILES))
 		n += (size_t)snprintf(out + n, room - n, ", %u levels", (unsigned)r->params.bins);
 	if (r->params.size != 0)
 		n += (size_t)snprintf(out + n, room - n, ", size %u", (unsigned)r->params.size);

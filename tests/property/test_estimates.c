@@ -42,16 +42,22 @@ static int runs_factor(void)
 	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
 }
 
+static bool of_numbers(const struct scene *s)
+{
+	return s->query.kind == PT_MEAN || s->query.kind == PT_SUM;
+}
+
 /* True answer of item i. */
 static double truth_of(const struct scene *s, size_t item)
 {
-	double sum = 0;
+	double sum = 0, n = s->participants;
 
 	for (uint32_t j = 0; j < s->participants; j++)
-		sum += s->query.kind == PT_MEAN ? (double)s->value(j) * 0x1p-32 : s->value(j) == item;
-	if (s->query.kind == PT_MEAN)
-		return s->query.low + (s->query.high - s->query.low) * sum / s->participants;
-	return sum;
+		sum += of_numbers(s) ? (double)s->value(j) * 0x1p-32 : s->value(j) == item;
+	if (!of_numbers(s))
+		return sum;
+	sum = n * s->query.low + (s->query.high - s->query.low) * sum;
+	return s->query.kind == PT_SUM ? sum : sum / n;
 }
 
 static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
@@ -110,7 +116,7 @@ static struct tally play(const struct scene *s)
 	}
 	t.error = t.sum / sqrt(t.variances);
 	/* Of a mean the stated variance comes from the reports too, and goes with the error. */
-	t.square = s->query.kind == PT_MEAN ? t.squares / t.variances : t.square / t.answers;
+	t.square = of_numbers(s) ? t.squares / t.variances : t.square / t.answers;
 	t.cover /= t.answers;
 	t.joint /= t.runs;
 	return t;
@@ -260,6 +266,21 @@ static void means_from_one_symbol_are_unbiased_and_cover(void **state)
 		check(&scenes[i], 0.9);
 }
 
+/* A sum is its mean times the participants: the rows are tried above. */
+static void sums_are_unbiased_and_cover(void **state)
+{
+	struct scene scenes[] = { mean_of("levels", 2, 1, 5, spread, 10000),
+		mean_of("levels", INFINITY, 2, 17, spread, 2000), mean_of("duchi", 1, 0, 0, spread, 2000),
+		mean_of("laplace-levels", 2, 0, 9, spread, 2000), mean_of("staircase", 2, 0, 9, spread, 2000),
+		mean_of("piecewise", 2, 0, 9, spread, 2000) };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+		scenes[i].query.kind = PT_SUM;
+		check(&scenes[i], 0.9);
+	}
+}
+
 /* 10,000 answers and more of each row, where the noise is wide enough for the normal law. */
 static void reports_of_several_items_are_unbiased_and_cover(void **state)
 {
@@ -324,6 +345,7 @@ int main(void)
 		cmocka_unit_test(small_noise_never_covers_less),
 		cmocka_unit_test(means_are_unbiased_and_cover),
 		cmocka_unit_test(means_from_one_symbol_are_unbiased_and_cover),
+		cmocka_unit_test(sums_are_unbiased_and_cover),
 		cmocka_unit_test(reports_of_several_items_are_unbiased_and_cover),
 		cmocka_unit_test(few_reports_of_several_items_never_cover_less),
 		cmocka_unit_test(reports_among_wide_dummies_are_unbiased_and_cover),

@@ -76,6 +76,11 @@ static const struct pt_query *query(void)
 static void sums_and_quantiles_are_of_a_number(void **state)
 {
 	(void)state;
+	taken("type = \"sum\", field = \"x\", range = [0, 8]");
+	assert_int_equal(query()->kind, PT_SUM);
+	assert_true(query()->low == 0 && query()->high == 8);
+	assert_string_equal(plan.round[0].protocol->name, "levels");
+	pl_plan_fini(&plan);
 	taken("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = [0.5, 0.9]");
 	assert_int_equal(query()->probabilities, 2);
 	assert_true(query()->probability[1] == 0.9);

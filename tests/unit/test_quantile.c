@@ -18,9 +18,15 @@
 
 static struct cm_err err;
 static struct cm_rng rng;
-static const struct pt_query query = {
-	.kind = PT_QUANTILES, .name = "q", .field = "f", .low = -8, .high = 8
-};
+#define ASKED 5u
+static double probability[ASKED] = { 0.05, 0.25, 0.5, 0.75, 0.999 };
+static const struct pt_query query = { .kind = PT_QUANTILES,
+	.name = "q",
+	.field = "f",
+	.low = -8,
+	.high = 8,
+	.probability = probability,
+	.probabilities = ASKED };
 
 static struct pt_params made(double epsilon0, uint32_t dummies)
 {
@@ -36,8 +42,7 @@ static struct pt_params made(double epsilon0, uint32_t dummies)
  * intervals of the two levels around them. */
 static void expected_counts_give_the_quantiles(void **state)
 {
-	static const char *const labels[] = { "p5", "p25", "median", "p75", "p95" };
-	static const double at[] = { 0.05, 0.25, 0.5, 0.75, 0.95 };
+	static const char *const labels[] = { "p5", "p25", "median", "p75", "p99.9" };
 	const double n = 1e8;
 
 	(void)state;
@@ -56,7 +61,7 @@ static void expected_counts_give_the_quantiles(void **state)
 		assert_int_equal(pt_find("levels")->estimate(&query, &p, counts, sent, &e, &err), CM_OK);
 		assert_int_equal(e.n, 5);
 		for (size_t i = 0; i < e.n; i++) {
-			double truth = -8 + 16 * at[i];
+			double truth = -8 + 16 * probability[i];
 
 			assert_string_equal(e.item[i].label, labels[i]);
 			assert_true(fabs(e.item[i].value - truth) < 0.3);
@@ -137,7 +142,7 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
 		struct pt_params p = made(scenes[i].epsilon0, scenes[i].dummies);
 		double sorted[PARTICIPANTS];
-		int held[PT_QUANTILES_ASKED] = { 0 }, all = 0;
+		int held[ASKED] = { 0 }, all = 0;
 
 		for (uint32_t j = 0; j < PARTICIPANTS; j++)
 			sorted[j] = -8 + 16 * scenes[i].value(j);
@@ -148,8 +153,7 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 
 			one_round(&scenes[i], &p, &e);
 			for (size_t k = 0; k < e.n; k++) {
-				double truth =
-					sorted[(size_t)ceil(pt_quantile_at[k] * PARTICIPANTS - 1e-9) - 1];
+				double truth = sorted[(size_t)ceil(probability[k] * PARTICIPANTS - 1e-9) - 1];
 				const struct pt_item *item = &e.item[k];
 
 				held[k] += truth >= item->lower && truth <= item->upper;
@@ -159,12 +163,61 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 			all += good;
 			pt_estimate_fini(&e);
 		}
-		for (size_t k = 0; k < PT_QUANTILES_ASKED; k++)
+		for (size_t k = 0; k < ASKED; k++)
 			assert_true(held[k] >= runs * (0.95 - 5 * sqrt(0.05 * 0.95 / runs)));
 		assert_true(all >= runs * (0.95 - 5 * sqrt(0.05 * 0.95 / runs)));
 		print_message("scene %zu: %d %d %d %d %d, all %d of %d\n", i, held[0], held[1], held[2],
 			held[3], held[4], all, runs);
 	}
+}
+
+static void without_probabilities_the_quartiles_are_asked(void **state)
+{
+	static const char *const labels[] = { "p25", "median", "p75" };
+	struct pt_query q = query;
+	struct pt_params p = made(16, 0);
+	uint64_t counts[LEVELS] = { [4] = 1000000, [12] = 1000000 };
+	struct pt_estimate e;
+
+	(void)state;
+	q.probability = NULL;
+	q.probabilities = 0;
+	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 2000000, &e, &err), CM_OK);
+	assert_int_equal(e.n, 3);
+	for (size_t i = 0; i < e.n; i++)
+		assert_string_equal(e.item[i].label, labels[i]);
+	assert_true(e.item[0].value < -3 && e.item[2].value > 3);
+	pt_estimate_fini(&e);
+}
+
+/* Each asked alone is Sidak's part wider together with others, and never narrower. */
+static void joint_intervals_grow_with_the_number_asked(void **state)
+{
+	static double many[99];
+	struct pt_query q = query;
+	struct pt_params p = made(2, 0);
+	struct pt_estimate one, all;
+	uint64_t counts[LEVELS];
+
+	(void)state;
+	for (uint32_t l = 0; l < LEVELS; l++)
+		counts[l] = 20 + l;
+	for (uint32_t i = 0; i < 99; i++)
+		many[i] = (i + 1) / 100.0;
+	q.probability = &many[49];
+	q.probabilities = 1;
+	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 476, &one, &err), CM_OK);
+	q.probability = many;
+	q.probabilities = 99;
+	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 476, &all, &err), CM_OK);
+	assert_string_equal(all.item[6].label, "p7");
+	assert_true(
+		one.item[0].joint_lower >= one.item[0].lower && one.item[0].joint_lower <= one.item[0].lower);
+	assert_true(all.item[49].joint_lower < one.item[0].joint_lower &&
+		    all.item[49].joint_upper > one.item[0].joint_upper);
+	assert_true(all.item[49].lower >= one.item[0].lower && all.item[49].lower <= one.item[0].lower);
+	pt_estimate_fini(&one);
+	pt_estimate_fini(&all);
 }
 
 /* The number of levels that the row chooses is that of the least error it says to expect. */
@@ -193,6 +246,8 @@ int main(void)
 		cmocka_unit_test(expected_counts_give_the_quantiles),
 		cmocka_unit_test(a_point_mass_is_found),
 		cmocka_unit_test(intervals_cover_the_quantiles_of_the_values),
+		cmocka_unit_test(without_probabilities_the_quartiles_are_asked),
+		cmocka_unit_test(joint_intervals_grow_with_the_number_asked),
 		cmocka_unit_test(the_levels_chosen_have_the_least_expected_error),
 	};
 	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
