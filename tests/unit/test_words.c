@@ -1,0 +1,512 @@
+/* test_words.c - words, harmony and vrr: exact laws of their messages, cells, records, hostile parameters. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm_buf.h"
+#include "exact_batch.h"
+#include "pr_limits.h"
+#include "pt_record.h"
+#include "pt_slots.h"
+#include "scripted_rng.h"
+
+#define CORNERS 64u
+
+static struct cm_err err;
+
+static struct pt_query vector(uint32_t dimension)
+{
+	return (struct pt_query){
+		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
+	};
+}
+
+static struct pt_params made(const char *row, const struct pt_query *q, const struct pt_request *r)
+{
+	struct pt_params p;
+
+	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK || pt_find(row)->check(q, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	return p;
+}
+
+/* Corner x of the cube: coordinate c is at its upper end if bit c is set. */
+static struct pt_value corner(uint32_t x, uint32_t dimension, uint32_t *at)
+{
+	for (uint32_t c = 0; c < dimension; c++)
+		at[c] = (x >> c & 1) << 31;
+	return (struct pt_value){ .at = at };
+}
+
+/* ---- words ---- */
+
+/* The real message of slot `slot` when nothing is flipped: its group and bits, by draws. */
+static struct pt_cell sent(const struct pt_query *q, const struct pt_params *p, uint32_t x, uint32_t slot,
+	uint32_t group, uint64_t coin)
+{
+	uint64_t script[256];
+	uint32_t width = (uint32_t)__builtin_ctz(p->slot[0].bins), at[64], len = 0;
+	uint8_t records[64 * PT_RECORD_LEN];
+	struct pt_value v = corner(x, q->dimension, at);
+	struct pt_cell cell;
+
+	for (uint32_t i = 0; i < p->slot[0].count; i++) {
+		script[len++] = draw_for(group, p->slot[0].groups);
+		for (uint32_t b = 0; b < width; b++)
+			script[len++] = coin;
+		script[len++] = 0; /* keep */
+		script[len++] = draw_for(0, p->slot[0].bins - 1);
+		script[len++] = draw_for(0, 1); /* place */
+		script[len++] = draw_for(0, (uint64_t)p->slot[0].groups * p->slot[0].bins);
+	}
+	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
+	struct cm_rng rng = scripted_rng(&s);
+
+	pt_find(p->protocol)->encode(q, p, &v, &rng, records);
+	assert_int_equal(s.used, len);
+	assert_int_equal(pt_slots_read(p, records + (size_t)slot * PT_RECORD_LEN, &cell, &err), CM_OK);
+	assert_int_equal(cell.slot, slot);
+	return cell;
+}
+
+static void every_coordinate_is_one_bit_of_one_word(void **state)
+{
+	static const struct {
+		uint32_t dimension, slots, size;
+	} shapes[] = { { 11, 3, 2 }, { 6, 6, 1 }, { 7, 1, 7 }, { 16, 2, 2 }, { 5, 2, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+		struct pt_query q = vector(shapes[i].dimension);
+		struct pt_request r = { .epsilon0 = 1, .slots = shapes[i].slots, .size = shapes[i].size };
+		struct pt_params p = made("words", &q, &r);
+		uint32_t seen[64] = { 0 }, bits = 0, fair = 0;
+
+		assert_int_equal(pt_slots_total(&p), shapes[i].slots);
+		for (uint32_t slot = 0; slot < shapes[i].slots; slot++) {
+			for (uint32_t g = 0; g < p.slot[0].groups; g++) {
+				uint32_t low = sent(&q, &p, 0, slot, g, UINT64_MAX / 4).word;
+				uint32_t high = sent(&q, &p, 0, slot, g, UINT64_MAX / 4 * 3).word;
+
+				/* What only fills a word follows the coin. */
+				fair += (uint32_t)__builtin_popcount(low & ~high);
+				assert_int_equal(high, 0);
+				for (uint32_t c = 0; c < q.dimension; c++) {
+					struct pt_cell cell =
+						sent(&q, &p, 1u << c, slot, g, UINT64_MAX / 4 * 3);
+
+					assert_int_equal(cell.group, g);
+					assert_true(cell.word == 0 || (cell.word & (cell.word - 1)) == 0);
+					seen[c] += cell.word != 0;
+					bits += cell.word != 0;
+				}
+			}
+		}
+		for (uint32_t c = 0; c < q.dimension; c++)
+			assert_int_equal(seen[c], 1);
+		assert_int_equal(bits + fair, shapes[i].slots * shapes[i].size * p.slot[0].groups);
+	}
+}
+
+/* E S and E S^2 of each coordinate of one participant at every corner, over all that can be drawn. */
+static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state)
+{
+	struct pt_query q = vector(7);
+	struct pt_request r = { .epsilon0 = 1.3, .slots = 1, .size = 2 };
+	struct pt_params p = made("words", &q, &r);
+	const struct pt_slot *s = &p.slot[0];
+	const struct pt_protocol *row = pt_find("words");
+	double slope = pt_slot_keep(s) - pt_slot_other(s);
+
+	(void)state;
+	assert_int_equal(s->groups, 4);
+	for (uint32_t x = 0; x < 128; x += 5) {
+		double mean[7] = { 0 }, square[7] = { 0 };
+		uint32_t at[64];
+		struct pt_value v = corner(x, 7, at);
+
+		for (uint32_t t = 0; t < 4 * 4 * 2 * 3; t++) {
+			uint32_t g = t % 4, coins = t / 4 % 4, keep = t / 16 % 2, other = t / 32;
+			const uint64_t script[] = { draw_for(g, 4), (uint64_t)(coins & 1) << 63,
+				(uint64_t)(coins >> 1) << 63, s->keep - keep, draw_for(other, 3) };
+			struct scripted_rng draws = { .script = script, .len = 5, .fallback = SCRIPT_END };
+			struct cm_rng rng = scripted_rng(&draws);
+			uint8_t record[PT_RECORD_LEN];
+			uint64_t counts[64] = { 0 };
+			double chance = (keep ? pt_slot_keep(s) : 1 - pt_slot_keep(s)) / (4 * 4 * 3);
+
+			row->encode(&q, &p, &v, &rng, record);
+			assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
+			for (uint32_t c = 0; c < 7; c++) {
+				/* Eight padded coordinates, then four groups. */
+				double sign = 2 * (double)counts[c] - (double)counts[8 + c / 2];
+
+				mean[c] += chance * sign;
+				square[c] += chance * sign * sign;
+			}
+		}
+		for (uint32_t c = 0; c < 7; c++) {
+			assert_true(fabs(mean[c] - slope * ((x >> c & 1) != 0 ? 1 : -1) / 4) < 1e-14);
+			assert_true(fabs(square[c] - 1.0 / 4) < 1e-14);
+		}
+	}
+}
+
+static void a_row_of_words_chooses_what_errs_least(void **state)
+{
+	struct pt_query q = vector(64);
+
+	(void)state;
+	for (double eps = 0.5; eps <= 12; eps *= 1.5) {
+		struct pt_request r = { .epsilon0 = eps, .min_batch = 1000 };
+		struct pt_params best = made("words", &q, &r);
+		double error = pt_find("words")->expected_error(&q, &best, 1000);
+
+		assert_int_equal(best.slot[0].count, 8);
+		for (r.size = 1; r.size <= 8; r.size++) {
+			struct pt_params p = made("words", &q, &r);
+
+			assert_true(pt_find("words")->expected_error(&q, &p, 1000) >= error);
+		}
+	}
+	/* Without a guarantee: words as wide as the dummies hide, 62 in a bin of each of the eight slots. */
+	for (uint32_t dummies = 1; dummies <= 64; dummies *= 2) {
+		struct pt_request r = { .epsilon0 = INFINITY, .min_batch = 10000, .dummies = dummies };
+		struct pt_params p = made("words", &q, &r);
+		double error = pt_find("words")->expected_error(&q, &p, 10000);
+
+		assert_true(10000.0 * dummies / p.slot[0].bins >= 62 * 8);
+		for (r.size = 1; r.size <= 8 && 10000.0 * dummies / (1u << r.size) >= 62 * 8; r.size++) {
+			struct pt_params wide = made("words", &q, &r);
+
+			assert_true(pt_find("words")->expected_error(&q, &wide, 10000) >= error);
+		}
+	}
+}
+
+/* ---- vrr ---- */
+
+/* Chance of every record value >> 16 * 2^size + signs, for a corner. */
+static void law_of_vrr(
+	const struct pt_query *q, const struct pt_params *p, uint32_t x, long double law[BATCH_SYMBOLS])
+{
+	uint64_t keep = p->slot[0].keep;
+	uint32_t d = q->dimension;
+
+	memset(law, 0, BATCH_SYMBOLS * sizeof *law);
+	for (uint32_t t = 0; t < d << p->size; t++) {
+		uint64_t script[1 + 2 * 16] = { draw_for(t >> p->size, d) };
+		struct scripted_rng draws = { .script = script, .len = 1 + 2 * p->size };
+		struct cm_rng rng = scripted_rng(&draws);
+		long double chance = 1.0L / d;
+		uint8_t record[PT_RECORD_LEN];
+		uint32_t at[64];
+		struct pt_value v = corner(x, d, at);
+		uint64_t value;
+
+		for (uint32_t i = 0; i < p->size; i++) {
+			uint32_t kept = t >> i & 1;
+
+			script[1 + 2 * i] = keep - kept;
+			chance *= ldexpl((long double)(kept ? keep : UINT64_C(0) - keep), -64);
+		}
+		pt_find("vrr")->encode(q, p, &v, &rng, record);
+		assert_int_equal(draws.used, draws.len);
+		value = cm_get_le64(record + 8);
+		law[(value >> 16 << p->size) + (value & 0xffff)] += chance;
+	}
+}
+
+static void the_cells_of_a_vector_response_are_those_of_its_law(void **state)
+{
+	static const struct {
+		uint32_t dimension, size;
+	} shapes[] = { { 2, 1 }, { 3, 2 }, { 4, 3 }, { 2, 2 }, { 3, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+		uint32_t d = shapes[i].dimension, s = shapes[i].size, corners = 1u << d, symbols = d << s;
+		struct pt_query q = vector(d);
+		struct pt_request r = { .epsilon0 = 2.5, .size = s };
+		struct pt_params p = made("vrr", &q, &r);
+		long double law[CORNERS][BATCH_SYMBOLS], omega[BATCH_SYMBOLS], want[17] = { 0 };
+		struct pt_loss loss;
+
+		for (uint32_t x = 0; x < corners; x++)
+			law_of_vrr(&q, &p, x, law[x]);
+		assert_int_equal(pt_find("vrr")->loss(&p, 3, &loss, &err), CM_OK);
+		assert_true(loss.parts == 1 && loss.part[0].count == 1 && loss.part[0].others == 2);
+		assert_int_equal(loss.part[0].cells, s + 1);
+		for (uint32_t y = 0; y < symbols; y++) {
+			uint32_t ones = (uint32_t)__builtin_popcount(y & ((1u << s) - 1));
+			const struct acct_cell *cell = &loss.part[0].cell[ones];
+
+			omega[y] = 1;
+			for (uint32_t x = 0; x < corners; x++)
+				omega[y] = fminl(omega[y], law[x][y]);
+			want[ones] += omega[y];
+			/* Inputs 0 and all ones: cell k has k of the second's signs. */
+			assert_true(fabsl(law[0][y] / omega[y] / cell->u - 1) < 1e-14L);
+			assert_true(fabsl(law[corners - 1][y] / omega[y] / cell->v - 1) < 1e-14L);
+			assert_true(cell->u * (1 + 1e-18L) >= law[0][y] / omega[y]);
+		}
+		for (uint32_t k = 0; k <= s; k++) {
+			assert_true(loss.part[0].cell[k].omega <= want[k]);
+			assert_true(fabsl(loss.part[0].cell[k].omega / want[k] - 1) < 1e-14L);
+		}
+		assert_true(pt_find("vrr")->epsilon0(&p) <= 2.5 && pt_find("vrr")->epsilon0(&p) > 2.5 - 1e-8);
+		/* Any two values of the victim, any of the other two; of many symbols some of them. */
+		for (uint32_t t = 0; t < corners * corners * 4; t++) {
+			struct batch b = { .symbols = symbols, .messages = 3 };
+			uint32_t one = t % corners, two = t / corners % corners,
+				 other = (t * 5 + one) % corners;
+
+			if (one == two || (symbols > 16 && t % 37 != 3))
+				continue;
+			memcpy(b.law[0][0], law[one], sizeof law[one]);
+			memcpy(b.law[1][0], law[two], sizeof law[two]);
+			for (size_t x = 0; x < 2; x++) {
+				memcpy(b.law[x][1], law[other], sizeof law[other]);
+				memcpy(b.law[x][2], law[t / 7 % corners], sizeof law[other]);
+			}
+			expect_bound(&loss.part[0], &b, false);
+		}
+	}
+}
+
+static void every_coordinate_is_in_the_same_number_of_subsets(void **state)
+{
+	(void)state;
+	for (uint32_t d = 2; d <= 40; d++) {
+		for (uint32_t s = 1; s <= 16 && s <= d; s++) {
+			struct pt_query q = vector(d);
+			struct pt_request r = { .epsilon0 = 1, .size = s };
+			struct pt_params p = made("vrr", &q, &r);
+			uint64_t counts[80] = { 0 };
+
+			for (uint64_t start = 0; start < d; start++) {
+				uint8_t record[PT_RECORD_LEN];
+
+				pt_record_put(record, start << 16 | ((1u << s) - 1));
+				assert_int_equal(pt_find("vrr")->tally(&p, record, counts, &err), CM_OK);
+				for (uint32_t c = 0; c < d; c++)
+					assert_true(counts[c] <= start + 1);
+			}
+			for (uint32_t c = 0; c < d; c++)
+				assert_true(counts[c] == s && counts[d + c] == 1);
+		}
+	}
+}
+
+static void malformed_vector_responses_are_refused_and_count_nothing(void **state)
+{
+	struct pt_query q = vector(5);
+	struct pt_request r = { .epsilon0 = 1, .size = 3 };
+	struct pt_params p = made("vrr", &q, &r);
+	uint64_t counts[10] = { 0 }, none[10] = { 0 };
+	uint8_t record[PT_RECORD_LEN];
+	static const uint64_t bad[] = { UINT64_C(5) << 16, 8, 0x8000, UINT64_C(4) << 16 | 9, UINT64_MAX,
+		UINT64_C(1) << 63, UINT64_C(1) << 32 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		pt_record_put(record, bad[i]);
+		assert_int_equal(pt_find("vrr")->tally(&p, record, counts, &err), CM_EDATA);
+	}
+	pt_record_put_slot(record, 1, 0);
+	assert_int_equal(pt_find("vrr")->tally(&p, record, counts, &err), CM_EDATA);
+	assert_memory_equal(counts, none, sizeof none);
+	pt_record_put(record, UINT64_C(4) << 16 | 7);
+	assert_int_equal(pt_find("vrr")->tally(&p, record, counts, &err), CM_OK);
+}
+
+/* ---- all rows ---- */
+
+static const struct {
+	const char *row;
+	uint32_t dimension;
+	struct pt_request r;
+	const char *said;
+} refused[] = {
+	{ "words", 6, { .epsilon0 = 1, .slots = 7 }, "7 slots for 6 coordinates" },
+	{ "words", 6, { .epsilon0 = 1, .slots = 2, .size = 4 }, "words of 4 coordinates, must be 1 to 3" },
+	{ "words", 60, { .epsilon0 = 1, .slots = 2, .size = 13 }, "must be 1 to 12" },
+	{ "words", 6, { .epsilon0 = INFINITY }, "needs dummies" },
+	{ "words", 6, { .epsilon0 = 17 }, "epsilon0 must be" },
+	{ "words", 6, { .epsilon0 = 1, .shuffler_dummies = 9 }, "the shuffler adds no dummies" },
+	{ "words", 2000, { .epsilon0 = 1, .slots = 512, .dummies = 2 }, "messages of a device" },
+	{ "harmony", 6, { .epsilon0 = 1, .dummies = 1 }, "\"words\" has them" },
+	{ "harmony", 6, { .epsilon0 = INFINITY }, "must be finite" },
+	{ "harmony", 6, { .epsilon0 = 1, .slots = 2 }, "sends one sign" },
+	{ "harmony", 6, { .epsilon0 = 1, .size = 2 }, "sends one sign" },
+	{ "vrr", 6, { .epsilon0 = 1, .size = 7 }, "size 7, must be 1 to 6" },
+	{ "vrr", 60, { .epsilon0 = 1, .size = 17 }, "must be 1 to 16" },
+	{ "vrr", 6, { .epsilon0 = INFINITY }, "epsilon0 must be" },
+	{ "vrr", 6, { .epsilon0 = 16.5, .size = 4 }, "epsilon0 must be" },
+	{ "vrr", 6, { .epsilon0 = 1, .dummies = 1 }, "\"words\" has them" },
+	{ "vrr", 6, { .epsilon0 = 1, .slots = 2 }, "sends one message" },
+	{ "vrr", 6, { .epsilon0 = 1, .shuffler_dummies = 1 }, "the shuffler adds no dummies" },
+};
+
+static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
+{
+	struct pt_query number = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		struct pt_query q = vector(refused[i].dimension);
+		struct pt_params p = { .size = 77 };
+
+		assert_int_equal(pt_find(refused[i].row)->derive(&q, &refused[i].r, &p, &err), CM_ECONFIG);
+		if (strstr(err.msg, refused[i].said) == NULL)
+			fail_msg("'%s' does not say '%s'", err.msg, refused[i].said);
+		assert_int_equal(p.size, 77);
+		assert_int_equal(
+			pt_find(refused[i].row)->derive(&number, &refused[i].r, &p, &err), CM_ECONFIG);
+	}
+}
+
+#define REFUSED(row, member, bad)                                               \
+	do {                                                                    \
+		p = good;                                                       \
+		p.member = (bad);                                               \
+		assert_int_equal(pt_find(row)->check(&q, &p, &err), CM_EPROTO); \
+	} while (0)
+
+static void parameters_that_no_plan_gives_are_refused(void **state)
+{
+	struct pt_query q = vector(20), smaller = vector(19);
+	struct pt_request r = { .epsilon0 = 2, .slots = 2, .size = 2 };
+	struct pt_params good = made("words", &q, &r), p;
+
+	(void)state;
+	REFUSED("words", slots, 0);
+	REFUSED("words", slots, 2);
+	REFUSED("words", size, 2);
+	REFUSED("words", slot[0].count, 3);
+	REFUSED("words", slot[0].count, 21);
+	REFUSED("words", slot[0].groups, 6);
+	REFUSED("words", slot[0].groups, 4);
+	REFUSED("words", slot[0].bins, 3);
+	REFUSED("words", slot[0].bins, 8);
+	REFUSED("words", slot[0].bins, 0);
+	REFUSED("words", slot[0].keep, 1);
+	assert_int_equal(pt_find("words")->check(&q, &good, &err), CM_OK);
+	assert_int_equal(pt_find("words")->check(&smaller, &good, &err), CM_OK);
+	smaller = vector(16);
+	assert_int_equal(pt_find("words")->check(&smaller, &good, &err), CM_EPROTO);
+	good = made("harmony", &q, &(struct pt_request){ .epsilon0 = 2 });
+	REFUSED("harmony", slot[0].count, 2);
+	REFUSED("harmony", slot[0].bins, 4);
+	REFUSED("harmony", slot[0].groups, 19);
+	REFUSED("harmony", slot[0].dummies, 1);
+	REFUSED("harmony", slots, 0);
+	good = made("vrr", &q, &(struct pt_request){ .epsilon0 = 12, .size = 3 });
+	REFUSED("vrr", size, 0);
+	REFUSED("vrr", size, 17);
+	REFUSED("vrr", size, 5); /* 5 signs of 4 are 20 */
+	REFUSED("vrr", slots, 0);
+	REFUSED("vrr", slots, 2);
+	REFUSED("vrr", slot[0].count, 2);
+	REFUSED("vrr", slot[0].groups, 19);
+	REFUSED("vrr", slot[0].bins, 4);
+	REFUSED("vrr", slot[0].dummies, 1);
+	REFUSED("vrr", slot[0].keep, 0);
+	REFUSED("vrr", bins, 2);
+	p = good;
+	p.slot[0].keep = 0;
+	p.slot[0].keep_always = true;
+	assert_int_equal(pt_find("vrr")->check(&q, &p, &err), CM_EPROTO);
+}
+
+static void counts_that_no_round_gives_are_refused(void **state)
+{
+	static const char *const rows[] = { "words", "harmony", "vrr" };
+	struct pt_query q = vector(6);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct pt_request r = { .epsilon0 = 2 };
+		struct pt_params p = made(rows[i], &q, &r);
+		uint32_t n = pt_find(rows[i])->tallies(&p);
+		uint64_t counts[32] = { 0 };
+		struct pt_estimate e;
+
+		assert_int_equal(n, 12);
+		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_OK);
+		pt_estimate_fini(&e);
+		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		counts[0] = 1; /* a one of no message */
+		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+		counts[0] = 0;
+		counts[6] = 11; /* more messages than participants */
+		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+		counts[6] = UINT64_MAX;
+		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+	}
+}
+
+/* Two devices of the largest vector, the wire's limits kept. */
+static void the_largest_vector_fits(void **state)
+{
+	static const char *const rows[] = { "words", "harmony", "vrr" };
+	struct pt_query q = vector(PR_DIMENSION_MAX);
+	uint32_t *at = calloc(PR_DIMENSION_MAX, sizeof *at);
+	struct cm_rng rng;
+
+	(void)state;
+	assert_non_null(at);
+	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	for (uint32_t c = 0; c < PR_DIMENSION_MAX; c++)
+		at[c] = c << 14;
+	for (size_t i = 0; i < 3; i++) {
+		struct pt_request r = { .epsilon0 = 4, .slots = i == 0 ? 64 : 0 };
+		struct pt_params p = made(rows[i], &q, &r);
+		const struct pt_protocol *row = pt_find(rows[i]);
+		struct pt_value v = { .at = at };
+		uint8_t *records = calloc(row->messages(&p), row->record_len(&p));
+		uint64_t *counts = calloc(row->tallies(&p), sizeof *counts);
+		struct pt_estimate e;
+
+		assert_true(records != NULL && counts != NULL);
+		assert_true(row->tallies(&p) <= PR_TALLIES_MAX);
+		for (uint32_t j = 0; j < 2; j++) {
+			row->encode(&q, &p, &v, &rng, records);
+			for (uint32_t m = 0; m < row->messages(&p); m++)
+				assert_int_equal(
+					row->tally(&p, records + m * row->record_len(&p), counts, &err),
+					CM_OK);
+		}
+		assert_int_equal(row->estimate(&q, &p, counts, 2, &e, &err), CM_OK);
+		assert_int_equal(e.n, PR_DIMENSION_MAX);
+		assert_string_equal(e.item[e.n - 1].label, "131071");
+		pt_estimate_fini(&e);
+		free(counts);
+		free(records);
+	}
+	free(at);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_coordinate_is_one_bit_of_one_word),
+		cmocka_unit_test(signs_have_exactly_the_mean_that_the_estimate_takes_off),
+		cmocka_unit_test(a_row_of_words_chooses_what_errs_least),
+		cmocka_unit_test(the_cells_of_a_vector_response_are_those_of_its_law),
+		cmocka_unit_test(every_coordinate_is_in_the_same_number_of_subsets),
+		cmocka_unit_test(malformed_vector_responses_are_refused_and_count_nothing),
+		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
+		cmocka_unit_test(parameters_that_no_plan_gives_are_refused),
+		cmocka_unit_test(counts_that_no_round_gives_are_refused),
+		cmocka_unit_test(the_largest_vector_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
