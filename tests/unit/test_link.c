@@ -32,6 +32,7 @@ struct side {
 	uint32_t retry;
 	size_t round_id_len, sealed_len;
 	struct cm_err why;
+	struct lk_counts counts;
 };
 
 struct world {
@@ -156,6 +157,7 @@ static void world_init_within(struct world *w, uint32_t handshake_ms)
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
+	conf.handler.counts = &w->s.counts;
 	w->s.w = w->c.w = w;
 	w->s.in_order = w->c.in_order = true;
 	assert_int_equal(uv_loop_init(&w->loop), 0);
@@ -201,9 +203,11 @@ static void world_fini(struct world *w)
 
 static void dial(struct world *w)
 {
+	struct lk_handler counting = handler;
 	struct cm_err err;
 
-	if (lk_dial(&w->loop, w->address, w->client_ctx, &w->limits, &handler, &w->c, &w->c.link, &err) !=
+	counting.counts = &w->c.counts;
+	if (lk_dial(&w->loop, w->address, w->client_ctx, &w->limits, &counting, &w->c, &w->c.link, &err) !=
 		CM_OK)
 		fail_msg("%s", err.msg);
 }
@@ -274,6 +278,81 @@ static void both_sides_say_hello_and_are_ready(void **state)
 	RUN_UNTIL(&w, w.c.closes == 1 && w.s.closes == 1);
 	assert_int_equal(w.c.why.code, CM_OK);
 	assert_int_equal(w.s.why.code, CM_OK);
+	world_fini(&w);
+}
+
+static void assert_refused(const struct lk_counts *c, enum lk_refused reason, uint64_t n)
+{
+	for (size_t i = 0; i < LK_REFUSED_REASONS; i++)
+		assert_int_equal(c->refused[i], i == reason ? n : 0);
+}
+
+static void what_one_sends_the_other_counts(void **state)
+{
+	const struct lk_counts *s, *c;
+	struct cm_err err;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	s = &w.s.counts;
+	c = &w.c.counts;
+	connect_both(&w);
+	for (uint64_t i = 1; i <= 3; i++)
+		assert_int_equal(send_counter(w.c.link, i, &err), CM_OK);
+	assert_int_equal(send_counter(w.s.link, 1, &err), CM_OK);
+	RUN_UNTIL(&w, w.s.frames == 3 && w.c.frames == 1);
+	assert_int_equal(s->links, 1);
+	assert_int_equal(c->links, 1);
+	/* A Hello each, too. */
+	assert_int_equal(c->frames_out, 4);
+	assert_int_equal(s->frames_out, 2);
+	assert_int_equal(s->frames_in, c->frames_out);
+	assert_int_equal(c->frames_in, s->frames_out);
+	assert_int_equal(s->bytes_in, c->bytes_out);
+	assert_int_equal(c->bytes_in, s->bytes_out);
+	assert_true(c->bytes_out > s->bytes_out && s->bytes_out > 0);
+	assert_refused(s, LK_REFUSED_OTHER, 0);
+	assert_refused(c, LK_REFUSED_OTHER, 0);
+	world_fini(&w);
+}
+
+static void a_connection_that_never_was_a_link_is_counted_by_why(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	dial_raw(&w);
+	raw_hello(&w, 2);
+	RUN_UNTIL(&w, w.raw_closes == 1 && w.s.counts.refused[LK_REFUSED_PROTOCOL] == 1);
+	assert_refused(&w.s.counts, LK_REFUSED_PROTOCOL, 1);
+	assert_int_equal(w.s.counts.links, 0);
+	(void)snprintf(w.address, sizeof w.address, "127.0.0.1:1"); /* nobody there */
+	dial(&w);
+	RUN_UNTIL(&w, w.c.closes == 1);
+	assert_refused(&w.c.counts, LK_REFUSED_NETWORK, 1);
+	world_fini(&w);
+}
+
+static void a_refused_certificate_is_counted_on_both_sides(void **state)
+{
+	struct cm_tls_conf cc = {
+		.cert_file = certs_path(&certs, "edge", "crt"),
+		.key_file = certs_path(&certs, "edge", "key"),
+		.trust = { { CM_ROLE_ANALYZER, certs_path(&certs, "services", "crt"), NULL } },
+	};
+	struct cm_err err;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	cm_tls_ctx_free(w.client_ctx);
+	assert_int_equal(cm_tls_ctx_new(&cc, &w.client_ctx, &err), CM_OK);
+	dial(&w);
+	RUN_UNTIL(&w, w.c.closes == 1 && w.s.counts.refused[LK_REFUSED_CERTIFICATE] == 1);
+	assert_refused(&w.s.counts, LK_REFUSED_CERTIFICATE, 1);
+	assert_refused(&w.c.counts, LK_REFUSED_CERTIFICATE, 1);
 	world_fini(&w);
 }
 
@@ -775,6 +854,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_sides_say_hello_and_are_ready),
+		cmocka_unit_test(what_one_sends_the_other_counts),
+		cmocka_unit_test(a_connection_that_never_was_a_link_is_counted_by_why),
+		cmocka_unit_test(a_refused_certificate_is_counted_on_both_sides),
 		cmocka_unit_test(ten_thousand_frames_arrive_in_order),
 		cmocka_unit_test(a_frame_of_nearly_a_megabyte_arrives),
 		cmocka_unit_test(an_error_arrives_with_all_it_says),
