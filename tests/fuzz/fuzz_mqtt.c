@@ -1,0 +1,96 @@
+/* fuzz_mqtt.c - an MQTT message: form (one byte), topic up to a NUL, payload.  No crash; what is kept is one
+ * line with a device, and a round is fed exactly that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_mqtt_input.h"
+
+struct seen {
+	size_t rows;
+	const char *device;
+};
+
+static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
+{
+	struct seen *s = user;
+
+	(void)err;
+	if (s->rows++ > 0 || strcmp(row->device, s->device) != 0)
+		abort();
+	return CM_OK;
+}
+
+static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_err *err)
+{
+	struct seen *s = user;
+
+	(void)err;
+	/* Valid JSON once stays valid JSON. */
+	if (s->rows++ > 0 || line != 0 || strstr(why, "JSON") != NULL)
+		abort();
+	return CM_OK;
+}
+
+/* What is kept, by itself. */
+static void check(const struct cl_mqtt_reading *r)
+{
+	if (r->line.len == 0 || r->device[0] == '\0' || memchr(r->line.data, '\n', r->line.len) != NULL)
+		abort();
+}
+
+static void check_feed(const struct cl_mqtt_conf *conf, const struct cl_mqtt_message *m, const char *device)
+{
+	static const char *const field[] = { "v" };
+	static const struct cm_key secret = { { 1 } };
+	struct cl_mqtt_input *in = cl_mqtt_input_new(conf, &secret, "p");
+	struct seen seen = { 0, device };
+	const struct cl_reader_conf to = { .format = CL_FORMAT_NDJSON,
+		.name = "m",
+		.field = field,
+		.fields = 1,
+		.on_row = on_row,
+		.on_bad = on_bad,
+		.user = &seen };
+	struct cm_err err;
+
+	if (in == NULL || cl_mqtt_input_take(in, m, 0) != CL_MQTT_KEPT ||
+		cl_mqtt_input_draw(in, "q", 1, 0, &err) != CM_OK ||
+		cl_mqtt_input_feed(in, &to, &err) != CM_OK || seen.rows != 1)
+		abort();
+	cl_mqtt_input_free(in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct cl_mqtt_form forms[] = {
+		{ .json = true, .device_level = 2 },
+		{ .json = true, .device_field = "d" },
+		{ .device_level = 1, .field_level = 2 },
+		{ .device_level = 3, .field = "v" },
+	};
+	struct cl_mqtt_conf conf = { .retained = true,
+		.max_age_ms = 1000,
+		.payload_max = CL_MQTT_PAYLOAD_MAX,
+		.devices = 1,
+		.readings = 1,
+		.memory_mib = 16 };
+	const uint8_t *end = size > 1 ? memchr(data + 1, '\0', size - 1) : NULL;
+	struct cl_mqtt_reading r;
+	struct cl_mqtt_message m;
+	struct cm_err err;
+
+	if (end == NULL)
+		return 0;
+	conf.form = forms[data[0] % 4];
+	m = (struct cl_mqtt_message){ (const char *)data + 1, end + 1, size - (size_t)(end + 1 - data),
+		false };
+	(void)cl_mqtt_filter_check(m.topic, &conf.form, &err);
+	cl_mqtt_reading_init(&r);
+	if (cl_mqtt_message_read(&conf.form, &m, &r) == CL_MQTT_KEPT) {
+		check(&r);
+		check_feed(&conf, &m, r.device);
+	}
+	cl_mqtt_reading_fini(&r);
+	return 0;
+}
