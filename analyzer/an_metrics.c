@@ -125,7 +125,7 @@ static void take_rounds(struct an_metrics *m)
 	}
 	cm_metrics_set(m->table, PARTICIPANTS, 0, participants);
 	if (last_ms > 0)
-		cm_metrics_set(m->table, LAST_CHARGED, 0, (double)(last_ms / 1000));
+		cm_metrics_set(m->table, LAST_CHARGED, 0, floor((double)last_ms / 1e3));
 }
 
 void an_metrics_books(struct an_metrics *m)
@@ -178,7 +178,7 @@ int an_metrics_reply(struct an_metrics *m, const struct an_metrics_now *now, str
 	cm_metrics_set(m->table, TARGET_BATCH, 0, known ? (double)r->descriptor.target_batch : (double)NAN);
 	cm_metrics_set(m->table, DEADLINE, 0, known ? (double)r->descriptor.deadline_ms / 1e3 : (double)NAN);
 	if (now->shuffler_seen_ms > 0)
-		cm_metrics_set(m->table, SHUFFLER_SEEN, 0, (double)(now->shuffler_seen_ms / 1000));
+		cm_metrics_set(m->table, SHUFFLER_SEEN, 0, floor((double)now->shuffler_seen_ms / 1e3));
 	lk_metrics_ledger(m->shared, m->records, m->ledger_file);
 	return lk_metrics_reply(m->shared, m->table, now->ready, now->connected ? 1 : 0, out);
 }

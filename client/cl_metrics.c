@@ -164,7 +164,7 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 	if (cl_db_int(db, "SELECT max(time_ms) FROM ledger WHERE kind = 'over'", &over_ms, &unused) ==
 			CM_OK &&
 		over_ms > 0)
-		cm_metrics_set(m->table, LAST_TIME, 0, (double)(over_ms / 1000));
+		cm_metrics_set(m->table, LAST_TIME, 0, floor((double)over_ms / 1e3));
 }
 
 /* ---- when asked ---- */

@@ -131,7 +131,7 @@ struct lk_metrics *sh_metrics_shared(struct sh_metrics *m)
 
 static double now_s(void)
 {
-	return (double)(cm_clock_wall_ms() / 1000);
+	return floor((double)cm_clock_wall_ms() / 1e3);
 }
 
 void sh_metrics_event(struct sh_metrics *m, enum sh_event what, uint64_t n)

@@ -138,7 +138,8 @@ static void an_old_round_is_said_only_when_somebody_asked(void **state)
 		int64_t age_ms;
 		const char *text;
 	} ages[] = { { 90000, "last round 90 s ago" }, { 600000, "last round 10 min ago" },
-		{ 3 * 3600000, "last round 3 h ago" }, { 49 * 3600000, "last round 2 d ago" } };
+		{ INT64_C(3) * 3600000, "last round 3 h ago" },
+		{ INT64_C(49) * 3600000, "last round 2 d ago" } };
 	struct cm_health h = begin(&(struct cm_cli){ 0 });
 	const struct cm_cli asked = { .option = { [WARN_ROUND] = "1h", [CRIT_ROUND] = "2h" } };
 
