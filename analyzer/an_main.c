@@ -10,7 +10,7 @@
 #include "cm_near.h"
 
 enum { OPT_ONCE = 0 };
-enum { OPT_CSV = 0 };
+enum { OPT_CSV = 0, OPT_ALL };
 
 /* A verb between its configuration and its books. */
 struct desk {
@@ -78,7 +78,7 @@ static enum cm_rc show_round(
 		else
 			rc = an_json_print(doc, 0, stdout, err);
 	} else if (rc == CM_OK && result != NULL) {
-		an_result_print(result, stdout);
+		an_result_print(result, false, stdout);
 	} else if (rc == CM_OK) {
 		(void)printf("round %u (%s) is %s%s%s\n", r->plan->number, r->plan->query.name,
 			an_stage_name(r->stage), r->reason[0] != '\0' ? ": " : "", r->reason);
@@ -205,7 +205,7 @@ static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_e
 		else if (cli->json)
 			rc = an_json_print(result, 0, stdout, err);
 		else
-			an_result_print(result, stdout);
+			an_result_print(result, cli->option[OPT_ALL] != NULL, stdout);
 		if (rc == CM_OK && fault != NULL)
 			*exit_code = cm_exit_code(CM_EDATA);
 	}
@@ -393,7 +393,8 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "show a query's estimate with its intervals",
 		.min_args = 1,
 		.max_args = 1,
-		.option = { [OPT_CSV] = { "csv", NULL, "comma-separated values, with a head line", false } },
+		.option = { [OPT_CSV] = { "csv", NULL, "comma-separated values, with a head line", false },
+			[OPT_ALL] = { "all", NULL, "every item of a long list", false } },
 		.run = estimate },
 	{ .name = "budget explain",
 		.args = "[N]",

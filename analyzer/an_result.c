@@ -128,9 +128,8 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 
 	if (spoiled != NULL)
 		t = &nothing;
-	reports = spoiled != NULL
-			  ? 0
-			  : an_tally_reports(t, messages, r->participants, d->messages_per_client);
+	reports =
+		spoiled != NULL ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
 	/* A batch nobody can estimate from is still a charged round that has to end. */
 	if (fault == NULL && reports == 0)
 		fault = "no valid report";

@@ -11,7 +11,8 @@
 #include "an_tally.h"
 
 #define AN_RESULT_SCHEMA "tombola.result/1"
-#define AN_RESULT_MAX    ((size_t)4 << 20)
+/* 131072 coordinates of 400 bytes, and PR_TALLIES_MAX counts. */
+#define AN_RESULT_MAX ((size_t)128 << 20)
 
 /* The result's bytes appended to out.  spoiled: why the batch must not be used (then t is not looked at, and
  * the document says so in place of an estimate); NULL if it may. */
@@ -32,7 +33,10 @@ CM_CHECK enum cm_rc an_result_read(
 CM_CHECK enum cm_rc an_result_load(
 	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err);
 
-void an_result_print(const json_t *result, FILE *out);
+/* A table; of a long list of items the largest, or the first of numbers, with a line that says how many more
+ * there are and how to see them, unless `all`. */
+#define AN_RESULT_SHOWN 40u
+void an_result_print(const json_t *result, bool all, FILE *out);
 void an_result_csv(const json_t *result, FILE *out);
 
 /* A JSON number, or "inf", "-inf", "nan" where JSON has none. */

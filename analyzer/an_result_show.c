@@ -1,9 +1,12 @@
 /* an_result_show.c - prints result documents as a table or CSV. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "an_result.h"
 #include "cm_table.h"
+
+#define BELOW_SHOWN 20u
 
 static double num(const json_t *o, const char *key)
 {
@@ -42,65 +45,102 @@ static void format(char out[40], double v, int decimals)
 		(void)cm_thousands((int64_t)llround(v), out);
 }
 
-static void print_below(const json_t *result, FILE *out)
+/* Of items that are counts: those that are not told apart from none. */
+static bool is_below(const json_t *item)
+{
+	return json_is_true(json_object_get(item, "below_noise"));
+}
+
+static void print_below(const json_t *result, bool all, FILE *out)
 {
 	const json_t *items = json_object_get(result, "items");
-	const char *sep = "  ";
+	size_t n = 0, i, most = all ? SIZE_MAX : BELOW_SHOWN;
 	char floor_text[40];
-	size_t i;
 	json_t *it;
 
 	json_array_foreach(items, i, it)
 	{
-		if (!json_is_true(json_object_get(it, "below_noise")))
+		if (!is_below(it))
 			continue;
-		(void)fprintf(out, "%s%s", sep, str(it, "label"));
-		sep = ", ";
+		if (n < most)
+			(void)fprintf(out, "%s%s", n == 0 ? "  " : ", ", str(it, "label"));
+		n++;
 	}
-	if (sep[0] != ',')
+	if (n == 0)
 		return;
+	if (n > most)
+		(void)fprintf(out, " and %zu more", n - most);
 	format(floor_text, num(result, "noise_floor"), -1);
 	(void)fprintf(out, ": below the noise floor (%s)\n", floor_text);
 }
 
-void an_result_print(const json_t *result, FILE *out)
+/* Whose items are counts, and which of them are shown: the others are numbers of a range. */
+struct view {
+	const json_t **item;
+	size_t shown, n; /* of those that are not below the noise */
+	bool counts, quantiles, joint;
+	const char *label; /* of the only item; NULL: its own */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = num(*(const json_t *const *)a, "value"), y = num(*(const json_t *const *)b, "value");
+
+	return (x < y) - (x > y);
+}
+
+/* False out of memory.  free(v->item). */
+static bool look(const json_t *result, bool all, struct view *v)
 {
 	const json_t *items = json_object_get(result, "items");
-	bool number = !is_type(result, "histogram"), quantiles = is_type(result, "quantiles");
-	bool joint = json_array_size(items) > 1;
-	char head[120], value[40], half[40], other[40], interval[96];
-	struct cm_table *t;
 	size_t i;
 	json_t *it;
 
-	(void)snprintf(head, sizeof head, "%s (round %d)", str(result, "query"), (int)num(result, "round"));
-	t = cm_table_new("<>>",
-		(const char *const[]){ head, "estimate", joint ? "95% interval (joint)" : "95% interval" });
-	if (t == NULL)
-		return;
+	*v = (struct view){ .joint = json_array_size(items) > 1 };
+	v->quantiles = is_type(result, "quantiles");
+	v->label = is_type(result, "mean") ? "mean" : is_type(result, "sum") ? "sum" : NULL;
+	v->counts = v->label == NULL && !v->quantiles && !is_type(result, "vector");
+	v->item = calloc(json_array_size(items) + 1, sizeof *v->item);
+	if (v->item == NULL)
+		return false;
 	json_array_foreach(items, i, it)
 	{
-		double lo = num(it, joint ? "joint_lower" : "lower");
-		double hi = num(it, joint ? "joint_upper" : "upper");
-		int decimals;
-
-		if (!number && json_is_true(json_object_get(it, "below_noise")))
-			continue;
-		decimals = number ? decimals_of((hi - lo) / 2) : -1;
-		format(value, num(it, "value"), decimals);
-		format(half, quantiles ? lo : (hi - lo) / 2, decimals);
-		format(other, hi, decimals);
-		if (quantiles)
-			(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
-		else
-			(void)snprintf(interval, sizeof interval, "+-%s", half);
-		cm_table_row(t, (const char *const[]){
-					number && !quantiles ? "mean" : str(it, "label"), value, interval });
+		if (!v->counts || !is_below(it))
+			v->item[v->n++] = it;
 	}
-	cm_table_print(t, out);
-	cm_table_free(t);
-	if (!number)
-		print_below(result, out);
+	v->shown = all || v->n <= AN_RESULT_SHOWN ? v->n : AN_RESULT_SHOWN;
+	if (v->counts && v->shown < v->n)
+		qsort(v->item, v->n, sizeof *v->item, by_value);
+	return true;
+}
+
+static void print_item(const struct view *v, const json_t *it, struct cm_table *t)
+{
+	double lo = num(it, v->joint ? "joint_lower" : "lower");
+	double hi = num(it, v->joint ? "joint_upper" : "upper");
+	int decimals = v->counts ? -1 : decimals_of((hi - lo) / 2);
+	char value[40], half[40], other[40], interval[96];
+
+	format(value, num(it, "value"), decimals);
+	format(half, v->quantiles ? lo : (hi - lo) / 2, decimals);
+	format(other, hi, decimals);
+	if (v->quantiles)
+		(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
+	else
+		(void)snprintf(interval, sizeof interval, "+-%s", half);
+	cm_table_row(
+		t, (const char *const[]){ v->label != NULL ? v->label : str(it, "label"), value, interval });
+}
+
+static void print_notes(const json_t *result, FILE *out)
+{
+	char valid[40], took_part[40];
+
+	if (is_type(result, "sum") && num(result, "reports") < num(result, "participants")) {
+		format(valid, num(result, "reports"), -1);
+		format(took_part, num(result, "participants"), -1);
+		(void)fprintf(out, "  the sum of the %s valid reports; %s took part\n", valid, took_part);
+	}
 	if (num(result, "duplicates") > 0 || num(result, "bad") > 0)
 		(void)fprintf(out, "  not counted: %.0f duplicate and %.0f unreadable messages\n",
 			num(result, "duplicates"), num(result, "bad"));
@@ -112,6 +152,33 @@ void an_result_print(const json_t *result, FILE *out)
 		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
 	if (json_object_get(result, "warning") != NULL)
 		(void)fprintf(out, "  warning: %s\n", str(result, "warning"));
+}
+
+void an_result_print(const json_t *result, bool all, FILE *out)
+{
+	char head[120];
+	struct cm_table *t = NULL;
+	struct view v;
+
+	(void)snprintf(head, sizeof head, "%s (round %d)", str(result, "query"), (int)num(result, "round"));
+	if (look(result, all, &v))
+		t = cm_table_new("<>>", (const char *const[]){ head, "estimate",
+						v.joint ? "95% interval (joint)" : "95% interval" });
+	if (t == NULL) {
+		free(v.item);
+		return;
+	}
+	for (size_t i = 0; i < v.shown; i++)
+		print_item(&v, v.item[i], t);
+	cm_table_print(t, out);
+	cm_table_free(t);
+	if (v.shown < v.n)
+		(void)fprintf(out, "  the %s %zu of %zu; estimate %s --all shows them, or --csv, --json\n",
+			v.counts ? "largest" : "first", v.shown, v.n, str(result, "query"));
+	if (v.counts)
+		print_below(result, all, out);
+	free(v.item);
+	print_notes(result, out);
 }
 
 /* RFC 4180: quotes doubled; a cell that a spreadsheet would run as a formula is no label of a plan. */

@@ -245,6 +245,85 @@ static void the_table_of_rounds_has_a_row_per_round(void **state)
 	world_free(&w);
 }
 
+/* n items "i0", "i1", ..., of values that rise; every fourth of them below the noise when they are counts. */
+static json_t *long_result(const char *type, int n)
+{
+	json_t *items = json_array();
+	bool counts = strcmp(type, "marginals") == 0;
+
+	for (int i = 0; i < n; i++) {
+		char label[16];
+
+		(void)snprintf(label, sizeof label, "i%d", i);
+		assert_int_equal(
+			json_array_append_new(items,
+				json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:b}", "label", label, "value",
+					(double)i, "lower", i - 1.0, "upper", i + 1.0, "joint_lower", i - 2.0,
+					"joint_upper", i + 2.0, "below_noise", counts && i % 4 == 0)),
+			0);
+	}
+	return json_pack("{s:s, s:i, s:s, s:f, s:o, s:i, s:i}", "query", "q", "round", 1, "type", type,
+		"noise_floor", 1234.0, "items", items, "reports", 1999, "participants", 2000);
+}
+
+static char *printed(const char *type, int n, bool all)
+{
+	json_t *doc = long_result(type, n);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	an_result_print(doc, all, f);
+	assert_int_equal(fclose(f), 0);
+	json_decref(doc);
+	return text;
+}
+
+static void a_long_list_is_cut_and_says_so(void **state)
+{
+	char *text = printed("marginals", 400, false);
+
+	(void)state;
+	/* 300 are above the noise: the 40 largest of them. */
+	assert_non_null(strstr(text, "\ni399 "));
+	assert_non_null(strstr(text, "  the largest 40 of 300; estimate q --all shows them"));
+	assert_null(strstr(text, "\ni345 "));
+	assert_non_null(strstr(text, "\n  i0, i4, i8,"));
+	assert_non_null(strstr(text, "i76 and 80 more: below the noise floor (1,234)"));
+	free(text);
+	text = printed("marginals", 400, true);
+	assert_non_null(strstr(text, "\ni345 "));
+	assert_null(strstr(text, "more"));
+	assert_null(strstr(text, "largest"));
+	free(text);
+	text = printed("vector", 784, false);
+	assert_non_null(strstr(text, "\ni0 "));
+	assert_non_null(strstr(text, "\ni39 "));
+	assert_null(strstr(text, "\ni40 "));
+	assert_non_null(strstr(text, "  the first 40 of 784;"));
+	assert_null(strstr(text, "below"));
+	free(text);
+	text = printed("vector", 40, false);
+	assert_null(strstr(text, "first"));
+	free(text);
+}
+
+static void a_sum_says_whose_it_is(void **state)
+{
+	char *text = printed("sum", 1, false);
+
+	(void)state;
+	assert_non_null(strstr(text, "\nsum "));
+	assert_non_null(strstr(text, "+-1"));
+	assert_non_null(strstr(text, "  the sum of the 1,999 valid reports; 2,000 took part\n"));
+	free(text);
+	text = printed("mean", 1, false);
+	assert_non_null(strstr(text, "\nmean "));
+	assert_null(strstr(text, "took part"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +336,8 @@ int main(void)
 		cmocka_unit_test(numbers_json_lacks_are_written_as_words),
 		cmocka_unit_test(an_export_lets_an_auditor_compute_the_total_again),
 		cmocka_unit_test(the_table_of_rounds_has_a_row_per_round),
+		cmocka_unit_test(a_long_list_is_cut_and_says_so),
+		cmocka_unit_test(a_sum_says_whose_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
