@@ -68,14 +68,27 @@ static json_t *counts_json(const struct an_tally *t)
 	return counts;
 }
 
+/* The name of the one field, or of all in a list. */
+static int set_fields(json_t *doc, const struct pt_query *q)
+{
+	json_t *list;
+	int bad = 0;
+
+	if (q->columns == 0)
+		return json_object_set_new(doc, "field", json_string(q->field));
+	list = json_array();
+	for (uint32_t i = 0; !bad && i < q->columns; i++)
+		bad = json_array_append_new(list, json_string(q->column[i].name));
+	return json_object_set_new(doc, "fields", list) != 0 || bad;
+}
+
 static json_t *header_json(const struct an_state *s, const struct an_round_state *r)
 {
 	const struct rd_descriptor *d = &r->descriptor;
 
-	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
 		"schema", AN_RESULT_SCHEMA, "plan", s->plan->name, "population", d->population, "round",
-		(int)r->plan->number, "query", d->query.name, "type", pt_kind_name(d->query.kind), "field",
-		d->query.field, "protocol", d->params.protocol, "unit", d->unit, "round_id",
+		(int)r->plan->number, "query", d->query.name, "type", pt_kind_name(d->query.kind), "protocol", d->params.protocol, "unit", d->unit, "round_id",
 		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
 		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
 		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
@@ -93,7 +106,8 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 		(json_int_t)t->counted, "duplicates", (json_int_t)t->duplicates, "bad", (json_int_t)t->bad,
 		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
 		items_json(&r->descriptor.query, e), "counts", counts_json(t));
-	int bad = doc == NULL || more == NULL || json_object_update(doc, more) != 0;
+	int bad = doc == NULL || more == NULL || set_fields(doc, &r->descriptor.query) != 0 ||
+		  json_object_update(doc, more) != 0;
 
 	json_decref(more);
 	if (!bad && fault != NULL)
