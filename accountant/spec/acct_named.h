@@ -61,7 +61,7 @@ void acct_named_two_level(struct acct_round *r, double p, double apart, double b
 /* The families. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
 acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins, acct_named_mixbins,
-	acct_named_hashed, acct_named_hierarchy, acct_named_parallel;
+	acct_named_words, acct_named_hashed, acct_named_hierarchy, acct_named_parallel;
 acct_named_fn acct_named_rappor, acct_named_oue, acct_named_vrr, acct_named_duchi, acct_named_harmony,
 	acct_named_balcer_cheu, acct_named_cheu;
 acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_hadamard, acct_named_laplace,

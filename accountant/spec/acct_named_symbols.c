@@ -138,6 +138,15 @@ enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s,
 	return ACCT_OK;
 }
 
+/* A group drawn whatever the input is, and mixbins on its 2^w words: inputs that differ in every group have
+ * the cells of one, and those that agree in some are dominated. */
+enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	const struct acct_arg slot[3] = { { 1, { exp2(arg[0].x[0]) } }, arg[1], arg[3] };
+
+	return acct_named_mixbins(slot, s, why);
+}
+
 /* The chance that two inputs collide; the least of it over pairs is the worst. */
 static enum acct_rc collision(const struct acct_arg *arg, double cells, double *chance, const char **why)
 {

@@ -6,7 +6,7 @@
  *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
- *              give no blanket: bins, hashed, and mixbins with eps0=inf
+ *              give no blanket: bins, hashed, and mixbins and words with eps0=inf
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
  *   defect=    the chance that the victim's input is given away: acct.h
@@ -29,6 +29,9 @@
  *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
  *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
  *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
+ *   words:w=,eps0=[,groups=][,dummies=]
+ *                               w signs of one random group, 2^w-ary response among uniform dummies of
+ *                               any group; groups do not matter; a slot each, count= of them
  *   vrr:s=,eps0=                vector response: s sampled bits, eps0/s each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r

@@ -185,6 +185,19 @@ void mech_harmony(struct mech *m, const struct mech_args *g)
 			m->law[x][y] = (x >> (y / 2) & 1) == y % 2 ? exp(g->eps0) : 1;
 }
 
+/* b words of a bits, one of them drawn. */
+void mech_words(struct mech *m, const struct mech_args *g)
+{
+	size_t k = power(2, g->a);
+
+	m->inputs = power(2, g->a * g->b);
+	m->outputs = g->b * k;
+	for (size_t x = 0; x < m->inputs; x++)
+		for (size_t y = 0; y < m->outputs; y++)
+			m->law[x][y] = (x >> (y / k * g->a)) % k == y % k ? exp(g->eps0) : 1;
+	uniform_dummies(m);
+}
+
 /* a bits, b sampled of them. */
 void mech_vrr(struct mech *m, const struct mech_args *g)
 {

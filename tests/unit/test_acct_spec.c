@@ -58,6 +58,9 @@ static void protocols_that_coincide_have_equal_answers(void **state)
 	same_epsilon("rr:eps0=2,n=1000", "vrr:s=1,eps0=2,n=1000", 1e-9);
 	same_epsilon("grr:k=5,eps0=1,n=500", "mixbins:k=5,eps0=1,dummies=0,n=500", 1e-9);
 	same_epsilon("bins:k=16,dummies=9999", "mixbins:k=16,eps0=inf,dummies=9999", 1e-9);
+	same_epsilon(
+		"mixbins:k=8,eps0=2,dummies=50,n=700", "words:w=3,eps0=2,groups=9,dummies=50,n=700", 1e-9);
+	same_epsilon("bins:k=4,dummies=900,count=5", "words:w=2,eps0=inf,dummies=900,count=5", 1e-9);
 	/* k-ary response is the pair with q = p, q2 = 1, beta = (p-1)/(p+k-1): p = 3, k = 4 */
 	same_epsilon("grr:k=4,eps0=1.0986122886681098,n=1000",
 		"pair:p=3,beta=0.33333333333333331,q=3,q2=1,n=1000", 1e-9);
@@ -193,6 +196,55 @@ static void others_with_their_own_guarantee_become_levels(void **state)
 	refused("mixbins:k=2,eps0=1,n=5,others_eps=2,others_n=1", "others_eps");
 }
 
+/* Cells say the share of each level themselves. */
+static void cells_have_levels_too(void **state)
+{
+	struct acct_spec s =
+		parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=1000,others_share=2/.5,others_n=200/100");
+
+	(void)state;
+	assert_true(s.round.others == 699 && s.round.levels == 2 && s.participants == 1000);
+	assert_true(
+		s.round.level[0].count == 200 && s.round.level[0].share >= 2 && s.round.level[0].share <= 2);
+	assert_true(s.round.level[1].count == 100 && s.round.level[1].share >= .5 &&
+		    s.round.level[1].share <= .5);
+	/* The others of share .5 have that much in common with the blanket: 3 times it is 6 times theirs. */
+	assert_true(fabs(s.eps0 - log(6)) < 1e-14 && s.p <= 0 && s.q <= 0 && s.beta <= 0);
+	same_epsilon("cells:omega=.25/.25,u=3/1,v=1/3,n=500,others_share=1,others_n=499",
+		"cells:omega=.25/.25,u=3/1,v=1/3,n=500", 1e-6);
+	assert_int_equal(parsed("cells:omega=1,u=1,v=1,n=5,others_share=1,others_n=0").round.levels, 1);
+	refused("cells:omega=.5,u=2,v=2,n=5,others_share=2.1,others_n=1", "share of every level");
+	refused("cells:omega=1,u=1,v=1,n=5,others_share=1,others_n=5", "n - 1");
+	refused("cells:omega=1,u=1,v=1,n=5,others_share=1/1,others_n=1", "equally many");
+	refused("cells:omega=1,u=1,v=1,n=5,others_share=1", "equally many");
+	refused("cells:omega=1,u=1,v=1,n=5,others_n=1", "equally many");
+}
+
+static void every_round_has_a_text(void **state)
+{
+	static const char *const text[] = { "grr:k=7,eps0=1.1,n=1000", "bins:k=16,dummies=400,count=1000000",
+		"mixbins:k=16,eps0=3,dummies=70,n=1000,count=9",
+		"vrr:s=63,eps0=2,n=77,sampling=.1,defect=1e-300",
+		"grr:k=4,eps0=1,n=1000,others_eps=.5/2,others_n=200/100,defect=.1",
+		"cells:omega=1,u=1,v=1,n=1000000000001" };
+	struct acct_round none = { 0 };
+	char out[ACCT_SPEC_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_round r = parsed(text[i]).round, back;
+
+		assert_int_equal(acct_spec_text(&r, out), ACCT_OK);
+		back = parsed(out).round;
+		assert_true(acct_round_equal(&r, &back) && r.count == back.count);
+	}
+	assert_int_equal(acct_spec_text(&none, out), ACCT_EDOMAIN);
+	/* Keys that say nothing are left out. */
+	none = parsed("cells:omega=.5/.5,u=2/0,v=0/2,n=10").round;
+	assert_int_equal(acct_spec_text(&none, out), ACCT_OK);
+	assert_string_equal(out, "cells:omega=0.5/0.5,u=2/0,v=0/2,n=10");
+}
+
 static void what_the_analyses_need_is_known(void **state)
 {
 	static const struct {
@@ -283,8 +335,8 @@ static void the_ends_of_the_range_of_eps0_are_read(void **state)
 	static const char *const text[] = { "generic:", "rr:", "grr:k=7,", "mixbins:k=7,", "levels:b=9,",
 		"rappor:d=7,", "oue:d=7,", "subset:d=9,k=3,", "privset:d=100,k=3,s=4,", "olh:l=9,",
 		"olh:l=9,d=9,", "hadamard:d=9,", "hadamard:d=9,blocks=3,", "duchi:d=8,",
-		"harmony:", "vrr:s=9,", "laplace-levels:b=9,", "laplace-levels:b=1e12,", "staircase:b=9,",
-		"piecewise:b=9,", "hierarchy:f=3,H=4,", "parallel:k=3/4," };
+		"harmony:", "words:w=3,", "vrr:s=9,", "laplace-levels:b=9,", "laplace-levels:b=1e12,",
+		"staircase:b=9,", "piecewise:b=9,", "hierarchy:f=3,H=4,", "parallel:k=3/4," };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
@@ -347,6 +399,8 @@ int main(void)
 		cmocka_unit_test(faults_are_named),
 		cmocka_unit_test(the_common_keys_reach_the_round),
 		cmocka_unit_test(others_with_their_own_guarantee_become_levels),
+		cmocka_unit_test(cells_have_levels_too),
+		cmocka_unit_test(every_round_has_a_text),
 		cmocka_unit_test(what_the_analyses_need_is_known),
 		cmocka_unit_test(faults_of_the_other_names_are_named),
 		cmocka_unit_test(too_many_different_sub_queries_are_refused),
