@@ -329,6 +329,22 @@ double sh_core_delta(const struct sh_core *c)
 	return c->conf.policy->delta;
 }
 
+size_t sh_core_count(const struct sh_core *c, enum sh_state state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->rounds; i++)
+		n += c->round[i]->state == state;
+	return n;
+}
+
+uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LEN])
+{
+	const struct sh_round *r = sh_core_find(c, id);
+
+	return r ? r->d.sequence : 0;
+}
+
 uint64_t sh_core_newest(const struct sh_core *c)
 {
 	return c->last_sequence;

@@ -93,6 +93,10 @@ CM_CHECK enum cm_rc sh_core_sealed(struct sh_core *c, struct rd_bucket *buckets,
 
 /* ---- For status ---- */
 const struct sh_round *sh_core_round(const struct sh_core *c, size_t i); /* live ones; NULL past the last */
+/* Live rounds in this state. */
+size_t sh_core_count(const struct sh_core *c, enum sh_state state);
+/* Sequence number of the live round of this id; 0: there is none. */
+uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LEN]);
 CM_CHECK enum cm_rc sh_core_spent(const struct sh_core *c, double *epsilon, struct cm_err *err);
 /* The part of the budget that is used, and the ledger's mode. */
 CM_CHECK enum cm_rc sh_core_share(const struct sh_core *c, double *share, struct cm_err *err);

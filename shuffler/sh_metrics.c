@@ -202,18 +202,13 @@ int64_t sh_metrics_last_sealed_ms(const struct sh_metrics *m)
 
 static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 {
-	double n[3] = { 0 };
-	const struct sh_round *r, *collecting = NULL;
+	static const enum sh_state of[] = { SH_COLLECTING, SH_SEALED, SH_RELEASING };
+	const struct sh_round *r = NULL;
 
-	for (size_t i = 0; (r = sh_core_round(now->core, i)) != NULL; i++) {
-		if (r->state >= SH_COLLECTING && r->state <= SH_RELEASING)
-			n[r->state - SH_COLLECTING]++;
-		if (r->state == SH_COLLECTING)
-			collecting = r;
-	}
-	for (size_t i = 0; i < 3; i++)
-		cm_metrics_set(m->table, UNDER_WAY, i, n[i]);
-	r = collecting;
+	for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+		cm_metrics_set(m->table, UNDER_WAY, i, (double)sh_core_count(now->core, of[i]));
+	for (size_t i = 0; (r = sh_core_round(now->core, i)) != NULL && r->state != SH_COLLECTING;)
+		i++;
 	cm_metrics_set(m->table, NUMBER, 0, (double)sh_core_newest(now->core));
 	cm_metrics_set(m->table, PARTICIPANTS, 0,
 		r ? (double)(r->intake.participants - now->not_durable) : (double)NAN);

@@ -273,34 +273,12 @@ static void on_await(struct peer *p, const Tombola__V1__Frame *frame)
 	begin_poll(p, POLL_MANIFEST, await->wait_ms);
 }
 
-/* Sequence number of a live round; 0: there is none of this id. */
-static uint64_t number_of(const struct sh_core *core, const uint8_t id[PR_ROUND_ID_LEN])
-{
-	const struct sh_round *r;
-
-	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
-		if (memcmp(r->d.round_id, id, PR_ROUND_ID_LEN) == 0)
-			return r->d.sequence;
-	return 0;
-}
-
-/* Live rounds in this state. */
-static size_t count(const struct sh_core *core, enum sh_state state)
-{
-	const struct sh_round *r;
-	size_t n = 0;
-
-	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
-		n += r->state == state;
-	return n;
-}
-
 static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
 	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
-	size_t releasing = count(p->serve->conf.core, SH_RELEASING);
+	size_t releasing = sh_core_count(p->serve->conf.core, SH_RELEASING);
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
@@ -309,9 +287,9 @@ static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 	if (!passed(p, frame, rc, &no, &err, round_id))
 		return;
 	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_RELEASED,
-		count(p->serve->conf.core, SH_RELEASING) - releasing);
+		sh_core_count(p->serve->conf.core, SH_RELEASING) - releasing);
 	cm_log(CM_LOG_INFO, "round released against its charge",
-		CM_I("round", number_of(p->serve->conf.core, round_id)));
+		CM_I("round", sh_core_number(p->serve->conf.core, round_id)));
 	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
 	out.released = &released;
@@ -352,7 +330,7 @@ static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
-	uint64_t number = id->len == PR_ROUND_ID_LEN ? number_of(p->serve->conf.core, id->data) : 0;
+	uint64_t number = id->len == PR_ROUND_ID_LEN ? sh_core_number(p->serve->conf.core, id->data) : 0;
 	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, &no, &err);
 	if (!passed(p, frame, rc, &no, &err, id_of(id)))
 		return;
