@@ -65,7 +65,7 @@ static const struct cm_metric_row rows[ROWS] = {
 	[MESSAGES] = { "tombola_shuffler_messages_total", CM_METRIC_COUNTER,
 		"Sealed messages of accepted reports made durable.", NULL, NULL, NULL },
 	[DUMMIES] = { "tombola_shuffler_dummies_total", CM_METRIC_COUNTER,
-		"Messages that the shuffler added of its own.", NULL, NULL, NULL },
+		"Messages that the shuffler made of its own, to be added to rounds.", NULL, NULL, NULL },
 	[REFUSED] = { "tombola_shuffler_requests_refused_total", CM_METRIC_COUNTER,
 		"Requests answered with an error.", "reason", reasons, NULL },
 	[COMMIT_SECONDS] = { "tombola_shuffler_commit_duration_seconds", CM_METRIC_HISTOGRAM,
