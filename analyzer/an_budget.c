@@ -95,6 +95,12 @@ enum cm_rc an_budget_decide(
 enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_state *r,
 	struct an_explanation *out, struct cm_err *err)
 {
+	return an_budget_explain_until(s, r, NULL, out, err);
+}
+
+enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_round_state *r,
+	const atomic_bool *stop, struct an_explanation *out, struct cm_err *err)
+{
 	const struct pl_round *p = r->plan;
 	struct rd_account *then = NULL, *a = s->account;
 	enum cm_rc rc = CM_OK;
@@ -108,7 +114,7 @@ enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_sta
 		rc = judge(s, p, a, &out->verdict, err);
 	if (rc == CM_OK && !out->verdict.fits)
 		rc = rd_account_largest_epsilon0(a, p->protocol, &p->query, &p->request,
-			rd_honest(p->min_reports, s->plan->honest_fraction, s->plan->colluders),
+			rd_honest(p->min_reports, s->plan->honest_fraction, s->plan->colluders), stop,
 			&out->largest_epsilon0, err);
 	rd_account_free(then);
 	return rc;

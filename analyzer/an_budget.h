@@ -18,9 +18,12 @@ CM_CHECK enum cm_rc an_budget_decide(
 	const struct an_state *s, const struct pl_round *r, struct rd_verdict *out, struct cm_err *err);
 
 /* The same question for people, for any round of the plan.  A round that was decided already is judged
- * against what the ledger held then. */
+ * against what the ledger held then.  Costs up to ten times the decision. */
 CM_CHECK enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_state *r,
 	struct an_explanation *out, struct cm_err *err);
+/* The same until another thread sets *stop, as in rd_account_largest_epsilon0. */
+CM_CHECK enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_round_state *r,
+	const atomic_bool *stop, struct an_explanation *out, struct cm_err *err);
 void an_explanation_print(const struct an_state *s, const struct an_explanation *e, FILE *out);
 
 /* "needs ... and ... is left", of a round that does not fit. */

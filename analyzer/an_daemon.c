@@ -22,7 +22,7 @@ void an_stop(struct an_daemon *d, enum cm_rc rc, const struct cm_err *why)
 		cm_loop_stopping(d->signals);
 	an_link_close(d);
 	an_work_close(d);
-	an_page_stop(d);
+	an_view_close(d);
 	if (d->http != NULL)
 		cm_http_close(d->http);
 	d->http = NULL;
@@ -114,7 +114,7 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_work_init(d, err);
 	if (rc == CM_OK && *d->conf->http != '\0' && d->run->only == 0)
-		rc = an_page_init(d, err);
+		rc = an_view_init(d, err);
 	if (rc == CM_OK && *d->conf->http != '\0' && d->run->only == 0)
 		rc = cm_http_new(&d->loop, &http, &d->http, err);
 	return rc;
@@ -150,7 +150,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	cm_tls_ctx_free(d->tls);
 	cm_signer_free(d->signer);
 	cm_verifier_free(d->shuffler);
-	an_page_fini(d);
+	an_view_free(d);
 	an_metrics_free(d->metrics);
 	an_books_close(&d->books);
 	free(d);

@@ -13,6 +13,14 @@
 #include "cm_loop.h"
 #include "lk_link.h"
 
+#define AN_EXPLAINED 8u /* refused rounds, the last of the plan; every one has its reason in the ledger */
+
+struct an_refusal {
+	uint32_t number; /* of the round; 0: free */
+	size_t voids;    /* rounds that were void then */
+	json_t *doc;     /* NULL: none could be made */
+};
+
 struct an_daemon {
 	const struct an_daemon_conf *run;
 	const struct an_conf *conf;
@@ -60,18 +68,20 @@ struct an_daemon {
 	struct cm_err work_err;
 	enum cm_rc work_rc;
 
-	/* What the dashboard shows, an_daemon_page.c. */
+	/* What the dashboard shows, an_daemon_view.c and an_daemon_page.c. */
 	struct {
 		struct an_view view;       /* the newest there is */
 		struct an_view fresh;      /* being made */
 		struct an_view_memo *memo; /* the making thread's */
-		uv_work_t work;
+		uv_work_t work, explain;
 		bool making;
+		struct an_refusal *explaining; /* is the explaining thread's; NULL: nothing to do */
 		atomic_bool stop;
-		int64_t tried_ms, made_ms; /* when the last making, and that of `view`, began */
+		int64_t tried_ms, asked_ms; /* when the last making began; when somebody asked */
 		enum cm_rc rc;
 		struct cm_err err;
 		char fault[320]; /* why the last could not be made; "" */
+		struct an_refusal refusal[AN_EXPLAINED];
 		int64_t started_ms;
 		int64_t certificate_ms, not_after; /* read last, unix seconds; 0: no certificate */
 		char certificate_fault[320];
@@ -103,17 +113,27 @@ void an_link_reload(struct an_daemon *d);
 void an_plan_next(struct an_daemon *d);
 void an_plan_show(struct an_daemon *d);
 
-/* an_daemon_page.c: init and stop on the loop, fini after it. */
+/* an_daemon_page.c */
 #define AN_PAGE_ROUTES 8u
 extern const struct cm_http_route an_page_routes[AN_PAGE_ROUTES];
 /* GET /status as JSON. */
 char *an_page_status(void *user);
-CM_CHECK enum cm_rc an_page_init(struct an_daemon *d, struct cm_err *err);
-void an_page_stop(struct an_daemon *d);
-void an_page_fini(struct an_daemon *d);
 
 /* an_daemon_metrics.c: GET /metrics. */
 int an_metrics_answer(void *user, const char *path, struct cm_http_reply *out);
+
+/* an_daemon_view.c: init and close on the loop, free after it. */
+CM_CHECK enum cm_rc an_view_init(struct an_daemon *d, struct cm_err *err);
+void an_view_close(struct an_daemon *d);
+void an_view_free(struct an_daemon *d);
+/* Somebody looks on: have what is missing made. */
+void an_view_want(struct an_daemon *d);
+/* Is page.view of the ledger as it stands? */
+bool an_view_is_current(const struct an_daemon *d);
+/* "tombola.refusals/1": the explanations there are, owned by the caller; NULL out of memory.  And how many.
+ */
+char *an_view_refusals(struct an_daemon *d);
+unsigned an_view_explained(const struct an_daemon *d);
 
 /* an_daemon_round.c: go on with a round from its stage. */
 void an_work_begin(struct an_daemon *d, struct an_round_state *r);

@@ -35,6 +35,7 @@ struct an_status {
 		const char *fault; /* found when it was read again; "" */
 	} ledger;
 	const struct an_view *view; /* empty until the first is there */
+	unsigned explained;         /* refusals that are explained by now */
 	struct {
 		bool known;
 		int64_t not_after; /* unix seconds */

@@ -7,14 +7,11 @@
 #include "an_result.h"
 #include "an_show.h"
 
-/* What never changes about one round of the plan. */
+/* What a settled round's result counted. */
 struct remembered {
 	bool counted;
 	uint8_t result_hash[PR_HASH_LEN];
 	struct an_pipeline counts;
-	json_t *refusal;      /* its explanation, NULL: none yet */
-	uint64_t decided_seq; /* of the refusal */
-	size_t voids;         /* rounds that were void then: a void round gives back what it held */
 };
 
 struct an_view_memo {
@@ -29,8 +26,6 @@ struct an_view_memo *an_view_memo_new(void)
 
 void an_view_memo_free(struct an_view_memo *m)
 {
-	for (size_t i = 0; m != NULL && i < m->rounds; i++)
-		json_decref(m->round[i].refusal);
 	if (m != NULL)
 		free(m->round);
 	free(m);
@@ -55,74 +50,6 @@ static enum cm_rc memo_grow(struct an_view_memo *m, size_t rounds, struct cm_err
 static char *text_of(json_t *doc)
 {
 	return doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-}
-
-/* ---- refusals ---- */
-
-/* The explanation as a document, and as the words of `budget explain`. */
-static json_t *explain(const struct an_state *s, const struct an_round_state *r, struct cm_err *err)
-{
-	struct an_explanation e;
-	json_t *doc = NULL;
-	char *words = NULL;
-	size_t len = 0;
-	FILE *out;
-
-	if (an_budget_explain(s, r, &e, err) != CM_OK)
-		return NULL;
-	out = open_memstream(&words, &len);
-	if (out != NULL) {
-		an_explanation_print(s, &e, out);
-		if (fclose(out) == 0)
-			doc = an_explanation_json(s, &e);
-	}
-	if (doc == NULL || json_object_set_new(doc, "text", json_string(words)) != 0) {
-		json_decref(doc);
-		doc = NULL;
-		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	free(words);
-	return doc;
-}
-
-static enum cm_rc remember_refusal(
-	struct an_view_memo *m, const struct an_state *s, const struct an_round_state *r, struct cm_err *err)
-{
-	struct remembered *known = &m->round[r->plan->number - 1];
-	size_t voids = an_state_count(s, AN_VOID);
-
-	if (known->refusal != NULL && known->decided_seq == r->decided_seq && known->voids == voids)
-		return CM_OK;
-	json_decref(known->refusal);
-	known->refusal = explain(s, r, err);
-	known->decided_seq = r->decided_seq;
-	known->voids = voids;
-	return known->refusal != NULL ? CM_OK : err->code;
-}
-
-static enum cm_rc make_refusals(struct an_view_memo *m, const struct an_state *s, const atomic_bool *stop,
-	struct an_view *v, struct cm_err *err)
-{
-	size_t skip = an_state_count(s, AN_REFUSED);
-	json_t *list = json_array(), *doc;
-	enum cm_rc rc = CM_OK;
-
-	skip = skip > AN_VIEW_EXPLAINED ? skip - AN_VIEW_EXPLAINED : 0;
-	for (size_t i = 0; rc == CM_OK && i < s->plan->rounds; i++) {
-		if (s->round[i].stage != AN_REFUSED || (skip > 0 && skip-- > 0))
-			continue;
-		if (atomic_load(stop))
-			rc = cm_fail(err, CM_ELATER, "stopping");
-		else
-			rc = remember_refusal(m, s, &s->round[i], err);
-		if (rc == CM_OK && json_array_append(list, m->round[i].refusal) != 0)
-			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	doc = json_pack(
-		"{s:s, s:s, s:o}", "schema", "tombola.refusals/1", "plan", s->plan->name, "refusals", list);
-	v->refusals = rc == CM_OK ? text_of(doc) : NULL;
-	json_decref(doc);
-	return rc == CM_OK && v->refusals == NULL ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
 }
 
 /* ---- results ---- */
@@ -209,8 +136,6 @@ enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo, c
 	if (rc == CM_OK)
 		rc = make_documents(&b, out, err);
 	if (rc == CM_OK)
-		rc = make_refusals(memo, &b.state, stop, out, err);
-	if (rc == CM_OK)
 		rc = make_pipeline(memo, &b, stop, out, err);
 	if (rc == CM_OK)
 		out->chain = *an_ledger_chain(b.ledger);
@@ -224,6 +149,49 @@ void an_view_fini(struct an_view *v)
 {
 	free(v->rounds);
 	free(v->budget);
-	free(v->refusals);
 	memset(v, 0, sizeof *v);
+}
+
+/* ---- one round ---- */
+
+/* The explanation as a document, and as the words of `budget explain`. */
+static json_t *explanation(const struct an_state *s, const struct an_explanation *e)
+{
+	json_t *doc = NULL;
+	char *words = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&words, &len);
+
+	if (out == NULL)
+		return NULL;
+	an_explanation_print(s, e, out);
+	if (fclose(out) == 0)
+		doc = an_explanation_json(s, e);
+	if (doc != NULL && json_object_set_new(doc, "text", json_string(words)) != 0) {
+		json_decref(doc);
+		doc = NULL;
+	}
+	free(words);
+	return doc;
+}
+
+enum cm_rc an_view_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop, json_t **out,
+	struct cm_err *err)
+{
+	struct an_explanation e;
+	struct an_books b;
+	enum cm_rc rc = an_books_open(conf, false, &b, err);
+
+	*out = NULL;
+	if (rc == CM_OK && (number < 1 || number > b.plan.rounds))
+		rc = cm_fail(err, CM_ECONFIG, "the plan has no round %u any more", number);
+	if (rc == CM_OK)
+		rc = an_budget_explain_until(&b.state, &b.state.round[number - 1], stop, &e, err);
+	if (rc == CM_OK) {
+		*out = explanation(&b.state, &e);
+		if (*out == NULL)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	an_books_close(&b);
+	return rc;
 }

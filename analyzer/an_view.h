@@ -6,13 +6,11 @@
  * the ledger, which it names. */
 #pragma once
 
+#include <jansson.h>
 #include <stdatomic.h>
 
 #include "an_conf.h"
 #include "rd_record.h"
-
-/* Refused rounds that are explained, the last ones; every refused round has its reason in `rounds`. */
-#define AN_VIEW_EXPLAINED 8u
 
 /* Sums over the settled rounds whose results are there. */
 struct an_pipeline {
@@ -20,21 +18,25 @@ struct an_pipeline {
 };
 
 struct an_view {
-	/* One line of JSON each, owned: "tombola.rounds/1", "tombola.budget/1", "tombola.refusals/1". */
-	char *rounds, *budget, *refusals;
+	/* One line of JSON each, owned: "tombola.rounds/1", "tombola.budget/1". */
+	char *rounds, *budget;
 	struct rd_chain chain; /* the ledger's last record */
 	struct an_pipeline pipeline;
 };
 
-/* What is kept from one view for the next: explanations and counts of rounds that have ended.  One thread at
- * a time. */
+/* What is kept from one view for the next: the counts of rounds that have ended.  One thread at a time. */
 struct an_view_memo;
 struct an_view_memo *an_view_memo_new(void); /* NULL out of memory */
 void an_view_memo_free(struct an_view_memo *m);
 
-/* Costs a reading of the ledger, a composition, and, once per round, its explanation (seconds at worst) or
- * its result.  *stop is looked at in between: CM_ELATER when it is set.  The faults of an_books_open and the
- * accountant otherwise, and *out is empty then.  */
+/* Costs a reading of the ledger, a composition, and once per settled round its result.  *stop is looked at in
+ * between: CM_ELATER when it is set.  The faults of an_books_open and the accountant otherwise, and *out is
+ * empty then. */
 CM_CHECK enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo,
 	const atomic_bool *stop, struct an_view *out, struct cm_err *err);
 void an_view_fini(struct an_view *v);
+
+/* Round `number` of the plan explained: "tombola.explanation/1", and as "text" the words of `budget explain`.
+ * Costs a reading of the ledger and an an_budget_explain; *stop as above.  Free with json_decref. */
+CM_CHECK enum cm_rc an_view_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop,
+	json_t **out, struct cm_err *err);

@@ -13,8 +13,11 @@ let shownHead; // the ledger's last record in what is shown
 let answered; // when the analyzer last did
 let timer;
 
+// null: being read, to be asked for again.
 async function ask(name) {
 	const answer = await fetch(`/api/v1/${name}`, {signal: AbortSignal.timeout(PATIENCE_MS)});
+	if (answer.status === 503)
+		return null;
 	if (!answer.ok)
 		throw new Error((await answer.text()).trim());
 	return answer.json();
@@ -58,20 +61,25 @@ function showStatus(status) {
 		value.id = `fact-${id}`;
 		return element("div", "", element("dt", "", label), value);
 	}));
-	document.getElementById("polled").textContent = `As of ${clock(status.now_ms)}.`;
+	document.getElementById("polled").textContent = `As of ${clock(status.now_ms)}` +
+		(status.ledger.shown_seq < status.ledger.seq
+			? `; the ledger has ${status.ledger.seq - status.ledger.shown_seq} newer records, which are being read.` : ".");
 }
 
 // The books only when the ledger has moved on.
 async function showBooks(status) {
-	const head = `${status.ledger.head} ${status.ledger.shown_seq}`;
-	if (head === shownHead || status.ledger.shown_seq === 0 && status.ledger.seq !== 0)
+	const {seq, shown_seq: shown, fault} = status.ledger;
+	const head = `${status.ledger.head} ${status.refusals_explained}`;
+	if (head === shownHead || shown < seq || fault !== null)
 		return;
-	const [budget, rounds, refusals] = await Promise.all(["budget", "rounds", "refusals"].map(ask));
+	const books = await Promise.all(["budget", "rounds", "refusals"].map(ask));
+	if (books.includes(null))
+		return;
+	const [budget, rounds, refusals] = books;
 	showBudget(budget, rounds, refusals);
 	showRounds(budget, rounds, refusals);
 	await showEstimates(rounds, AbortSignal.timeout(PATIENCE_MS));
-	if (budget.ledger_seq === status.ledger.seq)
-		shownHead = head;
+	shownHead = head;
 }
 
 async function poll() {

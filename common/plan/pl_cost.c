@@ -52,7 +52,7 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 	cost->run = cost->verdict.fits;
 	if (!cost->run) {
 		rc = rd_account_largest_epsilon0(
-			a, r->protocol, &r->query, &r->request, honest, &cost->largest_epsilon0, err);
+			a, r->protocol, &r->query, &r->request, honest, NULL, &cost->largest_epsilon0, err);
 		return rc == CM_OK ? find_dummies(a, r, honest, &cost->least_dummies, err) : rc;
 	}
 	cm_put_le32(id, r->number);

@@ -264,8 +264,8 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 }
 
 enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
-	const struct pt_query *q, const struct pt_request *r, uint64_t honest, double *epsilon0,
-	struct cm_err *err)
+	const struct pt_query *q, const struct pt_request *r, uint64_t honest, const atomic_bool *stop,
+	double *epsilon0, struct cm_err *err)
 {
 	int low = -1, high = STEPS; /* low fits (or none does), high does not (or is past the end) */
 
@@ -282,7 +282,11 @@ enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct 
 	while (high - low > 1) {
 		int mid = low + (high - low) / 2;
 		bool fits;
-		enum cm_rc rc = try_epsilon0(a, protocol, q, r, step(mid), honest, &fits, err);
+		enum cm_rc rc;
+
+		if (stop != NULL && atomic_load(stop))
+			return cm_fail(err, CM_ELATER, "stopping");
+		rc = try_epsilon0(a, protocol, q, r, step(mid), honest, &fits, err);
 
 		if (rc != CM_OK)
 			return rc;

@@ -177,6 +177,7 @@ static void the_document_has_all_of_it_and_nothing_that_lies(void **state)
 	assert_string_equal(json_string_value(at(doc, "state", "text")), "ledger fault: bell? and ?[31mred");
 	assert_string_equal(json_string_value(at(doc, "ledger", "fault")), "bell? and ?[31mred");
 	assert_int_equal(json_integer_value(at(doc, "certificate", "days")), 2); /* whole days */
+	assert_int_equal(json_integer_value(json_object_get(doc, "refusals_explained")), 0);
 	assert_true(json_is_null(json_object_get(doc, "pipeline")));
 	assert_true(json_is_null(json_object_get(doc, "round")));
 	assert_true(json_is_null(at(doc, "shuffler", "last_seen_ms")));

@@ -1,0 +1,234 @@
+/* an_daemon_view.c - has the books read for the dashboard, by threads that share nothing with the loop: a
+ * view of the ledger as it stands, and one after the other what refused the last rounds.
+ */
+#include <string.h>
+
+#include "an_daemon_private.h"
+#include "cm_clock.h"
+#include "cm_log.h"
+
+#define INTEREST_MS 5000 /* who has asked lately will ask again */
+#define RETRY_MS    2000 /* after a view that could not be made */
+
+static bool watched(const struct an_daemon *d)
+{
+	return !d->stopping && cm_clock_mono_ms() - d->page.asked_ms < INTEREST_MS;
+}
+
+/* ---- the ledger ---- */
+
+static void have_view_made(struct an_daemon *d);
+
+static void make_view(uv_work_t *w)
+{
+	struct an_daemon *d = w->data;
+
+	d->page.rc = an_view_make(d->conf, d->page.memo, &d->page.stop, &d->page.fresh, &d->page.err);
+}
+
+static void say_fault(struct an_daemon *d, const struct cm_err *err)
+{
+	if (strcmp(d->page.fault, err->msg) != 0)
+		cm_log(CM_LOG_ERROR, "the books cannot be read again", CM_S("reason", err->msg));
+	memcpy(d->page.fault, err->msg, sizeof d->page.fault);
+	an_view_fini(&d->page.fresh);
+}
+
+static void view_made(uv_work_t *w, int status)
+{
+	struct an_daemon *d = w->data;
+	struct cm_err err = { 0 };
+
+	d->page.making = false;
+	if (status != 0 || d->stopping)
+		return;
+	if (d->page.rc != CM_OK)
+		err = d->page.err;
+	else if (!an_ledger_is_prefix(d->books.ledger, &d->page.fresh.chain))
+		(void)cm_fail(
+			&err, CM_EDATA, "%s/ledger is not the one this analyzer writes", d->conf->state_dir);
+	if (err.code != CM_OK) {
+		say_fault(d, &err);
+		return;
+	}
+	d->page.fault[0] = '\0';
+	an_view_fini(&d->page.view);
+	d->page.view = d->page.fresh;
+	memset(&d->page.fresh, 0, sizeof d->page.fresh);
+	if (watched(d))
+		have_view_made(d);
+}
+
+bool an_view_is_current(const struct an_daemon *d)
+{
+	return d->page.view.rounds != NULL && d->page.view.chain.seq >= an_ledger_chain(d->books.ledger)->seq;
+}
+
+static void have_view_made(struct an_daemon *d)
+{
+	int64_t now = cm_clock_mono_ms();
+	bool failed = *d->page.fault != '\0';
+
+	if (d->page.making || (!failed && an_view_is_current(d)) ||
+		(failed && now - d->page.tried_ms < RETRY_MS))
+		return;
+	d->page.tried_ms = now;
+	d->page.work.data = d;
+	d->page.making = uv_queue_work(&d->loop, &d->page.work, make_view, view_made) == 0;
+}
+
+/* ---- refusals ---- */
+
+/* One of the refused rounds that are explained, the last of the plan. */
+static bool is_explained(const struct an_state *s, const struct an_round_state *r)
+{
+	size_t after = 0;
+
+	for (size_t i = r->plan->number; i < s->plan->rounds; i++)
+		after += s->round[i].stage == AN_REFUSED;
+	return r->stage == AN_REFUSED && after < AN_EXPLAINED;
+}
+
+/* What it says holds as long as the rounds before it hold what they held: a void one gives its part back. */
+static bool holds(const struct an_refusal *e, const struct an_state *s, const struct an_round_state *r)
+{
+	return e->number == r->plan->number && e->voids == an_state_count(s, AN_VOID);
+}
+
+static struct an_refusal *explanation_of(struct an_daemon *d, const struct an_round_state *r)
+{
+	for (size_t i = 0; i < AN_EXPLAINED; i++)
+		if (holds(&d->page.refusal[i], &d->books.state, r))
+			return &d->page.refusal[i];
+	return NULL;
+}
+
+/* A place for one more: free, or of an explanation that does not hold or is not shown any more. */
+static struct an_refusal *place(struct an_daemon *d)
+{
+	const struct an_state *s = &d->books.state;
+
+	for (size_t i = 0; i < AN_EXPLAINED; i++) {
+		struct an_refusal *e = &d->page.refusal[i];
+		const struct an_round_state *r = e->number != 0 ? &s->round[e->number - 1] : NULL;
+
+		if (r == NULL || !is_explained(s, r) || !holds(e, s, r))
+			return e;
+	}
+	return NULL;
+}
+
+static void explain(uv_work_t *w)
+{
+	struct an_daemon *d = w->data;
+	struct cm_err err = { 0 };
+
+	if (an_view_explain(d->conf, d->page.explaining->number, &d->page.stop, &d->page.explaining->doc,
+		    &err) != CM_OK)
+		d->page.explaining->doc = NULL; /* its reason is in the ledger's words only */
+}
+
+static void have_explained(struct an_daemon *d);
+
+static void explained(uv_work_t *w, int status)
+{
+	struct an_daemon *d = w->data;
+
+	(void)status;
+	d->page.explaining = NULL;
+	if (watched(d))
+		have_explained(d);
+}
+
+static void have_explained(struct an_daemon *d)
+{
+	const struct an_state *s = &d->books.state;
+	struct an_refusal *e = NULL;
+
+	for (size_t i = s->plan->rounds; d->page.explaining == NULL && e == NULL && i-- > 0;) {
+		const struct an_round_state *r = &s->round[i];
+
+		if (!is_explained(s, r) || explanation_of(d, r) != NULL)
+			continue;
+		e = place(d);
+		if (e == NULL)
+			return;
+		json_decref(e->doc);
+		*e = (struct an_refusal){ .number = r->plan->number, .voids = an_state_count(s, AN_VOID) };
+	}
+	if (e == NULL)
+		return;
+	d->page.explaining = e;
+	d->page.explain.data = d;
+	if (uv_queue_work(&d->loop, &d->page.explain, explain, explained) != 0) {
+		d->page.explaining = NULL;
+		e->number = 0;
+	}
+}
+
+unsigned an_view_explained(const struct an_daemon *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < AN_EXPLAINED; i++)
+		n += &d->page.refusal[i] != d->page.explaining && d->page.refusal[i].doc != NULL;
+	return n;
+}
+
+char *an_view_refusals(struct an_daemon *d)
+{
+	const struct an_state *s = &d->books.state;
+	json_t *list = json_array(), *doc;
+	char *text;
+
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		const struct an_refusal *e =
+			is_explained(s, &s->round[i]) ? explanation_of(d, &s->round[i]) : NULL;
+
+		if (e != NULL && e != d->page.explaining && e->doc != NULL &&
+			json_array_append(list, e->doc) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	doc = json_pack(
+		"{s:s, s:s, s:o}", "schema", "tombola.refusals/1", "plan", s->plan->name, "refusals", list);
+	text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	json_decref(doc);
+	return text;
+}
+
+/* ---- */
+
+void an_view_want(struct an_daemon *d)
+{
+	if (d->stopping)
+		return;
+	d->page.asked_ms = cm_clock_mono_ms();
+	have_view_made(d);
+	have_explained(d);
+}
+
+enum cm_rc an_view_init(struct an_daemon *d, struct cm_err *err)
+{
+	d->page.started_ms = cm_clock_wall_ms();
+	d->page.memo = an_view_memo_new();
+	if (d->page.memo == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	have_view_made(d);
+	return CM_OK;
+}
+
+void an_view_close(struct an_daemon *d)
+{
+	atomic_store(&d->page.stop, true);
+}
+
+void an_view_free(struct an_daemon *d)
+{
+	for (size_t i = 0; i < AN_EXPLAINED; i++)
+		json_decref(d->page.refusal[i].doc);
+	an_view_memo_free(d->page.memo);
+	an_view_fini(&d->page.view);
+	an_view_fini(&d->page.fresh);
+}

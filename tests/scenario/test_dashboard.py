@@ -1,0 +1,278 @@
+"""The dashboard: what a browser shows is what the verbs print, and nothing a plan says becomes more than text."""
+import json
+import shutil
+import urllib.error
+import urllib.request
+
+import pytest
+
+from browser import Browser
+from cluster import EXIT, wait_for
+
+N = 400
+EVIL = ["<img src=x onerror=\"window.hurt=1\">", "</script><script>window.hurt=1</script>", "&lt;b&gt;", "plain"]
+CITIES = [f"city{i:02d}" for i in range(30)]
+
+
+@pytest.fixture
+def browser():
+    if shutil.which("chromium") is None:
+        pytest.skip("chromium is not installed: deploy/setup.sh test")
+    opened = Browser()
+    yield opened
+    opened.close()
+
+
+def url(cluster, path="/"):
+    return f"http://127.0.0.1:{cluster.http['analyzer']}{path}"
+
+
+def get(cluster, path):
+    """Status, headers, text; asked again while the daemon starts, or reads the ledger."""
+    def once():
+        try:
+            with urllib.request.urlopen(url(cluster, path), timeout=30) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as e:
+            return e.code != 503 and (e.code, e.headers, e.read().decode())
+        except urllib.error.URLError:
+            return None
+    return wait_for(f"an answer to {path}", once)
+
+
+def api(cluster, name):
+    return json.loads(get(cluster, f"/api/v1/{name}")[2])
+
+
+def wait_state(cluster, code):
+    return wait_for(f"state {code}", lambda: api(cluster, "status")["state"]["code"] == code and api(cluster, "status"))
+
+
+def ask(query, field, values, epsilon0, **keys):
+    return {"query": query, "type": "histogram", "protocol": "grr", "field": field, "epsilon0": epsilon0,
+            "min_reports": N, "target": N, "values": values, "window": "2m", **keys}
+
+
+def prepared(cluster, rounds, **plan):
+    cluster.configure(min_batch=100, devices=N)
+    rows = ["device,label,city,celsius"]
+    for i in range(N):
+        label = EVIL[min(i % 8, 3)].replace('"', '""')
+        rows.append(f'd{i},"{label}",{CITIES[i % 30]},{20 + i % 7}')
+    cluster.write("readings.csv", "\n".join(rows) + "\n")
+    cluster.plan(rounds, **plan)
+
+
+def run(cluster):
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    return cluster.start("analyzer", "run")
+
+
+MEAN = {"query": "celsius", "type": "mean", "protocol": "levels", "field": "celsius", "epsilon0": 1.0,
+        "min_reports": N, "target": N, "range": [0.0, 40.0], "window": "2m"}
+
+
+def wait_explained(cluster):
+    wait_state(cluster, "refused")
+    wait_for("the explanation", lambda: api(cluster, "status")["refusals_explained"] == 1)
+
+
+def settled_plan(cluster):
+    """Three rounds charged and one refused; the analyzer stays up."""
+    prepared(cluster, [ask("labels", "label", EVIL, 2.0), MEAN, ask("cities", "city", CITIES, 2.0),
+                       ask("too-much", "label", EVIL, 2.0)], epsilon=0.75)
+    analyzer = run(cluster)
+    wait_explained(cluster)
+    return analyzer
+
+
+def four(x, up):
+    """As budget prints it."""
+    import math
+    return f"{(math.ceil if up else math.floor)(x * 1e4) / 1e4:.4f}"
+
+
+def text(browser, selector):
+    return browser.js(f"document.querySelector({json.dumps(selector)})?.textContent")
+
+
+def texts(browser, selector):
+    return browser.js(f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)")
+
+
+def loaded(browser, cluster, cards):
+    browser.go(url(cluster))
+    browser.until(f"document.querySelectorAll('.card').length === {cards}")
+
+
+def test_the_json_is_what_the_verbs_print(cluster):
+    settled_plan(cluster)
+    assert get(cluster, "/api/v1/budget")[2] == cluster.run("analyzer", "budget", "--json").stdout.rstrip("\n")
+    assert get(cluster, "/api/v1/rounds")[2] == cluster.run("analyzer", "round", "list", "--json").stdout.rstrip("\n")
+    refusal, = api(cluster, "refusals")["refusals"]
+    explained = cluster.run("analyzer", "budget", "explain", "4")
+    assert explained.returncode == EXIT["budget"] and refusal.pop("text") == explained.stdout
+    assert refusal == json.loads(cluster.run("analyzer", "budget", "explain", "4", "--json").stdout)
+    for query in ("labels", "celsius", "cities"):
+        assert api(cluster, f"estimates/{query}") == cluster.json("analyzer", "estimate", query)
+    status = api(cluster, "status")
+    assert status["schema"] == "tombola.status/1" and status["round"] is None
+    assert status["pipeline"] == {"rounds": 3, "participants": 3 * N, "messages": 3 * N, "accepted": 3 * N,
+                                  "duplicates": 0, "bad": 0}
+    assert status["certificate"]["days"] >= 88 and status["ledger"]["fault"] is None
+    assert status["ledger"]["head"] == api(cluster, "budget")["ledger_head"]
+    assert json.loads(get(cluster, "/status")[2])["schema"] == "tombola.status/1"
+    assert get(cluster, "/api/v1/estimates/too-much")[0] == get(cluster, "/api/v1/estimates/none")[0] == 404
+    assert get(cluster, "/dashboard/../index.html")[0] == get(cluster, "/dashboard/")[0] == 404
+    for path in ("/", "/dashboard/dashboard.js"):
+        policy = get(cluster, path)[1]["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "script-src 'self';" in policy and "unsafe" not in policy
+
+
+def shown_budget(browser):
+    return {what: text(browser, f"#{what}") for what in ("spent", "left", "limit")}
+
+
+def check_gauge(browser, share):
+    """Drawn widths against the drawn limit: the blocks end at what is spent."""
+    drawn = browser.js("""(() => {
+        const gauge = document.getElementById("gauge").getBoundingClientRect();
+        const width = (e) => e.getBoundingClientRect().width;
+        return {blocks: [...document.querySelectorAll("#gauge .block")].map(width),
+                limit: document.getElementById("limit-line").getBoundingClientRect().left - gauge.left,
+                refused: [...document.querySelectorAll("#gauge .refused")].map((e) => {
+                    const r = e.getBoundingClientRect(); return [r.left - gauge.left, r.right - gauge.left]; }),
+                label: document.getElementById("gauge").getAttribute("aria-label")};})()""")
+    assert sum(drawn["blocks"]) / drawn["limit"] == pytest.approx(share, abs=0.003)
+    return drawn
+
+
+def test_the_page_shows_what_the_verbs_print(cluster, browser):
+    analyzer = settled_plan(cluster)
+    budget, rounds = cluster.json("analyzer", "budget"), cluster.json("analyzer", "round", "list")["rounds"]
+    loaded(browser, cluster, 3)
+
+    assert shown_budget(browser) == {"spent": four(budget["epsilon_spent"], True),
+                                     "left": four(budget["epsilon_left"], False), "limit": "0.7500"}
+    drawn = check_gauge(browser, budget["epsilon_spent"] / budget["epsilon_limit"])
+    assert len(drawn["blocks"]) == 3 and "round 4" in drawn["label"] and "refused" in drawn["label"]
+    (start, end), = drawn["refused"]
+    assert start == pytest.approx(sum(drawn["blocks"]), abs=1) and start < drawn["limit"] < end
+
+    assert texts(browser, "#rounds tbody th") == [r["query"] for r in rounds]
+    assert texts(browser, "#rounds tr[data-stage=refused] .decision") == ["REFUSED"]
+    charged = browser.js("[...document.querySelectorAll('#rounds tbody tr')].map(r => r.cells[5].textContent)")
+    assert charged == [four(r["epsilon_round"], True) for r in rounds]
+    browser.until("document.querySelectorAll('.refusal').length === 1")
+    assert texts(browser, ".refusal") == [cluster.run("analyzer", "budget", "explain", "4").stdout]
+    assert browser.js("[...document.querySelectorAll('th')].every(e => e.scope || e.ariaHidden)")
+
+    # Labels are text, whatever they look like.
+    assert texts(browser, "[data-query=labels] tbody th") == EVIL
+    assert browser.js("document.querySelectorAll('main img, main script').length === 0 && window.hurt === undefined")
+    shown = texts(browser, "[data-query=labels] tbody td.num:nth-of-type(2)")
+    items = cluster.json("analyzer", "estimate", "labels")["items"]
+    assert shown == [f"{i['value']:,.0f}" for i in items if not i["below_noise"]]
+    quiet = [i for q in ("labels", "cities") for i in cluster.json("analyzer", "estimate", q)["items"] if i["below_noise"]]
+    item, = cluster.json("analyzer", "estimate", "celsius")["items"]
+    assert abs(float(text(browser, "[data-query=celsius] td.num")) - item["value"]) < 0.5
+    low, high = text(browser, "[data-query=celsius] .range").split(" to ")
+    assert float(low) < item["value"] < float(high)
+
+    # A long list begins with its largest.
+    assert len(texts(browser, "[data-query=cities] tbody tr")) == 20
+    browser.js("document.querySelector('[data-query=cities] button').click()")
+    assert texts(browser, "[data-query=cities] tbody th") == CITIES
+    assert texts(browser, "td.quiet") == ["below the noise floor"] * len(quiet) and quiet
+
+    # Narrow: the decision is second, the page does not scroll sideways.
+    browser.size(500, 900)
+    browser.until("document.querySelector('#rounds thead').rows[0].cells[1].textContent === 'Decision'")
+    assert browser.js("document.documentElement.scrollWidth <= 500")
+
+    assert browser.complaints == []
+    assert all(u.startswith(url(cluster)) for u in browser.requests), browser.requests
+    looks_away(browser)
+    has_nothing_to_show(browser, cluster, analyzer)
+
+
+def looks_away(browser):
+    """Nobody looks: nothing is asked. Somebody looks again: at once."""
+    hide = "Object.defineProperty(document, 'hidden', {get: () => %s, configurable: true}); " \
+           "document.dispatchEvent(new Event('visibilitychange'))"
+    browser.js("new Promise(r => setTimeout(r, 300))")
+    browser.js(hide % "true")
+    before = len(browser.requests)
+    browser.js("new Promise(r => setTimeout(r, 2500))")
+    assert len(browser.requests) == before
+    browser.js(hide % "false")
+    browser.js("new Promise(r => setTimeout(r, 300))")
+    assert len(browser.requests) > before
+
+
+def has_nothing_to_show(browser, cluster, analyzer):
+    """An altered result, no scripts, no analyzer: each is said."""
+    with open(cluster.path("analyzer", "results", "round-0002.json"), "a") as f:
+        f.write("\n")
+    loaded(browser, cluster, 3)
+    assert "is not the result the ledger recorded" in text(browser, "[data-query=celsius]")
+    analyzer.stop()
+    browser.until("document.getElementById('state').textContent.includes('does not answer since')")
+    assert text(browser, "#spent")
+    analyzer.start()
+    browser.until("document.getElementById('state').textContent.startsWith('the budget blocks round 4')")
+    browser.scripts(False)
+    browser.go(url(cluster))
+    browser.until("document.querySelector('noscript')?.innerText.includes('needs JavaScript')")
+
+
+def test_a_filter_is_shown_in_parts_of_its_budget(cluster, browser):
+    prepared(cluster, [ask("first", "label", EVIL, 1.0), ask("second", "label", EVIL, 0.5),
+                       ask("third", "label", EVIL, 2.0)], epsilon=0.3, mode="adaptive")
+    run(cluster)
+    wait_explained(cluster)
+    budget, rounds = cluster.json("analyzer", "budget"), cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] for r in rounds] == ["settled", "settled", "refused"]
+    assert sum(r["share"] for r in rounds[:2]) == pytest.approx(budget["share_spent"], rel=1e-6)
+    loaded(browser, cluster, 2)
+    assert float(text(browser, "#spent").rstrip(" %")) == pytest.approx(100 * budget["share_spent"], abs=0.011)
+    assert len(check_gauge(browser, budget["share_spent"])["blocks"]) == 2
+    assert "Part of budget" in texts(browser, "#rounds thead th")
+    assert texts(browser, ".refusal") == [cluster.run("analyzer", "budget", "explain", "3").stdout]
+    assert browser.complaints == []
+
+
+def test_waiting_unreachable_and_a_ledger_fault_are_said(cluster, browser):
+    cluster.two_colours(N)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("analyzer", "run")
+    status = wait_state(cluster, "waiting")
+    assert status["state"]["text"].startswith(
+        f"waiting for reports of round 1 (colour): it needs {N} and closes at {N} or at ")
+    assert status["shuffler"]["connected"] and status["shuffler"]["last_seen_ms"] <= status["now_ms"]
+    assert api(cluster, "budget")["rounds"]["reserved"] == 1
+    browser.go(url(cluster))
+    browser.until("document.querySelectorAll('#gauge .block.reserved').length === 1")
+    assert text(browser, "#state") == api(cluster, "status")["state"]["text"]
+
+    shuffler.stop()
+    status = wait_state(cluster, "unreachable")
+    assert "round 1 (colour) waits for it" in status["state"]["text"] and not status["shuffler"]["connected"]
+    browser.until("document.getElementById('state').dataset.level === 'warn'")
+
+    # The file rots while the daemon, which read it before, goes on.
+    with open(cluster.path("analyzer", "ledger"), "r+b") as f:
+        f.seek(60)
+        byte = f.read(1)
+        f.seek(60)
+        f.write(bytes([byte[0] ^ 1]))
+    shuffler.start()
+    cluster.start("client", "run")
+    status = wait_state(cluster, "fault")
+    assert "/ledger: " in status["state"]["text"], status["state"]
+    assert get(cluster, "/api/v1/budget")[0] == 500
+    browser.until("document.getElementById('state').dataset.level === 'fault'")
+    assert "ledger fault" in text(browser, "#state")
