@@ -5,16 +5,22 @@ set -eu
 build=${1:?usage: package.sh BUILD OUT [DEB|RPM]}
 out=${2:?usage: package.sh BUILD OUT [DEB|RPM]}
 kind=${3:-DEB}
+source=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:PATH=//p' "$build/CMakeCache.txt")
 
 back() {
-	cmake -B "$build" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$libdir" >/dev/null
+	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$libdir" >/dev/null
 }
 mkdir -p "$out"
 trap back EXIT
 trap 'exit 130' INT TERM
-cmake -B "$build" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR >/dev/null
+# Debian has a library folder an architecture; the others that use RPM, one a word size.
+if [ "$kind" = RPM ]; then
+	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR=lib64 >/dev/null
+else
+	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR >/dev/null
+fi
 cmake --build "$build" --target package_contents >/dev/null
 log=$(mktemp)
 if ! (cd "$build" && umask 022 && cpack -G "$kind" -B "$out" >"$log" 2>&1); then
