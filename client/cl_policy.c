@@ -161,8 +161,7 @@ static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descr
 		return cm_fail(err, CM_EPERM,
 			"policy: the round's guarantee rests on the shuffler adding %s%" PRIu64
 			" messages, and accept_shuffler_dummies is false: without them there is none",
-			d->params.tags > 0 ? "up to " : "",
-			d->params.shuffler_dummies + d->params.tags * d->params.tag_messages);
+			d->params.shuffler_dummies > 0 ? "" : "up to ", pt_shuffler_most(&d->params));
 	return CM_OK;
 }
 

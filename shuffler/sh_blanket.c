@@ -25,10 +25,12 @@ enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err
 uint32_t sh_blanket_next(const struct sh_round *r)
 {
 	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) ||
-		!CM_CHECKED("shuffler.dummies"))
+		sh_route_next(r) || !CM_CHECKED("shuffler.dummies"))
 		return 0;
-	uint64_t left = r->d.params.tag_messages > 0 ? sh_route_missing(r)
-						     : r->d.params.shuffler_dummies - r->dummies;
+	const struct pt_params *p = &r->d.params;
+	uint64_t left = p->tag_messages > 0 ? sh_route_missing(r)
+			: p->noise_mean > 0 ? r->noise[p->bins - 1] - r->dummies
+					    : p->shuffler_dummies - r->dummies;
 	return left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE;
 }
 
@@ -47,6 +49,8 @@ static enum cm_rc seal(
 		uint32_t tag = 0;
 		bool take = d->params.tags == 0 || sh_route_take(r, r->dummies + i, &tag);
 
+		if (r->noise)
+			tag = sh_noise_bin(r, r->dummies + i);
 		d->protocol->dummy(&d->params, tag, rng, record);
 		if (d->params.tags > 0)
 			cm_put_le16(at, (uint16_t)tag);

@@ -13,7 +13,7 @@
 
 /* CM_EDATA: the round prescribes messages, and its key is none that can be sealed to. */
 CM_CHECK enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err);
-/* Messages of the next slice; 0 when the round can be sealed, or will be void or erased. */
+/* Messages of the next slice; 0 when the round can be sealed, or will be void or erased, or sh_route_next. */
 uint32_t sh_blanket_next(const struct sh_round *r);
 /* Seal n messages and make them durable with their number: all or none.  Any thread, nothing else touching
  * the vault. */

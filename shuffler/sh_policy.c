@@ -133,8 +133,7 @@ enum cm_rc sh_policy_judge(
 {
 	const Tombola__V1__ErrorCode refused = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
 	double epsilon0 = d->protocol->epsilon0(&d->params);
-	/* Clients may leave every tag but one empty. */
-	uint64_t added = d->params.shuffler_dummies + d->params.tags * d->params.tag_messages;
+	uint64_t added = pt_shuffler_most(&d->params);
 
 	if (strcmp(d->population, p->population) != 0)
 		return sh_refuse(no, refused, 0,

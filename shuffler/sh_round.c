@@ -54,6 +54,7 @@ void sh_round_free(struct sh_round *r)
 		return;
 	sh_intake_fini(&r->intake);
 	sh_route_fini(&r->route);
+	free(r->noise);
 	sh_vault_close(&r->vault);
 	rd_descriptor_fini(&r->d);
 	cm_buf_fini(&r->descriptor);
@@ -136,7 +137,7 @@ static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
 	if (!pt_rests_on_shuffler(p))
 		return CM_OK;
 	sh_vault_dummies(&r->vault, tag);
-	enum cm_rc rc = load_count(r, tag, p->shuffler_dummies + p->tags * p->tag_messages, &dummies, err);
+	enum cm_rc rc = load_count(r, tag, pt_shuffler_most(p), &dummies, err);
 	sh_vault_capped(&r->vault, tag);
 	if (rc == CM_OK)
 		rc = load_count(r, tag, r->vault.buckets, &r->route.capped, err);

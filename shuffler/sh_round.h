@@ -7,6 +7,7 @@
 #include "cm_sign.h"
 #include "rd_manifest.h"
 #include "sh_intake.h"
+#include "sh_noise.h"
 #include "sh_route.h"
 
 /* What all rounds share; borrowed as long as they live. */
@@ -30,6 +31,7 @@ struct sh_round {
 	struct sh_intake intake;
 	uint64_t dummies; /* messages made by us: those that are durable, and those that were not needed */
 	struct sh_route route; /* rounds whose messages have tags */
+	uint64_t *noise;       /* rounds with noise, once drawn: sh_noise.h */
 	bool cancelled;        /* the ledger voided it: erase instead of sealing */
 	struct cm_buf segment; /* the bucket pulled last, in release order */
 	uint32_t segment_bucket;

@@ -20,6 +20,8 @@ bool sh_route_next(const struct sh_round *r)
 
 	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r))
 		return false;
+	if (p->noise_mean > 0)
+		return !r->noise;
 	if (p->tag_messages == 0 && p->tag_least[0] == 0)
 		return false;
 	if (!t->count)
@@ -145,6 +147,8 @@ enum cm_rc sh_route_step(struct sh_round *r, const struct cm_rng *rng, struct cm
 	struct sh_batch batch;
 	enum cm_rc rc;
 
+	if (r->d.params.noise_mean > 0)
+		return sh_noise_draw(r, err);
 	cm_buf_init(&stored, SIZE_MAX / 4);
 	stored.secret = 1;
 	sh_batch_init(&batch, r->vault.message_len, SIZE_MAX / 4);

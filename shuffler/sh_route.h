@@ -26,10 +26,10 @@ struct sh_route {
 
 /* A zeroed struct is fine. */
 void sh_route_fini(struct sh_route *t);
-/* Is there a step to be taken before the round can be filled up and sealed? */
+/* Is there a step to be taken before the shuffler adds its own and seals?  Drawing noise is one, too. */
 bool sh_route_next(const struct sh_round *r);
-/* Take it: count, or cap the next buckets up to one that loses something.  Any thread, nothing else touching
- * the round.  CM_EDATA: what is stored is not what was accepted. */
+/* Take it: draw, count, or cap the next buckets up to one that loses something.  Any thread, nothing else
+ * touching the round.  CM_EDATA: what is stored is not what was accepted. */
 CM_CHECK enum cm_rc sh_route_step(struct sh_round *r, const struct cm_rng *rng, struct cm_err *err);
 
 /* Messages that the shuffler has yet to make for tags that lack some; one that must not show how many are

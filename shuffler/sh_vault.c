@@ -336,9 +336,21 @@ enum cm_rc sh_vault_read(struct sh_vault *v, uint32_t bucket, struct cm_buf *out
 	return v->store->data_bucket(v->data, bucket, read_block, &r, err);
 }
 
+struct cm_rng_seeded *sh_vault_stream(
+	const struct sh_vault *v, const void *use, size_t len, struct cm_rng *out)
+{
+	uint8_t seed[CM_SEED_LEN];
+
+	cm_hkdf(v->order.bytes, sizeof v->order.bytes, v->round_id, PR_ROUND_ID_LEN, use, len, seed,
+		sizeof seed);
+	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, out);
+	cm_wipe(seed, sizeof seed);
+	return g;
+}
+
 enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
 {
-	uint8_t seed[CM_SEED_LEN], number[4];
+	uint8_t number[4];
 	size_t start = out->len;
 	struct cm_rng rng;
 
@@ -346,10 +358,7 @@ enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *
 	if (rc != CM_OK || out->len == start)
 		return rc;
 	cm_put_le32(number, bucket);
-	cm_hkdf(v->order.bytes, sizeof v->order.bytes, v->round_id, PR_ROUND_ID_LEN, number, sizeof number,
-		seed, sizeof seed);
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	cm_wipe(seed, sizeof seed);
+	struct cm_rng_seeded *g = sh_vault_stream(v, number, sizeof number, &rng);
 	if (!g)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	sh_permute(out->data + start, (out->len - start) / v->message_len, v->message_len, &rng);

@@ -42,6 +42,11 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 
+/* A generator that the round key and `use` determine, for what must come out the same after a restart.  NULL:
+ * no memory. */
+struct cm_rng_seeded *sh_vault_stream(
+	const struct sh_vault *v, const void *use, size_t len, struct cm_rng *out);
+
 /* Make a batch durable: one transaction.  Any thread; rng is that thread's.  Sorts the batch's tags. */
 CM_CHECK enum cm_rc sh_vault_commit(
 	struct sh_vault *v, struct sh_batch *batch, const struct cm_rng *rng, struct cm_err *err);

@@ -1,5 +1,6 @@
 /* pt_bins.c - balls into bins: the true value among uniform dummies, no local guarantee. */
 #include "pt_mixbins.h"
+#include "pt_noise.h"
 #include "pt_rows.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ const struct pt_protocol pt_row_bins = {
 	.derive = derive,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
+	.noise = true,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

@@ -7,6 +7,7 @@
 
 #include "pr_limits.h"
 #include "pt_law.h"
+#include "pt_noise.h"
 #include "pt_project.h"
 
 #define NOISE_EXACT    100.0 /* expected noise messages for an item below which the normal law is not used */
@@ -47,7 +48,9 @@ enum cm_rc pt_histogram_check(
 
 double pt_support_variance(const struct pt_support *s, double n, double c)
 {
-	double noise = s->dummies * s->blanket * (1 - s->blanket), slope = s->keep - s->other;
+	double noise =
+		s->noise != NULL ? pt_noise_variance(s->noise) : s->dummies * s->blanket * (1 - s->blanket);
+	double slope = s->keep - s->other;
 
 	return (c * s->keep * s->flip + (n - c) * s->other * (1 - s->other) + noise) / (slope * slope);
 }
@@ -169,6 +172,8 @@ static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, si
 	w->memo = calloc(MEMO, sizeof *w->memo);
 	if (w->memo == NULL)
 		return false;
+	if (s->noise != NULL)
+		return w->exact = pt_noise_law(s->noise, &w->nobody);
 	if (!is_certain(s) && w->expected >= NOISE_EXACT)
 		return true;
 	w->exact = pt_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);

@@ -11,6 +11,9 @@ struct pt_support {
 	double other;      /* Q */
 	double dummies;    /* N, a whole number */
 	double blanket;
+	/* Dummies of another law, N blanket its mean: by pt_noise.h, where P = 1 and Q = 0.  Borrowed, or
+	 * NULL. */
+	const struct pt_params *noise;
 };
 
 /* CM_EPROTO unless q is a histogram and p this protocol's, with one bin per category. */
@@ -20,15 +23,16 @@ CM_CHECK enum cm_rc pt_histogram_check(
 /* Variance of the estimate of a true count c of n participants. */
 double pt_support_variance(const struct pt_support *s, double n, double c);
 
-/* As pt_support_estimate, for n items that are a histogram of their own among `joint` items in all: everything of item[n]
- * but its label, and the noise floor.  `reports` as below.  CM_EINTERNAL out of memory. */
+/* As pt_support_estimate, for n items that are a histogram of their own among `joint` items in all:
+ * everything of item[n] but its label, and the noise floor.  `reports` as below.  CM_EINTERNAL out of memory.
+ */
 CM_CHECK enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports, size_t n,
 	uint64_t reports, size_t joint, struct pt_item *item, double *floor, struct cm_err *err);
 
 /* One item per category from its supports.  `reports` 1..PR_ROUND_REPORTS_MAX, else CM_EDATA.
  *
  * Intervals, pointwise and simultaneous (Sidak: 1 - (1 - a)^(1/k) each of k):
- *   P = 1, Q = 0                 exact: quantiles of Bin(N, blanket);
+ *   P = 1, Q = 0                 exact: quantiles of Bin(N, blanket), or of the noise;
  *   fewer than 100 expected noise messages
  *                                exact: the counts c whose law of M does not reject what was seen;
  *   else                         normal, with c = max(estimate, 0) in the variance.

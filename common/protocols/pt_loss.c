@@ -17,11 +17,19 @@ enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_params *p, uin
 
 bool pt_rests_on_shuffler(const struct pt_params *p)
 {
-	return p->shuffler_dummies > 0 || p->tag_messages > 0;
+	return pt_shuffler_most(p) > 0;
+}
+
+uint64_t pt_shuffler_most(const struct pt_params *p)
+{
+	/* Clients may leave every tag but one empty. */
+	return p->shuffler_dummies + p->tags * p->tag_messages + (uint64_t)p->bins * 2 * p->noise_mean;
 }
 
 void pt_without_shuffler(struct pt_params *p)
 {
 	p->shuffler_dummies = 0;
 	p->tag_messages = 0;
+	p->noise_decay = 0;
+	p->noise_mean = 0;
 }

@@ -9,6 +9,7 @@
 #include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_histogram.h"
+#include "pt_noise.h"
 #include "pt_record.h"
 
 /* P / Q; the relative error is below 2^(2 - LDBL_MANT_DIG). */
@@ -43,7 +44,9 @@ enum cm_rc pt_mixbins_request(const char *name, uint32_t bins, const struct pt_r
 			PT_SHUFFLER_DUMMIES_MAX);
 	if (isinf(epsilon0) && epsilon0 > 0) {
 		made.keep_always = true;
-		if (r->dummies == 0 && r->shuffler_dummies == 0)
+		if (r->noise_epsilon > 0 && pt_noise_request(name, r, &made, err) != CM_OK)
+			return err->code;
+		if (r->dummies == 0 && !pt_rests_on_shuffler(&made))
 			return cm_fail(err, CM_ECONFIG,
 				"%s: epsilon0 \"inf\" needs dummies: there is no privacy without", name);
 		*out = made;
@@ -86,14 +89,14 @@ enum cm_rc pt_mixbins_check(const char *name, const struct pt_params *p, struct 
 			"%s: a size, a second probability or slots where there are none", name);
 	if (p->keep_always && p->keep != 0)
 		return cm_fail(err, CM_EPROTO, "%s: both a keep probability and none", name);
-	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0 && p->shuffler_dummies == 0)
+	if (CM_CHECKED("protocol.blanket") && p->keep_always && p->dummies == 0 && !pt_rests_on_shuffler(p))
 		return cm_fail(err, CM_EPROTO, "%s: no noise of any kind: there would be no privacy", name);
 	if (!p->keep_always && !says_something(p))
 		return cm_fail(err, CM_EPROTO, "%s: the keep probability is hardly above 1/%u", name,
 			(unsigned)p->bins);
 	if (!p->keep_always && pt_mixbins_epsilon0(p) > PT_EPSILON0_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: epsilon0 above %g", name, PT_EPSILON0_MAX);
-	return CM_OK;
+	return pt_noise_check(name, p, err);
 }
 
 double pt_mixbins_keep(const struct pt_params *p)
@@ -137,6 +140,10 @@ enum cm_rc pt_mixbins_cells(
 		__builtin_add_overflow(dummies, p->shuffler_dummies, &dummies) ||
 		dummies > ACCT_MAX_REPORTS || participants > ACCT_MAX_REPORTS - dummies)
 		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", p->protocol);
+	if (p->noise_mean > 0) {
+		pt_noise_cells(p, out);
+		return CM_OK;
+	}
 	*out = (struct acct_round){ .dummies = dummies, .count = 1 };
 	if (p->keep_always) {
 		/* Only dummies hide the victim, uniform: omega = 1/k everywhere. */
@@ -204,8 +211,7 @@ void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_
 
 void pt_mixbins_dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
 {
-	(void)tag;
-	pt_record_put(record, cm_rng_below(rng, p->bins));
+	pt_record_put(record, p->noise_mean > 0 ? tag : cm_rng_below(rng, p->bins));
 }
 
 enum cm_rc pt_mixbins_tally(
@@ -221,7 +227,8 @@ enum cm_rc pt_mixbins_tally(
 
 double pt_mixbins_dummies(const struct pt_params *p, uint64_t participants)
 {
-	return (double)participants * p->dummies + (double)p->shuffler_dummies;
+	return (double)participants * p->dummies + (double)p->shuffler_dummies +
+	       (double)p->bins * p->noise_mean;
 }
 
 enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, uint64_t reports,
@@ -231,7 +238,7 @@ enum cm_rc pt_mixbins_totals(const struct pt_params *p, const uint64_t *counts, 
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
-	most = reports * pt_mixbins_messages(p) + p->shuffler_dummies;
+	most = reports * pt_mixbins_messages(p) + pt_shuffler_most(p);
 	for (uint32_t i = 0; i < p->bins; i++) {
 		if (counts[i] > most - sum)
 			return cm_fail(
@@ -248,5 +255,6 @@ struct pt_support pt_mixbins_support(const struct pt_params *p, double dummies)
 		.flip = p->keep_always ? 0 : pt_probability(pt_complement(p->keep)),
 		.other = pt_mixbins_other(p),
 		.dummies = dummies,
-		.blanket = 1.0 / p->bins };
+		.blanket = 1.0 / p->bins,
+		.noise = p->noise_mean > 0 ? p : NULL };
 }

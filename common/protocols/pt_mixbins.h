@@ -43,13 +43,14 @@ void pt_mixbins_hide(uint64_t real, uint64_t symbols, uint32_t messages, uint16_
 	const struct cm_rng *rng, uint8_t *records);
 /* `bin` is a secret: see pt_mixbins.c on what its execution may depend on. */
 void pt_mixbins_encode(const struct pt_params *p, uint64_t bin, const struct cm_rng *rng, uint8_t *records);
-/* A message uniform on the k bins, as each of the dummies of pt_mixbins_encode is. */
+/* A message uniform on the k bins, as each of the dummies of pt_mixbins_encode is; of bin `tag` in a round
+ * with noise. */
 void pt_mixbins_dummy(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record);
 /* A record counts in its bin. */
 CM_CHECK enum cm_rc pt_mixbins_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 
-/* Dummies in all in a round of so many participants: theirs and the shuffler's. */
+/* Dummies in all to expect in a round of so many participants: theirs and the shuffler's. */
 double pt_mixbins_dummies(const struct pt_params *p, uint64_t participants);
 /* Messages that `reports` participants and the shuffler send at most, and the dummies among them.  CM_EDATA
  * when there are no participants, too many, or more messages in counts[bins] than can have been sent. */

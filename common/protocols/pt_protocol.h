@@ -58,6 +58,9 @@ struct pt_params {
 	/* Where a tag is a class that a device chose, and all its messages have it: the participants each
 	 * class must have, else the round is void.  None: all 0. */
 	uint32_t tag_least[PT_SLOTS_MAX];
+	/* Rows with `noise`: the dummies of each bin that the shuffler adds, by pt_noise.h; 0: none. */
+	uint64_t noise_decay;
+	uint32_t noise_mean;
 };
 
 /* What a plan asks for. */
@@ -69,6 +72,9 @@ struct pt_request {
 	uint32_t slots;            /* vectors: batches of the round; 0: the row chooses */
 	uint64_t min_batch;        /* for choices that depend on n */
 	uint64_t shuffler_dummies; /* as in pt_params */
+	uint64_t padded;           /* tag_messages of pt_params; 0: the row chooses */
+	double noise_epsilon;      /* the round is to have it by noise of the shuffler; 0: no such noise */
+	double noise_delta;
 };
 
 /* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
@@ -129,9 +135,10 @@ struct pt_protocol {
 		uint16_t *tags);
 	/* The tags depend on values: no count of them may be told, nor the time that filling up takes. */
 	bool routes_by_value;
+	bool noise; /* the shuffler may draw how many dummies of each bin it adds */
 	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
-	 * whatever anybody holds, of the bytes a client's message has.  NULL: no shuffler may add any, and
-	 * shuffler_dummies and tag_messages are 0. */
+	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin `tag`.
+	 * NULL: no shuffler may add any, and shuffler_dummies, tag_messages and noise_mean are 0. */
 	void (*dummy)(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record);
 	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
 	 * it is none of this round's: nothing is added then. */

@@ -71,5 +71,6 @@ uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)
 	const struct pt_params *p = &d->params;
 
 	return p->tag_messages > 0 ? p->tags * p->tag_messages
-				   : participants * d->messages_per_client + p->shuffler_dummies;
+				   : participants * d->messages_per_client + p->shuffler_dummies +
+					     (uint64_t)p->bins * p->noise_mean;
 }

@@ -76,7 +76,7 @@ CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, 
  * ones of each as params.tag_least, as if all others were of that class. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);
-/* Messages that a round of so many participants releases, the shuffler's included. */
+/* Messages that a round of so many participants releases, the shuffler's included; with noise, to expect. */
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants);
 
 #define RD_PURPOSE_DESCRIPTOR "tombola descriptor"

@@ -43,11 +43,34 @@ out:
 	return rc;
 }
 
+/* Dummies as prescribed: of noise any number that there can be, and of filling up the total alone is told. */
+static enum cm_rc check_messages(
+	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
+{
+	const struct pt_params *p = &d->params;
+	bool drawn = p->noise_mean > 0;
+	uint64_t dummies = drawn ? pt_shuffler_most(p) : p->shuffler_dummies;
+	uint64_t others = p->tag_messages > 0 ? rd_messages(d, w->participants)
+					      : w->participants * d->messages_per_client;
+
+	if (CM_CHECKED("round.manifest.dummies") && (drawn ? w->dummies > dummies : w->dummies != dummies))
+		return cm_fail(err, CM_EPROTO, "dummies: %llu, the descriptor prescribes %s%llu",
+			(unsigned long long)w->dummies, drawn ? "at most " : "", (unsigned long long)dummies);
+	if (w->messages != others + w->dummies)
+		return cm_fail(err, CM_EPROTO,
+			"messages: %llu, not participants * messages_per_client + dummies, or tags * "
+			"tag_messages",
+			(unsigned long long)w->messages);
+	if (w->messages != sum)
+		return cm_fail(err, CM_EPROTO, "messages: %llu, the buckets hold %llu",
+			(unsigned long long)w->messages, (unsigned long long)sum);
+	return CM_OK;
+}
+
 /* Counts that a shuffler could bend: each is told twice and must agree with the signed descriptor. */
 static enum cm_rc check_counts(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
-	uint64_t dummies = d->params.shuffler_dummies;
 	bool classes = d->params.tag_least[0] > 0;
 
 	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->params.tags))
@@ -64,18 +87,7 @@ static enum cm_rc check_counts(
 	if (w->participants < d->min_batch || w->participants > d->target_batch)
 		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_batch..target_batch",
 			(unsigned long long)w->participants);
-	if (CM_CHECKED("round.manifest.dummies") && w->dummies != dummies)
-		return cm_fail(err, CM_EPROTO, "dummies: %llu, the descriptor prescribes %llu",
-			(unsigned long long)w->dummies, (unsigned long long)dummies);
-	if (w->messages != rd_messages(d, w->participants) - dummies + w->dummies)
-		return cm_fail(err, CM_EPROTO,
-			"messages: %llu, not participants * messages_per_client + dummies, or tags * "
-			"tag_messages",
-			(unsigned long long)w->messages);
-	if (w->messages != sum)
-		return cm_fail(err, CM_EPROTO, "messages: %llu, the buckets hold %llu",
-			(unsigned long long)w->messages, (unsigned long long)sum);
-	return CM_OK;
+	return check_messages(w, d, sum, err);
 }
 
 static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descriptor *d,

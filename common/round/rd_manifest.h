@@ -18,9 +18,10 @@ struct rd_manifest {
 	uint8_t hash[PR_HASH_LEN]; /* of the bytes it was read from */
 };
 CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err);
-/* Signature, then: for this descriptor; dummies = its shuffler_dummies; messages = rd_messages = the buckets'
- * sum; participants between min and target.  Void: participants below min, or else a class is lacking; no
- * messages, dummies and buckets (encode writes none). */
+/* Signature, then: for this descriptor; dummies = its shuffler_dummies, or as many as noise can be; messages
+ * = those of the participants, or tag_messages of each tag, and the dummies = the buckets' sum; participants
+ * between min and target.  Void: participants below min, or else a class is lacking; no messages, dummies and
+ * buckets (encode writes none). */
 CM_CHECK enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
 	const struct cm_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err);

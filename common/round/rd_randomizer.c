@@ -94,11 +94,15 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 			err, CM_EPROTO, "randomizer.shuffler_dummies: above %u", PT_SHUFFLER_DUMMIES_MAX);
 	if (m->shuffler_dummies > 0 && d->protocol->dummy == NULL)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler_dummies: '%s' has none", p->protocol);
+	if ((m->noise_decay > 0 || m->noise_mean > 0) && !d->protocol->noise)
+		return cm_fail(err, CM_EPROTO, "randomizer.noise_mean: '%s' has none", p->protocol);
 	p->bins = m->bins;
 	p->size = m->size;
 	p->other = m->other;
 	p->dummies = m->dummies;
 	p->shuffler_dummies = m->shuffler_dummies;
+	p->noise_decay = m->noise_decay;
+	p->noise_mean = m->noise_mean;
 	p->keep_always = m->keep_always != 0;
 	p->keep = m->keep;
 	rc = rd_tags_read(m, d->protocol, p, err);
@@ -119,6 +123,8 @@ void rd_randomizer_wire(const struct pt_params *p, struct rd_randomizer_wire *ou
 	out->m.size = p->size;
 	out->m.other = p->other;
 	out->m.shuffler_dummies = p->shuffler_dummies;
+	out->m.noise_decay = p->noise_decay;
+	out->m.noise_mean = p->noise_mean;
 	for (uint32_t i = 0; i < p->slots; i++) {
 		const struct pt_slot *s = &p->slot[i];
 
