@@ -71,8 +71,15 @@ const struct cm_conf_row cl_mqtt_rows[] = {
 		.min = 0,
 		.max = 8.64e7,
 		.fallback = "5s",
-		.help = "how long into a round (or from its first reading) readings are waited for; half of "
-			"the round at most" },
+		.help = "how long after a round opens its readings are drawn; half of its time at most" },
+	{ .key = "wait",
+		.type = CM_CONF_DURATION,
+		.offset = AT(wait_ms),
+		.min = 0,
+		.max = 8.64e7,
+		.fallback = "1m",
+		.help = "if there is none by then, how long a round waits for its first reading (and "
+			"gathers from it); then it is passed over" },
 	{ .key = "host",
 		.type = CM_CONF_STRING,
 		.offset = AT(host),

@@ -15,7 +15,7 @@ struct cl_mqtt_conf {
 	struct cm_conf_strings topics;
 	char *device, *payload, *field;
 	bool retained;
-	int64_t max_age_ms, gather_ms;
+	int64_t max_age_ms, gather_ms, wait_ms;
 	char *host;
 	int64_t port, keepalive_ms, qos;
 	char *protocol, *client_id;

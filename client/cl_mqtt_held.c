@@ -1,6 +1,7 @@
 /* cl_mqtt_held.c - a table of devices, each with a ring of its newest readings. */
 #include "cl_mqtt_held.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,7 @@ static struct device *add_device(struct cl_held *h, const uint8_t pseudonym[PR_P
 
 	if (h->n == h->cap && !grow(h))
 		return NULL;
+	assert(h->device != NULL);
 	d = &h->device[h->n];
 	d->ring = calloc((size_t)h->limits.readings, sizeof(struct reading *));
 	if (d->ring == NULL)

@@ -8,17 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_mqtt_session.h"
 #include "cm_clock.h"
 #include "cm_rand.h"
-#include "cm_secret.h"
 
 #define TICK_MS        1000u
 #define ANSWER_MS      15000 /* from dialling to the last subscription */
+#define STEADY_MS      10000 /* a connection that stood so long was a good one */
 #define RETRY_FIRST_MS 500u
 #define RETRY_MAX_MS   30000u
-#define PACKET_EXTRA   2048u /* bytes of a packet beside its payload */
-/* A session that a broker shall keep while we are away: a day. */
-#define SESSION_S 86400u
 
 enum step { WAITING, DIALLING, GREETING, UP, CLOSED };
 
@@ -36,9 +34,9 @@ struct cl_mqtt_link {
 	unsigned open; /* handles */
 	uint32_t retry_ms;
 	bool said_down;
-	int refused; /* why the broker's certificate was, an X509_V_ERR */
-	int64_t answer_by;
-	size_t granted; /* subscriptions that stand */
+	int refused;              /* why the broker's certificate was, an X509_V_ERR */
+	int64_t answer_by, up_at; /* monotonic */
+	size_t granted;           /* subscriptions that stand */
 	uint64_t connections;
 	/* Said in a callback of libmosquitto, acted on after it has returned. */
 	bool over;
@@ -94,8 +92,12 @@ static void on_retry(uv_timer_t *t)
 
 static void lost(struct cl_mqtt_link *l, const struct cm_err *why)
 {
-	uint32_t wait = l->retry_ms / 2 + (uint32_t)cm_rng_below(&l->rng, l->retry_ms / 2 + 1);
+	uint32_t wait;
 
+	/* One that comes and goes at once is tried as seldom as one that does not come. */
+	if (l->step == UP && cm_clock_mono_ms() - l->up_at >= STEADY_MS)
+		l->retry_ms = RETRY_FIRST_MS;
+	wait = l->retry_ms / 2 + (uint32_t)cm_rng_below(&l->rng, l->retry_ms / 2 + 1);
 	unwatch(l);
 	mosquitto_destroy(l->m);
 	l->m = NULL;
@@ -229,7 +231,7 @@ static void settle(struct cl_mqtt_link *l, int rc)
 	if (l->step == GREETING && l->granted == l->conf.conf->topics.n) {
 		l->step = UP;
 		l->said_down = false;
-		l->retry_ms = RETRY_FIRST_MS;
+		l->up_at = cm_clock_mono_ms();
 		l->connections++;
 		l->conf.on_up(l->conf.user);
 	}
@@ -292,84 +294,21 @@ static void dial_work(uv_work_t *w)
 	l->dial_errno = errno;
 }
 
-/* The greatest packet that is of use to us, and how long a session shall outlive its connection. libmosquitto
- * takes them with a connection only, so one is asked for that cannot be: the next one carries them. */
-static int set_properties(struct mosquitto *m, const struct cl_mqtt_conf *conf)
-{
-	mosquitto_property *p = NULL;
-	int rc = mosquitto_property_add_int32(
-		&p, MQTT_PROP_MAXIMUM_PACKET_SIZE, (uint32_t)conf->payload_max + PACKET_EXTRA);
-
-	if (rc == MOSQ_ERR_SUCCESS && !conf->clean_session)
-		rc = mosquitto_property_add_int32(&p, MQTT_PROP_SESSION_EXPIRY_INTERVAL, SESSION_S);
-	if (rc == MOSQ_ERR_SUCCESS &&
-		mosquitto_connect_bind_v5(m, conf->host, -1, 0, NULL, p) != MOSQ_ERR_INVAL)
-		rc = MOSQ_ERR_UNKNOWN;
-	mosquitto_property_free_all(&p);
-	return rc;
-}
-
-static enum cm_rc set_login(struct mosquitto *m, const struct cl_mqtt_conf *conf, struct cm_err *err)
-{
-	char password[CL_MQTT_PASSWORD_MAX + 1];
-	enum cm_rc rc = CM_OK;
-
-	if (conf->username == NULL)
-		return CM_OK;
-	if (conf->password_file != NULL)
-		rc = cl_mqtt_password(conf, password, err);
-	if (rc == CM_OK && mosquitto_username_pw_set(m, conf->username,
-				   conf->password_file != NULL ? password : NULL) != MOSQ_ERR_SUCCESS)
-		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-	cm_wipe(password, sizeof password);
-	return rc;
-}
-
-static enum cm_rc set_tls(struct cl_mqtt_link *l, struct cm_err *err)
-{
-	SSL_CTX *ctx = NULL;
-	enum cm_rc rc = cl_mqtt_tls(l->conf.conf, &l->refused, &ctx, err);
-
-	l->refused = X509_V_OK;
-	if (rc == CM_OK && ctx != NULL &&
-		(mosquitto_int_option(l->m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
-			mosquitto_void_option(l->m, MOSQ_OPT_SSL_CTX, ctx) != MOSQ_ERR_SUCCESS))
-		rc = cm_fail(err, CM_EINTERNAL, "libmosquitto takes no TLS");
-	SSL_CTX_free(ctx);
-	return rc;
-}
-
-static enum cm_rc set_up(struct cl_mqtt_link *l, struct cm_err *err)
-{
-	const struct cl_mqtt_conf *conf = l->conf.conf;
-	bool v5 = strcmp(conf->protocol, "5") == 0;
-	enum cm_rc rc;
-
-	l->m = mosquitto_new(conf->client_id, conf->clean_session, l);
-	if (l->m == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	mosquitto_connect_v5_callback_set(l->m, on_connect);
-	mosquitto_subscribe_callback_set(l->m, on_subscribe);
-	mosquitto_message_callback_set(l->m, on_message);
-	mosquitto_disconnect_callback_set(l->m, on_disconnect);
-	if (mosquitto_int_option(l->m, MOSQ_OPT_PROTOCOL_VERSION,
-		    v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311) != MOSQ_ERR_SUCCESS ||
-		(v5 && set_properties(l->m, conf) != MOSQ_ERR_SUCCESS))
-		return cm_fail(err, CM_EINTERNAL, "libmosquitto takes no options");
-	rc = set_login(l->m, conf, err);
-	return rc == CM_OK ? set_tls(l, err) : rc;
-}
-
 static void dial(struct cl_mqtt_link *l)
 {
 	struct cm_err err;
 
 	l->over = false;
 	l->granted = 0;
-	if (set_up(l, &err) != CM_OK) {
+	l->refused = X509_V_OK;
+	if (cl_mqtt_session_new(l->conf.conf, l, &l->refused, &l->m, &err) != CM_OK) {
 		lost(l, &err);
 		return;
 	}
+	mosquitto_connect_v5_callback_set(l->m, on_connect);
+	mosquitto_subscribe_callback_set(l->m, on_subscribe);
+	mosquitto_message_callback_set(l->m, on_message);
+	mosquitto_disconnect_callback_set(l->m, on_disconnect);
 	l->step = DIALLING;
 	l->work.data = l;
 	if (uv_queue_work(l->conf.loop, &l->work, dial_work, on_dialled) != 0) {

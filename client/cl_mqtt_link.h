@@ -1,8 +1,9 @@
 /* cl_mqtt_link.h - the connection to the MQTT broker on the loop (libmosquitto, driven from outside): dialled
  * again when it is lost, subscribed again when it is back.  Knows uv.
  *
- * Between two tries 0.25 s to 0.5 s pass at first and 15 s to 30 s in the end, at random.  Password and
- * certificates are read anew for each.  A broker that does not answer within 15 s is given up. */
+ * Between two tries 0.25 s to 0.5 s pass at first and 15 s to 30 s in the end, at random; again as at first
+ * once a connection stood for 10 s.  Password and certificates are read anew for each.  A broker that does
+ * not answer within 15 s is given up. */
 #pragma once
 
 #include <uv.h>

@@ -18,8 +18,8 @@ struct cl_run_mqtt {
 	uv_work_t work;
 	int64_t expire_at; /* monotonic */
 	bool gathering;
-	bool seen;               /* a reading that counts */
-	int64_t draw_at, latest; /* wall */
+	bool seen;                         /* a reading that counts */
+	int64_t draw_at, first_by, latest; /* wall */
 };
 
 static void on_message(void *user, const struct cl_mqtt_message *m)
@@ -107,7 +107,7 @@ static void look(struct cl_run_mqtt *q)
 		if (q->draw_at < 0)
 			q->draw_at = now + q->run->setup->conf.mqtt.gather_ms;
 	}
-	if (now >= q->latest || (q->seen && now >= q->draw_at))
+	if (now >= q->latest || now >= (q->seen ? q->draw_at : q->first_by))
 		draw(q);
 }
 
@@ -122,6 +122,7 @@ void cl_run_mqtt_gather(struct cl_run *run)
 	q->seen = cl_mqtt_input_any(q->input, d->query.name, d->sequence, cm_clock_mono_ms());
 	/* Without a reading yet the time counts from the first. */
 	q->draw_at = q->seen ? d->opens_ms + run->setup->conf.mqtt.gather_ms : -1;
+	q->first_by = start + run->setup->conf.mqtt.wait_ms;
 	q->latest = start + (d->deadline_ms - start) / 2;
 	/* What is stored of a round already is not kept waiting. */
 	if (run->prepared.j.resumed)
