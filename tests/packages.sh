@@ -21,10 +21,12 @@ fail() {
 	echo "packages.sh: $*" >&2
 	exit 1
 }
-container=
+running=
 end() {
-	[ -z "$container" ] || kill "$container" 2>/dev/null || true
-	[ -z "$container" ] || wait "$container" 2>/dev/null || true
+	for pid in $running; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
 	rm -rf --one-file-system "$work"
 }
 trap end EXIT

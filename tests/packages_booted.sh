@@ -13,6 +13,7 @@ sed -i 's|^signing_key = .*|signing_key = "credential:signing-key"|' "$root/etc/
 
 systemd-nspawn -q --register=no --keep-unit -D "$root" -b systemd.unit=multi-user.target >"$work/console" 2>&1 </dev/null &
 container=$!
+running=$container
 init=
 tries=0
 # system COMMAND...: inside.
@@ -89,7 +90,7 @@ for party in client shuffler analyzer; do
 done
 system systemctl poweroff >/dev/null 2>&1 || true
 wait "$container" || true
-container=
+running=
 sed -i 's|^signing_key = .*|signing_key = "/etc/tombola/pki/analyzer-sign.key"|' "$root/etc/tombola/analyzer.conf"
 chown "$(inside id -u tombola-analyzer)" "$root/etc/tombola/pki/analyzer-sign.key"
 (as analyzer tombola-analyzer ledger verify) >"$work/head" || fail "the ledger: $(cat "$work/head")"

@@ -98,11 +98,13 @@ as shuffler tombola-shuffler run >"$work/shuffler.log" 2>&1 &
 shuffler=$!
 as client tombola-client run >"$work/client.log" 2>&1 &
 client=$!
+running="$shuffler $client"
 (as analyzer timeout 60 tombola-analyzer run --once) >"$work/analyzer.log" 2>&1 ||
 	fail "the analyzer: $(tail -n 3 "$work/analyzer.log") $(tail -n 2 "$work/shuffler.log") $(tail -n 2 "$work/client.log")"
 kill $shuffler $client
 wait $shuffler || fail "the shuffler ended with $?: $(tail -n 1 "$work/shuffler.log")"
 wait $client || fail "the client ended with $?: $(tail -n 1 "$work/client.log")"
+running=
 (as analyzer tombola-analyzer estimate state) | grep -q idle || fail "no estimate"
 (as analyzer tombola-analyzer ledger verify) >"$work/head" || fail "the ledger: $(cat "$work/head")"
 
