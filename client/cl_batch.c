@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_fault.h"
 #include "cm_secret.h"
 
 #define FREE_SLOT UINT32_MAX
@@ -139,7 +140,7 @@ static enum cm_rc place(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM
 	}
 	slot = find(b, pseudonym);
 	*out = NULL;
-	if (*slot == FREE_SLOT) {
+	if (*slot == FREE_SLOT || !CM_CHECKED("client.batch.once")) {
 		if (b->n >= b->limit)
 			return b->limit < CL_BATCH_MAX
 				       ? CM_OK
