@@ -1,5 +1,6 @@
 #!/bin/sh
 # demo.sh - set up everything and run a plan of rounds on real telemetry until the budget refuses one.
+#   ./demo.sh [--keep|--end]: the dashboard stays until Ctrl-C, or not; it does on a terminal.
 #   Everything it makes is in demo-run/; run it again to start afresh.
 set -eu
 cd "$(dirname "$0")"
@@ -14,6 +15,18 @@ fail() {
 	echo "demo.sh: $1" >&2
 	exit 1
 }
+
+keep=no
+[ ! -t 0 ] || [ ! -t 1 ] || keep=yes
+case "${1:-}" in
+'') ;;
+--keep) keep=yes ;;
+--end) keep=no ;;
+*)
+	echo 'usage: ./demo.sh [--keep|--end]' >&2
+	exit 64
+	;;
+esac
 
 ./deploy/setup.sh build
 
@@ -61,7 +74,9 @@ trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+dashboard=http://127.0.0.1:$((port + 2))/
 step "shuffler on 127.0.0.1:$port; client and analyzer dial it; logs in $run/"
+step "dashboard: $dashboard"
 "$bin/tombola-shuffler" --config "$run/shuffler.conf" run 2>"$run/shuffler.log" &
 shuffler=$!
 pids=$shuffler
@@ -95,3 +110,10 @@ step 'the estimates beside the truth'
 echo
 "$bin/tombola-analyzer" --config "$run/analyzer.conf" ledger verify
 step 'done: every round but the last was accepted, and the last was refused as planned'
+
+[ $keep = yes ] || exit 0
+"$bin/tombola-analyzer" --config "$run/analyzer.conf" run 2>>"$run/analyzer.log" &
+pids="$pids $!"
+trap 'exit 0' INT TERM
+step "the dashboard stays at $dashboard; Ctrl-C ends it"
+wait $! || fail "the analyzer ended: $(tail -n 1 "$run/analyzer.log")"

@@ -70,7 +70,7 @@ may_not_import libpt_protocols.a "$io|$clock|$random"
 may_not_import librd_round.a "$io|$clock|$random"
 may_not_import libcm_base.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
 may_not_import libcm_crypto.a 'uv_|SSL_|sqlite3_|MHD_'
-for core in sh_round sh_intake sh_permute sh_policy sh_tags sh_witness an_round an_state an_tally an_budget cl_upload cl_encode cl_policy cl_mqtt_message cl_mqtt_held cl_mqtt_input; do
+for core in sh_round sh_intake sh_permute sh_policy sh_tags sh_witness an_round an_state an_status an_tally an_budget cl_upload cl_encode cl_policy cl_mqtt_message cl_mqtt_held cl_mqtt_input; do
 	object=$(find "$build" -name "$core.c.o" | head -n 1)
 	[ -n "$object" ] || {
 		echo "layers.sh: no object $core.c.o: was a core renamed? adjust this list" >&2
