@@ -1,5 +1,6 @@
 """Rows of one symbol of a bounded number, each half of the real programs against the other implementation of levels.py,
 and the real halves together."""
+import csv
 import math
 import os
 
@@ -112,7 +113,8 @@ def test_quantiles_of_the_readings_are_in_their_intervals(cluster):
     holds = sorted((i * i % 1009) / 1009 * 30 + 5 * (i % 3 == 0) for i in range(n))
     cluster.write("readings.csv", "device,celsius\n" + "".join(f"d{i},{x}\n" for i, x in enumerate(holds)))
     cluster.plan([{"query": "celsius", "type": "quantiles", "protocol": "levels", "field": "celsius", "epsilon0": 5.0,
-                   "min_reports": n, "target": n, "range": [0.0, 40.0], "levels": 33, "window": "2m"}], epsilon=10.0)
+                   "min_reports": n, "target": n, "range": [0.0, 40.0], "levels": 33, "window": "2m",
+                   "probabilities": [0.05, 0.25, 0.5, 0.75, 0.95]}], epsilon=10.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--strict", "--wait",
                       "30s")
@@ -139,3 +141,64 @@ def test_quantiles_of_the_readings_are_in_their_intervals(cluster):
             assert float(shown) == pytest.approx(exact, abs=0.051)
     lines = cluster.run("analyzer", "estimate", "celsius", "--csv").stdout.splitlines()
     assert [row.split(",")[0].strip('"') for row in lines[1:]] == labels
+
+
+def weather():
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "demo", "weather.csv"), newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def test_sums_and_chosen_quantiles_of_the_weather(cluster):
+    days = weather()
+    n = len(days)
+    cluster.configure(min_batch=1000, devices=n, max_epsilon0="inf")
+    common = {"min_reports": n, "target": n, "window": "2m"}
+    rain = {"query": "rain", "type": "sum", "field": "precipitation", "range": [0.0, 60.0], "epsilon0": 4.0, **common}
+    cluster.plan([rain, {**rain, "query": "rain-bits", "protocol": "duchi"},
+                  {"query": "wind", "type": "quantiles", "field": "wind", "range": [0.0, 10.0], "epsilon0": 6.0,
+                   "levels": 41, "probabilities": [0.1, 0.5, 0.999], **common}], epsilon=30.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = cluster.start("analyzer", "run", "--once")
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "demo", "weather.csv")
+    for _ in range(3):
+        run = cluster.run("client", "send", path, "--device-field", "date", "--strict", "--wait", "30s")
+        assert run.returncode == 0, run.stderr
+    assert analyzer.wait() == 0, analyzer.log()
+    truth = sum(float(day["precipitation"]) for day in days)
+    for query in ("rain", "rain-bits"):
+        result = cluster.json("analyzer", "estimate", query)
+        item, = result["items"]
+        # Three times as wide: six standard deviations, one false alarm in 10^8 runs.
+        assert abs(item["value"] - truth) < 1.5 * (item["upper"] - item["lower"]), (query, item, truth)
+        assert result["type"] == "sum" and result["field"] == "precipitation" and item["projected"] <= 60 * n
+        assert 10 < item["upper"] - item["lower"] < 60 * n / 4
+    table = cluster.run("analyzer", "estimate", "rain").stdout
+    assert "\nsum " in table and "+-" in table and "took part" not in table
+    items = cluster.json("analyzer", "estimate", "wind")["items"]
+    assert [i["label"] for i in items] == ["p10", "median", "p99.9"]
+    wind = sorted(float(day["wind"]) for day in days)
+    for item, share in zip(items, (0.1, 0.5, 0.999), strict=True):
+        assert item["joint_lower"] - 0.5 <= wind[math.ceil(share * n) - 1] <= item["joint_upper"] + 0.5, item
+
+
+def test_a_sum_leaves_out_the_reports_that_cannot_be_read(cluster):
+    n, junk = 300, 20
+    cluster.configure(min_batch=100, devices=n + junk)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.plan([{"query": "celsius", "type": "sum", "protocol": "levels", "field": "celsius", "epsilon0": 8.0,
+                   "min_reports": 100, "target": n + junk, "range": [10.0, 40.0], "levels": 7, "window": "2m"}],
+                 epsilon=20.0)
+    analyzer = cluster.start("analyzer", "run", "--once")
+    device = Device(cluster)
+    desc, data = device.round(wait_ms=20000)
+    assert desc.query.kind == pb.QUERY_SUM
+    sent = [wire.record(3)] * n + [b"\xff" * 16] * junk  # everybody in the middle of the range
+    out = [wire.Hpke.seal(desc.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), rec) for rec in sent]
+    assert set(device.submit(desc, [(os.urandom(32), s) for s in out])) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["bad"] == junk and result["reports"] == n and result["participants"] == n + junk
+    assert result["items"][0]["value"] == pytest.approx(25.0 * n, rel=1e-9)
+    assert f"  the sum of the {n} valid reports; {n + junk} took part" in cluster.run("analyzer", "estimate", "celsius").stdout
