@@ -70,6 +70,8 @@ struct an_metrics {
 	struct cm_metrics *table;
 	char *ledger_file;
 	uint64_t records;
+	size_t held; /* rounds that hold budget, when it was composed last */
+	bool composed;
 };
 
 struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_books *books)
@@ -128,17 +130,30 @@ static void take_rounds(struct an_metrics *m)
 		cm_metrics_set(m->table, LAST_CHARGED, 0, floor((double)last_ms / 1e3));
 }
 
-void an_metrics_books(struct an_metrics *m)
+/* Composed again only when a round has begun or ceased to hold budget. */
+static void take_budget(struct an_metrics *m)
 {
 	const struct an_state *s = &m->books->state;
 	struct lk_metrics_budget b = { .limit = s->plan->epsilon, .delta = s->plan->delta };
+	size_t held = 0;
 	struct cm_err unused;
 
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		held += an_round_counts(&s->round[i]);
+	if (m->composed && held == m->held)
+		return;
+	m->composed = true;
+	m->held = held;
 	if (an_budget_spent(s, &b.spent, &unused) != CM_OK)
 		b.spent = (double)NAN;
 	if (an_budget_share(s, &b.share, &unused) != CM_OK)
 		b.share = (double)NAN;
 	lk_metrics_budget(m->shared, &b);
+}
+
+void an_metrics_books(struct an_metrics *m)
+{
+	take_budget(m);
 	m->records = an_ledger_chain(m->books->ledger)->seq;
 	take_rounds(m);
 }

@@ -1,4 +1,5 @@
 """What the daemons tell monitoring is true, is what doc/metrics.md says, and is what Prometheus and Nagios read."""
+import collections
 import json
 import os
 import re
@@ -51,7 +52,10 @@ def read(text):
 
 
 def values(cluster, party):
-    return read(get(cluster, party)[1])
+    try:
+        return read(get(cluster, party)[1])
+    except urllib.error.URLError:  # not up yet
+        return collections.defaultdict(float)
 
 
 def described(text):
@@ -112,11 +116,8 @@ def deployment(tmp_path_factory):
     cluster.start("analyzer", "run")
 
     def through():
-        try:
-            return values(cluster, "analyzer")[("tombola_analyzer_phase", "idle")] == 1 \
-                and values(cluster, "client")[("tombola_client_rounds_total", "done")] == 1
-        except urllib.error.URLError:
-            return False
+        return values(cluster, "analyzer")[("tombola_analyzer_phase", "idle")] == 1 \
+            and values(cluster, "client")[("tombola_client_rounds_total", "done")] == 1
     c.wait_for("the plan to be through", through)
     yield cluster
     cluster.close()
@@ -218,6 +219,31 @@ def test_rounds_under_way_show_counts_of_what_is_durable(cluster):
     with pytest.raises(wire.Refused):
         analyzer.link.ask("witness", extend_ledger=pb.ExtendLedger(population="test", first=9, records=[b"x"]))
     assert values(cluster, "shuffler")[("tombola_shuffler_requests_refused_total", "ledger")] == 1
+
+
+def test_a_round_that_is_void_gives_its_budget_back(cluster):
+    cluster.configure(devices=3)
+    cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},a\n" for i in range(3)))
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 1.0,
+                   "min_reports": 4, "target": 4, "values": ["a", "b"], "window": "3s"}], epsilon=2.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    cluster.start("analyzer", "run")
+    during = c.wait_for("the round to be waited for", lambda: (
+        v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "waiting")] == 1 and v)
+    assert during["tombola_budget_epsilon_spent"] > 0 and during[("tombola_analyzer_rounds", "reserved")] == 1
+    assert during["tombola_analyzer_round_number"] == 1 and during["tombola_analyzer_round_min_participants"] == 4
+    assert during["tombola_analyzer_round_deadline_timestamp_seconds"] > time.time() - 1
+    after = c.wait_for("the round to be void", lambda: (
+        v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "idle")] == 1 and v)
+    assert after[("tombola_analyzer_rounds", "void")] == 1 and after["tombola_budget_epsilon_spent"] == 0
+    assert "tombola_analyzer_round_number" not in after and after["tombola_analyzer_participants_total"] == 0
+    shuffler = values(cluster, "shuffler")
+    assert shuffler[("tombola_shuffler_rounds_total", "void")] == 1
+    assert shuffler[("tombola_shuffler_reports_total", "accepted")] == 3
+    # A client never counts on a round having been destroyed.
+    assert values(cluster, "client")["tombola_budget_epsilon_spent"] > 0
 
 
 def test_connections_that_are_refused_are_counted_by_why(cluster, tmp_path):
