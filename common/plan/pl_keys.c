@@ -74,7 +74,8 @@ static const struct cm_conf_row round_rows[] = {
 		.min = 0,
 		.max = 100,
 		.fallback = "0",
-		.help = "auto: what the round alone may cost; 0: an equal share of what is left" },
+		.help = "auto, and noise of the shuffler: what the round alone may cost; auto, 0: an equal "
+			"share of what is left" },
 	{ .key = "max_bytes",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct pl_raw_round, max_bytes),
@@ -175,6 +176,11 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PT_SHUFFLER_DUMMIES_MAX,
 		.fallback = "0",
 		.help = "blanket \"shuffler\": messages it adds to the round, in all" },
+	{ .key = "shuffler_noise",
+		.type = CM_CONF_STRING,
+		.offset = offsetof(struct pl_raw_round, shuffler_noise),
+		.help = "blanket \"shuffler\": \"laplace\": it draws how many messages of each bin it adds, "
+			"for 'epsilon'" },
 	{ .key = "size",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct pl_raw_round, size),
@@ -192,6 +198,15 @@ static const struct cm_conf_row round_rows[] = {
 		.fallback = "0",
 		.help = "words: parts of the vector, each device sends a message to each; 0: 8, or as many "
 			"as there are coordinates" },
+	{ .key = "padded",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct pl_raw_round, padded),
+		.min = 0,
+		.max = PT_SHUFFLER_DUMMIES_MAX,
+		.fallback = "0",
+		.help = "ss-double, ss-topk: messages of each coordinate that the shuffler leaves, by "
+			"dropping "
+			"and adding; 0: the protocol chooses" },
 	{ .key = "window",
 		.type = CM_CONF_DURATION,
 		.offset = offsetof(struct pl_raw_round, window_ms),

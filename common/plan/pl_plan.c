@@ -10,6 +10,10 @@
 #include "pl_read.h"
 #include "rd_text.h"
 
+/* Part of the plan's delta that noise's ends may take, all rounds together: a few dummies a bin more than
+ * needed, and nothing that the rounds' epsilon would feel. */
+#define NOISE_SHARE 64
+
 void pl_fault(struct pl_checker *c, int line, const char *fmt, ...)
 {
 	char text[240];
@@ -161,12 +165,20 @@ void pl_plan_fini(struct pl_plan *p)
 	memset(p, 0, sizeof *p);
 }
 
+double pl_noise_delta(const struct pl_plan *p)
+{
+	return p->delta / (NOISE_SHARE * (double)p->rounds);
+}
+
 enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err)
 {
+	uint64_t honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders);
+	struct pt_params params = r->params;
+
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
-	return pt_loss(r->protocol, &r->params, rd_honest(r->min_reports, p->honest_fraction, p->colluders),
-		out, err);
+	rd_honest_tags(&params, r->protocol->messages(&params), r->min_reports, r->target, honest);
+	return pt_loss(r->protocol, &params, honest, out, err);
 }
 
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query)

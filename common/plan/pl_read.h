@@ -10,9 +10,9 @@ struct pl_raw_column {
 	struct cm_conf_strings values;
 };
 struct pl_raw_round {
-	char *query, *type, *protocol, *field, *blanket, *after;
+	char *query, *type, *protocol, *field, *blanket, *after, *shuffler_noise;
 	double epsilon0, epsilon;
-	int64_t dimension, leaves, fanout, bits, keep;
+	int64_t padded, dimension, leaves, fanout, bits, keep;
 	struct cm_conf_strings fields;
 	struct cm_conf_list columns; /* struct pl_raw_column */
 	struct cm_conf_table marginals;

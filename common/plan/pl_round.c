@@ -32,6 +32,27 @@ bool pl_round_says(const struct pl_round *r, const char *key)
 	return cm_conf_line(dotted) > 0;
 }
 
+/* Noise in place of a number of dummies. */
+static void take_noise(
+	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	if (strcmp(raw->shuffler_noise, "laplace") != 0)
+		pl_fault(c, pl_round_line(r, "shuffler_noise"), "'shuffler_noise' must be \"laplace\"");
+	else if (strcmp(raw->blanket, "shuffler") != 0)
+		pl_fault(c, pl_round_line(r, "shuffler_noise"),
+			"'shuffler_noise' is for 'blanket' \"shuffler\"");
+	else if (raw->shuffler_dummies > 0)
+		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
+			"'shuffler_noise' says how many, 'shuffler_dummies' cannot");
+	else if (!r->protocol->noise)
+		pl_fault(c, pl_round_line(r, "shuffler_noise"),
+			"protocol '%s' takes no noise of the shuffler", r->protocol->name);
+	else if (!(raw->epsilon > 0))
+		pl_fault(c, pl_round_line(r, "shuffler_noise"), "'shuffler_noise' needs 'epsilon'");
+	r->request.noise_epsilon = raw->epsilon;
+	r->request.noise_delta = pl_noise_delta(plan);
+}
+
 /* Trusting the shuffler is said in words, not by a number alone. */
 static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
@@ -40,7 +61,8 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 	if (!shuffler && strcmp(raw->blanket, "client") != 0)
 		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
 	else if (shuffler && raw->shuffler_dummies == 0)
-		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' \"shuffler\" needs 'shuffler_dummies'");
+		pl_fault(c, pl_round_line(r, "blanket"),
+			"'blanket' \"shuffler\" needs 'shuffler_dummies' or 'shuffler_noise'");
 	else if (!shuffler && raw->shuffler_dummies > 0)
 		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
 			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
@@ -52,7 +74,8 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 /* The choice is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "shuffler_dummies" };
+	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "padded",
+		"shuffler_dummies", "shuffler_noise" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
 		if (pl_round_says(r, chosen[i]))
@@ -67,7 +90,8 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 	r->max_bytes = (uint64_t)raw->max_bytes;
 }
 
-static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+static void take_protocol(
+	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	static const char *const automatic[] = { "epsilon", "max_bytes" };
 	struct cm_err e = { 0 };
@@ -77,7 +101,7 @@ static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, 
 		return;
 	}
 	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
-		if (pl_round_says(r, automatic[i]))
+		if (pl_round_says(r, automatic[i]) && (i > 0 || raw->shuffler_noise == NULL))
 			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
 				automatic[i]);
 	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
@@ -99,14 +123,21 @@ static void take_protocol(struct pl_checker *c, const struct pl_raw_round *raw, 
 		.dummies = (uint32_t)raw->dummies,
 		.size = (uint32_t)raw->size,
 		.slots = (uint32_t)raw->slots,
+		.padded = (uint64_t)raw->padded,
 		.min_batch = r->min_reports,
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
-	take_blanket(c, raw, r);
+	if (raw->shuffler_noise != NULL)
+		take_noise(c, plan, raw, r);
+	else
+		take_blanket(c, raw, r);
 	if (c->found == 0) {
 		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
 			pl_fault(c, r->line, "%s", e.msg);
 		else if (raw->size != 0 && r->params.size != raw->size && r->params.slots == 0)
 			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
+				r->protocol->name);
+		else if (raw->padded != 0 && r->params.tag_messages != (uint64_t)raw->padded)
+			pl_fault(c, pl_round_line(r, "padded"), "protocol '%s' has no 'padded'",
 				r->protocol->name);
 		else
 			r->epsilon0 = r->protocol->epsilon0(&r->params);
@@ -142,5 +173,5 @@ void pl_round_take(
 		return;
 	}
 	pl_query_take(c, plan, raw, r);
-	take_protocol(c, raw, r);
+	take_protocol(c, plan, raw, r);
 }

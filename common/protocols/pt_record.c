@@ -1,7 +1,12 @@
 /* pt_record.c - the plaintext of one message. */
 #include "pt_record.h"
 
+#include <assert.h>
+
 #include "cm_buf.h"
+#include "cm_secret.h"
+#include "pr_limits.h"
+#include "pt_exact.h"
 
 /* Version 1, kind 0, slot 0 and zeroes, as one integer; the slot is its second 16 bits. */
 #define HEAD       UINT64_C(1)
@@ -65,4 +70,42 @@ enum cm_rc pt_record_get(
 	if (rc == CM_OK)
 		*value = (uint32_t)v;
 	return rc;
+}
+
+/* Change the places of a and b where mask is all ones. */
+static void swap_words(uint64_t mask, uint64_t *a, uint64_t *b)
+{
+	uint64_t change = mask & (*a ^ *b);
+
+	*a ^= change;
+	*b ^= change;
+}
+
+static void swap_records(uint64_t mask, uint8_t *a, uint8_t *b)
+{
+	for (size_t i = 0; i < PT_RECORD_LEN; i += 8) {
+		uint64_t x = cm_get_le64(a + i), y = cm_get_le64(b + i);
+
+		swap_words(mask, &x, &y);
+		cm_put_le64(a + i, x);
+		cm_put_le64(b + i, y);
+	}
+}
+
+/* Sorted by random keys, every pair compared at its turn. */
+void pt_record_permute(uint8_t *records, size_t n, const struct cm_rng *rng)
+{
+	uint64_t key[PR_MESSAGES_MAX];
+
+	assert(n <= PR_MESSAGES_MAX);
+	for (size_t i = 0; i < n; i++)
+		key[i] = cm_rng_u64(rng) >> 1;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++) {
+			uint64_t mask = pt_below_mask(key[j], key[i]);
+
+			swap_words(mask, &key[i], &key[j]);
+			swap_records(mask, records + i * PT_RECORD_LEN, records + j * PT_RECORD_LEN);
+		}
+	cm_wipe(key, n * sizeof *key);
 }

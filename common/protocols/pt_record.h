@@ -9,9 +9,10 @@
  * Little endian.  A reader refuses anything else, so that a record has exactly one encoding. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "cm_rc.h"
+#include "cm_rand.h"
 
 #define PT_RECORD_LEN  16u
 #define PT_RECORD_HEAD 8u /* what every record of every row begins with: all but the value */
@@ -32,3 +33,7 @@ CM_CHECK enum cm_rc pt_record_value(
 /* *value < bins.  CM_EDATA otherwise, and for any other version, kind, slot or non-zero filler. */
 CM_CHECK enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err);
+
+/* Put n records, at most PR_MESSAGES_MAX, in uniformly random order (but for a chance of n^2 2^-65).  No
+ * branch and no address depends on which comes where.  O(n^2). */
+void pt_record_permute(uint8_t *records, size_t n, const struct cm_rng *rng);

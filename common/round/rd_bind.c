@@ -39,15 +39,19 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 
-/* A class's honest participants: all others of the largest batch may have chosen this one. */
-static void honest_classes(const struct rd_descriptor *d, uint64_t honest, struct pt_params *p)
+void rd_honest_tags(struct pt_params *p, uint32_t messages_each, uint64_t min_batch, uint64_t target_batch,
+	uint64_t honest)
 {
-	double others = honest < d->min_batch ? (double)(d->min_batch - honest) : 0,
-	       most = ceil(others / (double)d->min_batch * (double)d->target_batch * (1 + 1e-15));
+	double others = honest < min_batch ? (double)(min_batch - honest) : 0,
+	       most = ceil(others / (double)min_batch * (double)target_batch * (1 + 1e-15));
+	double messages = most * messages_each;
 
 	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
 		if (p->tag_least[i] > 0)
 			p->tag_least[i] = most + 1 < p->tag_least[i] ? p->tag_least[i] - (uint32_t)most : 1;
+	if (p->tag_messages > 0)
+		p->tag_messages =
+			messages + 1 < (double)p->tag_messages ? p->tag_messages - (uint64_t)messages : 1;
 }
 
 enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
@@ -62,7 +66,7 @@ enum cm_rc rd_loss_for(
 
 	if (!trusted)
 		pt_without_shuffler(&p);
-	honest_classes(d, honest, &p);
+	rd_honest_tags(&p, d->messages_per_client, d->min_batch, d->target_batch, honest);
 	return pt_loss(d->protocol, &p, honest, out, err);
 }
 

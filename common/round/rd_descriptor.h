@@ -69,11 +69,16 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
+/* What of a round's tags is honest for sure, when `honest` of the smallest batch are: where tags are classes,
+ * p->tag_least becomes the honest participants of each, and where the shuffler evens them, p->tag_messages
+ * the messages of each that are no colluder's.  All others of the largest batch may have chosen the same
+ * class, and sent all their messages with the same tag.  p's protocol is known. */
+void rd_honest_tags(struct pt_params *p, uint32_t messages_each, uint64_t min_batch, uint64_t target_batch,
+	uint64_t honest);
 /* What the round costs at the guaranteed minimum batch: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
 /* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that
- * the shuffler is to add: what remains when it adds none.  Where tags are classes the row is given the honest
- * ones of each as params.tag_least, as if all others were of that class. */
+ * the shuffler is to add: what remains when it adds none.  A row with tags is given rd_honest_tags. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);
 /* Messages that a round of so many participants releases, the shuffler's included; with noise, to expect. */

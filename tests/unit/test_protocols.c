@@ -40,7 +40,8 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 {
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
-		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr" };
+		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
+		"ss-simple", "ss-double", "ss-topk" };
 	size_t rows = 0;
 
 	(void)state;
@@ -103,6 +104,9 @@ static const struct {
 	{ { "digits", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
 	{ { "ranges", PT_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
 	{ { "ranges", PT_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
+	{ { "ss-simple", PT_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
+	{ { "ss-double", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_batch = 9 } }, 16, 18, 2 },
+	{ { "ss-topk", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .size = 2, .dummies = 5 } }, 16, 18, 7 },
 	{ { "prefixes", PT_PREFIXES, { .epsilon0 = 2, .dummies = 3 } }, 16, 4, 4 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
@@ -141,7 +145,8 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } },
 			"bins: answers histograms only" },
 		{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
-		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means, sums and quantiles only" },
+		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } },
+			"levels: answers means, sums and quantiles only" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
 		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } },
@@ -161,7 +166,8 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
 		{ { "duchi", PT_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
 		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
-		{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } }, "piecewise: answers means and sums only" },
+		{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } },
+			"piecewise: answers means and sums only" },
 		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
 		{ { "piecewise", PT_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
 		{ { "piecewise", PT_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },

@@ -1,0 +1,221 @@
+/* pt_flame.c - coordinates of a vector as levels, one in a message. */
+#include "pt_flame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cm_buf.h"
+#include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_law.h"
+#include "pt_levels.h"
+
+#define LABEL 11 /* digits of a number of 32 bits, and a zero */
+
+uint64_t pt_flame_level(uint32_t x, uint32_t b, const struct cm_rng *rng)
+{
+	/* 2^31 to 2^32 of the range. */
+	return pt_levels_round((uint64_t)x << 1, b, rng);
+}
+
+uint32_t pt_flame_pick(const struct pt_query *q, const struct pt_value *value, uint32_t i)
+{
+	uint32_t x = 0;
+
+	for (uint32_t c = 0; c < q->dimension; c++)
+		x |= (uint32_t)pt_equal_mask(c, i) & value->at[c];
+	return x;
+}
+
+uint32_t pt_flame_group(const struct pt_slot *s, const uint8_t record[PT_RECORD_LEN])
+{
+	uint64_t symbol = cm_get_le64(record + PT_RECORD_HEAD);
+	uint32_t group = 0;
+
+	for (uint32_t g = 1; g < s->groups; g++)
+		group += 1 & (uint32_t)~pt_below_mask(symbol, (uint64_t)g * s->bins);
+	return group;
+}
+
+uint32_t pt_flame_levels(const struct pt_request *r)
+{
+	if (r->levels != 0 || isnan(r->epsilon0))
+		return r->levels;
+	return pt_levels_choose(r->epsilon0, 0, r->min_batch);
+}
+
+enum cm_rc pt_flame_padded(const struct pt_params *p, enum cm_rc code, struct cm_err *err)
+{
+	if (p->tag_messages < 1 || p->tag_messages > PT_SHUFFLER_DUMMIES_MAX / p->tags)
+		return cm_fail(err, code, "%s: %llu messages of each coordinate, must be 1 to %u",
+			p->protocol, (unsigned long long)p->tag_messages,
+			PT_SHUFFLER_DUMMIES_MAX / (unsigned)p->tags);
+	return CM_OK;
+}
+
+/* E min(X, most) and its variance, X normal. */
+static struct pt_kept cut_normal(double mean, double sd, double most)
+{
+	double z = (most - mean) / sd, below = erfc(-z / sqrt(2)) / 2;
+	double density = exp(-z * z / 2) / sqrt(2 * acos(-1));
+	double first = mean * below - sd * density + most * (1 - below);
+	double second =
+		(mean * mean + sd * sd) * below - sd * (mean + most) * density + most * most * (1 - below);
+
+	return (struct pt_kept){ first, fmax(second - first * first, 0) };
+}
+
+struct pt_kept pt_flame_kept(double n, double rate, double most)
+{
+	struct pt_law law = { 0 };
+	double mean = n * rate, sd = sqrt(mean * (1 - rate)), first = 0, second = 0;
+
+	if (most <= 0 || mean + 40 * sd < most)
+		return (struct pt_kept){ mean, sd * sd };
+	if (!pt_law_binomial(&law, (uint64_t)n, rate))
+		return cut_normal(mean, sd, most);
+	for (size_t i = 0; i < law.len; i++) {
+		double k = fmin((double)law.first + (double)i, most);
+
+		first += law.p[i] * k;
+		second += law.p[i] * k * k;
+	}
+	pt_law_fini(&law);
+	return (struct pt_kept){ first, fmax(second - first * first, 0) };
+}
+
+/* Of the messages about one coordinate, with the score y / b - 1/2 of level y. */
+struct sums {
+	double first, second; /* of the score, and of its square */
+};
+
+/* False if there are more messages than the shuffler leaves. */
+static bool add_up(const struct pt_params *p, const uint64_t *counts, struct sums *t)
+{
+	const struct pt_slot *s = &p->slot[0];
+	uint64_t left = p->tag_messages;
+	double b = s->bins - 1;
+
+	*t = (struct sums){ 0 };
+	for (uint32_t y = 0; y < s->bins; y++) {
+		double score = y / b - 0.5;
+
+		if (counts[y] > left)
+			return false;
+		left -= counts[y];
+		t->first += (double)counts[y] * score;
+		t->second += (double)counts[y] * score * score;
+	}
+	return true;
+}
+
+double pt_flame_joint(const struct pt_query *q)
+{
+	return pt_normal_upper(-expm1(log1p(-0.05) / q->dimension) / 2);
+}
+
+enum cm_rc pt_flame_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err)
+{
+	e->n = q->dimension;
+	e->item = calloc(e->n, sizeof *e->item);
+	e->names = calloc(e->n, LABEL);
+	if (e->item == NULL || e->names == NULL) {
+		pt_estimate_fini(e);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	for (uint32_t c = 0; c < q->dimension; c++) {
+		(void)snprintf(e->names + (size_t)c * LABEL, LABEL, "%u", (unsigned)c);
+		e->item[c].label = q->columns > 0 ? q->column[c].name : e->names + (size_t)c * LABEL;
+	}
+	return CM_OK;
+}
+
+struct work {
+	const struct pt_query *q;
+	struct pt_kept kept;
+	double slope, z, joint_z;
+};
+
+static void fill(const struct work *w, const struct sums *t, struct pt_item *item)
+{
+	double range = w->q->high - w->q->low, middle = w->q->low + range / 2;
+	double mean = t->first / w->kept.mean, most = fmin(fmax(mean, -0.5), 0.5);
+	double zero = fmin(fmax(0, w->q->low), w->q->high);
+	double own = (w->kept.mean - w->kept.variance) * most * most, sd;
+
+	sd = range * sqrt(fmax(t->second - own, 0)) / (w->kept.mean * w->slope);
+	item->value = middle + range * mean / w->slope;
+	item->variance = sd * sd;
+	item->lower = item->value - w->z * sd;
+	item->upper = item->value + w->z * sd;
+	item->joint_lower = item->value - w->joint_z * sd;
+	item->joint_upper = item->value + w->joint_z * sd;
+	item->projected = fmin(fmax(item->value, w->q->low), w->q->high);
+	item->below_noise = item->joint_lower <= zero && item->joint_upper >= zero;
+}
+
+enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	const struct pt_slot *s = &p->slot[0];
+	struct pt_estimate e = { .n = q->dimension, .reports = reports };
+	struct work w = { .q = q, .kept = *kept };
+
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
+	w.slope = pt_slot_keep(s) - pt_slot_other(s);
+	w.z = pt_normal_upper(0.025);
+	w.joint_z = pt_flame_joint(q);
+	if (pt_flame_items(q, &e, err) != CM_OK)
+		return CM_EINTERNAL;
+	for (uint32_t c = 0; c < q->dimension; c++) {
+		struct sums t;
+
+		if (!add_up(p, counts + (size_t)c * s->bins, &t)) {
+			pt_estimate_fini(&e);
+			return cm_fail(
+				err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);
+		}
+		fill(&w, &t, &e.item[c]);
+		e.noise_floor = fmax(e.noise_floor, w.joint_z * sqrt(e.item[c].variance));
+	}
+	*out = e;
+	return CM_OK;
+}
+
+/* Variance of the score of a uniform level. */
+static double uniform_variance(const struct pt_slot *s)
+{
+	double b = s->bins - 1;
+
+	return (2 * b + 1) / (6 * b) - 0.25;
+}
+
+double pt_flame_unsent(const struct pt_query *q, const struct pt_params *p, double n, double dummies)
+{
+	double slope = pt_slot_keep(&p->slot[0]) - pt_slot_other(&p->slot[0]);
+
+	return (q->high - q->low) * sqrt(dummies * uniform_variance(&p->slot[0])) / (n * slope);
+}
+
+/* The score of a participant's message has the square Q B + slope (x - 1/2)^2 at the place x of its value,
+ * and the square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to levels adds 1/(4 b^2) at
+ * most. */
+double pt_flame_expected(
+	const struct pt_query *q, const struct pt_params *p, const struct pt_kept *kept, double messages)
+{
+	const struct pt_slot *s = &p->slot[0];
+	double b = s->bins - 1, uniform = uniform_variance(s), worst = 0;
+	double slope = pt_slot_keep(s) - pt_slot_other(s), noise = pt_slot_other(s) * (b + 1) * uniform;
+	double dummies = fmax(messages - kept->mean, 0) * uniform;
+
+	for (double x = 0; x <= 0.5; x += 0.5 / b) {
+		double square = (x - 0.5) * (x - 0.5);
+		double rounding = x > 0 ? 1 / (4 * b * b) : 0;
+
+		worst = fmax(worst, kept->mean * (noise + slope * (square + rounding)) -
+					    (kept->mean - kept->variance) * slope * slope * square);
+	}
+	return (q->high - q->low) * sqrt(worst + dummies) / (kept->mean * slope);
+}
