@@ -103,10 +103,12 @@ def keys(program, args):
     text = h.say(program, "config-sample", *args).stdout
     path, out, about = [], {}, ""
     for line in text.splitlines():
+        inside = line.startswith("#\t")  # of a list that is commented out as a whole
+        line = line[inside:]
         found = h.SETTING.match(line)
         if found:
             _, key, value = found.groups()
-            unset = line.lstrip().startswith("# ")
+            unset = inside or line.lstrip().startswith("# ")
             limits = re.search(r" \(([^()]+ to [^()]+)\)(?:; required)?$", about)
             out[".".join([*path, key])] = (None if unset or value in "{(" else value, limits and limits[1],
                                            about.endswith("; required"))
