@@ -128,6 +128,9 @@ static int set_rare(json_t *o, const struct pt_params *p)
 
 	if (p->shuffler_dummies > 0)
 		bad |= set_count(o, "shuffler_dummies", p->shuffler_dummies);
+	if (p->noise_mean > 0)
+		bad |= set_count(o, "noise_mean", p->noise_mean) |
+		       set_le64(o, "noise_decay_le64", p->noise_decay);
 	if (p->slots > 0)
 		bad |= json_object_set_new(o, "slots", slots_json(p));
 	if (p->tags > 0)

@@ -88,11 +88,12 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 
 	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
 		"schema", AN_RESULT_SCHEMA, "plan", s->plan->name, "population", d->population, "round",
-		(int)r->plan->number, "query", d->query.name, "type", pt_kind_name(d->query.kind), "protocol", d->params.protocol, "unit", d->unit, "round_id",
-		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
-		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
-		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
-		(json_int_t)d->min_batch, "charged_ms", (json_int_t)r->charged_ms);
+		(int)r->plan->number, "query", d->query.name, "type", pt_kind_name(d->query.kind), "protocol",
+		d->params.protocol, "unit", d->unit, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN),
+		"epsilon0", an_json_real(d->privacy.epsilon0), "epsilon_round",
+		an_json_real(r->epsilon_round), "epsilon_total", an_json_real(r->epsilon_total), "delta",
+		an_json_real(d->privacy.delta), "min_reports", (json_int_t)d->min_batch, "charged_ms",
+		(json_int_t)r->charged_ms);
 }
 
 static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
@@ -100,6 +101,8 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 {
 	uint64_t honest =
 		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
+	const struct pt_params *p = &r->descriptor.params;
+	uint64_t added = messages - r->participants * r->descriptor.messages_per_client;
 	json_t *doc = header_json(s, r);
 	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
 		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",
@@ -112,9 +115,13 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	json_decref(more);
 	if (!bad && fault != NULL)
 		bad = json_object_set_new(doc, "fault", json_string(fault)) != 0;
-	if (!bad && r->descriptor.params.shuffler_dummies > 0)
-		bad = json_object_set_new(doc, "shuffler_dummies",
-			      json_integer((json_int_t)r->descriptor.params.shuffler_dummies)) != 0;
+	if (!bad && (p->shuffler_dummies > 0 || p->noise_mean > 0))
+		bad = json_object_set_new(doc, "shuffler_dummies", json_integer((json_int_t)added)) != 0;
+	if (!bad && p->noise_mean > 0)
+		bad = json_object_set_new(doc, "shuffler_noise_mean", json_integer(p->noise_mean)) != 0;
+	if (!bad && p->tag_messages > 0)
+		bad = json_object_set_new(doc, "tag_messages", json_integer((json_int_t)p->tag_messages)) !=
+		      0;
 	/* The charge assumed this many honest participants, whose messages always open. */
 	if (!bad && reports < honest)
 		bad = json_object_set_new(doc, "warning",

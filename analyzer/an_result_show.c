@@ -148,6 +148,10 @@ static void print_notes(const json_t *result, FILE *out)
 		(void)fprintf(out,
 			"  the guarantee rests on the shuffler having added %.0f messages of its own\n",
 			num(result, "shuffler_dummies"));
+	if (num(result, "tag_messages") > 0)
+		(void)fprintf(out,
+			"  the guarantee rests on the shuffler having made it %.0f messages of each tag\n",
+			num(result, "tag_messages"));
 	if (json_object_get(result, "fault") != NULL)
 		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
 	if (json_object_get(result, "warning") != NULL)

@@ -125,6 +125,12 @@ static int set_descriptor(json_t *o, const struct an_round_state *r)
 	       json_object_set_new(o, "deadline_ms", json_integer((json_int_t)d->deadline_ms));
 }
 
+/* What only some rounds have. */
+static int set_count(json_t *o, const char *key, uint64_t n)
+{
+	return n > 0 ? json_object_set_new(o, key, json_integer((json_int_t)n)) : 0;
+}
+
 json_t *an_round_json(const struct an_round_state *r)
 {
 	const struct pl_round *p = r->plan;
@@ -133,9 +139,9 @@ json_t *an_round_json(const struct an_round_state *r)
 		an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0), "min_reports",
 		(json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
 
-	if (o != NULL && p->params.shuffler_dummies > 0 &&
-		json_object_set_new(
-			o, "shuffler_dummies", json_integer((json_int_t)p->params.shuffler_dummies)) != 0) {
+	if (o != NULL && (set_count(o, "shuffler_dummies", p->params.shuffler_dummies) |
+				 set_count(o, "shuffler_noise_mean", p->params.noise_mean) |
+				 set_count(o, "tag_messages", p->params.tag_messages)) != 0) {
 		json_decref(o);
 		return NULL;
 	}

@@ -105,15 +105,16 @@ enum cm_rc cl_judge(struct cl_db *db, const struct cl_policy *policy, const stru
 void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy, char *out, size_t size)
 {
 	double epsilon0 = j->d.protocol->epsilon0(&j->d.params);
-	uint64_t added = j->d.params.shuffler_dummies;
+	uint64_t added = pt_shuffler_most(&j->d.params);
+	const char *most = j->d.params.shuffler_dummies > 0 ? "" : "up to ";
 	char local[96], rests[100] = "";
 
 	if (added > 0)
 		(void)snprintf(rests, sizeof rests,
 			cl_policy_rests_on_shuffler(policy, &j->d)
-				? "; this rests on the shuffler adding %" PRIu64 " messages of its own"
-				: "; the %" PRIu64 " messages the shuffler is to add are not counted",
-			added);
+				? "; this rests on the shuffler adding %s%" PRIu64 " messages of its own"
+				: "; the %s%" PRIu64 " messages the shuffler is to add are not counted",
+			most, added);
 
 	if (isfinite(epsilon0))
 		(void)snprintf(local, sizeof local,

@@ -50,7 +50,7 @@ static void summarize(struct cl_run *run, const struct cl_counts *counts, const 
 	s.sealed_len = rd_sealed_len(d);
 	s.epsilon0 = d->protocol->epsilon0(&d->params);
 	if (cl_policy_rests_on_shuffler(&run->setup->policy, d))
-		s.shuffler_dummies = d->params.shuffler_dummies;
+		s.shuffler_dummies = pt_shuffler_most(&d->params);
 	if (counts != NULL)
 		s.counts = *counts;
 	if (refused != NULL) {

@@ -56,7 +56,8 @@ void cl_show_summary(const struct cl_summary *s, FILE *out)
 	(void)fprintf(out, "\n  epsilon0 %.4g, central epsilon %.4f of this round, %.4f of all\n",
 		s->epsilon0, cl_shown_bound(s->epsilon_round), cl_shown_bound(s->epsilon_total));
 	if (s->shuffler_dummies > 0)
-		(void)fprintf(out, "  this rests on the shuffler adding %" PRIu64 " messages of its own\n",
+		(void)fprintf(out,
+			"  this rests on the shuffler adding messages of its own, up to %" PRIu64 "\n",
 			s->shuffler_dummies);
 	cl_show_rows(&s->rows, out);
 }

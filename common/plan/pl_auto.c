@@ -52,7 +52,8 @@ static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *e
 		.delta = p->delta,
 		.epsilon0 = r->request.epsilon0,
 		.max_bytes = r->max_bytes,
-		.shuffler = r->shuffler };
+		.shuffler = r->shuffler,
+		.noise_delta = pl_noise_delta(p) };
 
 	*w->at = r;
 	w->cost[i] = cost;

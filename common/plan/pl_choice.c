@@ -7,7 +7,7 @@
 
 static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
-	char dummies[32] = "", shuffler[48] = "", size[32] = "", levels[32] = "", local[32] = "no epsilon0";
+	char dummies[32] = "", shuffler[64] = "", size[32] = "", levels[32] = "", local[32] = "no epsilon0";
 
 	if (c->params.dummies > 0)
 		(void)snprintf(dummies, sizeof dummies, ", %u dumm%s", (unsigned)c->params.dummies,
@@ -15,6 +15,9 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 	if (c->params.shuffler_dummies > 0)
 		(void)snprintf(shuffler, sizeof shuffler, ", %" PRIu64 " dummies of the shuffler",
 			c->params.shuffler_dummies);
+	if (c->params.noise_mean > 0)
+		(void)snprintf(shuffler, sizeof shuffler, ", noise of the shuffler, %u dummies a bin",
+			(unsigned)c->params.noise_mean);
 	if (c->request.size != 0)
 		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->params.size);
 	if (c->request.levels != 0)

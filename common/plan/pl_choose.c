@@ -123,7 +123,7 @@ static bool bytes_bind(struct pl_search *s)
 	const struct pl_candidate *best = &s->out->best;
 	const struct pt_protocol *row;
 
-	for (size_t i = 0; (row = pt_row(i)) != NULL && best->params.shuffler_dummies == 0; i++) {
+	for (size_t i = 0; (row = pt_row(i)) != NULL && !pt_rests_on_shuffler(&best->params); i++) {
 		struct pl_option o = { .row = row };
 		uint32_t within;
 
@@ -176,6 +176,8 @@ static void consider_blankets(struct pl_search *s, const struct pt_protocol *row
 	consider_row(s, row, false);
 	if (s->need->shuffler && s->rc == ACCT_OK)
 		consider_row(s, row, true);
+	if (s->need->shuffler && row->noise)
+		pl_search_noise(s, row);
 }
 
 enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err)

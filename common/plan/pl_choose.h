@@ -16,7 +16,8 @@ struct pl_need {
 	double epsilon, delta; /* the round alone may cost this much */
 	double epsilon0;    /* the local guarantee must be at least this good; INFINITY: none is asked for */
 	uint64_t max_bytes; /* sealed bytes of one device */
-	bool shuffler;      /* it may be trusted to add dummies */
+	bool shuffler;      /* it may be trusted to add dummies, or noise */
+	double noise_delta; /* of its noise: pl_noise_delta */
 };
 
 struct pl_candidate {

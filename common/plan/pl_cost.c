@@ -62,12 +62,14 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		if (p->round[i].params.shuffler_dummies > 0)
+		if (pt_rests_on_shuffler(&p->round[i].params))
 			(void)fprintf(out,
-				"round %u (%s): its guarantee rests on the shuffler adding %llu messages of "
+				"round %u (%s): its guarantee rests on the shuffler adding %s%llu messages "
+				"of "
 				"its own\n",
 				p->round[i].number, p->round[i].query.name,
-				(unsigned long long)p->round[i].params.shuffler_dummies);
+				p->round[i].params.shuffler_dummies > 0 ? "" : "up to ",
+				(unsigned long long)pt_shuffler_most(&p->round[i].params));
 }
 
 enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err)

@@ -33,7 +33,7 @@ struct pl_round {
 	bool automatic;
 	double cost;          /* epsilon that the round alone may cost, at the budget's delta */
 	uint64_t max_bytes;   /* sealed bytes of one device */
-	bool shuffler;        /* may be trusted to add dummies */
+	bool shuffler;        /* may be trusted to add dummies, or noise */
 	char why[PL_WHY_LEN]; /* the reason in one line */
 	uint64_t min_reports, target;
 	int64_t window_ms; /* from announcement to deadline */
@@ -58,6 +58,8 @@ CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *na
 	struct pl_plan *out, struct cm_err *err);
 void pl_plan_fini(struct pl_plan *p);
 
+/* For which delta noise of the shuffler is drawn in a round of this plan. */
+double pl_noise_delta(const struct pl_plan *p);
 /* What a round costs at the guaranteed honest part of its minimum batch: what every party charges. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);

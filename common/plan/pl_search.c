@@ -2,6 +2,7 @@
 #include "pl_search.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Two machines whose libm differ in a last digit choose alike unless an answer falls in here. */
 #define EPSILON_MARGIN 1e-9
@@ -11,6 +12,7 @@
 /* A round whose guess is this far above what it may cost is not asked about: the guess errs low, by a tenth,
  * but for very few reports, and such answers are the accountant's dearest. */
 #define GUESS_EXCESS 1.4
+#define NOISE_TRIES  20
 
 /* Values of epsilon0 by index: three significant digits from 0.001 up, below the greatest; the greatest; and
  * "inf" where it may be. */
@@ -128,11 +130,13 @@ static bool fits(struct pl_search *s, struct pl_candidate *c)
 	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);
 }
 
+/* Rows may have one randomizer under two names. */
 static bool same_params(const struct pt_params *a, const struct pt_params *b)
 {
-	return a->bins == b->bins && a->dummies == b->dummies && a->keep_always == b->keep_always &&
-	       a->keep == b->keep && a->size == b->size && a->other == b->other &&
-	       a->shuffler_dummies == b->shuffler_dummies;
+	struct pt_params renamed = *a;
+
+	memcpy(renamed.protocol, b->protocol, sizeof renamed.protocol);
+	return pt_params_equal(&renamed, b);
 }
 
 /* The runner-up is another row, or another number of levels. */
@@ -140,7 +144,8 @@ static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
 {
 	return !same_params(&a->params, &b->params) &&
 	       (a->protocol != b->protocol || a->params.bins != b->params.bins ||
-		       (a->params.shuffler_dummies > 0) != (b->params.shuffler_dummies > 0));
+		       (a->params.shuffler_dummies > 0) != (b->params.shuffler_dummies > 0) ||
+		       (a->params.noise_mean > 0) != (b->params.noise_mean > 0));
 }
 
 void pl_search_offer(struct pl_search *s, struct pl_candidate *c)
@@ -172,6 +177,32 @@ void pl_search_end(const struct pl_search *s)
 		if (rivals(c, &out->best) &&
 			(out->next.protocol == NULL || c->error < out->next.error * (1 - ERROR_MARGIN)))
 			out->next = *c;
+	}
+}
+
+/* Noise for an epsilon costs that epsilon, but for the accountant's rounding: a few thousandths at most. */
+void pl_search_noise(struct pl_search *s, const struct pt_protocol *row)
+{
+	const struct pl_need *n = s->need;
+
+	for (uint32_t i = 0; i < NOISE_TRIES && s->rc == ACCT_OK; i++) {
+		struct cm_err ignored = { 0 };
+		struct pl_candidate c = { .protocol = row,
+			.request = { .epsilon0 = INFINITY,
+				.min_batch = n->reports,
+				.noise_epsilon = n->epsilon * (1 - 0.001 * i),
+				.noise_delta = n->noise_delta } };
+
+		if (row->derive(n->query, &c.request, &c.params, &ignored) != CM_OK)
+			return;
+		c.bytes = pl_bytes(row, &c.params);
+		if (c.bytes > n->max_bytes || row->epsilon0(&c.params) > n->epsilon0)
+			return;
+		c.epsilon = exact_epsilon(s, &c);
+		if (c.epsilon <= n->epsilon * (1 - EPSILON_MARGIN)) {
+			pl_search_offer(s, &c);
+			return;
+		}
 	}
 }
 

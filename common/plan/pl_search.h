@@ -39,6 +39,8 @@ uint32_t pl_search_fewest(
 void pl_search_guess(const struct pl_search *s, struct pl_option *o, uint32_t end);
 /* Offer the greatest epsilon0 that fits with so many dummies. */
 void pl_search_tune(struct pl_search *s, const struct pl_option *o, uint32_t dummies);
+/* Offer the row with noise of the shuffler. */
+void pl_search_noise(struct pl_search *s, const struct pt_protocol *row);
 /* A candidate whose epsilon is known to fit. */
 void pl_search_offer(struct pl_search *s, struct pl_candidate *c);
 /* Of what was offered, the fewest bytes among those whose error is the least or nearly; and the runner-up. */

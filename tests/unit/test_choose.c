@@ -18,7 +18,7 @@ static struct pt_query histogram(uint32_t categories)
 
 static struct pl_need need(const struct pt_query *q, uint64_t n, double epsilon0, uint64_t bytes)
 {
-	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false };
+	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false, 0 };
 }
 
 static double epsilon_of(const struct pl_need *n, const struct pt_protocol *row, const struct pt_params *p)
@@ -146,7 +146,8 @@ static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
 	}
 }
 
-/* V dummies a bin from the shuffler reach the central error whatever n is, at no byte of a device. */
+/* Noise of the shuffler has the error of a central mechanism, 2.8, at no byte of a device; V dummies a bin,
+ * in all, have that of a Gaussian one. */
 static void a_trusted_shuffler_adds_what_the_devices_need_not(void **state)
 {
 	static const struct {
@@ -162,9 +163,17 @@ static void a_trusted_shuffler_adds_what_the_devices_need_not(void **state)
 		struct pt_params fewer;
 
 		n.shuffler = true;
+		n.noise_delta = n.delta / 64;
 		c = chosen(&n);
 		assert_string_equal(c.best.protocol->name, "bins");
-		assert_int_equal(c.best.params.dummies, 0);
+		assert_true(c.best.params.noise_mean > 0 && c.best.params.dummies == 0);
+		assert_true(fabs(c.best.error / 2.8 - 1) < 0.01);
+		assert_true(c.best.epsilon > 0.99);
+		/* Without it. */
+		n.noise_delta = 0;
+		c = chosen(&n);
+		assert_string_equal(c.best.protocol->name, "bins");
+		assert_true(c.best.params.noise_mean == 0 && c.best.params.dummies == 0);
 		/* sqrt(V (1 - 1/d)), V = 62.1 */
 		assert_true(fabs(c.best.error / sqrt(62.1 * (1 - 1.0 / row[i].d)) - 1) < 0.01);
 		fewer = c.best.params;
