@@ -110,7 +110,7 @@ CONF = [
         ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'rounds.[0].epsilon0'"),
         ('"grr"', '"gr"', "unknown protocol 'gr'"),
         ('"c3"', '"c2"', "category 'c2' twice"),
-        ('"histogram"', '"histo"', "'type' must be \"histogram\", \"mean\" or \"quantiles\""),
+        ('"histogram"', '"histo"', "'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", "),
         (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'rounds.[0].min_reports'"),
         (f"target = {DEVICES}", "target = 3", "target"),
         ("delta = ", "dleta = ", "unknown key 'dleta' in 'budget' (did you mean 'delta'?)"),
@@ -413,3 +413,41 @@ def test_stdin_is_named_too(offered, ext):
     assert run.returncode == 0, run.stderr
     assert f"stdin:{3 if ext == 'csv' else 2}: " in run.stdout
     assert made.json("client", "status")["epsilon_spent"] > 0
+
+
+VECTORS = {
+    # good rows, and bad ones with what is said of them
+    "csv": ("device,v\n", ['a,"0 0.5 1"\n', 'b,"1;0, 0.5"\n', 'c,"9 0 0"\n'],
+            [('d,"0 1"\n', "fewer than 3 numbers"), ('e,"0 1 0 1"\n', "not exactly 3 numbers"),
+             ('f,"0 nan 1"\n', "no finite number"), ('g,"0 secret 1"\n', "no finite number"), ("h,\n", "fewer than 3")]),
+    "ndjson": ("", ['{"device":"a","v":[0,0.5,1]}\n', '{"device":"b","v":"1 0 0.5"}\n', '{"device":"c","v":[9,0,0]}\n'],
+               [('{"device":"d","v":[0,1]}\n', "fewer than 3 numbers"), ('{"device":"e","v":[0,1,0,1]}\n', "not exactly 3"),
+                ('{"device":"f","v":[0,null,1]}\n', "array of numbers"), ('{"device":"g","v":["secret",0,1]}\n', "array of"),
+                ('{"device":"h"}\n', "no field 'v'")])}
+
+
+@pytest.mark.parametrize("ext", VECTORS)
+def test_vectors_that_are_none_are_left_out_and_never_shown(cluster, ext):
+    head, good, bad = VECTORS[ext]
+    cluster.configure(min_batch=2, devices=10)
+    cluster.plan([{"query": "v", "type": "vector", "field": "v", "dimension": 3, "range": [0.0, 1.0], "epsilon0": 8.0,
+                   "min_reports": 2, "target": 3, "window": "2m"}], epsilon=40.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = cluster.start("analyzer", "run", "--once")
+    path = cluster.write(f"r.{ext}", head + good[0] + "".join(row for row, _ in bad) + "".join(good[1:]))
+    for row, said in bad:
+        only = cluster.write(f"one.{ext}", head + row)
+        run = cluster.run("client", "encode", "--dry-run", only, "--device-field", "device", "--strict")
+        says(run, "data", f"one.{ext}:{2 if head else 1}: ", said)
+    dry = cluster.run("client", "encode", "--dry-run", path, "--device-field", "device")
+    assert dry.returncode == 0 and "(vector of v)" in dry.stdout, dry
+    for shown in ("0, 0.5, 1", "1, 0, 0.5", "1, 0, 0"):
+        assert f"\n{shown} " in dry.stdout, dry.stdout
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "20s")
+    assert run.returncode == 0, run.stderr
+    assert "5 of 8 rows left out" in run.stdout and "1 values clamped" in run.stdout, run.stdout
+    assert analyzer.wait() == 0, analyzer.log()
+    assert cluster.json("analyzer", "estimate", "v")["reports"] == 3
+    for text in (dry.stdout + dry.stderr, run.stdout + run.stderr):
+        assert "secret" not in text
