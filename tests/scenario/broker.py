@@ -44,10 +44,11 @@ class Broker:
         publish.multiple([(t, p, qos, retain) for t, p in messages], hostname="127.0.0.1", port=self.port,
                          **self.login)
 
-    def password(self, user, word):
-        """A password file of one user."""
+    def password(self, user, word, add=False):
+        """A password file of one user, or of one more."""
         path = self.cluster.path("passwords")
-        subprocess.run(["mosquitto_passwd", "-c", "-b", path, user, word], check=True, capture_output=True)
+        subprocess.run(["mosquitto_passwd", *([] if add else ["-c"]), "-b", path, user, word], check=True,
+                       capture_output=True)
         return path
 
 

@@ -1,6 +1,7 @@
 """Readings by MQTT, through a real broker: which count, which do not, and what a broker or client that dies changes."""
 import json
 import os
+import re
 import ssl
 import time
 import urllib.error
@@ -9,6 +10,7 @@ import urllib.request
 import pytest
 
 import certs
+import wire
 from broker import Broker, fate, metrics
 from cluster import EXIT, wait_for
 from parties import Shuffler
@@ -375,3 +377,28 @@ def test_a_file_and_a_broker_at_once_is_a_fault(cluster):
         f.write('input = { path = "readings.csv"; };\n')
     run = cluster.run("client", "check-config")
     assert run.returncode == EXIT["config"] and "not both" in run.stderr
+
+
+@pytest.mark.parametrize("path", ("deploy/mosquitto.conf", "deploy/compose/mosquitto.conf"))
+def test_a_broker_with_the_shipped_configuration_lets_readings_through(world, path):
+    broker = Broker(world.cluster, start=False)
+    with open(os.path.join(wire.ROOT, path)) as f:
+        text = f.read()
+    acl = world.cluster.write("acl", "".join(m + "\n" for m in re.findall(r"^#   (.*)", text, re.M)))
+    passwords = broker.password("tombola", "open sesame")
+    broker.password("a", "sesame", add=True)
+    # Ports and places are this test's.
+    world.cluster.write("mosquitto.conf", re.sub(r"listener 1883.*", f"listener {broker.port} 127.0.0.1\nuser root", text)
+                        .replace("/etc/mosquitto/passwords", passwords).replace("/etc/mosquitto/acl", acl))
+    certs.write(world.cluster.path("password"), b"open sesame")
+    broker.start()
+    use_mqtt(world.cluster, broker, username='"tombola"', password_file='"password"')
+    world.client()
+    broker.login = {"auth": {"username": "a", "password": "sesame"}}
+    if "acl_file" in text:
+        broker.publish(reading("b", "c3"))  # not for a to say
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
+    assert list(world.taken(world.offer(), 1).values()) == ["c1"]
+    world.over(1)
+    assert fate(world.cluster, "kept") == 1
