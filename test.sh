@@ -69,4 +69,7 @@ scenarios asan -m 'not heavy'
 step 'scenarios of many devices (optimised)'
 scenarios release -m heavy
 
+step 'Debian packages and RPMs'
+tests/packages.sh build/release
+
 step 'passed'
