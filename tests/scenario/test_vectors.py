@@ -1,0 +1,173 @@
+"""The mean of a vector, each half of the real programs against the other implementation of vectors.py, and the real
+halves together."""
+import json
+import math
+import os
+import random
+
+import pytest
+
+import vectors
+import wire
+from parties import Analyzer, Device
+from test_rounds import run_plan
+from test_structured import audited, batch, within
+from wire import pb
+
+D = 10
+SHAPES = {"words": {"slots": 3, "size": 2, "dummies": 1}, "harmony": {}, "vrr": {"size": 3}}
+
+
+def made(row, epsilon0=4.0):
+    return vectors.randomizer(row, D, epsilon0, **SHAPES[row])
+
+
+def arrays(cluster, field, rows):
+    """Readings of one array each, which the client of `run` reads too."""
+    cluster.write("readings.ndjson", "".join(json.dumps({"device": f"d{i}", field: x}) + "\n" for i, x in enumerate(rows)))
+    with open(cluster.path("client.conf")) as f:
+        conf = f.read()
+    cluster.write("client.conf", conf.replace("readings.csv", "readings.ndjson"))
+
+
+def held(i):
+    """Coordinates of device i in [0, 1]: some at an end, some between."""
+    return [(i * (c + 3) % 7) / 6 if c % 2 else float(i % (c + 2) == 0) for c in range(D)]
+
+
+def means(n):
+    return [sum(held(i)[c] for i in range(n)) / n for c in range(D)]
+
+
+@pytest.mark.parametrize("row", vectors.ROWS)
+def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
+    n = 600
+    cluster.configure(devices=n, max_epsilon0="inf")
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = Analyzer(cluster, epsilon_limit=100.0).dial()
+    r = made(row)
+    desc = analyzer.descriptor(epsilon0=math.nextafter(vectors.epsilon0(r), math.inf), min_batch=n, target=n,
+                               messages_per_client=vectors.messages(r))
+    desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-10.0, high=40.0, dimension=D))
+    desc.randomizer.CopyFrom(r)
+    data = analyzer.reserve(desc)
+    analyzer.extend()
+    analyzer.announce(data)
+    arrays(cluster, "x", [[-10 + 50 * x for x in held(i)] for i in range(n)])
+    run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--strict", "--wait",
+                      "30s")
+    assert run.returncode == 0, run.stderr
+    manifest, signed = analyzer.manifest(desc)
+    charge = analyzer.charge(desc, data, signed.manifest)
+    analyzer.extend()
+    analyzer.release(charge)
+    sealed = analyzer.pull(desc, manifest, length=16 + 48)
+    plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
+    assert len(plain) == n * vectors.messages(r)
+    values, error = vectors.estimate(r, D, plain, n)
+    for value, truth in zip(values, means(n)):
+        assert abs(value - truth) < 6 * error, (values, means(n))
+
+
+@pytest.mark.parametrize("row", vectors.ROWS)
+def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
+    n = 500
+    cluster.configure(min_batch=100, devices=n + 20, max_epsilon0="inf")
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    bad, each = vectors.malformed(made(row), D), vectors.messages(made(row))
+    liars = -(-len(bad) // each)
+    bad += [bad[0]] * (liars * each - len(bad))
+    cluster.plan([{"query": "v", "type": "vector", "protocol": row, "field": "x", "dimension": D, "epsilon0": 4.0,
+                   **SHAPES[row], "min_reports": 100, "target": n + liars, "range": [-10.0, 40.0], "window": "2m"}],
+                 epsilon=100.0)
+    analyzer = cluster.start("analyzer", "run", "--once")
+    device = Device(cluster)
+    desc, data = device.round(wait_ms=20000)
+    r = desc.randomizer
+    assert [(s.count, s.groups, s.bins, s.dummies) for s in r.slots] == \
+        [(s.count, s.groups, s.bins, s.dummies) for s in made(row).slots] and r.size == made(row).size
+    assert abs(r.slots[0].keep - made(row).slots[0].keep) < 2**30
+    assert desc.record_length == 16 and desc.messages_per_client == each
+    sent = [rec for i in range(n) for rec in vectors.encode(r, D, held(i))]
+    out = [wire.Hpke.seal(desc.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), rec) for rec in sent + bad]
+    devices = [(os.urandom(32), b"".join(out[i:i + each])) for i in range(0, len(out), each)]
+    assert set(device.submit(desc, devices)) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    # Not all of a device that sends something unreadable counts, whatever else it sends.
+    assert result["bad"] == len(bad) and result["participants"] == n + liars
+    values, error = vectors.estimate(r, D, sent, result["reports"])
+    for c, item in enumerate(result["items"]):
+        assert item["label"] == str(c)
+        assert item["value"] == pytest.approx(-10 + 50 * values[c], rel=1e-9, abs=1e-6)
+        assert 0.8 * 50 * error < item["variance"] ** 0.5 <= 50 * error * (1 + 1e-9)
+        assert item["joint_lower"] < item["lower"] < item["value"] < item["upper"] < item["joint_upper"]
+
+
+def digit(rng, prototypes):
+    """64 pixels of 0..16."""
+    return [min(max(round(p + rng.gauss(0, 2)), 0), 16) for p in rng.choice(prototypes)]
+
+
+def test_pixels_of_images_and_their_truth(cluster):
+    n, rng = 700, random.Random(64)
+    prototypes = [[16 * (math.sin((k + 1) * (c % 8 + 2 * (c // 8)) / 5) > 0.2) for c in range(64)] for k in range(10)]
+    images = [digit(rng, prototypes) for _ in range(n)]
+    cluster.configure(min_batch=500, devices=n, max_epsilon0="inf")
+    arrays(cluster, "pixels", images)
+    image = {"type": "vector", "field": "pixels", "dimension": 64, "range": [0.0, 16.0]}
+    cluster.plan([batch(n, query="words", protocol="words", epsilon0=3.0, slots=8, size=2, **image),
+                  batch(n, query="dummies", protocol="words", epsilon0="inf", slots=4, size=1, dummies=1, **image),
+                  batch(n, query="one-sign", protocol="harmony", epsilon0=3.0, **image),
+                  batch(n, query="some-signs", protocol="vrr", epsilon0=6.0, **image)], epsilon=40.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    truth = [sum(x[c] for x in images) / n for c in range(64)]
+    for number, name in enumerate(("words", "dummies", "one-sign", "some-signs"), 1):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["query"] == name and result["reports"] == n and result["bad"] == 0
+        assert len(result["items"]) == 64 and result["noise_floor"] > 0
+        for item, mean in zip(result["items"], truth):
+            assert within(item, mean), (name, item, mean)
+            assert 0 <= item["projected"] <= 16
+        # Of the 64 intervals at 95 % at least 50: three in 10^6 runs have fewer.
+        assert sum(i["lower"] <= m <= i["upper"] for i, m in zip(result["items"], truth)) >= 50
+    assert 23.9 < cluster.json("analyzer", "round", "show", "1")["result"]["epsilon0"] <= 24
+    audited(cluster)
+
+
+def test_fields_of_a_reading_are_a_vector_with_their_names(cluster):
+    n, rng = 1000, random.Random(9)
+    names = [f"v{i}" for i in range(2, 10)]
+    rows = [[min(max(rng.gauss(10 * i - 40, 15), -100), 100) for i in range(8)] for _ in range(n)]
+    cluster.configure(min_batch=1000, devices=n, max_epsilon0="inf")
+    cluster.write("readings.csv", "device," + ",".join(names) + "\n" + "".join(
+        f"d{i}," + ",".join(f"{x:.4f}" for x in row) + "\n" for i, row in enumerate(rows)))
+    cluster.plan([batch(n, query="sensors", type="vector", fields=names, range=[-100.0, 100.0], epsilon0=3.0)],
+                 epsilon=40.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert [i["label"] for i in result["items"]] == names and result["messages"] == 8 * n
+    for i, item in enumerate(result["items"]):
+        assert within(item, sum(row[i] for row in rows) / n)
+        assert item["variance"] ** 0.5 < 5
+
+
+def test_many_coordinates_of_few_devices(cluster):
+    n, d, rng = 200, 784, random.Random(784)
+    rows = [[round(min(max(rng.gauss(math.sin(c), 0.3), -1), 1), 3) for c in range(d)] for _ in range(n)]
+    cluster.configure(min_batch=100, devices=n, max_epsilon0="inf")
+    arrays(cluster, "x", rows)
+    cluster.plan([batch(n, query="gradient", type="vector", field="x", dimension=d, range=[-1.0, 1.0], epsilon0=2.0,
+                        slots=16, size=2)], epsilon=40.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    items, truth = result["items"], [sum(x[c] for x in rows) / n for c in range(d)]
+    assert len(items) == d and result["messages"] == 16 * n
+    assert all(within(i, m) for i, m in zip(items, truth))
+    # Exact intervals of few messages: of 784 at least 720, when 745 are expected.
+    assert sum(i["lower"] <= m <= i["upper"] for i, m in zip(items, truth)) >= 720

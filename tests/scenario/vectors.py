@@ -1,0 +1,120 @@
+"""vectors.py - the rows that ask for the mean of a vector from doc/protocols.md alone: encode, read, estimate.  A second
+implementation.
+
+A randomizer is the descriptor's, d the dimension, x a list of d numbers in [0, 1]."""
+import math
+import random
+import struct
+from fractions import Fraction
+
+from records import down
+from wire import pb
+
+ROWS = ("words", "harmony", "vrr")
+RNG = random.SystemRandom()
+
+
+def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0):
+    """Thresholds a little on the side of noise."""
+    if name == "vrr":
+        e = math.exp(epsilon0 / size)
+        return pb.Randomizer(protocol=name, size=size,
+                             slots=[pb.Slot(count=1, groups=d, bins=2, keep=down(e / (e + 1)))])
+    e, k = math.exp(epsilon0), 2**size
+    groups = math.ceil(d / (slots * size))
+    return pb.Randomizer(protocol=name, slots=[pb.Slot(count=slots, groups=groups, bins=k, dummies=dummies,
+                                                       keep=down(e / (e + k - 1)))])
+
+
+def epsilon0(r):
+    """Of all that a device sends."""
+    s = r.slots[0]
+    p = Fraction(s.keep, 2**64)
+    return (r.size if r.protocol == "vrr" else s.count) * math.log(p * (s.bins - 1) / (1 - p))
+
+
+def messages(r):
+    return r.slots[0].count * (1 + r.slots[0].dummies)
+
+
+def pack(slot, value):
+    return struct.pack("<BBHIQ", 1, 0, slot, 0, value)
+
+
+def width(r):
+    return r.slots[0].bins.bit_length() - 1
+
+
+def coordinates(r, d, slot, group):
+    """Of the bits of a word; from d on they fill up."""
+    return [(group * width(r) + b) * r.slots[0].count + slot for b in range(width(r))]
+
+
+def subset(r, d, start):
+    return [(start + t * d // r.size) % d for t in range(r.size)]
+
+
+def sign(x):
+    return int(RNG.random() < x)
+
+
+def encode(r, d, x):
+    """All messages of a device that holds x."""
+    s = r.slots[0]
+    if r.protocol == "vrr":
+        start = RNG.randrange(d)
+        bits = [sign(x[c]) ^ (RNG.getrandbits(64) >= s.keep) for c in subset(r, d, start)]
+        return [pack(0, start << 16 | sum(b << t for t, b in enumerate(bits)))]
+    out = []
+    for slot in range(s.count):
+        group = RNG.randrange(s.groups)
+        word = sum(sign(x[c] if c < d else 0.5) << b for b, c in enumerate(coordinates(r, d, slot, group)))
+        if RNG.getrandbits(64) >= s.keep:
+            word = RNG.choice([w for w in range(s.bins) if w != word])
+        batch = [group * s.bins + word] + [RNG.randrange(s.groups * s.bins) for _ in range(s.dummies)]
+        RNG.shuffle(batch)
+        out += [pack(slot, v) for v in batch]
+    return out
+
+
+def read(r, d, record):
+    """(coordinate, +1 or -1) of each sign, those that fill up left out; ValueError if it is none of the round's."""
+    if len(record) != 16:
+        raise ValueError("length")
+    version, kind, slot, filler, value = struct.unpack("<BBHIQ", record)
+    s = r.slots[0]
+    if (version, kind, filler) != (1, 0, 0) or slot >= s.count:
+        raise ValueError("head")
+    if r.protocol == "vrr":
+        start, bits = value >> 16, value & 0xffff
+        if start >= d or bits >> r.size:
+            raise ValueError("value")
+        places = subset(r, d, start)
+    else:
+        group, bits = divmod(value, s.bins)
+        if group >= s.groups:
+            raise ValueError("value")
+        places = coordinates(r, d, slot, group)
+    return [(c, 2 * (bits >> t & 1) - 1) for t, c in enumerate(places) if c < d]
+
+
+def malformed(r, d):
+    """Records that nobody sends, of the round's length."""
+    s = r.slots[0]
+    most = d << 16 if r.protocol == "vrr" else s.groups * s.bins
+    bad = [pack(0, most), pack(s.count, 0), pack(0, 2**63), b"\2" + pack(0, 0)[1:], pack(0, 0)[:4] + b"\1" + bytes(11)]
+    return bad + ([pack(0, 1 << r.size)] if r.protocol == "vrr" else [])
+
+
+def estimate(r, d, records, n):
+    """Means of the x of n devices, and the standard deviation of each at the middle, where it is largest."""
+    s = r.slots[0]
+    p = s.keep / 2**64
+    slope = p - (1 - p) / (s.bins - 1)
+    groups = d / r.size if r.protocol == "vrr" else s.groups
+    total = [0] * d
+    for record in records:
+        for c, y in read(r, d, record):
+            total[c] += y
+    error = math.sqrt(n * (1 + s.dummies) * groups) / (n * slope)
+    return [(1 + groups * t / (n * slope)) / 2 for t in total], error / 2
