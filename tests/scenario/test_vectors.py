@@ -121,7 +121,7 @@ def test_pixels_of_images_and_their_truth(cluster):
     cluster.plan([batch(n, query="words", protocol="words", epsilon0=3.0, slots=8, size=2, **image),
                   batch(n, query="dummies", protocol="words", epsilon0="inf", slots=4, size=1, dummies=1, **image),
                   batch(n, query="one-sign", protocol="harmony", epsilon0=3.0, **image),
-                  batch(n, query="some-signs", protocol="vrr", epsilon0=6.0, **image)], epsilon=40.0)
+                  batch(n, query="some-signs", protocol="vrr", epsilon0=4.0, **image)], epsilon=40.0)
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
     truth = [sum(x[c] for x in images) / n for c in range(64)]
