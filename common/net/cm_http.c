@@ -38,7 +38,7 @@ static struct cm_http_slot *take_slot(struct cm_http *h)
 			oldest = s;
 		}
 	}
-	if (left <= 1 && oldest != NULL)
+	if (CM_CHECKED("net.http.slots") && left <= 1 && oldest != NULL)
 		evict(oldest);
 	return unused;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cm_fault.h"
 #include "cm_http_private.h"
 
 #define TEXT "text/plain; charset=utf-8"
@@ -80,7 +81,7 @@ static bool host_is_ours(const struct cm_http *h, struct MHD_Connection *conn)
 	char name[64];
 	size_t n;
 
-	if (!h->loopback || host == NULL)
+	if (!CM_CHECKED("net.http.host") || !h->loopback || host == NULL)
 		return true;
 	n = *host == '[' ? strcspn(++host, "]") : strcspn(host, ":");
 	if (n >= sizeof name)
