@@ -143,6 +143,26 @@ static void a_class_counts_its_honest_participants_only(void **state)
 	assert_int_equal(seen.tag_least[2], 0);
 }
 
+/* A colluder may send all its messages with one tag: what hides the others there is fewer. */
+static void messages_of_a_tag_are_not_all_honest(void **state)
+{
+	struct rd_descriptor d = { .protocol = &full,
+		.messages_per_client = 3,
+		.min_batch = 1000,
+		.target_batch = 2000,
+		.params = { .tags = 2, .tag_messages = 500 } };
+	struct pt_loss out;
+
+	(void)state;
+	assert_int_equal(rd_loss_for(&d, 1000, true, &out, &err), CM_OK);
+	assert_int_equal(seen.tag_messages, 500);
+	/* 50 of 1000, so 100 of 2000, with three messages each. */
+	assert_int_equal(rd_loss_for(&d, 950, true, &out, &err), CM_OK);
+	assert_in_range(seen.tag_messages, 197, 200);
+	assert_int_equal(rd_loss_for(&d, 900, true, &out, &err), CM_OK);
+	assert_int_equal(seen.tag_messages, 1);
+}
+
 static void without_the_shuffler_nothing_is_filled_up(void **state)
 {
 	struct rd_descriptor d = { .protocol = &full,
@@ -166,6 +186,7 @@ int main(void)
 		cmocka_unit_test(what_no_shuffler_could_do_is_refused),
 		cmocka_unit_test(a_message_is_longer_by_its_tag),
 		cmocka_unit_test(a_class_counts_its_honest_participants_only),
+		cmocka_unit_test(messages_of_a_tag_are_not_all_honest),
 		cmocka_unit_test(without_the_shuffler_nothing_is_filled_up),
 	};
 
