@@ -161,7 +161,8 @@ enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm
 		return cm_fail(err, CM_EUSAGE, "completion bash, or completion zsh");
 	(void)snprintf(function, sizeof function, "_%s", p->name);
 	for (char *c = function; *c != '\0'; c++)
-		*c = *c == '-' ? '_' : *c;
+		if (*c == '-')
+			*c = '_';
 	print_valued(p, valued, sizeof valued);
 	if (strcmp(cli->argv[1], "zsh") == 0)
 		(void)fputs("autoload -U +X compinit bashcompinit && compinit && bashcompinit\n", out);
