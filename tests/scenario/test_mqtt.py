@@ -15,6 +15,7 @@ from broker import Broker, fate, metrics
 from cluster import EXIT, wait_for
 from parties import Shuffler
 from test_attacks import Descriptors
+from test_metrics import MQTT, described, documented, get
 from test_rounds import COLOURS, histogram
 
 SURE = 15.0  # epsilon0 so high that a report is its reading, but for one in a million
@@ -179,6 +180,10 @@ def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
         5, 2, 1)
     assert list(world.taken(world.offer(), 1).values()) == ["c1"]
     world.over(1)
+    page = get(world.cluster, "client")[1]
+    assert {n: row for n, row in described(page).items() if n.startswith(MQTT)} == {
+        n: row for n, row in documented().items() if n.startswith(MQTT)}
+    assert "hush" not in page and "secret" not in page
     client.stop()
     assert '"rows_left_out":2' in client.log() and '"first_left_out":"mqtt: no field' in client.log(), client.log()
     assert "hush" not in client.log() and "secret-device" not in client.log() and "hhh" not in client.log()
