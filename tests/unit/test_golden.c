@@ -113,8 +113,12 @@ static size_t size_of(ProtobufCType type)
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_MESSAGE:
 		return sizeof(void *);
+	case PROTOBUF_C_TYPE_UINT32:
+		return sizeof(uint32_t);
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return sizeof(double);
 	default:
-		fail_msg("a repeated number");
+		fail_msg("a repeated field of a type the vectors do not know");
 		return 0;
 	}
 }

@@ -190,23 +190,106 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 
 /* ---- slots ---- */
 
-static void slots_stand_in_a_randomizer_and_only_where_a_row_has_them(void **state)
+/* The randomizer of the marginals above, as a row makes it. */
+static void made_slots(struct rd_descriptor *d, struct rd_randomizer_wire *w)
 {
-	struct rd_descriptor d = { .query = all[0] };
-	struct pt_params p = { .protocol = "grr",
-		.slot = { { .count = 3, .groups = 5, .bins = 4, .dummies = 7, .keep = 99 },
-			{ .count = 1, .groups = 1, .bins = 2, .keep_always = true, .keep = 5 } },
-		.slots = 2 };
+	const struct pt_request r = { .epsilon0 = 2, .dummies = 3, .min_batch = 1000 };
+	struct pt_params p;
+
+	*d = (struct rd_descriptor){ .query = all[8] };
+	if (pt_find("marginals")->derive(&d->query, &r, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(p.slots, 2);
+	d->params = p;
+	rd_randomizer_wire(&d->params, w);
+}
+
+static void slots_survive_the_wire(void **state)
+{
+	struct rd_descriptor d, back;
 	struct rd_randomizer_wire w;
+	struct cm_buf b;
+	struct pr_doc doc;
 
 	(void)state;
-	rd_randomizer_wire(&p, &w);
-	assert_int_equal(w.m.n_slots, 2);
-	assert_true(w.m.slots[0]->count == 3 && w.m.slots[0]->groups == 5 && w.m.slots[0]->bins == 4 &&
-		    w.m.slots[0]->dummies == 7 && w.m.slots[0]->keep == 99 && !w.m.slots[0]->keep_always);
-	assert_true(w.m.slots[1]->keep_always && w.m.slots[1]->keep == 0);
-	assert_int_equal(rd_randomizer_read(&w.m, &d, &err), CM_EPROTO);
-	assert_string_equal(err.msg, "randomizer.slots: 'grr' has one batch");
+	made_slots(&d, &w);
+	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+	assert_int_equal(pr_doc_encode(&w.m.base, &b, &err), CM_OK);
+	assert_int_equal(pr_doc_decode(&tombola__v1__randomizer__descriptor, b.data, b.len, PR_DESCRIPTOR_MAX,
+				 &doc, &err),
+		CM_OK);
+	back = (struct rd_descriptor){ .query = all[8] };
+	if (rd_randomizer_read((const Tombola__V1__Randomizer *)doc.msg, &back, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_true(pt_params_equal(&d.params, &back.params));
+	assert_int_equal(back.params.slots, 2);
+	assert_true(back.params.slot[0].bins == 4 && back.params.slot[1].bins == 2);
+	pr_doc_free(&doc);
+	cm_buf_fini(&b);
+}
+
+#define BAD_SLOTS(text, statement)                                    \
+	do {                                                          \
+		struct rd_descriptor d;                               \
+		struct rd_randomizer_wire w;                          \
+		made_slots(&d, &w);                                   \
+		statement;                                            \
+		if (rd_randomizer_read(&w.m, &d, &err) != CM_EPROTO)  \
+			fail_msg("line %d: accepted", __LINE__);      \
+		if (strstr(err.msg, text) == NULL)                    \
+			fail_msg("line %d: '%s'", __LINE__, err.msg); \
+	} while (0)
+
+static void slots_out_of_range_are_refused(void **state)
+{
+	(void)state;
+	BAD_SLOTS("randomizer.slots.count: 0", w.slot[0].count = 0);
+	BAD_SLOTS("randomizer.slots.count: 4294967295", w.slot[0].count = UINT32_MAX);
+	BAD_SLOTS("randomizer.slots.groups: 0", w.slot[0].groups = 0);
+	BAD_SLOTS("randomizer.slots.groups: 131073", w.slot[0].groups = PR_DIMENSION_MAX + 1);
+	BAD_SLOTS("randomizer.slots.bins: 1", w.slot[1].bins = 1);
+	BAD_SLOTS("randomizer.slots.bins: 4097", w.slot[1].bins = PR_CATEGORIES_MAX + 1);
+	BAD_SLOTS("randomizer.slots.dummies: 1024", w.slot[0].dummies = PR_MESSAGES_MAX);
+	BAD_SLOTS("randomizer.slots.keep: given", w.slot[0].keep_always = 1);
+	BAD_SLOTS("randomizer", w.slot[0].keep = 0);
+	BAD_SLOTS("randomizer", w.slot[0].bins = 5); /* not its marginal's combinations */
+	BAD_SLOTS("randomizer", w.slot[0].count = 2);
+	BAD_SLOTS("randomizer", w.m.n_slots = 1);
+	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.bins = 4);
+	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.dummies = 1);
+	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.keep_always = 1);
+	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.keep = 1);
+	BAD_SLOTS("randomizer.bins: 0, not in", w.m.n_slots = 0);
+	BAD_SLOTS("'grr' has one batch", (w.m.protocol = (char *)(uintptr_t) "grr", d.query = all[0]));
+}
+
+/* Written by another implementation: tests/data/golden/descriptor_marginals.json. */
+static void the_golden_descriptor_of_marginals_reads_as_its_json_says(void **state)
+{
+	uint8_t bytes[4096];
+	FILE *f = fopen(TEST_DATA "/golden/descriptor_marginals.bin", "rb");
+	struct rd_descriptor d;
+	struct cm_buf b;
+	size_t n;
+
+	(void)state;
+	assert_non_null(f);
+	n = fread(bytes, 1, sizeof bytes, f);
+	assert_int_equal(fclose(f), 0);
+	if (rd_descriptor_decode(bytes, n, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(d.query.kind, PT_MARGINALS);
+	assert_string_equal(d.query.field, "");
+	assert_string_equal(d.query.column[0].category[2], "caf\xc3\xa9");
+	assert_true(d.query.marginals == 2 && d.query.marginal[0] == 3 && d.query.marginal[1] == 2);
+	assert_true(d.params.slots == 2 && d.params.slot[0].bins == 6 && d.params.slot[1].bins == 2);
+	assert_true(d.params.slot[1].keep == UINT64_C(13485650502877570698));
+	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_OK);
+	assert_int_equal(b.len, n);
+	assert_memory_equal(b.data, bytes, n);
+	cm_buf_fini(&b);
+	rd_descriptor_fini(&d);
 }
 
 int main(void)
@@ -215,7 +298,9 @@ int main(void)
 		cmocka_unit_test(a_question_of_each_kind_survives_the_wire),
 		cmocka_unit_test(what_a_question_does_not_have_is_refused),
 		cmocka_unit_test(a_question_too_long_for_a_descriptor_is_said_in_the_plan),
-		cmocka_unit_test(slots_stand_in_a_randomizer_and_only_where_a_row_has_them),
+		cmocka_unit_test(the_golden_descriptor_of_marginals_reads_as_its_json_says),
+		cmocka_unit_test(slots_survive_the_wire),
+		cmocka_unit_test(slots_out_of_range_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
