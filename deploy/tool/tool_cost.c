@@ -192,11 +192,12 @@ static json_t *slots_json(const struct pt_params *p)
 static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
-	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:i, s:i, s:I, s:I}", "round", (int)r->number,
-		"query", r->query.name, "protocol", r->protocol->name, "auto", (int)r->automatic, "epsilon0",
-		real(r->epsilon0), "bins", (int)r->params.bins, "dummies", (int)r->params.dummies, "size",
-		(int)r->params.size, "shuffler_dummies", (json_int_t)r->params.shuffler_dummies,
-		"min_reports", (json_int_t)r->min_reports);
+	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:i, s:i, s:I, s:I, s:I}", "round",
+		(int)r->number, "query", r->query.name, "protocol", r->protocol->name, "auto",
+		(int)r->automatic, "epsilon0", real(r->epsilon0), "bins", (int)r->params.bins, "dummies",
+		(int)r->params.dummies, "size", (int)r->params.size, "shuffler_dummies",
+		(json_int_t)r->params.shuffler_dummies, "shuffler_noise_mean",
+		(json_int_t)r->params.noise_mean, "min_reports", (json_int_t)r->min_reports);
 	json_t *more = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "slots",
 		slots_json(&r->params), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,
 		"expected_error", real(c->error), "fits", (int)c->run, "share", real(v->share),

@@ -4,6 +4,7 @@
 #include "sh_blanket.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -147,10 +148,14 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 		.plan_hash = { 1 },
 		.ledger_seq = p->chain.seq,
 	};
-	const struct pt_request request = { .epsilon0 = wish->epsilon0 > 0 ? wish->epsilon0 : 1,
+	const struct pt_request request = { .epsilon0 = wish->noise_epsilon > 0 ? (double)INFINITY
+							: wish->epsilon0 > 0    ? wish->epsilon0
+										: 1,
 		.dummies = wish->dummies,
 		.min_batch = d.min_batch,
-		.shuffler_dummies = wish->shuffler_dummies };
+		.shuffler_dummies = wish->shuffler_dummies,
+		.noise_epsilon = wish->noise_epsilon,
+		.noise_delta = 1e-8 };
 
 	strcpy(d.population, wish->population ? wish->population : population);
 	if (wish->hpke_key)
@@ -159,8 +164,10 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	if (d.sequence > 1)
 		memcpy(d.previous, p->previous, PR_HASH_LEN);
 	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
-	d.protocol =
-		wish->row ? wish->row : pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
+	d.protocol = wish->row ? wish->row
+		     : wish->noise_epsilon > 0
+			     ? pt_find("bins")
+			     : pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
 	assert_non_null(d.protocol);
 	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
 		fail_msg("derive: %s", p->err.msg);

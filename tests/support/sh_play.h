@@ -42,6 +42,7 @@ struct sh_wish {
 	double epsilon0;
 	uint32_t dummies;
 	uint64_t shuffler_dummies;
+	double noise_epsilon;    /* noise of the shuffler, at delta 1e-8 */
 	const uint8_t *hpke_key; /* of 32 bytes */
 	const char *population;
 	const struct pt_protocol *row; /* else one that has what is wished for */

@@ -197,6 +197,46 @@ static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
 		"plan.conf:6:", "shuffler_dummies");
 }
 
+static void noise_of_the_shuffler_is_asked_for_with_its_epsilon(void **state)
+{
+	struct pt_loss loss;
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+	struct acct_bound b;
+
+	(void)state;
+	assert_int_equal(parse(BLANKET("bins", "\"inf\"",
+				       "blanket = \"shuffler\", shuffler_noise = \"laplace\", epsilon = 0.5"),
+				 &p, &err),
+		CM_OK);
+	assert_true(p.round[0].params.noise_mean > 0 && p.round[0].params.shuffler_dummies == 0);
+	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
+	assert_int_equal(acct_epsilon(loss.part, loss.parts, p.delta, &b), ACCT_OK);
+	assert_true(b.upper > 0.49 && b.upper < 0.501);
+	pl_plan_fini(&p);
+#define NOISE "shuffler_noise = \"laplace\""
+	expect_fault(BLANKET("bins", "\"inf\"",
+			     "blanket = \"shuffler\", shuffler_noise = \"gauss\", epsilon = 1.0"),
+		"plan.conf:6:", "'shuffler_noise' must be \"laplace\"");
+	expect_fault(BLANKET("bins", "\"inf\"", "epsilon = 1.0, " NOISE),
+		"plan.conf:6:", "'shuffler_noise' is for 'blanket' \"shuffler\"");
+	expect_fault(BLANKET("bins", "\"inf\"", "blanket = \"shuffler\", " NOISE),
+		"plan.conf:6:", "'shuffler_noise' needs 'epsilon'");
+	expect_fault(BLANKET("bins", "\"inf\"",
+			     "blanket = \"shuffler\", epsilon = 1.0, shuffler_dummies = 5, " NOISE),
+		"plan.conf:6:", "'shuffler_dummies' cannot");
+	expect_fault(BLANKET("mixbins", "2.0", "blanket = \"shuffler\", epsilon = 1.0, " NOISE),
+		"plan.conf:6:", "protocol 'mixbins' takes no noise of the shuffler");
+	expect_fault(BLANKET("bins", "\"inf\"", "blanket = \"shuffler\", dummies = 1, epsilon = 1.0, " NOISE),
+		"plan.conf:", "stands alone");
+	expect_fault(BLANKET("bins", "\"inf\"", "blanket = \"shuffler\", epsilon = 0.0005, " NOISE),
+		"plan.conf:", "must be for 0.001 to 16");
+	expect_fault(
+		BLANKET("bins", "\"inf\"", "blanket = \"shuffler\", shuffler_dummies = 5, epsilon = 1.0"),
+		"plan.conf:6:", "'epsilon' is for protocol \"auto\"");
+#undef NOISE
+}
+
 static void unknown_keys_are_named_with_their_line(void **state)
 {
 	(void)state;
@@ -362,6 +402,7 @@ int main(void)
 		cmocka_unit_test(the_digest_covers_every_byte_of_the_file),
 		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
 		cmocka_unit_test(a_size_belongs_to_protocols_that_have_one),
+		cmocka_unit_test(noise_of_the_shuffler_is_asked_for_with_its_epsilon),
 		cmocka_unit_test(unknown_keys_are_named_with_their_line),
 		cmocka_unit_test(dummies_of_the_shuffler_are_asked_for_in_words),
 		cmocka_unit_test(values_out_of_range_are_named_with_their_line),

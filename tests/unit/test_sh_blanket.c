@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pt_noise.h"
 #include "sh_blanket.h"
 
 #define DEVICES 300u
@@ -16,14 +17,19 @@
 static struct cm_key secret;
 static uint8_t public_key[CM_HPKE_PUBLIC_LEN];
 
-static void open_round(uint64_t dummies)
+static void open_round_as(struct sh_wish wish)
 {
 	assert_int_equal(cm_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 100,
-				     .shuffler_dummies = dummies,
-				     .hpke_key = public_key,
-				     .target_batch = 20000 });
+	wish.min_batch = 100;
+	wish.target_batch = 20000;
+	wish.hpke_key = public_key;
+	sh_play_round(&play, &wish);
 	steps_accepted(1, 0, DEVICES);
+}
+
+static void open_round(uint64_t dummies)
+{
+	open_round_as((struct sh_wish){ .shuffler_dummies = dummies });
 }
 
 /* What was pulled, told apart: the made-up messages of devices, and those that open. */
@@ -147,8 +153,10 @@ static void die_after(unsigned steps, bool uncounted)
 		play.now_ms = play.d.deadline_ms;
 		for (unsigned i = 0; i < steps; i++) {
 			struct sh_round *r = sh_core_collecting(play.core);
-			uint32_t n = sh_blanket_next(r);
 
+			if (sh_route_next(r) && sh_route_step(r, &play.work_rng, &play.err) != CM_OK)
+				_exit(1);
+			uint32_t n = sh_blanket_next(r);
 			if (sh_core_task(play.core, true, play.now_ms) != SH_TASK_BLANKET ||
 				sh_blanket_commit(r, n, &play.work_rng, &play.err) != CM_OK)
 				_exit(1);
@@ -216,6 +224,65 @@ static void none_is_missing_or_doubled_by_kill_9_at_any_moment(void **state)
 	release(n, &f);
 }
 
+static void noise_is_drawn_once_whatever_crashes(void **state)
+{
+	uint64_t total = 0, before = 0;
+
+	(void)state;
+	play.policy.max_epsilon0 = INFINITY;
+	for (unsigned steps = 0; steps <= 2; steps++)
+		for (unsigned uncounted = 0; uncounted <= (steps > 0); uncounted++) {
+			uint64_t noise[4];
+			struct found f;
+
+			open_round_as((struct sh_wish){ .noise_epsilon = 0.05 });
+			sh_play_work(&play);
+			struct sh_round *r = sh_core_collecting(play.core);
+			assert_int_equal(sh_noise_draw(r, &play.err), CM_OK);
+			for (unsigned b = 0; b < 4; b++)
+				noise[b] = r->noise[b] - (b > 0 ? r->noise[b - 1] : 0);
+			total = r->noise[3];
+			assert_true(
+				total > SH_BLANKET_SLICE);   /* 2,360 are to be expected, give or take 110 */
+			assert_int_not_equal(total, before); /* another round, another draw */
+			before = total;
+			sh_play_stop(&play);
+			die_after(steps, uncounted);
+			sh_play_start(&play);
+			sh_play_deadline(&play);
+			release(total, &f);
+			assert_memory_equal(f.counts, noise, sizeof noise);
+		}
+}
+
+static void noise_is_uncertain_as_stated(void **state)
+{
+	double sum = 0, square = 0;
+
+	(void)state;
+	play.policy.max_epsilon0 = INFINITY;
+	sh_play_round(&play, &(struct sh_wish){ .noise_epsilon = 1 });
+	struct sh_round *r = sh_core_collecting(play.core);
+	double mean = r->d.params.noise_mean, variance = pt_noise_variance(&r->d.params);
+	for (unsigned i = 0; i < 2000; i++) {
+		play.rng.fill(play.rng.ctx, r->vault.order.bytes, sizeof r->vault.order.bytes);
+		assert_int_equal(sh_noise_draw(r, &play.err), CM_OK);
+		for (unsigned b = 0; b < 4; b++) {
+			double x = (double)(r->noise[b] - (b > 0 ? r->noise[b - 1] : 0)) - mean;
+			sum += x;
+			square += x * x;
+		}
+		for (uint64_t made = 0; made < r->noise[3]; made++) {
+			uint32_t b = sh_noise_bin(r, made);
+			assert_true(made < r->noise[b] && (b == 0 || made >= r->noise[b - 1]));
+		}
+		free(r->noise);
+		r->noise = NULL;
+	}
+	assert_true(fabs(sum) < 5 * sqrt(8000 * variance));
+	assert_true(fabs(square / 8000 / variance - 1) < 0.15);
+}
+
 static void a_key_that_nothing_can_be_sealed_to_is_refused_at_once(void **state)
 {
 	static const uint8_t low_order[CM_HPKE_PUBLIC_LEN] = { 0 };
@@ -245,6 +312,8 @@ int main(void)
 		STEPS_TEST(a_void_or_cancelled_round_gets_none),
 		STEPS_TEST(none_is_missing_or_doubled_after_a_crash_at_any_step),
 		STEPS_TEST(none_is_missing_or_doubled_by_kill_9_at_any_moment),
+		STEPS_TEST(noise_is_drawn_once_whatever_crashes),
+		STEPS_TEST(noise_is_uncertain_as_stated),
 		STEPS_TEST(a_key_that_nothing_can_be_sealed_to_is_refused_at_once),
 		STEPS_TEST(more_than_the_policy_allows_are_refused),
 	};
