@@ -1,5 +1,6 @@
 /* bench_encode.c - what randomizing and sealing one device's report costs the client, per row of the protocol
- * table, on this thread's processor time.  Usage: bench_encode [devices] */
+ * table, on this thread's processor time; of long vectors without the seals, and their estimate.
+ * Usage: bench_encode [devices] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include <time.h>
 
 #include "cl_encode.h"
+#include "pr_limits.h"
+#include "queries.h"
 
 #define TURNS 7
 
@@ -33,29 +36,16 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A round of seven categories, or of a number in [0, 10]. */
+/* A round of a small question of the first kind that the row answers. */
 static void describe(struct rd_descriptor *d, const struct pt_protocol *row, const struct cm_rng *rng)
 {
-	static char *category[] = { "a", "b", "c", "d", "e", "f", "g" };
-	struct pt_request request = { .epsilon0 = 2, .min_batch = 10000 };
 	struct cm_key secret;
 	struct cm_err err;
 
 	memset(d, 0, sizeof *d);
 	d->protocol = row;
-	(void)snprintf(d->query.name, sizeof d->query.name, "q");
-	(void)snprintf(d->query.field, sizeof d->query.field, "f");
-	if (row->kinds & PT_HISTOGRAM) {
-		d->query.kind = PT_HISTOGRAM;
-		d->query.category = category;
-		d->query.categories = 7;
-		request.dummies = strstr(row->name, "bins") != NULL ? 3 : 0;
-		request.epsilon0 = strcmp(row->name, "bins") == 0 ? INFINITY : 2;
-	} else {
-		d->query.kind = PT_MEAN;
-		d->query.high = 10;
-	}
-	must(row->derive(&d->query, &request, &d->params, &err) == CM_OK, "derive");
+	d->query = query_of_row(row);
+	must(query_derive(row, &d->query, 2, &d->params, &err) == CM_OK, "derive");
 	d->messages_per_client = row->messages(&d->params);
 	d->record_len = row->record_len(&d->params);
 	d->suite = CM_HPKE_AES128GCM;
@@ -66,6 +56,7 @@ static void describe(struct rd_descriptor *d, const struct pt_protocol *row, con
 static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, size_t devices)
 {
 	struct cl_entry *entry = calloc(devices, sizeof *entry);
+	uint32_t(*at)[QUERIES_DIMENSION] = calloc(devices, sizeof *at);
 	struct rd_descriptor d;
 	struct cm_err err;
 	double turn[TURNS];
@@ -73,9 +64,9 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 
 	describe(&d, row, rng);
 	sealed = malloc(devices * cl_device_len(&d));
-	must(entry != NULL && sealed != NULL, "malloc");
+	must(entry != NULL && at != NULL && sealed != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++)
-		entry[i].value.x = i % 7;
+		entry[i].value = query_value(&d.query, (uint32_t)i % query_values(&d.query), at[i]);
 	for (int t = 0; t < TURNS; t++) {
 		double start = now_us();
 
@@ -86,7 +77,49 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 	(void)printf("%-10s %8u %10.1f %12.1f %14.0f\n", row->name, d.messages_per_client, turn[TURNS / 2],
 		turn[TURNS / 2] / d.messages_per_client, 1e6 / turn[TURNS / 2]);
 	free(entry);
+	free(at);
 	free(sealed);
+}
+
+static void bench_vector(
+	const char *name, uint32_t dimension, uint32_t slots, uint32_t size, const struct cm_rng *rng)
+{
+	const struct pt_protocol *row = pt_find(name);
+	struct pt_query q = {
+		.kind = PT_VECTOR, .name = "v", .field = "f", .high = 1, .dimension = dimension
+	};
+	struct pt_request r = { .epsilon0 = 4, .slots = slots, .size = size };
+	uint32_t *at = calloc(dimension, sizeof *at), devices = 200;
+	struct pt_value v = { .at = at };
+	struct pt_estimate e;
+	struct pt_params p;
+	struct cm_err err;
+	uint64_t *counts;
+	uint8_t *records;
+	double start, encode, tally;
+
+	must(row->derive(&q, &r, &p, &err) == CM_OK, "derive");
+	counts = calloc(row->tallies(&p), sizeof *counts);
+	records = calloc(devices, (size_t)row->messages(&p) * row->record_len(&p));
+	must(at != NULL && counts != NULL && records != NULL, "malloc");
+	for (uint32_t c = 0; c < dimension; c++)
+		at[c] = (uint32_t)(((uint64_t)c << 31) / dimension);
+	start = now_us();
+	for (uint32_t i = 0; i < devices; i++)
+		row->encode(&q, &p, &v, rng, records + (size_t)i * row->messages(&p) * row->record_len(&p));
+	encode = (now_us() - start) / devices;
+	start = now_us();
+	for (size_t i = 0; i < (size_t)devices * row->messages(&p); i++)
+		must(row->tally(&p, records + i * row->record_len(&p), counts, &err) == CM_OK, "tally");
+	tally = (now_us() - start) / devices / row->messages(&p);
+	start = now_us();
+	must(row->estimate(&q, &p, counts, devices, &e, &err) == CM_OK, "estimate");
+	(void)printf("%-10s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension, row->messages(&p), encode,
+		tally, (now_us() - start) * 1e-3);
+	pt_estimate_fini(&e);
+	free(at);
+	free(counts);
+	free(records);
 }
 
 int main(int argc, char **argv)
@@ -101,5 +134,12 @@ int main(int argc, char **argv)
 		"devices/s/core");
 	for (size_t i = 0; pt_row(i) != NULL; i++)
 		bench_row(pt_row(i), &rng, devices);
+	(void)printf("\n%-10s %8s %8s %12s %14s %14s\n", "vector", "d", "messages", "us/device",
+		"tally us/mess.", "estimate ms");
+	bench_vector("words", 784, 16, 3, &rng);
+	bench_vector("words", PR_DIMENSION_MAX, 64, 4, &rng);
+	bench_vector("harmony", PR_DIMENSION_MAX, 0, 0, &rng);
+	bench_vector("vrr", 784, 0, 4, &rng);
+	bench_vector("vrr", PR_DIMENSION_MAX, 0, 16, &rng);
 	return 0;
 }
