@@ -32,13 +32,11 @@ static struct pt_params one_sign(const struct pt_params *p)
 
 static enum cm_rc shape_check(const struct pt_query *q, uint32_t size, enum cm_rc code, struct cm_err *err)
 {
-	uint32_t most = q->dimension < SIZE_MAX_COORDINATES ? q->dimension : SIZE_MAX_COORDINATES;
-
 	if (q->kind != PT_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", name);
-	if (size < 1 || size > most)
+	if (size < 1 || size > q->dimension || size > SIZE_MAX_COORDINATES)
 		return cm_fail(err, code, "%s: size %u, must be 1 to %u coordinates", name, (unsigned)size,
-			(unsigned)most);
+			q->dimension < SIZE_MAX_COORDINATES ? (unsigned)q->dimension : SIZE_MAX_COORDINATES);
 	return CM_OK;
 }
 
