@@ -24,9 +24,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (acct_round_check(&s.round, &fault)) {
 		abort();
 	} else {
-		/* What is read may be asked about: no crash, no NaN, bounds in order. */
+		/* What is read may be asked about: no crash, no NaN, bounds in order; and it has a text. */
+		char again[ACCT_SPEC_MAX];
 		struct acct_round paper;
+		struct acct_spec same;
 		struct acct_bound d;
+
+		if (acct_spec_text(&s.round, again) || acct_spec_parse(again, &same, why, sizeof why) ||
+			!acct_round_equal(&same.round, &s.round) || same.round.count != s.round.count)
+			abort();
 
 		if (!(s.eps0 >= 0 && s.p >= 0 && s.q >= 0 && s.beta >= 0 && s.beta <= 1 + 1e-8 && s.k >= 0))
 			abort();

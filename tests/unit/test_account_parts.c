@@ -100,7 +100,7 @@ static void a_loss_counts_as_the_list_of_its_parts(void **state)
 
 	(void)state;
 	seed = 40;
-	for (unsigned step = 0; step < 9; step++) {
+	for (unsigned step = 0; step < 6; step++) {
 		size_t i = below(6), n = 0;
 		struct pt_loss candidate = some(step % 5 ? 3 : PT_PARTS_MAX);
 		struct rd_verdict v;
