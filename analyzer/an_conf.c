@@ -59,7 +59,8 @@ const struct cm_conf_row an_conf_rows[] = {
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct an_conf, http),
 		.fallback = "127.0.0.1:9464",
-		.help = "loopback host:port of /healthz, /readyz, /status and /metrics; \"\" for none" },
+		.help = "loopback host:port of the dashboard, /healthz, /readyz, /status and /metrics; \"\" "
+			"for none" },
 	{ .key = "http_anywhere",
 		.type = CM_CONF_BOOL,
 		.offset = offsetof(struct an_conf, http_anywhere),

@@ -5,10 +5,12 @@ import {showRounds} from "./rounds.js";
 import {ago, clock, count, element, replace} from "./show.js";
 
 const POLL_MS = 2000;
+const SOON_MS = 300; // while the analyzer reads what is new in its ledger
 const PATIENCE_MS = 10000;
 const LEVEL = {done: "ok", running: "ok", waiting: "ok", refused: "warn", unreachable: "warn", stopping: "warn",
 	fault: "fault"};
 
+let started; // the run of the analyzer that is shown
 let shownHead; // the ledger's last record in what is shown
 let answered; // when the analyzer last did
 let timer;
@@ -62,15 +64,17 @@ function showStatus(status) {
 		return element("div", "", element("dt", "", label), value);
 	}));
 	document.getElementById("polled").textContent = `As of ${clock(status.now_ms)}` +
-		(status.ledger.shown_seq < status.ledger.seq
-			? `; the ledger has ${status.ledger.seq - status.ledger.shown_seq} newer records, which are being read.` : ".");
+		(isBehind(status) ? "; newer records of the ledger are being read." : ".");
+}
+
+function isBehind(status) {
+	return status.ledger.shown_seq < status.ledger.seq && status.ledger.fault === null;
 }
 
 // The books only when the ledger has moved on.
 async function showBooks(status) {
-	const {seq, shown_seq: shown, fault} = status.ledger;
 	const head = `${status.ledger.head} ${status.refusals_explained}`;
-	if (head === shownHead || shown < seq || fault !== null)
+	if (head === shownHead || isBehind(status) || status.ledger.fault !== null)
 		return;
 	const books = await Promise.all(["budget", "rounds", "refusals"].map(ask));
 	if (books.includes(null))
@@ -83,13 +87,20 @@ async function showBooks(status) {
 }
 
 async function poll() {
+	let wait = POLL_MS;
 	try {
 		const status = await ask("status");
 		answered = Date.now();
+		if (started !== undefined && started !== status.started_ms) {
+			location.reload(); // another run, perhaps of another plan or version
+			return;
+		}
+		started = status.started_ms;
 		showStatus(status);
+		wait = isBehind(status) ? SOON_MS : POLL_MS;
 		await showBooks(status);
 		document.getElementById("main").hidden = false;
-		document.body.classList.remove("old");
+		document.body.classList.toggle("old", isBehind(status) || status.ledger.fault !== null);
 	} catch (e) {
 		document.getElementById("main").hidden = false;
 		document.body.classList.add("old");
@@ -97,13 +108,9 @@ async function poll() {
 			showState("fault", answered === undefined ? "The analyzer does not answer."
 				: `The analyzer does not answer since ${clock(answered)}; what stands below is as it was then.`);
 	}
-	schedule();
-}
-
-function schedule() {
 	clearTimeout(timer);
 	if (!document.hidden)
-		timer = setTimeout(poll, POLL_MS);
+		timer = setTimeout(poll, wait);
 }
 
 document.addEventListener("visibilitychange", () => {
