@@ -1,12 +1,6 @@
 /* test_slots.c - several batches in a round: exact outcomes, exact cells, records, hostile slots. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cm_buf.h"
 #include "exact_batch.h"
