@@ -6,8 +6,8 @@
 #include "acct_spec.h"
 #include "cm_hash.h"
 
-#define CHECKED 8u             /* bytes of the hash */
-#define DIGITS  (2u * CHECKED) /* of it */
+#define CHECKED 8u  /* bytes of the hash */
+#define DIGITS  16u /* of it */
 
 _Static_assert(RD_LOSS_TEXT_MAX >= PT_PARTS_MAX * ACCT_SPEC_MAX + DIGITS, "every loss has a text");
 
@@ -76,11 +76,12 @@ static bool take_parts(const char *at, const char *stop, struct pt_loss *out)
 enum cm_rc rd_loss_take(const char *text, size_t len, struct pt_loss *out, struct cm_err *err)
 {
 	char check[DIGITS + 1];
-	bool whole = len > DIGITS;
 
-	if (whole)
+	if (len > DIGITS) {
 		digits(text, len - DIGITS, check);
-	whole = whole && memcmp(text + len - DIGITS, check, DIGITS) == 0 &&
-		take_parts(text, text + len - DIGITS, out);
-	return whole ? CM_OK : cm_fail(err, CM_EDATA, "a loss that is damaged");
+		if (memcmp(text + len - DIGITS, check, DIGITS) == 0 &&
+			take_parts(text, text + len - DIGITS, out))
+			return CM_OK;
+	}
+	return cm_fail(err, CM_EDATA, "a loss that is damaged");
 }
