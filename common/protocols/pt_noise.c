@@ -23,11 +23,15 @@ static long double total(uint64_t threshold, uint32_t mean)
 	return 1 + 2 * a * (1 - powl(a, mean)) / rest;
 }
 
+/* a^mean. */
+static long double end_of(uint64_t threshold, uint32_t mean)
+{
+	return powl(ldexpl((long double)threshold, -64), mean);
+}
+
 static double defect_of(uint64_t threshold, uint32_t mean)
 {
-	long double end = powl(ldexpl((long double)threshold, -64), mean);
-
-	return pt_round_up(end / total(threshold, mean) * (1 + SLACK));
+	return pt_round_up(end_of(threshold, mean) / total(threshold, mean) * (1 + SLACK));
 }
 
 enum cm_rc pt_noise_request(
@@ -38,9 +42,9 @@ enum cm_rc pt_noise_request(
 	if (!(r->noise_epsilon >= PT_NOISE_EPSILON_MIN && r->noise_epsilon <= PT_EPSILON0_MAX))
 		return cm_fail(err, CM_ECONFIG, "%s: noise for epsilon %g, must be for %g to %g", name,
 			r->noise_epsilon, PT_NOISE_EPSILON_MIN, PT_EPSILON0_MAX);
-	if (!(r->noise_delta > 0 && r->noise_delta <= PT_NOISE_DEFECT_MAX))
-		return cm_fail(err, CM_ECONFIG, "%s: noise for delta %g, must be for at most %g", name,
-			r->noise_delta, PT_NOISE_DEFECT_MAX);
+	if (!(r->noise_delta > 0 && r->noise_delta < 1))
+		return cm_fail(err, CM_ECONFIG, "%s: noise for delta %g, must be for one in (0, 1)", name,
+			r->noise_delta);
 	if (r->dummies > 0 || r->shuffler_dummies > 0)
 		return cm_fail(
 			err, CM_ECONFIG, "%s: noise of the shuffler stands alone, without dummies", name);
@@ -49,7 +53,9 @@ enum cm_rc pt_noise_request(
 	long double most = (long double)r->noise_delta / 2,
 		    first = logl(most * (1 + a) / (1 - a)) / logl(a) - 2;
 	out->noise_mean = first > 1 ? (uint32_t)fminl(first, PT_NOISE_MEAN_MAX) : 1;
-	while (out->noise_mean < PT_NOISE_MEAN_MAX && defect_of(out->noise_decay, out->noise_mean) > most)
+	while (out->noise_mean < PT_NOISE_MEAN_MAX &&
+		(defect_of(out->noise_decay, out->noise_mean) > most ||
+			end_of(out->noise_decay, out->noise_mean) > PT_NOISE_END_MAX))
 		out->noise_mean++;
 	if (out->noise_mean >= PT_NOISE_MEAN_MAX ||
 		(uint64_t)out->noise_mean * 2 * out->bins > PT_SHUFFLER_DUMMIES_MAX)
@@ -70,8 +76,7 @@ enum cm_rc pt_noise_check(const char *name, const struct pt_params *p, struct cm
 	if ((uint64_t)p->noise_mean * 2 * p->bins > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(
 			err, CM_EPROTO, "%s: noise of more than %u dummies", name, PT_SHUFFLER_DUMMIES_MAX);
-	/* Also bounds what a draw takes. */
-	if (!(pt_noise_defect(p) <= PT_NOISE_DEFECT_MAX))
+	if (!(end_of(p->noise_decay, p->noise_mean) <= PT_NOISE_END_MAX))
 		return cm_fail(err, CM_EPROTO, "%s: noise that is cut off too early", name);
 	return CM_OK;
 }

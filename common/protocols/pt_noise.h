@@ -11,8 +11,9 @@
 
 /* Greatest mean: the law of a bin's dummies is a window of 2^18. */
 #define PT_NOISE_MEAN_MAX 100000u
-/* Greatest chance that a bin's noise hides nothing. */
-#define PT_NOISE_DEFECT_MAX 0.001
+/* Greatest a^mean, the chance of an end over that of the middle: the defect is less, and a draw takes no more
+ * than a seventh of the mean in generated numbers. */
+#define PT_NOISE_END_MAX 0.001
 /* Of what may be asked for. */
 #define PT_NOISE_EPSILON_MIN 0.001
 

@@ -68,12 +68,15 @@ struct pt_request {
 	double epsilon0; /* local guarantee in nats; INFINITY for none */
 	uint32_t levels; /* bins of a number; 0: the row chooses */
 	uint32_t dummies;
-	uint32_t size;             /* as in pt_params; 0: the row chooses */
-	uint32_t slots;            /* vectors: batches of the round; 0: the row chooses */
-	uint64_t min_batch;        /* for choices that depend on n */
-	uint64_t shuffler_dummies; /* as in pt_params */
-	uint64_t padded;           /* tag_messages of pt_params; 0: the row chooses */
-	double noise_epsilon;      /* the round is to have it by noise of the shuffler; 0: no such noise */
+	uint32_t size;                       /* as in pt_params; 0: the row chooses */
+	uint32_t slots;                      /* vectors: batches of the round; 0: the row chooses */
+	uint64_t min_batch;                  /* for choices that depend on n */
+	uint64_t shuffler_dummies;           /* as in pt_params */
+	uint64_t padded;                     /* tag_messages of pt_params; 0: the row chooses */
+	double class_epsilon0[PT_SLOTS_MAX]; /* of each class, rising; epsilon0 is the most there may be */
+	uint32_t class_least[PT_SLOTS_MAX];  /* its least participants */
+	uint32_t classes;
+	double noise_epsilon; /* the round is to have it by noise of the shuffler; 0: no such noise */
 	double noise_delta;
 };
 
@@ -85,7 +88,8 @@ struct pt_item {
 	double lower, upper;             /* 95 % for this item alone */
 	double joint_lower, joint_upper; /* 95 % for all items together */
 	double projected;                /* consistent with the others and the domain; biased */
-	bool below_noise;                /* the interval does not exclude "nothing there" */
+	double bias; /* most that `value` may be off by, whatever was answered; the intervals allow for it */
+	bool below_noise; /* the interval does not exclude "nothing there" */
 };
 struct pt_estimate {
 	struct pt_item *item; /* n items */
@@ -102,6 +106,7 @@ enum pt_automatic {
 	PT_AUTO_DUMMIES = 2,
 	PT_AUTO_LEVELS = 4,
 	PT_AUTO_SIZES = 8,
+	PT_AUTO_SLOTS = 16, /* with sizes of words */
 };
 
 struct pt_protocol {
@@ -137,8 +142,8 @@ struct pt_protocol {
 	bool routes_by_value;
 	bool noise; /* the shuffler may draw how many dummies of each bin it adds */
 	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
-	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin `tag`.
-	 * NULL: no shuffler may add any, and shuffler_dummies, tag_messages and noise_mean are 0. */
+	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin
+	 * `tag`. NULL: no shuffler may add any, and shuffler_dummies, tag_messages and noise_mean are 0. */
 	void (*dummy)(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record);
 	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
 	 * it is none of this round's: nothing is added then. */

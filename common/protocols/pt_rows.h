@@ -29,6 +29,8 @@ extern const struct pt_protocol pt_row_vrr;
 extern const struct pt_protocol pt_row_ss_simple;
 extern const struct pt_protocol pt_row_ss_double;
 extern const struct pt_protocol pt_row_ss_topk;
+extern const struct pt_protocol pt_row_gspa_classes;
+extern const struct pt_protocol pt_row_gspa_pooled;
 
 /* The columns that every histogram row has in common. */
 #define PT_CATEGORY_COLUMNS                                                                    \

@@ -225,3 +225,10 @@ double pt_slot_other(const struct pt_slot *s)
 
 	return pt_mixbins_other(&one);
 }
+
+double pt_slot_epsilon0(const struct pt_slot *s)
+{
+	struct pt_params one = alone("", s);
+
+	return pt_mixbins_epsilon0(&one);
+}

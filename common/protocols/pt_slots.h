@@ -51,6 +51,8 @@ CM_CHECK enum cm_rc pt_slots_read(
 /* P and Q of a slot, exactly as drawn. */
 double pt_slot_keep(const struct pt_slot *s);
 double pt_slot_other(const struct pt_slot *s);
+/* Local guarantee of one message, rounded up. */
+double pt_slot_epsilon0(const struct pt_slot *s);
 
 #define PT_SLOTS_COLUMNS                                                                                 \
 	.messages = pt_slots_messages, .record_len = pt_slots_record_len, .epsilon0 = pt_slots_epsilon0, \

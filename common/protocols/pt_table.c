@@ -32,6 +32,8 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_ss_simple,
 	&pt_row_ss_double,
 	&pt_row_ss_topk,
+	&pt_row_gspa_classes,
+	&pt_row_gspa_pooled,
 };
 
 const struct pt_protocol *pt_row(size_t i)

@@ -258,5 +258,6 @@ const struct pt_protocol pt_row_words = {
 	.summary = "words of signs in several slots: the mean of each coordinate of a vector",
 	.derive = derive,
 	.check = check,
+	.automatic = PT_AUTO | PT_AUTO_SLOTS,
 	PT_WORDS_COLUMNS,
 };

@@ -102,8 +102,8 @@ static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, 
 	return v;
 }
 
-/* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone.
- * CM_OK, or the last refusal. */
+/* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone,
+ * two classes. CM_OK, or the last refusal. */
 static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct pt_query *q,
 	double epsilon0, struct pt_params *p, struct cm_err *err)
 {
@@ -111,6 +111,11 @@ static inline enum cm_rc query_derive(const struct pt_protocol *row, const struc
 		{ .epsilon0 = epsilon0, .min_batch = 1000 },
 		{ .epsilon0 = epsilon0, .dummies = 3, .min_batch = 1000 },
 		{ .epsilon0 = (double)INFINITY, .dummies = 3, .min_batch = 1000 },
+		{ .epsilon0 = epsilon0,
+			.min_batch = 1000,
+			.classes = 2,
+			.class_epsilon0 = { epsilon0 / 2, epsilon0 },
+			.class_least = { 300, 200 } },
 	};
 	enum cm_rc rc = CM_ECONFIG;
 

@@ -41,7 +41,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
 		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
-		"ss-simple", "ss-double", "ss-topk" };
+		"ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled" };
 	size_t rows = 0;
 
 	(void)state;
@@ -107,6 +107,19 @@ static const struct {
 	{ { "ss-simple", PT_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
 	{ { "ss-double", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_batch = 9 } }, 16, 18, 2 },
 	{ { "ss-topk", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .size = 2, .dummies = 5 } }, 16, 18, 7 },
+	{ { "gspa-classes", PT_HISTOGRAM,
+		  { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 5, 6 } } },
+		16, 10, 1 },
+	{ { "gspa-pooled", PT_HISTOGRAM,
+		  { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 5, 6 } } },
+		16, 7, 2 },
+	{ { "gspa-pooled", PT_MEAN,
+		  { .epsilon0 = 2,
+			  .levels = 9,
+			  .classes = 3,
+			  .class_epsilon0 = { 0.5, 1, 2 },
+			  .class_least = { 5, 6, 7 } } },
+		16, 12, 2 },
 	{ { "prefixes", PT_PREFIXES, { .epsilon0 = 2, .dummies = 3 } }, 16, 4, 4 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
 	{ { "marginals", PT_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
@@ -203,7 +216,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 
 static void a_peers_parameters_for_another_query_are_refused(void **state)
 {
-	struct pt_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1);
+	struct pt_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1), v = query_of_kind(PT_VECTOR);
 	struct pt_params p;
 	struct cm_err err = { 0 };
 
@@ -213,8 +226,12 @@ static void a_peers_parameters_for_another_query_are_refused(void **state)
 		struct pt_query q;
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
-		assert_int_equal(
-			row->check(good[i].wish.kind == PT_HISTOGRAM ? &m : &h5, &p, &err), CM_EPROTO);
+		/* Of a kind it does not answer. */
+		assert_int_equal(row->check(!(row->kinds & PT_MEAN)        ? &m
+					    : !(row->kinds & PT_HISTOGRAM) ? &h5
+									   : &v,
+					 &p, &err),
+			CM_EPROTO);
 		if (good[i].wish.kind == PT_HISTOGRAM)
 			assert_int_equal(row->check(&h6, &p, &err), CM_EPROTO);
 	}

@@ -1,0 +1,302 @@
+/* pt_gspa_pooled.c - personalised response as in GSPA: values shuffled together, classes apart from them.
+ *
+ * Chen, Cao, Ge, "A generalized shuffle framework for privacy amplification", 2024, with what is wrong in it
+ * put right (doc/protocols.md, "Classes"): the exact law of how many hide a participant in place of its
+ * Gaussian limit, and a bound on the bias where the choice of a class goes with the value. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_gspa.h"
+#include "pr_limits.h"
+#include "pt_classes.h"
+#include "pt_law.h"
+#include "pt_levels.h"
+#include "pt_project.h"
+#include "pt_record.h"
+#include "pt_rows.h"
+
+static const char name[] = "gspa-pooled";
+
+/* Two messages: the value's in slot 0, the class in slot 1. */
+#define MESSAGES 2u
+
+static enum cm_rc derive(
+	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+{
+	return pt_classes_request(name, q, r, out, err);
+}
+
+static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)
+{
+	return pt_classes_check(name, q, p, err);
+}
+
+static uint32_t messages(const struct pt_params *p)
+{
+	(void)p;
+	return MESSAGES;
+}
+
+/* Words, then classes. */
+static uint32_t tallies(const struct pt_params *p)
+{
+	return p->slot[0].bins + p->slots;
+}
+
+/* The least of every class, everybody else in the weakest, which hides others least; anybody the victim. */
+static enum cm_rc loss(
+	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
+{
+	struct acct_gspa_class cls[PT_SLOTS_MAX];
+	uint64_t all = 0;
+	const char *why = "";
+
+	for (uint32_t i = 0; i < p->slots; i++) {
+		cls[i] = (struct acct_gspa_class){ .epsilon = pt_slot_epsilon0(&p->slot[i]),
+			.count = p->tag_least[i] };
+		all += p->tag_least[i];
+	}
+	if (participants > ACCT_MAX_REPORTS)
+		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", name);
+	if (participants > all)
+		cls[p->slots - 1].count += participants - all;
+	out->parts = 1;
+	if (acct_gspa_round(cls, p->slots, p->slot[0].bins, ACCT_GSPA_ANYBODY, &out->part[0], &why) !=
+		ACCT_OK)
+		return cm_fail(err, CM_EPROTO, "%s: %s", name, why);
+	return CM_OK;
+}
+
+static void encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
+	const struct cm_rng *rng, uint8_t *records)
+{
+	uint64_t word = pt_classes_word(q, p, value, rng);
+	uint64_t first = UINT64_C(0) - (cm_rng_u64(rng) >> 63);
+	uint64_t said[MESSAGES] = { pt_classes_tell(p, value, word, rng), value->level };
+
+	/* Which of the two comes first is as good as chance; the shuffler knows the class, not which message
+	 * is. */
+	for (uint32_t m = 0; m < MESSAGES; m++) {
+		uint64_t slot = (m ^ first) & 1;
+
+		pt_record_put_slot(
+			records + (size_t)m * PT_RECORD_LEN, (uint16_t)slot, slot ? said[1] : said[0]);
+	}
+}
+
+static void route(
+	const struct pt_params *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+{
+	pt_classes_route(p, value, records, &tags[0]);
+	pt_classes_route(p, value, records, &tags[1]);
+}
+
+static enum cm_rc tally(
+	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	uint32_t slot = 0, bins = p->slot[0].bins;
+	uint64_t v = 0;
+	enum cm_rc rc = pt_record_slot(record, MESSAGES, &slot, err);
+
+	if (rc == CM_OK)
+		rc = pt_record_value(record, slot == 0 ? bins : p->slots, &v, err);
+	if (rc == CM_OK)
+		counts[slot == 0 ? v : bins + v]++;
+	return rc;
+}
+
+/* What the classes say of a report: Q on every word, and P - Q more on its own. */
+struct mix {
+	double n;
+	double other, slope;   /* averages over the participants */
+	double other_variance; /* sum of Q (1 - Q) */
+	double keep_variance;  /* most of P (1 - P) and Q (1 - Q) in any class */
+	double off;            /* most that a class's slope is off the average, relative to it */
+	double beyond; /* participants times how far the slopes of those above the average are above */
+};
+
+static enum cm_rc mix_of(const struct pt_params *p, const uint64_t *counts, uint64_t reports, struct mix *m,
+	struct cm_err *err)
+{
+	const uint64_t *of = counts + p->slot[0].bins;
+	double slope[PT_SLOTS_MAX], all = 0;
+	uint64_t words = 0;
+
+	*m = (struct mix){ .n = (double)reports };
+	for (uint32_t w = 0; w < p->slot[0].bins; w++)
+		words += counts[w];
+	for (uint32_t i = 0; i < p->slots; i++)
+		all += (double)of[i];
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX || !(all > 0) || words > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", name);
+	for (uint32_t i = 0; i < p->slots; i++) {
+		double q = pt_slot_other(&p->slot[i]), keep = pt_slot_keep(&p->slot[i]),
+		       part = (double)of[i] / all;
+
+		slope[i] = keep - q;
+		m->other += part * q;
+		m->slope += part * slope[i];
+		m->other_variance += m->n * part * q * (1 - q);
+		if (of[i] > 0)
+			m->keep_variance = fmax(m->keep_variance, fmax(keep * (1 - keep), q * (1 - q)));
+	}
+	for (uint32_t i = 0; i < p->slots; i++) {
+		double off = slope[i] / m->slope - 1;
+
+		if (of[i] > 0)
+			m->off = fmax(m->off, fabs(off));
+		m->beyond += (double)of[i] / all * m->n * fmax(off, 0);
+	}
+	return CM_OK;
+}
+
+/* An estimate whose mean is within c (1 - off) to c (1 + off), and with at most `beyond` on either side: the
+ * c that it does not exclude. */
+static void hold(const struct mix *m, double value, double half, double *lower, double *upper)
+{
+	double low = value - half, high = value + half;
+
+	*lower = fmax(low > 0 ? low / (1 + m->off) : low, low - m->beyond);
+	*upper = fmin(m->off < 1 && high > 0 ? high / (1 - m->off) : high + m->beyond, high + m->beyond);
+}
+
+static void fill_count(const struct mix *m, double count, double z, double joint_z, struct pt_item *item)
+{
+	double value = (count - m->n * m->other) / m->slope, held = fmin(fmax(value, 0), m->n);
+	double sd;
+
+	item->value = item->projected = value;
+	item->variance = (held * m->keep_variance + m->other_variance) / (m->slope * m->slope);
+	sd = sqrt(item->variance);
+	hold(m, value, z * sd, &item->lower, &item->upper);
+	hold(m, value, joint_z * sd, &item->joint_lower, &item->joint_upper);
+	item->bias = fmin(held * m->off / fmax(1 - m->off, 0), m->beyond);
+	item->below_noise = item->joint_lower <= 0;
+}
+
+static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+{
+	uint32_t bins = p->slot[0].bins;
+	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(-expm1(log1p(-0.05) / bins) / 2);
+	double *projected = calloc(bins, sizeof *projected);
+	enum cm_rc rc = CM_OK;
+
+	e->n = bins;
+	e->item = calloc(bins, sizeof *e->item);
+	for (uint32_t w = 0; e->item != NULL && projected != NULL && w < bins; w++) {
+		e->item[w].label = q->category[w];
+		fill_count(m, (double)counts[w], z, joint_z, &e->item[w]);
+		projected[w] = e->item[w].value;
+	}
+	e->noise_floor = joint_z * sqrt(m->other_variance) / m->slope;
+	if (e->item == NULL || projected == NULL || !pt_project_simplex(projected, bins, m->n))
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+	for (uint32_t w = 0; rc == CM_OK && w < bins; w++)
+		e->item[w].projected = projected[w];
+	free(projected);
+	return rc;
+}
+
+/* A report has the mean Q B1 + (P - Q) l; what the slopes are off the average sums to zero, so that the bias
+ * is at most b times what is beyond it on one side. */
+static enum cm_rc estimate_mean(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+{
+	double b = p->slot[0].bins - 1, first = 0, second = 0, words = 0, range = q->high - q->low, sd, mean;
+	struct pt_item *item = e->item = calloc(1, sizeof *item);
+
+	if (item == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+	e->n = 1;
+	for (uint32_t w = 0; w < p->slot[0].bins; w++) {
+		words += (double)counts[w];
+		first += (double)counts[w] * w;
+		second += (double)counts[w] * w * w;
+	}
+	if (!(words > 0))
+		return cm_fail(err, CM_EDATA, "%s: no reports", name);
+	mean = first / words;
+	sd = sqrt(fmax(second / words - mean * mean, 0) / words);
+	item->label = q->name;
+	item->value = q->low + range * (mean - m->other * b * (b + 1) / 2) / (m->slope * b);
+	item->variance = pow(range * sd / (m->slope * b), 2);
+	item->bias = range * m->beyond / m->n;
+	item->lower = item->joint_lower =
+		item->value - pt_normal_upper(0.025) * sqrt(item->variance) - item->bias;
+	item->upper = item->joint_upper =
+		item->value + pt_normal_upper(0.025) * sqrt(item->variance) + item->bias;
+	item->projected = fmin(fmax(item->value, q->low), q->high);
+	return CM_OK;
+}
+
+static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	struct pt_estimate e = { .reports = reports };
+	struct mix m;
+	enum cm_rc rc = mix_of(p, counts, reports, &m, err);
+
+	if (rc == CM_OK)
+		rc = q->kind == PT_MEAN ? estimate_mean(q, p, counts, &m, &e, err)
+					: estimate_counts(q, p, counts, &m, &e, err);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+/* Variance of a report of level l, rounding to it included, at most: as in pt_digits.c. */
+static double report_variance(const struct pt_slot *s, double l)
+{
+	double k = s->bins, q = pt_slot_other(s), slope = pt_slot_keep(s) - q;
+	double b1 = k * (k - 1) / 2, b2 = b1 * (2 * k - 1) / 3, mean = q * b1 + slope * l;
+
+	return q * b2 + slope * l * l - mean * mean + slope * slope / 4;
+}
+
+/* Classes at their least sizes, the rest of the participants in the most private one; without bias. */
+static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
+{
+	double n = (double)participants, rest = n, slope = 0, other = 0, keep = 0, b = p->slot[0].bins - 1;
+	double at[PT_SLOTS_MAX], worst = 0;
+
+	for (uint32_t i = 0; i < p->slots; i++)
+		rest -= p->tag_least[i];
+	for (uint32_t i = 0; i < p->slots; i++) {
+		double qi = pt_slot_other(&p->slot[i]), pi = pt_slot_keep(&p->slot[i]);
+
+		at[i] = p->tag_least[i] + (i == 0 ? fmax(rest, 0) : 0);
+		slope += at[i] / n * (pi - qi);
+		other += at[i] * qi * (1 - qi);
+		keep = fmax(keep, pi * (1 - pi));
+	}
+	for (double l = 0; l <= b; l++) {
+		double sum = 0;
+
+		for (uint32_t i = 0; i < p->slots; i++)
+			sum += at[i] * report_variance(&p->slot[i], l);
+		worst = fmax(worst, sum);
+	}
+	return q->kind == PT_MEAN ? (q->high - q->low) * sqrt(worst) / (slope * b * n)
+				  : sqrt(other + (n / (b + 1) + n / 10) / 2 * keep) / slope;
+}
+
+const struct pt_protocol pt_row_gspa_pooled = {
+	.name = name,
+	.summary = "GSPA's personalised response, values together and classes apart from them",
+	.kinds = PT_HISTOGRAM | PT_MEAN,
+	.derive = derive,
+	.check = check,
+	.messages = messages,
+	.record_len = pt_slots_record_len,
+	.tallies = tallies,
+	.epsilon0 = pt_classes_epsilon0,
+	.loss = loss,
+	.encode = encode,
+	.route = route,
+	.tally = tally,
+	.estimate = estimate,
+	.expected_error = expected_error,
+};
