@@ -221,6 +221,26 @@ def test_rounds_under_way_show_counts_of_what_is_durable(cluster):
     with pytest.raises(wire.Refused):
         analyzer.link.ask("witness", extend_ledger=pb.ExtendLedger(population="test", first=9, records=[b"x"]))
     assert values(cluster, "shuffler")[("tombola_shuffler_requests_refused_total", "ledger")] == 1
+    # Three more fill the round, the fourth is too late; then it is sealed and no round collects.
+    more = [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(4)]
+    assert device.submit(d, more) == [pb.OUTCOME_ACCEPTED] * 3 + [pb.OUTCOME_CLOSED]
+    v = c.wait_for("the round to be sealed", lambda: (
+        v := values(cluster, "shuffler"))[("tombola_shuffler_rounds_under_way", "sealed")] == 1 and v)
+    assert v[("tombola_shuffler_reports_total", "accepted")] == 5 and v[("tombola_shuffler_reports_total", "closed")] == 1
+    assert "tombola_shuffler_round_participants" not in v
+
+
+def test_devices_beyond_the_certificates_number_are_counted(cluster):
+    cluster.configure(devices=2)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    Analyzer(cluster).dial().open_round(min_batch=2, target=5)
+    device = Device(cluster)
+    d, data = device.round()
+    assert device.submit(d, [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(4)]) \
+        == [pb.OUTCOME_ACCEPTED] * 2 + [pb.OUTCOME_OVER_LIMIT] * 2
+    v = values(cluster, "shuffler")
+    assert v[("tombola_shuffler_reports_total", "over_limit")] == 2 == v["tombola_shuffler_round_participants"]
 
 
 def test_a_round_that_is_void_gives_its_budget_back(cluster):
