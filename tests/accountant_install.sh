@@ -12,7 +12,7 @@ fail() {
 	exit 1
 }
 
-for component in accountant dev python; do
+for component in accountant dev python tools; do
 	cmake --install "$build" --prefix "$work/usr" --component $component >/dev/null
 done
 library=$(find "$work/usr" -name 'libtombola-accountant.so.0')
