@@ -228,6 +228,38 @@ static void a_batch_that_is_filled_up_says_its_total_and_no_more(void **state)
 	tagged = (struct pt_params){ 0 };
 }
 
+static void noise_is_any_number_that_can_be_drawn(void **state)
+{
+	static const struct {
+		uint64_t messages, dummies;
+		uint32_t first;
+		const char *word; /* NULL: accepted */
+	} row[] = {
+		{ 36, 0, 30, NULL },
+		{ 41, 5, 35, NULL },
+		{ 56, 20, 50, NULL }, /* 2 bins, 10 each at most */
+		{ 57, 21, 51, "dummies" },
+		{ 41, 4, 35, "messages" },
+		{ 35, UINT64_MAX, 29, "dummies" },
+	};
+
+	(void)state;
+	tagged = (struct pt_params){ .bins = 2, .noise_decay = 1, .noise_mean = 5 };
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		struct rd_bucket bucket[2];
+		struct rd_manifest m = sample(bucket);
+
+		m.messages = row[i].messages;
+		m.dummies = row[i].dummies;
+		bucket[0].messages = row[i].first;
+		if (row[i].word == NULL)
+			assert_int_equal(verify(&m), CM_OK);
+		else
+			REFUSED(m, row[i].word);
+	}
+	tagged = (struct pt_params){ 0 };
+}
+
 static void a_class_that_lacks_participants_makes_a_round_void(void **state)
 {
 	struct rd_bucket bucket[2];
@@ -495,6 +527,7 @@ int main(void)
 		cmocka_unit_test(the_shufflers_messages_are_those_the_descriptor_prescribes),
 		cmocka_unit_test(a_void_round_has_too_few_participants_and_no_messages),
 		cmocka_unit_test(a_batch_that_is_filled_up_says_its_total_and_no_more),
+		cmocka_unit_test(noise_is_any_number_that_can_be_drawn),
 		cmocka_unit_test(a_class_that_lacks_participants_makes_a_round_void),
 		cmocka_unit_test(a_manifest_of_another_round_or_descriptor_is_refused),
 		cmocka_unit_test(a_signature_by_another_key_or_for_another_purpose_is_refused),

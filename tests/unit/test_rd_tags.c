@@ -1,13 +1,14 @@
-/* test_rd_tags.c - what a descriptor may say of tags, and what follows from it. */
+/* test_rd_tags.c - what a descriptor may say of tags and noise, and what follows from it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "pr_limits.h"
-#include "rd_descriptor.h"
+#include "rd_randomizer.h"
 #include "rd_tags.h"
 
 static struct cm_err err;
@@ -179,6 +180,44 @@ static void without_the_shuffler_nothing_is_filled_up(void **state)
 	assert_true(seen.tags == 2 && !pt_rests_on_shuffler(&seen));
 }
 
+static enum cm_rc take_noise(const char *protocol, uint64_t decay, uint32_t mean, struct rd_descriptor *d)
+{
+	static char *category[] = { "a", "b", "c" };
+	char name[32];
+	Tombola__V1__Randomizer r = TOMBOLA__V1__RANDOMIZER__INIT;
+
+	*d = (struct rd_descriptor){ .query = { .kind = PT_HISTOGRAM, .category = category, .categories = 3 },
+		.messages_per_client = 1 };
+	(void)snprintf(name, sizeof name, "%s", protocol);
+	r.protocol = name;
+	r.bins = 3;
+	r.keep_always = 1;
+	r.noise_decay = decay;
+	r.noise_mean = mean;
+	return rd_randomizer_read(&r, d, &err);
+}
+
+static void noise_is_for_rows_that_take_it_and_written_as_read(void **state)
+{
+	const uint64_t decay = UINT64_C(0x9b4597e37cb04ff3); /* e^-0.5 */
+	struct rd_randomizer_wire wire_of;
+	struct rd_descriptor d;
+
+	(void)state;
+	assert_int_equal(take_noise("bins", decay, 30, &d), CM_OK);
+	assert_true(d.params.noise_decay == decay && d.params.noise_mean == 30);
+	rd_randomizer_wire(&d.params, &wire_of);
+	assert_true(wire_of.m.noise_decay == decay && wire_of.m.noise_mean == 30);
+	assert_int_equal(rd_messages(&d, 10), 100);
+	assert_int_equal(take_noise("bins", decay, 0, &d), CM_EPROTO);
+	assert_int_equal(take_noise("bins", 0, 30, &d), CM_EPROTO);
+	assert_int_equal(take_noise("bins", decay, 3, &d), CM_EPROTO);
+	assert_int_equal(take_noise("bins", UINT64_MAX, 100000, &d), CM_EPROTO);
+	assert_int_equal(take_noise("bins", decay, UINT32_MAX, &d), CM_EPROTO);
+	assert_int_equal(take_noise("mixbins", decay, 30, &d), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "noise_mean"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_class_counts_its_honest_participants_only),
 		cmocka_unit_test(messages_of_a_tag_are_not_all_honest),
 		cmocka_unit_test(without_the_shuffler_nothing_is_filled_up),
+		cmocka_unit_test(noise_is_for_rows_that_take_it_and_written_as_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
