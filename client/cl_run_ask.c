@@ -28,8 +28,10 @@ static void ask(struct cl_run *run)
 		return;
 	get.population = run->setup->conf.population;
 	/* A round under way is asked for by number, to see that it is still the same. */
-	get.after = run->active.sequence > 0 ? run->active.sequence - 1 : run->after;
-	get.wait_ms = run->active.sequence > 0 ? 0 : PR_WAIT_MAX_MS;
+	get.after = run->active.sequence > 0 ? run->active.sequence - 1
+		    : run->confirming        ? run->prepared.j.d.sequence - 1
+					     : run->after;
+	get.wait_ms = run->active.sequence > 0 || run->confirming ? 0 : PR_WAIT_MAX_MS;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_ROUND;
 	frame.get_round = &get;
 	run->asked = true;
@@ -46,6 +48,11 @@ static void take_no_round(struct cl_run *run, const Tombola__V1__Error *e)
 		cl_run_start_stored(run);
 		return;
 	}
+	if (run->confirming && (e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND ||
+				       e->code == TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED)) {
+		cl_run_gone(run);
+		return;
+	}
 	switch (e->code) {
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_BUSY:
@@ -57,6 +64,7 @@ static void take_no_round(struct cl_run *run, const Tombola__V1__Error *e)
 						 : CL_ASK_AGAIN_MS);
 		break;
 	default:
+		cl_run_forget_judged(run);
 		cl_run_fault(run, "the shuffler refuses", &err);
 	}
 }

@@ -76,13 +76,13 @@ static void on_drawn(uv_work_t *w, int status)
 	cl_run_prepared(run);
 }
 
-static void draw(struct cl_run_mqtt *q)
+void cl_run_mqtt_draw(struct cl_run *run)
 {
-	struct cl_run *run = q->run;
+	struct cl_run_mqtt *q = run->mqtt;
 	const struct rd_descriptor *d = &run->prepared.j.d;
 	struct cm_err err;
 
-	q->gathering = false;
+	run->phase = PREPARING;
 	if (cl_mqtt_input_draw(q->input, d->query.name, d->sequence, cm_clock_mono_ms(), &err) != CM_OK) {
 		run->phase = ASKING;
 		cl_run_finish(run, &err);
@@ -107,8 +107,16 @@ static void look(struct cl_run_mqtt *q)
 		if (q->draw_at < 0)
 			q->draw_at = now + q->run->setup->conf.mqtt.gather_ms;
 	}
-	if (now >= q->latest || now >= (q->seen ? q->draw_at : q->first_by))
-		draw(q);
+	if (now < q->latest && now < (q->seen ? q->draw_at : q->first_by))
+		return;
+	q->gathering = false;
+	if (q->run->prepared.j.resumed) {
+		cl_run_mqtt_draw(q->run);
+		return;
+	}
+	/* While we waited others may have filled the round: what is closed is not charged for. */
+	q->run->confirming = true;
+	cl_run_begin_asking(q->run, 0);
 }
 
 void cl_run_mqtt_gather(struct cl_run *run)

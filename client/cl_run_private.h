@@ -31,6 +31,7 @@ struct cl_run {
 	uv_timer_t ask_timer, wait_timer;
 	enum phase phase;
 	bool asked, ever_up, stopped;
+	bool confirming;          /* asked whether the round that `prepared` has judged is still open */
 	uint64_t after;           /* rounds up to this sequence number are done with */
 	struct cl_active active;  /* sequence 0: none */
 	struct cm_buf descriptor; /* of the round under way, as received */
@@ -69,6 +70,10 @@ void cl_run_on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame);
 void cl_run_take_round(struct cl_run *run, const Tombola__V1__Round *round);
 /* epsilon of all rounds so far by this client's ledger, an upper bound; 0 for none. */
 double cl_run_spent(const struct cl_run *run);
+/* Of a round that was to be confirmed nothing is kept. */
+void cl_run_forget_judged(struct cl_run *run);
+/* The round that was judged has closed before it was charged. */
+void cl_run_gone(struct cl_run *run);
 /* Judged, and its readings are there or could not be read: go on. */
 void cl_run_prepared(struct cl_run *run);
 /* The active round's stored submissions, and no others. */
@@ -80,8 +85,11 @@ void cl_run_start_stored(struct cl_run *run);
 CM_CHECK enum cm_rc cl_run_mqtt_open(struct cl_run *run, struct cm_err *err);
 void cl_run_mqtt_close(struct cl_run *run);
 void cl_run_mqtt_free(struct cl_run *run); /* once the loop has ended */
-/* Wait for readings of the round that run->prepared has judged, draw them, then cl_run_prepared. */
+/* Wait for readings of the round that run->prepared has judged, and ask whether it is still open
+ * (confirming); cl_run_mqtt_draw once it is. */
 void cl_run_mqtt_gather(struct cl_run *run);
+/* Draw them, then cl_run_prepared. */
+void cl_run_mqtt_draw(struct cl_run *run);
 /* Is it waiting, so that nothing comes back from the thread pool? */
 bool cl_run_mqtt_gathering(const struct cl_run *run);
 /* How it stands; false without MQTT. */

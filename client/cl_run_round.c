@@ -207,6 +207,22 @@ static void prepare_work(uv_work_t *w)
 	run->prepare_err.code = cl_prepare(&job, &run->prepared, &run->prepare_err);
 }
 
+void cl_run_gone(struct cl_run *run)
+{
+	struct cm_err why;
+
+	run->confirming = false;
+	(void)cm_fail(&why, CM_ELATER, "closed before its readings were drawn; nothing was charged");
+	refused(run, &why);
+}
+
+void cl_run_forget_judged(struct cl_run *run)
+{
+	if (run->confirming)
+		cl_prepared_fini(&run->prepared);
+	run->confirming = false;
+}
+
 void cl_run_prepared(struct cl_run *run)
 {
 	struct cm_err *err = &run->prepare_err;
@@ -274,6 +290,13 @@ void cl_run_take_round(struct cl_run *run, const Tombola__V1__Round *round)
 {
 	struct cm_err err;
 
+	if (run->confirming && round->descriptor.len == run->descriptor.len &&
+		memcmp(round->descriptor.data, run->descriptor.data, run->descriptor.len) == 0) {
+		run->confirming = false;
+		cl_run_mqtt_draw(run);
+		return;
+	}
+	cl_run_forget_judged(run);
 	run->descriptor.len = 0;
 	if (round->descriptor.len == 0 || round->signature.len != PR_SIGNATURE_LEN ||
 		cm_buf_put(&run->descriptor, round->descriptor.data, round->descriptor.len) != CM_OK) {

@@ -165,6 +165,22 @@ def test_a_device_takes_part_once_and_a_reading_counts_once(world, mutant):
     assert not world.taken(third, 0) and client.alive()
 
 
+def test_a_round_that_closes_while_readings_are_gathered_costs_nothing(world):
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, gather='"2s"')  # a second of it is over when a round is offered
+    client = world.client()
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
+    r = world.offer()
+    wait_for("the client to gather", lambda: metrics(world.cluster)['tombola_client_phase{phase="preparing"}'] == 1)
+    with world.shuffler.lock:
+        world.shuffler.rounds[r["d"].round_id]["sealed"] = True
+    wait_for("the round to be passed over", lambda: "closed before its readings were drawn" in client.log())
+    assert not world.shuffler.received and world.cluster.json("client", "status")["epsilon_spent"] == 0
+    # The reading was not used: it counts in the next round.
+    assert list(world.taken(world.offer(), 1).values()) == ["c1"]
+
+
 def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
     broker = Broker(world.cluster, "allow_anonymous true", "message_size_limit 0")
     use_mqtt(world.cluster, broker, topics='[ "sensors/#" ]', payload_max="64", protocol='"3.1.1"')
