@@ -86,10 +86,9 @@ static void values_are_printed_in_full(void **state)
 	static const struct {
 		double value;
 		const char *text;
-	} cases[] = { { 3, "3" }, { 1795317460, "1795317460" },
-		{ 9007199254740993.0, "9007199254740992" }, { 0.1, "0.1" },
-		{ 0.30000000000000004, "0.30000000000000004" }, { -2.5, "-2.5" }, { 1e-9, "1e-09" },
-		{ INFINITY, "+Inf" }, { -INFINITY, "-Inf" } };
+	} cases[] = { { 3, "3" }, { 1795317460, "1795317460" }, { 9007199254740993.0, "9007199254740992" },
+		{ 0.1, "0.1" }, { 0.30000000000000004, "0.30000000000000004" }, { -2.5, "-2.5" },
+		{ 1e-9, "1e-09" }, { INFINITY, "+Inf" }, { -INFINITY, "-Inf" } };
 	struct cm_metrics *m = new_metrics();
 	char line[80];
 
