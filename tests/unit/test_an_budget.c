@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_spec.h"
 #include "an_budget.h"
+#include "an_show.h"
 
 #define PLAN(limit)                                                                                     \
 	"name = \"test\"\npopulation = \"testers\"\n"                                                   \
@@ -160,6 +162,105 @@ static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
 	world_free(&w);
 }
 
+/* ---- rounds whose loss has several parts ---- */
+
+#define DIGITS(name, eps)                                                                                \
+	"{ query = \"" name "\", type = \"mean\", protocol = \"digits\", field = \"C\", epsilon0 = " eps \
+	",\n"                                                                                            \
+	"  range = [0.0, 100.0], levels = 16, min_reports = 20000 }"
+#define PARTS(limit)                                                                                      \
+	"name = \"test\"\npopulation = \"testers\"\n"                                                     \
+	"budget = { epsilon = " limit ", delta = 1e-6 }\nrounds = (\n" DIGITS("one", "1.0") ",\n" DIGITS( \
+		"two", "2.0") ",\n" DIGITS("three", "4.0") ")\n"
+
+/* The first n planned rounds composed. */
+static struct acct_bound composed(const struct world *w, size_t n)
+{
+	static struct acct_round all[3 * PT_PARTS_MAX];
+	struct cm_err err = { 0 };
+	struct acct_bound b;
+	size_t parts = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pt_loss loss;
+
+		assert_int_equal(pl_round_loss(&w->books.plan, &w->books.plan.round[i], &loss, &err), CM_OK);
+		assert_int_equal(loss.parts, 4);
+		for (size_t k = 0; k < loss.parts; k++)
+			all[parts++] = loss.part[k];
+	}
+	assert_int_equal(acct_epsilon(all, parts, 1e-6, &b), ACCT_OK);
+	return b;
+}
+
+static void every_part_of_a_round_is_charged_and_given_back(void **state)
+{
+	struct world w;
+	struct cm_err err = { 0 };
+	struct rd_record r = { .kind = RD_VOID };
+	struct an_explanation e;
+	double spent;
+
+	(void)state;
+	world_make(&w, PARTS("0.25"), 7);
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct acct_bound want = composed(&w, i);
+
+		assert_int_equal(decide(&w, i), CM_OK);
+		assert_true(total_of(&w, i) >= want.lower && total_of(&w, i) <= want.upper * 1.001);
+	}
+	assert_int_equal(decide(&w, 3), CM_EBUDGET);
+	assert_int_equal(an_budget_explain(&w.books.state, &w.books.state.round[2], &e, &err), CM_OK);
+	assert_true(e.verdict.total >= composed(&w, 3).lower && e.largest_epsilon0 > 0.5 &&
+		    e.largest_epsilon0 < 4);
+	memcpy(r.round_id, w.books.state.round[1].descriptor.round_id, PR_ROUND_ID_LEN);
+	strcpy(r.reason, "gave up");
+	assert_int_equal(an_books_append(&w.books, &r, WORLD_NOW, &err), CM_OK);
+	assert_int_equal(an_budget_spent(&w.books.state, &spent, &err), CM_OK);
+	assert_true(spent >= composed(&w, 1).lower && spent <= composed(&w, 1).upper * 1.001);
+	world_free(&w);
+}
+
+/* The text of every part says the part, to the bit. */
+static void an_export_has_every_part(void **state)
+{
+	struct world w;
+	struct cm_err err = { 0 };
+	struct pt_loss loss;
+	char *text = NULL;
+	size_t n = 0, i;
+	FILE *f = open_memstream(&text, &n);
+	json_t *record, *part;
+
+	(void)state;
+	assert_non_null(f);
+	world_make(&w, PARTS("1.0"), 8);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(an_ledger_export(&w.books, f, &err), CM_OK);
+	assert_int_equal(fclose(f), 0);
+	record = json_loads(strchr(text, '\n') + 1, JSON_DISABLE_EOF_CHECK, NULL);
+	assert_string_equal(json_string_value(json_object_get(record, "schema")), "tombola.ledger/2");
+	assert_int_equal(json_array_size(json_object_get(record, "slots")), 4);
+	assert_int_equal(pl_round_loss(&w.books.plan, &w.books.plan.round[0], &loss, &err), CM_OK);
+	json_t *parts = json_object_get(json_object_get(record, "account"), "parts");
+
+	assert_int_equal(json_array_size(parts), 4);
+	json_array_foreach(parts, i, part)
+	{
+		struct acct_spec spec;
+		char why[160];
+
+		assert_int_equal(acct_spec_parse(json_string_value(json_object_get(part, "spec")), &spec, why,
+					 sizeof why),
+			ACCT_OK);
+		assert_true(acct_round_equal(&spec.round, &loss.part[i]) &&
+			    spec.round.count == loss.part[i].count);
+	}
+	json_decref(record);
+	free(text);
+	world_free(&w);
+}
+
 static void people_see_needs_rounded_up_and_rests_rounded_down(void **state)
 {
 	(void)state;
@@ -177,6 +278,8 @@ int main(void)
 		cmocka_unit_test(a_reservation_counts_before_it_is_charged),
 		cmocka_unit_test(a_void_round_gives_its_reservation_back_once),
 		cmocka_unit_test(an_explanation_names_the_spenders_and_what_would_fit),
+		cmocka_unit_test(every_part_of_a_round_is_charged_and_given_back),
+		cmocka_unit_test(an_export_has_every_part),
 		cmocka_unit_test(people_see_needs_rounded_up_and_rests_rounded_down),
 	};
 
