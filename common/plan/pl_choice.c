@@ -7,7 +7,7 @@
 
 static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
-	char dummies[32] = "", shuffler[64] = "", size[32] = "", levels[32] = "", local[32] = "no epsilon0";
+	char dummies[32] = "", shuffler[64] = "", size[48] = "", levels[32] = "", local[32] = "no epsilon0";
 
 	if (c->params.dummies > 0)
 		(void)snprintf(dummies, sizeof dummies, ", %u dumm%s", (unsigned)c->params.dummies,
@@ -18,7 +18,10 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 	if (c->params.noise_mean > 0)
 		(void)snprintf(shuffler, sizeof shuffler, ", noise of the shuffler, %u dummies a bin",
 			(unsigned)c->params.noise_mean);
-	if (c->request.size != 0)
+	if (c->request.slots != 0)
+		(void)snprintf(size, sizeof size, ", %u slot%s, words of %u", (unsigned)c->request.slots,
+			c->request.slots == 1 ? "" : "s", (unsigned)c->request.size);
+	else if (c->request.size != 0)
 		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->params.size);
 	if (c->request.levels != 0)
 		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->params.bins);

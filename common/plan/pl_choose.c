@@ -12,10 +12,15 @@
 static const uint32_t level_bins[] = { 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65 };
 /* The same of the cells of a hash. */
 static const uint32_t hash_cells[] = { 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
-#define VARIANTS_MAX   12
+/* The same of slots, each with each size of a word. */
+static const uint32_t slot_counts[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
+static const uint32_t word_sizes[] = { 1, 2, 3, 4, 6 };
+#define WORD_SIZES     (sizeof word_sizes / sizeof *word_sizes)
+#define VARIANTS_MAX   45
 #define VARIANTS_EXACT 3
 _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
-		       sizeof hash_cells / sizeof *hash_cells <= VARIANTS_MAX,
+		       sizeof hash_cells / sizeof *hash_cells <= VARIANTS_MAX &&
+		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p)
@@ -54,8 +59,12 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 
 	if (o->shuffler && (m == 0 || o->row->dummy == NULL))
 		return false;
-	/* Rows without a local guarantee know only the last index, all others the one before, too. */
-	if (!pl_search_make(s, o, m, s->steps, &c) && !pl_search_make(s, o, m, s->top, &c))
+	/* Rows without a local guarantee know only the last index, all others the one before, too; of many
+	 * slots each has less than what all may have. */
+	if (!pl_search_make(s, o, m, s->steps, &c) && !pl_search_make(s, o, m, s->top, &c) &&
+		!pl_search_make(s, o, m, 0, &c))
+		return false;
+	if (o->slots > 0 && c.bytes > s->need->max_bytes)
 		return false;
 	each = o->row->record_len(&c.params) + (uint64_t)CM_HPKE_OVERHEAD;
 	most = s->need->max_bytes / each;
@@ -92,11 +101,17 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 		variants = sizeof level_bins / sizeof *level_bins;
 	else if (row->automatic & PT_AUTO_SIZES)
 		variants = sizeof hash_cells / sizeof *hash_cells;
+	else if (row->automatic & PT_AUTO_SLOTS)
+		variants = sizeof slot_counts / sizeof *slot_counts * WORD_SIZES;
 	for (size_t i = 0; i < variants; i++) {
 		struct pl_option o = { .row = row, .shuffler = shuffler };
 
 		o.levels = row->automatic & PT_AUTO_LEVELS ? level_bins[i] : 0;
 		o.size = row->automatic & PT_AUTO_SIZES ? hash_cells[i] : 0;
+		if (row->automatic & PT_AUTO_SLOTS) {
+			o.slots = slot_counts[i / WORD_SIZES];
+			o.size = word_sizes[i % WORD_SIZES];
+		}
 		if (!within_bytes(s, &o))
 			continue;
 		if (variants > 1)
@@ -117,12 +132,28 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 	}
 }
 
+/* Would twice the slots be better, and more than the bytes allow?  By guess. */
+static bool slots_bind(struct pl_search *s)
+{
+	const struct pl_candidate *best = &s->out->best;
+	struct pl_option o = {
+		.row = best->protocol, .slots = 2 * best->request.slots, .size = best->request.size
+	};
+
+	if (2 * best->bytes <= s->need->max_bytes)
+		return false;
+	guess(s, &o);
+	return o.guess < best->error * 0.95;
+}
+
 /* Would more dummies than the bytes allow be better, by guess? */
 static bool bytes_bind(struct pl_search *s)
 {
 	const struct pl_candidate *best = &s->out->best;
 	const struct pt_protocol *row;
 
+	if (best->request.slots > 0)
+		return slots_bind(s);
 	for (size_t i = 0; (row = pt_row(i)) != NULL && !pt_rests_on_shuffler(&best->params); i++) {
 		struct pl_option o = { .row = row };
 		uint32_t within;
@@ -180,6 +211,14 @@ static void consider_blankets(struct pl_search *s, const struct pt_protocol *row
 		pl_search_noise(s, row);
 }
 
+/* Of several slots each has three digits of its share. */
+static bool local_binds(const struct pl_need *need, const struct pl_candidate *best)
+{
+	if (best->request.slots > 1)
+		return best->protocol->epsilon0(&best->params) >= need->epsilon0 * 0.99;
+	return isfinite(need->epsilon0) && best->request.epsilon0 >= fmin(need->epsilon0, PT_EPSILON0_MAX);
+}
+
 enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err)
 {
 	const struct pt_protocol *row;
@@ -192,7 +231,7 @@ enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct c
 	pl_search_end(&s);
 	if (out->best.protocol == NULL || s.rc != ACCT_OK)
 		return nothing(&s, err);
-	if (isfinite(need->epsilon0) && out->best.request.epsilon0 >= fmin(need->epsilon0, PT_EPSILON0_MAX))
+	if (local_binds(need, &out->best))
 		out->limit = PL_LIMIT_LOCAL;
 	else if (bytes_bind(&s))
 		out->limit = PL_LIMIT_BYTES;

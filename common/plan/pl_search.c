@@ -56,6 +56,7 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
 			.levels = o->levels,
 			.dummies = o->shuffler ? 0 : dummies,
 			.size = o->size,
+			.slots = o->slots,
 			.min_batch = n->reports,
 			.shuffler_dummies = o->shuffler ? dummies : 0 } };
 	if (o->row->derive(n->query, &c->request, &c->params, &ignored) != CM_OK)
@@ -139,11 +140,13 @@ static bool same_params(const struct pt_params *a, const struct pt_params *b)
 	return pt_params_equal(&renamed, b);
 }
 
-/* The runner-up is another row, or another number of levels. */
+/* The runner-up is another row, or another number of levels or slots, or other words. */
 static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
 {
 	return !same_params(&a->params, &b->params) &&
 	       (a->protocol != b->protocol || a->params.bins != b->params.bins ||
+		       a->request.slots != b->request.slots ||
+		       (a->request.slots > 0 && a->request.size != b->request.size) ||
 		       (a->params.shuffler_dummies > 0) != (b->params.shuffler_dummies > 0) ||
 		       (a->params.noise_mean > 0) != (b->params.noise_mean > 0));
 }
@@ -208,7 +211,8 @@ void pl_search_noise(struct pl_search *s, const struct pt_protocol *row)
 
 /* ---- epsilon0 for a number of dummies, dummies for an epsilon0 ---- */
 
-/* The greatest index that seems to fit.  Below a row's range is seen as fitting, above it not. */
+/* The greatest index that seems to fit.  Below a row's range is seen as fitting, above it not; nor what gives
+ * away too much in all slots together, which has bytes already. */
 static uint32_t guess_index(const struct pl_search *s, const struct pl_option *o, uint32_t dummies)
 {
 	uint32_t low = 0, high = s->top + 1;
@@ -216,8 +220,9 @@ static uint32_t guess_index(const struct pl_search *s, const struct pl_option *o
 	while (high - low > 1) {
 		uint32_t mid = low + (high - low) / 2;
 		struct pl_candidate c;
-		bool good = pl_search_make(s, o, dummies, mid, &c) ? seems_to_fit(s, &c, 1 / s->ratio)
-								   : isfinite(value_at(s, mid));
+		bool good = pl_search_make(s, o, dummies, mid, &c)
+				    ? seems_to_fit(s, &c, 1 / s->ratio)
+				    : c.bytes == 0 && isfinite(value_at(s, mid));
 
 		if (good)
 			low = mid;

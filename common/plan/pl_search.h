@@ -20,11 +20,11 @@ struct pl_search {
 
 struct pl_option {
 	const struct pt_protocol *row;
-	uint32_t levels, size; /* as in a request */
-	bool shuffler;         /* dummies are the shuffler's */
-	uint32_t dummies_max;  /* within the bytes */
-	double guess;          /* of the error */
-	uint32_t dummies;      /* at which it is guessed */
+	uint32_t levels, size, slots; /* as in a request */
+	bool shuffler;                /* dummies are the shuffler's */
+	uint32_t dummies_max;         /* within the bytes */
+	double guess;                 /* of the error */
+	uint32_t dummies;             /* at which it is guessed */
 };
 
 void pl_search_init(struct pl_search *s, const struct pl_need *need, struct pl_choice *out);

@@ -125,6 +125,71 @@ static void a_cap_on_the_local_guarantee_binds(void **state)
 	assert_in_range(c.best.params.dummies, 4, 5);
 }
 
+static struct pt_query vector(uint32_t dimension)
+{
+	return (struct pt_query){
+		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
+	};
+}
+
+/* The error with the largest epsilon0 that fits, to a hundredth. */
+static double error_of_words(const struct pl_need *n, uint32_t slots, uint32_t size)
+{
+	const struct pt_protocol *row = pt_find("words");
+	struct pt_request r = { .slots = slots, .size = size, .min_batch = n->reports };
+	double low = 0, high = fmin(n->epsilon0 / slots, 16), best = INFINITY;
+
+	for (int i = 0; i < 7; i++) {
+		struct pt_params p;
+		struct cm_err err = { 0 };
+
+		r.epsilon0 = i == 0 ? high : (low + high) / 2;
+		assert_int_equal(row->derive(n->query, &r, &p, &err), CM_OK);
+		if (epsilon_of(n, row, &p) < n->epsilon && row->epsilon0(&p) <= n->epsilon0) {
+			low = r.epsilon0;
+			best = fmin(best, row->expected_error(n->query, &p, n->reports));
+		} else {
+			high = r.epsilon0;
+		}
+	}
+	return best;
+}
+
+static void a_vector_has_the_slots_and_words_that_are_best(void **state)
+{
+	static const struct {
+		uint64_t n;
+		uint32_t d;
+		double epsilon0;
+		uint64_t bytes;
+		enum pl_limit limit;
+	} row[] = { { 10000, 784, INFINITY, 1024, PL_LIMIT_BYTES }, { 100000, 784, 8, 2048, PL_LIMIT_BUDGET },
+		{ 1000000, 64, 4, 4096, PL_LIMIT_LOCAL } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct pt_query q = vector(row[i].d);
+		struct pl_need n = need(&q, row[i].n, row[i].epsilon0, row[i].bytes);
+		struct pl_choice c = chosen(&n);
+		double best = INFINITY;
+
+		assert_string_equal(c.best.protocol->name, "words");
+		if (c.limit != row[i].limit)
+			fail_msg("vector %zu: %d binds", i, (int)c.limit);
+		/* Half the slots or twice as many, shorter words or longer ones. */
+		for (uint32_t k = 0; k < 9; k++) {
+			uint32_t slots = (c.best.request.slots << k % 3) / 2,
+				 size = c.best.request.size + k / 3 - 1;
+
+			if (slots >= 1 && slots <= row[i].d && 64 * slots <= row[i].bytes && size >= 1 &&
+				size * slots <= row[i].d)
+				best = fmin(best, error_of_words(&n, slots, size));
+		}
+		if (c.best.error > best * 1.05)
+			fail_msg("vector %zu: errs by %g, not %g", i, c.best.error, best);
+	}
+}
+
 static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
 {
 	static const struct {
@@ -306,6 +371,7 @@ int main(void)
 		cmocka_unit_test(without_dummies_the_local_guarantee_is_tuned),
 		cmocka_unit_test(cheap_dummies_are_taken_as_few_as_will_do),
 		cmocka_unit_test(a_cap_on_the_local_guarantee_binds),
+		cmocka_unit_test(a_vector_has_the_slots_and_words_that_are_best),
 		cmocka_unit_test(a_mean_has_the_levels_that_are_known_to_be_best),
 		cmocka_unit_test(a_trusted_shuffler_adds_what_the_devices_need_not),
 		cmocka_unit_test(no_other_row_is_much_better_at_equal_bytes_and_trust),
