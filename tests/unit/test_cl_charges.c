@@ -109,6 +109,41 @@ static void every_part_of_a_charge_is_kept(void **state)
 	near(spent(), composed(&loss));
 }
 
+/* As the daemon goes: the descriptor is judged, what it costs is charged, and judged beside it the next time.
+ */
+static void a_round_of_several_batches_is_judged_and_charged_whole(void **state)
+{
+	static struct cl_judgement j;
+	static struct pt_loss loss;
+	struct cl_offer first;
+	double before;
+
+	(void)state;
+	cl_offer_make(&world, "digits", 2.0, &first);
+	assert_int_equal(cl_world_judge(&world, &first, &j, &err), CM_OK);
+	assert_int_equal(rd_loss(&j.d, &loss, &err), CM_OK);
+	assert_true(loss.parts > 1);
+	assert_true(j.charge.epsilon_round == composed(&loss) && j.charge.epsilon_total == composed(&loss));
+	assert_int_equal(cl_ledger_charge(world.db, &j.d, &j.charge, CL_WORLD_NOW, &err), CM_OK);
+	rd_descriptor_fini(&j.d);
+	near(spent(), composed(&loss));
+	before = j.charge.epsilon_total;
+	cl_offer_free(&offer);
+	cl_offer_make(&world, "digits", 2.0, &offer);
+	cl_offer_follow(&offer, &first);
+	cl_offer_sign(&world, &offer);
+	assert_int_equal(cl_world_judge(&world, &offer, &j, &err), CM_OK);
+	rd_descriptor_fini(&j.d);
+	for (size_t i = 0; i < loss.parts; i++)
+		loss.part[i].count *= 2;
+	near(j.charge.epsilon_total, composed(&loss));
+	/* What one of them costs is no budget for two. */
+	world.policy.max_epsilon = before * 0.999;
+	assert_int_equal(cl_world_judge(&world, &offer, &j, &err), CM_EBUDGET);
+	rd_descriptor_fini(&j.d);
+	cl_offer_free(&first);
+}
+
 /* Of the text, and of the row around it. */
 static void damage_anywhere_is_not_counted_as_less(void **state)
 {
@@ -318,6 +353,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(every_part_of_a_charge_is_kept),
+		TEST(a_round_of_several_batches_is_judged_and_charged_whole),
 		TEST(damage_anywhere_is_not_counted_as_less),
 		TEST(what_is_no_loss_is_not_written),
 		TEST(an_old_ledger_counts_the_same),
