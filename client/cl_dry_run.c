@@ -77,7 +77,14 @@ static void record_text(const struct rd_descriptor *d, const uint8_t *record, ch
 	free(counts);
 }
 
-static json_t *device_json(const struct rd_descriptor *d, const char *value, const uint8_t *records)
+/* What the shuffler reads of message m, where the round has tags. */
+static uint32_t tag_of(const struct rd_descriptor *d, const uint8_t *sealed, uint32_t m)
+{
+	return cm_get_le16(sealed + m * rd_message_len(d));
+}
+
+static json_t *device_json(
+	const struct rd_descriptor *d, const char *value, const uint8_t *records, const uint8_t *sealed)
 {
 	json_t *list = json_array(), *o;
 	char *hex = malloc(2 * (size_t)d->record_len + 1);
@@ -89,31 +96,36 @@ static json_t *device_json(const struct rd_descriptor *d, const char *value, con
 		record_text(d, record, text, sizeof text);
 		cm_hex(record, d->record_len, hex);
 		o = json_pack("{s:s, s:s}", "reads", text, "hex", hex);
+		if (d->params.tags > 0)
+			(void)json_object_set_new(o, "tag", json_integer(tag_of(d, sealed, m)));
 		(void)json_array_append_new(list, o);
 	}
 	free(hex);
 	return json_pack("{s:s, s:o, s:I, s:I}", "value", value, "records", list, "messages",
-		(json_int_t)d->messages_per_client, "sealed_bytes", (json_int_t)rd_sealed_len(d));
+		(json_int_t)d->messages_per_client, "sealed_bytes", (json_int_t)rd_message_len(d));
 }
 
-static void device_row(
-	struct cm_table *table, const struct rd_descriptor *d, const char *value, const uint8_t *records)
+static void device_row(struct cm_table *table, const struct rd_descriptor *d, const char *value,
+	const uint8_t *records, const uint8_t *sealed)
 {
-	char sent[512] = "", sealed[64];
+	char sent[512] = "", bytes[64];
 	size_t used = 0;
 
 	for (uint32_t m = 0; m < d->messages_per_client && m < SHOWN_MESSAGES; m++) {
-		char text[64];
+		char text[64], tag[32] = "";
 
 		record_text(d, records + (size_t)m * d->record_len, text, sizeof text);
-		used += (size_t)snprintf(sent + used, sizeof sent - used, "%s%s", m > 0 ? " | " : "", text);
+		if (d->params.tags > 0)
+			(void)snprintf(tag, sizeof tag, " (tag %" PRIu32 ")", tag_of(d, sealed, m));
+		used += (size_t)snprintf(
+			sent + used, sizeof sent - used, "%s%s%s", m > 0 ? " | " : "", text, tag);
 		if (used >= sizeof sent)
 			break;
 	}
 	if (d->messages_per_client > SHOWN_MESSAGES && used + 4 < sizeof sent)
 		(void)snprintf(sent + used, sizeof sent - used, " ...");
-	(void)snprintf(sealed, sizeof sealed, "%" PRIu32 " x %zu", d->messages_per_client, rd_sealed_len(d));
-	cm_table_row(table, (const char *const[]){ value, sent, sealed });
+	(void)snprintf(bytes, sizeof bytes, "%" PRIu32 " x %zu", d->messages_per_client, rd_message_len(d));
+	cm_table_row(table, (const char *const[]){ value, sent, bytes });
 }
 
 static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
@@ -132,9 +144,9 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 			break;
 		pt_value_text(&d->query, &entry[i].value, value, sizeof value);
 		if (list != NULL)
-			(void)json_array_append_new(list, device_json(d, value, records));
+			(void)json_array_append_new(list, device_json(d, value, records, sealed));
 		else
-			device_row(table, d, value, records);
+			device_row(table, d, value, records, sealed);
 	}
 	if (records != NULL)
 		cm_wipe(records, records_len);

@@ -245,7 +245,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 		cm_log(CM_LOG_INFO, "round open", CM_I("round", r->d.sequence),
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.params.protocol),
 			CM_I("min_batch", r->d.min_batch), CM_I("target_batch", r->d.target_batch),
-			CM_I("shuffler_dummies", r->d.params.shuffler_dummies),
+			CM_I("shuffler_dummies", pt_shuffler_most(&r->d.params)),
 			CM_I("seconds", (r->d.deadline_ms - cm_clock_wall_ms()) / 1000),
 			CM_D("epsilon_round", verdict.epsilon_round), CM_D("epsilon_total", verdict.total),
 			CM_D("epsilon_limit", verdict.limit));
