@@ -205,14 +205,19 @@ void an_say(
 	const struct an_books *b, const struct an_round_state *current, bool through, char *text, size_t room)
 {
 	const struct pl_plan *p = &b->plan;
+	size_t refused = an_state_count(&b->state, AN_REFUSED);
 	int n;
 
 	if (current != NULL)
 		n = snprintf(text, room, "round %u of %zu (%s) %s", current->plan->number, p->rounds,
 			current->plan->query.name, an_stage_name(current->stage));
-	else
+	else if (!through)
+		n = snprintf(text, room, "judging the plan's next round");
+	else if (refused > 0)
 		n = snprintf(
-			text, room, "%s", through ? "the plan is through" : "judging the plan's next round");
+			text, room, "the plan is through, the budget refused %zu of its rounds", refused);
+	else
+		n = snprintf(text, room, "the plan is through");
 	if (n < 0 || (size_t)n >= room)
 		return;
 	if (rd_mode_filter(p->mode) != 0)

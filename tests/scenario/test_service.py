@@ -99,6 +99,19 @@ def test_the_manager_hears_of_readiness_rounds_budget_reload_and_the_end(cluster
         assert not [x for x in m[party].heard if re.search(r"\bd\d+\b|c0|c1", x)], "a device or a value"
 
 
+def test_a_refused_round_is_in_the_status_line(cluster, managers):
+    cluster.two_colours(20)
+    ask = {"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 2.0,
+           "min_reports": 20, "target": 20, "values": ["c0", "c1"], "window": "1h"}
+    cluster.plan([ask, {**ask, "query": "again"}], epsilon=2.0)
+    cluster.start("shuffler", "run")
+    cluster.start("client", "run")
+    analyzer = cluster.start("analyzer", "run", env=managers["analyzer"].env())
+    said = managers["analyzer"].hears("the plan is through")
+    assert "the budget refused 1 of its rounds; epsilon " in said, said
+    analyzer.stop()
+
+
 # ---- the passed socket -----------------------------------------------------------------------------------------------
 
 def start_with(cluster, sockets, fds=None):
