@@ -5,6 +5,25 @@ set -eu
 build=${1:?usage: package.sh BUILD OUT [DEB|RPM]}
 out=${2:?usage: package.sh BUILD OUT [DEB|RPM]}
 kind=${3:-DEB}
+case "$kind" in
+DEB) tools='dpkg-shlibdeps file readelf' from='dpkg-dev file binutils' ;;
+RPM) tools=rpmbuild from=rpm ;;
+*)
+	echo "package.sh: DEB or RPM, not '$kind'" >&2
+	exit 64
+	;;
+esac
+for tool in $tools; do
+	command -v "$tool" >/dev/null || {
+		# Without them cpack would make packages that name no library they need.
+		echo "package.sh: no $tool here: apt-get install $from" >&2
+		exit 69
+	}
+done
+[ -f "$build/CMakeCache.txt" ] || {
+	echo "package.sh: $build is no build (cmake --preset release)" >&2
+	exit 66
+}
 source=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:PATH=//p' "$build/CMakeCache.txt")
