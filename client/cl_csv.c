@@ -10,6 +10,8 @@
 
 #define NO_COLUMN SIZE_MAX
 #define NOBODYS   UINT32_MAX
+/* libcsv makes room for a field in steps of so many bytes, and may copy it each time. */
+#define CSV_STEP 65536u
 
 struct csv_state {
 	struct csv_parser csv;
@@ -28,6 +30,14 @@ struct csv_state {
 	enum cm_rc rc;
 	struct cm_err err; /* of a callback */
 };
+
+static bool new_csv(struct csv_parser *csv)
+{
+	if (csv_init(csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
+		return false;
+	csv_set_blk_size(csv, CSV_STEP);
+	return true;
+}
 
 static void csv_close(struct cl_parser *p)
 {
@@ -49,7 +59,7 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	size_t fields = p->conf->fields;
 	struct csv_state *s = calloc(1, sizeof *s);
 
-	if (s == NULL || csv_init(&s->csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
+	if (s == NULL || !new_csv(&s->csv)) {
 		free(s);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -188,7 +198,7 @@ static enum cm_rc give_up_record(struct csv_state *s, const char *why, struct cm
 	struct cl_parser *p = s->parser;
 
 	csv_free(&s->csv);
-	if (csv_init(&s->csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
+	if (!new_csv(&s->csv))
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	s->bad = NULL;
 	s->column = 0;
