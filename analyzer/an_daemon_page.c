@@ -113,6 +113,12 @@ static int answer_status(void *user, const char *path, struct cm_http_reply *out
 	return send_json(out, an_page_status(user));
 }
 
+static int not_yet(struct cm_http_reply *out)
+{
+	out->headers[0] = (struct cm_http_header){ "Retry-After", "1" };
+	return say(out, HTTP_NOT_YET, "being read from the ledger; ask again in a second\n");
+}
+
 /* One of the view's documents.  One that is behind the ledger is not shown: it might say less than was spent.
  */
 static int answer_view(void *user, const char *path, struct cm_http_reply *out)
@@ -124,10 +130,8 @@ static int answer_view(void *user, const char *path, struct cm_http_reply *out)
 	an_view_want(d);
 	if (*d->page.fault != '\0')
 		return say(out, HTTP_ERROR, d->page.fault);
-	if (!an_view_is_current(d)) {
-		out->headers[0] = (struct cm_http_header){ "Retry-After", "1" };
-		return say(out, HTTP_NOT_YET, "being read from the ledger; ask again in a second\n");
-	}
+	if (!an_view_is_current(d))
+		return not_yet(out);
 	return send_json(out, strdup(strcmp(name, "budget") == 0 ? v->budget : v->rounds));
 }
 
@@ -148,6 +152,14 @@ static int answer_estimate(void *user, const char *path, struct cm_http_reply *o
 
 	if (p == NULL)
 		return say(out, HTTP_NOT_FOUND, "the plan has no such query\n");
+	an_view_want(d);
+	if (*d->page.fault != '\0')
+		return say(out, HTTP_ERROR, d->page.fault);
+	if (!an_view_is_current(d))
+		return not_yet(out);
+	/* A long one takes too long to be read here. */
+	if (p->number <= d->page.view.plan_rounds && d->page.view.brief[p->number - 1] != NULL)
+		return send_json(out, strdup(d->page.view.brief[p->number - 1]));
 	cm_buf_init(&b, AN_RESULT_MAX);
 	rc = an_result_read(d->conf->state_dir, &d->books.state.round[p->number - 1], &b, &err);
 	if (rc != CM_OK) {

@@ -12,6 +12,7 @@ struct remembered {
 	bool counted;
 	uint8_t result_hash[PR_HASH_LEN];
 	struct an_pipeline counts;
+	char *brief; /* NULL: the result is not long */
 };
 
 struct an_view_memo {
@@ -26,6 +27,8 @@ struct an_view_memo *an_view_memo_new(void)
 
 void an_view_memo_free(struct an_view_memo *m)
 {
+	for (size_t i = 0; m != NULL && i < m->rounds; i++)
+		free(m->round[i].brief);
 	if (m != NULL)
 		free(m->round);
 	free(m);
@@ -61,6 +64,55 @@ static uint64_t count_of(const json_t *result, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = json_number_value(json_object_get(*(json_t *const *)a, "value"));
+	double y = json_number_value(json_object_get(*(json_t *const *)b, "value"));
+
+	return (x < y) - (x > y);
+}
+
+/* The largest items; of numbers, which stand in an order, the first. */
+static json_t *few(const json_t *result, const json_t *items)
+{
+	const char *type = json_string_value(json_object_get(result, "type"));
+	size_t n = json_array_size(items);
+	json_t **item = calloc(n, sizeof *item), *out = json_array();
+
+	for (size_t i = 0; item != NULL && i < n; i++)
+		item[i] = json_array_get(items, i);
+	if (item != NULL && (type == NULL || strcmp(type, "vector") != 0))
+		qsort(item, n, sizeof *item, by_value);
+	for (size_t i = 0; item != NULL && i < n && i < AN_VIEW_BRIEF; i++)
+		if (json_array_append(out, item[i]) != 0) {
+			json_decref(out);
+			out = NULL;
+			break;
+		}
+	free(item);
+	return out;
+}
+
+/* NULL for a result that is not long, or out of memory. */
+static char *brief(const json_t *result)
+{
+	const json_t *items = json_object_get(result, "items");
+	size_t n = json_array_size(items);
+	char *text = NULL;
+	json_t *doc;
+
+	if (n <= AN_VIEW_ITEMS && json_array_size(json_object_get(result, "counts")) <= AN_VIEW_COUNTS)
+		return NULL;
+	doc = json_copy((json_t *)(uintptr_t)result);
+	if (doc != NULL && json_object_del(doc, "counts") == 0 &&
+		(n <= AN_VIEW_ITEMS || json_object_set_new(doc, "items", few(result, items)) == 0) &&
+		json_object_set_new(doc, "items_left_out",
+			json_integer(n <= AN_VIEW_ITEMS ? 0 : (json_int_t)(n - AN_VIEW_BRIEF))) == 0)
+		text = text_of(doc);
+	json_decref(doc);
+	return text;
+}
+
 /* A result that is gone or altered counts nothing here; asking for it says what is wrong with it. */
 static void remember_counts(struct remembered *known, const char *state_dir, const struct an_round_state *r)
 {
@@ -77,14 +129,20 @@ static void remember_counts(struct remembered *known, const char *state_dir, con
 		.opened = count_of(result, "opened"),
 		.duplicates = count_of(result, "duplicates"),
 		.bad = count_of(result, "bad") };
+	if (known->brief == NULL)
+		known->brief = brief(result);
 	json_decref(result);
 }
 
-static enum cm_rc make_pipeline(struct an_view_memo *m, const struct an_books *b, const atomic_bool *stop,
+static enum cm_rc look_at_results(struct an_view_memo *m, const struct an_books *b, const atomic_bool *stop,
 	struct an_view *v, struct cm_err *err)
 {
 	struct an_pipeline *sum = &v->pipeline;
 
+	v->brief = calloc(b->plan.rounds, sizeof *v->brief);
+	if (v->brief == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	v->plan_rounds = b->plan.rounds;
 	for (size_t i = 0; i < b->plan.rounds; i++) {
 		const struct an_pipeline *c = &m->round[i].counts;
 
@@ -95,6 +153,7 @@ static enum cm_rc make_pipeline(struct an_view_memo *m, const struct an_books *b
 		remember_counts(&m->round[i], b->state_dir, &b->state.round[i]);
 		if (!m->round[i].counted)
 			continue;
+		v->brief[i] = m->round[i].brief;
 		sum->rounds += c->rounds;
 		sum->participants += c->participants;
 		sum->messages += c->messages;
@@ -136,7 +195,7 @@ enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo, c
 	if (rc == CM_OK)
 		rc = make_documents(&b, out, err);
 	if (rc == CM_OK)
-		rc = make_pipeline(memo, &b, stop, out, err);
+		rc = look_at_results(memo, &b, stop, out, err);
 	if (rc == CM_OK)
 		out->chain = *an_ledger_chain(b.ledger);
 	else
@@ -149,6 +208,7 @@ void an_view_fini(struct an_view *v)
 {
 	free(v->rounds);
 	free(v->budget);
+	free((void *)v->brief);
 	memset(v, 0, sizeof *v);
 }
 

@@ -17,11 +17,21 @@ struct an_pipeline {
 	uint64_t rounds, participants, messages, opened, duplicates, bad;
 };
 
+/* A result of more items or counts than these is shown briefly: without its counts, and of more than
+ * AN_VIEW_ITEMS items the AN_VIEW_BRIEF largest, or the first of numbers. */
+#define AN_VIEW_ITEMS  4096u
+#define AN_VIEW_COUNTS 16384u
+#define AN_VIEW_BRIEF  1000u
+
 struct an_view {
 	/* One line of JSON each, owned: "tombola.rounds/1", "tombola.budget/1". */
 	char *rounds, *budget;
 	struct rd_chain chain; /* the ledger's last record */
 	struct an_pipeline pipeline;
+	/* Of each round of the plan the brief result, with "items_left_out", or NULL where the whole one is
+	 * shown.  The array is owned, the texts live as long as the memo. */
+	const char **brief;
+	size_t plan_rounds;
 };
 
 /* What is kept from one view for the next: the counts of rounds that have ended.  One thread at a time. */

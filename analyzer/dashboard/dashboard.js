@@ -82,8 +82,8 @@ async function showBooks(status) {
 	const [budget, rounds, refusals] = books;
 	showBudget(budget, rounds, refusals);
 	showRounds(budget, rounds, refusals);
-	await showEstimates(rounds, AbortSignal.timeout(PATIENCE_MS));
-	shownHead = head;
+	if (await showEstimates(rounds, AbortSignal.timeout(PATIENCE_MS)))
+		shownHead = head;
 }
 
 async function poll() {

@@ -1,6 +1,8 @@
-// estimates.js - a card per settled round: its items with their intervals, whatever the query asked.
+// estimates.js - a card per settled round: its items with their intervals, whatever the query asked. A long list begins
+// with its largest counts, or with the first of its numbers, as `estimate` does.
 import {count, decimalsOf, element, fixed, number, replace} from "./show.js";
 
+const NUMBERS = new Set(["mean", "sum", "quantiles", "vector"]); // all else counts something
 const CARDS = 24; // the newest rounds; the others on request
 const ITEMS = 20; // of a card, the largest
 const results = new Map(); // what the ledger recorded of a settled round never changes
@@ -74,7 +76,7 @@ function itemRow(item, axis, counts, floor) {
 }
 
 function table(result) {
-	const counts = result.type === "histogram" || number(result.noise_floor) > 0;
+	const counts = !NUMBERS.has(result.type);
 	const floor = number(result.noise_floor);
 	const {items, joint} = itemsOf(result);
 	const axis = axisOf(items, counts);
@@ -89,18 +91,20 @@ function table(result) {
 	const fill = (list) => body.replaceChildren(...list.map((i) => itemRow(i, axis, counts, floor)));
 	const parts = [element("table", "items", element("thead", "", element("tr", "", ...heads)), body)];
 
-	if (items.length <= ITEMS) {
+	const total = items.length + (result.items_left_out ?? 0);
+	if (total <= ITEMS) {
 		fill(items);
 	} else {
-		const largest = [...items].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, ITEMS);
-		const more = element("button", "more", `show all ${items.length}`);
+		const sorted = counts ? [...items].sort((a, b) => b.value - a.value) : items;
+		const more = element("button", "more",
+			total === items.length ? `show all ${count(total)}` : `show ${count(items.length)}`);
 		more.type = "button";
 		more.onclick = () => {
 			fill(items);
 			more.remove();
 		};
-		fill(largest);
-		parts.push(element("p", "note", `The ${ITEMS} largest of ${items.length}. `, more));
+		fill(sorted.slice(0, ITEMS));
+		parts.push(element("p", "note", `The ${counts ? "largest" : "first"} ${ITEMS} of ${count(total)}. `, more));
 	}
 	if (counts && floor > 0)
 		parts.push(element("p", "note", `Dotted: the noise floor ${count(floor)}, the smallest count told apart from none.`));
@@ -115,11 +119,20 @@ function notes(result) {
 		lines.push(`No estimate: ${result.fault}`);
 	if (result.warning)
 		lines.push(`Warning: ${result.warning}`);
+	if (result.type === "sum" && result.reports < result.participants)
+		lines.push(`The sum of the ${count(result.reports)} valid reports; ${count(result.participants)} took part.`);
 	if (result.duplicates > 0 || result.bad > 0)
 		lines.push(`Not counted: ${count(result.duplicates)} duplicate and ${count(result.bad)} unreadable messages.`);
 	if (result.shuffler_dummies > 0)
 		lines.push(`The guarantee rests on the shuffler having added ${count(result.shuffler_dummies)} messages of its own.`);
+	if (result.tag_messages > 0)
+		lines.push(`The guarantee rests on the shuffler having made it ${count(result.tag_messages)} messages of each tag.`);
 	return lines.map((l) => element("p", "warning", l));
+}
+
+function fieldsOf(result) {
+	const fields = result.fields ?? [result.field];
+	return fields.length > 4 ? `${fields.slice(0, 3).join(", ")} and ${fields.length - 3} more` : fields.join(", ");
 }
 
 function card(round, result) {
@@ -129,7 +142,7 @@ function card(round, result) {
 		e.append(element("p", "warning", result));
 		return e;
 	}
-	e.append(element("p", "note", `Round ${round.round}: ${result.type} of ${result.field ?? round.query} by ` +
+	e.append(element("p", "note", `Round ${round.round}: ${result.type} of ${fieldsOf(result)} by ` +
 		`${result.protocol}, ${count(result.reports)} reports`), ...notes(result));
 	if (Array.isArray(result.items) && result.items.length > 0)
 		e.append(...table(result));
@@ -140,6 +153,8 @@ async function load(round, signal) {
 	const key = `${round.round} ${round.descriptor_hash}`;
 	if (!results.has(key)) {
 		const answer = await fetch(`/api/v1/estimates/${encodeURIComponent(round.query)}`, {signal});
+		if (answer.status === 503)
+			return null;
 		if (!answer.ok)
 			return `No result: ${(await answer.text()).trim()}`;
 		results.set(key, card(round, await answer.json()));
@@ -147,7 +162,7 @@ async function load(round, signal) {
 	return results.get(key);
 }
 
-// Cards are made once, so that what was unfolded stays unfolded.
+// Cards are made once, so that what was unfolded stays unfolded. False when some could not be read yet.
 export async function showEstimates(rounds, signal) {
 	const box = document.getElementById("estimates");
 	const settled = rounds.rounds.filter((r) => r.stage === "settled");
@@ -156,6 +171,8 @@ export async function showEstimates(rounds, signal) {
 
 	for (const r of shown) {
 		const made = await load(r, signal);
+		if (made === null)
+			return false;
 		cards.push(typeof made === "string" ? card(r, made) : made);
 	}
 	if (shown.length < settled.length) {
@@ -172,4 +189,5 @@ export async function showEstimates(rounds, signal) {
 		cards.push(element("p", "note", "None yet: a round has an estimate once it is charged and opened."));
 	if (cards.length !== box.childNodes.length || cards.some((c, i) => c !== box.childNodes[i]))
 		replace(box, ...cards);
+	return true;
 }

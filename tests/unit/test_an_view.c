@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_result.h"
 #include "an_show.h"
 #include "an_view.h"
 
@@ -166,6 +167,93 @@ static void an_altered_result_counts_nothing(void **state)
 	world_free(&w);
 }
 
+/* A settled round whose result somebody made longer: the ledger is told its hash, so it is the recorded one.
+ */
+static void settle_with(struct world *w, json_t *result)
+{
+	struct rd_record charge = { .kind = RD_CHARGE, .participants = 30 }, settle = { .kind = RD_SETTLE };
+	const struct an_round_state *r = &w->books.state.round[0];
+	struct cm_err err = { 0 };
+	struct cm_buf bytes;
+	char *text = json_dumps(result, JSON_COMPACT);
+
+	assert_non_null(text);
+	cm_buf_init(&bytes, AN_RESULT_MAX);
+	assert_int_equal(cm_buf_put(&bytes, text, strlen(text)), CM_OK);
+	assert_int_equal(world_decide(w, 1, &err), CM_OK);
+	memcpy(charge.round_id, r->descriptor.round_id, PR_ROUND_ID_LEN);
+	charge.epsilon_round = r->epsilon_round;
+	charge.epsilon_total = r->epsilon_total;
+	memset(charge.manifest_hash, 7, sizeof charge.manifest_hash);
+	memcpy(settle.round_id, charge.round_id, PR_ROUND_ID_LEN);
+	cm_sha256(bytes.data, bytes.len, settle.result_hash);
+	assert_int_equal(an_result_write(w->dir, 1, &bytes, &err), CM_OK);
+	if (an_books_append(&w->books, &charge, WORLD_NOW, &err) != CM_OK ||
+		an_books_append(&w->books, &settle, WORLD_NOW, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	cm_buf_fini(&bytes);
+	free(text);
+}
+
+static json_t *long_result(const char *type, size_t n, size_t counts)
+{
+	json_t *items = json_array(), *numbers = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(json_array_append_new(items, json_pack("{s:s, s:f}", "label", "x", "value",
+								      (double)((i * 7919) % n))),
+			0);
+	for (size_t i = 0; i < counts; i++)
+		assert_int_equal(json_array_append_new(numbers, json_integer(1)), 0);
+	return json_pack(
+		"{s:s, s:i, s:o, s:o}", "type", type, "messages", 30, "items", items, "counts", numbers);
+}
+
+static void assert_brief(const char *type, size_t n, size_t counts, size_t shown, double first, double last)
+{
+	struct an_view_memo *m = memo();
+	json_t *whole = long_result(type, n, counts), *doc;
+	struct an_view v, again;
+	const json_t *items;
+	struct world w;
+
+	world_make(&w, world_plan, 48);
+	settle_with(&w, whole);
+	make(&w, m, &v);
+	assert_int_equal(v.pipeline.messages, 30);
+	assert_int_equal(v.plan_rounds, 3);
+	assert_null(v.brief[1]);
+	if (shown == 0) {
+		assert_null(v.brief[0]);
+	} else {
+		doc = json_loads(v.brief[0], 0, NULL);
+		items = json_object_get(doc, "items");
+		assert_null(json_object_get(doc, "counts"));
+		assert_int_equal(json_array_size(items), shown);
+		assert_int_equal(json_integer_value(json_object_get(doc, "items_left_out")), n - shown);
+		assert_true(json_number_value(json_object_get(json_array_get(items, 0), "value")) == first);
+		assert_true(json_number_value(json_object_get(json_array_get(items, shown - 1), "value")) ==
+			    last);
+		json_decref(doc);
+	}
+	make(&w, m, &again); /* made once, shown by both */
+	assert_ptr_equal(again.brief[0], v.brief[0]);
+	an_view_fini(&again);
+	an_view_fini(&v);
+	json_decref(whole);
+	an_view_memo_free(m);
+	world_free(&w);
+}
+
+static void of_a_long_result_the_largest_counts_or_the_first_numbers_are_shown(void **state)
+{
+	(void)state;
+	assert_brief("histogram", AN_VIEW_ITEMS, AN_VIEW_COUNTS, 0, 0, 0);
+	assert_brief("histogram", AN_VIEW_ITEMS + 1, 3, AN_VIEW_BRIEF, AN_VIEW_ITEMS, AN_VIEW_ITEMS - 999);
+	assert_brief("vector", 5000, 3, AN_VIEW_BRIEF, 0, 999 * 7919 % 5000);
+	assert_brief("ranges", 10, AN_VIEW_COUNTS + 1, 10, 0, 9 * 7919 % 10);
+}
+
 static void making_and_explaining_end_when_they_are_told_to(void **state)
 {
 	struct fake f = { .participants = 30, .buckets = 2, .segment = 50 };
@@ -209,6 +297,7 @@ int main(void)
 		cmocka_unit_test(a_view_is_what_the_verbs_print),
 		cmocka_unit_test(a_damaged_ledger_gives_no_view),
 		cmocka_unit_test(an_altered_result_counts_nothing),
+		cmocka_unit_test(of_a_long_result_the_largest_counts_or_the_first_numbers_are_shown),
 		cmocka_unit_test(making_and_explaining_end_when_they_are_told_to),
 		cmocka_unit_test(a_round_that_the_plan_lost_is_not_explained),
 	};
