@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_ask.h"
 #include "an_check.h"
 #include "an_daemon.h"
 #include "an_result.h"
@@ -311,6 +312,18 @@ static enum cm_rc ledger_export(const struct cm_cli *cli, int *exit_code, struct
 	return rc;
 }
 
+static enum cm_rc status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct desk d;
+	enum cm_rc rc = desk_open(cli, &d, false, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_ask_status(&d.conf, cli->json, stdout, err);
+	desk_close(&d);
+	return rc;
+}
+
 static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cm_health h;
@@ -372,6 +385,7 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "run the plan's remaining rounds, then stay up until SIGTERM",
 		.option = { [OPT_ONCE] = { "once", NULL, "end when the plan is through", false } },
 		.run = run },
+	{ .name = "status", .args = "", .help = "show what the running daemon is doing", .run = status },
 	{ .name = "round list",
 		.args = "",
 		.help = "list the rounds of the plan and what they cost",
@@ -416,7 +430,8 @@ static const struct cm_cli_verb verbs[] = {
 		.run = ledger_export },
 	{ .name = "check",
 		.args = "",
-		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "
+			"UNKNOWN",
 		.option = { CM_HEALTH_OPTIONS },
 		.run = check },
 	{ .name = "check-config",

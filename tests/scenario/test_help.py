@@ -48,7 +48,7 @@ def test_help_and_version_of_a_program(program):
 @pytest.mark.parametrize("program,expected", [
     ("tombola-client", {"run", "send", "encode", "check", "check-config", "config-sample"}),
     ("tombola-shuffler", {"run", "status", "check", "check-config", "config-sample"}),
-    ("tombola-analyzer", {"run", "round list", "round run", "round show", "estimate", "budget", "ledger verify",
+    ("tombola-analyzer", {"run", "status", "round list", "round run", "round show", "estimate", "budget", "ledger verify",
                           "ledger export", "check", "check-config", "config-sample"}),
     ("tombola", {"pki init", "pki issue", "pki show", "pki needs-renewal", "pki revoke", "plan check", "plan digest",
                  "plan cost", "plan protocols", "version"}),

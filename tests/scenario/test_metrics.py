@@ -317,6 +317,23 @@ def test_each_format_of_check_says_the_same(deployment, party):
         == values(deployment, party)["tombola_budget_spent_ratio"]
 
 
+def test_the_analyzers_status_is_what_the_daemon_says(deployment):
+    said = deployment.json("analyzer", "status")
+    assert said["schema"] == "tombola.status/1" and said["plan"] == "test" and said["round"] is None
+    run = deployment.run("analyzer", "status")
+    assert run.returncode == 0, run.stderr
+    lines = dict(line.split(None, 1) for line in run.stdout.splitlines())
+    assert lines["state"] == said["state"]["text"] and lines["plan"] == "test"
+    assert lines["ledger"] == f"{said['ledger']['seq']} records" and lines["certificate"] == "89 d left"
+    assert lines["shuffler"] == "not connected" and "round" not in lines  # the plan is through
+    with open(deployment.path("analyzer.conf"), encoding="utf-8") as f:
+        text = f.read()
+    for http in ("", f"127.0.0.1:{c.free_port()}"):
+        deployment.write("silent.conf", re.sub(r'http = "[^"]*"', f'http = "{http}"', text))
+        run = deployment.run("analyzer", "status", "--config", deployment.path("silent.conf"))
+        assert run.returncode == c.EXIT["unavailable"] and run.stdout == "" and run.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("party", PARTIES)
 def test_check_ends_with_the_state(deployment, party):
     def code(*args):
