@@ -90,20 +90,20 @@ struct sums {
 	double first, second; /* of the score, and of its square */
 };
 
-/* False if there are more messages than the shuffler leaves. */
-static bool add_up(const struct pt_params *p, const uint64_t *counts, struct sums *t)
+/* False if there are more messages than the shuffler leaves in all, of which *left are left.  A message may
+ * be about another coordinate than its tag says: whoever sends such must not undo the round. */
+static bool add_up(const struct pt_params *p, const uint64_t *counts, uint64_t *left, struct sums *t)
 {
 	const struct pt_slot *s = &p->slot[0];
-	uint64_t left = p->tag_messages;
 	double b = s->bins - 1;
 
 	*t = (struct sums){ 0 };
 	for (uint32_t y = 0; y < s->bins; y++) {
 		double score = y / b - 0.5;
 
-		if (counts[y] > left)
+		if (counts[y] > *left)
 			return false;
-		left -= counts[y];
+		*left -= counts[y];
 		t->first += (double)counts[y] * score;
 		t->second += (double)counts[y] * score * score;
 	}
@@ -161,6 +161,7 @@ enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_params *p
 	const struct pt_slot *s = &p->slot[0];
 	struct pt_estimate e = { .n = q->dimension, .reports = reports };
 	struct work w = { .q = q, .kept = *kept };
+	uint64_t left = p->tag_messages * p->tags;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
@@ -172,7 +173,7 @@ enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_params *p
 	for (uint32_t c = 0; c < q->dimension; c++) {
 		struct sums t;
 
-		if (!add_up(p, counts + (size_t)c * s->bins, &t)) {
+		if (!add_up(p, counts + (size_t)c * s->bins, &left, &t)) {
 			pt_estimate_fini(&e);
 			return cm_fail(
 				err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);

@@ -123,6 +123,12 @@ static void scores(const struct pt_params *p, double *first, double *second)
 
 static const struct pt_rule rule = { .symbols = pt_mixbins_bins, .law = law, .scores = scores };
 
+enum cm_rc pt_levels_mean(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+{
+	return pt_mean_estimate(q, p, &rule, counts, reports, dummies, out, err);
+}
+
 enum cm_rc pt_levels_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
@@ -132,7 +138,7 @@ enum cm_rc pt_levels_estimate(const struct pt_query *q, const struct pt_params *
 	if (rc != CM_OK)
 		return rc;
 	return q->kind == PT_QUANTILES ? pt_quantile_estimate(q, p, counts, reports, dummies, out, err)
-				       : pt_mean_estimate(q, p, &rule, counts, reports, dummies, out, err);
+				       : pt_levels_mean(q, p, counts, reports, dummies, out, err);
 }
 
 static double expected_error(const struct pt_query *q, const struct pt_params *p, uint64_t participants)

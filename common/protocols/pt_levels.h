@@ -12,3 +12,7 @@ void pt_levels_encode(const struct pt_query *q, const struct pt_params *p, const
 	const struct cm_rng *rng, uint8_t *records);
 CM_CHECK enum cm_rc pt_levels_estimate(const struct pt_query *q, const struct pt_params *p,
 	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+/* A mean from the counts of levels, however many messages there are: pt_mean.h. */
+CM_CHECK enum cm_rc pt_levels_mean(const struct pt_query *q, const struct pt_params *p,
+	const uint64_t *counts, uint64_t reports, double dummies, struct pt_estimate *out,
+	struct cm_err *err);

@@ -65,20 +65,17 @@ enum cm_rc pt_slots_tally(
 enum cm_rc pt_slots_totals(
 	const struct pt_params *p, const uint64_t *counts, uint64_t reports, struct cm_err *err)
 {
-	uint32_t slots = pt_slots_total(p);
+	uint32_t all = pt_slots_symbols(p);
+	uint64_t left;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
-	for (uint32_t i = 0; i < slots; i++) {
-		const struct pt_slot *s = pt_slots_at(p, i);
-		uint64_t most = reports * (1 + (uint64_t)s->dummies), sum = 0;
-
-		for (uint32_t j = 0; j < symbols(s); j++) {
-			if (*counts > most - sum)
-				return cm_fail(err, CM_EDATA, "%s: more messages than can have been sent",
-					p->protocol);
-			sum += *counts++;
-		}
+	left = reports * pt_slots_messages(p);
+	for (uint32_t i = 0; i < all; i++) {
+		if (counts[i] > left)
+			return cm_fail(
+				err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);
+		left -= counts[i];
 	}
 	return CM_OK;
 }

@@ -69,7 +69,8 @@ static enum cm_rc one_mean(const struct pt_query *q, const struct pt_params *p, 
 	enum cm_rc rc;
 
 	(void)snprintf(one.protocol, sizeof one.protocol, "%s", name);
-	rc = pt_levels_estimate(&mean, &one, counts, reports, &e, err);
+	/* One device may have sent all its messages here. */
+	rc = pt_levels_mean(&mean, &one, counts, reports, 0, &e, err);
 	if (rc != CM_OK)
 		return rc;
 	*item = e.item[0];
@@ -118,5 +119,6 @@ const struct pt_protocol pt_row_ss_simple = {
 	.encode = encode,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.statement = pt_ss_simple_statement,
 	PT_FLAME_COLUMNS,
 };

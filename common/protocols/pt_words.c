@@ -158,10 +158,10 @@ static enum cm_rc sums_of(const struct pt_query *q, const struct pt_params *p, c
 {
 	const struct pt_slot *s = &p->slot[0];
 	const uint64_t *cells = counts + padded(p);
+	/* Whoever sends all of its messages to one slot must not undo the round. */
+	uint64_t left = reports * pt_slots_messages(p);
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		uint64_t left = reports * (UINT64_C(1) + s->dummies);
-
 		for (uint32_t g = 0; g < s->groups; g++) {
 			uint64_t here = cells[g * s->count + i];
 

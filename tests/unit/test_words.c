@@ -272,7 +272,12 @@ static void counts_that_no_round_gives_are_refused(void **state)
 		counts[0] = 1; /* a one of no message */
 		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[0] = 0;
-		counts[6] = 11; /* more messages than participants */
+		counts[6] = 11; /* more than their share, which one participant can do */
+		assert_int_equal(
+			pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), i == 0 ? CM_OK : CM_EDATA);
+		if (i == 0)
+			pt_estimate_fini(&e);
+		counts[6] = 61; /* more than all can have sent */
 		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[6] = UINT64_MAX;
 		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
