@@ -35,13 +35,14 @@ static bool consider(
 	const struct pl_need *n, const struct pt_protocol *row, const struct pt_request *r, struct cell *best)
 {
 	struct pt_params p;
-	struct acct_round cells = { 0 };
+	struct pt_loss loss;
 	struct acct_bound b = { 0, INFINITY };
 	struct cm_err err = { 0 };
 	double error;
 
-	if (row->derive(n->query, r, &p, &err) != CM_OK || row->cells(&p, n->honest, &cells, &err) != CM_OK ||
-		acct_epsilon(&cells, 1, n->delta, &b) != ACCT_OK || b.upper > n->epsilon)
+	if (row->derive(n->query, r, &p, &err) != CM_OK ||
+		pt_loss(row, &p, n->honest, &loss, &err) != CM_OK ||
+		acct_epsilon(loss.part, loss.parts, n->delta, &b) != ACCT_OK || b.upper > n->epsilon)
 		return false;
 	error = row->expected_error(n->query, &p, n->reports);
 	if (error < best->error)
