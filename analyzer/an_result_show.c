@@ -100,7 +100,7 @@ static bool look(const json_t *result, bool all, struct view *v)
 	v->quantiles = is_type(result, "quantiles");
 	v->label = is_type(result, "mean") ? "mean" : is_type(result, "sum") ? "sum" : NULL;
 	v->counts = v->label == NULL && !v->quantiles && !is_type(result, "vector");
-	v->item = calloc(json_array_size(items) + 1, sizeof *v->item);
+	v->item = calloc(json_array_size(items) + 1, sizeof(const json_t *));
 	if (v->item == NULL)
 		return false;
 	json_array_foreach(items, i, it)
@@ -110,7 +110,7 @@ static bool look(const json_t *result, bool all, struct view *v)
 	}
 	v->shown = all || v->n <= AN_RESULT_SHOWN ? v->n : AN_RESULT_SHOWN;
 	if (v->counts && v->shown < v->n)
-		qsort(v->item, v->n, sizeof *v->item, by_value);
+		qsort(v->item, v->n, sizeof(const json_t *), by_value);
 	return true;
 }
 
@@ -132,6 +132,25 @@ static void print_item(const struct view *v, const json_t *it, struct cm_table *
 		t, (const char *const[]){ v->label != NULL ? v->label : str(it, "label"), value, interval });
 }
 
+/* Of all items the most. */
+static void print_bias(const json_t *result, FILE *out)
+{
+	double most = 0;
+	size_t i;
+	json_t *it;
+
+	json_array_foreach(json_object_get(result, "items"), i, it)
+	{
+		most = fmax(most, json_number_value(json_object_get(it, "bias_bound")));
+	}
+	if (most > 0)
+		(void)fprintf(out,
+			"  where the choice of a class goes with the value an estimate may be off by up to "
+			"%.4g; the "
+			"intervals allow for it\n",
+			most);
+}
+
 static void print_notes(const json_t *result, FILE *out)
 {
 	char valid[40], took_part[40];
@@ -149,9 +168,11 @@ static void print_notes(const json_t *result, FILE *out)
 			"  the guarantee rests on the shuffler having added %.0f messages of its own\n",
 			num(result, "shuffler_dummies"));
 	if (num(result, "tag_messages") > 0)
-		(void)fprintf(out,
-			"  the guarantee rests on the shuffler having made it %.0f messages of each tag\n",
+		(void)fprintf(out, "  the shuffler has evened the counts to %.0f messages of each tag\n",
 			num(result, "tag_messages"));
+	print_bias(result, out);
+	if (json_object_get(result, "statement") != NULL)
+		(void)fprintf(out, "  %s\n", str(result, "statement"));
 	if (json_object_get(result, "fault") != NULL)
 		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
 	if (json_object_get(result, "warning") != NULL)

@@ -122,7 +122,7 @@ static enum cm_rc wire_columns(const struct pt_query *q, struct rd_query_wire *o
 	if (q->columns == 0)
 		return CM_OK;
 	out->column = calloc(q->columns, sizeof *out->column);
-	out->columns = calloc(q->columns, sizeof *out->columns);
+	out->columns = calloc(q->columns, sizeof(Tombola__V1__Column *));
 	if (out->column == NULL || out->columns == NULL)
 		return no_memory(err);
 	for (uint32_t i = 0; i < q->columns; i++) {
