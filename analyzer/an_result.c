@@ -48,6 +48,11 @@ static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e)
 			an_json_real(it->joint_upper), "projected", an_json_real(it->projected),
 			"below_noise", (int)it->below_noise);
 
+		if (o != NULL && it->bias > 0 &&
+			json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) {
+			json_decref(o);
+			o = NULL;
+		}
 		if (o == NULL || json_array_append_new(items, o) != 0) {
 			json_decref(items);
 			return NULL;
@@ -96,6 +101,14 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 		(json_int_t)r->charged_ms);
 }
 
+static int set_statement(json_t *doc, const struct rd_descriptor *d)
+{
+	char text[400] = "";
+
+	d->protocol->statement(&d->query, &d->params, d->min_batch, d->privacy.delta, text, sizeof text);
+	return text[0] != '\0' ? json_object_set_new(doc, "statement", json_string(text)) : 0;
+}
+
 static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
 	const struct an_tally *t, const struct pt_estimate *e, uint64_t reports, const char *fault)
 {
@@ -122,6 +135,8 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	if (!bad && p->tag_messages > 0)
 		bad = json_object_set_new(doc, "tag_messages", json_integer((json_int_t)p->tag_messages)) !=
 		      0;
+	if (!bad && r->descriptor.protocol->statement != NULL)
+		bad = set_statement(doc, &r->descriptor);
 	/* The charge assumed this many honest participants, whose messages always open. */
 	if (!bad && reports < honest)
 		bad = json_object_set_new(doc, "warning",

@@ -232,6 +232,12 @@ void cl_batch_shuffle(struct cl_batch *b, const struct cm_rng *rng)
 	}
 }
 
+void cl_batch_set_class(struct cl_batch *b, uint32_t level)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		b->entry[i].value.level = level;
+}
+
 const struct cl_entry *cl_batch_entries(const struct cl_batch *b, size_t *n)
 {
 	assert(b->shuffled);

@@ -35,6 +35,8 @@ CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cm_rng *rng,
 /* No more readings: put the devices in uniformly random order (Fisher-Yates) and drop the taken ones, so that
  * the order of sending says nothing of the order of the file. */
 void cl_batch_shuffle(struct cl_batch *b, const struct cm_rng *rng);
+/* Of rounds with classes: the class that all devices of the batch chose. */
+void cl_batch_set_class(struct cl_batch *b, uint32_t level);
 /* After cl_batch_shuffle: the devices, valid as long as b. */
 const struct cl_entry *cl_batch_entries(const struct cl_batch *b, size_t *n);
 

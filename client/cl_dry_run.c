@@ -190,7 +190,10 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 			&input, &j->d.query, j->d.population, &secret, &rng, NULL, &batch, &rows, err);
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
+		uint32_t level;
 
+		(void)cl_policy_class(&what->setup->policy, &j->d, &level);
+		cl_batch_set_class(batch, level);
 		rc = each_device(&j->d, entry, n, &rng, list, table, err);
 	}
 	/* The rest of the file is left out on purpose. */

@@ -104,8 +104,8 @@ enum cm_rc cl_judge(struct cl_db *db, const struct cl_policy *policy, const stru
 
 void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy, char *out, size_t size)
 {
-	double epsilon0 = j->d.protocol->epsilon0(&j->d.params);
-	uint64_t added = pt_shuffler_most(&j->d.params);
+	double epsilon0 = cl_policy_epsilon0(policy, &j->d);
+	uint64_t added = pt_needs_shuffler(j->d.protocol, &j->d.params) ? pt_shuffler_most(&j->d.params) : 0;
 	const char *most = j->d.params.shuffler_dummies > 0 ? "" : "up to ";
 	char local[96], rests[100] = "";
 

@@ -7,6 +7,7 @@
 
 #include "cm_fault.h"
 #include "pr_limits.h"
+#include "pt_classes.h"
 
 #define AT(field) offsetof(struct cl_policy, field)
 
@@ -165,12 +166,34 @@ static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descr
 	return CM_OK;
 }
 
+bool cl_policy_class(const struct cl_policy *p, const struct rd_descriptor *d, uint32_t *level)
+{
+	uint32_t i = 0;
+
+	*level = 0;
+	if (!pt_has_classes(&d->params))
+		return true;
+	while (i < d->params.slots && pt_slot_epsilon0(&d->params.slot[i]) <= p->max_epsilon0)
+		i++;
+	*level = i > 0 ? i - 1 : 0;
+	return i > 0;
+}
+
+double cl_policy_epsilon0(const struct cl_policy *p, const struct rd_descriptor *d)
+{
+	uint32_t level;
+
+	(void)cl_policy_class(p, d, &level);
+	return pt_has_classes(&d->params) ? pt_slot_epsilon0(&d->params.slot[level])
+					  : d->protocol->epsilon0(&d->params);
+}
+
 static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	double epsilon0 = d->protocol->epsilon0(&d->params);
+	double epsilon0 = d->protocol->epsilon0(&d->params), own = cl_policy_epsilon0(p, d);
 
-	if (CM_CHECKED("client.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
-		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", epsilon0,
+	if (CM_CHECKED("client.policy.epsilon0") && !(own <= p->max_epsilon0))
+		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", own,
 			p->max_epsilon0);
 	/* A statement below the truth is a lie to whoever reads it; rounding is not. */
 	if (!(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))

@@ -137,6 +137,7 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q,
 enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
 {
 	struct cm_rng rng;
+	uint32_t level;
 	int64_t whole = 0;
 	enum cm_rc rc;
 
@@ -150,8 +151,13 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cm_rng_system(&rng, err);
 	if (rc != CM_OK)
 		return rc;
-	return cl_prepare_batch(job->input, &out->j.d.query, out->j.d.population, job->secret, &rng,
+	rc = cl_prepare_batch(job->input, &out->j.d.query, out->j.d.population, job->secret, &rng,
 		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
+	if (rc == CM_OK) {
+		(void)cl_policy_class(&job->setup->policy, &out->j.d, &level);
+		cl_batch_set_class(out->batch, level);
+	}
+	return rc;
 }
 
 void cl_prepared_fini(struct cl_prepared *p)

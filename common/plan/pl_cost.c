@@ -62,7 +62,7 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		if (pt_rests_on_shuffler(&p->round[i].params))
+		if (pt_needs_shuffler(p->round[i].protocol, &p->round[i].params))
 			(void)fprintf(out,
 				"round %u (%s): its guarantee rests on the shuffler adding %s%llu messages "
 				"of "

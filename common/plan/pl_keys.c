@@ -19,6 +19,24 @@ static const struct cm_conf_row column_rows[] = {
 	{ .key = NULL },
 };
 
+static const struct cm_conf_row class_rows[] = {
+	{ .key = "epsilon0",
+		.type = CM_CONF_DOUBLE,
+		.offset = offsetof(struct pl_raw_class, epsilon0),
+		.required = true,
+		.min = 1e-4,
+		.max = PT_EPSILON0_MAX,
+		.help = "local guarantee of this class" },
+	{ .key = "least",
+		.type = CM_CONF_INT,
+		.offset = offsetof(struct pl_raw_class, least),
+		.required = true,
+		.min = 1,
+		.max = REPORTS_MAX,
+		.help = "participants it must have, else the round is void" },
+	{ .key = NULL },
+};
+
 static const struct cm_conf_row round_rows[] = {
 	{ .key = "query",
 		.type = CM_CONF_STRING,
@@ -67,7 +85,8 @@ static const struct cm_conf_row round_rows[] = {
 		.required = true,
 		.min = 1e-4,
 		.max = PT_EPSILON0_MAX,
-		.help = "local guarantee of one report, or \"inf\" for none; auto: the most it may be" },
+		.help = "local guarantee of one report, of each of its slots, or \"inf\" for none; auto: the "
+			"most of all together" },
 	{ .key = "epsilon",
 		.type = CM_CONF_DOUBLE,
 		.offset = offsetof(struct pl_raw_round, epsilon),
@@ -198,6 +217,15 @@ static const struct cm_conf_row round_rows[] = {
 		.fallback = "0",
 		.help = "words: parts of the vector, each device sends a message to each; 0: 8, or as many "
 			"as there are coordinates" },
+	{ .key = "classes",
+		.type = CM_CONF_LIST,
+		.offset = offsetof(struct pl_raw_round, classes),
+		.min = 2,
+		.max = PR_SLOTS_MAX,
+		.help = "gspa-classes, gspa-pooled: guarantees that devices may choose from, rising up to "
+			"epsilon0",
+		.sub = class_rows,
+		.size = sizeof(struct pl_raw_class) },
 	{ .key = "padded",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct pl_raw_round, padded),

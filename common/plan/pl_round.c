@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "pl_read.h"
+#include "pt_classes.h"
 
 /* The first row that answers this kind. */
 static const struct pt_protocol *row_for(enum pt_kind kind)
@@ -74,7 +75,7 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 /* The choice is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "padded",
+	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "classes", "padded",
 		"shuffler_dummies", "shuffler_noise" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
@@ -88,6 +89,17 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
 	r->cost = raw->epsilon;
 	r->max_bytes = (uint64_t)raw->max_bytes;
+}
+
+static void take_classes(const struct pl_raw_round *raw, struct pt_request *r)
+{
+	const struct pl_raw_class *class = raw->classes.item;
+
+	r->classes = (uint32_t)raw->classes.n;
+	for (uint32_t i = 0; i < r->classes; i++) {
+		r->class_epsilon0[i] = class[i].epsilon0;
+		r->class_least[i] = (uint32_t) class[i].least;
+	}
 }
 
 static void take_protocol(
@@ -126,6 +138,7 @@ static void take_protocol(
 		.padded = (uint64_t)raw->padded,
 		.min_batch = r->min_reports,
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
+	take_classes(raw, &r->request);
 	if (raw->shuffler_noise != NULL)
 		take_noise(c, plan, raw, r);
 	else
@@ -135,6 +148,9 @@ static void take_protocol(
 			pl_fault(c, r->line, "%s", e.msg);
 		else if (raw->size != 0 && r->params.size != raw->size && r->params.slots == 0)
 			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
+				r->protocol->name);
+		else if (raw->classes.n != 0 && !pt_has_classes(&r->params))
+			pl_fault(c, pl_round_line(r, "classes"), "protocol '%s' has no 'classes'",
 				r->protocol->name);
 		else if (raw->padded != 0 && r->params.tag_messages != (uint64_t)raw->padded)
 			pl_fault(c, pl_round_line(r, "padded"), "protocol '%s' has no 'padded'",

@@ -49,3 +49,11 @@ double pt_flame_expected(
 	const struct pt_query *q, const struct pt_params *p, const struct pt_kept *kept, double messages);
 /* Of one that none of n participants sends, among so many dummies. */
 double pt_flame_unsent(const struct pt_query *q, const struct pt_params *p, double n, double dummies);
+
+/* The rows' statements: what FLAME claims, marked where it is no guarantee. */
+void pt_ss_simple_statement(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
+	double delta, char *out, size_t size);
+void pt_ss_double_statement(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
+	double delta, char *out, size_t size);
+void pt_ss_topk_statement(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
+	double delta, char *out, size_t size);

@@ -4,6 +4,7 @@
  * put right (doc/protocols.md, "Classes"): the exact law of how many hide a participant in place of its
  * Gaussian limit, and a bound on the bias where the choice of a class goes with the value. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acct_gspa.h"
@@ -43,23 +44,30 @@ static uint32_t tallies(const struct pt_params *p)
 	return p->slot[0].bins + p->slots;
 }
 
-/* The least of every class, everybody else in the weakest, which hides others least; anybody the victim. */
-static enum cm_rc loss(
-	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
+/* The least of every class, everybody else in the weakest, which hides others least. */
+static void fill_classes(const struct pt_params *p, uint64_t participants, struct acct_gspa_class *cls)
 {
-	struct acct_gspa_class cls[PT_SLOTS_MAX];
 	uint64_t all = 0;
-	const char *why = "";
 
 	for (uint32_t i = 0; i < p->slots; i++) {
 		cls[i] = (struct acct_gspa_class){ .epsilon = pt_slot_epsilon0(&p->slot[i]),
 			.count = p->tag_least[i] };
 		all += p->tag_least[i];
 	}
-	if (participants > ACCT_MAX_REPORTS)
-		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", name);
 	if (participants > all)
 		cls[p->slots - 1].count += participants - all;
+}
+
+/* With anybody the victim. */
+static enum cm_rc loss(
+	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
+{
+	struct acct_gspa_class cls[PT_SLOTS_MAX];
+	const char *why = "";
+
+	if (participants > ACCT_MAX_REPORTS)
+		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", name);
+	fill_classes(p, participants, cls);
 	out->parts = 1;
 	if (acct_gspa_round(cls, p->slots, p->slot[0].bins, ACCT_GSPA_ANYBODY, &out->part[0], &why) !=
 		ACCT_OK)
@@ -247,6 +255,25 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	return rc;
 }
 
+/* GSPA's own value for the classes at their least sizes, everybody else in the weakest. */
+static void statement(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
+	double delta, char *out, size_t size)
+{
+	struct acct_gspa_class cls[PT_SLOTS_MAX];
+	double mu, epsilon;
+
+	(void)q;
+	fill_classes(p, participants, cls);
+	out[0] = '\0';
+	if (acct_gspa_mu(cls, p->slots, 1, &mu, NULL) == ACCT_OK &&
+		acct_gspa_gaussian_epsilon(mu, delta, &epsilon, NULL) == ACCT_OK)
+		(void)snprintf(out, size,
+			"GSPA says epsilon %.4g at delta %g: paper value (not a guarantee), of a Gaussian "
+			"limit; "
+			"what is charged is the exact bound",
+			epsilon, delta);
+}
+
 /* Variance of a report of level l, rounding to it included, at most: as in pt_digits.c. */
 static double report_variance(const struct pt_slot *s, double l)
 {
@@ -299,4 +326,5 @@ const struct pt_protocol pt_row_gspa_pooled = {
 	.tally = tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.statement = statement,
 };

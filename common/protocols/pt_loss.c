@@ -20,6 +20,16 @@ bool pt_rests_on_shuffler(const struct pt_params *p)
 	return pt_shuffler_most(p) > 0;
 }
 
+bool pt_needs_shuffler(const struct pt_protocol *row, const struct pt_params *p)
+{
+	struct pt_params without = *p;
+
+	/* Evened counts that nobody's value has a part in are as good as the uneven ones. */
+	if (!row->routes_by_value)
+		without.tag_messages = 0;
+	return pt_rests_on_shuffler(&without);
+}
+
 uint64_t pt_shuffler_most(const struct pt_params *p)
 {
 	/* Clients may leave every tag but one empty. */

@@ -22,6 +22,8 @@ CM_CHECK enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_param
 
 /* Does the round's guarantee rest on messages that the shuffler is to add? */
 bool pt_rests_on_shuffler(const struct pt_params *p);
+/* Would the guarantee be less if it added none? */
+bool pt_needs_shuffler(const struct pt_protocol *row, const struct pt_params *p);
 /* The most that it may have to add. */
 uint64_t pt_shuffler_most(const struct pt_params *p);
 /* The round when it adds none: what cells() and loss() are then given. */

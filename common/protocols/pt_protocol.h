@@ -154,6 +154,10 @@ struct pt_protocol {
 		uint64_t reports, struct pt_estimate *out, struct cm_err *err);
 	/* Root mean square error to expect of an answer, by its exact variance: pt_expect.h. */
 	double (*expected_error)(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
+	/* What the row's paper says of such a round, beside what holds, in a sentence or two; "" where
+	 * nothing can be said.  NULL: there is nothing to say. */
+	void (*statement)(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
+		double delta, char *out, size_t size);
 	unsigned automatic; /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
 };
 

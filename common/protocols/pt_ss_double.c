@@ -137,5 +137,6 @@ const struct pt_protocol pt_row_ss_double = {
 	.dummy = dummy,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.statement = pt_ss_double_statement,
 	PT_FLAME_COLUMNS,
 };

@@ -203,4 +203,5 @@ const struct pt_protocol pt_row_ss_topk = {
 	.tally = pt_slots_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.statement = pt_ss_topk_statement,
 };

@@ -123,6 +123,22 @@ static void print_trust(const struct pl_plan *p)
 	pl_plan_print_trust(p, stdout);
 }
 
+/* What the papers of some protocols claim, beside what is charged. */
+static void print_statements(const struct pl_plan *p)
+{
+	for (size_t i = 0; i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+		char text[400] = "";
+
+		if (r->protocol->statement != NULL)
+			r->protocol->statement(&r->query, &r->params,
+				rd_honest(r->min_reports, p->honest_fraction, p->colluders), p->delta, text,
+				sizeof text);
+		if (text[0] != '\0')
+			printf("round %u (%s): %s\n", r->number, r->query.name, text);
+	}
+}
+
 static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 {
 	static const char *const head[] = { "round", "query", "protocol", "parameters", "messages", "bytes",
@@ -162,6 +178,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	puts("error: root mean square; of a count half in an average category, half in one that a tenth "
 	     "holds, of a vector over its coordinates");
 	print_trust(p);
+	print_statements(p);
 }
 
 /* ---- JSON ---- */
