@@ -64,10 +64,14 @@ static uint64_t count_of(const json_t *result, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+struct valued {
+	json_t *item;
+	double value;
+};
+
 static int by_value(const void *a, const void *b)
 {
-	double x = json_number_value(json_object_get(*(json_t *const *)a, "value"));
-	double y = json_number_value(json_object_get(*(json_t *const *)b, "value"));
+	double x = ((const struct valued *)a)->value, y = ((const struct valued *)b)->value;
 
 	return (x < y) - (x > y);
 }
@@ -77,19 +81,22 @@ static json_t *few(const json_t *result, const json_t *items)
 {
 	const char *type = json_string_value(json_object_get(result, "type"));
 	size_t n = json_array_size(items);
-	json_t **item = calloc(n, sizeof *item), *out = json_array();
+	struct valued *list = calloc(n, sizeof *list);
+	json_t *out = list != NULL ? json_array() : NULL;
 
-	for (size_t i = 0; item != NULL && i < n; i++)
-		item[i] = json_array_get(items, i);
-	if (item != NULL && (type == NULL || strcmp(type, "vector") != 0))
-		qsort(item, n, sizeof *item, by_value);
-	for (size_t i = 0; item != NULL && i < n && i < AN_VIEW_BRIEF; i++)
-		if (json_array_append(out, item[i]) != 0) {
+	for (size_t i = 0; list != NULL && i < n; i++) {
+		json_t *item = json_array_get(items, i);
+
+		list[i] = (struct valued){ item, json_number_value(json_object_get(item, "value")) };
+	}
+	if (list != NULL && (type == NULL || strcmp(type, "vector") != 0))
+		qsort(list, n, sizeof *list, by_value);
+	for (size_t i = 0; out != NULL && i < n && i < AN_VIEW_BRIEF; i++)
+		if (json_array_append(out, list[i].item) != 0) {
 			json_decref(out);
 			out = NULL;
-			break;
 		}
-	free(item);
+	free(list);
 	return out;
 }
 
