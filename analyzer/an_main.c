@@ -5,50 +5,19 @@
 #include "an_ask.h"
 #include "an_check.h"
 #include "an_daemon.h"
+#include "an_desk.h"
 #include "an_result.h"
 #include "an_show.h"
-#include "cm_cli.h"
+#include "an_verbs.h"
 #include "cm_near.h"
 
 enum { OPT_ONCE = 0 };
 enum { OPT_CSV = 0, OPT_ALL };
 
-/* A verb between its configuration and its books. */
-struct desk {
-	struct an_conf conf;
-	struct an_books books;
-};
-
-static enum cm_rc desk_open(const struct cm_cli *cli, struct desk *d, bool books, struct cm_err *err)
-{
-	enum cm_rc rc;
-
-	memset(d, 0, sizeof *d);
-	rc = cm_conf_load(cli->config, an_conf_rows, &d->conf, stderr, err);
-	return rc == CM_OK && books ? an_books_open(&d->conf, false, &d->books, err) : rc;
-}
-
-static void desk_close(struct desk *d)
-{
-	an_books_close(&d->books);
-	cm_conf_free(an_conf_rows, &d->conf);
-}
-
-/* Round N of the plan from the verb's argument. */
-static enum cm_rc round_arg(
-	const struct cm_cli *cli, const struct desk *d, struct an_round_state **out, struct cm_err *err)
-{
-	uint64_t n = 1;
-	enum cm_rc rc = cm_cli_u64(cli->argv[1], "round", 1, d->books.plan.rounds, &n, err);
-
-	*out = &d->books.state.round[n - 1];
-	return rc;
-}
-
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
-	enum cm_rc rc = desk_open(cli, &d, false, err);
+	struct an_desk d;
+	enum cm_rc rc = an_desk_open(cli, &d, false, err);
 	const struct an_daemon_conf conf = { .conf = &d.conf,
 		.once = cli->option[OPT_ONCE] != NULL,
 		.json = cli->json,
@@ -57,12 +26,12 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 	(void)exit_code;
 	if (rc == CM_OK)
 		rc = an_daemon_run(&conf, err);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
 static enum cm_rc show_round(
-	const struct cm_cli *cli, struct desk *d, const struct an_round_state *r, struct cm_err *err)
+	const struct cm_cli *cli, struct an_desk *d, const struct an_round_state *r, struct cm_err *err)
 {
 	json_t *doc = NULL, *result = NULL;
 	enum cm_rc rc = CM_OK;
@@ -91,8 +60,8 @@ static enum cm_rc show_round(
 
 static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
+	struct an_desk d;
+	enum cm_rc rc = an_desk_open(cli, &d, true, err);
 	json_t *doc = NULL;
 
 	(void)exit_code;
@@ -103,13 +72,13 @@ static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm
 		an_rounds_print(&d.books, stdout);
 	}
 	json_decref(doc);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
 /* Say how the round stands after the run; `before` is where it stood.  A refusal's explanation is its
  * message: the daemon has given one it made itself, an older one is given again. */
-static enum cm_rc say_outcome(const struct cm_cli *cli, struct desk *d, const struct an_round_state *r,
+static enum cm_rc say_outcome(const struct cm_cli *cli, struct an_desk *d, const struct an_round_state *r,
 	enum an_stage before, enum cm_rc rc, int *exit_code)
 {
 	struct an_explanation e;
@@ -127,17 +96,17 @@ static enum cm_rc say_outcome(const struct cm_cli *cli, struct desk *d, const st
 
 static enum cm_rc round_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
+	struct an_desk d;
 	struct an_round_state *r = NULL;
 	struct cm_err again = { 0 };
 	enum an_stage before;
 	uint32_t number;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
+	enum cm_rc rc = an_desk_open(cli, &d, true, err);
 
 	if (rc == CM_OK)
-		rc = round_arg(cli, &d, &r, err);
+		rc = an_desk_round(cli, &d, &r, err);
 	if (rc != CM_OK) {
-		desk_close(&d);
+		an_desk_close(&d);
 		return rc;
 	}
 	number = r->plan->number;
@@ -148,22 +117,22 @@ static enum cm_rc round_run(const struct cm_cli *cli, int *exit_code, struct cm_
 	if ((rc == CM_OK || rc == CM_EBUDGET || rc == CM_ELATER) &&
 		an_books_open(&d.conf, false, &d.books, &again) == CM_OK)
 		rc = say_outcome(cli, &d, &d.books.state.round[number - 1], before, rc, exit_code);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
 static enum cm_rc round_show(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
+	struct an_desk d;
 	struct an_round_state *r = NULL;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
+	enum cm_rc rc = an_desk_open(cli, &d, true, err);
 
 	(void)exit_code;
 	if (rc == CM_OK)
-		rc = round_arg(cli, &d, &r, err);
+		rc = an_desk_round(cli, &d, &r, err);
 	if (rc == CM_OK)
 		rc = show_round(cli, &d, r, err);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
@@ -182,11 +151,11 @@ static enum cm_rc no_query(const struct pl_plan *p, const char *typed, struct cm
 
 static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
+	struct an_desk d;
 	const struct pl_round *p = NULL;
 	const char *fault;
 	json_t *result = NULL;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
+	enum cm_rc rc = an_desk_open(cli, &d, true, err);
 
 	if (rc == CM_OK && cli->option[OPT_CSV] != NULL && cli->json)
 		rc = cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
@@ -211,132 +180,35 @@ static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_e
 			*exit_code = cm_exit_code(CM_EDATA);
 	}
 	json_decref(result);
-	desk_close(&d);
-	return rc;
-}
-
-static enum cm_rc budget(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct desk d;
-	json_t *doc = NULL;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
-
-	(void)exit_code;
-	if (rc == CM_OK && cli->json) {
-		rc = an_budget_json(&d.books, &doc, err);
-		if (rc == CM_OK)
-			rc = an_json_print(doc, 0, stdout, err);
-	} else if (rc == CM_OK) {
-		rc = an_budget_print(&d.books, stdout, err);
-	}
-	json_decref(doc);
-	desk_close(&d);
-	return rc;
-}
-
-/* The round a person most likely means: the first that was refused, else the next one. */
-static struct an_round_state *interesting(const struct an_state *s)
-{
-	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (s->round[i].stage == AN_REFUSED)
-			return &s->round[i];
-	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (s->round[i].stage == AN_PLANNED)
-			return &s->round[i];
-	return &s->round[s->plan->rounds - 1];
-}
-
-static enum cm_rc budget_explain(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct desk d;
-	struct an_round_state *r = NULL;
-	struct an_explanation e;
-	json_t *doc = NULL;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
-
-	if (rc == CM_OK && cli->argc > 1)
-		rc = round_arg(cli, &d, &r, err);
-	else if (rc == CM_OK)
-		r = interesting(&d.books.state);
-	if (rc == CM_OK)
-		rc = an_budget_explain(&d.books.state, r, &e, err);
-	if (rc == CM_OK && cli->json) {
-		doc = an_explanation_json(&d.books.state, &e);
-		rc = an_json_print(doc, 0, stdout, err);
-	} else if (rc == CM_OK) {
-		an_explanation_print(&d.books.state, &e, stdout);
-	}
-	if (rc == CM_OK && !e.verdict.fits)
-		*exit_code = cm_exit_code(CM_EBUDGET);
-	json_decref(doc);
-	desk_close(&d);
-	return rc;
-}
-
-static enum cm_rc ledger_verify(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct desk d;
-	char head[2 * PR_HASH_LEN + 1];
-	enum cm_rc rc = desk_open(cli, &d, true, err);
-
-	(void)exit_code;
-	if (rc == CM_OK) {
-		const struct rd_chain *chain = an_ledger_chain(d.books.ledger);
-
-		cm_hex(chain->head, PR_HASH_LEN, head);
-		if (cli->json)
-			(void)printf("{\"schema\":\"tombola.ledger-verify/1\",\"intact\":true,\"seq\":%llu,"
-				     "\"head\":\"%s\",\"torn_bytes\":%zu}\n",
-				(unsigned long long)chain->seq, head, d.books.torn);
-		else
-			(void)printf("%s/ledger: intact, %llu records, head %s\n", d.conf.state_dir,
-				(unsigned long long)chain->seq, head);
-		if (d.books.torn > 0 && !cli->json)
-			(void)printf("  a torn last record of %zu bytes was never acknowledged and does not "
-				     "count\n",
-				d.books.torn);
-	}
-	desk_close(&d);
-	return rc;
-}
-
-static enum cm_rc ledger_export(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct desk d;
-	enum cm_rc rc = desk_open(cli, &d, true, err);
-
-	(void)exit_code;
-	if (rc == CM_OK)
-		rc = an_ledger_export(&d.books, stdout, err);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
 static enum cm_rc status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct desk d;
-	enum cm_rc rc = desk_open(cli, &d, false, err);
+	struct an_desk d;
+	enum cm_rc rc = an_desk_open(cli, &d, false, err);
 
 	(void)exit_code;
 	if (rc == CM_OK)
 		rc = an_ask_status(&d.conf, cli->json, stdout, err);
-	desk_close(&d);
+	an_desk_close(&d);
 	return rc;
 }
 
 static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cm_health h;
-	struct desk d;
+	struct an_desk d;
 	enum cm_rc rc = cm_health_begin(cli, CM_ROLE_ANALYZER, &h, err);
 
 	if (rc != CM_OK)
 		return rc;
-	rc = desk_open(cli, &d, false, err);
+	rc = an_desk_open(cli, &d, false, err);
 	if (rc == CM_OK)
 		an_check(&d.conf, &h);
 	*exit_code = cm_health_end(&h, rc, err, stdout);
-	desk_close(&d);
+	an_desk_close(&d);
 	return CM_OK;
 }
 
@@ -415,19 +287,19 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "explain why a round fits or not, what spent the budget, what would fit; exit 3 if "
 			"not",
 		.max_args = 1,
-		.run = budget_explain },
+		.run = an_verb_budget_explain },
 	{ .name = "budget",
 		.args = "",
 		.help = "show the budget, what is spent and what is left",
-		.run = budget },
+		.run = an_verb_budget },
 	{ .name = "ledger verify",
 		.args = "",
 		.help = "verify every record of the ledger",
-		.run = ledger_verify },
+		.run = an_verb_ledger_verify },
 	{ .name = "ledger export",
 		.args = "",
 		.help = "print every record as a line of JSON, with the cells an auditor needs",
-		.run = ledger_export },
+		.run = an_verb_ledger_export },
 	{ .name = "check",
 		.args = "",
 		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "
