@@ -125,8 +125,8 @@ static const char *reason_of(const struct cl_mqtt_link *l, int rc)
 {
 	if (rc == MOSQ_ERR_TLS && l->refused != X509_V_OK)
 		return X509_verify_cert_error_string(l->refused);
-	if (rc == MOSQ_ERR_ERRNO && errno != 0)
-		return strerror(errno);
+	if (rc == MOSQ_ERR_ERRNO)
+		return errno != 0 ? strerror(errno) : "the connection failed";
 	return rc == MOSQ_ERR_SUCCESS ? "closed by the broker" : mosquitto_strerror(rc);
 }
 

@@ -1,8 +1,11 @@
 """Readings by MQTT, through a real broker: which count, which do not, and what a broker or client that dies changes."""
+import contextlib
 import json
 import os
 import re
+import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -275,6 +278,41 @@ def test_a_client_that_dies_loses_readings_but_no_report_and_charges_nothing_for
     got = world.taken(r, 1)
     world.over(1)
     assert list(got.values()) == ["c2"] and len(world.shuffler.received) == 1
+    client.stop()
+
+
+CONNACK, SUBACK = b"\x20\x02\x00\x00", b"\x90\x03\x00\x01"
+ANSWERS = [bytes([255]) * 200, CONNACK + SUBACK + b"\x80",
+           CONNACK + SUBACK + b"\x01" + b"\x30\x04\x00\x20hu" + b"\x30\xff\xff\xff\xff\xff"]
+
+
+def test_a_broker_that_talks_nonsense_is_left_and_dialled_again(world):
+    broker = Broker(world.cluster, start=False)
+    use_mqtt(world.cluster, broker, protocol='"3.1.1"')
+    served = []
+
+    def serve(listener):
+        for answer in ANSWERS:
+            link, _ = listener.accept()
+            with link, contextlib.suppress(ConnectionResetError):
+                link.recv(1000)
+                link.sendall(answer)
+                link.settimeout(10)
+                while link.recv(1000):  # until the client is gone
+                    pass
+            served.append(answer)
+
+    with socket.create_server(("127.0.0.1", broker.port)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        client = world.client(ready=False)
+        wait_for("all answers to be heard", lambda: len(served) == len(ANSWERS))
+        thread.join()
+    assert client.alive() and not fate(world.cluster, "kept")
+    assert "no broker, trying" in client.log()
+    # And a good one is still welcome.
+    broker.start()
+    wait_for("a good one to be found", lambda: metrics(world.cluster)["tombola_client_mqtt_connected"] == 1)
     client.stop()
 
 
