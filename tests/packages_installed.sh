@@ -44,6 +44,11 @@ for program in tombola tombola-accountant tombola-client tombola-shuffler tombol
 done
 (inside tombola-accountant epsilon --delta 1e-6 --round rr:eps0=1,n=10000) | grep -q '^epsilon at most' ||
 	fail "tombola-accountant does not answer"
+(inside bash -c '. /usr/share/bash-completion/completions/tombola-analyzer && complete -p tombola-analyzer') |
+	grep -q _tombola_analyzer || fail "bash completes no tombola-analyzer"
+(inside python3 -c 'from tombola_accountant import PLDAccountant, ShuffledDpEvent as E
+print(PLDAccountant().compose(E("generic", eps0=2, n=10000), count=8).get_epsilon(target_delta=1e-6))') |
+	grep -q '^0\.3472' || fail "the Python module does not answer"
 for party in client shuffler analyzer; do
 	[ "$(stat -c '%a %U' "$root/var/lib/tombola-$party" | sed 's/ .*//')" = 700 ] || fail "$party: state folder"
 	grep -q "^tombola-$party:.*:/var/lib/tombola-$party:/usr/sbin/nologin$" "$root/etc/passwd" || fail "no user tombola-$party"

@@ -5,12 +5,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 
 import cluster as c
 import wire
+from parties import Analyzer, Device
+from wire import pb
 
 UNITS = os.path.join(wire.ROOT, "deploy", "systemd")
 PARTIES = ("client", "shuffler", "analyzer")
@@ -110,6 +113,38 @@ def test_a_refused_round_is_in_the_status_line(cluster, managers):
     said = managers["analyzer"].hears("the plan is through")
     assert "the budget refused 1 of its rounds; epsilon " in said, said
     analyzer.stop()
+
+
+def test_a_stopped_shuffler_first_answers_what_it_has_taken(cluster, managers):
+    cluster.configure()
+    with open(cluster.path("shuffler.conf")) as f:
+        text = f.read()
+    # A commit waits so long for company that only the stop can bring it about.
+    cluster.write("shuffler.conf", text + 'limits = { commit_wait = "10s"; };\n')
+    m = managers["shuffler"]
+    shuffler = cluster.start("shuffler", "run", env=m.env())
+    cluster.wait_listening()
+    d, data = Analyzer(cluster).dial().open_round(target=5, min_batch=5)
+    device = Device(cluster)
+    report = (os.urandom(32), Device.seal(d, data, 1))
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(device.submit(d, [report])))
+    asking.start()
+    m.hears("round 1 .colour. COLLECTING, [01] of 5 participants")
+    time.sleep(0.3)
+    assert asking.is_alive(), "answered before it was durable"
+    began = time.monotonic()
+    shuffler.stop()
+    asking.join(20)
+    assert answers == [[pb.OUTCOME_ACCEPTED]] and time.monotonic() - began < 8
+    assert m.listen()[-1] == "STOPPING=1\nSTATUS=stopping"
+    # And it is there when the shuffler is back: the same bytes are the same report, others are refused.
+    cluster.write("shuffler.conf", text)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    device = Device(cluster)
+    assert device.submit(d, [report]) == [pb.OUTCOME_ACCEPTED]
+    assert device.submit(d, [(report[0], Device.seal(d, data, 1))]) == [pb.OUTCOME_CONFLICT]
 
 
 # ---- the passed socket -----------------------------------------------------------------------------------------------
