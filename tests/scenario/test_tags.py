@@ -1,6 +1,7 @@
 """Tags: messages that the shuffler drops and makes up, killed while it does; and tags that a round has not."""
 import math
 import os
+import re
 import struct
 
 import pytest
@@ -81,6 +82,11 @@ def test_tags_are_checked_counted_and_taken_off(cluster):
     data = analyzer.reserve(desc)
     analyzer.extend()
     analyzer.announce(data)
+    # What the shuffler will read of a device is shown with what the analyzer will.
+    arrays(cluster, "x", [held(0)])
+    dry = cluster.run("client", "encode", "--dry-run", cluster.path("readings.ndjson"), "--device-field", "device")
+    tag = re.search(r"\(tag (\d)\)", dry.stdout).group(1)
+    assert int(tag) < D and "1 x 66" in dry.stdout, dry.stdout
     device = Device(cluster)
     d, got = device.round()
     assert got == data
