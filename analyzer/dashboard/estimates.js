@@ -32,7 +32,8 @@ function axisOf(items, counts) {
 	if (counts)
 		return {from: 0, to: high > 0 ? high : 1};
 	const half = Math.max(...finite(items.map((i) => (i.upper - i.lower) / 2)), 0);
-	return Number.isFinite(low) && half > 0 ? {from: low - 2 * half, to: high + 2 * half} : {from: low - 1, to: high + 1};
+	return Number.isFinite(low) && half > 0 ? {from: low - 2 * half, to: high + 2 * half, decimals: decimalsOf(half)}
+		: {from: low - 1, to: high + 1, decimals: 1};
 }
 
 function at(axis, v) {
@@ -63,8 +64,13 @@ function track(item, axis, counts, floor) {
 	return e;
 }
 
+// A combination of values may break after each.
+function breakable(label) {
+	return label.split(/(?<=,)/).flatMap((part, i) => i === 0 ? [part] : [document.createElement("wbr"), part]);
+}
+
 function itemRow(item, axis, counts, floor) {
-	const head = element("th", "", item.label);
+	const head = element("th", "", ...breakable(item.label));
 	const decimals = counts ? 0 : decimalsOf((item.upper - item.lower) / 2);
 	const text = (v) => counts && Number.isFinite(v) ? count(v) : fixed(v, decimals);
 	const cells = item.quiet && counts ? [element("td", "quiet", "below the noise floor")]
@@ -109,7 +115,7 @@ function table(result) {
 	if (counts && floor > 0)
 		parts.push(element("p", "note", `Dotted: the noise floor ${count(floor)}, the smallest count told apart from none.`));
 	else if (!counts && items.length > 0)
-		parts.push(element("p", "note", `Axis ${axis.from.toPrecision(4)} to ${axis.to.toPrecision(4)}.`));
+		parts.push(element("p", "note", `Axis ${fixed(axis.from, axis.decimals)} to ${fixed(axis.to, axis.decimals)}.`));
 	return parts;
 }
 

@@ -41,7 +41,8 @@ export function epsilon0(v) {
 }
 
 export function fixed(v, decimals) {
-	return Number.isFinite(v) ? v.toFixed(decimals) : "-";
+	return Number.isFinite(v)
+		? v.toLocaleString("en-US", {minimumFractionDigits: decimals, maximumFractionDigits: decimals}) : "-";
 }
 
 // Two digits of an interval are meaningful.

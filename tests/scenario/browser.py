@@ -1,5 +1,6 @@
 """browser.py - a headless Chromium, spoken to over a pipe in its DevTools protocol; nothing but the standard library."""
 import base64
+import fcntl
 import json
 import os
 import select
@@ -134,5 +135,4 @@ class Browser:
 
 
 def _above(descriptor):
-    import fcntl
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)

@@ -1,5 +1,6 @@
 """The dashboard: what a browser shows is what the verbs print, and nothing a plan says becomes more than text."""
 import json
+import math
 import shutil
 import urllib.error
 import urllib.request
@@ -90,7 +91,6 @@ def settled_plan(cluster):
 
 def four(x, up):
     """As budget prints it."""
-    import math
     return f"{(math.ceil if up else math.floor)(x * 1e4) / 1e4:.4f}"
 
 
