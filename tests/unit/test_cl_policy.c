@@ -50,6 +50,28 @@ static void another_population_is_refused(void **state)
 	assert_string_equal(err.msg, "policy: the round is for population 'other', not 'test'");
 }
 
+/* One field that is not listed is enough, wherever it stands among those of a query. */
+static void every_field_of_a_query_must_be_listed(void **state)
+{
+	static struct pt_column xyz[] = { { .name = "x" }, { .name = "y" }, { .name = "z" } };
+	char *all[] = { "z", "y", "x" };
+	struct pt_query asked = offer.d.query;
+
+	(void)state;
+	offer.d.query.column = xyz;
+	offer.d.query.columns = 3;
+	world.policy.fields = (struct cm_conf_strings){ all, 3 };
+	assert_int_equal(check(0), CM_OK);
+	world.policy.fields.n = 2;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: field 'x' is not among the allowed fields");
+	world.policy.fields = (struct cm_conf_strings){ all + 1, 2 };
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: field 'z' is not among the allowed fields");
+	world.policy.fields.n = 0;
+	offer.d.query = asked;
+}
+
 static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **state)
 {
 	char *other[] = { "other" }, *both[] = { "other", "query" };
@@ -265,6 +287,7 @@ int main(void)
 		TEST(a_round_within_every_limit_passes),
 		TEST(another_population_is_refused),
 		TEST(queries_fields_and_protocols_that_are_not_listed_are_refused),
+		TEST(every_field_of_a_query_must_be_listed),
 		TEST(a_larger_epsilon0_is_refused_unless_the_check_is_removed),
 		TEST(a_round_without_local_guarantee_needs_inf),
 		TEST(messages_of_the_shuffler_count_only_for_who_accepts_them),
