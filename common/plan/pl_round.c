@@ -102,6 +102,16 @@ static void take_classes(const struct pl_raw_round *raw, struct pt_request *r)
 	}
 }
 
+/* Participants that all classes together must have. */
+static uint64_t least_of_all(const struct pt_params *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
+		sum += p->tag_least[i];
+	return sum;
+}
+
 static void take_protocol(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
@@ -152,6 +162,10 @@ static void take_protocol(
 		else if (raw->classes.n != 0 && !pt_has_classes(&r->params))
 			pl_fault(c, pl_round_line(r, "classes"), "protocol '%s' has no 'classes'",
 				r->protocol->name);
+		else if (least_of_all(&r->params) > r->target)
+			pl_fault(c, pl_round_line(r, "classes"),
+				"'classes' need %llu in all, 'target' is %llu",
+				(unsigned long long)least_of_all(&r->params), (unsigned long long)r->target);
 		else if (raw->padded != 0 && r->params.tag_messages != (uint64_t)raw->padded)
 			pl_fault(c, pl_round_line(r, "padded"), "protocol '%s' has no 'padded'",
 				r->protocol->name);

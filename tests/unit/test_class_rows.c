@@ -1,0 +1,329 @@
+/* test_class_rows.c - participants of several guarantees: what is sent, what a round costs by enumeration,
+ * what is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pt_classes.h"
+#include "queries.h"
+#include "shuffled.h"
+
+static struct cm_err err;
+static struct cm_rng rng;
+static const char *const rows[] = { "gspa-classes", "gspa-pooled" };
+
+static struct pt_query three_words(void)
+{
+	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+
+	q.categories = 3;
+	return q;
+}
+
+static struct pt_params made(const char *row, const struct pt_query *q, const struct pt_request *r)
+{
+	struct pt_params p;
+
+	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(pt_find(row)->check(q, &p, &err), CM_OK);
+	return p;
+}
+
+/* ---- what is sent ---- */
+
+/* Each class tells the truth with the chance of its own guarantee; its number goes where the row says. */
+static void a_device_answers_as_its_class_does(void **state)
+{
+	const struct pt_query q = three_words();
+	const struct pt_request r = {
+		.epsilon0 = 3, .classes = 3, .class_epsilon0 = { 0.5, 1.5, 3 }, .class_least = { 9, 9, 9 }
+	};
+	const double runs = 20000;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		const struct pt_protocol *row = pt_find(rows[k]);
+		struct pt_params p = made(rows[k], &q, &r);
+
+		for (uint32_t level = 0; level < 3; level++) {
+			struct pt_value v = { .x = 1, .level = level };
+			uint64_t counts[9] = { 0 }, *words = k == 0 ? counts + 3 * level : counts;
+			double keep = exp(r.class_epsilon0[level]) / (exp(r.class_epsilon0[level]) + 2);
+
+			for (int i = 0; i < (int)runs; i++) {
+				uint8_t records[32];
+				uint16_t tags[2] = { 9, 9 };
+
+				row->encode(&q, &p, &v, &rng, records);
+				row->route(&p, &v, records, tags);
+				for (uint32_t m = 0; m < row->messages(&p); m++) {
+					assert_int_equal(tags[m], level);
+					assert_int_equal(
+						row->tally(&p, records + 16 * m, counts, &err), CM_OK);
+				}
+			}
+			assert_true(
+				fabs((double)words[1] / runs - keep) < 5 * sqrt(keep * (1 - keep) / runs));
+			assert_true(fabs((double)words[0] - (double)words[2]) < 5 * sqrt(runs));
+			assert_int_equal(words[0] + words[1] + words[2], (uint64_t)runs);
+			if (k == 1)
+				assert_int_equal(counts[3 + level], (uint64_t)runs);
+		}
+	}
+}
+
+/* ---- what it costs ---- */
+
+static double ratio_of(const struct pt_slot *s)
+{
+	return pt_slot_keep(s) / pt_slot_other(s);
+}
+
+/* The worst over all values, everybody's classes given: victim of class `own`, `others` of class i beside it.
+ */
+static double worst_of(const struct pt_params *p, uint32_t own, const unsigned *others, double epsilon)
+{
+	double worst = 0;
+	unsigned held = 0;
+
+	for (uint32_t i = 0; i < p->slots; i++)
+		held += others[i];
+	for (unsigned all = 0; all < (unsigned)pow(3, held); all++)
+		for (unsigned x = 1; x < 3; x++) {
+			static struct law l[2];
+
+			for (unsigned side = 0; side < 2; side++) {
+				double report[SYMBOLS];
+				unsigned rest = all;
+
+				memset(&l[side], 0, sizeof l[side]);
+				l[side].mass[0] = 1;
+				grr_report(report, 3, ratio_of(&p->slot[own]), side == 0 ? 0 : x);
+				law_add(&l[side], report);
+				for (uint32_t i = 0; i < p->slots; i++)
+					for (unsigned k = 0; k < others[i]; k++, rest /= 3) {
+						grr_report(report, 3, ratio_of(&p->slot[i]), rest % 3);
+						law_add(&l[side], report);
+					}
+			}
+			worst = fmax(
+				worst, fmax(hockey(&l[0], &l[1], epsilon), hockey(&l[1], &l[0], epsilon)));
+		}
+	return worst;
+}
+
+static const double epsilons[] = { 0, 0.3, 0.8, 1.6 };
+
+static void charge(const char *row, const struct pt_params *p, uint64_t n, double delta[4])
+{
+	struct pt_loss loss;
+
+	assert_int_equal(pt_loss(pt_find(row), p, n, &loss, &err), CM_OK);
+	for (size_t i = 0; i < 4; i++) {
+		struct acct_bound b;
+
+		assert_int_equal(acct_delta(loss.part, loss.parts, epsilons[i], &b), ACCT_OK);
+		delta[i] = b.upper;
+	}
+}
+
+/* Of four, two in each class at least, or one and the rest anywhere: the victim in any of them. */
+static void pooled_values_cost_no_more_than_is_charged(void **state)
+{
+	const struct pt_query q = three_words();
+	struct pt_request r = { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 0.6, 2 } };
+	static const uint32_t least[][2] = { { 2, 2 }, { 1, 1 }, { 3, 1 }, { 1, 3 } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof least / sizeof *least; k++) {
+		double delta[4];
+		struct pt_params p;
+
+		memcpy(r.class_least, least[k], sizeof least[k]);
+		p = made("gspa-pooled", &q, &r);
+		charge("gspa-pooled", &p, 4, delta);
+		for (unsigned strong = least[k][0]; strong <= 4 - least[k][1]; strong++)
+			for (uint32_t own = 0; own < 2; own++) {
+				unsigned others[2] = { strong - (own == 0), 4 - strong - (own == 1) };
+
+				for (size_t i = 0; i < 4; i++)
+					if (worst_of(&p, own, others, epsilons[i]) > delta[i] * (1 + 1e-9))
+						fail_msg("%u strong, own %u, epsilon %g: %g is charged",
+							strong, own, epsilons[i], delta[i]);
+			}
+	}
+}
+
+/* Apart the victim is among its own class alone. */
+static void classes_apart_cost_no_more_than_is_charged(void **state)
+{
+	const struct pt_query q = three_words();
+	struct pt_request r = { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 0.6, 2 } };
+	static const uint32_t least[][2] = { { 2, 2 }, { 2, 4 }, { 4, 2 }, { 3, 3 } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof least / sizeof *least; k++) {
+		double delta[4];
+		struct pt_params p;
+
+		memcpy(r.class_least, least[k], sizeof least[k]);
+		p = made("gspa-classes", &q, &r);
+		charge("gspa-classes", &p, 8, delta);
+		for (uint32_t own = 0; own < 2; own++)
+			for (unsigned more = 0; more < 2; more++) {
+				unsigned others[2] = { 0, 0 };
+
+				others[own] = least[k][own] - 1 + more;
+				for (size_t i = 0; i < 4; i++)
+					assert_true(worst_of(&p, own, others, epsilons[i]) <=
+						    delta[i] * (1 + 1e-9));
+			}
+	}
+}
+
+static void a_device_picks_the_weakest_class_it_allows(void **state)
+{
+	const struct pt_query q = three_words();
+	const struct pt_request r = {
+		.epsilon0 = 3, .classes = 2, .class_epsilon0 = { 0.5, 3 }, .class_least = { 9, 9 }
+	};
+	struct pt_params p = made("gspa-pooled", &q, &r), grr = { .protocol = "grr" };
+
+	(void)state;
+	assert_true(pt_has_classes(&p) && !pt_has_classes(&grr));
+	assert_true(pt_slot_epsilon0(&p.slot[0]) <= 0.5 && pt_slot_epsilon0(&p.slot[0]) > 0.5 - 1e-8);
+	assert_true(
+		pt_find("gspa-pooled")->epsilon0(&p) <= 3 && pt_find("gspa-pooled")->epsilon0(&p) > 3 - 1e-8);
+}
+
+/* ---- what is refused ---- */
+
+static void impossible_classes_are_refused(void **state)
+{
+	const struct pt_query q = three_words(), vector = query_of_kind(PT_VECTOR);
+	const struct pt_request good = {
+		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
+	};
+	struct pt_params p;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		const struct pt_protocol *row = pt_find(rows[k]);
+		struct pt_request r;
+
+#define REFUSED(what, change)                                                \
+	do {                                                                 \
+		r = good;                                                    \
+		change;                                                      \
+		assert_int_equal(row->derive(&q, &r, &p, &err), CM_ECONFIG); \
+		if (strstr(err.msg, what) == NULL)                           \
+			fail_msg("%s", err.msg);                             \
+	} while (0)
+		assert_int_equal(row->derive(&vector, &good, &p, &err), CM_ECONFIG);
+		REFUSED("1 classes", r.classes = 1);
+		REFUSED("17 classes", r.classes = 17);
+		REFUSED("must be finite and rise", r.class_epsilon0[0] = 2);
+		REFUSED("must be finite and rise", r.class_epsilon0[1] = INFINITY);
+		REFUSED("must be finite and rise", r.class_epsilon0[1] = NAN);
+		REFUSED("above the round's", r.epsilon0 = 1.9);
+		REFUSED("needs a least number", r.class_least[1] = 0);
+		REFUSED("dummies must be 0", r.dummies = 1);
+#undef REFUSED
+	}
+}
+
+static void a_peers_classes_that_cannot_be_are_refused(void **state)
+{
+	const struct pt_query q = three_words();
+	const struct pt_request r = {
+		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
+	};
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		const struct pt_protocol *row = pt_find(rows[k]);
+		struct pt_params good = made(rows[k], &q, &r), p;
+
+#define REFUSED(change)                                                \
+	do {                                                           \
+		p = good;                                              \
+		change;                                                \
+		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+	} while (0)
+		REFUSED(p.tags = 0);
+		REFUSED(p.tags = 3);
+		REFUSED(p.tag_messages = 1);
+		REFUSED(p.tag_least[0] = 0);
+		REFUSED(p.tag_least[2] = 1);
+		REFUSED((p.slots = 1, p.tags = 1));
+		REFUSED(p.slots = UINT32_MAX);
+		REFUSED(p.slot[1].bins = 4);
+		REFUSED((p.slot[0].bins = 4, p.slot[1].bins = 4));
+		REFUSED(p.slot[1].count = 2);
+		REFUSED(p.slot[1].groups = 2);
+		REFUSED(p.slot[1].dummies = 1);
+		REFUSED(p.slot[1].keep = p.slot[0].keep);
+		REFUSED((p.slot[1].keep_always = true, p.slot[1].keep = 0));
+		REFUSED(p.shuffler_dummies = 1);
+#undef REFUSED
+	}
+}
+
+static void records_of_no_class_are_refused(void **state)
+{
+	const struct pt_query q = three_words();
+	const struct pt_request r = {
+		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
+	};
+	/* slot, value */
+	static const struct {
+		uint8_t slot, value;
+		bool good[2];
+	} cases[] = { { 0, 2, { true, true } }, { 0, 3, { false, false } }, { 1, 1, { true, true } },
+		{ 1, 2, { true, false } }, { 1, 3, { false, false } }, { 2, 0, { false, false } } };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct pt_params p = made(rows[k], &q, &r);
+
+		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+			uint8_t record[16] = { 1, 0, cases[i].slot, 0, 0, 0, 0, 0, cases[i].value };
+			uint64_t counts[6] = { 0 }, sum = 0;
+
+			assert_int_equal(pt_find(rows[k])->tally(&p, record, counts, &err),
+				cases[i].good[k] ? CM_OK : CM_EDATA);
+			for (size_t c = 0; c < 6; c++)
+				sum += counts[c];
+			assert_int_equal(sum, cases[i].good[k]);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_device_answers_as_its_class_does),
+		cmocka_unit_test(pooled_values_cost_no_more_than_is_charged),
+		cmocka_unit_test(classes_apart_cost_no_more_than_is_charged),
+		cmocka_unit_test(a_device_picks_the_weakest_class_it_allows),
+		cmocka_unit_test(impossible_classes_are_refused),
+		cmocka_unit_test(a_peers_classes_that_cannot_be_are_refused),
+		cmocka_unit_test(records_of_no_class_are_refused),
+	};
+	const uint8_t seed[CM_SEED_LEN] = { 7 };
+	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	int failed;
+
+	if (g == NULL)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	cm_rng_seeded_free(g);
+	return failed;
+}
