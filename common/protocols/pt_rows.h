@@ -26,6 +26,7 @@ extern const struct pt_protocol pt_row_prefixes;
 extern const struct pt_protocol pt_row_words;
 extern const struct pt_protocol pt_row_harmony;
 extern const struct pt_protocol pt_row_vrr;
+extern const struct pt_protocol pt_row_rotated;
 extern const struct pt_protocol pt_row_ss_simple;
 extern const struct pt_protocol pt_row_ss_double;
 extern const struct pt_protocol pt_row_ss_topk;

@@ -29,6 +29,7 @@ static const struct pt_protocol *const table[] = {
 	&pt_row_words,
 	&pt_row_harmony,
 	&pt_row_vrr,
+	&pt_row_rotated,
 	&pt_row_ss_simple,
 	&pt_row_ss_double,
 	&pt_row_ss_topk,

@@ -166,8 +166,17 @@ static void work_fini(struct work *w)
 	free(w->memo);
 }
 
-/* A label for coordinate i, in e->names if the query has none. */
-static const char *label_of(const struct pt_query *q, uint32_t i, struct pt_estimate *e)
+enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err)
+{
+	e->n = q->dimension;
+	e->item = calloc(e->n, sizeof *e->item);
+	e->names = q->columns == 0 ? calloc(e->n, LABEL) : NULL;
+	return e->item != NULL && (q->columns != 0 || e->names != NULL)
+		       ? CM_OK
+		       : cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
+}
+
+const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_estimate *e)
 {
 	if (e->names == NULL)
 		return q->column[i].name;
@@ -187,7 +196,7 @@ static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, s
 		struct pt_item *item = &e->item[i];
 
 		/* The square of the mean, from an estimate that varies: its own variance is taken off. */
-		*item = (struct pt_item){ .label = label_of(q, i, e),
+		*item = (struct pt_item){ .label = pt_vector_label(q, i, e),
 			.value = middle + half * value,
 			.variance =
 				half * half * pt_signs_variance(w->s, w->n, sqrt(fmin(fmax(square, 0), 1))),
@@ -204,19 +213,16 @@ static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, s
 enum cm_rc pt_vector_estimate(const struct pt_query *q, const char *name, const struct pt_signs *s,
 	const int64_t *sum, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	struct pt_estimate e = { .n = q->dimension, .reports = reports };
+	struct pt_estimate e = { .reports = reports };
 	struct work w = { 0 };
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", name);
-	e.item = calloc(e.n, sizeof *e.item);
-	if (q->columns == 0)
-		e.names = calloc(e.n, LABEL);
-	if (e.item == NULL || (q->columns == 0 && e.names == NULL) ||
-		!work_init(&w, s, reports, q->dimension)) {
+	rc = pt_vector_items(q, &e, err);
+	if (rc == CM_OK && !work_init(&w, s, reports, q->dimension))
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
-	} else {
+	if (rc == CM_OK) {
 		fill(&w, q, sum, &e);
 		*out = e;
 		e = (struct pt_estimate){ 0 };

@@ -33,3 +33,9 @@ CM_CHECK enum cm_rc pt_vector_estimate(const struct pt_query *q, const char *nam
 	const int64_t *sum, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
 /* Root mean square over the coordinates at the worst values, those in the middle of the range. */
 double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs *s, uint64_t participants);
+
+/* The items of an estimate without their contents, and memory for labels; e is the caller's to finish.
+ * CM_EINTERNAL out of memory. */
+CM_CHECK enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err);
+/* The column's name, or coordinate i's number, which lives in e. */
+const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_estimate *e);

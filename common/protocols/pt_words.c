@@ -26,7 +26,7 @@ static uint32_t width_of(const struct pt_params *p)
 	return (uint32_t)__builtin_ctz(p->slot[0].bins);
 }
 
-static uint32_t coordinate(const struct pt_params *p, uint32_t slot, uint32_t group, uint32_t bit)
+uint32_t pt_words_coordinate(const struct pt_params *p, uint32_t slot, uint32_t group, uint32_t bit)
 {
 	return (group * width_of(p) + bit) * p->slot[0].count + slot;
 }
@@ -96,7 +96,7 @@ enum cm_rc pt_words_check(
 	return rc;
 }
 
-static struct pt_signs signs_of(const struct pt_params *p, uint64_t participants)
+struct pt_signs pt_words_signs(const struct pt_params *p, uint64_t participants)
 {
 	const struct pt_slot *s = &p->slot[0];
 
@@ -121,7 +121,7 @@ static uint64_t word(const struct pt_query *q, const struct pt_params *p, const 
 		uint32_t mask = (uint32_t)pt_equal_mask(g, group);
 
 		for (uint32_t b = 0; b < width; b++) {
-			uint32_t c = coordinate(p, i, g, b);
+			uint32_t c = pt_words_coordinate(p, i, g, b);
 
 			/* What is there only to fill the last group is a fair coin. */
 			own[b] |= mask & (c < q->dimension ? value->at[c] : UINT32_C(1) << 30);
@@ -147,13 +147,12 @@ enum cm_rc pt_words_tally(
 	if (rc != CM_OK)
 		return rc;
 	for (uint32_t b = 0; b < width_of(p); b++)
-		counts[coordinate(p, cell.slot, cell.group, b)] += cell.word >> b & 1;
+		counts[pt_words_coordinate(p, cell.slot, cell.group, b)] += cell.word >> b & 1;
 	counts[padded(p) + cell.group * p->slot[0].count + cell.slot]++;
 	return CM_OK;
 }
 
-/* sum[dimension]: ones less zeroes.  CM_EDATA for counts that no such round can have. */
-static enum cm_rc sums_of(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, int64_t *sum, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slot[0];
@@ -170,7 +169,7 @@ static enum cm_rc sums_of(const struct pt_query *q, const struct pt_params *p, c
 					p->protocol);
 			left -= here;
 			for (uint32_t b = 0; b < width_of(p); b++) {
-				uint32_t c = coordinate(p, i, g, b);
+				uint32_t c = pt_words_coordinate(p, i, g, b);
 
 				if (counts[c] > here)
 					return cm_fail(
@@ -186,7 +185,7 @@ static enum cm_rc sums_of(const struct pt_query *q, const struct pt_params *p, c
 enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	struct pt_signs s = signs_of(p, reports);
+	struct pt_signs s = pt_words_signs(p, reports);
 	int64_t *sum;
 	enum cm_rc rc;
 
@@ -194,7 +193,7 @@ enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
 	sum = calloc(q->dimension, sizeof *sum);
 	rc = sum == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol)
-			 : sums_of(q, p, counts, reports, sum, err);
+			 : pt_words_sums(q, p, counts, reports, sum, err);
 	if (rc == CM_OK)
 		rc = pt_vector_estimate(q, p->protocol, &s, sum, reports, out, err);
 	free(sum);
@@ -203,14 +202,14 @@ enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p
 
 double pt_words_expected(const struct pt_query *q, const struct pt_params *p, uint64_t participants)
 {
-	struct pt_signs s = signs_of(p, participants);
+	struct pt_signs s = pt_words_signs(p, participants);
 
 	return pt_vector_expected_error(q, &s, participants);
 }
 
 /* Without a local guarantee, the widest words whose bins have dummies enough; else those of least error. */
-static enum cm_rc choose(const struct pt_query *q, const struct pt_request *r, uint32_t slots,
-	struct pt_params *out, struct cm_err *err)
+static enum cm_rc choose(const char *name, const struct pt_query *q, const struct pt_request *r,
+	uint32_t slots, struct pt_params *out, struct cm_err *err)
 {
 	double best = INFINITY, enough = DUMMIES_PER_BIN * slots;
 	double dummies = (double)r->dummies * (double)(r->min_batch > 0 ? r->min_batch : 1);
@@ -222,7 +221,7 @@ static enum cm_rc choose(const struct pt_query *q, const struct pt_request *r, u
 
 		if (w > 1 && isinf(r->epsilon0) && dummies < ldexp(enough, (int)w))
 			break;
-		rc = pt_words_make(words_name, q, r, slots, w, &p, err);
+		rc = pt_words_make(name, q, r, slots, w, &p, err);
 		error = rc == CM_OK ? pt_words_expected(q, &p, r->min_batch > 0 ? r->min_batch : 1)
 				    : INFINITY;
 		if (rc == CM_OK && error < best) {
@@ -233,19 +232,25 @@ static enum cm_rc choose(const struct pt_query *q, const struct pt_request *r, u
 	return rc;
 }
 
-static enum cm_rc derive(
-	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+enum cm_rc pt_words_choose(const char *name, const struct pt_query *q, const struct pt_request *r,
+	struct pt_params *out, struct cm_err *err)
 {
 	uint32_t slots = r->slots;
 	enum cm_rc rc;
 
 	if (slots == 0)
 		slots = q->dimension < SLOTS_DEFAULT ? q->dimension : SLOTS_DEFAULT;
-	rc = shape_check(words_name, q, slots, 1, CM_ECONFIG, err);
+	rc = shape_check(name, q, slots, 1, CM_ECONFIG, err);
 	if (rc != CM_OK)
 		return rc;
-	return r->size == 0 ? choose(q, r, slots, out, err)
-			    : pt_words_make(words_name, q, r, slots, r->size, out, err);
+	return r->size == 0 ? choose(name, q, r, slots, out, err)
+			    : pt_words_make(name, q, r, slots, r->size, out, err);
+}
+
+static enum cm_rc derive(
+	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *err)
+{
+	return pt_words_choose(words_name, q, r, out, err);
 }
 
 static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, struct cm_err *err)

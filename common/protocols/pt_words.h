@@ -12,6 +12,10 @@
 /* `slots` equal slots of words of `width` coordinates, keep and dummies from the request.  CM_ECONFIG. */
 CM_CHECK enum cm_rc pt_words_make(const char *name, const struct pt_query *q, const struct pt_request *r,
 	uint32_t slots, uint32_t width, struct pt_params *out, struct cm_err *err);
+/* The same with what the request leaves to the row: 8 slots, or one a coordinate; the words of least error.
+ */
+CM_CHECK enum cm_rc pt_words_choose(const char *name, const struct pt_query *q, const struct pt_request *r,
+	struct pt_params *out, struct cm_err *err);
 /* Could pt_words_make have made these?  CM_EPROTO. */
 CM_CHECK enum cm_rc pt_words_check(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
@@ -25,3 +29,10 @@ CM_CHECK enum cm_rc pt_words_tally(
 CM_CHECK enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p,
 	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
 double pt_words_expected(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
+
+/* Which coordinate a bit of a word is; from the dimension on none. */
+uint32_t pt_words_coordinate(const struct pt_params *p, uint32_t slot, uint32_t group, uint32_t bit);
+struct pt_signs pt_words_signs(const struct pt_params *p, uint64_t participants);
+/* sum[q->dimension]: ones less zeroes.  CM_EDATA for counts that no such round can have. */
+CM_CHECK enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
+	uint64_t reports, int64_t *sum, struct cm_err *err);

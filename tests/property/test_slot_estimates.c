@@ -313,6 +313,21 @@ static double mean_coordinate(const struct scene *s, size_t item)
 	return s->query.low + (s->query.high - s->query.low) * sum / s->participants;
 }
 
+/* Of vectors no longer than half the range. */
+static uint32_t short_coordinate(uint32_t j, uint32_t column)
+{
+	return (UINT32_C(1) << 30) + coordinate(j, column) / 8 - (UINT32_C(1) << 27);
+}
+
+static double mean_short_coordinate(const struct scene *s, size_t item)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < s->participants; j++)
+		sum += short_coordinate(j, (uint32_t)item) * 0x1p-31;
+	return s->query.low + (s->query.high - s->query.low) * sum / s->participants;
+}
+
 static struct scene vectors(const char *row, struct pt_request r, uint32_t participants, int runs)
 {
 	return (struct scene){ .row = row,
@@ -343,8 +358,14 @@ static void coordinates_are_unbiased_and_cover(void **state)
 		vectors("harmony", (struct pt_request){ .epsilon0 = 3 }, 1500, 400),
 		vectors("vrr", (struct pt_request){ .epsilon0 = 6, .size = 5 }, 500, 500),
 	};
+	struct scene rotated = vectors("rotated",
+		(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 2, .min_batch = 400 }, 400, 500);
 
 	(void)state;
+	rotated.query.low = -5;
+	rotated.column_value = short_coordinate;
+	rotated.truth = mean_short_coordinate;
+	check(&rotated);
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
 		check(&scenes[i]);
 }

@@ -41,7 +41,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
 		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
-		"ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled" };
+		"rotated", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled" };
 	size_t rows = 0;
 
 	(void)state;
@@ -126,6 +126,7 @@ static const struct {
 	{ { "words", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 6 },
 	{ { "words", PT_VECTOR, { .epsilon0 = INFINITY, .dummies = 3, .slots = 2, .size = 2 } }, 16, 12, 8 },
 	{ { "harmony", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
+	{ { "rotated", PT_VECTOR, { .epsilon0 = 2, .slots = 2, .size = 3 } }, 16, 16, 2 },
 	{ { "vrr", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
 };
 
