@@ -91,7 +91,7 @@ static struct cell fewest(const struct pl_need *n, const struct pt_protocol *row
 	return consider(n, row, &r, &best) ? best : (struct cell){ .error = INFINITY };
 }
 
-static struct cell chosen(struct pl_need n, double epsilon0, uint64_t bytes, bool shuffler)
+static struct cell chosen(struct pl_need n, double epsilon0, uint64_t bytes, bool shuffler, bool noise)
 {
 	struct pl_choice c;
 	struct cm_err err = { 0 };
@@ -99,6 +99,7 @@ static struct cell chosen(struct pl_need n, double epsilon0, uint64_t bytes, boo
 	n.epsilon0 = epsilon0;
 	n.max_bytes = bytes;
 	n.shuffler = shuffler;
+	n.noise_delta = noise ? n.delta / 64 : 0;
 	if (pl_choose(&n, &c, &err) != CM_OK)
 		return (struct cell){ .error = INFINITY };
 	return (struct cell){ c.best.error, c.best.protocol->epsilon0(&c.best.params), c.best.bytes,
@@ -188,14 +189,15 @@ static void print_choices(void)
 		const char *name;
 		double epsilon0;
 		uint64_t bytes;
-		bool shuffler;
+		bool shuffler, noise;
 	} wish[] = {
-		{ "**auto**, epsilon0 8, 64 bytes", 8, 64, false },
-		{ "**auto**, epsilon0 8, 16 kB", 8, 16384, false },
-		{ "**auto**, inf, 64 bytes", INFINITY, 64, false },
-		{ "**auto**, inf, 600 bytes", INFINITY, 600, false },
-		{ "**auto**, inf, 16 kB", INFINITY, 16384, false },
-		{ "**auto**, inf, the shuffler adds", INFINITY, 64, true },
+		{ "**auto**, epsilon0 8, 64 bytes", 8, 64, false, false },
+		{ "**auto**, epsilon0 8, 16 kB", 8, 16384, false, false },
+		{ "**auto**, inf, 64 bytes", INFINITY, 64, false, false },
+		{ "**auto**, inf, 600 bytes", INFINITY, 600, false, false },
+		{ "**auto**, inf, 16 kB", INFINITY, 16384, false, false },
+		{ "`bins`, `shuffler_dummies`", INFINITY, 64, true, false },
+		{ "**auto**, inf, the shuffler adds", INFINITY, 64, true, true },
 	};
 	double worst = 0;
 
@@ -209,7 +211,7 @@ static void print_choices(void)
 
 			column(i, &q, &n);
 			(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
-			cell[i] = chosen(n, wish[k].epsilon0, wish[k].bytes, wish[k].shuffler);
+			cell[i] = chosen(n, wish[k].epsilon0, wish[k].bytes, wish[k].shuffler, wish[k].noise);
 			(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
 			worst = fmax(worst,
 				(double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec));
