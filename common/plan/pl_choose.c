@@ -25,7 +25,8 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p)
 {
-	return (uint64_t)row->messages(p) * (row->record_len(p) + (uint64_t)CM_HPKE_OVERHEAD);
+	return (uint64_t)row->messages(p) *
+	       (row->record_len(p) + (uint64_t)CM_HPKE_OVERHEAD + (p->tags > 0 ? PR_TAG_LEN : 0));
 }
 
 /* Offer what the option has: most epsilon0 with few dummies, and less with what dummies are worth. */

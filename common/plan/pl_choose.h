@@ -40,7 +40,8 @@ struct pl_choice {
 	enum pl_limit limit;
 };
 
-/* Sealed bytes that a device sends: messages times record and seal, pseudonym and framing apart. */
+/* Sealed bytes that a device sends: messages times record, seal and tag, pseudonym and framing apart.
+ */
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p);
 
 /* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Of errors within

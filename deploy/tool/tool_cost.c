@@ -39,6 +39,11 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 	if (r->params.shuffler_dummies != 0)
 		(void)snprintf(out + n, room - n, ", %llu from the shuffler",
 			(unsigned long long)r->params.shuffler_dummies);
+	else if (r->params.noise_mean != 0)
+		(void)snprintf(out + n, room - n, ", noise of the shuffler");
+	else if (r->params.tag_messages != 0)
+		(void)snprintf(out + n, room - n, ", evened to %llu each",
+			(unsigned long long)r->params.tag_messages);
 }
 
 static void print_row(
