@@ -205,7 +205,7 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	struct pt_query w = wide(q);
 	struct pt_signs s = pt_words_signs(p, reports);
 	int64_t *sum = NULL;
-	double *v = NULL, unit;
+	double *v = NULL;
 	struct pt_estimate e = { .reports = reports };
 	enum cm_rc rc = CM_OK;
 
@@ -218,7 +218,9 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	if (rc == CM_OK)
 		rc = pt_words_sums(&w, p, counts, reports, sum, err);
 	if (rc == CM_OK) {
-		unit = q->high * cut(q, p) * s.groups / ((double)reports * s.slope * sqrt(w.dimension));
+		double unit =
+			q->high * cut(q, p) * s.groups / ((double)reports * s.slope * sqrt(w.dimension));
+
 		for (uint32_t k = 0; k < w.dimension; k++)
 			v[k] = unit * (double)sum[k];
 		transform(v, w.dimension);

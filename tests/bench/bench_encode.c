@@ -86,7 +86,7 @@ static void bench_vector(
 {
 	const struct pt_protocol *row = pt_find(name);
 	struct pt_query q = {
-		.kind = PT_VECTOR, .name = "v", .field = "f", .high = 1, .dimension = dimension
+		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
 	};
 	struct pt_request r = { .epsilon0 = 4, .slots = slots, .size = size };
 	uint32_t *at = calloc(dimension, sizeof *at), devices = 200;
@@ -139,6 +139,8 @@ int main(int argc, char **argv)
 	bench_vector("words", 784, 16, 3, &rng);
 	bench_vector("words", PR_DIMENSION_MAX, 64, 4, &rng);
 	bench_vector("harmony", PR_DIMENSION_MAX, 0, 0, &rng);
+	bench_vector("rotated", 784, 16, 3, &rng);
+	bench_vector("rotated", PR_DIMENSION_MAX, 64, 4, &rng);
 	bench_vector("vrr", 784, 0, 4, &rng);
 	bench_vector("vrr", PR_DIMENSION_MAX, 0, 16, &rng);
 	return 0;

@@ -15,24 +15,26 @@ from test_structured import audited, batch, within
 from wire import pb
 
 D = 10
-SHAPES = {"words": {"slots": 3, "size": 2, "dummies": 1}, "harmony": {}, "vrr": {"size": 3}}
+SHAPES = {"words": {"slots": 3, "size": 2, "dummies": 1}, "harmony": {}, "vrr": {"size": 3},
+          "rotated": {"slots": 4, "size": 2}}
 
 
 def made(row, epsilon0=4.0):
     return vectors.randomizer(row, D, epsilon0, **SHAPES[row])
 
 
-def arrays(cluster, field, rows):
-    """Readings of one array each, which the client of `run` reads too."""
-    cluster.write("readings.ndjson", "".join(json.dumps({"device": f"d{i}", field: x}) + "\n" for i, x in enumerate(rows)))
+def arrays(cluster, **fields):
+    """Readings of an array in each field, which the client of `run` reads too."""
+    rows = [dict(zip(fields, row)) for row in zip(*fields.values())]
+    cluster.write("readings.ndjson", "".join(json.dumps({"device": f"d{i}", **row}) + "\n" for i, row in enumerate(rows)))
     with open(cluster.path("client.conf")) as f:
         conf = f.read()
     cluster.write("client.conf", conf.replace("readings.csv", "readings.ndjson"))
 
 
 def held(i):
-    """Coordinates of device i in [0, 1]: some at an end, some between."""
-    return [(i * (c + 3) % 7) / 6 if c % 2 else float(i % (c + 2) == 0) for c in range(D)]
+    """Coordinates of device i in [0, 1], so near to the middle that no vector is longer than half the range."""
+    return [0.35 + 0.3 * ((i * (c + 3) % 7) / 6 if c % 2 else i % (c + 2) == 0) for c in range(D)]
 
 
 def means(n):
@@ -49,12 +51,12 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     r = made(row)
     desc = analyzer.descriptor(epsilon0=math.nextafter(vectors.epsilon0(r), math.inf), min_batch=n, target=n,
                                messages_per_client=vectors.messages(r))
-    desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-10.0, high=40.0, dimension=D))
+    desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-25.0, high=25.0, dimension=D))
     desc.randomizer.CopyFrom(r)
     data = analyzer.reserve(desc)
     analyzer.extend()
     analyzer.announce(data)
-    arrays(cluster, "x", [[-10 + 50 * x for x in held(i)] for i in range(n)])
+    arrays(cluster, x=[[-25 + 50 * x for x in held(i)] for i in range(n)])
     run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--strict", "--wait",
                       "30s")
     assert run.returncode == 0, run.stderr
@@ -80,7 +82,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     liars = -(-len(bad) // each)
     bad += [bad[0]] * (liars * each - len(bad))
     cluster.plan([{"query": "v", "type": "vector", "protocol": row, "field": "x", "dimension": D, "epsilon0": 4.0,
-                   **SHAPES[row], "min_reports": 100, "target": n + liars + 1, "range": [-10.0, 40.0], "window": "2m"}],
+                   **SHAPES[row], "min_reports": 100, "target": n + liars + 1, "range": [-25.0, 25.0], "window": "2m"}],
                  epsilon=100.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
@@ -88,7 +90,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     r = desc.randomizer
     assert [(s.count, s.groups, s.bins, s.dummies) for s in r.slots] == \
         [(s.count, s.groups, s.bins, s.dummies) for s in made(row).slots] and r.size == made(row).size
-    assert abs(r.slots[0].keep - made(row).slots[0].keep) < 2**30
+    assert abs(r.slots[0].keep - made(row).slots[0].keep) < 2**30 and abs(r.other - made(row).other) < 2
     assert desc.record_length == 16 and desc.messages_per_client == each
     # The last device sends all its messages to one slot, and undoes nothing with that.
     sent = [rec for i in range(n) for rec in vectors.encode(r, D, held(i))] + [vectors.pack(0, 0)] * each
@@ -102,7 +104,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     values, error = vectors.estimate(r, D, sent, result["reports"])
     for c, item in enumerate(result["items"]):
         assert item["label"] == str(c)
-        assert item["value"] == pytest.approx(-10 + 50 * values[c], rel=1e-9, abs=1e-6)
+        assert item["value"] == pytest.approx(-25 + 50 * values[c], rel=1e-9, abs=1e-6)
         assert 0.8 * 50 * error < item["variance"] ** 0.5 <= 50 * error * (1 + 1e-9)
         assert item["joint_lower"] < item["lower"] < item["value"] < item["upper"] < item["joint_upper"]
 
@@ -117,7 +119,7 @@ def test_pixels_of_images_and_their_truth(cluster):
     prototypes = [[16 * (math.sin((k + 1) * (c % 8 + 2 * (c // 8)) / 5) > 0.2) for c in range(64)] for k in range(10)]
     images = [digit(rng, prototypes) for _ in range(n)]
     cluster.configure(min_batch=500, devices=n, max_epsilon0="inf")
-    arrays(cluster, "pixels", images)
+    arrays(cluster, pixels=images)
     image = {"type": "vector", "field": "pixels", "dimension": 64, "range": [0.0, 16.0]}
     cluster.plan([batch(n, query="words", protocol="words", epsilon0=3.0, slots=8, size=2, **image),
                   batch(n, query="dummies", protocol="words", epsilon0="inf", slots=4, size=1, dummies=1, **image),
@@ -160,15 +162,24 @@ def test_fields_of_a_reading_are_a_vector_with_their_names(cluster):
 def test_many_coordinates_of_few_devices(cluster):
     n, d, rng = 200, 784, random.Random(784)
     rows = [[round(min(max(rng.gauss(math.sin(c), 0.3), -1), 1), 3) for c in range(d)] for _ in range(n)]
+    # Of length 1, most of it in a few coordinates.
+    steep = [[x / (1 + c) ** 0.75 for c, x in enumerate(row)] for row in rows]
+    unit = [[x / math.hypot(*row) for x in row] for row in steep]
     cluster.configure(min_batch=100, devices=n, max_epsilon0="inf")
-    arrays(cluster, "x", rows)
-    cluster.plan([batch(n, query="gradient", type="vector", field="x", dimension=d, range=[-1.0, 1.0], epsilon0=2.0,
-                        slots=16, size=2)], epsilon=40.0)
+    arrays(cluster, x=rows, gradient=unit)
+    keys = {"type": "vector", "dimension": d, "range": [-1.0, 1.0], "epsilon0": 2.0, "slots": 16, "size": 2}
+    cluster.plan([batch(n, query="wide", field="x", **keys),
+                  batch(n, query="step", field="gradient", protocol="rotated", **keys)], epsilon=40.0)
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
-    result = cluster.json("analyzer", "round", "show", "1")["result"]
-    items, truth = result["items"], [sum(x[c] for x in rows) / n for c in range(d)]
-    assert len(items) == d and result["messages"] == 16 * n
-    assert all(within(i, m) for i, m in zip(items, truth))
-    # Exact intervals of few messages: of 784 at least 720, when 745 are expected.
-    assert sum(i["lower"] <= m <= i["upper"] for i, m in zip(items, truth)) >= 720
+    errors = []
+    for number, held_by in ((1, rows), (2, unit)):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        items, truth = result["items"], [sum(x[c] for x in held_by) / n for c in range(d)]
+        assert len(items) == d and result["messages"] == 16 * n
+        assert all(within(i, m) for i, m in zip(items, truth))
+        # Exact intervals of few messages, and normal ones: of 784 at least 720, when 745 are expected.
+        assert sum(i["lower"] <= m <= i["upper"] for i, m in zip(items, truth)) >= 720
+        errors.append(math.sqrt(sum((i["value"] - m) ** 2 for i, m in zip(items, truth)) / d))
+    # By c / L and what padding adds: sqrt(2 ln(2 1024 200) / 1024) = 0.16, sqrt(32 / 25).
+    assert 0.7 * 0.18 < errors[1] / errors[0] < 1.3 * 0.18

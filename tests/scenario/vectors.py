@@ -10,12 +10,16 @@ from fractions import Fraction
 from records import down
 from wire import pb
 
-ROWS = ("words", "harmony", "vrr")
+ROWS = ("words", "harmony", "vrr", "rotated")
 RNG = random.SystemRandom()
 
 
-def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0):
-    """Thresholds a little on the side of noise."""
+def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0, n=100):
+    """Thresholds a little on the side of noise; n: at least so many devices."""
+    if name == "rotated":
+        r = randomizer("words", padded(d), epsilon0, slots, size, dummies)
+        r.protocol, r.other = name, int(2**32 / min(math.sqrt(2 * math.log(2 * padded(d) * n)), math.sqrt(padded(d))))
+        return r
     if name == "vrr":
         e = math.exp(epsilon0 / size)
         return pb.Randomizer(protocol=name, size=size,
@@ -24,6 +28,30 @@ def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0):
     groups = math.ceil(d / (slots * size))
     return pb.Randomizer(protocol=name, slots=[pb.Slot(count=slots, groups=groups, bins=k, dummies=dummies,
                                                        keep=down(e / (e + k - 1)))])
+
+
+def padded(d):
+    return 1 << (d - 1).bit_length()
+
+
+def public_sign(j):
+    """By SplitMix64."""
+    z = (j + 1) * 0x9e3779b97f4a7c15 % 2**64
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+    z = (z ^ z >> 27) * 0x94d049bb133111eb % 2**64
+    return 1 - 2 * ((z ^ z >> 31) & 1)
+
+
+def walsh(k, j):
+    return 1 - 2 * (bin(k & j).count("1") % 2)
+
+
+def rotate(r, x):
+    """Chances of +1 of the transformed coordinates."""
+    d, most = padded(len(x)), 2**62 // r.other
+    v = [public_sign(j) * (round(c * 2**31) - 2**30) for j, c in enumerate(x)]
+    z = [sum(walsh(k, j) * c for j, c in enumerate(v)) for k in range(d)]
+    return [((min(max(c, -most), most) + most) * r.other >> 32) / 2**31 for c in z]
 
 
 def epsilon0(r):
@@ -61,6 +89,8 @@ def sign(x):
 def encode(r, d, x):
     """All messages of a device that holds x."""
     s = r.slots[0]
+    if r.protocol == "rotated":
+        d, x = padded(d), rotate(r, x)
     if r.protocol == "vrr":
         start = RNG.randrange(d)
         bits = [sign(x[c]) ^ (RNG.getrandbits(64) >= s.keep) for c in subset(r, d, start)]
@@ -78,11 +108,12 @@ def encode(r, d, x):
 
 
 def read(r, d, record):
-    """(coordinate, +1 or -1) of each sign, those that fill up left out; ValueError if it is none of the round's."""
+    """(coordinate, +1 or -1) of each sign, those that fill up left out; ValueError if it is none of the round's.
+    Coordinates of the transformed vector where there is one."""
     if len(record) != 16:
         raise ValueError("length")
     version, kind, slot, filler, value = struct.unpack("<BBHIQ", record)
-    s = r.slots[0]
+    s, d = r.slots[0], padded(d) if r.protocol == "rotated" else d
     if (version, kind, filler) != (1, 0, 0) or slot >= s.count:
         raise ValueError("head")
     if r.protocol == "vrr":
@@ -112,9 +143,14 @@ def estimate(r, d, records, n):
     p = s.keep / 2**64
     slope = p - (1 - p) / (s.bins - 1)
     groups = d / r.size if r.protocol == "vrr" else s.groups
-    total = [0] * d
+    total = [0] * padded(d)
     for record in records:
         for c, y in read(r, d, record):
             total[c] += y
     error = math.sqrt(n * (1 + s.dummies) * groups) / (n * slope)
-    return [(1 + groups * t / (n * slope)) / 2 for t in total], error / 2
+    if r.protocol == "rotated":
+        # L / c over the square root of d2 is other / 2^32.
+        unit = groups / (n * slope) * 2**32 / (r.other * padded(d))
+        back = [public_sign(j) * unit * sum(walsh(k, j) * t for k, t in enumerate(total)) for j in range(d)]
+        return [(1 + h) / 2 for h in back], error / 2 * 2**32 / (r.other * math.sqrt(padded(d)))
+    return [(1 + groups * t / (n * slope)) / 2 for t in total[:d]], error / 2
