@@ -207,7 +207,8 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PR_CATEGORIES_MAX,
 		.fallback = "0",
 		.help = "subset: categories in a report, vrr: coordinates; olh and hashed: cells of the "
-			"hash; words: coordinates in a message; digits: values of a digit; 0: the protocol "
+			"hash; words and rotated: coordinates in a message; digits: values of a digit; 0: "
+			"the protocol "
 			"chooses" },
 	{ .key = "slots",
 		.type = CM_CONF_INT,
@@ -215,7 +216,8 @@ static const struct cm_conf_row round_rows[] = {
 		.min = 0,
 		.max = PR_MESSAGES_MAX,
 		.fallback = "0",
-		.help = "words: parts of the vector, each device sends a message to each; 0: 8, or as many "
+		.help = "words, rotated: parts of the vector, each device sends a message to each; 0: 8, or "
+			"as many "
 			"as there are coordinates" },
 	{ .key = "classes",
 		.type = CM_CONF_LIST,
