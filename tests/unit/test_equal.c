@@ -84,6 +84,8 @@ static void a_randomizer_is_its_fields(void **state)
 	DIFFERS(struct pt_params, p, pt_params_equal, other.slots = 1);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.tags++);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.tag_messages++);
+	DIFFERS(struct pt_params, p, pt_params_equal, other.noise_decay++);
+	DIFFERS(struct pt_params, p, pt_params_equal, other.noise_mean++);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.tag_least[PT_SLOTS_MAX - 1]++);
 	for (uint32_t i = 0; i < p.slots; i++) {
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].count++);
