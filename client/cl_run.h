@@ -17,7 +17,7 @@ struct cl_summary {
 	uint32_t messages;                             /* sealed messages per device */
 	size_t sealed_len;                             /* bytes of each */
 	double epsilon0, epsilon_round, epsilon_total; /* central ones by this client's own account */
-	uint64_t shuffler_dummies;                     /* the most that they count on; 0: they rest on no such */
+	uint64_t shuffler_dummies; /* the most that they count on; 0: they rest on no such */
 };
 
 struct cl_run_conf {
