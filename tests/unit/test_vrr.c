@@ -83,7 +83,7 @@ static void the_cells_of_a_vector_response_are_those_of_its_law(void **state)
 			uint32_t one = t % corners, two = t / corners % corners,
 				 other = (t * 5 + one) % corners;
 
-			if (one == two || (symbols > 16 && t % 37 != 3))
+			if (one == two || (symbols > 16 && t % 71 != 3))
 				continue;
 			memcpy(b.law[0][0], law[one], sizeof law[one]);
 			memcpy(b.law[1][0], law[two], sizeof law[two]);
