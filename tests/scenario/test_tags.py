@@ -31,7 +31,7 @@ def held(i):
 def evened(cluster, n, padded):
     """A round in which each device sends two coordinates of six."""
     cluster.configure(min_batch=2, max_epsilon0="inf", devices=n, client_policy=POLICY)
-    arrays(cluster, "x", [held(i) for i in range(n)])
+    arrays(cluster, x=[held(i) for i in range(n)])
     cluster.plan([{"query": "v", "type": "vector", "protocol": "ss-double", "field": "x", "dimension": D,
                    "range": [0.0, 1.0], "epsilon0": 4.0, "slots": 2, "padded": padded, **batch(n)}], epsilon=40.0)
 
@@ -83,7 +83,7 @@ def test_tags_are_checked_counted_and_taken_off(cluster):
     analyzer.extend()
     analyzer.announce(data)
     # What the shuffler will read of a device is shown with what the analyzer will.
-    arrays(cluster, "x", [held(0)])
+    arrays(cluster, x=[held(0)])
     dry = cluster.run("client", "encode", "--dry-run", cluster.path("readings.ndjson"), "--device-field", "device")
     tag = re.search(r"\(tag (\d)\)", dry.stdout).group(1)
     assert int(tag) < D and "1 x 66" in dry.stdout, dry.stdout
