@@ -242,9 +242,8 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 			for (unsigned b = 0; b < 4; b++)
 				noise[b] = r->noise[b] - (b > 0 ? r->noise[b - 1] : 0);
 			total = r->noise[3];
-			assert_true(
-				total > SH_BLANKET_SLICE);   /* 1,500 are to be expected, give or take 70 */
-			assert_int_not_equal(total, before); /* another round, another draw */
+			assert_true(total > SH_BLANKET_SLICE); /* 1,500 are to be expected, give or take 70 */
+			assert_int_not_equal(total, before);   /* another round, another draw */
 			before = total;
 			sh_play_stop(&play);
 			die_after(steps, uncounted);
