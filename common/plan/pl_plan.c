@@ -177,7 +177,8 @@ enum cm_rc pl_round_loss(
 	struct pt_params params = r->params;
 
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
-	rd_honest_tags(&params, r->protocol->messages(&params), r->min_reports, r->target, honest);
+	rd_honest_tags(
+		r->protocol, &params, r->protocol->messages(&params), r->min_reports, r->target, honest);
 	return pt_loss(r->protocol, &params, honest, out, err);
 }
 

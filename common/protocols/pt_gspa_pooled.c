@@ -12,6 +12,7 @@
 #include "pt_classes.h"
 #include "pt_law.h"
 #include "pt_levels.h"
+#include "pt_mixbins.h"
 #include "pt_project.h"
 #include "pt_record.h"
 #include "pt_rows.h"
@@ -58,19 +59,47 @@ static void fill_classes(const struct pt_params *p, uint64_t participants, struc
 		cls[p->slots - 1].count += participants - all;
 }
 
-/* With anybody the victim. */
+/* Who else there is for sure; the number of classes of them.  A class of one may be the victim's alone. */
+static size_t fill_others(const struct pt_params *p, uint64_t participants, struct acct_gspa_class *cls)
+{
+	uint64_t all = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->slots; i++) {
+		cls[n] = (struct acct_gspa_class){ .epsilon = pt_slot_epsilon0(&p->slot[i]),
+			.count = p->tag_least[i] > 1 ? p->tag_least[i] : 0 };
+		all += cls[n].count;
+		if (i + 1 == p->slots && participants > all)
+			cls[n].count += participants - all;
+		n += cls[n].count > 0;
+	}
+	/* The victim is one who would hide others best. */
+	cls[0].count--;
+	if (cls[0].count > 0)
+		return n;
+	for (size_t i = 1; i < n; i++)
+		cls[i - 1] = cls[i];
+	return n - 1;
+}
+
+/* With the victim in the weakest class: the largest loss among the same others. */
 static enum cm_rc loss(
 	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
-	struct acct_gspa_class cls[PT_SLOTS_MAX];
+	const struct pt_slot *weakest = &p->slot[p->slots - 1];
+	struct pt_params alone = { .bins = weakest->bins, .keep = weakest->keep };
+	struct acct_gspa_class cls[PT_SLOTS_MAX + 1] = { { 0 } };
 	const char *why = "";
+	size_t others;
 
-	if (participants > ACCT_MAX_REPORTS)
+	if (participants < 1 || participants > ACCT_MAX_REPORTS)
 		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", name);
-	fill_classes(p, participants, cls);
+	others = fill_others(p, participants, cls);
 	out->parts = 1;
-	if (acct_gspa_round(cls, p->slots, p->slot[0].bins, ACCT_GSPA_ANYBODY, &out->part[0], &why) !=
-		ACCT_OK)
+	if (others == 0)
+		return pt_mixbins_cells(&alone, 1, &out->part[0], err);
+	cls[others] = (struct acct_gspa_class){ .epsilon = pt_slot_epsilon0(weakest), .count = 1 };
+	if (acct_gspa_round(cls, others + 1, p->slot[0].bins, others, &out->part[0], &why) != ACCT_OK)
 		return cm_fail(err, CM_EPROTO, "%s: %s", name, why);
 	return CM_OK;
 }
@@ -259,7 +288,7 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 static void statement(const struct pt_query *q, const struct pt_params *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
-	struct acct_gspa_class cls[PT_SLOTS_MAX];
+	struct acct_gspa_class cls[PT_SLOTS_MAX] = { 0 };
 	double mu, epsilon;
 
 	(void)q;

@@ -39,17 +39,30 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 
-void rd_honest_tags(struct pt_params *p, uint32_t messages_each, uint64_t min_batch, uint64_t target_batch,
-	uint64_t honest)
+/* Where nobody but the victim is honest for sure, everybody else may be none. */
+static double most_others(uint64_t min_batch, uint64_t target_batch, uint64_t honest)
 {
-	double others = honest < min_batch ? (double)(min_batch - honest) : 0,
-	       most = ceil(others / (double)min_batch * (double)target_batch * (1 + 1e-15));
-	double messages = most * messages_each;
+	if (honest >= min_batch)
+		return 0;
+	if (honest <= 1)
+		return (double)target_batch;
+	return ceil((double)(min_batch - honest) / (double)min_batch * (double)target_batch * (1 + 1e-15));
+}
+
+void rd_honest_tags(const struct pt_protocol *row, struct pt_params *p, uint32_t messages_each,
+	uint64_t min_batch, uint64_t target_batch, uint64_t honest)
+{
+	double most = most_others(min_batch, target_batch, honest), messages = most * messages_each;
 
 	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
 		if (p->tag_least[i] > 0)
 			p->tag_least[i] = most + 1 < p->tag_least[i] ? p->tag_least[i] - (uint32_t)most : 1;
-	if (p->tag_messages > 0)
+	if (p->tag_messages == 0)
+		return;
+	if (row->routes_by_value && most > 0 &&
+		(double)p->tag_messages < (double)target_batch * messages_each)
+		p->tag_messages = 0;
+	else
 		p->tag_messages =
 			messages + 1 < (double)p->tag_messages ? p->tag_messages - (uint64_t)messages : 1;
 }
@@ -66,7 +79,7 @@ enum cm_rc rd_loss_for(
 
 	if (!trusted)
 		pt_without_shuffler(&p);
-	rd_honest_tags(&p, d->messages_per_client, d->min_batch, d->target_batch, honest);
+	rd_honest_tags(d->protocol, &p, d->messages_per_client, d->min_batch, d->target_batch, honest);
 	return pt_loss(d->protocol, &p, honest, out, err);
 }
 

@@ -70,11 +70,15 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
 /* What of a round's tags is honest for sure, when `honest` of the smallest batch are: where tags are classes,
- * p->tag_least becomes the honest participants of each, and where the shuffler evens them, p->tag_messages
- * the messages of each that are no colluder's.  All others of the largest batch may have chosen the same
- * class, and sent all their messages with the same tag.  p's protocol is known. */
-void rd_honest_tags(struct pt_params *p, uint32_t messages_each, uint64_t min_batch, uint64_t target_batch,
-	uint64_t honest);
+ * p->tag_least becomes the honest participants of each (1 where it may be the victim alone), and where the
+ * shuffler evens them, p->tag_messages the messages of each that are no colluder's.  All others of the
+ * largest batch may have chosen the same class, and sent all their messages with the same tag.
+ *
+ * Who colludes sees which of its messages were dropped, and by that how many others sent a tag.  Where values
+ * say so (routes_by_value) and a tag may overflow, colluders make p->tag_messages 0: as if nothing were
+ * evened. */
+void rd_honest_tags(const struct pt_protocol *row, struct pt_params *p, uint32_t messages_each,
+	uint64_t min_batch, uint64_t target_batch, uint64_t honest);
 /* What the round costs at the guaranteed minimum batch: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
 /* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that

@@ -12,6 +12,7 @@
 
 #include "pt_classes.h"
 #include "queries.h"
+#include "seeded.h"
 #include "shuffled.h"
 
 static struct cm_err err;
@@ -158,6 +159,28 @@ static void pooled_values_cost_no_more_than_is_charged(void **state)
 						fail_msg("%u strong, own %u, epsilon %g: %g is charged",
 							strong, own, epsilons[i], delta[i]);
 			}
+	}
+}
+
+/* Of a class that is told to have one honest participant it may be the victim, or nobody: the others are then
+ * all in the weakest. */
+static void classes_of_one_hide_nobody_else(void **state)
+{
+	const struct pt_query q = three_words();
+	const struct pt_request r = {
+		.epsilon0 = 2, .classes = 3, .class_epsilon0 = { 0.3, 0.6, 2 }, .class_least = { 1, 1, 1 }
+	};
+	struct pt_params p = made("gspa-pooled", &q, &r);
+
+	(void)state;
+	for (unsigned n = 1; n < 5; n++) {
+		const unsigned others[3] = { 0, 0, n - 1 };
+		double delta[4];
+
+		charge("gspa-pooled", &p, n, delta);
+		for (size_t i = 0; i < 4; i++)
+			if (worst_of(&p, 2, others, epsilons[i]) > delta[i] * (1 + 1e-9))
+				fail_msg("%u, epsilon %g: %g is charged", n, epsilons[i], delta[i]);
 	}
 }
 
@@ -311,19 +334,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_answers_as_its_class_does),
 		cmocka_unit_test(pooled_values_cost_no_more_than_is_charged),
+		cmocka_unit_test(classes_of_one_hide_nobody_else),
 		cmocka_unit_test(classes_apart_cost_no_more_than_is_charged),
 		cmocka_unit_test(a_device_picks_the_weakest_class_it_allows),
 		cmocka_unit_test(impossible_classes_are_refused),
 		cmocka_unit_test(a_peers_classes_that_cannot_be_are_refused),
 		cmocka_unit_test(records_of_no_class_are_refused),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 7 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "class_rows");
 }

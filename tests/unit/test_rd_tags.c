@@ -164,6 +164,50 @@ static void messages_of_a_tag_are_not_all_honest(void **state)
 	assert_int_equal(seen.tag_messages, 1);
 }
 
+/* Where the victim's value says what it sends, a colluder learns by what is dropped whether it sent this. Two
+ * of a tag are left; one other participant sends it, and a colluder: its message goes with chance 1/3 if the
+ * victim sends it too, and never if it does not. */
+static void what_is_dropped_of_colluders_tells_nothing_that_is_not_charged(void **state)
+{
+	struct pt_query q = { .kind = PT_VECTOR, .dimension = 2, .high = 1 };
+	const struct pt_request r = { .epsilon0 = 0.5, .levels = 2, .size = 1, .padded = 2 };
+	struct rd_descriptor d = {
+		.protocol = pt_find("ss-topk"), .messages_per_client = 1, .min_batch = 3, .target_batch = 3
+	};
+	struct acct_bound delta;
+	struct pt_loss out;
+
+	(void)state;
+	assert_int_equal(d.protocol->derive(&q, &r, &d.params, &err), CM_OK);
+	assert_int_equal(rd_loss_for(&d, 2, true, &out, &err), CM_OK);
+	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);
+	assert_true(delta.upper >= 1.0 / 3);
+	/* Whose message goes says nothing when it is nobody's who tells. */
+	assert_int_equal(rd_loss_for(&d, 3, true, &out, &err), CM_OK);
+	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);
+	assert_true(delta.upper < 1e-9);
+	/* And nothing goes where there is room for all. */
+	d.params.tag_messages = 3;
+	assert_int_equal(rd_loss_for(&d, 2, true, &out, &err), CM_OK);
+	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);
+	assert_true(delta.upper < 1e-9);
+}
+
+/* 950 of the 1000 in the largest batch may be anybody, and with a batch as small as can be the one honest
+ * participant is the victim. */
+static void one_who_is_honest_is_alone(void **state)
+{
+	struct rd_descriptor d = { .protocol = &full,
+		.min_batch = 10,
+		.target_batch = 1000,
+		.params = { .tags = 2, .tag_least = { 930, 10 } } };
+	struct pt_loss out;
+
+	(void)state;
+	assert_int_equal(rd_loss_for(&d, rd_honest(10, 0.05, 0), true, &out, &err), CM_OK);
+	assert_true(seen.tag_least[0] == 1 && seen.tag_least[1] == 1);
+}
+
 static void without_the_shuffler_nothing_is_filled_up(void **state)
 {
 	struct rd_descriptor d = { .protocol = &full,
@@ -226,6 +270,8 @@ int main(void)
 		cmocka_unit_test(a_message_is_longer_by_its_tag),
 		cmocka_unit_test(a_class_counts_its_honest_participants_only),
 		cmocka_unit_test(messages_of_a_tag_are_not_all_honest),
+		cmocka_unit_test(what_is_dropped_of_colluders_tells_nothing_that_is_not_charged),
+		cmocka_unit_test(one_who_is_honest_is_alone),
 		cmocka_unit_test(without_the_shuffler_nothing_is_filled_up),
 		cmocka_unit_test(noise_is_for_rows_that_take_it_and_written_as_read),
 	};
