@@ -37,7 +37,7 @@ static const char tables[] =
 /* Dropping a table fires no trigger. */
 static const char from_1[] =
 	"CREATE TABLE anew" COLUMNS "INSERT INTO anew SELECT entry, kind, time_ms, sequence, "
-				    "descriptor_hash, round_id, query, ledger_seq,"
+	"descriptor_hash, round_id, query, ledger_seq,"
 	" ledger_head, CASE WHEN kind = 'charged' THEN loss_of(others, dummies, cells) END, epsilon_round,"
 	" epsilon_total, note FROM ledger;"
 	"DROP TABLE ledger; ALTER TABLE anew RENAME TO ledger;" GUARDS;

@@ -315,7 +315,8 @@ static const struct cm_cli_verb verbs[] = {
 		.run = sh_show_status },
 	{ .name = "check",
 		.args = "",
-		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "
+			"UNKNOWN",
 		.option = { CM_HEALTH_OPTIONS },
 		.run = sh_show_check },
 	{ .name = "check-config",

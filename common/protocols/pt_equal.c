@@ -78,7 +78,6 @@ bool pt_params_equal(const struct pt_params *a, const struct pt_params *b)
 	return strcmp(a->protocol, b->protocol) == 0 && a->bins == b->bins && a->dummies == b->dummies &&
 	       a->keep_always == b->keep_always && a->keep == b->keep && a->size == b->size &&
 	       a->other == b->other && a->shuffler_dummies == b->shuffler_dummies && same_slots(a, b) &&
-	       a->tags == b->tags && a->tag_messages == b->tag_messages &&
-	       a->noise_decay == b->noise_decay && a->noise_mean == b->noise_mean &&
-	       memcmp(a->tag_least, b->tag_least, sizeof a->tag_least) == 0;
+	       a->tags == b->tags && a->tag_messages == b->tag_messages && a->noise_decay == b->noise_decay &&
+	       a->noise_mean == b->noise_mean && memcmp(a->tag_least, b->tag_least, sizeof a->tag_least) == 0;
 }

@@ -16,8 +16,8 @@ CM_CHECK enum cm_rc pt_slots_count_check(const struct pt_params *p, enum cm_rc c
 /* A record counts as its symbol. */
 CM_CHECK enum cm_rc pt_slots_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
-/* CM_EDATA when there are no participants, too many, or more messages than they can have sent.  A slot may have
- * more than its share: whoever sends all of its messages to one must not undo the round. */
+/* CM_EDATA when there are no participants, too many, or more messages than they can have sent.  A slot may
+ * have more than its share: whoever sends all of its messages to one must not undo the round. */
 CM_CHECK enum cm_rc pt_slots_totals(
 	const struct pt_params *p, const uint64_t *counts, uint64_t reports, struct cm_err *err);
 

@@ -13,6 +13,7 @@
 
 #include "cm_rand.h"
 #include "pt_protocol.h"
+#include "seeded.h"
 
 #define ITEMS 4u
 #define N     600u
@@ -233,13 +234,6 @@ int main(void)
 		cmocka_unit_test(pooled_values_are_unbiased_where_the_choice_is_free),
 		cmocka_unit_test(pooled_values_are_off_by_no_more_than_is_said),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "class_estimates");
 }

@@ -14,6 +14,7 @@
 #include "cm_rand.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
+#include "seeded.h"
 
 #define DIMENSION 8u
 #define N_MAX     1000u
@@ -272,13 +273,6 @@ int main(void)
 		cmocka_unit_test(a_coordinate_of_each_group_is_unbiased_and_covered),
 		cmocka_unit_test(chosen_coordinates_are_unbiased_and_covered),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "flame_estimates");
 }

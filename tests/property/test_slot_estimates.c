@@ -14,6 +14,7 @@
 
 #include "cm_rand.h"
 #include "pt_protocol.h"
+#include "seeded.h"
 
 #define ITEMS_MAX   64
 #define COLUMNS_MAX 24 /* or coordinates */
@@ -378,13 +379,6 @@ int main(void)
 		cmocka_unit_test(combinations_are_unbiased_and_cover),
 		cmocka_unit_test(coordinates_are_unbiased_and_cover),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "slot_estimates");
 }

@@ -541,8 +541,8 @@ enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err)
 
 	if (judged == CM_OK || judged == CM_EBUDGET)
 		rc = an_books_decide(&w->books, r,
-			&(struct an_decision){ .verdict = &verdict, .take = judged == CM_OK }, &w->rng, WORLD_NOW,
-			err);
+			&(struct an_decision){ .verdict = &verdict, .take = judged == CM_OK }, &w->rng,
+			WORLD_NOW, err);
 	if (rc != CM_OK || judged == CM_OK)
 		return rc;
 	*err = why;

@@ -12,6 +12,7 @@
 
 #include "pt_flame.h"
 #include "queries.h"
+#include "seeded.h"
 
 static struct cm_err err;
 static struct cm_rng rng;
@@ -427,13 +428,6 @@ int main(void)
 		cmocka_unit_test(what_is_kept_of_a_coordinate),
 		cmocka_unit_test(a_peers_parameters_that_cannot_be_are_refused),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 6 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "flame_rows");
 }

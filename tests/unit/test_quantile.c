@@ -12,6 +12,7 @@
 
 #include "cm_rand.h"
 #include "pt_quantile.h"
+#include "seeded.h"
 
 #define LEVELS       17u
 #define PARTICIPANTS 400u
@@ -250,13 +251,6 @@ int main(void)
 		cmocka_unit_test(joint_intervals_grow_with_the_number_asked),
 		cmocka_unit_test(the_levels_chosen_have_the_least_expected_error),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 2, 0, 2, 6 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "quantile");
 }

@@ -13,6 +13,7 @@
 #include "pt_slots.h"
 #include "pt_tree.h"
 #include "queries.h"
+#include "seeded.h"
 #include "shuffled.h"
 
 static struct cm_err err;
@@ -388,13 +389,6 @@ int main(void)
 		cmocka_unit_test(trees_add_up),
 		cmocka_unit_test(trees_are_least_squares),
 	};
-	const uint8_t seed[CM_SEED_LEN] = { 4 };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
-	int failed;
 
-	if (g == NULL)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	cm_rng_seeded_free(g);
-	return failed;
+	return RUN_SEEDED(tests, &rng, "slot_rows");
 }
