@@ -67,9 +67,14 @@ static void counts_text(
 static void record_text(const struct rd_descriptor *d, const uint8_t *record, char *out, size_t size)
 {
 	uint32_t n = d->protocol->tallies(&d->params);
-	uint64_t *counts = calloc(n, sizeof *counts);
+	uint64_t *counts;
 	struct cm_err unused;
 
+	if (d->protocol->describe != NULL) {
+		d->protocol->describe(&d->query, &d->params, record, out, size);
+		return;
+	}
+	counts = calloc(n, sizeof *counts);
 	if (counts == NULL || d->protocol->tally(&d->params, record, counts, &unused) != CM_OK)
 		(void)snprintf(out, size, "?");
 	else

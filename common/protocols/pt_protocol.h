@@ -149,6 +149,10 @@ struct pt_protocol {
 	 * it is none of this round's: nothing is added then. */
 	enum cm_rc (*tally)(
 		const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
+	/* What a record says, in words for its sender: "+3 -4 of slot 2".  NULL: what it counts as says it.
+	 */
+	void (*describe)(const struct pt_query *q, const struct pt_params *p, const uint8_t *record,
+		char *out, size_t size);
 	/* counts[tallies()] of the tallied records of `reports` participants. */
 	enum cm_rc (*estimate)(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 		uint64_t reports, struct pt_estimate *out, struct cm_err *err);

@@ -157,6 +157,16 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 	pt_slots_encode(q, p, value, word, rng, records);
 }
 
+/* Of the transformed vector, whose coordinates have no names. */
+static void describe(
+	const struct pt_query *q, const struct pt_params *p, const uint8_t *record, char *out, size_t size)
+{
+	struct pt_query w = wide(q);
+
+	w.columns = 0;
+	pt_words_describe(&w, p, record, out, size);
+}
+
 static void transform(double *v, uint32_t d)
 {
 	for (uint32_t h = 1; h < d; h *= 2)
@@ -243,6 +253,7 @@ const struct pt_protocol pt_row_rotated = {
 	.tallies = pt_words_tallies,
 	.encode = encode,
 	.tally = pt_words_tally,
+	.describe = describe,
 	.estimate = estimate,
 	.expected_error = error_of,
 	PT_SLOTS_COLUMNS,

@@ -184,6 +184,20 @@ const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_esti
 	return e->names + (size_t)i * LABEL;
 }
 
+void pt_vector_describe(
+	const struct pt_query *q, uint32_t coordinate, bool plus, char *out, size_t size, size_t *used)
+{
+	char number[LABEL];
+	const char *label = number;
+
+	if (q->columns != 0)
+		label = q->column[coordinate].name;
+	else
+		(void)snprintf(number, sizeof number, "%u", (unsigned)coordinate);
+	if (*used < size)
+		*used += (size_t)snprintf(out + *used, size - *used, "%c%s ", plus ? '+' : '-', label);
+}
+
 static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, struct pt_estimate *e)
 {
 	double half = (q->high - q->low) / 2, middle = q->low + half;

@@ -39,3 +39,6 @@ double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs 
 CM_CHECK enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err);
 /* The column's name, or coordinate i's number, which lives in e. */
 const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_estimate *e);
+/* Appends "+3" or "-left" and a space, as far as there is room; *used grows by as much. */
+void pt_vector_describe(
+	const struct pt_query *q, uint32_t coordinate, bool plus, char *out, size_t size, size_t *used);

@@ -163,24 +163,47 @@ static uint32_t tallies(const struct pt_params *p)
 	return 2 * p->slot[0].groups;
 }
 
-static enum cm_rc tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+/* *value: start and signs. */
+static enum cm_rc read_value(
+	const struct pt_params *p, const uint8_t *record, uint64_t *value, struct cm_err *err)
 {
-	uint32_t d = p->slot[0].groups;
-	uint64_t value = 0, start;
 	enum cm_rc rc = pt_record_opens(record, err);
 
 	if (rc == CM_OK)
-		rc = pt_record_value(record, (uint64_t)d << 16, &value, err);
-	if (rc == CM_OK && (value & SIGNS_MASK) >> p->size != 0)
+		rc = pt_record_value(record, (uint64_t)p->slot[0].groups << 16, value, err);
+	if (rc == CM_OK && (*value & SIGNS_MASK) >> p->size != 0)
 		rc = cm_fail(err, CM_EDATA, "record: more than %u signs", (unsigned)p->size);
+	return rc;
+}
+
+static enum cm_rc tally(
+	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	uint64_t value = 0;
+	enum cm_rc rc = read_value(p, record, &value, err);
+
 	if (rc != CM_OK)
 		return rc;
-	start = value >> 16;
 	for (uint32_t t = 0; t < p->size; t++)
-		counts[coordinate(p, (uint32_t)start, t)] += value >> t & 1;
-	counts[d + start]++;
+		counts[coordinate(p, (uint32_t)(value >> 16), t)] += value >> t & 1;
+	counts[p->slot[0].groups + (value >> 16)]++;
 	return CM_OK;
+}
+
+static void describe(
+	const struct pt_query *q, const struct pt_params *p, const uint8_t *record, char *out, size_t size)
+{
+	uint64_t value = 0;
+	struct cm_err ignored;
+	size_t used = 0;
+
+	if (read_value(p, record, &value, &ignored) != CM_OK) {
+		(void)snprintf(out, size, "?");
+		return;
+	}
+	for (uint32_t t = 0; t < p->size; t++)
+		pt_vector_describe(
+			q, coordinate(p, (uint32_t)(value >> 16), t), value >> t & 1, out, size, &used);
 }
 
 static struct pt_signs signs_of(const struct pt_params *p)
@@ -263,6 +286,7 @@ const struct pt_protocol pt_row_vrr = {
 	.loss = loss,
 	.encode = encode,
 	.tally = tally,
+	.describe = describe,
 	.estimate = estimate,
 	.expected_error = expected_error,
 };

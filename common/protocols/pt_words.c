@@ -207,6 +207,27 @@ double pt_words_expected(const struct pt_query *q, const struct pt_params *p, ui
 	return pt_vector_expected_error(q, &s, participants);
 }
 
+void pt_words_describe(
+	const struct pt_query *q, const struct pt_params *p, const uint8_t *record, char *out, size_t size)
+{
+	struct pt_cell cell;
+	struct cm_err ignored;
+	size_t used = 0;
+
+	if (pt_slots_read(p, record, &cell, &ignored) != CM_OK) {
+		(void)snprintf(out, size, "?");
+		return;
+	}
+	for (uint32_t b = 0; b < width_of(p); b++) {
+		uint32_t c = pt_words_coordinate(p, cell.slot, cell.group, b);
+
+		if (c < q->dimension)
+			pt_vector_describe(q, c, cell.word >> b & 1, out, size, &used);
+	}
+	if (used < size)
+		(void)snprintf(out + used, size - used, "in slot %u", (unsigned)cell.slot);
+}
+
 /* Without a local guarantee, the widest words whose bins have dummies enough; else those of least error. */
 static enum cm_rc choose(const char *name, const struct pt_query *q, const struct pt_request *r,
 	uint32_t slots, struct pt_params *out, struct cm_err *err)

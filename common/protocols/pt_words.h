@@ -7,7 +7,8 @@
 /* The columns of a row whose rounds are of words. */
 #define PT_WORDS_COLUMNS                                                                                     \
 	.kinds = PT_VECTOR, .tallies = pt_words_tallies, .encode = pt_words_encode, .tally = pt_words_tally, \
-	.estimate = pt_words_estimate, .expected_error = pt_words_expected, PT_SLOTS_COLUMNS
+	.estimate = pt_words_estimate, .expected_error = pt_words_expected, .describe = pt_words_describe,   \
+	PT_SLOTS_COLUMNS
 
 /* `slots` equal slots of words of `width` coordinates, keep and dummies from the request.  CM_ECONFIG. */
 CM_CHECK enum cm_rc pt_words_make(const char *name, const struct pt_query *q, const struct pt_request *r,
@@ -28,6 +29,8 @@ CM_CHECK enum cm_rc pt_words_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 CM_CHECK enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p,
 	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+void pt_words_describe(
+	const struct pt_query *q, const struct pt_params *p, const uint8_t *record, char *out, size_t size);
 double pt_words_expected(const struct pt_query *q, const struct pt_params *p, uint64_t participants);
 
 /* Which coordinate a bit of a word is; from the dimension on none. */

@@ -9,6 +9,7 @@ import pytest
 
 import vectors
 import wire
+from cluster import wait_for
 from parties import Analyzer, Device
 from test_rounds import run_plan
 from test_structured import audited, batch, within
@@ -107,6 +108,25 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
         assert item["value"] == pytest.approx(-25 + 50 * values[c], rel=1e-9, abs=1e-6)
         assert 0.8 * 50 * error < item["variance"] ** 0.5 <= 50 * error * (1 + 1e-9)
         assert item["joint_lower"] < item["lower"] < item["value"] < item["upper"] < item["joint_upper"]
+
+
+def test_a_dry_run_says_which_signs_it_would_send(cluster):
+    cluster.configure(min_batch=2, max_epsilon0="inf")
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    names = ["left", "mid", "right"]
+    cluster.plan([batch(1000, query="v", type="vector", fields=names, range=[0.0, 1.0], epsilon0=3.0, slots=2, size=1)],
+                 epsilon=40.0)
+    cluster.start("analyzer", "round", "run", "1")
+    wait_for("the round", lambda: "round open" in shuffler.log())
+    r = vectors.randomizer("words", 3, 3.0, slots=2)
+    cluster.write("readings.csv", "device,left,mid,right\n" + "".join(f"d{i},0,1,{i % 2}\n" for i in range(9)))
+    for shown in cluster.json("client", "encode", "--dry-run", cluster.path("readings.csv"), "--device-field",
+                              "device")["devices"]:
+        assert len(shown["records"]) == 2
+        for slot, record in enumerate(shown["records"]):
+            signs = [("+" if y > 0 else "-") + names[c] for c, y in vectors.read(r, 3, bytes.fromhex(record["hex"]))]
+            assert record["reads"].split() == [*signs, "in", "slot", str(slot)]
 
 
 def digit(rng, prototypes):
