@@ -43,7 +43,8 @@ struct pt_params {
 	bool keep_always; /* eps_L = infinity */
 	uint64_t keep;    /* keep probability * 2^64, else */
 	uint32_t size;    /* of a subset, or cells of a hash; 0 where a row has none */
-	uint64_t other; /* chance * 2^64 that an item that is not held is reported; 0 where a row has none */
+	uint64_t other; /* chance * 2^64 that an item that is not held is reported; of "rotated" the scale; 0
+			   where a row has neither */
 	uint64_t shuffler_dummies; /* blanket messages the shuffler adds to the round, in all; only rows with
 				      dummy() */
 	struct pt_slot slot[PT_SLOTS_MAX]; /* rows with several batches in a round; bins, dummies and keep
