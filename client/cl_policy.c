@@ -196,7 +196,7 @@ static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descrip
 		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", own,
 			p->max_epsilon0);
 	/* A statement below the truth is a lie to whoever reads it; rounding is not. */
-	if (!(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
+	if (CM_CHECKED("client.policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
 		return cm_fail(err, CM_EPERM,
 			"policy: the round states epsilon0 %.4g, its randomizer has %.4g",
 			d->privacy.epsilon0, epsilon0);

@@ -145,7 +145,7 @@ enum cm_rc sh_policy_judge(
 	if (CM_CHECKED("shuffler.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
 		return sh_refuse(no, refused, 0, "policy: epsilon0 %.4g, max_epsilon0 is %.4g", epsilon0,
 			p->max_epsilon0);
-	if (!(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
+	if (CM_CHECKED("shuffler.policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
 		return sh_refuse(no, refused, 0,
 			"policy: the descriptor states epsilon0 %.4g, its randomizer has %.4g",
 			d->privacy.epsilon0, epsilon0);
@@ -156,7 +156,7 @@ enum cm_rc sh_policy_judge(
 	if (d->target_batch > (uint64_t)p->max_target)
 		return sh_refuse(no, refused, 0, "policy: target_batch %llu, max_target is %lld",
 			(unsigned long long)d->target_batch, (long long)p->max_target);
-	if (added > (uint64_t)p->max_shuffler_dummies)
+	if (CM_CHECKED("shuffler.policy.dummies") && added > (uint64_t)p->max_shuffler_dummies)
 		return sh_refuse(no, refused, 0,
 			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",
 			(unsigned long long)added, (long long)p->max_shuffler_dummies);

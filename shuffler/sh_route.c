@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_fault.h"
 #include "sh_round.h"
 
 void sh_route_fini(struct sh_route *t)
@@ -57,7 +58,7 @@ static enum cm_rc judge(struct sh_round *r, struct cm_err *err)
 	struct sh_route *t = &r->route;
 
 	for (uint32_t tag = p->tags; tag-- > 0;) {
-		if (p->tag_least[0] > 0 &&
+		if (CM_CHECKED("shuffler.least") && p->tag_least[0] > 0 &&
 			t->count[tag] < (uint64_t)p->tag_least[tag] * r->d.messages_per_client)
 			t->lacking = tag + 1;
 		if (p->tag_messages == 0)

@@ -173,8 +173,10 @@ class Shuffler:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        self.stopped = True
-        self.listener.close()
+        if not self.stopped:
+            self.stopped = True
+            self.listener.shutdown(socket.SHUT_RDWR)  # or accept() would hold the port
+            self.listener.close()
 
     def _accept(self):
         while not self.stopped:
@@ -276,6 +278,26 @@ class Shuffler:
         return [Device.seal(d, data, uniform.randrange(d.randomizer.bins))
                 for _ in range(d.randomizer.shuffler_dummies)]
 
+    def evened(self, d, data, tagged):
+        """The messages without their tags; as many of each as the descriptor prescribes, where it does."""
+        r, chance = d.randomizer, random.SystemRandom()
+        of = [[m[2:] for m in tagged if int.from_bytes(m[:2], "little") == tag] for tag in range(r.tags)]
+        for tag in range(r.tags if r.tag_messages else 0):
+            chance.shuffle(of[tag])
+            del of[tag][r.tag_messages:]
+            s, group = tag // r.slots[0].groups, tag % r.slots[0].groups
+            while len(of[tag]) < r.tag_messages:
+                of[tag].append(self.sealed_in(d, data, s, group * r.slots[0].bins + chance.randrange(r.slots[0].bins)))
+        return [m for messages in of for m in messages]
+
+    @staticmethod
+    def sealed_in(d, data, slot, value):
+        """A message of a slot."""
+        return wire.Hpke.seal(d.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), wire.record(value, slot))
+
+    def said(self, manifest):
+        """The manifest, before it is signed."""
+
     def manifest_messages(self, messages):
         """What the manifest is made of."""
         return messages
@@ -294,17 +316,20 @@ class Shuffler:
                     self.error(link, pb.ERROR_BUSY, "still open", 100)
                     return
                 r["sealed"] = True
-            size = r["d"].record_length + 48
+            size = r["d"].record_length + 48 + (2 if r["d"].randomizer.tags else 0)
             messages = [s[i:i + size] for s in r["taken"].values() for i in range(0, len(s), size)]
+            if r["d"].randomizer.tags:
+                messages = self.evened(r["d"], r["data"], messages)
             own = self.dummies(r["d"], r["data"])
             messages += own
             random.SystemRandom().shuffle(messages)
             said = self.manifest_messages(messages)
             r["out"] = self.released(messages)
-            body = pb.Manifest(version=1, round_id=m.round_id, descriptor_hash=wire.sha256(r["data"]),
+            made = pb.Manifest(version=1, round_id=m.round_id, descriptor_hash=wire.sha256(r["data"]),
                                participants=len(r["taken"]), messages=len(said), dummies=len(own),
-                               buckets=[pb.Bucket(messages=len(said), root=wire.bucket_root(said))]
-                               ).SerializeToString()
+                               buckets=[pb.Bucket(messages=len(said), root=wire.bucket_root(said))])
+            self.said(made)
+            body = made.SerializeToString()
         link.send(manifest=pb.SignedManifest(manifest=body, signature=wire.sign(self.key, "manifest", body)))
 
     def on_release(self, link, m):

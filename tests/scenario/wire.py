@@ -115,9 +115,9 @@ def hpke_aad(descriptor):
     return sha256(descriptor)
 
 
-def record(value):
+def record(value, slot=0):
     """The 16-byte plaintext of one report."""
-    return struct.pack("<BBHIQ", 1, 0, 0, 0, value)
+    return struct.pack("<BBHIQ", 1, 0, slot, 0, value)
 
 
 def bucket_root(messages):

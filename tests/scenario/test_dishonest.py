@@ -1,0 +1,473 @@
+"""Dishonest parties against what tags, classes, slots and prefixes add: descriptors that an analyzer bends, messages that
+a client bends, batches and manifests that a shuffler bends."""
+import json
+import os
+import shutil
+import struct
+
+import pytest
+
+import wire
+from cluster import EXIT, wait_for
+from parties import Analyzer, Device, Shuffler
+from test_blanket import POLICY
+from wire import pb
+
+N, D = 40, 6
+VECTOR = {"type": "vector", "field": "v", "dimension": D, "range": [0.0, 1.0], "epsilon0": 4.0}
+CLASSES = [{"epsilon0": 1.0, "least": 15}, {"epsilon0": 3.0, "least": 15}]
+
+# What an honest analyzer makes of these plans is what the dishonest one begins with.
+PLANS = {
+    "tags": {"protocol": "ss-double", "slots": 2, "padded": 60, **VECTOR},
+    "classes": {"protocol": "gspa-classes", "type": "histogram", "field": "colour", "values": ["c0", "c1", "c2"],
+                "classes": CLASSES, "epsilon0": 3.0},
+    "pooled": {"protocol": "gspa-pooled", "type": "histogram", "field": "colour", "values": ["c0", "c1", "c2"],
+               "classes": CLASSES, "epsilon0": 3.0},
+    "slots": {"protocol": "words", "slots": 3, "size": 2, **VECTOR},
+    "prefixes": {"type": "prefixes", "field": "site", "bits": 4, "epsilon0": 4.0},
+    "marginals": {"type": "marginals", "columns": [{"field": "state", "values": ["a", "b"]},
+                                                   {"field": "fan", "values": ["on", "off"]}],
+                  "marginals": [["state", "fan"], ["fan"]], "epsilon0": 2.0},
+}
+
+
+def tags(n):
+    def change(d):
+        d.randomizer.tags = n
+    return change
+
+
+def filled(n):
+    def change(d):
+        d.randomizer.tag_messages = n
+    return change
+
+
+def least(*numbers, messages=0):
+    def change(d):
+        del d.randomizer.tag_least[:]
+        d.randomizer.tag_least.extend(numbers)
+        if messages:
+            d.randomizer.tag_messages = messages
+    return change
+
+
+def slot(**fields):
+    def change(d):
+        for k, v in fields.items():
+            setattr(d.randomizer.slots[0], k, v)
+    return change
+
+
+def slots(n):
+    """So many of the first; the others are gone."""
+    def change(d):
+        one = pb.Slot.FromString(d.randomizer.slots[0].SerializeToString())
+        del d.randomizer.slots[:]
+        d.randomizer.slots.extend([one] * n)
+    return change
+
+
+def candidates(*chosen):
+    def change(d):
+        del d.query.categories[:]
+        d.query.categories.extend(chosen)
+    return change
+
+
+def marginals(*masks):
+    def change(d):
+        del d.query.marginals[:]
+        d.query.marginals.extend(masks)
+    return change
+
+
+def whole(**fields):
+    def change(d):
+        for k, v in fields.items():
+            setattr(d, k, v)
+    return change
+
+
+def stated(d):
+    d.privacy.epsilon0 *= 0.9
+
+
+def query(**fields):
+    def change(d):
+        for k, v in fields.items():
+            setattr(d.query, k, v)
+    return change
+
+
+IMPOSSIBLE = {
+    "tags": [tags(0), tags(D - 1), tags(D + 1), tags(65536), filled(0), filled(2**62), least(1, 1, 1, 1, 1, 1),
+             least(9, messages=0), slot(groups=4), slot(count=3), slot(bins=1), slot(bins=5000), slot(dummies=2),
+             slot(keep_always=True, keep=0), slots(2), slots(17), slots(0), query(dimension=D + 2),
+             query(dimension=0), whole(messages_per_client=1), whole(messages_per_client=3), whole(record_length=17)],
+    "classes": [least(), least(15), least(15, 15, 15), least(0, 30), least(15, N), least(2**31, 2**31),
+                least(15, 15, messages=20), tags(1), tags(3), slots(1), slots(3), slot(bins=4), slot(groups=2),
+                slot(count=2), slot(keep=2**64 - 1), slot(keep=1)],
+    "pooled": [least(), least(15), least(0, 30), least(15, N), least(15, 15, messages=20), tags(3), slots(1), slots(3),
+               slot(bins=4), slot(keep=2**64 - 1), whole(messages_per_client=1)],
+    "slots": [slot(groups=2), slot(bins=3), slot(bins=8), slot(count=4), slot(count=0), slots(2), slots(0),
+              tags(3), filled(5), least(4, 4), query(dimension=7), query(dimension=2**31),
+              query(low=1.0, high=0.0), query(low=float("nan")), whole(messages_per_client=4)],
+    "prefixes": [candidates("6c", "70"), candidates("6", "6"), candidates("zz"), candidates(""), candidates("6", "G"),
+                 candidates(), query(bits=0), query(bits=3), query(bits=8), query(bits=2**31),
+                 candidates(*[f"{i:04x}" for i in range(5000)])],
+    "marginals": [marginals(0), marginals(4), marginals(3, 3), marginals(), marginals(3), marginals(1, 2, 3),
+                  slot(bins=5), slot(bins=2), slot(groups=3), slots(1), slots(3)],
+}
+
+
+@pytest.fixture
+def fake(cluster):
+    cluster.configure(min_batch=2, max_epsilon0="inf", client_policy=POLICY.format(accept="true"))
+    made = Shuffler(cluster)
+    yield made
+    made.close()
+
+
+def readings(cluster):
+    cluster.write("readings.ndjson", "".join(json.dumps({
+        "device": f"d{i}", "v": [i / N] * D, "colour": f"c{i % 3}", "site": "lighthouse", "state": "ab"[i % 2],
+        "fan": ("on", "off")[i % 2]}) + "\n" for i in range(N)))
+
+
+def honest(cluster, fake, kind):
+    """The descriptor of the real analyzer for this plan."""
+    cluster.plan([{"query": "q", "min_reports": N, "target": N, "window": "1h", **PLANS[kind]}], epsilon=45.0)
+    analyzer = cluster.start("analyzer", "round", "run", "1")
+    wait_for("the round", lambda: fake.order or not analyzer.alive())
+    assert fake.order, analyzer.log()
+    analyzer.kill()
+    readings(cluster)
+    return fake.rounds[fake.order[0]]["d"]
+
+
+def bent(d, change=lambda d: None):
+    out = pb.Descriptor.FromString(d.SerializeToString())
+    out.round_id = os.urandom(16)
+    change(out)
+    return out
+
+
+def send(cluster, mutant=""):
+    cluster.reset_client()
+    return cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "5s",
+                       mutant=mutant)
+
+
+def serve(cluster, fake, d):
+    """This descriptor alone, signed."""
+    data = d.SerializeToString()
+    with fake.lock:
+        fake.rounds.clear()
+        fake.received.clear()
+        fake.order[:] = [d.round_id]
+        fake.rounds[d.round_id] = {"d": d, "data": data, "taken": {}, "sealed": False,
+                                   "signature": wire.sign(cluster.signing_key("analyzer"), "descriptor", data)}
+        fake.lock.notify_all()
+
+
+class Liar(Analyzer):
+    """Takes descriptors as they are."""
+
+    def __init__(self, cluster, d):
+        super().__init__(cluster, epsilon_limit=d.privacy.epsilon_limit, delta=d.privacy.delta)
+
+    def offer(self, d):
+        """Reserve and announce d; the shuffler's refusal, or None.  The ledger is as before it if that is where it
+        was refused."""
+        d.ledger_seq, d.ledger_head = self.chain.seq, self.chain.head
+        before = self.chain.seq, self.chain.head, list(self.chain.records)
+        data = self.reserve(d)
+        try:
+            self.extend()
+        except wire.Refused as e:
+            self.chain.seq, self.chain.head, self.chain.records = before
+            return e
+        try:
+            self.announce(data)
+        except wire.Refused as e:
+            self.chain.add(kind=pb.RECORD_VOID, time_ms=4, round_id=d.round_id, reason="refused")
+            self.extend()
+            return e
+        return None
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_descriptors_that_no_honest_analyzer_makes_are_refused_by_shuffler_and_clients(cluster, fake, kind):
+    d = honest(cluster, fake, kind)
+    changes = IMPOSSIBLE[kind]
+    for i, change in enumerate((changes[0], changes[-1])):  # a client reads what the shuffler reads, by the same code
+        serve(cluster, fake, bent(d, change))
+        run = send(cluster)
+        assert run.returncode == EXIT["protocol"] and "descriptor: " in run.stderr, (i, run.returncode, run.stderr)
+        assert not fake.received, i
+    serve(cluster, fake, bent(d))
+    run = send(cluster)
+    assert fake.received, run.stderr
+    fake.close()
+    with open(cluster.path("shuffler-policy.conf"), "a") as f:
+        f.write("max_target = 100000;\n")
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    liar = Liar(cluster, d).dial()
+    for i, change in enumerate(changes):
+        refused = liar.offer(bent(d, change))
+        assert refused is not None, f"change {i} of {kind} passed"
+        assert refused.code in (pb.ERROR_BAD_MESSAGE, pb.ERROR_LEDGER), (i, refused)
+    assert liar.offer(bent(d)) is None, "the honest one is refused"
+    shuffler.stop()
+
+
+STATED = [("tags", stated, "states epsilon0"), ("classes", stated, "states epsilon0"),
+          # As many dummies as leave one message of each tag hide next to nobody.
+          ("tags", filled(1), "budget")]
+
+
+@pytest.mark.parametrize("kind,change,word", STATED)
+def test_parameters_that_hide_less_than_stated_are_refused_by_shuffler_and_clients(cluster, fake, kind, change, word):
+    d = bent(honest(cluster, fake, kind), change)
+    small = POLICY.format(accept="true").replace("max_epsilon = 50.0", "max_epsilon = 3.5")
+    removes = ("client.policy.statement", "shuffler.policy.statement")
+    if word == "budget":
+        cluster.write("client-policy.conf", small)
+        removes = ("client.budget", "shuffler.budget")
+    serve(cluster, fake, d)
+    run = send(cluster)
+    assert run.returncode in (EXIT["permission"], EXIT["budget"]) and word in run.stderr and not fake.received, run
+    run = send(cluster, removes[0])
+    assert fake.received, run.stderr
+    fake.close()
+    if word == "budget":
+        with open(cluster.path("shuffler-policy.conf")) as f:
+            text = f.read()
+        cluster.write("shuffler-policy.conf", text.replace("max_epsilon = 50.0", "max_epsilon = 3.5"))
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    refused = Liar(cluster, d).dial().offer(bent(d))
+    assert refused is not None and word in refused.text, refused
+    shuffler.stop()
+    shutil.rmtree(cluster.path("shuffler"))
+    os.mkdir(cluster.path("shuffler"), 0o700)
+    cluster.start("shuffler", "run", mutant=removes[1])
+    cluster.wait_listening()
+    assert Liar(cluster, d).dial().offer(bent(d)) is None
+
+
+# ---- clients ---------------------------------------------------------------------------------------------------------
+
+def message(d, data, tag, slot, value):
+    return struct.pack("<H", tag) + Shuffler.sealed_in(d, data, slot, value)
+
+
+def real(cluster, kind, mutant="", **keys):
+    """The real shuffler and analyzer, in a round that devices in Python can reach."""
+    cluster.configure(min_batch=2, max_epsilon0="inf")
+    cluster.plan([{"query": "q", "min_reports": 10, "target": N, "window": "1h", **PLANS[kind], **keys}], epsilon=45.0)
+    cluster.start("shuffler", "run", mutant=mutant)
+    cluster.wait_listening()
+    analyzer = cluster.start("analyzer", "run", "--once")
+    device = Device(cluster)
+    d, data = device.round(wait_ms=20000)
+    return analyzer, device, d, data
+
+
+def test_what_devices_say_to_shuffler_and_analyzer_need_not_agree(cluster):
+    """All their messages under one tag, records of slots, groups and levels that there are not: counted as bad, and
+    the round is as even as ever."""
+    analyzer, device, d, data = real(cluster, "tags")
+    groups, bins = d.randomizer.slots[0].groups, d.randomizer.slots[0].bins
+    good = [(os.urandom(32), message(d, data, 0, 0, 0) + message(d, data, groups, 1, 0)) for _ in range(N - 10)]
+    bad = [(2, 0), (65535, 0), (0, groups * bins), (0, 2**64 - 1), (1, groups * bins)]
+    liars = [(os.urandom(32), message(d, data, 5, *bad[i % 5]) + message(d, data, 5, *bad[(i + 1) % 5])) for i in range(10)]
+    assert set(device.submit(d, good + liars)) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == N and result["messages"] == 60 * D and result["bad"] == 20
+    per = len(result["counts"]) // D
+    even = [sum(result["counts"][c * per:(c + 1) * per]) for c in range(D)]
+    # Their tag has so many fewer of its own: the shuffler took theirs for such.
+    assert even == [60] * 5 + [40], result["counts"]
+
+
+def test_lengths_that_are_not_the_rounds_are_refused(cluster):
+    _, device, d, data = real(cluster, "slots")
+    whole = b"".join(Shuffler.sealed_in(d, data, s, 0) for s in range(3))
+    for wrong in (whole[:-1], whole + b"x", whole[:64], whole[:128], whole * 2, b""):
+        with pytest.raises((wire.Refused, EOFError)) as refused:
+            Device(cluster).submit(d, [(os.urandom(32), wrong)])
+        assert not isinstance(refused.value, wire.Refused) or refused.value.code == pb.ERROR_BAD_MESSAGE
+    assert device.submit(d, [(os.urandom(32), whole)]) == [pb.OUTCOME_ACCEPTED]
+
+
+@pytest.mark.parametrize("kind,wrong", [("tags", [(6, 0), (0, 65535)]), ("classes", [(2,)])])
+def test_a_tag_that_the_round_has_not_is_refused(cluster, kind, wrong):
+    _, device, d, data = real(cluster, kind)
+    for sent in wrong:
+        with pytest.raises(wire.Refused) as refused:
+            device.submit(d, [(os.urandom(32), b"".join(message(d, data, tag, 0, 0) for tag in sent))])
+        assert refused.value.code == pb.ERROR_BAD_MESSAGE and "tag" in refused.value.text
+
+
+def test_without_the_check_such_a_tag_is_taken(cluster):
+    _, device, d, data = real(cluster, "classes", "shuffler.message_tags")
+    assert device.submit(d, [(os.urandom(32), message(d, data, 2, 0, 0))]) == [pb.OUTCOME_ACCEPTED]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_class_with_too_few_makes_the_round_void(cluster, removed):
+    analyzer, device, d, data = real(cluster, "classes", "shuffler.least" if removed else "", window="2s")
+    sent = [(os.urandom(32), message(d, data, i >= 20, i >= 20, i % 3)) for i in range(25)]
+    assert set(device.submit(d, sent)) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    entry, = cluster.json("analyzer", "round", "list")["rounds"]
+    assert entry["stage"] == ("settled" if removed else "void"), entry
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_device_is_of_one_class(cluster, removed):
+    """Several messages of a device in rows with classes: one class is what it is counted in."""
+    _, device, d, data = real(cluster, "pooled", "shuffler.one_class" if removed else "")
+    assert d.messages_per_client == 2
+    sent = [(os.urandom(32), message(d, data, 0, 0, 0) + message(d, data, 1, 1, 0))]
+    if removed:
+        assert device.submit(d, sent) == [pb.OUTCOME_ACCEPTED]
+    else:
+        with pytest.raises(wire.Refused) as refused:
+            device.submit(d, sent)
+        assert "two classes" in refused.value.text
+
+
+# ---- shufflers -------------------------------------------------------------------------------------------------------
+
+class Bent(Shuffler):
+    """The round is closed by whoever is the last of N devices."""
+    how = "honest"
+
+    def evened(self, d, data, tagged):
+        out = super().evened(d, data, tagged)
+        if self.how == "one short":
+            return out[:-1]
+        if self.how == "not evened":
+            return [m[2:] for m in tagged]
+        if self.how == "one twice":
+            return [out[1]] + out[1:]
+        return out
+
+    def said(self, m):
+        if self.how in LIES:
+            LIES[self.how](m)
+
+
+def void(m):
+    m.void, m.messages = True, 0
+    del m.buckets[:]
+
+
+def lacking(n, voids=True):
+    def lie(m):
+        m.lacking = n
+        if voids:
+            void(m)
+    return lie
+
+
+def said(**fields):
+    def lie(m):
+        for k, v in fields.items():
+            setattr(m, k, getattr(m, k) + v if isinstance(v, int) else v)
+    return lie
+
+
+def bucket(m):
+    m.buckets[0].messages += 1
+
+
+# Lies of a manifest: what the analyzer says of them.
+LIES = {"one participant more": said(participants=1), "one message more": said(messages=1), "dummies": said(dummies=3),
+        "void though enough": void, "a class lacks that there is not": lacking(3), "lacking though released":
+        lacking(1, False), "a bucket larger": bucket, "another round's": said(round_id=b"\1" * 16),
+        "another descriptor's": said(descriptor_hash=b"\1" * 32), "a later version": said(version=1)}
+
+
+@pytest.fixture
+def between(cluster):
+    """A shuffler between the real client and analyzer; a function that has the analyzer go on with the round."""
+    cluster.configure(min_batch=2, max_epsilon0="inf", client_policy=POLICY.format(accept="true"))
+    readings(cluster)
+    fake = Bent(cluster)
+
+    def go_on(kind, how, mutant=""):
+        if not fake.order:
+            cluster.plan([{"query": "q", "min_reports": 20, "target": N, "window": "1m", **PLANS[kind]}], epsilon=45.0)
+            cluster.start("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "20s")
+        fake.how = how
+        return cluster.run("analyzer", "round", "run", "1", mutant=mutant)
+
+    yield go_on
+    fake.close()
+
+
+def stage(cluster):
+    return cluster.json("analyzer", "round", "list")["rounds"][0]["stage"]
+
+
+def test_tags_that_are_not_evened_as_prescribed_are_refused(cluster, between):
+    for how in ("one short", "not evened"):
+        run = between("tags", how)
+        assert run.returncode == EXIT["protocol"] and "messages: " in run.stderr, run.stderr
+        assert stage(cluster) == "reserved"
+    run = between("tags", "one twice")
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["messages"] == 60 * D and result["bad"] == 0 and result["duplicates"] == 1
+
+
+def test_a_manifest_that_contradicts_the_descriptor_is_refused(cluster, between):
+    for how in LIES:
+        run = between("classes", how)
+        assert run.returncode == EXIT["protocol"] and "manifest: " in run.stderr, (how, run.returncode, run.stderr)
+        assert stage(cluster) == "reserved", how
+    run = between("classes", "honest")
+    assert run.returncode == 0 and stage(cluster) == "settled", run.stderr
+
+
+def test_without_the_check_a_manifest_with_other_counts_passes(cluster, between):
+    run = between("classes", "one participant more", "round.manifest.counts")
+    assert stage(cluster) == "settled", run.stderr
+
+
+class Replaying(Shuffler):
+    """Puts messages of the first round into the second in place of some of its own."""
+    kept = ()
+
+    def manifest_messages(self, messages):
+        if self.kept:
+            messages[:10] = self.kept[:10]
+        else:
+            self.kept = list(messages)
+        return messages
+
+
+def test_messages_of_an_earlier_round_do_not_open_in_a_later_one(cluster):
+    cluster.configure(min_batch=2, max_epsilon0="inf")
+    cluster.plan([{"query": f"q{i}", "min_reports": 20, "target": N, "window": "30s", **PLANS["slots"]}
+                  for i in range(2)], epsilon=45.0)
+    readings(cluster)
+    with open(cluster.path("client.conf")) as f:
+        text = f.read()
+    cluster.write("client.conf", text.replace("readings.csv", "readings.ndjson"))
+    fake = Replaying(cluster)
+    try:
+        cluster.start("client", "run")
+        run = cluster.run("analyzer", "run", "--once")
+    finally:
+        fake.close()
+    assert run.returncode == 0, run.stderr
+    first, second = (cluster.json("analyzer", "round", "show", str(i))["result"] for i in (1, 2))
+    assert first["bad"] == 0 and second["bad"] == 10 and second["messages"] == first["messages"] == 3 * N
