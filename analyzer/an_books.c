@@ -29,6 +29,19 @@ static enum cm_rc fold(struct an_books *b, struct cm_err *err)
 	return rc;
 }
 
+/* Both folders are ours alone once the lock is. */
+static enum cm_rc sweep(const char *state_dir, struct cm_err *err)
+{
+	char *results = cm_file_join(state_dir, "results");
+	enum cm_rc rc =
+		results != NULL ? cm_file_sweep(state_dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK)
+		rc = cm_file_sweep(results, err);
+	free(results);
+	return rc;
+}
+
 enum cm_rc an_books_open(const struct an_conf *conf, bool write, struct an_books *b, struct cm_err *err)
 {
 	char *path;
@@ -43,6 +56,8 @@ enum cm_rc an_books_open(const struct an_conf *conf, bool write, struct an_books
 		rc = cm_file_mkdir(conf->state_dir, err);
 	if (rc == CM_OK && write)
 		rc = cm_file_lock(conf->state_dir, err);
+	if (rc == CM_OK && write)
+		rc = sweep(conf->state_dir, err);
 	if (rc == CM_OK)
 		rc = an_ledger_open(path, write, &b->ledger, &b->torn, err);
 	if (rc == CM_OK)

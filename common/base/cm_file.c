@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "cm_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define READ_STEP 65536u
+#define TEMP      ".tmp-" /* and six characters: the names of files that are not whole yet */
 
 static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
 {
@@ -134,14 +136,14 @@ enum cm_rc cm_file_sync_parent(const char *path, struct cm_err *err)
 
 enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
 {
-	size_t len = strlen(path) + sizeof ".XXXXXX";
+	size_t len = strlen(path) + sizeof TEMP "XXXXXX";
 	char *temp = malloc(len);
 	enum cm_rc rc = CM_OK;
 	int fd = -1;
 
 	if (temp == NULL)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
-	(void)snprintf(temp, len, "%s.XXXXXX", path);
+	(void)snprintf(temp, len, "%s" TEMP "XXXXXX", path);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
 		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
@@ -165,6 +167,24 @@ out:
 			(void)unlink(temp);
 	}
 	free(temp);
+	return rc;
+}
+
+enum cm_rc cm_file_sweep(const char *path, struct cm_err *err)
+{
+	DIR *d = opendir(path);
+	enum cm_rc rc = CM_OK;
+	const struct dirent *e;
+
+	if (d == NULL)
+		return errno == ENOENT ? CM_OK : fail_errno(err, CM_EIO, path, "cannot open");
+	while (rc == CM_OK && (e = readdir(d)) != NULL) {
+		const char *temp = strstr(e->d_name, TEMP);
+
+		if (temp != NULL && strlen(temp) == sizeof TEMP + 5 && unlinkat(dirfd(d), e->d_name, 0) != 0)
+			rc = fail_errno(err, CM_EIO, path, "cannot remove an unfinished file");
+	}
+	(void)closedir(d);
 	return rc;
 }
 

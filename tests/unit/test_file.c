@@ -19,12 +19,15 @@
 static char dir[64];
 
 static int syncs;
+static bool die_at_sync;
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 
 int __wrap_fsync(int fd)
 {
 	syncs++;
+	if (die_at_sync)
+		(void)raise(SIGKILL);
 	return __real_fsync(fd);
 }
 
@@ -100,6 +103,38 @@ static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
 	assert_int_equal(rmdir(in_dir("sub")), 0);
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(cm_file_write(in_dir("none/a"), "x", 1, 0600, &err), CM_ECREATE);
+}
+
+static void kill_in_the_middle_of_a_write(void)
+{
+	struct cm_err err = { 0 };
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		die_at_sync = true;
+		_exit(cm_file_write(in_dir("a"), "newer", 5, 0600, &err) == CM_OK ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+}
+
+static void what_a_killed_writer_left_is_swept_and_nothing_else(void **state)
+{
+	const char *others[] = { "ledger.backup", "a", "x.tmp-12345", "x.tmp-1234567" };
+	struct cm_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(cm_file_write(in_dir(others[i]), "old", 3, 0600, &err), CM_OK);
+	kill_in_the_middle_of_a_write();
+	assert_int_not_equal(rmdir(dir), 0);
+	assert_int_equal(cm_file_sweep(dir, &err), CM_OK);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(unlink(in_dir(others[i])), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(cm_file_sweep(dir, &err), CM_OK);
 }
 
 static void a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused(void **state)
@@ -225,6 +260,7 @@ int main(void)
 		IN_DIR(a_file_reads_back_as_written),
 		IN_DIR(replacing_leaves_no_other_file_behind),
 		IN_DIR(a_write_that_fails_leaves_the_old_file_and_no_other),
+		IN_DIR(what_a_killed_writer_left_is_swept_and_nothing_else),
 		IN_DIR(a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused),
 		IN_DIR(what_is_no_regular_file_is_refused_without_waiting),
 		IN_DIR(a_folder_is_made_once_and_only_below_one_that_exists),
