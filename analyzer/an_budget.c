@@ -32,16 +32,18 @@ static enum cm_rc account_before(
 {
 	struct rd_account *a = rd_account_new_mode(s->plan->epsilon, s->plan->delta, s->plan->mode);
 	struct pt_loss loss;
+	uint8_t id[PR_ROUND_ID_LEN];
 	enum cm_rc rc = a != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < s->plan->rounds; i++) {
 		const struct an_round_state *r = &s->round[i];
 
-		if (!an_round_counts(r) || r->decided_seq >= before)
+		if (!an_round_holds(s, r) || r->decided_seq >= before)
 			continue;
-		rc = rd_loss(&r->descriptor, &loss, err);
+		rc = an_round_loss(s, r, &loss, err);
+		an_round_account_id(r, id);
 		if (rc == CM_OK)
-			rc = rd_account_add(a, r->descriptor.round_id, &loss, err);
+			rc = rd_account_add(a, id, &loss, err);
 		if (rc != CM_OK)
 			(void)cm_context(err, "round %u", r->plan->number);
 	}
@@ -128,10 +130,11 @@ static void print_spenders(const struct an_state *s, const struct an_round_state
 	for (size_t i = 0; i < s->plan->rounds; i++) {
 		const struct an_round_state *other = &s->round[i];
 
-		if (!an_round_counts(other) || other->decided_seq >= before)
+		if (!an_round_holds(s, other) || other->decided_seq >= before)
 			continue;
-		(void)fprintf(out, "%sround %u (%s) %.4f\n", lead, other->plan->number,
-			other->plan->query.name, an_round_up(other->epsilon_round));
+		(void)fprintf(out, "%sround %u (%s) %.4f%s\n", lead, other->plan->number,
+			other->plan->query.name, an_round_up(other->epsilon_round),
+			an_round_counts(other) ? "" : ", left out, which tells something too");
 		lead = "           ";
 	}
 	if (lead[2] == ' ')

@@ -19,15 +19,9 @@ static bool unfinished(const struct an_daemon *d, const struct an_round_state *r
 	       an_key_exists(d->conf->state_dir, r->descriptor.round_id);
 }
 
-/* Refused not by the budget, but for want of a question. */
-static bool has_nothing(const struct an_round_state *r)
-{
-	return strncmp(r->reason, AN_NOTHING_TO_EXTEND, sizeof AN_NOTHING_TO_EXTEND - 1) == 0;
-}
-
 static void say_refusal(struct an_daemon *d, const struct an_round_state *r)
 {
-	if (has_nothing(r)) {
+	if (an_round_left_out(r)) {
 		cm_log(CM_LOG_WARN, "round left out", CM_I("round", r->plan->number),
 			CM_S("query", r->plan->query.name), CM_S("why", r->reason));
 		return;
@@ -70,7 +64,7 @@ static void finish(struct an_daemon *d)
 	d->idle = true;
 	an_plan_show(d);
 	if (r != NULL && r->stage == AN_REFUSED)
-		(void)cm_fail(&err, has_nothing(r) ? CM_EDATA : CM_EBUDGET, "round %u (%s) refused: %s",
+		(void)cm_fail(&err, an_round_left_out(r) ? CM_EDATA : CM_EBUDGET, "round %u (%s) refused: %s",
 			r->plan->number, r->plan->query.name, r->reason);
 	else if (r != NULL && r->stage == AN_VOID)
 		(void)cm_fail(&err,
@@ -131,7 +125,9 @@ static void judged(uv_work_t *w, int status)
 	struct an_daemon *d = w->data;
 	struct an_round_state *r = d->judging.round;
 	const struct an_extension *asked = d->judging.extends ? &d->judging.extension : NULL;
-	const char *nothing = asked != NULL && asked->nothing[0] != '\0' ? asked->nothing : NULL;
+	/* What does not fit is refused by the budget, whatever an answer left to ask. */
+	const char *nothing =
+		d->work_rc == CM_OK && asked != NULL && asked->nothing[0] != '\0' ? asked->nothing : NULL;
 	const struct an_decision decision = { .verdict = &d->judging.verdict,
 		.take = d->work_rc == CM_OK && nothing == NULL,
 		.refusal = nothing,

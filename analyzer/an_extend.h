@@ -7,8 +7,6 @@
 
 #include "an_state.h"
 
-#define AN_NOTHING_TO_EXTEND "nothing to extend" /* how every such reason begins */
-
 /* What the next round asks. */
 struct an_extension {
 	struct pt_query query;         /* free with pt_query_fini */

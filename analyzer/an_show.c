@@ -195,7 +195,7 @@ static double recorded(const struct an_state *s)
 	const struct an_round_state *last = NULL;
 
 	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (an_round_counts(&s->round[i]) &&
+		if (an_round_holds(s, &s->round[i]) &&
 			(last == NULL || s->round[i].decided_seq > last->decided_seq))
 			last = &s->round[i];
 	return last != NULL ? last->epsilon_total : 0;
@@ -297,7 +297,7 @@ json_t *an_explanation_json(const struct an_state *s, const struct an_explanatio
 	for (size_t i = 0; by != NULL && i < s->plan->rounds; i++) {
 		const struct an_round_state *o = &s->round[i];
 
-		if (an_round_counts(o) && o->decided_seq < before &&
+		if (an_round_holds(s, o) && o->decided_seq < before &&
 			json_array_append_new(by, json_pack("{s:i, s:s, s:o}", "round", (int)o->plan->number,
 							  "query", o->plan->query.name, "epsilon_round",
 							  an_json_real(o->epsilon_round))) != 0) {

@@ -119,10 +119,19 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	       p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 
+static enum cm_rc hold(struct an_state *s, const struct an_round_state *r, struct cm_err *err)
+{
+	struct pt_loss loss;
+	uint8_t id[PR_ROUND_ID_LEN];
+	enum cm_rc rc = an_round_loss(s, r, &loss, err);
+
+	an_round_account_id(r, id);
+	return rc == CM_OK ? rd_account_add(s->account, id, &loss, err) : rc;
+}
+
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
 {
 	struct an_round_state *round;
-	struct pt_loss loss;
 	enum cm_rc rc = planned_round(s, r, &round, err);
 
 	if (rc != CM_OK)
@@ -145,9 +154,7 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 			(unsigned long long)r->seq, round->descriptor.mode);
 	if (!same_round(round->plan, &round->descriptor))
 		return changed(r, round->descriptor.query.name, err);
-	rc = rd_loss(&round->descriptor, &loss, err);
-	if (rc == CM_OK)
-		rc = rd_account_add(s->account, r->round_id, &loss, err);
+	rc = hold(s, round, err);
 	if (rc != CM_OK)
 		return cm_context(err, "record %llu", (unsigned long long)r->seq);
 	s->sequence = round->descriptor.sequence;
@@ -174,7 +181,8 @@ static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, str
 	round->epsilon_round = r->epsilon_round;
 	round->epsilon_total = r->epsilon_total;
 	memcpy(round->reason, r->reason, sizeof round->reason);
-	return CM_OK;
+	rc = an_round_holds(s, round) ? hold(s, round, err) : CM_OK;
+	return rc == CM_OK ? rc : cm_context(err, "record %llu", (unsigned long long)r->seq);
 }
 
 /* CHARGE, SETTLE and VOID move a round on from the one stage that allows it. */
@@ -246,6 +254,31 @@ struct an_round_state *an_state_find(const struct an_state *s, const uint8_t rou
 bool an_round_counts(const struct an_round_state *r)
 {
 	return r->stage == AN_RESERVED || r->stage == AN_CHARGED || r->stage == AN_SETTLED;
+}
+
+bool an_round_left_out(const struct an_round_state *r)
+{
+	return r->stage == AN_REFUSED &&
+	       strncmp(r->reason, AN_NOTHING_TO_EXTEND, sizeof AN_NOTHING_TO_EXTEND - 1) == 0;
+}
+
+bool an_round_holds(const struct an_state *s, const struct an_round_state *r)
+{
+	return an_round_counts(r) || (rd_mode_filter(s->plan->mode) == 0 && an_round_left_out(r));
+}
+
+enum cm_rc an_round_loss(
+	const struct an_state *s, const struct an_round_state *r, struct pt_loss *out, struct cm_err *err)
+{
+	return r->descriptor_bytes.len > 0 ? rd_loss(&r->descriptor, out, err)
+					   : pl_round_loss(s->plan, r->plan, out, err);
+}
+
+void an_round_account_id(const struct an_round_state *r, uint8_t id[PR_ROUND_ID_LEN])
+{
+	memcpy(id, r->descriptor.round_id, PR_ROUND_ID_LEN);
+	if (r->descriptor_bytes.len == 0)
+		cm_put_le32(id, r->plan->number); /* random ones do not end in zeroes */
 }
 
 size_t an_state_count(const struct an_state *s, enum an_stage stage)

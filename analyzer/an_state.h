@@ -40,7 +40,7 @@ struct an_state {
 	bool opened;                   /* the OPEN record is there */
 	uint64_t sequence;             /* of the last descriptor, 0 for none */
 	uint8_t previous[PR_HASH_LEN]; /* its hash */
-	struct rd_account *account;    /* of the rounds that hold budget (an_round_counts); owned */
+	struct rd_account *account;    /* of the rounds that hold budget (an_round_holds); owned */
 };
 
 CM_CHECK enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct cm_err *err);
@@ -54,7 +54,18 @@ CM_CHECK enum cm_rc an_state_take(
 
 /* The round with this id, NULL for none. */
 struct an_round_state *an_state_find(const struct an_state *s, const uint8_t round_id[PR_ROUND_ID_LEN]);
-/* Does it hold budget: reserved, charged or settled? */
+/* Is it charged, or to be: reserved, charged or settled? */
 bool an_round_counts(const struct an_round_state *r);
+#define AN_NOTHING_TO_EXTEND "nothing to extend" /* how the reason of a round left out begins */
+/* Refused not by the budget, which it fitted, but for want of a question? */
+bool an_round_left_out(const struct an_round_state *r);
+/* Does it hold budget?  In mode plan a round that was left out does, too: the pairs that compose must not
+ * depend on answers, and that there was nothing to ask is one. */
+bool an_round_holds(const struct an_state *s, const struct an_round_state *r);
+/* What a round that holds budget costs. */
+CM_CHECK enum cm_rc an_round_loss(
+	const struct an_state *s, const struct an_round_state *r, struct pt_loss *out, struct cm_err *err);
+/* Its id in the account: its own, or one that no round has; of a round that is decided. */
+void an_round_account_id(const struct an_round_state *r, uint8_t id[PR_ROUND_ID_LEN]);
 /* How many rounds stand at this stage. */
 size_t an_state_count(const struct an_state *s, enum an_stage stage);

@@ -127,6 +127,52 @@ static void a_void_round_gives_its_reservation_back_once(void **state)
 	world_free(&w);
 }
 
+static void leave_out(struct world *w, uint32_t number)
+{
+	const struct pl_round *r = &w->books.plan.round[number - 1];
+	struct rd_verdict v;
+	struct cm_err err;
+
+	assert_int_equal(an_budget_decide(&w->books.state, r, &v, &err), CM_OK);
+	assert_int_equal(
+		an_books_decide(&w->books, r,
+			&(struct an_decision){ .verdict = &v, .refusal = AN_NOTHING_TO_EXTEND ": nobody" },
+			&w->rng, WORLD_NOW, &err),
+		CM_OK);
+}
+
+/* Two rounds and the third are too much, one and the third are not.  If the second is left out because of
+ * what was answered, the third must not depend on that. */
+static void a_round_left_out_for_an_answer_makes_no_room(void **state)
+{
+	struct world w;
+	struct cm_err err = { 0 };
+	struct rd_verdict v;
+	char plan[2000];
+	double limit;
+
+	(void)state;
+	world_make(&w, PLAN("9.0"), 1);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	assert_int_equal(an_budget_decide(&w.books.state, &w.books.plan.round[2], &v, &err), CM_OK);
+	limit = v.total * 1.001;
+	world_free(&w);
+	(void)snprintf(plan, sizeof plan,
+		"name = \"test\"\npopulation = \"testers\"\nbudget = { epsilon = %.17g, delta = 1e-6 }\n"
+		"rounds = (" ROUND("one", "4.0") ",\n" ROUND("two", "4.0") ",\n" ROUND("three", "6.0") ")\n",
+		limit);
+	world_make(&w, plan, 1);
+	assert_int_equal(decide(&w, 1), CM_OK);
+	leave_out(&w, 2);
+	assert_true(an_round_left_out(&w.books.state.round[1]));
+	assert_false(an_round_counts(&w.books.state.round[1]));
+	world_restart(&w);
+	assert_int_equal(an_budget_spent(&w.books.state, &v.spent, &err), CM_OK);
+	assert_true(v.spent > total_of(&w, 1) && v.spent <= total_of(&w, 2));
+	assert_int_equal(decide(&w, 3), CM_EBUDGET);
+	world_free(&w);
+}
+
 static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
 {
 	struct world w;
@@ -277,6 +323,7 @@ int main(void)
 		cmocka_unit_test(equality_refuses),
 		cmocka_unit_test(a_reservation_counts_before_it_is_charged),
 		cmocka_unit_test(a_void_round_gives_its_reservation_back_once),
+		cmocka_unit_test(a_round_left_out_for_an_answer_makes_no_room),
 		cmocka_unit_test(an_explanation_names_the_spenders_and_what_would_fit),
 		cmocka_unit_test(every_part_of_a_round_is_charged_and_given_back),
 		cmocka_unit_test(an_export_has_every_part),
