@@ -79,11 +79,15 @@ const char *cmd_option(size_t i, unsigned *bit);
 /* "tombola-accountant: ..." to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
 
-/* Rounds of the question's texts, owned by the caller (free).  0, or an exit code after a line that names the
- * round, and *out NULL.  With `published` their cells are those of the published reduction. */
-int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out);
-/* How many rounds, repetitions included. */
-uint64_t cmd_repetitions(const struct acct_spec *round, size_t n);
+/* The parts of a round, at `part`; with `published` their cells are those of the published reduction.
+ * ACCT_EDOMAIN: why, at most room bytes. */
+ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
+	size_t *parts, char *why, size_t room);
+/* Those of all the question's texts, owned by the caller (free).  0, or an exit code after a line that names
+ * the round, and *out NULL. */
+int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts);
+/* How many rounds, slots and repetitions included. */
+uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 
 /* A method's answer with the worth it has here: that of the published reduction is a paper value. */
 enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,

@@ -6,27 +6,42 @@
 
 static const char published_note[] = "it counts left-over reports as cover: below the exact loss in places";
 
-int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out)
+enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
+	size_t *parts, char *why, size_t room)
 {
-	struct acct_spec *spec = calloc(n > 0 ? n : 1, sizeof *spec);
+	enum acct_rc rc = acct_spec_parts(text, part, parts, why, room);
+
+	for (size_t i = 0; !rc && published && i < *parts; i++) {
+		const char *fault = "";
+		struct acct_round r;
+
+		rc = acct_spec_published(&part[i], &r, &fault);
+		if (rc)
+			(void)snprintf(why, room, "%s", fault);
+		else
+			part[i].round = r;
+	}
+	return rc;
+}
+
+int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts)
+{
+	struct acct_spec *spec = calloc(n > 0 ? n * ACCT_SPEC_PARTS : 1, sizeof *spec);
 	int code = 0;
 
 	*out = NULL;
+	*parts = 0;
 	if (!spec)
 		return cmd_fail(CMD_INTERNAL, "out of memory");
 	for (size_t i = 0; !code && i < n; i++) {
 		char why[256] = "", key[32];
-		const char *fault = "";
-		struct acct_round r;
+		size_t more = 0;
 
 		if (cmd_spec_open(text[i], key, sizeof key))
 			code = cmd_fail(CMD_DATA, "--round %.80s: %s=? is for calibrate", text[i], key);
-		else if (acct_spec_parse(text[i], &spec[i], why, sizeof why))
+		else if (cmd_parts(text[i], published, &spec[*parts], &more, why, sizeof why))
 			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], why);
-		else if (published && acct_spec_published(&spec[i], &r, &fault))
-			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], fault);
-		else if (published)
-			spec[i].round = r;
+		*parts += more;
 	}
 	if (code) {
 		free(spec);
@@ -36,12 +51,12 @@ int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_sp
 	return code;
 }
 
-uint64_t cmd_repetitions(const struct acct_spec *round, size_t n)
+uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts)
 {
 	uint64_t all = 0;
 
-	for (size_t i = 0; i < n; i++)
-		all += round[i].round.count;
+	for (size_t i = 0; i < parts; i++)
+		all += part[i].round.count;
 	return all;
 }
 
@@ -122,19 +137,19 @@ static int answer(const struct cmd_question *q, const char *quantity)
 	struct acct_spec *round = NULL;
 	struct acct_method_answer a;
 	const char *why;
-	int code = cmd_rounds(q->text, q->rounds, q->published, &round);
+	size_t parts;
+	int code = cmd_rounds(q->text, q->rounds, q->published, &round, &parts);
 
 	if (!round)
 		return code;
 	double start = cmd_now();
-	enum acct_rc rc =
-		quantity[0] == 'e'
-			? cmd_epsilon(q->method[0], q->published, round, q->rounds, q->delta, &a, &why)
-			: cmd_delta(q->method[0], q->published, round, q->rounds, q->epsilon, &a, &why);
+	enum acct_rc rc = quantity[0] == 'e'
+				  ? cmd_epsilon(q->method[0], q->published, round, parts, q->delta, &a, &why)
+				  : cmd_delta(q->method[0], q->published, round, parts, q->epsilon, &a, &why);
 	if (rc)
 		code = cmd_refused(q->method[0], rc, why);
 	else
-		print(q, quantity, &a, cmd_repetitions(round, q->rounds), cmd_now() - start);
+		print(q, quantity, &a, cmd_repetitions(round, parts), cmd_now() - start);
 	free(round);
 	return code;
 }

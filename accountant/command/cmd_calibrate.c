@@ -60,24 +60,21 @@ static enum cmd_fit not_a_round(struct open_round *o, size_t i, const char *why)
 }
 
 /* All rounds with the value in place. */
-static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec)
+static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec, size_t *parts)
 {
 	char text[CMD_NUMBER_ROOM], key[32], filled[CMD_SPEC_ROOM], why[256] = "";
 
 	o->key->text(value, text, sizeof text);
 	for (size_t i = 0; i < o->q->rounds; i++) {
-		const char *given = o->q->text[i], *fault = "";
-		struct acct_round published;
+		const char *given = o->q->text[i];
+		size_t more = 0;
 		bool open = cmd_spec_open(given, key, sizeof key) != NULL;
 
 		if (open && !cmd_spec_set(given, key, text, filled, sizeof filled))
 			return not_a_round(o, i, "the text is too long");
-		if (acct_spec_parse(open ? filled : given, &spec[i], why, sizeof why))
+		if (cmd_parts(open ? filled : given, o->q->published, &spec[*parts], &more, why, sizeof why))
 			return not_a_round(o, i, why);
-		if (o->q->published && acct_spec_published(&spec[i], &published, &fault))
-			return not_a_round(o, i, fault);
-		if (o->q->published)
-			spec[i].round = published;
+		*parts += more;
 	}
 	return CMD_FITS;
 }
@@ -85,21 +82,22 @@ static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_sp
 static enum cmd_fit fits(void *user, uint64_t value)
 {
 	struct open_round *o = user;
-	struct acct_spec *spec = calloc(o->q->rounds, sizeof *spec);
+	struct acct_spec *spec = calloc(o->q->rounds * ACCT_SPEC_PARTS, sizeof *spec);
 	struct acct_method_answer a;
+	size_t parts = 0;
 
 	o->rc = spec ? ACCT_OK : ACCT_ENOMEM;
 	o->why = NULL;
 	o->bad[0] = '\0';
-	enum cmd_fit f = spec ? fill_in(o, value, spec) : CMD_FAULT;
+	enum cmd_fit f = spec ? fill_in(o, value, spec, &parts) : CMD_FAULT;
 	if (f == CMD_FITS) {
-		o->rc = cmd_epsilon(o->method, o->q->published, spec, o->q->rounds, o->q->delta, &a, &o->why);
+		o->rc = cmd_epsilon(o->method, o->q->published, spec, parts, o->q->delta, &a, &o->why);
 		f = o->rc ? CMD_FAULT : a.bound.upper <= o->q->epsilon ? CMD_FITS : CMD_TOO_MUCH;
 	}
 	if (f == CMD_FITS) {
 		o->best = a;
 		o->key->text(value, o->value, sizeof o->value);
-		o->rounds = cmd_repetitions(spec, o->q->rounds);
+		o->rounds = cmd_repetitions(spec, parts);
 	}
 	free(spec);
 	return f;

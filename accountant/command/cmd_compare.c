@@ -24,13 +24,13 @@ static double ratio(double x, double reference)
 	return reference > 0 && isfinite(reference) ? x / reference : (double)NAN;
 }
 
-static void ask(const struct cmd_question *q, const struct acct_spec *round, struct entry *e)
+static void ask(const struct cmd_question *q, const struct acct_spec *round, size_t parts, struct entry *e)
 {
 	double start = cmd_now();
 
 	e->rc = q->given & CMD_DELTA
-			? cmd_epsilon(e->method, false, round, q->rounds, q->delta, &e->answer, &e->why)
-			: cmd_delta(e->method, false, round, q->rounds, q->epsilon, &e->answer, &e->why);
+			? cmd_epsilon(e->method, false, round, parts, q->delta, &e->answer, &e->why)
+			: cmd_delta(e->method, false, round, parts, q->epsilon, &e->answer, &e->why);
 	e->seconds = cmd_now() - start;
 	if (e->rc && !e->why)
 		e->why = acct_strerror(e->rc);
@@ -123,13 +123,13 @@ int cmd_run_compare(const struct cmd_question *q)
 {
 	struct acct_spec *round = NULL;
 	struct entry *e;
-	size_t n = 0;
+	size_t n = 0, parts;
 	int code;
 
 	if (!(q->given & CMD_DELTA) == !(q->given & CMD_EPSILON))
 		return cmd_fail(
 			CMD_USAGE, "compare: give --delta (to compare epsilons) or --epsilon (deltas)");
-	code = cmd_rounds(q->text, q->rounds, false, &round);
+	code = cmd_rounds(q->text, q->rounds, false, &round, &parts);
 	if (!round)
 		return code;
 	while (acct_method_row(n))
@@ -141,14 +141,14 @@ int cmd_run_compare(const struct cmd_question *q)
 	}
 	for (size_t i = 0; !code && i < n; i++) {
 		e[i].method = acct_method_row(i);
-		ask(q, round, &e[i]);
+		ask(q, round, parts, &e[i]);
 		if (e[i].rc == ACCT_ENOMEM)
 			code = cmd_refused(e[i].method, e[i].rc, e[i].why);
 	}
 	if (!code && e[0].rc)
 		code = cmd_refused(e[0].method, e[0].rc, e[0].why);
 	if (!code && q->format == CMD_OBJECT)
-		print_json(q, e, n, cmd_repetitions(round, q->rounds), value(&e[0].answer));
+		print_json(q, e, n, cmd_repetitions(round, parts), value(&e[0].answer));
 	else if (!code)
 		print_table(q, e, n, value(&e[0].answer));
 	free(e);

@@ -77,7 +77,7 @@ static int range(struct curve *c)
 }
 
 /* The rounds at one x of a curve over a parameter. */
-static int rounds_at(const struct curve *c, double x, struct acct_spec **out)
+static int rounds_at(const struct curve *c, double x, struct acct_spec **out, size_t *parts)
 {
 	const struct cmd_question *q = c->q;
 	char(*text)[CMD_SPEC_ROOM] = calloc(q->rounds, sizeof *text), value[CMD_NUMBER_ROOM];
@@ -101,19 +101,19 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out)
 			code = cmd_fail(CMD_DATA, "--round %.80s: the text is too long", q->text[i]);
 	}
 	if (!code)
-		code = cmd_rounds(list, q->rounds, q->published, out);
+		code = cmd_rounds(list, q->rounds, q->published, out, parts);
 	free(list);
 	free(text);
 	return code;
 }
 
-static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *round, double x)
+static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts, double x)
 {
 	const struct cmd_question *q = c->q;
 	struct acct_method_answer a;
 	const char *why;
 	double delta = q->over ? q->delta : x;
-	enum acct_rc rc = cmd_epsilon(s->method, q->published, round, q->rounds, delta, &a, &why);
+	enum acct_rc rc = cmd_epsilon(s->method, q->published, round, parts, delta, &a, &why);
 
 	if (rc)
 		return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
@@ -128,16 +128,17 @@ static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *ro
 static int compute(struct curve *c)
 {
 	struct acct_spec *round = NULL;
-	int code = c->q->over ? 0 : cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round);
+	size_t parts = 0;
+	int code = c->q->over ? 0 : cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round, &parts);
 
 	for (size_t i = 0; !code && i < c->points; i++) {
 		if (c->q->over) {
 			free(round);
 			round = NULL;
-			code = rounds_at(c, c->x[i], &round);
+			code = rounds_at(c, c->x[i], &round, &parts);
 		}
 		for (size_t k = 0; !code && k < c->plot.count; k++)
-			code = ask(c, &c->series[k], round, c->x[i]);
+			code = ask(c, &c->series[k], round, parts, c->x[i]);
 	}
 	free(round);
 	return code;

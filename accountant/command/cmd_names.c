@@ -36,7 +36,9 @@ int cmd_run_names(const struct cmd_question *q)
 	}
 	puts("Rounds, --round name:key=value,...\n"
 	     "Every round takes n= (participants), count= (repetitions), sampling= and defect=.\n"
-	     "[keys] may be left out; eps0= is the local guarantee in nats, dummies= of the whole round.\n");
+	     "[keys] may be left out; eps0= is the local guarantee in nats, dummies= of the whole round; "
+	     "both of each\n"
+	     "slot where a round has several.\n");
 	for (size_t i = 0; acct_named_row(i); i++)
 		printf("  %s:%s\n      %s\n", acct_named_row(i)->name, acct_named_row(i)->keys,
 			acct_named_row(i)->summary);

@@ -46,14 +46,15 @@ static int ask(struct setting *s, enum column c)
 	struct acct_method_answer a;
 	struct acct_spec *round = NULL;
 	const char *why;
+	size_t parts;
 	int code;
 
 	for (size_t i = 0; i < s->rounds; i++)
 		s->list[i] = s->text[i];
-	code = cmd_rounds(s->list, s->rounds, columns[c].published, &round);
+	code = cmd_rounds(s->list, s->rounds, columns[c].published, &round, &parts);
 	if (code)
 		return code;
-	enum acct_rc rc = cmd_epsilon(m, columns[c].published, round, s->rounds, DELTA, &a, &why);
+	enum acct_rc rc = cmd_epsilon(m, columns[c].published, round, parts, DELTA, &a, &why);
 	if (rc)
 		code = cmd_refused(m, rc, why);
 	else

@@ -7,6 +7,7 @@ struct repeated {
 	const struct cmd_question *q;
 	const struct acct_method *method;
 	const struct acct_spec *once;
+	size_t parts;                    /* of both */
 	struct acct_spec *times;         /* room for the rounds, repeated */
 	struct acct_method_answer first; /* of the list once */
 	struct acct_method_answer best;  /* of the last number that fitted */
@@ -19,11 +20,11 @@ static enum cmd_fit fits(void *user, uint64_t times)
 	struct repeated *r = user;
 	struct acct_method_answer a;
 
-	for (size_t i = 0; i < r->q->rounds; i++) {
+	for (size_t i = 0; i < r->parts; i++) {
 		r->times[i] = r->once[i];
 		r->times[i].round.count *= times; /* at most ACCT_MAX_COUNT: see most_times */
 	}
-	r->rc = cmd_epsilon(r->method, r->q->published, r->times, r->q->rounds, r->q->delta, &a, &r->why);
+	r->rc = cmd_epsilon(r->method, r->q->published, r->times, r->parts, r->q->delta, &a, &r->why);
 	if (r->rc)
 		return CMD_FAULT;
 	if (times == 1)
@@ -60,7 +61,7 @@ static void print(const struct repeated *r, uint64_t fit, bool limited, double s
 		cmd_json_bound(&j, "epsilon", a.bound);
 		cmd_json_bound(&j, "delta", (struct acct_bound){ q->delta, q->delta });
 		cmd_json_method(&j, m, q->published, &a);
-		cmd_json_count(&j, "rounds", cmd_repetitions(r->once, q->rounds));
+		cmd_json_count(&j, "rounds", cmd_repetitions(r->once, r->parts));
 		cmd_json_number(&j, "seconds", seconds);
 		cmd_json_close(&j, '}');
 		putchar('\n');
@@ -91,19 +92,19 @@ int cmd_run_rounds(const struct cmd_question *q)
 	if (q->method[0]->worth == ACCT_LOWER)
 		return cmd_fail(CMD_USAGE, "rounds: --method %s bounds from below: nothing fits by it",
 			q->method[0]->name);
-	code = cmd_rounds(q->text, q->rounds, q->published, &once);
+	code = cmd_rounds(q->text, q->rounds, q->published, &once, &r.parts);
 
 	if (!once)
 		return code;
 	r.once = once;
-	r.times = calloc(q->rounds, sizeof *r.times);
+	r.times = calloc(r.parts, sizeof *r.times);
 	if (!r.times) {
 		free(once);
 		return cmd_fail(CMD_INTERNAL, "out of memory");
 	}
 	double start = cmd_now();
 	struct cmd_range range = {
-		.least = 1, .most = most_times(once, q->rounds), .start = 1, .stride = 1, .largest = true
+		.least = 1, .most = most_times(once, r.parts), .start = 1, .stride = 1, .largest = true
 	};
 	/* The normal limit answers at once: a place to start, and nothing else. */
 	r.method = acct_method_find("clt");

@@ -12,10 +12,17 @@
 #include "acct_method.h"
 #include "acct_state.h"
 
+/* A text that was added, and where its parts are. */
+struct entry {
+	char *text;
+	size_t first, parts;
+};
+
 struct acct_abi {
 	struct acct_spec *spec; /* round.count: repetitions so far */
-	char **text;            /* of each spec */
 	size_t size, room;
+	struct entry *text;
+	size_t texts, text_room;
 	uint64_t rounds;
 };
 
@@ -33,8 +40,8 @@ void acct_abi_free(struct acct_abi *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->size; i++)
-		free(a->text[i]);
+	for (size_t i = 0; i < a->texts; i++)
+		free(a->text[i].text);
 	free(a->text);
 	free(a->spec);
 	free(a);
@@ -56,86 +63,114 @@ static size_t find(const struct acct_abi *a, const char *text)
 {
 	size_t i = 0;
 
-	while (i < a->size && strcmp(a->text[i], text) != 0)
+	while (i < a->texts && strcmp(a->text[i].text, text) != 0)
 		i++;
 	return i;
 }
 
-/* What is in memory already is far below SIZE_MAX, so that room cannot overflow. */
-static bool grow(struct acct_abi *a)
+/* Repetitions of the part that has most. */
+static uint64_t most_of(const struct acct_abi *a, const struct entry *e)
 {
-	size_t room = a->room ? 2 * a->room : 4;
+	uint64_t most = 0;
 
-	if (a->size < a->room)
-		return true;
-	struct acct_spec *spec = realloc(a->spec, room * sizeof *spec);
-	if (!spec)
-		return false;
-	a->spec = spec;
-	char **text = realloc(a->text, room * sizeof *text);
-	if (!text)
-		return false;
-	a->text = text;
-	a->room = room;
+	for (size_t i = 0; i < e->parts; i++)
+		if (a->spec[e->first + i].round.count > most)
+			most = a->spec[e->first + i].round.count;
+	return most;
+}
+
+/* Room for one more text and its parts.  What is in memory already is far below SIZE_MAX, so that room cannot
+ * overflow. */
+static bool grow(struct acct_abi *a, size_t parts)
+{
+	size_t room = a->room ? a->room : 4, texts = a->text_room ? a->text_room : 4;
+
+	while (room < a->size + parts)
+		room *= 2;
+	while (texts <= a->texts)
+		texts *= 2;
+	if (room > a->room) {
+		struct acct_spec *spec = realloc(a->spec, room * sizeof *spec);
+
+		if (!spec)
+			return false;
+		a->spec = spec;
+		a->room = room;
+	}
+	if (texts > a->text_room) {
+		struct entry *text = realloc(a->text, texts * sizeof *text);
+
+		if (!text)
+			return false;
+		a->text = text;
+		a->text_room = texts;
+	}
 	return true;
 }
 
-static bool append(struct acct_abi *a, const struct acct_spec *spec, const char *text)
+static bool append(struct acct_abi *a, const struct acct_abi_round *round, const char *text)
 {
 	char *copy = strdup(text);
 
-	if (!copy || !grow(a)) {
+	if (!copy || !grow(a, round->parts)) {
 		free(copy);
 		return false;
 	}
-	a->spec[a->size] = *spec;
-	a->spec[a->size].round.count = 0;
-	a->text[a->size++] = copy;
+	a->text[a->texts++] = (struct entry){ .text = copy, .first = a->size, .parts = round->parts };
+	for (size_t i = 0; i < round->parts; i++) {
+		a->spec[a->size] = round->part[i];
+		a->spec[a->size++].round.count = 0;
+	}
 	return true;
 }
 
 /* Numbers have a point whatever the host program's language is. */
-static enum acct_rc parse(const char *text, struct acct_spec *spec, struct acct_abi_why why)
+static enum acct_rc parse(const char *text, struct acct_abi_round *out, struct acct_abi_why why)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
 	if (!plain)
 		return acct_abi_say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
 	locale_t before = uselocale(plain);
-	enum acct_rc rc = acct_spec_parse(text, spec, why.text, why.room);
+	enum acct_rc rc = acct_spec_parts(text, out->part, &out->parts, why.text, why.room);
 	uselocale(before);
 	freelocale(plain);
 	return rc;
 }
 
 enum acct_rc acct_abi_round(
-	const char *text, uint64_t times, uint64_t most, struct acct_spec *spec, struct acct_abi_why why)
+	const char *text, uint64_t times, uint64_t most, struct acct_abi_round *out, struct acct_abi_why why)
 {
 	if (times < 1)
 		return acct_abi_say(why, ACCT_EDOMAIN, "a round is repeated at least once");
-	enum acct_rc rc = parse(text, spec, why);
+	enum acct_rc rc = parse(text, out, why);
 	if (rc)
 		return rc;
-	if (times > most / spec->round.count)
-		return acct_abi_say(why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
-	spec->round.count *= times;
+	for (size_t i = 0; i < out->parts; i++) {
+		if (times > most / out->part[i].round.count)
+			return acct_abi_say(
+				why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
+		out->part[i].round.count *= times;
+	}
 	return ACCT_OK;
 }
 
 enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room)
 {
-	struct acct_spec spec;
+	struct acct_abi_round round;
 	size_t at = find(a, text);
-	uint64_t before = at < a->size ? a->spec[at].round.count : 0;
+	uint64_t before = at < a->texts ? most_of(a, &a->text[at]) : 0;
 	struct acct_abi_why out = { why, room };
-	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT - before, &spec, out);
+	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT - before, &round, out);
 
 	if (rc)
 		return rc;
-	if (at == a->size && !append(a, &spec, text))
+	if (at == a->texts && !append(a, &round, text))
 		return acct_abi_say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
-	a->spec[at].round.count += spec.round.count;
-	a->rounds += spec.round.count;
+	for (size_t i = 0; i < round.parts; i++) {
+		a->spec[a->text[at].first + i].round.count += round.part[i].round.count;
+		a->rounds += round.part[i].round.count;
+	}
 	return ACCT_OK;
 }
 
@@ -213,16 +248,32 @@ const char *acct_abi_method_summary(size_t i)
 	return method ? method->summary : NULL;
 }
 
+/* All parts of a round or none. */
+static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round *round)
+{
+	enum acct_rc rc = ACCT_OK;
+	size_t done = 0;
+
+	while (!rc && done < round->parts)
+		if (!(rc = acct_state_add(s, &round->part[done].round)))
+			done++;
+	/* What was just added is there. */
+	while (rc && done > 0)
+		if (acct_state_remove(s, &round->part[--done].round))
+			return ACCT_EDOMAIN;
+	return rc;
+}
+
 enum acct_rc acct_abi_state_add(
 	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room)
 {
 	struct acct_abi_why out = { why, room };
-	struct acct_spec spec;
-	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT, &spec, out);
+	struct acct_abi_round round;
+	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT, &round, out);
 
 	if (rc)
 		return rc;
-	rc = acct_state_add(s, &spec.round);
+	rc = add_parts(s, &round);
 	return rc ? acct_abi_say(out, rc, acct_strerror(rc)) : ACCT_OK;
 }
 
@@ -231,12 +282,15 @@ enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate,
 {
 	struct acct_abi_why out = { why, room };
 	struct acct_bound eps;
-	struct acct_spec spec;
-	enum acct_rc rc = candidate ? acct_abi_round(candidate, times, ACCT_MAX_COUNT, &spec, out) : ACCT_OK;
+	struct acct_abi_round round = { .parts = 0 };
+	struct acct_round cells[ACCT_SPEC_PARTS];
+	enum acct_rc rc = candidate ? acct_abi_round(candidate, times, ACCT_MAX_COUNT, &round, out) : ACCT_OK;
 
 	if (rc)
 		return rc;
-	rc = acct_state_epsilon(s, candidate ? &spec.round : NULL, &eps);
+	for (size_t i = 0; i < round.parts; i++)
+		cells[i] = round.part[i].round;
+	rc = acct_state_epsilon_with(s, cells, round.parts, &eps);
 	if (rc)
 		return acct_abi_say(out, rc, acct_strerror(rc));
 	*lower = eps.lower;

@@ -1,8 +1,9 @@
 /* acct_abi.h - an account behind a handle: what a binding in another language calls.
  *
- * Rounds come as text (acct_spec.h); no struct crosses the boundary.  Bounds are as in acct.h: publish and
- * decide on the upper one; it is rounded up.  Epsilons are in nats.  This interface only grows: functions
- * keep their signatures for as long as the library is libtombola-accountant.so.0.
+ * Rounds come as text (acct_spec.h), one of several slots as all of them together; no struct crosses the
+ * boundary.  Bounds are as in acct.h: publish and decide on the upper one; it is rounded up.  Epsilons are in
+ * nats.  This interface only grows: functions keep their signatures for as long as the library is
+ * libtombola-accountant.so.0.
  *
  * Threads: questions about one account may be asked from several threads at once; acct_abi_add must not run
  * beside another call on the same account.
@@ -31,7 +32,7 @@ void acct_abi_free(struct acct_abi *a); /* NULL is fine */
 ACCT_CHECK enum acct_rc acct_abi_add(
 	struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room);
 
-/* Rounds, repetitions counted. */
+/* Rounds, slots and repetitions counted. */
 uint64_t acct_abi_rounds(const struct acct_abi *a);
 
 /* epsilon at delta (0, 1), delta at epsilon [0, inf): acct_epsilon and acct_delta of the account.  Without

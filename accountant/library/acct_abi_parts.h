@@ -12,6 +12,11 @@ struct acct_abi_why {
 /* Write the sentence and return rc. */
 enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence);
 
-/* The round `times` times, at most `most` repetitions in all. */
+struct acct_abi_round {
+	struct acct_spec part[ACCT_SPEC_PARTS];
+	size_t parts;
+};
+
+/* The round `times` times, at most `most` repetitions of any part. */
 ACCT_CHECK enum acct_rc acct_abi_round(
-	const char *text, uint64_t times, uint64_t most, struct acct_spec *spec, struct acct_abi_why why);
+	const char *text, uint64_t times, uint64_t most, struct acct_abi_round *out, struct acct_abi_why why);

@@ -25,6 +25,23 @@
 	{                                                                       \
 		"others_n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, true, true \
 	}
+#define EPS0_INF                                               \
+	{                                                      \
+		"eps0", ACCT_BETWEEN_INF, 0, 700, false, false \
+	}
+#define COUNTED(k, most, option)                      \
+	{                                             \
+		k, ACCT_WHOLE, 1, most, option, false \
+	}
+#define CLASSES                                                               \
+	{ "eps0", ACCT_BETWEEN, 0, 700, false, true },                        \
+	{                                                                     \
+		"least", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, false, true \
+	}
+#define WORDS_KEYS "w=,eps0=[,groups=][,slots=][,dummies=] (eps0=inf allowed)"
+#define WORDS                                                             \
+	COUNTED("w", 40, false), EPS0_INF, COUNTED("groups", 1e12, true), \
+		COUNTED("slots", ACCT_MAX_COUNT, true), DUMMIES(true)
 #define NUMBERS(k)                              \
 	{                                       \
 		k, ACCT_REAL, 0, 0, false, true \
@@ -44,11 +61,18 @@ static const struct acct_named table[] = {
 		false, { SYMBOLS("k"), EPS0, OTHERS } },
 	{ "mixbins", "k=,eps0=[,dummies=] (eps0=inf allowed)",
 		"response on k symbols among uniform dummies; inf is bins", acct_named_mixbins, true,
-		{ SYMBOLS("k"), { "eps0", ACCT_BETWEEN_INF, 0, 700, false, false }, DUMMIES(true) } },
+		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true) } },
 	{ "bins", "k=,dummies=", "truthful messages in k bins among uniform dummies", acct_named_bins, true,
 		{ SYMBOLS("k"), DUMMIES(false) } },
-	{ "levels", "b=,eps0=", "numbers rounded to levels 0..b, response on the b+1 levels",
-		acct_named_levels, false, { { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
+	{ "noise", "epsilon=,mean=", "bins among the shuffler's discrete Laplace noise about mean",
+		acct_named_noise, true,
+		{ { "epsilon", ACCT_BETWEEN, 0, 700, false, false }, COUNTED("mean", 1e6, false) } },
+	{ "levels", "b=,eps0=[,dummies=] (eps0=inf allowed)",
+		"numbers rounded to levels 0..b, mixbins on the b+1 levels", acct_named_levels, true,
+		{ COUNTED("b", 1e12, false), EPS0_INF, DUMMIES(true) } },
+	{ "prefixes", "k=,eps0=[,dummies=] (eps0=inf allowed)",
+		"mixbins on candidates and a bin for none of them", acct_named_prefixes, true,
+		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true) } },
 	{ "hashed", "b=,dummies=[,collision=]",
 		"a seed and a hash in 0..b-1, truthful, among uniform dummies", acct_named_hashed, true,
 		{ SYMBOLS("b"), DUMMIES(false), COLLISION } },
@@ -71,11 +95,10 @@ static const struct acct_named table[] = {
 		{ EPS0, { "d", ACCT_WHOLE, 1, 4096, true, false } } },
 	{ "harmony", "eps0=[,d=]", "one of d coordinates at random, response on its sign", acct_named_harmony,
 		false, { EPS0, { "d", ACCT_WHOLE, 1, 1e12, true, false } } },
-	{ "words", "w=,eps0=[,groups=][,dummies=] (eps0=inf allowed)",
-		"w signs of one group of many, a slot of bin words; inf is bins", acct_named_words, true,
-		{ { "w", ACCT_WHOLE, 1, 40, false, false },
-			{ "eps0", ACCT_BETWEEN_INF, 0, 700, false, false },
-			{ "groups", ACCT_WHOLE, 1, 1e12, true, false }, DUMMIES(true) } },
+	{ "words", WORDS_KEYS, "slots of mixbins, each on w signs of one group of many", acct_named_words,
+		true, { WORDS } },
+	{ "rotated", WORDS_KEYS, "words of a vector that was rotated in public", acct_named_words, true,
+		{ WORDS } },
 	{ "vrr", "s=,eps0=", "vector response: s sampled bits, eps0/s each", acct_named_vrr, false,
 		{ { "s", ACCT_WHOLE, 1, ACCT_MAX_CELLS - 1, false, false }, EPS0 } },
 	{ "laplace-levels", "b=,eps0=", "levels 0..b and discrete Laplace noise of scale b/eps0",
@@ -88,13 +111,39 @@ static const struct acct_named table[] = {
 		acct_named_piecewise, false,
 		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0,
 			{ "w", ACCT_WHOLE, 1, 1e12, true, false } } },
-	{ "balcer-cheu", "t=[,k=]", "a message if the bit is set, and one with chance t; k counters",
-		acct_named_balcer_cheu, false,
-		{ { "t", ACCT_BETWEEN, 0, 1, false, false }, { "k", ACCT_WHOLE, 1, 1e12, true, false } } },
-	{ "cheu", "f=[,fakes=]", "unary encoding with flips of chance f, and fake zero vectors",
+	{ "balcer-cheu", "t=[,k=|,d=][,coins=]",
+		"a message if the bit is set, and coins of chance t; counters", acct_named_balcer_cheu, false,
+		{ { "t", ACCT_BETWEEN, 0, 1, false, false }, COUNTED("k", 1e12, true),
+			{ "d", ACCT_WHOLE, 2, 1e12, true, false },
+			COUNTED("coins", (double)ACCT_MAX_REPORTS, true) } },
+	{ "cheu", "f=[,fakes=][,dummies=]", "unary encoding with flips of chance f, and fake zero vectors",
 		acct_named_cheu, false,
 		{ { "f", ACCT_BETWEEN, 0, 0.5, false, false },
-			{ "fakes", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, false } } },
+			{ "fakes", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, false }, DUMMIES(true) } },
+	{ "digits", "base=,digits=,eps0=[,dummies=] (eps0=inf allowed)",
+		"a slot of mixbins for each digit; digit i: base^i times dummies", acct_named_digits, true,
+		{ { "base", ACCT_WHOLE, 2, 1e6, false, false }, COUNTED("digits", ACCT_SPEC_PARTS, false),
+			EPS0_INF, DUMMIES(true) } },
+	{ "ranges", "leaves=,fanout=,eps0=[,dummies=] (eps0=inf allowed)",
+		"a slot of mixbins for each level of a tree, all of it told", acct_named_ranges, true,
+		{ SYMBOLS("leaves"), SYMBOLS("fanout"), EPS0_INF, DUMMIES(true) } },
+	{ "marginals", "k=a/b/..,eps0=[,dummies=] (eps0=inf allowed)",
+		"a slot of mixbins for each marginal, on its k combinations", acct_named_marginals, true,
+		{ { "k", ACCT_WHOLE, 2, 1e12, false, true }, EPS0_INF, DUMMIES(true) } },
+	{ "ss-simple", "d=,levels=,eps0=", "a slot for each of d coordinates, response on its levels",
+		acct_named_coordinates, false,
+		{ COUNTED("d", ACCT_MAX_COUNT, false), SYMBOLS("levels"), EPS0 } },
+	{ "ss-double", "k=,levels=,eps0=", "one coordinate of each of k groups, response on its levels",
+		acct_named_coordinates, false,
+		{ COUNTED("k", ACCT_MAX_COUNT, false), SYMBOLS("levels"), EPS0 } },
+	{ "ss-topk", "k=,levels=,eps0=,padded=", "the k largest coordinates, padded messages about each",
+		acct_named_topk, true,
+		{ COUNTED("k", ACCT_MAX_COUNT, false), SYMBOLS("levels"), EPS0,
+			COUNTED("padded", (double)ACCT_MAX_REPORTS, false) } },
+	{ "gspa-classes", "k=,eps0=a/b/..,least=c/d/..", "classes of guarantees, each a batch of its own",
+		acct_named_gspa_classes, true, { SYMBOLS("k"), CLASSES } },
+	{ "gspa-pooled", "k=,eps0=a/b/..,least=c/d/..", "classes of guarantees, their values in one batch",
+		acct_named_gspa_pooled, true, { SYMBOLS("k"), CLASSES } },
 	{ "hierarchy", "f=,H=,eps0=", "response on a random level of a tree: f, f^2, .. f^H nodes",
 		acct_named_hierarchy, false,
 		{ SYMBOLS("f"), { "H", ACCT_WHOLE, 1, 40, false, false }, EPS0 } },

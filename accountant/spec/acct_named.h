@@ -32,9 +32,10 @@ struct acct_arg {
 	double x[ACCT_MAX_CELLS];
 };
 
-/* s: name, participants and the round's others (n - 1), count, defect and sampling are set.  The function
- * sets cells, dummies, levels, k, and eps0 where a parameter says it; on ACCT_EDOMAIN *why is a static
- * sentence. */
+/* s: room for ACCT_SPEC_PARTS; in each name, participants and the round's others (n - 1), count, defect and
+ * sampling are set.  The function sets cells, dummies, levels, k, and eps0 where a parameter says it, of the
+ * first and of as many as the round has slots that differ; the first without cells ends them.  On
+ * ACCT_EDOMAIN *why is a static sentence. */
 typedef enum acct_rc acct_named_fn(const struct acct_arg *arg, struct acct_spec *s, const char **why);
 
 struct acct_named {
@@ -64,5 +65,8 @@ acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins,
 	acct_named_words, acct_named_hashed, acct_named_hierarchy, acct_named_parallel;
 acct_named_fn acct_named_rappor, acct_named_oue, acct_named_vrr, acct_named_duchi, acct_named_harmony,
 	acct_named_balcer_cheu, acct_named_cheu;
+acct_named_fn acct_named_prefixes, acct_named_digits, acct_named_ranges, acct_named_marginals,
+	acct_named_coordinates, acct_named_topk, acct_named_gspa_classes, acct_named_gspa_pooled,
+	acct_named_noise;
 acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_hadamard, acct_named_laplace,
 	acct_named_staircase, acct_named_piecewise;

@@ -90,34 +90,60 @@ enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s,
 	return acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
 }
 
-/* A counter's messages: one of the victim iff its bit is set, and of everybody's coin with chance t.  The
- * absent message is a symbol of its own, so every coin is blanket for certain.  Of k counters two change. */
+/* A counter's messages: one of the victim iff its bit is set, and of everybody's coins with chance t.  The
+ * absent message is a symbol of its own, so every coin is blanket for certain. */
+static void coins(double t, struct acct_round *r)
+{
+	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
+	r->cell[1] = (struct acct_cell){ 1 - t, 0, 1 / (1 - t) };
+	r->cells = 2;
+}
+
+/* One of d counters falls as another rises: a coin of each in a pair, and the victim's is (1, 0) or (0, 1)
+ * (doc/accounting.md, "Histograms of coins as one round"). */
+static void paired_coins(double t, struct acct_round *r)
+{
+	double apart = t * (1 - t);
+
+	r->cell[0] = (struct acct_cell){ apart, 1 / apart, 0 };
+	r->cell[1] = (struct acct_cell){ apart, 0, 1 / apart };
+	r->cell[2] = (struct acct_cell){ 1 - 2 * apart, 0, 0 };
+	r->cells = 3;
+}
+
+/* Of k counters two change, in any way: one round each. */
 enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	double t = arg[0].x[0];
 	struct acct_round *r = &s->round;
+	double each = arg[3].size > 0 ? arg[3].x[0] : 1;
 
+	if (arg[1].size > 0 && arg[2].size > 0)
+		return acct_fault(why, "k, counters of which two change, or d, of which one is the input's");
 	if (arg[1].size > 0 && arg[1].x[0] > 1) {
 		if (r->sampling > 0)
 			return acct_fault(why, "sampling with k above 1: one draw decides for both counters");
 		r->count *= 2;
 	}
-	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
-	r->cell[1] = (struct acct_cell){ 1 - t, 0, 1 / (1 - t) };
-	r->cells = 2;
+	if (each * (double)s->participants > (double)ACCT_MAX_REPORTS)
+		return acct_fault(why, "coins must be at most 1e12 in all");
+	if (arg[2].size > 0)
+		paired_coins(arg[0].x[0], r);
+	else
+		coins(arg[0].x[0], r);
 	r->others = 0;
-	r->dummies = s->participants;
+	r->dummies = (uint64_t)each * s->participants;
 	s->eps0 = INFINITY;
 	return ACCT_OK;
 }
 
-/* The unary encoding with flips f, and per participant `fakes` all-zero vectors flipped alike.  Theirs is the
- * law Z(y) = g times the blanket of rappor without its exception, so they are blanket for certain. */
+/* The unary encoding with flips f, and all-zero vectors flipped alike, `fakes` per participant and the
+ * shuffler's.  Theirs is the law Z(y) = g times the blanket of rappor without its exception, so they are
+ * blanket for certain. */
 enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double f = arg[0].x[0], g = (1 - f) / f, fakes = arg[1].size > 0 ? arg[1].x[0] : 1;
 
-	fakes *= (double)s->participants;
+	fakes = fakes * (double)s->participants + (arg[2].size > 0 ? arg[2].x[0] : 0);
 	if (fakes > (double)ACCT_MAX_REPORTS)
 		return acct_fault(why, "others and fakes must sum to at most 1e12");
 	s->round.dummies = (uint64_t)fakes;

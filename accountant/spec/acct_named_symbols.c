@@ -98,14 +98,6 @@ enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, con
 	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
-/* Numbers in [0,1] rounded to one of b+1 levels, then a (b+1)-ary response. */
-enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, const char **why)
-{
-	(void)why;
-	response(arg[0].x[0] + 1, arg[1].x[0], s);
-	return ACCT_OK;
-}
-
 /* Truthful messages into k bins among uniform dummies: participants hide nobody. */
 enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -138,13 +130,12 @@ enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s,
 	return ACCT_OK;
 }
 
-/* A group drawn whatever the input is, and mixbins on its 2^w words: inputs that differ in every group have
- * the cells of one, and those that agree in some are dominated. */
-enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+/* Numbers in [0,1] rounded to one of b+1 levels, then mixbins on the levels. */
+enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	const struct acct_arg slot[3] = { { 1, { exp2(arg[0].x[0]) } }, arg[1], arg[3] };
+	const struct acct_arg one[3] = { { 1, { arg[0].x[0] + 1 } }, arg[1], arg[2] };
 
-	return acct_named_mixbins(slot, s, why);
+	return acct_named_mixbins(one, s, why);
 }
 
 /* The chance that two inputs collide; the least of it over pairs is the worst. */

@@ -7,6 +7,8 @@
 /* The residual's cell takes all that the two special ones leave: rest/q2 = 1 - 2pa/q. */
 enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
+	if (s->unpublished)
+		return acct_fault(why, "nothing is published of noise that a shuffler draws");
 	if (!(s->p > 1) || s->round.levels > 0)
 		return acct_fault(why, "the published reduction needs one (p, beta, q) for all participants");
 	double pa = s->beta / (1 - 1 / s->p), rest = 1 - pa * (1 + 1 / s->p);

@@ -180,7 +180,25 @@ static void keep_apart(struct acct_spec *s)
 	r->cell[0].u *= 1 + DBL_EPSILON;
 }
 
-enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room)
+/* Of the named randomizer's slots, which end with the first that has no cells. */
+static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *parts)
+{
+	const char *fault = "";
+	size_t n = 0;
+
+	do {
+		if (acct_round_check(&part[n].round, &fault))
+			return fail(t, "%s: %s", t->name, fault);
+		keep_apart(&part[n]);
+		add_facts(&part[n]);
+		n++;
+	} while (n < ACCT_SPEC_PARTS && part[n].round.cells > 0);
+	*parts = n;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_spec_parts(
+	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room)
 {
 	struct reading t = { .why = why, .room = room, .name = "round" };
 	struct acct_arg arg[ACCT_NAMED_PARAMS] = { { 0 } };
@@ -197,17 +215,30 @@ enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, s
 	if (!named)
 		return fail(&t, "no such protocol '%s'", t.text);
 	t.name = named->name;
-	if ((colon && (rc = split(&t, named, colon + 1))) || (rc = read_common(&t, named, s)))
+	if ((colon && (rc = split(&t, named, colon + 1))) || (rc = read_common(&t, named, &part[0])))
 		return rc;
+	for (size_t i = 1; i < ACCT_SPEC_PARTS; i++)
+		part[i] = part[0];
 	for (size_t i = 0; i < ACCT_NAMED_PARAMS && named->param[i].key; i++)
 		if ((rc = numbers(&t, &named->param[i], t.value[i], &arg[i])))
 			return rc;
-	rc = named->cells(arg, s, &fault);
-	if (!rc)
-		rc = acct_round_check(&s->round, &fault);
-	if (rc)
+	if (named->cells(arg, part, &fault))
 		return fail(&t, "%s: %s", t.name, fault);
-	keep_apart(s);
-	add_facts(s);
+	return finish(&t, part, parts);
+}
+
+enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room)
+{
+	struct acct_spec part[ACCT_SPEC_PARTS];
+	struct reading t = { .why = why, .room = room };
+	size_t parts;
+	enum acct_rc rc = acct_spec_parts(text, part, &parts, why, room);
+
+	if (rc)
+		return rc;
+	if (parts > 1)
+		return fail(
+			&t, "%s: a round of %zu different slots, where one is wanted", part[0].name, parts);
+	*s = part[0];
 	return ACCT_OK;
 }

@@ -1,24 +1,30 @@
 /* acct_spec.h - rounds as text, `name:key=value,...`: the grammar of tombola-accountant and of the Python
- * module.  doc/accounting.md, "Cells of the protocols", derives the cells of each name.
+ * module.  Every protocol of Tombola's plans has its name here, and the same privacy.  doc/accounting.md,
+ * "Cells of the protocols", derives the cells of each name.
  *
  * Numbers are strtod's, in the caller's locale: one with a decimal point.  A text has less than ACCT_SPEC_MAX
  * bytes.
  *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
- *              give no blanket: bins, hashed, and mixbins and words with eps0=inf
+ *              give no blanket: bins, noise, hashed, and where eps0=inf; nor with padded= and least=
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
  *   defect=    the chance that the victim's input is given away: acct.h
  *
- * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.
+ * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.  A round may have
+ * several slots, each a batch of its own, which compose: there eps0, dummies and defect are each slot's, and
+ * sampling= is refused, for one draw would decide for all.
  *
  *   generic:eps0=               any randomizer with this guarantee
  *   rr:eps0=                    binary response
  *   grr:k=,eps0=                k-ary response
  *   mixbins:k=,eps0=[,dummies=] k-ary response among uniform dummies; eps0=inf is bins
  *   bins:k=,dummies=            truthful messages in k bins among uniform dummies
- *   levels:b=,eps0=             numbers in [0,1] rounded to levels 0..b, (b+1)-ary response
+ *   noise:epsilon=,mean=        truthful messages in bins, to each of which the shuffler adds mean and
+ *                               discrete Laplace noise of decay e^(-epsilon/2), cut off at -mean and mean
+ *   levels:b=,eps0=[,dummies=]  numbers in [0,1] rounded to levels 0..b, mixbins on the b+1 levels
+ *   prefixes:k=,eps0=[,dummies=] k-1 candidates and a bin for none of them: mixbins
  *   hashed:b=,dummies=          seed and hash in 0..b-1, truthful, among dummies uniform on both
  *   rappor:d=,eps0=             d-bit unary encoding, every bit flipped alike; sue is the same
  *   oue:d=,eps0=                optimised unary encoding: the input's bit is a fair coin
@@ -29,17 +35,38 @@
  *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
  *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
  *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
- *   words:w=,eps0=[,groups=][,dummies=]
- *                               w signs of one random group, 2^w-ary response among uniform dummies of
- *                               any group; groups do not matter; a slot each, count= of them
+ *   words:w=,eps0=[,groups=][,slots=][,dummies=]
+ *                               slots (default 1): w signs of one random group in each, mixbins on
+ *                               the 2^w words, dummies of any group; groups do not matter.  rotated
+ *                               is the same
+ *   digits:base=,digits=,eps0=[,dummies=]
+ *                               a slot of mixbins for each digit of a number; dummies of the first,
+ *                               base^i times as many of digit i
+ *   ranges:leaves=,fanout=,eps0=[,dummies=]
+ *                               a slot of mixbins for each level of a tree: fanout, fanout^2, .. leaves
+ *   marginals:k=a/b/..,eps0=[,dummies=]
+ *                               a slot of mixbins for each of up to 16 marginals of k combinations
+ *   ss-simple:d=,levels=,eps0=  a slot for each of d coordinates, response on its levels
+ *   ss-double:k=,levels=,eps0=  one coordinate of each of k groups, response on its levels
+ *   ss-topk:k=,levels=,eps0=,padded=
+ *                               the k largest coordinates; the shuffler leaves padded messages about
+ *                               each, and sees which they are.  n= does not matter
+ *   gspa-classes:k=,eps0=a/b/..,least=c/d/..
+ *                               classes of guarantees, at least c, d, .. participants in each, k-ary
+ *                               response in a batch of each class
+ *   gspa-pooled:k=,eps0=a/b/..,least=c/d/..
+ *                               the same in one batch; of n= participants (default the sum of least)
+ *                               the rest is in the weakest class.  Any victim
  *   vrr:s=,eps0=                vector response: s sampled bits, eps0/s each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
- *   balcer-cheu:t=[,k=]         a message iff the bit is set, and one iff a coin of chance t falls so;
- *                               k counters (default 1), of which a participant may change two
- *   cheu:f=[,fakes=]            unary encoding with flips of chance f, and per participant fake zero
- *                               vectors (default 1) flipped alike
+ *   balcer-cheu:t=[,k=|,d=][,coins=]
+ *                               a message iff the bit is set, and for each of a participant's coins
+ *                               (default 1) of chance t that falls so; k counters (default 1), of which
+ *                               a participant may change two, or d, of which one rises and one falls
+ *   cheu:f=[,fakes=][,dummies=] unary encoding with flips of chance f, and fake zero vectors flipped
+ *                               alike: fakes per participant (default 1), and dummies
  *   hierarchy:f=,H=,eps0=       a random level of a tree, response on its f, f^2, .. or f^H nodes
  *   parallel:k=a/b/..,eps0=c[/d/..][,share=e/f/..]
  *                               one public random sub-query of several: its symbols, its eps0 (one or
@@ -59,9 +86,11 @@
 extern "C" {
 #endif
 
-#define ACCT_SPEC_MAX 8192u /* of a text, its NUL included */
+#define ACCT_SPEC_MAX   8192u /* of a text, its NUL included */
+#define ACCT_SPEC_PARTS 16u   /* of a round: slots that differ; equal ones are one part with a count */
 
-/* A round as asked for: its cells, and what the analyses that do not work on cells need to know. */
+/* A round as asked for, or one part of it: its cells, and what the analyses that do not work on cells need to
+ * know. */
 struct acct_spec {
 	struct acct_round round; /* of --bound proved */
 	const char *name;        /* of the randomizer; static */
@@ -72,10 +101,16 @@ struct acct_spec {
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
-	double k; /* symbols of a k-ary response, 0 for other randomizers */
+	double k;         /* symbols of a k-ary response, 0 for other randomizers */
+	bool unpublished; /* the cells are no participant's randomizer: no reduction of it is published */
 };
 
-/* ACCT_EDOMAIN: why holds one sentence, at most room bytes, with the offending part of the text. */
+/* The 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.  ACCT_EDOMAIN: why holds
+ * one sentence, at most room bytes, with the offending part of the text. */
+ACCT_CHECK enum acct_rc acct_spec_parts(
+	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
+
+/* The same of a round of one part; ACCT_EDOMAIN also if it has several. */
 ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room);
 
 /* The round as `cells`, to the bit: acct_spec_parse reads it back to an equal one with the same count.

@@ -1,5 +1,7 @@
-/* acct_parsed.h - a round as its text says it. */
+/* acct_parsed.h - a round as its text says it, and texts that are none. */
 #pragma once
+
+#include <string.h>
 
 #include "acct_spec.h"
 
@@ -11,4 +13,17 @@ static inline struct acct_spec parsed(const char *text)
 	if (acct_spec_parse(text, &s, why, sizeof why))
 		fail_msg("%s: %s", text, why);
 	return s;
+}
+
+/* With one line that says `part`. */
+static inline void refused(const char *text, const char *part)
+{
+	struct acct_spec s;
+	char why[200] = "";
+
+	if (acct_spec_parse(text, &s, why, sizeof why) != ACCT_EDOMAIN)
+		fail_msg("%s is not refused", text);
+	if (!strstr(why, part))
+		fail_msg("%s: '%s' does not say '%s'", text, why, part);
+	assert_null(strchr(why, '\n'));
 }

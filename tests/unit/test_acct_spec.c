@@ -13,18 +13,6 @@
 
 #include "acct_parsed.h"
 
-static void refused(const char *text, const char *part)
-{
-	struct acct_spec s;
-	char why[200] = "";
-
-	if (acct_spec_parse(text, &s, why, sizeof why) != ACCT_EDOMAIN)
-		fail_msg("%s is not refused", text);
-	if (!strstr(why, part))
-		fail_msg("%s: '%s' does not say '%s'", text, why, part);
-	assert_null(strchr(why, '\n'));
-}
-
 static void same_epsilon(const char *a, const char *b, double rtol)
 {
 	struct acct_round x = parsed(a).round, y = parsed(b).round;

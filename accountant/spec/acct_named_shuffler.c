@@ -1,0 +1,122 @@
+/* acct_named_shuffler.c - rounds in which the shuffler sees more than sealed messages: tags that it evens,
+ * classes of guarantees, and noise that it draws itself. */
+#include <math.h>
+
+#include "acct_fault.h"
+#include "acct_named.h"
+
+/* Response on k symbols among `others`, which need not be an exact one of any data: what the analyses know of
+ * k-ary response is not said of it. */
+static enum acct_rc among(
+	const struct acct_arg *k, double eps0, double others, struct acct_spec *s, const char **why)
+{
+	const struct acct_arg one[4] = { *k, { 1, { eps0 } }, { 0 }, { 0 } };
+	enum acct_rc rc;
+
+	s->round.others = (uint64_t)others;
+	s->participants = s->round.others + 1;
+	rc = acct_named_grr(one, s, why);
+	s->k = 0;
+	return rc;
+}
+
+/* The coordinates that a participant sends follow from its values: up to 2k change from one input to another.
+ * About each the victim's message is one of `padded`, every other of which hides it as another participant's
+ * at least. */
+enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	if (s->round.sampling > 0)
+		return acct_fault(why, "sampling with several messages: one draw decides for all of them");
+	s->round.count *= 2 * (uint64_t)arg[0].x[0];
+	return among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
+}
+
+static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *least,
+	const struct acct_spec *s, size_t *weakest, size_t *strictest, const char **why)
+{
+	if (eps0->size != least->size)
+		return acct_fault(why, "eps0 and least need equally many numbers");
+	if (s->round.sampling > 0)
+		return acct_fault(
+			why, "sampling with classes: a sample's guarantees are not known beforehand");
+	*weakest = *strictest = 0;
+	for (size_t i = 1; i < eps0->size; i++) {
+		if (eps0->x[i] > eps0->x[*weakest])
+			*weakest = i;
+		if (eps0->x[i] < eps0->x[*strictest])
+			*strictest = i;
+	}
+	return ACCT_OK;
+}
+
+/* Every class a batch of its own.  The response of a class is that of the weakest and then noise, and hides
+ * others more: the weakest among the fewest dominates all. */
+enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	size_t weakest, strictest;
+	double least = arg[2].x[0];
+	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
+
+	if (rc)
+		return rc;
+	for (size_t i = 1; i < arg[2].size; i++)
+		least = fmin(least, arg[2].x[i]);
+	if (s->participants > 0)
+		least = fmin(least, (double)s->participants);
+	return among(&arg[0], arg[1].x[weakest], least - 1, s, why);
+}
+
+/* All values in one batch: a victim of any class has no more than the weakest guarantee, and hides among at
+ * least `least` of every class, everybody else being of the weakest.  The victim is taken away where that
+ * costs most cover, from the strictest class. */
+enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	struct acct_arg one[4] = { arg[0], { 1, { 0 } }, { 0 }, { 0 } };
+	size_t weakest, strictest;
+	double sum = 0;
+	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < arg[2].size; i++)
+		sum += arg[2].x[i];
+	if (sum > (double)ACCT_MAX_REPORTS)
+		return acct_fault(why, "least must sum to at most 1e12");
+	if (s->participants > 0 && (double)s->participants < sum)
+		return acct_fault(why, "n must be at least the sum of least");
+	if (s->participants == 0)
+		s->participants = (uint64_t)sum;
+	if (s->participants < 2)
+		return acct_fault(why, "least must sum to 2 or more");
+	s->round.others = s->participants - 1;
+	one[1].x[0] = arg[1].x[weakest];
+	for (size_t i = 0; i < arg[1].size; i++) {
+		double count = arg[2].x[i] - (i == strictest);
+
+		if (i == weakest || !(count > 0))
+			continue;
+		one[2].x[one[2].size++] = arg[1].x[i];
+		one[3].x[one[3].size++] = count;
+	}
+	return acct_named_grr(one, s, why);
+}
+
+/* For each of the bins `mean` messages and discrete Laplace noise of decay a = e^(-epsilon/2), cut off at its
+ * ends.  The victim moves two counts by one; about each the round is, but for the chance t of an end, binary
+ * response kept with chance 1/(1+a), and the two are independent. */
+enum acct_rc acct_named_noise(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	struct acct_round *r = &s->round;
+	double a = exp(-arg[0].x[0] / 2), end = pow(a, arg[1].x[0]);
+	double t = end / (1 + 2 * a * (1 - end) / -expm1(-arg[0].x[0] / 2));
+
+	if (r->sampling > 0)
+		return acct_fault(why, "sampling with noise: one draw decides for both bins");
+	r->defect += t - r->defect * t;
+	r->count *= 2;
+	r->others = 0;
+	s->eps0 = INFINITY;
+	s->unpublished = true;
+	acct_named_two_level(r, 1 / a, a / (1 + a), 0, 0);
+	return ACCT_OK;
+}

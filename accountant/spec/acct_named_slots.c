@@ -1,0 +1,92 @@
+/* acct_named_slots.c - rounds of several slots: k-ary response in each, a batch of its own, and all of them
+ * compose.  A participant's input may differ in every slot. */
+#include <math.h>
+
+#include "acct_fault.h"
+#include "acct_named.h"
+
+/* A slot of k bins, one of `all` in the round; eps0 and dummies are its own.  The group that a message is
+ * about is drawn whatever the input is: inputs that differ in every group have the cells of one, and those
+ * that agree in some are dominated. */
+static enum acct_rc slot(struct acct_spec *s, double all, double k, const struct acct_arg *eps0,
+	const struct acct_arg *dummies, const char **why)
+{
+	const struct acct_arg one[3] = { { 1, { k } }, *eps0, *dummies };
+
+	if (s->round.sampling > 0 && all > 1)
+		return acct_fault(why, "sampling with several slots: one draw decides for all of them");
+	return acct_named_mixbins(one, s, why);
+}
+
+enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double slots = arg[3].size > 0 ? arg[3].x[0] : 1;
+
+	s->round.count *= (uint64_t)slots;
+	return slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], why);
+}
+
+enum acct_rc acct_named_prefixes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	return acct_named_mixbins(arg, s, why);
+}
+
+/* Levels of a number in base w, the most significant digit first.  The noise of a digit weighs the square of
+ * its place and costs one over its dummies: digit i has w^i times those of the first. */
+enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double base = arg[0].x[0];
+	size_t digits = (size_t)arg[1].x[0];
+	struct acct_arg dummies = arg[3];
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < digits && !rc; i++) {
+		if (dummies.size > 0 && dummies.x[0] > (double)ACCT_MAX_REPORTS)
+			return acct_fault(why, "the last digit has more than 1e12 dummies");
+		rc = slot(&s[i], (double)digits, base, &arg[2], &dummies, why);
+		dummies.x[0] *= base;
+	}
+	return rc;
+}
+
+/* A tree: level i has fanout^(i+1) nodes, and a number is in one of them. */
+enum acct_rc acct_named_ranges(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double leaves = arg[0].x[0], fanout = arg[1].x[0], nodes = fanout;
+	size_t height = 1;
+	enum acct_rc rc = ACCT_OK;
+
+	while (nodes < leaves) {
+		nodes *= fanout;
+		height++;
+	}
+	if (nodes > leaves)
+		return acct_fault(why, "leaves must be a power of fanout");
+	if (height > ACCT_SPEC_PARTS)
+		return acct_fault(why, "more than 16 levels of the tree");
+	nodes = 1;
+	for (size_t i = 0; i < height && !rc; i++)
+		rc = slot(&s[i], (double)height, nodes *= fanout, &arg[2], &arg[3], why);
+	return rc;
+}
+
+enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	enum acct_rc rc = ACCT_OK;
+
+	if (arg[0].size > ACCT_SPEC_PARTS)
+		return acct_fault(why, "more than 16 marginals");
+	for (size_t i = 0; i < arg[0].size && !rc; i++)
+		rc = slot(&s[i], (double)arg[0].size, arg[0].x[i], &arg[1], &arg[2], why);
+	return rc;
+}
+
+/* Every coordinate in a slot of its own; or one coordinate of each of as many groups, drawn whatever the
+ * input is: what the shuffler fills up and drops is a function of what it sees. */
+enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	const struct acct_arg dummies = { .size = 0 };
+
+	s->round.count *= (uint64_t)arg[0].x[0];
+	return slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, why);
+}
