@@ -1,4 +1,7 @@
 """Digits, ranges, marginals and prefixes: rounds of several batches, and questions that follow from answers."""
+import glob
+import json
+import os
 import random
 import subprocess
 from collections import Counter
@@ -7,6 +10,7 @@ import pytest
 
 from cluster import program
 from test_rounds import run_plan
+from wire import ROOT
 
 STATES, FANS = ("idle", "busy", "fault"), ("on", "off")
 SITES = {"lighthouse": 30, "lightship": 25, "pier": 15, "quay-3": 12}  # percent; the others are all different
@@ -135,3 +139,18 @@ def test_heavy_hitters_by_extending_prefixes(cluster):
     # Fewer candidates than the plan has bins for, and no other bin.
     assert len(result["items"]) <= 8 * 256 and len(result["counts"]) == 8 * 256 + 1
     audited(cluster)
+
+
+PLANS = sorted(glob.glob(os.path.join(ROOT, "deploy", "plans", "*.conf")))
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=os.path.basename)
+def test_an_example_plan_fits_its_budget(plan):
+    check = subprocess.run([program("tombola"), "plan", "check", plan], capture_output=True, text=True)
+    assert check.returncode == 0, check.stderr
+    cost = subprocess.run([program("tombola"), "plan", "cost", plan, "--json"], capture_output=True, text=True)
+    rounds = json.loads(cost.stdout)["rounds"]
+    assert len(rounds) >= 2 and all(r["fits"] for r in rounds), cost.stdout
+    # What the examples are for: together they have every kind of question but the plain ones.
+    kinds = "".join(open(p).read() for p in PLANS)
+    assert all(f'type = "{k}"' in kinds for k in ("prefixes", "marginals", "ranges", "sum", "quantiles", "vector"))
