@@ -1,0 +1,61 @@
+"""A bad network: whatever it delays, loses, doubles, overtakes or cuts, every honest report is counted exactly once."""
+from proxy import Proxy, pieces
+from test_rounds import histogram, readings
+from test_structured import audited
+
+N = 120
+ALL = ["delay", "lost", "pass", "unanswered", "doubled", "overtaken", "pass", "answered", "delay", "unanswered"]
+
+
+def through(cluster, client, analyzer, rounds, n=N):
+    """The plan with these faults; both proxies."""
+    cluster.configure(min_batch=n, devices=n)
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write("frame_devices = 10; connections = 4;\n")
+    with open(cluster.path("analyzer.conf"), "a") as f:
+        f.write('reconnect_min = "10ms"; reconnect_max = "50ms";\n')
+    truth, _ = readings(cluster, n)
+    cluster.plan(rounds, epsilon=20.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    one, other = Proxy(cluster, "client", client), Proxy(cluster, "analyzer", analyzer)
+    try:
+        cluster.start("client", "run")
+        run = cluster.run("analyzer", "run", "--once", seconds=60)
+    finally:
+        one.close()
+        other.close()
+    assert run.returncode == 0, run.stderr
+    return one, other, truth
+
+
+def test_every_report_is_counted_exactly_once(cluster):
+    asked = ("announce", "extend_ledger", "await_manifest", "release", "pull", "settle", "get_witness")
+    client, analyzer, truth = through(cluster, {"submit": ALL, "get_round": ["pass", "doubled", "answered"]},
+                                      {k: ["unanswered", "doubled", "lost", "delay", "answered", "pass"] for k in asked},
+                                      [histogram(N, 3.0), histogram(N, 3.0, query="again")])
+    for fault in set(ALL) - {"pass"}:
+        assert client.done.get(fault, 0) >= 1, client.done
+    for fault in ("lost", "doubled", "unanswered"):
+        assert analyzer.done.get(fault, 0) >= 2, analyzer.done
+    for number in (1, 2):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["participants"] == result["reports"] == result["messages"] == N, result
+        assert result["bad"] == result["duplicates"] == 0
+        for item in result["items"]:
+            assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+    # A device's bytes are the same each time they are sent, and what was sent is what came out, each once.
+    assert len(client.submitted) == 2 * N and all(len(s) == 1 for s in client.submitted.values())
+    for round_id in {r for r, _ in client.submitted}:
+        sent = sorted(m for (r, _), s in client.submitted.items() for m in s if r == round_id)
+        got = sorted(m for (r, _, _), s in analyzer.segments.items() for m in pieces(s, len(sent[0])) if r == round_id)
+        assert sent == got and len(set(got)) == N
+    audited(cluster)
+
+
+def test_two_frames_of_three_answered_to_nobody(cluster):
+    client, *_ = through(cluster, {"submit": ["unanswered", "unanswered", "pass"]}, {}, [histogram(N, 3.0)])
+    assert client.done["unanswered"] >= 5, client.done
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == result["reports"] == N and result["duplicates"] == 0
+    assert all(len(s) == 1 for s in client.submitted.values())
