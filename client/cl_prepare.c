@@ -102,14 +102,14 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 				   : cl_readings_file(g->in->path, &conf, err);
 }
 
-enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q, const char *population,
-	const struct cm_key *secret, const struct cm_rng *rng, struct cl_db *taken, struct cl_batch **out,
-	struct cl_rows *rows, struct cm_err *err)
+enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
+	const struct cl_policy *policy, const struct cm_key *secret, const struct cm_rng *rng,
+	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err)
 {
-	uint32_t width = pt_value_width(q);
+	uint32_t width = pt_value_width(&d->query), level;
 	struct gathering g = { .in = in,
-		.q = q,
-		.population = population,
+		.q = &d->query,
+		.population = d->population,
 		.secret = secret,
 		.rng = rng,
 		.batch = cl_batch_new(in->limit, width),
@@ -130,6 +130,8 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q,
 	rows->duplicates = cl_batch_duplicates(g.batch);
 	rows->over_limit = cl_batch_over_limit(g.batch);
 	cl_batch_shuffle(g.batch, rng);
+	(void)cl_policy_class(policy, d, &level);
+	cl_batch_set_class(g.batch, level);
 	*out = g.batch;
 	return CM_OK;
 }
@@ -137,7 +139,6 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q,
 enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
 {
 	struct cm_rng rng;
-	uint32_t level;
 	int64_t whole = 0;
 	enum cm_rc rc;
 
@@ -148,16 +149,12 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 		rc = cl_db_int(job->db, "SELECT whole FROM active", &whole, err);
 	if (rc != CM_OK || (out->j.resumed && whole != 0) || job->input == NULL)
 		return rc;
+	cm_rng_point("prepare", out->j.d.sequence, 0);
 	rc = cm_rng_system(&rng, err);
 	if (rc != CM_OK)
 		return rc;
-	rc = cl_prepare_batch(job->input, &out->j.d.query, out->j.d.population, job->secret, &rng,
+	return cl_prepare_batch(job->input, &out->j.d, &job->setup->policy, job->secret, &rng,
 		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
-	if (rc == CM_OK) {
-		(void)cl_policy_class(&job->setup->policy, &out->j.d, &level);
-		cl_batch_set_class(out->batch, level);
-	}
-	return rc;
 }
 
 void cl_prepared_fini(struct cl_prepared *p)

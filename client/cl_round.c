@@ -101,6 +101,7 @@ static void encode_work(uv_work_t *w)
 	struct job *j = w->data;
 	struct cm_rng rng;
 
+	cm_rng_point("encode", j->r->d->sequence, j->first);
 	if (cm_rng_system(&rng, &j->err) == CM_OK &&
 		cl_encode(j->r->d, j->r->entry + j->first, j->n, &rng, j->sealed, &j->err) == CM_OK)
 		j->err.code = CM_OK;

@@ -68,6 +68,7 @@ enum cm_rc sh_blanket_commit(struct sh_round *r, uint32_t n, const struct cm_rng
 	struct sh_count count = { .n = n };
 	struct sh_batch batch;
 
+	cm_rng_point("dummies", r->d.sequence, r->dummies);
 	sh_vault_dummies(&r->vault, count.tag);
 	sh_batch_init(&batch, r->vault.message_len, SIZE_MAX / 4);
 	enum cm_rc rc = sh_batch_reserve(&batch, 1, n, err);

@@ -238,6 +238,7 @@ enum cm_rc sh_core_announce(struct sh_core *c, struct cm_span descriptor, struct
 		return rc;
 	}
 	uint64_t sequence = d.sequence;
+	cm_rng_point("round", d.sequence, 0);
 	rc = sh_round_new(&c->conf.env, &d, descriptor.data, descriptor.len, signature.data, rng,
 		&c->round[c->rounds], err);
 	if (rc != CM_OK)

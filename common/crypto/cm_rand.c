@@ -15,6 +15,11 @@
 
 #include "cm_buf.h"
 #include "cm_hash.h"
+#ifdef TOMBOLA_MUTANTS
+#include <stdatomic.h>
+
+#include "cm_log.h"
+#endif
 
 #define KEY_LEN      32u
 #define BUFFER_LEN   8192u
@@ -35,7 +40,15 @@ struct generator {
 	uint64_t forks;       /* value of fork_count at the last seeding */
 	size_t since_seed;    /* bytes of keystream made since then */
 	uint8_t key[KEY_LEN]; /* of the next block; stream.ctx has it too, and none before it */
+#ifdef TOMBOLA_MUTANTS
+	bool seeded; /* behind a cm_rng_point: the kernel gives nothing */
+#endif
 };
+#ifdef TOMBOLA_MUTANTS
+#define FOLLOWS_POINT(g) ((g)->seeded)
+#else
+#define FOLLOWS_POINT(g) false
+#endif
 
 struct cm_rng_seeded {
 	struct stream stream;
@@ -148,10 +161,10 @@ static bool kernel_bytes(uint8_t *out, size_t n)
 /* New key from the kernel's entropy and the old key, so that neither alone gives it away. */
 static bool generator_seed(struct generator *g)
 {
-	uint8_t fresh[KEY_LEN];
+	uint8_t fresh[KEY_LEN] = { 0 };
 	const struct cm_span spans[] = { { fresh, sizeof fresh }, { g->key, sizeof g->key } };
 
-	if (!kernel_bytes(fresh, sizeof fresh))
+	if (!FOLLOWS_POINT(g) && !kernel_bytes(fresh, sizeof fresh))
 		return false;
 	cm_sha256_spans(spans, 2, g->key);
 	OPENSSL_cleanse(fresh, sizeof fresh);
@@ -216,6 +229,30 @@ enum cm_rc cm_rng_system(struct cm_rng *out, struct cm_err *err)
 	*out = (struct cm_rng){ .fill = system_fill };
 	return CM_OK;
 }
+
+#ifdef TOMBOLA_MUTANTS
+void cm_rng_point(const char *what, uint64_t a, uint64_t b)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	const char *seed = getenv("TOMBOLA_TEST_SEED");
+	uint8_t numbers[16];
+	struct cm_rng unused;
+	struct cm_err err = { 0 };
+
+	if (seed == NULL || *seed == '\0' || cm_rng_system(&unused, &err) != CM_OK)
+		return;
+	if (!atomic_flag_test_and_set(&said))
+		cm_log_plain(CM_LOG_WARN, CM_RNG_POINT_WARNING);
+	cm_put_le64(numbers, a);
+	cm_put_le64(numbers + 8, b);
+	const struct cm_span spans[] = { { seed, strlen(seed) + 1 }, { what, strlen(what) + 1 },
+		{ numbers, sizeof numbers } };
+	cm_sha256_spans(spans, 3, mine->key);
+	mine->seeded = true;
+	if (!generator_seed(mine))
+		die("the kernel gives no entropy");
+}
+#endif
 
 static void seeded_fill(void *ctx, void *out, size_t n)
 {

@@ -19,6 +19,17 @@ struct cm_rng {
  */
 CM_CHECK enum cm_rc cm_rng_system(struct cm_rng *out, struct cm_err *err);
 
+/* Test builds (TOMBOLA_MUTANTS) with a number in the environment variable TOMBOLA_TEST_SEED: from here on
+ * this thread's generator is determined by that number, `what`, a and b; a warning in the log says once that
+ * nothing is private.  Whatever of a round decides its estimate is drawn behind such a point.  Nothing in
+ * other builds. */
+#define CM_RNG_POINT_WARNING "randomness comes from a seed: nothing is private"
+#ifdef TOMBOLA_MUTANTS
+void cm_rng_point(const char *what, uint64_t a, uint64_t b);
+#else
+#define cm_rng_point(what, a, b) ((void)0)
+#endif
+
 /* A generator whose whole output is determined by its seed (permutations that must be reproducible after a
  * restart): the AES-256-CTR keystream under the seed from counter 0, however it is cut into calls.  NULL when
  * out of memory.  Wipe with cm_rng_seeded_free; *out borrows it. */

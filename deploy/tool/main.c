@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 
+#include "tool_demo.h"
 #include "tool_pki.h"
 #include "tool_plan.h"
 #include "tool_protocols.h"
@@ -20,6 +21,28 @@ static enum cm_rc version(const struct cm_cli *cli, int *exit_code, struct cm_er
 }
 
 static const struct cm_cli_verb verbs[] = {
+	{ .name = "demo",
+		.args = "",
+		.help = "run a plan through the three daemons on loopback, in a folder of its own",
+		.option = { [TOOL_DEMO_PLAN] = { "plan", "FILE",
+				    "run this plan (default: one with a round too many)", false },
+			[TOOL_DEMO_READINGS] = { "readings", "FILE",
+				"CSV or NDJSON (default: made up, for as many devices as the plan wants)",
+				false },
+			[TOOL_DEMO_DEVICE_FIELD] = { "device-field", "NAME",
+				"field that names a reading's device (default: each row is one)", false },
+			[TOOL_DEMO_DEVICES] = { "devices", "N", "make up readings of so many devices",
+				false },
+			[TOOL_DEMO_DIR] = { "dir", "DIR",
+				"make DIR and leave everything there (default: a temporary folder)", false },
+			[TOOL_DEMO_PORT] = { "port", "P", "port of the shuffler (default: a free one)",
+				false },
+			[TOOL_DEMO_CLIENT_DIALS] = { "client-dials", "HOST:PORT",
+				"what the client dials, if something stands before the shuffler", false },
+			[TOOL_DEMO_TIMEOUT] = { "timeout", "TIME", "give up after, like 90s (default 10m)",
+				false },
+			[TOOL_DEMO_SEED] = { "seed", "N", "draw by this seed: test builds only", false } },
+		.run = tool_demo },
 	{ .name = "pki init",
 		.args = "DIR",
 		.help = "make the two CAs, and a folder of keys for each of client, shuffler and analyzer",

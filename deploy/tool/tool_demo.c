@@ -1,0 +1,336 @@
+/* tool_demo.c - the verb `demo`: a scratch folder, the daemons in it, a plan through them, and the events. */
+#define _XOPEN_SOURCE 700 /* nftw */
+#include "tool_demo.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cm_clock.h"
+#include "cm_file.h"
+#include "cm_pki.h"
+#include "cm_rand.h"
+#include "tool_demo_private.h"
+
+#define TICK_MS     100
+#define LINE_MAX_   65536u
+#define DEVICES_MAX 1000000u
+#define TIMEOUT_MAX (7 * INT64_C(86400000))
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	interrupted = number;
+}
+
+/* ---- setting up ---- */
+
+static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct cm_err *err)
+{
+	const char *port = cli->option[TOOL_DEMO_PORT], *timeout = cli->option[TOOL_DEMO_TIMEOUT];
+	const char *devices = cli->option[TOOL_DEMO_DEVICES];
+	int64_t ms = 600000;
+	uint64_t n = 0;
+
+	d->json = cli->json;
+	d->own_plan = cli->option[TOOL_DEMO_PLAN] == NULL;
+	d->device_field = cli->option[TOOL_DEMO_DEVICE_FIELD];
+	d->client_dials = cli->option[TOOL_DEMO_CLIENT_DIALS];
+	d->seed = cli->option[TOOL_DEMO_SEED];
+#ifndef TOMBOLA_MUTANTS
+	if (d->seed != NULL)
+		return cm_fail(err, CM_EUSAGE, "--seed: only a test build can be seeded, this is none");
+#endif
+	if (d->seed != NULL && cm_cli_u64(d->seed, "--seed", 0, UINT64_MAX, &n, err) != CM_OK)
+		return err->code;
+	if (d->own_plan && cli->option[TOOL_DEMO_READINGS] != NULL)
+		return cm_fail(err, CM_EUSAGE, "--readings need the --plan that asks for them");
+	if (devices != NULL && cli->option[TOOL_DEMO_READINGS] != NULL)
+		return cm_fail(err, CM_EUSAGE, "--devices are made up, --readings are given: not both");
+	if (devices != NULL && cm_cli_u64(devices, "--devices", 1, DEVICES_MAX, &d->devices, err) != CM_OK)
+		return err->code;
+	n = 0;
+	if (port != NULL && cm_cli_u64(port, "--port", 1, 65535, &n, err) != CM_OK)
+		return err->code;
+	d->port = (uint16_t)n;
+	if (timeout != NULL && (!cm_clock_duration(timeout, &ms) || ms < 1 || ms > TIMEOUT_MAX))
+		return cm_fail(err, CM_EUSAGE, "--timeout: '%.40s' is not a time like 90s or 10m, at most 7d",
+			timeout);
+	d->deadline_ms = cm_clock_mono_ms() + ms;
+	return CM_OK;
+}
+
+static enum cm_rc make_dir(struct demo *d, const char *wanted, struct cm_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char made[DEMO_PATH];
+	int n;
+
+	if (wanted != NULL) {
+		if (mkdir(wanted, 0700) != 0)
+			return cm_fail(err, CM_ECREATE, "--dir: %.200s: %s", wanted, strerror(errno));
+		n = snprintf(made, sizeof made, "%s", wanted);
+	} else {
+		n = snprintf(made, sizeof made, "%s/tombola-demo-XXXXXX",
+			tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+		if (n < 0 || n >= DEMO_PATH || mkdtemp(made) == NULL)
+			return cm_fail(err, CM_ECREATE, "no folder can be made in %.200s: %s",
+				tmp != NULL && *tmp != '\0' ? tmp : "/tmp", strerror(errno));
+		d->scratch = true;
+	}
+	if (n < 0 || n >= DEMO_PATH || realpath(made, d->dir) == NULL || strlen(d->dir) > DEMO_PATH - 256)
+		return cm_fail(err, CM_EUSAGE, "--dir: the path is too long");
+	return CM_OK;
+}
+
+/* The daemons stand beside this program, or are on PATH. */
+static void find_programs(struct demo *d)
+{
+	ssize_t n = readlink("/proc/self/exe", d->bin, sizeof d->bin - 1);
+	char *slash = NULL, beside[DEMO_PATH + 32];
+
+	if (n > 0) {
+		d->bin[n] = '\0';
+		slash = strrchr(d->bin, '/');
+	}
+	if (slash != NULL) {
+		*slash = '\0';
+		(void)snprintf(beside, sizeof beside, "%s/tombola-shuffler", d->bin);
+		if (access(beside, X_OK) == 0)
+			return;
+	}
+	d->bin[0] = '\0';
+}
+
+/* Free ports, all different; `wanted` 0 for any. */
+static enum cm_rc find_ports(struct demo *d, struct cm_err *err)
+{
+	uint16_t *const port[] = { &d->port, &d->http[0], &d->http[1], &d->http[2] };
+	int fd[4] = { -1, -1, -1, -1 };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < 4; i++) {
+		struct sockaddr_in a = { .sin_family = AF_INET,
+			.sin_port = htons(*port[i]),
+			.sin_addr = { htonl(INADDR_LOOPBACK) } };
+		socklen_t len = sizeof a;
+		const int yes = 1;
+
+		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd[i] < 0 || setsockopt(fd[i], SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+			bind(fd[i], (struct sockaddr *)&a, len) != 0 ||
+			getsockname(fd[i], (struct sockaddr *)&a, &len) != 0)
+			rc = cm_fail(err, CM_EUNAVAIL, "port %u of 127.0.0.1: %s", *port[i], strerror(errno));
+		*port[i] = ntohs(a.sin_port);
+	}
+	for (size_t i = 0; i < 4; i++)
+		if (fd[i] >= 0)
+			(void)close(fd[i]);
+	return rc;
+}
+
+/* Lines of a file, for as many devices as it can hold at most. */
+static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *err)
+{
+	FILE *f = fopen(path, "r");
+	int c;
+
+	if (f == NULL)
+		return cm_fail(err, CM_ENOINPUT, "--readings: %.200s: %s", path, strerror(errno));
+	for (*out = 1; (c = getc_unlocked(f)) != EOF;)
+		*out += c == '\n';
+	(void)fclose(f);
+	return *out <= CM_PKI_MAX_DEVICES
+		       ? CM_OK
+		       : cm_fail(err, CM_EUSAGE, "--readings: more than %u lines", CM_PKI_MAX_DEVICES);
+}
+
+/* Given readings, or as many as the largest round takes. */
+static enum cm_rc choose_readings(struct demo *d, const char *given, char path[PATH_MAX], struct cm_err *err)
+{
+	if (given != NULL) {
+		if (realpath(given, path) == NULL)
+			return cm_fail(err, CM_ENOINPUT, "--readings: %.200s: %s", given, strerror(errno));
+		d->readings = path;
+		return count_lines(path, &d->devices, err);
+	}
+	d->readings = "readings.ndjson";
+	if (d->device_field == NULL)
+		d->device_field = "device";
+	if (d->devices == 0)
+		for (size_t i = 0; i < d->plan.rounds; i++)
+			d->devices =
+				d->plan.round[i].target > d->devices ? d->plan.round[i].target : d->devices;
+	if (d->devices > DEVICES_MAX)
+		return cm_fail(err, CM_EUSAGE, "the plan wants %llu devices: at most %u are made up",
+			(unsigned long long)d->devices, DEVICES_MAX);
+	return demo_readings(d, err);
+}
+
+/* ---- running ---- */
+
+/* Copies what the analyzer says to its log, and hands each line on. */
+static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
+{
+	struct pollfd p = { .fd = d->said, .events = POLLIN };
+	char *line = malloc(LINE_MAX_);
+	size_t len = 0;
+	enum cm_rc rc = line != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	while (rc == CM_OK) {
+		int ready = poll(&p, 1, TICK_MS);
+		ssize_t n = ready > 0 ? read(d->said, line + len, LINE_MAX_ - 1 - len) : -1;
+		char *end;
+
+		if (interrupted != 0)
+			rc = cm_fail(err, CM_EOTHER, "ended by signal %d", (int)interrupted);
+		else if (ready == 0 || (n < 0 && errno == EINTR))
+			rc = demo_alive(d, err);
+		if (ready <= 0 || rc != CM_OK)
+			continue;
+		if (n <= 0)
+			break;
+		(void)fwrite(line + len, 1, (size_t)n, log);
+		(void)fflush(log);
+		len += (size_t)n;
+		while (rc == CM_OK && (end = memchr(line, '\n', len)) != NULL) {
+			*end = '\0';
+			rc = demo_heard(d, line, err);
+			len -= (size_t)(end + 1 - line);
+			memmove(line, end + 1, len);
+		}
+		if (len == LINE_MAX_ - 1) /* no line of ours is that long */
+			len = 0;
+	}
+	free(line);
+	return rc;
+}
+
+/* In a seeded run every daemon that draws has said so, or it is of another build. */
+static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
+{
+	static const char *const logs[] = { "client.log", "shuffler.log" };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && d->seed != NULL && i < 2; i++) {
+		char path[DEMO_PATH];
+		struct cm_buf text;
+
+		cm_buf_init(&text, 256u << 20);
+		rc = demo_path(d, logs[i], path, err);
+		if (rc == CM_OK)
+			rc = cm_file_read(path, text.max - 1, &text, err);
+		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		if (rc == CM_OK && strstr((char *)text.data, CM_RNG_POINT_WARNING) == NULL)
+			rc = cm_fail(err, CM_EOTHER,
+				"--seed: a daemon is not of a test build, and drew as it always does");
+		cm_buf_fini(&text);
+	}
+	return rc;
+}
+
+static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
+{
+	char path[DEMO_PATH];
+	FILE *log = NULL;
+	enum cm_rc rc = demo_start(d, DEMO_SHUFFLER, err);
+
+	if (rc == CM_OK)
+		rc = demo_ready(d, err);
+	if (rc == CM_OK)
+		rc = demo_started(d, err);
+	if (rc == CM_OK)
+		rc = demo_start(d, DEMO_CLIENT, err);
+	if (rc == CM_OK)
+		rc = demo_start(d, DEMO_ANALYZER, err);
+	if (rc == CM_OK)
+		rc = demo_path(d, "analyzer.log", path, err);
+	if (rc == CM_OK && (log = fopen(path, "a")) == NULL)
+		rc = cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
+	if (rc == CM_OK)
+		rc = listen_on(d, log, err);
+	if (rc == CM_OK)
+		rc = demo_ended(d, err);
+	if (log != NULL)
+		(void)fclose(log);
+	return rc == CM_OK ? seeds_taken(d, err) : rc;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st;
+	(void)flag;
+	(void)at;
+	return remove(path);
+}
+
+/* The exit code that the plan deserves; the built-in one is meant to be refused its last round. */
+static int verdict(const struct demo *d)
+{
+	if (d->voided > 0)
+		return cm_exit_code(CM_ELATER);
+	if (d->own_plan)
+		return d->refused == 1 && d->settled + 1 == d->plan.rounds ? 0 : cm_exit_code(CM_EOTHER);
+	return d->refused > 0 ? cm_exit_code(CM_EBUDGET) : 0;
+}
+
+static enum cm_rc set_up(
+	const struct cm_cli *cli, struct demo *d, char readings[PATH_MAX], struct cm_err *err)
+{
+	enum cm_rc rc = make_dir(d, cli->option[TOOL_DEMO_DIR], err);
+
+	find_programs(d);
+	if (rc == CM_OK)
+		rc = demo_plan(d, cli->option[TOOL_DEMO_PLAN], err);
+	if (rc == CM_OK)
+		rc = choose_readings(d, cli->option[TOOL_DEMO_READINGS], readings, err);
+	if (rc == CM_OK)
+		rc = find_ports(d, err);
+	if (rc == CM_OK)
+		rc = demo_deploy(d, err);
+	if (rc == CM_OK && d->seed != NULL && setenv("TOMBOLA_TEST_SEED", d->seed, 1) != 0)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	return rc;
+}
+
+enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	static struct demo d = { .said = -1 };
+	static char readings[PATH_MAX];
+	const struct sigaction quit = { .sa_handler = on_signal };
+	struct cm_err unsaid = { 0 };
+	enum cm_rc rc = read_options(cli, &d, err);
+	bool set;
+
+	if (rc != CM_OK)
+		return rc;
+	(void)sigaction(SIGINT, &quit, NULL);
+	(void)sigaction(SIGTERM, &quit, NULL);
+	rc = set_up(cli, &d, readings, err);
+	set = rc == CM_OK;
+	if (set)
+		rc = run_plan(&d, err);
+	demo_stop(&d);
+	*exit_code = rc == CM_OK ? verdict(&d) : cm_exit_code(rc);
+	if (set && demo_finished(&d, *exit_code, rc == CM_OK ? NULL : err->msg, &unsaid) != CM_OK &&
+		rc == CM_OK)
+		rc = cm_fail(err, unsaid.code, "%s", unsaid.msg);
+	/* What failed is worth a look. */
+	if (d.scratch && set && rc != CM_OK)
+		(void)fprintf(stderr, "tombola: logs and books are in %s\n", d.dir);
+	else if (d.scratch)
+		(void)nftw(d.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	pl_plan_fini(&d.plan);
+	return rc;
+}

@@ -1,0 +1,20 @@
+/* tool_demo.h - the verb `demo`: a whole deployment on loopback, for a look and for tests of pipelines. */
+#pragma once
+
+#include "cm_cli.h"
+
+enum tool_demo_option {
+	TOOL_DEMO_PLAN,
+	TOOL_DEMO_READINGS,
+	TOOL_DEMO_DEVICE_FIELD,
+	TOOL_DEMO_DEVICES,
+	TOOL_DEMO_DIR,
+	TOOL_DEMO_PORT,
+	TOOL_DEMO_CLIENT_DIALS,
+	TOOL_DEMO_TIMEOUT,
+	TOOL_DEMO_SEED,
+};
+
+/* Exit code 3 when a round of a given plan was refused, 75 when one was void, that of a daemon that failed.
+ */
+enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

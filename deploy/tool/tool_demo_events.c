@@ -1,0 +1,194 @@
+/* tool_demo_events.c - what happens, as one line each: from the analyzer's log and its books. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cm_clock.h"
+#include "tool_demo_private.h"
+
+#define SCHEMA     "tombola.demo/1"
+#define ANSWER_MAX (64u << 20)
+
+/* Prints {"schema", "ts", "event", ...fields} and consumes fields. */
+static enum cm_rc emit(const char *event, json_t *fields, struct cm_err *err)
+{
+	char ts[32];
+	json_t *o;
+	bool good;
+
+	cm_clock_text(cm_clock_wall_ms(), ts);
+	o = json_pack("{s:s, s:s, s:s}", "schema", SCHEMA, "ts", ts, "event", event);
+	good = o != NULL && fields != NULL && json_object_update(o, fields) == 0 &&
+	       json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 && putchar('\n') != EOF;
+	json_decref(o);
+	json_decref(fields);
+	return good && fflush(stdout) == 0 ? CM_OK : cm_fail(err, CM_EIO, "cannot write an event");
+}
+
+enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
+{
+	if (!d->json) {
+		(void)printf("plan %s: budget epsilon %.4g at delta %.3g, %zu rounds; everything is in %s\n",
+			d->plan.name, d->plan.epsilon, d->plan.delta, d->plan.rounds, d->dir);
+		(void)fflush(stdout);
+		return CM_OK;
+	}
+	return emit("started",
+		json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:i, s:i, s:b}", "plan", d->plan.name, "population",
+			d->plan.population, "rounds", (json_int_t)d->plan.rounds, "epsilon_limit",
+			d->plan.epsilon, "delta", d->plan.delta, "dir", d->dir, "shuffler_port", (int)d->port,
+			"dashboard_port", (int)d->http[DEMO_ANALYZER], "seeded", d->seed != NULL),
+		err);
+}
+
+/* The analyzer's word on a round, as JSON; the caller's reference. */
+static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct cm_err *err)
+{
+	char number[24];
+	const char *const verb[] = { "round", "show", number, "--json", NULL };
+	json_error_t why;
+	struct cm_buf text;
+	enum cm_rc rc;
+
+	(void)snprintf(number, sizeof number, "%lld", (long long)round);
+	cm_buf_init(&text, ANSWER_MAX);
+	rc = demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	*out = rc == CM_OK ? json_loadb((const char *)text.data, text.len, 0, &why) : NULL;
+	if (rc == CM_OK && *out == NULL)
+		rc = cm_fail(err, CM_EPROTO, "round show: %s", why.text);
+	cm_buf_fini(&text);
+	return rc;
+}
+
+/* The result as people read it, indented. */
+static enum cm_rc print_result(struct demo *d, json_int_t round, struct cm_err *err)
+{
+	char number[24];
+	const char *const verb[] = { "round", "show", number, NULL };
+	struct cm_buf text;
+	enum cm_rc rc;
+
+	(void)snprintf(number, sizeof number, "%lld", (long long)round);
+	cm_buf_init(&text, ANSWER_MAX);
+	rc = demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	if (rc == CM_OK && fwrite(text.data, 1, text.len, stdout) != text.len)
+		rc = cm_fail(err, CM_EIO, "cannot write a result");
+	cm_buf_fini(&text);
+	(void)fflush(stdout);
+	return rc;
+}
+
+static double real(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+/* What an event says of its round; r is what look_up brought. */
+static json_t *fields_of(const char *event, const json_t *r)
+{
+	static const char *const keys[] = { "epsilon0", "epsilon_round", "epsilon_total", "min_reports",
+		"reports", "reason", "result" };
+	static const struct {
+		const char *event;
+		unsigned keys; /* bits of the above */
+	} says[] = { { "opened", 1 | 2 | 4 | 8 }, { "sealed", 16 }, { "charged", 2 | 4 | 16 },
+		{ "settled", 16 }, { "result", 16 | 64 }, { "refused", 1 | 2 | 4 | 32 },
+		{ "void", 8 | 16 | 32 }, { "left out", 32 } };
+	json_t *o = json_pack("{s:O, s:O, s:O, s:O}", "round", json_object_get(r, "round"), "query",
+		json_object_get(r, "query"), "type", json_object_get(r, "type"), "protocol",
+		json_object_get(r, "protocol"));
+
+	for (size_t e = 0; o != NULL && e < sizeof says / sizeof *says; e++)
+		for (size_t k = 0; strcmp(says[e].event, event) == 0 && k < sizeof keys / sizeof *keys; k++) {
+			json_t *v = json_object_get(r, keys[k]);
+
+			if ((says[e].keys >> k & 1) != 0 && v != NULL)
+				(void)json_object_set(o, keys[k], v);
+		}
+	return o;
+}
+
+static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct cm_err *err)
+{
+	const json_int_t round = json_integer_value(json_object_get(r, "round"));
+	const char *reason = json_string_value(json_object_get(r, "reason"));
+
+	if (d->json)
+		return emit(event, fields_of(event, r), err);
+	if (strcmp(event, "result") == 0)
+		return print_result(d, round, err);
+	(void)printf("round %lld (%s) %s", (long long)round, json_string_value(json_object_get(r, "query")),
+		event);
+	if (strcmp(event, "sealed") == 0)
+		(void)printf(": %lld reports", (long long)json_integer_value(json_object_get(r, "reports")));
+	else if (strcmp(event, "charged") == 0)
+		(void)printf(
+			": epsilon %.4f, %.4f in all", real(r, "epsilon_round"), real(r, "epsilon_total"));
+	else if (strcmp(event, "refused") == 0)
+		(void)printf(": it needs epsilon %.4f, and the total would be %.4f of %.4g",
+			real(r, "epsilon_round"), real(r, "epsilon_total"), d->plan.epsilon);
+	else if (reason != NULL && *reason != '\0')
+		(void)printf(": %s", reason);
+	return putchar('\n') != EOF && fflush(stdout) == 0 ? CM_OK
+							   : cm_fail(err, CM_EIO, "cannot write an event");
+}
+
+/* Two events of one line, the second NULL for none; count is one more of these. */
+static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, const char *second,
+	unsigned *count, struct cm_err *err)
+{
+	json_t *r = NULL;
+	enum cm_rc rc = look_up(d, round, &r, err);
+
+	*count += 1;
+	if (rc == CM_OK)
+		rc = say(d, first, r, err);
+	if (rc == CM_OK && second != NULL)
+		rc = say(d, second, r, err);
+	json_decref(r);
+	return rc;
+}
+
+enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
+{
+	json_error_t why;
+	json_t *o = json_loads(line, 0, &why);
+	const char *msg = json_string_value(json_object_get(o, "msg"));
+	const char *record = json_string_value(json_object_get(o, "record"));
+	const char *stage = json_string_value(json_object_get(o, "stage"));
+	const json_int_t round = json_integer_value(json_object_get(o, "round"));
+	unsigned unused = 0;
+	enum cm_rc rc = CM_OK;
+
+	if (msg == NULL || round == 0)
+		;
+	else if (strcmp(msg, "round") == 0 && stage != NULL && strcmp(stage, "reserved") == 0)
+		rc = tell(d, round, "opened", NULL, &unused, err);
+	else if (strcmp(msg, "ledger") == 0 && record != NULL && strcmp(record, "charge") == 0)
+		rc = tell(d, round, "sealed", "charged", &unused, err);
+	else if (strcmp(msg, "round done") == 0 && stage != NULL && strcmp(stage, "settled") == 0)
+		rc = tell(d, round, "settled", "result", &d->settled, err);
+	else if (strcmp(msg, "round is void") == 0)
+		rc = tell(d, round, "void", NULL, &d->voided, err);
+	else if (strcmp(msg, "round refused by the budget") == 0)
+		rc = tell(d, round, "refused", NULL, &d->refused, err);
+	else if (strcmp(msg, "round left out") == 0)
+		rc = tell(d, round, "left out", NULL, &d->voided, err);
+	json_decref(o);
+	return rc;
+}
+
+enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err)
+{
+	json_t *o;
+
+	if (!d->json) {
+		if (exit_code == 0 || why == NULL)
+			(void)printf("%u settled, %u refused, %u void\n", d->settled, d->refused, d->voided);
+		return CM_OK;
+	}
+	o = json_pack("{s:i, s:i, s:i, s:i}", "exit", exit_code, "settled", (int)d->settled, "refused",
+		(int)d->refused, "void", (int)d->voided);
+	if (o != NULL && why != NULL)
+		(void)json_object_set_new(o, "error", json_string(why));
+	return emit("ended", o, err);
+}

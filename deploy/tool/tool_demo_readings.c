@@ -1,0 +1,124 @@
+/* tool_demo_readings.c - readings for a plan that comes without: made up, and the same every time. */
+#include <stdio.h>
+
+#include "tool_demo_private.h"
+
+/* Device i's place in [0, 1): evenly spread, another order for each field. */
+static double place(uint64_t i, uint32_t field)
+{
+	double x = (double)(i + 1) * (0.61803398874989485 + 0.1 * field);
+
+	return x - (double)(uint64_t)x;
+}
+
+/* Category j of k with a weight of k - j. */
+static uint32_t category(uint32_t k, double at)
+{
+	double left = at * (double)k * ((double)k + 1) / 2;
+	uint32_t j = 0;
+
+	while (j + 1 < k && left >= k - j) {
+		left -= k - j;
+		j++;
+	}
+	return j;
+}
+
+/* In the lower part of the range, so that a mean is not its middle. */
+static json_t *number(const struct pt_query *q, double at)
+{
+	return json_real(q->low + (q->high - q->low) * (0.2 + at / 2));
+}
+
+static json_t *array(const struct pt_query *q, uint64_t device)
+{
+	json_t *all = json_array();
+
+	for (uint32_t c = 0; all != NULL && c < q->dimension; c++)
+		if (json_array_append_new(all, number(q, place(device, c % 7))) != 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
+static json_t *value(const struct pt_query *q, uint32_t field, uint64_t device)
+{
+	double at = place(device, field % 7);
+
+	switch (q->kind) {
+	case PT_HISTOGRAM:
+		return json_string(q->category[category(q->categories, at)]);
+	case PT_MARGINALS:
+		return json_string(q->column[field].category[category(q->column[field].categories, at)]);
+	case PT_VECTOR:
+		return q->columns == 0 ? array(q, device) : number(q, at);
+	case PT_MEAN:
+	case PT_SUM:
+	case PT_QUANTILES:
+	case PT_RANGES:
+		return number(q, at);
+	case PT_PREFIXES:
+		break;
+	}
+	return NULL;
+}
+
+/* All fields of all rounds; the first round that asks for a field says what it holds. */
+static json_t *reading(const struct pl_plan *p, uint64_t device)
+{
+	char name[32];
+	json_t *o;
+
+	(void)snprintf(name, sizeof name, "d%llu", (unsigned long long)device);
+	o = json_pack("{s:s}", "device", name);
+	for (size_t i = 0; o != NULL && i < p->rounds; i++) {
+		const struct pt_query *q = &p->round[i].query;
+
+		for (uint32_t f = 0; o != NULL && f < pt_query_fields(q); f++) {
+			const char *field = pt_query_field(q, f);
+
+			if (json_object_get(o, field) == NULL &&
+				json_object_set_new(o, field, value(q, f, device)) != 0) {
+				json_decref(o);
+				o = NULL;
+			}
+		}
+	}
+	return o;
+}
+
+static enum cm_rc possible(const struct pl_plan *p, struct cm_err *err)
+{
+	for (size_t i = 0; i < p->rounds; i++)
+		if (p->round[i].query.kind == PT_PREFIXES)
+			return cm_fail(err, CM_EUSAGE,
+				"round %u (%s) counts texts, which are not made up: give --readings",
+				p->round[i].number, p->round[i].query.name);
+	return CM_OK;
+}
+
+enum cm_rc demo_readings(const struct demo *d, struct cm_err *err)
+{
+	char path[DEMO_PATH];
+	enum cm_rc rc = possible(&d->plan, err);
+	bool good = true;
+	FILE *f;
+
+	if (rc == CM_OK)
+		rc = demo_path(d, "readings.ndjson", path, err);
+	if (rc != CM_OK)
+		return rc;
+	f = fopen(path, "wx");
+	if (f == NULL)
+		return cm_fail(err, CM_ECREATE, "%s cannot be made", path);
+	for (uint64_t i = 0; good && i < d->devices; i++) {
+		json_t *o = reading(&d->plan, i);
+
+		good = o != NULL && json_dumpf(o, f, JSON_COMPACT) == 0 && fputc('\n', f) != EOF;
+		json_decref(o);
+	}
+	if (fclose(f) != 0 || !good)
+		return cm_fail(err, CM_EIO, "%s cannot be written", path);
+	return CM_OK;
+}
