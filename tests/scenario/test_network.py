@@ -4,14 +4,14 @@ from test_rounds import histogram, readings
 from test_structured import audited
 
 N = 120
-ALL = ["delay", "lost", "pass", "unanswered", "doubled", "overtaken", "pass", "answered", "delay", "unanswered"]
+ALL = ["pass", "delay", "pass", "lost", "pass", "unanswered", "doubled", "pass", "overtaken", "pass", "answered"]
 
 
 def through(cluster, client, analyzer, rounds, n=N):
     """The plan with these faults; both proxies."""
     cluster.configure(min_batch=n, devices=n)
     with open(cluster.path("client.conf"), "a") as f:
-        f.write("frame_devices = 10; connections = 4;\n")
+        f.write("frame_devices = 10; connections = 2;\n")
     with open(cluster.path("analyzer.conf"), "a") as f:
         f.write('reconnect_min = "10ms"; reconnect_max = "50ms";\n')
     truth, _ = readings(cluster, n)
@@ -31,13 +31,13 @@ def through(cluster, client, analyzer, rounds, n=N):
 
 def test_every_report_is_counted_exactly_once(cluster):
     asked = ("announce", "extend_ledger", "await_manifest", "release", "pull", "settle", "get_witness")
-    client, analyzer, truth = through(cluster, {"submit": ALL, "get_round": ["pass", "doubled", "answered"]},
-                                      {k: ["unanswered", "doubled", "lost", "delay", "answered", "pass"] for k in asked},
+    client, analyzer, truth = through(cluster, {"submit": ALL, "get_round": ["pass", "doubled"]},
+                                      {k: ["unanswered", "pass", "doubled", "lost", "pass", "delay", "answered"] for k in asked},
                                       [histogram(N, 3.0), histogram(N, 3.0, query="again")])
     for fault in set(ALL) - {"pass"}:
         assert client.done.get(fault, 0) >= 1, client.done
     for fault in ("lost", "doubled", "unanswered"):
-        assert analyzer.done.get(fault, 0) >= 2, analyzer.done
+        assert analyzer.done.get(fault, 0) >= 1, analyzer.done
     for number in (1, 2):
         result = cluster.json("analyzer", "round", "show", str(number))["result"]
         assert result["participants"] == result["reports"] == result["messages"] == N, result
@@ -53,8 +53,8 @@ def test_every_report_is_counted_exactly_once(cluster):
     audited(cluster)
 
 
-def test_two_frames_of_three_answered_to_nobody(cluster):
-    client, *_ = through(cluster, {"submit": ["unanswered", "unanswered", "pass"]}, {}, [histogram(N, 3.0)])
+def test_every_other_answer_is_lost(cluster):
+    client, *_ = through(cluster, {"submit": ["unanswered", "pass"]}, {}, [histogram(N, 3.0)])
     assert client.done["unanswered"] >= 5, client.done
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["participants"] == result["reports"] == N and result["duplicates"] == 0
