@@ -188,17 +188,15 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 
 	input.limit = input.limit == 0 ? SHOWN_DEVICES : input.limit;
 	cl_judge_words(j, &what->setup->policy, words, sizeof words);
-	/* Pseudonyms are not shown, so any secret keeps the devices apart. */
-	rng.fill(rng.ctx, secret.bytes, sizeof secret.bytes);
-	if (rc == CM_OK)
+	if (rc == CM_OK) {
+		/* Pseudonyms are not shown, so any secret keeps the devices apart. */
+		rng.fill(rng.ctx, secret.bytes, sizeof secret.bytes);
 		rc = cl_prepare_batch(
-			&input, &j->d.query, j->d.population, &secret, &rng, NULL, &batch, &rows, err);
+			&input, &j->d, &what->setup->policy, &secret, &rng, NULL, &batch, &rows, err);
+	}
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
-		uint32_t level;
 
-		(void)cl_policy_class(&what->setup->policy, &j->d, &level);
-		cl_batch_set_class(batch, level);
 		rc = each_device(&j->d, entry, n, &rng, list, table, err);
 	}
 	/* The rest of the file is left out on purpose. */

@@ -1,8 +1,8 @@
 /* cl_metrics.h - what a running client tells Prometheus: rounds, reports by outcome, its budget.
  *
  * Reports are counted when their round is over, never one by one, and nothing here is by device, by value or
- * by query.  doc/metrics.md describes every row.  On the loop only; every function takes NULL and does
- * nothing. */
+ * by query.  doc/metrics.md describes every row.  On the loop only; every function but the
+ * last takes NULL and does nothing. */
 #pragma once
 
 #include "cl_run.h"
@@ -36,4 +36,5 @@ struct cl_metrics_now {
 	size_t links;
 	bool ready;
 };
+/* As cm_http_route.handle. */
 int cl_metrics_reply(struct cl_metrics *m, const struct cl_metrics_now *now, struct cm_http_reply *out);

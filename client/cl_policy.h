@@ -28,13 +28,13 @@ extern const struct cm_conf_row cl_policy_rows[];
 CM_CHECK enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err);
 void cl_policy_free(struct cl_policy *p);
 
-/* May this client take part in d?  recent: rounds it was charged for in the last window_ms.  CM_EPERM with
- * the reason in one sentence. */
 /* Of a round with classes, the class these devices choose: the largest local epsilon up to max_epsilon0.
  * False if all are above; *level is then the strongest.  Of other rounds class 0. */
 bool cl_policy_class(const struct cl_policy *p, const struct rd_descriptor *d, uint32_t *level);
 /* Local epsilon of one report as these devices give it, rounded up. */
 double cl_policy_epsilon0(const struct cl_policy *p, const struct rd_descriptor *d);
+/* May this client take part in d?  recent: rounds it was charged for in the last window_ms.  CM_EPERM with
+ * the reason in one sentence. */
 CM_CHECK enum cm_rc cl_policy_check(
 	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err);
 /* Participants this client counts on in d: never below 1. */

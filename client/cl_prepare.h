@@ -34,11 +34,12 @@ struct cl_prepared {
 	struct cl_rows rows;
 };
 
-/* Read the input for a query into a shuffled batch, leaving out the devices of `taken` (the active round's in
- * db, when not NULL).  CM_EDATA: unreadable, a bad row under strict. */
-CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct pt_query *q,
-	const char *population, const struct cm_key *secret, const struct cm_rng *rng, struct cl_db *taken,
-	struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
+/* Read the input for a round into a shuffled batch, leaving out the devices of `taken` (the active round's in
+ * db, when not NULL).  Where the round has classes all are of the policy's.  CM_EDATA: unreadable, a bad row
+ * under strict. */
+CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
+	const struct cl_policy *policy, const struct cm_key *secret, const struct cm_rng *rng,
+	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
 
 struct cl_prepare_job {
 	struct cl_db *db;

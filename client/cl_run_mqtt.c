@@ -57,7 +57,7 @@ static void draw_work(uv_work_t *w)
 
 	err->code = cm_rng_system(&rng, err);
 	if (err->code == CM_OK)
-		err->code = cl_prepare_batch(&q->source, &p->j.d.query, p->j.d.population, &run->secret, &rng,
+		err->code = cl_prepare_batch(&q->source, &p->j.d, &run->setup->policy, &run->secret, &rng,
 			p->j.resumed ? run->db : NULL, &p->batch, &p->rows, err);
 }
 

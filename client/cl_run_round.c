@@ -48,8 +48,8 @@ static void summarize(struct cl_run *run, const struct cl_counts *counts, const 
 	s.resumed = run->prepared.j.resumed;
 	s.messages = d->messages_per_client;
 	s.sealed_len = rd_sealed_len(d);
-	s.epsilon0 = d->protocol->epsilon0(&d->params);
-	if (cl_policy_rests_on_shuffler(&run->setup->policy, d))
+	s.epsilon0 = cl_policy_epsilon0(&run->setup->policy, d);
+	if (cl_policy_rests_on_shuffler(&run->setup->policy, d) && pt_needs_shuffler(d->protocol, &d->params))
 		s.shuffler_dummies = pt_shuffler_most(&d->params);
 	if (counts != NULL)
 		s.counts = *counts;

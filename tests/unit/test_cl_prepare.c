@@ -8,6 +8,7 @@
 #include "cl_encode.h"
 #include "cl_prepare.h"
 #include "cm_file.h"
+#include "pt_slots.h"
 
 static struct cm_err err;
 static struct cl_world world;
@@ -160,6 +161,42 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	cl_prepared_fini(&prepared);
 }
 
+/* Hand every reading over, as readings by MQTT are. */
+static enum cm_rc feed(void *user, const struct cl_reader_conf *conf, struct cm_err *e)
+{
+	const char *const text[] = { "red" };
+
+	(void)user;
+	return conf->on_row(conf->user, &(struct cl_row){ .device = "a", .text = text }, e);
+}
+
+static void wherever_readings_come_from_a_device_has_the_policys_class(void **state)
+{
+	const struct cl_input in = { .path = "mqtt", .feed = feed, .format = CL_FORMAT_NDJSON };
+	struct cl_batch *batch = NULL;
+	struct cl_rows rows;
+	uint32_t classes;
+	size_t n;
+
+	(void)state;
+	cl_offer_free(&offer);
+	cl_offer_make(&world, "gspa-classes", 3.0, &offer);
+	classes = offer.d.params.slots;
+	assert_true(classes >= 2);
+	for (uint32_t level = 0; level < classes; level++) {
+		setup.policy.max_epsilon0 = pt_slot_epsilon0(&offer.d.params.slot[level]);
+		assert_int_equal(cl_prepare_batch(&in, &offer.d, &setup.policy, &secret, &world.rng, NULL,
+					 &batch, &rows, &err),
+			CM_OK);
+		assert_int_equal(cl_batch_entries(batch, &n)->value.level, level);
+		assert_int_equal(n, 1);
+		cl_batch_free(batch);
+		assert_int_equal(prepare("device,field\na,red\n", true), CM_OK);
+		assert_int_equal(cl_batch_entries(prepared.batch, &n)->value.level, level);
+		cl_prepared_fini(&prepared);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -170,6 +207,7 @@ int main(void)
 		TEST(readings_without_the_querys_field_are_refused),
 		TEST(a_refused_round_reads_nothing),
 		TEST(a_resumed_round_prepares_only_the_devices_not_stored),
+		TEST(wherever_readings_come_from_a_device_has_the_policys_class),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
