@@ -110,17 +110,17 @@ static void loss_of(sqlite3_context *ctx, int n, sqlite3_value **value)
 	struct pt_loss loss = { .parts = 1 };
 	struct cm_buf text;
 	struct cm_err err;
+	bool read;
 
 	(void)n;
 	cm_buf_init(&text, RD_LOSS_TEXT_MAX);
 	r.others = (uint64_t)sqlite3_value_int64(value[0]);
 	r.dummies = (uint64_t)sqlite3_value_int64(value[1]);
-	if (cells != NULL && take_cells(cells, &r)) {
-		loss.part[0] = r;
-		if (rd_loss_put(&loss, &text, &err) == CM_OK)
-			sqlite3_result_text(ctx, (const char *)text.data, (int)text.len, SQLITE_TRANSIENT);
-	}
-	if (text.len == 0) {
+	read = cells != NULL && take_cells(cells, &r);
+	loss.part[0] = r;
+	if (read && rd_loss_put(&loss, &text, &err) == CM_OK) {
+		sqlite3_result_text(ctx, (const char *)text.data, (int)text.len, SQLITE_TRANSIENT);
+	} else {
 		sqlite3_result_error(ctx, "a charge of the ledger is damaged", -1);
 		sqlite3_result_error_code(ctx, SQLITE_CORRUPT);
 	}
