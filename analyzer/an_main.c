@@ -6,13 +6,14 @@
 #include "an_check.h"
 #include "an_daemon.h"
 #include "an_desk.h"
+#include "an_range.h"
 #include "an_result.h"
 #include "an_show.h"
 #include "an_verbs.h"
 #include "cm_near.h"
 
 enum { OPT_ONCE = 0 };
-enum { OPT_CSV = 0, OPT_ALL };
+enum { OPT_CSV = 0, OPT_ALL, OPT_RANGE };
 
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -149,6 +150,24 @@ static enum cm_rc no_query(const struct pl_plan *p, const char *typed, struct cm
 		err, CM_EUSAGE, "the plan has no query '%.64s' (did you mean '%s'?)", typed, near.word);
 }
 
+static enum cm_rc show_range(const struct cm_cli *cli, const json_t *result, struct cm_err *err)
+{
+	struct an_range r;
+	json_t *doc;
+	enum cm_rc rc = an_range_sum(result, cli->option[OPT_RANGE], &r, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (!cli->json) {
+		an_range_print(result, &r, stdout);
+		return CM_OK;
+	}
+	doc = an_range_json(result, &r);
+	rc = doc != NULL ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	json_decref(doc);
+	return rc;
+}
+
 static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_desk d;
@@ -159,6 +178,9 @@ static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_e
 
 	if (rc == CM_OK && cli->option[OPT_CSV] != NULL && cli->json)
 		rc = cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
+	if (rc == CM_OK && cli->option[OPT_RANGE] != NULL &&
+		(cli->option[OPT_CSV] != NULL || cli->option[OPT_ALL] != NULL))
+		rc = cm_fail(err, CM_EUSAGE, "--range shows one number, without --csv and --all");
 	if (rc == CM_OK) {
 		p = pl_plan_query(&d.books.plan, cli->argv[1]);
 		rc = p != NULL ? an_result_load(
@@ -166,9 +188,11 @@ static enum cm_rc estimate(const struct cm_cli *cli, int *exit_code, struct cm_e
 			       : no_query(&d.books.plan, cli->argv[1], err);
 	}
 	fault = json_string_value(json_object_get(result, "fault"));
-	if (rc == CM_OK && p != NULL && fault != NULL && !cli->json) {
+	if (rc == CM_OK && p != NULL && fault != NULL && (!cli->json || cli->option[OPT_RANGE] != NULL)) {
 		rc = cm_fail(
 			err, CM_EDATA, "round %u (%s) has no estimate: %s", p->number, p->query.name, fault);
+	} else if (rc == CM_OK && cli->option[OPT_RANGE] != NULL) {
+		rc = show_range(cli, result, err);
 	} else if (rc == CM_OK) {
 		if (cli->option[OPT_CSV] != NULL)
 			an_result_csv(result, stdout);
@@ -280,7 +304,8 @@ static const struct cm_cli_verb verbs[] = {
 		.min_args = 1,
 		.max_args = 1,
 		.option = { [OPT_CSV] = { "csv", NULL, "comma-separated values, with a head line", false },
-			[OPT_ALL] = { "all", NULL, "every item of a long list", false } },
+			[OPT_ALL] = { "all", NULL, "every item of a long list", false },
+			[OPT_RANGE] = { "range", "LOW:HIGH", "of ranges: how many are in this one", false } },
 		.run = estimate },
 	{ .name = "budget explain",
 		.args = "[N]",

@@ -35,6 +35,24 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 	return CM_OK;
 }
 
+/* Where leaf i of the tree begins; the same number for every node that begins or ends there. */
+static double leaf(const struct pt_query *q, uint64_t i)
+{
+	return i < q->leaves ? q->low + (q->high - q->low) / q->leaves * (double)i : q->high;
+}
+
+/* Item i counts [low, high): level after level of the tree, the coarsest first. */
+static int set_bounds(json_t *item, const struct pt_query *q, uint64_t i)
+{
+	uint64_t nodes = q->fanout, width;
+
+	for (; i >= nodes; nodes *= q->fanout)
+		i -= nodes;
+	width = q->leaves / nodes;
+	return json_object_set_new(item, "low", an_json_real(leaf(q, i * width))) != 0 ||
+	       json_object_set_new(item, "high", an_json_real(leaf(q, (i + 1) * width))) != 0;
+}
+
 static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e)
 {
 	json_t *items = json_array();
@@ -48,8 +66,9 @@ static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e)
 			an_json_real(it->joint_upper), "projected", an_json_real(it->projected),
 			"below_noise", (int)it->below_noise);
 
-		if (o != NULL && it->bias > 0 &&
-			json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) {
+		if (o != NULL && ((it->bias > 0 && json_object_set_new(
+							   o, "bias_bound", an_json_real(it->bias)) != 0) ||
+					 (q->kind == PT_RANGES && set_bounds(o, q, i) != 0))) {
 			json_decref(o);
 			o = NULL;
 		}

@@ -20,6 +20,8 @@ ROUNDS = [
     ["grr:k=7,eps0=6,n=50000,count=2", "bins:k=7,dummies=50000,n=50000"],
     ["vrr:s=4,eps0=4,n=10000", "rappor:d=16,eps0=3,n=100000,count=5", "mixbins:k=4,eps0=1,n=100,dummies=30"],
     ["pair:p=inf,beta=0.4,q=5,q2=5,n=5000"],
+    ["digits:base=4,digits=3,eps0=1,n=10000,dummies=500,count=2", "gspa-pooled:k=4,eps0=1/2,least=500/500,n=2000",
+     "noise:epsilon=0.1,mean=400"],
 ]
 
 

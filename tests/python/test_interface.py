@@ -53,6 +53,20 @@ def test_epsilon_is_finite_and_not_negative(epsilon):
         PLDAccountant().compose(ROUND).get_delta(epsilon)
 
 
+def test_a_round_of_several_slots_is_one_event():
+    slots = ShuffledDpEvent("marginals", k=[6, 4], eps0=2, n=10000)
+    each = [ShuffledDpEvent("grr", k=k, eps0=2, n=10000) for k in (6, 4)]
+    together = PLDAccountant().compose(slots, 3).get_epsilon_bounds(1e-6)
+    assert together == pytest.approx(PLDAccountant().compose(ComposedDpEvent(each), 3).get_epsilon_bounds(1e-6), rel=1e-9)
+    growing = IncrementalAccountant(1e-6)
+    after = growing.epsilon_after(slots, 3)
+    assert after == pytest.approx(growing.compose(slots, 3).get_epsilon(), rel=1e-3)
+    assert after == pytest.approx(together[1], rel=1e-3)
+    one, two = PrivacyFilter(2, 1e-6), PrivacyFilter(2, 1e-6)
+    assert one.admit(slots) and all(two.admit(event) for event in each)
+    assert one.spent == pytest.approx(two.spent)
+
+
 def test_limits_are_errors_not_answers():
     with pytest.raises(PrecisionError):
         PLDAccountant().compose(ROUND).get_epsilon(1e-250)

@@ -91,6 +91,18 @@ def test_ranges_add_up(cluster):
     for parent in range(5):
         children = items[5 + 5 * parent:10 + 5 * parent]
         assert sum(c["projected"] for c in children) == pytest.approx(items[parent]["projected"], abs=1e-6)
+    # [16, 44): leaf 4, the node from 20, leaf 10.
+    part = cluster.json("analyzer", "estimate", "heat", "--range", "16:44")
+    assert (part["schema"], part["low"], part["high"], part["counts"]) == ("tombola.range/1", 16, 44, 3)
+    for key in ("value", "variance", "projected"):
+        assert part[key] == pytest.approx(sum(items[i][key] for i in (9, 1, 15)))
+    assert within(part, sum(16 <= r[3] < 44 for r in rows), 1)
+    assert part["lower"] < part["value"] < part["upper"]
+    text = cluster.run("analyzer", "estimate", "heat", "--range=16:44").stdout
+    assert "16 to 44" in text and "the sum of 3 counts" in text
+    for argument, reason in (("15:44", "the nearest whole ones are 16:44"), ("44", "LOW:HIGH"), ("0:200", "are 0:100")):
+        refused = cluster.run("analyzer", "estimate", "heat", "--range", argument)
+        assert refused.returncode == 64 and reason in refused.stderr, refused
     audited(cluster)
 
 

@@ -94,6 +94,53 @@ static void repetitions_add_up(void **state)
 	acct_abi_free(counted);
 }
 
+/* One text, three parts that differ, which are those of three texts. */
+static void a_round_of_slots_counts_as_all_of_them(void **state)
+{
+	static const char slots[] = "digits:base=4,digits=3,eps0=1,n=900,dummies=50";
+	static const char *const each[] = { "mixbins:k=4,eps0=1,n=900,dummies=50",
+		"mixbins:k=4,eps0=1,n=900,dummies=200", "mixbins:k=4,eps0=1,n=900,dummies=800" };
+	struct acct_abi *together = account(slots, 2), *apart = account(question, 1);
+	struct acct_state *s = acct_state_new(1e-6);
+	struct acct_abi_filter *one = NULL, *three = NULL;
+	struct acct_bound with, added;
+	int admitted = 0;
+
+	(void)state;
+	assert_int_equal(acct_abi_add(together, question, 1, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_abi_add(together, slots, 5, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_abi_rounds(together), 3 * 7 + 1);
+	assert_int_equal(acct_abi_filter_new("renyi", 5, 1e-6, &one, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_abi_filter_new("renyi", 5, 1e-6, &three, NULL, 0), ACCT_OK);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(acct_abi_add(apart, each[i], 7, NULL, 0), ACCT_OK);
+		assert_int_equal(acct_abi_filter_admit(three, each[i], 7, &admitted, NULL, 0), ACCT_OK);
+		assert_int_equal(admitted, 1);
+	}
+	assert_true(fabs(epsilon(together).upper / epsilon(apart).upper - 1) < 1e-9);
+	assert_int_equal(acct_abi_filter_admit(one, slots, 7, &admitted, NULL, 0), ACCT_OK);
+	assert_true(fabs(acct_abi_filter_share(one) / acct_abi_filter_share(three) - 1) < 1e-12);
+
+	assert_int_equal(acct_abi_state_add(s, question, 1, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_abi_state_epsilon(s, slots, 7, &with.lower, &with.upper, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_state_rounds(s), 1);
+	assert_int_equal(acct_abi_state_add(s, slots, 7, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_state_rounds(s), 3 * 7 + 1);
+	assert_int_equal(acct_abi_state_epsilon(s, NULL, 0, &added.lower, &added.upper, NULL, 0), ACCT_OK);
+	assert_true(with.lower <= added.upper && added.lower <= with.upper);
+	assert_true(with.lower <= epsilon(apart).upper && epsilon(apart).lower <= with.upper);
+	/* The third part cannot be added so often: then none is. */
+	assert_int_equal(acct_abi_state_add(s, each[2], ACCT_MAX_COUNT - 7, NULL, 0), ACCT_OK);
+	assert_int_equal(acct_abi_state_add(s, slots, 1, NULL, 0), ACCT_ELIMIT);
+	assert_int_equal(acct_state_rounds(s), 2 * 7 + 1 + ACCT_MAX_COUNT);
+	assert_int_equal(acct_abi_add(apart, slots, ACCT_MAX_COUNT + 1, NULL, 0), ACCT_ELIMIT);
+	acct_abi_filter_free(one);
+	acct_abi_filter_free(three);
+	acct_state_free(s);
+	acct_abi_free(together);
+	acct_abi_free(apart);
+}
+
 static void an_empty_account_has_lost_nothing(void **state)
 {
 	struct acct_abi *a = acct_abi_new();
@@ -243,6 +290,9 @@ static void memory_that_runs_out_loses_no_round(void **state)
 	assert_int_equal(acct_abi_add(a, texts[3], 1, why, sizeof why), ACCT_ENOMEM);
 	assert_string_equal(why, "out of memory");
 	assert_int_equal(acct_abi_rounds(a), 4);
+	allocations = 1; /* room for the parts, none for the text */
+	assert_int_equal(acct_abi_add(a, texts[3], 1, why, sizeof why), ACCT_ENOMEM);
+	assert_int_equal(acct_abi_rounds(a), 4);
 	allocations = 0;
 	assert_int_equal(acct_abi_epsilon(a, 1e-3, &lower, &upper, NULL, 0), ACCT_ENOMEM);
 	assert_true(lower == 7 && upper == 7);
@@ -257,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_handle_says_what_the_functions_say),
 		cmocka_unit_test(repetitions_add_up),
+		cmocka_unit_test(a_round_of_slots_counts_as_all_of_them),
 		cmocka_unit_test(an_empty_account_has_lost_nothing),
 		cmocka_unit_test(a_refused_round_changes_nothing),
 		cmocka_unit_test(questions_out_of_range_have_no_answer),

@@ -83,7 +83,8 @@ class ShuffledDpEvent(DpEvent):
 
     The text is a round of `tombola-accountant --round` (see its --help for names and keys); it is checked by the
     library when it is composed.  n counts participants, the victim among them.  Numbers are passed on exactly; a
-    list of numbers becomes a/b/...
+    list of numbers becomes a/b/...  A protocol of several slots is one round: ShuffledDpEvent("marginals",
+    k=[6, 4], eps0=2, n=10000).
     """
 
     def __init__(self, spec: Union[str, RandomizedResponseDpEvent], **params: Union[Number, Sequence[Number]]) -> None:
