@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cm_secret.h"
 #include "pt_noise.h"
 #include "sh_round.h"
 
@@ -11,17 +12,26 @@ enum cm_rc sh_noise_draw(struct sh_round *r, struct cm_err *err)
 	const struct pt_params *p = &r->d.params;
 	struct cm_rng rng;
 	struct cm_rng_seeded *g = sh_vault_stream(&r->vault, "noise", 5, &rng);
-	uint64_t sum = 0;
+	uint64_t sum = 0, *drawn = calloc(p->bins, sizeof *drawn);
 
-	r->noise = calloc(p->bins, sizeof *r->noise);
-	if (!g || !r->noise) {
+	if (!g || !drawn) {
 		cm_rng_seeded_free(g);
+		free(drawn);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	for (uint32_t b = 0; b < p->bins; b++)
-		r->noise[b] = sum += pt_noise_draw(p, &rng);
+		drawn[b] = sum += pt_noise_draw(p, &rng);
 	cm_rng_seeded_free(g);
+	r->noise = drawn;
 	return CM_OK;
+}
+
+void sh_noise_forget(struct sh_round *r)
+{
+	if (r->noise)
+		cm_wipe(r->noise, r->d.params.bins * sizeof *r->noise);
+	free(r->noise);
+	r->noise = NULL;
 }
 
 uint32_t sh_noise_bin(const struct sh_round *r, uint64_t made)

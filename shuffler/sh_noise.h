@@ -10,7 +10,9 @@
 
 struct sh_round;
 
-/* Draw them: r->noise[b] is how many of bins 0..b together, malloc'd.  Any thread. */
+/* Draw them: r->noise[b] is how many of bins 0..b together.  Any thread.  CM_EINTERNAL: none are drawn. */
 CM_CHECK enum cm_rc sh_noise_draw(struct sh_round *r, struct cm_err *err);
+/* Wipe and free; fine without any. */
+void sh_noise_forget(struct sh_round *r);
 /* The bin of number `made` of them. */
 uint32_t sh_noise_bin(const struct sh_round *r, uint64_t made);

@@ -54,7 +54,7 @@ void sh_round_free(struct sh_round *r)
 		return;
 	sh_intake_fini(&r->intake);
 	sh_route_fini(&r->route);
-	free(r->noise);
+	sh_noise_forget(r);
 	sh_vault_close(&r->vault);
 	rd_descriptor_fini(&r->d);
 	cm_buf_fini(&r->descriptor);
@@ -353,6 +353,7 @@ enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err
 	uint64_t participants = r->intake.participants;
 	sh_intake_fini(&r->intake);
 	sh_route_fini(&r->route);
+	sh_noise_forget(r);
 	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
 	sh_vault_close(&r->vault);
 	cm_buf_fini(&r->segment);

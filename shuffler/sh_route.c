@@ -5,10 +5,15 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_secret.h"
 #include "sh_round.h"
 
 void sh_route_fini(struct sh_route *t)
 {
+	if (t->count)
+		cm_wipe(t->count, t->tags * sizeof *t->count);
+	if (t->ahead)
+		cm_wipe(t->ahead, t->tags * sizeof *t->ahead);
 	free(t->count);
 	free(t->ahead);
 	*t = (struct sh_route){ 0 };
@@ -76,8 +81,9 @@ static enum cm_rc count(struct sh_round *r, struct cm_buf *stored, struct cm_err
 	struct sh_route *t = &r->route;
 	enum cm_rc rc = CM_OK;
 
-	t->count = calloc(r->d.params.tags, sizeof *t->count);
-	t->ahead = calloc(r->d.params.tags, sizeof *t->ahead);
+	t->tags = r->d.params.tags;
+	t->count = calloc(t->tags, sizeof *t->count);
+	t->ahead = calloc(t->tags, sizeof *t->ahead);
 	if (!t->count || !t->ahead)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (uint32_t bucket = 0; rc == CM_OK && bucket < r->vault.buckets; bucket++)
@@ -177,17 +183,18 @@ uint64_t sh_route_missing(const struct sh_round *r)
 bool sh_route_take(struct sh_round *r, uint64_t made, uint32_t *tag)
 {
 	const struct pt_params *p = &r->d.params;
-	uint64_t *count = r->route.count;
+	struct sh_route *t = &r->route;
 
-	*tag = 0;
-	if (r->d.protocol->routes_by_value)
+	if (r->d.protocol->routes_by_value) {
 		*tag = (uint32_t)(made / p->tag_messages);
-	else
-		while (count[*tag] >= p->tag_messages)
-			++*tag;
-	if (count[*tag] >= p->tag_messages)
+	} else {
+		while (t->count[t->full] >= p->tag_messages)
+			t->full++;
+		*tag = t->full;
+	}
+	if (t->count[*tag] >= p->tag_messages)
 		return false;
-	count[*tag]++;
+	t->count[*tag]++;
 	return true;
 }
 

@@ -19,12 +19,14 @@ struct sh_round;
 struct sh_route {
 	uint64_t *count;  /* stored messages of each tag; NULL: not counted yet */
 	uint64_t *ahead;  /* of them, those in buckets that are not capped yet */
+	uint32_t tags;    /* numbers of both */
+	uint32_t full;    /* filling up: tags before it lack nothing */
 	uint32_t capped;  /* buckets that are; durable */
 	uint32_t lacking; /* as in the manifest: 1 + a class with too few participants; 0: none */
 	bool over;        /* some tag has too many messages */
 };
 
-/* A zeroed struct is fine. */
+/* Wipe and free; a zeroed struct is fine. */
 void sh_route_fini(struct sh_route *t);
 /* Is there a step to be taken before the shuffler adds its own and seals?  Drawing noise is one, too. */
 bool sh_route_next(const struct sh_round *r);

@@ -275,8 +275,7 @@ static void noise_is_uncertain_as_stated(void **state)
 			uint32_t b = sh_noise_bin(r, made);
 			assert_true(made < r->noise[b] && (b == 0 || made >= r->noise[b - 1]));
 		}
-		free(r->noise);
-		r->noise = NULL;
+		sh_noise_forget(r);
 	}
 	assert_true(fabs(sum) < 5 * sqrt(8000 * variance));
 	assert_true(fabs(square / 8000 / variance - 1) < 0.15);
