@@ -104,6 +104,7 @@ enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_rou
 	const atomic_bool *stop, struct an_explanation *out, struct cm_err *err)
 {
 	const struct pl_round *p = r->plan;
+	const struct rd_batch b = pl_round_batch(s->plan, p);
 	struct rd_account *then = NULL, *a = s->account;
 	enum cm_rc rc = CM_OK;
 
@@ -115,9 +116,8 @@ enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_rou
 	if (rc == CM_OK)
 		rc = judge(s, p, a, &out->verdict, err);
 	if (rc == CM_OK && !out->verdict.fits)
-		rc = rd_account_largest_epsilon0(a, p->protocol, &p->query, &p->request,
-			rd_honest(p->min_reports, s->plan->honest_fraction, s->plan->colluders), stop,
-			&out->largest_epsilon0, err);
+		rc = rd_account_largest_epsilon0(
+			a, p->protocol, &p->query, &p->request, &b, stop, &out->largest_epsilon0, err);
 	rd_account_free(then);
 	return rc;
 }

@@ -4,7 +4,7 @@
 #include "pl_plan.h"
 
 /* *least: how many dummies would make a refused round fit, 0 if none would or its protocol has none. */
-static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, uint64_t honest,
+static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, const struct rd_batch *b,
 	uint32_t *least, struct cm_err *err)
 {
 	uint32_t low = r->params.dummies, high = PR_MESSAGES_MAX; /* low is too few; high fits, or is none */
@@ -22,7 +22,7 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 
 		request.dummies = mid;
 		if (r->protocol->derive(&r->query, &request, &params, &ignored) != CM_OK ||
-			pt_loss(r->protocol, &params, honest, &loss, &ignored) != CM_OK)
+			rd_loss_of(r->protocol, &params, b, &loss, &ignored) != CM_OK)
 			break;
 		rc = rd_account_judge(a, &loss, &v, err);
 		if (rc == CM_OK && v.fits)
@@ -38,7 +38,7 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 	struct pl_cost *cost, struct cm_err *err)
 {
 	uint8_t id[PR_ROUND_ID_LEN] = { 0 };
-	uint64_t honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders);
+	const struct rd_batch b = pl_round_batch(p, r);
 	struct pt_loss loss;
 	enum cm_rc rc = pl_round_loss(p, r, &loss, err);
 
@@ -52,8 +52,8 @@ static enum cm_rc judge(const struct pl_plan *p, const struct pl_round *r, struc
 	cost->run = cost->verdict.fits;
 	if (!cost->run) {
 		rc = rd_account_largest_epsilon0(
-			a, r->protocol, &r->query, &r->request, honest, NULL, &cost->largest_epsilon0, err);
-		return rc == CM_OK ? find_dummies(a, r, honest, &cost->least_dummies, err) : rc;
+			a, r->protocol, &r->query, &r->request, &b, NULL, &cost->largest_epsilon0, err);
+		return rc == CM_OK ? find_dummies(a, r, &b, &cost->least_dummies, err) : rc;
 	}
 	cm_put_le32(id, r->number);
 	return rd_account_add(a, id, &loss, err);

@@ -29,6 +29,13 @@ void pl_fault(struct pl_checker *c, int line, const char *fmt, ...)
 	c->first->said = c->faults != NULL;
 }
 
+void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e)
+{
+	pl_fault(c, line, "%s", e->msg);
+	if (e->code == CM_EINTERNAL)
+		c->first->code = CM_EINTERNAL;
+}
+
 void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room)
 {
 	size_t n = strlen(text);
@@ -60,7 +67,7 @@ static void check_losses(struct pl_checker *c, const struct pl_plan *p)
 
 	for (size_t i = 0; i < p->rounds; i++)
 		if (pl_round_loss(p, &p->round[i], &loss, &e) != CM_OK)
-			pl_fault(c, p->round[i].line, "%s", e.msg);
+			pl_fault_of(c, p->round[i].line, &e);
 }
 
 static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
@@ -69,7 +76,7 @@ static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
 	struct cm_err e = { 0 };
 
 	if (pl_auto(p, &at, &e) != CM_OK)
-		pl_fault(c, pl_round_line(at, "protocol"), "%s", e.msg);
+		pl_fault_of(c, pl_round_line(at, "protocol"), &e);
 }
 
 static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struct pl_plan *out)
@@ -170,16 +177,20 @@ double pl_noise_delta(const struct pl_plan *p)
 	return p->delta / (NOISE_SHARE * (double)p->rounds);
 }
 
+struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r)
+{
+	return (struct rd_batch){ .least = r->min_reports,
+		.honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders),
+		.most = r->target };
+}
+
 enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err)
 {
-	uint64_t honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders);
-	struct pt_params params = r->params;
+	const struct rd_batch b = pl_round_batch(p, r);
 
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
-	rd_honest_tags(
-		r->protocol, &params, r->protocol->messages(&params), r->min_reports, r->target, honest);
-	return pt_loss(r->protocol, &params, honest, out, err);
+	return rd_loss_of(r->protocol, &r->params, &b, out, err);
 }
 
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query)

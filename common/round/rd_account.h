@@ -54,9 +54,9 @@ CM_CHECK enum cm_rc rd_account_share_of(const struct rd_account *a, const uint8_
 /* RD_MODE_PLAN or an adaptive mode. */
 const char *rd_account_mode(const struct rd_account *a);
 size_t rd_account_rounds(const struct rd_account *a);
-/* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none.  Costs
- * some ten judgements, a second or two each where rounds hide each other badly; when another thread sets
- * *stop (NULL: nobody will) it ends between two of them, CM_ELATER. */
+/* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none, among
+ * the participants of b.  Costs some ten judgements, a second or two each where rounds hide each other badly;
+ * when another thread sets *stop (NULL: nobody will) it ends between two of them, CM_ELATER. */
 CM_CHECK enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a,
 	const struct pt_protocol *protocol, const struct pt_query *q, const struct pt_request *r,
-	uint64_t honest, const atomic_bool *stop, double *epsilon0, struct cm_err *err);
+	const struct rd_batch *b, const atomic_bool *stop, double *epsilon0, struct cm_err *err);

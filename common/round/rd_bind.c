@@ -39,32 +39,41 @@ uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 
-/* Where nobody but the victim is honest for sure, everybody else may be none. */
-static double most_others(uint64_t min_batch, uint64_t target_batch, uint64_t honest)
+/* Of the largest batch; where nobody but the victim is honest for sure, everybody else may be none. */
+static double most_others(const struct rd_batch *b)
 {
-	if (honest >= min_batch)
+	if (b->honest >= b->least)
 		return 0;
-	if (honest <= 1)
-		return (double)target_batch;
-	return ceil((double)(min_batch - honest) / (double)min_batch * (double)target_batch * (1 + 1e-15));
+	if (b->honest <= 1)
+		return (double)b->most;
+	return ceil((double)(b->least - b->honest) / (double)b->least * (double)b->most * (1 + 1e-15));
 }
 
-void rd_honest_tags(const struct pt_protocol *row, struct pt_params *p, uint32_t messages_each,
-	uint64_t min_batch, uint64_t target_batch, uint64_t honest)
+static void keep_honest_tags(const struct pt_protocol *row, const struct rd_batch *b, struct pt_params *p)
 {
-	double most = most_others(min_batch, target_batch, honest), messages = most * messages_each;
+	double others = most_others(b), each = row->messages(p), messages = others * each;
 
 	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
 		if (p->tag_least[i] > 0)
-			p->tag_least[i] = most + 1 < p->tag_least[i] ? p->tag_least[i] - (uint32_t)most : 1;
+			p->tag_least[i] =
+				others + 1 < p->tag_least[i] ? p->tag_least[i] - (uint32_t)others : 1;
 	if (p->tag_messages == 0)
 		return;
-	if (row->routes_by_value && most > 0 &&
-		(double)p->tag_messages < (double)target_batch * messages_each)
+	if (row->routes_by_value && others > 0 && (double)p->tag_messages < (double)b->most * each)
 		p->tag_messages = 0;
 	else
 		p->tag_messages =
 			messages + 1 < (double)p->tag_messages ? p->tag_messages - (uint64_t)messages : 1;
+}
+
+enum cm_rc rd_loss_of(const struct pt_protocol *row, const struct pt_params *p, const struct rd_batch *b,
+	struct pt_loss *out, struct cm_err *err)
+{
+	struct pt_params honest = *p;
+
+	if (p->tags > 0)
+		keep_honest_tags(row, b, &honest);
+	return pt_loss(row, &honest, b->honest, out, err);
 }
 
 enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
@@ -75,12 +84,12 @@ enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm
 enum cm_rc rd_loss_for(
 	const struct rd_descriptor *d, uint64_t honest, bool trusted, struct pt_loss *out, struct cm_err *err)
 {
+	const struct rd_batch b = { .least = d->min_batch, .honest = honest, .most = d->target_batch };
 	struct pt_params p = d->params;
 
 	if (!trusted)
 		pt_without_shuffler(&p);
-	rd_honest_tags(d->protocol, &p, d->messages_per_client, d->min_batch, d->target_batch, honest);
-	return pt_loss(d->protocol, &p, honest, out, err);
+	return rd_loss_of(d->protocol, &p, &b, out, err);
 }
 
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)

@@ -69,20 +69,23 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
-/* What of a round's tags is honest for sure, when `honest` of the smallest batch are: where tags are classes,
- * p->tag_least becomes the honest participants of each (1 where it may be the victim alone), and where the
- * shuffler evens them, p->tag_messages the messages of each that are no colluder's.  All others of the
- * largest batch may have chosen the same class, and sent all their messages with the same tag.
+/* Participants of a round: the smallest batch, who is honest of it for sure (rd_honest), the largest. */
+struct rd_batch {
+	uint64_t least, honest, most;
+};
+/* What a round of `row` with these parameters costs.
  *
- * Who colludes sees which of its messages were dropped, and by that how many others sent a tag.  Where values
- * say so (routes_by_value) and a tag may overflow, colluders make p->tag_messages 0: as if nothing were
- * evened. */
-void rd_honest_tags(const struct pt_protocol *row, struct pt_params *p, uint32_t messages_each,
-	uint64_t min_batch, uint64_t target_batch, uint64_t honest);
+ * Of its tags only what is honest for sure counts.  Where tags are classes these are the honest participants
+ * of each (1 where it may be the victim alone); where the shuffler evens them, the messages of each that are
+ * no colluder's.  All others of the largest batch may have chosen the same class, and sent all their messages
+ * with the same tag.  Who colludes sees which of its messages were dropped, and by that how many others sent
+ * a tag: where values say so (routes_by_value) and a tag may overflow, it is as if nothing were evened. */
+CM_CHECK enum cm_rc rd_loss_of(const struct pt_protocol *row, const struct pt_params *p,
+	const struct rd_batch *b, struct pt_loss *out, struct cm_err *err);
 /* What the round costs at the guaranteed minimum batch: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
 /* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that
- * the shuffler is to add: what remains when it adds none.  A row with tags is given rd_honest_tags. */
+ * the shuffler is to add: what remains when it adds none. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);
 /* Messages that a round of so many participants releases, the shuffler's included; with noise, to expect. */

@@ -229,7 +229,7 @@ static double step(int i)
 /* *fits: would the query fit at this epsilon0?  A value for which the protocol has no parameters does not
  * fit. */
 static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
-	const struct pt_query *q, const struct pt_request *request, double epsilon0, uint64_t honest,
+	const struct pt_query *q, const struct pt_request *request, double epsilon0, const struct rd_batch *b,
 	bool *fits, struct cm_err *err)
 {
 	struct pt_request r = *request;
@@ -244,7 +244,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	r.epsilon0 = epsilon0;
 	if (protocol->derive(q, &r, &params, &ignored) != CM_OK)
 		return CM_OK;
-	if (pt_loss(protocol, &params, honest, &loss, &ignored) != CM_OK)
+	if (rd_loss_of(protocol, &params, b, &loss, &ignored) != CM_OK)
 		return CM_OK;
 	if (rd_account_is_adaptive(a)) {
 		struct rd_verdict v = { .limit = a->limit };
@@ -264,15 +264,15 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 }
 
 enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
-	const struct pt_query *q, const struct pt_request *r, uint64_t honest, const atomic_bool *stop,
-	double *epsilon0, struct cm_err *err)
+	const struct pt_query *q, const struct pt_request *r, const struct rd_batch *b,
+	const atomic_bool *stop, double *epsilon0, struct cm_err *err)
 {
 	int low = -1, high = STEPS; /* low fits (or none does), high does not (or is past the end) */
 
 	/* Most often asked about a request that does not fit; what is above it is dear to compute. */
 	if (isfinite(r->epsilon0)) {
 		bool fits;
-		enum cm_rc rc = try_epsilon0(a, protocol, q, r, r->epsilon0, honest, &fits, err);
+		enum cm_rc rc = try_epsilon0(a, protocol, q, r, r->epsilon0, b, &fits, err);
 
 		if (rc != CM_OK)
 			return rc;
@@ -286,7 +286,7 @@ enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct 
 
 		if (stop != NULL && atomic_load(stop))
 			return cm_fail(err, CM_ELATER, "stopping");
-		rc = try_epsilon0(a, protocol, q, r, step(mid), honest, &fits, err);
+		rc = try_epsilon0(a, protocol, q, r, step(mid), b, &fits, err);
 
 		if (rc != CM_OK)
 			return rc;

@@ -557,7 +557,9 @@ static double largest(double limit, uint64_t already)
 
 	if (already > 0)
 		add(a, 1, already);
-	assert_int_equal(rd_account_largest_epsilon0(a, &fake, &q, &r, 500, NULL, &e, &err), CM_OK);
+	assert_int_equal(rd_account_largest_epsilon0(
+				 a, &fake, &q, &r, &(struct rd_batch){ 500, 500, 500 }, NULL, &e, &err),
+		CM_OK);
 	rd_account_free(a);
 	return e;
 }
@@ -588,7 +590,9 @@ static void the_largest_epsilon0_is_unknown_when_the_accountant_cannot_answer(vo
 	(void)state;
 	derive_limit = 100.0;
 	acct.rc = ACCT_EPRECISION;
-	assert_int_equal(rd_account_largest_epsilon0(a, &fake, &q, &r, 500, NULL, &e, &err), CM_EINTERNAL);
+	assert_int_equal(rd_account_largest_epsilon0(
+				 a, &fake, &q, &r, &(struct rd_batch){ 500, 500, 500 }, NULL, &e, &err),
+		CM_EINTERNAL);
 	assert_true(e == -1.0);
 	rd_account_free(a);
 }
@@ -731,7 +735,9 @@ static void what_would_fit_a_filter_does_fit(void **state)
 	double fits = 0;
 
 	(void)state;
-	assert_int_equal(rd_account_largest_epsilon0(a, grr, &q, &r, 1000, NULL, &fits, &err), CM_OK);
+	assert_int_equal(rd_account_largest_epsilon0(
+				 a, grr, &q, &r, &(struct rd_batch){ 1000, 1000, 1000 }, NULL, &fits, &err),
+		CM_OK);
 	assert_true(fits > 0 && fits < 6);
 	for (int more = 0; more <= 1; more++) {
 		r.epsilon0 = fits * (more ? 1.02 : 1);

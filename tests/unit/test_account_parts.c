@@ -351,8 +351,8 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 			loss.part[0] = among(1, 20000, 1);
 			add(a, 1, &loss);
 		}
-		assert_int_equal(rd_account_largest_epsilon0(
-					 a, &row, &(struct pt_query){ 0 }, &r, 5000, NULL, &largest, &err),
+		assert_int_equal(rd_account_largest_epsilon0(a, &row, &(struct pt_query){ 0 }, &r,
+					 &(struct rd_batch){ 5000, 5000, 5000 }, NULL, &largest, &err),
 			CM_OK);
 		assert_true(largest > 0.05 && largest < 3);
 		for (int more = 0; more < 2; more++) {
@@ -361,6 +361,28 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 			assert_int_equal(loss_of_two(&p, 5000, &loss, &err), CM_OK);
 			assert_int_equal(judge(a, &loss).fits, !more);
 		}
+		rd_account_free(a);
+	}
+}
+
+/* A hint counts with colluders as a judgement does: where they see what is dropped, nothing fits. */
+static void nothing_would_fit_where_colluders_see_what_is_dropped(void **state)
+{
+	const struct pt_query q = { .kind = PT_VECTOR, .dimension = 2, .high = 1 };
+	const struct rd_batch b = { .least = 1000, .honest = 990, .most = 1000 };
+
+	(void)state;
+	for (uint64_t padded = 500; padded <= 1000; padded += 500) {
+		const struct pt_request r = {
+			.epsilon0 = 6, .levels = 2, .size = 1, .padded = padded, .min_batch = 1000
+		};
+		struct rd_account *a = rd_account_new(0.5, DELTA);
+		double largest = -1;
+
+		assert_int_equal(
+			rd_account_largest_epsilon0(a, pt_find("ss-topk"), &q, &r, &b, NULL, &largest, &err),
+			CM_OK);
+		assert_true(padded < 1000 ? !(largest > 0) : largest > 0);
 		rd_account_free(a);
 	}
 }
@@ -375,6 +397,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_loss_is_refused),
 		cmocka_unit_test(a_filter_is_paid_for_every_part),
 		cmocka_unit_test(the_largest_epsilon0_is_that_of_all_parts),
+		cmocka_unit_test(nothing_would_fit_where_colluders_see_what_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

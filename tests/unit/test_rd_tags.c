@@ -43,7 +43,17 @@ static enum cm_rc loss(
 	return CM_OK;
 }
 
-static const struct pt_protocol full = { .name = "full", .route = route, .dummy = dummy, .loss = loss },
+static uint32_t three(const struct pt_params *p)
+{
+	(void)p;
+	return 3;
+}
+
+static const struct pt_protocol full = { .name = "full",
+	.messages = three,
+	.route = route,
+	.dummy = dummy,
+	.loss = loss },
 				silent = { .name = "silent", .route = route },
 				none = { .name = "none", .dummy = dummy };
 
