@@ -79,11 +79,16 @@ for core in sh_round sh_intake sh_permute sh_policy sh_tags sh_witness an_round 
 	nm -A --undefined-only "$object" | grep -E " U ($io|$clock|$random)" | sed "s|^$build/||" >>"$bad" || true
 done
 
-# Removable checks exist in no ordinary build.
+# Removable checks and seeded randomness exist in no ordinary build.
 if ! grep -q 'TOMBOLA_MUTANTS:BOOL=ON' "$build/CMakeCache.txt"; then
 	for program in "$build"/bin/*; do
 		nm "$program" | grep -q 'cm_checked' && echo "$program: contains cm_checked (removable checks)" >>"$bad"
+		nm "$program" | grep -q 'cm_rng_point' && echo "$program: contains cm_rng_point (seeded randomness)" >>"$bad"
+		grep -q 'TOMBOLA_TEST_SEED' "$program" && echo "$program: reads TOMBOLA_TEST_SEED" >>"$bad"
 	done
+	refused=0
+	"$build/bin/tombola" demo --seed 1 >/dev/null 2>&1 || refused=$?
+	[ $refused -eq 64 ] || echo "tombola demo --seed: exit code $refused, not 64, in an ordinary build" >>"$bad"
 fi
 
 if [ -s "$bad" ]; then

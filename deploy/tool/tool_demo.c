@@ -33,6 +33,58 @@ static void on_signal(int number)
 	interrupted = number;
 }
 
+/* ---- seeds ---- */
+
+#ifdef TOMBOLA_MUTANTS
+/* The daemons inherit it. */
+static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
+{
+	uint64_t n;
+
+	if (cm_cli_u64(seed, "--seed", 0, UINT64_MAX, &n, err) != CM_OK)
+		return err->code;
+	return setenv("TOMBOLA_TEST_SEED", seed, 1) == 0 ? CM_OK
+							 : cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+/* In a seeded run every daemon that draws has said so, or it is of another build. */
+static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
+{
+	static const char *const logs[] = { "client.log", "shuffler.log" };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < 2; i++) {
+		char path[DEMO_PATH];
+		struct cm_buf text;
+
+		cm_buf_init(&text, 256u << 20);
+		rc = demo_path(d, logs[i], path, err);
+		if (rc == CM_OK)
+			rc = cm_file_read(path, text.max - 1, &text, err);
+		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		if (rc == CM_OK && strstr((char *)text.data, CM_RNG_POINT_WARNING) == NULL)
+			rc = cm_fail(err, CM_EOTHER,
+				"--seed: a daemon is not of a test build, and drew as it always does");
+		cm_buf_fini(&text);
+	}
+	return rc;
+}
+#else
+static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
+{
+	(void)seed;
+	return cm_fail(err, CM_EUSAGE, "--seed: only a test build can be seeded, and this is none");
+}
+
+static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
+{
+	(void)d;
+	(void)err;
+	return CM_OK;
+}
+#endif
+
 /* ---- setting up ---- */
 
 static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct cm_err *err)
@@ -47,11 +99,7 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 	d->device_field = cli->option[TOOL_DEMO_DEVICE_FIELD];
 	d->client_dials = cli->option[TOOL_DEMO_CLIENT_DIALS];
 	d->seed = cli->option[TOOL_DEMO_SEED];
-#ifndef TOMBOLA_MUTANTS
-	if (d->seed != NULL)
-		return cm_fail(err, CM_EUSAGE, "--seed: only a test build can be seeded, this is none");
-#endif
-	if (d->seed != NULL && cm_cli_u64(d->seed, "--seed", 0, UINT64_MAX, &n, err) != CM_OK)
+	if (d->seed != NULL && pass_seed(d->seed, err) != CM_OK)
 		return err->code;
 	if (d->own_plan && cli->option[TOOL_DEMO_READINGS] != NULL)
 		return cm_fail(err, CM_EUSAGE, "--readings need the --plan that asks for them");
@@ -216,30 +264,6 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 	return rc;
 }
 
-/* In a seeded run every daemon that draws has said so, or it is of another build. */
-static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
-{
-	static const char *const logs[] = { "client.log", "shuffler.log" };
-	enum cm_rc rc = CM_OK;
-
-	for (size_t i = 0; rc == CM_OK && d->seed != NULL && i < 2; i++) {
-		char path[DEMO_PATH];
-		struct cm_buf text;
-
-		cm_buf_init(&text, 256u << 20);
-		rc = demo_path(d, logs[i], path, err);
-		if (rc == CM_OK)
-			rc = cm_file_read(path, text.max - 1, &text, err);
-		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
-			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-		if (rc == CM_OK && strstr((char *)text.data, CM_RNG_POINT_WARNING) == NULL)
-			rc = cm_fail(err, CM_EOTHER,
-				"--seed: a daemon is not of a test build, and drew as it always does");
-		cm_buf_fini(&text);
-	}
-	return rc;
-}
-
 static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 {
 	char path[DEMO_PATH];
@@ -264,7 +288,7 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		rc = demo_ended(d, err);
 	if (log != NULL)
 		(void)fclose(log);
-	return rc == CM_OK ? seeds_taken(d, err) : rc;
+	return rc == CM_OK && d->seed != NULL ? seeds_taken(d, err) : rc;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -299,8 +323,6 @@ static enum cm_rc set_up(
 		rc = find_ports(d, err);
 	if (rc == CM_OK)
 		rc = demo_deploy(d, err);
-	if (rc == CM_OK && d->seed != NULL && setenv("TOMBOLA_TEST_SEED", d->seed, 1) != 0)
-		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc;
 }
 

@@ -9,25 +9,21 @@
 const char *const demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };
 
 /* Two rounds that fit and one that does not. */
-static const char own_plan[] =
-	"# The plan of `tombola demo`: the parameters are fixed before any answer is seen.  The last round "
-	"is one too many.\n"
-	"name = \"demo\";\n"
-	"population = \"demo\";\n"
-	"budget = { epsilon = 1.0; delta = 1e-6; unit = \"device\"; };\n"
-	"rounds = (\n"
-	"  { query = \"state\"; type = \"histogram\"; protocol = \"grr\"; field = \"state\"; epsilon0 = "
-	"3.0;\n"
-	"    values = [ \"idle\", \"running\", \"fault\" ]; min_reports = 2000; target = 2000; window = "
-	"\"2m\"; },\n"
-	"  { query = \"celsius\"; type = \"mean\"; protocol = \"levels\"; field = \"celsius\"; epsilon0 = "
-	"2.0;\n"
-	"    range = [ -10.0, 40.0 ]; levels = 9; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
-	"  { query = \"state-again\"; type = \"histogram\"; protocol = \"grr\"; field = \"state\"; epsilon0 "
-	"= 4.0;\n"
-	"    values = [ \"idle\", \"running\", \"fault\" ]; min_reports = 2000; target = 2000; window = "
-	"\"2m\"; }\n"
-	");\n";
+static const char own_plan[] = "# The plan of `tombola demo`; its parameters stand before any answer does.\n"
+			       "name = \"demo\";\n"
+			       "population = \"demo\";\n"
+			       "budget = { epsilon = 1.0; delta = 1e-6; unit = \"device\"; };\n"
+			       "rounds = (\n"
+			       "  { query = \"state\"; type = \"histogram\"; protocol = \"grr\";\n"
+			       "    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
+			       "    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
+			       "  { query = \"celsius\"; type = \"mean\"; protocol = \"levels\";\n"
+			       "    field = \"celsius\"; range = [ -10.0, 40.0 ]; levels = 9;\n"
+			       "    epsilon0 = 2.0; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
+			       "  { query = \"state-again\"; type = \"histogram\"; protocol = \"grr\";\n"
+			       "    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
+			       "    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; }\n"
+			       ");\n";
 
 enum cm_rc demo_path(const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err)
 {

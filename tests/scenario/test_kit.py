@@ -1,0 +1,188 @@
+"""The kit for people who test their own pipelines: `tombola demo`, its events, its seeds, and the proxy of faults."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+import cluster as c
+import wire
+
+KIT = os.path.join(wire.ROOT, "tests", "kit", "tombola-faults")
+PLAN = """name = "kit";
+population = "kit";
+budget = { epsilon = %s; delta = 1e-6; unit = "device"; };
+rounds = (
+  { query = "colour"; type = "histogram"; protocol = "grr"; field = "colour"; epsilon0 = 3.0; values = [ "red", "green" ];
+    min_reports = %d; target = %d; window = "%s"; }
+);
+"""
+N = 600
+RED = 400
+
+
+def demo(*args, seconds=60, env=None):
+    run = subprocess.run([c.program("tombola"), "demo", "--json", *args], capture_output=True, text=True,
+                         timeout=seconds, env={**os.environ, **(env or {})})
+    return run, [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def given(folder, epsilon=2.0, n=N, window="1m"):
+    plan, readings = folder / "plan.conf", folder / "readings.csv"
+    plan.write_text(PLAN % (epsilon, n, n, window))
+    readings.write_text("device,colour\n" + "".join(f"d{i},{'red' if i < RED else 'green'}\n" for i in range(N)))
+    return ("--plan", str(plan), "--readings", str(readings), "--device-field", "device")
+
+
+def names(events):
+    return [(e["event"], e.get("round")) for e in events]
+
+
+def result_of(events):
+    return next(e["result"] for e in events if e["event"] == "result")
+
+
+@contextlib.contextmanager
+def faults(*args):
+    """The proxy before a port that is free; yields both ports and, at its end, what it did."""
+    listen, to = c.free_port(), c.free_port()
+    proxy = subprocess.Popen([KIT, "--listen", f"127.0.0.1:{listen}", "--to", f"127.0.0.1:{to}", *args],
+                             stdout=subprocess.PIPE, text=True)
+    done = {}
+    try:
+        yield ("--port", str(to), "--client-dials", f"127.0.0.1:{listen}"), done
+    finally:
+        proxy.send_signal(signal.SIGTERM)
+        said, _ = proxy.communicate(timeout=20)
+    assert proxy.returncode == 0
+    done.update(json.loads(said))
+
+
+def honest(events):
+    """The round settled with each device once, and an estimate that is not far off: once in 10^8 runs."""
+    assert names(events) == [("started", None), ("opened", 1), ("sealed", 1), ("charged", 1), ("settled", 1), ("result", 1),
+                             ("ended", None)]
+    result = result_of(events)
+    assert result["participants"] == result["reports"] == result["messages"] == N
+    assert result["duplicates"] == result["bad"] == 0
+    red = result["items"][0]
+    assert red["label"] == "red" and abs(red["value"] - RED) < 6 * red["variance"] ** 0.5
+
+
+def test_the_built_in_plan_is_refused_its_last_round(tmp_path):
+    run, events = demo(env={"TMPDIR": str(tmp_path)})
+    assert run.returncode == 0, run.stderr
+    assert names(events) == [("started", None), *((e, r) for r in (1, 2) for e in
+                             ("opened", "sealed", "charged", "settled", "result")), ("refused", 3), ("ended", None)]
+    assert {e["schema"] for e in events} == {"tombola.demo/1"}
+    assert [e["ts"] for e in events] == sorted(e["ts"] for e in events)
+    by = {(e["event"], e.get("round")): e for e in events}
+    # What is charged is what was announced, and it adds up to no more than the budget.
+    for r in (1, 2):
+        assert by["charged", r]["epsilon_total"] == by["opened", r]["epsilon_total"] <= by["started", None]["epsilon_limit"]
+        assert by["sealed", r]["reports"] == by["result", r]["result"]["participants"] == 2000
+    assert by["refused", 3]["epsilon_total"] > 1 and "left" in by["refused", 3]["reason"]
+    last = by["ended", None]
+    assert (last["exit"], last["settled"], last["refused"], last["void"]) == (0, 2, 1, 0)
+    assert not os.listdir(tmp_path), "the scratch folder stays"
+
+
+def test_a_given_plan_and_its_exit_codes(tmp_path):
+    folder = tmp_path / "kept"
+    run, events = demo(*given(tmp_path), "--dir", str(folder))
+    assert run.returncode == 0, run.stderr
+    honest(events)
+    assert events[0]["dir"] == str(folder) and {"plan.conf", "pki", "analyzer.log", "client.log"} <= set(os.listdir(folder))
+    assert folder.stat().st_mode & 0o777 == 0o700
+    # The folder is a deployment like any other.
+    shown = subprocess.run([c.program("tombola-analyzer"), "--config", str(folder / "analyzer.conf"), "ledger", "verify"],
+                           capture_output=True, text=True)
+    assert shown.returncode == 0 and "intact" in shown.stdout
+    again, _ = demo("--dir", str(folder))
+    assert again.returncode == 73 and not again.stdout
+
+    run, events = demo(*given(tmp_path, epsilon=0.1))
+    assert run.returncode == 3 and names(events)[1:] == [("refused", 1), ("ended", None)] and events[-1]["exit"] == 3
+    run, events = demo(*given(tmp_path, n=N + 1, window="2s"))
+    assert run.returncode == 75 and names(events)[1:] == [("opened", 1), ("void", 1), ("ended", None)]
+
+
+def test_what_is_wrong_is_said(tmp_path):
+    plan = tmp_path / "bad.conf"
+    plan.write_text("name = 1;\n")
+    for args, code, words in (
+            (("--plan", str(tmp_path / "none")), 66, "none"), (("--plan", str(plan)), 78, "bad.conf:1"),
+            (("--readings", "x.csv"), 64, "--plan"), (("--devices", "0"), 64, "--devices"),
+            ((*given(tmp_path)[:2], "--readings", "none.csv"), 66, "none.csv"), (("--port", "70000"), 64, "--port"),
+            (("--timeout", "soon"), 64, "--timeout"), (("--seed", "x"), 64, "--seed")):
+        run, events = demo(*args, env={"TMPDIR": str(tmp_path)})
+        assert run.returncode == code and words in run.stderr and not events, (args, run)
+    assert not [n for n in os.listdir(tmp_path) if n.startswith("tombola-demo-")]
+
+
+def test_a_demo_that_cannot_end_is_ended(tmp_path):
+    silent = c.free_port()
+    begun = time.monotonic()
+    run, events = demo(*given(tmp_path), "--client-dials", f"127.0.0.1:{silent}", "--timeout", "2s",
+                       env={"TMPDIR": str(tmp_path)})
+    assert run.returncode == 75 and "--timeout" in run.stderr and time.monotonic() - begun < 20
+    assert events[-1]["exit"] == 75 and "--timeout" in events[-1]["error"]
+    kept = re.search(r"logs and books are in (\S+)", run.stderr)[1]
+    assert os.path.exists(os.path.join(kept, "client.log"))
+    # Nothing of it still runs: its port is free.
+    assert subprocess.run(["pgrep", "-f", kept], capture_output=True, text=True).stdout == ""
+
+
+def seeded_build():
+    with open(c.program("tombola-client"), "rb") as f:
+        return b"TOMBOLA_TEST_SEED" in f.read()
+
+
+def test_seeds_in_test_builds_only(tmp_path):
+    if not seeded_build():
+        run, events = demo("--seed", "7")
+        assert run.returncode == 64 and "test build" in run.stderr and not events
+        return
+    counts = []
+    for seed in ("7", "7", "8"):
+        run, events = demo(*given(tmp_path), "--seed", seed)
+        assert run.returncode == 0 and events[0]["seeded"], run.stderr
+        honest(events)
+        counts.append(result_of(events)["counts"])
+    assert counts[0] == counts[1] != counts[2]
+
+
+def test_an_honest_result_under_delay_and_resets(tmp_path):
+    # The upload is turn 4: the first is lost with its connection, the next two are answered and then lost.
+    with faults("--delay", "100", "--jitter", "50", "--reset", "after:4", "--times", "2") as (ports, done):
+        run, events = demo(*given(tmp_path), *ports)
+        assert run.returncode == 0, run.stderr
+    honest(events)
+    assert done["reset_after"] >= 1 and done["connections"] > done["reset_after"], done
+    with faults("--reset", "before:4", "--times", "2") as (ports, done):
+        run, events = demo(*given(tmp_path), *ports)
+        assert run.returncode == 0, run.stderr
+    honest(events)
+    assert done["reset_before"] >= 1, done
+
+
+def test_duplicates_and_a_narrow_line_change_nothing(tmp_path):
+    with faults("--duplicate", "--rate", "200000") as (ports, done):
+        run, events = demo(*given(tmp_path), *ports)
+        assert run.returncode == 0, run.stderr
+    honest(events)
+    assert done["duplicates"] == done["connections"] - done["refused"] > 0, done
+
+
+@pytest.mark.parametrize("args,words", [
+    (("--listen", "here", "--to", "127.0.0.1:1"), "HOST:PORT"), (("--listen", "127.0.0.1:0",), "--to"),
+    (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--reset", "during:1"), "before:TURN"),
+    (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--drop", "0"), "turn"),
+    (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--delay", "-1"), "number")])
+def test_the_proxy_refuses_what_it_does_not_understand(args, words):
+    run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=10)
+    assert run.returncode == 2 and words in run.stderr and "Traceback" not in run.stderr
