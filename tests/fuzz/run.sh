@@ -1,39 +1,92 @@
 #!/bin/sh
-# run.sh BUILD SECONDS - every fuzz target from its corpus and its words (NAME.dict); a crash ends the run and leaves its input in BUILD/crashes.
+# run.sh BUILD SECONDS - every fuzz target from its corpus and its words (NAME.dict), that long each.
+# run.sh BUILD --executions N [NAME...] - the long form: a minute of each target in turn, one at a time, until each
+#   has had N executions.  What was run and found is kept in BUILD/fuzz, so that it may be stopped at any time and
+#   goes on when started again; counts are of finished minutes.
+# A crash ends the run and leaves its input in BUILD/crashes.
 set -eu
 
-build=$1
-seconds=$2
-corpus=$(cd "$(dirname "$0")" && pwd)/corpus
-mkdir -p "$build/crashes"
-
-one() {
-	target=$1
-	name=$(basename "$target" | sed 's/^fuzz_//')
-	work=$(mktemp -d)
-	seeds=
-	words=
-	[ ! -d "$corpus/$name" ] || seeds=$corpus/$name
-	[ ! -f "$corpus/../$name.dict" ] || words=-dict=$corpus/../$name.dict
-	if ! "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
-		-artifact_prefix="$build/crashes/$name-" $words "$work" $seeds >"$build/fuzz-$name.log" 2>&1; then
-		tail -n 40 "$build/fuzz-$name.log" >&2
-		echo "fuzz: $name failed" >&2
-		rm -rf "$work"
-		return 1
-	fi
-	printf '    %-14s %s runs\n' "$name" \
-		"$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/fuzz-$name.log")"
-	rm -rf "$work"
+usage() {
+	sed -n '2,/^set/{/^#/s/^# //p}' "$0" >&2
+	exit 64
 }
 
-if [ "${3:-}" ]; then
-	one "$3"
-	exit
-fi
-targets=$(find "$build/tests" -maxdepth 1 -type f -name 'fuzz_*' | sort)
-[ -n "$targets" ] || {
+# fuzz NAME WORK OPTION...: one run of a target; inputs of worth go to WORK.
+fuzz() {
+	name=$1
+	work=$2
+	shift 2
+	[ ! -d "$corpus/$name" ] || set -- "$@" "$work" "$corpus/$name"
+	[ -d "$corpus/$name" ] || set -- "$@" "$work"
+	[ ! -f "$corpus/../$name.dict" ] || set -- "-dict=$corpus/../$name.dict" "$@"
+	"$build/tests/fuzz_$name" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
+		-artifact_prefix="$build/crashes/$name-" "$@" >"$build/fuzz-$name.log" 2>&1 || {
+		tail -n 40 "$build/fuzz-$name.log" >&2
+		echo "fuzz: $name failed" >&2
+		return 1
+	}
+}
+
+executed() {
+	sed -n 's/^stat::number_of_executed_units: *//p' "$build/fuzz-$1.log"
+}
+
+one() {
+	found=$(mktemp -d)
+	status=0
+	fuzz "$1" "$found" -max_total_time="$2" || status=$?
+	rm -rf "$found"
+	[ "$status" -eq 0 ] || return "$status"
+	printf '    %-14s %s runs\n' "$1" "$(executed "$1")"
+}
+
+# had NAME: how many executions it has had in the long form.
+had() {
+	cat "$build/fuzz/$1.count" 2>/dev/null || echo 0
+}
+
+# Writes the count whole or not at all.
+minute() {
+	before=$(had "$1")
+	mkdir -p "$build/fuzz/$1"
+	fuzz "$1" "$build/fuzz/$1" -max_total_time=60 -runs=$((executions - before)) || exit 1
+	echo $((before + $(executed "$1"))) >"$build/fuzz/$1.new"
+	mv "$build/fuzz/$1.new" "$build/fuzz/$1.count"
+}
+
+long() {
+	left=yes
+	while [ "$left" ]; do
+		left=
+		for name in "$@"; do
+			[ "$(had "$name")" -lt "$executions" ] || continue
+			left=yes
+			minute "$name"
+		done
+	done
+	for name in "$@"; do
+		printf '    %-14s %s runs\n' "$name" "$(had "$name")"
+	done
+}
+
+[ $# -ge 2 ] || usage
+build=$1
+corpus=$(cd "$(dirname "$0")" && pwd)/corpus
+names=$(find "$build/tests" -maxdepth 1 -type f -name 'fuzz_*' | sed 's,.*/fuzz_,,' | sort)
+[ -n "$names" ] || {
 	echo "fuzz: no targets in $build/tests" >&2
 	exit 1
 }
-echo "$targets" | xargs -P 2 -I{} "$0" "$build" "$seconds" {}
+mkdir -p "$build/crashes" "$build/fuzz"
+case $2 in
+--one) one "$4" "$3" ;;
+--executions)
+	[ $# -ge 3 ] || usage
+	executions=$3
+	shift 3
+	[ $# -gt 0 ] || set -- $names
+	long "$@"
+	;;
+-*) usage ;;
+*) echo "$names" | xargs -P 2 -I{} "$0" "$build" --one "$2" {} ;;
+esac

@@ -1,0 +1,173 @@
+/* fuzz_cl_upload.c - any order of frames given, sent, answered (well, for other bytes, of another length) and
+ * connections lost, against a model that knows where each frame is: no slot is answered twice or without a
+ * receipt over its own bytes, and none is lost. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cl_upload.h"
+#include "rd_manifest.h"
+
+#define FRAMES_MAX  24u
+#define CONNECTIONS 3u
+#define WINDOW      2u
+#define DEVICE_LEN  16u
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WAITS = -1, ANSWERED = -2 };
+
+struct model {
+	struct cl_upload *u;
+	int at[FRAMES_MAX]; /* WAITS, ANSWERED, or its connection */
+	size_t given;
+};
+
+static struct cm_signer *signer;
+static struct cm_verifier *verifier;
+static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
+
+static void must(int truth)
+{
+	if (!truth)
+		abort();
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	char dir[] = "/tmp/tombola-fuzz-XXXXXX", secret[64], open[64];
+	struct cm_err err;
+
+	(void)argc;
+	(void)argv;
+	must(mkdtemp(dir) != NULL);
+	(void)snprintf(secret, sizeof secret, "%s/k.key", dir);
+	(void)snprintf(open, sizeof open, "%s/k.pub", dir);
+	must(cm_sign_keygen(secret, open, &err) == CM_OK);
+	must(cm_signer_load(secret, &signer, &err) == CM_OK);
+	must(cm_verifier_load(open, &verifier, &err) == CM_OK);
+	must((unlink(secret) | unlink(open) | rmdir(dir)) == 0);
+	return 0;
+}
+
+/* Devices of a frame: one or two. */
+static size_t devices(size_t frame)
+{
+	return 1 + frame % 2;
+}
+
+static size_t count(const struct model *m, int at)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->given; i++)
+		n += m->at[i] == at;
+	return n;
+}
+
+static void give(struct model *m)
+{
+	int64_t slot[2] = { (int64_t)m->given, (int64_t)m->given };
+	uint8_t names[2 * PR_PSEUDONYM_LEN], sealed[2 * DEVICE_LEN];
+	struct cm_err err;
+
+	if (m->given == FRAMES_MAX)
+		return;
+	memset(names, (int)m->given, sizeof names);
+	memset(sealed, (int)m->given, sizeof sealed);
+	must(cl_upload_give(m->u, slot, names, sealed, devices(m->given), &err) == CM_OK);
+	m->at[m->given++] = WAITS;
+}
+
+/* The oldest that waits, unless the window is full. */
+static void next(struct model *m, int connection)
+{
+	Tombola__V1__Submit s;
+	size_t oldest = 0;
+
+	while (oldest < m->given && m->at[oldest] != WAITS)
+		oldest++;
+	if (cl_upload_next(m->u, (unsigned)connection, &s) != CM_OK) {
+		must(oldest == m->given || count(m, connection) == WINDOW);
+		return;
+	}
+	must(oldest < m->given && count(m, connection) < WINDOW);
+	must(s.sealed.len == devices(oldest) * DEVICE_LEN && s.sealed.data[0] == oldest);
+	must(s.pseudonyms.len == devices(oldest) * PR_PSEUDONYM_LEN);
+	m->at[oldest] = connection;
+}
+
+/* A receipt over frame `over`, by the shuffler or (forged) not by it, as `kind` has it. */
+static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
+{
+	uint8_t names[2 * PR_PSEUDONYM_LEN], sealed[2 * DEVICE_LEN], signature[CM_SIGN_LEN],
+		id[PR_ROUND_ID_LEN];
+	uint8_t outcome[2] = { kind % 8, TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED };
+	size_t n = devices(over);
+	bool forged = (kind & 0x40) != 0, known = outcome[0] >= 1 && outcome[0] <= 4, good;
+	Tombola__V1__Receipt r = TOMBOLA__V1__RECEIPT__INIT;
+	struct cl_answer answer;
+	struct cm_buf bytes;
+	struct cm_err err;
+
+	memset(names, (int)over, sizeof names);
+	memset(sealed, (int)over, sizeof sealed);
+	memcpy(id, round_id, sizeof id);
+	cm_buf_init(&bytes, PR_FRAME_MAX);
+	must(rd_receipt_bytes(id, names, n * PR_PSEUDONYM_LEN, sealed, n * DEVICE_LEN, outcome, n, &bytes) ==
+		CM_OK);
+	must(cm_sign(signer, RD_PURPOSE_RECEIPT, bytes.data, bytes.len, signature, &err) == CM_OK);
+	cm_buf_fini(&bytes);
+	signature[kind % CM_SIGN_LEN] ^= forged;
+	id[0] ^= kind >> 7;
+	r.round_id = (ProtobufCBinaryData){ sizeof id, id };
+	r.outcomes = (ProtobufCBinaryData){ n, outcome };
+	r.signature = (ProtobufCBinaryData){ sizeof signature - (kind >> 5 & 1), signature };
+	good = over < m->given && m->at[over] == connection && known && !forged && kind < 0x80 &&
+	       !(kind & 0x20);
+	must((cl_upload_receipt(m->u, (unsigned)connection, &r, &answer, &err) == CM_OK) == good);
+	if (!good)
+		return;
+	must(answer.n == n && answer.slot[0] == (int64_t)over && memcmp(answer.outcome, outcome, n) == 0);
+	m->at[over] = ANSWERED;
+}
+
+static void lost(struct model *m, int connection)
+{
+	cl_upload_lost(m->u, (unsigned)connection);
+	for (size_t i = 0; i < m->given; i++)
+		if (m->at[i] == connection)
+			m->at[i] = WAITS;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cl_upload_conf conf = { .device_len = DEVICE_LEN, .window = WINDOW, .shuffler = verifier };
+	struct model m = { .given = 0 };
+
+	memcpy(conf.round_id, round_id, sizeof round_id);
+	must((m.u = cl_upload_new(&conf)) != NULL);
+	for (size_t steps = 0; size >= 2 && steps < 64; data += 2, size -= 2, steps++) {
+		int connection = data[0] / 4 % CONNECTIONS;
+
+		switch (data[0] % 4) {
+		case 0:
+			give(&m);
+			break;
+		case 1:
+			next(&m, connection);
+			break;
+		case 2:
+			receipt(&m, connection, data[0] / 12 % FRAMES_MAX, data[1]);
+			break;
+		default:
+			lost(&m, connection);
+		}
+		must(cl_upload_unanswered(m.u) == m.given - count(&m, ANSWERED));
+		must(cl_upload_waiting(m.u) == count(&m, WAITS));
+	}
+	cl_upload_free(m.u);
+	return 0;
+}
