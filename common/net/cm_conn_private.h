@@ -7,6 +7,7 @@
 
 #define CM_CONN_WIRE_MAX  ((size_t)1024 * 1024) /* ciphertext not yet written */
 #define CM_CONN_LINGER_MS 1000u                 /* for the peer to take our last words and close */
+#define CM_CONN_NET_LEN   8
 
 /* Where a connection is.  Only pump() and what it calls move it, and only downwards. */
 enum cm_conn_step {
@@ -49,6 +50,7 @@ struct cm_conn {
 	struct cm_conn_handler handler;
 	void *user;
 	char address[CM_ADDR_TEXT_MAX];
+	uint8_t net[CM_CONN_NET_LEN]; /* accepted: where from */
 
 	struct cm_listener *listener; /* NULL: dialled, or the listener is gone */
 	struct cm_conn *prev, *next;  /* in the listener's list */

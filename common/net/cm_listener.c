@@ -7,8 +7,9 @@
 #include "cm_conn_private.h"
 #include "cm_fault.h"
 
-#define BACKLOG  511
-#define GRACE_MS 1000u /* a good handshake takes milliseconds; one older than this makes room */
+#define BACKLOG   511
+#define GRACE_MS  1000u /* a good handshake takes milliseconds; one older than this makes room */
+#define CROWD_MAX 256u  /* handshakes that are looked at, of max_handshaking */
 
 /* ---- the list of connections ---- */
 
@@ -101,6 +102,69 @@ static bool displace(struct cm_listener *l)
 	return false;
 }
 
+/* Who a peer is to us before it has shown a certificate: its IPv4 address, or its IPv6 network. */
+static void peer_net(const struct sockaddr_storage *peer, uint8_t net[CM_CONN_NET_LEN])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+
+	memset(net, 0, CM_CONN_NET_LEN);
+	memcpy(&in, peer, sizeof in);
+	memcpy(&in6, peer, sizeof in6);
+	if (peer->ss_family == AF_INET)
+		memcpy(net, &in.sin_addr, 4);
+	else if (peer->ss_family == AF_INET6 && memcmp(&in6.sin6_addr, mapped, sizeof mapped) == 0)
+		memcpy(net, in6.sin6_addr.s6_addr + sizeof mapped, 4);
+	else if (peer->ss_family == AF_INET6)
+		memcpy(net, &in6.sin6_addr, CM_CONN_NET_LEN);
+}
+
+static uint32_t of_net(struct cm_conn *const *conn, uint32_t n, const uint8_t net[CM_CONN_NET_LEN])
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		same += memcmp(conn[i]->net, net, CM_CONN_NET_LEN) == 0;
+	return same;
+}
+
+/* An address that has more handshakes under way than the newcomer's gives up its latest; false when there is
+ * none. */
+static bool displace_crowd(const struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
+{
+	struct cm_conn *shaking[CROWD_MAX], *crowd = NULL;
+	uint32_t n = 0, most;
+	struct cm_err err;
+
+	for (struct cm_conn *c = l->first; c != NULL && n < CROWD_MAX; c = c->next)
+		if (c->step == CM_CONN_HANDSHAKE)
+			shaking[n++] = c;
+	most = of_net(shaking, n, net) + 1; /* with the newcomer */
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t same = of_net(shaking, n, shaking[i]->net);
+
+		if (same > most || (crowd != NULL && same == most)) {
+			crowd = shaking[i];
+			most = same;
+		}
+	}
+	if (!CM_CHECKED("net.crowd") || crowd == NULL)
+		return false;
+	(void)cm_fail(&err, CM_ELATER, "one of many TLS handshakes from its address while others wait");
+	cm_conn_shut(crowd, &err);
+	return true;
+}
+
+static bool make_room(struct cm_listener *l, const struct cm_conn *newcomer, struct cm_err *err)
+{
+	if (!CM_CHECKED("net.max_handshaking") || l->n_handshaking < l->conf.limits.max_handshaking ||
+		displace(l) || displace_crowd(l, newcomer->net))
+		return true;
+	(void)cm_fail(err, CM_ELATER, "too many handshakes at once");
+	return false;
+}
+
 static void accept_one(struct cm_listener *l)
 {
 	struct cm_conn *c = cm_conn_make(l->tcp.loop, &l->conf.limits, &l->conf.handler, l->conf.user);
@@ -128,7 +192,10 @@ static void accept_one(struct cm_listener *l)
 	(void)snprintf(c->address, sizeof c->address, "?");
 	if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&peer, &len) == 0)
 		cm_addr_text((struct sockaddr *)&peer, c->address);
-	if (cm_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
+	else
+		peer = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
+	peer_net(&peer, c->net);
+	if (!make_room(l, c, &err) || cm_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
 		refuse(l, c->address, &err);
 		cm_conn_discard(c);
 		return;
@@ -149,9 +216,6 @@ static void on_connection(uv_stream_t *s, int status)
 		refuse(l, "?", &err);
 	} else if (CM_CHECKED("net.max_connections") && l->n >= l->conf.limits.max_connections) {
 		turn_away(l, "too many connections");
-	} else if (CM_CHECKED("net.max_handshaking") && l->n_handshaking >= l->conf.limits.max_handshaking &&
-		   !displace(l)) {
-		turn_away(l, "too many handshakes at once");
 	} else {
 		accept_one(l);
 	}

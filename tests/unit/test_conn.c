@@ -257,17 +257,24 @@ static void send_text(struct peer *p, const char *text)
 	assert_int_equal(cm_conn_send(p->conn, (const uint8_t *)text, strlen(text), &err), CM_OK);
 }
 
-/* A TCP connection that says nothing of TLS. */
-static int plain_socket(const struct world *w)
+/* A TCP connection from this address that says nothing of TLS. */
+static int plain_socket_from(const struct world *w, uint32_t source)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
+	in.sin_addr.s_addr = htonl(source);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	in.sin_port = htons((uint16_t)cm_listener_port(w->listener));
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
 	return fd;
+}
+
+static int plain_socket(const struct world *w)
+{
+	return plain_socket_from(w, INADDR_LOOPBACK);
 }
 
 /* ---- it works ---- */
@@ -745,6 +752,35 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	world_fini(&w);
 }
 
+/* The latest of the address that has most; one with as many as the newcomer's keeps all. */
+static void a_crowd_from_one_address_makes_room_for_others(void **state)
+{
+	struct world w;
+	int fd[8];
+
+	(void)state;
+	world_init(&w);
+	w.limits.max_handshaking = 4;
+	world_listen(&w);
+	for (size_t i = 0; i < 5; i++)
+		fd[i] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
+	RUN_UNTIL(&w, w.n_refused == 1);
+	assert_non_null(strstr(w.refused.msg, "too many handshakes"));
+	fd[5] = plain_socket(&w);
+	RUN_UNTIL(&w, w.n_refused == 2);
+	assert_non_null(strstr(w.refused.msg, "one of many TLS handshakes from its address"));
+	fd[6] = plain_socket(&w);
+	RUN_UNTIL(&w, w.n_refused == 3);
+	assert_non_null(strstr(w.refused.msg, "one of many"));
+	fd[7] = plain_socket(&w);
+	RUN_UNTIL(&w, w.n_refused == 4);
+	assert_non_null(strstr(w.refused.msg, "too many handshakes"));
+	for (size_t i = 0; i < 8; i++)
+		(void)close(fd[i]);
+	RUN_UNTIL(&w, w.n_refused == 8);
+	world_fini(&w);
+}
+
 static void connections_beyond_the_limit_are_refused_and_room_comes_back(void **state)
 {
 	struct world w;
@@ -1105,6 +1141,7 @@ int main(void)
 		cmocka_unit_test(an_address_in_use_is_said),
 		cmocka_unit_test(half_open_connections_beyond_the_limit_are_refused),
 		cmocka_unit_test(a_good_peer_displaces_an_overdue_stranger),
+		cmocka_unit_test(a_crowd_from_one_address_makes_room_for_others),
 		cmocka_unit_test(connections_beyond_the_limit_are_refused_and_room_comes_back),
 		cmocka_unit_test(a_paused_connection_reads_nothing_until_it_is_resumed),
 		cmocka_unit_test(a_peer_that_does_not_read_is_cut_off_at_the_pending_limit),
