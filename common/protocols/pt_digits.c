@@ -2,10 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "pr_limits.h"
-#include "pt_exact.h"
 #include "pt_law.h"
 #include "pt_levels.h"
 #include "pt_rows.h"

@@ -2,8 +2,6 @@
 #include "pt_flame.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "cm_buf.h"
 #include "pr_limits.h"
@@ -11,21 +9,10 @@
 #include "pt_law.h"
 #include "pt_levels.h"
 
-#define LABEL 11 /* digits of a number of 32 bits, and a zero */
-
 uint64_t pt_flame_level(uint32_t x, uint32_t b, const struct cm_rng *rng)
 {
 	/* 2^31 to 2^32 of the range. */
 	return pt_levels_round((uint64_t)x << 1, b, rng);
-}
-
-uint32_t pt_flame_pick(const struct pt_query *q, const struct pt_value *value, uint32_t i)
-{
-	uint32_t x = 0;
-
-	for (uint32_t c = 0; c < q->dimension; c++)
-		x |= (uint32_t)pt_equal_mask(c, i) & value->at[c];
-	return x;
 }
 
 uint32_t pt_flame_group(const struct pt_slot *s, const uint8_t record[PT_RECORD_LEN])
@@ -110,27 +97,6 @@ static bool add_up(const struct pt_params *p, const uint64_t *counts, uint64_t *
 	return true;
 }
 
-double pt_flame_joint(const struct pt_query *q)
-{
-	return pt_normal_upper(-expm1(log1p(-0.05) / q->dimension) / 2);
-}
-
-enum cm_rc pt_flame_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err)
-{
-	e->n = q->dimension;
-	e->item = calloc(e->n, sizeof *e->item);
-	e->names = calloc(e->n, LABEL);
-	if (e->item == NULL || e->names == NULL) {
-		pt_estimate_fini(e);
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	for (uint32_t c = 0; c < q->dimension; c++) {
-		(void)snprintf(e->names + (size_t)c * LABEL, LABEL, "%u", (unsigned)c);
-		e->item[c].label = q->columns > 0 ? q->column[c].name : e->names + (size_t)c * LABEL;
-	}
-	return CM_OK;
-}
-
 struct work {
 	const struct pt_query *q;
 	struct pt_kept kept;
@@ -159,30 +125,32 @@ enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_params *p
 	const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slot[0];
-	struct pt_estimate e = { .n = q->dimension, .reports = reports };
+	struct pt_estimate e = { .reports = reports };
 	struct work w = { .q = q, .kept = *kept };
 	uint64_t left = p->tag_messages * p->tags;
+	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
 	w.slope = pt_slot_keep(s) - pt_slot_other(s);
 	w.z = pt_normal_upper(0.025);
-	w.joint_z = pt_flame_joint(q);
-	if (pt_flame_items(q, &e, err) != CM_OK)
-		return CM_EINTERNAL;
-	for (uint32_t c = 0; c < q->dimension; c++) {
+	w.joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
+	rc = pt_vector_items(q, &e, err);
+	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
 		struct sums t;
 
 		if (!add_up(p, counts + (size_t)c * s->bins, &left, &t)) {
-			pt_estimate_fini(&e);
-			return cm_fail(
-				err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);
+			rc = cm_fail(err, CM_EDATA, "%s: more messages than can have been sent", p->protocol);
+			break;
 		}
 		fill(&w, &t, &e.item[c]);
 		e.noise_floor = fmax(e.noise_floor, w.joint_z * sqrt(e.item[c].variance));
 	}
-	*out = e;
-	return CM_OK;
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
 }
 
 /* Variance of the score of a uniform level. */

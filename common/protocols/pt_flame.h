@@ -7,6 +7,7 @@
 
 #include "pt_record.h"
 #include "pt_slots_count.h"
+#include "pt_vector.h"
 
 /* The columns of such a row. */
 #define PT_FLAME_COLUMNS                                                          \
@@ -16,8 +17,6 @@
 /* A coordinate, X / 2^31 of its range, to one of the levels 0..b with mean X b / 2^31 exactly.  Constant
  * time. */
 uint64_t pt_flame_level(uint32_t x, uint32_t b, const struct cm_rng *rng);
-/* value->at[i], whatever i is: all of them are read.  Constant time in i. */
-uint32_t pt_flame_pick(const struct pt_query *q, const struct pt_value *value, uint32_t i);
 /* The group a record of slot s is about.  Constant time in what the record says. */
 uint32_t pt_flame_group(const struct pt_slot *s, const uint8_t record[PT_RECORD_LEN]);
 /* Levels by the request, or those that make a mean most accurate at its epsilon0. */
@@ -34,10 +33,6 @@ struct pt_kept {
 /* Each of n participants sends one with chance `rate`, and no more than `most` of them are kept (0: all). */
 struct pt_kept pt_flame_kept(double n, double rate, double most);
 
-/* An item with its label for each coordinate.  CM_EINTERNAL out of memory: nothing is to be freed. */
-CM_CHECK enum cm_rc pt_flame_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err);
-/* Normal quantile of an interval that is to hold for all coordinates together (Sidak). */
-double pt_flame_joint(const struct pt_query *q);
 /* One item per coordinate, in the order of the symbols, from its kept messages among dummies that are uniform
  * on the levels.  Normal intervals.  The variance is the sum of squared scores, less (E K - Var K) times the
  * square of the mean score, K the messages kept. */

@@ -107,8 +107,7 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_para
 	const uint64_t *n, struct pt_estimate *e, struct cm_err *err)
 {
 	uint32_t bins = p->slot[0].bins;
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(-expm1(log1p(-0.05) / bins) / 2),
-	       floor = 0;
+	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(bins)), floor = 0;
 	double *projected = calloc(bins, sizeof *projected);
 
 	e->n = bins;

@@ -11,7 +11,6 @@
 #include "pr_limits.h"
 #include "pt_classes.h"
 #include "pt_law.h"
-#include "pt_levels.h"
 #include "pt_mixbins.h"
 #include "pt_project.h"
 #include "pt_record.h"
@@ -215,7 +214,7 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_para
 	const struct mix *m, struct pt_estimate *e, struct cm_err *err)
 {
 	uint32_t bins = p->slot[0].bins;
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(-expm1(log1p(-0.05) / bins) / 2);
+	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(bins));
 	double *projected = calloc(bins, sizeof *projected);
 	enum cm_rc rc = CM_OK;
 

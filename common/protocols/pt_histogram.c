@@ -166,7 +166,7 @@ static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, si
 	*w = (struct work){ .s = s, .n = n };
 	w->expected = s->dummies * s->blanket + (double)n * s->other;
 	w->alpha = 0.025;
-	w->joint_alpha = -expm1(log1p(-0.05) / (double)items) / 2;
+	w->joint_alpha = pt_joint_tail(items);
 	w->z = pt_normal_upper(w->alpha);
 	w->joint_z = pt_normal_upper(w->joint_alpha);
 	w->memo = calloc(MEMO, sizeof *w->memo);

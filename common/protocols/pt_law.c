@@ -123,3 +123,8 @@ double pt_normal_upper(double a)
 	}
 	return high;
 }
+
+double pt_joint_tail(size_t n)
+{
+	return -expm1(log1p(-0.05) / (double)n) / 2;
+}

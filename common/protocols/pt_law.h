@@ -28,3 +28,5 @@ int64_t pt_law_lower(const struct pt_law *law, double a);
 
 /* z with Phi(z) = 1 - a, a (1e-300, 0.5]; to full double precision. */
 double pt_normal_upper(double a);
+/* One tail of each of n intervals, 1 or more, that hold together at 95 % (Sidak). */
+double pt_joint_tail(size_t n);

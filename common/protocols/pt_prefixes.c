@@ -4,7 +4,6 @@
  * there may be fewer than bins.  The last bin is everything else's. */
 #include <stdlib.h>
 
-#include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"

@@ -129,7 +129,7 @@ static double upper_end(const struct step *f, uint32_t b, double q, double z)
 static void fill(const struct pt_query *q, const struct step *f, uint32_t b, struct pt_estimate *e)
 {
 	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025);
-	double joint = pt_normal_upper(-expm1(log1p(-0.05) / (double)e->n) / 2);
+	double joint = pt_normal_upper(pt_joint_tail(e->n));
 	uint32_t n;
 	const double *asked = pt_quantile_asked(q, &n);
 

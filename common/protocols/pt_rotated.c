@@ -190,13 +190,13 @@ static double error_of(const struct pt_query *q, const struct pt_params *p, uint
 
 static void fill(const struct pt_query *q, double sd, double *v, struct pt_estimate *e)
 {
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(-expm1(log1p(-0.05) / q->dimension) / 2);
+	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
 
 	for (uint32_t j = 0; j < q->dimension; j++) {
 		struct pt_item *it = &e->item[j];
 		double x = public_sign(j) != 0 ? -v[j] : v[j];
 
-		*it = (struct pt_item){ .label = pt_vector_label(q, j, e),
+		*it = (struct pt_item){ .label = it->label,
 			.value = x,
 			.variance = sd * sd,
 			.lower = x - z * sd,

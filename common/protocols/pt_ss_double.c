@@ -79,7 +79,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_params *p, str
 static uint64_t word(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 	uint32_t i, uint32_t group, const struct cm_rng *rng)
 {
-	uint32_t x = pt_flame_pick(q, value, i * p->slot[0].groups + group);
+	uint32_t x = pt_vector_pick(q, value, i * p->slot[0].groups + group);
 
 	return pt_flame_level(x, p->slot[0].bins - 1, rng);
 }

@@ -63,7 +63,8 @@ static enum cm_rc one_mean(const struct pt_query *q, const struct pt_params *p, 
 {
 	struct pt_query mean = { .kind = PT_MEAN, .low = q->low, .high = q->high };
 	struct pt_params one = { .bins = p->slot[0].bins, .keep = p->slot[0].keep };
-	double wider = pt_flame_joint(q) / pt_normal_upper(0.025), zero = fmin(fmax(0, q->low), q->high);
+	double wider = pt_normal_upper(pt_joint_tail(q->dimension)) / pt_normal_upper(0.025),
+	       zero = fmin(fmax(0, q->low), q->high);
 	const char *label = item->label;
 	struct pt_estimate e = { 0 };
 	enum cm_rc rc;
@@ -89,7 +90,7 @@ static enum cm_rc estimate(const struct pt_query *q, const struct pt_params *p, 
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
 	if (rc == CM_OK)
-		rc = pt_flame_items(q, &e, err);
+		rc = pt_vector_items(q, &e, err);
 	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
 		rc = one_mean(q, p, counts + (size_t)c * p->slot[0].bins, reports, &e.item[c], err);
 		e.noise_floor = fmax(e.noise_floor, (e.item[c].joint_upper - e.item[c].joint_lower) / 2);

@@ -141,7 +141,7 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 
 	for (uint32_t i = 0; i < p->size; i++) {
 		uint32_t c = next_coordinate(q, value, &last);
-		uint64_t level = pt_flame_level(pt_flame_pick(q, value, c), p->slot[0].bins - 1, rng);
+		uint64_t level = pt_flame_level(pt_vector_pick(q, value, c), p->slot[0].bins - 1, rng);
 
 		pt_record_put(records + (size_t)i * PT_RECORD_LEN,
 			(uint64_t)c * p->slot[0].bins + pt_mixbins_draw(&one, level, rng));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "pr_limits.h"
+#include "pt_exact.h"
 #include "pt_law.h"
 
 #define EXACT     2000.0 /* messages expected about a coordinate below which the normal law is not used */
@@ -37,6 +38,15 @@ uint64_t pt_vector_sign(uint32_t x, const struct cm_rng *rng)
 	uint64_t draw = cm_rng_u64(rng) >> 33;
 
 	return (draw - x) >> 63;
+}
+
+uint32_t pt_vector_pick(const struct pt_query *q, const struct pt_value *value, uint64_t i)
+{
+	uint32_t x = 0;
+
+	for (uint32_t c = 0; c < q->dimension; c++)
+		x |= (uint32_t)pt_equal_mask(c, i) & value->at[c];
+	return x;
 }
 
 double pt_signs_variance(const struct pt_signs *s, double n, double h)
@@ -151,7 +161,7 @@ static bool work_init(struct work *w, const struct pt_signs *s, uint64_t reports
 	w->mixed = s->slope * n / w->messages;
 	w->unit = s->groups / (n * s->slope);
 	w->alpha = 0.025;
-	w->joint_alpha = -expm1(log1p(-0.05) / dimension) / 2;
+	w->joint_alpha = pt_joint_tail(dimension);
 	w->z = pt_normal_upper(w->alpha);
 	w->joint_z = pt_normal_upper(w->joint_alpha);
 	w->exact = w->messages / s->groups < EXACT;
@@ -171,17 +181,16 @@ enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, stru
 	e->n = q->dimension;
 	e->item = calloc(e->n, sizeof *e->item);
 	e->names = q->columns == 0 ? calloc(e->n, LABEL) : NULL;
-	return e->item != NULL && (q->columns != 0 || e->names != NULL)
-		       ? CM_OK
-		       : cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
-}
+	if (e->item == NULL || (q->columns == 0 && e->names == NULL))
+		return cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
+	for (uint32_t i = 0; i < q->dimension; i++) {
+		char *number = q->columns == 0 ? e->names + (size_t)i * LABEL : NULL;
 
-const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_estimate *e)
-{
-	if (e->names == NULL)
-		return q->column[i].name;
-	(void)snprintf(e->names + (size_t)i * LABEL, LABEL, "%u", (unsigned)i);
-	return e->names + (size_t)i * LABEL;
+		if (number != NULL)
+			(void)snprintf(number, LABEL, "%u", (unsigned)i);
+		e->item[i].label = number != NULL ? number : q->column[i].name;
+	}
+	return CM_OK;
 }
 
 void pt_vector_describe(
@@ -210,7 +219,7 @@ static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, s
 		struct pt_item *item = &e->item[i];
 
 		/* The square of the mean, from an estimate that varies: its own variance is taken off. */
-		*item = (struct pt_item){ .label = pt_vector_label(q, i, e),
+		*item = (struct pt_item){ .label = item->label,
 			.value = middle + half * value,
 			.variance =
 				half * half * pt_signs_variance(w->s, w->n, sqrt(fmin(fmax(square, 0), 1))),

@@ -17,6 +17,9 @@ struct pt_signs {
 /* A sign of mean x / 2^30 - 1, x 0..2^31, as a bit: 1 with chance x / 2^31 exactly.  Constant time. */
 uint64_t pt_vector_sign(uint32_t x, const struct cm_rng *rng);
 
+/* value->at[i], whatever i is: all of them are read.  Constant time in i. */
+uint32_t pt_vector_pick(const struct pt_query *q, const struct pt_value *value, uint64_t i);
+
 /* Variance of the estimate of a mean h, in units of half the range squared: ((n + N) G / slope^2 - n h^2) /
  * n^2, exact when all hold h, and more than there is when they differ. */
 double pt_signs_variance(const struct pt_signs *s, double n, double h);
@@ -34,11 +37,9 @@ CM_CHECK enum cm_rc pt_vector_estimate(const struct pt_query *q, const char *nam
 /* Root mean square over the coordinates at the worst values, those in the middle of the range. */
 double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs *s, uint64_t participants);
 
-/* The items of an estimate without their contents, and memory for labels; e is the caller's to finish.
- * CM_EINTERNAL out of memory. */
+/* The items of an estimate with their labels: the columns' names, or numbers that live in e.  CM_EINTERNAL
+ * out of memory.  e is the caller's to finish in either case. */
 CM_CHECK enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err);
-/* The column's name, or coordinate i's number, which lives in e. */
-const char *pt_vector_label(const struct pt_query *q, uint32_t i, struct pt_estimate *e);
 /* Appends "+3" or "-left" and a space, as far as there is room; *used grows by as much. */
 void pt_vector_describe(
 	const struct pt_query *q, uint32_t coordinate, bool plus, char *out, size_t size, size_t *used);

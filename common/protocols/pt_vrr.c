@@ -2,10 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cm_buf.h"
-#include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_record.h"
 #include "pt_rows.h"
@@ -146,13 +143,10 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 
 	for (uint32_t t = 0; t < p->size; t++) {
 		uint64_t at = start + (uint64_t)t * d / p->size, keep;
-		uint32_t own = 0;
 
 		at -= d & ~pt_below_mask(at, d);
-		for (uint32_t c = 0; c < d; c++)
-			own |= (uint32_t)pt_equal_mask(c, at) & value->at[c];
 		keep = cm_rng_bernoulli(rng, p->slot[0].keep);
-		made |= (pt_vector_sign(own, rng) ^ keep ^ 1) << t;
+		made |= (pt_vector_sign(pt_vector_pick(q, value, at), rng) ^ keep ^ 1) << t;
 	}
 	pt_record_put(records, made);
 }
