@@ -29,16 +29,18 @@ static enum cm_rc fold(struct an_books *b, struct cm_err *err)
 	return rc;
 }
 
-/* Both folders are ours alone once the lock is. */
+/* These folders are ours alone once the lock is. */
 static enum cm_rc sweep(const char *state_dir, struct cm_err *err)
 {
-	char *results = cm_file_join(state_dir, "results");
-	enum cm_rc rc =
-		results != NULL ? cm_file_sweep(state_dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	static const char *const folder[] = { "", "keys", "results" };
+	enum cm_rc rc = CM_OK;
 
-	if (rc == CM_OK)
-		rc = cm_file_sweep(results, err);
-	free(results);
+	for (size_t i = 0; rc == CM_OK && i < sizeof folder / sizeof *folder; i++) {
+		char *path = cm_file_join(state_dir, folder[i]);
+
+		rc = path != NULL ? cm_file_sweep(path, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+		free(path);
+	}
 	return rc;
 }
 

@@ -146,6 +146,8 @@ static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = cm_file_lock(dir, err);
 	if (rc == CM_OK)
+		rc = cm_file_sweep(dir, err);
+	if (rc == CM_OK)
 		rc = cm_rng_system(&rng, err);
 	if (rc == CM_OK)
 		rc = cl_db_open(dir, run->setup->conf.population, &run->db, err);

@@ -108,6 +108,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 	conf.env.key_dir = d->key_dir;
 	rc = cm_file_mkdir(d->key_dir, err);
 	if (rc == CM_OK)
+		rc = cm_file_sweep(d->key_dir, err);
+	if (rc == CM_OK)
 		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
 	if (rc == CM_OK)
 		rc = sh_core_new(&conf, &d->core, err);

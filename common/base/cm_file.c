@@ -134,16 +134,24 @@ enum cm_rc cm_file_sync_parent(const char *path, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
+char *cm_file_temp(const char *path)
 {
 	size_t len = strlen(path) + sizeof TEMP "XXXXXX";
 	char *temp = malloc(len);
+
+	if (temp != NULL)
+		(void)snprintf(temp, len, "%s" TEMP "XXXXXX", path);
+	return temp;
+}
+
+enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
+{
+	char *temp = cm_file_temp(path);
 	enum cm_rc rc = CM_OK;
 	int fd = -1;
 
 	if (temp == NULL)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
-	(void)snprintf(temp, len, "%s" TEMP "XXXXXX", path);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
 		rc = fail_errno(err, CM_ECREATE, path, "cannot create");

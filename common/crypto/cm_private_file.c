@@ -1,8 +1,10 @@
 /* cm_private_file.c - files that are made once and kept from other users. */
+#define _GNU_SOURCE /* mkostemp */
 #include "cm_private_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,26 +13,41 @@
 
 #include "cm_file.h"
 
+/* fchmod because the umask must not decide who may read. */
+static bool put_whole(int fd, const void *bytes, size_t n, unsigned mode)
+{
+	return cm_file_put(fd, bytes, n) && fchmod(fd, (mode_t)mode) == 0 && fsync(fd) == 0;
+}
+
+/* Under another name first, so that a process which dies here leaves no half of a key where one is looked
+ * for. */
 enum cm_rc cm_private_create(const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int failed;
+	char *temp = cm_file_temp(path);
+	enum cm_rc rc = CM_OK;
+	bool linked = false;
+	int fd;
 
-	if (fd < 0)
-		return cm_fail(err, CM_ECREATE, "%s: cannot create: %s", path, strerror(errno));
-	/* fchmod because the umask must not decide who may read. */
-	failed = !cm_file_put(fd, bytes, n) || fchmod(fd, (mode_t)mode) != 0 || fsync(fd) != 0;
-	if (failed)
-		(void)cm_fail(err, CM_ECREATE, "%s: cannot write: %s", path, strerror(errno));
-	if (close(fd) != 0 && !failed) {
-		failed = 1;
-		(void)cm_fail(err, CM_ECREATE, "%s: cannot close: %s", path, strerror(errno));
+	if (temp == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0 || !put_whole(fd, bytes, n, mode))
+		rc = cm_fail(err, CM_ECREATE, "%s: cannot write: %s", path, strerror(errno));
+	else if (link(temp, path) != 0)
+		rc = cm_fail(err, CM_ECREATE, "%s: cannot create: %s", path, strerror(errno));
+	else
+		linked = true;
+	if (fd >= 0) {
+		(void)close(fd);
+		if (unlink(temp) != 0 && rc == CM_OK)
+			rc = cm_fail(err, CM_ECREATE, "%s: cannot remove: %s", temp, strerror(errno));
 	}
-	if (!failed && cm_file_sync_parent(path, err) != CM_OK)
-		failed = 1;
-	if (failed)
+	if (rc == CM_OK && cm_file_sync_parent(path, err) != CM_OK)
+		rc = err->code;
+	if (rc != CM_OK && linked)
 		(void)unlink(path);
-	return failed ? err->code : CM_OK;
+	free(temp);
+	return rc;
 }
 
 /* Bytes read, or -1; one more than max when there is more. */
