@@ -307,5 +307,5 @@ void pl_query_take(
 	}
 	take_kind(c, plan, raw, r);
 	if (c->found == 0 && (pt_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
-		pl_fault(c, r->line, "%s", e.msg);
+		pl_fault_of(c, r->line, &e);
 }

@@ -45,6 +45,8 @@ struct pl_checker {
 };
 
 void pl_fault(struct pl_checker *c, int line, const char *fmt, ...) CM_PRINTF(3, 4);
+/* The same for what a callee found; out of memory is no fault of the plan's and stays CM_EINTERNAL. */
+void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e);
 /* Copy a name, which becomes part of file names, tables and signed documents. */
 void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room);
 

@@ -155,7 +155,7 @@ static void take_protocol(
 		take_blanket(c, raw, r);
 	if (c->found == 0) {
 		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
-			pl_fault(c, r->line, "%s", e.msg);
+			pl_fault_of(c, r->line, &e);
 		else if (raw->size != 0 && r->params.size != raw->size && r->params.slots == 0)
 			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
 				r->protocol->name);

@@ -179,7 +179,7 @@ static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, si
 	w->exact = pt_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);
 	/* Too wide a window: the normal law serves. */
 	if (!w->exact)
-		return true;
+		return w->blanket.len == 0;
 	good = pt_law_binomial(&others, n, s->other) && pt_law_sum(&w->nobody, &w->blanket, &others);
 	pt_law_fini(&others);
 	return good;

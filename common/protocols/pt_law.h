@@ -12,8 +12,8 @@ struct pt_law {
 	double *p;
 };
 
-/* Binomial(n, p), p [0, 1].  False out of memory or when the window would exceed 2^18 (standard deviation
- * above about 14,000: use the normal law). */
+/* Binomial(n, p), p [0, 1].  False when the window would exceed 2^18 (standard deviation above about 14,000:
+ * use the normal law), with out->len 0 then; or out of memory, with the length it should have. */
 bool pt_law_binomial(struct pt_law *out, uint64_t n, double p);
 /* Sum of two independent counts; O(a->len * b->len). */
 bool pt_law_sum(struct pt_law *out, const struct pt_law *a, const struct pt_law *b);

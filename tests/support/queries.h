@@ -119,7 +119,7 @@ static inline enum cm_rc query_derive(const struct pt_protocol *row, const struc
 	};
 	enum cm_rc rc = CM_ECONFIG;
 
-	for (size_t k = 0; rc != CM_OK && k < sizeof requests / sizeof *requests; k++)
+	for (size_t k = 0; rc != CM_OK && rc != CM_EINTERNAL && k < sizeof requests / sizeof *requests; k++)
 		rc = row->derive(q, &requests[k], p, err);
 	return rc;
 }
