@@ -7,7 +7,7 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	libmosquitto-dev libcmocka-dev python3 ca-certificates'
 test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang libclang-rt-14-dev
 	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
-	mandoc lintian systemd rpm dpkg-dev file chromium'
+	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose'
 
 case "${1:-}" in
 build) want=$build ;;

@@ -1,4 +1,5 @@
 """compose.py SOURCE BUILD - judge a compose file on standard input, with the image and the files it names."""
+import ipaddress
 import os
 import re
 import subprocess
@@ -8,6 +9,11 @@ import tempfile
 import yaml
 
 PARTIES = ("client", "shuffler", "analyzer")
+CLIENTS = ("client", "client-mqtt")  # one at a time: a device has one client
+PROFILES = {"client": ["demo"], "client-mqtt": ["mqtt"], "mosquitto": ["mqtt"], "devices": ["mqtt"],
+            "prometheus": ["metrics"]}
+PORTS = {"analyzer": "127.0.0.1:9464:9464", "prometheus": "127.0.0.1:9090:9090"}
+WATCHED = {"shuffler": 9465, "analyzer": 9464, "client": 9466, "client-mqtt": 9466}
 DEMO = "/usr/share/tombola/demo/"
 src, build = sys.argv[1:3]
 faults = []
@@ -39,25 +45,39 @@ def networks(service):
     return set(service.get("networks") or [])
 
 
+def address(service, network):
+    return ((service.get("networks") or {}).get(network) or {}).get("ipv4_address")
+
+
+def ports(service):
+    return [p.removesuffix("/tcp") if isinstance(p, str) else f"{p.get('host_ip', '')}:{p['published']}:{p['target']}"
+            for p in service.get("ports", [])]
+
+
 def check_confined(name, s):
     need(re.fullmatch(r"[1-9]\d*:[1-9]\d*", str(s.get("user", ""))), f"{name}: runs as root")
     need(s.get("read_only") is True, f"{name}: its root can be written")
     need(s.get("cap_drop") == ["ALL"], f"{name}: keeps capabilities")
     need("no-new-privileges:true" in s.get("security_opt", []), f"{name}: may gain privileges")
-    for key in ("ports", "privileged", "cap_add", "devices", "pid", "ipc"):
+    need("net.ipv4.ip_forward=0" in s.get("sysctls", []) or (s.get("sysctls") or {}) == {"net.ipv4.ip_forward": "0"}
+         or (s.get("sysctls") or {}) == {"net.ipv4.ip_forward": 0}, f"{name}: may forward between its networks")
+    for key in ("privileged", "cap_add", "devices", "pid", "ipc"):
         need(not s.get(key), f"{name}: has {key}")
+    need(ports(s) == ([PORTS[name]] if name in PORTS else []), f"{name}: publishes {ports(s)}")
+    need(s.get("profiles", []) == PROFILES.get(name, []), f"{name}: profiles {s.get('profiles')}")
 
 
 def check_party(name, s, compose):
     test = s.get("healthcheck", {}).get("test", [])
     need(test[:1] == ["CMD"] and "check" in test, f"{name}: no health check by its own check verb")
-    need(s["command"][:3] == [f"tombola-{name}", "--config", f"{DEMO}{name}.conf"], f"{name}: command {s['command']}")
+    party = "client" if name in CLIENTS else name
+    need(s["command"][:3] == [f"tombola-{party}", "--config", f"{DEMO}{name}.conf"], f"{name}: command {s['command']}")
     need(test[1:4] == s["command"][:3], f"{name}: another configuration is checked than run")
     at = mounts(s)
-    need(at.get(f"/pki/{name}") == (f"pki-{name}", True), f"{name}: its keys are not its own, read-only volume")
-    need(set(at) == {f"/pki/{name}", "/var/lib/tombola"}, f"{name}: mounts {sorted(at)}")
+    need(at.get(f"/pki/{party}") == (f"pki-{party}", True), f"{name}: its keys are not its own, read-only volume")
+    need(set(at) == {f"/pki/{party}", "/var/lib/tombola"}, f"{name}: mounts {sorted(at)}")
     state, read_only = at.get("/var/lib/tombola", ("", True))
-    need(state == f"{name}-state" and not read_only, f"{name}: no state volume of its own")
+    need(state == f"{party}-state" and not read_only, f"{name}: no state volume of its own")
     for v, _ in at.values():
         need(v in compose["volumes"], f"{name}: volume {v} is not declared")
     nets = networks(s)
@@ -71,7 +91,7 @@ def check_conf(name):
     with tempfile.TemporaryDirectory() as made:
         subprocess.run([f"{build}/bin/tombola", "pki", "init", f"{made}/pki"], check=True, capture_output=True)
         for folder, file in re.findall(r'"/pki/([^/"]+)/([^"]+)"', conf):
-            need(folder == name, f"{name}.conf: names the keys of {folder}")
+            need(folder == name.split("-")[0], f"{name}.conf: names the keys of {folder}")
             need(os.path.exists(f"{made}/pki/{folder}/{file}"), f"{name}.conf: pki init makes no {folder}/{file}")
     for file in re.findall(r'(?:policy|plan|path) = "([^"]+)"', conf):
         need(os.path.exists(f"{src}/deploy/compose/{file}") or f"{DEMO}{file}" in text_of("deploy/Dockerfile"),
@@ -121,20 +141,71 @@ def check_population():
         need(len(set(said.values())) == 1, f"the examples do not fit together: {said}")
 
 
+def check_watched(services, nets):
+    """Daemons speak to whoever watches on networks that no peer of theirs is on; Prometheus listens on none of them."""
+    for name, port in WATCHED.items():
+        s = services[name]
+        conf = text_of(f"deploy/compose/{name}.conf")
+        at = re.search(r'^http = "([\d.]+):(\d+)";', conf, re.M)
+        mine = {address(s, n): n for n in networks(s) if address(s, n)}
+        need(at and int(at[2]) == port and at[1] in mine and "http_anywhere = true" in conf,
+             f"{name}.conf: health is not at an address of the service, port {port}")
+        if not at or at[1] not in mine:
+            continue
+        network = mine[at[1]]
+        others = {o for o in services if network in networks(services[o])} - {name}
+        need(others <= {"prometheus"} | (set(CLIENTS) if name in CLIENTS else set()),
+             f"{name}: {sorted(others)} can watch it")
+        subnet = ipaddress.ip_network(nets[network]["ipam"]["config"][0]["subnet"])
+        need(ipaddress.ip_address(at[1]) in subnet, f"{network}: {at[1]} is not in {subnet}")
+        job = name.split("-")[0]
+        need(f'"{job}:{port}"' in text_of("deploy/prometheus.yml"), f"prometheus.yml: does not ask {job}:{port}")
+    mqtt = (services["client-mqtt"]["networks"]["watch-client"] or {})
+    need("client" in mqtt.get("aliases", []), "client-mqtt: Prometheus does not know it as `client`")
+    p = services["prometheus"]
+    need(f"--web.listen-address={address(p, 'ui')}:9090" in p["command"], "prometheus: listens on more than `ui`")
+    need(not networks(p) & {"edge", "core", "site"}, "prometheus: is on a network of the parties")
+
+
+def check_networks(services, nets):
+    for client in CLIENTS + ("mosquitto", "devices"):
+        need(not networks(services[client]) & networks(services["analyzer"]), f"{client} and analyzer share a network")
+    for other in CLIENTS + ("analyzer",):
+        need(networks(services["shuffler"]) & networks(services[other]), f"{other} cannot reach the shuffler")
+    for name in ("mosquitto", "devices"):
+        need(networks(services[name]) == {"site"}, f"{name}: is on more than `site`")
+    for name, net in nets.items():
+        net = net or {}
+        masquerade = (net.get("driver_opts") or {}).get("com.docker.network.bridge.enable_ip_masquerade")
+        need(net.get("internal") is True or (name == "ui" and masquerade == "false"), f"network {name} leads outside")
+    public = {n for n in nets if (nets[n] or {}).get("internal") is not True}
+    need({s for s in services if networks(services[s]) & public} == set(PORTS), "others than those published are on `ui`")
+
+
+def check_tools(services):
+    """The images that are not ours alone: the same user, with what the services call and mount."""
+    for name, wanted in (("mosquitto", ("mosquitto.conf", "devices.sh")), ("prometheus", ("prometheus.yml", "alerts.yml"))):
+        docker = text_of(services[name]["build"]["dockerfile"])
+        need(f"USER {services[name]['user']}" in docker, f"{name}: another user than the image's")
+        for file in wanted:
+            need(file in docker, f"{name}: the image has no {file}")
+        for target in mounts(services[name]):
+            need(f"{target}\n" in docker or f"{target} " in docker, f"{name}: {target} is not made in the image")
+
+
 def main():
     compose = yaml.safe_load(sys.stdin)
-    services = compose["services"]
-    need(set(services) == {"pki", *PARTIES}, f"services {sorted(services)}")
+    services, nets = compose["services"], compose["networks"]
+    need(set(services) == {"pki", *PARTIES, *PROFILES}, f"services {sorted(services)}")
     for name, s in services.items():
         check_confined(name, s)
-    for name in PARTIES:
+    for name in PARTIES + ("client-mqtt",):
         check_party(name, services[name], compose)
         check_conf(name)
-    need(not networks(services["client"]) & networks(services["analyzer"]), "client and analyzer share a network")
-    for other in ("client", "analyzer"):
-        need(networks(services["shuffler"]) & networks(services[other]), f"{other} cannot reach the shuffler")
-    for name, net in compose["networks"].items():
-        need((net or {}).get("internal") is True, f"network {name} leads outside")
+    check_networks(services, nets)
+    check_watched(services, nets)
+    check_tools(services)
+    need(text_of(".env").strip() == "COMPOSE_PROFILES=demo", ".env: `up` does not start the demo")
     need(services["pki"].get("network_mode") == "none", "pki: has a network")
     need(set(mounts(services["pki"])) == {"/pki/ca", *(f"/pki/{p}" for p in PARTIES)}, "pki: other volumes")
     need(len({s.get("user") for s in services.values()}) == 1, "services run as different users")
