@@ -25,6 +25,8 @@ static enum cm_rc derive(
 	if (rc == CM_OK)
 		rc = pt_slots_limit(&made, err);
 	if (rc == CM_OK)
+		rc = pt_slots_count_check(&made, CM_ECONFIG, err);
+	if (rc == CM_OK)
 		*out = made;
 	return rc;
 }

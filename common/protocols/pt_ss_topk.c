@@ -50,6 +50,8 @@ static enum cm_rc derive(
 	if (rc == CM_OK)
 		rc = pt_flame_padded(&made, CM_ECONFIG, err);
 	if (rc == CM_OK)
+		rc = pt_slots_count_check(&made, CM_ECONFIG, err);
+	if (rc == CM_OK)
 		*out = made;
 	return rc;
 }

@@ -414,6 +414,28 @@ static void a_peers_parameters_that_cannot_be_are_refused(void **state)
 	}
 }
 
+/* A plan with them would reserve budget for a round that no party takes. */
+static void more_counts_than_a_round_may_have_are_not_planned(void **state)
+{
+	static const char *const names[] = { "ss-simple", "ss-double", "ss-topk" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct pt_protocol *row = pt_find(names[i]);
+		struct pt_query q = query_of_kind(PT_VECTOR);
+		struct pt_request r = { .epsilon0 = 1, .levels = 512, .padded = 1 };
+		struct pt_params p;
+
+		q.dimension = 1024;
+		assert_int_equal(row->derive(&q, &r, &p, &err), CM_OK);
+		assert_int_equal(row->check(&q, &p, &err), CM_OK);
+		assert_int_equal(row->tallies(&p), 524288);
+		r.levels++;
+		assert_int_equal(row->derive(&q, &r, &p, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, "more than 524288 symbols"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +449,7 @@ int main(void)
 		cmocka_unit_test(chosen_coordinates_have_no_local_guarantee),
 		cmocka_unit_test(what_is_kept_of_a_coordinate),
 		cmocka_unit_test(a_peers_parameters_that_cannot_be_are_refused),
+		cmocka_unit_test(more_counts_than_a_round_may_have_are_not_planned),
 	};
 
 	return RUN_SEEDED(tests, &rng, "flame_rows");
