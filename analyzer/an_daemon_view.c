@@ -79,14 +79,14 @@ static void have_view_made(struct an_daemon *d)
 
 /* ---- refusals ---- */
 
-/* One of the refused rounds that are explained, the last of the plan. */
+/* One of the rounds that the budget refused and that are explained, the last of the plan. */
 static bool is_explained(const struct an_state *s, const struct an_round_state *r)
 {
 	size_t after = 0;
 
 	for (size_t i = r->plan->number; i < s->plan->rounds; i++)
-		after += s->round[i].stage == AN_REFUSED;
-	return r->stage == AN_REFUSED && after < AN_EXPLAINED;
+		after += an_round_blocked(&s->round[i]);
+	return an_round_blocked(r) && after < AN_EXPLAINED;
 }
 
 /* What it says holds as long as the rounds before it hold what they held: a void one gives its part back. */

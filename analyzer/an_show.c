@@ -205,7 +205,7 @@ void an_say(
 	const struct an_books *b, const struct an_round_state *current, bool through, char *text, size_t room)
 {
 	const struct pl_plan *p = &b->plan;
-	size_t refused = an_state_count(&b->state, AN_REFUSED);
+	size_t refused = an_state_blocked(&b->state, NULL);
 	int n;
 
 	if (current != NULL)

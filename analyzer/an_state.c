@@ -262,6 +262,11 @@ bool an_round_left_out(const struct an_round_state *r)
 	       strncmp(r->reason, AN_NOTHING_TO_EXTEND, sizeof AN_NOTHING_TO_EXTEND - 1) == 0;
 }
 
+bool an_round_blocked(const struct an_round_state *r)
+{
+	return r->stage == AN_REFUSED && !an_round_left_out(r);
+}
+
 bool an_round_holds(const struct an_state *s, const struct an_round_state *r)
 {
 	return an_round_counts(r) || (rd_mode_filter(s->plan->mode) == 0 && an_round_left_out(r));
@@ -287,5 +292,21 @@ size_t an_state_count(const struct an_state *s, enum an_stage stage)
 
 	for (size_t i = 0; i < s->plan->rounds; i++)
 		n += s->round[i].stage == stage;
+	return n;
+}
+
+size_t an_state_blocked(const struct an_state *s, const struct an_round_state **last)
+{
+	const struct an_round_state *found = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		if (!an_round_blocked(&s->round[i]))
+			continue;
+		found = &s->round[i];
+		n++;
+	}
+	if (last != NULL)
+		*last = found;
 	return n;
 }

@@ -59,6 +59,8 @@ bool an_round_counts(const struct an_round_state *r);
 #define AN_NOTHING_TO_EXTEND "nothing to extend" /* how the reason of a round left out begins */
 /* Refused not by the budget, which it fitted, but for want of a question? */
 bool an_round_left_out(const struct an_round_state *r);
+/* Refused by the budget? */
+bool an_round_blocked(const struct an_round_state *r);
 /* Does it hold budget?  In mode plan a round that was left out does, too: the pairs that compose must not
  * depend on answers, and that there was nothing to ask is one. */
 bool an_round_holds(const struct an_state *s, const struct an_round_state *r);
@@ -69,3 +71,5 @@ CM_CHECK enum cm_rc an_round_loss(
 void an_round_account_id(const struct an_round_state *r, uint8_t id[PR_ROUND_ID_LEN]);
 /* How many rounds stand at this stage. */
 size_t an_state_count(const struct an_state *s, enum an_stage stage);
+/* How many the budget refused; *last (unless last is NULL): the last of them in the plan, NULL for none. */
+size_t an_state_blocked(const struct an_state *s, const struct an_round_state **last);

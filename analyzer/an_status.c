@@ -20,7 +20,7 @@ const char *an_status_code(const struct an_status *s)
 	if (*s->ledger.fault != '\0')
 		return "fault";
 	if (s->doing == AN_IDLE)
-		return an_state_count(s->state, AN_REFUSED) > 0 ? "refused" : "done";
+		return an_state_blocked(s->state, NULL) > 0 ? "refused" : "done";
 	if (s->doing != AN_JUDGING && *s->shuffler.away != '\0')
 		return "unreachable";
 	return s->doing == AN_AWAITING && s->shuffler.connected ? "waiting" : "running";
@@ -72,23 +72,14 @@ static void at_work(const struct an_status *s, char *out, size_t size)
 			s->round->plan->query.name);
 }
 
-static const struct an_round_state *last_refused(const struct an_state *s)
-{
-	const struct an_round_state *found = NULL;
-
-	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (s->round[i].stage == AN_REFUSED)
-			found = &s->round[i];
-	return found;
-}
-
 static void through(const struct an_status *s, char *out, size_t size)
 {
 	const struct an_state *b = s->state;
-	const struct an_round_state *r = last_refused(b);
 	size_t charged = an_state_count(b, AN_SETTLED) + an_state_count(b, AN_CHARGED);
-	size_t refused = an_state_count(b, AN_REFUSED), empty = an_state_count(b, AN_VOID);
-	char blocked[PR_TEXT_MAX + 120] = "", more[48] = "", nothing[48] = "";
+	const struct an_round_state *r;
+	size_t refused = an_state_blocked(b, &r);
+	size_t empty = an_state_count(b, AN_VOID), idle = an_state_count(b, AN_REFUSED) - refused;
+	char blocked[PR_TEXT_MAX + 120] = "", more[48] = "", nothing[48] = "", left_out[48] = "";
 
 	if (refused > 1)
 		(void)snprintf(more, sizeof more, " and %zu before it", refused - 1);
@@ -97,8 +88,10 @@ static void through(const struct an_status *s, char *out, size_t size)
 			r->plan->number, r->plan->query.name, more);
 	if (empty > 0)
 		(void)snprintf(nothing, sizeof nothing, ", %zu void", empty);
-	(void)snprintf(out, size, "%sthe plan is through: %zu of %zu rounds charged%s", blocked, charged,
-		b->plan->rounds, nothing);
+	if (idle > 0)
+		(void)snprintf(left_out, sizeof left_out, ", %zu left out", idle);
+	(void)snprintf(out, size, "%sthe plan is through: %zu of %zu rounds charged%s%s", blocked, charged,
+		b->plan->rounds, nothing, left_out);
 }
 
 void an_status_words(const struct an_status *s, char *out, size_t size)

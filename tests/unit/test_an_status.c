@@ -138,6 +138,10 @@ static void the_end_says_what_was_charged_refused_and_void(void **state)
 	assert_says(&s, "refused",
 		"the budget blocks round 3 (again) and 1 before it; the plan is through: 1 of 3 rounds "
 		"charged");
+	for (size_t i = 1; i < 3; i++)
+		(void)snprintf(w.books.state.round[i].reason, sizeof w.books.state.round[i].reason,
+			AN_NOTHING_TO_EXTEND ": nobody");
+	assert_says(&s, "done", "the plan is through: 1 of 3 rounds charged, 2 left out");
 	fake_free(&f);
 	world_free(&w);
 }
