@@ -137,7 +137,7 @@ static struct acct_bound of_row(const struct one *c, uint32_t *mean)
 	const struct pt_protocol *row = pt_find(c->row);
 	struct pt_query q = query_for(row, c->size);
 	struct pt_params p;
-	struct pt_loss loss;
+	struct pt_loss loss = { .parts = 0 };
 	struct acct_bound eps;
 	struct cm_err err = { 0 };
 
@@ -196,7 +196,7 @@ static void names_cost_what_rows_cost(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < CASES; i++) {
-		uint32_t mean;
+		uint32_t mean = 0;
 		struct acct_bound row = of_row(&cases[i], &mean), name = of_text(&cases[i], mean);
 
 		assert_true(row.upper > 0 && isfinite(row.upper));
