@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_secret.h"
 
 #define NO_COLUMN SIZE_MAX
 #define NOBODYS   UINT32_MAX
@@ -36,6 +37,8 @@ static bool new_csv(struct csv_parser *csv)
 	if (csv_init(csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
 		return false;
 	csv_set_blk_size(csv, CSV_STEP);
+	csv_set_realloc_func(csv, cm_wiping_realloc);
+	csv_set_free_func(csv, cm_wiping_free);
 	return true;
 }
 

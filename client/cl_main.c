@@ -6,11 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "cl_check.h"
 #include "cl_saved.h"
 #include "cl_show.h"
 #include "cm_cli.h"
 #include "cm_log.h"
+#include "cm_secret.h"
 
 #define WAIT_DEFAULT_MS 60000
 #define WAIT_MAX_MS     (7 * 86400000LL)
@@ -374,5 +377,7 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
+	/* Readings pass through it. */
+	json_set_alloc_funcs(malloc, cm_wiping_free);
 	return cm_cli_main(&program, argc, argv);
 }

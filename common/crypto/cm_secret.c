@@ -2,6 +2,7 @@
 #include "cm_secret.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,26 @@ void cm_key_fini(struct cm_key *k)
 void cm_wipe(void *p, size_t n)
 {
 	OPENSSL_cleanse(p, n);
+}
+
+void cm_wiping_free(void *p)
+{
+	if (p != NULL)
+		cm_wipe(p, malloc_usable_size(p));
+	free(p);
+}
+
+void *cm_wiping_realloc(void *p, size_t n)
+{
+	void *moved = malloc(n);
+	size_t had = p != NULL ? malloc_usable_size(p) : 0;
+
+	if (moved == NULL)
+		return NULL;
+	if (had > 0)
+		memcpy(moved, p, had < n ? had : n);
+	cm_wiping_free(p);
+	return moved;
 }
 
 bool cm_equal(const void *a, const void *b, size_t n)

@@ -16,6 +16,10 @@ struct cm_key {
 void cm_key_fini(struct cm_key *k);
 /* Wipe n bytes at p; the compiler may not remove it. */
 void cm_wipe(void *p, size_t n);
+/* free and realloc for libraries that are handed private values: what they let go of is wiped.  p: of malloc;
+ * NULL is fine.  realloc: NULL out of memory, p is as it was then. */
+void cm_wiping_free(void *p);
+void *cm_wiping_realloc(void *p, size_t n);
 /* Are the n bytes equal?  Time depends on n only. */
 bool cm_equal(const void *a, const void *b, size_t n);
 

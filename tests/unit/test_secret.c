@@ -210,12 +210,33 @@ static void wiping_and_comparing(void **state)
 	assert_int_equal(a[0] | a[1] | a[2], 0);
 }
 
+static void what_moves_is_kept(void **state)
+{
+	uint8_t *p = cm_wiping_realloc(NULL, 3);
+
+	(void)state;
+	assert_non_null(p);
+	memcpy(p, "abc", 3);
+	for (size_t n = 4; n < 100000; n *= 3) {
+		p = cm_wiping_realloc(p, n);
+		assert_non_null(p);
+		assert_memory_equal(p, "abc", 3);
+		memset(p + 3, 'x', n - 3);
+	}
+	p = cm_wiping_realloc(p, 2);
+	assert_non_null(p);
+	assert_memory_equal(p, "ab", 2);
+	cm_wiping_free(p);
+	cm_wiping_free(NULL);
+}
+
 #define IN_PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, drop_place)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wiping_and_comparing),
+		cmocka_unit_test(what_moves_is_kept),
 		IN_PLACE(a_created_key_loads_back),
 		IN_PLACE(a_key_is_not_created_twice),
 		IN_PLACE(a_directory_that_others_may_write_is_refused),
