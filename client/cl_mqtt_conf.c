@@ -163,8 +163,7 @@ const struct cm_conf_row cl_mqtt_rows[] = {
 	{ .key = NULL },
 };
 
-/* ---- What it names
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what it names ---- */
 
 enum cm_rc cl_mqtt_password(
 	const struct cl_mqtt_conf *conf, char out[CL_MQTT_PASSWORD_MAX + 1], struct cm_err *err)
@@ -247,8 +246,7 @@ enum cm_rc cl_mqtt_tls(const struct cl_mqtt_conf *conf, int *refused, SSL_CTX **
 	return CM_OK;
 }
 
-/* ---- check-config
- * ------------------------------------------------------------------------------------------------- */
+/* ---- check-config ---- */
 
 struct checking {
 	const char *path;

@@ -118,8 +118,7 @@ void cl_held_free(struct cl_held *h)
 	free(h);
 }
 
-/* ---- The table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static uint32_t *find(const struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN])
 {
@@ -264,8 +263,7 @@ void cl_held_expire(struct cl_held *h, int64_t now_ms)
 	}
 }
 
-/* ---- What a round may take
- * ------------------------------------------------------------------------------------- */
+/* ---- what a round may take ---- */
 
 /* Index of its mark; h->marks without one. */
 static size_t find_mark(const struct cl_held *h, const char *query)

@@ -108,8 +108,7 @@ void cl_mqtt_input_drawn(struct cl_mqtt_input *in)
 	in->view = NULL;
 }
 
-/* ---- Feeding a round
- * ---------------------------------------------------------------------------------------------- */
+/* ---- feeding a round ---- */
 
 struct feeding {
 	const struct cl_reader_conf *to;

@@ -45,8 +45,7 @@ struct cl_mqtt_link {
 
 static void dial(struct cl_mqtt_link *l);
 
-/* ---- The end of a connection, and of all
- * -------------------------------------------------------------------------- */
+/* ---- the end of a connection, and of all ---- */
 
 static void free_closed(struct cl_mqtt_link *l)
 {
@@ -130,8 +129,7 @@ static const char *reason_of(const struct cl_mqtt_link *l, int rc)
 	return rc == MOSQ_ERR_SUCCESS ? "closed by the broker" : mosquitto_strerror(rc);
 }
 
-/* ---- libmosquitto's callbacks
- * ------------------------------------------------------------------------------------- */
+/* ---- libmosquitto's callbacks ---- */
 
 static void on_connect(
 	struct mosquitto *m, void *user, int reason, int flags, const mosquitto_property *properties)
@@ -184,8 +182,7 @@ static void on_disconnect(struct mosquitto *m, void *user, int rc)
 	give_up(user, reason_of(user, rc));
 }
 
-/* ---- The socket
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the socket ---- */
 
 static void on_poll(uv_poll_t *p, int status, int events);
 
@@ -262,8 +259,7 @@ static void on_tick(uv_timer_t *t)
 	settle(l, l->over ? MOSQ_ERR_SUCCESS : mosquitto_loop_misc(l->m));
 }
 
-/* ---- Dialling
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- dialling ---- */
 
 static void on_dialled(uv_work_t *w, int status)
 {

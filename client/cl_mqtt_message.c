@@ -18,8 +18,7 @@ const char *const cl_mqtt_fates[CL_MQTT_FATES + 1] = {
 	[CL_MQTT_MEMORY] = "memory",
 };
 
-/* ---- The form, and the filters that fit it
- * ---------------------------------------------------------------------- */
+/* ---- the form, and the filters that fit it ---- */
 
 /* N of "topic:N", 0 if it is no such text. */
 static unsigned level_of(const char *text)
@@ -107,8 +106,7 @@ enum cm_rc cl_mqtt_filter_check(const char *filter, const struct cl_mqtt_form *f
 	return CM_OK;
 }
 
-/* ---- Messages
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 void cl_mqtt_reading_init(struct cl_mqtt_reading *r)
 {

@@ -44,8 +44,7 @@ static void on_down(void *user, const struct cm_err *why)
 		CM_S("broker", q->run->setup->conf.mqtt.host), CM_S("reason", why->msg));
 }
 
-/* ---- A round's readings
- * ------------------------------------------------------------------------------------------- */
+/* ---- a round's readings ---- */
 
 static void draw_work(uv_work_t *w)
 {
@@ -156,8 +155,7 @@ static void on_tick(uv_timer_t *t)
 		look(q);
 }
 
-/* ---- Beginning and end
- * -------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ---- */
 
 enum cm_rc cl_run_mqtt_open(struct cl_run *run, struct cm_err *err)
 {
