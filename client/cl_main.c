@@ -88,8 +88,7 @@ static enum cm_rc read_input(const struct cm_cli *cli, const struct cl_setup *se
 	return CM_OK;
 }
 
-/* ---- send
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- send ---- */
 
 struct sent {
 	const struct cm_cli *cli;
@@ -235,8 +234,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 	return rc;
 }
 
-/* ---- encode
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- encode ---- */
 
 static enum cm_rc encode_readings(const struct cm_cli *cli, const struct cl_setup *setup, struct cm_err *err)
 {
@@ -281,8 +279,7 @@ static enum cm_rc verb_encode(const struct cm_cli *cli, int *exit_code, struct c
 	return rc;
 }
 
-/* ---- status, check, check-config, config-sample
- * ------------------------------------------------------------------- */
+/* ---- status, check, check-config, config-sample ---- */
 
 static enum cm_rc verb_status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {

@@ -93,8 +93,7 @@ static void end(struct cl_round *r, const struct cm_err *why)
 	uv_close((uv_handle_t *)&r->tick, on_tick_closed);
 }
 
-/* ---- Encoding: on the pool; persisted on the loop before anything of it is sent
- * --------------------------------- */
+/* ---- encoding: on the pool; persisted on the loop before anything of it is sent ---- */
 
 static void encode_work(uv_work_t *w)
 {
@@ -168,8 +167,7 @@ static void start_jobs(struct cl_round *r)
 	}
 }
 
-/* ---- Upload
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- upload ---- */
 
 static bool all_encoded(const struct cl_round *r)
 {

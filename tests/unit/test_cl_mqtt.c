@@ -13,8 +13,7 @@
 
 static struct cm_err err;
 
-/* ---- Messages
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static struct cl_mqtt_form form(const char *device, const char *payload, const char *field)
 {
@@ -181,8 +180,7 @@ static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(voi
 		assert_int_equal(cl_mqtt_filter_check(bad[i], &f, &err), CM_ECONFIG);
 }
 
-/* ---- What is held
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what is held ---- */
 
 #define MAX_AGE 1000
 
@@ -400,8 +398,7 @@ static void many_devices_come_and_go(void **state)
 	assert_int_equal(counts.bytes, 0);
 }
 
-/* ---- All of it
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static struct cl_mqtt_conf conf;
 static struct cm_key secret = { { 7 } };

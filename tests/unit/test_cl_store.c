@@ -251,8 +251,7 @@ static void erasing_leaves_no_sealed_byte_in_any_file_and_keeps_the_ledger(void 
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'over'"), 1);
 }
 
-/* ---- Kills
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- kills ---- */
 
 /* In a child: step 2k stores chunk k, step 2k+1 "sends" it by writing what the store gives to fd; it kills
  * itself within step `last` at a moment of its own choosing.  Devices that are stored already are not
