@@ -203,6 +203,23 @@ static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descrip
 	return CM_OK;
 }
 
+static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	uint64_t batch = d->min_batch;
+	const char *whose = "";
+	uint32_t level;
+
+	(void)cl_policy_class(p, d, &level);
+	if (d->protocol->classes_apart && d->params.tag_least[level] < batch) {
+		batch = d->params.tag_least[level];
+		whose = " of its class";
+	}
+	if (CM_CHECKED("client.policy.min_batch") && batch < (uint64_t)p->min_batch)
+		return cm_fail(err, CM_EPERM, "policy: minimum batch %" PRIu64 "%s is below %" PRId64, batch,
+			whose, p->min_batch);
+	return CM_OK;
+}
+
 enum cm_rc cl_policy_check(
 	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err)
 {
@@ -213,11 +230,10 @@ enum cm_rc cl_policy_check(
 		rc = check_local(p, d, err);
 	if (rc == CM_OK)
 		rc = check_blanket(p, d, err);
+	if (rc == CM_OK)
+		rc = check_batch(p, d, err);
 	if (rc != CM_OK)
 		return rc;
-	if (CM_CHECKED("client.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
-		return cm_fail(err, CM_EPERM, "policy: minimum batch %" PRIu64 " is below %" PRId64,
-			d->min_batch, p->min_batch);
 	if (p->max_rounds > 0 && recent >= (uint64_t)p->max_rounds)
 		return cm_fail(err, CM_EPERM,
 			"policy: %" PRIu64 " rounds within the last %" PRId64 " s, max_rounds is %" PRId64,

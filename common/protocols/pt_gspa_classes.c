@@ -225,6 +225,7 @@ const struct pt_protocol pt_row_gspa_classes = {
 	.loss = loss,
 	.encode = encode,
 	.route = pt_classes_route,
+	.classes_apart = true,
 	.tally = pt_slots_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,

@@ -141,7 +141,8 @@ struct pt_protocol {
 		uint16_t *tags);
 	/* The tags depend on values: no count of them may be told, nor the time that filling up takes. */
 	bool routes_by_value;
-	bool noise; /* the shuffler may draw how many dummies of each bin it adds */
+	bool classes_apart; /* a class is a batch of its own: its members alone hide each other */
+	bool noise;         /* the shuffler may draw how many dummies of each bin it adds */
 	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
 	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin
 	 * `tag`. NULL: no shuffler may add any, and shuffler_dummies, tag_messages and noise_mean are 0. */

@@ -47,7 +47,7 @@ def write(cluster, rows):
     cluster.write("readings.csv", "device,colour,celsius\n" + "".join(f"{d},{c},{t:.3f}\n" for d, c, t in rows))
 
 
-CLASSES = [{"epsilon0": 1.0, "least": 800}, {"epsilon0": 3.0, "least": 800}]
+CLASSES = [{"epsilon0": 1.0, "least": 1000}, {"epsilon0": 3.0, "least": 1000}]
 
 
 def test_two_gateways_choose_their_guarantees(cluster):
@@ -104,7 +104,7 @@ def test_a_class_that_lacks_participants_makes_the_round_void(cluster):
     cluster.configure(min_batch=1000, devices=n, max_epsilon0=5.0)
     write(cluster, readings(n, 2, (1, 4, 5)))
     cluster.plan([batch(1000, query="apart", protocol="gspa-classes", field="colour", values=["c0", "c1", "c2"],
-                        type="histogram", classes=CLASSES, epsilon0=3.0) | {"target": 1600, "window": "4s"}],
+                        type="histogram", classes=CLASSES, epsilon0=3.0) | {"target": 2000, "window": "4s"}],
                  epsilon=30.0)
     run, _, client = run_plan(cluster)
     assert run.returncode == 0, run.stderr
@@ -118,7 +118,7 @@ def test_who_wants_more_than_any_class_gives_takes_no_part(cluster):
     client_wants(cluster, 0.5)
     write(cluster, readings(n, 2, (1, 4, 5)))
     cluster.plan([batch(100, query="apart", protocol="gspa-classes", field="colour", values=["c0", "c1", "c2"],
-                        type="histogram", classes=CLASSES, epsilon0=3.0) | {"target": 1600, "window": "3s"}],
+                        type="histogram", classes=CLASSES, epsilon0=3.0) | {"target": 2000, "window": "3s"}],
                  epsilon=30.0)
     run, shuffler, client = run_plan(cluster)
     assert "epsilon0 1 is above max_epsilon0 0.5" in client.log()

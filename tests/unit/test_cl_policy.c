@@ -188,6 +188,33 @@ static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void 
 #endif
 }
 
+/* Where classes are apart a report hides in its own: 200 for who allows epsilon0 3, 900 for who allows 1. */
+static void the_batch_of_a_class_apart_counts(void **state)
+{
+	const struct pt_request r = {
+		.epsilon0 = 3, .classes = 2, .class_epsilon0 = { 1, 3 }, .class_least = { 900, 200 }
+	};
+
+	(void)state;
+	for (int pooled = 0; pooled < 2; pooled++) {
+		offer.d.protocol = pt_find(pooled ? "gspa-pooled" : "gspa-classes");
+		offer.d.privacy.epsilon0 = 3;
+		assert_int_equal(offer.d.protocol->derive(&offer.d.query, &r, &offer.d.params, &err), CM_OK);
+		offer.d.messages_per_client = offer.d.protocol->messages(&offer.d.params);
+		world.policy.max_epsilon0 = 3;
+		world.policy.min_batch = 201;
+		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
+		if (!pooled)
+			assert_string_equal(err.msg, "policy: minimum batch 200 of its class is below 201");
+		world.policy.max_epsilon0 = 1;
+		assert_int_equal(check(0), CM_OK);
+		world.policy.min_batch = 901;
+		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
+		world.policy.min_batch = 1001;
+		assert_int_equal(check(0), CM_EPERM);
+	}
+}
+
 static void rounds_beyond_the_window_are_refused(void **state)
 {
 	(void)state;
@@ -293,6 +320,7 @@ int main(void)
 		TEST(messages_of_the_shuffler_count_only_for_who_accepts_them),
 		TEST(a_statement_below_the_truth_is_refused),
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
+		TEST(the_batch_of_a_class_apart_counts),
 		TEST(rounds_beyond_the_window_are_refused),
 		TEST(messages_that_do_not_fit_a_frame_are_refused),
 		TEST(the_smaller_honest_fraction_and_the_more_colluders_count),
