@@ -1,8 +1,11 @@
 """Lengths tell nothing: over the whole input domain all sealed messages and all frames of a round are of one size."""
+import json
+
 import pytest
 
 from cluster import wait_for
 from parties import Shuffler
+from test_blanket import POLICY
 
 EDGES = ["", "x", "of some sixty bytes, so that its length would show if anything", "\u00e4\u00f6\u00fc", "0", "c,0",
          'quo"ted', "null"]
@@ -32,6 +35,32 @@ ROUNDS = {
 }
 DEVICES = 5
 
+# Numbers of a vector: ends of the domain, beyond it, of one digit and of many.
+ARRAYS = [[0] * 6, [40] * 6, [1e300, -1e300, 0.1, 12.345678901234567, 40, -0.0]]
+FEW = [EDGES[1], EDGES[2], EDGES[6]]
+PAIRS = [{"a": "x", "b": "1"}, {"a": EDGES[2], "b": "1"}, {"a": "x", "b": EDGES[2]}]
+VECTOR = dict(type="vector", dimension=6, range=[0.0, 40.0], epsilon0=4.0)
+
+STRUCTURED = {
+    # protocol: (plan keys, readings of one device, messages a device, tags?)
+    "words": (dict(VECTOR, slots=3, size=2, dummies=1), ARRAYS, 6, False),
+    "harmony": (VECTOR, ARRAYS, 1, False),
+    "vrr": (dict(VECTOR, size=2), ARRAYS, 1, False),
+    "rotated": (dict(VECTOR, range=[-40.0, 40.0], slots=4, size=2), ARRAYS, 4, False),
+    "ss-simple": (dict(VECTOR, levels=3), ARRAYS, 6, False),
+    "ss-double": (dict(VECTOR, levels=3, slots=2), ARRAYS, 2, True),
+    "ss-topk": (dict(VECTOR, levels=3, size=2), ARRAYS, 2, True),
+    "digits": (dict(type="mean", range=[0.0, 40.0], levels=64, epsilon0=3.0), NUMBERS[:4], 6, False),
+    "ranges": (dict(type="ranges", range=[0.0, 40.0], leaves=25, fanout=5, epsilon0=4.0), NUMBERS[:4], 2, False),
+    "prefixes": (dict(type="prefixes", bits=8, epsilon0=4.0), [*FEW, "x" * 200, "\U0001f600"], 1, False),
+    "marginals": (dict(type="marginals", epsilon0=2.0, marginals=[["a", "b"], ["b"]], columns=[
+        {"field": "a", "values": EDGES[1:4]}, {"field": "b", "values": ["1", EDGES[2]]}]), PAIRS, 2, False),
+    "gspa-classes": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[
+        {"epsilon0": 1.0, "least": 800}, {"epsilon0": 3.0, "least": 800}]), FEW, 1, True),
+    "gspa-pooled": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[
+        {"epsilon0": 1.0, "least": 800}, {"epsilon0": 3.0, "least": 800}]), FEW, 2, True),
+}
+
 
 def quoted(value):
     return '"' + value.replace('"', '""') + '"'
@@ -51,7 +80,7 @@ class Sized(Shuffler):
 
 @pytest.fixture
 def fake(cluster):
-    cluster.configure(min_batch=2, max_epsilon0="inf")
+    cluster.configure(min_batch=2, max_epsilon0="inf", client_policy=POLICY.format(accept="true"))
     made = Sized(cluster)
     yield made
     made.close()
@@ -93,6 +122,44 @@ def test_all_messages_and_frames_of_a_round_have_one_length(cluster, fake, name)
     # No two messages are the same, and none repeats an encapsulated key: the length is all they share.
     out = [s[i:i + sealed_length] for _, s in fake.received for i in range(0, len(s), sealed_length)]
     assert len({m[:32] for m in out}) == len(out) == sent * messages
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, fake, name):
+    keys, values, messages, tags = STRUCTURED[name]
+    field = {} if keys["type"] == "marginals" else {"field": "value"}
+    row = {} if name in ("prefixes", "ranges", "marginals") else {"protocol": name}
+    cluster.plan([{"query": "q", **field, **row, **keys, "min_reports": 1000000, "target": 1000000, "window": "1h"}],
+                 epsilon=45.0)
+    analyzer = cluster.start("analyzer", "round", "run", "1")
+    wait_for("the round", lambda: fake.order or not analyzer.alive())
+    d = fake.rounds[fake.order[0]]["d"]
+    assert d.messages_per_client == messages
+    for value in values:
+        cluster.reset_client()
+        with open(cluster.path("readings.ndjson"), "w") as f:
+            f.writelines(json.dumps({"device": str(i), **(value if isinstance(value, dict) else {"value": value})}) + "\n"
+                         for i in range(DEVICES))
+        run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--strict",
+                          "--wait", "10s")
+        assert run.returncode == 0, (value, run.stdout, run.stderr)
+    assert [n for n, _ in fake.sizes] == [DEVICES] * len(values) and len({size for _, size in fake.sizes}) == 1, fake.sizes
+    each = d.record_length + 48 + (2 if tags else 0)
+    assert all(len(sealed) == DEVICES * messages * each for _, sealed in fake.received)
+
+
+def test_a_device_that_has_no_reading_sends_nothing_and_changes_no_other_size(cluster, fake):
+    """Absent, null, empty, of another type: of five devices one takes part, in a frame as long as a frame of one."""
+    open_round(cluster, fake, "grr", ROUNDS["grr"][0])
+    for others in ("absent", "null", "empty"):
+        cluster.reset_client()
+        rows = [{"device": "0", "value": "x"}] + [
+            {"device": str(i), **{"absent": {}, "null": {"value": None}, "empty": {"value": ""}}[others]} for i in range(1, 5)]
+        with open(cluster.path("readings.ndjson"), "w") as f:
+            f.writelines(json.dumps(r) + "\n" for r in rows)
+        run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "10s")
+        assert fake.sizes, (others, run.stdout, run.stderr)
+    assert {n for n, _ in fake.sizes} == {1} and len({size for _, size in fake.sizes}) == 1, fake.sizes
 
 
 def test_a_frame_s_size_depends_on_its_number_of_devices_alone(cluster, fake):

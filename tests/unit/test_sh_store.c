@@ -175,6 +175,44 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 	assert_false(on_disk(play.dir, message, 24));
 }
 
+/* Whatever the release does to it after. */
+static void what_is_stored_is_in_no_order_of_arrival(void **state)
+{
+	enum { N = 400 };
+	static uint8_t sent[N][PR_SEALED_MAX];
+	size_t len, before = 0;
+	unsigned rising = 0, pairs = 0;
+	struct cm_buf out;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_accepted(1, 0, N);
+	sh_play_work(&play);
+	struct sh_round *r = sh_core_collecting(play.core);
+	len = rd_sealed_len(&play.d);
+	for (uint64_t i = 0; i < N; i++)
+		sh_play_message(i, 0, sent[i], len);
+	cm_buf_init(&out, 1u << 20);
+	for (uint32_t b = 0; b < r->vault.buckets; b++) {
+		out.len = 0;
+		assert_int_equal(sh_vault_read(&r->vault, b, &out, &play.err), CM_OK);
+		for (size_t at = 0; at < out.len; at += len) {
+			size_t i = 0;
+
+			while (i < N && memcmp(sent[i], out.data + at, len) != 0)
+				i++;
+			assert_true(i < N);
+			pairs += at > 0;
+			rising += at > 0 && before < i;
+			before = i;
+		}
+	}
+	cm_buf_fini(&out);
+	/* Half of the neighbours in a bucket, of standard deviation 6 at most. */
+	assert_true(pairs >= N - 16);
+	assert_in_range(rising, pairs / 2 - 40, pairs / 2 + 40);
+}
+
 static void the_round_key_is_in_its_file_only_and_gone_with_it(void **state)
 {
 	struct cm_buf key;
@@ -224,6 +262,7 @@ int main(void)
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
 		STEPS_TEST(damaged_tags_refuse_to_start),
 		STEPS_TEST(neither_messages_nor_identities_nor_tags_are_readable_at_rest),
+		STEPS_TEST(what_is_stored_is_in_no_order_of_arrival),
 		STEPS_TEST(the_round_key_is_in_its_file_only_and_gone_with_it),
 		STEPS_TEST(two_shufflers_cannot_share_a_folder),
 	};
