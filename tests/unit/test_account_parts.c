@@ -370,21 +370,17 @@ static void nothing_would_fit_where_colluders_see_what_is_dropped(void **state)
 {
 	const struct pt_query q = { .kind = PT_VECTOR, .dimension = 2, .high = 1 };
 	const struct rd_batch b = { .least = 1000, .honest = 990, .most = 1000 };
+	struct pt_request r = { .epsilon0 = 6, .levels = 2, .size = 1, .min_batch = 1000 };
+	struct rd_account *a = rd_account_new(0.5, DELTA);
+	const struct pt_protocol *topk = pt_find("ss-topk");
+	double most;
 
 	(void)state;
-	for (uint64_t padded = 500; padded <= 1000; padded += 500) {
-		const struct pt_request r = {
-			.epsilon0 = 6, .levels = 2, .size = 1, .padded = padded, .min_batch = 1000
-		};
-		struct rd_account *a = rd_account_new(0.5, DELTA);
-		double largest = -1;
-
-		assert_int_equal(
-			rd_account_largest_epsilon0(a, pt_find("ss-topk"), &q, &r, &b, NULL, &largest, &err),
-			CM_OK);
-		assert_true(padded < 1000 ? !(largest > 0) : largest > 0);
-		rd_account_free(a);
+	for (r.padded = 500; r.padded <= 1000; r.padded += 500) {
+		assert_int_equal(rd_account_largest_epsilon0(a, topk, &q, &r, &b, NULL, &most, &err), CM_OK);
+		assert_true(r.padded < 1000 ? !(most > 0) : most > 0);
 	}
+	rd_account_free(a);
 }
 
 int main(void)
