@@ -132,8 +132,13 @@ function notes(result) {
 	if (result.shuffler_dummies > 0)
 		lines.push(`The guarantee rests on the shuffler having added ${count(result.shuffler_dummies)} messages of its own.`);
 	if (result.tag_messages > 0)
-		lines.push(`The guarantee rests on the shuffler having made it ${count(result.tag_messages)} messages of each tag.`);
-	return lines.map((l) => element("p", "warning", l));
+		lines.push(`The shuffler has evened the counts to ${count(result.tag_messages)} messages of each tag.`);
+	const bias = Math.max(0, ...finite((result.items ?? []).map((i) => number(i.bias_bound))));
+	if (bias > 0)
+		lines.push("Where the choice of a class goes with the value an estimate may be off by up to " +
+			`${bias.toPrecision(4)}; the intervals allow for it.`);
+	const paper = result.statement ? [element("p", "note", `${result.statement}.`)] : [];
+	return [...lines.map((l) => element("p", "warning", l)), ...paper];
 }
 
 function fieldsOf(result) {

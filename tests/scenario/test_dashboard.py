@@ -244,6 +244,19 @@ def test_a_filter_is_shown_in_parts_of_its_budget(cluster, browser):
     assert browser.complaints == []
 
 
+def test_what_a_paper_says_is_shown_beside_the_answer(cluster, browser):
+    prepared(cluster, [{"query": "both", "type": "vector", "protocol": "ss-simple", "fields": ["celsius", "wind"],
+                        "levels": 3, "epsilon0": 2.0, "min_reports": N, "target": N, "range": [0.0, 40.0],
+                        "window": "2m"}], epsilon=5.0)
+    cluster.write("readings.csv", "device,celsius,wind\n" + "".join(f"d{i},{i % 40},7\n" for i in range(N)))
+    run(cluster)
+    wait_state(cluster, "done")
+    statement = cluster.json("analyzer", "estimate", "both")["statement"]
+    loaded(browser, cluster, 1)
+    assert f"{statement}." in texts(browser, "[data-query=both] .note"), statement
+    assert texts(browser, "[data-query=both] .warning") == [] and browser.complaints == []
+
+
 def test_waiting_unreachable_and_a_ledger_fault_are_said(cluster, browser):
     cluster.two_colours(N)
     shuffler = cluster.start("shuffler", "run")
