@@ -164,6 +164,7 @@ def check_watched(services, nets):
     need("client" in mqtt.get("aliases", []), "client-mqtt: Prometheus does not know it as `client`")
     p = services["prometheus"]
     need(f"--web.listen-address={address(p, 'ui')}:9090" in p["command"], "prometheus: listens on more than `ui`")
+    need(all(address(p, n) for n in networks(p)), "prometheus: takes the first address that is free, which may be a party's")
     need(not networks(p) & {"edge", "core", "site"}, "prometheus: is on a network of the parties")
 
 
