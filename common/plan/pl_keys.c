@@ -207,9 +207,8 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PR_CATEGORIES_MAX,
 		.fallback = "0",
 		.help = "subset: categories in a report, vrr: coordinates; olh and hashed: cells of the "
-			"hash; words and rotated: coordinates in a message; digits: values of a digit; 0: "
-			"the protocol "
-			"chooses" },
+			"hash; words and rotated: coordinates in a message; ss-topk: coordinates that a "
+			"device sends; digits: values of a digit; 0: the protocol chooses" },
 	{ .key = "slots",
 		.type = CM_CONF_INT,
 		.offset = offsetof(struct pl_raw_round, slots),
@@ -217,8 +216,8 @@ static const struct cm_conf_row round_rows[] = {
 		.max = PR_MESSAGES_MAX,
 		.fallback = "0",
 		.help = "words, rotated: parts of the vector, each device sends a message to each; 0: 8, or "
-			"as many "
-			"as there are coordinates" },
+			"as many as there are coordinates; ss-double: coordinates that a device sends; 0: "
+			"1" },
 	{ .key = "classes",
 		.type = CM_CONF_LIST,
 		.offset = offsetof(struct pl_raw_round, classes),
