@@ -172,7 +172,7 @@ enum cm_rc sh_sqlite_data_drop(
 {
 	static const char *const suffix[] = { "-wal", "-shm", "-journal", "" };
 
-	/* The file itself last: as long as it is there, a restart knows that there is something to remove. */
+	/* As long as any of them is there, a restart knows that there is something to remove. */
 	for (size_t i = 0; i < sizeof suffix / sizeof suffix[0]; i++) {
 		char *path = round_path(rounds, round_id, suffix[i], err);
 		if (!path)
@@ -199,7 +199,8 @@ enum cm_rc sh_sqlite_data_each(const char *rounds, sh_place_fn *fn, void *user, 
 	for (struct dirent *e; rc == CM_OK && (e = readdir(dir)) != NULL;) {
 		char name[2 * PR_ROUND_ID_LEN + 1];
 		size_t len = strlen(e->d_name);
-		if (len != sizeof name - 1 + 3 || strcmp(e->d_name + sizeof name - 1, ".db") != 0)
+		/* Or one that only its companions are left of: unlinks may reach the disk in any order. */
+		if (len < sizeof name - 1 + 3 || strncmp(e->d_name + sizeof name - 1, ".db", 3) != 0)
 			continue;
 		memcpy(name, e->d_name, sizeof name - 1);
 		name[sizeof name - 1] = '\0';

@@ -88,6 +88,7 @@ static enum cm_rc loss(
 	const struct pt_slot *weakest = &p->slot[p->slots - 1];
 	struct pt_params alone = { .bins = weakest->bins, .keep = weakest->keep };
 	struct acct_gspa_class cls[PT_SLOTS_MAX + 1] = { { 0 } };
+	enum acct_rc rc;
 	const char *why = "";
 	size_t others;
 
@@ -98,9 +99,10 @@ static enum cm_rc loss(
 	if (others == 0)
 		return pt_mixbins_cells(&alone, 1, &out->part[0], err);
 	cls[others] = (struct acct_gspa_class){ .epsilon = pt_slot_epsilon0(weakest), .count = 1 };
-	if (acct_gspa_round(cls, others + 1, p->slot[0].bins, others, &out->part[0], &why) != ACCT_OK)
-		return cm_fail(err, CM_EPROTO, "%s: %s", name, why);
-	return CM_OK;
+	rc = acct_gspa_round(cls, others + 1, p->slot[0].bins, others, &out->part[0], &why);
+	return rc == ACCT_OK       ? CM_OK
+	       : rc == ACCT_ENOMEM ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", name)
+				   : cm_fail(err, CM_EPROTO, "%s: %s", name, why);
 }
 
 static void encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,

@@ -67,6 +67,8 @@ static enum cm_rc choose(const struct pt_number *row, const struct pt_query *q, 
 		if (in_range(row, &made, CM_ECONFIG, err) != CM_OK)
 			return CM_ECONFIG;
 		error = pt_number_expected_error(row, q, &made, 1);
+		if (isinf(error))
+			return cm_fail(err, CM_EINTERNAL, "%s: out of memory", row->name);
 		if (error < best) {
 			best = error;
 			*p = made;

@@ -1,0 +1,288 @@
+/* test_starved.c - memory that runs out at every allocation: of documents, plans, rows, tallies. */
+#include "starve.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_tally.h"
+#include "cm_file.h"
+#include "cm_hash.h"
+#include "cm_rand.h"
+#include "pl_plan.h"
+#include "pr_msg.h"
+#include "queries.h"
+#include "rd_descriptor.h"
+#include "rd_record.h"
+
+static struct cm_buf bytes; /* of the document at hand */
+
+static void word(const void *p, size_t n, uint64_t *answer)
+{
+	uint8_t hash[32];
+
+	cm_sha256(p, n, hash);
+	*answer ^= cm_get_le64(hash);
+}
+
+/* ---- documents ------------------------------------------------------------------------------------------
+ */
+
+static enum cm_rc descriptor(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	struct rd_descriptor d;
+	struct cm_buf again;
+	enum cm_rc rc = rd_descriptor_decode(bytes.data, bytes.len, &d, err);
+
+	(void)what;
+	cm_buf_init(&again, PR_DESCRIPTOR_MAX);
+	if (rc == CM_OK)
+		rc = rd_descriptor_encode(&d, &again, err);
+	if (rc == CM_OK)
+		word(again.data, again.len, answer);
+	rd_descriptor_fini(&d);
+	cm_buf_fini(&again);
+	return rc;
+}
+
+static enum cm_rc record(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	struct rd_record r;
+	struct cm_buf again;
+	enum cm_rc rc = rd_record_decode(bytes.data, bytes.len, &r, err);
+
+	(void)what;
+	cm_buf_init(&again, PR_RECORD_MAX);
+	if (rc != CM_OK)
+		return rc;
+	rc = rd_record_encode(&r, &again, err);
+	if (rc == CM_OK)
+		word(again.data, again.len, answer);
+	rd_record_fini(&r);
+	cm_buf_fini(&again);
+	return rc;
+}
+
+static enum cm_rc frame(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	struct pr_frame f;
+	struct cm_buf again;
+	enum cm_rc rc = pr_decode(bytes.data, bytes.len, &f, err);
+
+	(void)what;
+	cm_buf_init(&again, PR_FRAME_MAX + 4);
+	if (rc == CM_OK)
+		rc = pr_encode(f.frame, &again, err);
+	if (rc == CM_OK)
+		word(again.data, again.len, answer);
+	pr_free(&f);
+	cm_buf_fini(&again);
+	return rc;
+}
+
+static void every_golden_document(void **state)
+{
+	static const struct {
+		const char *start;
+		starve_attempt *attempt;
+		size_t skip; /* a frame's length */
+	} kind[] = { { "descriptor_", descriptor, 0 }, { "record_", record, 0 }, { "frame_", frame, 4 } };
+	unsigned files = 0, refused = 0;
+	DIR *d = opendir(TEST_DATA "/golden");
+	const struct dirent *e;
+	struct cm_err err;
+	char path[512];
+
+	(void)state;
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL)
+		for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+			const char *end = strrchr(e->d_name, '.');
+			if (strncmp(e->d_name, kind[i].start, strlen(kind[i].start)) != 0 || end == NULL ||
+				strcmp(end, ".bin") != 0)
+				continue;
+			(void)snprintf(path, sizeof path, TEST_DATA "/golden/%s", e->d_name);
+			/* It has a field of a later version, and is refused. */
+			if (strcmp(e->d_name, "descriptor_every_field.bin") == 0)
+				continue;
+			cm_buf_init(&bytes, PR_FRAME_MAX + 4);
+			assert_int_equal(cm_file_read(path, PR_FRAME_MAX + 4, &bytes, &err), CM_OK);
+			cm_buf_drop(&bytes, kind[i].skip);
+			refused += starve(e->d_name, kind[i].attempt, NULL);
+			cm_buf_fini(&bytes);
+			files++;
+		}
+	(void)closedir(d);
+	assert_true(files >= 30 && refused > files);
+}
+
+/* ---- a plan ---------------------------------------------------------------------------------------------
+ */
+
+static const char plan_text[] =
+	"name = \"test\"\n"
+	"population = \"testers\"\n"
+	"budget = { epsilon = 8.0, delta = 1e-6, unit = \"device\" }\n"
+	"rounds = (\n"
+	"  { query = \"state\", type = \"histogram\", protocol = \"grr\", field = \"Class\",\n"
+	"    epsilon0 = 2.0, min_reports = 20, target = 40, values = [\"a\", \"b\", \"c\"] },\n"
+	"  { query = \"level\", type = \"mean\", field = \"V3\", epsilon0 = 1.0,\n"
+	"    min_reports = 20, range = [0, 10], levels = 4 },\n"
+	"  { query = \"pairs\", type = \"marginals\", epsilon0 = 2.0, min_reports = 20,\n"
+	"    columns = ( { field = \"x\", values = [\"a\", \"b\"] }, { field = \"y\", values = [\"c\", "
+	"\"d\"] } ),\n"
+	"    marginals = ( [ \"x\", \"y\" ] ) } )\n";
+
+static enum cm_rc plan(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	struct pl_plan p;
+	enum cm_rc rc = pl_plan_parse((const uint8_t *)plan_text, strlen(plan_text), what, NULL, &p, err);
+
+	if (rc == CM_OK) {
+		*answer = p.rounds;
+		for (size_t i = 0; i < p.rounds; i++)
+			word(&p.round[i].cost, sizeof p.round[i].cost, answer);
+	}
+	pl_plan_fini(&p);
+	return rc;
+}
+
+static void a_plan(void **state)
+{
+	(void)state;
+	assert_true(starve("plan", plan, "plan.conf") > 20);
+}
+
+/* ---- a round of each row --------------------------------------------------------------------------------
+ */
+
+#define REPORTS 40u
+
+struct round {
+	const struct pt_protocol *row;
+	struct pt_query q;
+	struct pt_params p;
+	uint8_t *records;
+	uint32_t n;
+};
+
+static enum cm_rc derive(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	const struct round *r = what;
+	struct pt_params p = { 0 };
+	struct pt_loss loss;
+	enum cm_rc rc = query_derive(r->row, &r->q, 2.0, &p, err);
+
+	if (rc == CM_OK)
+		rc = r->row->check(&r->q, &p, err);
+	if (rc == CM_OK)
+		rc = pt_loss(r->row, &p, REPORTS, &loss, err);
+	*answer = pt_params_equal(&p, &r->p);
+	return rc;
+}
+
+static enum cm_rc tally(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	const struct round *r = what;
+	uint32_t len = r->row->record_len(&r->p);
+	struct pt_estimate e = { 0 };
+	struct an_tally t = { 0 };
+	enum cm_rc rc = an_tally_init(&t, r->row->tallies(&r->p), err);
+
+	for (uint32_t i = 0; rc == CM_OK && i < r->n; i++)
+		rc = an_tally_record(&t, r->row, &r->p, r->records + (size_t)i * len, err);
+	if (rc == CM_OK)
+		rc = r->row->estimate(&r->q, &r->p, t.count, REPORTS, &e, err);
+	for (size_t i = 0; rc == CM_OK && i < e.n; i++) {
+		const double numbers[] = { e.item[i].value, e.item[i].variance, e.item[i].joint_lower,
+			e.item[i].joint_upper, e.item[i].projected };
+		word(numbers, sizeof numbers, answer);
+		*answer = *answer * 3 + 1;
+	}
+	if (rc == CM_OK)
+		pt_estimate_fini(&e);
+	an_tally_fini(&t);
+	return rc;
+}
+
+static void encode(struct round *r, const struct cm_rng *rng)
+{
+	uint32_t each = r->row->messages(&r->p), len = r->row->record_len(&r->p);
+	uint32_t at[PT_SLOTS_MAX];
+
+	r->n = REPORTS * each;
+	r->records = calloc(r->n, len);
+	assert_non_null(r->records);
+	for (uint32_t i = 0; i < REPORTS; i++) {
+		struct pt_value v = query_value(&r->q, i % query_values(&r->q), at);
+		r->row->encode(&r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
+	}
+}
+
+static void a_round_of_every_row(void **state)
+{
+	struct cm_rng rng;
+	struct cm_err err;
+	unsigned refused = 0;
+	size_t i = 0;
+
+	(void)state;
+	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	for (; pt_row(i) != NULL; i++) {
+		struct round r = { .row = pt_row(i), .q = query_of_row(pt_row(i)) };
+
+		if (query_derive(r.row, &r.q, 2.0, &r.p, &err) != CM_OK)
+			fail_msg("%s: %s", r.row->name, err.msg);
+		encode(&r, &rng);
+		(void)starve(r.row->name, derive, &r);
+		refused += starve(r.row->name, tally, &r);
+		free(r.records);
+	}
+	assert_true(refused > 4 * i);
+}
+
+/* ---- encapsulations seen --------------------------------------------------------------------------------
+ */
+
+static enum cm_rc seen(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	const struct cm_rng *rng = what;
+	struct an_seen s;
+	enum cm_rc rc = CM_OK;
+
+	an_seen_init(&s, rng);
+	for (uint64_t i = 0; rc == CM_OK && i < 3000; i++) {
+		uint8_t key[32] = { 0 };
+		bool again = false;
+
+		cm_put_le64(key, i % 2000);
+		rc = an_seen_add(&s, key, &again, err);
+		*answer += again;
+	}
+	an_seen_fini(&s);
+	return rc;
+}
+
+static void encapsulations_that_were_seen(void **state)
+{
+	struct cm_rng rng;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_true(starve("seen", seen, &rng) > 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_golden_document),
+		cmocka_unit_test(a_plan),
+		cmocka_unit_test(a_round_of_every_row),
+		cmocka_unit_test(encapsulations_that_were_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
