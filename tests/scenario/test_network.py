@@ -11,7 +11,7 @@ def through(cluster, client, analyzer, rounds, n=N):
     """The plan with these faults; both proxies."""
     cluster.configure(min_batch=n, devices=n)
     with open(cluster.path("client.conf"), "a") as f:
-        f.write("frame_devices = 10; connections = 2;\n")
+        f.write("frame_devices = 10; connections = 1;\n")
     with open(cluster.path("analyzer.conf"), "a") as f:
         f.write('reconnect_min = "10ms"; reconnect_max = "50ms";\n')
     truth, _ = readings(cluster, n)
@@ -21,7 +21,7 @@ def through(cluster, client, analyzer, rounds, n=N):
     one, other = Proxy(cluster, "client", client), Proxy(cluster, "analyzer", analyzer)
     try:
         cluster.start("client", "run")
-        run = cluster.run("analyzer", "run", "--once", seconds=60)
+        run = cluster.run("analyzer", "run", "--once", seconds=120)
     finally:
         one.close()
         other.close()
@@ -53,9 +53,9 @@ def test_every_report_is_counted_exactly_once(cluster):
     audited(cluster)
 
 
-def test_every_other_answer_is_lost(cluster):
-    client, *_ = through(cluster, {"submit": ["unanswered", "pass"]}, {}, [histogram(N, 3.0)])
-    assert client.done["unanswered"] >= 5, client.done
+def test_every_third_answer_is_lost(cluster):
+    client, *_ = through(cluster, {"submit": ["unanswered", "pass", "pass"]}, {}, [histogram(N, 3.0)])
+    assert client.done["unanswered"] >= 4, client.done
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["participants"] == result["reports"] == N and result["duplicates"] == 0
     assert all(len(s) == 1 for s in client.submitted.values())
