@@ -23,7 +23,6 @@
 
 #define TICK_MS     100
 #define LINE_MAX_   65536u
-#define DEVICES_MAX 1000000u
 #define TIMEOUT_MAX (7 * INT64_C(86400000))
 
 static volatile sig_atomic_t interrupted;
@@ -105,7 +104,8 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 		return cm_fail(err, CM_EUSAGE, "--readings need the --plan that asks for them");
 	if (devices != NULL && cli->option[TOOL_DEMO_READINGS] != NULL)
 		return cm_fail(err, CM_EUSAGE, "--devices are made up, --readings are given: not both");
-	if (devices != NULL && cm_cli_u64(devices, "--devices", 1, DEVICES_MAX, &d->devices, err) != CM_OK)
+	if (devices != NULL &&
+		cm_cli_u64(devices, "--devices", 1, DEMO_DEVICES_MAX, &d->devices, err) != CM_OK)
 		return err->code;
 	n = 0;
 	if (port != NULL && cm_cli_u64(port, "--port", 1, 65535, &n, err) != CM_OK)
@@ -216,12 +216,10 @@ static enum cm_rc choose_readings(struct demo *d, const char *given, char path[P
 	if (d->device_field == NULL)
 		d->device_field = "device";
 	if (d->devices == 0)
-		for (size_t i = 0; i < d->plan.rounds; i++)
-			d->devices =
-				d->plan.round[i].target > d->devices ? d->plan.round[i].target : d->devices;
-	if (d->devices > DEVICES_MAX)
+		d->devices = demo_wanted(&d->plan);
+	if (d->devices > DEMO_DEVICES_MAX)
 		return cm_fail(err, CM_EUSAGE, "the plan wants %llu devices: at most %u are made up",
-			(unsigned long long)d->devices, DEVICES_MAX);
+			(unsigned long long)d->devices, DEMO_DEVICES_MAX);
 	return demo_readings(d, err);
 }
 

@@ -90,6 +90,19 @@ static void quoted(const char *text, char *out, size_t size)
 	out[n] = '\0';
 }
 
+uint64_t demo_wanted(const struct pl_plan *p)
+{
+	uint64_t most = 1;
+
+	for (size_t i = 0; i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+		uint64_t wants = r->target <= DEMO_DEVICES_MAX ? r->target : r->min_reports;
+
+		most = wants > most ? wants : most;
+	}
+	return most;
+}
+
 static enum cm_rc write_policies(const struct demo *d, const char *population, struct cm_err *err)
 {
 	uint64_t batch = UINT64_MAX, target = 1;

@@ -8,7 +8,8 @@
 #include "pl_plan.h"
 #include "tool_demo.h"
 
-#define DEMO_PATH 4096
+#define DEMO_PATH        4096
+#define DEMO_DEVICES_MAX 1000000u /* whose readings are made up */
 
 enum demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
 extern const char *const demo_party_name[DEMO_PARTIES];
@@ -35,6 +36,8 @@ CM_CHECK enum cm_rc demo_path(
 	const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err);
 /* The plan (a copy of `path`, or the one that is built in for NULL), read into d->plan. */
 CM_CHECK enum cm_rc demo_plan(struct demo *d, const char *path, struct cm_err *err);
+/* Devices that the largest round takes; of one without a target, those it needs. */
+uint64_t demo_wanted(const struct pl_plan *p);
 /* Certificates, configurations, policies and folders of the three. */
 CM_CHECK enum cm_rc demo_deploy(const struct demo *d, struct cm_err *err);
 
