@@ -1,6 +1,6 @@
 /* bench_encode.c - what randomizing and sealing one device's report costs the client, per row of the protocol
- * table, on this thread's processor time; of long vectors without the seals, and their estimate.
- * Usage: bench_encode [devices] */
+ * table, on this thread's processor time; without the seals, what it costs to encode, count and estimate, of
+ * a small question and of long vectors. Usage: bench_encode [devices] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,11 @@
 
 #include "cl_encode.h"
 #include "pr_limits.h"
+#include "pt_classes.h"
 #include "queries.h"
 
 #define TURNS 7
+#define MOST  1000 /* devices of a batch: those that the requests of queries.h are for */
 
 static void must(int ok, const char *what)
 {
@@ -53,11 +55,71 @@ static void describe(struct rd_descriptor *d, const struct pt_protocol *row, con
 	cm_key_fini(&secret);
 }
 
+/* Without seals, in microseconds: a device's messages, the count of one, the estimate. */
+struct cost {
+	double encode, tally, estimate;
+};
+
+/* The shuffler fills up the messages of each tag; of these rows none has too many. */
+static void even(const struct pt_protocol *row, const struct pt_params *p, const struct cm_rng *rng,
+	uint64_t *sent, uint64_t *counts)
+{
+	uint8_t record[PT_RECORD_MAX];
+	struct cm_err err;
+
+	for (uint32_t tag = 0; tag < p->tags; tag++)
+		for (; sent[tag] < p->tag_messages; sent[tag]++) {
+			row->dummy(p, tag, rng, record);
+			must(row->tally(p, record, counts, &err) == CM_OK, "tally");
+		}
+}
+
+static struct cost measure(
+	const struct rd_descriptor *d, const struct cl_entry *entry, size_t devices, const struct cm_rng *rng)
+{
+	const struct pt_protocol *row = d->protocol;
+	size_t messages = row->messages(&d->params), len = row->record_len(&d->params);
+	uint64_t *counts = calloc(row->tallies(&d->params), sizeof *counts);
+	uint64_t *sent = calloc(d->params.tags + (size_t)1, sizeof *sent);
+	uint16_t *tags = calloc(messages, sizeof *tags);
+	uint8_t *records = calloc(devices, messages * len);
+	struct pt_estimate e;
+	struct cost c;
+	struct cm_err err;
+	double start = now_us();
+
+	must(counts != NULL && sent != NULL && tags != NULL && records != NULL, "malloc");
+	for (size_t i = 0; i < devices; i++)
+		row->encode(&d->query, &d->params, &entry[i].value, rng, records + i * messages * len);
+	c.encode = (now_us() - start) / (double)devices;
+	start = now_us();
+	for (size_t i = 0; i < devices * messages; i++)
+		must(row->tally(&d->params, records + i * len, counts, &err) == CM_OK, "tally");
+	c.tally = (now_us() - start) / (double)(devices * messages);
+	for (size_t i = 0; d->params.tag_messages > 0 && i < devices; i++) {
+		row->route(&d->params, &entry[i].value, records + i * messages * len, tags);
+		for (size_t m = 0; m < messages; m++)
+			sent[tags[m]]++;
+	}
+	if (d->params.tag_messages > 0)
+		even(row, &d->params, rng, sent, counts);
+	start = now_us();
+	must(row->estimate(&d->query, &d->params, counts, devices, &e, &err) == CM_OK, "estimate");
+	c.estimate = now_us() - start;
+	pt_estimate_fini(&e);
+	free(counts);
+	free(sent);
+	free(tags);
+	free(records);
+	return c;
+}
+
 static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, size_t devices)
 {
 	struct cl_entry *entry = calloc(devices, sizeof *entry);
 	uint32_t(*at)[QUERIES_DIMENSION] = calloc(devices, sizeof *at);
 	struct rd_descriptor d;
+	struct cost c;
 	struct cm_err err;
 	double turn[TURNS];
 	uint8_t *sealed;
@@ -65,8 +127,11 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 	describe(&d, row, rng);
 	sealed = malloc(devices * cl_device_len(&d));
 	must(entry != NULL && at != NULL && sealed != NULL, "malloc");
-	for (size_t i = 0; i < devices; i++)
+	for (size_t i = 0; i < devices; i++) {
 		entry[i].value = query_value(&d.query, (uint32_t)i % query_values(&d.query), at[i]);
+		if (pt_has_classes(&d.params))
+			entry[i].value.level = (uint32_t)i % d.params.tags;
+	}
 	for (int t = 0; t < TURNS; t++) {
 		double start = now_us();
 
@@ -74,52 +139,40 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 		turn[t] = (now_us() - start) / (double)devices;
 	}
 	qsort(turn, TURNS, sizeof turn[0], compare);
-	(void)printf("%-10s %8u %10.1f %12.1f %14.0f\n", row->name, d.messages_per_client, turn[TURNS / 2],
-		turn[TURNS / 2] / d.messages_per_client, 1e6 / turn[TURNS / 2]);
+	c = measure(&d, entry, devices < MOST ? devices : MOST, rng);
+	(void)printf("%-14s %8u %10.1f %12.1f %14.0f %10.2f %10.3f %12.1f\n", row->name,
+		d.messages_per_client, turn[TURNS / 2], turn[TURNS / 2] / d.messages_per_client,
+		1e6 / turn[TURNS / 2], c.encode, c.tally, c.estimate);
 	free(entry);
 	free(at);
 	free(sealed);
 }
 
-static void bench_vector(
-	const char *name, uint32_t dimension, uint32_t slots, uint32_t size, const struct cm_rng *rng)
+static void bench_vector(const char *name, uint32_t dimension, struct pt_request r, const struct cm_rng *rng)
 {
-	const struct pt_protocol *row = pt_find(name);
-	struct pt_query q = {
-		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
-	};
-	struct pt_request r = { .epsilon0 = 4, .slots = slots, .size = size };
-	uint32_t *at = calloc(dimension, sizeof *at), devices = 200;
-	struct pt_value v = { .at = at };
-	struct pt_estimate e;
-	struct pt_params p;
+	struct rd_descriptor d = { .protocol = pt_find(name),
+		.query = { .kind = PT_VECTOR,
+			.name = "v",
+			.field = "f",
+			.low = -1,
+			.high = 1,
+			.dimension = dimension } };
+	static struct cl_entry entry[200];
+	uint32_t *at = calloc(dimension, sizeof *at);
+	struct cost c;
 	struct cm_err err;
-	uint64_t *counts;
-	uint8_t *records;
-	double start, encode, tally;
 
-	must(row->derive(&q, &r, &p, &err) == CM_OK, "derive");
-	counts = calloc(row->tallies(&p), sizeof *counts);
-	records = calloc(devices, (size_t)row->messages(&p) * row->record_len(&p));
-	must(at != NULL && counts != NULL && records != NULL, "malloc");
-	for (uint32_t c = 0; c < dimension; c++)
-		at[c] = (uint32_t)(((uint64_t)c << 31) / dimension);
-	start = now_us();
-	for (uint32_t i = 0; i < devices; i++)
-		row->encode(&q, &p, &v, rng, records + (size_t)i * row->messages(&p) * row->record_len(&p));
-	encode = (now_us() - start) / devices;
-	start = now_us();
-	for (size_t i = 0; i < (size_t)devices * row->messages(&p); i++)
-		must(row->tally(&p, records + i * row->record_len(&p), counts, &err) == CM_OK, "tally");
-	tally = (now_us() - start) / devices / row->messages(&p);
-	start = now_us();
-	must(row->estimate(&q, &p, counts, devices, &e, &err) == CM_OK, "estimate");
-	(void)printf("%-10s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension, row->messages(&p), encode,
-		tally, (now_us() - start) * 1e-3);
-	pt_estimate_fini(&e);
+	r.epsilon0 = 4;
+	must(d.protocol->derive(&d.query, &r, &d.params, &err) == CM_OK, "derive");
+	must(at != NULL, "malloc");
+	for (uint32_t k = 0; k < dimension; k++)
+		at[k] = (uint32_t)(((uint64_t)k << 31) / dimension);
+	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
+		entry[i].value = (struct pt_value){ .at = at };
+	c = measure(&d, entry, sizeof entry / sizeof *entry, rng);
+	(void)printf("%-14s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension, d.protocol->messages(&d.params),
+		c.encode, c.tally, c.estimate * 1e-3);
 	free(at);
-	free(counts);
-	free(records);
 }
 
 int main(int argc, char **argv)
@@ -130,18 +183,21 @@ int main(int argc, char **argv)
 
 	must(devices > 0 && devices <= 1000000, "usage: bench_encode [devices]:");
 	must(cm_rng_system(&rng, &err) == CM_OK, "cm_rng_system");
-	(void)printf("%-10s %8s %10s %12s %14s\n", "protocol", "messages", "us/device", "us/message",
-		"devices/s/core");
+	(void)printf("%-14s %8s %10s %12s %14s %10s %10s %12s\n", "protocol", "messages", "us/device",
+		"us/message", "devices/s/core", "encode us", "tally us", "estimate us");
 	for (size_t i = 0; pt_row(i) != NULL; i++)
 		bench_row(pt_row(i), &rng, devices);
-	(void)printf("\n%-10s %8s %8s %12s %14s %14s\n", "vector", "d", "messages", "us/device",
+	(void)printf("\n%-14s %8s %8s %12s %14s %14s\n", "vector", "d", "messages", "us/device",
 		"tally us/mess.", "estimate ms");
-	bench_vector("words", 784, 16, 3, &rng);
-	bench_vector("words", PR_DIMENSION_MAX, 64, 4, &rng);
-	bench_vector("harmony", PR_DIMENSION_MAX, 0, 0, &rng);
-	bench_vector("rotated", 784, 16, 3, &rng);
-	bench_vector("rotated", PR_DIMENSION_MAX, 64, 4, &rng);
-	bench_vector("vrr", 784, 0, 4, &rng);
-	bench_vector("vrr", PR_DIMENSION_MAX, 0, 16, &rng);
+	bench_vector("words", 784, (struct pt_request){ .slots = 16, .size = 3 }, &rng);
+	bench_vector("words", PR_DIMENSION_MAX, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
+	bench_vector("harmony", PR_DIMENSION_MAX, (struct pt_request){ .slots = 1 }, &rng);
+	bench_vector("rotated", 784, (struct pt_request){ .slots = 16, .size = 3 }, &rng);
+	bench_vector("rotated", PR_DIMENSION_MAX, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
+	bench_vector("vrr", 784, (struct pt_request){ .size = 4 }, &rng);
+	bench_vector("vrr", PR_DIMENSION_MAX, (struct pt_request){ .size = 16 }, &rng);
+	bench_vector("ss-simple", 784, (struct pt_request){ .levels = 2 }, &rng);
+	bench_vector("ss-double", 784, (struct pt_request){ .slots = 16, .levels = 2, .padded = 100 }, &rng);
+	bench_vector("ss-topk", 784, (struct pt_request){ .size = 16, .levels = 2, .padded = 200 }, &rng);
 	return 0;
 }
