@@ -93,12 +93,12 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 
 static void take_classes(const struct pl_raw_round *raw, struct pt_request *r)
 {
-	const struct pl_raw_class *class = raw->classes.item;
+	const struct pl_raw_class *from = raw->classes.item;
 
 	r->classes = (uint32_t)raw->classes.n;
 	for (uint32_t i = 0; i < r->classes; i++) {
-		r->class_epsilon0[i] = class[i].epsilon0;
-		r->class_least[i] = (uint32_t) class[i].least;
+		r->class_epsilon0[i] = from[i].epsilon0;
+		r->class_least[i] = (uint32_t)from[i].least;
 	}
 }
 
@@ -110,6 +110,37 @@ static uint64_t least_of_all(const struct pt_params *p)
 	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
 		sum += p->tag_least[i];
 	return sum;
+}
+
+/* Did the row make anything of it?  A subset, a hash; a digit's values; the coordinates of a word. */
+static bool has_size(const struct pt_params *p, int64_t size)
+{
+	uint32_t bins = p->slots > 0 ? p->slot[0].bins : 0;
+
+	return p->size == size || bins == size || (size <= 12 && bins == 1u << size);
+}
+
+/* A key that the protocol makes nothing of is a fault, not a wish. */
+static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
+{
+	const struct pt_params *p = &r->params;
+	const struct {
+		const char *key;
+		bool lost;
+	} all[] = {
+		{ "size", raw->size != 0 && !has_size(p, raw->size) },
+		{ "slots", raw->slots != 0 && (p->slots == 0 || p->slot[0].count != raw->slots) },
+		{ "classes", raw->classes.n != 0 && !pt_has_classes(p) },
+		{ "padded", raw->padded != 0 && p->tag_messages != (uint64_t)raw->padded },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].lost)
+			pl_fault(c, pl_round_line(r, all[i].key), "protocol '%s' has no '%s'",
+				r->protocol->name, all[i].key);
+	if (least_of_all(p) > r->target)
+		pl_fault(c, pl_round_line(r, "classes"), "'classes' need %llu in all, 'target' is %llu",
+			(unsigned long long)least_of_all(p), (unsigned long long)r->target);
 }
 
 static void take_protocol(
@@ -153,25 +184,14 @@ static void take_protocol(
 		take_noise(c, plan, raw, r);
 	else
 		take_blanket(c, raw, r);
-	if (c->found == 0) {
-		if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK)
-			pl_fault_of(c, r->line, &e);
-		else if (raw->size != 0 && r->params.size != raw->size && r->params.slots == 0)
-			pl_fault(c, pl_round_line(r, "size"), "protocol '%s' has no 'size'",
-				r->protocol->name);
-		else if (raw->classes.n != 0 && !pt_has_classes(&r->params))
-			pl_fault(c, pl_round_line(r, "classes"), "protocol '%s' has no 'classes'",
-				r->protocol->name);
-		else if (least_of_all(&r->params) > r->target)
-			pl_fault(c, pl_round_line(r, "classes"),
-				"'classes' need %llu in all, 'target' is %llu",
-				(unsigned long long)least_of_all(&r->params), (unsigned long long)r->target);
-		else if (raw->padded != 0 && r->params.tag_messages != (uint64_t)raw->padded)
-			pl_fault(c, pl_round_line(r, "padded"), "protocol '%s' has no 'padded'",
-				r->protocol->name);
-		else
-			r->epsilon0 = r->protocol->epsilon0(&r->params);
+	if (c->found > 0)
+		return;
+	if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK) {
+		pl_fault_of(c, r->line, &e);
+		return;
 	}
+	check_taken(c, raw, r);
+	r->epsilon0 = r->protocol->epsilon0(&r->params);
 }
 
 static void type_fault(struct pl_checker *c, const struct pl_round *r)

@@ -163,6 +163,34 @@ static void a_size_belongs_to_protocols_that_have_one(void **state)
 	expect_fault(SIZED("olh", "-1"), "plan.conf:6:", "size");
 }
 
+#define OF_VECTOR(protocol, keys)                                                      \
+	HEAD "rounds = ({ query = \"v\", type = \"vector\", protocol = \"" protocol    \
+	     "\", field = \"V\", dimension = 6,\nepsilon0 = 2.0, min_reports = 5000, " \
+	     "range = [-1.0, 1.0],\n" keys " })\n"
+
+static void a_key_of_vectors_belongs_to_protocols_that_make_something_of_it(void **state)
+{
+	static const char *const taken[] = { OF_VECTOR("words", "slots = 3, size = 2"),
+		OF_VECTOR("rotated", "slots = 2, size = 3"), OF_VECTOR("vrr", "size = 3"),
+		OF_VECTOR("ss-double", "slots = 3"), OF_VECTOR("ss-topk", "size = 3"),
+		OF_VECTOR("harmony", "slots = 1, size = 1") };
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+		if (parse(taken[i], &p, &err) != CM_OK)
+			fail_msg("%s: %s", taken[i], err.msg);
+		pl_plan_fini(&p);
+	}
+	expect_fault(OF_VECTOR("ss-simple", "slots = 2"), "plan.conf:6:", "'ss-simple' has no 'slots'");
+	expect_fault(OF_VECTOR("ss-simple", "size = 11"), "plan.conf:6:", "'ss-simple' has no 'size'");
+	expect_fault(
+		OF_VECTOR("ss-double", "slots = 3, size = 11"), "plan.conf:6:", "'ss-double' has no 'size'");
+	expect_fault(OF_VECTOR("ss-topk", "slots = 3"), "plan.conf:6:", "'ss-topk' has no 'slots'");
+	expect_fault(OF_VECTOR("words", "padded = 3"), "plan.conf:6:", "'words' has no 'padded'");
+}
+
 #define BLANKET(protocol, epsilon0, keys)                                                                 \
 	HEAD "rounds = ({ query = \"s\", type = \"histogram\", protocol = \"" protocol                    \
 	     "\", field = \"C\",\n"                                                                       \
@@ -402,6 +430,7 @@ int main(void)
 		cmocka_unit_test(the_digest_covers_every_byte_of_the_file),
 		cmocka_unit_test(infinity_is_an_epsilon0_for_protocols_that_know_it),
 		cmocka_unit_test(a_size_belongs_to_protocols_that_have_one),
+		cmocka_unit_test(a_key_of_vectors_belongs_to_protocols_that_make_something_of_it),
 		cmocka_unit_test(noise_of_the_shuffler_is_asked_for_with_its_epsilon),
 		cmocka_unit_test(unknown_keys_are_named_with_their_line),
 		cmocka_unit_test(dummies_of_the_shuffler_are_asked_for_in_words),
