@@ -153,6 +153,28 @@ def test_heavy_hitters_by_extending_prefixes(cluster):
     audited(cluster)
 
 
+def test_a_round_without_a_question_holds_its_budget(cluster):
+    n = 60
+    cluster.configure(min_batch=50, devices=n)
+    write_readings(cluster, n)
+    texts = {"type": "prefixes", "field": "site", "epsilon0": 0.2}
+    state = {"field": "state", "type": "histogram", "values": STATES, "epsilon0": 1.0}
+    cluster.plan([batch(n, query="site-8", bits=8, **texts),
+                  batch(n, query="site-16", bits=16, after="site-8", keep=8, **texts),
+                  batch(n, query="state", **state)], epsilon=20.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    first, second, third = cluster.json("analyzer", "round", "list")["rounds"]
+    assert (first["stage"], second["stage"], third["stage"]) == ("settled", "refused", "settled")
+    assert second["reason"].startswith("nothing to extend")
+    # Whatever the first answer was, the third round stands after the same two.
+    assert first["epsilon_total"] < second["epsilon_total"] < third["epsilon_total"]
+    cost = json.loads(subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf"), "--json"],
+                                     capture_output=True, text=True).stdout)
+    assert abs(third["epsilon_total"] / cost["rounds"][2]["epsilon_total"] - 1) < 1e-3, (third, cost["rounds"])
+    audited(cluster)
+
+
 PLANS = sorted(glob.glob(os.path.join(ROOT, "deploy", "plans", "*.conf")))
 
 
