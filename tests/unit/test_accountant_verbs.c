@@ -26,6 +26,31 @@ static void rounds_are_as_many_as_fit_and_not_one_more(void **state)
 	assert_int_equal(twice, fit / 2);
 }
 
+#define SLOTS "--delta 1e-6 --round marginals:k=6/4,n=10000,eps0="
+#define EACH  "--delta 1e-6 --round grr:k=6,n=10000,eps0=2 --round grr:k=4,n=10000,eps0=2"
+
+/* One SPEC, two rounds of the accountant, by every verb. */
+static void a_round_of_slots_is_asked_like_the_rounds_it_is(void **state)
+{
+	double e = asked("epsilon --json " EACH, "epsilon_upper");
+
+	(void)state;
+	assert_true(asked("epsilon --json " SLOTS "2", "rounds") == 2);
+	assert_true(asked("epsilon --json " SLOTS "2", "epsilon_upper") == e);
+	assert_true(asked("rounds --epsilon 1 --json " SLOTS "2", "fit") ==
+		    asked("rounds --epsilon 1 --json " EACH, "fit"));
+	double most = asked("calibrate --epsilon 1 --json " SLOTS "?", "value");
+	char args[200];
+
+	(void)snprintf(args, sizeof args, "epsilon --json " SLOTS "%.17g", most);
+	assert_true(most > 2 && asked(args, "epsilon_upper") <= 1);
+	assert_true(asked("epsilon --bound published --json " SLOTS "2", "epsilon_upper") < e);
+	was_refused("noise", run("epsilon --bound published --delta 1e-6 --round noise:epsilon=1,mean=40"),
+		65, "nothing is published");
+	succeeds("curve --over eps0 --from 1 --to 2 --points 2 --format table " SLOTS "2");
+	succeeds("compare " SLOTS "2");
+}
+
 static void a_limit_of_the_command_is_not_called_an_answer(void **state)
 {
 	(void)state;
@@ -409,6 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rounds_are_as_many_as_fit_and_not_one_more),
+		cmocka_unit_test(a_round_of_slots_is_asked_like_the_rounds_it_is),
 		cmocka_unit_test(a_limit_of_the_command_is_not_called_an_answer),
 		cmocka_unit_test(calibrated_values_fit_and_no_better_ones_do),
 		cmocka_unit_test(calibrate_finds_what_is_known),
