@@ -47,7 +47,14 @@ class Hop:
         except (EOFError, OSError, ValueError, AttributeError):
             self.end()
 
+    def settle(self):
+        """What was asked before is answered first: a fault befalls one frame, and those that follow it."""
+        end = time.monotonic() + 5
+        while self.passes and time.monotonic() < end:
+            time.sleep(0.002)
+
     def end(self):
+        time.sleep(0.02)  # a reset also takes what the other side has not read yet
         reset(self.near.sock)
         reset(self.far.sock)
 
@@ -58,10 +65,12 @@ class Hop:
         if fault == "delay":
             time.sleep(self.proxy.rng.uniform(0.05, 0.15))
         elif fault == "lost":
+            self.settle()
             self.end()
             raise EOFError
         elif fault == "overtaken":
             threading.Thread(target=self.proxy.deliver_late, args=(frame,), daemon=True).start()
+            self.settle()
             self.end()
             raise EOFError
         self.forward(frame, {"unanswered": "cut before", "answered": "cut after"}.get(fault, "pass"))
