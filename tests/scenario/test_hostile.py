@@ -3,6 +3,7 @@ descriptors, answers that nobody reads.  Memory is measured, so these run on the
 
 TOMBOLA_STRANGERS sets how many slow connections there are (default 600; doc/testing.md has the figures of more)."""
 import json
+import multiprocessing
 import os
 import re
 import resource
@@ -10,7 +11,6 @@ import selectors
 import socket
 import statistics
 import struct
-import threading
 import time
 
 import pytest
@@ -48,10 +48,11 @@ class Strangers:
     def __init__(self, port, count, pause=1.0):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, count + 500)), hard))
-        self.port, self.count, self.pause, self.made, self.stopped = port, count, pause, 0, False
-        self.open = {}
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        self.port, self.count, self.pause, self.open = port, count, pause, {}
+        fork = multiprocessing.get_context("fork")  # a process of its own: it would hold up whoever measures
+        self.made = fork.Value("i", 0)
+        self.process = fork.Process(target=self.run, daemon=True)
+        self.process.start()
 
     def dial(self, watch):
         s = socket.socket()
@@ -59,12 +60,12 @@ class Strangers:
         s.bind(("127.0.0.2", 0))
         s.connect_ex(("127.0.0.1", self.port))
         self.open[s] = 0
-        self.made += 1
+        self.made.value += 1
         watch.register(s, selectors.EVENT_READ)
 
     def run(self):
         watch, due = selectors.DefaultSelector(), 0.0
-        while not self.stopped:
+        while True:
             for _ in range(min(self.count - len(self.open), 200)):
                 self.dial(watch)
             for key, _ in watch.select(0.05):  # an answer or an end: either way it is over
@@ -80,16 +81,14 @@ class Strangers:
                     self.open[s] = sent + 1
                 except OSError:
                     pass
-        for s in self.open:
-            s.close()
 
     def stop(self):
-        self.stopped = True
-        self.thread.join(10)
+        self.process.kill()
+        self.process.join(10)
 
 
 def served(cluster, times):
-    """Seconds of each of so many new connections with one question each; the 99th percentile."""
+    """Seconds that new connections with one question each take: the median and the 99th percentile."""
     ctx, took = cluster.tls("client"), []
     for _ in range(times):
         begin = time.monotonic()
@@ -98,7 +97,7 @@ def served(cluster, times):
             link.ask("round", get_round=pb.GetRound(population="test", after=0, wait_ms=0))
         took.append(time.monotonic() - begin)
         link.close()
-    return statistics.quantiles(took, n=100)[98]
+    return statistics.median(took), statistics.quantiles(took, n=100)[98]
 
 
 def test_slow_strangers_hold_up_nobody(cluster, capsys):
@@ -108,18 +107,19 @@ def test_slow_strangers_hold_up_nobody(cluster, capsys):
     before = resident_kib(shuffler.process)
     strangers = Strangers(cluster.port, STRANGERS)
     try:
-        wait_for("the strangers", lambda: strangers.made >= STRANGERS)
+        wait_for("the strangers", lambda: strangers.made.value >= STRANGERS)
         time.sleep(1)
         busy = served(cluster, 50)
         grown = resident_kib(shuffler.process) - before
-        made = strangers.made
+        made = strangers.made.value
     finally:
         strangers.stop()
     with capsys.disabled():
-        print("\n" + json.dumps({"strangers": STRANGERS, "connections made": made, "idle p99 ms": round(idle * 1e3, 1),
-                                 "p99 ms": round(busy * 1e3, 1), "grown KiB": grown}))
-    # A busy machine has spikes of its own, which so few samples do not even out.
-    assert busy < 2 * idle + 0.2
+        print("\n" + json.dumps({"strangers": STRANGERS, "connections made": made, "idle median and p99 ms":
+                                 [round(t * 1e3, 1) for t in idle], "median and p99 ms": [round(t * 1e3, 1) for t in busy],
+                                 "grown KiB": grown}))
+    # A machine that others use has spikes of its own; one second is what a stranger may hold a place for.
+    assert busy[0] < 2 * idle[0] + 0.1 and busy[1] < 1
     # 128 at most are in a handshake, of some 100 KiB.
     assert grown < 24 * 1024
     wait_for("the connections to be given up", lambda: files_open(shuffler.process) < 64)
