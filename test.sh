@@ -43,18 +43,19 @@ build asan
 step 'unit and property tests (ASan+UBSan)'
 ctest --test-dir build/asan --output-on-failure --progress -j 2 --timeout 300
 
-step 'layers, symbols, compose'
+step 'layers, symbols, hardening, compose'
 tests/layers.sh . build/release
+tests/hardening.py build/release
 tests/compose.sh . build/release
 
 step 'the accountant installed: C, C++, Python'
 tests/accountant_install.sh build/release
 TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 
-step 'threads (TSan): unit tests, then a plan through the daemons'
+step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 build tsan
 ctest --test-dir build/tsan --output-on-failure --progress -j 2 --timeout 300 -L threads
-scenarios tsan -k 'all_protocols'
+scenarios tsan -k 'all_protocols or round_of_published_readings'
 
 step 'clang-tidy'
 build fuzz

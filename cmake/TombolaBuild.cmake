@@ -13,12 +13,21 @@ option(TOMBOLA_MUTANTS "compile in the switches that remove a named check (tests
 option(TOMBOLA_FUZZ "build the libFuzzer targets (clang only)" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-                    -fstack-protector-strong -fno-omit-frame-pointer -ffp-contract=off)
+                    -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer -ffp-contract=off)
+# Landing pads for indirect jumps, where the processor knows them.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+	add_compile_options(-fcf-protection)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+	add_compile_options(-mbranch-protection=standard)
+endif()
 add_compile_definitions(_POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64
                         TOMBOLA_VERSION="${PROJECT_VERSION}")
-add_link_options(-Wl,-z,relro,-z,now)
+add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+# Position independent programs, not only code: CMake links with -pie by this alone.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
 if(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-	add_compile_definitions(_FORTIFY_SOURCE=2)
+	add_compile_definitions(_FORTIFY_SOURCE=3)
 	# Asserts state our own bugs; a daemon that guards people's data keeps them.
 	string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 	string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
