@@ -202,17 +202,15 @@ class Liar(Analyzer):
 def test_descriptors_that_no_honest_analyzer_makes_are_refused_by_shuffler_and_clients(cluster, fake, kind):
     d = honest(cluster, fake, kind)
     changes = IMPOSSIBLE[kind]
-    for i, change in enumerate((changes[0], changes[-1])):  # a client reads what the shuffler reads, by the same code
-        serve(cluster, fake, bent(d, change))
-        run = send(cluster)
-        assert run.returncode == EXIT["protocol"] and "descriptor: " in run.stderr, (i, run.returncode, run.stderr)
-        assert not fake.received, i
+    # Clients read with the code that the shuffler reads with; one of them all shows that they do.
+    serve(cluster, fake, bent(d, changes[-1]))
+    run = send(cluster)
+    assert run.returncode == EXIT["protocol"] and "descriptor: " in run.stderr, (run.returncode, run.stderr)
+    assert not fake.received
     serve(cluster, fake, bent(d))
     run = send(cluster)
     assert fake.received, run.stderr
     fake.close()
-    with open(cluster.path("shuffler-policy.conf"), "a") as f:
-        f.write("max_target = 100000;\n")
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     liar = Liar(cluster, d).dial()
