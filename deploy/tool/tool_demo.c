@@ -1,5 +1,5 @@
 /* tool_demo.c - the verb `demo`: a scratch folder, the daemons in it, a plan through them, and the events. */
-#define _XOPEN_SOURCE 700 /* nftw */
+#define _GNU_SOURCE /* nftw */
 #include "tool_demo.h"
 
 #include <arpa/inet.h>
@@ -264,7 +264,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 
 static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 {
-	char path[DEMO_PATH];
+	char path[DEMO_PATH] = "";
 	FILE *log = NULL;
 	enum cm_rc rc = demo_start(d, DEMO_SHUFFLER, err);
 
@@ -337,6 +337,8 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 		return rc;
 	(void)sigaction(SIGINT, &quit, NULL);
 	(void)sigaction(SIGTERM, &quit, NULL);
+	(void)signal(SIGPIPE,
+		SIG_IGN); /* a reader that is gone is a failed write, after which all is taken down */
 	rc = set_up(cli, &d, readings, err);
 	set = rc == CM_OK;
 	if (set)

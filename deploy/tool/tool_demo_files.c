@@ -47,9 +47,10 @@ static enum cm_rc write_conf(const struct demo *d, const char *name, struct cm_e
 {
 	char text[4096];
 	va_list args;
+	int n;
 
 	va_start(args, fmt);
-	int n = vsnprintf(text, sizeof text, fmt, args);
+	n = vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	if (n < 0 || (size_t)n >= sizeof text)
 		return cm_fail(err, CM_EUSAGE, "%s: a name in it is too long", name);
