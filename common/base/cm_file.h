@@ -13,8 +13,8 @@ CM_CHECK enum cm_rc cm_file_write(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
 /* Where such a file is until it is whole, for mkostemp; malloc'd, NULL out of memory. */
 char *cm_file_temp(const char *path);
-/* Remove the temporary files that a killed process left in a folder which nobody else writes; a folder that is
- * not there is swept. */
+/* Remove the temporary files that a killed process left in a folder which nobody else writes; a folder that
+ * is not there is swept. */
 CM_CHECK enum cm_rc cm_file_sweep(const char *path, struct cm_err *err);
 /* Make a directory (0700) unless it exists, durably; its parent must exist. */
 CM_CHECK enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err);

@@ -8,8 +8,8 @@
 #include "cm_rc.h"
 
 /* Create path with these bytes and mode, whole or not at all, durable (file and directory fsynced) before it
- * returns; nothing is left behind on failure, and cm_file_sweep removes what a killed process left.  CM_ECREATE
- * if it exists or cannot be written. */
+ * returns; nothing is left behind on failure, and cm_file_sweep removes what a killed process left.
+ * CM_ECREATE if it exists or cannot be written. */
 CM_CHECK enum cm_rc cm_private_create(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
 /* At most max bytes of a file into out, their number into *n.  CM_ENOINPUT if there is none, CM_EDATA if it
