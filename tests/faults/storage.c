@@ -104,8 +104,7 @@ static bool fails(int error)
 	return error != 0;
 }
 
-/* ---- what is durable
- * ---------------------------------------------------------------------------------------- */
+/* ---- what is durable ---- */
 
 static int shadow_file(const char *kind, ino_t inode, char path[PATH])
 {
@@ -185,8 +184,7 @@ static void synced(const char *path)
 	errno = before;
 }
 
-/* ---- the calls
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the calls ---- */
 
 static int do_sync(int fd, const char *operation, long number)
 {
