@@ -63,7 +63,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 
 struct wish {
 	const char *row;
-	int kind; /* of the query */
+	enum pt_kind kind; /* of the query */
 	struct pt_request request;
 };
 
