@@ -99,6 +99,7 @@ static void check(const struct scene *s)
 	int runs = s->runs * runs_factor();
 	double truth[ITEMS], error[ITEMS] = { 0 }, variance[ITEMS] = { 0 }, bias[ITEMS] = { 0 };
 	double square = 0, cover = 0, joint = 0, seen = 0, answers = 0;
+	size_t n = 0;
 	struct pt_params p;
 	struct cm_err err = { 0 };
 
@@ -111,6 +112,7 @@ static void check(const struct scene *s)
 		struct pt_estimate e;
 
 		one_round(s, &q, &p, &e);
+		n = e.n;
 		for (size_t i = 0; i < e.n; i++) {
 			double off = e.item[i].value - truth[i];
 
@@ -128,7 +130,7 @@ static void check(const struct scene *s)
 	}
 	print_message("%s: item 0 off by %+.3f of %.3f allowed, variance %.3f, coverage %.4f, joint %.4f\n",
 		s->row, error[0], bias[0], square / answers, cover / answers, joint / runs);
-	for (size_t i = 0; i < answers / runs; i++)
+	for (size_t i = 0; i < n; i++)
 		if (fabs(error[i]) > (s->biased ? bias[i] : 0) + 5 * sqrt(variance[i] / runs))
 			fail_msg("%s: item %zu is off by %g, %g is said", s->row, i, error[i], bias[i]);
 	if (s->biased) {
