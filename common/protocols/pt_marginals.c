@@ -121,7 +121,7 @@ static void put_name(const struct pt_query *q, uint32_t i, uint32_t j, char **at
 /* Bytes of all names: each category of a column stands in 1/categories of a marginal's names. */
 static size_t names_len(const struct pt_query *q)
 {
-	size_t sum = 0;
+	size_t sum = 1; /* even of no name there is something to allocate */
 
 	for (uint32_t i = 0; i < q->marginals; i++) {
 		uint32_t k = combinations(q, i);

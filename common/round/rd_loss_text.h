@@ -7,7 +7,7 @@
 #include "cm_buf.h"
 #include "pt_loss.h"
 
-#define RD_LOSS_TEXT_MAX (PT_PARTS_MAX * 8200u)
+#define RD_LOSS_TEXT_MAX ((size_t)PT_PARTS_MAX * 8200)
 
 /* Appended to out, without a NUL.  CM_EINTERNAL: it is no loss that a round can have. */
 CM_CHECK enum cm_rc rd_loss_put(const struct pt_loss *loss, struct cm_buf *out, struct cm_err *err);
