@@ -56,8 +56,8 @@ struct pt_query {
 };
 /* A value in the query's domain. */
 struct pt_value {
-	/* A category's index; (x - low)/(high - low) * 2^32 in [0, 2^32]; a candidate's index, or
-	 * `categories` for a text that begins with none. */
+	/* A category's index; (x - low)/(high - low) * 2^32 in [0, 2^32], to the nearest, of ranges up; a
+	 * candidate's index, or `categories` for a text that begins with none. */
 	uint64_t x;
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
 	 * its category's index.  pt_value_width of them, borrowed; NULL else. */

@@ -36,7 +36,9 @@ static enum cm_rc read_number(
 
 	if (!read_part(q, text, &end, &part, clamped) || *end != '\0')
 		return no_number(q->field, err);
-	out->x = (uint64_t)llround(part * 0x1p32);
+	/* An interval has its lower end, and few ends are multiples of 2^-32: none may go to the one below.
+	 */
+	out->x = (uint64_t)(q->kind == PT_RANGES ? ceil(part * 0x1p32) : round(part * 0x1p32));
 	return CM_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,48 @@ static void a_number_is_in_one_node_of_each_level(void **state)
 		read_words("ranges", &q, &p, &v, word);
 		assert_int_equal(word[1], cases[i].leaf);
 		assert_int_equal(word[0], cases[i].leaf / 3);
+	}
+}
+
+/* Telemetry is whole numbers, and so are the ends of intervals. */
+static void an_end_is_in_the_interval_that_begins_with_it(void **state)
+{
+	static const struct {
+		double low, high;
+		uint32_t leaves, fanout;
+	} grids[] = { { 0, 125, 25, 5 }, { 0, 10, 9, 3 }, { -40, 85, 125, 5 }, { 0, 1, 1000, 10 },
+		{ 0.1, 0.7, 6, 6 }, { -273.15, 1000, 4096, 2 } };
+	const struct pt_request r = { .epsilon0 = 16 };
+
+	(void)state;
+	for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+		struct pt_query q = query_of_kind(PT_RANGES);
+		double step = (grids[g].high - grids[g].low) / grids[g].leaves;
+
+		q.low = grids[g].low;
+		q.high = grids[g].high;
+		q.leaves = grids[g].leaves;
+		q.fanout = grids[g].fanout;
+		struct pt_params p = made("ranges", &q, &r);
+		for (uint32_t i = 0; i < p.slots; i++)
+			p.slot[i].keep = UINT64_MAX;
+		for (uint32_t leaf = 0; leaf < q.leaves; leaf++)
+			for (uint32_t half = 0; half < 2; half++) {
+				struct pt_value v;
+				uint32_t word[PT_SLOTS_MAX];
+				char text[40];
+				const char *field = text;
+				int clamped;
+
+				(void)snprintf(
+					text, sizeof text, "%.12g", q.low + step * (leaf + half / 2.0));
+				assert_int_equal(pt_value_read(&q, &field, NULL, &v, &clamped, &err), CM_OK);
+				read_words("ranges", &q, &p, &v, word);
+				for (uint32_t i = p.slots, at = leaf; i-- > 0; at /= q.fanout)
+					if (word[i] != at)
+						fail_msg("%s of [%g, %g] is in %u, not %u, of level %u", text,
+							q.low, q.high, word[i], at, i);
+			}
 	}
 }
 
@@ -379,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_numbers_digits_are_its_levels),
 		cmocka_unit_test(a_number_is_in_one_node_of_each_level),
+		cmocka_unit_test(an_end_is_in_the_interval_that_begins_with_it),
 		cmocka_unit_test(a_combination_is_the_index_of_its_categories),
 		cmocka_unit_test(ranges_are_named_by_their_ends),
 		cmocka_unit_test(counts_that_cannot_be_are_refused),
