@@ -31,10 +31,19 @@ static uint64_t honest(const struct cmd_record *r)
 	return n > r->colluders && n - r->colluders > 1 ? n - r->colluders : 1;
 }
 
+/* Messages that a batch has at least and that no colluder sent: one of each participant; or, of a tag, those
+ * that the shuffler leaves, whoever sent none. */
+static uint64_t batch(const struct cmd_record *r, uint64_t n)
+{
+	uint64_t evened = r->tag_messages > r->colluders ? r->tag_messages - r->colluders : 0;
+
+	return n > evened ? n : evened;
+}
+
 /* Cover that nobody was asked to give is no cover. */
 static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 {
-	uint64_t n = honest(r);
+	uint64_t n = honest(r), most_covered = batch(r, n);
 	double all = 0, most = 0, added = (double)r->dummies_added;
 
 	for (size_t i = 0; i < r->parts; i++) {
@@ -43,7 +52,10 @@ static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 
 		for (size_t k = 0; k < p->levels; k++)
 			others += p->level[k].count;
-		if (others >= n)
+		if (others >= most_covered && r->tag_messages > 0)
+			WRONG(a, r, "account: n is %llu, but a tag has %llu messages that no colluder sent",
+				(unsigned long long)others + 1, (unsigned long long)most_covered);
+		else if (others >= most_covered)
 			WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
 				(unsigned long long)others + 1, (unsigned long long)n);
 		all += (double)p->count * (double)p->dummies;

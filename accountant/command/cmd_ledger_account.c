@@ -146,9 +146,11 @@ void cmd_source_dummies(struct cmd_source *record, struct cmd_record *r)
 	r->dummies_each = r->dummies_batch = cmd_source_count(&s, "dummies_per_client");
 	if (json_object_get(s.object, "shuffler_dummies"))
 		r->dummies_added = cmd_source_count(&s, "shuffler_dummies");
-	if (json_object_get(s.object, "tag_messages"))
-		r->dummies_added = sum(r->dummies_added,
-			product(cmd_source_count(&s, "tags"), cmd_source_count(&s, "tag_messages")));
+	if (json_object_get(s.object, "tag_messages")) {
+		r->tag_messages = cmd_source_count(&s, "tag_messages");
+		r->dummies_added =
+			sum(r->dummies_added, product(cmd_source_count(&s, "tags"), r->tag_messages));
+	}
 	if (slots && !json_is_array(slots))
 		CMD_SOURCE_FAULT(&s, "slots is not a list");
 	for (size_t i = 0; i < json_array_size(slots); i++) {

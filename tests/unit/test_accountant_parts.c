@@ -131,6 +131,13 @@ static void cover_that_is_not_there_is_found(void **state)
 	(void)state;
 	edit(2, "\"min_reports\":6000", "\"min_reports\":5999");
 	blames(2, "n is 6000, but the minimum guarantees 5999", 65);
+	/* What the shuffler leaves of a tag is cover whoever sent none, but not what colluders sent. */
+	edit(2, "\"min_reports\":6000", "\"tags\":2,\"tag_messages\":5999,\"min_reports\":5000");
+	blames(2, "n is 6000, but a tag has 5999 messages", 65);
+	edit(2, "\"min_reports\":6000", "\"tags\":2,\"tag_messages\":6000,\"min_reports\":5000");
+	assert_int_equal(audit(""), 0);
+	edit(2, "\"colluders\":0", "\"tags\":2,\"tag_messages\":6000,\"colluders\":1");
+	blames(2, "n is 6000, but a tag has 5999 messages", 65);
 	/* Two batches of three dummies each: together, and in one of them. */
 	edit(13, "\"dummies\":3,\"keep_always\"", "\"dummies\":2,\"keep_always\"");
 	blames(13, "36000 dummies, but 6000 participants send 5 each and the shuffler adds 0", 65);
