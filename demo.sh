@@ -43,7 +43,7 @@ rm -rf "$run"
 mkdir -m 700 "$run"
 touch "$run/.tombola-demo"
 
-if deploy/demo/fetch-data.sh build/shuttle.csv; then
+if deploy/demo/fetch-data.sh shuttle build/shuttle.csv; then
 	cp build/shuttle.csv "$run/readings.csv"
 	cp deploy/demo/shuttle-plan.conf "$run/plan.conf"
 	step 'data: Shuttle telemetry, 58,000 rows (sha256 ok)'

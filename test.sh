@@ -30,6 +30,11 @@ scenarios() {
 step 'packages'
 ./deploy/setup.sh test
 
+step 'real data: telemetry and handwritten digits, out of Debian packages'
+mkdir -p build
+deploy/demo/fetch-data.sh shuttle build/shuttle.csv
+deploy/demo/fetch-data.sh digits build/digits.csv
+
 step 'layout and static checks'
 sources=$(find accountant proto common client shuffler analyzer deploy tests -name '*.[ch]' | sort)
 clang-format-14 --dry-run -Werror $sources

@@ -1,10 +1,38 @@
 #!/bin/sh
-# fetch-data.sh OUT.csv - the Shuttle telemetry (58,000 rows) from Debian's r-cran-mlbench; exit 69 when offline.
+# fetch-data.sh shuttle|digits OUT.csv - real data out of a Debian package; exit 69 when offline.
+#   shuttle: Shuttle telemetry, 58,000 rows; digits: handwritten digits of 8 by 8 pixels, 1,797 rows
 set -eu
 
-out=${1:?usage: fetch-data.sh OUT.csv}
-sum=4be20f78a5b4807b9d4d03c874acd0315cdbdf8c3aee356042180f9a136c2742
+usage() {
+	echo 'usage: fetch-data.sh shuttle|digits OUT.csv' >&2
+	exit 64
+}
+
+[ $# -eq 2 ] || usage
+out=$2
 here=$(cd "$(dirname "$0")" && pwd)
+case $1 in
+shuttle)
+	package=r-cran-mlbench
+	sum=4be20f78a5b4807b9d4d03c874acd0315cdbdf8c3aee356042180f9a136c2742
+	;;
+digits)
+	package=python3-sklearn
+	sum=ba6ee5aa91a99912e5e4e601339a3d45bb1c136a5df153daf68d7a8e45a04ce5
+	;;
+*) usage ;;
+esac
+
+# convert DATA UNPACKED: the data set as CSV on stdout.
+convert() {
+	case $1 in
+	shuttle) python3 "$here/rda2csv.py" "$2/usr/lib/R/site-library/mlbench/data/Shuttle.rda" ;;
+	digits)
+		seq -f 'p%.0f' -s , 0 63 | sed 's/$/,digit/'
+		gzip -cd "$2/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"
+		;;
+	esac
+}
 
 checked() {
 	echo "$sum  $1" | sha256sum --check --status
@@ -14,15 +42,15 @@ checked() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-# Only unpacked: installing the package would add all of R.
-(cd "$work" && timeout 60 apt-get download r-cran-mlbench) >"$work/log" 2>&1 || {
-	echo "fetch-data.sh: r-cran-mlbench cannot be downloaded: $(grep -m1 '^E:' "$work/log" || echo no reason given)" >&2
+# Only unpacked: installing the packages would add all of R, or of NumPy.
+(cd "$work" && timeout 60 apt-get download "$package") >"$work/log" 2>&1 || {
+	echo "fetch-data.sh: $package cannot be downloaded: $(grep -m1 '^E:' "$work/log" || echo no reason given)" >&2
 	exit 69
 }
-dpkg -x "$work"/r-cran-mlbench_*.deb "$work"
-python3 "$here/rda2csv.py" "$work/usr/lib/R/site-library/mlbench/data/Shuttle.rda" >"$work/shuttle.csv"
-checked "$work/shuttle.csv" || {
-	echo "fetch-data.sh: shuttle.csv is not the file this demo was made for (sha256 differs)" >&2
+dpkg -x "$work/$package"_*.deb "$work/unpacked"
+convert "$1" "$work/unpacked" >"$work/data.csv"
+checked "$work/data.csv" || {
+	echo "fetch-data.sh: the $1 data of $package is not what this script was made for (sha256 differs)" >&2
 	exit 65
 }
-mv "$work/shuttle.csv" "$out"
+mv "$work/data.csv" "$out"

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -11,20 +12,19 @@ from test_rounds import run_plan
 from test_structured import audited, batch, within
 
 
-def second_client(cluster, rows, max_epsilon0):
-    """Another gateway with readings and a policy of its own."""
+def second_client(cluster, path, devices, max_epsilon0):
+    """Another gateway with readings and a policy of its own; its configuration."""
     shutil.copytree(os.path.join(cluster.pki, "client"), os.path.join(cluster.pki, "other"))
     for f in ("client.crt", "client.key"):
         os.unlink(os.path.join(cluster.pki, "other", f))
     run = subprocess.run([program("tombola"), "pki", "issue", cluster.pki, "other", "--role", "client", "--devices",
-                          str(len(rows)), "--out", os.path.join(cluster.pki, "other")], capture_output=True, text=True)
+                          str(devices), "--out", os.path.join(cluster.pki, "other")], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     os.mkdir(cluster.path("other"), 0o700)
-    cluster.write("other-readings.csv", "device,colour,celsius\n" + "".join(f"{d},{c},{t:.3f}\n" for d, c, t in rows))
     client_wants(cluster, max_epsilon0, "other-policy.conf")
     with open(cluster.path("client.conf")) as f:
         conf = f.read()
-    conf = (conf.replace("client-policy.conf", "other-policy.conf").replace('"readings.csv"', '"other-readings.csv"')
+    conf = (re.sub('path = "[^"]*"', f'path = "{path}"', conf).replace("client-policy.conf", "other-policy.conf")
             .replace('state_dir = "client"', 'state_dir = "other"').replace("pki/client/client.", "pki/other/other.")
             .replace(f":{cluster.http['client']}", ":0"))
     return cluster.write("other.conf", conf)
@@ -43,8 +43,8 @@ def readings(n, seed, weights):
             for i in range(n)]
 
 
-def write(cluster, rows):
-    cluster.write("readings.csv", "device,colour,celsius\n" + "".join(f"{d},{c},{t:.3f}\n" for d, c, t in rows))
+def write(cluster, rows, path="readings.csv"):
+    cluster.write(path, "device,colour,celsius\n" + "".join(f"{d},{c},{t:.3f}\n" for d, c, t in rows))
 
 
 CLASSES = [{"epsilon0": 1.0, "least": 1000}, {"epsilon0": 3.0, "least": 1000}]
@@ -55,7 +55,8 @@ def test_two_gateways_choose_their_guarantees(cluster):
     cluster.configure(min_batch=1000, devices=n, max_epsilon0=5.0)
     wary, frank = readings(n, 1, (8, 1, 1)), readings(n, 2, (1, 4, 5))
     write(cluster, frank)
-    other = second_client(cluster, wary, 2.0)
+    write(cluster, wary, "other-readings.csv")
+    other = second_client(cluster, "other-readings.csv", n, 2.0)
     colours = {"field": "colour", "values": ["c0", "c1", "c2"], "type": "histogram", "classes": CLASSES, "epsilon0": 3.0}
     number = {"field": "celsius", "range": [0.0, 100.0], "type": "mean", "levels": 3, "classes": CLASSES, "epsilon0": 3.0}
     cluster.plan([batch(2 * n, query="apart", protocol="gspa-classes", **colours),
