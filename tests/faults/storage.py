@@ -20,7 +20,7 @@ def arguments():
     p.add_argument("build", nargs="?", default=os.path.join(ROOT, "build", "release"))
     p.add_argument("--rounds", default="plain,void,blanket,tags")
     p.add_argument("--victims", default="shuffler,client,analyzer")
-    p.add_argument("--kinds", default="kill,torn,cut,mixed,eio,enospc")
+    p.add_argument("--kinds", default="kill,together,torn,cut,mixed,eio,enospc")
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--every", type=int, default=1, help="every so-manieth call only")
     return p.parse_args()

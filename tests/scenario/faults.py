@@ -19,9 +19,10 @@ from cluster import BUILD, Cluster, program, wait_for
 
 SHIM = os.path.join(BUILD, "tests", "libfault_storage.so")
 DAEMONS = ("shuffler", "client", "analyzer")
-# kill: dies instead of the call.  torn: after half of a write.  cut: dies, and what was not synced is lost.  mixed: of
-# what was not synced a random choice is lost.  eio: the call fails once.  enospc: the disk is full from then on.
-DEATHS = ("kill", "torn", "cut", "mixed")
+# kill: dies instead of the call.  together: so do one or both of the others, and they come back in any order.  torn: dies
+# after half of a write.  cut: dies, and what was not synced is lost.  mixed: of what was not synced a random choice is
+# lost.  eio: the call fails once.  enospc: the disk is full from then on.
+DEATHS = ("kill", "together", "torn", "cut", "mixed")
 ERRORS = ("eio", "enospc")
 KINDS = DEATHS + ERRORS
 GROWS = ("create", "write", "pwrite", "mkdir", "link")
@@ -159,7 +160,7 @@ class Stage:
         c = self.cluster
         env = {"LD_PRELOAD": SHIM, "TOMBOLA_FAULT_DIR": os.path.realpath(c.path(party)),
                "TOMBOLA_FAULT_LOG": c.path("calls"), "TOMBOLA_FAULT_AT": str(at),
-               "TOMBOLA_FAULT_KIND": {"cut": "kill", "mixed": "kill"}.get(kind, kind),
+               "TOMBOLA_FAULT_KIND": {"cut": "kill", "mixed": "kill", "together": "kill"}.get(kind, kind),
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
         if kind in ("cut", "mixed"):
             power.begin(c.path(party), c.path("shadow"))
@@ -247,28 +248,42 @@ class Stage:
         d = self.daemon[self.victim]
         self.hit = True
         self.fell(d, d.process.returncode)
-        if self.victim == "client":
-            self.sealed = submissions(self.cluster.path("client"))
         folder = self.cluster.path(self.victim)
         if self.kind in ("cut", "mixed"):
             rng = random.Random(f"{self.victim} {self.at}") if self.kind == "mixed" else None
             power.cut(folder, self.cluster.path("shadow"), rng)
-        if self.victim == "analyzer":
+        fallen = [self.victim] + self.others()
+        for party in fallen[1:]:
+            self.daemon[party].kill()
+        if "client" in fallen:
+            self.sealed = submissions(self.cluster.path("client"))
+        if "analyzer" in fallen:
             self.opened_implies_charged()
-        self.again(self.victim)
-        if self.victim == "client" and self.kind not in ("cut", "mixed"):
+        random.Random(f"{self.victim} {self.at}").shuffle(fallen)
+        self.again(*fallen)
+        if "client" in fallen and self.kind not in ("cut", "mixed"):
             # What may have left is what will be sent again.  (Of a cut, the shuffler's word on conflicts says it.)
-            again = submissions(folder)
+            again = submissions(self.cluster.path("client"))
             same = [name for name in again if name in self.sealed]
             assert all(again[name] == self.sealed[name] for name in same), "sealed bytes changed"
 
-    def again(self, party):
-        """Start it without a fault, and wait until a SIGTERM would be an orderly end."""
-        word = {"client": '"connected"', "shuffler": '"shuffler ready"', "analyzer": '"analyzer started"'}[party]
-        before = self.daemon[party].log().count(word)
-        d = self.daemon[party] = self.start(party, {})
-        wait_for(f"the {party} to be back", lambda: d.log().count(word) > before or not d.alive(), 20)
-        return d
+    def others(self):
+        """Who dies with the victim: by turns one, the other, both; of those that run."""
+        if self.kind != "together":
+            return []
+        running = [p for p in DAEMONS if p != self.victim and p in self.daemon and self.daemon[p].alive()]
+        return running if self.at % 3 == 0 else running[self.at % 3 - 1:][:1]
+
+    def again(self, *parties):
+        """Start them without a fault, and wait until a SIGTERM would be an orderly end; the first of them."""
+        word = {"client": '"connected"', "shuffler": '"shuffler ready"', "analyzer": '"analyzer started"'}
+        before = {p: self.daemon[p].log().count(word[p]) for p in parties}
+        for p in parties:
+            self.daemon[p] = self.start(p, {})
+        for p in parties:
+            d = self.daemon[p]
+            wait_for(f"the {p} to be back", lambda: d.log().count(word[p]) > before[p] or not d.alive(), 20)
+        return self.daemon[parties[0]]
 
     def fell(self, d, code):
         if self.kind in DEATHS:
