@@ -19,6 +19,7 @@ enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
 struct reading {
 	const struct cm_cli_program *program;
 	const struct cm_cli_verb *verb; /* NULL until it is known */
+	const char *group;              /* first word of several verbs, to be helped with; else NULL */
 	struct cm_cli *cli;
 	int level, max_argc;
 	const char *color;
@@ -122,23 +123,47 @@ static const struct cm_cli_verb *find_verb(
 	return NULL;
 }
 
+static bool is_group(const struct cm_cli_program *program, const char *word)
+{
+	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++)
+		if (cm_cli_second_word(v, word) != NULL)
+			return true;
+	return false;
+}
+
+static bool asks_for_help(const char *word)
+{
+	return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
+static void needs_second_word(
+	const struct cm_cli_program *program, const char *word, struct argp_state *state)
+{
+	char words[256] = "";
+	size_t used = 0;
+
+	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+		const char *second = cm_cli_second_word(v, word);
+
+		if (second != NULL && used < sizeof words)
+			used += (size_t)snprintf(
+				words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "", second);
+	}
+	argp_error(state, "'%s' needs a second word: %s", word, words);
+}
+
 static void unknown_verb(
 	const struct cm_cli_program *program, const char *word, const char *next, struct argp_state *state)
 {
 	struct cm_near near = { 0 };
-	size_t len = strlen(word);
 	char both[128];
-	bool group = false;
+	bool group = is_group(program, word);
 
 	(void)snprintf(both, sizeof both, "%s %s", word, next != NULL ? next : "");
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
-		bool two = strchr(v->name, ' ') != NULL;
-
-		group = group || (two && strncmp(v->name, word, len) == 0 && v->name[len] == ' ');
-		cm_near_offer(&near, two ? both : word, v->name);
-	}
+	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++)
+		cm_near_offer(&near, strchr(v->name, ' ') != NULL ? both : word, v->name);
 	if (group && next == NULL)
-		argp_error(state, "'%s' needs a second word", word);
+		needs_second_word(program, word, state);
 	else if (near.word != NULL)
 		argp_error(state, "unknown verb '%s' (did you mean '%s'?)", group ? both : word, near.word);
 	else
@@ -155,6 +180,16 @@ static error_t on_first(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_ARG) {
 		next = state->next < state->argc ? state->argv[state->next] : NULL;
 		r->verb = find_verb(r->program, arg, next, &words);
+		if (r->verb == NULL && !r->help && strcmp(arg, "help") == 0) {
+			r->help = true;
+			return 0;
+		}
+		if (r->verb == NULL && is_group(r->program, arg) && (r->help || asks_for_help(next))) {
+			r->help = true;
+			r->group = arg;
+			state->next = state->argc;
+			return 0;
+		}
 		if (r->verb == NULL) {
 			unknown_verb(r->program, arg, next, state);
 			return EINVAL;
@@ -368,10 +403,10 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		else if (r.verb != NULL)
 			cm_cli_help_verb(program, r.verb, r.help, stdout);
 		else
-			cm_cli_help_program(program, r.help, stdout);
+			cm_cli_help_program(program, r.group, r.help, stdout);
 		code = finish(program->name, 0);
 	} else if (r.verb == NULL) {
-		cm_cli_help_program(program, false, stderr);
+		cm_cli_help_program(program, NULL, false, stderr);
 		(void)fprintf(stderr, "Try `%s --help' for the verbs.\n", program->name);
 	} else {
 		code = finish(program->name, run_verb(&r));

@@ -34,15 +34,25 @@ static void global_rows(const struct cm_cli_program *program, FILE *out)
 		program->role != NULL ? "TOMBOLA_CONFIG, " : "");
 }
 
-void cm_cli_help_program(const struct cm_cli_program *program, bool full, FILE *out)
+const char *cm_cli_second_word(const struct cm_cli_verb *v, const char *word)
 {
-	(void)fprintf(out, "Usage: %s [OPTION...] VERB [ARGUMENT...]\n", program->name);
+	size_t len = strlen(word);
+
+	return strncmp(v->name, word, len) == 0 && v->name[len] == ' ' ? v->name + len + 1 : NULL;
+}
+
+void cm_cli_help_program(const struct cm_cli_program *program, const char *group, bool full, FILE *out)
+{
+	(void)fprintf(out, "Usage: %s [OPTION...] %s%sVERB [ARGUMENT...]\n", program->name,
+		group != NULL ? group : "", group != NULL ? " " : "");
 	if (!full)
 		return;
 	(void)fprintf(out, "%s\n\nVerbs:\n", program->summary);
 	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
 		char left[128];
 
+		if (group != NULL && cm_cli_second_word(v, group) == NULL)
+			continue;
 		(void)snprintf(left, sizeof left, "%s%s%s", v->name, *v->args != '\0' ? " " : "", v->args);
 		row(out, left, v->help);
 	}

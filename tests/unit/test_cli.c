@@ -223,6 +223,32 @@ static void help_lists_every_verb_and_every_option(void **state)
 	assert_non_null(strstr(said, "--delta D"));
 }
 
+static void help_can_be_asked_for_in_every_way(void **state)
+{
+	char whole[sizeof said];
+
+	(void)state;
+	assert_int_equal(run("x --help"), 0);
+	strcpy(whole, said);
+	assert_int_equal(run("x help"), 0);
+	assert_string_equal(said, whole);
+	assert_int_equal(run("x round show --help"), 0);
+	strcpy(whole, said);
+	assert_int_equal(run("x help round show"), 0);
+	assert_string_equal(said, whole);
+	/* The verbs of one first word, and no others. */
+	assert_int_equal(run("x round --help"), 0);
+	assert_non_null(strstr(said, "Usage: tombola-test [OPTION...] round VERB"));
+	assert_non_null(strstr(said, "round list"));
+	assert_non_null(strstr(said, "round show"));
+	assert_null(strstr(said, "send FILE"));
+	strcpy(whole, said);
+	assert_int_equal(run("x round -h"), 0);
+	assert_string_equal(said, whole);
+	assert_int_equal(run("x help round"), 0);
+	assert_string_equal(said, whole);
+}
+
 static void version_is_one_line(void **state)
 {
 	(void)state;
@@ -242,7 +268,8 @@ static void bad_usage_is_exit_64_with_a_hint_and_runs_nothing(void **state)
 	USAGE("x -Z round list", "invalid option -- 'Z'");
 	USAGE("x rnu", "unknown verb 'rnu' (did you mean 'run'?)");
 	USAGE("x zzz", "unknown verb 'zzz'\n");
-	USAGE("x round", "'round' needs a second word");
+	USAGE("x round", "'round' needs a second word: list, show");
+	USAGE("x help rnu", "unknown verb 'rnu' (did you mean 'run'?)");
 	USAGE("x round shwo", "unknown verb 'round shwo' (did you mean 'round show'?)");
 	USAGE("x round show --bogus", "tombola-test round show: unrecognized option '--bogus'");
 	USAGE("x round show --bogus", "Try `tombola-test round show --help'");
@@ -355,6 +382,7 @@ int main(void)
 		cmocka_unit_test(without_options_the_defaults_hold),
 		cmocka_unit_test(the_environment_is_a_default_that_options_override),
 		cmocka_unit_test(help_lists_every_verb_and_every_option),
+		cmocka_unit_test(help_can_be_asked_for_in_every_way),
 		cmocka_unit_test(version_is_one_line),
 		cmocka_unit_test(bad_usage_is_exit_64_with_a_hint_and_runs_nothing),
 		cmocka_unit_test(a_repeatable_option_has_a_limit),
