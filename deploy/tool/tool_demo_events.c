@@ -8,8 +8,7 @@
 #define SCHEMA     "tombola.demo/1"
 #define ANSWER_MAX (64u << 20)
 
-/* Prints {"schema", "ts", "event", ...fields} and consumes fields. */
-static enum cm_rc emit(const char *event, json_t *fields, struct cm_err *err)
+enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err)
 {
 	char ts[32];
 	json_t *o;
@@ -32,7 +31,7 @@ enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
 		(void)fflush(stdout);
 		return CM_OK;
 	}
-	return emit("started",
+	return demo_emit("started",
 		json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:i, s:i, s:b}", "plan", d->plan.name, "population",
 			d->plan.population, "rounds", (json_int_t)d->plan.rounds, "epsilon_limit",
 			d->plan.epsilon, "delta", d->plan.delta, "dir", d->dir, "shuffler_port", (int)d->port,
@@ -113,7 +112,7 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 	const char *reason = json_string_value(json_object_get(r, "reason"));
 
 	if (d->json)
-		return emit(event, fields_of(event, r), err);
+		return demo_emit(event, fields_of(event, r), err);
 	if (strcmp(event, "result") == 0)
 		return print_result(d, round, err);
 	(void)printf("round %lld (%s) %s", (long long)round, json_string_value(json_object_get(r, "query")),
@@ -148,6 +147,14 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	return rc;
 }
 
+/* And who took no part says why. */
+static enum cm_rc void_round(struct demo *d, json_int_t round, struct cm_err *err)
+{
+	enum cm_rc rc = tell(d, round, "void", NULL, &d->voided, err);
+
+	return rc == CM_OK ? demo_complaints(d, err) : rc;
+}
+
 enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
 {
 	json_error_t why;
@@ -168,7 +175,7 @@ enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
 	else if (strcmp(msg, "round done") == 0 && stage != NULL && strcmp(stage, "settled") == 0)
 		rc = tell(d, round, "settled", "result", &d->settled, err);
 	else if (strcmp(msg, "round is void") == 0)
-		rc = tell(d, round, "void", NULL, &d->voided, err);
+		rc = void_round(d, round, err);
 	else if (strcmp(msg, "round refused by the budget") == 0)
 		rc = tell(d, round, "refused", NULL, &d->refused, err);
 	else if (strcmp(msg, "round left out") == 0)
@@ -190,5 +197,5 @@ enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, s
 		(int)d->refused, "void", (int)d->voided);
 	if (o != NULL && why != NULL)
 		(void)json_object_set_new(o, "error", json_string(why));
-	return emit("ended", o, err);
+	return demo_emit("ended", o, err);
 }

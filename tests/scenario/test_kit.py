@@ -111,6 +111,18 @@ def test_a_given_plan_and_its_exit_codes(tmp_path):
     assert run.returncode == 75 and names(events)[1:] == [("opened", 1), ("void", 1), ("ended", None)]
 
 
+def test_who_took_no_part_says_why(tmp_path):
+    args = given(tmp_path, window="2s")
+    readings = tmp_path / "readings.csv"
+    readings.write_text(readings.read_text().replace(",", ";"))
+    run, events = demo(*args)
+    assert run.returncode == 75
+    assert names(events)[1:] == [("opened", 1), ("void", 1), ("complaint", None), ("ended", None)]
+    said = events[3]
+    assert said["party"] == "client" and said["message"] == "round passed over"
+    assert f"{readings}:1: no column 'colour'" in said["reason"] and "commas separate columns" in said["reason"]
+
+
 def test_what_is_wrong_is_said(tmp_path):
     plan = tmp_path / "bad.conf"
     plan.write_text("name = 1;\n")
