@@ -68,7 +68,9 @@ static enum cm_rc judge_verified(struct cl_db *db, const struct cl_policy *polic
 	if (charged)
 		return cm_fail(err, CM_EPERM, "round %" PRIu64 " is over for this client", j->d.sequence);
 	if (now_ms >= j->d.deadline_ms)
-		return cm_fail(err, CM_ELATER, "the deadline of round %" PRIu64 " has passed", j->d.sequence);
+		return cm_fail(err, CM_ELATER,
+			"the deadline of round %" PRIu64 " has passed by %" PRId64 " s (check the clocks)",
+			j->d.sequence, (now_ms - j->d.deadline_ms) / 1000);
 	rc = cl_ledger_recent(db, now_ms - policy->window_ms, &recent, err);
 	if (rc == CM_OK)
 		rc = cl_policy_check(policy, &j->d, recent, err);

@@ -1,13 +1,16 @@
 /* sh_serve_frames.c - frames to the core and back: a table of kinds, one handler each. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sh_serve_private.h"
 
 /* Messages in one Segment: a frame with room for its other fields. */
-#define SEGMENT_MAX   (PR_FRAME_MAX - 4096u)
-#define PULL_PENDING  (4u << 20) /* bytes queued to the analyzer before further frames wait */
-#define POLL_RETRY_MS 1000u
-#define LOUD_REFUSALS 10u /* of one link, that are warnings: a peer must not fill the log */
+#define SEGMENT_MAX     (PR_FRAME_MAX - 4096u)
+#define PULL_PENDING    (4u << 20) /* bytes queued to the analyzer before further frames wait */
+#define POLL_RETRY_MS   1000u
+#define LATE_OPENING_MS 10000
+#define LOUD_REFUSALS   10u /* of one link, that are warnings: a peer must not fill the log */
 
 #define SPAN(field) ((struct cm_span){ (field).data, (field).len })
 #define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
@@ -223,6 +226,19 @@ static void on_extend(struct peer *p, const Tombola__V1__Frame *frame)
 	send_witness(p);
 }
 
+/* Nobody takes part before: until then the round looks dead. */
+static void warn_of_late_opening(const struct sh_round *r)
+{
+	int64_t ms = r->d.opens_ms - cm_clock_wall_ms();
+	char why[80];
+
+	if (ms < LATE_OPENING_MS)
+		return;
+	(void)snprintf(why, sizeof why, "it opens in %" PRId64 " s (check the clocks)", ms / 1000);
+	cm_log(CM_LOG_WARN, "no client is served the round yet", CM_I("round", r->d.sequence),
+		CM_S("reason", why));
+}
+
 static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Announce *announce = frame->announce;
@@ -249,6 +265,8 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 			CM_I("seconds", (r->d.deadline_ms - cm_clock_wall_ms()) / 1000),
 			CM_D("epsilon_round", verdict.epsilon_round), CM_D("epsilon_total", verdict.total),
 			CM_D("epsilon_limit", verdict.limit));
+	if (r && verdict.fits)
+		warn_of_late_opening(r);
 	announced.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
 	out.announced = &announced;

@@ -76,6 +76,12 @@ static enum cm_rc chain_fault(X509_STORE_CTX *sctx, const char *host, struct cm_
 		return cm_fail(err, CM_EPERM,
 			"certificate \"%s\" refused: the revocation list of \"%s\" has expired", name,
 			issuer);
+	case X509_V_ERR_CRL_NOT_YET_VALID:
+		return cm_fail(err, CM_EPERM,
+			"certificate \"%s\" refused: the revocation list of \"%s\" is not yet valid (check "
+			"the "
+			"clocks)",
+			name, issuer);
 	default:
 		return cm_fail(err, CM_EPERM, "certificate \"%s\" refused: %s", name,
 			X509_verify_cert_error_string(code));

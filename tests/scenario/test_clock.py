@@ -1,0 +1,109 @@
+"""Wrong clocks: each party hours or a day off, from the start or of a sudden. Somebody says so, nothing is lost, nothing is
+charged twice, and when the clock is right again the round ends as any other."""
+import json
+import os
+import struct
+import subprocess
+
+import pytest
+
+from cluster import BUILD, program, wait_for
+
+SHIM = os.path.join(BUILD, "tests", "libfault_clock.so")
+PARTIES = ("shuffler", "client", "analyzer")
+HOUR, DAY = 3600, 86400
+N = 20
+
+
+def clock(cluster, party, seconds):
+    """tests/faults/clock.c reads it at every look at the clock."""
+    path = cluster.path(f"{party}.clock")
+    with open(path, "r+b" if os.path.exists(path) else "wb") as f:
+        f.write(struct.pack("<q", seconds))
+    return {"LD_PRELOAD": SHIM, "TOMBOLA_CLOCK": path,
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+def start(cluster, party):
+    with open(cluster.path(f"{party}.clock"), "rb") as f:
+        seconds, = struct.unpack("<q", f.read())
+    return cluster.start(party, "run", *(("--once",) if party == "analyzer" else ()), env=clock(cluster, party, seconds))
+
+
+def settled_or_void(cluster):
+    """Everybody's report once and one charge, or none of either; the stage."""
+    entry, = cluster.json("analyzer", "round", "list")["rounds"]
+    shown, budget = cluster.json("analyzer", "round", "show", "1"), cluster.json("analyzer", "budget")
+    export = cluster.run("analyzer", "ledger", "export").stdout
+    kinds = [json.loads(line)["kind"] for line in export.splitlines()][1:]
+    audit = subprocess.run([program("tombola-accountant"), "audit", "-"], input=export, capture_output=True, text=True)
+    assert audit.returncode == 0 and cluster.run("analyzer", "ledger", "verify").returncode == 0, audit
+    if entry["stage"] == "settled":
+        assert kinds == ["reserve", "charge", "settle"] and budget["epsilon_spent"] > 0
+        assert shown["result"]["reports"] == shown["result"]["messages"] == N
+    else:
+        assert entry["stage"] == "void" and kinds == ["reserve", "void"] and budget["epsilon_spent"] == 0, entry
+    return entry["stage"]
+
+
+# Off by so much from the start: whose log says what, and how the round ends once the clock is right.
+START = {("shuffler", 2 * HOUR): ("analyzer", "the deadline has passed by 3", "void"),
+         ("client", 2 * HOUR): ("client", "has passed by 3", "settled"),
+         ("analyzer", DAY): ("shuffler", "it opens in 86", "waiting"),
+         ("shuffler", -DAY): ("shuffler", "is not yet valid (check the clocks)", "settled"),
+         ("client", -DAY): ("client", "it is not yet valid, only from", "settled"),
+         ("analyzer", -DAY): ("analyzer", "it is not yet valid, only from", "void")}
+
+
+@pytest.mark.parametrize("party, seconds", START, ids=str)
+def test_a_clock_that_is_wrong_from_the_start(cluster, party, seconds):
+    who, words, end = START[party, seconds]
+    cluster.two_colours(N, window="1h")
+    for p in PARTIES:
+        clock(cluster, p, seconds if p == party else 0)
+    daemons = {"shuffler": start(cluster, "shuffler")}
+    cluster.wait_listening()
+    daemons |= {p: start(cluster, p) for p in ("client", "analyzer")}
+    wait_for(f"the {who} to say so", lambda: words in daemons[who].log())
+    # An operator puts the clock right and starts that daemon again, and the analyzer if it has given up.
+    clock(cluster, party, 0)
+    if daemons[party].alive():
+        daemons[party].kill()
+    daemons[party] = start(cluster, party)
+    if end == "waiting":
+        # The round is signed and stays as the wrong clock said.
+        wait_for("the analyzer", lambda: daemons["analyzer"].log().count("connected to the shuffler") == 2)
+        entry, = cluster.json("analyzer", "round", "list")["rounds"]
+        assert entry["stage"] == "reserved" and daemons["analyzer"].alive()
+        return
+
+    def ended():
+        d = daemons["analyzer"]
+        if not d.alive() and d.process.returncode != 0:
+            daemons["analyzer"] = start(cluster, "analyzer")
+        return d.process.returncode == 0
+
+    wait_for("the round to end", ended)
+    assert settled_or_void(cluster) == end
+
+
+@pytest.mark.parametrize("seconds", (-DAY, HOUR), ids=str)
+@pytest.mark.parametrize("party", PARTIES)
+def test_a_clock_that_jumps_while_a_round_is_open(cluster, party, seconds):
+    cluster.two_colours(N, window="30m")
+    for p in PARTIES:
+        clock(cluster, p, 0)
+    shuffler = start(cluster, "shuffler")
+    cluster.wait_listening()
+    analyzer = start(cluster, "analyzer")
+    wait_for("the round to be open", lambda: '"round open"' in shuffler.log())
+    clock(cluster, party, seconds)
+    client = start(cluster, "client")
+    wait_for("the client to meet the round, or not to be let in",
+             lambda: not analyzer.alive() or any(w in client.log() for w in ("round done", "passed over", "no connection")))
+    clock(cluster, party, 0)
+    if "passed over" in client.log():  # by its own clock it was too late: it looks again when it is started again
+        client.kill()
+        start(cluster, "client")
+    assert analyzer.wait() == 0, analyzer.log()
+    assert settled_or_void(cluster) == ("void" if (party, seconds) == ("shuffler", HOUR) else "settled")
