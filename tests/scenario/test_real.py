@@ -148,6 +148,16 @@ def test_means_and_sums_of_telemetry(tmp_path):
     rate.check()
 
 
+def test_quantiles_of_telemetry(tmp_path):
+    rows, rate = shuttle(), Rate()
+    for field, top in (("heat", 130.0), ("flow", 250.0)):
+        values, asked = sorted(r[field] for r in rows), [0.1, 0.25, 0.5, 0.75, 0.9]
+        items = play(tmp_path / field, rows, type="quantiles", protocol="levels", field=field, range=[0.0, top], levels=65,
+                     epsilon0=4.0, probabilities=asked)
+        rate.add(field, items, [values[int(p * len(values))] for p in asked])
+    rate.check()
+
+
 def test_ranges_marginals_and_prefixes_of_telemetry(tmp_path):
     rows, rate = shuttle(), Rate()
     items = play(tmp_path / "ranges", rows, type="ranges", field="heat", range=[0.0, 125.0], leaves=25, fanout=5,
