@@ -6,6 +6,8 @@
 
 #include "an_keys.h"
 #include "an_reserve.h"
+#include "cm_begun.h"
+#include "cm_fault.h"
 #include "cm_file.h"
 
 static enum cm_rc fold(struct an_books *b, struct cm_err *err)
@@ -44,6 +46,36 @@ static enum cm_rc sweep(const char *state_dir, struct cm_err *err)
 	return rc;
 }
 
+/* An empty ledger in the place of one that is lost would say that nothing was spent. */
+static enum cm_rc say_lost(const char *path, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA,
+		"%s: this analyzer has been in service and its ledger is missing or empty, so what was spent "
+		"is "
+		"not known: restore the newest copy, or begin another population in another state_dir",
+		path);
+}
+
+static enum cm_rc open_ledger(struct an_books *b, const char *path, bool write, struct cm_err *err)
+{
+	struct cm_begun begun;
+	bool there = true;
+	enum cm_rc rc = cm_begun_read(b->state_dir, &begun, err);
+
+	if (rc == CM_OK)
+		rc = an_ledger_exists(path, &there, err);
+	begun.there = begun.there && CM_CHECKED("analyzer.in_service");
+	if (rc == CM_OK && begun.there && !there)
+		rc = say_lost(path, err);
+	if (rc == CM_OK)
+		rc = an_ledger_open(path, write, &b->ledger, &b->torn, err);
+	if (rc == CM_OK && begun.there && an_ledger_chain(b->ledger)->seq == 0)
+		rc = say_lost(path, err);
+	if (rc == CM_OK && write && an_ledger_chain(b->ledger)->seq > 0)
+		rc = cm_begun_note(b->state_dir, err);
+	return rc;
+}
+
 enum cm_rc an_books_open(const struct an_conf *conf, bool write, struct an_books *b, struct cm_err *err)
 {
 	char *path;
@@ -61,7 +93,7 @@ enum cm_rc an_books_open(const struct an_conf *conf, bool write, struct an_books
 	if (rc == CM_OK && write)
 		rc = sweep(conf->state_dir, err);
 	if (rc == CM_OK)
-		rc = an_ledger_open(path, write, &b->ledger, &b->torn, err);
+		rc = open_ledger(b, path, write, err);
 	if (rc == CM_OK)
 		rc = an_state_init(&b->state, &b->plan, err);
 	if (rc == CM_OK)
@@ -85,7 +117,10 @@ enum cm_rc an_books_append(struct an_books *b, struct rd_record *r, int64_t now_
 
 	r->time_ms = now_ms;
 	rc = an_ledger_append(b->ledger, r, err);
-	return rc == CM_OK ? an_state_take(&b->state, r, an_ledger_chain(b->ledger)->head, err) : rc;
+	if (rc == CM_OK)
+		rc = an_state_take(&b->state, r, an_ledger_chain(b->ledger)->head, err);
+	/* Before anything is spent. */
+	return rc == CM_OK && r->kind == RD_OPEN ? cm_begun_note(b->state_dir, err) : rc;
 }
 
 static enum cm_rc reserve(

@@ -15,7 +15,8 @@ struct an_books {
 
 /* Read the plan, verify the ledger, fold it.  write: take the state directory's lock (CM_ELATER when another
  * process has it), make what is missing.  Otherwise nothing is changed and a running daemon is not disturbed.
- * Close with an_books_close in either case. */
+ * CM_EDATA when a ledger was opened here (cm_begun.h) and is missing or empty.  Close with an_books_close in
+ * either case. */
 CM_CHECK enum cm_rc an_books_open(
 	const struct an_conf *conf, bool write, struct an_books *b, struct cm_err *err);
 void an_books_close(struct an_books *b);

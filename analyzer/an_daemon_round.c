@@ -89,12 +89,30 @@ void an_work_connected(struct an_daemon *d)
 		pump(d);
 }
 
+/* What a shuffler has sealed it had seen reserved. */
+static void check_memory(struct an_daemon *d, uint64_t seen)
+{
+	const struct an_state *s = &d->books.state;
+	uint64_t sealed = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		if (s->round[i].charge_seq != 0 && s->round[i].decided_seq > sealed)
+			sealed = s->round[i].decided_seq;
+	if (seen < sealed)
+		cm_log(CM_LOG_WARN,
+			"the shuffler knows less of the ledger than it did: its state was lost or restored",
+			CM_I("seq", seen), CM_I("knew", sealed));
+}
+
 void an_work_frame(struct an_daemon *d, const Tombola__V1__Frame *frame)
 {
 	struct cm_err err = { 0 };
 
 	if (d->dialogue == NULL || d->stopping)
 		return;
+	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_WITNESS &&
+		an_round_step(d->dialogue) == AN_AT_WITNESS)
+		check_memory(d, frame->witness->ledger_seq);
 	if (an_round_frame(d->dialogue, frame, &err) != CM_OK)
 		fail(d, &err);
 	else

@@ -202,7 +202,7 @@ static int set_body(json_t *o, const struct an_books *b, const struct rd_record 
 		bad |= json_object_set_new(o, "query", json_string(r->query)) |
 		       set_real(o, "epsilon_round", r->epsilon_round) |
 		       set_real(o, "epsilon_total", r->epsilon_total);
-	if (r->kind == RD_VOID || r->kind == RD_REFUSE)
+	if (r->reason[0] != '\0')
 		bad |= json_object_set_new(o, "reason", json_string(r->reason));
 	if (r->kind == RD_SETTLE)
 		bad |= set_hex(o, "result_hash", r->result_hash, PR_HASH_LEN);

@@ -151,9 +151,20 @@ static enum cm_rc cut_tail(struct an_ledger *l, size_t end, struct cm_err *err)
 	return CM_OK;
 }
 
+enum cm_rc an_ledger_exists(const char *path, bool *out, struct cm_err *err)
+{
+	*out = access(path, F_OK) == 0;
+	return *out || errno == ENOENT ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
+}
+
 static enum cm_rc read_file(struct an_ledger *l, bool write, struct cm_err *err)
 {
-	if (access(l->path, F_OK) != 0 && errno == ENOENT) {
+	bool there;
+	enum cm_rc known = an_ledger_exists(l->path, &there, err);
+
+	if (known != CM_OK)
+		return known;
+	if (!there) {
 		/* Atomic, so that no crash leaves half a first line. */
 		if (write) {
 			enum cm_rc rc =

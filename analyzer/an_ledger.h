@@ -31,6 +31,8 @@ struct an_ledger;
 CM_CHECK enum cm_rc an_ledger_open(
 	const char *path, bool write, struct an_ledger **out, size_t *torn, struct cm_err *err);
 void an_ledger_free(struct an_ledger *l);
+/* Is there a file? */
+CM_CHECK enum cm_rc an_ledger_exists(const char *path, bool *out, struct cm_err *err);
 
 /* Append a record durably: r->seq is filled in.  It is on disk when this returns CM_OK.  After any CM_EIO the
  * ledger takes no more records: whether the bytes are durable is unknown, and a second fsync may lie. */

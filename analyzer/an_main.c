@@ -6,6 +6,7 @@
 #include "an_check.h"
 #include "an_daemon.h"
 #include "an_desk.h"
+#include "an_mend.h"
 #include "an_range.h"
 #include "an_result.h"
 #include "an_show.h"
@@ -298,6 +299,14 @@ static const struct cm_cli_verb verbs[] = {
 		.min_args = 1,
 		.max_args = 1,
 		.run = round_show },
+	{ .name = "round give-up",
+		.args = "N",
+		.help = "end a round whose batch is lost; what it was charged stays charged",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { [AN_MEND_CONFIRM] = { "confirm", "QUERY", "required: the name of its query",
+				    false } },
+		.run = an_mend_give_up },
 	{ .name = "estimate",
 		.args = "QUERY",
 		.help = "show a query's estimate with its intervals",

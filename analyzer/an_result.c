@@ -134,7 +134,8 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	uint64_t honest =
 		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
 	const struct pt_params *p = &r->descriptor.params;
-	uint64_t added = messages - r->participants * r->descriptor.messages_per_client;
+	uint64_t sent = r->participants * r->descriptor.messages_per_client;
+	uint64_t added = messages > sent ? messages - sent : 0; /* of a lost batch none are known */
 	json_t *doc = header_json(s, r);
 	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
 		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",

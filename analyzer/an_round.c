@@ -13,7 +13,7 @@ typedef enum cm_rc step_fn(struct an_round *r, const Tombola__V1__Frame *frame, 
 typedef enum cm_rc error_fn(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err);
 
 static step_fn on_witness, on_extended, on_announced, on_manifest, on_released, on_segment, on_settled;
-static error_fn error_announced, error_settled;
+static error_fn error_announced, error_manifest, error_released, error_segment, error_settled;
 
 /* In protocol order. */
 static const struct {
@@ -25,9 +25,9 @@ static const struct {
 	[AN_AT_WITNESS] = { "witness", TOMBOLA__V1__FRAME__KIND_WITNESS, on_witness, NULL },
 	[AN_AT_EXTENDED] = { "extend ledger", TOMBOLA__V1__FRAME__KIND_WITNESS, on_extended, NULL },
 	[AN_AT_ANNOUNCED] = { "announce", TOMBOLA__V1__FRAME__KIND_ANNOUNCED, on_announced, error_announced },
-	[AN_AT_MANIFEST] = { "manifest", TOMBOLA__V1__FRAME__KIND_MANIFEST, on_manifest, NULL },
-	[AN_AT_RELEASED] = { "release", TOMBOLA__V1__FRAME__KIND_RELEASED, on_released, NULL },
-	[AN_AT_SEGMENT] = { "pull", TOMBOLA__V1__FRAME__KIND_SEGMENT, on_segment, NULL },
+	[AN_AT_MANIFEST] = { "manifest", TOMBOLA__V1__FRAME__KIND_MANIFEST, on_manifest, error_manifest },
+	[AN_AT_RELEASED] = { "release", TOMBOLA__V1__FRAME__KIND_RELEASED, on_released, error_released },
+	[AN_AT_SEGMENT] = { "pull", TOMBOLA__V1__FRAME__KIND_SEGMENT, on_segment, error_segment },
 	[AN_AT_SETTLED] = { "settle", TOMBOLA__V1__FRAME__KIND_SETTLED, on_settled, error_settled },
 };
 #define STEPS (sizeof steps / sizeof *steps)
@@ -211,6 +211,49 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 	return CM_OK;
 }
 
+/* A charged round has to end; a shuffler that lost it will not be the one to end it. */
+static enum cm_rc lost_there(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
+{
+	uint32_t number = r->conf.round->plan->number;
+
+	(void)!r->conf.peer_error(e, err);
+	err->code = CM_EPROTO;
+	return cm_context(err,
+		"round %u is charged and the shuffler has it no more; restore its state, or end the round "
+		"with "
+		"`tombola-analyzer round give-up %u`",
+		number, number);
+}
+
+static enum cm_rc error_manifest(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
+{
+	bool closed = e->code == TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED;
+
+	if (r->conf.round->stage == AN_CHARGED &&
+		(closed || e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND))
+		return lost_there(r, e, err);
+	if (!closed)
+		return CM_EMORE;
+	/* It was given up there, and nothing of it can have come out. */
+	an_void_record(r, NULL);
+	(void)snprintf(r->record.reason, sizeof r->record.reason, "closed by the shuffler: %.120s",
+		rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
+	return CM_OK;
+}
+
+static enum cm_rc error_released(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
+{
+	return e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND ||
+			       e->code == TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT
+		       ? lost_there(r, e, err)
+		       : CM_EMORE;
+}
+
+static enum cm_rc error_segment(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
+{
+	return e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND ? lost_there(r, e, err) : CM_EMORE;
+}
+
 static enum cm_rc check_manifest(struct an_round *r, const struct rd_manifest *m, struct cm_err *err)
 {
 	const struct an_round_state *s = r->conf.round;
@@ -223,8 +266,10 @@ static enum cm_rc check_manifest(struct an_round *r, const struct rd_manifest *m
 				m->bucket[b].messages);
 	if (s->stage == AN_CHARGED && memcmp(m->hash, s->manifest_hash, PR_HASH_LEN) != 0)
 		return cm_fail(err, CM_EPERM,
-			"the shuffler has another manifest for round %u than the one that was charged",
-			s->plan->number);
+			"the shuffler has another manifest for round %u than the one that was charged; if "
+			"its "
+			"state was lost, `tombola-analyzer round give-up %u` ends the round",
+			s->plan->number, s->plan->number);
 	if (s->stage == AN_RESERVED && r->have_manifest &&
 		memcmp(m->hash, r->manifest.hash, PR_HASH_LEN) != 0)
 		return cm_fail(

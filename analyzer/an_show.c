@@ -31,7 +31,9 @@ static void round_row(
 
 	(void)snprintf(number, sizeof number, "%u", r->plan->number);
 	epsilon0(eps0, r->plan->epsilon0);
-	if (counts || r->stage == AN_VOID)
+	if (an_round_lost(r))
+		(void)snprintf(reports, sizeof reports, "lost");
+	else if (counts || r->stage == AN_VOID)
 		(void)cm_thousands((int64_t)r->participants, reports);
 	if (an_round_counts(r))
 		*total = r->epsilon_total;

@@ -198,6 +198,7 @@ static enum cm_rc take_move(
 			round != NULL ? an_stage_name(round->stage) : "unknown");
 	if (r->kind == RD_SETTLE) {
 		memcpy(round->result_hash, r->result_hash, PR_HASH_LEN);
+		memcpy(round->reason, r->reason, sizeof round->reason);
 		round->stage = AN_SETTLED;
 		return CM_OK;
 	}
@@ -254,6 +255,11 @@ struct an_round_state *an_state_find(const struct an_state *s, const uint8_t rou
 bool an_round_counts(const struct an_round_state *r)
 {
 	return r->stage == AN_RESERVED || r->stage == AN_CHARGED || r->stage == AN_SETTLED;
+}
+
+bool an_round_lost(const struct an_round_state *r)
+{
+	return r->stage == AN_SETTLED && r->reason[0] != '\0';
 }
 
 bool an_round_left_out(const struct an_round_state *r)

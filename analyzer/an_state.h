@@ -31,7 +31,7 @@ struct an_round_state {
 	double epsilon_round;             /* alone; REFUSED: needed */
 	double epsilon_total;             /* with everything before; REFUSED: what it would have been */
 	uint8_t result_hash[PR_HASH_LEN]; /* SETTLED */
-	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSED */
+	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSED; SETTLED: of a round that was given up */
 };
 
 struct an_state {
@@ -57,6 +57,8 @@ struct an_round_state *an_state_find(const struct an_state *s, const uint8_t rou
 /* Is it charged, or to be: reserved, charged or settled? */
 bool an_round_counts(const struct an_round_state *r);
 #define AN_NOTHING_TO_EXTEND "nothing to extend" /* how the reason of a round left out begins */
+/* Charged, and given up by an operator: it costs what it costs, and has no result. */
+bool an_round_lost(const struct an_round_state *r);
 /* Refused not by the budget, which it fitted, but for want of a question? */
 bool an_round_left_out(const struct an_round_state *r);
 /* Refused by the budget? */

@@ -5,14 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cm_fault.h"
 #include "cm_file.h"
 #include "cm_hash.h"
 
 enum cm_rc cl_device_secret(
-	const char *state_dir, const struct cm_rng *rng, struct cm_key *out, struct cm_err *err)
+	const char *state_dir, bool charged, const struct cm_rng *rng, struct cm_key *out, struct cm_err *err)
 {
 	enum cm_rc rc = cm_keyfile_load(state_dir, "gateway", out, err);
 
+	/* Under new pseudonyms the same devices could take part twice. */
+	if (rc == CM_ENOINPUT && charged && CM_CHECKED("client.secret"))
+		return cm_fail(err, CM_EDATA,
+			"%s/gateway.key: this client's secret is missing, though its devices have taken "
+			"part; "
+			"restore it, or move the folder away to start as new devices",
+			state_dir);
 	if (rc == CM_ENOINPUT)
 		rc = cm_keyfile_create(state_dir, "gateway", rng, out, err);
 	return rc;

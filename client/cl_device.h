@@ -7,10 +7,11 @@
 #include "cm_secret.h"
 #include "pr_limits.h"
 
-/* The gateway's secret, DIR/gateway.key (0600), made at first use.  Losing it gives every device a new
- * pseudonym, so it is backed up with the ledger. */
-CM_CHECK enum cm_rc cl_device_secret(
-	const char *state_dir, const struct cm_rng *rng, struct cm_key *out, struct cm_err *err);
+/* The gateway's secret, DIR/gateway.key (0600), made at first use.  Losing it would give every device a new
+ * pseudonym, so it is backed up with the ledger.  charged: the ledger knows of rounds, so CM_EDATA when it is
+ * not there. */
+CM_CHECK enum cm_rc cl_device_secret(const char *state_dir, bool charged, const struct cm_rng *rng,
+	struct cm_key *out, struct cm_err *err);
 
 /* Is that file there?  Then these devices have taken part, or were about to. */
 CM_CHECK enum cm_rc cl_device_has_secret(const char *state_dir, bool *out, struct cm_err *err);

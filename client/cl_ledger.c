@@ -348,3 +348,12 @@ enum cm_rc cl_ledger_last(struct cl_db *db, uint64_t *sequence, struct cm_err *e
 		*sequence = (uint64_t)n;
 	return rc;
 }
+
+enum cm_rc cl_ledger_any(struct cl_db *db, bool *charged, struct cm_err *err)
+{
+	int64_t n = 0;
+	enum cm_rc rc = cl_db_int(db, "SELECT EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged')", &n, err);
+
+	*charged = n != 0;
+	return rc;
+}

@@ -38,6 +38,8 @@ CM_CHECK enum cm_rc cl_ledger_account(
  * was charged since is read and composed. */
 CM_CHECK enum cm_rc cl_ledger_kept(
 	struct cl_db *db, double limit, double delta, struct rd_account **out, struct cm_err *err);
+/* Was any round charged?  And the one of this number? */
+CM_CHECK enum cm_rc cl_ledger_any(struct cl_db *db, bool *charged, struct cm_err *err);
 CM_CHECK enum cm_rc cl_ledger_charged(struct cl_db *db, uint64_t sequence, bool *charged, struct cm_err *err);
 /* Rounds charged at or after since_ms. */
 CM_CHECK enum cm_rc cl_ledger_recent(

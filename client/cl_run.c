@@ -141,6 +141,7 @@ static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
 {
 	const char *dir = run->setup->conf.state_dir;
 	struct cm_rng rng;
+	bool charged = false;
 	enum cm_rc rc = cm_file_mkdir(dir, err);
 
 	if (rc == CM_OK)
@@ -153,7 +154,9 @@ static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
 		rc = cl_db_open(dir, run->setup->conf.population, &run->db, err);
 	/* After the database: a secret without one means that a ledger was lost (cl_db_open). */
 	if (rc == CM_OK)
-		rc = cl_device_secret(dir, &rng, &run->secret, err);
+		rc = cl_ledger_any(run->db, &charged, err);
+	if (rc == CM_OK)
+		rc = cl_device_secret(dir, charged, &rng, &run->secret, err);
 	if (rc == CM_OK)
 		rc = cl_ledger_last(run->db, &run->after, err);
 	if (rc != CM_OK)

@@ -121,13 +121,21 @@ struct rd_chain sh_core_witness(const struct sh_core *c)
 	return sh_witness_head(c->witness);
 }
 
-enum cm_rc sh_core_cancel_voided(struct sh_core *c, struct cm_err *err)
+/* Does the ledger say that nobody will ask for this round?  A round that is released waits for Settle. */
+static bool is_over(const struct sh_core *c, const struct sh_round *r)
+{
+	enum sh_fate fate = sh_witness_fate(c->witness, r->d.round_id);
+
+	return fate == SH_FATE_VOID || (fate == SH_FATE_SETTLED && r->state != SH_RELEASING);
+}
+
+enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
 	for (size_t i = c->rounds; rc == CM_OK && i-- > 0;) {
 		struct sh_round *r = c->round[i];
-		if (sh_witness_fate(c->witness, r->d.round_id) != SH_FATE_VOID)
+		if (!is_over(c, r))
 			continue;
 		r->cancelled = true;
 		if (r->state != SH_SEALED)
@@ -150,7 +158,7 @@ enum cm_rc sh_core_extend(struct sh_core *c, uint64_t first, const struct cm_spa
 		rc = store->records_put(store->ctx, first + skip, records + skip, n - skip, err);
 	for (size_t i = skip; rc == CM_OK && i < n; i++)
 		rc = sh_witness_apply(c->witness, records[i].data, records[i].len, err);
-	return rc == CM_OK ? sh_core_cancel_voided(c, err) : rc;
+	return rc == CM_OK ? sh_core_cancel_over(c, err) : rc;
 }
 
 /* ---- Announcing ---- */

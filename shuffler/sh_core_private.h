@@ -20,8 +20,9 @@ enum cm_rc sh_core_not_found(struct sh_refusal *no);
 /* A round is no longer live. */
 void sh_core_forget(struct sh_core *c, struct sh_round *r);
 
-/* Rounds that the ledger has voided are erased: a collecting one when its last commit is done. */
-CM_CHECK enum cm_rc sh_core_cancel_voided(struct sh_core *c, struct cm_err *err);
+/* Rounds that the ledger has voided, or settled without their release, are erased: a collecting one when its
+ * last commit is done. */
+CM_CHECK enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err);
 
 /* A copy of what a row says, for rounds that are no longer live. */
 struct sh_past {

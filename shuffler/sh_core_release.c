@@ -19,7 +19,7 @@ enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id, size_t r
 		return sh_core_not_found(no);
 	if (rc == CM_OK && out->len == 0)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
-			"the ledger voided this round before it was sealed");
+			"this round was given up before it was released");
 	return rc;
 }
 
@@ -110,7 +110,7 @@ enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t rou
 	}
 	if (r->cancelled)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
-			"the voided round is being erased");
+			"the round is being erased");
 	if (r->state != SH_RELEASING)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
 			"a round that was not released cannot be settled");

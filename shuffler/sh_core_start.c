@@ -26,6 +26,11 @@ static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err 
 	enum cm_rc rc = sh_round_restore(&c->conf.env, row, &c->round[c->rounds], err);
 	if (rc == CM_OK)
 		c->rounds++;
+	else if (rc == CM_ENOINPUT || rc == CM_EDATA)
+		(void)cm_context(err,
+			"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up "
+			"%llu`",
+			(unsigned long long)row->sequence, (unsigned long long)row->sequence);
 	else
 		(void)cm_context(err, "round %llu", (unsigned long long)row->sequence);
 	return rc;
@@ -81,7 +86,7 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	if (rc == CM_OK)
 		rc = finish_erasures(c, err);
 	if (rc == CM_OK)
-		rc = sh_core_cancel_voided(c, err);
+		rc = sh_core_cancel_over(c, err);
 	if (rc != CM_OK) {
 		sh_core_free(c);
 		return rc;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "cm_addr.h"
+#include "cm_begun.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_health.h"
@@ -11,6 +12,7 @@
 #include "cm_loop.h"
 #include "cm_service.h"
 #include "sh_conf.h"
+#include "sh_mend.h"
 #include "sh_serve_private.h"
 #include "sh_show.h"
 #include "sh_sqlite.h"
@@ -85,6 +87,18 @@ static void daemon_fini(struct daemon *d)
 
 /* ---- run ---- */
 
+/* At every start: what was believed then is the ground of what is refused since. */
+static enum cm_rc say_losses(const char *state_dir, struct cm_err *err)
+{
+	struct cm_begun begun;
+
+	enum cm_rc rc = cm_begun_read(state_dir, &begun, err);
+	if (rc == CM_OK && begun.losses > 0)
+		cm_log(CM_LOG_WARN, "this shuffler's state was lost and begun anew",
+			CM_I("times", begun.losses), CM_S("last", begun.last));
+	return rc;
+}
+
 static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 {
 	struct sh_core_conf conf = {
@@ -113,6 +127,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
 	if (rc == CM_OK)
 		rc = sh_core_new(&conf, &d->core, err);
+	if (rc == CM_OK)
+		rc = say_losses(d->conf.state_dir, err);
 	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir);
 	if (rc == CM_OK && !d->metrics)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -315,6 +331,18 @@ static const struct cm_cli_verb verbs[] = {
 		.args = "",
 		.help = "show the running daemon's rounds and the ledger it has witnessed",
 		.run = sh_show_status },
+	{ .name = "round give-up",
+		.args = "N",
+		.help = "end a round whose key or messages are lost",
+		.min_args = 1,
+		.max_args = 1,
+		.option = SH_MEND_OPTIONS("QUERY", "required: the name of its query"),
+		.run = sh_mend_give_up },
+	{ .name = "accept-loss",
+		.args = "",
+		.help = "begin a new state.db in place of one that is lost, and note it",
+		.option = SH_MEND_OPTIONS("POPULATION", "required: its name, as the policy says it"),
+		.run = sh_mend_accept_loss },
 	{ .name = "check",
 		.args = "",
 		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "

@@ -32,7 +32,7 @@ struct sh_round {
 	uint64_t dummies; /* messages made by us: those that are durable, and those that were not needed */
 	struct sh_route route; /* rounds whose messages have tags */
 	uint64_t *noise;       /* rounds with noise, once drawn: sh_noise.h */
-	bool cancelled;        /* the ledger voided it: erase instead of sealing */
+	bool cancelled;        /* the ledger has ended it: erase instead of sealing */
 	struct cm_buf segment; /* the bucket pulled last, in release order */
 	uint32_t segment_bucket;
 	bool segment_filled;

@@ -1,9 +1,13 @@
 /* sh_sqlite.c - the embedded store: rounds and witnessed records in state.db. */
 #include "sh_sqlite.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "cm_begun.h"
+#include "cm_fault.h"
 #include "cm_file.h"
 #include "sh_sqlite_data.h"
 #include "sh_sqlite_db.h"
@@ -169,7 +173,17 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	return sh_sqlite_data_each(((struct files *)ctx)->rounds, fn, user, err);
 }
 
-static enum cm_rc check_version(sqlite3 *db, struct cm_err *err)
+/* A store made anew has forgotten the ledger's head, and with it what catches an old ledger. */
+static enum cm_rc say_lost(const char *path, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA,
+		"%s: this shuffler has been in service and its state is missing or empty: restore it, or "
+		"accept the loss with `tombola-shuffler accept-loss`",
+		path);
+}
+
+/* in_service: it has been; then a database without a version is a new one in the old one's place. */
+static enum cm_rc check_version(sqlite3 *db, bool in_service, struct cm_err *err)
 {
 	sqlite3_stmt *s;
 	enum cm_rc rc = sh_db_prepare(db, "PRAGMA user_version", &s, err);
@@ -179,6 +193,8 @@ static enum cm_rc check_version(sqlite3 *db, struct cm_err *err)
 	rc = sh_db_step(s, err);
 	int version = rc == CM_OK ? sqlite3_column_int(s, 0) : 0;
 	(void)sqlite3_finalize(s);
+	if (rc == CM_OK && version == 0 && in_service)
+		rc = say_lost(sqlite3_db_filename(db, "main"), err);
 	if (rc == CM_OK && version > SCHEMA_VERSION)
 		rc = cm_fail(
 			err, CM_EDATA, "state.db: made by a later version of tombola (schema %d)", version);
@@ -206,7 +222,46 @@ static enum cm_rc prepare(struct files *f, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err)
+/* Looked at before SQLite is, which would begin a new database and drop the old one's log. */
+static enum cm_rc is_missing(const char *path, bool *missing, struct cm_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		*missing = st.st_size == 0;
+	else if (errno == ENOENT)
+		*missing = true;
+	else
+		return cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
+	return CM_OK;
+}
+
+/* anew: in place of a state whose loss is accepted. */
+static enum cm_rc open_files(
+	struct files *f, const char *path, const char *state_dir, bool anew, struct cm_err *err)
+{
+	struct cm_begun begun;
+	bool missing = false;
+
+	enum cm_rc rc = cm_begun_read(state_dir, &begun, err);
+	if (rc == CM_OK)
+		rc = is_missing(path, &missing, err);
+	bool in_service = CM_CHECKED("shuffler.in_service") && begun.there && !anew;
+	if (rc == CM_OK && missing && in_service)
+		rc = say_lost(path, err);
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(f->rounds, err);
+	if (rc == CM_OK)
+		rc = sh_db_open(path, schema, true, &f->db, err);
+	if (rc == CM_OK)
+		rc = check_version(f->db, in_service, err);
+	if (rc == CM_OK)
+		rc = prepare(f, err);
+	/* Once it is durable, so that no crash makes a first start look like a loss. */
+	return rc == CM_OK ? cm_begun_note(state_dir, err) : rc;
+}
+
+static enum cm_rc open_store(const char *state_dir, bool anew, struct files **out, struct cm_err *err)
 {
 	struct files *f = calloc(1, sizeof *f);
 	char *path = cm_file_join(state_dir, "state.db");
@@ -217,18 +272,49 @@ enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm
 	if (!f || !path || !f->rounds)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = cm_file_mkdir(f->rounds, err);
-	if (rc == CM_OK)
-		rc = sh_db_open(path, schema, true, &f->db, err);
-	if (rc == CM_OK)
-		rc = check_version(f->db, err);
-	if (rc == CM_OK)
-		rc = prepare(f, err);
+		rc = open_files(f, path, state_dir, anew, err);
 	free(path);
-	if (rc != CM_OK) {
+	if (rc != CM_OK)
 		files_close(f);
+	else
+		*out = f;
+	return rc;
+}
+
+enum cm_rc sh_sqlite_anew(const char *state_dir, struct cm_err *err)
+{
+	char *path = cm_file_join(state_dir, "state.db");
+	struct files *f = NULL;
+	struct cm_begun begun;
+	bool missing = false;
+
+	enum cm_rc rc =
+		path ? cm_begun_read(state_dir, &begun, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = is_missing(path, &missing, err);
+	if (rc == CM_OK && !missing)
+		rc = cm_fail(err, CM_EOTHER,
+			"%s: is there: no loss to accept (what cannot be used is moved away first)", path);
+	if (rc == CM_OK && !begun.there)
+		rc = cm_fail(err, CM_EOTHER, "%s: no shuffler has been in service here: no loss to accept",
+			state_dir);
+	/* Noted first: a state that was begun anew always says so. */
+	if (rc == CM_OK)
+		rc = cm_begun_lost(state_dir, err);
+	if (rc == CM_OK)
+		rc = open_store(state_dir, true, &f, err);
+	files_close(f);
+	free(path);
+	return rc;
+}
+
+enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err)
+{
+	struct files *f = NULL;
+
+	enum cm_rc rc = open_store(state_dir, false, &f, err);
+	if (rc != CM_OK)
 		return rc;
-	}
 	*out = (struct sh_store){
 		.ctx = f,
 		.close = files_close,

@@ -56,6 +56,8 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 	struct round_data *d = calloc(1, sizeof *d);
 	enum cm_rc rc = path && d ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
+	if (rc == CM_OK && !create && access(path, F_OK) != 0 && errno == ENOENT)
+		rc = cm_fail(err, CM_ENOINPUT, "%s: is missing", path);
 	if (rc == CM_OK)
 		rc = sh_db_open(path, schema, create, &d->db, err);
 	if (rc == CM_OK)

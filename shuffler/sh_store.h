@@ -63,7 +63,8 @@ struct sh_store {
 		void *ctx, uint64_t first, const struct cm_span *records, size_t n, struct cm_err *err);
 	enum cm_rc (*record_each)(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err);
 
-	/* Messages and tags of one round; `create` makes the (empty) place durable. */
+	/* Messages and tags of one round; `create` makes the (empty) place durable, else CM_ENOINPUT: there
+	 * is none. */
 	enum cm_rc (*data_open)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data,
 		struct cm_err *err);
 	void (*data_close)(void *data); /* NULL is fine */

@@ -58,7 +58,9 @@ static enum cm_rc check_presence(const Tombola__V1__Record *w, struct cm_err *er
 		{ "epsilon_round", K(RD_RESERVE) | K(RD_CHARGE) | K(RD_REFUSE), 0, w->epsilon_round != 0.0 },
 		{ "epsilon_total", K(RD_RESERVE) | K(RD_CHARGE) | K(RD_REFUSE), 0, w->epsilon_total != 0.0 },
 		{ "result_hash", K(RD_SETTLE), K(RD_SETTLE), w->result_hash.len > 0 },
-		{ "reason", K(RD_VOID) | K(RD_REFUSE), K(RD_VOID) | K(RD_REFUSE), w->reason[0] != 0 },
+		/* Of a settled round: why it has no result, when an operator gave it up. */
+		{ "reason", K(RD_VOID) | K(RD_REFUSE) | K(RD_SETTLE), K(RD_VOID) | K(RD_REFUSE),
+			w->reason[0] != 0 },
 		{ "plan_round", K(RD_RESERVE) | K(RD_REFUSE), K(RD_RESERVE) | K(RD_REFUSE),
 			w->plan_round > 0 },
 		{ "query", K(RD_REFUSE), K(RD_REFUSE), w->query[0] != 0 },

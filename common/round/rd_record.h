@@ -27,7 +27,8 @@ struct rd_record {
 	uint64_t participants;                                         /* CHARGE, VOID */
 	double epsilon_round, epsilon_total;
 	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
-	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSE; encode makes it fit to be shown */
+	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSE, a SETTLE that gives up; encode makes it
+					 fit to be shown */
 	uint32_t plan_round;              /* RESERVE, REFUSE */
 	char query[65];                   /* REFUSE */
 };

@@ -96,6 +96,15 @@ void world_write(const struct world *w, const char *name, const uint8_t *bytes, 
 	free(path);
 }
 
+int world_remove(const struct world *w, const char *name)
+{
+	char *path = cm_file_join(w->dir, name);
+	int rc = remove(path);
+
+	free(path);
+	return rc;
+}
+
 void fake_free(struct fake *f)
 {
 	rd_descriptor_fini(&f->round);

@@ -33,6 +33,7 @@ void world_free(struct world *w);
 /* The whole of a file below the state directory; *n its length.  Free it. */
 uint8_t *world_file(const struct world *w, const char *name, size_t *n);
 void world_write(const struct world *w, const char *name, const uint8_t *bytes, size_t n);
+int world_remove(const struct world *w, const char *name);
 
 /* What a fake shuffler does wrong. */
 enum fake_fault {

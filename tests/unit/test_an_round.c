@@ -350,6 +350,33 @@ static void a_restored_older_ledger_is_told_apart_by_the_witness(void **state)
 	world_free(&w);
 }
 
+static void a_ledger_that_is_lost_is_not_begun_anew(void **state)
+{
+	struct an_books books;
+	struct world w;
+	struct fake f = honest();
+	struct cm_err err = { 0 };
+
+	(void)state;
+	world_make(&w, world_plan, 12);
+	drive_ok(&w, &f, 1);
+	for (int how = 0; how < 2; how++) {
+		if (how == 0)
+			world_write(&w, "ledger", (const uint8_t *)AN_LEDGER_MAGIC, AN_LEDGER_MAGIC_LEN);
+		else
+			assert_int_equal(world_remove(&w, "ledger"), 0);
+		assert_int_equal(an_books_open(&w.conf, false, &books, &err), CM_EDATA);
+		assert_non_null(strstr(err.msg, "what was spent is not known"));
+		an_books_close(&books);
+	}
+	/* Never in service: nothing was spent. */
+	assert_int_equal(world_remove(&w, "in-service"), 0);
+	assert_int_equal(an_books_open(&w.conf, false, &books, &err), CM_OK);
+	an_books_close(&books);
+	fake_free(&f);
+	world_free(&w);
+}
+
 static void a_witness_of_another_ledger_stops_the_round(void **state)
 {
 	static const enum fake_fault faults[] = { FAKE_WITNESS_AHEAD, FAKE_WITNESS_OTHER };
@@ -476,6 +503,7 @@ int main(void)
 		cmocka_unit_test(lying_manifests_are_not_charged),
 		cmocka_unit_test(a_second_manifest_of_a_charged_round_is_refused),
 		cmocka_unit_test(a_restored_older_ledger_is_told_apart_by_the_witness),
+		cmocka_unit_test(a_ledger_that_is_lost_is_not_begun_anew),
 		cmocka_unit_test(a_witness_of_another_ledger_stops_the_round),
 		cmocka_unit_test(answers_out_of_place_are_protocol_faults),
 		cmocka_unit_test(an_error_of_the_shuffler_is_reported_with_the_step),

@@ -94,6 +94,32 @@ static void a_round_goes_from_planned_to_settled(void **state)
 	assert_int_equal(take(&d, &m), CM_OK);
 	assert_int_equal(d.state.round[0].stage, AN_SETTLED);
 	assert_true(an_round_counts(&d.state.round[0]));
+	assert_false(an_round_lost(&d.state.round[0]));
+	rd_record_fini(&r);
+	close_desk(&d);
+}
+
+static void a_charged_round_that_is_given_up_costs_what_it_costs(void **state)
+{
+	struct desk d;
+	struct rd_record r, m;
+	double before = 0, after = 0;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	open_desk(&d);
+	r = reserve(&d, 1, 7);
+	assert_int_equal(take(&d, &r), CM_OK);
+	m = move(RD_CHARGE, 7);
+	assert_int_equal(take(&d, &m), CM_OK);
+	assert_int_equal(rd_account_spent(d.state.account, &before, &err), CM_OK);
+	m = move(RD_SETTLE, 7);
+	(void)snprintf(m.reason, sizeof m.reason, "lost");
+	assert_int_equal(take(&d, &m), CM_OK);
+	assert_true(an_round_lost(&d.state.round[0]));
+	assert_true(an_round_counts(&d.state.round[0]));
+	assert_int_equal(rd_account_spent(d.state.account, &after, &err), CM_OK);
+	assert_true(before > 0 && before == after);
 	rd_record_fini(&r);
 	close_desk(&d);
 }
@@ -358,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_round_goes_from_planned_to_settled),
+		cmocka_unit_test(a_charged_round_that_is_given_up_costs_what_it_costs),
 		cmocka_unit_test(what_the_descriptor_says_is_what_was_planned),
 		cmocka_unit_test(illegal_moves_are_damage),
 		cmocka_unit_test(records_of_unknown_rounds_are_damage),

@@ -66,14 +66,18 @@ static void the_gateway_secret_is_made_once_and_private(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof path, "%s/gateway.key", dir);
-	assert_int_equal(cl_device_secret(dir, &rng, &first, &err), CM_OK);
-	assert_int_equal(cl_device_secret(dir, &rng, &again, &err), CM_OK);
+	assert_int_equal(cl_device_secret(dir, false, &rng, &first, &err), CM_OK);
+	assert_int_equal(cl_device_secret(dir, true, &rng, &again, &err), CM_OK);
 	assert_memory_equal(first.bytes, again.bytes, sizeof first.bytes);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(chmod(path, 0644), 0);
-	assert_int_equal(cl_device_secret(dir, &rng, &again, &err), CM_EPERM);
-	assert_int_equal(unlink(path) | rmdir(dir), 0);
+	assert_int_equal(cl_device_secret(dir, false, &rng, &again, &err), CM_EPERM);
+	/* Of devices that have taken part it is never made again. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cl_device_secret(dir, true, &rng, &again, &err), CM_EDATA);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void a_device_that_reads_three_times_sends_each_reading_equally_often(void **state)

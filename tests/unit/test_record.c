@@ -167,6 +167,20 @@ static void a_record_with_a_field_of_another_kind_is_refused(void **state)
 	REFUSED(w, "manifest_hash");
 }
 
+static void a_settled_round_may_say_why_it_has_no_result(void **state)
+{
+	Tombola__V1__Record w = sample(RD_SETTLE);
+
+	(void)state;
+	w.reason = (char *)"lost";
+	assert_int_equal(decode(&w), CM_OK);
+	w.result_hash = (ProtobufCBinaryData){ 0 };
+	REFUSED(w, "result_hash");
+	w = sample(RD_CHARGE);
+	w.reason = (char *)"lost";
+	REFUSED(w, "reason");
+}
+
 static void numbers_out_of_range_are_refused(void **state)
 {
 	static const double bad[] = { -1.0, -0x1p-1074, (double)NAN, (double)INFINITY, (double)-INFINITY };
@@ -434,6 +448,7 @@ int main(void)
 		cmocka_unit_test(a_record_of_each_kind_survives_its_encoding),
 		cmocka_unit_test(a_record_without_a_field_of_its_kind_is_refused),
 		cmocka_unit_test(a_record_with_a_field_of_another_kind_is_refused),
+		cmocka_unit_test(a_settled_round_may_say_why_it_has_no_result),
 		cmocka_unit_test(numbers_out_of_range_are_refused),
 		cmocka_unit_test(kinds_and_numbers_of_records_must_agree),
 		cmocka_unit_test(text_that_is_no_name_or_not_printable_is_refused),

@@ -36,6 +36,64 @@ static void nothing_is_released_without_a_charge(void **state)
 	steps_refused(pull(play.manifest.buckets, 0), ERROR(BAD_MESSAGE));
 }
 
+/* SETTLE of a round that never was released: its batch is lost to the analyzer, so it is given up. */
+static void settle_unreleased(void)
+{
+	struct rd_record r = { .kind = RD_SETTLE, .reason = "lost" };
+
+	memcpy(r.round_id, play.d.round_id, PR_ROUND_ID_LEN);
+	memset(r.result_hash, 1, sizeof r.result_hash);
+	assert_int_equal(sh_play_record(&play, &r), CM_OK);
+	sh_play_work(&play);
+}
+
+static void a_sealed_round_that_the_ledger_settles_is_erased(void **state)
+{
+	(void)state;
+	sealed_round();
+	sh_play_charge(&play);
+	assert_true(steps_file_exists("keys", ".key") && steps_file_exists("rounds", ".db"));
+	settle_unreleased();
+	assert_false(steps_file_exists("keys", ".key") || steps_file_exists("rounds", ".db"));
+	assert_int_equal(
+		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	steps_refused(sh_play_release(&play), ERROR(CONFLICT));
+	steps_restart();
+	sealed_round();
+}
+
+/* As a state of before the seal is, once it was restored. */
+static void a_collecting_round_that_the_ledger_settles_is_erased(void **state)
+{
+	struct rd_record charge = { .kind = RD_CHARGE, .participants = 10 };
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_submit(1, 0, 5);
+	memcpy(charge.round_id, play.d.round_id, PR_ROUND_ID_LEN);
+	memset(charge.manifest_hash, 1, sizeof charge.manifest_hash);
+	assert_int_equal(sh_play_record(&play, &charge), CM_OK);
+	sh_play_work(&play);
+	assert_true(steps_file_exists("keys", ".key"));
+	settle_unreleased();
+	assert_false(steps_file_exists("keys", ".key") || steps_file_exists("rounds", ".db"));
+	assert_int_equal(
+		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+}
+
+static void a_released_round_waits_for_the_analyzers_word(void **state)
+{
+	(void)state;
+	sealed_round();
+	sh_play_charge(&play);
+	assert_int_equal(sh_play_release(&play), CM_OK);
+	settle_unreleased();
+	assert_true(steps_file_exists("keys", ".key"));
+	assert_int_equal(
+		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_false(steps_file_exists("keys", ".key"));
+}
+
 /* Sign this charge and send it. */
 static enum cm_rc release_with(const struct rd_charge *c, struct cm_signer *signer)
 {
@@ -141,6 +199,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(nothing_is_released_without_a_charge),
+		STEPS_TEST(a_sealed_round_that_the_ledger_settles_is_erased),
+		STEPS_TEST(a_collecting_round_that_the_ledger_settles_is_erased),
+		STEPS_TEST(a_released_round_waits_for_the_analyzers_word),
 		STEPS_TEST(a_charge_must_be_this_rounds_in_the_witnessed_ledger),
 		STEPS_TEST(a_charge_of_another_manifest_in_the_ledger_does_not_release),
 		STEPS_TEST(the_same_charge_again_is_fine_and_another_is_a_conflict),

@@ -9,6 +9,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include "cm_begun.h"
 
 /* ---- Faults of the disk ---- */
 
@@ -106,6 +109,80 @@ static void damaged_tags_refuse_to_start(void **state)
 	};
 	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
 	assert_non_null(strstr(play.err.msg, "damaged"));
+}
+
+/* ---- A state that is lost ---- */
+
+static void gone(const char *name)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof path, "%s/%s", play.dir, name);
+	assert_true(unlink(path) == 0 || errno == ENOENT);
+}
+
+static void opens(enum cm_rc want)
+{
+	struct sh_store store;
+	enum cm_rc rc = sh_sqlite_open(play.dir, &store, &play.err);
+
+	if (rc == CM_OK)
+		store.close(store.ctx);
+	assert_int_equal(rc, want);
+}
+
+/* Removed, emptied, or a new database in its place. */
+static void lose(int how)
+{
+	char path[256];
+	FILE *f;
+	sqlite3 *db;
+
+	gone("state.db"), gone("state.db-wal"), gone("state.db-shm");
+	(void)snprintf(path, sizeof path, "%s/state.db", play.dir);
+	if (how == 1) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		assert_int_equal(fclose(f), 0);
+	} else if (how == 2) {
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	}
+}
+
+static void a_state_that_is_lost_is_not_begun_anew(void **state)
+{
+	struct cm_begun begun;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_stop(&play);
+	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	for (int how = 0; how < 3; how++) {
+		lose(how);
+		opens(CM_EDATA);
+		assert_non_null(strstr(play.err.msg, "accept-loss"));
+		opens(CM_EDATA);
+	}
+	/* Whatever is there is evidence. */
+	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	gone("state.db");
+	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_OK);
+	assert_int_equal(cm_begun_read(play.dir, &begun, &play.err), CM_OK);
+	assert_true(begun.there && begun.losses == 1);
+	opens(CM_OK);
+	/* A first start is none, and neither is one that a crash ended before it was noted. */
+	gone("state.db"), gone("in-service");
+	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	opens(CM_OK);
+	gone("in-service");
+	opens(CM_OK);
+	lose(0);
+	opens(CM_EDATA);
+	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_OK);
+	play.chain = (struct rd_chain){ 0 };
+	sh_play_start(&play);
 }
 
 /* ---- At rest ---- */
@@ -261,6 +338,7 @@ int main(void)
 		STEPS_TEST(a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
 		STEPS_TEST(damaged_tags_refuse_to_start),
+		STEPS_TEST(a_state_that_is_lost_is_not_begun_anew),
 		STEPS_TEST(neither_messages_nor_identities_nor_tags_are_readable_at_rest),
 		STEPS_TEST(what_is_stored_is_in_no_order_of_arrival),
 		STEPS_TEST(the_round_key_is_in_its_file_only_and_gone_with_it),

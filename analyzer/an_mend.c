@@ -1,0 +1,88 @@
+/* an_mend.c - the verb by which an operator goes on after a loss. */
+#include "an_mend.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "an_desk.h"
+#include "an_result.h"
+#include "cm_clock.h"
+
+static const char lost[] = "lost: given up by the operator";
+
+static enum cm_rc confirmed(const struct cm_cli *cli, const struct an_round_state *r, struct cm_err *err)
+{
+	const char *said = cli->option[AN_MEND_CONFIRM], *query = r->plan->query.name;
+
+	if (said != NULL && strcmp(said, query) == 0)
+		return CM_OK;
+	return cm_fail(err, CM_EUSAGE, "round %u %s: to do it say --confirm %.64s", r->plan->number,
+		r->stage == AN_CHARGED ? "ends without an estimate, and what it was charged stays charged"
+				       : "becomes void, and what devices reported is not used",
+		query);
+}
+
+/* A record of `kind` about the round. */
+static enum cm_rc append(
+	struct an_desk *d, const struct an_round_state *r, struct rd_record *record, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	memcpy(record->round_id, r->descriptor.round_id, PR_ROUND_ID_LEN);
+	(void)snprintf(record->reason, sizeof record->reason, "%s", lost);
+	rc = an_books_append(&d->books, record, cm_clock_wall_ms(), err);
+	if (rc == CM_OK)
+		cm_log(CM_LOG_WARN, "round was given up", CM_I("round", r->plan->number),
+			CM_S("query", r->plan->query.name), CM_S("record", rd_record_kind_name(record->kind)),
+			CM_I("seq", record->seq));
+	return rc;
+}
+
+/* The result says why there is none; its hash stands in the ledger as that of any other. */
+static enum cm_rc settle(struct an_desk *d, const struct an_round_state *r, struct cm_err *err)
+{
+	struct rd_record record = { .kind = RD_SETTLE };
+	struct cm_buf bytes;
+	enum cm_rc rc;
+
+	cm_buf_init(&bytes, AN_RESULT_MAX);
+	rc = an_result_make(&d->books.state, r, 0, NULL, lost, &bytes, err);
+	if (rc == CM_OK)
+		rc = an_result_write(d->conf.state_dir, r->plan->number, &bytes, err);
+	if (rc == CM_OK) {
+		cm_sha256(bytes.data, bytes.len, record.result_hash);
+		rc = append(d, r, &record, err);
+	}
+	cm_buf_fini(&bytes);
+	return rc;
+}
+
+enum cm_rc an_mend_give_up(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_desk d;
+	struct an_round_state *r = NULL;
+	struct rd_record nothing = { .kind = RD_VOID };
+	bool charged = false;
+	enum cm_rc rc = an_desk_open(cli, &d, false, err);
+
+	(void)exit_code;
+	(void)umask(077);
+	if (rc == CM_OK)
+		rc = an_books_open(&d.conf, true, &d.books, err);
+	if (rc == CM_OK)
+		rc = an_desk_round(cli, &d, &r, err);
+	if (rc == CM_OK && r->stage != AN_CHARGED && r->stage != AN_RESERVED)
+		rc = cm_fail(err, CM_EOTHER, "round %u (%s) is %s: there is nothing to give up",
+			r->plan->number, r->plan->query.name, an_stage_name(r->stage));
+	if (rc == CM_OK)
+		rc = confirmed(cli, r, err);
+	if (rc == CM_OK) {
+		charged = r->stage == AN_CHARGED;
+		rc = charged ? settle(&d, r, err) : append(&d, r, &nothing, err);
+	}
+	if (rc == CM_OK)
+		(void)printf("round %u (%s) is given up%s\n", r->plan->number, r->plan->query.name,
+			charged ? "; its charge stays" : " and void; nothing was charged");
+	an_desk_close(&d);
+	return rc;
+}

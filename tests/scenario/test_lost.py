@@ -1,0 +1,306 @@
+"""Parties that have lost their state, or a round: they say so and stop, and an operator goes on by name."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from cluster import EXIT, program, wait_for
+from parties import Shuffler
+from test_rounds import histogram, readings
+from wire import pb
+
+N = 20
+
+
+def plan(cluster, rounds=2):
+    cluster.configure(min_batch=N, devices=N)
+    readings(cluster, N)
+    cluster.plan([histogram(N, 1.0, query=f"q{i + 1}", window="1h") for i in range(rounds)], epsilon=5.0)
+
+
+def serve(cluster):
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    return shuffler
+
+
+def one_round(cluster):
+    """Round 1 through the daemons, which are stopped then."""
+    plan(cluster)
+    shuffler, client = serve(cluster), cluster.start("client", "run")
+    run = cluster.run("analyzer", "round", "run", "1")
+    assert run.returncode == 0, run.stderr
+    wait_for("the client to be through", lambda: '"round done"' in client.log())
+    client.stop()
+    shuffler.stop()
+
+
+def lose(cluster, party, name, how):
+    """Remove or empty it, and what SQLite keeps beside it."""
+    folder = cluster.path(party)
+    for f in os.listdir(folder):
+        if f.startswith(name):
+            os.unlink(os.path.join(folder, f))
+    if how == "emptied":
+        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def said(run):
+    """The one line; a fault of the command line names its help, too."""
+    lines = run.stderr.strip().splitlines()
+    assert len(lines) == 1 + (run.returncode == EXIT["usage"]), run.stderr
+    return lines[0]
+
+
+def holds(cluster, party):
+    return {f for f in os.listdir(cluster.path(party)) if f != "lock"}
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied"])
+def test_a_shuffler_that_lost_its_state_does_not_start_as_new(cluster, how):
+    """It would believe an older ledger."""
+    one_round(cluster)
+    assert "in-service" in holds(cluster, "shuffler")
+    lose(cluster, "shuffler", "state.db", how)
+    before = holds(cluster, "shuffler")
+    for _ in range(2):
+        run = cluster.run("shuffler", "run")
+        assert run.returncode == EXIT["data"], (run.returncode, run.stderr)
+        assert cluster.path("shuffler", "state.db") in said(run) and "accept-loss" in said(run)
+    assert holds(cluster, "shuffler") == before
+
+    # By name only, and once.
+    for args in ((), ("--confirm", "another")):
+        run = cluster.run("shuffler", "accept-loss", *args)
+        assert run.returncode == EXIT["usage"] and "--confirm test" in said(run), run
+    assert holds(cluster, "shuffler") == before
+    run = cluster.run("shuffler", "accept-loss", "--confirm", "test")
+    assert run.returncode == 0 and '"level":"warn"' in run.stderr and "in-service" in run.stdout, run
+    run = cluster.run("shuffler", "accept-loss", "--confirm", "test")
+    assert run.returncode == 1 and "no loss" in said(run), run
+
+    # What was accepted is said at every start, and the rounds go on: the analyzer shows its ledger from the beginning.
+    for times in (1, 2):
+        shuffler = serve(cluster)
+        assert shuffler.log().count("state was lost and begun anew") == times
+        if times == 1:
+            shuffler.stop()
+    assert cluster.json("shuffler", "status")["ledger_seq"] == 0
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "round", "run", "2")
+    assert run.returncode == 0, run.stderr
+    assert "its state was lost" in run.stderr, run.stderr
+    assert cluster.json("shuffler", "status")["ledger_seq"] == 7
+
+
+def test_without_the_check_a_shuffler_believes_an_older_ledger(cluster):
+    one_round(cluster)
+    with open(cluster.path("analyzer", "ledger"), "rb") as f:
+        older = f.read()
+    serve(cluster)
+    client = cluster.start("client", "run")
+    assert cluster.run("analyzer", "round", "run", "2").returncode == 0
+    client.kill()
+    for d in cluster.daemons:
+        if d.alive():
+            d.kill()
+    with open(cluster.path("analyzer", "ledger"), "wb") as f:
+        f.write(older)
+    lose(cluster, "shuffler", "state.db", "removed")
+    shuffler = cluster.start("shuffler", "run", mutant="shuffler.in_service")
+    cluster.wait_listening()
+    opened = shuffler.log().count('"round open"')
+    analyzer = cluster.start("analyzer", "run")
+    wait_for("round 2 to be asked again",
+             lambda: shuffler.log().count('"round open"') > opened or not analyzer.alive())
+    assert analyzer.alive(), analyzer.log()
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "begun anew"])
+def test_an_analyzer_that_lost_its_ledger_says_nothing_of_a_budget(cluster, how):
+    one_round(cluster)
+    keys = cluster.path("analyzer", "keys", "0" * 32 + ".key")
+    with open(keys, "wb") as f:
+        f.write(b"k" * 32)  # of a round that only the lost ledger knows
+    lose(cluster, "analyzer", "ledger", how)
+    if how == "begun anew":
+        with open(cluster.path("analyzer", "ledger"), "wb") as f:
+            f.write(b"tombola ledger 1\n")
+    before = holds(cluster, "analyzer")
+    for verb in (("run", "--once"), ("round", "run", "2"), ("round", "list"), ("budget",), ("budget", "explain"),
+                 ("ledger", "verify"), ("ledger", "export"), ("estimate", "q1"),
+                 ("round", "give-up", "1", "--confirm", "q1")):
+        run = cluster.run("analyzer", *verb)
+        assert run.returncode == EXIT["data"] and not run.stdout, (verb, run)
+        assert cluster.path("analyzer", "ledger") in said(run), run
+        if how != "emptied":
+            assert "what was spent is not known" in said(run), run
+    assert cluster.run("analyzer", "check").returncode == 2
+    assert holds(cluster, "analyzer") == before and os.path.exists(keys), "what a restored ledger needs was removed"
+
+
+def test_without_the_check_a_lost_ledger_gives_the_budget_back(cluster):
+    one_round(cluster)
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] > 0
+    lose(cluster, "analyzer", "ledger", "removed")
+    run = cluster.run("analyzer", "budget", "--json", mutant="analyzer.in_service")
+    assert run.returncode == 0 and json.loads(run.stdout)["epsilon_spent"] == 0, run
+
+
+def test_a_client_that_lost_its_secret_does_not_make_another(cluster):
+    """Under new pseudonyms its devices could take part twice.  Its ledger: test_attacks.py."""
+    one_round(cluster)
+    os.unlink(cluster.path("client", "gateway.key"))
+    for _ in range(2):
+        run = cluster.run("client", "send", cluster.path("readings.csv"), "--wait", "1s")
+        assert run.returncode == EXIT["data"], (run.returncode, run.stderr)
+        assert "gateway.key" in run.stderr and "restore it" in run.stderr
+        assert not os.path.exists(cluster.path("client", "gateway.key"))
+    serve(cluster)
+    run = cluster.start("client", "run", mutant="client.secret")
+    wait_for("a new secret", lambda: os.path.exists(cluster.path("client", "gateway.key")))
+    run.kill()
+
+
+def test_a_copy_of_the_state_alone_is_a_state(cluster):
+    """Back it up, restore it elsewhere: nothing but what doc/operations.md names is needed."""
+    one_round(cluster)
+    for party in ("shuffler", "analyzer"):
+        os.unlink(cluster.path(party, "in-service"))
+    serve(cluster)
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "round", "run", "2")
+    assert run.returncode == 0, run.stderr
+    for party in ("shuffler", "analyzer"):
+        assert "in-service" in holds(cluster, party)
+
+
+# ---- A round that is lost ----
+
+class Forgetful(Shuffler):
+    """Takes the charge, and then its disk is gone."""
+
+    def on_release(self, link, m):
+        self.error(link, pb.ERROR_BUSY, "not yet", 30000)
+
+
+def charged(cluster):
+    """Round 1 is charged at the analyzer; its shuffler is gone."""
+    plan(cluster)
+    fake = Forgetful(cluster)
+    client = cluster.start("client", "run")
+    analyzer = cluster.start("analyzer", "run")
+    wait_for("the charge", lambda: '"record":"charge"' in analyzer.log())
+    analyzer.kill()
+    client.stop()
+    fake.close()
+
+
+def audit(cluster):
+    export = cluster.run("analyzer", "ledger", "export").stdout
+    run = subprocess.run([program("tombola-accountant"), "audit", "-"], input=export, capture_output=True, text=True)
+    assert run.returncode == 0, run
+    assert cluster.run("analyzer", "ledger", "verify").returncode == 0
+    return [json.loads(x) for x in export.splitlines()]
+
+
+def test_a_charged_round_that_the_shuffler_lost_is_given_up_and_stays_charged(cluster):
+    charged(cluster)
+    spent = cluster.json("analyzer", "budget")["epsilon_spent"]
+    assert spent > 0
+    shuffler = serve(cluster)
+    for _ in range(2):
+        run = cluster.run("analyzer", "run", "--once")
+        assert run.returncode == EXIT["protocol"], (run.returncode, run.stderr)
+        assert "round give-up 1" in run.stderr.strip().splitlines()[-1], run.stderr
+
+    # Not without its name, and no other round.
+    for args, word in (((), "stays charged"), (("--confirm", "q2"), "--confirm q1")):
+        run = cluster.run("analyzer", "round", "give-up", "1", *args)
+        assert run.returncode == EXIT["usage"] and word in said(run), run
+    run = cluster.run("analyzer", "round", "give-up", "2", "--confirm", "q2")
+    assert run.returncode == 1 and "planned" in said(run), run
+    run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == 0 and "its charge stays" in run.stdout, run
+    run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == 1 and "settled" in said(run), run
+
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] == spent
+    last = audit(cluster)[-1]
+    assert last["kind"] == "settle" and last["reason"].startswith("lost"), last
+    assert " lost " in cluster.run("analyzer", "round", "list").stdout
+    run = cluster.run("analyzer", "estimate", "q1")
+    assert run.returncode == EXIT["data"] and "lost" in said(run), run
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["fault"].startswith("lost") and result["reports"] == result["messages"] == 0, result
+    assert os.listdir(cluster.path("analyzer", "keys")), "the dialogue with the shuffler is still to come"
+
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert [r["stage"] for r in rounds] == ["settled"] * 2 and "reason" not in rounds[1], rounds
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] > spent
+    assert cluster.json("shuffler", "status")["ledger_seq"] == len(audit(cluster)) == 7
+    assert os.listdir(cluster.path("analyzer", "keys")) == []
+    shuffler.stop()
+
+
+def test_a_running_analyzer_keeps_its_rounds(cluster):
+    charged(cluster)
+    analyzer = cluster.start("analyzer", "run")
+    wait_for("the lock", lambda: analyzer.log().count('"analyzer started"') == 2)
+    run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == EXIT["later"], run
+
+
+def test_a_reserved_round_is_void_when_it_is_given_up(cluster):
+    plan(cluster)
+    serve(cluster)
+    analyzer = cluster.start("analyzer", "run")
+    wait_for("the round to be open", lambda: cluster.json("shuffler", "status")["rounds"])
+    analyzer.stop()
+    run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == 0 and "nothing was charged" in run.stdout, run
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 0
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    assert [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]] == ["void", "settled"]
+    audit(cluster)
+
+
+@pytest.mark.parametrize("what", ["keys", "rounds"])
+def test_a_shuffler_restored_without_a_rounds_key_or_messages_gives_it_up(cluster, what):
+    """Copies of keys/ are not made: what doc/operations.md says to back up restores to this."""
+    cluster.configure(min_batch=N, devices=N)
+    readings(cluster, N)
+    cluster.plan([histogram(N, 1.0, query="q1", window="1h", target=N + 1), histogram(N, 1.0, query="q2", window="1h")],
+                 epsilon=5.0)
+    shuffler = serve(cluster)
+    client, analyzer = cluster.start("client", "run"), cluster.start("analyzer", "run")
+    wait_for("the reports", lambda: [r for r in cluster.json("shuffler", "status")["rounds"]
+                                     if r["participants"] == N])
+    shuffler.stop()
+    run = cluster.run("shuffler", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == 1 and "not lost" in said(run), run
+    for f in os.listdir(cluster.path("shuffler", what)):
+        os.unlink(cluster.path("shuffler", what, f))
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["noinput"], (run.returncode, run.stderr)
+    assert "round give-up 1" in said(run) and cluster.path("shuffler", what) in said(run), run
+    run = cluster.run("shuffler", "round", "give-up", "1")
+    assert run.returncode == EXIT["usage"] and "--confirm q1" in said(run), run
+    run = cluster.run("shuffler", "round", "give-up", "2", "--confirm", "q2")
+    assert run.returncode == 1 and "no round 2" in said(run), run
+    run = cluster.run("shuffler", "round", "give-up", "1", "--confirm", "q1")
+    assert run.returncode == 0, run
+    assert os.listdir(cluster.path("shuffler", "keys")) == os.listdir(cluster.path("shuffler", "rounds")) == []
+
+    # Nothing was charged, so the round is void, and the next one runs.
+    serve(cluster)
+    wait_for("the second round", lambda: [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]]
+             == ["void", "settled"], 60)
+    assert analyzer.alive() and client.alive()
+    audit(cluster)
