@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_clock.h"
 #include "cm_http.h"
 
 #define ASK_MS 3000
@@ -77,6 +78,7 @@ enum cm_rc cm_health_begin(
 			.crit_round_s = INFINITY },
 		.spent = (double)NAN,
 		.cert_left_s = (double)NAN,
+		.cert_ends = (double)NAN,
 		.round_age_s = (double)NAN,
 		.ledger_records = (double)NAN };
 	rc = read_limit(cli, WARN_SPENT, "--warn-spent", "%", &l->warn_spent, err);
@@ -131,7 +133,8 @@ void cm_health_certificate(struct cm_health *h, const char *path, int64_t now_ms
 		cm_health_say(h, CM_HEALTH_CRITICAL, "%s", err.msg);
 		return;
 	}
-	left = h->cert_left_s = (double)info.not_after - (double)now_ms / 1000;
+	h->cert_ends = (double)info.not_after;
+	left = h->cert_left_s = h->cert_ends - (double)now_ms / 1000;
 	if (info.identity.role != h->role)
 		cm_health_say(h, CM_HEALTH_CRITICAL, "certificate is of role %s, not %s",
 			cm_role_name(info.identity.role), cm_role_name(h->role));
@@ -167,6 +170,28 @@ void cm_health_round(struct cm_health *h, int64_t last_ms, int64_t now_ms)
 		"last round %.0f %s ago", floor(age / each), unit);
 }
 
+/* A certificate that was put in place and not taken up ends with the old one all the same. */
+static void check_loaded(struct cm_health *h, const char *address)
+{
+	static const char name[] = "\ntombola_certificate_expiry_timestamp_seconds ";
+	const char *at;
+	struct cm_err err;
+	char *body = NULL, when[32];
+	int status = 0;
+	double ends;
+
+	if (isnan(h->cert_ends) || cm_http_get(address, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
+		return;
+	at = status == 200 && body != NULL ? strstr(body, name) : NULL;
+	ends = at != NULL ? strtod(at + sizeof name - 1, NULL) : (double)NAN;
+	if (ends > 0 && ends < 1e15 && ends != h->cert_ends) {
+		cm_clock_text((int64_t)ends * 1000, when);
+		cm_health_say(h, CM_HEALTH_WARNING, "daemon uses another certificate, until %.10s: reload it",
+			when);
+	}
+	free(body);
+}
+
 void cm_health_daemon(struct cm_health *h, const char *address)
 {
 	struct cm_err err = { 0 };
@@ -182,5 +207,7 @@ void cm_health_daemon(struct cm_health *h, const char *address)
 			body != NULL ? (int)strcspn(body, "\r\n") : 0, body != NULL ? body : "");
 	else
 		cm_health_say(h, CM_HEALTH_OK, "daemon ready");
+	if (err.code == CM_OK)
+		check_loaded(h, address);
 	free(body);
 }

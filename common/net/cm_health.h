@@ -28,6 +28,7 @@ struct cm_health {
 	size_t at;
 	/* What was found, as numbers; NAN: nothing. */
 	double spent, cert_left_s, round_age_s, ledger_records;
+	double cert_ends; /* unix seconds */
 };
 
 /* The options of the verb, in this order from option 0; the defaults are what cm_health_begin starts from.  A
@@ -58,7 +59,8 @@ void cm_health_certificate(struct cm_health *h, const char *path, int64_t now_ms
 void cm_health_ledger(struct cm_health *h, uint64_t records);
 /* "last round 3 h ago", of a deployment that has rounds to come; said only when there is a limit. */
 void cm_health_round(struct cm_health *h, int64_t last_ms, int64_t now_ms);
-/* Ask the daemon at its HTTP address (NULL or "": not asked): silence is critical, not ready a warning. */
+/* Ask the daemon at its HTTP address (NULL or "": not asked): silence is critical, not ready a warning, and
+ * so is a certificate in use that is not the file's. */
 void cm_health_daemon(struct cm_health *h, const char *address);
 
 /* Print the answer and return the exit code.  why: CM_OK, or what kept the verb from looking (UNKNOWN).
