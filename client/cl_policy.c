@@ -8,6 +8,7 @@
 #include "cm_fault.h"
 #include "pr_limits.h"
 #include "pt_classes.h"
+#include "rd_mode.h"
 
 #define AT(field) offsetof(struct cl_policy, field)
 
@@ -68,6 +69,13 @@ const struct cm_conf_row cl_policy_rows[] = {
 		.help = "count on blanket messages that the shuffler is to add: nobody can check that it "
 			"adds "
 			"them; false: a round is judged as if it added none" },
+	{ .key = "accept_adaptive",
+		.type = CM_CONF_BOOL,
+		.offset = AT(accept_adaptive),
+		.fallback = "false",
+		.help = "take part in rounds of mode adaptive, which may follow from earlier answers; a "
+			"filter "
+			"keeps the budget" },
 	{ .key = "queries",
 		.type = CM_CONF_STRINGS,
 		.offset = AT(queries),
@@ -140,6 +148,11 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	if (strcmp(d->population, p->population) != 0)
 		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
 			d->population, p->population);
+	if (CM_CHECKED("client.policy.adaptive") && !p->accept_adaptive && rd_mode_filter(d->mode) != 0)
+		return cm_fail(err, CM_EPERM,
+			"policy: rounds of mode %s may follow from earlier answers, and accept_adaptive is "
+			"false",
+			d->mode);
 	if (!listed(&p->queries, d->query.name))
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);

@@ -18,6 +18,7 @@ struct cl_policy {
 	double honest_fraction;
 	int64_t colluders;
 	bool accept_shuffler_dummies; /* count the messages that the shuffler is to add */
+	bool accept_adaptive;         /* rounds that may follow from earlier answers */
 	struct cm_conf_strings queries, fields, protocols; /* allowed; none listed: any */
 	int64_t max_rounds;                                /* in window_ms; 0: no limit */
 	int64_t window_ms;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "rd_mode.h"
 #include "rd_text.h"
 
 #define FIELD(f) offsetof(struct sh_policy, f)
@@ -69,6 +70,13 @@ const struct cm_conf_row sh_policy_rows[] = {
 		.max = PT_SHUFFLER_DUMMIES_MAX,
 		.fallback = "1000000",
 		.help = "messages this shuffler adds to one round at most; some 10,000 a second; 0: none" },
+	{ .key = "accept_adaptive",
+		.type = CM_CONF_BOOL,
+		.offset = FIELD(accept_adaptive),
+		.fallback = "false",
+		.help = "take rounds of mode adaptive, which may follow from earlier answers; a filter keeps "
+			"the "
+			"budget" },
 	{ .key = "max_window",
 		.type = CM_CONF_DURATION,
 		.offset = FIELD(max_window_ms),
@@ -139,6 +147,11 @@ enum cm_rc sh_policy_judge(
 		return sh_refuse(no, refused, 0,
 			"policy: population \"%.60s\" is not served here, \"%.60s\" is", d->population,
 			p->population);
+	if (CM_CHECKED("shuffler.policy.adaptive") && !p->accept_adaptive && rd_mode_filter(d->mode) != 0)
+		return sh_refuse(no, refused, 0,
+			"policy: rounds of mode %s may follow from earlier answers, and accept_adaptive is "
+			"false",
+			d->mode);
 	if (!allowed(p, d->params.protocol))
 		return sh_refuse(
 			no, refused, 0, "policy: protocol \"%s\" is not allowed", d->params.protocol);

@@ -20,6 +20,7 @@ struct sh_policy {
 	int64_t max_shuffler_dummies;     /* messages it adds to one round at most */
 	int64_t max_window_ms;            /* from now to a round's deadline */
 	double max_honest_fraction;       /* the largest share of honest clients a round may assume */
+	bool accept_adaptive;             /* rounds of a ledger whose later rounds may follow from answers */
 };
 
 /* The rows of the file, for config-sample. */

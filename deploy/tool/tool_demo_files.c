@@ -117,13 +117,14 @@ static enum cm_rc write_policies(const struct demo *d, const char *population, s
 	}
 	rc = write_conf(d, "shuffler-policy.conf", err,
 		"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
-		"max_epsilon0 = \"inf\";\nmax_target = %llu;\nmax_window = \"366d\";\n",
+		"max_epsilon0 = \"inf\";\nmax_target = %llu;\nmax_window = \"366d\";\naccept_adaptive = "
+		"true;\n",
 		population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch,
 		(unsigned long long)target);
 	if (rc == CM_OK)
 		rc = write_conf(d, "client-policy.conf", err,
 			"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
-			"max_epsilon0 = \"inf\";\naccept_shuffler_dummies = true;\n",
+			"max_epsilon0 = \"inf\";\naccept_shuffler_dummies = true;\naccept_adaptive = true;\n",
 			population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch);
 	return rc;
 }

@@ -175,6 +175,11 @@ max_epsilon0 = {eps0};
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
 
+    def accept_adaptive(self, *parties):
+        for party in parties or ("shuffler", "client"):
+            with open(self.path(f"{party}-policy.conf"), "a") as f:
+                f.write("accept_adaptive = true;\n")
+
     def two_colours(self, n, **round_keys):
         """Readings of n devices, and a plan of one round that takes them all and needs them all."""
         self.configure(min_batch=n, devices=n)

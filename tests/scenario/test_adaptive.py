@@ -19,8 +19,9 @@ def adaptive(cluster, rounds, epsilon=0.5, **extra):
     cluster.plan(rounds, epsilon=epsilon, **{"mode": "adaptive", **extra})
 
 
-def prepared(cluster, epsilon=0.5):
+def prepared(cluster, epsilon=0.5, accepted=("shuffler", "client")):
     cluster.configure(min_batch=100, epsilon=epsilon)
+    cluster.accept_adaptive(*accepted)
     readings(cluster, N)
 
 
@@ -103,7 +104,7 @@ def test_the_shuffler_refuses_it_when_its_own_filter_does_not_admit(cluster):
 def test_the_client_refuses_it_when_its_own_filter_does_not_admit(cluster):
     prepared(cluster, epsilon=3.0)
     cluster.write("client-policy.conf", 'population = "test";\nmax_epsilon = 0.3;\ndelta = 1e-06;\n'
-                  "min_batch = 100;\nmax_epsilon0 = 50.0;\n")
+                  "min_batch = 100;\nmax_epsilon0 = 50.0;\naccept_adaptive = true;\n")
     adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=3.0)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
@@ -111,6 +112,20 @@ def test_the_client_refuses_it_when_its_own_filter_does_not_admit(cluster):
     cluster.start("analyzer", "run", "--once")
     wait_for("the client's refusal", lambda: "refused" in client.log(), 60)
     assert "filter's budget" in client.log()
+
+
+@pytest.mark.parametrize("party", ["shuffler", "client"])
+@pytest.mark.parametrize("removed", [False, True])
+def test_who_does_not_accept_it_refuses(cluster, party, removed):
+    """Unless its policy says so; without the check the round runs."""
+    prepared(cluster, accepted=["client" if party == "shuffler" else "shuffler"])
+    adaptive(cluster, [{**ask(1), "window": "3s" if not removed else "2m"}])
+    name = {"shuffler": "shuffler.policy.adaptive", "client": "client.policy.adaptive"}[party]
+    run, shuffler, client = run_plan(cluster, **({f"{party}_mutant": name} if removed else {}))
+    assert run.returncode == 0, run.stderr
+    assert stages(cluster) == ["settled" if removed else "void"], run.stderr
+    said = {"shuffler": shuffler, "client": client}[party].log()
+    assert ("accept_adaptive is false" in said) == (not removed), said
 
 
 CHANGES = {

@@ -105,6 +105,7 @@ def test_pictures_are_xml(args):
 @pytest.mark.parametrize("name", ("gdp", "renyi"))
 def test_the_ledger_of_a_filter_is_audited_by_its_prices(cluster, tmp_path, name):
     cluster.configure(min_batch=100)
+    cluster.accept_adaptive()
     cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},{VALUES[i % 4]}\n" for i in range(400)))
     asked = [histogram(query=f"q{i}", epsilon0=e, min_reports=400, target=400) for i, e in enumerate((1.0, 0.5, 1.0))]
     cluster.plan(asked, epsilon=0.5, mode="adaptive", filter=name)

@@ -231,6 +231,7 @@ def has_nothing_to_show(browser, cluster, analyzer):
 def test_a_filter_is_shown_in_parts_of_its_budget(cluster, browser):
     prepared(cluster, [ask("first", "label", EVIL, 1.0), ask("second", "label", EVIL, 0.5),
                        ask("third", "label", EVIL, 2.0)], epsilon=0.3, mode="adaptive")
+    cluster.accept_adaptive()
     run(cluster)
     wait_explained(cluster)
     budget, rounds = cluster.json("analyzer", "budget"), cluster.json("analyzer", "round", "list")["rounds"]

@@ -24,6 +24,7 @@ void cl_world_make(struct cl_world *w)
 	assert_int_equal(cm_rng_system(&w->rng, &err), CM_OK);
 	assert_int_equal(cm_hpke_keygen(&w->rng, &w->hpke, w->hpke_public, &err), CM_OK);
 	w->policy = (struct cl_policy){ .population = population,
+		.accept_adaptive = true,
 		.max_epsilon0 = INFINITY,
 		.max_epsilon = 100,
 		.delta = 1e-6,

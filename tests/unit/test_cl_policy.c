@@ -117,6 +117,26 @@ static void a_round_without_local_guarantee_needs_inf(void **state)
 	assert_int_equal(check(0), CM_OK);
 }
 
+static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **state)
+{
+	static const char *const modes[] = { "adaptive.gdp", "adaptive.renyi" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		strcpy(offer.d.mode, modes[i]);
+		cl_offer_sign(&world, &offer);
+		world.policy.accept_adaptive = false;
+		assert_int_equal(check(0), CM_EPERM);
+		assert_non_null(strstr(err.msg, "accept_adaptive"));
+		world.policy.accept_adaptive = true;
+		assert_int_equal(check(0), CM_OK);
+	}
+	strcpy(offer.d.mode, "plan");
+	cl_offer_sign(&world, &offer);
+	world.policy.accept_adaptive = false;
+	assert_int_equal(check(0), CM_OK);
+}
+
 /* The same descriptor with messages of the shuffler instead of, or beside, the clients'. */
 static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
 {
@@ -317,6 +337,7 @@ int main(void)
 		TEST(every_field_of_a_query_must_be_listed),
 		TEST(a_larger_epsilon0_is_refused_unless_the_check_is_removed),
 		TEST(a_round_without_local_guarantee_needs_inf),
+		TEST(rounds_that_follow_from_answers_are_for_who_accepts_them),
 		TEST(messages_of_the_shuffler_count_only_for_who_accepts_them),
 		TEST(a_statement_below_the_truth_is_refused),
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),

@@ -43,6 +43,19 @@ static void another_population_is_refused(void **state)
 	assert_non_null(strstr(play.no.text, "population"));
 }
 
+static void a_mode_that_follows_from_answers_is_for_who_accepts_it(void **state)
+{
+	(void)state;
+	play.policy.accept_adaptive = false;
+	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_OK);
+	strcpy(play.d.mode, "adaptive.renyi");
+	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_EPROTO);
+	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED);
+	assert_non_null(strstr(play.no.text, "accept_adaptive"));
+	play.policy.accept_adaptive = true;
+	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_OK);
+}
+
 static void a_protocol_that_is_not_listed_is_refused(void **state)
 {
 	char *names[] = { "bins" };
@@ -164,6 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_round_within_the_policy_passes),
 		T(another_population_is_refused),
+		T(a_mode_that_follows_from_answers_is_for_who_accepts_it),
 		T(a_protocol_that_is_not_listed_is_refused),
 		T(epsilon0_is_judged_by_the_randomizer_not_by_what_is_stated),
 		T(a_lower_minimum_than_the_floor_is_refused),
