@@ -7,6 +7,7 @@
 #include "an_daemon_private.h"
 #include "an_keys.h"
 #include "an_show.h"
+#include "cm_confine.h"
 #include "cm_log.h"
 
 /* Closing everything lets uv_run return; a bucket that is being opened is waited for. */
@@ -107,8 +108,10 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		d->metrics = an_metrics_new(d->conf, &d->books);
 		rc = d->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
-	if (rc == CM_OK)
+	if (rc == CM_OK) {
+		cm_confine(CM_LOG_INFO);
 		rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
+	}
 	if (rc == CM_OK)
 		rc = an_link_init(d, err);
 	if (rc == CM_OK)

@@ -6,6 +6,7 @@
 
 #include "cl_device.h"
 #include "cl_run_private.h"
+#include "cm_confine.h"
 #include "cm_file.h"
 
 void cl_run_say(const struct cl_run *run, enum cm_level level, const char *msg, const struct cm_err *why)
@@ -190,6 +191,7 @@ static enum cm_rc start(struct cl_run *run, struct cm_err *err)
 		.n_routes = sizeof routes / sizeof routes[0] };
 	enum cm_rc rc = CM_OK;
 
+	cm_confine(run->conf.quiet ? CM_LOG_DEBUG : CM_LOG_INFO);
 	(void)uv_timer_init(&run->loop, &run->ask_timer);
 	(void)uv_timer_init(&run->loop, &run->wait_timer);
 	run->ask_timer.data = run->wait_timer.data = run;

@@ -4,7 +4,7 @@ set -eu
 
 build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libprotobuf-c-dev protobuf-c-compiler
 	protobuf-compiler libfftw3-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libcsv-dev
-	libmosquitto-dev libcmocka-dev python3 ca-certificates'
+	libmosquitto-dev libseccomp-dev libcmocka-dev python3 ca-certificates'
 test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang libclang-rt-14-dev
 	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
 	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose'

@@ -6,6 +6,7 @@
 #include "cm_addr.h"
 #include "cm_begun.h"
 #include "cm_clock.h"
+#include "cm_confine.h"
 #include "cm_file.h"
 #include "cm_health.h"
 #include "cm_http.h"
@@ -224,6 +225,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 	cm_conn_limits_default(&conf.limits);
 	conf.limits.max_connections = (uint32_t)d->conf.max_connections;
 	conf.limits.idle_ms = (uint32_t)d->conf.idle_ms;
+	cm_confine(CM_LOG_INFO);
 	enum cm_rc rc = cm_service_socket(&conf.passed, err);
 	if (rc == CM_OK)
 		rc = cm_loop_new(&d->loop, &signals, d, &d->signals, err);
