@@ -34,9 +34,9 @@ struct cm_conn_limits {
 	size_t max_pending;    /* bytes queued to a peer that does not read: closed beyond; default 8 MiB */
 	uint32_t max_connections; /* listener: further ones are refused at accept; default 1024 */
 	/* Listener: unauthenticated at a time; default 128.  Beyond, one that has had a second already makes
-	 * room for a newcomer, or the latest of an address (IPv6: /64) that has more than the newcomer's,
-	 * else the newcomer is refused: neither slow strangers nor quick ones of one address lock out a peer.
-	 */
+	 * room for a newcomer, unless its address (IPv6: /64) has fewer than the newcomer's; or the latest of
+	 * an address that has more than the newcomer's; else the newcomer is refused: neither slow strangers
+	 * nor quick ones of one address lock out a peer, or cut off one whose own handshake is slow. */
 	uint32_t max_handshaking;
 };
 void cm_conn_limits_default(struct cm_conn_limits *l);

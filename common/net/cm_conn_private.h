@@ -8,6 +8,7 @@
 #define CM_CONN_WIRE_MAX  ((size_t)1024 * 1024) /* ciphertext not yet written */
 #define CM_CONN_LINGER_MS 1000u                 /* for the peer to take our last words and close */
 #define CM_CONN_NET_LEN   8
+#define CM_CROWDS_MAX     256u /* networks of handshakes that are told apart */
 
 /* Where a connection is.  Only pump() and what it calls move it, and only downwards. */
 enum cm_conn_step {
@@ -57,11 +58,24 @@ struct cm_conn {
 	uint64_t generation;          /* of the listener's ctx when this was accepted */
 };
 
+/* How many handshakes of one network are under way. */
+struct cm_crowd {
+	uint8_t net[CM_CONN_NET_LEN];
+	uint32_t n;
+};
+
 struct cm_listener {
 	uv_tcp_t tcp;
+	uv_idle_t turn; /* the loop has come round: more may be accepted */
+	int open_handles;
 	struct cm_listener_conf conf;
 	struct cm_conn *first, *last; /* in the order of acceptance */
+	struct cm_conn *oldest;       /* before it none shakes hands */
 	uint32_t n, n_handshaking;
+	struct cm_crowd crowd[CM_CROWDS_MAX];
+	uint32_t crowds;
+	uint32_t accepted; /* in this turn of the loop */
+	bool waiting;      /* libuv holds a connection that is not accepted */
 	uint64_t generation;
 	bool closing;
 };

@@ -7,9 +7,40 @@
 #include "cm_conn_private.h"
 #include "cm_fault.h"
 
-#define BACKLOG   511
-#define GRACE_MS  1000u /* a good handshake takes milliseconds; one older than this makes room */
-#define CROWD_MAX 256u  /* handshakes that are looked at, of max_handshaking */
+#define BACKLOG  4096  /* what the queue cannot hold tries again after a second: strangers must not fill it */
+#define GRACE_MS 1000u /* a good handshake takes milliseconds; one older than this makes room */
+#define TURN_MAX 64u   /* connections accepted before those that are there have their turn */
+
+/* ---- who shakes hands, by network ---- */
+
+static struct cm_crowd *crowd_of(struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
+{
+	for (uint32_t i = 0; i < l->crowds; i++)
+		if (memcmp(l->crowd[i].net, net, CM_CONN_NET_LEN) == 0)
+			return &l->crowd[i];
+	return NULL;
+}
+
+static void crowd_add(struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
+{
+	struct cm_crowd *crowd = crowd_of(l, net);
+
+	if (crowd == NULL && l->crowds < CM_CROWDS_MAX) {
+		crowd = &l->crowd[l->crowds++];
+		*crowd = (struct cm_crowd){ .n = 0 };
+		memcpy(crowd->net, net, CM_CONN_NET_LEN);
+	}
+	if (crowd != NULL)
+		crowd->n++;
+}
+
+static void crowd_leave(struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
+{
+	struct cm_crowd *crowd = crowd_of(l, net);
+
+	if (crowd != NULL && --crowd->n == 0)
+		*crowd = l->crowd[--l->crowds];
+}
 
 /* ---- the list of connections ---- */
 
@@ -20,15 +51,20 @@ static void adopt(struct cm_listener *l, struct cm_conn *c)
 	c->prev = l->last;
 	*(l->last != NULL ? &l->last->next : &l->first) = c;
 	l->last = c;
+	if (l->oldest == NULL)
+		l->oldest = c;
 	l->n++;
 	l->n_handshaking++;
+	crowd_add(l, c->net);
 }
 
 void cm_listener_shaken(struct cm_conn *c)
 {
 	/* Called when a handshake succeeds and when any connection ends; it counts once. */
-	if (c->listener != NULL && c->step <= CM_CONN_HANDSHAKE)
+	if (c->listener != NULL && c->step <= CM_CONN_HANDSHAKE) {
 		c->listener->n_handshaking--;
+		crowd_leave(c->listener, c->net);
+	}
 }
 
 void cm_listener_forget(struct cm_conn *c)
@@ -37,6 +73,8 @@ void cm_listener_forget(struct cm_conn *c)
 
 	if (l == NULL)
 		return;
+	if (l->oldest == c)
+		l->oldest = c->next;
 	*(c->prev != NULL ? &c->prev->next : &l->first) = c->next;
 	*(c->next != NULL ? &c->next->prev : &l->last) = c->prev;
 	c->listener = NULL;
@@ -82,26 +120,6 @@ static void turn_away(struct cm_listener *l, const char *why)
 	uv_close((uv_handle_t *)tcp, free_handle);
 }
 
-/* Make room among the handshakes under way; false when none is overdue. */
-static bool displace(struct cm_listener *l)
-{
-	struct cm_err err;
-
-	for (struct cm_conn *c = l->first; c != NULL; c = c->next) {
-		uint64_t left;
-
-		if (c->step != CM_CONN_HANDSHAKE)
-			continue;
-		left = uv_timer_get_due_in(&c->deadline);
-		if (left + GRACE_MS > c->limits.handshake_ms)
-			return false; /* this is the oldest */
-		(void)cm_fail(&err, CM_ELATER, "slow in the TLS handshake while others wait");
-		cm_conn_shut(c, &err);
-		return true;
-	}
-	return false;
-}
-
 /* Who a peer is to us before it has shown a certificate: its IPv4 address, or its IPv6 network. */
 static void peer_net(const struct sockaddr_storage *peer, uint8_t net[CM_CONN_NET_LEN])
 {
@@ -120,46 +138,60 @@ static void peer_net(const struct sockaddr_storage *peer, uint8_t net[CM_CONN_NE
 		memcpy(net, &in6.sin6_addr, CM_CONN_NET_LEN);
 }
 
-static uint32_t of_net(struct cm_conn *const *conn, uint32_t n, const uint8_t net[CM_CONN_NET_LEN])
+/* Make room among the handshakes that are overdue, but not at the cost of an address that has fewer of them
+ * than the newcomer's; false when there is none. */
+static bool displace(struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
 {
-	uint32_t same = 0;
+	const struct cm_crowd *own = crowd_of(l, net), *theirs;
+	struct cm_err err;
 
-	for (uint32_t i = 0; i < n; i++)
-		same += memcmp(conn[i]->net, net, CM_CONN_NET_LEN) == 0;
-	return same;
+	while (l->oldest != NULL && l->oldest->step != CM_CONN_HANDSHAKE)
+		l->oldest = l->oldest->next;
+	for (struct cm_conn *c = l->oldest; c != NULL; c = c->next) {
+		if (c->step != CM_CONN_HANDSHAKE)
+			continue;
+		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
+			return false; /* and the later ones neither */
+		theirs = crowd_of(l, c->net);
+		if (own != NULL && theirs != NULL && theirs->n < own->n)
+			continue;
+		(void)cm_fail(&err, CM_ELATER, "slow in the TLS handshake while others wait");
+		cm_conn_shut(c, &err);
+		return true;
+	}
+	return false;
 }
 
 /* An address that has more handshakes under way than the newcomer's gives up its latest; false when there is
  * none. */
-static bool displace_crowd(const struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
+static bool displace_crowd(struct cm_listener *l, const uint8_t net[CM_CONN_NET_LEN])
 {
-	struct cm_conn *shaking[CROWD_MAX], *crowd = NULL;
-	uint32_t n = 0, most;
+	const struct cm_crowd *own = crowd_of(l, net), *crowd = NULL;
+	uint32_t most = own != NULL ? own->n + 1 : 1; /* with the newcomer */
 	struct cm_err err;
 
-	for (struct cm_conn *c = l->first; c != NULL && n < CROWD_MAX; c = c->next)
-		if (c->step == CM_CONN_HANDSHAKE)
-			shaking[n++] = c;
-	most = of_net(shaking, n, net) + 1; /* with the newcomer */
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t same = of_net(shaking, n, shaking[i]->net);
-
-		if (same > most || (crowd != NULL && same == most)) {
-			crowd = shaking[i];
-			most = same;
+	for (uint32_t i = 0; i < l->crowds; i++)
+		if (l->crowd[i].n > most) {
+			crowd = &l->crowd[i];
+			most = crowd->n;
 		}
-	}
 	if (!CM_CHECKED("net.crowd") || crowd == NULL)
 		return false;
-	(void)cm_fail(&err, CM_ELATER, "one of many TLS handshakes from its address while others wait");
-	cm_conn_shut(crowd, &err);
-	return true;
+	for (struct cm_conn *c = l->last; c != NULL; c = c->prev) {
+		if (c->step != CM_CONN_HANDSHAKE || memcmp(c->net, crowd->net, CM_CONN_NET_LEN) != 0)
+			continue;
+		(void)cm_fail(
+			&err, CM_ELATER, "one of many TLS handshakes from its address while others wait");
+		cm_conn_shut(c, &err);
+		return true;
+	}
+	return false;
 }
 
 static bool make_room(struct cm_listener *l, const struct cm_conn *newcomer, struct cm_err *err)
 {
 	if (!CM_CHECKED("net.max_handshaking") || l->n_handshaking < l->conf.limits.max_handshaking ||
-		displace(l) || displace_crowd(l, newcomer->net))
+		displace(l, newcomer->net) || displace_crowd(l, newcomer->net))
 		return true;
 	(void)cm_fail(err, CM_ELATER, "too many handshakes at once");
 	return false;
@@ -204,6 +236,29 @@ static void accept_one(struct cm_listener *l)
 	cm_conn_begin(c);
 }
 
+static void take(struct cm_listener *l)
+{
+	if (CM_CHECKED("net.max_connections") && l->n >= l->conf.limits.max_connections)
+		turn_away(l, "too many connections");
+	else
+		accept_one(l);
+}
+
+static void on_turn(uv_idle_t *turn)
+{
+	struct cm_listener *l = turn->data;
+
+	l->accepted = l->waiting && !l->closing ? 1 : 0;
+	if (l->accepted == 0) {
+		(void)uv_idle_stop(turn);
+		return;
+	}
+	l->waiting = false;
+	take(l);
+}
+
+/* libuv goes on accepting as long as connections come: faster than they are turned away, and nobody who is
+ * connected is served any more.  One that is not accepted stops it until it is. */
 static void on_connection(uv_stream_t *s, int status)
 {
 	struct cm_listener *l = s->data;
@@ -214,18 +269,31 @@ static void on_connection(uv_stream_t *s, int status)
 	if (status < 0) {
 		(void)cm_fail(&err, CM_ELATER, "cannot accept: %s", uv_strerror(status));
 		refuse(l, "?", &err);
-	} else if (CM_CHECKED("net.max_connections") && l->n >= l->conf.limits.max_connections) {
-		turn_away(l, "too many connections");
-	} else {
-		accept_one(l);
+		return;
 	}
+	if (l->accepted++ == 0)
+		(void)uv_idle_start(&l->turn, on_turn);
+	if (CM_CHECKED("net.turn") && l->accepted > TURN_MAX)
+		l->waiting = true;
+	else
+		take(l);
 }
 
 /* ---- life ---- */
 
 static void on_listener_closed(uv_handle_t *h)
 {
-	free(h->data);
+	struct cm_listener *l = h->data;
+
+	if (--l->open_handles == 0)
+		free(l);
+}
+
+static void close_handles(struct cm_listener *l)
+{
+	l->closing = true;
+	uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+	uv_close((uv_handle_t *)&l->turn, on_listener_closed);
 }
 
 /* Bind the first address that works. */
@@ -290,14 +358,16 @@ enum cm_rc cm_listener_new(
 			freeaddrinfo(found);
 		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", where, uv_strerror(rc));
 	}
-	l->tcp.data = l;
+	(void)uv_idle_init(loop, &l->turn); /* cannot fail */
+	l->tcp.data = l->turn.data = l;
+	l->open_handles = 2;
 	l->conf = *conf;
 	l->conf.address = NULL;
 	rc = conf->passed > 0 ? take_over(l, conf->passed) : bind_listen(l, found);
 	if (found != NULL)
 		freeaddrinfo(found);
 	if (rc < 0) {
-		uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+		close_handles(l);
 		return cm_fail(err, rc == UV_EACCES ? CM_EPERM : CM_EUNAVAIL, "cannot listen on %s: %s",
 			where, uv_strerror(rc));
 	}
@@ -340,7 +410,6 @@ void cm_listener_close(struct cm_listener *l)
 
 	if (l->closing)
 		return;
-	l->closing = true;
 	(void)cm_fail(&err, CM_ELATER, "shutting down");
 	while (l->first != NULL) {
 		struct cm_conn *c = l->first;
@@ -350,5 +419,5 @@ void cm_listener_close(struct cm_listener *l)
 		cm_listener_forget(c);
 		c->prev = c->next = NULL;
 	}
-	uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+	close_handles(l);
 }

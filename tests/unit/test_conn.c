@@ -752,6 +752,40 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	world_fini(&w);
 }
 
+/* A peer whose own handshake is slow keeps its place while it is one, and they are many. */
+static void a_crowd_does_not_displace_an_overdue_peer_of_another_address(void **state)
+{
+	uint64_t began;
+	struct world w;
+	int fd[5];
+	char byte;
+
+	(void)state;
+	world_init(&w);
+	w.limits.max_handshaking = 3;
+	world_listen(&w);
+	fd[0] = plain_socket(&w);
+	fd[1] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
+	fd[2] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
+	(void)uv_run(&w.loop, UV_RUN_ONCE);
+	began = uv_now(&w.loop);
+	while (uv_now(&w.loop) - began < 1100) {
+		(void)usleep(50000);
+		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
+	}
+	for (int i = 3; i < 5; i++) {
+		fd[i] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
+		RUN_UNTIL(&w, w.n_refused == i - 2);
+		assert_non_null(strstr(w.refused.msg, "slow in the TLS handshake"));
+		assert_int_equal(recv(fd[0], &byte, 1, MSG_DONTWAIT), -1);
+		assert_int_equal(recv(fd[i - 2], &byte, 1, 0), 0);
+	}
+	for (size_t i = 0; i < 5; i++)
+		(void)close(fd[i]);
+	RUN_UNTIL(&w, w.n_refused == 5);
+	world_fini(&w);
+}
+
 /* The latest of the address that has most; one with as many as the newcomer's keeps all. */
 static void a_crowd_from_one_address_makes_room_for_others(void **state)
 {
@@ -779,6 +813,38 @@ static void a_crowd_from_one_address_makes_room_for_others(void **state)
 		(void)close(fd[i]);
 	RUN_UNTIL(&w, w.n_refused == 8);
 	world_fini(&w);
+}
+
+/* However many wait: those that are connected have their turn in between. */
+static void few_are_accepted_in_one_turn_of_the_loop(void **state)
+{
+	struct world w;
+	int fd[200], turns = 0;
+
+	(void)state;
+	world_init(&w);
+	w.limits.max_connections = 0;
+	world_listen(&w);
+	for (size_t i = 0; i < 200; i++)
+		fd[i] = plain_socket(&w);
+	while (w.n_refused < 200) {
+		int before = w.n_refused;
+
+		(void)uv_run(&w.loop, UV_RUN_ONCE);
+		assert_true(w.n_refused - before <= 64);
+		turns++;
+	}
+	assert_true(turns >= 4);
+	for (size_t i = 0; i < 200; i++)
+		(void)close(fd[i]);
+	/* One that waits for its turn while the listener closes. */
+	for (size_t i = 0; i < 70; i++)
+		fd[i] = plain_socket(&w);
+	for (int before = w.n_refused; w.n_refused == before;)
+		(void)uv_run(&w.loop, UV_RUN_ONCE);
+	world_fini(&w);
+	for (size_t i = 0; i < 70; i++)
+		(void)close(fd[i]);
 }
 
 static void connections_beyond_the_limit_are_refused_and_room_comes_back(void **state)
@@ -1141,7 +1207,9 @@ int main(void)
 		cmocka_unit_test(an_address_in_use_is_said),
 		cmocka_unit_test(half_open_connections_beyond_the_limit_are_refused),
 		cmocka_unit_test(a_good_peer_displaces_an_overdue_stranger),
+		cmocka_unit_test(a_crowd_does_not_displace_an_overdue_peer_of_another_address),
 		cmocka_unit_test(a_crowd_from_one_address_makes_room_for_others),
+		cmocka_unit_test(few_are_accepted_in_one_turn_of_the_loop),
 		cmocka_unit_test(connections_beyond_the_limit_are_refused_and_room_comes_back),
 		cmocka_unit_test(a_paused_connection_reads_nothing_until_it_is_resumed),
 		cmocka_unit_test(a_peer_that_does_not_read_is_cut_off_at_the_pending_limit),
