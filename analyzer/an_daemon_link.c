@@ -91,6 +91,7 @@ static void on_ready(struct lk_link *l, void *user)
 	d->refusals = 0;
 	lk_expect_silence(l, true); /* long polls, and buckets that take their time; `answer` keeps watch */
 	an_link_answered(d);
+	cm_log_flush(); /* a fault to come is another one */
 	cm_log(CM_LOG_INFO, "connected to the shuffler", CM_S("address", lk_address(l)));
 	an_work_connected(d);
 }

@@ -97,6 +97,8 @@ void cl_run_on_up(void *user, unsigned i)
 {
 	struct cl_run *run = user;
 
+	if (i == 0)
+		cm_log_flush(); /* a fault to come is another one */
 	if (i == 0 && !run->conf.quiet)
 		cm_log(CM_LOG_INFO, "connected", CM_S("shuffler", run->setup->conf.shuffler));
 	run->ever_up = true;

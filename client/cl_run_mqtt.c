@@ -33,6 +33,7 @@ static void on_up(void *user)
 {
 	const struct cl_run_mqtt *q = user;
 
+	cm_log_flush(); /* a fault to come is another one */
 	cm_log(CM_LOG_INFO, "subscribed", CM_S("broker", q->run->setup->conf.mqtt.host));
 }
 

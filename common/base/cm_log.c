@@ -16,16 +16,17 @@
 #define BODY_MAX   2048u /* a line without its time; what does not fit is cut */
 #define STRING_MAX 200u
 #define RECENT     16u
-#define QUIET_MS   1000
+#define QUIET_MS   1000   /* of a line's repetitions... */
+#define QUIET_MAX  600000 /* ...at most, of one that goes on and on */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
 /* sd-daemon(3) priorities, so that the journal knows the level. */
 static const char *const level_journal[] = { "<3>", "<4>", "<6>", "<7>" };
 
-/* A line said lately; identical ones are only counted. */
+/* A line said lately; identical ones are only counted until quiet_ms are over. */
 struct recent {
 	enum cm_level level;
-	int64_t since_ms;
+	int64_t said_ms, seen_ms, quiet_ms;
 	uint64_t again;
 	char body[BODY_MAX];
 };
@@ -176,29 +177,57 @@ static void say_again(struct recent *r)
 	if (r->again > 0)
 		write_line(r->level, r->body, r->again);
 	r->again = 0;
+}
+
+static void forget(struct recent *r)
+{
+	say_again(r);
 	r->body[0] = '\0';
 }
 
-/* True if an identical line was said within the last second; it is counted then. */
+/* A fault that goes on is not a new one; anything else is after a moment. */
+static bool is_over(const struct recent *r, int64_t now_ms)
+{
+	return r->level <= CM_LOG_WARN ? now_ms - r->seen_ms >= QUIET_MAX : now_ms - r->said_ms >= QUIET_MS;
+}
+
+/* Once more, now that its quiet is over; the next one is longer. */
+static void say_on(struct recent *r, int64_t now_ms)
+{
+	say_again(r);
+	r->said_ms = now_ms;
+	r->quiet_ms = r->quiet_ms > QUIET_MAX / 2 ? QUIET_MAX : r->quiet_ms * 2;
+}
+
+/* True if nothing is to be written: an identical line was said lately.  It is counted then, or said with the
+ * count. */
 static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 {
-	struct recent *oldest = &log_state.recent[0];
+	struct recent *oldest = &log_state.recent[0], *same = NULL;
 
 	for (size_t i = 0; i < RECENT; i++) {
 		struct recent *r = &log_state.recent[i];
 
-		if (r->body[0] != '\0' && now_ms - r->since_ms >= QUIET_MS)
-			say_again(r);
-		if (r->body[0] != '\0' && strcmp(r->body, body) == 0) {
-			r->again++;
-			return true;
-		}
-		if (r->body[0] == '\0' || (oldest->body[0] != '\0' && r->since_ms < oldest->since_ms))
+		if (r->body[0] != '\0' && is_over(r, now_ms))
+			forget(r);
+		/* What ended is not kept back until the next one. */
+		else if (r->again > 0 && now_ms - r->said_ms >= r->quiet_ms)
+			say_on(r, now_ms);
+		if (r->body[0] != '\0' && strcmp(r->body, body) == 0)
+			same = r;
+		if (r->body[0] == '\0' || (oldest->body[0] != '\0' && r->seen_ms < oldest->seen_ms))
 			oldest = r;
 	}
-	say_again(oldest);
-	oldest->level = level;
-	oldest->since_ms = now_ms;
+	if (same != NULL) {
+		same->seen_ms = now_ms;
+		same->again++;
+		if (now_ms - same->said_ms >= same->quiet_ms)
+			say_on(same, now_ms);
+		return true;
+	}
+	forget(oldest);
+	*oldest =
+		(struct recent){ .level = level, .said_ms = now_ms, .seen_ms = now_ms, .quiet_ms = QUIET_MS };
 	(void)snprintf(oldest->body, sizeof oldest->body, "%s", body);
 	return false;
 }
@@ -243,6 +272,6 @@ void cm_log_flush(void)
 {
 	(void)pthread_mutex_lock(&log_state.lock);
 	for (size_t i = 0; i < RECENT; i++)
-		say_again(&log_state.recent[i]);
+		forget(&log_state.recent[i]);
 	(void)pthread_mutex_unlock(&log_state.lock);
 }

@@ -5,8 +5,9 @@
 #include "cm_log.h"
 #include "lk_link_private.h"
 
-#define TOLD_MAX    10u /* refusals told one by one in a window; strangers must not fill the log */
-#define TOLD_WINDOW 1000u
+#define TOLD_MAX     10u /* refusals told one by one in a window; strangers must not fill the log */
+#define TOLD_WINDOW  1000u
+#define TOLD_LONGEST 600000u /* of a flood that goes on */
 
 struct lk_server {
 	uv_loop_t *loop;
@@ -14,6 +15,7 @@ struct lk_server {
 	struct lk_server_conf conf;
 	struct lk_link *first;
 	uint64_t window_ms; /* when the window of `told` began, by the loop's clock */
+	uint64_t window_len;
 	unsigned told;
 	uint64_t untold;
 };
@@ -30,7 +32,11 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 	uint64_t now = uv_now(s->loop);
 
 	lk_count_refused(s->conf.handler.counts, why);
-	if (now - s->window_ms >= TOLD_WINDOW) {
+	if (now - s->window_ms >= s->window_len) {
+		/* The next window is longer as long as there is something to keep quiet. */
+		s->window_len = s->untold == 0                     ? TOLD_WINDOW
+				: s->window_len > TOLD_LONGEST / 2 ? TOLD_LONGEST
+								   : s->window_len * 2;
 		tell_untold(s);
 		s->window_ms = now;
 		s->told = 0;

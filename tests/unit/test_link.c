@@ -181,6 +181,16 @@ static void world_init(struct world *w)
 	world_init_within(w, 10000);
 }
 
+/* What the loop's clock says to whom asks; 0: the truth. */
+static uint64_t clock_ms;
+uint64_t __real_uv_now(const uv_loop_t *loop);
+uint64_t __wrap_uv_now(const uv_loop_t *loop);
+
+uint64_t __wrap_uv_now(const uv_loop_t *loop)
+{
+	return clock_ms > 0 ? clock_ms : __real_uv_now(loop);
+}
+
 #define RUN_UNTIL(w, condition) \
 	while (!(condition))    \
 	(void)uv_run(&(w)->loop, UV_RUN_ONCE)
@@ -801,6 +811,64 @@ static void a_flood_of_strangers_is_counted_not_told_one_by_one(void **state)
 	world_fini(&w);
 }
 
+/* How often the log has this. */
+static unsigned said(FILE *log, const char *what)
+{
+	static char text[65536];
+	unsigned n = 0;
+
+	cm_log_flush();
+	rewind(log);
+	text[fread(text, 1, sizeof text - 1, log)] = '\0';
+	for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static uint64_t refused_so_far(const struct world *w)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof w->s.counts.refused / sizeof w->s.counts.refused[0]; i++)
+		n += w->s.counts.refused[i];
+	return n;
+}
+
+static void a_flood_that_goes_on_is_told_of_ever_more_seldom(void **state)
+{
+	/* Windows of 1, 2 and 4 s: the third flood falls into the second window, the fifth into the third. */
+	static const unsigned told[] = { 10, 20, 20, 30, 30 };
+	static uv_tcp_t tcp[20];
+	static uv_connect_t up[20];
+	struct sockaddr_in sa;
+	struct world w;
+	FILE *log = tmpfile();
+	int kept = dup(STDERR_FILENO);
+
+	(void)state;
+	clock_ms = 1000000;
+	world_init(&w);
+	cm_log_init("shuffler", CM_LOG_WARN, CM_LOG_TEXT);
+	assert_non_null(log);
+	assert_true(kept >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
+	assert_int_equal(uv_ip4_addr("127.0.0.1", lk_server_port(w.server), &sa), 0);
+	for (size_t flood = 0; flood < sizeof told / sizeof told[0]; flood++, clock_ms += 1100) {
+		for (unsigned i = 0; i < 20; i++) {
+			assert_int_equal(uv_tcp_init(&w.loop, &tcp[i]), 0);
+			assert_int_equal(
+				uv_tcp_connect(&up[i], &tcp[i], (struct sockaddr *)&sa, on_stranger_up), 0);
+		}
+		RUN_UNTIL(&w, refused_so_far(&w) == 20 * (flood + 1));
+		assert_int_equal(said(log, " from="), told[flood]);
+	}
+	assert_int_equal(said(log, "more connections refused"), 2);
+	cm_log_flush();
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	assert_int_equal(close(kept) | fclose(log), 0);
+	world_fini(&w);
+	clock_ms = 0;
+}
+
 static void every_error_code_has_its_result_and_no_control_characters(void **state)
 {
 	static const struct {
@@ -879,6 +947,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_never_says_hello_is_closed_at_the_deadline),
 		cmocka_unit_test(a_link_that_said_hello_outlives_that_deadline),
 		cmocka_unit_test(a_flood_of_strangers_is_counted_not_told_one_by_one),
+		cmocka_unit_test(a_flood_that_goes_on_is_told_of_ever_more_seldom),
 	};
 
 	cm_log_init("test", CM_LOG_ERROR, CM_LOG_TEXT);

@@ -11,7 +11,17 @@
 
 #include <cmocka.h>
 
+#include "cm_clock.h"
 #include "cm_log.h"
+
+/* Of the log. */
+static int64_t now_ms = 1000000;
+int64_t __wrap_cm_clock_mono_ms(void);
+
+int64_t __wrap_cm_clock_mono_ms(void)
+{
+	return now_ms;
+}
 
 static FILE *to;
 static int kept;
@@ -156,6 +166,70 @@ static void more_kinds_of_lines_than_are_remembered_lose_no_count(void **state)
 	assert_int_equal(said, 200);
 }
 
+/* Every line once, by itself or in a count. */
+static uint64_t told(const char *what, size_t *lines)
+{
+	uint64_t n = 0;
+
+	*lines = 0;
+	for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+		const char *end = strchr(at, '\n'), *again = strstr(at, "\"repeated\":");
+
+		n += again != NULL && again < end ? strtoull(again + 11, NULL, 10) : 1;
+		++*lines;
+	}
+	return n;
+}
+
+static void a_fault_that_goes_on_is_said_ever_more_seldom(void **state)
+{
+	enum { DAY_S = 86400, EVERY_S = 30 };
+	size_t lines;
+
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	for (int t = 0; t < DAY_S; t += EVERY_S) {
+		cm_log(CM_LOG_WARN, "no connection", CM_S("reason", "refused"));
+		now_ms += EVERY_S * 1000;
+	}
+	(void)lines_of_end();
+	assert_int_equal(told("no connection", &lines), DAY_S / EVERY_S);
+	/* Ten minutes apart but for the beginning. */
+	assert_in_range(lines, DAY_S / 600, DAY_S / 600 + 12);
+}
+
+static void a_fault_that_was_over_is_new(void **state)
+{
+	size_t lines;
+
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	for (int i = 0; i < 8; i++, now_ms += 100)
+		cm_log_plain(CM_LOG_WARN, "no connection");
+	cm_log_flush(); /* connected */
+	cm_log_plain(CM_LOG_WARN, "no connection");
+	now_ms += 600 * 1000;
+	cm_log_plain(CM_LOG_WARN, "no connection");
+	assert_int_equal(lines_of_end(), 4);
+	assert_int_equal(told("no connection", &lines), 10);
+	assert_int_equal(told("\"repeated\"", &lines), 7);
+	assert_int_equal(lines, 1);
+}
+
+/* What is done again and again is not a fault. */
+static void a_line_of_work_is_said_after_a_moment(void **state)
+{
+	(void)state;
+	begin();
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	for (int i = 0; i < 20; i++, now_ms += 1000)
+		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	assert_int_equal(lines_of_end(), 20);
+	assert_null(strstr(text, "repeated"));
+}
+
 static void the_journal_is_told_the_level(void **state)
 {
 	char stream[64];
@@ -188,6 +262,9 @@ int main(void)
 		cmocka_unit_test(long_strings_are_cut_and_too_many_fields_left_out_whole),
 		cmocka_unit_test(a_flood_of_one_line_is_said_once_and_counted),
 		cmocka_unit_test(more_kinds_of_lines_than_are_remembered_lose_no_count),
+		cmocka_unit_test(a_fault_that_goes_on_is_said_ever_more_seldom),
+		cmocka_unit_test(a_fault_that_was_over_is_new),
+		cmocka_unit_test(a_line_of_work_is_said_after_a_moment),
 		cmocka_unit_test(the_journal_is_told_the_level),
 	};
 
