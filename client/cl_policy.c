@@ -228,8 +228,10 @@ static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descrip
 		whose = " of its class";
 	}
 	if (CM_CHECKED("client.policy.min_batch") && batch < (uint64_t)p->min_batch)
-		return cm_fail(err, CM_EPERM, "policy: minimum batch %" PRIu64 "%s is below %" PRId64, batch,
-			whose, p->min_batch);
+		return cm_fail(err, CM_EPERM,
+			"policy: the round guarantees a batch of %" PRIu64
+			"%s (min_reports of the plan), min_batch is %" PRId64,
+			batch, whose, p->min_batch);
 	return CM_OK;
 }
 

@@ -164,10 +164,11 @@ enum cm_rc sh_policy_judge(
 			d->privacy.epsilon0, epsilon0);
 	if (CM_CHECKED("shuffler.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, 0,
-			"policy: min_batch %llu, the floor here is %lld", (unsigned long long)d->min_batch,
-			(long long)p->min_batch);
+			"policy: the round guarantees a batch of %llu (min_reports of the plan), min_batch "
+			"is %lld",
+			(unsigned long long)d->min_batch, (long long)p->min_batch);
 	if (d->target_batch > (uint64_t)p->max_target)
-		return sh_refuse(no, refused, 0, "policy: target_batch %llu, max_target is %lld",
+		return sh_refuse(no, refused, 0, "policy: target %llu, max_target is %lld",
 			(unsigned long long)d->target_batch, (long long)p->max_target);
 	if (CM_CHECKED("shuffler.policy.dummies") && added > (uint64_t)p->max_shuffler_dummies)
 		return sh_refuse(no, refused, 0,

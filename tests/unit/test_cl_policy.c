@@ -198,7 +198,8 @@ static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void 
 	(void)state;
 	world.policy.min_batch = 1001;
 	assert_int_equal(check(0), CM_EPERM);
-	assert_string_equal(err.msg, "policy: minimum batch 1000 is below 1001");
+	assert_string_equal(err.msg,
+		"policy: the round guarantees a batch of 1000 (min_reports of the plan), min_batch is 1001");
 	world.policy.min_batch = 1000;
 	assert_int_equal(check(0), CM_OK);
 #ifdef TOMBOLA_MUTANTS
@@ -225,7 +226,8 @@ static void the_batch_of_a_class_apart_counts(void **state)
 		world.policy.min_batch = 201;
 		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
 		if (!pooled)
-			assert_string_equal(err.msg, "policy: minimum batch 200 of its class is below 201");
+			assert_string_equal(err.msg, "policy: the round guarantees a batch of 200 of its "
+						     "class (min_reports of the plan), min_batch is 201");
 		world.policy.max_epsilon0 = 1;
 		assert_int_equal(check(0), CM_OK);
 		world.policy.min_batch = 901;
