@@ -8,7 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
 	set(CMAKE_BUILD_TYPE Release)
 endif()
 
-set(TOMBOLA_SANITIZE "" CACHE STRING "empty, address (with undefined), or thread")
+set(TOMBOLA_SANITIZE "" CACHE STRING "empty, address (with undefined), thread, or trap (undefined, and no report)")
 option(TOMBOLA_MUTANTS "compile in the switches that remove a named check (tests only)" OFF)
 option(TOMBOLA_FUZZ "build the libFuzzer targets (clang only)" OFF)
 
@@ -39,8 +39,10 @@ if(TOMBOLA_SANITIZE STREQUAL "address")
 elseif(TOMBOLA_SANITIZE STREQUAL "thread")
 	add_compile_options(-fsanitize=thread)
 	add_link_options(-fsanitize=thread)
+elseif(TOMBOLA_SANITIZE STREQUAL "trap")
+	add_compile_options(-fsanitize=undefined -fsanitize-trap=undefined)
 elseif(TOMBOLA_SANITIZE)
-	message(FATAL_ERROR "TOMBOLA_SANITIZE: '${TOMBOLA_SANITIZE}' is neither address nor thread")
+	message(FATAL_ERROR "TOMBOLA_SANITIZE: '${TOMBOLA_SANITIZE}' is none of address, thread, trap")
 endif()
 # These trace themselves, start processes and ask for what a daemon gives up (cm_confine.h).
 if(TOMBOLA_SANITIZE)
@@ -51,6 +53,10 @@ if(TOMBOLA_MUTANTS)
 endif()
 if(TOMBOLA_FUZZ)
 	add_compile_options(-fsanitize=fuzzer-no-link)
+	# Noting what each comparison compared takes most of the time of a target that has no other sanitizer.
+	if(TOMBOLA_SANITIZE STREQUAL "trap")
+		add_compile_options(-fno-sanitize-coverage=trace-cmp)
+	endif()
 endif()
 
 # tombola_library(NAME SOURCES ... USES ...): a static library whose headers are its own folder's.

@@ -1,12 +1,11 @@
 /* fuzz_cl_upload.c - any order of frames given, sent, answered (well, for other bytes, of another length) and
  * connections lost, against a model that knows where each frame is: no slot is answered twice or without a
  * receipt over its own bytes, and none is lost. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cl_upload.h"
+#include "fuzz_sign.h"
 #include "rd_manifest.h"
 
 #define FRAMES_MAX  24u
@@ -14,7 +13,6 @@
 #define WINDOW      2u
 #define DEVICE_LEN  16u
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WAITS = -1, ANSWERED = -2 };
@@ -25,31 +23,13 @@ struct model {
 	size_t given;
 };
 
-static struct cm_signer *signer;
-static struct cm_verifier *verifier;
+static uint8_t key = 1;
 static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
 
 static void must(int truth)
 {
 	if (!truth)
 		abort();
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	char dir[] = "/tmp/tombola-fuzz-XXXXXX", secret[64], open[64];
-	struct cm_err err;
-
-	(void)argc;
-	(void)argv;
-	must(mkdtemp(dir) != NULL);
-	(void)snprintf(secret, sizeof secret, "%s/k.key", dir);
-	(void)snprintf(open, sizeof open, "%s/k.pub", dir);
-	must(cm_sign_keygen(secret, open, &err) == CM_OK);
-	must(cm_signer_load(secret, &signer, &err) == CM_OK);
-	must(cm_verifier_load(open, &verifier, &err) == CM_OK);
-	must((unlink(secret) | unlink(open) | rmdir(dir)) == 0);
-	return 0;
 }
 
 /* Devices of a frame: one or two. */
@@ -118,7 +98,7 @@ static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 	cm_buf_init(&bytes, PR_FRAME_MAX);
 	must(rd_receipt_bytes(id, names, n * PR_PSEUDONYM_LEN, sealed, n * DEVICE_LEN, outcome, n, &bytes) ==
 		CM_OK);
-	must(cm_sign(signer, RD_PURPOSE_RECEIPT, bytes.data, bytes.len, signature, &err) == CM_OK);
+	fuzz_signature(&key, RD_PURPOSE_RECEIPT, bytes.data, bytes.len, signature);
 	cm_buf_fini(&bytes);
 	signature[kind % CM_SIGN_LEN] ^= forged;
 	id[0] ^= kind >> 7;
@@ -144,7 +124,9 @@ static void lost(struct model *m, int connection)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cl_upload_conf conf = { .device_len = DEVICE_LEN, .window = WINDOW, .shuffler = verifier };
+	struct cl_upload_conf conf = {
+		.device_len = DEVICE_LEN, .window = WINDOW, .shuffler = fuzz_verifier(&key)
+	};
 	struct model m = { .given = 0 };
 
 	memcpy(conf.round_id, round_id, sizeof round_id);

@@ -10,6 +10,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __wrap_cmd_fail(int code, const char *format, ...);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+
+#define PATH "ledger"
+
+/* What stands in the file: memory, for a file costs ten times what its lines do. */
+static const uint8_t *bytes;
+static size_t len;
+
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	(void)path;
+	return fmemopen((void *)(uintptr_t)bytes, len, mode);
+}
 
 /* The line that was said last, instead of standard error. */
 static char said[1024];
@@ -43,25 +56,19 @@ static void check(const struct cmd_record *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	FILE *file = tmpfile();
 	struct cmd_ledger *l = NULL;
 	struct cmd_record r;
-	char path[40];
 	int more;
 
-	if (!file)
-		return 0;
-	if (fwrite(data, 1, size, file) != size || fflush(file))
-		abort();
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
-	if (cmd_ledger_open(path, &l))
+	bytes = data;
+	len = size;
+	if (cmd_ledger_open(PATH, &l))
 		abort();
 	said[0] = '\0';
 	while ((more = cmd_ledger_next(l, &r)) == 1)
 		check(&r);
-	if (more != 0 && (more != CMD_DATA || strncmp(said, path, strlen(path)) != 0 || strchr(said, '\n')))
+	if (more != 0 && (more != CMD_DATA || strncmp(said, PATH, strlen(PATH)) != 0 || strchr(said, '\n')))
 		abort();
 	cmd_ledger_close(l);
-	(void)fclose(file);
 	return 0;
 }

@@ -17,29 +17,30 @@ static void require(int truth)
 }
 
 /* Once in two runs the input follows a good first line, so that the fuzzer need not find it. */
-static void spill(const char *path, const uint8_t *data, size_t size)
+static void spill(int fd, const uint8_t *data, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	size_t skip = size > 0 && (data[0] & 1) != 0 ? 1 : 0;
+	size_t skip = size > 0 && (data[0] & 1) != 0 ? 1 : 0, at = skip != 0 ? AN_LEDGER_MAGIC_LEN : 0;
 
-	require(fd >= 0);
-	if (skip != 0)
-		require(write(fd, AN_LEDGER_MAGIC, AN_LEDGER_MAGIC_LEN) == (ssize_t)AN_LEDGER_MAGIC_LEN);
-	require(write(fd, data + skip, size - skip) == (ssize_t)(size - skip));
-	require(close(fd) == 0);
+	require(pwrite(fd, AN_LEDGER_MAGIC, at, 0) == (ssize_t)at);
+	require(pwrite(fd, data + skip, size - skip, (off_t)at) == (ssize_t)(size - skip));
+	require(ftruncate(fd, (off_t)(at + size - skip)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char path[64];
+	static int fd = -1;
 	struct an_ledger *l = NULL;
 	struct cm_err err;
 	struct rd_chain before;
 	size_t torn;
 
-	if (path[0] == '\0')
+	if (fd < 0) {
 		(void)snprintf(path, sizeof path, "/dev/shm/fuzz-ledger-%ld", (long)getpid());
-	spill(path, data, size);
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+		require(fd >= 0);
+	}
+	spill(fd, data, size);
 	if (an_ledger_open(path, false, &l, &torn, &err) != CM_OK)
 		return 0;
 	before = *an_ledger_chain(l);

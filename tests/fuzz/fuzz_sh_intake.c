@@ -13,6 +13,61 @@
 #define TAGS         3u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void __wrap_sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN]);
+void __real_sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN]);
+void __wrap_sh_vault_certificate(
+	const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
+void __real_sh_vault_certificate(
+	const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
+void __wrap_rd_submission_digest(
+	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN]);
+void __real_rd_submission_digest(
+	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN]);
+
+/* Hashes take most of the time: in most inputs they are what tells two of a few devices apart, spread out. */
+static bool hashed;
+
+static void spread(uint64_t a, uint64_t b, uint8_t out[SH_TAG_LEN])
+{
+	cm_put_le64(out, (a + 1) * 0x9e3779b97f4a7c15u);
+	cm_put_le64(out + 8, (b + 1) * 0xd6e8feb86659fd93u);
+}
+
+void __wrap_sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN])
+{
+	if (hashed)
+		__real_sh_vault_tag(v, key_hash, pseudonym, out);
+	else
+		spread(2u * key_hash[0], pseudonym[0], out);
+}
+
+void __wrap_sh_vault_certificate(
+	const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN])
+{
+	if (hashed)
+		__real_sh_vault_certificate(v, key_hash, out);
+	else
+		spread(2u * key_hash[0] + 1, 0, out);
+}
+
+void __wrap_rd_submission_digest(
+	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN])
+{
+	uint64_t sum = 0;
+
+	if (hashed) {
+		__real_rd_submission_digest(pseudonym, sealed, len, out);
+		return;
+	}
+	for (uint64_t part; len >= sizeof part; len -= sizeof part, sealed += sizeof part) {
+		memcpy(&part, sealed, sizeof part);
+		sum = sum * 131 + part;
+	}
+	spread(sum, pseudonym[0], out);
+}
 
 struct model {
 	int variant[CERTIFICATES][NAMES]; /* -1: never seen */
@@ -109,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_err err;
 
 	memset(m.variant, -1, sizeof m.variant);
+	hashed = size % 16 == 0;
 	if (size % 8 > 0 && data[size - 1] & 1) {
 		d.params.tags = m.tags = TAGS;
 		m.classes = data[size - 1] >> 1 & 1;

@@ -11,11 +11,16 @@
 
 #include <cmocka.h>
 
+#include "acct_state.h"
+#include "fuzz_sign.h"
 #include "sh_play.h"
 
-#define BLOCK   250u /* devices that one submission speaks for */
+#define BLOCK   12u /* devices that one submission speaks for */
 #define BLOCKS  10u
 #define DEVICES (BLOCK * BLOCKS)
+#define LEAST   48u
+#define TARGET  72u
+#define DUMMIES 3u
 #define STEPS   24u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,6 +35,28 @@ struct model {
 
 static struct sh_play play;
 
+#define ROUND_COSTS 2.4 /* of 10: the fifth is refused */
+
+enum acct_rc __wrap_acct_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out);
+enum acct_rc __wrap_acct_state_epsilon_with(
+	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
+
+/* What a round costs is for other tests, and a second's work. */
+enum acct_rc __wrap_acct_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
+{
+	(void)rounds, (void)delta;
+	*out = (struct acct_bound){ (double)n * ROUND_COSTS, (double)n * ROUND_COSTS };
+	return ACCT_OK;
+}
+
+enum acct_rc __wrap_acct_state_epsilon_with(
+	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out)
+{
+	return __wrap_acct_epsilon(with, (size_t)acct_state_rounds(s) + n, 0, out);
+}
+
 static void must(int truth)
 {
 	if (!truth)
@@ -39,7 +66,7 @@ static void must(int truth)
 static void begin(struct model *m, bool blanket)
 {
 	const struct sh_wish wish = {
-		.min_batch = 1000, .target_batch = 1500, .shuffler_dummies = blanket ? 300 : 0
+		.min_batch = LEAST, .target_batch = TARGET, .shuffler_dummies = blanket ? DUMMIES : 0
 	};
 
 	if (m->at != IDLE)
@@ -79,12 +106,12 @@ static void work(struct model *m, bool deadline)
 	sh_play_work(&play);
 	memcpy(m->durable, m->taken, sizeof m->taken);
 	if (sh_core_collecting(play.core) != NULL) {
-		must(!deadline && m->reports < 1500);
+		must(!deadline && m->reports < TARGET);
 		return;
 	}
 	sh_play_manifest(&play);
-	must(play.manifest.participants == m->reports && play.manifest.is_void == (m->reports < 1000));
-	m->at = m->reports < 1000 ? IDLE : SEALED;
+	must(play.manifest.participants == m->reports && play.manifest.is_void == (m->reports < LEAST));
+	m->at = m->reports < LEAST ? IDLE : SEALED;
 }
 
 /* What was never acknowledged may be lost; nothing else. */
@@ -182,15 +209,18 @@ static void step(struct model *m, uint8_t op)
 		play.now_ms += 1000 * (op >> 4);
 		break;
 	default:
-		submit(m, (op & 15) * BLOCK + (op >> 4) * 8u);
+		submit(m, (op & 15) * BLOCK + (op >> 5));
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static uint8_t keys[2] = { 1, 2 };
+	const struct round_keys analyzer = { fuzz_signer(&keys[0]), fuzz_verifier(&keys[0]) },
+				shuffler = { fuzz_signer(&keys[1]), fuzz_verifier(&keys[1]) };
 	struct model m = { .at = IDLE };
 
-	sh_play_init(&play);
+	sh_play_init_with(&play, &analyzer, &shuffler);
 	sh_play_start(&play);
 	begin(&m, size % 2 > 0);
 	for (size_t i = 0; i < size && i < STEPS; i++)

@@ -7,7 +7,7 @@
 #include "acct_spec.h"
 
 /* What is read may be asked about: no crash, no NaN, bounds in order; and it has a text. */
-static void ask(struct acct_spec *s)
+static void ask(struct acct_spec *s, int compose)
 {
 	char again[ACCT_SPEC_MAX], why[80];
 	struct acct_round paper;
@@ -28,6 +28,8 @@ static void ask(struct acct_spec *s)
 	} else if (!fault) {
 		abort();
 	}
+	if (!compose)
+		return;
 	s->round.count = 1; /* a composition may cost a second, and twenty of them here */
 	if (acct_delta(&s->round, 1, 0.5, &d) == ACCT_OK &&
 		(!(d.lower >= 0 && d.lower <= d.upper && d.upper <= 1)))
@@ -53,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	}
 	for (size_t i = 0; i < parts; i++)
-		ask(&part[i]);
+		ask(&part[i], i == 0 && size % 16 == 0); /* laws take nearly all of the time */
 	free(text);
 	return 0;
 }

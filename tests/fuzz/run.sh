@@ -2,13 +2,25 @@
 # run.sh BUILD SECONDS - every fuzz target from its corpus and its words (NAME.dict), that long each.
 # run.sh BUILD --executions N [NAME...] - the long form: a minute of each target in turn, one at a time, until each
 #   has had N executions.  What was run and found is kept in BUILD/fuzz, so that it may be stopped at any time and
-#   goes on when started again; counts are of finished minutes.
+#   goes on when started again; counts are of finished minutes.  Leaks are not looked for: the quick form does.
+# run.sh BUILD --merge [NAME...] - what the long form found and tests/fuzz/corpus has not reached, into the corpus.
+# BUILD is build/fuzz, or for many executions build/fuzz-fast: several times faster, without ASan.
 # A crash ends the run and leaves its input in BUILD/crashes.
 set -eu
 
 usage() {
 	sed -n '2,/^set/{/^#/s/^# //p}' "$0" >&2
 	exit 64
+}
+
+# longest NAME: bytes beyond which an input has nothing new to say; 0: as the corpus has it.
+longest() {
+	case $1 in
+	sh_round) echo 24 ;;
+	cl_upload) echo 128 ;;
+	sh_intake) echo 321 ;;
+	*) echo 0 ;;
+	esac
 }
 
 # fuzz NAME WORK OPTION...: one run of a target; inputs of worth go to WORK.
@@ -19,7 +31,7 @@ fuzz() {
 	[ ! -d "$corpus/$name" ] || set -- "$@" "$work" "$corpus/$name"
 	[ -d "$corpus/$name" ] || set -- "$@" "$work"
 	[ ! -f "$corpus/../$name.dict" ] || set -- "-dict=$corpus/../$name.dict" "$@"
-	"$build/tests/fuzz_$name" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
+	"$build/tests/fuzz_$name" -max_len="$(longest "$name")" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix="$build/crashes/$name-" "$@" >"$build/fuzz-$name.log" 2>&1 || {
 		tail -n 40 "$build/fuzz-$name.log" >&2
 		echo "fuzz: $name failed" >&2
@@ -49,7 +61,7 @@ had() {
 minute() {
 	before=$(had "$1")
 	mkdir -p "$build/fuzz/$1"
-	fuzz "$1" "$build/fuzz/$1" -max_total_time=60 -runs=$((executions - before)) || exit 1
+	fuzz "$1" "$build/fuzz/$1" -detect_leaks=0 -max_total_time=60 -runs=$((executions - before)) || exit 1
 	echo $((before + $(executed "$1"))) >"$build/fuzz/$1.new"
 	mv "$build/fuzz/$1.new" "$build/fuzz/$1.count"
 }
@@ -69,6 +81,24 @@ long() {
 	done
 }
 
+# Files that reach something anew, smallest first; at most 200 in all, and none that alone would be a tenth of them.
+merge() {
+	new=$(mktemp -d)
+	"$build/tests/fuzz_$1" -merge=1 -max_len="$(longest "$1")" -verbosity=0 "$new" "$corpus/$1" "$build/fuzz/$1" \
+		>"$build/fuzz-$1.log" 2>&1 || {
+		tail -n 40 "$build/fuzz-$1.log" >&2
+		exit 1
+	}
+	# What the corpus has stays: it may be the input of a fault that was mended.
+	room=$((200 - $(find "$corpus/$1" -type f | wc -l)))
+	find "$new" -type f -size -30k -printf '%s %p\n' | sort -n | head -n "$((room > 0 ? room : 0))" |
+		while read -r _ file; do
+			[ -e "$corpus/$1/${file##*/}" ] || mv "$file" "$corpus/$1/"
+		done
+	rm -rf "$new"
+	printf '    %-14s %s files\n' "$1" "$(find "$corpus/$1" -type f | wc -l)"
+}
+
 [ $# -ge 2 ] || usage
 build=$1
 corpus=$(cd "$(dirname "$0")" && pwd)/corpus
@@ -86,6 +116,13 @@ case $2 in
 	shift 3
 	[ $# -gt 0 ] || set -- $names
 	long "$@"
+	;;
+--merge)
+	shift 2
+	[ $# -gt 0 ] || set -- $names
+	for name in "$@"; do
+		merge "$name"
+	done
 	;;
 -*) usage ;;
 *) echo "$names" | xargs -P 2 -I{} "$0" "$build" --one "$2" {} ;;

@@ -39,12 +39,21 @@ static char population[] = "test";
 
 void sh_play_init(struct sh_play *p)
 {
-	*p = (struct sh_play){ .now_ms = SH_PLAY_NOW };
+	struct round_keys analyzer, shuffler;
+
+	round_keys_make(&analyzer);
+	round_keys_make(&shuffler);
+	sh_play_init_with(p, &analyzer, &shuffler);
+	p->own_keys = true;
+}
+
+void sh_play_init_with(
+	struct sh_play *p, const struct round_keys *analyzer, const struct round_keys *shuffler)
+{
+	*p = (struct sh_play){ .now_ms = SH_PLAY_NOW, .analyzer = *analyzer, .shuffler = *shuffler };
 	sh_play_folder(p->dir);
 	(void)snprintf(p->key_dir, sizeof p->key_dir, "%s/keys", p->dir);
 	assert_int_equal(mkdir(p->key_dir, 0700), 0);
-	round_keys_make(&p->analyzer);
-	round_keys_make(&p->shuffler);
 	p->policy = (struct sh_policy){
 		.population = population,
 		.max_epsilon0 = 8,
@@ -108,8 +117,10 @@ void sh_play_fini(struct sh_play *p)
 	cm_buf_fini(&p->record);
 	cm_buf_fini(&p->descriptor);
 	cm_buf_fini(&p->charge);
-	round_keys_free(&p->analyzer);
-	round_keys_free(&p->shuffler);
+	if (p->own_keys) {
+		round_keys_free(&p->analyzer);
+		round_keys_free(&p->shuffler);
+	}
 	sh_play_remove(p->dir);
 }
 

@@ -12,6 +12,7 @@
 struct sh_play {
 	char dir[64], key_dir[80];
 	struct round_keys analyzer, shuffler;
+	bool own_keys;
 	struct sh_policy policy;     /* may be changed before sh_play_start */
 	struct cm_rng rng, work_rng; /* work_rng: of the commits */
 	struct sh_store store;
@@ -56,6 +57,9 @@ void sh_play_folder(char dir[64]);
 void sh_play_remove(const char *dir);
 
 void sh_play_init(struct sh_play *p);
+/* With keys that stay the caller's. */
+void sh_play_init_with(
+	struct sh_play *p, const struct round_keys *analyzer, const struct round_keys *shuffler);
 /* Open store and core; the ledger gets its OPEN record the first time. */
 void sh_play_start(struct sh_play *p);
 /* Close both as an orderly end would; start opens them again. */
