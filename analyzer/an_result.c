@@ -1,6 +1,7 @@
 /* an_result.c - builds, keeps and reads result documents. */
 #include "an_result.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,10 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 {
 	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
 
+	errno = 0;
 	if (doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF)
-		return cm_fail(err, CM_EIO, "cannot write JSON");
+		return errno == ENOMEM ? cm_fail(err, CM_EINTERNAL, "out of memory")
+				       : cm_fail(err, CM_EIO, "cannot write JSON");
 	return CM_OK;
 }
 
@@ -190,8 +193,14 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 	if (fault == NULL && reports == 0)
 		fault = "no valid report";
 	else if (fault == NULL &&
-		 d->protocol->estimate(&d->query, &d->params, t->count, reports, &e, &why) != CM_OK)
+		 (rc = d->protocol->estimate(&d->query, &d->params, t->count, reports, &e, &why)) != CM_OK) {
+		/* A result is for ever; memory may be there the next time. */
+		if (rc == CM_EINTERNAL) {
+			*err = why;
+			return rc;
+		}
 		fault = why.msg;
+	}
 	doc = result_json(s, r, messages, t, &e, reports, fault);
 	if (doc != NULL)
 		text = json_dumps(doc, JSON_REAL_PRECISION(17) | JSON_INDENT(1));
@@ -258,9 +267,12 @@ enum cm_rc an_result_load(
 	cm_buf_init(&b, AN_RESULT_MAX);
 	*out = NULL;
 	rc = an_result_read(state_dir, r, &b, err);
+	errno = 0;
 	if (rc == CM_OK &&
 		(*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why)) == NULL)
-		rc = cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number, why.line, why.text);
+		rc = errno == ENOMEM ? cm_fail(err, CM_EINTERNAL, "out of memory")
+				     : cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number,
+					       why.line, why.text);
 	cm_buf_fini(&b);
 	return rc;
 }

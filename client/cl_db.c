@@ -16,12 +16,22 @@
 static const char settings[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
 			       "PRAGMA wal_autocheckpoint=4000;";
 
+static bool no_memory(const struct cl_db *db)
+{
+	return db->sql == NULL || sqlite3_errcode(db->sql) == SQLITE_NOMEM ||
+	       sqlite3_extended_errcode(db->sql) == SQLITE_IOERR_NOMEM;
+}
+
 enum cm_rc cl_db_fail(struct cl_db *db, struct cm_err *err)
 {
 	int code = sqlite3_errcode(db->sql);
+	const char *path = db->sql != NULL ? sqlite3_db_filename(db->sql, NULL) : NULL;
 
-	return cm_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? CM_EDATA : CM_EIO, "%s: %s",
-		sqlite3_db_filename(db->sql, NULL), sqlite3_errmsg(db->sql));
+	return cm_fail(err,
+		no_memory(db)                                     ? CM_EINTERNAL
+		: code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? CM_EDATA
+								  : CM_EIO,
+		"%s: %s", path != NULL ? path : "client.db", sqlite3_errmsg(db->sql));
 }
 
 enum cm_rc cl_db_exec(struct cl_db *db, const char *sql, struct cm_err *err)
@@ -63,18 +73,23 @@ enum cm_rc cl_db_int(struct cl_db *db, const char *sql, int64_t *out, struct cm_
 static enum cm_rc check_owner(struct cl_db *db, const char *path, const char *population, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
+	const char *owner;
 	enum cm_rc rc;
+	int step;
 
 	if (population == NULL)
 		return CM_OK;
 	rc = cl_db_prepare(db, "SELECT population FROM meta", &st, err);
 	if (rc != CM_OK)
 		return rc;
-	if (sqlite3_step(st) != SQLITE_ROW)
+	step = sqlite3_step(st);
+	owner = step == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	if (step == SQLITE_DONE)
 		rc = cm_fail(err, CM_EDATA, "%s: has lost its population", path);
-	else if (strcmp((const char *)sqlite3_column_text(st, 0), population) != 0)
-		rc = cm_fail(err, CM_ECONFIG, "%s: belongs to population '%.100s'", path,
-			(const char *)sqlite3_column_text(st, 0));
+	else if (owner == NULL)
+		rc = cl_db_fail(db, err);
+	else if (strcmp(owner, population) != 0)
+		rc = cm_fail(err, CM_ECONFIG, "%s: belongs to population '%.100s'", path, owner);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -101,8 +116,9 @@ static enum cm_rc open_at(const char *path, int flags, const char *population, b
 	if (db == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (sqlite3_open_v2(path, &db->sql, flags, NULL) != SQLITE_OK)
-		rc = cm_fail(err, flags & SQLITE_OPEN_READONLY ? CM_ENOINPUT : CM_ECREATE, "%s: %s", path,
-			db->sql != NULL ? sqlite3_errmsg(db->sql) : "out of memory");
+		rc = no_memory(db) ? cl_db_fail(db, err)
+				   : cm_fail(err, flags & SQLITE_OPEN_READONLY ? CM_ENOINPUT : CM_ECREATE,
+					     "%s: %s", path, sqlite3_errmsg(db->sql));
 	if (rc == CM_OK) {
 		(void)sqlite3_busy_timeout(db->sql, 10000);
 		rc = cl_db_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);

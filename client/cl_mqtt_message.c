@@ -1,6 +1,7 @@
 /* cl_mqtt_message.c - topic and payload to device and line. */
 #include "cl_mqtt_message.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <mosquitto.h>
 #include <stdlib.h>
@@ -169,12 +170,14 @@ static bool device_of_object(const json_t *object, const char *field, struct cl_
 static enum cl_mqtt_fate read_json(
 	const struct cl_mqtt_form *form, const struct cl_mqtt_message *m, struct cl_mqtt_reading *out)
 {
-	json_error_t unused;
-	json_t *object = json_loadb((const char *)m->payload, m->len, JSON_REJECT_DUPLICATES, &unused);
 	enum cl_mqtt_fate fate = CL_MQTT_KEPT;
+	json_error_t unused;
+	json_t *object;
 
+	errno = 0;
+	object = json_loadb((const char *)m->payload, m->len, JSON_REJECT_DUPLICATES, &unused);
 	if (!json_is_object(object))
-		fate = CL_MQTT_MALFORMED;
+		fate = object == NULL && errno == ENOMEM ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
 	else if (form->device_level == 0 && !device_of_object(object, form->device_field, out))
 		fate = CL_MQTT_NO_DEVICE;
 	json_decref(object);
@@ -200,15 +203,18 @@ static int put_dumped(const char *bytes, size_t n, void *to)
 static enum cl_mqtt_fate put_object(
 	struct cl_mqtt_reading *out, const char *field, size_t field_len, const uint8_t *value, size_t len)
 {
-	json_t *object = json_object(), *text = json_stringn((const char *)value, len);
 	enum cl_mqtt_fate fate = CL_MQTT_KEPT;
 	char name[CL_MQTT_FIELD_MAX + 1];
+	json_t *object, *text;
 
 	memcpy(name, field, field_len);
 	name[field_len] = '\0';
+	errno = 0;
+	object = json_object();
+	text = json_stringn((const char *)value, len);
 	/* Without text: it was not UTF-8.  A name that is not is refused, too. */
 	if (object == NULL || text == NULL || json_object_set(object, name, text) != 0)
-		fate = CL_MQTT_MALFORMED;
+		fate = errno == ENOMEM ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
 	else if (json_dump_callback(object, put_dumped, &out->line, JSON_COMPACT) != 0)
 		fate = CL_MQTT_MEMORY;
 	json_decref(text);

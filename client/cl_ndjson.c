@@ -1,6 +1,7 @@
 /* cl_ndjson.c - readings as one JSON object per line. */
 #include "cl_format.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +172,11 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, stru
 	if (n == 0)
 		return CM_OK;
 	p->rows++;
+	errno = 0;
 	object = json_loadb((const char *)line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+	/* jansson takes a token it has no memory for to be a bad one: the reading would not count. */
+	if (object == NULL && errno == ENOMEM)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (object == NULL) {
 		/* jansson's own text may quote the line; a position says as much and leaks nothing. */
 		(void)snprintf(why, sizeof why, "%s at column %d",

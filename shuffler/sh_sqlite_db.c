@@ -15,10 +15,13 @@ static const char pragmas[] = "PRAGMA page_size=16384;"
 enum cm_rc sh_db_fail(sqlite3 *db, struct cm_err *err)
 {
 	const char *path = sqlite3_db_filename(db, "main");
-	int code = sqlite3_errcode(db);
+	int code = sqlite3_errcode(db), kind = code & 0xff;
 
-	return cm_fail(err, code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? CM_EDATA : CM_EIO, "%s: %s",
-		path && *path ? path : "database", sqlite3_errmsg(db));
+	return cm_fail(err,
+		kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM ? CM_EINTERNAL
+		: kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB  ? CM_EDATA
+								   : CM_EIO,
+		"%s: %s", path && *path ? path : "database", sqlite3_errmsg(db));
 }
 
 enum cm_rc sh_db_run(sqlite3 *db, const char *sql, struct cm_err *err)
@@ -33,10 +36,11 @@ enum cm_rc sh_db_open(const char *path, const char *schema, bool create, sqlite3
 
 	*out = NULL;
 	if (sqlite3_open_v2(path, out, flags, NULL) != SQLITE_OK) {
-		(void)cm_fail(err, CM_EIO, "%s: %s", path, *out ? sqlite3_errmsg(*out) : "out of memory");
+		enum cm_rc rc =
+			*out ? sh_db_fail(*out, err) : cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		sqlite3_close(*out);
 		*out = NULL;
-		return err->code;
+		return rc;
 	}
 	(void)sqlite3_busy_timeout(*out, 2000);
 	enum cm_rc rc = sh_db_run(*out, pragmas, err);

@@ -1,6 +1,7 @@
 /* cm_sign.c - Ed25519 keys in PEM files, signatures separated by purpose. */
 #include "cm_sign.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,9 +217,13 @@ enum cm_rc cm_verify(const struct cm_verifier *v, const char *purpose, const voi
 	rc = frame(&message, purpose, bytes, len, err);
 	if (rc == CM_OK && (ctx == NULL || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, v->key) != 1))
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot verify (out of memory?)");
+	/* libcrypto does not say whether it had no memory; malloc does. */
+	errno = 0;
 	if (rc == CM_OK && EVP_DigestVerify(ctx, signature, CM_SIGN_LEN, message.data, message.len) != 1 &&
 		CM_CHECKED("sign.verify"))
-		rc = cm_fail(err, CM_EPERM, "the signature on the %s is not by the expected key", purpose);
+		rc = errno == ENOMEM ? cm_fail(err, CM_EINTERNAL, "libcrypto cannot verify: out of memory")
+				     : cm_fail(err, CM_EPERM,
+					       "the signature on the %s is not by the expected key", purpose);
 	ERR_clear_error();
 	EVP_MD_CTX_free(ctx);
 	cm_buf_fini(&message);

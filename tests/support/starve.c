@@ -1,6 +1,7 @@
 /* starve.c - allocations that are refused on purpose. */
 #include "starve.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static bool granted(void)
 	if (refuse == 0 || asked < refuse || (asked > refuse && !on_and_on))
 		return true;
 	refused++;
+	errno = ENOMEM;
 	return false;
 }
 
@@ -55,6 +57,14 @@ char *__wrap_strndup(const char *s, size_t n)
 	return granted() ? __real_strndup(s, n) : NULL;
 }
 
+bool starve_set(bool on)
+{
+	bool was = armed;
+
+	armed = on;
+	return was;
+}
+
 static enum cm_rc once(
 	starve_attempt *attempt, const void *what, unsigned k, uint64_t *answer, struct cm_err *err)
 {
@@ -72,6 +82,12 @@ static enum cm_rc once(
 
 unsigned starve(const char *name, starve_attempt *attempt, const void *what)
 {
+	return starve_every(1, name, attempt, what);
+}
+
+unsigned starve_every(unsigned nth, const char *name, starve_attempt *attempt, const void *what)
+{
+	unsigned step = getenv("TOMBOLA_STARVE_ALL") != NULL ? 1 : nth;
 	uint64_t fed, answer;
 	struct cm_err err;
 	unsigned all;
@@ -80,7 +96,7 @@ unsigned starve(const char *name, starve_attempt *attempt, const void *what)
 	if (once(attempt, what, 0, &fed, &err) != CM_OK)
 		fail_msg("%s: %s", name, err.msg);
 	all = asked;
-	for (unsigned k = 1; k <= all; k++) {
+	for (unsigned k = 1; k <= all; k += step) {
 		for (unsigned lasting = 0; lasting <= 1; lasting++) {
 			on_and_on = lasting != 0;
 			enum cm_rc rc = once(attempt, what, k, &answer, &err);

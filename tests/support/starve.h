@@ -1,11 +1,13 @@
 /* starve.h - a call made again and again, each time with another of its allocations refused.
  *
  * Link with STARVE_WRAPS (tests/unit/CMakeLists.txt): it is our own objects' allocations that are refused,
- * not those of libraries.  Leaks are AddressSanitizer's to find. */
+ * and with starve_libraries() those of libraries that take an allocator.  Leaks are AddressSanitizer's to
+ * find. */
 #pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +18,13 @@
 /* Do it all and free it all; CM_OK and a word of what came out in *answer. */
 typedef enum cm_rc starve_attempt(const void *what, uint64_t *answer, struct cm_err *err);
 
+/* For an attempt: from here on nothing is refused, or refusals go on.  Returns what was. */
+bool starve_set(bool on);
+
 /* Without refusals the attempt must succeed.  With the k-th allocation refused, and with all from the k-th
  * on, for every k: CM_EINTERNAL, or the same answer where the memory was no more than a convenience.  Returns
  * how many allocations were refused. */
 unsigned starve(const char *name, starve_attempt *attempt, const void *what);
+/* The same for every nth k, or for all with TOMBOLA_STARVE_ALL in the environment: where an attempt opens
+ * databases. */
+unsigned starve_every(unsigned nth, const char *name, starve_attempt *attempt, const void *what);
