@@ -15,7 +15,8 @@
 #define AN_RESULT_MAX ((size_t)128 << 20)
 
 /* The result's bytes appended to out.  spoiled: why the batch must not be used (then t is not looked at, and
- * the document says so in place of an estimate); NULL if it may. */
+ * the document says so in place of an estimate); NULL if it may.  CM_EINTERNAL: no memory, so that no
+ * document says that for ever. */
 CM_CHECK enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
 	uint64_t messages, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
 	struct cm_err *err);

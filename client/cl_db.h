@@ -34,7 +34,7 @@ CM_CHECK enum cm_rc cl_db_open(
 CM_CHECK enum cm_rc cl_db_open_readonly(const char *state_dir, struct cl_db **out, struct cm_err *err);
 void cl_db_close(struct cl_db *db);
 
-/* SQL without result rows; a failure is CM_EIO. */
+/* SQL without result rows; a failure is CM_EIO, CM_EDATA of a damaged file, CM_EINTERNAL without memory. */
 CM_CHECK enum cm_rc cl_db_exec(struct cl_db *db, const char *sql, struct cm_err *err);
 /* Undo the open transaction, after a fault that is already in the caller's hands. */
 void cl_db_rollback(struct cl_db *db);

@@ -10,7 +10,7 @@
 
 /* Open (and create, when asked) with WAL, synchronous=FULL, secure_delete and an exclusive lock, run
  * `schema`, and make a new file's directory entry, and what a killed process had written, durable.  CM_EIO
- * names the file. */
+ * names the file; CM_EINTERNAL: no memory. */
 CM_CHECK enum cm_rc sh_db_open(
 	const char *path, const char *schema, bool create, sqlite3 **out, struct cm_err *err);
 /* Run a statement without result. */
