@@ -28,8 +28,11 @@ static enum cm_rc load(const char *path, bool *there, struct cm_buf *b, struct c
 
 static void parse(const struct cm_buf *b, struct cm_begun *out)
 {
-	const char *at = (const char *)b->data, *end = at + b->len;
+	const char *at = (const char *)b->data, *end;
 
+	if (b->len == 0)
+		return;
+	end = at + b->len;
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
 		size_t len = line_end != NULL ? (size_t)(line_end - at) + 1 : (size_t)(end - at);

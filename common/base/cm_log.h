@@ -29,9 +29,9 @@ struct cm_field {
 #define CM_D(k, value) ((struct cm_field){ .key = (k), .type = CM_F_NUM, .v.d = (value) })
 
 /* JSON keys: ts level role msg, then the fields.  Thread-safe.  Identical lines within a second are counted
- * and said once ("repeated"), so that a flood of bad peers cannot flood the log.  A warning or error that goes
- * on, as of a peer that is away, is said at intervals that double up to ten minutes, each time with the count;
- * call cm_log_flush when the fault is over, so that a new one is said at once. */
+ * and said once ("repeated"), so that a flood of bad peers cannot flood the log.  A warning or error that
+ * goes on, as of a peer that is away, is said at intervals that double up to ten minutes, each time with the
+ * count; call cm_log_flush when the fault is over, so that a new one is said at once. */
 void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *f, size_t n);
 /* cm_log(level, msg, fields...): at least one field. */
 #define cm_log(level, msg, ...)                                                 \
