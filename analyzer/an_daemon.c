@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "an_daemon_private.h"
-#include "an_keys.h"
 #include "an_show.h"
 #include "cm_confine.h"
 #include "cm_log.h"
@@ -65,11 +64,6 @@ static const char *not_ready(void *user)
 	return d->stopping ? "stopping" : d->idle || d->ready ? NULL : "no connection to the shuffler";
 }
 
-static bool known(void *user, const uint8_t round_id[PR_ROUND_ID_LEN])
-{
-	return an_state_find(user, round_id) != NULL;
-}
-
 static enum cm_rc open_books(struct an_daemon *d, struct cm_err *err)
 {
 	enum cm_rc rc = an_books_open(d->conf, true, &d->books, err);
@@ -79,8 +73,6 @@ static enum cm_rc open_books(struct an_daemon *d, struct cm_err *err)
 			CM_I("bytes", d->books.torn));
 	if (rc == CM_OK && d->run->only > d->books.plan.rounds)
 		rc = cm_fail(err, CM_EUSAGE, "the plan has %zu rounds", d->books.plan.rounds);
-	if (rc == CM_OK)
-		rc = an_keys_sweep(d->conf->state_dir, known, &d->books.state, err);
 	return rc;
 }
 

@@ -58,6 +58,7 @@ struct an_daemon {
 	/* The round at hand, an_daemon_round.c. */
 	struct an_round *dialogue;
 	struct an_round_state *current;
+	bool swept; /* keys that the ledger does not know: a shuffler has seen this ledger */
 	struct an_open *open;
 	uv_timer_t pause;
 	uv_work_t work; /* opening one bucket, or judging the next round */

@@ -104,6 +104,23 @@ static void check_memory(struct an_daemon *d, uint64_t seen)
 			CM_I("seq", seen), CM_I("knew", sealed));
 }
 
+static bool known(void *user, const uint8_t round_id[PR_ROUND_ID_LEN])
+{
+	return an_state_find(user, round_id) != NULL;
+}
+
+/* Keys that the ledger does not know are those of a crash before their reservation; or the ledger is an older
+ * copy, and they open rounds that the newest one has.  The witness knows which. */
+static enum cm_rc sweep_keys(struct an_daemon *d, struct cm_err *err)
+{
+	enum an_step step = an_round_step(d->dialogue);
+
+	if (d->swept || step == AN_AT_WITNESS || step == AN_AT_EXTENDED)
+		return CM_OK;
+	d->swept = true;
+	return an_keys_sweep(d->conf->state_dir, known, &d->books.state, err);
+}
+
 void an_work_frame(struct an_daemon *d, const Tombola__V1__Frame *frame)
 {
 	struct cm_err err = { 0 };
@@ -113,7 +130,7 @@ void an_work_frame(struct an_daemon *d, const Tombola__V1__Frame *frame)
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_WITNESS &&
 		an_round_step(d->dialogue) == AN_AT_WITNESS)
 		check_memory(d, frame->witness->ledger_seq);
-	if (an_round_frame(d->dialogue, frame, &err) != CM_OK)
+	if (an_round_frame(d->dialogue, frame, &err) != CM_OK || sweep_keys(d, &err) != CM_OK)
 		fail(d, &err);
 	else
 		pump(d);

@@ -193,6 +193,38 @@ def test_a_restored_ledger_is_refused(cluster):
     assert "older copy" in run.stderr
 
 
+def test_an_older_ledger_does_not_cost_a_round_its_key(cluster):
+    """The copy does not know the round that is open; the newest ledger, back in its place, still opens it."""
+    n = 200
+    cluster.configure(min_batch=100, epsilon=5.0)
+    readings(cluster, n)
+    cluster.plan([histogram(n, 1.0, query=f"q{i}") for i in range(2)], epsilon=5.0)
+    run, shuffler, client = run_plan(cluster, "round", "run", "1")
+    assert run.returncode == 0, run.stderr
+    client.kill()
+    ledger = cluster.path("analyzer", "ledger")
+    with open(ledger, "rb") as f:
+        older = f.read()
+    analyzer = cluster.start("analyzer", "round", "run", "2")
+    wait_for("round 2", lambda: shuffler.log().count('"round open"') == 2)
+    analyzer.kill()
+    with open(ledger, "rb") as f:
+        newest = f.read()
+    key = os.listdir(cluster.path("analyzer", "keys"))
+    assert len(key) == 1 and len(newest) > len(older)
+    with open(ledger, "wb") as f:
+        f.write(older)
+    assert cluster.run("analyzer", "round", "run", "2").returncode == EXIT["permission"]
+    assert set(key) <= set(os.listdir(cluster.path("analyzer", "keys")))
+    with open(ledger, "wb") as f:
+        f.write(newest)
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "round", "run", "2")
+    assert run.returncode == 0, run.stderr
+    assert cluster.json("analyzer", "round", "show", "2")["result"]["reports"] == n
+    assert os.listdir(cluster.path("analyzer", "keys")) == [], "the key of the round that the older copy began"
+
+
 @pytest.mark.parametrize("at", [0.1, 0.5, 0.9])
 def test_a_damaged_ledger_refuses_to_start(cluster, at):
     n = 200
