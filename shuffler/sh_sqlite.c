@@ -12,16 +12,29 @@
 #include "sh_sqlite_data.h"
 #include "sh_sqlite_db.h"
 
-/* user_version is the schema's version: a later one is refused, not guessed at. */
-#define SCHEMA_VERSION 1
+/* user_version is the schema's version: a later one is refused, not guessed at.  Version 1 had no sums. */
+#define SCHEMA_VERSION 2
 
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS round(id BLOB PRIMARY KEY, sequence INTEGER NOT NULL UNIQUE,"
 	" state INTEGER NOT NULL, descriptor BLOB NOT NULL, signature BLOB NOT NULL, manifest BLOB,"
-	" manifest_signature BLOB, charge BLOB) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS record(seq INTEGER PRIMARY KEY, body BLOB NOT NULL);";
+	" manifest_signature BLOB, charge BLOB, sum BLOB) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS record(seq INTEGER PRIMARY KEY, body BLOB NOT NULL, sum BLOB);";
 
+static const char check[] = "PRAGMA integrity_check(1)";
+
+/* SQLite keeps no checksum of a row, and one bit makes of a round that collects one that is void, whose
+ * messages are destroyed at the next start: `sum` is the function below of all other columns. */
 #define ROW_COLUMNS "id, sequence, state, descriptor, signature, manifest, manifest_signature, charge"
+#define ROW_SUM     "row_sum(" ROW_COLUMNS ")"
+#define RECORD_SUM  "row_sum(seq, body)"
+#define SUM_ARGS    8
+
+static const char upgrade[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE round ADD COLUMN sum BLOB; UPDATE round SET sum = " ROW_SUM ";"
+	"ALTER TABLE record ADD COLUMN sum BLOB; UPDATE record SET sum = " RECORD_SUM ";"
+	"COMMIT";
 
 struct files {
 	char *rounds; /* folder */
@@ -45,6 +58,28 @@ static void files_close(void *ctx)
 	free(f);
 }
 
+/* SHA-256 of each argument's type, length and bytes. */
+static void row_sum(sqlite3_context *context, int n, sqlite3_value **value)
+{
+	uint8_t head[SUM_ARGS][9], number[SUM_ARGS][8], sum[CM_HASH_LEN];
+	struct cm_span span[2 * SUM_ARGS], *next = span;
+
+	for (int i = 0; i < n && i < SUM_ARGS; i++) {
+		struct cm_span bytes = { sqlite3_value_blob(value[i]),
+			(size_t)sqlite3_value_bytes(value[i]) };
+		head[i][0] = (uint8_t)sqlite3_value_type(value[i]);
+		if (head[i][0] == SQLITE_INTEGER) {
+			cm_put_le64(number[i], (uint64_t)sqlite3_value_int64(value[i]));
+			bytes = (struct cm_span){ number[i], sizeof number[i] };
+		}
+		cm_put_le64(head[i] + 1, bytes.len);
+		*next++ = (struct cm_span){ head[i], sizeof head[i] };
+		*next++ = bytes;
+	}
+	cm_sha256_spans(span, (size_t)(next - span), sum);
+	sqlite3_result_blob(context, sum, sizeof sum, SQLITE_TRANSIENT);
+}
+
 static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
 {
 	struct files *f = ctx;
@@ -66,7 +101,8 @@ static enum cm_rc row_read(sqlite3_stmt *s, struct sh_row *row, struct cm_err *e
 	struct cm_span id = sh_db_blob(s, 0);
 	int64_t state = sqlite3_column_int64(s, 2);
 
-	if (id.len != PR_ROUND_ID_LEN || state < SH_COLLECTING || state > SH_VOID)
+	if (sqlite3_column_int(s, 8) != 1 || id.len != PR_ROUND_ID_LEN || state < SH_COLLECTING ||
+		state > SH_VOID)
 		return cm_fail(err, CM_EDATA, "state.db: a round's row is damaged");
 	*row = (struct sh_row){ .sequence = (uint64_t)sqlite3_column_int64(s, 1),
 		.state = (enum sh_state)state,
@@ -148,6 +184,8 @@ static enum cm_rc record_each(void *ctx, sh_record_fn *fn, void *user, struct cm
 		struct cm_span body = sh_db_blob(f->all_records, 1);
 		if (sqlite3_column_int64(f->all_records, 0) != expect++)
 			rc = cm_fail(err, CM_EDATA, "state.db: a witnessed ledger record is missing");
+		else if (sqlite3_column_int(f->all_records, 2) != 1)
+			rc = cm_fail(err, CM_EDATA, "state.db: a witnessed ledger record is damaged");
 		else
 			rc = fn(user, body.data, body.len, err);
 		if (rc != CM_OK)
@@ -182,43 +220,63 @@ static enum cm_rc say_lost(const char *path, struct cm_err *err)
 		path);
 }
 
-/* in_service: it has been; then a database without a version is a new one in the old one's place. */
-static enum cm_rc check_version(sqlite3 *db, bool in_service, struct cm_err *err)
+/* The number that a query gives. */
+static enum cm_rc ask(sqlite3 *db, const char *sql, int *out, struct cm_err *err)
 {
 	sqlite3_stmt *s;
-	enum cm_rc rc = sh_db_prepare(db, "PRAGMA user_version", &s, err);
+	enum cm_rc rc = sh_db_prepare(db, sql, &s, err);
 
+	*out = 0;
 	if (rc != CM_OK)
 		return rc;
 	rc = sh_db_step(s, err);
-	int version = rc == CM_OK ? sqlite3_column_int(s, 0) : 0;
+	if (rc == CM_OK)
+		*out = sqlite3_column_int(s, 0);
 	(void)sqlite3_finalize(s);
+	return rc == CM_EMORE ? CM_OK : rc;
+}
+
+/* in_service: it has been; then a database without a version is a new one in the old one's place. */
+static enum cm_rc check_version(sqlite3 *db, bool in_service, struct cm_err *err)
+{
+	int version, sums;
+	enum cm_rc rc = ask(db, "PRAGMA user_version", &version, err);
 	if (rc == CM_OK && version == 0 && in_service)
-		rc = say_lost(sqlite3_db_filename(db, "main"), err);
+		return say_lost(sqlite3_db_filename(db, "main"), err);
 	if (rc == CM_OK && version > SCHEMA_VERSION)
-		rc = cm_fail(
+		return cm_fail(
 			err, CM_EDATA, "state.db: made by a later version of tombola (schema %d)", version);
-	return rc == CM_OK ? sh_db_run(db, "PRAGMA user_version=1", err) : rc;
+	/* The columns say what the file is, not its number, which is no part of any sum. */
+	if (rc == CM_OK)
+		rc = ask(db, "SELECT count(*) FROM pragma_table_info('round') WHERE name='sum'", &sums, err);
+	if (rc == CM_OK && sums == 0)
+		rc = sh_db_run(db, upgrade, err);
+	return rc == CM_OK ? sh_db_run(db, "PRAGMA user_version=2", err) : rc;
 }
 
 static enum cm_rc prepare(struct files *f, struct cm_err *err)
 {
 	/* A second round with a used sequence number fails; it never replaces the first. */
 	static const char put[] =
-		"INSERT INTO round(" ROW_COLUMNS ") VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET"
-		" state=excluded.state, manifest=excluded.manifest,"
-		" manifest_signature=excluded.manifest_signature, charge=excluded.charge";
+		"INSERT INTO round(" ROW_COLUMNS ", sum)"
+		" VALUES(?1,?2,?3,?4,?5,?6,?7,?8,row_sum(?1,?2,?3,?4,?5,?6,?7,?8))"
+		" ON CONFLICT(id) DO UPDATE SET state=excluded.state, manifest=excluded.manifest,"
+		" manifest_signature=excluded.manifest_signature, charge=excluded.charge, sum=excluded.sum";
 	enum cm_rc rc = sh_db_prepare(f->db, put, &f->put_row, err);
 
 	if (rc == CM_OK)
-		rc = sh_db_prepare(f->db, "SELECT " ROW_COLUMNS " FROM round WHERE id=?", &f->get_row, err);
+		rc = sh_db_prepare(f->db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round WHERE id=?",
+			&f->get_row, err);
 	if (rc == CM_OK)
-		rc = sh_db_prepare(
-			f->db, "SELECT " ROW_COLUMNS " FROM round ORDER BY sequence", &f->all_rows, err);
+		rc = sh_db_prepare(f->db,
+			"SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round ORDER BY sequence", &f->all_rows,
+			err);
 	if (rc == CM_OK)
-		rc = sh_db_prepare(f->db, "INSERT INTO record(seq, body) VALUES(?,?)", &f->put_record, err);
+		rc = sh_db_prepare(f->db, "INSERT INTO record(seq, body, sum) VALUES(?1,?2,row_sum(?1,?2))",
+			&f->put_record, err);
 	if (rc == CM_OK)
-		rc = sh_db_prepare(f->db, "SELECT seq, body FROM record ORDER BY seq", &f->all_records, err);
+		rc = sh_db_prepare(f->db, "SELECT seq, body, sum=" RECORD_SUM " FROM record ORDER BY seq",
+			&f->all_records, err);
 	return rc;
 }
 
@@ -252,7 +310,11 @@ static enum cm_rc open_files(
 	if (rc == CM_OK)
 		rc = cm_file_mkdir(f->rounds, err);
 	if (rc == CM_OK)
-		rc = sh_db_open(path, schema, true, &f->db, err);
+		rc = sh_db_open(path, check, schema, true, &f->db, err);
+	if (rc == CM_OK && sqlite3_create_function(f->db, "row_sum", -1,
+				   SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, row_sum,
+				   NULL, NULL) != SQLITE_OK)
+		rc = sh_db_fail(f->db, err);
 	if (rc == CM_OK)
 		rc = check_version(f->db, in_service, err);
 	if (rc == CM_OK)

@@ -16,6 +16,10 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS block(bucket INTEGER NO
 			     " body BLOB NOT NULL, PRIMARY KEY(bucket, id)) WITHOUT ROWID;"
 			     "CREATE TABLE IF NOT EXISTS tags(id INTEGER PRIMARY KEY, body BLOB NOT NULL);";
 
+/* Of the whole file, once a restart: rows that a damaged page hides would be missing from what is released.
+ */
+static const char check[] = "PRAGMA quick_check(1)";
+
 struct round_data {
 	sqlite3 *db;
 	sqlite3_stmt *put_block, *put_tags, *get_bucket, *get_tags, *drop_bucket;
@@ -59,7 +63,7 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 	if (rc == CM_OK && !create && access(path, F_OK) != 0 && errno == ENOENT)
 		rc = cm_fail(err, CM_ENOINPUT, "%s: is missing", path);
 	if (rc == CM_OK)
-		rc = sh_db_open(path, schema, create, &d->db, err);
+		rc = sh_db_open(path, create ? NULL : check, schema, create, &d->db, err);
 	if (rc == CM_OK)
 		rc = sh_db_prepare(d->db, "INSERT INTO block VALUES(?,?,?)", &d->put_block, err);
 	if (rc == CM_OK)

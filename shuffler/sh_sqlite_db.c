@@ -1,6 +1,9 @@
 /* sh_sqlite_db.c - one durable SQLite file: opening it, and statements that say what failed. */
 #include "sh_sqlite_db.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "cm_file.h"
 
 static const char pragmas[] = "PRAGMA page_size=16384;"
@@ -16,11 +19,14 @@ enum cm_rc sh_db_fail(sqlite3 *db, struct cm_err *err)
 {
 	const char *path = sqlite3_db_filename(db, "main");
 	int code = sqlite3_errcode(db), kind = code & 0xff;
+	/* Our statements are always the same ones: an error of theirs is one of the file's. */
+	bool data = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_ERROR;
+	bool memory = kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM;
 
 	return cm_fail(err,
-		kind == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM ? CM_EINTERNAL
-		: kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB  ? CM_EDATA
-								   : CM_EIO,
+		memory ? CM_EINTERNAL
+		: data ? CM_EDATA
+		       : CM_EIO,
 		"%s: %s", path && *path ? path : "database", sqlite3_errmsg(db));
 }
 
@@ -29,7 +35,28 @@ enum cm_rc sh_db_run(sqlite3 *db, const char *sql, struct cm_err *err)
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? CM_OK : sh_db_fail(db, err);
 }
 
-enum cm_rc sh_db_open(const char *path, const char *schema, bool create, sqlite3 **out, struct cm_err *err)
+static enum cm_rc check_file(sqlite3 *db, const char *check, struct cm_err *err)
+{
+	sqlite3_stmt *s;
+	enum cm_rc rc = sh_db_prepare(db, check, &s, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = sh_db_step(s, err);
+	const char *said = rc == CM_OK ? (const char *)sqlite3_column_text(s, 0) : NULL;
+	if (rc == CM_EMORE || (rc == CM_OK && (!said || strcmp(said, "ok") != 0))) {
+		const char *line = said ? strrchr(said, '\n') : NULL;
+		rc = cm_fail(err, CM_EDATA, "%s: damaged: %s", sqlite3_db_filename(db, "main"),
+			line   ? line + 1
+			: said ? said
+			       : "no answer");
+	}
+	(void)sqlite3_finalize(s);
+	return rc;
+}
+
+enum cm_rc sh_db_open(const char *path, const char *check, const char *schema, bool create, sqlite3 **out,
+	struct cm_err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE |
 		    (create ? SQLITE_OPEN_CREATE : 0);
@@ -44,6 +71,11 @@ enum cm_rc sh_db_open(const char *path, const char *schema, bool create, sqlite3
 	}
 	(void)sqlite3_busy_timeout(*out, 2000);
 	enum cm_rc rc = sh_db_run(*out, pragmas, err);
+	/* Else it would be noticed by the first write, when reports have come. */
+	if (rc == CM_OK && sqlite3_db_readonly(*out, "main") == 1 && access(path, W_OK) == 0)
+		rc = cm_fail(err, CM_EDATA, "%s: damaged: its header says that it cannot be written", path);
+	if (rc == CM_OK && check)
+		rc = check_file(*out, check, err);
 	if (rc == CM_OK && create)
 		rc = sh_db_run(*out, schema, err);
 	/* A process killed inside a commit may leave it whole in the log and not synced: what is read back is

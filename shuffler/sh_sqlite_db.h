@@ -8,11 +8,12 @@
 #include "cm_hash.h"
 #include "cm_rc.h"
 
-/* Open (and create, when asked) with WAL, synchronous=FULL, secure_delete and an exclusive lock, run
- * `schema`, and make a new file's directory entry, and what a killed process had written, durable.  CM_EIO
- * names the file; CM_EINTERNAL: no memory. */
-CM_CHECK enum cm_rc sh_db_open(
-	const char *path, const char *schema, bool create, sqlite3 **out, struct cm_err *err);
+/* Open (and create, when asked) with WAL, synchronous=FULL, secure_delete and an exclusive lock, run `check`
+ * (a pragma that says "ok": SQLite leaves out rows of a damaged file without a word; may be NULL), then
+ * `schema`, and make a new file's directory entry, and what a killed process had written, durable.  CM_EIO,
+ * CM_EDATA: both name the file.  CM_EINTERNAL: no memory. */
+CM_CHECK enum cm_rc sh_db_open(const char *path, const char *check, const char *schema, bool create,
+	sqlite3 **out, struct cm_err *err);
 /* Run a statement without result. */
 CM_CHECK enum cm_rc sh_db_run(sqlite3 *db, const char *sql, struct cm_err *err);
 CM_CHECK enum cm_rc sh_db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct cm_err *err);

@@ -119,6 +119,7 @@ class Analyzer:
             while got < bucket.messages:
                 s = self.link.ask("segment", pull=pb.Pull(round_id=d.round_id, bucket=b, offset=got))
                 part = [s.sealed[i:i + length] for i in range(0, len(s.sealed), length)]
+                assert part, "an empty segment of a bucket that has messages"
                 got += len(part)
                 out += part
         return out

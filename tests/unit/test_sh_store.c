@@ -88,17 +88,23 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 	}
 }
 
-static void damaged_tags_refuse_to_start(void **state)
+/* What the daemon keeps of all rounds, changed while it is down. */
+static void tamper_state(const char *sql)
 {
-	struct sh_core *core;
+	sqlite3 *db;
+	char path[256], *why = NULL;
 
-	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
-	steps_accepted(1, 0, 100);
-	sh_play_work(&play);
-	sh_core_free(play.core);
-	play.core = NULL;
-	tamper("UPDATE tags SET body = zeroblob(length(body))");
+	(void)snprintf(path, sizeof path, "%s/state.db", play.dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s: %s", sql, why);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* What a start says. */
+static enum cm_rc start(void)
+{
+	struct sh_core *core = NULL;
 	struct sh_core_conf conf = {
 		.env = { .store = &play.store,
 			.key_dir = play.key_dir,
@@ -107,7 +113,113 @@ static void damaged_tags_refuse_to_start(void **state)
 		.policy = &play.policy,
 		.analyzer = play.analyzer.verifier,
 	};
-	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
+	enum cm_rc rc = sh_core_new(&conf, &core, &play.err);
+
+	sh_core_free(core);
+	return rc;
+}
+
+static void a_changed_row_of_the_state_refuses_to_start(void **state)
+{
+	static const char *const damage[] = {
+		"UPDATE round SET state = 5",
+		"UPDATE round SET sequence = sequence + 1",
+		"UPDATE round SET signature = zeroblob(64)",
+		"UPDATE round SET charge = x'00'",
+		"UPDATE round SET sum = NULL",
+		"UPDATE record SET body = body || x'00' WHERE seq = (SELECT max(seq) FROM record)",
+		"UPDATE record SET sum = zeroblob(32)",
+	};
+
+	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+		steps_accepted(1, 0, 10);
+		sh_play_work(&play);
+		sh_play_stop(&play);
+		tamper_state(damage[i]);
+		assert_int_equal(sh_sqlite_open(play.dir, &play.store, &play.err), CM_OK);
+		if (start() != CM_EDATA || !strstr(play.err.msg, "state.db"))
+			fail_msg("not noticed: %s", damage[i]);
+		assert_true(steps_file_exists("rounds", ".db"));
+		assert_int_equal(steps_tear_down(state), 0);
+		assert_int_equal(steps_set_up(state), 0);
+	}
+}
+
+/* A bit of the number of its rows would have SQLite leave some out: it says no word of that by itself. */
+static void rows_that_a_page_does_not_count_refuse_to_start(void **state)
+{
+	static const char *const file[] = { "rounds", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof file / sizeof file[0]; i++) {
+		uint8_t page[16384], count[2];
+		char path[256];
+		long at = -1;
+
+		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100000 });
+		steps_accepted(1, 0, 10);
+		sh_play_work(&play);
+		steps_accepted(1, 10, 10);
+		sh_play_work(&play);
+		sh_play_stop(&play);
+		if (*file[i])
+			(void)steps_place(path, file[i], ".db");
+		else
+			(void)snprintf(path, sizeof path, "%s/state.db", play.dir);
+		FILE *f = fopen(path, "r+b");
+		assert_non_null(f);
+		/* The last leaf of a table with two rows: the tags, or the records. */
+		for (long n = 0; fseek(f, n, SEEK_SET) == 0 && fread(page, 1, sizeof page, f) == sizeof page;
+			n += (long)sizeof page)
+			if (page[0] == 13 && page[3] == 0 && page[4] >= 2)
+				at = n;
+		assert_true(at >= 0);
+		assert_int_equal(fseek(f, at + 3, SEEK_SET), 0);
+		assert_int_equal(fread(count, 1, 2, f), 2);
+		count[1]--;
+		assert_int_equal(fseek(f, at + 3, SEEK_SET), 0);
+		assert_int_equal(fwrite(count, 1, 2, f), 2);
+		assert_int_equal(fclose(f), 0);
+		enum cm_rc rc = sh_sqlite_open(play.dir, &play.store, &play.err);
+		if (rc == CM_OK)
+			rc = start();
+		if (rc != CM_EDATA || !strstr(play.err.msg, "damaged"))
+			fail_msg("not noticed: %s", path);
+		assert_int_equal(steps_tear_down(state), 0);
+		assert_int_equal(steps_set_up(state), 0);
+	}
+}
+
+static void a_state_without_sums_is_given_them_and_says_the_same(void **state)
+{
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+	steps_accepted(1, 0, 10);
+	sh_play_work(&play);
+	for (int i = 0; i < 2; i++) {
+		sh_play_stop(&play);
+		tamper_state("ALTER TABLE round DROP COLUMN sum; ALTER TABLE record DROP COLUMN sum;"
+			     "PRAGMA user_version = 1");
+		sh_play_start(&play);
+		assert_int_equal(sh_core_collecting(play.core)->intake.participants, 10);
+	}
+	/* And they are looked at from then on. */
+	sh_play_stop(&play);
+	sh_play_start(&play);
+	assert_int_equal(sh_core_collecting(play.core)->intake.participants, 10);
+}
+
+static void damaged_tags_refuse_to_start(void **state)
+{
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_accepted(1, 0, 100);
+	sh_play_work(&play);
+	sh_core_free(play.core);
+	play.core = NULL;
+	tamper("UPDATE tags SET body = zeroblob(length(body))");
+	assert_int_equal(start(), CM_EDATA);
 	assert_non_null(strstr(play.err.msg, "damaged"));
 }
 
@@ -337,6 +449,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
+		STEPS_TEST(a_changed_row_of_the_state_refuses_to_start),
+		STEPS_TEST(rows_that_a_page_does_not_count_refuse_to_start),
+		STEPS_TEST(a_state_without_sums_is_given_them_and_says_the_same),
 		STEPS_TEST(damaged_tags_refuse_to_start),
 		STEPS_TEST(a_state_that_is_lost_is_not_begun_anew),
 		STEPS_TEST(neither_messages_nor_identities_nor_tags_are_readable_at_rest),
