@@ -248,10 +248,8 @@ class Stage:
         d = self.daemon[self.victim]
         self.hit = True
         self.fell(d, d.process.returncode)
-        folder = self.cluster.path(self.victim)
         if self.kind in ("cut", "mixed"):
-            rng = random.Random(f"{self.victim} {self.at}") if self.kind == "mixed" else None
-            power.cut(folder, self.cluster.path("shadow"), rng)
+            self.lose_power(random.Random(f"{self.victim} {self.at}") if self.kind == "mixed" else None)
         fallen = [self.victim] + self.others()
         for party in fallen[1:]:
             self.daemon[party].kill()
@@ -266,6 +264,9 @@ class Stage:
             again = submissions(self.cluster.path("client"))
             same = [name for name in again if name in self.sealed]
             assert all(again[name] == self.sealed[name] for name in same), "sealed bytes changed"
+
+    def lose_power(self, rng=None):
+        power.cut(self.cluster.path(self.victim), self.cluster.path("shadow"), rng)
 
     def others(self):
         """Who dies with the victim: by turns one, the other, both; of those that run."""
@@ -311,7 +312,7 @@ class Stage:
             self.hit = True
             self.fell(d, code)
             if self.kind in ("cut", "mixed"):
-                power.cut(self.cluster.path(party), self.cluster.path("shadow"))
+                self.lose_power()
             code = self.again(party).kill(signal.SIGTERM)
         assert code == 0, f"the {party} stopped with {code}"
 
