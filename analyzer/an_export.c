@@ -98,7 +98,9 @@ static json_t *slots_json(const struct pt_params *p)
 			(json_int_t)s->groups, "bins", (json_int_t)s->bins, "dummies", (json_int_t)s->dummies,
 			"keep_always", (int)s->keep_always);
 
-		if (o != NULL && set_le64(o, "keep_le64", s->keep) != 0) {
+		if (o != NULL && (set_le64(o, "keep_le64", s->keep) != 0 ||
+					 (s->dummy_chance > 0 &&
+						 set_le64(o, "dummy_chance_le64", s->dummy_chance) != 0))) {
 			json_decref(o);
 			o = NULL;
 		}
@@ -126,6 +128,8 @@ static int set_rare(json_t *o, const struct pt_params *p)
 {
 	int bad = 0;
 
+	if (p->dummy_chance > 0)
+		bad |= set_le64(o, "dummy_chance_le64", p->dummy_chance);
 	if (p->shuffler_dummies > 0)
 		bad |= set_count(o, "shuffler_dummies", p->shuffler_dummies);
 	if (p->noise_mean > 0)

@@ -171,7 +171,7 @@ static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descr
 {
 	if (!pt_rests_on_shuffler(&d->params) || cl_policy_rests_on_shuffler(p, d))
 		return CM_OK;
-	if (d->params.keep_always && d->params.dummies == 0)
+	if (d->params.keep_always && d->params.dummies == 0 && d->params.dummy_chance == 0)
 		return cm_fail(err, CM_EPERM,
 			"policy: the round's guarantee rests on the shuffler adding %s%" PRIu64
 			" messages, and accept_shuffler_dummies is false: without them there is none",

@@ -40,6 +40,23 @@ static uint64_t batch(const struct cmd_record *r, uint64_t n)
 	return n > evened ? n : evened;
 }
 
+/* The last level of a round whose participants' last dummy comes by chance is these dummies. */
+static void check_chance(
+	struct cmd_audit *a, const struct cmd_record *r, const struct acct_round *p, uint64_t n)
+{
+	const struct acct_level *l = &p->level[p->levels - 1];
+	double blanket = 0;
+
+	for (size_t j = 0; j < p->cells; j++)
+		blanket += p->cell[j].omega;
+	if (l->count > n)
+		WRONG(a, r, "account: %llu dummies by chance, but there are %llu participants",
+			(unsigned long long)l->count, (unsigned long long)n);
+	if (l->share * blanket > r->dummy_chance)
+		WRONG(a, r, "account: dummies of chance %.9g, but participants send one with chance %.9g",
+			l->share * blanket, r->dummy_chance);
+}
+
 /* Cover that nobody was asked to give is no cover. */
 static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 {
@@ -48,9 +65,12 @@ static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
 
 	for (size_t i = 0; i < r->parts; i++) {
 		const struct acct_round *p = &r->part[i];
+		bool rare = r->dummy_chance > 0 && p->levels > 0;
 		uint64_t others = p->others;
 
-		for (size_t k = 0; k < p->levels; k++)
+		if (rare)
+			check_chance(a, r, p, n);
+		for (size_t k = 0; k + rare < p->levels; k++)
 			others += p->level[k].count;
 		if (others >= most_covered && r->tag_messages > 0)
 			WRONG(a, r, "account: n is %llu, but a tag has %llu messages that no colluder sent",

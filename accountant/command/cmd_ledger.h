@@ -36,8 +36,10 @@ struct cmd_record {
 	/* RESERVED, CHARGED: of one participant, all and the most in one batch; and the most that the
 	 * shuffler may add to the whole round. */
 	uint64_t dummies_each, dummies_batch, dummies_added;
-	uint64_t tag_messages;  /* RESERVED, CHARGED: that the shuffler leaves of each tag; 0: as many as came
-				 */
+	uint64_t tag_messages; /* RESERVED, CHARGED: that the shuffler leaves of each tag; 0: as many as came
+				*/
+	double dummy_chance; /* RESERVED, CHARGED: of one more of each participant, the most in one batch; 0:
+				none */
 	double honest_fraction; /* RESERVED, CHARGED */
 	double share;           /* RESERVED, CHARGED in adaptive modes: of the filter's budget; else NAN */
 	const struct acct_round *part; /* RESERVED, CHARGED: what the round costs, composed; the reader's,

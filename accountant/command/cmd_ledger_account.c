@@ -1,4 +1,7 @@
 /* cmd_ledger_account.c - what the rounds of an exported ledger cost. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "cmd_ledger_source.h"
 
 static void cells(struct cmd_source *part, struct acct_round *r)
@@ -137,6 +140,24 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
+/* A chance as the integer that 2^64 divides, its bytes from the lowest; 0 where it is not said.  Rounded up.
+ */
+static double chance(struct cmd_source *s)
+{
+	char hex[17] = "";
+	double sum = 0;
+
+	if (!json_object_get(s->object, "dummy_chance_le64"))
+		return 0;
+	cmd_source_hex(s, "dummy_chance_le64", hex, 16);
+	for (size_t i = 8; !s->bad && i-- > 0;) {
+		const char byte[3] = { hex[2 * i], hex[2 * i + 1], '\0' };
+
+		sum = sum * 256 + (double)strtoul(byte, NULL, 16);
+	}
+	return ldexp(sum * (1 + 1e-12), -64);
+}
+
 /* Blanket messages, as the descriptor has them. */
 void cmd_source_dummies(struct cmd_source *record, struct cmd_record *r)
 {
@@ -144,6 +165,7 @@ void cmd_source_dummies(struct cmd_source *record, struct cmd_record *r)
 	struct cmd_source s = *record;
 
 	r->dummies_each = r->dummies_batch = cmd_source_count(&s, "dummies_per_client");
+	r->dummy_chance = chance(&s);
 	if (json_object_get(s.object, "shuffler_dummies"))
 		r->dummies_added = cmd_source_count(&s, "shuffler_dummies");
 	if (json_object_get(s.object, "tag_messages")) {
@@ -160,6 +182,7 @@ void cmd_source_dummies(struct cmd_source *record, struct cmd_record *r)
 		if (slots_like == 0)
 			CMD_SOURCE_FAULT(&s, "slots: count is 0");
 		r->dummies_each = sum(r->dummies_each, product(each, slots_like));
+		r->dummy_chance = fmax(r->dummy_chance, chance(&s));
 		if (each > r->dummies_batch)
 			r->dummies_batch = each;
 	}

@@ -53,9 +53,10 @@ struct acct_cell {
 	double u, v;  /* [0, inf); omega*u over the cells sums to 1, and omega*v */
 };
 
-/* Participants whose own guarantee makes them another share of blanket: each of `count` falls in the blanket
- * with chance share * sum(omega), in cell j in proportion to omega_j.  That is: the law of their report is
- * nowhere below share * sum(omega_j Q_j), whatever their input. */
+/* Messages that are another share of blanket: each of `count` falls in it with chance share * sum(omega), in
+ * cell j in proportion to omega_j.  They are participants with a guarantee of their own, the law of whose
+ * report is nowhere below share * sum(omega_j Q_j), whatever their input; or dummies that come by chance, one
+ * with chance share * sum(omega) and else a message that says nothing. */
 struct acct_level {
 	double share; /* (0, 1 / sum(omega)] */
 	uint64_t count;

@@ -16,6 +16,10 @@
 	{                                                                           \
 		"dummies", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, optional, false \
 	}
+#define CHANCE                                            \
+	{                                                 \
+		"chance", ACCT_BETWEEN, 0, 1, true, false \
+	}
 #define COLLISION                                         \
 	{                                                 \
 		"collision", ACCT_REAL, 0, 0, true, false \
@@ -38,10 +42,10 @@
 	{                                                                     \
 		"least", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS, false, true \
 	}
-#define WORDS_KEYS "w=,eps0=[,groups=][,slots=][,dummies=] (eps0=inf allowed)"
+#define WORDS_KEYS "w=,eps0=[,groups=][,slots=][,dummies=][,chance=] (eps0=inf allowed)"
 #define WORDS                                                             \
 	COUNTED("w", 40, false), EPS0_INF, COUNTED("groups", 1e12, true), \
-		COUNTED("slots", ACCT_MAX_COUNT, true), DUMMIES(true)
+		COUNTED("slots", ACCT_MAX_COUNT, true), DUMMIES(true), CHANCE
 #define NUMBERS(k)                              \
 	{                                       \
 		k, ACCT_REAL, 0, 0, false, true \
@@ -59,23 +63,23 @@ static const struct acct_named table[] = {
 		{ EPS0, OTHERS } },
 	{ "grr", "k=,eps0=[,others_eps=a/b/..,others_n=c/d/..]", "response on k symbols", acct_named_grr,
 		false, { SYMBOLS("k"), EPS0, OTHERS } },
-	{ "mixbins", "k=,eps0=[,dummies=] (eps0=inf allowed)",
+	{ "mixbins", "k=,eps0=[,dummies=][,chance=] (eps0=inf allowed)",
 		"response on k symbols among uniform dummies; inf is bins", acct_named_mixbins, true,
-		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true) } },
-	{ "bins", "k=,dummies=", "truthful messages in k bins among uniform dummies", acct_named_bins, true,
-		{ SYMBOLS("k"), DUMMIES(false) } },
+		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true), CHANCE } },
+	{ "bins", "k=,dummies=[,chance=]", "truthful messages in k bins among uniform dummies",
+		acct_named_bins, true, { SYMBOLS("k"), DUMMIES(false), CHANCE } },
 	{ "noise", "epsilon=,mean=", "bins among the shuffler's discrete Laplace noise about mean",
 		acct_named_noise, true,
 		{ { "epsilon", ACCT_BETWEEN, 0, 700, false, false }, COUNTED("mean", 1e6, false) } },
-	{ "levels", "b=,eps0=[,dummies=] (eps0=inf allowed)",
+	{ "levels", "b=,eps0=[,dummies=][,chance=] (eps0=inf allowed)",
 		"numbers rounded to levels 0..b, mixbins on the b+1 levels", acct_named_levels, true,
-		{ COUNTED("b", 1e12, false), EPS0_INF, DUMMIES(true) } },
-	{ "prefixes", "k=,eps0=[,dummies=] (eps0=inf allowed)",
+		{ COUNTED("b", 1e12, false), EPS0_INF, DUMMIES(true), CHANCE } },
+	{ "prefixes", "k=,eps0=[,dummies=][,chance=] (eps0=inf allowed)",
 		"mixbins on candidates and a bin for none of them", acct_named_prefixes, true,
-		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true) } },
-	{ "hashed", "b=,dummies=[,collision=]",
+		{ SYMBOLS("k"), EPS0_INF, DUMMIES(true), CHANCE } },
+	{ "hashed", "b=,dummies=[,collision=][,chance=]",
 		"a seed and a hash in 0..b-1, truthful, among uniform dummies", acct_named_hashed, true,
-		{ SYMBOLS("b"), DUMMIES(false), COLLISION } },
+		{ SYMBOLS("b"), DUMMIES(false), COLLISION, CHANCE } },
 	{ "rappor", "d=,eps0=", "unary encoding in d bits, every bit flipped alike", acct_named_rappor, false,
 		{ SYMBOLS("d"), EPS0 } },
 	{ "sue", "d=,eps0=", "the same as rappor", acct_named_rappor, false, { SYMBOLS("d"), EPS0 } },

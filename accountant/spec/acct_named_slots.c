@@ -5,13 +5,15 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
+static const struct acct_arg none;
+
 /* A slot of k bins, one of `all` in the round; eps0 and dummies are its own.  The group that a message is
  * about is drawn whatever the input is: inputs that differ in every group have the cells of one, and those
  * that agree in some are dominated. */
 static enum acct_rc slot(struct acct_spec *s, double all, double k, const struct acct_arg *eps0,
-	const struct acct_arg *dummies, const char **why)
+	const struct acct_arg *dummies, const struct acct_arg *chance, const char **why)
 {
-	const struct acct_arg one[3] = { { 1, { k } }, *eps0, *dummies };
+	const struct acct_arg one[4] = { { 1, { k } }, *eps0, *dummies, *chance };
 
 	if (s->round.sampling > 0 && all > 1)
 		return acct_fault(why, "sampling with several slots: one draw decides for all of them");
@@ -23,7 +25,7 @@ enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, c
 	double slots = arg[3].size > 0 ? arg[3].x[0] : 1;
 
 	s->round.count *= (uint64_t)slots;
-	return slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], why);
+	return slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], &arg[5], why);
 }
 
 enum acct_rc acct_named_prefixes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
@@ -43,7 +45,7 @@ enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, 
 	for (size_t i = 0; i < digits && !rc; i++) {
 		if (dummies.size > 0 && dummies.x[0] > (double)ACCT_MAX_REPORTS)
 			return acct_fault(why, "the last digit has more than 1e12 dummies");
-		rc = slot(&s[i], (double)digits, base, &arg[2], &dummies, why);
+		rc = slot(&s[i], (double)digits, base, &arg[2], &dummies, &none, why);
 		dummies.x[0] *= base;
 	}
 	return rc;
@@ -66,7 +68,7 @@ enum acct_rc acct_named_ranges(const struct acct_arg *arg, struct acct_spec *s, 
 		return acct_fault(why, "more than 16 levels of the tree");
 	nodes = 1;
 	for (size_t i = 0; i < height && !rc; i++)
-		rc = slot(&s[i], (double)height, nodes *= fanout, &arg[2], &arg[3], why);
+		rc = slot(&s[i], (double)height, nodes *= fanout, &arg[2], &arg[3], &none, why);
 	return rc;
 }
 
@@ -77,7 +79,7 @@ enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *
 	if (arg[0].size > ACCT_SPEC_PARTS)
 		return acct_fault(why, "more than 16 marginals");
 	for (size_t i = 0; i < arg[0].size && !rc; i++)
-		rc = slot(&s[i], (double)arg[0].size, arg[0].x[i], &arg[1], &arg[2], why);
+		rc = slot(&s[i], (double)arg[0].size, arg[0].x[i], &arg[1], &arg[2], &none, why);
 	return rc;
 }
 
@@ -88,5 +90,5 @@ enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec
 	const struct acct_arg dummies = { .size = 0 };
 
 	s->round.count *= (uint64_t)arg[0].x[0];
-	return slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, why);
+	return slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &none, why);
 }

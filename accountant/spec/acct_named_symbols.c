@@ -1,5 +1,6 @@
 /* acct_named_symbols.c - reports that are one symbol: k-ary response, bins, hashed bins, sampled sub-queries;
  * and the lists that are given as numbers. */
+#include <float.h>
 #include <math.h>
 
 #include "acct_fault.h"
@@ -98,13 +99,32 @@ enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, con
 	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
+/* One more dummy of each participant by chance, the victim's among them: blanket with that chance.  Rounded
+ * down by more than the sum and the quotient err. */
+static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, const char **why)
+{
+	struct acct_round *r = &s->round;
+	double blanket = 0;
+
+	if (chance->size == 0)
+		return ACCT_OK;
+	if (s->participants == 0)
+		return acct_fault(why, "chance: n= is missing");
+	for (size_t j = 0; j < r->cells; j++)
+		blanket += r->cell[j].omega;
+	r->level[r->levels++] = (struct acct_level){ .share = chance->x[0] / blanket * (1 - 8 * DBL_EPSILON),
+		.count = s->participants };
+	/* What is known of k-ary response alone does not hold among dummies. */
+	s->k = 0;
+	return ACCT_OK;
+}
+
 /* Truthful messages into k bins among uniform dummies: participants hide nobody. */
 enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
 	double k = arg[0].x[0];
 
-	(void)why;
 	r->cell[0] = (struct acct_cell){ 1 / k, k, 0 };
 	r->cell[1] = (struct acct_cell){ 1 / k, 0, k };
 	r->cell[2] = (struct acct_cell){ (k - 2) / k, 0, 0 };
@@ -112,12 +132,12 @@ enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, co
 	r->dummies = (uint64_t)arg[1].x[0];
 	r->others = 0;
 	s->eps0 = INFINITY;
-	return ACCT_OK;
+	return rare(&arg[2], s, why);
 }
 
 enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	struct acct_arg truthful[2] = { arg[0], arg[2] };
+	struct acct_arg truthful[3] = { arg[0], arg[2], arg[3] };
 	double eps0 = arg[1].x[0];
 
 	if (isinf(eps0))
@@ -127,13 +147,13 @@ enum acct_rc acct_named_mixbins(const struct acct_arg *arg, struct acct_spec *s,
 	if (arg[2].size > 0)
 		s->round.dummies = (uint64_t)arg[2].x[0];
 	response(arg[0].x[0], eps0, s);
-	return ACCT_OK;
+	return rare(&arg[3], s, why);
 }
 
 /* Numbers in [0,1] rounded to one of b+1 levels, then mixbins on the levels. */
 enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	const struct acct_arg one[3] = { { 1, { arg[0].x[0] + 1 } }, arg[1], arg[2] };
+	const struct acct_arg one[4] = { { 1, { arg[0].x[0] + 1 } }, arg[1], arg[2], arg[3] };
 
 	return acct_named_mixbins(one, s, why);
 }
@@ -162,7 +182,8 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 	if ((rc = acct_named_add(r, (1 - same) / b, b, 0)) ||
 		(rc = acct_named_add(r, (1 - same) / b, 0, b)) || (rc = acct_named_add(r, same / b, b, b)))
 		return rc;
-	return acct_named_add(r, (b - 2 + same) / b, 0, 0);
+	rc = acct_named_add(r, (b - 2 + same) / b, 0, 0);
+	return rc ? rc : rare(&arg[3], s, why);
 }
 
 /* (seed, y): y an l-ary response to the seed's hash of x.  The blanket is 1/Z of every (seed, y), except

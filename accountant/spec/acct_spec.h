@@ -7,7 +7,8 @@
  *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
- *              give no blanket: bins, noise, hashed, and where eps0=inf; nor with padded= and least=
+ *              give no blanket: bins, noise, hashed, and where eps0=inf, all but with chance=; nor with
+ *              padded= and least=
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
  *   defect=    the chance that the victim's input is given away: acct.h
@@ -19,13 +20,17 @@
  *   generic:eps0=               any randomizer with this guarantee
  *   rr:eps0=                    binary response
  *   grr:k=,eps0=                k-ary response
- *   mixbins:k=,eps0=[,dummies=] k-ary response among uniform dummies; eps0=inf is bins
- *   bins:k=,dummies=            truthful messages in k bins among uniform dummies
+ *   mixbins:k=,eps0=[,dummies=][,chance=]
+ *                               k-ary response among uniform dummies; eps0=inf is bins
+ *   bins:k=,dummies=[,chance=]  truthful messages in k bins among uniform dummies
  *   noise:epsilon=,mean=        truthful messages in bins, to each of which the shuffler adds mean and
  *                               discrete Laplace noise of decay e^(-epsilon/2), cut off at -mean and mean
- *   levels:b=,eps0=[,dummies=]  numbers in [0,1] rounded to levels 0..b, mixbins on the b+1 levels
- *   prefixes:k=,eps0=[,dummies=] k-1 candidates and a bin for none of them: mixbins
- *   hashed:b=,dummies=          seed and hash in 0..b-1, truthful, among dummies uniform on both
+ *   levels:b=,eps0=[,dummies=][,chance=]
+ *                               numbers in [0,1] rounded to levels 0..b, mixbins on the b+1 levels
+ *   prefixes:k=,eps0=[,dummies=][,chance=]
+ *                               k-1 candidates and a bin for none of them: mixbins
+ *   hashed:b=,dummies=[,chance=]
+ *                               seed and hash in 0..b-1, truthful, among dummies uniform on both
  *   rappor:d=,eps0=             d-bit unary encoding, every bit flipped alike; sue is the same
  *   oue:d=,eps0=                optimised unary encoding: the input's bit is a fair coin
  *   subset:d=,k=,eps0=          k of d items
@@ -35,7 +40,7 @@
  *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
  *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
  *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
- *   words:w=,eps0=[,groups=][,slots=][,dummies=]
+ *   words:w=,eps0=[,groups=][,slots=][,dummies=][,chance=]
  *                               slots (default 1): w signs of one random group in each, mixbins on
  *                               the 2^w words, dummies of any group; groups do not matter.  rotated
  *                               is the same
@@ -73,7 +78,11 @@
  *                               one each), its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
  *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..]
- *                               any list; of the n participants, e are the level of share c, and so on
+ *                               any list; of the n participants, e are the level of share c, and so on;
+ *                               a dummy that comes by chance counts as a participant here
+ *
+ * chance= in (0, 1): each of the n participants adds one dummy more with this chance, the victim too, and
+ * else a message that says so: a level of that share and of n messages.
  *
  * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b, 1/l.
  * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have a guarantee of their own,

@@ -9,9 +9,10 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
 	char dummies[32] = "", shuffler[64] = "", size[48] = "", levels[32] = "", local[32] = "no epsilon0";
 
-	if (c->params.dummies > 0)
-		(void)snprintf(dummies, sizeof dummies, ", %u dumm%s", (unsigned)c->params.dummies,
-			c->params.dummies == 1 ? "y" : "ies");
+	if (c->params.dummies > 0 || c->params.dummy_chance > 0)
+		(void)snprintf(dummies, sizeof dummies, ", %.6g dumm%s",
+			pt_dummies_each(c->params.dummies, c->params.dummy_chance),
+			c->params.dummies == 1 && c->params.dummy_chance == 0 ? "y" : "ies");
 	if (c->params.shuffler_dummies > 0)
 		(void)snprintf(shuffler, sizeof shuffler, ", %" PRIu64 " dummies of the shuffler",
 			c->params.shuffler_dummies);

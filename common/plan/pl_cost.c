@@ -21,6 +21,7 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 		struct cm_err ignored = { 0 };
 
 		request.dummies = mid;
+		request.dummy_chance = 0;
 		if (r->protocol->derive(&r->query, &request, &params, &ignored) != CM_OK ||
 			rd_loss_of(r->protocol, &params, b, &loss, &ignored) != CM_OK)
 			break;

@@ -176,12 +176,14 @@ static const struct cm_conf_row round_rows[] = {
 		.fallback = "0",
 		.help = "of a number: bins the range is rounded to; 0: the protocol chooses" },
 	{ .key = "dummies",
-		.type = CM_CONF_INT,
+		.type = CM_CONF_DOUBLE,
 		.offset = offsetof(struct pl_raw_round, dummies),
 		.min = 0,
 		.max = PR_MESSAGES_MAX - 1,
 		.fallback = "0",
-		.help = "blanket messages each client adds" },
+		.help = "blanket messages each client adds; the part of a number that is not whole is the "
+			"chance of "
+			"one more" },
 	{ .key = "blanket",
 		.type = CM_CONF_STRING,
 		.offset = offsetof(struct pl_raw_round, blanket),

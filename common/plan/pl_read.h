@@ -15,14 +15,14 @@ struct pl_raw_class {
 };
 struct pl_raw_round {
 	char *query, *type, *protocol, *field, *blanket, *after, *shuffler_noise;
-	double epsilon0, epsilon;
+	double epsilon0, epsilon, dummies;
 	int64_t padded, dimension, leaves, fanout, bits, keep;
 	struct cm_conf_strings fields;
 	struct cm_conf_list columns; /* struct pl_raw_column */
 	struct cm_conf_list classes; /* struct pl_raw_class */
 	struct cm_conf_table marginals;
 	struct cm_conf_doubles probabilities;
-	int64_t min_reports, target, levels, dummies, shuffler_dummies, size, slots, window_ms, max_bytes;
+	int64_t min_reports, target, levels, shuffler_dummies, size, slots, window_ms, max_bytes;
 	struct cm_conf_strings values;
 	double range[2];
 };

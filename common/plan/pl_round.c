@@ -173,13 +173,16 @@ static void take_protocol(
 	}
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
 		.levels = (uint32_t)raw->levels,
-		.dummies = (uint32_t)raw->dummies,
 		.size = (uint32_t)raw->size,
 		.slots = (uint32_t)raw->slots,
 		.padded = (uint64_t)raw->padded,
 		.min_batch = r->min_reports,
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
 	take_classes(raw, &r->request);
+	pt_request_dummies(&r->request, raw->dummies);
+	if (r->request.dummy_chance > 0 && !r->protocol->rare_dummy)
+		pl_fault(c, pl_round_line(r, "dummies"), "'dummies' of protocol '%s' must be a whole number",
+			r->protocol->name);
 	if (raw->shuffler_noise != NULL)
 		take_noise(c, plan, raw, r);
 	else

@@ -33,6 +33,7 @@ const struct pt_protocol pt_row_bins = {
 	.check = check,
 	.dummy = pt_mixbins_dummy,
 	.noise = true,
+	.rare_dummy = true,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

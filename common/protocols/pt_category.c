@@ -51,6 +51,7 @@ const struct pt_protocol pt_row_mixbins = {
 	.derive = derive,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
+	.rare_dummy = true,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	PT_CATEGORY_COLUMNS,
 };

@@ -61,7 +61,8 @@ bool pt_query_equal(const struct pt_query *a, const struct pt_query *b)
 static bool same_slot(const struct pt_slot *a, const struct pt_slot *b)
 {
 	return a->count == b->count && a->groups == b->groups && a->bins == b->bins &&
-	       a->dummies == b->dummies && a->keep_always == b->keep_always && a->keep == b->keep;
+	       a->dummies == b->dummies && a->dummy_chance == b->dummy_chance &&
+	       a->keep_always == b->keep_always && a->keep == b->keep;
 }
 
 static bool same_slots(const struct pt_params *a, const struct pt_params *b)
@@ -76,8 +77,9 @@ static bool same_slots(const struct pt_params *a, const struct pt_params *b)
 bool pt_params_equal(const struct pt_params *a, const struct pt_params *b)
 {
 	return strcmp(a->protocol, b->protocol) == 0 && a->bins == b->bins && a->dummies == b->dummies &&
-	       a->keep_always == b->keep_always && a->keep == b->keep && a->size == b->size &&
-	       a->other == b->other && a->shuffler_dummies == b->shuffler_dummies && same_slots(a, b) &&
-	       a->tags == b->tags && a->tag_messages == b->tag_messages && a->noise_decay == b->noise_decay &&
-	       a->noise_mean == b->noise_mean && memcmp(a->tag_least, b->tag_least, sizeof a->tag_least) == 0;
+	       a->dummy_chance == b->dummy_chance && a->keep_always == b->keep_always && a->keep == b->keep &&
+	       a->size == b->size && a->other == b->other && a->shuffler_dummies == b->shuffler_dummies &&
+	       same_slots(a, b) && a->tags == b->tags && a->tag_messages == b->tag_messages &&
+	       a->noise_decay == b->noise_decay && a->noise_mean == b->noise_mean &&
+	       memcmp(a->tag_least, b->tag_least, sizeof a->tag_least) == 0;
 }

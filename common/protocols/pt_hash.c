@@ -62,11 +62,15 @@ enum cm_rc pt_hash_tally(
 
 	if (pt_record_opens(record, err) != CM_OK)
 		return CM_EDATA;
+	if (p->dummy_chance > 0 && h.a == PT_RECORD_NULL && h.b == PT_RECORD_NULL && cell == PT_RECORD_NULL)
+		return CM_OK;
 	if (h.a >= PT_HASH_POINTS || h.b >= PT_HASH_POINTS || cell >= p->size)
 		return cm_fail(err, CM_EDATA, "record: no hash, or outside the %u cells", (unsigned)p->size);
 	for (uint32_t i = 0; i < p->bins; i++) {
 		counts[i] += pt_hash_cell(point, p->size) == cell;
 		point = pt_hash_next(&h, point);
 	}
+	if (p->dummy_chance > 0)
+		counts[p->bins]++;
 	return CM_OK;
 }

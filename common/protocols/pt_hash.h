@@ -30,7 +30,8 @@ uint32_t pt_hash_record_len(const struct pt_params *p);
 /* Two draws of the family. */
 struct pt_hash pt_hash_draw(const struct cm_rng *rng);
 void pt_hash_put(uint8_t record[PT_HASH_RECORD_LEN], const struct pt_hash *h, uint64_t cell);
-/* counts[i] += 1 for every category i < p->bins that the hash takes to the cell; one addition and one
- * multiplication each.  CM_EDATA for another head, no hash of the family or no cell. */
+/* counts[i] += 1 for every category i < p->bins that the hash takes to the cell, and counts[bins] in a round
+ * with dummy_chance, where a record may also be NULL: all ones after its head, and counted nowhere; one
+ * addition and one multiplication each.  CM_EDATA for another head, no hash of the family or no cell. */
 CM_CHECK enum cm_rc pt_hash_tally(
 	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);

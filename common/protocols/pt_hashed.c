@@ -48,6 +48,7 @@ static enum cm_rc cells(
 	out->cell[1] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), 0, l };
 	out->cell[2] = (struct acct_cell){ nextafter(1 / (l * l), 0), l, l };
 	out->cell[3] = (struct acct_cell){ nextafter((l - 1) * (l - 1) / (l * l), 0), 0, 0 };
+	pt_mixbins_rare(p->dummy_chance, participants, out);
 	return CM_OK;
 }
 
@@ -60,14 +61,19 @@ static void encode(const struct pt_query *q, const struct pt_params *p, const st
 {
 	uint64_t m = pt_mixbins_messages(p), place = cm_rng_below(rng, m);
 
+	const struct pt_rare rare = pt_rare_draw(p->dummy_chance, m, place, rng);
+
 	(void)q;
 	for (uint64_t i = 0; i < m; i++) {
 		struct pt_hash h = pt_hash_draw(rng);
-		uint64_t dummy = cm_rng_below(rng, p->size);
+		uint64_t dummy = cm_rng_below(rng, p->size), null = pt_rare_mask(&rare, i);
 		uint64_t real = pt_hash_cell(pt_hash_point(&h, value->x), p->size);
+		uint64_t cell = pt_choose(pt_equal_mask(i, place), real, dummy);
 
-		pt_hash_put(records + i * PT_HASH_RECORD_LEN, &h,
-			pt_choose(pt_equal_mask(i, place), real, dummy));
+		/* PT_RECORD_NULL three times. */
+		h.a |= null;
+		h.b |= null;
+		pt_hash_put(records + i * PT_HASH_RECORD_LEN, &h, cell | null);
 	}
 }
 
@@ -94,6 +100,7 @@ const struct pt_protocol pt_row_hashed = {
 	.tally = pt_hash_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.rare_dummy = true,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_SIZES,
 	PT_MULTI_COLUMNS,
 };

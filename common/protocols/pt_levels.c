@@ -16,7 +16,7 @@
 static const char name[] = "levels";
 
 /* Worst case over x of the variance of one participant's share, per b^2 and with its dummies. */
-static double worst_variance(double epsilon0, uint32_t dummies, double b)
+static double worst_variance(double epsilon0, double dummies, double b)
 {
 	double blanket = (b + 1) / (exp(epsilon0) + b), real = 1 - blanket;
 	double uniform = b * (b + 2) / 12;
@@ -26,7 +26,7 @@ static double worst_variance(double epsilon0, uint32_t dummies, double b)
 	       (real * real * b * b);
 }
 
-uint32_t pt_levels_choose(double epsilon0, uint32_t dummies, uint64_t n)
+uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
 {
 	double b = 1;
 
@@ -73,10 +73,12 @@ static enum cm_rc derive(
 		return derive_quantiles(q, r, out, err);
 	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
 		return cm_fail(err, CM_ECONFIG, "%s: answers means, sums and quantiles only", name);
-	if (bins == 0 && !isnan(r->epsilon0))
+	if (bins == 0 && !isnan(r->epsilon0)) {
+		uint64_t added = r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1);
+
 		bins = pt_levels_choose(r->epsilon0,
-			r->dummies + (uint32_t)(r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1)),
-			r->min_batch);
+			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_batch);
+	}
 	return pt_mixbins_request(name, bins, r, out, err);
 }
 
@@ -157,6 +159,7 @@ const struct pt_protocol pt_row_levels = {
 	.encode = pt_levels_encode,
 	.estimate = pt_levels_estimate,
 	.expected_error = expected_error,
+	.rare_dummy = true,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_LEVELS,
 	PT_MIXBINS_COLUMNS,
 };

@@ -6,7 +6,7 @@
 /* x = X / 2^32 of the range, X 0..2^32, to one of the levels 0..b with mean x*b exactly (b below 2^31). */
 uint64_t pt_levels_round(uint64_t x, uint32_t b, const struct cm_rng *rng);
 /* Bins that make the mean most accurate at this epsilon0 and number of participants. */
-uint32_t pt_levels_choose(double epsilon0, uint32_t dummies, uint64_t n);
+uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n);
 /* Columns of the rows that send a level by MIXBINS. */
 void pt_levels_encode(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
 	const struct cm_rng *rng, uint8_t *records);

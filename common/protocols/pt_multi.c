@@ -15,18 +15,19 @@
 enum cm_rc pt_multi_derive(const char *name, const struct pt_query *q, const struct pt_request *r,
 	struct pt_params *out, struct cm_err *err)
 {
-	struct pt_params made = {
-		.bins = q->categories, .dummies = r->dummies, .shuffler_dummies = r->shuffler_dummies
-	};
+	struct pt_params made = { .bins = q->categories,
+		.dummies = r->dummies,
+		.dummy_chance = r->dummy_chance,
+		.shuffler_dummies = r->shuffler_dummies };
 
 	if (q->kind != PT_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", name);
-	if (r->dummies >= PR_MESSAGES_MAX)
+	if (pt_mixbins_messages(&made) > PR_MESSAGES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", name, PR_MESSAGES_MAX - 1);
 	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: shuffler_dummies must be at most %u", name,
 			PT_SHUFFLER_DUMMIES_MAX);
-	if (r->dummies == 0 && r->shuffler_dummies == 0)
+	if (r->dummies == 0 && r->dummy_chance == 0 && r->shuffler_dummies == 0)
 		return cm_fail(err, CM_ECONFIG, "%s: needs dummies", name);
 	(void)snprintf(made.protocol, sizeof made.protocol, "%s", name);
 	*out = made;
@@ -40,11 +41,12 @@ enum cm_rc pt_multi_check(
 
 	if (rc != CM_OK)
 		return rc;
-	if (p->dummies >= PR_MESSAGES_MAX)
+	if (p->dummies >= PR_MESSAGES_MAX || pt_mixbins_messages(p) > PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", name);
 	if (p->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies of the shuffler", name);
-	if (CM_CHECKED("protocol.blanket") && p->dummies == 0 && p->shuffler_dummies == 0)
+	if (CM_CHECKED("protocol.blanket") && p->dummies == 0 && p->dummy_chance == 0 &&
+		p->shuffler_dummies == 0)
 		return cm_fail(err, CM_EPROTO, "%s: dummies are wanted", name);
 	return CM_OK;
 }
@@ -102,6 +104,11 @@ double pt_multi_no_guarantee(const struct pt_params *p)
 	return INFINITY;
 }
 
+uint32_t pt_multi_tallies(const struct pt_params *p)
+{
+	return p->bins + (p->dummy_chance > 0);
+}
+
 enum cm_rc pt_multi_blanket(
 	const struct pt_params *p, uint64_t participants, uint64_t *dummies, struct cm_err *err)
 {
@@ -109,7 +116,7 @@ enum cm_rc pt_multi_blanket(
 
 	if (participants < 1 || __builtin_mul_overflow(participants, (uint64_t)p->dummies, &n) ||
 		__builtin_add_overflow(n, p->shuffler_dummies, &n) || n > ACCT_MAX_REPORTS ||
-		participants > ACCT_MAX_REPORTS - n)
+		participants > (ACCT_MAX_REPORTS - n) / (p->dummy_chance > 0 ? 2 : 1))
 		return cm_fail(err, CM_EPROTO, "%s: participants out of the accountant's range", p->protocol);
 	*dummies = n;
 	return CM_OK;
@@ -124,11 +131,12 @@ enum cm_rc pt_multi_estimate(const struct pt_query *q, const struct pt_params *p
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
 	most = reports * messages + p->shuffler_dummies;
-	for (uint32_t i = 0; i < p->bins; i++) {
+	for (uint32_t i = 0; i < pt_multi_tallies(p); i++) {
 		if (counts[i] > most)
 			return cm_fail(err, CM_EDATA, "%s: more support than messages", p->protocol);
 	}
-	s.dummies = pt_mixbins_dummies(p, reports);
+	s.dummies = p->dummy_chance > 0 ? pt_mixbins_dummies_among(p, counts[p->bins], reports)
+					: pt_mixbins_dummies(p, reports);
 	return pt_support_estimate(q, p, &s, counts, reports, out, err);
 }
 

@@ -6,7 +6,7 @@
 
 #include "pt_histogram.h"
 
-#define PT_MULTI_COLUMNS .kinds = PT_HISTOGRAM, .messages = pt_mixbins_messages, .tallies = pt_mixbins_bins
+#define PT_MULTI_COLUMNS .kinds = PT_HISTOGRAM, .messages = pt_mixbins_messages, .tallies = pt_multi_tallies
 
 /* Protocol, bins and dummies of *out, nothing else set.  CM_ECONFIG unless q is a histogram and there are
  * dummies. */
@@ -23,9 +23,11 @@ CM_CHECK enum cm_rc pt_multi_derive_true(const char *name, const char *instead, 
 CM_CHECK enum cm_rc pt_multi_check_true(
 	const char *name, const struct pt_query *q, const struct pt_params *p, struct cm_err *err);
 double pt_multi_no_guarantee(const struct pt_params *p); /* INFINITY */
+/* Supports of the items; with dummy_chance, also the messages that are not NULL. */
+uint32_t pt_multi_tallies(const struct pt_params *p);
 
-/* Dummies among the messages of `participants` honest clients and the shuffler.  CM_EPROTO if out of the
- * accountant's range. */
+/* Dummies that are certain among the messages of `participants` honest clients and the shuffler.  CM_EPROTO
+ * if out of the accountant's range. */
 CM_CHECK enum cm_rc pt_multi_blanket(
 	const struct pt_params *p, uint64_t participants, uint64_t *dummies, struct cm_err *err);
 

@@ -45,7 +45,7 @@ enum cm_rc pt_noise_request(
 	if (!(r->noise_delta > 0 && r->noise_delta < 1))
 		return cm_fail(err, CM_ECONFIG, "%s: noise for delta %g, must be for one in (0, 1)", name,
 			r->noise_delta);
-	if (r->dummies > 0 || r->shuffler_dummies > 0)
+	if (r->dummies > 0 || r->dummy_chance > 0 || r->shuffler_dummies > 0)
 		return cm_fail(
 			err, CM_ECONFIG, "%s: noise of the shuffler stands alone, without dummies", name);
 	out->noise_decay = (uint64_t)ceill(ldexpl(a, 64) + PT_THRESHOLD_MARGIN);
@@ -69,7 +69,7 @@ enum cm_rc pt_noise_check(const char *name, const struct pt_params *p, struct cm
 {
 	if (p->noise_decay == 0 && p->noise_mean == 0)
 		return CM_OK;
-	if (!p->keep_always || p->dummies > 0 || p->shuffler_dummies > 0)
+	if (!p->keep_always || p->dummies > 0 || p->dummy_chance > 0 || p->shuffler_dummies > 0)
 		return cm_fail(err, CM_EPROTO, "%s: noise of the shuffler stands alone", name);
 	if (p->noise_decay == 0 || p->noise_mean == 0 || p->noise_mean > PT_NOISE_MEAN_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: noise that is none, or too much", name);

@@ -70,6 +70,7 @@ const struct pt_protocol pt_row_prefixes = {
 	.derive = derive,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
+	.rare_dummy = true,
 	.encode = encode,
 	.estimate = estimate,
 	.expected_error = pt_category_expected_error,

@@ -23,6 +23,8 @@
 
 #define PT_SLOTS_MAX PT_PARTS_MAX
 #define PT_TAGS_MAX  65535u
+/* What a NULL message says, for its sender. */
+#define PT_NOTHING "nothing"
 
 /* Slots of one kind in a round that has several: each client sends each slot one message and its dummies, and
  * a slot's messages are a batch of their own (pt_slots.h). */
@@ -32,7 +34,8 @@ struct pt_slot {
 	uint32_t bins;    /* k: what it can answer, 2..PR_CATEGORIES_MAX */
 	uint32_t dummies; /* that each client adds to each slot, uniform on the G k bins */
 	bool keep_always;
-	uint64_t keep; /* keep probability * 2^64, else */
+	uint64_t keep;         /* keep probability * 2^64, else */
+	uint64_t dummy_chance; /* as in pt_params: of one more in each slot */
 };
 
 /* The exact randomizer of a round, as it stands in the signed descriptor. */
@@ -40,6 +43,9 @@ struct pt_params {
 	char protocol[32];
 	uint32_t bins;    /* k: alphabet of one message, 2..PR_CATEGORIES_MAX */
 	uint32_t dummies; /* blanket messages each client adds */
+	/* Chance * 2^64 that one message more of each client is a dummy, too; else it is NULL, which counts
+	 * as nothing.  0: there is no such message.  Only rows with rare_dummy. */
+	uint64_t dummy_chance;
 	bool keep_always; /* eps_L = infinity */
 	uint64_t keep;    /* keep probability * 2^64, else */
 	uint32_t size;    /* of a subset, or cells of a hash; 0 where a row has none */
@@ -69,6 +75,7 @@ struct pt_request {
 	double epsilon0; /* local guarantee in nats; INFINITY for none */
 	uint32_t levels; /* bins of a number; 0: the row chooses */
 	uint32_t dummies;
+	uint64_t dummy_chance;               /* as in pt_params */
 	uint32_t size;                       /* as in pt_params; 0: the row chooses */
 	uint32_t slots;                      /* vectors: batches of the round; 0: the row chooses */
 	uint64_t min_batch;                  /* for choices that depend on n */
@@ -143,6 +150,7 @@ struct pt_protocol {
 	bool routes_by_value;
 	bool classes_apart; /* a class is a batch of its own: its members alone hide each other */
 	bool noise;         /* the shuffler may draw how many dummies of each bin it adds */
+	bool rare_dummy;    /* a client's dummies may be a fraction: dummy_chance */
 	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
 	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin
 	 * `tag`. NULL: no shuffler may add any, and shuffler_dummies, tag_messages and noise_mean are 0. */
@@ -166,6 +174,11 @@ struct pt_protocol {
 		double delta, char *out, size_t size);
 	unsigned automatic; /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
 };
+
+/* Dummies of a client as one number, 0..2^32-1: their whole part, and the rest as the chance of one more,
+ * never below it. */
+void pt_request_dummies(struct pt_request *r, double dummies);
+double pt_dummies_each(uint32_t dummies, uint64_t chance);
 
 /* The same randomizer? */
 bool pt_params_equal(const struct pt_params *a, const struct pt_params *b);

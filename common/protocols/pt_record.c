@@ -59,6 +59,11 @@ enum cm_rc pt_record_value(
 	return CM_OK;
 }
 
+bool pt_record_is_null(const uint8_t record[PT_RECORD_LEN])
+{
+	return cm_get_le64(record + PT_RECORD_HEAD) == PT_RECORD_NULL;
+}
+
 enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err)
 {

@@ -4,11 +4,12 @@
  *   1  u8   kind = 0, a report
  *   2  u16  slot: which batch of the round; 0 where there is one only
  *   4  u32  zero
- *   8  u64  value: the bin
+ *   8  u64  value: the bin, or all ones for NULL
  *
  * Little endian.  A reader refuses anything else, so that a record has exactly one encoding. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@
 
 #define PT_RECORD_LEN  16u
 #define PT_RECORD_HEAD 8u /* what every record of every row begins with: all but the value */
+/* The value of a message that is none: a dummy that comes by chance and did not come. */
+#define PT_RECORD_NULL UINT64_MAX
 
 /* The head alone. */
 void pt_record_begin(uint8_t head[PT_RECORD_HEAD]);
@@ -30,6 +33,8 @@ void pt_record_put_slot(uint8_t record[PT_RECORD_LEN], uint16_t slot, uint64_t v
 /* The value alone, of a record whose head was read.  CM_EDATA unless *value < bins. */
 CM_CHECK enum cm_rc pt_record_value(
 	const uint8_t record[PT_RECORD_LEN], uint64_t bins, uint64_t *value, struct cm_err *err);
+/* Is the value PT_RECORD_NULL?  The head is not looked at. */
+bool pt_record_is_null(const uint8_t record[PT_RECORD_LEN]);
 /* *value < bins.  CM_EDATA otherwise, and for any other version, kind, slot or non-zero filler. */
 CM_CHECK enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err);

@@ -14,9 +14,11 @@ _Static_assert(PR_MESSAGES_MAX <= UINT16_MAX, "a slot's number has 16 bits in a 
 /* A slot without its groups, as a round of MIXBINS: they do not enter its privacy. */
 static struct pt_params alone(const char *name, const struct pt_slot *s)
 {
-	struct pt_params p = {
-		.bins = s->bins, .dummies = s->dummies, .keep_always = s->keep_always, .keep = s->keep
-	};
+	struct pt_params p = { .bins = s->bins,
+		.dummies = s->dummies,
+		.dummy_chance = s->dummy_chance,
+		.keep_always = s->keep_always,
+		.keep = s->keep };
 
 	(void)snprintf(p.protocol, sizeof p.protocol, "%s", name);
 	return p;
@@ -28,7 +30,8 @@ static uint64_t messages_of(const struct pt_params *p)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < p->slots; i++)
-		sum += (uint64_t)p->slot[i].count * (UINT64_C(1) + p->slot[i].dummies);
+		sum += (uint64_t)p->slot[i].count *
+		       (UINT64_C(1) + p->slot[i].dummies + (p->slot[i].dummy_chance > 0));
 	return sum;
 }
 
@@ -56,6 +59,7 @@ enum cm_rc pt_slots_request(
 	if (rc != CM_OK)
 		return rc;
 	slot->dummies = p.dummies;
+	slot->dummy_chance = p.dummy_chance;
 	slot->keep_always = p.keep_always;
 	slot->keep = p.keep;
 	return CM_OK;
@@ -83,8 +87,8 @@ enum cm_rc pt_slots_check(const char *name, const struct pt_params *p, struct cm
 
 	if (strncmp(p->protocol, name, sizeof p->protocol) != 0)
 		return cm_fail(err, CM_EPROTO, "%s: parameters of another protocol", name);
-	if (p->bins != 0 || p->dummies != 0 || p->keep_always || p->keep != 0 || p->size != 0 ||
-		p->other != 0 || p->shuffler_dummies != 0)
+	if (p->bins != 0 || p->dummies != 0 || p->dummy_chance != 0 || p->keep_always || p->keep != 0 ||
+		p->size != 0 || p->other != 0 || p->shuffler_dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: parameters beside its slots' own", name);
 	rc = limit(name, p, CM_EPROTO, err);
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots; i++) {
@@ -186,8 +190,8 @@ void pt_slots_encode(const struct pt_query *q, const struct pt_params *p, const 
 			uint64_t group = cm_rng_below(rng, s->groups);
 			uint64_t own = word(q, p, value, at, (uint32_t)group, rng);
 
-			pt_mixbins_hide(group * s->bins + pt_mixbins_draw(&one, own, rng),
-				(uint64_t)s->groups * s->bins, messages, (uint16_t)at, rng, records);
+			pt_mixbins_hide(&one, group * s->bins + pt_mixbins_draw(&one, own, rng),
+				(uint64_t)s->groups * s->bins, (uint16_t)at, rng, records);
 			records += (size_t)messages * PT_RECORD_LEN;
 		}
 	}
@@ -204,6 +208,10 @@ enum cm_rc pt_slots_read(
 	if (rc != CM_OK)
 		return rc;
 	s = pt_slots_at(p, slot);
+	if (s->dummy_chance > 0 && pt_record_is_null(record)) {
+		*out = (struct pt_cell){ .slot = slot, .null = true };
+		return CM_OK;
+	}
 	rc = pt_record_value(record, (uint64_t)s->groups * s->bins, &symbol, err);
 	if (rc == CM_OK)
 		*out = (struct pt_cell){ .slot = slot,

@@ -2,7 +2,8 @@
  *
  * Slot i of a round, by params.slot: its alphabet is groups * bins symbols, group * bins + word.  A client
  * draws a group uniformly, takes its word there, keeps it with chance keep / 2^64 or takes another word of
- * the group, and sends that symbol among `dummies` messages uniform on the whole alphabet.  The slot's number
+ * the group, and sends that symbol among `dummies` messages uniform on the whole alphabet (with dummy_chance,
+ * one more or a NULL).  The slot's number
  * stands in the record, so every slot is a batch with its own permutation, and the slots of a round compose.
  * The group is drawn whatever the value is: only a group's k bins enter the privacy, G does not
  * (doc/protocols.md, "Slots"). */
@@ -43,6 +44,7 @@ void pt_slots_encode(const struct pt_query *q, const struct pt_params *p, const 
 /* One record of the round. */
 struct pt_cell {
 	uint32_t slot, group, word;
+	bool null; /* of the slot, and about nothing; only with dummy_chance */
 };
 /* CM_EDATA if it is none of this round's. */
 CM_CHECK enum cm_rc pt_slots_read(

@@ -7,6 +7,7 @@
 
 #include "pr_limits.h"
 #include "pt_exact.h"
+#include "pt_mixbins.h"
 #include "pt_rows.h"
 
 #define WIDTH_MAX     12u /* 2^12 = PR_CATEGORIES_MAX */
@@ -102,7 +103,29 @@ struct pt_signs pt_words_signs(const struct pt_params *p, uint64_t participants)
 
 	return (struct pt_signs){ .groups = s->groups,
 		.slope = pt_slot_keep(s) - pt_slot_other(s),
-		.dummies = participants * s->dummies };
+		.dummies = (uint64_t)llround(
+			(double)participants * pt_dummies_each(s->dummies, s->dummy_chance)) };
+}
+
+struct pt_signs pt_words_signs_among(const struct pt_params *p, const uint64_t *counts, uint64_t reports)
+{
+	const struct pt_slot *s = &p->slot[0];
+	const uint64_t *cells = counts + padded(p);
+	struct pt_params one = { .dummies = s->dummies, .dummy_chance = s->dummy_chance };
+	struct pt_signs signs = pt_words_signs(p, reports);
+
+	if (s->dummy_chance == 0)
+		return signs;
+	signs.dummies = 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t here = 0, dummies;
+
+		for (uint32_t g = 0; g < s->groups; g++)
+			here += cells[g * s->count + i];
+		dummies = (uint64_t)pt_mixbins_dummies_among(&one, here, reports);
+		signs.dummies = dummies > signs.dummies ? dummies : signs.dummies;
+	}
+	return signs;
 }
 
 uint32_t pt_words_tallies(const struct pt_params *p)
@@ -144,7 +167,7 @@ enum cm_rc pt_words_tally(
 	struct pt_cell cell;
 	enum cm_rc rc = pt_slots_read(p, record, &cell, err);
 
-	if (rc != CM_OK)
+	if (rc != CM_OK || cell.null)
 		return rc;
 	for (uint32_t b = 0; b < width_of(p); b++)
 		counts[pt_words_coordinate(p, cell.slot, cell.group, b)] += cell.word >> b & 1;
@@ -185,12 +208,13 @@ enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_params *p, co
 enum cm_rc pt_words_estimate(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
 {
-	struct pt_signs s = pt_words_signs(p, reports);
+	struct pt_signs s;
 	int64_t *sum;
 	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->protocol);
+	s = pt_words_signs_among(p, counts, reports);
 	sum = calloc(q->dimension, sizeof *sum);
 	rc = sum == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->protocol)
 			 : pt_words_sums(q, p, counts, reports, sum, err);
@@ -218,6 +242,10 @@ void pt_words_describe(
 		(void)snprintf(out, size, "?");
 		return;
 	}
+	if (cell.null) {
+		(void)snprintf(out, size, PT_NOTHING " in slot %u", (unsigned)cell.slot);
+		return;
+	}
 	for (uint32_t b = 0; b < width_of(p); b++) {
 		uint32_t c = pt_words_coordinate(p, cell.slot, cell.group, b);
 
@@ -233,7 +261,8 @@ static enum cm_rc choose(const char *name, const struct pt_query *q, const struc
 	uint32_t slots, struct pt_params *out, struct cm_err *err)
 {
 	double best = INFINITY, enough = DUMMIES_PER_BIN * slots;
-	double dummies = (double)r->dummies * (double)(r->min_batch > 0 ? r->min_batch : 1);
+	double dummies =
+		pt_dummies_each(r->dummies, r->dummy_chance) * (double)(r->min_batch > 0 ? r->min_batch : 1);
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t w = 1; rc == CM_OK && w <= WIDTH_MAX && w <= ceil_div(q->dimension, slots); w++) {
@@ -284,6 +313,7 @@ const struct pt_protocol pt_row_words = {
 	.summary = "words of signs in several slots: the mean of each coordinate of a vector",
 	.derive = derive,
 	.check = check,
+	.rare_dummy = true,
 	.automatic = PT_AUTO | PT_AUTO_SLOTS,
 	PT_WORDS_COLUMNS,
 };

@@ -35,7 +35,9 @@ double pt_words_expected(const struct pt_query *q, const struct pt_params *p, ui
 
 /* Which coordinate a bit of a word is; from the dimension on none. */
 uint32_t pt_words_coordinate(const struct pt_params *p, uint32_t slot, uint32_t group, uint32_t bit);
+/* As expected; and as counted: of the slot that has most dummies. */
 struct pt_signs pt_words_signs(const struct pt_params *p, uint64_t participants);
+struct pt_signs pt_words_signs_among(const struct pt_params *p, const uint64_t *counts, uint64_t reports);
 /* sum[q->dimension]: ones less zeroes.  CM_EDATA for counts that no such round can have. */
 CM_CHECK enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_params *p, const uint64_t *counts,
 	uint64_t reports, int64_t *sum, struct cm_err *err);

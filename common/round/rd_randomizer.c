@@ -8,8 +8,8 @@
 _Static_assert(PT_SLOTS_MAX == PR_SLOTS_MAX, "as many slots on the wire as in a round");
 
 /* What a batch of its own and the only batch of a round have in common. */
-static enum cm_rc check_bins(
-	uint32_t bins, uint32_t dummies, bool always, uint64_t keep, const char *where, struct cm_err *err)
+static enum cm_rc check_bins(const struct rd_descriptor *d, uint32_t bins, uint32_t dummies, uint64_t chance,
+	bool always, uint64_t keep, const char *where, struct cm_err *err)
 {
 	if (bins < 2 || bins > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s.bins: %lu, not in 2..%u", where, (unsigned long)bins,
@@ -17,12 +17,19 @@ static enum cm_rc check_bins(
 	if (dummies >= PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s.dummies: %lu, at most %u", where, (unsigned long)dummies,
 			PR_MESSAGES_MAX - 1);
+	if (chance != 0 && !d->protocol->rare_dummy)
+		return cm_fail(err, CM_EPROTO, "%s.dummy_chance: '%s' has whole dummies only", where,
+			d->protocol->name);
+	if (chance != 0 && dummies + 1 >= PR_MESSAGES_MAX)
+		return cm_fail(
+			err, CM_EPROTO, "%s.dummy_chance: above %u dummies", where, PR_MESSAGES_MAX - 1);
 	if (always && keep != 0)
 		return cm_fail(err, CM_EPROTO, "%s.keep: given though keep_always", where);
 	return CM_OK;
 }
 
-static enum cm_rc read_slot(const Tombola__V1__Slot *m, struct pt_slot *out, struct cm_err *err)
+static enum cm_rc read_slot(
+	const struct rd_descriptor *d, const Tombola__V1__Slot *m, struct pt_slot *out, struct cm_err *err)
 {
 	/* Each slot takes a message of every client. */
 	if (m->count < 1 || m->count > PR_MESSAGES_MAX)
@@ -36,8 +43,10 @@ static enum cm_rc read_slot(const Tombola__V1__Slot *m, struct pt_slot *out, str
 		.bins = m->bins,
 		.dummies = m->dummies,
 		.keep_always = m->keep_always != 0,
-		.keep = m->keep };
-	return check_bins(out->bins, out->dummies, out->keep_always, out->keep, "randomizer.slots", err);
+		.keep = m->keep,
+		.dummy_chance = m->dummy_chance };
+	return check_bins(d, out->bins, out->dummies, out->dummy_chance, out->keep_always, out->keep,
+		"randomizer.slots", err);
 }
 
 static enum cm_rc read_slots(const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err)
@@ -46,11 +55,11 @@ static enum cm_rc read_slots(const Tombola__V1__Randomizer *m, struct rd_descrip
 
 	if (d->protocol->loss == NULL)
 		return cm_fail(err, CM_EPROTO, "randomizer.slots: '%s' has one batch", d->protocol->name);
-	if (m->bins != 0 || m->dummies != 0 || m->keep_always != 0 || m->keep != 0)
+	if (m->bins != 0 || m->dummies != 0 || m->dummy_chance != 0 || m->keep_always != 0 || m->keep != 0)
 		return cm_fail(err, CM_EPROTO,
 			"randomizer.bins: bins, dummies and keep of a round with slots belong to them");
 	for (size_t i = 0; rc == CM_OK && i < m->n_slots; i++)
-		rc = read_slot(m->slots[i], &d->params.slot[i], err);
+		rc = read_slot(d, m->slots[i], &d->params.slot[i], err);
 	d->params.slots = (uint32_t)m->n_slots;
 	return rc;
 }
@@ -82,8 +91,8 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 	rc = read_row(m, d, err);
 	if (rc == CM_OK)
 		rc = m->n_slots > 0 ? read_slots(m, d, err)
-				    : check_bins(m->bins, m->dummies, m->keep_always != 0, m->keep,
-					      "randomizer", err);
+				    : check_bins(d, m->bins, m->dummies, m->dummy_chance, m->keep_always != 0,
+					      m->keep, "randomizer", err);
 	if (rc != CM_OK)
 		return rc;
 	if (m->size > PR_CATEGORIES_MAX)
@@ -100,6 +109,7 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 	p->size = m->size;
 	p->other = m->other;
 	p->dummies = m->dummies;
+	p->dummy_chance = m->dummy_chance;
 	p->shuffler_dummies = m->shuffler_dummies;
 	p->noise_decay = m->noise_decay;
 	p->noise_mean = m->noise_mean;
@@ -118,6 +128,7 @@ void rd_randomizer_wire(const struct pt_params *p, struct rd_randomizer_wire *ou
 	out->m.protocol = rd_wire_text(p->protocol);
 	out->m.bins = p->bins;
 	out->m.dummies = p->dummies;
+	out->m.dummy_chance = p->dummy_chance;
 	out->m.keep_always = p->keep_always;
 	out->m.keep = p->keep_always ? 0 : p->keep;
 	out->m.size = p->size;
@@ -133,6 +144,7 @@ void rd_randomizer_wire(const struct pt_params *p, struct rd_randomizer_wire *ou
 		out->slot[i].groups = s->groups;
 		out->slot[i].bins = s->bins;
 		out->slot[i].dummies = s->dummies;
+		out->slot[i].dummy_chance = s->dummy_chance;
 		out->slot[i].keep_always = s->keep_always;
 		out->slot[i].keep = s->keep_always ? 0 : s->keep;
 		out->slots[i] = &out->slot[i];

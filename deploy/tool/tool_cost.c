@@ -193,6 +193,12 @@ static json_t *real(double v)
 	return isfinite(v) ? json_real(v) : json_string("inf");
 }
 
+/* A whole number as one. */
+static json_t *dummies_json(uint32_t dummies, uint64_t chance)
+{
+	return chance > 0 ? json_real(pt_dummies_each(dummies, chance)) : json_integer(dummies);
+}
+
 /* [] of a round of one batch. */
 static json_t *slots_json(const struct pt_params *p)
 {
@@ -200,8 +206,9 @@ static json_t *slots_json(const struct pt_params *p)
 
 	for (uint32_t i = 0; i < p->slots; i++) {
 		const struct pt_slot *s = &p->slot[i];
-		json_t *one = json_pack("{s:i, s:i, s:i, s:i}", "count", (int)s->count, "groups",
-			(int)s->groups, "bins", (int)s->bins, "dummies", (int)s->dummies);
+		json_t *one =
+			json_pack("{s:i, s:i, s:i, s:o}", "count", (int)s->count, "groups", (int)s->groups,
+				"bins", (int)s->bins, "dummies", dummies_json(s->dummies, s->dummy_chance));
 
 		if (json_array_append_new(slots, one) != 0) {
 			json_decref(slots);
@@ -214,11 +221,11 @@ static json_t *slots_json(const struct pt_params *p)
 static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
-	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:i, s:i, s:I, s:I, s:I}", "round",
+	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I}", "round",
 		(int)r->number, "query", r->query.name, "protocol", r->protocol->name, "auto",
 		(int)r->automatic, "epsilon0", real(r->epsilon0), "bins", (int)r->params.bins, "dummies",
-		(int)r->params.dummies, "size", (int)r->params.size, "shuffler_dummies",
-		(json_int_t)r->params.shuffler_dummies, "shuffler_noise_mean",
+		dummies_json(r->params.dummies, r->params.dummy_chance), "size", (int)r->params.size,
+		"shuffler_dummies", (json_int_t)r->params.shuffler_dummies, "shuffler_noise_mean",
 		(json_int_t)r->params.noise_mean, "min_reports", (json_int_t)r->min_reports);
 	json_t *more = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "slots",
 		slots_json(&r->params), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,

@@ -227,6 +227,23 @@ static void bins_are_unbiased_and_cover(void **state)
 	check(&s, 0.98);
 }
 
+/* The estimate knows how many dummies came, and its variance is theirs. */
+static void dummies_by_chance_leave_no_bias_and_the_stated_variance(void **state)
+{
+	struct scene scenes[] = { histogram("mixbins", 2, 0, 600, 600), histogram("mixbins", 2, 0, 600, 300),
+		histogram("bins", INFINITY, 0, 1600, 500), histogram("hashed", INFINITY, 0, 800, 700),
+		mean_of("levels", 3, 0, 9, spread, 3000),
+		mean_of("levels", INFINITY, 0, 17, at_a_level, 3000) };
+	static const double dummies[] = { 0.25, 2.5, 0.75, 0.75, 0.5, 1.5 };
+
+	(void)state;
+	scenes[3].request.size = 4;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+		pt_request_dummies(&scenes[i].request, dummies[i]);
+		check(&scenes[i], i < 4 ? 0.98 : 0.9);
+	}
+}
+
 /* Whole numbers cannot cover 95 % exactly when there are few: never less, and not much more. */
 static void small_noise_never_covers_less(void **state)
 {
@@ -353,6 +370,7 @@ int main(void)
 		cmocka_unit_test(few_reports_of_several_items_never_cover_less),
 		cmocka_unit_test(reports_among_wide_dummies_are_unbiased_and_cover),
 		cmocka_unit_test(few_reports_among_wide_dummies_never_cover_less),
+		cmocka_unit_test(dummies_by_chance_leave_no_bias_and_the_stated_variance),
 	};
 
 	return RUN_SEEDED(tests, &rng, "estimates");

@@ -358,6 +358,13 @@ static void coordinates_are_unbiased_and_cover(void **state)
 			300),
 		vectors("harmony", (struct pt_request){ .epsilon0 = 3 }, 1500, 400),
 		vectors("vrr", (struct pt_request){ .epsilon0 = 6, .size = 5 }, 500, 500),
+		vectors("words",
+			(struct pt_request){ .epsilon0 = INFINITY,
+				.slots = 4,
+				.size = 3,
+				.dummies = 1,
+				.dummy_chance = UINT64_C(1) << 63 },
+			300, 300),
 	};
 	struct scene rotated = vectors("rotated",
 		(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 2, .min_batch = 400 }, 400, 500);

@@ -197,6 +197,29 @@ static void a_key_of_vectors_belongs_to_protocols_that_make_something_of_it(void
 	     "epsilon0 = " epsilon0 ", min_reports = 5000, values = [\"a\", \"b\", \"c\", \"d\"],\n" keys \
 	     " })\n"
 
+static void a_fraction_of_a_dummy_is_for_rows_that_have_it(void **state)
+{
+	struct pl_plan p;
+	struct pt_loss loss;
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(BLANKET("bins", "\"inf\"", "dummies = 2.25"), &p, &err), CM_OK);
+	assert_int_equal(p.round[0].params.dummies, 2);
+	assert_true(p.round[0].params.dummy_chance == UINT64_C(1) << 62);
+	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
+	assert_true(loss.part[0].levels == 1 && loss.part[0].dummies == 2 * loss.part[0].level[0].count);
+	pl_plan_fini(&p);
+	assert_int_equal(parse(BLANKET("bins", "\"inf\"", "dummies = 2"), &p, &err), CM_OK);
+	assert_true(p.round[0].params.dummies == 2 && p.round[0].params.dummy_chance == 0);
+	pl_plan_fini(&p);
+	expect_fault(BLANKET("cheu", "2.0", "dummies = 1.5"),
+		"plan.conf:6:", "'dummies' of protocol 'cheu' must be a whole number");
+	expect_fault(BLANKET("bins", "\"inf\"", "dummies = 1023.5"), "plan.conf:6:", "dummies");
+	expect_fault(BLANKET("bins", "\"inf\"", "dummies = -0.5"), "plan.conf:6:", "dummies");
+	expect_fault(BLANKET("grr", "2.0", "dummies = 0.5"), "plan.conf:6:", "must be a whole number");
+}
+
 static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
 {
 	struct pt_loss loss;
@@ -433,6 +456,7 @@ int main(void)
 		cmocka_unit_test(a_key_of_vectors_belongs_to_protocols_that_make_something_of_it),
 		cmocka_unit_test(noise_of_the_shuffler_is_asked_for_with_its_epsilon),
 		cmocka_unit_test(unknown_keys_are_named_with_their_line),
+		cmocka_unit_test(a_fraction_of_a_dummy_is_for_rows_that_have_it),
 		cmocka_unit_test(dummies_of_the_shuffler_are_asked_for_in_words),
 		cmocka_unit_test(values_out_of_range_are_named_with_their_line),
 		cmocka_unit_test(missing_keys_are_named),

@@ -76,6 +76,7 @@ static void a_randomizer_is_its_fields(void **state)
 	DIFFERS(struct pt_params, p, pt_params_equal, other.protocol[0] = 'x');
 	DIFFERS(struct pt_params, p, pt_params_equal, other.bins++);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.dummies++);
+	DIFFERS(struct pt_params, p, pt_params_equal, other.dummy_chance++);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.keep_always = true);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.keep++);
 	DIFFERS(struct pt_params, p, pt_params_equal, other.size++);
@@ -92,6 +93,7 @@ static void a_randomizer_is_its_fields(void **state)
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].groups++);
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].bins++);
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].dummies++);
+		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].dummy_chance++);
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].keep_always = true);
 		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].keep++);
 	}

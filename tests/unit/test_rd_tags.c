@@ -272,6 +272,67 @@ static void noise_is_for_rows_that_take_it_and_written_as_read(void **state)
 	assert_non_null(strstr(err.msg, "noise_mean"));
 }
 
+static enum cm_rc take_rare(
+	const char *protocol, uint32_t dummies, uint64_t chance, bool in_slot, struct rd_descriptor *d)
+{
+	static char *category[] = { "a", "b", "c" };
+	char name[32];
+	Tombola__V1__Randomizer r = TOMBOLA__V1__RANDOMIZER__INIT;
+	Tombola__V1__Slot s = TOMBOLA__V1__SLOT__INIT, *slots[] = { &s };
+
+	*d = (struct rd_descriptor){ .query = { .kind = PT_HISTOGRAM, .category = category, .categories = 3 },
+		.messages_per_client = 1 };
+	(void)snprintf(name, sizeof name, "%s", protocol);
+	r.protocol = name;
+	if (!in_slot) {
+		r.bins = 3;
+		r.keep_always = 1;
+		r.dummies = dummies;
+		r.dummy_chance = chance;
+		return rd_randomizer_read(&r, d, &err);
+	}
+	d->query = (struct pt_query){ .kind = PT_VECTOR, .dimension = 2, .low = 0, .high = 1 };
+	s.count = 1;
+	s.groups = 1;
+	s.bins = 4;
+	s.keep_always = 1;
+	s.dummies = dummies;
+	s.dummy_chance = chance;
+	r.slots = slots;
+	r.n_slots = 1;
+	return rd_randomizer_read(&r, d, &err);
+}
+
+static void a_dummy_by_chance_is_for_rows_that_have_it_and_written_as_read(void **state)
+{
+	struct rd_randomizer_wire wire_of;
+	struct rd_descriptor d;
+
+	(void)state;
+	for (int in_slot = 0; in_slot < 2; in_slot++) {
+		const char *row = in_slot ? "words" : "bins";
+
+		assert_int_equal(take_rare(row, 0, 12345, in_slot, &d), CM_OK);
+		rd_randomizer_wire(&d.params, &wire_of);
+		assert_true((in_slot ? wire_of.slot[0].dummy_chance : wire_of.m.dummy_chance) == 12345);
+		assert_true((in_slot ? wire_of.m.dummy_chance : d.params.slot[0].dummy_chance) == 0);
+		assert_int_equal(d.protocol->messages(&d.params), 2);
+		assert_int_equal(take_rare(row, 1022, UINT64_MAX, in_slot, &d), CM_OK);
+		assert_int_equal(d.protocol->messages(&d.params), 1024);
+		assert_int_equal(take_rare(row, 1023, 1, in_slot, &d), CM_EPROTO);
+		assert_non_null(strstr(err.msg, "dummy_chance: above 1023 dummies"));
+		assert_int_equal(take_rare(row, 1023, 0, in_slot, &d), CM_OK);
+		assert_int_equal(take_rare(row, UINT32_MAX, 1, in_slot, &d), CM_EPROTO);
+		assert_int_equal(take_rare(row, 0, 0, in_slot, &d), CM_EPROTO);
+	}
+	assert_int_equal(take_rare("grr", 0, 1, false, &d), CM_EPROTO);
+	assert_string_equal(err.msg, "randomizer.dummy_chance: 'grr' has whole dummies only");
+	assert_int_equal(take_rare("cheu", 1, 1, false, &d), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "whole dummies only"));
+	assert_int_equal(take_rare("rotated", 0, 1, true, &d), CM_EPROTO);
+	assert_string_equal(err.msg, "randomizer.slots.dummy_chance: 'rotated' has whole dummies only");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +345,7 @@ int main(void)
 		cmocka_unit_test(one_who_is_honest_is_alone),
 		cmocka_unit_test(without_the_shuffler_nothing_is_filled_up),
 		cmocka_unit_test(noise_is_for_rows_that_take_it_and_written_as_read),
+		cmocka_unit_test(a_dummy_by_chance_is_for_rows_that_have_it_and_written_as_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

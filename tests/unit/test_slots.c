@@ -263,7 +263,7 @@ static void a_record_has_one_encoding_and_nothing_else_is_read(void **state)
 {
 	struct pt_params p = made(kinds, 2, 2, 0);
 	struct cm_err err = { 0 };
-	struct pt_cell c = { 9, 9, 9 };
+	struct pt_cell c = { .slot = 9, .group = 9, .word = 9 };
 	uint8_t record[PT_RECORD_LEN];
 
 	(void)state;

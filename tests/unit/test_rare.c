@@ -1,0 +1,614 @@
+/* test_rare.c - dummies that come by chance: the chance, the messages, what is counted, and the loss by
+ * enumeration. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "acct_spec.h"
+#include "cm_buf.h"
+#include "pt_mixbins.h"
+#include "pt_words.h"
+#include "queries.h"
+#include "scripted_rng.h"
+
+#define QUARTER (UINT64_C(1) << 62)
+
+static struct cm_err err;
+
+/* The rows that have it, and a request that each takes. */
+static bool next_row(size_t *i, const struct pt_protocol **row, struct pt_request *r)
+{
+	while ((*row = pt_row((*i)++)) != NULL && !(*row)->rare_dummy)
+		;
+	if (*row == NULL)
+		return false;
+	*r = (struct pt_request){ .epsilon0 = INFINITY, .min_batch = 1000, .dummy_chance = QUARTER };
+	if (strcmp((*row)->name, "hashed") == 0)
+		r->size = 4;
+	return true;
+}
+
+static struct pt_params derived(
+	const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r)
+{
+	struct pt_params p;
+
+	assert_int_equal(row->derive(q, r, &p, &err), CM_OK);
+	assert_int_equal(row->check(q, &p, &err), CM_OK);
+	return p;
+}
+
+static void these_rows_have_such_dummies(void **state)
+{
+	static const char *const names[] = { "levels", "bins", "mixbins", "hashed", "words", "prefixes" };
+	const struct pt_protocol *row;
+	struct pt_request r;
+	size_t found = 0;
+
+	(void)state;
+	for (size_t i = 0; next_row(&i, &row, &r); found++) {
+		bool listed = false;
+
+		for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+			listed = listed || strcmp(row->name, names[j]) == 0;
+		assert_true(listed);
+	}
+	assert_int_equal(found, sizeof names / sizeof *names);
+}
+
+/* The whole part as ever; the rest never below what was asked for, and by less than 2^-64 above. */
+static void a_number_is_dummies_and_the_chance_of_one_more(void **state)
+{
+	static const struct {
+		double number;
+		uint32_t whole;
+		uint64_t chance;
+	} some[] = { { 0, 0, 0 }, { 3, 3, 0 }, { 1023, 1023, 0 }, { 0.25, 0, QUARTER }, { 2.25, 2, QUARTER },
+		{ 0.5, 0, UINT64_C(1) << 63 }, { 1 - DBL_EPSILON / 2, 0, UINT64_MAX - 2047 },
+		{ 1e-300, 0, 1 }, { 0x1p-64, 0, 1 }, { 0x1.8p-64, 0, 2 },
+		{ 0.05, 0, UINT64_C(0x0ccccccccccccd00) } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+		struct pt_request r = { .dummies = 77, .dummy_chance = 77 };
+
+		pt_request_dummies(&r, some[i].number);
+		assert_int_equal(r.dummies, some[i].whole);
+		assert_true(r.dummy_chance == some[i].chance);
+		assert_true(fabs(pt_dummies_each(r.dummies, r.dummy_chance) - some[i].number) <= 0x1p-64);
+	}
+}
+
+static void whole_dummies_are_what_they_were(void **state)
+{
+	struct pt_params p;
+
+	(void)state;
+	assert_int_equal(pt_mixbins_derive("bins", 5, INFINITY, 2, &p, &err), CM_OK);
+	assert_true(p.dummy_chance == 0);
+	assert_int_equal(pt_mixbins_messages(&p), 3);
+	for (unsigned i = 0; i < 200; i++) {
+		uint8_t seed[CM_SEED_LEN] = { (uint8_t)i };
+		struct cm_rng ra, rb;
+		struct cm_rng_seeded *a = cm_rng_seeded_new(seed, &ra), *b = cm_rng_seeded_new(seed, &rb);
+		uint8_t records[3 * PT_RECORD_LEN];
+		uint64_t place;
+
+		assert_true(a != NULL && b != NULL);
+		place = cm_rng_below(&rb, 3);
+
+		pt_mixbins_encode(&p, 4, &ra, records);
+		for (uint64_t m = 0; m < 3; m++) {
+			uint64_t dummy = cm_rng_below(&rb, 5);
+
+			assert_true(cm_get_le64(records + m * PT_RECORD_LEN + 8) == (m == place ? 4 : dummy));
+		}
+		assert_true(cm_rng_u64(&ra) == cm_rng_u64(&rb));
+		cm_rng_seeded_free(a);
+		cm_rng_seeded_free(b);
+	}
+}
+
+/* With a quarter the draw below 2^62 is a dummy, 2^62 is none; all else is the same, draw by draw. */
+static void the_threshold_decides_and_nothing_else_changes(void **state)
+{
+	const uint64_t bounds[2] = { QUARTER - 1, QUARTER };
+	struct pt_request r = { .epsilon0 = 2, .dummies = 1, .dummy_chance = QUARTER };
+	struct pt_params p;
+
+	(void)state;
+	assert_int_equal(pt_mixbins_request("mixbins", 4, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_messages(&p), 3);
+	for (uint64_t place = 0; place < 3; place++)
+		for (uint64_t other = 0; other < 2; other++)
+			for (uint64_t bin = 0; bin < 4; bin++) {
+				uint8_t records[2][3 * PT_RECORD_LEN];
+				uint64_t at = other + (other >= place);
+				size_t used[2];
+
+				for (int i = 0; i < 2; i++) {
+					/* keep and the bin not kept; the two places; the coin; the dummies.
+					 */
+					uint64_t script[] = { 0, draw_for(1, 3), draw_for(place, 3),
+						draw_for(other, 2), bounds[i], draw_for(1, 4), draw_for(2, 4),
+						draw_for(3, 4) };
+					struct scripted_rng s = { script, 8, 0, SCRIPT_END };
+					struct cm_rng rng = scripted_rng(&s);
+
+					pt_mixbins_encode(&p, bin, &rng, records[i]);
+					used[i] = s.used;
+				}
+				assert_true(used[0] == 8 && used[1] == 8);
+				for (uint64_t m = 0; m < 3; m++) {
+					const uint8_t *came = records[0] + m * PT_RECORD_LEN,
+						      *not = records[1] + m * PT_RECORD_LEN;
+
+					assert_true(cm_get_le64(came + 8) == (m == place ? bin : m + 1));
+					assert_memory_equal(came, not, 8);
+					assert_true(pt_record_is_null(not ) == (m == at));
+					assert_true(m == at || memcmp(came, not, PT_RECORD_LEN) == 0);
+				}
+			}
+}
+
+/* Every value, every row: as many messages of one length, of which one per batch is NULL three times in four;
+ * and what is not NULL is counted as ever. */
+static void messages_are_as_many_and_as_long_whatever_comes(void **state)
+{
+	const struct pt_protocol *row;
+	struct pt_request r;
+	struct cm_rng rng;
+
+	(void)state;
+	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	for (size_t i = 0; next_row(&i, &row, &r);) {
+		struct pt_query q = query_of_row(row);
+		struct pt_params p, whole;
+		uint32_t at[QUERIES_DIMENSION], batches, m, len;
+		uint8_t *records;
+		uint64_t *counts;
+		double nulls = 0, all = 0, places[2] = { 0 };
+
+		r.dummies = 1;
+		p = derived(row, &q, &r);
+		r.dummy_chance = 0;
+		whole = derived(row, &q, &r);
+		m = row->messages(&p);
+		len = row->record_len(&p);
+		batches = row->messages(&whole) / 2;
+		assert_int_equal(m, 3 * batches);
+		assert_int_equal(len, row->record_len(&whole));
+		records = calloc(m, len);
+		counts = calloc(row->tallies(&p), sizeof *counts);
+		assert_true(records != NULL && counts != NULL);
+		for (uint32_t n = 0; n < 6000; n++) {
+			struct pt_value v = query_value(&q, n % query_values(&q), at);
+			uint32_t here = 0;
+
+			memset(records, 0xaa, (size_t)m * len);
+			row->encode(&q, &p, &v, &rng, records);
+			for (uint32_t k = 0; k < m; k++) {
+				const uint8_t *record = records + (size_t)k * len;
+				bool null = cm_get_le64(record + 8) == PT_RECORD_NULL;
+				uint64_t before = 0, after = 0;
+
+				for (uint32_t c = 0; c < row->tallies(&p); c++)
+					before += counts[c];
+				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
+				for (uint32_t c = 0; c < row->tallies(&p); c++)
+					after += counts[c];
+				assert_true((before == after) == null);
+				/* A round without the chance has no NULL: it is garbage there. */
+				if (null) {
+					uint64_t none[64] = { 0 };
+
+					assert_true(row->tallies(&whole) <= 64);
+					assert_int_equal(row->tally(&whole, record, none, &err), CM_EDATA);
+					assert_memory_equal(none, (uint64_t[64]){ 0 }, sizeof none);
+					places[0] += k % 3 == 0;
+					places[1] += k % 3 == 2;
+				}
+				here += null;
+			}
+			assert_true(here <= batches);
+			nulls += here;
+			all += batches;
+		}
+		assert_true(fabs(nulls - 0.75 * all) < 5 * sqrt(all * 0.75 * 0.25));
+		assert_true(fabs(places[0] - nulls / 3) < 5 * sqrt(nulls * 2 / 9));
+		assert_true(fabs(places[1] - nulls / 3) < 5 * sqrt(nulls * 2 / 9));
+		free(records);
+		free(counts);
+	}
+}
+
+/* All ones, and nothing near them. */
+static void null_is_no_garbage_and_garbage_no_null(void **state)
+{
+	const struct pt_protocol *row;
+	struct pt_request r;
+
+	(void)state;
+	for (size_t i = 0; next_row(&i, &row, &r);) {
+		struct pt_query q = query_of_row(row);
+		struct pt_params p = derived(row, &q, &r);
+		uint32_t len = row->record_len(&p);
+		uint64_t counts[64] = { 0 };
+		uint8_t good[64], record[64];
+
+		assert_true(len <= sizeof record && row->tallies(&p) <= 64);
+		memset(good, 0xff, sizeof good);
+		pt_record_begin(good);
+		assert_int_equal(row->tally(&p, good, counts, &err), CM_OK);
+		for (uint32_t bit = 0; bit < 8 * len; bit++) {
+			memcpy(record, good, sizeof good);
+			record[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			/* Another slot's, where there are some. */
+			if (p.slots > 0 && bit >= 16 && bit < 32 && 1u << (bit - 16) < row->messages(&p) / 2)
+				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
+			else
+				assert_int_equal(row->tally(&p, record, counts, &err), CM_EDATA);
+		}
+		assert_memory_equal(counts, (uint64_t[64]){ 0 }, sizeof counts);
+	}
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 1022, .dummy_chance = 1 };
+	struct pt_params p;
+
+	(void)state;
+	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_messages(&p), 1024);
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
+	p.dummies++;
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
+	p.dummies = UINT32_MAX;
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
+	r.dummies++;
+	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	/* Noise stands alone, and dummies by chance are some. */
+	p = (struct pt_params){ .protocol = "bins", .bins = 5, .keep_always = true, .dummy_chance = 1 };
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
+	p.noise_mean = 30;
+	p.noise_decay = UINT64_C(0x9b4597e37cb04ff3);
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
+	p.dummy_chance = 0;
+	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
+	r = (struct pt_request){
+		.epsilon0 = INFINITY, .noise_epsilon = 1, .noise_delta = 1e-6, .dummy_chance = 1
+	};
+	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	r = (struct pt_request){ .epsilon0 = INFINITY };
+	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	/* A round with slots has it in them alone. */
+	struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct pt_protocol *words = pt_find("words");
+
+	r = (struct pt_request){ .epsilon0 = 1, .slots = 1, .size = 1, .dummies = 1022, .dummy_chance = 1 };
+	assert_int_equal(words->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(words->check(&q, &p, &err), CM_OK);
+	p.dummy_chance = 1;
+	assert_int_equal(words->check(&q, &p, &err), CM_EPROTO);
+	p.dummy_chance = 0;
+	p.slot[0].dummies++;
+	assert_int_equal(words->check(&q, &p, &err), CM_EPROTO);
+	r.slots = 2;
+	assert_int_equal(words->derive(&q, &r, &p, &err), CM_ECONFIG);
+}
+
+/* Messages that are not NULL, less one of each participant; never fewer or more than there can be. */
+static void the_estimate_knows_how_many_came(void **state)
+{
+	struct pt_params p = {
+		.bins = 3, .dummies = 2, .dummy_chance = QUARTER, .shuffler_dummies = 7, .keep_always = true
+	};
+
+	(void)state;
+	assert_true(pt_mixbins_dummies(&p, 100) == 232);
+	assert_true(pt_mixbins_dummies_among(&p, 100 + 207 + 31, 100) == 238);
+	assert_true(pt_mixbins_dummies_among(&p, 100 + 207, 100) == 207);
+	assert_true(pt_mixbins_dummies_among(&p, 5, 100) == 207);
+	assert_true(pt_mixbins_dummies_among(&p, 100 + 207 + 100, 100) == 307);
+	assert_true(pt_mixbins_dummies_among(&p, UINT64_MAX, 100) == 307);
+	p.dummy_chance = 0;
+	assert_true(pt_mixbins_dummies_among(&p, 5, 100) == 207);
+}
+
+/* Of the slot that has most: intervals are those of the least that is known. */
+static void words_take_the_slot_with_most(void **state)
+{
+	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct pt_request r = { .epsilon0 = 1, .slots = 2, .size = 1, .dummies = 1, .dummy_chance = QUARTER };
+	struct pt_params p = derived(pt_find("words"), &q, &r);
+	uint64_t counts[12] = { 0 }, *cells = counts + 6;
+
+	(void)state;
+	assert_int_equal(pt_words_tallies(&p), 12);
+	assert_true(pt_words_signs(&p, 100).dummies == 125);
+	/* Three groups of two slots. */
+	cells[0] = 80, cells[2] = 70, cells[4] = 71;
+	cells[1] = 79, cells[3] = 70, cells[5] = 80;
+	assert_true(pt_words_signs_among(&p, counts, 100).dummies == 129);
+	cells[1] = 10000;
+	assert_true(pt_words_signs_among(&p, counts, 100).dummies == 200);
+}
+
+/* ---- the loss ---- */
+
+static void the_accountant_is_given_the_chance_and_never_more(void **state)
+{
+	static const uint64_t chances[] = { 1, 3, QUARTER, 0x0ccccccccccccd00, 0x7fffffffffffffff,
+		UINT64_MAX - 1, UINT64_MAX };
+	const struct pt_protocol *row;
+	struct pt_request r;
+
+	(void)state;
+	for (size_t i = 0; next_row(&i, &row, &r);)
+		for (int finite = 0; finite < 2; finite++)
+			for (size_t c = 0; c < sizeof chances / sizeof *chances; c++) {
+				struct pt_query q = query_of_row(row);
+				struct pt_params p;
+				struct pt_loss loss;
+				double blanket = 0, truth = ldexp((double)chances[c], -64);
+				const struct acct_round *a = &loss.part[0];
+
+				if (finite && pt_find("bins")->kinds == row->kinds &&
+					strcmp(row->name, "mixbins") != 0)
+					continue;
+				r.epsilon0 = finite ? 1 : INFINITY;
+				r.dummy_chance = chances[c];
+				p = derived(row, &q, &r);
+				assert_int_equal(pt_loss(row, &p, 1000, &loss, &err), CM_OK);
+				assert_int_equal(loss.parts, 1);
+				assert_int_equal(acct_round_check(a, NULL), ACCT_OK);
+				for (size_t j = 0; j < a->cells; j++)
+					blanket += a->cell[j].omega;
+				assert_int_equal(a->levels, 1);
+				assert_int_equal(a->level[0].count, 1000);
+				assert_int_equal(a->dummies, 0);
+				assert_true(a->level[0].share * blanket <= truth * (1 - DBL_EPSILON));
+				assert_true(a->level[0].share * blanket >= truth * (1 - 12 * DBL_EPSILON));
+				assert_int_equal(
+					pt_loss(row, &p, ACCT_MAX_REPORTS / 2 + 1, &loss, &err), CM_EPROTO);
+			}
+}
+
+#define ACROSS 16 /* messages of one bin at most, and one */
+
+/* Laws of the counts of three symbols. */
+struct counted {
+	double p[ACROSS][ACROSS][ACROSS];
+};
+
+/* One message more: symbol y with chance law[y], else none that is seen. */
+static void add_message(struct counted *c, const double law[3])
+{
+	static struct counted next;
+	double none = 1 - law[0] - law[1] - law[2];
+
+	memset(&next, 0, sizeof next);
+	for (int a = 0; a < ACROSS; a++)
+		for (int b = 0; b < ACROSS; b++)
+			for (int d = 0; d < ACROSS; d++) {
+				double p = c->p[a][b][d];
+
+				next.p[a][b][d] += p * none;
+				if (a + 1 < ACROSS)
+					next.p[a + 1][b][d] += p * law[0];
+				if (b + 1 < ACROSS)
+					next.p[a][b + 1][d] += p * law[1];
+				if (d + 1 < ACROSS)
+					next.p[a][b][d + 1] += p * law[2];
+			}
+	*c = next;
+}
+
+static double hockey_stick(const struct counted *p, const struct counted *q, double epsilon)
+{
+	double sum = 0;
+
+	for (int a = 0; a < ACROSS; a++)
+		for (int b = 0; b < ACROSS; b++)
+			for (int d = 0; d < ACROSS; d++)
+				sum += fmax(0, p->p[a][b][d] - exp(epsilon) * q->p[a][b][d]);
+	return sum;
+}
+
+/* What n clients and the shuffler send beside the values' messages; with a value's law `real`, if it is no
+ * NULL. */
+static struct counted everybody(
+	const struct pt_params *p, uint32_t n, const double (*real)[3], const double dummy[3])
+{
+	struct counted all = { .p = { { { 1 } } } };
+	double f = ldexp((double)p->dummy_chance, -64), rare[3];
+
+	for (int y = 0; y < 3; y++)
+		rare[y] = f * dummy[y];
+	for (uint32_t i = 0; i < n; i++) {
+		add_message(&all, real[i]);
+		for (uint32_t d = 0; d < p->dummies; d++)
+			add_message(&all, dummy);
+		add_message(&all, rare);
+	}
+	for (uint64_t d = 0; d < p->shuffler_dummies; d++)
+		add_message(&all, dummy);
+	return all;
+}
+
+/* All outcomes of three bins and up to four clients.  How many messages are NULL is what is missing from the
+ * sum. */
+static void the_loss_is_the_enumerated_one(void **state)
+{
+	static const double epsilons[] = { 0, 0.1, 0.5, 1, 2, 4 };
+	static const struct {
+		double epsilon0;
+		uint32_t n, dummies;
+		uint64_t chance;
+		uint32_t shuffler;
+	} rounds[] = { { INFINITY, 1, 0, QUARTER, 0 }, { INFINITY, 3, 0, QUARTER, 0 },
+		{ INFINITY, 4, 0, 3 * QUARTER, 0 }, { INFINITY, 3, 1, QUARTER, 0 },
+		{ INFINITY, 2, 0, 0x0ccccccccccccd00, 5 }, { INFINITY, 3, 2, UINT64_MAX, 1 },
+		{ 1, 3, 0, QUARTER, 0 }, { 3, 4, 0, 3 * QUARTER, 0 }, { 2, 3, 1, QUARTER, 1 },
+		{ 0.3, 3, 0, 2 * QUARTER, 0 }, { 5, 2, 1, 0x0ccccccccccccd00, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+		struct pt_request r = { .epsilon0 = rounds[i].epsilon0,
+			.dummies = rounds[i].dummies,
+			.dummy_chance = rounds[i].chance,
+			.shuffler_dummies = rounds[i].shuffler };
+		uint32_t n = rounds[i].n, inputs = 1;
+		struct pt_params p;
+		struct acct_round a;
+		double keep, other, uniform[3] = { 1 / 3.0, 1 / 3.0, 1 / 3.0 }, omega[3], blanket[3];
+		double u[3], v[3], real[4][3];
+		struct counted one, two, cells[2];
+
+		assert_int_equal(pt_mixbins_request("mixbins", 3, &r, &p, &err), CM_OK);
+		assert_int_equal(pt_mixbins_cells(&p, n, &a, &err), CM_OK);
+		keep = pt_mixbins_keep(&p);
+		other = pt_mixbins_other(&p);
+		/* The counts of the cells, which say all: others' blanket, dummies', and the victim's. */
+		omega[0] = omega[1] = omega[2] = p.keep_always ? 1 / 3.0 : other;
+		for (int j = 0; j < 3; j++) {
+			blanket[j] = uniform[j];
+			u[j] = j == 0 ? keep : other;
+			v[j] = j == 1 ? keep : other;
+		}
+		for (uint32_t k = 1; k < n; k++)
+			for (int j = 0; j < 3; j++)
+				real[k][j] = p.keep_always ? 0 : omega[j];
+		memcpy(real[0], u, sizeof u);
+		cells[0] = everybody(&p, n, (const double(*)[3])real, blanket);
+		memcpy(real[0], v, sizeof v);
+		cells[1] = everybody(&p, n, (const double(*)[3])real, blanket);
+		for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++) {
+			double truth = hockey_stick(&cells[0], &cells[1], epsilons[e]);
+			struct acct_bound b = { NAN, NAN };
+			double worst = 0;
+
+			assert_int_equal(acct_delta(&a, 1, epsilons[e], &b), ACCT_OK);
+			if (!(b.lower <= truth * (1 + 1e-9) + 1e-14 && truth <= b.upper * (1 + 1e-9) + 1e-14))
+				fail_msg("round %zu, epsilon %g: %.12g not in [%.12g, %.12g]", i, epsilons[e],
+					truth, b.lower, b.upper);
+			/* The round itself, whatever the others hold. */
+			inputs = 1;
+			for (uint32_t k = 1; k < n; k++)
+				inputs *= 3;
+			for (uint32_t x = 0; x < inputs; x++) {
+				uint32_t rest = x;
+
+				for (uint32_t k = 1; k < n; k++, rest /= 3)
+					for (uint32_t j = 0; j < 3; j++)
+						real[k][j] = j == rest % 3 ? keep : other;
+				memcpy(real[0], u, sizeof u);
+				one = everybody(&p, n, (const double(*)[3])real, uniform);
+				memcpy(real[0], v, sizeof v);
+				two = everybody(&p, n, (const double(*)[3])real, uniform);
+				worst = fmax(worst, hockey_stick(&one, &two, epsilons[e]));
+			}
+			if (worst > b.upper * (1 + 1e-9) + 1e-14)
+				fail_msg("round %zu, epsilon %g: %.12g above %.12g", i, epsilons[e], worst,
+					b.upper);
+			if (p.keep_always && fabs(worst - truth) > 1e-12)
+				fail_msg("round %zu: truthful others hide somebody", i);
+			/* Fewer dummies are a greater loss, and a whole one in place of the chance a smaller.
+			 */
+			if (p.dummy_chance < UINT64_MAX && truth > 1e-12 && n > 1) {
+				struct acct_round less = a, more = a;
+				struct acct_bound l, m;
+
+				less.levels = more.levels = 0;
+				more.dummies += n;
+				assert_int_equal(acct_delta(&less, 1, epsilons[e], &l), ACCT_OK);
+				assert_int_equal(acct_delta(&more, 1, epsilons[e], &m), ACCT_OK);
+				assert_true(l.upper >= b.lower && m.lower <= b.upper);
+			}
+		}
+	}
+}
+
+/* The same by name. */
+static void a_name_has_the_cells_of_its_row(void **state)
+{
+	static const struct {
+		const char *row, *text;
+		double epsilon0;
+		uint32_t dummies;
+	} some[] = { { "bins", "bins:k=5,dummies=1000,chance=0.25,n=1000", INFINITY, 1 },
+		{ "mixbins", "mixbins:k=5,eps0=2,chance=0.25,n=1000", 2, 0 },
+		{ "mixbins", "mixbins:k=5,eps0=inf,dummies=2000,chance=0.25,n=1000", INFINITY, 2 },
+		{ "levels", "levels:b=8,eps0=2,chance=0.25,n=1000", 2, 0 },
+		{ "hashed", "hashed:b=4,dummies=0,chance=0.25,n=1000", INFINITY, 0 },
+		{ "prefixes", "prefixes:k=4,eps0=2,chance=0.25,n=1000", 2, 0 },
+		{ "words", "words:w=2,eps0=1,slots=3,dummies=1000,chance=0.25,n=1000", 1, 1 } };
+	struct acct_spec s;
+	char why[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+		const struct pt_protocol *row = pt_find(some[i].row);
+		struct pt_query q = query_of_row(row);
+		struct pt_request r = { .epsilon0 = some[i].epsilon0,
+			.dummies = some[i].dummies,
+			.dummy_chance = QUARTER,
+			.min_batch = 1000 };
+		struct pt_params p;
+		struct pt_loss loss;
+		struct acct_bound ours, named;
+
+		if (strcmp(row->name, "hashed") == 0)
+			r.size = 4;
+		if (strcmp(row->name, "levels") == 0)
+			r.levels = 9;
+		if (strcmp(row->name, "words") == 0)
+			r.slots = 3, r.size = 2;
+		p = derived(row, &q, &r);
+		assert_int_equal(pt_loss(row, &p, 1000, &loss, &err), CM_OK);
+		assert_int_equal(acct_spec_parse(some[i].text, &s, why, sizeof why), ACCT_OK);
+		assert_int_equal(acct_epsilon(loss.part, 1, 1e-6, &ours), ACCT_OK);
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &named), ACCT_OK);
+		assert_true(fabs(ours.upper - named.upper) < 1e-6 * named.upper);
+		assert_true(ours.upper < 10 && s.round.count == loss.part[0].count);
+		assert_int_equal(s.round.levels, 1);
+		assert_true(s.k < 2); /* nothing that is known of response alone */
+	}
+	assert_int_equal(acct_spec_parse("bins:k=5,dummies=9,chance=0.5", &s, why, sizeof why), ACCT_EDOMAIN);
+	assert_non_null(strstr(why, "n= is missing"));
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const bad[] = { "bins:k=5,dummies=9,n=9,chance=0",
+			"bins:k=5,dummies=9,n=9,chance=1", "ranges:leaves=9,fanout=3,eps0=1,n=9,chance=0.5" };
+
+		assert_int_equal(acct_spec_parse(bad[i], &s, why, sizeof why), ACCT_EDOMAIN);
+		assert_non_null(strstr(why, "chance"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(these_rows_have_such_dummies),
+		cmocka_unit_test(a_number_is_dummies_and_the_chance_of_one_more),
+		cmocka_unit_test(whole_dummies_are_what_they_were),
+		cmocka_unit_test(the_threshold_decides_and_nothing_else_changes),
+		cmocka_unit_test(messages_are_as_many_and_as_long_whatever_comes),
+		cmocka_unit_test(null_is_no_garbage_and_garbage_no_null),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(the_estimate_knows_how_many_came),
+		cmocka_unit_test(words_take_the_slot_with_most),
+		cmocka_unit_test(the_accountant_is_given_the_chance_and_never_more),
+		cmocka_unit_test(the_loss_is_the_enumerated_one),
+		cmocka_unit_test(a_name_has_the_cells_of_its_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
