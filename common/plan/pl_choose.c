@@ -29,15 +29,22 @@ uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p)
 	       (row->record_len(p) + (uint64_t)CM_HPKE_OVERHEAD + (p->tags > 0 ? PR_TAG_LEN : 0));
 }
 
-/* Offer what the option has: most epsilon0 with few dummies, and less with what dummies are worth. */
+/* Offer what the option has: most epsilon0 with few dummies, the last of them by chance where that is enough,
+ * and less with what dummies are worth. */
 static void consider(struct pl_search *s, struct pl_option *o)
 {
 	struct pl_candidate at_top = { 0 };
 	uint32_t end = 1, last = UINT32_MAX;
 
 	if (o->row->automatic & PT_AUTO_DUMMIES) {
+		struct pl_option fine;
+
 		end = pl_search_fewest(s, o, true, &at_top);
 		if (end <= o->dummies_max)
+			pl_search_offer(s, &at_top);
+		/* Less noise of as many messages. */
+		if (pl_search_refine(o, end, &fine) &&
+			pl_search_fewest(s, &fine, true, &at_top) <= fine.dummies_max)
 			pl_search_offer(s, &at_top);
 	}
 	/* The shuffler's dummies cost no device a byte: what they are worth is taken. */
@@ -83,6 +90,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 static void guess(struct pl_search *s, struct pl_option *o)
 {
 	struct pl_candidate c = { 0 };
+	struct pl_option fine;
 	uint32_t end = o->row->automatic & PT_AUTO_DUMMIES ? pl_search_fewest(s, o, false, &c) : 0;
 
 	if (!o->shuffler)
@@ -91,6 +99,10 @@ static void guess(struct pl_search *s, struct pl_option *o)
 		o->guess = end <= o->dummies_max
 				   ? o->row->expected_error(s->need->query, &c.params, s->need->reports)
 				   : (double)INFINITY;
+	if (o->row->automatic & PT_AUTO_DUMMIES && pl_search_refine(o, end, &fine) &&
+		pl_search_fewest(s, &fine, false, &c) <= fine.dummies_max)
+		o->guess =
+			fmin(o->guess, o->row->expected_error(s->need->query, &c.params, s->need->reports));
 }
 
 static void consider_row(struct pl_search *s, const struct pt_protocol *row, bool shuffler)

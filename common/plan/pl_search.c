@@ -43,6 +43,26 @@ void pl_search_init(struct pl_search *s, const struct pl_need *need, struct pl_c
 	s->mu = pl_mu(need->epsilon, need->delta);
 }
 
+/* Parts of a dummy by index: three significant digits from 0.0001 up beside none, hundredths beside some. */
+#define RARE_STEPS (4 * DIGITS)
+static double rare_step(const struct pl_option *o, uint32_t i)
+{
+	static const double unit[] = { 1e6, 1e5, 1e4, 1e3 };
+
+	return o->whole > 0 ? o->whole + (i + 1) / 100.0 : (100 + i % DIGITS) / unit[i / DIGITS];
+}
+
+bool pl_search_refine(const struct pl_option *o, uint32_t end, struct pl_option *out)
+{
+	*out = *o;
+	if (!o->row->rare_dummy || o->shuffler || o->fine || end == 0 || end > o->dummies_max)
+		return false;
+	out->fine = true;
+	out->whole = end - 1;
+	out->dummies_max = (out->whole > 0 ? 99 : RARE_STEPS) - 1;
+	return true;
+}
+
 /* ---- one candidate ---- */
 
 bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32_t dummies, uint32_t i,
@@ -54,22 +74,24 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
 	*c = (struct pl_candidate){ .protocol = o->row,
 		.request = { .epsilon0 = value_at(s, i),
 			.levels = o->levels,
-			.dummies = o->shuffler ? 0 : dummies,
+			.dummies = o->shuffler || o->fine ? 0 : dummies,
 			.size = o->size,
 			.slots = o->slots,
 			.min_batch = n->reports,
 			.shuffler_dummies = o->shuffler ? dummies : 0 } };
+	if (o->fine)
+		pt_request_dummies(&c->request, rare_step(o, dummies));
 	if (o->row->derive(n->query, &c->request, &c->params, &ignored) != CM_OK)
 		return false;
 	c->bytes = pl_bytes(o->row, &c->params);
 	return o->row->epsilon0(&c->params) <= n->epsilon0;
 }
 
-/* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + dummies / sum omega)
- * messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu add up. */
+/* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + the levels' shares +
+ * dummies / sum omega) messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu add up. */
 static double guessed_square(const struct acct_round *r)
 {
-	double whole = 0, shift = 0;
+	double whole = 0, shift = 0, levels = 0;
 
 	for (size_t i = 0; i < r->cells; i++) {
 		double d = r->cell[i].u - r->cell[i].v;
@@ -77,7 +99,9 @@ static double guessed_square(const struct acct_round *r)
 		whole += r->cell[i].omega;
 		shift += r->cell[i].omega * d * d;
 	}
-	return shift / ((double)r->others + (double)r->dummies / whole);
+	for (size_t i = 0; i < r->levels; i++)
+		levels += r->level[i].share * (double)r->level[i].count;
+	return shift / ((double)r->others + levels + (double)r->dummies / whole);
 }
 
 static double guessed_mu(const struct pl_search *s, const struct pl_candidate *c)

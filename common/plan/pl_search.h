@@ -3,7 +3,7 @@
 
 #include "pl_choose.h"
 
-#define PL_OFFERS_MAX  256   /* rows, client or shuffler, variants, numbers of dummies: 16 * 2 * 3 * 2 */
+#define PL_OFFERS_MAX  512   /* rows, client or shuffler, variants, numbers of dummies: 16 * 2 * 3 * 5 */
 #define LEAST_EPSILON0 0.001 /* index 0 */
 
 struct pl_search {
@@ -22,9 +22,11 @@ struct pl_option {
 	const struct pt_protocol *row;
 	uint32_t levels, size, slots; /* as in a request */
 	bool shuffler;                /* dummies are the shuffler's */
-	uint32_t dummies_max;         /* within the bytes */
-	double guess;                 /* of the error */
-	uint32_t dummies;             /* at which it is guessed */
+	bool fine;                    /* dummies are steps from `whole` to the next whole number */
+	uint32_t whole;
+	uint32_t dummies_max; /* within the bytes */
+	double guess;         /* of the error */
+	uint32_t dummies;     /* at which it is guessed */
 };
 
 void pl_search_init(struct pl_search *s, const struct pl_need *need, struct pl_choice *out);
@@ -35,6 +37,9 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
  * dummies_max if there are none, and *found is untouched. */
 uint32_t pl_search_fewest(
 	struct pl_search *s, const struct pl_option *o, bool exact, struct pl_candidate *found);
+/* The option between the whole numbers of dummies below `end` and at it, where its row can have such; false
+ * if not. It takes as many messages as `end` does. */
+bool pl_search_refine(const struct pl_option *o, uint32_t end, struct pl_option *out);
 /* The number of dummies, below `end`, of least error as guessed: o->dummies, o->guess (INFINITY: none). */
 void pl_search_guess(const struct pl_search *s, struct pl_option *o, uint32_t end);
 /* Offer the greatest epsilon0 that fits with so many dummies. */

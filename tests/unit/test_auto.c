@@ -57,7 +57,7 @@ static void a_round_alone_may_cost_all_there_is(void **state)
 	struct pl_plan p;
 
 	(void)state;
-	read_and_cost(HEAD "rounds = (" STATE("s", "") ")\n", &p, cost);
+	read_and_cost(HEAD "rounds = (" STATE("s", "max_bytes = 127,") ")\n", &p, cost);
 	assert_true(p.round[0].automatic && cost[0].run);
 	assert_string_equal(p.round[0].params.protocol, "grr");
 	assert_true(cost[0].verdict.total > 0.97 && cost[0].verdict.total < 1);
@@ -66,6 +66,27 @@ static void a_round_alone_may_cost_all_there_is(void **state)
 	assert_int_equal(cost[0].bytes, 64);
 	assert_true(cost[0].error > 0 && cost[0].error < 20);
 	assert_non_null(strstr(p.round[0].why, "grr (epsilon0 "));
+	pl_plan_fini(&p);
+}
+
+/* One message more, of which few are dummies, and the cost says how few. */
+static void bytes_for_one_message_more_are_bytes_for_a_fraction_of_a_dummy(void **state)
+{
+	struct pl_cost cost[1];
+	struct pl_plan p;
+	char said[40];
+
+	(void)state;
+	read_and_cost(HEAD "rounds = (" STATE("s", "") ")\n", &p, cost);
+	assert_true(cost[0].run && cost[0].verdict.total < 1);
+	assert_string_equal(p.round[0].params.protocol, "mixbins");
+	assert_true(p.round[0].params.dummies == 0 && p.round[0].params.dummy_chance > 0);
+	assert_int_equal(cost[0].messages, 2);
+	assert_int_equal(cost[0].bytes, 128);
+	(void)snprintf(said, sizeof said, ", %.6g dummies): ",
+		pt_dummies_each(p.round[0].params.dummies, p.round[0].params.dummy_chance));
+	assert_non_null(strstr(p.round[0].why, said));
+	assert_int_equal(strncmp(said, ", 0.0", 5), 0);
 	pl_plan_fini(&p);
 }
 
@@ -117,9 +138,10 @@ static void honest_reports_are_what_is_counted_on(void **state)
 	struct pl_plan p, half;
 
 	(void)state;
-	read_and_cost(HEAD "rounds = (" STATE("s", "epsilon = 0.2,") ")\n", &p, cost);
-	read_and_cost(
-		HEAD "honest_fraction = 0.5\nrounds = (" STATE("s", "epsilon = 0.2,") ")\n", &half, cost);
+	read_and_cost(HEAD "rounds = (" STATE("s", "epsilon = 0.2, max_bytes = 100,") ")\n", &p, cost);
+	read_and_cost(HEAD
+		"honest_fraction = 0.5\nrounds = (" STATE("s", "epsilon = 0.2, max_bytes = 100,") ")\n",
+		&half, cost);
 	assert_true(half.round[0].epsilon0 < p.round[0].epsilon0 - 0.5);
 	assert_true(cost[0].run);
 	pl_plan_fini(&p);
@@ -230,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_round_alone_may_cost_all_there_is),
+		cmocka_unit_test(bytes_for_one_message_more_are_bytes_for_a_fraction_of_a_dummy),
 		cmocka_unit_test(rounds_share_what_the_others_leave),
 		cmocka_unit_test(equal_plans_make_equal_choices),
 		cmocka_unit_test(honest_reports_are_what_is_counted_on),
