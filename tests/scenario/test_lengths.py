@@ -19,6 +19,10 @@ ROUNDS = {
     "levels": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9), NUMBERS, 1),
     "bins": (dict(type="histogram", epsilon0="inf", dummies=3, values=EDGES[1:]), EDGES[1:], 4),
     "mixbins": (dict(type="histogram", epsilon0=3.0, dummies=2, values=EDGES[1:]), EDGES[1:], 3),
+    "bins by chance": (dict(type="histogram", epsilon0="inf", dummies=0.5, values=EDGES[1:]), EDGES[1:], 2),
+    "mixbins by chance": (dict(type="histogram", epsilon0=3.0, dummies=2.25, values=EDGES[1:]), EDGES[1:], 4),
+    "levels by chance": (dict(type="mean", epsilon0=2.0, range=[0.0, 40.0], levels=9, dummies=0.5), NUMBERS, 2),
+    "hashed by chance": (dict(type="histogram", epsilon0="inf", dummies=1.5, values=EDGES[1:]), EDGES[1:], 3),
     "rappor": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:]), EDGES[1:], 1),
     "oue": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:] + [f"and {i}" for i in range(90)]), EDGES[1:], 1),
     "subset": (dict(type="histogram", epsilon0=1.0, values=EDGES[1:]), EDGES[1:], 1),
@@ -44,6 +48,7 @@ VECTOR = dict(type="vector", dimension=6, range=[0.0, 40.0], epsilon0=4.0)
 STRUCTURED = {
     # protocol: (plan keys, readings of one device, messages a device, tags?)
     "words": (dict(VECTOR, slots=3, size=2, dummies=1), ARRAYS, 6, False),
+    "words by chance": (dict(VECTOR, slots=3, size=2, dummies=0.5), ARRAYS, 6, False),
     "harmony": (VECTOR, ARRAYS, 1, False),
     "vrr": (dict(VECTOR, size=2), ARRAYS, 1, False),
     "rotated": (dict(VECTOR, range=[-40.0, 40.0], slots=4, size=2), ARRAYS, 4, False),
@@ -128,7 +133,7 @@ def test_all_messages_and_frames_of_a_round_have_one_length(cluster, fake, name)
 def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, fake, name):
     keys, values, messages, tags = STRUCTURED[name]
     field = {} if keys["type"] == "marginals" else {"field": "value"}
-    row = {} if name in ("prefixes", "ranges", "marginals") else {"protocol": name}
+    row = {} if name in ("prefixes", "ranges", "marginals") else {"protocol": name.split()[0]}
     cluster.plan([{"query": "q", **field, **row, **keys, "min_reports": 1000000, "target": 1000000, "window": "1h"}],
                  epsilon=45.0)
     analyzer = cluster.start("analyzer", "round", "run", "1")
