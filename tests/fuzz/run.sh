@@ -84,6 +84,7 @@ long() {
 # Files that reach something anew, smallest first; at most 200 in all, and none that alone would be a tenth of them.
 merge() {
 	new=$(mktemp -d)
+	mkdir -p "$build/fuzz/$1"
 	"$build/tests/fuzz_$1" -merge=1 -max_len="$(longest "$1")" -verbosity=0 "$new" "$corpus/$1" "$build/fuzz/$1" \
 		>"$build/fuzz-$1.log" 2>&1 || {
 		tail -n 40 "$build/fuzz-$1.log" >&2
