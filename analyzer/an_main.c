@@ -12,6 +12,7 @@
 #include "an_show.h"
 #include "an_verbs.h"
 #include "cm_near.h"
+#include "cm_noted.h"
 
 enum { OPT_ONCE = 0 };
 enum { OPT_CSV = 0, OPT_ALL, OPT_RANGE };
@@ -360,5 +361,6 @@ int main(int argc, char **argv)
 		.role = "analyzer",
 		.verb = verbs };
 
+	json_set_alloc_funcs(cm_noted_malloc, free);
 	return cm_cli_main(&program, argc, argv);
 }

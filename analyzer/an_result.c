@@ -1,12 +1,12 @@
 /* an_result.c - builds, keeps and reads result documents. */
 #include "an_result.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_file.h"
+#include "cm_noted.h"
 
 json_t *an_json_real(double v)
 {
@@ -31,10 +31,10 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 {
 	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
 
-	errno = 0;
+	(void)cm_noted_failure();
 	if (doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF)
-		return errno == ENOMEM ? cm_fail(err, CM_EINTERNAL, "out of memory")
-				       : cm_fail(err, CM_EIO, "cannot write JSON");
+		return cm_noted_failure() ? cm_fail(err, CM_EINTERNAL, "out of memory")
+					  : cm_fail(err, CM_EIO, "cannot write JSON");
 	return CM_OK;
 }
 
@@ -267,12 +267,18 @@ enum cm_rc an_result_load(
 	cm_buf_init(&b, AN_RESULT_MAX);
 	*out = NULL;
 	rc = an_result_read(state_dir, r, &b, err);
-	errno = 0;
-	if (rc == CM_OK &&
-		(*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why)) == NULL)
-		rc = errno == ENOMEM ? cm_fail(err, CM_EINTERNAL, "out of memory")
-				     : cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number,
-					       why.line, why.text);
+	(void)cm_noted_failure();
+	if (rc == CM_OK) {
+		*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why);
+		if (cm_noted_failure()) { /* jansson may have dropped a byte and gone on */
+			json_decref(*out);
+			*out = NULL;
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		} else if (*out == NULL) {
+			rc = cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number, why.line,
+				why.text);
+		}
+	}
 	cm_buf_fini(&b);
 	return rc;
 }

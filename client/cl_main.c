@@ -13,6 +13,7 @@
 #include "cl_show.h"
 #include "cm_cli.h"
 #include "cm_log.h"
+#include "cm_noted.h"
 #include "cm_secret.h"
 
 #define WAIT_DEFAULT_MS 60000
@@ -375,6 +376,6 @@ int main(int argc, char **argv)
 	};
 
 	/* Readings pass through it. */
-	json_set_alloc_funcs(malloc, cm_wiping_free);
+	json_set_alloc_funcs(cm_noted_malloc, cm_wiping_free);
 	return cm_cli_main(&program, argc, argv);
 }

@@ -1,12 +1,12 @@
 /* cl_mqtt_message.c - topic and payload to device and line. */
 #include "cl_mqtt_message.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <mosquitto.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_noted.h"
 #include "cm_secret.h"
 
 const char *const cl_mqtt_fates[CL_MQTT_FATES + 1] = {
@@ -174,10 +174,12 @@ static enum cl_mqtt_fate read_json(
 	json_error_t unused;
 	json_t *object;
 
-	errno = 0;
+	(void)cm_noted_failure();
 	object = json_loadb((const char *)m->payload, m->len, JSON_REJECT_DUPLICATES, &unused);
-	if (!json_is_object(object))
-		fate = object == NULL && errno == ENOMEM ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
+	if (cm_noted_failure()) /* else jansson may have dropped a byte */
+		fate = CL_MQTT_MEMORY;
+	else if (!json_is_object(object))
+		fate = CL_MQTT_MALFORMED;
 	else if (form->device_level == 0 && !device_of_object(object, form->device_field, out))
 		fate = CL_MQTT_NO_DEVICE;
 	json_decref(object);
@@ -209,12 +211,12 @@ static enum cl_mqtt_fate put_object(
 
 	memcpy(name, field, field_len);
 	name[field_len] = '\0';
-	errno = 0;
+	(void)cm_noted_failure();
 	object = json_object();
 	text = json_stringn((const char *)value, len);
 	/* Without text: it was not UTF-8.  A name that is not is refused, too. */
 	if (object == NULL || text == NULL || json_object_set(object, name, text) != 0)
-		fate = errno == ENOMEM ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
+		fate = cm_noted_failure() ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
 	else if (json_dump_callback(object, put_dumped, &out->line, JSON_COMPACT) != 0)
 		fate = CL_MQTT_MEMORY;
 	json_decref(text);

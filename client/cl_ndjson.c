@@ -1,13 +1,13 @@
 /* cl_ndjson.c - readings as one JSON object per line. */
 #include "cl_format.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_noted.h"
 #include "cm_secret.h"
 
 #define NUMBER_TEXT 40
@@ -172,11 +172,13 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, stru
 	if (n == 0)
 		return CM_OK;
 	p->rows++;
-	errno = 0;
+	(void)cm_noted_failure();
 	object = json_loadb((const char *)line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
-	/* jansson takes a token it has no memory for to be a bad one: the reading would not count. */
-	if (object == NULL && errno == ENOMEM)
+	/* jansson takes a token it has no memory for to be a bad one, or drops a byte of it and goes on. */
+	if (cm_noted_failure()) {
+		json_decref(object);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
 	if (object == NULL) {
 		/* jansson's own text may quote the line; a position says as much and leaks nothing. */
 		(void)snprintf(why, sizeof why, "%s at column %d",

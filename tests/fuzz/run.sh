@@ -61,7 +61,7 @@ had() {
 minute() {
 	before=$(had "$1")
 	mkdir -p "$build/fuzz/$1"
-	fuzz "$1" "$build/fuzz/$1" -detect_leaks=0 -max_total_time=60 -runs=$((executions - before)) || exit 1
+	fuzz "$1" "$build/fuzz/$1" -detect_leaks=0 -timeout=60 -max_total_time=60 -runs=$((executions - before)) || exit 1
 	echo $((before + $(executed "$1"))) >"$build/fuzz/$1.new"
 	mv "$build/fuzz/$1.new" "$build/fuzz/$1.count"
 }
