@@ -150,8 +150,8 @@ static double chance(struct cmd_source *s)
 	if (!json_object_get(s->object, "dummy_chance_le64"))
 		return 0;
 	cmd_source_hex(s, "dummy_chance_le64", hex, 16);
-	for (size_t i = 8; !s->bad && i-- > 0;) {
-		const char byte[3] = { hex[2 * i], hex[2 * i + 1], '\0' };
+	for (size_t at = 16; at > 0 && !s->bad; at -= 2) {
+		const char byte[3] = { hex[at - 2], hex[at - 1], '\0' };
 
 		sum = sum * 256 + (double)strtoul(byte, NULL, 16);
 	}
