@@ -106,7 +106,7 @@ class Void(Round):
     stage, records = "void", ["reserve", "void"]
 
     def prepare(self, cluster):
-        cluster.two_colours(N, window="1s")
+        cluster.two_colours(N, window="2s")
         with open(cluster.path("readings.csv"), "w") as f:
             f.write("device,colour\n" + "".join(f"d{i},c{i % 2}\n" for i in range(N - 1)))
 
