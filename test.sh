@@ -45,8 +45,9 @@ step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable chec
 build release
 build asan
 
-step 'unit and property tests (ASan+UBSan)'
-ctest --test-dir build/asan --output-on-failure --progress -j 2 --timeout 300
+step 'unit tests (ASan+UBSan); millions of draws (optimised)'
+ctest --test-dir build/asan --output-on-failure --progress -j 2 --timeout 300 -LE statistics
+ctest --test-dir build/release --output-on-failure --progress -j 2 --timeout 300 -L statistics
 
 step 'layers, symbols, hardening, compose'
 tests/layers.sh . build/release
