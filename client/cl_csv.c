@@ -28,7 +28,7 @@ struct csv_state {
 	uint64_t record_line; /* where it started */
 	const char *bad;      /* what is wrong with this record */
 	bool have_header;
-	char separator; /* that a single name of the header has in it: ';', a tab, or 0 */
+	const char *separated_by; /* that the header's first name has in it: "semicolons", "tabs" or NULL */
 	enum cm_rc rc;
 	struct cm_err err; /* of a callback */
 };
@@ -92,10 +92,10 @@ static void header_field(struct csv_state *s, const char *text)
 	const struct cl_reader_conf *conf = s->parser->conf;
 
 	s->wanted_by[s->column] = NOBODYS;
-	s->separator = s->column > 0                ? '\0'
-		       : strchr(text, ';') != NULL  ? ';'
-		       : strchr(text, '\t') != NULL ? '\t'
-						    : '\0';
+	if (s->column == 0)
+		s->separated_by = strchr(text, ';') != NULL    ? "semicolons"
+				  : strchr(text, '\t') != NULL ? "tabs"
+							       : NULL;
 	for (uint32_t i = 0; i < conf->fields; i++) {
 		if (strcmp(text, conf->field[i]) != 0)
 			continue;
@@ -145,12 +145,11 @@ static void on_field(void *field, size_t n, void *user)
 /* Without the names that are there: in a file that lacks its header they are a device's reading. */
 static enum cm_rc no_column(struct csv_state *s, const char *name)
 {
-	const char *hint = s->separator == ';'    ? "; commas separate columns, not semicolons"
-			   : s->separator == '\t' ? "; commas separate columns, not tabs"
-						  : "";
+	bool hint = s->column == 1 && s->separated_by != NULL;
 
-	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s",
-		s->parser->conf->name, (unsigned long long)s->record_line, name, s->column, hint);
+	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s%s",
+		s->parser->conf->name, (unsigned long long)s->record_line, name, s->column,
+		hint ? "; commas separate columns, not " : "", hint ? s->separated_by : "");
 }
 
 static enum cm_rc end_header(struct csv_state *s)
