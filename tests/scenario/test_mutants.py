@@ -1,6 +1,8 @@
 """Every removable check has a test that notices its removal: mutants.txt is complete, and what it claims is tried."""
 import concurrent.futures
+import fcntl
 import os
+import pickle
 import re
 import subprocess
 
@@ -68,8 +70,7 @@ def test_every_check_has_a_unit_test():
     assert {name for name, _ in unit_pairs()} == set(listed())
 
 
-@pytest.fixture(scope="module")
-def outcomes():
+def run_all():
     """All of them, a few at a time; each program is also run with nothing removed."""
     pairs = unit_pairs()
     missing = [t for _, t in pairs if not os.access(os.path.join(c.BUILD, "tests", t), os.X_OK)]
@@ -77,6 +78,20 @@ def outcomes():
     jobs = pairs + [("", t) for t in sorted({t for _, t in pairs})]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip(jobs, pool.map(lambda job: unit(job[1], job[0]), jobs)))
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Once for all of pytest's workers."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    kept = shared / "mutants.pickle"
+    with open(shared / "mutants.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            kept.write_bytes(pickle.dumps(run_all()))
+    return pickle.loads(kept.read_bytes())
 
 
 @pytest.mark.parametrize("test", sorted({t for _, t in unit_pairs()}))
