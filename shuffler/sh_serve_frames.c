@@ -257,7 +257,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 		return;
 	const struct sh_round *r = sh_core_collecting(core);
 	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_OPENED, sh_core_newest(core) > newest);
-	if (r && verdict.fits)
+	if (r && verdict.fits) {
 		cm_log(CM_LOG_INFO, "round open", CM_I("round", r->d.sequence),
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.params.protocol),
 			CM_I("min_batch", r->d.min_batch), CM_I("target_batch", r->d.target_batch),
@@ -265,8 +265,8 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 			CM_I("seconds", (r->d.deadline_ms - cm_clock_wall_ms()) / 1000),
 			CM_D("epsilon_round", verdict.epsilon_round), CM_D("epsilon_total", verdict.total),
 			CM_D("epsilon_limit", verdict.limit));
-	if (r && verdict.fits)
 		warn_of_late_opening(r);
+	}
 	announced.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
 	out.announced = &announced;

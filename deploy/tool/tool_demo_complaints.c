@@ -31,8 +31,8 @@ static enum cm_rc hear(
 	const char *reason = json_string_value(json_object_get(o, "reason"));
 	enum cm_rc rc = CM_OK;
 
-	if (level != NULL && strcmp(level, "info") != 0 && msg != NULL && reason != NULL &&
-		strncmp(last, reason, 255) != 0) {
+	if (level != NULL && (strcmp(level, "warn") == 0 || strcmp(level, "error") == 0) && msg != NULL &&
+		reason != NULL && strncmp(last, reason, 255) != 0) {
 		(void)snprintf(last, 256, "%s", reason);
 		rc = complaint(d, party, msg, reason, err);
 	}

@@ -67,12 +67,13 @@ void demo_stop(struct demo *d);
 /* ---- tool_demo_events.c ---- */
 
 /* Every event is a line on standard output, JSON or for people, flushed. */
-/* The JSON one: its members besides schema, time and name; consumes `fields`. */
-CM_CHECK enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err);
 CM_CHECK enum cm_rc demo_started(const struct demo *d, struct cm_err *err);
 /* One line of the analyzer's log; lines that tell nothing are passed over. */
 CM_CHECK enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err);
 CM_CHECK enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err);
+
+/* An event as JSON: its members besides schema, time and name; consumes `fields`. */
+CM_CHECK enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err);
 
 /* ---- tool_demo_complaints.c ---- */
 
