@@ -1,16 +1,33 @@
 #!/bin/sh
-# tidy.sh BUILD - clang-tidy over every C file that is no test.  BUILD: a directory configured with clang (its
+# tidy.sh BUILD [--paths] - clang-tidy over every C file; over tests, clang's warnings and little else.  With --paths also
+# clang's static analyzer, which takes ten times as long as all the rest.  BUILD: a directory configured with clang (its
 # compile_commands.json is read, and its generated headers must have been built).  Fails on any finding.
 set -eu
 
-build=$(cd "${1:?usage: tests/tidy.sh BUILD}" && pwd)
+usage='usage: tests/tidy.sh BUILD [--paths]'
+build=$(cd "${1:?$usage}" && pwd)
+case ${2:-} in
+'') paths=',-clang-analyzer-*' ;;
+--paths) paths= ;;
+*)
+	echo "$usage" >&2
+	exit 64
+	;;
+esac
 tidy=${CLANG_TIDY:-clang-tidy-14}
 cd "$(dirname "$0")/.."
 if [ ! -r "$build/compile_commands.json" ]; then
 	echo "tests/tidy.sh: $build: no compile_commands.json" >&2
 	exit 66
 fi
-# Only stdout holds findings; stderr counts what was suppressed in system headers.
-find accountant proto common client shuffler analyzer deploy -name '*.c' -print0 |
-	xargs -0 -P 2 -n 1 sh -c '"$0" --quiet -p "$1" "$2" 2>/dev/null || { echo "tidy: $2"; exit 1; }' "$tidy" "$build"
+# tidy CHECKS: of the files on its input, beside those of .clang-tidy.  Only stdout holds findings; stderr counts what was
+# suppressed in system headers.
+tidy() {
+	xargs -0 -P 2 -n 8 sh -c 'tidy=$1 checks=$2 build=$3
+		shift 3
+		"$tidy" --quiet --checks="$checks" -p "$build" "$@" 2>/dev/null || { echo "tidy: among $*"; exit 1; }' \
+		- "$tidy" "$1" "$build"
+}
+find accountant proto common client shuffler analyzer deploy -name '*.c' -print0 | tidy "portability-*$paths"
+find tests -name '*.c' -print0 | tidy '-*,clang-diagnostic-*,portability-*'
 echo "tidy: no findings"

@@ -492,7 +492,7 @@ static void a_round_is_fed_every_reading_that_counts_with_its_device(void **stat
 static void messages_are_counted_by_what_became_of_them(void **state)
 {
 	struct cl_mqtt_counts counts;
-	char name[8];
+	char name[13];
 
 	(void)state;
 	assert_int_equal(come("a", "{\"v\":1}", true), CL_MQTT_RETAINED);
