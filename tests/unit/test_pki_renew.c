@@ -230,6 +230,13 @@ static void what_the_ca_did_not_sign_is_not_renewed(void **state)
 	assert_int_equal(X509_check_issued(ca.cert, cert), X509_V_OK);
 	store(cert, "self-made.crt");
 	refused(CM_EPERM, "self-made.crt", "not issued by");
+	/* By our CA's key under another CA's name: nobody would trust it, renewed or not. */
+	assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_issuer_name(cert), "OU", MBSTRING_ASC,
+				 (const uint8_t *)"x", -1, -1, 0),
+		1);
+	assert_true(X509_sign(cert, ca.key, EVP_sha256()) > 0);
+	store(cert, "misnamed.crt");
+	refused(CM_EPERM, "misnamed.crt", "not issued by");
 	EVP_PKEY_free(own);
 	X509_free(cert);
 	cm_pki_pair_fini(&ca);
