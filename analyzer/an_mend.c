@@ -12,14 +12,12 @@ static const char lost[] = "lost: given up by the operator";
 
 static enum cm_rc confirmed(const struct cm_cli *cli, const struct an_round_state *r, struct cm_err *err)
 {
-	const char *said = cli->option[AN_MEND_CONFIRM], *query = r->plan->query.name;
+	char what[96];
 
-	if (said != NULL && strcmp(said, query) == 0)
-		return CM_OK;
-	return cm_fail(err, CM_EUSAGE, "round %u %s: to do it say --confirm %.64s", r->plan->number,
+	(void)snprintf(what, sizeof what, "round %u %s", r->plan->number,
 		r->stage == AN_CHARGED ? "ends without an estimate, and what it was charged stays charged"
-				       : "becomes void, and what devices reported is not used",
-		query);
+				       : "becomes void, and what devices reported is not used");
+	return cm_cli_confirmed(cli->option[AN_MEND_CONFIRM], r->plan->query.name, what, err);
 }
 
 /* A record of `kind` about the round. */

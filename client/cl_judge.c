@@ -67,7 +67,8 @@ static enum cm_rc judge_verified(struct cl_db *db, const struct cl_policy *polic
 	/* Its bytes are erased: taking part again would randomize the same values a second time. */
 	if (charged)
 		return cm_fail(err, CM_EPERM, "round %" PRIu64 " is over for this client", j->d.sequence);
-	if (now_ms >= j->d.deadline_ms)
+	j->late = now_ms >= j->d.deadline_ms;
+	if (j->late)
 		return cm_fail(err, CM_ELATER,
 			"the deadline of round %" PRIu64 " has passed by %" PRId64 " s (check the clocks)",
 			j->d.sequence, (now_ms - j->d.deadline_ms) / 1000);

@@ -12,6 +12,7 @@ struct cl_judgement {
 	struct rd_descriptor d; /* free with rd_descriptor_fini when verified is set */
 	bool verified;
 	bool resumed; /* already charged for this round: go on with what is stored */
+	bool late;    /* refused for the deadline, which passed by our clock and not by the shuffler's */
 	struct cl_charge charge;
 	struct rd_verdict verdict;
 };

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "cl_run_private.h"
+#include "cm_clock.h"
 
 static void ask(struct cl_run *run);
 
@@ -17,6 +18,15 @@ void cl_run_begin_asking(struct cl_run *run, uint32_t later_ms)
 	(void)uv_timer_start(&run->ask_timer, on_ask_timer, later_ms, 0);
 }
 
+/* The round after which the next is wanted.  The last one again, if it was late by a clock that has been set
+ * back since: it is judged anew, as after a restart, and nothing of it was charged. */
+static uint64_t done_with(const struct cl_run *run)
+{
+	bool again = run->late > 0 && run->late == run->after && cm_clock_wall_ms() < run->late_until;
+
+	return again ? run->after - 1 : run->after;
+}
+
 static void ask(struct cl_run *run)
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
@@ -30,7 +40,7 @@ static void ask(struct cl_run *run)
 	/* A round under way is asked for by number, to see that it is still the same. */
 	get.after = run->active.sequence > 0 ? run->active.sequence - 1
 		    : run->confirming        ? run->prepared.j.d.sequence - 1
-					     : run->after;
+					     : done_with(run);
 	get.wait_ms = run->active.sequence > 0 || run->confirming ? 0 : PR_WAIT_MAX_MS;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_ROUND;
 	frame.get_round = &get;

@@ -31,8 +31,10 @@ struct cl_run {
 	uv_timer_t ask_timer, wait_timer;
 	enum phase phase;
 	bool asked, ever_up, stopped;
-	bool confirming;          /* asked whether the round that `prepared` has judged is still open */
-	uint64_t after;           /* rounds up to this sequence number are done with */
+	bool confirming; /* asked whether the round that `prepared` has judged is still open */
+	uint64_t after;  /* rounds up to this sequence number are done with */
+	uint64_t late;   /* passed over: its deadline, late_until, had passed by our clock; 0: none */
+	int64_t late_until;
 	struct cl_active active;  /* sequence 0: none */
 	struct cm_buf descriptor; /* of the round under way, as received */
 	uint8_t signature[PR_SIGNATURE_LEN];

@@ -173,6 +173,8 @@ static void refused(struct cl_run *run, const struct cm_err *why)
 		return;
 	}
 	run->after = run->prepared.j.d.sequence > run->after ? run->prepared.j.d.sequence : run->after;
+	run->late = run->prepared.j.late ? run->prepared.j.d.sequence : 0;
+	run->late_until = run->prepared.j.d.deadline_ms;
 	if (final)
 		summarize(run, NULL, why);
 	else

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cm_file.h"
@@ -41,17 +40,6 @@ static void end(struct mend *m)
 	sh_conf_free(&m->conf);
 }
 
-/* Has the operator named what goes?  consequence: what follows, in a sentence. */
-static enum cm_rc confirmed(
-	const struct cm_cli *cli, const char *name, const char *consequence, struct cm_err *err)
-{
-	const char *said = cli->option[SH_MEND_CONFIRM];
-
-	if (said && strcmp(said, name) == 0)
-		return CM_OK;
-	return cm_fail(err, CM_EUSAGE, "%s: to do it say --confirm %.64s", consequence, name);
-}
-
 /* ---- accept-loss ---- */
 
 enum cm_rc sh_mend_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -61,10 +49,9 @@ enum cm_rc sh_mend_accept_loss(const struct cm_cli *cli, int *exit_code, struct 
 	(void)exit_code;
 	enum cm_rc rc = begin(cli, &m, err);
 	if (rc == CM_OK)
-		rc = confirmed(cli, m.policy.population,
+		rc = cm_cli_confirmed(cli->option[SH_MEND_CONFIRM], m.policy.population,
 			"the ledger that the analyzer shows next is believed, were it an older copy, and "
-			"open rounds "
-			"are lost",
+			"open rounds are lost",
 			err);
 	if (rc == CM_OK)
 		rc = sh_sqlite_anew(m.conf.state_dir, err);
@@ -181,8 +168,8 @@ enum cm_rc sh_mend_give_up(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK)
 		rc = rd_descriptor_decode(f.row.descriptor.data, f.row.descriptor.len, &d, err);
 	if (rc == CM_OK)
-		rc = confirmed(
-			cli, d.query.name, "what devices reported in this round is lost for good", err);
+		rc = cm_cli_confirmed(cli->option[SH_MEND_CONFIRM], d.query.name,
+			"what devices reported in this round is lost for good", err);
 	if (rc == CM_OK)
 		rc = give_up(&m, &f.row, err);
 	if (rc == CM_OK) {

@@ -69,3 +69,8 @@ CM_CHECK enum cm_rc cm_cli_double(
 	const char *text, const char *what, double min, double max, double *out, struct cm_err *err);
 CM_CHECK enum cm_rc cm_cli_u64(
 	const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out, struct cm_err *err);
+
+/* Does `said`, the value of --confirm or NULL, name what goes?  Else CM_EUSAGE with what follows, in words,
+ * and the name to say. */
+CM_CHECK enum cm_rc cm_cli_confirmed(
+	const char *said, const char *name, const char *consequence, struct cm_err *err);

@@ -68,6 +68,14 @@ CM_CHECK enum cm_rc cm_pki_init(const char *dir, const char *hosts, uint32_t dev
  * tests. CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
 CM_CHECK enum cm_rc cm_pki_issue(const char *dir, const char *out_dir, const char *name, enum cm_role role,
 	const char *hosts, uint32_t devices, int days, struct cm_err *err);
+/* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
+ * out_path (durable, whole or not at all): subject, role, devices, hosts and usage are the old one's bytes,
+ * serial and dates are new.  No private key but the CA's is needed.  The old one may have expired; it is left
+ * as it is, and stays valid beside the new one: revoking one of the two does not revoke the other.
+ * CM_EPERM unless the CA of its role signed it and its list does not have it; CM_EUSAGE for a CA's own or for
+ * bad days; CM_ECREATE when out_path exists. */
+CM_CHECK enum cm_rc cm_pki_renew(
+	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err);
 /* Copy to out_dir the public files of the table above that a party of this role needs (CA certificates, their
  * revocation lists if any, signature keys), those that are not there yet. */
 CM_CHECK enum cm_rc cm_pki_outfit(

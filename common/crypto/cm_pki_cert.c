@@ -233,43 +233,74 @@ enum cm_rc cm_pki_pair_make(const struct cm_pki_subject *s, const struct cm_pki_
 	return rc;
 }
 
-static enum cm_rc store_bio(
-	const char *dir, const char *name, const char *suffix, BIO *bio, unsigned mode, struct cm_err *err)
+enum cm_rc cm_pki_cert_renew(
+	X509 *old, int days, const struct cm_pki_pair *ca, X509 **out, struct cm_err *err)
 {
-	char *path = cm_private_path(dir, name, suffix), *data;
-	long n = BIO_get_mem_data(bio, &data);
-	enum cm_rc rc = path == NULL ? no_memory(err) : cm_private_create(path, data, (size_t)n, mode, err);
+	X509 *cert = X509_dup(old);
+	struct cm_rng rng;
+	enum cm_rc rc = cm_rng_system(&rng, err);
 
-	free(path);
+	if (rc == CM_OK && (cert == NULL || !set_serial(cert, &rng) || !set_times(cert, days) ||
+				   X509_sign(cert, ca->key, EVP_sha256()) == 0))
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		*out = cert;
+	else
+		X509_free(cert);
+	return rc;
+}
+
+bool cm_pki_cert_is_of(X509 *cert, X509 *ca)
+{
+	bool is = X509_check_issued(ca, cert) == X509_V_OK && X509_verify(cert, X509_get0_pubkey(ca)) == 1;
+
+	ERR_clear_error();
+	return is;
+}
+
+static enum cm_rc store_bio(const char *path, BIO *bio, unsigned mode, struct cm_err *err)
+{
+	char *data;
+	long n = BIO_get_mem_data(bio, &data);
+
+	return cm_private_create(path, data, (size_t)n, mode, err);
+}
+
+enum cm_rc cm_pki_cert_store(X509 *cert, const char *path, struct cm_err *err)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	enum cm_rc rc = bio == NULL || PEM_write_bio_X509(bio, cert) != 1 ? no_memory(err)
+									  : store_bio(path, bio, 0644, err);
+
+	BIO_free(bio);
+	return rc;
+}
+
+static enum cm_rc store_key(EVP_PKEY *key, const char *path, struct cm_err *err)
+{
+	BIO *bio = BIO_new(BIO_s_secmem());
+	enum cm_rc rc = bio == NULL || PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1
+				? no_memory(err)
+				: store_bio(path, bio, 0600, err);
+
+	BIO_free(bio);
 	return rc;
 }
 
 enum cm_rc cm_pki_pair_store(
 	const struct cm_pki_pair *p, const char *dir, const char *name, struct cm_err *err)
 {
-	BIO *cert = BIO_new(BIO_s_mem()), *key = BIO_new(BIO_s_secmem());
-	enum cm_rc rc;
+	char *cert = cm_private_path(dir, name, ".crt"), *key = cm_private_path(dir, name, ".key");
+	enum cm_rc rc = cert == NULL || key == NULL ? no_memory(err) : store_key(p->key, key, err);
+	struct cm_err ignored;
 
-	if (cert == NULL || key == NULL || PEM_write_bio_X509(cert, p->cert) != 1 ||
-		PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1) {
-		rc = no_memory(err);
-		goto out;
+	if (rc == CM_OK) {
+		rc = cm_pki_cert_store(p->cert, cert, err);
+		if (rc != CM_OK)
+			(void)!cm_private_destroy(key, &ignored);
 	}
-	rc = store_bio(dir, name, ".key", key, 0600, err);
-	if (rc != CM_OK)
-		goto out;
-	rc = store_bio(dir, name, ".crt", cert, 0644, err);
-	if (rc != CM_OK) {
-		char *path = cm_private_path(dir, name, ".key");
-		struct cm_err ignored;
-
-		if (path != NULL)
-			(void)!cm_private_destroy(path, &ignored);
-		free(path);
-	}
-out:
-	BIO_free(cert);
-	BIO_free(key);
+	free(cert);
+	free(key);
 	return rc;
 }
 

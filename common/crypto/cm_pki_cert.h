@@ -33,10 +33,21 @@ CM_CHECK enum cm_rc cm_pki_pair_store(
 CM_CHECK enum cm_rc cm_pki_pair_load(
 	const char *dir, const char *name, struct cm_pki_pair *out, struct cm_err *err);
 CM_CHECK enum cm_rc cm_pki_cert_load(const char *path, X509 **out, struct cm_err *err);
+/* The certificate into a new file, durable. */
+CM_CHECK enum cm_rc cm_pki_cert_store(X509 *cert, const char *path, struct cm_err *err);
+/* Old once more, signed by ca: with another serial and other dates; name, key and extensions are the same
+ * bytes. */
+CM_CHECK enum cm_rc cm_pki_cert_renew(
+	X509 *old, int days, const struct cm_pki_pair *ca, X509 **out, struct cm_err *err);
+/* Does it name this CA, and did the CA's key sign it? */
+bool cm_pki_cert_is_of(X509 *cert, X509 *ca);
 
 /* The directory of the CA that may vouch for the role: "ca-clients" or "ca-services". */
 const char *cm_pki_ca_of(enum cm_role role);
 /* An empty revocation list ca.crl for the CA of ca_dir, in place of any there. */
 CM_CHECK enum cm_rc cm_pki_list_start(const char *ca_dir, struct cm_err *err);
+/* CM_EPERM when the CA's list, ca.crl in ca_dir, has the certificate's serial. */
+CM_CHECK enum cm_rc cm_pki_list_check(
+	const char *ca_dir, const struct cm_pki_pair *ca, X509 *cert, struct cm_err *err);
 /* The bytes of the file `from` into `to` (0644), which must be new unless replace. */
 CM_CHECK enum cm_rc cm_pki_copy(const char *from, const char *to, int replace, struct cm_err *err);

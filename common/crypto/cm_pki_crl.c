@@ -108,15 +108,21 @@ static int add_serial(X509_CRL *list, X509 *cert, const ASN1_TIME *now)
 	return 0;
 }
 
+static bool has_serial(X509_CRL *list, X509 *cert)
+{
+	X509_REVOKED *entry;
+
+	return X509_CRL_get0_by_serial(list, &entry, X509_get_serialNumber(cert)) == 1;
+}
+
 /* Put cert, if any, on the list and sign it anew. */
 static int extend_list(X509_CRL *list, X509 *cert, const struct cm_pki_pair *ca)
 {
 	ASN1_TIME *now = ASN1_TIME_set(NULL, time(NULL));
-	X509_REVOKED *already;
 	int ok = now != NULL && X509_CRL_set1_lastUpdate(list, now) == 1 &&
 		 X509_CRL_set1_nextUpdate(list, X509_get0_notAfter(ca->cert)) == 1 && raise_number(list);
 
-	if (ok && cert != NULL && X509_CRL_get0_by_serial(list, &already, X509_get_serialNumber(cert)) != 1)
+	if (ok && cert != NULL && !has_serial(list, cert))
 		ok = add_serial(list, cert, now);
 	ASN1_TIME_free(now);
 	return ok && X509_CRL_sort(list) == 1 && X509_CRL_sign(list, ca->key, EVP_sha256()) > 0;
@@ -195,6 +201,19 @@ enum cm_rc cm_pki_list_start(const char *ca_dir, struct cm_err *err)
 	return rc;
 }
 
+enum cm_rc cm_pki_list_check(const char *ca_dir, const struct cm_pki_pair *ca, X509 *cert, struct cm_err *err)
+{
+	char *path = cm_private_path(ca_dir, "ca", ".crl");
+	X509_CRL *list = NULL;
+	enum cm_rc rc = path == NULL ? no_memory(err) : load_list(path, ca, &list, err);
+
+	if (rc == CM_OK && list != NULL && has_serial(list, cert))
+		rc = cm_fail(err, CM_EPERM, "%s has it: it is revoked", path);
+	X509_CRL_free(list);
+	free(path);
+	return rc;
+}
+
 /* Did this CA issue it?  Its certificate tells; the two CAs need not be in one place. */
 static enum cm_rc issued_by(const char *dir, size_t authority, X509 *cert, bool *issued, struct cm_err *err)
 {
@@ -206,9 +225,7 @@ static enum cm_rc issued_by(const char *dir, size_t authority, X509 *cert, bool 
 	*issued = false;
 	rc = path == NULL ? no_memory(err) : cm_pki_cert_load(path, &ca, err);
 	if (rc == CM_OK)
-		*issued = X509_check_issued(ca, cert) == X509_V_OK &&
-			  X509_verify(cert, X509_get0_pubkey(ca)) == 1;
-	ERR_clear_error();
+		*issued = cm_pki_cert_is_of(cert, ca);
 	X509_free(ca);
 	free(path);
 	free(ca_dir);

@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
 #include "cm_file.h"
 #include "cm_pki_cert.h"
 #include "cm_private_file.h"
@@ -138,19 +141,30 @@ static enum cm_rc check_subject(const struct cm_pki_subject *s, struct cm_err *e
 		return cm_fail(err, CM_EUSAGE, "only a client speaks for devices");
 	if (s->hosts != NULL && *s->hosts != '\0' && s->role != CM_ROLE_SHUFFLER)
 		return cm_fail(err, CM_EUSAGE, "only a shuffler is dialled and has hosts");
-	if (s->days < -(int)CM_PKI_DAYS_CA || s->days > (int)CM_PKI_DAYS_CA)
-		return cm_fail(err, CM_EUSAGE, "days: at most %u", CM_PKI_DAYS_CA);
 	return CM_OK;
 }
 
 /* A certificate that outlives its CA would fail before its own date. */
-static enum cm_rc check_life(const struct cm_pki_subject *s, const struct cm_pki_pair *ca, struct cm_err *err)
+static enum cm_rc check_life(int days, const struct cm_pki_pair *ca, struct cm_err *err)
 {
-	time_t end = time(NULL) + (time_t)s->days * 86400;
+	time_t end = time(NULL) + (time_t)days * 86400;
 
+	if (days < -(int)CM_PKI_DAYS_CA || days > (int)CM_PKI_DAYS_CA)
+		return cm_fail(err, CM_EUSAGE, "days: at most %u", CM_PKI_DAYS_CA);
 	if (X509_cmp_time(X509_get0_notAfter(ca->cert), &end) < 0)
 		return cm_fail(err, CM_EUSAGE, "days: the CA itself ends before that");
 	return CM_OK;
+}
+
+/* The CA for this role, if it can sign for so many days, and its directory (malloc'd, also on a fault). */
+static enum cm_rc load_ca(const char *dir, enum cm_role role, int days, struct cm_pki_pair *ca, char **ca_dir,
+	struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	*ca_dir = cm_file_join(dir, cm_pki_ca_of(role));
+	rc = *ca_dir == NULL ? no_memory(err) : cm_pki_pair_load(*ca_dir, "ca", ca, err);
+	return rc == CM_OK ? check_life(days, ca, err) : rc;
 }
 
 static enum cm_rc issue(
@@ -158,14 +172,10 @@ static enum cm_rc issue(
 {
 	struct cm_pki_pair ca = { 0 }, party = { 0 };
 	enum cm_rc rc = check_subject(s, err);
-	char *ca_dir;
+	char *ca_dir = NULL;
 
-	if (rc != CM_OK)
-		return rc;
-	ca_dir = cm_file_join(dir, cm_pki_ca_of(s->role));
-	rc = ca_dir == NULL ? no_memory(err) : cm_pki_pair_load(ca_dir, "ca", &ca, err);
 	if (rc == CM_OK)
-		rc = check_life(s, &ca, err);
+		rc = load_ca(dir, s->role, s->days, &ca, &ca_dir, err);
 	if (rc == CM_OK)
 		rc = cm_pki_pair_make(s, &ca, &party, err);
 	if (rc == CM_OK)
@@ -186,6 +196,37 @@ enum cm_rc cm_pki_issue(const char *dir, const char *out_dir, const char *name, 
 	};
 
 	return issue(dir, out_dir, &s, err);
+}
+
+enum cm_rc cm_pki_renew(
+	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err)
+{
+	struct cm_pki_pair ca = { 0 };
+	X509 *old = NULL, *renewed = NULL;
+	char *ca_dir = NULL;
+	struct cm_identity id;
+	enum cm_rc rc = cm_pki_cert_load(cert_path, &old, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = X509_check_ca(old) != 0 ? cm_fail(err, CM_EUSAGE, "a CA, not a party")
+				     : cm_identity_from_cert(old, &id, err);
+	if (rc == CM_OK)
+		rc = load_ca(dir, id.role, days, &ca, &ca_dir, err);
+	if (rc == CM_OK && !cm_pki_cert_is_of(old, ca.cert))
+		rc = cm_fail(err, CM_EPERM, "not issued by %s", ca_dir);
+	if (rc == CM_OK)
+		rc = cm_pki_list_check(ca_dir, &ca, old, err);
+	if (rc == CM_OK)
+		rc = cm_pki_cert_renew(old, days, &ca, &renewed, err);
+	if (rc == CM_OK)
+		rc = cm_pki_cert_store(renewed, out_path, err);
+	ERR_clear_error();
+	X509_free(old);
+	X509_free(renewed);
+	cm_pki_pair_fini(&ca);
+	free(ca_dir);
+	return rc == CM_OK ? CM_OK : cm_context(err, "%s", cert_path);
 }
 
 static enum cm_rc make_ca(const char *dir, const char *sub, const char *name, struct cm_err *err)

@@ -58,21 +58,27 @@ enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err
 	return rc;
 }
 
+static enum cm_rc parse_days(const char *text, int *out, struct cm_err *err)
+{
+	uint64_t n = CM_PKI_DAYS;
+
+	if (text != NULL && cm_cli_u64(text, "days", 1, CM_PKI_DAYS_CA, &n, err) != CM_OK)
+		return err->code;
+	*out = (int)n;
+	return CM_OK;
+}
+
 static enum cm_rc parse_issue(
 	const struct cm_cli *cli, enum cm_role *role, uint32_t *devices, int *days, struct cm_err *err)
 {
-	const char *role_text = cli->option[TOOL_ISSUE_ROLE], *days_text = cli->option[TOOL_ISSUE_DAYS];
-	uint64_t n = CM_PKI_DAYS;
+	const char *role_text = cli->option[TOOL_ISSUE_ROLE];
 
 	*role = role_text == NULL ? CM_ROLE_NONE : cm_role_parse(role_text);
 	if (*role == CM_ROLE_NONE)
 		return cm_fail(err, CM_EUSAGE, "--role: client, shuffler or analyzer");
 	if (parse_devices(cli->option[TOOL_ISSUE_DEVICES], devices, err) != CM_OK)
 		return err->code;
-	if (days_text != NULL && cm_cli_u64(days_text, "days", 1, CM_PKI_DAYS_CA, &n, err) != CM_OK)
-		return err->code;
-	*days = (int)n;
-	return CM_OK;
+	return parse_days(cli->option[TOOL_ISSUE_DAYS], days, err);
 }
 
 enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -98,6 +104,39 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 	if (rc == CM_OK)
 		printf("%s/%s.crt: %s for %d days\n", out, name, cm_role_name(role), days);
 	free(out);
+	return rc;
+}
+
+/* "client.crt": "client-renewed.crt"; malloc'd, NULL out of memory. */
+static char *renewed_name(const char *cert)
+{
+	static const char end[] = ".crt";
+	size_t n = strlen(cert), stem = n;
+	char *out = malloc(n + sizeof "-renewed.crt");
+
+	if (n >= sizeof end && strcmp(cert + n - (sizeof end - 1), end) == 0)
+		stem = n - (sizeof end - 1);
+	if (out != NULL)
+		(void)sprintf(out, "%.*s-renewed%s", (int)stem, cert, end);
+	return out;
+}
+
+enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	const char *dir = cli->argv[1], *cert = cli->argv[2], *out = cli->option[TOOL_RENEW_OUT];
+	char *beside = NULL;
+	int days = 0;
+	enum cm_rc rc = parse_days(cli->option[TOOL_RENEW_DAYS], &days, err);
+
+	(void)exit_code;
+	if (rc == CM_OK && out == NULL && (out = beside = renewed_name(cert)) == NULL)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = cm_pki_renew(dir, cert, out, days, err);
+	if (rc == CM_OK)
+		printf("%s: for %d days and the same key; it goes in the place of %s, then SIGHUP\n", out,
+			days, cert);
+	free(beside);
 	return rc;
 }
 

@@ -12,10 +12,12 @@ enum tool_pki_issue_option {
 	TOOL_ISSUE_DAYS,
 	TOOL_ISSUE_OUT,
 };
+enum tool_pki_renew_option { TOOL_RENEW_DAYS, TOOL_RENEW_OUT };
 enum tool_pki_renewal_option { TOOL_RENEWAL_WITHIN };
 
 enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_pki_show(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 /* Exit code 0: renew; 1: no need; 2: no such file. */
 enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

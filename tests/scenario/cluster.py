@@ -10,7 +10,7 @@ import time
 import wire
 
 BUILD = os.environ.get("TOMBOLA_BUILD", os.path.join(wire.ROOT, "build", "mutant"))
-EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "later": 75, "protocol": 76,
+EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "create": 73, "later": 75, "protocol": 76,
         "permission": 77, "config": 78}
 
 

@@ -50,8 +50,8 @@ def test_help_and_version_of_a_program(program):
     ("tombola-shuffler", {"run", "status", "check", "check-config", "config-sample"}),
     ("tombola-analyzer", {"run", "status", "round list", "round run", "round show", "estimate", "budget", "ledger verify",
                           "ledger export", "check", "check-config", "config-sample"}),
-    ("tombola", {"demo", "pki init", "pki issue", "pki show", "pki needs-renewal", "pki revoke", "plan check", "plan digest",
-                 "plan cost", "plan protocols", "version"}),
+    ("tombola", {"demo", "pki init", "pki issue", "pki renew", "pki show", "pki needs-renewal", "pki revoke", "plan check",
+                 "plan digest", "plan cost", "plan protocols", "version"}),
 ])
 def test_the_verbs_are_there(program, expected):
     assert {" ".join(v) for v in verbs(program)} >= expected

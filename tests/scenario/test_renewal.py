@@ -2,33 +2,35 @@
 import os
 import re
 import shutil
-import signal
 import ssl
 import subprocess
 
 import pytest
 
 import certs
+import faults
 import wire
-from cluster import program, wait_for
+from cluster import EXIT, program, wait_for
 from parties import Analyzer, Device
+from relay import Relay
 from test_tls import cut, prepare
-from wire import Refused, pb
 
-PARTIES = ("shuffler", "client", "analyzer")
+RENEW = "\n**Certificates** ", "\n**A TLS key that got out**"
+REPLACE = RENEW[1], "\n**A signing key** "
 
 
-def commands():
-    """The code of the guide's section on certificates, a line each."""
+def commands(part=RENEW):
+    """The code of the guide's part, a line each."""
+    begin, end = part
     with open(os.path.join(wire.ROOT, "doc", "operations.md")) as f:
-        text = f.read().split("\n**Certificates** ", 1)[1].split("\n**A TLS key that got out**", 1)[0]
+        text = f.read().split(begin, 1)[1].split(end, 1)[0]
     return [line for block in re.findall(r"^```\n(.*?)^```$", text, re.M | re.S) for line in block.splitlines()]
 
 
 def on_this_machine(cluster, line, daemon):
     """The same command, with this deployment's folders and process, and no other users."""
     for a, b in ((r"sudo -u \S+ ", ""), (r"\bsudo ", ""), (r"-o \S+ ", ""), (r"/etc/tombola/pki/", "installed/"),
-                 (r"shuffler\.example\.org", "localhost,127.0.0.1"), (r"--devices 60000", "--devices 1000"),
+                 (r"shuffler\.example\.org", "localhost,127.0.0.1"),
                  (r"^systemctl reload \S+", f"kill -HUP {daemon}"),
                  (r"^(tombola-(\S+)) (check)", r"\1 --config \2.conf \3"),
                  (r"^tombola", os.path.join(os.path.dirname(program("tombola")), "tombola"))):
@@ -36,18 +38,21 @@ def on_this_machine(cluster, line, daemon):
     return line
 
 
-def renew(cluster, party, daemon):
+def follow(cluster, party, daemon, part=RENEW):
     """Run all of them, in order, for one party.  The exit codes and what they said."""
     out = {}
-    for line in commands():
-        if "pki issue" in line and f"--role {party} " not in line:
-            continue
-        if "pki issue" not in line:
-            line = line.replace("shuffler", party)
+    for line in commands(part):
+        line = line.replace("shuffler", party)
         run = subprocess.run(on_this_machine(cluster, line, daemon), shell=True, cwd=cluster.dir, text=True,
                              capture_output=True)
         out[re.sub(r"^sudo (-u \S+ )?", "", line)] = run
     return out
+
+
+def the(verb, out):
+    """What the command of this verb said."""
+    run, = (run for line, run in out.items() if f"tombola {verb} " in line)
+    return run
 
 
 def install(cluster, pair, party):
@@ -62,17 +67,19 @@ def install(cluster, pair, party):
 
 
 def ends(cluster, party, cas, days):
-    """Give the party a certificate that ends so many days from now."""
+    """Give the party a certificate that ends so many days from now; where the CAs are, they have a copy."""
     ca = cas["clients" if party == "client" else "services"]
-    install(cluster, certs.issue(cluster.path("made"), party, party, ca=ca, days=days), party)
+    made = certs.issue(cluster.path("made"), party, party, ca=ca, days=days)
+    install(cluster, made, party)
+    shutil.copy(made[0], cluster.path("pki", party))
 
 
 def served_by(cluster):
     """The certificate that the shuffler shows to a newcomer."""
     link = wire.Link.dial(cluster.port, cluster.tls("client"))
-    shown = link.sock.getpeercert(binary_form=True)
+    der = link.sock.getpeercert(binary_form=True)
     link.close()
-    return shown
+    return der
 
 
 def file_of(cluster, party):
@@ -85,11 +92,25 @@ def check(cluster, party):
     return run.returncode, run.stdout
 
 
-def test_the_guide_has_a_command_for_each_party():
+def key_of(cluster, party):
+    """The key file: its bytes, and whether it is the same file."""
+    path = cluster.path("installed", f"{party}.key")
+    with open(path, "rb") as f:
+        st = os.fstat(f.fileno())
+        return f.read(), st.st_ino, st.st_mtime_ns, st.st_mode
+
+
+def shown(path):
+    """What `pki show` says, a name each."""
+    run = subprocess.run([program("tombola"), "pki", "show", path], capture_output=True, text=True)
+    assert run.returncode == 0, run
+    return dict(re.split("  +", line, maxsplit=1) for line in run.stdout.splitlines())
+
+
+def test_the_guide_renews_without_a_key():
     said = commands()
-    assert len(said) == 8, said
-    for party in PARTIES:
-        assert len([x for x in said if f"--role {party} " in x]) == 1, said
+    assert len(said) == 5 and any("pki renew" in x for x in said), said
+    assert not any(".key" in x or "pki issue" in x for x in said), said
 
 
 def test_a_shuffler_is_renewed_under_its_connections(cluster):
@@ -110,14 +131,16 @@ def test_a_shuffler_is_renewed_under_its_connections(cluster):
     assert code == 1 and "certificate 59 d left" in text and "daemon uses another certificate" in text, text
     assert served_by(cluster) == old
     install(cluster, (cluster.path("made", "shuffler.crt"), cluster.path("made", "shuffler.key")), "shuffler")
+    key = key_of(cluster, "shuffler")
 
-    out = renew(cluster, "shuffler", shuffler.process.pid)
+    out = follow(cluster, "shuffler", shuffler.process.pid)
     *before, last = out.values()
     assert all(run.returncode == 0 for run in before), {k: (v.returncode, v.stderr) for k, v in out.items()}
     assert [run.stdout for run in before][0].endswith("renew\n")
     wait_for("the new certificate", lambda: served_by(cluster) == file_of(cluster, "shuffler") != old)
     code, text = check(cluster, "shuffler")
     assert code == 0 and "certificate 89 d left" in text and "another" not in text, text
+    assert key_of(cluster, "shuffler") == key
     # Who was connected is: a round opens for both.
     d, data = analyzer.open_round(target=4, min_batch=4)
     assert device.round(after=0)[1] == data
@@ -125,10 +148,9 @@ def test_a_shuffler_is_renewed_under_its_connections(cluster):
     run = subprocess.run([program("tombola"), "pki", "needs-renewal", cluster.path("installed", "shuffler.crt")],
                          capture_output=True, text=True)
     assert run.returncode == 1 and "no need" in run.stdout, run
-    # Another time, and the folder of the last one: refused, nothing is written over.
-    again = renew(cluster, "shuffler", shuffler.process.pid)
-    issue = next(run for line, run in again.items() if "pki issue" in line)
-    assert issue.returncode != 0 and "exist" in issue.stderr, issue
+    # Another time, and the name of the last one: refused, nothing is written over.
+    run = the("pki renew", follow(cluster, "shuffler", shuffler.process.pid))
+    assert run.returncode == EXIT["create"] and "exist" in run.stderr, run
 
 
 @pytest.mark.parametrize("party", ["client", "analyzer"])
@@ -147,15 +169,15 @@ def test_an_expired_peer_is_refused_and_comes_back_renewed(cluster, party):
     assert code == 2 and "certificate expired" in text, text
     assert '"msg":"connected' not in daemon.log()
 
-    out = renew(cluster, party, daemon.process.pid)
-    assert [run.returncode for run in list(out.values())[:-1]] == [0] * 5, out
+    key, old = key_of(cluster, party), shown(cluster.path("installed", f"{party}.crt"))
+    out = follow(cluster, party, daemon.process.pid)
+    assert [run.returncode for run in list(out.values())[:-1]] == [0] * 4, out
     wait_for("the connection, with the same process", lambda: '"msg":"connected' in daemon.log())
     assert daemon.alive()
     wait_for("health", lambda: check(cluster, party)[0] == 0)
-    if party == "client":
-        shown = subprocess.run([program("tombola"), "pki", "show", cluster.path("installed", "client.crt")],
-                               capture_output=True, text=True).stdout
-        assert re.search(r"^devices +1000$", shown, re.M), shown
+    new = shown(cluster.path("installed", f"{party}.crt"))
+    assert {name for name in new if new[name] != old[name]} == {"not before", "not after", "SHA-256"}, (old, new)
+    assert key_of(cluster, party) == key
     daemon.stop()
     # The old pair is still no good to anybody.
     ends(cluster, party, cas, (-91, -1))
@@ -168,3 +190,54 @@ def test_an_expired_peer_is_refused_and_comes_back_renewed(cluster, party):
         pass
     if link is not None:
         cut(link)
+
+
+def test_a_client_is_renewed_in_the_middle_of_a_round(cluster):
+    """Reports are taken whose receipts are lost, and come again under the new certificate: the same devices, by its key."""
+    play = faults.Round()
+    play.prepare(cluster)
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write('connections = 1; frame_devices = 1; spread = "6s";\n')
+    install(cluster, [cluster.path("pki", "client", f"client.{end}") for end in ("crt", "key")], "client")
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    relay = Relay(cluster, "client")
+    try:
+        client = cluster.start("client", "run")
+        wait_for("the client", lambda: '"connected"' in client.log())
+        analyzer = cluster.start("analyzer", "run", "--once")
+        wait_for("sealed reports", lambda: cluster.json("client", "status")["stored"] > 0)
+        relay.hold_back()
+        wait_for("a receipt that is held back", lambda: relay.held > 0)
+        key, old = key_of(cluster, "client"), file_of(cluster, "client")
+        out = follow(cluster, "client", client.process.pid)
+        assert the("pki renew", out).returncode == 0, out
+        wait_for("the old connection to end", lambda: "certificates reloaded" in client.log() and relay.lost > 0)
+        assert file_of(cluster, "client") != old and key_of(cluster, "client") == key
+        assert analyzer.wait() == 0, analyzer.log()
+        wait_for("the client to be through",
+                 lambda: any(x["kind"] == "over" for x in cluster.json("client", "status")["ledger"]))
+        code, text = check(cluster, "client")
+        assert code == 0 and "another" not in text, text
+        assert client.log().count('"connected"') == 2 and '"conflicts"' not in client.log()
+        play.check(cluster, cluster.json("client", "status"))
+        assert shuffler.alive() and client.alive()
+    finally:
+        relay.close()
+
+
+def test_a_key_that_got_out_is_replaced_and_taken_back(cluster):
+    cluster.configure()
+    install(cluster, [cluster.path("pki", "shuffler", f"shuffler.{end}") for end in ("crt", "key")], "shuffler")
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 1.0,
+                   "min_reports": 4, "target": 4, "values": ["a", "b"], "window": "30s"}])
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    old, key = served_by(cluster), key_of(cluster, "shuffler")[0]
+    out = follow(cluster, "shuffler", shuffler.process.pid, REPLACE)
+    assert len(out) == 5 and all(run.returncode == 0 for run in out.values()), out
+    wait_for("the new certificate", lambda: served_by(cluster) == file_of(cluster, "shuffler") != old)
+    assert key_of(cluster, "shuffler")[0] != key
+    # What was taken back is not made anew.
+    run = the("pki renew", follow(cluster, "shuffler", shuffler.process.pid))
+    assert run.returncode == EXIT["permission"] and "revoked" in run.stderr, run

@@ -192,6 +192,7 @@ static void a_passed_deadline_is_too_late(void **state)
 	first.d.deadline_ms = CL_WORLD_NOW;
 	cl_offer_sign(&world, &first);
 	assert_int_equal(judge(&first), CM_ELATER);
+	assert_true(judged.late);
 }
 
 static void a_round_over_the_budget_is_refused_unless_the_check_is_removed(void **state)

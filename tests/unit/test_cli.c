@@ -354,6 +354,19 @@ static void numbers_are_read_whole_or_refused(void **state)
 	assert_true(u == UINT64_MAX);
 }
 
+static void only_the_name_itself_confirms(void **state)
+{
+	static const char *const others[] = { NULL, "", "q", "q10", "Q1", " q1" };
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		assert_int_equal(cm_cli_confirmed(others[i], "q1", "it is lost", &err), CM_EUSAGE);
+		assert_string_equal(err.msg, "it is lost: to do it say --confirm q1");
+	}
+	assert_int_equal(cm_cli_confirmed("q1", "q1", "it is lost", &err), CM_OK);
+}
+
 static void distance_counts_edits_and_swaps(void **state)
 {
 	struct cm_near near = { 0 };
@@ -376,6 +389,7 @@ int main(void)
 		cmocka_unit_test(distance_counts_edits_and_swaps),
 		cmocka_unit_test(every_result_has_the_exit_code_of_the_manual),
 		cmocka_unit_test(numbers_are_read_whole_or_refused),
+		cmocka_unit_test(only_the_name_itself_confirms),
 		cmocka_unit_test(a_verb_sees_its_arguments_and_options),
 		cmocka_unit_test(global_options_stand_before_or_after_the_verb),
 		cmocka_unit_test(long_options_may_be_abbreviated_when_unambiguous),

@@ -75,7 +75,8 @@ static void wrong_command_lines_exit_64(void **state)
 		"pki issue d x --role client --hosts h", "pki show", "pki needs-renewal",
 		"pki needs-renewal d/client/client.crt --within 3x",
 		"pki needs-renewal d/client/client.crt --within d", "pki revoke d",
-		"pki revoke d d/ca-clients/ca.crt" };
+		"pki revoke d d/ca-clients/ca.crt", "pki renew d", "pki renew d d/ca-clients/ca.crt",
+		"pki renew d d/client/client.crt --days 0", "pki renew d d/client/client.crt --days 4000" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
@@ -124,6 +125,30 @@ static void an_issued_party_has_what_it_needs(void **state)
 	assert_true(exists("d/shuffler/clients-ca.crl"));
 }
 
+static void a_renewed_certificate_is_beside_the_old_one_or_where_it_is_said(void **state)
+{
+	(void)state;
+	assert_int_equal(run("pki issue d gw-2 --role client --devices 7"), 0);
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt"), 0);
+	assert_true(exists("d/gw-2/gw-2-renewed.crt"));
+	assert_false(exists("d/gw-2/gw-2-renewed.key"));
+	assert_int_equal(run("pki needs-renewal d/gw-2/gw-2-renewed.crt --within 91d"), 0);
+	/* Not twice to one place, and never onto the old one. */
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt"), 73);
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt --out d/gw-2/gw-2.crt"), 73);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt --days 200 --out again"), 0);
+	assert_int_equal(run("pki needs-renewal again --within 199d"), 1);
+	assert_int_equal(run("pki renew d again"), 0);
+	assert_true(exists("again-renewed.crt"));
+	assert_int_equal(run("pki revoke d d/gw-2/gw-2.crt"), 0);
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt --out other.crt"), 77);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki renew d nothing"), 66);
+	assert_int_equal(run("pki renew d d/gw-2/gw-2.key"), 65);
+	assert_false(exists("other.crt") || exists("nothing-renewed.crt"));
+}
+
 static void show_speaks_json(void **state)
 {
 	char path[256];
@@ -153,6 +178,7 @@ int main(void)
 		cmocka_unit_test(faults_have_their_own_codes_and_one_line),
 		cmocka_unit_test(needs_renewal_answers_by_exit_code),
 		cmocka_unit_test(an_issued_party_has_what_it_needs),
+		cmocka_unit_test(a_renewed_certificate_is_beside_the_old_one_or_where_it_is_said),
 		cmocka_unit_test(show_speaks_json),
 	};
 
