@@ -1,7 +1,9 @@
 """Strangers and peers that use up what a shuffler has: slow ones by the hundred, frames too large or too deep, all its file
 descriptors, answers that nobody reads.  Memory is measured, so these run on the optimised build.
 
-TOMBOLA_STRANGERS sets how many slow connections there are (default 600; doc/testing.md has the figures of more)."""
+TOMBOLA_STRANGERS sets how many slow connections there are (default 600; doc/threat-model.md has the figures of more),
+TOMBOLA_STRANGERS_AWAY after how many seconds one that was cut off is made anew (default 0: a flood)."""
+import collections
 import json
 import multiprocessing
 import os
@@ -23,6 +25,7 @@ from wire import pb
 
 pytestmark = pytest.mark.heavy
 STRANGERS = int(os.environ.get("TOMBOLA_STRANGERS", "600"))
+AWAY = float(os.environ.get("TOMBOLA_STRANGERS_AWAY", "0"))
 HELLO = bytes.fromhex("16030102000100") + b"\1" * 505  # how a TLS handshake may begin
 
 
@@ -65,13 +68,19 @@ class Strangers:
 
     def run(self):
         watch, due = selectors.DefaultSelector(), 0.0
+        # When each that is not there comes; the first ones spread like those that come back.
+        away = collections.deque(time.monotonic() + AWAY * i / self.count for i in range(self.count))
         while True:
-            for _ in range(min(self.count - len(self.open), 200)):
+            for _ in range(200):
+                if not away or away[0] > time.monotonic():
+                    break
+                away.popleft()
                 self.dial(watch)
-            for key, _ in watch.select(0.05):  # an answer or an end: either way it is over
+            for key, _ in watch.select(0.05 if not AWAY else 0.002):  # an answer or an end: either way it is over
                 watch.unregister(key.fileobj)
                 key.fileobj.close()
                 del self.open[key.fileobj]
+                away.append(time.monotonic() + AWAY)
             if time.monotonic() < due:
                 continue
             due = time.monotonic() + self.pause
