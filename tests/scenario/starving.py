@@ -1,0 +1,150 @@
+"""starving.py - rounds through the real daemons, one of which is refused memory at one chosen moment.
+
+tests/faults/memory.c refuses one of its allocations, or some in a row, in whichever library.  The daemon may go on, drop
+a connection, or end and say that there was no memory; then it is started again, and the round must end as it should
+(faults.Stage says what that is).
+"""
+import array
+import contextlib
+import functools
+import os
+import re
+import struct
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+
+import faults
+from broker import Broker
+from cluster import BUILD
+from test_mqtt import reading, use_mqtt
+
+SHIM = os.path.join(BUILD, "tests", "libfault_memory.so")
+KINDS = {"once": 1, "short": 40, "long": 2000}  # how many allocations in a row are refused
+INTERNAL = 70
+# Libraries that end the process when they have no memory for what cannot fail: where, by the stack, and why.
+ALLOWED = {}
+
+
+class Watched(faults.Round):
+    """With readings from a broker, and a monitor that asks all daemons again and again."""
+
+    monitored = True
+
+    def prepare(self, cluster):
+        super().prepare(cluster)
+        self.cluster = cluster
+        self.broker = Broker(cluster, start=False)
+        use_mqtt(cluster, self.broker, retained="true")
+
+    @contextlib.contextmanager
+    def around(self):
+        over = threading.Event()
+        self.broker.start()
+        workers = [threading.Thread(target=f, args=(over,)) for f in (self.publish, self.monitor)]
+        for w in workers:
+            w.start()
+        try:
+            yield
+        finally:
+            over.set()
+            for w in workers:
+                w.join()
+
+    def publish(self, over):
+        """A reading that a starved client has dropped is published again."""
+        while not over.is_set():
+            self.broker.publish(*(reading(f"d{i}", f"c{i % 2}") for i in range(faults.N)), retain=True)
+            over.wait(0.5)
+
+    def monitor(self, over):
+        while not over.is_set():
+            for party in faults.DAEMONS:
+                for path in ("/metrics", "/healthz", "/status"):
+                    with contextlib.suppress(OSError, urllib.error.URLError):
+                        urllib.request.urlopen(f"http://127.0.0.1:{self.cluster.http[party]}{path}", timeout=2).read()
+            over.wait(0.05)
+
+
+ROUNDS = {**faults.ROUNDS, "watched": Watched}
+
+
+class Stage(faults.Stage):
+    """The same round again and again; what is counted is allocations of the victim."""
+
+    rounds = ROUNDS
+
+    def fault(self, party, kind, at):
+        c = self.cluster
+        env = {"LD_PRELOAD": SHIM, "TOMBOLA_MEMORY": c.path("calls"), "TOMBOLA_MEMORY_AT": str(at),
+               "TOMBOLA_MEMORY_FOR": str(KINDS[kind]), "TOMBOLA_MEMORY_LOG": c.path("refused")}
+        if at == 0:
+            env["TOMBOLA_MEMORY_STACKS"] = c.path("stacks")
+        return env
+
+    def clean(self):
+        super().clean()
+        for name in ("refused", "stacks"):
+            if os.path.exists(self.cluster.path(name)):
+                os.unlink(self.cluster.path(name))
+
+    def whole(self, victim):
+        """The number of each allocation's stack."""
+        self.play(victim, "once", 0)
+        stacks = array.array("I")
+        with open(self.cluster.path("stacks"), "rb") as f:
+            stacks.frombytes(f.read())
+        return stacks
+
+    def met(self):
+        with open(self.cluster.path("calls"), "rb") as f:
+            return struct.unpack("<qq", f.read())[1] > 0
+
+    def refused(self):
+        """The stacks, by function, of the first refusals and of the signal that ended the victim, if one did."""
+        path, out = self.cluster.path("refused"), []
+        if not os.path.exists(path):
+            return out
+        with open(path) as f:
+            for line in f:
+                frame = re.match(r"(\S+?)\((\w*)\+(0x[0-9a-f]+)\)", line)
+                if frame is None:
+                    out.append([line.strip()])
+                elif frame[1] != SHIM:
+                    out[-1].append(function(*frame.groups()))
+        return out
+
+    def where(self):
+        return "\n".join("  " + " < ".join(stack[:14]) for stack in self.refused())
+
+    def fell(self, d, code):
+        if code < 0:
+            stack = next(s for s in self.refused() if s[0].startswith("signal"))
+            assert any(f in ALLOWED for f in stack), f"signal {-code}: {' < '.join(stack)}"
+            return
+        assert code == INTERNAL, f"exit code {code}"
+        said = [line for line in d.log().splitlines()
+                if line.startswith(f"tombola-{self.victim}: ") or '"level":"error"' in line]
+        assert said, "no line says why"
+
+
+@functools.lru_cache(None)
+def function(module, name, offset):
+    """What is at this offset of a module, by its table of symbols."""
+    if not name:
+        run = subprocess.run(["addr2line", "-f", "-e", module, offset], capture_output=True, text=True)
+        name = run.stdout.split("\n")[0].strip("?")
+    return f"{os.path.basename(module).split('.so')[0]}:{name or offset}"
+
+
+def places(stacks, n, rng):
+    """n numbers of calls, from 1, in order: the first call of each stack as far as they reach, others at random."""
+    first = {}
+    for k, stack in enumerate(stacks, 1):
+        first.setdefault(stack, k)
+    chosen = list(first.values())
+    if len(chosen) > n:
+        return sorted(rng.sample(chosen, n))
+    others = sorted(set(range(1, len(stacks) + 1)) - set(chosen))
+    return sorted(chosen + rng.sample(others, min(n - len(chosen), len(others))))
