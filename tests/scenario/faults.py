@@ -150,7 +150,7 @@ def submissions(folder):
 class Stage:
     """A cluster that plays a round again and again, from empty state directories."""
 
-    rounds = ROUNDS
+    rounds, patience = ROUNDS, 40
 
     def __init__(self, folder, kind):
         os.makedirs(folder)
@@ -260,7 +260,7 @@ class Stage:
                     self.daemon[self.victim].process.returncode != 0:
                 self.mend()
             return condition()
-        wait_for(what, step, 40)
+        wait_for(what, step, self.patience)
 
     def mend(self):
         d = self.daemon[self.victim]

@@ -12,6 +12,7 @@ import re
 import struct
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -73,7 +74,7 @@ ROUNDS = {**faults.ROUNDS, "watched": Watched}
 class Stage(faults.Stage):
     """The same round again and again; what is counted is allocations of the victim."""
 
-    rounds = ROUNDS
+    rounds, patience = ROUNDS, 15
 
     def fault(self, party, kind, at):
         c = self.cluster
@@ -148,3 +149,16 @@ def places(stacks, n, rng):
         return sorted(rng.sample(chosen, n))
     others = sorted(set(range(1, len(stacks) + 1)) - set(chosen))
     return sorted(chosen + rng.sample(others, min(n - len(chosen), len(others))))
+
+
+def each(stage, victim, kind, n, rng, at=None):
+    """Play a round for n of the allocations of a whole one: (allocations, met, seconds, failures)."""
+    began = time.monotonic()
+    stacks = stage.whole(victim)
+    met, failures = 0, []
+    for k in at or places(stacks, n, rng):
+        try:
+            met += stage.play(victim, kind, k)
+        except AssertionError as e:
+            failures.append(str(e))
+    return len(stacks), met, time.monotonic() - began, failures
