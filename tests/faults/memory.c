@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define DEEP  32
+#define NEAR  7
 #define SHOWN 3 /* stacks of refused calls */
 
 /* The C library's own, by names that need no dlsym(). */
@@ -53,6 +54,16 @@ static void show_stack(const char *title)
 	backtrace_symbols_fd(at, backtrace(at, DEEP), log_fd);
 }
 
+static bool in_libcrypto(void *const at[], int n)
+{
+	Dl_info info;
+
+	for (int i = 0; i < n; i++)
+		if (dladdr(at[i], &info) != 0 && strstr(info.dli_fname, "libcrypto") != NULL)
+			return true;
+	return false;
+}
+
 static void note_stack(uint64_t call)
 {
 	void *at[DEEP];
@@ -61,6 +72,7 @@ static void note_stack(uint64_t call)
 
 	for (int i = 0; i < n; i++)
 		hash = (hash ^ (uint32_t)((uintptr_t)at[i] >> 1)) * 16777619;
+	hash = (hash & 0x7fffffff) | (in_libcrypto(at, n < NEAR ? n : NEAR) ? 0x80000000 : 0);
 	(void)!pwrite(stacks_fd, &hash, sizeof hash, (off_t)(4 * (call - 1)));
 }
 

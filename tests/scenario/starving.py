@@ -147,15 +147,15 @@ def function(module, name, offset):
 
 
 def places(stacks, n, rng):
-    """n numbers of calls, from 1, in order: the first call of each stack as far as they reach, others at random."""
+    """n numbers of calls, from 1, in order: first calls of a stack.  libcrypto makes nine of ten, each of which ends the
+    process (cm_libcrypto.h): a quarter is its."""
     first = {}
     for k, stack in enumerate(stacks, 1):
         first.setdefault(stack, k)
-    chosen = list(first.values())
-    if len(chosen) > n:
-        return sorted(rng.sample(chosen, n))
-    others = sorted(set(range(1, len(stacks) + 1)) - set(chosen))
-    return sorted(chosen + rng.sample(others, min(n - len(chosen), len(others))))
+    its = [k for stack, k in first.items() if stack >> 31]
+    others = [k for stack, k in first.items() if not stack >> 31]
+    chosen = rng.sample(others, min(n - n // 4, len(others)))
+    return sorted(chosen + rng.sample(its, min(n - len(chosen), len(its))))
 
 
 def each(stage, victim, kind, n, rng, at=None):
