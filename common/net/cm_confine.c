@@ -139,12 +139,16 @@ static noreturn void make(int fd)
 	(void)alarm(MAKE_S);
 	if (f.ctx == NULL)
 		_exit(ENOMEM);
+	errno = 0;
 	deny_all(&f);
 	set_attributes(&f);
 	if (f.failed == 0 && write(fd, &f.denied, sizeof f.denied) != (ssize_t)sizeof f.denied)
 		f.failed = -errno;
 	if (f.failed == 0)
 		f.failed = seccomp_export_bpf(f.ctx, fd);
+	/* libseccomp may have left a rule out and gone on, or jumped astray; malloc says it. */
+	if (f.failed == 0 && errno == ENOMEM)
+		f.failed = -ENOMEM;
 	_exit(-f.failed);
 }
 

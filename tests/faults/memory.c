@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -41,6 +42,9 @@ typedef int main_fn(int, char **, char **);
 static struct {
 	atomic_uint_least64_t calls, refused;
 } * count;
+static struct {
+	uintptr_t from, to;
+} libcrypto;
 static uint64_t from, until; /* refused: from <= call < until */
 static int log_fd = -1, stacks_fd = -1;
 static main_fn *real_main;
@@ -56,12 +60,25 @@ static void show_stack(const char *title)
 
 static bool in_libcrypto(void *const at[], int n)
 {
-	Dl_info info;
-
 	for (int i = 0; i < n; i++)
-		if (dladdr(at[i], &info) != 0 && strstr(info.dli_fname, "libcrypto") != NULL)
+		if ((uintptr_t)at[i] >= libcrypto.from && (uintptr_t)at[i] < libcrypto.to)
 			return true;
 	return false;
+}
+
+static int find_libcrypto(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size, (void)unused;
+	if (strstr(info->dlpi_name, "libcrypto") == NULL)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && end > libcrypto.to)
+			libcrypto.to = end;
+	}
+	libcrypto.from = info->dlpi_addr;
+	return 1;
 }
 
 static void note_stack(uint64_t call)
@@ -190,6 +207,7 @@ static int counted_main(int argc, char **argv, char **environment)
 	stacks_fd = opened("TOMBOLA_MEMORY_STACKS", O_TRUNC);
 	for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
 		(void)sigaction(fatal[i], &action, NULL);
+	(void)dl_iterate_phdr(find_libcrypto, NULL);
 	from = number("TOMBOLA_MEMORY_AT", 0);
 	until = from > 0 ? from + number("TOMBOLA_MEMORY_FOR", 1) : 0;
 	count = at;

@@ -25,7 +25,7 @@ SHIM = os.path.join(BUILD, "tests", "libfault_memory.so")
 KINDS = {"once": 1, "short": 40, "long": 2000}  # how many allocations in a row are refused
 INTERNAL = 70
 # Libraries that end the process when they have no memory, and why that is suffered: the daemon is started again.
-ALLOWED = {"libconfig": "looks at no malloc, and calls exit(2) for some; read at the start only, before anybody is heard",
+ALLOWED = {"libconfig": "uses what malloc gave it unseen, or calls exit(2): at the start, and when the analyzer's page is read",
            "libuv": "aborts where it cannot tell its caller, as for a queue of watched descriptors"}
 
 
@@ -35,10 +35,24 @@ class Watched(faults.Round):
     monitored = True
 
     def prepare(self, cluster):
-        super().prepare(cluster)
+        cluster.two_colours(faults.N, window="8s")
+        # Readings that a starved client drops, or that came too late, are lost: the deadline ends the round without them.
+        cluster.configure(min_batch=2, devices=faults.N)
+        with open(cluster.path("plan.conf")) as f:
+            text = f.read()
+        cluster.write("plan.conf", text.replace(f"min_reports = {faults.N}", "min_reports = 2"))
         self.cluster = cluster
         self.broker = Broker(cluster, start=False)
-        use_mqtt(cluster, self.broker, retained="true")
+        use_mqtt(cluster, self.broker, retained="true", gather='"300ms"')
+
+    def check(self, cluster, client_status):
+        """As many reports as the shuffler acknowledged, each once."""
+        result = cluster.json("analyzer", "round", "show", "1")["result"]
+        with open(cluster.path("client.log")) as f:
+            accepted = max(int(n) for n in re.findall(r'"round done".*"accepted":(\d+)', f.read()))
+        assert 2 <= accepted <= faults.N and result["participants"] == result["reports"] == accepted, (accepted, result)
+        assert result["messages"] == result["opened"] == accepted and result["bad"] == result["duplicates"] == 0, result
+        assert cluster.json("analyzer", "budget")["epsilon_spent"] > 0
 
     @contextlib.contextmanager
     def around(self):
@@ -75,7 +89,7 @@ ROUNDS = {**faults.ROUNDS, "watched": Watched}
 class Stage(faults.Stage):
     """The same round again and again; what is counted is allocations of the victim."""
 
-    rounds, patience = ROUNDS, 15
+    rounds, patience = ROUNDS, 30
 
     def fault(self, party, kind, at):
         c = self.cluster
@@ -126,9 +140,8 @@ class Stage(faults.Stage):
             assert any(line.startswith("tombola") or '"level":"error"' in line for line in d.log().splitlines()), \
                 "no line says why"
             return
-        # By a signal: where it was; else who was refused memory.
-        last = next((s for s in stacks if s[0].startswith("signal")), None) if code < 0 else stacks[0]
-        assert last is not None and culprit(last) in ALLOWED, f"ended with {code}: {' < '.join(last or ['no stack'])}"
+        guilty = {culprit(stack) for stack in stacks[:1] + [s for s in stacks if s[0].startswith("signal")]}
+        assert guilty & set(ALLOWED), f"ended with {code}: {guilty}"
 
 
 def culprit(stack):
