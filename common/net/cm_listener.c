@@ -104,20 +104,42 @@ static void free_handle(uv_handle_t *h)
 	free(h);
 }
 
+static void release(struct cm_listener *l)
+{
+	if (--l->open_handles == 0)
+		free(l);
+}
+
+static void free_spare(uv_handle_t *h)
+{
+	struct cm_listener *l = h->data;
+
+	l->spare_open = false;
+	release(l);
+}
+
 /* Accept and close: left in the queue, the connection would stop libuv from accepting any other. */
 static void turn_away(struct cm_listener *l, const char *why)
 {
 	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
+	bool spare = tcp == NULL;
 	struct cm_err err;
 
-	(void)cm_fail(&err, CM_ELATER, "%s", why);
-	refuse(l, "?", &err);
-	if (tcp == NULL || uv_tcp_init(l->tcp.loop, tcp) != 0) {
-		free(tcp);
+	if (spare && l->spare_open) { /* it is closed when the loop has come round */
+		l->waiting = true;
 		return;
 	}
+	(void)cm_fail(&err, CM_ELATER, "%s", why);
+	refuse(l, "?", &err);
+	if (spare) {
+		tcp = &l->spare;
+		l->spare_open = true;
+		l->open_handles++;
+	}
+	(void)uv_tcp_init(l->tcp.loop, tcp); /* cannot fail: no socket is made yet */
+	tcp->data = l;
 	(void)uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)tcp);
-	uv_close((uv_handle_t *)tcp, free_handle);
+	uv_close((uv_handle_t *)tcp, spare ? free_spare : free_handle);
 }
 
 /* Who a peer is to us before it has shown a certificate: its IPv4 address, or its IPv6 network. */
@@ -283,10 +305,7 @@ static void on_connection(uv_stream_t *s, int status)
 
 static void on_listener_closed(uv_handle_t *h)
 {
-	struct cm_listener *l = h->data;
-
-	if (--l->open_handles == 0)
-		free(l);
+	release(h->data);
 }
 
 static void close_handles(struct cm_listener *l)
