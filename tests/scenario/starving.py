@@ -139,8 +139,9 @@ class Stage(faults.Stage):
     def fell(self, d, code):
         stacks = self.refused()
         if code == INTERNAL:
-            assert any(line.startswith("tombola") or '"level":"error"' in line for line in d.log().splitlines()), \
-                "no line says why"
+            said = [line for line in d.log().splitlines()
+                    if line.startswith("tombola") or '"level":"error"' in line or line.endswith("out of memory")]
+            assert said, "no line says why"
             return
         guilty = {culprit(stack) for stack in stacks[:1] + [s for s in stacks if s[0].startswith("signal")]}
         assert guilty & set(ALLOWED), f"ended with {code}: {guilty}"
