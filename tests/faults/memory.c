@@ -2,14 +2,16 @@
  *
  * What counts, one by one over all threads and from the start of main(), is every call of malloc and its kin
  * by the program, by its libraries, and by the C library (which calls malloc by its public name: strdup,
- * fopen, getaddrinfo). Not seen: what comes from the kernel (mmap, threads' stacks) and what libraries do
+ * fopen, getaddrinfo).  Not seen: what comes from the kernel (mmap, threads' stacks), and what libraries do
  * before main().  From the environment:
  *
- *   TOMBOLA_MEMORY         a file of two numbers of 64 bits, little endian, kept up to date: calls, calls
- * refused TOMBOLA_MEMORY_AT      the first call that is refused, from 1; 0 or absent: none TOMBOLA_MEMORY_FOR
- * how many in a row are, 1 if absent TOMBOLA_MEMORY_LOG     a file to append to: the stacks of the first
- * calls that were refused, and of the signal that ended the process TOMBOLA_MEMORY_STACKS  a file to write
- * for each call a number of 32 bits, the same for calls with the same stack */
+ *   TOMBOLA_MEMORY         a file of two numbers of 64 bits, kept up to date: calls, refusals
+ *   TOMBOLA_MEMORY_AT      the first call that is refused, from 1; 0 or absent: none
+ *   TOMBOLA_MEMORY_FOR     how many in a row are, 1 if absent; none a second after the first
+ *   TOMBOLA_MEMORY_LOG     a file to append to: the stacks of the first calls that were refused,
+ *                          and of the signal that ended the process
+ *   TOMBOLA_MEMORY_STACKS  a file to write for each call a number of 32 bits, the same for calls
+ *                          with the same stack; the highest bit is set when libcrypto asks */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,11 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DEEP  32
-#define NEAR  7
-#define SHOWN 3 /* stacks of refused calls */
+#define DEEP     32
+#define NEAR     7
+#define SHORT_MS 1000
+#define SHOWN    3 /* stacks of refused calls */
 
 /* The C library's own, by names that need no dlsym(). */
 void *__libc_malloc(size_t n);
@@ -93,6 +97,20 @@ static void note_stack(uint64_t call)
 	(void)!pwrite(stacks_fd, &hash, sizeof hash, (off_t)(4 * (call - 1)));
 }
 
+/* Is the shortage over, which began with the call `from`? */
+static bool over(uint64_t call)
+{
+	static atomic_int_least64_t began;
+	struct timespec t;
+	int64_t now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	if (call == from)
+		began = now;
+	return began != 0 && now - began > SHORT_MS;
+}
+
 static bool refused(void)
 {
 	uint64_t call;
@@ -101,8 +119,8 @@ static bool refused(void)
 	if (count == NULL || own)
 		return false;
 	call = atomic_fetch_add(&count->calls, 1) + 1;
-	no = call >= from && call < until;
 	own = true;
+	no = call >= from && call < until && !over(call);
 	if (stacks_fd >= 0)
 		note_stack(call);
 	if (no && atomic_fetch_add(&count->refused, 1) < SHOWN && log_fd >= 0)

@@ -26,6 +26,7 @@ KINDS = {"once": 1, "short": 40, "long": 300}  # how many allocations in a row a
 INTERNAL = 70
 # Libraries that end the process when they have no memory, and why that is suffered: the daemon is started again.
 ALLOWED = {"libconfig": "uses what malloc gave it unseen, or calls exit(2): at the start, and when the analyzer's page is read",
+           "libfftw3": "aborts: it has no other way to say it",
            "libuv": "aborts where it cannot tell its caller, as for a queue of watched descriptors"}
 
 
