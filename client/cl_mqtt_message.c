@@ -226,7 +226,7 @@ static enum cl_mqtt_fate put_object(
 	/* Without text: it was not UTF-8.  A name that is not is refused, too. */
 	if (object == NULL || text == NULL || json_object_set(object, name, text) != 0)
 		fate = cm_noted_failure() ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
-	else if (json_dump_callback(object, put_dumped, &dumped, JSON_COMPACT) != 0 || dumped.failed)
+	else if (json_dump_callback(object, put_dumped, &dumped, JSON_COMPACT) != 0)
 		fate = CL_MQTT_MEMORY;
 	json_decref(text);
 	json_decref(object);
