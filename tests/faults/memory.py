@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""memory.py [BUILD] [--rounds plain,watched] [--victims client] [--kinds once,short] [--jobs 2] [--number 200] [--seed 1] [--at 7,9]
+"""memory.py [BUILD] [--rounds plain,watched] [--victims client] [--kinds once,short] [--jobs 2] [--number 200] [--seed 1]
 
 Each daemon refused memory at many of its allocations in a whole round (tests/scenario/starving.py), the long form of
 tests/scenario/test_no_memory.py.  A line for each round, daemon and fault; exit 1 when anything was not as it must be.

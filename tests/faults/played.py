@@ -1,4 +1,4 @@
-"""played.py - the long forms of the rounds with a fault (tests/scenario/faults.py, starving.py): many jobs, and a line for each."""
+"""played.py - the long forms of the rounds with a fault (tests/scenario/faults.py, starving.py): many, a line for each."""
 import concurrent.futures
 import os
 import shutil

@@ -25,7 +25,7 @@ SHIM = os.path.join(BUILD, "tests", "libfault_memory.so")
 KINDS = {"once": 1, "short": 40, "long": 300}  # how many allocations in a row are refused
 INTERNAL = 70
 # Libraries that end the process when they have no memory, and why that is suffered: the daemon is started again.
-ALLOWED = {"libconfig": "uses what malloc gave it unseen, or calls exit(2): at the start, and when the analyzer's page is read",
+ALLOWED = {"libconfig": "uses what malloc gave it unseen, or calls exit(2), at the start or when the analyzer's page is read",
            "libfftw3": "aborts: it has no other way to say it",
            "libuv": "aborts where it cannot tell its caller, as for a queue of watched descriptors"}
 
