@@ -94,7 +94,7 @@ char *an_page_status(void *user)
 	s.certificate.fault = d->page.certificate_fault;
 	s.explained = an_view_explained(d);
 	doc = an_status_json(&s);
-	text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	text = an_json_text(doc, JSON_COMPACT);
 	json_decref(doc);
 	return text;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "an_daemon_private.h"
+#include "an_result.h"
 #include "cm_clock.h"
 #include "cm_log.h"
 
@@ -193,7 +194,7 @@ char *an_view_refusals(struct an_daemon *d)
 	}
 	doc = json_pack(
 		"{s:s, s:s, s:o}", "schema", "tombola.refusals/1", "plan", s->plan->name, "refusals", list);
-	text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	text = an_json_text(doc, JSON_COMPACT);
 	json_decref(doc);
 	return text;
 }

@@ -119,7 +119,7 @@ enum cm_rc an_keys_sweep(const char *state_dir,
 		return rc;
 	d = opendir(dir);
 	if (d == NULL && errno != ENOENT)
-		rc = cm_fail(err, CM_EIO, "%s: %s", dir, strerror(errno));
+		rc = cm_fail(err, errno == ENOMEM ? CM_EINTERNAL : CM_EIO, "%s: %s", dir, strerror(errno));
 	while (rc == CM_OK && d != NULL && (e = readdir(d)) != NULL) {
 		if (strlen(e->d_name) != NAME_LEN + 4 || strcmp(e->d_name + NAME_LEN, ".key") != 0)
 			continue;

@@ -11,6 +11,7 @@
 #include "an_result.h"
 #include "an_show.h"
 #include "an_verbs.h"
+#include "cm_libcrypto.h"
 #include "cm_near.h"
 #include "cm_noted.h"
 
@@ -361,6 +362,7 @@ int main(int argc, char **argv)
 		.role = "analyzer",
 		.verb = verbs };
 
+	cm_libcrypto_begin();
 	json_set_alloc_funcs(cm_noted_malloc, free);
 	return cm_cli_main(&program, argc, argv);
 }

@@ -27,15 +27,26 @@ json_t *an_json_hex(const uint8_t *bytes, size_t n)
 	return json_string(text);
 }
 
+char *an_json_text(json_t *doc, size_t flags)
+{
+	char *text = doc != NULL ? json_dumps(doc, flags | JSON_REAL_PRECISION(17)) : NULL;
+
+	if (!cm_noted_failure())
+		return text;
+	free(text);
+	return NULL;
+}
+
 enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 {
 	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
 
 	(void)cm_noted_failure();
-	if (doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF)
-		return cm_noted_failure() ? cm_fail(err, CM_EINTERNAL, "out of memory")
-					  : cm_fail(err, CM_EIO, "cannot write JSON");
-	return CM_OK;
+	bool bad = doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
+	/* jansson may have left something out and gone on. */
+	if (cm_noted_failure())
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
 }
 
 /* Where leaf i of the tree begins; the same number for every node that begins or ends there. */
@@ -201,9 +212,9 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 		}
 		fault = why.msg;
 	}
+	(void)cm_noted_failure();
 	doc = result_json(s, r, messages, t, &e, reports, fault);
-	if (doc != NULL)
-		text = json_dumps(doc, JSON_REAL_PRECISION(17) | JSON_INDENT(1));
+	text = an_json_text(doc, JSON_INDENT(1));
 	rc = text != NULL && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
 		     ? CM_OK
 		     : cm_fail(err, CM_EINTERNAL, "round %u: cannot make its result", r->plan->number);

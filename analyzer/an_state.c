@@ -142,7 +142,8 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &round->descriptor, err);
 	if (rc != CM_OK) {
-		err->code = CM_EDATA;
+		if (rc != CM_EINTERNAL)
+			err->code = CM_EDATA;
 		return cm_context(err, "record %llu", (unsigned long long)r->seq);
 	}
 	if (memcmp(round->descriptor.round_id, r->round_id, PR_ROUND_ID_LEN) != 0 ||

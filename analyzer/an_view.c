@@ -52,7 +52,7 @@ static enum cm_rc memo_grow(struct an_view_memo *m, size_t rounds, struct cm_err
 
 static char *text_of(json_t *doc)
 {
-	return doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	return an_json_text(doc, JSON_COMPACT);
 }
 
 /* ---- results ---- */

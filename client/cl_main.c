@@ -12,6 +12,7 @@
 #include "cl_saved.h"
 #include "cl_show.h"
 #include "cm_cli.h"
+#include "cm_libcrypto.h"
 #include "cm_log.h"
 #include "cm_noted.h"
 #include "cm_secret.h"
@@ -376,6 +377,7 @@ int main(int argc, char **argv)
 	};
 
 	/* Readings pass through it. */
+	cm_libcrypto_begin();
 	json_set_alloc_funcs(cm_noted_malloc, cm_wiping_free);
 	return cm_cli_main(&program, argc, argv);
 }

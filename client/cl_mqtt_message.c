@@ -196,9 +196,17 @@ static bool is_space(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static int put_dumped(const char *bytes, size_t n, void *to)
+struct dumped {
+	struct cm_buf *to;
+	bool failed; /* jansson goes on when a key could not be put */
+};
+
+static int put_dumped(const char *bytes, size_t n, void *user)
 {
-	return cm_buf_put(to, bytes, n) == CM_OK ? 0 : -1;
+	struct dumped *d = user;
+
+	d->failed |= cm_buf_put(d->to, bytes, n) != CM_OK;
+	return d->failed ? -1 : 0;
 }
 
 /* {"field":"value"}: the value as text, so that "007" and "1.0" stay what they are. */
@@ -207,6 +215,7 @@ static enum cl_mqtt_fate put_object(
 {
 	enum cl_mqtt_fate fate = CL_MQTT_KEPT;
 	char name[CL_MQTT_FIELD_MAX + 1];
+	struct dumped dumped = { .to = &out->line };
 	json_t *object, *text;
 
 	memcpy(name, field, field_len);
@@ -217,7 +226,7 @@ static enum cl_mqtt_fate put_object(
 	/* Without text: it was not UTF-8.  A name that is not is refused, too. */
 	if (object == NULL || text == NULL || json_object_set(object, name, text) != 0)
 		fate = cm_noted_failure() ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
-	else if (json_dump_callback(object, put_dumped, &out->line, JSON_COMPACT) != 0)
+	else if (json_dump_callback(object, put_dumped, &dumped, JSON_COMPACT) != 0)
 		fate = CL_MQTT_MEMORY;
 	json_decref(text);
 	json_decref(object);

@@ -202,9 +202,8 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, int64_
 	enum cm_rc rc = check_sequence(c, d, no);
 
 	/* Said now: a round that cannot be sealed would stop us at its end. */
-	if (rc == CM_OK && sh_blanket_possible(d, err) != CM_OK)
+	if (rc == CM_OK && (rc = sh_blanket_possible(d, err)) != CM_OK && rc != CM_EINTERNAL)
 		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "%.190s", err->msg);
-
 	if (rc == CM_OK)
 		rc = sh_policy_judge(c->conf.policy, d, now_ms, no);
 	if (rc == CM_OK && sh_core_collecting(c))

@@ -1,4 +1,5 @@
 /* sh_main.c - tombola-shuffler: verbs, and wiring of a running shuffler. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +11,9 @@
 #include "cm_file.h"
 #include "cm_health.h"
 #include "cm_http.h"
+#include "cm_libcrypto.h"
 #include "cm_loop.h"
+#include "cm_noted.h"
 #include "cm_service.h"
 #include "sh_conf.h"
 #include "sh_mend.h"
@@ -293,7 +296,7 @@ static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err 
 	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
 		cm_conf_fault_at(path, "tls", &why, stderr, err);
 	/* What the configuration names and is not there is the configuration's fault. */
-	if (err->code != CM_OK && err->code != CM_EPERM)
+	if (err->code != CM_OK && err->code != CM_EPERM && err->code != CM_EINTERNAL)
 		err->code = CM_ECONFIG;
 	return err->code;
 }
@@ -373,5 +376,7 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
+	cm_libcrypto_begin();
+	json_set_alloc_funcs(cm_noted_malloc, free);
 	return cm_cli_main(&program, argc, argv);
 }

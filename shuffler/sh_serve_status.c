@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "cm_noted.h"
 #include "sh_serve_private.h"
 
 static const char *state_name(const struct sh_round *r)
@@ -44,6 +45,10 @@ char *sh_serve_status(struct sh_serve *s)
 		rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(root);
+	if (cm_noted_failure()) { /* jansson may have left something out */
+		free(text);
+		return NULL;
+	}
 	return text;
 }
 

@@ -201,7 +201,8 @@ enum cm_rc sh_sqlite_data_each(const char *rounds, sh_place_fn *fn, void *user, 
 	enum cm_rc rc = CM_OK;
 
 	if (!dir)
-		return cm_fail(err, CM_EIO, "%s: %s", rounds, strerror(errno));
+		return cm_fail(
+			err, errno == ENOMEM ? CM_EINTERNAL : CM_EIO, "%s: %s", rounds, strerror(errno));
 	for (struct dirent *e; rc == CM_OK && (e = readdir(dir)) != NULL;) {
 		char name[2 * PR_ROUND_ID_LEN + 1];
 		size_t len = strlen(e->d_name);

@@ -25,7 +25,7 @@ struct reading {
 	const char *color;
 	const char *level_from; /* variable that set it, for its error */
 	int rest;               /* index in argv where the verb's words end */
-	bool help, usage, version;
+	bool help, usage, version, no_memory;
 	size_t repeats[16];
 };
 
@@ -242,11 +242,25 @@ static error_t on_verb(int key, char *arg, struct argp_state *state)
 /* ARGP_NO_EXIT: usage errors come back here, so that there is one way out. */
 #define PARSE_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
 
+static bool no_memory(struct reading *r)
+{
+	(void)fprintf(stderr, "%s: out of memory\n", r->program->name);
+	r->no_memory = true;
+	return false;
+}
+
+static bool parse(struct reading *r, const struct argp *argp, int argc, char **argv, unsigned flags)
+{
+	error_t fault = argp_parse(argp, argc, argv, flags, NULL, r);
+
+	return fault == ENOMEM ? no_memory(r) : fault == 0;
+}
+
 static bool read_first(struct reading *r, int argc, char **argv)
 {
 	const struct argp argp = { .options = global_options, .parser = on_first };
 
-	return argp_parse(&argp, argc, argv, PARSE_FLAGS | ARGP_IN_ORDER, NULL, r) == 0;
+	return parse(r, &argp, argc, argv, PARSE_FLAGS | ARGP_IN_ORDER);
 }
 
 static bool read_verb(struct reading *r, int argc, char **argv)
@@ -269,15 +283,13 @@ static bool read_verb(struct reading *r, int argc, char **argv)
 	}
 	/* argv[0] of this pass is what its errors begin with. */
 	words = calloc((size_t)(argc - r->rest) + 2, sizeof *words);
-	if (words == NULL) {
-		(void)fprintf(stderr, "%s: out of memory\n", r->program->name);
-		return false;
-	}
+	if (words == NULL)
+		return no_memory(r);
 	(void)snprintf(name, sizeof name, "%s %s", r->program->name, r->verb->name);
 	words[0] = name;
 	for (int i = r->rest; i < argc; i++)
 		words[i - r->rest + 1] = argv[i];
-	good = argp_parse(&argp, argc - r->rest + 1, words, PARSE_FLAGS, NULL, r) == 0;
+	good = parse(r, &argp, argc - r->rest + 1, words, PARSE_FLAGS);
 	free(words);
 	if (good && !r->help && !r->usage && !r->version && r->cli->argc - 1 < r->verb->min_args) {
 		(void)fprintf(stderr, "%s: missing argument: %s\n", name, r->verb->args);
@@ -416,5 +428,5 @@ out:
 		argv[0] = name0;
 	free(cli->argv);
 	free(cli);
-	return code;
+	return r.no_memory ? cm_exit_code(CM_EINTERNAL) : code;
 }

@@ -1,6 +1,7 @@
 /* cm_conf.c - configuration files checked against a table of options. */
 #include "cm_conf.h"
 
+#include <errno.h>
 #include <libconfig.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,17 @@ static void read_row(struct walk *w, const config_setting_t *s, const struct cm_
 		cm_conf_fault(&w->faults, file_of(w, s), line_of(s), "%s '%s'", fault, dotted);
 }
 
+/* libconfig does not say that it had no memory; malloc does. */
+static bool read_text(config_t *into, const char *text, struct walk *w)
+{
+	bool good;
+
+	errno = 0;
+	good = config_read_string(into, text) != CONFIG_FALSE;
+	w->no_memory |= errno == ENOMEM;
+	return good && errno != ENOMEM;
+}
+
 /* A default is written as in the file; the quotes of a string may be left out. */
 static void read_fallback(struct walk *w, const struct cm_conf_row *row, char *target, const char *dotted)
 {
@@ -133,9 +145,9 @@ static void read_fallback(struct walk *w, const struct cm_conf_row *row, char *t
 
 	config_init(&one);
 	n = snprintf(line, sizeof line, "%s = %s%s%s;", row->key, quote, row->fallback, quote);
-	if (n < 0 || (size_t)n >= sizeof line || config_read_string(&one, line) == CONFIG_FALSE)
+	if (n < 0 || (size_t)n >= sizeof line || (!read_text(&one, line, w) && !w->no_memory))
 		cm_conf_fault(&w->faults, w->name, 0, "the default of '%s' cannot be read", dotted);
-	else
+	else if (!w->no_memory)
 		read_row(w, config_setting_get_elem(config_root_setting(&one), 0), row, target, dotted, true);
 	config_destroy(&one);
 }
@@ -211,14 +223,15 @@ static enum cm_rc parse(
 		return CM_ECONFIG;
 	if (includes)
 		config_set_include_dir(&last, w->dir);
-	if (config_read_string(&last, text) == CONFIG_FALSE) {
+	if (!read_text(&last, text, w) && !w->no_memory) {
 		const char *file = config_error_file(&last), *what = config_error_text(&last);
 
 		cm_conf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(&last), "%s",
 			what != NULL ? what : "cannot be read");
 		return CM_ECONFIG;
 	}
-	read_rows(w, config_root_setting(&last), rows, target, "", false);
+	if (!w->no_memory)
+		read_rows(w, config_root_setting(&last), rows, target, "", false);
 	if (w->no_memory)
 		return cm_fail(w->faults.err, CM_EINTERNAL, "%s: out of memory", w->name);
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;

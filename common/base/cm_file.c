@@ -21,6 +21,8 @@ static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *pa
 	char text[128];
 	int e = errno;
 
+	if (e == ENOMEM)
+		code = CM_EINTERNAL;
 	return cm_fail(err, code, "%s: %s: %s", path, what, strerror_r(e, text, sizeof text));
 }
 

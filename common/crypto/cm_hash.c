@@ -10,6 +10,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "cm_libcrypto.h"
+
 #define BLOCK_LEN 64u
 
 struct cm_hasher {
@@ -23,8 +25,7 @@ static _Thread_local EVP_MD_CTX *thread_ctx;
 
 static _Noreturn void die(void)
 {
-	(void)fputs("tombola: libcrypto cannot hash (out of memory?)\n", stderr);
-	abort();
+	cm_libcrypto_die("libcrypto cannot hash (out of memory?)");
 }
 
 static void free_ctx(void *ctx)

@@ -15,6 +15,7 @@
 
 #include "cm_buf.h"
 #include "cm_hash.h"
+#include "cm_libcrypto.h"
 #ifdef TOMBOLA_MUTANTS
 #include <stdatomic.h>
 
@@ -64,8 +65,10 @@ static _Thread_local struct generator *mine;
 /* Going on without randomness would publish values: there is nothing to return to. */
 static _Noreturn void die(const char *why)
 {
-	(void)fprintf(stderr, "tombola: no randomness: %s\n", why);
-	abort();
+	char line[128];
+
+	(void)snprintf(line, sizeof line, "no randomness: %s", why);
+	cm_libcrypto_die(line);
 }
 
 static void generator_free(void *p)

@@ -205,6 +205,8 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 				l->handler.counts->bytes_in += 4 + len;
 			}
 			on_frame(l, frame.frame);
+		} else if (rc == CM_EINTERNAL) {
+			lk_close(l, &err); /* ours: the peer dials again */
 		} else {
 			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
 		}

@@ -2,15 +2,23 @@
 #include "cm_confine.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stddef.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAKE_S 5 /* for what takes milliseconds */
 
 /* Whatever their arguments.  Names that an architecture has not are passed over. */
 static const char *const never[] = {
@@ -107,40 +115,114 @@ static void deny_all(struct filter *f)
 	deny_code(f);
 }
 
-/* Threads that are there already, and the search by halves instead of one by one. */
+/* The search by halves instead of one by one. */
 static void set_attributes(struct filter *f)
 {
 	if (f->failed == 0)
 		f->failed = seccomp_attr_set(f->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
 	if (f->failed == 0)
 		f->failed = seccomp_attr_set(f->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (f->failed == 0)
-		f->failed = seccomp_attr_set(f->ctx, SCMP_FLTATR_CTL_TSYNC, 1);
+}
+
+/* ---- made in a process of its own: libseccomp that has no memory frees twice, or turns for ever ---- */
+
+struct made {
+	unsigned denied;
+	struct sock_filter program[BPF_MAXINSNS];
+};
+
+/* Writes how many are denied, and the kernel's program; ends with 0 or an errno. */
+static noreturn void make(int fd)
+{
+	struct filter f = { .ctx = seccomp_init(SCMP_ACT_ALLOW) };
+
+	(void)alarm(MAKE_S);
+	if (f.ctx == NULL)
+		_exit(ENOMEM);
+	errno = 0;
+	deny_all(&f);
+	set_attributes(&f);
+	if (f.failed == 0 && write(fd, &f.denied, sizeof f.denied) != (ssize_t)sizeof f.denied)
+		f.failed = -errno;
+	if (f.failed == 0)
+		f.failed = seccomp_export_bpf(f.ctx, fd);
+	/* libseccomp may have left a rule out and gone on, or jumped astray; malloc says it. */
+	if (f.failed == 0 && errno == ENOMEM)
+		f.failed = -ENOMEM;
+	_exit(-f.failed);
+}
+
+static size_t read_all(int fd, void *to, size_t room)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while (len < room && ((n = read(fd, (char *)to + len, room - len)) > 0 || (n < 0 && errno == EINTR)))
+		len += n > 0 ? (size_t)n : 0;
+	return len;
+}
+
+static enum cm_rc end_of(pid_t child, struct cm_err *err)
+{
+	int status = 0;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return cm_fail(err, CM_EUNAVAIL, "the filter's process is lost: %s", strerror(errno));
+	if (status == 0)
+		return CM_OK;
+	return cm_fail(err, CM_EINTERNAL, "the filter cannot be made: %s",
+		WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "libseccomp failed (out of memory?)");
+}
+
+static enum cm_rc made_by_another(struct made *out, size_t *len, struct cm_err *err)
+{
+	enum cm_rc rc;
+	pid_t child;
+	int fd[2];
+
+	if (pipe(fd) != 0)
+		return cm_fail(err, CM_EUNAVAIL, "no pipe to make the filter with: %s", strerror(errno));
+	child = fork();
+	if (child == 0)
+		make(fd[1]);
+	rc = child > 0 ? CM_OK
+		       : cm_fail(err, CM_EUNAVAIL, "no process to make the filter in: %s", strerror(errno));
+	(void)close(fd[1]);
+	if (rc == CM_OK) {
+		*len = read_all(fd[0], out, sizeof *out);
+		rc = end_of(child, err);
+	}
+	(void)close(fd[0]);
+	return rc;
+}
+
+/* For all threads that there are. */
+static enum cm_rc install(struct made *made, size_t len, struct cm_err *err)
+{
+	size_t bytes = len > offsetof(struct made, program) ? len - offsetof(struct made, program) : 0;
+	const struct sock_fprog all = { (unsigned short)(bytes / sizeof made->program[0]), made->program };
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &all) != 0)
+		return cm_fail(err, CM_EUNAVAIL, "the kernel refuses the filter: %s", strerror(errno));
+	return CM_OK;
 }
 
 enum cm_rc cm_confine_now(unsigned *denied, struct cm_err *err)
 {
-	struct filter f = { .ctx = NULL };
+	struct made made;
+	enum cm_rc rc;
+	size_t len = 0;
 
 	*denied = 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return cm_fail(err, CM_EUNAVAIL, "no_new_privs: %s", strerror(errno));
-	f.ctx = seccomp_init(SCMP_ACT_ALLOW);
-	if (f.ctx == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	deny_all(&f);
-	if (f.failed < 0) {
-		seccomp_release(f.ctx);
-		return cm_fail(err, CM_EINTERNAL, "the filter cannot be made: %s", strerror(-f.failed));
-	}
-	set_attributes(&f);
-	if (f.failed == 0)
-		f.failed = seccomp_load(f.ctx);
-	seccomp_release(f.ctx);
-	if (f.failed < 0)
-		return cm_fail(err, CM_EUNAVAIL, "the kernel refuses the filter: %s", strerror(-f.failed));
-	*denied = f.denied;
-	return CM_OK;
+	rc = made_by_another(&made, &len, err);
+	if (rc == CM_OK)
+		rc = install(&made, len, err);
+	if (rc == CM_OK)
+		*denied = made.denied;
+	return rc;
 }
 
 void cm_confine(enum cm_level level)

@@ -25,6 +25,8 @@
  * need to trace themselves, and say that in the same place. */
 void cm_confine(enum cm_level level);
 
-/* The same in every build, and without a word.  CM_EUNAVAIL: the kernel refuses (the calls may be confined in
- * part: no_new_privs comes first); CM_EINTERNAL: no memory, or a call that libseccomp does not know. */
+/* The same in every build, and without a word.  Starts a process for some milliseconds, in which libseccomp
+ * makes the filter.  CM_EUNAVAIL: the kernel refuses (the calls may be confined in part: no_new_privs comes
+ * first), as it does when the process is confined already; CM_EINTERNAL: no memory, or a call that libseccomp
+ * does not know. */
 CM_CHECK enum cm_rc cm_confine_now(unsigned *denied, struct cm_err *err);

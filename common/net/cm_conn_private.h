@@ -67,6 +67,8 @@ struct cm_crowd {
 struct cm_listener {
 	uv_tcp_t tcp;
 	uv_idle_t turn; /* the loop has come round: more may be accepted */
+	uv_tcp_t spare; /* for one connection that is turned away without memory */
+	bool spare_open;
 	int open_handles;
 	struct cm_listener_conf conf;
 	struct cm_conn *first, *last; /* in the order of acceptance */

@@ -1,6 +1,7 @@
 /* cm_http.c - HTTP on the loop for whoever watches this host: libmicrohttpd, its descriptors, and its limits.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,12 +199,16 @@ enum cm_rc cm_http_new(
 		h->slot[i].fd = -1;
 	if (sa.ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
+	errno = 0;
 	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, cm_http_answer, h, MHD_OPTION_SOCK_ADDR,
 		(struct sockaddr *)&sa, MHD_OPTION_CONNECTION_LIMIT, CM_HTTP_SLOTS,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h, MHD_OPTION_CONNECTION_TIMEOUT,
 		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
 	if (h->daemon == NULL) {
+		rc = errno;
 		free(h);
+		if (rc == ENOMEM)
+			return cm_fail(err, CM_EINTERNAL, "cannot listen for HTTP: out of memory");
 		return cm_fail(err, CM_EUNAVAIL, "cannot listen for HTTP on %s: is the address in use?",
 			conf->address);
 	}

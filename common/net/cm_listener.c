@@ -104,20 +104,48 @@ static void free_handle(uv_handle_t *h)
 	free(h);
 }
 
+static void release(struct cm_listener *l)
+{
+	if (--l->open_handles == 0)
+		free(l);
+}
+
+static void free_spare(uv_handle_t *h)
+{
+	struct cm_listener *l = h->data;
+
+	l->spare_open = false;
+	release(l);
+}
+
+/* NULL when there is no memory, and the spare one is not closed yet. */
+static uv_tcp_t *handle_to_close(struct cm_listener *l)
+{
+	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
+
+	if (tcp != NULL || l->spare_open)
+		return tcp;
+	l->spare_open = true;
+	l->open_handles++;
+	return &l->spare;
+}
+
 /* Accept and close: left in the queue, the connection would stop libuv from accepting any other. */
 static void turn_away(struct cm_listener *l, const char *why)
 {
-	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
+	uv_tcp_t *tcp = handle_to_close(l);
 	struct cm_err err;
 
-	(void)cm_fail(&err, CM_ELATER, "%s", why);
-	refuse(l, "?", &err);
-	if (tcp == NULL || uv_tcp_init(l->tcp.loop, tcp) != 0) {
-		free(tcp);
+	if (tcp == NULL) { /* when the loop has come round */
+		l->waiting = true;
 		return;
 	}
+	(void)cm_fail(&err, CM_ELATER, "%s", why);
+	refuse(l, "?", &err);
+	(void)uv_tcp_init(l->tcp.loop, tcp); /* cannot fail: no socket is made yet */
+	tcp->data = l;
 	(void)uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)tcp);
-	uv_close((uv_handle_t *)tcp, free_handle);
+	uv_close((uv_handle_t *)tcp, tcp == &l->spare ? free_spare : free_handle);
 }
 
 /* Who a peer is to us before it has shown a certificate: its IPv4 address, or its IPv6 network. */
@@ -283,10 +311,7 @@ static void on_connection(uv_stream_t *s, int status)
 
 static void on_listener_closed(uv_handle_t *h)
 {
-	struct cm_listener *l = h->data;
-
-	if (--l->open_handles == 0)
-		free(l);
+	release(h->data);
 }
 
 static void close_handles(struct cm_listener *l)

@@ -20,8 +20,11 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 	FILE *f = fopen(path, "re");
 
 	if (f == NULL)
-		(void)cm_fail(err, errno == EACCES ? CM_EPERM : CM_ENOINPUT, "%s: cannot read %s: %s", path,
-			what, strerror(errno));
+		(void)cm_fail(err,
+			errno == EACCES   ? CM_EPERM
+			: errno == ENOMEM ? CM_EINTERNAL
+					  : CM_ENOINPUT,
+			"%s: cannot read %s: %s", path, what, strerror(errno));
 	return f;
 }
 

@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 
+#include "cm_libcrypto.h"
 #include "tool_demo.h"
 #include "tool_pki.h"
 #include "tool_plan.h"
@@ -131,5 +132,6 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
+	cm_libcrypto_begin();
 	return cm_cli_main(&program, argc, argv);
 }

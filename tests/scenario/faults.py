@@ -3,6 +3,7 @@
 A daemon is killed there, or the call fails, or the power goes; then it is started again without a fault, and whatever
 was hit, the round must end as it should: Round.check says what that is.  tests/faults/storage.c does the hitting.
 """
+import contextlib
 import json
 import os
 import random
@@ -35,9 +36,14 @@ class Round:
     """One round of N devices, its plan written into a cluster."""
 
     stage, records = "settled", ["reserve", "charge", "settle"]
+    monitored = False  # whether the daemons' metrics are asked for
 
     def prepare(self, cluster):
         cluster.two_colours(N)
+
+    def around(self):
+        """What goes on while the round is played."""
+        return contextlib.nullcontext()
 
     def messages(self):
         return N
@@ -144,10 +150,14 @@ def submissions(folder):
 class Stage:
     """A cluster that plays a round again and again, from empty state directories."""
 
+    rounds, patience = ROUNDS, 40
+
     def __init__(self, folder, kind):
         os.makedirs(folder)
-        self.cluster, self.round = Cluster(folder), ROUNDS[kind]()
+        self.cluster, self.round = Cluster(folder), self.rounds[kind]()
         self.round.prepare(self.cluster)
+        if self.round.monitored:
+            return
         # A thousand rounds on the same ports: the fewer, the less often somebody else has one of them.
         for party in DAEMONS:
             path = self.cluster.path(f"{party}.conf")
@@ -196,14 +206,22 @@ class Stage:
         self.clean()
         self.victim, self.kind, self.at, self.hit, self.sealed = victim, kind, at, False, {}
         try:
-            self.run()
+            with self.round.around():
+                self.run()
         except AssertionError as e:
             logs = "".join(f"-- {d.log_path}\n{d.log()[-2500:]}" for d in self.cluster.daemons)
             raise AssertionError(f"{type(self.round).__name__}, {victim}, {kind} at call {at} "
-                                 f"({self.calls()[-1:]}): {e}\n{logs}") from e
+                                 f"({self.where()}): {e}\n{logs}") from e
         finally:
             self.cluster.close()
         return self.hit
+
+    def where(self):
+        """The last call, which is the one that was hit if the daemon died of it."""
+        return " ".join(self.calls()[-1:])
+
+    def met(self):
+        return 0 < self.at <= len(self.calls())
 
     def whole(self, victim):
         """The calls of a round without a fault."""
@@ -242,7 +260,7 @@ class Stage:
                     self.daemon[self.victim].process.returncode != 0:
                 self.mend()
             return condition()
-        wait_for(what, step, 40)
+        wait_for(what, step, self.patience)
 
     def mend(self):
         d = self.daemon[self.victim]
@@ -320,7 +338,7 @@ class Stage:
 
     def invariants(self, client_status):
         c = self.cluster
-        self.hit = self.hit or 0 < self.at <= len(self.calls())
+        self.hit = self.hit or self.met()
         verify = c.run("analyzer", "ledger", "verify")
         assert verify.returncode == 0, verify.stderr
         export = c.run("analyzer", "ledger", "export").stdout

@@ -21,6 +21,15 @@
 #define MANY     64
 
 static struct certs certs;
+static bool no_memory; /* for what our own objects make with calloc */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(n, size);
+}
 
 /* ---- a loop, a server that notes what happens, and clients that do ---- */
 
@@ -847,6 +856,40 @@ static void few_are_accepted_in_one_turn_of_the_loop(void **state)
 		(void)close(fd[i]);
 }
 
+static void who_comes_when_there_is_no_memory_does_not_keep_later_ones_out(void **state)
+{
+	struct world w;
+	struct peer late;
+	int fd[70];
+
+	(void)state;
+	world_init(&w);
+	world_listen(&w);
+	no_memory = true;
+	for (size_t i = 0; i < 70; i++)
+		fd[i] = plain_socket(&w);
+	RUN_UNTIL(&w, w.n_refused == 70);
+	assert_string_equal(w.refused.msg, "out of memory");
+	no_memory = false;
+	dial(&w, &late);
+	RUN_UNTIL(&w, w.n_server == 1);
+	cm_conn_close(late.conn, NULL);
+	run_until_closed(&w, 2);
+	cm_buf_fini(&late.got);
+	/* One is being turned away while the listener closes. */
+	no_memory = true;
+	for (size_t i = 0; i < 2; i++) {
+		(void)close(fd[i]);
+		fd[i] = plain_socket(&w);
+	}
+	for (int before = w.n_refused; w.n_refused == before;)
+		(void)uv_run(&w.loop, UV_RUN_ONCE);
+	no_memory = false;
+	world_fini(&w);
+	for (size_t i = 0; i < 70; i++)
+		(void)close(fd[i]);
+}
+
 static void connections_beyond_the_limit_are_refused_and_room_comes_back(void **state)
 {
 	struct world w;
@@ -1210,6 +1253,7 @@ int main(void)
 		cmocka_unit_test(a_crowd_does_not_displace_an_overdue_peer_of_another_address),
 		cmocka_unit_test(a_crowd_from_one_address_makes_room_for_others),
 		cmocka_unit_test(few_are_accepted_in_one_turn_of_the_loop),
+		cmocka_unit_test(who_comes_when_there_is_no_memory_does_not_keep_later_ones_out),
 		cmocka_unit_test(connections_beyond_the_limit_are_refused_and_room_comes_back),
 		cmocka_unit_test(a_paused_connection_reads_nothing_until_it_is_resumed),
 		cmocka_unit_test(a_peer_that_does_not_read_is_cut_off_at_the_pending_limit),

@@ -14,6 +14,7 @@
 #include "certs.h"
 #include "cm_log.h"
 #include "lk_link.h"
+#include "pr_arena.h"
 
 #define GUARD_MS 20000u
 
@@ -34,6 +35,16 @@ struct side {
 	struct cm_err why;
 	struct lk_counts counts;
 };
+
+static bool no_memory; /* for a frame that comes */
+
+struct pr_arena *__real_pr_arena_new(size_t size);
+struct pr_arena *__wrap_pr_arena_new(size_t size);
+
+struct pr_arena *__wrap_pr_arena_new(size_t size)
+{
+	return no_memory ? NULL : __real_pr_arena_new(size);
+}
 
 struct world {
 	uv_loop_t loop;
@@ -590,6 +601,24 @@ static void a_frame_that_is_no_protobuf_is_answered_and_closed(void **state)
 	world_fini(&w);
 }
 
+static void a_frame_there_is_no_memory_for_is_not_called_bad(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	dial_raw(&w);
+	raw_hello(&w, 1);
+	RUN_UNTIL(&w, w.s.readies == 1);
+	no_memory = true;
+	raw_hello(&w, 1);
+	RUN_UNTIL(&w, w.raw_closes == 1 && w.s.closes == 1);
+	no_memory = false;
+	assert_int_equal(w.s.why.code, CM_EINTERNAL);
+	assert_false(raw_was_told(&w, "memory"));
+	world_fini(&w);
+}
+
 static void frames_behind_a_bad_one_are_not_looked_at(void **state)
 {
 	static const uint8_t bytes[] = { 0, 0, 0, 1, 0xff, 0, 0, 0, 4, 0x1a, 2, 0x10, 1 };
@@ -936,6 +965,7 @@ int main(void)
 		cmocka_unit_test(a_second_hello_is_answered_and_closed),
 		cmocka_unit_test(a_length_of_all_ones_is_refused_from_four_bytes_without_growth),
 		cmocka_unit_test(a_frame_that_is_no_protobuf_is_answered_and_closed),
+		cmocka_unit_test(a_frame_there_is_no_memory_for_is_not_called_bad),
 		cmocka_unit_test(frames_behind_a_bad_one_are_not_looked_at),
 		cmocka_unit_test(an_unknown_kind_is_answered_and_the_link_lives_on),
 		cmocka_unit_test(a_bad_peer_does_not_disturb_a_good_one),

@@ -499,13 +499,16 @@ static void readings_and_messages(void **state)
 			"{\"d\":\"a name that is long\",\"v\":1}\n{\"d\":2,\"v\":[1,2.5,\"x\"]}\nno\n" },
 		{ CL_FORMAT_CSV, "d,v\na,1\nb,\"2,5\"\n" },
 	};
+	/* Written it is longer than a buffer's first size: jansson goes on when a key has no room. */
+	static char long_field[CL_MQTT_FIELD_MAX + 1];
 	static const struct cl_mqtt_form forms[] = { { .json = true, .device_field = "d" },
-		{ .device_level = 1, .field_level = 2 } };
+		{ .device_level = 1, .field_level = 2 }, { .device_level = 1, .field = long_field } };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_true(starve("readings", readings, &inputs[i]) > 4);
-	for (size_t i = 0; i < 2; i++)
+	memset(long_field, '\n', CL_MQTT_FIELD_MAX);
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
 		assert_true(starve("message", message, &forms[i]) > 4);
 }
 
@@ -531,6 +534,29 @@ static enum cm_rc result(const void *what, uint64_t *answer, struct cm_err *err)
 	cm_buf_fini(&out);
 	an_tally_fini(&t);
 	return rc;
+}
+
+/* jansson grows its text in the middle of a key, and goes on when it cannot. */
+static enum cm_rc keys(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	json_t *doc = json_object();
+	char key[100], *text;
+
+	(void)what;
+	for (int i = 0; doc != NULL && i < 8; i++) {
+		(void)snprintf(key, sizeof key, "%d-%090d", i, i);
+		if (json_object_set_new(doc, key, json_true()) != 0) {
+			json_decref(doc);
+			doc = NULL;
+		}
+	}
+	text = an_json_text(doc, JSON_COMPACT);
+	json_decref(doc);
+	if (text == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	word(text, strlen(text), answer);
+	free(text);
+	return CM_OK;
 }
 
 static enum cm_rc documents(const void *what, uint64_t *answer, struct cm_err *err)
@@ -567,6 +593,7 @@ static void results_and_ledgers_in_json(void **state)
 	if (world_drive(&w, &f, 1, 100000, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_true(starve("result", result, &w) > 20);
+	assert_true(starve("keys", keys, NULL) > 20);
 	assert_true(starve_every(3, "documents", documents, &w) > 20);
 	fake_free(&f);
 	world_free(&w);
