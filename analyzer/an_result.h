@@ -44,7 +44,7 @@ void an_result_csv(const json_t *result, FILE *out);
 json_t *an_json_real(double v);
 /* Lower-case hex. */
 json_t *an_json_hex(const uint8_t *bytes, size_t n);
-/* One line (indent 0) or indented, 17 significant digits, keys in the order they were set. */
 /* As text, flags of jansson's; NULL out of memory, also where jansson has only left something out. */
 char *an_json_text(json_t *doc, size_t flags);
+/* One line (indent 0) or indented, 17 significant digits, keys in the order they were set. */
 CM_CHECK enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err);

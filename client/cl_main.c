@@ -376,8 +376,8 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
-	/* Readings pass through it. */
 	cm_libcrypto_begin();
+	/* Readings pass through it. */
 	json_set_alloc_funcs(cm_noted_malloc, cm_wiping_free);
 	return cm_cli_main(&program, argc, argv);
 }

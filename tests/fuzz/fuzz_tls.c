@@ -15,9 +15,9 @@ static void setup(void)
 
 	certs_init(&certs);
 	certs_ca(&certs, "ca");
-	certs_issue(&certs, "edge",
-		&(struct certs_leaf){ .ca = "ca", .cn = "edge", .uri = { "tombola:role:client" } });
-	certs_issue(&certs, "shuffler",
+	certs_issue(
+		&certs, &(struct certs_leaf){ .ca = "ca", .cn = "edge", .uri = { "tombola:role:client" } });
+	certs_issue(&certs,
 		&(struct certs_leaf){ .ca = "ca", .cn = "shuffler", .uri = { "tombola:role:shuffler" } });
 	for (int server = 0; server < 2; server++) {
 		const char *name = server ? "shuffler" : "edge";

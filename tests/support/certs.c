@@ -12,7 +12,6 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-#define DAY_S  86400L
 #define HOUR_S 3600L
 
 static void need(bool ok, const char *what)
@@ -158,7 +157,7 @@ static void name_leaf(X509 *cert, X509 *issuer, const struct certs_leaf *leaf)
 		extend(cert, issuer, NID_subject_alt_name, san);
 }
 
-void certs_issue(struct certs *c, const char *name, const struct certs_leaf *leaf)
+void certs_issue(struct certs *c, const struct certs_leaf *leaf)
 {
 	bool now = leaf->from_s == 0 && leaf->to_s == 0;
 	EVP_PKEY *key = EVP_EC_gen("P-256"), *ca_key = leaf->ca != NULL ? read_key(c, leaf->ca) : NULL;
@@ -184,7 +183,7 @@ void certs_issue(struct certs *c, const char *name, const struct certs_leaf *lea
 	}
 	name_leaf(cert, issuer, leaf);
 	need(X509_sign(cert, ca_key != NULL ? ca_key : key, EVP_sha256()) > 0, "sign a certificate");
-	write_pair(c, name, cert, key);
+	write_pair(c, leaf->cn, cert, key);
 	X509_free(cert);
 	X509_free(ca);
 	EVP_PKEY_free(key);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define DAY_S 86400L
+
 /* A scratch directory that holds every file made; removed with all of them by certs_fini. */
 struct certs {
 	char dir[64];
@@ -29,8 +31,8 @@ void certs_fini(struct certs *c);
 const char *certs_path(struct certs *c, const char *name, const char *suffix);
 /* NAME.crt and NAME.key of a CA, from yesterday to tomorrow. */
 void certs_ca(struct certs *c, const char *name);
-/* NAME.crt and NAME.key. */
-void certs_issue(struct certs *c, const char *name, const struct certs_leaf *leaf);
+/* CN.crt and CN.key of this leaf. */
+void certs_issue(struct certs *c, const struct certs_leaf *leaf);
 /* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to now.
  */
 void certs_crl(struct certs *c, const char *ca, const char *const *revoked, long from_s, long to_s);

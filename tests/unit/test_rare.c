@@ -158,74 +158,94 @@ static void the_threshold_decides_and_nothing_else_changes(void **state)
 			}
 }
 
+/* Of all batches of a row's clients: how many have a NULL, and in how many it comes first or last. */
+struct nulls {
+	double batches, seen, first, last;
+};
+
+static uint64_t sum_of(const uint64_t *counts, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += counts[i];
+	return sum;
+}
+
+/* NULL, or counted as ever.  A round without the chance (`whole`) has no NULL: it is garbage there. */
+static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_params *p,
+	const struct pt_params *whole, const uint8_t *record, uint64_t *counts)
+{
+	bool null = cm_get_le64(record + 8) == PT_RECORD_NULL;
+	uint64_t before = sum_of(counts, row->tallies(p)), none[64] = { 0 };
+
+	assert_int_equal(row->tally(p, record, counts, &err), CM_OK);
+	assert_true((before == sum_of(counts, row->tallies(p))) == null);
+	if (null) {
+		assert_true(row->tallies(whole) <= 64);
+		assert_int_equal(row->tally(whole, record, none, &err), CM_EDATA);
+		assert_memory_equal(none, (uint64_t[64]){ 0 }, sizeof none);
+	}
+	return null;
+}
+
+/* What 6000 clients send who hold every value in turn. */
+static struct nulls nulls_of(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_params *p, const struct pt_params *whole)
+{
+	uint32_t at[QUERIES_DIMENSION], m = row->messages(p), len = row->record_len(p), batches = m / 3;
+	uint8_t *records = calloc(m, len);
+	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
+	struct nulls all = { 0 };
+	struct cm_rng rng;
+
+	assert_true(records != NULL && counts != NULL);
+	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	for (uint32_t n = 0; n < 6000; n++) {
+		struct pt_value v = query_value(q, n % query_values(q), at);
+		uint32_t here = 0;
+
+		memset(records, 0xaa, (size_t)m * len);
+		row->encode(q, p, &v, &rng, records);
+		for (uint32_t k = 0; k < m; k++) {
+			bool null = is_null_or_counted(row, p, whole, records + (size_t)k * len, counts);
+
+			here += null;
+			all.first += null && k % 3 == 0;
+			all.last += null && k % 3 == 2;
+		}
+		assert_true(here <= batches);
+		all.seen += here;
+		all.batches += batches;
+	}
+	free(records);
+	free(counts);
+	return all;
+}
+
 /* Every value, every row: as many messages of one length, of which one per batch is NULL three times in four;
  * and what is not NULL is counted as ever. */
 static void messages_are_as_many_and_as_long_whatever_comes(void **state)
 {
 	const struct pt_protocol *row;
 	struct pt_request r;
-	struct cm_rng rng;
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
 	for (size_t i = 0; next_row(&i, &row, &r);) {
 		struct pt_query q = query_of_row(row);
 		struct pt_params p, whole;
-		uint32_t at[QUERIES_DIMENSION], batches, m, len;
-		uint8_t *records;
-		uint64_t *counts;
-		double nulls = 0, all = 0, places[2] = { 0 };
+		struct nulls all;
 
 		r.dummies = 1;
 		p = derived(row, &q, &r);
 		r.dummy_chance = 0;
 		whole = derived(row, &q, &r);
-		m = row->messages(&p);
-		len = row->record_len(&p);
-		batches = row->messages(&whole) / 2;
-		assert_int_equal(m, 3 * batches);
-		assert_int_equal(len, row->record_len(&whole));
-		records = calloc(m, len);
-		counts = calloc(row->tallies(&p), sizeof *counts);
-		assert_true(records != NULL && counts != NULL);
-		for (uint32_t n = 0; n < 6000; n++) {
-			struct pt_value v = query_value(&q, n % query_values(&q), at);
-			uint32_t here = 0;
-
-			memset(records, 0xaa, (size_t)m * len);
-			row->encode(&q, &p, &v, &rng, records);
-			for (uint32_t k = 0; k < m; k++) {
-				const uint8_t *record = records + (size_t)k * len;
-				bool null = cm_get_le64(record + 8) == PT_RECORD_NULL;
-				uint64_t before = 0, after = 0;
-
-				for (uint32_t c = 0; c < row->tallies(&p); c++)
-					before += counts[c];
-				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
-				for (uint32_t c = 0; c < row->tallies(&p); c++)
-					after += counts[c];
-				assert_true((before == after) == null);
-				/* A round without the chance has no NULL: it is garbage there. */
-				if (null) {
-					uint64_t none[64] = { 0 };
-
-					assert_true(row->tallies(&whole) <= 64);
-					assert_int_equal(row->tally(&whole, record, none, &err), CM_EDATA);
-					assert_memory_equal(none, (uint64_t[64]){ 0 }, sizeof none);
-					places[0] += k % 3 == 0;
-					places[1] += k % 3 == 2;
-				}
-				here += null;
-			}
-			assert_true(here <= batches);
-			nulls += here;
-			all += batches;
-		}
-		assert_true(fabs(nulls - 0.75 * all) < 5 * sqrt(all * 0.75 * 0.25));
-		assert_true(fabs(places[0] - nulls / 3) < 5 * sqrt(nulls * 2 / 9));
-		assert_true(fabs(places[1] - nulls / 3) < 5 * sqrt(nulls * 2 / 9));
-		free(records);
-		free(counts);
+		assert_int_equal(row->messages(&p), 3 * (row->messages(&whole) / 2));
+		assert_int_equal(row->record_len(&p), row->record_len(&whole));
+		all = nulls_of(row, &q, &p, &whole);
+		assert_true(fabs(all.seen - 0.75 * all.batches) < 5 * sqrt(all.batches * 0.75 * 0.25));
+		assert_true(fabs(all.first - all.seen / 3) < 5 * sqrt(all.seen * 2 / 9));
+		assert_true(fabs(all.last - all.seen / 3) < 5 * sqrt(all.seen * 2 / 9));
 	}
 }
 
@@ -423,11 +443,32 @@ static double hockey_stick(const struct counted *p, const struct counted *q, dou
 	return sum;
 }
 
-/* What n clients and the shuffler send beside the values' messages; with a value's law `real`, if it is no
- * NULL. */
-static struct counted everybody(
-	const struct pt_params *p, uint32_t n, const double (*real)[3], const double dummy[3])
+/* A round of three bins, what the accountant is told of it, and the law of the victim's own message when its
+ * bin is 0 and when it is 1. */
+struct small_round {
+	uint32_t n;
+	struct pt_params p;
+	struct acct_round told;
+	double victim[2][3];
+};
+
+static struct small_round small_round_of(const struct pt_request *r, uint32_t n)
 {
+	struct small_round s = { .n = n };
+
+	assert_int_equal(pt_mixbins_request("mixbins", 3, r, &s.p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_cells(&s.p, n, &s.told, &err), CM_OK);
+	for (int bin = 0; bin < 2; bin++)
+		for (int j = 0; j < 3; j++)
+			s.victim[bin][j] = j == bin ? pt_mixbins_keep(&s.p) : pt_mixbins_other(&s.p);
+	return s;
+}
+
+/* What n clients and the shuffler send: each client's own message by its law `real`, which may be none that
+ * is seen, and dummies of any bin. */
+static struct counted everybody(const struct pt_params *p, uint32_t n, const double (*real)[3])
+{
+	static const double dummy[3] = { 1 / 3.0, 1 / 3.0, 1 / 3.0 };
 	struct counted all = { .p = { { { 1 } } } };
 	double f = ldexp((double)p->dummy_chance, -64), rare[3];
 
@@ -442,6 +483,85 @@ static struct counted everybody(
 	for (uint64_t d = 0; d < p->shuffler_dummies; d++)
 		add_message(&all, dummy);
 	return all;
+}
+
+/* Between the victim's two bins; real[0] is the victim's place. */
+static double delta_among(const struct small_round *s, double (*real)[3], double epsilon)
+{
+	struct counted with[2];
+
+	for (int bin = 0; bin < 2; bin++) {
+		memcpy(real[0], s->victim[bin], sizeof s->victim[bin]);
+		with[bin] = everybody(&s->p, s->n, (const double(*)[3])real);
+	}
+	return hockey_stick(&with[0], &with[1], epsilon);
+}
+
+/* By the counts of the cells, which say all: others' blanket, dummies', and the victim's. */
+static double delta_of_cells(const struct small_round *s, double epsilon)
+{
+	double real[4][3];
+
+	for (uint32_t k = 1; k < s->n; k++)
+		for (int j = 0; j < 3; j++)
+			real[k][j] = s->p.keep_always ? 0 : pt_mixbins_other(&s->p);
+	return delta_among(s, real, epsilon);
+}
+
+/* By the round itself: the worst of all that the others can hold. */
+static double delta_of_values(const struct small_round *s, double epsilon)
+{
+	double keep = pt_mixbins_keep(&s->p), other = pt_mixbins_other(&s->p), worst = 0, real[4][3];
+	uint32_t inputs = 1;
+
+	for (uint32_t k = 1; k < s->n; k++)
+		inputs *= 3;
+	for (uint32_t x = 0; x < inputs; x++) {
+		uint32_t rest = x;
+
+		for (uint32_t k = 1; k < s->n; k++, rest /= 3)
+			for (uint32_t j = 0; j < 3; j++)
+				real[k][j] = j == rest % 3 ? keep : other;
+		worst = fmax(worst, delta_among(s, real, epsilon));
+	}
+	return worst;
+}
+
+/* Fewer dummies are a greater loss, and a whole one in place of the chance a smaller. */
+static void assert_between_whole_dummies(
+	const struct small_round *s, double epsilon, const struct acct_bound *b)
+{
+	struct acct_round less = s->told, more = s->told;
+	struct acct_bound l, m;
+
+	less.levels = more.levels = 0;
+	more.dummies += s->n;
+	assert_int_equal(acct_delta(&less, 1, epsilon, &l), ACCT_OK);
+	assert_int_equal(acct_delta(&more, 1, epsilon, &m), ACCT_OK);
+	assert_true(l.upper >= b->lower && m.lower <= b->upper);
+}
+
+/* But for rounding. */
+static bool at_most(double a, double b)
+{
+	return a <= b * (1 + 1e-9) + 1e-14;
+}
+
+static void assert_loss_is_enumerated(const struct small_round *s, size_t number, double epsilon)
+{
+	double truth = delta_of_cells(s, epsilon), worst = delta_of_values(s, epsilon);
+	struct acct_bound b = { NAN, NAN };
+
+	assert_int_equal(acct_delta(&s->told, 1, epsilon, &b), ACCT_OK);
+	if (!at_most(b.lower, truth) || !at_most(truth, b.upper))
+		fail_msg("round %zu, epsilon %g: %.12g not in [%.12g, %.12g]", number, epsilon, truth,
+			b.lower, b.upper);
+	if (!at_most(worst, b.upper))
+		fail_msg("round %zu, epsilon %g: %.12g above %.12g", number, epsilon, worst, b.upper);
+	if (s->p.keep_always && fabs(worst - truth) > 1e-12)
+		fail_msg("round %zu: truthful others hide somebody", number);
+	if (s->p.dummy_chance < UINT64_MAX && truth > 1e-12 && s->n > 1)
+		assert_between_whole_dummies(s, epsilon, &b);
 }
 
 /* All outcomes of three bins and up to four clients.  How many messages are NULL is what is missing from the
@@ -466,74 +586,10 @@ static void the_loss_is_the_enumerated_one(void **state)
 			.dummies = rounds[i].dummies,
 			.dummy_chance = rounds[i].chance,
 			.shuffler_dummies = rounds[i].shuffler };
-		uint32_t n = rounds[i].n, inputs = 1;
-		struct pt_params p;
-		struct acct_round a;
-		double keep, other, uniform[3] = { 1 / 3.0, 1 / 3.0, 1 / 3.0 }, omega[3], blanket[3];
-		double u[3], v[3], real[4][3];
-		struct counted one, two, cells[2];
+		struct small_round s = small_round_of(&r, rounds[i].n);
 
-		assert_int_equal(pt_mixbins_request("mixbins", 3, &r, &p, &err), CM_OK);
-		assert_int_equal(pt_mixbins_cells(&p, n, &a, &err), CM_OK);
-		keep = pt_mixbins_keep(&p);
-		other = pt_mixbins_other(&p);
-		/* The counts of the cells, which say all: others' blanket, dummies', and the victim's. */
-		omega[0] = omega[1] = omega[2] = p.keep_always ? 1 / 3.0 : other;
-		for (int j = 0; j < 3; j++) {
-			blanket[j] = uniform[j];
-			u[j] = j == 0 ? keep : other;
-			v[j] = j == 1 ? keep : other;
-		}
-		for (uint32_t k = 1; k < n; k++)
-			for (int j = 0; j < 3; j++)
-				real[k][j] = p.keep_always ? 0 : omega[j];
-		memcpy(real[0], u, sizeof u);
-		cells[0] = everybody(&p, n, (const double(*)[3])real, blanket);
-		memcpy(real[0], v, sizeof v);
-		cells[1] = everybody(&p, n, (const double(*)[3])real, blanket);
-		for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++) {
-			double truth = hockey_stick(&cells[0], &cells[1], epsilons[e]);
-			struct acct_bound b = { NAN, NAN };
-			double worst = 0;
-
-			assert_int_equal(acct_delta(&a, 1, epsilons[e], &b), ACCT_OK);
-			if (!(b.lower <= truth * (1 + 1e-9) + 1e-14 && truth <= b.upper * (1 + 1e-9) + 1e-14))
-				fail_msg("round %zu, epsilon %g: %.12g not in [%.12g, %.12g]", i, epsilons[e],
-					truth, b.lower, b.upper);
-			/* The round itself, whatever the others hold. */
-			inputs = 1;
-			for (uint32_t k = 1; k < n; k++)
-				inputs *= 3;
-			for (uint32_t x = 0; x < inputs; x++) {
-				uint32_t rest = x;
-
-				for (uint32_t k = 1; k < n; k++, rest /= 3)
-					for (uint32_t j = 0; j < 3; j++)
-						real[k][j] = j == rest % 3 ? keep : other;
-				memcpy(real[0], u, sizeof u);
-				one = everybody(&p, n, (const double(*)[3])real, uniform);
-				memcpy(real[0], v, sizeof v);
-				two = everybody(&p, n, (const double(*)[3])real, uniform);
-				worst = fmax(worst, hockey_stick(&one, &two, epsilons[e]));
-			}
-			if (worst > b.upper * (1 + 1e-9) + 1e-14)
-				fail_msg("round %zu, epsilon %g: %.12g above %.12g", i, epsilons[e], worst,
-					b.upper);
-			if (p.keep_always && fabs(worst - truth) > 1e-12)
-				fail_msg("round %zu: truthful others hide somebody", i);
-			/* Fewer dummies are a greater loss, and a whole one in place of the chance a smaller.
-			 */
-			if (p.dummy_chance < UINT64_MAX && truth > 1e-12 && n > 1) {
-				struct acct_round less = a, more = a;
-				struct acct_bound l, m;
-
-				less.levels = more.levels = 0;
-				more.dummies += n;
-				assert_int_equal(acct_delta(&less, 1, epsilons[e], &l), ACCT_OK);
-				assert_int_equal(acct_delta(&more, 1, epsilons[e], &m), ACCT_OK);
-				assert_true(l.upper >= b.lower && m.lower <= b.upper);
-			}
-		}
+		for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++)
+			assert_loss_is_enumerated(&s, i, epsilons[e]);
 	}
 }
 

@@ -1,0 +1,39 @@
+/* turning.h - a loop that a test turns by itself: one that hangs fails instead. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#define GUARD_MS 20000u
+
+static inline void on_guard(uv_timer_t *t)
+{
+	(void)t;
+	fail_msg("%s", "nothing happened for too long");
+}
+
+static inline void turning_start(uv_loop_t *loop, uv_timer_t *guard)
+{
+	assert_int_equal(uv_loop_init(loop), 0);
+	assert_int_equal(uv_timer_init(loop, guard), 0);
+	assert_int_equal(uv_timer_start(guard, on_guard, GUARD_MS, 0), 0);
+}
+
+/* Everything else on the loop must be closed, or close on its own. */
+static inline void turning_end(uv_loop_t *loop, uv_timer_t *guard)
+{
+	uv_ref((uv_handle_t *)guard);
+	uv_close((uv_handle_t *)guard, NULL);
+	assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
+	assert_int_equal(uv_loop_close(loop), 0);
+}
+
+/* One iteration of a world's loop at a time until the condition holds; the guard ends it otherwise. */
+#define RUN_UNTIL(w, condition) \
+	while (!(condition))    \
+	(void)uv_run(&(w)->loop, UV_RUN_ONCE)
