@@ -49,8 +49,8 @@ build release --target package_contents long
 build asan
 
 step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
-ctest --test-dir build/asan --output-on-failure --progress -j 2 --timeout 300 -LE long
-ctest --test-dir build/release --output-on-failure --progress -j 2 --timeout 300 -L long
+ctest --test-dir build/asan --output-on-failure --progress -j 4 --timeout 300 -LE long
+ctest --test-dir build/release --output-on-failure --progress -j 4 --timeout 300 -L long
 
 step 'layers, symbols, hardening, compose'
 tests/layers.sh . build/release
@@ -63,7 +63,7 @@ TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 build tsan
-ctest --test-dir build/tsan --output-on-failure --progress -j 2 --timeout 300 -L threads
+ctest --test-dir build/tsan --output-on-failure --progress -j 4 --timeout 300 -L threads
 scenarios tsan -k 'all_protocols or round_of_published_readings'
 
 step 'clang-tidy; warnings of clang'

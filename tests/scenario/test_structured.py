@@ -165,8 +165,11 @@ def test_a_round_without_a_question_holds_its_budget(cluster):
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
     first, second, third = cluster.json("analyzer", "round", "list")["rounds"]
-    assert (first["stage"], second["stage"], third["stage"]) == ("settled", "refused", "settled")
-    assert second["reason"].startswith("nothing to extend")
+    assert (first["stage"], third["stage"]) == ("settled", "settled")
+    # One answer in some dozens has by chance an item that stands out; that is then extended.
+    found = [i for i in cluster.json("analyzer", "round", "show", "1")["result"]["items"] if not i["below_noise"]]
+    assert second["stage"] == ("settled" if found else "refused"), (second, found)
+    assert found or second["reason"].startswith("nothing to extend")
     # Whatever the first answer was, the third round stands after the same two.
     assert first["epsilon_total"] < second["epsilon_total"] < third["epsilon_total"]
     cost = json.loads(subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf"), "--json"],

@@ -540,7 +540,7 @@ static enum cm_rc result(const void *what, uint64_t *answer, struct cm_err *err)
 static enum cm_rc keys(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	json_t *doc = json_object();
-	char key[100], *text;
+	char key[128], *text;
 
 	(void)what;
 	for (int i = 0; doc != NULL && i < 8; i++) {
