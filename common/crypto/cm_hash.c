@@ -152,10 +152,11 @@ struct cm_hasher *cm_hasher_new(void)
 {
 	struct cm_hasher *h = malloc(sizeof *h);
 
-	if (h == NULL)
-		die();
-	h->ctx = new_ctx();
-	return h;
+	if (h != NULL) {
+		h->ctx = new_ctx();
+		return h;
+	}
+	die();
 }
 
 void cm_hasher_add(struct cm_hasher *h, const void *data, size_t len)
