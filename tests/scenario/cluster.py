@@ -1,6 +1,9 @@
 """cluster.py - the real daemons on loopback sockets, in a folder of their own, started and killed at will."""
+import contextlib
+import itertools
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,10 +21,18 @@ def program(name):
     return os.path.join(BUILD, "bin", name)
 
 
+# Below those that the system gives to connections, which could take one before it is listened on; each of pytest's workers has
+# its own.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4
+PORTS = itertools.count(random.randrange(5000))
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    for n in PORTS:
+        port = 10000 + WORKER * 5000 + n % 5000
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for(what, condition, seconds=30):
