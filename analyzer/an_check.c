@@ -74,8 +74,5 @@ enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *fau
 	cm_tls_ctx_free(ctx);
 	cm_verifier_free(shuffler);
 	cm_signer_free(signer);
-	/* What the configuration names and is not there is the configuration's fault. */
-	if (err->code != CM_OK && err->code != CM_EPERM && err->code != CM_EINTERNAL)
-		err->code = CM_ECONFIG;
-	return err->code;
+	return cm_conf_blamed(err);
 }

@@ -197,10 +197,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	if (first.code == CM_OK)
 		return CM_OK;
 	*err = first;
-	/* What the configuration names and is not there is the configuration's fault. */
-	if (err->code != CM_EPERM && err->code != CM_EINTERNAL)
-		err->code = CM_ECONFIG;
-	return err->code;
+	return cm_conf_blamed(err);
 }
 
 void cl_setup_fini(struct cl_setup *s)

@@ -295,10 +295,7 @@ static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err 
 		cm_conf_fault_at(path, "analyzer_key", &why, stderr, err);
 	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
 		cm_conf_fault_at(path, "tls", &why, stderr, err);
-	/* What the configuration names and is not there is the configuration's fault. */
-	if (err->code != CM_OK && err->code != CM_EPERM && err->code != CM_EINTERNAL)
-		err->code = CM_ECONFIG;
-	return err->code;
+	return cm_conf_blamed(err);
 }
 
 static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)

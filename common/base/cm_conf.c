@@ -341,3 +341,10 @@ void cm_conf_fault_at(
 	if (first->code == CM_OK)
 		*first = said;
 }
+
+enum cm_rc cm_conf_blamed(struct cm_err *first)
+{
+	if (first->code != CM_OK && first->code != CM_EPERM && first->code != CM_EINTERNAL)
+		first->code = CM_ECONFIG;
+	return first->code;
+}

@@ -83,3 +83,7 @@ int cm_conf_line(const char *dotted);
  * first holds one already (its code is CM_OK before). */
 void cm_conf_fault_at(
 	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first);
+/* The first of such faults: what a configuration names and is not there is the configuration's fault, so its
+ * code becomes CM_ECONFIG, unless it is CM_EPERM or CM_EINTERNAL (no memory).  Returns the code; CM_OK stays.
+ */
+CM_CHECK enum cm_rc cm_conf_blamed(struct cm_err *first);

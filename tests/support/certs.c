@@ -190,6 +190,16 @@ void certs_issue(struct certs *c, const struct certs_leaf *leaf)
 	EVP_PKEY_free(ca_key);
 }
 
+void certs_make(struct certs *c, const struct certs_leaf *leaf, size_t n)
+{
+	certs_init(c);
+	for (size_t i = 0; i < n; i++) {
+		if (leaf[i].ca != NULL && access(certs_path(c, leaf[i].ca, "crt"), F_OK) != 0)
+			certs_ca(c, leaf[i].ca);
+		certs_issue(c, &leaf[i]);
+	}
+}
+
 void certs_crl(struct certs *c, const char *ca_name, const char *const *revoked, long from_s, long to_s)
 {
 	X509 *ca = read_cert(c, ca_name);

@@ -33,6 +33,8 @@ const char *certs_path(struct certs *c, const char *name, const char *suffix);
 void certs_ca(struct certs *c, const char *name);
 /* CN.crt and CN.key of this leaf. */
 void certs_issue(struct certs *c, const struct certs_leaf *leaf);
+/* A directory with these leaves and the CAs that they name. */
+void certs_make(struct certs *c, const struct certs_leaf *leaf, size_t n);
 /* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to now.
  */
 void certs_crl(struct certs *c, const char *ca, const char *const *revoked, long from_s, long to_s);

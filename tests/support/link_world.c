@@ -209,11 +209,7 @@ int world_certs_make(void **state)
 	};
 
 	(void)state;
-	certs_init(&certs);
-	certs_ca(&certs, "clients");
-	certs_ca(&certs, "services");
-	for (size_t i = 0; i < sizeof leaf / sizeof leaf[0]; i++)
-		certs_issue(&certs, &leaf[i]);
+	certs_make(&certs, leaf, sizeof leaf / sizeof leaf[0]);
 	return 0;
 }
 

@@ -545,9 +545,26 @@ static void the_sample_reads_back(void **state)
 	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
 }
 
+static void what_is_named_and_not_there_is_the_configurations_fault(void **state)
+{
+	static const struct {
+		enum cm_rc before, after;
+	} want[] = { { CM_OK, CM_OK }, { CM_ENOINPUT, CM_ECONFIG }, { CM_EDATA, CM_ECONFIG },
+		{ CM_EPERM, CM_EPERM }, { CM_EINTERNAL, CM_EINTERNAL } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+		struct cm_err err = { .code = want[i].before };
+
+		assert_int_equal(cm_conf_blamed(&err), want[i].after);
+		assert_int_equal(err.code, want[i].after);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_named_and_not_there_is_the_configurations_fault),
 		cmocka_unit_test(every_documented_key_is_accepted),
 		cmocka_unit_test(an_absent_key_takes_its_default),
 		cmocka_unit_test(a_misspelt_key_is_refused_with_the_nearest_one),
