@@ -5,6 +5,7 @@
 #include "cm_clock.h"
 
 static void ask(struct cl_run *run);
+static void give_up(struct cl_run *run);
 
 static void on_ask_timer(uv_timer_t *t)
 {
@@ -15,6 +16,10 @@ void cl_run_begin_asking(struct cl_run *run, uint32_t later_ms)
 {
 	run->phase = ASKING;
 	run->asked = false;
+	if (run->waited) {
+		give_up(run);
+		return;
+	}
 	(void)uv_timer_start(&run->ask_timer, on_ask_timer, later_ms, 0);
 }
 
@@ -136,14 +141,11 @@ void cl_run_on_down(void *user, unsigned i, bool was_up, const struct cm_err *wh
 		cl_run_finish(run, why);
 }
 
-static void on_wait_over(uv_timer_t *t)
+/* No round was taken part in within the limit. */
+static void give_up(struct cl_run *run)
 {
-	struct cl_run *run = t->data;
 	struct cm_err err;
 
-	/* A round may take as long as it says; only the wait for one is limited. */
-	if (run->phase != ASKING)
-		return;
 	if (run->ever_up)
 		(void)cm_fail(
 			&err, CM_ELATER, "no round opened within %" PRId64 " s", run->conf.wait_ms / 1000);
@@ -156,8 +158,20 @@ static void on_wait_over(uv_timer_t *t)
 	cl_run_finish(run, &err);
 }
 
+static void on_wait_over(uv_timer_t *t)
+{
+	struct cl_run *run = t->data;
+
+	/* A round may take as long as it says; only the wait for one is limited. */
+	if (run->phase == ASKING)
+		give_up(run);
+	else
+		run->waited = true;
+}
+
 void cl_run_begin_waiting(struct cl_run *run)
 {
+	run->waited = false;
 	if (run->conf.wait_ms > 0)
 		(void)uv_timer_start(&run->wait_timer, on_wait_over, (uint64_t)run->conf.wait_ms, 0);
 }

@@ -31,6 +31,7 @@ struct cl_run {
 	uv_timer_t ask_timer, wait_timer;
 	enum phase phase;
 	bool asked, ever_up, stopped;
+	bool waited;     /* the limit of waiting has passed while a round was judged */
 	bool confirming; /* asked whether the round that `prepared` has judged is still open */
 	uint64_t after;  /* rounds up to this sequence number are done with */
 	uint64_t late;   /* passed over: its deadline, late_until, had passed by our clock; 0: none */
@@ -61,7 +62,7 @@ void cl_run_fault(struct cl_run *run, const char *msg, const struct cm_err *why)
 /* cl_run_ask.c: the dialogue between rounds, and the connections' callbacks */
 
 void cl_run_begin_asking(struct cl_run *run, uint32_t later_ms);
-/* The limit of waiting for a round starts now. */
+/* The limit of waiting for a round starts now, anew. */
 void cl_run_begin_waiting(struct cl_run *run);
 void cl_run_on_up(void *user, unsigned i);
 void cl_run_on_down(void *user, unsigned i, bool was_up, const struct cm_err *why);

@@ -98,12 +98,12 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	run->spent = cl_run_spent(run);
 	summarize(run, counts, NULL);
 	forget_round(run);
-	if (run->conf.rounds > 0 && ++run->rounds >= run->conf.rounds)
+	if (run->conf.rounds > 0 && ++run->rounds >= run->conf.rounds) {
 		cl_run_finish(run, NULL);
-	else
-		cl_run_begin_asking(run, 0);
-	if (run->phase == ASKING)
-		cl_run_begin_waiting(run);
+		return;
+	}
+	cl_run_begin_waiting(run);
+	cl_run_begin_asking(run, 0);
 }
 
 static void on_stored(void *user, double seconds)

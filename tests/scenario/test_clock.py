@@ -2,8 +2,10 @@
 charged twice, and when the clock is right again the round ends as any other."""
 import json
 import os
+import sqlite3
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -108,3 +110,23 @@ def test_a_clock_that_jumps_while_a_round_is_open(cluster, party, seconds):
     charged = [x for x in cluster.json("client", "status")["ledger"] if x["kind"] == "charged"]
     assert len(charged) <= 1, charged
     assert settled_or_void(cluster) == ("void" if (party, seconds) == ("shuffler", HOUR) else "settled")
+
+
+def test_the_limit_of_waiting_ends_while_a_round_is_judged(cluster):
+    """The client's ledger is locked until its limit has passed; then it finds that the round is late by its clock."""
+    cluster.two_colours(N, window="30m")
+    send = ("send", cluster.path("readings.csv"), "--device-field", "device", "--wait")
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    assert cluster.run("client", *send, "1s").returncode == 75
+    ledger = sqlite3.connect(cluster.path("client", "client.db"), isolation_level=None)
+    ledger.execute("BEGIN IMMEDIATE")
+    client = cluster.start("client", *send, "4s", env=clock(cluster, "client", HOUR))
+    wait_for("the client to be connected", lambda: '"connected"' in client.log())
+    over = time.monotonic() + 4
+    analyzer = cluster.start("analyzer", "run", "--once")
+    wait_for("the limit to pass", lambda: time.monotonic() > over)
+    assert client.alive() and analyzer.alive(), client.log()
+    ledger.close()
+    assert client.wait(10) == 75
+    assert "passed over" in client.log() and "no round opened within 4 s" in client.log(), client.log()
