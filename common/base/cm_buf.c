@@ -102,14 +102,17 @@ void *cm_grow(void *array, size_t n, size_t *cap, size_t size)
 
 void cm_put_le64(uint8_t p[8], uint64_t v)
 {
-	for (int i = 0; i < 8; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
+	cm_put_le32(p, (uint32_t)v);
+	cm_put_le32(p + 4, (uint32_t)(v >> 32));
 }
 
+/* Written out, compilers make one load or store of each: draws spend much of their time here. */
 void cm_put_le32(uint8_t p[4], uint32_t v)
 {
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+	p[2] = (uint8_t)(v >> 16);
+	p[3] = (uint8_t)(v >> 24);
 }
 
 void cm_put_le16(uint8_t p[2], uint16_t v)
@@ -126,11 +129,7 @@ void cm_put_be32(uint8_t p[4], uint32_t v)
 
 uint64_t cm_get_le64(const uint8_t p[8])
 {
-	uint64_t v = 0;
-
-	for (int i = 7; i >= 0; i--)
-		v = v << 8 | p[i];
-	return v;
+	return (uint64_t)cm_get_le32(p) | (uint64_t)cm_get_le32(p + 4) << 32;
 }
 
 uint32_t cm_get_le32(const uint8_t p[4])

@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh BUILD SECONDS - every fuzz target from its corpus and its words (NAME.dict), that long each.
-# run.sh BUILD --executions N [NAME...] - the long form: a minute of each target in turn, one at a time, until each
+# run.sh BUILD --executions N [NAME...] - the long form: five minutes of each target in turn, one at a time, until each
 #   has had N executions.  What was run and found is kept in BUILD/fuzz, so that it may be stopped at any time and
-#   goes on when started again; counts are of finished minutes.  Leaks are not looked for: the quick form does.
+#   goes on when started again; counts are of finished turns.  Leaks are not looked for: the quick form does.
 # run.sh BUILD --merge [NAME...] - what the long form found and tests/fuzz/corpus has not reached, into the corpus.
 # BUILD is build/fuzz, or for many executions build/fuzz-fast: several times faster, without ASan.
 # A crash ends the run and leaves its input in BUILD/crashes.
@@ -57,11 +57,11 @@ had() {
 	cat "$build/fuzz/$1.count" 2>/dev/null || echo 0
 }
 
-# Writes the count whole or not at all.
-minute() {
+# Writes the count whole or not at all.  A turn begins with all that was found, which is long to run anew.
+turn() {
 	before=$(had "$1")
 	mkdir -p "$build/fuzz/$1"
-	fuzz "$1" "$build/fuzz/$1" -detect_leaks=0 -timeout=60 -max_total_time=60 -runs=$((executions - before)) || exit 1
+	fuzz "$1" "$build/fuzz/$1" -detect_leaks=0 -timeout=60 -max_total_time=300 -runs=$((executions - before)) || exit 1
 	echo $((before + $(executed "$1"))) >"$build/fuzz/$1.new"
 	mv "$build/fuzz/$1.new" "$build/fuzz/$1.count"
 }
@@ -73,7 +73,7 @@ long() {
 		for name in "$@"; do
 			[ "$(had "$name")" -lt "$executions" ] || continue
 			left=yes
-			minute "$name"
+			turn "$name"
 		done
 	done
 	for name in "$@"; do

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import wire
-from cluster import EXIT
+from cluster import EXIT, wait_for
 from parties import Analyzer, Shuffler
 from wire import pb
 
@@ -143,6 +143,9 @@ def test_retries_send_identical_bytes_across_kills_of_the_client(cluster, fake):
     while kills < 15:
         d = cluster.start("client", "send", cluster.path("readings.csv"), "--device-field", "device",
                           "--wait", "20s")
+        had = len(fake.received)
+        if kills % 2:  # while it sends; else at any moment, on a slow machine before its first message
+            wait_for("a message, or the end", lambda: len(fake.received) > had or not d.alive())
         time.sleep(0.05 + rng.random() * 0.4)
         if not d.alive():
             break
