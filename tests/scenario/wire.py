@@ -3,6 +3,7 @@
 It shares nothing with the C code but tombola.proto.  The scenarios use it to play dishonest or broken parties
 against the real daemons.
 """
+import functools
 import hashlib
 import hmac
 import os
@@ -60,6 +61,13 @@ def load_public_key(path):
         return serialization.load_pem_public_key(f.read())
 
 
+def raw_public(private):
+    return private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+
+
+recipient = functools.lru_cache(maxsize=16)(raw_public)  # deriving it takes as long as the rest of a message
+
+
 class Hpke:
     """RFC 9180 base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM; single shot."""
 
@@ -80,11 +88,15 @@ class Hpke:
         return out[:n]
 
     @classmethod
+    @functools.cache
+    def _context(cls, info):
+        return b"\0" + cls._extract(cls.SUITE, b"", b"psk_id_hash", b"") + cls._extract(cls.SUITE, b"", b"info_hash", info)
+
+    @classmethod
     def _key(cls, dh, enc, public, info):
         prk = cls._extract(cls.KEM, b"", b"eae_prk", dh)
         secret = cls._expand(cls.KEM, prk, b"shared_secret", enc + public, 32)
-        context = b"\0" + cls._extract(cls.SUITE, b"", b"psk_id_hash", b"") + \
-            cls._extract(cls.SUITE, b"", b"info_hash", info)
+        context = cls._context(info)
         secret = cls._extract(cls.SUITE, secret, b"secret", b"")
         return cls._expand(cls.SUITE, secret, b"key", context, 16), \
             cls._expand(cls.SUITE, secret, b"base_nonce", context, 12)
@@ -92,18 +104,16 @@ class Hpke:
     @classmethod
     def seal(cls, public, info, aad, plain):
         eph = X25519PrivateKey.generate()
-        enc = eph.public_key().public_bytes_raw() if hasattr(eph.public_key(), "public_bytes_raw") else \
-            eph.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+        enc = raw_public(eph)
         dh = eph.exchange(X25519PublicKey.from_public_bytes(public))
         key, nonce = cls._key(dh, enc, public, info)
         return enc + AESGCM(key).encrypt(nonce, plain, aad)
 
     @classmethod
     def open(cls, private, info, aad, sealed):
-        raw = (serialization.Encoding.Raw, serialization.PublicFormat.Raw)
         enc = sealed[:32]
         dh = private.exchange(X25519PublicKey.from_public_bytes(enc))
-        key, nonce = cls._key(dh, enc, private.public_key().public_bytes(*raw), info)
+        key, nonce = cls._key(dh, enc, recipient(private), info)
         return AESGCM(key).decrypt(nonce, sealed[32:], aad)
 
 
