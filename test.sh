@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh - install what is missing, build, and pass the tests.
-#   TOMBOLA_FUZZ_SECONDS (default 5): time per fuzz target
+#   TOMBOLA_FUZZ_SECONDS (default 3): time per fuzz target
 set -eu
 cd "$(dirname "$0")"
 started=$(date +%s)
@@ -71,12 +71,12 @@ build fuzz
 tests/tidy.sh build/fuzz
 
 step 'fuzzing every parser (clang, ASan+UBSan)'
-tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-5}"
+tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
 scenarios asan -m 'not heavy'
 
-step 'scenarios of many devices (optimised)'
+step 'scenarios of many devices or long computations (optimised)'
 scenarios release -m heavy
 
 step 'Debian packages and RPMs'

@@ -9,6 +9,8 @@ import pytest
 
 import cluster as c
 
+pytestmark = pytest.mark.heavy
+
 VALUES = ["c0", "c1", "c2", "c3"]
 N = 2000
 

@@ -2,8 +2,12 @@
 import json
 import subprocess
 
+import pytest
+
 from cluster import EXIT, program
 from test_rounds import COLOURS, readings, run_plan
+
+pytestmark = pytest.mark.heavy
 
 
 def cost(cluster, *args):

@@ -7,9 +7,13 @@ import shutil
 import subprocess
 from collections import Counter
 
+import pytest
+
 from cluster import program
 from test_rounds import run_plan
 from test_structured import audited, batch, within
+
+pytestmark = pytest.mark.heavy
 
 
 def second_client(cluster, path, devices, max_epsilon0):

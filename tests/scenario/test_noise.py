@@ -4,11 +4,15 @@ import math
 import os
 import subprocess
 
+import pytest
+
 import cluster as c
 from cluster import EXIT, wait_for
 from test_attacks import send
 from test_blanket import configure
 from test_rounds import COLOURS, readings, run_plan
+
+pytestmark = pytest.mark.heavy
 
 DELTA = 1e-6
 

@@ -2,7 +2,11 @@
 import json
 import subprocess
 
+import pytest
+
 import cluster as c
+
+pytestmark = pytest.mark.heavy
 
 
 def test_the_experiments_and_what_is_really_saved():

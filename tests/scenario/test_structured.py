@@ -12,6 +12,8 @@ from cluster import program
 from test_rounds import run_plan
 from wire import ROOT
 
+pytestmark = pytest.mark.heavy
+
 STATES, FANS = ("idle", "busy", "fault"), ("on", "off")
 SITES = {"lighthouse": 30, "lightship": 25, "pier": 15, "quay-3": 12}  # percent; the others are all different
 
