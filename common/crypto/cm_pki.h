@@ -42,21 +42,22 @@ CM_CHECK enum cm_rc cm_identity_from_cert(X509 *cert, struct cm_identity *out, s
 
 /* A deployment's directory (0700, like all below it; keys 0600, everything fsynced):
  *
- *	ca-clients/   ca.crt ca.key ca.crl            signs role client only
- *	ca-services/  ca.crt ca.key ca.crl analyzer-sign.pub shuffler-sign.pub
+ *	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
+ *	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
  *	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
- *	shuffler/     shuffler.crt shuffler.key services-ca.crt clients-ca.crt shuffler-sign.key
- *analyzer-sign.pub analyzer/     analyzer.crt analyzer.key services-ca.crt analyzer-sign.key
- *shuffler-sign.pub
+ *	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
+ *	              analyzer-sign.pub
+ *	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
  *
  * Beside every copy of a CA certificate is its revocation list: services-ca.crl, clients-ca.crl.
+ * issued/SERIAL.crt is a copy of each certificate the CA issued: what is revoked with another of its key.
  * A party's directory holds what that party needs and nothing else; the CAs' stay where certificates are
- *issued. CAs: pathlen 0, keyCertSign and cRLSign.  Parties: digitalSignature; extended key usage clientAuth
- *for client and analyzer (both dial), serverAuth for the shuffler.  Serials are 128 random bits, signatures
- *SHA-256.
+ * issued.  CAs: pathlen 0, keyCertSign and cRLSign.  Parties: digitalSignature; extended key usage
+ * clientAuth for client and analyzer (both dial), serverAuth for the shuffler.  Serials are 128 random bits,
+ * signatures SHA-256.
  *
  * X.509 cannot say "this CA may only vouch for role client" (name constraints do not reach these URIs):
- *whoever verifies a peer must check that its chain ends in the CA of its role. */
+ * whoever verifies a peer must check that its chain ends in the CA of its role. */
 
 /* Make the directory and the two signing key pairs.  `hosts`: comma-separated DNS names or addresses of the
  * shuffler, NULL or "" for localhost,127.0.0.1,::1.  devices: of the client, 1..CM_PKI_MAX_DEVICES.
@@ -71,7 +72,7 @@ CM_CHECK enum cm_rc cm_pki_issue(const char *dir, const char *out_dir, const cha
 /* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
  * out_path (durable, whole or not at all): subject, role, devices, hosts and usage are the old one's bytes,
  * serial and dates are new.  No private key but the CA's is needed.  The old one may have expired; it is left
- * as it is, and stays valid beside the new one: revoking one of the two does not revoke the other.
+ * as it is, and stays valid beside the new one until one of the two is revoked.
  * CM_EPERM unless the CA of its role signed it and its list does not have it; CM_EUSAGE for a CA's own or for
  * bad days; CM_ECREATE when out_path exists. */
 CM_CHECK enum cm_rc cm_pki_renew(
@@ -81,13 +82,15 @@ CM_CHECK enum cm_rc cm_pki_renew(
 CM_CHECK enum cm_rc cm_pki_outfit(
 	const char *dir, const char *out_dir, enum cm_role role, struct cm_err *err);
 
-/* Revoke a certificate that one of DIR's CAs issued: its serial joins DIR/ca-clients/ca.crl or
- * DIR/ca-services/ca.crl, and the list is copied, as clients-ca.crl or services-ca.crl, beside every
- * clients-ca.crt or services-ca.crt in the directories below DIR.  The verifier must be told to read that
- * file (PEM, X509_V_FLAG_CRL_CHECK) and to reload.  The list ends with the CA: a list that lapses would shut
- * everybody out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine.
- * CM_EPERM when neither CA issued it, CM_EUSAGE for a CA's own. */
-CM_CHECK enum cm_rc cm_pki_revoke(const char *dir, const char *cert_path, struct cm_err *err);
+/* Revoke a certificate that one of DIR's CAs issued, and all others for the same key that DIR remembers,
+ * *others of which were not revoked yet: their serials join DIR/ca-clients/ca.crl or DIR/ca-services/ca.crl,
+ * and the list is copied, as clients-ca.crl or services-ca.crl, beside every clients-ca.crt or
+ * services-ca.crt in the directories below DIR.  The verifier must be told to read that file (PEM,
+ * X509_V_FLAG_CRL_CHECK) and to reload.  The list ends with the CA: a list that lapses would shut everybody
+ * out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine. CM_EPERM when
+ * neither CA issued it, CM_EUSAGE for a CA's own.  CM_EDATA, CM_EIO for a file of issued/ that cannot be
+ * read: the certificate and what could be read are revoked then. */
+CM_CHECK enum cm_rc cm_pki_revoke(const char *dir, const char *cert_path, size_t *others, struct cm_err *err);
 
 struct cm_pki_info {
 	struct cm_identity identity;

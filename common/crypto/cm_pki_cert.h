@@ -49,5 +49,15 @@ CM_CHECK enum cm_rc cm_pki_list_start(const char *ca_dir, struct cm_err *err);
 /* CM_EPERM when the CA's list, ca.crl in ca_dir, has the certificate's serial. */
 CM_CHECK enum cm_rc cm_pki_list_check(
 	const char *ca_dir, const struct cm_pki_pair *ca, X509 *cert, struct cm_err *err);
+/* Remember a certificate that the CA of ca_dir issues, in ca_dir/issued/SERIAL.crt, durably.  Before it is
+ * handed out: what is out and not remembered is not revoked with its key. */
+CM_CHECK enum cm_rc cm_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err);
+/* It was not handed out after all. */
+void cm_pki_issued_forget(const char *ca_dir, X509 *cert);
+/* The other certificates of cert's key that the CA remembers, malloc'd also on a fault: those that could be
+ * read then; NULL without memory for any.  sk_X509_pop_free(*out, X509_free).  Reads all of the folder, some
+ * 30 us a certificate.  CM_EDATA for a file that is none of this CA's. */
+CM_CHECK enum cm_rc cm_pki_issued_same_key(
+	const char *ca_dir, X509 *ca, X509 *cert, STACK_OF(X509) * *out, struct cm_err *err);
 /* The bytes of the file `from` into `to` (0644), which must be new unless replace. */
 CM_CHECK enum cm_rc cm_pki_copy(const char *from, const char *to, int replace, struct cm_err *err);

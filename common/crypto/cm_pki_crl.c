@@ -115,8 +115,10 @@ static bool has_serial(X509_CRL *list, X509 *cert)
 	return X509_CRL_get0_by_serial(list, &entry, X509_get_serialNumber(cert)) == 1;
 }
 
-/* Put cert, if any, on the list and sign it anew. */
-static int extend_list(X509_CRL *list, X509 *cert, const struct cm_pki_pair *ca)
+/* Put cert, if any, and the others of its key on the list and sign it anew; *added: how many of the others.
+ */
+static int extend_list(
+	X509_CRL *list, X509 *cert, STACK_OF(X509) * others, size_t *added, const struct cm_pki_pair *ca)
 {
 	ASN1_TIME *now = ASN1_TIME_set(NULL, time(NULL));
 	int ok = now != NULL && X509_CRL_set1_lastUpdate(list, now) == 1 &&
@@ -124,6 +126,12 @@ static int extend_list(X509_CRL *list, X509 *cert, const struct cm_pki_pair *ca)
 
 	if (ok && cert != NULL && !has_serial(list, cert))
 		ok = add_serial(list, cert, now);
+	*added = 0;
+	for (int i = 0; ok && i < sk_X509_num(others); i++)
+		if (!has_serial(list, sk_X509_value(others, i))) {
+			ok = add_serial(list, sk_X509_value(others, i), now);
+			++*added;
+		}
 	ASN1_TIME_free(now);
 	return ok && X509_CRL_sort(list) == 1 && X509_CRL_sign(list, ca->key, EVP_sha256()) > 0;
 }
@@ -190,8 +198,9 @@ enum cm_rc cm_pki_list_start(const char *ca_dir, struct cm_err *err)
 	struct cm_pki_pair ca = { 0 };
 	X509_CRL *list = NULL;
 	enum cm_rc rc = path == NULL ? no_memory(err) : cm_pki_pair_load(ca_dir, "ca", &ca, err);
+	size_t none;
 
-	if (rc == CM_OK && ((list = new_list(ca.cert)) == NULL || !extend_list(list, NULL, &ca)))
+	if (rc == CM_OK && ((list = new_list(ca.cert)) == NULL || !extend_list(list, NULL, NULL, &none, &ca)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = store_list(path, list, err);
@@ -232,12 +241,15 @@ static enum cm_rc issued_by(const char *dir, size_t authority, X509 *cert, bool 
 	return rc == CM_ENOINPUT ? CM_OK : rc;
 }
 
-static enum cm_rc revoke_under(const char *dir, size_t authority, X509 *cert, struct cm_err *err)
+static enum cm_rc revoke_under(
+	const char *dir, size_t authority, X509 *cert, size_t *others, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, authorities[authority].dir);
 	char *path = ca_dir == NULL ? NULL : cm_private_path(ca_dir, "ca", ".crl");
 	struct cm_pki_pair ca = { 0 };
+	STACK_OF(X509) *same = NULL;
 	X509_CRL *list = NULL;
+	struct cm_err unread = { .code = CM_OK };
 	enum cm_rc rc;
 
 	rc = path == NULL ? no_memory(err) : cm_pki_pair_load(ca_dir, "ca", &ca, err);
@@ -245,13 +257,21 @@ static enum cm_rc revoke_under(const char *dir, size_t authority, X509 *cert, st
 		rc = load_list(path, &ca, &list, err);
 	if (rc == CM_OK && list == NULL)
 		list = new_list(ca.cert);
-	if (rc == CM_OK && (list == NULL || !extend_list(list, cert, &ca)))
+	/* A file that cannot be read is a fault, but must not keep what can be from being revoked. */
+	if (rc == CM_OK)
+		unread.code = cm_pki_issued_same_key(ca_dir, ca.cert, cert, &same, &unread);
+	if (rc == CM_OK && (list == NULL || !extend_list(list, cert, same, others, &ca)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = store_list(path, list, err);
 	if (rc == CM_OK)
 		rc = refresh_all(dir, path, authority, err);
+	if (rc == CM_OK && unread.code != CM_OK) {
+		*err = unread;
+		rc = cm_context(err, "revoked, but perhaps not all of its key");
+	}
 	ERR_clear_error();
+	sk_X509_pop_free(same, X509_free);
 	X509_CRL_free(list);
 	cm_pki_pair_fini(&ca);
 	free(path);
@@ -259,12 +279,13 @@ static enum cm_rc revoke_under(const char *dir, size_t authority, X509 *cert, st
 	return rc;
 }
 
-enum cm_rc cm_pki_revoke(const char *dir, const char *cert_path, struct cm_err *err)
+enum cm_rc cm_pki_revoke(const char *dir, const char *cert_path, size_t *others, struct cm_err *err)
 {
 	X509 *cert = NULL;
 	enum cm_rc rc = cm_pki_cert_load(cert_path, &cert, err);
 	bool issued = false;
 
+	*others = 0;
 	if (rc != CM_OK)
 		return rc;
 	/* No list can take a CA's own certificate back: nobody would look there. */
@@ -273,7 +294,7 @@ enum cm_rc cm_pki_revoke(const char *dir, const char *cert_path, struct cm_err *
 	for (size_t i = 0; rc == CM_OK && !issued && i < AUTHORITIES; i++) {
 		rc = issued_by(dir, i, cert, &issued, err);
 		if (rc == CM_OK && issued)
-			rc = revoke_under(dir, i, cert, err);
+			rc = revoke_under(dir, i, cert, others, err);
 	}
 	if (rc == CM_OK && !issued)
 		rc = cm_fail(err, CM_EPERM, "%s: issued by neither CA of %s", cert_path, dir);

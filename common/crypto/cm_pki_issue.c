@@ -181,7 +181,9 @@ static enum cm_rc issue(
 	if (rc == CM_OK)
 		rc = cm_file_mkdir(out_dir, err);
 	if (rc == CM_OK)
-		rc = cm_pki_pair_store(&party, out_dir, s->name, err);
+		rc = cm_pki_issued_keep(ca_dir, party.cert, err);
+	if (rc == CM_OK && (rc = cm_pki_pair_store(&party, out_dir, s->name, err)) != CM_OK)
+		cm_pki_issued_forget(ca_dir, party.cert);
 	cm_pki_pair_fini(&ca);
 	cm_pki_pair_fini(&party);
 	free(ca_dir);
@@ -220,7 +222,9 @@ enum cm_rc cm_pki_renew(
 	if (rc == CM_OK)
 		rc = cm_pki_cert_renew(old, days, &ca, &renewed, err);
 	if (rc == CM_OK)
-		rc = cm_pki_cert_store(renewed, out_path, err);
+		rc = cm_pki_issued_keep(ca_dir, renewed, err);
+	if (rc == CM_OK && (rc = cm_pki_cert_store(renewed, out_path, err)) != CM_OK)
+		cm_pki_issued_forget(ca_dir, renewed);
 	ERR_clear_error();
 	X509_free(old);
 	X509_free(renewed);

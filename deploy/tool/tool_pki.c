@@ -222,12 +222,17 @@ enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, stru
 
 enum cm_rc tool_pki_revoke(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	enum cm_rc rc = cm_pki_revoke(cli->argv[1], cli->argv[2], err);
+	size_t others = 0;
+	enum cm_rc rc = cm_pki_revoke(cli->argv[1], cli->argv[2], &others, err);
+	char with[64] = "";
 
 	(void)exit_code;
+	if (others > 0)
+		(void)snprintf(
+			with, sizeof with, ", with %zu other%s of its key", others, others > 1 ? "s" : "");
 	if (rc == CM_OK)
-		printf("%s: revoked; bring the new list to the parties that are not below %s, then SIGHUP "
+		printf("%s: revoked%s; bring the new list to the parties that are not below %s, then SIGHUP "
 		       "them\n",
-			cli->argv[2], cli->argv[1]);
+			cli->argv[2], with, cli->argv[1]);
 	return rc;
 }

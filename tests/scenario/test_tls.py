@@ -271,19 +271,23 @@ def test_a_revoked_certificate_is_refused_after_sighup(cluster, party):
     prepare(cluster)
     tombola("pki", "issue", cluster.pki, "second", "--role", party, "--out", cluster.path("made"))
     second = (cluster.path("made", "second.crt"), cluster.path("made", "second.key"))
+    renewed = (cluster.path("made", "renewed.crt"), second[1])
+    tombola("pki", "renew", cluster.pki, second[0], "--out", renewed[0])
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
-    doomed, other, bystander = reached(cluster, second), Device(cluster), Analyzer(cluster).dial()
+    doomed, too = reached(cluster, second), reached(cluster, renewed)
+    other, bystander = Device(cluster), Analyzer(cluster).dial()
     tombola("pki", "revoke", cluster.pki, second[0])
     hup(shuffler)
     cut(doomed)
+    cut(too)
     with pytest.raises(Refused):
         other.round(wait_ms=0)
     bystander.extend()
     lines = wait_for("the reason", lambda: [x for x in shuffler.log().splitlines() if '"warn"' in x
                                             and "revoked" in x])
     assert "second" in lines[0]
-    use(cluster, party, second)
+    use(cluster, party, renewed)
     run = dial(cluster, party)
     assert run.returncode == EXIT["permission"], (run.returncode, run.stderr)
     assert "refused our certificate: revoked" in run.stderr.splitlines()[-1], run.stderr
