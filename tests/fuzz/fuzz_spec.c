@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	}
 	for (size_t i = 0; i < parts; i++)
-		ask(&part[i], i == 0 && size % 16 == 0); /* laws take nearly all of the time */
+		ask(&part[i], i == 0 && size % 64 == 0); /* laws take nearly all of the time */
 	free(text);
 	return 0;
 }
