@@ -1,8 +1,6 @@
 /* an_keys.c - creates, loads and destroys round keys. */
 #include "an_keys.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,30 +104,38 @@ bool an_key_exists(const char *state_dir, const uint8_t round_id[PR_ROUND_ID_LEN
 	return there;
 }
 
+struct sweep {
+	const char *dir;
+	bool (*known)(void *user, const uint8_t round_id[PR_ROUND_ID_LEN]);
+	void *user;
+};
+
+static enum cm_rc sweep_one(void *user, const char *file, struct cm_err *err)
+{
+	const struct sweep *s = user;
+	uint8_t id[PR_ROUND_ID_LEN];
+	char name[NAME_LEN + 1];
+
+	if (strlen(file) != NAME_LEN + 4 || strcmp(file + NAME_LEN, ".key") != 0)
+		return CM_OK;
+	memcpy(name, file, NAME_LEN);
+	name[NAME_LEN] = '\0';
+	if (cm_unhex(name, id, PR_ROUND_ID_LEN) != CM_OK || s->known(s->user, id))
+		return CM_OK;
+	return cm_keyfile_erase(s->dir, name, err);
+}
+
 enum cm_rc an_keys_sweep(const char *state_dir,
 	bool (*known)(void *user, const uint8_t round_id[PR_ROUND_ID_LEN]), void *user, struct cm_err *err)
 {
-	uint8_t id[PR_ROUND_ID_LEN];
-	char name[NAME_LEN + 1], *dir = NULL;
+	char *dir = NULL;
 	enum cm_rc rc = keys_dir(state_dir, &dir, err);
-	const struct dirent *e;
-	DIR *d;
+	struct sweep s = { .known = known, .user = user };
 
 	if (rc != CM_OK)
 		return rc;
-	d = opendir(dir);
-	if (d == NULL && errno != ENOENT)
-		rc = cm_fail(err, errno == ENOMEM ? CM_EINTERNAL : CM_EIO, "%s: %s", dir, strerror(errno));
-	while (rc == CM_OK && d != NULL && (e = readdir(d)) != NULL) {
-		if (strlen(e->d_name) != NAME_LEN + 4 || strcmp(e->d_name + NAME_LEN, ".key") != 0)
-			continue;
-		memcpy(name, e->d_name, NAME_LEN);
-		name[NAME_LEN] = '\0';
-		if (cm_unhex(name, id, PR_ROUND_ID_LEN) == CM_OK && !known(user, id))
-			rc = cm_keyfile_erase(dir, name, err);
-	}
-	if (d != NULL)
-		(void)closedir(d);
+	s.dir = dir;
+	rc = cm_file_each(dir, sweep_one, &s, err);
 	free(dir);
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* sh_sqlite_data.c - the messages and tags of rounds in SQLite files, one file a round, dropped whole. */
 #include "sh_sqlite_data.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,26 +193,28 @@ enum cm_rc sh_sqlite_data_drop(
 	return cm_file_sync_dir(rounds, err);
 }
 
+struct places {
+	sh_place_fn *fn;
+	void *user;
+};
+
+static enum cm_rc on_file(void *user, const char *file, struct cm_err *err)
+{
+	const struct places *p = user;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	char name[2 * PR_ROUND_ID_LEN + 1];
+
+	/* Or one that only its companions are left of: unlinks may reach the disk in any order. */
+	if (strlen(file) < sizeof name - 1 + 3 || strncmp(file + sizeof name - 1, ".db", 3) != 0)
+		return CM_OK;
+	memcpy(name, file, sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	return cm_unhex(name, round_id, sizeof round_id) == CM_OK ? p->fn(p->user, round_id, err) : CM_OK;
+}
+
 enum cm_rc sh_sqlite_data_each(const char *rounds, sh_place_fn *fn, void *user, struct cm_err *err)
 {
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	DIR *dir = opendir(rounds);
-	enum cm_rc rc = CM_OK;
+	struct places p = { fn, user };
 
-	if (!dir)
-		return cm_fail(
-			err, errno == ENOMEM ? CM_EINTERNAL : CM_EIO, "%s: %s", rounds, strerror(errno));
-	for (struct dirent *e; rc == CM_OK && (e = readdir(dir)) != NULL;) {
-		char name[2 * PR_ROUND_ID_LEN + 1];
-		size_t len = strlen(e->d_name);
-		/* Or one that only its companions are left of: unlinks may reach the disk in any order. */
-		if (len < sizeof name - 1 + 3 || strncmp(e->d_name + sizeof name - 1, ".db", 3) != 0)
-			continue;
-		memcpy(name, e->d_name, sizeof name - 1);
-		name[sizeof name - 1] = '\0';
-		if (cm_unhex(name, round_id, sizeof round_id) == CM_OK)
-			rc = fn(user, round_id, err);
-	}
-	(void)closedir(dir);
-	return rc;
+	return cm_file_each(rounds, on_file, &p, err);
 }

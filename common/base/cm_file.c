@@ -180,22 +180,43 @@ out:
 	return rc;
 }
 
-enum cm_rc cm_file_sweep(const char *path, struct cm_err *err)
+enum cm_rc cm_file_each(const char *dir, cm_file_entry_fn *fn, void *user, struct cm_err *err)
 {
-	DIR *d = opendir(path);
-	enum cm_rc rc = CM_OK;
+	DIR *d = opendir(dir);
 	const struct dirent *e;
+	enum cm_rc rc = CM_OK;
 
 	if (d == NULL)
-		return errno == ENOENT ? CM_OK : fail_errno(err, CM_EIO, path, "cannot open");
-	while (rc == CM_OK && (e = readdir(d)) != NULL) {
-		const char *temp = strstr(e->d_name, TEMP);
-
-		if (temp != NULL && strlen(temp) == sizeof TEMP + 5 && unlinkat(dirfd(d), e->d_name, 0) != 0)
-			rc = fail_errno(err, CM_EIO, path, "cannot remove an unfinished file");
-	}
+		return errno == ENOENT ? CM_OK : fail_errno(err, CM_EIO, dir, "cannot open");
+	while (rc == CM_OK && (errno = 0, e = readdir(d)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = fn(user, e->d_name, err);
+	if (rc == CM_OK && errno != 0)
+		rc = fail_errno(err, CM_EIO, dir, "cannot read");
 	(void)closedir(d);
 	return rc;
+}
+
+static enum cm_rc sweep_one(void *user, const char *name, struct cm_err *err)
+{
+	const char *folder = user, *temp = strstr(name, TEMP);
+	enum cm_rc rc = CM_OK;
+	char *path;
+
+	if (temp == NULL || strlen(temp) != sizeof TEMP + 5)
+		return CM_OK;
+	path = cm_file_join(folder, name);
+	if (path == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (unlink(path) != 0)
+		rc = fail_errno(err, CM_EIO, path, "cannot remove an unfinished file");
+	free(path);
+	return rc;
+}
+
+enum cm_rc cm_file_sweep(const char *path, struct cm_err *err)
+{
+	return cm_file_each(path, sweep_one, (void *)path, err);
 }
 
 enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err)

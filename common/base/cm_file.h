@@ -16,6 +16,10 @@ char *cm_file_temp(const char *path);
 /* Remove the temporary files that a killed process left in a folder which nobody else writes; a folder that
  * is not there is swept. */
 CM_CHECK enum cm_rc cm_file_sweep(const char *path, struct cm_err *err);
+/* fn for each entry of a directory, in no order, until one is not CM_OK: that is returned.  fn may remove its
+ * entry.  A directory that is not there has none.  CM_EIO, CM_EINTERNAL out of memory. */
+typedef enum cm_rc cm_file_entry_fn(void *user, const char *name, struct cm_err *err);
+CM_CHECK enum cm_rc cm_file_each(const char *dir, cm_file_entry_fn *fn, void *user, struct cm_err *err);
 /* Make a directory (0700) unless it exists, durably; its parent must exist. */
 CM_CHECK enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err);
 /* Make the entries of a directory durable; or the entry of path, by its directory. */

@@ -1,6 +1,4 @@
 /* cm_pki_crl.c - taking certificates back. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -153,42 +151,29 @@ static enum cm_rc store_list(const char *path, X509_CRL *list, struct cm_err *er
 	return rc;
 }
 
-/* Beside PARTY_DIR's copy of the CA certificate, if it has one. */
-static enum cm_rc refresh_one(
-	const char *list_path, const char *party_dir, size_t authority, struct cm_err *err)
+/* A list to be copied to the parties in a folder. */
+struct refresh {
+	const char *dir, *list_path;
+	size_t authority;
+};
+
+/* Beside the party's copy of the CA certificate, if it has one. */
+static enum cm_rc refresh_one(void *user, const char *name, struct cm_err *err)
 {
-	char *cert = cm_file_join(party_dir, authorities[authority].cert);
-	char *list = cm_file_join(party_dir, authorities[authority].list);
+	const struct refresh *r = user;
+	char *party = name[0] == '.' ? NULL : cm_file_join(r->dir, name);
+	char *cert = party == NULL ? NULL : cm_file_join(party, authorities[r->authority].cert);
+	char *list = party == NULL ? NULL : cm_file_join(party, authorities[r->authority].list);
 	enum cm_rc rc = CM_OK;
 	struct stat st;
 
-	if (cert == NULL || list == NULL)
+	if (name[0] != '.' && (cert == NULL || list == NULL))
 		rc = no_memory(err);
-	else if (stat(cert, &st) == 0)
-		rc = cm_pki_copy(list_path, list, 1, err);
+	else if (name[0] != '.' && stat(cert, &st) == 0)
+		rc = cm_pki_copy(r->list_path, list, 1, err);
+	free(party);
 	free(cert);
 	free(list);
-	return rc;
-}
-
-static enum cm_rc refresh_all(const char *dir, const char *list_path, size_t authority, struct cm_err *err)
-{
-	DIR *d = opendir(dir);
-	enum cm_rc rc = CM_OK;
-	struct dirent *entry;
-
-	if (d == NULL)
-		return cm_fail(err, CM_EIO, "%s: %s", dir, strerror(errno));
-	while (rc == CM_OK && (entry = readdir(d)) != NULL) {
-		char *party;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		party = cm_file_join(dir, entry->d_name);
-		rc = party == NULL ? no_memory(err) : refresh_one(list_path, party, authority, err);
-		free(party);
-	}
-	(void)closedir(d);
 	return rc;
 }
 
@@ -247,6 +232,7 @@ static enum cm_rc revoke_under(
 	char *ca_dir = cm_file_join(dir, authorities[authority].dir);
 	char *path = ca_dir == NULL ? NULL : cm_private_path(ca_dir, "ca", ".crl");
 	struct cm_pki_pair ca = { 0 };
+	struct refresh refresh = { dir, path, authority };
 	STACK_OF(X509) *same = NULL;
 	X509_CRL *list = NULL;
 	struct cm_err unread = { .code = CM_OK };
@@ -265,7 +251,7 @@ static enum cm_rc revoke_under(
 	if (rc == CM_OK)
 		rc = store_list(path, list, err);
 	if (rc == CM_OK)
-		rc = refresh_all(dir, path, authority, err);
+		rc = cm_file_each(dir, refresh_one, &refresh, err);
 	if (rc == CM_OK && unread.code != CM_OK) {
 		*err = unread;
 		rc = cm_context(err, "revoked, but perhaps not all of its key");

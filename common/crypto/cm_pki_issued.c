@@ -1,6 +1,4 @@
 /* cm_pki_issued.c - the certificates that a CA remembers having issued. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "cm_private_file.h"
 
 #define FOLDER     "issued"
+#define SUFFIX     ".crt"
 #define SERIAL_MAX 20 /* bytes, RFC 5280 section 4.1.2.2 */
 
 static enum cm_rc no_memory(struct cm_err *err)
@@ -31,7 +30,7 @@ static char *path_of(const char *folder, X509 *cert, struct cm_err *err)
 		return NULL;
 	}
 	cm_hex(ASN1_STRING_get0_data(serial), (size_t)ASN1_STRING_length(serial), name);
-	path = cm_private_path(folder, name, ".crt");
+	path = cm_private_path(folder, name, SUFFIX);
 	if (path == NULL)
 		(void)no_memory(err);
 	return path;
@@ -62,17 +61,24 @@ void cm_pki_issued_forget(const char *ca_dir, X509 *cert)
 	free(folder);
 }
 
-/* The certificate at path joins `same` if it is another one for cert's key. */
-static enum cm_rc look_at(const char *path, X509 *ca, X509 *cert, STACK_OF(X509) * same, struct cm_err *err)
+/* What is asked of the copies. */
+struct search {
+	const char *folder;
+	X509 *ca, *cert;
+	STACK_OF(X509) * same; /* found: others for cert's key */
+	struct cm_err fault;   /* the first; the search goes on */
+};
+
+static enum cm_rc look_at(struct search *s, const char *path, struct cm_err *err)
 {
 	X509 *kept = NULL;
 	enum cm_rc rc = cm_pki_cert_load(path, &kept, err);
 
-	if (rc == CM_OK && !cm_pki_cert_is_of(kept, ca))
+	if (rc == CM_OK && !cm_pki_cert_is_of(kept, s->ca))
 		rc = cm_fail(err, CM_EDATA, "%s: not issued by this CA", path);
-	if (rc == CM_OK && X509_PUBKEY_eq(X509_get_X509_PUBKEY(kept), X509_get_X509_PUBKEY(cert)) == 1 &&
-		X509_cmp(kept, cert) != 0) {
-		if (sk_X509_push(same, kept) > 0)
+	if (rc == CM_OK && X509_PUBKEY_eq(X509_get_X509_PUBKEY(kept), X509_get_X509_PUBKEY(s->cert)) == 1 &&
+		X509_cmp(kept, s->cert) != 0) {
+		if (sk_X509_push(s->same, kept) > 0)
 			kept = NULL;
 		else
 			rc = no_memory(err);
@@ -81,42 +87,34 @@ static enum cm_rc look_at(const char *path, X509 *ca, X509 *cert, STACK_OF(X509)
 	return rc;
 }
 
-/* All that can be read are looked at; the first fault is reported. */
-static enum cm_rc look_at_all(
-	const char *folder, X509 *ca, X509 *cert, STACK_OF(X509) * same, struct cm_err *err)
+static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
 {
-	DIR *d = opendir(folder);
-	struct dirent *entry;
-	struct cm_err one;
+	struct search *s = user;
+	size_t n = strlen(name);
+	char *path;
 
-	if (d == NULL)
-		return errno == ENOENT ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", folder, strerror(errno));
-	err->code = CM_OK;
-	while ((errno = 0, entry = readdir(d)) != NULL) {
-		char *path;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		path = cm_file_join(folder, entry->d_name);
-		if ((path == NULL ? no_memory(&one) : look_at(path, ca, cert, same, &one)) != CM_OK &&
-			err->code == CM_OK)
-			*err = one;
-		free(path);
-	}
-	if (errno != 0 && err->code == CM_OK)
-		(void)cm_fail(err, CM_EIO, "%s: %s", folder, strerror(errno));
-	(void)closedir(d);
-	return err->code;
+	/* Others are what a killed process left unfinished. */
+	if (n < sizeof SUFFIX - 1 || strcmp(name + n - (sizeof SUFFIX - 1), SUFFIX) != 0)
+		return CM_OK;
+	path = cm_file_join(s->folder, name);
+	if ((path == NULL ? no_memory(err) : look_at(s, path, err)) != CM_OK && s->fault.code == CM_OK)
+		s->fault = *err;
+	free(path);
+	return CM_OK;
 }
 
 enum cm_rc cm_pki_issued_same_key(
 	const char *ca_dir, X509 *ca, X509 *cert, STACK_OF(X509) * *out, struct cm_err *err)
 {
 	char *folder = cm_file_join(ca_dir, FOLDER);
-	enum cm_rc rc;
+	struct search s = { .folder = folder, .ca = ca, .cert = cert, .same = sk_X509_new_null() };
+	enum cm_rc rc =
+		folder == NULL || s.same == NULL ? no_memory(err) : cm_file_each(folder, on_entry, &s, err);
 
-	*out = sk_X509_new_null();
-	rc = folder == NULL || *out == NULL ? no_memory(err) : look_at_all(folder, ca, cert, *out, err);
+	*out = s.same;
 	free(folder);
-	return rc;
+	if (s.fault.code == CM_OK)
+		return rc;
+	*err = s.fault;
+	return err->code;
 }

@@ -137,6 +137,43 @@ static void what_a_killed_writer_left_is_swept_and_nothing_else(void **state)
 	assert_int_equal(cm_file_sweep(dir, &err), CM_OK);
 }
 
+struct seen {
+	size_t n, stop; /* entries so far; at which to stop */
+	unsigned names; /* a bit for each of "a", ".b", "c" */
+};
+
+static enum cm_rc see(void *user, const char *name, struct cm_err *err)
+{
+	struct seen *s = user;
+
+	s->n++;
+	s->names |= strcmp(name, "a") == 0    ? 1u
+		    : strcmp(name, ".b") == 0 ? 2u
+		    : strcmp(name, "c") == 0  ? 4u
+					      : 8u;
+	return s->n == s->stop ? cm_fail(err, CM_EBUDGET, "enough") : CM_OK;
+}
+
+static void each_entry_is_seen_once_until_one_ends_it(void **state)
+{
+	static const char *const names[] = { "a", ".b", "c" };
+	struct seen all = { 0 }, some = { .stop = 2 }, none = { 0 };
+	struct cm_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(cm_file_write(in_dir(names[i]), "x", 1, 0600, &err), CM_OK);
+	assert_int_equal(cm_file_each(dir, see, &all, &err), CM_OK);
+	assert_int_equal(all.n, 3);
+	assert_int_equal(all.names, 7);
+	assert_int_equal(cm_file_each(dir, see, &some, &err), CM_EBUDGET);
+	assert_int_equal(some.n, 2);
+	assert_int_equal(cm_file_each(in_dir("d"), see, &none, &err), CM_OK);
+	assert_int_equal(cm_file_each(in_dir("a"), see, &none, &err), CM_EIO);
+	assert_non_null(strstr(err.msg, in_dir("a")));
+	assert_int_equal(none.n, 0);
+}
+
 static void a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused(void **state)
 {
 	struct cm_err err = { 0 };
@@ -261,6 +298,7 @@ int main(void)
 		IN_DIR(replacing_leaves_no_other_file_behind),
 		IN_DIR(a_write_that_fails_leaves_the_old_file_and_no_other),
 		IN_DIR(what_a_killed_writer_left_is_swept_and_nothing_else),
+		IN_DIR(each_entry_is_seen_once_until_one_ends_it),
 		IN_DIR(a_file_of_exactly_the_maximum_is_read_and_one_more_byte_refused),
 		IN_DIR(what_is_no_regular_file_is_refused_without_waiting),
 		IN_DIR(a_folder_is_made_once_and_only_below_one_that_exists),
