@@ -124,6 +124,21 @@ class Analyzer:
                 out += part
         return out
 
+    def opened_of_clients(self, d, readings, length=16):
+        """The round of d from its reservation to its release: the records, opened, that a real client sends of a file of
+        readings."""
+        data = self.reserve(d)
+        self.extend()
+        self.announce(data)
+        run = self.cluster.run("client", "send", readings, "--device-field", "device", "--strict", "--wait", "30s")
+        assert run.returncode == 0, run.stderr
+        manifest, signed = self.manifest(d)
+        charge = self.charge(d, data, signed.manifest)
+        self.extend()
+        self.release(charge)
+        return [wire.Hpke.open(self.hpke, wire.hpke_info(data), wire.hpke_aad(data), s)
+                for s in self.pull(d, manifest, length=length + 48)]
+
     def settle(self, d):
         return self.link.ask("settled", settle=pb.Settle(round_id=d.round_id))
 

@@ -30,20 +30,9 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     desc.randomizer.CopyFrom(r)
     if row != "cheu":
         desc.privacy.epsilon0 = inf
-    data = analyzer.reserve(desc)
-    analyzer.extend()
-    analyzer.announce(data)
     holds = [0 if i % 2 else i % d for i in range(n)]
     cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},c{x}\n" for i, x in enumerate(holds)))
-    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--strict", "--wait",
-                      "30s")
-    assert run.returncode == 0, run.stderr
-    manifest, signed = analyzer.manifest(desc)
-    charge = analyzer.charge(desc, data, signed.manifest)
-    analyzer.extend()
-    analyzer.release(charge)
-    sealed = analyzer.pull(desc, manifest, length=length + 48)
-    plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
+    plain = analyzer.opened_of_clients(desc, cluster.path("readings.csv"), length)
     assert len(plain) == n * among.messages(r)
     for x, (value, variance) in enumerate(among.estimates(r, n, plain)):
         # Six standard deviations, and what the variance at the estimate may be off by.

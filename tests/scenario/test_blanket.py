@@ -75,6 +75,20 @@ def test_a_histogram_and_a_mean_among_messages_of_the_shuffler(cluster):
     assert not os.listdir(cluster.path("shuffler", "keys"))
 
 
+def killed_at_sizes(cluster, shuffler, sizes):
+    """Killed, and started again, when a round's files have so many bytes."""
+    folder = cluster.path("shuffler", "rounds")
+
+    def size():
+        return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) \
+            if os.path.isdir(folder) else 0
+
+    for least in sizes:
+        wait_for("messages to be added", lambda: size() > least)
+        shuffler.kill()
+        shuffler = cluster.start("shuffler", "run")
+
+
 def test_killed_while_it_adds_them_the_shuffler_goes_on_where_it_was(cluster):
     n, added = 50, 20000
     configure(cluster, n)
@@ -85,15 +99,7 @@ def test_killed_while_it_adds_them_the_shuffler_goes_on_where_it_was(cluster):
     client = cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
 
-    def size():
-        folder = cluster.path("shuffler", "rounds")
-        return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) \
-            if os.path.isdir(folder) else 0
-
-    for least in (400000, 1000000):
-        wait_for("messages to be added", lambda: size() > least)
-        shuffler.kill()
-        shuffler = cluster.start("shuffler", "run")
+    killed_at_sizes(cluster, shuffler, (400000, 1000000))
     assert analyzer.wait() == 0, analyzer.log()
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and result["messages"] == sum(result["counts"]) == n + added

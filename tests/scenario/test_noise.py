@@ -1,15 +1,14 @@
 """Noise of the shuffler: how many messages of each bin it adds is drawn; what that costs, hides and answers."""
 import json
 import math
-import os
 import subprocess
 
 import pytest
 
 import cluster as c
-from cluster import EXIT, wait_for
+from cluster import EXIT
 from test_attacks import send
-from test_blanket import configure
+from test_blanket import configure, killed_at_sizes
 from test_rounds import COLOURS, readings, run_plan
 
 pytestmark = pytest.mark.heavy
@@ -78,15 +77,7 @@ def test_killed_while_it_adds_noise_the_shuffler_adds_what_it_drew(cluster):
     client = cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
 
-    def size():
-        folder = cluster.path("shuffler", "rounds")
-        return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) \
-            if os.path.isdir(folder) else 0
-
-    for least in (300000, 600000):
-        wait_for("messages to be added", lambda: size() > least)
-        shuffler.kill()
-        shuffler = cluster.start("shuffler", "run")
+    killed_at_sizes(cluster, shuffler, (300000, 600000))
     assert analyzer.wait() == 0, analyzer.log()
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and result["messages"] == sum(result["counts"]) == n + result["shuffler_dummies"]

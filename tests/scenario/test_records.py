@@ -22,20 +22,9 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     r = records.randomizer(row, d, 3.0, SIZES.get(row, 0))
     desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=records.record_length(r))
     desc.randomizer.CopyFrom(r)
-    data = analyzer.reserve(desc)
-    analyzer.extend()
-    analyzer.announce(data)
     holds = [0 if i % 2 else i % d for i in range(n)]
     cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},c{x}\n" for i, x in enumerate(holds)))
-    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--strict", "--wait",
-                      "30s")
-    assert run.returncode == 0, run.stderr
-    manifest, signed = analyzer.manifest(desc)
-    charge = analyzer.charge(desc, data, signed.manifest)
-    analyzer.extend()
-    analyzer.release(charge)
-    sealed = analyzer.pull(desc, manifest, length=records.record_length(r) + 48)
-    plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
+    plain = analyzer.opened_of_clients(desc, cluster.path("readings.csv"), records.record_length(r))
     assert len(plain) == n
     for x, (value, variance) in enumerate(records.estimates(r, plain)):
         # Six standard deviations, and what the variance at the estimate may be off by.

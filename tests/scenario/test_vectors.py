@@ -54,19 +54,8 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
                                messages_per_client=vectors.messages(r))
     desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-25.0, high=25.0, dimension=D))
     desc.randomizer.CopyFrom(r)
-    data = analyzer.reserve(desc)
-    analyzer.extend()
-    analyzer.announce(data)
     arrays(cluster, x=[[-25 + 50 * x for x in held(i)] for i in range(n)])
-    run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--strict", "--wait",
-                      "30s")
-    assert run.returncode == 0, run.stderr
-    manifest, signed = analyzer.manifest(desc)
-    charge = analyzer.charge(desc, data, signed.manifest)
-    analyzer.extend()
-    analyzer.release(charge)
-    sealed = analyzer.pull(desc, manifest, length=16 + 48)
-    plain = [wire.Hpke.open(analyzer.hpke, wire.hpke_info(data), wire.hpke_aad(data), s) for s in sealed]
+    plain = analyzer.opened_of_clients(desc, cluster.path("readings.ndjson"))
     assert len(plain) == n * vectors.messages(r)
     values, error = vectors.estimate(r, D, plain, n)
     for value, truth in zip(values, means(n)):

@@ -5,8 +5,12 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 void sh_play_folder(char dir[64])
 {
@@ -358,6 +362,24 @@ enum cm_rc sh_play_release(struct sh_play *p)
 
 	return sh_core_release(p->core, (struct cm_span){ p->charge.data, p->charge.len },
 		(struct cm_span){ p->charge_signature, CM_SIGN_LEN }, round_id, &p->no, &p->err);
+}
+
+void sh_play_killed(struct sh_play *p, void (*act)(struct sh_play *), uint64_t nanoseconds)
+{
+	const struct timespec some = { .tv_nsec = (long)cm_rng_below(&p->rng, nanoseconds) };
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		sh_play_start(p);
+		act(p);
+		for (;;)
+			(void)pause();
+	}
+	(void)nanosleep(&some, NULL);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
 }
 
 void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out)

@@ -84,6 +84,9 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 void sh_play_work(struct sh_play *p);
 /* Go to the deadline and work. */
 void sh_play_deadline(struct sh_play *p);
+/* A process that starts and acts is killed (SIGKILL) at a random moment of the next nanoseconds.  The
+ * shuffler of this process is stopped before and after. */
+void sh_play_killed(struct sh_play *p, void (*act)(struct sh_play *), uint64_t nanoseconds);
 /* Fetch and verify the manifest. */
 void sh_play_manifest(struct sh_play *p);
 /* CHARGE in the ledger, and the signed charge made; then sent. */

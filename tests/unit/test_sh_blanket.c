@@ -204,21 +204,8 @@ static void none_is_missing_or_doubled_by_kill_9_at_any_moment(void **state)
 	open_round(n);
 	sh_play_work(&play);
 	sh_play_stop(&play);
-	for (unsigned kills = 0; kills < 10; kills++) {
-		int status;
-		pid_t child = fork();
-
-		assert_true(child >= 0);
-		if (child == 0) {
-			sh_play_start(&play);
-			sh_play_deadline(&play);
-			for (;;)
-				(void)pause();
-		}
-		struct timespec some = { .tv_nsec = (long)cm_rng_below(&play.rng, 120000000) };
-		(void)nanosleep(&some, NULL);
-		assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
-	}
+	for (unsigned kills = 0; kills < 10; kills++)
+		sh_play_killed(&play, sh_play_deadline, 120000000);
 	sh_play_start(&play);
 	sh_play_deadline(&play);
 	release(n, &f);

@@ -39,6 +39,11 @@ static uint64_t kill_after_words(pid_t child, int said, uint64_t last)
 	return last;
 }
 
+static void settle(struct sh_play *p)
+{
+	(void)!sh_core_settle(p->core, p->d.round_id, PR_ROUND_ID_LEN, &p->no, &p->err);
+}
+
 static void no_acknowledged_submission_is_lost_or_doubled_by_kill_9(void **state)
 {
 	uint64_t durable = 0;
@@ -94,22 +99,7 @@ static void sealing_and_erasing_can_be_killed_at_any_moment(void **state)
 		sh_play_work(&play);
 		sh_play_stop(&play);
 		for (unsigned step = 0; step < 2; step++) {
-			int status;
-			pid_t child = fork();
-			assert_true(child >= 0);
-			if (child == 0) {
-				sh_play_start(&play);
-				if (step == 0)
-					sh_play_deadline(&play);
-				else
-					(void)!sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN,
-						&play.no, &play.err);
-				for (;;)
-					(void)pause();
-			}
-			struct timespec some = { .tv_nsec = (long)cm_rng_below(&play.rng, 8000000) };
-			(void)nanosleep(&some, NULL);
-			assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
+			sh_play_killed(&play, step == 0 ? sh_play_deadline : settle, 8000000);
 			sh_play_start(&play);
 			if (step == 1)
 				break;

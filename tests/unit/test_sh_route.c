@@ -364,21 +364,8 @@ static void kill_9_at_any_moment_changes_no_number(void **state)
 	open_round(uneven);
 	sh_play_work(&play);
 	sh_play_stop(&play);
-	for (unsigned kills = 0; kills < 12; kills++) {
-		int status;
-		pid_t child = fork();
-
-		assert_true(child >= 0);
-		if (child == 0) {
-			sh_play_start(&play);
-			sh_play_deadline(&play);
-			for (;;)
-				(void)pause();
-		}
-		struct timespec some = { .tv_nsec = (long)cm_rng_below(&play.rng, 30000000) };
-		(void)nanosleep(&some, NULL);
-		assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
-	}
+	for (unsigned kills = 0; kills < 12; kills++)
+		sh_play_killed(&play, sh_play_deadline, 30000000);
 	sh_play_start(&play);
 	sh_play_deadline(&play);
 	release(&f);
