@@ -147,8 +147,8 @@ static void give_up(struct cl_run *run)
 	struct cm_err err;
 
 	if (run->ever_up)
-		(void)cm_fail(
-			&err, CM_ELATER, "no round opened within %" PRId64 " s", run->conf.wait_ms / 1000);
+		(void)cm_fail(&err, CM_ELATER, "no round to take part in within %" PRId64 " s",
+			run->conf.wait_ms / 1000);
 	else if (run->down.code != CM_OK &&
 		 strncmp(run->down.msg, run->setup->conf.shuffler, strlen(run->setup->conf.shuffler)) == 0)
 		(void)cm_fail(&err, CM_EUNAVAIL, "%s", run->down.msg);

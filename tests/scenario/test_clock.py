@@ -129,4 +129,4 @@ def test_the_limit_of_waiting_ends_while_a_round_is_judged(cluster):
     assert client.alive() and analyzer.alive(), client.log()
     ledger.close()
     assert client.wait(10) == 75
-    assert "passed over" in client.log() and "no round opened within 4 s" in client.log(), client.log()
+    assert "passed over" in client.log() and "no round to take part in within 4 s" in client.log(), client.log()
