@@ -113,8 +113,7 @@ static bool has_serial(X509_CRL *list, X509 *cert)
 	return X509_CRL_get0_by_serial(list, &entry, X509_get_serialNumber(cert)) == 1;
 }
 
-/* Put cert, if any, and the others of its key on the list and sign it anew; *added: how many of the others.
- */
+/* Put cert, if any, and others of its key on the list and sign it anew; *added: of the others. */
 static int extend_list(
 	X509_CRL *list, X509 *cert, STACK_OF(X509) * others, size_t *added, const struct cm_pki_pair *ca)
 {
@@ -161,15 +160,20 @@ struct refresh {
 static enum cm_rc refresh_one(void *user, const char *name, struct cm_err *err)
 {
 	const struct refresh *r = user;
-	char *party = name[0] == '.' ? NULL : cm_file_join(r->dir, name);
-	char *cert = party == NULL ? NULL : cm_file_join(party, authorities[r->authority].cert);
-	char *list = party == NULL ? NULL : cm_file_join(party, authorities[r->authority].list);
+	char *party, *cert = NULL, *list = NULL;
 	enum cm_rc rc = CM_OK;
 	struct stat st;
 
-	if (name[0] != '.' && (cert == NULL || list == NULL))
+	if (name[0] == '.')
+		return CM_OK;
+	party = cm_file_join(r->dir, name);
+	if (party != NULL) {
+		cert = cm_file_join(party, authorities[r->authority].cert);
+		list = cm_file_join(party, authorities[r->authority].list);
+	}
+	if (cert == NULL || list == NULL)
 		rc = no_memory(err);
-	else if (name[0] != '.' && stat(cert, &st) == 0)
+	else if (stat(cert, &st) == 0)
 		rc = cm_pki_copy(r->list_path, list, 1, err);
 	free(party);
 	free(cert);
