@@ -15,9 +15,8 @@ static const char pragmas[] = "PRAGMA page_size=16384;"
 			      "PRAGMA cell_size_check=ON;"
 			      "PRAGMA temp_store=MEMORY;";
 
-enum cm_rc sh_db_fail(sqlite3 *db, struct cm_err *err)
+static enum cm_rc fail_at(sqlite3 *db, const char *path, struct cm_err *err)
 {
-	const char *path = sqlite3_db_filename(db, "main");
 	int code = sqlite3_errcode(db), kind = code & 0xff;
 	/* Our statements are always the same ones: an error of theirs is one of the file's. */
 	bool data = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_ERROR;
@@ -27,7 +26,12 @@ enum cm_rc sh_db_fail(sqlite3 *db, struct cm_err *err)
 		memory ? CM_EINTERNAL
 		: data ? CM_EDATA
 		       : CM_EIO,
-		"%s: %s", path && *path ? path : "database", sqlite3_errmsg(db));
+		"%s: %s", path, sqlite3_errmsg(db));
+}
+
+enum cm_rc sh_db_fail(sqlite3 *db, struct cm_err *err)
+{
+	return fail_at(db, sqlite3_db_filename(db, "main"), err);
 }
 
 enum cm_rc sh_db_run(sqlite3 *db, const char *sql, struct cm_err *err)
@@ -63,8 +67,8 @@ enum cm_rc sh_db_open(const char *path, const char *check, const char *schema, b
 
 	*out = NULL;
 	if (sqlite3_open_v2(path, out, flags, NULL) != SQLITE_OK) {
-		enum cm_rc rc =
-			*out ? sh_db_fail(*out, err) : cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+		enum cm_rc rc = *out ? fail_at(*out, path, err)
+				     : cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		sqlite3_close(*out);
 		*out = NULL;
 		return rc;

@@ -297,6 +297,22 @@ static void a_state_that_is_lost_is_not_begun_anew(void **state)
 	sh_play_start(&play);
 }
 
+static void a_database_that_cannot_be_opened_is_named(void **state)
+{
+	char path[256];
+
+	(void)state;
+	sh_play_stop(&play);
+	gone("state.db"), gone("in-service");
+	(void)snprintf(path, sizeof path, "%s/state.db", play.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	opens(CM_EIO);
+	assert_ptr_equal(strstr(play.err.msg, path), play.err.msg);
+	assert_int_equal(rmdir(path), 0);
+	play.chain = (struct rd_chain){ 0 };
+	sh_play_start(&play);
+}
+
 /* ---- At rest ---- */
 
 /* Is this string of bytes in any file of the folder, or of a folder in it? */
@@ -454,6 +470,7 @@ int main(void)
 		STEPS_TEST(a_state_without_sums_is_given_them_and_says_the_same),
 		STEPS_TEST(damaged_tags_refuse_to_start),
 		STEPS_TEST(a_state_that_is_lost_is_not_begun_anew),
+		STEPS_TEST(a_database_that_cannot_be_opened_is_named),
 		STEPS_TEST(neither_messages_nor_identities_nor_tags_are_readable_at_rest),
 		STEPS_TEST(what_is_stored_is_in_no_order_of_arrival),
 		STEPS_TEST(the_round_key_is_in_its_file_only_and_gone_with_it),
