@@ -60,6 +60,7 @@ if(TOMBOLA_FUZZ)
 	# Noting what each comparison compared takes most of the time of a target that has no other sanitizer.
 	if(TOMBOLA_SANITIZE STREQUAL "trap")
 		add_compile_options(-fno-sanitize-coverage=trace-cmp)
+		add_compile_definitions(TOMBOLA_FUZZ_VOLUME)
 	endif()
 endif()
 
