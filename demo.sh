@@ -108,6 +108,9 @@ echo
 step 'the estimates beside the truth'
 /usr/bin/python3 deploy/demo/compare.py "$run" "$bin/tombola-analyzer"
 echo
+step 'what it costs to count devices without a reading apart, beside letting them draw a value'
+/usr/bin/python3 deploy/demo/none.py "$run/plan.conf" "$bin/tombola"
+echo
 "$bin/tombola-analyzer" --config "$run/analyzer.conf" ledger verify
 step 'done: every round but the last was accepted, and the last was refused as planned'
 

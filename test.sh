@@ -40,9 +40,15 @@ deploy/demo/fetch-data.sh digits build/digits.csv
 
 step 'layout and static checks'
 sources=$(find accountant proto common client shuffler analyzer deploy tests -name '*.[ch]' | sort)
-clang-format-14 --dry-run -Werror $sources
+# Another version would format otherwise: one is the rule, and a release without it does not check.
+if command -v clang-format-14 >/dev/null; then
+	clang-format-14 --dry-run -Werror $sources
+else
+	echo '    no clang-format-14 in this release: the format is checked on Debian 12'
+fi
 cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	--enable=warning,performance,portability -j 2 accountant proto common client shuffler analyzer deploy/tool
+tests/docs.py
 
 step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
 build release --target package_contents long

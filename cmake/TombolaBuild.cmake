@@ -20,6 +20,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 	add_compile_options(-mbranch-protection=standard)
 endif()
+# No path of this machine in what is installed: the same tree makes the same bytes anywhere (tests/reproducible.sh).
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TOMBOLA_MUTANTS)
+	add_compile_options(-ffile-prefix-map=${PROJECT_BINARY_DIR}=build -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
 add_compile_definitions(_POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64
                         TOMBOLA_VERSION="${PROJECT_VERSION}")
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
@@ -48,7 +52,7 @@ if(TOMBOLA_SANITIZE)
 	# Lines for its reports; variables are for a debugger.
 	string(REPLACE "-g" "-g1" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
 endif()
-# These trace themselves, start processes and ask for what a daemon gives up (cm_confine.h).
+# These trace themselves, start processes and ask for what a daemon gives up (nt_confine.h).
 if(TOMBOLA_SANITIZE)
 	add_compile_definitions(TOMBOLA_SANITIZED)
 endif()
@@ -81,11 +85,11 @@ function(tombola_program name)
 	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${T_COMPONENT})
 endfunction()
 
-# tombola_test(NAME SOURCES ... USES ...): one cmocka program, run by ctest.
+# tombola_test(NAME SOURCES ... USES ...): one cmocka program, run by ctest; it sees the headers of tests/support.
 function(tombola_test name)
 	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
 	add_executable(${name} ${T_SOURCES})
-	target_link_libraries(${name} PRIVATE ${T_USES} PkgConfig::CMOCKA)
+	target_link_libraries(${name} PRIVATE ${T_USES} support PkgConfig::CMOCKA)
 	target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
 	# Half the time of such a build is spent on optimising programs that run once.
 	if(TOMBOLA_SANITIZE)

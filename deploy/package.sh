@@ -1,6 +1,8 @@
 #!/bin/sh
 # package.sh BUILD OUT [DEB|RPM] - the packages of what is built in BUILD (everything but the tests), into OUT.
-#   Their paths are those of the prefix /usr; BUILD has its own back afterwards.
+#   Their paths are those of the prefix /usr; BUILD has its own back afterwards.  The same tree makes the same bytes, whoever
+#   makes them and where (tests/reproducible.sh).
+#   SOURCE_DATE_EPOCH (default: the newest entry of deploy/package/changelog): the time of every file in them
 set -eu
 build=${1:?usage: package.sh BUILD OUT [DEB|RPM]}
 out=${2:?usage: package.sh BUILD OUT [DEB|RPM]}
@@ -32,6 +34,9 @@ back() {
 	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$libdir" >/dev/null
 }
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
+: "${SOURCE_DATE_EPOCH:=$(date -d "$(sed -n 's/^ -- .*>  //p' "$source/deploy/package/changelog" | head -n 1)" +%s)}"
+export SOURCE_DATE_EPOCH
 trap back EXIT
 trap 'exit 130' INT TERM
 # Debian has a library folder an architecture; the others that use RPM, one a word size.
@@ -49,3 +54,9 @@ if ! (cd "$build" && umask 022 && cpack -G "$kind" -B "$out" >"$log" 2>&1); then
 fi
 rm -f "$log"
 rm -rf "$out/_CPack_Packages"
+for made in "$out"/*.$(echo "$kind" | tr DEBRPM debrpm); do
+	[ -f "$made" ] || {
+		echo "package.sh: cpack made no package in $out" >&2
+		exit 1
+	}
+done

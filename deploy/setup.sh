@@ -1,22 +1,42 @@
 #!/bin/sh
-# setup.sh build|test - install what is missing on Debian 12: for building and running, or for the tests as well.
+# setup.sh build|test|run [--names] - install what is missing on Debian 12 or 13: for building and running, for the tests as
+# well, or for running programs that were built elsewhere.  --names: print the names of the packages and install nothing.
 set -eu
 
 build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libprotobuf-c-dev protobuf-c-compiler
 	protobuf-compiler libfftw3-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libcsv-dev
 	libmosquitto-dev libseccomp-dev libcmocka-dev python3 ca-certificates'
-test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang libclang-rt-14-dev
-	clang-format-14 clang-tidy-14 cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
+test='python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang
+	cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
 	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose'
+run='libprotobuf-c1 libfftw3-double3 libjansson4 libmosquitto1 libseccomp2 libsqlite3-0 libcsv3'
+
+# What has another name in each release.  One version of clang-format is the rule of the tree, and only 12 has it.
+release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
+case "$release" in
+12)
+	test="$test libclang-rt-14-dev clang-format-14 clang-tidy-14"
+	run="$run libconfig9 libmicrohttpd12 libssl3 libuv1"
+	;;
+*)
+	test="$test libclang-rt-dev clang-tidy promtool"
+	run="$run libconfig11 libmicrohttpd12t64 libssl3t64 libuv1t64"
+	;;
+esac
 
 case "${1:-}" in
 build) want=$build ;;
 test) want="$build $test" ;;
+run) want=$run ;;
 *)
-	echo "usage: setup.sh build|test" >&2
+	echo "usage: setup.sh build|test|run [--names]" >&2
 	exit 64
 	;;
 esac
+if [ "${2:-}" = --names ]; then
+	printf '%s\n' $want
+	exit 0
+fi
 
 command -v dpkg-query >/dev/null || {
 	echo "setup.sh: this needs Debian's packages; install by hand: $(echo $want)" >&2
@@ -26,9 +46,9 @@ missing=
 for package in $want; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
-# promtool: Debian ships it in the package of the Prometheus service, which is not to be installed and started here.
+# promtool: Debian 12 has it in the package of the Prometheus service, which is not to be installed and started here.
 tool=
-[ "$1" = build ] || command -v promtool >/dev/null || tool=promtool
+[ "$1" != test ] || [ "$release" != 12 ] || command -v promtool >/dev/null || tool=promtool
 [ -n "$missing$tool" ] || exit 0
 
 as_root=

@@ -1,4 +1,4 @@
-/* pr_frame.c - length-prefixed frames: a stream of bytes in, whole frames out. */
+/* pr_frame.c - splits a stream of bytes into length-prefixed frames. */
 #include "pr_frame.h"
 
 #include "pr_limits.h"

@@ -12,22 +12,31 @@
 #define PR_DESCRIPTOR_MAX    65536u
 #define PR_MANIFEST_MAX      262144u
 #define PR_CHARGE_MAX        4096u
-#define PR_RECORD_MAX        (PR_DESCRIPTOR_MAX + 8192u) /* a ledger record */
-#define PR_RECORDS_MAX       256u                        /* ledger records in one frame */
-#define PR_SUBMISSIONS_MAX   4096u                       /* devices in one Submit */
-#define PR_MESSAGES_MAX      1024u                       /* sealed messages of one device in one round */
-#define PR_SEALED_MAX        4144u                       /* bytes of one sealed message */
-#define PR_TAG_LEN           2u                          /* bytes of a message's tag, before it */
+#define PR_PLAN_MAX          524288u
+#define PR_ENTRIES_MAX       1000u /* rounds of one plan */
+#define PR_TRIES_MAX         100u  /* of one entry */
+#define PR_OPENING_MAX       1024u /* an opened message of a receipt */
+#define PR_ENTRY_MAX         4096u /* an entry of a proof */
+#define PR_EVIDENCE_MAX      (PR_DESCRIPTOR_MAX + 2 * PR_MANIFEST_MAX + 8192u)
+#define PR_PROOF_HASHES      32u                   /* in every GetProof */
+#define PR_RECORD_MAX        (PR_PLAN_MAX + 8192u) /* a ledger record */
+#define PR_RECORDS_MAX       256u                  /* ledger records in one frame */
+#define PR_SUBMISSIONS_MAX   4096u                 /* devices in one Submit */
+#define PR_MESSAGES_MAX      1024u                 /* sealed messages of one device in one round */
+#define PR_SEALED_MAX        4144u                 /* bytes of one sealed message */
+#define PR_TAG_LEN           2u                    /* bytes of a message's tag, before it */
 #define PR_CATEGORIES_MAX    4096u
 #define PR_TALLIES_MAX       524288u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
 #define PR_DIMENSION_MAX     131072u /* coordinates of a vector */
 #define PR_COLUMNS_MAX       64u     /* fields that a query names one by one */
 #define PR_SLOTS_MAX         16u     /* different batches of one round */
+#define PR_PARAMETERS_MAX    600u    /* bytes of a randomizer's own parameters */
 #define PR_PROBABILITIES_MAX 99u     /* quantiles of one round */
+#define PR_PROTOCOLS_MAX     64u     /* that a policy names */
 #define PR_CRITICAL_MAX      16u     /* critical extensions of a descriptor */
 #define PR_HPKE_KEY_LEN      32u
 #define PR_BUCKETS_MAX       4096u
 #define PR_WAIT_MAX_MS       30000u     /* longest long poll */
 #define PR_NESTING_MAX       4u         /* protobuf messages within messages */
-#define PR_FIELDS_MAX        16384u     /* fields in one frame, unknown ones included */
+#define PR_FIELDS_MAX        65536u     /* fields in one frame, unknown ones included */
 #define PR_ROUND_REPORTS_MAX 100000000u /* participants of one round */

@@ -1,19 +1,19 @@
 /* pr_msg.h - bounded decoding and encoding of protobuf messages.  No I/O.
  *
  * Before protobuf-c sees a byte, a scan without allocation checks nesting, field count, every repeated field
- * and every length against pr_limits.h; then it unpacks into one block of the size the scan found to be
- * enough.  What pr_scan.h lists is refused, so a decoded message holds no field twice, text is UTF-8 without
- * NUL, and a round_id, hash, key or signature is either empty or of its exact length; doc/wire.md says which
- * are never empty. */
+ * and every length against pr_limits.h.  Then the message is unpacked into one block, of the size that the
+ * scan found to be enough.  The faults listed in pr_scan.h are refused, so a decoded message holds no field
+ * twice, its text is UTF-8 without NUL, and a round_id, hash, key or signature is either empty or of its
+ * exact length; doc/wire.md says which are never empty. */
 #pragma once
 
 #include "cm_buf.h"
 #include "pr_limits.h"
 #include "tombola.pb-c.h"
 
-/* Decoded message of one arena; free with pr_free (also after a failure), which wipes it.  CM_EPROTO when
- * malformed or over a limit, CM_EINTERNAL out of memory.  A frame of no known kind decodes with kind_case 0:
- * answer it with ERROR_UNKNOWN_KIND. */
+/* A decoded message in one arena. pr_free, also to be called after a failure, wipes and frees it.  CM_EPROTO
+ * when malformed or over a limit, CM_EINTERNAL out of memory.  A frame of an unknown kind decodes with
+ * kind_case 0: answer it with ERROR_UNKNOWN_KIND. */
 struct pr_frame {
 	Tombola__V1__Frame *frame;
 	void *arena;
@@ -21,8 +21,8 @@ struct pr_frame {
 CM_CHECK enum cm_rc pr_decode(const uint8_t *body, size_t len, struct pr_frame *out, struct cm_err *err);
 void pr_free(struct pr_frame *f);
 
-/* A document (Descriptor, Manifest, Charge, Record) by its protobuf-c descriptor, the same way; `max` bytes
- * at most. */
+/* A document (Descriptor, Manifest, Charge, Record), decoded the same way by its protobuf-c descriptor; of
+ * `max` bytes at most. */
 struct pr_doc {
 	ProtobufCMessage *msg;
 	void *arena;
@@ -31,8 +31,8 @@ CM_CHECK enum cm_rc pr_doc_decode(const ProtobufCMessageDescriptor *type, const 
 	size_t max, struct pr_doc *out, struct cm_err *err);
 void pr_doc_free(struct pr_doc *d);
 
-/* Append the length prefix and the frame to out.  CM_EINTERNAL if it exceeds PR_FRAME_MAX (our bug) or
- * memory. */
+/* Append the length prefix and the frame to out.  CM_EINTERNAL if it exceeds PR_FRAME_MAX (a fault of this
+ * program) or memory. */
 CM_CHECK enum cm_rc pr_encode(const Tombola__V1__Frame *frame, struct cm_buf *out, struct cm_err *err);
 /* Append a document's bytes to out. */
 CM_CHECK enum cm_rc pr_doc_encode(const ProtobufCMessage *msg, struct cm_buf *out, struct cm_err *err);

@@ -1,4 +1,5 @@
-/* pr_scan.c - is this a message of this type within the limits of pr_limits.h?  Allocates nothing. */
+/* pr_scan.c - checks that bytes are a message of one type within the limits of pr_limits.h.  Allocates
+ * nothing. */
 #include "pr_scan.h"
 
 #include <assert.h>
@@ -17,19 +18,19 @@ struct cursor {
 	const uint8_t *at, *end;
 };
 
-/* One field as it stands on the wire. */
+/* One field as encoded on the wire. */
 struct item {
 	uint32_t number;
 	unsigned wire;
-	uint64_t varint;     /* wire type 0 */
-	const uint8_t *data; /* wire type 2 */
+	uint64_t varint;     /* value of wire type 0 */
+	const uint8_t *data; /* value of wire type 2 */
 	size_t len;
 };
 
 static enum cm_rc scan_message(const ProtobufCMessageDescriptor *type, struct cursor c, unsigned depth,
 	struct pr_scan *out, struct cm_err *err);
 
-/* At most max bytes long; the tenth byte of ten has one bit to give. */
+/* Reads at most max bytes; the last of ten bytes may have one bit only. */
 static bool read_varint(struct cursor *c, unsigned max, uint64_t *v)
 {
 	*v = 0;
@@ -79,7 +80,7 @@ static enum cm_rc read_item(
 		ok = ok && skip(c, n);
 		it->len = ok ? (size_t)n : 0;
 		break;
-	default: /* groups (3, 4) are not proto3's; 6 and 7 are nobody's */
+	default: /* groups (3, 4) are not in proto3; 6 and 7 are not defined */
 		return cm_fail(err, CM_EPROTO, "%s: field %lu has wire type %u", type->short_name,
 			(unsigned long)it->number, it->wire);
 	}
@@ -89,7 +90,7 @@ static enum cm_rc read_item(
 	return CM_OK;
 }
 
-/* UTF-8, and no NUL, which would cut a C string. */
+/* UTF-8 without NUL, which would end a C string. */
 static bool is_text(const uint8_t *s, size_t n)
 {
 	while (n > 0) {
@@ -132,7 +133,7 @@ static bool varint_fits(ProtobufCType type, uint64_t v)
 	case PROTOBUF_C_TYPE_SINT32:
 		return v <= UINT32_MAX;
 	case PROTOBUF_C_TYPE_ENUM:
-	case PROTOBUF_C_TYPE_INT32: /* negative ones are extended to 64 bits */
+	case PROTOBUF_C_TYPE_INT32: /* negative values are extended to 64 bits */
 		return v <= INT32_MAX || v >= (uint64_t)INT32_MIN;
 	default:
 		return true;
@@ -145,7 +146,8 @@ static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const Pro
 	size_t max = limit != NULL ? limit->max : PR_TEXT_MAX;
 	bool single = f->label != PROTOBUF_C_LABEL_REPEATED;
 
-	assert(limit != NULL || f->type == PROTOBUF_C_TYPE_STRING); /* every other one has a row */
+	assert(limit != NULL ||
+		f->type == PROTOBUF_C_TYPE_STRING); /* every field of another type has a row */
 	if (it->len > max)
 		return cm_fail(err, CM_EPROTO, "%s.%s: %zu bytes, at most %zu", type->short_name, f->name,
 			it->len, max);
@@ -157,7 +159,7 @@ static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const Pro
 	return CM_OK;
 }
 
-/* A known field's value; a message is walked in turn. */
+/* Checks a known field's value; scans a message in it the same way. */
 static enum cm_rc check_value(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *f,
 	const struct pr_limit *limit, const struct item *it, unsigned depth, struct pr_scan *out,
 	struct cm_err *err)
@@ -193,7 +195,7 @@ static const ProtobufCFieldDescriptor *find(
 	return NULL;
 }
 
-/* What one message has shown so far. */
+/* The fields of one message seen so far. */
 struct tally {
 	uint64_t seen, full; /* bit per field: given, and given with a value that is not empty */
 	unsigned count[TYPE_FIELDS_MAX];
@@ -211,7 +213,8 @@ static enum cm_rc count_field(const ProtobufCMessageDescriptor *type, unsigned i
 				limit->count);
 		return CM_OK;
 	}
-	/* protobuf-c merges or overwrites; two readers could then see two messages in the same bytes. */
+	/* protobuf-c merges or overwrites repeated occurrences, so two readers could see different messages
+	 * in the same bytes. */
 	if (t->seen >> i & 1)
 		return cm_fail(err, CM_EPROTO, "%s.%s: given twice", type->short_name, f->name);
 	if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
@@ -239,7 +242,7 @@ static enum cm_rc scan_field(const ProtobufCMessageDescriptor *type, struct curs
 		return cm_fail(err, CM_EPROTO, "more than %u fields", PR_FIELDS_MAX);
 	out->memory += FIELD_MEMORY;
 	f = find(type, it.number, &i);
-	if (f == NULL) { /* protobuf-c keeps a copy */
+	if (f == NULL) { /* protobuf-c keeps a copy of an unknown field */
 		out->memory += it.len;
 		return CM_OK;
 	}

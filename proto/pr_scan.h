@@ -1,4 +1,5 @@
-/* pr_scan.h - is this a message of this type within the limits of pr_limits.h?  Allocates nothing. */
+/* pr_scan.h - checks that bytes are a message of one type within the limits of pr_limits.h.  Allocates
+ * nothing. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -7,8 +8,8 @@
 #include "pr_limits.h"
 
 struct pr_scan {
-	unsigned fields; /* seen at any depth, unknown ones included */
-	size_t memory;   /* an upper bound of what protobuf-c will ask of a pr_arena */
+	unsigned fields; /* number of fields seen, at any depth, unknown ones included */
+	size_t memory;   /* an upper bound on the memory that protobuf-c will take from a pr_arena */
 };
 
 /* Walk len bytes as protobuf-c will.  CM_EPROTO, naming the field, for
@@ -26,10 +27,11 @@ CM_CHECK enum cm_rc pr_scan(const ProtobufCMessageDescriptor *type, const uint8_
 struct pr_limit {
 	const ProtobufCMessageDescriptor *type;
 	const char *field;
-	size_t min, max, unit; /* of one value's length when not empty; a multiple of unit */
+	size_t min, max, unit; /* length of one value when it is not empty: min..max, a multiple of unit */
 	unsigned count;        /* repeated: at most this many */
-	int required;          /* must be there and not be empty */
+	int required;          /* the field must be present and not empty */
 };
-/* NULL if the field has none of its own: text of up to PR_TEXT_MAX bytes, a number or a message. */
+/* NULL if the field has no limits of its own: it is text of up to PR_TEXT_MAX bytes, a number or a
+ * message. */
 const struct pr_limit *pr_limit_of(
 	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field);

@@ -20,17 +20,17 @@ import concurrent.futures, json, os, shlex, subprocess, sys
 OWNED = "it is in the caller's structure, which frees it; the analyzer loses sight of it there"
 WRONG = {
     ("accountant/command/cmd_curve.c", "null-dereference"): "rounds that could be read are one at least",
-    ("common/base/cm_conf_value.c", "malloc-leak"): OWNED,
-    ("common/protocols/pt_gspa_pooled.c", "use-of-uninitialized-value"):
+    ("common/conf/cf_value.c", "malloc-leak"): OWNED,
+    ("common/protocols/paper/pt_gspa_pooled.c", "use-of-uninitialized-value"):
         "both loops run over the same slots: nothing between them writes how many there are",
-    ("common/protocols/pt_gspa_pooled.c", "possible-null-dereference"):
+    ("common/protocols/paper/pt_gspa_pooled.c", "possible-null-dereference"):
         "without that memory the result is no longer CM_OK, which the loop asks for",
     ("common/round/rd_query.c", "malloc-leak"): OWNED,
     ("common/plan/pl_choose.c", "use-of-uninitialized-value"): "options are stored whole, their guess 0 at first",
-    ("shuffler/sh_core.c", "null-dereference"): "a round is sealed that sh_core_task found, on the same loop",
-    ("client/cl_batch.c", "malloc-leak"): OWNED,
-    ("client/cl_mqtt_held.c", "malloc-leak"): OWNED,
-    ("client/cl_ndjson.c", "null-argument"): "a number always has a text",
+    ("shuffler/core/sh_core_task.c", "null-dereference"): "a task has the round that sh_core_task_next found, on the same loop",
+    ("client/input/cl_batch.c", "malloc-leak"): OWNED,
+    ("client/mqtt/cl_mqtt_held.c", "malloc-leak"): OWNED,
+    ("client/input/cl_ndjson.c", "null-argument"): "a number always has a text",
 }
 
 commands, asked = sys.argv[1], [os.path.abspath(path) for path in sys.argv[2:]]

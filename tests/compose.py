@@ -115,8 +115,9 @@ def check_image(user):
 
 def check_packages(docker):
     """The image's packages are exactly those that own a library some program needs by itself."""
-    wanted = set(re.search(r"install -y --no-install-recommends (.+?)&&", docker[docker.rindex("FROM"):], re.S)[1]
-                 .replace("\\", " ").split())
+    need("/setup.sh run " in docker[docker.rindex("FROM"):], "Dockerfile: the programs' libraries are not installed")
+    wanted = set(subprocess.run([f"{src}/deploy/setup.sh", "run", "--names"], check=True, capture_output=True,
+                                text=True).stdout.split())
     needed = set()
     for program in sorted(os.listdir(f"{build}/bin")):
         path = f"{build}/bin/{program}"
@@ -128,7 +129,7 @@ def check_packages(docker):
                 owner = subprocess.run(["dpkg", "-S", "*" + file.removeprefix("/usr")],
                                        capture_output=True, text=True).stdout
                 needed.update(line.split(":")[0] for line in owner.splitlines())
-    need(needed - {"libc6"} == wanted, f"Dockerfile: installs {sorted(wanted)}, needed are {sorted(needed - {'libc6'})}")
+    need(needed - {"libc6"} == wanted, f"setup.sh run: installs {sorted(wanted)}, needed are {sorted(needed - {'libc6'})}")
 
 
 def check_population():

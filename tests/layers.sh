@@ -7,6 +7,17 @@ build=$2
 bad=$(mktemp)
 trap 'rm -f "$bad"' EXIT
 
+# Which folder uses which: tests/layers.txt.
+"$src/tests/layers.py" "$src" "$build" 2>>"$bad" || true
+
+# none_includes WHAT HEADERS FILE...: none of the files includes one of the headers (names, one a line).
+none_includes() {
+	what=$1
+	headers=$(echo "$2" | sed 's/\./\\./g' | paste -sd'|')
+	shift 2
+	grep -HnE "^#include \"($headers)\"" "$@" | sed "s|^$src/||; s|\$|   (forbidden: $what)|" >>"$bad" || true
+}
+
 # headers_of FOLDER...: names of the headers those folders own.
 headers_of() {
 	for folder in "$@"; do
@@ -14,39 +25,13 @@ headers_of() {
 	done
 }
 
-# may_not_include FOLDER HEADER...: no file of FOLDER includes one of these headers.
-may_not_include() {
-	folder=$1
-	shift
-	for header in "$@"; do
-		grep -rnE "^#include \"(.*/)?$header\"" "$src/$folder" --include='*.[ch]' \
-			| sed "s|^$src/||; s|\$|   (forbidden: $folder -> $header)|" >>"$bad" || true
-	done
-}
-
-base=common/base crypto=common/crypto net=common/net link=common/link
-protocols=common/protocols round=common/round plan=common/plan
-may_not_include accountant $(headers_of $base $crypto $net $link $protocols $round $plan proto client shuffler analyzer)
-for lower in core analyses spec method; do
-	may_not_include accountant/$lower $(headers_of accountant/command accountant/library)
-	[ $lower = method ] || may_not_include accountant/$lower $(headers_of accountant/method)
-done
-may_not_include accountant/core $(headers_of accountant/analyses accountant/spec)
-may_not_include accountant/analyses $(headers_of accountant/spec)
-may_not_include accountant/spec $(headers_of accountant/analyses)
-may_not_include $base $(headers_of $crypto $net $link $protocols $round $plan proto accountant)
-may_not_include $crypto $(headers_of $net $link $protocols $round $plan proto accountant)
-may_not_include $net $(headers_of $link $protocols $round $plan proto accountant)
-may_not_include proto $(headers_of $crypto $net $link $protocols $round $plan accountant)
-may_not_include $protocols $(headers_of $net $link $round $plan)
-may_not_include $round $(headers_of $net $link)
-may_not_include $plan $(headers_of $net $link)
-for folder in $base $crypto $net $link $protocols $round $plan proto; do
-	may_not_include $folder $(headers_of client shuffler analyzer)
-done
-may_not_include client $(headers_of shuffler analyzer)
-may_not_include shuffler $(headers_of client analyzer)
-may_not_include analyzer $(headers_of client shuffler)
+# The half of the rows that a device needs does not know the half of plan, accountant and analyzer.
+protocols=common/protocols
+none_includes 'device half -> analysis half' \
+	"$(find "$src/$protocols" -name '*_analysis.h' -exec basename {} \;; headers_of common/estimate accountant
+	printf 'pt_protocol.h\npt_loss.h\n')" \
+	$(find "$src/$protocols" -name '*.[ch]' ! -name '*_analysis.[ch]' ! -name pt_protocol.h ! -name 'pt_loss.[ch]' \
+		! -name pt_table.c ! -name pt_flame_statement.c)
 
 # may_not_import ARCHIVE REGEX: no object of the library has an undefined symbol that matches.
 may_not_import() {
@@ -66,10 +51,26 @@ for archive in libaccountant.a libacct_analyses.a libacct_spec.a libacct_method.
 	may_not_import $archive "$io|$clock|$random"
 done
 may_not_import libpr_proto.a "$io|$clock|$random"
-may_not_import libpt_protocols.a "$io|$clock|$random"
+# What a device needs stands without estimators, accountant and the tables of plans.
+may_not_import libpt_device.a 'acct_|fftw_|sqlite3_|uv_|pt_(row|find|derive|loss|answer|support|law|mean|vector|held)_?[a-z_]*$'
+for archive in libpt_query.a libpt_device.a libpt_estimate.a libpt_protocols.a; do
+	may_not_import $archive "$io|$clock|$random"
+done
 may_not_import librd_round.a "$io|$clock|$random"
+# A client judges a round, and decides what it takes of a plan, over an interface.
+may_not_import libcl_judge.a "$io|$clock|$random|db_|cl_db_|cl_ledger_|cl_store_"
+may_not_import libcl_policy.a 'uv_|SSL_|sqlite3_|MHD_|db_'
 may_not_import libcm_base.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
-may_not_import libcm_crypto.a 'uv_|SSL_|sqlite3_|MHD_'
+may_not_import libcf_conf.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
+may_not_import libcr_crypto.a 'uv_|SSL_|sqlite3_|MHD_'
+# What a party decides knows no loop and no connection; its storage is in one folder.
+for archive in libcl_input.a libsh_core.a libsh_conf.a libsh_store.a libcl_ledger.a libpl_plan.a libcl_conf.a \
+	liban_conf.a liban_ledger.a liban_round.a liban_report.a; do
+	may_not_import $archive 'uv_|SSL_write|SSL_read|MHD_|connect$|socket$'
+done
+for archive in libcl_input.a libcl_mqtt.a libcl_conf.a libsh_core.a libsh_serve.a libsh_conf.a; do
+	may_not_import $archive 'sqlite3_'
+done
 for core in sh_round sh_intake sh_permute sh_policy sh_tags sh_witness an_round an_state an_status an_tally an_budget cl_upload cl_encode cl_policy cl_mqtt_message cl_mqtt_held cl_mqtt_input; do
 	object=$(find "$build" -name "$core.c.o" | head -n 1)
 	[ -n "$object" ] || {
@@ -83,7 +84,7 @@ done
 if ! grep -q 'TOMBOLA_MUTANTS:BOOL=ON' "$build/CMakeCache.txt"; then
 	for program in "$build"/bin/*; do
 		nm "$program" | grep -q 'cm_checked' && echo "$program: contains cm_checked (removable checks)" >>"$bad"
-		nm "$program" | grep -q 'cm_rng_point' && echo "$program: contains cm_rng_point (seeded randomness)" >>"$bad"
+		nm "$program" | grep -q 'cr_rng_point' && echo "$program: contains cr_rng_point (seeded randomness)" >>"$bad"
 		grep -q 'TOMBOLA_TEST_SEED' "$program" && echo "$program: reads TOMBOLA_TEST_SEED" >>"$bad"
 	done
 	refused=0

@@ -84,7 +84,7 @@ enum acct_rc acct_basic_epsilon(
 		struct acct_bound bound;
 
 		one.count = 1;
-		/* A hair less, so that rounding does not make the parts more than the whole. */
+		/* Slightly less, so that rounding does not make the parts exceed the whole. */
 		rc = acct_epsilon(&one, 1, share / total * (1 - 1e-12), &bound);
 		if (!rc)
 			g[i] = (struct acct_guarantee){ bound.upper, 0, (double)rounds[i].count };

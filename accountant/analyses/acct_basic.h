@@ -33,7 +33,7 @@ enum acct_basic_way {
 };
 
 /* epsilon at delta of the composition of rounds, each by acct_epsilon at its part of delta.  Proved, and
- * never below acct_epsilon of them all.  Errors: as acct_epsilon.  Cost: a single round's each. */
+ * never below acct_epsilon of them all.  Errors: as acct_epsilon.  Cost: that of each single round. */
 ACCT_CHECK enum acct_rc acct_basic_epsilon(
 	enum acct_basic_way way, const struct acct_round *rounds, size_t n, double delta, double *eps);
 

@@ -1,9 +1,10 @@
 /* acct_blanket.h - delta of one shuffled round by concentration inequalities on the privacy blanket.  Nats;
  * neighbours replace one record.
  *
- * Loose, but closed: acct_delta of the same randomizer's cells is smaller by a factor of ten to fifty.
- * Rounded up.  Source: Balle, Bell, Gascon, Nissim 2019, section 5; derivations in doc/analyses.md, "Closed
- * forms". */
+ * A closed form, but loose: acct_delta of the same randomizer's cells is smaller by a factor of ten to fifty.
+ * Rounded up.
+ *
+ * Source: Balle, Bell, Gascon, Nissim 2019, section 5; derivations in doc/analyses.md, "Closed forms". */
 #pragma once
 
 #include "acct.h"

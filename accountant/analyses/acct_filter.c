@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "acct_cells.h"
+#include "acct_ends.h"
 #include "acct_gdp.h"
 #include "acct_renyi.h"
 
 #define LEAST_DELTA 1e-15
 #define DEFECTS     0.5           /* of delta; the rest is for the Gaussian */
-#define ONE_DEFECT  1e-6          /* of the defects, for one round: room for a million rounds */
+#define ONE_DEFECT  1e-6          /* share of the defects for one round: room for a million rounds */
 #define UP          (1 + 0x1p-50) /* an upward rounding of a few operations */
 
 static const struct {
@@ -52,7 +53,7 @@ static double largest_mu(double epsilon, double delta)
 	return low;
 }
 
-/* The largest divergence of this order that gives (epsilon, delta), rounded down. */
+/* The largest divergence of this order that implies (epsilon, delta), rounded down. */
 static double largest_divergence(enum acct_renyi_way way, double order, double epsilon, double delta)
 {
 	double low = 0, high = epsilon + 1, have;
@@ -68,7 +69,7 @@ static double largest_divergence(enum acct_renyi_way way, double order, double e
 	return low;
 }
 
-/* The order at which the most of a Gaussian fits, whose divergence is order mu^2 / 2. */
+/* The order at which the largest multiple of a Gaussian fits, whose divergence is order mu^2 / 2. */
 static double best_order(double epsilon, double delta)
 {
 	double best = 2, most = 0;
@@ -108,7 +109,7 @@ enum acct_rc acct_filter_init(
 	return ACCT_OK;
 }
 
-/* Infinite losses are paid by the defect, on top of what every round is given. */
+/* Infinite losses are charged to the defect, in addition to the share that every round gets. */
 static enum acct_rc gaussian_price(
 	const struct acct_filter *f, const struct acct_round *round, struct acct_price *out)
 {
@@ -163,11 +164,11 @@ struct acct_price acct_price_add(struct acct_price a, struct acct_price b)
 
 double acct_price_share(struct acct_price sum)
 {
-	return fmax(sum.loss, sum.defect);
+	return acct_larger(sum.loss, sum.defect);
 }
 
 bool acct_price_fits(struct acct_price sum)
 {
-	/* each: a maximum would hide a NaN */
+	/* each is tested: fmax would hide a NaN */
 	return sum.loss < 1 - 1e-12 && sum.defect < 1 - 1e-12;
 }

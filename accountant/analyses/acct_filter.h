@@ -39,8 +39,8 @@ struct acct_filter {
 
 /* Shares of the filter's budget, each [0, inf]; INFINITY: the round is never admitted. */
 struct acct_price {
-	double loss;   /* of `most` */
-	double defect; /* of `defects`; 0 where there are none */
+	double loss;   /* share of `most` */
+	double defect; /* share of `defects`; 0 where there are none */
 };
 
 /* epsilon (0, ACCT_FILTER_MOST_EPSILON], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind;
@@ -48,16 +48,16 @@ struct acct_price {
 ACCT_CHECK enum acct_rc acct_filter_init(
 	enum acct_filter_kind kind, double epsilon, double delta, struct acct_filter *out);
 
-/* Of a round with its count.  Errors: as acct_epsilon; then there is no price and the round must be refused.
- * Cost: 10 to 100 ms. */
+/* The price of a round with its count.  Errors: as acct_epsilon; then there is no price and the round must be
+ * refused.  Cost: 10 to 100 ms. */
 ACCT_CHECK enum acct_rc acct_filter_price(
 	const struct acct_filter *f, const struct acct_round *round, struct acct_price *out);
 
 /* Sum of prices, rounded up. */
 struct acct_price acct_price_add(struct acct_price a, struct acct_price b);
-/* May rounds of this price together be admitted?  Equality within rounding is refused. */
+/* May rounds of these prices together be admitted?  A sum equal to the budget within rounding is refused. */
 bool acct_price_fits(struct acct_price sum);
-/* The larger share: what of the budget is spent. */
+/* The larger of both shares: the part of the budget that is spent. */
 double acct_price_share(struct acct_price sum);
 
 /* "gdp", "renyi"; NULL for an unknown kind, 0 for an unknown name. */

@@ -1,9 +1,10 @@
-/* acct_flame.c - vectors sent one coordinate per message: what holds. */
+/* acct_flame.c - vectors sent one coordinate per message: the proved bounds. */
 #include "acct_flame.h"
 
 #include <math.h>
 
 #include "acct_binomial.h"
+#include "acct_ends.h"
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
@@ -64,8 +65,8 @@ enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double
 	return acct_epsilon(&r, 1, (delta - failure) * (1 - 4 * ACCT_FLAME_ULP), epsilon);
 }
 
-/* SS-Topk with some indices common to both records: a full round a common one, and two half ones for each of
- * the others. */
+/* SS-Topk with some indices common to both records: each common index costs a full round, each other one two
+ * half rounds. */
 struct topk {
 	struct acct_round half, full; /* counts unset */
 	double k;
@@ -124,7 +125,7 @@ static enum acct_rc fewer_common(
 		r[1].count = (uint64_t)most;
 		if ((rc = acct_epsilon(r, most > 0 ? 2 : 1, delta, &e)))
 			return rc;
-		epsilon->upper = fmax(epsilon->upper, e.upper);
+		epsilon->upper = acct_larger(epsilon->upper, e.upper);
 	}
 	return ACCT_OK;
 }

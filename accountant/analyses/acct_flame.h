@@ -108,10 +108,19 @@ ACCT_CHECK enum acct_rc acct_flame_topk_lower(
 ACCT_CHECK enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 
-/* "nu-index privacy" (Theorem 5): max(1, 1/(floor(n_p/(n beta)) beta)), beta = k/d in (0, 1].  NOT
- * differential privacy, and not comparable with an epsilon: a ratio of a uniform prior, for indices that were
- * reported; an index that was not reported certainly is not among the top k.  ACCT_EDOMAIN where n_p < n
- * beta. */
+/* "nu-index privacy": how many times likelier than by the uniform prior beta = k/d an index that a user
+ * reported is among the top k.  NOT differential privacy, and not comparable with an epsilon: an index that
+ * was not reported certainly is not among them.
+ *
+ * Of a user who reports its `sent` indices and `dummies` more, each drawn uniformly from all `length`: *nu of
+ * an index of which no more is known than that it was reported, 1/(beta + (1-beta)(1-(1-1/d)^dummies)),
+ * rounded up; 1/beta without dummies.  *most (may be NULL): the largest for any set that may be reported.  It
+ * is 1/beta whatever `dummies` are, for all of them may fall on the top k; an index reported twice is
+ * likelier to be one of them than *nu says.  sent 1..length, length up to 1e12. */
+ACCT_CHECK enum acct_rc acct_flame_nu_of(
+	uint64_t length, uint64_t sent, uint64_t dummies, double *nu, double *most, const char **why);
+/* Theorem 5: max(1, 1/(floor(n_p/(n beta)) beta)), the least that any number of reports could bring with this
+ * padding.  PAPER VALUE: what users do report decides.  ACCT_EDOMAIN where n_p < n beta. */
 ACCT_CHECK enum acct_rc acct_flame_nu(
 	uint64_t padded, uint64_t users, double beta, double *nu, const char **why);
 /* Messages per sent coordinate that nu needs: the least whole l >= max(1/(nu beta), nu/(nu - 1 + beta)); nu

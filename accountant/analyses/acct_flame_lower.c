@@ -7,16 +7,18 @@
 #include <stdlib.h>
 
 #include "acct_binomial.h"
+#include "acct_ends.h"
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
-#define DEVIATIONS     13.0    /* of the coins: beyond it less than 1e-36 is left */
-#define COARSE         32      /* thresholds a deviation, first */
-#define FINE           16      /* then between two of them */
-#define LEAST_LOG      (-92.0) /* of the victim's number: 1e-40, charged */
+#define DEVIATIONS 13.0 /* of the coins: beyond it less than 1e-36 is left */
+#define COARSE     32   /* thresholds a deviation in the first search */
+#define FINE       16   /* thresholds between two of those, in the second */
+#define LEAST_LOG \
+	(-92.0) /* log of the chances of the victim's number that are left out: 1e-40, added to the error */
 #define MOST_COINS     (1u << 24)
 #define MOST_OVERFLOW  1e-9
-#define LEAST_OVERFLOW 1e-60 /* less is not looked for */
+#define LEAST_OVERFLOW 1e-60 /* the search for a smaller bound ends here */
 #define FALL           1e-3
 
 /* Upper tails of Bin(coins, 1/2), and the law of the victim's number. */
@@ -46,7 +48,7 @@ static enum acct_rc coins_init(struct test *t)
 	double middle = floor(t->coins / 2), width = floor(DEVIATIONS * sqrt(t->coins) / 2 + 8);
 	double last = fmin(t->coins, middle + width), at;
 
-	t->first = fmax(0, middle - fmin(t->sent, width)); /* less surely happens, to 1e-36 */
+	t->first = fmax(0, middle - fmin(t->sent, width)); /* fewer have a chance below 1e-36 */
 	if (last - t->first > MOST_COINS)
 		return ACCT_ELIMIT;
 	t->size = (size_t)(last - t->first) + 1;
@@ -84,7 +86,7 @@ static enum acct_rc victim_init(struct test *t, double below)
 		double at = from + (double)j;
 
 		t->victim[j] = exp(acct_binomial_log(t->sent, below, at));
-		t->victim_error = fmax(t->victim_error, 2 * acct_binomial_error(t->sent, below, at));
+		t->victim_error = acct_larger(t->victim_error, 2 * acct_binomial_error(t->sent, below, at));
 	}
 	t->missed = t->sent * exp(LEAST_LOG) * 2;
 	return ACCT_OK;
@@ -151,7 +153,8 @@ static enum acct_rc counting(const struct acct_flame_sparse *s, double messages,
 	return rc;
 }
 
-/* A bound on the chance that an index is chosen too often, under which the tests need not do as counted. */
+/* A bound on the chance that an index is chosen too often; then the messages need not be as the test
+ * counts. */
 static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *overflow, const char **why)
 {
 	if (!acct_flame_fits(s, MOST_OVERFLOW))
@@ -199,13 +202,14 @@ enum acct_rc acct_flame_linked_lower(
 		return rc;
 	double k = (double)s->sent, below = acct_flame_below(&s->slot), best = 0;
 	double rows = ceil((double)s->padded * (double)s->length / k);
-	double error = 0, own = 0, coins = 0, other = 0; /* tails, grown downwards */
+	double error = 0, own = 0, coins = 0, other = 0; /* tails, extended downwards */
 	for (double t = k; t >= 0 && other < 1; t--) {
 		own += exp(acct_binomial_log(k, below, t));
 		coins += exp(acct_binomial_log(k, 0.5, t));
 		other += exp(acct_binomial_log(k, below, k - t));
-		error = fmax(error, fmax(acct_binomial_error(k, below, t), acct_binomial_error(k, 0.5, t)));
-		error = fmax(error, acct_binomial_error(k, below, k - t));
+		error = acct_larger(
+			error, acct_larger(acct_binomial_error(k, below, t), acct_binomial_error(k, 0.5, t)));
+		error = acct_larger(error, acct_binomial_error(k, below, k - t));
 		double off = 2 * error + ACCT_FLAME_ULP * (k + 8);
 		double p = own * (1 - off) * (1 - overflow),
 		       q = (rows * coins + other) * (1 + off) + overflow;

@@ -143,6 +143,22 @@ enum acct_rc acct_flame_nu(uint64_t padded, uint64_t users, double beta, double 
 	return ACCT_OK;
 }
 
+enum acct_rc acct_flame_nu_of(
+	uint64_t length, uint64_t sent, uint64_t dummies, double *nu, double *most, const char **why)
+{
+	double d = (double)length, beta = (double)sent / d;
+
+	if (length == 0 || length > ACCT_MAX_REPORTS || sent == 0 || sent > length ||
+		dummies > ACCT_MAX_REPORTS)
+		return acct_fault(why, "a user must send from 1 to all of up to 1e12 coordinates");
+	/* The chance that a dummy falls on a given index; 0 * log 0 is for none of them. */
+	double hit = dummies > 0 ? -expm1((double)dummies * log1p(-1 / d)) : 0;
+	*nu = fmin(1 / beta, 1 / (beta + (1 - beta) * hit)) * (1 + ROUNDING);
+	if (most)
+		*most = 1 / beta * (1 + ROUNDING);
+	return ACCT_OK;
+}
+
 enum acct_rc acct_flame_nu_reports(double nu, double beta, double *reports, const char **why)
 {
 	enum acct_rc rc = check_rate(beta, why);

@@ -9,8 +9,8 @@ ACCT_CHECK enum acct_rc acct_flame_check_slot(const struct acct_flame_slot *slot
 ACCT_CHECK enum acct_rc acct_flame_check_sparse(const struct acct_flame_sparse *s, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_check_delta(double delta, const char **why);
 
-/* Cells, and nothing else of r: of one input against another; the same, in fewer cells; of one input against
- * a dummy, in either direction, few too.  All of them dominate. */
+/* These set the cells of r and nothing else: of one input against another; the same, in fewer cells; of one
+ * input against a dummy, in either direction, in few cells too.  All of them dominate. */
 ACCT_CHECK enum acct_rc acct_flame_full(
 	const struct acct_flame_slot *slot, struct acct_round *r, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_full_coarse(

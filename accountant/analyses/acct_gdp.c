@@ -1,4 +1,4 @@
-/* acct_gdp.c - the Gaussian curve that lies above a round's, up to a defect. */
+/* acct_gdp.c - finds the Gaussian curve that lies above a round's, up to a defect. */
 #include "acct_gdp.h"
 
 #include <math.h>
@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_law.h"
 #include "acct_plan.h"
 
-#define ULP        (0x1p-53)
-#define RESOLUTION 0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
-#define MOST_NODES 4096.0
-#define WORK       2e8 /* as in struct acct_work: 0.2 s where few participants make the curve rough */
-#define MOST_MU    100.0
-#define WITHIN     1e-7 /* of mu, relative: what the bisection leaves */
+#define ULP          (0x1p-53)
+#define RESOLUTION   0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
+#define MOST_NODES   4096.0
+#define WORK         2e8 /* as in struct acct_work; 0.2 s where few participants make the curve rough */
+#define MOST_MU      100.0
+#define MOST_EPSILON 700.0
+#define WITHIN       1e-7 /* of mu, relative: what the bisection leaves */
 
-/* One point of the Gaussian curve: H(y) in [value - error, value + error], nu(Y > y) = slope (1 +- relative).
- */
+/* One point of the Gaussian curve: H(y) in [value - error, value + error], nu(Y > y) = slope (1 +-
+ * relative). */
 struct gauss {
 	double value, error, slope, relative;
 };
@@ -37,18 +39,20 @@ static struct gauss gauss_at(double eps, double mu)
 
 double acct_gdp_delta_above(double epsilon, double mu)
 {
-	if (!(mu > 0))
+	if (mu <= 0)
 		return 0;
+	if (!(epsilon <= MOST_EPSILON)) /* the error on H, times e^epsilon, is too large to show anything */
+		return 1;
 	struct gauss g = gauss_at(epsilon, mu);
-	return fmin(1, (g.value + g.error) * (1 + exp(epsilon)) * (1 + 8 * ULP));
+	return acct_upper_end((g.value + g.error) * (1 + exp(epsilon)) * (1 + 8 * ULP), 1);
 }
 
 double acct_gdp_delta_below(double epsilon, double mu)
 {
-	if (!(mu > 0))
+	if (!(mu > 0 && epsilon <= MOST_EPSILON))
 		return 0;
 	struct gauss g = gauss_at(epsilon, mu);
-	return fmax(0, (g.value - g.error) * (1 + exp(epsilon)) * (1 - 8 * ULP));
+	return acct_lower_end((g.value - g.error) * (1 + exp(epsilon)) * (1 - 8 * ULP));
 }
 
 /* tanh(b/2) - tanh(a/2), a <= b. */
@@ -114,7 +118,8 @@ static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, co
 	if (!c->loss || !c->value)
 		return ACCT_ENOMEM;
 	for (size_t k = 0; k <= n->last; k++) {
-		double at = n->h * (double)k, hi = fmax(n->way[0][k].hi, n->way[1][k].hi) * (1 + 1e-13);
+		double at = n->h * (double)k,
+		       hi = acct_larger(n->way[0][k].hi, n->way[1][k].hi) * (1 + 1e-13);
 
 		if (at >= l->largest)
 			hi = fmin(hi, infinite * exp(-at) / (1 + exp(-at)));

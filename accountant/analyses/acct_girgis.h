@@ -57,8 +57,8 @@ bool acct_girgis_is_proved(enum acct_girgis_kind kind);
 ACCT_CHECK enum acct_rc acct_girgis_rdp(
 	enum acct_girgis_kind kind, const struct acct_girgis *g, unsigned order, double *rdp);
 
-/* epsilon at delta of `rounds` such rounds: `way` at the best order (may be NULL).  It is worth what the kind
- * is worth.  Cost: 5 to 50 ms; POISSON and WOR up to 1 s; SPECIAL up to 30 s. */
+/* epsilon at delta of `rounds` such rounds: `way` at the best order (may be NULL).  It is proved if the
+ * kind's value is.  Cost: 5 to 50 ms; POISSON and WOR up to 1 s; SPECIAL up to 30 s. */
 ACCT_CHECK enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_girgis *g,
 	uint64_t rounds, enum acct_renyi_way way, double delta, double *eps, unsigned *order);
 

@@ -12,7 +12,7 @@
 /* Masses below are cut off.  A million cuts leave 1e-90 of mass, which is added to every upper bound. */
 #define NOTHING    1e-100
 #define MOST_WORK  1.5e9 /* multiplications */
-#define MOST_TERMS 1e6   /* some hundredths of a second for one delta */
+#define MOST_TERMS 1e6   /* most terms; one delta takes some hundredths of a second */
 #define MOST_SIZE  8e6   /* of one binomial law */
 #define SHARE_ULPS 8     /* what p and q may be off by */
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_ends.h"
 #include "acct_fault.h"
 #include "acct_gspa_users.h"
 
@@ -31,9 +32,10 @@ struct question {
 /* The victim's own guarantee, from above: delta_v + (1 - delta_v)(a1 - E a0)+. */
 static double local(double epsilon_v, double delta_v, double epsilon)
 {
-	double rest = fmax(0, -expm1(epsilon - epsilon_v) / (1 + exp(-epsilon_v)));
+	double rest = acct_larger(0, -expm1(epsilon - epsilon_v) / (1 + exp(-epsilon_v)));
 
-	return fmin(1, (delta_v + (1 - delta_v) * rest) * (1 + 16 * ULP) + (rest > 0 ? 4 * ULP : 0));
+	return acct_upper_end(
+		(delta_v + (1 - delta_v) * rest) * (1 + 16 * ULP) + (rest > 0 ? 4 * ULP : 0), 1);
 }
 
 /* The same, by basic composition. */
@@ -181,7 +183,7 @@ enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *victim, const
 	if (rc)
 		return rc;
 	double more = (1 + exp(epsilon)) * (double)count * repair * (1 + 16 * ULP);
-	*delta = fmin(
-		fmin(1, (d.upper + more) * (1 + 2 * ULP)), local_composed(victim, (double)count, epsilon));
+	*delta = acct_upper_end(
+		(d.upper + more) * (1 + 2 * ULP), local_composed(victim, (double)count, epsilon));
 	return ACCT_OK;
 }

@@ -7,10 +7,12 @@
 
 #include <math.h>
 
+#include "acct_ends.h"
+
 #define ULP       0x1p-53
 #define FAR       600.0  /* e^{-600}: a Chernoff bound beyond it is charged instead of a sum */
-#define IDLE      1e-22  /* of the sum: numbers of messages less likely are not looked at but charged */
-#define LEFT      1e-18  /* of a sum: what its last terms may come to */
+#define IDLE      1e-22  /* share of the sum: numbers of messages less likely are not summed but bounded */
+#define LEFT      1e-18  /* share of a sum: upper bound on its last terms */
 #define UNDERFLOW 1e-250 /* more than sums of masses below the doubles come to */
 /* g(a) is four products of numbers known to 3 ulps each; so is every bound on its terms. */
 #define G_ULPS 16
@@ -92,8 +94,8 @@ static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, do
 		double g = a * x - (m - a) * y, fall = (m - a) / (a + 1);
 		double size = a * (v->a1 + e * v->a0) + (m - a) * (e * v->a1 + v->a0);
 
-		if (g > -G_ULPS * ULP * size) { /* else certainly negative */
-			p.value += b * fmax(0, g) * 2 / m;
+		if (!(g <= -G_ULPS * ULP * size)) { /* otherwise it is certainly negative */
+			p.value += b * acct_larger(0, g) * 2 / m;
 			p.size += b * size * 2 / m;
 		}
 		p.left = fall < 1 ? b * fall / (1 - fall) * most : INFINITY;
@@ -142,10 +144,10 @@ struct acct_bound acct_gspa_count_delta(
 	}
 	double relative = 2 * (c->error + ULP * (roundings + (double)c->size + 64));
 	double off = relative * sum + G_ULPS * ULP * size * (1 + relative);
-	double upper = fmin(1, sum + off + left * (1 + relative) + UNDERFLOW), lower = sum - off;
+	double upper = acct_upper_end(sum + off + left * (1 + relative) + UNDERFLOW, 1), lower = sum - off;
 
-	return (struct acct_bound){ fmax(0, (v->defect + (1 - v->defect) * lower) * (1 - 4 * ULP)),
-		fmin(1, (v->defect + (1 - v->defect) * upper) * (1 + 4 * ULP)) };
+	return (struct acct_bound){ acct_lower_end((v->defect + (1 - v->defect) * lower) * (1 - 4 * ULP)),
+		acct_upper_end((v->defect + (1 - v->defect) * upper) * (1 + 4 * ULP), 1) };
 }
 
 /* The end of delta at an epsilon that is searched for. */

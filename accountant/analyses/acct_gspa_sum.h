@@ -19,15 +19,15 @@ struct acct_gspa_victim {
 
 /* The law of the number of blanket messages of others. */
 struct acct_gspa_count {
-	double *mass; /* of first, first + 1, ... */
+	double *mass; /* masses of first, first + 1, ... */
 	size_t size;
 	uint64_t first;
-	double missed; /* mass cut off, at most */
-	double error;  /* of every mass, relative */
+	double missed; /* upper bound on the mass cut off */
+	double error;  /* relative error of every mass */
 	double work;
 };
 
-/* ACCT_ELIMIT where it would take more than some seconds.  acct_gspa_count_fini in any case. */
+/* ACCT_ELIMIT where it would take more than some seconds.  Call acct_gspa_count_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_gspa_count_init(
 	struct acct_gspa_count *c, const struct acct_gspa_share *share, size_t n);
 void acct_gspa_count_fini(struct acct_gspa_count *c);

@@ -6,10 +6,10 @@
 
 struct acct_gspa_users {
 	struct acct_gspa_share *share; /* one per class, the victim taken out */
-	double epsilon, delta;         /* of the victim */
+	double epsilon, delta;         /* the victim's guarantee */
 };
 
-/* Fails as acct_gspa_round. */
+/* Returns the errors of acct_gspa_round. */
 ACCT_CHECK enum acct_rc acct_gspa_users_init(struct acct_gspa_users *u, const struct acct_gspa_class *cls,
 	size_t n, double k, size_t victim, const char **why);
 void acct_gspa_users_fini(struct acct_gspa_users *u);
@@ -24,7 +24,7 @@ struct acct_gspa_victim acct_gspa_victim(double epsilon, double delta);
 /* The canonical cells over k symbols, whose omegas sum to one. */
 void acct_gspa_cells(double epsilon, double k, struct acct_round *r);
 
-/* Sort n shares and make equal ones one entry.  Returns how many are left: 0 when all counts are. */
+/* Sort n shares and join equal ones.  Returns how many are left: 0 when all counts are 0. */
 size_t acct_gspa_join(struct acct_gspa_share *s, size_t n);
 
 /* Levels of a round from n >= 1 joined shares: exact up to ACCT_MAX_LEVELS, else groups. */

@@ -17,7 +17,8 @@
 
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 {
-	return l->cells == 2 && l->symmetric && l->cell[0].u > 0 && l->cell[0].v > 0 &&
+	/* A loss beyond 600 would leave the range in which rows are scaled. */
+	return l->cells == 2 && l->symmetric && l->cell[0].u > 0 && l->cell[0].v > 0 && l->largest < 600 &&
 	       fabs(l->cell[0].u - l->cell[0].v) > 1e-6 * l->cell[0].u &&
 	       l->others + l->dummies <= MOST_OTHERS && r->levels == 0 && !(r->defect > 0) &&
 	       !(r->sampling > 0);

@@ -1,7 +1,6 @@
-/* acct_pair.h - rounds of two mirrored cells (w: a, b), (w: b, a), by sums over their two counts.
- *
- * The cells of acct_cells_generic, acct_basic_clone and binary randomized response are such; what
- * acct_renyi's grid answers to 1e-4 is had to about 1e-8 here. */
+/* acct_pair.h - rounds of two mirrored cells (w: a, b), (w: b, a), by sums over their two counts.  The cells
+ * of acct_cells_generic, acct_basic_clone and binary randomized response have this form; the result is
+ * accurate to about 1e-8, that of acct_renyi's grid to 1e-4. */
 #pragma once
 
 #include "acct_cells.h"

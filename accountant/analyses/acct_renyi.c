@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
@@ -85,9 +86,11 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	if (rc)
 		return rc;
 	double count = (double)s->round->count / (alpha - 1);
+	/* A moment that is NaN leaves what the largest loss says. */
 	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * most_loss(s)) *
 		     (1 + 16 * DBL_EPSILON);
-	rdp->lower = fmin(rdp->upper, acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
+	rdp->lower = acct_lower_end(acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
+	rdp->lower = fmin(rdp->upper, rdp->lower);
 	return ACCT_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "acct_ends.h"
 #include "acct_renyi.h"
 #include "acct_renyi_parts.h"
 
@@ -37,7 +38,7 @@ static double with_tangent(double alpha, double rdp, double delta, double w)
 	double err = 16 * DBL_EPSILON *
 		     (1 + (fabs(log_m) + fabs(log_q) + log(alpha) - log(delta)) / (alpha - 1) + fabs(eps));
 
-	return fmax(0, eps + err);
+	return acct_larger(0, eps + err);
 }
 
 /* The least over u: one valley in log(1-u), as far as the search can tell. */
@@ -87,8 +88,8 @@ enum acct_rc acct_renyi_convert(enum acct_renyi_way way, double alpha, double rd
 	case ACCT_RENYI_CKS: {
 		double gain = log1p(-1 / alpha), cost = -(log(delta) + log(alpha)) / (alpha - 1);
 
-		*eps = fmax(0, rdp + gain + cost + 8 * DBL_EPSILON * (rdp - gain + fabs(cost)) +
-				       8 * DBL_EPSILON * -log(delta) / (alpha - 1));
+		*eps = acct_larger(0, rdp + gain + cost + 8 * DBL_EPSILON * (rdp - gain + fabs(cost)) +
+					      8 * DBL_EPSILON * -log(delta) / (alpha - 1));
 		return ACCT_OK;
 	}
 	case ACCT_RENYI_OPTIMAL:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_renyi_parts.h"
 
 #define MOST_NODES 1500u
@@ -124,7 +125,7 @@ static double piece(double slope, double from, double h, double d0, double d1)
 		weights(-slope, 1, h, w);
 		sum = w[0] * d0 + w[1] * d1;
 	}
-	return sum > 0 ? slope * from + log(sum) : -INFINITY;
+	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* NaN stays */
 }
 
 /* y_b - y_a, as in acct_grid.h. */
@@ -273,7 +274,9 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
 		double lost = exp(log(2 * blur * flat) - t.below);
 		t.below = lost < 1 ? t.below + log1p(-lost) - moved : -INFINITY;
-		log_s->upper = fmax(log_s->upper, scale + t.above + 1e-13 * fabs(t.above));
+		/* From below nothing at all: log 0, where the rest would be inf - inf. */
+		double above = t.above <= -INFINITY ? t.above : scale + t.above + 1e-13 * fabs(t.above);
+		log_s->upper = acct_larger(log_s->upper, above);
 		log_s->lower = fmax(log_s->lower, scale + t.below - 1e-13 * fabs(t.below));
 	}
 	return ACCT_OK;

@@ -9,11 +9,13 @@
 
 #include "acct_curve.h"
 
-/* log(e^a + e^b); -INFINITY is nothing, INFINITY and INFINITY is INFINITY. */
+/* log(e^a + e^b); -INFINITY is nothing, INFINITY and INFINITY is INFINITY, NaN and anything is NaN. */
 static inline double acct_log_add(double a, double b)
 {
 	double top = fmax(a, b), low = fmin(a, b);
 
+	if (isnan(a) || isnan(b))
+		return NAN;
 	return low > -INFINITY && top < INFINITY ? top + log1p(exp(low - top)) : top;
 }
 
@@ -43,8 +45,8 @@ struct acct_renyi_grid {
 	double goal;
 };
 
-/* l: without infinite losses, not lossless.  goal: relative width of moments, as far as the points' own
- * bounds and the limit on work allow.  acct_renyi_grid_fini in any case. */
+/* l: a list without infinite losses that is not lossless. goal: relative width of moments, as far as the
+ * points' own bounds and the limit on work allow.  Call acct_renyi_grid_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_init(
 	struct acct_renyi_grid *g, const struct acct_list *l, double goal);
 void acct_renyi_grid_fini(struct acct_renyi_grid *g);

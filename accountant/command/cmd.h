@@ -1,5 +1,5 @@
-/* cmd.h - what the verbs of tombola-accountant share: the question, exit codes, numbers for people and for
- * machines.  The command alone does I/O; every number comes from the libraries. */
+/* cmd.h - declarations shared by the verbs of tombola-accountant: the question, exit codes, and numbers
+ * printed for people and for programs.  Only the command does I/O; every number comes from the libraries. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #define CMD_SPEC_ROOM    4096u
 
 enum {
-	CMD_OVER = 3, /* the budget does not allow it */
+	CMD_OVER = 3, /* the budget does not allow the rounds */
 	CMD_USAGE = 64,
 	CMD_DATA = 65,
 	CMD_NO_INPUT = 66,
@@ -40,7 +40,7 @@ enum {
 	CMD_POINTS = 1u << 14,
 	CMD_TITLE = 1u << 15,
 	CMD_FILE = 1u << 16,  /* one argument after the verb */
-	CMD_SHELL = 1u << 17, /* the same: bash or zsh */
+	CMD_SHELL = 1u << 17, /* one argument after the verb: bash or zsh */
 };
 
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT };
@@ -50,7 +50,7 @@ struct cmd_question {
 	double epsilon, delta;             /* NAN when not given */
 	const char *text[CMD_MOST_ROUNDS]; /* of --round, as given; borrowed from argv */
 	size_t rounds;
-	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld by default */
+	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld unless others are given */
 	size_t methods;
 	bool published;
 	enum cmd_format format;
@@ -62,15 +62,16 @@ struct cmd_question {
 struct cmd_verb {
 	const char *name;
 	unsigned takes, needs;
-	/* An exit code; on anything but 0 and CMD_OVER a line was said and nothing was printed. */
+	/* Returns an exit code.  On anything but 0 and CMD_OVER it has printed one line on stderr and nothing
+	 * on stdout. */
 	int (*run)(const struct cmd_question *q);
 	const char *help; /* lines of at most 100 characters, the first its usage */
 };
 
 extern const struct cmd_verb cmd_verbs[]; /* ended by a NULL name */
 
-/* Reads options into *q.  0: go on with *verb; -1: help, version or names were printed; else an exit code,
- * the fault was said. */
+/* Reads options into *q.  Returns 0: run *verb; -1: help, version or names were printed; else an exit code,
+ * after printing the fault. */
 int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_verb **verb);
 
 /* Option i by its long name, with its bit; NULL past the last. */
@@ -79,34 +80,36 @@ const char *cmd_option(size_t i, unsigned *bit);
 /* "tombola-accountant: ..." to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
 
-/* The parts of a round, at `part`; with `published` their cells are those of the published reduction.
- * ACCT_EDOMAIN: why, at most room bytes. */
+/* The parts of a round, written to `part`; with `published` their cells are those of the published reduction.
+ * ACCT_EDOMAIN: why holds at most room bytes. */
 ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room);
-/* Those of all the question's texts, owned by the caller (free).  0, or an exit code after a line that names
- * the round, and *out NULL. */
+/* The parts of all the question's texts, owned by the caller (free).  Returns 0; or an exit code after a line
+ * that names the round, with *out NULL. */
 int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts);
-/* How many rounds, slots and repetitions included. */
+/* The number of rounds, each slot and each repetition counted. */
 uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 
-/* A method's answer with the worth it has here: that of the published reduction is a paper value. */
+/* A method's answer, with its worth for this question: on the published reduction it is a paper value. */
 enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double delta, struct acct_method_answer *out, const char **why);
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double epsilon, struct acct_method_answer *out, const char **why);
-/* The exit code of a failed question, after a line: why, or what rc means. */
+/* Prints a line with `why`, or with the meaning of rc, and returns the exit code of a failed question. */
 int cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why);
 
 double cmd_now(void); /* seconds on a monotonic clock */
 
 #define CMD_NUMBER_ROOM 32u
-/* Six significant digits, rounded outwards: what is printed is at least (at most) x.  Returns out. */
+/* Six significant digits, rounded outwards: the printed number is at least (cmd_up) or at most (cmd_down) x.
+ * Returns out. */
 const char *cmd_up(double x, char out[CMD_NUMBER_ROOM]);
 const char *cmd_down(double x, char out[CMD_NUMBER_ROOM]);
-/* Six digits, to nearest: for what is no bound. */
+/* Six digits, to nearest: for a number that is not a bound. */
 const char *cmd_near(double x, char out[CMD_NUMBER_ROOM]);
 
-/* One JSON object to a stream: members in order, commas by itself; a number that is not finite is null. */
+/* Writes one JSON object to a stream: members in the order of calls, with commas; a number that is not finite
+ * becomes null. */
 struct cmd_json {
 	FILE *to;
 	bool comma;
@@ -116,7 +119,7 @@ void cmd_json_number(struct cmd_json *j, const char *key, double x);
 void cmd_json_count(struct cmd_json *j, const char *key, uint64_t n);
 void cmd_json_text(struct cmd_json *j, const char *key, const char *text); /* NULL: null */
 void cmd_json_bool(struct cmd_json *j, const char *key, bool b);
-/* {, }, [ and ] as a member (key) or an element (NULL). */
+/* Writes {, }, [ or ], as a member (key) or as an element (NULL). */
 void cmd_json_open(struct cmd_json *j, const char *key, char bracket);
 void cmd_json_close(struct cmd_json *j, char bracket);
 /* epsilon_lower, epsilon_upper or delta_... */
@@ -125,9 +128,9 @@ void cmd_json_bound(struct cmd_json *j, const char *quantity, struct acct_bound 
 void cmd_json_method(
 	struct cmd_json *j, const struct acct_method *m, bool published, const struct acct_method_answer *a);
 
-/* "epsilon at most X (at least Y)", and nothing that sounds like a guarantee when it is none. */
+/* Prints "epsilon at most X (at least Y)", and no words of a guarantee when the answer is none. */
 void cmd_say_bound(const char *quantity, const struct acct_method_answer *a);
-/* The second line: what it is worth. */
+/* Prints the second line: whether the answer is a guarantee. */
 void cmd_say_worth(const struct acct_method *m, bool published, const struct acct_method_answer *a);
 
 int cmd_run_epsilon(const struct cmd_question *q);

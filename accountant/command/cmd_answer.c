@@ -1,4 +1,4 @@
-/* cmd_answer.c - epsilon and delta; and what every verb does with rounds and methods. */
+/* cmd_answer.c - the verbs epsilon and delta, and the steps that every verb takes with rounds and methods. */
 #include <math.h>
 #include <stdlib.h>
 

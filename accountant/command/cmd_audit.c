@@ -1,18 +1,12 @@
-/* cmd_audit.c - every charge of an exported ledger, computed again. */
+/* cmd_audit.c - recomputes every charge of an exported ledger. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd_audit.h"
 
-/* By how much less than the price computed here a recorded one may be. */
+/* A recorded price may be less than the price computed here by this much, relative. */
 #define SHARE_SLACK 1e-2
-
-#define WRONG(a, r, ...)                                                     \
-	do {                                                                 \
-		(void)cmd_ledger_fault((a)->ledger, (r)->line, __VA_ARGS__); \
-		(a)->wrong++;                                                \
-	} while (0)
 
 static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)
 {
@@ -20,78 +14,6 @@ static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)
 		if (strcmp(a->row[i].reserved.id, id) == 0)
 			return &a->row[i];
 	return NULL;
-}
-
-/* As the ledger's parties count: honest participants at the minimum, no less than the victim. */
-static uint64_t honest(const struct cmd_record *r)
-{
-	double product = floor(r->honest_fraction * (double)r->min_reports);
-	uint64_t n = product >= 1 ? (uint64_t)product : 1;
-
-	return n > r->colluders && n - r->colluders > 1 ? n - r->colluders : 1;
-}
-
-/* Messages that a batch has at least and that no colluder sent: one of each participant; or, of a tag, those
- * that the shuffler leaves, whoever sent none. */
-static uint64_t batch(const struct cmd_record *r, uint64_t n)
-{
-	uint64_t evened = r->tag_messages > r->colluders ? r->tag_messages - r->colluders : 0;
-
-	return n > evened ? n : evened;
-}
-
-/* The last level of a round whose participants' last dummy comes by chance is these dummies. */
-static void check_chance(
-	struct cmd_audit *a, const struct cmd_record *r, const struct acct_round *p, uint64_t n)
-{
-	const struct acct_level *l = &p->level[p->levels - 1];
-	double blanket = 0;
-
-	for (size_t j = 0; j < p->cells; j++)
-		blanket += p->cell[j].omega;
-	if (l->count > n)
-		WRONG(a, r, "account: %llu dummies by chance, but there are %llu participants",
-			(unsigned long long)l->count, (unsigned long long)n);
-	if (l->share * blanket > r->dummy_chance)
-		WRONG(a, r, "account: dummies of chance %.9g, but participants send one with chance %.9g",
-			l->share * blanket, r->dummy_chance);
-}
-
-/* Cover that nobody was asked to give is no cover. */
-static void check_cover(struct cmd_audit *a, const struct cmd_record *r)
-{
-	uint64_t n = honest(r), most_covered = batch(r, n);
-	double all = 0, most = 0, added = (double)r->dummies_added;
-
-	for (size_t i = 0; i < r->parts; i++) {
-		const struct acct_round *p = &r->part[i];
-		bool rare = r->dummy_chance > 0 && p->levels > 0;
-		uint64_t others = p->others;
-
-		if (rare)
-			check_chance(a, r, p, n);
-		for (size_t k = 0; k + rare < p->levels; k++)
-			others += p->level[k].count;
-		if (others >= most_covered && r->tag_messages > 0)
-			WRONG(a, r, "account: n is %llu, but a tag has %llu messages that no colluder sent",
-				(unsigned long long)others + 1, (unsigned long long)most_covered);
-		else if (others >= most_covered)
-			WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
-				(unsigned long long)others + 1, (unsigned long long)n);
-		all += (double)p->count * (double)p->dummies;
-		most = fmax(most, (double)p->dummies);
-	}
-	if (all > (double)n * (double)r->dummies_each + added)
-		WRONG(a, r,
-			"account: %.0f dummies, but %llu participants send %llu each and the shuffler adds "
-			"%.0f",
-			all, (unsigned long long)n, (unsigned long long)r->dummies_each, added);
-	else if (most > (double)n * (double)r->dummies_batch + added)
-		WRONG(a, r,
-			"account: %.0f dummies in one batch, but %llu participants send %llu each and the "
-			"shuffler "
-			"adds %.0f",
-			most, (unsigned long long)n, (unsigned long long)r->dummies_batch, added);
 }
 
 static void check_recorded(struct cmd_audit *a, const struct cmd_record *r, const char *what, double recorded,
@@ -111,7 +33,7 @@ static int failed(const struct cmd_audit *a, const struct cmd_record *r, enum ac
 	return cmd_ledger_fault(a->ledger, r->line, "cannot be computed: %s", acct_strerror(rc));
 }
 
-/* The same parts in the same order. */
+/* Do both records have the same parts in the same order? */
 static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
 {
 	size_t i = 0;
@@ -122,35 +44,37 @@ static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
 	return i == x->parts && i == y->parts;
 }
 
-/* A row of the same loss, whose answers need not be asked for again; NULL for none. */
-static const struct cmd_audit_row *like(const struct cmd_audit *a, const struct cmd_record *r)
+/* A row of the same plan with the same loss, whose answers can be copied; NULL for none. */
+static const struct cmd_audit_row *like(const struct cmd_audit *a, size_t plan, const struct cmd_record *r)
 {
 	for (size_t i = 0; i < a->rows; i++)
-		if (same_loss(&a->row[i].reserved, r))
+		if (a->row[i].plan == plan && same_loss(&a->row[i].reserved, r))
 			return &a->row[i];
 	return NULL;
 }
 
 /* The loss of the round alone. */
-static enum acct_rc alone(const struct cmd_audit *a, const struct cmd_record *r, struct acct_bound *out)
+static enum acct_rc alone(
+	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_bound *out)
 {
-	const struct cmd_audit_row *row = like(a, r);
+	const struct cmd_audit_row *row = like(a, plan, r);
 
 	if (!row)
-		return acct_epsilon(r->part, r->parts, a->opened.delta, out);
+		return acct_epsilon(r->part, r->parts, a->plan[plan].planned.delta, out);
 	*out = row->alone;
 	return ACCT_OK;
 }
 
-/* A filter's price of the round: its parts' together. */
-static enum acct_rc price_of(const struct cmd_audit *a, const struct cmd_record *r, struct acct_price *out)
+/* A filter's price of the round: the sum over its parts. */
+static enum acct_rc price_of(
+	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_price *out)
 {
-	const struct cmd_audit_row *row = like(a, r);
+	const struct cmd_audit_row *row = like(a, plan, r);
 	struct acct_price sum = { 0, 0 }, one;
 	enum acct_rc rc = ACCT_OK;
 
 	for (size_t i = 0; !row && !rc && i < r->parts; i++) {
-		rc = acct_filter_price(&a->filter, &r->part[i], &one);
+		rc = acct_filter_price(&a->plan[plan].filter, &r->part[i], &one);
 		if (!rc)
 			sum = acct_price_add(sum, one);
 	}
@@ -159,56 +83,58 @@ static enum acct_rc price_of(const struct cmd_audit *a, const struct cmd_record 
 	return rc;
 }
 
-/* What is held of the filter's budget. */
-static struct acct_price prices(const struct cmd_audit *a)
+/* The share of the filter's budget that is held. */
+static struct acct_price prices(const struct cmd_audit *a, size_t plan)
 {
 	struct acct_price sum = { 0, 0 };
 
 	for (size_t i = 0; i < a->rows; i++)
-		if (a->row[i].stage != CMD_VOID)
+		if (a->row[i].plan == plan && a->row[i].stage != CMD_VOID)
 			sum = acct_price_add(sum, a->row[i].price);
 	return sum;
 }
 
-/* What the new row adds up to with everything held. */
+/* The loss of the new row together with everything held. */
 static enum acct_rc add_row(struct cmd_audit *a, struct cmd_audit_row *row)
 {
 	const struct cmd_record *r = &row->reserved;
-	enum acct_rc rc = alone(a, r, &row->alone);
+	struct cmd_audit_plan *p = &a->plan[row->plan];
+	enum acct_rc rc = alone(a, row->plan, r, &row->alone);
 
 	if (rc)
 		return rc;
-	if (a->filter.kind) {
-		rc = price_of(a, r, &row->price);
-		row->share = acct_price_share(acct_price_add(prices(a), row->price));
+	if (p->filter.kind) {
+		rc = price_of(a, row->plan, r, &row->price);
+		row->share = acct_price_share(acct_price_add(prices(a, row->plan), row->price));
 		return rc;
 	}
 	for (size_t i = 0; i < r->parts && !rc; i++)
-		rc = acct_state_add(a->state, &r->part[i]);
-	return rc ? rc : acct_state_epsilon(a->state, NULL, &row->total);
+		rc = acct_state_add(p->state, &r->part[i]);
+	return rc ? rc : acct_state_epsilon(p->state, NULL, &row->total);
 }
 
 static void judge_plan(struct cmd_audit *a, const struct cmd_record *r, const struct cmd_audit_row *row)
 {
+	double limit = a->plan[row->plan].planned.limit;
 	char least[CMD_NUMBER_ROOM];
 
 	check_recorded(a, r, "epsilon_total", r->epsilon_total, row->total);
-	if (!(row->total.lower > a->opened.limit || r->epsilon_total > a->opened.limit))
+	if (!(row->total.lower > limit || r->epsilon_total > limit))
 		return;
 	a->over = true;
 	(void)cmd_ledger_fault(a->ledger, r->line, "the total is at least %s, above the limit %g",
-		cmd_down(row->total.lower, least), a->opened.limit);
+		cmd_down(row->total.lower, least), limit);
 }
 
-/* A filter promises its whole budget or nothing.  Prices are upper bounds, not intervals: a recorded one may
- * be a little less than the one computed here. */
+/* A filter guarantees its whole budget or nothing.  Prices are upper bounds, not intervals: a recorded price
+ * may be a little less than the one computed here. */
 static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, const struct cmd_audit_row *row)
 {
 	double own = acct_price_share(row->price);
 	char share[CMD_NUMBER_ROOM];
 
 	check_recorded(a, r, "epsilon_total", r->epsilon_total,
-		(struct acct_bound){ a->opened.limit, a->opened.limit });
+		(struct acct_bound){ a->plan[row->plan].planned.limit, a->plan[row->plan].planned.limit });
 	if (!(isnan(r->share) || r->share >= own * (1 - SHARE_SLACK)))
 		WRONG(a, r, "share is recorded as %g, but is %s", r->share, cmd_up(own, share));
 	if (row->share <= 1)
@@ -218,12 +144,11 @@ static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, cons
 		"%s of the filter's budget would be held, more than there is", cmd_up(row->share, share));
 }
 
-static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
+/* Appends a row, with a copy of the record's parts. */
+static int add(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *new)
 {
-	struct cmd_audit_row new = { .reserved = *r, .stage = CMD_RESERVED };
+	enum acct_rc rc;
 
-	if (find(a, r->id))
-		return cmd_ledger_fault(a->ledger, r->line, "round_id %s is reserved twice", r->id);
 	if (a->rows == a->room) {
 		size_t room = a->room ? 2 * a->room : 64;
 		struct cmd_audit_row *more = realloc(a->row, room * sizeof *more);
@@ -233,22 +158,85 @@ static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
 		a->row = more;
 		a->room = room;
 	}
-	enum acct_rc rc = add_row(a, &new);
+	rc = add_row(a, new);
 	if (rc)
 		return failed(a, r, rc);
-	new.part = calloc(r->parts, sizeof *new.part);
-	if (!new.part)
+	new->part = calloc(r->parts, sizeof *new->part);
+	if (!new->part)
 		return cmd_fail(CMD_INTERNAL, "out of memory");
-	memcpy(new.part, r->part, r->parts * sizeof *new.part);
-	new.reserved.part = new.part;
-	a->row[a->rows++] = new;
-	check_cover(a, r);
-	check_recorded(a, r, "epsilon_round", r->epsilon_round, new.alone);
-	if (a->filter.kind)
-		judge_adaptive(a, r, &new);
+	memcpy(new->part, r->part, r->parts * sizeof *new->part);
+	new->reserved.part = new->part;
+	a->row[a->rows++] = *new;
+	cmd_audit_cover(a, r);
+	check_recorded(a, r, "epsilon_round", r->epsilon_round, new->alone);
+	if (a->plan[new->plan].filter.kind)
+		judge_adaptive(a, r, new);
 	else
-		judge_plan(a, r, &new);
+		judge_plan(a, r, new);
 	return 0;
+}
+
+/* Index of the plan that the record names; a->plans for none. */
+static size_t plan_of(const struct cmd_audit *a, const struct cmd_record *r)
+{
+	size_t i = 0;
+
+	while (i < a->plans && strcmp(a->plan[i].planned.plan, r->plan) != 0)
+		i++;
+	return i;
+}
+
+static int on_entry(struct cmd_audit *a, const struct cmd_record *r)
+{
+	struct cmd_audit_row new = { .reserved = *r, .plan = plan_of(a, r), .stage = CMD_ENTRY };
+
+	if (a->plans == 0 || new.plan != a->plans - 1 || a->plan[new.plan].filter.kind)
+		return cmd_ledger_fault(a->ledger, r->line, "an entry that is not of the plan before it");
+	return add(a, r, &new);
+}
+
+/* A try of an entry: the pair is the entry's, and the tries before it were void. */
+static int on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
+{
+	struct cmd_audit_row *row = NULL;
+
+	for (size_t i = 0; i < a->rows && !row; i++)
+		if (a->row[i].plan == plan && a->row[i].reserved.number == r->number)
+			row = &a->row[i];
+	if (!row)
+		return cmd_ledger_fault(a->ledger, r->line, "round %llu is no entry of its plan",
+			(unsigned long long)r->number);
+	if (row->stage != CMD_ENTRY && row->stage != CMD_VOID)
+		return cmd_ledger_fault(a->ledger, r->line, "round %llu is reserved or charged already",
+			(unsigned long long)r->number);
+	if (r->attempt != row->tries + 1 || r->attempt > a->plan[plan].planned.tries)
+		WRONG(a, r, "try %llu of round %llu, of which %llu were void and %llu are allowed",
+			(unsigned long long)r->attempt, (unsigned long long)r->number,
+			(unsigned long long)row->tries, (unsigned long long)a->plan[plan].planned.tries);
+	if (r->min_reports != row->reserved.min_reports || r->colluders != row->reserved.colluders ||
+		r->honest_fraction != row->reserved.honest_fraction)
+		WRONG(a, r, "the round's participants are not those of its entry in line %zu",
+			row->reserved.line);
+	if (!same_loss(&row->reserved, r) || r->epsilon_round != row->reserved.epsilon_round ||
+		r->epsilon_total != row->reserved.epsilon_total)
+		WRONG(a, r, "the round's account is not the one of its entry in line %zu",
+			row->reserved.line);
+	memcpy(row->reserved.id, r->id, sizeof r->id);
+	row->stage = CMD_RESERVED;
+	return 0;
+}
+
+static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
+{
+	struct cmd_audit_row new = { .reserved = *r, .plan = plan_of(a, r), .stage = CMD_RESERVED };
+
+	if (find(a, r->id))
+		return cmd_ledger_fault(a->ledger, r->line, "round_id %s is reserved twice", r->id);
+	if (new.plan == a->plans)
+		return cmd_ledger_fault(a->ledger, r->line, "a round of a plan that is not in the ledger");
+	if (r->slices && !a->plan[new.plan].filter.kind)
+		return on_try(a, r, new.plan);
+	return add(a, r, &new);
 }
 
 static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *row)
@@ -265,7 +253,7 @@ static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cm
 	return 0;
 }
 
-/* The records after a reservation, in the only order there is. */
+/* Handles the records after a reservation, which have one valid order. */
 static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row *row = find(a, r->id);
@@ -279,36 +267,78 @@ static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 	row->stage = r->kind;
 	if (r->kind == CMD_CHARGED)
 		return on_charged(a, r, row);
-	if (r->kind == CMD_VOID && !a->filter.kind) {
+	row->tries += r->kind == CMD_VOID && r->manifest;
+	/* A void round returns its reservation; an entry of a plan is spent. */
+	if (r->kind == CMD_VOID && !r->slices && !a->plan[row->plan].filter.kind) {
 		enum acct_rc rc = ACCT_OK;
 
 		for (size_t i = 0; i < row->reserved.parts && !rc; i++)
-			rc = acct_state_remove(a->state, &row->reserved.part[i]);
+			rc = acct_state_remove(a->plan[row->plan].state, &row->reserved.part[i]);
 		return rc ? failed(a, r, rc) : 0;
 	}
 	return 0;
 }
 
-static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
+static int on_planned(struct cmd_audit *a, const struct cmd_record *r)
 {
 	static const char adaptive[] = "adaptive.";
 	size_t n = sizeof adaptive - 1;
 	enum acct_filter_kind kind = strncmp(r->mode, adaptive, n) == 0 ? acct_filter_named(r->mode + n) : 0;
-	enum acct_rc rc;
+	struct cmd_audit_plan *p;
 
-	a->opened = *r;
 	if (!kind && strcmp(r->mode, "plan") != 0)
 		return cmd_ledger_fault(a->ledger, r->line, "no such mode: '%.40s'", r->mode);
-	if (!kind) {
-		a->state = acct_state_new(r->delta);
-		return a->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+	if (plan_of(a, r) < a->plans)
+		return cmd_ledger_fault(a->ledger, r->line, "a plan is pinned twice");
+	if (a->plans == a->plans_room) {
+		size_t room = a->plans_room ? 2 * a->plans_room : 8;
+		struct cmd_audit_plan *more = realloc(a->plan, room * sizeof *more);
+
+		if (!more)
+			return cmd_fail(CMD_INTERNAL, "out of memory");
+		a->plan = more;
+		a->plans_room = room;
 	}
-	rc = acct_filter_init(kind, fmin(r->limit, ACCT_FILTER_MOST_EPSILON), r->delta, &a->filter);
+	p = &a->plan[a->plans++];
+	*p = (struct cmd_audit_plan){ .planned = *r };
+	if (!kind) {
+		p->state = acct_state_new(r->delta);
+		return p->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+	}
+	enum acct_rc rc =
+		acct_filter_init(kind, fmin(r->limit, ACCT_FILTER_MOST_EPSILON), r->delta, &p->filter);
 	return rc ? failed(a, r, rc) : 0;
+}
+
+/* Slices are spent whole, and their losses add up. */
+static int on_slice(struct cmd_audit *a, const struct cmd_record *r)
+{
+	double epsilon = a->spent.upper + r->limit, delta = a->spent_delta + r->delta;
+
+	a->spent = (struct acct_bound){ epsilon, epsilon };
+	a->spent_delta = delta;
+	if (epsilon > a->opened.limit * (1 + 1e-12) || delta > a->opened.delta * (1 + 1e-12)) {
+		a->over = true;
+		(void)cmd_ledger_fault(a->ledger, r->line,
+			"the slices add up to epsilon %g at delta %g, above the population's %g at %g",
+			epsilon, delta, a->opened.limit, a->opened.delta);
+	}
+	return on_planned(a, r);
+}
+
+static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
+{
+	a->opened = *r;
+	return r->slices ? 0 : on_planned(a, r);
 }
 
 static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 {
+	if (r->kind == CMD_ENTRY)
+		return r->seq == a->records && strcmp(r->head, a->head) == 0
+			       ? on_entry(a, r)
+			       : cmd_ledger_fault(
+					 a->ledger, r->line, "an entry that does not follow its plan");
 	if (r->seq != ++a->records)
 		return cmd_ledger_fault(a->ledger, r->line,
 			"seq is %llu, not %llu: a record is missing or out of order",
@@ -320,8 +350,12 @@ static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 		return cmd_ledger_fault(a->ledger, r->line, "%s",
 			a->records == 1 ? "the first record does not open a ledger"
 					: "a ledger is opened twice");
+	if (r->slices != (r->kind == CMD_OPENED ? r->slices : a->opened.slices))
+		return cmd_ledger_fault(a->ledger, r->line, "schema is not that of the first record");
 	if (r->kind == CMD_OPENED)
 		return on_opened(a, r);
+	if (r->kind == CMD_PLANNED)
+		return on_slice(a, r);
 	if (r->kind == CMD_RESERVED)
 		return on_reserved(a, r);
 	if (r->kind == CMD_REFUSED) {
@@ -331,7 +365,7 @@ static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 	return on_later(a, r);
 }
 
-/* Into round[n], equal ones together; how many there are then. */
+/* Adds to round[n], joining equal rounds; returns how many there are then. */
 static size_t join(struct acct_round *round, size_t n, const struct acct_round *more)
 {
 	size_t k = 0;
@@ -345,7 +379,7 @@ static size_t join(struct acct_round *round, size_t n, const struct acct_round *
 	return n;
 }
 
-/* The rounds that hold budget, as the analyzer asks for them. */
+/* Composes the rounds that hold budget, with the same question as the analyzer's. */
 static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *out)
 {
 	struct acct_round *round;
@@ -364,7 +398,7 @@ static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *o
 	return rc;
 }
 
-/* What the ledger holds at its end; close to the limit by the question the analyzer asked too. */
+/* Computes what the ledger holds at its end; close to the limit, with the analyzer's question too. */
 static int add_up(struct cmd_audit *a)
 {
 	struct acct_bound again;
@@ -372,14 +406,18 @@ static int add_up(struct cmd_audit *a)
 
 	if (a->records == 0)
 		return cmd_ledger_fault(a->ledger, 1, "the ledger is empty");
-	if (a->filter.kind) {
-		a->share = acct_price_share(prices(a));
+	if (cmd_audit_adaptive(a)) {
+		a->share = acct_price_share(prices(a, 0));
 		a->over = a->over || a->share > 1;
+	}
+	if (a->opened.slices)
+		return 0;
+	if (a->plan[0].filter.kind) {
 		a->spent.upper = a->share > 1 ? (double)INFINITY : a->share > 0 ? a->opened.limit : 0;
 		return 0;
 	}
-	rc = acct_state_epsilon(a->state, NULL, &a->spent);
-	if (!rc && a->spent.upper > a->opened.limit && cmd_audit_held(a) > 0) {
+	rc = acct_state_epsilon(a->plan[0].state, NULL, &a->spent);
+	if (!rc && !(a->spent.upper <= a->opened.limit) && cmd_audit_held(a) > 0) {
 		rc = ask_together(a, &again);
 		if (!rc && again.upper < a->spent.upper)
 			a->spent.upper = again.upper;
@@ -389,7 +427,7 @@ static int add_up(struct cmd_audit *a)
 	if (rc)
 		return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA,
 			"the total cannot be computed: %s", acct_strerror(rc));
-	a->over = a->over || a->spent.upper > a->opened.limit;
+	a->over = a->over || !(a->spent.upper <= a->opened.limit); /* NaN counts as over */
 	return 0;
 }
 
@@ -415,7 +453,9 @@ int cmd_run_audit(const struct cmd_question *q)
 	if (!code)
 		code = a.wrong > 0 ? CMD_DATA : a.over ? CMD_OVER : 0;
 	cmd_ledger_close(a.ledger);
-	acct_state_free(a.state);
+	for (size_t i = 0; i < a.plans; i++)
+		acct_state_free(a.plan[i].state);
+	free(a.plan);
 	for (size_t i = 0; i < a.rows; i++)
 		free(a.row[i].part);
 	free(a.row);

@@ -1,38 +1,59 @@
-/* cmd_audit.h - what an audit of a ledger found, and how it is told. */
+/* cmd_audit.h - the findings of an audit of a ledger, and how they are printed. */
 #pragma once
 
 #include "acct_filter.h"
 #include "acct_state.h"
 #include "cmd_ledger.h"
 
-/* A round the ledger reserved. */
+/* A plan of the ledger.  Before schema /3 there was one, the ledger's own. */
+struct cmd_audit_plan {
+	struct cmd_record planned;
+	struct acct_filter filter; /* kind 0 in mode plan */
+	struct acct_state *state;  /* mode plan: composition of all rounds that hold budget; owned */
+};
+
+/* A round that the ledger reserved, or an entry of a plan. */
 struct cmd_audit_row {
-	struct cmd_record reserved; /* its part is the next */
+	struct cmd_record reserved; /* the RESERVED record; its part points to the next member */
+	size_t plan;
+	uint64_t tries;             /* of an entry: number of tries that ended in a manifest */
 	struct acct_round *part;    /* owned */
-	enum cmd_record_kind stage; /* its last record */
-	struct acct_bound alone;    /* computed here */
-	struct acct_bound total;    /* mode plan: of everything held then */
-	struct acct_price price;    /* adaptive modes: of the filter's budget */
-	double share;               /* of the filter's budget, everything held then */
+	enum cmd_record_kind stage; /* kind of its last record; CMD_ENTRY: not announced yet */
+	struct acct_bound alone;    /* loss of the round alone, computed here */
+	struct acct_bound total;    /* mode plan: loss of every round that held budget at that time */
+	struct acct_price price;    /* adaptive modes: share of the filter's budget */
+	double share;               /* share of the filter's budget that all rounds held at that time */
 };
 
 struct cmd_audit {
 	const struct cmd_question *q;
 	struct cmd_ledger *ledger;
 	struct cmd_record opened;
+	struct cmd_audit_plan *plan;
+	size_t plans, plans_room;
 	struct cmd_audit_row *row;
 	size_t rows, room;
 	uint64_t records, refused;
 	char head[CMD_LEDGER_HASH + 1];
-	struct acct_filter filter; /* kind 0: mode plan */
-	struct acct_state *state;  /* mode plan */
-	struct acct_bound spent;   /* everything held at the end */
-	double share;              /* adaptive modes: the same, of the filter's budget */
-	bool over;                 /* some reservation went over the limit */
-	size_t wrong;              /* records that say less than there is, or contradict others */
+	struct acct_bound spent; /* loss of all that is held at the end; where plans take slices, the sum of
+				    the slices */
+	double spent_delta;      /* delta of the slices */
+	double share; /* for a ledger of one adaptive plan: share of the filter's budget held at the end */
+	bool over;    /* some reservation exceeded the limit */
+	size_t wrong; /* number of records that state less than the loss, or contradict others */
 };
 
-/* Rounds that hold budget at the end. */
+/* The number of rounds that hold budget at the end. */
 size_t cmd_audit_held(const struct cmd_audit *a);
+bool cmd_audit_holds(const struct cmd_audit *a, const struct cmd_audit_row *r);
+/* Does the whole ledger belong to one adaptive plan? */
+bool cmd_audit_adaptive(const struct cmd_audit *a);
+/* Reports blanket messages that a recorded account assumes and the round's parameters do not guarantee. */
+void cmd_audit_cover(struct cmd_audit *a, const struct cmd_record *r);
+#define WRONG(a, r, ...)                                                     \
+	do {                                                                 \
+		(void)cmd_ledger_fault((a)->ledger, (r)->line, __VA_ARGS__); \
+		(a)->wrong++;                                                \
+	} while (0)
 void cmd_audit_print(const struct cmd_audit *a);
 void cmd_audit_json(const struct cmd_audit *a);

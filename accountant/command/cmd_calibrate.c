@@ -1,4 +1,4 @@
-/* cmd_calibrate.c - the value of one key that spends a budget best. */
+/* cmd_calibrate.c - searches for the value of one key that uses a budget best. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +42,13 @@ struct open_round {
 	const struct cmd_question *q;
 	const struct acct_method *method;
 	const struct key *key;
-	char (*text)[CMD_SPEC_ROOM]; /* of each round, the value filled in */
+	char (*text)[CMD_SPEC_ROOM]; /* text of each round with the value filled in */
 	struct acct_method_answer best;
-	char value[CMD_NUMBER_ROOM]; /* whose answer that is */
+	char value[CMD_NUMBER_ROOM]; /* the value for which `answer` holds */
 	uint64_t rounds;
-	enum acct_rc rc; /* of the last question, and why */
+	enum acct_rc rc; /* result of the last question, and the reason */
 	const char *why;
-	char bad[256]; /* why the round's text is none; empty when it is one */
+	char bad[256]; /* why the round's text is invalid; empty when it is valid */
 	size_t bad_round;
 };
 
@@ -59,7 +59,7 @@ static enum cmd_fit not_a_round(struct open_round *o, size_t i, const char *why)
 	return CMD_NOT_A_ROUND;
 }
 
-/* All rounds with the value in place. */
+/* Parses all rounds with the value filled in. */
 static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec, size_t *parts)
 {
 	char text[CMD_NUMBER_ROOM], key[32], filled[CMD_SPEC_ROOM], why[256] = "";
@@ -103,7 +103,7 @@ static enum cmd_fit fits(void *user, uint64_t value)
 	return f;
 }
 
-/* The one key that is open, in as many rounds as there are. */
+/* Finds the one open key, in all rounds. */
 static int open_key(const struct cmd_question *q, const struct key **out)
 {
 	char first[32] = "", key[32], second[32], filled[CMD_SPEC_ROOM];
@@ -164,8 +164,8 @@ static int refused(const struct open_round *o)
 	return cmd_refused(o->q->method[0], o->rc, o->why);
 }
 
-/* The key's range, to be searched from where the normal limit puts the edge: it answers at once, and what it
- * says is a place to start and nothing else. */
+/* The key's range, searched from where the normal limit puts the edge.  The limit answers at once, and serves
+ * as a starting point only. */
 static struct cmd_range near_the_edge(const struct cmd_question *q, const struct key *key)
 {
 	struct open_round guess = { .q = q, .key = key, .method = acct_method_find("clt") };

@@ -1,4 +1,4 @@
-/* cmd_compare.c - the same question to every method. */
+/* cmd_compare.c - asks every method the same question. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,13 +12,13 @@ struct entry {
 	double seconds;
 };
 
-/* What stands in the table: the method's upper end, or its value; the lower end of a lower bound. */
+/* The number in the table: the method's upper end, or its value; the lower end for a lower bound. */
 static double value(const struct acct_method_answer *a)
 {
 	return a->worth == ACCT_LOWER ? a->bound.lower : a->bound.upper;
 }
 
-/* Against pld; NAN where that is 0 or infinite. */
+/* Ratio to pld's; NAN where pld's is 0 or infinite. */
 static double ratio(double x, double reference)
 {
 	return reference > 0 && isfinite(reference) ? x / reference : (double)NAN;
@@ -81,7 +81,7 @@ static void print_row(const struct entry *e, double reference)
 		acct_worth_text(e->answer.worth));
 }
 
-/* A note, once, for all methods that have it. */
+/* Prints a note once for all methods that have it. */
 static void print_note(const struct entry *e, size_t n, size_t i)
 {
 	const char *note = e[i].rc ? NULL : e[i].answer.note;

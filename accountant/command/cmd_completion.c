@@ -1,4 +1,4 @@
-/* cmd_completion.c - the verbs and options as a completion for bash, and through it for zsh. */
+/* cmd_completion.c - prints a bash completion of verbs and options, which also serves zsh. */
 #include <string.h>
 
 #include "cmd.h"

@@ -1,4 +1,4 @@
-/* cmd_curve.c - epsilon over delta, or over one parameter of the rounds: CSV, table, JSON, picture. */
+/* cmd_curve.c - epsilon over delta, or over one parameter of the rounds, as CSV, table, JSON or plot. */
 #include "cmd_curve.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct curve {
 	size_t points;
 };
 
-/* x as it will be printed: what is computed belongs to the number that is shown. */
+/* x as it will be printed, so that the computed value belongs to the printed number. */
 static double shown(double x, int digits)
 {
 	char text[CMD_NUMBER_ROOM];
@@ -209,7 +209,7 @@ static void print_json(FILE *to, const struct curve *c)
 	fputc('\n', to);
 }
 
-/* Nothing was created before there is something to write. */
+/* The output file is created only when there is something to write. */
 static int print(const struct curve *c)
 {
 	const char *path = c->q->output;
@@ -236,7 +236,7 @@ static int print(const struct curve *c)
 	return 0;
 }
 
-/* A title that says which rounds, when none was given. */
+/* Makes a title from the rounds when none was given. */
 static void entitle(struct curve *c, char *room, size_t size)
 {
 	const struct cmd_question *q = c->q;

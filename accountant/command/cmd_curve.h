@@ -1,4 +1,4 @@
-/* cmd_curve.h - curves as data, and their picture. */
+/* cmd_curve.h - curves as data, and their plots. */
 #pragma once
 
 #include "cmd.h"
@@ -9,7 +9,7 @@ struct cmd_point {
 };
 struct cmd_series {
 	const struct acct_method *method;
-	enum acct_worth worth; /* of all its points together: the worst */
+	enum acct_worth worth; /* the worst worth among its points */
 	const char *note;
 	struct cmd_point *point;
 	size_t points;

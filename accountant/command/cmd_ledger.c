@@ -1,4 +1,4 @@
-/* cmd_ledger.c - lines of an exported ledger to records. */
+/* cmd_ledger.c - parses lines of an exported ledger into records. */
 #include "cmd_ledger_source.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 int cmd_ledger_open(const char *path, struct cmd_ledger **out)
 {
-	struct cmd_ledger *l = malloc(sizeof *l); /* not zeroed: a line has a megabyte of room */
+	struct cmd_ledger *l = malloc(sizeof *l); /* not zeroed: it holds a line of up to a megabyte */
 	bool standard = strcmp(path, "-") == 0;
 	struct stat st;
 
@@ -79,41 +79,84 @@ static void charge(struct cmd_source *s, struct cmd_record *r)
 	cmd_source_account(s, r);
 }
 
+static void budget(struct cmd_source *s, struct cmd_record *r)
+{
+	r->limit = cmd_source_real_within(s, "epsilon_limit", 0, 1e300);
+	r->delta = cmd_source_real_within(s, "delta", 0, 1);
+	if (!s->bad && !(r->delta > 0 && r->delta < 1))
+		CMD_SOURCE_FAULT(s, "delta is out of range");
+}
+
+static void opening(struct cmd_source *s, struct cmd_record *r)
+{
+	cmd_source_text(s, "population", r->population);
+	cmd_source_text(s, "unit", r->unit);
+	if (!r->slices)
+		cmd_source_text(s, "mode", r->mode);
+	budget(s, r);
+}
+
+static void plan(struct cmd_source *s, struct cmd_record *r)
+{
+	cmd_source_text(s, "name", r->name);
+	cmd_source_text(s, "mode", r->mode);
+	r->number = cmd_source_count(s, "number");
+	r->tries = cmd_source_count(s, "tries");
+	budget(s, r);
+}
+
+static bool zero(const char *hex)
+{
+	return strspn(hex, "0") == strlen(hex);
+}
+
 static void body(struct cmd_source *s, struct cmd_record *r)
 {
+	char manifest[CMD_LEDGER_HASH + 1] = "";
+
 	if (r->kind == CMD_OPENED) {
-		cmd_source_text(s, "population", r->population);
-		cmd_source_text(s, "unit", r->unit);
-		cmd_source_text(s, "mode", r->mode);
-		r->limit = cmd_source_real_within(s, "epsilon_limit", 0, 1e300);
-		r->delta = cmd_source_real_within(s, "delta", 0, 1);
-		if (!s->bad && !(r->delta > 0 && r->delta < 1))
-			CMD_SOURCE_FAULT(s, "delta is out of range");
+		opening(s, r);
 		return;
 	}
-	cmd_source_hex(s, "round_id", r->id, CMD_LEDGER_ID);
-	if (r->kind == CMD_RESERVED || r->kind == CMD_REFUSED)
+	if (r->slices && (r->kind == CMD_PLANNED || r->kind == CMD_ENTRY || r->kind == CMD_RESERVED ||
+				 r->kind == CMD_REFUSED))
+		cmd_source_hex(s, "plan_hash", r->plan, CMD_LEDGER_HASH);
+	if (r->kind == CMD_PLANNED) {
+		plan(s, r);
+		return;
+	}
+	if (r->kind != CMD_ENTRY)
+		cmd_source_hex(s, "round_id", r->id, CMD_LEDGER_ID);
+	if (r->kind == CMD_RESERVED || r->kind == CMD_REFUSED || r->kind == CMD_ENTRY)
 		r->number = cmd_source_count(s, "round");
-	if (r->kind == CMD_CHARGED || r->kind == CMD_VOID)
+	if (json_object_get(s->object, "attempt"))
+		r->attempt = cmd_source_count(s, "attempt");
+	if (r->kind == CMD_CHARGED || r->kind == CMD_VOID) {
 		r->participants = cmd_source_count(s, "participants");
-	if (r->kind == CMD_RESERVED || r->kind == CMD_CHARGED || r->kind == CMD_REFUSED)
+		cmd_source_hex(s, "manifest_hash", manifest, CMD_LEDGER_HASH);
+		r->manifest = !zero(manifest);
+	}
+	if (r->kind != CMD_SETTLED && r->kind != CMD_VOID)
 		charge(s, r);
 }
 
 static void record(struct cmd_source *s, struct cmd_record *r)
 {
-	static const char *const kinds[] = { "open", "reserve", "charge", "settle", "void", "refuse" };
+	static const char *const kinds[] = { "open", "reserve", "charge", "settle", "void", "refuse", "plan",
+		"entry" };
 	char schema[CMD_LEDGER_NAME] = "", kind[CMD_LEDGER_NAME] = "";
-	size_t k = 0;
+	size_t k = 0, known;
 
 	cmd_source_text(s, "schema", schema);
 	s->first = strcmp(schema, "tombola.ledger/1") == 0;
-	if (!s->bad && !s->first && strcmp(schema, "tombola.ledger/2") != 0)
-		CMD_SOURCE_FAULT(s, "schema is '%.40s', not tombola.ledger/1 or /2", schema);
+	r->slices = strcmp(schema, "tombola.ledger/3") == 0;
+	known = sizeof kinds / sizeof *kinds - (r->slices ? 0 : 2);
+	if (!s->bad && !s->first && !r->slices && strcmp(schema, "tombola.ledger/2") != 0)
+		CMD_SOURCE_FAULT(s, "schema is '%.40s', not tombola.ledger/1, /2 or /3", schema);
 	cmd_source_text(s, "kind", kind);
-	while (k < sizeof kinds / sizeof *kinds && strcmp(kind, kinds[k]) != 0)
+	while (k < known && strcmp(kind, kinds[k]) != 0)
 		k++;
-	if (!s->bad && k == sizeof kinds / sizeof *kinds)
+	if (!s->bad && k == known)
 		CMD_SOURCE_FAULT(s, "no such kind of record: '%.40s'", kind);
 	r->kind = (enum cmd_record_kind)k;
 	r->seq = cmd_source_count(s, "seq");

@@ -1,6 +1,8 @@
-/* cmd_ledger.h - the records of a privacy ledger as `tombola-analyzer ledger export` prints them: one JSON
- * object a line, of schema tombola.ledger/2, or of /1, whose rounds have one part each.  Any bytes are read
- * safely; the first damage ends the reading. */
+/* cmd_ledger.h - reads the records of a privacy ledger as `tombola-analyzer ledger export` prints them: one
+ * JSON object a line.
+ *
+ * Schemas: tombola.ledger/3; /2, in which the ledger has one plan, and its rounds are those reserved; /1, in
+ * which a round has one part.  Any bytes are read safely; reading stops at the first damaged line. */
 #pragma once
 
 #include "cmd.h"
@@ -17,6 +19,8 @@ enum cmd_record_kind {
 	CMD_SETTLED,
 	CMD_VOID,
 	CMD_REFUSED,
+	CMD_PLANNED, /* a plan: its slice is spent */
+	CMD_ENTRY,   /* a round of a plan */
 };
 
 struct cmd_record {
@@ -24,24 +28,32 @@ struct cmd_record {
 	enum cmd_record_kind kind;
 	uint64_t seq;
 	char head[CMD_LEDGER_HASH + 1];
-	char mode[CMD_LEDGER_NAME]; /* OPENED: "plan", or "adaptive." and a filter's name */
-	double limit, delta;        /* OPENED */
+	bool slices;                /* of schema /3: each plan takes a slice */
+	char mode[CMD_LEDGER_NAME]; /* OPENED before /3, PLANNED: "plan", or "adaptive." and a filter's
+				     * name */
+	double limit, delta;        /* OPENED: budget of the population; PLANNED: the slice */
+	char plan[CMD_LEDGER_HASH +
+		  1];               /* PLANNED, ENTRY, RESERVED, REFUSED of /3: the plan's hash; "" before */
+	char name[CMD_LEDGER_NAME]; /* PLANNED */
+	uint64_t tries;             /* PLANNED: of each entry */
+	uint64_t attempt;           /* RESERVED in mode plan of /3: number of the try */
+	bool manifest;              /* VOID: the round had a manifest */
 	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME]; /* OPENED */
-	char id[CMD_LEDGER_ID + 1];                              /* all but OPENED */
-	uint64_t number;                                         /* RESERVED, REFUSED: of the plan's round */
-	uint64_t participants;                                   /* CHARGED, VOID */
-	char query[CMD_LEDGER_NAME];                             /* RESERVED, CHARGED, REFUSED */
+	char id[CMD_LEDGER_ID + 1];                              /* all but OPENED, PLANNED and ENTRY */
+	uint64_t number;                     /* RESERVED, REFUSED: number of the round in its plan */
+	uint64_t participants;               /* CHARGED, VOID */
+	char query[CMD_LEDGER_NAME];         /* RESERVED, CHARGED, REFUSED */
 	double epsilon_round, epsilon_total; /* RESERVED, CHARGED, REFUSED; may be INFINITY */
 	uint64_t min_reports, colluders;     /* RESERVED, CHARGED */
-	/* RESERVED, CHARGED: of one participant, all and the most in one batch; and the most that the
-	 * shuffler may add to the whole round. */
+	/* RESERVED, CHARGED: dummies of one participant, in all and the most in one batch; and the most that
+	 * the shuffler may add to the whole round. */
 	uint64_t dummies_each, dummies_batch, dummies_added;
-	uint64_t tag_messages; /* RESERVED, CHARGED: that the shuffler leaves of each tag; 0: as many as came
-				*/
+	uint64_t tag_messages; /* RESERVED, CHARGED: that the shuffler leaves of each tag; 0: as many as
+				* came */
 	double dummy_chance; /* RESERVED, CHARGED: of one more of each participant, the most in one batch; 0:
 				none */
 	double honest_fraction; /* RESERVED, CHARGED */
-	double share;           /* RESERVED, CHARGED in adaptive modes: of the filter's budget; else NAN */
+	double share; /* RESERVED, CHARGED in adaptive modes: share of the filter's budget; else NAN */
 	const struct acct_round *part; /* RESERVED, CHARGED: what the round costs, composed; the reader's,
 					  until the next record */
 	size_t parts;                  /* 1..CMD_LEDGER_PARTS */

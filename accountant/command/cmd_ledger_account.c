@@ -1,4 +1,4 @@
-/* cmd_ledger_account.c - what the rounds of an exported ledger cost. */
+/* cmd_ledger_account.c - reads the privacy loss of the rounds of an exported ledger. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void cells(struct cmd_source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-/* They are among the others. */
+/* The participants of levels are among the others. */
 static void levels(struct cmd_source *part, struct acct_round *r)
 {
 	static const char *const known[] = { "share", "count", NULL };
@@ -51,7 +51,7 @@ static void levels(struct cmd_source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-/* The round's text must say what its numbers say. */
+/* A fault unless the round's text means the same as its numbers. */
 static void compare_spec(struct cmd_source *s, const struct acct_round *r)
 {
 	const json_t *v = cmd_source_get(s, "spec");
@@ -129,7 +129,7 @@ void cmd_source_account(struct cmd_source *record, struct cmd_record *r)
 	record->bad = s.bad;
 }
 
-/* No sum of counts that a file may hold goes around. */
+/* Adds counts from a file without overflow. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -140,8 +140,8 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/* A chance as the integer that 2^64 divides, its bytes from the lowest; 0 where it is not said.  Rounded up.
- */
+/* A chance stored as an integer divided by 2^64, lowest byte first; 0 where the member is absent.  Rounded
+ * up. */
 static double chance(struct cmd_source *s)
 {
 	char hex[17] = "";

@@ -1,4 +1,4 @@
-/* cmd_ledger_source.c - members of the objects of an exported ledger. */
+/* cmd_ledger_source.c - reads members of the objects of an exported ledger. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -82,7 +82,7 @@ void cmd_source_hex(struct cmd_source *s, const char *key, char *out, size_t dig
 		memcpy(out, t, digits + 1);
 }
 
-/* A key that is not understood could stand for a loss: none is passed over. */
+/* An unknown key could stand for a loss, so it is a fault. */
 void cmd_source_only(struct cmd_source *s, const char *const *known, const char *where)
 {
 	const char *key;

@@ -1,4 +1,4 @@
-/* cmd_names.c - what a SPEC and --method may name, from the tables that read them. */
+/* cmd_names.c - prints the names that a SPEC and --method accept, from the tables that parse them. */
 #include "acct_named.h"
 #include "cmd.h"
 
@@ -35,10 +35,12 @@ int cmd_run_names(const struct cmd_question *q)
 		return 0;
 	}
 	puts("Rounds, --round name:key=value,...\n"
-	     "Every round takes n= (participants), count= (repetitions), sampling= and defect=.\n"
-	     "[keys] may be left out; eps0= is the local guarantee in nats, dummies= of the whole round; "
-	     "both of each\n"
-	     "slot where a round has several.\n");
+	     "Every round takes n= (participants), [count=1] (repetitions), [sampling=] and [defect=0].\n"
+	     "[keys] may be left out: then the value that stands there is assumed (any: it does not matter; "
+	     "best:\n"
+	     "chosen by eps0), and of chance=, sampling=, others_..= none.  eps0= is the local guarantee in "
+	     "nats,\n"
+	     "dummies= of the whole round; both of each slot where a round has several.\n");
 	for (size_t i = 0; acct_named_row(i); i++)
 		printf("  %s:%s\n      %s\n", acct_named_row(i)->name, acct_named_row(i)->keys,
 			acct_named_row(i)->summary);

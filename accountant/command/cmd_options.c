@@ -1,4 +1,5 @@
-/* cmd_options.c - argv to a question: one row an option, checked against what the verb takes and needs. */
+/* cmd_options.c - parses argv into a question: one row an option, checked against what the verb takes and
+ * needs. */
 #include <ctype.h>
 #include <getopt.h>
 #include <math.h>
@@ -229,7 +230,7 @@ static int check(const struct cmd_question *q, const struct cmd_verb *verb)
 	return check_guarantee(q);
 }
 
-/* The option getopt_long just returned as c. */
+/* Handles the option that getopt_long returned as c. */
 static int one_option(int c, char **argv, struct cmd_question *q, bool *help)
 {
 	if (c >= 256)

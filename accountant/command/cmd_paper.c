@@ -17,7 +17,7 @@ struct setting {
 	char text[MOST_LEVELS][CMD_NUMBER_ROOM * 3];
 	const char *list[MOST_LEVELS];
 	size_t rounds;
-	double epsilon[COLUMNS]; /* NAN: not asked */
+	double epsilon[COLUMNS]; /* NAN: not computed */
 };
 
 static const struct {
@@ -80,8 +80,8 @@ static int learning(struct setting *s, int eps0, const char *n, int rounds)
 }
 
 /* Section 8.2: trees of H levels over d attributes of two values; level h asks d-h histograms of 2^(h+1) bins
- * of everybody, who send one true message and m-1 uniform ones.  Here the published reduction is right:
- * truthful messages cover nobody, so nothing is left over. */
+ * of everybody, who send one true message and m-1 uniform ones.  The published reduction is right here: a
+ * truthful message hides no other, so no residual blanket is left. */
 static int tree(struct setting *s, int trees, int levels, int d, int n_exponent, int m)
 {
 	static const enum column asked[] = { PUBLISHED, PROVED, BASIC, ADVANCED };
@@ -99,7 +99,7 @@ static int tree(struct setting *s, int trees, int levels, int d, int n_exponent,
 	return code;
 }
 
-/* What is saved against the better of what there was before. */
+/* The saving against the better of the earlier bounds. */
 static double saving(double epsilon, double before)
 {
 	return 100 * (1 - epsilon / before);

@@ -1,4 +1,4 @@
-/* cmd_print.c - faults, numbers and JSON as tombola-accountant prints them. */
+/* cmd_print.c - prints faults, numbers and JSON. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ const char *cmd_near(double x, char out[CMD_NUMBER_ROOM])
 	return out;
 }
 
-/* The nearest number of six digits that is not on the wrong side of x: steps of half a unit in the last digit
- * until it is not; sign 1 upwards, -1 downwards. */
+/* The nearest number of six digits on the right side of x: moves by half a unit in the last digit until it
+ * is; sign 1 upwards, -1 downwards. */
 static const char *outwards(double x, double sign, char out[CMD_NUMBER_ROOM])
 {
 	double unit = x > 0 && isfinite(x) ? pow(10, floor(log10(x)) - (DIGITS - 1)) : 0;

@@ -1,11 +1,11 @@
-/* cmd_search.c - the edge of a budget; SPECs with one key changed. */
+/* cmd_search.c - finds the edge of a budget, and changes one key of a SPEC. */
 #include "cmd_search.h"
 
 #include <string.h>
 
 #include "acct_named.h"
 
-/* Positions count towards the edge: at position 0 a value fits most easily. */
+/* The value at a position; positions grow towards the edge: at position 0 a value fits most easily. */
 static uint64_t value_at(const struct cmd_range *r, uint64_t position)
 {
 	return r->largest ? r->least + position : r->most - position;

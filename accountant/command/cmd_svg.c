@@ -1,5 +1,4 @@
-/* cmd_svg.c - curves as a picture that explains itself: axes with units, a grid, a legend that says what each
- * line is worth. */
+/* cmd_svg.c - draws curves as SVG with labelled axes, a grid, and a legend that states each line's worth. */
 #include <math.h>
 #include <string.h>
 
@@ -9,18 +8,18 @@
 #define LEFT   84.0
 #define RIGHT  28.0
 #define TOP    58.0
-#define HEIGHT 340.0 /* of the plot itself */
+#define HEIGHT 340.0 /* of the plot area */
 #define FOOT   66.0  /* tick labels and the axis' name */
-#define ROW    20.0  /* of the legend */
+#define ROW    20.0  /* of one row of the legend */
 
-/* Distinct for all eyes, readable on light and on dark (after Okabe and Ito 2008). */
+/* Colours that colour-blind readers can tell apart, on light and on dark (after Okabe and Ito 2008). */
 static const char *const colour[] = { "#1f83c4", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
 	"#8c6bb1", "#999999" };
 
 struct axis {
 	double low, high; /* of the values */
 	bool logarithmic;
-	double from, to; /* on the picture */
+	double from, to; /* positions on the picture */
 };
 
 static double place(const struct axis *a, double v)
@@ -44,7 +43,7 @@ static size_t sequence(const unsigned char *s)
 	return narrow ? 0 : n;
 }
 
-/* Text as XML; what is no character of XML becomes a question mark. */
+/* Writes text as XML; a character that XML forbids becomes a question mark. */
 static void put_text(FILE *to, const char *text)
 {
 	for (const unsigned char *s = (const unsigned char *)text; *s;) {
@@ -120,7 +119,7 @@ static struct axis x_axis(const struct cmd_plot *p)
 	return x;
 }
 
-/* Powers of ten where the axis leaves the numbers that one reads at a glance. */
+/* Writes powers of ten for numbers too large or too small to read at a glance. */
 static void put_number(FILE *to, double v, const struct axis *a)
 {
 	double e = a->logarithmic ? round(log10(v)) : 0;
@@ -129,7 +128,7 @@ static void put_number(FILE *to, double v, const struct axis *a)
 	if (far && fabs(e) > 1 && fabs(v / pow(10, e) - 1) < 1e-9)
 		fprintf(to, "10<tspan dy=\"-5\" font-size=\"10\">%.0f</tspan>", e);
 	else
-		fprintf(to, "%.6g", v + 0.0); /* no minus before nought */
+		fprintf(to, "%.6g", v + 0.0); /* adding 0.0 removes the sign of -0 */
 }
 
 static void put_tick(FILE *to, const struct axis *a, bool across, double v, bool labelled)

@@ -7,7 +7,7 @@
 #define HELP_ROUND                                                                                     \
 	"  --round SPEC      a round; repeat it for a composition of different rounds (`names` lists " \
 	"them)\n"
-#define HELP_METHOD "  --method NAME     how to bound it (default pld; `names` lists them)\n"
+#define HELP_METHOD "  --method NAME     the analysis (default pld; `names` lists them)\n"
 #define HELP_BOUND \
 	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
 #define HELP_JSON "  --json            one JSON object\n" HELP_LAST
@@ -56,7 +56,8 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
 		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
-		"The same question to every method: its answer, what that is worth, and the ratio to pld.\n"
+		"The same question to every method: its answer, whether that is a guarantee, and the ratio "
+		"to pld.\n"
 		"\n"
 		"  --delta D         compare epsilons at this delta\n"
 		"  --epsilon E       compare deltas at this epsilon\n" HELP_ROUND HELP_JSON "\n"
@@ -75,11 +76,11 @@ const struct cmd_verb cmd_verbs[] = {
 		"it\n"
 		"                    (where none has it, in all of them)\n"
 		"  --from A, --to B  its range; whole numbers stay whole\n"
-		"  --points N        how many (default 41)\n"
+		"  --points N        number of points (default 41)\n"
 		"  --delta-min D, --delta-max D  range of delta (default 1e-12 to 1e-2)\n"
 		"  --format F        csv (default), svg, table, json\n"
-		"  -o, --output FILE write there instead of standard output\n"
-		"  --title TEXT      of the picture\n" HELP_ROUND
+		"  -o, --output FILE write to FILE instead of standard output\n"
+		"  --title TEXT      title of the plot\n" HELP_ROUND
 		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 --format svg -o "
 		"a.svg\n" },
@@ -112,7 +113,8 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "completion", CMD_SHELL, 0, cmd_run_completion,
 		"Usage: tombola-accountant completion bash|zsh\n"
 		"\n"
-		"What completes this command in that shell: eval \"$(tombola-accountant completion bash)\"\n"
+		"Prints a completion of this command for that shell: eval \"$(tombola-accountant completion "
+		"bash)\"\n"
 		"\n" HELP_LAST },
 	{ NULL, 0, 0, NULL, NULL },
 };

@@ -1,22 +1,23 @@
 /* acct.h - the privacy accountant: certified epsilon and delta of shuffled rounds.
  *
- * Pure: no I/O, no globals but FFTW's planner, nothing of the rest of the tree.  Everything follows from
- * *blanket cells* (doc/accounting.md, "Blanket-cell theorem"): a protocol hands over its cells and nothing in
- * here knows protocols.  Epsilons are in nats.  Neighbouring data sets replace one participant's record.
+ * Pure: no I/O, no global state but FFTW's planner, and no dependence on the rest of the tree.  Every answer
+ * follows from *blanket cells* (doc/accounting.md, "Blanket-cell theorem"): a protocol hands its cells to
+ * these functions, which know no protocol.  Epsilons are in nats.  Neighbouring data sets differ in one
+ * participant's record, which is replaced.
  *
  * An answer is an interval [lower, upper] that contains the pair's true value, rounding and truncation
- * included.  Publish and decide on `upper`: it is never below the privacy loss there is.  Rounds whose list
- * is not symmetric in u and v are bounded in both directions: upper covers any mixture of them, round by
- * round.
+ * included.  Publish `upper` and decide on it: it is never below the true privacy loss.  Rounds whose list is
+ * not symmetric in u and v are bounded in both directions: upper covers any mixture of the directions, round
+ * by round.
  *
  * Threads: every function may be called from several threads at once.  FFTW's planner is shared by the
- * process and is guarded in here; a program that also plans with FFTW itself must not do both at the same
- * time.
+ * process, and this library guards its own calls of it; a program that itself plans with FFTW must not do so
+ * while this library computes.
  *
- * Cost: one round 0.05 to 5 ms whatever n; a composition 1 to 50 ms per distinct round; where few
- * participants make the losses a coarse lattice, up to two seconds: work is counted and limited, and what the
- * limit costs is width.  Equal questions have equal answers.  delta below 1e-200: ACCT_EPRECISION.
- */
+ * Cost: 0.05 to 5 ms for one round whatever n; 1 to 50 ms per distinct round for a composition; up to two
+ * seconds where few participants make the losses a coarse lattice.  The library counts its work and stops at
+ * a limit; an answer cut short by the limit is wider.  Equal questions have equal answers.  A delta below
+ * 1e-200 is refused with ACCT_EPRECISION. */
 #pragma once
 
 #include <stdbool.h>
@@ -53,16 +54,17 @@ struct acct_cell {
 	double u, v;  /* [0, inf); omega*u over the cells sums to 1, and omega*v */
 };
 
-/* Messages that are another share of blanket: each of `count` falls in it with chance share * sum(omega), in
- * cell j in proportion to omega_j.  They are participants with a guarantee of their own, the law of whose
- * report is nowhere below share * sum(omega_j Q_j), whatever their input; or dummies that come by chance, one
- * with chance share * sum(omega) and else a message that says nothing. */
+/* Messages whose share of blanket differs from the cells': each of `count` messages is blanket with chance
+ * share * sum(omega), and then falls in cell j in proportion to omega_j.  Such messages come from
+ * participants with a guarantee of their own, the law of whose report is nowhere below share * sum(omega_j
+ * Q_j), whatever their input; or they are dummies sent by chance: with chance share * sum(omega) a dummy,
+ * else a message that carries no information. */
 struct acct_level {
 	double share; /* (0, 1 / sum(omega)] */
 	uint64_t count;
 };
 
-/* One round, repeated `count` times.  Zero what is not used. */
+/* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;    /* 1..ACCT_MAX_CELLS */
@@ -70,18 +72,19 @@ struct acct_round {
 	uint64_t
 		dummies; /* messages that are blanket for certain, in cell j with chance omega_j/sum(omega) */
 	uint64_t count;  /* 1..ACCT_MAX_COUNT */
-	/* Further others, personalised: doc/accounting.md, "Personalised levels".  The cells are those of one
-	 * victim; with victims of several guarantees take the largest answer. */
+	/* Further others, with personalised guarantees: doc/accounting.md, "Personalised levels".  The cells
+	 * are those of one victim; where victims have several guarantees, ask for each and take the largest
+	 * answer. */
 	struct acct_level level[ACCT_MAX_LEVELS];
 	size_t levels; /* 0..ACCT_MAX_LEVELS */
-	/* [0, 1): chance, apart from the cells, that a participant's input is given away: the pair is the
-	 * cells' with chance 1 - defect, and an infinite loss else. */
+	/* [0, 1): chance, apart from the cells, that the message discloses a participant's input: with chance
+	 * 1 - defect the pair is the cells', else the loss is infinite. */
 	double defect;
-	/* (0, 1): the participants, their number fixed, are a secret uniform subset, without replacement, of
-	 * this fraction of a population, and neighbours replace a record of the population; 0: everybody
+	/* (0, 1): the participants are a secret uniform subset, drawn without replacement and of fixed size,
+	 * of this fraction of a population, and neighbours replace a record of the population. 0: everybody
 	 * takes part.  The cells must hold for every two inputs, and others and levels for every subset.  A
-	 * defect is sampled too: only those drawn can be given away.  Source: Balle, Barthe, Gaboardi 2018;
-	 * Zhu, Dong, Wang 2022. */
+	 * defect is sampled too: it discloses only inputs of drawn participants.  Source: Balle, Barthe,
+	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
 };
 
@@ -100,16 +103,16 @@ ACCT_CHECK enum acct_rc acct_epsilon(
 ACCT_CHECK enum acct_rc acct_delta(
 	const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta);
 
-/* Is this round within the ranges above?  On ACCT_EDOMAIN *why points to a static sentence naming the fault.
- */
+/* Is this round within the ranges above?  On ACCT_EDOMAIN *why points to a static sentence naming the
+ * fault. */
 ACCT_CHECK enum acct_rc acct_round_check(const struct acct_round *r, const char **why);
 
-/* The same numbers in the same order, whatever the counts? */
+/* Do the two rounds have the same numbers in the same order?  `count` is not compared. */
 bool acct_round_equal(const struct acct_round *a, const struct acct_round *b);
 
 /* The three cells of the pair (p, beta, q, q2): doc/accounting.md, "The lists", row `pair`.  p (1, inf],
- * beta (0, (p-1)/(p+1)], q >= 1+beta, q2 (0, q].  Fills cell[] and cells only.  *why as above (may be NULL).
- */
+ * beta (0, (p-1)/(p+1)], q >= 1+beta, q2 (0, q].  Fills cell[] and cells only.  *why as above (may be
+ * NULL). */
 ACCT_CHECK enum acct_rc acct_cells_pair(
 	double p, double beta, double q, double q2, struct acct_round *r, const char **why);
 

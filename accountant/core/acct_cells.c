@@ -1,4 +1,4 @@
-/* acct_cells.c - what a round may be, and the cells of the two standard pairs. */
+/* acct_cells.c - checks rounds, and makes the cells of the two standard pairs. */
 #include "acct_cells.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
 
-/* Shares, and the number of all reports. */
+/* Checks shares, and the number of all reports. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
 {
 	uint64_t left = ACCT_MAX_REPORTS;
@@ -112,7 +112,7 @@ enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const cha
 {
 	if (!(epsilon0 > 0 && epsilon0 < 700))
 		return acct_fault(why, "eps0 must be above 0 and below 700");
-	/* Not by acct_cells_pair: for a small epsilon0 its beta would cancel. */
+	/* Not through acct_cells_pair: for a small epsilon0 its beta would cancel. */
 	double p = acct_ratio(epsilon0), omega = 1 / (p + 1);
 
 	r->cells = 2;

@@ -1,11 +1,11 @@
-/* acct_cells_list.c - from a round to its normal form. */
+/* acct_cells_list.c - converts a round to its normal form. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "acct_cells.h"
 
-#define NOTHING (2 * DBL_EPSILON) /* of omega left over: rounding of the omegas */
+#define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
 
 /* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
 static bool same(double a, double b)
@@ -27,8 +27,8 @@ static bool is_symmetric(const struct acct_list *l)
 	return true;
 }
 
-/* Q vanishes iff every blanket message lies in a cell with v = 0.  That chance is raised to a huge power: it
- * is formed from its complement where that is the smaller, hence the accurate one. */
+/* Q vanishes iff every blanket message lies in a cell with v = 0.  That chance is raised to a huge power, so
+ * it is computed from its complement where that is smaller, and hence accurate. */
 static double infinite_mass(const struct acct_list *l, bool swap)
 {
 	double seen = 0, cover = 0, victim = 0, lost = 0;
@@ -104,7 +104,7 @@ static void sum_omegas(const struct acct_list *l, double *sum, double *low)
 	}
 }
 
-/* 1 - share (sum + low), with an ulp or two. */
+/* 1 - share (sum + low), to an ulp or two. */
 static double left_over(double share, double sum, double low)
 {
 	double product = share * sum;
@@ -112,7 +112,7 @@ static double left_over(double share, double sum, double low)
 	return ((1 - product) - fma(share, sum, -product)) - share * low;
 }
 
-/* One more group, in its place; groups of equal share are one. */
+/* Insert a group in order; groups of equal share are joined. */
 static void add_group(struct acct_list *l, double share, double rest, double count)
 {
 	size_t i = 0;
@@ -130,7 +130,7 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
 	l->groups++;
 }
 
-/* Settle the blanket and everybody's chance of it; more than all is scaled down to all. */
+/* Sets the blanket and each group's chance of it; a sum above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
 	double sum, low, scale = 1;
@@ -147,7 +147,7 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 		sum = 1;
 		low = 0;
 	}
-	l->blanket = sum < 0.5 ? sum : 1 - rest; /* each where it is the accurate one */
+	l->blanket = sum < 0.5 ? sum : 1 - rest; /* each form where it is the accurate one */
 	add_group(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * scale, left = left_over(share, sum, low);
@@ -165,7 +165,8 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 	}
 }
 
-/* Defect and sampling, of the mass of infinite loss and of the largest finite one: E' = 1 + g (E - 1). */
+/* Applies defect and sampling to the mass of infinite loss and to the largest finite loss: E' = 1 + g (E -
+ * 1). */
 static void settle_losses(struct acct_list *l)
 {
 	double g = l->sampling, largest = largest_loss(l);

@@ -1,4 +1,4 @@
-/* acct_compose.c - the composition of laws on one grid by tilted transforms, every error term kept. */
+/* acct_compose.c - composes laws on one grid by tilted transforms, and sums every error term. */
 #include "acct_compose.h"
 
 #include <float.h>
@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_fft.h"
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-#define WINDOW      16.0  /* deviations; all but 1e-14 of a normal law is within 8 of its mean */
-#define TALLEST     600.0 /* exponents beyond this are not formed */
+#define WINDOW      16.0   /* deviations; all but 1e-14 of a normal law is within 8 of its mean */
+#define UNDERFLOW   1e-290 /* all products below the range of a double, together */
 
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
 {
@@ -82,7 +83,7 @@ static void beyond(const struct acct_part *part, size_t parts, double h, double 
 	}
 }
 
-/* Fix the window: its size, first loss and what falls outside. */
+/* Choose the window: its size, its first loss and the mass outside. */
 static enum acct_rc choose_window(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, const double psi[3])
 {
@@ -118,8 +119,8 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Transform, multiply, transform back; noise is the bound of doc/accounting.md, "Rounding of the transform".
- */
+/* Transform, multiply, transform back; noise is bounded as in doc/accounting.md, "Rounding of the
+ * transform". */
 static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, size_t parts)
 {
 	struct acct_fft f;
@@ -147,10 +148,10 @@ static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, s
 	}
 	acct_fft_finish(&f);
 	for (size_t i = 0; i < s->size; i++) {
-		double g = fmax(0, f.real[slot(s->first + (long)i, s->size)]);
+		double g = f.real[slot(s->first + (long)i, s->size)];
 
-		s->g[i] = g;
-		norm += g * g;
+		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, and makes every bound the trivial one */
+		norm += s->g[i] * s->g[i];
 	}
 	/* (F+D)^K - F^K is at most K |D| e^{K |D|} for |F| <= 1, and |D| <= eta sqrt(N). */
 	double growth = 1.01 * exp(counts * eta * sqrt((double)s->size));
@@ -160,20 +161,20 @@ out:
 	return rc;
 }
 
+static double loss_at(const struct acct_sum *s, size_t i)
+{
+	return s->h * (double)(s->first + (long)i);
+}
+
+/* Every sum is relative to the loss at which it begins, so that no exponent is above 0: epsilon may be far
+ * beyond the range of exp(), and losses may lie thousands apart. */
 static void sum_from_top(struct acct_sum *s)
 {
-	double a = 0, b = 0;
+	double a = 0, b = 0, fade = exp(-s->lambda * s->h), fade1 = exp(-(s->lambda + 1) * s->h);
 
-	s->from = 0;
 	for (size_t i = s->size; i-- > 0;) {
-		double x = s->h * (double)(s->first + (long)i) - s->centre;
-
-		if (-(s->lambda + 1) * x > TALLEST) {
-			s->from = i + 1;
-			return;
-		}
-		a += s->g[i] * exp(-s->lambda * x);
-		b += s->g[i] * exp(-(s->lambda + 1) * x);
+		a = s->g[i] + fade * a;
+		b = s->g[i] + fade1 * b;
 		s->above[i] = a;
 		s->above1[i] = b;
 	}
@@ -181,11 +182,13 @@ static void sum_from_top(struct acct_sum *s)
 
 enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, double longest)
 {
-	s->centre = s->h * (double)(s->first + (long)(s->size / 2));
-	s->log_scale = psi - s->lambda * s->centre;
+	double far = fmax(fabs(loss_at(s, 0)), fabs(loss_at(s, s->size))), size = (double)s->size;
+
+	s->psi = psi;
 	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
-		      4 * (fabs(psi) + s->lambda * fabs(s->centre)) * ULP;
-	s->exponent = (s->lambda + 1) * (s->h * (double)s->size / 2 + fabs(s->centre));
+		      4 * (fabs(psi) + (s->lambda + 1) * far) * ULP;
+	/* A loss is added to up to `size` times, each time after a product with a power of e. */
+	s->adding = (4 * size * (1 + (s->lambda + 1) * s->h) + 16 * (s->lambda + 1) * far + 64) * ULP;
 	s->above = calloc(s->size, sizeof *s->above);
 	s->above1 = calloc(s->size, sizeof *s->above1);
 	if (!s->above || !s->above1)
@@ -219,8 +222,8 @@ enum acct_rc acct_sum_init(
 	rc = choose_window(s, part, parts, psi);
 	if (rc)
 		return rc;
-	/* About 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for each point.
-	 */
+	/* Work: about 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for each
+	 * point. */
 	s->work = 600 * atoms +
 		  (double)s->size * (2.5 * (double)(parts + 1) * log2((double)s->size) + 5 * powers + 80);
 	s->g = calloc(s->size, sizeof *s->g);
@@ -238,17 +241,15 @@ void acct_sum_fini(struct acct_sum *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* The part of delta that is summed, and the noise on it; i is the first index above eps. */
+/* The part of delta that is summed, and the noise on it. i is the first index above eps: at most a step away,
+ * or the first of all.  Both may be INFINITY, and their difference NaN, far to the left of the tilt. */
 static void summed(const struct acct_sum *s, size_t i, double eps, double *sum, double *noise)
 {
-	double x = s->h * (double)(s->first + (long)i) - s->centre, decay = -expm1(-2 * s->lambda * s->h);
-	double scale = exp(s->log_scale), reach = fmin((double)(s->size - i), 1 / decay);
-	double diff = s->above[i] - exp(eps - s->centre) * s->above1[i];
+	double x = loss_at(s, i), decay = -expm1(-2 * s->lambda * s->h), scale = exp(s->psi - s->lambda * x);
+	double reach = fmin((double)(s->size - i), 1 / decay); /* both above 0; decay may underflow */
 
-	*sum = scale * fmax(0, diff);
-	*noise = scale * (s->noise * exp(-s->lambda * fmin(x, TALLEST)) * sqrt(reach) * (1 + 1e-9) +
-				 (4 * (double)s->size + 16 * s->exponent + 64) * ULP * s->above[i] +
-				 exp(-TALLEST)); /* the last: underflow */
+	*sum = scale * (s->above[i] - exp(fmin(0, eps - x)) * s->above1[i]);
+	*noise = scale * (s->noise * sqrt(reach) * (1 + 1e-9) + s->adding * s->above[i]) + UNDERFLOW;
 }
 
 static size_t index_above(const struct acct_sum *s, double eps)
@@ -263,11 +264,12 @@ double acct_sum_delta_above(const struct acct_sum *s, double eps)
 	size_t i = index_above(s, eps);
 	double sum = 0, noise = 0;
 
-	if (i < s->from || (s->wrapped > 0 && i == 0))
+	if (s->wrapped > 0 && i == 0)
 		return 1;
 	if (i < s->size)
 		summed(s, i, eps, &sum, &noise);
-	return fmin(1, (s->infinite + sum + noise + s->beyond) * (1 + s->relative));
+	/* The terms are not negative, so a sum below 0 is rounding. */
+	return acct_upper_end((s->infinite + acct_larger(sum, 0) + noise + s->beyond) * (1 + s->relative), 1);
 }
 
 double acct_sum_delta_below(const struct acct_sum *s, double eps)
@@ -275,16 +277,16 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps)
 	size_t i = index_above(s, eps);
 	double sum = 0, noise = 0;
 
-	if (i < s->from || i == 0)
+	if (s->wrapped > 0 && i == 0)
 		return 0;
 	if (i < s->size)
 		summed(s, i, eps, &sum, &noise);
-	noise += s->wrapped * exp(s->log_scale + s->lambda * (s->centre - eps));
-	return fmax(0, s->infinite + fmax(0, sum - noise)) * (1 - s->relative);
+	noise += s->wrapped * exp(s->psi - s->lambda * eps);
+	/* An infinite sum has infinite noise, and their difference is NaN: then the lower end is 0. */
+	return acct_lower_end(s->infinite + acct_lower_end(sum - noise)) * (1 - s->relative);
 }
 
-/* Both searches come down from the top: to the left of the tilt's centre the error terms grow without bound.
- */
+/* Both searches start from the top: to the left of the tilt's centre the error terms grow without bound. */
 static double crossing(const struct acct_sum *s, double delta,
 	double (*bound)(const struct acct_sum *, double), double *below, double *above)
 {

@@ -11,7 +11,7 @@ struct acct_part {
 	double count;
 };
 
-/* What the composition should be most accurate for: a delta, or an epsilon (the other is NAN). */
+/* The delta for which the composition should be most accurate, or the epsilon; the other one is NAN. */
 struct acct_aim {
 	double delta, epsilon;
 };
@@ -22,17 +22,15 @@ struct acct_sum {
 	size_t size;
 	double *g; /* tilted masses, non-negative */
 	double *above,
-		*above1;  /* sums from the top of g e^{-lambda l}, g e^{-(lambda+1) l}, l from the centre */
-	double centre;    /* loss */
-	double log_scale; /* psi(lambda) - lambda * centre */
+		*above1; /* sums over j >= i of g[j] e^{-lambda l}, g[j] e^{-(lambda+1) l}, l from loss i */
+	double psi;      /* log moment of the composed law at lambda */
 	double infinite;
-	size_t from;     /* below this index exponentials overflow: no answer there */
 	double noise;    /* l2 norm of the transform's rounding */
 	double wrapped;  /* tilted mass outside the window */
 	double beyond;   /* P-mass above the window */
-	double relative; /* rounding of everything else */
-	double exponent; /* the largest exponent of above[], above1[] */
-	double work;     /* done, as in struct acct_work */
+	double relative; /* relative error of all other roundings */
+	double adding;   /* relative error of the sums in above[] and above1[] */
+	double work;     /* work done, in the unit of struct acct_work */
 };
 
 /* ACCT_ELIMIT when the window needs more than 2^23 points. */
@@ -40,15 +38,15 @@ ACCT_CHECK enum acct_rc acct_sum_init(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, double h, struct acct_aim aim);
 void acct_sum_fini(struct acct_sum *s);
 
-/* The pieces of acct_sum_init, for products that are kept (acct_frame.h). */
+/* The steps of acct_sum_init, for a caller that keeps products of transforms (acct_frame.h). */
 
 /* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] with its first two derivatives. */
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3]);
-/* The tilt, to a factor `within`: about where the integrand of delta has its peak.  Any value is sound. */
+/* The tilt, to a factor `within`: about where the integrand of delta has its peak.  Every value is sound. */
 double acct_parts_tilt(
 	const struct acct_part *part, size_t parts, double h, struct acct_aim aim, double within);
-/* Everything but noise, wrapped, beyond and infinite follows from h, lambda, first, size and g.  psi: at
- * lambda; counts: rounds; longest: largest finite loss of one. */
+/* Sets all fields but noise, wrapped, beyond and infinite from h, lambda, first, size and g. psi: at lambda;
+ * counts: number of rounds; longest: largest finite loss of one round. */
 ACCT_CHECK enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, double longest);
 
 /* Bounds on delta(eps) of the composed laws. */

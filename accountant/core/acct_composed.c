@@ -1,4 +1,5 @@
-/* acct_composed.c - the products of a state's transforms: made, kept up with the rounds, read. */
+/* acct_composed.c - the products of a state's transforms: computes them, updates them for new rounds, reads
+ * them. */
 #include "acct_composed.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define LEVELS   5
-#define WIDTH    9e-4 /* relative, of an answer */
+#define WIDTH    9e-4 /* relative width of an answer */
 #define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
 
 bool acct_bound_is_narrow(const struct acct_bound *b)
@@ -49,7 +50,7 @@ static double variance(const struct acct_composed *c)
 	return sum;
 }
 
-/* As grid_step of acct_rounds.c, and then down to a power of two. */
+/* The grid step of acct_rounds.c, rounded down to a power of two. */
 static double grid_step(const struct acct_composed *c)
 {
 	double res = resolution(c), allowed = res * res / 6 * variance(c), low = 0, high = 0;
@@ -97,7 +98,7 @@ static void add_up(const struct acct_composed *c, enum acct_side side, struct ac
 			acct_factor_add(all, &c->entry[i].factor[side], acct_entry_count(&c->entry[i]));
 }
 
-/* Laws and factors of one entry under the frame there is. */
+/* Compute laws and factors of one entry in the current frame. */
 static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 {
 	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c));
@@ -179,7 +180,7 @@ static void multiply(struct acct_composed *c, enum acct_product which, struct ac
 	e->in[which] = upto;
 }
 
-/* Bring the products up to the rounds there are. */
+/* Update the products to the rounds of the state. */
 static enum acct_rc keep_up(struct acct_composed *c)
 {
 	bool restart[ACCT_PRODUCTS] = { false, true };
@@ -201,7 +202,7 @@ static enum acct_rc keep_up(struct acct_composed *c)
 		set_to_one(c, c->product[ACCT_BASE][side]);
 	for (size_t i = 0; i < c->entries; i++)
 		multiply(c, ACCT_BASE, &c->entry[i], c->entry[i].count - c->entry[i].recent);
-	/* `all` starts over from base when it holds a round that was taken back, or nothing yet. */
+	/* `all` is computed anew from base when it holds a round that was removed, or nothing yet. */
 	for (size_t i = 0; i < c->entries; i++)
 		if (c->entry[i].in[ACCT_ALL] > 0)
 			restart[ACCT_ALL] = false;
@@ -218,7 +219,7 @@ static enum acct_rc keep_up(struct acct_composed *c)
 	return ACCT_OK;
 }
 
-/* Laws that the question has on top of the products; *out is the caller's, NULL for none. */
+/* The laws that the question adds to the products; the caller owns *out, NULL for none. */
 static enum acct_rc asked_about(
 	const struct acct_composed *c, enum acct_side side, struct acct_part **out, size_t *n)
 {
@@ -277,7 +278,7 @@ static enum acct_rc read_all(struct acct_composed *c, double blur, struct acct_b
 	return rc;
 }
 
-/* May every law be made twice as fine? */
+/* May the resolution of every law be doubled? */
 static bool can_refine(const struct acct_composed *c)
 {
 	double work = 0;
@@ -311,7 +312,7 @@ enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct 
 			break;
 		if (fresh && (rc || !can_refine(c))) {
 			c->hopeless = variance(c);
-			c->level = 0; /* finer did not help */
+			c->level = 0; /* a finer grid did not help */
 			acct_composed_unframe(c);
 			break;
 		}

@@ -17,13 +17,13 @@ enum acct_product {
 };
 
 struct acct_entry {
-	struct acct_round round; /* its count is not used */
-	struct acct_rung rung;   /* .list from the beginning */
-	bool measured;           /* the rest of rung, too, but for laws */
-	uint64_t count, recent;  /* rounds; among the recently added */
-	uint64_t asked;          /* more of them in the question that is being answered, else 0 */
+	struct acct_round round; /* the round; its count is not used */
+	struct acct_rung rung;   /* laws of the round; .list is set from the start */
+	bool measured;           /* the other members of rung, except the laws, are set */
+	uint64_t count, recent;  /* count: rounds in the composition; recent: those among them added last */
+	uint64_t asked;          /* further rounds in the question that is being answered, else 0 */
 	uint64_t in[ACCT_PRODUCTS];
-	bool factored; /* laws and factors are the frame's */
+	bool factored; /* laws and factors belong to the current frame */
 	struct acct_factor factor[ACCT_SIDES];
 };
 
@@ -39,29 +39,30 @@ struct acct_composed {
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
 	size_t recents;
 	struct acct_frame frame;
-	enum acct_side sides; /* in the frame: 0 for no frame, else all below this */
+	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
 	double (*product[ACCT_PRODUCTS][ACCT_SIDES])[2];
 	int level;       /* resolutions are 2^-level of the coarsest */
-	double hopeless; /* variance at which the answer was wide on every grid; 0: none */
+	double hopeless; /* variance at which the answer was wide on every grid; 0: none so far */
 };
 
-/* Of the question: what is there and what is asked about. */
+/* Rounds of this entry in the question: those in the composition and those asked for. */
 static inline double acct_entry_count(const struct acct_entry *e)
 {
 	return (double)e->count + (double)e->asked;
 }
 
-/* A new entry, all zero: the caller fills in round and rung.list.  NULL: out of memory.  Other entries move.
- */
+/* A new entry, all zero: the caller sets round and rung.list.  NULL: out of memory.  The call moves the other
+ * entries. */
 struct acct_entry *acct_composed_append(struct acct_composed *c);
-/* Make an entry with count 0 as good as new. */
+/* Reset an entry whose count is 0 to a new one. */
 void acct_composed_forget(struct acct_composed *c, struct acct_entry *e);
 void acct_composed_add(struct acct_composed *c, struct acct_entry *e, uint64_t count);
 void acct_composed_remove(
 	struct acct_composed *c, struct acct_entry *e, uint64_t count); /* at most e->count */
-/* Keep rounds, in an order that depends on nothing else, and their laws, which depend on their step only. */
+/* Keep the rounds, in an order that depends on the rounds alone, and their laws, which depend on their step
+ * alone. */
 void acct_composed_reset(struct acct_composed *c);
-/* Drop the frame and what is under it; rounds and laws stay. */
+/* Free the frame and everything computed on it; keep rounds and laws. */
 void acct_composed_unframe(struct acct_composed *c);
 void acct_composed_fini(struct acct_composed *c);
 
@@ -70,9 +71,9 @@ ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
 /* Is the interval within the stated tolerance? */
 bool acct_bound_is_narrow(const struct acct_bound *b);
 
-/* Was the answer wide at much the same variance, whatever the grid? */
+/* Was the answer wide at about the same variance on every grid? */
 bool acct_composed_is_hopeless(const struct acct_composed *c);
 
-/* Tighten *out, which holds a valid interval, until it is narrow or nothing helps.  Every entry of the
- * question is measured and one at least has a loss. */
+/* Tighten *out, which holds a valid interval, until it is narrow or no further grid helps.  The caller has
+ * measured every entry of the question, and at least one of them has a loss. */
 ACCT_CHECK enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out);

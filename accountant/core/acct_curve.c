@@ -1,16 +1,18 @@
-/* acct_curve.c - the privacy curve of one round: by listing outcomes if they are few, else by inversion; then
- * defect and sampling. */
+/* acct_curve.c - the privacy curve of one round: lists the outcomes if they are few, else inverts; then
+ * applies defect and sampling. */
 #include "acct_curve.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
 
 #define UNDERFLOW 1e-300
-#define ROUNDING  0x1p-49 /* of the few operations of a defect or of sampling */
+#define ROUNDING  0x1p-49 /* relative rounding of the operations for a defect or for sampling */
 
 enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
@@ -30,7 +32,8 @@ void acct_curve_fini(struct acct_curve *c)
 /* The curve of the cells alone. */
 static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
-	double most = exp(-eps) / (1 + exp(-eps)); /* (1-y)/2 */
+	/* (1-y)/2; never 0, which would be read as "no loss" where exp() underflows. */
+	double most = fmax(exp(-eps) / (1 + exp(-eps)), DBL_MIN);
 
 	double work = c->order ? 100 : 2 * (double)c->outcomes,
 	       allowed = c->work ? c->work->per_point : INFINITY;
@@ -44,11 +47,11 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		work = acct_invert_at(&c->list, eps, swap, allowed, at);
 	if (c->work)
 		c->work->spent += work;
-	if (eps > 0) { /* what underflow may hide; at 0 nothing is scaled down */
+	if (eps > 0) { /* a margin for underflow; at 0 nothing is scaled down */
 		at->lo -= UNDERFLOW;
 		at->hi += UNDERFLOW;
 	}
-	/* Bounds that contradict each other are no bounds, whatever the reason. */
+	/* Bounds that contradict each other are discarded, whatever the reason. */
 	bool sound = at->lo <= at->hi && at->hi >= 0;
 	if (!sound || !(at->lo > 0 && at->slope_err < INFINITY)) {
 		at->lo = 0;
@@ -109,7 +112,7 @@ double acct_curve_upper(const struct acct_curve *c, double eps)
 	if (c->list.symmetric)
 		return a.hi;
 	acct_curve_at(c, eps, true, &b);
-	return fmax(a.hi, b.hi);
+	return acct_larger(a.hi, b.hi);
 }
 
 double acct_curve_deviation(const struct acct_curve *c)

@@ -1,4 +1,5 @@
-/* acct_entries.c - the rounds of a state: counts, and which of them were added last. */
+/* acct_entries.c - the rounds of a state: their counts, and the order in which the last of them were
+ * added. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ struct acct_entry *acct_composed_append(struct acct_composed *c)
 
 void acct_composed_forget(struct acct_composed *c, struct acct_entry *e)
 {
-	/* It is in a product still: they have to be made anew. */
+	/* The products still hold the round: compute them anew. */
 	if (e->in[ACCT_ALL] > 0 || e->in[ACCT_BASE] > 0)
 		acct_composed_unframe(c);
 	drop_entry(e);
@@ -100,7 +101,7 @@ static int by_bytes(const void *a, const void *b)
 {
 	const struct acct_entry *x = a, *y = b;
 
-	/* Any order will do that depends on the rounds alone. */
+	/* Any order that depends on the rounds alone. */
 	return memcmp(&x->round, &y->round, sizeof x->round); // NOLINT(*-memory-comparison,cert-*)
 }
 

@@ -1,5 +1,5 @@
-/* acct_exact.c - the outcomes of a small round, listed: the oracle of the fast route, and its stand-in where
- * n is so small that the privacy curve has visible corners. */
+/* acct_exact.c - lists the outcomes of a small round: a reference for the fast route, and its replacement
+ * where n is so small that the privacy curve has visible corners. */
 #include "acct_exact.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 #include "acct_exact_count.h"
 
 #define MOST_OUTCOMES 20000.0
-#define MOST_MESSAGES 4096.0 /* of a list for a few points */
+#define MOST_MESSAGES 4096.0 /* most messages for a list that serves a few points */
 #define MOST_RELISTED 16384.0
-#define MOST_COUNTING 4e6 /* additions */
-/* Masses are exponentials of sums: m log-factorials and logarithms, 3e-14 m at m = 16384, of which each is
- * known to some ulps, and powers of m omegas, each known to 128 ulp. */
+#define MOST_COUNTING 4e6 /* additions that counting the outcomes may take */
+/* Relative error of a mass.  Masses are exponentials of sums: m log-factorials and logarithms, 3e-14 m at m =
+ * 16384, of which each is known to some ulps, and powers of m omegas, each known to 128 ulp. */
 #define MASS_ERROR 6e-14
 #define TAIL       1e-60
 
@@ -25,7 +25,7 @@ struct walk {
 	struct acct_box box;
 };
 
-/* Vectors of `cells` counts with sum m. */
+/* The number of vectors of `cells` counts with sum m. */
 static double compositions(double m, size_t cells)
 {
 	double n = 1;
@@ -35,7 +35,14 @@ static double compositions(double m, size_t cells)
 	return n;
 }
 
-/* Give cell j and those after it `left` messages in every way worth it.  False: no room. */
+/* e^more x, computed so that x may be below the range of a double: such a chance may have a likelihood ratio
+ * of 1e300. */
+static double mass(double more, double x)
+{
+	return more > -600 || x <= 0 ? exp(more) * x : exp(more + log(x));
+}
+
+/* Distribute `left` messages over cell j and those after it in every way inside the box.  False: no room. */
 static bool place(struct walk *w, size_t j, size_t left, double log_mass, double u, double v)
 {
 	const struct acct_cell *c = &w->list->cell[j];
@@ -58,13 +65,13 @@ static bool place(struct walk *w, size_t j, size_t left, double log_mass, double
 		}
 		if (w->outcomes == w->room)
 			return false;
-		w->p[w->outcomes] = exp(more) * uk;
-		w->q[w->outcomes++] = exp(more) * vk;
+		w->p[w->outcomes] = mass(more, uk);
+		w->q[w->outcomes++] = mass(more, vk);
 	}
 	return true;
 }
 
-/* Listed outcomes when the others bring each number of blanket messages in c. */
+/* The number of outcomes listed, when the others contribute each number of blanket messages in c. */
 static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 {
 	double total = 0;
@@ -74,7 +81,7 @@ static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 	return total;
 }
 
-/* Of the number of blanket messages. */
+/* Deviation of the number of blanket messages. */
 static double deviation(const struct acct_list *l)
 {
 	double variance = 0;
@@ -84,7 +91,7 @@ static double deviation(const struct acct_list *l)
 	return sqrt(variance);
 }
 
-/* Ten deviations from the mean there are many outcomes already: do not look further. */
+/* Ten deviations from the mean there are many outcomes already, so the answer is no. */
 static bool may_be_few(const struct acct_list *l)
 {
 	double reach, mean = floor(l->mean);
@@ -98,7 +105,7 @@ static bool may_be_listed(const struct acct_list *l, double most)
 	return !l->lossless && l->cells > 1 && 1 + l->mean + l->dummies <= most;
 }
 
-/* Messages besides the victim's when the others bring the i-th number of blanket messages. */
+/* Number of messages besides the victim's when the others contribute the i-th number of blanket messages. */
 static size_t messages(const struct acct_list *l, const struct acct_count *count, size_t i)
 {
 	return (size_t)(count->first + l->dummies) + i;
@@ -138,7 +145,7 @@ static void forget(struct acct_curve *c)
 	c->missed = 0;
 }
 
-/* An equal part of what may be left out for every M: rare ones get a small box. */
+/* The mass that may be left out is divided equally among all M: rare ones get a small box. */
 static void box_of(struct acct_box *b, const struct acct_list *l, const struct acct_count *count, size_t i,
 	double log_cut)
 {
@@ -146,7 +153,7 @@ static void box_of(struct acct_box *b, const struct acct_list *l, const struct a
 		log_cut - log(fmax(count->chance[i], 1e-300)) - log((double)count->size));
 }
 
-/* All outcomes but those outside of the boxes; c keeps what it has when there is no room. */
+/* List all outcomes inside the boxes; c keeps its list when there is no room. */
 static enum acct_rc list_all(
 	struct acct_curve *c, const struct acct_count *count, double log_cut, size_t room)
 {
@@ -199,7 +206,7 @@ enum acct_rc acct_exact_list(struct acct_curve *c)
 	return rc;
 }
 
-/* Is it worth trying?  `terms` boxes like the one of m messages, but for its longest side. */
+/* Is listing worth trying?  Assumes `terms` boxes like the one of m messages, except for its longest side. */
 static bool fits_boxes(const struct acct_list *l, double m, double terms, double log_cut, double most)
 {
 	double volume = terms, longest = 1;
@@ -215,7 +222,7 @@ static bool fits_boxes(const struct acct_list *l, double m, double terms, double
 	return volume / longest <= 2 * most;
 }
 
-/* How many outcomes there are, counted, or `most` where counting is work itself. */
+/* The number of outcomes, counted; or `most` where counting alone takes too much work. */
 static double count_boxes(
 	const struct acct_list *l, const struct acct_count *count, double log_cut, double most, double *ways)
 {
@@ -241,7 +248,7 @@ static enum acct_rc list_boxes(
 		return ACCT_ENOMEM;
 	room = count_boxes(&c->list, count, log_cut, most, ways);
 	free(ways);
-	/* Numbers too large to be exact, or to be numbers, find no room. */
+	/* Numbers too large to be exact, and NaN, fail this comparison. */
 	return room <= most ? list_all(c, count, log_cut, (size_t)fmax(1, room)) : ACCT_OK;
 }
 
@@ -252,7 +259,7 @@ enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 	double middle = floor(l->mean + l->dummies);
 	struct acct_count count;
 
-	/* A first guess, for the law of M is work too; it has more terms than four deviations' worth. */
+	/* A first guess, since the law of M takes work too; it has more terms than four deviations. */
 	if (!may_be_listed(l, MOST_RELISTED) ||
 		!fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
 		if (c->missed > missed)

@@ -1,12 +1,12 @@
-/* acct_exact_box.c - which outcomes of m messages are worth listing: a range of counts for every cell.
+/* acct_exact_box.c - chooses the outcomes of m messages to list: a range of counts for every cell.
  *
- * N_j is the victim's part, 0 or 1, of Bin(m, w_j): P(N_j > k) <= P(Bin >= k) and P(N_j < k) <= P(Bin <=
+ * N_j is the victim's part, 0 or 1, plus Bin(m, w_j): P(N_j > k) <= P(Bin >= k) and P(N_j < k) <= P(Bin <=
  * k-1), whatever the victim's input, and Chernoff's bound of both is exp(-m KL(k/m, w)). */
 #include "acct_exact_box.h"
 
 #include <math.h>
 
-/* Chernoff's exponent of k of m with chance w, 1 - w given apart. */
+/* Chernoff's exponent of k of m with chance w; 1 - w is passed separately. */
 static double exponent(double k, double m, double w, double not_w)
 {
 	double hit = k > 0 ? k * log(k / (m * w)) : 0,
@@ -49,7 +49,7 @@ static size_t lower_end(double m, double w, double not_w, double least)
 
 void acct_box_init(struct acct_box *b, const struct acct_list *l, size_t m, double log_cut)
 {
-	double least = 1 - log_cut; /* the 1 is for rounding */
+	double least = 1 - log_cut; /* the 1 is a margin for rounding */
 
 	for (size_t j = 0; j < l->cells; j++) {
 		double not_w = 0;
@@ -69,7 +69,7 @@ void acct_box_init(struct acct_box *b, const struct acct_list *l, size_t m, doub
 	}
 }
 
-/* Cell by cell: ways[s] of the cells so far to hold s messages, from sums of them. */
+/* Cell by cell: ways[s] is the number of ways in which the cells so far hold s messages. */
 double acct_box_outcomes(const struct acct_box *b, size_t cells, size_t m, double *ways)
 {
 	double *sums = ways + m + 2;

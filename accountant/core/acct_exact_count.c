@@ -1,4 +1,4 @@
-/* acct_exact_count.c - the law of the number of blanket messages among the others, term by term. */
+/* acct_exact_count.c - computes the law of the number of blanket messages among the others, term by term. */
 #include "acct_exact_count.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #define UNDERFLOWN 1e-290 /* all products below the range of a double, together */
 
-/* Chances of b blanket messages in a group, in logarithms: that of none, and of b + 1 over that of b. */
+/* Logarithms of chances of b blanket messages in a group: of none; and the ratio of b + 1 to b. */
 static double log_none(const struct acct_group *g, double chance)
 {
 	return g->count * (chance < 0.5 ? log1p(-chance) : log(g->rest));
@@ -18,8 +18,8 @@ static double log_ratio(const struct acct_group *g, double chance, double b)
 	return log((g->count - b) / (b + 1) * chance / g->rest);
 }
 
-/* The terms worth having of one group: up to the mode chances grow, and beyond it they halve from where the
- * list ends.  Terms beyond `most` leave size 0. */
+/* The terms of one group that matter: chances grow up to the mode, and beyond it they halve from where the
+ * list ends.  More than `most` terms: size is 0. */
 static enum acct_rc one_group(
 	struct acct_count *c, const struct acct_group *g, double blanket, double tail, double most)
 {
@@ -57,7 +57,7 @@ static enum acct_rc one_group(
 	return ACCT_OK;
 }
 
-/* Drop what is together below tail on either side. */
+/* Drop terms on either side that together are below tail. */
 static void trim(struct acct_count *c, double tail)
 {
 	size_t from = 0;

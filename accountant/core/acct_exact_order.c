@@ -1,4 +1,4 @@
-/* acct_exact_order.c - points of the curve of a listed round: by summing, or by searching sorted sums. */
+/* acct_exact_order.c - points of the curve of a listed round, by summing or by searching sorted sums. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ enum acct_rc acct_exact_order(struct acct_curve *c)
 
 	if (!at || !o)
 		goto out;
-	for (size_t i = 0; i < c->outcomes; i++) /* what cannot happen is nobody's outcome */
+	for (size_t i = 0; i < c->outcomes; i++) /* an outcome that cannot happen is not listed */
 		if (c->p[i] > 0 || c->q[i] > 0)
 			at[o->size++] = (struct outcome){ loss_of(c->p[i], c->q[i]), c->p[i], c->q[i] };
 	qsort(at, o->size, sizeof *at, by_loss);
@@ -106,8 +106,8 @@ static size_t above(const struct acct_order *o, double eps, bool swap)
 	return low;
 }
 
-/* The test {loss > eps} gives a lower bound whatever rounding moved over its edge; what belongs there and is
- * not has a loss within `edge` of eps. */
+/* The test {loss > eps} gives a lower bound whatever outcomes rounding moved over its edge; an outcome on the
+ * wrong side has a loss within `edge` of eps. */
 static void search(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
 	const struct acct_order *o = c->order;

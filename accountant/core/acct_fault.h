@@ -1,9 +1,9 @@
-/* acct_fault.h - saying what is wrong with what was asked.  Private to this tree. */
+/* acct_fault.h - refuses a question with a sentence.  Private to this tree. */
 #pragma once
 
 #include "acct.h"
 
-/* ACCT_EDOMAIN; *why (why may be NULL) is the sentence, which is static. */
+/* Returns ACCT_EDOMAIN and sets *why to the sentence, which is static; why may be NULL. */
 static inline enum acct_rc acct_fault(const char **why, const char *sentence)
 {
 	if (why)

@@ -52,7 +52,8 @@ void acct_fft_multiply(struct acct_fft *f, double power)
 	for (size_t i = 0; i < f->size / 2 + 1; i++) {
 		double a = f->freq[i][0], b = f->freq[i][1], x = f->total[i][0], y = f->total[i][1];
 
-		/* Square and multiply: a power costs a rounding error per factor, no logarithm's branch. */
+		/* Square and multiply: a power costs a rounding error per factor and needs no branch of the
+		 * logarithm. */
 		for (unsigned long k = (unsigned long)power; k > 0; k >>= 1) {
 			if (k & 1) {
 				double t = x * a - y * b;

@@ -9,10 +9,10 @@
 #include "acct.h"
 
 struct acct_fft {
-	size_t size;        /* points; even */
-	double *real;       /* size */
-	double (*freq)[2];  /* size/2 + 1: of the last acct_fft_multiply */
-	double (*total)[2]; /* size/2 + 1: the product */
+	size_t size;        /* number of points; even */
+	double *real;       /* `size` numbers */
+	double (*freq)[2];  /* size/2 + 1 numbers: the transform of the last acct_fft_multiply */
+	double (*total)[2]; /* size/2 + 1 numbers: the product of the transforms */
 	void *forward, *backward;
 };
 
@@ -25,9 +25,9 @@ void acct_fft_multiply(struct acct_fft *f, double power);
 /* real[] becomes the sequence whose transform the product is. */
 void acct_fft_finish(struct acct_fft *f);
 
-/* A bound on the relative error, in the 2-norm, of one transform of this size in either direction, and its
- * derivation in doc/accounting.md, "Rounding of the transform". */
+/* An upper bound on the relative error, in the 2-norm, of one transform of this size in either direction.
+ * Derivation: doc/accounting.md, "Rounding of the transform". */
 double acct_fft_error(size_t size);
 
-/* The least size >= want that FFTW does quickly. */
+/* The least size >= want that FFTW transforms quickly. */
 size_t acct_fft_size(double want);

@@ -1,4 +1,4 @@
-/* acct_frame.c - products of tilted transforms that are kept, with the error terms of acct_compose.c. */
+/* acct_frame.c - keeps products of tilted transforms, with the error terms of acct_compose.c. */
 #include "acct_frame.h"
 
 #include <float.h>
@@ -8,8 +8,8 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-#define TILT_WITHIN 1.1  /* the error terms hardly notice */
-#define WINDOW      16.0 /* deviations of the tilted law, to start with */
+#define TILT_WITHIN 1.1  /* factor within which the tilt is found; the error terms hardly change within it */
+#define WINDOW      16.0 /* initial size in deviations of the tilted law */
 #define WRAPPED     1e-12
 
 enum acct_rc acct_frame_init(
@@ -92,7 +92,7 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Where a window of s->size lies, and by Chernoff the mass that is outside. */
+/* Place a window of s->size, and bound the mass outside by Chernoff. */
 static void place(const struct acct_frame *f, const struct acct_factor *all, struct acct_sum *s)
 {
 	double below = INFINITY, above = INFINITY, mass = INFINITY, low, high;
@@ -134,7 +134,7 @@ enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all
 	}
 }
 
-/* Multiply what stands in fft.total. */
+/* Multiply the product by the law in fft.total. */
 static void multiply(struct acct_frame *f, const struct acct_law *l, double count)
 {
 	double sum = 0;
@@ -177,12 +177,12 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const st
 		multiply(f, extra[i].law, extra[i].count);
 	acct_fft_finish(&f->fft);
 	for (size_t i = 0; i < s->size; i++) {
-		double g = fmax(0, f->fft.real[slot(s->first + (long)i, s->size)]);
+		double g = f->fft.real[slot(s->first + (long)i, s->size)];
 
-		s->g[i] = g;
-		norm += g * g;
+		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, as in acct_compose.c */
+		norm += s->g[i] * s->g[i];
 	}
-	/* As in acct_compose.c: every factor was multiplied in once, whenever that was. */
+	/* As in acct_compose.c: every factor was multiplied in once, no matter when. */
 	double growth = 1.01 * exp(all->counts * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm));
 	return acct_sum_settle(s, all->psi[0], all->counts, all->longest);

@@ -1,8 +1,8 @@
-/* acct_frame.h - a grid, a tilt and a size of transform under which products of laws are kept and grow.
+/* acct_frame.h - a grid, a tilt and a transform size, under which products of laws are kept and extended.
  *
- * A product is size/2 + 1 complex numbers, of the caller: the transform of the tilted composed law.  The
- * window is cyclic, so its place is chosen when a product is read, not when it is made.  Any tilt is sound; a
- * stale one widens the answer (doc/accounting.md, "The ledger's state"). */
+ * A product is size/2 + 1 complex numbers that the caller owns: the transform of the tilted composed law.
+ * The window is cyclic, so its position is chosen when a product is read, not when it is computed.  Every
+ * tilt is sound; one chosen for fewer rounds widens the answer (doc/accounting.md, "The ledger's state"). */
 #pragma once
 
 #include "acct_compose.h"
@@ -16,29 +16,29 @@ struct acct_frame {
 	struct acct_fft fft;
 };
 
-/* What the frame must know of a law; and, added up, of a product. */
+/* Facts about one law that the frame needs; or their sums over the laws of a product. */
 struct acct_factor {
 	double psi[3];                    /* log E[e^{lambda L}; L finite], two derivatives */
-	double side[2][ACCT_FRAME_SIDES]; /* the same log at lambda - mu, lambda + mu */
+	double side[2][ACCT_FRAME_SIDES]; /* log moments at lambda - mu and lambda + mu */
 	double spread;                    /* l2 norm of the tilted law */
-	double finite;                    /* log of the mass that is finite */
-	double reach;                     /* largest loss / h */
-	double longest;                   /* largest loss of one law */
+	double finite;                    /* log of the finite mass */
+	double reach;                     /* largest finite loss / h */
+	double longest;                   /* largest finite loss of one law */
 	double counts;
 };
 
-/* Tilt and exponents for the composition of these laws.  ACCT_EPRECISION when exponents leave the range of a
- * double.  acct_frame_fini in any case. */
+/* Chooses tilt and exponents for the composition of these laws.  ACCT_EPRECISION when exponents leave the
+ * range of a double.  Call acct_frame_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_frame_init(
 	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim);
 void acct_frame_fini(struct acct_frame *f);
 
-/* The size: `growth` times what the product with these factors needs.  Once, before any product is made.
+/* Sets the size: `growth` times what the product with these factors needs.  Call it once, before any product.
  * ACCT_ELIMIT above 2^23. */
 ACCT_CHECK enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all, double growth);
-size_t acct_frame_points(const struct acct_frame *f); /* of a product */
+size_t acct_frame_points(const struct acct_frame *f); /* complex numbers in a product */
 
-/* Of a law on the frame's grid. */
+/* Facts about a law on the frame's grid. */
 void acct_frame_factor(const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out);
 void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, double count);
 
@@ -46,7 +46,7 @@ void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, dou
 void acct_frame_multiply(
 	struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count);
 
-/* Read a product with n laws on top of it; all: the factors of everything together.
- * Cost: one transform, and one for each law.  acct_sum_fini in any case. */
+/* Read a product with n further laws multiplied in; all: the summed factors of product and laws.  Cost: one
+ * transform, and one for each law.  Call acct_sum_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2],
 	const struct acct_part *extra, size_t n, const struct acct_factor *all, struct acct_sum *s);

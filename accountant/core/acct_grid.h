@@ -1,5 +1,5 @@
-/* acct_grid.h - distances in y = tanh(loss/2) between nodes, without cancellation.  Private to acct_law*.c.
- */
+/* acct_grid.h - distances in y = tanh(loss/2) between nodes, without cancellation.  Private to
+ * acct_law*.c. */
 #pragma once
 
 #include <math.h>
@@ -32,3 +32,6 @@ static inline double acct_grid_to_one(const struct acct_nodes *n, size_t k)
  * rest at 0. */
 ACCT_CHECK enum acct_rc acct_grid_law(
 	struct acct_law *law, const struct acct_nodes *n, double *mass[2], double infinite);
+
+/* ACCT_EPRECISION where a mass is NaN or infinite: the composition might read it as no mass. */
+ACCT_CHECK enum acct_rc acct_grid_check(const struct acct_law *law);

@@ -3,8 +3,8 @@
  * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, U normal with variance tau^2:
  *     value  = E[x_1 ; S+U > 0]      a test between P and Q, so at most H,
  *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen,
- * and both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c + it.
- */
+ * and both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c +
+ * it. */
 #include "acct_invert.h"
 
 #include <math.h>
@@ -12,13 +12,13 @@
 
 #include "acct_screen.h"
 
-#define GAUSS_END   7.5 /* tau * t beyond which exp(-(tau t)^2/2) < 1e-12 ends the sum */
+#define GAUSS_END   7.5 /* tau * t at which the sum ends, since beyond it exp(-(tau t)^2/2) < 1e-12 */
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
 
-/* In nanoseconds or so: a computed node, and a screened one. */
+/* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
 #define NODE_WORK(l) (140 + 80 * (double)(l)->cells + 60 * (double)(l)->groups)
-/* Nodes: fewer are passed by rotations. */
+/* Fewest nodes that are worth a jump; fewer are passed by rotations. */
 #define WORTH_A_JUMP 8
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
@@ -31,7 +31,7 @@ struct sums {
 	double value_err, slope_err, excess_err;
 	double value_size, slope_size, excess_size; /* sums of moduli */
 	double nodes, work;
-	double steps; /* where it was given up */
+	double steps; /* number of steps after which the sum was given up */
 };
 
 /* log(1+w), componentwise. */
@@ -52,7 +52,7 @@ static void power_add(struct power *p, double re, double im, double terms)
 	p->err += terms * (fabs(re) + fabs(im));
 }
 
-/* (1+w)^count, w known to `off` ulps. */
+/* (1+w)^count, where w has an error of `off` ulps. */
 static void power_raise(struct power *p, struct point w, double count, double off, double terms)
 {
 	struct point log_b = log_one_plus(w);
@@ -108,7 +108,7 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 		mass_size += w->omega[j] * w->both[j] * ea;
 	}
 	struct power p = power_of(w, s, size, t);
-	/* own: of the factors, which may cancel; err: of the common power. */
+	/* own: error of the factors, which may cancel; err: error of the common power. */
 	double own = (8 * turn + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR + ACCT_SHARE_ERROR,
 	       err = p.err * ACCT_ULP;
 	if (!(err < 0.5))
@@ -117,7 +117,7 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 	double g = exp(p.re) * step, inv = 1 / (c * c + t * t), far = sqrt(inv);
 	struct point e = { g * cos(p.im), g * sin(p.im) };
 	struct point ez = { (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv }; /* e / z */
-	/* One more message (per_message), from its own sum: 1 + s may cancel. */
+	/* One more message (per_message), from a sum of its own: 1 + s may cancel. */
 	struct point more = { w->more_rest + w->more_scale * whole.re, w->more_scale * whole.im };
 	double more_size = w->more_rest + w->more_scale * whole_size, more_mod = g * hypot(more.re, more.im);
 
@@ -135,8 +135,8 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 	sum->work += NODE_WORK(w->list);
 }
 
-/* The trapezoid sums.  Skipped nodes are charged at exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False:
- * given up, for it takes more than `most` work. */
+/* The trapezoid sums.  A skipped node counts as exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False: given
+ * up, because it takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 {
 	double pi = acos(-1), step = 2 * pi / w->period, end = GAUSS_END / w->tau, bound[3];
@@ -185,13 +185,12 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			add_node(w, t, step / pi, sum);
 		}
 	}
-	/* Beyond the last node only the Gaussian decays: the integrals of exp(-(tau t)^2/2)/t and of itself.
-	 */
+	/* Beyond the last node only the Gaussian decays: integrals of exp(-(tau t)^2/2)/t and of itself. */
 	double t = (double)last * step, a = w->tau * t,
 	       tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / pi;
 	skipped_t += tail;
 	skipped_1 += tail * t;
-	/* Besides: the additions of the sums themselves. */
+	/* The rounding of the sums themselves is added. */
 	double adding = sum->nodes * ACCT_ULP;
 	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
 	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
@@ -217,8 +216,8 @@ static void enclose(const struct acct_path *w, const struct sums *sum, const dou
 	at->hi += 1e-13 * fabs(at->hi);
 }
 
-/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is part of the aliases' bounds.
- */
+/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is part of the aliases'
+ * bounds. */
 static void aim(struct acct_path *w, double steps, double scale, double alias[2])
 {
 	for (int i = 0; i < 3; i++) {
@@ -246,12 +245,12 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 	if (!acct_path_saddle(&w))
 		return 0;
 
-	/* Where S is nearly normal, value ~ scale; a relative error e of delta moves epsilon by e/turn of it.
-	 */
+	/* Where S is nearly normal, value ~ scale; a relative error e of delta moves epsilon by e/turn of
+	 * it. */
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
 	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
-	/* The excess is too large by so much, with levels: see settle_more. */
+	/* With levels the excess is too large by this factor: see settle_more. */
 	double excess = fmax(1, w.per_message * messages / l->blanket);
 	w.tau = fmin(0.3, sqrt(goal / turn / excess)) * w.width;
 	for (int i = 0; i < 4; i++) {
@@ -260,7 +259,7 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 		work += sum.work;
 		if (!done && i > 0)
 			break;
-		if (!done) { /* no further than that, if it was anywhere; else with few nodes */
+		if (!done) { /* with no more steps than it took; then with few nodes */
 			aim(&w, fmax(nodes, 0.8 * sum.steps), scale, alias);
 			bool again = integrate(&w, most - work, &sum);
 			work += sum.work;
@@ -273,8 +272,8 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 		double spread = w.tau * w.tau * w.per_message * (sum.excess + sum.excess_err);
 
 		enclose(&w, &sum, alias, spread, at);
-		/* A narrower normal helps only while it is what makes the interval wide, and while the sum
-		 * ends. */
+		/* A narrower normal helps only while the normal is what makes the interval wide, and while
+		 * the sum ends. */
 		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);
 		if (!done || !(gap > 3 * goal) || spread < 0.5 * gap * at->hi ||
 			GAUSS_END / next * w.period > 6 * MOST_STEPS)

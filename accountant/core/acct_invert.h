@@ -6,8 +6,8 @@
 
 #include "acct_curve.h"
 
-/* Any number of messages.  Returns the work done (struct acct_work): at most about most + acct_invert_least,
- * beyond which the bounds are wide. */
+/* For any number of messages.  Returns the work done (struct acct_work): at most about most +
+ * acct_invert_least.  A point that reaches the limit has wide bounds. */
 double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at);
 
 /* The work of a point at its widest bounds. */

@@ -1,21 +1,23 @@
-/* acct_law.c - a round's privacy loss on a grid, from above: chords of the curve. */
+/* acct_law.c - a round's privacy loss on a grid, from above: by chords of the curve. */
 #include "acct_law.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_grid.h"
 
 #define MOST_NODES 16384.0
-#define FARTHEST   600.0 /* exp() of it still has room in a double */
+#define FARTHEST   600.0 /* farthest loss; exp() of it is still a double */
 
 double acct_law_range(const struct acct_curve *c, double tail)
 {
 	double most = fmin(c->list.largest, FARTHEST), far = fmin(most, 1e-6), near = 0;
 	double infinite = fmax(c->list.infinite[0], c->list.infinite[1]);
 
-	/* A bisection on a logarithmic scale; any answer is sound, for what lies beyond goes to infinity. */
+	/* A bisection on a logarithmic scale.  Every answer is sound, since losses beyond it count as
+	 * infinite. */
 	for (; far < most; near = far, far = fmin(most, 2 * far))
 		if (acct_curve_upper(c, far) * (1 + exp(far)) - infinite <= tail)
 			break;
@@ -92,8 +94,17 @@ enum acct_rc acct_grid_law(struct acct_law *law, const struct acct_nodes *n, dou
 		law->p[2 * last - i] = 2 * mass[0][k] / (1 + exp(-l));
 		centre -= mass[0][k] + mass[1][k];
 	}
-	law->p[last] = fmax(0, centre);
+	law->p[last] = centre < 0 ? 0 : centre; /* a NaN stays, and is refused later */
 	return ACCT_OK;
+}
+
+enum acct_rc acct_grid_check(const struct acct_law *law)
+{
+	bool sound = law->infinite >= 0 && law->infinite < INFINITY;
+
+	for (size_t i = 0; i < law->size; i++)
+		sound = sound && law->p[i] >= 0 && law->p[i] < INFINITY;
+	return sound ? ACCT_OK : ACCT_EPRECISION;
 }
 
 /* The lower convex hull of points at or above a convex function is, along its chords, at or above it too;
@@ -111,9 +122,9 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 	for (size_t k = 0; k <= last; k++) {
 		double y = tanh(n->h * (double)n->stride * (double)k / 2);
 
-		value[k] = fmax(n->way[0][k].hi, n->way[1][k].hi);
+		value[k] = acct_larger(n->way[0][k].hi, n->way[1][k].hi);
 		if (k > 0) /* the mirrored curve must not fall faster than -1/2 at 0 */
-			value[k] = fmax(value[k], value[0] - y / 2);
+			value[k] = acct_larger(value[k], value[0] - y / 2);
 	}
 	/* slope[i]: fall from corner[i] to the next corner (of the last one: to y = 1). */
 	for (size_t k = last + 1; k-- > 0;) {
@@ -134,7 +145,8 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 	rc = acct_grid_law(law, n, (double *[2]){ mass, mass }, 0);
 	if (!rc) { /* infinite loss: P-mass 2 nu(1); the mirrored atom at y = -1 has none */
 		law->infinite = 2 * slope[0];
-		law->p[last] = fmax(0, law->p[last] - 2 * slope[0]);
+		law->p[last] = law->p[last] > 2 * slope[0] ? law->p[last] - 2 * slope[0] : 0;
+		rc = acct_grid_check(law);
 	}
 out:
 	free(value);

@@ -1,5 +1,5 @@
-/* acct_law_below.c - a round's privacy loss on a grid, from below: tangents of the curve, then contraction.
- */
+/* acct_law_below.c - a round's privacy loss on a grid, from below: by tangents of the curve, then
+ * contraction. */
 #include "acct_law.h"
 
 #include <math.h>
@@ -197,8 +197,10 @@ enum acct_rc acct_law_below(struct acct_law *law, const struct acct_nodes *n, in
 		scale(&down, n, 1 / both);
 	}
 	rc = acct_grid_law(law, n, (double *[2]){ up.mass, down.mass }, up.infinite);
-	if (!rc)
+	if (!rc) {
 		law->p[n->last] = fmax(0, law->p[n->last] - down.infinite);
+		rc = acct_grid_check(law);
+	}
 out:
 	half_fini(&up);
 	half_fini(&down);

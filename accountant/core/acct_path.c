@@ -101,7 +101,7 @@ bool acct_path_saddle(struct acct_path *w)
 	w->c = c;
 	w->top = k[0];
 	w->width = sqrt(fmax(k[2], 0.01 / (c * c)));
-	/* Squares of c, and of nodes some thousand times as far out, are formed later. */
+	/* Later code squares c, and nodes some thousand times as far out: they must stay in range. */
 	return k[0] < INFINITY && k[2] >= 0 && c > 1e-140 && c < 1e140;
 }
 
@@ -117,7 +117,7 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 		value += w->omega[j] * fabs(w->x[j]) * e;
 		mass += w->omega[j] * w->both[j] * e;
 	}
-	/* s is known to `off`, and both logarithms grow with it. */
+	/* s has an error of `off`, with which the errors of both logarithms grow. */
 	double off = size * ACCT_ULP;
 	double k = w->tau * w->tau * theta * theta / 2;
 	for (size_t i = 0; i < w->list->groups; i++) {
@@ -137,8 +137,8 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 
 #define TRIES 13
 
-/* Chernoff's bounds on either side, for distances mu of the exponent from c.  The long tail of a lopsided S
- * is met by a small distance, the middle by a large one. */
+/* Chernoff's bounds on either side, for distances mu of the exponent from c.  A small distance bounds the
+ * long tail of a skewed S, a large one the middle. */
 struct tails {
 	double mu[2][TRIES], log_bound[2][TRIES][3];
 };
@@ -156,7 +156,7 @@ static void tails_init(struct tails *f, const struct acct_path *w)
 		}
 }
 
-/* The trapezoid rule adds the measure's aliases, a period apart on both sides; bound what they bring. */
+/* The trapezoid rule adds the measure's aliases, a period apart on both sides; this bounds what they add. */
 static void aliases(const struct tails *f, double period, double err[2])
 {
 	err[0] = err[1] = 0;

@@ -1,14 +1,14 @@
-/* acct_path.h - the blanket variable at one epsilon and the line c + it along which its transform is
- * inverted. Private to acct_invert.c and acct_screen.c. */
+/* acct_path.h - the blanket variable at one epsilon, and the line c + it along which its transform is
+ * inverted.  Private to acct_invert.c and acct_screen.c. */
 #pragma once
 
 #include "acct_cells.h"
 
 #define ACCT_ULP (0x1p-53)
-/* Cells are known to this relative error of omega: what computing them, merging equal ones and treating a
- * list as symmetric may have moved. */
+/* Relative error of each omega: what computing the cells, merging equal ones and treating a list as symmetric
+ * may have moved. */
 #define ACCT_OMEGA_ERROR (128 * ACCT_ULP)
-/* And shares, other than one, to this. */
+/* Relative error of each share other than one. */
 #define ACCT_SHARE_ERROR (32 * ACCT_ULP)
 
 struct acct_path {
@@ -16,17 +16,17 @@ struct acct_path {
 	double x[ACCT_MAX_CELLS], omega[ACCT_MAX_CELLS], both[ACCT_MAX_CELLS]; /* both: (u+v)/2 */
 	size_t cells;
 	double y;
-	double c;           /* real part */
+	double c;           /* real part of the line */
 	double width;       /* deviation of S under the tilt c */
 	double top;         /* log of the transform at c */
-	double period, tau; /* aliases of S are a period apart */
+	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
 	/* E[W/M; ...] <= per_message times the transform with one more message, more_rest + more_scale
 	 * sum(omega e^{zx}): doc/accounting.md, "Any number: inversion". */
 	double per_message, more_rest, more_scale;
 };
 
-/* How far s = sum(omega (e^{zx} - 1)) may be off, in ulps of sum(omega |zx| max(1, e^{cx})); times a share.
- */
+/* How far s = sum(omega (e^{zx} - 1)) may be off, in ulps of sum(omega |zx| max(1, e^{cx})); times a
+ * share. */
 static inline double acct_path_off(const struct acct_path *w, double share)
 {
 	return 16 + (double)w->cells + ACCT_OMEGA_ERROR / ACCT_ULP +
@@ -36,13 +36,13 @@ static inline double acct_path_off(const struct acct_path *w, double share)
 /* x_j = (u_j - E v_j)/(1+E); swap exchanges u and v. */
 void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, bool swap);
 
-/* Choose c, and with it width and top.  False: out of the range of a double. */
+/* Choose c, and set width and top.  Returns false where the numbers leave the range of a double. */
 ACCT_CHECK bool acct_path_saddle(struct acct_path *w);
 
 /* log of sum(weight e^{theta x}) prod B_c^count_c C^dummies e^{tau^2 theta^2/2}, from above: weights
  * omega|x|, omega(u+v)/2 and none. */
 void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3]);
 
-/* Choose a period so long that aliases do not matter against `scale`; err bounds them, of value and of slope.
- */
+/* Choose a period so long that aliases are negligible against `scale`; err bounds them, in value and in
+ * slope. */
 void acct_path_period(struct acct_path *w, double scale, double err[2]);

@@ -1,4 +1,4 @@
-/* acct_plan.c - the rounds of one question: checked, equal ones joined, lossless ones dropped. */
+/* acct_plan.c - the rounds of one question: checked, equal rounds joined, lossless rounds dropped. */
 #include "acct_plan.h"
 
 #include <float.h>
@@ -37,7 +37,7 @@ static enum acct_rc plan_add(struct acct_plan *p, const struct acct_round *r)
 	return rc;
 }
 
-/* Rounds without any loss (deviation 0) are neutral. */
+/* Rounds without any loss (deviation 0) do not change the answer. */
 static void drop_lossless(struct acct_plan *p)
 {
 	size_t kept = 0;

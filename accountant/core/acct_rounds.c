@@ -1,4 +1,4 @@
-/* acct_rounds.c - many rounds: laws above and below at ever finer grids, composed. */
+/* acct_rounds.c - composes many rounds from their laws above and below, on ever finer grids. */
 #include "acct_rounds.h"
 
 #include <math.h>
@@ -9,16 +9,21 @@
 #include "acct_invert.h"
 
 #define COARSEST      0.04 /* grid step over the loss deviation: interval width about its square / 4 */
-#define EPSILON_WIDTH 4e-4 /* relative; refine until there */
+#define WIDEST        1e7  /* the coarsest step tried where a finer grid has too many points */
+#define EPSILON_WIDTH 4e-4 /* relative width at which refinement stops */
 #define DELTA_WIDTH   4e-3
-#define NODES         256.0    /* of a grid, as a guess */
+#define NODES         256.0    /* guessed number of nodes of a grid */
 #define LISTING       150.0    /* work per listed and sorted outcome */
 #define MOST_LISTED   524288.0 /* outcomes of all rounds: 13 MB, or 21 */
-#define BELOW         1e-8 /* meet a loss from below, by more than what slopes of listed rounds are uncertain by */
-#define CHEAP         3e8 /* work up to which no refinement is thought useless: coarse lattices narrow by leaps */
+#define BELOW                                                                                              \
+	1e-8 /* distance below a loss at which a node meets it: more than the uncertainty of the slopes of \
+		listed rounds */
+#define CHEAP                                                                                                \
+	3e8 /* below this work every refinement is tried, since intervals on coarse lattices narrow in leaps \
+	     * \ */
 
-/* Little hidden, a round loses nearly always its largest loss: a grid that meets that of the round which
- * matters most has nothing to round there. */
+/* Where few messages hide a round, its loss is nearly always its largest: a grid that has a point at the
+ * largest loss of the most important round rounds nothing there. */
 static double meet_lattice(const struct acct_plan *p, double h)
 {
 	double most = 0, largest = 0;
@@ -159,7 +164,7 @@ out:
 	return rc;
 }
 
-/* Points to be evaluated of a part's curve at resolution res. */
+/* Number of points of a part's curve to evaluate at resolution res. */
 static double points(const struct acct_plan *p, const struct acct_rounds *part, double res)
 {
 	double nodes = fmin(part->range / (res * part->deviation), p->most_nodes);
@@ -167,7 +172,8 @@ static double points(const struct acct_plan *p, const struct acct_rounds *part, 
 	return nodes * (part->curve.list.symmetric ? 1 : 2);
 }
 
-/* Share `most` work out: first the nodes of a part, for a point has a least cost, then the work at each. */
+/* Divide `most` work: first the nodes of each part, since a point has a least cost, then the work for each
+ * node. */
 static void share_work(struct acct_plan *p, double res, double most)
 {
 	double least = 0, sum = 0;
@@ -186,7 +192,7 @@ static void share_work(struct acct_plan *p, double res, double most)
 	p->work.per_point = most / sum;
 }
 
-/* List the outcomes of rounds for which that is less work than inverting at the nodes of a grid. */
+/* List the outcomes of each round for which listing is less work than inverting at the nodes of a grid. */
 static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -218,6 +224,7 @@ enum acct_rc acct_rounds_refine(
 	struct acct_plan *p, struct acct_aim aim, double tail, int steps, struct acct_bound *out)
 {
 	double goal = isnan(aim.delta) ? DELTA_WIDTH : EPSILON_WIDTH, width = INFINITY, last = 0;
+	double coarsest = COARSEST;
 	int stalled = 0;
 	enum acct_rc rc = ACCT_OK;
 
@@ -229,12 +236,19 @@ enum acct_rc acct_rounds_refine(
 	for (size_t i = 0; i < p->parts; i++)
 		p->part[i].range = acct_law_range(&p->part[i].curve, tail / p->rounds);
 	for (int i = 0; i < steps; i++) {
-		double res = COARSEST / (double)(1 << i), before = width, spent = p->work.spent;
+		double res = coarsest / (double)(1 << i), before = width, spent = p->work.spent;
 
 		if (i > 0 && spent + 2 * last > ACCT_MOST_WORK)
 			break;
 		share_work(p, res, (i == 0 ? 0.8 : 0.5) * fmax(0, ACCT_MOST_WORK - spent));
 		rc = compose(p, res, aim, out);
+		/* Beside an infinite loss the finite ones may be rounding only, which gives too fine a step:
+		 * try coarser ones. */
+		while (rc == ACCT_ELIMIT && i == 0 && coarsest < WIDEST &&
+			p->work.spent < ACCT_MOST_WORK / 2) {
+			coarsest *= 32;
+			rc = compose(p, coarsest, aim, out);
+		}
 		if (rc)
 			return i > 0 && rc != ACCT_ENOMEM ? ACCT_OK : rc;
 		last = p->work.spent - spent;

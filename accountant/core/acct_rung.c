@@ -6,8 +6,8 @@
 
 #include "acct_invert.h"
 
-/* A round's curve is given as much as acct_epsilon gives to a question, for it is computed once: half a
- * second and more where few participants make it rough, 10 ms else. */
+/* A round's curve gets as much work as acct_epsilon gives to a question, since it is computed once: half a
+ * second and more where few participants make the curve rough, 10 ms else. */
 #define LAW_WORK    2e9
 #define POINT_WORK  2e6
 #define MOST_NODES  4096.0
@@ -21,7 +21,7 @@ double acct_rung_floor(double x)
 	return ldexp(0.5, exponent);
 }
 
-/* What a point costs at its widest bounds, in both directions. */
+/* Work of a point at its widest bounds, in both directions. */
 static double least_work(const struct acct_curve *c)
 {
 	return (c->list.symmetric ? 1 : 2) *
@@ -101,7 +101,7 @@ enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution)
 			return rc;
 		}
 	}
-	ratio = r->unit / h; /* of powers of two; at[] stays whole because step is a multiple of h */
+	ratio = r->unit / h; /* both are powers of two; at[] stays whole because step is a multiple of h */
 	for (int side = 0; side < ACCT_SIDES && fabs(ratio - 1) > 0; side++)
 		for (size_t j = 0; j < r->law[side].size; j++)
 			r->law[side].at[j] = lround((double)r->law[side].at[j] * ratio);

@@ -1,5 +1,5 @@
 /* acct_rung.h - one round's laws on a ladder of grids whose steps are powers of two, so that the laws of
- * rounds that know nothing of each other fit on one grid (doc/accounting.md, "The ledger's state"). */
+ * rounds computed independently fit on one grid (doc/accounting.md, "The ledger's state"). */
 #pragma once
 
 #include "acct_law.h"
@@ -7,7 +7,7 @@
 enum acct_side {
 	ACCT_ABOVE,
 	ACCT_BELOW,   /* one direction of the round */
-	ACCT_SWAPPED, /* the other; the same law when the round is symmetric */
+	ACCT_SWAPPED, /* the other direction; the same law when the round is symmetric */
 	ACCT_SIDES,
 };
 
@@ -15,23 +15,23 @@ struct acct_rung {
 	struct acct_list list;
 	double deviation;                /* as in struct acct_rounds; 0: the round has no loss */
 	double range;                    /* loss beyond which delta is below tail */
-	double most_nodes;               /* of the curve, by what a point may cost */
-	double step;                     /* between nodes; 0: no laws yet */
-	double unit;                     /* of law[].at */
-	struct acct_law law[ACCT_SIDES]; /* owned; the last is empty when symmetric */
-	double work;                     /* of making them, as in struct acct_work */
+	double most_nodes;               /* most nodes of the curve, from the work that one point may take */
+	double step;                     /* distance between nodes; 0: the laws are not computed yet */
+	double unit;                     /* unit of law[].at */
+	struct acct_law law[ACCT_SIDES]; /* owned; the last is empty when the round is symmetric */
+	double work;                     /* work of computing the laws, in the unit of struct acct_work */
 };
 
-/* Deviation and range.  tail: mass that may be given up.  acct_rung_fini in any case. */
+/* Sets deviation and range. tail: mass that may be given up.  Call acct_rung_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, double tail);
 void acct_rung_fini(struct acct_rung *r);
 
 /* The largest power of two that is at most x. */
 double acct_rung_floor(double x);
 
-/* Laws with `h` as their unit, a power of two, and at most `resolution` deviations between nodes unless h is
- * more.  Laws whose step stays are kept: new points of the curve are taken only when it changes.  The laws
- * depend on nothing but list, tail, h and resolution. */
+/* Computes the laws with `h`, a power of two, as their unit, and at most `resolution` deviations between
+ * nodes unless h is more.  Keeps the laws where their step does not change; else takes new points of the
+ * curve.  The laws depend on nothing but list, tail, h and resolution. */
 ACCT_CHECK enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution);
 
 const struct acct_law *acct_rung_law(const struct acct_rung *r, enum acct_side side);

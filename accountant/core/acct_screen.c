@@ -1,4 +1,5 @@
-/* acct_screen.c - nodes of the inversion that cannot matter, found with rotations instead of exponentials. */
+/* acct_screen.c - finds the nodes of the inversion that are negligible, with rotations instead of
+ * exponentials. */
 #include "acct_screen.h"
 
 #include <math.h>
@@ -31,8 +32,8 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 	}
 	f->total = total;
 	f->scale_c = 1 / total;
-	/* 1 - cos a >= 2 (a/pi)^2 for |a| <= pi, so |B/B(c)|^2 <= 1 - 4 (t/pi)^2 var while t (hi-lo) <= pi.
-	 */
+	/* 1 - cos a >= 2 (a/pi)^2 for |a| <= pi, so |B/B(c)|^2 <= 1 - 4 (t/pi)^2 var while t (hi-lo) <=
+	 * pi. */
 	double decay = w->list->dummies * variance(f, w, 0, f->scale_c, m1);
 	f->count = w->list->others;
 	f->plain = f->once = f->both = 0;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "acct_ends.h"
 #include "acct_rounds.h"
 
 #define LEAST_DELTA  1e-200 /* below it the transforms' exponents leave the range of a double */
@@ -17,15 +18,17 @@ static void curve_delta(const struct acct_plan *p, double eps, struct acct_bound
 	b = a;
 	if (!c->list.symmetric)
 		acct_curve_at(c, eps, true, &b);
-	delta->lower = fmax(a.lo, b.lo) * (1 + exp(eps)) * (1 - 1e-12);
-	delta->upper = fmin(1, fmax(a.hi, b.hi) * (1 + exp(eps)) * (1 + 1e-12));
+	delta->lower = acct_lower_end(fmax(a.lo, b.lo) * (1 + exp(eps)) * (1 - 1e-12));
+	/* A record that is not drawn loses nothing, so delta is at most the sampled fraction. */
+	delta->upper =
+		acct_upper_end(acct_larger(a.hi, b.hi) * (1 + exp(eps)) * (1 + 1e-12), c->list.sampling);
 	/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
 	double nu = b.lo > a.lo ? b.slope : a.slope;
 	*slope = exp(eps) * fmax(0, 2 * nu - delta->lower) / (1 + exp(eps));
 }
 
-/* Near the largest loss delta is too small to be computed, but it only falls with epsilon; from there on it
- * is the mass of infinite loss. */
+/* Near the largest loss delta is too small to compute, but it only falls with epsilon; beyond the largest
+ * loss it is the mass of infinite loss. */
 static double delta_near_largest(const struct acct_plan *p, double eps, double shift)
 {
 	double largest = p->largest * (1 + 1e-12) + shift, upper = 1, slope;
@@ -70,7 +73,8 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 		else
 			high = fmin(high, at);
 		double next = fmax(0, at + log(middle / delta) / rate);
-		/* Near the root, step to either side of it by what the width of delta is worth. */
+		/* Near the root, step to either side of it by a distance that the width of delta
+		 * determines. */
 		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
 		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.01;
 		if (near && i > 60)
@@ -85,7 +89,7 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 			next = i == 0 ? high : (low + high) / 2;
 		at = next;
 	}
-	if (!isfinite(eps->upper)) { /* the end of the finite losses */
+	if (!isfinite(eps->upper)) { /* the largest finite loss */
 		curve_delta(p, fmin(p->part[0].curve.list.largest, MOST_EPSILON), &d, &slope);
 		if (d.upper <= delta)
 			eps->upper = p->part[0].curve.list.largest;
@@ -119,11 +123,11 @@ enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delt
 	} else {
 		rc = acct_rounds_refine(&p, (struct acct_aim){ delta, NAN },
 			1e-6 * fmax(delta - p.infinite, 1e-6 * delta), ACCT_REFINEMENTS, &out);
-		if (!acct_plan_has_infinite(&p))
-			out.upper = fmin(out.upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
 	}
 	if (rc)
 		goto out;
+	if (!acct_plan_has_infinite(&p))
+		out.upper = fmin(out.upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
 	out.lower = fmax(0, out.lower);
 	*eps = out;
 out:
@@ -157,8 +161,8 @@ enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilo
 		/* Below 0 delta rises by at most the distance. */
 		out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
 	} else if (p.infinite < 1 - 1e-8) {
-		/* The tail cut off each round is a fraction of a delta not known yet: lower it until it is,
-		 * with coarse grids. */
+		/* The tail cut off each round is a fraction of a delta that is not known yet: lower the tail
+		 * until it is small enough, on coarse grids. */
 		struct acct_aim aim = { NAN, epsilon };
 
 		do {
@@ -173,7 +177,8 @@ enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilo
 	}
 	if (rc)
 		goto out;
-	out.upper = fmax(out.lower, fmin(out.upper, delta_near_largest(&p, epsilon, acct_plan_blur(&p))));
+	out.upper =
+		acct_larger(out.lower, fmin(out.upper, delta_near_largest(&p, epsilon, acct_plan_blur(&p))));
 	out.lower += 0.0; /* no -0 */
 	out.upper += 0.0;
 	*delta = out;

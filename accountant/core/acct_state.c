@@ -1,4 +1,4 @@
-/* acct_state.c - composed privacy loss of a growing list of rounds: which are there, and the answer. */
+/* acct_state.c - composed privacy loss of a growing list of rounds: keeps the list, and answers questions. */
 #include "acct_state.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 #include "acct_composed.h"
 #include "acct_plan.h"
 
-#define LEAST_DELTA 1e-200 /* as acct_epsilon's */
-/* Mass given up of each round: with a million rounds a ten thousandth of delta. */
+#define LEAST_DELTA 1e-200 /* as in acct_epsilon */
+/* Mass given up for each round: with a million rounds, a ten thousandth of delta. */
 #define TAIL 1e-10
 
 struct acct_state {
@@ -39,7 +39,7 @@ void acct_state_free(struct acct_state *s)
 	free(s);
 }
 
-/* A copy that is equal byte for byte when the round is: unused room is zero. */
+/* A copy in which unused room is zero, so that copies of equal rounds are equal byte for byte. */
 static void normalise(struct acct_round *out, const struct acct_round *r)
 {
 	memset(out, 0, sizeof *out);
@@ -61,7 +61,7 @@ static struct acct_entry *find(struct acct_composed *c, const struct acct_list *
 	return NULL;
 }
 
-/* An entry nobody counts or asks about, to be overwritten; NULL for none. */
+/* An entry without rounds, in the state or the question, which may be overwritten; NULL for none. */
 static struct acct_entry *spare(struct acct_composed *c)
 {
 	for (size_t i = 0; c->entry && i < c->entries; i++)
@@ -70,7 +70,7 @@ static struct acct_entry *spare(struct acct_composed *c)
 	return NULL;
 }
 
-/* The entry of a round, made if there is none; its count stays. */
+/* The entry of a round, created if there is none; its count does not change. */
 static enum acct_rc entry_of(struct acct_state *s, const struct acct_round *round, struct acct_entry **out)
 {
 	struct acct_composed *c = &s->composed;
@@ -140,10 +140,10 @@ void acct_state_rebuild(struct acct_state *s)
 	acct_composed_reset(&s->composed);
 }
 
-/* What holds of the rounds of a question whatever the grid is. */
+/* Facts about the rounds of a question that hold for every grid. */
 struct facts {
-	struct acct_plan blur; /* rounds and exponents only */
-	double certain;        /* mass of infinite loss, a lower bound */
+	struct acct_plan blur; /* only rounds and exponents are set */
+	double certain;        /* lower bound on the mass of infinite loss */
 	double largest;        /* no composed loss exceeds this; INFINITY where a loss may be infinite */
 	bool lossy, blurred;
 	size_t different;
@@ -178,7 +178,7 @@ static enum acct_rc learn(struct acct_state *s, struct facts *f)
 	return rc;
 }
 
-/* From scratch. */
+/* Compute the answer from the list of rounds alone. */
 static enum acct_rc from_scratch(const struct acct_state *s, size_t different, struct acct_bound *out)
 {
 	struct acct_round *rounds = calloc(different, sizeof *rounds);
@@ -234,12 +234,12 @@ static enum acct_rc answer(struct acct_state *s, struct acct_bound *out)
 	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
 	if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
 		return rc;
-	/* A wide answer is sound: it stands when there is no better one. */
+	/* A wide answer is sound, so it is returned when there is no better one. */
 	scratch = from_scratch(s, f.different, out);
 	return rc ? scratch : ACCT_OK;
 }
 
-/* Put the candidates into the question. */
+/* Add the candidates to the question. */
 static enum acct_rc ask(struct acct_state *s, const struct acct_round *candidates, size_t n)
 {
 	enum acct_rc rc = ACCT_OK;

@@ -12,14 +12,14 @@
 #include "acct_method.h"
 #include "acct_state.h"
 
-/* A text that was added, and where its parts are. */
+/* A text that was added, and the position of its parts. */
 struct entry {
 	char *text;
 	size_t first, parts;
 };
 
 struct acct_abi {
-	struct acct_spec *spec; /* round.count: repetitions so far */
+	struct acct_spec *spec; /* round.count: number of repetitions so far */
 	size_t size, room;
 	struct entry *text;
 	size_t texts, text_room;
@@ -68,7 +68,7 @@ static size_t find(const struct acct_abi *a, const char *text)
 	return i;
 }
 
-/* Repetitions of the part that has most. */
+/* The largest number of repetitions among the parts. */
 static uint64_t most_of(const struct acct_abi *a, const struct entry *e)
 {
 	uint64_t most = 0;
@@ -79,8 +79,8 @@ static uint64_t most_of(const struct acct_abi *a, const struct entry *e)
 	return most;
 }
 
-/* Room for one more text and its parts.  What is in memory already is far below SIZE_MAX, so that room cannot
- * overflow. */
+/* Makes room for one more text and its parts.  The size cannot overflow: what is in memory is far below
+ * SIZE_MAX. */
 static bool grow(struct acct_abi *a, size_t parts)
 {
 	size_t room = a->room ? a->room : 4, texts = a->text_room ? a->text_room : 4;
@@ -124,7 +124,7 @@ static bool append(struct acct_abi *a, const struct acct_abi_round *round, const
 	return true;
 }
 
-/* Numbers have a point whatever the host program's language is. */
+/* Numbers use a decimal point, whatever the host program's locale is. */
 static enum acct_rc parse(const char *text, struct acct_abi_round *out, struct acct_abi_why why)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -248,7 +248,7 @@ const char *acct_abi_method_summary(size_t i)
 	return method ? method->summary : NULL;
 }
 
-/* All parts of a round or none. */
+/* Adds all parts of a round, or none. */
 static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round *round)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -257,7 +257,7 @@ static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round 
 	while (!rc && done < round->parts)
 		if (!(rc = acct_state_add(s, &round->part[done].round)))
 			done++;
-	/* What was just added is there. */
+	/* Removing parts that were just added cannot fail. */
 	while (rc && done > 0)
 		if (acct_state_remove(s, &round->part[--done].round))
 			return ACCT_EDOMAIN;

@@ -1,15 +1,15 @@
-/* acct_abi.h - an account behind a handle: what a binding in another language calls.
+/* acct_abi.h - an account behind a handle, for bindings in other languages.
  *
- * Rounds come as text (acct_spec.h), one of several slots as all of them together; no struct crosses the
+ * Rounds are given as text (acct_spec.h), one of several slots as all of them together; no struct crosses the
  * boundary.  Bounds are as in acct.h: publish and decide on the upper one; it is rounded up.  Epsilons are in
- * nats.  This interface only grows: functions keep their signatures for as long as the library is
+ * nats.  This interface is only extended: functions keep their signatures for as long as the library is
  * libtombola-accountant.so.0.
  *
  * Threads: questions about one account may be asked from several threads at once; acct_abi_add must not run
  * beside another call on the same account.
  *
  * why: room bytes, may be NULL with room 0; text is cut to fit.  On anything but ACCT_OK it holds one
- * sentence, outputs are untouched and the account is as it was. */
+ * sentence, outputs are untouched and the account is unchanged. */
 #pragma once
 
 #include "acct.h"
@@ -27,23 +27,23 @@ const char *acct_abi_version(void);
 struct acct_abi *acct_abi_new(void);
 void acct_abi_free(struct acct_abi *a); /* NULL is fine */
 
-/* Add the round `times` times (with `count=` in the text: times that).  A text added before is the same round
- * repeated.  times 1..ACCT_MAX_COUNT, and so is the sum for one text. */
+/* Add the round `times` times (with `count=` in the text: times that).  Adding a text again adds repetitions
+ * of the same round. times is 1..ACCT_MAX_COUNT, and so is the sum for one text. */
 ACCT_CHECK enum acct_rc acct_abi_add(
 	struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room);
 
-/* Rounds, slots and repetitions counted. */
+/* Number of rounds added, each slot and each repetition counted. */
 uint64_t acct_abi_rounds(const struct acct_abi *a);
 
 /* epsilon at delta (0, 1), delta at epsilon [0, inf): acct_epsilon and acct_delta of the account.  Without
- * rounds both bounds are 0.  On ACCT_OK why holds what the answer assumes, or nothing. */
+ * rounds both bounds are 0.  On ACCT_OK why holds the assumptions of the answer, or is empty. */
 ACCT_CHECK enum acct_rc acct_abi_epsilon(
 	const struct acct_abi *a, double delta, double *lower, double *upper, char *why, size_t room);
 ACCT_CHECK enum acct_rc acct_abi_delta(
 	const struct acct_abi *a, double epsilon, double *lower, double *upper, char *why, size_t room);
 
-/* The same by one of the analyses of acct_method.h.  *worth is an enum acct_worth: only of ACCT_PROVED is
- * upper a guarantee. */
+/* The same by one of the analyses of acct_method.h.  *worth is an enum acct_worth: upper is a guarantee only
+ * where it is ACCT_PROVED. */
 ACCT_CHECK enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char *method, double delta,
 	double *lower, double *upper, int *worth, char *why, size_t room);
 ACCT_CHECK enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon,
@@ -53,28 +53,27 @@ ACCT_CHECK enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *
 const char *acct_abi_method(size_t i);
 const char *acct_abi_method_summary(size_t i);
 
-/* A growing account of one delta: struct acct_state (acct_state.h has new, free, and what it promises) with
- * its rounds as text.  epsilon is of everything added and of the candidate, `times` times, on top; NULL: of
- * what was added. One thread at a time. */
+/* A growing account at one fixed delta: struct acct_state (acct_state.h describes new, free, and the
+ * guarantees) with its rounds as text. epsilon is that of all rounds added and of the candidate, `times`
+ * times, on top; NULL: of the rounds added alone.  One thread at a time. */
 struct acct_state;
 ACCT_CHECK enum acct_rc acct_abi_state_add(
 	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room);
 ACCT_CHECK enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate, uint64_t times,
 	double *lower, double *upper, char *why, size_t room);
 
-/* A filter (acct_filter.h) with what it has admitted: rounds whose parameters may depend on all answers
- * before them. kind "gdp" or "renyi", epsilon (0, 600], delta [1e-15, 1).  To be freed by
- * acct_abi_filter_free. */
+/* A filter (acct_filter.h) and the rounds it has admitted, whose parameters may depend on all answers before
+ * them. kind "gdp" or "renyi", epsilon (0, 600], delta [1e-15, 1).  Free it with acct_abi_filter_free. */
 struct acct_abi_filter;
 ACCT_CHECK enum acct_rc acct_abi_filter_new(
 	const char *kind, double epsilon, double delta, struct acct_abi_filter **out, char *why, size_t room);
 void acct_abi_filter_free(struct acct_abi_filter *f); /* NULL is fine */
-/* Does the round fit, `times` times; and admit it if it does (1, else 0).  On an error it is not admitted. */
+/* Admit the round, `times` times, if it fits: returns 1, else 0.  On an error it is not admitted. */
 ACCT_CHECK enum acct_rc acct_abi_filter_try(
 	const struct acct_abi_filter *f, const char *text, uint64_t times, int *fits, char *why, size_t room);
 ACCT_CHECK enum acct_rc acct_abi_filter_admit(
 	struct acct_abi_filter *f, const char *text, uint64_t times, int *admitted, char *why, size_t room);
-/* How much of the budget is spent, [0, 1]. */
+/* The share of the budget that is spent, [0, 1]. */
 double acct_abi_filter_share(const struct acct_abi_filter *f);
 
 #ifdef __cplusplus

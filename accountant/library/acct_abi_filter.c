@@ -1,4 +1,4 @@
-/* acct_abi_filter.c - a filter behind a handle, with what it has admitted. */
+/* acct_abi_filter.c - a filter behind a handle, with the rounds it has admitted. */
 #include "acct_abi.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void acct_abi_filter_free(struct acct_abi_filter *f)
 	free(f);
 }
 
-/* What would be spent with the round. */
+/* The share of the budget that would be spent with the round. */
 static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uint64_t times,
 	struct acct_price *sum, struct acct_abi_why why)
 {
@@ -55,8 +55,8 @@ static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uin
 		rc = acct_filter_price(&f->filter, &round.part[i].round, &price);
 		if (rc) {
 			acct_abi_say(why, rc, acct_strerror(rc));
-			return rc; /* itself, so that it is plain to whoever checks the callers that it is a
-				      fault */
+			return rc; /* return rc itself, so that static analysis of the callers sees that it is
+				      a fault */
 		}
 		all = acct_price_add(all, price);
 	}

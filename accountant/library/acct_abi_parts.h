@@ -1,9 +1,9 @@
-/* acct_abi_parts.h - what the files of the handle interface share.  Not installed. */
+/* acct_abi_parts.h - types and functions shared by the files of the handle interface.  Not installed. */
 #pragma once
 
 #include "acct_spec.h"
 
-/* Where a caller's sentence goes; text may be NULL with room 0. */
+/* Receives the sentence for the caller; text may be NULL with room 0. */
 struct acct_abi_why {
 	char *text;
 	size_t room;

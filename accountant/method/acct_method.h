@@ -1,13 +1,14 @@
-/* acct_method.h - the analyses by name, one row each: what `--method` and `compare` offer.
+/* acct_method.h - the analyses by name, one row each, for `--method` and `compare`.
  *
- * A row answers "epsilon at delta" or "delta at epsilon" for a list of rounds, and says what its answer is
- * worth.  Methods differ in what they can be asked.  doc/accountant.md has the table, doc/analyses.md the
+ * A row answers "epsilon at delta" or "delta at epsilon" for a list of rounds, and says whether its answer is
+ * a guarantee.  Some methods answer only one of the two. doc/accountant.md has the table, doc/analyses.md the
  * proofs.
  *
  * Errors: ACCT_EDOMAIN when a method does not apply to these rounds, with *why a static sentence (NULL where
- * there is none to say); delta outside (0, 1), epsilon outside [0, inf), no rounds; else as acct_epsilon.  On
- * error *out means nothing.  Threads and rounding as in acct.h: upper ends are rounded up, lower ends down.
- * Cost: pld's is acct_epsilon's; rdp and gdp take 10 to 100 ms per round that differs, the closed forms
+ * there is none); for a delta outside (0, 1), an epsilon outside [0, inf), and no rounds; else as
+ * acct_epsilon.  On error *out is undefined. Threads and rounding as in acct.h: upper ends are rounded up,
+ * lower ends down.
+ * Cost: pld's is acct_epsilon's; rdp and gdp take 10 to 100 ms per distinct round, the closed forms
  * microseconds. */
 #pragma once
 
@@ -24,23 +25,23 @@ enum acct_worth {
 	ACCT_PROVED,      /* upper is a proved upper bound on the privacy loss */
 	ACCT_APPROXIMATE, /* near the truth, on either side: not a guarantee */
 	ACCT_PAPER_VALUE, /* what a paper prints, known to be too small in places: not a guarantee */
-	ACCT_LOWER,       /* lower is a proved lower bound; nothing is said above */
+	ACCT_LOWER,       /* lower is a proved lower bound; upper says nothing */
 };
 /* "proved", "approximate (not a guarantee)", "paper value (not a guarantee)", "proved lower bound". */
 const char *acct_worth_text(enum acct_worth worth);
 
 struct acct_method_answer {
-	struct acct_bound bound; /* of a guarantee: [lower, upper]; else of the method's own value */
+	struct acct_bound bound; /* [lower, upper] of a guarantee; else of the method's own value */
 	enum acct_worth worth;   /* may be worse than the row's for these rounds */
-	const char *note;        /* one static sentence on what the answer assumes; NULL for none */
+	const char *note;        /* one static sentence with the answer's assumptions; NULL for none */
 };
 
 struct acct_method {
 	const char *name;    /* "pld", "rdp", "gdp", "girgis", ... */
 	const char *summary; /* one line, with its source */
 	enum acct_worth worth;
-	bool cells; /* computed from the rounds' cells, so that it has an answer to --bound published */
-	/* n rounds, borrowed; why is not NULL.  A NULL function: the method has no such answer. */
+	bool cells; /* computed from the rounds' cells, so that it can answer for --bound published */
+	/* n rounds, borrowed; why is not NULL.  A NULL function: the method cannot answer this question. */
 	enum acct_rc (*epsilon)(const struct acct_spec *rounds, size_t n, double delta,
 		struct acct_method_answer *out, const char **why);
 	enum acct_rc (*delta)(const struct acct_spec *rounds, size_t n, double epsilon,

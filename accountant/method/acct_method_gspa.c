@@ -1,4 +1,4 @@
-/* acct_method_gspa.c - GSPA on rounds as they are asked for here. */
+/* acct_method_gspa.c - GSPA's analyses for rounds of this accountant. */
 #include <math.h>
 
 #include "acct_fault.h"

@@ -24,7 +24,7 @@ static double variance(const struct acct_round *r)
 	return w / messages * spread;
 }
 
-/* mu of the composition, and the chance that no input is given away outright. */
+/* mu of the composition, and the chance that no input is disclosed by a defect. */
 static enum acct_rc limit_of(const struct acct_spec *s, size_t n, double *mu, double *whole,
 	struct acct_method_answer *out, const char **why)
 {
@@ -60,7 +60,7 @@ enum acct_rc acct_normal_delta(
 		delta = 1;
 	else if (mu > 0)
 		rc = acct_gspa_gaussian_delta(mu, epsilon, &delta, why);
-	if (rc && rc != ACCT_EPRECISION) /* too little to matter */
+	if (rc && rc != ACCT_EPRECISION) /* the loss is too small to matter */
 		return rc;
 	delta = 1 - whole + whole * delta;
 	out->bound = (struct acct_bound){ delta, delta };

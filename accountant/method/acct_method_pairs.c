@@ -1,5 +1,5 @@
-/* acct_method_pairs.c - the accountant itself as a method, on the rounds' own cells and on those of clones.
- */
+/* acct_method_pairs.c - the accountant itself as a method, on the rounds' own cells and on those of
+ * clones. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const c
 	return ACCT_OK;
 }
 
-/* Everything about the round but its eps0 and n is forgotten: dummies and cells too. */
+/* Keeps eps0 and n of the round and drops everything else, dummies and cells too. */
 static enum acct_rc forget(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	*r = (struct acct_round){
@@ -100,10 +100,10 @@ static enum acct_rc third_held(const struct acct_spec *s, struct acct_round *r, 
 	return attained(s, true, r, why);
 }
 
-/* What stands for a round. */
+/* The round that replaces a given one. */
 typedef enum acct_rc make_fn(const struct acct_spec *s, struct acct_round *r, const char **why);
 
-/* The composition of what stands for the rounds; make NULL: they themselves. */
+/* The composition of the replacements of the rounds; make NULL: of the rounds themselves. */
 static enum acct_rc compose(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
 	struct acct_bound *out, const char **why)
 {
@@ -130,13 +130,13 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, make_fn *make
 {
 	enum acct_rc rc = compose(spec, n, make, epsilon, at, &out->bound, why);
 
-	/* The interval is about the clones' pair; the protocol's own loss may lie below it. */
+	/* The interval bounds the clones' pair; the protocol's own loss may be less. */
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
 	return rc;
 }
 
-/* Either pair of data sets will do: the larger of two lower bounds. */
+/* Each of both pairs of data sets gives a lower bound: take the larger. */
 static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {

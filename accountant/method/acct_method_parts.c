@@ -39,7 +39,7 @@ enum acct_rc acct_advanced_epsilon(
 	return composed(ACCT_BASIC_ADVANCED, s, n, delta, out, why);
 }
 
-/* epsilon of one round at delta, by a bound that knows one round only. */
+/* epsilon of one round at delta, by a bound for one round. */
 typedef enum acct_rc one_round_fn(const struct acct_spec *s, double delta, double *epsilon, const char **why);
 
 /* All rounds at `share` of delta each, and slack (0: none) for advanced composition. */
@@ -61,7 +61,7 @@ static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size
 	return rc;
 }
 
-/* Either split is fixed beforehand and holds; so the lesser answer holds. */
+/* Both splits are fixed beforehand and valid, so the lesser answer is valid. */
 static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n, double delta,
 	struct acct_method_answer *out, const char **why)
 {
@@ -72,7 +72,7 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		total += (double)s[i].round.count;
-	/* A hair less, so that rounding does not make the parts more than the whole. */
+	/* Slightly less, so that rounding does not make the parts exceed the whole. */
 	rc = try_split(one, s, n, delta / total * (1 - 1e-12), 0, &sum, why);
 	if (!rc && total > 1)
 		rc = try_split(one, s, n, delta / 2 / total * (1 - 1e-12), delta / 2, &advanced, why);
@@ -83,7 +83,7 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 	return ACCT_OK;
 }
 
-/* The inequalities' view of a round. */
+/* The round's parameters for the inequalities of acct_blanket.h. */
 static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b, const char **why)
 {
 	enum acct_rc rc = acct_method_local(s, false, why);

@@ -12,12 +12,12 @@ acct_method_fn acct_clones_epsilon, acct_clones_delta;
 acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
 acct_method_fn acct_attained_epsilon, acct_attained_delta;
 acct_method_fn acct_published_epsilon, acct_published_delta;
-/* The rounds of n specs, for the functions of acct.h; NULL out of memory; free. */
+/* The rounds of n specs, for the functions of acct.h, to be freed with free(); NULL out of memory. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
 /* ACCT_EDOMAIN without rounds, and for a delta outside (0, 1) or an epsilon outside [0, inf). */
 enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why);
-/* ACCT_EDOMAIN unless every participant sends by one randomizer of a finite eps0, and none is given away;
- * sampling only where it is allowed. */
+/* ACCT_EDOMAIN unless every participant uses one randomizer of finite eps0 and no input is disclosed (defect
+ * 0); sampling is accepted only where the argument allows it. */
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why);
 
 /* acct_method_normal.c: the normal limit of the privacy loss. */

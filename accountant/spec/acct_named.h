@@ -1,9 +1,8 @@
-/* acct_named.h - the randomizers that rounds name: a table of parameters and blanket cells
- * (doc/accounting.md, "Cells of the protocols").  For acct_spec.c and for help texts; programs read rounds
- * through acct_spec.h.
+/* acct_named.h - the table of named randomizers: their parameters and blanket cells (doc/accounting.md,
+ * "Cells of the protocols").  For acct_spec.c and for help texts; programs read rounds through acct_spec.h.
  *
- * A row's function is pure: checked parameters in, cells and facts out.  Cells are the tightest list proved
- * for the randomizer's worst pair of inputs; every omega is within 128 ulp of its real value. */
+ * A row's function is pure: it takes checked parameters and sets cells and facts.  The cells are the tightest
+ * list proved for the randomizer's worst pair of inputs; every omega is within 128 ulp of its real value. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +12,9 @@
 #define ACCT_NAMED_PARAMS 8u
 
 enum acct_param_kind {
-	ACCT_REAL,        /* any number; the function looks further */
+	ACCT_REAL,        /* any number; the row's function checks it further */
 	ACCT_BETWEEN,     /* least < x < most */
-	ACCT_BETWEEN_INF, /* the same, or inf */
+	ACCT_BETWEEN_INF, /* least < x < most, or inf */
 	ACCT_WHOLE,       /* a whole number, least <= x <= most */
 };
 
@@ -24,26 +23,27 @@ struct acct_param {
 	enum acct_param_kind kind;
 	double least, most;
 	bool optional;
-	bool list; /* a/b/..: up to ACCT_MAX_CELLS of the kind */
+	bool list; /* a list a/b/..: up to ACCT_MAX_CELLS numbers of this kind */
 };
 
 struct acct_arg {
-	size_t size; /* 0: not given */
+	size_t size; /* number of values; 0: not given */
 	double x[ACCT_MAX_CELLS];
 };
 
-/* s: room for ACCT_SPEC_PARTS; in each name, participants and the round's others (n - 1), count, defect and
- * sampling are set.  The function sets cells, dummies, levels, k, and eps0 where a parameter says it, of the
- * first and of as many as the round has slots that differ; the first without cells ends them.  On
- * ACCT_EDOMAIN *why is a static sentence. */
+/* Sets cells, dummies, levels, k, and eps0 where a parameter gives it. s has room for ACCT_SPEC_PARTS; in
+ * each of them name, participants and the round's others (n - 1), count, defect and sampling are set already.
+ * The function fills the first part, and as many as the round has different slots; the first part without
+ * cells ends them.  On ACCT_EDOMAIN *why is a static sentence. */
 typedef enum acct_rc acct_named_fn(const struct acct_arg *arg, struct acct_spec *s, const char **why);
 
 struct acct_named {
 	const char *name;
-	const char *keys;    /* for help: "k=,eps0=" */
+	const char *keys;    /* for help: "k=,eps0=[,dummies=0]", with the defaults */
 	const char *summary; /* for help: one line of at most 64 characters */
 	acct_named_fn *cells;
-	bool n_optional; /* participants may hide nobody; the function demands n where they do */
+	bool n_optional; /* n= may be left out, as participants may give no blanket; the function demands n
+			    where they do */
 	struct acct_param param[ACCT_NAMED_PARAMS];
 };
 
@@ -55,8 +55,8 @@ const struct acct_named *acct_named_row(size_t i);
 /* Adds omega to the cell with these u and v, a new one if there is none; nothing when omega is 0.
  * ACCT_ELIMIT: more than ACCT_MAX_CELLS. */
 ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
-/* The list of a randomizer whose laws are 1 or p times the blanket: `apart` of the blanket is in (p, 1), as
- * much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
+/* The list of a randomizer whose laws are 1 or p times the blanket: a mass `apart` of the blanket is in (p,
+ * 1), as much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
 void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
 
 /* The families. */

@@ -20,8 +20,8 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 }
 
 /* d bits: the input's is a fair coin, every other is set with chance a = 1/(1+E).  With B(y) the law of d
- * such others, the law under x is B(y) (1+E)/2 or B(y) (1+E)/(2E), as y_x is 1 or 0; the least as in rappor.
- */
+ * such others, the law under x is B(y) (1+E)/2 or B(y) (1+E)/(2E), as y_x is 1 or 0; the least as in
+ * rappor. */
 enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], e = exp(arg[1].x[0]), a = 1 / (1 + e);

@@ -5,8 +5,8 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-/* Response on k symbols among `others`, which need not be an exact one of any data: what the analyses know of
- * k-ary response is not said of it. */
+/* Response on k symbols among `others`, which need not be the exact law of any data: so the facts for
+ * analyses of k-ary response are not set. */
 static enum acct_rc among(
 	const struct acct_arg *k, double eps0, double others, struct acct_spec *s, const char **why)
 {

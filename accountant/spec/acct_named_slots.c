@@ -83,8 +83,9 @@ enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *
 	return rc;
 }
 
-/* Every coordinate in a slot of its own; or one coordinate of each of as many groups, drawn whatever the
- * input is: what the shuffler fills up and drops is a function of what it sees. */
+/* Every coordinate in a slot of its own; or one coordinate from each of as many groups, drawn independently
+ * of the input.  The shuffler pads and drops messages by the tags it sees, which therefore do not depend on
+ * the input. */
 enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	const struct acct_arg dummies = { .size = 0 };

@@ -6,7 +6,7 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-#define SUM_SLACK 1e-9 /* shares typed with ten digits */
+#define SUM_SLACK 1e-9 /* slack for shares typed with ten digits */
 
 enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -18,7 +18,7 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 
 static const char too_many[] = "others_n must sum to at most n - 1";
 
-/* Of the others.  False: there are not so many. */
+/* Adds a level to the others.  False: there are not so many. */
 static bool put_level(struct acct_round *r, double share, double count)
 {
 	if (!(count <= (double)r->others))
@@ -99,8 +99,8 @@ enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, con
 	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
-/* One more dummy of each participant by chance, the victim's among them: blanket with that chance.  Rounded
- * down by more than the sum and the quotient err. */
+/* Each participant, the victim too, adds one more dummy by chance: blanket with that chance.  Rounded down by
+ * more than the error of the sum and the quotient. */
 static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -114,7 +114,7 @@ static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, con
 		blanket += r->cell[j].omega;
 	r->level[r->levels++] = (struct acct_level){ .share = chance->x[0] / blanket * (1 - 8 * DBL_EPSILON),
 		.count = s->participants };
-	/* What is known of k-ary response alone does not hold among dummies. */
+	/* Facts that hold for k-ary response alone do not hold among dummies. */
 	s->k = 0;
 	return ACCT_OK;
 }
@@ -186,8 +186,17 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 	return rc ? rc : rare(&arg[3], s, why);
 }
 
+/* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
+ * agree with chance `same`: where not all agree, at most C(d-1, 2) of the C(d, 2) pairs do, and their mean
+ * number is known.  0 but for two inputs, and for three in two cells. */
+static double all_agree(double d, double same)
+{
+	return fmax(0, (d * same - (d - 2)) / 2);
+}
+
 /* (seed, y): y an l-ary response to the seed's hash of x.  The blanket is 1/Z of every (seed, y), except
- * where all inputs hash to y: there it is p/Z, and the report tells nothing. */
+ * where all inputs hash to y: there it is p/Z, and the report tells nothing.  How often that is counts from
+ * below: (p, p) with 1/Z is a spread of (1, 1) with p/Z. */
 enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double l = arg[0].x[0], p = exp(arg[1].x[0]), z = p + l - 1, same, all = 0;
@@ -195,10 +204,8 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 
 	if (rc)
 		return rc;
-	if (arg[2].size > 0 && arg[2].x[0] <= 2)
-		all = same;
-	else if (arg[2].size > 0 && arg[3].size == 0)
-		all = pow(l, 1 - arg[2].x[0]);
+	if (arg[2].size > 0)
+		all = all_agree(arg[2].x[0], same);
 	acct_named_two_level(
 		&s->round, p, (1 - same) / z, (same - all) / z, (l - 2 + same) / z + p * all / z);
 	s->eps0 = arg[1].x[0];

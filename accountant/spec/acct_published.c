@@ -1,10 +1,10 @@
-/* acct_published.c - the published two-count reduction, for comparison with papers. */
+/* acct_published.c - the published two-count reduction, for comparison with papers only. */
 #include <math.h>
 
 #include "acct_fault.h"
 #include "acct_spec.h"
 
-/* The residual's cell takes all that the two special ones leave: rest/q2 = 1 - 2pa/q. */
+/* The residual's cell takes all mass that the two special cells leave: rest/q2 = 1 - 2pa/q. */
 enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	if (s->unpublished)

@@ -1,4 +1,4 @@
-/* acct_spec.c - rounds as text: the grammar `name:key=value,...`. */
+/* acct_spec.c - parses rounds from text: the grammar `name:key=value,...`. */
 #include "acct_spec.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #include "acct_named.h"
 
-/* What every round takes. */
+/* Parameters that every round takes. */
 enum common { N, COUNT, SAMPLING, DEFECT, COMMON };
 
 static const struct acct_param common[COMMON] = {
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reading *t, const c
 	va_end(ap);
 }
 
-/* An expression, so that its value is plain to whoever checks the callers. */
+/* An expression, so that static analysis of the callers sees its value. */
 #define fail(...) (say(__VA_ARGS__), ACCT_EDOMAIN)
 
 static enum acct_rc in_range(struct reading *t, const struct acct_param *p, double x, const char *text)
@@ -187,6 +187,8 @@ static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *pa
 	size_t n = 0;
 
 	do {
+		if (part[n].round.count > ACCT_MAX_COUNT)
+			return fail(t, "%s: slots, times count, must be at most %u", t->name, ACCT_MAX_COUNT);
 		if (acct_round_check(&part[n].round, &fault))
 			return fail(t, "%s: %s", t->name, fault);
 		keep_apart(&part[n]);

@@ -35,8 +35,10 @@
  *   oue:d=,eps0=                optimised unary encoding: the input's bit is a fair coin
  *   subset:d=,k=,eps0=          k of d items
  *   privset:d=,k=,s=,eps0=      k of d items, inputs are sets of s items
- *   olh:l=,eps0=[,d=]           seed and l-ary response to its hash of the input; d: hashes are
- *                               random functions of d inputs
+ *   olh:l=,eps0=[,d=]           seed and l-ary response to its hash of the input, hashes of any family
+ *                               under which two inputs agree with chance 1/l (pairwise independence is
+ *                               enough); d: there are no more than d inputs, which helps where d is 2,
+ *                               or 3 and l is 2
  *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
  *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
  *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
@@ -95,23 +97,24 @@
 extern "C" {
 #endif
 
-#define ACCT_SPEC_MAX   8192u /* of a text, its NUL included */
-#define ACCT_SPEC_PARTS 16u   /* of a round: slots that differ; equal ones are one part with a count */
+#define ACCT_SPEC_MAX   8192u /* bytes of a text, its NUL included */
+#define ACCT_SPEC_PARTS 16u   /* different slots of a round; equal ones are one part with a count */
 
-/* A round as asked for, or one part of it: its cells, and what the analyses that do not work on cells need to
- * know. */
+/* A round as its text gives it, or one part of it: its cells, and the facts for analyses that do not work on
+ * cells. */
 struct acct_spec {
 	struct acct_round round; /* of --bound proved */
 	const char *name;        /* of the randomizer; static */
 	uint64_t participants;   /* n; 0 when the text has none */
-	/* Local guarantee of every participant, in nats; INFINITY for none.  Of pair and cells, which do not
-	 * say who the others are: the least for which R0 and R1 are within e^eps0 of each other and of what
-	 * others, of every level, have in common. */
+	/* Local guarantee of every participant, in nats; INFINITY for none.  For `pair` and `cells`, which do
+	 * not say who the others are: the least eps0 for which R0 and R1 are within e^eps0 of each other and
+	 * of the part that others, of every level, have in common. */
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
 	double k;         /* symbols of a k-ary response, 0 for other randomizers */
-	bool unpublished; /* the cells are no participant's randomizer: no reduction of it is published */
+	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
+			     it */
 };
 
 /* The 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.  ACCT_EDOMAIN: why holds
@@ -119,7 +122,7 @@ struct acct_spec {
 ACCT_CHECK enum acct_rc acct_spec_parts(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
 
-/* The same of a round of one part; ACCT_EDOMAIN also if it has several. */
+/* The same for a round of one part; ACCT_EDOMAIN also if it has several. */
 ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room);
 
 /* The round as `cells`, to the bit: acct_spec_parse reads it back to an equal one with the same count.

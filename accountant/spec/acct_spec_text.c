@@ -1,4 +1,4 @@
-/* acct_spec_text.c - a round as the text that stands for it. */
+/* acct_spec_text.c - writes a round as the text from which acct_spec_parse reads it back. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 	t->at += n > 0 ? (size_t)n : 0;
 }
 
-/* 17 digits bring every double back. */
+/* 17 digits identify every double. */
 static void put_real(struct text *t, const char *before, double x)
 {
 	put(t, "%s%.17g", before, x);

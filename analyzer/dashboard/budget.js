@@ -1,17 +1,16 @@
-// budget.js - the budget as one bar: a block per charged round, a line at the limit, and the refused round across it.
-import {down, element, number, percentLeft, percentUp, replace, up} from "./show.js";
-
-const HOLDS = new Set(["reserved", "charged", "settled"]);
+// budget.js - the plan's slice of the budget as one bar: a block per round that holds a part of it, a line at the limit, and
+// the refused round across it.
+import {down, element, labelOf, number, percentLeft, percentUp, replace, up} from "./show.js";
 
 export function holds(round) {
-	return HOLDS.has(round.stage);
+	return round.holds === true;
 }
 
-// Where each round's block begins and ends, in epsilon, or in parts of the filter's budget. The last one ends at what
-// the accountant says is spent: totals were recorded as the rounds came.
+// Start and end of each round's block, in epsilon or in shares of the filter's budget. The last block ends at the
+// accountant's present total, since the recorded totals are those of the time when each round was decided.
 function blocks(budget, rounds, adaptive) {
-	const charged = rounds.filter(holds).sort((a, b) => a.sequence - b.sequence);
-	const spent = number(adaptive ? budget.share_spent : budget.epsilon_spent);
+	const charged = rounds.filter(holds).sort((a, b) => adaptive ? a.sequence - b.sequence : a.round - b.round);
+	const spent = number(adaptive ? budget.share_spent : budget.entries_epsilon);
 	let from = 0;
 	return charged.map((round, i) => {
 		const last = i === charged.length - 1;
@@ -32,15 +31,15 @@ function drawBlock(b, i, scale, words) {
 	const wide = (b.to - b.from) / scale > 0.03;
 	const e = element("span", "block", wide ? element("span", "", `${b.round.round}`) : null);
 	e.classList.toggle("odd", i % 2 === 1);
-	e.classList.toggle("reserved", b.round.stage === "reserved");
+	e.classList.toggle("reserved", b.round.stage !== "charged" && b.round.stage !== "settled");
 	e.dataset.round = b.round.round;
 	e.dataset.width = b.to - b.from;
-	e.title = `round ${b.round.round} (${b.round.query}) added ${words(b.to - b.from)}`;
+	e.title = `round ${b.round.round} (${labelOf(b.round)}) added ${words(b.to - b.from)}`;
 	place(e, b.from, b.to, scale);
 	return e;
 }
 
-// Of several refused rounds the last: they would all begin about where the blocks end.
+// Show only the last of several refused rounds: all of them would start where the blocks end.
 function refusedSpan(refusals, adaptive) {
 	const r = refusals[refusals.length - 1];
 	if (r === undefined)
@@ -71,25 +70,26 @@ function say(budget, adaptive) {
 		b.id = id;
 		return element("span", "figure", b, ` ${label}`);
 	};
-	const delta = number(budget.delta).toExponential();
+	const delta = number(budget.slice_delta).toExponential();
 	if (adaptive)
 		return [figure("spent", "of the filter's budget spent", percentUp(number(budget.share_spent))),
 			figure("left", "left", percentLeft(number(budget.share_spent))),
-			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.epsilon_limit)))];
-	return [figure("spent", "epsilon spent", up(number(budget.epsilon_spent))),
-		figure("left", "left", down(number(budget.epsilon_left))),
-		figure("limit", `is the limit, at delta ${delta}`, number(budget.epsilon_limit).toFixed(4))];
+			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.slice_epsilon)))];
+	const slice = number(budget.slice_epsilon), entries = number(budget.entries_epsilon);
+	return [figure("spent", "epsilon of the plan's rounds", up(entries)),
+		figure("left", "left", down(Math.max(0, slice - entries))),
+		figure("limit", `is its slice, at delta ${delta}`, slice.toFixed(4))];
 }
 
 export function showBudget(budget, rounds, refusals) {
 	const adaptive = budget.mode !== "plan";
 	const words = adaptive ? percentUp : (v) => `epsilon ${up(v)}`;
-	const limit = adaptive ? 1 : number(budget.epsilon_limit);
+	const limit = adaptive ? 1 : number(budget.slice_epsilon);
 	const all = blocks(budget, rounds.rounds, adaptive);
 	const span = refusedSpan(refusals.refusals, adaptive);
 	const end = Math.max(limit, all.length > 0 ? all[all.length - 1].to : 0,
 		span !== null && Number.isFinite(span.to) ? span.to : 0);
-	// Far above the limit says no more than above it.
+	// A round far above the limit is cut off: its exact length carries no information.
 	const scale = Math.min(end, 2 * limit) * 1.04;
 	const gauge = document.getElementById("gauge");
 
@@ -98,9 +98,9 @@ export function showBudget(budget, rounds, refusals) {
 		...(span !== null ? [drawRefused(span, scale, words)] : []),
 		drawLimit(limit, scale, adaptive ? "100 %" : `limit ${limit.toFixed(4)}`));
 	gauge.setAttribute("aria-label", `Budget: ${words(adaptive ? number(budget.share_spent)
-		: number(budget.epsilon_spent))} spent of ${adaptive ? "100 %" : limit.toFixed(4)} by ${all.length} rounds` +
+		: number(budget.entries_epsilon))} spent of ${adaptive ? "100 %" : limit.toFixed(4)} by ${all.length} rounds` +
 		(span !== null ? `; round ${span.refusal.round} would have gone to ${words(span.to)} and was refused` : ""));
 	document.getElementById("budget-note").textContent =
-		`Each block is what a round added${adaptive ? ", as its part of the filter's budget" : ""}.` +
+		`Each block is what a round adds${adaptive ? ", as its part of the filter's budget" : ""}.` +
 		(span !== null ? ` Dashed: round ${span.refusal.round}, which was refused, had it been charged.` : "");
 }

@@ -1,21 +1,21 @@
-// dashboard.js - asks the analyzer every two seconds while somebody looks, and shows what it says.
+// dashboard.js - requests the analyzer's status every two seconds while the page is visible, and shows it.
 import {showBudget} from "./budget.js";
 import {showEstimates} from "./estimates.js";
 import {showRounds} from "./rounds.js";
 import {ago, clock, count, element, replace} from "./show.js";
 
 const POLL_MS = 2000;
-const SOON_MS = 300; // while the analyzer reads what is new in its ledger
+const SOON_MS = 300; // while the analyzer makes a new view of its ledger
 const PATIENCE_MS = 10000;
-const LEVEL = {done: "ok", running: "ok", waiting: "ok", refused: "warn", unreachable: "warn", stopping: "warn",
+const LEVEL = {done: "ok", running: "ok", waiting: "ok", scheduled: "ok", refused: "warn", unreachable: "warn", unsigned: "warn", stopping: "warn",
 	fault: "fault"};
 
-let started; // the run of the analyzer that is shown
-let shownHead; // the ledger's last record in what is shown
-let answered; // when the analyzer last did
+let started; // start time of the analyzer's run that the page shows
+let shownHead; // head of the ledger's last record that the page shows
+let answered; // when the analyzer last answered
 let timer;
 
-// null: being read, to be asked for again.
+// null: the analyzer is still making it; request it again.
 async function ask(name) {
 	const answer = await fetch(`/api/v1/${name}`, {signal: AbortSignal.timeout(PATIENCE_MS)});
 	if (answer.status === 503)
@@ -37,6 +37,7 @@ function facts(status) {
 	const p = status.pipeline;
 	const seen = status.shuffler.last_seen_ms;
 	const link = status.shuffler.connected ? "connected"
+		: status.state.code === "scheduled" ? "not dialled until the next round opens"
 		: status.round === null ? "not dialled: the plan is through" : "not connected";
 	const cert = status.certificate;
 	const ledger = status.ledger;
@@ -71,15 +72,15 @@ function isBehind(status) {
 	return status.ledger.shown_seq < status.ledger.seq && status.ledger.fault === null;
 }
 
-// The books only when the ledger has moved on.
+// Fetch budget, rounds and refusals only when the ledger has a new record.
 async function showBooks(status) {
 	const head = `${status.ledger.head} ${status.refusals_explained}`;
 	if (head === shownHead || isBehind(status) || status.ledger.fault !== null)
 		return;
-	const books = await Promise.all(["budget", "rounds", "refusals"].map(ask));
-	if (books.includes(null))
+	const documents = await Promise.all(["budget", "rounds", "refusals"].map(ask));
+	if (documents.includes(null))
 		return;
-	const [budget, rounds, refusals] = books;
+	const [budget, rounds, refusals] = documents;
 	showBudget(budget, rounds, refusals);
 	showRounds(budget, rounds, refusals);
 	if (await showEstimates(rounds, AbortSignal.timeout(PATIENCE_MS)))
@@ -92,7 +93,7 @@ async function poll() {
 		const status = await ask("status");
 		answered = Date.now();
 		if (started !== undefined && started !== status.started_ms) {
-			location.reload(); // another run, perhaps of another plan or version
+			location.reload(); // the analyzer was restarted, perhaps with another plan or version
 			return;
 		}
 		started = status.started_ms;

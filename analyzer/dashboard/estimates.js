@@ -1,18 +1,21 @@
-// estimates.js - a card per settled round: its items with their intervals, whatever the query asked. A long list begins
-// with its largest counts, or with the first of its numbers, as `estimate` does.
-import {count, decimalsOf, element, fixed, number, replace} from "./show.js";
+// estimates.js - shows a card per settled round with its items and their intervals, for every kind of query. A long list
+// shows its largest counts, or the first of its numbers, as `estimate` does.
+import {count, decimalsOf, element, fixed, labelOf, number, replace} from "./show.js";
+import {trends} from "./trend.js";
 
-const NUMBERS = new Set(["mean", "sum", "quantiles", "vector"]); // all else counts something
-const CARDS = 24; // the newest rounds; the others on request
-const ITEMS = 20; // of a card, the largest
-const results = new Map(); // what the ledger recorded of a settled round never changes
+const NUMBERS = new Set(["mean", "sum", "quantiles", "vector"]); // all other kinds count devices
+const CARDS = 24; // newest rounds shown at first; the others on request
+const ITEMS = 20; // most items on a card: the largest
+const RECURRENCES = 60; // most recurrences in a trend: the newest
+const results = new Map(); // cache: the result of a settled round never changes
+const cards = new Map(); // by round and number of recurrences in its trend
 let showAll = false;
 
-// Items with the interval that holds for all of them together.
+// Items with their simultaneous intervals.
 function itemsOf(result) {
 	const joint = result.items.length > 1 && result.items.every((i) => Number.isFinite(number(i.joint_lower)));
 	return {joint, items: result.items.map((i) => ({
-		label: result.items.length === 1 && i.label === result.query ? result.type : i.label,
+		label: result.items.length === 1 && i.label === result.query ? result.type : i.text !== undefined ? `"${i.text}"` : i.label,
 		value: number(i.value),
 		lower: number(joint ? i.joint_lower : i.lower),
 		upper: number(joint ? i.joint_upper : i.upper),
@@ -24,8 +27,8 @@ function finite(values) {
 	return values.filter(Number.isFinite);
 }
 
-// Counts stand on zero. Other numbers stand on an axis of some three intervals to each side: on the whole range of the
-// quantity the interval could not be seen.
+// The axis of counts starts at zero. That of other numbers spans about three intervals to each side, because the interval
+// would be invisible on the whole range of the quantity.
 function axisOf(items, counts) {
 	const low = Math.min(...finite(items.map((i) => i.lower)), ...finite(items.map((i) => i.value)));
 	const high = Math.max(...finite(items.map((i) => i.upper)), ...finite(items.map((i) => i.value)));
@@ -64,7 +67,7 @@ function track(item, axis, counts, floor) {
 	return e;
 }
 
-// A combination of values may break after each.
+// Allow a line break after each value of a combination.
 function breakable(label) {
 	return label.split(/(?<=,)/).flatMap((part, i) => i === 0 ? [part] : [document.createElement("wbr"), part]);
 }
@@ -119,6 +122,17 @@ function table(result) {
 	return parts;
 }
 
+// The count of devices without a reading, shown apart from the items; or how they affect the answer.
+function without(result) {
+	const counted = (result.no_reading ?? []).filter((i) => i.below_noise !== true);
+	const text = (i) => `${count(number(i.value))} (${count(number(i.joint_lower))} to ${count(number(i.joint_upper))})`;
+
+	if ((result.no_reading ?? []).length === 1)
+		return [`Devices without a reading: ${counted.length > 0 ? text(counted[0]) : "below the noise floor"}.`];
+	return [...(result.estimand ? [`${result.estimand[0].toUpperCase()}${result.estimand.slice(1)}.`] : []),
+		...counted.slice(0, ITEMS).map((i) => `Without a reading, ${i.label}: ${text(i)}.`)];
+}
+
 function notes(result) {
 	const lines = [];
 	if (result.fault)
@@ -133,12 +147,12 @@ function notes(result) {
 		lines.push(`The guarantee rests on the shuffler having added ${count(result.shuffler_dummies)} messages of its own.`);
 	if (result.tag_messages > 0)
 		lines.push(`The shuffler has evened the counts to ${count(result.tag_messages)} messages of each tag.`);
+	const paper = result.statement ? [`${result.statement}.`] : [];
 	const bias = Math.max(0, ...finite((result.items ?? []).map((i) => number(i.bias_bound))));
 	if (bias > 0)
 		lines.push("Where the choice of a class goes with the value an estimate may be off by up to " +
 			`${bias.toPrecision(4)}; the intervals allow for it.`);
-	const paper = result.statement ? [element("p", "note", `${result.statement}.`)] : [];
-	return [...lines.map((l) => element("p", "warning", l)), ...paper];
+	return [...lines.map((l) => element("p", "warning", l)), ...[...without(result), ...paper].map((l) => element("p", "note", l))];
 }
 
 function fieldsOf(result) {
@@ -147,7 +161,7 @@ function fieldsOf(result) {
 }
 
 function card(round, result) {
-	const e = element("article", "card", element("h3", "", round.query));
+	const e = element("article", "card", element("h3", "", labelOf(round)));
 	e.dataset.query = round.query;
 	if (typeof result === "string") {
 		e.append(element("p", "warning", result));
@@ -163,28 +177,63 @@ function card(round, result) {
 async function load(round, signal) {
 	const key = `${round.round} ${round.descriptor_hash}`;
 	if (!results.has(key)) {
-		const answer = await fetch(`/api/v1/estimates/${encodeURIComponent(round.query)}`, {signal});
+		const answer = await fetch(`/api/v1/estimates/${encodeURIComponent(labelOf(round))}`, {signal});
 		if (answer.status === 503)
 			return null;
 		if (!answer.ok)
 			return `No result: ${(await answer.text()).trim()}`;
-		results.set(key, card(round, await answer.json()));
+		results.set(key, await answer.json());
 	}
 	return results.get(key);
 }
 
-// Cards are made once, so that what was unfolded stays unfolded. False when some could not be read yet.
+// null: its data is still being fetched. A recurring query has one card for its newest answer, with all answers as a trend.
+async function cardOf(round, series, signal) {
+	const key = `${round.round} ${round.descriptor_hash} ${series.length}`;
+	const points = [];
+
+	if (cards.has(key))
+		return cards.get(key);
+	for (const r of series) {
+		const result = await load(r, signal);
+		if (result === null)
+			return null;
+		if (Array.isArray(result.items) && result.items.length > 0)
+			points.push({round: r, result});
+	}
+	const result = await load(round, signal);
+	if (result === null)
+		return null;
+	const made = card(round, result);
+	if (points.length > 1)
+		made.append(...trends(points, !NUMBERS.has(result.type)));
+	if (typeof result !== "string")
+		cards.set(key, made);
+	return made;
+}
+
+// [round, recurrences on its card] for the newest round of each query.
+function withSeries(settled) {
+	const newest = new Map();
+	for (const r of settled)
+		if (r.recurrences > 1 && !(newest.get(r.query)?.sequence > r.sequence))
+			newest.set(r.query, r);
+	return settled.filter((r) => !(r.recurrences > 1) || newest.get(r.query) === r)
+		.map((r) => [r, r.recurrences > 1 ? settled.filter((o) => o.query === r.query).slice(-RECURRENCES) : []]);
+}
+
+// Cards are created once, so that unfolded parts stay unfolded. False if some data is still missing.
 export async function showEstimates(rounds, signal) {
 	const box = document.getElementById("estimates");
-	const settled = rounds.rounds.filter((r) => r.stage === "settled");
+	const settled = withSeries(rounds.rounds.filter((r) => r.stage === "settled"));
 	const shown = showAll ? settled : settled.slice(-CARDS);
-	const cards = [];
+	const list = [];
 
-	for (const r of shown) {
-		const made = await load(r, signal);
+	for (const [r, series] of shown) {
+		const made = await cardOf(r, series, signal);
 		if (made === null)
 			return false;
-		cards.push(typeof made === "string" ? card(r, made) : made);
+		list.push(made);
 	}
 	if (shown.length < settled.length) {
 		const more = element("button", "more", `show ${settled.length - shown.length} earlier rounds`);
@@ -194,11 +243,11 @@ export async function showEstimates(rounds, signal) {
 			more.disabled = true;
 			showEstimates(rounds, signal);
 		};
-		cards.unshift(more);
+		list.unshift(more);
 	}
-	if (cards.length === 0)
-		cards.push(element("p", "note", "None yet: a round has an estimate once it is charged and opened."));
-	if (cards.length !== box.childNodes.length || cards.some((c, i) => c !== box.childNodes[i]))
-		replace(box, ...cards);
+	if (list.length === 0)
+		list.push(element("p", "note", "None yet: a round has an estimate once it is charged and opened."));
+	if (list.length !== box.childNodes.length || list.some((c, i) => c !== box.childNodes[i]))
+		replace(box, ...list);
 	return true;
 }

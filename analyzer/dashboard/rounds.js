@@ -1,29 +1,54 @@
-// rounds.js - the table of rounds, and why a round was refused.
+// rounds.js - shows the table of rounds, and explains refused rounds.
 import {holds} from "./budget.js";
-import {count, down, element, epsilon0, number, percentLeft, percentUp, replace, up} from "./show.js";
+import {count, down, element, epsilon0, instant, labelOf, number, percentLeft, percentUp, replace, up} from "./show.js";
 
 const narrow = window.matchMedia("(max-width: 640px)");
 const DECISION = {planned: "to come", reserved: "reserved", charged: "charged", settled: "charged", refused: "REFUSED",
-	void: "VOID"};
+	void: "VOID", waiting: "waiting"};
+const REPORTED = new Set(["charged", "settled", "void", "waiting"]);
 
-// What stands in the columns: [heading, class, text of a round and of the running total].
+// The columns: [heading, class, text for a round and its running total].
 const plain = [
 	["Round", "num", (r) => `${r.round}`],
-	["Query", "", (r) => r.query],
+	["Query", "", labelOf],
 	["Protocol", "", (r) => r.protocol],
 	["epsilon0", "num", (r) => epsilon0(number(r.epsilon0))],
-	["Reports", "num", (r) => holds(r) && r.stage !== "reserved" || r.stage === "void" ? count(r.reports) : "-"],
-	["Epsilon of round", "num", (r) => r.stage === "planned" || r.stage === "void" ? "-" : up(number(r.epsilon_round))],
+	["Reports", "num", (r) => REPORTED.has(r.stage) ? count(r.reports) : "-"],
+	["Epsilon of round", "num", (r) => r.epsilon_round === undefined || (r.stage === "void" && !holds(r)) ? "-"
+		: up(number(r.epsilon_round))],
 ];
 const composed = [
-	["Total", "num", (r, total) => r.stage === "planned" ? "-" : up(total.spent)],
-	["Left", "num", (r, total) => r.stage === "planned" ? "-" : down(Math.max(0, total.limit - total.spent))],
+	["Total", "num", (r, total) => r.epsilon_round === undefined ? "-" : up(total.spent)],
+	["Left", "num", (r, total) => r.epsilon_round === undefined ? "-" : down(Math.max(0, total.limit - total.spent))],
 ];
 const filtered = [
 	["Part of budget", "num", (r) => holds(r) ? percentUp(number(r.share)) : "-"],
 	["Left", "num", (r, total) => r.stage === "planned" ? "-" : percentLeft(total.spent)],
 ];
-const decision = ["Decision", "decision", (r) => DECISION[r.stage] ?? r.stage];
+const decision = ["Decision", "decision", decisionOf];
+
+function decisionOf(r) {
+	const more = r.more > 0 ? `, and ${count(r.more)} more` : "";
+
+	if (r.missed === true)
+		return "missed";
+	return (r.stage === "planned" && r.opens_ms !== undefined ? `opens ${instant(r.opens_ms)}`
+		: DECISION[r.stage] ?? r.stage) + more;
+}
+
+// Show only the first of the coming or refused recurrences of a query; its row says how many follow.
+function folded(rounds) {
+	const shown = [];
+	for (const r of rounds) {
+		const last = shown[shown.length - 1];
+		if (r.recurrences > 1 && last !== undefined && last.query === r.query && last.stage === r.stage &&
+			(r.stage === "planned" || r.stage === "refused") && last.missed !== true && r.missed !== true)
+			Object.assign(last, {more: last.more + 1, through: r});
+		else
+			shown.push({...r, more: 0});
+	}
+	return shown;
+}
 
 function columns(adaptive) {
 	const [round, query, protocol, guarantee, reports, charge] = plain;
@@ -32,7 +57,7 @@ function columns(adaptive) {
 		: [...plain, ...sums, decision];
 }
 
-// A shuffler's refusal, or too few reports, as the ledger has it.
+// The reason recorded in the ledger: the shuffler's refusal, or too few reports.
 function cell(column, r, total) {
 	const head = column[0] === "Query";
 	const e = element(head ? "th" : "td", column[1], column[2](r, total));
@@ -47,6 +72,8 @@ function row(r, cols, total, adaptive) {
 	if (holds(r))
 		total.spent = adaptive ? total.spent + number(r.share) : number(r.epsilon_total);
 	const e = element("tr", "", ...cols.map((c) => cell(c, r, total)));
+	if (r.through !== undefined && holds(r.through) && !adaptive)
+		total.spent = number(r.through.epsilon_total);
 	e.dataset.stage = r.stage;
 	e.dataset.round = r.round;
 	return e;
@@ -54,15 +81,15 @@ function row(r, cols, total, adaptive) {
 
 function showRefusals(rounds, refusals) {
 	const explained = new Set(refusals.map((r) => r.round));
-	const others = rounds.filter((r) => r.reason && !explained.has(r.round))
-		.map((r) => element("pre", "refusal", `round ${r.round} (${r.query}) ${r.stage}: ${r.reason}`));
+	const others = folded(rounds).filter((r) => r.reason && !explained.has(r.round))
+		.map((r) => element("pre", "refusal", `round ${r.round} (${labelOf(r)}) ${r.stage}${r.more > 0 ? `, and ${count(r.more)} more` : ""}: ${r.reason}`));
 	replace(document.getElementById("refusals"), ...others,
 		...refusals.map((r) => element("pre", "refusal", r.text)));
 }
 
 function showTable(budget, rounds) {
 	const adaptive = budget.mode !== "plan";
-	const total = {spent: 0, limit: number(budget.epsilon_limit)};
+	const total = {spent: 0, limit: number(budget.slice_epsilon)};
 	const cols = columns(adaptive);
 	const table = document.getElementById("rounds");
 	const heads = cols.map((c) => {
@@ -72,7 +99,7 @@ function showTable(budget, rounds) {
 	});
 
 	replace(table.tHead, element("tr", "", ...heads));
-	replace(table.tBodies[0], ...rounds.rounds.map((r) => row(r, cols, total, adaptive)));
+	replace(table.tBodies[0], ...folded(rounds.rounds).map((r) => row(r, cols, total, adaptive)));
 }
 
 export function showRounds(budget, rounds, refusals) {

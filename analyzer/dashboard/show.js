@@ -1,4 +1,4 @@
-// show.js - numbers as people read them, and elements. Text only ever becomes text: no markup is parsed here.
+// show.js - formats numbers for people and creates elements. Text is inserted as text only; no markup is parsed here.
 
 export function element(name, className, ...content) {
 	const e = document.createElement(name);
@@ -8,14 +8,14 @@ export function element(name, className, ...content) {
 	return e;
 }
 
-// A JSON number; the analyzer writes those JSON has not as "inf", "-inf" and "nan".
+// A number from JSON; the analyzer writes values that JSON lacks as "inf", "-inf" and "nan".
 export function number(v) {
 	if (typeof v === "number")
 		return v;
 	return v === "inf" ? Infinity : v === "-inf" ? -Infinity : NaN;
 }
 
-// To four digits: what is needed or spent upwards, what is left downwards.
+// Round to four digits: needed or spent epsilon up, remaining epsilon down.
 export function up(v) {
 	return Number.isFinite(v) ? (Math.ceil(v * 1e4) / 1e4).toFixed(4) : "inf";
 }
@@ -36,6 +36,16 @@ export function count(v) {
 	return Math.round(v).toLocaleString("en-US");
 }
 
+// The number of a recurrence.
+export function labelOf(round) {
+	return round.recurrences > 1 ? `${round.query}#${round.recurrence}` : round.query;
+}
+
+// Without the year: "12-01 06:00 UTC".
+export function instant(ms) {
+	return `${new Date(ms).toISOString().slice(5, 16).replace("T", " ")} UTC`;
+}
+
 export function epsilon0(v) {
 	return Number.isFinite(v) ? v.toFixed(2) : "inf";
 }
@@ -45,7 +55,7 @@ export function fixed(v, decimals) {
 		? v.toLocaleString("en-US", {minimumFractionDigits: decimals, maximumFractionDigits: decimals}) : "-";
 }
 
-// Two digits of an interval are meaningful.
+// Show two significant digits of an interval's width.
 export function decimalsOf(half) {
 	const digits = Number.isFinite(half) && half > 0 ? 1 - Math.floor(Math.log10(half)) : 4;
 	return Math.min(9, Math.max(0, digits));
@@ -66,8 +76,8 @@ export function ago(ms, now) {
 	return s < 172800 ? `${Math.round(s / 3600)} h ago` : `${Math.round(s / 86400)} d ago`;
 }
 
-// Give an element these children unless it shows just them: what did not change keeps its place, its selection and
-// its focus, and is not read out again.
+// Replace an element's children only if they changed: unchanged children keep their place, selection and focus, and a
+// screen reader does not read them again.
 export function replace(parent, ...children) {
 	const old = parent.childNodes;
 	if (old.length !== children.length || children.some((c, i) => !c.isEqualNode(old[i])))

@@ -66,7 +66,7 @@ enum cm_rc cm_buf_put(struct cm_buf *b, const void *bytes, size_t n)
 
 void cm_buf_drop(struct cm_buf *b, size_t n)
 {
-	/* Nothing to drop must cost nothing: a peer could make it happen a byte at a time. */
+	/* Return at once when there is nothing to drop: a peer could cause such calls for every byte. */
 	if (n == 0)
 		return;
 	if (n >= b->len) {
@@ -106,7 +106,7 @@ void cm_put_le64(uint8_t p[8], uint64_t v)
 	cm_put_le32(p + 4, (uint32_t)(v >> 32));
 }
 
-/* Written out, compilers make one load or store of each: draws spend much of their time here. */
+/* Written out, since compilers then make one load or store of each; draws spend much of their time here. */
 void cm_put_le32(uint8_t p[4], uint32_t v)
 {
 	p[0] = (uint8_t)v;

@@ -1,12 +1,12 @@
-/* cm_buf.h - growable bytes with a maximum.  libc only. */
+/* cm_buf.h - a growable byte buffer with a maximum length. libc only. */
 #pragma once
 
 #include <stdint.h>
 
 #include "cm_rc.h"
 
-/* Bytes data[0..len).  Caller's memory; `data` moves when the buffer grows.  Wiped before it is freed or
- * moved when `secret`. */
+/* The bytes data[0..len), owned by the caller; `data` moves when the buffer grows.  With `secret`, the bytes
+ * are wiped before the memory is freed or moved. */
 struct cm_buf {
 	uint8_t *data;
 	size_t len, cap, max;
@@ -28,9 +28,9 @@ void cm_buf_drop(struct cm_buf *b, size_t n);
 CM_CHECK int cm_size_add(size_t a, size_t b, size_t *out);
 CM_CHECK int cm_size_mul(size_t a, size_t b, size_t *out);
 
-/* An array that holds n items of `size` bytes and has room for *cap: the same when one more fits, else moved
- * to one of twice the room, and *cap with it.  NULL out of memory; the array is as it was then.  Not for
- * secrets: what was moved stays behind. */
+/* An array that holds n items of `size` bytes and has room for *cap: returns the same array when one more
+ * item fits, else moves it to twice the room and updates *cap.  NULL out of memory; the array is then
+ * unchanged.  Not for secrets: the old memory is not wiped. */
 void *cm_grow(void *array, size_t n, size_t *cap, size_t size);
 
 /* Little- and big-endian integers at p. */

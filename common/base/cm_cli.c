@@ -9,21 +9,21 @@
 #include <unistd.h>
 
 #include "cm_cli_help.h"
-#include "cm_near.h"
+#include "cm_suggest.h"
 
 #define REPEAT_MAX 63
 
 enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
 
-/* A command line being read. */
+/* The state of parsing a command line. */
 struct reading {
 	const struct cm_cli_program *program;
 	const struct cm_cli_verb *verb; /* NULL until it is known */
-	const char *group;              /* first word of several verbs, to be helped with; else NULL */
+	const char *group;              /* first word of several verbs, for which help is asked; else NULL */
 	struct cm_cli *cli;
 	int level, max_argc;
 	const char *color;
-	const char *level_from; /* variable that set it, for its error */
+	const char *level_from; /* the environment variable that set the level, for its error */
 	int rest;               /* index in argv where the verb's words end */
 	bool help, usage, version, no_memory;
 	size_t repeats[16];
@@ -105,7 +105,7 @@ static const struct argp_option global_options[] = {
 	{ 0 },
 };
 
-/* The verb that `word` (and, for two-word verbs, `next`) names; *words says how many were used. */
+/* The verb that `word` (and, for two-word verbs, `next`) names; *words is the number of words it took. */
 static const struct cm_cli_verb *find_verb(
 	const struct cm_cli_program *program, const char *word, const char *next, int *words)
 {
@@ -155,22 +155,23 @@ static void needs_second_word(
 static void unknown_verb(
 	const struct cm_cli_program *program, const char *word, const char *next, struct argp_state *state)
 {
-	struct cm_near near = { 0 };
+	struct cm_suggest nearest = { 0 };
 	char both[128];
 	bool group = is_group(program, word);
 
 	(void)snprintf(both, sizeof both, "%s %s", word, next != NULL ? next : "");
 	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++)
-		cm_near_offer(&near, strchr(v->name, ' ') != NULL ? both : word, v->name);
+		cm_suggest_offer(&nearest, strchr(v->name, ' ') != NULL ? both : word, v->name);
 	if (group && next == NULL)
 		needs_second_word(program, word, state);
-	else if (near.word != NULL)
-		argp_error(state, "unknown verb '%s' (did you mean '%s'?)", group ? both : word, near.word);
+	else if (nearest.word != NULL)
+		argp_error(
+			state, "unknown verb '%s' (did you mean '%s'?)", group ? both : word, nearest.word);
 	else
 		argp_error(state, "unknown verb '%s'", group ? both : word);
 }
 
-/* First pass: options before the verb, then the verb; what follows is left for the second. */
+/* First pass: options before the verb, then the verb; the second pass reads the rest. */
 static error_t on_first(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
@@ -239,7 +240,7 @@ static error_t on_verb(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* ARGP_NO_EXIT: usage errors come back here, so that there is one way out. */
+/* ARGP_NO_EXIT: usage errors return here, so that the program exits in one place. */
 #define PARSE_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
 
 static bool no_memory(struct reading *r)
@@ -281,7 +282,7 @@ static bool read_verb(struct reading *r, int argc, char **argv)
 			.name = r->verb->option[i].name, .key = KEY_VERB + i, .arg = r->verb->option[i].value
 		};
 	}
-	/* argv[0] of this pass is what its errors begin with. */
+	/* argp begins its errors with argv[0] of this pass. */
 	words = calloc((size_t)(argc - r->rest) + 2, sizeof *words);
 	if (words == NULL)
 		return no_memory(r);
@@ -305,7 +306,7 @@ static bool bad_variable(const struct reading *r, const char *name, const char *
 	return false;
 }
 
-/* What the environment says, before any option does. */
+/* Reads the environment; options, read later, replace it. */
 static bool read_environment(struct reading *r)
 {
 	const char *config = getenv("TOMBOLA_CONFIG"), *level = getenv("TOMBOLA_LOG_LEVEL");
@@ -366,7 +367,7 @@ static int run_verb(struct reading *r)
 	return exit_code;
 }
 
-/* Data that did not reach its reader is a failure, whatever the verb said. */
+/* Output that could not be written is a failure, whatever the verb returned. */
 static int finish(const char *name, int exit_code)
 {
 	bool lost = ferror(stdout) != 0;
@@ -406,7 +407,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		cli->argc = 1;
 		if (!read_verb(&r, argc, argv))
 			goto out;
-		/* Not const in the type only because argv never is. */
+		/* A cast because argv's type is not const; nothing writes to it. */
 		cli->argv[0] = (char *)(uintptr_t)r.verb->name;
 	}
 	if (r.help || r.usage || r.version) {

@@ -1,9 +1,10 @@
-/* cm_cli.h - the command line every program shares: verbs, options, --help, --version, exit codes (glibc
+/* cm_cli.h - the command line that every program shares: verbs, options, --help, --version, exit codes (glibc
  * argp).
  *
  * `prog [GLOBAL] VERB [OPTIONS] [ARGS]`.  Global options, accepted before or after the verb: -c/--config FILE
  * (TOMBOLA_CONFIG), -v/-q (TOMBOLA_LOG_LEVEL), --log-format text|json|auto (TOMBOLA_LOG_FORMAT), --color
- * auto|always|never (TOMBOLA_COLOR; NO_COLOR counts when non-empty), --json, -h/--help, -V/--version. */
+ * auto|always|never (TOMBOLA_COLOR; NO_COLOR counts when it is not empty), --json, -h/--help,
+ * -V/--version. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,15 +14,15 @@
 
 struct cm_cli_program;
 struct cm_cli {
-	const struct cm_cli_program *program; /* that is running */
-	const char *config;                   /* path or the program's default */
+	const struct cm_cli_program *program; /* the program that is running */
+	const char *config;                   /* path from the option, or the program's default */
 	enum cm_level level;
 	enum cm_log_format log_format;
 	bool json, color;
-	int argc;    /* of the verb: argv[0] is the verb, options below are removed */
+	int argc;    /* arguments of the verb: argv[0] is the verb, the options below are removed */
 	char **argv; /* positional arguments follow */
-	const char
-		*option[16]; /* value of the verb's option i, NULL if absent ("" for a flag that is given) */
+	const char *option[16]; /* value of the verb's option i, NULL if it is absent ("" for a flag that is
+				   given) */
 	const char *repeated[16][64]; /* all values, for options marked repeatable; NULL-terminated */
 };
 
@@ -38,15 +39,15 @@ struct cm_cli_verb {
 	const char *help;
 	int min_args, max_args;
 	struct cm_cli_option option[16]; /* ends with name NULL */
-	/* Does the verb; the exit code is cm_exit_code() of the result unless it returns CM_OK with
-	 * *exit_code set. */
+	/* Runs the verb.  The exit code is cm_exit_code() of the result, unless the verb returns CM_OK and
+	 * sets *exit_code. */
 	enum cm_rc (*run)(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 };
 
 struct cm_cli_program {
 	const char *name, *summary;
-	/* For the log; also the default config /etc/tombola/ROLE.conf.  NULL: no configuration, no --config.
-	 */
+	/* role in log lines; also names the default configuration /etc/tombola/ROLE.conf.  NULL: the program
+	 * has no configuration and no --config. */
 	const char *role;
 	const struct cm_cli_verb *verb; /* ends with name NULL */
 };
@@ -54,8 +55,8 @@ struct cm_cli_program {
 /* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */
 int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv);
 
-/* The verb `completion bash|zsh`, for the table of every program: what completes its verbs, options and
- * files. */
+/* The verb `completion bash|zsh`, for the table of every program: prints a script that completes its verbs,
+ * options and files. */
 enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 #define CM_CLI_COMPLETION                                                                           \
 	{                                                                                           \
@@ -63,14 +64,14 @@ enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm
 		.help = "print what completes this command in that shell", .run = cm_cli_completion \
 	}
 
-/* A finite double or an unsigned integer written in full, in range; else CM_EUSAGE with a line naming `what`.
- */
+/* Read a finite double, or an unsigned integer: all of the text must be the number, and it must be in range.
+ * Else CM_EUSAGE with a line that names `what`. */
 CM_CHECK enum cm_rc cm_cli_double(
 	const char *text, const char *what, double min, double max, double *out, struct cm_err *err);
 CM_CHECK enum cm_rc cm_cli_u64(
 	const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out, struct cm_err *err);
 
-/* Does `said`, the value of --confirm or NULL, name what goes?  Else CM_EUSAGE with what follows, in words,
- * and the name to say. */
+/* CM_OK if `said`, the value of --confirm or NULL, equals the name of what the verb destroys; else CM_EUSAGE
+ * with the consequence, in words, and the name to give. */
 CM_CHECK enum cm_rc cm_cli_confirmed(
 	const char *said, const char *name, const char *consequence, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* cm_cli_completion.c - a program's verbs and options as a completion for bash, and through it for zsh. */
+/* cm_cli_completion.c - prints a bash completion of a program's verbs and options, which also serves zsh. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define EVERY_OPTION "--verbose --quiet --log-format --color --json --help --usage --version"
 
-/* The words up to the cursor: the verb so far, and the option that waits for a value. */
+/* Bash code: finds the words up to the cursor, the verb so far, and the option that waits for a value. */
 static const char head[] = "\tlocal cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 			   "\tlocal verb=\"\" before=\"\" words=\"\" options=\"\" value=\"\" i\n"
 			   "\t[ \"$cur\" != = ] || cur=\"\"\n"
@@ -24,7 +24,8 @@ static const char head[] = "\tlocal cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${C
 			   "\t\tesac\n"
 			   "\tdone\n";
 
-/* `value` is "file", words to choose from, or "none"; without one, words, or the options after a dash. */
+/* Bash code: `value` is "file", words to choose from, or "none"; when it is empty, offers words, or the
+ * options after a dash. */
 static const char tail[] =
 	"\tcase \"$value\" in\n"
 	"\tnone) COMPREPLY=() ;;\n"
@@ -70,7 +71,7 @@ static bool has_words(const char *shown)
 	return *shown != '\0';
 }
 
-/* What follows the option before the cursor. */
+/* Prints the values of the option before the cursor. */
 static void print_values(const struct cm_cli_verb *v, FILE *out)
 {
 	for (int i = 0; i < 16 && v->option[i].name != NULL; i++) {
@@ -138,7 +139,7 @@ static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 	}
 }
 
-/* Options whose next word is theirs, as a pattern. */
+/* Prints a pattern of the options that take the next word as their value. */
 static void print_valued(const struct cm_cli_program *p, char *out, size_t room)
 {
 	size_t at = (size_t)snprintf(

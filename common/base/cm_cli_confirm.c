@@ -1,4 +1,4 @@
-/* cm_cli_confirm.c - what cannot be undone is done to what was named only. */
+/* cm_cli_confirm.c - lets a destructive verb run only when the user has named its target. */
 #include <string.h>
 
 #include "cm_cli.h"
@@ -7,5 +7,6 @@ enum cm_rc cm_cli_confirmed(const char *said, const char *name, const char *cons
 {
 	if (said != NULL && strcmp(said, name) == 0)
 		return CM_OK;
-	return cm_fail(err, CM_EUSAGE, "%s: to do it say --confirm %.64s", consequence, name);
+	return cm_fail(
+		err, CM_EUSAGE, "%s: to confirm, repeat the command with --confirm %.64s", consequence, name);
 }

@@ -1,4 +1,4 @@
-/* cm_cli_help.c - what --help and --usage print. */
+/* cm_cli_help.c - prints --help and --usage. */
 #include "cm_cli_help.h"
 
 #include <string.h>

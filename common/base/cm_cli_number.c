@@ -1,4 +1,4 @@
-/* cm_cli_number.c - numbers on the command line, read whole or refused. */
+/* cm_cli_number.c - reads numbers on the command line, and refuses text that is not a number throughout. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cm_clock.c - the two clocks, and times as text. */
+/* cm_clock.c - reads both clocks, and converts times from and to text. */
 #include "cm_clock.h"
 
 #include <errno.h>
@@ -37,12 +37,49 @@ void cm_clock_text(int64_t wall_ms, char out[32])
 		(void)snprintf(out, 32, "%lld s", (long long)seconds);
 }
 
+bool cm_clock_instant(const char *text, int64_t *wall_ms)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ"; /* d: a digit */
+	size_t n = strlen(text);
+	char whole[32], again[32];
+	struct tm tm = { 0 };
+
+	if (n != 10 && n != sizeof form - 1)
+		return false;
+	(void)snprintf(whole, sizeof whole, "%s%s", text, n == 10 ? "T00:00:00Z" : "");
+	for (size_t i = 0; i < sizeof form - 1; i++)
+		if (form[i] == 'd' ? whole[i] < '0' || whole[i] > '9' : whole[i] != form[i])
+			return false;
+	tm.tm_year = (int)strtol(whole, NULL, 10) - 1900;
+	tm.tm_mon = (int)strtol(whole + 5, NULL, 10) - 1;
+	tm.tm_mday = (int)strtol(whole + 8, NULL, 10);
+	tm.tm_hour = (int)strtol(whole + 11, NULL, 10);
+	tm.tm_min = (int)strtol(whole + 14, NULL, 10);
+	tm.tm_sec = (int)strtol(whole + 17, NULL, 10);
+	if (tm.tm_year < 100 || tm.tm_year > 299)
+		return false;
+	*wall_ms = (int64_t)timegm(&tm) * 1000;
+	/* A date like the 30th of February comes back as another day. */
+	cm_clock_text(*wall_ms, again);
+	return strcmp(again, whole) == 0;
+}
+
+static const struct {
+	const char *name;
+	int64_t ms;
+} unit[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
+
+void cm_clock_duration_text(int64_t ms, char out[32])
+{
+	size_t i = sizeof unit / sizeof unit[0] - 1;
+
+	while (i > 0 && ms % unit[i].ms != 0)
+		i--;
+	(void)snprintf(out, 32, "%lld%s", (long long)(ms / unit[i].ms), unit[i].name);
+}
+
 bool cm_clock_duration(const char *text, int64_t *ms)
 {
-	static const struct {
-		const char *name;
-		int64_t ms;
-	} unit[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
 	long long v;
 	char *end;
 

@@ -1,4 +1,5 @@
-/* cm_clock.h - the two clocks, read by main-like code only and passed to cores; and times as text. */
+/* cm_clock.h - reads the wall clock and the monotonic clock, and converts times from and to text.  Only
+ * programs read clocks; they pass the time to cores. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +9,11 @@ int64_t cm_clock_wall_ms(void); /* unix time */
 int64_t cm_clock_mono_ms(void); /* for timers and rates */
 /* "2026-11-21T02:30:17Z" into out. */
 void cm_clock_text(int64_t wall_ms, char out[32]);
-/* Milliseconds of "250ms" "90s" "15m" "24h" "7d", INT64_MAX when that is too long for them; false when it is
- * no such text. */
+/* The inverse: reads such a text of the years 2000 to 2199, or "2026-11-21" for the first instant of that
+ * day.  Always UTC, so that daylight saving does not matter.  False for any other text. */
+bool cm_clock_instant(const char *text, int64_t *wall_ms);
+/* Reads milliseconds from "250ms" "90s" "15m" "24h" "7d"; INT64_MAX for a duration too long for them.  False
+ * for any other text. */
 bool cm_clock_duration(const char *text, int64_t *ms);
+/* The inverse, in the largest unit that gives a whole number: "24h" is "1d". */
+void cm_clock_duration_text(int64_t ms, char out[32]);

@@ -1,8 +1,8 @@
-/* cm_fault.h - checks that the tests can remove by name, to prove that a test notices.
+/* cm_fault.h - checks that a test can switch off by name, to prove that some test fails without them.
  *
  * `if (CM_CHECKED("shuffler.budget") && over)` is `if (over)` in every build but the mutant one, where the
- * environment variable TOMBOLA_MUTANT (comma-separated names) switches the named checks off.  Names in use:
- * tests/scenario/mutants.txt. */
+ * environment variable TOMBOLA_MUTANT (comma-separated names) switches the named checks off.
+ * tests/scenario/mutants.txt lists the names in use. */
 #pragma once
 
 #ifdef TOMBOLA_MUTANTS

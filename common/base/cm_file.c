@@ -1,4 +1,4 @@
-/* cm_file.c - whole files, durably. */
+/* cm_file.c - reads and writes whole files, durably. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "cm_file.h"
 
@@ -13,8 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cm_fault.h"
+#include "cm_log.h"
+
 #define READ_STEP 65536u
-#define TEMP      ".tmp-" /* and six characters: the names of files that are not whole yet */
+#define TEMP      ".tmp-" /* prefix of temporary files, followed by six characters */
 
 static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
 {
@@ -56,7 +59,7 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 		goto out;
 	}
 	for (;;) {
-		/* At the maximum one byte more, to notice what is too long without trusting st_size. */
+		/* At the maximum read one byte more, to notice a longer file without trusting st_size. */
 		size_t left = max - total, step = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
 		uint8_t beyond = 0, *at = left == 0 ? &beyond : cm_buf_room(b, step);
 		ssize_t got;
@@ -117,7 +120,7 @@ enum cm_rc cm_file_sync_dir(const char *path, struct cm_err *err)
 
 	if (fd < 0)
 		return fail_errno(err, CM_EIO, path, "cannot open");
-	/* EINVAL: the file system keeps no order to sync (some FUSE ones). */
+	/* EINVAL: the file system does not support fsync of folders (some FUSE ones). */
 	if (fsync(fd) != 0 && errno != EINVAL)
 		rc = fail_errno(err, CM_EIO, path, "cannot sync");
 	(void)close(fd);
@@ -231,8 +234,8 @@ enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err)
 		if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
 			return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", path);
 	}
-	/* Also when it was there: whoever made it may have been killed before this.  But a folder made by the
-	 * operator may stand where we may not look. */
+	/* Also when it existed: its creator may have been killed before this sync.  But the parent folder of
+	 * one that the operator made may be unreadable for this process. */
 	rc = cm_file_sync_parent(path, err);
 	return made ? rc : CM_OK;
 }
@@ -266,6 +269,32 @@ static void read_holder(int fd, char out[96])
 		(void)snprintf(out, 96, "process");
 }
 
+enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct cm_err *err)
+{
+	uid_t us = geteuid();
+
+	if (!CM_CHECKED("file.owner") || st->st_uid == us || st->st_uid == 0)
+		return CM_OK;
+	return cm_fail(err, CM_EPERM, "%s: belongs to user %lu, not to us (user %lu) or root: chown it", path,
+		(unsigned long)st->st_uid, (unsigned long)us);
+}
+
+static enum cm_rc check_folder(const char *dir, struct cm_err *err)
+{
+	struct stat st;
+
+	if (stat(dir, &st) != 0)
+		return fail_errno(err, CM_ECREATE, dir, "cannot look at the folder");
+	if (CM_CHECKED("file.folder_mode") && (st.st_mode & 022) != 0)
+		return cm_fail(err, CM_EPERM,
+			"%s: a state folder that others may write to (mode %04o): chmod 700 it", dir,
+			(unsigned)(st.st_mode & 07777));
+	if ((st.st_mode & 055) != 0)
+		cm_log(CM_LOG_WARN, "the state folder can be looked into by others: chmod 700 it",
+			CM_S("state_dir", dir));
+	return cm_file_check_owner(dir, &st, err);
+}
+
 enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, "lock"), holder[96];
@@ -274,6 +303,10 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 
 	if (path == NULL)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
+	if (check_folder(dir, err) != CM_OK) {
+		free(path);
+		return err->code;
+	}
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
 		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
@@ -289,11 +322,12 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 		(void)close(fd);
 		goto out;
 	}
-	/* The name helps the next one's message only; the lock holds without it.  fd stays open. */
+	/* The name only serves the error message of the next process; the lock holds without it. fd stays
+	 * open. */
 	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n", program_invocation_short_name,
 		(long)getpid());
 	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
-		(void)!ftruncate(fd, 0); /* no name rather than half of one */
+		(void)!ftruncate(fd, 0); /* no name is better than half of one */
 out:
 	free(path);
 	return rc;

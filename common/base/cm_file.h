@@ -1,35 +1,42 @@
-/* cm_file.h - whole files, durably.  libc only.  Every message names the path. */
+/* cm_file.h - reads and writes whole files, durably. libc only.  Every error message names the path. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "cm_buf.h"
 
-/* All of a regular file of at most max bytes appended to b.  CM_ENOINPUT (none, or not a regular file),
- * CM_EPERM (we may not), CM_EDATA (too long), CM_EIO. */
+/* Append a whole regular file of at most max bytes to b.  CM_ENOINPUT: there is none, or it is not a regular
+ * file.  CM_EPERM: this process may not read it.  CM_EDATA: it is longer.  CM_EIO. */
 CM_CHECK enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
 /* Replace path atomically: temporary file, fsync, rename, fsync of the folder. */
 CM_CHECK enum cm_rc cm_file_write(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
-/* Where such a file is until it is whole, for mkostemp; malloc'd, NULL out of memory. */
+/* Path of the temporary file in which cm_file_write collects the new contents, for mkostemp; malloc'd, NULL
+ * out of memory. */
 char *cm_file_temp(const char *path);
-/* Remove the temporary files that a killed process left in a folder which nobody else writes; a folder that
- * is not there is swept. */
+/* Remove the temporary files that a killed process left in a folder to which no other process writes.  CM_OK
+ * when the folder does not exist. */
 CM_CHECK enum cm_rc cm_file_sweep(const char *path, struct cm_err *err);
-/* fn for each entry of a directory, in no order, until one is not CM_OK: that is returned.  fn may remove its
- * entry.  A directory that is not there has none.  CM_EIO, CM_EINTERNAL out of memory. */
+/* Call fn for each entry of a directory, in no order, until fn returns anything but CM_OK, which is then
+ * returned. fn may remove its entry.  CM_OK when the directory does not exist; CM_EIO; CM_EINTERNAL out of
+ * memory. */
 typedef enum cm_rc cm_file_entry_fn(void *user, const char *name, struct cm_err *err);
 CM_CHECK enum cm_rc cm_file_each(const char *dir, cm_file_entry_fn *fn, void *user, struct cm_err *err);
 /* Make a directory (0700) unless it exists, durably; its parent must exist. */
 CM_CHECK enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err);
-/* Make the entries of a directory durable; or the entry of path, by its directory. */
+/* Make the entries of a directory durable; or the entry `path`, through its directory. */
 CM_CHECK enum cm_rc cm_file_sync_dir(const char *path, struct cm_err *err);
 CM_CHECK enum cm_rc cm_file_sync_parent(const char *path, struct cm_err *err);
-/* Write all n bytes, however often the system takes fewer or is interrupted; false with errno. */
+/* Write all n bytes: goes on after short writes and interruptions.  False with errno. */
 CM_CHECK bool cm_file_put(int fd, const void *bytes, size_t n);
 /* The directory that holds path, malloc'd; NULL out of memory. */
 char *cm_file_folder(const char *path);
 /* "dir/name" malloc'd; NULL out of memory. */
 char *cm_file_join(const char *dir, const char *name);
-/* Take an exclusive lock on DIR/lock for the life of the process; CM_ELATER "another PROGRAM has DIR". */
+/* CM_EPERM, naming `path`, unless the file that `st` describes belongs to this process's user or to root.
+ * The owner of a file can change it and its mode at any time. */
+struct stat;
+CM_CHECK enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct cm_err *err);
+/* Take an exclusive lock on DIR/lock for the life of the process.  CM_ELATER: another PROGRAM has DIR.
+ * CM_EPERM: DIR belongs to neither this user nor root, or others may write to it. */
 CM_CHECK enum cm_rc cm_file_lock(const char *dir, struct cm_err *err);

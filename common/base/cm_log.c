@@ -13,17 +13,17 @@
 #include "cm_clock.h"
 #include "cm_text.h"
 
-#define BODY_MAX   2048u /* a line without its time; what does not fit is cut */
+#define BODY_MAX   2048u /* most bytes of a line without its time; longer lines are cut */
 #define STRING_MAX 200u
 #define RECENT     16u
-#define QUIET_MS   1000   /* of a line's repetitions... */
-#define QUIET_MAX  600000 /* ...at most, of one that goes on and on */
+#define QUIET_MS   1000   /* time in which repetitions of a line are only counted... */
+#define QUIET_MAX  600000 /* ...and the longest such time, for a line that repeats on and on */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
-/* sd-daemon(3) priorities, so that the journal knows the level. */
+/* sd-daemon(3) priorities, from which the journal takes the level. */
 static const char *const level_journal[] = { "<3>", "<4>", "<6>", "<7>" };
 
-/* A line said lately; identical ones are only counted until quiet_ms are over. */
+/* A recent line; identical ones are only counted until quiet_ms have passed. */
 struct recent {
 	enum cm_level level;
 	int64_t said_ms, seen_ms, quiet_ms;
@@ -59,8 +59,9 @@ static void add(struct text *t, const char *s)
 		add_char(t, *s++);
 }
 
-/* JSON escapes serve the text format too: one line stays one line, and a terminal is not driven.  What is not
- * UTF-8, or does not show, is escaped byte by byte. */
+/* Escapes as JSON does, in the text format too, so that one line stays one line and cannot control a
+ * terminal.  Bytes that are not UTF-8, and characters that are not safe to print, are escaped byte by
+ * byte. */
 static void add_escaped(struct text *t, const char *s)
 {
 	for (size_t i = 0; i < STRING_MAX && s[i] != '\0'; i++) {
@@ -68,7 +69,7 @@ static void add_escaped(struct text *t, const char *s)
 		const uint8_t *at = (const uint8_t *)s + i;
 		size_t len = cm_text_char(at, strnlen(s + i, 4));
 
-		/* Never half an escape: a cut line must stay readable. */
+		/* Never write half an escape: a cut line must stay readable. */
 		if (t->len + 8 >= t->max)
 			return;
 		if (len > 1 && cm_text_shows(at, len)) {
@@ -114,7 +115,7 @@ static void add_value(struct text *t, const struct cm_field *f, bool json)
 	add(t, number);
 }
 
-/* Everything but the time; room is kept for the closing brace. */
+/* Formats everything but the time, and keeps room for the closing brace. */
 static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg, const struct cm_field *f,
 	size_t n, bool json)
 {
@@ -167,7 +168,8 @@ static void write_line(enum cm_level level, const char *body, uint64_t again)
 	else
 		n = snprintf(line, sizeof line, "%s%s %s %s%s\n",
 			log_state.journal ? level_journal[level] : "", when, log_state.role, body, repeated);
-	/* One write: lines of several processes do not mix.  There is nowhere to report a failure. */
+	/* One write, so that lines of several processes do not mix.  A failure cannot be reported
+	 * anywhere. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
 		return;
 }
@@ -185,13 +187,14 @@ static void forget(struct recent *r)
 	r->body[0] = '\0';
 }
 
-/* A fault that goes on is not a new one; anything else is after a moment. */
+/* A warning or error is over when it has not come for QUIET_MAX; any other line, QUIET_MS after it was
+ * logged. */
 static bool is_over(const struct recent *r, int64_t now_ms)
 {
 	return r->level <= CM_LOG_WARN ? now_ms - r->seen_ms >= QUIET_MAX : now_ms - r->said_ms >= QUIET_MS;
 }
 
-/* Once more, now that its quiet is over; the next one is longer. */
+/* Log the line again, now that its quiet time has passed; the next quiet time is longer. */
 static void say_on(struct recent *r, int64_t now_ms)
 {
 	say_again(r);
@@ -199,8 +202,8 @@ static void say_on(struct recent *r, int64_t now_ms)
 	r->quiet_ms = r->quiet_ms > QUIET_MAX / 2 ? QUIET_MAX : r->quiet_ms * 2;
 }
 
-/* True if nothing is to be written: an identical line was said lately.  It is counted then, or said with the
- * count. */
+/* True if the line must not be written, because an identical one was logged recently: it is then counted, or
+ * logged with the count. */
 static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 {
 	struct recent *oldest = &log_state.recent[0], *same = NULL;
@@ -210,7 +213,8 @@ static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 
 		if (r->body[0] != '\0' && is_over(r, now_ms))
 			forget(r);
-		/* What ended is not kept back until the next one. */
+		/* Log the count when the quiet time has passed, without waiting for the line to come
+		 * again. */
 		else if (r->again > 0 && now_ms - r->said_ms >= r->quiet_ms)
 			say_on(r, now_ms);
 		if (r->body[0] != '\0' && strcmp(r->body, body) == 0)
@@ -232,7 +236,8 @@ static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 	return false;
 }
 
-/* systemd sets JOURNAL_STREAM to device:inode of the stream it reads; children may have another stderr. */
+/* systemd sets JOURNAL_STREAM to device:inode of the stream that it reads; a child may have another
+ * stderr. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

@@ -11,7 +11,8 @@
 enum cm_level { CM_LOG_ERROR, CM_LOG_WARN, CM_LOG_INFO, CM_LOG_DEBUG };
 enum cm_log_format { CM_LOG_AUTO, CM_LOG_TEXT, CM_LOG_JSON };
 
-/* Call once, before threads.  role: "shuffler"...; borrowed for ever. */
+/* Call once, before other threads start. role: "shuffler"...; it must stay valid for the life of the
+ * process. */
 void cm_log_init(const char *role, enum cm_level max, enum cm_log_format format);
 
 /* One field of a line.  String values are escaped and cut at 200 bytes. */
@@ -29,9 +30,9 @@ struct cm_field {
 #define CM_D(k, value) ((struct cm_field){ .key = (k), .type = CM_F_NUM, .v.d = (value) })
 
 /* JSON keys: ts level role msg, then the fields.  Thread-safe.  Identical lines within a second are counted
- * and said once ("repeated"), so that a flood of bad peers cannot flood the log.  A warning or error that
- * goes on, as of a peer that is away, is said at intervals that double up to ten minutes, each time with the
- * count; call cm_log_flush when the fault is over, so that a new one is said at once. */
+ * and logged once (with "repeated"), so that many bad peers cannot flood the log.  A warning or error that
+ * repeats, for example for a peer that is away, is logged at intervals that double up to ten minutes, each
+ * time with its count.  Call cm_log_flush when the fault is over, so that the next one is logged at once. */
 void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *f, size_t n);
 /* cm_log(level, msg, fields...): at least one field. */
 #define cm_log(level, msg, ...)                                                 \
@@ -40,5 +41,6 @@ void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *
 /* A line without fields. */
 #define cm_log_plain(level, msg) cm_log_fields((level), (msg), NULL, 0)
 
-/* Say the repetitions not said yet, and forget them; cm_cli_main calls it at the end. */
+/* Log the repetitions that were only counted so far, and reset the counts. cm_cli_main calls it at the
+ * end. */
 void cm_log_flush(void);

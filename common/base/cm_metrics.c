@@ -1,4 +1,4 @@
-/* cm_metrics.c - keeps the cells of a table of metrics, and prints them. */
+/* cm_metrics.c - stores the values of a table of metrics, and prints them. */
 #include "cm_metrics.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 struct cm_metrics {
 	const struct cm_metric_row *row;
 	size_t n;
-	size_t *first; /* cell of each row's first series; for an info, text */
+	size_t *first; /* index of each row's first series among the values; for an info, among the texts */
 	double *cell;
 	char (*text)[TEXT_MAX];
 };

@@ -1,16 +1,17 @@
-/* cm_metrics.h - counters, gauges and histograms in a table that is fixed at compile time, printed as
- * Prometheus text (format 0.0.4).
+/* cm_metrics.h - counters, gauges and histograms in a table fixed at compile time, printed as Prometheus text
+ * (format 0.0.4).
  *
- * A metric has at most one label, whose values are all named in its row: nothing that a peer says can become
- * a series, and a registry never grows.  One thread at a time; no locks, no clock.  Cost: an update is one
- * addition (a histogram: a walk over its bounds); printing is linear in the series. */
+ * A metric has at most one label, and its row lists every value of that label: a peer's input never creates a
+ * series, and a registry never grows.  One thread at a time; no locks, no clock.
+ * Cost: an update is one addition (a histogram: a walk over its bounds); printing is linear in the number of
+ * series. */
 #pragma once
 
 #include "cm_buf.h"
 
 enum cm_metric_kind {
 	CM_METRIC_COUNTER,   /* only rises, from 0 at the start */
-	CM_METRIC_GAUGE,     /* any value; NAN, as at the start: not known, and not printed */
+	CM_METRIC_GAUGE,     /* any value; NAN, the value at the start, means not known and is not printed */
 	CM_METRIC_HISTOGRAM, /* cumulative buckets, sum and count */
 	CM_METRIC_INFO,      /* the constant 1, with texts as labels */
 };
@@ -21,9 +22,9 @@ struct cm_metric_row {
 	enum cm_metric_kind kind;
 	const char *help;  /* one line */
 	const char *label; /* NULL: one series */
-	/* NULL-ended.  Values of the label; for an info the names of its labels. */
+	/* values of the label, or for an info the names of its labels; ends with NULL */
 	const char *const *values;
-	const double *bounds; /* of a histogram: rising upper bounds, the last INFINITY */
+	const double *bounds; /* of a histogram: rising upper bounds, the last one INFINITY */
 };
 
 #define CM_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -36,9 +37,9 @@ void cm_metrics_free(struct cm_metrics *m); /* NULL is fine */
 
 /* row: index into the table; series: index into its values, 0 without a label. */
 void cm_metrics_add(struct cm_metrics *m, size_t row, size_t series, double more);
-/* A counter that is kept elsewhere is set, too. */
+/* Sets the value; also for a counter whose value is counted elsewhere. */
 void cm_metrics_set(struct cm_metrics *m, size_t row, size_t series, double value);
-/* One of a label's values is the case: 1 there, 0 at the others. */
+/* Set the series of one label value to 1 and all others of the row to 0. */
 void cm_metrics_choose(struct cm_metrics *m, size_t row, size_t series);
 void cm_metrics_observe(struct cm_metrics *m, size_t row, double value);
 /* The text of one label of an info; cut at 127 bytes. */

@@ -26,7 +26,7 @@ enum cm_rc cm_context(struct cm_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(err->msg, sizeof err->msg, fmt, ap);
 	va_end(ap);
-	/* What does not fit is cut. */
+	/* Text that does not fit is cut. */
 	at = n < 0 ? 0 : (size_t)n;
 	for (const char *c = ": "; *c != '\0' && at + 1 < sizeof err->msg; c++)
 		err->msg[at++] = *c;

@@ -8,8 +8,8 @@
 #define CM_CHECK        __attribute__((warn_unused_result))
 #define CM_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Faults a caller may want to tell apart.  cm_exit_code() maps each to the exit code of doc/architecture.md.
- */
+/* Faults a caller may want to tell apart.  cm_exit_code() maps each to the exit code of
+ * doc/architecture.md. */
 enum cm_rc {
 	CM_OK = 0,
 	CM_EMORE,     /* not a fault: the input ends inside an item; feed more */
@@ -19,7 +19,7 @@ enum cm_rc {
 	CM_EDATA,     /* exit 65: a row, reading or record is not what it must be */
 	CM_ENOINPUT,  /* exit 66: no such input */
 	CM_EUNAVAIL,  /* exit 69: a peer cannot be reached */
-	CM_EINTERNAL, /* exit 70: our bug, or out of memory */
+	CM_EINTERNAL, /* exit 70: a fault of this program, or out of memory */
 	CM_ECREATE,   /* exit 73: cannot create a file */
 	CM_EIO,       /* exit 74: reading or writing failed; after this nothing more is acknowledged */
 	CM_ELATER,    /* exit 75: try later (too few reports, busy) */
@@ -28,12 +28,13 @@ enum cm_rc {
 	CM_ECONFIG,   /* exit 78: configuration or plan */
 };
 
-/* Caller-owned; never NULL where a function takes one.  The detector writes the message, callers may put
- * their context before it, one place logs it.  Messages never hold a payload, a key or a device. */
+/* Owned by the caller; never NULL where a function takes one.  The function that finds the fault writes the
+ * message, its callers may put context before it, and one place logs it.  Messages never hold a payload, a
+ * key or a device. */
 struct cm_err {
 	enum cm_rc code;
 	char msg[320];
-	bool said; /* the line has been printed where it was found: nobody says it again */
+	bool said; /* the message has been printed already: no caller prints it again */
 };
 
 /* Set *err and return code, so that a detector can `return cm_fail(...)`. */

@@ -1,4 +1,4 @@
-/* cm_table.c - aligned text tables, and a progress line. */
+/* cm_table.c - prints aligned text tables and a progress line. */
 #include "cm_table.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static size_t width_of(const char *s)
 	return n;
 }
 
-/* A copy that cannot drive a terminal or break the line. */
+/* A copy in which no character can control a terminal or break the line. */
 static char *clean_copy(const char *s)
 {
 	char *copy = strdup(s != NULL ? s : "");
@@ -125,7 +125,7 @@ void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE 
 
 			pad(out, right ? space : 0);
 			(void)fputs(s, out);
-			/* Nothing trails the last cell that says something. */
+			/* No trailing spaces after the last cell that is not empty. */
 			if (!rest_is_empty(t, r, c + 1))
 				pad(out, (right ? 0 : space) + 2);
 		}
@@ -198,7 +198,8 @@ void cm_progress_at(struct cm_progress *p, uint64_t done, int64_t now_ms)
 
 void cm_progress_done(struct cm_progress *p, uint64_t done, int64_t now_ms)
 {
-	/* What was never shown in between need not be shown at all, except on a terminal that has a bar. */
+	/* A total that was never shown before it was reached is not shown at all, except on a terminal that
+	 * has a bar. */
 	if (p->tty ? p->shown_ms != p->started_ms : now_ms - p->started_ms >= PLAIN_LINE_MS)
 		show(p, done, "\n");
 	p->shown_ms = now_ms;

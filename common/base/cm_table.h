@@ -1,4 +1,4 @@
-/* cm_table.h - aligned text tables, and a progress line, as people see them. */
+/* cm_table.h - prints aligned text tables and a progress line. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ struct cm_table *cm_table_new(const char *align, const char *const *head);
 /* One row of strlen(align) cells, copied. */
 void cm_table_row(struct cm_table *t, const char *const *cell);
 void cm_table_print(const struct cm_table *t, FILE *out);
-/* Rows [from, to), the head before row 0: a table that is printed as it grows. */
+/* Rows [from, to); the head is printed before row 0.  For a table that is printed while it grows. */
 void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE *out);
 void cm_table_free(struct cm_table *t);
 

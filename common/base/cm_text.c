@@ -1,4 +1,4 @@
-/* cm_text.c - UTF-8 from elsewhere: what is text, what may be shown, what fits. */
+/* cm_text.c - checks and cleans UTF-8 text from other parties before it is shown. */
 #include "cm_text.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ size_t cm_text_char(const uint8_t *s, size_t n)
 	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 	if (len > n)
 		return 0;
-	/* What the first byte leaves to the second: overlong forms, surrogates and what is above U+10FFFF. */
+	/* The second byte decides: refuse overlong forms, surrogates and characters above U+10FFFF. */
 	if (s[0] == 0xe0)
 		low = 0xa0;
 	else if (s[0] == 0xed)

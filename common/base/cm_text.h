@@ -1,4 +1,4 @@
-/* cm_text.h - UTF-8 from elsewhere: what is text, what may be shown, what fits.  libc only. */
+/* cm_text.h - checks and cleans UTF-8 text from other parties before it is shown. libc only. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,11 @@
  * overlong forms, no surrogates, nothing above U+10FFFF). */
 size_t cm_text_char(const uint8_t *s, size_t n);
 
-/* Is the character of `len` bytes at s, as cm_text_char found it, one that cannot make a terminal or a log
- * line lie: no control (C0, DEL, C1), line separator or bidirectional override? */
+/* Is the character of `len` bytes at s, as cm_text_char found it, safe to print on a terminal or in a log?
+ * Controls (C0, DEL, C1), line separators and bidirectional overrides are not. */
 bool cm_text_shows(const uint8_t *s, size_t len);
 
-/* Copy text to out[size], size >= 1 including the NUL, cut at the end of a character.  Whatever is not UTF-8,
- * or does not show, becomes '?', so that every reader accepts the result. */
+/* Copy text to out[size], size >= 1 including the NUL, cut at the end of a character.  Replaces every byte
+ * that is not UTF-8, and every character that is not safe to print, by '?'; so every reader accepts the
+ * result. */
 void cm_text_copy(char *out, size_t size, const char *text);

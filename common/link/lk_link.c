@@ -1,4 +1,4 @@
-/* lk_link.c - a connection that speaks frames: Hello first, then whole, bounded messages. */
+/* lk_link.c - a connection that exchanges frames: Hello first, then whole, bounded messages. */
 #include "lk_link.h"
 
 #include <stdio.h>
@@ -10,8 +10,11 @@
 #include "lk_link_private.h"
 #include "pr_frame.h"
 
-#define IN_MAX        (PR_FRAME_MAX + 4u + 256u * 1024) /* a frame, and what one read brings on top */
+#define IN_MAX        (PR_FRAME_MAX + 4u + 256u * 1024) /* a frame, and the bytes that one read can add */
 #define KEEP_CAPACITY 4096u
+#define UNKNOWN_MAX                                                                                         \
+	16u /* a peer of a later version sends an unknown kind now and then; more than this is an attack or \
+	       a fault */
 
 /* ---- errors, one row each ---- */
 
@@ -49,7 +52,7 @@ enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err)
 			name = errors[i].name;
 		}
 	}
-	/* A peer chose the text and it ends up on a terminal. */
+	/* A peer chose the text, which may be printed on a terminal. */
 	cm_text_copy(text, sizeof text, e->text != NULL ? e->text : "");
 	return cm_fail(err, rc, "%s%s%s", name, text[0] != '\0' ? ": " : "", text);
 }
@@ -82,7 +85,7 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 	cm_buf_init(&bytes, PR_FRAME_MAX + 4u);
 	rc = pr_encode(frame, &bytes, err);
 	if (rc == CM_OK)
-		rc = cm_conn_send(l->conn, bytes.data, bytes.len, err);
+		rc = nt_conn_send(l->conn, bytes.data, bytes.len, err);
 	if (rc == CM_OK && l->handler.counts != NULL) {
 		l->handler.counts->frames_out++;
 		l->handler.counts->bytes_out += bytes.len;
@@ -111,7 +114,8 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
 	frame.error = &error;
 	if (lk_send(l, &frame, &err) != CM_OK)
-		return; /* a link that cannot even say this is closing already, and on_close says why */
+		return; /* a link that cannot queue this Error is closing already, and on_close has the
+			 * reason */
 }
 
 static void send_hello(struct lk_link *l)
@@ -132,7 +136,7 @@ static void send_hello(struct lk_link *l)
 
 /* ---- receiving ---- */
 
-/* The peer broke the rules: say so, close. */
+/* The peer broke the protocol: send an Error and close. */
 static void reject(struct lk_link *l, Tombola__V1__ErrorCode code, const struct cm_err *why)
 {
 	lk_send_error(l, code, why->msg, 0, NULL);
@@ -143,7 +147,10 @@ static void on_hello(struct lk_link *l, const Tombola__V1__Frame *frame)
 {
 	struct cm_err err;
 
-	if (frame->kind_case != TOMBOLA__V1__FRAME__KIND_HELLO) {
+	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR && !l->accepted) {
+		(void)lk_error(frame->error, &err);
+		lk_close(l, &err);
+	} else if (frame->kind_case != TOMBOLA__V1__FRAME__KIND_HELLO) {
 		(void)cm_fail(&err, CM_EPROTO, "the first frame is %s instead of hello", pr_kind_name(frame));
 		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
 	} else if (CM_CHECKED("link.version") && frame->hello->major != PR_VERSION_MAJOR) {
@@ -155,7 +162,7 @@ static void on_hello(struct lk_link *l, const Tombola__V1__Frame *frame)
 		l->ready = true;
 		if (l->handler.counts != NULL)
 			l->handler.counts->links++;
-		cm_conn_expect_greeting(l->conn, false);
+		nt_conn_expect_greeting(l->conn, false);
 		if (l->handler.on_ready != NULL)
 			l->handler.on_ready(l, l->user);
 	}
@@ -167,6 +174,9 @@ static void on_frame(struct lk_link *l, const Tombola__V1__Frame *frame)
 
 	if (!l->ready) {
 		on_hello(l, frame);
+	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND__NOT_SET && ++l->unknown > UNKNOWN_MAX) {
+		(void)cm_fail(&err, CM_EPROTO, "more than %u frames of unknown kinds", UNKNOWN_MAX);
+		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND, &err);
 	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND__NOT_SET) {
 		lk_send_error(l, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND,
 			"this kind of frame is not known here", 0, NULL);
@@ -178,12 +188,12 @@ static void on_frame(struct lk_link *l, const Tombola__V1__Frame *frame)
 	}
 }
 
-/* Hand over the whole frames at the start of the span; how many bytes they took. */
+/* Hands over the whole frames at the start of the span; returns how many bytes they took. */
 static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 {
 	size_t at = 0;
 
-	while (!l->paused && !cm_conn_closing(l->conn)) {
+	while (!l->paused && !nt_conn_closing(l->conn)) {
 		/* A view: pr_frame_next only reads. */
 		struct cm_buf view = {
 			.data = (uint8_t *)(uintptr_t)(data + at), .len = n - at, .max = n - at
@@ -206,7 +216,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 			}
 			on_frame(l, frame.frame);
 		} else if (rc == CM_EINTERNAL) {
-			lk_close(l, &err); /* ours: the peer dials again */
+			lk_close(l, &err); /* a fault of ours: the peer dials again */
 		} else {
 			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
 		}
@@ -215,7 +225,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 	return at;
 }
 
-void lk_link_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
+void lk_link_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 {
 	struct lk_link *l = user;
 	struct cm_err err;
@@ -225,10 +235,10 @@ void lk_link_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
 	if (l == NULL)
 		return;
 	direct = l->in.len == 0;
-	/* Most frames are handed over from where they arrived; only a rest is kept. */
+	/* Most frames are handed over from the receive buffer; only an incomplete one is copied. */
 	if (direct)
 		used = take_frames(l, data, n);
-	if (!cm_conn_closing(c) && cm_buf_put(&l->in, data + used, n - used) != CM_OK) {
+	if (!nt_conn_closing(c) && cm_buf_put(&l->in, data + used, n - used) != CM_OK) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory for a frame");
 		lk_close(l, &err);
 		return;
@@ -239,7 +249,7 @@ void lk_link_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
 		cm_buf_fini(&l->in);
 }
 
-void lk_link_drain(struct cm_conn *c, void *user)
+void lk_link_drain(struct nt_conn *c, void *user)
 {
 	struct lk_link *l = user;
 
@@ -251,7 +261,7 @@ void lk_link_drain(struct cm_conn *c, void *user)
 void lk_link_opened(struct lk_link *l)
 {
 	if (CM_CHECKED("link.greeting"))
-		cm_conn_expect_greeting(l->conn, true);
+		nt_conn_expect_greeting(l->conn, true);
 	send_hello(l);
 }
 
@@ -269,14 +279,14 @@ struct lk_link *lk_link_new(const struct lk_handler *handler, void *user)
 	return l;
 }
 
-void lk_link_closed(struct cm_conn *c, void *user, const struct cm_err *why)
+void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why)
 {
 	struct lk_link *l = user;
 
 	(void)c;
 	if (l == NULL)
 		return;
-	/* An accepted link that was never ready is not known to its owner. */
+	/* The owner of an accepted link that was never ready does not know it. */
 	if ((!l->accepted || l->ready) && l->handler.on_close != NULL)
 		l->handler.on_close(l, l->user, why);
 	if (!l->accepted && !l->ready && why->code != CM_OK)
@@ -286,17 +296,17 @@ void lk_link_closed(struct cm_conn *c, void *user, const struct cm_err *why)
 	free(l);
 }
 
-static void on_dialled(struct cm_conn *c, void *user)
+static void on_dialled(struct nt_conn *c, void *user)
 {
 	(void)c;
 	lk_link_opened(user);
 }
 
-enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct cm_tls_ctx *tls,
-	const struct cm_conn_limits *limits, const struct lk_handler *handler, void *user,
+enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx *tls,
+	const struct nt_conn_limits *limits, const struct lk_handler *handler, void *user,
 	struct lk_link **out, struct cm_err *err)
 {
-	static const struct cm_conn_handler conn_handler = { on_dialled, lk_link_data, lk_link_drain,
+	static const struct nt_conn_handler conn_handler = { on_dialled, lk_link_data, lk_link_drain,
 		lk_link_closed };
 	struct lk_link *l = lk_link_new(handler, user);
 	enum cm_rc rc;
@@ -304,7 +314,7 @@ enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct cm_tls_ctx *tls,
 	*out = NULL;
 	if (l == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = cm_conn_dial(loop, address, tls, limits, &conn_handler, l, &l->conn, err);
+	rc = nt_conn_dial(loop, address, tls, limits, &conn_handler, l, &l->conn, err);
 	if (rc == CM_OK)
 		*out = l;
 	else
@@ -317,30 +327,30 @@ void lk_set_user(struct lk_link *l, void *user)
 	l->user = user;
 }
 
-void *lk_user(const struct lk_link *l)
+const struct cr_identity *lk_peer(const struct lk_link *l)
 {
-	return l->user;
-}
-
-const struct cm_identity *lk_peer(const struct lk_link *l)
-{
-	return cm_conn_peer(l->conn);
+	return nt_conn_peer(l->conn);
 }
 
 const char *lk_address(const struct lk_link *l)
 {
-	return cm_conn_address(l->conn);
+	return nt_conn_address(l->conn);
+}
+
+const char *lk_group(const struct lk_link *l)
+{
+	return nt_conn_group(l->conn);
 }
 
 size_t lk_pending(const struct lk_link *l)
 {
-	return cm_conn_pending(l->conn);
+	return nt_conn_pending(l->conn);
 }
 
 void lk_pause(struct lk_link *l)
 {
 	l->paused = true;
-	cm_conn_pause(l->conn);
+	nt_conn_pause(l->conn);
 }
 
 void lk_resume(struct lk_link *l)
@@ -348,15 +358,15 @@ void lk_resume(struct lk_link *l)
 	if (!l->paused)
 		return;
 	l->paused = false;
-	cm_conn_resume(l->conn); /* its on_data of no bytes hands over what was kept */
+	nt_conn_resume(l->conn); /* its on_data with no bytes hands over the kept frames */
 }
 
 void lk_expect_silence(struct lk_link *l, bool on)
 {
-	cm_conn_expect_silence(l->conn, on);
+	nt_conn_expect_silence(l->conn, on);
 }
 
 void lk_close(struct lk_link *l, const struct cm_err *why)
 {
-	cm_conn_close(l->conn, why);
+	nt_conn_close(l->conn, why);
 }

@@ -1,27 +1,31 @@
-/* lk_link_private.h - a link from the inside: for lk_link.c and lk_server.c only. */
+/* lk_link_private.h - the inside of a link: for lk_link.c, lk_server.c and lk_admission.c only. */
 #pragma once
 
+#include "lk_admission.h"
 #include "lk_link.h"
 
 struct lk_link {
-	struct cm_conn *conn;
-	struct cm_buf in; /* bytes of a frame that is not yet whole, and frames kept while paused */
+	struct nt_conn *conn;
+	struct cm_buf in; /* bytes of an incomplete frame, and frames received while paused */
 	struct lk_handler handler;
 	void *user;
 	bool ready, paused, accepted;
-	struct lk_server *server; /* NULL: dialled, or the server is gone */
+	struct lk_server *server; /* NULL: the link was dialled, or its server is gone */
 	struct lk_link *prev, *next;
+	struct lk_holder *holder; /* lk_admission.c: the entry of a client's certificate */
+	bool service;             /* the link has a place that is kept for services */
+	unsigned unknown;         /* number of frames received of an unknown kind */
 };
 
-/* The cm_conn_handler functions of a link; user is the link. */
+/* The nt_conn_handler functions of a link; user is the link. */
 void lk_link_opened(struct lk_link *l);
-void lk_link_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n);
-void lk_link_drain(struct cm_conn *c, void *user);
-void lk_link_closed(struct cm_conn *c, void *user, const struct cm_err *why);
+void lk_link_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n);
+void lk_link_drain(struct nt_conn *c, void *user);
+void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why);
 
 /* Count a connection that never became a link. */
 void lk_count_refused(struct lk_counts *counts, const struct cm_err *why);
 
 struct lk_link *lk_link_new(const struct lk_handler *handler, void *user);
-/* lk_server.c: a link of its is gone, `why` it never became ready or NULL. */
+/* lk_server.c: one of the server's links is gone; `why` it never became ready, or NULL. */
 void lk_server_forget(struct lk_link *l, const struct cm_err *refused);

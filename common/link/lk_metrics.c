@@ -14,8 +14,6 @@ enum {
 	BUILD,
 	START,
 	READY,
-	CPU,
-	MEMORY,
 	CERTIFICATE,
 	RELOADS,
 	LINKS,
@@ -31,6 +29,8 @@ enum {
 	SHARE,
 	RECORDS,
 	LEDGER_OK,
+	CPU, /* CPU and MEMORY, the last rows, vary with the data */
+	MEMORY,
 	ROWS
 };
 
@@ -88,24 +88,26 @@ struct lk_metrics {
 	dev_t ledger_dev;
 	ino_t ledger_ino;
 	bool ledger_seen;
+	bool usage; /* export processor time and memory */
 };
 
 static void read_certificate(struct lk_metrics *m)
 {
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	struct cm_err err;
 
 	cm_metrics_set(m->table, CERTIFICATE, 0,
-		cm_pki_show(m->cert, &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
+		cr_pki_show(m->cert, &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
 }
 
-struct lk_metrics *lk_metrics_new(const char *role, const char *cert)
+struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage)
 {
 	struct lk_metrics *m = calloc(1, sizeof *m);
 
 	if (m == NULL)
 		return NULL;
-	m->table = cm_metrics_new(rows, ROWS);
+	m->usage = usage;
+	m->table = cm_metrics_new(rows, usage ? ROWS : CPU);
 	m->cert = strdup(cert);
 	if (m->table == NULL || m->cert == NULL) {
 		lk_metrics_free(m);
@@ -180,6 +182,8 @@ static void take_process(struct lk_metrics *m)
 	uv_rusage_t use;
 	size_t bytes;
 
+	if (!m->usage)
+		return;
 	if (uv_getrusage(&use) == 0)
 		cm_metrics_set(m->table, CPU, 0,
 			(double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
@@ -189,7 +193,7 @@ static void take_process(struct lk_metrics *m)
 }
 
 int lk_metrics_reply(struct lk_metrics *m, const struct cm_metrics *own, bool ready, size_t links,
-	struct cm_http_reply *out)
+	struct nt_http_reply *out)
 {
 	struct cm_buf text;
 
@@ -202,6 +206,6 @@ int lk_metrics_reply(struct lk_metrics *m, const struct cm_metrics *own, bool re
 		cm_buf_fini(&text);
 		return -1;
 	}
-	*out = (struct cm_http_reply){ .type = CM_METRICS_TYPE, .body = (char *)text.data, .len = text.len };
+	*out = (struct nt_http_reply){ .type = CM_METRICS_TYPE, .body = (char *)text.data, .len = text.len };
 	return 0;
 }

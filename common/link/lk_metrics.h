@@ -1,36 +1,36 @@
-/* lk_metrics.h - what every daemon tells Prometheus of itself: build, certificate, links, budget and ledger.
- *
- * A daemon has one of these and a table of its own (cm_metrics.h); GET /metrics prints both.  doc/metrics.md
- * describes every row of both.  On the loop only. */
+/* lk_metrics.h - the metrics that every daemon exports to Prometheus: build, certificate, links, budget and
+ * ledger.  A daemon has one of these and a table of its own (cm_metrics.h); GET /metrics prints both.
+ * doc/metrics.md describes every row of both.  Use it on the loop's thread only. */
 #pragma once
 
-#include "cm_http.h"
 #include "cm_metrics.h"
 #include "lk_link.h"
+#include "nt_http.h"
 
 struct lk_metrics;
 
-/* role: "shuffler".  cert: path of the daemon's certificate, read now and by lk_metrics_reloaded; copied.
- * NULL out of memory. */
-struct lk_metrics *lk_metrics_new(const char *role, const char *cert);
+/* role: "shuffler". cert: path of the daemon's certificate, read now and by lk_metrics_reloaded; copied.
+ * usage: also export processor time and memory, which vary with a client's readings.  NULL out of memory. */
+struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage);
 void lk_metrics_free(struct lk_metrics *m); /* NULL is fine */
 
-/* For lk_handler.counts: valid as long as m. */
+/* For lk_handler.counts; valid as long as m. */
 struct lk_counts *lk_metrics_counts(struct lk_metrics *m);
-/* Certificates were read again, or kept because the new ones are no good. */
+/* Certificates were read again, or the old ones were kept because the new ones are invalid. */
 void lk_metrics_reloaded(struct lk_metrics *m, bool ok);
 
 struct lk_metrics_budget {
 	double limit, delta; /* epsilon at delta */
 	double spent;        /* epsilon, upper bound; NAN: not known */
-	double share;        /* of the budget that is used, 1 is all; NAN: not known */
+	double share;        /* share of the budget that is used, 1 is all; NAN: not known */
 };
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b);
-/* records: entries of the ledger; path: the file that holds it, looked at now.  It is "ok" as long as the
- * path names the file that it named first, and that is not empty: a ledger that was moved, deleted or
- * replaced under a running daemon is not. */
+/* records: entries of the ledger; path: the file that holds the ledger, which this call inspects.  The ledger
+ * counts as "ok" as long as the path names the file that it named first, and that file is not empty: a ledger
+ * that was moved, deleted or replaced under a running daemon is not ok. */
 void lk_metrics_ledger(struct lk_metrics *m, uint64_t records, const char *path);
 
-/* The whole answer to GET /metrics; 0, or not 0 out of memory.  ready: as GET /readyz; links: now open. */
+/* The whole answer to GET /metrics; returns 0, or not 0 out of memory. ready: as GET /readyz; links: number
+ * now open. */
 int lk_metrics_reply(struct lk_metrics *m, const struct cm_metrics *own, bool ready, size_t links,
-	struct cm_http_reply *out);
+	struct nt_http_reply *out);

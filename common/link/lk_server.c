@@ -5,20 +5,28 @@
 #include "cm_log.h"
 #include "lk_link_private.h"
 
-#define TOLD_MAX     10u /* refusals told one by one in a window; strangers must not fill the log */
+#define TOLD_MAX     10u /* refusals logged one by one in a window, so that strangers cannot fill the log */
 #define TOLD_WINDOW  1000u
-#define TOLD_LONGEST 600000u /* of a flood that goes on */
+#define TOLD_LONGEST 600000u /* the longest window, for a flood that goes on */
+#define RETRY_MS     1000u   /* for a client for whom there was no place */
 
 struct lk_server {
 	uv_loop_t *loop;
-	struct cm_listener *listener;
+	struct nt_listener *listener;
 	struct lk_server_conf conf;
 	struct lk_link *first;
+	struct lk_admission *admission;
 	uint64_t window_ms; /* when the window of `told` began, by the loop's clock */
 	uint64_t window_len;
 	unsigned told;
 	uint64_t untold;
 };
+
+static void server_free(struct lk_server *s)
+{
+	lk_admission_free(s->admission);
+	free(s);
+}
 
 static void tell_untold(struct lk_server *s)
 {
@@ -33,7 +41,7 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 
 	lk_count_refused(s->conf.handler.counts, why);
 	if (now - s->window_ms >= s->window_len) {
-		/* The next window is longer as long as there is something to keep quiet. */
+		/* The next window is longer while there are refusals that were only counted. */
 		s->window_len = s->untold == 0                     ? TOLD_WINDOW
 				: s->window_len > TOLD_LONGEST / 2 ? TOLD_LONGEST
 								   : s->window_len * 2;
@@ -46,7 +54,7 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 		return;
 	}
 	s->told++;
-	/* Floods are told without the address, so that the log can fold them into one line. */
+	/* Floods are logged without the address, so that the log folds them into one line. */
 	if (why->code == CM_ELATER)
 		cm_log(CM_LOG_WARN, "connection refused", CM_S("reason", why->msg));
 	else
@@ -58,16 +66,43 @@ static void on_refused(void *user, const char *address, const struct cm_err *why
 	log_refused(user, address, why);
 }
 
-static void on_open(struct cm_conn *c, void *user)
+/* Answer that there are too many links, and close. */
+static void turn_out(struct lk_link *l, const struct cm_err *why)
+{
+	lk_send_error(l, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, why->msg, RETRY_MS, NULL);
+	lk_close(l, why);
+}
+
+/* Greet a new link or refuse it; another link may be closed to make room. */
+static void let_in(struct lk_server *s, struct lk_link *l)
+{
+	struct lk_counts *counts = s->conf.handler.counts;
+	struct lk_link *leaves = NULL;
+	struct cm_err err, room;
+
+	enum cm_rc rc = lk_admission_enter(s->admission, l, l->next, &leaves, &err);
+	if (leaves != NULL) {
+		(void)cm_fail(&room, CM_ELATER, "closed to make room for another connection");
+		if (counts != NULL)
+			counts->displaced++;
+		turn_out(leaves, &room);
+	}
+	if (rc == CM_OK)
+		lk_link_opened(l);
+	else
+		turn_out(l, &err);
+}
+
+static void on_open(struct nt_conn *c, void *user)
 {
 	struct lk_server *s = user;
 	struct lk_link *l = lk_link_new(&s->conf.handler, s->conf.user);
 	struct cm_err err;
 
-	cm_conn_set_user(c, l); /* from now on the user of its callbacks, NULL included */
+	nt_conn_set_user(c, l); /* from now on `l` is the user of its callbacks, NULL included */
 	if (l == NULL) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
-		cm_conn_close(c, &err);
+		nt_conn_close(c, &err);
 		return;
 	}
 	l->conn = c;
@@ -77,13 +112,14 @@ static void on_open(struct cm_conn *c, void *user)
 	if (s->first != NULL)
 		s->first->prev = l;
 	s->first = l;
-	lk_link_opened(l);
+	let_in(s, l);
 }
 
 void lk_server_forget(struct lk_link *l, const struct cm_err *refused)
 {
 	if (l->server == NULL)
 		return;
+	lk_admission_leave(l->server->admission, l);
 	if (refused != NULL && refused->code != CM_OK)
 		log_refused(l->server, lk_address(l), refused);
 	*(l->prev != NULL ? &l->prev->next : &l->server->first) = l->next;
@@ -96,7 +132,7 @@ enum cm_rc lk_server_new(
 	uv_loop_t *loop, const struct lk_server_conf *conf, struct lk_server **out, struct cm_err *err)
 {
 	struct lk_server *s = calloc(1, sizeof *s);
-	struct cm_listener_conf listen = {
+	struct nt_listener_conf listen = {
 		.address = conf->address,
 		.passed = conf->passed,
 		.tls = conf->tls,
@@ -113,22 +149,27 @@ enum cm_rc lk_server_new(
 	s->loop = loop;
 	s->conf = *conf;
 	s->conf.address = NULL;
-	rc = cm_listener_new(loop, &listen, &s->listener, err);
+	s->admission = lk_admission_new(conf->max_clients, conf->of_one);
+	if (s->admission == NULL) {
+		free(s);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	rc = nt_listener_new(loop, &listen, &s->listener, err);
 	if (rc == CM_OK)
 		*out = s;
 	else
-		free(s);
+		server_free(s);
 	return rc;
 }
 
 int lk_server_port(const struct lk_server *s)
 {
-	return cm_listener_port(s->listener);
+	return nt_listener_port(s->listener);
 }
 
-void lk_server_reload(struct lk_server *s, struct cm_tls_ctx *tls)
+void lk_server_reload(struct lk_server *s, struct nt_tls_ctx *tls)
 {
-	cm_listener_reload(s->listener, tls);
+	nt_listener_reload(s->listener, tls);
 }
 
 void lk_server_close(struct lk_server *s, bool links)
@@ -136,11 +177,12 @@ void lk_server_close(struct lk_server *s, bool links)
 	if (s == NULL)
 		return;
 	for (struct lk_link *l = s->first; l != NULL; l = l->next) {
+		lk_admission_leave(s->admission, l);
 		l->server = NULL;
 		if (links)
 			lk_close(l, NULL);
 	}
 	tell_untold(s);
-	cm_listener_close(s->listener);
-	free(s);
+	nt_listener_close(s->listener);
+	server_free(s);
 }

@@ -31,11 +31,15 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 {
 	const struct pt_query *x = &a->query, *y = &b->query;
 
+	if (a->item == b->item)
+		return true;
 	/* Of one number and its usual answers: others are rare and are searched again. */
 	return x->kind == y->kind && pt_value_width(x) == 0 && x->probabilities + y->probabilities == 0 &&
-	       x->leaves == y->leaves && x->fanout == y->fanout && x->bits == y->bits &&
-	       x->categories == y->categories && x->low >= y->low && x->low <= y->low && x->high >= y->high &&
-	       x->high <= y->high && a->min_reports == b->min_reports && a->max_bytes == b->max_bytes &&
+	       x->leaves == y->leaves && x->fanout == y->fanout && x->bits == y->bits && x->none == y->none &&
+	       x->none_value >= y->none_value && x->none_value <= y->none_value &&
+	       x->none_category == y->none_category && x->categories == y->categories && x->low >= y->low &&
+	       x->low <= y->low && x->high >= y->high && x->high <= y->high &&
+	       a->min_reports == b->min_reports && a->max_bytes == b->max_bytes &&
 	       a->shuffler == b->shuffler && a->request.epsilon0 >= b->request.epsilon0 &&
 	       a->request.epsilon0 <= b->request.epsilon0;
 }
@@ -73,7 +77,7 @@ static enum cm_rc loss_of(const struct pl_plan *p, const struct pl_round *r, con
 
 	if (c != NULL) {
 		as_chosen.protocol = c->best.protocol;
-		as_chosen.params = c->best.params;
+		as_chosen.randomizer = c->best.randomizer;
 	}
 	return pl_round_loss(p, &as_chosen, out, err);
 }
@@ -236,8 +240,8 @@ static void apply(struct work *w)
 			continue;
 		r->protocol = c->best.protocol;
 		r->request = c->best.request;
-		r->params = c->best.params;
-		r->epsilon0 = r->protocol->epsilon0(&r->params);
+		r->randomizer = c->best.randomizer;
+		r->epsilon0 = r->randomizer.row->epsilon0(&r->randomizer);
 		r->cost = w->cost[i];
 		pl_choice_why(c, r->why);
 	}

@@ -9,27 +9,27 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
 	char dummies[32] = "", shuffler[64] = "", size[48] = "", levels[32] = "", local[32] = "no epsilon0";
 
-	if (c->params.dummies > 0 || c->params.dummy_chance > 0)
+	if (c->request.dummies > 0 || c->request.dummy_chance > 0)
 		(void)snprintf(dummies, sizeof dummies, ", %.6g dumm%s",
-			pt_dummies_each(c->params.dummies, c->params.dummy_chance),
-			c->params.dummies == 1 && c->params.dummy_chance == 0 ? "y" : "ies");
-	if (c->params.shuffler_dummies > 0)
+			pt_dummies_each(c->request.dummies, c->request.dummy_chance),
+			c->request.dummies == 1 && c->request.dummy_chance == 0 ? "y" : "ies");
+	if (c->randomizer.shuffler.dummies > 0)
 		(void)snprintf(shuffler, sizeof shuffler, ", %" PRIu64 " dummies of the shuffler",
-			c->params.shuffler_dummies);
-	if (c->params.noise_mean > 0)
+			c->randomizer.shuffler.dummies);
+	if (c->randomizer.shuffler.noise_mean > 0)
 		(void)snprintf(shuffler, sizeof shuffler, ", noise of the shuffler, %u dummies a bin",
-			(unsigned)c->params.noise_mean);
+			(unsigned)c->randomizer.shuffler.noise_mean);
 	if (c->request.slots != 0)
 		(void)snprintf(size, sizeof size, ", %u slot%s, words of %u", (unsigned)c->request.slots,
 			c->request.slots == 1 ? "" : "s", (unsigned)c->request.size);
 	else if (c->request.size != 0)
-		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->params.size);
+		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->request.size);
 	if (c->request.levels != 0)
-		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->params.bins);
+		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->request.levels);
 	if (isfinite(c->request.epsilon0))
 		(void)snprintf(local, sizeof local, "epsilon0 %.4g", c->request.epsilon0);
-	(void)snprintf(out, room, "%s (%s%s%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->name, local,
-		levels, size, dummies, shuffler, c->error, c->bytes);
+	(void)snprintf(out, room, "%s (%s%s%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->device->name,
+		local, levels, size, dummies, shuffler, c->error, c->bytes);
 }
 
 void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cm_hpke.h"
+#include "cr_hpke.h"
 #include "pl_search.h"
 #include "pr_limits.h"
 
@@ -23,10 +23,10 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
-uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p)
+uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p)
 {
-	return (uint64_t)row->messages(p) *
-	       (row->record_len(p) + (uint64_t)CM_HPKE_OVERHEAD + (p->tags > 0 ? PR_TAG_LEN : 0));
+	return (uint64_t)row->device->messages(p) * (row->device->record_len(p) + (uint64_t)CR_HPKE_OVERHEAD +
+							    (p->shuffler.tags > 0 ? PR_TAG_LEN : 0));
 }
 
 /* Offer what the option has: most epsilon0 with few dummies, the last of them by chance where that is enough,
@@ -65,7 +65,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 	uint64_t each, most;
 	uint32_t m = o->row->automatic & PT_AUTO_DUMMIES ? 1 : 0;
 
-	if (o->shuffler && (m == 0 || o->row->dummy == NULL))
+	if (o->shuffler && (m == 0 || o->row->device->dummy == NULL))
 		return false;
 	/* Rows without a local guarantee know only the last index, all others the one before, too; of many
 	 * slots each has less than what all may have. */
@@ -74,7 +74,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 		return false;
 	if (o->slots > 0 && c.bytes > s->need->max_bytes)
 		return false;
-	each = o->row->record_len(&c.params) + (uint64_t)CM_HPKE_OVERHEAD;
+	each = o->row->device->record_len(&c.randomizer) + (uint64_t)CR_HPKE_OVERHEAD;
 	most = s->need->max_bytes / each;
 	if (most == 0)
 		return false;
@@ -97,12 +97,11 @@ static void guess(struct pl_search *s, struct pl_option *o)
 		pl_search_guess(s, o, end < o->dummies_max ? end + 1 : o->dummies_max + 1);
 	else
 		o->guess = end <= o->dummies_max
-				   ? o->row->expected_error(s->need->query, &c.params, s->need->reports)
+				   ? pt_expected_error(s->need->query, &c.randomizer, s->need->reports)
 				   : (double)INFINITY;
 	if (o->row->automatic & PT_AUTO_DUMMIES && pl_search_refine(o, end, &fine) &&
 		pl_search_fewest(s, &fine, false, &c) <= fine.dummies_max)
-		o->guess =
-			fmin(o->guess, o->row->expected_error(s->need->query, &c.params, s->need->reports));
+		o->guess = fmin(o->guess, pt_expected_error(s->need->query, &c.randomizer, s->need->reports));
 }
 
 static void consider_row(struct pl_search *s, const struct pt_protocol *row, bool shuffler)
@@ -145,6 +144,15 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 	}
 }
 
+/* Does the row answer, and have devices without a reading take part as is asked? */
+static bool answers(const struct pt_protocol *row, const struct pl_need *need)
+{
+	struct cm_err ignored = { 0 };
+
+	return row->automatic != 0 && (row->device->kinds & (unsigned)need->query->kind) != 0 &&
+	       pt_none_check(row->device, need->query, CM_ECONFIG, &ignored) == CM_OK;
+}
+
 /* Would twice the slots be better, and more than the bytes allow?  By guess. */
 static bool slots_bind(struct pl_search *s)
 {
@@ -167,13 +175,13 @@ static bool bytes_bind(struct pl_search *s)
 
 	if (best->request.slots > 0)
 		return slots_bind(s);
-	for (size_t i = 0; (row = pt_row(i)) != NULL && !pt_rests_on_shuffler(&best->params); i++) {
+	for (size_t i = 0; (row = pt_row(i)) != NULL && !pt_rests_on_shuffler(&best->randomizer); i++) {
 		struct pl_option o = { .row = row };
 		uint32_t within;
 
-		if (!(row->kinds & (unsigned)s->need->query->kind) || !(row->automatic & PT_AUTO_DUMMIES))
+		if (!answers(row, s->need) || !(row->automatic & PT_AUTO_DUMMIES))
 			continue;
-		o.levels = row->automatic & PT_AUTO_LEVELS ? best->params.bins : 0;
+		o.levels = row->automatic & PT_AUTO_LEVELS ? best->request.levels : 0;
 		if (!within_bytes(s, &o))
 			continue;
 		within = o.dummies_max;
@@ -198,8 +206,7 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 		struct pl_option o = { .row = row };
 		struct pl_candidate c;
 
-		if ((row->kinds & (unsigned)n->query->kind) && row->automatic != 0 &&
-			pl_search_make(s, &o, 0, s->steps, &c) && c.bytes < least)
+		if (answers(row, n) && pl_search_make(s, &o, 0, s->steps, &c) && c.bytes < least)
 			least = c.bytes;
 	}
 	if (least == UINT64_MAX)
@@ -220,7 +227,7 @@ static void consider_blankets(struct pl_search *s, const struct pt_protocol *row
 	consider_row(s, row, false);
 	if (s->need->shuffler && s->rc == ACCT_OK)
 		consider_row(s, row, true);
-	if (s->need->shuffler && row->noise)
+	if (s->need->shuffler && row->device->noise_bins)
 		pl_search_noise(s, row);
 }
 
@@ -228,7 +235,7 @@ static void consider_blankets(struct pl_search *s, const struct pt_protocol *row
 static bool local_binds(const struct pl_need *need, const struct pl_candidate *best)
 {
 	if (best->request.slots > 1)
-		return best->protocol->epsilon0(&best->params) >= need->epsilon0 * 0.99;
+		return best->randomizer.row->epsilon0(&best->randomizer) >= need->epsilon0 * 0.99;
 	return isfinite(need->epsilon0) && best->request.epsilon0 >= fmin(need->epsilon0, PT_EPSILON0_MAX);
 }
 
@@ -239,7 +246,7 @@ enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct c
 
 	pl_search_init(&s, need, out);
 	for (size_t i = 0; (row = pt_row(i)) != NULL && s.rc == ACCT_OK; i++)
-		if (row->automatic != 0 && (row->kinds & (unsigned)need->query->kind))
+		if (answers(row, need))
 			consider_blankets(&s, row);
 	pl_search_end(&s);
 	if (out->best.protocol == NULL || s.rc != ACCT_OK)

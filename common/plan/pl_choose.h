@@ -22,8 +22,8 @@ struct pl_need {
 
 struct pl_candidate {
 	const struct pt_protocol *protocol;
-	struct pt_request request; /* that derives params */
-	struct pt_params params;
+	struct pt_request request; /* that derives the randomizer */
+	struct pt_randomizer randomizer;
 	double error;   /* the row's expected_error */
 	double epsilon; /* of the round alone, upper; at most what was needed */
 	uint64_t bytes;
@@ -40,9 +40,8 @@ struct pl_choice {
 	enum pl_limit limit;
 };
 
-/* Sealed bytes that a device sends: messages times record, seal and tag, pseudonym and framing apart.
- */
-uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_params *p);
+/* Sealed bytes that a device sends: messages times record, seal and tag, pseudonym and framing apart. */
+uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p);
 
 /* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Of errors within
  * 3 % of the least the fewest bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if

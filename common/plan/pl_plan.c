@@ -50,7 +50,7 @@ void pl_take_name(struct pl_checker *c, int line, const char *key, const char *t
 static void check_names(struct pl_checker *c, const struct pl_plan *p)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		for (size_t j = 0; j < i; j++)
+		for (size_t j = 0; !pl_repeats(p, i) && j < i; j++)
 			if (strcmp(p->round[i].query.name, p->round[j].query.name) == 0) {
 				pl_fault(c, pl_round_line(&p->round[i], "query"),
 					"query '%s' is round %u already", p->round[i].query.name,
@@ -66,8 +66,17 @@ static void check_losses(struct pl_checker *c, const struct pl_plan *p)
 	struct cm_err e = { 0 };
 
 	for (size_t i = 0; i < p->rounds; i++)
-		if (pl_round_loss(p, &p->round[i], &loss, &e) != CM_OK)
+		if (!pl_repeats(p, i) && pl_round_loss(p, &p->round[i], &loss, &e) != CM_OK)
 			pl_fault_of(c, p->round[i].line, &e);
+}
+
+/* Recurrences make a plan long quickly. */
+static void check_size(struct pl_checker *c, const struct pl_plan *p)
+{
+	struct cm_err e = { 0 };
+
+	if (pl_plan_size_check(p, &e) != CM_OK)
+		pl_fault_of(c, cf_line("rounds"), &e);
 }
 
 static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
@@ -85,41 +94,72 @@ static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struc
 
 	if (strcmp(raw->mode, RD_MODE_PLAN) == 0) {
 		if (raw->filter != NULL)
-			pl_fault(c, cm_conf_line("filter"), "'filter' is for mode \"adaptive\"");
+			pl_fault(c, cf_line("filter"), "'filter' is for mode \"adaptive\"");
 		kind = 0;
 	} else if (strcmp(raw->mode, "adaptive") != 0) {
-		pl_fault(c, cm_conf_line("mode"), "'mode' must be \"plan\" or \"adaptive\"");
+		pl_fault(c, cf_line("mode"), "'mode' must be \"plan\" or \"adaptive\"");
 	} else if (raw->filter != NULL && (kind = acct_filter_named(raw->filter)) == 0) {
-		pl_fault(c, cm_conf_line("filter"), "'filter' must be \"gdp\" or \"renyi\"");
+		pl_fault(c, cf_line("filter"), "'filter' must be \"gdp\" or \"renyi\"");
 	}
 	rd_mode_text(kind, out->mode);
 }
 
+static enum cm_rc take_rounds(struct pl_checker *c, struct pl_raw_plan *raw, struct pl_plan *out)
+{
+	struct pl_raw_round *from = raw->rounds.item;
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < raw->rounds.n; i++) {
+		struct pl_round where = { .item = (uint32_t)i, .line = raw->rounds.line[i] };
+
+		n += pl_raw_count(&from[i]);
+		if (n <= PL_ROUNDS_MAX)
+			continue;
+		pl_fault(c, pl_round_line(&where, "count"),
+			"the plan has %zu rounds up to here, with all that recur, and may have %u", n,
+			PL_ROUNDS_MAX);
+		return c->first->code;
+	}
+	out->round = calloc(n > 0 ? n : 1, sizeof *out->round);
+	if (out->round == NULL)
+		return cm_fail(c->first, CM_EINTERNAL, "out of memory");
+	out->rounds = n;
+	for (size_t i = 0; i < raw->rounds.n; at += pl_raw_count(&from[i++])) {
+		struct pl_round *r = &out->round[at];
+
+		r->number = (uint32_t)at + 1;
+		r->item = (uint32_t)i;
+		r->line = raw->rounds.line[i];
+		pl_round_take(c, out, &from[i], r);
+		pl_recur_repeat(r);
+	}
+	return CM_OK;
+}
+
 static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struct pl_plan *out)
 {
-	pl_take_name(c, cm_conf_line("name"), "name", raw->name, out->name, sizeof out->name);
-	pl_take_name(c, cm_conf_line("population"), "population", raw->population, out->population,
+	pl_take_name(c, cf_line("name"), "name", raw->name, out->name, sizeof out->name);
+	pl_take_name(c, cf_line("population"), "population", raw->population, out->population,
 		sizeof out->population);
-	pl_take_name(c, cm_conf_line("budget.unit"), "budget.unit", raw->unit, out->unit, sizeof out->unit);
+	if (strcmp(raw->unit, "device") == 0)
+		memcpy(out->unit, "device", sizeof "device");
+	else
+		pl_fault(c, cf_line("budget.unit"), "'budget.unit' must be \"device\"");
 	take_mode(c, raw, out);
 	out->epsilon = raw->epsilon;
 	out->delta = raw->delta;
 	out->honest_fraction = raw->honest_fraction;
 	out->colluders = (uint64_t)raw->colluders;
-	out->round = calloc(raw->rounds.n, sizeof *out->round);
-	if (out->round == NULL)
-		return cm_fail(c->first, CM_EINTERNAL, "out of memory");
-	out->rounds = raw->rounds.n;
-	for (size_t i = 0; i < out->rounds; i++) {
-		out->round[i].number = (uint32_t)i + 1;
-		out->round[i].line = raw->rounds.line[i];
-		pl_round_take(c, out, (struct pl_raw_round *)raw->rounds.item + i, &out->round[i]);
-	}
+	out->tries = (uint32_t)raw->tries;
+	if (take_rounds(c, raw, out) != CM_OK)
+		return c->first->code;
 	check_names(c, out);
 	if (c->found == 0)
 		choose_protocols(c, out);
 	if (c->found == 0)
 		check_losses(c, out);
+	if (c->found == 0)
+		check_size(c, out);
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
@@ -140,11 +180,11 @@ enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE 
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(text, bytes, n);
 	text[n] = '\0';
-	cm_sha256(bytes, n, out->digest);
-	rc = cm_conf_parse(text, name, pl_plan_keys, &raw, faults, err);
+	cr_sha256(bytes, n, out->digest);
+	rc = cf_parse(text, name, pl_plan_keys, &raw, faults, err);
 	if (rc == CM_OK)
 		rc = take_plan(&c, &raw, out);
-	cm_conf_free(pl_plan_keys, &raw);
+	cf_free(pl_plan_keys, &raw);
 	free(text);
 	return rc;
 }
@@ -167,7 +207,8 @@ enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, str
 void pl_plan_fini(struct pl_plan *p)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		pt_query_fini(&p->round[i].query);
+		if (!pl_repeats(p, i))
+			pt_query_fini(&p->round[i].query);
 	free(p->round);
 	memset(p, 0, sizeof *p);
 }
@@ -190,7 +231,7 @@ enum cm_rc pl_round_loss(
 	const struct rd_batch b = pl_round_batch(p, r);
 
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
-	return rd_loss_of(r->protocol, &r->params, &b, out, err);
+	return rd_loss_of(&r->randomizer, &b, out, err);
 }
 
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query)

@@ -1,35 +1,46 @@
-/* pl_plan.h - a plan file: the budget and the rounds, fixed in advance, with their exact randomizers.
+/* pl_plan.h - a plan file: the slice of the budget and the rounds, fixed in advance, with their exact
+ * randomizers.
  *
  * Composition in mode "plan" is proved because every round's privacy parameters stand before the first answer
- * does (doc/accounting.md, "Filters"); so a plan is identified by the SHA-256 of the file's bytes, and a
- * single changed byte makes another plan.  In mode "adaptive" a privacy filter keeps the budget instead, and
- * the rounds that are still to come may be changed at any time; the budget, the mode and what was decided may
- * not. */
+ * does (doc/accounting.md, "Plans"): the rounds that fit together become the entries of a signed plan
+ * (rd_plan.h), and a file with a single changed byte is another plan with a slice of its own.  In mode
+ * "adaptive" a privacy filter keeps the slice instead, and the rounds that are still to come may be changed
+ * at any time; the name, the slice, the mode and what was decided may not. */
 #pragma once
 
 #include <stdio.h>
 
 #include "pl_choose.h"
 #include "rd_account.h"
+#include "rd_plan.h"
 
 #define PL_ROUNDS_MAX   1000u
 #define PL_FILE_MAX     (1u << 20)
 #define PL_WINDOW_MIN_S 1.0
-#define PL_WINDOW_MAX_S 2592000.0 /* 30 days */
+#define PL_WINDOW_MAX_S 2592000.0  /* 30 days */
+#define PL_EVERY_MAX_S  31622400.0 /* 366 days */
+#define PL_LABEL_LEN    80u
 
 /* One round as planned.  Lives as long as its plan. */
 struct pl_round {
 	uint32_t number; /* from 1 */
+	uint32_t item;   /* which of the file's `rounds` it is, from 0: those that recur are several rounds */
 	int line;        /* of the plan file */
+	/* Of a round with `every`: which of how many this is, from 1; both 0 of any other.  All of them ask
+	 * the same query with the same randomizer; only the first owns the query's lists. */
+	uint32_t recurrence, recurrences;
+	int64_t every_ms, start_ms; /* 0: no such key; unix time of the first, 0: when the plan is pinned */
+	char label[PL_LABEL_LEN];   /* "temperature", and of several recurrences "temperature#7" */
 	struct pt_query query;
 	/* Prefixes that extend those of an earlier round: its number, 0 for none, and how many of them. Which
 	 * is not known yet: query's candidates are as many, and only their number is meant. */
 	uint32_t after, keep;
 	const struct pt_protocol *protocol;
-	struct pt_request request; /* as written */
-	struct pt_params params;   /* the exact randomizer that follows */
-	double epsilon0;           /* local guarantee of those params, rounded up; INFINITY for none */
-	/* protocol "auto": protocol, request and params were chosen, and the descriptor knows no better. */
+	struct pt_request request;       /* as written */
+	struct pt_randomizer randomizer; /* the exact randomizer that follows */
+	double epsilon0; /* local guarantee of the randomizer, rounded up; INFINITY for none */
+	/* protocol "auto": protocol, request and randomizer were chosen, and the descriptor knows no
+	 * better. */
 	bool automatic;
 	double cost;          /* epsilon that the round alone may cost, at the budget's delta */
 	uint64_t max_bytes;   /* sealed bytes of one device */
@@ -41,7 +52,8 @@ struct pl_round {
 
 struct pl_plan {
 	char name[65], population[PR_TEXT_MAX + 1], unit[33];
-	double epsilon, delta; /* the budget */
+	double epsilon, delta; /* the slice */
+	uint32_t tries;        /* of each round, at most */
 	char mode[RD_MODE_LEN];
 	double honest_fraction;
 	uint64_t colluders;
@@ -65,12 +77,43 @@ struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r
 /* What a round costs at the guaranteed honest part of its minimum batch: what every party charges. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
-/* The round with this query name; NULL if there is none (names are unique in a plan). */
+/* The round with this query name, of several recurrences the first; NULL if there is none (names are unique
+ * in a plan file). */
 const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query);
+/* Its name among people: pl_round.label. */
+void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN]);
+/* Is round i (0-based) one more of the recurrence that the round before it is of?  Then it costs the same. */
+bool pl_repeats(const struct pl_plan *p, size_t i);
+/* When a round is to open, in unix ms, in a plan that was pinned at pinned_ms; INT64_MIN: whenever its turn
+ * comes.  It may open until the next one of its recurrence is to: pl_round.every_ms later. */
+int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms);
 /* One line for each round whose guarantee rests on messages that the shuffler adds; nothing without such. */
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
 /* The commented sample of a plan file. */
 void pl_plan_sample(FILE *out);
+
+/* What the accountant says of round i beside the rounds that were accepted before it.  CM_EMORE ends the pass
+ * without a fault. */
+typedef enum cm_rc pl_judged_fn(void *user, size_t i, const struct rd_account *before,
+	const struct rd_verdict *v, struct cm_err *err);
+/* The plan's rounds in order: what fits beside those accepted before it is accepted.  This is the only place
+ * that decides it.  Costs a composition a round; *stop (NULL: nobody will) set by another thread ends it,
+ * CM_ELATER. */
+CM_CHECK enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_judged_fn *judged,
+	void *user, struct cm_err *err);
+/* The bytes of the plan to be signed, the population's `number`th, appended to out: rounds that are accepted
+ * are its entries, the others are refused.  previous: hash of the plan before, zeroes for the first.  An
+ * adaptive plan has neither. */
+CM_CHECK enum cm_rc pl_plan_make(const struct pl_plan *p, uint64_t number,
+	const uint8_t previous[PR_HASH_LEN], const atomic_bool *stop, struct cm_buf *out, struct cm_err *err);
+
+/* One line for each round that recurs: when, and how many of its recurrences fit.  fits[i] says it of round
+ * i. */
+void pl_plan_print_recurring(const struct pl_plan *p, const bool *fits, FILE *out);
+
+/* Could the plan be signed, would all of its rounds be accepted?  CM_ECONFIG when it is too long,
+ * CM_EINTERNAL out of memory.  Nothing is composed. */
+CM_CHECK enum cm_rc pl_plan_size_check(const struct pl_plan *p, struct cm_err *err);
 
 /* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round; what a
  * device sends, and how good the answer is to be. */

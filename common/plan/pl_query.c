@@ -1,12 +1,13 @@
-/* pl_query.c - what a round of a plan file asks. */
+/* pl_query.c - reads the query of a round in a plan file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_buf.h"
 #include "pl_read.h"
 #include "rd_descriptor.h"
 
-#define FANOUT_MAX 16u /* by default */
+#define FANOUT_MAX 16u /* largest default fanout */
 
 /* Which keys belong to which types. */
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
 	{ "bits", PT_PREFIXES },
 	{ "after", PT_PREFIXES },
 	{ "keep", PT_PREFIXES },
+	{ "none", ~(unsigned)PT_PREFIXES },
 };
 
 void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
@@ -63,12 +65,12 @@ static void no_memory(struct pl_checker *c)
 		(void)cm_fail(c->first, CM_EINTERNAL, "out of memory");
 }
 
-/* Moved. */
-static void take_values(struct cm_conf_strings *from, char ***category, uint32_t *n)
+/* The values are moved, not copied. */
+static void take_values(struct cf_strings *from, char ***category, uint32_t *n)
 {
 	*category = from->item;
 	*n = (uint32_t)from->n;
-	*from = (struct cm_conf_strings){ 0 };
+	*from = (struct cf_strings){ 0 };
 }
 
 static struct pt_column *new_columns(struct pl_checker *c, struct pt_query *q, size_t n)
@@ -105,7 +107,7 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 }
 
 /* The set of the columns with these names. */
-static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const struct cm_conf_strings *names)
+static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const struct cf_strings *names)
 {
 	const struct pt_query *q = &r->query;
 	uint32_t set = 0;
@@ -174,7 +176,7 @@ static void take_ranges(struct pl_checker *c, const struct pl_raw_round *raw, st
 		q->fanout = q->leaves;
 }
 
-/* The first n of so many digits. */
+/* Counts the candidates that the first n of so many digits give. */
 static void count_candidates(struct pl_checker *c, struct pt_query *q, uint64_t n)
 {
 	uint32_t digits = q->bits / 4;
@@ -210,6 +212,12 @@ static void take_after(
 			"'after' must name an earlier round of type \"prefixes\"");
 		return;
 	}
+	if (plan->round[i].recurrences > 1) {
+		pl_fault(c, pl_round_line(r, "after"),
+			"'%s' recurs: its candidates may be others each time, and 'after' needs one answer",
+			raw->after);
+		return;
+	}
 	if (pl_round_says(r, "values"))
 		pl_fault(c, pl_round_line(r, "values"), "'values' and 'after' exclude each other");
 	if (!needs(c, r, "keep", "how many candidates of 'after' are extended"))
@@ -230,6 +238,26 @@ static void take_after(
 		count_candidates(c, q, (uint64_t)r->keep << more);
 }
 
+/* Candidates that are as long as the texts they stand for are texts: to hexadecimal digits, which are twice
+ * as many. */
+static void texts_to_digits(struct pl_checker *c, struct pt_query *q)
+{
+	for (uint32_t i = 0; q->bits % 8 == 0 && i < q->categories; i++) {
+		size_t n = strlen(q->category[i]);
+		char *digits = n == q->bits / 8 ? malloc(2 * n + 1) : NULL;
+
+		if (n != q->bits / 8)
+			continue;
+		if (digits == NULL) {
+			no_memory(c);
+			return;
+		}
+		cm_hex((const uint8_t *)q->category[i], n, digits);
+		free(q->category[i]);
+		q->category[i] = digits;
+	}
+}
+
 static void take_prefixes(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
 {
@@ -248,13 +276,15 @@ static void take_prefixes(
 	}
 	if (pl_round_says(r, "keep"))
 		pl_fault(c, pl_round_line(r, "keep"), "'keep' is for a round with 'after'");
-	if (pl_round_says(r, "values"))
+	if (pl_round_says(r, "values")) {
 		take_values(&raw->values, &q->category, &q->categories);
-	else if (q->bits <= 8)
+		texts_to_digits(c, q);
+	} else if (q->bits <= 8) {
 		count_candidates(c, q, UINT64_C(1) << q->bits);
-	else
+	} else {
 		pl_fault(c, r->line, "missing 'values' or 'after': all prefixes of %u bits are too many",
 			(unsigned)q->bits);
+	}
 }
 
 static void take_kind(
@@ -268,9 +298,9 @@ static void take_kind(
 			take_values(&raw->values, &q->category, &q->categories);
 		break;
 	case PT_QUANTILES:
-		q->probability = raw->probabilities.item; /* moved */
+		q->probability = raw->probabilities.item; /* moved, not copied */
 		q->probabilities = (uint32_t)raw->probabilities.n;
-		raw->probabilities = (struct cm_conf_doubles){ 0 };
+		raw->probabilities = (struct cf_doubles){ 0 };
 		break;
 	case PT_VECTOR:
 		take_vector(c, raw, r);
@@ -290,8 +320,45 @@ static void take_kind(
 	}
 }
 
-void pl_query_take(
-	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
+static void take_substitute(struct pl_checker *c, const char *text, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	while (q->none_category < q->categories && strcmp(q->category[q->none_category], text) != 0)
+		q->none_category++;
+	if (q->kind != PT_HISTOGRAM || q->none_category == q->categories) {
+		q->none_category = 0;
+		pl_fault(c, pl_round_line(r, "none"),
+			"'none': '%.64s' is no category of a histogram's 'values'", text);
+	}
+	q->none = PT_NONE_VALUE;
+}
+
+/* Reads only what the file says; the default is pt_none_default's. */
+static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl_round *r)
+{
+	struct pt_query *q = &r->query;
+
+	if (raw->text == NULL && q->kind != PT_PREFIXES) {
+		q->none = PT_NONE_VALUE;
+		q->none_value = raw->number;
+		if (q->kind == PT_HISTOGRAM || q->kind == PT_MARGINALS)
+			pl_fault(c, pl_round_line(r, "none"), "'none' of type \"%s\" is no number",
+				pt_kind_name(q->kind));
+	} else if (q->kind == PT_PREFIXES || strcmp(raw->text, "symbol") == 0) {
+		q->none = PT_NONE_SYMBOL;
+	} else if (strcmp(raw->text, "even") == 0) {
+		q->none = PT_NONE_EVEN;
+	} else if (strncmp(raw->text, PT_NONE_CATEGORY, strlen(PT_NONE_CATEGORY)) == 0) {
+		take_substitute(c, raw->text + strlen(PT_NONE_CATEGORY), r);
+	} else {
+		pl_fault(c, pl_round_line(r, "none"),
+			"'none' must be \"symbol\", \"even\", a number, or \"" PT_NONE_CATEGORY "TEXT\"");
+	}
+}
+
+void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struct pt_protocol *row,
+	struct pl_raw_round *raw, struct pl_round *r)
 {
 	struct pt_query *q = &r->query;
 	struct cm_err e = { 0 };
@@ -306,6 +373,10 @@ void pl_query_take(
 		q->high = raw->range[1];
 	}
 	take_kind(c, plan, raw, r);
+	if (pl_round_says(r, "none"))
+		take_none(c, &raw->none, r);
+	else
+		pt_none_default(row, q);
 	if (c->found == 0 && (pt_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
 		pl_fault_of(c, r->line, &e);
 }

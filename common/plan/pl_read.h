@@ -1,13 +1,13 @@
-/* pl_read.h - inside of pl_plan.h: a plan file as its keys say it, and what its parts are read with. */
+/* pl_read.h - private to common/plan: the keys of a plan file as read, and the functions that check them. */
 #pragma once
 
-#include "cm_conf.h"
+#include "cf_conf.h"
 #include "pl_plan.h"
 
-/* As in the file: pl_plan_keys says which key goes where, units and ranges. */
+/* The values as in the file: pl_plan_keys says which key sets which field, with units and ranges. */
 struct pl_raw_column {
 	char *field;
-	struct cm_conf_strings values;
+	struct cf_strings values;
 };
 struct pl_raw_class {
 	double epsilon0;
@@ -17,26 +17,29 @@ struct pl_raw_round {
 	char *query, *type, *protocol, *field, *blanket, *after, *shuffler_noise;
 	double epsilon0, epsilon, dummies;
 	int64_t padded, dimension, leaves, fanout, bits, keep;
-	struct cm_conf_strings fields;
-	struct cm_conf_list columns; /* struct pl_raw_column */
-	struct cm_conf_list classes; /* struct pl_raw_class */
-	struct cm_conf_table marginals;
-	struct cm_conf_doubles probabilities;
+	struct cf_strings fields;
+	struct cf_list columns; /* struct pl_raw_column */
+	struct cf_list classes; /* struct pl_raw_class */
+	struct cf_table marginals;
+	struct cf_doubles probabilities;
 	int64_t min_reports, target, levels, shuffler_dummies, size, slots, window_ms, max_bytes;
-	struct cm_conf_strings values;
+	int64_t every_ms, count;
+	char *start;
+	struct cf_strings values;
 	double range[2];
+	struct cf_word none;
 };
 
 struct pl_raw_plan {
 	char *name, *population, *unit, *mode, *filter;
 	double epsilon, delta, honest_fraction;
-	int64_t colluders;
-	struct cm_conf_list rounds;
+	int64_t colluders, tries;
+	struct cf_list rounds;
 };
 
-extern const struct cm_conf_row pl_plan_keys[];
+extern const struct cf_row pl_plan_keys[];
 
-/* Where faults go while one plan is checked. */
+/* Receives the faults while one plan is checked. */
 struct pl_checker {
 	const char *name;
 	FILE *faults;
@@ -45,22 +48,29 @@ struct pl_checker {
 };
 
 void pl_fault(struct pl_checker *c, int line, const char *fmt, ...) CM_PRINTF(3, 4);
-/* The same for what a callee found; out of memory is no fault of the plan's and stays CM_EINTERNAL. */
+/* The same for a fault that a callee found; out of memory stays CM_EINTERNAL, for it is no fault of the
+ * plan. */
 void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e);
 /* Copy a name, which becomes part of file names, tables and signed documents. */
 void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room);
 
-/* Where a key of this round is written; the round itself if it is not. */
+/* Line on which a key of this round is written; the line of the round if the key is absent. */
 int pl_round_line(const struct pl_round *r, const char *key);
-/* Is it written at all? */
+/* Does the file give this key for the round? */
 bool pl_round_says(const struct pl_round *r, const char *key);
 /* A text of 1 to room - 1 bytes; `key` is the round's. */
 void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
 	char *out, size_t room);
-/* What is asked, by the round's type.  Texts and numbers are moved out of *raw.  Rounds before it in `plan`
- * have been taken. */
-void pl_query_take(
-	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);
-/* One round, but for what "auto" chooses. */
+/* Read the query by the round's type; `row` is its protocol (NULL: "auto" chooses).  Moves texts and numbers
+ * out of *raw.  The caller has read all rounds of `plan` before it. */
+void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struct pt_protocol *row,
+	struct pl_raw_round *raw, struct pl_round *r);
+/* Number of rounds that the raw one stands for. */
+size_t pl_raw_count(const struct pl_raw_round *raw);
+/* `every`, `count` and `start` of a round. */
+void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r);
+/* Write the other recurrences of *first behind it in the array. */
+void pl_recur_repeat(struct pl_round *first);
+/* Read one round, all but what "auto" chooses. */
 void pl_round_take(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "pl_read.h"
-#include "pt_classes.h"
 
 /* The first row that answers this kind. */
 static const struct pt_protocol *row_for(enum pt_kind kind)
@@ -10,7 +9,7 @@ static const struct pt_protocol *row_for(enum pt_kind kind)
 	const struct pt_protocol *row;
 
 	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
-		if (row->kinds & (unsigned)kind)
+		if (row->device->kinds & (unsigned)kind)
 			return row;
 	return NULL;
 }
@@ -20,8 +19,8 @@ int pl_round_line(const struct pl_round *r, const char *key)
 	char dotted[64];
 	int line;
 
-	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
-	line = cm_conf_line(dotted);
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
+	line = cf_line(dotted);
 	return line > 0 ? line : r->line;
 }
 
@@ -29,8 +28,8 @@ bool pl_round_says(const struct pl_round *r, const char *key)
 {
 	char dotted[64];
 
-	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->number - 1u, key);
-	return cm_conf_line(dotted) > 0;
+	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
+	return cf_line(dotted) > 0;
 }
 
 /* Noise in place of a number of dummies. */
@@ -45,9 +44,9 @@ static void take_noise(
 	else if (raw->shuffler_dummies > 0)
 		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
 			"'shuffler_noise' says how many, 'shuffler_dummies' cannot");
-	else if (!r->protocol->noise)
+	else if (!r->protocol->device->noise_bins)
 		pl_fault(c, pl_round_line(r, "shuffler_noise"),
-			"protocol '%s' takes no noise of the shuffler", r->protocol->name);
+			"protocol '%s' takes no noise of the shuffler", r->protocol->device->name);
 	else if (!(raw->epsilon > 0))
 		pl_fault(c, pl_round_line(r, "shuffler_noise"), "'shuffler_noise' needs 'epsilon'");
 	r->request.noise_epsilon = raw->epsilon;
@@ -67,9 +66,9 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 	else if (!shuffler && raw->shuffler_dummies > 0)
 		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
 			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
-	else if (shuffler && r->protocol->dummy == NULL)
+	else if (shuffler && r->protocol->device->dummy == NULL)
 		pl_fault(c, pl_round_line(r, "blanket"),
-			"protocol '%s' has no messages for the shuffler to add", r->protocol->name);
+			"protocol '%s' has no messages for the shuffler to add", r->protocol->device->name);
 }
 
 /* The choice is made when all rounds are known. */
@@ -103,44 +102,51 @@ static void take_classes(const struct pl_raw_round *raw, struct pt_request *r)
 }
 
 /* Participants that all classes together must have. */
-static uint64_t least_of_all(const struct pt_params *p)
+static uint64_t least_of_all(const struct pt_randomizer *p)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
-		sum += p->tag_least[i];
+		sum += p->shuffler.tag_least[i];
 	return sum;
 }
 
-/* Did the row make anything of it?  A subset, a hash; a digit's values; the coordinates of a word. */
-static bool has_size(const struct pt_params *p, int64_t size)
-{
-	uint32_t bins = p->slots > 0 ? p->slot[0].bins : 0;
-
-	return p->size == size || bins == size || (size <= 12 && bins == 1u << size);
-}
-
-/* A key that the protocol makes nothing of is a fault, not a wish. */
+/* A key that the protocol does not have is a fault. */
 static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
-	const struct pt_params *p = &r->params;
+	const struct pt_randomizer *p = &r->randomizer;
 	const struct {
 		const char *key;
-		bool lost;
+		bool said;
+		enum pt_key taken;
 	} all[] = {
-		{ "size", raw->size != 0 && !has_size(p, raw->size) },
-		{ "slots", raw->slots != 0 && (p->slots == 0 || p->slot[0].count != raw->slots) },
-		{ "classes", raw->classes.n != 0 && !pt_has_classes(p) },
-		{ "padded", raw->padded != 0 && p->tag_messages != (uint64_t)raw->padded },
+		{ "levels", raw->levels != 0, PT_KEY_LEVELS },
+		{ "size", raw->size != 0, PT_KEY_SIZE },
+		{ "slots", raw->slots != 0, PT_KEY_SLOTS },
+		{ "classes", raw->classes.n != 0, PT_KEY_CLASSES },
+		{ "padded", raw->padded != 0, PT_KEY_PADDED },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i].lost)
+		if (all[i].said && (r->protocol->keys & (unsigned)all[i].taken) == 0)
 			pl_fault(c, pl_round_line(r, all[i].key), "protocol '%s' has no '%s'",
-				r->protocol->name, all[i].key);
+				r->protocol->device->name, all[i].key);
 	if (least_of_all(p) > r->target)
 		pl_fault(c, pl_round_line(r, "classes"), "'classes' need %llu in all, 'target' is %llu",
 			(unsigned long long)least_of_all(p), (unsigned long long)r->target);
+}
+
+static bool is_auto(const struct pl_raw_round *raw)
+{
+	return raw->protocol != NULL && strcmp(raw->protocol, "auto") == 0;
+}
+
+/* The query depends on the row in one thing only: the default of `none`. */
+static const struct pt_protocol *named_row(const struct pl_raw_round *raw, const struct pl_round *r)
+{
+	if (is_auto(raw))
+		return NULL;
+	return raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
 }
 
 static void take_protocol(
@@ -149,7 +155,7 @@ static void take_protocol(
 	static const char *const automatic[] = { "epsilon", "max_bytes" };
 	struct cm_err e = { 0 };
 
-	if (raw->protocol != NULL && strcmp(raw->protocol, "auto") == 0) {
+	if (is_auto(raw)) {
 		take_auto(c, raw, r);
 		return;
 	}
@@ -157,7 +163,7 @@ static void take_protocol(
 		if (pl_round_says(r, automatic[i]) && (i > 0 || raw->shuffler_noise == NULL))
 			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
 				automatic[i]);
-	r->protocol = raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
+	r->protocol = named_row(raw, r);
 	if (r->protocol == NULL) {
 		if (raw->protocol == NULL)
 			pl_fault(c, pl_round_line(r, "type"), "no protocol answers type \"%s\"", raw->type);
@@ -166,9 +172,13 @@ static void take_protocol(
 				"unknown protocol '%s'; `tombola plan protocols` lists them", raw->protocol);
 		return;
 	}
-	if (!(r->protocol->kinds & (unsigned)r->query.kind)) {
+	if (!(r->protocol->device->kinds & (unsigned)r->query.kind)) {
 		pl_fault(c, pl_round_line(r, "protocol"), "protocol '%s' does not answer a %s",
-			r->protocol->name, raw->type);
+			r->protocol->device->name, raw->type);
+		return;
+	}
+	if (pt_none_check(r->protocol->device, &r->query, CM_ECONFIG, &e) != CM_OK) {
+		pl_fault_of(c, pl_round_line(r, "none"), &e);
 		return;
 	}
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
@@ -180,21 +190,21 @@ static void take_protocol(
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
 	take_classes(raw, &r->request);
 	pt_request_dummies(&r->request, raw->dummies);
-	if (r->request.dummy_chance > 0 && !r->protocol->rare_dummy)
+	if (r->request.dummy_chance > 0 && !r->protocol->device->rare_dummy)
 		pl_fault(c, pl_round_line(r, "dummies"), "'dummies' of protocol '%s' must be a whole number",
-			r->protocol->name);
+			r->protocol->device->name);
 	if (raw->shuffler_noise != NULL)
 		take_noise(c, plan, raw, r);
 	else
 		take_blanket(c, raw, r);
 	if (c->found > 0)
 		return;
-	if (r->protocol->derive(&r->query, &r->request, &r->params, &e) != CM_OK) {
+	if (pt_derive(r->protocol, &r->query, &r->request, &r->randomizer, &e) != CM_OK) {
 		pl_fault_of(c, r->line, &e);
 		return;
 	}
 	check_taken(c, raw, r);
-	r->epsilon0 = r->protocol->epsilon0(&r->params);
+	r->epsilon0 = r->randomizer.row->epsilon0(&r->randomizer);
 }
 
 static void type_fault(struct pl_checker *c, const struct pl_round *r)
@@ -218,6 +228,7 @@ void pl_round_take(
 	r->min_reports = (uint64_t)raw->min_reports;
 	r->target = raw->target != 0 ? (uint64_t)raw->target : PR_ROUND_REPORTS_MAX;
 	r->window_ms = raw->window_ms;
+	pl_recur_take(c, raw, r);
 	if (r->target < r->min_reports)
 		pl_fault(c, pl_round_line(r, "target"), "'target' is below 'min_reports'");
 	r->query.kind = pt_kind_named(raw->type);
@@ -225,6 +236,6 @@ void pl_round_take(
 		type_fault(c, r);
 		return;
 	}
-	pl_query_take(c, plan, raw, r);
+	pl_query_take(c, plan, named_row(raw, r), raw, r);
 	take_protocol(c, plan, raw, r);
 }

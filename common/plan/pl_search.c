@@ -55,7 +55,7 @@ static double rare_step(const struct pl_option *o, uint32_t i)
 bool pl_search_refine(const struct pl_option *o, uint32_t end, struct pl_option *out)
 {
 	*out = *o;
-	if (!o->row->rare_dummy || o->shuffler || o->fine || end == 0 || end > o->dummies_max)
+	if (!o->row->device->rare_dummy || o->shuffler || o->fine || end == 0 || end > o->dummies_max)
 		return false;
 	out->fine = true;
 	out->whole = end - 1;
@@ -81,10 +81,10 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
 			.shuffler_dummies = o->shuffler ? dummies : 0 } };
 	if (o->fine)
 		pt_request_dummies(&c->request, rare_step(o, dummies));
-	if (o->row->derive(n->query, &c->request, &c->params, &ignored) != CM_OK)
+	if (pt_derive(o->row, n->query, &c->request, &c->randomizer, &ignored) != CM_OK)
 		return false;
-	c->bytes = pl_bytes(o->row, &c->params);
-	return o->row->epsilon0(&c->params) <= n->epsilon0;
+	c->bytes = pl_bytes(o->row, &c->randomizer);
+	return o->row->device->epsilon0(&c->randomizer) <= n->epsilon0;
 }
 
 /* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + the levels' shares +
@@ -110,7 +110,7 @@ static double guessed_mu(const struct pl_search *s, const struct pl_candidate *c
 	struct cm_err ignored = { 0 };
 	double sum = 0;
 
-	if (pt_loss(c->protocol, &c->params, s->need->honest, &loss, &ignored) != CM_OK)
+	if (pt_loss(&c->randomizer, s->need->honest, &loss, &ignored) != CM_OK)
 		return INFINITY;
 	for (size_t i = 0; i < loss.parts; i++)
 		sum += (double)loss.part[i].count * guessed_square(&loss.part[i]);
@@ -125,7 +125,7 @@ static double exact_epsilon(struct pl_search *s, const struct pl_candidate *c)
 	struct cm_err ignored = { 0 };
 	enum acct_rc rc;
 
-	if (pt_loss(c->protocol, &c->params, s->need->honest, &loss, &ignored) != CM_OK)
+	if (pt_loss(&c->randomizer, s->need->honest, &loss, &ignored) != CM_OK)
 		return INFINITY;
 	rc = acct_epsilon(loss.part, loss.parts, s->need->delta, &b);
 	if (rc == ACCT_ENOMEM)
@@ -136,7 +136,8 @@ static double exact_epsilon(struct pl_search *s, const struct pl_candidate *c)
 /* The local guarantee alone is enough, or the guess says so. */
 static bool seems_to_fit(const struct pl_search *s, const struct pl_candidate *c, double excess)
 {
-	return c->protocol->epsilon0(&c->params) < s->need->epsilon || guessed_mu(s, c) <= s->mu * excess;
+	return c->randomizer.row->epsilon0(&c->randomizer) < s->need->epsilon ||
+	       guessed_mu(s, c) <= s->mu * excess;
 }
 
 /* Does it fit?  The comparison of the guess with the truth serves the next guess. */
@@ -155,29 +156,22 @@ static bool fits(struct pl_search *s, struct pl_candidate *c)
 	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);
 }
 
-/* Rows may have one randomizer under two names. */
-static bool same_params(const struct pt_params *a, const struct pt_params *b)
-{
-	struct pt_params renamed = *a;
-
-	memcpy(renamed.protocol, b->protocol, sizeof renamed.protocol);
-	return pt_params_equal(&renamed, b);
-}
-
-/* The runner-up is another row, or another number of levels or slots, or other words. */
+/* Rows may have one randomizer under two names.  The runner-up is another row, or another number of levels or
+ * slots, or other words. */
 static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
 {
-	return !same_params(&a->params, &b->params) &&
-	       (a->protocol != b->protocol || a->params.bins != b->params.bins ||
+	return !pt_randomizer_alike(&a->randomizer, &b->randomizer) &&
+	       (a->protocol != b->protocol ||
+		       pt_parameter(&a->randomizer, "bins") != pt_parameter(&b->randomizer, "bins") ||
 		       a->request.slots != b->request.slots ||
 		       (a->request.slots > 0 && a->request.size != b->request.size) ||
-		       (a->params.shuffler_dummies > 0) != (b->params.shuffler_dummies > 0) ||
-		       (a->params.noise_mean > 0) != (b->params.noise_mean > 0));
+		       (a->randomizer.shuffler.dummies > 0) != (b->randomizer.shuffler.dummies > 0) ||
+		       (a->randomizer.shuffler.noise_mean > 0) != (b->randomizer.shuffler.noise_mean > 0));
 }
 
 void pl_search_offer(struct pl_search *s, struct pl_candidate *c)
 {
-	c->error = c->protocol->expected_error(s->need->query, &c->params, s->need->reports);
+	c->error = pt_expected_error(s->need->query, &c->randomizer, s->need->reports);
 	if (isfinite(c->error) && s->offers < PL_OFFERS_MAX)
 		s->offer[s->offers++] = *c;
 }
@@ -220,10 +214,10 @@ void pl_search_noise(struct pl_search *s, const struct pt_protocol *row)
 				.noise_epsilon = n->epsilon * (1 - 0.001 * i),
 				.noise_delta = n->noise_delta } };
 
-		if (row->derive(n->query, &c.request, &c.params, &ignored) != CM_OK)
+		if (pt_derive(row, n->query, &c.request, &c.randomizer, &ignored) != CM_OK)
 			return;
-		c.bytes = pl_bytes(row, &c.params);
-		if (c.bytes > n->max_bytes || row->epsilon0(&c.params) > n->epsilon0)
+		c.bytes = pl_bytes(row, &c.randomizer);
+		if (c.bytes > n->max_bytes || row->device->epsilon0(&c.randomizer) > n->epsilon0)
 			return;
 		c.epsilon = exact_epsilon(s, &c);
 		if (c.epsilon <= n->epsilon * (1 - EPSILON_MARGIN)) {
@@ -326,7 +320,7 @@ void pl_search_guess(const struct pl_search *s, struct pl_option *o, uint32_t en
 
 		if (!pl_search_make(s, o, m, guess_index(s, o, m), &c))
 			continue;
-		error = o->row->expected_error(s->need->query, &c.params, s->need->reports);
+		error = pt_expected_error(s->need->query, &c.randomizer, s->need->reports);
 		if (error < o->guess * (1 - ERROR_MARGIN)) {
 			o->guess = error;
 			o->dummies = m;

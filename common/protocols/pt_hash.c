@@ -30,18 +30,18 @@ uint64_t pt_hash_cell(uint64_t point, uint32_t cells)
 	return (uint64_t)((u128)point * cells >> 61);
 }
 
-uint32_t pt_hash_record_len(const struct pt_params *p)
+uint32_t pt_hash_record_len(const struct pt_randomizer *p)
 {
 	(void)p;
 	return PT_HASH_RECORD_LEN;
 }
 
-struct pt_hash pt_hash_draw(const struct cm_rng *rng)
+struct pt_hash pt_hash_draw(const struct cr_rng *rng)
 {
 	struct pt_hash h;
 
-	h.a = cm_rng_below(rng, PT_HASH_POINTS);
-	h.b = cm_rng_below(rng, PT_HASH_POINTS);
+	h.a = cr_rng_below(rng, PT_HASH_POINTS);
+	h.b = cr_rng_below(rng, PT_HASH_POINTS);
 	return h;
 }
 
@@ -51,26 +51,4 @@ void pt_hash_put(uint8_t record[PT_HASH_RECORD_LEN], const struct pt_hash *h, ui
 	cm_put_le64(record + PT_RECORD_HEAD, h->a);
 	cm_put_le64(record + PT_RECORD_HEAD + 8, h->b);
 	cm_put_le64(record + PT_RECORD_HEAD + 16, cell);
-}
-
-enum cm_rc pt_hash_tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
-{
-	struct pt_hash h = { .a = cm_get_le64(record + PT_RECORD_HEAD),
-		.b = cm_get_le64(record + PT_RECORD_HEAD + 8) };
-	uint64_t cell = cm_get_le64(record + PT_RECORD_HEAD + 16), point = h.b;
-
-	if (pt_record_opens(record, err) != CM_OK)
-		return CM_EDATA;
-	if (p->dummy_chance > 0 && h.a == PT_RECORD_NULL && h.b == PT_RECORD_NULL && cell == PT_RECORD_NULL)
-		return CM_OK;
-	if (h.a >= PT_HASH_POINTS || h.b >= PT_HASH_POINTS || cell >= p->size)
-		return cm_fail(err, CM_EDATA, "record: no hash, or outside the %u cells", (unsigned)p->size);
-	for (uint32_t i = 0; i < p->bins; i++) {
-		counts[i] += pt_hash_cell(point, p->size) == cell;
-		point = pt_hash_next(&h, point);
-	}
-	if (p->dummy_chance > 0)
-		counts[p->bins]++;
-	return CM_OK;
 }

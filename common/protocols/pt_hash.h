@@ -7,7 +7,7 @@
  * points, give or take less than two, kappa <= 1/l + 4 l / M^2 < 1/l + 2^-107 for l <= 4096. */
 #pragma once
 
-#include "pt_protocol.h"
+#include "pt_device.h"
 #include "pt_record.h"
 
 #define PT_HASH_POINTS ((UINT64_C(1) << 61) - 1)
@@ -23,15 +23,10 @@ uint64_t pt_hash_next(const struct pt_hash *h, uint64_t point);
 /* 0..cells-1, for cells 1..2^32. */
 uint64_t pt_hash_cell(uint64_t point, uint32_t cells);
 
-/* A record that is a hash and one of its p->size cells: a pt_record.h head, then a, b and the cell, eight
+/* A record that is a hash and one of its cells: a pt_record.h head, then a, b and the cell, eight
  * bytes each. */
 #define PT_HASH_RECORD_LEN (PT_RECORD_HEAD + 24u)
-uint32_t pt_hash_record_len(const struct pt_params *p);
+uint32_t pt_hash_record_len(const struct pt_randomizer *p);
 /* Two draws of the family. */
-struct pt_hash pt_hash_draw(const struct cm_rng *rng);
+struct pt_hash pt_hash_draw(const struct cr_rng *rng);
 void pt_hash_put(uint8_t record[PT_HASH_RECORD_LEN], const struct pt_hash *h, uint64_t cell);
-/* counts[i] += 1 for every category i < p->bins that the hash takes to the cell, and counts[bins] in a round
- * with dummy_chance, where a record may also be NULL: all ones after its head, and counted nowhere; one
- * addition and one multiplication each.  CM_EDATA for another head, no hash of the family or no cell. */
-CM_CHECK enum cm_rc pt_hash_tally(
-	const struct pt_params *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);

@@ -13,18 +13,8 @@ struct pt_loss {
 	size_t parts; /* 1..PT_PARTS_MAX */
 };
 
-struct pt_protocol;
-struct pt_params;
+struct pt_randomizer;
 /* By the row's cells() or loss(), for `participants` honest clients.  CM_EPROTO if out of the accountant's
  * range. */
-CM_CHECK enum cm_rc pt_loss(const struct pt_protocol *row, const struct pt_params *p, uint64_t participants,
-	struct pt_loss *out, struct cm_err *err);
-
-/* Does the round's guarantee rest on messages that the shuffler is to add? */
-bool pt_rests_on_shuffler(const struct pt_params *p);
-/* Would the guarantee be less if it added none? */
-bool pt_needs_shuffler(const struct pt_protocol *row, const struct pt_params *p);
-/* The most that it may have to add. */
-uint64_t pt_shuffler_most(const struct pt_params *p);
-/* The round when it adds none: what cells() and loss() are then given. */
-void pt_without_shuffler(struct pt_params *p);
+CM_CHECK enum cm_rc pt_loss(
+	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err);

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "cm_buf.h"
-#include "cm_secret.h"
+#include "cr_secret.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
 
@@ -98,13 +98,13 @@ static void swap_records(uint64_t mask, uint8_t *a, uint8_t *b)
 }
 
 /* Sorted by random keys, every pair compared at its turn. */
-void pt_record_permute(uint8_t *records, size_t n, const struct cm_rng *rng)
+void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng)
 {
 	uint64_t key[PR_MESSAGES_MAX];
 
 	assert(n <= PR_MESSAGES_MAX);
 	for (size_t i = 0; i < n; i++)
-		key[i] = cm_rng_u64(rng) >> 1;
+		key[i] = cr_rng_u64(rng) >> 1;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++) {
 			uint64_t mask = pt_below_mask(key[j], key[i]);
@@ -112,5 +112,5 @@ void pt_record_permute(uint8_t *records, size_t n, const struct cm_rng *rng)
 			swap_words(mask, &key[i], &key[j]);
 			swap_records(mask, records + i * PT_RECORD_LEN, records + j * PT_RECORD_LEN);
 		}
-	cm_wipe(key, n * sizeof *key);
+	cr_wipe(key, n * sizeof *key);
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
 
 #define PT_RECORD_LEN  16u
 #define PT_RECORD_HEAD 8u /* what every record of every row begins with: all but the value */
@@ -41,4 +41,4 @@ CM_CHECK enum cm_rc pt_record_get(
 
 /* Put n records, at most PR_MESSAGES_MAX, in uniformly random order (but for a chance of n^2 2^-65).  No
  * branch and no address depends on which comes where.  O(n^2). */
-void pt_record_permute(uint8_t *records, size_t n, const struct cm_rng *rng);
+void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng);

@@ -1,41 +1,12 @@
-/* pt_table.c - the table of protocols. */
-#include <stdlib.h>
+/* pt_table.c - the table of protocols, and what is asked of a row of it. */
+#include <assert.h>
 #include <string.h>
 
+#include "pt_protocol.h"
 #include "pt_rows.h"
 
-/* The first row that answers a kind is its default. */
-static const struct pt_protocol *const table[] = {
-	&pt_row_grr,
-	&pt_row_levels,
-	&pt_row_bins,
-	&pt_row_mixbins,
-	&pt_row_rappor,
-	&pt_row_oue,
-	&pt_row_subset,
-	&pt_row_olh,
-	&pt_row_hadamard,
-	&pt_row_hashed,
-	&pt_row_cheu,
-	&pt_row_balcer_cheu,
-	&pt_row_duchi,
-	&pt_row_laplace,
-	&pt_row_staircase,
-	&pt_row_piecewise,
-	&pt_row_digits,
-	&pt_row_ranges,
-	&pt_row_marginals,
-	&pt_row_prefixes,
-	&pt_row_words,
-	&pt_row_harmony,
-	&pt_row_vrr,
-	&pt_row_rotated,
-	&pt_row_ss_simple,
-	&pt_row_ss_double,
-	&pt_row_ss_topk,
-	&pt_row_gspa_classes,
-	&pt_row_gspa_pooled,
-};
+#define ROW(x) &pt_row_##x,
+static const struct pt_protocol *const table[] = { PT_ROWS(ROW) };
 
 const struct pt_protocol *pt_row(size_t i)
 {
@@ -45,15 +16,44 @@ const struct pt_protocol *pt_row(size_t i)
 const struct pt_protocol *pt_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		if (strcmp(table[i]->name, name) == 0)
+		if (strcmp(table[i]->device->name, name) == 0)
 			return table[i];
 	}
 	return NULL;
 }
 
-void pt_estimate_fini(struct pt_estimate *e)
+const struct pt_protocol *pt_protocol_of(const struct pt_device *device)
 {
-	free(e->item);
-	free(e->names);
-	*e = (struct pt_estimate){ 0 };
+	const struct pt_protocol *row = NULL;
+
+	for (size_t i = 0; row == NULL && i < sizeof table / sizeof table[0]; i++)
+		row = table[i]->device == device ? table[i] : NULL;
+	assert(row != NULL);
+	return row;
+}
+
+enum cm_rc pt_derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	return row->derive(row, q, r, out, err);
+}
+
+uint32_t pt_tallies(const struct pt_randomizer *p)
+{
+	return pt_protocol_of(p->row)->tallies(p);
+}
+
+enum cm_rc pt_answer(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	const struct pt_protocol *row = pt_protocol_of(p->row);
+
+	return row->estimate(row, q, p, counts, reports, out, err);
+}
+
+double pt_expected_error(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+{
+	const struct pt_protocol *row = pt_protocol_of(p->row);
+
+	return row->expected_error(row, q, p, participants);
 }

@@ -1,4 +1,4 @@
-/* rd_account.c - the rounds charged so far. */
+/* rd_account.c - keeps the losses of the rounds charged so far, and composes them. */
 #include "rd_account_private.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ static bool same_loss(const struct group *g, const struct pt_loss *loss)
 	return i == loss->parts && i == g->parts;
 }
 
-/* Two that differ only in the order of cells or parts stay apart here. */
+/* Losses that differ only in the order of cells or parts are separate groups. */
 size_t rd_account_group(const struct rd_account *a, const struct pt_loss *loss)
 {
 	size_t i = 0;
@@ -88,7 +88,7 @@ enum acct_rc rd_account_state_add(struct acct_state *s, const struct acct_round 
 
 	while (added < n && (rc = acct_state_add(s, &part[added])) == ACCT_OK)
 		added++;
-	/* What was just added is there. */
+	/* Removing parts that were just added cannot fail. */
 	if (rc != ACCT_OK && rd_account_state_remove(s, part, added) != ACCT_OK)
 		return ACCT_EDOMAIN;
 	return rc;
@@ -116,7 +116,7 @@ enum cm_rc rd_account_check(const struct pt_loss *loss, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Room for one more of each, and *part for a new group. */
+/* Makes room for one more group and entry, and allocates *part for a new group. */
 static enum cm_rc make_room(
 	struct rd_account *a, const struct pt_loss *loss, struct acct_round **part, struct cm_err *err)
 {

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "pt_protocol.h"
 #include "rd_descriptor.h"
 
 struct rd_account;
@@ -38,8 +39,8 @@ CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[
 	const struct pt_loss *loss, struct cm_err *err);
 /* Release a reservation (a void round).  CM_OK if there is none.  CM_EINTERNAL: it stays charged. */
 enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN]);
-/* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer, refuse.
- */
+/* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer,
+ * refuse. */
 CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *candidate,
 	struct rd_verdict *out, struct cm_err *err);
 /* epsilon of everything in the account, upper; 0 when empty. */
@@ -47,8 +48,8 @@ CM_CHECK enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon
 /* The part of the budget that is used, upper: the filter's in an adaptive account, epsilon's else.  1 is all
  * of it. */
 CM_CHECK enum cm_rc rd_account_share(const struct rd_account *a, double *share, struct cm_err *err);
-/* The price of one round of an adaptive account as a part of the filter's budget.  CM_EDATA: no such round.
- */
+/* The price of one round of an adaptive account as a part of the filter's budget.  CM_EDATA: no such
+ * round. */
 CM_CHECK enum cm_rc rd_account_share_of(const struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	double *share, struct cm_err *err);
 /* RD_MODE_PLAN or an adaptive mode. */

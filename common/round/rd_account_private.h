@@ -1,4 +1,4 @@
-/* rd_account_private.h - what an account consists of.  For rd_account*.c only. */
+/* rd_account_private.h - the members of an account.  For rd_account*.c only. */
 #pragma once
 
 #include "acct_state.h"
@@ -6,17 +6,17 @@
 
 /* Rounds with the same loss are kept once. */
 struct group {
-	struct acct_round *part; /* parts of them, owned */
+	struct acct_round *part; /* the parts of its loss, owned */
 	size_t parts;
 	size_t members;
 	bool priced;
-	struct acct_price price; /* adaptive: of one member */
+	struct acct_price price; /* adaptive: price of one round of the group */
 };
 struct entry {
 	uint8_t id[PR_ROUND_ID_LEN];
 	size_t group;
 };
-/* What is known of the account as it stands; not part of its state. */
+/* Values computed from the account, cached; not part of its state. */
 struct memo {
 	bool known;
 	double spent;
@@ -24,8 +24,8 @@ struct memo {
 struct rd_account {
 	double limit, delta;
 	char mode[RD_MODE_LEN];
-	struct acct_state *state;  /* mode plan: every entry, composed; NULL else */
-	struct acct_filter filter; /* adaptive */
+	struct acct_state *state;  /* mode plan: every entry, composed; else NULL */
+	struct acct_filter filter; /* mode adaptive */
 	struct group *group;
 	size_t groups, group_cap;
 	struct entry *entry;
@@ -41,19 +41,19 @@ static inline bool rd_account_is_adaptive(const struct rd_account *a)
 /* Index of the group of this loss; a->groups if there is none. */
 size_t rd_account_group(const struct rd_account *a, const struct pt_loss *loss);
 
-/* Is it one that a round can have?  CM_EINTERNAL. */
+/* CM_OK if a round can have this loss; else CM_EINTERNAL. */
 CM_CHECK enum cm_rc rd_account_check(const struct pt_loss *loss, struct cm_err *err);
 
-/* Every part into the state, or none. */
+/* Add every part to the state, or none. */
 ACCT_CHECK enum acct_rc rd_account_state_add(struct acct_state *s, const struct acct_round *part, size_t n);
-/* The same parts out of it again. */
+/* Remove the same parts again. */
 ACCT_CHECK enum acct_rc rd_account_state_remove(
 	struct acct_state *s, const struct acct_round *part, size_t n);
 
 /* Index of this round's entry; a->entries if there is none. */
 size_t rd_account_entry(const struct rd_account *a, const uint8_t id[PR_ROUND_ID_LEN]);
 
-/* The accountant's fault as ours. */
+/* Convert the accountant's error to ours. */
 static inline enum cm_rc rd_account_refused(enum acct_rc rc, struct cm_err *err)
 {
 	return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(rc));

@@ -1,4 +1,4 @@
-/* rd_charge.c - the signed charge that makes a shuffler release, and what receipts sign. */
+/* rd_charge.c - the signed charge, after which a shuffler releases the batch. */
 #include <string.h>
 
 #include "cm_fault.h"
@@ -24,9 +24,9 @@ static enum cm_rc read_all(const Tombola__V1__Charge *w, struct rd_charge *c, st
 	if (w->version != RD_VERSION)
 		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
 			(unsigned long)w->version, RD_VERSION);
-	if (w->ledger_seq < 3) /* after OPEN and RESERVE at least */
-		return cm_fail(
-			err, CM_EPROTO, "ledger_seq: %llu is no charge's", (unsigned long long)w->ledger_seq);
+	if (w->ledger_seq < 3) /* a CHARGE follows at least OPEN and RESERVE */
+		return cm_fail(err, CM_EPROTO, "ledger_seq: %llu is too small for a charge",
+			(unsigned long long)w->ledger_seq);
 	memcpy(c->round_id, w->round_id.data, sizeof c->round_id);
 	memcpy(c->descriptor_hash, w->descriptor_hash.data, sizeof c->descriptor_hash);
 	memcpy(c->manifest_hash, w->manifest_hash.data, sizeof c->manifest_hash);
@@ -35,8 +35,8 @@ static enum cm_rc read_all(const Tombola__V1__Charge *w, struct rd_charge *c, st
 	return CM_OK;
 }
 
-enum cm_rc rd_charge_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
-	const struct cm_verifier *analyzer, struct rd_charge *out, struct cm_err *err)
+enum cm_rc rd_charge_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
+	const struct cr_verifier *analyzer, struct rd_charge *out, struct cm_err *err)
 {
 	struct pr_doc doc;
 	enum cm_rc rc;
@@ -44,7 +44,7 @@ enum cm_rc rd_charge_verify(const uint8_t *bytes, size_t len, const uint8_t sign
 	memset(out, 0, sizeof *out);
 	if (len > PR_CHARGE_MAX)
 		return cm_fail(err, CM_EPROTO, "charge: %zu bytes, at most %u", len, PR_CHARGE_MAX);
-	rc = cm_verify(analyzer, RD_PURPOSE_CHARGE, bytes, len, signature, err);
+	rc = cr_verify(analyzer, RD_PURPOSE_CHARGE, bytes, len, signature, err);
 	if (CM_CHECKED("round.charge.signature") && rc != CM_OK)
 		return cm_context(err, "charge");
 	rc = pr_doc_decode(&tombola__v1__charge__descriptor, bytes, len, PR_CHARGE_MAX, &doc, err);
@@ -52,29 +52,4 @@ enum cm_rc rd_charge_verify(const uint8_t *bytes, size_t len, const uint8_t sign
 		rc = read_all((const Tombola__V1__Charge *)doc.msg, out, err);
 	pr_doc_free(&doc);
 	return rc == CM_OK ? CM_OK : cm_context(err, "charge");
-}
-
-enum cm_rc rd_receipt_bytes(const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t *pseudonyms,
-	size_t pseudonyms_len, const uint8_t *sealed, size_t sealed_len, const uint8_t *outcomes, size_t n,
-	struct cm_buf *out)
-{
-	const struct cm_span submitted[] = { { pseudonyms, pseudonyms_len }, { sealed, sealed_len } };
-	uint8_t hash[CM_HASH_LEN];
-	enum cm_rc rc;
-
-	cm_sha256_spans(submitted, 2, hash);
-	rc = cm_buf_put(out, round_id, PR_ROUND_ID_LEN);
-	if (rc == CM_OK)
-		rc = cm_buf_put(out, hash, sizeof hash);
-	if (rc == CM_OK)
-		rc = cm_buf_put(out, outcomes, n);
-	return rc;
-}
-
-void rd_submission_digest(const uint8_t pseudonym[PR_PSEUDONYM_LEN], const uint8_t *sealed, size_t len,
-	uint8_t digest[PR_HASH_LEN])
-{
-	const struct cm_span spans[] = { { pseudonym, PR_PSEUDONYM_LEN }, { sealed, len } };
-
-	cm_sha256_spans(spans, 2, digest);
 }

@@ -55,13 +55,13 @@ static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_desc
 /* The lengths follow from the protocol; they stand in the descriptor so that a shuffler need not know it. */
 static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
-	uint32_t messages = d->protocol->messages(&d->params);
-	uint32_t record_len = d->protocol->record_len(&d->params);
+	uint32_t messages = d->randomizer.row->messages(&d->randomizer);
+	uint32_t record_len = d->randomizer.row->record_len(&d->randomizer);
 
 	if (m->messages_per_client != messages || messages == 0 || messages > PR_MESSAGES_MAX)
 		return cm_fail(err, CM_EPROTO, "messages_per_client: %lu, the protocol sends %lu",
 			(unsigned long)m->messages_per_client, (unsigned long)messages);
-	if (m->record_length != record_len || record_len > PR_SEALED_MAX - CM_HPKE_OVERHEAD)
+	if (m->record_length != record_len || record_len > PR_SEALED_MAX - CR_HPKE_OVERHEAD)
 		return cm_fail(err, CM_EPROTO, "record_length: %lu, the protocol's is %lu",
 			(unsigned long)m->record_length, (unsigned long)record_len);
 	d->messages_per_client = messages;
@@ -73,24 +73,14 @@ static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descrip
 
 static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
-	uint64_t classes = 0;
+	enum cm_rc rc = rd_batch_read(m->min_batch, m->target_batch, d, err);
 
-	if (m->target_batch == 0 || m->target_batch > PR_ROUND_REPORTS_MAX)
-		return cm_fail(err, CM_EPROTO, "target_batch: not in 1..%u", PR_ROUND_REPORTS_MAX);
-	if (m->min_batch == 0 || m->min_batch > m->target_batch)
-		return cm_fail(err, CM_EPROTO, "min_batch: not in 1..target_batch");
-	for (size_t i = 0; i < PT_SLOTS_MAX; i++)
-		classes += d->params.tag_least[i];
-	if (classes > m->target_batch)
-		return cm_fail(err, CM_EPROTO, "randomizer.tag_least: all together above target_batch");
-	if (!(m->honest_fraction > 0.0 && m->honest_fraction <= 1.0))
-		return cm_fail(err, CM_EPROTO, "honest_fraction: not in (0, 1]");
-	if (m->colluders > PR_ROUND_REPORTS_MAX)
-		return cm_fail(err, CM_EPROTO, "colluders: above %u", PR_ROUND_REPORTS_MAX);
+	if (rc == CM_OK)
+		rc = rd_honest_check(m->honest_fraction, m->colluders, err);
+	if (rc != CM_OK)
+		return rc;
 	if (m->opens_ms < 0 || m->opens_ms >= m->deadline_ms || m->deadline_ms > TIME_MAX_MS)
 		return cm_fail(err, CM_EPROTO, "deadline_ms: not after opens_ms, or neither is a date");
-	d->min_batch = m->min_batch;
-	d->target_batch = m->target_batch;
 	d->honest_fraction = m->honest_fraction;
 	d->colluders = m->colluders;
 	d->opens_ms = m->opens_ms;
@@ -101,11 +91,11 @@ static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descrip
 static enum cm_rc read_seal(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	switch (m->hpke_suite) {
-	case CM_HPKE_AES128GCM:
-		d->suite = CM_HPKE_AES128GCM;
+	case CR_HPKE_AES128GCM:
+		d->suite = CR_HPKE_AES128GCM;
 		break;
-	case CM_HPKE_CHACHA20POLY1305:
-		d->suite = CM_HPKE_CHACHA20POLY1305;
+	case CR_HPKE_CHACHA20POLY1305:
+		d->suite = CR_HPKE_CHACHA20POLY1305;
 		break;
 	default:
 		return cm_fail(err, CM_EPROTO, "hpke_suite: %lu is unknown", (unsigned long)m->hpke_suite);
@@ -118,7 +108,8 @@ static enum cm_rc read_privacy(
 {
 	if (m == NULL)
 		return cm_fail(err, CM_EPROTO, "privacy: missing");
-	if (!(m->epsilon0 >= 0.0) || (isinf(m->epsilon0) && !isinf(d->protocol->epsilon0(&d->params))))
+	if (!(m->epsilon0 >= 0.0) ||
+		(isinf(m->epsilon0) && !isinf(d->randomizer.row->epsilon0(&d->randomizer))))
 		return cm_fail(err, CM_EPROTO,
 			"privacy.epsilon0: neither a guarantee nor the infinity of keep_always");
 	if (!(m->epsilon_round >= 0.0) || isinf(m->epsilon_round))
@@ -139,6 +130,25 @@ static enum cm_rc read_privacy(
 	return CM_OK;
 }
 
+/* Which try of which entry; only mode plan has entries. */
+static enum cm_rc read_entry(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	bool planned = rd_mode_filter(d->mode) == 0;
+
+	if ((m->entry > 0) != planned)
+		return cm_fail(err, CM_EPROTO, "entry: belongs to every round of mode plan, and to no other");
+	if ((m->attempt > 0) != planned || m->attempt > PR_TRIES_MAX)
+		return cm_fail(err, CM_EPROTO, "attempt: not in 1..%u of mode plan, or given in another mode",
+			PR_TRIES_MAX);
+	if ((m->attempt > 1) != (m->void_manifest.len > 0))
+		return cm_fail(err, CM_EPROTO, "void_manifest: belongs to every try but the first");
+	d->entry = m->entry;
+	d->attempt = m->attempt;
+	if (m->attempt > 1)
+		memcpy(d->void_manifest, m->void_manifest.data, sizeof d->void_manifest);
+	return CM_OK;
+}
+
 static enum cm_rc read_ledger(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	enum cm_rc rc = rd_copy_name(m->unit, "unit", d->unit, sizeof d->unit, err);
@@ -150,6 +160,8 @@ static enum cm_rc read_ledger(const Tombola__V1__Descriptor *m, struct rd_descri
 	if (!rd_mode_is_known(d->mode))
 		return cm_fail(err, CM_EPROTO, "mode: '%s' is unknown", d->mode);
 	rc = copy_bytes(&m->plan_hash, "plan_hash", d->plan_hash, sizeof d->plan_hash, err);
+	if (rc == CM_OK)
+		rc = read_entry(m, d, err);
 	if (rc != CM_OK)
 		return rc;
 	if ((m->ledger_seq == 0) != (m->ledger_head.len == 0))
@@ -197,7 +209,7 @@ enum cm_rc rd_descriptor_decode(
 		(void)cm_context(err, "descriptor");
 		return rc;
 	}
-	cm_sha256(bytes, len, out->hash);
+	cr_sha256(bytes, len, out->hash);
 	return CM_OK;
 }
 
@@ -207,15 +219,15 @@ void rd_descriptor_fini(struct rd_descriptor *d)
 	memset(d, 0, sizeof *d);
 }
 
-enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
-	const struct cm_verifier *analyzer, struct rd_descriptor *out, struct cm_err *err)
+enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
+	const struct cr_verifier *analyzer, struct rd_descriptor *out, struct cm_err *err)
 {
 	enum cm_rc rc;
 
 	memset(out, 0, sizeof *out);
 	if (len > PR_DESCRIPTOR_MAX)
 		return cm_fail(err, CM_EPROTO, "descriptor: %zu bytes, at most %u", len, PR_DESCRIPTOR_MAX);
-	rc = cm_verify(analyzer, RD_PURPOSE_DESCRIPTOR, bytes, len, signature, err);
+	rc = cr_verify(analyzer, RD_PURPOSE_DESCRIPTOR, bytes, len, signature, err);
 	if (CM_CHECKED("round.descriptor.signature") && rc != CM_OK)
 		return cm_context(err, "descriptor");
 	return rd_descriptor_decode(bytes, len, out, err);

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "cm_buf.h"
-#include "cm_hash.h"
-#include "cm_hpke.h"
-#include "cm_sign.h"
+#include "cr_hash.h"
+#include "cr_hpke.h"
+#include "cr_sign.h"
 #include "pr_limits.h"
-#include "pt_protocol.h"
+#include "pt_device.h"
+#include "pt_loss.h"
 #include "rd_mode.h"
 
 #define RD_VERSION 1u
@@ -23,24 +24,26 @@ struct rd_descriptor {
 	uint64_t sequence;
 	uint8_t previous[PR_HASH_LEN]; /* zero for the first */
 	struct pt_query query;
-	struct pt_params params;
-	const struct pt_protocol *protocol; /* the row params.protocol names */
+	struct pt_randomizer randomizer;
 	uint32_t messages_per_client, record_len;
 	uint64_t min_batch, target_batch;
 	double honest_fraction;
 	uint64_t colluders;
 	int64_t opens_ms, deadline_ms;
-	enum cm_hpke_suite suite;
-	uint8_t hpke_key[CM_HPKE_PUBLIC_LEN];
+	enum cr_hpke_suite suite;
+	uint8_t hpke_key[CR_HPKE_PUBLIC_LEN];
 	struct rd_privacy privacy;
 	char unit[33], mode[RD_MODE_LEN];
-	uint8_t plan_hash[PR_HASH_LEN];
+	uint8_t plan_hash[PR_HASH_LEN]; /* of the signed plan (rd_plan.h) */
+	/* Mode plan: which entry of it, and which try of that, from 1.  0 in adaptive modes. */
+	uint32_t entry, attempt;
+	uint8_t void_manifest[PR_HASH_LEN]; /* of the try before; zero for the first */
 	uint64_t ledger_seq;
 	uint8_t ledger_head[PR_HASH_LEN];
 	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the bytes this was read from */
 };
 
-/* Serialize; appended to out.  protocol, hash are ignored. */
+/* Serialize; appended to out.  hash is ignored. */
 CM_CHECK enum cm_rc rd_descriptor_encode(
 	const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
 /* Is there room for this query in a descriptor, whatever the rest of it is?  CM_ECONFIG otherwise. */
@@ -53,10 +56,10 @@ CM_CHECK enum cm_rc rd_descriptor_decode(
 void rd_descriptor_fini(struct rd_descriptor *d);
 /* Signature ("tombola descriptor"), then decode. */
 CM_CHECK enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len,
-	const uint8_t signature[CM_SIGN_LEN], const struct cm_verifier *analyzer, struct rd_descriptor *out,
+	const uint8_t signature[CR_SIGN_LEN], const struct cr_verifier *analyzer, struct rd_descriptor *out,
 	struct cm_err *err);
 
-/* Sealed bytes of one message: record_len + CM_HPKE_OVERHEAD. */
+/* Sealed bytes of one message: record_len + CR_HPKE_OVERHEAD. */
 size_t rd_sealed_len(const struct rd_descriptor *d);
 /* The same as a client submits it: after its tag, where the round has tags. */
 size_t rd_message_len(const struct rd_descriptor *d);
@@ -69,19 +72,22 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
+/* The same of d's minimum batch as a party sees it that believes in these: of the fraction the smaller, of
+ * the colluders the larger of its own and the descriptor's counts. */
+uint64_t rd_honest_as(const struct rd_descriptor *d, double honest_fraction, uint64_t colluders);
 /* Participants of a round: the smallest batch, who is honest of it for sure (rd_honest), the largest. */
 struct rd_batch {
 	uint64_t least, honest, most;
 };
-/* What a round of `row` with these parameters costs.
+/* What a round of this randomizer costs.
  *
  * Of its tags only what is honest for sure counts.  Where tags are classes these are the honest participants
  * of each (1 where it may be the victim alone); where the shuffler evens them, the messages of each that are
  * no colluder's.  All others of the largest batch may have chosen the same class, and sent all their messages
  * with the same tag.  Who colludes sees which of its messages were dropped, and by that how many others sent
  * a tag: where values say so (routes_by_value) and a tag may overflow, it is as if nothing were evened. */
-CM_CHECK enum cm_rc rd_loss_of(const struct pt_protocol *row, const struct pt_params *p,
-	const struct rd_batch *b, struct pt_loss *out, struct cm_err *err);
+CM_CHECK enum cm_rc rd_loss_of(
+	const struct pt_randomizer *p, const struct rd_batch *b, struct pt_loss *out, struct cm_err *err);
 /* What the round costs at the guaranteed minimum batch: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
 /* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that
@@ -95,3 +101,6 @@ uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants);
 #define RD_PURPOSE_MANIFEST   "tombola manifest"
 #define RD_PURPOSE_CHARGE     "tombola charge"
 #define RD_PURPOSE_RECEIPT    "tombola receipt"
+#define RD_PURPOSE_PLAN       "tombola plan"
+#define RD_PURPOSE_LEDGER     "tombola ledger"
+#define RD_PURPOSE_STANDING   "tombola standing"

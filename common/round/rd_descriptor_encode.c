@@ -46,6 +46,9 @@ static void fill(const struct rd_descriptor *d, Tombola__V1__Descriptor *m)
 	m->unit = rd_wire_text(d->unit);
 	m->mode = rd_wire_text(d->mode);
 	m->plan_hash = rd_wire_bytes(d->plan_hash, sizeof d->plan_hash);
+	m->entry = d->entry;
+	m->attempt = d->attempt;
+	m->void_manifest = rd_wire_bytes(d->void_manifest, d->attempt > 1 ? sizeof d->void_manifest : 0);
 	m->ledger_seq = d->ledger_seq;
 	m->ledger_head = rd_wire_bytes(d->ledger_head, d->ledger_seq == 0 ? 0 : sizeof d->ledger_head);
 }
@@ -61,7 +64,7 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 	enum cm_rc rc;
 
 	fill(d, &m);
-	rd_randomizer_wire(&d->params, &randomizer);
+	rd_randomizer_wire(&d->randomizer, &randomizer);
 	fill_privacy(&d->privacy, &privacy);
 	m.query = &query.m;
 	m.randomizer = &randomizer.m;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A total this close below the limit is refused too, so that parties whose libm differ in a last digit agree.
- */
+/* A total this close below the limit is refused too, so that parties whose libm differ in a last digit
+ * agree. */
 #define MARGIN 1e-12
 
 /* The kept answer depends, within its tolerance, on the questions before it.  This close to the limit the
@@ -18,7 +18,7 @@ static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsi
 	if (rc != ACCT_OK)
 		return rd_account_refused(rc, err);
 	if (isnan(b->upper) || b->upper < 0.0)
-		return cm_fail(err, CM_EINTERNAL, "accountant: the answer is no epsilon");
+		return cm_fail(err, CM_EINTERNAL, "accountant: the answer is not a valid epsilon");
 	*epsilon = b->upper;
 	return CM_OK;
 }
@@ -35,7 +35,7 @@ static enum cm_rc compose_settled(
 	acct_state_rebuild(a->state);
 	rc = acct_state_epsilon_with(a->state, NULL, 0, &b);
 	if (rd_account_state_remove(a->state, candidate->part, candidate->parts) != ACCT_OK)
-		return cm_fail(err, CM_EINTERNAL, "accountant: the candidate cannot be taken back");
+		return cm_fail(err, CM_EINTERNAL, "accountant: the candidate cannot be removed");
 	return take(rc, &b, epsilon, err);
 }
 
@@ -233,7 +233,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	bool *fits, struct cm_err *err)
 {
 	struct pt_request r = *request;
-	struct pt_params params = { 0 };
+	struct pt_randomizer p = { 0 };
 	struct pt_loss loss;
 	struct acct_bound alone = { 0, 0 };
 	struct cm_err ignored;
@@ -242,9 +242,9 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 
 	*fits = false;
 	r.epsilon0 = epsilon0;
-	if (protocol->derive(q, &r, &params, &ignored) != CM_OK)
+	if (pt_derive(protocol, q, &r, &p, &ignored) != CM_OK)
 		return CM_OK;
-	if (rd_loss_of(protocol, &params, b, &loss, &ignored) != CM_OK)
+	if (rd_loss_of(&p, b, &loss, &ignored) != CM_OK)
 		return CM_OK;
 	if (rd_account_is_adaptive(a)) {
 		struct rd_verdict v = { .limit = a->limit };

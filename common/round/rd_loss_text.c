@@ -1,21 +1,21 @@
-/* rd_loss_text.c - what a round costs as text. */
+/* rd_loss_text.c - writes the privacy loss of a round as text, and reads it back. */
 #include "rd_loss_text.h"
 
 #include <string.h>
 
 #include "acct_spec.h"
-#include "cm_hash.h"
+#include "cr_hash.h"
 
-#define CHECKED 8u  /* bytes of the hash */
-#define DIGITS  16u /* of it */
+#define CHECKED 8u  /* bytes of the hash that the text holds */
+#define DIGITS  16u /* hexadecimal digits of those bytes */
 
 _Static_assert(RD_LOSS_TEXT_MAX >= PT_PARTS_MAX * ACCT_SPEC_MAX + DIGITS, "every loss has a text");
 
 static void digits(const void *text, size_t len, char out[DIGITS + 1])
 {
-	uint8_t hash[CM_HASH_LEN];
+	uint8_t hash[CR_HASH_LEN];
 
-	cm_sha256(text, len, hash);
+	cr_sha256(text, len, hash);
 	cm_hex(hash, CHECKED, out);
 }
 
@@ -31,7 +31,7 @@ enum cm_rc rd_loss_put(const struct pt_loss *loss, struct cm_buf *out, struct cm
 		size_t len;
 
 		if (acct_spec_text(&loss->part[i], text) != ACCT_OK)
-			return cm_fail(err, CM_EINTERNAL, "a loss with a part that is no round");
+			return cm_fail(err, CM_EINTERNAL, "a part of the loss is not a valid round");
 		len = strlen(text);
 		text[len] = ';'; /* instead of the NUL */
 		rc = cm_buf_put(out, text, len + 1);

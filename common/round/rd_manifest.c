@@ -6,6 +6,7 @@
 
 #include "cm_fault.h"
 #include "pr_msg.h"
+#include "rd_sort.h"
 #include "rd_wire.h"
 
 enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err)
@@ -34,6 +35,8 @@ enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, s
 	w.dummies = m->is_void ? 0 : m->dummies;
 	w.void_ = m->is_void;
 	w.lacking = m->is_void ? m->lacking : 0;
+	if (!m->is_void)
+		w.tree = rd_wire_bytes(m->tree, sizeof m->tree);
 	w.n_buckets = n;
 	w.buckets = each;
 	rc = pr_doc_encode(&w.base, out, err);
@@ -47,11 +50,11 @@ out:
 static enum cm_rc check_messages(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
-	const struct pt_params *p = &d->params;
-	bool drawn = p->noise_mean > 0;
-	uint64_t dummies = drawn ? pt_shuffler_most(p) : p->shuffler_dummies;
-	uint64_t others = p->tag_messages > 0 ? rd_messages(d, w->participants)
-					      : w->participants * d->messages_per_client;
+	const struct pt_randomizer *p = &d->randomizer;
+	bool drawn = p->shuffler.noise_mean > 0;
+	uint64_t dummies = drawn ? pt_shuffler_most(p) : p->shuffler.dummies;
+	uint64_t others = p->shuffler.tag_messages > 0 ? rd_messages(d, w->participants)
+						       : w->participants * d->messages_per_client;
 
 	if (CM_CHECKED("round.manifest.dummies") && (drawn ? w->dummies > dummies : w->dummies != dummies))
 		return cm_fail(err, CM_EPROTO, "dummies: %llu, the descriptor prescribes %s%llu",
@@ -71,19 +74,21 @@ static enum cm_rc check_messages(
 static enum cm_rc check_counts(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
-	bool classes = d->params.tag_least[0] > 0;
+	bool classes = d->randomizer.shuffler.tag_least[0] > 0;
 
-	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->params.tags))
+	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->randomizer.shuffler.tags))
 		return cm_fail(err, CM_EPROTO, "lacking: no such class, or the round is not void");
 	if (w->void_) {
 		if ((w->participants >= d->min_batch) != (w->lacking > 0))
 			return cm_fail(err, CM_EPROTO,
 				"participants: enough, yet the round is void; or too few, and a class is "
 				"lacking");
-		if (w->messages != 0 || w->n_buckets != 0 || w->dummies != 0)
+		if (w->messages != 0 || w->n_buckets != 0 || w->dummies != 0 || w->tree.len != 0)
 			return cm_fail(err, CM_EPROTO, "messages: a void round has none");
 		return CM_OK;
 	}
+	if (w->tree.len != PR_HASH_LEN)
+		return cm_fail(err, CM_EPROTO, "tree: a round that is not void has one");
 	if (w->participants < d->min_batch || w->participants > d->target_batch)
 		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_batch..target_batch",
 			(unsigned long long)w->participants);
@@ -124,11 +129,13 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	m->dummies = w->dummies;
 	m->is_void = w->void_ != 0;
 	m->lacking = w->lacking;
+	if (w->tree.len == PR_HASH_LEN)
+		memcpy(m->tree, w->tree.data, PR_HASH_LEN);
 	return CM_OK;
 }
 
-enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN],
-	const struct cm_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
+enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
+	const struct cr_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err)
 {
 	struct pr_doc doc;
@@ -137,7 +144,7 @@ enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t si
 	memset(out, 0, sizeof *out);
 	if (len > PR_MANIFEST_MAX)
 		return cm_fail(err, CM_EPROTO, "manifest: %zu bytes, at most %u", len, PR_MANIFEST_MAX);
-	rc = cm_verify(shuffler, RD_PURPOSE_MANIFEST, bytes, len, signature, err);
+	rc = cr_verify(shuffler, RD_PURPOSE_MANIFEST, bytes, len, signature, err);
 	if (CM_CHECKED("round.manifest.signature") && rc != CM_OK)
 		return cm_context(err, "manifest");
 	rc = pr_doc_decode(&tombola__v1__manifest__descriptor, bytes, len, PR_MANIFEST_MAX, &doc, err);
@@ -148,7 +155,7 @@ enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t si
 		rd_manifest_fini(out);
 		return cm_context(err, "manifest");
 	}
-	cm_sha256(bytes, len, out->hash);
+	cr_sha256(bytes, len, out->hash);
 	return CM_OK;
 }
 
@@ -158,34 +165,30 @@ void rd_manifest_fini(struct rd_manifest *m)
 	memset(m, 0, sizeof *m);
 }
 
-static int by_bytes(const void *a, const void *b)
+void rd_bucket_hashes(const uint8_t *sealed, size_t n, size_t len, uint8_t (*hashes)[PR_HASH_LEN])
 {
-	return memcmp(a, b, CM_HASH_LEN);
+	for (size_t i = 0; i < n; i++)
+		cr_sha256(sealed + i * len, len, hashes[i]);
+	rd_sort_hashes(hashes, n);
+}
+
+void rd_bucket_sum(const uint8_t (*hashes)[PR_HASH_LEN], size_t n, uint8_t root[PR_HASH_LEN])
+{
+	cr_sha256(hashes, n * PR_HASH_LEN, root);
 }
 
 enum cm_rc rd_bucket_root(
 	const uint8_t *sealed, size_t n, size_t len, uint8_t root[PR_HASH_LEN], struct cm_err *err)
 {
-	struct cm_hasher *hasher;
-	uint8_t *hashes;
-	size_t size;
+	uint8_t(*hashes)[PR_HASH_LEN];
 
-	if (!cm_size_mul(n, CM_HASH_LEN, &size))
+	if (n > SIZE_MAX / PR_HASH_LEN)
 		return cm_fail(err, CM_EINTERNAL, "a bucket of %zu messages", n);
-	hashes = malloc(size > 0 ? size : 1);
-	hasher = cm_hasher_new();
-	if (hashes == NULL || hasher == NULL) {
-		free(hashes);
-		cm_hasher_free(hasher);
+	hashes = malloc(n > 0 ? n * sizeof *hashes : 1);
+	if (hashes == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	for (size_t i = 0; i < n; i++) {
-		cm_hasher_add(hasher, sealed + i * len, len);
-		cm_hasher_done(hasher, hashes + i * CM_HASH_LEN);
-	}
-	qsort(hashes, n, CM_HASH_LEN, by_bytes);
-	cm_sha256(hashes, size, root);
-	cm_hasher_free(hasher);
+	rd_bucket_hashes(sealed, n, len, hashes);
+	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, n, root);
 	free(hashes);
 	return CM_OK;
 }

@@ -1,4 +1,4 @@
-/* rd_mode.c - the modes of a ledger by name. */
+/* rd_mode.c - the names of a ledger's modes. */
 #include "rd_mode.h"
 
 #include <stdio.h>

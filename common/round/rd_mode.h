@@ -1,14 +1,14 @@
-/* rd_mode.h - how the rounds of one ledger compose: named in its OPEN record and in every descriptor, for
- * good.
+/* rd_mode.h - the rule by which the rounds of one ledger compose; the ledger's OPEN record and every
+ * descriptor name it, and it never changes.
  *
- * plan: every round's parameters are fixed before the first answer, and losses compose exactly.  adaptive:
- * parameters may follow from answers, and the ledger's budget is a privacy filter's (acct_filter.h). */
+ * plan: every round's parameters are fixed before the first answer, and losses compose exactly. adaptive:
+ * parameters may follow from answers, and a privacy filter keeps the ledger's budget (acct_filter.h). */
 #pragma once
 
 #include "acct_filter.h"
 
 #define RD_MODE_PLAN     "plan"
-#define RD_MODE_ADAPTIVE "adaptive." /* and the filter's name */
+#define RD_MODE_ADAPTIVE "adaptive." /* followed by the filter's name */
 #define RD_MODE_LEN      17u
 
 bool rd_mode_is_known(const char *mode);

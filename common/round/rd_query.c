@@ -1,4 +1,4 @@
-/* rd_query.c - the question of a descriptor, from the wire and to it. */
+/* rd_query.c - decodes and encodes the query of a descriptor. */
 #include "rd_query.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static enum cm_rc no_memory(struct cm_err *err)
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* *n counts those that are owned, so that what was read before a fault is freed. */
+/* *n counts the items that are owned, so that those read before a fault are freed. */
 static enum cm_rc read_categories(
 	char *const *from, size_t count, const char *field, char ***out, uint32_t *n, struct cm_err *err)
 {
@@ -102,6 +102,9 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 	out->leaves = m->leaves;
 	out->fanout = m->fanout;
 	out->bits = m->bits;
+	out->none = (enum pt_none)m->none;
+	out->none_value = m->none_value;
+	out->none_category = m->none_category;
 	rc = read_categories(
 		m->categories, m->n_categories, "query.categories", &out->category, &out->categories, err);
 	if (rc == CM_OK)
@@ -110,7 +113,7 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 		rc = read_lists(m, out, err);
 	if (rc != CM_OK)
 		return rc;
-	/* The check of our own plans found the fault in a peer's bytes. */
+	/* pt_query_check reports faults of our own plans; here the fault is in a peer's bytes. */
 	rc = pt_query_check(out, err);
 	if (rc == CM_ECONFIG)
 		err->code = CM_EPROTO;
@@ -156,6 +159,9 @@ enum cm_rc rd_query_wire(const struct pt_query *q, struct rd_query_wire *out, st
 	out->m.leaves = q->leaves;
 	out->m.fanout = q->fanout;
 	out->m.bits = q->bits;
+	out->m.none = (uint32_t)q->none;
+	out->m.none_value = q->none_value;
+	out->m.none_category = q->none_category;
 	return wire_columns(q, out, err);
 }
 
@@ -166,7 +172,7 @@ void rd_query_wire_fini(struct rd_query_wire *w)
 	*w = (struct rd_query_wire){ .column = NULL };
 }
 
-/* All that is not the query: names, hashes, numbers, and slots with six numbers each. */
+/* Room for everything but the query: names, hashes, numbers, and slots with six numbers each. */
 #define REST_BYTES  4096u
 #define REST_FIELDS 256u
 
@@ -183,8 +189,7 @@ enum cm_rc rd_descriptor_fits(const struct pt_query *q, struct cm_err *err)
 		if (bytes > PR_DESCRIPTOR_MAX)
 			rc = cm_fail(err, CM_ECONFIG,
 				"query '%s': its categories and names make a descriptor of %zu bytes, at "
-				"most "
-				"%u: take fewer or shorter ones",
+				"most %u: take fewer or shorter ones",
 				q->name, bytes, PR_DESCRIPTOR_MAX);
 		else if (fields > PR_FIELDS_MAX)
 			rc = cm_fail(err, CM_ECONFIG, "query '%s': more than %u categories over all columns",

@@ -1,4 +1,4 @@
-/* rd_record.c - ledger records and their hash chain. */
+/* rd_record.c - encodes and decodes ledger records, and extends their hash chain. */
 #include "rd_record.h"
 
 #include <math.h>
@@ -17,11 +17,12 @@ static const char *const kind_names[] = {
 	[RD_SETTLE] = "settle",
 	[RD_VOID] = "void",
 	[RD_REFUSE] = "refuse",
+	[RD_PLAN] = "plan",
 };
 
 const char *rd_record_kind_name(enum rd_record_kind kind)
 {
-	return kind >= RD_OPEN && kind <= RD_REFUSE ? kind_names[kind] : "unknown";
+	return kind >= RD_OPEN && kind <= RD_PLAN ? kind_names[kind] : "unknown";
 }
 
 /* 32 zero bytes are no hash. */
@@ -33,32 +34,34 @@ static bool has_hash(const ProtobufCBinaryData *hash)
 }
 
 /* Which kinds may have a field, a bit each; and whether a record on the wire has it. */
-#define K(kind)  (1u << (kind))
-#define NOT_OPEN (K(RD_RESERVE) | K(RD_CHARGE) | K(RD_SETTLE) | K(RD_VOID) | K(RD_REFUSE))
+#define K(kind) (1u << (kind))
+#define ROUNDS  (K(RD_RESERVE) | K(RD_CHARGE) | K(RD_SETTLE) | K(RD_VOID) | K(RD_REFUSE))
 
 static enum cm_rc check_presence(const Tombola__V1__Record *w, struct cm_err *err)
 {
 	const struct {
 		const char *field;
-		unsigned kinds; /* may have it */
-		unsigned must;  /* have it */
+		unsigned kinds; /* kinds that may have the field */
+		unsigned must;  /* kinds that must have it */
 		int present;
 	} row[] = {
 		{ "population", K(RD_OPEN), K(RD_OPEN), w->population[0] != 0 },
-		{ "mode", K(RD_OPEN), K(RD_OPEN), w->mode[0] != 0 },
 		{ "unit", K(RD_OPEN), K(RD_OPEN), w->unit[0] != 0 },
-		{ "plan_hash", K(RD_OPEN), K(RD_OPEN), w->plan_hash.len > 0 },
+		{ "plan_hash", K(RD_RESERVE) | K(RD_REFUSE), K(RD_RESERVE) | K(RD_REFUSE),
+			w->plan_hash.len > 0 },
+		{ "plan", K(RD_PLAN), K(RD_PLAN), w->plan.len > 0 },
+		{ "signature", K(RD_PLAN), K(RD_PLAN), w->signature.len > 0 },
 		{ "epsilon_limit", K(RD_OPEN), K(RD_OPEN), w->epsilon_limit != 0.0 },
 		{ "delta", K(RD_OPEN), K(RD_OPEN), w->delta != 0.0 },
-		{ "round_id", NOT_OPEN, NOT_OPEN, w->round_id.len > 0 },
+		{ "round_id", ROUNDS, ROUNDS, w->round_id.len > 0 },
 		{ "descriptor", K(RD_RESERVE), K(RD_RESERVE), w->descriptor.len > 0 },
-		/* A round may be given up before there is a manifest. */
+		/* A round may be given up before it has a manifest. */
 		{ "manifest_hash", K(RD_CHARGE) | K(RD_VOID), K(RD_CHARGE), has_hash(&w->manifest_hash) },
 		{ "participants", K(RD_CHARGE) | K(RD_VOID), K(RD_CHARGE), w->participants > 0 },
 		{ "epsilon_round", K(RD_RESERVE) | K(RD_CHARGE) | K(RD_REFUSE), 0, w->epsilon_round != 0.0 },
 		{ "epsilon_total", K(RD_RESERVE) | K(RD_CHARGE) | K(RD_REFUSE), 0, w->epsilon_total != 0.0 },
 		{ "result_hash", K(RD_SETTLE), K(RD_SETTLE), w->result_hash.len > 0 },
-		/* Of a settled round: why it has no result, when an operator gave it up. */
+		/* In a SETTLE: why the round has no result, when an operator gave it up. */
 		{ "reason", K(RD_VOID) | K(RD_REFUSE) | K(RD_SETTLE), K(RD_VOID) | K(RD_REFUSE),
 			w->reason[0] != 0 },
 		{ "plan_round", K(RD_RESERVE) | K(RD_REFUSE), K(RD_RESERVE) | K(RD_REFUSE),
@@ -67,6 +70,11 @@ static enum cm_rc check_presence(const Tombola__V1__Record *w, struct cm_err *er
 	};
 	unsigned kind = K(w->kind);
 
+	/* Before plans were slices, OPEN named the one plan of its ledger. */
+	if (w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN && w->plan_hash.len > 0)
+		return cm_fail(err, CM_EDATA,
+			"the ledger is of an earlier version, which had no slices: give the population a new "
+			"name and each party a new state_dir; this one keeps its results");
 	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
 		if (row[i].present && (row[i].kinds & kind) == 0)
 			return cm_fail(
@@ -79,7 +87,7 @@ static enum cm_rc check_presence(const Tombola__V1__Record *w, struct cm_err *er
 
 static enum cm_rc check_numbers(const Tombola__V1__Record *w, struct cm_err *err)
 {
-	/* What a refused round would have cost may be without bound. */
+	/* A refused round's loss may be infinite. */
 	int bounded = w->kind != TOMBOLA__V1__RECORD_KIND__RECORD_REFUSE;
 
 	if (w->seq == 0 || (w->seq == 1) != (w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN))
@@ -105,17 +113,15 @@ static enum cm_rc check(const Tombola__V1__Record *w, struct cm_err *err)
 	enum cm_rc rc;
 
 	if (w->kind < TOMBOLA__V1__RECORD_KIND__RECORD_OPEN ||
-		w->kind > TOMBOLA__V1__RECORD_KIND__RECORD_REFUSE)
+		w->kind > TOMBOLA__V1__RECORD_KIND__RECORD_PLAN)
 		return cm_fail(err, CM_EDATA, "kind: %d is unknown", (int)w->kind);
 	rc = check_numbers(w, err);
 	if (rc == CM_OK)
 		rc = check_presence(w, err);
-	if (rc == CM_OK && w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN && !rd_mode_is_known(w->mode))
-		return cm_fail(err, CM_EDATA, "mode: unknown");
 	return rc;
 }
 
-/* A hash that a kind may lack is lacking when it is zero. */
+/* A zero hash stands for none, in a kind of record that may lack it. */
 static ProtobufCBinaryData hash_of(const uint8_t hash[PR_HASH_LEN])
 {
 	static const uint8_t zero[PR_HASH_LEN];
@@ -129,13 +135,15 @@ static void fill(const struct rd_record *r, Tombola__V1__Record *w)
 	w->seq = r->seq;
 	w->time_ms = r->time_ms;
 	w->population = rd_wire_text(r->population);
-	w->mode = rd_wire_text(r->mode);
 	w->unit = rd_wire_text(r->unit);
 	w->epsilon_limit = r->epsilon_limit;
 	w->delta = r->delta;
-	if (r->kind == RD_OPEN)
+	if (r->kind == RD_RESERVE || r->kind == RD_REFUSE)
 		w->plan_hash = rd_wire_bytes(r->plan_hash, PR_HASH_LEN);
-	else
+	w->plan = rd_wire_bytes(r->plan.data, r->plan.len);
+	if (r->kind == RD_PLAN)
+		w->signature = rd_wire_bytes(r->signature, CR_SIGN_LEN);
+	else if (r->kind != RD_OPEN)
 		w->round_id = rd_wire_bytes(r->round_id, PR_ROUND_ID_LEN);
 	w->descriptor = rd_wire_bytes(r->descriptor.data, r->descriptor.len);
 	w->manifest_hash = hash_of(r->manifest_hash);
@@ -158,13 +166,13 @@ enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struc
 	enum cm_rc rc;
 
 	fill(r, &w);
-	/* It may quote a peer, cut inside a character. */
+	/* The reason may quote a peer, cut inside a character. */
 	cm_text_copy(reason, sizeof reason, r->reason);
 	w.reason = reason;
 	rc = pr_doc_encode(&w.base, out, err);
 	if (rc != CM_OK)
 		return rc;
-	/* Never append what no reader would accept: the ledger would refuse to open. */
+	/* Never append a record that no reader would accept: the ledger could not be opened again. */
 	rc = rd_record_decode(out->data + start, out->len - start, &back, err);
 	rd_record_fini(&back);
 	if (rc != CM_OK) {
@@ -178,7 +186,7 @@ enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struc
 static void copy_bytes(const ProtobufCBinaryData *from, uint8_t *out)
 {
 	if (from->len > 0)
-		memcpy(out, from->data, from->len); /* of the exact length: the scan has seen to it */
+		memcpy(out, from->data, from->len); /* of the exact length, as the scan has checked */
 }
 
 static enum cm_rc read_texts(const Tombola__V1__Record *w, struct rd_record *r, struct cm_err *err)
@@ -187,8 +195,6 @@ static enum cm_rc read_texts(const Tombola__V1__Record *w, struct rd_record *r, 
 
 	if (w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN) {
 		rc = rd_copy_name(w->population, "population", r->population, sizeof r->population, err);
-		if (rc == CM_OK)
-			rc = rd_copy_name(w->mode, "mode", r->mode, sizeof r->mode, err);
 		if (rc == CM_OK)
 			rc = rd_copy_name(w->unit, "unit", r->unit, sizeof r->unit, err);
 	}
@@ -214,13 +220,15 @@ static enum cm_rc read_all(const Tombola__V1__Record *w, struct rd_record *r, st
 	r->delta = w->delta;
 	copy_bytes(&w->plan_hash, r->plan_hash);
 	copy_bytes(&w->round_id, r->round_id);
+	copy_bytes(&w->signature, r->signature);
 	copy_bytes(&w->manifest_hash, r->manifest_hash);
 	copy_bytes(&w->result_hash, r->result_hash);
 	r->participants = w->participants;
 	r->epsilon_round = w->epsilon_round;
 	r->epsilon_total = w->epsilon_total;
 	r->plan_round = w->plan_round;
-	if (cm_buf_put(&r->descriptor, w->descriptor.data, w->descriptor.len) != CM_OK)
+	if (cm_buf_put(&r->descriptor, w->descriptor.data, w->descriptor.len) != CM_OK ||
+		cm_buf_put(&r->plan, w->plan.data, w->plan.len) != CM_OK)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	return CM_OK;
 }
@@ -232,6 +240,7 @@ enum cm_rc rd_record_decode(const uint8_t *bytes, size_t len, struct rd_record *
 
 	memset(out, 0, sizeof *out);
 	cm_buf_init(&out->descriptor, PR_DESCRIPTOR_MAX);
+	cm_buf_init(&out->plan, PR_PLAN_MAX);
 	rc = pr_doc_decode(&tombola__v1__record__descriptor, bytes, len, PR_RECORD_MAX, &doc, err);
 	if (rc == CM_OK)
 		rc = read_all((const Tombola__V1__Record *)doc.msg, out, err);
@@ -239,7 +248,7 @@ enum cm_rc rd_record_decode(const uint8_t *bytes, size_t len, struct rd_record *
 	if (rc == CM_OK)
 		return CM_OK;
 	rd_record_fini(out);
-	if (rc == CM_EPROTO) /* a ledger may come from a file as well as from a peer */
+	if (rc == CM_EPROTO) /* the ledger may come from a file, not from a peer */
 		err->code = CM_EDATA;
 	return cm_context(err, "ledger record");
 }
@@ -247,13 +256,14 @@ enum cm_rc rd_record_decode(const uint8_t *bytes, size_t len, struct rd_record *
 void rd_record_fini(struct rd_record *r)
 {
 	cm_buf_fini(&r->descriptor);
+	cm_buf_fini(&r->plan);
 	memset(r, 0, sizeof *r);
 }
 
 enum cm_rc rd_chain_extend(
 	struct rd_chain *chain, const uint8_t *bytes, size_t len, struct rd_record *out, struct cm_err *err)
 {
-	const struct cm_span spans[] = { { chain->head, PR_HASH_LEN }, { bytes, len } };
+	const struct cr_span spans[] = { { chain->head, PR_HASH_LEN }, { bytes, len } };
 	uint8_t head[PR_HASH_LEN];
 	struct rd_record r;
 	uint64_t seq;
@@ -269,7 +279,7 @@ enum cm_rc rd_chain_extend(
 		return cm_fail(err, CM_EDATA, "ledger record: number %llu follows number %llu",
 			(unsigned long long)seq, (unsigned long long)chain->seq);
 	}
-	cm_sha256_spans(spans, 2, head);
+	cr_sha256_spans(spans, 2, head);
 	memcpy(chain->head, head, sizeof head);
 	chain->seq = seq;
 	if (out != NULL)

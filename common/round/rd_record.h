@@ -11,6 +11,7 @@ enum rd_record_kind {
 	RD_SETTLE,
 	RD_VOID,
 	RD_REFUSE,
+	RD_PLAN, /* a plan is pinned, and its slice is spent */
 };
 const char *rd_record_kind_name(enum rd_record_kind kind);
 
@@ -18,23 +19,25 @@ struct rd_record {
 	enum rd_record_kind kind;
 	uint64_t seq;
 	int64_t time_ms;
-	char population[PR_TEXT_MAX + 1], mode[RD_MODE_LEN], unit[33]; /* OPEN */
-	double epsilon_limit, delta;                                   /* OPEN */
-	uint8_t plan_hash[PR_HASH_LEN];                                /* OPEN */
-	uint8_t round_id[PR_ROUND_ID_LEN];                             /* all but OPEN */
-	struct cm_buf descriptor;                                      /* RESERVE; owned */
-	uint8_t manifest_hash[PR_HASH_LEN];                            /* CHARGE, VOID (zero: no manifest) */
-	uint64_t participants;                                         /* CHARGE, VOID */
+	char population[PR_TEXT_MAX + 1], unit[33]; /* OPEN */
+	double epsilon_limit, delta;                /* OPEN: budget of the population, for life */
+	uint8_t plan_hash[PR_HASH_LEN];             /* RESERVE, REFUSE: hash of the plan */
+	uint8_t round_id[PR_ROUND_ID_LEN];          /* all but OPEN and PLAN */
+	struct cm_buf descriptor;                   /* RESERVE; owned */
+	struct cm_buf plan;                         /* PLAN: the signed bytes; owned */
+	uint8_t signature[CR_SIGN_LEN];             /* PLAN */
+	uint8_t manifest_hash[PR_HASH_LEN];         /* CHARGE, VOID (zero: no manifest) */
+	uint64_t participants;                      /* CHARGE, VOID */
 	double epsilon_round, epsilon_total;
 	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
-	char reason[PR_TEXT_MAX + 1];     /* VOID, REFUSE, a SETTLE that gives up; encode makes it
-					 fit to be shown */
-	uint32_t plan_round;              /* RESERVE, REFUSE */
-	char query[65];                   /* REFUSE */
+	char reason[PR_TEXT_MAX +
+		    1]; /* VOID, REFUSE, a SETTLE without result; encode cuts and cleans it for display */
+	uint32_t plan_round; /* RESERVE, REFUSE: number of the round in the plan file */
+	char query[65];      /* REFUSE */
 };
 CM_CHECK enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struct cm_err *err);
-/* CM_EDATA when malformed, or a field is missing or of another kind of record.  Encoding the same:
- * CM_EINTERNAL. */
+/* CM_EDATA when the bytes are malformed, or a field is missing or belongs to another kind of record.
+ * Encoding such a record: CM_EINTERNAL. */
 CM_CHECK enum cm_rc rd_record_decode(
 	const uint8_t *bytes, size_t len, struct rd_record *out, struct cm_err *err);
 void rd_record_fini(struct rd_record *r);

@@ -1,4 +1,4 @@
-/* rd_text.c - text that peers send: what may be a name, what may be shown. */
+/* rd_text.c - checks text from peers: names, and text for display. */
 #include "rd_text.h"
 
 #include <string.h>

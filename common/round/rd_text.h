@@ -1,4 +1,4 @@
-/* rd_text.h - text that peers send: what may be a name, what may be shown.  libc only. */
+/* rd_text.h - checks text from peers: names, and text for display. libc only. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 /* One or more of [a-z0-9._-], safe as a file name: does not start with '.' or '-'. */
 bool rd_is_name(const char *text);
-/* UTF-8 of which every character shows (cm_text.h). */
+/* UTF-8 in which every character is safe to print (cm_text_shows). */
 bool rd_is_printable(const char *text);
 
 /* Copy text to out[size], size including the NUL.  CM_EPROTO naming `field` when it is empty, too long or no

@@ -40,6 +40,12 @@ def main():
             interval = f"{number(low, digits)} .. {number(high, digits)}"
             print(f"{r['query']:<13} {label:<11} {number(item['value'], digits):>10}  {interval:<19} "
                   f"{number(truth, digits):>16}")
+        for item in result["no_reading"]:
+            if item["below_noise"]:
+                quiet.append("no reading (0)")
+                continue
+            interval = f"{number(item['joint_lower'], 0)} .. {number(item['joint_upper'], 0)}"
+            print(f"{r['query']:<13} {'no reading':<11} {number(item['value'], 0):>10}  {interval:<19} {0:>16}")
         if quiet:
             print(f"{r['query']:<13} below the noise floor of {number(result['noise_floor'], 0)}: {', '.join(quiet)}")
 

@@ -3,8 +3,9 @@
 
 #include <openssl/crypto.h>
 
-#include "cm_libcrypto.h"
+#include "cr_libcrypto.h"
 #include "tool_demo.h"
+#include "tool_evidence.h"
 #include "tool_pki.h"
 #include "tool_plan.h"
 #include "tool_protocols.h"
@@ -26,24 +27,37 @@ static const struct cm_cli_verb verbs[] = {
 		.args = "",
 		.help = "run a plan through the three daemons on loopback, in a folder of its own",
 		.option = { [TOOL_DEMO_PLAN] = { "plan", "FILE",
-				    "run this plan (default: one with a round too many)", false },
+				    "run this plan (default: an example with a round that exceeds the "
+				    "budget)",
+				    false },
 			[TOOL_DEMO_READINGS] = { "readings", "FILE",
-				"CSV or NDJSON (default: made up, for as many devices as the plan wants)",
+				"CSV or NDJSON (default: generated, for as many devices as the plan needs)",
 				false },
 			[TOOL_DEMO_DEVICE_FIELD] = { "device-field", "NAME",
-				"field that names a reading's device (default: each row is one)", false },
-			[TOOL_DEMO_DEVICES] = { "devices", "N", "make up readings of so many devices",
+				"field with the name of a reading's device (default: each row is a device)",
 				false },
+			[TOOL_DEMO_DEVICES] = { "devices", "N", "generate readings of N devices", false },
 			[TOOL_DEMO_DIR] = { "dir", "DIR",
-				"make DIR and leave everything there (default: a temporary folder)", false },
+				"create DIR and keep all files there (default: a temporary folder)", false },
 			[TOOL_DEMO_PORT] = { "port", "P", "port of the shuffler (default: a free one)",
 				false },
 			[TOOL_DEMO_CLIENT_DIALS] = { "client-dials", "HOST:PORT",
-				"what the client dials, if something stands before the shuffler", false },
-			[TOOL_DEMO_TIMEOUT] = { "timeout", "TIME", "give up after, like 90s (default 10m)",
+				"address that the client dials, for a proxy in front of the shuffler",
 				false },
-			[TOOL_DEMO_SEED] = { "seed", "N", "draw by this seed: test builds only", false } },
+			[TOOL_DEMO_TIMEOUT] = { "timeout", "TIME",
+				"stop after this time, like 90s (default 10m)", false },
+			[TOOL_DEMO_SEED] = { "seed", "N", "seed of the random numbers, for test builds only",
+				false } },
 		.run = tool_demo },
+	{ .name = "evidence verify",
+		.args = "FILE [FILE]",
+		.help = "check what a client keeps against its shuffler, without a network; exit 0 it is so, "
+			"65 it proves nothing, 77 it is forged",
+		.min_args = 1,
+		.max_args = 2,
+		.option = { [TOOL_EVIDENCE_KEY] = { "shuffler-key", "FILE",
+				    "required: the shuffler's public signing key", false } },
+		.run = tool_evidence_verify },
 	{ .name = "pki init",
 		.args = "DIR",
 		.help = "make the two CAs, and a folder of keys for each of client, shuffler and analyzer",
@@ -69,7 +83,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_pki_issue },
 	{ .name = "pki renew",
 		.args = "DIR CERT",
-		.help = "issue a party's certificate again, for the key that it has",
+		.help = "issue a party's certificate again, for the same key",
 		.min_args = 2,
 		.max_args = 2,
 		.option = { [TOOL_RENEW_DAYS] = { "days", "D", "life of the certificate (default 90)",
@@ -79,13 +93,13 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_pki_renew },
 	{ .name = "pki show",
 		.args = "FILE",
-		.help = "say what a certificate says",
+		.help = "print the contents of a certificate",
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_pki_show },
 	{ .name = "pki needs-renewal",
 		.args = "FILE",
-		.help = "say whether a certificate is to be renewed; exit 0 yes, 1 not yet, 2 there is none",
+		.help = "check whether a certificate must be renewed; exit 0 yes, 1 not yet, 2 no such file",
 		.min_args = 1,
 		.max_args = 1,
 		.option = { [TOOL_RENEWAL_WITHIN] = { "within", "TIME",
@@ -99,7 +113,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_pki_revoke },
 	{ .name = "plan check",
 		.args = "FILE",
-		.help = "say every fault of a plan as file:line: text",
+		.help = "print every fault of a plan as file:line: text",
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_check },
@@ -132,6 +146,6 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
-	cm_libcrypto_begin();
+	cr_libcrypto_begin();
 	return cm_cli_main(&program, argc, argv);
 }

@@ -21,41 +21,62 @@ static double down(double v)
 	return v > 0 ? floor(v * 1e4) / 1e4 : 0;
 }
 
+static void add_slots(void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value)
+{
+	unsigned *slots = user;
+
+	(void)type;
+	if (item != PT_FIELD_ALONE && strcmp(name, "count") == 0)
+		*slots += (unsigned)value;
+}
+
 /* "epsilon0 5.50, 17 levels": what a plan that names the protocol would say. */
 static void parameters(const struct pl_round *r, char *out, size_t room)
 {
 	size_t n = (size_t)snprintf(out, room, "epsilon0 %.2f", r->epsilon0);
-	uint32_t slots = 0;
+	unsigned slots = 0, size_of = (unsigned)pt_parameter(&r->randomizer, "size");
 
-	for (uint32_t i = 0; i < r->params.slots; i++)
-		slots += r->params.slot[i].count;
+	pt_parameters_each(&r->randomizer, add_slots, &slots);
 	if (slots > 0)
-		n += (size_t)snprintf(
-			out + n, room - n, " in %u slot%s", (unsigned)slots, slots == 1 ? "" : "s");
+		n += (size_t)snprintf(out + n, room - n, " in %u slot%s", slots, slots == 1 ? "" : "s");
 	else if (r->query.kind & (PT_MEAN | PT_SUM | PT_QUANTILES))
-		n += (size_t)snprintf(out + n, room - n, ", %u levels", (unsigned)r->params.bins);
-	if (r->params.size != 0)
-		n += (size_t)snprintf(out + n, room - n, ", size %u", (unsigned)r->params.size);
-	if (r->params.shuffler_dummies != 0)
+		n += (size_t)snprintf(out + n, room - n, ", %u levels",
+			(unsigned)pt_parameter(&r->randomizer, "bins") - pt_query_symbols(&r->query));
+	if (size_of != 0)
+		n += (size_t)snprintf(out + n, room - n, ", size %u", size_of);
+	if (r->query.none != PT_NONE_SYMBOL && n < room) {
+		char none[64];
+
+		pt_query_none_word(&r->query, none, sizeof none);
+		n += (size_t)snprintf(out + n, room - n, ", none %.20s", none);
+	}
+	if (n >= room)
+		return;
+	if (r->randomizer.shuffler.dummies != 0)
 		(void)snprintf(out + n, room - n, ", %llu from the shuffler",
-			(unsigned long long)r->params.shuffler_dummies);
-	else if (r->params.noise_mean != 0)
+			(unsigned long long)r->randomizer.shuffler.dummies);
+	else if (r->randomizer.shuffler.noise_mean != 0)
 		(void)snprintf(out + n, room - n, ", noise of the shuffler");
-	else if (r->params.tag_messages != 0)
+	else if (r->randomizer.shuffler.tag_messages != 0)
 		(void)snprintf(out + n, room - n, ", evened to %llu each",
-			(unsigned long long)r->params.tag_messages);
+			(unsigned long long)r->randomizer.shuffler.tag_messages);
 }
 
 static void print_row(
 	struct cm_table *t, const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
 {
 	double total = c->run ? c->verdict.total : c->verdict.spent;
-	char number[16], protocol[48], how[96], messages[16], bytes[32], error[24], least[32], cost[24],
+	char number[24], protocol[48], how[128], messages[16], bytes[32], error[24], least[32], cost[24],
 		sum[24];
 	char rest[24];
 
-	(void)snprintf(number, sizeof number, "%u", r->number);
-	(void)snprintf(protocol, sizeof protocol, "%s%s", r->automatic ? "auto: " : "", r->protocol->name);
+	if (r->recurrences > 1)
+		(void)snprintf(number, sizeof number, "%u-%u", r->number - r->recurrence + 1,
+			r->number - r->recurrence + r->recurrences);
+	else
+		(void)snprintf(number, sizeof number, "%u", r->number);
+	(void)snprintf(
+		protocol, sizeof protocol, "%s%s", r->automatic ? "auto: " : "", r->protocol->device->name);
 	parameters(r, how, sizeof how);
 	(void)snprintf(messages, sizeof messages, "%u", (unsigned)c->messages);
 	(void)snprintf(error, sizeof error, "%.3g", c->error);
@@ -77,7 +98,8 @@ static void print_refused(const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
 
-	printf("\nround %u (%s) would be refused: it needs ", r->number, r->query.name);
+	printf("\nround %u (%s) %swould be refused: it needs ", r->number, r->label,
+		r->recurrence < r->recurrences ? "and its later recurrences " : "");
 	if (v->adaptive)
 		printf("%.2f %% of the filter's budget, %.2f %% is spent\n", ceil(v->share * 1e4) / 1e2,
 			ceil(v->share_spent * 1e4) / 1e2);
@@ -118,7 +140,7 @@ static void print_trust(const struct pl_plan *p)
 	bool some = false;
 
 	for (size_t i = 0; i < p->rounds; i++)
-		if (isinf(p->round[i].epsilon0)) {
+		if (isinf(p->round[i].epsilon0) && !pl_repeats(p, i)) {
 			printf("%s %u (%s)", some ? "," : "without a local guarantee: round",
 				p->round[i].number, p->round[i].query.name);
 			some = true;
@@ -135,13 +157,23 @@ static void print_statements(const struct pl_plan *p)
 		const struct pl_round *r = &p->round[i];
 		char text[400] = "";
 
-		if (r->protocol->statement != NULL)
-			r->protocol->statement(&r->query, &r->params,
+		if (r->protocol->statement != NULL && !pl_repeats(p, i))
+			r->protocol->statement(&r->query, &r->randomizer,
 				rd_honest(r->min_reports, p->honest_fraction, p->colluders), p->delta, text,
 				sizeof text);
 		if (text[0] != '\0')
 			printf("round %u (%s): %s\n", r->number, r->query.name, text);
 	}
+}
+
+/* Of a round that recurs one row: the last that fits, or the first if none does. */
+static bool is_shown(const struct pl_plan *p, const struct pl_cost *cost, size_t i)
+{
+	if (p->round[i].recurrences < 2)
+		return true;
+	if (!cost[i].run)
+		return p->round[i].recurrence == 1;
+	return p->round[i].recurrence == p->round[i].recurrences || !cost[i + 1].run;
 }
 
 static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
@@ -151,11 +183,15 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	struct cm_table *t = cm_table_new("><<<>>>>>>>", head);
 	enum acct_filter_kind filter = rd_mode_filter(p->mode);
 	struct rd_verdict last = last_verdict(p, cost);
+	bool *fits = calloc(p->rounds, sizeof *fits);
 	size_t run = 0;
 	char bytes[32];
 
-	if (t == NULL)
+	if (t == NULL || fits == NULL) {
+		cm_table_free(t);
+		free(fits);
 		return;
+	}
 	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n", p->name, p->epsilon,
 		p->delta, p->unit, p->rounds);
 	if (filter != 0)
@@ -163,19 +199,24 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 			acct_filter_name(filter));
 	putchar('\n');
 	for (size_t i = 0; i < p->rounds; i++) {
-		print_row(t, p, &p->round[i], &cost[i]);
-		run += cost[i].run;
+		fits[i] = cost[i].run;
+		run += fits[i];
+		if (is_shown(p, cost, i))
+			print_row(t, p, &p->round[i], &cost[i]);
 	}
 	cm_table_print(t, stdout);
 	cm_table_free(t);
 	for (size_t i = 0; i < p->rounds; i++)
-		if (p->round[i].automatic)
+		if (p->round[i].automatic && !pl_repeats(p, i))
 			printf("%sround %u (%s): %s\n", i == 0 || !p->round[i - 1].automatic ? "\n" : "",
 				p->round[i].number, p->round[i].query.name, p->round[i].why);
 	for (size_t i = 0; i < p->rounds; i++)
-		if (!cost[i].run)
+		if (!cost[i].run && !(pl_repeats(p, i) && !cost[i - 1].run))
 			print_refused(&p->round[i], &cost[i]);
-	printf("\n%zu of %zu rounds fit, %s bytes from each device", run, p->rounds,
+	putchar('\n');
+	pl_plan_print_recurring(p, fits, stdout);
+	free(fits);
+	printf("%zu of %zu rounds fit, %s bytes from each device", run, p->rounds,
 		cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
@@ -199,45 +240,67 @@ static json_t *dummies_json(uint32_t dummies, uint64_t chance)
 	return chance > 0 ? json_real(pt_dummies_each(dummies, chance)) : json_integer(dummies);
 }
 
-/* [] of a round of one batch. */
-static json_t *slots_json(const struct pt_params *p)
+struct slots {
+	json_t *list;
+	uint32_t dummies; /* of the last slot */
+};
+
+static void set_slot(void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value)
 {
-	json_t *slots = json_array();
+	struct slots *to = user;
+	json_t *slot;
 
-	for (uint32_t i = 0; i < p->slots; i++) {
-		const struct pt_slot *s = &p->slot[i];
-		json_t *one =
-			json_pack("{s:i, s:i, s:i, s:o}", "count", (int)s->count, "groups", (int)s->groups,
-				"bins", (int)s->bins, "dummies", dummies_json(s->dummies, s->dummy_chance));
+	if (item == PT_FIELD_ALONE)
+		return;
+	if (json_array_size(to->list) <= item)
+		(void)json_array_append_new(to->list, json_object());
+	slot = json_array_get(to->list, item);
+	if (strcmp(name, "dummies") == 0)
+		to->dummies = (uint32_t)value;
+	if (strcmp(name, "dummy_chance") == 0)
+		(void)json_object_set_new(slot, "dummies", dummies_json(to->dummies, value));
+	else if (type == PT_FIELD_U32)
+		(void)json_object_set_new(slot, name, json_integer((json_int_t)value));
+}
 
-		if (json_array_append_new(slots, one) != 0) {
-			json_decref(slots);
-			return NULL;
-		}
-	}
-	return slots;
+/* [] of a round of one batch. */
+static json_t *slots_json(const struct pt_randomizer *p)
+{
+	struct slots to = { .list = json_array() };
+
+	pt_parameters_each(p, set_slot, &to);
+	return to.list;
 }
 
 static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
-	json_t *o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I}", "round",
-		(int)r->number, "query", r->query.name, "protocol", r->protocol->name, "auto",
-		(int)r->automatic, "epsilon0", real(r->epsilon0), "bins", (int)r->params.bins, "dummies",
-		dummies_json(r->params.dummies, r->params.dummy_chance), "size", (int)r->params.size,
-		"shuffler_dummies", (json_int_t)r->params.shuffler_dummies, "shuffler_noise_mean",
-		(json_int_t)r->params.noise_mean, "min_reports", (json_int_t)r->min_reports);
-	json_t *more = json_pack("{s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "slots",
-		slots_json(&r->params), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,
+	char none[PR_TEXT_MAX + sizeof PT_NONE_CATEGORY];
+	json_t *o, *more, *choice;
+	int bad;
+
+	pt_query_none_word(&r->query, none, sizeof none);
+	o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I}", "round", (int)r->number,
+		"query", r->query.name, "protocol", r->protocol->device->name, "auto", (int)r->automatic,
+		"epsilon0", real(r->epsilon0), "bins", (int)pt_parameter(&r->randomizer, "bins"), "dummies",
+		dummies_json((uint32_t)pt_parameter(&r->randomizer, "dummies"),
+			pt_parameter(&r->randomizer, "dummy_chance")),
+		"size", (int)pt_parameter(&r->randomizer, "size"), "shuffler_dummies",
+		(json_int_t)r->randomizer.shuffler.dummies, "shuffler_noise_mean",
+		(json_int_t)r->randomizer.shuffler.noise_mean, "min_reports", (json_int_t)r->min_reports);
+	more = json_pack("{s:s, s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "none", none, "slots",
+		slots_json(&r->randomizer), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,
 		"expected_error", real(c->error), "fits", (int)c->run, "share", real(v->share),
 		"epsilon_round", real(v->epsilon_round), "epsilon_total", real(v->total), "largest_epsilon0",
 		c->run ? json_null() : real(c->largest_epsilon0), "least_dummies",
 		c->run ? json_null() : json_integer((json_int_t)c->least_dummies));
-	json_t *choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost),
-						"max_bytes", (json_int_t)r->max_bytes, "why", r->why)
-				      : json_object();
-	int bad = o == NULL || more == NULL || choice == NULL || json_object_update(o, more) != 0 ||
-		  json_object_update(o, choice) != 0;
+	choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost), "max_bytes",
+					(json_int_t)r->max_bytes, "why", r->why)
+			      : json_object();
+	if (r->recurrence > 0 && o != NULL)
+		(void)json_object_set_new(o, "recurrence", json_integer(r->recurrence));
+	bad = o == NULL || more == NULL || choice == NULL || json_object_update(o, more) != 0 ||
+	      json_object_update(o, choice) != 0;
 
 	json_decref(more);
 	json_decref(choice);

@@ -17,8 +17,9 @@
 
 #include "cm_clock.h"
 #include "cm_file.h"
-#include "cm_pki.h"
-#include "cm_rand.h"
+#include "cm_log.h"
+#include "cr_pki.h"
+#include "cr_rand.h"
 #include "tool_demo_private.h"
 
 #define TICK_MS     100
@@ -35,7 +36,7 @@ static void on_signal(int number)
 /* ---- seeds ---- */
 
 #ifdef TOMBOLA_MUTANTS
-/* The daemons inherit it. */
+/* The daemons inherit the variable. */
 static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
 {
 	uint64_t n;
@@ -46,7 +47,7 @@ static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
 							 : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* In a seeded run every daemon that draws has said so, or it is of another build. */
+/* In a seeded run every daemon that draws logs that it took the seed; one that did not is another build. */
 static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 {
 	static const char *const logs[] = { "client.log", "shuffler.log" };
@@ -62,9 +63,9 @@ static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 			rc = cm_file_read(path, text.max - 1, &text, err);
 		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-		if (rc == CM_OK && strstr((char *)text.data, CM_RNG_POINT_WARNING) == NULL)
-			rc = cm_fail(err, CM_EOTHER,
-				"--seed: a daemon is not of a test build, and drew as it always does");
+		if (rc == CM_OK && strstr((char *)text.data, CR_RNG_POINT_WARNING) == NULL)
+			rc = cm_fail(
+				err, CM_EOTHER, "--seed: a daemon is not a test build, and ignored the seed");
 		cm_buf_fini(&text);
 	}
 	return rc;
@@ -73,7 +74,7 @@ static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
 {
 	(void)seed;
-	return cm_fail(err, CM_EUSAGE, "--seed: only a test build can be seeded, and this is none");
+	return cm_fail(err, CM_EUSAGE, "--seed: only a test build takes a seed, and this is not one");
 }
 
 static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
@@ -103,7 +104,8 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 	if (d->own_plan && cli->option[TOOL_DEMO_READINGS] != NULL)
 		return cm_fail(err, CM_EUSAGE, "--readings need the --plan that asks for them");
 	if (devices != NULL && cli->option[TOOL_DEMO_READINGS] != NULL)
-		return cm_fail(err, CM_EUSAGE, "--devices are made up, --readings are given: not both");
+		return cm_fail(
+			err, CM_EUSAGE, "--devices generates readings, --readings gives them: not both");
 	if (devices != NULL &&
 		cm_cli_u64(devices, "--devices", 1, DEMO_DEVICES_MAX, &d->devices, err) != CM_OK)
 		return err->code;
@@ -141,7 +143,7 @@ static enum cm_rc make_dir(struct demo *d, const char *wanted, struct cm_err *er
 	return CM_OK;
 }
 
-/* The daemons stand beside this program, or are on PATH. */
+/* The daemons are beside this program, or on PATH. */
 static void find_programs(struct demo *d)
 {
 	ssize_t n = readlink("/proc/self/exe", d->bin, sizeof d->bin - 1);
@@ -187,7 +189,7 @@ static enum cm_rc find_ports(struct demo *d, struct cm_err *err)
 	return rc;
 }
 
-/* Lines of a file, for as many devices as it can hold at most. */
+/* Number of lines of a file: at most so many devices have readings in it. */
 static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *err)
 {
 	FILE *f = fopen(path, "r");
@@ -198,9 +200,9 @@ static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *er
 	for (*out = 1; (c = getc_unlocked(f)) != EOF;)
 		*out += c == '\n';
 	(void)fclose(f);
-	return *out <= CM_PKI_MAX_DEVICES
+	return *out <= CR_PKI_MAX_DEVICES
 		       ? CM_OK
-		       : cm_fail(err, CM_EUSAGE, "--readings: more than %u lines", CM_PKI_MAX_DEVICES);
+		       : cm_fail(err, CM_EUSAGE, "--readings: more than %u lines", CR_PKI_MAX_DEVICES);
 }
 
 /* Given readings, or as many as the largest round takes. */
@@ -218,14 +220,15 @@ static enum cm_rc choose_readings(struct demo *d, const char *given, char path[P
 	if (d->devices == 0)
 		d->devices = demo_wanted(&d->plan);
 	if (d->devices > DEMO_DEVICES_MAX)
-		return cm_fail(err, CM_EUSAGE, "the plan wants %llu devices: at most %u are made up",
+		return cm_fail(err, CM_EUSAGE,
+			"the plan wants %llu devices: readings are generated for at most %u",
 			(unsigned long long)d->devices, DEMO_DEVICES_MAX);
 	return demo_readings(d, err);
 }
 
 /* ---- running ---- */
 
-/* Copies what the analyzer says to its log, and hands each line on. */
+/* Copies the analyzer's output to its log, and handles each line. */
 static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 {
 	struct pollfd p = { .fd = d->said, .events = POLLIN };
@@ -241,6 +244,8 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 		if (interrupted != 0)
 			rc = cm_fail(err, CM_EOTHER, "ended by signal %d", (int)interrupted);
 		else if (ready == 0 || (n < 0 && errno == EINTR))
+			rc = demo_complaints(d, true, err);
+		if (rc == CM_OK && (ready == 0 || (n < 0 && errno == EINTR)))
 			rc = demo_alive(d, err);
 		if (ready <= 0 || rc != CM_OK)
 			continue;
@@ -255,7 +260,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 			len -= (size_t)(end + 1 - line);
 			memmove(line, end + 1, len);
 		}
-		if (len == LINE_MAX_ - 1) /* no line of ours is that long */
+		if (len == LINE_MAX_ - 1) /* our log lines are shorter */
 			len = 0;
 	}
 	free(line);
@@ -265,6 +270,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 {
 	char path[DEMO_PATH] = "";
+	struct cm_err unsaid = { 0 };
 	FILE *log = NULL;
 	enum cm_rc rc = demo_start(d, DEMO_SHUFFLER, err);
 
@@ -282,6 +288,9 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		rc = cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK)
 		rc = listen_on(d, log, err);
+	if (rc == CM_ELATER &&
+		demo_complaints(d, false, &unsaid) != CM_OK) /* it took too long: here is why */
+		cm_log_plain(CM_LOG_WARN, unsaid.msg);
 	if (rc == CM_OK)
 		rc = demo_ended(d, err);
 	if (log != NULL)
@@ -297,7 +306,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return remove(path);
 }
 
-/* The exit code that the plan deserves; the built-in one is meant to be refused its last round. */
+/* The exit code for the plan's outcome; of the built-in plan the last round is meant to be refused. */
 static int verdict(const struct demo *d)
 {
 	if (d->voided > 0)
@@ -337,8 +346,8 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 		return rc;
 	(void)sigaction(SIGINT, &quit, NULL);
 	(void)sigaction(SIGTERM, &quit, NULL);
-	(void)signal(SIGPIPE,
-		SIG_IGN); /* a reader that is gone is a failed write, after which all is taken down */
+	(void)signal(
+		SIGPIPE, SIG_IGN); /* when the reader is gone a write fails, and then everything is stopped */
 	rc = set_up(cli, &d, readings, err);
 	set = rc == CM_OK;
 	if (set)
@@ -348,9 +357,9 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 	if (set && demo_finished(&d, *exit_code, rc == CM_OK ? NULL : err->msg, &unsaid) != CM_OK &&
 		rc == CM_OK)
 		rc = cm_fail(err, unsaid.code, "%s", unsaid.msg);
-	/* What failed is worth a look. */
+	/* Keep the files of a run that failed. */
 	if (d.scratch && set && rc != CM_OK)
-		(void)fprintf(stderr, "tombola: logs and books are in %s\n", d.dir);
+		(void)fprintf(stderr, "tombola: logs and databases are in %s\n", d.dir);
 	else if (d.scratch)
 		(void)nftw(d.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	pl_plan_fini(&d.plan);

@@ -1,4 +1,5 @@
-/* tool_demo.h - the verb `demo`: a whole deployment on loopback, for a look and for tests of pipelines. */
+/* tool_demo.h - the verb `demo`: runs a whole deployment on loopback, as a demonstration and to test
+ * pipelines. */
 #pragma once
 
 #include "cm_cli.h"
@@ -15,6 +16,6 @@ enum tool_demo_option {
 	TOOL_DEMO_SEED,
 };
 
-/* Exit code 3 when a round of a given plan was refused, 75 when one was void, that of a daemon that failed.
- */
+/* Exit code 3 when a round of a given plan was refused, 75 when one was void, else that of a daemon that
+ * failed. */
 enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

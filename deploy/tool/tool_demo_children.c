@@ -1,4 +1,4 @@
-/* tool_demo_children.c - the three daemons as child processes: started, asked, watched, ended. */
+/* tool_demo_children.c - the three daemons as child processes: starts, asks, watches and ends them. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void tick(void)
 	(void)nanosleep(&(struct timespec){ .tv_nsec = TICK_NS }, NULL);
 }
 
-/* In the child: what it was forked for, or exit 127.  It ends with us, whatever becomes of us. */
+/* In the child: execs the program, or exits with 127.  The child ends when its parent does. */
 static _Noreturn void become(const struct demo *d, const char *name, char *const *argv, int out, int said)
 {
 	char path[DEMO_PATH + 64];
@@ -160,7 +160,7 @@ enum cm_rc demo_alive(struct demo *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = collect(d, DEMO_CLIENT, WNOHANG, false, err);
 	if (rc == CM_OK && cm_clock_mono_ms() > d->deadline_ms)
-		rc = cm_fail(err, CM_ELATER, "the plan is not through in the time that --timeout gives");
+		rc = cm_fail(err, CM_ELATER, "the plan did not end within --timeout");
 	return rc;
 }
 
@@ -187,8 +187,8 @@ enum cm_rc demo_ask(struct demo *d, enum demo_party party, const char *const *ve
 	rc = spawn(d, party, verb, ends[1], log, &pid, err);
 	while (rc == CM_OK && ((n = read(ends[0], chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR)))
 		if (n > 0 && cm_buf_put(out, chunk, (size_t)n) != CM_OK)
-			rc = cm_fail(err, CM_EDATA, "tombola-%s %s says too much", demo_party_name[party],
-				verb[0]);
+			rc = cm_fail(err, CM_EDATA, "tombola-%s %s printed more than this program reads",
+				demo_party_name[party], verb[0]);
 	(void)close(ends[0]);
 	if (pid > 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

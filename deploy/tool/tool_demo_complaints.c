@@ -1,6 +1,7 @@
-/* tool_demo_complaints.c - why a round came to nothing, in the words of the daemons that took no part. */
+/* tool_demo_complaints.c - reports why a round failed, from the logs of the daemons that took no part. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cm_file.h"
 #include "tool_demo_private.h"
@@ -20,9 +21,15 @@ static enum cm_rc complaint(
 		       : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-/* A line of a daemon's log; `last` is the reason before, which is not said twice. */
-static enum cm_rc hear(
-	const struct demo *d, enum demo_party party, char *line, char last[256], struct cm_err *err)
+/* Whether a log line is about a round.  Such a line is reported at once; a lost connection may come back. */
+static bool is_of_round(const char *msg)
+{
+	return strncmp(msg, "round ", 6) == 0;
+}
+
+/* Handles a line of a daemon's log; `last` is the reason reported before, which is not repeated. */
+static enum cm_rc hear(const struct demo *d, enum demo_party party, char *line, bool rounds_only,
+	char last[256], struct cm_err *err)
 {
 	json_error_t why;
 	json_t *o = json_loads(line, 0, &why);
@@ -32,7 +39,7 @@ static enum cm_rc hear(
 	enum cm_rc rc = CM_OK;
 
 	if (level != NULL && (strcmp(level, "warn") == 0 || strcmp(level, "error") == 0) && msg != NULL &&
-		reason != NULL && strncmp(last, reason, 255) != 0) {
+		reason != NULL && (!rounds_only || is_of_round(msg)) && strncmp(last, reason, 255) != 0) {
 		(void)snprintf(last, 256, "%s", reason);
 		rc = complaint(d, party, msg, reason, err);
 	}
@@ -40,32 +47,37 @@ static enum cm_rc hear(
 	return rc;
 }
 
-static enum cm_rc hear_all(struct demo *d, enum demo_party party, struct cm_err *err)
+/* Each reading of the log has its own place in it; the later one leaves out what the earlier one has said. */
+static enum cm_rc hear_all(struct demo *d, enum demo_party party, bool rounds_only, struct cm_err *err)
 {
-	char path[DEMO_PATH], name[32], last[256] = "", *end;
+	size_t *heard = rounds_only ? &d->heard_of_rounds[party] : &d->heard[party];
+	char path[DEMO_PATH], name[32], *end;
 	struct cm_buf text;
+	struct stat st;
 	enum cm_rc rc;
 
-	cm_buf_init(&text, LOG_MAX);
 	(void)snprintf(name, sizeof name, "%s.log", demo_party_name[party]);
 	rc = demo_path(d, name, path, err);
+	if (rc != CM_OK || (stat(path, &st) == 0 && (size_t)st.st_size <= *heard))
+		return rc; /* nothing new */
+	cm_buf_init(&text, LOG_MAX);
 	if (rc == CM_OK)
 		rc = cm_file_read(path, LOG_MAX, &text, err);
-	while (rc == CM_OK && d->heard[party] < text.len &&
-		(end = memchr(text.data + d->heard[party], '\n', text.len - d->heard[party])) != NULL) {
-		char *line = (char *)text.data + d->heard[party];
+	while (rc == CM_OK && *heard < text.len &&
+		(end = memchr(text.data + *heard, '\n', text.len - *heard)) != NULL) {
+		char *line = (char *)text.data + *heard;
 
 		*end = '\0';
-		d->heard[party] += (size_t)(end + 1 - line);
-		rc = hear(d, party, line, last, err);
+		*heard += (size_t)(end + 1 - line);
+		rc = hear(d, party, line, rounds_only, d->last[party], err);
 	}
 	cm_buf_fini(&text);
 	return rc;
 }
 
-enum cm_rc demo_complaints(struct demo *d, struct cm_err *err)
+enum cm_rc demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err)
 {
-	enum cm_rc rc = hear_all(d, DEMO_CLIENT, err);
+	enum cm_rc rc = d->pid[DEMO_CLIENT] != 0 ? hear_all(d, DEMO_CLIENT, rounds_only, err) : CM_OK;
 
-	return rc == CM_OK ? hear_all(d, DEMO_SHUFFLER, err) : rc;
+	return rc == CM_OK ? hear_all(d, DEMO_SHUFFLER, rounds_only, err) : rc;
 }

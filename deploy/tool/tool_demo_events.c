@@ -1,4 +1,4 @@
-/* tool_demo_events.c - what happens, as one line each: from the analyzer's log and its books. */
+/* tool_demo_events.c - prints events as one line each, from the analyzer's log and its ledger. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
 		err);
 }
 
-/* The analyzer's word on a round, as JSON; the caller's reference. */
+/* Asks the analyzer about a round; the caller owns the JSON reference. */
 static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct cm_err *err)
 {
 	char number[24];
@@ -81,7 +81,7 @@ static double real(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* What an event says of its round; r is what look_up brought. */
+/* The members of an event about its round; r is the result of look_up. */
 static json_t *fields_of(const char *event, const json_t *r)
 {
 	static const char *const keys[] = { "epsilon0", "epsilon_round", "epsilon_total", "min_reports",
@@ -106,6 +106,11 @@ static json_t *fields_of(const char *event, const json_t *r)
 	return o;
 }
 
+static const char *label_of(const struct demo *d, json_int_t round)
+{
+	return round >= 1 && (size_t)round <= d->plan.rounds ? d->plan.round[round - 1].label : "";
+}
+
 static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct cm_err *err)
 {
 	const json_int_t round = json_integer_value(json_object_get(r, "round"));
@@ -115,8 +120,7 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 		return demo_emit(event, fields_of(event, r), err);
 	if (strcmp(event, "result") == 0)
 		return print_result(d, round, err);
-	(void)printf("round %lld (%s) %s", (long long)round, json_string_value(json_object_get(r, "query")),
-		event);
+	(void)printf("round %lld (%s) %s", (long long)round, label_of(d, round), event);
 	if (strcmp(event, "sealed") == 0)
 		(void)printf(": %lld reports", (long long)json_integer_value(json_object_get(r, "reports")));
 	else if (strcmp(event, "charged") == 0)
@@ -125,13 +129,14 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 	else if (strcmp(event, "refused") == 0)
 		(void)printf(": it needs epsilon %.4f, and the total would be %.4f of %.4g",
 			real(r, "epsilon_round"), real(r, "epsilon_total"), d->plan.epsilon);
-	else if (reason != NULL && *reason != '\0')
+	else if (strcmp(event, "opened") != 0 && reason != NULL &&
+		 *reason != '\0') /* that of the try before */
 		(void)printf(": %s", reason);
 	return putchar('\n') != EOF && fflush(stdout) == 0 ? CM_OK
 							   : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-/* Two events of one line, the second NULL for none; count is one more of these. */
+/* Prints one or two events of one log line, the second NULL for none; count is increased by one. */
 static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, const char *second,
 	unsigned *count, struct cm_err *err)
 {
@@ -147,12 +152,32 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	return rc;
 }
 
-/* And who took no part says why. */
+/* Also reports why daemons took no part. */
 static enum cm_rc void_round(struct demo *d, json_int_t round, struct cm_err *err)
 {
 	enum cm_rc rc = tell(d, round, "void", NULL, &d->voided, err);
 
-	return rc == CM_OK ? demo_complaints(d, err) : rc;
+	return rc == CM_OK ? demo_complaints(d, false, err) : rc;
+}
+
+/* The recurrences after a refused round are refused with it. */
+static enum cm_rc refused_round(struct demo *d, json_int_t round, struct cm_err *err)
+{
+	enum cm_rc rc = tell(d, round, "refused", NULL, &d->refused, err);
+
+	if (round >= 1 && (size_t)round <= d->plan.rounds)
+		d->refused += d->plan.round[round - 1].recurrences - d->plan.round[round - 1].recurrence;
+	return rc;
+}
+
+/* Does the plan have recurrences that were not due? */
+static bool some_open_later(const struct demo *d)
+{
+	bool recurs = false;
+
+	for (size_t i = 0; i < d->plan.rounds; i++)
+		recurs = recurs || d->plan.round[i].recurrences > 1;
+	return recurs && d->settled + d->refused + d->voided < d->plan.rounds;
 }
 
 enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
@@ -177,7 +202,7 @@ enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
 	else if (strcmp(msg, "round is void") == 0)
 		rc = void_round(d, round, err);
 	else if (strcmp(msg, "round refused by the budget") == 0)
-		rc = tell(d, round, "refused", NULL, &d->refused, err);
+		rc = refused_round(d, round, err);
 	else if (strcmp(msg, "round left out") == 0)
 		rc = tell(d, round, "left out", NULL, &d->voided, err);
 	json_decref(o);
@@ -190,7 +215,8 @@ enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, s
 
 	if (!d->json) {
 		if (exit_code == 0 || why == NULL)
-			(void)printf("%u settled, %u refused, %u void\n", d->settled, d->refused, d->voided);
+			(void)printf("%u settled, %u refused, %u void%s\n", d->settled, d->refused, d->voided,
+				some_open_later(d) ? "; recurrences that open later are not waited for" : "");
 		return CM_OK;
 	}
 	o = json_pack("{s:i, s:i, s:i, s:i}", "exit", exit_code, "settled", (int)d->settled, "refused",

@@ -3,27 +3,28 @@
 #include <string.h>
 
 #include "cm_file.h"
-#include "cm_pki.h"
+#include "cr_pki.h"
 #include "tool_demo_private.h"
 
 const char *const demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };
 
 /* Two rounds that fit and one that does not. */
-static const char own_plan[] = "# The plan of `tombola demo`; its parameters stand before any answer does.\n"
-			       "name = \"demo\";\n"
-			       "population = \"demo\";\n"
-			       "budget = { epsilon = 1.0; delta = 1e-6; unit = \"device\"; };\n"
-			       "rounds = (\n"
-			       "  { query = \"state\"; type = \"histogram\"; protocol = \"grr\";\n"
-			       "    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
-			       "    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
-			       "  { query = \"celsius\"; type = \"mean\"; protocol = \"levels\";\n"
-			       "    field = \"celsius\"; range = [ -10.0, 40.0 ]; levels = 9;\n"
-			       "    epsilon0 = 2.0; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
-			       "  { query = \"state-again\"; type = \"histogram\"; protocol = \"grr\";\n"
-			       "    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
-			       "    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; }\n"
-			       ");\n";
+static const char own_plan[] =
+	"# The plan of `tombola demo`; its parameters are fixed before the first answer.\n"
+	"name = \"demo\";\n"
+	"population = \"demo\";\n"
+	"budget = { epsilon = 1.0; delta = 1e-6; unit = \"device\"; };\n"
+	"rounds = (\n"
+	"  { query = \"state\"; type = \"histogram\"; protocol = \"grr\";\n"
+	"    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
+	"    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
+	"  { query = \"celsius\"; type = \"mean\"; protocol = \"levels\";\n"
+	"    field = \"celsius\"; range = [ -10.0, 40.0 ]; levels = 9;\n"
+	"    epsilon0 = 2.0; min_reports = 2000; target = 2000; window = \"2m\"; },\n"
+	"  { query = \"state-again\"; type = \"histogram\"; protocol = \"grr\";\n"
+	"    field = \"state\"; values = [ \"idle\", \"running\", \"fault\" ];\n"
+	"    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; }\n"
+	");\n";
 
 enum cm_rc demo_path(const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err)
 {
@@ -32,7 +33,7 @@ enum cm_rc demo_path(const struct demo *d, const char *name, char out[DEMO_PATH]
 	return n > 0 && n < DEMO_PATH ? CM_OK : cm_fail(err, CM_EUSAGE, "--dir: the path is too long");
 }
 
-/* Text becomes DIR/NAME. */
+/* Writes text to DIR/NAME. */
 static enum cm_rc put(const struct demo *d, const char *name, const void *bytes, size_t n, struct cm_err *err)
 {
 	char path[DEMO_PATH];
@@ -118,14 +119,16 @@ static enum cm_rc write_policies(const struct demo *d, const char *population, s
 	rc = write_conf(d, "shuffler-policy.conf", err,
 		"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
 		"max_epsilon0 = \"inf\";\nmax_target = %llu;\nmax_window = \"366d\";\naccept_adaptive = "
-		"true;\n",
+		"true;\nhonest_fraction = %.17g;\ncolluders = %llu;\nmax_share = 1.0;\n",
 		population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch,
-		(unsigned long long)target);
+		(unsigned long long)target, d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
 	if (rc == CM_OK)
 		rc = write_conf(d, "client-policy.conf", err,
 			"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
-			"max_epsilon0 = \"inf\";\naccept_shuffler_dummies = true;\naccept_adaptive = true;\n",
-			population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch);
+			"max_epsilon0 = \"inf\";\naccept_shuffler_dummies = true;\naccept_adaptive = true;\n"
+			"honest_fraction = %.17g;\ncolluders = %llu;\n",
+			population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch,
+			d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
 	return rc;
 }
 
@@ -149,6 +152,7 @@ static enum cm_rc write_client(const struct demo *d, const char *population, str
 		"\"%s\";\n"
 		"policy = \"client-policy.conf\";\nanalyzer_key = \"pki/client/analyzer-sign.pub\";\n"
 		"shuffler_key = \"pki/client/shuffler-sign.pub\";\ninput = { path = \"%s\";%s };\n"
+		"prepare = \"100ms\";\n"
 		"tls = {\n  cert = \"pki/client/client.crt\";\n  key = \"pki/client/client.key\";\n"
 		"  services_ca = \"pki/client/services-ca.crt\";\n"
 		"  services_crl = \"pki/client/services-ca.crl\";\n};\n",
@@ -188,7 +192,7 @@ enum cm_rc demo_deploy(const struct demo *d, struct cm_err *err)
 
 	quoted(d->plan.population, population, sizeof population);
 	if (rc == CM_OK)
-		rc = cm_pki_init(path, "localhost,127.0.0.1", (uint32_t)d->devices, err);
+		rc = cr_pki_init(path, "localhost,127.0.0.1", (uint32_t)d->devices, err);
 	for (int p = 0; rc == CM_OK && p < DEMO_PARTIES; p++) {
 		rc = demo_path(d, demo_party_name[p], path, err);
 		if (rc == CM_OK)

@@ -1,4 +1,4 @@
-/* tool_demo_private.h - what the parts of the verb `demo` share. */
+/* tool_demo_private.h - types and functions shared by the parts of the verb `demo`. */
 #pragma once
 
 #include <jansson.h>
@@ -9,25 +9,27 @@
 #include "tool_demo.h"
 
 #define DEMO_PATH        4096
-#define DEMO_DEVICES_MAX 1000000u /* whose readings are made up */
+#define DEMO_DEVICES_MAX 1000000u /* most devices whose readings are generated */
 
 enum demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
 extern const char *const demo_party_name[DEMO_PARTIES];
 
 struct demo {
 	char bin[DEMO_PATH]; /* folder of the programs; "": on PATH */
-	char dir[DEMO_PATH]; /* absolute; everything is in it */
-	bool scratch;        /* made by us, to be removed */
+	char dir[DEMO_PATH]; /* absolute path; holds all files of the demo */
+	bool scratch;        /* the demo made the folder and removes it at the end */
 	bool json, own_plan;
 	const char *readings, *device_field, *client_dials, *seed;
 	struct pl_plan plan;
 	uint64_t devices;
 	uint16_t port, http[DEMO_PARTIES];
 	pid_t pid[DEMO_PARTIES]; /* 0: not running */
-	int said;                /* what the analyzer logs, -1 before and after */
+	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
 	int64_t deadline_ms;     /* by the monotonic clock */
 	unsigned settled, refused, voided;
-	size_t heard[DEMO_PARTIES]; /* bytes of its log that demo_complaints has read */
+	/* Bytes of each log that demo_complaints has read, in all and for rounds only. */
+	size_t heard[DEMO_PARTIES], heard_of_rounds[DEMO_PARTIES];
+	char last[DEMO_PARTIES][256]; /* the reason reported last, which is not repeated in a row */
 };
 
 /* ---- tool_demo_files.c ---- */
@@ -35,40 +37,40 @@ struct demo {
 /* "DIR/NAME" into out. */
 CM_CHECK enum cm_rc demo_path(
 	const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err);
-/* The plan (a copy of `path`, or the one that is built in for NULL), read into d->plan. */
+/* The plan (a copy of `path`, or the built-in one for NULL), read into d->plan. */
 CM_CHECK enum cm_rc demo_plan(struct demo *d, const char *path, struct cm_err *err);
-/* Devices that the largest round takes; of one without a target, those it needs. */
+/* Devices that the largest round takes; for a round without a target, those it needs. */
 uint64_t demo_wanted(const struct pl_plan *p);
-/* Certificates, configurations, policies and folders of the three. */
+/* Write certificates, configurations, policies and folders of the three parties. */
 CM_CHECK enum cm_rc demo_deploy(const struct demo *d, struct cm_err *err);
 
 /* ---- tool_demo_readings.c ---- */
 
-/* DIR/readings.ndjson: a reading of each of d->devices devices with every field that the plan asks for; the
- * same at every call.  CM_EUSAGE for a plan whose fields cannot be made up. */
+/* Write DIR/readings.ndjson: a reading of each of d->devices devices with every field that the plan asks for;
+ * the same at every call.  CM_EUSAGE for a plan with fields for which no readings can be generated. */
 CM_CHECK enum cm_rc demo_readings(const struct demo *d, struct cm_err *err);
 
 /* ---- tool_demo_children.c ---- */
 
-/* Start a party's daemon, its log in DIR/PARTY.log; the analyzer's comes through d->said instead. */
+/* Start a party's daemon with its log in DIR/PARTY.log; the analyzer's log comes through d->said instead. */
 CM_CHECK enum cm_rc demo_start(struct demo *d, enum demo_party party, struct cm_err *err);
-/* CM_OK as long as those that were started run.  Otherwise why one ended, and with its code. */
+/* CM_OK while all daemons that were started run.  Else why one ended, with its code. */
 CM_CHECK enum cm_rc demo_alive(struct demo *d, struct cm_err *err);
-/* Wait until the shuffler's `check` finds it; CM_EUNAVAIL with its last words. */
+/* Wait until the shuffler's `check` reports that the daemon runs; CM_EUNAVAIL with its last output. */
 CM_CHECK enum cm_rc demo_ready(struct demo *d, struct cm_err *err);
-/* Run PARTY's VERB... (NULL last) to its end and take what it prints, at most out->max bytes. */
+/* Run PARTY's VERB... (NULL last) to its end and collect its output, at most out->max bytes. */
 CM_CHECK enum cm_rc demo_ask(struct demo *d, enum demo_party party, const char *const *verb,
 	struct cm_buf *out, struct cm_err *err);
-/* The analyzer has closed its log: wait for it.  Not CM_OK: how it failed. */
+/* The analyzer has closed its log: wait for its end.  Not CM_OK: how it failed. */
 CM_CHECK enum cm_rc demo_ended(struct demo *d, struct cm_err *err);
-/* End whatever runs. */
+/* End all daemons that run. */
 void demo_stop(struct demo *d);
 
 /* ---- tool_demo_events.c ---- */
 
 /* Every event is a line on standard output, JSON or for people, flushed. */
 CM_CHECK enum cm_rc demo_started(const struct demo *d, struct cm_err *err);
-/* One line of the analyzer's log; lines that tell nothing are passed over. */
+/* Handle one line of the analyzer's log; lines of no interest to a reader are skipped. */
 CM_CHECK enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err);
 CM_CHECK enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err);
 
@@ -77,6 +79,6 @@ CM_CHECK enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *
 
 /* ---- tool_demo_complaints.c ---- */
 
-/* An event for each warning and error with a reason that client and shuffler have logged since the last call.
- */
-CM_CHECK enum cm_rc demo_complaints(struct demo *d, struct cm_err *err);
+/* Print an event for each warning and error with a reason that client and shuffler have logged since the last
+ * such call.  rounds_only: only for those about a round; the other call does not repeat these in a row. */
+CM_CHECK enum cm_rc demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* tool_demo_readings.c - readings for a plan that comes without: made up, and the same every time. */
+/* tool_demo_readings.c - generates readings for a plan that comes without, the same ones every time. */
 #include <stdio.h>
 
 #include "tool_demo_private.h"
@@ -64,7 +64,7 @@ static json_t *value(const struct pt_query *q, uint32_t field, uint64_t device)
 	return NULL;
 }
 
-/* All fields of all rounds; the first round that asks for a field says what it holds. */
+/* All fields of all rounds; the first round that asks for a field decides its values. */
 static json_t *reading(const struct pl_plan *p, uint64_t device)
 {
 	char name[32];
@@ -93,7 +93,8 @@ static enum cm_rc possible(const struct pl_plan *p, struct cm_err *err)
 	for (size_t i = 0; i < p->rounds; i++)
 		if (p->round[i].query.kind == PT_PREFIXES)
 			return cm_fail(err, CM_EUSAGE,
-				"round %u (%s) counts texts, which are not made up: give --readings",
+				"round %u (%s) counts texts, for which no readings are generated: give "
+				"--readings",
 				p->round[i].number, p->round[i].query.name);
 	return CM_OK;
 }

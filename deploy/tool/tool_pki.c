@@ -1,4 +1,4 @@
-/* tool_pki.c - the pki verbs: certificates made, read, taken back. */
+/* tool_pki.c - the pki verbs: issue, renew, show and revoke certificates. */
 #include "tool_pki.h"
 
 #include <stdio.h>
@@ -10,28 +10,28 @@
 #include "cm_buf.h"
 #include "cm_clock.h"
 #include "cm_file.h"
-#include "cm_pki.h"
+#include "cr_pki.h"
 
 #define DEFAULT_WITHIN "30d"
-#define WITHIN_MAX_MS  (CM_PKI_DAYS_CA * INT64_C(86400000))
+#define WITHIN_MAX_MS  (CR_PKI_DAYS_CA * INT64_C(86400000))
 
 static enum cm_rc parse_devices(const char *text, uint32_t *out, struct cm_err *err)
 {
 	uint64_t n = 1;
 
-	if (text != NULL && cm_cli_u64(text, "devices", 1, CM_PKI_MAX_DEVICES, &n, err) != CM_OK)
+	if (text != NULL && cm_cli_u64(text, "devices", 1, CR_PKI_MAX_DEVICES, &n, err) != CM_OK)
 		return err->code;
 	*out = (uint32_t)n;
 	return CM_OK;
 }
 
-/* One line for a CA: what an operator compares by voice or on paper. */
+/* Prints one line for a CA, which operators compare by voice or on paper. */
 static enum cm_rc print_ca(const char *dir, const char *ca, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, ca), *path = ca_dir == NULL ? NULL : cm_file_join(ca_dir, "ca.crt");
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	enum cm_rc rc =
-		path == NULL ? cm_fail(err, CM_EINTERNAL, "out of memory") : cm_pki_show(path, &info, err);
+		path == NULL ? cm_fail(err, CM_EINTERNAL, "out of memory") : cr_pki_show(path, &info, err);
 
 	if (rc == CM_OK)
 		printf("%s: SHA-256 %s\n", ca, info.sha256);
@@ -48,33 +48,33 @@ enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err
 
 	(void)exit_code;
 	if (rc == CM_OK)
-		rc = cm_pki_init(dir, cli->option[TOOL_INIT_HOSTS], devices, err);
+		rc = cr_pki_init(dir, cli->option[TOOL_INIT_HOSTS], devices, err);
 	if (rc == CM_OK)
 		rc = print_ca(dir, "ca-clients", err);
 	if (rc == CM_OK)
 		rc = print_ca(dir, "ca-services", err);
 	if (rc == CM_OK)
-		printf("client, shuffler, analyzer: certificates for %u days\n", CM_PKI_DAYS);
+		printf("client, shuffler, analyzer: certificates for %u days\n", CR_PKI_DAYS);
 	return rc;
 }
 
 static enum cm_rc parse_days(const char *text, int *out, struct cm_err *err)
 {
-	uint64_t n = CM_PKI_DAYS;
+	uint64_t n = CR_PKI_DAYS;
 
-	if (text != NULL && cm_cli_u64(text, "days", 1, CM_PKI_DAYS_CA, &n, err) != CM_OK)
+	if (text != NULL && cm_cli_u64(text, "days", 1, CR_PKI_DAYS_CA, &n, err) != CM_OK)
 		return err->code;
 	*out = (int)n;
 	return CM_OK;
 }
 
 static enum cm_rc parse_issue(
-	const struct cm_cli *cli, enum cm_role *role, uint32_t *devices, int *days, struct cm_err *err)
+	const struct cm_cli *cli, enum cr_role *role, uint32_t *devices, int *days, struct cm_err *err)
 {
 	const char *role_text = cli->option[TOOL_ISSUE_ROLE];
 
-	*role = role_text == NULL ? CM_ROLE_NONE : cm_role_parse(role_text);
-	if (*role == CM_ROLE_NONE)
+	*role = role_text == NULL ? CR_ROLE_NONE : cr_role_parse(role_text);
+	if (*role == CR_ROLE_NONE)
 		return cm_fail(err, CM_EUSAGE, "--role: client, shuffler or analyzer");
 	if (parse_devices(cli->option[TOOL_ISSUE_DEVICES], devices, err) != CM_OK)
 		return err->code;
@@ -85,7 +85,7 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 {
 	const char *dir = cli->argv[1], *name = cli->argv[2];
 	char *out = NULL;
-	enum cm_role role;
+	enum cr_role role;
 	uint32_t devices = 1;
 	enum cm_rc rc;
 	int days = 0;
@@ -98,16 +98,16 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 						  : strdup(cli->option[TOOL_ISSUE_OUT]);
 	if (out == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = cm_pki_issue(dir, out, name, role, cli->option[TOOL_ISSUE_HOSTS], devices, days, err);
+	rc = cr_pki_issue(dir, out, name, role, cli->option[TOOL_ISSUE_HOSTS], devices, days, err);
 	if (rc == CM_OK)
-		rc = cm_pki_outfit(dir, out, role, err);
+		rc = cr_pki_outfit(dir, out, role, err);
 	if (rc == CM_OK)
-		printf("%s/%s.crt: %s for %d days\n", out, name, cm_role_name(role), days);
+		printf("%s/%s.crt: %s for %d days\n", out, name, cr_role_name(role), days);
 	free(out);
 	return rc;
 }
 
-/* "client.crt": "client-renewed.crt"; malloc'd, NULL out of memory. */
+/* Makes "client-renewed.crt" from "client.crt"; malloc'd, NULL out of memory. */
 static char *renewed_name(const char *cert)
 {
 	static const char end[] = ".crt";
@@ -132,7 +132,7 @@ enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_er
 	if (rc == CM_OK && out == NULL && (out = beside = renewed_name(cert)) == NULL)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = cm_pki_renew(dir, cert, out, days, err);
+		rc = cr_pki_renew(dir, cert, out, days, err);
 	if (rc == CM_OK)
 		printf("%s: for %d days and the same key; it goes in the place of %s, then SIGHUP\n", out,
 			days, cert);
@@ -140,10 +140,10 @@ enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_er
 	return rc;
 }
 
-static enum cm_rc print_json(const struct cm_pki_info *info, const char *key_hash, struct cm_err *err)
+static enum cm_rc print_json(const struct cr_pki_info *info, const char *key_hash, struct cm_err *err)
 {
 	json_t *doc = json_pack("{s:s s:b s:s s:s s:i s:s s:s s:s s:s s:I s:I}", "schema",
-		"tombola.certificate/1", "ca", (int)info->is_ca, "role", cm_role_name(info->identity.role),
+		"tombola.certificate/1", "ca", (int)info->is_ca, "role", cr_role_name(info->identity.role),
 		"name", info->identity.name, "devices", (int)info->identity.devices, "subject", info->subject,
 		"issuer", info->issuer, "sha256", info->sha256, "key_sha256", key_hash, "not_before",
 		(json_int_t)info->not_before, "not_after", (json_int_t)info->not_after);
@@ -154,15 +154,15 @@ static enum cm_rc print_json(const struct cm_pki_info *info, const char *key_has
 	return failed ? cm_fail(err, CM_EDATA, "the certificate's names cannot be written as JSON") : CM_OK;
 }
 
-static void print_text(const struct cm_pki_info *info, const char *key_hash)
+static void print_text(const struct cr_pki_info *info, const char *key_hash)
 {
 	char from[32], to[32];
 
 	cm_clock_text(info->not_before * 1000, from);
 	cm_clock_text(info->not_after * 1000, to);
 	printf("subject     %s\nissuer      %s\n", info->subject, info->issuer);
-	printf("role        %s\n", info->is_ca ? "CA" : cm_role_name(info->identity.role));
-	if (info->identity.role == CM_ROLE_CLIENT)
+	printf("role        %s\n", info->is_ca ? "CA" : cr_role_name(info->identity.role));
+	if (info->identity.role == CR_ROLE_CLIENT)
 		printf("devices     %u\n", (unsigned)info->identity.devices);
 	printf("not before  %s\nnot after   %s\n", from, to);
 	printf("SHA-256     %s\nkey         %s\n", info->sha256, key_hash);
@@ -170,9 +170,9 @@ static void print_text(const struct cm_pki_info *info, const char *key_hash)
 
 enum cm_rc tool_pki_show(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	char key_hash[2 * sizeof info.identity.key_hash + 1];
-	enum cm_rc rc = cm_pki_show(cli->argv[1], &info, err);
+	enum cm_rc rc = cr_pki_show(cli->argv[1], &info, err);
 
 	(void)exit_code;
 	if (rc != CM_OK)
@@ -187,7 +187,7 @@ enum cm_rc tool_pki_show(const struct cm_cli *cli, int *exit_code, struct cm_err
 enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	const char *within_text = cli->option[TOOL_RENEWAL_WITHIN];
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	int64_t within = 0, left;
 	enum cm_rc rc;
 
@@ -196,8 +196,8 @@ enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, stru
 	if (!cm_clock_duration(within_text, &within) || within > WITHIN_MAX_MS)
 		return cm_fail(err, CM_EUSAGE,
 			"--within: '%.40s' is not a time like 30d, 12h, 90m or 45s, at most %u days",
-			within_text, CM_PKI_DAYS_CA);
-	rc = cm_pki_show(cli->argv[1], &info, err);
+			within_text, CR_PKI_DAYS_CA);
+	rc = cr_pki_show(cli->argv[1], &info, err);
 	if (rc == CM_ENOINPUT) {
 		(void)fprintf(stderr, "tombola: %s\n", err->msg);
 		*exit_code = 2;
@@ -223,7 +223,7 @@ enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, stru
 enum cm_rc tool_pki_revoke(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	size_t others = 0;
-	enum cm_rc rc = cm_pki_revoke(cli->argv[1], cli->argv[2], &others, err);
+	enum cm_rc rc = cr_pki_revoke(cli->argv[1], cli->argv[2], &others, err);
 	char with[64] = "";
 
 	(void)exit_code;

@@ -2,8 +2,39 @@
 #include "tool_plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "pl_plan.h"
+
+static enum cm_rc note_fit(
+	void *user, size_t i, const struct rd_account *before, const struct rd_verdict *v, struct cm_err *err)
+{
+	bool *fits = user;
+
+	(void)before;
+	(void)err;
+	fits[i] = v->fits;
+	return CM_OK;
+}
+
+/* Prints what the file does not show: how many of the recurring rounds fit. */
+static enum cm_rc say_recurring(const struct pl_plan *p, struct cm_err *err)
+{
+	bool *fits = NULL, any = false;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; i < p->rounds; i++)
+		any = any || p->round[i].recurrence > 0;
+	if (!any)
+		return CM_OK;
+	fits = calloc(p->rounds, sizeof *fits);
+	rc = fits != NULL ? pl_plan_accept(p, NULL, note_fit, fits, err)
+			  : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		pl_plan_print_recurring(p, fits, stdout);
+	free(fits);
+	return rc;
+}
 
 enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -16,6 +47,7 @@ enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 		cm_hex(p.digest, PR_HASH_LEN, digest);
 		printf("%s is valid: plan %s, %zu rounds, population %s, digest %s\n", cli->argv[1], p.name,
 			p.rounds, p.population, digest);
+		rc = say_recurring(&p, err);
 	}
 	pl_plan_fini(&p);
 	return rc;

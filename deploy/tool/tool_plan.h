@@ -1,4 +1,4 @@
-/* tool_plan.h - the plan verbs of `tombola`: what a plan means before anything is deployed. */
+/* tool_plan.h - the plan verbs of `tombola`: show what a plan means before anything is deployed. */
 #pragma once
 
 #include "cm_cli.h"

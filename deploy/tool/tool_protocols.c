@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "cm_table.h"
-#include "pt_protocol.h"
+#include "pt_device.h"
 
 #define ANSWERS_LEN 128u
 
 /* "mean, sum": every kind is a bit. */
-static const char *answers(const struct pt_protocol *row, char out[ANSWERS_LEN])
+static const char *answers(const struct pt_device *row, char out[ANSWERS_LEN])
 {
 	size_t used = 0;
 
@@ -24,11 +24,11 @@ static const char *answers(const struct pt_protocol *row, char out[ANSWERS_LEN])
 static enum cm_rc print_json(struct cm_err *err)
 {
 	json_t *list = json_array(), *doc;
-	const struct pt_protocol *row;
+	const struct pt_device *row;
 	char kinds[ANSWERS_LEN];
 	int bad = list == NULL;
 
-	for (size_t i = 0; !bad && (row = pt_row(i)) != NULL; i++)
+	for (size_t i = 0; !bad && (row = pt_device_at(i)) != NULL; i++)
 		bad = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", row->name, "answers",
 							  answers(row, kinds), "summary", row->summary));
 	doc = bad ? NULL : json_pack("{s:s, s:O}", "schema", "tombola.protocols/1", "protocols", list);
@@ -41,7 +41,7 @@ static enum cm_rc print_json(struct cm_err *err)
 enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	static const char *const head[] = { "protocol", "answers", "how" };
-	const struct pt_protocol *row;
+	const struct pt_device *row;
 	struct cm_table *table;
 	char kinds[ANSWERS_LEN];
 
@@ -49,7 +49,7 @@ enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct 
 	if (cli->json)
 		return print_json(err);
 	table = cm_table_new("<<<", head);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
+	for (size_t i = 0; (row = pt_device_at(i)) != NULL; i++)
 		cm_table_row(table, (const char *const[]){ row->name, answers(row, kinds), row->summary });
 	cm_table_print(table, stdout);
 	cm_table_free(table);

@@ -34,19 +34,19 @@ static struct pl_need need_of(const struct pt_query *q, uint64_t n)
 static bool consider(
 	const struct pl_need *n, const struct pt_protocol *row, const struct pt_request *r, struct cell *best)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_loss loss;
 	struct acct_bound b = { 0, INFINITY };
 	struct cm_err err = { 0 };
 	double error;
 
-	if (row->derive(n->query, r, &p, &err) != CM_OK ||
-		pt_loss(row, &p, n->honest, &loss, &err) != CM_OK ||
+	if (pt_derive(row, n->query, r, &p, &err) != CM_OK || pt_loss(&p, n->honest, &loss, &err) != CM_OK ||
 		acct_epsilon(loss.part, loss.parts, n->delta, &b) != ACCT_OK || b.upper > n->epsilon)
 		return false;
-	error = row->expected_error(n->query, &p, n->reports);
+	error = pt_expected_error(n->query, &p, n->reports);
 	if (error < best->error)
-		*best = (struct cell){ error, row->epsilon0(&p), pl_bytes(row, &p), p.dummies };
+		*best = (struct cell){ error, row->device->epsilon0(&p), pl_bytes(row, &p),
+			p.mixbins.dummies };
 	return true;
 }
 
@@ -102,8 +102,8 @@ static struct cell chosen(struct pl_need n, double epsilon0, uint64_t bytes, boo
 	n.noise_delta = noise ? n.delta / 64 : 0;
 	if (pl_choose(&n, &c, &err) != CM_OK)
 		return (struct cell){ .error = INFINITY };
-	return (struct cell){ c.best.error, c.best.protocol->epsilon0(&c.best.params), c.best.bytes,
-		c.best.params.dummies };
+	return (struct cell){ c.best.error, c.best.protocol->device->epsilon0(&c.best.randomizer),
+		c.best.bytes, c.best.randomizer.mixbins.dummies };
 }
 
 static void print_cell(struct cell c)
@@ -142,16 +142,15 @@ static void print_marks(void)
 		struct pt_request r = { .epsilon0 = target };
 		struct pt_query q;
 		struct pl_need n;
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		column(i, &q, &n);
 		laplace[i] = (struct cell){ .error = sqrt(2 * a) / (1 - a) };
 		gauss[i] = (struct cell){ .error = sqrt(2) / pl_mu(target, delta) };
 		local[i] = (struct cell){ .error = INFINITY };
-		if (pt_find("olh")->derive(&q, &r, &p, &err) == CM_OK)
-			local[i] = (struct cell){ .error = pt_find("olh")->expected_error(
-							  &q, &p, batches[i / 3]) };
+		if (pt_derive(pt_find("olh"), &q, &r, &p, &err) == CM_OK)
+			local[i] = (struct cell){ .error = pt_expected_error(&q, &p, batches[i / 3]) };
 	}
 	print_row("*central, discrete Laplace*", laplace);
 	print_row("*central, Gaussian*", gauss);
@@ -166,7 +165,7 @@ static void print_protocols(void)
 		struct cell cell[COLUMNS];
 		bool any = false;
 
-		if (!(row->kinds & PT_HISTOGRAM))
+		if (!(row->device->kinds & PT_HISTOGRAM))
 			continue;
 		for (size_t i = 0; i < COLUMNS; i++) {
 			struct pt_query q;
@@ -179,7 +178,7 @@ static void print_protocols(void)
 			any = any || isfinite(cell[i].error);
 		}
 		if (any)
-			print_row(row->name, cell);
+			print_row(row->device->name, cell);
 	}
 }
 

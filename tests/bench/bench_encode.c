@@ -9,7 +9,7 @@
 
 #include "cl_encode.h"
 #include "pr_limits.h"
-#include "pt_classes.h"
+#include "pt_classes_analysis.h"
 #include "queries.h"
 
 #define TURNS 7
@@ -39,20 +39,19 @@ static int compare(const void *a, const void *b)
 }
 
 /* A round of a small question of the first kind that the row answers. */
-static void describe(struct rd_descriptor *d, const struct pt_protocol *row, const struct cm_rng *rng)
+static void describe(struct rd_descriptor *d, const struct pt_protocol *row, const struct cr_rng *rng)
 {
-	struct cm_key secret;
+	struct cr_key secret;
 	struct cm_err err;
 
 	memset(d, 0, sizeof *d);
-	d->protocol = row;
 	d->query = query_of_row(row);
-	must(query_derive(row, &d->query, 2, &d->params, &err) == CM_OK, "derive");
-	d->messages_per_client = row->messages(&d->params);
-	d->record_len = row->record_len(&d->params);
-	d->suite = CM_HPKE_AES128GCM;
-	must(cm_hpke_keygen(rng, &secret, d->hpke_key, &err) == CM_OK, "cm_hpke_keygen");
-	cm_key_fini(&secret);
+	must(query_derive(row, &d->query, 2, &d->randomizer, &err) == CM_OK, "derive");
+	d->messages_per_client = row->device->messages(&d->randomizer);
+	d->record_len = row->device->record_len(&d->randomizer);
+	d->suite = CR_HPKE_AES128GCM;
+	must(cr_hpke_keygen(rng, &secret, d->hpke_key, &err) == CM_OK, "cr_hpke_keygen");
+	cr_key_fini(&secret);
 }
 
 /* Without seals, in microseconds: a device's messages, the count of one, the estimate. */
@@ -61,26 +60,27 @@ struct cost {
 };
 
 /* The shuffler fills up the messages of each tag; of these rows none has too many. */
-static void even(const struct pt_protocol *row, const struct pt_params *p, const struct cm_rng *rng,
+static void even(const struct pt_protocol *row, const struct pt_randomizer *p, const struct cr_rng *rng,
 	uint64_t *sent, uint64_t *counts)
 {
 	uint8_t record[PT_RECORD_MAX];
 	struct cm_err err;
 
-	for (uint32_t tag = 0; tag < p->tags; tag++)
-		for (; sent[tag] < p->tag_messages; sent[tag]++) {
-			row->dummy(p, tag, rng, record);
+	for (uint32_t tag = 0; tag < p->shuffler.tags; tag++)
+		for (; sent[tag] < p->shuffler.tag_messages; sent[tag]++) {
+			row->device->dummy(p, tag, rng, record);
 			must(row->tally(p, record, counts, &err) == CM_OK, "tally");
 		}
 }
 
 static struct cost measure(
-	const struct rd_descriptor *d, const struct cl_entry *entry, size_t devices, const struct cm_rng *rng)
+	const struct rd_descriptor *d, const struct cl_entry *entry, size_t devices, const struct cr_rng *rng)
 {
-	const struct pt_protocol *row = d->protocol;
-	size_t messages = row->messages(&d->params), len = row->record_len(&d->params);
-	uint64_t *counts = calloc(row->tallies(&d->params), sizeof *counts);
-	uint64_t *sent = calloc(d->params.tags + (size_t)1, sizeof *sent);
+	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);
+	size_t messages = row->device->messages(&d->randomizer),
+	       len = row->device->record_len(&d->randomizer);
+	uint64_t *counts = calloc(row->tallies(&d->randomizer), sizeof *counts);
+	uint64_t *sent = calloc(d->randomizer.shuffler.tags + (size_t)1, sizeof *sent);
 	uint16_t *tags = calloc(messages, sizeof *tags);
 	uint8_t *records = calloc(devices, messages * len);
 	struct pt_estimate e;
@@ -90,21 +90,22 @@ static struct cost measure(
 
 	must(counts != NULL && sent != NULL && tags != NULL && records != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++)
-		row->encode(&d->query, &d->params, &entry[i].value, rng, records + i * messages * len);
+		row->device->encode(
+			&d->query, &d->randomizer, &entry[i].value, rng, records + i * messages * len);
 	c.encode = (now_us() - start) / (double)devices;
 	start = now_us();
 	for (size_t i = 0; i < devices * messages; i++)
-		must(row->tally(&d->params, records + i * len, counts, &err) == CM_OK, "tally");
+		must(row->tally(&d->randomizer, records + i * len, counts, &err) == CM_OK, "tally");
 	c.tally = (now_us() - start) / (double)(devices * messages);
-	for (size_t i = 0; d->params.tag_messages > 0 && i < devices; i++) {
-		row->route(&d->params, &entry[i].value, records + i * messages * len, tags);
+	for (size_t i = 0; d->randomizer.shuffler.tag_messages > 0 && i < devices; i++) {
+		row->device->route(&d->randomizer, &entry[i].value, records + i * messages * len, tags);
 		for (size_t m = 0; m < messages; m++)
 			sent[tags[m]]++;
 	}
-	if (d->params.tag_messages > 0)
-		even(row, &d->params, rng, sent, counts);
+	if (d->randomizer.shuffler.tag_messages > 0)
+		even(row, &d->randomizer, rng, sent, counts);
 	start = now_us();
-	must(row->estimate(&d->query, &d->params, counts, devices, &e, &err) == CM_OK, "estimate");
+	must(pt_answer(&d->query, &d->randomizer, counts, devices, &e, &err) == CM_OK, "estimate");
 	c.estimate = now_us() - start;
 	pt_estimate_fini(&e);
 	free(counts);
@@ -114,7 +115,7 @@ static struct cost measure(
 	return c;
 }
 
-static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, size_t devices)
+static void bench_row(const struct pt_protocol *row, const struct cr_rng *rng, size_t devices)
 {
 	struct cl_entry *entry = calloc(devices, sizeof *entry);
 	uint32_t(*at)[QUERIES_DIMENSION] = calloc(devices, sizeof *at);
@@ -129,8 +130,8 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 	must(entry != NULL && at != NULL && sealed != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++) {
 		entry[i].value = query_value(&d.query, (uint32_t)i % query_values(&d.query), at[i]);
-		if (pt_has_classes(&d.params))
-			entry[i].value.level = (uint32_t)i % d.params.tags;
+		if (pt_has_classes(&d.randomizer))
+			entry[i].value.level = (uint32_t)i % d.randomizer.shuffler.tags;
 	}
 	for (int t = 0; t < TURNS; t++) {
 		double start = now_us();
@@ -140,7 +141,7 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 	}
 	qsort(turn, TURNS, sizeof turn[0], compare);
 	c = measure(&d, entry, devices < MOST ? devices : MOST, rng);
-	(void)printf("%-14s %8u %10.1f %12.1f %14.0f %10.2f %10.3f %12.1f\n", row->name,
+	(void)printf("%-14s %8u %10.1f %12.1f %14.0f %10.2f %10.3f %12.1f\n", row->device->name,
 		d.messages_per_client, turn[TURNS / 2], turn[TURNS / 2] / d.messages_per_client,
 		1e6 / turn[TURNS / 2], c.encode, c.tally, c.estimate);
 	free(entry);
@@ -148,41 +149,40 @@ static void bench_row(const struct pt_protocol *row, const struct cm_rng *rng, s
 	free(sealed);
 }
 
-static void bench_vector(const char *name, uint32_t dimension, struct pt_request r, const struct cm_rng *rng)
+static void bench_vector(const char *name, uint32_t dimension, struct pt_request r, const struct cr_rng *rng)
 {
-	struct rd_descriptor d = { .protocol = pt_find(name),
-		.query = { .kind = PT_VECTOR,
-			.name = "v",
-			.field = "f",
-			.low = -1,
-			.high = 1,
-			.dimension = dimension } };
+	struct rd_descriptor d = { .query = { .kind = PT_VECTOR,
+					   .name = "v",
+					   .field = "f",
+					   .low = -1,
+					   .high = 1,
+					   .dimension = dimension } };
 	static struct cl_entry entry[200];
 	uint32_t *at = calloc(dimension, sizeof *at);
 	struct cost c;
 	struct cm_err err;
 
 	r.epsilon0 = 4;
-	must(d.protocol->derive(&d.query, &r, &d.params, &err) == CM_OK, "derive");
+	must(pt_derive(pt_find(name), &d.query, &r, &d.randomizer, &err) == CM_OK, "derive");
 	must(at != NULL, "malloc");
 	for (uint32_t k = 0; k < dimension; k++)
 		at[k] = (uint32_t)(((uint64_t)k << 31) / dimension);
 	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
 		entry[i].value = (struct pt_value){ .at = at };
 	c = measure(&d, entry, sizeof entry / sizeof *entry, rng);
-	(void)printf("%-14s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension, d.protocol->messages(&d.params),
-		c.encode, c.tally, c.estimate * 1e-3);
+	(void)printf("%-14s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension,
+		d.randomizer.row->messages(&d.randomizer), c.encode, c.tally, c.estimate * 1e-3);
 	free(at);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned long devices = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
-	struct cm_rng rng;
+	struct cr_rng rng;
 	struct cm_err err;
 
 	must(devices > 0 && devices <= 1000000, "usage: bench_encode [devices]:");
-	must(cm_rng_system(&rng, &err) == CM_OK, "cm_rng_system");
+	must(cr_rng_system(&rng, &err) == CM_OK, "cr_rng_system");
 	(void)printf("%-14s %8s %10s %12s %14s %10s %10s %12s\n", "protocol", "messages", "us/device",
 		"us/message", "devices/s/core", "encode us", "tally us", "estimate us");
 	for (size_t i = 0; pt_row(i) != NULL; i++)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cm_hpke.h"
+#include "cr_hpke.h"
 
 #define PER_TURN  500
 #define MAX_TURNS 1000
@@ -15,11 +15,11 @@
 #define AAD       44u
 
 struct bench {
-	struct cm_rng rng;
-	struct cm_hpke_sealer *sealer;
-	struct cm_hpke_opener *opener;
+	struct cr_rng rng;
+	struct cr_hpke_sealer *sealer;
+	struct cr_hpke_opener *opener;
 	EVP_PKEY_CTX *raw;
-	uint8_t aad[AAD], record[RECORD], sealed[PER_TURN][RECORD + CM_HPKE_OVERHEAD];
+	uint8_t aad[AAD], record[RECORD], sealed[PER_TURN][RECORD + CR_HPKE_OVERHEAD];
 };
 
 static void must(int ok, const char *what)
@@ -38,18 +38,18 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void setup(struct bench *b, enum cm_hpke_suite suite)
+static void setup(struct bench *b, enum cr_hpke_suite suite)
 {
-	uint8_t public_key[CM_HPKE_PUBLIC_LEN];
+	uint8_t public_key[CR_HPKE_PUBLIC_LEN];
 	EVP_PKEY *own, *peer;
-	struct cm_key secret;
+	struct cr_key secret;
 	struct cm_err err;
 
-	must(cm_rng_system(&b->rng, &err) == CM_OK, "cm_rng_system");
-	must(cm_hpke_keygen(&b->rng, &secret, public_key, &err) == CM_OK, "cm_hpke_keygen");
-	must(cm_hpke_sealer_new(suite, public_key, "info", 4, &b->sealer, &err) == CM_OK,
-		"cm_hpke_sealer_new");
-	must(cm_hpke_opener_new(suite, &secret, "info", 4, &b->opener, &err) == CM_OK, "cm_hpke_opener_new");
+	must(cr_rng_system(&b->rng, &err) == CM_OK, "cr_rng_system");
+	must(cr_hpke_keygen(&b->rng, &secret, public_key, &err) == CM_OK, "cr_hpke_keygen");
+	must(cr_hpke_sealer_new(suite, public_key, "info", 4, &b->sealer, &err) == CM_OK,
+		"cr_hpke_sealer_new");
+	must(cr_hpke_opener_new(suite, &secret, "info", 4, &b->opener, &err) == CM_OK, "cr_hpke_opener_new");
 	own = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, secret.bytes, sizeof secret.bytes);
 	peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, NULL, public_key, sizeof public_key);
 	b->raw = EVP_PKEY_CTX_new(own, NULL);
@@ -58,13 +58,13 @@ static void setup(struct bench *b, enum cm_hpke_suite suite)
 		"EVP_PKEY_derive_set_peer");
 	EVP_PKEY_free(own);
 	EVP_PKEY_free(peer);
-	cm_key_fini(&secret);
+	cr_key_fini(&secret);
 }
 
 static void teardown(struct bench *b)
 {
-	cm_hpke_sealer_free(b->sealer);
-	cm_hpke_opener_free(b->opener);
+	cr_hpke_sealer_free(b->sealer);
+	cr_hpke_opener_free(b->opener);
 	EVP_PKEY_CTX_free(b->raw);
 }
 
@@ -87,9 +87,9 @@ static double turn_seal(struct bench *b)
 	struct cm_err err;
 
 	for (int i = 0; i < PER_TURN; i++)
-		must(cm_hpke_seal(b->sealer, &b->rng, b->aad, AAD, b->record, RECORD, b->sealed[i], &err) ==
+		must(cr_hpke_seal(b->sealer, &b->rng, b->aad, AAD, b->record, RECORD, b->sealed[i], &err) ==
 				CM_OK,
-			"cm_hpke_seal");
+			"cr_hpke_seal");
 	return (now_ns() - start) / PER_TURN;
 }
 
@@ -100,9 +100,9 @@ static double turn_open(struct bench *b)
 	struct cm_err err;
 
 	for (int i = 0; i < PER_TURN; i++)
-		must(cm_hpke_open(b->opener, b->aad, AAD, b->sealed[i], sizeof b->sealed[i], plain, &err) ==
+		must(cr_hpke_open(b->opener, b->aad, AAD, b->sealed[i], sizeof b->sealed[i], plain, &err) ==
 				CM_OK,
-			"cm_hpke_open");
+			"cr_hpke_open");
 	return (now_ns() - start) / PER_TURN;
 }
 
@@ -119,7 +119,7 @@ static double median(double *v, size_t n)
 	return v[n / 2];
 }
 
-static void run(const char *name, enum cm_hpke_suite suite, size_t turns)
+static void run(const char *name, enum cr_hpke_suite suite, size_t turns)
 {
 	static double raw[MAX_TURNS], seal[MAX_TURNS], opened[MAX_TURNS];
 	static struct bench b;
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "usage: bench_hpke [1..%d]\n", MAX_TURNS);
 		return 64;
 	}
-	run("aes128gcm", CM_HPKE_AES128GCM, (size_t)turns);
-	run("chacha20poly1305", CM_HPKE_CHACHA20POLY1305, (size_t)turns);
+	run("aes128gcm", CR_HPKE_AES128GCM, (size_t)turns);
+	run("chacha20poly1305", CR_HPKE_CHACHA20POLY1305, (size_t)turns);
 	return 0;
 }

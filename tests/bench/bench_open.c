@@ -82,41 +82,40 @@ static double raw_rate(size_t n, unsigned threads)
 struct batch {
 	struct pl_plan plan;
 	struct rd_descriptor d;
-	struct cm_key secret;
-	struct cm_rng rng;
+	struct cr_key secret;
+	struct cr_rng rng;
 	uint8_t *sealed;
 };
 
 static void seal_all(struct batch *b, size_t n)
 {
-	struct cm_hpke_sealer *sealer = NULL;
+	struct cr_hpke_sealer *sealer = NULL;
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX];
 	struct cm_err err = { 0 };
 
 	if (pl_plan_parse((const uint8_t *)plan, strlen(plan), "plan", NULL, &b->plan, &err) != CM_OK ||
-		cm_rng_system(&b->rng, &err) != CM_OK)
+		cr_rng_system(&b->rng, &err) != CM_OK)
 		die(err.msg);
 	b->d = (struct rd_descriptor){ .query = b->plan.round[0].query,
-		.params = b->plan.round[0].params,
-		.protocol = b->plan.round[0].protocol,
+		.randomizer = b->plan.round[0].randomizer,
 		.messages_per_client = 1,
-		.record_len = b->plan.round[0].protocol->record_len(&b->plan.round[0].params),
-		.suite = CM_HPKE_AES128GCM };
+		.record_len = b->plan.round[0].protocol->device->record_len(&b->plan.round[0].randomizer),
+		.suite = CR_HPKE_AES128GCM };
 	rd_hpke_info(&b->d, info);
 	rd_hpke_aad(&b->d, aad);
 	b->sealed = malloc(n * rd_sealed_len(&b->d));
-	if (b->sealed == NULL || cm_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err) != CM_OK ||
-		cm_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err) != CM_OK)
+	if (b->sealed == NULL || cr_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err) != CM_OK ||
+		cr_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err) != CM_OK)
 		die("cannot seal");
 	for (size_t i = 0; i < n; i++) {
 		const struct pt_value v = { .x = i % 5 };
 
-		b->d.protocol->encode(&b->d.query, &b->d.params, &v, &b->rng, record);
-		if (cm_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
+		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
+		if (cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
 			    b->sealed + i * rd_sealed_len(&b->d), &err) != CM_OK)
 			die(err.msg);
 	}
-	cm_hpke_sealer_free(sealer);
+	cr_hpke_sealer_free(sealer);
 }
 
 static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu)
@@ -125,7 +124,7 @@ static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu
 	struct cm_err err = { 0 };
 	double start = now(CLOCK_MONOTONIC), used = now(CLOCK_PROCESS_CPUTIME_ID), rate;
 
-	if (an_open_new(&b->d, &b->secret, threads, &b->rng, &o, &err) != CM_OK ||
+	if (an_open_new(&b->d, &b->secret, threads, n, &b->rng, &o, &err) != CM_OK ||
 		an_open_bucket(o, b->sealed, n, &err) != CM_OK)
 		die(err.msg);
 	rate = (double)n / (now(CLOCK_MONOTONIC) - start);
@@ -161,7 +160,7 @@ int main(int argc, char **argv)
 	printf("ratio               %.2f\n", best_open / best_raw);
 	printf("resident, at most   %ld MiB (the sealed batch included)\n", use.ru_maxrss / 1024);
 	free(b.sealed);
-	cm_key_fini(&b.secret);
+	cr_key_fini(&b.secret);
 	pl_plan_fini(&b.plan);
 	return 0;
 }

@@ -1,12 +1,16 @@
 /* bench_permute.c - what a message costs the shuffler: Fisher-Yates alone, then commit, root and release
- * through the real store.  CPU time of this thread; the median turn counts.  Usage: bench_permute [messages]
- * [folder] */
+ * through the real store, with the tree over all messages and its leaves kept, and without; and what a
+ * receipt costs by device, and over all at once.  CPU time of this thread; the median turn counts.  Usage:
+ * bench_permute [messages] [folder] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "rd_manifest.h"
+#include "rd_receipt.h"
+#include "sh_leaves.h"
 #include "sh_permute.h"
 #include "sh_sqlite.h"
 #include "sh_vault.h"
@@ -16,11 +20,12 @@
 #define COMMIT 16384u
 
 struct cost {
-	double permute, commit, root, release; /* ns a message */
+	double permute, commit, root, tree, release; /* ns a message */
+	double whole, receipt;                       /* of a receipt, ns a device with one message */
 };
 
 static struct cm_err err;
-static struct cm_rng rng;
+static struct cr_rng rng;
 
 static void must(int ok, const char *what)
 {
@@ -56,7 +61,50 @@ static void commits(struct sh_vault *v, const uint8_t *messages, size_t n)
 	}
 }
 
-static struct cost turn(const struct sh_store *store, const char *keys, uint8_t *messages, size_t n)
+static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *round_id, size_t n)
+{
+	const struct sh_leaves_place place = { leaves, 1000 };
+	struct sh_leaves_maker *m = NULL;
+	uint8_t root[PR_HASH_LEN], (*hashes)[PR_HASH_LEN] = malloc(n * PR_HASH_LEN);
+	struct cm_buf bucket;
+
+	cm_buf_init(&bucket, 256u << 20);
+	must(hashes != NULL && sh_leaves_begin(&place, round_id, n, 0, &m, &err) == CM_OK, "leaves");
+	for (uint32_t b = 0; b < v->buckets; b++, bucket.len = 0) {
+		must(sh_vault_read(v, b, &bucket, &err) == CM_OK, "read");
+		size_t messages = bucket.len / LEN;
+		rd_bucket_hashes(bucket.data, messages, LEN, hashes);
+		rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, messages, root);
+		must(sh_leaves_add(m, (const uint8_t(*)[PR_HASH_LEN])hashes, messages, &err) == CM_OK, "add");
+	}
+	must(sh_leaves_end(m, root, &err) == CM_OK, "tree");
+	sh_leaves_maker_free(m);
+	must(sh_leaves_erase(&place, round_id, &err) == CM_OK, "erase");
+	cm_buf_fini(&bucket);
+	free(hashes);
+}
+
+static void make_receipts(const uint8_t *messages, size_t n, bool by_device)
+{
+	const struct rd_receipt_shape shape = { 1, LEN, 0 };
+	struct rd_receipt_device device;
+	uint8_t hash[PR_HASH_LEN];
+	struct rd_tree tree;
+
+	rd_tree_init(&tree);
+	if (!by_device)
+		cr_sha256(messages, n * LEN, hash);
+	for (size_t i = 0; by_device && i < n; i++) {
+		rd_receipt_device(
+			&shape, messages + i * LEN, messages + i * LEN, messages + i * LEN, &device);
+		rd_receipt_leaf(&device, 1, hash);
+		rd_tree_add(&tree, hash);
+	}
+	rd_tree_root(&tree, hash);
+}
+
+static struct cost turn(
+	const struct sh_store *store, const char *keys, const char *leaves, uint8_t *messages, size_t n)
 {
 	uint8_t round_id[PR_ROUND_ID_LEN], root[PR_HASH_LEN];
 	uint32_t buckets = sh_bucket_count(n, LEN);
@@ -78,16 +126,25 @@ static struct cost turn(const struct sh_store *store, const char *keys, uint8_t 
 		must(rd_bucket_root(bucket.data, bucket.len / LEN, LEN, root, &err) == CM_OK, "root");
 	}
 	double t4 = now_ns();
+	make_tree(&v, leaves, round_id, n);
+	double t4b = now_ns();
 	for (uint32_t b = 0; b < buckets; b++, bucket.len = 0)
 		must(sh_vault_release(&v, b, &bucket, &err) == CM_OK, "release");
 	double t5 = now_ns();
+	make_receipts(messages, n, false);
+	double t6 = now_ns();
+	make_receipts(messages, n, true);
+	double t7 = now_ns();
 	cm_buf_fini(&bucket);
 	sh_vault_close(&v);
 	must(sh_vault_destroy(store, keys, round_id, &err) == CM_OK, "destroy");
 	c.permute = (t1 - t0) / (double)n;
 	c.commit = (t3 - t2) / (double)n;
 	c.root = (t4 - t3) / (double)n;
-	c.release = (t5 - t4) / (double)n;
+	c.tree = (t4b - t4) / (double)n;
+	c.release = (t5 - t4b) / (double)n;
+	c.whole = (t6 - t5) / (double)n;
+	c.receipt = (t7 - t6) / (double)n;
 	return c;
 }
 
@@ -110,7 +167,7 @@ static void say(const char *what, const struct cost *cost, size_t offset)
 
 static void remove_folder(const char *dir)
 {
-	static const char *const name[] = { "state.db", "state.db-wal", "rounds", "keys", "" };
+	static const char *const name[] = { "state.db", "state.db-wal", "rounds", "keys", "leaves", "" };
 	char path[400];
 
 	for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
@@ -122,7 +179,7 @@ static void remove_folder(const char *dir)
 int main(int argc, char **argv)
 {
 	size_t n = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 1000000;
-	char dir[256], keys[300];
+	char dir[256], keys[300], leaves[300];
 	uint8_t *messages = n > 0 ? calloc(n, LEN) : NULL;
 	struct sh_store store;
 	struct cost cost[TURNS];
@@ -130,17 +187,22 @@ int main(int argc, char **argv)
 	(void)snprintf(dir, sizeof dir, "%s/bench-permute-XXXXXX", argc > 2 ? argv[2] : "/tmp");
 	must(messages != NULL && mkdtemp(dir) != NULL, "memory or folder");
 	(void)snprintf(keys, sizeof keys, "%s/keys", dir);
-	must(cm_rng_system(&rng, &err) == CM_OK, "rng");
+	(void)snprintf(leaves, sizeof leaves, "%s/leaves", dir);
+	must(mkdir(leaves, 0700) == 0, "folder");
+	must(cr_rng_system(&rng, &err) == CM_OK, "rng");
 	rng.fill(rng.ctx, messages, n * LEN);
 	must(sh_sqlite_open(dir, &store, &err) == CM_OK, "store");
 	for (int i = 0; i < TURNS; i++)
-		cost[i] = turn(&store, keys, messages, n);
+		cost[i] = turn(&store, keys, leaves, messages, n);
 	(void)printf("%zu messages of %u bytes in %u buckets, commits of %u\n", n, LEN,
 		sh_bucket_count(n, LEN), COMMIT);
 	say("Fisher-Yates in memory", cost, offsetof(struct cost, permute));
 	say("commit (draw, seal, store)", cost, offsetof(struct cost, commit));
 	say("read and root", cost, offsetof(struct cost, root));
+	say("read, root, tree, leaves", cost, offsetof(struct cost, tree));
 	say("release (read, permute)", cost, offsetof(struct cost, release));
+	say("receipt over all at once", cost, offsetof(struct cost, whole));
+	say("receipt by device", cost, offsetof(struct cost, receipt));
 	store.close(store.ctx);
 	free(messages);
 	remove_folder(dir);

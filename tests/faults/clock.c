@@ -1,6 +1,6 @@
 /* clock.c - put before a daemon (LD_PRELOAD): its wall clock is off by the seconds in the file TOMBOLA_CLOCK,
- * a little endian number of 64 bits that may change while the daemon runs. The monotonic clock is left alone.
- */
+ * a little endian number of 64 bits that may change while the daemon runs. The monotonic clock is left
+ * alone. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

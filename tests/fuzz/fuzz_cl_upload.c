@@ -6,7 +6,6 @@
 
 #include "cl_upload.h"
 #include "fuzz_sign.h"
-#include "rd_manifest.h"
 
 #define FRAMES_MAX  24u
 #define CONNECTIONS 3u
@@ -25,6 +24,7 @@ struct model {
 
 static uint8_t key = 1;
 static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
+static const struct rd_receipt_shape shape = { 2, DEVICE_LEN / 2, 0 };
 
 static void must(int truth)
 {
@@ -50,14 +50,15 @@ static size_t count(const struct model *m, int at)
 static void give(struct model *m)
 {
 	int64_t slot[2] = { (int64_t)m->given, (int64_t)m->given };
-	uint8_t names[2 * PR_PSEUDONYM_LEN], sealed[2 * DEVICE_LEN];
+	uint8_t names[2 * PR_PSEUDONYM_LEN], salts[2 * RD_SALT_LEN], sealed[2 * DEVICE_LEN];
 	struct cm_err err;
 
 	if (m->given == FRAMES_MAX)
 		return;
 	memset(names, (int)m->given, sizeof names);
+	memset(salts, (int)m->given + 1, sizeof salts);
 	memset(sealed, (int)m->given, sizeof sealed);
-	must(cl_upload_give(m->u, slot, names, sealed, devices(m->given), &err) == CM_OK);
+	must(cl_upload_give(m->u, slot, names, salts, sealed, devices(m->given), &err) == CM_OK);
 	m->at[m->given++] = WAITS;
 }
 
@@ -76,31 +77,39 @@ static void next(struct model *m, int connection)
 	must(oldest < m->given && count(m, connection) < WINDOW);
 	must(s.sealed.len == devices(oldest) * DEVICE_LEN && s.sealed.data[0] == oldest);
 	must(s.pseudonyms.len == devices(oldest) * PR_PSEUDONYM_LEN);
+	must(s.salts.len == devices(oldest) * RD_SALT_LEN && s.salts.data[0] == oldest + 1);
 	m->at[oldest] = connection;
 }
 
 /* A receipt over frame `over`, by the shuffler or (forged) not by it, as `kind` has it. */
 static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 {
-	uint8_t names[2 * PR_PSEUDONYM_LEN], sealed[2 * DEVICE_LEN], signature[CM_SIGN_LEN],
-		id[PR_ROUND_ID_LEN];
+	uint8_t name[PR_PSEUDONYM_LEN], salt[RD_SALT_LEN], sealed[DEVICE_LEN], signature[CR_SIGN_LEN],
+		id[PR_ROUND_ID_LEN], leaf[PR_HASH_LEN], root[PR_HASH_LEN], bytes[RD_RECEIPT_BYTES];
 	uint8_t outcome[2] = { kind % 8, TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED };
 	size_t n = devices(over);
 	bool forged = (kind & 0x40) != 0, known = outcome[0] >= 1 && outcome[0] <= 4, good;
 	Tombola__V1__Receipt r = TOMBOLA__V1__RECEIPT__INIT;
+	struct rd_receipt_device device;
+	struct rd_opening opening;
 	struct cl_answer answer;
-	struct cm_buf bytes;
+	struct rd_tree tree;
 	struct cm_err err;
 
-	memset(names, (int)over, sizeof names);
+	memset(name, (int)over, sizeof name);
+	memset(salt, (int)over + 1, sizeof salt);
 	memset(sealed, (int)over, sizeof sealed);
 	memcpy(id, round_id, sizeof id);
-	cm_buf_init(&bytes, PR_FRAME_MAX);
-	must(rd_receipt_bytes(id, names, n * PR_PSEUDONYM_LEN, sealed, n * DEVICE_LEN, outcome, n, &bytes) ==
-		CM_OK);
-	fuzz_signature(&key, RD_PURPOSE_RECEIPT, bytes.data, bytes.len, signature);
-	cm_buf_fini(&bytes);
-	signature[kind % CM_SIGN_LEN] ^= forged;
+	rd_tree_init(&tree);
+	rd_receipt_device(&shape, name, salt, sealed, &device);
+	for (size_t i = 0; i < n; i++) {
+		rd_receipt_leaf(&device, outcome[i], leaf);
+		rd_tree_add(&tree, leaf);
+	}
+	rd_tree_root(&tree, root);
+	rd_receipt_bytes(id, root, n, bytes);
+	fuzz_signature(&key, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature);
+	signature[kind % CR_SIGN_LEN] ^= forged;
 	id[0] ^= kind >> 7;
 	r.round_id = (ProtobufCBinaryData){ sizeof id, id };
 	r.outcomes = (ProtobufCBinaryData){ n, outcome };
@@ -110,6 +119,9 @@ static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 	must((cl_upload_receipt(m->u, (unsigned)connection, &r, &answer, &err) == CM_OK) == good);
 	if (!good)
 		return;
+	cl_upload_opening(m->u, n - 1, kind % 2, &opening);
+	must((rd_opening_verify(&opening, round_id, shape.messages, fuzz_verifier(&key), &err) == CM_OK) ==
+		(outcome[n - 1] == TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED));
 	must(answer.n == n && answer.slot[0] == (int64_t)over && memcmp(answer.outcome, outcome, n) == 0);
 	m->at[over] = ANSWERED;
 }
@@ -124,9 +136,7 @@ static void lost(struct model *m, int connection)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cl_upload_conf conf = {
-		.device_len = DEVICE_LEN, .window = WINDOW, .shuffler = fuzz_verifier(&key)
-	};
+	struct cl_upload_conf conf = { .shape = shape, .window = WINDOW, .shuffler = fuzz_verifier(&key) };
 	struct model m = { .given = 0 };
 
 	memcpy(conf.round_id, round_id, sizeof round_id);

@@ -1,5 +1,5 @@
-/* fuzz_ledger.c - any bytes as a ledger file; what is accepted can be appended to, and reads back the same.
- */
+/* fuzz_ledger.c - any bytes as a ledger file; what is accepted can be appended to, and reads back the
+ * same. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

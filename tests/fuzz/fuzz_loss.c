@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_hash.h"
+#include "cr_hash.h"
 #include "rd_loss_text.h"
 
 #define DIGITS 16u
@@ -42,14 +42,14 @@ static void one(const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t hash[CM_HASH_LEN];
+	uint8_t hash[CR_HASH_LEN];
 	char *text, hex[DIGITS + 1];
 
 	one((const char *)data, size);
 	text = malloc(size + DIGITS);
 	require(text != NULL);
 	memcpy(text, data, size);
-	cm_sha256(data, size, hash);
+	cr_sha256(data, size, hash);
 	cm_hex(hash, DIGITS / 2, hex);
 	memcpy(text + size, hex, DIGITS);
 	one(text, size + DIGITS);

@@ -30,7 +30,7 @@ static struct rd_descriptor golden_round(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rd_descriptor d = golden_round();
-	uint8_t signature[CM_SIGN_LEN];
+	uint8_t signature[CR_SIGN_LEN];
 	struct rd_manifest m;
 	struct rd_charge c;
 	struct cm_err err;

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < p.rounds; i++) {
 			const struct pl_round *r = &p.round[i];
 
-			if (r->protocol->check(&r->query, &r->params, &err) != CM_OK ||
+			if (r->protocol->device->check(&r->query, &r->randomizer, &err) != CM_OK ||
 				pl_round_loss(&p, r, &loss, &err) != CM_OK || r->target < r->min_reports)
 				abort();
 		}

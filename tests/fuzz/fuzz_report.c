@@ -18,10 +18,10 @@ static void require(int truth)
 
 /* The row and its parameters by two bytes of the input.  Deriving them costs far more than a record: what
  * was derived is kept. */
-static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct pt_params **p)
+static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct pt_randomizer **p)
 {
 	static char text[ITEMS_MAX][8], *category[ITEMS_MAX];
-	static struct pt_params *kept[32][ITEMS_MAX];
+	static struct pt_randomizer *kept[32][ITEMS_MAX];
 	struct pt_query q = { .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = category };
 	const struct pt_protocol *chosen = pt_row(row % 32u);
 	struct cm_err err;
@@ -31,10 +31,10 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 	q.categories = 2 + items % (ITEMS_MAX - 2);
 	for (uint32_t i = 0; i < q.categories; i++)
 		category[i] = text[i];
-	if ((chosen->kinds & PT_HISTOGRAM) == 0)
+	if ((chosen->device->kinds & PT_HISTOGRAM) == 0)
 		q = query_of_row(chosen);
-	struct pt_params **at =
-		&kept[row % 32u][(chosen->kinds & PT_HISTOGRAM) != 0 ? items % (ITEMS_MAX - 2) : 0];
+	struct pt_randomizer **at =
+		&kept[row % 32u][(chosen->device->kinds & PT_HISTOGRAM) != 0 ? items % (ITEMS_MAX - 2) : 0];
 	if (*at == NULL) {
 		*at = malloc(sizeof **at);
 		require(*at != NULL && query_derive(chosen, &q, 1, *at, &err) == CM_OK);
@@ -46,7 +46,7 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct pt_protocol *row;
-	const struct pt_params *p;
+	const struct pt_randomizer *p;
 	struct cm_err err = { 0 };
 	uint64_t *counts, sum = 0;
 	uint8_t *record;
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2 || (row = choose(data[0], data[1], &p)) == NULL)
 		return 0;
 	/* Exactly as long as a record, so that a sanitizer sees what is beyond. */
-	len = row->record_len(p);
+	len = row->device->record_len(p);
 	record = calloc(len, 1);
 	counts = calloc(row->tallies(p), sizeof *counts);
 	require(record != NULL && counts != NULL);

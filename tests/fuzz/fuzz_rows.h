@@ -1,4 +1,5 @@
-/* fuzz_rows.h - feeds readings twice, whole and in pieces, and compares what came out. */
+/* fuzz_rows.h - feeds readings twice, whole and in pieces, and again with other bytes in one line, and
+ * compares what came out: the cut changes nothing, and a line nothing but its own row. */
 #pragma once
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 struct fuzz_said {
 	uint64_t digest, rows;
 	size_t fields;
+	uint64_t not_of; /* the line whose rows do not count; 0: all count */
 };
 
 static inline void fuzz_mix(struct fuzz_said *s, const char *text, uint64_t line)
@@ -27,26 +29,22 @@ static inline enum cm_rc fuzz_row(void *user, const struct cl_row *row, struct c
 	struct fuzz_said *s = user;
 
 	(void)err;
-	fuzz_mix(user, row->device, row->line);
+	if (row->line == s->not_of)
+		return CM_OK;
+	fuzz_mix(user, row->device != NULL ? row->device : "?", row->line);
 	for (size_t i = 0; i < s->fields; i++)
-		fuzz_mix(s, row->text[i], row->line);
+		fuzz_mix(s, row->text[i] != NULL ? row->text[i] : "?", row->line);
+	fuzz_mix(s, row->why != NULL ? row->why : "", row->line);
 	return CM_OK;
 }
 
-static inline enum cm_rc fuzz_bad(void *user, uint64_t line, const char *why, struct cm_err *err)
-{
-	(void)err;
-	fuzz_mix(user, why, line);
-	return CM_OK;
-}
-
-static inline enum cm_rc fuzz_read(
-	enum cl_format format, const uint8_t *data, size_t size, size_t piece, struct fuzz_said *said)
+static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, size_t size, size_t piece,
+	size_t shape, struct fuzz_said *said)
 {
 	/* A second field, and arrays, in every other input. */
 	static const char *const field[FUZZ_FIELDS] = { "v", "w" };
-	const struct cl_reader_conf conf = { format, "f", "d", field, 1 + size % 2, size % 3 == 0, fuzz_row,
-		fuzz_bad, said };
+	const struct cl_reader_conf conf = { format, "f", "d", field, 1 + shape % 2, shape % 3 == 0, fuzz_row,
+		said };
 	struct cl_reader *r;
 	struct cm_err err;
 	enum cm_rc rc = cl_reader_new(&conf, &r, &err);
@@ -62,12 +60,59 @@ static inline enum cm_rc fuzz_read(
 	return rc;
 }
 
+/* What a device may do to the line that holds its reading. */
+static const struct {
+	const char *text;
+	size_t n;
+} fuzz_evil[] = { { "a,\"", 3 }, { "\"", 1 }, { "\"a\",\"b\"\"", 9 }, { "{\"d\":\"a\",\"v\":{", 14 },
+	{ "\\", 1 }, { "a\0,b", 4 }, { "a,1\rb,2\r", 8 }, { "{\"v\":\"\\", 7 }, { "[[[[{\"", 6 },
+	{ "\xff\xfe,\"\"", 5 }, { "x", 1 } };
+
+/* The input with line `which` (from 0, of those behind `head`) as it is, or made of other bytes. */
+static inline enum cm_rc fuzz_with(enum cl_format format, const char *head, const uint8_t *data, size_t size,
+	size_t which, bool evil, struct fuzz_said *said)
+{
+	const char *other = evil ? fuzz_evil[size % (sizeof fuzz_evil / sizeof *fuzz_evil)].text : NULL;
+	size_t other_n = evil ? fuzz_evil[size % (sizeof fuzz_evil / sizeof *fuzz_evil)].n : 0;
+	uint8_t *text = malloc(strlen(head) + size + 16);
+	size_t used = strlen(head), line = 0;
+	enum cm_rc rc;
+
+	if (text == NULL)
+		abort();
+	memcpy(text, head, used);
+	for (size_t at = 0; at < size; line++) {
+		const uint8_t *end = memchr(data + at, '\n', size - at);
+		size_t n = end != NULL ? (size_t)(end - data) - at : size - at;
+
+		if (line == which && evil)
+			memcpy(text + used, other, other_n);
+		else
+			memcpy(text + used, data + at, n);
+		used += line == which && evil ? other_n : n;
+		at += n;
+		if (at < size)
+			text[used++] = data[at++];
+	}
+	rc = fuzz_read(format, text, used, used + 1, size, said);
+	free(text);
+	return rc;
+}
+
 static inline int fuzz_rows(enum cl_format format, const uint8_t *data, size_t size)
 {
+	const char *head = format == CL_FORMAT_CSV ? "d,v,w\n" : "";
 	struct fuzz_said whole = { 0 }, cut = { 0 };
-	size_t piece = size > 0 ? 1u + data[0] % 31u : 1;
+	size_t piece = size > 0 ? 1u + data[0] % 31u : 1, which = size > 1 ? data[1] % 4u : 0;
 
-	if (fuzz_read(format, data, size, size + 1, &whole) != fuzz_read(format, data, size, piece, &cut) ||
+	if (fuzz_read(format, data, size, size + 1, size, &whole) !=
+			fuzz_read(format, data, size, piece, size, &cut) ||
+		whole.digest != cut.digest || whole.rows != cut.rows)
+		abort();
+	whole = (struct fuzz_said){ .not_of = which + 1 + (*head != '\0') };
+	cut = whole;
+	if (fuzz_with(format, head, data, size, which, false, &whole) != CM_OK ||
+		fuzz_with(format, head, data, size, which, true, &cut) != CM_OK ||
 		whole.digest != cut.digest || whole.rows != cut.rows)
 		abort();
 	return 0;

@@ -9,7 +9,7 @@
 #define CERTIFICATES 4u
 #define NAMES        16u
 #define TARGET       12u
-#define SEALED       (16u + CM_HPKE_OVERHEAD)
+#define SEALED       (16u + CR_HPKE_OVERHEAD)
 #define TAGS         3u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,10 +21,10 @@ void __wrap_sh_vault_certificate(
 	const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
 void __real_sh_vault_certificate(
 	const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
-void __wrap_rd_submission_digest(
-	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN]);
-void __real_rd_submission_digest(
-	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN]);
+void __wrap_sh_vault_digest(const struct sh_vault *v, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const uint8_t *sealed, size_t len, uint8_t out[SH_TAG_LEN]);
+void __real_sh_vault_digest(const struct sh_vault *v, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const uint8_t *sealed, size_t len, uint8_t out[SH_TAG_LEN]);
 
 /* Hashes take most of the time: in most inputs they are what tells two of a few devices apart, spread out. */
 static bool hashed;
@@ -53,13 +53,13 @@ void __wrap_sh_vault_certificate(
 		spread(2u * key_hash[0] + 1, 0, out);
 }
 
-void __wrap_rd_submission_digest(
-	const uint8_t *pseudonym, const uint8_t *sealed, size_t len, uint8_t out[PR_HASH_LEN])
+void __wrap_sh_vault_digest(const struct sh_vault *v, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const uint8_t *sealed, size_t len, uint8_t out[SH_TAG_LEN])
 {
 	uint64_t sum = 0;
 
 	if (hashed) {
-		__real_rd_submission_digest(pseudonym, sealed, len, out);
+		__real_sh_vault_digest(v, pseudonym, sealed, len, out);
 		return;
 	}
 	for (uint64_t part; len >= sizeof part; len -= sizeof part, sealed += sizeof part) {
@@ -73,7 +73,8 @@ struct model {
 	int variant[CERTIFICATES][NAMES]; /* -1: never seen */
 	unsigned count[CERTIFICATES], total;
 	size_t gathered;
-	unsigned tags; /* of the round; else 0 */
+	unsigned tags;  /* of the round; else 0 */
+	unsigned share; /* devices of one certificate in the round */
 	int classes;
 };
 
@@ -93,7 +94,7 @@ static uint8_t expect(struct model *m, unsigned who, unsigned devices, unsigned 
 		return TOMBOLA__V1__OUTCOME__OUTCOME_CONFLICT;
 	if (late || m->total >= TARGET)
 		return TOMBOLA__V1__OUTCOME__OUTCOME_CLOSED;
-	if (m->count[who] >= devices)
+	if (m->count[who] >= devices || m->count[who] >= m->share)
 		return TOMBOLA__V1__OUTCOME__OUTCOME_OVER_LIMIT;
 	*seen = variant;
 	m->count[who]++;
@@ -115,16 +116,17 @@ static int put(const struct model *m, uint8_t *at, uint8_t name, uint8_t clock)
 	return first < m->tags && second < m->tags && (!m->classes || first == second);
 }
 
-/* One Submit read from 8 bytes of input: certificate, devices, n and misfit, clock, then names and variants.
- */
+/* One Submit read from 8 bytes of input: certificate, devices, n and misfit, clock, then names and
+ * variants. */
 static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 {
 	static uint8_t outcomes[PR_SUBMISSIONS_MAX];
 	unsigned who = op[0] % CERTIFICATES, devices = 1 + op[1] % 5, n = op[2] % 5;
 	uint8_t pseudonyms[5 * PR_PSEUDONYM_LEN] = { 0 }, sealed[10 * (PR_TAG_LEN + SEALED)] = { 0 };
 	unsigned each = 2 * (m->tags > 0 ? PR_TAG_LEN + SEALED : SEALED);
-	struct cm_identity peer = { .role = CM_ROLE_CLIENT, .devices = devices };
-	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each };
+	struct cr_identity peer = { .role = CR_ROLE_CLIENT, .devices = devices };
+	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each, pseudonyms,
+		n * PR_HASH_LEN };
 	int fits = 1;
 	int64_t now_ms = 90 + op[3]; /* opens at 100, deadline 300 */
 	struct sh_refusal no;
@@ -139,7 +141,7 @@ static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 	s.pseudonyms_len += op[2] >> 7;
 	s.sealed_len -= n > 0 && (op[2] & 0x40) ? 1 : 0;
 	enum cm_rc rc = sh_intake_submit(in, &s, now_ms, outcomes, &got, &no, &err);
-	if (n == 0 || op[2] >> 7 || (op[2] & 0x40) || now_ms < 100 || !fits) {
+	if (n == 0 || n > devices || op[2] >> 7 || (op[2] & 0x40) || now_ms < 100 || !fits) {
 		must(rc == CM_EPROTO);
 		return;
 	}
@@ -153,7 +155,7 @@ static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rd_descriptor d = { .messages_per_client = 2,
-		.record_len = SEALED - CM_HPKE_OVERHEAD,
+		.record_len = SEALED - CR_HPKE_OVERHEAD,
 		.target_batch = TARGET,
 		.opens_ms = 100,
 		.deadline_ms = 300 };
@@ -165,13 +167,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(m.variant, -1, sizeof m.variant);
 	hashed = size % 16 == 0;
+	m.share = size % 24 < 8 ? 2 : UINT32_MAX;
 	if (size % 8 > 0 && data[size - 1] & 1) {
-		d.params.tags = m.tags = TAGS;
+		d.randomizer.shuffler.tags = m.tags = TAGS;
 		m.classes = data[size - 1] >> 1 & 1;
 		for (unsigned i = 0; i < TAGS; i++)
-			d.params.tag_least[i] = (uint32_t)m.classes;
+			d.randomizer.shuffler.tag_least[i] = (uint32_t)m.classes;
 	}
-	must(sh_intake_init(&in, &vault, &d, PR_FRAME_MAX, &err) == CM_OK);
+	must(sh_intake_init(&in, &vault, &d, (struct sh_limits){ PR_FRAME_MAX, m.share }, &err) == CM_OK);
 	for (; size >= 8; data += 8, size -= 8) {
 		if (data[0] >= 0xf0 && m.gathered > 0) { /* a commit */
 			sh_intake_take(&in, &batch);

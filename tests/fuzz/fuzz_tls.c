@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "certs.h"
-#include "cm_tls.h"
+#include "nt_tls.h"
 
-static struct cm_tls_ctx *ctx[2]; /* client, server */
+static struct nt_tls_ctx *ctx[2]; /* client, server */
 
 static void setup(void)
 {
@@ -21,15 +21,15 @@ static void setup(void)
 		&(struct certs_leaf){ .ca = "ca", .cn = "shuffler", .uri = { "tombola:role:shuffler" } });
 	for (int server = 0; server < 2; server++) {
 		const char *name = server ? "shuffler" : "edge";
-		struct cm_tls_conf conf = {
+		struct nt_tls_conf conf = {
 			.server = server,
 			.cert_file = certs_path(&certs, name, "crt"),
 			.key_file = certs_path(&certs, name, "key"),
-			.trust = { { server ? CM_ROLE_CLIENT : CM_ROLE_SHUFFLER,
+			.trust = { { server ? CR_ROLE_CLIENT : CR_ROLE_SHUFFLER,
 				certs_path(&certs, "ca", "crt"), NULL } },
 		};
 
-		if (cm_tls_ctx_new(&conf, &ctx[server], &err) != CM_OK)
+		if (nt_tls_ctx_new(&conf, &ctx[server], &err) != CM_OK)
 			abort();
 	}
 	certs_fini(&certs);
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct cm_buf plain, wire;
-	struct cm_tls *t;
+	struct nt_tls *t;
 	struct cm_err err;
 	size_t step;
 
@@ -51,18 +51,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	step = (size_t)(data[0] >> 1) * 16 + 1;
 	cm_buf_init(&plain, 1u << 16);
 	cm_buf_init(&wire, 1u << 16);
-	if (cm_tls_new(ctx[data[0] & 1], NULL, &t, &err) != CM_OK || cm_tls_start(t, &wire, &err) != CM_OK)
+	if (nt_tls_new(ctx[data[0] & 1], NULL, &t, &err) != CM_OK || nt_tls_start(t, &wire, &err) != CM_OK)
 		abort();
 	for (size_t at = 1; at < n; at += step) {
 		size_t len = n - at < step ? n - at : step;
 
-		if (cm_tls_feed(t, data + at, len, &plain, &wire, &err) != CM_OK)
+		if (nt_tls_feed(t, data + at, len, &plain, &wire, &err) != CM_OK)
 			break;
 	}
 	/* Nobody gets in, and nothing comes out, without a certificate's private key. */
-	if (cm_tls_ready(t) || plain.len > 0)
+	if (nt_tls_ready(t) || plain.len > 0)
 		abort();
-	cm_tls_free(t);
+	nt_tls_free(t);
 	cm_buf_fini(&plain);
 	cm_buf_fini(&wire);
 	return 0;

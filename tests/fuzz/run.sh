@@ -17,6 +17,7 @@ usage() {
 longest() {
 	case $1 in
 	sh_round) echo 24 ;;
+	sh_plans) echo 80 ;;
 	cl_upload) echo 128 ;;
 	sh_intake) echo 321 ;;
 	*) echo 0 ;;

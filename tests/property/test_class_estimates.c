@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -29,7 +29,7 @@ struct scene {
 	double least_cover, most_cover, least_variance, most_variance;
 };
 
-static struct cm_rng rng;
+static struct cr_rng rng;
 static char c0[] = "c0", c1[] = "c1", c2[] = "c2", c3[] = "c3", *words[] = { c0, c1, c2, c3 };
 
 static int runs_factor(void)
@@ -63,7 +63,7 @@ static double truth_of(const struct scene *s, size_t item)
 }
 
 static void one_round(
-	const struct scene *s, const struct pt_query *q, const struct pt_params *p, struct pt_estimate *e)
+	const struct scene *s, const struct pt_query *q, const struct pt_randomizer *p, struct pt_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	uint64_t counts[64] = { 0 };
@@ -75,14 +75,14 @@ static void one_round(
 		uint8_t records[2 * 16];
 		uint16_t tags[2];
 
-		row->encode(q, p, &v, &rng, records);
-		row->route(p, &v, records, tags);
-		for (uint32_t m = 0; m < row->messages(p); m++) {
+		row->device->encode(q, p, &v, &rng, records);
+		row->device->route(p, &v, records, tags);
+		for (uint32_t m = 0; m < row->device->messages(p); m++) {
 			assert_int_equal(tags[m], s->class(j));
 			assert_int_equal(row->tally(p, records + 16 * m, counts, &err), CM_OK);
 		}
 	}
-	if (row->estimate(q, p, counts, N, e, &err) != CM_OK)
+	if (pt_answer(q, p, counts, N, e, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
@@ -100,10 +100,10 @@ static void check(const struct scene *s)
 	double truth[ITEMS], error[ITEMS] = { 0 }, variance[ITEMS] = { 0 }, bias[ITEMS] = { 0 };
 	double square = 0, cover = 0, joint = 0, seen = 0, answers = 0;
 	size_t n = 0;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	if (row->derive(&q, &r, &p, &err) != CM_OK || row->check(&q, &p, &err) != CM_OK)
+	if (pt_derive(row, &q, &r, &p, &err) != CM_OK || row->device->check(&q, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < ITEMS; i++)
 		truth[i] = truth_of(s, i);
@@ -136,7 +136,7 @@ static void check(const struct scene *s)
 	if (s->biased) {
 		assert_true(fabs(error[0]) > 5 * sqrt(variance[0] / runs));
 	} else {
-		double said = row->expected_error(&q, &p, N), rms = sqrt(seen / answers);
+		double said = pt_expected_error(&q, &p, N), rms = sqrt(seen / answers);
 
 		if (square / answers > s->most_variance + 5 * sqrt(2 / answers) ||
 			square / answers < s->least_variance - 5 * sqrt(2 / answers))

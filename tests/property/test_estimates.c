@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -34,7 +34,7 @@ struct tally {
 };
 
 static char *labels[BINS_MAX];
-static struct cm_rng rng;
+static struct cr_rng rng;
 
 static int runs_factor(void)
 {
@@ -61,7 +61,7 @@ static double truth_of(const struct scene *s, size_t item)
 	return s->query.kind == PT_SUM ? sum : sum / n;
 }
 
-static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	uint8_t records[16 * 64];
@@ -71,12 +71,12 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 	for (uint32_t j = 0; j < s->participants; j++) {
 		struct pt_value v = { .x = s->value(j) };
 
-		row->encode(&s->query, p, &v, &rng, records);
-		for (uint32_t m = 0; m < row->messages(p); m++)
+		row->device->encode(&s->query, p, &v, &rng, records);
+		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(
-				row->tally(p, records + m * row->record_len(p), counts, &err), CM_OK);
+				row->tally(p, records + m * row->device->record_len(p), counts, &err), CM_OK);
 	}
-	assert_int_equal(row->estimate(&s->query, p, counts, s->participants, e, &err), CM_OK);
+	assert_int_equal(pt_answer(&s->query, p, counts, s->participants, e, &err), CM_OK);
 }
 
 /* Errors of all items pooled: their sum against its standard error, their squares against the stated
@@ -84,13 +84,14 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 static struct tally play(const struct scene *s)
 {
 	struct tally t = { .runs = s->runs * runs_factor() };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 	double truth[BINS_MAX];
 
-	assert_int_equal(pt_find(s->row)->derive(&s->query, &s->request, &p, &err), CM_OK);
-	assert_true(p.bins <= BINS_MAX && pt_find(s->row)->tallies(&p) <= 2 * BINS_MAX);
-	assert_true(pt_find(s->row)->messages(&p) * pt_find(s->row)->record_len(&p) <= 16 * 64);
+	assert_int_equal(pt_derive(pt_find(s->row), &s->query, &s->request, &p, &err), CM_OK);
+	assert_true(p.mixbins.bins <= BINS_MAX && pt_find(s->row)->tallies(&p) <= 2 * BINS_MAX);
+	assert_true(
+		pt_find(s->row)->device->messages(&p) * pt_find(s->row)->device->record_len(&p) <= 16 * 64);
 	for (size_t i = 0; i < BINS_MAX; i++)
 		truth[i] = truth_of(s, i);
 	for (int run = 0; run < t.runs; run++) {

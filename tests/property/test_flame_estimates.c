@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
 #include "seeded.h"
@@ -30,7 +30,7 @@ struct scene {
 	double least_cover, most_cover, least_variance, most_variance;
 };
 
-static struct cm_rng rng;
+static struct cr_rng rng;
 
 static int runs_factor(void)
 {
@@ -76,13 +76,13 @@ static double truth_of(const struct scene *s, uint32_t c)
 }
 
 /* All messages with their tags, evened to tag_messages of each as a shuffler does. */
-static void even(const struct pt_protocol *row, const struct pt_params *p, uint8_t *records, uint16_t *tag,
-	size_t n, uint64_t *counts)
+static void even(const struct pt_protocol *row, const struct pt_randomizer *p, uint8_t *records,
+	uint16_t *tag, size_t n, uint64_t *counts)
 {
 	struct cm_err err = { 0 };
 
-	for (uint32_t t = 0; t < p->tags; t++) {
-		uint64_t ahead = 0, room = p->tag_messages;
+	for (uint32_t t = 0; t < p->shuffler.tags; t++) {
+		uint64_t ahead = 0, room = p->shuffler.tag_messages;
 		uint8_t record[PT_RECORD_LEN];
 
 		for (size_t i = 0; i < n; i++)
@@ -90,7 +90,7 @@ static void even(const struct pt_protocol *row, const struct pt_params *p, uint8
 		for (size_t i = 0; i < n; i++) {
 			if (tag[i] != t)
 				continue;
-			if (ahead <= room || cm_rng_below(&rng, ahead) < room) {
+			if (ahead <= room || cr_rng_below(&rng, ahead) < room) {
 				assert_int_equal(
 					row->tally(p, records + i * PT_RECORD_LEN, counts, &err), CM_OK);
 				room--;
@@ -98,20 +98,20 @@ static void even(const struct pt_protocol *row, const struct pt_params *p, uint8
 			ahead--;
 		}
 		for (; room > 0; room--) {
-			row->dummy(p, t, &rng, record);
+			row->device->dummy(p, t, &rng, record);
 			assert_int_equal(row->tally(p, record, counts, &err), CM_OK);
 		}
 	}
 }
 
-static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
 {
 	static uint8_t records[N_MAX * EACH_MAX * PT_RECORD_LEN];
 	static uint16_t tag[N_MAX * EACH_MAX];
 	const struct pt_protocol *row = pt_find(s->row);
 	struct pt_query q = query_of(s);
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
-	uint32_t each = row->messages(p);
+	uint32_t each = row->device->messages(p);
 	size_t n = (size_t)s->participants * each;
 	struct cm_err err = { 0 };
 
@@ -121,15 +121,16 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 		struct pt_value v = { .at = at };
 
 		vector_of(s, j, at);
-		row->encode(&q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
-		if (row->route != NULL)
-			row->route(p, &v, records + (size_t)j * each * PT_RECORD_LEN, tag + (size_t)j * each);
+		row->device->encode(&q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
+		if (row->device->route != NULL)
+			row->device->route(
+				p, &v, records + (size_t)j * each * PT_RECORD_LEN, tag + (size_t)j * each);
 	}
-	if (row->route != NULL)
+	if (row->device->route != NULL)
 		even(row, p, records, tag, n, counts);
-	for (size_t i = 0; row->route == NULL && i < n; i++)
+	for (size_t i = 0; row->device->route == NULL && i < n; i++)
 		assert_int_equal(row->tally(p, records + i * PT_RECORD_LEN, counts, &err), CM_OK);
-	assert_int_equal(row->estimate(&q, p, counts, s->participants, e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, p, counts, s->participants, e, &err), CM_OK);
 	free(counts);
 }
 
@@ -141,10 +142,10 @@ static void check(const struct scene *s)
 	int runs = s->runs * runs_factor();
 	double sum = 0, variances = 0, square = 0, cover = 0, joint = 0, n = (double)runs * s->dimension;
 	double truth[DIMENSION], expected = 0;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	if (row->derive(&q, &s->request, &p, &err) != CM_OK)
+	if (pt_derive(row, &q, &s->request, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	for (uint32_t c = 0; c < s->dimension; c++)
 		truth[c] = truth_of(s, c);
@@ -167,7 +168,7 @@ static void check(const struct scene *s)
 		joint += all;
 		pt_estimate_fini(&e);
 	}
-	expected = sqrt(expected / n) / row->expected_error(&q, &p, s->participants);
+	expected = sqrt(expected / n) / pt_expected_error(&q, &p, s->participants);
 	print_message("%s: error %+.3f, variance %.3f, coverage %.4f, joint %.4f, of the expected %.3f\n",
 		s->row, sum / sqrt(variances), square / n, cover / n, joint / runs, expected);
 	if (fabs(sum / sqrt(variances)) > 5)

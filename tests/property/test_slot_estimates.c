@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -36,7 +36,7 @@ struct tally {
 	int answers;
 };
 
-static struct cm_rng rng;
+static struct cr_rng rng;
 
 static int runs_factor(void)
 {
@@ -54,10 +54,10 @@ static struct pt_value value_of(const struct scene *s, uint32_t j, uint32_t at[C
 	return (struct pt_value){ .at = at };
 }
 
-static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
-	size_t record_len = row->record_len(p), messages = row->messages(p);
+	size_t record_len = row->device->record_len(p), messages = row->device->messages(p);
 	uint8_t *records = calloc(messages, record_len);
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 	struct cm_err err = { 0 };
@@ -67,11 +67,11 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 		uint32_t at[COLUMNS_MAX];
 		struct pt_value v = value_of(s, j, at);
 
-		row->encode(&s->query, p, &v, &rng, records);
+		row->device->encode(&s->query, p, &v, &rng, records);
 		for (size_t m = 0; m < messages; m++)
 			assert_int_equal(row->tally(p, records + m * record_len, counts, &err), CM_OK);
 	}
-	assert_int_equal(row->estimate(&s->query, p, counts, s->participants, e, &err), CM_OK);
+	assert_int_equal(pt_answer(&s->query, p, counts, s->participants, e, &err), CM_OK);
 	free(records);
 	free(counts);
 }
@@ -80,12 +80,12 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 static struct tally play(const struct scene *s, int runs)
 {
 	struct tally t = { 0 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 	double truth[ITEMS_MAX];
 
-	assert_int_equal(pt_find(s->row)->derive(&s->query, &s->request, &p, &err), CM_OK);
-	assert_int_equal(pt_find(s->row)->check(&s->query, &p, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find(s->row), &s->query, &s->request, &p, &err), CM_OK);
+	assert_int_equal(pt_find(s->row)->device->check(&s->query, &p, &err), CM_OK);
 	for (int run = 0; run < runs; run++) {
 		bool all = true;
 		struct pt_estimate e;

@@ -182,7 +182,8 @@ def test_a_response_is_never_taken_for_a_noisier_one():
 
 def test_nothing_composed_costs_nothing():
     accountant = PLDAccountant().compose(NoOpDpEvent()).compose(RandomizedResponseDpEvent(1, 5))
-    accountant.compose(ShuffledDpEvent("grr:k=3,eps0=1,n=10"), count=0)
+    with pytest.raises(ValueError):  # dp_accounting composes nothing here, and says nothing
+        accountant.compose(ShuffledDpEvent("grr:k=3,eps0=1,n=10"), count=0)
     assert accountant.get_epsilon_bounds(1e-9) == (0, 0)
     assert accountant.get_delta_bounds(0) == (0, 0)
 

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import SOURCE
 from tombola_accountant import (AccountantError, ComposedDpEvent, ExplicitBracketInterval, IncrementalAccountant,
-                                LimitError, NeighboringRelation, NoBracketIntervalFoundError, PLDAccountant, PrecisionError,
-                                PrivacyFilter, RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
+                                LimitError, NeighboringRelation, NoBracketIntervalFoundError, NoOpDpEvent, PLDAccountant,
+                                PrecisionError, PrivacyFilter, RandomizedResponseDpEvent, SelfComposedDpEvent, ShuffledDpEvent,
                                 UnsupportedEventError, calibrate_dp_mechanism, version)
 
 ROUND = ShuffledDpEvent("grr:k=16,eps0=3,n=10000")
@@ -83,8 +83,16 @@ def test_what_cannot_be_composed_is_refused():
         PLDAccountant().compose(object())
     with pytest.raises(TypeError):
         PLDAccountant().compose(ROUND, 2.5)
-    with pytest.raises(ValueError):
-        PLDAccountant().compose(ROUND, -1)
+    for count in (0, -1, False):
+        with pytest.raises(ValueError, match="count must be at least 1"):
+            PLDAccountant().compose(ROUND, count)
+        with pytest.raises(ValueError, match="count must be at least 1"):
+            PLDAccountant().would_exceed(ROUND, 1, 1e-6, count)
+        for way in (PrivacyFilter(1, 1e-6).admit, PrivacyFilter(1, 1e-6).admits,
+                    IncrementalAccountant(1e-6).epsilon_after, IncrementalAccountant(1e-6).compose):
+            with pytest.raises(ValueError, match="count must be at least 1"):
+                way(ROUND, count)
+    assert PLDAccountant().compose(NoOpDpEvent()).get_epsilon(1e-6) == 0
     with pytest.raises(TypeError):
         ShuffledDpEvent("grr", k="16", eps0=1, n=5)
     with pytest.raises(ValueError):
@@ -141,13 +149,13 @@ def test_a_growing_account_refuses_what_it_cannot_answer():
     growing = IncrementalAccountant(1e-6).compose(ROUND)
     before = growing.get_epsilon_bounds()
     for event, count, fault in ((ShuffledDpEvent("grr:k=0"), 1, AccountantError), (object(), 1, UnsupportedEventError),
-                                (ROUND, -1, ValueError), (ROUND, 2**64 + 1, LimitError),
+                                (ROUND, -1, ValueError), (ROUND, 0, ValueError), (ROUND, 2**64 + 1, LimitError),
                                 (ComposedDpEvent([ROUND, ShuffledDpEvent("x")]), 1, AccountantError)):
         with pytest.raises(fault):
             growing.compose(event, count)
         with pytest.raises(ValueError):
             growing.epsilon_after(event, count)
-    assert growing.compose(ROUND, 0).get_epsilon_bounds() == before
+    assert growing.get_epsilon_bounds() == before
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda i: growing.compose(ROUND) if i % 2 else growing.epsilon_after(ROUND), range(40)))
     lower, upper = PLDAccountant().compose(ROUND, 21).get_epsilon_bounds(1e-6)

@@ -1,12 +1,12 @@
-"""among.py - the rows of one wide message among wide dummies from doc/protocols.md alone.  A second implementation.
+"""among.py - the rows of one wide message among wide dummies from doc/protocols/ alone.  A second implementation.
 
 A randomizer is the descriptor's; d is its number of categories.  A client's messages are a list of records."""
 import math
 import struct
 from fractions import Fraction
 
+import params
 from records import HEAD, PRIME, RNG, bits, cell, down
-from wire import pb
 
 ROWS = ("hashed", "cheu", "balcer-cheu")
 
@@ -14,10 +14,10 @@ ROWS = ("hashed", "cheu", "balcer-cheu")
 def randomizer(name, d, epsilon0, dummies, size=0):
     """Thresholds a little on the side of noise."""
     if name != "cheu":
-        return pb.Randomizer(protocol=name, bins=d, keep_always=True, dummies=dummies, size=size)
+        return params.of(name, bins=d, keep_always=True, dummies=dummies, size=size)
     h = math.exp(epsilon0 / 2)
     keep = down(h / (h + 1))
-    return pb.Randomizer(protocol=name, bins=d, keep=keep, other=2**64 - keep, dummies=dummies)
+    return params.of(name, bins=d, keep=keep, other=2**64 - keep, dummies=dummies)
 
 
 def messages(r):

@@ -15,11 +15,11 @@ MOSQUITTO = next((p for p in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os
 class Broker:
     """Started at once; stop() and start() keep what it persists."""
 
-    def __init__(self, cluster, *lines, start=True):
-        self.cluster, self.port, self.daemon = cluster, free_port(), None
+    def __init__(self, cluster, *lines, start=True, host="127.0.0.1"):
+        self.cluster, self.host, self.port, self.daemon = cluster, host, free_port(), None
         self.login = {}  # how publish() does it: auth, tls
         self.conf = cluster.write("mosquitto.conf", "\n".join((
-            f"listener {self.port} 127.0.0.1", "user root", "persistence false",
+            f"listener {self.port} {host}", "user root", "persistence false",
             *(lines or ("allow_anonymous true",)), "")))
         if start:
             self.start()
@@ -30,7 +30,7 @@ class Broker:
 
         def connects():
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self.host, self.port), 1).close()
                 return True
             except OSError:
                 return False
@@ -41,7 +41,7 @@ class Broker:
 
     def publish(self, *messages, qos=1, retain=False):
         """(topic, payload) pairs, acknowledged by the broker when it returns."""
-        publish.multiple([(t, p, qos, retain) for t, p in messages], hostname="127.0.0.1", port=self.port,
+        publish.multiple([(t, p, qos, retain) for t, p in messages], hostname=self.host, port=self.port,
                          **self.login)
 
     def password(self, user, word, add=False):

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -13,8 +14,23 @@ import time
 import wire
 
 BUILD = os.environ.get("TOMBOLA_BUILD", os.path.join(wire.ROOT, "build", "mutant"))
+# After so many seconds what is waited for is thought never to come: far more than it takes on a machine that others use too.
+# A test that passes never waits so long.
+PATIENCE = 180
 EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "create": 73, "later": 75, "protocol": 76,
         "permission": 77, "config": 78}
+
+
+def sanitized():
+    """Is the build one with a sanitizer?"""
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
+        return re.search(r"^TOMBOLA_SANITIZE:\w+=(\w+)", f.read(), re.M) is not None
+
+
+def seeded():
+    """Does the build take its random numbers from TOMBOLA_TEST_SEED, and names of checks to remove?"""
+    with open(os.path.join(BUILD, "CMakeCache.txt")) as f:
+        return re.search(r"^TOMBOLA_MUTANTS:\w+=ON", f.read(), re.M) is not None
 
 
 def program(name):
@@ -35,7 +51,7 @@ def free_port():
             return port
 
 
-def wait_for(what, condition, seconds=30):
+def wait_for(what, condition, seconds=PATIENCE):
     """Poll until condition() is true; its last value is returned."""
     end = time.monotonic() + seconds
     while True:
@@ -63,7 +79,7 @@ class Daemon:
 
     def kill(self, sig=signal.SIGKILL):
         self.process.send_signal(sig)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     def stop(self):
         """SIGTERM must end it in good order."""
@@ -77,7 +93,7 @@ class Daemon:
         with open(self.log_path, errors="replace") as f:
             return f.read()
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=PATIENCE):
         return self.process.wait(seconds)
 
 
@@ -89,6 +105,8 @@ class Cluster:
         self.port = free_port()
         self.http = {p: free_port() for p in ("shuffler", "analyzer", "client")}
         self.daemons = []
+        self.inside = []  # a command before each of ours: hosts()
+        self.devices = devices
         self.pki = self.path("pki")
         run = subprocess.run([program("tombola"), "pki", "init", self.pki, "--hosts", "localhost,127.0.0.1",
                               "--devices", str(devices)], capture_output=True, text=True)
@@ -131,12 +149,8 @@ class Cluster:
         client="...", client_policy="...", shuffler="...", shuffler_policy="...", analyzer="...".
         """
         if devices is not None:
-            for f in ("client.crt", "client.key"):
-                os.unlink(os.path.join(self.pki, "client", f))
-            run = subprocess.run([program("tombola"), "pki", "issue", self.pki, "client", "--role", "client",
-                                  "--devices", str(devices), "--out", os.path.join(self.pki, "client")],
-                                 capture_output=True, text=True)
-            assert run.returncode == 0, run.stderr
+            self.devices = devices
+            self.new_client()
         eps0 = json.dumps(max_epsilon0)
         files = {
             "shuffler": f"""listen = "127.0.0.1:{self.port}";
@@ -154,6 +168,9 @@ max_epsilon = {epsilon!r};
 delta = {delta!r};
 min_batch = {min_batch};
 max_epsilon0 = {eps0};
+honest_fraction = 1.0;
+colluders = 0;
+max_share = 1.0;
 """,
             "analyzer": f"""shuffler = "127.0.0.1:{self.port}";
 state_dir = "analyzer";
@@ -171,6 +188,7 @@ policy = "client-policy.conf";
 analyzer_key = "pki/client/analyzer-sign.pub";
 shuffler_key = "pki/client/shuffler-sign.pub";
 http = "127.0.0.1:{self.http['client']}";
+prepare = "50ms";
 input = {{ path = "readings.csv"; device_field = "device"; }};
 tls = {{ cert = "pki/client/client.crt"; key = "pki/client/client.key";
   services_ca = "pki/client/services-ca.crt"; }};
@@ -180,6 +198,8 @@ max_epsilon = {epsilon!r};
 delta = {delta!r};
 min_batch = {min_batch};
 max_epsilon0 = {eps0};
+honest_fraction = 1.0;
+colluders = 0;
 """,
         }
         files.update(change)
@@ -209,6 +229,15 @@ max_epsilon0 = {eps0};
                 return False
         wait_for("the shuffler to listen", connects)
 
+    def hosts(self, text):
+        """From now on our programs see this as /etc/hosts; false where the kernel does not let us."""
+        inside = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"',
+                  self.write("hosts", text)]
+        if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+            return False
+        self.inside = inside
+        return True
+
     # -- running --------------------------------------------------------------------------------------------------
 
     def start(self, party, *args, mutant="", env=None):
@@ -216,15 +245,15 @@ max_epsilon0 = {eps0};
         env = dict(env or {})
         if mutant:
             env["TOMBOLA_MUTANT"] = mutant
-        d = Daemon([program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
+        d = Daemon([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                    self.path(f"{party}.log"), env)
         self.daemons.append(d)
         return d
 
-    def run(self, party, *args, mutant="", seconds=120, stdin=None):
+    def run(self, party, *args, mutant="", seconds=2 * PATIENCE, stdin=None, env=None):
         """Run a verb to its end."""
-        env = {**os.environ, **({"TOMBOLA_MUTANT": mutant} if mutant else {})}
-        return subprocess.run([program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
+        env = {**os.environ, **(env or {}), **({"TOMBOLA_MUTANT": mutant} if mutant else {})}
+        return subprocess.run([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                               capture_output=True, text=True, timeout=seconds, env=env, input=stdin)
 
     def close(self):
@@ -232,9 +261,20 @@ max_epsilon0 = {eps0};
             if d.alive():
                 d.kill()
 
+    def new_client(self):
+        """Another certificate and key for the client."""
+        for f in ("client.crt", "client.key"):
+            os.unlink(os.path.join(self.pki, "client", f))
+        run = subprocess.run([program("tombola"), "pki", "issue", self.pki, "client", "--role", "client", "--devices",
+                              str(self.devices), "--out", os.path.join(self.pki, "client")],
+                             capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+
     def reset_client(self):
+        """Another client: the same certificate without its ledger would count as one that lost it."""
         shutil.rmtree(self.path("client"))
         os.mkdir(self.path("client"), 0o700)
+        self.new_client()
 
     # -- reading what came of it ----------------------------------------------------------------------------------
 
@@ -242,6 +282,10 @@ max_epsilon0 = {eps0};
         run = self.run(party, *args, "--json")
         assert run.returncode == 0, run.stderr
         return json.loads(run.stdout)
+
+    def charged(self):
+        """The rounds that the client takes part in; their plans are pinned before, whatever the readings are."""
+        return [e["sequence"] for e in self.json("client", "status")["ledger"] if e["kind"] == "charged"]
 
     def signing_key(self, party):
         return wire.load_signing_key(os.path.join(self.pki, party, f"{party}-sign.key"))

@@ -1,4 +1,4 @@
-"""levels.py - the rows that send one symbol of a bounded number from doc/protocols.md alone: encode, read, estimate.  A
+"""levels.py - the rows that send one symbol of a bounded number from doc/protocols/ alone: encode, read, estimate.  A
 second implementation.
 
 A randomizer is the descriptor's; b is the highest level, x a number in [0, 1]."""
@@ -7,8 +7,8 @@ import random
 import struct
 from fractions import Fraction
 
+import params
 from records import HEAD, down
-from wire import pb
 
 ROWS = ("duchi", "laplace-levels", "staircase", "piecewise")
 RNG = random.SystemRandom()
@@ -19,12 +19,12 @@ def randomizer(name, b, epsilon0, size=0):
     """Thresholds a little on the side of noise."""
     e = math.exp(epsilon0)
     if name == "duchi":
-        return pb.Randomizer(protocol=name, bins=2, keep=down(e / (e + 1)))
+        return params.of(name, bins=2, keep=down(e / (e + 1)))
     if name == "laplace-levels":
-        return pb.Randomizer(protocol=name, bins=b + 1, keep=down(1 - math.exp(-epsilon0 / b)))
+        return params.of(name, bins=b + 1, keep=down(1 - math.exp(-epsilon0 / b)))
     if name == "staircase":
-        return pb.Randomizer(protocol=name, bins=b + 1, keep=down(1 - 1 / e), size=size)
-    return pb.Randomizer(protocol=name, bins=b + 1, keep=down(size * e / (size * e + b)), size=size)
+        return params.of(name, bins=b + 1, keep=down(1 - 1 / e), size=size)
+    return params.of(name, bins=b + 1, keep=down(size * e / (size * e + b)), size=size)
 
 
 def symbols(r):
@@ -63,7 +63,7 @@ def encode(r, x, cache={}):
         window = range(level, level + r.size)
         y = RNG.choice([s for s in range(symbols(r)) if (s in window) == keep])
     else:
-        weights = cache.setdefault(r.SerializeToString(), noise(r))
+        weights = cache.setdefault((r.protocol, params.pack(r)), noise(r))
         y = symbol(r, level + RNG.choices(list(weights), list(weights.values()))[0])
     return HEAD + struct.pack("<Q", y)
 

@@ -1,4 +1,4 @@
-"""records.py - the rows of one wide message from doc/protocols.md alone: encode, tally, estimate.  A second implementation.
+"""records.py - the rows of one wide message from doc/protocols/ alone: encode, tally, estimate.  A second implementation.
 
 A randomizer is the descriptor's; d is its number of categories."""
 import math
@@ -6,7 +6,7 @@ import random
 import struct
 from fractions import Fraction
 
-from wire import pb
+import params
 
 ROWS = ("rappor", "oue", "subset", "olh", "hadamard")
 HEAD = bytes([1]) + bytes(7)
@@ -19,14 +19,14 @@ def randomizer(name, d, epsilon0, size=0):
     e = math.exp(epsilon0)
     if name == "rappor":
         keep = down(math.sqrt(e) / (math.sqrt(e) + 1))
-        return pb.Randomizer(protocol=name, bins=d, keep=keep, other=2**64 - keep)
+        return params.of(name, bins=d, keep=keep, other=2**64 - keep)
     if name == "oue":
-        return pb.Randomizer(protocol=name, bins=d, keep=2**63, other=int(2**64 / (e + 1) * (1 + 1e-12)))
+        return params.of(name, bins=d, keep=2**63, other=int(2**64 / (e + 1) * (1 + 1e-12)))
     if name == "subset":
-        return pb.Randomizer(protocol=name, bins=d, keep=down(size * e / (size * e + d - size)), size=size)
+        return params.of(name, bins=d, keep=down(size * e / (size * e + d - size)), size=size)
     if name == "olh":
-        return pb.Randomizer(protocol=name, bins=d, keep=down(e / (e + size - 1)), size=size)
-    return pb.Randomizer(protocol=name, bins=d, keep=down(e / (e + 1)))
+        return params.of(name, bins=d, keep=down(e / (e + size - 1)), size=size)
+    return params.of(name, bins=d, keep=down(e / (e + 1)))
 
 
 def down(p):

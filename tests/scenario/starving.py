@@ -44,7 +44,7 @@ class Watched(faults.Round):
         cluster.write("plan.conf", text.replace(f"min_reports = {faults.N}", "min_reports = 2"))
         self.cluster = cluster
         self.broker = Broker(cluster, start=False)
-        use_mqtt(cluster, self.broker, retained="true", gather='"300ms"')
+        use_mqtt(cluster, self.broker, names=[f"d{i}" for i in range(faults.N)], retained="true", gather='"300ms"')
 
     def check(self, cluster, client_status):
         """Each report that was acknowledged counts once."""
@@ -165,7 +165,7 @@ def function(module, name, offset):
 
 def places(stacks, n, rng):
     """n numbers of calls, from 1, in order: first calls of a stack.  libcrypto makes nine of ten, each of which ends the
-    process (cm_libcrypto.h): a quarter is its."""
+    process (cr_libcrypto.h): a quarter is its."""
     first = {}
     for k, stack in enumerate(stacks, 1):
         first.setdefault(stack, k)

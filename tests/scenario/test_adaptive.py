@@ -43,7 +43,7 @@ def test_a_plan_that_follows_its_results(cluster, name):
     assert run.returncode == 0 and stages(cluster) == ["settled"], run.stderr
     first = cluster.json("analyzer", "budget")
     assert first["mode"] == f"adaptive.{name}" and 0 < first["share_spent"] < 1
-    assert first["epsilon_spent"] == first["epsilon_limit"] and first["epsilon_left"] is None
+    assert first["epsilon_spent"] == first["epsilon_limit"] and first["epsilon_left"] == 0
 
     # The answer is there, and only now the next round is thought of.
     adaptive(cluster, [ask(1), ask(2, 0.5)], filter=name)
@@ -52,16 +52,15 @@ def test_a_plan_that_follows_its_results(cluster, name):
     second = cluster.json("analyzer", "budget")
     assert first["share_spent"] < second["share_spent"] < 1
 
-    opening, *_, = exported(cluster)
-    assert opening["mode"] == f"adaptive.{name}"
+    _, plan, *_, = exported(cluster)
+    assert plan["kind"] == "plan" and plan["mode"] == f"adaptive.{name}"
     shares = [r["share"] for r in exported(cluster) if r["kind"] == "reserve"]
     assert sum(shares) == pytest.approx(second["share_spent"], rel=1e-6)
     text = cluster.run("analyzer", "budget").stdout
     assert f"filter {name}" in text and "% of the filter's budget" in text
-    status = cluster.json("client", "status")
-    assert status["mode"] == f"adaptive.{name}" and status["share_spent"] == pytest.approx(second["share_spent"])
-    seen = cluster.json("shuffler", "status")
-    assert seen["mode"] == f"adaptive.{name}" and seen["share_spent"] == pytest.approx(second["share_spent"])
+    plan, = cluster.json("shuffler", "status")["plans"]
+    assert plan["mode"] == f"adaptive.{name}" and plan["share"] == pytest.approx(second["share_spent"]), plan
+    assert cluster.json("client", "status")["share_spent"] == pytest.approx(second["share_spent"])
     client.stop()
     shuffler.stop()
 
@@ -91,27 +90,29 @@ def test_the_analyzer_refuses_what_the_filter_does_not_admit(cluster):
     assert cluster.json("analyzer", "budget")["share_spent"] < 1
 
 
-def test_the_shuffler_refuses_it_when_its_own_filter_does_not_admit(cluster):
-    """The analyzer's plan has room, the shuffler's policy has not."""
+def test_the_shuffler_refuses_a_slice_that_its_own_policy_has_no_room_for(cluster):
+    """The analyzer's plan has room, the shuffler's policy has not; then none of its rounds is taken.  The analyzer has not
+    asked it before."""
     prepared(cluster, epsilon=0.3)
     adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=3.0)
-    run, shuffler, _ = run_plan(cluster)
+    run, shuffler, _ = run_plan(cluster, analyzer_mutant="analyzer.fit")
     got = stages(cluster)
-    assert got[0] == "settled" and got[-1] == "void", (got, run.stderr)
-    assert "filter's budget" in shuffler.log()
+    assert got == ["void"] * 4, (got, run.stderr)
+    assert "slice" in shuffler.log()
 
 
-def test_the_client_refuses_it_when_its_own_filter_does_not_admit(cluster):
+def test_the_client_refuses_a_slice_that_its_own_policy_has_no_room_for(cluster):
     prepared(cluster, epsilon=3.0)
     cluster.write("client-policy.conf", 'population = "test";\nmax_epsilon = 0.3;\ndelta = 1e-06;\n'
-                  "min_batch = 100;\nmax_epsilon0 = 50.0;\naccept_adaptive = true;\n")
+                  "min_batch = 100;\nmax_epsilon0 = 50.0;\nhonest_fraction = 1.0;\n"
+                  "colluders = 0;\naccept_adaptive = true;\n")
     adaptive(cluster, [ask(i) for i in range(1, 5)], epsilon=3.0)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
     client = cluster.start("client", "run")
     cluster.start("analyzer", "run", "--once")
-    wait_for("the client's refusal", lambda: "refused" in client.log(), 60)
-    assert "filter's budget" in client.log()
+    wait_for("the client's refusal", lambda: "refused" in client.log())
+    assert "takes a slice of epsilon 3" in client.log()
 
 
 @pytest.mark.parametrize("party", ["shuffler", "client"])
@@ -121,7 +122,9 @@ def test_who_does_not_accept_it_refuses(cluster, party, removed):
     prepared(cluster, accepted=["client" if party == "shuffler" else "shuffler"])
     adaptive(cluster, [{**ask(1), "window": "3s" if not removed else "2m"}])
     name = {"shuffler": "shuffler.policy.adaptive", "client": "client.policy.adaptive"}[party]
-    run, shuffler, client = run_plan(cluster, **({f"{party}_mutant": name} if removed else {}))
+    # It has not asked the shuffler before it signs.
+    run, shuffler, client = run_plan(cluster, analyzer_mutant="analyzer.fit",
+                                     **({f"{party}_mutant": name} if removed else {}))
     assert run.returncode == 0, run.stderr
     assert stages(cluster) == ["settled" if removed else "void"], run.stderr
     said = {"shuffler": shuffler, "client": client}[party].log()
@@ -133,7 +136,6 @@ CHANGES = {
     "a decided round's place": lambda c: adaptive(c, [ask(2), ask(1)]),
     "the budget": lambda c: adaptive(c, [ask(1)], epsilon=0.6),
     "the filter": lambda c: adaptive(c, [ask(1)], filter="renyi"),
-    "the mode": lambda c: c.plan([ask(1)], epsilon=0.5),
     "the population": lambda c: c.write("plan.conf", open(c.path("plan.conf")).read().replace(
         'population = "test"', 'population = "else"')),
 }
@@ -154,13 +156,18 @@ def test_what_may_not_change_does_not(cluster):
     assert cluster.run("analyzer", "budget").returncode == 0 and stages(cluster) == ["settled"]
 
 
-def test_a_plan_in_mode_plan_still_may_not_change(cluster):
+@pytest.mark.parametrize("mode", ["plan", "adaptive"])
+def test_a_changed_file_in_mode_plan_is_a_plan_whose_slice_does_not_fit(cluster, mode):
     prepared(cluster)
-    cluster.plan([ask(1)], epsilon=0.5)
+    (cluster.plan if mode == "plan" else lambda r, **kw: adaptive(cluster, r, **kw))([ask(1)], epsilon=0.5)
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
+    records = len(exported(cluster))
     cluster.plan([ask(1), ask(2)], epsilon=0.5)
-    assert cluster.run("analyzer", "run", "--once").returncode == EXIT["config"]
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == EXIT["budget"], run.stderr
+    assert "takes a slice of epsilon 0.5" in run.stderr and "earlier plans took 0.5" in run.stderr
+    assert len(exported(cluster)) == records
 
 
 def test_the_cost_of_an_adaptive_plan(cluster):

@@ -5,6 +5,7 @@ from math import inf
 
 import pytest
 
+import params
 import among
 import wire
 from cluster import program
@@ -27,7 +28,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     length = among.record_length(r)
     desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=length,
                                messages_per_client=among.messages(r))
-    desc.randomizer.CopyFrom(r)
+    desc.randomizer.CopyFrom(params.message(r))
     if row != "cheu":
         desc.privacy.epsilon0 = inf
     holds = [0 if i % 2 else i % d for i in range(n)]
@@ -45,17 +46,18 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     cluster.configure(min_batch=100, devices=n + 20, max_epsilon0="inf")
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    bad = among.malformed(among.randomizer(row, d, 2.0, 2, 5))
+    bad = among.malformed(among.randomizer(row, d + 1, 2.0, 2, 5))
     cluster.plan([{"query": "colour", "type": "histogram", "protocol": row, "field": "colour", **KEYS[row],
                    "min_reports": 100, "target": n + len(bad), "values": [f"c{i}" for i in range(d)],
                    "window": "2m"}], epsilon=10.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
     desc, data = device.round(wait_ms=20000)
-    r = desc.randomizer
+    r = params.read(desc.randomizer)
     assert desc.record_length == among.record_length(r) and desc.messages_per_client == among.messages(r)
-    assert r.keep_always == (row != "cheu") and r.dummies == 2
-    sent = [among.client(r, i * i % d) for i in range(n)]
+    assert r.dummies == 2
+    # Every seventh device has no reading.
+    sent = [among.client(r, d if i % 7 == 0 else i * i % d) for i in range(n)]
 
     def seal(records):
         return b"".join(wire.Hpke.seal(desc.hpke_key, wire.hpke_info(data), wire.hpke_aad(data), rec)
@@ -68,7 +70,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     assert result["bad"] == among.messages(r) * len(bad) and result["reports"] == n and result["participants"] == n + len(bad)
     records = [rec for c in sent for rec in c]
     assert result["counts"] == among.counts(r, records)
-    for item, (value, variance) in zip(result["items"], among.estimates(r, n, records), strict=True):
+    for item, (value, variance) in zip(result["items"] + result["no_reading"], among.estimates(r, n, records), strict=True):
         assert item["value"] == pytest.approx(value, rel=1e-9, abs=1e-6)
         assert item["variance"] == pytest.approx(variance, rel=1e-9)
 
@@ -87,7 +89,7 @@ def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
     assert run.returncode == 0, run.stderr
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["protocol"] == row and result["reports"] == n and result["bad"] == 0
-    assert result["messages"] == (9 if row == "balcer-cheu" else 3) * n + shuffler and len(result["counts"]) == len(COLOURS)
+    assert result["messages"] == (11 if row == "balcer-cheu" else 3) * n + shuffler and len(result["counts"]) == len(COLOURS) + 1
     for item in result["items"]:
         assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
     export = cluster.run("analyzer", "ledger", "export")
@@ -99,7 +101,8 @@ def test_who_wants_a_local_guarantee_is_asked_for_no_hashed_value(cluster):
     cluster.configure(min_batch=100, max_epsilon0=5.0)
     readings(cluster, 200)
     cluster.plan([histogram(200, protocol="hashed", window="3s", **KEYS["hashed"])], epsilon=10.0)
-    _, shuffler, _ = run_plan(cluster)
+    # The analyzer would say so before, if it asked.
+    _, shuffler, _ = run_plan(cluster, analyzer_mutant="analyzer.fit")
     rounds = cluster.json("analyzer", "round", "list")["rounds"]
     assert [r["stage"] for r in rounds] != ["settled"], rounds
     assert "epsilon0 inf, max_epsilon0 is 5" in shuffler.log()

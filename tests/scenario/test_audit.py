@@ -44,7 +44,7 @@ def ledger(tmp_path_factory):
     made.close()
     assert export.returncode == 0, export.stderr
     kinds = {json.loads(x)["kind"] for x in export.stdout.splitlines()}
-    assert kinds == {"open", "reserve", "charge", "settle", "void", "refuse"}, run.stderr
+    assert kinds == {"open", "plan", "entry", "reserve", "charge", "settle", "void"}, run.stderr
     return export.stdout
 
 
@@ -53,10 +53,10 @@ def test_an_honest_ledger_passes_the_audit(ledger, tmp_path):
     path.write_text(ledger)
     run = accountant("audit", str(path))
     assert run.returncode == 0 and not run.stderr, run
-    assert re.search(r"^audit passed: \d+ records, 3 rounds hold budget, 1 void, 1 refused; epsilon at most 0\.\d+ ",
+    assert re.search(r"^audit passed: \d+ records, 4 rounds hold budget, 1 void, 0 refused; slices of epsilon 0\.6",
                      run.stdout, re.M), run.stdout
     said = json.loads(accountant("audit", "-", "--json", stdin=ledger).stdout)
-    assert said["verdict"] == "passed" and said["epsilon_upper"] < said["epsilon_limit"] == 0.6
+    assert said["verdict"] == "passed" and said["epsilon_upper"] == said["epsilon_limit"] == 0.6
     assert [r["stage"] for r in said["rounds"]] == ["settled", "settled", "void", "settled"]
     records = [json.loads(x) for x in ledger.splitlines()]
     for row in said["rounds"]:
@@ -65,6 +65,8 @@ def test_an_honest_ledger_passes_the_audit(ledger, tmp_path):
 
 
 @pytest.mark.parametrize("kind,key,change", [
+    ("entry", "epsilon_round", lambda x: x * 0.99), ("entry", "epsilon_total", lambda x: x * 0.99),
+    ("reserve", "attempt", lambda x: x + 1), ("reserve", "plan_hash", lambda x: "0" * len(x)),
     ("reserve", "epsilon_round", lambda x: x * 0.99), ("reserve", "epsilon_total", lambda x: x * 0.99),
     ("charge", "epsilon_total", lambda x: x * 1.01), ("charge", "participants", lambda x: N // 2),
     ("reserve", "min_reports", lambda x: x - 1), ("settle", "seq", lambda x: x + 1),
@@ -79,9 +81,11 @@ def test_one_edited_number_is_named_by_its_line(ledger, tmp_path, kind, key, cha
     assert run.returncode == 65 and f"{path}:{line + 1}: " in run.stderr, run
 
 
-def test_a_limit_that_was_exceeded_ends_with_the_budgets_code(ledger, tmp_path):
+@pytest.mark.parametrize("line", [0, 1])
+def test_a_limit_that_was_exceeded_ends_with_the_budgets_code(ledger, tmp_path, line):
+    """The population's, above which no slices add up; and the plan's slice, above which no entries compose."""
     records = [json.loads(x) for x in ledger.splitlines()]
-    records[0]["epsilon_limit"] = 0.2
+    records[line]["epsilon_limit"] = 0.2
     path = tmp_path / "ledger.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in records))
     run = accountant("audit", str(path))
@@ -140,12 +144,12 @@ def test_the_ledger_of_a_filter_is_audited_by_its_prices(cluster, tmp_path, name
     assert run.returncode == 65 and f"{path}:{line + 1}: share is recorded" in run.stderr, run
     path, run = audited(line, "epsilon_total", lambda x: x / 2)
     assert run.returncode == 65 and f"{path}:{line + 1}: epsilon_total is recorded" in run.stderr, run
-    path, run = audited(0, "mode", lambda x: "adaptive.magic")
-    assert run.returncode == 65 and f"{path}:1: no such mode" in run.stderr, run
+    path, run = audited(1, "mode", lambda x: "adaptive.magic")
+    assert run.returncode == 65 and f"{path}:2: no such mode" in run.stderr, run
     # A budget made smaller makes every recorded share too small, and the shares together too large.
-    path, run = audited(0, "epsilon_limit", lambda x: x / 3)
+    path, run = audited(1, "epsilon_limit", lambda x: x / 3)
     assert run.returncode == 65 and "of the filter's budget would be held" in run.stderr, run
     for r in reserved:
         del r["share"]
-    path, run = audited(0, "epsilon_limit", lambda x: x / 3)
+    path, run = audited(1, "epsilon_limit", lambda x: x / 3)
     assert run.returncode == c.EXIT["budget"] and "audit OVER THE LIMIT" in run.stdout, run

@@ -49,7 +49,7 @@ def test_rounds_of_protocol_auto(cluster):
             assert abs(item["value"] - value) < 6 * item["variance"] ** 0.5 + (number == 1)
             assert item["variance"] ** 0.5 < 2.5 * chosen["expected_error"]
     budget = cluster.json("analyzer", "budget")
-    assert abs(budget["epsilon_spent"] / planned["epsilon_total"] - 1) < 1e-3
+    assert abs(budget["entries_epsilon"] / planned["epsilon_total"] - 1) < 1e-3
 
 
 def test_auto_may_count_on_a_shuffler_that_is_trusted_to_add(cluster):

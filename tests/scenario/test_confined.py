@@ -1,4 +1,4 @@
-"""The daemons give up system calls before they hear a peer (common/net/cm_confine.h), and go on without them."""
+"""The daemons give up system calls before they hear a peer (common/net/nt_confine.h), and go on without them."""
 import os
 import re
 
@@ -7,11 +7,6 @@ import pytest
 import cluster as c
 
 WORDS = {True: '"system calls confined"', False: '"system calls are not confined"'}
-
-
-def sanitized():
-    with open(os.path.join(c.BUILD, "CMakeCache.txt")) as f:
-        return re.search(r"^TOMBOLA_SANITIZE:\w+=(\w+)", f.read(), re.M) is not None
 
 
 def status(path):
@@ -51,9 +46,9 @@ def a_round_of_daemons(cluster, confined):
 
 @pytest.mark.heavy  # the optimised build
 def test_every_thread_of_each_daemon_is_confined_throughout_a_round(cluster):
-    assert not sanitized(), "this is for a build without a sanitizer"
+    assert not c.sanitized(), "this is for a build without a sanitizer"
     a_round_of_daemons(cluster, True)
 
 
 def test_each_build_says_whether_it_is_confined(cluster):
-    a_round_of_daemons(cluster, not sanitized())
+    a_round_of_daemons(cluster, not c.sanitized())

@@ -154,9 +154,10 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
     budget, rounds = cluster.json("analyzer", "budget"), cluster.json("analyzer", "round", "list")["rounds"]
     loaded(browser, cluster, 3)
 
-    assert shown_budget(browser) == {"spent": four(budget["epsilon_spent"], True),
-                                     "left": four(budget["epsilon_left"], False), "limit": "0.7500"}
-    drawn = check_gauge(browser, budget["epsilon_spent"] / budget["epsilon_limit"])
+    entries = budget["entries_epsilon"]
+    assert shown_budget(browser) == {"spent": four(entries, True),
+                                     "left": four(budget["slice_epsilon"] - entries, False), "limit": "0.7500"}
+    drawn = check_gauge(browser, entries / budget["slice_epsilon"])
     assert len(drawn["blocks"]) == 3 and "round 4" in drawn["label"] and "refused" in drawn["label"]
     (start, end), = drawn["refused"]
     assert start == pytest.approx(sum(drawn["blocks"]), abs=1) and start < drawn["limit"] < end
@@ -175,6 +176,10 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
     shown = texts(browser, "[data-query=labels] tbody td.num:nth-of-type(2)")
     items = cluster.json("analyzer", "estimate", "labels")["items"]
     assert shown == [f"{i['value']:,.0f}" for i in items if not i["below_noise"]]
+    # Devices without a reading are no item.
+    nobody, = cluster.json("analyzer", "estimate", "labels")["no_reading"]
+    said, = [n for n in texts(browser, "[data-query=labels] .note") if n.startswith("Devices without a reading: ")]
+    assert nobody["below_noise"] == ("below the noise floor" in said)
     quiet = [i for q in ("labels", "cities") for i in cluster.json("analyzer", "estimate", q)["items"] if i["below_noise"]]
     item, = cluster.json("analyzer", "estimate", "celsius")["items"]
     assert abs(float(text(browser, "[data-query=celsius] td.num")) - item["value"]) < 0.5

@@ -1,5 +1,6 @@
 """Dishonest parties against what tags, classes, slots and prefixes add: descriptors that an analyzer bends, messages that
 a client bends, batches and manifests that a shuffler bends."""
+import copy
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import struct
 
 import pytest
 
+import params
 import wire
 from cluster import EXIT, wait_for
 from parties import Analyzer, Device, Shuffler
@@ -29,43 +31,41 @@ PLANS = {
     "marginals": {"type": "marginals", "columns": [{"field": "state", "values": ["a", "b"]},
                                                    {"field": "fan", "values": ["on", "off"]}],
                   "marginals": [["state", "fan"], ["fan"]], "epsilon0": 2.0},
+    "number": {"protocol": "duchi", "type": "mean", "field": "v0", "range": [0.0, 1.0], "epsilon0": 2.0},
 }
 
 
 def tags(n):
     def change(d):
-        d.randomizer.tags = n
+        d.randomizer.shuffler.tags = n
     return change
 
 
 def filled(n):
     def change(d):
-        d.randomizer.tag_messages = n
+        d.randomizer.shuffler.tag_messages = n
     return change
 
 
 def least(*numbers, messages=0):
     def change(d):
-        del d.randomizer.tag_least[:]
-        d.randomizer.tag_least.extend(numbers)
+        del d.randomizer.shuffler.tag_least[:]
+        d.randomizer.shuffler.tag_least.extend(numbers)
         if messages:
-            d.randomizer.tag_messages = messages
+            d.randomizer.shuffler.tag_messages = messages
     return change
 
 
 def slot(**fields):
     def change(d):
-        for k, v in fields.items():
-            setattr(d.randomizer.slots[0], k, v)
+        params.bend(d.randomizer, lambda p: vars(p.slots[0]).update(fields))
     return change
 
 
 def slots(n):
     """So many of the first; the others are gone."""
     def change(d):
-        one = pb.Slot.FromString(d.randomizer.slots[0].SerializeToString())
-        del d.randomizer.slots[:]
-        d.randomizer.slots.extend([one] * n)
+        params.bend(d.randomizer, lambda p: setattr(p, "slots", p.slots[:1] * n))
     return change
 
 
@@ -107,18 +107,22 @@ IMPOSSIBLE = {
              slot(keep_always=True, keep=0), slots(2), slots(17), slots(0), query(dimension=D + 2),
              query(dimension=0), whole(messages_per_client=1), whole(messages_per_client=3), whole(record_length=17)],
     "classes": [least(), least(15), least(15, 15, 15), least(0, 30), least(15, N), least(2**31, 2**31),
-                least(15, 15, messages=20), tags(1), tags(3), slots(1), slots(3), slot(bins=4), slot(groups=2),
-                slot(count=2), slot(keep=2**64 - 1), slot(keep=1)],
+                least(15, 15, messages=20), tags(1), tags(3), slots(1), slots(3), slot(bins=3), slot(bins=5), slot(groups=2),
+                slot(count=2), slot(keep=2**64 - 1), slot(keep=1), query(none=0), query(none=3), query(none_category=1),
+                query(none=2), query(none_value=1.0)],
     "pooled": [least(), least(15), least(0, 30), least(15, N), least(15, 15, messages=20), tags(3), slots(1), slots(3),
-               slot(bins=4), slot(keep=2**64 - 1), whole(messages_per_client=1)],
+               slot(bins=3), slot(bins=5), slot(keep=2**64 - 1), query(none=0), whole(messages_per_client=1)],
     "slots": [slot(groups=2), slot(bins=3), slot(bins=8), slot(count=4), slot(count=0), slots(2), slots(0),
               tags(3), filled(5), least(4, 4), query(dimension=7), query(dimension=2**31),
               query(low=1.0, high=0.0), query(low=float("nan")), whole(messages_per_client=4)],
     "prefixes": [candidates("6c", "70"), candidates("6", "6"), candidates("zz"), candidates(""), candidates("6", "G"),
                  candidates(), query(bits=0), query(bits=3), query(bits=8), query(bits=2**31),
-                 candidates(*[f"{i:04x}" for i in range(5000)])],
+                 query(none=0), query(none=2), candidates(*[f"{i:04x}" for i in range(5000)])],
     "marginals": [marginals(0), marginals(4), marginals(3, 3), marginals(), marginals(3), marginals(1, 2, 3),
-                  slot(bins=5), slot(bins=2), slot(groups=3), slots(1), slots(3)],
+                  slot(bins=5), slot(bins=2), slot(groups=3), slots(1), slots(3),
+                  query(none=0), query(none=2)],
+    "number": [query(none=3), query(none_category=1), query(none_value=2.0), query(none_value=float("nan")), query(none=0),
+               query(none=1, none_value=0.0)],
 }
 
 
@@ -132,7 +136,7 @@ def fake(cluster):
 
 def readings(cluster):
     cluster.write("readings.ndjson", "".join(json.dumps({
-        "device": f"d{i}", "v": [i / N] * D, "colour": f"c{i % 3}", "site": "lighthouse", "state": "ab"[i % 2],
+        "device": f"d{i}", "v": [i / N] * D, "colour": f"c{i % 3}", "site": "lighthouse", "state": "ab"[i % 2], "v0": i / N,
         "fan": ("on", "off")[i % 2]}) + "\n" for i in range(N)))
 
 
@@ -178,16 +182,17 @@ class Liar(Analyzer):
     def __init__(self, cluster, d):
         super().__init__(cluster, epsilon_limit=d.privacy.epsilon_limit, delta=d.privacy.delta)
 
-    def offer(self, d):
-        """Reserve and announce d; the shuffler's refusal, or None.  The ledger is as before it if that is where it
-        was refused."""
-        d.ledger_seq, d.ledger_head = self.chain.seq, self.chain.head
-        before = self.chain.seq, self.chain.head, list(self.chain.records)
-        data = self.reserve(d)
+    def offer(self, d, part=30):
+        """Reserve and announce d under a plan of its own, which takes this part of the budget; the shuffler's refusal, or
+        None.  The ledger is as before it if that is where it was refused."""
+        before = copy.deepcopy((self.chain, self.plans, self.plan_previous, self.sequence, self.previous))
+        p = self.plan([self.entry(d)], epsilon=self.limit / part, delta=self.delta / part)
+        d.plan_hash, d.entry, d.attempt, d.honest_fraction = wire.sha256(p), 1, 1, 1.0
+        data = self.reserve(self.follow(d))
         try:
             self.extend()
         except wire.Refused as e:
-            self.chain.seq, self.chain.head, self.chain.records = before
+            self.chain, self.plans, self.plan_previous, self.sequence, self.previous = before
             return e
         try:
             self.announce(data)
@@ -218,8 +223,17 @@ def test_descriptors_that_no_honest_analyzer_makes_are_refused_by_shuffler_and_c
         refused = liar.offer(bent(d, change))
         assert refused is not None, f"change {i} of {kind} passed"
         assert refused.code in (pb.ERROR_BAD_MESSAGE, pb.ERROR_LEDGER), (i, refused)
-    assert liar.offer(bent(d)) is None, "the honest one is refused"
+    assert liar.offer(bent(d), 1) is None, "the honest one is refused"
     shuffler.stop()
+
+
+def test_without_the_check_a_row_makes_a_message_of_none_that_no_reading_makes(cluster, fake):
+    d = bent(honest(cluster, fake, "number"), IMPOSSIBLE["number"][-1])
+    serve(cluster, fake, d)
+    run = send(cluster)
+    assert run.returncode == EXIT["protocol"] and "has no symbol" in run.stderr and not fake.received, run
+    run = send(cluster, "round.descriptor.none")
+    assert fake.received, run.stderr
 
 
 STATED = [("tags", stated, "states epsilon0"), ("classes", stated, "states epsilon0"),
@@ -234,10 +248,11 @@ def test_parameters_that_hide_less_than_stated_are_refused_by_shuffler_and_clien
     removes = ("client.policy.statement", "shuffler.policy.statement")
     if word == "budget":
         cluster.write("client-policy.conf", small)
-        removes = ("client.budget", "shuffler.budget")
+        removes = ("client.budget,round.plan.randomizer", "shuffler.plan.slice")
     serve(cluster, fake, d)
     run = send(cluster)
-    assert run.returncode in (EXIT["permission"], EXIT["budget"]) and word in run.stderr and not fake.received, run
+    said = "the round's randomizer is not the plan's" if word == "budget" else word
+    assert run.returncode in (EXIT["permission"], EXIT["budget"]) and said in run.stderr and not fake.received, run
     run = send(cluster, removes[0])
     assert fake.received, run.stderr
     fake.close()
@@ -247,14 +262,14 @@ def test_parameters_that_hide_less_than_stated_are_refused_by_shuffler_and_clien
         cluster.write("shuffler-policy.conf", text.replace("max_epsilon = 50.0", "max_epsilon = 3.5"))
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
-    refused = Liar(cluster, d).dial().offer(bent(d))
+    refused = Liar(cluster, d).dial().offer(bent(d), 1)
     assert refused is not None and word in refused.text, refused
     shuffler.stop()
     shutil.rmtree(cluster.path("shuffler"))
     os.mkdir(cluster.path("shuffler"), 0o700)
     cluster.start("shuffler", "run", mutant=removes[1])
     cluster.wait_listening()
-    assert Liar(cluster, d).dial().offer(bent(d)) is None
+    assert Liar(cluster, d).dial().offer(bent(d), 1) is None
 
 
 # ---- clients ---------------------------------------------------------------------------------------------------------
@@ -279,7 +294,8 @@ def test_what_devices_say_to_shuffler_and_analyzer_need_not_agree(cluster):
     """All their messages under one tag, records of slots, groups and levels that there are not: counted as bad, and
     the round is as even as ever."""
     analyzer, device, d, data = real(cluster, "tags")
-    groups, bins = d.randomizer.slots[0].groups, d.randomizer.slots[0].bins
+    s = params.read(d.randomizer).slots[0]
+    groups, bins = s.groups, s.bins
     good = [(os.urandom(32), message(d, data, 0, 0, 0) + message(d, data, groups, 1, 0)) for _ in range(N - 10)]
     bad = [(2, 0), (65535, 0), (0, groups * bins), (0, 2**64 - 1), (1, groups * bins)]
     liars = [(os.urandom(32), message(d, data, 5, *bad[i % 5]) + message(d, data, 5, *bad[(i + 1) % 5])) for i in range(10)]
@@ -319,7 +335,7 @@ def test_without_the_check_such_a_tag_is_taken(cluster):
 
 @pytest.mark.parametrize("removed", [False, True])
 def test_a_class_with_too_few_makes_the_round_void(cluster, removed):
-    analyzer, device, d, data = real(cluster, "classes", "shuffler.least" if removed else "", window="2s")
+    analyzer, device, d, data = real(cluster, "classes", "shuffler.least" if removed else "", window="8s")
     sent = [(os.urandom(32), message(d, data, i >= 20, i >= 20, i % 3)) for i in range(25)]
     assert set(device.submit(d, sent)) == {pb.OUTCOME_ACCEPTED}
     assert analyzer.wait() == 0, analyzer.log()

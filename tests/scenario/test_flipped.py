@@ -101,13 +101,16 @@ class Play:
         assert not [f for _, _, files in os.walk(self.kept) for f in files if f.endswith("-wal")]
 
     def start(self):
+        log = self.cluster.path("shuffler.log")
+        self.begins = os.path.getsize(log) if os.path.exists(log) else 0
         self.daemon = self.cluster.start("shuffler", "run")
-        self.begins = len(self.daemon.log())
         wait_for("the shuffler to listen or to end", lambda: not self.daemon.alive() or
                  '"shuffler ready"' in self.said())
 
     def said(self):
-        return self.daemon.log()[self.begins:]
+        with open(self.daemon.log_path, errors="replace") as f:
+            f.seek(self.begins)
+            return f.read()
 
     def end(self):
         self.daemon.stop()
@@ -147,7 +150,7 @@ class Play:
             assert sorted(pulled) == sorted(s for _, s in self.sent), f"{where}: another batch was released"
             self.end()
             return "harmless"
-        wait_for(f"{where}: the shuffler to end by itself\n{self.said()}", lambda: not self.daemon.alive(), 5)
+        wait_for(f"{where}: the shuffler to end by itself\n{self.said()}", lambda: not self.daemon.alive())
         lines = [x for x in self.said().splitlines() if '"level":"error"' in x or x.startswith("tombola-shuffler: ")]
         assert self.daemon.process.returncode == EXIT["data"], f"{where}: {self.daemon.process.returncode}\n{self.said()}"
         assert len(lines) == 1, f"{where}: no one clear line: {self.said()}"

@@ -41,6 +41,65 @@ def test_there_is_nothing_to_resume_and_nothing_early(cluster):
     served(cluster)
 
 
+HYBRID, X25519 = 0x11EC, 0x001D  # IANA's numbers of TLS groups
+
+
+def has_hybrid(cluster):
+    """OpenSSL of this machine knows X25519MLKEM768 (from 3.5 on)."""
+    return "Call to SSL_CONF_cmd" not in s_client(cluster, "-groups", "X25519MLKEM768")
+
+
+def key_shares(hello):
+    """The groups of a ClientHello's key shares (RFC 8446, 4.1.2 and 4.2.8), in order."""
+    def take(n):
+        nonlocal hello
+        head, hello = hello[:n], hello[n:]
+        return head
+    take(5 + 4 + 2 + 32)  # headers of the record and of the message, version, random
+    take(take(1)[0])
+    take(int.from_bytes(take(2), "big"))
+    take(take(1)[0])
+    take(2)
+    while hello:
+        kind, body = int.from_bytes(take(2), "big"), take(int.from_bytes(take(2), "big"))
+        if kind == 51:
+            shares, at = [], 2
+            while at < len(body):
+                shares.append(int.from_bytes(body[at:at + 2], "big"))
+                at += 4 + int.from_bytes(body[at + 2:at + 4], "big")
+            return shares
+    return []
+
+
+def test_the_key_exchange_is_hybrid_where_openssl_has_it(cluster):
+    prepare(cluster)
+    hybrid = has_hybrid(cluster)
+    best = "X25519MLKEM768" if hybrid else "X25519"
+    # What both daemons send first: a share of each group, so that an answer never begins with another try.
+    with socket.create_server(("127.0.0.1", cluster.port)) as listener:
+        for party in ("client", "analyzer"):
+            daemon = cluster.start(party, "run")
+            raw, _ = listener.accept()
+            raw.settimeout(20)
+            hello = raw.recv(5, socket.MSG_WAITALL)
+            hello += raw.recv(int.from_bytes(hello[3:], "big"), socket.MSG_WAITALL)
+            assert key_shares(hello) == ([HYBRID, X25519] if hybrid else [X25519]), party
+            raw.close()
+            daemon.kill()
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    for party in ("client", "analyzer"):
+        daemon = cluster.start(party, "run")
+        wait_for("the group", lambda d=daemon: f'"tls_group":"{best}"'.lower() in d.log().lower())
+        daemon.stop()
+    # A peer of either kind is served, at the first try; one with neither group is not.
+    for groups, good in (("X25519", True), ("P-256:X25519", True), ("P-256", False)) + ((best, True),) * hybrid:
+        said = s_client(cluster, "-groups", groups, "-msg")
+        assert ("New, TLSv1.3, Cipher is" in said) == good, (groups, said)
+        if groups == best:
+            assert said.count("ServerHello") == 1, said
+
+
 def test_a_second_handshake_within_a_connection_is_refused(cluster):
     """TLS 1.3 knows no renegotiation, and a change of keys is the peer's right: neither costs anyone else anything."""
     prepare(cluster)

@@ -15,7 +15,7 @@ EVERY = ("--config", "--verbose", "--quiet", "--log-format", "--color", "--json"
 
 
 def say(program, *args):
-    return subprocess.run([c.program(program), *args], capture_output=True, text=True, timeout=20)
+    return subprocess.run([c.program(program), *args], capture_output=True, text=True, timeout=60)
 
 
 def verbs(program):
@@ -61,7 +61,7 @@ def test_the_protocols_listed_are_those_of_the_documentation():
     run = say("tombola", "plan", "protocols", "--json")
     assert run.returncode == 0, run.stderr
     listed = {p["name"]: p["answers"] for p in json.loads(run.stdout)["protocols"]}
-    with open(os.path.join(wire.ROOT, "doc", "protocols.md"), encoding="utf-8") as f:
+    with open(os.path.join(wire.ROOT, "doc", "protocols", "README.md"), encoding="utf-8") as f:
         table = f.read().split("\nEvery plan says")[0]
     kinds = ("histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes")
     documented = {name: ", ".join(kind for kind in kinds if re.search(rf"\b{kind}\b", answers))
@@ -105,7 +105,8 @@ def test_help_of_the_accountant(verb, expected):
 # ---- the sample configurations ---------------------------------------------------------------------------------------
 
 # What a key without a default is given here.
-VALUES = {"max_epsilon0": "5.0", "max_epsilon": "1.0", "delta": "1e-6", "min_batch": "10", "format": '"csv"',
+VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta": "1e-6", "min_batch": "10",
+          "honest_fraction": "1.0", "colluders": "0", "max_share": "1.0", "format": '"csv"',
           "population": '"test"', "device_field": '"device"', "path": '"readings.csv"', "plan": '"plan.conf"',
           "analyzer_key": '"PKI/analyzer-sign.pub"', "shuffler_key": '"PKI/shuffler-sign.pub"',
           "services_ca": '"PKI/services-ca.crt"', "clients_ca": '"PKI/clients-ca.crt"', "crl": '"PKI/services-ca.crl"',
@@ -114,7 +115,9 @@ VALUES = {"max_epsilon0": "5.0", "max_epsilon": "1.0", "delta": "1e-6", "min_bat
           "state_dir": '"PARTY"', "policy": '"PARTY-policy.conf"', "name": '"test"', "queries": '[ "colour" ]',
           "fields": '[ "colour" ]', "protocols": '[ "grr" ]', "topics": '[ "sensors/+/reading" ]', "field": '"colour"',
           "client_id": '"gateway"', "username": '"gateway"', "password_file": '"password"',
-          "ca": '"PKI/services-ca.crt"'}
+          "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"'}
+# The same key in another file.
+OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
 EITHER = {"client.conf": ({"topics": None}, {"path": None, "payload": '"text"'})}
 
@@ -142,7 +145,7 @@ def sample(name):
             continue
         if line.lstrip().startswith("#"):
             assert key in VALUES, f"{name}: no value for {key}"
-            value = VALUES[key].replace("PKI", f"pki/{party}").replace("PARTY", party)
+            value = OWN.get((name, key), VALUES[key]).replace("PKI", f"pki/{party}").replace("PARTY", party)
         lines.append(f"{tabs}{key} = {value};")
     assert len(keys) > 4, run.stdout
     return lines, keys
@@ -154,6 +157,7 @@ def deployment(tmp_path_factory):
     made.configure()
     made.plan([{"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 1.0,
                 "min_reports": 4, "target": 4, "values": ["a", "b"], "window": "30s"}])
+    made.write("devices.txt", "pump-17\n")
     os.chmod(made.write("password", "open sesame\n"), 0o600)
     return made
 

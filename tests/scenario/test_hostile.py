@@ -40,6 +40,9 @@ def files_open(process):
 
 def started(cluster, **policy):
     cluster.configure(**policy)
+    # What one certificate may use is tried in test_quota.py; here one stands for many.
+    with open(cluster.path("shuffler.conf"), "a") as f:
+        f.write("limits = { connections_per_certificate = 1000; frames_per_second = 1000000; };\n")
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     return shuffler

@@ -221,6 +221,7 @@ def test_damaged_state_is_named(world, party, name, how):
     with open(path, "rb") as f:
         good = f.read()
     half = len(good) // 2
+    half += next(i for i, byte in enumerate(good[half:]) if byte)  # a page's free space says nothing
     bad = {"garbage": b"not this\n" * 50, "flipped": good[:half] + bytes([good[half] ^ 4]) + good[half + 1:],
            "cut": good[:half]}[how]
     with open(path, "wb") as f:
@@ -302,7 +303,7 @@ SPECS = [("grr:k=4,epsO=1,n=100", "no such key 'epsO'"), ("frob:n=100", "no such
 def test_a_bad_command_line(world, program, args, said):
     party = program.removeprefix("tombola-")
     conf = ["--config", world.path(f"{party}.conf")] if program in DAEMONS and "--config" not in args and args else []
-    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=20, cwd=world.dir)
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=60, cwd=world.dir)
     assert not run.stdout
     says(run, "usage", said)
 
@@ -310,7 +311,7 @@ def test_a_bad_command_line(world, program, args, said):
 @pytest.mark.parametrize("spec,said", SPECS)
 def test_a_bad_round_for_the_accountant(spec, said):
     run = subprocess.run([c.program("tombola-accountant"), "epsilon", "--delta", "1e-6", "--round", spec],
-                         capture_output=True, text=True, timeout=20)
+                         capture_output=True, text=True, timeout=60)
     says(run, "data", f"--round {spec}: ", said)
 
 
@@ -328,7 +329,7 @@ def test_a_bad_environment(world, variable, value):
     ("tombola-client", ["send", "none.csv"]), ("tombola-client", ["encode", "--dry-run", "none.csv"])])
 def test_no_such_input(world, program, args):
     conf = ["--config", world.path("client.conf")] if program == "tombola-client" else []
-    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=20, cwd=world.dir)
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=60, cwd=world.dir)
     says(run, "noinput", "none.")
 
 
@@ -337,22 +338,24 @@ def test_no_such_input(world, program, args):
 GOOD = {"csv": ("device,colour\na,c0\n", "c,c1\n"),
         "ndjson": ('{"device":"a","colour":"c0"}\n', '{"device":"c","colour":"c1"}\n')}
 ROWS = {
-    ("csv", "short row"): ("b\n", "1 columns, the header has 2"),
-    ("csv", "long row"): ("b,c1,x\n", "3 columns, the header has 2"),
-    ("csv", "unknown value"): ("b,purple\n", "none of the query's categories"),
-    ("csv", "no device"): (",c1\n", "device field is empty"),
-    ("csv", "long device"): ("x" * 201 + ",c1\n", "longer than 200 bytes"),
-    ("csv", "stray quote"): ('b,c"1\n', "stray quote"),
-    ("csv", "NUL"): ("b,c\0001\n", "NUL byte"),
-    ("csv", "long line"): ("b," + "x" * 4200000 + "\n", "4194304 bytes"),
-    ("ndjson", "no JSON"): ("{oops\n", "not valid JSON at column"),
-    ("ndjson", "no object"): ("[1]\n", "not a JSON object"),
-    ("ndjson", "key twice"): ('{"device":"b","colour":"c0","colour":"c1"}\n', "key given twice"),
-    ("ndjson", "no field"): ('{"device":"b"}\n', "no field 'colour'"),
-    ("ndjson", "nested"): ('{"device":"b","colour":{"x":1}}\n', "no string, number or boolean"),
-    ("ndjson", "more behind"): ('{"device":"b","colour":"c1"} x\n', "not valid JSON at column"),
-    ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 4200000 + '"}\n', "4194304 bytes"),
-    ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "not valid JSON at column"),
+    # A row, what is said of it on demand, and whether its device can be told.
+    ("csv", "short row"): ("b\n", "1 columns, the header has 2", True),
+    ("csv", "long row"): ("b,c1,x\n", "3 columns, the header has 2", True),
+    ("csv", "unknown value"): ("b,purple\n", "none of the query's categories", True),
+    ("csv", "no device"): (",c1\n", "device field is empty", False),
+    ("csv", "long device"): ("x" * 201 + ",c1\n", "longer than 200 bytes", False),
+    ("csv", "stray quote"): ('b,c"1\n', "stray quote", True),
+    ("csv", "open quote"): ('b,"c1\n', "not closed in its line", True),
+    ("csv", "NUL"): ("b,c\0001\n", "NUL byte", True),
+    ("csv", "long line"): ("b," + "x" * 4200000 + "\n", "4194304 bytes", True),
+    ("ndjson", "no JSON"): ("{oops\n", "not valid JSON at column", False),
+    ("ndjson", "no object"): ("[1]\n", "not a JSON object", False),
+    ("ndjson", "key twice"): ('{"device":"b","colour":"c0","colour":"c1"}\n', "key given twice", True),
+    ("ndjson", "no field"): ('{"device":"b"}\n', "no field 'colour'", True),
+    ("ndjson", "nested"): ('{"device":"b","colour":{"x":1}}\n', "no string, number or boolean", True),
+    ("ndjson", "more behind"): ('{"device":"b","colour":"c1"} x\n', "not valid JSON at column", True),
+    ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 4200000 + '"}\n', "4194304 bytes", True),
+    ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "not valid JSON at column", True),
 }
 
 
@@ -373,46 +376,66 @@ def send(made, name, data, *args):
 
 
 @pytest.mark.parametrize("ext,name", ROWS)
-def test_a_bad_row_is_named_and_the_good_ones_go(offered, ext, name):
+def test_a_bad_row_costs_its_device_the_reading_and_nothing_else(offered, ext, name):
     made, fake, d = offered
-    row, said = ROWS[ext, name]
+    row, said, told = ROWS[ext, name]
     text, place = GOOD[ext][0] + row + GOOD[ext][1], f"r.{ext}:{3 if ext == 'csv' else 2}: "
-    # Strictly: nothing goes, nothing is charged.
-    run = send(made, f"r.{ext}", text, "--strict")
-    says(run, "data", place, said)
-    assert not fake.received and made.json("client", "status")["epsilon_spent"] == 0
-    # Else the two good ones go, and the report says what was left out.
+    # Where nothing is sent, it can be asked for.
+    with open(made.path(f"r.{ext}"), "wb") as f:
+        f.write(text.encode("latin-1"))
+    dry = ("encode", "--dry-run", made.path(f"r.{ext}"), "--device-field", "device", "--wait", "10s")
+    says(made.run("client", *dry, "--strict"), "data", place, said)
+    run = made.run("client", *dry)
+    assert run.returncode == 0 and place in run.stdout and said in run.stdout, run
+    assert not fake.received and not os.path.exists(made.path("client", "client.db"))
+    # The device takes part without a reading, when the file can be told to list it.
     run = send(made, f"r.{ext}", text)
     assert run.returncode == 0, run.stderr
-    assert place in run.stdout and said in run.stdout and "1 of 3 rows left out" in run.stdout, run.stdout
-    assert len(fake.rounds[d.round_id]["taken"]) == 2
+    assert len(fake.rounds[d.round_id]["taken"]) == 2 + told
+    assert place not in run.stdout + run.stderr and said not in run.stdout + run.stderr, "output tells of readings"
     assert all(x not in run.stdout + run.stderr for x in ("purple", "oops", "xxx")), "a value was shown"
 
 
+@pytest.mark.parametrize("ext,name", [("csv", "unknown value"), ("ndjson", "no field")])
+def test_what_became_of_readings_is_shown_on_demand_only(offered, ext, name):
+    made, _, _ = offered
+    row, said, _ = ROWS[ext, name]
+    run = send(made, f"r.{ext}", GOOD[ext][0] + row + GOOD[ext][1], "--show-readings")
+    assert run.returncode == 0 and "1 of 3 rows unusable" in run.stdout and said in run.stdout, run
+    assert "1 devices without a reading" in run.stdout
+
+
+def test_strict_is_refused_with_what_is_there_instead(offered):
+    made, fake, _ = offered
+    says(send(made, "r.csv", GOOD["csv"][0], "--strict"), "usage", "encode --dry-run --strict")
+    assert not fake.received
+
+
 @pytest.mark.parametrize("ext,text,place,said", [
-    ("csv", "", "r.csv: ", "empty"), ("csv", "device,colour\n", "r.csv: ", "no usable reading"),
+    ("csv", "", "r.csv: ", "empty"), ("csv", "device,colour\n", "r.csv: ", "no row names a device"),
     ("csv", "device,color\na,c0\n", "r.csv:1: ", "no column 'colour'"),
     ("csv", "dev,colour\na,c0\n", "r.csv:1: ", "no column 'device'"),
     ("csv", "device,colour,colour\na,c0,c0\n", "r.csv:1: ", "a column twice"),
-    ("csv", 'device,colour\na,c0\nb,"c1\nc,c1\n', "r.csv:3: ", "not closed"),
-    ("ndjson", "", "r.ndjson: ", ""), ("xls", "device,colour\na,c0\n", "r.xls", "--format"),
+    ("csv", 'device,"colour\na,c0\n', "r.csv:1: ", "not closed"),
+    ("ndjson", "", "r.ndjson: ", "no row names a device"), ("xls", "device,colour\na,c0\n", "r.xls", "--format"),
 ])
 def test_readings_that_cannot_be_read_at_all(offered, ext, text, place, said):
     made, fake, _ = offered
     run = send(made, f"r.{ext}", text)
     says(run, "usage" if ext == "xls" else "data", place, said)
     assert not fake.received
-    assert ext == "xls" or made.json("client", "status")["epsilon_spent"] == 0
+    assert ext == "xls" or not made.charged()
 
 
 @pytest.mark.parametrize("ext", GOOD)
 def test_stdin_is_named_too(offered, ext):
     made, _, _ = offered
     text = GOOD[ext][0] + ROWS[("csv", "short row") if ext == "csv" else ("ndjson", "no field")][0] + GOOD[ext][1]
-    run = made.run("client", "send", "-", "--format", ext, "--device-field", "device", "--wait", "10s", stdin=text)
+    run = made.run("client", "send", "-", "--format", ext, "--device-field", "device", "--wait", "10s", "--show-readings",
+                   stdin=text)
     assert run.returncode == 0, run.stderr
     assert f"stdin:{3 if ext == 'csv' else 2}: " in run.stdout
-    assert made.json("client", "status")["epsilon_spent"] > 0
+    assert made.charged()
 
 
 VECTORS = {
@@ -427,11 +450,11 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("ext", VECTORS)
-def test_vectors_that_are_none_are_left_out_and_never_shown(cluster, ext):
+def test_vectors_that_are_none_take_part_without_a_reading_and_are_never_shown(cluster, ext):
     head, good, bad = VECTORS[ext]
     cluster.configure(min_batch=2, devices=10)
     cluster.plan([{"query": "v", "type": "vector", "field": "v", "dimension": 3, "range": [0.0, 1.0], "epsilon0": 8.0,
-                   "min_reports": 2, "target": 3, "window": "2m"}], epsilon=40.0)
+                   "min_reports": 2, "target": 8, "window": "2m"}], epsilon=40.0)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
     analyzer = cluster.start("analyzer", "run", "--once")
@@ -444,10 +467,10 @@ def test_vectors_that_are_none_are_left_out_and_never_shown(cluster, ext):
     assert dry.returncode == 0 and "(vector of v)" in dry.stdout, dry
     for shown in ("0, 0.5, 1", "1, 0, 0.5", "1, 0, 0"):
         assert f"\n{shown} " in dry.stdout, dry.stdout
-    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "20s")
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "20s", "--show-readings")
     assert run.returncode == 0, run.stderr
-    assert "5 of 8 rows left out" in run.stdout and "1 values clamped" in run.stdout, run.stdout
+    assert "5 of 8 rows unusable" in run.stdout and "1 values clamped" in run.stdout, run.stdout
     assert analyzer.wait() == 0, analyzer.log()
-    assert cluster.json("analyzer", "estimate", "v")["reports"] == 3
+    assert cluster.json("analyzer", "estimate", "v")["reports"] == 8
     for text in (dry.stdout + dry.stderr, run.stdout + run.stderr):
         assert "secret" not in text

@@ -16,6 +16,7 @@ KIT = os.path.join(wire.ROOT, "tests", "kit", "tombola-faults")
 PLAN = """name = "kit";
 population = "kit";
 budget = { epsilon = %s; delta = 1e-6; unit = "device"; };
+tries = 1;
 rounds = (
   { query = "colour"; type = "histogram"; protocol = "grr"; field = "colour"; epsilon0 = 3.0; values = [ "red", "green" ];
     min_reports = %d; target = %d; window = "%s"; }
@@ -57,7 +58,7 @@ def faults(*args):
         yield ("--port", str(to), "--client-dials", f"127.0.0.1:{listen}"), done
     finally:
         proxy.send_signal(signal.SIGTERM)
-        said, _ = proxy.communicate(timeout=20)
+        said, _ = proxy.communicate(timeout=60)
     assert proxy.returncode == 0
     done.update(json.loads(said))
 
@@ -76,8 +77,8 @@ def honest(events):
 def test_the_built_in_plan_is_refused_its_last_round(tmp_path):
     run, events = demo(env={"TMPDIR": str(tmp_path)})
     assert run.returncode == 0, run.stderr
-    assert names(events) == [("started", None), *((e, r) for r in (1, 2) for e in
-                             ("opened", "sealed", "charged", "settled", "result")), ("refused", 3), ("ended", None)]
+    assert names(events) == [("started", None), ("refused", 3), *((e, r) for r in (1, 2) for e in
+                             ("opened", "sealed", "charged", "settled", "result")), ("ended", None)]
     assert {e["schema"] for e in events} == {"tombola.demo/1"}
     assert [e["ts"] for e in events] == sorted(e["ts"] for e in events)
     by = {(e["event"], e.get("round")): e for e in events}
@@ -112,13 +113,14 @@ def test_a_given_plan_and_its_exit_codes(tmp_path):
 
 
 def test_who_took_no_part_says_why(tmp_path):
-    args = given(tmp_path, window="2s")
+    args = given(tmp_path, window="8s")
     readings = tmp_path / "readings.csv"
     readings.write_text(readings.read_text().replace(",", ";"))
     run, events = demo(*args)
     assert run.returncode == 75
-    assert names(events)[1:] == [("opened", 1), ("void", 1), ("complaint", None), ("ended", None)]
-    said = events[3]
+    # The client's complaint is said when it comes, before the window closes.
+    assert names(events)[1:] == [("opened", 1), ("complaint", None), ("void", 1), ("ended", None)]
+    said = events[2]
     assert said["party"] == "client" and said["message"] == "round passed over"
     assert f"{readings}:1: no column 'colour'" in said["reason"] and "commas separate columns" in said["reason"]
 
@@ -143,7 +145,7 @@ def test_a_demo_that_cannot_end_is_ended(tmp_path):
                        env={"TMPDIR": str(tmp_path)})
     assert run.returncode == 75 and "--timeout" in run.stderr and time.monotonic() - begun < 20
     assert events[-1]["exit"] == 75 and "--timeout" in events[-1]["error"]
-    kept = re.search(r"logs and books are in (\S+)", run.stderr)[1]
+    kept = re.search(r"logs and databases are in (\S+)", run.stderr)[1]
     assert os.path.exists(os.path.join(kept, "client.log"))
     # Nothing of it still runs: its port is free.
     assert subprocess.run(["pgrep", "-f", kept], capture_output=True, text=True).stdout == ""
@@ -154,8 +156,8 @@ def test_a_reader_that_leaves_ends_it(tmp_path):
                            env={**os.environ, "TMPDIR": str(tmp_path)})
     assert json.loads(run.stdout.readline())["event"] == "started"
     run.stdout.close()
-    kept = re.search(r"logs and books are in (\S+)", run.stderr.read())[1]
-    assert run.wait(30) == 74
+    kept = re.search(r"logs and databases are in (\S+)", run.stderr.read())[1]
+    assert run.wait(180) == 74
     assert subprocess.run(["pgrep", "-f", kept], capture_output=True, text=True).stdout == ""
 
 
@@ -206,5 +208,5 @@ def test_duplicates_and_a_narrow_line_change_nothing(tmp_path):
     (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--drop", "-1"), "whole number"),
     (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--delay", "-1"), "number")])
 def test_the_proxy_refuses_what_it_does_not_understand(args, words):
-    run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=10)
+    run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2 and words in run.stderr and "Traceback" not in run.stderr

@@ -25,9 +25,11 @@ def serve(cluster):
     return shuffler
 
 
-def one_round(cluster):
-    """Round 1 through the daemons, which are stopped then."""
+def one_round(cluster, budget=""):
+    """Round 1 through the daemons, which are stopped then.  budget: a line of the analyzer's configuration."""
     plan(cluster)
+    with open(cluster.path("analyzer.conf"), "a") as f:
+        f.write(budget)
     shuffler, client = serve(cluster), cluster.start("client", "run")
     run = cluster.run("analyzer", "round", "run", "1")
     assert run.returncode == 0, run.stderr
@@ -77,21 +79,53 @@ def test_a_shuffler_that_lost_its_state_does_not_start_as_new(cluster, how):
     assert holds(cluster, "shuffler") == before
     run = cluster.run("shuffler", "accept-loss", "--confirm", "test")
     assert run.returncode == 0 and '"level":"warn"' in run.stderr and "in-service" in run.stdout, run
-    run = cluster.run("shuffler", "accept-loss", "--confirm", "test")
+    run = cluster.run("shuffler", "accept-loss", "--confirm", "test", "--spent")
     assert run.returncode == 1 and "no loss" in said(run), run
 
-    # What was accepted is said at every start, and the rounds go on: the analyzer shows its ledger from the beginning.
+    # What was accepted is said at every start.
     for times in (1, 2):
         shuffler = serve(cluster)
-        assert shuffler.log().count("state was lost and begun anew") == times
+        assert shuffler.log().count("state was lost, and a new one was created") == times
         if times == 1:
             shuffler.stop()
     assert cluster.json("shuffler", "status")["ledger_seq"] == 0
-    cluster.start("client", "run")
+    # It is no reset: the plan that the lost state had pinned is spent.  Who waits for clients: test_heads.py.
+    client = cluster.start("client", "run")
+    wait_for("the client's word", lambda: not cluster.json("shuffler", "status")["stated"]["waits"])
+    assert client.alive()
     run = cluster.run("analyzer", "round", "run", "2")
-    assert run.returncode == 0, run.stderr
-    assert "its state was lost" in run.stderr, run.stderr
-    assert cluster.json("shuffler", "status")["ledger_seq"] == 7
+    assert run.returncode != 0 and "a state of this shuffler that is lost: its slice is spent" in run.stderr, run.stderr
+    status = cluster.json("shuffler", "status")
+    assert [p["state"] for p in status["plans"]] == ["closed"] and status["epsilon_spent"] == 5.0
+    assert status["share_spent"] == status["share_pinned"]
+
+
+def test_after_a_loss_later_plans_get_what_is_left(cluster):
+    """--ledger says how many records the lost state had seen in any case: plans after them, and after what clients have
+    seen, are taken beside the closed ones."""
+    budget = "budget = { epsilon = 20.0; delta = 0.0001; };\n"
+    one_round(cluster, budget)
+    cluster.configure(min_batch=N, delta=1e-5, epsilon=9.0)
+    with open(cluster.path("analyzer.conf"), "a") as f:
+        f.write(budget)
+    records = cluster.json("analyzer", "budget")["ledger_seq"]
+    lose(cluster, "shuffler", "state.db", "removed")
+    for bad in ("0", "many", "-1"):
+        run = cluster.run("shuffler", "accept-loss", "--confirm", "test", "--ledger", bad)
+        assert run.returncode == EXIT["usage"], run
+    run = cluster.run("shuffler", "accept-loss", "--confirm", "test", "--ledger", str(records))
+    assert run.returncode == 0 and f"first {records} ledger records are closed in any case" in run.stdout, run
+    serve(cluster)
+    cluster.start("client", "run")
+    wait_for("the client's word", lambda: not cluster.json("shuffler", "status")["stated"]["waits"])
+    assert cluster.json("shuffler", "status")["stated"]["closed_to"] == records
+    # 5 of 9 are spent: 5 more do not fit, 4 do.
+    for epsilon, state in ((5.0, "refused: slice"), (4.0, "taken")):
+        cluster.plan([histogram(N, 1.0, query="q3", window="1h")], epsilon=epsilon)
+        run = cluster.run("analyzer", "run", "--once")
+        shown = cluster.json("shuffler", "status")
+        assert [p["state"] for p in shown["plans"]][0] == "closed" and shown["plans"][-1]["state"] == state, (run, shown)
+    assert shown["epsilon_spent"] == 9.0
 
 
 def test_without_the_check_a_shuffler_believes_an_older_ledger(cluster):
@@ -126,7 +160,7 @@ def test_an_analyzer_that_lost_its_ledger_says_nothing_of_a_budget(cluster, how)
     lose(cluster, "analyzer", "ledger", how)
     if how == "begun anew":
         with open(cluster.path("analyzer", "ledger"), "wb") as f:
-            f.write(b"tombola ledger 1\n")
+            f.write(b"tombola ledger 2\n")
     before = holds(cluster, "analyzer")
     for verb in (("run", "--once"), ("round", "run", "2"), ("round", "list"), ("budget",), ("budget", "explain"),
                  ("ledger", "verify"), ("ledger", "export"), ("estimate", "q1"),
@@ -168,12 +202,15 @@ def test_a_copy_of_the_state_alone_is_a_state(cluster):
     one_round(cluster)
     for party in ("shuffler", "analyzer"):
         os.unlink(cluster.path(party, "in-service"))
-    serve(cluster)
+        os.chmod(cluster.path(party), 0o755)
+    shuffler = serve(cluster)
     cluster.start("client", "run")
     run = cluster.run("analyzer", "round", "run", "2")
     assert run.returncode == 0, run.stderr
-    for party in ("shuffler", "analyzer"):
+    for party, said in (("shuffler", shuffler.log()), ("analyzer", run.stderr)):
         assert "in-service" in holds(cluster, party)
+        # What is odd about it is said.
+        assert "the file in-service was missing" in said and "can be looked into by others" in said, (party, said)
 
 
 # ---- A round that is lost ----
@@ -241,8 +278,8 @@ def test_a_charged_round_that_the_shuffler_lost_is_given_up_and_stays_charged(cl
     assert run.returncode == 0, run.stderr
     rounds = cluster.json("analyzer", "round", "list")["rounds"]
     assert [r["stage"] for r in rounds] == ["settled"] * 2 and "reason" not in rounds[1], rounds
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] > spent
-    assert cluster.json("shuffler", "status")["ledger_seq"] == len(audit(cluster)) == 7
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] == spent, "the slice, whatever was answered"
+    assert cluster.json("shuffler", "status")["ledger_seq"] == audit(cluster)[-1]["seq"] == 8
     assert os.listdir(cluster.path("analyzer", "keys")) == []
     shuffler.stop()
 
@@ -262,8 +299,8 @@ def test_a_reserved_round_is_void_when_it_is_given_up(cluster):
     wait_for("the round to be open", lambda: cluster.json("shuffler", "status")["rounds"])
     analyzer.stop()
     run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
-    assert run.returncode == 0 and "nothing was charged" in run.stdout, run
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 0
+    assert run.returncode == 0 and "void" in run.stdout, run
+    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 5.0, "nobody can say that it was not released"
     cluster.start("client", "run")
     run = cluster.run("analyzer", "run", "--once")
     assert run.returncode == 0, run.stderr
@@ -298,9 +335,11 @@ def test_a_shuffler_restored_without_a_rounds_key_or_messages_gives_it_up(cluste
     assert run.returncode == 0, run
     assert os.listdir(cluster.path("shuffler", "keys")) == os.listdir(cluster.path("shuffler", "rounds")) == []
 
-    # Nothing was charged, so the round is void, and the next one runs.
-    serve(cluster)
-    wait_for("the second round", lambda: [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]]
-             == ["void", "settled"], 60)
+    # It was collecting: its try ends in a VOID manifest.  The next entry runs, and then this one's next try, in which the
+    # devices take part again: they hold the manifest.
+    shuffler = serve(cluster)
+    wait_for("the second try", lambda: [r for r in cluster.json("shuffler", "status")["rounds"]
+                                        if r["round"] == 3 and r["participants"] == N], 60)
+    assert '"entry":1,"try":2' in shuffler.log()
     assert analyzer.alive() and client.alive()
     audit(cluster)

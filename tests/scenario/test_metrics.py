@@ -33,7 +33,7 @@ def tool(*args, text=None):
 
 
 def get(cluster, party, path="/metrics"):
-    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}{path}", timeout=10) as r:
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}{path}", timeout=60) as r:
         return r.headers, r.read().decode()
 
 
@@ -105,8 +105,11 @@ def deployment(tmp_path_factory):
     """
     n = 300
     cluster = c.Cluster(tmp_path_factory.mktemp("deployment"))
-    cluster.configure(min_batch=100, devices=n)
-    cluster.write("readings.csv", "device,colour\n" + "".join(f"secret-{i},c{i % 2}\n" for i in range(n)) + "x,\n")
+    cluster.configure(min_batch=100, devices=n, delta=1e-4)  # room for other plans in the policies
+    with open(cluster.path("client.conf"), "a") as f:
+        # A further connection may end before it has read what was sent, and then the two ends never count the same.
+        f.write("show_readings = true; connections = 1;\n")
+    cluster.write("readings.csv", "device,colour\n" + "".join(f"secret-{i},c{i % 2}\n" for i in range(n - 1)) + "x,\n")
     round_of = {"type": "histogram", "protocol": "grr", "field": "colour", "min_reports": n, "target": n,
                 "values": ["c0", "c1"], "window": "1h"}
     cluster.plan([{"query": "colour", "epsilon0": 2.0, **round_of}, {"query": "again", "epsilon0": 9.0, **round_of}],
@@ -124,9 +127,24 @@ def deployment(tmp_path_factory):
     cluster.close()
 
 
+def at_rest(cluster):
+    """The values of all three parties at a time when no frame is on its way.
+
+    Each party is asked on its own, and a client asks for its proofs whenever it likes; so a frame may be counted
+    by its sender alone. Frames that one sends another reads: the analyzer and the clients talk to the shuffler alone.
+    """
+    def agreed():
+        s, a, k = (values(cluster, p) for p in PARTIES)
+        both = all(s[f"tombola_frames_{here}{unit}_total"]
+                   == a[f"tombola_frames_{there}{unit}_total"] + k[f"tombola_frames_{there}{unit}_total"]
+                   for here, there in (("received", "sent"), ("sent", "received")) for unit in ("", "_bytes"))
+        return (s, a, k) if both else None
+    return c.wait_for("the parties to count the same frames", agreed)
+
+
 def test_what_the_daemons_say_is_true(deployment):
     n = 300
-    s, a, k = (values(deployment, p) for p in PARTIES)
+    s, a, k = at_rest(deployment)
     budget = deployment.json("analyzer", "budget")
     assert [s[("tombola_shuffler_rounds_total", e)] for e in ("opened", "sealed", "void", "released", "erased")] \
         == [1, 1, 0, 1, 1]
@@ -138,19 +156,15 @@ def test_what_the_daemons_say_is_true(deployment):
     assert s[("tombola_shuffler_peers", "client")] == 1 and s[("tombola_shuffler_peers", "analyzer")] == 0
     assert a[("tombola_analyzer_rounds", "settled")] == 1 == a[("tombola_analyzer_rounds", "refused")]
     assert a["tombola_analyzer_participants_total"] == n == a[("tombola_analyzer_messages_total", "counted")]
-    assert a["tombola_analyzer_judge_duration_seconds_count"] == 2
+    assert a["tombola_analyzer_judge_duration_seconds_count"] == 2  # the plan, and the round that it accepts
     assert a["tombola_budget_epsilon_spent"] == budget["epsilon_spent"] == k["tombola_budget_epsilon_spent"]
     assert a["tombola_budget_spent_ratio"] == budget["share_spent"] > k["tombola_budget_spent_ratio"] > 0
     assert a["tombola_budget_epsilon_limit"] == 2 and s["tombola_budget_epsilon_limit"] == 50
     assert a["tombola_ledger_records"] == budget["ledger_seq"] and s["tombola_ledger_records"] <= budget["ledger_seq"]
     assert k[("tombola_client_reports_total", "accepted")] == n == k["tombola_client_messages_total"]
-    assert k[("tombola_client_readings_total", "read")] == n + 1 and k[("tombola_client_readings_total", "bad")] \
-        + k[("tombola_client_readings_total", "out_of_domain")] == 1
+    assert k[("tombola_client_readings_total", "read")] == n and k[("tombola_client_readings_total", "bad")] \
+        + k[("tombola_client_readings_total", "out_of_domain")] == 1 == k[("tombola_client_readings_total", "none")]
     assert k["tombola_client_last_round_number"] == 1 and k["tombola_client_store_duration_seconds_count"] >= 1
-    # Frames that one sends another reads; the analyzer and the clients talk to the shuffler alone.
-    assert s["tombola_frames_received_total"] == a["tombola_frames_sent_total"] + k["tombola_frames_sent_total"]
-    assert s["tombola_frames_sent_bytes_total"] == a["tombola_frames_received_bytes_total"] \
-        + k["tombola_frames_received_bytes_total"]
     now = time.time()
     for party, v in (("shuffler", s), ("analyzer", a), ("client", k)):
         assert v["tombola_ready"] == v["tombola_ledger_ok"] == 1 and now - 60 < v["tombola_start_time_seconds"] < now
@@ -238,33 +252,34 @@ def test_devices_beyond_the_certificates_number_are_counted(cluster):
     Analyzer(cluster).dial().open_round(min_batch=2, target=5)
     device = Device(cluster)
     d, data = device.round()
-    assert device.submit(d, [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(4)]) \
-        == [pb.OUTCOME_ACCEPTED] * 2 + [pb.OUTCOME_OVER_LIMIT] * 2
+    sent = [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(4)]
+    assert device.submit(d, sent[:2]) == [pb.OUTCOME_ACCEPTED] * 2
+    assert device.submit(d, sent[2:]) == [pb.OUTCOME_OVER_LIMIT] * 2
     v = values(cluster, "shuffler")
     assert v[("tombola_shuffler_reports_total", "over_limit")] == 2 == v["tombola_shuffler_round_participants"]
 
 
-def test_a_round_that_is_void_gives_its_budget_back(cluster):
+def test_a_round_that_is_void_waits_and_its_slice_stays_spent(cluster):
     cluster.configure(devices=3)
     cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},a\n" for i in range(3)))
     cluster.plan([{"query": "colour", "type": "histogram", "protocol": "grr", "field": "colour", "epsilon0": 1.0,
-                   "min_reports": 4, "target": 4, "values": ["a", "b"], "window": "3s"}], epsilon=2.0)
+                   "min_reports": 4, "target": 4, "values": ["a", "b"], "window": "8s"}], epsilon=2.0, tries=2)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
     cluster.start("client", "run")
     cluster.start("analyzer", "run")
     during = c.wait_for("the round to be waited for", lambda: (
         v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "waiting")] == 1 and v)
-    assert during["tombola_budget_epsilon_spent"] > 0 and during[("tombola_analyzer_rounds", "reserved")] == 1
+    assert during["tombola_budget_epsilon_spent"] == 2.0 and during[("tombola_analyzer_rounds", "reserved")] == 1
     assert during["tombola_analyzer_round_number"] == 1 and during["tombola_analyzer_round_min_participants"] == 4
     assert during["tombola_analyzer_round_deadline_timestamp_seconds"] > time.time() - 1
     after = c.wait_for("the round to be void", lambda: (
         v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "idle")] == 1 and v)
-    assert after[("tombola_analyzer_rounds", "void")] == 1 and after["tombola_budget_epsilon_spent"] == 0
+    assert after[("tombola_analyzer_rounds", "void")] == 1 and after["tombola_budget_epsilon_spent"] == 2.0
     assert "tombola_analyzer_round_number" not in after and after["tombola_analyzer_participants_total"] == 0
     shuffler = values(cluster, "shuffler")
-    assert shuffler[("tombola_shuffler_rounds_total", "void")] == 1
-    assert shuffler[("tombola_shuffler_reports_total", "accepted")] == 3
+    assert shuffler[("tombola_shuffler_rounds_total", "void")] == 2
+    assert shuffler[("tombola_shuffler_reports_total", "accepted")] == 6
     # A client never counts on a round having been destroyed.
     assert values(cluster, "client")["tombola_budget_epsilon_spent"] > 0
 
@@ -304,7 +319,7 @@ def test_each_format_of_check_says_the_same(deployment, party):
     assert json.loads(deployment.run(party, "check", "--json").stdout)["status"] == "OK" == said["status"]
     nagios = deployment.run(party, "check", "--format", "nagios", "--warn-spent", "1", "--crit-round", "1h").stdout
     head, performance = nagios.strip().split(" | ")
-    assert head.startswith(f"TOMBOLA {party.upper()} WARNING - ") and "% spent" in head
+    assert head.startswith(f"TOMBOLA {party.upper()} WARNING - ") and "% used" in head
     label = re.compile(r"'(\w+)'=([\d.]+)(s|%|);([\d.:]*);([\d.:]*);?(\d*)")
     got = {label.fullmatch(p)[1]: float(label.fullmatch(p)[2]) for p in performance.split(" ")}
     # Never less than is spent, and no more than the next ten thousandth of a percent.
@@ -378,7 +393,7 @@ def test_an_address_for_others_must_be_asked_for(cluster):
         assert cluster.run(party, "check-config").returncode == 0
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    with urllib.request.urlopen(named(cluster, "shuffler:9465"), timeout=10) as r:
+    with urllib.request.urlopen(named(cluster, "shuffler:9465"), timeout=60) as r:
         assert "tombola_ready 1" in r.read().decode()
     assert cluster.run("shuffler", "check").returncode == 0
 
@@ -389,7 +404,7 @@ def test_a_page_of_another_name_cannot_read_the_answers(cluster, mutant):
     cluster.start("shuffler", "run", mutant=mutant)
     cluster.wait_listening()
     try:
-        with urllib.request.urlopen(named(cluster, "evil.example"), timeout=10) as r:
+        with urllib.request.urlopen(named(cluster, "evil.example"), timeout=60) as r:
             code = r.status
     except urllib.error.HTTPError as e:
         code = e.code

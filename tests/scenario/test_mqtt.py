@@ -25,12 +25,17 @@ SURE = 15.0  # epsilon0 so high that a report is its reading, but for one in a m
 NOT_YET = 0.3  # seconds in which nothing may happen
 
 
-def use_mqtt(cluster, broker, spread="0s", **keys):
-    """Point the client at the broker; keys are of its group `mqtt`."""
-    said = {"port": str(broker.port), "topics": '[ "sensors/+/reading" ]', "gather": '"0s"', **keys}
+NONE = "c4"  # what a device without a reading says in a World's rounds
+
+
+def use_mqtt(cluster, broker, spread="0s", names="abc", **keys):
+    """Point the client at the broker, for the devices of these names; keys are of its group `mqtt`."""
+    said = {"port": str(broker.port), "topics": '[ "sensors/+/reading" ]', "gather": '"0s"', "devices": '"devices.txt"',
+            **keys}
+    cluster.write("devices.txt", "".join(f"{n}\n" for n in names))
     with open(cluster.path("client.conf")) as f:
-        lines = [x for x in f.read().splitlines() if not x.startswith(("input", "mqtt", "spread"))]
-    cluster.write("client.conf", "\n".join(lines) + f'\nspread = "{spread}";\nmqtt = {{ '
+        lines = [x for x in f.read().splitlines() if not x.startswith(("input", "mqtt", "spread", "show_readings"))]
+    cluster.write("client.conf", "\n".join(lines) + f'\nspread = "{spread}";\nshow_readings = true;\nmqtt = {{ '
                   + " ".join(f"{k} = {v};" for k, v in said.items()) + " };\n")
 
 
@@ -68,7 +73,8 @@ class World:
 
     def offer(self, window_ms=60000):
         """A round, and the data it is opened with."""
-        d, data = self.analyzer.offer(self.shuffler, epsilon0=SURE, target=1000, min_batch=1, window_ms=window_ms)
+        d, data = self.analyzer.offer(self.shuffler, epsilon0=SURE, target=1000, min_batch=1, window_ms=window_ms, bins=5,
+                                      none=4)
         return {"d": d, "data": data, "hpke": self.analyzer.hpke}
 
     def taken(self, r, n):
@@ -93,7 +99,8 @@ def test_a_round_of_published_readings_and_its_estimates(cluster):
     n = 400
     cluster.configure(min_batch=100, devices=n)
     broker = Broker(cluster)
-    use_mqtt(cluster, broker, topics='[ "home/+/+" ]', payload='"text"', field='"topic:3"', gather='"500ms"')
+    use_mqtt(cluster, broker, topics='[ "home/+/+" ]', payload='"text"', field='"topic:3"', gather='"500ms"',
+             names=[f"dev{i}" for i in range(n)])
     colours = [COLOURS[0 if i % 4 else 1 + i % 3] for i in range(n)]
     cluster.plan([histogram(n, 4.0)], epsilon=10.0)
     cluster.start("shuffler", "run")
@@ -124,10 +131,9 @@ def test_retained_messages_are_no_readings_unless_they_shall_be(world, keys, mut
     world.kept(reports)
     assert fate(world.cluster, "retained") == 3 - reports
     r = world.offer()
-    got = world.taken(r, reports)
+    got = world.taken(r, 3)
     world.over(1)
-    assert sorted(got.values()) == ["c1", "c1", "c2"][3 - reports:]
-    assert len(world.taken(r, reports)) == reports
+    assert sorted(got.values()) == [*["c1", "c1", "c2"][3 - reports:], *[NONE] * (3 - reports)]
 
 
 def test_a_broker_of_mqtt_5_is_told_to_send_no_retained_message(world):
@@ -143,7 +149,7 @@ def test_a_broker_of_mqtt_5_is_told_to_send_no_retained_message(world):
 @pytest.mark.parametrize("mutant", ("", "client.mqtt.once"))
 def test_a_device_takes_part_once_and_a_reading_counts_once(world, mutant):
     broker = Broker(world.cluster)
-    use_mqtt(world.cluster, broker)
+    use_mqtt(world.cluster, broker, names="ab")
     client = world.client(mutant)
     broker.publish(*(reading("a", "c1") for _ in range(7)), reading("b", "c2"), reading("b", "c3"))
     world.kept(9)
@@ -156,21 +162,22 @@ def test_a_device_takes_part_once_and_a_reading_counts_once(world, mutant):
     world.kept(10)
     second = world.offer()
     world.over(2)
-    again = world.taken(second, 1 if not mutant else 2)
-    assert set(again) <= set(got), "a device has one pseudonym"
+    again = world.taken(second, 2)
+    assert set(again) == set(got), "a device has one pseudonym"
     if mutant:
-        assert len(again) == 2
+        assert NONE not in again.values()
         return
-    assert list(again.values()) == ["c3"] and len(world.taken(first, 2)) == 2
-    # Nothing new: the third round is waited out, and passed over.
-    third = world.offer(window_ms=3000)
-    wait_for("the round to be passed over", lambda: "no usable reading" in client.log())
-    assert not world.taken(third, 0) and client.alive()
+    assert sorted(again.values()) == ["c3", NONE] and len(world.taken(first, 2)) == 2
+    # Nothing new: both take part all the same.
+    third = world.offer()
+    world.over(3)
+    assert list(world.taken(third, 2).values()) == [NONE, NONE]
+    client.stop()
 
 
 def test_a_round_that_closes_while_readings_are_gathered_costs_nothing(world):
     broker = Broker(world.cluster)
-    use_mqtt(world.cluster, broker, gather='"2s"')  # a second of it is over when a round is offered
+    use_mqtt(world.cluster, broker, names="a", gather='"2s"')
     client = world.client()
     broker.publish(reading("a", "c1"))
     world.kept(1)
@@ -179,14 +186,15 @@ def test_a_round_that_closes_while_readings_are_gathered_costs_nothing(world):
     with world.shuffler.lock:
         world.shuffler.rounds[r["d"].round_id]["sealed"] = True
     wait_for("the round to be passed over", lambda: "closed before its readings were drawn" in client.log())
-    assert not world.shuffler.received and world.cluster.json("client", "status")["epsilon_spent"] == 0
+    assert not world.shuffler.received and not world.cluster.charged()
     # The reading was not used: it counts in the next round.
     assert list(world.taken(world.offer(), 1).values()) == ["c1"]
 
 
 def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
     broker = Broker(world.cluster, "allow_anonymous true", "message_size_limit 0")
-    use_mqtt(world.cluster, broker, topics='[ "sensors/#" ]', payload_max="64", protocol='"3.1.1"')
+    use_mqtt(world.cluster, broker, topics='[ "sensors/#" ]', payload_max="64", protocol='"3.1.1"',
+             names=["good", "secret-device"])
     client = world.client()
     topic = "sensors/secret-device/reading"
     broker.publish((topic, b"hush{"), (topic, b'["hush"]'), (topic, b""), (topic, b'{"colour":"\xff"}'),
@@ -197,7 +205,7 @@ def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
     world.kept(3)
     assert (fate(world.cluster, "malformed"), fate(world.cluster, "no_device"), fate(world.cluster, "too_large")) == (
         5, 2, 1)
-    assert list(world.taken(world.offer(), 1).values()) == ["c1"]
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c1", NONE]
     world.over(1)
     page = get(world.cluster, "client")[1]
     assert {n: row for n, row in described(page).items() if n.startswith(MQTT)} == {
@@ -208,76 +216,84 @@ def test_messages_that_are_no_readings_are_counted_and_never_shown(world):
     assert "hush" not in client.log() and "secret-device" not in client.log() and "hhh" not in client.log()
 
 
-def test_an_overload_is_dropped_and_memory_stays_bounded(world):
+@pytest.mark.parametrize("mutant", ("", "client.mqtt.quota"))
+def test_an_overload_is_dropped_and_memory_stays_bounded(world, mutant):
     broker = Broker(world.cluster)
-    use_mqtt(world.cluster, broker, devices="20", readings="2", payload_max="1024", memory_mib="1")
-    world.client()
+    use_mqtt(world.cluster, broker, readings="2", payload_max="1024", device_kib="1",
+             names=[f"d{i}" for i in range(20)])
+    world.client(mutant)
     # MQTT 5: larger than we said we take, so the broker keeps it.
     broker.publish(("sensors/big/reading", b'{"colour":"' + b"x" * 8000 + b'"}'))
     for _ in range(4):
         broker.publish(*((f"sensors/d{i}/reading", b'{"colour":"c1"}') for i in range(50)), qos=0)
-    wait_for("all to come", lambda: fate(world.cluster, "kept") + fate(world.cluster, "devices") == 200)
+    wait_for("all to come", lambda: fate(world.cluster, "kept") + fate(world.cluster, "unlisted") == 200)
     now = metrics(world.cluster)
     assert fate(world.cluster, "kept") == 80 and now["tombola_client_mqtt_readings"] == 40
     assert now['tombola_client_mqtt_forgotten_total{why="replaced"}'] == 40 and fate(world.cluster, "too_large") == 0
-    assert now["tombola_client_mqtt_devices"] == 20 and now["tombola_client_mqtt_memory_bytes"] < 2**20
+    assert now["tombola_client_mqtt_devices"] == 20 and now["tombola_client_mqtt_memory_bytes"] <= 20 * 1024
     assert len(world.taken(world.offer(), 20)) == 20
+    # Two of these are more than a device may hold: the older goes, and nobody else's.
+    broker.publish(*(("sensors/d3/reading", b'{"colour":"c1","x":"' + b"x" * 700 + b'"}') for _ in range(2)))
+    world.kept(82)
+    grown = metrics(world.cluster)["tombola_client_mqtt_memory_bytes"] - now["tombola_client_mqtt_memory_bytes"]
+    assert (grown < 1024) == (not mutant), grown
 
 
 def test_a_broker_that_is_away_is_waited_for_and_said_once(world):
     broker = Broker(world.cluster, start=False)
     use_mqtt(world.cluster, broker)
     client = world.client(ready=False)
-    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying"))
+    wait_for("the client to say it", lambda: log_says(world.cluster, "MQTT broker, retrying"))
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=10)
-    first = world.offer()  # before anything could be read: it waits
+        urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=60)
+    first = world.offer()  # before anything could be read: it goes without
     time.sleep(NOT_YET)
-    assert log_says(world.cluster, "no broker, trying") == 1
+    assert log_says(world.cluster, "MQTT broker, retrying") == 1
     broker.start()
     subscribed(world.cluster)
-    urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=10)
-    broker.publish(reading("a", "c1"))
-    assert list(world.taken(first, 1).values()) == ["c1"]
+    urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=60)
+    assert list(world.taken(first, 3).values()) == [NONE] * 3
     world.over(1)
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
     # What is held outlives the broker, and comes together with what its successor brings.
     broker.publish(reading("b", "c2"))
     world.kept(2)
     broker.kill()
-    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying") == 2)
+    wait_for("the client to say it", lambda: log_says(world.cluster, "MQTT broker, retrying") == 2)
     broker.start()
     wait_for("it to be back", lambda: metrics(world.cluster)["tombola_client_mqtt_connections_total"] == 2)
     broker.publish(reading("c", "c3"))
     world.kept(3)
-    assert sorted(world.taken(world.offer(), 2).values()) == ["c2", "c3"]
+    assert sorted(world.taken(world.offer(), 3).values()) == ["c1", "c2", "c3"]
     assert metrics(world.cluster)["tombola_client_mqtt_connected"] == 1
     client.stop()
 
 
 def test_a_client_that_dies_loses_readings_but_no_report_and_charges_nothing_for_them(world):
     broker = Broker(world.cluster)
-    use_mqtt(world.cluster, broker, spread="1h", gather='"1h"', client_id='"tombola"', clean_session="false")
+    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"1h"', client_id='"tombola"', clean_session="false")
     client = world.client()
     broker.publish(reading("a", "c1"))
     world.kept(1)
     r = world.offer(window_ms=120000)
     wait_for("the client to gather", lambda: metrics(world.cluster)['tombola_client_phase{phase="preparing"}'] == 1)
     client.kill()
-    assert world.cluster.json("client", "status")["epsilon_spent"] == 0
+    assert not world.cluster.charged()
     # What is published meanwhile the broker keeps for us.
     broker.publish(reading("b", "c2"))
-    use_mqtt(world.cluster, broker, spread="1h", client_id='"tombola"', clean_session="false")
+    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"2s"', client_id='"tombola"', clean_session="false")
     client.start()
-    wait_for("the sealed report to be stored", lambda: world.cluster.json("client", "status")["epsilon_spent"] > 0)
+    wait_for("the sealed report to be stored", world.cluster.charged)
     client.kill()
     assert not world.taken(r, 0)
     # It has its bytes: whatever the device says now, those are sent, once.
-    use_mqtt(world.cluster, broker, client_id='"tombola"', clean_session="false")
+    use_mqtt(world.cluster, broker, names="ab", client_id='"tombola"', clean_session="false")
     broker.publish(reading("b", "c3"))
     client.start()
-    got = world.taken(r, 1)
+    got = world.taken(r, 2)
     world.over(1)
-    assert list(got.values()) == ["c2"] and len(world.shuffler.received) == 1
+    assert sorted(got.values()) == ["c2", NONE] and len(world.shuffler.received) == 1
     client.stop()
 
 
@@ -309,7 +325,7 @@ def test_a_broker_that_talks_nonsense_is_left_and_dialled_again(world):
         wait_for("all answers to be heard", lambda: len(served) == len(ANSWERS))
         thread.join()
     assert client.alive() and not fate(world.cluster, "kept")
-    assert "no broker, trying" in client.log()
+    assert "MQTT broker, retrying" in client.log()
     # And a good one is still welcome.
     broker.start()
     wait_for("a good one to be found", lambda: metrics(world.cluster)["tombola_client_mqtt_connected"] == 1)
@@ -343,7 +359,7 @@ def guarded(world):
 
 def test_password_and_tls(guarded):
     world, broker, keys = guarded
-    use_mqtt(world.cluster, broker, **keys())
+    use_mqtt(world.cluster, broker, names=[f"d{i}" for i in range(100)], **keys())
     client = world.client()
     broker.publish(*(reading(f"d{i}", "c1") for i in range(100)))
     world.kept(100)
@@ -366,7 +382,7 @@ def test_a_broker_that_cannot_be_trusted_or_does_not_trust_us_is_no_broker(guard
         broker.start()
     use_mqtt(world.cluster, broker, **keys(**change))
     client = world.client(ready=False)
-    wait_for("the client to say it", lambda: log_says(world.cluster, "no broker, trying"))
+    wait_for("the client to say it", lambda: log_says(world.cluster, "MQTT broker, retrying"))
     time.sleep(NOT_YET)
     assert client.alive() and not log_says(world.cluster, '"subscribed"')
     assert why in client.log().lower(), client.log()
@@ -385,6 +401,8 @@ FAULTS = [  # what is said together
     ({"payload": '"text"'}, ['payload "text" needs field']),
     ({"field": '"colour"'}, ['field is for payload "text"']),
     ({"qos": "2", "retaned": "true"}, ["out of range", "did you mean 'retained'?"]),
+    ({"memory_mib": "64", "wait": '"1m"'}, ["see mqtt.device_kib", "does not wait for readings"]),
+    ({"devices": '"none"'}, ["No such file"]), ({"devices": '"twice"'}, ["twice:2: the device of line 1 again"]),
 ]
 
 
@@ -394,6 +412,7 @@ def test_check_config_names_the_place_of_each_fault(cluster):
     with open(cluster.path("open"), "w") as f:
         f.write("word\n")
     os.chmod(cluster.path("open"), 0o644)
+    cluster.write("twice", "a\na\n")
     use_mqtt(cluster, broker)
     assert cluster.run("client", "check-config").returncode == 0
     for keys, said in FAULTS:
@@ -445,13 +464,13 @@ def test_a_broker_with_the_shipped_configuration_lets_readings_through(world, pa
                         .replace("/etc/mosquitto/passwords", passwords).replace("/etc/mosquitto/acl", acl))
     certs.write(world.cluster.path("password"), b"open sesame")
     broker.start()
-    use_mqtt(world.cluster, broker, username='"tombola"', password_file='"password"')
+    use_mqtt(world.cluster, broker, names="ab", username='"tombola"', password_file='"password"')
     world.client()
     broker.login = {"auth": {"username": "a", "password": "sesame"}}
     if "acl_file" in text:
         broker.publish(reading("b", "c3"))  # not for a to say
     broker.publish(reading("a", "c1"))
     world.kept(1)
-    assert list(world.taken(world.offer(), 1).values()) == ["c1"]
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c1", NONE]
     world.over(1)
     assert fate(world.cluster, "kept") == 1

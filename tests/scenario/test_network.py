@@ -21,7 +21,7 @@ def through(cluster, client, analyzer, rounds, n=N):
     one, other = Proxy(cluster, "client", client), Proxy(cluster, "analyzer", analyzer)
     try:
         cluster.start("client", "run")
-        run = cluster.run("analyzer", "run", "--once", seconds=120)
+        run = cluster.run("analyzer", "run", "--once")
     finally:
         one.close()
         other.close()

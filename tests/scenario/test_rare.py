@@ -43,19 +43,19 @@ def test_a_fraction_of_a_dummy_is_a_dummy_by_chance(cluster):
         if number == 1:
             # The analyzer knows how many came: the variance is that of as many, not of as many as were to be expected.
             for item in result["items"]:
-                assert abs(item["variance"] / (dummies * 3 / 16) - 1) < 1e-9
+                assert abs(item["variance"] / (dummies * 4 / 25) - 1) < 1e-9
         for item in result["items"]:
             value = mean if number == 2 else truth[item["label"]]
             assert abs(item["value"] - value) < 6 * item["variance"] ** 0.5, (number, item)
     # The charge is that of the chance, and of no more; an audit knows it, and an edited one.
     export = cluster.run("analyzer", "ledger", "export").stdout
-    n = json.loads(export.splitlines()[1])["account"]["parts"][0]["levels"][0]["count"]
+    n = json.loads(export.splitlines()[2])["account"]["parts"][0]["levels"][0]["count"]
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     spec = command("tombola-accountant", "epsilon", "--delta", "1e-6", "--round",
-                   f"bins:k=4,dummies=0,chance=0.75,n={n}", "--json")
+                   f"bins:k=5,dummies=0,chance=0.75,n={n}", "--json")
     assert abs(result["epsilon_round"] / json.loads(spec.stdout)["epsilon_upper"] - 1) < 1e-6
     said = "00000000000000c0"
-    assert export.count(said) == 2  # reserved, charged
+    assert export.count(said) == 3  # entry, reserved, charged
     audit = command("tombola-accountant", "audit", "-", input=export)
     assert audit.returncode == 0 and not audit.stderr, audit
     for chance, word in (("00000000000000b0", "dummies of chance 0.75, but participants send one with chance 0.6875"),
@@ -63,7 +63,7 @@ def test_a_fraction_of_a_dummy_is_a_dummy_by_chance(cluster):
         wrong = command("tombola-accountant", "audit", "-", input=export.replace(said, chance))
         assert wrong.returncode == 65 and word in wrong.stderr, wrong
     records = [json.loads(x) for x in export.splitlines()]
-    part = records[1]["account"]["parts"][0]
+    part = records[2]["account"]["parts"][0]
     part["levels"][0]["count"] += 1
     part["n"] += 1
     part["spec"] = part["spec"].replace(f"others_n={n}", f"others_n={n + 1}").replace(f",n={n + 1},", f",n={n + 2},")

@@ -45,33 +45,41 @@ def write(cluster, path, rows):
     cluster.write(path, "".join(json.dumps({"device": f"d{i}", **r}) + "\n" for i, r in enumerate(rows)))
 
 
-def play(folder, rows, **keys):
-    """One round of everybody; its items. In a round of classes every other device is at a gateway that wants more."""
+def play_all(folder, rows, asks):
+    """Rounds of everybody, one after the other; their results. With classes every other device is at a gateway that wants
+    more."""
     folder.mkdir()
     cluster = Cluster(folder)
-    n, gateways = len(rows), 2 if "classes" in keys else 1
+    n, gateways = len(rows), 2 if any("classes" in ask for ask in asks) else 1
     try:
         policy = ['population = "test";', "max_epsilon = 100.0;", "delta = 1e-6;", "min_batch = 500;",
-                  'max_epsilon0 = "inf";', "accept_shuffler_dummies = true;"]
+                  'max_epsilon0 = "inf";', "accept_shuffler_dummies = true;", "honest_fraction = 1.0;", "colluders = 0;"]
         cluster.configure(min_batch=500, devices=n, max_epsilon0="inf", epsilon=100.0, client_policy="\n".join(policy))
         write(cluster, "readings.ndjson", rows[::gateways])
         with open(cluster.path("client.conf")) as f:
             conf = f.read()
         cluster.write("client.conf", conf.replace("readings.csv", "readings.ndjson"))
-        cluster.plan([batch(n, query="q", **keys)], epsilon=100.0)
+        cluster.plan([batch(n, query=f"q{i}", **ask) for i, ask in enumerate(asks)], epsilon=100.0)
         if gateways == 2:
             write(cluster, "other.ndjson", rows[1::2])
             args = [program("tombola-client"), "--config", second_client(cluster, "other.ndjson", n // 2, 2.0), "run"]
             cluster.daemons.append(Daemon(args, cluster.path("other.log")))
         run, *_ = run_plan(cluster)
         assert run.returncode == 0, run.stderr
-        shown = cluster.json("analyzer", "round", "show", "1")
-        result = shown.get("result", shown)
-        assert [result.get(k) for k in ("reports", "participants", "bad")] == [n, n, 0], result
+        results = []
+        for i in range(len(asks)):
+            shown = cluster.json("analyzer", "round", "show", str(i + 1))
+            results.append(shown.get("result", shown))
+            assert [results[i].get(k) for k in ("reports", "participants", "bad")] == [n, n, 0], results[i]
         audited(cluster)
-        return result["items"]
+        return results
     finally:
         cluster.close()
+
+
+def play(folder, rows, **ask):
+    """One of them; its items."""
+    return play_all(folder, rows, [ask])[0]["items"]
 
 
 def most(intervals, chance):
@@ -177,6 +185,12 @@ def test_ranges_marginals_and_prefixes_of_telemetry(tmp_path):
     rate.check()
 
 
+def sent(p):
+    """What SS-Topk tells of a vector: the coordinates furthest from the middle, the first of equal ones."""
+    far = sorted(range(64), key=lambda i: (-abs(p[i] - 8), i))[:TOP["size"]]
+    return [v if i in far else 8.0 for i, v in enumerate(p)]
+
+
 def test_means_of_handwritten_digits(tmp_path):
     rows, rate = digits(), Rate()
     pixels = [sum(column) / len(rows) for column in zip(*(r["pixels"] for r in rows))]
@@ -187,11 +201,6 @@ def test_means_of_handwritten_digits(tmp_path):
     items = play(tmp_path / "rotated", rows, protocol="rotated", slots=8, size=2,
                  **{**ask, "field": "centred", "range": [-64.0, 64.0]})
     rate.add("rotated", items, [p - 8 for p in pixels])
-
-    def sent(p):
-        """What SS-Topk tells of a vector: the coordinates furthest from the middle, the first of equal ones."""
-        far = sorted(range(64), key=lambda i: (-abs(p[i] - 8), i))[:TOP["size"]]
-        return [v if i in far else 8.0 for i, v in enumerate(p)]
 
     some = rows[::3]  # the shuffler seals 700 messages of each coordinate
     top = [sum(column) / len(some) for column in zip(*(sent(r["pixels"]) for r in some))]

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+import params
 import vectors
 import wire
 from broker import Broker
@@ -99,11 +100,14 @@ def test_a_reading_is_in_no_file_and_no_log(cluster):
     assert files_with(cluster.dir, spellings()), "the test would find it"
 
 
-def test_a_reading_by_mqtt_is_in_no_file_and_no_log(cluster):
+def test_a_reading_by_mqtt_is_in_no_file_and_no_log(cluster, tmp_path_factory):
     n = 5
     cluster.configure(min_batch=2, devices=n)
     broker = Broker(cluster)
-    use_mqtt(cluster, broker)
+    # The list of devices is the operator's, and elsewhere.
+    names = tmp_path_factory.mktemp("operator") / "devices"
+    names.write_text("".join(f"{NAME}-{i}\n" for i in range(n)))
+    use_mqtt(cluster, broker, devices=f'"{names}"', gather='"2s"')
     cluster.plan([batch(n, query="celsius", type="mean", protocol="levels", field="celsius", range=[0.0, 40.0],
                         epsilon0=3.0)], epsilon=45.0)
     shuffler = cluster.start("shuffler", "run", "-vv")
@@ -171,8 +175,9 @@ def commits(cluster, mutant, count, size, kind):
     change = {}
     if kind == "tags":
         change = dict(query=pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=0.0, high=1.0, dimension=6),
-                      randomizer=pb.Randomizer(protocol="ss-double", tags=6, tag_messages=2 * size, slots=[
-                          pb.Slot(count=1, groups=6, bins=2, keep=vectors.down(0.73))]))
+                      randomizer=params.message(
+                          params.of("ss-double", slots=[params.slot(count=1, groups=6, bins=2, keep=vectors.down(0.73))]),
+                          tags=6, tag_messages=2 * size))
     d = analyzer.descriptor(epsilon0=1.0, min_batch=2, target=count * size + 1, shuffler_dummies=0)
     for k, v in change.items():
         getattr(d, k).CopyFrom(v)

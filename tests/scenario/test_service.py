@@ -1,5 +1,6 @@
 """Under a service manager: what systemd is told, the socket and the keys it passes, and the units that are shipped."""
 import os
+import queue
 import re
 import shutil
 import signal
@@ -26,22 +27,35 @@ class Manager:
         self.path = os.path.join(folder, name)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
-        self.socket.settimeout(0.05)
-        self.heard = []
+        self.notices, self.heard = queue.SimpleQueue(), []
+        # At all times: the kernel keeps ten, and a daemon does not wait until there is room for another.
+        self.thread = threading.Thread(target=self.receive, daemon=True)
+        self.thread.start()
+
+    def receive(self):
+        while notice := self.socket.recv(4096):
+            self.notices.put(notice.decode())
+
+    def close(self):
+        self.say(b"")  # the thread ends
+        self.thread.join()
+        self.socket.close()
+
+    def say(self, notice):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.sendto(notice, self.path)
 
     def env(self, watchdog_ms=400):
         return {"NOTIFY_SOCKET": self.path, "WATCHDOG_USEC": str(watchdog_ms * 1000)}
 
     def listen(self):
-        try:
-            while True:
-                self.heard.append(self.socket.recv(4096).decode())
-                self.socket.settimeout(0.0)
-        except (TimeoutError, BlockingIOError):
-            self.socket.settimeout(0.05)
+        """All that was said before now: what a notice of our own follows."""
+        self.say(b"MARK")
+        while (notice := self.notices.get(timeout=c.PATIENCE)) != "MARK":
+            self.heard.append(notice)
         return self.heard
 
-    def hears(self, needle, seconds=30):
+    def hears(self, needle, seconds=c.PATIENCE):
         """The first notice that matches, from now on."""
         before = len(self.heard)
         found = c.wait_for(f"a notice like {needle}, after {self.heard[-5:]}", lambda: [
@@ -54,7 +68,7 @@ def managers(tmp_path):
     made = {party: Manager(tmp_path, f"{party}.notify") for party in PARTIES}
     yield made
     for m in made.values():
-        m.socket.close()
+        m.close()
 
 
 def test_the_manager_hears_of_readiness_rounds_budget_reload_and_the_end(cluster, managers):
@@ -64,19 +78,18 @@ def test_the_manager_hears_of_readiness_rounds_budget_reload_and_the_end(cluster
     # A client is up before its shuffler is: else it would be started again and again.
     assert "STATUS=dialling the shuffler" in m["client"].hears("READY=1")
     shuffler = cluster.start("shuffler", "run", env=m["shuffler"].env())
-    assert "STATUS=no round under way; 0.00 % of epsilon 50 spent" in m["shuffler"].hears("READY=1")
+    assert "STATUS=no round under way; plans pinned 0.00 % of epsilon 50, 0.00 % used" in m["shuffler"].hears("READY=1")
     m["client"].hears("STATUS=connected, waiting for a round$")
     analyzer = cluster.start("analyzer", "run", env=m["analyzer"].env())
     m["analyzer"].hears("READY=1")
     said = m["analyzer"].hears("the plan is through")
-    spent = float(re.search(r"; epsilon (\d\.\d{4}) of 4 spent", said)[1])
+    spent = float(re.search(r"; epsilon (\d\.\d{4}) of 4 answered", said)[1])
     assert spent > 0
     budget = cluster.run("analyzer", "budget")
-    assert f"spent   epsilon {spent:.4f}" in budget.stdout, (said, budget.stdout)
-    assert f"epsilon {spent:.4f} of 50 spent after round 1" in m["client"].hears("after round 1")
-    said = m["shuffler"].hears("no round under way; (?!0.00)")
-    share = float(re.search(r"([0-9.]+) % of epsilon 50 spent", said)[1])
-    assert spent / 50 * 100 - 1e-2 <= share <= spent / 50 * 100 + 2e-2, (said, spent)
+    assert f"epsilon {spent:.4f} all together" in budget.stdout, (said, budget.stdout)
+    assert "plans of epsilon 4.0000 of 50 pinned, round 1 done" in m["client"].hears("round 1 done")
+    # A fiftieth of the budget's delta and less of its epsilon: the slice's, which is all of delta.
+    m["shuffler"].hears("no round under way; plans pinned 100.00 % of epsilon 50, 100.00 % used")
 
     for party, daemon in (("client", client), ("shuffler", shuffler), ("analyzer", analyzer)):
         # The watchdog is fed by the loop: one that does not turn is heard no more.
@@ -191,8 +204,8 @@ def test_a_passed_socket_is_served_and_peers_wait_in_it_while_the_shuffler_is_aw
     listening.close()
 
 
-@pytest.mark.parametrize("how,said", [("two", "passes 2 sockets"), ("no listener", "no listening TCP socket"),
-                                      ("too few", "no listening TCP socket")])
+@pytest.mark.parametrize("how,said", [("two", "passes 2 sockets"), ("no listener", "not a listening TCP socket"),
+                                      ("too few", "not a listening TCP socket")])
 def test_what_cannot_be_served_is_said_and_not_started_again(cluster, how, said):
     cluster.two_colours(20)
     one, two = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
@@ -217,7 +230,7 @@ def test_systemd_s_own_launcher_passes_a_socket_that_is_served(cluster):
         assert analyzer.wait() == 0, analyzer.log()
     finally:
         launcher.terminate()
-        assert launcher.wait(30) == 0
+        assert launcher.wait(180) == 0
         log.close()
 
 
@@ -309,7 +322,7 @@ def test_faults_that_a_restart_does_not_mend_end_with_codes_that_prevent_one(clu
     def ends(party, code, needle):
         # A daemon that starts after all is ended by the time limit, and fails this.
         run = subprocess.run([c.program(f"tombola-{party}"), "--config", cluster.path(f"{party}.conf"), "run"],
-                             capture_output=True, text=True, timeout=20)
+                             capture_output=True, text=True, timeout=60)
         assert run.returncode == code and needle in run.stderr, run
         assert code in codes[party]
 

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+import params
 import vectors
 import wire
 from cluster import wait_for
@@ -20,6 +21,8 @@ max_epsilon = 50.0;
 delta = 1e-6;
 min_batch = 2;
 max_epsilon0 = "inf";
+honest_fraction = 1.0;
+colluders = 0;
 accept_shuffler_dummies = true;
 """
 
@@ -74,11 +77,10 @@ def test_tags_are_checked_counted_and_taken_off(cluster):
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     analyzer = Analyzer(cluster, epsilon_limit=100.0).dial()
-    r = pb.Randomizer(protocol="ss-double", tags=D, tag_messages=10,
-                      slots=[pb.Slot(count=1, groups=D, bins=2, keep=vectors.down(math.e / (math.e + 1)))])
+    r = params.of("ss-double", slots=[params.slot(count=1, groups=D, bins=2, keep=vectors.down(math.e / (math.e + 1)))])
     desc = analyzer.descriptor(epsilon0=1.0, min_batch=2, target=2, messages_per_client=1)
     desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=0.0, high=1.0, dimension=D))
-    desc.randomizer.CopyFrom(r)
+    desc.randomizer.CopyFrom(params.message(r, tags=D, tag_messages=10))
     data = analyzer.reserve(desc)
     analyzer.extend()
     analyzer.announce(data)

@@ -379,7 +379,7 @@ def test_a_bad_file_at_sighup_keeps_the_old_certificates(cluster, fault):
 def ready(cluster, party):
     """What /readyz says: connected or not."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}/readyz", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}/readyz", timeout=60) as answer:
             return answer.status == 200
     except urllib.error.HTTPError:
         return False

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+import params
 import vectors
 import wire
 from cluster import wait_for
@@ -53,7 +54,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     desc = analyzer.descriptor(epsilon0=math.nextafter(vectors.epsilon0(r), math.inf), min_batch=n, target=n,
                                messages_per_client=vectors.messages(r))
     desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-25.0, high=25.0, dimension=D))
-    desc.randomizer.CopyFrom(r)
+    desc.randomizer.CopyFrom(params.message(r))
     arrays(cluster, x=[[-25 + 50 * x for x in held(i)] for i in range(n)])
     plain = analyzer.opened_of_clients(desc, cluster.path("readings.ndjson"))
     assert len(plain) == n * vectors.messages(r)
@@ -65,7 +66,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
 @pytest.mark.parametrize("row", vectors.ROWS)
 def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     n = 500
-    cluster.configure(min_batch=100, devices=n + 30, max_epsilon0="inf")
+    cluster.configure(min_batch=100, devices=n + 30, max_epsilon0="inf", epsilon=100.0)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
     bad, each = vectors.malformed(made(row), D), vectors.messages(made(row))
@@ -77,10 +78,12 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
     desc, data = device.round(wait_ms=20000)
-    r = desc.randomizer
-    assert [(s.count, s.groups, s.bins, s.dummies) for s in r.slots] == \
-        [(s.count, s.groups, s.bins, s.dummies) for s in made(row).slots] and r.size == made(row).size
-    assert abs(r.slots[0].keep - made(row).slots[0].keep) < 2**30 and abs(r.other - made(row).other) < 2
+    r = params.read(desc.randomizer)
+    want = made(row)
+    assert [(s.count, s.groups, s.bins, s.dummies) for s in r.slots or ()] == \
+        [(s.count, s.groups, s.bins, s.dummies) for s in want.slots or ()]
+    assert (r.dimension, r.size) == (want.dimension, want.size) and abs(r.scale - want.scale) < 2
+    assert abs(vectors.keep(r) - vectors.keep(want)) < 2**30
     assert desc.record_length == 16 and desc.messages_per_client == each
     # The last device sends all its messages to one slot, and undoes nothing with that.
     sent = [rec for i in range(n) for rec in vectors.encode(r, D, held(i))] + [vectors.pack(0, 0)] * each

@@ -1,4 +1,4 @@
-"""vectors.py - the rows that ask for the mean of a vector from doc/protocols.md alone: encode, read, estimate.  A second
+"""vectors.py - the rows that ask for the mean of a vector from doc/protocols/ alone: encode, read, estimate.  A second
 implementation.
 
 A randomizer is the descriptor's, d the dimension, x a list of d numbers in [0, 1]."""
@@ -7,8 +7,8 @@ import random
 import struct
 from fractions import Fraction
 
+import params
 from records import down
-from wire import pb
 
 ROWS = ("words", "harmony", "vrr", "rotated")
 RNG = random.SystemRandom()
@@ -18,16 +18,24 @@ def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0, n=100):
     """Thresholds a little on the side of noise; n: at least so many devices."""
     if name == "rotated":
         r = randomizer("words", padded(d), epsilon0, slots, size, dummies)
-        r.protocol, r.other = name, int(2**32 / min(math.sqrt(2 * math.log(2 * padded(d) * n)), math.sqrt(padded(d))))
+        r.protocol, r.scale = name, int(2**32 / min(math.sqrt(2 * math.log(2 * padded(d) * n)), math.sqrt(padded(d))))
         return r
     if name == "vrr":
         e = math.exp(epsilon0 / size)
-        return pb.Randomizer(protocol=name, size=size,
-                             slots=[pb.Slot(count=1, groups=d, bins=2, keep=down(e / (e + 1)))])
+        return params.of(name, dimension=d, size=size, keep=down(e / (e + 1)))
     e, k = math.exp(epsilon0), 2**size
     groups = math.ceil(d / (slots * size))
-    return pb.Randomizer(protocol=name, slots=[pb.Slot(count=slots, groups=groups, bins=k, dummies=dummies,
-                                                       keep=down(e / (e + k - 1)))])
+    return params.of(name, slots=[params.slot(count=slots, groups=groups, bins=k, dummies=dummies,
+                                              keep=down(e / (e + k - 1)))])
+
+
+def slot_of(r):
+    """The slots of a round are alike; a sign of "vrr" is one of two bins."""
+    return r.slots[0] if r.slots else params.slot(count=1, groups=r.dimension, bins=2, keep=r.keep)
+
+
+def keep(r):
+    return slot_of(r).keep
 
 
 def padded(d):
@@ -48,21 +56,21 @@ def walsh(k, j):
 
 def rotate(r, x):
     """Chances of +1 of the transformed coordinates."""
-    d, most = padded(len(x)), 2**62 // r.other
+    d, most = padded(len(x)), 2**62 // r.scale
     v = [public_sign(j) * (round(c * 2**31) - 2**30) for j, c in enumerate(x)]
     z = [sum(walsh(k, j) * c for j, c in enumerate(v)) for k in range(d)]
-    return [((min(max(c, -most), most) + most) * r.other >> 32) / 2**31 for c in z]
+    return [((min(max(c, -most), most) + most) * r.scale >> 32) / 2**31 for c in z]
 
 
 def epsilon0(r):
     """Of all that a device sends."""
-    s = r.slots[0]
+    s = slot_of(r)
     p = Fraction(s.keep, 2**64)
     return (r.size if r.protocol == "vrr" else s.count) * math.log(p * (s.bins - 1) / (1 - p))
 
 
 def messages(r):
-    return r.slots[0].count * (1 + r.slots[0].dummies)
+    return slot_of(r).count * (1 + slot_of(r).dummies)
 
 
 def pack(slot, value):
@@ -70,12 +78,12 @@ def pack(slot, value):
 
 
 def width(r):
-    return r.slots[0].bins.bit_length() - 1
+    return slot_of(r).bins.bit_length() - 1
 
 
 def coordinates(r, d, slot, group):
     """Of the bits of a word; from d on they fill up."""
-    return [(group * width(r) + b) * r.slots[0].count + slot for b in range(width(r))]
+    return [(group * width(r) + b) * slot_of(r).count + slot for b in range(width(r))]
 
 
 def subset(r, d, start):
@@ -88,7 +96,7 @@ def sign(x):
 
 def encode(r, d, x):
     """All messages of a device that holds x."""
-    s = r.slots[0]
+    s = slot_of(r)
     if r.protocol == "rotated":
         d, x = padded(d), rotate(r, x)
     if r.protocol == "vrr":
@@ -113,7 +121,7 @@ def read(r, d, record):
     if len(record) != 16:
         raise ValueError("length")
     version, kind, slot, filler, value = struct.unpack("<BBHIQ", record)
-    s, d = r.slots[0], padded(d) if r.protocol == "rotated" else d
+    s, d = slot_of(r), padded(d) if r.protocol == "rotated" else d
     if (version, kind, filler) != (1, 0, 0) or slot >= s.count:
         raise ValueError("head")
     if r.protocol == "vrr":
@@ -131,7 +139,7 @@ def read(r, d, record):
 
 def malformed(r, d):
     """Records that nobody sends, of the round's length."""
-    s = r.slots[0]
+    s = slot_of(r)
     most = d << 16 if r.protocol == "vrr" else s.groups * s.bins
     bad = [pack(0, most), pack(s.count, 0), pack(0, 2**63), b"\2" + pack(0, 0)[1:], pack(0, 0)[:4] + b"\1" + bytes(11)]
     return bad + ([pack(0, 1 << r.size)] if r.protocol == "vrr" else [])
@@ -139,7 +147,7 @@ def malformed(r, d):
 
 def estimate(r, d, records, n):
     """Means of the x of n devices, and the standard deviation of each at the middle, where it is largest."""
-    s = r.slots[0]
+    s = slot_of(r)
     p = s.keep / 2**64
     slope = p - (1 - p) / (s.bins - 1)
     groups = d / r.size if r.protocol == "vrr" else s.groups
@@ -149,8 +157,8 @@ def estimate(r, d, records, n):
             total[c] += y
     error = math.sqrt(n * (1 + s.dummies) * groups) / (n * slope)
     if r.protocol == "rotated":
-        # L / c over the square root of d2 is other / 2^32.
-        unit = groups / (n * slope) * 2**32 / (r.other * padded(d))
+        # L / c over the square root of d2 is scale / 2^32.
+        unit = groups / (n * slope) * 2**32 / (r.scale * padded(d))
         back = [public_sign(j) * unit * sum(walsh(k, j) * t for k, t in enumerate(total)) for j in range(d)]
-        return [(1 + h) / 2 for h in back], error / 2 * 2**32 / (r.other * math.sqrt(padded(d)))
+        return [(1 + h) / 2 for h in back], error / 2 * 2**32 / (r.scale * math.sqrt(padded(d)))
     return [(1 + groups * t / (n * slope)) / 2 for t in total[:d]], error / 2

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -36,7 +37,8 @@ pb = _load_proto()
 
 FRAME_MAX = 1 << 20
 PURPOSE = {"descriptor": "tombola descriptor", "manifest": "tombola manifest", "charge": "tombola charge",
-           "receipt": "tombola receipt"}
+           "receipt": "tombola receipt", "plan": "tombola plan", "ledger": "tombola ledger",
+           "standing": "tombola standing"}
 
 
 def sha256(*parts):
@@ -134,18 +136,117 @@ def bucket_root(messages):
     return sha256(*sorted(sha256(m) for m in messages))
 
 
+# ---- Merkle trees, receipts and evidence: by the recursive definitions of RFC 6962 -----------------------------------
+
+def tree_leaf(data):
+    return sha256(b"\0", data)
+
+
+def _split(n):
+    """The largest power of two below n."""
+    return 1 << (n - 1).bit_length() - 1
+
+
+def tree_root(leaves):
+    """MTH of leaf hashes."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else sha256()
+    k = _split(len(leaves))
+    return sha256(b"\1", tree_root(leaves[:k]), tree_root(leaves[k:]))
+
+
+def tree_path(i, leaves):
+    """PATH of leaf i, from the leaf up."""
+    if len(leaves) < 2:
+        return []
+    k = _split(len(leaves))
+    return tree_path(i, leaves[:k]) + [tree_root(leaves[k:])] if i < k else \
+        tree_path(i - k, leaves[k:]) + [tree_root(leaves[:k])]
+
+
+class Leaves:
+    """The sorted hashes of a round's messages, their tree, and the entries of its proofs."""
+
+    def __init__(self, messages):
+        self.hashes = sorted(sha256(m) for m in messages)
+        self.leaves = [tree_leaf(h) for h in self.hashes]
+        self.root = tree_root(self.leaves)
+        self.depth = (len(self.hashes) - 1).bit_length() if self.hashes else 0
+
+    def shown(self, i):
+        path = b"".join(tree_path(i, self.leaves))
+        return self.hashes[i] + path + b"\0" * (32 * self.depth - len(path))
+
+    def entry(self, wanted):
+        nothing = b"\0" * 32 * (1 + self.depth)
+        place = sum(h < wanted for h in self.hashes)
+        if place < len(self.hashes) and self.hashes[place] == wanted:
+            return b"\1" + struct.pack("<Q", place) + self.shown(place) + nothing
+        return b"\2" + struct.pack("<Q", place) + (self.shown(place - 1) if place else nothing) + \
+            (self.shown(place) if place < len(self.hashes) else nothing)
+
+
+class Receipt:
+    """What a shuffler signs of a Submit."""
+
+    def __init__(self, submit, outcomes, messages, tag=0):
+        n = len(submit.pseudonyms) // 32
+        size = len(submit.sealed) // n
+        self.round_id, self.n, self.each, self.leaves = submit.round_id, n, [], []
+        for i in range(n):
+            p, salt = submit.pseudonyms[32 * i:32 * i + 32], submit.salts[32 * i:32 * i + 32]
+            own = submit.sealed[size * i:size * (i + 1)]
+            parts = [own[k:k + size // messages] for k in range(0, size, size // messages)]
+            blinds = [sha256(b"\2", salt, struct.pack("<I", k), m[:tag]) for k, m in enumerate(parts)]
+            hashes = [sha256(m[tag:]) for m in parts]
+            device = [tree_leaf(b + h) for b, h in zip(blinds, hashes)]
+            name = sha256(b"\2", salt, b"\xff" * 4, p)
+            self.each.append((name, blinds, hashes, device))
+            self.leaves.append(tree_leaf(name + tree_root(device) + bytes([outcomes[i]])))
+
+    def body(self):
+        return self.round_id + tree_root(self.leaves) + struct.pack("<Q", self.n)
+
+    def opening(self, i, k, signature):
+        name, blinds, hashes, device = self.each[i]
+        return pb.Opening(devices=self.n, device=i, name=name, frame_path=b"".join(tree_path(i, self.leaves)),
+                          signature=signature, message=k, blind=blinds[k], hash=hashes[k],
+                          device_path=b"".join(tree_path(k, device)))
+
+
+def receipt_body(submit, outcomes, d):
+    return Receipt(submit, outcomes, d.messages_per_client, 2 if d.randomizer.shuffler.tags else 0).body()
+
+
 class Chain:
     """The ledger's hash chain, extended record by record."""
 
     def __init__(self):
         self.seq, self.head, self.records = 0, b"\0" * 32, []
+        self.heads = [self.head]  # after so many records
 
     def add(self, **fields):
         self.seq += 1
         body = pb.Record(seq=self.seq, **fields).SerializeToString()
         self.head = sha256(self.head, body)
         self.records.append(body)
+        self.heads.append(self.head)
         return body
+
+
+def head_bytes(population, seq, head):
+    """What the analyzer signs over a position of its ledger."""
+    return population.encode() + b"\0" + struct.pack(">Q", seq) + head
+
+
+def standing_bytes(key_hash, sequence, descriptor_hash):
+    return key_hash + struct.pack(">Q", sequence) + (descriptor_hash or b"\0" * 32)
+
+
+def key_hash(certificate):
+    """Of a peer: SHA-256 of the public key in its DER certificate."""
+    der = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return sha256(x509.load_der_x509_certificate(certificate).public_key().public_bytes(*der))
 
 
 class Refused(Exception):
@@ -185,7 +286,7 @@ class Link:
             self.expect("hello")
 
     @classmethod
-    def dial(cls, port, ctx, host="127.0.0.1", timeout=20, hello=True):
+    def dial(cls, port, ctx, host="127.0.0.1", timeout=60, hello=True):
         raw = socket.create_connection((host, port), timeout)
         raw.settimeout(timeout)
         return cls(ctx.wrap_socket(raw, server_hostname="localhost"), hello)

@@ -1,5 +1,5 @@
-/* accountant_run.h - tombola-accountant as a user meets it: run a command line, look at what it said.
- * ACCOUNTANT is the program's path. */
+/* accountant_run.h - runs a command line of tombola-accountant and checks its output.  ACCOUNTANT is the
+ * program's path. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* acct_answers.h - what the accountant answers about one round, and whether it holds the truth. */
+/* acct_answers.h - asks the accountant about one round, and checks that its interval contains the true
+ * value. */
 #pragma once
 
 #include <math.h>

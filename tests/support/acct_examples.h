@@ -1,4 +1,4 @@
-/* acct_examples.h - rounds that many tests look at, each counted once. */
+/* acct_examples.h - rounds that many tests use, each with count 1. */
 #pragma once
 
 #include "acct.h"

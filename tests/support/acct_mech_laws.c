@@ -72,13 +72,31 @@ void mech_shifted(struct mech *m, const struct mech_args *g)
 	m->truthful = true;
 }
 
+/* How many of a inputs take the commonest of b values under hash h. */
+static unsigned most_agree(size_t h, unsigned a, unsigned b)
+{
+	unsigned most = 0;
+
+	for (unsigned value = 0; value < b; value++) {
+		unsigned agree = 0;
+
+		for (size_t x = 0, rest = h; x < a; x++, rest /= b)
+			agree += rest % b == value;
+		most = agree > most ? agree : most;
+	}
+	return most;
+}
+
+/* Hashes of a inputs to b values: all of them; with c, those under which all but one agree.  Where a = b = 3,
+ * or a = 4 and b = 2, these are a pairwise independent family, and one under which all never agree. */
 void mech_olh(struct mech *m, const struct mech_args *g)
 {
-	mech_hashed(m, g);
-	m->dummies = m->truthful = false;
-	for (size_t x = 0; x < m->inputs; x++)
-		for (size_t y = 0; y < m->outputs; y++)
-			m->law[x][y] = m->law[x][y] > 0 ? exp(g->eps0) : 1;
+	m->inputs = g->a;
+	for (size_t h = 0; h < power(g->b, g->a); h++)
+		for (size_t value = 0; (g->c == 0 || most_agree(h, g->a, g->b) == g->a - 1) && value < g->b;
+			value++, m->outputs++)
+			for (size_t x = 0, rest = h; x < g->a; x++, rest /= g->b)
+				m->law[x][m->outputs] = rest % g->b == value ? exp(g->eps0) : 1;
 }
 
 /* a bits; chance of a set bit: own for the input's, `other` elsewhere. */

@@ -1,4 +1,4 @@
-/* acct_parsed.h - a round as its text says it, and texts that are none. */
+/* acct_parsed.h - parses a round from its text, and checks that texts are refused. */
 #pragma once
 
 #include <string.h>

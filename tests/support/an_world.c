@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 
 #include "an_budget.h"
+#include "an_kept.h"
 #include "an_keys.h"
 #include "an_result.h"
 #include "cm_file.h"
+#include "rd_tree.h"
 
 const char world_plan[] =
 	"name = \"test\"\n"
@@ -24,7 +26,12 @@ const char world_plan[] =
 
 void world_make(struct world *w, const char *plan, uint8_t seed)
 {
-	uint8_t bytes[CM_SEED_LEN];
+	world_make_within(w, plan, seed, 0, 0);
+}
+
+void world_make_within(struct world *w, const char *plan, uint8_t seed, double epsilon, double delta)
+{
+	uint8_t bytes[CR_SEED_LEN];
 	struct cm_err err = { 0 };
 
 	memset(w, 0, sizeof *w);
@@ -32,18 +39,45 @@ void world_make(struct world *w, const char *plan, uint8_t seed)
 	assert_non_null(mkdtemp(w->dir));
 	(void)snprintf(w->plan_path, sizeof w->plan_path, "%s/plan.conf", w->dir);
 	assert_int_equal(cm_file_write(w->plan_path, plan, strlen(plan), 0600, &err), CM_OK);
-	w->conf = (struct an_conf){ .state_dir = w->dir, .plan = w->plan_path };
+	w->conf = (struct an_conf){
+		.state_dir = w->dir, .plan = w->plan_path, .epsilon = epsilon, .delta = delta
+	};
 	round_keys_make(&w->analyzer);
 	round_keys_make(&w->shuffler);
 	memset(bytes, seed, sizeof bytes);
-	w->generator = cm_rng_seeded_new(bytes, &w->rng);
+	w->generator = cr_rng_seeded_new(bytes, &w->rng);
 	assert_non_null(w->generator);
-	if (an_books_open(&w->conf, false, &w->books, &err) != CM_OK)
+	if (an_ledger_files_open(&w->conf, false, &w->files, &err) != CM_OK)
 		fail_msg("%s", err.msg);
+	world_restart(w);
+	world_pin(w);
+}
+
+void world_pin(struct world *w)
+{
+	uint8_t previous[PR_HASH_LEN];
+	uint64_t number = an_state_next_plan(&w->files.state, previous);
+	struct cm_err err = { 0 };
+	struct cm_buf plan;
+
+	if (w->files.state.current != NULL)
+		return;
+	cm_buf_init(&plan, PR_PLAN_MAX);
+	if (pl_plan_make(&w->files.plan, number, previous, NULL, &plan, &err) != CM_OK ||
+		an_ledger_files_pin(&w->files, &plan, w->analyzer.signer, WORLD_NOW, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	cm_buf_fini(&plan);
+}
+
+void world_replan(struct world *w, const char *plan)
+{
+	struct cm_err err = { 0 };
+
+	assert_int_equal(cm_file_write(w->plan_path, plan, strlen(plan), 0600, &err), CM_OK);
 	world_restart(w);
 }
 
-/* The lock belongs to the process, so a world opens its books for writing without it. */
+/* The lock belongs to the process, so a world opens its ledger files for writing without it. */
 void world_restart(struct world *w)
 {
 	struct cm_err err = { 0 };
@@ -51,13 +85,13 @@ void world_restart(struct world *w)
 	char *path = cm_file_join(w->dir, "ledger");
 	size_t torn = 0;
 
-	an_books_close(&w->books);
+	an_ledger_files_close(&w->files);
 	assert_int_equal(an_ledger_open(path, true, &l, &torn, &err), CM_OK);
 	an_ledger_free(l);
-	if (an_books_open(&w->conf, false, &w->books, &err) != CM_OK)
+	if (an_ledger_files_open(&w->conf, false, &w->files, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	an_ledger_free(w->books.ledger);
-	assert_int_equal(an_ledger_open(path, true, &w->books.ledger, &torn, &err), CM_OK);
+	an_ledger_free(w->files.ledger);
+	assert_int_equal(an_ledger_open(path, true, &w->files.ledger, &torn, &err), CM_OK);
 	free(path);
 }
 
@@ -65,10 +99,10 @@ void world_free(struct world *w)
 {
 	char command[100];
 
-	an_books_close(&w->books);
+	an_ledger_files_close(&w->files);
 	round_keys_free(&w->analyzer);
 	round_keys_free(&w->shuffler);
-	cm_rng_seeded_free(w->generator);
+	cr_rng_seeded_free(w->generator);
 	(void)snprintf(command, sizeof command, "rm -rf '%s'", w->dir);
 	assert_int_equal(system(command), 0);
 }
@@ -116,10 +150,10 @@ void fake_free(struct fake *f)
 static void collect(struct fake *f)
 {
 	const struct rd_descriptor *d = &f->round;
-	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX], other[CM_HPKE_PUBLIC_LEN];
-	struct cm_hpke_sealer *sealer = NULL, *wrong = NULL;
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX], other[CR_HPKE_PUBLIC_LEN];
+	struct cr_hpke_sealer *sealer = NULL, *wrong = NULL;
 	struct cm_err err = { 0 };
-	struct cm_key secret;
+	struct cr_key secret;
 
 	rd_hpke_info(d, info);
 	rd_hpke_aad(d, aad);
@@ -128,24 +162,24 @@ static void collect(struct fake *f)
 	f->message = realloc(f->message, (f->messages + 1) * f->len);
 	assert_non_null(f->message);
 	assert_int_equal(d->messages_per_client, 1);
-	assert_int_equal(cm_hpke_keygen(&f->world->rng, &secret, other, &err), CM_OK);
-	assert_int_equal(cm_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, &sealer, &err), CM_OK);
-	assert_int_equal(cm_hpke_sealer_new(d->suite, other, info, sizeof info, &wrong, &err), CM_OK);
+	assert_int_equal(cr_hpke_keygen(&f->world->rng, &secret, other, &err), CM_OK);
+	assert_int_equal(cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, &sealer, &err), CM_OK);
+	assert_int_equal(cr_hpke_sealer_new(d->suite, other, info, sizeof info, &wrong, &err), CM_OK);
 	for (size_t i = 0; i < f->messages; i++) {
 		struct pt_value v = { .x = d->query.kind == PT_MEAN ? (uint64_t)1 << 31
-								    : i % d->params.bins };
+								    : i % d->randomizer.mixbins.bins };
 
-		d->protocol->encode(&d->query, &d->params, &v, &f->world->rng, record);
-		assert_int_equal(cm_hpke_seal(i < f->bad ? wrong : sealer, &f->world->rng, aad, sizeof aad,
+		d->randomizer.row->encode(&d->query, &d->randomizer, &v, &f->world->rng, record);
+		assert_int_equal(cr_hpke_seal(i < f->bad ? wrong : sealer, &f->world->rng, aad, sizeof aad,
 					 record, d->record_len, f->message + i * f->len, &err),
 			CM_OK);
 	}
 	for (size_t i = 0; i < f->repeated; i++)
 		memcpy(f->message + (f->bad + 2 * i) * f->len, f->message + (f->bad + 2 * i + 1) * f->len,
 			f->len);
-	cm_hpke_sealer_free(sealer);
-	cm_hpke_sealer_free(wrong);
-	cm_key_fini(&secret);
+	cr_hpke_sealer_free(sealer);
+	cr_hpke_sealer_free(wrong);
+	cr_key_fini(&secret);
 }
 
 /* First message of a bucket; the remainder goes to the last one. */
@@ -154,7 +188,23 @@ static size_t first_of(const struct fake *f, uint32_t bucket)
 	return bucket == f->buckets ? f->messages : f->messages / f->buckets * bucket;
 }
 
-static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[CM_SIGN_LEN])
+static void make_tree(const struct fake *f, uint8_t root[PR_HASH_LEN])
+{
+	uint8_t(*hash)[PR_HASH_LEN] = calloc(f->messages + 1, sizeof *hash), leaf[PR_HASH_LEN];
+	struct rd_tree tree;
+
+	assert_non_null(hash);
+	rd_bucket_hashes(f->message, f->messages, f->len, hash);
+	rd_tree_init(&tree);
+	for (size_t i = 0; i < f->messages; i++) {
+		rd_tree_leaf(hash[i], PR_HASH_LEN, leaf);
+		rd_tree_add(&tree, leaf);
+	}
+	rd_tree_root(&tree, root);
+	free(hash);
+}
+
+static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[CR_SIGN_LEN])
 {
 	struct rd_manifest m = { .participants = f->participants, .messages = f->messages };
 	struct cm_err err = { 0 };
@@ -174,6 +224,8 @@ static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[
 	}
 	if (m.is_void)
 		m.messages = 0;
+	make_tree(f, m.tree);
+	m.tree[0] ^= f->fault == FAKE_TREE;
 	if (f->fault == FAKE_DUMMIES) {
 		m.dummies = 1;
 		m.messages++;
@@ -185,7 +237,7 @@ static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[
 	cm_buf_init(out, PR_MANIFEST_MAX);
 	assert_int_equal(rd_manifest_encode(&m, out, &err), CM_OK);
 	assert_int_equal(
-		cm_sign(f->fault == FAKE_UNSIGNED ? f->world->analyzer.signer : f->world->shuffler.signer,
+		cr_sign(f->fault == FAKE_UNSIGNED ? f->world->analyzer.signer : f->world->shuffler.signer,
 			RD_PURPOSE_MANIFEST, out->data, out->len, signature, &err),
 		CM_OK);
 	rd_manifest_fini(&m);
@@ -237,6 +289,20 @@ static enum cm_rc answer_witness(struct fake *f, struct an_round *r, struct cm_e
 		say.seq = 1;
 		memset(say.head, 7, sizeof say.head);
 	}
+	struct rd_chain stated = { .seq = f->fault == FAKE_STATED_OTHER ? 1 : 2 };
+	uint8_t reserved[PR_HASH_LEN];
+	const struct an_round_state *first = &f->world->files.state.round[0];
+	if (f->fault == FAKE_STATED_LATER)
+		stated = *an_ledger_chain(f->world->files.ledger);
+	else if (f->fault >= FAKE_STATED_ELSE && f->fault <= FAKE_STATED_OURS)
+		memcpy(stated.head, an_ledger_entry(f->world->files.ledger, 2).head, PR_HASH_LEN);
+	if (f->fault >= FAKE_STATED_LATER && f->fault <= FAKE_STATED_OURS) {
+		cr_sha256(first->descriptor_bytes.data, first->descriptor_bytes.len, reserved);
+		reserved[0] ^= f->fault == FAKE_STATED_ELSE;
+		w.stated_seq = stated.seq;
+		w.stated_head = (ProtobufCBinaryData){ .data = stated.head, .len = PR_HASH_LEN };
+		w.stated_descriptor = (ProtobufCBinaryData){ .data = reserved, .len = PR_HASH_LEN };
+	}
 	w.ledger_seq = say.seq;
 	w.ledger_head = (ProtobufCBinaryData){ .data = say.head, .len = say.seq > 0 ? PR_HASH_LEN : 0 };
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_WITNESS;
@@ -247,13 +313,23 @@ static enum cm_rc answer_witness(struct fake *f, struct an_round *r, struct cm_e
 static void extend(struct fake *f, const Tombola__V1__ExtendLedger *m)
 {
 	struct cm_err err = { 0 };
+	uint8_t head[RD_HEAD_MAX];
+	size_t n;
 
 	assert_int_equal(m->first, f->witness.seq + 1);
 	assert_true(m->n_records > 0);
-	for (size_t i = 0; i < m->n_records && f->fault != FAKE_WITNESS_STUCK; i++)
+	if (f->fault == FAKE_WITNESS_STUCK)
+		return;
+	for (size_t i = 0; i < m->n_records; i++)
 		assert_int_equal(
 			rd_chain_extend(&f->witness, m->records[i].data, m->records[i].len, NULL, &err),
 			CM_OK);
+	/* The analyzer vouches for where its ledger stands after each frame. */
+	n = rd_head_bytes(m->population, f->witness.seq, f->witness.head, head);
+	assert_int_equal(m->signature.len, CR_SIGN_LEN);
+	assert_int_equal(
+		cr_verify(f->world->analyzer.verifier, RD_PURPOSE_LEDGER, head, n, m->signature.data, &err),
+		CM_OK);
 }
 
 static void answer_id(struct fake *f, ProtobufCBinaryData *id, uint8_t room[PR_ROUND_ID_LEN])
@@ -277,12 +353,15 @@ static enum cm_rc answer_announce(
 			r, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, "total above 1", 0, err);
 	if (f->fault == FAKE_NO_BUDGET_RAW)
 		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, "\x1b[2J", 0, err);
-	assert_int_equal(m->signature.len, CM_SIGN_LEN);
+	assert_int_equal(m->signature.len, CR_SIGN_LEN);
 	if (rd_descriptor_verify(m->descriptor.data, m->descriptor.len, m->signature.data,
 		    f->world->analyzer.verifier, &d, err) != CM_OK)
 		fail_msg("%s", err->msg);
 	/* The reservation is known here before the round is announced. */
 	assert_true(f->witness.seq > d.ledger_seq);
+	/* Said again only of what was taken before, and then always. */
+	assert_int_equal(m->again, f->announced);
+	a.lost = f->fault == FAKE_LOST;
 	if (f->announced) {
 		assert_memory_equal(d.hash, f->round.hash, PR_HASH_LEN);
 		rd_descriptor_fini(&d);
@@ -304,7 +383,7 @@ static enum cm_rc answer_manifest(struct fake *f, struct an_round *r, struct cm_
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__SignedManifest m = TOMBOLA__V1__SIGNED_MANIFEST__INIT;
-	uint8_t signature[CM_SIGN_LEN];
+	uint8_t signature[CR_SIGN_LEN];
 	struct cm_buf doc;
 	enum cm_rc rc;
 
@@ -314,7 +393,7 @@ static enum cm_rc answer_manifest(struct fake *f, struct an_round *r, struct cm_
 	}
 	make_manifest(f, &doc, signature);
 	m.manifest = (ProtobufCBinaryData){ .data = doc.data, .len = doc.len };
-	m.signature = (ProtobufCBinaryData){ .data = signature, .len = CM_SIGN_LEN };
+	m.signature = (ProtobufCBinaryData){ .data = signature, .len = CR_SIGN_LEN };
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_MANIFEST;
 	frame.manifest = &m;
 	rc = deliver(r, &frame, err);
@@ -451,16 +530,16 @@ static enum cm_rc peer_error(const Tombola__V1__Error *e, struct cm_err *err)
 }
 
 /* The stage the ledger on disk gives, whatever this process believes. */
-static enum an_stage stage_on_disk(const struct world *w, uint32_t number)
+static enum an_stage stage_on_disk(const struct world *w, const uint8_t round_id[PR_ROUND_ID_LEN])
 {
-	struct an_books b;
+	struct an_ledger_files b;
 	struct cm_err err = { 0 };
 	enum an_stage stage;
 
-	if (an_books_open(&w->conf, false, &b, &err) != CM_OK)
+	if (an_ledger_files_open(&w->conf, false, &b, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	stage = b.state.round[number - 1].stage;
-	an_books_close(&b);
+	stage = an_state_find(&b.state, round_id)->stage;
+	an_ledger_files_close(&b);
 	return stage;
 }
 
@@ -475,20 +554,21 @@ struct driver {
 
 static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm_err *err)
 {
-	struct cm_key secret;
+	struct cr_key secret;
 	enum cm_rc rc;
 
 	/* Opened implies charged, durably. */
-	assert_int_equal(stage_on_disk(d->w, d->state->plan->number), AN_CHARGED);
+	assert_int_equal(stage_on_disk(d->w, d->state->descriptor.round_id), AN_CHARGED);
 	if (d->open == NULL) {
 		assert_int_equal(an_key_load(d->w->dir, &d->state->descriptor, &secret, err), CM_OK);
-		assert_int_equal(
-			an_open_new(&d->state->descriptor, &secret, 2, &d->w->rng, &d->open, err), CM_OK);
-		cm_key_fini(&secret);
+		assert_int_equal(an_open_new(&d->state->descriptor, &secret, 2,
+					 an_round_manifest(d->r)->messages, &d->w->rng, &d->open, err),
+			CM_OK);
+		cr_key_fini(&secret);
 	}
 	rc = an_open_bucket(d->open, a->sealed, a->messages, err);
 	d->opening = d->f->slow;
-	return rc == CM_OK && !d->opening ? an_round_opened(d->r, err) : rc;
+	return rc == CM_OK && !d->opening ? an_round_opened(d->r, an_open_root(d->open), err) : rc;
 }
 
 static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
@@ -499,11 +579,11 @@ static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
 	cm_buf_init(&bytes, AN_RESULT_MAX);
 	assert_false(d->opening);
 	assert_int_equal(
-		an_result_make(&d->w->books.state, d->state, an_round_manifest(d->r)->messages,
+		an_result_make(&d->w->files.state, d->state, an_round_manifest(d->r)->messages,
 			d->open != NULL ? an_open_tally(d->open) : NULL, an_round_spoiled(d->r), &bytes, err),
 		CM_OK);
-	assert_int_equal(an_result_write(d->w->dir, d->state->plan->number, &bytes, err), CM_OK);
-	cm_sha256(bytes.data, bytes.len, hash);
+	assert_int_equal(an_result_write(d->w->dir, d->state, &bytes, err), CM_OK);
+	cr_sha256(bytes.data, bytes.len, hash);
 	cm_buf_fini(&bytes);
 	an_round_published(d->r, hash);
 	return CM_OK;
@@ -520,7 +600,7 @@ static enum cm_rc act(struct driver *d, struct an_action *a, struct cm_err *err)
 		assert_true(a->pause_ms >= AN_PAUSE_MIN_MS);
 		return an_round_resume(d->r, err);
 	case AN_ACT_APPEND:
-		rc = an_books_append(&d->w->books, a->record, WORLD_NOW + 1, err);
+		rc = an_ledger_files_append(&d->w->files, a->record, WORLD_NOW + 1, err);
 		return rc == CM_OK ? an_round_appended(d->r, err) : rc;
 	case AN_ACT_OPEN:
 		return do_open(d, a, err);
@@ -534,7 +614,7 @@ static enum cm_rc act(struct driver *d, struct an_action *a, struct cm_err *err)
 		if (!d->opening)
 			fail_msg("the dialogue waits for nothing");
 		d->opening = false;
-		return an_round_opened(d->r, err);
+		return an_round_opened(d->r, an_open_root(d->open), err);
 	case AN_ACT_DONE:
 		break;
 	}
@@ -543,13 +623,14 @@ static enum cm_rc act(struct driver *d, struct an_action *a, struct cm_err *err)
 
 enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err)
 {
-	const struct pl_round *r = &w->books.plan.round[number - 1];
+	const struct an_round_state *r = &w->files.state.round[number - 1];
 	struct rd_verdict verdict;
 	struct cm_err why = { 0 };
-	enum cm_rc judged = an_budget_decide(&w->books.state, r, &verdict, &why), rc = judged;
+	enum cm_rc judged = an_budget_decide(&w->files.state, r, &verdict, &why), rc = judged;
 
-	if (judged == CM_OK || judged == CM_EBUDGET)
-		rc = an_books_decide(&w->books, r,
+	/* In mode plan a refusal stands in the signed plan already. */
+	if (judged == CM_OK || (judged == CM_EBUDGET && an_state_adaptive(&w->files.state)))
+		rc = an_ledger_files_decide(&w->files, r,
 			&(struct an_decision){ .verdict = &verdict, .take = judged == CM_OK }, &w->rng,
 			WORLD_NOW, err);
 	if (rc != CM_OK || judged == CM_OK)
@@ -560,22 +641,40 @@ enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err)
 
 enum cm_rc world_drive(struct world *w, struct fake *f, uint32_t number, unsigned actions, struct cm_err *err)
 {
-	struct driver d = { .w = w, .f = f, .state = &w->books.state.round[number - 1] };
-	const struct an_round_conf conf = { .ledger = w->books.ledger,
+	struct an_round_state *r = &w->files.state.round[number - 1];
+	enum cm_rc rc = CM_OK;
+
+	if (r->stage == AN_PLANNED || r->stage == AN_REFUSED)
+		rc = world_decide(w, number, err);
+	return rc == CM_OK ? world_drive_round(w, f, r, actions, err) : rc;
+}
+
+static enum cm_rc keep(void *user, const struct rd_signed *manifest, struct cm_err *err)
+{
+	struct driver *d = user;
+
+	return an_kept_manifest(
+		d->w->dir, d->state->descriptor.round_id, manifest, d->w->shuffler.verifier, err);
+}
+
+enum cm_rc world_drive_round(
+	struct world *w, struct fake *f, struct an_round_state *r, unsigned actions, struct cm_err *err)
+{
+	struct driver d = { .w = w, .f = f, .state = r };
+	const struct an_round_conf conf = { .ledger = w->files.ledger,
 		.round = d.state,
 		.signer = w->analyzer.signer,
 		.shuffler = w->shuffler.verifier,
 		.population = "testers",
+		.announced = f->announced && d.state->stage == AN_RESERVED,
 		.wait_ms = 1000,
+		.keep = keep,
+		.user = &d,
 		.peer_error = peer_error };
 	struct an_action a = { .act = AN_ACT_WAIT };
 	enum cm_rc rc = CM_OK;
 
 	f->world = w;
-	if (d.state->stage == AN_PLANNED)
-		rc = world_decide(w, number, err);
-	if (rc != CM_OK)
-		return rc;
 	assert_int_equal(an_round_new(&conf, &d.r, err), CM_OK);
 	rc = an_round_connected(d.r, err);
 	while (rc == CM_OK && a.act != AN_ACT_DONE) {

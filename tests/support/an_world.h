@@ -1,4 +1,4 @@
-/* an_world.h - an analyzer's state directory in /tmp, and a shuffler made of memory to talk to. */
+/* an_world.h - an analyzer's state directory in /tmp, and a shuffler in memory that answers it. */
 #pragma once
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "an_books.h"
+#include "an_ledger_files.h"
 #include "an_open.h"
 #include "an_round.h"
 #include "round_keys.h"
@@ -21,13 +21,19 @@ extern const char world_plan[];
 struct world {
 	char dir[64], plan_path[80];
 	struct an_conf conf;
-	struct an_books books;
+	struct an_ledger_files files;
 	struct round_keys analyzer, shuffler;
-	struct cm_rng_seeded *generator;
-	struct cm_rng rng; /* the same bytes in every world of one seed */
+	struct cr_rng_seeded *generator;
+	struct cr_rng rng; /* the same bytes in every world of one seed */
 };
 void world_make(struct world *w, const char *plan, uint8_t seed);
-/* Close and open the books, as a restarted process does. */
+/* The same with a population's budget beyond its first plan's slice. */
+void world_make_within(struct world *w, const char *plan, uint8_t seed, double epsilon, double delta);
+/* Pin the plan file, unless it is; world_make has done it. */
+void world_pin(struct world *w);
+/* Put another plan file in the place of the first, and open the ledger files again. */
+void world_replan(struct world *w, const char *plan);
+/* Close and open the ledger files, as a restarted process does. */
 void world_restart(struct world *w);
 void world_free(struct world *w);
 /* The whole of a file below the state directory; *n its length.  Free it. */
@@ -44,17 +50,23 @@ enum fake_fault {
 	FAKE_ALTER,          /* one bit of one message */
 	FAKE_EXTRA,          /* one message more than the manifest says */
 	FAKE_OTHER_BUCKET,   /* another bucket's messages */
+	FAKE_TREE,           /* a tree over other messages than the buckets' */
 	FAKE_OTHER_ROUND,    /* answers for another round id */
 	FAKE_UNSIGNED,       /* manifest signed by another key */
 	FAKE_OTHER_MANIFEST, /* a second manifest for the round, from the second time on */
 	FAKE_DUMMIES,        /* messages nobody prescribed */
 	FAKE_NO_BUDGET,      /* refuses the announcement */
 	FAKE_NO_BUDGET_RAW,  /* the same, with a reason nobody should print */
+	FAKE_LOST,           /* says that it had taken the round and lost it */
 	FAKE_WITNESS_AHEAD,
 	FAKE_WITNESS_OTHER,
 	FAKE_WITNESS_STUCK,
-	FAKE_SILENT_KIND, /* answers with a frame of another kind */
-	FAKE_STORAGE,     /* answers with an error */
+	FAKE_STATED_LATER, /* a client stated a descriptor that follows the ledger's last record */
+	FAKE_STATED_OTHER, /* ... another first record */
+	FAKE_STATED_ELSE,  /* another descriptor, that follows the second */
+	FAKE_STATED_OURS,  /* ours, that follows the second */
+	FAKE_SILENT_KIND,  /* answers with a frame of another kind */
+	FAKE_STORAGE,      /* answers with an error */
 };
 
 /* The shuffler's side of one plan, kept across the analyzer's restarts. */
@@ -84,6 +96,10 @@ enum cm_rc fake_answer(
 enum cm_rc world_decide(struct world *w, uint32_t number, struct cm_err *err);
 
 /* Drive a round of the plan as the daemon does, for at most `actions` actions (then the process "dies": the
- * dialogue is dropped, the books are opened again).  CM_EMORE when it died, CM_OK when the round is done. */
+ * dialogue is dropped, the ledger files are opened again).  CM_EMORE when it died, CM_OK when the round is
+ * done. */
 enum cm_rc world_drive(
 	struct world *w, struct fake *f, uint32_t number, unsigned actions, struct cm_err *err);
+/* The same for a round that is decided, of any plan. */
+enum cm_rc world_drive_round(
+	struct world *w, struct fake *f, struct an_round_state *r, unsigned actions, struct cm_err *err);

@@ -1,5 +1,5 @@
-/* certs.h - certificates for tests: any dates, role, issuer and host, also the ones our own PKI would never
- * issue. */
+/* certs.h - certificates for tests, with any dates, role, issuer and host, also some that our own PKI would
+ * never issue. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +35,8 @@ void certs_ca(struct certs *c, const char *name);
 void certs_issue(struct certs *c, const struct certs_leaf *leaf);
 /* A directory with these leaves and the CAs that they name. */
 void certs_make(struct certs *c, const struct certs_leaf *leaf, size_t n);
-/* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to now.
- */
+/* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to
+ * now. */
 void certs_crl(struct certs *c, const char *ca, const char *const *revoked, long from_s, long to_s);
 /* NAME.SUFFIX with this text. */
 void certs_text(struct certs *c, const char *name, const char *suffix, const char *text);

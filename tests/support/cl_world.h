@@ -1,5 +1,5 @@
-/* cl_world.h - a client's state directory in /tmp, signed descriptors of any protocol, and a policy that
- * allows them. */
+/* cl_world.h - a client's state directory in /tmp, signed plans and descriptors of any protocol, and a policy
+ * that allows them. */
 #pragma once
 
 #include <setjmp.h>
@@ -10,24 +10,39 @@
 #include <cmocka.h>
 
 #include "cl_judge.h"
+#include "cl_pins.h"
 #include "cl_store.h"
 #include "round_keys.h"
 
-#define CL_WORLD_NOW 1700000000000 /* ms */
+#define CL_WORLD_NOW     1700000000000 /* ms */
+#define CL_WORLD_ENTRIES 4u            /* of a plan */
+#define CL_WORLD_PLANS   8u
+
+/* A signed plan, as the shuffler would serve it. */
+struct cl_world_plan {
+	struct cm_buf bytes;
+	uint8_t signature[CR_SIGN_LEN], hash[PR_HASH_LEN];
+};
 
 struct cl_world {
 	char dir[64];
 	struct cl_db *db;
 	struct round_keys analyzer, shuffler;
 	struct cl_policy policy; /* generous; borrowed strings */
-	struct cm_rng rng;       /* the system's */
-	struct cm_key hpke;
-	uint8_t hpke_public[CM_HPKE_PUBLIC_LEN];
+	struct cr_rng rng;       /* the system's */
+	struct cr_key hpke;
+	uint8_t hpke_public[CR_HPKE_PUBLIC_LEN];
+	struct cl_world_plan plan[CL_WORLD_PLANS]; /* the last ones: what the shuffler can be asked for */
+	size_t plans;                              /* ever */
 };
 void cl_world_make(struct cl_world *w);
 void cl_world_free(struct cl_world *w);
 /* Close and open the database, as a restarted process does. */
 void cl_world_restart(struct cl_world *w);
+
+/* Decide what is taken of a plan, and pin it, as cl_judge does. */
+enum cm_rc cl_world_pin(struct cl_db *db, const struct cl_policy *policy, const struct rd_plan *plan,
+	const atomic_bool *stop, int64_t now_ms, struct cl_pin *out, struct cm_err *err);
 
 /* A round, to be changed before it is signed. */
 struct cl_offer {
@@ -35,15 +50,24 @@ struct cl_offer {
 	struct cm_buf bytes;
 	uint8_t signature[PR_SIGNATURE_LEN];
 };
-/* "grr", "bins", "mixbins": three colours; "levels": a number in [0, 10].  Sequence 1, minimum batch 1000. */
+/* "grr", "bins", "mixbins": three colours; "levels": a number in [0, 10].  Sequence 1, minimum batch 1000;
+ * try 1 of entry 1 of a plan of CL_WORLD_ENTRIES such rounds whose slice is all of the policy's budget. */
 void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, struct cl_offer *o);
-/* The next round after `before`. */
+/* The next round after `before`: the next entry of its plan. */
 void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before);
+/* Sign this plan; o becomes a round of it, to be signed: entry 1 or, in adaptive modes, none.  What p lacks
+ * is as cl_offer_make has it: population, name, mode, number 1, slice, entries like o. */
+void cl_offer_plan(struct cl_world *w, const struct rd_plan *p, struct cl_offer *o);
+/* The same, of a mode. */
+void cl_offer_mode(struct cl_world *w, const char *mode, struct cl_offer *o);
 /* Encode and sign what o->d holds now. */
 void cl_offer_sign(struct cl_world *w, struct cl_offer *o);
 void cl_offer_free(struct cl_offer *o);
 
-/* cl_judge over the offer at CL_WORLD_NOW. */
+/* Learn the plan of this hash; false when the world does not have it. */
+bool cl_world_learn(struct cl_world *w, const uint8_t hash[PR_HASH_LEN]);
+/* cl_judge over the offer at CL_WORLD_NOW; a plan that it needs is learnt first, if the world has it, and is
+ * absent else. */
 enum cm_rc cl_world_judge(
 	struct cl_world *w, const struct cl_offer *o, struct cl_judgement *j, struct cm_err *err);
 /* A whole file of the state directory; *n 0 and NULL when there is none.  Free it. */

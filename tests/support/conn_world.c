@@ -9,7 +9,7 @@
 
 struct certs certs;
 
-static void on_open(struct cm_conn *c, void *user)
+static void on_open(struct nt_conn *c, void *user)
 {
 	struct peer *p = user;
 
@@ -19,7 +19,7 @@ static void on_open(struct cm_conn *c, void *user)
 		p->w->on_open(p);
 }
 
-static void on_server_open(struct cm_conn *c, void *user)
+static void on_server_open(struct nt_conn *c, void *user)
 {
 	struct world *w = user;
 	struct peer *p = &w->server[w->n_server++];
@@ -28,11 +28,11 @@ static void on_server_open(struct cm_conn *c, void *user)
 	p->w = w;
 	p->server = true;
 	cm_buf_init(&p->got, 16u << 20);
-	cm_conn_set_user(c, p);
+	nt_conn_set_user(c, p);
 	on_open(c, p);
 }
 
-static void on_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
+static void on_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 {
 	struct peer *p = user;
 	struct cm_err err;
@@ -41,20 +41,20 @@ static void on_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n
 	p->empty_calls += n == 0;
 	assert_int_equal(cm_buf_put(&p->got, data, n), CM_OK);
 	if (p->server && p->w->echo && n > 0)
-		assert_int_equal(cm_conn_send(c, data, n, &err), CM_OK);
+		assert_int_equal(nt_conn_send(c, data, n, &err), CM_OK);
 	if (p->w->on_data != NULL)
 		p->w->on_data(p);
 }
 
-static void on_drain(struct cm_conn *c, void *user)
+static void on_drain(struct nt_conn *c, void *user)
 {
 	struct peer *p = user;
 
-	assert_int_equal(cm_conn_pending(c), 0);
+	assert_int_equal(nt_conn_pending(c), 0);
 	p->drains++;
 }
 
-static void on_close(struct cm_conn *c, void *user, const struct cm_err *why)
+static void on_close(struct nt_conn *c, void *user, const struct cm_err *why)
 {
 	struct peer *p = user;
 
@@ -77,53 +77,53 @@ static void on_refused(void *user, const char *address, const struct cm_err *why
 		uv_stop(&w->loop);
 }
 
-struct cm_tls_ctx *server_ctx(const char *clients_ca, const char *crl)
+struct nt_tls_ctx *server_ctx(const char *clients_ca, const char *crl)
 {
-	struct cm_tls_conf conf = {
+	struct nt_tls_conf conf = {
 		.server = true,
 		.cert_file = certs_path(&certs, "shuffler", "crt"),
 		.key_file = certs_path(&certs, "shuffler", "key"),
-		.trust = { { CM_ROLE_CLIENT, certs_path(&certs, clients_ca, "crt"),
+		.trust = { { CR_ROLE_CLIENT, certs_path(&certs, clients_ca, "crt"),
 			crl != NULL ? certs_path(&certs, crl, "crl") : NULL } },
 	};
-	struct cm_tls_ctx *ctx;
+	struct nt_tls_ctx *ctx;
 	struct cm_err err;
 
-	if (cm_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
+	if (nt_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return ctx;
 }
 
-struct cm_tls_ctx *client_ctx(const char *name)
+struct nt_tls_ctx *client_ctx(const char *name)
 {
-	struct cm_tls_conf conf = {
+	struct nt_tls_conf conf = {
 		.cert_file = certs_path(&certs, name, "crt"),
 		.key_file = certs_path(&certs, name, "key"),
-		.trust = { { CM_ROLE_SHUFFLER, certs_path(&certs, "services", "crt"), NULL } },
+		.trust = { { CR_ROLE_SHUFFLER, certs_path(&certs, "services", "crt"), NULL } },
 	};
-	struct cm_tls_ctx *ctx;
+	struct nt_tls_ctx *ctx;
 	struct cm_err err;
 
-	if (cm_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
+	if (nt_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return ctx;
 }
 
-const struct cm_conn_handler client_handler = { on_open, on_data, on_drain, on_close };
+const struct nt_conn_handler client_handler = { on_open, on_data, on_drain, on_close };
 
 void world_init(struct world *w)
 {
 	memset(w, 0, sizeof *w);
 	turning_start(&w->loop, &w->guard);
 	uv_unref((uv_handle_t *)&w->guard);
-	cm_conn_limits_default(&w->limits);
+	nt_conn_limits_default(&w->limits);
 	w->server_ctx = server_ctx("clients", NULL);
 	w->client_ctx = client_ctx("edge");
 }
 
 void world_listen(struct world *w)
 {
-	struct cm_listener_conf conf = {
+	struct nt_listener_conf conf = {
 		.address = "127.0.0.1:0",
 		.tls = w->server_ctx,
 		.limits = w->limits,
@@ -133,9 +133,9 @@ void world_listen(struct world *w)
 	};
 	struct cm_err err;
 
-	if (cm_listener_new(&w->loop, &conf, &w->listener, &err) != CM_OK)
+	if (nt_listener_new(&w->loop, &conf, &w->listener, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	(void)snprintf(w->address, sizeof w->address, "127.0.0.1:%d", cm_listener_port(w->listener));
+	(void)snprintf(w->address, sizeof w->address, "127.0.0.1:%d", nt_listener_port(w->listener));
 }
 
 void peer_init(struct world *w, struct peer *p)
@@ -150,7 +150,7 @@ void dial_at(struct world *w, struct peer *p, const char *address)
 	struct cm_err err;
 
 	peer_init(w, p);
-	if (cm_conn_dial(&w->loop, address, w->client_ctx, &w->limits, &client_handler, p, &p->conn, &err) !=
+	if (nt_conn_dial(&w->loop, address, w->client_ctx, &w->limits, &client_handler, p, &p->conn, &err) !=
 		CM_OK)
 		fail_msg("%s", err.msg);
 }
@@ -169,10 +169,10 @@ void run_until_closed(struct world *w, int closes)
 void world_fini(struct world *w)
 {
 	if (w->listener != NULL)
-		cm_listener_close(w->listener);
+		nt_listener_close(w->listener);
 	for (int i = 0; i < w->n_server; i++) {
 		if (w->server[i].conn != NULL)
-			cm_conn_close(w->server[i].conn, NULL);
+			nt_conn_close(w->server[i].conn, NULL);
 	}
 	w->closes_awaited = 0;
 	turning_end(&w->loop, &w->guard);
@@ -181,8 +181,8 @@ void world_fini(struct world *w)
 		assert_int_equal(w->server[i].closes, 1);
 		cm_buf_fini(&w->server[i].got);
 	}
-	cm_tls_ctx_free(w->server_ctx);
-	cm_tls_ctx_free(w->client_ctx);
+	nt_tls_ctx_free(w->server_ctx);
+	nt_tls_ctx_free(w->client_ctx);
 }
 
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text)
@@ -196,7 +196,7 @@ void send_text(struct peer *p, const char *text)
 {
 	struct cm_err err;
 
-	assert_int_equal(cm_conn_send(p->conn, (const uint8_t *)text, strlen(text), &err), CM_OK);
+	assert_int_equal(nt_conn_send(p->conn, (const uint8_t *)text, strlen(text), &err), CM_OK);
 }
 
 int plain_socket_from(const struct world *w, uint32_t source)
@@ -208,7 +208,7 @@ int plain_socket_from(const struct world *w, uint32_t source)
 	in.sin_addr.s_addr = htonl(source);
 	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	in.sin_port = htons((uint16_t)cm_listener_port(w->listener));
+	in.sin_port = htons((uint16_t)nt_listener_port(w->listener));
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
 	return fd;
 }

@@ -1,4 +1,4 @@
-/* conn_world.h - a loop with a listener that notes what happens and the connections that a test dials to it,
+/* conn_world.h - a loop with a listener that records events, and the connections that a test dials to it,
  * over real loopback sockets. */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "certs.h"
-#include "cm_conn.h"
+#include "nt_conn.h"
 #include "turning.h"
 
 #define MANY 64 /* connections a listener may have in one test */
@@ -22,13 +22,13 @@ extern struct certs certs;
 int world_certs_make(void **state);
 int world_certs_drop(void **state);
 /* That server, which lets clients of this CA in unless its revocation list (NULL: none) has them. */
-struct cm_tls_ctx *server_ctx(const char *clients_ca, const char *crl);
-struct cm_tls_ctx *client_ctx(const char *name);
+struct nt_tls_ctx *server_ctx(const char *clients_ca, const char *crl);
+struct nt_tls_ctx *client_ctx(const char *name);
 
 /* One end.  Whoever dialled frees what it got; the listener's are the world's. */
 struct peer {
 	struct world *w;
-	struct cm_conn *conn; /* NULL once closed */
+	struct nt_conn *conn; /* NULL once closed */
 	bool server;
 	int opens, drains, closes;
 	struct cm_buf got;
@@ -39,9 +39,9 @@ struct peer {
 struct world {
 	uv_loop_t loop;
 	uv_timer_t guard;
-	struct cm_tls_ctx *server_ctx, *client_ctx;
-	struct cm_listener *listener;
-	struct cm_conn_limits limits;
+	struct nt_tls_ctx *server_ctx, *client_ctx;
+	struct nt_listener *listener;
+	struct nt_conn_limits limits;
 	char address[64];
 	struct peer server[MANY];
 	int n_server, n_refused;
@@ -59,7 +59,7 @@ void world_listen(struct world *w);
 void world_fini(struct world *w);
 
 /* For dialling by hand; its user is a peer of peer_init. */
-extern const struct cm_conn_handler client_handler;
+extern const struct nt_conn_handler client_handler;
 void peer_init(struct world *w, struct peer *p);
 void dial_at(struct world *w, struct peer *p, const char *address);
 /* To the world's listener. */
@@ -69,7 +69,7 @@ void run_until_closed(struct world *w, int closes);
 /* It was closed once, with this result and a reason that has this text. */
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text);
 void send_text(struct peer *p, const char *text);
-/* A TCP connection that says nothing of TLS, from 127.0.0.1 or from this address (in host order).  Close it.
- */
+/* A TCP connection that says nothing of TLS, from 127.0.0.1 or from this address (in host order).  Close
+ * it. */
 int plain_socket(const struct world *w);
 int plain_socket_from(const struct world *w, uint32_t source);

@@ -57,7 +57,7 @@ static const struct lk_handler handler = {
 	.on_ready = on_ready, .on_frame = on_frame, .on_drain = on_drain, .on_close = on_close
 };
 
-static void raw_open(struct cm_conn *c, void *user)
+static void raw_open(struct nt_conn *c, void *user)
 {
 	struct world *w = user;
 
@@ -65,7 +65,7 @@ static void raw_open(struct cm_conn *c, void *user)
 	w->raw_opens++;
 }
 
-static void raw_data(struct cm_conn *c, void *user, const uint8_t *data, size_t n)
+static void raw_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 {
 	struct world *w = user;
 
@@ -73,7 +73,7 @@ static void raw_data(struct cm_conn *c, void *user, const uint8_t *data, size_t 
 	assert_int_equal(cm_buf_put(&w->raw_got, data, n), CM_OK);
 }
 
-static void raw_close(struct cm_conn *c, void *user, const struct cm_err *why)
+static void raw_close(struct nt_conn *c, void *user, const struct cm_err *why)
 {
 	struct world *w = user;
 
@@ -82,18 +82,18 @@ static void raw_close(struct cm_conn *c, void *user, const struct cm_err *why)
 	w->raw_closes++;
 }
 
-void world_init_within(struct world *w, uint32_t handshake_ms)
+static void init(struct world *w, uint32_t handshake_ms, uint32_t of_one)
 {
-	struct cm_tls_conf sc = {
+	struct nt_tls_conf sc = {
 		.server = true,
 		.cert_file = certs_path(&certs, "shuffler", "crt"),
 		.key_file = certs_path(&certs, "shuffler", "key"),
-		.trust = { { CM_ROLE_CLIENT, certs_path(&certs, "clients", "crt"), NULL } },
+		.trust = { { CR_ROLE_CLIENT, certs_path(&certs, "clients", "crt"), NULL } },
 	};
-	struct cm_tls_conf cc = {
+	struct nt_tls_conf cc = {
 		.cert_file = certs_path(&certs, "edge", "crt"),
 		.key_file = certs_path(&certs, "edge", "key"),
-		.trust = { { CM_ROLE_SHUFFLER, certs_path(&certs, "services", "crt"), NULL } },
+		.trust = { { CR_ROLE_SHUFFLER, certs_path(&certs, "services", "crt"), NULL } },
 	};
 	struct lk_server_conf conf = { .address = "127.0.0.1:0", .handler = handler, .user = &w->s };
 	struct cm_err err;
@@ -103,17 +103,28 @@ void world_init_within(struct world *w, uint32_t handshake_ms)
 	w->s.w = w->c.w = w;
 	w->s.in_order = w->c.in_order = true;
 	turning_start(&w->loop, &w->guard);
-	if (cm_tls_ctx_new(&sc, &w->server_ctx, &err) != CM_OK ||
-		cm_tls_ctx_new(&cc, &w->client_ctx, &err) != CM_OK)
+	if (nt_tls_ctx_new(&sc, &w->server_ctx, &err) != CM_OK ||
+		nt_tls_ctx_new(&cc, &w->client_ctx, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	cm_conn_limits_default(&w->limits);
+	nt_conn_limits_default(&w->limits);
 	w->limits.handshake_ms = handshake_ms;
 	conf.tls = w->server_ctx;
 	conf.limits = w->limits;
+	conf.of_one = of_one;
 	if (lk_server_new(&w->loop, &conf, &w->server, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	(void)snprintf(w->address, sizeof w->address, "127.0.0.1:%d", lk_server_port(w->server));
 	cm_buf_init(&w->raw_got, 1u << 20);
+}
+
+void world_init_within(struct world *w, uint32_t handshake_ms)
+{
+	init(w, handshake_ms, 0);
+}
+
+void world_init_of_one(struct world *w, uint32_t links)
+{
+	init(w, 10000, links);
 }
 
 void world_init(struct world *w)
@@ -126,12 +137,12 @@ void world_fini(struct world *w)
 	if (w->c.link != NULL)
 		lk_close(w->c.link, NULL);
 	if (w->raw != NULL)
-		cm_conn_close(w->raw, NULL);
+		nt_conn_close(w->raw, NULL);
 	lk_server_close(w->server, true);
 	turning_end(&w->loop, &w->guard);
 	assert_true(w->s.closes == w->s.readies);
-	cm_tls_ctx_free(w->server_ctx);
-	cm_tls_ctx_free(w->client_ctx);
+	nt_tls_ctx_free(w->server_ctx);
+	nt_tls_ctx_free(w->client_ctx);
 	cm_buf_fini(&w->raw_got);
 }
 
@@ -154,10 +165,10 @@ void connect_both(struct world *w)
 
 void dial_raw(struct world *w)
 {
-	static const struct cm_conn_handler raw_handler = { raw_open, raw_data, NULL, raw_close };
+	static const struct nt_conn_handler raw_handler = { raw_open, raw_data, NULL, raw_close };
 	struct cm_err err;
 
-	if (cm_conn_dial(&w->loop, w->address, w->client_ctx, NULL, &raw_handler, w, &w->raw, &err) != CM_OK)
+	if (nt_conn_dial(&w->loop, w->address, w->client_ctx, NULL, &raw_handler, w, &w->raw, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
@@ -165,7 +176,7 @@ void raw_send(struct world *w, const void *bytes, size_t n)
 {
 	struct cm_err err;
 
-	assert_int_equal(cm_conn_send(w->raw, bytes, n, &err), CM_OK);
+	assert_int_equal(nt_conn_send(w->raw, bytes, n, &err), CM_OK);
 }
 
 /* Hello{major, minor} by hand: field 1 of Frame, then two varints (protobuf encoding). */

@@ -1,4 +1,4 @@
-/* link_world.h - a loop with a link's server, a client that dials it, and a peer that knows TLS and no links,
+/* link_world.h - a loop with a link's server, a client that dials it, and a peer that uses TLS but no links,
  * over real loopback sockets. */
 #pragma once
 
@@ -38,19 +38,21 @@ struct side {
 struct world {
 	uv_loop_t loop;
 	uv_timer_t guard;
-	struct cm_tls_ctx *server_ctx, *client_ctx;
+	struct nt_tls_ctx *server_ctx, *client_ctx;
 	struct lk_server *server;
-	struct cm_conn_limits limits;
+	struct nt_conn_limits limits;
 	char address[64];
 	struct side s, c;
 	/* A peer that writes bytes of its own. */
-	struct cm_conn *raw;
+	struct nt_conn *raw;
 	struct cm_buf raw_got;
 	int raw_opens, raw_closes;
 };
 
 /* A server that waits so long for a handshake, and for a hello; ten seconds. */
 void world_init_within(struct world *w, uint32_t handshake_ms);
+/* A server that takes so many links of one certificate. */
+void world_init_of_one(struct world *w, uint32_t links);
 void world_init(struct world *w);
 /* The end of every test: nothing is left on the loop, and every link that was ready was closed. */
 void world_fini(struct world *w);

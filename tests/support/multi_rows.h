@@ -11,25 +11,25 @@
 #define ITEMS_MAX 5u
 #define SYMBOLS   32u /* 2^ITEMS_MAX */
 
-static inline struct pt_params made_of(const char *row, uint32_t d, const struct pt_request *r)
+static inline struct pt_randomizer made_of(const char *row, uint32_t d, const struct pt_request *r)
 {
 	struct pt_query q = histogram(d);
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(&q, r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), &q, r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->check(&q, &p, &err), CM_OK);
+	assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_OK);
 	return p;
 }
 
-static inline struct pt_params hashed(uint32_t d, uint32_t cells, uint32_t dummies)
+static inline struct pt_randomizer hashed(uint32_t d, uint32_t cells, uint32_t dummies)
 {
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = dummies, .size = cells };
 
 	return made_of("hashed", d, &r);
 }
 
-static inline struct pt_params cheu(uint32_t d, double epsilon0, uint32_t dummies)
+static inline struct pt_randomizer cheu(uint32_t d, double epsilon0, uint32_t dummies)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .dummies = dummies };
 
@@ -49,23 +49,23 @@ static inline void close_to(double got, long double want, double relative)
 
 /* All messages of a client from a script, which they use up exactly. */
 static inline void client(
-	const struct pt_params *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *records)
+	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *records)
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cm_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->bins);
+	struct cr_rng rng = scripted_rng(&s);
+	struct pt_query q = histogram(p->multi.bins);
 	struct pt_value v = { .x = x };
 
-	pt_find(p->protocol)->encode(&q, p, &v, &rng, records);
+	p->row->encode(&q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);
 }
 
 /* The law of the message that stands at `place`, from a draw either side of each threshold; the other
  * messages get draws that flip nothing.  Bit i of y is item i's. */
 static inline void bit_law(
-	const struct pt_params *p, uint64_t place, uint64_t x, long double law[SYMBOLS], bool is_real)
+	const struct pt_randomizer *p, uint64_t place, uint64_t x, long double law[SYMBOLS], bool is_real)
 {
-	uint32_t d = p->bins, m = pt_find("cheu")->messages(p), len = pt_bits_len(d);
+	uint32_t d = p->multi.bins, m = pt_find("cheu")->device->messages(p), len = pt_bits_len(d);
 	uint64_t at = is_real ? place : (place + 1) % m;
 	uint8_t records[4 * 16];
 
@@ -77,7 +77,7 @@ static inline void bit_law(
 			for (uint32_t i = 0; i < m * d; i++)
 				script[1 + i] = UINT64_MAX;
 			for (uint32_t i = 0; i < d; i++) {
-				uint64_t t = is_real && i == x ? p->keep : p->other;
+				uint64_t t = is_real && i == x ? p->cheu.keep : p->cheu.other;
 				bool set = (y >> i & 1) != 0;
 
 				script[1 + at * d + i] = far ? (set ? 0 : UINT64_MAX) : set ? t - 1 : t;

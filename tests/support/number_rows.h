@@ -15,13 +15,13 @@ static struct cm_err err;
 static const struct pt_query number = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
 
 /* What a plan gets; 0: the row chooses. */
-static inline struct pt_params made(const char *row, uint32_t levels, double epsilon0, uint32_t size)
+static inline struct pt_randomizer made(const char *row, uint32_t levels, double epsilon0, uint32_t size)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .levels = levels, .size = size };
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(&number, &r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), &number, &r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->check(&number, &p, &err), CM_OK);
+	assert_int_equal(pt_find(row)->device->check(&number, &p, &err), CM_OK);
 	return p;
 }

@@ -1,4 +1,4 @@
-/* pki_deployment.c - what `pki init` makes, and certificates read and verified in it. */
+/* pki_deployment.c - runs `pki init`, and reads and verifies the certificates it made. */
 #include "pki_deployment.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include "cm_pki.h"
+#include "cr_pki.h"
 
 static char root[64];
 
@@ -35,7 +35,7 @@ int pki_deployment_make(void **state)
 	(void)snprintf(root, sizeof root, "/tmp/tombola-pki-XXXXXX");
 	if (mkdtemp(root) == NULL)
 		return -1;
-	return cm_pki_init(at("d"), HOSTS, 100, &err) == CM_OK ? 0 : -1;
+	return cr_pki_init(at("d"), HOSTS, 100, &err) == CM_OK ? 0 : -1;
 }
 
 int pki_deployment_drop(void **state)

@@ -1,4 +1,4 @@
-/* pki_deployment.h - a deployment's certificates in a folder in /tmp, for the tests of cm_pki. */
+/* pki_deployment.h - a deployment's certificates in a folder in /tmp, for the tests of cr_pki. */
 #pragma once
 
 #include <openssl/x509.h>

@@ -29,6 +29,7 @@ static inline struct pt_query query_of_kind(enum pt_kind kind)
 		q.category = candidates;
 		q.categories = 3;
 		q.bits = 4;
+		q.none = PT_NONE_SYMBOL;
 		break;
 	case PT_MARGINALS:
 		q.field[0] = '\0';
@@ -56,13 +57,23 @@ static inline struct pt_query query_of_kind(enum pt_kind kind)
 	return q;
 }
 
+/* Devices without a reading take part as they do where a plan says nothing of them. */
 static inline struct pt_query query_of_row(const struct pt_protocol *row)
 {
-	return query_of_kind((enum pt_kind)(row->kinds & (~row->kinds + 1)));
+	struct pt_query q = query_of_kind((enum pt_kind)(row->device->kinds & (~row->device->kinds + 1)));
+
+	pt_none_default(row, &q);
+	return q;
 }
 
-/* How many values query_value knows: all there are, of numbers some. */
-static inline uint32_t query_values(const struct pt_query *q)
+/* As the accountant's names have it, which know bins alone. */
+static inline struct pt_query query_of_readings(const struct pt_protocol *row)
+{
+	return query_of_kind((enum pt_kind)(row->device->kinds & (~row->device->kinds + 1)));
+}
+
+/* Values that are readings. */
+static inline uint32_t query_readings(const struct pt_query *q)
 {
 	return q->kind == PT_HISTOGRAM   ? q->categories
 	       : q->kind == PT_PREFIXES  ? q->categories + 1
@@ -71,11 +82,21 @@ static inline uint32_t query_values(const struct pt_query *q)
 					 : QUERIES_NUMBERS;
 }
 
+/* How many values query_value knows: all there are, of numbers some; and the symbol of none. */
+static inline uint32_t query_values(const struct pt_query *q)
+{
+	return query_readings(q) + pt_query_symbols(q);
+}
+
 /* Value i; at: room for pt_value_width numbers, which must live as long as it. */
 static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, uint32_t *at)
 {
 	struct pt_value v = { .x = i };
 
+	if (i == query_readings(q)) {
+		pt_value_none(q, NULL, at, &v);
+		return v;
+	}
 	switch (q->kind) {
 	case PT_HISTOGRAM:
 	case PT_PREFIXES:
@@ -105,7 +126,7 @@ static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, 
 /* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone,
  * two classes. CM_OK, or the last refusal. */
 static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct pt_query *q,
-	double epsilon0, struct pt_params *p, struct cm_err *err)
+	double epsilon0, struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_request requests[] = {
 		{ .epsilon0 = epsilon0, .min_batch = 1000 },
@@ -120,6 +141,6 @@ static inline enum cm_rc query_derive(const struct pt_protocol *row, const struc
 	enum cm_rc rc = CM_ECONFIG;
 
 	for (size_t k = 0; rc != CM_OK && rc != CM_EINTERNAL && k < sizeof requests / sizeof *requests; k++)
-		rc = row->derive(q, &requests[k], p, err);
+		rc = pt_derive(row, q, &requests[k], p, err);
 	return rc;
 }

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cm_sign.h"
+#include "cr_sign.h"
 
 struct round_keys {
-	struct cm_signer *signer;
-	struct cm_verifier *verifier;
+	struct cr_signer *signer;
+	struct cr_verifier *verifier;
 };
 
 static inline void round_keys_make(struct round_keys *k)
@@ -26,14 +26,14 @@ static inline void round_keys_make(struct round_keys *k)
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(secret, sizeof secret, "%s/k.key", dir);
 	(void)snprintf(open, sizeof open, "%s/k.pub", dir);
-	assert_int_equal(cm_sign_keygen(secret, open, &err), CM_OK);
-	assert_int_equal(cm_signer_load(secret, &k->signer, &err), CM_OK);
-	assert_int_equal(cm_verifier_load(open, &k->verifier, &err), CM_OK);
+	assert_int_equal(cr_sign_keygen(secret, open, &err), CM_OK);
+	assert_int_equal(cr_signer_load(secret, &k->signer, &err), CM_OK);
+	assert_int_equal(cr_verifier_load(open, &k->verifier, &err), CM_OK);
 	assert_int_equal(unlink(secret) | unlink(open) | rmdir(dir), 0);
 }
 
 static inline void round_keys_free(struct round_keys *k)
 {
-	cm_signer_free(k->signer);
-	cm_verifier_free(k->verifier);
+	cr_signer_free(k->signer);
+	cr_verifier_free(k->verifier);
 }

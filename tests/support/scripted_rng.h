@@ -1,13 +1,13 @@
-/* scripted_rng.h - a generator that says what a test wrote, and counts what was asked. */
+/* scripted_rng.h - a generator whose output the test writes, and which counts the bytes drawn. */
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_rand.h"
+#include "cr_rand.h"
 
-/* A fallback that cm_rng_below accepts at once for every bound tests use: its multiples end in large low
+/* A fallback that cr_rng_below accepts at once for every bound tests use: its multiples end in large low
  * halves. */
 #define SCRIPT_END UINT64_C(0x9e3779b97f4a7c15)
 
@@ -28,12 +28,12 @@ static inline void scripted_fill(void *ctx, void *out, size_t n)
 	s->used++;
 }
 
-static inline struct cm_rng scripted_rng(struct scripted_rng *s)
+static inline struct cr_rng scripted_rng(struct scripted_rng *s)
 {
-	return (struct cm_rng){ .fill = scripted_fill, .ctx = s };
+	return (struct cr_rng){ .fill = scripted_fill, .ctx = s };
 }
 
-/* A draw that cm_rng_below(bound) turns into `result`: the middle of its interval. */
+/* A draw that cr_rng_below(bound) turns into `result`: the middle of its interval. */
 static inline uint64_t draw_for(uint64_t result, uint64_t bound)
 {
 	__extension__ unsigned __int128 whole = (unsigned __int128)1 << 64;

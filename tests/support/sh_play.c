@@ -58,36 +58,47 @@ void sh_play_init_with(
 	sh_play_folder(p->dir);
 	(void)snprintf(p->key_dir, sizeof p->key_dir, "%s/keys", p->dir);
 	assert_int_equal(mkdir(p->key_dir, 0700), 0);
+	(void)snprintf(p->leaves_dir, sizeof p->leaves_dir, "%s/leaves", p->dir);
+	assert_int_equal(mkdir(p->leaves_dir, 0700), 0);
 	p->policy = (struct sh_policy){
 		.population = population,
 		.max_epsilon0 = 8,
 		.min_batch = 1,
-		.max_epsilon = 10,
-		.delta = 1e-6,
+		.max_epsilon = 1e6,
+		.delta = 0.5,
+		.max_plan_entries = 256,
+		.max_tries = 3,
 		.max_target = 2000000,
 		.max_shuffler_dummies = 1000000,
 		.max_window_ms = 7 * 86400000LL,
-		.max_honest_fraction = 1,
+		.honest_fraction = 1,
+		.max_share = 1,
 	};
-	assert_int_equal(cm_rng_system(&p->rng, &p->err), CM_OK);
+	assert_int_equal(cr_rng_system(&p->rng, &p->err), CM_OK);
 	p->work_rng = p->rng;
 	cm_buf_init(&p->record, PR_RECORD_MAX);
+	cm_buf_init(&p->plan, PR_PLAN_MAX);
 	cm_buf_init(&p->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&p->charge, PR_CHARGE_MAX);
 }
 
 void sh_play_start(struct sh_play *p)
 {
-	struct rd_record open = { .kind = RD_OPEN, .epsilon_limit = 10, .delta = 1e-6, .plan_hash = { 1 } };
+	struct rd_record open = { .kind = RD_OPEN, .epsilon_limit = 1e6, .delta = 0.5 };
 
-	enum cm_rc rc = sh_sqlite_open(p->dir, &p->store, &p->err);
+	enum cm_rc rc = CM_OK;
+	if (p->kept.row_put)
+		p->store = p->kept;
+	else
+		rc = sh_sqlite_open(p->dir, &p->store, &p->err);
 	if (rc != CM_OK)
 		fail_msg("store: %s", p->err.msg);
 	struct sh_core_conf conf = {
 		.env = { .store = &p->store,
 			.key_dir = p->key_dir,
 			.signer = p->shuffler.signer,
-			.max_bytes = 32u << 20 },
+			.max_bytes = 32u << 20,
+			.leaves = { p->leaves_dir, SH_PLAY_WINDOW } },
 		.policy = &p->policy,
 		.analyzer = p->analyzer.verifier,
 		.commit_messages = 1000,
@@ -96,10 +107,11 @@ void sh_play_start(struct sh_play *p)
 	rc = sh_core_new(&conf, &p->core, &p->err);
 	if (rc != CM_OK)
 		fail_msg("core: %s", p->err.msg);
-	if (p->chain.seq > 0)
+	if (p->chain.seq > 0) {
+		sh_play_compose(p);
 		return;
+	}
 	strcpy(open.population, population);
-	strcpy(open.mode, "plan");
 	strcpy(open.unit, "device");
 	assert_int_equal(sh_play_record(p, &open), CM_OK);
 }
@@ -119,6 +131,7 @@ void sh_play_fini(struct sh_play *p)
 	rd_descriptor_fini(&p->d);
 	rd_manifest_fini(&p->manifest);
 	cm_buf_fini(&p->record);
+	cm_buf_fini(&p->plan);
 	cm_buf_fini(&p->descriptor);
 	cm_buf_fini(&p->charge);
 	if (p->own_keys) {
@@ -135,13 +148,124 @@ enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r)
 	p->record.len = 0;
 	if (rd_record_encode(r, &p->record, &p->err) != CM_OK)
 		fail_msg("record: %s", p->err.msg);
+	const struct cr_span span = { p->record.data, p->record.len };
+	enum cm_rc rc = sh_play_extend(p, r->seq, &span, 1);
 	assert_int_equal(rd_chain_extend(&p->chain, p->record.data, p->record.len, NULL, &p->err), CM_OK);
-	const struct cm_span span = { p->record.data, p->record.len };
-	return sh_core_extend(p->core, r->seq, &span, 1, &p->no, &p->err);
+	return rc;
+}
+
+enum cm_rc sh_play_extend(struct sh_play *p, uint64_t first, const struct cr_span *records, size_t n)
+{
+	uint8_t signature[CR_SIGN_LEN], bytes[RD_HEAD_MAX], head[PR_HASH_LEN];
+	const struct sh_extend e = { first, records, n, { signature, sizeof signature } };
+
+	/* After the head that the analyzer has, unless it says again what it said. */
+	memcpy(head, first == p->chain.seq + 1 ? p->chain.head : p->before, PR_HASH_LEN);
+	memcpy(p->before, head, PR_HASH_LEN);
+	for (size_t i = 0; i < n; i++) {
+		const struct cr_span spans[] = { { head, PR_HASH_LEN }, records[i] };
+		uint8_t next[PR_HASH_LEN];
+		cr_sha256_spans(spans, 2, next);
+		memcpy(head, next, PR_HASH_LEN);
+	}
+	size_t len = rd_head_bytes(population, first + n - 1, head, bytes);
+	assert_int_equal(
+		cr_sign(p->analyzer.signer, RD_PURPOSE_LEDGER, bytes, len, signature, &p->err), CM_OK);
+	return sh_core_extend(p->core, &e, &p->no, &p->err);
+}
+
+/* ---- Plans ---- */
+
+void sh_play_plan_make(
+	struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d, struct rd_record *r)
+{
+	struct rd_plan plan = { .number = p->plans + 1,
+		.epsilon = wish->slice > 0 ? wish->slice : 20,
+		.delta = wish->delta > 0 ? wish->delta : 1e-6,
+		.honest_fraction = d->honest_fraction,
+		.colluders = d->colluders,
+		.tries = wish->plan_tries ? wish->plan_tries : 10,
+		.file_hash = { 7 } };
+
+	strcpy(plan.population, wish->population ? wish->population : population);
+	strcpy(plan.name, "play");
+	strcpy(plan.mode, wish->mode ? wish->mode : "plan");
+	strcpy(plan.unit, "device");
+	memcpy(plan.previous, p->plan_hash, PR_HASH_LEN);
+	if (strcmp(plan.mode, "plan") == 0)
+		plan.entries = wish->entries ? wish->entries : 1;
+	plan.entry = calloc(plan.entries + 1, sizeof *plan.entry);
+	assert_non_null(plan.entry);
+	for (size_t i = 0; i < plan.entries; i++)
+		plan.entry[i] = (struct rd_entry){ .number = (uint32_t)i + 1,
+			.query = d->query,
+			.randomizer = d->randomizer,
+			.min_batch = d->min_batch,
+			.target_batch = d->target_batch,
+			.epsilon0 = d->privacy.epsilon0,
+			.epsilon_round = 1,
+			.epsilon_total = 1 };
+	p->plan.len = 0;
+	if (rd_plan_encode(&plan, &p->plan, &p->err) != CM_OK)
+		fail_msg("plan: %s", p->err.msg);
+	free(plan.entry);
+	assert_int_equal(cr_sign(p->analyzer.signer, RD_PURPOSE_PLAN, p->plan.data, p->plan.len,
+				 p->plan_signature, &p->err),
+		CM_OK);
+	*r = (struct rd_record){ .kind = RD_PLAN, .plan = p->plan };
+	memcpy(r->signature, p->plan_signature, CR_SIGN_LEN);
+}
+
+void sh_play_plan(struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d)
+{
+	struct rd_record r;
+
+	sh_play_plan_make(p, wish, d, &r);
+	if (sh_play_record(p, &r) != CM_OK)
+		fail_msg("plan: %s", p->no.text);
+	cr_sha256(p->plan.data, p->plan.len, p->plan_hash);
+	p->plans++;
+	sh_play_compose(p);
+}
+
+void sh_play_compose(struct sh_play *p)
+{
+	struct sh_compose *w;
+
+	for (;;) {
+		if (sh_core_compose(p->core, &w, &p->err) != CM_OK)
+			fail_msg("compose: %s", p->err.msg);
+		if (!w)
+			return;
+		sh_compose_run(w, NULL);
+		if (sh_core_composed(p->core, w, &p->err) != CM_OK)
+			fail_msg("composed: %s", p->err.msg);
+		sh_compose_free(w);
+	}
+}
+
+/* Of its own plan, shown first, or of the last one. */
+static void name_entry(struct sh_play *p, const struct sh_wish *wish, struct rd_descriptor *out)
+{
+	struct rd_descriptor d = *out;
+
+	if (wish->entry == 0 && p->core)
+		sh_play_plan(p, wish, &d);
+	if (strcmp(d.mode, "plan") == 0) {
+		d.entry = wish->entry ? wish->entry : 1;
+		d.attempt = wish->attempt ? wish->attempt : 1;
+	}
+	if (wish->void_manifest)
+		memcpy(d.void_manifest, wish->void_manifest, PR_HASH_LEN);
+	memcpy(d.plan_hash, p->plan_hash, PR_HASH_LEN);
+	d.ledger_seq = p->chain.seq;
+	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
+	*out = d;
 }
 
 void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 {
+	const struct pt_protocol *row;
 	static char *categories[] = { "a", "b", "c", "d" };
 	struct rd_descriptor d = {
 		.sequence = wish->sequence ? wish->sequence : p->sequence + 1,
@@ -149,19 +273,17 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 			.name = "q",
 			.field = "f",
 			.category = categories,
-			.categories = 4 },
+			.categories = wish->categories ? wish->categories : 4,
+			.none = wish->none },
 		.min_batch = wish->min_batch ? wish->min_batch : 1000,
 		.target_batch = wish->target_batch ? wish->target_batch : 2000,
 		.honest_fraction = 1,
 		.opens_ms = p->now_ms,
 		.deadline_ms = p->now_ms + (wish->window_ms ? wish->window_ms : 60000),
-		.suite = CM_HPKE_AES128GCM,
+		.suite = CR_HPKE_AES128GCM,
 		.hpke_key = { 9 },
 		.privacy = { .epsilon_round = 1, .epsilon_total = 1, .epsilon_limit = 10, .delta = 1e-6 },
 		.unit = "device",
-		.mode = "plan",
-		.plan_hash = { 1 },
-		.ledger_seq = p->chain.seq,
 	};
 	const struct pt_request request = { .epsilon0 = wish->noise_epsilon > 0 ? (double)INFINITY
 							: wish->epsilon0 > 0    ? wish->epsilon0
@@ -178,27 +300,28 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	p->rng.fill(p->rng.ctx, d.round_id, sizeof d.round_id);
 	if (d.sequence > 1)
 		memcpy(d.previous, p->previous, PR_HASH_LEN);
-	memcpy(d.ledger_head, p->chain.head, PR_HASH_LEN);
-	d.protocol = wish->row ? wish->row
-		     : wish->noise_epsilon > 0
-			     ? pt_find("bins")
-			     : pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
-	assert_non_null(d.protocol);
-	if (d.protocol->derive(&d.query, &request, &d.params, &p->err) != CM_OK)
+	strcpy(d.mode, wish->mode ? wish->mode : "plan");
+	row = wish->row ? pt_find(wish->row->name)
+	      : wish->noise_epsilon > 0
+		      ? pt_find("bins")
+		      : pt_find(wish->dummies || wish->shuffler_dummies ? "mixbins" : "grr");
+	assert_non_null(row);
+	if (pt_derive(row, &d.query, &request, &d.randomizer, &p->err) != CM_OK)
 		fail_msg("derive: %s", p->err.msg);
-	d.params.tags = wish->tags;
-	d.params.tag_messages = wish->tag_messages;
-	memcpy(d.params.tag_least, wish->tag_least, sizeof d.params.tag_least);
-	d.messages_per_client = d.protocol->messages(&d.params);
-	d.record_len = d.protocol->record_len(&d.params);
-	d.privacy.epsilon0 = d.protocol->epsilon0(&d.params);
+	d.randomizer.shuffler.tags = wish->tags;
+	d.randomizer.shuffler.tag_messages = wish->tag_messages;
+	memcpy(d.randomizer.shuffler.tag_least, wish->tag_least, sizeof d.randomizer.shuffler.tag_least);
+	d.messages_per_client = d.randomizer.row->messages(&d.randomizer);
+	d.record_len = d.randomizer.row->record_len(&d.randomizer);
+	d.privacy.epsilon0 = d.randomizer.row->epsilon0(&d.randomizer);
+	name_entry(p, wish, &d);
 	p->descriptor.len = 0;
 	if (rd_descriptor_encode(&d, &p->descriptor, &p->err) != CM_OK)
 		fail_msg("descriptor: %s", p->err.msg);
 	rd_descriptor_fini(&p->d);
 	if (rd_descriptor_decode(p->descriptor.data, p->descriptor.len, &p->d, &p->err) != CM_OK)
 		fail_msg("descriptor: %s", p->err.msg);
-	assert_int_equal(cm_sign(p->analyzer.signer, RD_PURPOSE_DESCRIPTOR, p->descriptor.data,
+	assert_int_equal(cr_sign(p->analyzer.signer, RD_PURPOSE_DESCRIPTOR, p->descriptor.data,
 				 p->descriptor.len, p->signature, &p->err),
 		CM_OK);
 }
@@ -208,23 +331,23 @@ enum cm_rc sh_play_reserve(struct sh_play *p)
 	struct rd_record r = { .kind = RD_RESERVE, .epsilon_round = 1, .epsilon_total = 1, .plan_round = 1 };
 
 	memcpy(r.round_id, p->d.round_id, PR_ROUND_ID_LEN);
+	memcpy(r.plan_hash, p->d.plan_hash, PR_HASH_LEN);
 	r.descriptor = p->descriptor;
-	return sh_play_record(p, &r);
-}
-
-enum cm_rc sh_play_announce(struct sh_play *p)
-{
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	struct rd_verdict verdict;
-
-	enum cm_rc rc = sh_core_announce(p->core, (struct cm_span){ p->descriptor.data, p->descriptor.len },
-		(struct cm_span){ p->signature, CM_SIGN_LEN }, p->now_ms, &p->rng, round_id, &verdict, &p->no,
-		&p->err);
+	enum cm_rc rc = sh_play_record(p, &r);
 	if (rc == CM_OK) {
 		p->sequence = p->d.sequence;
 		memcpy(p->previous, p->d.hash, PR_HASH_LEN);
 	}
 	return rc;
+}
+
+enum cm_rc sh_play_announce(struct sh_play *p)
+{
+	const struct sh_announce a = { .descriptor = { p->descriptor.data, p->descriptor.len },
+		.signature = { p->signature, CR_SIGN_LEN } };
+	struct sh_announced made;
+
+	return sh_core_announce(p->core, &a, p->now_ms, &p->rng, &made, &p->no, &p->err);
 }
 
 void sh_play_round(struct sh_play *p, const struct sh_wish *wish)
@@ -245,7 +368,7 @@ void sh_play_message(uint64_t device, uint32_t number, uint8_t *out, size_t len)
 
 static uint32_t tag_of(const struct sh_play *p, uint64_t device)
 {
-	return p->tag ? p->tag(device) : (uint32_t)(device % p->d.params.tags);
+	return p->tag ? p->tag(device) : (uint32_t)(device % p->d.randomizer.shuffler.tags);
 }
 
 enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devices, uint64_t first, size_t n,
@@ -254,16 +377,19 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 	size_t len = rd_sealed_len(&p->d), whole = rd_message_len(&p->d),
 	       each = p->d.messages_per_client * whole;
 	uint8_t *pseudonyms = calloc(n, PR_PSEUDONYM_LEN), *sealed = calloc(n, each);
-	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = devices };
-	struct sh_submit submit = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each };
+	uint8_t *salts = calloc(n, PR_HASH_LEN);
+	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = devices };
+	struct sh_submit submit = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each, salts,
+		n * PR_HASH_LEN };
 
-	assert_true(pseudonyms && sealed);
+	assert_true(pseudonyms && sealed && salts);
+	memset(salts, (int)certificate + 7, n * PR_HASH_LEN);
 	memset(who.key_hash, (int)certificate + 1, sizeof who.key_hash);
 	for (size_t i = 0; i < n; i++) {
 		cm_put_le64(pseudonyms + i * PR_PSEUDONYM_LEN, first + i);
 		for (uint32_t m = 0; m < p->d.messages_per_client; m++) {
 			uint8_t *at = sealed + i * each + m * whole;
-			if (p->d.params.tags > 0)
+			if (p->d.randomizer.shuffler.tags > 0)
 				cm_put_le16(at, (uint16_t)tag_of(p, first + i));
 			sh_play_message(first + i, m, at + (whole - len), len);
 		}
@@ -271,44 +397,21 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 	enum cm_rc rc = sh_core_submit(
 		p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms, out, &p->no, &p->err);
 	free(pseudonyms);
+	free(salts);
 	free(sealed);
 	return rc;
 }
 
 void sh_play_work(struct sh_play *p)
 {
-	for (;;) {
-		struct sh_round *r = sh_core_collecting(p->core);
-		enum sh_task task = sh_core_task(p->core, true, p->now_ms);
-		struct rd_bucket *buckets = NULL;
-		struct sh_batch batch;
-		if (task == SH_TASK_NONE)
-			return;
-		if (task == SH_TASK_COMMIT) {
-			sh_intake_take(&r->intake, &batch);
-			if (sh_vault_commit(&r->vault, &batch, &p->work_rng, &p->err) != CM_OK)
-				fail_msg("commit: %s", p->err.msg);
-			sh_intake_committed(&r->intake);
-			sh_batch_fini(&batch);
-			continue;
-		}
-		r->intake.closed = true;
-		if (task == SH_TASK_ROUTE) {
-			if (sh_route_step(r, &p->work_rng, &p->err) != CM_OK)
-				fail_msg("route: %s", p->err.msg);
-			continue;
-		}
-		if (task == SH_TASK_BLANKET) {
-			uint32_t n = sh_blanket_next(r);
-			if (sh_blanket_commit(r, n, &p->work_rng, &p->err) != CM_OK)
-				fail_msg("blanket: %s", p->err.msg);
-			sh_blanket_committed(r, n);
-			continue;
-		}
-		if (sh_round_enough(r) && !r->cancelled && sh_round_roots(r, &buckets, &p->err) != CM_OK)
-			fail_msg("roots: %s", p->err.msg);
-		if (sh_core_sealed(p->core, buckets, &p->err) != CM_OK)
-			fail_msg("seal: %s", p->err.msg);
+	struct sh_task_done done;
+	struct sh_task t;
+
+	while (sh_core_task_begin(p->core, SH_PACE_FLUSH, p->now_ms, &t) != SH_TASK_NONE) {
+		if (t.slow)
+			sh_core_task_run(&t, &p->work_rng);
+		if (sh_core_task_end(p->core, &t, &done, &p->err) != CM_OK)
+			fail_msg("task %d: %s", (int)t.kind, p->err.msg);
 	}
 }
 
@@ -329,7 +432,7 @@ void sh_play_manifest(struct sh_play *p)
 	if (rd_manifest_verify(m->bytes, m->len, m->signature, p->shuffler.verifier, &p->d, &p->manifest,
 		    &p->err) != CM_OK)
 		fail_msg("manifest: %s", p->err.msg);
-	cm_sha256(m->bytes, m->len, p->manifest_hash);
+	cr_sha256(m->bytes, m->len, p->manifest_hash);
 	free(m);
 }
 
@@ -351,7 +454,7 @@ void sh_play_charge(struct sh_play *p)
 	memcpy(c.ledger_head, p->chain.head, PR_HASH_LEN);
 	p->charge.len = 0;
 	assert_int_equal(rd_charge_encode(&c, &p->charge, &p->err), CM_OK);
-	assert_int_equal(cm_sign(p->analyzer.signer, RD_PURPOSE_CHARGE, p->charge.data, p->charge.len,
+	assert_int_equal(cr_sign(p->analyzer.signer, RD_PURPOSE_CHARGE, p->charge.data, p->charge.len,
 				 p->charge_signature, &p->err),
 		CM_OK);
 }
@@ -360,13 +463,13 @@ enum cm_rc sh_play_release(struct sh_play *p)
 {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 
-	return sh_core_release(p->core, (struct cm_span){ p->charge.data, p->charge.len },
-		(struct cm_span){ p->charge_signature, CM_SIGN_LEN }, round_id, &p->no, &p->err);
+	return sh_core_release(p->core, (struct cr_span){ p->charge.data, p->charge.len },
+		(struct cr_span){ p->charge_signature, CR_SIGN_LEN }, round_id, &p->no, &p->err);
 }
 
 void sh_play_killed(struct sh_play *p, void (*act)(struct sh_play *), uint64_t nanoseconds)
 {
-	const struct timespec some = { .tv_nsec = (long)cm_rng_below(&p->rng, nanoseconds) };
+	const struct timespec some = { .tv_nsec = (long)cr_rng_below(&p->rng, nanoseconds) };
 	int status;
 	pid_t child = fork();
 
@@ -388,7 +491,7 @@ void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out)
 
 	for (uint32_t b = 0; b < p->manifest.buckets; b++) {
 		for (uint64_t at = 0;;) {
-			struct cm_span part;
+			struct cr_span part;
 			if (sh_core_pull(p->core, p->d.round_id, PR_ROUND_ID_LEN, b, at, max, &part, &p->no,
 				    &p->err) != CM_OK)
 				fail_msg("pull: %s", p->no.text);

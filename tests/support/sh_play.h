@@ -7,30 +7,36 @@
 #include "sh_core.h"
 #include "sh_sqlite.h"
 
-#define SH_PLAY_NOW INT64_C(1800000000000)
+#define SH_PLAY_NOW    INT64_C(1800000000000)
+#define SH_PLAY_WINDOW INT64_C(3600000) /* ms after a seal in which proofs are given */
 
 struct sh_play {
-	char dir[64], key_dir[80];
+	char dir[64], key_dir[80], leaves_dir[80];
 	struct round_keys analyzer, shuffler;
 	bool own_keys;
 	struct sh_policy policy;     /* may be changed before sh_play_start */
-	struct cm_rng rng, work_rng; /* work_rng: of the commits */
+	struct cr_rng rng, work_rng; /* work_rng: of the commits */
+	struct sh_store kept; /* in place of files in dir, where it has functions; set before a start */
 	struct sh_store store;
 	struct sh_core *core;
 	int64_t now_ms;
 	uint32_t (*tag)(uint64_t device); /* of its messages, where a round has tags; NULL: by turns */
 	/* The analyzer's side. */
 	struct rd_chain chain;
+	uint8_t before[PR_HASH_LEN]; /* the head before the records shown last */
+	struct cm_buf plan;          /* the last one made, its bytes, its hash, how many there were */
+	uint8_t plan_signature[CR_SIGN_LEN], plan_hash[PR_HASH_LEN];
+	uint64_t plans;
 	struct cm_buf record; /* the last one made */
 	uint64_t sequence;
 	uint8_t previous[PR_HASH_LEN];
 	struct rd_descriptor d; /* of the last descriptor made */
 	struct cm_buf descriptor;
-	uint8_t signature[CM_SIGN_LEN];
+	uint8_t signature[CR_SIGN_LEN];
 	uint8_t manifest_hash[PR_HASH_LEN];
 	struct rd_manifest manifest;
 	struct cm_buf charge;
-	uint8_t charge_signature[CM_SIGN_LEN];
+	uint8_t charge_signature[CR_SIGN_LEN];
 	/* What the last call said. */
 	struct sh_refusal no;
 	struct cm_err err;
@@ -46,10 +52,19 @@ struct sh_wish {
 	double noise_epsilon;    /* noise of the shuffler, at delta 1e-8 */
 	const uint8_t *hpke_key; /* of 32 bytes */
 	const char *population;
-	const struct pt_protocol *row; /* else one that has what is wished for */
+	const struct pt_device *row; /* else one that has what is wished for */
 	uint32_t tags;
 	uint64_t tag_messages;
 	uint32_t tag_least[PT_SLOTS_MAX];
+	uint32_t categories; /* of the histogram, 2..4; 0: 4 */
+	enum pt_none none;
+	/* Of its plan: a new one of `entries` such rounds (1), with this slice (20; delta 1e-6); or entry
+	 * `entry` of the last one made. */
+	uint32_t entries, entry, plan_tries;
+	double slice, delta;
+	const char *mode;
+	uint32_t attempt;             /* 1 */
+	const uint8_t *void_manifest; /* its hash */
 };
 
 /* An empty "/dev/shm/..." (or /tmp) folder into dir; and its removal with all in it. */
@@ -68,7 +83,17 @@ void sh_play_fini(struct sh_play *p);
 
 /* Append a record to the analyzer's ledger (seq and time are filled in) and show it to the shuffler. */
 enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r);
-/* Make and sign a descriptor that follows the ledger as it is. */
+/* Show these records, signed as the analyzer would. */
+enum cm_rc sh_play_extend(struct sh_play *p, uint64_t first, const struct cr_span *records, size_t n);
+/* Make a plan of rounds of d's kind, and show it; compose what waits.  It must be taken into the ledger. */
+void sh_play_plan(struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d);
+/* Make the plan only, with its record in p->record. */
+void sh_play_plan_make(
+	struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d, struct rd_record *r);
+/* Do what is to be composed. */
+void sh_play_compose(struct sh_play *p);
+/* Make and sign a descriptor that follows the ledger as it is; its plan is shown first, unless it is an entry
+ * of the last one. */
 void sh_play_describe(struct sh_play *p, const struct sh_wish *wish);
 enum cm_rc sh_play_reserve(struct sh_play *p);
 enum cm_rc sh_play_announce(struct sh_play *p);

@@ -1,4 +1,4 @@
-/* sh_steps.c - what tests of the shuffler do again and again. */
+/* sh_steps.c - steps that many tests of the shuffler repeat. */
 #include "sh_steps.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* sh_steps.h - what tests of the shuffler do again and again with the one they play with.
+/* sh_steps.h - steps that many tests of the shuffler repeat.
  *
- * Every step ends the test on anything it does not expect. */
+ * Every step ends the test on any result that it does not expect. */
 #pragma once
 
 #include "sh_play.h"

@@ -32,14 +32,14 @@ static inline struct pt_query histogram(uint32_t d)
 }
 
 /* What a plan gets; size 0: the row chooses. */
-static inline struct pt_params made(const char *row, uint32_t d, double epsilon0, uint32_t size)
+static inline struct pt_randomizer made(const char *row, uint32_t d, double epsilon0, uint32_t size)
 {
 	struct pt_query q = histogram(d);
 	struct pt_request r = { .epsilon0 = epsilon0, .size = size };
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(&q, &r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), &q, &r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->check(&q, &p, &err), CM_OK);
+	assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_OK);
 	return p;
 }

@@ -1,4 +1,4 @@
-/* starve.c - allocations that are refused on purpose. */
+/* starve.c - refuses allocations on purpose. */
 #include "starve.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
-/* starve.h - a call made again and again, each time with another of its allocations refused.
+/* starve.h - calls a function again and again, refusing another of its allocations each time.
  *
- * Link with STARVE_WRAPS (tests/unit/CMakeLists.txt): it is our own objects' allocations that are refused,
- * and with starve_libraries() those of libraries that take an allocator.  Leaks are AddressSanitizer's to
- * find. */
+ * Link with STARVE_WRAPS (tests/unit/CMakeLists.txt): it refuses allocations of our own objects, and with
+ * starve_libraries() those of libraries that take an allocator.  AddressSanitizer finds the leaks. */
 #pragma once
 
 #include <setjmp.h>

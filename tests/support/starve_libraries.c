@@ -1,7 +1,7 @@
 /* starve_libraries.c - allocators for libraries: this file's calls are wrapped, and theirs with them. */
 #include "starve_libraries.h"
 
-#include "cm_noted.h"
+#include "cm_oom.h"
 #include "starve.h"
 
 #include <jansson.h>
@@ -14,7 +14,7 @@
 int __real_EVP_DigestInit_ex2(EVP_MD_CTX *ctx, const EVP_MD *type, const OSSL_PARAM params[]);
 int __wrap_EVP_DigestInit_ex2(EVP_MD_CTX *ctx, const EVP_MD *type, const OSSL_PARAM params[]);
 
-/* cm_hash.c calls it, and has nobody to tell. */
+/* cr_hash.c calls it, and has nobody to tell. */
 int __wrap_EVP_DigestInit_ex2(EVP_MD_CTX *ctx, const EVP_MD *type, const OSSL_PARAM params[])
 {
 	bool was = starve_set(false);
@@ -82,7 +82,7 @@ void starve_libraries(void)
 	static const sqlite3_mem_methods methods = { sql_malloc, free, sql_realloc, sql_size, sql_roundup,
 		sql_init, sql_shutdown, NULL };
 
-	json_set_alloc_funcs(cm_noted_malloc, free);
+	json_set_alloc_funcs(cm_oom_malloc, free);
 	assert_int_equal(CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free), 1);
 	assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods), SQLITE_OK);
 	/* Else most small requests are met from a block that every connection sets aside. */

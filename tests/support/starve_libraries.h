@@ -1,6 +1,6 @@
-/* starve_libraries.h - SQLite, libcrypto and jansson ask for memory as our own objects do, so that starve.h
- * refuses theirs, too.  Link with -Wl,--wrap=EVP_DigestInit_ex2: what hashes ends the process for want of
- * memory, by design, and is spared. */
+/* starve_libraries.h - makes SQLite, libcrypto and jansson allocate through our own objects, so that starve.h
+ * refuses their allocations too.  Link with -Wl,--wrap=EVP_DigestInit_ex2: a hash without memory ends the
+ * process, by design, so hashing is spared. */
 #pragma once
 
 /* Before any of them is used. */

@@ -17,29 +17,29 @@ const char *file(const char *name, const char *suffix)
 	return name == NULL ? NULL : certs_path(&certs, name, suffix);
 }
 
-struct cm_tls_conf server_conf(const char *name)
+struct nt_tls_conf server_conf(const char *name)
 {
-	struct cm_tls_conf conf = {
+	struct nt_tls_conf conf = {
 		.server = true,
 		.cert_file = file(name, "crt"),
 		.key_file = file(name, "key"),
-		.trust = { { CM_ROLE_CLIENT, file("clients", "crt"), NULL },
-			{ CM_ROLE_ANALYZER, file("services", "crt"), NULL } },
+		.trust = { { CR_ROLE_CLIENT, file("clients", "crt"), NULL },
+			{ CR_ROLE_ANALYZER, file("services", "crt"), NULL } },
 	};
 	return conf;
 }
 
-struct cm_tls_conf client_conf(const char *name)
+struct nt_tls_conf client_conf(const char *name)
 {
-	struct cm_tls_conf conf = {
+	struct nt_tls_conf conf = {
 		.cert_file = file(name, "crt"),
 		.key_file = file(name, "key"),
-		.trust = { { CM_ROLE_SHUFFLER, file("services", "crt"), NULL } },
+		.trust = { { CR_ROLE_SHUFFLER, file("services", "crt"), NULL } },
 	};
 	return conf;
 }
 
-void end_init(struct end *e, const struct cm_tls_conf *conf, const char *host)
+void end_init(struct end *e, const struct nt_tls_conf *conf, const char *host)
 {
 	struct cm_err err = { .code = CM_OK };
 
@@ -48,7 +48,7 @@ void end_init(struct end *e, const struct cm_tls_conf *conf, const char *host)
 	cm_buf_init(&e->wire, 8u << 20);
 	if (conf == NULL)
 		return;
-	if (cm_tls_ctx_new(conf, &e->ctx, &err) != CM_OK || cm_tls_new(e->ctx, host, &e->tls, &err) != CM_OK)
+	if (nt_tls_ctx_new(conf, &e->ctx, &err) != CM_OK || nt_tls_new(e->ctx, host, &e->tls, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
@@ -77,8 +77,8 @@ void raw_start(struct end *e, bool server)
 
 void end_fini(struct end *e)
 {
-	cm_tls_free(e->tls);
-	cm_tls_ctx_free(e->ctx);
+	nt_tls_free(e->tls);
+	nt_tls_ctx_free(e->ctx);
 	SSL_free(e->raw);
 	SSL_CTX_free(e->raw_ctx);
 	cm_buf_fini(&e->plain);
@@ -109,7 +109,7 @@ void feed(struct end *e, const uint8_t *data, size_t n)
 	if (e->raw != NULL)
 		raw_feed(e, data, n);
 	else if (e->rc == CM_OK)
-		e->rc = cm_tls_feed(e->tls, data, n, &e->plain, &e->wire, &e->err);
+		e->rc = nt_tls_feed(e->tls, data, n, &e->plain, &e->wire, &e->err);
 }
 
 void converse(struct end *a, struct end *b, size_t chunk)
@@ -132,7 +132,7 @@ static void start(struct end *client)
 	if (client->raw != NULL)
 		raw_feed(client, NULL, 0);
 	else
-		assert_int_equal(cm_tls_start(client->tls, &client->wire, &client->err), CM_OK);
+		assert_int_equal(nt_tls_start(client->tls, &client->wire, &client->err), CM_OK);
 }
 
 void shake(struct end *client, struct end *server, size_t chunk)
@@ -150,7 +150,7 @@ void assert_says(const struct end *e, enum cm_rc rc, const char *text)
 
 void good_pair(struct end *client, struct end *server, const char *client_name)
 {
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf(client_name);
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf(client_name);
 
 	end_init(server, &sc, NULL);
 	end_init(client, &cc, "localhost");

@@ -10,7 +10,7 @@
 #include <openssl/ssl.h>
 
 #include "certs.h"
-#include "cm_tls.h"
+#include "nt_tls.h"
 
 /* CAs "clients", "services" and "rogue", a server "shuffler" (localhost, 127.0.0.1) and a client "edge" that
  * are good, and others that are not, named for what is wrong with them.  A test may add lists and files. */
@@ -22,8 +22,8 @@ int ends_certs_drop(void **state);
 const char *file(const char *name, const char *suffix);
 
 struct end {
-	struct cm_tls_ctx *ctx;
-	struct cm_tls *tls;
+	struct nt_tls_ctx *ctx;
+	struct nt_tls *tls;
 	SSL_CTX *raw_ctx; /* a peer that is plain OpenSSL instead */
 	SSL *raw;
 	struct cm_buf plain, wire;
@@ -33,11 +33,11 @@ struct end {
 
 /* A server that takes clients of "clients" and analyzers of "services"; a client that takes shufflers of
  * "services". */
-struct cm_tls_conf server_conf(const char *name);
-struct cm_tls_conf client_conf(const char *name);
-void end_init(struct end *e, const struct cm_tls_conf *conf, const char *host);
-/* Plain OpenSSL with our certificates, for what cm_tls would never do: raw_start, when raw_ctx is as wanted.
- */
+struct nt_tls_conf server_conf(const char *name);
+struct nt_tls_conf client_conf(const char *name);
+void end_init(struct end *e, const struct nt_tls_conf *conf, const char *host);
+/* Plain OpenSSL with our certificates, for what nt_tls would never do: raw_start, when raw_ctx is as
+ * wanted. */
 void raw_init(struct end *e, bool server, const char *name);
 void raw_start(struct end *e, bool server);
 void end_fini(struct end *e);

@@ -1,4 +1,4 @@
-/* turning.h - a loop that a test turns by itself: one that hangs fails instead. */
+/* turning.h - turns a loop step by step in a test; a loop that hangs fails the test. */
 #pragma once
 
 #include <setjmp.h>

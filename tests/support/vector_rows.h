@@ -22,11 +22,12 @@ static inline struct pt_query vector(uint32_t dimension)
 	};
 }
 
-static inline struct pt_params made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static inline struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK || pt_find(row)->check(q, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), q, r, &p, &err) != CM_OK ||
+		pt_find(row)->device->check(q, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return p;
 }

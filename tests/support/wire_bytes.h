@@ -1,4 +1,4 @@
-/* wire_bytes.h - protobuf bytes written by hand, so that tests can write what no encoder would. */
+/* wire_bytes.h - writes protobuf bytes by hand, for messages that no encoder would produce. */
 #pragma once
 
 #include <setjmp.h>

@@ -525,27 +525,38 @@ static void without_memory_the_account_stays_as_it_was(void **state)
 static double derive_limit;
 
 /* Costs epsilon0 itself, to the hundred-thousandth: others / 1000 with others = 1000 epsilon0 would round. */
-static enum cm_rc fake_derive(
-	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *e)
+static enum cm_rc fake_derive(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *e)
 {
 	(void)q;
 	if (r->epsilon0 > derive_limit)
 		return cm_fail(e, CM_ECONFIG, "epsilon0: too large");
 	memset(out, 0, sizeof *out);
-	out->keep = (uint64_t)llround(r->epsilon0 * 1e5);
+	out->row = row->device;
+	out->mixbins.keep = (uint64_t)llround(r->epsilon0 * 1e5);
 	return CM_OK;
 }
 
 static enum cm_rc fake_cells(
-	const struct pt_params *p, uint64_t participants, struct acct_round *out, struct cm_err *e)
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *e)
 {
 	(void)e;
 	assert_int_equal(participants, 500);
-	*out = costing(p->keep);
+	*out = costing(p->mixbins.keep);
 	return CM_OK;
 }
 
-static const struct pt_protocol fake = { .name = "fake", .derive = fake_derive, .cells = fake_cells };
+static const struct pt_device fake_device = { .name = "fake" };
+static const struct pt_protocol fake = { .device = &fake_device, .derive = fake_derive, .cells = fake_cells };
+
+/* Rows of this test's own are in no table. */
+const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
+
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device)
+{
+	return device == &fake_device ? &fake : __real_pt_protocol_of(device);
+}
 
 static double largest(double limit, uint64_t already)
 {
@@ -729,7 +740,7 @@ static void what_would_fit_a_filter_does_fit(void **state)
 	struct pt_query q = { .kind = PT_HISTOGRAM, .categories = 4 };
 	struct pt_request r = { .epsilon0 = 6.0, .min_batch = 1000 };
 	const struct pt_protocol *grr = pt_find("grr");
-	struct pt_params params = { 0 };
+	struct pt_randomizer params = { 0 };
 	struct acct_round cells = { 0 };
 	struct rd_verdict v;
 	double fits = 0;
@@ -741,7 +752,7 @@ static void what_would_fit_a_filter_does_fit(void **state)
 	assert_true(fits > 0 && fits < 6);
 	for (int more = 0; more <= 1; more++) {
 		r.epsilon0 = fits * (more ? 1.02 : 1);
-		assert_int_equal(grr->derive(&q, &r, &params, &err), CM_OK);
+		assert_int_equal(pt_derive(grr, &q, &r, &params, &err), CM_OK);
 		assert_int_equal(grr->cells(&params, 1000, &cells, &err), CM_OK);
 		cells.count = 1;
 		assert_int_equal(judge_round(a, &cells, &v, &err), CM_OK);

@@ -315,28 +315,40 @@ static void a_filter_is_paid_for_every_part(void **state)
 
 /* ---- the largest epsilon0 of a row whose rounds have parts ---- */
 
-static enum cm_rc derive(
-	const struct pt_query *q, const struct pt_request *r, struct pt_params *out, struct cm_err *e)
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *e)
 {
 	(void)q;
 	(void)e;
-	*out = (struct pt_params){ .keep = (uint64_t)llround(r->epsilon0 * 1e5) };
+	*out = (struct pt_randomizer){ .row = row->device,
+		.mixbins.keep = (uint64_t)llround(r->epsilon0 * 1e5) };
 	return CM_OK;
 }
 
 static enum cm_rc loss_of_two(
-	const struct pt_params *p, uint64_t participants, struct pt_loss *out, struct cm_err *e)
+	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *e)
 {
 	(void)e;
 	out->parts = 2;
-	out->part[0] = among((double)p->keep * 1e-5, participants - 1, 3);
-	out->part[1] = among((double)p->keep * 5e-6, participants - 1, 1);
+	out->part[0] = among((double)p->mixbins.keep * 1e-5, participants - 1, 3);
+	out->part[1] = among((double)p->mixbins.keep * 5e-6, participants - 1, 1);
 	return CM_OK;
+}
+
+static const struct pt_device two = { .name = "two" };
+static const struct pt_protocol row_of_two = { .device = &two, .derive = derive, .loss = loss_of_two };
+
+/* Rows of this test's own are in no table. */
+const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
+
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device)
+{
+	return device == &two ? &row_of_two : __real_pt_protocol_of(device);
 }
 
 static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 {
-	static const struct pt_protocol row = { .name = "two", .derive = derive, .loss = loss_of_two };
 	static const char *const modes[] = { "plan", "adaptive.gdp" };
 	struct pt_request r = { .epsilon0 = 5 };
 
@@ -351,12 +363,13 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 			loss.part[0] = among(1, 20000, 1);
 			add(a, 1, &loss);
 		}
-		assert_int_equal(rd_account_largest_epsilon0(a, &row, &(struct pt_query){ 0 }, &r,
+		assert_int_equal(rd_account_largest_epsilon0(a, &row_of_two, &(struct pt_query){ 0 }, &r,
 					 &(struct rd_batch){ 5000, 5000, 5000 }, NULL, &largest, &err),
 			CM_OK);
 		assert_true(largest > 0.05 && largest < 3);
 		for (int more = 0; more < 2; more++) {
-			struct pt_params p = { .keep = (uint64_t)llround(largest * (more ? 1.011e5 : 1e5)) };
+			struct pt_randomizer p = { .mixbins.keep = (uint64_t)llround(
+							   largest * (more ? 1.011e5 : 1e5)) };
 
 			assert_int_equal(loss_of_two(&p, 5000, &loss, &err), CM_OK);
 			assert_int_equal(judge(a, &loss).fits, !more);

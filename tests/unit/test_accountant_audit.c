@@ -120,7 +120,7 @@ static void records_are_whole_in_order_and_once(void **state)
 	blames(3, "not charged", 65);
 	edit(4, "\"kind\":\"settle\"", "\"kind\":\"frob\"");
 	blames(4, "no such kind", 65);
-	edit(1, "tombola.ledger/1", "tombola.ledger/3");
+	edit(1, "tombola.ledger/1", "tombola.ledger/9");
 	blames(1, "schema", 65);
 	edit(2, "\"kind\":\"reserve\",\"head\":\"", "\"kind\":\"reserve\",\"head\":\"x");
 	blames(2, "head is not 64", 65);

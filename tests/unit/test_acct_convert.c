@@ -106,6 +106,21 @@ static void the_search_finds_the_best_order(void **state)
 			}
 }
 
+/* A divergence so small that e^rdp - 1 has no double: what is not known is not 0. */
+static void the_least_divergences_are_not_nothing(void **state)
+{
+	double eps;
+
+	(void)state;
+	for (int exponent = -300; exponent >= -323; exponent--)
+		for (double alpha = 1.001; alpha < 3; alpha += 0.333) {
+			assert_int_equal(acct_renyi_convert(
+						 ACCT_RENYI_OPTIMAL, alpha, pow(10, exponent), 1e-250, &eps),
+				ACCT_OK);
+			assert_true(eps > 0);
+		}
+}
+
 static enum acct_rc broken(void *user, double alpha, double *rdp)
 {
 	(void)user;
@@ -161,6 +176,7 @@ int main(void)
 		cmocka_unit_test(each_conversion_is_below_the_one_before),
 		cmocka_unit_test(the_search_finds_the_best_order),
 		cmocka_unit_test(the_ends_are_exact),
+		cmocka_unit_test(the_least_divergences_are_not_nothing),
 		cmocka_unit_test(faults_are_refused),
 	};
 

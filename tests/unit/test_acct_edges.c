@@ -296,8 +296,8 @@ static void coarse_lattices_of_losses_are_met(void **state)
 		}
 }
 
-/* No loss exceeds the local guarantee: from there on delta is 0, and just before it is at most what it was.
- */
+/* No loss exceeds the local guarantee: from there on delta is 0, and just before it is at most what it
+ * was. */
 static void delta_ends_at_the_largest_loss(void **state)
 {
 	struct acct_round r = { .others = 999, .count = 1 };

@@ -1,6 +1,5 @@
 /* test_acct_filter.c - privacy filters: what a round costs, and that what is admitted stays within the
- * budget.
- */
+ * budget. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,6 +276,10 @@ static void a_full_budget_admits_nothing_and_equality_is_refused(void **state)
 	assert_false(acct_price_fits((struct acct_price){ INFINITY, 0 }));
 	assert_false(acct_price_fits((struct acct_price){ (double)NAN, 0.5 }));
 	assert_false(acct_price_fits((struct acct_price){ 0.5, (double)NAN }));
+	assert_true(isinf(acct_price_share((struct acct_price){ (double)NAN, 0.5 })));
+	assert_true(isinf(acct_price_share((struct acct_price){ 0.5, (double)NAN })));
+	assert_true(acct_gdp_delta_above(1, (double)NAN) >= 1 && acct_gdp_delta_above((double)NAN, 1) >= 1);
+	assert_true(acct_gdp_delta_above(1e4, 1) >= 1 && acct_gdp_delta_below(1e4, 1) <= 0);
 }
 
 static void infinite_losses_have_a_price_only_as_defects(void **state)

@@ -14,8 +14,8 @@
 #define MOST_MESSAGES 4
 #define INDICES       4
 
-/* Two bins: what matters of an index is how many of its messages are 1.  Laws over these numbers, per index.
- */
+/* Two bins: what matters of an index is how many of its messages are 1.  Laws over these numbers, per
+ * index. */
 #define DIGITS   (MOST_MESSAGES + 1)
 #define OUTCOMES (DIGITS * DIGITS * DIGITS * DIGITS)
 
@@ -225,12 +225,92 @@ static void an_index_that_overflows_is_charged_twice(void **state)
 	assert_true(truth < d.lower);
 }
 
+/* Reports of one user, counted: every set of k of d indices on top, every sequence of m dummies. */
+struct reports {
+	unsigned d, k, m;
+	double all, chosen;    /* (report, index in it); of these, index on top */
+	double with[1u << 12]; /* by what was reported, two bits an index: reports; with index 0 on top */
+	double with_top[1u << 12];
+};
+
+static void report_all(struct reports *r)
+{
+	unsigned sequences = 1;
+
+	for (unsigned i = 0; i < r->m; i++)
+		sequences *= r->d;
+	for (unsigned top = 0; top < 1u << r->d; top++)
+		for (unsigned s = 0; members(top) == r->k && s < sequences; s++) {
+			unsigned seen = 0;
+
+			for (unsigned j = 0; j < r->d; j++)
+				seen += (top >> j & 1) << 2 * j;
+			for (unsigned i = 0, rest = s; i < r->m; i++, rest /= r->d)
+				seen += 1u << 2 * (rest % r->d); /* up to 3 of one: m <= 2 */
+			r->with[seen]++;
+			r->with_top[seen] += top & 1;
+			for (unsigned j = 0; j < r->d; j++)
+				if (seen >> 2 * j & 3) {
+					r->all++;
+					r->chosen += top >> j & 1;
+				}
+		}
+}
+
+/* What the shuffler learns by a user's indices, by counting: of one of them, and of all together at worst. */
+static void indices_tell_what_nu_says(void **state)
+{
+	static struct reports r;
+
+	(void)state;
+	for (unsigned d = 2; d <= 6; d++)
+		for (unsigned k = 1; k <= d; k++)
+			for (unsigned m = 0; m <= 2; m++) {
+				double nu, most, prior = (double)k / d, worst = 0;
+
+				memset(&r, 0, sizeof r);
+				r.d = d;
+				r.k = k;
+				r.m = m;
+				report_all(&r);
+				for (unsigned seen = 0; seen < 1u << 2 * d; seen++)
+					if (r.with[seen] > 0)
+						worst = fmax(worst, r.with_top[seen] / r.with[seen]);
+				assert_int_equal(acct_flame_nu_of(d, k, m, &nu, &most, NULL), ACCT_OK);
+				assert_true(nu >= r.chosen / r.all / prior);
+				assert_true(nu <= r.chosen / r.all / prior * (1 + 1e-9));
+				assert_true(most >= worst / prior && most <= worst / prior * (1 + 1e-9));
+			}
+}
+
+static void nu_is_no_less_than_the_best_attainable(void **state)
+{
+	double nu, most, best;
+
+	(void)state;
+	assert_int_equal(acct_flame_nu(333, 1000, 0.02, &best, NULL), ACCT_OK);
+	for (uint64_t m = 0; m <= 1000000; m = 2 * m + 1) {
+		double before = m > 0 ? nu : 50.1;
+
+		assert_int_equal(acct_flame_nu_of(7850, 157, m, &nu, &most, NULL), ACCT_OK);
+		assert_true(nu < before && nu >= 1 && most >= 50);
+		assert_true(m > 867 || nu > 2 * best); /* what a device can send */
+	}
+	assert_int_equal(acct_flame_nu_of(7850, 0, 0, &nu, &most, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_of(7850, 7851, 0, &nu, &most, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_of(0, 0, 0, &nu, &most, NULL), ACCT_EDOMAIN);
+	assert_int_equal(acct_flame_nu_of(1, 1, 5, &nu, NULL, NULL), ACCT_OK);
+	assert_true(nu >= 1 && nu < 1 + 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_ss_double_loses_no_more_than_the_bound),
 		cmocka_unit_test(small_ss_topk_loses_no_more_than_the_bound),
 		cmocka_unit_test(an_index_that_overflows_is_charged_twice),
+		cmocka_unit_test(indices_tell_what_nu_says),
+		cmocka_unit_test(nu_is_no_less_than_the_best_attainable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* test_acct_laws.c - what must hold of any accountant: monotony, composition, symmetry, the local guarantee.
- */
+/* test_acct_laws.c - what must hold of any accountant: monotony, composition, symmetry, the local
+ * guarantee. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -183,8 +183,8 @@ static void proved_answers_are_in_the_order_of_their_proofs(void **state)
 	}
 }
 
-/* delta of k-ary response of two participants, outcome by outcome: the victim holds 0 or 1, the other `held`.
- */
+/* delta of k-ary response of two participants, outcome by outcome: the victim holds 0 or 1, the other
+ * `held`. */
 static double listed(int k, double p, int held, double eps)
 {
 	double z = p + k - 1, one_way = 0, other_way = 0;

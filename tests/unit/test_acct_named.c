@@ -231,6 +231,48 @@ static bool is_verified_elsewhere(const char *name)
 	return false;
 }
 
+/* The family of Tombola's row (common/protocols/pt_hash.h), over a small field: x goes to the cell
+ * floor(((a x + b) mod M) l / M). */
+static void lines_over_a_field(unsigned field, unsigned inputs, unsigned cells, struct mech *m)
+{
+	memset(m, 0, sizeof *m);
+	m->inputs = inputs;
+	for (unsigned a = 0; a < field; a++)
+		for (unsigned b = 0; b < field; b++)
+			for (unsigned cell = 0; cell < cells; cell++, m->outputs++)
+				for (unsigned x = 0; x < inputs; x++)
+					m->law[x][m->outputs] =
+						((a * x + b) % field * cells / field == cell ? exp(1) : 1) /
+						(exp(1) + cells - 1) / (field * field);
+	assert_true(m->outputs <= MECH_OUTPUTS);
+}
+
+static void local_hashing_holds_for_pairwise_independent_hashes(void **state)
+{
+	static struct mech m;
+	static const unsigned row[][3] = { { 5, 3, 2 }, { 7, 3, 2 }, { 11, 3, 2 }, { 11, 5, 2 }, { 7, 3, 3 },
+		{ 7, 7, 3 }, { 5, 5, 4 }, { 7, 2, 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		double omega[MECH_OUTPUTS];
+		char text[100];
+
+		lines_over_a_field(row[i][0], row[i][1], row[i][2], &m);
+		blanket(&m, omega);
+		(void)snprintf(text, sizeof text, "olh:l=%u,d=%u,eps0=1,n=%d", row[i][2], row[i][1], N);
+		struct acct_spec s = parsed(text);
+		for (size_t x = 0; x < m.inputs; x++)
+			for (size_t z = 0; z < m.inputs; z++) {
+				struct acct_round pair = pair_cells(&m, omega, x, z);
+
+				if (x != z && !dominates(&s.round, &pair))
+					fail_msg("%s: inputs %zu, %zu over F_%u are not covered", text, x, z,
+						row[i][0]);
+			}
+	}
+}
+
 /* A name without a definition to compare with has a reason to be one. */
 static void every_name_is_verified(void **state)
 {
@@ -362,6 +404,7 @@ int main(void)
 		cmocka_unit_test(the_cells_are_those_of_the_worst_pair_of_inputs),
 		cmocka_unit_test(the_reports_of_the_round_are_those_that_hide_the_victim),
 		cmocka_unit_test(every_name_is_verified),
+		cmocka_unit_test(local_hashing_holds_for_pairwise_independent_hashes),
 		cmocka_unit_test(a_histogram_of_coins_counts_twice),
 		cmocka_unit_test(rare_reports_keep_their_digits),
 		cmocka_unit_test(many_levels_are_covered_by_few_cells),

@@ -1,5 +1,5 @@
-/* test_acct_renyi.c - Renyi divergences of rounds against sums over all outcomes, and what follows from them.
- */
+/* test_acct_renyi.c - Renyi divergences of rounds against sums over all outcomes, and what follows from
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

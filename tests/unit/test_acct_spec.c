@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_named.h"
 #include "acct_parsed.h"
 
 static void same_epsilon(const char *a, const char *b, double rtol)
@@ -138,6 +139,58 @@ static void faults_are_named(void **state)
 	refused("cells:omega=.5/.5/,u=2/0,v=0/2,n=5", "separated by /");
 	refused("cells:omega=.5/.5,u=2/1,v=0/2,n=5", "omega*u");
 	refused("cells:omega=.7/.7,u=1/1,v=1/1,n=5", "at most 1");
+}
+
+/* A key that may be left out stands there with a value; chance= and others_ are none.  d= of balcer-cheu
+ * takes the place of k=. */
+static bool is_said(const char *keys, const struct acct_param *p)
+{
+	char key[40];
+
+	(void)snprintf(key, sizeof key, ",%s=", p->key);
+	const char *at = strstr(keys, key);
+
+	if (!p->optional || (!at && strstr(keys, "|,d=]")))
+		return true;
+	if (!at)
+		return false;
+	return strcmp(p->key, "chance") == 0 || strncmp(p->key, "others_", 7) == 0 || strstr(keys, "|,d=]") ||
+	       (at[strlen(key)] != ']' && at[strlen(key)] != ',');
+}
+
+/* What is left out is what `names` says, and says it of every key that may be. */
+static void what_is_left_out_is_what_names_says(void **state)
+{
+	static const char *const text[][2] = {
+		{ "cheu:f=.2,n=9", ",fakes=1,dummies=0" },
+		{ "balcer-cheu:t=.1,n=9", ",k=1,coins=1" },
+		{ "hadamard:d=5,eps0=1,n=9", ",blocks=1" },
+		{ "duchi:eps0=1,n=9", ",d=1" },
+		{ "harmony:eps0=1,n=9", ",d=77" },
+		{ "words:w=2,eps0=1,n=9", ",slots=1,dummies=0,groups=77" },
+		{ "mixbins:k=3,eps0=1,n=9", ",dummies=0" },
+		{ "hashed:b=4,dummies=9", ",collision=.25" },
+		{ "olh:l=4,eps0=1,n=9", ",collision=.25,d=77" },
+		{ "pair:p=3,beta=.2,q=4,n=9", ",q2=4" },
+		{ "parallel:k=2/3,eps0=1,n=9", ",share=.5/.5" },
+		{ "rr:eps0=1,n=9", ",count=1,defect=0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		char whole[200];
+
+		(void)snprintf(whole, sizeof whole, "%s%s", text[i][0], text[i][1]);
+		struct acct_spec a = parsed(text[i][0]), b = parsed(whole);
+		assert_true(acct_round_equal(&a.round, &b.round) && a.round.count == b.round.count);
+	}
+	for (size_t i = 0; acct_named_row(i); i++)
+		for (size_t k = 0; k < ACCT_NAMED_PARAMS && acct_named_row(i)->param[k].key; k++)
+			if (!is_said(acct_named_row(i)->keys, &acct_named_row(i)->param[k]))
+				fail_msg("%s: nothing is said of %s=", acct_named_row(i)->name,
+					acct_named_row(i)->param[k].key);
+	refused("ss-topk:k=500001,levels=3,eps0=1,padded=9", "slots, times count");
+	refused("words:w=2,eps0=1,n=9,slots=1000000,count=2", "slots, times count");
 }
 
 static void the_common_keys_reach_the_round(void **state)
@@ -385,6 +438,7 @@ int main(void)
 		cmocka_unit_test(protocols_that_coincide_have_equal_answers),
 		cmocka_unit_test(known_values_of_level_cells_are_met),
 		cmocka_unit_test(faults_are_named),
+		cmocka_unit_test(what_is_left_out_is_what_names_says),
 		cmocka_unit_test(the_common_keys_reach_the_round),
 		cmocka_unit_test(others_with_their_own_guarantee_become_levels),
 		cmocka_unit_test(cells_have_levels_too),

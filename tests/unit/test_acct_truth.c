@@ -74,8 +74,8 @@ static struct acct_round grr(unsigned k, double p, unsigned n)
 	return r;
 }
 
-/* Every vector of others' inputs (their order does not matter, but all are tried) and both victims' inputs.
- */
+/* Every vector of others' inputs (their order does not matter, but all are tried) and both victims'
+ * inputs. */
 static void compare(unsigned k, double p, unsigned n, double eps, double upper, double upper_twice)
 {
 	unsigned vectors = 1;

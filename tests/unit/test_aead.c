@@ -7,16 +7,16 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "cm_aead.h"
+#include "cr_aead.h"
 
 #define LEN 20u
 
-static struct cm_rng system_rng(void)
+static struct cr_rng system_rng(void)
 {
 	struct cm_err err;
-	struct cm_rng rng;
+	struct cr_rng rng;
 
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	return rng;
 }
 
@@ -28,9 +28,9 @@ static void replay(void *ctx, void *out, size_t n)
 static void gcm_specification_test_case_16(void **state)
 {
 	/* McGrew and Viega, "The Galois/Counter Mode of Operation", appendix B. */
-	uint8_t nonce[12], aad[20], data[60], want[CM_BOX_OVERHEAD + 60], got[CM_BOX_OVERHEAD + 60];
-	struct cm_rng rng = { replay, nonce };
-	struct cm_key key;
+	uint8_t nonce[12], aad[20], data[60], want[CR_BOX_OVERHEAD + 60], got[CR_BOX_OVERHEAD + 60];
+	struct cr_rng rng = { replay, nonce };
+	struct cr_key key;
 	struct cm_err err;
 
 	(void)state;
@@ -49,24 +49,24 @@ static void gcm_specification_test_case_16(void **state)
 				  "76fc6ece0f4e1768cddf8853bb2d551b",
 				 want, sizeof want),
 		CM_OK);
-	assert_int_equal(cm_box_seal(&key, &rng, aad, 20, data, 60, got, &err), CM_OK);
+	assert_int_equal(cr_box_seal(&key, &rng, aad, 20, data, 60, got, &err), CM_OK);
 	assert_memory_equal(got, want, sizeof want);
 }
 
 static void a_box_opens_to_what_was_sealed(void **state)
 {
-	struct cm_rng rng = system_rng();
-	struct cm_key key;
+	struct cr_rng rng = system_rng();
+	struct cr_key key;
 	struct cm_err err;
-	uint8_t data[300], box[300 + CM_BOX_OVERHEAD], back[300];
+	uint8_t data[300], box[300 + CR_BOX_OVERHEAD], back[300];
 
 	(void)state;
 	rng.fill(rng.ctx, key.bytes, sizeof key.bytes);
 	rng.fill(rng.ctx, data, sizeof data);
 	for (size_t len = 0; len <= sizeof data; len += 25) {
-		assert_int_equal(cm_box_seal(&key, &rng, "aad", len % 4, data, len, box, &err), CM_OK);
+		assert_int_equal(cr_box_seal(&key, &rng, "aad", len % 4, data, len, box, &err), CM_OK);
 		assert_int_equal(
-			cm_box_open(&key, "aad", len % 4, box, len + CM_BOX_OVERHEAD, back, &err), CM_OK);
+			cr_box_open(&key, "aad", len % 4, box, len + CR_BOX_OVERHEAD, back, &err), CM_OK);
 		if (len > 0)
 			assert_memory_equal(back, data, len);
 		memset(back, 0, sizeof back);
@@ -76,54 +76,54 @@ static void a_box_opens_to_what_was_sealed(void **state)
 static void every_altered_bit_is_noticed_and_nothing_leaks(void **state)
 {
 	static const uint8_t zeros[LEN];
-	struct cm_rng rng = system_rng();
-	struct cm_key key = { "a key" };
+	struct cr_rng rng = system_rng();
+	struct cr_key key = { "a key" };
 	struct cm_err err;
-	uint8_t box[LEN + CM_BOX_OVERHEAD], back[LEN];
+	uint8_t box[LEN + CR_BOX_OVERHEAD], back[LEN];
 
 	(void)state;
 	assert_int_equal(
-		cm_box_seal(&key, &rng, "aad", 3, (const uint8_t *)"twenty bytes of data", LEN, box, &err),
+		cr_box_seal(&key, &rng, "aad", 3, (const uint8_t *)"twenty bytes of data", LEN, box, &err),
 		CM_OK);
 	for (size_t bit = 0; bit < 8 * sizeof box; bit++) {
 		box[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		memset(back, 0xee, sizeof back);
-		assert_int_equal(cm_box_open(&key, "aad", 3, box, sizeof box, back, &err), CM_EDATA);
+		assert_int_equal(cr_box_open(&key, "aad", 3, box, sizeof box, back, &err), CM_EDATA);
 		assert_memory_equal(back, zeros, LEN);
 		box[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	assert_int_equal(cm_box_open(&key, "aad", 3, box, sizeof box, back, &err), CM_OK);
+	assert_int_equal(cr_box_open(&key, "aad", 3, box, sizeof box, back, &err), CM_OK);
 }
 
 static void other_keys_aads_and_lengths_do_not_open(void **state)
 {
-	struct cm_rng rng = system_rng();
-	struct cm_key key = { "a key" }, other = { "b key" };
+	struct cr_rng rng = system_rng();
+	struct cr_key key = { "a key" }, other = { "b key" };
 	struct cm_err err;
-	uint8_t box[LEN + CM_BOX_OVERHEAD], back[LEN];
+	uint8_t box[LEN + CR_BOX_OVERHEAD], back[LEN];
 
 	(void)state;
 	assert_int_equal(
-		cm_box_seal(&key, &rng, "aad", 3, (const uint8_t *)"twenty bytes of data", LEN, box, &err),
+		cr_box_seal(&key, &rng, "aad", 3, (const uint8_t *)"twenty bytes of data", LEN, box, &err),
 		CM_OK);
-	assert_int_equal(cm_box_open(&other, "aad", 3, box, sizeof box, back, &err), CM_EDATA);
-	assert_int_equal(cm_box_open(&key, "aae", 3, box, sizeof box, back, &err), CM_EDATA);
-	assert_int_equal(cm_box_open(&key, "aad", 2, box, sizeof box, back, &err), CM_EDATA);
-	assert_int_equal(cm_box_open(&key, NULL, 0, box, sizeof box, back, &err), CM_EDATA);
+	assert_int_equal(cr_box_open(&other, "aad", 3, box, sizeof box, back, &err), CM_EDATA);
+	assert_int_equal(cr_box_open(&key, "aae", 3, box, sizeof box, back, &err), CM_EDATA);
+	assert_int_equal(cr_box_open(&key, "aad", 2, box, sizeof box, back, &err), CM_EDATA);
+	assert_int_equal(cr_box_open(&key, NULL, 0, box, sizeof box, back, &err), CM_EDATA);
 	for (size_t len = 0; len < sizeof box; len++)
-		assert_int_equal(cm_box_open(&key, "aad", 3, box, len, back, &err), CM_EDATA);
+		assert_int_equal(cr_box_open(&key, "aad", 3, box, len, back, &err), CM_EDATA);
 }
 
 static void two_boxes_of_the_same_data_differ(void **state)
 {
-	struct cm_rng rng = system_rng();
-	struct cm_key key = { "a key" };
+	struct cr_rng rng = system_rng();
+	struct cr_key key = { "a key" };
 	struct cm_err err;
-	uint8_t a[1 + CM_BOX_OVERHEAD], b[1 + CM_BOX_OVERHEAD];
+	uint8_t a[1 + CR_BOX_OVERHEAD], b[1 + CR_BOX_OVERHEAD];
 
 	(void)state;
-	assert_int_equal(cm_box_seal(&key, &rng, NULL, 0, (const uint8_t *)"x", 1, a, &err), CM_OK);
-	assert_int_equal(cm_box_seal(&key, &rng, NULL, 0, (const uint8_t *)"x", 1, b, &err), CM_OK);
+	assert_int_equal(cr_box_seal(&key, &rng, NULL, 0, (const uint8_t *)"x", 1, a, &err), CM_OK);
+	assert_int_equal(cr_box_seal(&key, &rng, NULL, 0, (const uint8_t *)"x", 1, b, &err), CM_OK);
 	assert_memory_not_equal(a, b, sizeof a);
 }
 

@@ -12,14 +12,14 @@
 static struct cm_err err;
 
 /* Two rounds: the second extends the first, which asked for four candidates of 4 bits. */
-struct desk {
+struct fixture {
 	struct pl_round plan[2];
 	struct an_round_state round[2];
 	struct an_state state;
 	struct an_extension got;
 };
 
-static void set_up(struct desk *d, uint32_t bits, uint32_t keep)
+static void set_up(struct fixture *d, uint32_t bits, uint32_t keep)
 {
 	static char zero[] = "0", three[] = "3", a[] = "a", f[] = "f", *candidates[] = { zero, three, a, f };
 	const struct pt_query first = { .kind = PT_PREFIXES,
@@ -27,15 +27,18 @@ static void set_up(struct desk *d, uint32_t bits, uint32_t keep)
 		.field = "site",
 		.bits = 4,
 		.category = candidates,
-		.categories = 4 };
+		.categories = 4,
+		.none = PT_NONE_SYMBOL };
 
-	*d = (struct desk){ .plan = { { .number = 1, .query = first }, { .number = 2,
-									       .query = { .kind = PT_PREFIXES,
-										       .name = "site-more",
-										       .field = "site",
-										       .bits = bits },
-									       .after = 1,
-									       .keep = keep } } };
+	*d = (struct fixture){ .plan = { { .number = 1, .query = first },
+				       { .number = 2,
+					       .query = { .kind = PT_PREFIXES,
+						       .name = "site-more",
+						       .field = "site",
+						       .bits = bits,
+						       .none = PT_NONE_SYMBOL },
+					       .after = 1,
+					       .keep = keep } } };
 	for (size_t i = 0; i < 2; i++)
 		d->round[i].plan = &d->plan[i];
 	d->round[0].stage = AN_SETTLED;
@@ -44,7 +47,7 @@ static void set_up(struct desk *d, uint32_t bits, uint32_t keep)
 }
 
 /* items: of the first round, in its candidates' order. */
-static enum cm_rc extend(struct desk *d, const char *items)
+static enum cm_rc extend(struct fixture *d, const char *items)
 {
 	json_t *result = items != NULL ? json_loads(items, 0, NULL) : NULL;
 	enum cm_rc rc = an_extend(&d->state, &d->plan[1], result, &d->got, &err);
@@ -61,7 +64,7 @@ static enum cm_rc extend(struct desk *d, const char *items)
 
 static void what_was_found_is_extended_the_most_frequent_first(void **state)
 {
-	struct desk d;
+	struct fixture d;
 	char want[3] = "a0";
 
 	(void)state;
@@ -90,7 +93,7 @@ static void what_was_found_is_extended_the_most_frequent_first(void **state)
 /* An answer decides what is asked, and an equal one asks the same. */
 static void equal_counts_go_by_their_place(void **state)
 {
-	struct desk d;
+	struct fixture d;
 
 	(void)state;
 	set_up(&d, 8, 2);
@@ -105,7 +108,7 @@ static void equal_counts_go_by_their_place(void **state)
 
 static void nothing_found_leaves_nothing_to_ask(void **state)
 {
-	struct desk d;
+	struct fixture d;
 
 	(void)state;
 	set_up(&d, 8, 2);
@@ -124,7 +127,7 @@ static void nothing_found_leaves_nothing_to_ask(void **state)
 
 static void a_result_of_other_candidates_is_refused(void **state)
 {
-	struct desk d;
+	struct fixture d;
 
 	(void)state;
 	set_up(&d, 8, 2);

@@ -55,7 +55,6 @@ static struct rd_record open_record(void)
 	struct rd_record r = { .kind = RD_OPEN, .time_ms = 1, .epsilon_limit = 1.0, .delta = 1e-6 };
 
 	strcpy(r.population, "testers");
-	strcpy(r.mode, "plan");
 	strcpy(r.unit, "device");
 	return r;
 }
@@ -179,8 +178,8 @@ static void the_head_is_the_hash_chain_of_the_records(void **state)
 	for (uint64_t seq = 1; seq <= RECORDS; seq++) {
 		struct an_entry e = an_ledger_entry(l, seq);
 
-		cm_sha256_spans(
-			(const struct cm_span[]){ { head, PR_HASH_LEN }, { e.bytes, e.len } }, 2, head);
+		cr_sha256_spans(
+			(const struct cr_span[]){ { head, PR_HASH_LEN }, { e.bytes, e.len } }, 2, head);
 	}
 	assert_memory_equal(an_ledger_chain(l)->head, head, PR_HASH_LEN);
 	an_ledger_free(l);

@@ -13,9 +13,9 @@
 struct batch {
 	struct pl_plan plan;
 	struct rd_descriptor d;
-	struct cm_key secret;
-	struct cm_rng_seeded *generator;
-	struct cm_rng rng;
+	struct cr_key secret;
+	struct cr_rng_seeded *generator;
+	struct cr_rng rng;
 	uint8_t *sealed; /* N of them */
 	size_t len;
 };
@@ -27,46 +27,45 @@ static const char plan[] =
 
 static void make_batch(struct batch *b)
 {
-	static const uint8_t seed[CM_SEED_LEN] = { 1 };
-	struct cm_hpke_sealer *sealer;
+	static const uint8_t seed[CR_SEED_LEN] = { 1 };
+	struct cr_hpke_sealer *sealer;
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX];
 	struct cm_err err = { 0 };
 
 	memset(b, 0, sizeof *b);
-	b->generator = cm_rng_seeded_new(seed, &b->rng);
+	b->generator = cr_rng_seeded_new(seed, &b->rng);
 	if (pl_plan_parse((const uint8_t *)plan, strlen(plan), "p", NULL, &b->plan, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	b->d = (struct rd_descriptor){ .query = b->plan.round[0].query,
-		.params = b->plan.round[0].params,
-		.protocol = b->plan.round[0].protocol,
+		.randomizer = b->plan.round[0].randomizer,
 		.messages_per_client = 1,
-		.record_len = b->plan.round[0].protocol->record_len(&b->plan.round[0].params),
-		.suite = CM_HPKE_AES128GCM };
+		.record_len = b->plan.round[0].protocol->device->record_len(&b->plan.round[0].randomizer),
+		.suite = CR_HPKE_AES128GCM };
 	memset(b->d.hash, 8, sizeof b->d.hash);
-	assert_int_equal(cm_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err), CM_OK);
+	assert_int_equal(cr_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err), CM_OK);
 	b->len = rd_sealed_len(&b->d);
 	b->sealed = malloc(N * b->len);
 	assert_non_null(b->sealed);
 	rd_hpke_info(&b->d, info);
 	rd_hpke_aad(&b->d, aad);
 	assert_int_equal(
-		cm_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err), CM_OK);
+		cr_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err), CM_OK);
 	for (size_t i = 0; i < N; i++) {
 		const struct pt_value v = { .x = i % 5 };
 
-		b->d.protocol->encode(&b->d.query, &b->d.params, &v, &b->rng, record);
-		assert_int_equal(cm_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
+		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
+		assert_int_equal(cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
 					 b->sealed + i * b->len, &err),
 			CM_OK);
 	}
-	cm_hpke_sealer_free(sealer);
+	cr_hpke_sealer_free(sealer);
 }
 
 static void free_batch(struct batch *b)
 {
 	free(b->sealed);
-	cm_key_fini(&b->secret);
-	cm_rng_seeded_free(b->generator);
+	cr_key_fini(&b->secret);
+	cr_rng_seeded_free(b->generator);
 	pl_plan_fini(&b->plan);
 }
 
@@ -75,7 +74,7 @@ static struct an_open *opener(struct batch *b, unsigned threads)
 	struct an_open *o = NULL;
 	struct cm_err err = { 0 };
 
-	if (an_open_new(&b->d, &b->secret, threads, &b->rng, &o, &err) != CM_OK)
+	if (an_open_new(&b->d, &b->secret, threads, UINT64_MAX, &b->rng, &o, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return o;
 }
@@ -216,8 +215,8 @@ static void records_outside_the_alphabet_are_bad(void **state)
 	(void)state;
 	make_batch(&b);
 	memset(record, 0xff, sizeof record);
-	assert_int_equal(an_tally_init(&t, b.d.params.bins, &err), CM_OK);
-	assert_int_equal(an_tally_record(&t, b.d.protocol, &b.d.params, record, &err), CM_OK);
+	assert_int_equal(an_tally_init(&t, b.d.randomizer.mixbins.bins, &err), CM_OK);
+	assert_int_equal(an_tally_record(&t, &b.d.randomizer, record, &err), CM_OK);
 	assert_int_equal(t.bad, 1);
 	assert_int_equal(t.counted, 0);
 	an_tally_fini(&t);
@@ -226,9 +225,9 @@ static void records_outside_the_alphabet_are_bad(void **state)
 
 static void the_set_remembers_every_key_it_was_shown(void **state)
 {
-	static const uint8_t seed[CM_SEED_LEN] = { 2 };
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	static const uint8_t seed[CR_SEED_LEN] = { 2 };
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 	struct cm_err err = { 0 };
 	struct an_seen s;
 	bool again;
@@ -244,7 +243,7 @@ static void the_set_remembers_every_key_it_was_shown(void **state)
 		}
 	assert_true(s.room * 16 <= 20000 * 43 + 16384);
 	an_seen_fini(&s);
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 static void a_dropped_message_takes_its_share_of_a_report_with_it(void **state)

@@ -58,7 +58,7 @@ static void a_good_plan_is_read_whole(void **state)
 	assert_int_equal(p.round[0].number, 1);
 	assert_int_equal(p.round[0].query.categories, 3);
 	assert_string_equal(p.round[0].query.category[2], "c");
-	assert_string_equal(p.round[0].params.protocol, "grr");
+	assert_string_equal(p.round[0].randomizer.row->name, "grr");
 	assert_true(p.round[0].epsilon0 > 1.999 && p.round[0].epsilon0 <= 2.0);
 	assert_int_equal(p.round[0].window_ms, 60000);
 	assert_int_equal(p.round[0].target, PR_ROUND_REPORTS_MAX);
@@ -145,20 +145,21 @@ static void a_size_belongs_to_protocols_that_have_one(void **state)
 
 	(void)state;
 	assert_int_equal(parse(SIZED("subset", "2"), &p, &err), CM_OK);
-	assert_int_equal(p.round[0].params.size, 2);
+	assert_int_equal(pt_parameter(&p.round[0].randomizer, "size"), 2);
 	pl_plan_fini(&p);
 	/* d / (e^2 + 1) is below 1, e^2 + 1 above 8. */
 	assert_int_equal(parse(SIZED("subset", "0"), &p, &err), CM_OK);
-	assert_int_equal(p.round[0].params.size, 1);
+	assert_int_equal(pt_parameter(&p.round[0].randomizer, "size"), 1);
 	pl_plan_fini(&p);
 	assert_int_equal(parse(SIZED("olh", "0"), &p, &err), CM_OK);
-	assert_int_equal(p.round[0].params.size, 8);
+	assert_int_equal(pt_parameter(&p.round[0].randomizer, "size"), 8);
 	pl_plan_fini(&p);
 	assert_int_equal(parse(SIZED("grr", "0"), &p, &err), CM_OK);
 	pl_plan_fini(&p);
 	expect_fault(SIZED("grr", "2"), "plan.conf:6:", "protocol 'grr' has no 'size'");
 	expect_fault(SIZED("hadamard", "2"), "plan.conf:6:", "protocol 'hadamard' has no 'size'");
-	expect_fault(SIZED("subset", "4"), "plan.conf:4:", "subset: size 4, must be 1 to 3 for 4 categories");
+	/* Four categories and the symbol of none. */
+	expect_fault(SIZED("subset", "5"), "plan.conf:4:", "subset: size 5, must be 1 to 4 for 5 bins");
 	expect_fault(SIZED("olh", "4097"), "plan.conf:6:", "size");
 	expect_fault(SIZED("olh", "-1"), "plan.conf:6:", "size");
 }
@@ -205,13 +206,14 @@ static void a_fraction_of_a_dummy_is_for_rows_that_have_it(void **state)
 
 	(void)state;
 	assert_int_equal(parse(BLANKET("bins", "\"inf\"", "dummies = 2.25"), &p, &err), CM_OK);
-	assert_int_equal(p.round[0].params.dummies, 2);
-	assert_true(p.round[0].params.dummy_chance == UINT64_C(1) << 62);
+	assert_int_equal(p.round[0].randomizer.mixbins.dummies, 2);
+	assert_true(p.round[0].randomizer.mixbins.dummy_chance == UINT64_C(1) << 62);
 	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
 	assert_true(loss.part[0].levels == 1 && loss.part[0].dummies == 2 * loss.part[0].level[0].count);
 	pl_plan_fini(&p);
 	assert_int_equal(parse(BLANKET("bins", "\"inf\"", "dummies = 2"), &p, &err), CM_OK);
-	assert_true(p.round[0].params.dummies == 2 && p.round[0].params.dummy_chance == 0);
+	assert_true(p.round[0].randomizer.mixbins.dummies == 2 &&
+		    p.round[0].randomizer.mixbins.dummy_chance == 0);
 	pl_plan_fini(&p);
 	expect_fault(BLANKET("cheu", "2.0", "dummies = 1.5"),
 		"plan.conf:6:", "'dummies' of protocol 'cheu' must be a whole number");
@@ -231,8 +233,8 @@ static void dummies_of_the_shuffler_are_asked_for_in_words(void **state)
 				       "blanket = \"shuffler\", shuffler_dummies = 16000, target = 9000"),
 				 &p, &err),
 		CM_OK);
-	assert_int_equal(p.round[0].params.shuffler_dummies, 16000);
-	assert_int_equal(p.round[0].protocol->messages(&p.round[0].params), 1);
+	assert_int_equal(p.round[0].randomizer.shuffler.dummies, 16000);
+	assert_int_equal(p.round[0].protocol->device->messages(&p.round[0].randomizer), 1);
 	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
 	assert_true(loss.part[0].dummies == 16000 && loss.part[0].others == 0);
 	pl_plan_fini(&p);
@@ -260,7 +262,8 @@ static void noise_of_the_shuffler_is_asked_for_with_its_epsilon(void **state)
 				       "blanket = \"shuffler\", shuffler_noise = \"laplace\", epsilon = 0.5"),
 				 &p, &err),
 		CM_OK);
-	assert_true(p.round[0].params.noise_mean > 0 && p.round[0].params.shuffler_dummies == 0);
+	assert_true(
+		p.round[0].randomizer.shuffler.noise_mean > 0 && p.round[0].randomizer.shuffler.dummies == 0);
 	assert_int_equal(pl_round_loss(&p, &p.round[0], &loss, &err), CM_OK);
 	assert_int_equal(acct_epsilon(loss.part, loss.parts, p.delta, &b), ACCT_OK);
 	assert_true(b.upper > 0.49 && b.upper < 0.501);

@@ -1,4 +1,4 @@
-/* test_an_range.c - a range is the sum of the fewest nodes, by hand; what is none is refused. */
+/* test_an_range.c - a range is the sum of the fewest nodes, checked by hand; an invalid range is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -32,14 +32,17 @@ static void a_result_says_what_was_asked_charged_and_counted(void **state)
 
 	(void)state;
 	settle(&w, &f);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_OK);
 	assert_string_equal(json_string_value(json_object_get(doc, "schema")), "tombola.result/1");
 	assert_string_equal(json_string_value(json_object_get(doc, "query")), "state");
 	assert_int_equal(json_integer_value(json_object_get(doc, "participants")), 30);
 	assert_int_equal(json_integer_value(json_object_get(doc, "reports")), 30);
 	assert_true(json_real_value(json_object_get(doc, "epsilon_round")) ==
-		    w.books.state.round[0].epsilon_round);
+		    w.files.state.round[0].epsilon_round);
 	assert_int_equal(json_array_size(json_object_get(doc, "items")), 3);
+	assert_int_equal(json_array_size(json_object_get(doc, "no_reading")), 1);
+	assert_string_equal(json_string_value(json_object_get(doc, "estimand")),
+		"devices without a reading are counted apart");
 	json_array_foreach(json_object_get(doc, "counts"), i, v) sum += json_integer_value(v);
 	assert_int_equal(sum, 30); /* every message in one bin */
 	json_decref(doc);
@@ -59,8 +62,10 @@ static void estimates_of_a_histogram_add_up_to_the_participants(void **state)
 
 	(void)state;
 	settle(&w, &f);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_OK);
 	json_array_foreach(json_object_get(doc, "items"), i, v) sum +=
+		json_number_value(json_object_get(v, "value"));
+	json_array_foreach(json_object_get(doc, "no_reading"), i, v) sum +=
 		json_number_value(json_object_get(v, "value"));
 	assert_true(fabs(sum - 30) < 1e-9);
 	json_decref(doc);
@@ -83,10 +88,10 @@ static void a_changed_result_is_not_shown(void **state)
 	bytes = world_file(&w, "results/round-0001.json", &n);
 	*strchr((char *)bytes, '3') = '4';
 	world_write(&w, "results/round-0001.json", bytes, n);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_EDATA);
-	path = an_result_path(w.dir, 1);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_EDATA);
+	path = an_result_path(w.dir, &w.files.state.round[0]);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_ENOINPUT);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_ENOINPUT);
 	free(path);
 	free(bytes);
 	fake_free(&f);
@@ -102,7 +107,7 @@ static void a_round_that_is_not_settled_has_no_result(void **state)
 
 	(void)state;
 	settle(&w, &f);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[1], &doc, &err), CM_ENOINPUT);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[1], &doc, &err), CM_ENOINPUT);
 	assert_non_null(strstr(err.msg, "round 2 (level) is planned"));
 	fake_free(&f);
 	world_free(&w);
@@ -120,7 +125,7 @@ static void a_batch_without_a_valid_report_still_ends(void **state)
 	world_make(&w, world_plan, 32);
 	if (world_drive(&w, &f, 1, 100000, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(an_result_load(w.dir, &w.books.state.round[0], &doc, &err), CM_OK);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_OK);
 	assert_int_equal(json_array_size(json_object_get(doc, "items")), 0);
 	assert_string_equal(json_string_value(json_object_get(doc, "fault")), "no valid report");
 	assert_non_null(json_object_get(doc, "warning"));
@@ -129,10 +134,13 @@ static void a_batch_without_a_valid_report_still_ends(void **state)
 	world_free(&w);
 }
 
+/* A category may be called what the count of devices without a reading is. */
 static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 {
-	json_t *doc = json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:b}]}", "query", "q", "round", 1, "type",
-		"histogram", "items", "label", "a \"b\",c", "value", 1.5, "lower", 0.25, "below_noise", 1);
+	json_t *doc = json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:b}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
+		"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value", 1.5,
+		"lower", 0.25, "below_noise", 1, "label", PT_NONE_LABEL, "value", 5.0, "no_reading", "label",
+		PT_NONE_LABEL, "value", 7.0, "below_noise", 0);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
@@ -142,8 +150,10 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 	an_result_csv(doc, f);
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text,
-		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise\n"
-		"\"a \"\"b\"\",c\",1.5,nan,0.25,nan,nan,nan,nan,1\n");
+		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise,no_reading\n"
+		"\"a \"\"b\"\",c\",1.5,nan,0.25,nan,nan,nan,nan,1,0\n"
+		"\"(no reading)\",5,nan,nan,nan,nan,nan,nan,0,0\n"
+		"\"(no reading)\",7,nan,nan,nan,nan,nan,nan,0,1\n");
 	free(text);
 	json_decref(doc);
 }
@@ -172,7 +182,7 @@ static char *export(const struct world *w)
 	FILE *f = open_memstream(&text, &n);
 
 	assert_non_null(f);
-	assert_int_equal(an_ledger_export(&w->books, f, &err), CM_OK);
+	assert_int_equal(an_ledger_export(&w->files, f, &err), CM_OK);
 	assert_int_equal(fclose(f), 0);
 	return text;
 }
@@ -210,9 +220,9 @@ static void an_export_lets_an_auditor_compute_the_total_again(void **state)
 		}
 		json_decref(doc);
 	}
-	assert_int_equal(lines, 4); /* open, reserve, charge, settle */
+	assert_int_equal(lines, 7); /* open, plan and its two entries, reserve, charge, settle */
 	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &total), ACCT_OK);
-	assert_true(total.upper == w.books.state.round[0].epsilon_total);
+	assert_true(total.upper == w.files.state.round[0].epsilon_total);
 	free(text);
 	fake_free(&f);
 	world_free(&w);
@@ -232,7 +242,7 @@ static void the_table_of_rounds_has_a_row_per_round(void **state)
 	assert_int_equal(world_drive(&w, &f, 3, 100000, &err), CM_EBUDGET);
 	out = open_memstream(&text, &n);
 	assert_non_null(out);
-	an_rounds_print(&w.books, out);
+	an_rounds_print(&w.files, WORLD_NOW, out);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(
 		strstr(text, "plan test  budget epsilon 8.000 at delta 1e-06, unit device, 3 rounds"));
@@ -324,6 +334,27 @@ static void a_sum_says_whose_it_is(void **state)
 	free(text);
 }
 
+/* Nobody may have a reading: there is no mean, and the range is not called its interval of so much. */
+static void a_mean_of_nobody_is_undefined(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	json_t *result = json_pack("{s:s, s:i, s:s, s:[{s:s, s:s, s:f, s:f, s:f, s:f}], s:[]}", "query",
+		"warmth", "round", 1, "type", "mean", "items", "label", "warmth", "value", "nan", "lower",
+		-10.0, "upper", 30.0, "joint_lower", -10.0, "joint_upper", 30.0, "no_reading");
+
+	(void)state;
+	assert_non_null(result);
+	an_result_print(result, false, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "undefined"));
+	assert_non_null(strstr(text, "-10 to 30"));
+	assert_null(strstr(text, "+-"));
+	free(text);
+	json_decref(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +369,7 @@ int main(void)
 		cmocka_unit_test(the_table_of_rounds_has_a_row_per_round),
 		cmocka_unit_test(a_long_list_is_cut_and_says_so),
 		cmocka_unit_test(a_sum_says_whose_it_is),
+		cmocka_unit_test(a_mean_of_nobody_is_undefined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

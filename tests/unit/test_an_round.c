@@ -1,11 +1,14 @@
 /* test_an_round.c - the round dialogue against a shuffler made of memory, honest and not. */
 #include "an_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "an_kept.h"
 #include "an_keys.h"
+#include "cm_file.h"
 
 #define FOREVER 100000u
 
@@ -17,11 +20,11 @@ static struct fake honest(void)
 /* How many records of a kind the ledger on disk holds for a plan round's id. */
 static unsigned records(const struct world *w, enum rd_record_kind kind)
 {
-	uint64_t last = an_ledger_chain(w->books.ledger)->seq;
+	uint64_t last = an_ledger_chain(w->files.ledger)->seq;
 	unsigned n = 0;
 
 	for (uint64_t seq = 1; seq <= last; seq++) {
-		struct an_entry e = an_ledger_entry(w->books.ledger, seq);
+		struct an_entry e = an_ledger_entry(w->files.ledger, seq);
 		struct cm_err err = { 0 };
 		struct rd_record r;
 
@@ -49,7 +52,7 @@ static void a_round_runs_from_reservation_to_erasure(void **state)
 	(void)state;
 	world_make(&w, world_plan, 1);
 	drive_ok(&w, &f, 1);
-	r = &w.books.state.round[0];
+	r = &w.files.state.round[0];
 	assert_int_equal(r->stage, AN_SETTLED);
 	assert_int_equal(r->participants, 30);
 	assert_true(f.settled);
@@ -58,7 +61,7 @@ static void a_round_runs_from_reservation_to_erasure(void **state)
 	assert_int_equal(records(&w, RD_CHARGE), 1);
 	assert_int_equal(records(&w, RD_SETTLE), 1);
 	/* The shuffler has witnessed all of it. */
-	assert_int_equal(f.witness.seq, an_ledger_chain(w.books.ledger)->seq);
+	assert_int_equal(f.witness.seq, an_ledger_chain(w.files.ledger)->seq);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -73,14 +76,14 @@ static void the_second_descriptor_follows_the_first(void **state)
 	world_make(&w, world_plan, 2);
 	drive_ok(&w, &f, 1);
 	drive_ok(&w, &f, 2);
-	r = w.books.state.round;
+	r = w.files.state.round;
 	assert_int_equal(r[0].descriptor.sequence, 1);
 	assert_int_equal(r[1].descriptor.sequence, 2);
 	assert_memory_equal(r[1].descriptor.previous, r[0].descriptor.hash, PR_HASH_LEN);
 	assert_true(r[1].descriptor.ledger_seq > r[0].descriptor.ledger_seq);
 	assert_memory_equal(r[1].descriptor.ledger_head,
-		an_ledger_entry(w.books.ledger, r[1].descriptor.ledger_seq).head, PR_HASH_LEN);
-	assert_memory_not_equal(r[0].descriptor.hpke_key, r[1].descriptor.hpke_key, CM_HPKE_PUBLIC_LEN);
+		an_ledger_entry(w.files.ledger, r[1].descriptor.ledger_seq).head, PR_HASH_LEN);
+	assert_memory_not_equal(r[0].descriptor.hpke_key, r[1].descriptor.hpke_key, CR_HPKE_PUBLIC_LEN);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -95,18 +98,18 @@ static void a_round_over_the_budget_is_refused_and_reserves_nothing(void **state
 	world_make(&w, world_plan, 3);
 	drive_ok(&w, &f, 1);
 	assert_int_equal(world_drive(&w, &f, 3, FOREVER, &err), CM_EBUDGET);
-	assert_int_equal(w.books.state.round[2].stage, AN_REFUSED);
-	assert_int_equal(records(&w, RD_REFUSE), 1);
+	assert_int_equal(w.files.state.round[2].stage, AN_REFUSED);
+	assert_int_equal(records(&w, RD_REFUSE), 0); /* the signed plan says it */
 	assert_int_equal(records(&w, RD_RESERVE), 1);
 	assert_false(f.announced);
 	world_restart(&w);
-	assert_int_equal(w.books.state.round[2].stage, AN_REFUSED);
+	assert_int_equal(w.files.state.round[2].stage, AN_REFUSED);
 	drive_ok(&w, &f, 2); /* the plan goes on */
 	fake_free(&f);
 	world_free(&w);
 }
 
-static void too_few_reports_make_the_round_void_and_release_the_reservation(void **state)
+static void too_few_reports_make_the_try_void_and_the_entry_waits(void **state)
 {
 	struct world w;
 	struct fake f = honest();
@@ -115,13 +118,51 @@ static void too_few_reports_make_the_round_void_and_release_the_reservation(void
 	world_make(&w, world_plan, 4);
 	f.participants = 19;
 	drive_ok(&w, &f, 1);
-	assert_int_equal(w.books.state.round[0].stage, AN_VOID);
-	assert_int_equal(w.books.state.round[0].participants, 19);
-	assert_false(an_round_counts(&w.books.state.round[0]));
+	assert_int_equal(w.files.state.round[0].stage, AN_WAITING);
+	assert_int_equal(w.files.state.round[0].tries, 1);
+	assert_int_equal(w.files.state.round[0].participants, 19);
+	assert_true(an_round_holds(&w.files.state.round[0]));
 	assert_int_equal(records(&w, RD_CHARGE), 0);
 	assert_int_equal(records(&w, RD_VOID), 1);
 	assert_int_equal(f.released, 0);
-	assert_false(an_key_exists(w.dir, w.books.state.round[0].descriptor.round_id));
+	assert_false(an_key_exists(w.dir, w.files.state.round[0].descriptor.round_id));
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void a_round_that_the_shuffler_lost_is_void_and_says_why(void **state)
+{
+	struct world w;
+	struct fake f = honest();
+
+	(void)state;
+	world_make(&w, world_plan, 4);
+	f.participants = 0;
+	f.fault = FAKE_LOST;
+	drive_ok(&w, &f, 1);
+	assert_int_equal(w.files.state.round[0].stage, AN_WAITING);
+	assert_int_equal(w.files.state.round[0].tries, 1);
+	assert_non_null(strstr(w.files.state.round[0].reason, "restored from a copy older than the round"));
+	assert_int_equal(records(&w, RD_CHARGE), 0);
+	fake_free(&f);
+	world_free(&w);
+}
+
+static void a_missing_key_is_found_before_the_charge(void **state)
+{
+	struct world w;
+	struct fake f = honest();
+	struct cm_err err = { 0 };
+
+	(void)state;
+	world_make(&w, world_plan, 4);
+	assert_int_equal(world_drive(&w, &f, 1, 0, &err), CM_EMORE);
+	const struct rd_descriptor *d = &w.files.state.round[0].descriptor;
+	assert_int_equal(an_key_check(w.dir, d, 1, &err), CM_OK);
+	assert_int_equal(an_key_erase(w.dir, d->round_id, &err), CM_OK);
+	assert_int_equal(an_key_check(w.dir, d, 1, &err), CM_ENOINPUT);
+	assert_non_null(strstr(err.msg, "is not charged"));
+	assert_non_null(strstr(err.msg, "`tombola-analyzer round give-up 1`"));
 	fake_free(&f);
 	world_free(&w);
 }
@@ -136,7 +177,7 @@ static void a_busy_shuffler_is_asked_again(void **state)
 	f.busy = 7;
 	drive_ok(&w, &f, 1);
 	assert_int_equal(f.busy, 0);
-	assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
+	assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -164,18 +205,18 @@ static void a_crash_after_any_step_loses_nothing_and_charges_nothing_twice(void 
 		f = honest();
 		world_make(&w, world_plan, 6);
 		rc = world_drive(&w, &f, 1, actions, &err);
-		if (rc == CM_EMORE && w.books.state.round[0].stage != AN_SETTLED) {
-			assert_true(an_key_exists(w.dir, w.books.state.round[0].descriptor.round_id));
+		if (rc == CM_EMORE && w.files.state.round[0].stage != AN_SETTLED) {
+			assert_true(an_key_exists(w.dir, w.files.state.round[0].descriptor.round_id));
 			if (f.released > 0)
-				assert_int_equal(w.books.state.round[0].stage, AN_CHARGED);
+				assert_int_equal(w.files.state.round[0].stage, AN_CHARGED);
 		}
 		deaths += rc == CM_EMORE;
 		drive_ok(&w, &f, 1);
-		assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
+		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 		assert_int_equal(records(&w, RD_RESERVE), 1);
 		assert_int_equal(records(&w, RD_CHARGE), 1);
 		assert_int_equal(records(&w, RD_SETTLE), 1);
-		assert_false(an_key_exists(w.dir, w.books.state.round[0].descriptor.round_id));
+		assert_false(an_key_exists(w.dir, w.files.state.round[0].descriptor.round_id));
 		got = world_file(&w, "results/round-0001.json", &m);
 		assert_int_equal(n, m);
 		assert_memory_equal(want, got, n);
@@ -202,7 +243,7 @@ static void a_crash_after_any_step_of_a_void_round_voids_it_once(void **state)
 		f.participants = 3;
 		rc = world_drive(&w, &f, 1, actions, &err);
 		drive_ok(&w, &f, 1);
-		assert_int_equal(w.books.state.round[0].stage, AN_VOID);
+		assert_int_equal(w.files.state.round[0].stage, AN_WAITING);
 		assert_int_equal(records(&w, RD_VOID), 1);
 		assert_int_equal(records(&w, RD_CHARGE), 0);
 		fake_free(&f);
@@ -244,17 +285,42 @@ static void a_changed_batch_is_detected_and_never_used(void **state)
 			strstr(text, "\"items\": []") == NULL || strstr(text, "\"counts\": []") == NULL)
 			fail_msg("fault %d went unnoticed: %s", (int)f.fault, text);
 		free(text);
-		assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
-		assert_true(an_round_counts(&w.books.state.round[0]));
+		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
+		assert_true(an_round_counts(&w.files.state.round[0]));
 		assert_int_equal(records(&w, RD_CHARGE), 1);
 		assert_true(f.settled);
-		assert_false(an_key_exists(w.dir, w.books.state.round[0].descriptor.round_id));
+		assert_false(an_key_exists(w.dir, w.files.state.round[0].descriptor.round_id));
 		/* A restart does not take the batch up again. */
 		world_restart(&w);
-		assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
+		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 		f.fault = FAKE_HONEST;
 		drive_ok(&w, &f, 2);
-		assert_int_equal(w.books.state.round[1].stage, AN_SETTLED);
+		assert_int_equal(w.files.state.round[1].stage, AN_SETTLED);
+		fake_free(&f);
+		world_free(&w);
+	}
+}
+
+/* Clients are shown proofs from the tree: one over other messages than those that came is a lie to them. */
+static void a_tree_over_other_messages_is_detected_and_the_batch_never_used(void **state)
+{
+	(void)state;
+	for (int slow = 0; slow < 2; slow++) {
+		struct world w;
+		struct fake f = honest();
+		char *text;
+
+		world_make(&w, world_plan, 8);
+		f.fault = FAKE_TREE;
+		f.slow = slow;
+		drive_ok(&w, &f, 1);
+		text = result(&w);
+		if (strstr(text, "\"fault\": \"round 1: the tree ") == NULL ||
+			strstr(text, "\"items\": []") == NULL)
+			fail_msg("%s", text);
+		free(text);
+		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
+		assert_int_equal(records(&w, RD_CHARGE), 1);
 		fake_free(&f);
 		world_free(&w);
 	}
@@ -274,7 +340,7 @@ static void a_crash_after_any_step_of_a_changed_batch_charges_and_ends_it_once(v
 		f.fault = FAKE_ALTER;
 		rc = world_drive(&w, &f, 1, actions, &err);
 		drive_ok(&w, &f, 1);
-		assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
+		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 		assert_int_equal(records(&w, RD_CHARGE), 1);
 		assert_int_equal(records(&w, RD_SETTLE), 1);
 		text = result(&w);
@@ -300,11 +366,61 @@ static void lying_manifests_are_not_charged(void **state)
 		world_make(&w, world_plan, 9);
 		f.fault = faults[i];
 		assert_int_not_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_OK);
-		assert_int_equal(w.books.state.round[0].stage, AN_RESERVED);
+		assert_int_equal(w.files.state.round[0].stage, AN_RESERVED);
 		assert_int_equal(records(&w, RD_CHARGE), 0);
 		fake_free(&f);
 		world_free(&w);
 	}
+}
+
+/* A third person can check it with the shuffler's public key. */
+static void check_evidence(const struct world *w, const char *path)
+{
+	struct cm_err err = { 0 };
+	struct rd_evidence e;
+	struct cm_buf bytes;
+
+	cm_buf_init(&bytes, PR_EVIDENCE_MAX);
+	assert_int_equal(cm_file_read(path, PR_EVIDENCE_MAX, &bytes, &err), CM_OK);
+	assert_int_equal(rd_evidence_verify(bytes.data, bytes.len, w->shuffler.verifier, &e, &err), CM_OK);
+	assert_int_equal(e.fact, RD_FACT_TWO);
+	assert_memory_equal(e.round_id, w->files.state.round[0].descriptor.round_id, PR_ROUND_ID_LEN);
+	assert_memory_equal(e.manifest[0], w->files.state.round[0].manifest_hash, PR_HASH_LEN);
+	cm_buf_fini(&bytes);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void remove_kept(const struct world *w)
+{
+	char id[2 * PR_ROUND_ID_LEN + 1], path[256];
+
+	cm_hex(w->files.state.round[0].descriptor.round_id, PR_ROUND_ID_LEN, id);
+	(void)snprintf(path, sizeof path, "%s/manifests/%s", w->dir, id);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void a_kept_manifest_that_is_damaged_is_named(void **state)
+{
+	struct world w;
+	struct fake f = honest();
+	struct cm_err err = { 0 };
+	unsigned actions = 0;
+	char id[2 * PR_ROUND_ID_LEN + 1], path[256];
+
+	(void)state;
+	world_make(&w, world_plan, 10);
+	while (w.files.state.round[0].stage != AN_CHARGED)
+		assert_int_equal(world_drive(&w, &f, 1, ++actions, &err), CM_EMORE);
+	cm_hex(w.files.state.round[0].descriptor.round_id, PR_ROUND_ID_LEN, id);
+	(void)snprintf(path, sizeof path, "%s/manifests/%s", w.dir, id);
+	assert_int_equal(cm_file_write(path, "\x08\x01", 2, 0600, &err), CM_OK);
+	assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, id));
+	assert_non_null(strstr(err.msg, "damaged"));
+	assert_int_equal(unlink(path), 0);
+	drive_ok(&w, &f, 1);
+	fake_free(&f);
+	world_free(&w);
 }
 
 static void a_second_manifest_of_a_charged_round_is_refused(void **state)
@@ -316,9 +432,16 @@ static void a_second_manifest_of_a_charged_round_is_refused(void **state)
 
 	(void)state;
 	world_make(&w, world_plan, 10);
-	while (w.books.state.round[0].stage != AN_CHARGED)
+	while (w.files.state.round[0].stage != AN_CHARGED)
 		assert_int_equal(world_drive(&w, &f, 1, ++actions, &err), CM_EMORE);
 	f.fault = FAKE_OTHER_MANIFEST;
+	assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EPROTO);
+	assert_non_null(
+		strstr(err.msg, "round 1: the shuffler signed two manifests for one round; both are kept: "));
+	assert_int_equal(f.released, 0);
+	check_evidence(&w, strstr(err.msg, "kept: ") + 6);
+	/* What was kept is lost: the ledger has the first one's hash. */
+	remove_kept(&w);
 	assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "another manifest"));
 	assert_int_equal(f.released, 0);
@@ -344,7 +467,7 @@ static void a_restored_older_ledger_is_told_apart_by_the_witness(void **state)
 	world_restart(&w);
 	assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EPERM);
 	assert_string_equal(err.msg,
-		"the shuffler has seen ledger record 4, this ledger ends at 2: restored from "
+		"the shuffler has seen ledger record 5, this ledger ends at 3: restored from "
 		"an older copy");
 	fake_free(&f);
 	world_free(&w);
@@ -352,7 +475,7 @@ static void a_restored_older_ledger_is_told_apart_by_the_witness(void **state)
 
 static void a_ledger_that_is_lost_is_not_begun_anew(void **state)
 {
-	struct an_books books;
+	struct an_ledger_files files;
 	struct world w;
 	struct fake f = honest();
 	struct cm_err err = { 0 };
@@ -365,14 +488,14 @@ static void a_ledger_that_is_lost_is_not_begun_anew(void **state)
 			world_write(&w, "ledger", (const uint8_t *)AN_LEDGER_MAGIC, AN_LEDGER_MAGIC_LEN);
 		else
 			assert_int_equal(world_remove(&w, "ledger"), 0);
-		assert_int_equal(an_books_open(&w.conf, false, &books, &err), CM_EDATA);
+		assert_int_equal(an_ledger_files_open(&w.conf, false, &files, &err), CM_EDATA);
 		assert_non_null(strstr(err.msg, "what was spent is not known"));
-		an_books_close(&books);
+		an_ledger_files_close(&files);
 	}
 	/* Never in service: nothing was spent. */
 	assert_int_equal(world_remove(&w, "in-service"), 0);
-	assert_int_equal(an_books_open(&w.conf, false, &books, &err), CM_OK);
-	an_books_close(&books);
+	assert_int_equal(an_ledger_files_open(&w.conf, false, &files, &err), CM_OK);
+	an_ledger_files_close(&files);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -394,6 +517,40 @@ static void a_witness_of_another_ledger_stops_the_round(void **state)
 		fake_free(&f);
 		world_free(&w);
 	}
+}
+
+/* A client's word is the analyzer's own signature: its ledger was longer, or another. */
+static void a_ledger_without_what_a_client_has_seen_stops_the_round(void **state)
+{
+	static const struct {
+		enum fake_fault fault;
+		const char *words;
+	} faults[] = { { FAKE_STATED_LATER, "this ledger ends at 3: restored from an older copy" },
+		{ FAKE_STATED_OTHER, "another descriptor after ledger record 1 than" },
+		{ FAKE_STATED_ELSE, "another descriptor after ledger record 2 than" } };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct world w;
+		struct fake f = honest();
+		struct cm_err err = { 0 };
+
+		world_make(&w, world_plan, 15);
+		f.fault = faults[i].fault;
+		assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EPERM);
+		assert_non_null(strstr(err.msg, faults[i].words));
+		assert_int_equal(f.witness.seq, 0);
+		fake_free(&f);
+		world_free(&w);
+	}
+	struct world w;
+	struct fake f = honest();
+
+	world_make(&w, world_plan, 15);
+	f.fault = FAKE_STATED_OURS;
+	drive_ok(&w, &f, 1);
+	fake_free(&f);
+	world_free(&w);
 }
 
 static void answers_out_of_place_are_protocol_faults(void **state)
@@ -442,8 +599,9 @@ static void a_shuffler_that_refuses_the_budget_makes_the_round_void(void **state
 		world_make(&w, world_plan, 15);
 		f.fault = faults[i];
 		drive_ok(&w, &f, 1);
-		r = &w.books.state.round[0];
-		assert_int_equal(r->stage, AN_VOID);
+		r = &w.files.state.round[0];
+		assert_int_equal(r->stage, AN_WAITING);
+		assert_int_equal(r->tries, 0); /* nobody was asked */
 		assert_memory_equal(r->reason, AN_REFUSED_BUDGET, strlen(AN_REFUSED_BUDGET));
 		assert_null(strchr(r->reason, '\x1b'));
 		assert_int_equal(f.manifests, 0);
@@ -483,7 +641,7 @@ static void buckets_may_be_empty(void **state)
 	world_make(&w, world_plan, 17);
 	f.buckets = 100; /* the last one holds all of them */
 	drive_ok(&w, &f, 1);
-	assert_int_equal(w.books.state.round[0].stage, AN_SETTLED);
+	assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -494,17 +652,22 @@ int main(void)
 		cmocka_unit_test(a_round_runs_from_reservation_to_erasure),
 		cmocka_unit_test(the_second_descriptor_follows_the_first),
 		cmocka_unit_test(a_round_over_the_budget_is_refused_and_reserves_nothing),
-		cmocka_unit_test(too_few_reports_make_the_round_void_and_release_the_reservation),
+		cmocka_unit_test(too_few_reports_make_the_try_void_and_the_entry_waits),
+		cmocka_unit_test(a_round_that_the_shuffler_lost_is_void_and_says_why),
+		cmocka_unit_test(a_missing_key_is_found_before_the_charge),
 		cmocka_unit_test(a_busy_shuffler_is_asked_again),
 		cmocka_unit_test(a_crash_after_any_step_loses_nothing_and_charges_nothing_twice),
 		cmocka_unit_test(a_crash_after_any_step_of_a_void_round_voids_it_once),
 		cmocka_unit_test(a_changed_batch_is_detected_and_never_used),
+		cmocka_unit_test(a_tree_over_other_messages_is_detected_and_the_batch_never_used),
 		cmocka_unit_test(a_crash_after_any_step_of_a_changed_batch_charges_and_ends_it_once),
 		cmocka_unit_test(lying_manifests_are_not_charged),
 		cmocka_unit_test(a_second_manifest_of_a_charged_round_is_refused),
+		cmocka_unit_test(a_kept_manifest_that_is_damaged_is_named),
 		cmocka_unit_test(a_restored_older_ledger_is_told_apart_by_the_witness),
 		cmocka_unit_test(a_ledger_that_is_lost_is_not_begun_anew),
 		cmocka_unit_test(a_witness_of_another_ledger_stops_the_round),
+		cmocka_unit_test(a_ledger_without_what_a_client_has_seen_stops_the_round),
 		cmocka_unit_test(answers_out_of_place_are_protocol_faults),
 		cmocka_unit_test(an_error_of_the_shuffler_is_reported_with_the_step),
 		cmocka_unit_test(a_shuffler_that_refuses_the_budget_makes_the_round_void),

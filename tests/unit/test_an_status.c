@@ -11,12 +11,12 @@ static const struct an_view nothing_yet;
 /* Idle, and all is well; the tests change what they are about. */
 static struct an_status status_of(const struct world *w)
 {
-	struct an_status s = { .state = &w->books.state,
+	struct an_status s = { .state = &w->files.state,
 		.doing = AN_IDLE,
 		.now_ms = WORLD_NOW,
 		.started_ms = WORLD_NOW - 1000,
 		.shuffler = { .connected = true, .away = "" },
-		.ledger = { .chain = an_ledger_chain(w->books.ledger), .fault = "" },
+		.ledger = { .chain = an_ledger_chain(w->files.ledger), .fault = "" },
 		.view = &nothing_yet,
 		.certificate = {
 			.known = true, .not_after = WORLD_NOW / 1000 + 3 * 86400 - 1, .fault = "" } };
@@ -44,7 +44,7 @@ static void a_round_under_way_is_said_step_by_step(void **state)
 	s = status_of(&w);
 	s.doing = AN_JUDGING;
 	assert_says(&s, "running", "running");
-	s.round = &w.books.state.round[0];
+	s.round = &w.files.state.round[0];
 	assert_says(&s, "running", "running: judging whether the budget has room for round 1 (state)");
 	assert_int_equal(world_decide(&w, 1, &err), CM_OK);
 	s.doing = AN_ANNOUNCING;
@@ -72,16 +72,16 @@ static void waiting_says_what_the_analyzer_set(void **state)
 	assert_int_equal(world_decide(&w, 1, &err), CM_OK);
 	s = status_of(&w);
 	s.doing = AN_AWAITING;
-	s.round = &w.books.state.round[0];
-	w.books.state.round[0].descriptor.min_batch = 50000;
-	w.books.state.round[0].descriptor.target_batch = 58000;
-	w.books.state.round[0].descriptor.deadline_ms =
+	s.round = &w.files.state.round[0];
+	w.files.state.round[0].descriptor.min_batch = 50000;
+	w.files.state.round[0].descriptor.target_batch = 58000;
+	w.files.state.round[0].descriptor.deadline_ms =
 		WORLD_NOW + 60000; /* 2023-11-14 22:13:20 and a minute */
 	assert_says(&s, "waiting",
 		"waiting for reports of round 1 (state): it needs 50,000 and closes at 58,000 or at 22:14:20 "
 		"UTC");
-	w.books.state.round[0].descriptor.target_batch = PR_ROUND_REPORTS_MAX;
-	w.books.state.round[0].descriptor.deadline_ms = WORLD_NOW + 86400000;
+	w.files.state.round[0].descriptor.target_batch = PR_ROUND_REPORTS_MAX;
+	w.files.state.round[0].descriptor.deadline_ms = WORLD_NOW + 86400000;
 	assert_says(&s, "waiting",
 		"waiting for reports of round 1 (state): it needs 50,000 and closes at 2023-11-15 22:13:20 "
 		"UTC");
@@ -99,7 +99,7 @@ static void a_shuffler_that_is_away_is_said_with_the_reason(void **state)
 	assert_int_equal(world_decide(&w, 1, &err), CM_OK);
 	s = status_of(&w);
 	s.doing = AN_AWAITING;
-	s.round = &w.books.state.round[0];
+	s.round = &w.files.state.round[0];
 	s.shuffler.connected = false;
 	s.shuffler.away = "connection refused";
 	assert_says(
@@ -109,7 +109,7 @@ static void a_shuffler_that_is_away_is_said_with_the_reason(void **state)
 	assert_string_equal(an_status_code(&s), "running");
 	s.doing = AN_IDLE;
 	s.round = NULL;
-	assert_string_equal(an_status_code(&s), "done");
+	assert_string_equal(an_status_code(&s), "refused");
 	world_free(&w);
 }
 
@@ -125,21 +125,26 @@ static void the_end_says_what_was_charged_refused_and_void(void **state)
 	world_make(&w, world_plan, 54);
 	s = status_of(&w);
 	assert_int_equal(world_drive(&w, &f, 1, 100000, &err), CM_OK);
-	s.state = &w.books.state;
-	assert_says(&s, "done", "the plan is through: 1 of 3 rounds charged");
+	s.state = &w.files.state;
+	assert_says(&s, "refused",
+		"the budget blocks round 3 (again); the plan is through: 1 of 3 rounds charged");
 	assert_int_equal(world_decide(&w, 2, &err), CM_OK);
-	memcpy(r.round_id, w.books.state.round[1].descriptor.round_id, PR_ROUND_ID_LEN);
-	assert_int_equal(an_books_append(&w.books, &r, WORLD_NOW, &err), CM_OK);
-	assert_says(&s, "done", "the plan is through: 1 of 3 rounds charged, 1 void");
+	memcpy(r.round_id, w.files.state.round[1].descriptor.round_id, PR_ROUND_ID_LEN);
+	assert_int_equal(an_ledger_files_append(&w.files, &r, WORLD_NOW, &err), CM_OK);
 	assert_int_equal(world_decide(&w, 3, &err), CM_EBUDGET);
 	assert_says(&s, "refused",
 		"the budget blocks round 3 (again); the plan is through: 1 of 3 rounds charged, 1 void");
-	w.books.state.round[1].stage = AN_REFUSED;
+	w.files.state.round[1].stage = AN_WAITING;
+	assert_says(&s, "refused",
+		"the budget blocks round 3 (again); the plan is through: 1 of 3 rounds charged, 1 waiting "
+		"for another "
+		"try");
+	w.files.state.round[1].stage = AN_REFUSED;
 	assert_says(&s, "refused",
 		"the budget blocks round 3 (again) and 1 before it; the plan is through: 1 of 3 rounds "
 		"charged");
 	for (size_t i = 1; i < 3; i++)
-		(void)snprintf(w.books.state.round[i].reason, sizeof w.books.state.round[i].reason,
+		(void)snprintf(w.files.state.round[i].reason, sizeof w.files.state.round[i].reason,
 			AN_NOTHING_TO_EXTEND ": nobody");
 	assert_says(&s, "done", "the plan is through: 1 of 3 rounds charged, 2 left out");
 	fake_free(&f);
@@ -191,7 +196,7 @@ static void the_document_has_all_of_it_and_nothing_that_lies(void **state)
 	s.certificate.known = false;
 	s.certificate.fault = "analyzer.crt: no such file";
 	s.doing = AN_JUDGING;
-	s.round = &w.books.state.round[1];
+	s.round = &w.files.state.round[1];
 	doc = an_status_json(&s);
 	assert_true(json_is_null(at(doc, "certificate", "days")));
 	assert_string_equal(json_string_value(at(doc, "certificate", "fault")), "analyzer.crt: no such file");

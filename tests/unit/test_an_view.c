@@ -49,10 +49,10 @@ static char *explained(struct world *w, uint32_t number)
 	/* A verb reads the ledger anew, and so composes anew. */
 	world_restart(w);
 	assert_int_equal(
-		an_budget_explain(&w->books.state, &w->books.state.round[number - 1], &e, &err), CM_OK);
+		an_budget_explain(&w->files.state, &w->files.state.round[number - 1], &e, &err), CM_OK);
 	f = open_memstream(&text, &n);
 	assert_non_null(f);
-	an_explanation_print(&w->books.state, &e, f);
+	an_explanation_print(&w->files.state, &e, f);
 	assert_int_equal(fclose(f), 0);
 	return text;
 }
@@ -70,8 +70,8 @@ static void assert_explained(struct world *w, uint32_t number)
 	assert_int_equal(json_object_del(doc, "text"), 0);
 	world_restart(w);
 	assert_int_equal(
-		an_budget_explain(&w->books.state, &w->books.state.round[number - 1], &e, &err), CM_OK);
-	plain = an_explanation_json(&w->books.state, &e);
+		an_budget_explain(&w->files.state, &w->files.state.round[number - 1], &e, &err), CM_OK);
+	plain = an_explanation_json(&w->files.state, &e);
 	line = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	assert_line(line, plain);
 	free(line);
@@ -94,12 +94,12 @@ static void a_view_is_what_the_verbs_print(void **state)
 	assert_int_equal(world_decide(&w, 3, &err), CM_EBUDGET);
 	make(&w, m, &v);
 	world_restart(&w);
-	assert_int_equal(an_budget_json(&w.books, &budget, &err), CM_OK);
+	assert_int_equal(an_budget_json(&w.files, &budget, &err), CM_OK);
 	assert_line(v.budget, budget);
-	assert_line(v.rounds, an_rounds_json(&w.books, &err));
+	assert_line(v.rounds, an_rounds_json(&w.files, WORLD_NOW, &err));
 	assert_explained(&w, 3);
-	assert_int_equal(v.chain.seq, an_ledger_chain(w.books.ledger)->seq);
-	assert_memory_equal(v.chain.head, an_ledger_chain(w.books.ledger)->head, PR_HASH_LEN);
+	assert_int_equal(v.chain.seq, an_ledger_chain(w.files.ledger)->seq);
+	assert_memory_equal(v.chain.head, an_ledger_chain(w.files.ledger)->head, PR_HASH_LEN);
 	assert_int_equal(v.pipeline.rounds, 1);
 	assert_int_equal(v.pipeline.participants, 30);
 	assert_int_equal(v.pipeline.bad, 3);
@@ -167,12 +167,12 @@ static void an_altered_result_counts_nothing(void **state)
 	world_free(&w);
 }
 
-/* A settled round whose result somebody made longer: the ledger is told its hash, so it is the recorded one.
- */
+/* A settled round whose result somebody made longer: the ledger is told its hash, so it is the recorded
+ * one. */
 static void settle_with(struct world *w, json_t *result)
 {
 	struct rd_record charge = { .kind = RD_CHARGE, .participants = 30 }, settle = { .kind = RD_SETTLE };
-	const struct an_round_state *r = &w->books.state.round[0];
+	const struct an_round_state *r = &w->files.state.round[0];
 	struct cm_err err = { 0 };
 	struct cm_buf bytes;
 	char *text = json_dumps(result, JSON_COMPACT);
@@ -186,10 +186,10 @@ static void settle_with(struct world *w, json_t *result)
 	charge.epsilon_total = r->epsilon_total;
 	memset(charge.manifest_hash, 7, sizeof charge.manifest_hash);
 	memcpy(settle.round_id, charge.round_id, PR_ROUND_ID_LEN);
-	cm_sha256(bytes.data, bytes.len, settle.result_hash);
-	assert_int_equal(an_result_write(w->dir, 1, &bytes, &err), CM_OK);
-	if (an_books_append(&w->books, &charge, WORLD_NOW, &err) != CM_OK ||
-		an_books_append(&w->books, &settle, WORLD_NOW, &err) != CM_OK)
+	cr_sha256(bytes.data, bytes.len, settle.result_hash);
+	assert_int_equal(an_result_write(w->dir, r, &bytes, &err), CM_OK);
+	if (an_ledger_files_append(&w->files, &charge, WORLD_NOW, &err) != CM_OK ||
+		an_ledger_files_append(&w->files, &settle, WORLD_NOW, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	cm_buf_fini(&bytes);
 	free(text);

@@ -1,5 +1,5 @@
-/* test_auto.c - rounds of protocol "auto" in plans: their share of the budget, and every fault with its line.
- */
+/* test_auto.c - rounds of protocol "auto" in plans: their share of the budget, and every fault with its
+ * line. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void a_round_alone_may_cost_all_there_is(void **state)
 	(void)state;
 	read_and_cost(HEAD "rounds = (" STATE("s", "max_bytes = 127,") ")\n", &p, cost);
 	assert_true(p.round[0].automatic && cost[0].run);
-	assert_string_equal(p.round[0].params.protocol, "grr");
+	assert_string_equal(p.round[0].randomizer.row->name, "grr");
 	assert_true(cost[0].verdict.total > 0.97 && cost[0].verdict.total < 1);
 	assert_true(p.round[0].epsilon0 <= 8);
 	assert_int_equal(cost[0].messages, 1);
@@ -79,12 +79,14 @@ static void bytes_for_one_message_more_are_bytes_for_a_fraction_of_a_dummy(void 
 	(void)state;
 	read_and_cost(HEAD "rounds = (" STATE("s", "") ")\n", &p, cost);
 	assert_true(cost[0].run && cost[0].verdict.total < 1);
-	assert_string_equal(p.round[0].params.protocol, "mixbins");
-	assert_true(p.round[0].params.dummies == 0 && p.round[0].params.dummy_chance > 0);
+	assert_string_equal(p.round[0].randomizer.row->name, "mixbins");
+	assert_true(
+		p.round[0].randomizer.mixbins.dummies == 0 && p.round[0].randomizer.mixbins.dummy_chance > 0);
 	assert_int_equal(cost[0].messages, 2);
 	assert_int_equal(cost[0].bytes, 128);
 	(void)snprintf(said, sizeof said, ", %.6g dummies): ",
-		pt_dummies_each(p.round[0].params.dummies, p.round[0].params.dummy_chance));
+		pt_dummies_each(
+			p.round[0].randomizer.mixbins.dummies, p.round[0].randomizer.mixbins.dummy_chance));
 	assert_non_null(strstr(p.round[0].why, said));
 	assert_int_equal(strncmp(said, ", 0.0", 5), 0);
 	pl_plan_fini(&p);
@@ -125,7 +127,8 @@ static void equal_plans_make_equal_choices(void **state)
 	read_and_cost(text, &p, cost);
 	read_and_cost(text, &q, cost);
 	for (int i = 0; i < 2; i++) {
-		assert_memory_equal(&p.round[i].params, &q.round[i].params, sizeof p.round[i].params);
+		assert_memory_equal(
+			&p.round[i].randomizer, &q.round[i].randomizer, sizeof p.round[i].randomizer);
 		assert_string_equal(p.round[i].why, q.round[i].why);
 	}
 	pl_plan_fini(&p);
@@ -175,7 +178,7 @@ static void faults_are_said_with_their_lines(void **state)
 		"plan.conf:6:", "'epsilon' is for protocol \"auto\"");
 }
 
-/* The other round spends all but a ten-thousandth: nothing is left that is worth a thousandth. */
+/* The other round spends all but a hundred-thousandth: nothing is left that is worth a thousandth. */
 static void nothing_left_is_a_fault_that_says_how_much_there_should_be(void **state)
 {
 	static const char text[] =
@@ -191,7 +194,7 @@ static void nothing_left_is_a_fault_that_says_how_much_there_should_be(void **st
 	(void)state;
 	(void)snprintf(full, sizeof full, text, 1.0, "");
 	read_and_cost(full, &p, cost);
-	budget = cost[0].verdict.total * 1.0001;
+	budget = cost[0].verdict.total * 1.00001;
 	pl_plan_fini(&p);
 	(void)snprintf(full, sizeof full, text, budget, ",\n" STATE("s", ""));
 	assert_int_equal(parse(full, &p, &err), CM_ECONFIG);

@@ -21,37 +21,37 @@ static struct pl_need need(const struct pt_query *q, uint64_t n, double epsilon0
 	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false, 0 };
 }
 
-static double epsilon_of(const struct pl_need *n, const struct pt_protocol *row, const struct pt_params *p)
+static double epsilon_of(const struct pl_need *n, const struct pt_randomizer *p)
 {
 	struct pt_loss loss;
 	struct acct_bound b = { 0, INFINITY };
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_loss(row, p, n->honest, &loss, &err), CM_OK);
+	assert_int_equal(pt_loss(p, n->honest, &loss, &err), CM_OK);
 	return acct_epsilon(loss.part, loss.parts, n->delta, &b) == ACCT_OK ? b.upper : (double)INFINITY;
 }
 
 static struct pl_choice chosen(const struct pl_need *n)
 {
 	struct pl_choice c;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	if (pl_choose(n, &c, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	/* Whatever it is, it is within every limit, and what its request derives. */
-	assert_true(epsilon_of(n, c.best.protocol, &c.best.params) < n->epsilon);
-	assert_true(c.best.protocol->epsilon0(&c.best.params) <= n->epsilon0);
-	assert_true(pl_bytes(c.best.protocol, &c.best.params) <= n->max_bytes);
-	assert_int_equal(c.best.protocol->derive(n->query, &c.best.request, &p, &err), CM_OK);
-	assert_memory_equal(&p, &c.best.params, sizeof p);
+	assert_true(epsilon_of(n, &c.best.randomizer) < n->epsilon);
+	assert_true(c.best.protocol->device->epsilon0(&c.best.randomizer) <= n->epsilon0);
+	assert_true(pl_bytes(c.best.protocol, &c.best.randomizer) <= n->max_bytes);
+	assert_int_equal(pt_derive(c.best.protocol, n->query, &c.best.request, &p, &err), CM_OK);
+	assert_memory_equal(&p, &c.best.randomizer, sizeof p);
 	assert_true(c.next.protocol == NULL || c.next.error >= c.best.error * 0.97);
 	return c;
 }
 
 static double dummies_of(const struct pl_candidate *c)
 {
-	return pt_dummies_each(c->params.dummies, c->params.dummy_chance);
+	return pt_dummies_each(c->randomizer.mixbins.dummies, c->randomizer.mixbins.dummy_chance);
 }
 
 /* Published and recomputed optima at (1, 1e-8): one message of k-ary randomized response with
@@ -72,7 +72,7 @@ static void without_dummies_the_local_guarantee_is_tuned(void **state)
 		struct pl_need n = need(&q, row[i].n, INFINITY, 70);
 		struct pl_choice c = chosen(&n);
 
-		assert_string_equal(c.best.protocol->name, "grr");
+		assert_string_equal(c.best.protocol->device->name, "grr");
 		if (fabs(c.best.request.epsilon0 - row[i].epsilon0) > 0.06)
 			fail_msg("%u: epsilon0 %g", (unsigned)row[i].d, c.best.request.epsilon0);
 		assert_int_equal(c.best.bytes, 64);
@@ -96,17 +96,17 @@ static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
 		struct pl_need n = need(&q, row[i].n, INFINITY, row[i].bytes);
 		struct pl_choice c = chosen(&n);
 		struct pt_request fewer = c.best.request;
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
-		assert_string_equal(c.best.protocol->name, "bins");
+		assert_string_equal(c.best.protocol->device->name, "bins");
 		assert_true(fabs(dummies_of(&c.best) / row[i].dummies - 1) < 0.015);
 		assert_int_equal(c.best.bytes, 64 * row[i].messages);
 		/* As good as with dummies of the shuffler, whatever the participants and categories. */
 		assert_true(c.best.error > 7.5 && c.best.error < 7.95);
 		pt_request_dummies(&fewer, dummies_of(&c.best) * 0.985);
-		assert_int_equal(c.best.protocol->derive(&q, &fewer, &p, &err), CM_OK);
-		assert_true(epsilon_of(&n, c.best.protocol, &p) > 1);
+		assert_int_equal(pt_derive(c.best.protocol, &q, &fewer, &p, &err), CM_OK);
+		assert_true(epsilon_of(&n, &p) > 1);
 	}
 }
 
@@ -117,25 +117,25 @@ static void a_cap_on_the_local_guarantee_binds(void **state)
 	struct pl_choice c = chosen(&n);
 
 	(void)state;
-	assert_string_equal(c.best.protocol->name, "mixbins");
+	assert_string_equal(c.best.protocol->device->name, "mixbins");
 	assert_true(c.best.request.epsilon0 <= 8);
 	n = need(&q, 1000000, 3, 70);
 	c = chosen(&n);
-	assert_string_equal(c.best.protocol->name, "grr");
+	assert_string_equal(c.best.protocol->device->name, "grr");
 	assert_int_equal(c.limit, PL_LIMIT_LOCAL);
 	assert_true(c.best.epsilon < 0.01);
 	/* Many categories in one message: a hash of them has the lighter tail of heavy ones. */
 	q = histogram(4096);
 	n = need(&q, 10000, 8, 100);
 	c = chosen(&n);
-	assert_string_equal(c.best.protocol->name, "olh");
-	assert_string_equal(c.next.protocol->name, "grr");
+	assert_string_equal(c.best.protocol->device->name, "olh");
+	assert_string_equal(c.next.protocol->device->name, "grr");
 	q = histogram(256);
 	/* Few bytes bind where more dummies would be better. */
 	n = need(&q, 1000, 8, 400);
 	c = chosen(&n);
 	assert_int_equal(c.limit, PL_LIMIT_BYTES);
-	assert_in_range(c.best.params.dummies, 4, 5);
+	assert_in_range(c.best.randomizer.mixbins.dummies, 4, 5);
 }
 
 static struct pt_query vector(uint32_t dimension)
@@ -153,14 +153,14 @@ static double error_of_words(const struct pl_need *n, uint32_t slots, uint32_t s
 	double low = 0, high = fmin(n->epsilon0 / slots, 16), best = INFINITY;
 
 	for (int i = 0; i < 7; i++) {
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		r.epsilon0 = i == 0 ? high : (low + high) / 2;
-		assert_int_equal(row->derive(n->query, &r, &p, &err), CM_OK);
-		if (epsilon_of(n, row, &p) < n->epsilon && row->epsilon0(&p) <= n->epsilon0) {
+		assert_int_equal(pt_derive(row, n->query, &r, &p, &err), CM_OK);
+		if (epsilon_of(n, &p) < n->epsilon && row->device->epsilon0(&p) <= n->epsilon0) {
 			low = r.epsilon0;
-			best = fmin(best, row->expected_error(n->query, &p, n->reports));
+			best = fmin(best, pt_expected_error(n->query, &p, n->reports));
 		} else {
 			high = r.epsilon0;
 		}
@@ -186,7 +186,7 @@ static void a_vector_has_the_slots_and_words_that_are_best(void **state)
 		struct pl_choice c = chosen(&n);
 		double best = INFINITY;
 
-		assert_string_equal(c.best.protocol->name, "words");
+		assert_string_equal(c.best.protocol->device->name, "words");
 		if (c.limit != row[i].limit)
 			fail_msg("vector %zu: %d binds", i, (int)c.limit);
 		/* Half the slots or twice as many, shorter words or longer ones. */
@@ -217,8 +217,8 @@ static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
 		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
 		struct pl_choice c = chosen(&n);
 
-		assert_string_equal(c.best.protocol->name, "levels");
-		assert_in_range(c.best.params.bins, row[i].least, row[i].most);
+		assert_string_equal(c.best.protocol->device->name, "levels");
+		assert_in_range(c.best.randomizer.mixbins.bins, row[i].least, row[i].most);
 		/* The reference is not the worst case, but a typical one; ours is never much above. */
 		assert_true(c.best.error * (double)row[i].n < row[i].rmse_of_sum * 1.05);
 	}
@@ -238,25 +238,27 @@ static void a_trusted_shuffler_adds_what_the_devices_need_not(void **state)
 		struct pt_query q = histogram(row[i].d);
 		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
 		struct pl_choice c;
-		struct pt_params fewer;
+		struct pt_randomizer fewer;
 
 		n.shuffler = true;
 		n.noise_delta = n.delta / 64;
 		c = chosen(&n);
-		assert_string_equal(c.best.protocol->name, "bins");
-		assert_true(c.best.params.noise_mean > 0 && c.best.params.dummies == 0);
+		assert_string_equal(c.best.protocol->device->name, "bins");
+		assert_true(
+			c.best.randomizer.shuffler.noise_mean > 0 && c.best.randomizer.mixbins.dummies == 0);
 		assert_true(fabs(c.best.error / 2.8 - 1) < 0.01);
 		assert_true(c.best.epsilon > 0.99);
 		/* Without it. */
 		n.noise_delta = 0;
 		c = chosen(&n);
-		assert_string_equal(c.best.protocol->name, "bins");
-		assert_true(c.best.params.noise_mean == 0 && c.best.params.dummies == 0);
+		assert_string_equal(c.best.protocol->device->name, "bins");
+		assert_true(
+			c.best.randomizer.shuffler.noise_mean == 0 && c.best.randomizer.mixbins.dummies == 0);
 		/* sqrt(V (1 - 1/d)), V = 62.1 */
 		assert_true(fabs(c.best.error / sqrt(62.1 * (1 - 1.0 / row[i].d)) - 1) < 0.01);
-		fewer = c.best.params;
-		fewer.shuffler_dummies--;
-		assert_true(epsilon_of(&n, c.best.protocol, &fewer) >= 1 - 1e-6);
+		fewer = c.best.randomizer;
+		fewer.shuffler.dummies--;
+		assert_true(epsilon_of(&n, &fewer) >= 1 - 1e-6);
 	}
 }
 
@@ -270,22 +272,21 @@ static double best_of(const struct pl_need *n, const struct pt_protocol *row)
 	for (uint32_t m = 0; m <= 2; m++) {
 		double low = 0, high;
 		struct pt_request r = { .dummies = m, .min_batch = n->reports };
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		r.epsilon0 = INFINITY;
-		if (isinf(n->epsilon0) && row->derive(n->query, &r, &p, &err) == CM_OK &&
-			pl_bytes(row, &p) <= n->max_bytes && epsilon_of(n, row, &p) < n->epsilon)
-			best = fmin(best, row->expected_error(n->query, &p, n->reports));
+		if (isinf(n->epsilon0) && pt_derive(row, n->query, &r, &p, &err) == CM_OK &&
+			pl_bytes(row, &p) <= n->max_bytes && epsilon_of(n, &p) < n->epsilon)
+			best = fmin(best, pt_expected_error(n->query, &p, n->reports));
 		/* From below, in steps that get finer: large answers are the dearest. */
 		for (double step = 1.6; step > 0.01; step /= 4)
 			for (high = low + step; high <= fmin(n->epsilon0, 16); low = high, high += step) {
 				r.epsilon0 = high;
-				if (row->derive(n->query, &r, &p, &err) != CM_OK ||
-					pl_bytes(row, &p) > n->max_bytes ||
-					epsilon_of(n, row, &p) >= n->epsilon)
+				if (pt_derive(row, n->query, &r, &p, &err) != CM_OK ||
+					pl_bytes(row, &p) > n->max_bytes || epsilon_of(n, &p) >= n->epsilon)
 					break;
-				best = fmin(best, row->expected_error(n->query, &p, n->reports));
+				best = fmin(best, pt_expected_error(n->query, &p, n->reports));
 			}
 	}
 	return best;
@@ -308,9 +309,9 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 		const struct pt_protocol *row;
 
 		for (size_t j = 0; (row = pt_row(j)) != NULL; j++)
-			if (row->kinds & PT_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
-				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->name, best_of(&n, row),
-					c.best.protocol->name, c.best.error);
+			if (row->device->kinds & PT_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
+				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->device->name,
+					best_of(&n, row), c.best.protocol->device->name, c.best.error);
 	}
 }
 
@@ -327,7 +328,7 @@ static void equal_questions_have_equal_answers(void **state)
 	pl_choice_why(&a, one);
 	pl_choice_why(&b, two);
 	assert_string_equal(one, two);
-	assert_memory_equal(&a.best.params, &b.best.params, sizeof a.best.params);
+	assert_memory_equal(&a.best.randomizer, &b.best.randomizer, sizeof a.best.randomizer);
 }
 
 static void the_reason_says_what_came_next_and_what_binds(void **state)

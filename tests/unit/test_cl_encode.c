@@ -27,33 +27,33 @@ static int tear_down(void **state)
 
 static void check_row(const struct pt_protocol *row, double epsilon0)
 {
-	struct cm_hpke_opener *opener = NULL;
+	struct cr_hpke_opener *opener = NULL;
 	struct cl_offer o;
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], *sealed, *plain;
 	size_t device_len, sealed_len, message_len, tag_len;
 	uint64_t *counts;
 	uint32_t n;
 
-	cl_offer_make(&world, row->name, epsilon0, &o);
+	cl_offer_make(&world, row->device->name, epsilon0, &o);
 	device_len = cl_device_len(&o.d);
 	sealed_len = rd_sealed_len(&o.d);
-	/* RFC 9180: enc 32 and tag 16 beside the record; the same for every message by the descriptor alone.
-	 */
+	/* RFC 9180: enc 32 and tag 16 beside the record; the same for every message by the descriptor
+	 * alone. */
 	assert_int_equal(sealed_len, o.d.record_len + 48);
 	message_len = rd_message_len(&o.d);
-	tag_len = row->route != NULL ? 2 : 0;
+	tag_len = row->device->route != NULL ? 2 : 0;
 	assert_int_equal(message_len, sealed_len + tag_len);
 	assert_int_equal(device_len, o.d.messages_per_client * message_len);
 	n = query_values(&o.d.query);
 	sealed = malloc((n + 1) * device_len);
 	plain = malloc(o.d.record_len);
-	counts = calloc(row->tallies(&o.d.params), sizeof *counts);
+	counts = calloc(row->tallies(&o.d.randomizer), sizeof *counts);
 	assert_non_null(sealed);
 	assert_non_null(plain);
 	assert_non_null(counts);
 	rd_hpke_info(&o.d, info);
 	rd_hpke_aad(&o.d, aad);
-	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+	assert_int_equal(cr_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at[QUERIES_DIMENSION];
 		struct cl_entry e = { .value = query_value(&o.d.query, i, at) };
@@ -67,19 +67,20 @@ static void check_row(const struct pt_protocol *row, double epsilon0)
 		for (uint32_t m = 0; m < o.d.messages_per_client; m++) {
 			const uint8_t *message = mine + m * message_len;
 
-			assert_true(tag_len == 0 || message[0] + 256u * message[1] < o.d.params.tags);
-			assert_int_equal(cm_hpke_open(opener, aad, sizeof aad, message + tag_len, sealed_len,
+			assert_true(tag_len == 0 ||
+				    message[0] + 256u * message[1] < o.d.randomizer.shuffler.tags);
+			assert_int_equal(cr_hpke_open(opener, aad, sizeof aad, message + tag_len, sealed_len,
 						 plain, &err),
 				CM_OK);
-			assert_int_equal(row->tally(&o.d.params, plain, counts, &err), CM_OK);
+			assert_int_equal(row->tally(&o.d.randomizer, plain, counts, &err), CM_OK);
 		}
 	}
 	/* A fresh encapsulation per message. */
 	for (size_t i = 0; i < n * o.d.messages_per_client; i++)
 		for (size_t j = 0; j < i; j++)
 			assert_memory_not_equal(sealed + i * message_len + tag_len,
-				sealed + j * message_len + tag_len, CM_HPKE_PUBLIC_LEN);
-	cm_hpke_opener_free(opener);
+				sealed + j * message_len + tag_len, CR_HPKE_PUBLIC_LEN);
+	cr_hpke_opener_free(opener);
 	free(counts);
 	free(sealed);
 	free(plain);
@@ -95,7 +96,7 @@ static void messages_of_every_protocol_have_one_length_over_the_whole_domain(voi
 
 static void messages_do_not_open_in_another_round(void **state)
 {
-	struct cm_hpke_opener *opener = NULL;
+	struct cr_hpke_opener *opener = NULL;
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], sealed[4096], plain[256];
 	struct cl_entry e = { 0 };
 	struct cl_offer one, other;
@@ -108,13 +109,13 @@ static void messages_do_not_open_in_another_round(void **state)
 	rd_hpke_info(&other.d, info);
 	rd_hpke_aad(&other.d, aad);
 	assert_int_equal(
-		cm_hpke_opener_new(one.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+		cr_hpke_opener_new(one.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
 	assert_int_equal(
-		cm_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
+		cr_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
 	rd_hpke_aad(&one.d, aad);
 	assert_int_equal(
-		cm_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
-	cm_hpke_opener_free(opener);
+		cr_hpke_open(opener, aad, sizeof aad, sealed, rd_sealed_len(&one.d), plain, &err), CM_EDATA);
+	cr_hpke_opener_free(opener);
 	cl_offer_free(&one);
 	cl_offer_free(&other);
 }
@@ -134,7 +135,7 @@ static void a_low_order_round_key_is_refused(void **state)
 
 static void the_shown_records_are_the_ones_sealed(void **state)
 {
-	struct cm_hpke_opener *opener = NULL;
+	struct cr_hpke_opener *opener = NULL;
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], sealed[8192], records[4096], plain[256];
 	struct cl_offer o;
 
@@ -146,14 +147,14 @@ static void the_shown_records_are_the_ones_sealed(void **state)
 		CM_OK);
 	rd_hpke_info(&o.d, info);
 	rd_hpke_aad(&o.d, aad);
-	assert_int_equal(cm_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
+	assert_int_equal(cr_hpke_opener_new(o.d.suite, &world.hpke, info, sizeof info, &opener, &err), CM_OK);
 	for (uint32_t m = 0; m < o.d.messages_per_client; m++) {
-		assert_int_equal(cm_hpke_open(opener, aad, sizeof aad, sealed + m * rd_sealed_len(&o.d),
+		assert_int_equal(cr_hpke_open(opener, aad, sizeof aad, sealed + m * rd_sealed_len(&o.d),
 					 rd_sealed_len(&o.d), plain, &err),
 			CM_OK);
 		assert_memory_equal(plain, records + m * o.d.record_len, o.d.record_len);
 	}
-	cm_hpke_opener_free(opener);
+	cr_hpke_opener_free(opener);
 	cl_offer_free(&o);
 }
 

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cl_device.h"
 #include "cl_mqtt_input.h"
 
 static struct cm_err err;
@@ -186,12 +188,39 @@ static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(voi
 
 static struct cl_held *held;
 
-static void hold_at_most(uint64_t devices, uint64_t readings, uint64_t bytes)
+/* A list of names, one a line; the caller frees it. */
+static struct cl_devices *devices(const char *names, const struct cr_key *secret)
 {
-	const struct cl_held_limits limits = { devices, readings, bytes, MAX_AGE };
+	char path[] = "/tmp/tombola-devices-XXXXXX";
+	struct cl_devices *d = NULL;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, names, strlen(names)), strlen(names));
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(cl_devices_load(path, secret, "test", &d, &err), CM_OK);
+	assert_int_equal(unlink(path), 0);
+	return d;
+}
+
+static const struct cr_key any;
+
+static void list(const char *names)
+{
+	struct cl_devices *d = devices(names, &any);
+
+	assert_int_equal(cl_held_list(held, d, &err), CM_OK);
+	cl_devices_free(d);
+}
+
+/* For devices a, b and c; so many bytes of each. */
+static void hold_at_most(uint64_t readings, uint64_t bytes)
+{
+	const struct cl_held_limits limits = { readings, bytes, MAX_AGE };
 
 	held = cl_held_new(&limits);
 	assert_non_null(held);
+	list("a\nb\nc\n");
 }
 
 static int let_go(void **state)
@@ -204,16 +233,15 @@ static int let_go(void **state)
 
 static enum cl_held_said add(const char *device, const char *line, int64_t now)
 {
-	uint8_t pseudonym[PR_PSEUDONYM_LEN] = { 0 };
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
 
-	memcpy(pseudonym, device, strlen(device));
+	cl_device_pseudonym(&any, "test", device, pseudonym);
 	return cl_held_add(held, pseudonym, device, (const uint8_t *)line, strlen(line), now);
 }
 
 /* "device=line " of all that count, in order of device. */
-static const char *take(const char *query, uint64_t sequence, int64_t now)
+static const char *taken(struct cl_held_view *v)
 {
-	struct cl_held_view *v = cl_held_take(held, query, sequence, now);
 	static char text[4096];
 	size_t n = 0;
 
@@ -229,28 +257,52 @@ static const char *take(const char *query, uint64_t sequence, int64_t now)
 	return text;
 }
 
+static const char *take(const char *query, uint64_t sequence, int64_t now)
+{
+	return taken(cl_held_take(held, query, &(struct cl_held_round){ .sequence = sequence }, now));
+}
+
+/* By the first byte of a plan's hash, and one of its entries. */
+static const char *take_entry(const char *query, uint8_t plan, uint32_t entry)
+{
+	return taken(
+		cl_held_take(held, query, &(struct cl_held_round){ .plan = { plan }, .entry = entry }, 0));
+}
+
+static void tries_of_an_entry_take_the_same_and_recurrences_do_not(void **state)
+{
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 1), "a=1 ");
+	/* It was void: the next try may have the same reading, and newer ones. */
+	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 1), "a=1 a=2 ");
+	/* The next recurrence, and the entry of its number in another plan. */
+	assert_string_equal(take_entry("q", 1, 2), "");
+	assert_int_equal(add("a", "3", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 2), "a=3 ");
+	assert_string_equal(take_entry("q", 2, 2), "");
+	assert_string_equal(take_entry("other", 2, 2), "a=1 a=2 a=3 ");
+}
+
 static void a_reading_counts_in_one_round_of_a_query_and_in_those_of_others(void **state)
 {
 	(void)state;
-	hold_at_most(10, 4, 1 << 20);
-	assert_false(cl_held_any(held, "q", 1, 0));
+	hold_at_most(4, 1 << 20);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
 	assert_int_equal(add("b", "2", 1), CL_HELD_OK);
-	assert_true(cl_held_any(held, "q", 1, 1));
 	assert_string_equal(take("q", 1, 1), "a=1 b=2 ");
-	assert_false(cl_held_any(held, "q", 2, 1));
 	assert_string_equal(take("q", 2, 1), "");
-	assert_true(cl_held_any(held, "other", 3, 1));
 	assert_string_equal(take("other", 3, 1), "a=1 b=2 ");
 	assert_int_equal(add("a", "3", 2), CL_HELD_OK);
-	assert_true(cl_held_any(held, "q", 4, 2));
 	assert_string_equal(take("q", 4, 2), "a=3 ");
 }
 
 static void the_same_round_may_ask_again(void **state)
 {
 	(void)state;
-	hold_at_most(10, 4, 1 << 20);
+	hold_at_most(4, 1 << 20);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
 	assert_string_equal(take("q", 7, 0), "a=1 ");
 	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
@@ -263,12 +315,11 @@ static void a_reading_counts_for_max_age(void **state)
 	struct cl_held_counts counts;
 
 	(void)state;
-	hold_at_most(10, 4, 1 << 20);
+	hold_at_most(4, 1 << 20);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
 	assert_int_equal(add("b", "2", 5), CL_HELD_OK);
 	assert_string_equal(take("q", 1, MAX_AGE), "a=1 b=2 ");
 	assert_string_equal(take("r", 1, MAX_AGE + 1), "b=2 ");
-	assert_false(cl_held_any(held, "s", 1, MAX_AGE + 6));
 	cl_held_expire(held, MAX_AGE + 1);
 	cl_held_counts(held, &counts);
 	assert_int_equal(counts.devices, 1);
@@ -286,7 +337,7 @@ static void of_one_device_the_newest_are_kept(void **state)
 	struct cl_held_counts counts;
 
 	(void)state;
-	hold_at_most(10, 3, 1 << 20);
+	hold_at_most(3, 1 << 20);
 	for (char line[2] = "1"; line[0] <= '8'; line[0]++)
 		assert_int_equal(add("a", line, 0), CL_HELD_OK);
 	assert_string_equal(take("q", 1, 0), "a=6 a=7 a=8 ");
@@ -295,49 +346,57 @@ static void of_one_device_the_newest_are_kept(void **state)
 	assert_int_equal(counts.replaced, 5);
 }
 
-static void devices_and_memory_have_limits(void **state)
+static void what_one_device_says_takes_nothing_from_the_others(void **state)
 {
+	static char large[900];
 	struct cl_held_counts counts;
-	char name[16];
-	size_t n = 0;
 
 	(void)state;
-	hold_at_most(2, 2, 1 << 20);
+	memset(large, 'x', sizeof large - 1);
+	hold_at_most(4, 1000);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
-	assert_int_equal(add("b", "1", 0), CL_HELD_OK);
-	assert_int_equal(add("c", "1", 0), CL_HELD_DEVICES);
-	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
-	cl_held_free(held);
-	hold_at_most(100000, 2, 20000);
-	do
-		(void)snprintf(name, sizeof name, "d%zu", n++);
-	while (add(name, "{\"v\":1}", 0) == CL_HELD_OK);
-	assert_in_range(n, 20, 20000 / 60);
-	assert_int_equal(add(name, "{\"v\":1}", 0), CL_HELD_MEMORY);
-	cl_held_counts(held, &counts);
-	assert_in_range(counts.bytes, 10000, 20000);
-	/* Room comes back with time. */
-	cl_held_expire(held, MAX_AGE + 1);
-	assert_int_equal(add(name, "{\"v\":1}", MAX_AGE + 1), CL_HELD_OK);
+	/* A flood of large and small ones, and of some that no device may hold. */
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(add("b", large, 1), CL_HELD_OK);
+		assert_int_equal(add("b", "2", 1), CL_HELD_OK);
+		cl_held_counts(held, &counts);
+		assert_in_range(counts.bytes, 0, 2 * 1000);
+	}
+	/* The second of b's large ones drove the first out, with what came between. */
+	assert_int_equal(strncmp(take("q", 1, 1), "a=1 b=xxxx", 10), 0);
+	assert_string_equal(take("q", 1, 1) + 4 + 2 + 899, " b=2 ");
+	assert_int_equal(counts.replaced, 1998);
+	assert_int_equal(add("d", "3", 1), CL_HELD_UNLISTED);
+	assert_int_equal(add("", "3", 1), CL_HELD_UNLISTED);
 }
 
-static void a_full_device_makes_room_for_its_own_newer_readings(void **state)
+static void a_reading_above_a_devices_memory_changes_nothing(void **state)
 {
-	struct cl_held_counts counts;
-	uint64_t full;
+	static char large[1000];
 
 	(void)state;
-	hold_at_most(10, 2, 1 << 20);
+	memset(large, 'x', sizeof large - 1);
+	hold_at_most(4, 1000);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
-	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
+	assert_int_equal(add("a", large, 0), CL_HELD_MEMORY);
+	assert_string_equal(take("q", 1, 0), "a=1 ");
+}
+
+static void another_list_keeps_what_its_devices_have(void **state)
+{
+	struct cl_held_counts counts;
+
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_int_equal(add("b", "2", 0), CL_HELD_OK);
+	list("d\nb\n");
+	assert_string_equal(take("q", 1, 0), "b=2 ");
 	cl_held_counts(held, &counts);
-	full = counts.bytes;
-	cl_held_free(held);
-	hold_at_most(10, 2, full);
-	for (int i = 0; i < 9; i++)
-		assert_int_equal(add("a", "3", i), CL_HELD_OK);
-	assert_int_equal(add("a", "34", 9), CL_HELD_MEMORY);
-	assert_int_equal(add("b", "3", 9), CL_HELD_MEMORY);
+	assert_int_equal(counts.readings, 1);
+	assert_int_equal(add("a", "3", 0), CL_HELD_UNLISTED);
+	assert_int_equal(add("d", "4", 0), CL_HELD_OK);
+	assert_string_equal(take("r", 1, 0), "d=4 b=2 ");
 }
 
 static void a_view_stays_readable_while_its_readings_leave(void **state)
@@ -346,9 +405,9 @@ static void a_view_stays_readable_while_its_readings_leave(void **state)
 	struct cl_held_view *v;
 
 	(void)state;
-	hold_at_most(10, 1, 1 << 20);
+	hold_at_most(1, 1 << 20);
 	assert_int_equal(add("a", "old", 0), CL_HELD_OK);
-	v = cl_held_take(held, "q", 1, 0);
+	v = cl_held_take(held, "q", &(struct cl_held_round){ .sequence = 1 }, 0);
 	assert_non_null(v);
 	assert_int_equal(add("a", "new", 1), CL_HELD_OK);
 	cl_held_expire(held, MAX_AGE + 2);
@@ -365,7 +424,7 @@ static void more_queries_than_are_remembered_lose_readings_but_never_count_them_
 	char query[16];
 
 	(void)state;
-	hold_at_most(10, 4, 1 << 20);
+	hold_at_most(4, 1 << 20);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
 	for (uint64_t i = 1; i <= 65; i++) {
 		(void)snprintf(query, sizeof query, "q%u", (unsigned)i);
@@ -381,9 +440,18 @@ static void many_devices_come_and_go(void **state)
 {
 	struct cl_held_counts counts;
 	char name[16];
+	const struct cl_held_limits limits = { 2, 1 << 20, MAX_AGE };
+	char *names = calloc(6000, 8);
+	size_t used = 0;
 
 	(void)state;
-	hold_at_most(5000, 2, 64 << 20);
+	assert_non_null(names);
+	for (int i = 0; i < 5500; i++)
+		used += (size_t)snprintf(names + used, 8, "%d\n", i);
+	held = cl_held_new(&limits);
+	assert_non_null(held);
+	list(names);
+	free(names);
 	for (int64_t now = 0; now < 10 * MAX_AGE; now += MAX_AGE / 4) {
 		for (int i = 0; i < 500; i++) {
 			(void)snprintf(name, sizeof name, "%d", (int)(now / 2) + i);
@@ -401,20 +469,24 @@ static void many_devices_come_and_go(void **state)
 /* ---- all of it ---- */
 
 static struct cl_mqtt_conf conf;
-static struct cm_key secret = { { 7 } };
+static struct cr_key secret = { { 7 } };
 static struct cl_mqtt_input *input;
 
 static int begin(void **state)
 {
+	struct cl_devices *d;
+
 	(void)state;
 	conf = (struct cl_mqtt_conf){ .max_age_ms = MAX_AGE,
 		.payload_max = 20,
-		.devices = 10,
 		.readings = 5,
-		.memory_mib = 1,
+		.device_kib = 1,
 		.form = form("topic:1", "json", NULL) };
 	input = cl_mqtt_input_new(&conf, &secret, "test");
 	assert_non_null(input);
+	d = devices("a\nb\nd0\nd1\nd2\nd3\nd4\nd5\nd6\nd7\nd8\nd9\n", &secret);
+	assert_int_equal(cl_mqtt_input_list(input, d, &err), CM_OK);
+	cl_devices_free(d);
 	return 0;
 }
 
@@ -439,33 +511,23 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *un
 	(void)user;
 	(void)unused;
 	assert_int_equal(row->line, 0);
+	assert_true((row->text[0] == NULL) == (row->why != NULL));
 	(void)strncat(fed, row->device, sizeof fed - strlen(fed) - 1);
-	(void)strncat(fed, " ", sizeof fed - strlen(fed) - 1);
-	return CM_OK;
-}
-
-static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_err *unused)
-{
-	(void)user;
-	(void)unused;
-	assert_int_equal(line, 0);
-	(void)strncat(fed, why, sizeof fed - strlen(fed) - 1);
-	(void)strncat(fed, "; ", sizeof fed - strlen(fed) - 1);
+	(void)strncat(fed, row->why != NULL ? ": no " : " ", sizeof fed - strlen(fed) - 1);
 	return CM_OK;
 }
 
 static const char *feed(const char *query, uint64_t sequence)
 {
 	static const char *const field[] = { "v" };
-	const struct cl_reader_conf to = { .format = CL_FORMAT_NDJSON,
-		.name = "mqtt",
-		.field = field,
-		.fields = 1,
-		.on_row = on_row,
-		.on_bad = on_bad };
+	const struct cl_reader_conf to = {
+		.format = CL_FORMAT_NDJSON, .name = "mqtt", .field = field, .fields = 1, .on_row = on_row
+	};
 
 	fed[0] = '\0';
-	assert_int_equal(cl_mqtt_input_draw(input, query, sequence, 0, &err), CM_OK);
+	assert_int_equal(
+		cl_mqtt_input_draw(input, query, &(struct cl_held_round){ .sequence = sequence }, 0, &err),
+		CM_OK);
 	assert_int_equal(cl_mqtt_input_feed(input, &to, &err), CM_OK);
 	cl_mqtt_input_drawn(input);
 	return fed;
@@ -480,8 +542,7 @@ static void a_round_is_fed_every_reading_that_counts_with_its_device(void **stat
 	assert_int_equal(come("a", "{\"v\":1}", false), CL_MQTT_KEPT);
 	assert_int_equal(come("b", "{\"w\":1}", false), CL_MQTT_KEPT);
 	assert_int_equal(come("a", "{\"v\":2}", false), CL_MQTT_KEPT);
-	assert_true(cl_mqtt_input_any(input, "q", 2, 0));
-	assert_string_equal(feed("q", 2), "a a no field 'v'; ");
+	assert_string_equal(feed("q", 2), "a a b: no ");
 	assert_string_equal(feed("q", 3), "");
 	cl_mqtt_input_expire(input, MAX_AGE + 1);
 	cl_mqtt_input_counts(input, &counts);
@@ -501,7 +562,7 @@ static void messages_are_counted_by_what_became_of_them(void **state)
 	assert_int_equal(come("/a", "{}", false), CL_MQTT_NO_DEVICE);
 	for (int i = 0; i < 12; i++) {
 		(void)snprintf(name, sizeof name, "d%d", i);
-		assert_int_equal(come(name, "{}", false), i < 10 ? CL_MQTT_KEPT : CL_MQTT_DEVICES);
+		assert_int_equal(come(name, "{}", false), i < 10 ? CL_MQTT_KEPT : CL_MQTT_UNLISTED);
 	}
 	cl_mqtt_input_counts(input, &counts);
 	for (size_t i = 0; i < CL_MQTT_FATES; i++)
@@ -523,11 +584,13 @@ int main(void)
 		cmocka_unit_test(filters_need_the_levels_that_are_asked_for_and_may_not_be_shared),
 		cmocka_unit_test_teardown(
 			a_reading_counts_in_one_round_of_a_query_and_in_those_of_others, let_go),
+		cmocka_unit_test_teardown(tries_of_an_entry_take_the_same_and_recurrences_do_not, let_go),
 		cmocka_unit_test_teardown(the_same_round_may_ask_again, let_go),
 		cmocka_unit_test_teardown(a_reading_counts_for_max_age, let_go),
 		cmocka_unit_test_teardown(of_one_device_the_newest_are_kept, let_go),
-		cmocka_unit_test_teardown(devices_and_memory_have_limits, let_go),
-		cmocka_unit_test_teardown(a_full_device_makes_room_for_its_own_newer_readings, let_go),
+		cmocka_unit_test_teardown(what_one_device_says_takes_nothing_from_the_others, let_go),
+		cmocka_unit_test_teardown(a_reading_above_a_devices_memory_changes_nothing, let_go),
+		cmocka_unit_test_teardown(another_list_keeps_what_its_devices_have, let_go),
 		cmocka_unit_test_teardown(a_view_stays_readable_while_its_readings_leave, let_go),
 		cmocka_unit_test_teardown(
 			more_queries_than_are_remembered_lose_readings_but_never_count_them_twice, let_go),

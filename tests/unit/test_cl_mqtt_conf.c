@@ -18,8 +18,8 @@ static struct cl_mqtt_conf conf;
 static struct cm_err err;
 static char dir[] = "/tmp/test-mqtt-XXXXXX", path[64], password[CL_MQTT_PASSWORD_MAX + 1];
 
-static const struct cm_conf_row rows[] = {
-	{ .key = "mqtt", .type = CM_CONF_GROUP, .sub = cl_mqtt_rows },
+static const struct cf_row rows[] = {
+	{ .key = "mqtt", .type = CF_GROUP, .sub = cl_mqtt_rows },
 	{ .key = NULL },
 };
 
@@ -45,9 +45,10 @@ static const char *fault(const char *keys)
 	char text[512];
 
 	first = (struct cm_err){ .code = CM_OK };
-	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ];\n%s\n};\n", keys);
+	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ]; %s\n%s\n};\n",
+		strstr(keys, "devices") == NULL ? "devices = \"list\";" : "", keys);
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cm_conf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
 	cl_mqtt_conf_check(&conf, "f", NULL, &first);
 	return first.code == CM_OK ? "" : first.msg;
 }
@@ -59,7 +60,7 @@ static void put_password(const char *bytes, size_t n, mode_t mode)
 	conf.password_file = path;
 }
 
-static void topics_are_enough(void **state)
+static void topics_and_a_list_are_enough(void **state)
 {
 	(void)state;
 	assert_string_equal(fault(""), "");
@@ -68,7 +69,33 @@ static void topics_are_enough(void **state)
 	assert_false(conf.retained);
 	assert_true(conf.clean_session);
 	assert_string_equal(conf.host, "127.0.0.1");
-	cm_conf_free(rows, &conf);
+	cf_free(rows, &conf);
+}
+
+static void who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do(void **state)
+{
+	static const struct {
+		const char *key, *said;
+	} gone[] = { { "memory_mib = 64;",
+			     "f:3: 'mqtt.memory_mib' is no key any more: memory is each device's own" },
+		{ "wait = \"1m\";", "f:3: 'mqtt.wait' is no key any more: a round does not wait" } };
+	struct cm_err first = { .code = CM_OK };
+	char text[128];
+
+	(void)state;
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cf_parse("mqtt = { topics = [ \"s/+\" ]; };", "f", rows, &conf, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	assert_int_equal(first.code, CM_ECONFIG);
+	assert_non_null(strstr(first.msg, "f:1: mqtt needs devices = \"FILE\""));
+	cf_free(rows, &conf);
+	for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+		(void)snprintf(text, sizeof text, "mqtt = {\ndevices = \"list\";\n%s\n};\n", gone[i].key);
+		conf = (struct cl_mqtt_conf){ 0 };
+		assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_ECONFIG);
+		assert_int_equal(strncmp(err.msg, gone[i].said, strlen(gone[i].said)), 0);
+		cf_free(rows, &conf);
+	}
 }
 
 static void without_topics_nothing_else_matters(void **state)
@@ -77,10 +104,10 @@ static void without_topics_nothing_else_matters(void **state)
 
 	(void)state;
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cm_conf_parse("mqtt = { host = \"far\"; };", "f", rows, &conf, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse("mqtt = { host = \"far\"; };", "f", rows, &conf, NULL, &err), CM_OK);
 	cl_mqtt_conf_check(&conf, "f", NULL, &first);
 	assert_int_equal(first.code, CM_OK);
-	cm_conf_free(rows, &conf);
+	cf_free(rows, &conf);
 }
 
 static void plaintext_stays_on_loopback_unless_it_is_meant(void **state)
@@ -94,15 +121,15 @@ static void plaintext_stays_on_loopback_unless_it_is_meant(void **state)
 	for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
 		(void)snprintf(keys, sizeof keys, "host = \"%s\";", near[i]);
 		assert_string_equal(fault(keys), "");
-		cm_conf_free(rows, &conf);
+		cf_free(rows, &conf);
 	}
 	for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
 		(void)snprintf(keys, sizeof keys, "host = \"%s\";", far[i]);
 		assert_non_null(strstr(fault(keys), "f:3: a broker that is not on loopback without tls.ca"));
-		cm_conf_free(rows, &conf);
+		cf_free(rows, &conf);
 		(void)snprintf(keys, sizeof keys, "host = \"%s\"; plaintext_to_remote = true;", far[i]);
 		assert_string_equal(fault(keys), "");
-		cm_conf_free(rows, &conf);
+		cf_free(rows, &conf);
 	}
 }
 
@@ -142,19 +169,20 @@ static void the_sample_of_the_group_is_accepted(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	cm_conf_sample(rows, out);
+	cf_sample(rows, out);
 	assert_int_equal(fclose(out), 0);
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cm_conf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
 	assert_int_equal(conf.payload_max, 4096);
-	cm_conf_free(rows, &conf);
+	cf_free(rows, &conf);
 	free(text);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(topics_are_enough),
+		cmocka_unit_test(topics_and_a_list_are_enough),
+		cmocka_unit_test(who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do),
 		cmocka_unit_test(without_topics_nothing_else_matters),
 		cmocka_unit_test(plaintext_stays_on_loopback_unless_it_is_meant),
 		cmocka_unit_test(a_password_is_a_line_in_a_file_of_ours_alone),

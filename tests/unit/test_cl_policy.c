@@ -60,16 +60,38 @@ static void every_field_of_a_query_must_be_listed(void **state)
 	(void)state;
 	offer.d.query.column = xyz;
 	offer.d.query.columns = 3;
-	world.policy.fields = (struct cm_conf_strings){ all, 3 };
+	world.policy.fields = (struct cf_strings){ all, 3 };
 	assert_int_equal(check(0), CM_OK);
 	world.policy.fields.n = 2;
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: field 'x' is not among the allowed fields");
-	world.policy.fields = (struct cm_conf_strings){ all + 1, 2 };
+	world.policy.fields = (struct cf_strings){ all + 1, 2 };
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: field 'z' is not among the allowed fields");
 	world.policy.fields.n = 0;
 	offer.d.query = asked;
+}
+
+static void no_query_asks_who_a_device_is(void **state)
+{
+	static struct pt_column xy[] = { { .name = "x" }, { .name = "device" } };
+	struct pt_query asked = offer.d.query;
+	enum cm_rc rc;
+
+	(void)state;
+	world.policy.device_field = "device";
+	assert_int_equal(check(0), CM_OK);
+	offer.d.query.column = xy;
+	offer.d.query.columns = 2;
+	rc = check(0);
+	offer.d.query = asked;
+	assert_int_equal(rc, CM_EPERM);
+	assert_string_equal(
+		err.msg, "policy: field 'device' names the device, and no query may ask who a device is");
+	world.policy.device_field = offer.d.query.field;
+	assert_int_equal(check(0), CM_EPERM);
+	world.policy.device_field = NULL;
+	assert_int_equal(check(0), CM_OK);
 }
 
 static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **state)
@@ -77,16 +99,16 @@ static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **
 	char *other[] = { "other" }, *both[] = { "other", "query" };
 
 	(void)state;
-	world.policy.queries = (struct cm_conf_strings){ other, 1 };
+	world.policy.queries = (struct cf_strings){ other, 1 };
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: query 'query' is not among the allowed queries");
-	world.policy.queries = (struct cm_conf_strings){ both, 2 };
+	world.policy.queries = (struct cf_strings){ both, 2 };
 	assert_int_equal(check(0), CM_OK);
-	world.policy.fields = (struct cm_conf_strings){ other, 1 };
+	world.policy.fields = (struct cf_strings){ other, 1 };
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: field 'field' is not among the allowed fields");
 	world.policy.fields.n = 0;
-	world.policy.protocols = (struct cm_conf_strings){ other, 1 };
+	world.policy.protocols = (struct cf_strings){ other, 1 };
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: protocol 'grr' is not among the allowed protocols");
 }
@@ -124,7 +146,6 @@ static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **stat
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		strcpy(offer.d.mode, modes[i]);
-		cl_offer_sign(&world, &offer);
 		world.policy.accept_adaptive = false;
 		assert_int_equal(check(0), CM_EPERM);
 		assert_non_null(strstr(err.msg, "accept_adaptive"));
@@ -132,7 +153,6 @@ static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **stat
 		assert_int_equal(check(0), CM_OK);
 	}
 	strcpy(offer.d.mode, "plan");
-	cl_offer_sign(&world, &offer);
 	world.policy.accept_adaptive = false;
 	assert_int_equal(check(0), CM_OK);
 }
@@ -144,8 +164,10 @@ static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
 
 	cl_offer_free(&offer);
 	cl_offer_make(&world, protocol, epsilon0, &offer);
-	assert_int_equal(offer.d.protocol->derive(&offer.d.query, &r, &offer.d.params, &err), CM_OK);
-	offer.d.messages_per_client = offer.d.protocol->messages(&offer.d.params);
+	assert_int_equal(pt_derive(pt_protocol_of(offer.d.randomizer.row), &offer.d.query, &r,
+				 &offer.d.randomizer, &err),
+		CM_OK);
+	offer.d.messages_per_client = offer.d.randomizer.row->messages(&offer.d.randomizer);
 	cl_offer_sign(&world, &offer);
 }
 
@@ -177,7 +199,7 @@ static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **stat
 #endif
 	/* Its clients' own are there without anybody's word. */
 	shuffler_adds("bins", INFINITY, 16000);
-	offer.d.params.dummies = 3;
+	offer.d.randomizer.mixbins.dummies = 3;
 	assert_int_equal(check(0), CM_OK);
 	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &without, &err), CM_OK);
 	assert_int_equal(without.part[0].dummies, 3000);
@@ -218,10 +240,11 @@ static void the_batch_of_a_class_apart_counts(void **state)
 
 	(void)state;
 	for (int pooled = 0; pooled < 2; pooled++) {
-		offer.d.protocol = pt_find(pooled ? "gspa-pooled" : "gspa-classes");
 		offer.d.privacy.epsilon0 = 3;
-		assert_int_equal(offer.d.protocol->derive(&offer.d.query, &r, &offer.d.params, &err), CM_OK);
-		offer.d.messages_per_client = offer.d.protocol->messages(&offer.d.params);
+		assert_int_equal(pt_derive(pt_find(pooled ? "gspa-pooled" : "gspa-classes"), &offer.d.query,
+					 &r, &offer.d.randomizer, &err),
+			CM_OK);
+		offer.d.messages_per_client = offer.d.randomizer.row->messages(&offer.d.randomizer);
 		world.policy.max_epsilon0 = 3;
 		world.policy.min_batch = 201;
 		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
@@ -235,6 +258,21 @@ static void the_batch_of_a_class_apart_counts(void **state)
 		world.policy.min_batch = 1001;
 		assert_int_equal(check(0), CM_EPERM);
 	}
+}
+
+static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed(void **state)
+{
+	(void)state;
+	world.policy.max_tries = 2;
+	offer.d.attempt = 2;
+	assert_int_equal(check(0), CM_OK);
+	offer.d.attempt = 3;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: this is try 3 of the plan's entry 1, max_tries is 2");
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.tries");
+	assert_int_equal(check(0), CM_OK);
+#endif
 }
 
 static void rounds_beyond_the_window_are_refused(void **state)
@@ -252,6 +290,22 @@ static void messages_that_do_not_fit_a_frame_are_refused(void **state)
 	offer.d.messages_per_client = 1024;
 	offer.d.record_len = 4096;
 	assert_int_equal(check(0), CM_EPERM);
+}
+
+static void a_key_to_which_nothing_can_be_sealed_is_refused_for_good(void **state)
+{
+	/* The point of order 1, and p + 1 with the bit set that RFC 7748 ignores. */
+	static const uint8_t low[][32] = { { 0 },
+		{ 0xee, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
+		memcpy(offer.d.hpke_key, low[i], sizeof offer.d.hpke_key);
+		assert_int_equal(check(0), CM_EPERM); /* as every refusal that a ledger keeps */
+		assert_non_null(strstr(err.msg, "hpke_key"));
+	}
 }
 
 static void the_smaller_honest_fraction_and_the_more_colluders_count(void **state)
@@ -298,30 +352,59 @@ static enum cm_rc load(const char *text, struct cl_policy *p)
 	return rc;
 }
 
+#define BELIEFS " honest_fraction = 0.75; colluders = 3;"
+
 static void a_policy_file_needs_its_limits_and_takes_no_nonsense(void **state)
 {
 	static const char good[] =
 		"population = \"p\"; max_epsilon0 = \"inf\"; max_epsilon = 1.0; delta = 1e-6;"
-		"min_batch = 100;";
+		"min_batch = 100;" BELIEFS;
 	static const char *const bad[] = {
-		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;",
-		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = \"inf\"; delta = 1e-6; min_batch = 1;",
-		"population = \"p\"; max_epsilon0 = -1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;",
-		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1.0; min_batch = 1;",
-		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;" BELIEFS,
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = \"inf\"; delta = 1e-6; min_batch = "
+		"1;" BELIEFS,
+		"population = \"p\"; max_epsilon0 = -1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"1;" BELIEFS,
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1.0; min_batch = "
+		"1;" BELIEFS,
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"0;" BELIEFS,
 		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1; "
-		"min_bacth = 2;",
+		"min_bacth = 2;" BELIEFS,
 		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;"
-		" honest_fraction = 1.5;",
+		" honest_fraction = 1.5; colluders = 0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;"
+		" honest_fraction = 1.0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = 1;"
+		" colluders = 0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"1;" BELIEFS " max_tries = 0;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"1;" BELIEFS " max_plan_entries = 1001;",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"1;" BELIEFS " plan = \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\";",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6; min_batch = "
+		"1;" BELIEFS
+		" plan = \"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd\";",
 	};
 	struct cl_policy p;
+	char text[256];
 
 	(void)state;
 	assert_int_equal(load(good, &p), CM_OK);
 	assert_true(isinf(p.max_epsilon0));
-	assert_true(p.honest_fraction == 1.0);
+	assert_true(p.honest_fraction == 0.75 && p.colluders == 3);
 	assert_int_equal(p.max_rounds, 0);
 	assert_int_equal(p.window_ms, 86400000);
+	assert_int_equal(p.max_tries, 3);
+	assert_int_equal(p.max_plan_entries, 256);
+	assert_false(p.plan_only);
+	cl_policy_free(&p);
+	(void)snprintf(text, sizeof text, "%s plan = \"sha256:%064d\";", good, 17);
+	assert_int_equal(load(text, &p), CM_OK);
+	assert_true(p.plan_only);
+	assert_int_equal(p.plan_hash[30], 0);
+	assert_int_equal(p.plan_hash[31], 0x17);
 	cl_policy_free(&p);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(load(bad[i], &p), CM_ECONFIG);
@@ -337,6 +420,7 @@ int main(void)
 		TEST(another_population_is_refused),
 		TEST(queries_fields_and_protocols_that_are_not_listed_are_refused),
 		TEST(every_field_of_a_query_must_be_listed),
+		TEST(no_query_asks_who_a_device_is),
 		TEST(a_larger_epsilon0_is_refused_unless_the_check_is_removed),
 		TEST(a_round_without_local_guarantee_needs_inf),
 		TEST(rounds_that_follow_from_answers_are_for_who_accepts_them),
@@ -344,8 +428,10 @@ int main(void)
 		TEST(a_statement_below_the_truth_is_refused),
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
 		TEST(the_batch_of_a_class_apart_counts),
+		TEST(more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed),
 		TEST(rounds_beyond_the_window_are_refused),
 		TEST(messages_that_do_not_fit_a_frame_are_refused),
+		TEST(a_key_to_which_nothing_can_be_sealed_is_refused_for_good),
 		TEST(the_smaller_honest_fraction_and_the_more_colluders_count),
 		TEST(fewer_honest_participants_cost_more),
 		TEST(a_policy_file_needs_its_limits_and_takes_no_nonsense),

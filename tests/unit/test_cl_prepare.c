@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_prepare.h"
 #include "cm_file.h"
-#include "pt_slots.h"
+#include "pt_slots_analysis.h"
 
 static struct cm_err err;
 static struct cl_world world;
 static struct cl_offer offer;
 static struct cl_setup setup;
 static struct cl_prepared prepared;
-static struct cm_key secret = { { 5 } };
+static struct cr_key secret = { { 5 } };
 static char path[96];
 
 static int set_up(void **state)
@@ -38,11 +39,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static struct cl_devices *list; /* NULL: the file is the list */
+
 static enum cm_rc prepare(const char *text, bool strict)
 {
-	const struct cl_input in = {
-		.path = path, .format = CL_FORMAT_CSV, .device_field = "device", .strict = strict
-	};
+	const struct cl_input in = { .path = path,
+		.format = CL_FORMAT_CSV,
+		.device_field = "device",
+		.devices = list,
+		.strict = strict };
 	const struct cl_prepare_job job = { .db = world.db,
 		.setup = &setup,
 		.input = text != NULL ? &in : NULL,
@@ -56,6 +61,13 @@ static enum cm_rc prepare(const char *text, bool strict)
 	if (text != NULL)
 		assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
 	err.msg[0] = '\0';
+	if (cl_prepare(&job, &prepared, &err) == CM_EMORE) {
+		assert_int_equal(prepared.j.need.kind, CL_NEED_PLAN);
+		assert_true(cl_world_learn(&world, prepared.j.need.plan_hash));
+		cl_prepared_fini(&prepared);
+		return cl_prepare(&job, &prepared, &err);
+	}
+	cl_prepared_fini(&prepared);
 	return cl_prepare(&job, &prepared, &err);
 }
 
@@ -67,17 +79,69 @@ static size_t devices(void)
 	return n;
 }
 
-static void each_device_has_one_value_and_every_other_row_is_counted(void **state)
+/* A device of the file, by name. */
+static const struct cl_entry *entry(const char *name)
+{
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	size_t n;
+	const struct cl_entry *e = cl_batch_entries(prepared.batch, &n);
+
+	cl_device_pseudonym(&secret, "test", name, pseudonym);
+	for (; n > 0; n--, e++)
+		if (memcmp(e->pseudonym, pseudonym, sizeof pseudonym) == 0)
+			return e;
+	fail_msg("device %s is not there", name);
+	return NULL;
+}
+
+static void each_device_of_the_file_takes_part_whatever_its_rows_say(void **state)
 {
 	(void)state;
-	assert_int_equal(prepare("device,field\na,red\nb,green\na,blue\nc,purple\nd\n", false), CM_OK);
-	assert_int_equal(devices(), 2);
-	assert_int_equal(prepared.rows.rows, 5);
+	assert_int_equal(
+		prepare("device,field\na,red\nb,green\na,blue\nc,purple\nd\ne,\"red\n", false), CM_OK);
+	assert_int_equal(devices(), 5);
 	assert_int_equal(prepared.rows.duplicates, 1);
 	assert_int_equal(prepared.rows.out_of_domain, 1);
-	assert_int_equal(prepared.rows.bad, 1);
+	assert_int_equal(prepared.rows.bad, 2);
+	assert_int_equal(prepared.rows.none, 3);
 	assert_non_null(strstr(prepared.rows.first_bad, "readings.csv:5: "));
 	cl_prepared_fini(&prepared);
+}
+
+/* The list, not the rows, says who takes part. */
+static void the_listed_devices_take_part_and_no_others(void **state)
+{
+	static const char *const rows[] = { "", "a,red\n", "x,red\ny,green\na,blue\n",
+		"a,purple\nb\n\"\n,\n" };
+	char text[128], list_path[300];
+
+	(void)state;
+	(void)snprintf(list_path, sizeof list_path, "%s/devices.txt", world.dir);
+	assert_int_equal(cm_file_write(list_path, "a\nb\nc\n", 6, 0600, &err), CM_OK);
+	assert_int_equal(cl_devices_load(list_path, &secret, "test", &list, &err), CM_OK);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		(void)snprintf(text, sizeof text, "device,field\n%s", rows[i]);
+		assert_int_equal(prepare(text, false), CM_OK);
+		assert_int_equal(devices(), 3);
+		assert_non_null(entry("a"));
+		assert_non_null(entry("b"));
+		assert_non_null(entry("c"));
+		cl_prepared_fini(&prepared);
+	}
+	cl_devices_free(list);
+	list = NULL;
+}
+
+/* An unusable row takes no part in the draw of a device's readings. */
+static void an_unusable_reading_does_not_compete_with_a_devices_others(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(prepare("device,field\na,purple\na,\na\na,green\na,\"\n", false), CM_OK);
+		assert_int_equal(entry("a")->value.x, 1);
+		assert_int_equal(devices(), 1);
+		cl_prepared_fini(&prepared);
+	}
 }
 
 static void no_message_names_a_value(void **state)
@@ -92,10 +156,8 @@ static void no_message_names_a_value(void **state)
 	cl_prepared_fini(&prepared);
 }
 
-static void numbers_are_clamped_and_nonsense_is_left_out(void **state)
+static void numbers_are_clamped_and_nonsense_is_no_reading(void **state)
 {
-	size_t n;
-
 	(void)state;
 	cl_offer_free(&offer);
 	cl_offer_make(&world, "levels", 1.0, &offer);
@@ -103,10 +165,11 @@ static void numbers_are_clamped_and_nonsense_is_left_out(void **state)
 		prepare("device,field\na,5\nb,11\nc,-1\nd,nan\ne,inf\nf,1e999\ng,x\nh,\n", false), CM_OK);
 	assert_int_equal(prepared.rows.clamped, 2);
 	assert_int_equal(prepared.rows.out_of_domain, 5);
-	for (const struct cl_entry *e = cl_batch_entries(prepared.batch, &n); n > 0; n--)
-		assert_true(e[n - 1].value.x == 0 || e[n - 1].value.x == 1ull << 31 ||
-			    e[n - 1].value.x == 1ull << 32);
-	assert_int_equal(devices(), 3);
+	assert_int_equal(prepared.rows.none, 5);
+	assert_int_equal(entry("a")->value.x, 1ull << 31);
+	assert_int_equal(entry("b")->value.x, 1ull << 32);
+	assert_int_equal(entry("c")->value.x, 0);
+	assert_int_equal(devices(), 8);
 	cl_prepared_fini(&prepared);
 }
 
@@ -135,7 +198,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 		.signature = offer.signature,
 		.descriptor_len = offer.bytes.len };
 	const struct cl_entry *e;
-	uint8_t sealed[4096];
+	uint8_t sealed[4096], salt[32] = { 1 };
 	size_t n;
 
 	(void)state;
@@ -146,7 +209,8 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	o.charge = prepared.j.charge;
 	assert_int_equal(cl_encode(o.d, e, 1, &world.rng, sealed, &err), CM_OK);
 	assert_int_equal(
-		cl_store_put(world.db, &o, e, 1, sealed, cl_device_len(o.d), CL_WORLD_NOW, &err), CM_OK);
+		cl_store_put(world.db, &o, e, 1, salt, sealed, cl_device_len(o.d), CL_WORLD_NOW, &err),
+		CM_OK);
 	cl_prepared_fini(&prepared);
 	cl_world_restart(&world);
 	/* Even when the policy has become stricter: the charge is made. */
@@ -181,10 +245,10 @@ static void wherever_readings_come_from_a_device_has_the_policys_class(void **st
 	(void)state;
 	cl_offer_free(&offer);
 	cl_offer_make(&world, "gspa-classes", 3.0, &offer);
-	classes = offer.d.params.slots;
+	classes = offer.d.randomizer.slots.kinds;
 	assert_true(classes >= 2);
 	for (uint32_t level = 0; level < classes; level++) {
-		setup.policy.max_epsilon0 = pt_slot_epsilon0(&offer.d.params.slot[level]);
+		setup.policy.max_epsilon0 = pt_mixbins_guarantee(&offer.d.randomizer.slots.slot[level].each);
 		assert_int_equal(cl_prepare_batch(&in, &offer.d, &setup.policy, &secret, &world.rng, NULL,
 					 &batch, &rows, &err),
 			CM_OK);
@@ -197,17 +261,30 @@ static void wherever_readings_come_from_a_device_has_the_policys_class(void **st
 	}
 }
 
+static void readings_are_shown_where_somebody_asks_for_it_alone(void **state)
+{
+	struct cl_setup any = { .conf = { .show_readings = false } };
+
+	(void)state;
+	assert_false(cl_setup_shows(&any));
+	any.conf.show_readings = true;
+	assert_true(cl_setup_shows(&any));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(each_device_has_one_value_and_every_other_row_is_counted),
+		TEST(each_device_of_the_file_takes_part_whatever_its_rows_say),
+		TEST(the_listed_devices_take_part_and_no_others),
+		TEST(an_unusable_reading_does_not_compete_with_a_devices_others),
 		TEST(no_message_names_a_value),
-		TEST(numbers_are_clamped_and_nonsense_is_left_out),
+		TEST(numbers_are_clamped_and_nonsense_is_no_reading),
 		TEST(readings_without_the_querys_field_are_refused),
 		TEST(a_refused_round_reads_nothing),
 		TEST(a_resumed_round_prepares_only_the_devices_not_stored),
 		TEST(wherever_readings_come_from_a_device_has_the_policys_class),
+		TEST(readings_are_shown_where_somebody_asks_for_it_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cl_encode.h"
+#include "rd_receipt.h"
 
 #define DEVICES 40u
 #define CHUNK   10u
@@ -18,6 +19,7 @@ static struct cl_world world;
 static struct cl_offer offer;
 static struct cl_judgement judged;
 static size_t device_len;
+static uint8_t salts[DEVICES * RD_SALT_LEN] = { 1, 2, 3 }; /* of the devices put first */
 
 static int set_up(void **state)
 {
@@ -64,13 +66,13 @@ static enum cm_rc put(unsigned first, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		e[i] = device(first + i);
 	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	rc = cl_store_put(world.db, &o, e, n, sealed, device_len, CL_WORLD_NOW, &err);
+	rc = cl_store_put(world.db, &o, e, n, salts, sealed, device_len, CL_WORLD_NOW, &err);
 	free(sealed);
 	return rc;
 }
 
-/* Sealed bytes of every stored device at [pseudonym byte - 1], zeroes where there is none; the number stored.
- */
+/* Sealed bytes of every stored device at [pseudonym byte - 1], zeroes where there is none; the number
+ * stored. */
 static size_t stored(uint8_t *all)
 {
 	sqlite3_stmt *st = NULL;
@@ -78,7 +80,7 @@ static size_t stored(uint8_t *all)
 
 	memset(all, 0, DEVICES * device_len);
 	assert_int_equal(
-		cl_db_prepare(world.db, "SELECT pseudonym, sealed FROM submission", &st, &err), CM_OK);
+		db_prepare(world.db->sql, "SELECT pseudonym, sealed FROM submission", &st, &err), CM_OK);
 	for (; sqlite3_step(st) == SQLITE_ROW; n++) {
 		const uint8_t *name = sqlite3_column_blob(st, 0);
 
@@ -93,7 +95,7 @@ static int64_t count(const char *sql)
 {
 	int64_t n = -1;
 
-	assert_int_equal(cl_db_int(world.db, sql, &n, &err), CM_OK);
+	assert_int_equal(db_int(world.db->sql, sql, &n, &err), CM_OK);
 	return n;
 }
 
@@ -146,7 +148,7 @@ static void two_rounds_cannot_be_active_at_once(void **state)
 
 static void what_is_read_back_is_what_was_stored_in_slot_order(void **state)
 {
-	uint8_t all[DEVICES * 4096], names[4 * PR_PSEUDONYM_LEN], sealed[4 * 4096];
+	uint8_t all[DEVICES * 4096], names[4 * PR_PSEUDONYM_LEN], sealed[4 * 4096], salt[4 * RD_SALT_LEN];
 	int64_t slot[4], cursor = 0;
 	size_t n, seen = 0;
 
@@ -155,11 +157,13 @@ static void what_is_read_back_is_what_was_stored_in_slot_order(void **state)
 	(void)stored(all);
 	do {
 		assert_int_equal(
-			cl_store_next(world.db, cursor, 4, device_len, slot, names, sealed, &n, &err), CM_OK);
+			cl_store_next(world.db, cursor, 4, device_len, slot, names, salt, sealed, &n, &err),
+			CM_OK);
 		for (size_t i = 0; i < n; i++, seen++) {
 			assert_true(slot[i] > cursor);
 			cursor = slot[i];
 			assert_int_equal(names[i * PR_PSEUDONYM_LEN], seen + 1);
+			assert_memory_equal(salt + i * RD_SALT_LEN, salts + seen * RD_SALT_LEN, RD_SALT_LEN);
 			assert_memory_equal(sealed + i * device_len, all + seen * device_len, device_len);
 		}
 	} while (n > 0);
@@ -169,6 +173,7 @@ static void what_is_read_back_is_what_was_stored_in_slot_order(void **state)
 static void answered_devices_are_not_sent_again_after_a_restart(void **state)
 {
 	uint8_t names[DEVICES * PR_PSEUDONYM_LEN], *sealed = malloc(DEVICES * device_len);
+	uint8_t salt[DEVICES * RD_SALT_LEN];
 	const uint8_t outcome[3] = { 1, 2, 3 };
 	struct cl_counts counts;
 	int64_t slot[DEVICES];
@@ -177,23 +182,25 @@ static void answered_devices_are_not_sent_again_after_a_restart(void **state)
 	(void)state;
 	assert_non_null(sealed);
 	assert_int_equal(put(0, CHUNK), CM_OK);
-	assert_int_equal(cl_store_next(world.db, 0, CHUNK, device_len, slot, names, sealed, &n, &err), CM_OK);
+	assert_int_equal(
+		cl_store_next(world.db, 0, CHUNK, device_len, slot, names, salt, sealed, &n, &err), CM_OK);
 	assert_int_equal(cl_store_answer(world.db, slot + 2, outcome, 3, &err), CM_OK);
 	assert_int_equal(cl_store_flush(world.db, &err), CM_OK);
 	cl_world_restart(&world);
-	assert_int_equal(cl_store_next(world.db, 0, CHUNK, device_len, slot, names, sealed, &n, &err), CM_OK);
+	assert_int_equal(
+		cl_store_next(world.db, 0, CHUNK, device_len, slot, names, salt, sealed, &n, &err), CM_OK);
 	assert_int_equal(n, CHUNK - 3);
 	assert_int_equal(names[2 * PR_PSEUDONYM_LEN], 6);
 	assert_int_equal(cl_store_counts(world.db, &counts, &err), CM_OK);
 	assert_int_equal(counts.total, CHUNK);
-	assert_int_equal(counts.by[0], CHUNK - 3);
-	assert_int_equal(counts.by[1] + counts.by[2] + counts.by[3], 3);
+	assert_int_equal(counts.by[CL_UNANSWERED], CHUNK - 3);
+	assert_int_equal(counts.by[CL_ACCEPTED] + counts.by[CL_CONFLICT] + counts.by[CL_CLOSED], 3);
 	free(sealed);
 }
 
 static void a_restarted_client_leaves_stored_devices_out_of_the_batch(void **state)
 {
-	struct cl_batch *b = cl_batch_new(0, 0);
+	struct cl_batch *b = cl_batch_new(0, 0, 1);
 	size_t n;
 
 	(void)state;
@@ -203,9 +210,10 @@ static void a_restarted_client_leaves_stored_devices_out_of_the_batch(void **sta
 	for (unsigned i = 0; i < DEVICES; i++) {
 		struct cl_entry e = device(i);
 
+		assert_int_equal(cl_batch_list(b, e.pseudonym, &err), CM_OK);
 		assert_int_equal(cl_batch_add(b, &world.rng, e.pseudonym, &e.value, &err), CM_OK);
 	}
-	cl_batch_shuffle(b, &world.rng);
+	assert_int_equal(cl_batch_complete(b, &judged.d.query, &world.rng, &err), CM_OK);
 	for (const struct cl_entry *e = cl_batch_entries(b, &n); n > 0; n--)
 		assert_true(e[n - 1].pseudonym[0] > CHUNK);
 	(void)cl_batch_entries(b, &n);
@@ -264,16 +272,18 @@ static void child(unsigned last, int fd)
 	size_t n;
 
 	cl_world_restart(&world);
-	b = cl_batch_new(0, 0);
+	b = cl_batch_new(0, 0, 1);
 	if (cl_store_taken(world.db, b, &err) != CM_OK)
 		_exit(1);
 	for (unsigned i = 0; i < DEVICES; i++) {
 		struct cl_entry d = device(i);
 
-		if (cl_batch_add(b, &world.rng, d.pseudonym, &d.value, &err) != CM_OK)
+		if (cl_batch_list(b, d.pseudonym, &err) != CM_OK ||
+			cl_batch_add(b, &world.rng, d.pseudonym, &d.value, &err) != CM_OK)
 			_exit(1);
 	}
-	cl_batch_shuffle(b, &world.rng);
+	if (cl_batch_complete(b, &judged.d.query, &world.rng, &err) != CM_OK)
+		_exit(1);
 	e = cl_batch_entries(b, &n);
 	o = opening();
 	for (unsigned step = 0; step <= last && n > 0; step += 2) {
@@ -284,7 +294,8 @@ static void child(unsigned last, int fd)
 			(void)raise(SIGKILL);
 		if (sealed == NULL || cl_encode(&judged.d, e, part, &world.rng, sealed, &err) != CM_OK)
 			_exit(1);
-		if (cl_store_put(world.db, &o, e, part, sealed, device_len, CL_WORLD_NOW, &err) != CM_OK)
+		if (cl_store_put(world.db, &o, e, part, salts, sealed, device_len, CL_WORLD_NOW, &err) !=
+			CM_OK)
 			_exit(1);
 		if (step + 1 == last)
 			(void)raise(SIGKILL);
@@ -359,11 +370,11 @@ static void a_kill_between_charge_and_bytes_leaves_both_or_neither(void **state)
 			cl_world_restart(&world);
 			for (unsigned i = 0;; i++) {
 				if (put(0, CHUNK) != CM_OK ||
-					cl_db_exec(world.db,
+					db_run(world.db->sql,
 						"BEGIN; DELETE FROM submission; DELETE FROM active;"
-						"DROP TRIGGER no_delete; DELETE FROM ledger WHERE kind = "
+						"DROP TRIGGER ledger_delete; DELETE FROM ledger WHERE kind = "
 						"'charged';"
-						"CREATE TRIGGER no_delete BEFORE DELETE ON ledger BEGIN "
+						"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger BEGIN "
 						"SELECT"
 						" RAISE(ABORT, 'append-only'); END; COMMIT",
 						&err) != CM_OK)
@@ -381,10 +392,11 @@ static void a_kill_between_charge_and_bytes_leaves_both_or_neither(void **state)
 			count("SELECT count(*) FROM ledger WHERE kind = 'charged'"));
 		if (count("SELECT count(*) FROM active") > 0)
 			assert_int_equal(
-				cl_db_exec(world.db,
+				db_run(world.db->sql,
 					"BEGIN; DELETE FROM submission; DELETE FROM active;"
-					"DROP TRIGGER no_delete; DELETE FROM ledger WHERE kind = 'charged';"
-					"CREATE TRIGGER no_delete BEFORE DELETE ON ledger BEGIN SELECT"
+					"DROP TRIGGER ledger_delete; DELETE FROM ledger WHERE kind = "
+					"'charged';"
+					"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger BEGIN SELECT"
 					" RAISE(ABORT, 'append-only'); END; COMMIT",
 					&err),
 				CM_OK);

@@ -1,5 +1,5 @@
-/* test_cl_upload.c - frames to connections and receipts to frames, with a shuffler that answers as it likes.
- */
+/* test_cl_upload.c - frames to connections and receipts to frames, with a shuffler that answers as it
+ * likes. */
 #include "cl_world.h"
 
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cl_upload.h"
-#include "rd_manifest.h"
 
 #define DEVICE_LEN 80u
 #define WINDOW     2u
@@ -19,7 +18,7 @@ static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
 
 static int set_up(void **state)
 {
-	struct cl_upload_conf conf = { .device_len = DEVICE_LEN, .window = WINDOW };
+	struct cl_upload_conf conf = { .shape = { 2, DEVICE_LEN / 2, 0 }, .window = WINDOW };
 
 	(void)state;
 	cl_world_make(&world);
@@ -43,13 +42,14 @@ static int tear_down(void **state)
 static void give(uint8_t tag, size_t n)
 {
 	int64_t slot[8];
-	uint8_t names[8 * PR_PSEUDONYM_LEN], sealed[8 * DEVICE_LEN];
+	uint8_t names[8 * PR_PSEUDONYM_LEN], salts[8 * RD_SALT_LEN], sealed[8 * DEVICE_LEN];
 
 	for (size_t i = 0; i < n; i++)
 		slot[i] = tag * 100 + (int64_t)i;
 	memset(names, tag, n * PR_PSEUDONYM_LEN);
+	memset(salts, tag ^ 0x55, n * RD_SALT_LEN);
 	memset(sealed, tag, n * DEVICE_LEN);
-	assert_int_equal(cl_upload_give(upload, slot, names, sealed, n, &err), CM_OK);
+	assert_int_equal(cl_upload_give(upload, slot, names, salts, sealed, n, &err), CM_OK);
 }
 
 /* The tag of the next frame on a connection, 0 for none; its bytes are checked. */
@@ -71,29 +71,70 @@ static uint8_t next(unsigned connection)
 
 struct receipt {
 	Tombola__V1__Receipt r;
-	uint8_t id[PR_ROUND_ID_LEN], outcome[8], signature[CM_SIGN_LEN];
+	uint8_t id[PR_ROUND_ID_LEN], outcome[8], signature[CR_SIGN_LEN];
 };
 
-/* What an honest shuffler answers to give(tag, n), by doc/wire.md: a signature over round id, SHA-256 of what
- * was sent, outcomes. */
-static struct receipt *answer(uint8_t tag, size_t n, uint8_t outcome, const struct cm_signer *signer)
+/* SHA-256 of spans one after the other. */
+static void sum(const struct cr_span *spans, size_t n, uint8_t out[32])
+{
+	cr_sha256_spans(spans, n, out);
+}
+
+/* The device's leaf by doc/wire.md: two messages of DEVICE_LEN / 2 bytes, all `tag`. */
+static void leaf_of(uint8_t tag, uint8_t outcome, uint8_t out[32])
+{
+	uint8_t salt[32], name[32], message[DEVICE_LEN / 2], blind[32], hash[32], leaf[2][32], root[32];
+
+	memset(salt, tag ^ 0x55, sizeof salt);
+	memset(name, tag, sizeof name);
+	memset(message, tag, sizeof message);
+	cr_sha256(message, sizeof message, hash);
+	for (uint8_t k = 0; k < 2; k++) {
+		const uint8_t number[4] = { k };
+
+		sum((struct cr_span[]){ { "\2", 1 }, { salt, 32 }, { number, 4 } }, 3, blind);
+		sum((struct cr_span[]){ { "\0", 1 }, { blind, 32 }, { hash, 32 } }, 3, leaf[k]);
+	}
+	sum((struct cr_span[]){ { "\1", 1 }, { leaf, 64 } }, 2, root);
+	sum((struct cr_span[]){ { "\2", 1 }, { salt, 32 }, { "\377\377\377\377", 4 }, { name, 32 } }, 4,
+		blind);
+	sum((struct cr_span[]){ { "\0", 1 }, { blind, 32 }, { root, 32 }, { &outcome, 1 } }, 4, out);
+}
+
+/* The root over the leaves first..first+n-1, by the definition of RFC 6962. */
+static void root_of(uint8_t (*leaf)[32], size_t n, uint8_t out[32])
+{
+	uint8_t left[32], right[32];
+	size_t k = 1;
+
+	if (n == 1) {
+		memcpy(out, leaf[0], 32);
+		return;
+	}
+	while (2 * k < n)
+		k *= 2;
+	root_of(leaf, k, left);
+	root_of(leaf + k, n - k, right);
+	sum((struct cr_span[]){ { "\1", 1 }, { left, 32 }, { right, 32 } }, 3, out);
+}
+
+/* What an honest shuffler answers to give(tag, n), by doc/wire.md: a signature over round id, root, n. */
+static struct receipt *answer(uint8_t tag, size_t n, uint8_t outcome, const struct cr_signer *signer)
 {
 	static struct receipt receipts[8];
 	static unsigned used;
 	struct receipt *a = &receipts[used++ % 8];
-	uint8_t sent[8 * (PR_PSEUDONYM_LEN + DEVICE_LEN)];
-	uint8_t bytes[PR_ROUND_ID_LEN + 32 + 8];
+	uint8_t bytes[PR_ROUND_ID_LEN + 32 + 8] = { 0 }, leaf[8][32];
 
 	tombola__v1__receipt__init(&a->r);
 	memcpy(a->id, round_id, sizeof a->id);
 	memset(a->outcome, outcome, sizeof a->outcome);
-	memset(sent, tag, sizeof sent);
+	for (size_t i = 0; i < n; i++)
+		leaf_of(tag, outcome, leaf[i]);
 	memcpy(bytes, round_id, PR_ROUND_ID_LEN);
-	cm_sha256(sent, n * (PR_PSEUDONYM_LEN + DEVICE_LEN), bytes + PR_ROUND_ID_LEN);
-	memcpy(bytes + PR_ROUND_ID_LEN + 32, a->outcome, n);
-	assert_int_equal(
-		cm_sign(signer, "tombola receipt", bytes, PR_ROUND_ID_LEN + 32 + n, a->signature, &err),
-		CM_OK);
+	root_of(leaf, n, bytes + PR_ROUND_ID_LEN);
+	bytes[PR_ROUND_ID_LEN + 32] = (uint8_t)n;
+	assert_int_equal(cr_sign(signer, "tombola receipt", bytes, sizeof bytes, a->signature, &err), CM_OK);
 	a->r.round_id = (ProtobufCBinaryData){ sizeof a->id, a->id };
 	a->r.outcomes = (ProtobufCBinaryData){ n, a->outcome };
 	a->r.signature = (ProtobufCBinaryData){ sizeof a->signature, a->signature };
@@ -129,6 +170,32 @@ static void frames_go_out_in_order_up_to_the_window_and_are_answered(void **stat
 	assert_int_equal(take(0, answer(2, 2, 3, world.shuffler.signer), &a), CM_OK);
 	assert_int_equal(take(0, answer(4, 4, 4, world.shuffler.signer), &a), CM_OK);
 	assert_int_equal(cl_upload_unanswered(upload), 0);
+}
+
+static void every_message_of_a_frame_can_be_opened_and_verifies(void **state)
+{
+	struct rd_opening o;
+	struct cl_answer a;
+
+	(void)state;
+	for (uint8_t n = 1; n <= 8; n++) {
+		give(n, n);
+		assert_int_equal(next(0), n);
+		assert_int_equal(take(0, answer(n, n, 1, world.shuffler.signer), &a), CM_OK);
+		for (size_t i = 0; i < n; i++)
+			for (uint32_t k = 0; k < 2; k++) {
+				cl_upload_opening(upload, i, k, &o);
+				assert_int_equal(
+					rd_opening_verify(&o, round_id, 2, world.shuffler.verifier, &err),
+					CM_OK);
+			}
+	}
+	/* One that was not accepted is not shown as accepted. */
+	give(9, 3);
+	assert_int_equal(next(0), 9);
+	assert_int_equal(take(0, answer(9, 3, 3, world.shuffler.signer), &a), CM_OK);
+	cl_upload_opening(upload, 1, 1, &o);
+	assert_int_equal(rd_opening_verify(&o, round_id, 2, world.shuffler.verifier, &err), CM_EPERM);
 }
 
 static void receipts_out_of_order_find_their_frames(void **state)
@@ -275,6 +342,34 @@ static void a_frame_holds_as_many_devices_as_fit(void **state)
 	assert_int_equal(cl_upload_frame_devices(100000, 300), 10);
 }
 
+static void sending_begins_at_moments_that_were_fixed_before(void **state)
+{
+	static const struct {
+		int64_t from, deadline, step, now, start;
+	} cases[] = { { 1000, 101000, 500, 900, 1500 }, { 1000, 101000, 500, 1000, 1500 },
+		{ 1000, 101000, 500, 1001, 1500 }, { 1000, 101000, 500, 1500, 1500 },
+		{ 1000, 101000, 500, 1501, 2000 }, { 1000, 101000, 500, 9999, 10000 },
+		/* A tenth of the round's time, and never nothing. */
+		{ 1000, 2000, 500, 1001, 1100 }, { 1000, 1005, 500, 1003, 1003 },
+		{ 1000, 900, 500, 1003, 1003 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(cl_send_start(cases[i].from, cases[i].deadline, cases[i].step, cases[i].now),
+			cases[i].start);
+}
+
+static void nothing_leaves_before_all_is_sealed(void **state)
+{
+	(void)state;
+	assert_false(cl_send_may_begin(0, 0, 3000));
+	assert_false(cl_send_may_begin(4, 1000, 3000));
+	assert_false(cl_send_may_begin(0, 2999, 3000));
+	assert_false(cl_send_may_begin(1, 3000, 3000));
+	assert_true(cl_send_may_begin(0, 3000, 3000));
+	assert_true(cl_send_may_begin(0, 0, 0));
+}
+
 static void spread_moments_are_uniform_over_the_window(void **state)
 {
 	enum { K = 4, TRIALS = 4000, CELLS = 10 };
@@ -296,8 +391,7 @@ static void spread_moments_are_uniform_over_the_window(void **state)
 	for (unsigned i = 0; i < CELLS; i++)
 		chi += (cell[i] - expected) * (cell[i] - expected) / expected;
 	/* Order statistics of K uniforms, together uniform: 9 degrees of freedom, above 42 with chance below
-	 * 1e-5.
-	 */
+	 * 1e-5. */
 	assert_true(chi < 42);
 	assert_int_equal(cl_spread_next(5, 5, 3, &world.rng), 5);
 	assert_int_equal(cl_spread_next(9, 5, 3, &world.rng), 9);
@@ -308,6 +402,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(frames_go_out_in_order_up_to_the_window_and_are_answered),
+		TEST(every_message_of_a_frame_can_be_opened_and_verifies),
 		TEST(receipts_out_of_order_find_their_frames),
 		TEST(a_receipt_signed_by_another_key_answers_nothing_unless_the_check_is_removed),
 		TEST(a_receipt_for_other_bytes_answers_nothing),
@@ -317,6 +412,8 @@ int main(void)
 		TEST(a_lost_connections_frames_go_out_again_unchanged_and_first),
 		TEST(an_answered_frame_at_the_end_leaves_room_for_more),
 		TEST(a_frame_holds_as_many_devices_as_fit),
+		TEST(sending_begins_at_moments_that_were_fixed_before),
+		TEST(nothing_leaves_before_all_is_sealed),
 		TEST(spread_moments_are_uniform_over_the_window),
 	};
 

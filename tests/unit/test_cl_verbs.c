@@ -82,7 +82,7 @@ static int make(void **state)
 	if (system(command) != 0)
 		return -1;
 	put("policy.conf", "population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
-			   "min_batch = 100;\n");
+			   "honest_fraction = 1.0; colluders = 0; min_batch = 100;\n");
 	put("readings.csv", "device,field\na,1\n");
 	return 0;
 }
@@ -121,6 +121,9 @@ static void bad_usage_is_64(void **state)
 	expect("-c client.conf send", 64, "send");
 	expect("-c client.conf send readings.csv --limit 0", 64, "--limit");
 	expect("-c client.conf send readings.csv --wait 3x", 64, "--wait");
+	expect("-c client.conf send readings.csv --wait 60", 64, "--wait: '60' is no duration");
+	expect("-c client.conf send readings.csv --wait 0s", 64, "--wait");
+	expect("-c client.conf send readings.csv --wait 8d", 64, "--wait");
 	expect("-c client.conf send readings.csv --format xml", 64, "--format");
 	expect("-c client.conf send policy.conf", 64, "tells no format");
 	expect("-c client.conf send - --format csv --rounds 2 </dev/null", 64, "--rounds needs a file");
@@ -146,24 +149,26 @@ static void configuration_faults_are_78_and_name_their_lines(void **state)
 	expect("-c client.conf check-config", 78, "client.conf:9: unknown key 'conections'");
 	assert_non_null(strstr(output, "client.conf:10: "));
 	configure("input = { path = \"x\"; };");
-	expect("-c client.conf check-config", 78, "client.conf:9: input.path tells no format");
+	expect("-c client.conf check-config", 78, "client.conf:9: input.path does not tell its format");
 	put("policy.conf", "population = \"q\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
-			   "min_batch = 100;\n");
+			   "honest_fraction = 1.0; colluders = 0; min_batch = 100;\n");
 	configure("");
 	expect("-c client.conf check-config", 78, "policy.conf:1: population is not 'p'");
-	put("policy.conf", "population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n");
+	put("policy.conf", "population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
+			   "honest_fraction = 1.0; colluders = 0;");
 	expect("-c client.conf check-config", 78, "min_batch");
 	assert_null(strstr(output, "tombola-client:")); /* each fault is said once */
 	configure("conections = 2;");
 	expect("-c client.conf check-config", 78, "min_batch");
 	assert_non_null(strstr(output, "conections"));
-	put("policy.conf", "population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
-			   "min_batch = 100; protocols = [ \"grrr\" ];\n");
+	put("policy.conf",
+		"population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
+		"honest_fraction = 1.0; colluders = 0; min_batch = 100; protocols = [ \"grrr\" ];\n");
 	configure("http = \"8.8.8.8:80\";");
 	expect("-c client.conf check-config", 78, "policy.conf:2: no protocol is called 'grrr'");
 	assert_non_null(strstr(output, "client.conf:9: HTTP address '8.8.8.8:80' is not a loopback"));
 	put("policy.conf", "population = \"p\"; max_epsilon0 = 1.0; max_epsilon = 1.0; delta = 1e-6;\n"
-			   "min_batch = 100;\n");
+			   "honest_fraction = 1.0; colluders = 0; min_batch = 100;\n");
 }
 
 static void a_shuffler_that_is_not_there_is_69(void **state)

@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "pt_classes.h"
+#include "pt_classes_analysis.h"
 #include "queries.h"
 #include "seeded.h"
 #include "shuffled.h"
 
 static struct cm_err err;
-static struct cm_rng rng;
+static struct cr_rng rng;
 static const char *const rows[] = { "gspa-classes", "gspa-pooled" };
 
 static struct pt_query three_words(void)
@@ -27,13 +27,13 @@ static struct pt_query three_words(void)
 	return q;
 }
 
-static struct pt_params made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), q, r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->check(q, &p, &err), CM_OK);
+	assert_int_equal(pt_find(row)->device->check(q, &p, &err), CM_OK);
 	return p;
 }
 
@@ -51,7 +51,7 @@ static void a_device_answers_as_its_class_does(void **state)
 	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		const struct pt_protocol *row = pt_find(rows[k]);
-		struct pt_params p = made(rows[k], &q, &r);
+		struct pt_randomizer p = made(rows[k], &q, &r);
 
 		for (uint32_t level = 0; level < 3; level++) {
 			struct pt_value v = { .x = 1, .level = level };
@@ -62,9 +62,9 @@ static void a_device_answers_as_its_class_does(void **state)
 				uint8_t records[32];
 				uint16_t tags[2] = { 9, 9 };
 
-				row->encode(&q, &p, &v, &rng, records);
-				row->route(&p, &v, records, tags);
-				for (uint32_t m = 0; m < row->messages(&p); m++) {
+				row->device->encode(&q, &p, &v, &rng, records);
+				row->device->route(&p, &v, records, tags);
+				for (uint32_t m = 0; m < row->device->messages(&p); m++) {
 					assert_int_equal(tags[m], level);
 					assert_int_equal(
 						row->tally(&p, records + 16 * m, counts, &err), CM_OK);
@@ -84,17 +84,17 @@ static void a_device_answers_as_its_class_does(void **state)
 
 static double ratio_of(const struct pt_slot *s)
 {
-	return pt_slot_keep(s) / pt_slot_other(s);
+	return pt_mixbins_keep(&s->each) / pt_mixbins_other(&s->each);
 }
 
-/* The worst over all values, everybody's classes given: victim of class `own`, `others` of class i beside it.
- */
-static double worst_of(const struct pt_params *p, uint32_t own, const unsigned *others, double epsilon)
+/* The worst over all values, everybody's classes given: victim of class `own`, `others` of class i beside
+ * it. */
+static double worst_of(const struct pt_randomizer *p, uint32_t own, const unsigned *others, double epsilon)
 {
 	double worst = 0;
 	unsigned held = 0;
 
-	for (uint32_t i = 0; i < p->slots; i++)
+	for (uint32_t i = 0; i < p->slots.kinds; i++)
 		held += others[i];
 	for (unsigned all = 0; all < (unsigned)pow(3, held); all++)
 		for (unsigned x = 1; x < 3; x++) {
@@ -106,11 +106,11 @@ static double worst_of(const struct pt_params *p, uint32_t own, const unsigned *
 
 				memset(&l[side], 0, sizeof l[side]);
 				l[side].mass[0] = 1;
-				grr_report(report, 3, ratio_of(&p->slot[own]), side == 0 ? 0 : x);
+				grr_report(report, 3, ratio_of(&p->slots.slot[own]), side == 0 ? 0 : x);
 				law_add(&l[side], report);
-				for (uint32_t i = 0; i < p->slots; i++)
+				for (uint32_t i = 0; i < p->slots.kinds; i++)
 					for (unsigned k = 0; k < others[i]; k++, rest /= 3) {
-						grr_report(report, 3, ratio_of(&p->slot[i]), rest % 3);
+						grr_report(report, 3, ratio_of(&p->slots.slot[i]), rest % 3);
 						law_add(&l[side], report);
 					}
 			}
@@ -122,11 +122,11 @@ static double worst_of(const struct pt_params *p, uint32_t own, const unsigned *
 
 static const double epsilons[] = { 0, 0.3, 0.8, 1.6 };
 
-static void charge(const char *row, const struct pt_params *p, uint64_t n, double delta[4])
+static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
 {
 	struct pt_loss loss;
 
-	assert_int_equal(pt_loss(pt_find(row), p, n, &loss, &err), CM_OK);
+	assert_int_equal(pt_loss(p, n, &loss, &err), CM_OK);
 	for (size_t i = 0; i < 4; i++) {
 		struct acct_bound b;
 
@@ -145,11 +145,11 @@ static void pooled_values_cost_no_more_than_is_charged(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof least / sizeof *least; k++) {
 		double delta[4];
-		struct pt_params p;
+		struct pt_randomizer p;
 
 		memcpy(r.class_least, least[k], sizeof least[k]);
 		p = made("gspa-pooled", &q, &r);
-		charge("gspa-pooled", &p, 4, delta);
+		charge(&p, 4, delta);
 		for (unsigned strong = least[k][0]; strong <= 4 - least[k][1]; strong++)
 			for (uint32_t own = 0; own < 2; own++) {
 				unsigned others[2] = { strong - (own == 0), 4 - strong - (own == 1) };
@@ -170,14 +170,14 @@ static void classes_of_one_hide_nobody_else(void **state)
 	const struct pt_request r = {
 		.epsilon0 = 2, .classes = 3, .class_epsilon0 = { 0.3, 0.6, 2 }, .class_least = { 1, 1, 1 }
 	};
-	struct pt_params p = made("gspa-pooled", &q, &r);
+	struct pt_randomizer p = made("gspa-pooled", &q, &r);
 
 	(void)state;
 	for (unsigned n = 1; n < 5; n++) {
 		const unsigned others[3] = { 0, 0, n - 1 };
 		double delta[4];
 
-		charge("gspa-pooled", &p, n, delta);
+		charge(&p, n, delta);
 		for (size_t i = 0; i < 4; i++)
 			if (worst_of(&p, 2, others, epsilons[i]) > delta[i] * (1 + 1e-9))
 				fail_msg("%u, epsilon %g: %g is charged", n, epsilons[i], delta[i]);
@@ -194,11 +194,11 @@ static void classes_apart_cost_no_more_than_is_charged(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof least / sizeof *least; k++) {
 		double delta[4];
-		struct pt_params p;
+		struct pt_randomizer p;
 
 		memcpy(r.class_least, least[k], sizeof least[k]);
 		p = made("gspa-classes", &q, &r);
-		charge("gspa-classes", &p, 8, delta);
+		charge(&p, 8, delta);
 		for (uint32_t own = 0; own < 2; own++)
 			for (unsigned more = 0; more < 2; more++) {
 				unsigned others[2] = { 0, 0 };
@@ -217,13 +217,14 @@ static void a_device_picks_the_weakest_class_it_allows(void **state)
 	const struct pt_request r = {
 		.epsilon0 = 3, .classes = 2, .class_epsilon0 = { 0.5, 3 }, .class_least = { 9, 9 }
 	};
-	struct pt_params p = made("gspa-pooled", &q, &r), grr = { .protocol = "grr" };
+	struct pt_randomizer p = made("gspa-pooled", &q, &r), grr = { .row = pt_device_find("grr") };
 
 	(void)state;
 	assert_true(pt_has_classes(&p) && !pt_has_classes(&grr));
-	assert_true(pt_slot_epsilon0(&p.slot[0]) <= 0.5 && pt_slot_epsilon0(&p.slot[0]) > 0.5 - 1e-8);
-	assert_true(
-		pt_find("gspa-pooled")->epsilon0(&p) <= 3 && pt_find("gspa-pooled")->epsilon0(&p) > 3 - 1e-8);
+	assert_true(pt_mixbins_guarantee(&p.slots.slot[0].each) <= 0.5 &&
+		    pt_mixbins_guarantee(&p.slots.slot[0].each) > 0.5 - 1e-8);
+	assert_true(pt_find("gspa-pooled")->device->epsilon0(&p) <= 3 &&
+		    pt_find("gspa-pooled")->device->epsilon0(&p) > 3 - 1e-8);
 }
 
 /* ---- what is refused ---- */
@@ -234,22 +235,22 @@ static void impossible_classes_are_refused(void **state)
 	const struct pt_request good = {
 		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
 	};
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		const struct pt_protocol *row = pt_find(rows[k]);
 		struct pt_request r;
 
-#define REFUSED(what, change)                                                \
-	do {                                                                 \
-		r = good;                                                    \
-		change;                                                      \
-		assert_int_equal(row->derive(&q, &r, &p, &err), CM_ECONFIG); \
-		if (strstr(err.msg, what) == NULL)                           \
-			fail_msg("%s", err.msg);                             \
+#define REFUSED(what, change)                                                   \
+	do {                                                                    \
+		r = good;                                                       \
+		change;                                                         \
+		assert_int_equal(pt_derive(row, &q, &r, &p, &err), CM_ECONFIG); \
+		if (strstr(err.msg, what) == NULL)                              \
+			fail_msg("%s", err.msg);                                \
 	} while (0)
-		assert_int_equal(row->derive(&vector, &good, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(row, &vector, &good, &p, &err), CM_ECONFIG);
 		REFUSED("1 classes", r.classes = 1);
 		REFUSED("17 classes", r.classes = 17);
 		REFUSED("must be finite and rise", r.class_epsilon0[0] = 2);
@@ -272,29 +273,29 @@ static void a_peers_classes_that_cannot_be_are_refused(void **state)
 	(void)state;
 	for (size_t k = 0; k < 2; k++) {
 		const struct pt_protocol *row = pt_find(rows[k]);
-		struct pt_params good = made(rows[k], &q, &r), p;
+		struct pt_randomizer good = made(rows[k], &q, &r), p;
 
-#define REFUSED(change)                                                \
-	do {                                                           \
-		p = good;                                              \
-		change;                                                \
-		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(change)                                                        \
+	do {                                                                   \
+		p = good;                                                      \
+		change;                                                        \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
-		REFUSED(p.tags = 0);
-		REFUSED(p.tags = 3);
-		REFUSED(p.tag_messages = 1);
-		REFUSED(p.tag_least[0] = 0);
-		REFUSED(p.tag_least[2] = 1);
-		REFUSED((p.slots = 1, p.tags = 1));
-		REFUSED(p.slots = UINT32_MAX);
-		REFUSED(p.slot[1].bins = 4);
-		REFUSED((p.slot[0].bins = 4, p.slot[1].bins = 4));
-		REFUSED(p.slot[1].count = 2);
-		REFUSED(p.slot[1].groups = 2);
-		REFUSED(p.slot[1].dummies = 1);
-		REFUSED(p.slot[1].keep = p.slot[0].keep);
-		REFUSED((p.slot[1].keep_always = true, p.slot[1].keep = 0));
-		REFUSED(p.shuffler_dummies = 1);
+		REFUSED(p.shuffler.tags = 0);
+		REFUSED(p.shuffler.tags = 3);
+		REFUSED(p.shuffler.tag_messages = 1);
+		REFUSED(p.shuffler.tag_least[0] = 0);
+		REFUSED(p.shuffler.tag_least[2] = 1);
+		REFUSED((p.slots.kinds = 1, p.shuffler.tags = 1));
+		REFUSED(p.slots.kinds = UINT32_MAX);
+		REFUSED(p.slots.slot[1].each.bins = 4);
+		REFUSED((p.slots.slot[0].each.bins = 4, p.slots.slot[1].each.bins = 4));
+		REFUSED(p.slots.slot[1].count = 2);
+		REFUSED(p.slots.slot[1].groups = 2);
+		REFUSED(p.slots.slot[1].each.dummies = 1);
+		REFUSED(p.slots.slot[1].each.keep = p.slots.slot[0].each.keep);
+		REFUSED((p.slots.slot[1].each.keep_always = true, p.slots.slot[1].each.keep = 0));
+		REFUSED(p.shuffler.dummies = 1);
 #undef REFUSED
 	}
 }
@@ -314,7 +315,7 @@ static void records_of_no_class_are_refused(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < 2; k++) {
-		struct pt_params p = made(rows[k], &q, &r);
+		struct pt_randomizer p = made(rows[k], &q, &r);
 
 		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 			uint8_t record[16] = { 1, 0, cases[i].slot, 0, 0, 0, 0, 0, cases[i].value };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cm_cli.h"
-#include "cm_near.h"
+#include "cm_suggest.h"
 
 /* What the last verb saw. */
 static struct cm_cli seen;
@@ -362,25 +362,25 @@ static void only_the_name_itself_confirms(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		assert_int_equal(cm_cli_confirmed(others[i], "q1", "it is lost", &err), CM_EUSAGE);
-		assert_string_equal(err.msg, "it is lost: to do it say --confirm q1");
+		assert_string_equal(err.msg, "it is lost: to confirm, repeat the command with --confirm q1");
 	}
 	assert_int_equal(cm_cli_confirmed("q1", "q1", "it is lost", &err), CM_OK);
 }
 
 static void distance_counts_edits_and_swaps(void **state)
 {
-	struct cm_near near = { 0 };
+	struct cm_suggest nearest = { 0 };
 
 	(void)state;
-	assert_int_equal(cm_near_distance("", ""), 0);
-	assert_int_equal(cm_near_distance("abc", ""), 3);
-	assert_int_equal(cm_near_distance("kitten", "sitting"), 3);
-	assert_int_equal(cm_near_distance("min_bacth", "min_batch"), 1);
-	cm_near_offer(&near, "delta", "epsilon");
-	assert_null(near.word);
-	cm_near_offer(&near, "dleta", "delt");
-	cm_near_offer(&near, "dleta", "delta");
-	assert_string_equal(near.word, "delta");
+	assert_int_equal(cm_suggest_distance("", ""), 0);
+	assert_int_equal(cm_suggest_distance("abc", ""), 3);
+	assert_int_equal(cm_suggest_distance("kitten", "sitting"), 3);
+	assert_int_equal(cm_suggest_distance("min_bacth", "min_batch"), 1);
+	cm_suggest_offer(&nearest, "delta", "epsilon");
+	assert_null(nearest.word);
+	cm_suggest_offer(&nearest, "dleta", "delt");
+	cm_suggest_offer(&nearest, "dleta", "delta");
+	assert_string_equal(nearest.word, "delta");
 }
 
 int main(void)

@@ -10,81 +10,76 @@
 
 #include <cmocka.h>
 
-#include "cm_conf.h"
+#include "cf_conf.h"
 #include "cm_file.h"
 
 struct round {
 	char *query;
 	double epsilon0, range[2];
-	struct cm_conf_strings values;
-	struct cm_conf_table sets;
-	struct cm_conf_doubles at;
+	struct cf_strings values;
+	struct cf_table sets;
+	struct cf_doubles at;
+	struct cf_word word;
 };
 struct conf {
 	char *listen, *plan;
 	int64_t min_batch, window;
 	double delta;
 	bool strict;
-	struct cm_conf_list rounds;
+	struct cf_list rounds;
 };
 
-static const struct cm_conf_row round_rows[] = {
-	{ .key = "query", .type = CM_CONF_STRING, .offset = offsetof(struct round, query), .required = true },
+static const struct cf_row round_rows[] = {
+	{ .key = "query", .type = CF_STRING, .offset = offsetof(struct round, query), .required = true },
 	{ .key = "epsilon0",
-		.type = CM_CONF_EXTENDED,
+		.type = CF_EXTENDED,
 		.offset = offsetof(struct round, epsilon0),
 		.min = 0.1,
 		.max = 16 },
 	{ .key = "range",
-		.type = CM_CONF_RANGE,
+		.type = CF_RANGE,
 		.offset = offsetof(struct round, range),
 		.min = -100,
 		.max = 100 },
-	{ .key = "values",
-		.type = CM_CONF_STRINGS,
-		.offset = offsetof(struct round, values),
-		.min = 2,
-		.max = 3 },
-	{ .key = "sets", .type = CM_CONF_TABLE, .offset = offsetof(struct round, sets), .min = 1, .max = 3 },
-	{ .key = "at", .type = CM_CONF_DOUBLES, .offset = offsetof(struct round, at), .min = 1, .max = 3 },
+	{ .key = "values", .type = CF_STRINGS, .offset = offsetof(struct round, values), .min = 2, .max = 3 },
+	{ .key = "sets", .type = CF_TABLE, .offset = offsetof(struct round, sets), .min = 1, .max = 3 },
+	{ .key = "at", .type = CF_DOUBLES, .offset = offsetof(struct round, at), .min = 1, .max = 3 },
+	{ .key = "word", .type = CF_WORD, .offset = offsetof(struct round, word) },
 	{ .key = NULL },
 };
-static const struct cm_conf_row budget_rows[] = {
+static const struct cf_row budget_rows[] = {
 	{ .key = "delta",
-		.type = CM_CONF_DOUBLE,
+		.type = CF_DOUBLE,
 		.offset = offsetof(struct conf, delta),
 		.required = true,
 		.min = 1e-12,
 		.max = 1 },
-	{ .key = "strict",
-		.type = CM_CONF_BOOL,
-		.offset = offsetof(struct conf, strict),
-		.fallback = "true" },
+	{ .key = "strict", .type = CF_BOOL, .offset = offsetof(struct conf, strict), .fallback = "true" },
 	{ .key = NULL },
 };
-static const struct cm_conf_row rows[] = {
+static const struct cf_row rows[] = {
 	{ .key = "listen",
-		.type = CM_CONF_STRING,
+		.type = CF_STRING,
 		.offset = offsetof(struct conf, listen),
 		.fallback = "[::1]:7443",
 		.help = "where to listen" },
-	{ .key = "plan", .type = CM_CONF_PATH, .offset = offsetof(struct conf, plan) },
+	{ .key = "plan", .type = CF_PATH, .offset = offsetof(struct conf, plan) },
 	{ .key = "min_batch",
-		.type = CM_CONF_INT,
+		.type = CF_INT,
 		.offset = offsetof(struct conf, min_batch),
 		.required = true,
 		.min = 1,
 		.max = 1e9,
 		.help = "smallest batch" },
 	{ .key = "window",
-		.type = CM_CONF_DURATION,
+		.type = CF_DURATION,
 		.offset = offsetof(struct conf, window),
 		.min = 1000,
 		.max = 86400000,
 		.fallback = "15m" },
-	{ .key = "budget", .type = CM_CONF_GROUP, .sub = budget_rows },
+	{ .key = "budget", .type = CF_GROUP, .sub = budget_rows },
 	{ .key = "rounds",
-		.type = CM_CONF_LIST,
+		.type = CF_LIST,
 		.offset = offsetof(struct conf, rounds),
 		.sub = round_rows,
 		.size = sizeof(struct round),
@@ -103,13 +98,13 @@ static const char *faults_of(const char *text, enum cm_rc want)
 	memset(faults, 0, sizeof faults);
 	out = fmemopen(faults, sizeof faults - 1, "w");
 	assert_non_null(out);
-	assert_int_equal(cm_conf_parse(text, "b.cfg", rows, &c, out, &err), want);
+	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, out, &err), want);
 	assert_int_equal(fclose(out), 0);
 	if (want == CM_OK)
 		assert_string_equal(faults, "");
 	else
 		assert_memory_equal(faults, err.msg, strlen(err.msg));
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 	assert_null(c.listen);
 	assert_null(c.rounds.item);
 	return faults;
@@ -131,7 +126,7 @@ static void every_documented_key_is_accepted(void **state)
 	struct round *r;
 
 	(void)state;
-	assert_int_equal(cm_conf_parse(good, "b.cfg", rows, &c, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(good, "b.cfg", rows, &c, NULL, &err), CM_OK);
 	assert_string_equal(c.listen, "[::]:1");
 	assert_string_equal(c.plan, "/p");
 	assert_int_equal(c.min_batch, 5);
@@ -150,10 +145,10 @@ static void every_documented_key_is_accepted(void **state)
 	assert_true(r[1].sets.n == 2 && r[1].sets.item[0].n == 2 && r[1].sets.item[1].n == 1);
 	assert_string_equal(r[1].sets.item[1].item[0], "z");
 	assert_true(r[1].at.n == 2 && r[1].at.item[0] == 1 && r[1].at.item[1] == 0.5);
-	assert_int_equal(cm_conf_line("rounds.[1].query"), 8);
-	assert_int_equal(cm_conf_line("budget.delta"), 5);
-	assert_int_equal(cm_conf_line("budget.epsilon"), 0);
-	cm_conf_free(rows, &c);
+	assert_int_equal(cf_line("rounds.[1].query"), 8);
+	assert_int_equal(cf_line("budget.delta"), 5);
+	assert_int_equal(cf_line("budget.epsilon"), 0);
+	cf_free(rows, &c);
 }
 
 static void an_absent_key_takes_its_default(void **state)
@@ -162,14 +157,14 @@ static void an_absent_key_takes_its_default(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(cm_conf_parse("min_batch = 1", "b.cfg", rows, &c, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse("min_batch = 1", "b.cfg", rows, &c, NULL, &err), CM_OK);
 	assert_string_equal(c.listen, "[::1]:7443");
 	assert_int_equal(c.window, 900000);
 	assert_null(c.plan);
 	/* The group is absent: its default holds, what it requires does not. */
 	assert_true(c.strict);
 	assert_int_equal(c.rounds.n, 0);
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 }
 
 static void a_misspelt_key_is_refused_with_the_nearest_one(void **state)
@@ -205,7 +200,7 @@ static void every_fault_is_said_not_only_the_first(void **state)
 	assert_string_equal(faults_of("min_bacth = 5\nlisten = 3\nbudget = { delta = 2.0 }", CM_ECONFIG),
 		"b.cfg:1: unknown key 'min_bacth' (did you mean 'min_batch'?)\n"
 		"b.cfg:2: string expected for 'listen'\n"
-		"b.cfg: missing required key 'min_batch'\n"
+		"b.cfg: missing required key 'min_batch': smallest batch\n"
 		"b.cfg:3: value out of range for 'budget.delta' (1e-12 to 1)\n");
 }
 
@@ -316,6 +311,41 @@ static void a_list_that_is_none_is_refused(void **state)
 		"b.cfg:2: number of items out of range for 'rounds.[0].sets' (1 to 3)");
 }
 
+static void a_word_is_a_string_or_a_finite_number(void **state)
+{
+	static const struct {
+		const char *value, *text;
+		double number;
+	} good_ones[] = { { "\"even\"", "even", 0 }, { "\"\"", "", 0 }, { "\"37\"", "37", 0 },
+		{ "37.5", NULL, 37.5 }, { "-2", NULL, -2 }, { "0", NULL, 0 } };
+	static const char *const bad[] = { "true", "[ \"a\" ]", "(1)", "1e999" };
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good_ones / sizeof *good_ones; i++) {
+		struct conf c = { 0 };
+		struct cm_err err = { 0 };
+		struct round *r;
+
+		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nword = %s })",
+			good_ones[i].value);
+		assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, &err), CM_OK);
+		r = c.rounds.item;
+		assert_true(r->word.number == good_ones[i].number);
+		if (good_ones[i].text == NULL)
+			assert_null(r->word.text);
+		else
+			assert_string_equal(r->word.text, good_ones[i].text);
+		cf_free(rows, &c);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		(void)snprintf(
+			text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nword = %s })", bad[i]);
+		assert_string_equal(faults_of(text, CM_ECONFIG),
+			"b.cfg:3: string or finite number expected for 'rounds.[0].word'\n");
+	}
+}
+
 static void a_duration_without_its_unit_is_refused(void **state)
 {
 	static const char *const bad[] = { "90", "\"90\"", "\"s\"", "\"-1s\"", "\" 1s\"", "\"1 s\"",
@@ -337,7 +367,7 @@ static void a_duration_without_its_unit_is_refused(void **state)
 static void a_missing_required_key_is_named_with_its_group(void **state)
 {
 	(void)state;
-	REFUSED("", "b.cfg: missing required key 'min_batch'");
+	REFUSED("", "b.cfg: missing required key 'min_batch': smallest batch");
 	REFUSED("min_batch = 1\nbudget = { strict = true }",
 		"b.cfg:2: missing required key 'delta' in 'budget'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" },\n { epsilon0 = 1.0 } )",
@@ -388,7 +418,7 @@ static enum cm_rc load(const struct folder *f, struct conf *c, struct cm_err *er
 
 	assert_non_null(path);
 	memset(c, 0, sizeof *c);
-	rc = cm_conf_load(path, rows, c, NULL, err);
+	rc = cf_load(path, rows, c, NULL, err);
 	free(path);
 	return rc;
 }
@@ -424,7 +454,7 @@ static void a_missing_file_names_the_sample(void **state)
 	assert_int_equal(load(*state, &c, &err), CM_ENOINPUT);
 	assert_non_null(strstr(err.msg, "/main.conf: cannot open: No such file"));
 	assert_non_null(strstr(err.msg, "config-sample"));
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 }
 
 static void relative_paths_are_taken_from_the_files_folder(void **state)
@@ -438,7 +468,7 @@ static void relative_paths_are_taken_from_the_files_folder(void **state)
 	assert_int_equal(load(f, &c, &err), CM_OK);
 	(void)snprintf(want, sizeof want, "%s/sub/plan.conf", f->path);
 	assert_string_equal(c.plan, want);
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 }
 
 static void a_credential_is_a_file_that_the_service_manager_passes(void **state)
@@ -451,13 +481,13 @@ static void a_credential_is_a_file_that_the_service_manager_passes(void **state)
 	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"");
 	assert_int_equal(load(f, &c, &err), CM_OK);
 	assert_string_equal(c.plan, "credential:plan");
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/a.service", 1), 0);
 	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"\nlisten = \"credential:plan\"");
 	assert_int_equal(load(f, &c, &err), CM_OK);
 	assert_string_equal(c.plan, "/run/credentials/a.service/plan");
 	assert_string_equal(c.listen, "credential:plan"); /* no path */
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 	REFUSED("min_batch = 1\nplan = \"credential:\"", "b.cfg:2: credential:NAME expected for 'plan'");
 	REFUSED("min_batch = 1\nplan = \"credential:../a\"", "b.cfg:2: credential:NAME expected for 'plan'");
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
@@ -475,7 +505,7 @@ static void faults_in_an_included_file_name_that_file(void **state)
 	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
 	(void)snprintf(want, sizeof want, "%s/more.conf:2: string expected for 'listen'", f->path);
 	assert_string_equal(err.msg, want);
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 	write_text(f, "more.conf", "\n\nlisten = ]");
 	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
 	(void)snprintf(want, sizeof want, "%s/more.conf:3: syntax error", f->path);
@@ -483,7 +513,7 @@ static void faults_in_an_included_file_name_that_file(void **state)
 	write_text(f, "more.conf", "listen = \"here\"");
 	assert_int_equal(load(f, &c, &err), CM_OK);
 	assert_string_equal(c.listen, "here");
-	cm_conf_free(rows, &c);
+	cf_free(rows, &c);
 }
 
 static void an_include_that_is_no_file_or_never_ends_is_refused(void **state)
@@ -534,12 +564,12 @@ static void the_sample_reads_back(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	cm_conf_sample(rows, out);
+	cf_sample(rows, out);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "# where to listen\nlisten = \"[::1]:7443\";\n"));
 	assert_non_null(strstr(text, "# smallest batch (1 to 1000000000); required\n# min_batch = ...;\n"));
 	assert_string_equal(faults_of(text, CM_ECONFIG),
-		"b.cfg: missing required key 'min_batch'\n"
+		"b.cfg: missing required key 'min_batch': smallest batch\n"
 		"b.cfg:10: missing required key 'delta' in 'budget'\n");
 	/* A list that is not required is there as a comment. */
 	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
@@ -556,7 +586,7 @@ static void what_is_named_and_not_there_is_the_configurations_fault(void **state
 	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
 		struct cm_err err = { .code = want[i].before };
 
-		assert_int_equal(cm_conf_blamed(&err), want[i].after);
+		assert_int_equal(cf_blamed(&err), want[i].after);
 		assert_int_equal(err.code, want[i].after);
 	}
 }
@@ -576,6 +606,7 @@ int main(void)
 		cmocka_unit_test(an_integer_too_large_for_its_type_is_refused_not_wrapped),
 		cmocka_unit_test(a_range_that_is_none_is_refused),
 		cmocka_unit_test(a_list_that_is_none_is_refused),
+		cmocka_unit_test(a_word_is_a_string_or_a_finite_number),
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
 		cmocka_unit_test(a_missing_required_key_is_named_with_its_group),
 		cmocka_unit_test(broken_or_hostile_text_is_one_line_never_a_crash),

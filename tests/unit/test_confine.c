@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include "cm_confine.h"
+#include "nt_confine.h"
 
 /* Arguments that a kernel without the filter finds wrong before it does anything. */
 #define BAD  1L /* an address */
@@ -182,7 +182,7 @@ static void confine(void)
 	unsigned rules = 0;
 	struct cm_err err;
 
-	if (cm_confine_now(&rules, &err) != CM_OK) {
+	if (nt_confine_now(&rules, &err) != CM_OK) {
 		(void)fprintf(stderr, "%s\n", err.msg);
 		_exit(98);
 	}
@@ -365,7 +365,7 @@ static void twice(void)
 	unsigned n;
 
 	confine();
-	check(cm_confine_now(&n, &err) == CM_EUNAVAIL && n == 0, "a second filter");
+	check(nt_confine_now(&n, &err) == CM_EUNAVAIL && n == 0, "a second filter");
 }
 
 static void a_second_filter_does_no_harm(void **state)

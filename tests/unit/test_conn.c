@@ -16,7 +16,7 @@
 static void close_after_four(struct peer *p)
 {
 	if (!p->server && p->got.len == 4)
-		cm_conn_close(p->conn, NULL);
+		nt_conn_close(p->conn, NULL);
 }
 
 static void what_is_sent_comes_back_and_both_ends_close_in_order(void **state)
@@ -51,11 +51,11 @@ static void the_server_knows_the_role_and_the_address(void **state)
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1);
-	assert_int_equal(cm_conn_peer(w.server[0].conn)->role, CM_ROLE_CLIENT);
-	assert_memory_equal(cm_conn_address(w.server[0].conn), "127.0.0.1:", 10);
+	assert_int_equal(nt_conn_peer(w.server[0].conn)->role, CR_ROLE_CLIENT);
+	assert_memory_equal(nt_conn_address(w.server[0].conn), "127.0.0.1:", 10);
 	RUN_UNTIL(&w, c.opens == 1);
-	assert_int_equal(cm_conn_peer(c.conn)->role, CM_ROLE_SHUFFLER);
-	cm_conn_close(c.conn, NULL);
+	assert_int_equal(nt_conn_peer(c.conn)->role, CR_ROLE_SHUFFLER);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&c.got);
 	world_fini(&w);
@@ -77,12 +77,12 @@ static void a_megabyte_goes_both_ways(void **state)
 	w.echo = true;
 	world_listen(&w);
 	dial(&w, &c);
-	assert_int_equal(cm_conn_send(c.conn, data, n, &err), CM_OK);
+	assert_int_equal(nt_conn_send(c.conn, data, n, &err), CM_OK);
 	RUN_UNTIL(&w, c.got.len >= n);
 	assert_int_equal(c.got.len, n);
 	assert_memory_equal(c.got.data, data, n);
-	assert_int_equal(cm_conn_pending(c.conn), 0);
-	cm_conn_close(c.conn, NULL);
+	assert_int_equal(nt_conn_pending(c.conn), 0);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	free(data);
 	cm_buf_fini(&c.got);
@@ -101,10 +101,10 @@ static void what_is_queued_before_a_close_still_arrives(void **state)
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, c.opens == 1);
-	assert_int_equal(cm_conn_send(c.conn, data, sizeof data, &err), CM_OK);
-	cm_conn_close(c.conn, NULL);
-	cm_conn_close(c.conn, NULL);
-	assert_int_equal(cm_conn_send(c.conn, data, 1, &err), CM_EIO);
+	assert_int_equal(nt_conn_send(c.conn, data, sizeof data, &err), CM_OK);
+	nt_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
+	assert_int_equal(nt_conn_send(c.conn, data, 1, &err), CM_EIO);
 	run_until_closed(&w, 2);
 	assert_int_equal(w.server[0].got.len, sizeof data);
 	assert_ended(&w.server[0], CM_OK, "");
@@ -126,7 +126,7 @@ static void frames_of_one_iteration_share_a_write(void **state)
 		send_text(&c, "a frame of some twenty bytes");
 	RUN_UNTIL(&w, w.server[0].got.len == 2800);
 	assert_int_equal(w.server[0].data_calls, 1);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&c.got);
 	world_fini(&w);
@@ -147,11 +147,11 @@ static void a_name_with_two_addresses_reaches_the_one_that_listens(void **state)
 	freeaddrinfo(found);
 	world_init(&w);
 	world_listen(&w); /* on 127.0.0.1 only; localhost may be ::1 first */
-	(void)snprintf(address, sizeof address, "localhost:%d", cm_listener_port(w.listener));
+	(void)snprintf(address, sizeof address, "localhost:%d", nt_listener_port(w.listener));
 	dial_at(&w, &c, address);
 	RUN_UNTIL(&w, c.opens == 1 || c.closes == 1);
 	assert_int_equal(c.opens, 1);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&c.got);
 	world_fini(&w);
@@ -165,7 +165,7 @@ static void refused_over_the_wire(const char *client, const char *why, const cha
 	struct peer c;
 
 	world_init(&w);
-	cm_tls_ctx_free(w.client_ctx);
+	nt_tls_ctx_free(w.client_ctx);
 	w.client_ctx = client_ctx(client);
 	world_listen(&w);
 	dial(&w, &c);
@@ -209,7 +209,7 @@ static void a_server_of_another_host_is_not_talked_to(void **state)
 	(void)state;
 	world_init(&w);
 	world_listen(&w);
-	(void)snprintf(address, sizeof address, "127.1:%d", cm_listener_port(w.listener));
+	(void)snprintf(address, sizeof address, "127.1:%d", nt_listener_port(w.listener));
 	dial_at(&w, &c, address);
 	run_until_closed(&w, 2);
 	assert_int_equal(c.opens, 0);
@@ -269,7 +269,7 @@ static void a_silent_peer_is_closed_after_the_idle_limit(void **state)
 static void expect_silence_on(struct peer *p)
 {
 	if (p->server)
-		cm_conn_expect_silence(p->conn, true);
+		nt_conn_expect_silence(p->conn, true);
 }
 
 static void a_peer_in_a_long_poll_may_be_silent(void **state)
@@ -289,7 +289,7 @@ static void a_peer_in_a_long_poll_may_be_silent(void **state)
 	began = uv_now(&w.loop);
 	RUN_UNTIL(&w, uv_now(&w.loop) - began > 300);
 	assert_int_equal(w.server[0].closes, 0);
-	cm_conn_expect_silence(w.server[0].conn, false);
+	nt_conn_expect_silence(w.server[0].conn, false);
 	run_until_closed(&w, 2);
 	assert_ended(&w.server[0], CM_EUNAVAIL, "silent");
 	cm_buf_fini(&c.got);
@@ -304,7 +304,7 @@ static void nobody_listening_is_said_at_once(void **state)
 	(void)state;
 	world_init(&w);
 	world_listen(&w);
-	cm_listener_close(w.listener);
+	nt_listener_close(w.listener);
 	w.listener = NULL;
 	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
 	dial(&w, &c);
@@ -337,7 +337,7 @@ static void a_dial_closed_before_it_connects_ends_once(void **state)
 	world_init(&w);
 	world_listen(&w);
 	dial(&w, &c);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 1);
 	assert_ended(&c, CM_OK, "");
 	assert_int_equal(c.opens, 0);
@@ -358,7 +358,7 @@ static void a_text_that_is_no_address_is_refused(void **state)
 	peer_init(&w, &c);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		assert_int_equal(
-			cm_conn_dial(&w.loop, bad[i], w.client_ctx, NULL, &client_handler, &c, &c.conn, &err),
+			nt_conn_dial(&w.loop, bad[i], w.client_ctx, NULL, &client_handler, &c, &c.conn, &err),
 			CM_ECONFIG);
 	assert_int_equal(c.closes, 0);
 	world_fini(&w);
@@ -369,7 +369,7 @@ static void a_text_that_is_no_address_is_refused(void **state)
 static void pause_at_once(struct peer *p)
 {
 	if (p->server)
-		cm_conn_pause(p->conn);
+		nt_conn_pause(p->conn);
 }
 
 static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
@@ -386,7 +386,7 @@ static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
-	assert_int_equal(cm_conn_send(c.conn, data, sizeof data, &err), CM_OK);
+	assert_int_equal(nt_conn_send(c.conn, data, sizeof data, &err), CM_OK);
 	began = uv_now(&w.loop);
 	while (uv_now(&w.loop) - began < 100) {
 		(void)usleep(5000);
@@ -394,10 +394,10 @@ static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
 	}
 	/* What came with the last bytes of the handshake may have been read already. */
 	assert_true(w.server[0].got.len < sizeof data);
-	cm_conn_resume(w.server[0].conn);
+	nt_conn_resume(w.server[0].conn);
 	RUN_UNTIL(&w, w.server[0].got.len == sizeof data);
 	assert_int_equal(w.server[0].empty_calls, 1);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&c.got);
 	world_fini(&w);
@@ -419,17 +419,17 @@ static void a_peer_that_does_not_read_is_cut_off_at_the_pending_limit(void **sta
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
 	/* The kernel's buffers take some megabytes; then it piles up here. */
-	while (cm_conn_send(c.conn, data, sizeof data, &err) == CM_OK) {
+	while (nt_conn_send(c.conn, data, sizeof data, &err) == CM_OK) {
 		sent += sizeof data;
-		assert_true(cm_conn_pending(c.conn) <= w.limits.max_pending + 64 * 1024);
+		assert_true(nt_conn_pending(c.conn) <= w.limits.max_pending + 64 * 1024);
 		assert_true(sent < 100u << 20);
 		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	}
 	assert_int_equal(err.code, CM_EUNAVAIL);
-	assert_int_equal(cm_conn_send(c.conn, data, 1, &err), CM_EIO);
+	assert_int_equal(nt_conn_send(c.conn, data, 1, &err), CM_EIO);
 	RUN_UNTIL(&w, c.closes == 1);
 	assert_ended(&c, CM_EUNAVAIL, "the peer does not read");
-	cm_conn_resume(w.server[0].conn);
+	nt_conn_resume(w.server[0].conn);
 	RUN_UNTIL(&w, w.server[0].closes == 1);
 	assert_int_equal(w.server[0].why.code, CM_EUNAVAIL);
 	cm_buf_fini(&c.got);
@@ -456,7 +456,7 @@ static void an_end_without_close_notify_is_told_from_an_orderly_one(void **state
 		socklen_t len = sizeof in;
 
 		if (getpeername(i, (struct sockaddr *)&in, &len) == 0 && in.sin_family == AF_INET &&
-			ntohs(in.sin_port) == cm_listener_port(w.listener))
+			ntohs(in.sin_port) == nt_listener_port(w.listener))
 			fd = i;
 	}
 	assert_true(fd >= 0);

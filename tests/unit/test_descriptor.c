@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bend.h"
 #include "pr_msg.h"
 #include "queries.h"
 #include "rd_descriptor.h"
@@ -12,7 +13,7 @@
 
 static struct cm_err err;
 static struct round_keys analyzer, other;
-static struct cm_buf golden, golden_mean, golden_olh,
+static struct cm_buf golden, golden_mean, golden_olh, golden_none,
 	golden_quantiles; /* tests/data/golden/descriptor_{histogram,mean,olh,quantiles}.bin */
 
 /* ---- memory that runs out ---- */
@@ -114,6 +115,29 @@ static void expect_refused(struct change *c, const char *field, int line)
 	} while (0)
 #define TEXT(s) ((char *)(uintptr_t)(s))
 
+/* The parameters of the golden descriptor as those of another row of the same struct. */
+static void bend_to(Tombola__V1__Randomizer *r, const char *name)
+{
+	BEND(r, name, (void)0);
+}
+
+/* A round without a local guarantee. */
+static void bend_always(struct change *c, uint32_t dummies)
+{
+	BEND(c->m->randomizer, "bins",
+		p.mixbins = ((struct pt_mixbins){
+			.bins = p.mixbins.bins, .dummies = dummies, .keep_always = true }));
+}
+
+static void shuffler_adds(struct change *c, uint64_t dummies)
+{
+	static Tombola__V1__ShufflerPart part;
+
+	tombola__v1__shuffler_part__init(&part);
+	part.dummies = dummies;
+	c->m->randomizer->shuffler = &part;
+}
+
 static void the_golden_descriptor_reads_as_its_json_says(void **state)
 {
 	struct rd_descriptor d;
@@ -130,21 +154,21 @@ static void the_golden_descriptor_reads_as_its_json_says(void **state)
 	assert_string_equal(d.query.name, "engine.mode");
 	assert_int_equal(d.query.categories, 5);
 	assert_string_equal(d.query.category[4], "caf\xc3\xa9");
-	assert_string_equal(d.protocol->name, "grr");
-	assert_int_equal(d.params.bins, 5);
-	assert_true(d.params.keep == UINT64_C(13835058055282163711));
+	assert_string_equal(d.randomizer.row->name, "grr");
+	assert_int_equal(d.randomizer.mixbins.bins, 5);
+	assert_true(d.randomizer.mixbins.keep == UINT64_C(13835058055282163711));
 	assert_int_equal(d.min_batch, 1000);
 	assert_int_equal(d.target_batch, 58000);
 	assert_true(d.honest_fraction == 0.95);
 	assert_int_equal(d.colluders, 10);
 	assert_true(d.opens_ms == INT64_C(1764000000000) && d.deadline_ms == INT64_C(1764000060000));
-	assert_int_equal(d.suite, CM_HPKE_AES128GCM);
+	assert_int_equal(d.suite, CR_HPKE_AES128GCM);
 	assert_int_equal(d.hpke_key[0], 0x39);
 	assert_true(d.privacy.epsilon_limit == 1.0 && d.privacy.delta == 1e-6);
 	assert_string_equal(d.unit, "device");
 	assert_string_equal(d.mode, "plan");
 	assert_int_equal(d.ledger_seq, 5);
-	cm_sha256(golden.data, golden.len, hash);
+	cr_sha256(golden.data, golden.len, hash);
 	assert_memory_equal(d.hash, hash, sizeof hash);
 
 	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
@@ -163,12 +187,29 @@ static void a_size_comes_with_its_protocol_and_its_record(void **state)
 	(void)state;
 	if (rd_descriptor_decode(golden_olh.data, golden_olh.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_string_equal(d.protocol->name, "olh");
-	assert_int_equal(d.params.size, 8);
+	assert_string_equal(d.randomizer.row->name, "olh");
+	assert_int_equal(d.randomizer.olh.size, 8);
 	assert_int_equal(d.record_len, 32);
 	/* floor(2^64 e^2 / (e^2 + 7)) - 64, in sixty decimals. */
-	assert_true(d.params.keep == UINT64_C(9472756646864840540));
+	assert_true(d.randomizer.olh.keep == UINT64_C(9472756646864840540));
 	rd_descriptor_fini(&d);
+}
+
+static void devices_without_a_reading_have_a_bin(void **state)
+{
+	struct rd_descriptor d;
+
+	(void)state;
+	if (rd_descriptor_decode(golden_none.data, golden_none.len, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(d.query.none, PT_NONE_SYMBOL);
+	assert_true(d.query.categories == 5 && d.randomizer.mixbins.bins == 6);
+	rd_descriptor_fini(&d);
+	REFUSED_OF(golden_none, "6 bins for 5 categories", c.m->query->none = 0);
+	REFUSED_OF(golden_none, "5 bins for 5 categories and the symbol of none",
+		BEND(c.m->randomizer, "grr", p.single.bins = 5));
+	REFUSED_OF(golden_none, "no way to take part", c.m->query->none = 4);
+	REFUSED("5 bins for 5 categories and the symbol of none", c.m->query->none = 1);
 }
 
 static void quantiles_are_asked_of_a_range(void **state)
@@ -179,7 +220,7 @@ static void quantiles_are_asked_of_a_range(void **state)
 	if (rd_descriptor_decode(golden_quantiles.data, golden_quantiles.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_int_equal(d.query.kind, PT_QUANTILES);
-	assert_true(d.query.low == -40.5 && d.query.high == 125 && d.params.bins == 33);
+	assert_true(d.query.low == -40.5 && d.query.high == 125 && d.randomizer.mixbins.bins == 33);
 	rd_descriptor_fini(&d);
 }
 
@@ -194,22 +235,52 @@ static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 		struct rd_descriptor d = any, back;
 		struct cm_buf b;
 
-		d.protocol = row;
-		d.query = query_of_row(row);
-		if (query_derive(row, &d.query, 2, &d.params, &err) != CM_OK)
-			fail_msg("%s: %s", row->name, err.msg);
-		d.privacy.epsilon0 = row->epsilon0(&d.params);
-		d.messages_per_client = row->messages(&d.params);
-		d.record_len = row->record_len(&d.params);
+		d.query = query_of_row(row); /* with the symbol of none where the row has it */
+		if (query_derive(row, &d.query, 2, &d.randomizer, &err) != CM_OK)
+			fail_msg("%s: %s", row->device->name, err.msg);
+		d.privacy.epsilon0 = row->device->epsilon0(&d.randomizer);
+		d.messages_per_client = row->device->messages(&d.randomizer);
+		d.record_len = row->device->record_len(&d.randomizer);
 		cm_buf_init(&b, PR_DESCRIPTOR_MAX);
 		if (rd_descriptor_encode(&d, &b, &err) != CM_OK)
-			fail_msg("%s: %s", row->name, err.msg);
+			fail_msg("%s: %s", row->device->name, err.msg);
 		assert_int_equal(rd_descriptor_decode(b.data, b.len, &back, &err), CM_OK);
-		assert_memory_equal(&d.params, &back.params, sizeof d.params);
-		assert_ptr_equal(back.protocol, row);
+		assert_true(pt_randomizer_equal(&d.randomizer, &back.randomizer));
+		assert_ptr_equal(back.randomizer.row, row->device);
 		cm_buf_fini(&b);
 		rd_descriptor_fini(&back);
 	}
+	rd_descriptor_fini(&any);
+}
+
+/* Of such a row a device would send what no reading makes. */
+static void a_symbol_of_none_is_for_rows_that_have_it(void **state)
+{
+	const struct pt_protocol *row;
+	struct rd_descriptor any;
+	size_t refused = 0;
+
+	(void)state;
+	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &any, &err), CM_OK);
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		struct rd_descriptor d = any;
+		struct cm_buf b;
+
+		d.query = query_of_row(row);
+		if (d.query.none == PT_NONE_SYMBOL || d.query.kind == PT_VECTOR)
+			continue;
+		refused++;
+		assert_int_equal(query_derive(row, &d.query, 2, &d.randomizer, &err), CM_OK);
+		d.privacy.epsilon0 = row->device->epsilon0(&d.randomizer);
+		d.messages_per_client = row->device->messages(&d.randomizer);
+		d.record_len = row->device->record_len(&d.randomizer);
+		cm_buf_init(&b, PR_DESCRIPTOR_MAX);
+		assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_OK);
+		REFUSED_OF(b, "has no symbol for devices without a reading",
+			(c.m->query->none = 1, c.m->query->none_value = 0));
+		cm_buf_fini(&b);
+	}
+	assert_true(refused > 0);
 	rd_descriptor_fini(&any);
 }
 
@@ -290,22 +361,28 @@ static void a_randomizer_out_of_range_is_refused(void **state)
 	REFUSED("randomizer.protocol",
 		c.m->randomizer->protocol = TEXT("levels")); /* answers no histograms */
 	REFUSED_MEAN("randomizer.protocol", c.m->randomizer->protocol = TEXT("grr"));
-	REFUSED("randomizer.bins", c.m->randomizer->bins = 0);
-	REFUSED("randomizer.bins", c.m->randomizer->bins = 1);
-	REFUSED("randomizer.bins", c.m->randomizer->bins = PR_CATEGORIES_MAX + 1);
-	REFUSED("randomizer", c.m->randomizer->bins = 6); /* five categories */
-	REFUSED("randomizer.dummies", c.m->randomizer->dummies = PR_MESSAGES_MAX);
-	REFUSED("randomizer", c.m->randomizer->dummies = 1);                           /* not with grr */
-	REFUSED("randomizer.shuffler_dummies", c.m->randomizer->shuffler_dummies = 1); /* nor these */
-	REFUSED("randomizer.keep", c.m->randomizer->keep_always = 1);
-	REFUSED("randomizer.size", c.m->randomizer->size = PR_CATEGORIES_MAX + 1);
-	REFUSED("randomizer", c.m->randomizer->size = 2); /* grr has none */
-	REFUSED("randomizer", c.m->randomizer->other = 1);
-	REFUSED("randomizer", (c.m->randomizer->keep_always = 1, c.m->randomizer->keep = 0));
-	REFUSED("randomizer", c.m->randomizer->keep = 0);
-	REFUSED("randomizer", c.m->randomizer->keep = UINT64_C(1)
-						      << 61);      /* 1/8, below 1/5: a lie more often */
-	REFUSED("randomizer", c.m->randomizer->keep = UINT64_MAX); /* epsilon0 above what is accounted */
+	REFUSED("bins", BEND(c.m->randomizer, "grr", p.mixbins.bins = 0));
+	REFUSED("bins", BEND(c.m->randomizer, "grr", p.mixbins.bins = 1));
+	REFUSED("bins", BEND(c.m->randomizer, "grr", p.mixbins.bins = PR_CATEGORIES_MAX + 1));
+	REFUSED("bins", BEND(c.m->randomizer, "grr", p.mixbins.bins = 6)); /* five categories */
+	REFUSED("dummies", BEND(c.m->randomizer, "mixbins", p.mixbins.dummies = PR_MESSAGES_MAX));
+	REFUSED("randomizer.shuffler.dummies", shuffler_adds(&c, 1)); /* not with grr */
+	REFUSED("keep", BEND(c.m->randomizer, "mixbins", p.mixbins.keep_always = true));
+	REFUSED("no noise of any kind",
+		BEND(c.m->randomizer, "mixbins", (p.mixbins.keep_always = true, p.mixbins.keep = 0)));
+	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = 0));
+	/* 1/8, below 1/5: a lie more often. */
+	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = UINT64_C(1) << 61));
+	/* epsilon0 above what is accounted. */
+	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = UINT64_MAX));
+	/* A row's parameters are its own: no more bytes, no fewer, and no other row's. */
+	REFUSED("randomizer.parameters: 11 bytes", c.m->randomizer->parameters.len = 11);
+	REFUSED("Randomizer.parameters: missing", c.m->randomizer->parameters.len = 0);
+	REFUSED("randomizer.parameters: 25 bytes",
+		(bend_to(c.m->randomizer, "mixbins"), c.m->randomizer->protocol = TEXT("grr")));
+	REFUSED("randomizer.parameters: 12 bytes", c.m->randomizer->protocol = TEXT("subset"));
+	REFUSED("neither 0 nor 1",
+		(bend_to(c.m->randomizer, "mixbins"), c.m->randomizer->parameters.data[16] = 2));
 }
 
 static void a_shape_that_is_not_the_protocols_is_refused(void **state)
@@ -376,28 +453,23 @@ static void a_privacy_statement_out_of_range_is_refused(void **state)
 static void only_keep_always_may_have_an_infinite_epsilon0(void **state)
 {
 	(void)state;
-	ACCEPTED((c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
-		c.m->randomizer->keep = 0, c.m->randomizer->dummies = 3, c.m->messages_per_client = 4,
+	ACCEPTED((bend_to(c.m->randomizer, "bins"), bend_always(&c, 3), c.m->messages_per_client = 4,
 		c.m->privacy->epsilon0 = (double)INFINITY));
 	REFUSED("privacy.epsilon0",
-		(c.m->randomizer->protocol = TEXT("mixbins"), c.m->randomizer->dummies = 3,
-			c.m->messages_per_client = 4, c.m->privacy->epsilon0 = (double)INFINITY));
+		(bend_to(c.m->randomizer, "mixbins"), c.m->privacy->epsilon0 = (double)INFINITY));
 }
 
 static void messages_of_the_shuffler_are_for_rows_that_have_them(void **state)
 {
 	(void)state;
-	ACCEPTED((c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
-		c.m->randomizer->keep = 0, c.m->randomizer->shuffler_dummies = PT_SHUFFLER_DUMMIES_MAX,
-		c.m->privacy->epsilon0 = (double)INFINITY));
-	REFUSED("randomizer.shuffler_dummies",
-		(c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
-			c.m->randomizer->keep = 0,
-			c.m->randomizer->shuffler_dummies = PT_SHUFFLER_DUMMIES_MAX + 1,
-			c.m->privacy->epsilon0 = (double)INFINITY));
+	ACCEPTED((bend_to(c.m->randomizer, "bins"), bend_always(&c, 0),
+		shuffler_adds(&c, PT_SHUFFLER_DUMMIES_MAX), c.m->privacy->epsilon0 = (double)INFINITY));
+	REFUSED("randomizer.shuffler.dummies", (bend_to(c.m->randomizer, "bins"), bend_always(&c, 0),
+						       shuffler_adds(&c, PT_SHUFFLER_DUMMIES_MAX + 1),
+						       c.m->privacy->epsilon0 = (double)INFINITY));
 	/* Neither anybody's dummies nor a local guarantee. */
-	REFUSED("randomizer", (c.m->randomizer->protocol = TEXT("bins"), c.m->randomizer->keep_always = 1,
-				      c.m->randomizer->keep = 0, c.m->privacy->epsilon0 = (double)INFINITY));
+	REFUSED("randomizer", (bend_to(c.m->randomizer, "bins"), bend_always(&c, 0),
+				      c.m->privacy->epsilon0 = (double)INFINITY));
 }
 
 static void a_ledger_position_that_is_none_is_refused(void **state)
@@ -421,9 +493,7 @@ static void a_ledger_position_that_is_none_is_refused(void **state)
 
 static void every_cut_is_refused(void **state)
 {
-	/* Without its last two fields, of 3 and 35 bytes, it is that of a ledger without records. */
-	const size_t whole = golden.len - 38;
-
+	/* Its last fields are the entry and the try, which mode plan must have. */
 	(void)state;
 	for (size_t n = 0; n < golden.len; n++) {
 		uint8_t *exact = malloc(n + 1);
@@ -431,7 +501,7 @@ static void every_cut_is_refused(void **state)
 
 		assert_non_null(exact);
 		memcpy(exact, golden.data, n);
-		assert_int_equal(rd_descriptor_decode(exact, n, &d, &err), n == whole ? CM_OK : CM_EPROTO);
+		assert_int_equal(rd_descriptor_decode(exact, n, &d, &err), CM_EPROTO);
 		rd_descriptor_fini(&d);
 		free(exact);
 	}
@@ -457,7 +527,7 @@ static void every_flipped_bit_is_refused_or_gives_another_hash(void **state)
 	rd_descriptor_fini(&honest);
 }
 
-static enum cm_rc verify(const uint8_t *bytes, size_t len, const uint8_t signature[CM_SIGN_LEN])
+static enum cm_rc verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN])
 {
 	struct rd_descriptor d;
 	enum cm_rc rc = rd_descriptor_verify(bytes, len, signature, analyzer.verifier, &d, &err);
@@ -468,14 +538,14 @@ static enum cm_rc verify(const uint8_t *bytes, size_t len, const uint8_t signatu
 
 static void every_flipped_bit_breaks_the_signature(void **state)
 {
-	uint8_t signature[CM_SIGN_LEN];
+	uint8_t signature[CR_SIGN_LEN];
 
 	(void)state;
 	assert_int_equal(
-		cm_sign(analyzer.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
+		cr_sign(analyzer.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
 		CM_OK);
 	assert_int_equal(verify(golden.data, golden.len, signature), CM_OK);
-	for (size_t i = 0; i < golden.len + CM_SIGN_LEN; i++) {
+	for (size_t i = 0; i < golden.len + CR_SIGN_LEN; i++) {
 		uint8_t *at = i < golden.len ? &golden.data[i] : &signature[i - golden.len];
 
 		*at ^= (uint8_t)(1u << i % 8);
@@ -489,24 +559,24 @@ static void every_flipped_bit_breaks_the_signature(void **state)
 static void a_signature_by_another_key_or_for_another_purpose_is_refused(void **state)
 {
 	static const char *const purposes[] = { RD_PURPOSE_MANIFEST, RD_PURPOSE_CHARGE, RD_PURPOSE_RECEIPT };
-	uint8_t signature[CM_SIGN_LEN];
+	uint8_t signature[CR_SIGN_LEN];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++) {
 		assert_int_equal(
-			cm_sign(analyzer.signer, purposes[i], golden.data, golden.len, signature, &err),
+			cr_sign(analyzer.signer, purposes[i], golden.data, golden.len, signature, &err),
 			CM_OK);
 		assert_int_equal(verify(golden.data, golden.len, signature), CM_EPERM);
 	}
 	assert_int_equal(
-		cm_sign(other.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
+		cr_sign(other.signer, RD_PURPOSE_DESCRIPTOR, golden.data, golden.len, signature, &err),
 		CM_OK);
 	assert_int_equal(verify(golden.data, golden.len, signature), CM_EPERM);
 }
 
 static void a_descriptor_over_the_maximum_is_refused_before_it_is_read(void **state)
 {
-	uint8_t one[CM_SIGN_LEN] = { 0 };
+	uint8_t one[CR_SIGN_LEN] = { 0 };
 	struct rd_descriptor d;
 
 	(void)state;
@@ -628,7 +698,7 @@ static void the_loss_is_that_of_the_guaranteed_minimum(void **state)
 	assert_int_equal(rd_loss(&d, &loss, &err), CM_OK);
 	assert_int_equal(loss.parts, 1);
 	/* floor(0.95 * 1000) - 10, whatever the target is */
-	assert_int_equal(d.protocol->cells(&d.params, 940, &want, &err), CM_OK);
+	assert_int_equal(pt_protocol_of(d.randomizer.row)->cells(&d.randomizer, 940, &want, &err), CM_OK);
 	assert_int_equal(have->others, 939);
 	assert_int_equal(have->count, 1);
 	assert_int_equal(have->cells, want.cells);
@@ -659,6 +729,7 @@ static int set_up(void **state)
 	round_keys_make(&other);
 	load(TEST_DATA "/golden/descriptor_histogram.bin", &golden);
 	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
+	load(TEST_DATA "/golden/descriptor_none.bin", &golden_none);
 	load(TEST_DATA "/golden/descriptor_olh.bin", &golden_olh);
 	load(TEST_DATA "/golden/descriptor_quantiles.bin", &golden_quantiles);
 	return 0;
@@ -671,6 +742,7 @@ static int tear_down(void **state)
 	round_keys_free(&other);
 	cm_buf_fini(&golden);
 	cm_buf_fini(&golden_mean);
+	cm_buf_fini(&golden_none);
 	cm_buf_fini(&golden_olh);
 	cm_buf_fini(&golden_quantiles);
 	return 0;
@@ -681,8 +753,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_golden_descriptor_reads_as_its_json_says),
 		cmocka_unit_test(a_size_comes_with_its_protocol_and_its_record),
+		cmocka_unit_test(devices_without_a_reading_have_a_bin),
 		cmocka_unit_test(quantiles_are_asked_of_a_range),
 		cmocka_unit_test(a_descriptor_of_each_protocol_survives_its_encoding),
+		cmocka_unit_test(a_symbol_of_none_is_for_rows_that_have_it),
 		cmocka_unit_test(identity_out_of_range_is_refused),
 		cmocka_unit_test(an_unknown_critical_extension_is_refused),
 		cmocka_unit_test(a_query_out_of_range_is_refused),

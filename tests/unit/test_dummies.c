@@ -1,5 +1,5 @@
-/* test_dummies.c - messages the shuffler adds, as the protocols see them: law, cells, parameters, estimate.
- */
+/* test_dummies.c - messages the shuffler adds, as the protocols see them: law, cells, parameters,
+ * estimate. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,27 +8,27 @@
 
 #include <cmocka.h>
 
-#include "pt_mixbins.h"
+#include "pt_mixbins_analysis.h"
 
 static void the_shufflers_dummies_are_blanket_beside_the_clients(void **state)
 {
 	(void)state;
 	for (unsigned own = 0; own <= 3; own += 3) {
 		struct pt_request r = { .epsilon0 = INFINITY, .dummies = own, .shuffler_dummies = 777 };
-		struct pt_params p, same;
+		struct pt_randomizer p, same;
 		struct acct_round a, b;
 		struct cm_err err = { 0 };
 
-		assert_int_equal(pt_mixbins_request("mixbins", 5, &r, &p, &err), CM_OK);
-		assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_OK);
+		assert_int_equal(pt_mixbins_request(pt_find("mixbins"), 5, &r, &p, &err), CM_OK);
+		assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
 		assert_int_equal(pt_mixbins_cells(&p, 200, &a, &err), CM_OK);
 		assert_int_equal(a.dummies, 200 * own + 777);
 		assert_true(pt_mixbins_dummies(&p, 200) == 200 * own + 777);
 		assert_int_equal(pt_mixbins_messages(&p), 1 + own);
 		/* One client that adds as many: the same cells. */
 		same = p;
-		same.shuffler_dummies = 0;
-		same.dummies = 200 * own + 777;
+		same.shuffler.dummies = 0;
+		same.mixbins.dummies = 200 * own + 777;
 		assert_int_equal(pt_mixbins_cells(&same, 1, &b, &err), CM_OK);
 		assert_int_equal(b.dummies, a.dummies);
 		assert_memory_equal(a.cell, b.cell, sizeof a.cell[0] * a.cells);
@@ -38,34 +38,34 @@ static void the_shufflers_dummies_are_blanket_beside_the_clients(void **state)
 static void too_many_dummies_of_the_shuffler_or_none_at_all_are_refused(void **state)
 {
 	struct pt_request r = { .epsilon0 = INFINITY, .shuffler_dummies = PT_SHUFFLER_DUMMIES_MAX };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_OK);
-	p.shuffler_dummies++;
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
-	p.shuffler_dummies = 0;
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_OK);
+	p.shuffler.dummies++;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.shuffler.dummies = 0;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	r.shuffler_dummies++;
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	r.shuffler_dummies = 0;
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 }
 
 /* Chi-square of k-1 = 6 degrees: 27.86 is exceeded once in 10,000. */
 static void a_dummy_is_uniform_and_reads_as_a_report(void **state)
 {
 	enum { K = 7, N = 700000 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	uint64_t counts[K] = { 0 };
-	struct cm_rng rng;
+	struct cr_rng rng;
 	struct cm_err err = { 0 };
 	double square = 0;
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
-	assert_int_equal(pt_mixbins_derive("mixbins", K, 1, 1, &p, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(pt_mixbins_derive(pt_find("mixbins"), K, 1, 1, &p, &err), CM_OK);
 	for (unsigned i = 0; i < N; i++) {
 		uint8_t record[PT_RECORD_LEN];
 
@@ -89,15 +89,15 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 	};
 	const struct pt_protocol *row = pt_find("bins");
 	struct pt_request r = { .epsilon0 = INFINITY, .shuffler_dummies = DUMMIES };
-	struct pt_params p;
-	struct cm_rng rng;
+	struct pt_randomizer p;
+	struct cr_rng rng;
 	struct cm_err err = { 0 };
 	double sum = 0, squares = 0, said = 0;
 	unsigned held = 0;
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
-	assert_int_equal(row->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(pt_derive(row, &q, &r, &p, &err), CM_OK);
 	for (unsigned run = 0; run < RUNS; run++) {
 		uint64_t counts[3] = { 200, 100, 0 }; /* the true values as they are */
 		struct pt_estimate e = { 0 };
@@ -105,10 +105,10 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 		for (unsigned i = 0; i < DUMMIES; i++) {
 			uint8_t record[PT_RECORD_LEN];
 
-			row->dummy(&p, 0, &rng, record);
+			row->device->dummy(&p, 0, &rng, record);
 			assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 		}
-		assert_int_equal(row->estimate(&q, &p, counts, N, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, N, &e, &err), CM_OK);
 		sum += e.item[0].value - 200;
 		squares += (e.item[0].value - 200) * (e.item[0].value - 200);
 		said += e.item[0].variance;

@@ -1,4 +1,4 @@
-/* test_equal.c - the same query, the same randomizer: any field that differs tells. */
+/* test_equal.c - two queries or randomizers are equal only if every field is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,34 +69,40 @@ static void a_query_is_its_fields(void **state)
 
 static void a_randomizer_is_its_fields(void **state)
 {
-	struct pt_params p = { .protocol = "grr", .bins = 3, .slots = 2 };
+	struct pt_randomizer p = { .row = pt_device_find("bins"), .mixbins = { .bins = 3, .dummies = 1 } };
+	struct pt_randomizer of_slots = { .row = pt_device_find("digits"), .slots = { .kinds = 2 } },
+			     same = p;
 
 	(void)state;
-	assert_true(pt_params_equal(&p, &(struct pt_params){ .protocol = "grr", .bins = 3, .slots = 2 }));
-	DIFFERS(struct pt_params, p, pt_params_equal, other.protocol[0] = 'x');
-	DIFFERS(struct pt_params, p, pt_params_equal, other.bins++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.dummies++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.dummy_chance++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.keep_always = true);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.keep++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.size++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.other++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.shuffler_dummies++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.slots = 1);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.tags++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.tag_messages++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.noise_decay++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.noise_mean++);
-	DIFFERS(struct pt_params, p, pt_params_equal, other.tag_least[PT_SLOTS_MAX - 1]++);
-	for (uint32_t i = 0; i < p.slots; i++) {
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].count++);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].groups++);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].bins++);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].dummies++);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].dummy_chance++);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].keep_always = true);
-		DIFFERS(struct pt_params, p, pt_params_equal, other.slot[i].keep++);
+	assert_true(pt_randomizer_equal(&p, &same) && pt_randomizer_alike(&p, &same));
+	same.row = pt_device_find("mixbins");
+	assert_true(!pt_randomizer_equal(&p, &same) && pt_randomizer_alike(&p, &same));
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.mixbins.bins++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.mixbins.dummies++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.mixbins.dummy_chance++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.mixbins.keep_always = true);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.mixbins.keep++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.dummies++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.tags++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.tag_messages++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.noise_decay++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.noise_mean++);
+	DIFFERS(struct pt_randomizer, p, pt_randomizer_alike, other.shuffler.tag_least[PT_SLOTS_MAX - 1]++);
+	for (uint32_t i = 0; i < of_slots.slots.kinds; i++) {
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.slot[i].count++);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.slot[i].groups++);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.slot[i].each.bins++);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal,
+			other.slots.slot[i].each.dummies++);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal,
+			other.slots.slot[i].each.dummy_chance++);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal,
+			other.slots.slot[i].each.keep_always = true);
+		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.slot[i].each.keep++);
 	}
+	/* Another number of slots, whatever is in them. */
+	of_slots.slots.slot[1].each.bins = 2;
+	DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.kinds = 1);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "pt_flame.h"
+#include "pt_flame_analysis.h"
 #include "queries.h"
 
 static struct cm_err err;
@@ -58,23 +58,23 @@ static void law_of(const double *p, unsigned sent, unsigned colluder, unsigned c
 	assert_true(fabs(sum - 1) < 1e-12);
 }
 
-static struct pt_params made(const char *row, uint32_t dimension, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, uint32_t dimension, const struct pt_request *r)
 {
 	struct pt_query q = query_of_kind(PT_VECTOR);
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	q.dimension = dimension;
-	if (pt_find(row)->derive(&q, r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), &q, r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->check(&q, &p, &err), CM_OK);
+	assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_OK);
 	return p;
 }
 
-static void charge(const char *row, const struct pt_params *p, uint64_t n, double delta[4])
+static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
 {
 	struct pt_loss loss;
 
-	assert_int_equal(pt_loss(pt_find(row), p, n, &loss, &err), CM_OK);
+	assert_int_equal(pt_loss(p, n, &loss, &err), CM_OK);
 	for (size_t i = 0; i < 4; i++) {
 		struct acct_bound b;
 
@@ -127,14 +127,14 @@ static void several_chosen_coordinates_cost_no_more_than_is_charged(void **state
 	(void)state;
 	for (unsigned cap = 1; cap <= 3; cap++) {
 		const struct pt_request r = { .epsilon0 = 0.9, .levels = 2, .size = 2, .padded = cap };
-		struct pt_params p = made("ss-topk", 3, &r);
+		struct pt_randomizer p = made("ss-topk", 3, &r);
 		double charged[4], worst = 0;
 
-		charge("ss-topk", &p, 3, charged);
+		charge(&p, 3, charged);
 		for (unsigned others = 0; others < OPTIONS * OPTIONS; others++) {
 			for (unsigned x = 0; x < OPTIONS; x++)
 				topk_law((unsigned[]){ x, others % OPTIONS, others / OPTIONS }, 3, cap,
-					pt_slot_keep(&p.slot[0]), law[x]);
+					pt_mixbins_keep(&p.slots.slot[0].each), law[x]);
 			for (unsigned pair = 0; pair < OPTIONS * OPTIONS; pair++)
 				compare(law[pair % OPTIONS], law[pair / OPTIONS], 512, charged, &worst);
 		}
@@ -176,13 +176,14 @@ static void evened_draws_cost_no_more_than_is_charged_among_colluders(void **sta
 	(void)state;
 	for (unsigned cap = 1; cap <= 2; cap++) {
 		const struct pt_request r = { .epsilon0 = 1.5, .levels = 2, .slots = 2, .padded = cap };
-		struct pt_params p = made("ss-double", 4, &r);
+		struct pt_randomizer p = made("ss-double", 4, &r);
 		double charged[4], worst = 0;
 
-		charge("ss-double", &p, 2, charged);
+		charge(&p, 2, charged);
 		for (unsigned other = 0; other < 16; other++) {
 			for (unsigned x = 0; x < 16; x++)
-				double_law((unsigned[]){ x, other }, cap, pt_slot_keep(&p.slot[0]), law[x]);
+				double_law((unsigned[]){ x, other }, cap,
+					pt_mixbins_keep(&p.slots.slot[0].each), law[x]);
 			for (unsigned x = 0; x < 16; x++) /* the worst differ in every coordinate */
 				compare(law[x], law[15 - x], 4096, charged, &worst);
 			compare(law[0], law[7], 4096, charged, &worst);

@@ -11,7 +11,7 @@
 
 #include "csv.h"
 #include "pt_expect.h"
-#include "pt_mixbins.h"
+#include "pt_mixbins_analysis.h"
 #include "queries.h"
 
 static char *labels[] = { "a", "b", "c", "d", "e" };
@@ -26,12 +26,12 @@ static struct pt_query mean_of(double low, double high)
 	return (struct pt_query){ .kind = PT_MEAN, .name = "m", .low = low, .high = high };
 }
 
-static struct pt_params derived(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer derived(const char *row, const struct pt_query *q, const struct pt_request *r)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), q, r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return p;
 }
@@ -47,28 +47,30 @@ static uint64_t held(uint32_t device)
 	return device < 10 ? 0 : device < 30 ? 1 : 2 + device % 3;
 }
 
-static double played(const struct pt_protocol *row, const struct pt_query *q, const struct pt_params *p,
-	const struct cm_rng *rng)
+static double played(const struct pt_protocol *row, const struct pt_query *q, const struct pt_randomizer *p,
+	const struct cr_rng *rng)
 {
 	static uint64_t counts[8192];
 	static uint8_t records[65536];
 	double square = 0;
 	struct cm_err err = { 0 };
 
-	assert_true((size_t)row->messages(p) * row->record_len(p) <= sizeof records);
+	assert_true((size_t)row->device->messages(p) * row->device->record_len(p) <= sizeof records);
 	for (int run = 0; run < RUNS; run++) {
 		struct pt_estimate e;
 
 		memset(counts, 0, row->tallies(p) * sizeof *counts);
 		for (uint32_t j = 0; j < DEVICES; j++) {
-			struct pt_value v = { .x = held(j), .level = p->tag_least[0] > 0 ? j % 2 : 0 };
+			struct pt_value v = { .x = held(j),
+				.level = p->shuffler.tag_least[0] > 0 ? j % 2 : 0 };
 
-			row->encode(q, p, &v, rng, records);
-			for (uint32_t m = 0; m < row->messages(p); m++)
+			row->device->encode(q, p, &v, rng, records);
+			for (uint32_t m = 0; m < row->device->messages(p); m++)
 				assert_int_equal(
-					row->tally(p, records + m * row->record_len(p), counts, &err), CM_OK);
+					row->tally(p, records + m * row->device->record_len(p), counts, &err),
+					CM_OK);
 		}
-		assert_int_equal(row->estimate(q, p, counts, DEVICES, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(q, p, counts, DEVICES, &e, &err), CM_OK);
 		square += pow(e.item[0].value - 10, 2) / 2 + pow(e.item[1].value - 20, 2) / 2;
 		pt_estimate_fini(&e);
 	}
@@ -84,11 +86,11 @@ static void a_histogram_errs_as_expected(void **state)
 		{ .epsilon0 = INFINITY, .dummies = 3 },
 		{ .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 50, 50 } },
 	};
-	static const uint8_t seed[CM_SEED_LEN] = { 7 };
+	static const uint8_t seed[CR_SEED_LEN] = { 7 };
 	struct pt_query q = histogram(5);
 	const struct pt_protocol *row;
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 	int rounds = 0;
 
 	(void)state;
@@ -96,26 +98,26 @@ static void a_histogram_errs_as_expected(void **state)
 	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
 		int of_row = 0;
 
-		if (!(row->kinds & PT_HISTOGRAM))
+		if (!(row->device->kinds & PT_HISTOGRAM))
 			continue;
 		for (size_t k = 0; k < sizeof request / sizeof *request && of_row < 2; k++) {
-			struct pt_params p;
+			struct pt_randomizer p;
 			struct cm_err err = { 0 };
 			double said, seen;
 
-			if (row->derive(&q, &request[k], &p, &err) != CM_OK)
+			if (pt_derive(row, &q, &request[k], &p, &err) != CM_OK)
 				continue;
-			said = row->expected_error(&q, &p, DEVICES);
+			said = pt_expected_error(&q, &p, DEVICES);
 			seen = played(row, &q, &p, &rng);
 			of_row++;
 			if (fabs(seen / said - 1) > 0.16)
-				fail_msg("%s: %g was expected, %g seen", row->name, said, seen);
+				fail_msg("%s: %g was expected, %g seen", row->device->name, said, seen);
 		}
 		if (of_row == 0)
-			fail_msg("%s: not played", row->name);
+			fail_msg("%s: not played", row->device->name);
 		rounds += of_row;
 	}
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 	assert_true(rounds >= 9);
 }
 
@@ -140,7 +142,7 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 		double eps0, k, n, nj, keep, other, heavy, average, want, got;
 		struct pt_query q;
 		struct pt_request r = { 0 };
-		struct pt_params p;
+		struct pt_randomizer p;
 		char *many[64];
 
 		if (strcmp(csv_get(&c, "randomizer"), "grr") != 0)
@@ -165,7 +167,7 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 		heavy = count_variance(n, n / 10, keep, other, 0, k);
 		average = count_variance(n, n / k, keep, other, 0, k);
 		want = sqrt((heavy + average) / 2);
-		got = pt_find("grr")->expected_error(&q, &p, (uint64_t)n);
+		got = pt_expected_error(&q, &p, (uint64_t)n);
 		assert_true(fabs(got / want - 1) < 1e-9);
 		seen++;
 	}
@@ -178,32 +180,33 @@ static void balls_into_bins_err_by_their_dummies_alone(void **state)
 {
 	struct pt_query q = histogram(4);
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 5 };
-	struct pt_params p = derived("bins", &q, &r);
+	struct pt_randomizer p = derived("bins", &q, &r);
 
 	(void)state;
-	assert_true(fabs(pt_find("bins")->expected_error(&q, &p, 1000) - sqrt(5000 / 4.0 * 0.75)) < 1e-9);
+	assert_true(fabs(pt_expected_error(&q, &p, 1000) - sqrt(5000 / 4.0 * 0.75)) < 1e-9);
 }
 
 /* ---- means, by enumeration of what one report can be ---- */
 
 /* Variance of one participant's share of the sum, in levels, at the value x (0..1): rounding up or down, then
  * the level or another one, and dummies that are uniform. */
-static double level_variance(const struct pt_params *p, double x)
+static double level_variance(const struct pt_randomizer *p, double x)
 {
-	double b = p->bins - 1, more = pt_mixbins_keep(p) - pt_mixbins_other(p), low = floor(x * b);
+	double b = p->mixbins.bins - 1, more = pt_mixbins_keep(&p->mixbins) - pt_mixbins_other(&p->mixbins),
+	       low = floor(x * b);
 	double part = x * b - low, first = 0, second = 0, uniform = 0, centre = 0;
 
-	for (uint32_t y = 0; y < p->bins; y++) {
-		double chance = pt_mixbins_other(p);
+	for (uint32_t y = 0; y < p->mixbins.bins; y++) {
+		double chance = pt_mixbins_other(&p->mixbins);
 
 		chance += more * ((double)y >= low && (double)y <= low ? 1 - part : 0);
 		chance += more * ((double)y >= low + 1 && (double)y <= low + 1 ? part : 0);
 		first += chance * y;
 		second += chance * y * y;
-		centre += (double)y / p->bins;
-		uniform += (double)y * y / p->bins;
+		centre += (double)y / p->mixbins.bins;
+		uniform += (double)y * y / p->mixbins.bins;
 	}
-	return (second - first * first + p->dummies * (uniform - centre * centre)) / (more * more);
+	return (second - first * first + p->mixbins.dummies * (uniform - centre * centre)) / (more * more);
 }
 
 static void a_mean_errs_as_expected_at_the_worst_values(void **state)
@@ -219,12 +222,12 @@ static void a_mean_errs_as_expected_at_the_worst_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof request / sizeof *request; i++) {
-		struct pt_params p = derived("levels", &q, &request[i]);
-		double worst = 0, said = pt_find("levels")->expected_error(&q, &p, 2500), seen;
+		struct pt_randomizer p = derived("levels", &q, &request[i]);
+		double worst = 0, said = pt_expected_error(&q, &p, 2500), seen;
 
 		for (int x = 0; x < 20000; x++)
 			worst = fmax(worst, level_variance(&p, x / 20000.0));
-		seen = 50 * sqrt(2500 * worst) / (2500 * (p.bins - 1.0));
+		seen = 50 * sqrt(2500 * worst) / (2500 * (p.mixbins.bins - 1.0));
 		/* The grid misses the worst value by little, never finds a worse one. */
 		if (seen > said * (1 + 1e-9) || seen < said * (1 - 1e-5))
 			fail_msg("request %zu: %.9g was expected, %.9g is the worst", i, said, seen);
@@ -238,17 +241,17 @@ static void every_row_expects_some_error(void **state)
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
 		struct pt_query q = query_of_row(row);
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 		double growth;
 
 		if (query_derive(row, &q, 1, &p, &err) != CM_OK)
-			fail_msg("%s: %s", row->name, err.msg);
+			fail_msg("%s: %s", row->device->name, err.msg);
 		if (row->expected_error == NULL)
-			fail_msg("%s: expects nothing", row->name);
-		assert_true(row->expected_error(&q, &p, 1000) > 0);
+			fail_msg("%s: expects nothing", row->device->name);
+		assert_true(pt_expected_error(&q, &p, 1000) > 0);
 		/* Of a count it grows, slower than the participants; of a mean it falls. */
-		growth = row->expected_error(&q, &p, 100000) / row->expected_error(&q, &p, 1000);
+		growth = pt_expected_error(&q, &p, 100000) / pt_expected_error(&q, &p, 1000);
 		assert_true(q.kind == PT_MEAN || q.kind == PT_QUANTILES || q.kind == PT_VECTOR
 				    ? growth < 1
 				    : growth < 100);
@@ -269,36 +272,36 @@ static void ask_for(double epsilon0, struct pt_request *r)
 static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *row, const struct pt_query *q)
 {
 	struct pt_request r = { .dummies = 1, .levels = 2, .min_batch = 1000, .class_least = { 300, 300 } };
-	struct pt_params least, larger;
+	struct pt_randomizer least, larger;
 	struct pt_estimate e;
 	struct cm_err err = { 0 };
 	uint64_t counts[64];
 
 	ask_for(1.01e-6, &r);
-	if (row->derive(q, &r, &least, &err) != CM_OK)
+	if (pt_derive(row, q, &r, &least, &err) != CM_OK)
 		r.dummies = 0;
-	if (row->derive(q, &r, &least, &err) != CM_OK)
+	if (pt_derive(row, q, &r, &least, &err) != CM_OK)
 		r.levels = 4; /* two digits */
-	if (row->derive(q, &r, &least, &err) != CM_OK) {
+	if (pt_derive(row, q, &r, &least, &err) != CM_OK) {
 		r.levels = r.classes = 2;
 		ask_for(1.01e-6, &r);
 	}
-	least = derived(row->name, q, &r);
-	assert_int_equal(row->check(q, &least, &err), CM_OK);
+	least = derived(row->device->name, q, &r);
+	assert_int_equal(row->device->check(q, &least, &err), CM_OK);
 	ask_for(1.01e-4, &r);
-	larger = derived(row->name, q, &r);
-	if (fabs(row->expected_error(q, &least, 1000) / row->expected_error(q, &larger, 1000) - 100) > 0.1)
-		fail_msg("%s: %g and %g", row->name, row->expected_error(q, &least, 1000),
-			row->expected_error(q, &larger, 1000));
+	larger = derived(row->device->name, q, &r);
+	if (fabs(pt_expected_error(q, &least, 1000) / pt_expected_error(q, &larger, 1000) - 100) > 0.1)
+		fail_msg("%s: %g and %g", row->device->name, pt_expected_error(q, &least, 1000),
+			pt_expected_error(q, &larger, 1000));
 	assert_true(row->tallies(&least) <= 64);
 	for (uint32_t i = 0; i < row->tallies(&least); i++)
 		counts[i] = 1000 / row->tallies(&least);
-	assert_int_equal(row->estimate(q, &least, counts, 1000, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(q, &least, counts, 1000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++)
 		assert_true(isfinite(e.item[i].value) && isfinite(e.item[i].variance));
 	pt_estimate_fini(&e);
 	ask_for(0.99e-6, &r);
-	assert_int_equal(row->derive(q, &r, &larger, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(row, q, &r, &larger, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "too small to say anything"));
 }
 
@@ -312,15 +315,16 @@ static void the_least_epsilon0_still_has_an_estimate(void **state)
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
 		struct pt_query of_row = query_of_row(row);
-		const struct pt_query *q = row->kinds & PT_HISTOGRAM ? &h
-					   : row->kinds & PT_MEAN    ? &m
-								     : &of_row;
+		const struct pt_query *q = row->device->kinds & PT_HISTOGRAM ? &h
+					   : row->device->kinds & PT_MEAN    ? &m
+									     : &of_row;
 		struct pt_request asked = { .epsilon0 = 1, .dummies = 1 };
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		/* Without a local guarantee there is no epsilon0. */
-		if (row->derive(q, &none, &p, &err) == CM_OK && row->derive(q, &asked, &p, &err) != CM_OK)
+		if (pt_derive(row, q, &none, &p, &err) == CM_OK &&
+			pt_derive(row, q, &asked, &p, &err) != CM_OK)
 			continue;
 		noise_goes_with_the_inverse_of_epsilon0(row, q);
 		rounds++;

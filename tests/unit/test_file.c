@@ -241,6 +241,51 @@ static void joining_puts_exactly_one_slash(void **state)
 	free(c);
 }
 
+static uid_t us; /* what geteuid says; 0: the truth */
+
+uid_t __real_geteuid(void);
+uid_t __wrap_geteuid(void);
+
+uid_t __wrap_geteuid(void)
+{
+	return us != 0 ? us : __real_geteuid();
+}
+
+static void a_state_folder_is_ours_alone_or_roots(void **state)
+{
+	char *path = strdup(in_dir("state"));
+	struct stat st = { .st_uid = 0 };
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_non_null(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	/* Files of ours, of root, of a third. */
+	us = 4711;
+	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_OK);
+	st.st_uid = 4711;
+	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_OK);
+	st.st_uid = 4712;
+	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_EPERM);
+	assert_string_equal(err.msg, "x: belongs to user 4712, not to us (user 4711) or root: chown it");
+	/* The same of a folder that is to be locked: root may give it away, others are somebody else. */
+	us = __real_geteuid() == 0 ? 0 : __real_geteuid() + 1;
+	if (us == 0)
+		assert_int_equal(chown(path, 4712, (gid_t)-1), 0);
+	assert_int_equal(cm_file_lock(path, &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "belongs to user"));
+	us = 0;
+	assert_int_equal(chown(path, geteuid(), (gid_t)-1), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(chmod(path, i ? 0702 : 0720), 0);
+		assert_int_equal(cm_file_lock(path, &err), CM_EPERM);
+		assert_non_null(strstr(err.msg, "others may write to"));
+	}
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(cm_file_lock(path, &err), CM_OK);
+	free(path);
+}
+
 static void a_second_process_is_told_who_has_the_folder(void **state)
 {
 	struct cm_err err = { 0 };
@@ -303,6 +348,7 @@ int main(void)
 		IN_DIR(what_is_no_regular_file_is_refused_without_waiting),
 		IN_DIR(a_folder_is_made_once_and_only_below_one_that_exists),
 		IN_DIR(joining_puts_exactly_one_slash),
+		IN_DIR(a_state_folder_is_ours_alone_or_roots),
 		IN_DIR(a_second_process_is_told_who_has_the_folder),
 		IN_DIR(a_full_disk_does_not_keep_the_lock_from_being_taken),
 	};

@@ -1,5 +1,5 @@
-/* test_golden.c - the golden vectors: C reads what google.protobuf wrote, field by field, and writes it back.
- */
+/* test_golden.c - the golden vectors: C reads what google.protobuf wrote, field by field, and writes it
+ * back. */
 #include "wire_bytes.h"
 
 #include <dirent.h>
@@ -206,7 +206,10 @@ static const struct {
 	{ "Descriptor", &tombola__v1__descriptor__descriptor, PR_DESCRIPTOR_MAX },
 	{ "Manifest", &tombola__v1__manifest__descriptor, PR_MANIFEST_MAX },
 	{ "Charge", &tombola__v1__charge__descriptor, PR_CHARGE_MAX },
+	{ "Plan", &tombola__v1__plan__descriptor, PR_PLAN_MAX },
 	{ "Record", &tombola__v1__record__descriptor, PR_RECORD_MAX },
+	{ "Opening", &tombola__v1__opening__descriptor, PR_OPENING_MAX },
+	{ "Evidence", &tombola__v1__evidence__descriptor, PR_EVIDENCE_MAX },
 };
 
 static void check_document(const char *name, const char *type, const struct cm_buf *golden, json_t *fields)

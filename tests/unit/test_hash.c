@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_hash.h"
+#include "cr_hash.h"
 
 static void expect(const uint8_t *got, const char *hex)
 {
@@ -27,63 +27,63 @@ static const char long_hash[] = "248d6a61d20638b8e5c026930c3e6039a33ce45964ff216
 
 static void sha256_examples(void **state)
 {
-	uint8_t out[CM_HASH_LEN];
+	uint8_t out[CR_HASH_LEN];
 
 	(void)state;
-	cm_sha256(NULL, 0, out);
+	cr_sha256(NULL, 0, out);
 	expect(out, empty_hash);
-	cm_sha256("abc", 3, out);
+	cr_sha256("abc", 3, out);
 	expect(out, abc_hash);
-	cm_sha256(long_text, strlen(long_text), out);
+	cr_sha256(long_text, strlen(long_text), out);
 	expect(out, long_hash);
 }
 
 static void spans_are_concatenated(void **state)
 {
-	const struct cm_span spans[] = { { "a", 1 }, { NULL, 0 }, { "bc", 2 } };
-	uint8_t out[CM_HASH_LEN];
+	const struct cr_span spans[] = { { "a", 1 }, { NULL, 0 }, { "bc", 2 } };
+	uint8_t out[CR_HASH_LEN];
 
 	(void)state;
-	cm_sha256_spans(spans, 3, out);
+	cr_sha256_spans(spans, 3, out);
 	expect(out, abc_hash);
-	cm_sha256_spans(NULL, 0, out);
+	cr_sha256_spans(NULL, 0, out);
 	expect(out, empty_hash);
 }
 
 static void a_hasher_starts_over_after_each_result(void **state)
 {
-	struct cm_hasher *h = cm_hasher_new();
-	uint8_t out[CM_HASH_LEN];
+	struct cr_hasher *h = cr_hasher_new();
+	uint8_t out[CR_HASH_LEN];
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		cm_hasher_add(h, "ab", 2);
-		cm_hasher_add(h, "c", 1);
-		cm_hasher_done(h, out);
+		cr_hasher_add(h, "ab", 2);
+		cr_hasher_add(h, "c", 1);
+		cr_hasher_done(h, out);
 		expect(out, abc_hash);
 	}
-	cm_hasher_done(h, out);
+	cr_hasher_done(h, out);
 	expect(out, empty_hash);
-	cm_hasher_free(h);
-	cm_hasher_free(NULL);
+	cr_hasher_free(h);
+	cr_hasher_free(NULL);
 }
 
 static void hashers_do_not_disturb_each_other(void **state)
 {
-	struct cm_hasher *a = cm_hasher_new(), *b = cm_hasher_new();
-	uint8_t out[CM_HASH_LEN];
+	struct cr_hasher *a = cr_hasher_new(), *b = cr_hasher_new();
+	uint8_t out[CR_HASH_LEN];
 
 	(void)state;
-	cm_hasher_add(a, "ab", 2);
-	cm_hasher_add(b, long_text, strlen(long_text));
-	cm_sha256("x", 1, out);
-	cm_hasher_add(a, "c", 1);
-	cm_hasher_done(a, out);
+	cr_hasher_add(a, "ab", 2);
+	cr_hasher_add(b, long_text, strlen(long_text));
+	cr_sha256("x", 1, out);
+	cr_hasher_add(a, "c", 1);
+	cr_hasher_done(a, out);
 	expect(out, abc_hash);
-	cm_hasher_done(b, out);
+	cr_hasher_done(b, out);
 	expect(out, long_hash);
-	cm_hasher_free(a);
-	cm_hasher_free(b);
+	cr_hasher_free(a);
+	cr_hasher_free(b);
 }
 
 static void hmac_rfc4231(void **state)
@@ -103,14 +103,14 @@ static void hmac_rfc4231(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct cm_span spans[] = { { cases[i].a, strlen(cases[i].a) },
+		const struct cr_span spans[] = { { cases[i].a, strlen(cases[i].a) },
 			{ cases[i].b, strlen(cases[i].b) } };
-		uint8_t key[131], out[CM_HASH_LEN];
+		uint8_t key[131], out[CR_HASH_LEN];
 
 		memset(key, cases[i].fill, sizeof key);
 		if (cases[i].key != NULL)
 			memcpy(key, cases[i].key, cases[i].key_len);
-		cm_hmac(key, cases[i].key_len, spans, 2, out);
+		cr_hmac(key, cases[i].key_len, spans, 2, out);
 		expect(out, cases[i].mac);
 	}
 }
@@ -125,24 +125,24 @@ static void hkdf_rfc5869(void **state)
 		salt[i] = (uint8_t)(0x60 + i);
 		info[i] = (uint8_t)(0xb0 + i);
 	}
-	cm_hkdf(ikm, 80, salt, 80, info, 80, out, 82);
+	cr_hkdf(ikm, 80, salt, 80, info, 80, out, 82);
 	expect(out, "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c"
 		    "59045a99cac7827271cb41c65e590e09da3275600c2f09b8367793a9aca3db71"
 		    "cc30c58179ec3e87c14c01d5c1f3434f1d87");
 	memset(ikm, 0x0b, 22);
-	cm_hkdf(ikm, 22, NULL, 0, NULL, 0, out, 42);
+	cr_hkdf(ikm, 22, NULL, 0, NULL, 0, out, 42);
 	expect(out, "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
 }
 
 static void hkdf_is_as_long_as_asked_and_no_longer(void **state)
 {
-	uint8_t whole[255 * CM_HASH_LEN], part[64];
+	uint8_t whole[255 * CR_HASH_LEN], part[64];
 
 	(void)state;
-	cm_hkdf((const uint8_t *)"k", 1, "s", 1, "i", 1, whole, sizeof whole);
+	cr_hkdf((const uint8_t *)"k", 1, "s", 1, "i", 1, whole, sizeof whole);
 	for (size_t n = 0; n <= 33; n++) {
 		memset(part, 0xee, sizeof part);
-		cm_hkdf((const uint8_t *)"k", 1, "s", 1, "i", 1, part, n);
+		cr_hkdf((const uint8_t *)"k", 1, "s", 1, "i", 1, part, n);
 		if (n > 0)
 			assert_memory_equal(part, whole, n);
 		assert_int_equal(part[n], 0xee);
@@ -152,13 +152,13 @@ static void hkdf_is_as_long_as_asked_and_no_longer(void **state)
 static void *hash_in_thread(void *out)
 {
 	for (int i = 0; i < 1000; i++)
-		cm_sha256("abc", 3, out);
+		cr_sha256("abc", 3, out);
 	return NULL;
 }
 
 static void threads_hash_alike(void **state)
 {
-	uint8_t out[3][CM_HASH_LEN];
+	uint8_t out[3][CR_HASH_LEN];
 	pthread_t thread[3];
 
 	(void)state;

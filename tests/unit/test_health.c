@@ -9,22 +9,22 @@
 
 #include <cmocka.h>
 
-#include "cm_health.h"
+#include "nt_health.h"
 
 enum { WARN_SPENT, CRIT_SPENT, WARN_CERT, WARN_ROUND, CRIT_ROUND, FORMAT };
 
-static struct cm_health begin(const struct cm_cli *cli)
+static struct nt_health begin(const struct cm_cli *cli)
 {
-	struct cm_health h;
+	struct nt_health h;
 	struct cm_err err;
 
-	if (cm_health_begin(cli, CM_ROLE_CLIENT, &h, &err) != CM_OK)
+	if (nt_health_begin(cli, CR_ROLE_CLIENT, &h, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return h;
 }
 
 /* The answer as text; the exit code in *code. */
-static char *answer(struct cm_health *h, int *code)
+static char *answer(struct nt_health *h, int *code)
 {
 	const struct cm_err none = { .code = CM_OK };
 	char *text = NULL;
@@ -32,12 +32,12 @@ static char *answer(struct cm_health *h, int *code)
 	FILE *out = open_memstream(&text, &n);
 
 	assert_non_null(out);
-	*code = cm_health_end(h, CM_OK, &none, out);
+	*code = nt_health_end(h, CM_OK, &none, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
 
-static void assert_answer(struct cm_health *h, int code, const char *want)
+static void assert_answer(struct nt_health *h, int code, const char *want)
 {
 	int got;
 	char *text = answer(h, &got);
@@ -47,10 +47,10 @@ static void assert_answer(struct cm_health *h, int code, const char *want)
 	free(text);
 }
 
-static void assert_state(struct cm_health *h, enum cm_health_state want)
+static void assert_state(struct nt_health *h, enum nt_health_state want)
 {
 	assert_int_equal(h->state, want);
-	h->state = CM_HEALTH_OK;
+	h->state = NT_HEALTH_OK;
 }
 
 static void limits_have_units_and_defaults(void **state)
@@ -62,21 +62,21 @@ static void limits_have_units_and_defaults(void **state)
 					    [WARN_ROUND] = "90m",
 					    [CRIT_ROUND] = "1.5d",
 					    [FORMAT] = "nagios" } };
-	struct cm_health h = begin(&none);
+	struct nt_health h = begin(&none);
 
 	(void)state;
 	assert_true(h.limits.warn_spent == 0.8 && h.limits.crit_spent == 1);
 	assert_true(h.limits.warn_cert_s == 7 * 86400.0);
 	assert_true(isinf(h.limits.warn_round_s) && isinf(h.limits.crit_round_s));
-	assert_int_equal(h.format, CM_HEALTH_TEXT);
+	assert_int_equal(h.format, NT_HEALTH_TEXT);
 	h = begin(&all);
 	assert_true(fabs(h.limits.warn_spent - 0.5) < 1e-12 && fabs(h.limits.crit_spent - 0.6) < 1e-12);
 	assert_true(h.limits.warn_cert_s == 2 * 86400.0);
 	assert_true(h.limits.warn_round_s == 5400 && h.limits.crit_round_s == 1.5 * 86400);
-	assert_int_equal(h.format, CM_HEALTH_NAGIOS);
-	assert_int_equal(begin(&(struct cm_cli){ .json = true }).format, CM_HEALTH_JSON);
+	assert_int_equal(h.format, NT_HEALTH_NAGIOS);
+	assert_int_equal(begin(&(struct cm_cli){ .json = true }).format, NT_HEALTH_JSON);
 	assert_int_equal(begin(&(struct cm_cli){ .json = true, .option = { [FORMAT] = "json" } }).format,
-		CM_HEALTH_JSON);
+		NT_HEALTH_JSON);
 }
 
 static void a_limit_that_is_none_is_refused_by_its_name(void **state)
@@ -90,7 +90,7 @@ static void a_limit_that_is_none_is_refused_by_its_name(void **state)
 		{ WARN_ROUND, "h", "--warn-round" }, { CRIT_ROUND, "2w", "--crit-round" },
 		{ CRIT_ROUND, "", "--crit-round" }, { FORMAT, "xml", "--format" },
 		{ FORMAT, "", "--format" } };
-	struct cm_health h;
+	struct nt_health h;
 	struct cm_err err;
 
 	(void)state;
@@ -98,37 +98,37 @@ static void a_limit_that_is_none_is_refused_by_its_name(void **state)
 		struct cm_cli cli = { 0 };
 
 		cli.option[bad[i].option] = bad[i].text;
-		assert_int_equal(cm_health_begin(&cli, CM_ROLE_CLIENT, &h, &err), CM_EUSAGE);
+		assert_int_equal(nt_health_begin(&cli, CR_ROLE_CLIENT, &h, &err), CM_EUSAGE);
 		assert_non_null(strstr(err.msg, bad[i].name));
 	}
-	assert_int_equal(cm_health_begin(&(struct cm_cli){ .json = true, .option = { [FORMAT] = "nagios" } },
-				 CM_ROLE_CLIENT, &h, &err),
+	assert_int_equal(nt_health_begin(&(struct cm_cli){ .json = true, .option = { [FORMAT] = "nagios" } },
+				 CR_ROLE_CLIENT, &h, &err),
 		CM_EUSAGE);
 }
 
 static void a_budget_warns_and_alarms_at_its_limits(void **state)
 {
-	struct cm_health h = begin(&(struct cm_cli){ 0 });
+	struct nt_health h = begin(&(struct cm_cli){ 0 });
 
 	(void)state;
-	cm_health_budget(&h, 0.799);
-	assert_state(&h, CM_HEALTH_OK);
-	cm_health_budget(&h, 0.8);
-	assert_state(&h, CM_HEALTH_WARNING);
-	cm_health_budget(&h, 0.9999);
-	assert_state(&h, CM_HEALTH_WARNING);
-	cm_health_budget(&h, 1);
-	assert_state(&h, CM_HEALTH_CRITICAL);
-	cm_health_budget(&h, (double)NAN); /* what is not known is not fine */
-	assert_state(&h, CM_HEALTH_CRITICAL);
+	nt_health_budget(&h, 0.799);
+	assert_state(&h, NT_HEALTH_OK);
+	nt_health_budget(&h, 0.8);
+	assert_state(&h, NT_HEALTH_WARNING);
+	nt_health_budget(&h, 0.9999);
+	assert_state(&h, NT_HEALTH_WARNING);
+	nt_health_budget(&h, 1);
+	assert_state(&h, NT_HEALTH_CRITICAL);
+	nt_health_budget(&h, (double)NAN); /* what is not known is not fine */
+	assert_state(&h, NT_HEALTH_CRITICAL);
 }
 
 static void what_is_spent_is_never_rounded_down(void **state)
 {
-	struct cm_health h = begin(&(struct cm_cli){ 0 });
+	struct nt_health h = begin(&(struct cm_cli){ 0 });
 
 	(void)state;
-	cm_health_budget(&h, 0.70001);
+	nt_health_budget(&h, 0.70001);
 	assert_answer(&h, 0, "OK budget 70.1% spent\n");
 }
 
@@ -140,41 +140,41 @@ static void an_old_round_is_said_only_when_somebody_asked(void **state)
 	} ages[] = { { 90000, "last round 90 s ago" }, { 600000, "last round 10 min ago" },
 		{ INT64_C(3) * 3600000, "last round 3 h ago" },
 		{ INT64_C(49) * 3600000, "last round 2 d ago" } };
-	struct cm_health h = begin(&(struct cm_cli){ 0 });
+	struct nt_health h = begin(&(struct cm_cli){ 0 });
 	const struct cm_cli asked = { .option = { [WARN_ROUND] = "1h", [CRIT_ROUND] = "2h" } };
 
 	(void)state;
-	cm_health_round(&h, 0, 86400000);
-	assert_state(&h, CM_HEALTH_OK);
+	nt_health_round(&h, 0, 86400000);
+	assert_state(&h, NT_HEALTH_OK);
 	assert_string_equal(h.text, "");
 	assert_true(h.round_age_s == 86400);
 	for (size_t i = 0; i < sizeof ages / sizeof ages[0]; i++) {
 		h = begin(&asked);
-		cm_health_round(&h, 1000, 1000 + ages[i].age_ms);
+		nt_health_round(&h, 1000, 1000 + ages[i].age_ms);
 		assert_string_equal(h.text, ages[i].text);
 	}
 	h = begin(&asked);
-	cm_health_round(&h, 0, 3600000);
-	assert_state(&h, CM_HEALTH_OK);
-	cm_health_round(&h, 0, 3600001);
-	assert_state(&h, CM_HEALTH_WARNING);
-	cm_health_round(&h, 0, 7200001);
-	assert_state(&h, CM_HEALTH_CRITICAL);
+	nt_health_round(&h, 0, 3600000);
+	assert_state(&h, NT_HEALTH_OK);
+	nt_health_round(&h, 0, 3600001);
+	assert_state(&h, NT_HEALTH_WARNING);
+	nt_health_round(&h, 0, 7200001);
+	assert_state(&h, NT_HEALTH_CRITICAL);
 }
 
-static void fill(struct cm_health *h)
+static void fill(struct nt_health *h)
 {
-	cm_health_budget(h, 0.85);
-	cm_health_ledger(h, 12);
-	cm_health_round(h, 0, 7200000);
-	cm_health_say(h, CM_HEALTH_OK, "a | b \"c\" \\ \x1b[31m");
+	nt_health_budget(h, 0.85);
+	nt_health_ledger(h, 12);
+	nt_health_round(h, 0, 7200000);
+	nt_health_say(h, NT_HEALTH_OK, "a | b \"c\" \\ \x1b[31m");
 	h->cert_left_s = 1000;
 }
 
 static void each_format_says_the_same(void **state)
 {
 	struct cm_cli cli = { .option = { [WARN_ROUND] = "3h" } };
-	struct cm_health h = begin(&cli);
+	struct nt_health h = begin(&cli);
 	char *text;
 	int code;
 
@@ -216,10 +216,10 @@ static void each_format_says_the_same(void **state)
 
 static void what_was_not_found_is_left_out(void **state)
 {
-	struct cm_health h = begin(&(struct cm_cli){ .option = { [FORMAT] = "nagios" } });
+	struct nt_health h = begin(&(struct cm_cli){ .option = { [FORMAT] = "nagios" } });
 
 	(void)state;
-	cm_health_say(&h, CM_HEALTH_CRITICAL, "daemon does not answer");
+	nt_health_say(&h, NT_HEALTH_CRITICAL, "daemon does not answer");
 	assert_answer(&h, 2, "TOMBOLA CLIENT CRITICAL - daemon does not answer\n");
 	h = begin(&(struct cm_cli){ .json = true });
 	assert_answer(&h, 0,
@@ -231,28 +231,28 @@ static void what_was_not_found_is_left_out(void **state)
 
 static void what_kept_the_verb_from_looking_is_unknown(void **state)
 {
-	struct cm_health h = begin(&(struct cm_cli){ .option = { [FORMAT] = "nagios" } });
+	struct nt_health h = begin(&(struct cm_cli){ .option = { [FORMAT] = "nagios" } });
 	struct cm_err why;
 	char text[200] = "";
 	FILE *out = fmemopen(text, sizeof text, "w");
 
 	(void)state;
 	(void)cm_fail(&why, CM_ENOINPUT, "no such file");
-	assert_int_equal(cm_health_end(&h, why.code, &why, out), 3);
+	assert_int_equal(nt_health_end(&h, why.code, &why, out), 3);
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "TOMBOLA CLIENT UNKNOWN - no such file\n");
 }
 
 static void more_findings_than_fit_are_cut(void **state)
 {
-	struct cm_health h = begin(&(struct cm_cli){ 0 });
+	struct nt_health h = begin(&(struct cm_cli){ 0 });
 	int code;
 	char *text;
 
 	(void)state;
 	for (int i = 0; i < 200; i++)
-		cm_health_say(&h, CM_HEALTH_OK, "finding number %d of many", i);
-	cm_health_say(&h, CM_HEALTH_CRITICAL, "the last");
+		nt_health_say(&h, NT_HEALTH_OK, "finding number %d of many", i);
+	nt_health_say(&h, NT_HEALTH_CRITICAL, "the last");
 	text = answer(&h, &code);
 	assert_int_equal(code, 2);
 	assert_true(strlen(text) < sizeof h.text + 20);

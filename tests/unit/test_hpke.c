@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_hpke.h"
-#include "cm_x25519.h"
+#include "cr_hpke.h"
+#include "cr_x25519.h"
 
 #define MAX_FIELD 1024u
 
-static const enum cm_hpke_suite suites[] = { CM_HPKE_AES128GCM, CM_HPKE_CHACHA20POLY1305 };
+static const enum cr_hpke_suite suites[] = { CR_HPKE_AES128GCM, CR_HPKE_CHACHA20POLY1305 };
 
 struct bytes {
 	uint8_t data[MAX_FIELD];
@@ -32,49 +32,49 @@ static struct bytes unhex(const char *hex)
 	return b;
 }
 
-static struct cm_key unhex_key(const char *hex)
+static struct cr_key unhex_key(const char *hex)
 {
-	struct cm_key k;
+	struct cr_key k;
 
 	assert_int_equal(cm_unhex(hex, k.bytes, sizeof k.bytes), CM_OK);
 	return k;
 }
 
 /* One vector: both directions. */
-static void check(enum cm_hpke_suite suite, const char *secret, const char *public_key, const char *ephemeral,
+static void check(enum cr_hpke_suite suite, const char *secret, const char *public_key, const char *ephemeral,
 	const char *info_hex, const char *aad_hex, const char *plain_hex, const char *sealed_hex)
 {
 	struct bytes pk = unhex(public_key), info = unhex(info_hex), aad = unhex(aad_hex),
 		     plain = unhex(plain_hex);
 	struct bytes sealed = unhex(sealed_hex);
-	struct cm_key skr = unhex_key(secret), ske = unhex_key(ephemeral);
-	struct cm_hpke_sealer *s;
-	struct cm_hpke_opener *o;
+	struct cr_key skr = unhex_key(secret), ske = unhex_key(ephemeral);
+	struct cr_hpke_sealer *s;
+	struct cr_hpke_opener *o;
 	struct cm_err err;
 	uint8_t out[MAX_FIELD];
 
-	assert_int_equal(sealed.len, plain.len + CM_HPKE_OVERHEAD);
-	assert_int_equal(cm_hpke_sealer_new(suite, pk.data, info.data, info.len, &s, &err), CM_OK);
-	assert_int_equal(cm_hpke_opener_new(suite, &skr, info.data, info.len, &o, &err), CM_OK);
+	assert_int_equal(sealed.len, plain.len + CR_HPKE_OVERHEAD);
+	assert_int_equal(cr_hpke_sealer_new(suite, pk.data, info.data, info.len, &s, &err), CM_OK);
+	assert_int_equal(cr_hpke_opener_new(suite, &skr, info.data, info.len, &o, &err), CM_OK);
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(
-			cm_hpke_seal_with(s, &ske, aad.data, aad.len, plain.data, plain.len, out, &err),
+			cr_hpke_seal_with(s, &ske, aad.data, aad.len, plain.data, plain.len, out, &err),
 			CM_OK);
 		assert_memory_equal(out, sealed.data, sealed.len);
 		memset(out, 0xee, sizeof out);
 		assert_int_equal(
-			cm_hpke_open(o, aad.data, aad.len, sealed.data, sealed.len, out, &err), CM_OK);
+			cr_hpke_open(o, aad.data, aad.len, sealed.data, sealed.len, out, &err), CM_OK);
 		if (plain.len > 0)
 			assert_memory_equal(out, plain.data, plain.len);
 	}
-	cm_hpke_sealer_free(s);
-	cm_hpke_opener_free(o);
+	cr_hpke_sealer_free(s);
+	cr_hpke_opener_free(o);
 }
 
 static void rfc9180_a_1_1_aes128gcm(void **state)
 {
 	(void)state;
-	check(CM_HPKE_AES128GCM, "4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8",
+	check(CR_HPKE_AES128GCM, "4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8",
 		"3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d",
 		"52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736",
 		"4f6465206f6e2061204772656369616e2055726e", "436f756e742d30",
@@ -86,7 +86,7 @@ static void rfc9180_a_1_1_aes128gcm(void **state)
 static void rfc9180_a_2_1_chacha20poly1305(void **state)
 {
 	(void)state;
-	check(CM_HPKE_CHACHA20POLY1305, "8057991eef8f1f1af18f4a9491d16a1ce333f695d4db8e38da75975c4478e0fb",
+	check(CR_HPKE_CHACHA20POLY1305, "8057991eef8f1f1af18f4a9491d16a1ce333f695d4db8e38da75975c4478e0fb",
 		"4310ee97d88cc1f088a5576c77ab0cf5c3ac797f3d95139c6c84b5429c59662a",
 		"f4ec9b33b792c372c1d2c2063507b684ef925b8c75a42dbcbf57d63ccd381600",
 		"4f6465206f6e2061204772656369616e2055726e", "436f756e742d30",
@@ -112,7 +112,7 @@ static void another_implementation_agrees(void **state)
 			field[i] = strtok_r(i == 0 ? line : NULL, " \n", &rest);
 			assert_non_null(field[i]);
 		}
-		check(strcmp(field[0], "1") == 0 ? CM_HPKE_AES128GCM : CM_HPKE_CHACHA20POLY1305, field[1],
+		check(strcmp(field[0], "1") == 0 ? CR_HPKE_AES128GCM : CR_HPKE_CHACHA20POLY1305, field[1],
 			field[2], field[3], field[4], field[5], field[6], field[7]);
 		n++;
 	}
@@ -127,56 +127,56 @@ static void replay(void *ctx, void *out, size_t n)
 
 static void x25519_rfc7748_6_1(void **state)
 {
-	struct cm_key alice = unhex_key("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"),
+	struct cr_key alice = unhex_key("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"),
 		      secret;
 	struct bytes want = unhex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a");
 	struct bytes bob = unhex("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f");
 	struct bytes shared = unhex("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
-	struct cm_rng rng = { replay, alice.bytes };
-	uint8_t got[CM_HPKE_PUBLIC_LEN];
-	struct cm_x25519 *k;
+	struct cr_rng rng = { replay, alice.bytes };
+	uint8_t got[CR_HPKE_PUBLIC_LEN];
+	struct cr_x25519 *k;
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_hpke_keygen(&rng, &secret, got, &err), CM_OK);
+	assert_int_equal(cr_hpke_keygen(&rng, &secret, got, &err), CM_OK);
 	assert_memory_equal(secret.bytes, alice.bytes, sizeof secret.bytes);
 	assert_memory_equal(got, want.data, sizeof got);
-	assert_int_equal(cm_x25519_new(alice.bytes, &k, &err), CM_OK);
-	assert_memory_equal(cm_x25519_public(k), want.data, sizeof got);
-	assert_int_equal(cm_x25519_derive(k, bob.data, got, &err), CM_OK);
+	assert_int_equal(cr_x25519_new(alice.bytes, &k, &err), CM_OK);
+	assert_memory_equal(cr_x25519_public(k), want.data, sizeof got);
+	assert_int_equal(cr_x25519_derive(k, bob.data, got, &err), CM_OK);
 	assert_memory_equal(got, shared.data, sizeof got);
-	cm_x25519_free(k);
+	cr_x25519_free(k);
 }
 
 /* A sealer and opener for a fresh key, and one sealed message. */
 struct pair {
-	struct cm_rng rng;
-	struct cm_key secret;
-	uint8_t public_key[CM_HPKE_PUBLIC_LEN];
-	struct cm_hpke_sealer *s;
-	struct cm_hpke_opener *o;
-	uint8_t sealed[20 + CM_HPKE_OVERHEAD];
+	struct cr_rng rng;
+	struct cr_key secret;
+	uint8_t public_key[CR_HPKE_PUBLIC_LEN];
+	struct cr_hpke_sealer *s;
+	struct cr_hpke_opener *o;
+	uint8_t sealed[20 + CR_HPKE_OVERHEAD];
 };
 
 static const uint8_t message[20] = "twenty bytes of data";
 
-static void pair_init(struct pair *p, enum cm_hpke_suite suite)
+static void pair_init(struct pair *p, enum cr_hpke_suite suite)
 {
 	struct cm_err err;
 
-	assert_int_equal(cm_rng_system(&p->rng, &err), CM_OK);
-	assert_int_equal(cm_hpke_keygen(&p->rng, &p->secret, p->public_key, &err), CM_OK);
-	assert_int_equal(cm_hpke_sealer_new(suite, p->public_key, "info", 4, &p->s, &err), CM_OK);
-	assert_int_equal(cm_hpke_opener_new(suite, &p->secret, "info", 4, &p->o, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&p->rng, &err), CM_OK);
+	assert_int_equal(cr_hpke_keygen(&p->rng, &p->secret, p->public_key, &err), CM_OK);
+	assert_int_equal(cr_hpke_sealer_new(suite, p->public_key, "info", 4, &p->s, &err), CM_OK);
+	assert_int_equal(cr_hpke_opener_new(suite, &p->secret, "info", 4, &p->o, &err), CM_OK);
 	assert_int_equal(
-		cm_hpke_seal(p->s, &p->rng, "aad", 3, message, sizeof message, p->sealed, &err), CM_OK);
+		cr_hpke_seal(p->s, &p->rng, "aad", 3, message, sizeof message, p->sealed, &err), CM_OK);
 }
 
 static void pair_fini(struct pair *p)
 {
-	cm_hpke_sealer_free(p->s);
-	cm_hpke_opener_free(p->o);
-	cm_key_fini(&p->secret);
+	cr_hpke_sealer_free(p->s);
+	cr_hpke_opener_free(p->o);
+	cr_key_fini(&p->secret);
 }
 
 static void a_generated_key_opens_what_is_sealed_to_it(void **state)
@@ -189,11 +189,11 @@ static void a_generated_key_opens_what_is_sealed_to_it(void **state)
 
 		pair_init(&p, suites[i]);
 		assert_int_equal(
-			cm_hpke_seal(p.s, &p.rng, "aad", 3, message, sizeof message, again, &err), CM_OK);
-		assert_memory_not_equal(p.sealed, again, CM_HPKE_PUBLIC_LEN);
-		assert_int_equal(cm_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_OK);
+			cr_hpke_seal(p.s, &p.rng, "aad", 3, message, sizeof message, again, &err), CM_OK);
+		assert_memory_not_equal(p.sealed, again, CR_HPKE_PUBLIC_LEN);
+		assert_int_equal(cr_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_OK);
 		assert_memory_equal(plain, message, sizeof message);
-		assert_int_equal(cm_hpke_open(p.o, "aad", 3, again, sizeof again, plain, &err), CM_OK);
+		assert_int_equal(cr_hpke_open(p.o, "aad", 3, again, sizeof again, plain, &err), CM_OK);
 		assert_memory_equal(plain, message, sizeof message);
 		pair_fini(&p);
 	}
@@ -213,13 +213,13 @@ static void every_altered_bit_is_noticed_and_nothing_leaks(void **state)
 		for (size_t bit = 0; bit < 8 * sizeof p.sealed; bit++) {
 			p.sealed[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			memset(plain, 0, sizeof plain);
-			assert_int_equal(cm_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err),
+			assert_int_equal(cr_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err),
 				CM_EDATA);
 			assert_memory_equal(plain, zeros, sizeof zeros);
 			p.sealed[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		}
 		/* A bad message must not spoil the opener for the next. */
-		assert_int_equal(cm_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_OK);
+		assert_int_equal(cr_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_OK);
 		pair_fini(&p);
 	}
 }
@@ -227,38 +227,38 @@ static void every_altered_bit_is_noticed_and_nothing_leaks(void **state)
 static void other_keys_infos_aads_suites_and_lengths_do_not_open(void **state)
 {
 	struct pair p, q;
-	struct cm_hpke_opener *o;
+	struct cr_hpke_opener *o;
 	struct cm_err err;
 	uint8_t plain[sizeof message];
 
 	(void)state;
-	pair_init(&p, CM_HPKE_AES128GCM);
-	pair_init(&q, CM_HPKE_AES128GCM);
-	assert_int_equal(cm_hpke_open(q.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
-	assert_int_equal(cm_hpke_open(p.o, "aae", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
-	assert_int_equal(cm_hpke_open(p.o, NULL, 0, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
+	pair_init(&p, CR_HPKE_AES128GCM);
+	pair_init(&q, CR_HPKE_AES128GCM);
+	assert_int_equal(cr_hpke_open(q.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
+	assert_int_equal(cr_hpke_open(p.o, "aae", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
+	assert_int_equal(cr_hpke_open(p.o, NULL, 0, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
 	for (size_t len = 0; len < sizeof p.sealed; len++)
-		assert_int_equal(cm_hpke_open(p.o, "aad", 3, p.sealed, len, plain, &err), CM_EDATA);
-	assert_int_equal(cm_hpke_opener_new(CM_HPKE_AES128GCM, &p.secret, "inf", 3, &o, &err), CM_OK);
-	assert_int_equal(cm_hpke_open(o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
-	cm_hpke_opener_free(o);
-	assert_int_equal(cm_hpke_opener_new(CM_HPKE_CHACHA20POLY1305, &p.secret, "info", 4, &o, &err), CM_OK);
-	assert_int_equal(cm_hpke_open(o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
-	cm_hpke_opener_free(o);
+		assert_int_equal(cr_hpke_open(p.o, "aad", 3, p.sealed, len, plain, &err), CM_EDATA);
+	assert_int_equal(cr_hpke_opener_new(CR_HPKE_AES128GCM, &p.secret, "inf", 3, &o, &err), CM_OK);
+	assert_int_equal(cr_hpke_open(o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
+	cr_hpke_opener_free(o);
+	assert_int_equal(cr_hpke_opener_new(CR_HPKE_CHACHA20POLY1305, &p.secret, "info", 4, &o, &err), CM_OK);
+	assert_int_equal(cr_hpke_open(o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err), CM_EDATA);
+	cr_hpke_opener_free(o);
 	pair_fini(&p);
 	pair_fini(&q);
 }
 
 static void an_unknown_suite_is_refused(void **state)
 {
-	struct cm_hpke_sealer *s;
-	struct cm_hpke_opener *o;
+	struct cr_hpke_sealer *s;
+	struct cr_hpke_opener *o;
 	struct cm_err err;
-	struct cm_key key = { { 9 } };
+	struct cr_key key = { { 9 } };
 
 	(void)state;
-	assert_int_equal(cm_hpke_sealer_new((enum cm_hpke_suite)2, key.bytes, NULL, 0, &s, &err), CM_EDATA);
-	assert_int_equal(cm_hpke_opener_new((enum cm_hpke_suite)2, &key, NULL, 0, &o, &err), CM_EDATA);
+	assert_int_equal(cr_hpke_sealer_new((enum cr_hpke_suite)2, key.bytes, NULL, 0, &s, &err), CM_EDATA);
+	assert_int_equal(cr_hpke_opener_new((enum cr_hpke_suite)2, &key, NULL, 0, &o, &err), CM_EDATA);
 }
 
 /* Every encoding of a point of small order (curve and twist), with the ignored top bit clear. */
@@ -274,24 +274,24 @@ static const char *const low_order[] = {
 
 static void low_order_points_are_refused_on_both_sides(void **state)
 {
-	struct cm_hpke_sealer *s;
+	struct cr_hpke_sealer *s;
 	struct cm_err err;
 	uint8_t plain[sizeof message];
 	struct pair p;
 
 	(void)state;
-	pair_init(&p, CM_HPKE_AES128GCM);
+	pair_init(&p, CR_HPKE_AES128GCM);
 	for (size_t i = 0; i < sizeof low_order / sizeof low_order[0]; i++) {
 		struct bytes point = unhex(low_order[i]);
 
 		for (int top = 0; top < 2; top++) {
 			point.data[31] |= (uint8_t)(top << 7);
 			assert_int_equal(
-				cm_hpke_sealer_new(CM_HPKE_AES128GCM, point.data, "info", 4, &s, &err),
+				cr_hpke_sealer_new(CR_HPKE_AES128GCM, point.data, "info", 4, &s, &err),
 				CM_EDATA);
 			assert_non_null(strstr(err.msg, "low order"));
 			memcpy(p.sealed, point.data, 32);
-			assert_int_equal(cm_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err),
+			assert_int_equal(cr_hpke_open(p.o, "aad", 3, p.sealed, sizeof p.sealed, plain, &err),
 				CM_EDATA);
 			assert_non_null(strstr(err.msg, "low order"));
 		}

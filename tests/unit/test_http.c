@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cm_http.h"
+#include "nt_http.h"
 
 /* ---- one question from a thread of the loop's pool, while the loop answers ---- */
 
@@ -56,7 +56,7 @@ static void do_ask(uv_work_t *work)
 	if (a->raw != NULL)
 		raw_exchange(a);
 	else
-		a->rc = cm_http_get(a->address, a->path, a->timeout_ms, &a->status, &a->body, &a->err);
+		a->rc = nt_http_get(a->address, a->path, a->timeout_ms, &a->status, &a->body, &a->err);
 }
 
 static void asked(uv_work_t *work, int status)
@@ -69,7 +69,7 @@ static void asked(uv_work_t *work, int status)
 
 struct world {
 	uv_loop_t loop;
-	struct cm_http *http;
+	struct nt_http *http;
 	const char *not_ready, *json;
 	struct ask ask;
 };
@@ -86,9 +86,9 @@ static char *status_json(void *user)
 	return w->json != NULL ? strdup(w->json) : NULL;
 }
 
-static void world_init_with(struct world *w, const struct cm_http_route *routes, size_t n)
+static void world_init_with(struct world *w, const struct nt_http_route *routes, size_t n)
 {
-	struct cm_http_conf conf = { .address = "127.0.0.1:0",
+	struct nt_http_conf conf = { .address = "127.0.0.1:0",
 		.not_ready = not_ready,
 		.status_json = status_json,
 		.user = w,
@@ -98,9 +98,9 @@ static void world_init_with(struct world *w, const struct cm_http_route *routes,
 
 	memset(w, 0, sizeof *w);
 	assert_int_equal(uv_loop_init(&w->loop), 0);
-	if (cm_http_new(&w->loop, &conf, &w->http, &err) != CM_OK)
+	if (nt_http_new(&w->loop, &conf, &w->http, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_true(cm_http_port(w->http) > 0);
+	assert_true(nt_http_port(w->http) > 0);
 }
 
 static void world_init(struct world *w)
@@ -110,14 +110,14 @@ static void world_init(struct world *w)
 
 static void world_fini(struct world *w)
 {
-	cm_http_close(w->http);
+	nt_http_close(w->http);
 	assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&w->loop), 0);
 }
 
 static const struct ask *run_ask(struct world *w)
 {
-	(void)snprintf(w->ask.address, sizeof w->ask.address, "127.0.0.1:%d", cm_http_port(w->http));
+	(void)snprintf(w->ask.address, sizeof w->ask.address, "127.0.0.1:%d", nt_http_port(w->http));
 	w->ask.timeout_ms = 5000;
 	w->ask.work.data = &w->ask;
 	assert_int_equal(uv_queue_work(&w->loop, &w->ask.work, do_ask, asked), 0);
@@ -240,7 +240,7 @@ static void nonsense_and_endless_headers_are_refused(void **state)
 
 /* ---- routes ---- */
 
-static int echo(void *user, const char *path, struct cm_http_reply *out)
+static int echo(void *user, const char *path, struct nt_http_reply *out)
 {
 	(void)user;
 	out->body = strdup(path);
@@ -248,11 +248,11 @@ static int echo(void *user, const char *path, struct cm_http_reply *out)
 	return out->body != NULL ? 0 : -1;
 }
 
-static int dress(void *user, const char *path, struct cm_http_reply *out)
+static int dress(void *user, const char *path, struct nt_http_reply *out)
 {
 	(void)path;
 	assert_string_equal(user, "its own user");
-	*out = (struct cm_http_reply){ .status = 202,
+	*out = (struct nt_http_reply){ .status = 202,
 		.type = "text/html",
 		.body = strdup("<p>"),
 		.len = 3,
@@ -260,21 +260,21 @@ static int dress(void *user, const char *path, struct cm_http_reply *out)
 	return 0;
 }
 
-static int fail_late(void *user, const char *path, struct cm_http_reply *out)
+static int fail_late(void *user, const char *path, struct nt_http_reply *out)
 {
 	(void)user, (void)path;
 	out->body = strdup("half");
 	return 1;
 }
 
-static int say_nothing(void *user, const char *path, struct cm_http_reply *out)
+static int say_nothing(void *user, const char *path, struct nt_http_reply *out)
 {
 	(void)user, (void)path, (void)out;
 	return 0;
 }
 
 static char own_user[] = "its own user";
-static const struct cm_http_route routes[] = { { "/exact", echo, NULL }, { "/dressed", dress, own_user },
+static const struct nt_http_route routes[] = { { "/exact", echo, NULL }, { "/dressed", dress, own_user },
 	{ "/tree/special", say_nothing, NULL }, { "/tree/*", echo, NULL }, { "/fails", fail_late, NULL } };
 #define ROUTES (sizeof routes / sizeof routes[0])
 
@@ -343,7 +343,11 @@ static void another_sites_name_for_this_host_is_refused(void **state)
 	static const char *const ours[] = { "localhost", "localhost:9464", "LOCALHOST", "127.0.0.1:80",
 		"[::1]:9464", "[::1]", "192.0.2.7" };
 	static const char *const theirs[] = { "example.org", "example.org:9464", "localhost.example.org",
-		"127.0.0.1.example.org", "x", "", "[example.org]",
+		"127.0.0.1.example.org", "x", "", "[example.org]", "[::1]evil.example",
+		"[::1]:80evil.example", "[::1", "[::1]:123456", "[127.0.0.1]", "::1", "localhost:80x",
+		"localhost:80:80", "127.0.0.1:-1", "localhost, evil.example",
+		"localhost\r\nHost: evil.example", "evil.example\r\nHost: localhost",
+		"localhost\r\nHOST: localhost",
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
 	char ask[200];
 	struct world w;
@@ -371,7 +375,7 @@ static int connect_to(const struct world *w)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	in.sin_port = htons((uint16_t)cm_http_port(w->http));
+	in.sin_port = htons((uint16_t)nt_http_port(w->http));
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
 	return fd;
 }
@@ -413,13 +417,13 @@ static void drip(uv_work_t *work)
 
 static void a_caller_who_drips_is_cut_off(void **state)
 {
-	struct cm_http_conf conf = { .address = "127.0.0.1:0", .connection_ms = 200 };
+	struct nt_http_conf conf = { .address = "127.0.0.1:0", .connection_ms = 200 };
 	struct world w = { 0 };
 	struct cm_err err;
 
 	(void)state;
 	assert_int_equal(uv_loop_init(&w.loop), 0);
-	assert_int_equal(cm_http_new(&w.loop, &conf, &w.http, &err), CM_OK);
+	assert_int_equal(nt_http_new(&w.loop, &conf, &w.http, &err), CM_OK);
 	w.ask.work.data = &w.ask;
 	w.ask.fd = connect_to(&w);
 	assert_int_equal(uv_queue_work(&w.loop, &w.ask.work, drip, asked), 0);
@@ -428,7 +432,7 @@ static void a_caller_who_drips_is_cut_off(void **state)
 	world_fini(&w);
 }
 
-static int send_much(void *user, const char *path, struct cm_http_reply *out)
+static int send_much(void *user, const char *path, struct nt_http_reply *out)
 {
 	(void)user, (void)path;
 	out->len = 8u << 20;
@@ -438,7 +442,7 @@ static int send_much(void *user, const char *path, struct cm_http_reply *out)
 
 static void callers_who_do_not_read_make_room_too(void **state)
 {
-	static const struct cm_http_route much[] = { { "/much", send_much, NULL } };
+	static const struct nt_http_route much[] = { { "/much", send_much, NULL } };
 	static const char ask[] = "GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	struct world w;
 	int fd[MANY];
@@ -486,7 +490,7 @@ static void a_client_that_hangs_does_not_delay_others_or_the_end(void **state)
 	(void)state;
 	world_init(&w);
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	in.sin_port = htons((uint16_t)cm_http_port(w.http));
+	in.sin_port = htons((uint16_t)nt_http_port(w.http));
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
 	assert_int_equal(send(fd, "GET /he", 7, 0), 7);
 	assert_get(&w, "/healthz", 200, "ok\n");
@@ -506,14 +510,14 @@ static void questions_nobody_had_time_for_do_not_delay_the_end(void **state)
 	world_init(&w);
 	w.json = "{}";
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	in.sin_port = htons((uint16_t)cm_http_port(w.http));
+	in.sin_port = htons((uint16_t)nt_http_port(w.http));
 	for (size_t i = 0; i < 8; i++) {
 		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		assert_int_equal(connect(fd[i], (struct sockaddr *)&in, sizeof in), 0);
 		assert_int_equal(send(fd[i], ask, sizeof ask - 1, MSG_NOSIGNAL), (ssize_t)sizeof ask - 1);
 	}
-	/* Some may be answered and are kept open by their clients, who do not read; others wait in the queue.
-	 */
+	/* Some may be answered and are kept open by their clients, who do not read; others wait in the
+	 * queue. */
 	(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	start = uv_hrtime();
 	world_fini(&w);
@@ -526,8 +530,8 @@ static void an_address_that_others_can_reach_is_refused_unless_asked_for(void **
 {
 	static const char *const bad[] = { "0.0.0.0:0", "[::]:0", "10.0.0.1:0", "192.168.1.1:0",
 		"example.org:0", ":0", "127.0.0.1", "127.0.0.1:99999" };
-	struct cm_http_conf conf = { 0 };
-	struct cm_http *http;
+	struct nt_http_conf conf = { 0 };
+	struct nt_http *http;
 	struct cm_err err;
 	uv_loop_t loop;
 
@@ -535,31 +539,31 @@ static void an_address_that_others_can_reach_is_refused_unless_asked_for(void **
 	assert_int_equal(uv_loop_init(&loop), 0);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		conf.address = bad[i];
-		assert_int_equal(cm_http_new(&loop, &conf, &http, &err), CM_ECONFIG);
+		assert_int_equal(nt_http_new(&loop, &conf, &http, &err), CM_ECONFIG);
 		assert_null(http);
 		assert_non_null(strstr(err.msg, bad[i]));
 	}
 	conf.address = "0.0.0.0:0";
 	conf.anywhere = true;
-	assert_int_equal(cm_http_new(&loop, &conf, &http, &err), CM_OK);
-	cm_http_close(http);
+	assert_int_equal(nt_http_new(&loop, &conf, &http, &err), CM_OK);
+	nt_http_close(http);
 	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 static void an_address_in_use_is_said(void **state)
 {
-	struct cm_http_conf conf = { 0 };
-	struct cm_http *second;
+	struct nt_http_conf conf = { 0 };
+	struct nt_http *second;
 	char address[64];
 	struct cm_err err;
 	struct world w;
 
 	(void)state;
 	world_init(&w);
-	(void)snprintf(address, sizeof address, "127.0.0.1:%d", cm_http_port(w.http));
+	(void)snprintf(address, sizeof address, "127.0.0.1:%d", nt_http_port(w.http));
 	conf.address = address;
-	assert_int_equal(cm_http_new(&w.loop, &conf, &second, &err), CM_EUNAVAIL);
+	assert_int_equal(nt_http_new(&w.loop, &conf, &second, &err), CM_EUNAVAIL);
 	assert_non_null(strstr(err.msg, address));
 	world_fini(&w);
 }
@@ -611,7 +615,7 @@ static enum cm_rc get_fake(const char *answer, size_t repeat, struct cm_err *err
 
 	fake_init(&f);
 	assert_int_equal(uv_thread_create(&thread, serve_once, &f), 0);
-	rc = cm_http_get(f.address, "/x", 5000, &status, &body, err);
+	rc = nt_http_get(f.address, "/x", 5000, &status, &body, err);
 	assert_int_equal(uv_thread_join(&thread), 0);
 	(void)close(f.fd);
 	free(body);
@@ -653,7 +657,7 @@ static void a_server_that_says_nothing_costs_the_timeout_and_no_more(void **stat
 
 	(void)state;
 	fake_init(&f); /* the kernel connects; nobody answers */
-	assert_int_equal(cm_http_get(f.address, "/healthz", 200, &status, &body, &err), CM_EUNAVAIL);
+	assert_int_equal(nt_http_get(f.address, "/healthz", 200, &status, &body, &err), CM_EUNAVAIL);
 	ms = (uv_hrtime() - began) / 1000000;
 	assert_true(ms >= 190 && ms < 5000);
 	assert_null(body);
@@ -671,9 +675,9 @@ static void nobody_there_is_unavailable(void **state)
 	(void)state;
 	fake_init(&f);
 	(void)close(f.fd);
-	assert_int_equal(cm_http_get(f.address, "/healthz", 2000, &status, &body, &err), CM_EUNAVAIL);
+	assert_int_equal(nt_http_get(f.address, "/healthz", 2000, &status, &body, &err), CM_EUNAVAIL);
 	assert_non_null(strstr(err.msg, f.address));
-	assert_int_equal(cm_http_get("no address", "/healthz", 2000, &status, &body, &err), CM_ECONFIG);
+	assert_int_equal(nt_http_get("no address", "/healthz", 2000, &status, &body, &err), CM_ECONFIG);
 }
 
 int main(void)

@@ -27,8 +27,8 @@ static void both_sides_say_hello_and_are_ready(void **state)
 	(void)state;
 	world_init(&w);
 	connect_both(&w);
-	assert_int_equal(lk_peer(w.s.link)->role, CM_ROLE_CLIENT);
-	assert_int_equal(lk_peer(w.c.link)->role, CM_ROLE_SHUFFLER);
+	assert_int_equal(lk_peer(w.s.link)->role, CR_ROLE_CLIENT);
+	assert_int_equal(lk_peer(w.c.link)->role, CR_ROLE_SHUFFLER);
 	assert_int_equal(w.s.frames + w.c.frames, 0); /* Hello is not for the owner */
 	lk_close(w.c.link, NULL);
 	RUN_UNTIL(&w, w.c.closes == 1 && w.s.closes == 1);
@@ -88,7 +88,7 @@ static void a_frame_of_nearly_a_megabyte_arrives(void **state)
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Submit submit = TOMBOLA__V1__SUBMIT__INIT;
-	uint8_t id[16] = { 1 }, *pseudonyms = calloc(250, 32), *sealed = calloc(250, 4144);
+	uint8_t id[16] = { 1 }, *pseudonyms = calloc(249, 32), *sealed = calloc(249, 4144);
 	struct world w;
 	struct cm_err err;
 
@@ -97,15 +97,16 @@ static void a_frame_of_nearly_a_megabyte_arrives(void **state)
 	world_init(&w);
 	connect_both(&w);
 	submit.round_id = (ProtobufCBinaryData){ sizeof id, id };
-	submit.pseudonyms = (ProtobufCBinaryData){ 250 * 32, pseudonyms };
-	submit.sealed = (ProtobufCBinaryData){ 250 * 4144, sealed };
+	submit.pseudonyms = (ProtobufCBinaryData){ 249 * 32, pseudonyms };
+	submit.salts = submit.pseudonyms;
+	submit.sealed = (ProtobufCBinaryData){ 249 * 4144, sealed };
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_SUBMIT;
 	frame.submit = &submit;
 	if (lk_send(w.c.link, &frame, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_int_equal(send_counter(w.c.link, 1, &err), CM_OK);
 	RUN_UNTIL(&w, w.s.frames == 2 || w.s.closes == 1);
-	assert_int_equal(w.s.sealed_len, 250 * 4144);
+	assert_int_equal(w.s.sealed_len, 249 * 4144);
 	assert_int_equal(w.s.last, 1);
 	free(pseudonyms);
 	free(sealed);
@@ -356,7 +357,7 @@ static void a_cut_connection_ends_the_link_with_the_reason(void **state)
 	raw_send(&w, half, sizeof half);
 	RUN_UNTIL(&w, w.s.readies == 1);
 	(void)cm_fail(&err, CM_EOTHER, "the raw peer goes");
-	cm_conn_close(w.raw, &err);
+	nt_conn_close(w.raw, &err);
 	RUN_UNTIL(&w, w.s.closes == 1);
 	assert_int_equal(w.s.frames, 0);
 	world_fini(&w);

@@ -30,22 +30,50 @@ static void a_connection_that_never_was_a_link_is_counted_by_why(void **state)
 
 static void a_refused_certificate_is_counted_on_both_sides(void **state)
 {
-	struct cm_tls_conf cc = {
+	struct nt_tls_conf cc = {
 		.cert_file = certs_path(&certs, "edge", "crt"),
 		.key_file = certs_path(&certs, "edge", "key"),
-		.trust = { { CM_ROLE_ANALYZER, certs_path(&certs, "services", "crt"), NULL } },
+		.trust = { { CR_ROLE_ANALYZER, certs_path(&certs, "services", "crt"), NULL } },
 	};
 	struct cm_err err;
 	struct world w;
 
 	(void)state;
 	world_init(&w);
-	cm_tls_ctx_free(w.client_ctx);
-	assert_int_equal(cm_tls_ctx_new(&cc, &w.client_ctx, &err), CM_OK);
+	nt_tls_ctx_free(w.client_ctx);
+	assert_int_equal(nt_tls_ctx_new(&cc, &w.client_ctx, &err), CM_OK);
 	dial(&w);
 	RUN_UNTIL(&w, w.c.closes == 1 && w.s.counts.refused[LK_REFUSED_CERTIFICATE] == 1);
 	assert_refused(&w.s.counts, LK_REFUSED_CERTIFICATE, 1);
 	assert_refused(&w.c.counts, LK_REFUSED_CERTIFICATE, 1);
+	world_fini(&w);
+}
+
+static void one_for_whom_there_is_no_place_learns_why(void **state)
+{
+	struct cm_err err;
+	struct world w;
+
+	(void)state;
+	world_init_of_one(&w, 1);
+	connect_both(&w);
+	struct lk_link *first = w.c.link;
+	for (int i = 1; i <= 3; i++) {
+		dial(&w);
+		RUN_UNTIL(&w, w.c.closes == i && w.s.counts.refused[LK_REFUSED_LIMIT] == (uint64_t)i);
+		assert_int_equal(w.c.why.code, CM_ELATER);
+		assert_string_equal(w.c.why.msg, "busy: this certificate has 1 connections already");
+	}
+	assert_refused(&w.s.counts, LK_REFUSED_LIMIT, 3);
+	assert_int_equal(w.s.readies, 1);
+	/* The one that is there is not disturbed; when it goes, its place is free. */
+	w.c.link = first;
+	assert_int_equal(send_counter(first, 1, &err), CM_OK);
+	RUN_UNTIL(&w, w.s.frames == 1);
+	lk_close(first, NULL);
+	RUN_UNTIL(&w, w.s.closes == 1 && w.c.closes == 4);
+	dial(&w);
+	RUN_UNTIL(&w, w.s.readies == 2);
 	world_fini(&w);
 }
 
@@ -232,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_connection_that_never_was_a_link_is_counted_by_why),
 		cmocka_unit_test(a_refused_certificate_is_counted_on_both_sides),
+		cmocka_unit_test(one_for_whom_there_is_no_place_learns_why),
 		cmocka_unit_test(a_bad_peer_does_not_disturb_a_good_one),
 		cmocka_unit_test(closing_the_server_with_its_links_ends_them_in_order),
 		cmocka_unit_test(closing_the_server_alone_leaves_its_links),

@@ -1,4 +1,5 @@
-/* test_listener.c - whom a listener lets in: strangers, crowds, limits, turns of the loop, and a reload. */
+/* test_listener.c - which connections a listener accepts: strangers, many of one address, limits, turns of
+ * the loop, and a reload. */
 #include <string.h>
 
 #include <sys/socket.h>
@@ -18,16 +19,16 @@ void *__wrap_calloc(size_t n, size_t size)
 
 static void an_address_in_use_is_said(void **state)
 {
-	struct cm_listener_conf conf;
-	struct cm_listener *second;
+	struct nt_listener_conf conf;
+	struct nt_listener *second;
 	struct cm_err err;
 	struct world w;
 
 	(void)state;
 	world_init(&w);
 	world_listen(&w);
-	conf = (struct cm_listener_conf){ .address = w.address, .tls = w.server_ctx, .limits = w.limits };
-	assert_int_equal(cm_listener_new(&w.loop, &conf, &second, &err), CM_EUNAVAIL);
+	conf = (struct nt_listener_conf){ .address = w.address, .tls = w.server_ctx, .limits = w.limits };
+	assert_int_equal(nt_listener_new(&w.loop, &conf, &second, &err), CM_EUNAVAIL);
 	assert_non_null(strstr(err.msg, w.address));
 	assert_non_null(strstr(err.msg, "address already in use"));
 	world_fini(&w);
@@ -118,7 +119,7 @@ static void bytes_that_are_not_tls_end_that_connection_only(void **state)
 	assert_int_equal(w.refused.code, CM_EPROTO);
 	assert_int_equal(w.server[0].closes, 0);
 	(void)close(fd);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&c.got);
 	world_fini(&w);
@@ -146,6 +147,13 @@ static void half_open_connections_beyond_the_limit_are_refused(void **state)
 	world_fini(&w);
 }
 
+/* Of the connections that wait: libuv of 1.45 and later accepts one each time it turns. */
+static void accept_all(struct world *w)
+{
+	for (int i = 0; i < 32; i++)
+		(void)uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
 static void a_good_peer_displaces_an_overdue_stranger(void **state)
 {
 	uint64_t began;
@@ -159,7 +167,7 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	world_listen(&w);
 	fd[0] = plain_socket(&w);
 	fd[1] = plain_socket(&w);
-	(void)uv_run(&w.loop, UV_RUN_ONCE);
+	accept_all(&w);
 	began = uv_now(&w.loop);
 	while (uv_now(&w.loop) - began < 1100) {
 		(void)usleep(50000);
@@ -170,8 +178,8 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	RUN_UNTIL(&w, c.opens == 1 || c.closes == 1);
 	RUN_UNTIL(&w, w.n_server == 1 && w.n_refused == 1);
 	assert_int_equal(c.opens, 1);
-	assert_non_null(strstr(w.refused.msg, "slow in the TLS handshake"));
-	cm_conn_close(c.conn, NULL);
+	assert_non_null(strstr(w.refused.msg, "the TLS handshake was slow"));
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	(void)close(fd[0]);
 	(void)close(fd[1]);
@@ -194,7 +202,7 @@ static void a_crowd_does_not_displace_an_overdue_peer_of_another_address(void **
 	fd[0] = plain_socket(&w);
 	fd[1] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
 	fd[2] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
-	(void)uv_run(&w.loop, UV_RUN_ONCE);
+	accept_all(&w);
 	began = uv_now(&w.loop);
 	while (uv_now(&w.loop) - began < 1100) {
 		(void)usleep(50000);
@@ -203,7 +211,7 @@ static void a_crowd_does_not_displace_an_overdue_peer_of_another_address(void **
 	for (int i = 3; i < 5; i++) {
 		fd[i] = plain_socket_from(&w, INADDR_LOOPBACK + 1);
 		RUN_UNTIL(&w, w.n_refused == i - 2);
-		assert_non_null(strstr(w.refused.msg, "slow in the TLS handshake"));
+		assert_non_null(strstr(w.refused.msg, "the TLS handshake was slow"));
 		assert_int_equal(recv(fd[0], &byte, 1, MSG_DONTWAIT), -1);
 		assert_int_equal(recv(fd[i - 2], &byte, 1, 0), 0);
 	}
@@ -291,7 +299,7 @@ static void who_comes_when_there_is_no_memory_does_not_keep_later_ones_out(void 
 	no_memory = false;
 	dial(&w, &late);
 	RUN_UNTIL(&w, w.n_server == 1);
-	cm_conn_close(late.conn, NULL);
+	nt_conn_close(late.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&late.got);
 	/* One is being turned away while the listener closes. */
@@ -325,13 +333,13 @@ static void connections_beyond_the_limit_are_refused_and_room_comes_back(void **
 	assert_int_equal(late.why.code, CM_EUNAVAIL);
 	assert_non_null(strstr(w.refused.msg, "too many connections"));
 	cm_buf_fini(&late.got);
-	cm_conn_close(c[0].conn, NULL);
+	nt_conn_close(c[0].conn, NULL);
 	RUN_UNTIL(&w, w.server[0].closes + w.server[1].closes + w.server[2].closes == 1 && c[0].closes == 1);
 	dial(&w, &late);
 	RUN_UNTIL(&w, w.n_server == 4);
-	cm_conn_close(late.conn, NULL);
-	cm_conn_close(c[1].conn, NULL);
-	cm_conn_close(c[2].conn, NULL);
+	nt_conn_close(late.conn, NULL);
+	nt_conn_close(c[1].conn, NULL);
+	nt_conn_close(c[2].conn, NULL);
 	run_until_closed(&w, 6);
 	for (size_t i = 0; i < 3; i++)
 		cm_buf_fini(&c[i].got);
@@ -344,7 +352,7 @@ static void connections_beyond_the_limit_are_refused_and_room_comes_back(void **
 static void a_reload_closes_the_revoked_and_refuses_it_from_then_on(void **state)
 {
 	static const char *const revoked[] = { "revoked", NULL };
-	struct cm_tls_ctx *old, *bad_ctx = client_ctx("revoked"), *good_ctx;
+	struct nt_tls_ctx *old, *bad_ctx = client_ctx("revoked"), *good_ctx;
 	struct world w;
 	struct peer good, bad, again;
 
@@ -359,8 +367,8 @@ static void a_reload_closes_the_revoked_and_refuses_it_from_then_on(void **state
 	RUN_UNTIL(&w, w.n_server == 2 && good.opens == 1 && bad.opens == 1);
 	old = w.server_ctx;
 	w.server_ctx = server_ctx("clients", "clients");
-	cm_listener_reload(w.listener, w.server_ctx);
-	cm_tls_ctx_free(old);
+	nt_listener_reload(w.listener, w.server_ctx);
+	nt_tls_ctx_free(old);
 	RUN_UNTIL(&w, bad.closes == 1);
 	RUN_UNTIL(&w, w.server[0].closes + w.server[1].closes == 1);
 	assert_int_equal(good.closes, 0);
@@ -373,10 +381,10 @@ static void a_reload_closes_the_revoked_and_refuses_it_from_then_on(void **state
 	w.client_ctx = good_ctx;
 	dial(&w, &again);
 	RUN_UNTIL(&w, w.n_server == 3);
-	cm_conn_close(again.conn, NULL);
-	cm_conn_close(good.conn, NULL);
+	nt_conn_close(again.conn, NULL);
+	nt_conn_close(good.conn, NULL);
 	run_until_closed(&w, 4);
-	cm_tls_ctx_free(bad_ctx);
+	nt_tls_ctx_free(bad_ctx);
 	cm_buf_fini(&good.got);
 	cm_buf_fini(&bad.got);
 	cm_buf_fini(&again.got);
@@ -385,7 +393,7 @@ static void a_reload_closes_the_revoked_and_refuses_it_from_then_on(void **state
 
 static void a_reload_makes_the_old_ca_useless_at_once(void **state)
 {
-	struct cm_tls_ctx *old, *old_client, *new_client = client_ctx("rogue-client");
+	struct nt_tls_ctx *old, *old_client, *new_client = client_ctx("rogue-client");
 	struct world w;
 	struct peer c, again;
 
@@ -397,8 +405,8 @@ static void a_reload_makes_the_old_ca_useless_at_once(void **state)
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
 	old = w.server_ctx;
 	w.server_ctx = server_ctx("rogue", NULL);
-	cm_listener_reload(w.listener, w.server_ctx);
-	cm_tls_ctx_free(old);
+	nt_listener_reload(w.listener, w.server_ctx);
+	nt_tls_ctx_free(old);
 	RUN_UNTIL(&w, c.closes == 1 && w.server[0].closes == 1);
 	assert_ended(&w.server[0], CM_EPERM, "unknown CA");
 	dial(&w, &again);
@@ -408,9 +416,9 @@ static void a_reload_makes_the_old_ca_useless_at_once(void **state)
 	w.client_ctx = new_client;
 	dial(&w, &again);
 	RUN_UNTIL(&w, w.n_server == 2);
-	cm_conn_close(again.conn, NULL);
+	nt_conn_close(again.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_tls_ctx_free(old_client);
+	nt_tls_ctx_free(old_client);
 	cm_buf_fini(&c.got);
 	cm_buf_fini(&again.got);
 	world_fini(&w);
@@ -418,7 +426,7 @@ static void a_reload_makes_the_old_ca_useless_at_once(void **state)
 
 static void a_handshake_under_way_is_judged_by_the_new_certificates(void **state)
 {
-	struct cm_tls_ctx *old;
+	struct nt_tls_ctx *old;
 	struct world w;
 	struct peer c;
 
@@ -431,8 +439,8 @@ static void a_handshake_under_way_is_judged_by_the_new_certificates(void **state
 	if (w.n_server == 0) {
 		old = w.server_ctx;
 		w.server_ctx = server_ctx("rogue", NULL);
-		cm_listener_reload(w.listener, w.server_ctx);
-		cm_tls_ctx_free(old);
+		nt_listener_reload(w.listener, w.server_ctx);
+		nt_tls_ctx_free(old);
 		RUN_UNTIL(&w, w.n_refused == 1);
 		assert_int_equal(w.n_server, 0);
 		assert_non_null(strstr(w.refused.msg, "unknown CA"));
@@ -458,14 +466,14 @@ static void connections_outlive_their_listener(void **state)
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
 	fd = plain_socket(&w);
 	(void)uv_run(&w.loop, UV_RUN_ONCE);
-	cm_listener_close(w.listener);
+	nt_listener_close(w.listener);
 	w.listener = NULL;
 	for (int i = 0; i < 5; i++)
 		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	send_text(&c, "still here");
 	RUN_UNTIL(&w, c.got.len == 10);
 	assert_int_equal(w.n_refused, 0);
-	cm_conn_close(c.conn, NULL);
+	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	(void)close(fd);
 	cm_buf_fini(&c.got);

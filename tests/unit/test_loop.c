@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-#include "cm_loop.h"
-#include "cm_service.h"
+#include "nt_loop.h"
+#include "nt_service.h"
 
 struct world {
 	uv_loop_t loop;
-	struct cm_loop *l;
+	struct nt_loop *l;
 	int stops, reloads;
 	const char *doing;
 };
@@ -50,19 +50,19 @@ static void say_status(void *user, char *text, size_t room)
 
 static void world_init(struct world *w)
 {
-	static const struct cm_loop_handler handler = { on_stop, on_reload, say_status };
+	static const struct nt_loop_handler handler = { on_stop, on_reload, say_status };
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
 	w->doing = "round 1";
 	assert_int_equal(uv_loop_init(&w->loop), 0);
-	if (cm_loop_new(&w->loop, &handler, w, &w->l, &err) != CM_OK)
+	if (nt_loop_new(&w->loop, &handler, w, &w->l, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
 static void world_fini(struct world *w)
 {
-	cm_loop_free(w->l);
+	nt_loop_free(w->l);
 	assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&w->loop), 0);
 	/* The leak checker of a sanitizer build must be able to look at us. */
@@ -96,13 +96,13 @@ static void a_second_stop_ends_the_process_at_once(void **state)
 	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		static const struct cm_loop_handler none = { 0 };
-		struct cm_loop *l;
+		static const struct nt_loop_handler none = { 0 };
+		struct nt_loop *l;
 		uv_loop_t loop;
 		struct cm_err err;
 
 		(void)alarm(20);
-		if (uv_loop_init(&loop) != 0 || cm_loop_new(&loop, &none, NULL, &l, &err) != CM_OK)
+		if (uv_loop_init(&loop) != 0 || nt_loop_new(&loop, &none, NULL, &l, &err) != CM_OK)
 			_exit(1);
 		(void)raise(SIGTERM);
 		(void)uv_run(&loop, UV_RUN_ONCE);
@@ -169,7 +169,7 @@ static void systemd_is_told_through_a_path_and_an_abstract_name(void **state)
 		int fd = listen_at(path[i]);
 
 		assert_int_equal(setenv("NOTIFY_SOCKET", path[i], 1), 0);
-		cm_service_notify("READY=1\nSTATUS=round 3");
+		nt_service_notify("READY=1\nSTATUS=round 3");
 		assert_told(fd, "READY=1\nSTATUS=round 3");
 		(void)close(fd);
 	}
@@ -185,15 +185,15 @@ static void no_or_a_useless_socket_is_no_fault(void **state)
 
 	(void)state;
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
-	cm_service_notify("READY=1");
+	nt_service_notify("READY=1");
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(setenv("NOTIFY_SOCKET", bad[i], 1), 0);
-		cm_service_notify("READY=1");
+		nt_service_notify("READY=1");
 	}
 	memset(longer, '/', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
 	assert_int_equal(setenv("NOTIFY_SOCKET", longer, 1), 0);
-	cm_service_notify("READY=1");
+	nt_service_notify("READY=1");
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 }
 
@@ -243,7 +243,7 @@ static void readiness_reload_status_and_stop_are_told_in_order(void **state)
 	assert_int_equal(setenv("NOTIFY_SOCKET", path, 1), 0);
 	world_init(&w);
 	assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT), -1);
-	cm_loop_ready(w.l);
+	nt_loop_ready(w.l);
 	assert_told(fd, "READY=1\nSTATUS=round 1");
 	assert_int_equal(raise(SIGHUP), 0);
 	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
@@ -265,7 +265,7 @@ static void readiness_reload_status_and_stop_are_told_in_order(void **state)
 	assert_int_equal(raise(SIGTERM), 0);
 	(void)uv_run(&w.loop, UV_RUN_DEFAULT);
 	assert_told(fd, "STOPPING=1\nSTATUS=stopping");
-	cm_loop_stopping(w.l);
+	nt_loop_stopping(w.l);
 	assert_int_equal(recv(fd, got, sizeof got, MSG_DONTWAIT), -1);
 	world_fini(&w);
 	(void)close(fd);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_hash.h"
+#include "cr_hash.h"
 #include "random_rounds.h"
 #include "rd_loss_text.h"
 
@@ -168,20 +168,20 @@ static void parts_are_checked_too(void **state)
 		"cells:omega=0.5/0.5,u=2/1,v=0/2,n=10;" };
 	char text[(PT_PARTS_MAX + 2) * sizeof part], *at = text;
 	struct pt_loss back;
-	uint8_t hash[CM_HASH_LEN];
+	uint8_t hash[CR_HASH_LEN];
 
 	(void)state;
 	for (unsigned n = 1; n <= PT_PARTS_MAX + 1; n++) {
 		memcpy(at, part, sizeof part - 1);
 		at += sizeof part - 1;
-		cm_sha256((uint8_t *)text, (size_t)(at - text), hash);
+		cr_sha256((uint8_t *)text, (size_t)(at - text), hash);
 		cm_hex(hash, 8, at);
 		assert_int_equal(rd_loss_take(text, (size_t)(at - text) + 16, &back, &err),
 			n > PT_PARTS_MAX ? CM_EDATA : CM_OK);
 		assert_true(n > PT_PARTS_MAX || (back.parts == n && back.part[n - 1].others == 9));
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		cm_sha256((const uint8_t *)bad[i], strlen(bad[i]), hash);
+		cr_sha256((const uint8_t *)bad[i], strlen(bad[i]), hash);
 		at = text + sprintf(text, "%s", bad[i]);
 		cm_hex(hash, 8, at);
 		refused(text, strlen(text));

@@ -10,18 +10,18 @@
 #include <cmocka.h>
 
 #include "pt_law.h"
-#include "pt_levels.h"
-#include "pt_mixbins.h"
+#include "pt_levels_analysis.h"
+#include "pt_mixbins_analysis.h"
 #include "pt_project.h"
 #include "pt_record.h"
 #include "scripted_rng.h"
 
-static struct pt_params made(uint32_t bins, double epsilon0, uint32_t dummies)
+static struct pt_randomizer made(uint32_t bins, double epsilon0, uint32_t dummies)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_mixbins_derive("mixbins", bins, epsilon0, dummies, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_derive(pt_find("mixbins"), bins, epsilon0, dummies, &p, &err), CM_OK);
 	return p;
 }
 
@@ -34,11 +34,11 @@ static void the_keep_probability_is_below_the_ideal_one_and_close(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof some_bins / sizeof some_bins[0]; i++) {
 		for (size_t j = 0; j < sizeof some_epsilons / sizeof some_epsilons[0]; j++) {
-			struct pt_params p = made(some_bins[i], some_epsilons[j], 0);
+			struct pt_randomizer p = made(some_bins[i], some_epsilons[j], 0);
 			long double odds = expl((long double)some_epsilons[j]);
 			/* 1 - ideal, relative to which the error is seen best. */
 			long double flip = (some_bins[i] - 1) / (odds + some_bins[i] - 1);
-			long double got = ldexpl((long double)(UINT64_C(0) - p.keep), -64);
+			long double got = ldexpl((long double)(UINT64_C(0) - p.mixbins.keep), -64);
 
 			assert_true(got > flip);
 			assert_true(got - flip < ldexpl(1, -56));
@@ -51,9 +51,9 @@ static void the_local_guarantee_is_at_most_what_was_asked(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof some_bins / sizeof some_bins[0]; i++) {
 		for (double e = 0.01; e <= 16; e += 0.00731) {
-			struct pt_params p = made(some_bins[i], e, 0);
-			long double truth = logl((long double)p.keep) + logl(some_bins[i] - 1.0L) -
-					    logl((long double)(UINT64_C(0) - p.keep));
+			struct pt_randomizer p = made(some_bins[i], e, 0);
+			long double truth = logl((long double)p.mixbins.keep) + logl(some_bins[i] - 1.0L) -
+					    logl((long double)(UINT64_C(0) - p.mixbins.keep));
 
 			assert_true(pt_mixbins_epsilon0(&p) <= e);
 			assert_true(pt_mixbins_epsilon0(&p) > e * (1 - 1e-9));
@@ -77,79 +77,72 @@ static void parameters_out_of_range_are_refused(void **state)
 		{ 2, 1e-18, 0, "too small to say anything" },
 		{ 2, (double)INFINITY, 0, "there is no privacy without" },
 		{ 2, 1, 1024, "dummies must be at most 1023" } };
-	struct pt_params p = { .bins = 77 };
+	struct pt_randomizer p = { .mixbins.bins = 77 };
 	struct cm_err err = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(
-			pt_mixbins_derive("x", bad[i].bins, bad[i].epsilon0, bad[i].dummies, &p, &err),
+		assert_int_equal(pt_mixbins_derive(pt_find("grr"), bad[i].bins, bad[i].epsilon0,
+					 bad[i].dummies, &p, &err),
 			CM_ECONFIG);
 		assert_non_null(strstr(err.msg, bad[i].said));
-		assert_int_equal(p.bins, 77);
+		assert_int_equal(p.mixbins.bins, 77);
 	}
 }
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
-	const struct pt_params good = made(4, 1, 2), always = made(4, INFINITY, 2);
-	struct pt_params p;
+	const struct pt_randomizer good = made(4, 1, 2), always = made(4, INFINITY, 2);
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_mixbins_check("mixbins", &good, &err), CM_OK);
-	assert_int_equal(pt_mixbins_check("mixbins", &always, &err), CM_OK);
-	assert_int_equal(pt_mixbins_check("grr", &good, &err), CM_EPROTO);
+	assert_int_equal(pt_mixbins_check(&good, &err), CM_OK);
+	assert_int_equal(pt_mixbins_check(&always, &err), CM_OK);
 	/* 1/4 says nothing, and one more hardly anything; ln(P/Q) is some 16/3 times what P is above 1/4. */
 	p = good;
-	p.keep = UINT64_C(1) << 62;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p.keep++;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(0.999e-6 * 3 / 16, 64);
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(1.001e-6 * 3 / 16, 64);
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_OK);
-	p.keep = 0;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p.keep = UINT64_MAX;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.mixbins.keep = UINT64_C(1) << 62;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.keep++;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(0.999e-6 * 3 / 16, 64);
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.keep = (UINT64_C(1) << 62) + (uint64_t)ldexp(1.001e-6 * 3 / 16, 64);
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
+	p.mixbins.keep = 0;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.keep = UINT64_MAX;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	assert_string_equal(err.msg, "mixbins: epsilon0 above 16");
 	p = always;
-	p.keep = 5;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.mixbins.keep = 5;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	p = always;
-	p.dummies = 0;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.mixbins.dummies = 0;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	assert_string_equal(err.msg, "mixbins: no noise of any kind: there would be no privacy");
 	p = good;
-	p.dummies = 1024;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.mixbins.dummies = 1024;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	p = good;
-	p.size = 1;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p = good;
-	p.other = 1;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p = good;
-	p.bins = 1;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
-	p.bins = 4097;
-	assert_int_equal(pt_mixbins_check("mixbins", &p, &err), CM_EPROTO);
+	p.mixbins.bins = 1;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.bins = 4097;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 }
 
 /* One message of a client without dummies, from the draws keep, other. */
-static uint32_t report(const struct pt_params *p, uint64_t x, uint64_t keep, uint64_t other)
+static uint32_t report(const struct pt_randomizer *p, uint64_t x, uint64_t keep, uint64_t other)
 {
 	uint64_t script[] = { keep, other };
 	struct scripted_rng s = { .script = script, .len = 2, .fallback = SCRIPT_END };
-	struct cm_rng rng = scripted_rng(&s);
+	struct cr_rng rng = scripted_rng(&s);
 	uint8_t record[PT_RECORD_LEN];
 	struct cm_err err = { 0 };
 	uint32_t bin;
 
-	pt_mixbins_encode(p, x, &rng, record);
-	assert_int_equal(pt_record_get(record, p->bins, &bin, &err), CM_OK);
+	pt_mixbins_encode(&p->mixbins, x, &rng, record);
+	assert_int_equal(pt_record_get(record, p->mixbins.bins, &bin, &err), CM_OK);
 	return bin;
 }
 
@@ -160,17 +153,17 @@ static void the_law_of_a_report_is_the_integer_threshold_exactly(void **state)
 {
 	(void)state;
 	for (uint32_t k = 2; k <= 9; k++) {
-		struct pt_params p = made(k, 1.5, 0);
+		struct pt_randomizer p = made(k, 1.5, 0);
 
 		for (uint32_t x = 0; x < k; x++) {
 			bool hit[9] = { false };
 
 			for (uint32_t o = 0; o + 1 < k; o++) {
 				uint64_t draw = draw_for(o, k - 1);
-				uint32_t y = report(&p, x, p.keep, draw);
+				uint32_t y = report(&p, x, p.mixbins.keep, draw);
 
 				assert_int_equal(report(&p, x, 0, draw), x);
-				assert_int_equal(report(&p, x, p.keep - 1, draw), x);
+				assert_int_equal(report(&p, x, p.mixbins.keep - 1, draw), x);
 				assert_int_equal(report(&p, x, UINT64_MAX, draw), y);
 				assert_true(y < k && y != x && !hit[y]);
 				hit[y] = true;
@@ -181,7 +174,7 @@ static void the_law_of_a_report_is_the_integer_threshold_exactly(void **state)
 
 static void a_value_that_is_always_kept_is_there_among_the_dummies(void **state)
 {
-	struct pt_params p = made(5, INFINITY, 3);
+	struct pt_randomizer p = made(5, INFINITY, 3);
 	uint8_t records[4 * PT_RECORD_LEN];
 	struct cm_err err = { 0 };
 
@@ -192,15 +185,15 @@ static void a_value_that_is_always_kept_is_there_among_the_dummies(void **state)
 			uint64_t script[] = { draw_for(place, 4), draw_for(0, 5), draw_for(1, 5),
 				draw_for(2, 5), draw_for(3, 5) };
 			struct scripted_rng s = { .script = script, .len = 5 };
-			struct cm_rng rng = scripted_rng(&s);
+			struct cr_rng rng = scripted_rng(&s);
 
-			pt_mixbins_encode(&p, x, &rng, records);
+			pt_mixbins_encode(&p.mixbins, x, &rng, records);
 			assert_int_equal(s.used, 5);
 			for (uint32_t i = 0; i < 4; i++) {
 				uint32_t bin;
 
-				assert_int_equal(
-					pt_record_get(records + i * PT_RECORD_LEN, p.bins, &bin, &err),
+				assert_int_equal(pt_record_get(records + i * PT_RECORD_LEN, p.mixbins.bins,
+							 &bin, &err),
 					CM_OK);
 				assert_int_equal(bin, i == place ? x : i);
 			}
@@ -211,18 +204,18 @@ static void a_value_that_is_always_kept_is_there_among_the_dummies(void **state)
 /* Nothing of the value or of the outcome shows in how much randomness is used. */
 static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 {
-	struct pt_params p = made(7, 2, 4);
+	struct pt_randomizer p = made(7, 2, 4);
 	uint8_t records[5 * PT_RECORD_LEN];
 
 	(void)state;
 	for (uint64_t x = 0; x < 7; x++) {
-		const uint64_t first[] = { 0, p.keep - 1, p.keep, UINT64_MAX };
+		const uint64_t first[] = { 0, p.mixbins.keep - 1, p.mixbins.keep, UINT64_MAX };
 
 		for (size_t i = 0; i < 4; i++) {
 			struct scripted_rng s = { .script = &first[i], .len = 1, .fallback = SCRIPT_END };
-			struct cm_rng rng = scripted_rng(&s);
+			struct cr_rng rng = scripted_rng(&s);
 
-			pt_mixbins_encode(&p, x, &rng, records);
+			pt_mixbins_encode(&p.mixbins, x, &rng, records);
 			assert_int_equal(s.used, 1 + 1 + 1 + 5);
 		}
 	}
@@ -233,8 +226,8 @@ static void cells_are_the_infimum_of_the_output_laws_and_its_ratios(void **state
 {
 	(void)state;
 	for (uint32_t k = 2; k <= 9; k++) {
-		struct pt_params p = made(k, 2.25, 3);
-		long double keep = ldexpl((long double)p.keep, -64), law[9][9], mass[3] = { 0 };
+		struct pt_randomizer p = made(k, 2.25, 3);
+		long double keep = ldexpl((long double)p.mixbins.keep, -64), law[9][9], mass[3] = { 0 };
 		struct acct_round round;
 		struct cm_err err = { 0 };
 		const char *why;
@@ -274,7 +267,7 @@ static void without_a_local_guarantee_only_dummies_are_blanket(void **state)
 {
 	(void)state;
 	for (uint32_t k = 2; k <= 4096; k = k < 64 ? k + 1 : k * 4) {
-		struct pt_params p = made(k, INFINITY, 5);
+		struct pt_randomizer p = made(k, INFINITY, 5);
 		struct acct_round round;
 		struct cm_err err = { 0 };
 		const char *why;
@@ -292,7 +285,7 @@ static void without_a_local_guarantee_only_dummies_are_blanket(void **state)
 
 static void participants_beyond_the_accountants_range_are_refused(void **state)
 {
-	struct pt_params p = made(3, 1, 1000);
+	struct pt_randomizer p = made(3, 1, 1000);
 	struct acct_round round;
 	struct cm_err err = { 0 };
 
@@ -342,7 +335,7 @@ static void a_number_is_rounded_to_a_level_with_its_exact_mean(void **state)
 		for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++) {
 			uint64_t whole = xs[i] * b >> 32, part = xs[i] * b & UINT32_MAX;
 			struct scripted_rng s = { .fallback = 0 };
-			struct cm_rng rng = scripted_rng(&s);
+			struct cr_rng rng = scripted_rng(&s);
 
 			/* The draw's high half decides; part of its 2^32 values round up. */
 			s.fallback = part == 0 ? 0 : ((part - 1) << 32) + UINT32_MAX;

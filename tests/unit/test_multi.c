@@ -1,12 +1,11 @@
-/* test_multi.c - the rows of one wide message among wide dummies: their laws by enumeration of the draws.
- */
+/* test_multi.c - the rows of one wide message among wide dummies: their laws by enumeration of the draws. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "multi_rows.h"
-#include "pt_hash.h"
+#include "pt_hash_analysis.h"
 
 /* a x + b by long multiplication, modulo the prime, and its cell. */
 static uint64_t cell_of(uint64_t a, uint64_t b, uint64_t x, uint32_t cells)
@@ -23,12 +22,12 @@ static void a_hashed_value_is_at_its_place_and_dummies_are_what_was_drawn(void *
 	static const uint64_t a[] = { 0x0123456789abcdef, 1, 0x1abcdef012345678, 0 };
 	static const uint64_t b[] = { 7, PT_HASH_POINTS - 2, 0x0fedcba987654321, 0x1000000000000000 };
 	const uint32_t cells = 5, m = 4;
-	struct pt_params p = hashed(40, cells, m - 1);
+	struct pt_randomizer p = hashed(40, cells, m - 1);
 	uint8_t records[4 * PT_HASH_RECORD_LEN], one[PT_HASH_RECORD_LEN];
 
 	(void)state;
-	assert_int_equal(pt_find("hashed")->messages(&p), m);
-	assert_int_equal(pt_find("hashed")->record_len(&p), PT_HASH_RECORD_LEN);
+	assert_int_equal(pt_find("hashed")->device->messages(&p), m);
+	assert_int_equal(pt_find("hashed")->device->record_len(&p), PT_HASH_RECORD_LEN);
 	for (uint64_t place = 0; place < m; place++) {
 		for (uint64_t x = 0; x < 40; x++) {
 			uint64_t script[13] = { draw_for(place, m) };
@@ -44,12 +43,12 @@ static void a_hashed_value_is_at_its_place_and_dummies_are_what_was_drawn(void *
 				struct scripted_rng s = {
 					.script = script + 1 + 3 * i, .len = 3, .fallback = SCRIPT_END
 				};
-				struct cm_rng rng = scripted_rng(&s);
+				struct cr_rng rng = scripted_rng(&s);
 
 				assert_true(cm_get_le64(r + 8) == a[i] && cm_get_le64(r + 16) == b[i]);
 				assert_int_equal(cm_get_le64(r + 24),
 					i == place ? cell_of(a[i], b[i], x, cells) : (x + i) % cells);
-				pt_find("hashed")->dummy(&p, 0, &rng, one);
+				pt_find("hashed")->device->dummy(&p, 0, &rng, one);
 				assert_int_equal(s.used, 3);
 				if (i != place)
 					assert_memory_equal(one, r, sizeof one);
@@ -61,7 +60,7 @@ static void a_hashed_value_is_at_its_place_and_dummies_are_what_was_drawn(void *
 /* A message supports exactly the categories whose cell it names. */
 static void a_hashed_message_counts_for_the_categories_of_its_cell(void **state)
 {
-	struct pt_params p = hashed(300, 7, 1);
+	struct pt_randomizer p = hashed(300, 7, 1);
 	struct pt_hash h = { 0x1123456789abcdef, 0x0badcafe12345678 };
 	uint8_t record[PT_HASH_RECORD_LEN];
 	uint64_t counts[300] = { 0 }, all = 0;
@@ -85,14 +84,14 @@ static void a_hashed_message_counts_for_the_categories_of_its_cell(void **state)
  * what the shuffler's dummies have. */
 static void a_fake_users_report_is_that_of_no_value(void **state)
 {
-	struct pt_params p = cheu(3, 1.5, 2);
+	struct pt_randomizer p = cheu(3, 1.5, 2);
 	uint64_t script[3];
 	uint8_t record[16];
 
 	(void)state;
 	for (uint64_t place = 0; place < 3; place++) {
 		for (uint64_t x = 0; x < 3; x++) {
-			long double real[SYMBOLS], fake[SYMBOLS], f = chance(p.other), sum = 0;
+			long double real[SYMBOLS], fake[SYMBOLS], f = chance(p.cheu.other), sum = 0;
 
 			bit_law(&p, place, x, real, true);
 			bit_law(&p, place, x, fake, false);
@@ -107,11 +106,11 @@ static void a_fake_users_report_is_that_of_no_value(void **state)
 	}
 	for (uint32_t y = 0; y < 8; y++) {
 		struct scripted_rng s = { .script = script, .len = 3, .fallback = SCRIPT_END };
-		struct cm_rng rng = scripted_rng(&s);
+		struct cr_rng rng = scripted_rng(&s);
 
 		for (uint32_t i = 0; i < 3; i++)
-			script[i] = (y >> i & 1) != 0 ? p.other - 1 : p.other;
-		pt_find("cheu")->dummy(&p, 0, &rng, record);
+			script[i] = (y >> i & 1) != 0 ? p.cheu.other - 1 : p.cheu.other;
+		pt_find("cheu")->device->dummy(&p, 0, &rng, record);
 		assert_int_equal(s.used, 3);
 		assert_int_equal(record[PT_RECORD_HEAD], y);
 	}
@@ -119,7 +118,7 @@ static void a_fake_users_report_is_that_of_no_value(void **state)
 
 static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 {
-	struct pt_params h = hashed(300, 9, 3), c = cheu(300, 2, 3);
+	struct pt_randomizer h = hashed(300, 9, 3), c = cheu(300, 2, 3);
 	static uint8_t records[4 * 64];
 
 	(void)state;

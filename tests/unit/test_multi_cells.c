@@ -24,7 +24,7 @@ static void hashed_cells_are_the_ratios_to_a_dummys_law(void **state)
 {
 	(void)state;
 	for (uint32_t l = 2; l <= 4096; l = l < 20 ? l + 1 : l * 4 / 3) {
-		struct pt_params p = hashed(9, l, 3);
+		struct pt_randomizer p = hashed(9, l, 3);
 		long double victim[2][SYMBOLS], dummy[SYMBOLS], uu = 0, vv = 0;
 		struct acct_round round;
 		const char *why;
@@ -45,18 +45,18 @@ static void hashed_cells_are_the_ratios_to_a_dummys_law(void **state)
 			vv += (long double)cell->omega * cell->v;
 		}
 		assert_true(fabsl(uu - 1) < 1e-15L && fabsl(vv - 1) < 1e-15L);
-		assert_true(isinf(pt_find("hashed")->epsilon0(&p)));
+		assert_true(isinf(pt_find("hashed")->device->epsilon0(&p)));
 	}
 }
 
-/* Everybody else's true messages are known to the adversary, and what is left is the victim's among dummies.
- */
+/* Everybody else's true messages are known to the adversary, and what is left is the victim's among
+ * dummies. */
 static void hashed_cells_give_the_exact_delta_of_a_batch(void **state)
 {
 	(void)state;
 	for (uint32_t l = 2; l <= 4; l++) {
 		for (uint32_t dummies = 1; dummies <= 6; dummies += l == 2 ? 2 : 1) {
-			struct pt_params p = hashed(9, l, dummies);
+			struct pt_randomizer p = hashed(9, l, dummies);
 			struct batch b = { .symbols = 4, .messages = 1 + dummies };
 			struct acct_round round;
 
@@ -79,10 +79,10 @@ static void fake_users_cells_are_below_every_law(void **state)
 	(void)state;
 	for (uint32_t d = 2; d <= ITEMS_MAX; d++) {
 		for (size_t j = 0; j < 4; j++) {
-			struct pt_params p = cheu(d, 0.3 + (double)(j * j), 2);
+			struct pt_randomizer p = cheu(d, 0.3 + (double)(j * j), 2);
 			long double real[ITEMS_MAX][SYMBOLS], fake[SYMBOLS], mass[4] = { 0 },
 									     share[4] = { 0 };
-			long double f = chance(p.other), g = (1 - f) / f, all = 0;
+			long double f = chance(p.cheu.other), g = (1 - f) / f, all = 0;
 			struct acct_round round;
 			const char *why;
 
@@ -115,8 +115,8 @@ static void fake_users_cells_are_below_every_law(void **state)
 			}
 			for (uint32_t c = 0; c < 4; c++)
 				close_to((double)(round.cell[c].omega / all), share[c], 1e-14);
-			close_to(pt_find("cheu")->epsilon0(&p), 2 * logl(g), 1e-14);
-			assert_true(pt_find("cheu")->epsilon0(&p) <= 0.3 + (double)(j * j));
+			close_to(pt_find("cheu")->device->epsilon0(&p), 2 * logl(g), 1e-14);
+			assert_true(pt_find("cheu")->device->epsilon0(&p) <= 0.3 + (double)(j * j));
 		}
 	}
 }
@@ -129,7 +129,7 @@ static void fake_users_cells_never_give_less_than_the_exact_delta(void **state)
 	(void)state;
 	for (uint32_t d = 2; d <= 3; d++) {
 		for (size_t j = 0; j < 3; j++) {
-			struct pt_params p = cheu(d, guarantees[j], 1);
+			struct pt_randomizer p = cheu(d, guarantees[j], 1);
 			long double real[ITEMS_MAX][SYMBOLS], fake[SYMBOLS];
 
 			for (uint32_t x = 0; x < d; x++)
@@ -182,13 +182,13 @@ static void expect_cells(const struct acct_round *a, const char *text)
 /* What the accountant knows by these names is the same round. */
 static void the_accountants_rounds_of_the_same_name_are_equal(void **state)
 {
-	struct pt_params h = hashed(100, 16, 9), c = cheu(100, 2 * log(15), 3);
+	struct pt_randomizer h = hashed(100, 16, 9), c = cheu(100, 2 * log(15), 3);
 	struct acct_round round;
 
 	(void)state;
 	assert_int_equal(pt_find("hashed")->cells(&h, 100, &round, &err), CM_OK);
 	expect_cells(&round, "hashed:b=16,dummies=900");
-	h.shuffler_dummies = 77;
+	h.shuffler.dummies = 77;
 	assert_int_equal(pt_find("hashed")->cells(&h, 100, &round, &err), CM_OK);
 	expect_cells(&round, "hashed:b=16,dummies=977");
 	assert_int_equal(pt_find("cheu")->cells(&c, 1000, &round, &err), CM_OK);
@@ -197,18 +197,18 @@ static void the_accountants_rounds_of_the_same_name_are_equal(void **state)
 
 static void participants_beyond_the_accountants_range_are_refused(void **state)
 {
-	struct pt_params params[] = { hashed(4, 5, 1000), cheu(4, 1, 1000) };
+	struct pt_randomizer params[] = { hashed(4, 5, 1000), cheu(4, 1, 1000) };
 	struct acct_round round;
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		const struct pt_protocol *row = pt_find(params[i].protocol);
+		const struct pt_protocol *row = pt_protocol_of(params[i].row);
 
 		assert_int_equal(row->cells(&params[i], 0, &round, &err), CM_EPROTO);
 		assert_int_equal(row->cells(&params[i], UINT64_MAX, &round, &err), CM_EPROTO);
 		assert_int_equal(row->cells(&params[i], 1000000000, &round, &err), CM_EPROTO);
 		assert_int_equal(row->cells(&params[i], 900000000, &round, &err), CM_OK);
-		params[i].shuffler_dummies = 5;
+		params[i].shuffler.dummies = 5;
 		assert_int_equal(row->cells(&params[i], 7, &round, &err), CM_OK);
 		assert_int_equal(round.dummies, 7005);
 	}

@@ -1,5 +1,5 @@
-/* test_multi_coins.c - the row balcer-cheu: coins of every category, in pairs no less private than they are.
- */
+/* test_multi_coins.c - the row balcer-cheu: coins of every category, in pairs no less private than they
+ * are. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "csv.h"
 #include "multi_rows.h"
 
-static struct pt_params made_for(uint32_t d, uint32_t size, uint32_t dummies)
+static struct pt_randomizer made_for(uint32_t d, uint32_t size, uint32_t dummies)
 {
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = dummies, .size = size };
 
@@ -42,11 +42,11 @@ static void write_script(uint64_t *script, uint32_t coins, uint64_t order, uint6
 static void the_value_is_among_a_coin_of_each_category_in_any_order(void **state)
 {
 	enum { D = 3, SIZE = 5, WAYS = 6 };
-	struct pt_params p = made_for(D, SIZE, 1);
+	struct pt_randomizer p = made_for(D, SIZE, 1);
 	uint8_t records[4 * PT_RECORD_LEN];
 
 	(void)state;
-	assert_int_equal(pt_find("balcer-cheu")->messages(&p), 1 + D);
+	assert_int_equal(pt_find("balcer-cheu")->device->messages(&p), 1 + D);
 	for (uint64_t place = 0; place <= D; place++) {
 		uint32_t seen[WAYS] = { 0 };
 
@@ -85,7 +85,7 @@ static void the_value_is_among_a_coin_of_each_category_in_any_order(void **state
 
 static void several_coins_a_category_are_that_many(void **state)
 {
-	struct pt_params p = made_for(4, 2, 3);
+	struct pt_randomizer p = made_for(4, 2, 3);
 	uint8_t records[13 * PT_RECORD_LEN];
 	uint64_t script[26], counts[4] = { 0 };
 
@@ -131,7 +131,7 @@ static void cells_never_give_less_than_the_exact_delta(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		for (int n = 1; n <= N_MAX; n *= 4) {
-			struct pt_params p = made_for(5, sizes[i], 1);
+			struct pt_randomizer p = made_for(5, sizes[i], 1);
 			struct acct_round round;
 			const char *why;
 
@@ -159,7 +159,7 @@ static void pairs_cost_no_more_than_the_two_counters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct pt_params p = made_for(5, sizes[i], 1);
+		struct pt_randomizer p = made_for(5, sizes[i], 1);
 		struct acct_bound pairs, counters;
 		struct acct_round round;
 		struct acct_spec s;
@@ -181,7 +181,7 @@ static void cells_are_those_of_two_coins(void **state)
 {
 	(void)state;
 	for (uint32_t size = 2; size <= 4096; size = size < 20 ? size + 1 : size * 4 / 3) {
-		struct pt_params p = made_for(5, size, 2);
+		struct pt_randomizer p = made_for(5, size, 2);
 		long double t = 1.0L / size, mass[] = { t * (1 - t), t * (1 - t), t * t + (1 - t) * (1 - t) };
 		struct acct_round round;
 
@@ -195,7 +195,7 @@ static void cells_are_those_of_two_coins(void **state)
 		close_to(round.cell[0].u, 1 / mass[0], 1e-15);
 		assert_true(round.cell[1].v >= round.cell[0].u && round.cell[1].u <= 0);
 		assert_true(round.cell[2].u <= 0 && round.cell[2].v <= 0);
-		assert_true(isinf(pt_find("balcer-cheu")->epsilon0(&p)));
+		assert_true(isinf(pt_find("balcer-cheu")->device->epsilon0(&p)));
 		assert_int_equal(pt_find("balcer-cheu")->cells(&p, 0, &round, &err), CM_EPROTO);
 		assert_int_equal(pt_find("balcer-cheu")->cells(&p, UINT64_MAX, &round, &err), CM_EPROTO);
 		assert_int_equal(pt_find("balcer-cheu")->cells(&p, 900000000000, &round, &err), CM_EPROTO);
@@ -222,61 +222,58 @@ static void what_it_cannot_do_is_refused_with_the_reason(void **state)
 	struct pt_query q = histogram(6), wide = histogram(1024);
 	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
 	struct pt_request one = { .epsilon0 = INFINITY, .dummies = 1 };
-	struct pt_params p = { .bins = 77 };
+	struct pt_randomizer p = { .multi.bins = 77 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(pt_find("balcer-cheu")->derive(&q, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_int_equal(
+			pt_derive(pt_find("balcer-cheu"), &q, &bad[i].request, &p, &err), CM_ECONFIG);
 		if (strstr(err.msg, bad[i].said) == NULL)
 			fail_msg("%s", err.msg);
 	}
-	assert_int_equal(pt_find("balcer-cheu")->derive(&m, &one, &p, &err), CM_ECONFIG);
-	assert_int_equal(pt_find("balcer-cheu")->derive(&wide, &one, &p, &err), CM_ECONFIG);
-	assert_int_equal(p.bins, 77);
+	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &m, &one, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &wide, &one, &p, &err), CM_ECONFIG);
+	assert_int_equal(p.multi.bins, 77);
 	wide = histogram(1023);
-	assert_int_equal(pt_find("balcer-cheu")->derive(&wide, &one, &p, &err), CM_OK);
-	assert_int_equal(pt_find("balcer-cheu")->messages(&p), 1024);
+	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &wide, &one, &p, &err), CM_OK);
+	assert_int_equal(pt_find("balcer-cheu")->device->messages(&p), 1024);
 	one.min_batch = 1000;
-	assert_int_equal(pt_find("balcer-cheu")->derive(&q, &one, &p, &err), CM_OK);
-	assert_int_equal(p.size, 16);
+	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &q, &one, &p, &err), CM_OK);
+	assert_int_equal(p.multi.size, 16);
 }
 
-#define REFUSED(statement)                                             \
-	do {                                                           \
-		p = good;                                              \
-		statement;                                             \
-		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(statement)                                                     \
+	do {                                                                   \
+		p = good;                                                      \
+		statement;                                                     \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
-	const struct pt_params good = made_for(6, 9, 2);
+	const struct pt_randomizer good = made_for(6, 9, 2);
 	const struct pt_protocol *row = pt_find("balcer-cheu");
 	struct pt_query q = histogram(6), five = histogram(5);
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	(void)state;
-	assert_int_equal(row->check(&five, &good, &err), CM_EPROTO);
-	REFUSED(p.bins = 5);
-	REFUSED(p.bins = 0);
-	REFUSED(p.dummies = 0);
-	REFUSED(p.dummies = 171);
-	REFUSED(p.dummies = UINT32_MAX);
-	REFUSED(p.shuffler_dummies = 1);
-	REFUSED((p.shuffler_dummies = 1, p.dummies = 0));
-	REFUSED(p.keep_always = false);
-	REFUSED(p.keep = 1);
-	REFUSED(p.other = 1);
-	REFUSED(p.size = 0);
-	REFUSED(p.size = 1);
-	REFUSED(p.size = CATEGORIES_MAX + 1);
-	REFUSED(p.size = UINT32_MAX);
-	REFUSED(p.protocol[0] = 'x');
+	assert_int_equal(row->device->check(&five, &good, &err), CM_EPROTO);
+	REFUSED(p.multi.bins = 5);
+	REFUSED(p.multi.bins = 0);
+	REFUSED(p.multi.dummies = 0);
+	REFUSED(p.multi.dummies = 171);
+	REFUSED(p.multi.dummies = UINT32_MAX);
+	REFUSED(p.shuffler.dummies = 1);
+	REFUSED((p.shuffler.dummies = 1, p.multi.dummies = 0));
+	REFUSED(p.multi.size = 0);
+	REFUSED(p.multi.size = 1);
+	REFUSED(p.multi.size = CATEGORIES_MAX + 1);
+	REFUSED(p.multi.size = UINT32_MAX);
 }
 
 static void malformed_records_add_nothing(void **state)
 {
-	struct pt_params p = made_for(5, 9, 1);
+	struct pt_randomizer p = made_for(5, 9, 1);
 	const struct pt_protocol *row = pt_find("balcer-cheu");
 	uint64_t counts[5] = { 0 };
 	uint8_t record[PT_RECORD_LEN];
@@ -303,30 +300,30 @@ static void malformed_records_add_nothing(void **state)
 
 static void counts_that_cannot_be_are_refused(void **state)
 {
-	struct pt_params p = made_for(5, 9, 2);
+	struct pt_randomizer p = made_for(5, 9, 2);
 	struct pt_query q = histogram(5);
 	struct pt_estimate e = { .n = 77 };
 	uint64_t counts[5] = { 1101 };
 
 	(void)state;
-	assert_int_equal(pt_find("balcer-cheu")->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
-	assert_int_equal(pt_find("balcer-cheu")->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+	assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_EDATA);
+	assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
 	assert_int_equal(e.n, 77);
 	counts[0] = 1100;
-	assert_int_equal(pt_find("balcer-cheu")->estimate(&q, &p, counts, 100, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_OK);
 	pt_estimate_fini(&e);
 }
 
 /* Eight coins of chance 1/2, by hand: as for two bins, 1 to 7 of them show but for 1/256 either side. */
 static void intervals_are_the_quantiles_of_the_coins(void **state)
 {
-	struct pt_params p = made_for(2, 2, 1);
+	struct pt_randomizer p = made_for(2, 2, 1);
 	struct pt_query q = histogram(2);
 	const uint64_t counts[] = { 11, 5 };
 	struct pt_estimate e;
 
 	(void)state;
-	assert_int_equal(pt_find("balcer-cheu")->estimate(&q, &p, counts, 8, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 8, &e, &err), CM_OK);
 	assert_true(e.item[0].value == 7 && e.item[1].value == 1 && e.item[0].variance == 2);
 	assert_true(e.item[0].lower == 4 && e.item[0].upper == 10 && e.noise_floor == 3);
 	pt_estimate_fini(&e);
@@ -344,14 +341,14 @@ static void reference_values_are_met(void **state)
 		const char *params = csv_get(&csv, "params");
 		struct pt_query q = histogram(5);
 		struct pt_estimate e;
-		struct pt_params p;
+		struct pt_randomizer p;
 		uint64_t counts[5] = { 0 };
 
 		if (strcmp(csv_get(&csv, "randomizer"), "balcer_cheu") != 0)
 			continue;
 		assert_non_null(strstr(params, "\"n\": 10000"));
 		p = made_for(5, (uint32_t)(1 / strtod(strstr(params, "0."), NULL)), 1);
-		assert_int_equal(pt_find("balcer-cheu")->estimate(&q, &p, counts, 10000, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, 10000, &e, &err), CM_OK);
 		close_to(e.item[0].variance, strtod(csv_get(&csv, "est_variance"), NULL), 1e-12);
 		pt_estimate_fini(&e);
 		seen++;

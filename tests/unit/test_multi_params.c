@@ -7,7 +7,7 @@
 
 #include "csv.h"
 #include "multi_rows.h"
-#include "pt_hash.h"
+#include "pt_hash_analysis.h"
 #include "scripted_rng.h"
 
 static const struct pt_request hashed_request = { .epsilon0 = (double)INFINITY, .dummies = 2, .size = 5 };
@@ -43,15 +43,15 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ "cheu", { .epsilon0 = 1, .dummies = 1024 }, "cheu: dummies must be at most 1023" },
 	};
 	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
-	struct pt_params p = { .bins = 77 };
+	struct pt_randomizer p = { .multi.bins = 77 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(pt_find(bad[i].row)->derive(&q, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(pt_find(bad[i].row), &q, &bad[i].request, &p, &err), CM_ECONFIG);
 		if (strstr(err.msg, bad[i].said) == NULL)
 			fail_msg("%s", err.msg);
-		assert_int_equal(pt_find(bad[i].row)->derive(&m, &bad[i].request, &p, &err), CM_ECONFIG);
-		assert_int_equal(p.bins, 77);
+		assert_int_equal(pt_derive(pt_find(bad[i].row), &m, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_int_equal(p.multi.bins, 77);
 	}
 }
 
@@ -70,88 +70,89 @@ static void the_cells_of_a_hash_follow_the_dummies(void **state)
 			.dummies = cases[i].dummies,
 			.shuffler_dummies = cases[i].shuffler,
 			.min_batch = cases[i].min_batch };
-		struct pt_params p = made_of("hashed", 5, &r);
+		struct pt_randomizer p = made_of("hashed", 5, &r);
 
-		assert_int_equal(p.size, cases[i].cells);
+		assert_int_equal(p.multi.size, cases[i].cells);
 	}
 }
 
 /* Parameters changed by one statement, of a row's own for six categories. */
-#define REFUSED(statement)                                             \
-	do {                                                           \
-		p = good;                                              \
-		statement;                                             \
-		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(statement)                                                     \
+	do {                                                                   \
+		p = good;                                                      \
+		statement;                                                     \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	struct pt_query q = histogram(6), five = histogram(5);
 	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
-	const struct pt_params both[] = { made_of("hashed", 6, &hashed_request),
+	const struct pt_randomizer both[] = { made_of("hashed", 6, &hashed_request),
 		made_of("cheu", 6, &cheu_request) };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		const struct pt_params good = both[i];
-		const struct pt_protocol *row = pt_find(good.protocol);
-		struct pt_params p = good;
+		const struct pt_randomizer good = both[i];
+		const struct pt_protocol *row = pt_protocol_of(good.row);
+		struct pt_randomizer p = good;
 
-		assert_int_equal(row->check(&m, &good, &err), CM_EPROTO);
-		assert_int_equal(row->check(&five, &good, &err), CM_EPROTO);
-		REFUSED(p.bins = 5);
-		REFUSED(p.bins = 0);
-		REFUSED(p.bins = UINT32_MAX);
-		REFUSED(p.dummies = 0);
-		REFUSED(p.dummies = 1024);
-		REFUSED(p.dummies = UINT32_MAX);
-		REFUSED(p.shuffler_dummies = 10000001);
-		REFUSED(p.shuffler_dummies = UINT64_MAX);
-		REFUSED(p.keep_always = !p.keep_always);
-		REFUSED(p.keep = p.keep == 0 ? 1 : 0);
-		REFUSED(p.keep = UINT64_MAX);
-		REFUSED(p.other = p.other == 0 ? 1 : 0);
-		REFUSED(p.other = UINT64_MAX);
-		REFUSED(p.other++);
-		REFUSED((p.other--, p.keep--));
-		REFUSED((p.keep = UINT64_C(1) << 63, p.other = UINT64_C(1) << 63));
-		REFUSED((p.keep = UINT64_MAX, p.other = 1));
-		REFUSED(p.size = p.size == 0 ? 1 : 0);
-		REFUSED(p.size = p.size == 0 ? 2 : 1);
-		REFUSED(p.size = CATEGORIES_MAX + 1);
-		REFUSED(p.protocol[0] = 'x');
+		assert_int_equal(row->device->check(&m, &good, &err), CM_EPROTO);
+		assert_int_equal(row->device->check(&five, &good, &err), CM_EPROTO);
+		REFUSED(p.multi.bins = 5);
+		REFUSED(p.multi.bins = 0);
+		REFUSED(p.multi.bins = UINT32_MAX);
+		REFUSED(p.multi.dummies = 0);
+		REFUSED(p.multi.dummies = 1024);
+		REFUSED(p.multi.dummies = UINT32_MAX);
+		REFUSED(p.shuffler.dummies = 10000001);
+		REFUSED(p.shuffler.dummies = UINT64_MAX);
+		if (row == pt_find("cheu")) {
+			REFUSED(p.cheu.keep = 0);
+			REFUSED(p.cheu.keep = UINT64_MAX);
+			REFUSED(p.cheu.other = 0);
+			REFUSED(p.cheu.other = UINT64_MAX);
+			REFUSED(p.cheu.other++);
+			REFUSED((p.cheu.other--, p.cheu.keep--));
+			REFUSED((p.cheu.keep = UINT64_C(1) << 63, p.cheu.other = UINT64_C(1) << 63));
+			REFUSED((p.cheu.keep = UINT64_MAX, p.cheu.other = 1));
+		} else {
+			REFUSED(p.multi.size = 0);
+			REFUSED(p.multi.size = 1);
+			REFUSED(p.multi.size = CATEGORIES_MAX + 1);
+		}
 		p = good;
-		p.dummies = 0;
-		p.shuffler_dummies = 1;
-		assert_int_equal(row->check(&q, &p, &err), CM_OK);
+		p.multi.dummies = 0;
+		p.shuffler.dummies = 1;
+		assert_int_equal(row->device->check(&q, &p, &err), CM_OK);
 	}
 }
 
 /* Refused, and nothing is counted. */
-static void expect_bad(const struct pt_params *p, const uint8_t *record)
+static void expect_bad(const struct pt_randomizer *p, const uint8_t *record)
 {
 	uint64_t counts[5] = { 0 };
 
-	assert_int_equal(pt_find(p->protocol)->tally(p, record, counts, &err), CM_EDATA);
+	assert_int_equal(pt_protocol_of(p->row)->tally(p, record, counts, &err), CM_EDATA);
 	for (size_t i = 0; i < 5; i++)
 		assert_true(counts[i] == 0);
 }
 
 static void malformed_records_add_nothing(void **state)
 {
-	const struct pt_params both[] = { hashed(5, 5, 1), cheu(5, 1, 1) };
+	const struct pt_randomizer both[] = { hashed(5, 5, 1), cheu(5, 1, 1) };
 	uint8_t records[2 * 32];
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		const struct pt_params *p = &both[i];
-		const struct pt_protocol *row = pt_find(p->protocol);
+		const struct pt_randomizer *p = &both[i];
+		const struct pt_protocol *row = pt_protocol_of(p->row);
 		struct scripted_rng s = { .fallback = SCRIPT_END };
-		struct cm_rng rng = scripted_rng(&s);
+		struct cr_rng rng = scripted_rng(&s);
 		struct pt_query q = histogram(5);
 		struct pt_value v = { .x = 3 };
 
-		row->encode(&q, p, &v, &rng, records);
+		row->device->encode(&q, p, &v, &rng, records);
 		for (size_t bit = 0; bit < 64; bit++) {
 			records[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			expect_bad(p, records);
@@ -159,7 +160,7 @@ static void malformed_records_add_nothing(void **state)
 		}
 		/* Cells beyond the last, bits of no item. */
 		for (size_t bit = 5; bit < 64; bit++) {
-			size_t at = 8 * (row->record_len(p) - 8) + bit;
+			size_t at = 8 * (row->device->record_len(p) - 8) + bit;
 
 			records[at / 8] ^= (uint8_t)(1u << at % 8);
 			expect_bad(p, records);
@@ -179,25 +180,24 @@ static void malformed_records_add_nothing(void **state)
 
 static void counts_that_cannot_be_are_refused(void **state)
 {
-	const struct pt_params both[] = { hashed(5, 5, 3), cheu(5, 1, 3) };
+	const struct pt_randomizer both[] = { hashed(5, 5, 3), cheu(5, 1, 3) };
 	struct pt_query q = histogram(5);
 	struct pt_estimate e = { .n = 77 };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		const struct pt_protocol *row = pt_find(both[i].protocol);
-		struct pt_params p = both[i];
+		struct pt_randomizer p = both[i];
 		uint64_t counts[5] = { 401 };
 
-		assert_int_equal(row->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
-		assert_int_equal(row->estimate(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
-		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_EDATA);
 		counts[0] = UINT64_MAX;
-		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_EDATA);
 		assert_int_equal(e.n, 77);
-		p.shuffler_dummies = 1;
+		p.shuffler.dummies = 1;
 		counts[0] = 401;
-		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_OK);
 		pt_estimate_fini(&e);
 		e.n = 77;
 	}
@@ -218,19 +218,19 @@ static double param(const char *params, const char *key)
 }
 
 /* Expected counts of so many messages estimate the truth, with the variance of the reference. */
-static void expect_estimate(
-	const struct pt_params *p, const struct csv *csv, const char *params, double expected, double scale)
+static void expect_estimate(const struct pt_randomizer *p, const struct csv *csv, const char *params,
+	double expected, double scale)
 {
-	struct pt_query q = histogram(p->bins);
+	struct pt_query q = histogram(p->multi.bins);
 	uint64_t counts[64] = { (uint64_t)(expected * scale + 0.5) };
 	uint64_t n = (uint64_t)(param(params, "n") * scale);
 	struct pt_estimate e;
 	struct acct_round round;
 
-	assert_int_equal(pt_find(p->protocol)->estimate(&q, p, counts, n, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, p, counts, n, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value - param(params, "nj") * scale) < 3);
 	close_to(e.item[0].variance / scale, strtod(csv_get(csv, "est_variance"), NULL), 1e-6);
-	assert_int_equal(pt_find(p->protocol)->cells(p, n, &round, &err), CM_OK);
+	assert_int_equal(pt_protocol_of(p->row)->cells(p, n, &round, &err), CM_OK);
 	close_to(round.cell[0].omega * round.cell[0].u - round.cell[0].omega * round.cell[0].v,
 		strtod(csv_get(csv, "beta"), NULL), 1e-12);
 	pt_estimate_fini(&e);
@@ -249,24 +249,25 @@ static void reference_values_are_met(void **state)
 
 		if (strcmp(row, "hashed_bins") == 0) {
 			double l = param(params, "b"), n = param(params, "n"), c = param(params, "nj");
-			struct pt_params p = hashed(40, (uint32_t)l, 1);
+			struct pt_randomizer p = hashed(40, (uint32_t)l, 1);
 
-			p.dummies = 0;
-			p.shuffler_dummies = (uint64_t)(param(params, "N") * scale);
+			p.multi.dummies = 0;
+			p.shuffler.dummies = (uint64_t)(param(params, "N") * scale);
 			expect_estimate(&p, &csv, params, c + (n - c) / l + param(params, "N") / l, scale);
 			seen++;
 		} else if (strcmp(row, "cheu_zhilyaev") == 0) {
 			double f = param(params, "f"), n = param(params, "n"), c = param(params, "nj");
 			uint32_t fakes = (uint32_t)param(params, "kfake");
-			struct pt_params p = cheu((uint32_t)param(params, "d"), 4, fakes);
+			struct pt_randomizer p = cheu((uint32_t)param(params, "d"), 4, fakes);
 			struct acct_round round;
 
-			p.other = (uint64_t)ldexp(f, 64);
-			p.keep = UINT64_C(0) - p.other;
+			p.cheu.other = (uint64_t)ldexp(f, 64);
+			p.cheu.keep = UINT64_C(0) - p.cheu.other;
 			expect_estimate(&p, &csv, params, c * (1 - f) + (n - c + fakes * n) * f, scale);
 			assert_int_equal(pt_find("cheu")->cells(&p, 10000, &round, &err), CM_OK);
 			close_to(round.cell[0].u, strtod(csv_get(&csv, "p"), NULL), 1e-12);
-			close_to(exp(pt_find("cheu")->epsilon0(&p)), strtod(csv_get(&csv, "p"), NULL), 1e-12);
+			close_to(exp(pt_find("cheu")->device->epsilon0(&p)), strtod(csv_get(&csv, "p"), NULL),
+				1e-12);
 			seen++;
 		}
 	}
@@ -278,13 +279,13 @@ static void reference_values_are_met(void **state)
  * 1/2 each; the estimate is (M - 1) / (1/2). */
 static void the_smallest_estimate_is_right_by_hand(void **state)
 {
-	struct pt_params p = hashed(2, 2, 1);
+	struct pt_randomizer p = hashed(2, 2, 1);
 	struct pt_query q = histogram(2);
 	const uint64_t counts[] = { 2, 0 };
 	struct pt_estimate e;
 
 	(void)state;
-	assert_int_equal(pt_find("hashed")->estimate(&q, &p, counts, 1, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 1, &e, &err), CM_OK);
 	assert_true(e.item[0].value == 2 && e.item[1].value == -2);
 	/* c = 1: one dummy's 1/4 over 1/4; c = 0: two of them. */
 	assert_true(e.item[0].variance == 1 && e.item[1].variance == 2);
@@ -295,15 +296,14 @@ static void the_smallest_estimate_is_right_by_hand(void **state)
 /* sqrt of the stated variance at the two counts that the column weighs. */
 static void the_expected_error_is_that_of_an_average_and_of_a_heavy_item(void **state)
 {
-	struct pt_params h = hashed(20, 50, 4), c = cheu(20, 3, 4);
+	struct pt_randomizer h = hashed(20, 50, 4), c = cheu(20, 3, 4);
 	struct pt_query q = histogram(20);
-	double f = (double)chance(c.other), n = 1e5;
+	double f = (double)chance(c.cheu.other), n = 1e5;
 
 	(void)state;
-	close_to(pt_find("hashed")->expected_error(&q, &h, 100000),
+	close_to(pt_expected_error(&q, &h, 100000),
 		sqrtl(((n * 0.95L + 4 * n) / 49 + (n * 0.9L + 4 * n) / 49) / 2), 1e-12);
-	close_to(pt_find("cheu")->expected_error(&q, &c, 100000), sqrtl(5 * n * f * (1 - f)) / (1 - 2 * f),
-		1e-12);
+	close_to(pt_expected_error(&q, &c, 100000), sqrtl(5 * n * f * (1 - f)) / (1 - 2 * f), 1e-12);
 }
 
 int main(void)

@@ -115,7 +115,7 @@ static struct pt_query query_for(const struct pt_protocol *row, uint32_t size)
 {
 	static char label[MOST][8];
 	static char *names[MOST];
-	struct pt_query q = query_of_row(row);
+	struct pt_query q = query_of_readings(row);
 
 	for (uint32_t i = 0; i < MOST; i++) {
 		(void)snprintf(label[i], sizeof label[i], "c%u", (unsigned)i);
@@ -136,16 +136,16 @@ static struct acct_bound of_row(const struct one *c, uint32_t *mean)
 	static uint32_t swapped[2] = { 4, 3 };
 	const struct pt_protocol *row = pt_find(c->row);
 	struct pt_query q = query_for(row, c->size);
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_loss loss = { .parts = 0 };
 	struct acct_bound eps;
 	struct cm_err err = { 0 };
 
 	if (strstr(c->text, "k=2/6"))
 		q.marginal = swapped;
-	if (row->derive(&q, &c->request, &p, &err) != CM_OK || pt_loss(row, &p, N, &loss, &err) != CM_OK)
+	if (pt_derive(row, &q, &c->request, &p, &err) != CM_OK || pt_loss(&p, N, &loss, &err) != CM_OK)
 		fail_msg("%s: %s", c->text, err.msg);
-	*mean = p.noise_mean;
+	*mean = p.shuffler.noise_mean;
 	assert_int_equal(acct_epsilon(loss.part, loss.parts, DELTA, &eps), ACCT_OK);
 	return eps;
 }
@@ -178,7 +178,7 @@ static void every_row_has_a_name(void **state)
 {
 	(void)state;
 	for (size_t i = 0; pt_row(i) != NULL; i++) {
-		const char *name = pt_row(i)->name;
+		const char *name = pt_row(i)->device->name;
 		size_t own = 0;
 
 		if (acct_named_find(name) == NULL)

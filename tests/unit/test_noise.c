@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "pt_noise.h"
+#include "pt_noise_analysis.h"
 
 static struct cm_err err;
 static char *label[] = { "a", "b", "c", "d" };
@@ -18,21 +18,21 @@ static const struct pt_query query = {
 	.kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = label, .categories = 4
 };
 
-static struct pt_params made(double epsilon, double delta)
+static struct pt_randomizer made(double epsilon, double delta)
 {
 	const struct pt_request r = { .epsilon0 = INFINITY, .noise_epsilon = epsilon, .noise_delta = delta };
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find("bins")->derive(&query, &r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find("bins"), &query, &r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find("bins")->check(&query, &p, &err), CM_OK);
+	assert_int_equal(pt_find("bins")->device->check(&query, &p, &err), CM_OK);
 	return p;
 }
 
-static struct cm_rng_seeded *seeded(uint8_t first, struct cm_rng *rng)
+static struct cr_rng_seeded *seeded(uint8_t first, struct cr_rng *rng)
 {
-	const uint8_t seed[CM_SEED_LEN] = { first };
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, rng);
+	const uint8_t seed[CR_SEED_LEN] = { first };
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, rng);
 
 	assert_non_null(g);
 	return g;
@@ -42,25 +42,32 @@ static void the_law_is_symmetric_falls_by_a_and_has_the_stated_variance(void **s
 {
 	(void)state;
 	for (double epsilon = 0.01; epsilon < 10; epsilon *= 3) {
-		struct pt_params p = made(epsilon, 1e-9);
+		struct pt_randomizer p = made(epsilon, 1e-9);
 		struct pt_law law;
-		double sum = 0, square = 0, a = ldexp((double)p.noise_decay, -64);
+		double sum = 0, square = 0, a = ldexp((double)p.shuffler.noise_decay, -64);
 
-		assert_true(pt_noise_law(&p, &law));
+		assert_true(pt_noise_law(
+			&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
 		assert_int_equal(law.first, 0);
-		assert_int_equal(law.len, 2 * p.noise_mean + 1);
+		assert_int_equal(law.len, 2 * p.shuffler.noise_mean + 1);
 		for (size_t i = 0; i < law.len; i++) {
-			double l = (double)i - p.noise_mean;
+			double l = (double)i - p.shuffler.noise_mean;
 			assert_true(fabs(law.p[i] - law.p[law.len - 1 - i]) <= 0);
-			if (i > p.noise_mean)
+			if (i > p.shuffler.noise_mean)
 				assert_true(fabs(law.p[i] / law.p[i - 1] / a - 1) < 1e-12);
 			sum += law.p[i];
 			square += l * l * law.p[i];
 		}
 		assert_true(fabs(sum - 1) < 1e-12);
-		assert_true(fabs(pt_noise_variance(&p) / square - 1) < 1e-9);
+		assert_true(fabs(pt_noise_variance(&(struct pt_noise){
+					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
+					    square -
+				    1) < 1e-9);
 		/* That of the whole discrete Laplace law, which the ends hardly change. */
-		assert_true(fabs(pt_noise_variance(&p) / (2 * a / pow(1 - a, 2)) - 1) < 1e-4);
+		assert_true(fabs(pt_noise_variance(&(struct pt_noise){
+					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
+					    (2 * a / pow(1 - a, 2)) -
+				    1) < 1e-4);
 		assert_true(pt_noise_defect(&p) >= law.p[0]);
 		assert_true(pt_noise_defect(&p) <= law.p[0] * (1 + 1e-9));
 		pt_law_fini(&law);
@@ -68,12 +75,13 @@ static void the_law_is_symmetric_falls_by_a_and_has_the_stated_variance(void **s
 }
 
 /* delta(epsilon) of the pair of two bins, message by message, from the law alone. */
-static double enumerated(const struct pt_params *p, double epsilon)
+static double enumerated(const struct pt_randomizer *p, double epsilon)
 {
 	struct pt_law law;
 	double delta = 0;
 
-	assert_true(pt_noise_law(p, &law));
+	assert_true(
+		pt_noise_law(&(struct pt_noise){ p->shuffler.noise_decay, p->shuffler.noise_mean }, &law));
 	size_t len = law.len;
 	for (size_t u = 0; u <= len; u++)
 		for (size_t v = 0; v <= len; v++) {
@@ -93,10 +101,10 @@ static void the_accountant_says_what_enumeration_does(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-		struct pt_params p = made(row[i].epsilon, row[i].delta);
+		struct pt_randomizer p = made(row[i].epsilon, row[i].delta);
 		struct pt_loss loss;
 
-		assert_int_equal(pt_loss(pt_find("bins"), &p, 1000, &loss, &err), CM_OK);
+		assert_int_equal(pt_loss(&p, 1000, &loss, &err), CM_OK);
 		for (double e = 0; e < 1.2; e += 0.1) {
 			struct acct_bound b;
 			double truth = enumerated(&p, e * row[i].epsilon);
@@ -114,36 +122,40 @@ static void a_request_is_met_and_no_more(void **state)
 	(void)state;
 	for (double epsilon = 0.01; epsilon < 16; epsilon *= 2)
 		for (double delta = 1e-3; delta > 1e-13; delta /= 100) {
-			struct pt_params p = made(epsilon, delta), q = p;
+			struct pt_randomizer p = made(epsilon, delta), q = p;
 
-			assert_true(p.noise_mean > 500 || enumerated(&p, epsilon) <= delta * (1 + 1e-9));
-			assert_true(-2 * log(ldexp((double)p.noise_decay, -64)) < epsilon * (1 + 1e-12));
-			assert_true(-2 * log(ldexp((double)p.noise_decay, -64)) > epsilon * (1 - 1e-12));
+			assert_true(
+				p.shuffler.noise_mean > 500 || enumerated(&p, epsilon) <= delta * (1 + 1e-9));
+			assert_true(
+				-2 * log(ldexp((double)p.shuffler.noise_decay, -64)) < epsilon * (1 + 1e-12));
+			assert_true(
+				-2 * log(ldexp((double)p.shuffler.noise_decay, -64)) > epsilon * (1 - 1e-12));
 			assert_true(2 * pt_noise_defect(&p) <= delta);
-			q.noise_mean--;
+			q.shuffler.noise_mean--;
 			assert_true(2 * pt_noise_defect(&q) > delta ||
-				    pow(ldexp((double)q.noise_decay, -64), q.noise_mean) > PT_NOISE_END_MAX);
+				    pow(ldexp((double)q.shuffler.noise_decay, -64), q.shuffler.noise_mean) >
+					    PT_NOISE_END_MAX);
 		}
-	/* doc/protocols.md: 36 a bin for (1, 1e-8). */
-	assert_int_equal(made(1, 1e-8).noise_mean, 36);
+	/* doc/protocols/categories.md: 36 a bin for (1, 1e-8). */
+	assert_int_equal(made(1, 1e-8).shuffler.noise_mean, 36);
 }
 
 static void draws_have_the_law(void **state)
 {
 	enum { DRAWS = 200000 };
-	struct pt_params p = made(2, 1e-3);
-	unsigned *count = calloc(2 * p.noise_mean + 1, sizeof *count);
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = seeded(1, &rng);
+	struct pt_randomizer p = made(2, 1e-3);
+	unsigned *count = calloc(2 * p.shuffler.noise_mean + 1, sizeof *count);
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = seeded(1, &rng);
 	struct pt_law law;
 	double square = 0;
 
 	(void)state;
 	assert_non_null(count);
-	assert_true(pt_noise_law(&p, &law));
+	assert_true(pt_noise_law(&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
 	assert_int_equal(law.len, 15);
 	for (unsigned i = 0; i < DRAWS; i++) {
-		uint32_t n = pt_noise_draw(&p, &rng);
+		uint32_t n = pt_noise_draw(&p.shuffler, &rng);
 		assert_true(n < law.len);
 		count[n]++;
 	}
@@ -153,36 +165,37 @@ static void draws_have_the_law(void **state)
 	assert_true(square < 43);
 	pt_law_fini(&law);
 	free(count);
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 static void a_dummy_is_of_the_bin_that_is_asked_for(void **state)
 {
 	const struct pt_protocol *row = pt_find("bins");
-	struct pt_params p = made(1, 1e-6);
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = seeded(2, &rng);
+	struct pt_randomizer p = made(1, 1e-6);
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = seeded(2, &rng);
 
 	(void)state;
-	for (uint32_t b = 0; b < p.bins; b++) {
+	for (uint32_t b = 0; b < p.mixbins.bins; b++) {
 		uint64_t counts[4] = { 0 };
 		uint8_t record[PT_RECORD_MAX];
-		row->dummy(&p, b, &rng, record);
+		row->device->dummy(&p, b, &rng, record);
 		assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 		assert_int_equal(counts[b], 1);
 	}
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 static void the_answer_is_unbiased_and_its_intervals_cover(void **state)
 {
 	enum { RUNS = 10000 };
 	static const uint64_t truth[4] = { 70, 30, 0, 1 };
-	const struct pt_protocol *row = pt_find("bins");
-	struct pt_params p = made(1, 1e-6);
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = seeded(3, &rng);
-	double sum[4] = { 0 }, square[4] = { 0 }, variance = pt_noise_variance(&p);
+	struct pt_randomizer p = made(1, 1e-6);
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = seeded(3, &rng);
+	double sum[4] = { 0 }, square[4] = { 0 },
+	       variance =
+		       pt_noise_variance(&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean });
 	unsigned within = 0, all = 0, below = 0;
 
 	(void)state;
@@ -192,8 +205,8 @@ static void the_answer_is_unbiased_and_its_intervals_cover(void **state)
 		bool joint = true;
 
 		for (unsigned b = 0; b < 4; b++)
-			counts[b] = truth[b] + pt_noise_draw(&p, &rng);
-		assert_int_equal(row->estimate(&query, &p, counts, 101, &e, &err), CM_OK);
+			counts[b] = truth[b] + pt_noise_draw(&p.shuffler, &rng);
+		assert_int_equal(pt_answer(&query, &p, counts, 101, &e, &err), CM_OK);
 		for (unsigned b = 0; b < 4; b++) {
 			double x = (double)truth[b];
 			sum[b] += e.item[b].value - x;
@@ -214,14 +227,14 @@ static void the_answer_is_unbiased_and_its_intervals_cover(void **state)
 	assert_in_range(within, (unsigned)(0.949 * 4 * RUNS), (unsigned)(0.98 * 4 * RUNS));
 	assert_in_range(all, (unsigned)(0.947 * RUNS), (unsigned)(0.98 * RUNS));
 	assert_true(below > RUNS / 3); /* estimates are not cut off at zero */
-	assert_true(fabs(row->expected_error(&query, &p, 101) / sqrt(variance) - 1) < 1e-9);
-	cm_rng_seeded_free(g);
+	assert_true(fabs(pt_expected_error(&query, &p, 101) / sqrt(variance) - 1) < 1e-9);
+	cr_rng_seeded_free(g);
 }
 
 static void what_cannot_be_is_refused(void **state)
 {
 	const struct pt_protocol *row = pt_find("bins");
-	const struct pt_params good = made(1, 1e-6);
+	const struct pt_randomizer good = made(1, 1e-6);
 	static const struct {
 		double epsilon, delta;
 		uint32_t dummies;
@@ -231,48 +244,48 @@ static void what_cannot_be_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		struct pt_params p;
+		struct pt_randomizer p;
 		const struct pt_request r = { .epsilon0 = INFINITY,
 			.noise_epsilon = bad[i].epsilon,
 			.noise_delta = bad[i].delta,
 			.dummies = bad[i].dummies,
 			.shuffler_dummies = bad[i].shuffler };
-		if (row->derive(&query, &r, &p, &err) != CM_ECONFIG)
+		if (pt_derive(row, &query, &r, &p, &err) != CM_ECONFIG)
 			fail_msg("request %zu was taken", i);
 	}
 	for (unsigned i = 0; i < 9; i++) {
-		struct pt_params p = good;
+		struct pt_randomizer p = good;
 		switch (i) {
 		case 0:
-			p.noise_decay = 0;
+			p.shuffler.noise_decay = 0;
 			break;
 		case 1:
-			p.noise_mean = 0;
+			p.shuffler.noise_mean = 0;
 			break;
 		case 2:
-			p.noise_mean = 1;
+			p.shuffler.noise_mean = 1;
 			break; /* cut off at once */
 		case 3:
-			p.noise_decay = UINT64_MAX;
+			p.shuffler.noise_decay = UINT64_MAX;
 			break; /* a draw would never end */
 		case 4:
-			p.noise_mean = PT_NOISE_MEAN_MAX + 1;
+			p.shuffler.noise_mean = PT_NOISE_MEAN_MAX + 1;
 			break;
 		case 5:
-			p.dummies = 1;
+			p.mixbins.dummies = 1;
 			break;
 		case 6:
-			p.shuffler_dummies = 1;
+			p.shuffler.dummies = 1;
 			break;
 		case 7:
-			p.keep_always = false;
-			p.keep = UINT64_C(3) << 62;
+			p.mixbins.keep_always = false;
+			p.mixbins.keep = UINT64_C(3) << 62;
 			break;
 		default:
 			pt_without_shuffler(&p);
 			break;
 		}
-		if (row->check(&query, &p, &err) != CM_EPROTO)
+		if (row->device->check(&query, &p, &err) != CM_EPROTO)
 			fail_msg("parameters %u were taken", i);
 	}
 }
@@ -281,7 +294,7 @@ static void a_count_of_bins_times_their_noise_is_limited(void **state)
 {
 	static char name[4096][8], *names[4096];
 	struct pt_query q = query;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_request r = { .epsilon0 = INFINITY, .noise_epsilon = 0.1, .noise_delta = 1e-10 };
 
 	(void)state;
@@ -291,15 +304,15 @@ static void a_count_of_bins_times_their_noise_is_limited(void **state)
 	}
 	q.category = names;
 	q.categories = 4096;
-	assert_int_equal(pt_find("bins")->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("bins"), &q, &r, &p, &err), CM_OK);
 	assert_true(pt_shuffler_most(&p) <= PT_SHUFFLER_DUMMIES_MAX);
 	r.noise_epsilon = 0.01;
-	assert_int_equal(pt_find("bins")->derive(&q, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("bins"), &q, &r, &p, &err), CM_ECONFIG);
 }
 
 static void without_the_shuffler_there_is_no_guarantee(void **state)
 {
-	struct pt_params p = made(1, 1e-6);
+	struct pt_randomizer p = made(1, 1e-6);
 	struct pt_loss loss;
 	struct acct_bound b;
 
@@ -307,7 +320,7 @@ static void without_the_shuffler_there_is_no_guarantee(void **state)
 	assert_true(pt_rests_on_shuffler(&p));
 	pt_without_shuffler(&p);
 	assert_false(pt_rests_on_shuffler(&p));
-	assert_int_equal(pt_loss(pt_find("bins"), &p, 1000, &loss, &err), CM_OK);
+	assert_int_equal(pt_loss(&p, 1000, &loss, &err), CM_OK);
 	assert_int_equal(acct_epsilon(loss.part, loss.parts, 1e-3, &b), ACCT_OK);
 	assert_true(isinf(b.upper));
 }

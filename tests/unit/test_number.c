@@ -42,25 +42,31 @@ static long double chance(uint64_t threshold)
 	return ldexpl((long double)threshold, -64);
 }
 
-static bool is(const struct pt_params *p, const char *row)
+static bool is(const struct pt_randomizer *p, const char *row)
 {
-	return strcmp(p->protocol, row) == 0;
+	return strcmp(p->row->name, row) == 0;
+}
+
+/* Duchi's bit is a round of pt_mixbins.h. */
+static uint64_t keep_of(const struct pt_randomizer *p)
+{
+	return is(p, "duchi") ? p->mixbins.keep : p->number.keep;
 }
 
 /* The draws after the rounding's. */
-static size_t draws(const struct pt_params *p, struct draw *d)
+static size_t draws(const struct pt_randomizer *p, struct draw *d)
 {
-	uint64_t b = p->bins - 1, drop = UINT64_C(0) - p->keep;
+	uint64_t b = p->number.bins - 1, drop = UINT64_C(0) - keep_of(p);
 	size_t n = 0;
 
 	if (is(p, "duchi")) {
-		d[n++] = (struct draw){ .threshold = p->keep };
+		d[n++] = (struct draw){ .threshold = keep_of(p) };
 		d[n++] = (struct draw){ .bound = 1 };
 		d[n++] = (struct draw){ .bound = 1 };
 		d[n++] = (struct draw){ .bound = 2 };
 	} else if (is(p, "piecewise")) {
-		d[n++] = (struct draw){ .threshold = p->keep };
-		d[n++] = (struct draw){ .bound = p->size };
+		d[n++] = (struct draw){ .threshold = keep_of(p) };
+		d[n++] = (struct draw){ .bound = p->number.size };
 		d[n++] = (struct draw){ .bound = b };
 	} else if (is(p, "staircase")) {
 		d[n++] = (struct draw){ .bound = b };
@@ -77,18 +83,18 @@ static size_t draws(const struct pt_params *p, struct draw *d)
 
 /* Every result of every draw, of a threshold right beside it; what is drawn again is left out.  A second
  * turn that is accepted ends the script. */
-static void law_of(const struct pt_params *p, struct law *l)
+static void law_of(const struct pt_randomizer *p, struct law *l)
 {
-	const struct pt_protocol *row = pt_find(p->protocol);
+	const struct pt_protocol *row = pt_protocol_of(p->row);
 	struct draw d[DRAWS_MAX];
 	size_t n = draws(p, d);
 	uint64_t ways = 1;
 
-	*l = (struct law){ .levels = p->bins, .outputs = row->tallies(p) };
+	*l = (struct law){ .levels = p->number.bins, .outputs = row->tallies(p) };
 	assert_true(l->levels <= LEVELS_MAX && l->outputs <= OUTPUTS_MAX && n <= DRAWS_MAX);
 	for (size_t i = 0; i < n; i++)
 		ways *= d[i].threshold != 0 ? 2 : d[i].bound;
-	for (uint32_t level = 0; level < p->bins; level++) {
+	for (uint32_t level = 0; level < p->number.bins; level++) {
 		long double all = 0;
 
 		for (uint64_t way = 0; way < ways; way++) {
@@ -96,12 +102,12 @@ static void law_of(const struct pt_params *p, struct law *l)
 						counts[OUTPUTS_MAX] = { 0 };
 			long double weight = 1;
 			uint8_t record[16];
-			struct pt_value v = { .x = ((uint64_t)level << 32) / (p->bins - 1) };
+			struct pt_value v = { .x = ((uint64_t)level << 32) / (p->number.bins - 1) };
 			struct scripted_rng s = { .script = script, .len = 1 + 2 * n };
-			struct cm_rng rng = scripted_rng(&s);
+			struct cr_rng rng = scripted_rng(&s);
 
 			/* An exact level needs the range's fraction rounded up. */
-			v.x += (uint64_t)(v.x * (p->bins - 1) < (uint64_t)level << 32);
+			v.x += (uint64_t)(v.x * (p->number.bins - 1) < (uint64_t)level << 32);
 			for (size_t i = 0; i < n; i++) {
 				uint64_t t = d[i].threshold, k = t != 0 ? 2 : d[i].bound, r = rest % k;
 
@@ -112,7 +118,7 @@ static void law_of(const struct pt_params *p, struct law *l)
 					  : r == 0 ? chance(t)
 						   : chance(UINT64_C(0) - t);
 			}
-			row->encode(&number, p, &v, &rng, record);
+			row->device->encode(&number, p, &v, &rng, record);
 			assert_int_equal(row->tally(p, record, counts, &err), CM_OK);
 			assert_true(s.used == 1 + n || s.used == 1 + 2 * n);
 			if (s.used != 1 + n)
@@ -127,32 +133,32 @@ static void law_of(const struct pt_params *p, struct law *l)
 }
 
 /* Chance of the noise z, from the papers' definitions, up to a factor. */
-static long double noise(const struct pt_params *p, long z)
+static long double noise(const struct pt_randomizer *p, long z)
 {
-	long double drop = chance(UINT64_C(0) - p->keep);
-	long b = (long)p->bins - 1, size = labs(z);
+	long double drop = chance(UINT64_C(0) - keep_of(p));
+	long b = (long)p->number.bins - 1, size = labs(z);
 
 	if (is(p, "laplace-levels"))
 		return powl(drop, size);
-	return powl(drop, size / b + (size % b >= (long)p->size));
+	return powl(drop, size / b + (size % b >= (long)p->number.size));
 }
 
 /* The law as defined, clamped or folded one noise at a time. */
-static void defined(const struct pt_params *p, struct law *l)
+static void defined(const struct pt_randomizer *p, struct law *l)
 {
-	long b = (long)p->bins - 1, far = 1000;
+	long b = (long)p->number.bins - 1, far = 1000;
 	bool clamp = is(p, "laplace-levels");
 
-	*l = (struct law){ .levels = p->bins, .outputs = pt_find(p->protocol)->tallies(p) };
+	*l = (struct law){ .levels = p->number.bins, .outputs = pt_protocol_of(p->row)->tallies(p) };
 	for (long x = 0; x <= b; x++) {
 		long double all = 0;
 
 		if (is(p, "piecewise") || is(p, "duchi")) {
-			long w = is(p, "duchi") ? 1 : (long)p->size;
+			long w = is(p, "duchi") ? 1 : (long)p->number.size;
 
 			for (long y = 0; y < b + w; y++)
-				l->of[x][y] = y >= x && y < x + w ? chance(p->keep) / w
-								  : chance(UINT64_C(0) - p->keep) / b;
+				l->of[x][y] = y >= x && y < x + w ? chance(keep_of(p)) / w
+								  : chance(UINT64_C(0) - keep_of(p)) / b;
 			continue;
 		}
 		for (long z = -far * b; z <= far * b; z++) {
@@ -182,7 +188,7 @@ static void a_report_has_the_law_that_the_thresholds_say(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
 		static struct law got, want;
 
 		law_of(&p, &got);
@@ -199,8 +205,8 @@ static void the_worst_ratio_of_the_output_laws_is_the_guarantee(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
-		double said = pt_find(p.protocol)->epsilon0(&p);
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		double said = p.row->epsilon0(&p);
 		long double worst = 1;
 		static struct law l;
 
@@ -237,14 +243,14 @@ static void cells_are_those_of_the_ends(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
 		struct acct_round round;
 		static struct law l;
 		const char *why;
 		long double seen = 0, all = 0;
 
 		law_of(&p, &l);
-		assert_int_equal(pt_find(p.protocol)->cells(&p, 1000, &round, &err), CM_OK);
+		assert_int_equal(pt_protocol_of(p.row)->cells(&p, 1000, &round, &err), CM_OK);
 		assert_int_equal(acct_round_check(&round, &why), ACCT_OK);
 		assert_true(round.others == 999 && round.dummies == 0 && round.count == 1);
 		for (uint32_t y = 0; y < l.outputs; y++)
@@ -284,9 +290,9 @@ static void no_pair_of_levels_is_worse_than_the_ends(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
 		static struct law l;
-		uint32_t b = p.bins - 1;
+		uint32_t b = p.number.bins - 1;
 
 		law_of(&p, &l);
 		for (uint32_t pair = 0; pair < l.levels * l.levels; pair++) {
@@ -324,19 +330,19 @@ static void cells_agree_with_the_accountants(void **state)
 		if (strcmp(row, "duchi") == 0 && b != 1)
 			continue;
 		for (size_t j = 0; j < sizeof epsilons / sizeof *epsilons; j++) {
-			struct pt_params p = made(row, b + 1, epsilons[j], 0);
+			struct pt_randomizer p = made(row, b + 1, epsilons[j], 0);
 			struct acct_round round;
 			struct acct_spec spec;
 			struct acct_bound ours, theirs;
 			char why[256], text[128], size[32] = "", most[32] = "";
 
-			if (p.size != 0)
+			if (p.number.size != 0)
 				(void)snprintf(size, sizeof size, ",%s=%u", *row == 's' ? "r" : "w",
-					(unsigned)p.size);
+					(unsigned)p.number.size);
 			if (*row != 'd')
 				(void)snprintf(most, sizeof most, "b=%u,", (unsigned)b);
 			(void)snprintf(text, sizeof text, "%s:%seps0=%.17g%s,n=5000", row, most,
-				pt_find(row)->epsilon0(&p), size);
+				pt_find(row)->device->epsilon0(&p), size);
 			if (acct_spec_parse(text, &spec, why, sizeof why) != ACCT_OK)
 				fail_msg("%s: %s", text, why);
 			assert_int_equal(pt_find(row)->cells(&p, 5000, &round, &err), CM_OK);
@@ -370,9 +376,8 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
-		const struct pt_protocol *row = pt_find(p.protocol);
-		double b = p.bins - 1, score[OUTPUTS_MAX];
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		double b = p.number.bins - 1, score[OUTPUTS_MAX];
 		static struct law l;
 		struct pt_estimate e;
 
@@ -381,7 +386,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 			uint64_t counts[OUTPUTS_MAX] = { 0 };
 
 			counts[y] = n;
-			assert_int_equal(row->estimate(&number, &p, counts, n, &e, &err), CM_OK);
+			assert_int_equal(pt_answer(&number, &p, counts, n, &e, &err), CM_OK);
 			score[y] = e.item[0].value * b;
 			assert_int_equal(e.n, 1);
 			pt_estimate_fini(&e);
@@ -397,7 +402,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 				sent += counts[y] = (uint64_t)((double)n * (double)l.of[x][y]);
 			}
 			assert_true(fabsl(mean - x) < 1e-13L * size);
-			assert_int_equal(row->estimate(&number, &p, counts, sent, &e, &err), CM_OK);
+			assert_int_equal(pt_answer(&number, &p, counts, sent, &e, &err), CM_OK);
 			close_to(e.item[0].variance, variance / (long double)n / b / b, 1e-5L);
 			assert_true(e.item[0].lower < x / b && e.item[0].upper > x / b);
 			assert_true(e.item[0].projected >= 0 && e.item[0].projected <= 1);
@@ -412,9 +417,8 @@ static void the_expected_error_is_that_of_the_worst_value(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
-		const struct pt_protocol *row = pt_find(p.protocol);
-		double b = p.bins - 1, score[OUTPUTS_MAX], worst = 0;
+		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
+		double b = p.number.bins - 1, score[OUTPUTS_MAX], worst = 0;
 		static struct law l;
 		struct pt_estimate e;
 
@@ -423,7 +427,7 @@ static void the_expected_error_is_that_of_the_worst_value(void **state)
 			uint64_t counts[OUTPUTS_MAX] = { 0 };
 
 			counts[y] = 1;
-			assert_int_equal(row->estimate(&number, &p, counts, 1, &e, &err), CM_OK);
+			assert_int_equal(pt_answer(&number, &p, counts, 1, &e, &err), CM_OK);
 			score[y] = e.item[0].value * b;
 			pt_estimate_fini(&e);
 		}
@@ -437,8 +441,8 @@ static void the_expected_error_is_that_of_the_worst_value(void **state)
 					    (score[y] - at) * (score[y] - at);
 			worst = fmax(worst, variance);
 		}
-		assert_true(row->expected_error(&number, &p, 100) >= sqrt(worst / 100) / b * (1 - 1e-12));
-		close_to(row->expected_error(&number, &p, 100), sqrt(worst / 100) / b, 1e-3L);
+		assert_true(pt_expected_error(&number, &p, 100) >= sqrt(worst / 100) / b * (1 - 1e-12));
+		close_to(pt_expected_error(&number, &p, 100), sqrt(worst / 100) / b, 1e-3L);
 	}
 }
 

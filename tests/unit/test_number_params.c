@@ -13,19 +13,19 @@ static uint32_t most_levels(const char *row)
 	return *row == 'd' ? 2 : *row == 'l' ? 64 : *row == 's' ? 1024 : 4096;
 }
 
-static void expect_close(const struct pt_params *p, double asked)
+static void expect_close(const struct pt_randomizer *p, double asked)
 {
-	double got = pt_find(p->protocol)->epsilon0(p);
+	double got = p->row->epsilon0(p);
 	struct acct_round round;
 	const char *why;
 
 	if (!(got <= asked && got > asked * (1 - 1e-9)))
-		fail_msg("%s, %u levels, size %u: epsilon0 %.17g for %.17g", p->protocol, p->bins, p->size,
-			got, asked);
-	assert_int_equal(pt_find(p->protocol)->cells(p, 100000, &round, &err), CM_OK);
+		fail_msg("%s, %u levels, size %u: epsilon0 %.17g for %.17g", p->row->name, p->number.bins,
+			p->number.size, got, asked);
+	assert_int_equal(pt_protocol_of(p->row)->cells(p, 100000, &round, &err), CM_OK);
 	if (acct_round_check(&round, &why) != ACCT_OK)
-		fail_msg(
-			"%s, epsilon0 %g, %u levels, size %u: %s", p->protocol, asked, p->bins, p->size, why);
+		fail_msg("%s, epsilon0 %g, %u levels, size %u: %s", p->row->name, asked, p->number.bins,
+			p->number.size, why);
 }
 
 /* At every epsilon0, number of levels and size the guarantee is at most what was asked, and close, and the
@@ -36,7 +36,7 @@ static void the_local_guarantee_is_at_most_what_was_asked(void **state)
 	for (double e = 16; e >= 1e-3; e /= 1.37) {
 		for (size_t i = 0; i < ROWS; i++) {
 			uint32_t most = most_levels(rows[i]);
-			struct pt_params p;
+			struct pt_randomizer p;
 
 			for (uint32_t levels = 2; levels <= most; levels += levels / 2) {
 				p = made(rows[i], levels, e, 0);
@@ -58,25 +58,24 @@ static void the_levels_chosen_are_the_best_ones(void **state)
 	(void)state;
 	for (double e = 0.1; e <= 16; e *= 2) {
 		for (size_t i = 1; i < ROWS; i++) {
-			const struct pt_protocol *row = pt_find(rows[i]);
-			struct pt_params chosen = made(rows[i], 0, e, 0);
-			double error = row->expected_error(&number, &chosen, 1000);
+			struct pt_randomizer chosen = made(rows[i], 0, e, 0);
+			double error = pt_expected_error(&number, &chosen, 1000);
 
 			for (uint32_t levels = 2; levels <= 64; levels++) {
-				struct pt_params p = made(rows[i], levels, e, 0);
+				struct pt_randomizer p = made(rows[i], levels, e, 0);
 
-				assert_true(error <= row->expected_error(&number, &p, 1000) * (1 + 1e-12));
+				assert_true(error <= pt_expected_error(&number, &p, 1000) * (1 + 1e-12));
 			}
 		}
 	}
 }
 
 /* Parameters changed by one statement, of a row's own. */
-#define REFUSED(statement)                                                  \
-	do {                                                                \
-		p = good;                                                   \
-		statement;                                                  \
-		assert_int_equal(row->check(&number, &p, &err), CM_EPROTO); \
+#define REFUSED(statement)                                                          \
+	do {                                                                        \
+		p = good;                                                           \
+		statement;                                                          \
+		assert_int_equal(row->device->check(&number, &p, &err), CM_EPROTO); \
 	} while (0)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
@@ -89,34 +88,34 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
-		const struct pt_params good = made(rows[i], i == 0 ? 2 : 9, 1, 0);
-		struct pt_params p;
+		const struct pt_randomizer good = made(rows[i], i == 0 ? 2 : 9, 1, 0);
+		struct pt_randomizer p;
 
-		assert_int_equal(row->check(&counts, &good, &err), CM_EPROTO);
-		REFUSED(p.bins = 0);
-		REFUSED(p.bins = 1);
-		REFUSED(p.bins = most_levels(rows[i]) + 1);
-		REFUSED(p.bins = UINT32_MAX);
-		REFUSED(p.dummies = 1);
-		REFUSED(p.shuffler_dummies = 1);
-		REFUSED(p.keep_always = true);
-		REFUSED((p.keep_always = true, p.keep = 0));
-		REFUSED(p.keep = 0);
-		REFUSED(p.keep = UINT64_MAX);
-		REFUSED(p.protocol[0] = 'x');
-		REFUSED(p.other = 1);
-		REFUSED(p.size = p.size == 0 ? 1 : 0);
-		REFUSED(p.size = p.size == 0 ? 1 : p.bins);
-		REFUSED(p.size = UINT32_MAX);
+		assert_int_equal(row->device->check(&counts, &good, &err), CM_EPROTO);
+		REFUSED(p.number.bins = 0);
+		REFUSED(p.number.bins = 1);
+		REFUSED(p.number.bins = most_levels(rows[i]) + 1);
+		REFUSED(p.number.bins = UINT32_MAX);
+		REFUSED(p.shuffler.dummies = 1);
+		if (good.row == pt_device_find("duchi")) {
+			REFUSED(p.mixbins.keep = 0);
+			REFUSED(p.mixbins.keep = UINT64_MAX);
+			continue;
+		}
+		REFUSED(p.number.keep = 0);
+		REFUSED(p.number.keep = UINT64_MAX);
+		REFUSED(p.number.size = p.number.size == 0 ? 1 : 0);
+		REFUSED(p.number.size = p.number.size == 0 ? 1 : p.number.bins);
+		REFUSED(p.number.size = UINT32_MAX);
 	}
 	{
 		/* What is inside the window hardly likelier than outside says nothing. */
 		const struct pt_protocol *row = pt_find("piecewise");
-		const struct pt_params good = made("piecewise", 9, 1, 8);
-		struct pt_params p;
+		const struct pt_randomizer good = made("piecewise", 9, 1, 8);
+		struct pt_randomizer p;
 
-		REFUSED(p.keep = UINT64_C(1) << 63);
-		REFUSED(p.keep = (UINT64_C(1) << 63) + 1);
+		REFUSED(p.number.keep = UINT64_C(1) << 63);
+		REFUSED(p.number.keep = (UINT64_C(1) << 63) + 1);
 	}
 }
 
@@ -126,7 +125,7 @@ static void participants_beyond_the_accountants_range_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
-		struct pt_params p = made(rows[i], 2, 1, 0);
+		struct pt_randomizer p = made(rows[i], 2, 1, 0);
 
 		assert_int_equal(pt_find(rows[i])->cells(&p, 0, &round, &err), CM_EPROTO);
 		assert_int_equal(pt_find(rows[i])->cells(&p, UINT64_MAX, &round, &err), CM_EPROTO);
@@ -140,7 +139,7 @@ static void malformed_records_are_refused_and_count_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
-		struct pt_params p = made(rows[i], i == 0 ? 2 : 5, 2, 0);
+		struct pt_randomizer p = made(rows[i], i == 0 ? 2 : 5, 2, 0);
 		uint32_t n = row->tallies(&p);
 		uint64_t counts[64] = { 0 };
 		uint8_t record[16] = { 1 };

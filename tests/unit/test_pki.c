@@ -18,9 +18,9 @@
 #include <openssl/x509v3.h>
 
 #include "cm_file.h"
-#include "cm_pki.h"
-#include "cm_pki_cert.h"
-#include "cm_sign.h"
+#include "cr_pki.h"
+#include "cr_pki_cert.h"
+#include "cr_sign.h"
 #include "pki_deployment.h"
 
 static void init_makes_these_files_and_no_others(void **state)
@@ -90,19 +90,19 @@ static void the_signing_keys_of_the_parties_fit_what_the_others_pin(void **state
 		{ "d/shuffler/shuffler-sign.key", "d/client/shuffler-sign.pub" },
 		{ "d/shuffler/shuffler-sign.key", "d/analyzer/shuffler-sign.pub" },
 	};
-	uint8_t sig[CM_SIGN_LEN];
-	struct cm_verifier *v;
-	struct cm_signer *s;
+	uint8_t sig[CR_SIGN_LEN];
+	struct cr_verifier *v;
+	struct cr_signer *s;
 	struct cm_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
-		assert_int_equal(cm_signer_load(at(pins[i][0]), &s, &err), CM_OK);
-		assert_int_equal(cm_verifier_load(at(pins[i][1]), &v, &err), CM_OK);
-		assert_int_equal(cm_sign(s, "p", "x", 1, sig, &err), CM_OK);
-		assert_int_equal(cm_verify(v, "p", "x", 1, sig, &err), CM_OK);
-		cm_signer_free(s);
-		cm_verifier_free(v);
+		assert_int_equal(cr_signer_load(at(pins[i][0]), &s, &err), CM_OK);
+		assert_int_equal(cr_verifier_load(at(pins[i][1]), &v, &err), CM_OK);
+		assert_int_equal(cr_sign(s, "p", "x", 1, sig, &err), CM_OK);
+		assert_int_equal(cr_verify(v, "p", "x", 1, sig, &err), CM_OK);
+		cr_signer_free(s);
+		cr_verifier_free(v);
 	}
 }
 
@@ -112,7 +112,7 @@ static void a_second_init_touches_nothing(void **state)
 	X509 *before = load("d/ca-clients/ca.crt"), *after;
 
 	(void)state;
-	assert_int_equal(cm_pki_init(at("d"), HOSTS, 1, &err), CM_ECREATE);
+	assert_int_equal(cr_pki_init(at("d"), HOSTS, 1, &err), CM_ECREATE);
 	after = load("d/ca-clients/ca.crt");
 	assert_int_equal(X509_cmp(before, after), 0);
 	X509_free(before);
@@ -120,7 +120,7 @@ static void a_second_init_touches_nothing(void **state)
 	/* Even one leftover is enough. */
 	assert_int_equal(mkdir(at("e"), 0700), 0);
 	assert_int_equal(mkdir(at("e/analyzer"), 0700), 0);
-	assert_int_equal(cm_pki_init(at("e"), HOSTS, 1, &err), CM_ECREATE);
+	assert_int_equal(cr_pki_init(at("e"), HOSTS, 1, &err), CM_ECREATE);
 	assert_int_equal(access(at("e/ca-clients"), F_OK), -1);
 }
 
@@ -132,11 +132,11 @@ static void init_with_bad_arguments_leaves_nothing_behind(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
-		assert_int_equal(cm_pki_init(at("f"), hosts[i], 1, &err), CM_EUSAGE);
-	assert_int_equal(cm_pki_init(at("f"), NULL, 0, &err), CM_EUSAGE);
-	assert_int_equal(cm_pki_init(at("f"), NULL, CM_PKI_MAX_DEVICES + 1, &err), CM_EUSAGE);
+		assert_int_equal(cr_pki_init(at("f"), hosts[i], 1, &err), CM_EUSAGE);
+	assert_int_equal(cr_pki_init(at("f"), NULL, 0, &err), CM_EUSAGE);
+	assert_int_equal(cr_pki_init(at("f"), NULL, CR_PKI_MAX_DEVICES + 1, &err), CM_EUSAGE);
 	assert_int_equal(access(at("f"), F_OK), -1);
-	assert_int_equal(cm_pki_init(at("no/such"), NULL, 1, &err), CM_ECREATE);
+	assert_int_equal(cr_pki_init(at("no/such"), NULL, 1, &err), CM_ECREATE);
 }
 
 static void each_certificate_verifies_for_its_purpose_and_ca_only(void **state)
@@ -174,7 +174,7 @@ static void a_party_cannot_act_as_a_ca(void **state)
 	assert_int_equal(link(at("d/client/client.crt"), at("evil/ca-clients/ca.crt")), 0);
 	assert_int_equal(link(at("d/client/client.key"), at("evil/ca-clients/ca.key")), 0);
 	assert_int_equal(
-		cm_pki_issue(at("evil"), at("evil"), "mallory", CM_ROLE_CLIENT, NULL, 1, 10, &err), CM_OK);
+		cr_pki_issue(at("evil"), at("evil"), "mallory", CR_ROLE_CLIENT, NULL, 1, 10, &err), CM_OK);
 	assert_int_not_equal(
 		verify("d/client/client.crt", "evil/mallory.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
 	assert_int_not_equal(
@@ -185,18 +185,18 @@ static void identities_are_as_issued(void **state)
 {
 	static const struct {
 		const char *cert, *name;
-		enum cm_role role;
+		enum cr_role role;
 		uint32_t devices;
 	} cases[] = {
-		{ "d/client/client.crt", "client", CM_ROLE_CLIENT, 100 },
-		{ "d/shuffler/shuffler.crt", "shuffler", CM_ROLE_SHUFFLER, 1 },
-		{ "d/analyzer/analyzer.crt", "analyzer", CM_ROLE_ANALYZER, 1 },
+		{ "d/client/client.crt", "client", CR_ROLE_CLIENT, 100 },
+		{ "d/shuffler/shuffler.crt", "shuffler", CR_ROLE_SHUFFLER, 1 },
+		{ "d/analyzer/analyzer.crt", "analyzer", CR_ROLE_ANALYZER, 1 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		X509 *cert = load(cases[i].cert);
-		struct cm_identity id;
+		struct cr_identity id;
 		struct cm_err err;
 		uint8_t *der = NULL, digest[32];
 		int len = i2d_PUBKEY(X509_get0_pubkey(cert), &der);
@@ -204,7 +204,7 @@ static void identities_are_as_issued(void **state)
 		assert_true(len > 0);
 		assert_int_equal(EVP_Digest(der, (size_t)len, digest, NULL, EVP_sha256(), NULL), 1);
 		OPENSSL_free(der);
-		assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
+		assert_int_equal(cr_identity_from_cert(cert, &id, &err), CM_OK);
 		assert_int_equal(id.role, cases[i].role);
 		assert_int_equal(id.devices, cases[i].devices);
 		assert_string_equal(id.name, cases[i].name);
@@ -230,40 +230,40 @@ static void bad_requests_are_refused(void **state)
 {
 	static const struct {
 		const char *name, *hosts;
-		enum cm_role role;
+		enum cr_role role;
 		uint32_t devices;
 		int days;
 	} cases[] = {
-		{ "", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ "../x", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ ".x", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ "-x", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ "a b", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ "a/b", NULL, CM_ROLE_CLIENT, 1, 1 },
-		{ "0123456789012345678901234567890123456789012345678901234567890123x", NULL, CM_ROLE_CLIENT,
+		{ "", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ "../x", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ ".x", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ "-x", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ "a b", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ "a/b", NULL, CR_ROLE_CLIENT, 1, 1 },
+		{ "0123456789012345678901234567890123456789012345678901234567890123x", NULL, CR_ROLE_CLIENT,
 			1, 1 },
-		{ "x", NULL, CM_ROLE_NONE, 1, 1 },
-		{ "x", NULL, (enum cm_role)9, 1, 1 },
-		{ "x", NULL, CM_ROLE_CLIENT, 0, 1 },
-		{ "x", NULL, CM_ROLE_CLIENT, CM_PKI_MAX_DEVICES + 1, 1 },
-		{ "x", NULL, CM_ROLE_ANALYZER, 2, 1 },
-		{ "x", NULL, CM_ROLE_SHUFFLER, 2, 1 },
-		{ "x", "host", CM_ROLE_CLIENT, 1, 1 },
-		{ "x", "host", CM_ROLE_ANALYZER, 1, 1 },
-		{ "x", "bad host", CM_ROLE_SHUFFLER, 1, 1 },
-		{ "x", NULL, CM_ROLE_CLIENT, 1, 3651 },
-		{ "x", NULL, CM_ROLE_CLIENT, 1, INT32_MAX },
-		{ "x", NULL, CM_ROLE_CLIENT, 1, INT32_MIN },
+		{ "x", NULL, CR_ROLE_NONE, 1, 1 },
+		{ "x", NULL, (enum cr_role)9, 1, 1 },
+		{ "x", NULL, CR_ROLE_CLIENT, 0, 1 },
+		{ "x", NULL, CR_ROLE_CLIENT, CR_PKI_MAX_DEVICES + 1, 1 },
+		{ "x", NULL, CR_ROLE_ANALYZER, 2, 1 },
+		{ "x", NULL, CR_ROLE_SHUFFLER, 2, 1 },
+		{ "x", "host", CR_ROLE_CLIENT, 1, 1 },
+		{ "x", "host", CR_ROLE_ANALYZER, 1, 1 },
+		{ "x", "bad host", CR_ROLE_SHUFFLER, 1, 1 },
+		{ "x", NULL, CR_ROLE_CLIENT, 1, 3651 },
+		{ "x", NULL, CR_ROLE_CLIENT, 1, INT32_MAX },
+		{ "x", NULL, CR_ROLE_CLIENT, 1, INT32_MIN },
 	};
 	struct cm_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		assert_int_equal(cm_pki_issue(at("d"), at("g"), cases[i].name, cases[i].role, cases[i].hosts,
+		assert_int_equal(cr_pki_issue(at("d"), at("g"), cases[i].name, cases[i].role, cases[i].hosts,
 					 cases[i].devices, cases[i].days, &err),
 			CM_EUSAGE);
 	assert_int_equal(access(at("g"), F_OK), -1);
-	assert_int_equal(cm_pki_issue(at("no"), at("g"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ENOINPUT);
+	assert_int_equal(cr_pki_issue(at("no"), at("g"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_ENOINPUT);
 }
 
 static void issuing_overwrites_nothing_and_leaves_no_half_pair(void **state)
@@ -272,11 +272,11 @@ static void issuing_overwrites_nothing_and_leaves_no_half_pair(void **state)
 	X509 *before, *after;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("h"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
 	before = load("h/x.crt");
-	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
+	assert_int_equal(cr_pki_issue(at("d"), at("h"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
 	assert_int_equal(unlink(at("h/x.key")), 0);
-	assert_int_equal(cm_pki_issue(at("d"), at("h"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
+	assert_int_equal(cr_pki_issue(at("d"), at("h"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_ECREATE);
 	assert_int_equal(access(at("h/x.key"), F_OK), -1);
 	after = load("h/x.crt");
 	assert_int_equal(X509_cmp(before, after), 0);
@@ -290,7 +290,7 @@ static void a_ca_key_others_may_read_is_not_used(void **state)
 
 	(void)state;
 	assert_int_equal(chmod(at("d/ca-clients/ca.key"), 0640), 0);
-	assert_int_equal(cm_pki_issue(at("d"), at("i"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_EPERM);
+	assert_int_equal(cr_pki_issue(at("d"), at("i"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "ca-clients/ca.key"));
 	assert_int_equal(chmod(at("d/ca-clients/ca.key"), 0600), 0);
 }
@@ -302,20 +302,20 @@ static void a_ca_key_of_another_ca_is_not_used(void **state)
 	(void)state;
 	assert_int_equal(rename(at("d/ca-clients/ca.key"), at("kept.key")), 0);
 	assert_int_equal(link(at("d/ca-services/ca.key"), at("d/ca-clients/ca.key")), 0);
-	assert_int_equal(cm_pki_issue(at("d"), at("i"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_EDATA);
+	assert_int_equal(cr_pki_issue(at("d"), at("i"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_EDATA);
 	assert_int_equal(rename(at("kept.key"), at("d/ca-clients/ca.key")), 0);
 }
 
 static void an_expired_certificate_does_not_verify(void **state)
 {
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("j"), "old", CM_ROLE_CLIENT, NULL, 1, -1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("j"), "old", CR_ROLE_CLIENT, NULL, 1, -1, &err), CM_OK);
 	assert_int_equal(verify("d/ca-clients/ca.crt", "j/old.crt", X509_PURPOSE_SSL_CLIENT, NULL),
 		X509_V_ERR_CERT_HAS_EXPIRED);
-	assert_int_equal(cm_pki_show(at("j/old.crt"), &info, &err), CM_OK);
+	assert_int_equal(cr_pki_show(at("j/old.crt"), &info, &err), CM_OK);
 	assert_true(info.not_before < info.not_after && info.not_after < (int64_t)time(NULL));
 }
 
@@ -415,14 +415,14 @@ static void only_exactly_one_known_role_is_an_identity(void **state)
 		{ URI("tombola:role:shuffler"), URI("tombola:devices:1"), { NULL, 0 } },
 		{ URI("tombola:devices:2"), { NULL, 0 } },
 	};
-	struct cm_identity id;
+	struct cr_identity id;
 	struct cm_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		X509 *cert = craft(bad[i]);
 
-		if (cm_identity_from_cert(cert, &id, &err) != CM_EPERM)
+		if (cr_identity_from_cert(cert, &id, &err) != CM_EPERM)
 			fail_msg("case %zu passed", i);
 		X509_free(cert);
 	}
@@ -433,13 +433,13 @@ static void other_names_beside_the_role_are_ignored(void **state)
 	static const struct uri good[] = { URI("https://example.org"), CLIENT,
 		URI("tombola:devices:10000000"), { NULL, 0 } };
 	X509 *cert = craft(good);
-	struct cm_identity id;
+	struct cr_identity id;
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
-	assert_int_equal(id.role, CM_ROLE_CLIENT);
-	assert_int_equal(id.devices, CM_PKI_MAX_DEVICES);
+	assert_int_equal(cr_identity_from_cert(cert, &id, &err), CM_OK);
+	assert_int_equal(id.role, CR_ROLE_CLIENT);
+	assert_int_equal(id.devices, CR_PKI_MAX_DEVICES);
 	assert_string_equal(id.name, "");
 	X509_free(cert);
 }
@@ -449,13 +449,13 @@ static void two_extensions_of_names_are_refused(void **state)
 	static const struct uri one[] = { CLIENT, { NULL, 0 } };
 	X509 *cert = craft(one);
 	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-	struct cm_identity id;
+	struct cr_identity id;
 	struct cm_err err;
 
 	(void)state;
 	assert_non_null(names);
 	assert_int_equal(X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, X509V3_ADD_APPEND), 1);
-	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_EPERM);
+	assert_int_equal(cr_identity_from_cert(cert, &id, &err), CM_EPERM);
 	GENERAL_NAMES_free(names);
 	X509_free(cert);
 }
@@ -465,14 +465,14 @@ static void a_name_cannot_break_a_log_line(void **state)
 	static const struct uri one[] = { CLIENT, { NULL, 0 } };
 	static const uint8_t name[] = "a\nb\"c\\d\x7f\x1b\xff";
 	X509 *cert = craft(one);
-	struct cm_identity id;
+	struct cr_identity id;
 	struct cm_err err;
 
 	(void)state;
 	assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", V_ASN1_T61STRING, name,
 				 (int)sizeof name - 1, -1, 0),
 		1);
-	assert_int_equal(cm_identity_from_cert(cert, &id, &err), CM_OK);
+	assert_int_equal(cr_identity_from_cert(cert, &id, &err), CM_OK);
 	assert_string_equal(id.name, "a?b?c?d???");
 	X509_free(cert);
 }
@@ -480,17 +480,17 @@ static void a_name_cannot_break_a_log_line(void **state)
 static void roles_have_names_and_back(void **state)
 {
 	(void)state;
-	for (enum cm_role r = CM_ROLE_CLIENT; r <= CM_ROLE_ANALYZER; r++)
-		assert_int_equal(cm_role_parse(cm_role_name(r)), r);
-	assert_int_equal(cm_role_parse("none"), CM_ROLE_NONE);
-	assert_int_equal(cm_role_parse(""), CM_ROLE_NONE);
-	assert_int_equal(cm_role_parse("CLIENT"), CM_ROLE_NONE);
-	assert_string_equal(cm_role_name((enum cm_role)77), "none");
+	for (enum cr_role r = CR_ROLE_CLIENT; r <= CR_ROLE_ANALYZER; r++)
+		assert_int_equal(cr_role_parse(cr_role_name(r)), r);
+	assert_int_equal(cr_role_parse("none"), CR_ROLE_NONE);
+	assert_int_equal(cr_role_parse(""), CR_ROLE_NONE);
+	assert_int_equal(cr_role_parse("CLIENT"), CR_ROLE_NONE);
+	assert_string_equal(cr_role_name((enum cr_role)77), "none");
 }
 
 static void show_tells_a_ca_from_a_party_and_from_rubbish(void **state)
 {
-	struct cm_pki_info info;
+	struct cr_pki_info info;
 	struct cm_err err;
 	X509 *cert = load("d/client/client.crt");
 	uint8_t digest[32];
@@ -501,20 +501,20 @@ static void show_tells_a_ca_from_a_party_and_from_rubbish(void **state)
 	for (size_t i = 0; i < 32; i++)
 		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 	X509_free(cert);
-	assert_int_equal(cm_pki_show(at("d/client/client.crt"), &info, &err), CM_OK);
+	assert_int_equal(cr_pki_show(at("d/client/client.crt"), &info, &err), CM_OK);
 	assert_string_equal(info.sha256, hex);
 	assert_string_equal(info.subject, "CN=client");
 	assert_string_equal(info.issuer, "CN=tombola clients CA");
 	assert_false(info.is_ca);
-	assert_int_equal(info.identity.role, CM_ROLE_CLIENT);
+	assert_int_equal(info.identity.role, CR_ROLE_CLIENT);
 	assert_in_range(info.not_after - (int64_t)time(NULL), 90 * 86400 - 600, 90 * 86400);
-	assert_int_equal(cm_pki_show(at("d/ca-services/ca.crt"), &info, &err), CM_OK);
+	assert_int_equal(cr_pki_show(at("d/ca-services/ca.crt"), &info, &err), CM_OK);
 	assert_true(info.is_ca);
-	assert_int_equal(info.identity.role, CM_ROLE_NONE);
-	assert_int_equal(cm_pki_show(at("d/client/client.key"), &info, &err), CM_EDATA);
+	assert_int_equal(info.identity.role, CR_ROLE_NONE);
+	assert_int_equal(cr_pki_show(at("d/client/client.key"), &info, &err), CM_EDATA);
 	assert_non_null(strstr(err.msg, "client.key"));
-	assert_int_equal(cm_pki_show(at("d/client"), &info, &err), CM_EDATA);
-	assert_int_equal(cm_pki_show(at("d/none"), &info, &err), CM_ENOINPUT);
+	assert_int_equal(cr_pki_show(at("d/client"), &info, &err), CM_EDATA);
+	assert_int_equal(cr_pki_show(at("d/none"), &info, &err), CM_ENOINPUT);
 }
 
 int main(void)

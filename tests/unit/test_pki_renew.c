@@ -14,15 +14,15 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include "cm_pki.h"
-#include "cm_pki_cert.h"
+#include "cr_pki.h"
+#include "cr_pki_cert.h"
 #include "pki_deployment.h"
 
 #define DAY 86400
 
 static enum cm_rc renew(const char *cert, const char *out, struct cm_err *err)
 {
-	return cm_pki_renew(at("d"), at(cert), at(out), (int)CM_PKI_DAYS, err);
+	return cr_pki_renew(at("d"), at(cert), at(out), (int)CR_PKI_DAYS, err);
 }
 
 /* Refused with this code, and nothing was written. */
@@ -46,12 +46,12 @@ static void store(X509 *cert, const char *name)
 	assert_int_equal(fclose(f), 0);
 }
 
-static struct cm_pki_pair load_ca(const char *dir)
+static struct cr_pki_pair load_ca(const char *dir)
 {
-	struct cm_pki_pair ca;
+	struct cr_pki_pair ca;
 	struct cm_err err;
 
-	assert_int_equal(cm_pki_pair_load(at(dir), "ca", &ca, &err), CM_OK);
+	assert_int_equal(cr_pki_pair_load(at(dir), "ca", &ca, &err), CM_OK);
 	return ca;
 }
 
@@ -95,7 +95,7 @@ static void a_renewed_certificate_is_the_same_party_with_the_same_key(void **sta
 	(void)state;
 	for (size_t i = 0; i < sizeof parties / sizeof parties[0]; i++) {
 		X509 *old = load(parties[i].old), *renewed, *after;
-		struct cm_identity a, b;
+		struct cr_identity a, b;
 		struct cm_err err;
 		struct stat st;
 
@@ -103,8 +103,8 @@ static void a_renewed_certificate_is_the_same_party_with_the_same_key(void **sta
 		renewed = load(parties[i].renewed);
 		assert_int_equal(
 			verify(parties[i].ca, parties[i].renewed, parties[i].purpose, NULL), X509_V_OK);
-		assert_int_equal(cm_identity_from_cert(old, &a, &err), CM_OK);
-		assert_int_equal(cm_identity_from_cert(renewed, &b, &err), CM_OK);
+		assert_int_equal(cr_identity_from_cert(old, &a, &err), CM_OK);
+		assert_int_equal(cr_identity_from_cert(renewed, &b, &err), CM_OK);
 		assert_int_equal(a.role, b.role);
 		assert_int_equal(a.devices, b.devices);
 		assert_string_equal(a.name, b.name);
@@ -131,8 +131,8 @@ static void its_serial_and_its_dates_are_new(void **state)
 
 	(void)state;
 	/* An expired one too: that is what renewing is for. */
-	assert_int_equal(cm_pki_issue(at("d"), at("x"), "old", CM_ROLE_CLIENT, NULL, 7, -30, &err), CM_OK);
-	assert_int_equal(cm_pki_renew(at("d"), at("x/old.crt"), at("x/new.crt"), 12, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("x"), "old", CR_ROLE_CLIENT, NULL, 7, -30, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("d"), at("x/old.crt"), at("x/new.crt"), 12, &err), CM_OK);
 	old = load("x/old.crt");
 	renewed = load("x/new.crt");
 	n = ASN1_INTEGER_to_BN(X509_get0_serialNumber(renewed), NULL);
@@ -147,7 +147,7 @@ static void its_serial_and_its_dates_are_new(void **state)
 	assert_int_equal(
 		verify("d/ca-clients/ca.crt", "x/new.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
 	/* What was renewed can be renewed. */
-	assert_int_equal(cm_pki_renew(at("d"), at("x/new.crt"), at("x/newer.crt"), 24, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("d"), at("x/new.crt"), at("x/newer.crt"), 24, &err), CM_OK);
 	BN_free(n);
 	X509_free(old);
 	X509_free(renewed);
@@ -158,7 +158,7 @@ static void no_key_but_the_ca_s_is_needed(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("k"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("k"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
 	assert_int_equal(unlink(at("k/x.key")), 0);
 	assert_int_equal(renew("k/x.crt", "k/y.crt", &err), CM_OK);
 	assert_int_equal(access(at("k/y.key"), F_OK), -1);
@@ -175,7 +175,7 @@ static void nothing_is_written_over(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("o"), "x", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("o"), "x", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
 	before = load("o/x.crt");
 	assert_int_equal(renew("o/x.crt", "o/x.crt", &err), CM_ECREATE);
 	assert_non_null(strstr(err.msg, "o/x.crt"));
@@ -192,9 +192,9 @@ static void a_revoked_one_is_not_renewed(void **state)
 	size_t others;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("r"), "c", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_issue(at("d"), at("r"), "a", CM_ROLE_ANALYZER, NULL, 1, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_revoke(at("d"), at("r/c.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("r"), "c", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("r"), "a", CR_ROLE_ANALYZER, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("d"), at("r/c.crt"), &others, &err), CM_OK);
 	refused(CM_EPERM, "r/c.crt", "revoked");
 	/* That is for the serial and for its own CA. */
 	assert_int_equal(renew("r/a.crt", "r/a-renewed.crt", &err), CM_OK);
@@ -215,14 +215,14 @@ static void a_ca_s_own_is_not_renewed(void **state)
 
 static void what_the_ca_did_not_sign_is_not_renewed(void **state)
 {
-	struct cm_pki_pair ca = load_ca("d/ca-clients");
+	struct cr_pki_pair ca = load_ca("d/ca-clients");
 	EVP_PKEY *own = EVP_EC_gen("P-256");
 	X509 *cert = load("d/client/client.crt");
 	struct cm_err err;
 
 	(void)state;
 	/* Another deployment's CA has the same name; its key identifier differs, and its key. */
-	assert_int_equal(cm_pki_init(at("other"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_init(at("other"), NULL, 1, &err), CM_OK);
 	refused(CM_EPERM, "other/client/client.crt", "not issued by");
 	/* Self-made, naming our CA in every way. */
 	assert_non_null(own);
@@ -240,29 +240,29 @@ static void what_the_ca_did_not_sign_is_not_renewed(void **state)
 	refused(CM_EPERM, "misnamed.crt", "not issued by");
 	EVP_PKEY_free(own);
 	X509_free(cert);
-	cm_pki_pair_fini(&ca);
+	cr_pki_pair_fini(&ca);
 }
 
 static void the_wrong_ca_s_signature_is_none(void **state)
 {
-	static const struct cm_pki_subject analyzer = {
-		.name = "mallory", .role = CM_ROLE_ANALYZER, .devices = 1, .days = 9
+	static const struct cr_pki_subject analyzer = {
+		.name = "mallory", .role = CR_ROLE_ANALYZER, .devices = 1, .days = 9
 	};
-	struct cm_pki_pair ca = load_ca("d/ca-clients"), pair;
+	struct cr_pki_pair ca = load_ca("d/ca-clients"), pair;
 	struct cm_err err;
 
 	(void)state;
 	/* Whoever enrols clients must not make analyzers. */
-	assert_int_equal(cm_pki_pair_make(&analyzer, &ca, &pair, &err), CM_OK);
+	assert_int_equal(cr_pki_pair_make(&analyzer, &ca, &pair, &err), CM_OK);
 	store(pair.cert, "mallory.crt");
 	refused(CM_EPERM, "mallory.crt", "not issued by");
-	cm_pki_pair_fini(&pair);
-	cm_pki_pair_fini(&ca);
+	cr_pki_pair_fini(&pair);
+	cr_pki_pair_fini(&ca);
 }
 
 static void without_one_role_there_is_no_party(void **state)
 {
-	struct cm_pki_pair ca = load_ca("d/ca-clients");
+	struct cr_pki_pair ca = load_ca("d/ca-clients");
 	X509 *cert = load("d/client/client.crt");
 	int at_names = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1);
 
@@ -272,12 +272,12 @@ static void without_one_role_there_is_no_party(void **state)
 	store(cert, "nobody.crt");
 	refused(CM_EPERM, "nobody.crt", "no tombola:role");
 	X509_free(cert);
-	cm_pki_pair_fini(&ca);
+	cr_pki_pair_fini(&ca);
 }
 
 static void bad_input_is_said_by_its_code(void **state)
 {
-	static const int days[] = { (int)CM_PKI_DAYS_CA + 1, INT32_MAX, INT32_MIN };
+	static const int days[] = { (int)CR_PKI_DAYS_CA + 1, INT32_MAX, INT32_MIN };
 	struct cm_err err;
 
 	(void)state;
@@ -285,7 +285,7 @@ static void bad_input_is_said_by_its_code(void **state)
 	refused(CM_EDATA, "d/client/client.key", "client.key");
 	for (size_t i = 0; i < sizeof days / sizeof days[0]; i++)
 		assert_int_equal(
-			cm_pki_renew(at("d"), at("d/client/client.crt"), at("refused.crt"), days[i], &err),
+			cr_pki_renew(at("d"), at("d/client/client.crt"), at("refused.crt"), days[i], &err),
 			CM_EUSAGE);
 	assert_int_equal(access(at("refused.crt"), F_OK), -1);
 }

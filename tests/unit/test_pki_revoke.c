@@ -15,8 +15,8 @@
 #include <openssl/x509v3.h>
 
 #include "cm_file.h"
-#include "cm_pki.h"
-#include "cm_pki_cert.h"
+#include "cr_pki.h"
+#include "cr_pki_cert.h"
 #include "pki_deployment.h"
 
 static size_t others; /* of a revoked key */
@@ -26,10 +26,10 @@ static void a_revoked_certificate_stops_verifying_and_others_go_on(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("k"), "a", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_issue(at("d"), at("k"), "b", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("k"), "a", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("k"), "b", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
 	for (int again = 0; again < 2; again++) {
-		assert_int_equal(cm_pki_revoke(at("d"), at("k/a.crt"), &others, &err), CM_OK);
+		assert_int_equal(cr_pki_revoke(at("d"), at("k/a.crt"), &others, &err), CM_OK);
 		assert_int_equal(verify("d/shuffler/clients-ca.crt", "k/a.crt", X509_PURPOSE_SSL_CLIENT,
 					 "d/shuffler/clients-ca.crl"),
 			X509_V_ERR_CERT_REVOKED);
@@ -37,7 +37,7 @@ static void a_revoked_certificate_stops_verifying_and_others_go_on(void **state)
 					 "d/shuffler/clients-ca.crl"),
 			X509_V_OK);
 	}
-	assert_int_equal(cm_pki_revoke(at("d"), at("k/b.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("d"), at("k/b.crt"), &others, &err), CM_OK);
 	for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
 		char path[16];
 
@@ -59,15 +59,15 @@ static void what_was_renewed_is_revoked_with_its_key(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(cm_pki_init(at("q"), NULL, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_issue(at("q"), at("r"), "a", CM_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_renew(at("q"), at("r/a.crt"), at("r/a2.crt"), 2, &err), CM_OK);
-	assert_int_equal(cm_pki_renew(at("q"), at("r/a2.crt"), at("r/a3.crt"), 3, &err), CM_OK);
+	assert_int_equal(cr_pki_init(at("q"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("q"), at("r"), "a", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("q"), at("r/a.crt"), at("r/a2.crt"), 2, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("q"), at("r/a2.crt"), at("r/a3.crt"), 3, &err), CM_OK);
 	/* Whichever of them is at hand; and a file that cannot be read hides none that can. */
 	f = fopen(at("q/ca-clients/issued/00.crt"), "w");
 	assert_non_null(f);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(cm_pki_revoke(at("q"), at("r/a2.crt"), &others, &err), CM_EDATA);
+	assert_int_equal(cr_pki_revoke(at("q"), at("r/a2.crt"), &others, &err), CM_EDATA);
 	assert_non_null(strstr(err.msg, "issued/00.crt"));
 	assert_int_equal(others, 2);
 	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
@@ -77,16 +77,16 @@ static void what_was_renewed_is_revoked_with_its_key(void **state)
 	assert_int_equal(verify("q/shuffler/clients-ca.crt", "q/client/client.crt", X509_PURPOSE_SSL_CLIENT,
 				 "q/shuffler/clients-ca.crl"),
 		X509_V_OK);
-	assert_int_equal(cm_pki_renew(at("q"), at("r/a.crt"), at("r/a4.crt"), 2, &err), CM_EPERM);
+	assert_int_equal(cr_pki_renew(at("q"), at("r/a.crt"), at("r/a4.crt"), 2, &err), CM_EPERM);
 	assert_int_equal(unlink(at("q/ca-clients/issued/00.crt")), 0);
-	assert_int_equal(cm_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_OK);
 	assert_int_equal(others, 0);
 	/* What another CA signed is no copy of ours. */
 	assert_int_equal(link(at("d/client/client.crt"), at("q/ca-clients/issued/01.crt")), 0);
-	assert_int_equal(cm_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_EDATA);
+	assert_int_equal(cr_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_EDATA);
 	/* A folder from before there were copies: the certificate that is named. */
 	assert_int_equal(rename(at("q/ca-clients/issued"), at("q/ca-clients/away")), 0);
-	assert_int_equal(cm_pki_revoke(at("q"), at("q/client/client.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("q"), at("q/client/client.crt"), &others, &err), CM_OK);
 }
 
 static void lists_are_there_from_the_first_day_and_empty(void **state)
@@ -114,13 +114,13 @@ static void a_revoked_service_is_known_to_every_party(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_issue(at("d"), at("l"), "s", CM_ROLE_SHUFFLER, NULL, 1, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_revoke(at("d"), at("l/s.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_issue(at("d"), at("l"), "s", CR_ROLE_SHUFFLER, NULL, 1, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("d"), at("l/s.crt"), &others, &err), CM_OK);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		assert_int_equal(verify("d/ca-services/ca.crt", "l/s.crt", X509_PURPOSE_SSL_SERVER, lists[i]),
 			X509_V_ERR_CERT_REVOKED);
 	/* A party outfitted later gets the list too. */
-	assert_int_equal(cm_pki_outfit(at("d"), at("l"), CM_ROLE_CLIENT, &err), CM_OK);
+	assert_int_equal(cr_pki_outfit(at("d"), at("l"), CR_ROLE_CLIENT, &err), CM_OK);
 	assert_int_equal(access(at("l/services-ca.crl"), F_OK), 0);
 	assert_int_equal(access(at("l/analyzer-sign.pub"), F_OK), 0);
 }
@@ -130,12 +130,12 @@ static void what_is_not_ours_cannot_be_revoked(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_init(at("other"), NULL, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_revoke(at("d"), at("other/client/client.crt"), &others, &err), CM_EPERM);
-	assert_int_equal(cm_pki_revoke(at("d"), at("other/shuffler/shuffler.crt"), &others, &err), CM_EPERM);
-	assert_int_equal(cm_pki_revoke(at("other"), at("other/ca-clients/ca.crt"), &others, &err), CM_EUSAGE);
-	assert_int_equal(cm_pki_revoke(at("d"), at("d/client/client.key"), &others, &err), CM_EDATA);
-	assert_int_equal(cm_pki_revoke(at("d"), at("nothing"), &others, &err), CM_ENOINPUT);
+	assert_int_equal(cr_pki_init(at("other"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("d"), at("other/client/client.crt"), &others, &err), CM_EPERM);
+	assert_int_equal(cr_pki_revoke(at("d"), at("other/shuffler/shuffler.crt"), &others, &err), CM_EPERM);
+	assert_int_equal(cr_pki_revoke(at("other"), at("other/ca-clients/ca.crt"), &others, &err), CM_EUSAGE);
+	assert_int_equal(cr_pki_revoke(at("d"), at("d/client/client.key"), &others, &err), CM_EDATA);
+	assert_int_equal(cr_pki_revoke(at("d"), at("nothing"), &others, &err), CM_ENOINPUT);
 	assert_int_equal(verify("other/ca-clients/ca.crt", "other/client/client.crt", X509_PURPOSE_SSL_CLIENT,
 				 "other/ca-clients/ca.crl"),
 		X509_V_OK);
@@ -146,11 +146,11 @@ static void a_list_of_another_ca_is_not_extended(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_init(at("m"), NULL, 1, &err), CM_OK);
-	assert_int_equal(cm_pki_revoke(at("m"), at("m/analyzer/analyzer.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_init(at("m"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("m"), at("m/analyzer/analyzer.crt"), &others, &err), CM_OK);
 	assert_int_equal(unlink(at("m/ca-clients/ca.crl")), 0);
 	assert_int_equal(link(at("m/ca-services/ca.crl"), at("m/ca-clients/ca.crl")), 0);
-	assert_int_equal(cm_pki_revoke(at("m"), at("m/client/client.crt"), &others, &err), CM_EDATA);
+	assert_int_equal(cr_pki_revoke(at("m"), at("m/client/client.crt"), &others, &err), CM_EDATA);
 }
 
 static void revoking_needs_the_one_ca_only_and_says_what_is_wrong_with_it(void **state)
@@ -158,19 +158,19 @@ static void revoking_needs_the_one_ca_only_and_says_what_is_wrong_with_it(void *
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_pki_init(at("n"), NULL, 1, &err), CM_OK);
+	assert_int_equal(cr_pki_init(at("n"), NULL, 1, &err), CM_OK);
 	/* Its own key is at fault: not "issued by neither". */
 	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0640), 0);
-	assert_int_equal(cm_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_EPERM);
+	assert_int_equal(cr_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "n/ca-services/ca.key"));
 	assert_non_null(strstr(err.msg, "chmod"));
 	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0600), 0);
 	/* The other one's key, or all of it, may be elsewhere. */
 	assert_int_equal(unlink(at("n/ca-clients/ca.key")), 0);
-	assert_int_equal(cm_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_OK);
 	assert_int_equal(rename(at("n/ca-clients"), at("elsewhere")), 0);
-	assert_int_equal(cm_pki_revoke(at("n"), at("n/shuffler/shuffler.crt"), &others, &err), CM_OK);
-	assert_int_equal(cm_pki_revoke(at("n"), at("n/client/client.crt"), &others, &err), CM_EPERM);
+	assert_int_equal(cr_pki_revoke(at("n"), at("n/shuffler/shuffler.crt"), &others, &err), CM_OK);
+	assert_int_equal(cr_pki_revoke(at("n"), at("n/client/client.crt"), &others, &err), CM_EPERM);
 }
 
 static void a_list_of_many_megabytes_still_reaches_the_parties(void **state)
@@ -184,7 +184,7 @@ static void a_list_of_many_megabytes_still_reaches_the_parties(void **state)
 	assert_non_null(bytes);
 	memset(bytes, 'x', n);
 	assert_int_equal(cm_file_write(at("large"), bytes, n, 0644, &err), CM_OK);
-	assert_int_equal(cm_pki_copy(at("large"), at("large.copy"), 1, &err), CM_OK);
+	assert_int_equal(cr_pki_copy(at("large"), at("large.copy"), 1, &err), CM_OK);
 	assert_int_equal(stat(at("large.copy"), &st), 0);
 	assert_int_equal(st.st_size, (off_t)n);
 	free(bytes);

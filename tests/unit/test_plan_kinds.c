@@ -79,7 +79,7 @@ static void sums_and_quantiles_are_of_a_number(void **state)
 	taken("type = \"sum\", field = \"x\", range = [0, 8]");
 	assert_int_equal(query()->kind, PT_SUM);
 	assert_true(query()->low == 0 && query()->high == 8);
-	assert_string_equal(plan.round[0].protocol->name, "levels");
+	assert_string_equal(plan.round[0].protocol->device->name, "levels");
 	pl_plan_fini(&plan);
 	taken("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = [0.5, 0.9]");
 	assert_int_equal(query()->probabilities, 2);
@@ -180,6 +180,25 @@ static void ranges_have_a_grid(void **state)
 		"must be a power of the fanout");
 }
 
+static void candidates_of_prefixes_may_be_texts(void **state)
+{
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+	static const char text[] = "name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = 1.0, delta "
+				   "= 1e-6 }\nrounds = ({ "
+				   "query = \"q\", min_reports = 50000, epsilon0 = 2.0, type = \"prefixes\", "
+				   "field = \"t\", bits = 24,\n"
+				   "values = [\"E_N\", \"455f4f\", \"\u00e9x\"] })\n";
+
+	(void)state;
+	if (pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_string_equal(p.round[0].query.category[0], "455f4e");
+	assert_string_equal(p.round[0].query.category[1], "455f4f");
+	assert_string_equal(p.round[0].query.category[2], "c3a978");
+	pl_plan_fini(&p);
+}
+
 static void prefixes_have_candidates_or_follow_others(void **state)
 {
 	static const char first[] = "type = \"prefixes\", field = \"t\", bits = 8",
@@ -234,6 +253,67 @@ static void prefixes_have_candidates_or_follow_others(void **state)
 	}
 }
 
+#define STATE   "type = \"histogram\", field = \"s\", values = [\"a\", \"High\"]"
+#define CELSIUS "type = \"mean\", field = \"c\", range = [20, 30]"
+#define PLACE   "type = \"vector\", fields = [\"x\", \"y\"], range = [0, 8]"
+#define PAIRS                                                                           \
+	"type = \"marginals\", columns = ({ field = \"a\", values = [\"y\", \"n\"] }, " \
+	"{ field = \"b\", values = [\"y\", \"n\"] }), marginals = ([\"a\", \"b\"])"
+#define SITE "type = \"prefixes\", field = \"t\", bits = 4"
+
+/* Said or not: what a round asks of devices without a reading. */
+static void a_round_says_how_devices_without_a_reading_take_part(void **state)
+{
+	static const struct {
+		const char *round;
+		enum pt_none none;
+		double value;
+		uint32_t category;
+	} rows[] = { { STATE, PT_NONE_SYMBOL, 0, 0 }, { STATE ", none = \"symbol\"", PT_NONE_SYMBOL, 0, 0 },
+		{ STATE ", none = \"even\"", PT_NONE_EVEN, 0, 0 },
+		{ STATE ", none = \"category:High\"", PT_NONE_VALUE, 0, 1 },
+		{ STATE ", none = \"category:a\", protocol = \"olh\"", PT_NONE_VALUE, 0, 0 },
+		{ CELSIUS ", protocol = \"duchi\"", PT_NONE_VALUE, 25, 0 },
+		{ "type = \"mean\", field = \"c\", range = [0, 40], none = 37.0, protocol = \"duchi\"",
+			PT_NONE_VALUE, 37, 0 },
+		{ CELSIUS ", none = 20", PT_NONE_VALUE, 20, 0 },
+		{ CELSIUS ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { PLACE, PT_NONE_VALUE, 4, 0 },
+		{ PLACE ", none = 0", PT_NONE_VALUE, 0, 0 },
+		{ PLACE ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { PAIRS, PT_NONE_SYMBOL, 0, 0 },
+		{ PAIRS ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { SITE, PT_NONE_SYMBOL, 0, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct cm_err err = { 0 };
+
+		(void)parse(&rows[i].round, 1);
+		if (query()->none != rows[i].none || query()->none_value != rows[i].value ||
+			query()->none_category != rows[i].category || pt_query_check(query(), &err) != CM_OK)
+			fail_msg("%s: %s%s", rows[i].round, faults, err.msg);
+		pl_plan_fini(&plan);
+	}
+}
+
+static void what_a_round_cannot_make_of_them_is_a_fault(void **state)
+{
+	(void)state;
+	refused(STATE ", none = \"High\"",
+		"'none' must be \"symbol\", \"even\", a number, or \"category:TEXT\"");
+	refused(STATE ", none = \"category:low\"", "'low' is no category of a histogram's 'values'");
+	refused(STATE ", none = 1", "'none' of type \"histogram\" is no number");
+	refused(STATE ", none = true", "string or finite number expected for 'rounds.[0].none'");
+	refused(STATE ", none = [1]", "string or finite number expected for 'rounds.[0].none'");
+	refused(CELSIUS ", none = 19.9", "none must be in the range, 20 to 30");
+	refused(CELSIUS ", none = \"category:a\"", "'a' is no category of a histogram's 'values'");
+	refused(CELSIUS ", protocol = \"duchi\", none = \"symbol\"",
+		"protocol 'duchi' has no symbol for devices without a reading: none must be \"even\" or a "
+		"number");
+	refused(PLACE ", none = \"symbol\"", "no room for a symbol of none");
+	refused(PAIRS ", none = 1", "'none' of type \"marginals\" is no number");
+	refused(PAIRS ", none = \"category:y\"", "'y' is no category of a histogram's 'values'");
+	refused(SITE ", none = \"even\"", "'none' is not for type \"prefixes\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,7 +321,10 @@ int main(void)
 		cmocka_unit_test(a_vector_has_one_field_or_one_for_each_number),
 		cmocka_unit_test(marginals_name_their_columns),
 		cmocka_unit_test(ranges_have_a_grid),
+		cmocka_unit_test(candidates_of_prefixes_may_be_texts),
 		cmocka_unit_test(prefixes_have_candidates_or_follow_others),
+		cmocka_unit_test(a_round_says_how_devices_without_a_reading_take_part),
+		cmocka_unit_test(what_a_round_cannot_make_of_them_is_a_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

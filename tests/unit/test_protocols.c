@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "pt_mixbins.h"
+#include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "queries.h"
 
@@ -48,9 +48,8 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	for (; pt_row(rows) != NULL; rows++) {
 		const struct pt_protocol *row = pt_row(rows);
 
-		assert_ptr_equal(pt_find(row->name), row);
-		assert_true(strlen(row->summary) > 0 &&
-			    strlen(row->name) < sizeof((struct pt_params *)0)->protocol);
+		assert_ptr_equal(pt_find(row->device->name), row);
+		assert_true(strlen(row->device->summary) > 0 && strlen(row->device->name) < 32);
 	}
 	assert_int_equal(rows, sizeof names / sizeof names[0]);
 	for (size_t i = 0; i < rows; i++)
@@ -67,12 +66,13 @@ struct wish {
 	struct pt_request request;
 };
 
-static enum cm_rc derive(const struct wish *w, struct pt_query *q, struct pt_params *p, struct cm_err *err)
+static enum cm_rc derive(
+	const struct wish *w, struct pt_query *q, struct pt_randomizer *p, struct cm_err *err)
 {
 	*q = w->kind == PT_MEAN        ? mean(0, 1)
 	     : w->kind == PT_HISTOGRAM ? histogram(5)
 				       : query_of_kind(w->kind);
-	return pt_find(w->row)->derive(q, &w->request, p, err);
+	return pt_derive(pt_find(w->row), q, &w->request, p, err);
 }
 
 static const struct {
@@ -130,21 +130,40 @@ static const struct {
 	{ { "vrr", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
 };
 
-static void what_a_row_derives_it_accepts_and_no_other_row_does(void **state)
+/* The bytes and nothing but the bytes: of any other length they are no parameters. */
+static void bytes_are_the_parameters(const struct pt_randomizer *p)
+{
+	struct pt_randomizer back = { .row = p->row, .shuffler = p->shuffler };
+	uint8_t bytes[PT_PARAMETERS_MAX + 1] = { 0 };
+	size_t len = pt_parameters_write(p, bytes);
+	struct cm_err err = { 0 };
+	char text[400];
+
+	assert_int_equal(pt_parameters_read(bytes, len, &back, &err), CM_OK);
+	assert_true(pt_randomizer_equal(p, &back));
+	assert_int_equal(pt_parameters_read(bytes, len - 1, &back, &err), CM_EPROTO);
+	assert_int_equal(pt_parameters_read(bytes, len + 1, &back, &err), CM_EPROTO);
+	/* No slots are slots; check() says that there must be some. */
+	assert_int_equal(pt_parameters_read(bytes, 0, &back, &err),
+		p->row->parameters->fields == 0 ? CM_OK : CM_EPROTO);
+	pt_parameters_text(p, text, sizeof text);
+	assert_true(strstr(text, "bins ") != NULL || strstr(text, "dimension ") != NULL);
+}
+
+static void what_a_row_derives_it_accepts_and_reads_from_its_bytes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		struct pt_query q;
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
-		assert_string_equal(p.protocol, good[i].wish.row);
-		for (size_t r = 0; pt_row(r) != NULL; r++)
-			assert_int_equal(pt_row(r)->check(&q, &p, &err),
-				strcmp(pt_row(r)->name, good[i].wish.row) == 0 ? CM_OK : CM_EPROTO);
-		assert_int_equal(pt_find(good[i].wish.row)->messages(&p), good[i].messages);
-		assert_int_equal(pt_find(good[i].wish.row)->record_len(&p), good[i].record_len);
+		assert_string_equal(p.row->name, good[i].wish.row);
+		assert_int_equal(p.row->check(&q, &p, &err), CM_OK);
+		bytes_are_the_parameters(&p);
+		assert_int_equal(pt_find(good[i].wish.row)->device->messages(&p), good[i].messages);
+		assert_int_equal(pt_find(good[i].wish.row)->device->record_len(&p), good[i].record_len);
 		assert_int_equal(pt_find(good[i].wish.row)->tallies(&p), good[i].tallies);
 	}
 }
@@ -207,7 +226,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct pt_query q;
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		assert_int_equal(derive(&bad[i].wish, &q, &p, &err), CM_ECONFIG);
@@ -218,7 +237,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 static void a_peers_parameters_for_another_query_are_refused(void **state)
 {
 	struct pt_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1), v = query_of_kind(PT_VECTOR);
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	(void)state;
@@ -228,19 +247,19 @@ static void a_peers_parameters_for_another_query_are_refused(void **state)
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
 		/* Of a kind it does not answer. */
-		assert_int_equal(row->check(!(row->kinds & PT_MEAN)        ? &m
-					    : !(row->kinds & PT_HISTOGRAM) ? &h5
-									   : &v,
+		assert_int_equal(row->device->check(!(row->device->kinds & PT_MEAN)        ? &m
+						    : !(row->device->kinds & PT_HISTOGRAM) ? &h5
+											   : &v,
 					 &p, &err),
 			CM_EPROTO);
 		if (good[i].wish.kind == PT_HISTOGRAM)
-			assert_int_equal(row->check(&h6, &p, &err), CM_EPROTO);
+			assert_int_equal(row->device->check(&h6, &p, &err), CM_EPROTO);
 	}
 	/* A grr that keeps everything would send the value in the clear. */
 	assert_int_equal(derive(&good[0].wish, &h5, &p, &err), CM_OK);
-	p.keep_always = true;
-	p.keep = 0;
-	assert_int_equal(pt_find("grr")->check(&h5, &p, &err), CM_EPROTO);
+	p.mixbins.keep_always = true;
+	p.mixbins.keep = 0;
+	assert_int_equal(pt_find("grr")->device->check(&h5, &p, &err), CM_EPROTO);
 }
 
 /* A value of the params column, which reads {"eps0": "0.5", "k": 3}, undoubled. */
@@ -290,7 +309,7 @@ static double after(const char *line, int commas_from_end)
 	return strtod(end + 1, NULL);
 }
 
-static double variance(const struct pt_params *p, double n, double dummies, double c)
+static double variance(const struct pt_randomizer *p, double n, double dummies, double c)
 {
 	struct pt_support s = pt_mixbins_support(p, dummies);
 
@@ -299,21 +318,21 @@ static double variance(const struct pt_params *p, double n, double dummies, doub
 
 static void check_grr(const char *line, const char *params, uint32_t k)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct acct_round round;
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_mixbins_derive("grr", k, param(params, "eps0"), 0, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_derive(pt_find("grr"), k, param(params, "eps0"), 0, &p, &err), CM_OK);
 	assert_int_equal(pt_mixbins_cells(&p, 10000, &round, &err), CM_OK);
 	close_to(after(line, 1), variance(&p, param(params, "n"), 0, param(params, "nj")), 1e-11);
-	close_to(after(line, 2), pt_mixbins_other(&p), 1e-13);
-	close_to(after(line, 3), pt_mixbins_keep(&p), 1e-13);
-	close_to(after(line, 6), pt_mixbins_keep(&p) - pt_mixbins_other(&p), 1e-12);
+	close_to(after(line, 2), pt_mixbins_other(&p.mixbins), 1e-13);
+	close_to(after(line, 3), pt_mixbins_keep(&p.mixbins), 1e-13);
+	close_to(after(line, 6), pt_mixbins_keep(&p.mixbins) - pt_mixbins_other(&p.mixbins), 1e-12);
 	close_to(after(line, 7), round.cell[0].u, 1e-13);
 }
 
-/* Everybody at the lowest level: the expected level counts in place of random ones give the variance exactly.
- */
+/* Everybody at the lowest level: the expected level counts in place of random ones give the variance
+ * exactly. */
 static void check_levels(const char *line, const char *params)
 {
 	uint32_t k = (uint32_t)param(params, "b") + 1;
@@ -322,15 +341,16 @@ static void check_levels(const char *line, const char *params)
 	double n = 1e8, scale = n / param(params, "n");
 	uint64_t counts[BINS_MAX];
 	struct pt_estimate e;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	assert_true(k <= BINS_MAX);
-	assert_int_equal(pt_find("levels")->derive(&q, &r, &p, &err), CM_OK);
-	close_to(after(line, 6), pt_mixbins_keep(&p) - pt_mixbins_other(&p), 1e-12);
+	assert_int_equal(pt_derive(pt_find("levels"), &q, &r, &p, &err), CM_OK);
+	close_to(after(line, 6), pt_mixbins_keep(&p.mixbins) - pt_mixbins_other(&p.mixbins), 1e-12);
 	for (uint32_t l = 0; l < k; l++)
-		counts[l] = (uint64_t)(n * (l == 0 ? pt_mixbins_keep(&p) : pt_mixbins_other(&p)));
-	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+		counts[l] =
+			(uint64_t)(n * (l == 0 ? pt_mixbins_keep(&p.mixbins) : pt_mixbins_other(&p.mixbins)));
+	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-5);
 	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-5);
 	pt_estimate_fini(&e);
@@ -345,11 +365,11 @@ static void check_duchi(const char *line, const char *params)
 	uint64_t counts[2] = { (uint64_t)n / 2, (uint64_t)n / 2 };
 	struct acct_round round;
 	struct pt_estimate e;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_find("duchi")->derive(&q, &r, &p, &err), CM_OK);
-	assert_int_equal(pt_find("duchi")->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("duchi"), &q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-9);
 	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-6);
 	pt_estimate_fini(&e);
@@ -360,22 +380,22 @@ static void check_duchi(const char *line, const char *params)
 
 static void check_bins(const char *line, const char *params)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 	uint32_t k = (uint32_t)param(params, "d");
 
-	assert_int_equal(pt_mixbins_derive("bins", k, INFINITY, 1, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_derive(pt_find("bins"), k, INFINITY, 1, &p, &err), CM_OK);
 	close_to(after(line, 1), variance(&p, 1e6, param(params, "N"), 5000), 1e-13);
 }
 
 static void check_mixdump(const char *line, const char *params)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 	uint32_t k = (uint32_t)param(params, "d");
 
-	assert_int_equal(pt_mixbins_derive("mixbins", k, 1, 1, &p, &err), CM_OK);
-	p.keep = (uint64_t)ldexpl(1 - (long double)param(params, "f"), 64);
+	assert_int_equal(pt_mixbins_derive(pt_find("mixbins"), k, 1, 1, &p, &err), CM_OK);
+	p.mixbins.keep = (uint64_t)ldexpl(1 - (long double)param(params, "f"), 64);
 	close_to(after(line, 1), variance(&p, param(params, "n"), param(params, "N"), param(params, "nj")),
 		1e-11);
 	close_to(exp(pt_mixbins_epsilon0(&p)), after(line, 7), 1e-11);
@@ -392,10 +412,10 @@ static void check_support(const char *line, const char *params, const char *row,
 	bool columns = strcmp(row, "hadamard") == 0;
 	struct acct_round round;
 	struct pt_estimate e;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_find(row)->derive(&q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find(row), &q, &r, &p, &err), CM_OK);
 	for (int step = 0; step < 3; step++) {
 		double m = step == 0 ? 0 : step == 1 ? n : c * keep + (n - c) * other;
 		uint64_t counts[BINS_MAX] = { (uint64_t)(m + 0.5) };
@@ -403,7 +423,7 @@ static void check_support(const char *line, const char *params, const char *row,
 		/* Category 0 has row 1: +1 in column 0, -1 in column 1. */
 		if (columns)
 			counts[1] = (uint64_t)n - counts[0];
-		assert_int_equal(pt_find(row)->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 		at[step] = step < 2 ? e.item[0].value : e.item[0].variance;
 		pt_estimate_fini(&e);
 		if (step == 1) {
@@ -420,7 +440,7 @@ static void check_support(const char *line, const char *params, const char *row,
 	assert_int_equal(pt_find(row)->cells(&p, 10000, &round, &err), CM_OK);
 	close_to(round.cell[0].omega * (round.cell[0].u - 1), after(line, 6), 1e-11);
 	close_to(round.cell[0].u, after(line, 7), 1e-12);
-	close_to(exp(pt_find(row)->epsilon0(&p)), after(line, 7), 1e-12);
+	close_to(exp(pt_find(row)->device->epsilon0(&p)), after(line, 7), 1e-12);
 }
 
 static bool check_wide(const char *line, const char *params, const char *name)
@@ -479,19 +499,19 @@ static void counts_that_cannot_be_are_refused(void **state)
 		static uint64_t counts[8192];
 		struct pt_estimate e = { .n = 77 };
 		struct pt_query q;
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
 		(void)state;
 		memset(counts, 0, sizeof counts);
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
-		assert_int_equal(row->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
-		assert_int_equal(row->estimate(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
-		counts[0] = 100 * row->messages(&p) + 1;
-		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, UINT64_MAX, &e, &err), CM_EDATA);
+		counts[0] = 100 * row->device->messages(&p) + 1;
+		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_EDATA);
 		counts[0] = UINT64_MAX;
 		counts[1] = 2;
-		assert_int_equal(row->estimate(&q, &p, counts, 100, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_EDATA);
 		assert_int_equal(e.n, 77);
 	}
 }
@@ -503,13 +523,13 @@ static void intervals_without_a_local_guarantee_are_exact(void **state)
 	struct pt_query q = histogram(2);
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 1 };
 	const uint64_t counts[] = { 11, 5 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_estimate e;
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_find("bins")->derive(&q, &r, &p, &err), CM_OK);
-	assert_int_equal(pt_find("bins")->estimate(&q, &p, counts, 8, &e, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("bins"), &q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 8, &e, &err), CM_OK);
 	assert_true(e.item[0].value == 7 && e.item[1].value == 1 && e.reports == 8 && e.n == 2);
 	assert_true(e.item[0].variance == 2);
 	assert_true(e.item[0].lower == 4 && e.item[0].upper == 10);
@@ -529,17 +549,17 @@ static void small_noise_intervals_are_the_counts_not_rejected(void **state)
 	enum { N = 40, K = 8 };
 	struct pt_query q = histogram(K);
 	struct pt_request r = { .epsilon0 = 3 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_estimate e;
 	struct cm_err err = { 0 };
 	uint64_t counts[K] = { 14, 6, 4, 4, 4, 4, 2, 2 };
 	double keep, other;
 
 	(void)state;
-	assert_int_equal(pt_find("grr")->derive(&q, &r, &p, &err), CM_OK);
-	assert_int_equal(pt_find("grr")->estimate(&q, &p, counts, N, &e, &err), CM_OK);
-	keep = pt_mixbins_keep(&p);
-	other = pt_mixbins_other(&p);
+	assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, N, &e, &err), CM_OK);
+	keep = pt_mixbins_keep(&p.mixbins);
+	other = pt_mixbins_other(&p.mixbins);
 	for (size_t i = 0; i < 2; i++) {
 		double low = -1, high = -1;
 
@@ -574,14 +594,14 @@ static void projected_counts_are_consistent_and_means_in_range(void **state)
 	struct pt_query q = histogram(5), m = mean(-10, 10);
 	struct pt_request r = { .epsilon0 = 1 }, coarse = { .epsilon0 = 1, .levels = 2 };
 	const uint64_t counts[] = { 600, 100, 100, 100, 100 }, ends[] = { 0, 1000 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_estimate e;
 	struct cm_err err = { 0 };
 	double sum = 0;
 
 	(void)state;
-	assert_int_equal(pt_find("grr")->derive(&q, &r, &p, &err), CM_OK);
-	assert_int_equal(pt_find("grr")->estimate(&q, &p, counts, 1000, &e, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 1000, &e, &err), CM_OK);
 	for (size_t i = 0; i < 5; i++) {
 		assert_true(e.item[i].projected >= 0);
 		sum += e.item[i].projected;
@@ -589,8 +609,8 @@ static void projected_counts_are_consistent_and_means_in_range(void **state)
 	assert_true(fabs(sum - 1000) < 1e-9);
 	assert_true(e.item[1].value < 0 && e.item[1].below_noise && !e.item[0].below_noise);
 	pt_estimate_fini(&e);
-	assert_int_equal(pt_find("levels")->derive(&m, &coarse, &p, &err), CM_OK);
-	assert_int_equal(pt_find("levels")->estimate(&m, &p, ends, 1000, &e, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("levels"), &m, &coarse, &p, &err), CM_OK);
+	assert_int_equal(pt_answer(&m, &p, ends, 1000, &e, &err), CM_OK);
 	assert_true(e.item[0].value > 10 && e.item[0].projected == 10);
 	assert_true(e.item[0].lower < e.item[0].value && e.item[0].value < e.item[0].upper);
 	pt_estimate_fini(&e);
@@ -600,7 +620,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_found_by_name_and_strangers_are_not),
-		cmocka_unit_test(what_a_row_derives_it_accepts_and_no_other_row_does),
+		cmocka_unit_test(what_a_row_derives_it_accepts_and_reads_from_its_bytes),
 		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
 		cmocka_unit_test(a_peers_parameters_for_another_query_are_refused),
 		cmocka_unit_test(counts_that_cannot_be_are_refused),

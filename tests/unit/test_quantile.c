@@ -1,5 +1,5 @@
-/* test_quantile.c - quantiles from level counts: exact expectations, and simulated rounds against the truth.
- */
+/* test_quantile.c - quantiles from level counts: exact expectations, and simulated rounds against the
+ * truth. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "cm_rand.h"
+#include "cr_rand.h"
+#include "pt_protocol.h"
 #include "pt_quantile.h"
 #include "seeded.h"
 
@@ -18,7 +19,7 @@
 #define PARTICIPANTS 400u
 
 static struct cm_err err;
-static struct cm_rng rng;
+static struct cr_rng rng;
 #define ASKED 5u
 static double probability[ASKED] = { 0.05, 0.25, 0.5, 0.75, 0.999 };
 static const struct pt_query query = { .kind = PT_QUANTILES,
@@ -29,13 +30,13 @@ static const struct pt_query query = { .kind = PT_QUANTILES,
 	.probability = probability,
 	.probabilities = ASKED };
 
-static struct pt_params made(double epsilon0, uint32_t dummies)
+static struct pt_randomizer made(double epsilon0, uint32_t dummies)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .dummies = dummies, .levels = LEVELS };
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	assert_int_equal(pt_find("levels")->derive(&query, &r, &p, &err), CM_OK);
-	assert_int_equal(pt_find("levels")->check(&query, &p, &err), CM_OK);
+	assert_int_equal(pt_derive(pt_find("levels"), &query, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("levels")->device->check(&query, &p, &err), CM_OK);
 	return p;
 }
 
@@ -48,8 +49,8 @@ static void expected_counts_give_the_quantiles(void **state)
 
 	(void)state;
 	for (double epsilon0 = 2; epsilon0 < 15; epsilon0 += 4) {
-		struct pt_params p = made(epsilon0, 0);
-		double keep = (double)p.keep * 0x1p-64, other = (1 - keep) / (LEVELS - 1);
+		struct pt_randomizer p = made(epsilon0, 0);
+		double keep = (double)p.mixbins.keep * 0x1p-64, other = (1 - keep) / (LEVELS - 1);
 		uint64_t counts[LEVELS], sent = 0;
 		struct pt_estimate e;
 
@@ -59,7 +60,7 @@ static void expected_counts_give_the_quantiles(void **state)
 
 			sent += counts[l] = (uint64_t)(n * (other + (keep - other) * share));
 		}
-		assert_int_equal(pt_find("levels")->estimate(&query, &p, counts, sent, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&query, &p, counts, sent, &e, &err), CM_OK);
 		assert_int_equal(e.n, 5);
 		for (size_t i = 0; i < e.n; i++) {
 			double truth = -8 + 16 * probability[i];
@@ -79,12 +80,12 @@ static void expected_counts_give_the_quantiles(void **state)
 /* Without noise and with all at one level: every quantile is there. */
 static void a_point_mass_is_found(void **state)
 {
-	struct pt_params p = made(16, 0);
+	struct pt_randomizer p = made(16, 0);
 	uint64_t counts[LEVELS] = { [12] = 1000000 };
 	struct pt_estimate e;
 
 	(void)state;
-	assert_int_equal(pt_find("levels")->estimate(&query, &p, counts, 1000000, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&query, &p, counts, 1000000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++)
 		assert_true(e.item[i].lower <= 4 && e.item[i].upper >= 4 && e.item[i].value >= 3 &&
 			    e.item[i].value <= 5);
@@ -115,7 +116,7 @@ struct scene {
 	double (*value)(uint32_t participant);
 };
 
-static void one_round(const struct scene *s, const struct pt_params *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
 {
 	const struct pt_protocol *row = pt_find("levels");
 	uint64_t counts[LEVELS] = { 0 };
@@ -124,11 +125,11 @@ static void one_round(const struct scene *s, const struct pt_params *p, struct p
 	for (uint32_t j = 0; j < PARTICIPANTS; j++) {
 		struct pt_value v = { .x = (uint64_t)(s->value(j) * 0x1p32) };
 
-		row->encode(&query, p, &v, &rng, records);
-		for (uint32_t m = 0; m < row->messages(p); m++)
+		row->device->encode(&query, p, &v, &rng, records);
+		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(row->tally(p, records + 16 * m, counts, &err), CM_OK);
 	}
-	assert_int_equal(row->estimate(&query, p, counts, PARTICIPANTS, e, &err), CM_OK);
+	assert_int_equal(pt_answer(&query, p, counts, PARTICIPANTS, e, &err), CM_OK);
 }
 
 /* The quantiles of the values themselves, which rounding has moved, are in their intervals at least as often
@@ -141,7 +142,7 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-		struct pt_params p = made(scenes[i].epsilon0, scenes[i].dummies);
+		struct pt_randomizer p = made(scenes[i].epsilon0, scenes[i].dummies);
 		double sorted[PARTICIPANTS];
 		int held[ASKED] = { 0 }, all = 0;
 
@@ -176,14 +177,14 @@ static void without_probabilities_the_quartiles_are_asked(void **state)
 {
 	static const char *const labels[] = { "p25", "median", "p75" };
 	struct pt_query q = query;
-	struct pt_params p = made(16, 0);
+	struct pt_randomizer p = made(16, 0);
 	uint64_t counts[LEVELS] = { [4] = 1000000, [12] = 1000000 };
 	struct pt_estimate e;
 
 	(void)state;
 	q.probability = NULL;
 	q.probabilities = 0;
-	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 2000000, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 2000000, &e, &err), CM_OK);
 	assert_int_equal(e.n, 3);
 	for (size_t i = 0; i < e.n; i++)
 		assert_string_equal(e.item[i].label, labels[i]);
@@ -196,7 +197,7 @@ static void joint_intervals_grow_with_the_number_asked(void **state)
 {
 	static double many[99];
 	struct pt_query q = query;
-	struct pt_params p = made(2, 0);
+	struct pt_randomizer p = made(2, 0);
 	struct pt_estimate one, all;
 	uint64_t counts[LEVELS];
 
@@ -207,10 +208,10 @@ static void joint_intervals_grow_with_the_number_asked(void **state)
 		many[i] = (i + 1) / 100.0;
 	q.probability = &many[49];
 	q.probabilities = 1;
-	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 476, &one, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 476, &one, &err), CM_OK);
 	q.probability = many;
 	q.probabilities = 99;
-	assert_int_equal(pt_find("levels")->estimate(&q, &p, counts, 476, &all, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 476, &all, &err), CM_OK);
 	assert_string_equal(all.item[6].label, "p7");
 	assert_true(
 		one.item[0].joint_lower >= one.item[0].lower && one.item[0].joint_lower <= one.item[0].lower);
@@ -229,14 +230,14 @@ static void the_levels_chosen_have_the_least_expected_error(void **state)
 	(void)state;
 	for (double epsilon0 = 0.5; epsilon0 < 17; epsilon0 *= 2) {
 		struct pt_request r = { .epsilon0 = epsilon0, .min_batch = 10000 };
-		struct pt_params chosen, p;
+		struct pt_randomizer chosen, p;
 		double error;
 
-		assert_int_equal(row->derive(&query, &r, &chosen, &err), CM_OK);
-		error = row->expected_error(&query, &chosen, 10000);
+		assert_int_equal(pt_derive(row, &query, &r, &chosen, &err), CM_OK);
+		error = pt_expected_error(&query, &chosen, 10000);
 		for (r.levels = 5; r.levels <= 65; r.levels++) {
-			assert_int_equal(row->derive(&query, &r, &p, &err), CM_OK);
-			assert_true(row->expected_error(&query, &p, 10000) >= error);
+			assert_int_equal(pt_derive(row, &query, &r, &p, &err), CM_OK);
+			assert_true(pt_expected_error(&query, &p, 10000) >= error);
 		}
 	}
 }

@@ -75,6 +75,7 @@ static struct pt_query prefixes(void)
 	struct pt_query q = of(PT_PREFIXES);
 
 	q.bits = 4;
+	q.none = PT_NONE_SYMBOL;
 	q.category = hex2;
 	q.categories = 3;
 	return q;

@@ -1,4 +1,5 @@
 /* test_rand.c - the CSPRNG: independence after fork and between threads, exact draws. */
+#define _GNU_SOURCE /* _Fork */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,14 +13,14 @@
 #include <unistd.h>
 
 #include "cm_buf.h"
-#include "cm_rand.h"
+#include "cr_rand.h"
 
-static struct cm_rng system_rng(void)
+static struct cr_rng system_rng(void)
 {
 	struct cm_err err;
-	struct cm_rng rng;
+	struct cr_rng rng;
 
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	return rng;
 }
 
@@ -41,26 +42,26 @@ static void play(void *ctx, void *out, size_t n)
 static void seeded_is_the_aes256_ctr_keystream(void **state)
 {
 	/* AES-256 of the zero block under the zero key: H of test case 13 in the GCM specification. */
-	static const uint8_t seed[CM_SEED_LEN];
+	static const uint8_t seed[CR_SEED_LEN];
 	uint8_t got[16], want[16];
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 
 	(void)state;
 	assert_non_null(g);
 	assert_int_equal(cm_unhex("dc95c078a2408989ad48a21492842087", want, 16), CM_OK);
 	rng.fill(rng.ctx, got, sizeof got);
 	assert_memory_equal(got, want, 16);
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 static void seeded_does_not_depend_on_how_it_is_cut(void **state)
 {
 	enum { N = 40000 };
-	uint8_t seed[CM_SEED_LEN] = "a seed that is thirty-two bytes";
+	uint8_t seed[CR_SEED_LEN] = "a seed that is thirty-two bytes";
 	uint8_t *whole = malloc(N), *pieces = malloc(N);
-	struct cm_rng a, b;
-	struct cm_rng_seeded *ga = cm_rng_seeded_new(seed, &a), *gb = cm_rng_seeded_new(seed, &b);
+	struct cr_rng a, b;
+	struct cr_rng_seeded *ga = cr_rng_seeded_new(seed, &a), *gb = cr_rng_seeded_new(seed, &b);
 
 	(void)state;
 	assert_true(whole != NULL && pieces != NULL && ga != NULL && gb != NULL);
@@ -71,25 +72,25 @@ static void seeded_does_not_depend_on_how_it_is_cut(void **state)
 		b.fill(b.ctx, pieces + at, n);
 	}
 	assert_memory_equal(whole, pieces, N);
-	cm_rng_seeded_free(ga);
-	cm_rng_seeded_free(gb);
+	cr_rng_seeded_free(ga);
+	cr_rng_seeded_free(gb);
 	free(whole);
 	free(pieces);
 }
 
 static void other_seeds_give_other_streams(void **state)
 {
-	uint8_t seed[CM_SEED_LEN] = { 0 };
-	struct cm_rng a, b;
-	struct cm_rng_seeded *ga = cm_rng_seeded_new(seed, &a), *gb;
+	uint8_t seed[CR_SEED_LEN] = { 0 };
+	struct cr_rng a, b;
+	struct cr_rng_seeded *ga = cr_rng_seeded_new(seed, &a), *gb;
 
 	(void)state;
 	seed[31] = 1;
-	gb = cm_rng_seeded_new(seed, &b);
+	gb = cr_rng_seeded_new(seed, &b);
 	assert_true(ga != NULL && gb != NULL);
-	assert_true(cm_rng_u64(&a) != cm_rng_u64(&b));
-	cm_rng_seeded_free(ga);
-	cm_rng_seeded_free(gb);
+	assert_true(cr_rng_u64(&a) != cr_rng_u64(&b));
+	cr_rng_seeded_free(ga);
+	cr_rng_seeded_free(gb);
 }
 
 static void below_maps_words_as_lemire_says(void **state)
@@ -98,13 +99,13 @@ static void below_maps_words_as_lemire_says(void **state)
 	static const uint64_t words[] = { 0, 0, UINT64_MAX, UINT64_C(0x5555555555555556),
 		UINT64_C(0x5555555555555555) };
 	struct script s = { words, 5, 0 };
-	struct cm_rng rng = { play, &s };
+	struct cr_rng rng = { play, &s };
 
 	(void)state;
-	assert_int_equal(cm_rng_below(&rng, 3), 2); /* two refused, then the largest */
+	assert_int_equal(cr_rng_below(&rng, 3), 2); /* two refused, then the largest */
 	assert_int_equal(s.at, 3);
-	assert_int_equal(cm_rng_below(&rng, 3), 1);
-	assert_int_equal(cm_rng_below(&rng, 3), 0);
+	assert_int_equal(cr_rng_below(&rng, 3), 1);
+	assert_int_equal(cr_rng_below(&rng, 3), 0);
 	assert_int_equal(s.at, 5);
 }
 
@@ -115,23 +116,23 @@ static void below_refuses_exactly_the_surplus_words(void **state)
 	const uint64_t bound = (UINT64_C(1) << 63) + 1;
 	const uint64_t words[] = { 2, bound + 2, bound - 3, bound - 1, 1 };
 	struct script s = { words, 5, 0 };
-	struct cm_rng rng = { play, &s };
+	struct cr_rng rng = { play, &s };
 
 	(void)state;
-	assert_int_equal(cm_rng_below(&rng, bound), bound / 2);
+	assert_int_equal(cr_rng_below(&rng, bound), bound / 2);
 	assert_int_equal(s.at, 4);
-	assert_int_equal(cm_rng_below(&rng, bound), 0);
+	assert_int_equal(cr_rng_below(&rng, bound), 0);
 }
 
 static void below_one_is_always_zero_and_needs_one_draw(void **state)
 {
 	const uint64_t words[] = { 0, UINT64_MAX };
 	struct script s = { words, 2, 0 };
-	struct cm_rng rng = { play, &s };
+	struct cr_rng rng = { play, &s };
 
 	(void)state;
-	assert_int_equal(cm_rng_below(&rng, 1), 0);
-	assert_int_equal(cm_rng_below(&rng, 1), 0);
+	assert_int_equal(cr_rng_below(&rng, 1), 0);
+	assert_int_equal(cr_rng_below(&rng, 1), 0);
 	assert_int_equal(s.at, 2);
 }
 
@@ -139,13 +140,13 @@ static void below_is_uniform(void **state)
 {
 	/* Chi-square, 9 degrees of freedom; 39.4 is passed by chance once in 10^5 runs. */
 	enum { BINS = 10, DRAWS = 200000 };
-	struct cm_rng rng = system_rng();
+	struct cr_rng rng = system_rng();
 	unsigned count[BINS] = { 0 };
 	double chi = 0;
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
-		uint64_t v = cm_rng_below(&rng, BINS);
+		uint64_t v = cr_rng_below(&rng, BINS);
 
 		assert_true(v < BINS);
 		count[v]++;
@@ -162,15 +163,15 @@ static void bernoulli_compares_the_word_with_the_threshold(void **state)
 {
 	const uint64_t words[] = { 0, 0, 41, 42, UINT64_MAX, UINT64_MAX - 1 };
 	struct script s = { words, 6, 0 };
-	struct cm_rng rng = { play, &s };
+	struct cr_rng rng = { play, &s };
 
 	(void)state;
-	assert_int_equal(cm_rng_bernoulli(&rng, 0), 0);
-	assert_int_equal(cm_rng_bernoulli(&rng, 1), 1);
-	assert_int_equal(cm_rng_bernoulli(&rng, 42), 1);
-	assert_int_equal(cm_rng_bernoulli(&rng, 42), 0);
-	assert_int_equal(cm_rng_bernoulli(&rng, UINT64_MAX), 0);
-	assert_int_equal(cm_rng_bernoulli(&rng, UINT64_MAX), 1);
+	assert_int_equal(cr_rng_bernoulli(&rng, 0), 0);
+	assert_int_equal(cr_rng_bernoulli(&rng, 1), 1);
+	assert_int_equal(cr_rng_bernoulli(&rng, 42), 1);
+	assert_int_equal(cr_rng_bernoulli(&rng, 42), 0);
+	assert_int_equal(cr_rng_bernoulli(&rng, UINT64_MAX), 0);
+	assert_int_equal(cr_rng_bernoulli(&rng, UINT64_MAX), 1);
 }
 
 static int compare16(const void *a, const void *b)
@@ -182,7 +183,7 @@ static void no_block_of_output_comes_twice(void **state)
 {
 	/* 3 MiB: over many refills and two reseedings. */
 	enum { BLOCKS = 3 * 65536 };
-	struct cm_rng rng = system_rng();
+	struct cr_rng rng = system_rng();
 	uint8_t(*block)[16] = malloc(BLOCKS * sizeof *block);
 
 	(void)state;
@@ -195,18 +196,20 @@ static void no_block_of_output_comes_twice(void **state)
 	free(block);
 }
 
-static void draw_in_child(int fd)
+static void draw_in_child(const struct cr_rng *rng, int fd)
 {
-	struct cm_rng rng = system_rng();
+	uint64_t words[4];
 	uint8_t bytes[32];
 
-	rng.fill(rng.ctx, bytes, sizeof bytes);
+	for (int i = 0; i < 4; i++)
+		words[i] = cr_rng_u64(rng);
+	memcpy(bytes, words, sizeof bytes);
 	_exit(write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes ? 0 : 1);
 }
 
 static void parent_and_children_differ_after_fork(void **state)
 {
-	struct cm_rng rng = system_rng();
+	struct cr_rng rng = system_rng();
 	uint8_t drawn[3][32];
 	int status;
 
@@ -220,7 +223,7 @@ static void parent_and_children_differ_after_fork(void **state)
 		child = fork();
 		assert_true(child >= 0);
 		if (child == 0)
-			draw_in_child(fds[1]);
+			draw_in_child(&rng, fds[1]);
 		assert_int_equal(read(fds[0], drawn[i], 32), 32);
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
@@ -233,12 +236,62 @@ static void parent_and_children_differ_after_fork(void **state)
 	assert_memory_not_equal(drawn[1], drawn[2], 32);
 }
 
+/* What a copy of this process draws that nobody has told it is one, as in a virtual machine that was cloned:
+ * numbers of the work under way, a nonce, a key, and numbers of the next work. */
+struct drawn {
+	uint64_t numbers[4], next[4];
+	uint8_t nonce[12], key[32];
+};
+
+static struct drawn draw_in_copy(const struct cr_rng *rng)
+{
+	struct drawn d = { .numbers = { 0 } };
+	int status, fds[2];
+	pid_t child;
+
+	assert_int_equal(pipe(fds), 0);
+	child = _Fork(); /* without the handlers that see a fork */
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct cr_rng again;
+
+		for (int i = 0; i < 4; i++)
+			d.numbers[i] = cr_rng_u64(rng);
+		rng->fill(rng->ctx, d.nonce, sizeof d.nonce);
+		rng->fill(rng->ctx, d.key, sizeof d.key);
+		again = system_rng();
+		for (int i = 0; i < 4; i++)
+			d.next[i] = cr_rng_u64(&again);
+		_exit(write(fds[1], &d, sizeof d) == (ssize_t)sizeof d ? 0 : 1);
+	}
+	assert_int_equal(read(fds[0], &d, sizeof d), sizeof d);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return d;
+}
+
+static void copies_of_a_machine_share_no_key_no_nonce_and_no_later_number(void **state)
+{
+	struct cr_rng rng = system_rng();
+
+	(void)state;
+	(void)cr_rng_u64(&rng);
+	struct drawn a = draw_in_copy(&rng), b = draw_in_copy(&rng);
+	/* They are copies: what is left over from before is the same. */
+	assert_memory_equal(a.numbers, b.numbers, sizeof a.numbers);
+	assert_memory_not_equal(a.nonce, b.nonce, sizeof a.nonce);
+	assert_memory_not_equal(a.key, b.key, sizeof a.key);
+	assert_memory_not_equal(a.next, b.next, sizeof a.next);
+}
+
 static void *draw_in_thread(void *out)
 {
 	struct cm_err err;
-	struct cm_rng rng;
+	struct cr_rng rng;
 
-	if (cm_rng_system(&rng, &err) != CM_OK)
+	if (cr_rng_system(&rng, &err) != CM_OK)
 		return out;
 	for (int i = 0; i < 1000; i++)
 		rng.fill(rng.ctx, out, 32);
@@ -276,6 +329,7 @@ int main(void)
 		cmocka_unit_test(bernoulli_compares_the_word_with_the_threshold),
 		cmocka_unit_test(no_block_of_output_comes_twice),
 		cmocka_unit_test(parent_and_children_differ_after_fork),
+		cmocka_unit_test(copies_of_a_machine_share_no_key_no_nonce_and_no_later_number),
 		cmocka_unit_test(threads_differ),
 	};
 

@@ -13,8 +13,8 @@
 
 #include "acct_spec.h"
 #include "cm_buf.h"
-#include "pt_mixbins.h"
-#include "pt_words.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_words_analysis.h"
 #include "queries.h"
 #include "scripted_rng.h"
 
@@ -25,23 +25,23 @@ static struct cm_err err;
 /* The rows that have it, and a request that each takes. */
 static bool next_row(size_t *i, const struct pt_protocol **row, struct pt_request *r)
 {
-	while ((*row = pt_row((*i)++)) != NULL && !(*row)->rare_dummy)
+	while ((*row = pt_row((*i)++)) != NULL && !(*row)->device->rare_dummy)
 		;
 	if (*row == NULL)
 		return false;
 	*r = (struct pt_request){ .epsilon0 = INFINITY, .min_batch = 1000, .dummy_chance = QUARTER };
-	if (strcmp((*row)->name, "hashed") == 0)
+	if (strcmp((*row)->device->name, "hashed") == 0)
 		r->size = 4;
 	return true;
 }
 
-static struct pt_params derived(
+static struct pt_randomizer derived(
 	const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	assert_int_equal(row->derive(q, r, &p, &err), CM_OK);
-	assert_int_equal(row->check(q, &p, &err), CM_OK);
+	assert_int_equal(pt_derive(row, q, r, &p, &err), CM_OK);
+	assert_int_equal(row->device->check(q, &p, &err), CM_OK);
 	return p;
 }
 
@@ -57,7 +57,7 @@ static void these_rows_have_such_dummies(void **state)
 		bool listed = false;
 
 		for (size_t j = 0; j < sizeof names / sizeof *names; j++)
-			listed = listed || strcmp(row->name, names[j]) == 0;
+			listed = listed || strcmp(row->device->name, names[j]) == 0;
 		assert_true(listed);
 	}
 	assert_int_equal(found, sizeof names / sizeof *names);
@@ -88,31 +88,31 @@ static void a_number_is_dummies_and_the_chance_of_one_more(void **state)
 
 static void whole_dummies_are_what_they_were(void **state)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	(void)state;
-	assert_int_equal(pt_mixbins_derive("bins", 5, INFINITY, 2, &p, &err), CM_OK);
-	assert_true(p.dummy_chance == 0);
+	assert_int_equal(pt_mixbins_derive(pt_find("bins"), 5, INFINITY, 2, &p, &err), CM_OK);
+	assert_true(p.mixbins.dummy_chance == 0);
 	assert_int_equal(pt_mixbins_messages(&p), 3);
 	for (unsigned i = 0; i < 200; i++) {
-		uint8_t seed[CM_SEED_LEN] = { (uint8_t)i };
-		struct cm_rng ra, rb;
-		struct cm_rng_seeded *a = cm_rng_seeded_new(seed, &ra), *b = cm_rng_seeded_new(seed, &rb);
+		uint8_t seed[CR_SEED_LEN] = { (uint8_t)i };
+		struct cr_rng ra, rb;
+		struct cr_rng_seeded *a = cr_rng_seeded_new(seed, &ra), *b = cr_rng_seeded_new(seed, &rb);
 		uint8_t records[3 * PT_RECORD_LEN];
 		uint64_t place;
 
 		assert_true(a != NULL && b != NULL);
-		place = cm_rng_below(&rb, 3);
+		place = cr_rng_below(&rb, 3);
 
-		pt_mixbins_encode(&p, 4, &ra, records);
+		pt_mixbins_encode(&p.mixbins, 4, &ra, records);
 		for (uint64_t m = 0; m < 3; m++) {
-			uint64_t dummy = cm_rng_below(&rb, 5);
+			uint64_t dummy = cr_rng_below(&rb, 5);
 
 			assert_true(cm_get_le64(records + m * PT_RECORD_LEN + 8) == (m == place ? 4 : dummy));
 		}
-		assert_true(cm_rng_u64(&ra) == cm_rng_u64(&rb));
-		cm_rng_seeded_free(a);
-		cm_rng_seeded_free(b);
+		assert_true(cr_rng_u64(&ra) == cr_rng_u64(&rb));
+		cr_rng_seeded_free(a);
+		cr_rng_seeded_free(b);
 	}
 }
 
@@ -121,10 +121,10 @@ static void the_threshold_decides_and_nothing_else_changes(void **state)
 {
 	const uint64_t bounds[2] = { QUARTER - 1, QUARTER };
 	struct pt_request r = { .epsilon0 = 2, .dummies = 1, .dummy_chance = QUARTER };
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	(void)state;
-	assert_int_equal(pt_mixbins_request("mixbins", 4, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_request(pt_find("mixbins"), 4, &r, &p, &err), CM_OK);
 	assert_int_equal(pt_mixbins_messages(&p), 3);
 	for (uint64_t place = 0; place < 3; place++)
 		for (uint64_t other = 0; other < 2; other++)
@@ -134,15 +134,15 @@ static void the_threshold_decides_and_nothing_else_changes(void **state)
 				size_t used[2];
 
 				for (int i = 0; i < 2; i++) {
-					/* keep and the bin not kept; the two places; the coin; the dummies.
-					 */
+					/* keep and the bin not kept; the two places; the coin; the
+					 * dummies. */
 					uint64_t script[] = { 0, draw_for(1, 3), draw_for(place, 3),
 						draw_for(other, 2), bounds[i], draw_for(1, 4), draw_for(2, 4),
 						draw_for(3, 4) };
 					struct scripted_rng s = { script, 8, 0, SCRIPT_END };
-					struct cm_rng rng = scripted_rng(&s);
+					struct cr_rng rng = scripted_rng(&s);
 
-					pt_mixbins_encode(&p, bin, &rng, records[i]);
+					pt_mixbins_encode(&p.mixbins, bin, &rng, records[i]);
 					used[i] = s.used;
 				}
 				assert_true(used[0] == 8 && used[1] == 8);
@@ -173,8 +173,8 @@ static uint64_t sum_of(const uint64_t *counts, uint32_t n)
 }
 
 /* NULL, or counted as ever.  A round without the chance (`whole`) has no NULL: it is garbage there. */
-static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_params *p,
-	const struct pt_params *whole, const uint8_t *record, uint64_t *counts)
+static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_randomizer *p,
+	const struct pt_randomizer *whole, const uint8_t *record, uint64_t *counts)
 {
 	bool null = cm_get_le64(record + 8) == PT_RECORD_NULL;
 	uint64_t before = sum_of(counts, row->tallies(p)), none[64] = { 0 };
@@ -191,22 +191,23 @@ static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_pa
 
 /* What 6000 clients send who hold every value in turn. */
 static struct nulls nulls_of(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_params *p, const struct pt_params *whole)
+	const struct pt_randomizer *p, const struct pt_randomizer *whole)
 {
-	uint32_t at[QUERIES_DIMENSION], m = row->messages(p), len = row->record_len(p), batches = m / 3;
+	uint32_t at[QUERIES_DIMENSION], m = row->device->messages(p), len = row->device->record_len(p),
+					batches = m / 3;
 	uint8_t *records = calloc(m, len);
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 	struct nulls all = { 0 };
-	struct cm_rng rng;
+	struct cr_rng rng;
 
 	assert_true(records != NULL && counts != NULL);
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t n = 0; n < 6000; n++) {
 		struct pt_value v = query_value(q, n % query_values(q), at);
 		uint32_t here = 0;
 
 		memset(records, 0xaa, (size_t)m * len);
-		row->encode(q, p, &v, &rng, records);
+		row->device->encode(q, p, &v, &rng, records);
 		for (uint32_t k = 0; k < m; k++) {
 			bool null = is_null_or_counted(row, p, whole, records + (size_t)k * len, counts);
 
@@ -233,15 +234,15 @@ static void messages_are_as_many_and_as_long_whatever_comes(void **state)
 	(void)state;
 	for (size_t i = 0; next_row(&i, &row, &r);) {
 		struct pt_query q = query_of_row(row);
-		struct pt_params p, whole;
+		struct pt_randomizer p, whole;
 		struct nulls all;
 
 		r.dummies = 1;
 		p = derived(row, &q, &r);
 		r.dummy_chance = 0;
 		whole = derived(row, &q, &r);
-		assert_int_equal(row->messages(&p), 3 * (row->messages(&whole) / 2));
-		assert_int_equal(row->record_len(&p), row->record_len(&whole));
+		assert_int_equal(row->device->messages(&p), 3 * (row->device->messages(&whole) / 2));
+		assert_int_equal(row->device->record_len(&p), row->device->record_len(&whole));
 		all = nulls_of(row, &q, &p, &whole);
 		assert_true(fabs(all.seen - 0.75 * all.batches) < 5 * sqrt(all.batches * 0.75 * 0.25));
 		assert_true(fabs(all.first - all.seen / 3) < 5 * sqrt(all.seen * 2 / 9));
@@ -258,8 +259,8 @@ static void null_is_no_garbage_and_garbage_no_null(void **state)
 	(void)state;
 	for (size_t i = 0; next_row(&i, &row, &r);) {
 		struct pt_query q = query_of_row(row);
-		struct pt_params p = derived(row, &q, &r);
-		uint32_t len = row->record_len(&p);
+		struct pt_randomizer p = derived(row, &q, &r);
+		uint32_t len = row->device->record_len(&p);
 		uint64_t counts[64] = { 0 };
 		uint8_t good[64], record[64];
 
@@ -271,7 +272,8 @@ static void null_is_no_garbage_and_garbage_no_null(void **state)
 			memcpy(record, good, sizeof good);
 			record[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			/* Another slot's, where there are some. */
-			if (p.slots > 0 && bit >= 16 && bit < 32 && 1u << (bit - 16) < row->messages(&p) / 2)
+			if (p.row->parameters == &pt_slots_layout && bit >= 16 && bit < 32 &&
+				1u << (bit - 16) < row->device->messages(&p) / 2)
 				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 			else
 				assert_int_equal(row->tally(&p, record, counts, &err), CM_EDATA);
@@ -283,54 +285,57 @@ static void null_is_no_garbage_and_garbage_no_null(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 1022, .dummy_chance = 1 };
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	(void)state;
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_OK);
 	assert_int_equal(pt_mixbins_messages(&p), 1024);
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
-	p.dummies++;
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
-	p.dummies = UINT32_MAX;
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
+	p.mixbins.dummies++;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.dummies = UINT32_MAX;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	r.dummies++;
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	/* Noise stands alone, and dummies by chance are some. */
-	p = (struct pt_params){ .protocol = "bins", .bins = 5, .keep_always = true, .dummy_chance = 1 };
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
-	p.noise_mean = 30;
-	p.noise_decay = UINT64_C(0x9b4597e37cb04ff3);
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_EPROTO);
-	p.dummy_chance = 0;
-	assert_int_equal(pt_mixbins_check("bins", &p, &err), CM_OK);
+	p = (struct pt_randomizer){ .row = pt_device_find("bins"),
+		.mixbins = { .bins = 5, .keep_always = true, .dummy_chance = 1 } };
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
+	p.shuffler.noise_mean = 30;
+	p.shuffler.noise_decay = UINT64_C(0x9b4597e37cb04ff3);
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
+	p.mixbins.dummy_chance = 0;
+	assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
 	r = (struct pt_request){
 		.epsilon0 = INFINITY, .noise_epsilon = 1, .noise_delta = 1e-6, .dummy_chance = 1
 	};
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	r = (struct pt_request){ .epsilon0 = INFINITY };
-	assert_int_equal(pt_mixbins_request("bins", 5, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	/* A round with slots has it in them alone. */
 	struct pt_query q = query_of_kind(PT_VECTOR);
 	const struct pt_protocol *words = pt_find("words");
 
 	r = (struct pt_request){ .epsilon0 = 1, .slots = 1, .size = 1, .dummies = 1022, .dummy_chance = 1 };
-	assert_int_equal(words->derive(&q, &r, &p, &err), CM_OK);
-	assert_int_equal(words->check(&q, &p, &err), CM_OK);
-	p.dummy_chance = 1;
-	assert_int_equal(words->check(&q, &p, &err), CM_EPROTO);
-	p.dummy_chance = 0;
-	p.slot[0].dummies++;
-	assert_int_equal(words->check(&q, &p, &err), CM_EPROTO);
+	assert_int_equal(pt_derive(words, &q, &r, &p, &err), CM_OK);
+	assert_int_equal(words->device->check(&q, &p, &err), CM_OK);
+	p.mixbins.dummy_chance = 1;
+	assert_int_equal(words->device->check(&q, &p, &err), CM_EPROTO);
+	p.mixbins.dummy_chance = 0;
+	p.slots.slot[0].each.dummies++;
+	assert_int_equal(words->device->check(&q, &p, &err), CM_EPROTO);
 	r.slots = 2;
-	assert_int_equal(words->derive(&q, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(words, &q, &r, &p, &err), CM_ECONFIG);
 }
 
 /* Messages that are not NULL, less one of each participant; never fewer or more than there can be. */
 static void the_estimate_knows_how_many_came(void **state)
 {
-	struct pt_params p = {
-		.bins = 3, .dummies = 2, .dummy_chance = QUARTER, .shuffler_dummies = 7, .keep_always = true
-	};
+	struct pt_randomizer p = { .mixbins.bins = 3,
+		.mixbins.dummies = 2,
+		.mixbins.dummy_chance = QUARTER,
+		.shuffler.dummies = 7,
+		.mixbins.keep_always = true };
 
 	(void)state;
 	assert_true(pt_mixbins_dummies(&p, 100) == 232);
@@ -339,7 +344,7 @@ static void the_estimate_knows_how_many_came(void **state)
 	assert_true(pt_mixbins_dummies_among(&p, 5, 100) == 207);
 	assert_true(pt_mixbins_dummies_among(&p, 100 + 207 + 100, 100) == 307);
 	assert_true(pt_mixbins_dummies_among(&p, UINT64_MAX, 100) == 307);
-	p.dummy_chance = 0;
+	p.mixbins.dummy_chance = 0;
 	assert_true(pt_mixbins_dummies_among(&p, 5, 100) == 207);
 }
 
@@ -348,7 +353,7 @@ static void words_take_the_slot_with_most(void **state)
 {
 	struct pt_query q = query_of_kind(PT_VECTOR);
 	struct pt_request r = { .epsilon0 = 1, .slots = 2, .size = 1, .dummies = 1, .dummy_chance = QUARTER };
-	struct pt_params p = derived(pt_find("words"), &q, &r);
+	struct pt_randomizer p = derived(pt_find("words"), &q, &r);
 	uint64_t counts[12] = { 0 }, *cells = counts + 6;
 
 	(void)state;
@@ -376,18 +381,18 @@ static void the_accountant_is_given_the_chance_and_never_more(void **state)
 		for (int finite = 0; finite < 2; finite++)
 			for (size_t c = 0; c < sizeof chances / sizeof *chances; c++) {
 				struct pt_query q = query_of_row(row);
-				struct pt_params p;
+				struct pt_randomizer p;
 				struct pt_loss loss;
 				double blanket = 0, truth = ldexp((double)chances[c], -64);
 				const struct acct_round *a = &loss.part[0];
 
-				if (finite && pt_find("bins")->kinds == row->kinds &&
-					strcmp(row->name, "mixbins") != 0)
+				if (finite && pt_find("bins")->device->kinds == row->device->kinds &&
+					strcmp(row->device->name, "mixbins") != 0)
 					continue;
 				r.epsilon0 = finite ? 1 : INFINITY;
 				r.dummy_chance = chances[c];
 				p = derived(row, &q, &r);
-				assert_int_equal(pt_loss(row, &p, 1000, &loss, &err), CM_OK);
+				assert_int_equal(pt_loss(&p, 1000, &loss, &err), CM_OK);
 				assert_int_equal(loss.parts, 1);
 				assert_int_equal(acct_round_check(a, NULL), ACCT_OK);
 				for (size_t j = 0; j < a->cells; j++)
@@ -398,7 +403,7 @@ static void the_accountant_is_given_the_chance_and_never_more(void **state)
 				assert_true(a->level[0].share * blanket <= truth * (1 - DBL_EPSILON));
 				assert_true(a->level[0].share * blanket >= truth * (1 - 12 * DBL_EPSILON));
 				assert_int_equal(
-					pt_loss(row, &p, ACCT_MAX_REPORTS / 2 + 1, &loss, &err), CM_EPROTO);
+					pt_loss(&p, ACCT_MAX_REPORTS / 2 + 1, &loss, &err), CM_EPROTO);
 			}
 }
 
@@ -447,7 +452,7 @@ static double hockey_stick(const struct counted *p, const struct counted *q, dou
  * bin is 0 and when it is 1. */
 struct small_round {
 	uint32_t n;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct acct_round told;
 	double victim[2][3];
 };
@@ -456,31 +461,32 @@ static struct small_round small_round_of(const struct pt_request *r, uint32_t n)
 {
 	struct small_round s = { .n = n };
 
-	assert_int_equal(pt_mixbins_request("mixbins", 3, r, &s.p, &err), CM_OK);
+	assert_int_equal(pt_mixbins_request(pt_find("mixbins"), 3, r, &s.p, &err), CM_OK);
 	assert_int_equal(pt_mixbins_cells(&s.p, n, &s.told, &err), CM_OK);
 	for (int bin = 0; bin < 2; bin++)
 		for (int j = 0; j < 3; j++)
-			s.victim[bin][j] = j == bin ? pt_mixbins_keep(&s.p) : pt_mixbins_other(&s.p);
+			s.victim[bin][j] =
+				j == bin ? pt_mixbins_keep(&s.p.mixbins) : pt_mixbins_other(&s.p.mixbins);
 	return s;
 }
 
 /* What n clients and the shuffler send: each client's own message by its law `real`, which may be none that
  * is seen, and dummies of any bin. */
-static struct counted everybody(const struct pt_params *p, uint32_t n, const double (*real)[3])
+static struct counted everybody(const struct pt_randomizer *p, uint32_t n, const double (*real)[3])
 {
 	static const double dummy[3] = { 1 / 3.0, 1 / 3.0, 1 / 3.0 };
 	struct counted all = { .p = { { { 1 } } } };
-	double f = ldexp((double)p->dummy_chance, -64), rare[3];
+	double f = ldexp((double)p->mixbins.dummy_chance, -64), rare[3];
 
 	for (int y = 0; y < 3; y++)
 		rare[y] = f * dummy[y];
 	for (uint32_t i = 0; i < n; i++) {
 		add_message(&all, real[i]);
-		for (uint32_t d = 0; d < p->dummies; d++)
+		for (uint32_t d = 0; d < p->mixbins.dummies; d++)
 			add_message(&all, dummy);
 		add_message(&all, rare);
 	}
-	for (uint64_t d = 0; d < p->shuffler_dummies; d++)
+	for (uint64_t d = 0; d < p->shuffler.dummies; d++)
 		add_message(&all, dummy);
 	return all;
 }
@@ -504,14 +510,15 @@ static double delta_of_cells(const struct small_round *s, double epsilon)
 
 	for (uint32_t k = 1; k < s->n; k++)
 		for (int j = 0; j < 3; j++)
-			real[k][j] = s->p.keep_always ? 0 : pt_mixbins_other(&s->p);
+			real[k][j] = s->p.mixbins.keep_always ? 0 : pt_mixbins_other(&s->p.mixbins);
 	return delta_among(s, real, epsilon);
 }
 
 /* By the round itself: the worst of all that the others can hold. */
 static double delta_of_values(const struct small_round *s, double epsilon)
 {
-	double keep = pt_mixbins_keep(&s->p), other = pt_mixbins_other(&s->p), worst = 0, real[4][3];
+	double keep = pt_mixbins_keep(&s->p.mixbins), other = pt_mixbins_other(&s->p.mixbins), worst = 0,
+	       real[4][3];
 	uint32_t inputs = 1;
 
 	for (uint32_t k = 1; k < s->n; k++)
@@ -558,9 +565,9 @@ static void assert_loss_is_enumerated(const struct small_round *s, size_t number
 			b.lower, b.upper);
 	if (!at_most(worst, b.upper))
 		fail_msg("round %zu, epsilon %g: %.12g above %.12g", number, epsilon, worst, b.upper);
-	if (s->p.keep_always && fabs(worst - truth) > 1e-12)
+	if (s->p.mixbins.keep_always && fabs(worst - truth) > 1e-12)
 		fail_msg("round %zu: truthful others hide somebody", number);
-	if (s->p.dummy_chance < UINT64_MAX && truth > 1e-12 && s->n > 1)
+	if (s->p.mixbins.dummy_chance < UINT64_MAX && truth > 1e-12 && s->n > 1)
 		assert_between_whole_dummies(s, epsilon, &b);
 }
 
@@ -613,23 +620,23 @@ static void a_name_has_the_cells_of_its_row(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
 		const struct pt_protocol *row = pt_find(some[i].row);
-		struct pt_query q = query_of_row(row);
+		struct pt_query q = query_of_readings(row);
 		struct pt_request r = { .epsilon0 = some[i].epsilon0,
 			.dummies = some[i].dummies,
 			.dummy_chance = QUARTER,
 			.min_batch = 1000 };
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct pt_loss loss;
 		struct acct_bound ours, named;
 
-		if (strcmp(row->name, "hashed") == 0)
+		if (strcmp(row->device->name, "hashed") == 0)
 			r.size = 4;
-		if (strcmp(row->name, "levels") == 0)
+		if (strcmp(row->device->name, "levels") == 0)
 			r.levels = 9;
-		if (strcmp(row->name, "words") == 0)
+		if (strcmp(row->device->name, "words") == 0)
 			r.slots = 3, r.size = 2;
 		p = derived(row, &q, &r);
-		assert_int_equal(pt_loss(row, &p, 1000, &loss, &err), CM_OK);
+		assert_int_equal(pt_loss(&p, 1000, &loss, &err), CM_OK);
 		assert_int_equal(acct_spec_parse(some[i].text, &s, why, sizeof why), ACCT_OK);
 		assert_int_equal(acct_epsilon(loss.part, 1, 1e-6, &ours), ACCT_OK);
 		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &named), ACCT_OK);

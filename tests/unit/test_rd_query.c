@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "bend.h"
 #include "cm_buf.h"
+#include "pt_protocol.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
 
@@ -17,13 +19,14 @@ static struct cm_err err;
 
 static char *yes_no[] = { (char *)"yes", (char *)"no" };
 static char *candidates[] = { (char *)"00", (char *)"fe" };
+static char *xyz[] = { (char *)"x", (char *)"y", (char *)"z" };
 static struct pt_column xy[] = { { .name = "x" }, { .name = "y" } };
 static struct pt_column ab[] = { { .name = "a", .category = yes_no, .categories = 2 },
 	{ .name = "b", .category = yes_no, .categories = 2 } };
 static uint32_t sets[] = { 3, 1 };
 static double thirds[] = { 1.0 / 3, 2.0 / 3 };
 
-/* One of each. */
+/* One of each, and each way to take part without a reading. */
 static const struct pt_query all[] = {
 	{ .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = yes_no, .categories = 2 },
 	{ .kind = PT_MEAN, .name = "q", .field = "f", .low = -1, .high = 2 },
@@ -39,13 +42,30 @@ static const struct pt_query all[] = {
 	{ .kind = PT_VECTOR, .name = "q", .high = 2, .dimension = 2, .column = xy, .columns = 2 },
 	{ .kind = PT_RANGES, .name = "q", .field = "f", .high = 2, .leaves = 64, .fanout = 8 },
 	{ .kind = PT_MARGINALS, .name = "q", .column = ab, .columns = 2, .marginal = sets, .marginals = 2 },
+	{ .kind = PT_HISTOGRAM,
+		.name = "q",
+		.field = "f",
+		.category = xyz,
+		.categories = 3,
+		.none = PT_NONE_SYMBOL },
+	{ .kind = PT_HISTOGRAM,
+		.name = "q",
+		.field = "f",
+		.category = xyz,
+		.categories = 3,
+		.none = PT_NONE_VALUE,
+		.none_category = 2 },
+	{ .kind = PT_MEAN, .name = "q", .field = "f", .high = 2, .none = PT_NONE_VALUE, .none_value = 0.25 },
 	{ .kind = PT_PREFIXES,
 		.name = "q",
 		.field = "f",
 		.bits = 8,
 		.category = candidates,
-		.categories = 2 },
+		.categories = 2,
+		.none = PT_NONE_SYMBOL },
 };
+
+enum { PREFIXES = sizeof all / sizeof all[0] - 1 };
 
 static void encode(const struct pt_query *q, struct cm_buf *out)
 {
@@ -71,6 +91,8 @@ static void same(const struct pt_query *a, const struct pt_query *b)
 	assert_string_equal(a->field, b->field);
 	same_texts(a->category, a->categories, b->category, b->categories);
 	assert_true(a->low == b->low && a->high == b->high);
+	assert_true(
+		a->none == b->none && a->none_value == b->none_value && a->none_category == b->none_category);
 	assert_int_equal(a->columns, b->columns);
 	for (uint32_t i = 0; i < a->columns; i++) {
 		assert_string_equal(a->column[i].name, b->column[i].name);
@@ -150,8 +172,19 @@ static void what_a_question_does_not_have_is_refused(void **state)
 	REFUSED(8, "query.columns.categories: number 2", w.column[1].categories = bell);
 	REFUSED(8, "marginal 1 twice", w.m.marginals = bad_sets);
 	REFUSED(8, "must be 1 to 16", w.m.n_marginals = 0);
-	REFUSED(9, "candidate 0 is not", w.m.bits = 4);
-	REFUSED(9, "0 candidates", w.m.n_categories = 0);
+	REFUSED(PREFIXES, "candidate 0 is not", w.m.bits = 4);
+	REFUSED(PREFIXES, "0 candidates", w.m.n_categories = 0);
+	REFUSED(PREFIXES, "none of prefixes", w.m.none = 0);
+	REFUSED(0, "no way to take part", w.m.none = 3);
+	REFUSED(0, "no way to take part", w.m.none = UINT32_MAX);
+	REFUSED(0, "where it has no use", w.m.none_category = 1);
+	REFUSED(0, "where it has no use", w.m.none_value = NAN);
+	REFUSED(1, "where it has no use", w.m.none_value = 1);
+	REFUSED(1, "none must be in the range, -1 to 2", (w.m.none = 2, w.m.none_value = 2.5));
+	REFUSED(1, "none must be in the range, -1 to 2", (w.m.none = 2, w.m.none_value = NAN));
+	REFUSED(5, "no room for a symbol", w.m.none = 1);
+	REFUSED(8, "no substitute", w.m.none = 2);
+	REFUSED(10, "none is category 3 of 3", w.m.none_category = 3);
 }
 
 static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **state)
@@ -194,14 +227,14 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 static void made_slots(struct rd_descriptor *d, struct rd_randomizer_wire *w)
 {
 	const struct pt_request r = { .epsilon0 = 2, .dummies = 3, .min_batch = 1000 };
-	struct pt_params p;
+	struct pt_randomizer p;
 
 	*d = (struct rd_descriptor){ .query = all[8] };
-	if (pt_find("marginals")->derive(&d->query, &r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find("marginals"), &d->query, &r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(p.slots, 2);
-	d->params = p;
-	rd_randomizer_wire(&d->params, w);
+	assert_int_equal(p.slots.kinds, 2);
+	d->randomizer = p;
+	rd_randomizer_wire(&d->randomizer, w);
 }
 
 static void slots_survive_the_wire(void **state)
@@ -221,9 +254,10 @@ static void slots_survive_the_wire(void **state)
 	back = (struct rd_descriptor){ .query = all[8] };
 	if (rd_randomizer_read((const Tombola__V1__Randomizer *)doc.msg, &back, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_true(pt_params_equal(&d.params, &back.params));
-	assert_int_equal(back.params.slots, 2);
-	assert_true(back.params.slot[0].bins == 4 && back.params.slot[1].bins == 2);
+	assert_true(pt_randomizer_equal(&d.randomizer, &back.randomizer));
+	assert_int_equal(back.randomizer.slots.kinds, 2);
+	assert_true(
+		back.randomizer.slots.slot[0].each.bins == 4 && back.randomizer.slots.slot[1].each.bins == 2);
 	pr_doc_free(&doc);
 	cm_buf_fini(&b);
 }
@@ -243,24 +277,27 @@ static void slots_survive_the_wire(void **state)
 static void slots_out_of_range_are_refused(void **state)
 {
 	(void)state;
-	BAD_SLOTS("randomizer.slots.count: 0", w.slot[0].count = 0);
-	BAD_SLOTS("randomizer.slots.count: 4294967295", w.slot[0].count = UINT32_MAX);
-	BAD_SLOTS("randomizer.slots.groups: 0", w.slot[0].groups = 0);
-	BAD_SLOTS("randomizer.slots.groups: 131073", w.slot[0].groups = PR_DIMENSION_MAX + 1);
-	BAD_SLOTS("randomizer.slots.bins: 1", w.slot[1].bins = 1);
-	BAD_SLOTS("randomizer.slots.bins: 4097", w.slot[1].bins = PR_CATEGORIES_MAX + 1);
-	BAD_SLOTS("randomizer.slots.dummies: 1024", w.slot[0].dummies = PR_MESSAGES_MAX);
-	BAD_SLOTS("randomizer.slots.keep: given", w.slot[0].keep_always = 1);
-	BAD_SLOTS("randomizer", w.slot[0].keep = 0);
-	BAD_SLOTS("randomizer", w.slot[0].bins = 5); /* not its marginal's combinations */
-	BAD_SLOTS("randomizer", w.slot[0].count = 2);
-	BAD_SLOTS("randomizer", w.m.n_slots = 1);
-	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.bins = 4);
-	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.dummies = 1);
-	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.keep_always = 1);
-	BAD_SLOTS("randomizer.bins: bins, dummies and keep", w.m.keep = 1);
-	BAD_SLOTS("randomizer.bins: 0, not in", w.m.n_slots = 0);
-	BAD_SLOTS("'grr' has one batch", (w.m.protocol = (char *)(uintptr_t) "grr", d.query = all[0]));
+	BAD_SLOTS("0 slots of a kind", BEND(&w.m, "marginals", p.slots.slot[0].count = 0));
+	BAD_SLOTS("messages of a device", BEND(&w.m, "marginals", p.slots.slot[0].count = UINT32_MAX));
+	BAD_SLOTS("0 groups", BEND(&w.m, "marginals", p.slots.slot[0].groups = 0));
+	BAD_SLOTS("131073 groups", BEND(&w.m, "marginals", p.slots.slot[0].groups = PR_DIMENSION_MAX + 1));
+	BAD_SLOTS("1 bins", BEND(&w.m, "marginals", p.slots.slot[1].each.bins = 1));
+	BAD_SLOTS("4097 bins", BEND(&w.m, "marginals", p.slots.slot[1].each.bins = PR_CATEGORIES_MAX + 1));
+	BAD_SLOTS("messages of a device",
+		BEND(&w.m, "marginals", p.slots.slot[0].each.dummies = PR_MESSAGES_MAX));
+	BAD_SLOTS(
+		"both a keep probability", BEND(&w.m, "marginals", p.slots.slot[0].each.keep_always = true));
+	BAD_SLOTS("hardly above", BEND(&w.m, "marginals", p.slots.slot[0].each.keep = 0));
+	BAD_SLOTS("not its marginal's", BEND(&w.m, "marginals", p.slots.slot[0].each.bins = 5));
+	BAD_SLOTS("not its marginal's", BEND(&w.m, "marginals", p.slots.slot[0].count = 2));
+	BAD_SLOTS("1 slots for 2 marginals", BEND(&w.m, "marginals", p.slots.kinds = 1));
+	BAD_SLOTS("0 kinds of slots", BEND(&w.m, "marginals", p.slots.kinds = 0));
+	/* The bytes of other rows, and lists that are too long or end within a slot. */
+	BAD_SLOTS("66 bytes are no parameters of 'grr'",
+		(w.m.protocol = (char *)(uintptr_t) "grr", d.query = all[0]));
+	BAD_SLOTS("65 bytes", w.m.parameters.len--);
+	BAD_SLOTS("67 bytes", w.m.parameters.len++);
+	BAD_SLOTS("561 bytes", w.m.parameters.len = 33 * 17);
 }
 
 /* Written by another implementation: tests/data/golden/descriptor_marginals.json. */
@@ -282,8 +319,9 @@ static void the_golden_descriptor_of_marginals_reads_as_its_json_says(void **sta
 	assert_string_equal(d.query.field, "");
 	assert_string_equal(d.query.column[0].category[2], "caf\xc3\xa9");
 	assert_true(d.query.marginals == 2 && d.query.marginal[0] == 3 && d.query.marginal[1] == 2);
-	assert_true(d.params.slots == 2 && d.params.slot[0].bins == 6 && d.params.slot[1].bins == 2);
-	assert_true(d.params.slot[1].keep == UINT64_C(13485650502877570698));
+	assert_true(d.randomizer.slots.kinds == 2 && d.randomizer.slots.slot[0].each.bins == 6 &&
+		    d.randomizer.slots.slot[1].each.bins == 2);
+	assert_true(d.randomizer.slots.slot[1].each.keep == UINT64_C(13485650502877570698));
 	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
 	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_OK);
 	assert_int_equal(b.len, n);

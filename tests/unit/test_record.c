@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cm_hash.h"
+#include "cr_hash.h"
 #include "pr_msg.h"
 #include "rd_record.h"
 
@@ -20,7 +20,7 @@ static Tombola__V1__Record blank(unsigned kind, uint64_t seq)
 	w.kind = (Tombola__V1__RecordKind)kind;
 	w.seq = seq;
 	w.time_ms = 1764000000000;
-	if (kind != RD_OPEN)
+	if (kind != RD_OPEN && kind != RD_PLAN)
 		w.round_id = (ProtobufCBinaryData){ PR_ROUND_ID_LEN, some_bytes };
 	return w;
 }
@@ -34,13 +34,16 @@ static Tombola__V1__Record sample(unsigned kind)
 	switch (kind) {
 	case RD_OPEN:
 		w.population = (char *)"shuttle";
-		w.mode = (char *)"plan";
 		w.unit = (char *)"device";
 		w.epsilon_limit = 1.0;
 		w.delta = 1e-6;
-		w.plan_hash = hash;
+		break;
+	case RD_PLAN:
+		w.plan = (ProtobufCBinaryData){ 500, some_bytes };
+		w.signature = (ProtobufCBinaryData){ CR_SIGN_LEN, some_bytes };
 		break;
 	case RD_RESERVE:
+		w.plan_hash = hash;
 		w.descriptor = (ProtobufCBinaryData){ 500, some_bytes };
 		w.epsilon_round = w.epsilon_total = 0.25;
 		w.plan_round = 1;
@@ -57,6 +60,7 @@ static Tombola__V1__Record sample(unsigned kind)
 		w.reason = (char *)"12 of 1000 took part";
 		break;
 	default:
+		w.plan_hash = hash;
 		w.reason = (char *)"over the budget";
 		w.query = (char *)"engine.mode";
 		w.plan_round = 6;
@@ -89,7 +93,7 @@ static enum cm_rc decode(const Tombola__V1__Record *w)
 static void a_record_of_each_kind_survives_its_encoding(void **state)
 {
 	(void)state;
-	for (unsigned kind = RD_OPEN; kind <= RD_REFUSE; kind++) {
+	for (unsigned kind = RD_OPEN; kind <= RD_PLAN; kind++) {
 		Tombola__V1__Record w = sample(kind);
 		struct cm_buf a, b;
 		struct rd_record r;
@@ -101,6 +105,7 @@ static void a_record_of_each_kind_survives_its_encoding(void **state)
 			fail_msg("kind %u: %s", kind, err.msg);
 		assert_int_equal(r.kind, kind);
 		assert_int_equal(r.descriptor.len, kind == RD_RESERVE ? 500 : 0);
+		assert_int_equal(r.plan.len, kind == RD_PLAN ? 500 : 0);
 		assert_int_equal(rd_record_encode(&r, &b, &err), CM_OK);
 		assert_int_equal(a.len, b.len);
 		assert_memory_equal(a.data, b.data, a.len);
@@ -113,7 +118,7 @@ static void a_record_of_each_kind_survives_its_encoding(void **state)
 static void a_record_without_a_field_of_its_kind_is_refused(void **state)
 {
 	(void)state;
-	for (unsigned kind = RD_OPEN; kind <= RD_REFUSE; kind++) {
+	for (unsigned kind = RD_OPEN; kind <= RD_PLAN; kind++) {
 		const Tombola__V1__Record whole = sample(kind), none = TOMBOLA__V1__RECORD__INIT;
 		Tombola__V1__Record w;
 		unsigned removed = 0;
@@ -126,7 +131,8 @@ static void a_record_without_a_field_of_its_kind_is_refused(void **state)
 		removed++;                                                                               \
 	}
 		WITHOUT(population, none.population)
-		WITHOUT(mode, none.mode)
+		WITHOUT(plan, (ProtobufCBinaryData){ 0 })
+		WITHOUT(signature, (ProtobufCBinaryData){ 0 })
 		WITHOUT(unit, none.unit)
 		WITHOUT(delta, 0.0)
 		WITHOUT(plan_hash, (ProtobufCBinaryData){ 0 })
@@ -165,6 +171,15 @@ static void a_record_with_a_field_of_another_kind_is_refused(void **state)
 	w = sample(RD_REFUSE);
 	w.manifest_hash = (ProtobufCBinaryData){ PR_HASH_LEN, some_bytes };
 	REFUSED(w, "manifest_hash");
+	w = sample(RD_PLAN);
+	w.plan_hash = (ProtobufCBinaryData){ PR_HASH_LEN, some_bytes };
+	REFUSED(w, "plan_hash");
+	w = sample(RD_RESERVE);
+	w.plan = (ProtobufCBinaryData){ 10, some_bytes };
+	REFUSED(w, "plan");
+	w = sample(RD_CHARGE);
+	w.signature = (ProtobufCBinaryData){ CR_SIGN_LEN, some_bytes };
+	REFUSED(w, "signature");
 }
 
 static void a_settled_round_may_say_why_it_has_no_result(void **state)
@@ -231,7 +246,7 @@ static void kinds_and_numbers_of_records_must_agree(void **state)
 	w.seq = 0;
 	REFUSED(w, "seq");
 	for (int kind = -3; kind < 12; kind++) {
-		if (kind >= RD_OPEN && kind <= RD_REFUSE)
+		if (kind >= RD_OPEN && kind <= RD_PLAN)
 			continue;
 		w = sample(RD_CHARGE);
 		w.kind = (Tombola__V1__RecordKind)kind;
@@ -264,11 +279,10 @@ static void text_that_is_no_name_or_not_printable_is_refused(void **state)
 		w.reason = (char *)(uintptr_t)texts[i];
 		REFUSED(w, "reason");
 	}
+	/* A ledger of the version before says how to go on. */
 	w = sample(RD_OPEN);
-	w.mode = (char *)"adaptive";
-	REFUSED(w, "mode");
-	w.mode = (char *)"adaptive.pld";
-	REFUSED(w, "mode");
+	w.plan_hash = (ProtobufCBinaryData){ PR_HASH_LEN, some_bytes };
+	REFUSED(w, "a new name");
 	w = sample(RD_OPEN);
 	w.unit = (char *)"a-unit-of-more-than-thirty-two-bytes";
 	REFUSED(w, "unit");
@@ -323,7 +337,7 @@ static void a_record_that_no_reader_would_accept_is_not_encoded(void **state)
 static void any_cut_of_a_record_is_refused_or_reads_within_bounds(void **state)
 {
 	(void)state;
-	for (unsigned kind = RD_OPEN; kind <= RD_REFUSE; kind++) {
+	for (unsigned kind = RD_OPEN; kind <= RD_PLAN; kind++) {
 		Tombola__V1__Record w = sample(kind);
 		struct cm_buf b;
 
@@ -383,7 +397,7 @@ static void a_chain_hashes_each_record_after_the_head_before_it(void **state)
 		cm_buf_init(&joined, 1u << 20);
 		wb_put(&joined, head, sizeof head);
 		wb_put(&joined, l.record[i].data, l.record[i].len);
-		cm_sha256(joined.data, joined.len, head);
+		cr_sha256(joined.data, joined.len, head);
 		cm_buf_fini(&joined);
 		assert_int_equal(
 			rd_chain_extend(&chain, l.record[i].data, l.record[i].len, NULL, &err), CM_OK);

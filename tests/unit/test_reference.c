@@ -59,18 +59,18 @@ static double stated(const struct csv *c, const char *row, double b, uint32_t si
 	};
 	double chance[2 * LEVELS] = { 0 }, v;
 	uint64_t counts[2 * LEVELS] = { 0 }, left = (uint64_t)N;
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_estimate e;
 	struct cm_err err = { 0 };
 
 	q.high = 1;
-	if (pt_find(row)->derive(&q, &r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), &q, &r, &p, &err) != CM_OK)
 		fail_msg("%s: %s", csv_get(c, "id"), err.msg);
 	law(c, b, chance);
 	for (uint32_t y = 1; y < pt_find(row)->tallies(&p); y++)
 		left -= counts[y] = (uint64_t)llround(N * chance[y]);
 	counts[0] = left;
-	assert_int_equal(pt_find(row)->estimate(&q, &p, counts, (uint64_t)N, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)N, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-6);
 	v = e.item[0].variance * N * csv_param(c, "n");
 	pt_estimate_fini(&e);

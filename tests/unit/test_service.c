@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cm_service.h"
+#include "nt_service.h"
 
 enum kind { LISTENING, NOT_LISTENING, DATAGRAM, LOCAL, NO_SOCKET, CLOSED };
 
@@ -71,7 +71,7 @@ static int child(const struct passed *p)
 	if (setenv("LISTEN_PID", p->pid != NULL ? p->pid : ours, 1) != 0 ||
 		(p->count != NULL && setenv("LISTEN_FDS", p->count, 1) != 0))
 		return 92;
-	if (cm_service_socket(&fd, &err) != p->rc)
+	if (nt_service_socket(&fd, &err) != p->rc)
 		return 1;
 	if (fd != p->fd)
 		return 2;
@@ -79,7 +79,7 @@ static int child(const struct passed *p)
 		return 3;
 	if (fd == 3 && (fcntl(3, F_GETFD) & FD_CLOEXEC) == 0)
 		return 4;
-	if (p->rc == CM_OK && (cm_service_socket(&fd, &err) != CM_OK || fd != 0))
+	if (p->rc == CM_OK && (nt_service_socket(&fd, &err) != CM_OK || fd != 0))
 		return 5;
 	return p->rc != CM_OK && err.msg[0] == '\0' ? 6 : 0;
 }
@@ -122,16 +122,16 @@ static void the_watchdog_period_is_halved_and_nonsense_is_none(void **state)
 	(void)state;
 	(void)unsetenv("WATCHDOG_PID");
 	(void)unsetenv("WATCHDOG_USEC");
-	assert_int_equal(cm_service_watchdog_ms(), 0);
+	assert_int_equal(nt_service_watchdog_ms(), 0);
 	assert_int_equal(setenv("WATCHDOG_USEC", "30000000", 1), 0);
-	assert_int_equal(cm_service_watchdog_ms(), 15000);
+	assert_int_equal(nt_service_watchdog_ms(), 15000);
 	assert_int_equal(setenv("WATCHDOG_PID", "1", 1), 0);
-	assert_int_equal(cm_service_watchdog_ms(), 0);
+	assert_int_equal(nt_service_watchdog_ms(), 0);
 	(void)unsetenv("WATCHDOG_PID");
 	static const char *const bad[] = { "", "0", "1999", "-30000000", "30s", "99999999999999999999" };
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(setenv("WATCHDOG_USEC", bad[i], 1), 0);
-		assert_int_equal(cm_service_watchdog_ms(), 0);
+		assert_int_equal(nt_service_watchdog_ms(), 0);
 	}
 	(void)unsetenv("WATCHDOG_USEC");
 }

@@ -14,7 +14,7 @@
 #define LEN    16u /* bytes of a message here: its number, then zero */
 
 static struct cm_err err;
-static struct cm_rng honest;
+static struct cr_rng honest;
 
 /* ---- A generator that is biased on purpose ---- */
 
@@ -94,10 +94,10 @@ static double correlation(const double *x, const double *y, size_t n)
 /* ---- Fisher-Yates alone ---- */
 
 /* The textbook mistake: swap each with any. */
-static void naive(uint8_t *records, size_t n, const struct cm_rng *rng)
+static void naive(uint8_t *records, size_t n, const struct cr_rng *rng)
 {
 	for (size_t i = 0; i < n; i++) {
-		size_t j = (size_t)cm_rng_below(rng, n);
+		size_t j = (size_t)cr_rng_below(rng, n);
 		uint8_t hold = records[i];
 		records[i] = records[j];
 		records[j] = hold;
@@ -105,22 +105,22 @@ static void naive(uint8_t *records, size_t n, const struct cm_rng *rng)
 }
 
 /* Draws by a modulo of four bits: 16 is no multiple of 3, 5 or 6. */
-static void modulo(uint8_t *records, size_t n, const struct cm_rng *rng)
+static void modulo(uint8_t *records, size_t n, const struct cr_rng *rng)
 {
 	for (size_t left = n; left > 1; left--) {
-		size_t j = (size_t)((cm_rng_u64(rng) & 0xf) % left);
+		size_t j = (size_t)((cr_rng_u64(rng) & 0xf) % left);
 		uint8_t hold = records[left - 1];
 		records[left - 1] = records[j];
 		records[j] = hold;
 	}
 }
 
-static void ours(uint8_t *records, size_t n, const struct cm_rng *rng)
+static void ours(uint8_t *records, size_t n, const struct cr_rng *rng)
 {
 	sh_permute(records, n, 1, rng);
 }
 
-static double chi_of(void (*shuffle)(uint8_t *, size_t, const struct cm_rng *), unsigned n, unsigned trials)
+static double chi_of(void (*shuffle)(uint8_t *, size_t, const struct cr_rng *), unsigned n, unsigned trials)
 {
 	unsigned cells = factorial(n), *count = calloc(cells, sizeof *count), order[6];
 	uint8_t record[6];
@@ -208,7 +208,7 @@ static int rig_up(void **state)
 
 	sh_play_folder(rig.dir);
 	(void)snprintf(rig.keys, sizeof rig.keys, "%s/keys", rig.dir);
-	assert_int_equal(cm_rng_system(&honest, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&honest, &err), CM_OK);
 	if (sh_sqlite_open(rig.dir, &rig.store, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	*state = &rig;
@@ -226,7 +226,7 @@ static int rig_down(void **state)
 
 /* Put messages 0..n-1 through `commits` commits and read them back in the order of release. */
 static void through_the_vault(struct rig *rig, uint32_t buckets, size_t n, unsigned commits,
-	const struct cm_rng *rng, struct cm_buf *out)
+	const struct cr_rng *rng, struct cm_buf *out)
 {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	struct sh_vault v;
@@ -261,7 +261,7 @@ static void through_the_vault(struct rig *rig, uint32_t buckets, size_t n, unsig
 		fail_msg("destroy: %s", err.msg);
 }
 
-static double chi_of_release(struct rig *rig, unsigned n, unsigned trials, const struct cm_rng *rng)
+static double chi_of_release(struct rig *rig, unsigned n, unsigned trials, const struct cr_rng *rng)
 {
 	unsigned cells = factorial(n), *count = calloc(cells, sizeof *count), order[6];
 	struct cm_buf out;
@@ -299,14 +299,14 @@ static void the_release_gives_every_order_of_up_to_six_equally_often(void **stat
 static void the_same_test_fails_with_a_biased_generator(void **state)
 {
 	struct lazy lazy = { .period = 7 };
-	const struct cm_rng biased = { lazy_fill, &lazy };
+	const struct cr_rng biased = { lazy_fill, &lazy };
 
 	for (unsigned n = 4; n <= 6; n++)
 		assert_true(chi_of_release(*state, n, trials_of(n), &biased) > chi_limit(factorial(n) - 1));
 }
 
 /* Correlation of a million places in with places out, and of neighbours in the output. */
-static void correlate(struct rig *rig, const struct cm_rng *rng, double *in_out, double *neighbours)
+static void correlate(struct rig *rig, const struct cr_rng *rng, double *in_out, double *neighbours)
 {
 	const size_t n = 1000000;
 	double *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
@@ -343,7 +343,7 @@ static void places_in_and_out_do_not_correlate_at_a_million(void **state)
 static void they_do_with_a_biased_generator(void **state)
 {
 	struct lazy lazy = { .period = 1000000 };
-	const struct cm_rng biased = { lazy_fill, &lazy };
+	const struct cr_rng biased = { lazy_fill, &lazy };
 	double in_out, neighbours, limit = Z_CORR / sqrt(1e6);
 
 	correlate(*state, &biased, &in_out, &neighbours);

@@ -61,11 +61,11 @@ static void a_protocol_that_is_not_listed_is_refused(void **state)
 	char *names[] = { "bins" };
 
 	(void)state;
-	play.policy.protocols = (struct cm_conf_strings){ names, 1 };
+	play.policy.protocols = (struct cf_strings){ names, 1 };
 	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_EPROTO);
 	names[0] = "grr";
 	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_OK);
-	play.policy.protocols = (struct cm_conf_strings){ 0 };
+	play.policy.protocols = (struct cf_strings){ 0 };
 }
 
 static void epsilon0_is_judged_by_the_randomizer_not_by_what_is_stated(void **state)
@@ -91,15 +91,12 @@ static void a_lower_minimum_than_the_floor_is_refused(void **state)
 	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL);
 }
 
-static void target_and_honest_fraction_have_a_maximum(void **state)
+static void the_target_has_a_maximum(void **state)
 {
 	(void)state;
 	play.policy.max_target = 5000;
 	assert_int_equal(judge(&(struct sh_wish){ .target_batch = 5000 }), CM_OK);
 	assert_int_equal(judge(&(struct sh_wish){ .target_batch = 5001 }), CM_EPROTO);
-	play.policy.max_honest_fraction = 0.9;
-	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_EPROTO);
-	assert_non_null(strstr(play.no.text, "honest_fraction"));
 }
 
 static void a_deadline_in_the_past_or_too_far_ahead_is_refused(void **state)
@@ -111,6 +108,36 @@ static void a_deadline_in_the_past_or_too_far_ahead_is_refused(void **state)
 	sh_play_describe(&play, &(struct sh_wish){ .window_ms = 1000 });
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.d.deadline_ms - 1, &play.no), CM_OK);
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.d.deadline_ms, &play.no), CM_EPROTO);
+}
+
+static void a_key_to_which_nothing_can_be_sealed_is_refused(void **state)
+{
+	/* The point of order 1, and p + 1 with the bit set that RFC 7748 ignores. */
+	static const uint8_t low[][32] = { { 0 },
+		{ 0xee, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
+		assert_int_equal(judge(&(struct sh_wish){ .hpke_key = low[i] }), CM_EPROTO);
+		assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED);
+		assert_non_null(strstr(play.no.text, "low order"));
+	}
+}
+
+static void one_certificate_may_be_its_share_of_the_target(void **state)
+{
+	static const struct {
+		double share;
+		uint64_t target, most;
+	} row[] = { { 1.0, 7, 7 }, { 0.5, 7, 3 }, { 0.5, 8, 4 }, { 0.29, 100, 29 }, { 0.1, 10, 1 },
+		{ 0.01, 10, 1 }, { 1e-6, 2000000, 2 }, { 0.3, 1000000, 300000 }, { 0.7, 10, 7 },
+		{ 0.999999, 10, 9 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		assert_int_equal(sh_policy_most_of_one(row[i].share, row[i].target), row[i].most);
 }
 
 /* Load a policy file with this text. */
@@ -125,7 +152,8 @@ static enum cm_rc load(const char *text, struct sh_policy *out)
 	return sh_policy_load(path, out, quiet, &play.err);
 }
 
-#define NEEDED "population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 1000;"
+#define BELIEFS "honest_fraction = 0.75; colluders = 3; max_share = 0.5;"
+#define NEEDED  "population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 1000;" BELIEFS
 
 static void the_file_is_read_with_its_defaults(void **state)
 {
@@ -136,7 +164,10 @@ static void the_file_is_read_with_its_defaults(void **state)
 	assert_string_equal(p.population, "x");
 	assert_int_equal(p.min_batch, 1000);
 	assert_int_equal(p.max_window_ms, 7 * 86400000LL);
-	assert_true(p.max_epsilon0 == 8.0 && p.max_honest_fraction == 1.0);
+	assert_int_equal(p.max_plan_entries, 256);
+	assert_int_equal(p.max_tries, 3);
+	assert_int_equal(p.colluders, 3);
+	assert_true(p.max_epsilon0 == 8.0 && p.honest_fraction == 0.75 && p.max_share == 0.5);
 	sh_policy_fini(&p);
 	assert_int_equal(load(NEEDED "max_epsilon0 = \"inf\"; protocols = [\"grr\", \"bins\"];", &p), CM_OK);
 	assert_true(isinf(p.max_epsilon0));
@@ -147,11 +178,21 @@ static void the_file_is_read_with_its_defaults(void **state)
 static void faults_in_the_file_are_refused_by_line(void **state)
 {
 	static const char *const bad[] = {
-		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6;",                    /* no minimum */
-		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 0;",     /* zero */
-		"population = \"x\"; max_epsilon = -1.0; delta = 1e-6; min_batch = 10;",   /* negative */
-		"population = \"x\"; max_epsilon = 1.0; delta = 1.0; min_batch = 10;",     /* delta */
-		"population = \"x\"; max_epsilon = \"inf\"; delta = 1e-6; min_batch = 1;", /* no limit */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6;" BELIEFS, /* no minimum */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 0;" BELIEFS,     /* zero */
+		"population = \"x\"; max_epsilon = -1.0; delta = 1e-6; min_batch = 10;" BELIEFS,   /*
+												    negative */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1.0; min_batch = 10;" BELIEFS,     /* delta */
+		"population = \"x\"; max_epsilon = \"inf\"; delta = 1e-6; min_batch = 1;" BELIEFS, /* no
+												    limit */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 10;"
+		"colluders = 0; max_share = 1.0;", /* no honest_fraction */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 10;"
+		"honest_fraction = 1.0; max_share = 1.0;", /* no colluders */
+		"population = \"x\"; max_epsilon = 1.0; delta = 1e-6; min_batch = 10;"
+		"honest_fraction = 1.0; colluders = 0;", /* no max_share */
+		NEEDED "max_tries = 0;",
+		NEEDED "max_plan_entries = 1001;",
 		NEEDED "surprise = 1;",
 		NEEDED "\nprotocols = [\"nonesuch\"];",
 		NEEDED "max_window = \"soon\";",
@@ -165,7 +206,7 @@ static void faults_in_the_file_are_refused_by_line(void **state)
 		assert_non_null(strstr(play.err.msg, "policy.conf:"));
 		sh_policy_fini(&p);
 	}
-	assert_int_equal(load(bad[6], &p), CM_ECONFIG);
+	assert_int_equal(load(bad[11], &p), CM_ECONFIG);
 	assert_non_null(strstr(play.err.msg, ":2:"));
 	assert_non_null(strstr(play.err.msg, "nonesuch"));
 	sh_policy_fini(&p);
@@ -181,7 +222,9 @@ int main(void)
 		T(a_protocol_that_is_not_listed_is_refused),
 		T(epsilon0_is_judged_by_the_randomizer_not_by_what_is_stated),
 		T(a_lower_minimum_than_the_floor_is_refused),
-		T(target_and_honest_fraction_have_a_maximum),
+		T(the_target_has_a_maximum),
+		T(a_key_to_which_nothing_can_be_sealed_is_refused),
+		T(one_certificate_may_be_its_share_of_the_target),
 		T(a_deadline_in_the_past_or_too_far_ahead_is_refused),
 		T(the_file_is_read_with_its_defaults),
 		T(faults_in_the_file_are_refused_by_line),

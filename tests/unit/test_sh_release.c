@@ -14,7 +14,7 @@ static void sealed_round(void)
 
 static enum cm_rc pull(uint32_t bucket, uint64_t offset)
 {
-	struct cm_span part;
+	struct cr_span part;
 
 	return sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, bucket, offset, 1000, &part,
 		&play.no, &play.err);
@@ -95,11 +95,11 @@ static void a_released_round_waits_for_the_analyzers_word(void **state)
 }
 
 /* Sign this charge and send it. */
-static enum cm_rc release_with(const struct rd_charge *c, struct cm_signer *signer)
+static enum cm_rc release_with(const struct rd_charge *c, struct cr_signer *signer)
 {
 	play.charge.len = 0;
 	assert_int_equal(rd_charge_encode(c, &play.charge, &play.err), CM_OK);
-	assert_int_equal(cm_sign(signer, RD_PURPOSE_CHARGE, play.charge.data, play.charge.len,
+	assert_int_equal(cr_sign(signer, RD_PURPOSE_CHARGE, play.charge.data, play.charge.len,
 				 play.charge_signature, &play.err),
 		CM_OK);
 	return sh_play_release(&play);

@@ -85,7 +85,7 @@ static void below_the_minimum_the_round_is_void_and_its_messages_are_destroyed(v
 	}
 	sh_play_charge(&play);
 	steps_refused(sh_play_release(&play), ERROR(BATCH_TOO_SMALL));
-	struct cm_span part;
+	struct cr_span part;
 	steps_refused(sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, 0, 0, 1000, &part, &play.no,
 			      &play.err),
 		ERROR(NOT_FOUND));
@@ -153,7 +153,7 @@ static void a_void_that_a_crash_interrupted_is_completed_at_the_start(void **sta
 		assert_int_equal(
 			rd_chain_extend(&play.chain, play.record.data, play.record.len, NULL, &play.err),
 			CM_OK);
-		const struct cm_span span = { play.record.data, play.record.len };
+		const struct cr_span span = { play.record.data, play.record.len };
 		assert_int_equal(play.store.records_put(play.store.ctx, r.seq, &span, 1, &play.err), CM_OK);
 		steps_restart();
 		sh_play_work(&play);
@@ -186,28 +186,87 @@ static void settling_a_voided_round_whose_commit_is_under_way_is_put_off(void **
 		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
 }
 
+/* From the begin of a task to its end. */
+static void begins(enum sh_pace pace, enum sh_task_kind kind, bool slow, struct sh_task *t)
+{
+	assert_int_equal(sh_core_task_begin(play.core, pace, play.now_ms, t), kind);
+	assert_true(kind == SH_TASK_NONE || t->slow == slow);
+}
+
+static void ends(struct sh_task *t, struct sh_task_done *done)
+{
+	if (t->slow)
+		sh_core_task_run(t, &play.work_rng);
+	assert_int_equal(sh_core_task_end(play.core, t, done, &play.err), CM_OK);
+	assert_int_equal(done->kind, t->kind);
+}
+
+static void a_shuffler_that_goes_down_begins_commits_alone(void **state)
+{
+	struct sh_task_done done;
+	struct sh_task t;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_submit(1, 0, 10);
+	assert_int_equal(sh_core_not_durable(play.core), 10);
+	begins(SH_PACE_STOP, SH_TASK_COMMIT, true, &t);
+	steps_submit(2, 10, 5);
+	assert_int_equal(sh_core_not_durable(play.core), 15);
+	ends(&t, &done);
+	assert_int_equal(done.submissions, 10);
+	assert_int_equal(sh_core_not_durable(play.core), 5);
+	play.now_ms = play.d.deadline_ms;
+	begins(SH_PACE_STOP, SH_TASK_COMMIT, true, &t);
+	ends(&t, &done);
+	assert_int_equal(done.submissions, 5);
+	assert_int_equal(sh_core_not_durable(play.core), 0);
+	begins(SH_PACE_STOP, SH_TASK_NONE, false, &t);
+	begins(SH_PACE_GATHER, SH_TASK_SEAL, true, &t);
+	ends(&t, &done);
+	assert_false(done.is_void);
+	assert_int_equal(done.participants, 15);
+}
+
+static void a_round_that_is_called_off_while_it_is_sealed_is_void(void **state)
+{
+	struct sh_task_done done;
+	struct sh_task t;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	steps_submit(1, 0, 10);
+	sh_play_work(&play);
+	play.now_ms = play.d.deadline_ms;
+	begins(SH_PACE_GATHER, SH_TASK_SEAL, true, &t);
+	sh_core_task_run(&t, NULL);
+	steps_void();
+	assert_int_equal(sh_core_task_end(play.core, &t, &done, &play.err), CM_OK);
+	assert_true(done.is_void);
+	assert_int_equal(done.sequence, play.d.sequence);
+	assert_null(sh_core_collecting(play.core));
+	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
+}
+
 static void a_clock_set_back_delays_no_commit(void **state)
 {
 	(void)state;
 	sh_play_round(&play, &(struct sh_wish){ 0 });
 	play.now_ms += 30000;
 	steps_submit(1, 0, 1);
-	assert_int_equal(sh_core_task(play.core, false, play.now_ms), SH_TASK_NONE);
+	assert_int_equal(sh_core_task_next(play.core, SH_PACE_GATHER, play.now_ms), SH_TASK_NONE);
 	assert_true(sh_core_wait_ms(play.core, play.now_ms) > 0);
-	assert_int_equal(sh_core_task(play.core, false, play.now_ms - 20000), SH_TASK_COMMIT);
+	assert_int_equal(sh_core_task_next(play.core, SH_PACE_GATHER, play.now_ms - 20000), SH_TASK_COMMIT);
 	assert_int_equal(sh_core_wait_ms(play.core, play.now_ms - 20000), 0);
 }
 
-static void a_round_that_the_ledger_voids_is_erased(void **state)
+static void a_round_that_the_ledger_voids_is_erased_and_void_if_it_was_not_sealed(void **state)
 {
-	struct sh_signed *m = calloc(1, sizeof *m);
-
 	(void)state;
-	assert_non_null(m);
 	for (unsigned sealed = 0; sealed < 2; sealed++) {
 		struct rd_record r = { .kind = RD_VOID, .reason = "gave up" };
 		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
-		steps_submit(1, 0, 10);
+		steps_submit(1, 0, 20); /* more than the minimum */
 		if (sealed)
 			sh_play_deadline(&play);
 		memcpy(r.round_id, play.d.round_id, PR_ROUND_ID_LEN);
@@ -215,11 +274,13 @@ static void a_round_that_the_ledger_voids_is_erased(void **state)
 		sh_play_work(&play);
 		assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
 		assert_null(sh_core_round(play.core, 0));
-		enum cm_rc rc =
-			sh_core_manifest(play.core, play.d.round_id, PR_ROUND_ID_LEN, m, &play.no, &play.err);
-		assert_int_equal(rc, sealed ? CM_OK : CM_EPROTO);
+		for (unsigned again = 0; again < 2; again++) {
+			sh_play_manifest(&play);
+			assert_int_equal(play.manifest.is_void, !sealed);
+			assert_int_equal(play.manifest.participants, sealed ? 20 : 0);
+			steps_restart();
+		}
 	}
-	free(m);
 }
 
 static void rounds_follow_each_other(void **state)
@@ -247,10 +308,12 @@ int main(void)
 		STEPS_TEST(nobody_at_all_gives_a_void_round),
 		STEPS_TEST(a_restart_keeps_a_collecting_round),
 		STEPS_TEST(what_was_not_committed_is_gone_and_taken_anew),
-		STEPS_TEST(a_round_that_the_ledger_voids_is_erased),
+		STEPS_TEST(a_round_that_the_ledger_voids_is_erased_and_void_if_it_was_not_sealed),
 		STEPS_TEST(a_void_that_a_crash_interrupted_is_completed_at_the_start),
 		STEPS_TEST(settling_a_voided_round_whose_commit_is_under_way_is_put_off),
 		STEPS_TEST(a_clock_set_back_delays_no_commit),
+		STEPS_TEST(a_shuffler_that_goes_down_begins_commits_alone),
+		STEPS_TEST(a_round_that_is_called_off_while_it_is_sealed_is_void),
 		STEPS_TEST(rounds_follow_each_other),
 	};
 

@@ -19,17 +19,24 @@
 
 /* ---- Rows whose dummies tell the tag they were made for ---- */
 
-const struct pt_protocol *__real_pt_find(const char *name);
-const struct pt_protocol *__wrap_pt_find(const char *name);
+const struct pt_device *__real_pt_device_find(const char *name);
+const struct pt_device *__wrap_pt_device_find(const char *name);
+const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
 
-static struct pt_protocol tagged;
+static struct pt_device tagged;
 
-const struct pt_protocol *__wrap_pt_find(const char *name)
+const struct pt_device *__wrap_pt_device_find(const char *name)
 {
-	return strcmp(name, "grr") == 0 ? &tagged : __real_pt_find(name);
+	return strcmp(name, "grr") == 0 ? &tagged : __real_pt_device_find(name);
 }
 
-static void tell_tag(const struct pt_params *p, uint32_t tag, const struct cm_rng *rng, uint8_t *record)
+const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device)
+{
+	return __real_pt_protocol_of(device == &tagged ? __real_pt_device_find("grr") : device);
+}
+
+static void tell_tag(const struct pt_randomizer *p, uint32_t tag, const struct cr_rng *rng, uint8_t *record)
 {
 	(void)p;
 	(void)rng;
@@ -37,7 +44,7 @@ static void tell_tag(const struct pt_params *p, uint32_t tag, const struct cm_rn
 }
 
 static void by_level(
-	const struct pt_params *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
 {
 	(void)p;
 	(void)records;
@@ -47,7 +54,7 @@ static void by_level(
 /* by_value: what the row that the descriptor names says of its tags. */
 static void use_row(bool by_value)
 {
-	tagged = *__real_pt_find("grr");
+	tagged = *__real_pt_device_find("grr");
 	tagged.dummy = tell_tag;
 	tagged.route = by_level;
 	tagged.routes_by_value = by_value;
@@ -55,8 +62,8 @@ static void use_row(bool by_value)
 
 /* ---- Rounds ---- */
 
-static struct cm_key secret;
-static uint8_t public_key[CM_HPKE_PUBLIC_LEN];
+static struct cr_key secret;
+static uint8_t public_key[CR_HPKE_PUBLIC_LEN];
 
 static uint32_t uneven(uint64_t device)
 {
@@ -65,7 +72,7 @@ static uint32_t uneven(uint64_t device)
 
 static void open_round(uint32_t (*tag)(uint64_t device))
 {
-	assert_int_equal(cm_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
+	assert_int_equal(cr_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
 	play.tag = tag;
 	sh_play_round(&play, &(struct sh_wish){ .min_batch = 20,
 				     .target_batch = 40000, /* 4 buckets or more */
@@ -86,15 +93,15 @@ static void tell_apart(const struct cm_buf *all, struct found *f)
 {
 	size_t len = rd_sealed_len(&play.d);
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN], record[PT_RECORD_MAX], want[PR_SEALED_MAX];
-	struct cm_hpke_opener *opener;
+	struct cr_hpke_opener *opener;
 
 	*f = (struct found){ 0 };
 	rd_hpke_info(&play.d, info);
 	rd_hpke_aad(&play.d, aad);
 	assert_int_equal(
-		cm_hpke_opener_new(play.d.suite, &secret, info, sizeof info, &opener, &play.err), CM_OK);
+		cr_hpke_opener_new(play.d.suite, &secret, info, sizeof info, &opener, &play.err), CM_OK);
 	for (size_t at = 0; at < all->len; at += len) {
-		if (cm_hpke_open(opener, aad, sizeof aad, all->data + at, len, record, &play.err) == CM_OK) {
+		if (cr_hpke_open(opener, aad, sizeof aad, all->data + at, len, record, &play.err) == CM_OK) {
 			uint32_t tag;
 			assert_int_equal(pt_record_get(record, TAGS, &tag, &play.err), CM_OK);
 			f->added[tag]++;
@@ -107,7 +114,7 @@ static void tell_apart(const struct cm_buf *all, struct found *f)
 		assert_memory_equal(all->data + at, want, len);
 		f->devices[uneven(device)]++;
 	}
-	cm_hpke_opener_free(opener);
+	cr_hpke_opener_free(opener);
 }
 
 static void release(struct found *f)
@@ -167,7 +174,7 @@ static void the_work_does_not_depend_on_values_where_tags_do(void **state)
 		struct sh_round *r = sh_core_collecting(play.core);
 		assert_int_equal(sh_route_step(r, &play.work_rng, &play.err), CM_OK); /* counted */
 		assert_int_equal(r->route.over, !even);
-		for (; sh_core_task(play.core, true, play.now_ms) == SH_TASK_ROUTE; capped++) {
+		for (; sh_core_task_next(play.core, SH_PACE_FLUSH, play.now_ms) == SH_TASK_ROUTE; capped++) {
 			assert_int_equal(sh_route_step(r, &play.work_rng, &play.err), CM_OK);
 			assert_int_equal(r->route.capped, capped + 1);
 		}
@@ -239,7 +246,7 @@ static unsigned choose_once(struct sh_round *r, uint32_t buckets)
 static void every_choice_of_those_that_stay_is_equally_likely(void **state)
 {
 	struct sh_round r = { .state = SH_COLLECTING,
-		.d = { .params = { .tags = 2, .tag_messages = STAY }, .protocol = &tagged } };
+		.d = { .randomizer = { .row = &tagged, .shuffler = { .tags = 2, .tag_messages = STAY } } } };
 	enum { ROUNDS = 600, CHOICES = 15 }; /* 6 over 2 */
 	unsigned count[1 << FEW] = { 0 };
 	double square = 0;
@@ -263,7 +270,7 @@ static void every_choice_of_those_that_stay_is_equally_likely(void **state)
 static bool step(bool counted)
 {
 	struct sh_round *r = sh_core_collecting(play.core);
-	enum sh_task task = sh_core_task(play.core, true, play.now_ms);
+	enum sh_task_kind task = sh_core_task_next(play.core, SH_PACE_FLUSH, play.now_ms);
 
 	if (task == SH_TASK_ROUTE) {
 		assert_int_equal(sh_route_step(r, &play.work_rng, &play.err), CM_OK);
@@ -278,8 +285,8 @@ static bool step(bool counted)
 	return true;
 }
 
-/* In a child: `steps` tasks towards the seal, then death; before or after the end of the last one was seen.
- */
+/* In a child: `steps` tasks towards the seal, then death; before or after the end of the last one was
+ * seen. */
 static bool die_after(unsigned steps, bool counted)
 {
 	pid_t child = fork();
@@ -440,23 +447,28 @@ static void a_devices_messages_are_of_one_class(void **state)
 		.record_len = 16,
 		.target_batch = 10,
 		.deadline_ms = 100,
-		.params = { .tags = 2, .tag_least = { 1, 1 } } };
+		.randomizer = { .shuffler = { .tags = 2, .tag_least = { 1, 1 } } } };
 	uint8_t pseudonyms[2 * PR_PSEUDONYM_LEN] = { 1 }, sealed[4 * 66] = { 0 },
 			       outcomes[PR_SUBMISSIONS_MAX];
-	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = 9 };
-	struct sh_submit s = { &who, pseudonyms, sizeof pseudonyms, sealed, sizeof sealed };
+	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 9 };
+	struct sh_submit s = { &who, pseudonyms, sizeof pseudonyms, sealed, sizeof sealed, pseudonyms,
+		sizeof pseudonyms };
 	size_t n;
 
 	(void)state;
-	assert_int_equal(sh_intake_init(&in, &vault, &d, PR_FRAME_MAX, &play.err), CM_OK);
+	assert_int_equal(
+		sh_intake_init(&in, &vault, &d, (struct sh_limits){ PR_FRAME_MAX, UINT64_MAX }, &play.err),
+		CM_OK);
 	sealed[2 * 66] = sealed[3 * 66] = 1; /* device 0 of class 0, device 1 of class 1 */
 	assert_int_equal(sh_intake_submit(&in, &s, 1, outcomes, &n, &play.no, &play.err), CM_OK);
 	pseudonyms[0] = pseudonyms[PR_PSEUDONYM_LEN] = 2;
 	sealed[3 * 66] = 0;
 	steps_refused(sh_intake_submit(&in, &s, 1, outcomes, &n, &play.no, &play.err), ERROR(BAD_MESSAGE));
-	d.params.tag_least[0] = d.params.tag_least[1] = 0;
+	d.randomizer.shuffler.tag_least[0] = d.randomizer.shuffler.tag_least[1] = 0;
 	sh_intake_fini(&in);
-	assert_int_equal(sh_intake_init(&in, &vault, &d, PR_FRAME_MAX, &play.err), CM_OK);
+	assert_int_equal(
+		sh_intake_init(&in, &vault, &d, (struct sh_limits){ PR_FRAME_MAX, UINT64_MAX }, &play.err),
+		CM_OK);
 	assert_int_equal(sh_intake_submit(&in, &s, 1, outcomes, &n, &play.no, &play.err), CM_OK);
 	sh_intake_fini(&in);
 }
@@ -469,13 +481,15 @@ static void more_than_the_policy_allows_are_refused(void **state)
 	sh_play_describe(&play, &(struct sh_wish){ .row = &tagged, .tags = TAGS, .tag_messages = CAP });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
+	/* The pin stays what it was; another plan is judged anew. */
 	play.policy.max_shuffler_dummies++;
-	assert_int_equal(sh_play_announce(&play), CM_OK);
+	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
+	sh_play_round(&play, &(struct sh_wish){ .row = &tagged, .tags = TAGS, .tag_messages = CAP });
 }
 
 static void a_key_that_nothing_can_be_sealed_to_is_refused_at_once(void **state)
 {
-	static const uint8_t low_order[CM_HPKE_PUBLIC_LEN] = { 0 };
+	static const uint8_t low_order[CR_HPKE_PUBLIC_LEN] = { 0 };
 
 	(void)state;
 	use_row(false);
@@ -493,10 +507,10 @@ static void damage_is_noticed(void **state)
 	open_round(uneven);
 	sh_play_work(&play);
 	struct sh_round *r = sh_core_collecting(play.core);
-	r->d.params.tags = 2; /* messages of tag 2 are stored */
+	r->d.randomizer.shuffler.tags = 2; /* messages of tag 2 are stored */
 	assert_int_equal(sh_route_step(r, &play.work_rng, &play.err), CM_EDATA);
 	sh_route_fini(&r->route);
-	r->d.params.tags = TAGS;
+	r->d.randomizer.shuffler.tags = TAGS;
 	r->route.capped = r->vault.buckets; /* nothing was dropped */
 	assert_int_equal(sh_route_step(r, &play.work_rng, &play.err), CM_EDATA);
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cm_begun.h"
+#include "cm_marker.h"
 
 /* ---- Faults of the disk ---- */
 
@@ -191,23 +191,27 @@ static void rows_that_a_page_does_not_count_refuse_to_start(void **state)
 	}
 }
 
-static void a_state_without_sums_is_given_them_and_says_the_same(void **state)
+static const struct sh_loss spent = { .closed_to = INT64_MAX };
+
+static void a_damaged_pin_or_standing_refuses(void **state)
 {
+	struct sh_standing_signed standing;
+	uint8_t key[32];
+
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
 	steps_accepted(1, 0, 10);
 	sh_play_work(&play);
-	for (int i = 0; i < 2; i++) {
-		sh_play_stop(&play);
-		tamper_state("ALTER TABLE round DROP COLUMN sum; ALTER TABLE record DROP COLUMN sum;"
-			     "PRAGMA user_version = 1");
-		sh_play_start(&play);
-		assert_int_equal(sh_core_collecting(play.core)->intake.participants, 10);
-	}
-	/* And they are looked at from then on. */
 	sh_play_stop(&play);
+	tamper_state("UPDATE standing SET sequence = sequence + 1");
 	sh_play_start(&play);
-	assert_int_equal(sh_core_collecting(play.core)->intake.participants, 10);
+	memset(key, 2, sizeof key);
+	assert_int_equal(sh_core_standing(play.core, key, &standing, &play.err), CM_EDATA);
+	sh_play_stop(&play);
+	tamper_state("UPDATE pin SET taken = x'00'");
+	assert_int_equal(sh_sqlite_open(play.dir, &play.store, &play.err), CM_OK);
+	assert_int_equal(start(), CM_EDATA);
+	assert_non_null(strstr(play.err.msg, "damaged"));
 }
 
 static void damaged_tags_refuse_to_start(void **state)
@@ -243,6 +247,25 @@ static void opens(enum cm_rc want)
 	assert_int_equal(rc, want);
 }
 
+/* What an earlier version left is not read as if plans had taken nothing. */
+static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(void **state)
+{
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+	sh_play_stop(&play);
+	for (int version = 2; version >= 0; version--) {
+		char sql[160];
+		(void)snprintf(sql, sizeof sql,
+			"DROP TABLE IF EXISTS pin; DROP TABLE IF EXISTS standing; DROP TABLE IF EXISTS "
+			"closed;"
+			"PRAGMA user_version = %d",
+			version);
+		tamper_state(sql);
+		opens(CM_EDATA);
+		assert_non_null(strstr(play.err.msg, version > 0 ? "new name" : "accept-loss"));
+	}
+}
+
 /* Removed, emptied, or a new database in its place. */
 static void lose(int how)
 {
@@ -265,12 +288,12 @@ static void lose(int how)
 
 static void a_state_that_is_lost_is_not_begun_anew(void **state)
 {
-	struct cm_begun begun;
+	struct cm_marker marker;
 
 	(void)state;
 	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
 	sh_play_stop(&play);
-	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	for (int how = 0; how < 3; how++) {
 		lose(how);
 		opens(CM_EDATA);
@@ -278,21 +301,21 @@ static void a_state_that_is_lost_is_not_begun_anew(void **state)
 		opens(CM_EDATA);
 	}
 	/* Whatever is there is evidence. */
-	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	gone("state.db");
-	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_OK);
-	assert_int_equal(cm_begun_read(play.dir, &begun, &play.err), CM_OK);
-	assert_true(begun.there && begun.losses == 1);
+	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_OK);
+	assert_int_equal(cm_marker_read(play.dir, &marker, &play.err), CM_OK);
+	assert_true(marker.there && marker.losses == 1);
 	opens(CM_OK);
 	/* A first start is none, and neither is one that a crash ended before it was noted. */
 	gone("state.db"), gone("in-service");
-	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_EOTHER);
+	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	opens(CM_OK);
 	gone("in-service");
 	opens(CM_OK);
 	lose(0);
 	opens(CM_EDATA);
-	assert_int_equal(sh_sqlite_anew(play.dir, &play.err), CM_OK);
+	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_OK);
 	play.chain = (struct rd_chain){ 0 };
 	sh_play_start(&play);
 }
@@ -360,9 +383,10 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 	memcpy(message, canary, sizeof canary);
 	memset(pseudonym, 'p', sizeof pseudonym);
 	memset(key_hash, 'k', sizeof key_hash);
-	struct cm_identity who = { .role = CM_ROLE_CLIENT, .devices = 1 };
+	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 1 };
 	memcpy(who.key_hash, key_hash, 32);
-	const struct sh_submit s = { &who, pseudonym, sizeof pseudonym, message, len };
+	const struct sh_submit s = { &who, pseudonym, sizeof pseudonym, message, len, pseudonym,
+		sizeof pseudonym };
 	assert_int_equal(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
 				 &receipt, &play.no, &play.err),
 		CM_OK);
@@ -467,7 +491,8 @@ int main(void)
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
 		STEPS_TEST(a_changed_row_of_the_state_refuses_to_start),
 		STEPS_TEST(rows_that_a_page_does_not_count_refuse_to_start),
-		STEPS_TEST(a_state_without_sums_is_given_them_and_says_the_same),
+		STEPS_TEST(a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on),
+		STEPS_TEST(a_damaged_pin_or_standing_refuses),
 		STEPS_TEST(damaged_tags_refuse_to_start),
 		STEPS_TEST(a_state_that_is_lost_is_not_begun_anew),
 		STEPS_TEST(a_database_that_cannot_be_opened_is_named),

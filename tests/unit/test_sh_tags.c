@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_hash.h"
+#include "cr_hash.h"
 #include "sh_batch.h"
 #include "sh_tags.h"
 
@@ -18,14 +18,14 @@ static struct cm_err err;
 /* Uniform tags, as an HMAC gives. */
 static struct sh_tag tag_of(uint64_t device, uint64_t answer)
 {
-	uint8_t in[8], hash[CM_HASH_LEN];
+	uint8_t in[8], hash[CR_HASH_LEN];
 	struct sh_tag t;
 
 	cm_put_le64(in, device);
-	cm_sha256(in, sizeof in, hash);
+	cr_sha256(in, sizeof in, hash);
 	memcpy(t.tag, hash, SH_TAG_LEN);
 	cm_put_le64(in, answer);
-	cm_sha256(in, sizeof in, hash);
+	cr_sha256(in, sizeof in, hash);
 	memcpy(t.digest, hash, SH_TAG_LEN);
 	return t;
 }

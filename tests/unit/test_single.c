@@ -32,30 +32,31 @@ struct law {
 };
 
 /* One report from a script, which it uses up exactly. */
-static void report(const struct pt_params *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
+static void report(
+	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cm_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->bins);
+	struct cr_rng rng = scripted_rng(&s);
+	struct pt_query q = histogram(p->single.bins);
 	struct pt_value v = { .x = x };
 
-	pt_find(p->protocol)->encode(&q, p, &v, &rng, record);
+	p->row->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
 }
 
-static void note_support(const struct pt_params *p, const uint8_t *record, struct law *l, uint32_t y)
+static void note_support(const struct pt_randomizer *p, const uint8_t *record, struct law *l, uint32_t y)
 {
 	uint64_t counts[TALLIES_MAX] = { 0 };
 
-	assert_int_equal(pt_find(p->protocol)->tally(p, record, counts, &err), CM_OK);
-	for (uint32_t i = 0; i < p->bins; i++)
+	assert_int_equal(pt_protocol_of(p->row)->tally(p, record, counts, &err), CM_OK);
+	for (uint32_t i = 0; i < p->single.bins; i++)
 		l->supports[i][y] = counts[i] == 1;
 }
 
 /* Bit i is 1 exactly for the draws below its threshold: every pattern from one draw either side of each. */
-static void unary_law(const struct pt_params *p, struct law *l)
+static void unary_law(const struct pt_randomizer *p, struct law *l)
 {
-	uint32_t d = p->bins;
+	uint32_t d = p->single.bins;
 	uint8_t record[64];
 
 	*l = (struct law){ .items = d, .outputs = 1u << d };
@@ -65,7 +66,7 @@ static void unary_law(const struct pt_params *p, struct law *l)
 
 			l->of[x][y] = 1;
 			for (uint32_t i = 0; i < d; i++) {
-				uint64_t t = i == x ? p->keep : p->other;
+				uint64_t t = i == x ? p->single.keep : p->unary.other;
 				bool set = (y >> i & 1) != 0;
 
 				near[i] = set ? t - 1 : t;
@@ -82,9 +83,9 @@ static void unary_law(const struct pt_params *p, struct law *l)
 }
 
 /* All results of the uniform draws, each kept and not kept. */
-static void subset_law(const struct pt_params *p, struct law *l)
+static void subset_law(const struct pt_randomizer *p, struct law *l)
 {
-	uint32_t d = p->bins, ways = 1;
+	uint32_t d = p->single.bins, ways = 1;
 	uint8_t record[64];
 
 	*l = (struct law){ .items = d, .outputs = 1u << d };
@@ -92,7 +93,7 @@ static void subset_law(const struct pt_params *p, struct law *l)
 		ways *= i;
 	for (uint32_t x = 0; x < d; x++) {
 		for (uint32_t way = 0; way < 2 * ways; way++) {
-			uint64_t script[ITEMS_MAX] = { way % 2 != 0 ? p->keep - 1 : p->keep };
+			uint64_t script[ITEMS_MAX] = { way % 2 != 0 ? p->single.keep - 1 : p->single.keep };
 			uint32_t rest = way / 2, y;
 
 			for (uint32_t i = 1; i < d; i++) {
@@ -101,31 +102,34 @@ static void subset_law(const struct pt_params *p, struct law *l)
 			}
 			report(p, x, script, d, record);
 			y = record[PT_RECORD_HEAD];
-			assert_int_equal(__builtin_popcount(y), p->size);
+			assert_int_equal(__builtin_popcount(y), p->olh.size);
 			assert_int_equal(y >> x & 1, way % 2);
-			l->of[x][y] +=
-				(way % 2 != 0 ? chance(p->keep) : chance(UINT64_C(0) - p->keep)) / ways;
+			l->of[x][y] += (way % 2 != 0 ? chance(p->single.keep)
+						     : chance(UINT64_C(0) - p->single.keep)) /
+				       ways;
 			note_support(p, record, l, y);
 		}
 	}
 }
 
-static void hadamard_law(const struct pt_params *p, struct law *l)
+static void hadamard_law(const struct pt_randomizer *p, struct law *l)
 {
 	uint32_t k = pt_find("hadamard")->tallies(p);
 	uint8_t record[PT_RECORD_LEN];
 
-	*l = (struct law){ .items = p->bins, .outputs = k };
-	assert_true(k > p->bins && k <= 2 * p->bins && (k & (k - 1)) == 0);
-	for (uint32_t x = 0; x < p->bins; x++) {
+	*l = (struct law){ .items = p->single.bins, .outputs = k };
+	assert_true(k > p->single.bins && k <= 2 * p->single.bins && (k & (k - 1)) == 0);
+	for (uint32_t x = 0; x < p->single.bins; x++) {
 		for (uint32_t column = 0; column < k; column++) {
 			for (uint32_t kept = 0; kept < 2; kept++) {
-				uint64_t script[] = { kept ? p->keep - 1 : p->keep, draw_for(column, k) };
+				uint64_t script[] = { kept ? p->single.keep - 1 : p->single.keep,
+					draw_for(column, k) };
 				uint32_t y;
 
 				report(p, x, script, 2, record);
 				assert_int_equal(pt_record_get(record, k, &y, &err), CM_OK);
-				l->of[x][y] += chance(kept ? p->keep : UINT64_C(0) - p->keep) / k;
+				l->of[x][y] +=
+					chance(kept ? p->single.keep : UINT64_C(0) - p->single.keep) / k;
 				l->supports[x][y] = __builtin_parity((x + 1) & y) == 0;
 			}
 		}
@@ -134,9 +138,9 @@ static void hadamard_law(const struct pt_params *p, struct law *l)
 
 /* A hash is drawn first, so its cells of two items are as good as independent and uniform: outputs are (cell
  * of item 0, cell of item 1, reported cell), for two items or the two that the victim may hold of more. */
-static void olh_law(const struct pt_params *p, struct law *l)
+static void olh_law(const struct pt_randomizer *p, struct law *l)
 {
-	uint32_t cells = p->size;
+	uint32_t cells = p->olh.size;
 
 	*l = (struct law){ .items = 2, .outputs = cells * cells * cells };
 	assert_true(l->outputs <= OUTPUTS_MAX);
@@ -145,20 +149,20 @@ static void olh_law(const struct pt_params *p, struct law *l)
 
 		for (uint32_t x = 0; x < 2; x++) {
 			l->supports[x][y] = said == cell[x];
-			l->of[x][y] = (said == cell[x] ? chance(p->keep)
-						       : chance(UINT64_C(0) - p->keep) / (cells - 1)) /
+			l->of[x][y] = (said == cell[x] ? chance(p->single.keep)
+						       : chance(UINT64_C(0) - p->single.keep) / (cells - 1)) /
 				      (cells * cells);
 		}
 	}
 }
 
-static void law_of(const struct pt_params *p, struct law *l)
+static void law_of(const struct pt_randomizer *p, struct law *l)
 {
-	if (strcmp(p->protocol, "subset") == 0)
+	if (strcmp(p->row->name, "subset") == 0)
 		subset_law(p, l);
-	else if (strcmp(p->protocol, "olh") == 0)
+	else if (strcmp(p->row->name, "olh") == 0)
 		olh_law(p, l);
-	else if (strcmp(p->protocol, "hadamard") == 0)
+	else if (strcmp(p->row->name, "hadamard") == 0)
 		hadamard_law(p, l);
 	else
 		unary_law(p, l);
@@ -190,9 +194,9 @@ static void the_worst_ratio_of_the_output_laws_is_the_guarantee(void **state)
 	EACH_SMALL
 	{
 		for (size_t j = 0; j < 4; j++) {
-			struct pt_params p =
+			struct pt_randomizer p =
 				made(small[i].row, small[i].items, some_epsilons[j], small[i].size);
-			double e = pt_find(small[i].row)->epsilon0(&p);
+			double e = pt_find(small[i].row)->device->epsilon0(&p);
 			long double worst = 0;
 			static struct law l;
 
@@ -244,28 +248,28 @@ static void cells_are_the_infimum_of_the_output_laws_and_its_ratios(void **state
 	EACH_SMALL
 	{
 		for (size_t j = 0; j < 4; j++) {
-			struct pt_params p =
+			struct pt_randomizer p =
 				made(small[i].row, small[i].items, some_epsilons[j], small[i].size);
 			struct acct_round round;
 			static struct law l;
 			const char *why;
 
 			law_of(&p, &l);
-			if (strcmp(p.protocol, "olh") == 0 && p.bins > 2) {
+			if (strcmp(p.row->name, "olh") == 0 && p.single.bins > 2) {
 				/* An item that is nowhere near: the infimum over all. */
 				l.items = 3;
 				for (uint32_t y = 0; y < l.outputs; y++)
-					l.of[2][y] = chance(UINT64_C(0) - p.keep) / (p.size - 1) /
-						     (p.size * p.size);
+					l.of[2][y] = chance(UINT64_C(0) - p.single.keep) / (p.olh.size - 1) /
+						     (p.olh.size * p.olh.size);
 			}
-			assert_int_equal(pt_find(p.protocol)->cells(&p, 1000, &round, &err), CM_OK);
+			assert_int_equal(pt_protocol_of(p.row)->cells(&p, 1000, &round, &err), CM_OK);
 			assert_int_equal(acct_round_check(&round, &why), ACCT_OK);
 			assert_true(round.others == 999 && round.dummies == 0 && round.count == 1);
 			for (uint32_t pair = 0; pair < l.items * l.items; pair++) {
 				uint32_t x0 = pair % l.items, x1 = pair / l.items;
 				long double all = 0, worst;
 
-				if (x0 == x1 || (strcmp(p.protocol, "olh") == 0 && (x0 > 1 || x1 > 1)))
+				if (x0 == x1 || (strcmp(p.row->name, "olh") == 0 && (x0 > 1 || x1 > 1)))
 					continue;
 				for (size_t c = 0; c < round.cells; c++) {
 					const struct acct_cell *cell = &round.cell[c];
@@ -289,7 +293,7 @@ static void participants_beyond_the_accountants_range_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
-		struct pt_params p = made(rows[i], 4, 1, 0);
+		struct pt_randomizer p = made(rows[i], 4, 1, 0);
 
 		assert_int_equal(pt_find(rows[i])->cells(&p, 0, &round, &err), CM_EPROTO);
 		assert_int_equal(pt_find(rows[i])->cells(&p, UINT64_MAX, &round, &err), CM_EPROTO);
@@ -307,13 +311,13 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 	(void)state;
 	EACH_SMALL
 	{
-		struct pt_params p = made(small[i].row, small[i].items, 1.5, small[i].size);
-		struct pt_query q = histogram(p.bins);
+		struct pt_randomizer p = made(small[i].row, small[i].items, 1.5, small[i].size);
+		struct pt_query q = histogram(p.single.bins);
 		uint64_t counts[TALLIES_MAX] = { 0 };
 		long double held, not_held, expected[ITEMS_MAX] = { 0 };
 		struct pt_estimate e;
 		static struct law l;
-		bool columns = strcmp(p.protocol, "hadamard") == 0;
+		bool columns = strcmp(p.row->name, "hadamard") == 0;
 
 		law_of(&p, &l);
 		/* Three in ten hold item 0, the others item 1. */
@@ -330,10 +334,10 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 			held += l.supports[0][y] ? l.of[0][y] : 0;
 			not_held += l.supports[0][y] ? l.of[1][y] : 0;
 		}
-		for (uint32_t x = 0; !columns && x < p.bins; x++)
+		for (uint32_t x = 0; !columns && x < p.single.bins; x++)
 			counts[x] = (uint64_t)llroundl(n * (x < l.items ? expected[x] : not_held));
-		assert_int_equal(pt_find(p.protocol)->estimate(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
-		for (uint32_t x = 0; x < p.bins; x++) {
+		assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
+		for (uint32_t x = 0; x < p.single.bins; x++) {
 			long double c = x == 0 ? 0.3L * n : x == 1 ? 0.7L * n : 0;
 			long double slope = held - not_held;
 
@@ -352,7 +356,7 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 /* The transform against the definition, on counts without structure. */
 static void hadamard_supports_are_the_columns_where_the_row_is_plus_one(void **state)
 {
-	struct pt_params p = made("hadamard", 100, 2, 0);
+	struct pt_randomizer p = made("hadamard", 100, 2, 0);
 	struct pt_query q = histogram(100);
 	uint64_t counts[128], n = 0;
 	struct pt_estimate e;
@@ -361,17 +365,17 @@ static void hadamard_supports_are_the_columns_where_the_row_is_plus_one(void **s
 	assert_int_equal(pt_find("hadamard")->tallies(&p), 128);
 	for (uint64_t y = 0; y < 128; y++)
 		n += counts[y] = y * y * 2654435761u % 1009;
-	assert_int_equal(pt_find("hadamard")->estimate(&q, &p, counts, n, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, n, &e, &err), CM_OK);
 	for (uint32_t x = 0; x < 100; x++) {
 		long double m = 0;
 
 		for (uint32_t y = 0; y < 128; y++)
 			m += __builtin_parity((x + 1) & y) == 0 ? counts[y] : 0;
-		close_to(e.item[x].value, (m - n / 2.0L) / (chance(p.keep) - 0.5L), 1e-9);
+		close_to(e.item[x].value, (m - n / 2.0L) / (chance(p.single.keep) - 0.5L), 1e-9);
 	}
 	pt_estimate_fini(&e);
 	counts[127] += 1;
-	assert_int_equal(pt_find("hadamard")->estimate(&q, &p, counts, n, &e, &err), CM_EDATA);
+	assert_int_equal(pt_answer(&q, &p, counts, n, &e, &err), CM_EDATA);
 }
 
 int main(void)

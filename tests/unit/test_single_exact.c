@@ -15,7 +15,7 @@ static double fraction(const char *text)
 }
 
 /* "subset4,2", "p=3": a row, its domain, its size and e^epsilon0.  False for what is no row. */
-static bool read_randomizer(const char *text, const char *params, struct pt_params *p)
+static bool read_randomizer(const char *text, const char *params, struct pt_randomizer *p)
 {
 	static const char *const known[] = { "grr", "rappor", "subset", "olh" };
 	double ratio = fraction(params + 2);
@@ -45,7 +45,7 @@ static void cells_never_give_less_than_the_exact_delta_of_a_batch(void **state)
 	while (csv_next(&csv)) {
 		double level = strtod(csv_get(&csv, "level_pair"), NULL);
 		double exact = strtod(csv_get(&csv, "exact_delta"), NULL);
-		struct pt_params p;
+		struct pt_randomizer p;
 		struct acct_round round;
 		struct acct_bound delta;
 
@@ -53,7 +53,7 @@ static void cells_never_give_less_than_the_exact_delta_of_a_batch(void **state)
 			continue;
 		seen++;
 		assert_int_equal(
-			pt_find(p.protocol)->cells(&p, strtoul(csv_get(&csv, "n"), NULL, 10), &round, &err),
+			pt_protocol_of(p.row)->cells(&p, strtoul(csv_get(&csv, "n"), NULL, 10), &round, &err),
 			CM_OK);
 		assert_int_equal(
 			acct_delta(&round, 1, log(fraction(csv_get(&csv, "exp_eps"))), &delta), ACCT_OK);
@@ -61,7 +61,7 @@ static void cells_never_give_less_than_the_exact_delta_of_a_batch(void **state)
 		assert_true(delta.upper >= level - 1e-12);
 		/* The reference hashes by any function, so it knows how often all three inputs meet; of a
 		 * family only pairs are known. */
-		if (strcmp(p.protocol, "olh") != 0 && delta.upper > level + 1e-9)
+		if (strcmp(p.row->name, "olh") != 0 && delta.upper > level + 1e-9)
 			fail_msg("%s n=%s: %.17g, the level pair gives %.17g", csv_get(&csv, "randomizer"),
 				csv_get(&csv, "n"), delta.upper, level);
 	}

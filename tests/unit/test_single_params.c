@@ -11,17 +11,17 @@
 
 #include "single_rows.h"
 
-static void expect_close(const struct pt_params *p, double asked, double relative)
+static void expect_close(const struct pt_randomizer *p, double asked, double relative)
 {
-	double got = pt_find(p->protocol)->epsilon0(p);
+	double got = p->row->epsilon0(p);
 	struct acct_round round;
 	const char *why;
 
 	assert_true(got <= asked && got > asked * (1 - relative));
-	assert_int_equal(pt_find(p->protocol)->cells(p, 100000, &round, &err), CM_OK);
+	assert_int_equal(pt_protocol_of(p->row)->cells(p, 100000, &round, &err), CM_OK);
 	if (acct_round_check(&round, &why) != ACCT_OK)
-		fail_msg("%s, epsilon0 %g, %u categories, size %u: %s", p->protocol, asked, p->bins, p->size,
-			why);
+		fail_msg("%s, epsilon0 %g, %u categories, size %u: %s", p->row->name, asked, p->single.bins,
+			p->olh.size, why);
 }
 
 /* At every epsilon0, domain and size the guarantee is at most what was asked, and close, and the accountant
@@ -34,7 +34,7 @@ static void the_local_guarantee_is_at_most_what_was_asked(void **state)
 	for (double e = 16; e >= 1e-4; e /= 1.21) {
 		for (size_t j = 0; j < 4; j++) {
 			uint32_t d = domains[j];
-			struct pt_params p;
+			struct pt_randomizer p;
 
 			for (size_t i = 0; i < ROWS; i++) {
 				p = made(rows[i], d, e, 0);
@@ -62,14 +62,14 @@ static void the_size_chosen_is_the_best_one(void **state)
 
 		for (size_t j = 0; j < 5; j++) {
 			double d = domains[j], least = INFINITY, chosen = 0;
-			struct pt_params p = made("subset", domains[j], e, 0);
+			struct pt_randomizer p = made("subset", domains[j], e, 0);
 
 			for (uint32_t k = 1; k < domains[j]; k++) {
 				double keep = k * x / (k * x + d - k), q = (k - keep) / (d - 1);
 				double noise = q * (1 - q) / ((keep - q) * (keep - q));
 
 				least = fmin(least, noise);
-				chosen = k == p.size ? noise : chosen;
+				chosen = k == p.olh.size ? noise : chosen;
 			}
 			assert_true(chosen > 0 && chosen <= least * (1 + 1e-9));
 		}
@@ -78,11 +78,11 @@ static void the_size_chosen_is_the_best_one(void **state)
 			double noise = q * (1 - q) / ((keep - q) * (keep - q));
 
 			best = fmin(best, noise);
-			had = l == made("olh", 5, e, 0).size ? noise : had;
+			had = l == made("olh", 5, e, 0).olh.size ? noise : had;
 		}
 		assert_true(had <= best * (1 + 1e-9));
 	}
-	assert_int_equal(made("olh", 5, 16, 0).size, 4096);
+	assert_int_equal(made("olh", 5, 16, 0).olh.size, 4096);
 }
 
 static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
@@ -107,28 +107,28 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ "hadamard", { .epsilon0 = 1e-18 }, "too small to say anything" },
 	};
 	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
-	struct pt_params p = { .bins = 77 };
+	struct pt_randomizer p = { .single.bins = 77 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(pt_find(bad[i].row)->derive(&q, &bad[i].request, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(pt_find(bad[i].row), &q, &bad[i].request, &p, &err), CM_ECONFIG);
 		assert_non_null(strstr(err.msg, bad[i].said));
-		assert_int_equal(p.bins, 77);
+		assert_int_equal(p.single.bins, 77);
 	}
 	for (size_t i = 0; i < ROWS; i++) {
 		struct pt_request r = { .epsilon0 = 1 };
 
-		assert_int_equal(pt_find(rows[i])->derive(&m, &r, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(pt_find(rows[i]), &m, &r, &p, &err), CM_ECONFIG);
 		assert_non_null(strstr(err.msg, "answers histograms only"));
 	}
 }
 
 /* Parameters changed by one statement, of a row's own for six categories. */
-#define REFUSED(statement)                                             \
-	do {                                                           \
-		p = good;                                              \
-		statement;                                             \
-		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(statement)                                                     \
+	do {                                                                   \
+		p = good;                                                      \
+		statement;                                                     \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
@@ -139,27 +139,27 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
-		const struct pt_params good = made(rows[i], 6, 1, 0);
-		struct pt_params p = good;
+		const struct pt_randomizer good = made(rows[i], 6, 1, 0);
+		struct pt_randomizer p = good;
 
-		assert_int_equal(row->check(&q, &good, &err), CM_OK);
-		assert_int_equal(row->check(&m, &good, &err), CM_EPROTO);
-		assert_int_equal(row->check(&five, &good, &err), CM_EPROTO);
-		REFUSED(p.bins = 5);
-		REFUSED(p.bins = 0);
-		REFUSED(p.bins = UINT32_MAX);
-		REFUSED(p.dummies = 1);
-		REFUSED(p.keep_always = true);
-		REFUSED(p.keep = 0);
-		REFUSED((p.keep_always = true, p.keep = 0));
-		REFUSED(p.keep = UINT64_MAX);
-		REFUSED(p.keep = 1);
-		REFUSED(p.protocol[0] = 'x');
-		REFUSED(p.other = p.other == 0 ? 1 : 0);
-		REFUSED(p.other = UINT64_MAX);
-		REFUSED(p.size = p.size == 0 ? 1 : 0);
-		REFUSED(p.size = CATEGORIES_MAX + 1);
-		REFUSED(p.size = UINT32_MAX);
+		assert_int_equal(row->device->check(&q, &good, &err), CM_OK);
+		assert_int_equal(row->device->check(&m, &good, &err), CM_EPROTO);
+		assert_int_equal(row->device->check(&five, &good, &err), CM_EPROTO);
+		REFUSED(p.single.bins = 5);
+		REFUSED(p.single.bins = 0);
+		REFUSED(p.single.bins = UINT32_MAX);
+		REFUSED(p.shuffler.dummies = 1);
+		REFUSED(p.single.keep = 0);
+		REFUSED(p.single.keep = UINT64_MAX);
+		REFUSED(p.single.keep = 1);
+		if (strcmp(rows[i], "subset") == 0 || strcmp(rows[i], "olh") == 0) {
+			REFUSED(p.olh.size = 0);
+			REFUSED(p.olh.size = CATEGORIES_MAX + 1);
+			REFUSED(p.olh.size = UINT32_MAX);
+		} else if (strcmp(rows[i], "hadamard") != 0) {
+			REFUSED(p.unary.other = 0);
+			REFUSED(p.unary.other = UINT64_MAX);
+		}
 	}
 }
 
@@ -177,20 +177,20 @@ static void probabilities_that_say_nothing_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const struct pt_protocol *row = pt_find(cases[i].row);
-		const struct pt_params good = made(cases[i].row, 6, 1, cases[i].size);
-		struct pt_params p;
+		const struct pt_randomizer good = made(cases[i].row, 6, 1, cases[i].size);
+		struct pt_randomizer p;
 
-		REFUSED(p.keep = cases[i].chance);
-		REFUSED(p.keep = cases[i].chance + 1);
+		REFUSED(p.single.keep = cases[i].chance);
+		REFUSED(p.single.keep = cases[i].chance + 1);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
-		const struct pt_params good = made(rows[i], 6, 1, 0);
-		struct pt_params p;
+		const struct pt_randomizer good = made(rows[i], 6, 1, 0);
+		struct pt_randomizer p;
 
-		REFUSED(p.keep -= 1);
-		REFUSED(p.other = p.keep);
-		REFUSED((p.keep = UINT64_C(1) << 63, p.other = UINT64_C(1) << 63));
+		REFUSED(p.single.keep -= 1);
+		REFUSED(p.unary.other = p.single.keep);
+		REFUSED((p.single.keep = UINT64_C(1) << 63, p.unary.other = UINT64_C(1) << 63));
 	}
 }
 
@@ -201,17 +201,17 @@ static void sizes_out_of_range_are_refused(void **state)
 	(void)state;
 	{
 		const struct pt_protocol *row = pt_find("subset");
-		const struct pt_params good = made("subset", 6, 1, 2);
-		struct pt_params p;
+		const struct pt_randomizer good = made("subset", 6, 1, 2);
+		struct pt_randomizer p;
 
-		REFUSED(p.size = 6);
+		REFUSED(p.olh.size = 6);
 	}
 	{
 		const struct pt_protocol *row = pt_find("olh");
-		const struct pt_params good = made("olh", 6, 1, 4);
-		struct pt_params p;
+		const struct pt_randomizer good = made("olh", 6, 1, 4);
+		struct pt_randomizer p;
 
-		REFUSED(p.size = 1);
+		REFUSED(p.olh.size = 1);
 	}
 }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "pt_bits.h"
-#include "pt_hash.h"
+#include "pt_hash_analysis.h"
 #include "pt_record.h"
 #include "scripted_rng.h"
 #include "single_rows.h"
@@ -43,8 +43,8 @@ static void a_hash_is_a_line_and_the_next_point_is_the_next_categorys(void **sta
 	}
 }
 
-/* The points of each cell, counted by where its number changes: kappa times l is 1 but for the stated excess.
- */
+/* The points of each cell, counted by where its number changes: kappa times l is 1 but for the stated
+ * excess. */
 static void every_cell_has_its_share_of_points(void **state)
 {
 	__extension__ typedef unsigned __int128 u128;
@@ -81,14 +81,15 @@ static void every_cell_has_its_share_of_points(void **state)
 }
 
 /* One report from a script, which it uses up exactly. */
-static void report(const struct pt_params *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
+static void report(
+	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cm_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->bins);
+	struct cr_rng rng = scripted_rng(&s);
+	struct pt_query q = histogram(p->single.bins);
 	struct pt_value v = { .x = x };
 
-	pt_find(p->protocol)->encode(&q, p, &v, &rng, record);
+	p->row->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
 }
 
@@ -97,7 +98,7 @@ static void a_local_hash_report_is_randomized_response_on_the_cells(void **state
 {
 	(void)state;
 	for (uint32_t cells = 2; cells <= 5; cells++) {
-		struct pt_params p = made("olh", 40, 1, cells);
+		struct pt_randomizer p = made("olh", 40, 1, cells);
 
 		for (uint64_t x = 0; x < 40; x++) {
 			const uint64_t a = UINT64_C(0x1abcdef012345678), b = UINT64_C(0x0123456789abcdef);
@@ -107,12 +108,13 @@ static void a_local_hash_report_is_randomized_response_on_the_cells(void **state
 			own = (uint64_t)((__extension__(unsigned __int128) own * cells) >> 61);
 			for (uint64_t o = 0; o + 1 < cells; o++) {
 				uint64_t script[] = { draw_for(a, PT_HASH_POINTS),
-					draw_for(b, PT_HASH_POINTS), p.keep - 1, draw_for(o, cells - 1) };
+					draw_for(b, PT_HASH_POINTS), p.single.keep - 1,
+					draw_for(o, cells - 1) };
 
 				report(&p, x, script, 4, record);
 				assert_true(cm_get_le64(record + 8) == a && cm_get_le64(record + 16) == b);
 				assert_int_equal(cm_get_le64(record + 24), own);
-				script[2] = p.keep;
+				script[2] = p.single.keep;
 				report(&p, x, script, 4, record);
 				assert_true(cm_get_le64(record + 24) != own);
 				hits |= UINT64_C(1) << cm_get_le64(record + 24);
@@ -131,11 +133,11 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
-		struct pt_params p = made(rows[i], 300, 1, 0);
+		struct pt_randomizer p = made(rows[i], 300, 1, 0);
 		struct pt_query q = histogram(300);
 
 		for (uint64_t x = 0; x < 300; x += 13) {
-			const uint64_t first[] = { 0, p.keep - 1, p.keep, UINT64_MAX - 1 };
+			const uint64_t first[] = { 0, p.single.keep - 1, p.single.keep, UINT64_MAX - 1 };
 
 			for (size_t j = 0; j < 4; j++) {
 				/* A hash is drawn before anything of the value. */
@@ -144,10 +146,10 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 				struct scripted_rng s = {
 					.script = script + skip, .len = 3 - skip, .fallback = SCRIPT_END
 				};
-				struct cm_rng rng = scripted_rng(&s);
+				struct cr_rng rng = scripted_rng(&s);
 				struct pt_value v = { .x = x };
 
-				pt_find(rows[i])->encode(&q, &p, &v, &rng, record);
+				pt_find(rows[i])->device->encode(&q, &p, &v, &rng, record);
 				assert_int_equal(s.used, draws[i]);
 			}
 		}
@@ -160,9 +162,9 @@ static void every_value_of_every_domain_gives_a_record_of_one_length(void **stat
 	static const uint32_t domains[] = { 2, 3, 63, 64, 65, 128, 200, 4096 };
 	static uint64_t counts[TALLIES_MAX];
 	static uint8_t record[RECORD_MAX];
-	const uint8_t seed[CM_SEED_LEN] = { 7 };
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	const uint8_t seed[CR_SEED_LEN] = { 7 };
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 
 	(void)state;
 	assert_non_null(g);
@@ -170,32 +172,32 @@ static void every_value_of_every_domain_gives_a_record_of_one_length(void **stat
 		const struct pt_protocol *row = pt_find(rows[i]);
 
 		for (size_t j = 0; j < sizeof domains / sizeof domains[0]; j++) {
-			struct pt_params p = made(rows[i], domains[j], 3, 0);
+			struct pt_randomizer p = made(rows[i], domains[j], 3, 0);
 			struct pt_query q = histogram(domains[j]);
-			uint32_t len = row->record_len(&p), step = domains[j] > 200 ? 409 : 1;
+			uint32_t len = row->device->record_len(&p), step = domains[j] > 200 ? 409 : 1;
 
 			assert_true(len <= RECORD_MAX);
-			assert_true(row->tallies(&p) <= TALLIES_MAX && row->messages(&p) == 1);
+			assert_true(row->tallies(&p) <= TALLIES_MAX && row->device->messages(&p) == 1);
 			for (uint64_t x = 0; x < domains[j]; x += step) {
 				struct pt_value v = { .x = x };
 
 				memset(record, 0xa5, sizeof record);
-				row->encode(&q, &p, &v, &rng, record);
+				row->device->encode(&q, &p, &v, &rng, record);
 				for (size_t k = len; k < sizeof record; k++)
 					assert_int_equal(record[k], 0xa5);
 				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 			}
 		}
 	}
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 /* Refused, and nothing is counted. */
-static void expect_bad(const struct pt_params *p, const uint8_t *record)
+static void expect_bad(const struct pt_randomizer *p, const uint8_t *record)
 {
 	static uint64_t counts[TALLIES_MAX];
 
-	assert_int_equal(pt_find(p->protocol)->tally(p, record, counts, &err), CM_EDATA);
+	assert_int_equal(pt_protocol_of(p->row)->tally(p, record, counts, &err), CM_EDATA);
 	for (size_t i = 0; i < TALLIES_MAX; i++)
 		assert_true(counts[i] == 0);
 }
@@ -203,20 +205,20 @@ static void expect_bad(const struct pt_params *p, const uint8_t *record)
 static void malformed_records_add_nothing(void **state)
 {
 	static uint8_t record[64];
-	const uint8_t seed[CM_SEED_LEN] = { 8 };
-	struct cm_rng rng;
-	struct cm_rng_seeded *g = cm_rng_seeded_new(seed, &rng);
+	const uint8_t seed[CR_SEED_LEN] = { 8 };
+	struct cr_rng rng;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 
 	(void)state;
 	assert_non_null(g);
 	for (size_t i = 0; i < ROWS; i++) {
-		struct pt_params p = made(rows[i], 5, 1, 0);
+		struct pt_randomizer p = made(rows[i], 5, 1, 0);
 		struct pt_query q = histogram(5);
 		struct pt_value v = { .x = 3 };
 		const struct pt_protocol *row = pt_find(rows[i]);
-		bool bits = row->record_len(&p) == 16 && i < 3;
+		bool bits = row->device->record_len(&p) == 16 && i < 3;
 
-		row->encode(&q, &p, &v, &rng, record);
+		row->device->encode(&q, &p, &v, &rng, record);
 		for (size_t bit = 0; bit < 64; bit++) {
 			record[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			expect_bad(&p, record);
@@ -224,19 +226,19 @@ static void malformed_records_add_nothing(void **state)
 		}
 		/* Bits of no item, or columns and cells beyond the last. */
 		for (size_t bit = bits ? 5 : 3; bit < 64; bit++) {
-			size_t at = 8 * (row->record_len(&p) - 8) + bit;
+			size_t at = 8 * (row->device->record_len(&p) - 8) + bit;
 
 			record[at / 8] ^= (uint8_t)(1u << at % 8);
 			expect_bad(&p, record);
 			record[at / 8] ^= (uint8_t)(1u << at % 8);
 		}
 	}
-	cm_rng_seeded_free(g);
+	cr_rng_seeded_free(g);
 }
 
 static void a_subset_has_its_size_and_a_hash_is_of_the_family(void **state)
 {
-	struct pt_params p = made("subset", 5, 1, 2);
+	struct pt_randomizer p = made("subset", 5, 1, 2);
 	uint64_t counts[5] = { 0 };
 	uint8_t record[64];
 

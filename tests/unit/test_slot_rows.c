@@ -11,20 +11,20 @@
 
 #include <cmocka.h>
 
-#include "pt_slots.h"
+#include "pt_slots_analysis.h"
 #include "pt_tree.h"
 #include "queries.h"
 #include "seeded.h"
 #include "shuffled.h"
 
 static struct cm_err err;
-static struct cm_rng rng;
+static struct cr_rng rng;
 
-static struct pt_params made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
 {
-	struct pt_params p;
+	struct pt_randomizer p;
 
-	if (pt_find(row)->derive(q, r, &p, &err) != CM_OK)
+	if (pt_derive(pt_find(row), q, r, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return p;
 }
@@ -32,14 +32,14 @@ static struct pt_params made(const char *row, const struct pt_query *q, const st
 /* ---- words ---- */
 
 /* With epsilon0 = 16 a word is lost once in a million: two equal readings of each slot are what was sent. */
-static void read_words(const char *row, const struct pt_query *q, const struct pt_params *p,
+static void read_words(const char *row, const struct pt_query *q, const struct pt_randomizer *p,
 	const struct pt_value *v, uint32_t *word)
 {
 	uint8_t records[16 * 16];
 	uint32_t n = pt_slots_total(p), seen[2][16];
 
 	for (uint32_t turn = 0; turn < 2; turn++) {
-		pt_find(row)->encode(q, p, v, &rng, records);
+		pt_find(row)->device->encode(q, p, v, &rng, records);
 		for (uint32_t i = 0; i < n; i++) {
 			struct pt_cell cell;
 
@@ -59,7 +59,7 @@ static void a_numbers_digits_are_its_levels(void **state)
 {
 	const struct pt_query q = { .kind = PT_MEAN, .name = "q", .field = "f", .high = 1 };
 	const struct pt_request r = { .epsilon0 = 16, .levels = 64, .size = 4 };
-	struct pt_params p = made("digits", &q, &r);
+	struct pt_randomizer p = made("digits", &q, &r);
 
 	(void)state;
 	for (uint64_t level = 0; level < 64; level++) {
@@ -76,7 +76,7 @@ static void a_number_is_in_one_node_of_each_level(void **state)
 {
 	struct pt_query q = query_of_kind(PT_RANGES); /* 9 leaves of [0, 10], threes */
 	const struct pt_request r = { .epsilon0 = 16 };
-	struct pt_params p = made("ranges", &q, &r);
+	struct pt_randomizer p = made("ranges", &q, &r);
 	const struct {
 		double x;
 		uint32_t leaf;
@@ -113,9 +113,9 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 		q.high = grids[g].high;
 		q.leaves = grids[g].leaves;
 		q.fanout = grids[g].fanout;
-		struct pt_params p = made("ranges", &q, &r);
-		for (uint32_t i = 0; i < p.slots; i++)
-			p.slot[i].keep = UINT64_MAX;
+		struct pt_randomizer p = made("ranges", &q, &r);
+		for (uint32_t i = 0; i < p.slots.kinds; i++)
+			p.slots.slot[i].each.keep = UINT64_MAX;
 		for (uint32_t leaf = 0; leaf < q.leaves; leaf++)
 			for (uint32_t half = 0; half < 2; half++) {
 				struct pt_value v;
@@ -128,7 +128,7 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 					text, sizeof text, "%.12g", q.low + step * (leaf + half / 2.0));
 				assert_int_equal(pt_value_read(&q, &field, NULL, &v, &clamped, &err), CM_OK);
 				read_words("ranges", &q, &p, &v, word);
-				for (uint32_t i = p.slots, at = leaf; i-- > 0; at /= q.fanout)
+				for (uint32_t i = p.slots.kinds, at = leaf; i-- > 0; at /= q.fanout)
 					if (word[i] != at)
 						fail_msg("%s of [%g, %g] is in %u, not %u, of level %u", text,
 							q.low, q.high, word[i], at, i);
@@ -140,7 +140,7 @@ static void a_combination_is_the_index_of_its_categories(void **state)
 {
 	struct pt_query q = query_of_kind(PT_MARGINALS); /* sizes 2, 3, 2; sets {a, b} and {c} */
 	const struct pt_request r = { .epsilon0 = 16 };
-	struct pt_params p = made("marginals", &q, &r);
+	struct pt_randomizer p = made("marginals", &q, &r);
 	struct pt_estimate e;
 	uint64_t counts[8] = { 1, 2, 3, 4, 5, 6, 10, 11 };
 
@@ -153,7 +153,7 @@ static void a_combination_is_the_index_of_its_categories(void **state)
 		assert_int_equal(word[0], at[0] * 3 + at[1]);
 		assert_int_equal(word[1], at[2]);
 	}
-	assert_int_equal(pt_find("marginals")->estimate(&q, &p, counts, 21, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 21, &e, &err), CM_OK);
 	assert_int_equal(e.n, 8);
 	assert_string_equal(e.item[0].label, "a=c0,b=c0");
 	assert_string_equal(e.item[1].label, "a=c0,b=c1");
@@ -169,13 +169,13 @@ static void ranges_are_named_by_their_ends(void **state)
 {
 	struct pt_query q = query_of_kind(PT_RANGES);
 	const struct pt_request r = { .epsilon0 = 16 };
-	struct pt_params p = made("ranges", &q, &r);
+	struct pt_randomizer p = made("ranges", &q, &r);
 	uint64_t counts[12] = { 30, 0, 3, 10, 10, 10, 0, 0, 0, 0, 0, 3 };
 	struct pt_estimate e;
 
 	(void)state;
 	q.high = 9;
-	assert_int_equal(pt_find("ranges")->estimate(&q, &p, counts, 33, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 33, &e, &err), CM_OK);
 	assert_int_equal(e.n, 12);
 	assert_string_equal(e.item[0].label, "[0, 3)");
 	assert_string_equal(e.item[2].label, "[6, 9]");
@@ -185,25 +185,24 @@ static void ranges_are_named_by_their_ends(void **state)
 }
 
 /* A slot may have more than its share, by who sends all its messages there; all slots not more than all
- * messages.
- */
+ * messages. */
 static void counts_that_cannot_be_are_refused(void **state)
 {
 	struct pt_query q = query_of_kind(PT_MARGINALS);
 	const struct pt_request r = { .epsilon0 = 2, .dummies = 1 };
-	struct pt_params p = made("marginals", &q, &r);
+	struct pt_randomizer p = made("marginals", &q, &r);
 	struct pt_estimate e;
 	uint64_t counts[8] = { 3, 3, 3, 3, 3, 5, 4, 4 };
 
 	(void)state;
-	assert_int_equal(pt_find("marginals")->estimate(&q, &p, counts, 10, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
 	pt_estimate_fini(&e);
 	counts[5] += 12;
-	assert_int_equal(pt_find("marginals")->estimate(&q, &p, counts, 10, &e, &err), CM_OK);
+	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
 	pt_estimate_fini(&e);
 	counts[5]++;
-	assert_int_equal(pt_find("marginals")->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
-	assert_int_equal(pt_find("marginals")->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
+	assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
 }
 
 /* ---- what is refused ---- */
@@ -213,36 +212,36 @@ static void impossible_questions_are_refused(void **state)
 	struct pt_query ranges = query_of_kind(PT_RANGES), marginals = query_of_kind(PT_MARGINALS);
 	struct pt_query number = query_of_kind(PT_MEAN);
 	struct pt_request r = { .epsilon0 = 2 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	static const uint32_t bad_levels[] = { 2, 3, 6, 63, 8192 };
 
 	(void)state;
 	ranges.leaves = 10;
-	assert_int_equal(pt_find("ranges")->derive(&ranges, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("ranges"), &ranges, &r, &p, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "10 leaves are no power of the fanout 3"));
 	ranges.leaves = 8192;
 	ranges.fanout = 2;
-	assert_int_equal(pt_find("ranges")->derive(&ranges, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("ranges"), &ranges, &r, &p, &err), CM_ECONFIG);
 	ranges.leaves = 1;
-	assert_int_equal(pt_find("ranges")->derive(&ranges, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("ranges"), &ranges, &r, &p, &err), CM_ECONFIG);
 	ranges.leaves = 4096;
-	assert_int_equal(pt_find("ranges")->derive(&ranges, &r, &p, &err), CM_OK);
-	assert_int_equal(p.slots, 12);
+	assert_int_equal(pt_derive(pt_find("ranges"), &ranges, &r, &p, &err), CM_OK);
+	assert_int_equal(p.slots.kinds, 12);
 	/* 65 values of two columns each. */
 	marginals.column[0].categories = marginals.column[1].categories = 65;
-	assert_int_equal(pt_find("marginals")->derive(&marginals, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("marginals"), &marginals, &r, &p, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "marginal 1 has"));
 	marginals.column[0].categories = 2;
 	marginals.column[1].categories = 3;
-	assert_int_equal(pt_find("marginals")->derive(&number, &r, &p, &err), CM_ECONFIG);
-	assert_int_equal(pt_find("ranges")->derive(&number, &r, &p, &err), CM_ECONFIG);
-	assert_int_equal(pt_find("digits")->derive(&marginals, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("marginals"), &number, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("ranges"), &number, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("digits"), &marginals, &r, &p, &err), CM_ECONFIG);
 	for (size_t i = 0; i < sizeof bad_levels / sizeof *bad_levels; i++) {
 		r.levels = bad_levels[i];
-		assert_int_equal(pt_find("digits")->derive(&number, &r, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(pt_find("digits"), &number, &r, &p, &err), CM_ECONFIG);
 	}
 	r = (struct pt_request){ .epsilon0 = INFINITY, .dummies = 8, .levels = 256 };
-	assert_int_equal(pt_find("digits")->derive(&number, &r, &p, &err), CM_ECONFIG);
+	assert_int_equal(pt_derive(pt_find("digits"), &number, &r, &p, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "at most 1023"));
 }
 
@@ -258,40 +257,36 @@ static void a_peers_slots_for_another_question_are_refused(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct pt_protocol *row = pt_find(rows[i].row);
 		struct pt_query q = query_of_kind(rows[i].kind);
-		struct pt_params good, p;
+		struct pt_randomizer good, p;
 
 		assert_int_equal(query_derive(row, &q, 2, &good, &err), CM_OK);
-#define REFUSED(change)                                                \
-	do {                                                           \
-		p = good;                                              \
-		change;                                                \
-		assert_int_equal(row->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(change)                                                        \
+	do {                                                                   \
+		p = good;                                                      \
+		change;                                                        \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
-		assert_int_equal(row->check(&q, &good, &err), CM_OK);
-		REFUSED(p.slots = 0);
-		REFUSED(p.slots = 1);
-		REFUSED(p.slots = PT_SLOTS_MAX + 1);
-		REFUSED(p.slots = UINT32_MAX);
-		REFUSED((p.slots++, p.slot[p.slots - 1] = (struct pt_slot){
-					    .count = 1, .groups = 1, .bins = 3, .keep = UINT64_MAX / 2 }));
-		REFUSED(p.slot[1].count = 0);
-		REFUSED(p.slot[1].count = 2);
-		REFUSED(p.slot[1].groups = 0);
-		REFUSED(p.slot[1].groups = 2);
-		REFUSED(p.slot[1].bins = 0);
-		REFUSED(p.slot[1].bins = 1);
-		REFUSED(p.slot[1].bins++);
-		REFUSED(p.slot[1].keep = 0);
-		REFUSED(p.slot[1].keep = 1);
-		REFUSED(p.slot[1].keep_always = true);
-		REFUSED((p.slot[1].keep_always = true, p.slot[1].keep = 0));
-		REFUSED(p.slot[1].dummies = UINT32_MAX);
-		REFUSED(p.bins = 2);
-		REFUSED(p.size = 2);
-		REFUSED(p.keep = 2);
-		REFUSED(p.dummies = 2);
-		REFUSED(p.other = 2);
-		REFUSED(p.shuffler_dummies = 2);
+		assert_int_equal(row->device->check(&q, &good, &err), CM_OK);
+		REFUSED(p.slots.kinds = 0);
+		REFUSED(p.slots.kinds = 1);
+		REFUSED(p.slots.kinds = PT_SLOTS_MAX + 1);
+		REFUSED(p.slots.kinds = UINT32_MAX);
+		REFUSED((p.slots.kinds++,
+			p.slots.slot[p.slots.kinds - 1] = (struct pt_slot){
+				.count = 1, .groups = 1, .each = { .bins = 3, .keep = UINT64_MAX / 2 } }));
+		REFUSED(p.slots.slot[1].count = 0);
+		REFUSED(p.slots.slot[1].count = 2);
+		REFUSED(p.slots.slot[1].groups = 0);
+		REFUSED(p.slots.slot[1].groups = 2);
+		REFUSED(p.slots.slot[1].each.bins = 0);
+		REFUSED(p.slots.slot[1].each.bins = 1);
+		REFUSED(p.slots.slot[1].each.bins++);
+		REFUSED(p.slots.slot[1].each.keep = 0);
+		REFUSED(p.slots.slot[1].each.keep = 1);
+		REFUSED(p.slots.slot[1].each.keep_always = true);
+		REFUSED((p.slots.slot[1].each.keep_always = true, p.slots.slot[1].each.keep = 0));
+		REFUSED(p.slots.slot[1].each.dummies = UINT32_MAX);
+		REFUSED(p.shuffler.dummies = 2);
 #undef REFUSED
 	}
 }
@@ -300,7 +295,8 @@ static void a_peers_slots_for_another_question_are_refused(void **state)
 
 /* Fanout 2 and 4 leaves: a slot of 2 nodes and one of 4.  The batches are apart, so the round's law is a
  * product. */
-static double exact(const struct pt_params *p, const uint32_t leaf[3], uint32_t other_value, double epsilon)
+static double exact(
+	const struct pt_randomizer *p, const uint32_t leaf[3], uint32_t other_value, double epsilon)
 {
 	static struct law coarse[2], fine[2];
 	double sum = 0;
@@ -309,14 +305,18 @@ static double exact(const struct pt_params *p, const uint32_t leaf[3], uint32_t 
 		struct law *at[2] = { &coarse[side], &fine[side] };
 
 		for (uint32_t i = 0; i < 2; i++) {
-			double ratio = pt_slot_keep(&p->slot[i]) / pt_slot_other(&p->slot[i]), r[SYMBOLS];
+			double ratio = pt_mixbins_keep(&p->slots.slot[i].each) /
+				       pt_mixbins_other(&p->slots.slot[i].each),
+			       r[SYMBOLS];
 
 			memset(at[i], 0, sizeof *at[i]);
 			at[i]->mass[0] = 1;
-			grr_report(r, p->slot[i].bins, ratio, i == 0 ? leaf[side] / 2 : leaf[side]);
+			grr_report(
+				r, p->slots.slot[i].each.bins, ratio, i == 0 ? leaf[side] / 2 : leaf[side]);
 			law_add(at[i], r);
 			for (uint32_t k = 0; k < leaf[2]; k++) {
-				grr_report(r, p->slot[i].bins, ratio, i == 0 ? other_value / 2 : other_value);
+				grr_report(r, p->slots.slot[i].each.bins, ratio,
+					i == 0 ? other_value / 2 : other_value);
 				law_add(at[i], r);
 			}
 		}
@@ -335,7 +335,7 @@ static void a_round_of_slots_costs_no_more_than_is_charged(void **state)
 {
 	struct pt_query q = query_of_kind(PT_RANGES);
 	struct pt_request r = { .epsilon0 = 1.5 };
-	struct pt_params p;
+	struct pt_randomizer p;
 	struct pt_loss loss;
 	static const double epsilons[] = { 0, 0.3, 1, 2 };
 
@@ -344,7 +344,7 @@ static void a_round_of_slots_costs_no_more_than_is_charged(void **state)
 	q.fanout = 2;
 	p = made("ranges", &q, &r);
 	for (uint32_t others = 1; others <= 3; others++) {
-		assert_int_equal(pt_loss(pt_find("ranges"), &p, others + 1, &loss, &err), CM_OK);
+		assert_int_equal(pt_loss(&p, others + 1, &loss, &err), CM_OK);
 		assert_int_equal(loss.parts, 2);
 		for (size_t i = 0; i < sizeof epsilons / sizeof *epsilons; i++) {
 			struct acct_bound delta;
@@ -367,8 +367,8 @@ static void the_local_guarantees_of_slots_add_up(void **state)
 {
 	struct pt_query q = query_of_kind(PT_RANGES);
 	const struct pt_request r = { .epsilon0 = 1.5 };
-	struct pt_params p = made("ranges", &q, &r);
-	double epsilon0 = pt_find("ranges")->epsilon0(&p);
+	struct pt_randomizer p = made("ranges", &q, &r);
+	double epsilon0 = pt_find("ranges")->device->epsilon0(&p);
 
 	(void)state;
 	if (!(epsilon0 <= 3 && epsilon0 > 3 - 1e-8))
@@ -409,8 +409,8 @@ static void trees_are_least_squares(void **state)
 	pt_tree_consistent(flat, 2, 1, one, 10);
 	assert_true(fabs(flat[0] - 6) < 1e-12 && fabs(flat[1] - 4) < 1e-12);
 	/* a, b: the leaves of the first node, c, d of the second; a + b + c + d = 0.  With s = a + b the sum
-	 * of squares 2 s^2 + (a-3)^2 + b^2 + c^2 + d^2 is least at s = 1/2, where a - b = 3 and c = d = -1/4.
-	 */
+	 * of squares 2 s^2 + (a-3)^2 + b^2 + c^2 + d^2 is least at s = 1/2, where a - b = 3 and c = d =
+	 * -1/4. */
 	pt_tree_consistent(tree, 2, 2, one, 0);
 	assert_true(fabs(tree[0] - 0.5) < 1e-12 && fabs(tree[1] + 0.5) < 1e-12);
 	assert_true(fabs(tree[2] - 1.75) < 1e-12 && fabs(tree[3] + 1.25) < 1e-12);

@@ -5,32 +5,32 @@
 #include "cm_buf.h"
 #include "exact_batch.h"
 #include "pt_record.h"
-#include "pt_slots.h"
+#include "pt_slots_analysis.h"
 #include "scripted_rng.h"
 
-static const char name[] = "slots";
+static const char name[] = "words";
 
-static struct pt_params made(const struct pt_slot *kinds, uint32_t n, double epsilon0, uint32_t dummies)
+static struct pt_randomizer made(const struct pt_slot *kinds, uint32_t n, double epsilon0, uint32_t dummies)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .dummies = dummies };
-	struct pt_params p = { .slots = n };
+	struct pt_randomizer p = { .slots = { .kinds = n } };
 	struct cm_err err = { 0 };
 
-	strcpy(p.protocol, name);
+	p.row = pt_device_find(name);
 	for (uint32_t i = 0; i < n; i++) {
-		p.slot[i] = kinds[i];
-		if (pt_slots_request(name, &r, &p.slot[i], &err) != CM_OK)
+		p.slots.slot[i] = kinds[i];
+		if (pt_slots_request(pt_find(name), &r, &p.slots.slot[i], &err) != CM_OK)
 			fail_msg("%s", err.msg);
 	}
 	assert_int_equal(pt_slots_limit(&p, &err), CM_OK);
-	if (pt_slots_check(name, &p, &err) != CM_OK)
+	if (pt_slots_check(&p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	return p;
 }
 
-static struct pt_params one_kind(uint32_t groups, uint32_t bins, double epsilon0, uint32_t dummies)
+static struct pt_randomizer one_kind(uint32_t groups, uint32_t bins, double epsilon0, uint32_t dummies)
 {
-	const struct pt_slot kind = { .count = 1, .groups = groups, .bins = bins };
+	const struct pt_slot kind = { .count = 1, .groups = groups, .each.bins = bins };
 
 	return made(&kind, 1, epsilon0, dummies);
 }
@@ -43,39 +43,40 @@ static uint64_t digit_of(uint64_t x, uint32_t bins, uint32_t group)
 	return x % bins;
 }
 
-static uint64_t digits(const struct pt_query *q, const struct pt_params *p, const struct pt_value *value,
-	uint32_t i, uint32_t group, const struct cm_rng *rng)
+static uint64_t digits(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	(void)q;
 	(void)rng;
-	return digit_of(value->x, pt_slots_at(p, i)->bins, group);
+	return digit_of(value->x, pt_slots_at(p, i)->each.bins, group);
 }
 
 /* Chance of every symbol of slot 0 for value x, without dummies, from scripted draws: group, keep, other. */
-static void law_of(const struct pt_params *p, uint64_t x, long double *law)
+static void law_of(const struct pt_randomizer *p, uint64_t x, long double *law)
 {
-	const struct pt_slot *s = &p->slot[0];
+	const struct pt_slot *s = &p->slots.slot[0];
 
-	memset(law, 0, sizeof(long double) * s->groups * s->bins);
+	memset(law, 0, sizeof(long double) * s->groups * s->each.bins);
 	for (uint32_t g = 0; g < s->groups; g++) {
 		for (uint32_t keep = 0; keep < 2; keep++) {
-			for (uint32_t o = 0; o < s->bins - 1; o++) {
+			for (uint32_t o = 0; o < s->each.bins - 1; o++) {
 				/* The first draw that is not kept, and the last that is. */
-				const uint64_t script[] = { draw_for(g, s->groups), s->keep - keep,
-					draw_for(o, s->bins - 1) };
+				const uint64_t script[] = { draw_for(g, s->groups), s->each.keep - keep,
+					draw_for(o, s->each.bins - 1) };
 				struct scripted_rng r = {
 					.script = script, .len = 3, .fallback = SCRIPT_END
 				};
-				struct cm_rng rng = scripted_rng(&r);
+				struct cr_rng rng = scripted_rng(&r);
 				struct pt_value v = { .x = x };
 				uint8_t record[PT_RECORD_LEN];
-				long double chance = keep ? ldexpl((long double)s->keep, -64)
-							  : ldexpl((long double)(UINT64_C(0) - s->keep), -64);
+				long double chance =
+					keep ? ldexpl((long double)s->each.keep, -64)
+					     : ldexpl((long double)(UINT64_C(0) - s->each.keep), -64);
 
 				pt_slots_encode(NULL, p, &v, digits, &rng, record);
 				/* Whatever was drawn: group, keep, other, place, a dummy that is not used. */
 				assert_int_equal(r.used, 5);
-				law[cm_get_le64(record + 8)] += chance / (s->groups * (s->bins - 1));
+				law[cm_get_le64(record + 8)] += chance / (s->groups * (s->each.bins - 1));
 			}
 		}
 	}
@@ -98,7 +99,7 @@ static void a_round_has_the_cells_of_its_laws_whatever_the_groups(void **state)
 	for (size_t i = 0; i < SHAPES; i++) {
 		uint32_t k = 1u << shapes[i].width, symbols = shapes[i].groups * k;
 		uint32_t inputs = inputs_of(shapes[i].groups, shapes[i].width);
-		struct pt_params p = one_kind(shapes[i].groups, k, 1.3, 0);
+		struct pt_randomizer p = one_kind(shapes[i].groups, k, 1.3, 0);
 		long double law[16][BATCH_SYMBOLS], omega[BATCH_SYMBOLS], want[3] = { 0 };
 		struct pt_loss loss;
 		struct cm_err err = { 0 };
@@ -142,7 +143,7 @@ static void no_batch_of_any_values_loses_more_than_the_cells_say(void **state)
 	for (size_t i = 0; i < 2 * SHAPES; i++) {
 		uint32_t groups = shapes[i / 2].groups, width = shapes[i / 2].width;
 		uint32_t k = 1u << width, inputs = inputs_of(groups, width);
-		struct pt_params p = one_kind(groups, k, guarantees[i % 2], 0);
+		struct pt_randomizer p = one_kind(groups, k, guarantees[i % 2], 0);
 		long double law[16][BATCH_SYMBOLS];
 		struct pt_loss loss;
 		struct cm_err err = { 0 };
@@ -176,7 +177,7 @@ static void dummies_hide_a_value_that_is_always_sent(void **state)
 	for (size_t i = 0; i < SHAPES; i++) {
 		uint32_t groups = shapes[i].groups, k = 1u << shapes[i].width, symbols = groups * k;
 		uint32_t inputs = inputs_of(groups, shapes[i].width);
-		struct pt_params p = one_kind(groups, k, INFINITY, 3);
+		struct pt_randomizer p = one_kind(groups, k, INFINITY, 3);
 		struct pt_loss loss;
 		struct cm_err err = { 0 };
 
@@ -201,20 +202,20 @@ static void dummies_hide_a_value_that_is_always_sent(void **state)
 	}
 }
 
-static const struct pt_slot kinds[] = { { .count = 2, .groups = 3, .bins = 4 },
-	{ .count = 1, .groups = 1, .bins = 7 } };
+static const struct pt_slot kinds[] = { { .count = 2, .groups = 3, .each.bins = 4 },
+	{ .count = 1, .groups = 1, .each.bins = 7 } };
 
 static void slots_of_several_kinds_are_parts_of_the_loss_and_their_guarantees_add_up(void **state)
 {
-	struct pt_params p = made(kinds, 2, 2, 5), one = made(kinds + 1, 1, 2, 5);
+	struct pt_randomizer p = made(kinds, 2, 2, 5), one = made(kinds + 1, 1, 2, 5);
 	struct pt_loss loss;
 	struct cm_err err = { 0 };
 
 	(void)state;
 	assert_int_equal(pt_slots_total(&p), 3);
 	assert_int_equal(pt_slots_messages(&p), 18);
-	assert_ptr_equal(pt_slots_at(&p, 1), &p.slot[0]);
-	assert_ptr_equal(pt_slots_at(&p, 2), &p.slot[1]);
+	assert_ptr_equal(pt_slots_at(&p, 1), &p.slots.slot[0]);
+	assert_ptr_equal(pt_slots_at(&p, 2), &p.slots.slot[1]);
 	assert_int_equal(pt_slots_loss(&p, 1000, &loss, &err), CM_OK);
 	assert_int_equal(loss.parts, 2);
 	assert_int_equal(loss.part[0].count, 2);
@@ -228,13 +229,13 @@ static void slots_of_several_kinds_are_parts_of_the_loss_and_their_guarantees_ad
 
 static void a_slots_messages_carry_its_number_and_one_of_them_is_real(void **state)
 {
-	struct pt_params p = made(kinds, 2, INFINITY, 5);
+	struct pt_randomizer p = made(kinds, 2, INFINITY, 5);
 	struct cm_err err = { 0 };
-	struct cm_rng rng;
+	struct cr_rng rng;
 	uint32_t places[3][6] = { { 0 } };
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t t = 0; t < 3000; t++) {
 		uint8_t records[18 * PT_RECORD_LEN];
 		struct pt_value v = { .x = 2 + 4 * 2 + 16 * 2 };
@@ -245,14 +246,14 @@ static void a_slots_messages_carry_its_number_and_one_of_them_is_real(void **sta
 			assert_int_equal(pt_slots_read(&p, records + m * PT_RECORD_LEN, &c, &err), CM_OK);
 			assert_int_equal(c.slot, m / 6);
 			assert_true(c.group < pt_slots_at(&p, c.slot)->groups);
-			assert_true(c.word < pt_slots_at(&p, c.slot)->bins);
+			assert_true(c.word < pt_slots_at(&p, c.slot)->each.bins);
 			places[c.slot][m % 6] += c.slot < 2 ? c.word == 2 : c.word == 42 % 7;
 		}
 	}
 	/* At every place alike: 1/6 and 5/6 of a dummy's chance; 7 standard deviations. */
 	for (uint32_t s = 0; s < 3; s++) {
 		for (uint32_t m = 0; m < 6; m++) {
-			double k = pt_slots_at(&p, s)->bins, chance = 1.0 / 6 + 5.0 / 6 / k;
+			double k = pt_slots_at(&p, s)->each.bins, chance = 1.0 / 6 + 5.0 / 6 / k;
 
 			assert_true(fabs(places[s][m] - 3000 * chance) < 7 * sqrt(3000 * chance));
 		}
@@ -261,7 +262,7 @@ static void a_slots_messages_carry_its_number_and_one_of_them_is_real(void **sta
 
 static void a_record_has_one_encoding_and_nothing_else_is_read(void **state)
 {
-	struct pt_params p = made(kinds, 2, 2, 0);
+	struct pt_randomizer p = made(kinds, 2, 2, 0);
 	struct cm_err err = { 0 };
 	struct pt_cell c = { .slot = 9, .group = 9, .word = 9 };
 	uint8_t record[PT_RECORD_LEN];
@@ -279,7 +280,7 @@ static void a_record_has_one_encoding_and_nothing_else_is_read(void **state)
 			assert_int_equal(pt_slots_read(&p, record, &c, &err), want);
 			if (want == CM_OK)
 				assert_true(c.slot == slot &&
-					    v == c.group * pt_slots_at(&p, slot)->bins + c.word);
+					    v == c.group * pt_slots_at(&p, slot)->each.bins + c.word);
 		}
 	}
 	/* Any other head, and any value beyond 32 bits. */
@@ -295,54 +296,50 @@ static void a_record_has_one_encoding_and_nothing_else_is_read(void **state)
 	assert_int_equal(pt_record_opens(record, &err), CM_OK);
 }
 
-static void refuse(const struct pt_params *p, const char *said)
+static void refuse(const struct pt_randomizer *p, const char *said)
 {
 	struct cm_err err = { 0 };
 
-	assert_int_equal(pt_slots_check(name, p, &err), CM_EPROTO);
+	assert_int_equal(pt_slots_check(p, &err), CM_EPROTO);
 	if (strstr(err.msg, said) == NULL)
 		fail_msg("'%s' does not say '%s'", err.msg, said);
 }
 
-#define REFUSED(member, bad, said) \
-	do {                       \
-		p = good;          \
-		p.member = (bad);  \
-		refuse(&p, said);  \
+#define REFUSED(member, bad, said)      \
+	do {                            \
+		p = good;               \
+		p.slots.member = (bad); \
+		refuse(&p, said);       \
 	} while (0)
 
 static void slots_that_no_plan_gives_are_refused(void **state)
 {
-	const struct pt_params good = made(kinds, 2, 2, 5), always = made(kinds, 2, INFINITY, 5);
-	struct pt_params p;
+	const struct pt_randomizer good = made(kinds, 2, 2, 5), always = made(kinds, 2, INFINITY, 5);
+	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_slots_check("others", &good, &err), CM_EPROTO);
-	REFUSED(slots, 0, "0 kinds");
-	REFUSED(slots, PT_SLOTS_MAX + 1, "17 kinds");
-	REFUSED(slots, UINT32_MAX, "kinds");
+	assert_int_equal(pt_slots_check(&good, &err), CM_OK);
+	REFUSED(kinds, 0, "0 kinds");
+	REFUSED(kinds, PT_SLOTS_MAX + 1, "17 kinds");
+	REFUSED(kinds, UINT32_MAX, "kinds");
 	REFUSED(slot[1].count, 0, "0 slots");
 	REFUSED(slot[1].count, UINT32_MAX, "messages of a device");
 	REFUSED(slot[1].count, 170, "1032 messages of a device");
 	REFUSED(slot[0].groups, 0, "0 groups");
 	REFUSED(slot[0].groups, UINT32_MAX, "groups in a slot");
-	REFUSED(slot[0].bins, 1, "1 bins");
-	REFUSED(slot[0].bins, 4097, "4097 bins");
-	REFUSED(slot[0].dummies, UINT32_MAX, "messages of a device");
-	REFUSED(slot[0].keep, 0, "hardly above");
-	REFUSED(slot[0].keep, UINT64_C(1) << 62, "hardly above");
-	REFUSED(slot[0].keep, UINT64_MAX, "epsilon0 above");
-	REFUSED(slot[1].keep_always, true, "both");
-	REFUSED(bins, 2, "beside its slots");
-	REFUSED(dummies, 1, "beside its slots");
-	REFUSED(keep, 1, "beside its slots");
-	REFUSED(keep_always, true, "beside its slots");
-	REFUSED(size, 1, "beside its slots");
-	REFUSED(other, 1, "beside its slots");
-	REFUSED(shuffler_dummies, 1, "beside its slots");
+	REFUSED(slot[0].each.bins, 1, "1 bins");
+	REFUSED(slot[0].each.bins, 4097, "4097 bins");
+	REFUSED(slot[0].each.dummies, UINT32_MAX, "messages of a device");
+	REFUSED(slot[0].each.keep, 0, "hardly above");
+	REFUSED(slot[0].each.keep, UINT64_C(1) << 62, "hardly above");
+	REFUSED(slot[0].each.keep, UINT64_MAX, "epsilon0 above");
+	REFUSED(slot[1].each.keep_always, true, "both");
+	p = good;
+	p.shuffler.dummies = 1;
+	refuse(&p, "the shuffler adds no dummies");
 	p = always;
-	p.slot[1].dummies = 0;
+	p.slots.slot[1].each.dummies = 0;
 	refuse(&p, "no noise of any kind");
 }
 
@@ -352,27 +349,28 @@ static void requests_out_of_range_are_refused(void **state)
 		struct pt_slot slot;
 		struct pt_request r;
 		const char *said;
-	} bad[] = { { { .count = 0, .groups = 1, .bins = 2 }, { .epsilon0 = 1 }, "0 slots" },
-		{ { .count = 1, .groups = 0, .bins = 2 }, { .epsilon0 = 1 }, "0 groups" },
-		{ { .count = 1, .groups = 1, .bins = 1 }, { .epsilon0 = 1 }, "1 bins" },
-		{ { .count = 1, .groups = 1, .bins = 2 }, { .epsilon0 = 17 }, "epsilon0 must" },
-		{ { .count = 1, .groups = 1, .bins = 2 }, { .epsilon0 = INFINITY }, "needs dummies" },
-		{ { .count = 1, .groups = 1, .bins = 2 }, { .epsilon0 = 1, .shuffler_dummies = 1 },
+	} bad[] = { { { .count = 0, .groups = 1, .each.bins = 2 }, { .epsilon0 = 1 }, "0 slots" },
+		{ { .count = 1, .groups = 0, .each.bins = 2 }, { .epsilon0 = 1 }, "0 groups" },
+		{ { .count = 1, .groups = 1, .each.bins = 1 }, { .epsilon0 = 1 }, "1 bins" },
+		{ { .count = 1, .groups = 1, .each.bins = 2 }, { .epsilon0 = 17 }, "epsilon0 must" },
+		{ { .count = 1, .groups = 1, .each.bins = 2 }, { .epsilon0 = INFINITY }, "needs dummies" },
+		{ { .count = 1, .groups = 1, .each.bins = 2 }, { .epsilon0 = 1, .shuffler_dummies = 1 },
 			"the shuffler adds no dummies" } };
-	struct pt_params p = { .slots = 1,
-		.slot = { { .count = 512, .groups = 1, .bins = 2, .dummies = 1 } } };
+	struct pt_randomizer p = { .row = pt_device_find("words"),
+		.slots = { .kinds = 1,
+			.slot = { { .count = 512, .groups = 1, .each = { .bins = 2, .dummies = 1 } } } } };
 	struct cm_err err = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct pt_slot s = bad[i].slot;
 
-		assert_int_equal(pt_slots_request(name, &bad[i].r, &s, &err), CM_ECONFIG);
+		assert_int_equal(pt_slots_request(pt_find(name), &bad[i].r, &s, &err), CM_ECONFIG);
 		assert_non_null(strstr(err.msg, bad[i].said));
 		assert_memory_equal(&s, &bad[i].slot, sizeof s);
 	}
 	assert_int_equal(pt_slots_limit(&p, &err), CM_OK);
-	p.slot[0].count++;
+	p.slots.slot[0].count++;
 	assert_int_equal(pt_slots_limit(&p, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "1026 messages of a device, at most 1024"));
 }

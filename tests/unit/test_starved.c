@@ -9,8 +9,8 @@
 
 #include "an_tally.h"
 #include "cm_file.h"
-#include "cm_hash.h"
-#include "cm_rand.h"
+#include "cr_hash.h"
+#include "cr_rand.h"
 #include "pl_plan.h"
 #include "pr_msg.h"
 #include "queries.h"
@@ -23,12 +23,12 @@ static void word(const void *p, size_t n, uint64_t *answer)
 {
 	uint8_t hash[32];
 
-	cm_sha256(p, n, hash);
+	cr_sha256(p, n, hash);
 	*answer ^= cm_get_le64(hash);
 }
 
-/* ---- documents ------------------------------------------------------------------------------------------
- */
+/* ---- documents
+ * ------------------------------------------------------------------------------------------ */
 
 static enum cm_rc descriptor(const void *what, uint64_t *answer, struct cm_err *err)
 {
@@ -118,8 +118,8 @@ static void every_golden_document(void **state)
 	assert_true(files >= 30 && refused > files);
 }
 
-/* ---- a plan ---------------------------------------------------------------------------------------------
- */
+/* ---- a plan
+ * --------------------------------------------------------------------------------------------- */
 
 static const char plan_text[] =
 	"name = \"test\"\n"
@@ -155,15 +155,15 @@ static void a_plan(void **state)
 	assert_true(starve("plan", plan, "plan.conf") > 20);
 }
 
-/* ---- a round of each row --------------------------------------------------------------------------------
- */
+/* ---- a round of each row
+ * -------------------------------------------------------------------------------- */
 
 #define REPORTS 40u
 
 struct round {
 	const struct pt_protocol *row;
 	struct pt_query q;
-	struct pt_params p;
+	struct pt_randomizer p;
 	uint8_t *records;
 	uint32_t n;
 };
@@ -171,30 +171,30 @@ struct round {
 static enum cm_rc derive(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct round *r = what;
-	struct pt_params p = { 0 };
+	struct pt_randomizer p = { 0 };
 	struct pt_loss loss;
 	enum cm_rc rc = query_derive(r->row, &r->q, 2.0, &p, err);
 
 	if (rc == CM_OK)
-		rc = r->row->check(&r->q, &p, err);
+		rc = r->row->device->check(&r->q, &p, err);
 	if (rc == CM_OK)
-		rc = pt_loss(r->row, &p, REPORTS, &loss, err);
-	*answer = pt_params_equal(&p, &r->p);
+		rc = pt_loss(&p, REPORTS, &loss, err);
+	*answer = pt_randomizer_equal(&p, &r->p);
 	return rc;
 }
 
 static enum cm_rc tally(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct round *r = what;
-	uint32_t len = r->row->record_len(&r->p);
+	uint32_t len = r->row->device->record_len(&r->p);
 	struct pt_estimate e = { 0 };
 	struct an_tally t = { 0 };
 	enum cm_rc rc = an_tally_init(&t, r->row->tallies(&r->p), err);
 
 	for (uint32_t i = 0; rc == CM_OK && i < r->n; i++)
-		rc = an_tally_record(&t, r->row, &r->p, r->records + (size_t)i * len, err);
+		rc = an_tally_record(&t, &r->p, r->records + (size_t)i * len, err);
 	if (rc == CM_OK)
-		rc = r->row->estimate(&r->q, &r->p, t.count, REPORTS, &e, err);
+		rc = pt_answer(&r->q, &r->p, t.count, REPORTS, &e, err);
 	for (size_t i = 0; rc == CM_OK && i < e.n; i++) {
 		const double numbers[] = { e.item[i].value, e.item[i].variance, e.item[i].joint_lower,
 			e.item[i].joint_upper, e.item[i].projected };
@@ -207,9 +207,9 @@ static enum cm_rc tally(const void *what, uint64_t *answer, struct cm_err *err)
 	return rc;
 }
 
-static void encode(struct round *r, const struct cm_rng *rng)
+static void encode(struct round *r, const struct cr_rng *rng)
 {
-	uint32_t each = r->row->messages(&r->p), len = r->row->record_len(&r->p);
+	uint32_t each = r->row->device->messages(&r->p), len = r->row->device->record_len(&r->p);
 	uint32_t at[PT_SLOTS_MAX];
 
 	r->n = REPORTS * each;
@@ -217,38 +217,38 @@ static void encode(struct round *r, const struct cm_rng *rng)
 	assert_non_null(r->records);
 	for (uint32_t i = 0; i < REPORTS; i++) {
 		struct pt_value v = query_value(&r->q, i % query_values(&r->q), at);
-		r->row->encode(&r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
+		r->row->device->encode(&r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
 	}
 }
 
 static void a_round_of_every_row(void **state)
 {
-	struct cm_rng rng;
+	struct cr_rng rng;
 	struct cm_err err;
 	unsigned refused = 0;
 	size_t i = 0;
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (; pt_row(i) != NULL; i++) {
 		struct round r = { .row = pt_row(i), .q = query_of_row(pt_row(i)) };
 
 		if (query_derive(r.row, &r.q, 2.0, &r.p, &err) != CM_OK)
-			fail_msg("%s: %s", r.row->name, err.msg);
+			fail_msg("%s: %s", r.row->device->name, err.msg);
 		encode(&r, &rng);
-		(void)starve(r.row->name, derive, &r);
-		refused += starve(r.row->name, tally, &r);
+		(void)starve(r.row->device->name, derive, &r);
+		refused += starve(r.row->device->name, tally, &r);
 		free(r.records);
 	}
 	assert_true(refused > 4 * i);
 }
 
-/* ---- encapsulations seen --------------------------------------------------------------------------------
- */
+/* ---- encapsulations seen
+ * -------------------------------------------------------------------------------- */
 
 static enum cm_rc seen(const void *what, uint64_t *answer, struct cm_err *err)
 {
-	const struct cm_rng *rng = what;
+	const struct cr_rng *rng = what;
 	struct an_seen s;
 	enum cm_rc rc = CM_OK;
 
@@ -267,11 +267,11 @@ static enum cm_rc seen(const void *what, uint64_t *answer, struct cm_err *err)
 
 static void encapsulations_that_were_seen(void **state)
 {
-	struct cm_rng rng;
+	struct cr_rng rng;
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	assert_true(starve("seen", seen, &rng) > 4);
 }
 

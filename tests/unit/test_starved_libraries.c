@@ -17,24 +17,24 @@
 #include "cl_mqtt_message.h"
 #include "cl_readings.h"
 #include "cl_store.h"
-#include "cm_aead.h"
-#include "cm_hpke.h"
-#include "cm_x25519.h"
+#include "cr_aead.h"
+#include "cr_hpke.h"
+#include "cr_x25519.h"
 #include "sh_sqlite.h"
 
 static void word(const void *p, size_t n, uint64_t *answer)
 {
-	uint8_t hash[CM_HASH_LEN];
+	uint8_t hash[CR_HASH_LEN];
 
-	cm_sha256(p, n, hash);
+	cr_sha256(p, n, hash);
 	*answer = *answer * 3 + cm_get_le64(hash);
 }
 
-/* ---- the shuffler's store -------------------------------------------------------------------------------
- */
+/* ---- the shuffler's store
+ * ------------------------------------------------------------------------------- */
 
 static const uint8_t round_id[PR_ROUND_ID_LEN] = { 7 };
-static const struct cm_span records[] = { { "one", 3 }, { "two", 3 } };
+static const struct cr_span records[] = { { "one", 3 }, { "two", 3 } };
 
 static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *err)
 {
@@ -171,8 +171,8 @@ static void the_store_of_a_shuffler(void **state)
 	assert_true(starve_every(17, "store", store, NULL) > 100);
 }
 
-/* ---- the client's database ------------------------------------------------------------------------------
- */
+/* ---- the client's database
+ * ------------------------------------------------------------------------------ */
 
 #define DEVICES 3u
 
@@ -195,11 +195,11 @@ static struct cl_entry device(unsigned i)
 static enum cm_rc send(const struct client *c, struct cl_db *db, uint64_t *answer, struct cm_err *err)
 {
 	static const uint8_t outcomes[DEVICES] = { 1, 1, 1 };
-	uint8_t names[DEVICES * PR_PSEUDONYM_LEN], sealed[DEVICES * 4096];
+	uint8_t names[DEVICES * PR_PSEUDONYM_LEN], salts[DEVICES * 32], sealed[DEVICES * 4096];
 	int64_t slot[DEVICES];
 	struct cl_counts counts;
 	size_t n = 0;
-	enum cm_rc rc = cl_store_next(db, 0, DEVICES, c->device_len, slot, names, sealed, &n, err);
+	enum cm_rc rc = cl_store_next(db, 0, DEVICES, c->device_len, slot, names, salts, sealed, &n, err);
 
 	if (rc == CM_OK)
 		word(sealed, n * c->device_len, answer);
@@ -223,19 +223,15 @@ static enum cm_rc take_part(
 		c->judged.charge };
 	struct cl_active active = { 0 };
 	struct cl_entry e[DEVICES];
-	char mode[RD_MODE_LEN];
+	const uint8_t salts[DEVICES * 32] = { 1 };
 	enum cm_rc rc = cl_ledger_see(db, d, CL_WORLD_NOW, err);
 
 	*steps += rc == CM_OK;
 	for (unsigned i = 0; i < DEVICES; i++)
 		e[i] = device(i);
 	if (rc == CM_OK)
-		rc = cl_store_put(db, &o, e, DEVICES, c->sealed, c->device_len, CL_WORLD_NOW, err);
+		rc = cl_store_put(db, &o, e, DEVICES, salts, c->sealed, c->device_len, CL_WORLD_NOW, err);
 	*steps += rc == CM_OK;
-	if (rc == CM_OK)
-		rc = cl_ledger_mode(db, mode, err);
-	if (rc == CM_OK)
-		word(mode, strlen(mode), answer);
 	if (rc == CM_OK)
 		rc = cl_store_active(db, &active, err);
 	if (rc == CM_OK)
@@ -261,11 +257,11 @@ static void charged(const struct client *c, const char *dir, unsigned steps)
 		fail_msg("not opened again: %s", err.msg);
 	assert_int_equal(cl_ledger_charged(db, c->judged.d.sequence, &is, &err), CM_OK);
 	assert_true(is || steps < 2);
-	assert_int_equal(cl_db_int(db, "SELECT count(*) FROM submission", &submissions, &err), CM_OK);
+	assert_int_equal(db_int(db->sql, "SELECT count(*) FROM submission", &submissions, &err), CM_OK);
 	assert_int_equal(
-		cl_db_int(db, "SELECT count(*) FROM ledger WHERE kind = 'charged'", &charges, &err), CM_OK);
+		db_int(db->sql, "SELECT count(*) FROM ledger WHERE kind = 'charged'", &charges, &err), CM_OK);
 	assert_int_equal(
-		cl_db_int(db, "SELECT count(*) FROM ledger WHERE kind = 'over'", &over, &err), CM_OK);
+		db_int(db->sql, "SELECT count(*) FROM ledger WHERE kind = 'over'", &over, &err), CM_OK);
 	assert_int_equal(submissions, (charges - over) * DEVICES);
 	assert_true(over == 1 || steps < 3);
 	cl_db_close(db);
@@ -313,15 +309,45 @@ static void the_database_of_a_client(void **state)
 	cl_world_free(&c.world);
 }
 
-/* No text stands for mode plan: another theorem. */
-static enum cm_rc mode(const void *what, uint64_t *answer, struct cm_err *err)
-{
-	struct cl_db *const *db = what;
-	char text[RD_MODE_LEN];
-	enum cm_rc rc = cl_ledger_mode(*db, text, err);
+struct planned {
+	struct cl_world *world;
+	uint8_t plan_hash[PR_HASH_LEN];
+};
 
+/* Learn a plan and pin it: all of it or nothing, and never less than it takes. */
+static enum cm_rc pinned(const void *what, uint64_t *answer, struct cm_err *err)
+{
+	const struct planned *p = what;
+	struct cl_world *w = p->world;
+	struct cl_offered_plan offered = {
+		.bytes = w->plan[0].bytes.data, .len = w->plan[0].bytes.len, .signature = w->plan[0].signature
+	};
+	struct rd_slices slices = { 0 };
+	struct rd_plan plan = { .entry = NULL };
+	struct cl_pin pin = { .number = 0 };
+	struct cl_db *db = NULL;
+	char dir[64];
+	enum cm_rc rc;
+
+	memcpy(offered.hash, p->plan_hash, sizeof offered.hash);
+	sh_play_folder(dir);
+	rc = cl_db_open(dir, "test", &db, err);
 	if (rc == CM_OK)
-		word(text, strlen(text), answer);
+		rc = cl_plan_learn(db, &offered, "test", w->analyzer.verifier, CL_WORLD_NOW, err);
+	if (rc == CM_OK)
+		rc = cl_plan_find(db, p->plan_hash, &plan, err);
+	if (rc == CM_OK)
+		rc = cl_world_pin(db, &w->policy, &plan, NULL, CL_WORLD_NOW, &pin, err);
+	if (rc == CM_OK)
+		rc = cl_pin_slices(db, &slices, err);
+	if (rc == CM_OK)
+		assert_true(slices.epsilon == plan.epsilon && rd_pin_count(&pin.pin) == plan.entries);
+	rd_plan_fini(&plan);
+	cl_db_close(db);
+	(void)starve_set(false);
+	sh_play_remove(dir);
+	if (rc == CM_OK)
+		word(&slices, sizeof slices, answer);
 	return rc;
 }
 
@@ -336,18 +362,19 @@ static enum cm_rc again(const void *what, uint64_t *answer, struct cm_err *err)
 	return rc;
 }
 
-static void the_mode_and_the_owner_of_a_ledger(void **state)
+static void the_pins_and_the_owner_of_a_ledger(void **state)
 {
 	struct cl_world w;
 	struct cl_offer o;
+	struct planned p = { .world = &w };
 	struct cm_err err;
 
 	(void)state;
 	cl_world_make(&w);
 	cl_offer_make(&w, "grr", 2.0, &o);
-	rd_mode_text(ACCT_FILTER_GDP, o.d.mode);
+	memcpy(p.plan_hash, o.d.plan_hash, sizeof p.plan_hash);
 	assert_int_equal(cl_ledger_see(w.db, &o.d, CL_WORLD_NOW, &err), CM_OK);
-	assert_true(starve("mode", mode, &w.db) > 10);
+	assert_true(starve_every(97, "pinned", pinned, &p) > 50);
 	cl_db_close(w.db);
 	assert_true(starve_every(3, "again", again, &w) > 50);
 	assert_int_equal(cl_db_open(w.dir, "test", &w.db, &err), CM_OK);
@@ -355,17 +382,17 @@ static void the_mode_and_the_owner_of_a_ledger(void **state)
 	cl_world_free(&w);
 }
 
-/* ---- libcrypto ------------------------------------------------------------------------------------------
- */
+/* ---- libcrypto
+ * ------------------------------------------------------------------------------------------ */
 
 static enum cm_rc signature(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct round_keys *k = what;
-	uint8_t s[CM_SIGN_LEN];
-	enum cm_rc rc = cm_sign(k->signer, "purpose", "bytes", 5, s, err);
+	uint8_t s[CR_SIGN_LEN];
+	enum cm_rc rc = cr_sign(k->signer, "purpose", "bytes", 5, s, err);
 
 	if (rc == CM_OK)
-		rc = cm_verify(k->verifier, "purpose", "bytes", 5, s, err);
+		rc = cr_verify(k->verifier, "purpose", "bytes", 5, s, err);
 	if (rc == CM_OK)
 		word(s, sizeof s, answer);
 	return rc;
@@ -374,39 +401,39 @@ static enum cm_rc signature(const void *what, uint64_t *answer, struct cm_err *e
 static enum cm_rc sealed(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	static const uint8_t plain[20] = { 3, 1, 4 };
-	uint8_t box[sizeof plain + CM_HPKE_OVERHEAD], open[sizeof plain];
-	const struct cm_key secret = { { 5 } }, ephemeral = { { 9 } };
-	struct cm_hpke_sealer *s = NULL;
-	struct cm_hpke_opener *o = NULL;
-	struct cm_x25519 *k = NULL;
-	enum cm_rc rc = cm_x25519_new(secret.bytes, &k, err);
+	uint8_t box[sizeof plain + CR_HPKE_OVERHEAD], open[sizeof plain];
+	const struct cr_key secret = { { 5 } }, ephemeral = { { 9 } };
+	struct cr_hpke_sealer *s = NULL;
+	struct cr_hpke_opener *o = NULL;
+	struct cr_x25519 *k = NULL;
+	enum cm_rc rc = cr_x25519_new(secret.bytes, &k, err);
 
 	(void)what;
 	if (rc == CM_OK)
-		rc = cm_hpke_sealer_new(CM_HPKE_AES128GCM, cm_x25519_public(k), "i", 1, &s, err);
+		rc = cr_hpke_sealer_new(CR_HPKE_AES128GCM, cr_x25519_public(k), "i", 1, &s, err);
 	if (rc == CM_OK)
-		rc = cm_hpke_seal_with(s, &ephemeral, "a", 1, plain, sizeof plain, box, err);
+		rc = cr_hpke_seal_with(s, &ephemeral, "a", 1, plain, sizeof plain, box, err);
 	if (rc == CM_OK)
-		rc = cm_hpke_opener_new(CM_HPKE_AES128GCM, &secret, "i", 1, &o, err);
+		rc = cr_hpke_opener_new(CR_HPKE_AES128GCM, &secret, "i", 1, &o, err);
 	if (rc == CM_OK)
-		rc = cm_hpke_open(o, "a", 1, box, sizeof box, open, err);
+		rc = cr_hpke_open(o, "a", 1, box, sizeof box, open, err);
 	if (rc == CM_OK)
 		word(open, sizeof open, answer);
-	cm_hpke_sealer_free(s);
-	cm_hpke_opener_free(o);
-	cm_x25519_free(k);
+	cr_hpke_sealer_free(s);
+	cr_hpke_opener_free(o);
+	cr_x25519_free(k);
 	return rc;
 }
 
 static enum cm_rc box(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	static const uint8_t plain[50] = { 1 };
-	uint8_t closed[sizeof plain + CM_BOX_OVERHEAD], open[sizeof plain];
-	const struct cm_key key = { { 7 } };
-	enum cm_rc rc = cm_box_seal(&key, what, "a", 1, plain, sizeof plain, closed, err);
+	uint8_t closed[sizeof plain + CR_BOX_OVERHEAD], open[sizeof plain];
+	const struct cr_key key = { { 7 } };
+	enum cm_rc rc = cr_box_seal(&key, what, "a", 1, plain, sizeof plain, closed, err);
 
 	if (rc == CM_OK)
-		rc = cm_box_open(&key, "a", 1, closed, sizeof closed, open, err);
+		rc = cr_box_open(&key, "a", 1, closed, sizeof closed, open, err);
 	if (rc == CM_OK)
 		word(open, sizeof open, answer);
 	return rc;
@@ -415,33 +442,30 @@ static enum cm_rc box(const void *what, uint64_t *answer, struct cm_err *err)
 static void signatures_and_boxes(void **state)
 {
 	struct round_keys keys;
-	struct cm_rng rng;
+	struct cr_rng rng;
 	struct cm_err err;
 
 	(void)state;
 	round_keys_make(&keys);
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	assert_true(starve("signature", signature, &keys) > 8);
 	assert_true(starve("hpke", sealed, NULL) > 20);
 	assert_true(starve("box", box, &rng) > 4);
 	round_keys_free(&keys);
 }
 
-/* ---- jansson, libcsv ------------------------------------------------------------------------------------
- */
+/* ---- jansson, libcsv
+ * ------------------------------------------------------------------------------------ */
 
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
 {
 	(void)err;
-	word(row->device, strlen(row->device), user);
-	word(row->text[0], strlen(row->text[0]), user);
-	return CM_OK;
-}
-
-static enum cm_rc on_bad(void *user, uint64_t line, const char *why, struct cm_err *err)
-{
-	(void)err, (void)line;
-	word(why, strlen(why), user);
+	if (row->device != NULL)
+		word(row->device, strlen(row->device), user);
+	if (row->text[0] != NULL)
+		word(row->text[0], strlen(row->text[0]), user);
+	if (row->why != NULL)
+		word(row->why, strlen(row->why), user);
 	return CM_OK;
 }
 
@@ -461,7 +485,6 @@ static enum cm_rc readings(const void *what, uint64_t *answer, struct cm_err *er
 		.fields = 1,
 		.arrays = true,
 		.on_row = on_row,
-		.on_bad = on_bad,
 		.user = answer };
 	struct cl_reader *r = NULL;
 	enum cm_rc rc = cl_reader_new(&conf, &r, err);
@@ -512,22 +535,22 @@ static void readings_and_messages(void **state)
 		assert_true(starve("message", message, &forms[i]) > 4);
 }
 
-/* ---- the analyzer's documents ---------------------------------------------------------------------------
- */
+/* ---- the analyzer's documents
+ * --------------------------------------------------------------------------- */
 
 static enum cm_rc result(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct world *w = what;
-	const struct an_round_state *r = &w->books.state.round[0];
+	const struct an_round_state *r = &w->files.state.round[0];
 	struct an_tally t = { 0 };
 	struct cm_buf out;
-	enum cm_rc rc = an_tally_init(&t, r->descriptor.protocol->tallies(&r->descriptor.params), err);
+	enum cm_rc rc = an_tally_init(&t, pt_tallies(&r->descriptor.randomizer), err);
 
 	cm_buf_init(&out, AN_RESULT_MAX);
 	if (rc == CM_OK) {
 		t.counted = r->participants;
 		t.count[0] = r->participants;
-		rc = an_result_make(&w->books.state, r, r->participants, &t, NULL, &out, err);
+		rc = an_result_make(&w->files.state, r, r->participants, &t, NULL, &out, err);
 	}
 	if (rc == CM_OK)
 		word(out.data, out.len, answer);
@@ -562,7 +585,7 @@ static enum cm_rc keys(const void *what, uint64_t *answer, struct cm_err *err)
 static enum cm_rc documents(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct world *w = what;
-	json_t *rounds = an_rounds_json(&w->books, err);
+	json_t *rounds = an_rounds_json(&w->files, WORLD_NOW, err);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
@@ -572,7 +595,7 @@ static enum cm_rc documents(const void *what, uint64_t *answer, struct cm_err *e
 	if (rc == CM_OK)
 		rc = an_json_print(rounds, 0, out, err);
 	if (rc == CM_OK)
-		rc = an_ledger_export(&w->books, out, err);
+		rc = an_ledger_export(&w->files, out, err);
 	(void)fclose(out);
 	if (rc == CM_OK)
 		word(text, n, answer);
@@ -604,7 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_store_of_a_shuffler),
 		cmocka_unit_test(the_database_of_a_client),
-		cmocka_unit_test(the_mode_and_the_owner_of_a_ledger),
+		cmocka_unit_test(the_pins_and_the_owner_of_a_ledger),
 		cmocka_unit_test(signatures_and_boxes),
 		cmocka_unit_test(readings_and_messages),
 		cmocka_unit_test(results_and_ledgers_in_json),

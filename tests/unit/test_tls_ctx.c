@@ -11,12 +11,12 @@
 
 /* ---- files ---- */
 
-static void ctx_fails(const struct cm_tls_conf *conf, enum cm_rc rc, const char *path, const char *why)
+static void ctx_fails(const struct nt_tls_conf *conf, enum cm_rc rc, const char *path, const char *why)
 {
-	struct cm_tls_ctx *ctx;
+	struct nt_tls_ctx *ctx;
 	struct cm_err err = { .code = CM_OK };
 
-	assert_int_equal(cm_tls_ctx_new(conf, &ctx, &err), rc);
+	assert_int_equal(nt_tls_ctx_new(conf, &ctx, &err), rc);
 	assert_null(ctx);
 	if (strstr(err.msg, path) == NULL || strstr(err.msg, why) == NULL || strchr(err.msg, '\n') != NULL)
 		fail_msg("wanted '%s' and '%s' in one line, got '%s'", path, why, err.msg);
@@ -24,7 +24,7 @@ static void ctx_fails(const struct cm_tls_conf *conf, enum cm_rc rc, const char 
 
 static void a_missing_file_is_named(void **state)
 {
-	struct cm_tls_conf conf;
+	struct nt_tls_conf conf;
 
 	(void)state;
 	conf = server_conf("shuffler");
@@ -43,7 +43,7 @@ static void a_missing_file_is_named(void **state)
 
 static void a_file_of_garbage_is_named(void **state)
 {
-	struct cm_tls_conf conf;
+	struct nt_tls_conf conf;
 
 	(void)state;
 	certs_text(&certs, "garbage", "pem",
@@ -71,7 +71,7 @@ static void a_file_of_garbage_is_named(void **state)
 static void a_key_that_others_may_read_is_refused(void **state)
 {
 	static const mode_t mode[] = { 0604, 0640, 0644, 0602, 0666 };
-	struct cm_tls_conf conf = server_conf("shuffler");
+	struct nt_tls_conf conf = server_conf("shuffler");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof mode / sizeof mode[0]; i++) {
@@ -81,10 +81,39 @@ static void a_key_that_others_may_read_is_refused(void **state)
 	assert_int_equal(chmod(conf.key_file, 0600), 0);
 }
 
+static uid_t us; /* what geteuid says; 0: the truth */
+
+uid_t __real_geteuid(void);
+uid_t __wrap_geteuid(void);
+
+uid_t __wrap_geteuid(void)
+{
+	return us != 0 ? us : __real_geteuid();
+}
+
+static void a_key_of_another_user_is_refused(void **state)
+{
+	struct nt_tls_conf conf = server_conf("shuffler");
+	struct nt_tls_ctx *ctx;
+	struct cm_err err;
+
+	(void)state;
+	if (__real_geteuid() == 0) /* root's own would be trusted by everybody */
+		assert_int_equal(chown(conf.key_file, 4711, (gid_t)-1), 0);
+	else
+		us = __real_geteuid() + 1;
+	ctx_fails(&conf, CM_EPERM, conf.key_file, "belongs to user");
+	us = 0;
+	assert_int_equal(chown(conf.key_file, geteuid(), (gid_t)-1), 0);
+	if (nt_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	nt_tls_ctx_free(ctx);
+}
+
 static void a_passed_credential_may_be_read_through_an_access_list_and_no_further(void **state)
 {
-	struct cm_tls_conf conf = server_conf("shuffler");
-	struct cm_tls_ctx *ctx;
+	struct nt_tls_conf conf = server_conf("shuffler");
+	struct nt_tls_ctx *ctx;
 	char folder[300];
 	struct cm_err err;
 
@@ -93,9 +122,9 @@ static void a_passed_credential_may_be_read_through_an_access_list_and_no_furthe
 	*strrchr(folder, '/') = '\0';
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
 	assert_int_equal(chmod(conf.key_file, 0440), 0);
-	if (cm_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
+	if (nt_tls_ctx_new(&conf, &ctx, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	cm_tls_ctx_free(ctx);
+	nt_tls_ctx_free(ctx);
 	assert_int_equal(chmod(conf.key_file, 0444), 0);
 	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
 	assert_int_equal(chmod(conf.key_file, 0460), 0);
@@ -110,7 +139,7 @@ static void a_passed_credential_may_be_read_through_an_access_list_and_no_furthe
 
 static void a_key_of_another_certificate_is_refused(void **state)
 {
-	struct cm_tls_conf conf = server_conf("shuffler");
+	struct nt_tls_conf conf = server_conf("shuffler");
 
 	(void)state;
 	conf.key_file = file("edge", "key");
@@ -134,33 +163,33 @@ static void the_files_of_pki_init_work_together(void **state)
 		"shuffler/clients-ca.crt", "shuffler/services-ca.crt", NULL, NULL };
 	static const char *const party[] = { "client", "analyzer" };
 	struct cm_err err = { .code = CM_OK };
-	struct cm_tls_conf sc, cc;
+	struct nt_tls_conf sc, cc;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(pki, sizeof pki, "%s/pki", dir);
-	if (cm_pki_init(pki, "localhost", 1, &err) != CM_OK)
+	if (cr_pki_init(pki, "localhost", 1, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < 4; i++)
 		(void)snprintf(path[i], sizeof path[i], "%s/%s", pki, name[i]);
-	sc = (struct cm_tls_conf){ .server = true,
+	sc = (struct nt_tls_conf){ .server = true,
 		.cert_file = path[0],
 		.key_file = path[1],
-		.trust = { { CM_ROLE_CLIENT, path[2], NULL }, { CM_ROLE_ANALYZER, path[3], NULL } } };
+		.trust = { { CR_ROLE_CLIENT, path[2], NULL }, { CR_ROLE_ANALYZER, path[3], NULL } } };
 	for (size_t i = 0; i < 2; i++) {
 		struct end c, s;
 
 		(void)snprintf(path[4], sizeof path[4], "%s/%s/%s.crt", pki, party[i], party[i]);
 		(void)snprintf(path[5], sizeof path[5], "%s/%s/%s.key", pki, party[i], party[i]);
-		cc = (struct cm_tls_conf){ .cert_file = path[4],
+		cc = (struct nt_tls_conf){ .cert_file = path[4],
 			.key_file = path[5],
-			.trust = { { CM_ROLE_SHUFFLER, path[3], NULL } } };
+			.trust = { { CR_ROLE_SHUFFLER, path[3], NULL } } };
 		end_init(&s, &sc, NULL);
 		end_init(&c, &cc, "localhost");
 		shake(&c, &s, 4096);
 		if (s.rc != CM_OK || c.rc != CM_OK)
 			fail_msg("%s: %s / %s", party[i], s.err.msg, c.err.msg);
-		assert_string_equal(cm_role_name(cm_tls_peer(s.tls)->role), party[i]);
+		assert_string_equal(cr_role_name(nt_tls_peer(s.tls)->role), party[i]);
 		end_fini(&c);
 		end_fini(&s);
 	}
@@ -173,6 +202,7 @@ int main(void)
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(a_file_of_garbage_is_named),
 		cmocka_unit_test(a_key_that_others_may_read_is_refused),
+		cmocka_unit_test(a_key_of_another_user_is_refused),
 		cmocka_unit_test(a_passed_credential_may_be_read_through_an_access_list_and_no_further),
 		cmocka_unit_test(a_key_of_another_certificate_is_refused),
 		cmocka_unit_test(the_files_of_pki_init_work_together),

@@ -12,21 +12,21 @@ static void the_analyzer_of_the_services_ca_is_let_in(void **state)
 	(void)state;
 	good_pair(&c, &s, "analyzer");
 	shake(&c, &s, 4096);
-	assert_int_equal(cm_tls_peer(s.tls)->role, CM_ROLE_ANALYZER);
+	assert_int_equal(nt_tls_peer(s.tls)->role, CR_ROLE_ANALYZER);
 	end_fini(&c);
 	end_fini(&s);
 }
 
 static void an_address_in_the_certificate_is_a_host_too(void **state)
 {
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf("edge");
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf("edge");
 	struct end c, s;
 
 	(void)state;
 	end_init(&s, &sc, NULL);
 	end_init(&c, &cc, "127.0.0.1");
 	shake(&c, &s, 4096);
-	assert_true(cm_tls_ready(c.tls) && cm_tls_ready(s.tls));
+	assert_true(nt_tls_ready(c.tls) && nt_tls_ready(s.tls));
 	end_fini(&c);
 	end_fini(&s);
 }
@@ -35,7 +35,7 @@ static void an_address_in_the_certificate_is_a_host_too(void **state)
 
 static void server_refuses(const char *client, const char *why, const char *told)
 {
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf(client);
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf(client);
 
 	for (size_t chunk = 1; chunk <= 4096; chunk += 4095) {
 		struct end c, s;
@@ -44,7 +44,7 @@ static void server_refuses(const char *client, const char *why, const char *told
 		end_init(&c, &cc, "localhost");
 		shake(&c, &s, chunk);
 		assert_says(&s, CM_EPERM, why);
-		assert_false(cm_tls_ready(s.tls));
+		assert_false(nt_tls_ready(s.tls));
 		assert_says(&c, CM_EPERM, told);
 		/* Dead is dead: the same reason again. */
 		s.rc = CM_OK;
@@ -129,7 +129,7 @@ static void a_certificate_for_servers_only_is_refused_from_a_client(void **state
 
 static void an_oversized_certificate_is_refused(void **state)
 {
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf("large");
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf("large");
 	struct end c, s;
 
 	(void)state;
@@ -137,7 +137,7 @@ static void an_oversized_certificate_is_refused(void **state)
 	end_init(&c, &cc, "localhost");
 	shake(&c, &s, 4096);
 	assert_says(&s, CM_EPROTO, "excessive message size");
-	assert_false(cm_tls_ready(s.tls));
+	assert_false(nt_tls_ready(s.tls));
 	end_fini(&c);
 	end_fini(&s);
 }
@@ -145,20 +145,20 @@ static void an_oversized_certificate_is_refused(void **state)
 static void a_revoked_client_is_refused_and_others_are_not(void **state)
 {
 	static const char *const revoked[] = { "revoked", NULL };
-	struct cm_tls_conf sc = server_conf("shuffler");
+	struct nt_tls_conf sc = server_conf("shuffler");
 
 	(void)state;
 	certs_crl(&certs, "clients", revoked, -60, DAY_S);
 	sc.trust[0].crl_file = file("clients", "crl");
 	for (int good = 0; good < 2; good++) {
-		struct cm_tls_conf cc = client_conf(good ? "edge" : "revoked");
+		struct nt_tls_conf cc = client_conf(good ? "edge" : "revoked");
 		struct end c, s;
 
 		end_init(&s, &sc, NULL);
 		end_init(&c, &cc, "localhost");
 		shake(&c, &s, 4096);
 		if (good) {
-			assert_true(cm_tls_ready(s.tls));
+			assert_true(nt_tls_ready(s.tls));
 		} else {
 			assert_says(&s, CM_EPERM,
 				"certificate \"revoked\" refused: it was revoked by \"clients\"");
@@ -172,7 +172,7 @@ static void a_revoked_client_is_refused_and_others_are_not(void **state)
 static void a_list_for_one_ca_does_not_shut_out_the_other(void **state)
 {
 	static const char *const none[] = { NULL };
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf("analyzer");
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf("analyzer");
 	struct end c, s;
 
 	(void)state;
@@ -181,7 +181,7 @@ static void a_list_for_one_ca_does_not_shut_out_the_other(void **state)
 	end_init(&s, &sc, NULL);
 	end_init(&c, &cc, "localhost");
 	shake(&c, &s, 4096);
-	assert_true(cm_tls_ready(s.tls));
+	assert_true(nt_tls_ready(s.tls));
 	end_fini(&c);
 	end_fini(&s);
 }
@@ -189,7 +189,7 @@ static void a_list_for_one_ca_does_not_shut_out_the_other(void **state)
 static void a_lapsed_revocation_list_refuses_everybody(void **state)
 {
 	static const char *const none[] = { NULL };
-	struct cm_tls_conf sc = server_conf("shuffler"), cc = client_conf("edge");
+	struct nt_tls_conf sc = server_conf("shuffler"), cc = client_conf("edge");
 	struct end c, s;
 
 	(void)state;
@@ -205,16 +205,16 @@ static void a_lapsed_revocation_list_refuses_everybody(void **state)
 
 static void client_refuses(const char *server, const char *host, enum cm_rc rc, const char *why)
 {
-	struct cm_tls_conf sc = server_conf(server), cc = client_conf("edge");
+	struct nt_tls_conf sc = server_conf(server), cc = client_conf("edge");
 	struct end c, s;
 
 	end_init(&s, &sc, NULL);
 	end_init(&c, &cc, host);
 	shake(&c, &s, 4096);
 	assert_says(&c, rc, why);
-	assert_false(cm_tls_ready(c.tls));
+	assert_false(nt_tls_ready(c.tls));
 	assert_says(&s, CM_EPERM, "the peer refused our certificate");
-	assert_false(cm_tls_ready(s.tls));
+	assert_false(nt_tls_ready(s.tls));
 	end_fini(&c);
 	end_fini(&s);
 }
@@ -257,8 +257,8 @@ static void a_server_of_an_unknown_ca_is_refused(void **state)
 static void a_second_look_finds_the_revoked_and_the_old_ca(void **state)
 {
 	static const char *const revoked[] = { "revoked", NULL };
-	struct cm_tls_conf same = server_conf("shuffler"), with_crl = same, other_ca = same;
-	struct cm_tls_conf *conf[] = { &same, &with_crl, &other_ca };
+	struct nt_tls_conf same = server_conf("shuffler"), with_crl = same, other_ca = same;
+	struct nt_tls_conf *conf[] = { &same, &with_crl, &other_ca };
 	static const char *const want[] = { NULL, "revoked by", "unknown CA" };
 	struct end c, s;
 
@@ -268,16 +268,16 @@ static void a_second_look_finds_the_revoked_and_the_old_ca(void **state)
 	other_ca.trust[0].ca_file = file("rogue", "crt");
 	good_pair(&c, &s, "revoked");
 	shake(&c, &s, 4096);
-	assert_true(cm_tls_ready(s.tls));
+	assert_true(nt_tls_ready(s.tls));
 	for (size_t i = 0; i < 3; i++) {
-		struct cm_tls_ctx *ctx;
+		struct nt_tls_ctx *ctx;
 		struct cm_err err = { .code = CM_OK };
 
-		assert_int_equal(cm_tls_ctx_new(conf[i], &ctx, &err), CM_OK);
-		assert_int_equal(cm_tls_recheck(s.tls, ctx, &err), want[i] == NULL ? CM_OK : CM_EPERM);
+		assert_int_equal(nt_tls_ctx_new(conf[i], &ctx, &err), CM_OK);
+		assert_int_equal(nt_tls_recheck(s.tls, ctx, &err), want[i] == NULL ? CM_OK : CM_EPERM);
 		if (want[i] != NULL)
 			assert_non_null(strstr(err.msg, want[i]));
-		cm_tls_ctx_free(ctx);
+		nt_tls_ctx_free(ctx);
 	}
 	end_fini(&c);
 	end_fini(&s);
@@ -286,19 +286,19 @@ static void a_second_look_finds_the_revoked_and_the_old_ca(void **state)
 static void both_the_old_and_the_new_ca_work_while_one_file_holds_both(void **state)
 {
 	static const char *const name[] = { "edge", "rogue-client" };
-	struct cm_tls_conf sc = server_conf("shuffler");
+	struct nt_tls_conf sc = server_conf("shuffler");
 
 	(void)state;
 	certs_join(&certs, "both", "crt", file("clients", "crt"), file("rogue", "crt"));
 	sc.trust[0].ca_file = file("both", "crt");
 	for (size_t i = 0; i < 2; i++) {
-		struct cm_tls_conf cc = client_conf(name[i]);
+		struct nt_tls_conf cc = client_conf(name[i]);
 		struct end c, s;
 
 		end_init(&s, &sc, NULL);
 		end_init(&c, &cc, "localhost");
 		shake(&c, &s, 4096);
-		assert_true(cm_tls_ready(s.tls));
+		assert_true(nt_tls_ready(s.tls));
 		end_fini(&c);
 		end_fini(&s);
 	}

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "csv.h"
+#include "pt_signs.h"
 #include "pt_vector.h"
 #include "scripted_rng.h"
 
@@ -30,9 +31,9 @@ static void a_sign_has_exactly_its_chance(void **state)
 		const uint64_t script[] = { ((uint64_t)(some[i] - 1) << 33) | UINT32_MAX,
 			(uint64_t)some[i] << 33 };
 		struct scripted_rng s = { .script = script, .len = 2 };
-		struct cm_rng rng = scripted_rng(&s);
-		uint64_t below = pt_vector_sign(some[i], &rng);
-		uint64_t above = pt_vector_sign(some[i], &rng);
+		struct cr_rng rng = scripted_rng(&s);
+		uint64_t below = pt_signs_draw(some[i], &rng);
+		uint64_t above = pt_signs_draw(some[i], &rng);
 
 		assert_true(some[i] == 0 || below == 1);
 		/* x = 2^31 is always 1: its threshold is no draw. */
@@ -98,7 +99,7 @@ static struct seen exactly(const struct scene *s, uint32_t dimension)
 
 		for (uint32_t i = 0; i < dimension; i++)
 			sum[i] = first + i <= last ? first + i : 0;
-		assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, s->n, &e, &err), CM_OK);
+		assert_int_equal(pt_vector_estimate(&q, &signs, sum, s->n, &e, &err), CM_OK);
 		assert_int_equal(e.n, dimension);
 		for (uint32_t i = 0; i < dimension && first + i <= last; i++) {
 			const struct pt_item *it = &e.item[i];
@@ -190,7 +191,7 @@ static void sums_that_honest_devices_hardly_send_have_intervals_too(void **state
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, 20000, &e, &err), CM_OK);
+	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 20000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++) {
 		assert_true(isfinite(e.item[i].lower) && isfinite(e.item[i].joint_upper));
 		assert_true(fabs(e.item[i].value - (double)sum[i] / 200) < 1e-12);
@@ -201,8 +202,8 @@ static void sums_that_honest_devices_hardly_send_have_intervals_too(void **state
 	/* Told apart from 0: just so. */
 	assert_true(e.noise_floor > 0.1 && e.noise_floor < 1);
 	pt_estimate_fini(&e);
-	assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, 0, &e, &err), CM_EDATA);
-	assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, UINT64_MAX, &e, &err), CM_EDATA);
+	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 0, &e, &err), CM_EDATA);
+	assert_int_equal(pt_vector_estimate(&q, &signs, sum, UINT64_MAX, &e, &err), CM_EDATA);
 }
 
 static void coordinates_are_in_the_units_of_the_range_and_have_names(void **state)
@@ -217,7 +218,7 @@ static void coordinates_are_in_the_units_of_the_range_and_have_names(void **stat
 	(void)state;
 	q.low = 0;
 	q.high = 16;
-	assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, 1000, &e, &err), CM_OK);
+	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
 	assert_string_equal(e.item[0].label, "0");
 	assert_string_equal(e.item[1].label, "1");
 	assert_true(fabs(e.item[0].value - 12) < 1e-12 && fabs(e.item[1].value) < 1e-12);
@@ -226,7 +227,7 @@ static void coordinates_are_in_the_units_of_the_range_and_have_names(void **stat
 	pt_estimate_fini(&e);
 	q.column = column;
 	q.columns = 2;
-	assert_int_equal(pt_vector_estimate(&q, "x", &signs, sum, 1000, &e, &err), CM_OK);
+	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
 	assert_string_equal(e.item[0].label, "left");
 	assert_string_equal(e.item[1].label, "right");
 	pt_estimate_fini(&e);

@@ -9,33 +9,33 @@
 
 /* Chance of every record value >> 16 * 2^size + signs, for a corner. */
 static void law_of_vrr(
-	const struct pt_query *q, const struct pt_params *p, uint32_t x, long double law[BATCH_SYMBOLS])
+	const struct pt_query *q, const struct pt_randomizer *p, uint32_t x, long double law[BATCH_SYMBOLS])
 {
-	uint64_t keep = p->slot[0].keep;
+	uint64_t keep = p->vrr.keep;
 	uint32_t d = q->dimension;
 
 	memset(law, 0, BATCH_SYMBOLS * sizeof *law);
-	for (uint32_t t = 0; t < d << p->size; t++) {
-		uint64_t script[1 + 2 * 16] = { draw_for(t >> p->size, d) }, value;
+	for (uint32_t t = 0; t < d << p->vrr.size; t++) {
+		uint64_t script[1 + 2 * 16] = { draw_for(t >> p->vrr.size, d) }, value;
 		struct scripted_rng draws;
-		struct cm_rng rng;
+		struct cr_rng rng;
 		long double chance = 1.0L / d;
 		uint8_t record[PT_RECORD_LEN];
 		uint32_t at[64];
 		struct pt_value v = corner(x, d, at);
 
-		for (uint32_t i = 0; i < p->size; i++) {
+		for (uint32_t i = 0; i < p->vrr.size; i++) {
 			uint32_t kept = t >> i & 1;
 
 			script[1 + 2 * i] = keep - kept;
 			chance *= ldexpl((long double)(kept ? keep : UINT64_C(0) - keep), -64);
 		}
-		draws = (struct scripted_rng){ .script = script, .len = 1 + 2 * p->size };
+		draws = (struct scripted_rng){ .script = script, .len = 1 + 2 * p->vrr.size };
 		rng = scripted_rng(&draws);
-		pt_find("vrr")->encode(q, p, &v, &rng, record);
+		pt_find("vrr")->device->encode(q, p, &v, &rng, record);
 		assert_int_equal(draws.used, draws.len);
 		value = cm_get_le64(record + 8);
-		law[(value >> 16 << p->size) + (value & 0xffff)] += chance;
+		law[(value >> 16 << p->vrr.size) + (value & 0xffff)] += chance;
 	}
 }
 
@@ -50,7 +50,7 @@ static void the_cells_of_a_vector_response_are_those_of_its_law(void **state)
 		uint32_t d = shapes[i].dimension, s = shapes[i].size, corners = 1u << d, symbols = d << s;
 		struct pt_query q = vector(d);
 		struct pt_request r = { .epsilon0 = 2.5, .size = s };
-		struct pt_params p = made("vrr", &q, &r);
+		struct pt_randomizer p = made("vrr", &q, &r);
 		long double law[CORNERS][BATCH_SYMBOLS], omega[BATCH_SYMBOLS], want[17] = { 0 };
 		struct pt_loss loss;
 
@@ -76,7 +76,8 @@ static void the_cells_of_a_vector_response_are_those_of_its_law(void **state)
 			assert_true(loss.part[0].cell[k].omega <= want[k]);
 			assert_true(fabsl(loss.part[0].cell[k].omega / want[k] - 1) < 1e-14L);
 		}
-		assert_true(pt_find("vrr")->epsilon0(&p) <= 2.5 && pt_find("vrr")->epsilon0(&p) > 2.5 - 1e-8);
+		assert_true(pt_find("vrr")->device->epsilon0(&p) <= 2.5 &&
+			    pt_find("vrr")->device->epsilon0(&p) > 2.5 - 1e-8);
 		/* Any two values of the victim, any of the other two; of many symbols some of them. */
 		for (uint32_t t = 0; t < corners * corners * 4; t++) {
 			struct batch b = { .symbols = symbols, .messages = 3 };
@@ -103,7 +104,7 @@ static void every_coordinate_is_in_the_same_number_of_subsets(void **state)
 		for (uint32_t s = 1; s <= 16 && s <= d; s++) {
 			struct pt_query q = vector(d);
 			struct pt_request r = { .epsilon0 = 1, .size = s };
-			struct pt_params p = made("vrr", &q, &r);
+			struct pt_randomizer p = made("vrr", &q, &r);
 			uint64_t counts[80] = { 0 };
 
 			for (uint64_t start = 0; start < d; start++) {
@@ -124,7 +125,7 @@ static void malformed_vector_responses_are_refused_and_count_nothing(void **stat
 {
 	struct pt_query q = vector(5);
 	struct pt_request r = { .epsilon0 = 1, .size = 3 };
-	struct pt_params p = made("vrr", &q, &r);
+	struct pt_randomizer p = made("vrr", &q, &r);
 	uint64_t counts[10] = { 0 }, none[10] = { 0 };
 	uint8_t record[PT_RECORD_LEN];
 	static const uint64_t bad[] = { UINT64_C(5) << 16, 8, 0x8000, UINT64_C(4) << 16 | 9, UINT64_MAX,

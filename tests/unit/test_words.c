@@ -4,34 +4,34 @@
 #include <stdlib.h>
 
 #include "pr_limits.h"
-#include "pt_slots.h"
+#include "pt_slots_analysis.h"
 #include "vector_rows.h"
 
 /* ---- words ---- */
 
 /* The real message of slot `slot` when nothing is flipped: its group and bits, by draws. */
-static struct pt_cell sent(const struct pt_query *q, const struct pt_params *p, uint32_t x, uint32_t slot,
+static struct pt_cell sent(const struct pt_query *q, const struct pt_randomizer *p, uint32_t x, uint32_t slot,
 	uint32_t group, uint64_t coin)
 {
 	uint64_t script[256];
-	uint32_t width = (uint32_t)__builtin_ctz(p->slot[0].bins), at[64], len = 0;
+	uint32_t width = (uint32_t)__builtin_ctz(p->slots.slot[0].each.bins), at[64], len = 0;
 	uint8_t records[64 * PT_RECORD_LEN];
 	struct pt_value v = corner(x, q->dimension, at);
 	struct pt_cell cell;
 
-	for (uint32_t i = 0; i < p->slot[0].count; i++) {
-		script[len++] = draw_for(group, p->slot[0].groups);
+	for (uint32_t i = 0; i < p->slots.slot[0].count; i++) {
+		script[len++] = draw_for(group, p->slots.slot[0].groups);
 		for (uint32_t b = 0; b < width; b++)
 			script[len++] = coin;
 		script[len++] = 0; /* keep */
-		script[len++] = draw_for(0, p->slot[0].bins - 1);
+		script[len++] = draw_for(0, p->slots.slot[0].each.bins - 1);
 		script[len++] = draw_for(0, 1); /* place */
-		script[len++] = draw_for(0, (uint64_t)p->slot[0].groups * p->slot[0].bins);
+		script[len++] = draw_for(0, (uint64_t)p->slots.slot[0].groups * p->slots.slot[0].each.bins);
 	}
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cm_rng rng = scripted_rng(&s);
+	struct cr_rng rng = scripted_rng(&s);
 
-	pt_find(p->protocol)->encode(q, p, &v, &rng, records);
+	p->row->encode(q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);
 	assert_int_equal(pt_slots_read(p, records + (size_t)slot * PT_RECORD_LEN, &cell, &err), CM_OK);
 	assert_int_equal(cell.slot, slot);
@@ -48,12 +48,12 @@ static void every_coordinate_is_one_bit_of_one_word(void **state)
 	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
 		struct pt_query q = vector(shapes[i].dimension);
 		struct pt_request r = { .epsilon0 = 1, .slots = shapes[i].slots, .size = shapes[i].size };
-		struct pt_params p = made("words", &q, &r);
+		struct pt_randomizer p = made("words", &q, &r);
 		uint32_t seen[64] = { 0 }, bits = 0, fair = 0;
 
 		assert_int_equal(pt_slots_total(&p), shapes[i].slots);
 		for (uint32_t slot = 0; slot < shapes[i].slots; slot++) {
-			for (uint32_t g = 0; g < p.slot[0].groups; g++) {
+			for (uint32_t g = 0; g < p.slots.slot[0].groups; g++) {
 				uint32_t low = sent(&q, &p, 0, slot, g, UINT64_MAX / 4).word;
 				uint32_t high = sent(&q, &p, 0, slot, g, UINT64_MAX / 4 * 3).word;
 
@@ -73,7 +73,7 @@ static void every_coordinate_is_one_bit_of_one_word(void **state)
 		}
 		for (uint32_t c = 0; c < q.dimension; c++)
 			assert_int_equal(seen[c], 1);
-		assert_int_equal(bits + fair, shapes[i].slots * shapes[i].size * p.slot[0].groups);
+		assert_int_equal(bits + fair, shapes[i].slots * shapes[i].size * p.slots.slot[0].groups);
 	}
 }
 
@@ -82,10 +82,10 @@ static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state
 {
 	struct pt_query q = vector(7);
 	struct pt_request r = { .epsilon0 = 1.3, .slots = 1, .size = 2 };
-	struct pt_params p = made("words", &q, &r);
-	const struct pt_slot *s = &p.slot[0];
+	struct pt_randomizer p = made("words", &q, &r);
+	const struct pt_slot *s = &p.slots.slot[0];
 	const struct pt_protocol *row = pt_find("words");
-	double slope = pt_slot_keep(s) - pt_slot_other(s);
+	double slope = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each);
 
 	(void)state;
 	assert_int_equal(s->groups, 4);
@@ -97,14 +97,15 @@ static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state
 		for (uint32_t t = 0; t < 4 * 4 * 2 * 3; t++) {
 			uint32_t g = t % 4, coins = t / 4 % 4, keep = t / 16 % 2, other = t / 32;
 			const uint64_t script[] = { draw_for(g, 4), (uint64_t)(coins & 1) << 63,
-				(uint64_t)(coins >> 1) << 63, s->keep - keep, draw_for(other, 3) };
+				(uint64_t)(coins >> 1) << 63, s->each.keep - keep, draw_for(other, 3) };
 			struct scripted_rng draws = { .script = script, .len = 5, .fallback = SCRIPT_END };
-			struct cm_rng rng = scripted_rng(&draws);
+			struct cr_rng rng = scripted_rng(&draws);
 			uint8_t record[PT_RECORD_LEN];
 			uint64_t counts[64] = { 0 };
-			double chance = (keep ? pt_slot_keep(s) : 1 - pt_slot_keep(s)) / (4 * 4 * 3);
+			double chance = (keep ? pt_mixbins_keep(&s->each) : 1 - pt_mixbins_keep(&s->each)) /
+					(4 * 4 * 3);
 
-			row->encode(&q, &p, &v, &rng, record);
+			row->device->encode(&q, &p, &v, &rng, record);
 			assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 			for (uint32_t c = 0; c < 7; c++) {
 				/* Eight padded coordinates, then four groups. */
@@ -128,27 +129,27 @@ static void a_row_of_words_chooses_what_errs_least(void **state)
 	(void)state;
 	for (double eps = 0.5; eps <= 12; eps *= 1.5) {
 		struct pt_request r = { .epsilon0 = eps, .min_batch = 1000 };
-		struct pt_params best = made("words", &q, &r);
-		double error = pt_find("words")->expected_error(&q, &best, 1000);
+		struct pt_randomizer best = made("words", &q, &r);
+		double error = pt_expected_error(&q, &best, 1000);
 
-		assert_int_equal(best.slot[0].count, 8);
+		assert_int_equal(best.slots.slot[0].count, 8);
 		for (r.size = 1; r.size <= 8; r.size++) {
-			struct pt_params p = made("words", &q, &r);
+			struct pt_randomizer p = made("words", &q, &r);
 
-			assert_true(pt_find("words")->expected_error(&q, &p, 1000) >= error);
+			assert_true(pt_expected_error(&q, &p, 1000) >= error);
 		}
 	}
 	/* Without a guarantee: words as wide as the dummies hide, 62 in a bin of each of the eight slots. */
 	for (uint32_t dummies = 1; dummies <= 64; dummies *= 2) {
 		struct pt_request r = { .epsilon0 = INFINITY, .min_batch = 10000, .dummies = dummies };
-		struct pt_params p = made("words", &q, &r);
-		double error = pt_find("words")->expected_error(&q, &p, 10000);
+		struct pt_randomizer p = made("words", &q, &r);
+		double error = pt_expected_error(&q, &p, 10000);
 
-		assert_true(10000.0 * dummies / p.slot[0].bins >= 62 * 8);
+		assert_true(10000.0 * dummies / p.slots.slot[0].each.bins >= 62 * 8);
 		for (r.size = 1; r.size <= 8 && 10000.0 * dummies / (1u << r.size) >= 62 * 8; r.size++) {
-			struct pt_params wide = made("words", &q, &r);
+			struct pt_randomizer wide = made("words", &q, &r);
 
-			assert_true(pt_find("words")->expected_error(&q, &wide, 10000) >= error);
+			assert_true(pt_expected_error(&q, &wide, 10000) >= error);
 		}
 	}
 }
@@ -190,77 +191,68 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
 		struct pt_query q = vector(refused[i].dimension);
-		struct pt_params p = { .size = 77 };
+		struct pt_randomizer p = { .topk.size = 77 };
 
-		assert_int_equal(pt_find(refused[i].row)->derive(&q, &refused[i].r, &p, &err), CM_ECONFIG);
+		assert_int_equal(pt_derive(pt_find(refused[i].row), &q, &refused[i].r, &p, &err), CM_ECONFIG);
 		if (strstr(err.msg, refused[i].said) == NULL)
 			fail_msg("'%s' does not say '%s'", err.msg, refused[i].said);
-		assert_int_equal(p.size, 77);
+		assert_int_equal(p.topk.size, 77);
 		assert_int_equal(
-			pt_find(refused[i].row)->derive(&number, &refused[i].r, &p, &err), CM_ECONFIG);
+			pt_derive(pt_find(refused[i].row), &number, &refused[i].r, &p, &err), CM_ECONFIG);
 	}
 }
 
-#define REFUSED(row, member, bad)                                               \
-	do {                                                                    \
-		p = good;                                                       \
-		p.member = (bad);                                               \
-		assert_int_equal(pt_find(row)->check(&q, &p, &err), CM_EPROTO); \
+#define REFUSED(row, member, bad)                                                       \
+	do {                                                                            \
+		p = good;                                                               \
+		p.member = (bad);                                                       \
+		assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_EPROTO); \
 	} while (0)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	struct pt_query q = vector(20), smaller = vector(19);
 	struct pt_request r = { .epsilon0 = 2, .slots = 2, .size = 2 };
-	struct pt_params good = made("words", &q, &r), p;
+	struct pt_randomizer good = made("words", &q, &r), p;
 
 	(void)state;
-	REFUSED("words", slots, 0);
-	REFUSED("words", slots, 2);
-	REFUSED("words", size, 2);
-	REFUSED("words", slot[0].count, 3);
-	REFUSED("words", slot[0].count, 21);
-	REFUSED("words", slot[0].groups, 6);
-	REFUSED("words", slot[0].groups, 4);
-	REFUSED("words", slot[0].bins, 3);
-	REFUSED("words", slot[0].bins, 8);
-	REFUSED("words", slot[0].bins, 0);
-	REFUSED("words", slot[0].keep, 1);
-	assert_int_equal(pt_find("words")->check(&q, &good, &err), CM_OK);
-	assert_int_equal(pt_find("words")->check(&smaller, &good, &err), CM_OK);
+	REFUSED("words", slots.kinds, 0);
+	REFUSED("words", slots.kinds, 2);
+	REFUSED("words", slots.slot[0].count, 3);
+	REFUSED("words", slots.slot[0].count, 21);
+	REFUSED("words", slots.slot[0].groups, 6);
+	REFUSED("words", slots.slot[0].groups, 4);
+	REFUSED("words", slots.slot[0].each.bins, 3);
+	REFUSED("words", slots.slot[0].each.bins, 8);
+	REFUSED("words", slots.slot[0].each.bins, 0);
+	REFUSED("words", slots.slot[0].each.keep, 1);
+	assert_int_equal(pt_find("words")->device->check(&q, &good, &err), CM_OK);
+	assert_int_equal(pt_find("words")->device->check(&smaller, &good, &err), CM_OK);
 	smaller = vector(16);
-	assert_int_equal(pt_find("words")->check(&smaller, &good, &err), CM_EPROTO);
+	assert_int_equal(pt_find("words")->device->check(&smaller, &good, &err), CM_EPROTO);
 	good = made("harmony", &q, &(struct pt_request){ .epsilon0 = 2 });
-	REFUSED("harmony", slot[0].count, 2);
-	REFUSED("harmony", slot[0].bins, 4);
-	REFUSED("harmony", slot[0].groups, 19);
-	REFUSED("harmony", slot[0].dummies, 1);
-	REFUSED("harmony", slots, 0);
+	REFUSED("harmony", slots.slot[0].count, 2);
+	REFUSED("harmony", slots.slot[0].each.bins, 4);
+	REFUSED("harmony", slots.slot[0].groups, 19);
+	REFUSED("harmony", slots.slot[0].each.dummies, 1);
+	REFUSED("harmony", slots.kinds, 0);
 	good = made("rotated", &q, &(struct pt_request){ .epsilon0 = 2, .slots = 4, .size = 2 });
-	REFUSED("rotated", other, 0);
-	REFUSED("rotated", other, (UINT64_C(1) << 20) - 1);
-	REFUSED("rotated", other, (UINT64_C(1) << 32) + 1);
-	REFUSED("rotated", slot[0].groups, 3); /* of 20 coordinates, not of 32 */
-	REFUSED("rotated", slots, 0);
+	REFUSED("rotated", rotated.scale, 0);
+	REFUSED("rotated", rotated.scale, (UINT64_C(1) << 20) - 1);
+	REFUSED("rotated", rotated.scale, (UINT64_C(1) << 32) + 1);
+	REFUSED("rotated", slots.slot[0].groups, 3); /* of 20 coordinates, not of 32 */
+	REFUSED("rotated", slots.kinds, 0);
 	q.low = -2;
-	assert_int_equal(pt_find("rotated")->check(&q, &good, &err), CM_EPROTO);
+	assert_int_equal(pt_find("rotated")->device->check(&q, &good, &err), CM_EPROTO);
 	q.low = -1;
 	good = made("vrr", &q, &(struct pt_request){ .epsilon0 = 12, .size = 3 });
-	REFUSED("vrr", size, 0);
-	REFUSED("vrr", size, 17);
-	REFUSED("vrr", size, 5); /* 5 signs of 4 are 20 */
-	REFUSED("vrr", slots, 0);
-	REFUSED("vrr", slots, 2);
-	REFUSED("vrr", slot[0].count, 2);
-	REFUSED("vrr", slot[0].groups, 19);
-	REFUSED("vrr", slot[0].bins, 4);
-	REFUSED("vrr", slot[0].dummies, 1);
-	REFUSED("vrr", slot[0].keep, 0);
-	REFUSED("vrr", bins, 2);
-	p = good;
-	p.slot[0].keep = 0;
-	p.slot[0].keep_always = true;
-	assert_int_equal(pt_find("vrr")->check(&q, &p, &err), CM_EPROTO);
+	REFUSED("vrr", vrr.size, 0);
+	REFUSED("vrr", vrr.size, 17);
+	REFUSED("vrr", vrr.size, 5); /* 5 signs of 4 are 20 */
+	REFUSED("vrr", vrr.dimension, 19);
+	REFUSED("vrr", vrr.keep, 0);
+	REFUSED("vrr", vrr.keep, UINT64_MAX);
+	REFUSED("vrr", shuffler.dummies, 1);
 }
 
 static void counts_that_no_round_gives_are_refused(void **state)
@@ -271,27 +263,26 @@ static void counts_that_no_round_gives_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct pt_request r = { .epsilon0 = 2 };
-		struct pt_params p = made(rows[i], &q, &r);
+		struct pt_randomizer p = made(rows[i], &q, &r);
 		uint32_t n = pt_find(rows[i])->tallies(&p);
 		uint64_t counts[32] = { 0 };
 		struct pt_estimate e;
 
 		assert_int_equal(n, 12);
-		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
 		pt_estimate_fini(&e);
-		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 0, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
 		counts[0] = 1; /* a one of no message */
-		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[0] = 0;
 		counts[6] = 11; /* more than their share, which one participant can do */
-		assert_int_equal(
-			pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), i == 0 ? CM_OK : CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), i == 0 ? CM_OK : CM_EDATA);
 		if (i == 0)
 			pt_estimate_fini(&e);
 		counts[6] = 61; /* more than all can have sent */
-		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[6] = UINT64_MAX;
-		assert_int_equal(pt_find(rows[i])->estimate(&q, &p, counts, 10, &e, &err), CM_EDATA);
+		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 	}
 }
 
@@ -301,32 +292,32 @@ static void the_largest_vector_fits(void **state)
 	static const char *const rows[] = { "words", "harmony", "vrr", "rotated" };
 	struct pt_query q = vector(PR_DIMENSION_MAX);
 	uint32_t *at = calloc(PR_DIMENSION_MAX, sizeof *at);
-	struct cm_rng rng;
+	struct cr_rng rng;
 
 	(void)state;
 	assert_non_null(at);
-	assert_int_equal(cm_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t c = 0; c < PR_DIMENSION_MAX; c++)
 		at[c] = c << 14;
 	for (size_t i = 0; i < 4; i++) {
 		struct pt_request r = { .epsilon0 = 4, .slots = i == 0 ? 64 : 0 };
-		struct pt_params p = made(rows[i], &q, &r);
+		struct pt_randomizer p = made(rows[i], &q, &r);
 		const struct pt_protocol *row = pt_find(rows[i]);
 		struct pt_value v = { .at = at };
-		uint8_t *records = calloc(row->messages(&p), row->record_len(&p));
+		uint8_t *records = calloc(row->device->messages(&p), row->device->record_len(&p));
 		uint64_t *counts = calloc(row->tallies(&p), sizeof *counts);
 		struct pt_estimate e;
 
 		assert_true(records != NULL && counts != NULL);
 		assert_true(row->tallies(&p) <= PR_TALLIES_MAX);
 		for (uint32_t j = 0; j < 2; j++) {
-			row->encode(&q, &p, &v, &rng, records);
-			for (uint32_t m = 0; m < row->messages(&p); m++)
-				assert_int_equal(
-					row->tally(&p, records + m * row->record_len(&p), counts, &err),
+			row->device->encode(&q, &p, &v, &rng, records);
+			for (uint32_t m = 0; m < row->device->messages(&p); m++)
+				assert_int_equal(row->tally(&p, records + m * row->device->record_len(&p),
+							 counts, &err),
 					CM_OK);
 		}
-		assert_int_equal(row->estimate(&q, &p, counts, 2, &e, &err), CM_OK);
+		assert_int_equal(pt_answer(&q, &p, counts, 2, &e, &err), CM_OK);
 		assert_int_equal(e.n, PR_DIMENSION_MAX);
 		assert_string_equal(e.item[e.n - 1].label, "131071");
 		pt_estimate_fini(&e);

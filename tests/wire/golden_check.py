@@ -98,7 +98,7 @@ def decode(module, type_name, data):
 
 def covers_every_kind(module, names):
     kinds = {"frame_" + field.name for field in module.Frame.DESCRIPTOR.fields}
-    documents = {"descriptor_", "manifest", "charge", "record_"}
+    documents = {"descriptor_", "manifest", "charge", "plan", "record_plan", "record_", "opening", "evidence"}
     missing = kinds - names
     missing |= {d for d in documents if not any(n.startswith(d) for n in names)}
     return missing

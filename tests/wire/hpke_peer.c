@@ -25,28 +25,28 @@ static size_t unhex(const char *hex, uint8_t *out, size_t max)
 static enum cm_rc seal(const struct rd_descriptor *d, const uint8_t info[RD_INFO_LEN],
 	const uint8_t aad[RD_AAD_LEN], const uint8_t *in, size_t n, uint8_t *out)
 {
-	struct cm_hpke_sealer *sealer = NULL;
-	struct cm_rng rng;
-	enum cm_rc rc = cm_rng_system(&rng, &err);
+	struct cr_hpke_sealer *sealer = NULL;
+	struct cr_rng rng;
+	enum cm_rc rc = cr_rng_system(&rng, &err);
 
 	if (rc == CM_OK)
-		rc = cm_hpke_sealer_new(d->suite, d->hpke_key, info, RD_INFO_LEN, &sealer, &err);
+		rc = cr_hpke_sealer_new(d->suite, d->hpke_key, info, RD_INFO_LEN, &sealer, &err);
 	if (rc == CM_OK)
-		rc = cm_hpke_seal(sealer, &rng, aad, RD_AAD_LEN, in, n, out, &err);
-	cm_hpke_sealer_free(sealer);
+		rc = cr_hpke_seal(sealer, &rng, aad, RD_AAD_LEN, in, n, out, &err);
+	cr_hpke_sealer_free(sealer);
 	return rc;
 }
 
-static enum cm_rc open_report(const struct rd_descriptor *d, const struct cm_key *secret,
+static enum cm_rc open_report(const struct rd_descriptor *d, const struct cr_key *secret,
 	const uint8_t info[RD_INFO_LEN], const uint8_t aad[RD_AAD_LEN], const uint8_t *in, size_t n,
 	uint8_t *out)
 {
-	struct cm_hpke_opener *opener = NULL;
-	enum cm_rc rc = cm_hpke_opener_new(d->suite, secret, info, RD_INFO_LEN, &opener, &err);
+	struct cr_hpke_opener *opener = NULL;
+	enum cm_rc rc = cr_hpke_opener_new(d->suite, secret, info, RD_INFO_LEN, &opener, &err);
 
 	if (rc == CM_OK)
-		rc = cm_hpke_open(opener, aad, RD_AAD_LEN, in, n, out, &err);
-	cm_hpke_opener_free(opener);
+		rc = cr_hpke_open(opener, aad, RD_AAD_LEN, in, n, out, &err);
+	cr_hpke_opener_free(opener);
 	return rc;
 }
 
@@ -56,28 +56,28 @@ int main(int argc, char **argv)
 	static char hex[2 * PR_SEALED_MAX + 1];
 	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN];
 	struct rd_descriptor d = { 0 };
-	struct cm_key key;
+	struct cr_key key;
 	size_t n, len;
 	enum cm_rc rc;
 
 	if (argc != 6)
 		return 64;
-	d.suite = (enum cm_hpke_suite)strtol(argv[2], NULL, 10);
+	d.suite = (enum cr_hpke_suite)strtol(argv[2], NULL, 10);
 	n = unhex(argv[3], bytes, sizeof bytes);
-	cm_sha256(bytes, n, d.hash);
+	cr_sha256(bytes, n, d.hash);
 	rd_hpke_info(&d, info);
 	rd_hpke_aad(&d, aad);
 	(void)unhex(argv[4], key.bytes, sizeof key.bytes);
 	memcpy(d.hpke_key, key.bytes, sizeof d.hpke_key);
-	len = unhex(argv[5], in, sizeof in - CM_HPKE_OVERHEAD);
+	len = unhex(argv[5], in, sizeof in - CR_HPKE_OVERHEAD);
 	if (strcmp(argv[1], "seal") == 0) {
 		rc = seal(&d, info, aad, in, len, out);
-		len += CM_HPKE_OVERHEAD;
+		len += CR_HPKE_OVERHEAD;
 	} else {
-		if (len < CM_HPKE_OVERHEAD)
+		if (len < CR_HPKE_OVERHEAD)
 			return 65;
 		rc = open_report(&d, &key, info, aad, in, len, out);
-		len -= CM_HPKE_OVERHEAD;
+		len -= CR_HPKE_OVERHEAD;
 	}
 	if (rc != CM_OK) {
 		(void)fprintf(stderr, "hpke_peer: %s\n", err.msg);

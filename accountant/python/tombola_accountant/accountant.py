@@ -66,12 +66,11 @@ class PrivacyAccountant:
     def compose(self, event: DpEvent, count: int = 1) -> "PrivacyAccountant":
         """Add `event`, `count` times, and return the accountant.  On an error nothing is added.
 
+        A count below 1 is an error, and not a composition that costs nothing: compose(NoOpDpEvent()) says that.
         Raises UnsupportedEventError for an event of another library, AccountantError (a ValueError) for parameters
         out of range.
         """
         event, count = _event(event), _count(count)
-        if count == 0:
-            return self
         with self._lock:
             counts = dict(self._counts)
             for text, times in event.rounds():
@@ -184,7 +183,7 @@ class IncrementalAccountant:
         """Add `event`, `count` times, and return the accountant.  On an error nothing is added; an event of several
         rounds that meets a limit (LimitError) may have been added in part."""
         count = _count(count)
-        rounds = [(text, times * count) for text, times in _event(event).rounds() if count]
+        rounds = [(text, times * count) for text, times in _event(event).rounds()]
         for text, times in rounds:
             Account().add(text, times)
         with self._lock:
@@ -245,8 +244,8 @@ class PrivacyFilter:
 
 
 def _single(event: DpEvent, count: int) -> Tuple[str, int]:
-    rounds = list(_event(event).rounds())
-    if len(rounds) != 1 or _count(count) == 0:
+    rounds, count = list(_event(event).rounds()), _count(count)
+    if len(rounds) != 1:
         raise UnsupportedEventError("one round at a time can be decided on")
     return rounds[0][0], rounds[0][1] * count
 
@@ -259,6 +258,6 @@ def _event(event: object) -> DpEvent:
 
 def _count(count: int) -> int:
     count = operator.index(count)
-    if count < 0:
-        raise ValueError("count must not be negative")
+    if count < 1:
+        raise ValueError("count must be at least 1")
     return count

@@ -1,0 +1,94 @@
+/* an_check.c - judges the analyzer's state, and what its configuration names. */
+#include "an_check.h"
+
+#include "an_budget.h"
+#include "an_ledger_files.h"
+#include "an_schedule.h"
+#include "cm_clock.h"
+#include "cr_sign.h"
+#include "nt_addr.h"
+#include "nt_http.h"
+#include "nt_tls.h"
+
+/* While there are rounds to come, the last one should not be long ago. */
+static void check_age(struct nt_health *h, const struct an_state *s)
+{
+	int64_t last_ms = 0, now_ms = cm_clock_wall_ms();
+	bool more = an_state_count(s, AN_RESERVED) > 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		const struct an_round_state *r = &s->round[i];
+
+		if (r->charged_ms > last_ms)
+			last_ms = r->charged_ms;
+		/* What was missed does not come by itself. */
+		more = more || (r->stage == AN_PLANNED && !an_round_missed(r, now_ms));
+	}
+	if (last_ms > 0 && more)
+		nt_health_round(h, last_ms, now_ms);
+}
+
+/* The part of the population's budget that plans took; of epsilon or delta the larger. */
+static double pinned(const struct an_state *s)
+{
+	double epsilon = s->opened ? s->slices.epsilon / s->epsilon : 0;
+	double delta = s->opened ? s->slices.delta / s->delta : 0;
+
+	return epsilon > delta ? epsilon : delta;
+}
+
+static void check_books(struct nt_health *h, const struct an_conf *conf)
+{
+	struct an_ledger_files b;
+	struct cm_err err = { 0 };
+	double share = 0;
+
+	if (an_ledger_files_open(conf, false, &b, &err) != CM_OK ||
+		an_budget_share(&b.state, &share, &err) != CM_OK) {
+		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
+	} else {
+		nt_health_slices(h, share, pinned(&b.state));
+		nt_health_ledger(h, an_ledger_chain(b.ledger)->seq);
+		check_age(h, &b.state);
+	}
+	an_ledger_files_close(&b);
+}
+
+void an_check(const struct an_conf *conf, struct nt_health *h)
+{
+	check_books(h, conf);
+	nt_health_certificate(h, conf->tls_cert, cm_clock_wall_ms());
+	nt_health_daemon(h, conf->http);
+}
+
+enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *faults, struct cm_err *err)
+{
+	const struct nt_tls_conf tls = { .cert_file = conf->tls_cert,
+		.key_file = conf->tls_key,
+		.trust = { { CR_ROLE_SHUFFLER, conf->tls_ca, conf->tls_crl } } };
+	struct cr_verifier *shuffler = NULL;
+	struct cr_signer *signer = NULL;
+	struct nt_tls_ctx *ctx = NULL;
+	struct nt_addr address;
+	struct cm_err why;
+
+	err->code = CM_OK;
+	if (nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
+		cf_fault_at(path, "shuffler", &why, faults, err);
+	if (*conf->http != '\0' && nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
+		cf_fault_at(path, "http", &why, faults, err);
+	if (cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
+		cf_fault_at(path, "signing_key", &why, faults, err);
+	if (cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
+		cf_fault_at(path, "shuffler_key", &why, faults, err);
+	if (nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
+		cf_fault_at(path, "tls", &why, faults, err);
+	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {
+		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
+		cf_fault_at(path, "reconnect_min", &why, faults, err);
+	}
+	nt_tls_ctx_free(ctx);
+	cr_verifier_free(shuffler);
+	cr_signer_free(signer);
+	return cf_blamed(err);
+}

@@ -1,0 +1,335 @@
+/* an_main.c - the command tombola-analyzer: its verbs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_ask.h"
+#include "an_check.h"
+#include "an_command.h"
+#include "an_daemon.h"
+#include "an_recover.h"
+#include "an_result.h"
+#include "an_show.h"
+#include "an_verbs.h"
+#include "cm_clock.h"
+#include "cm_oom.h"
+#include "cr_libcrypto.h"
+
+enum { OPT_ONCE = 0 };
+
+static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	enum cm_rc rc = an_command_open(cli, &d, false, err);
+	const struct an_daemon_conf conf = { .conf = &d.conf,
+		.once = cli->option[OPT_ONCE] != NULL,
+		.json = cli->json,
+		.table = cli->option[OPT_ONCE] != NULL && !cli->json ? stdout : NULL };
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_daemon_run(&conf, err);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc plan_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	enum cm_rc rc = an_command_open(cli, &d, false, err);
+	const struct an_daemon_conf conf = { .conf = &d.conf, .check = true };
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_daemon_run(&conf, err);
+	if (rc == CM_OK)
+		(void)printf("%s fits the policy of the shuffler at %s\n", d.conf.plan, d.conf.shuffler);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc show_round(
+	const struct cm_cli *cli, struct an_command *d, const struct an_round_state *r, struct cm_err *err)
+{
+	json_t *doc = NULL, *result = NULL;
+	enum cm_rc rc = CM_OK;
+
+	if (r->stage == AN_SETTLED)
+		rc = an_result_load(d->conf.state_dir, r, &result, err);
+	if (rc == CM_OK && cli->json) {
+		json_t *round = an_round_json(r, cm_clock_wall_ms());
+
+		doc = round != NULL ? json_pack("{s:s}", "schema", "tombola.round/1") : NULL;
+		if (doc == NULL || json_object_update_new(doc, round) != 0 ||
+			(result != NULL && json_object_set(doc, "result", result) != 0))
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		else
+			rc = an_json_print(doc, 0, stdout, err);
+	} else if (rc == CM_OK && result != NULL) {
+		an_result_print(result, false, stdout);
+	} else if (rc == CM_OK) {
+		(void)printf("round %u (%s) is %s%s%s\n", r->plan->number, r->plan->label,
+			an_stage_name(r->stage), r->reason[0] != '\0' ? ": " : "", r->reason);
+	}
+	json_decref(doc);
+	json_decref(result);
+	return rc;
+}
+
+static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	enum cm_rc rc = an_command_open(cli, &d, true, err);
+	json_t *doc = NULL;
+
+	(void)exit_code;
+	if (rc == CM_OK && cli->json) {
+		doc = an_rounds_json(&d.files, cm_clock_wall_ms(), err);
+		rc = doc != NULL ? an_json_print(doc, 0, stdout, err) : err->code;
+	} else if (rc == CM_OK) {
+		an_rounds_print(&d.files, cm_clock_wall_ms(), stdout);
+	}
+	json_decref(doc);
+	an_command_close(&d);
+	return rc;
+}
+
+/* Say how the round stands after the run; `before` is where it stood.  A refusal's explanation is its
+ * message: the daemon has given one it made itself, an older one is given again. */
+static enum cm_rc say_outcome(const struct cm_cli *cli, struct an_command *d, const struct an_round_state *r,
+	enum an_stage before, enum cm_rc rc, int *exit_code)
+{
+	struct an_explanation e;
+	struct cm_err err = { 0 };
+
+	if (rc == CM_OK || cli->json)
+		rc = show_round(cli, d, r, &err) == CM_OK ? rc : err.code;
+	if (r->stage != AN_REFUSED)
+		return rc;
+	if (before == AN_REFUSED && !cli->json && an_budget_explain(&d->files.state, r, &e, &err) == CM_OK)
+		an_explanation_print(&d->files.state, &e, stderr);
+	*exit_code = cm_exit_code(CM_EBUDGET);
+	return CM_OK;
+}
+
+static enum cm_rc round_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	struct an_round_state *r = NULL;
+	struct cm_err again = { 0 };
+	enum an_stage before;
+	uint32_t number;
+	enum cm_rc rc = an_command_open(cli, &d, true, err);
+
+	if (rc == CM_OK)
+		rc = an_command_round(cli, &d, &r, err);
+	if (rc != CM_OK) {
+		an_command_close(&d);
+		return rc;
+	}
+	if (r->of != NULL && !r->of->current) {
+		an_command_close(&d);
+		return cm_fail(err, CM_EUSAGE, "only rounds of the plan file are run");
+	}
+	number = r->plan->number;
+	before = r->stage;
+	an_ledger_files_close(&d.files);
+	rc = an_daemon_run(
+		&(struct an_daemon_conf){ .conf = &d.conf, .only = number, .json = cli->json }, err);
+	if ((rc == CM_OK || rc == CM_EBUDGET || rc == CM_ELATER) &&
+		an_ledger_files_open(&d.conf, false, &d.files, &again) == CM_OK)
+		rc = say_outcome(cli, &d, &d.files.state.round[number - 1], before, rc, exit_code);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc round_show(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	struct an_round_state *r = NULL;
+	enum cm_rc rc = an_command_open(cli, &d, true, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_command_round(cli, &d, &r, err);
+	if (rc == CM_OK)
+		rc = show_round(cli, &d, r, err);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_command d;
+	enum cm_rc rc = an_command_open(cli, &d, false, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_ask_status(&d.conf, cli->json, stdout, err);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct nt_health h;
+	struct an_command d;
+	enum cm_rc rc = nt_health_begin(cli, CR_ROLE_ANALYZER, &h, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = an_command_open(cli, &d, false, err);
+	if (rc == CM_OK)
+		an_check(&d.conf, &h);
+	*exit_code = nt_health_end(&h, rc, err, stdout);
+	an_command_close(&d);
+	return CM_OK;
+}
+
+/* Both files; every fault of both is said. */
+static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct an_conf conf = { 0 };
+	struct pl_plan plan = { 0 };
+	struct cm_err second;
+	char digest[2 * PR_HASH_LEN + 1];
+	enum cm_rc rc = cf_load(cli->config, an_conf_rows, &conf, stderr, err), planned;
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_conf_check(cli->config, &conf, stderr, err);
+	if (conf.plan != NULL) {
+		planned = pl_plan_load(conf.plan, stderr, &plan, rc == CM_OK ? err : &second);
+		rc = rc == CM_OK ? planned : rc;
+	}
+	if (rc == CM_OK) {
+		cm_hex(plan.digest, PR_HASH_LEN, digest);
+		(void)printf("%s and %s are valid: plan %s, %zu rounds, digest %s\n", cli->config, conf.plan,
+			plan.name, plan.rounds, digest);
+	}
+	pl_plan_fini(&plan);
+	cf_free(an_conf_rows, &conf);
+	return rc;
+}
+
+static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	(void)exit_code;
+	if (cli->argc > 1 && strcmp(cli->argv[1], "plan") != 0)
+		return cm_fail(err, CM_EUSAGE, "config-sample, or config-sample plan");
+	if (cli->argc > 1)
+		pl_plan_sample(stdout);
+	else
+		cf_sample(an_conf_rows, stdout);
+	return CM_OK;
+}
+
+/* A verb of two words stands before the one it begins with. */
+static const struct cm_cli_verb verbs[] = {
+	{ .name = "run",
+		.args = "",
+		.help = "run the plan's remaining rounds, then stay up until SIGTERM",
+		.option = { [OPT_ONCE] = { "once", NULL, "end when no round is due", false } },
+		.run = run },
+	{ .name = "status", .args = "", .help = "show what the running daemon is doing", .run = status },
+	{ .name = "round list",
+		.args = "",
+		.help = "list the rounds of the plan and what they cost",
+		.run = round_list },
+	{ .name = "round run",
+		.args = "N",
+		.help = "try one round once, N or QUERY#N; exit 3 when the budget refuses it, 75 when the "
+			"try is void",
+		.min_args = 1,
+		.max_args = 1,
+		.run = round_run },
+	{ .name = "round show",
+		.args = "N",
+		.help = "show where a round stands, and its result",
+		.min_args = 1,
+		.max_args = 1,
+		.run = round_show },
+	{ .name = "round give-up",
+		.args = "N",
+		.help = "end a round whose batch is lost; what it was charged stays charged",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { [AN_RECOVER_CONFIRM] = { "confirm", "QUERY", "required: the name of its query",
+				    false } },
+		.run = an_recover_give_up },
+	{ .name = "estimate",
+		.args = "QUERY",
+		.help = "show a query's estimate with its intervals",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { [AN_ESTIMATE_CSV] = { "csv", NULL, "comma-separated values, with a head line",
+				    false },
+			[AN_ESTIMATE_ALL] = { "all", NULL, "every item of a long list", false },
+			[AN_ESTIMATE_RANGE] = { "range", "LOW:HIGH", "of ranges: how many are in this one",
+				false },
+			[AN_ESTIMATE_SINCE] = { "since", "TIME", "all its results since then, in UTC",
+				false },
+			[AN_ESTIMATE_HISTORY] = { "history", NULL,
+				"all its results, of every recurrence and plan", false } },
+		.run = an_verb_estimate },
+	{ .name = "budget explain",
+		.args = "[N]",
+		.help = "explain why a round fits or not, what spent the budget, what would fit; exit 3 if "
+			"not",
+		.max_args = 1,
+		.run = an_verb_budget_explain },
+	{ .name = "budget",
+		.args = "",
+		.help = "show the budget, what is spent and what is left",
+		.run = an_verb_budget },
+	{ .name = "plan show",
+		.args = "",
+		.help = "show the signed plan, or what would be signed: its slice, entries and refused "
+			"rounds",
+		.run = an_verb_plan_show },
+	{ .name = "plan check",
+		.args = "",
+		.help = "ask the shuffler whether the plan fits its policy, before it is signed; exit 78 if "
+			"not",
+		.run = plan_check },
+	{ .name = "plan digest",
+		.args = "",
+		.help = "print the digest of the signed plan, which a client's policy may name",
+		.run = an_verb_plan_digest },
+	{ .name = "ledger verify",
+		.args = "",
+		.help = "verify every record of the ledger",
+		.run = an_verb_ledger_verify },
+	{ .name = "ledger export",
+		.args = "",
+		.help = "print every record as a line of JSON, with the cells an auditor needs",
+		.run = an_verb_ledger_export },
+	{ .name = "check",
+		.args = "",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "
+			"UNKNOWN",
+		.option = { NT_HEALTH_OPTIONS },
+		.run = check },
+	{ .name = "check-config",
+		.args = "",
+		.help = "say every fault of configuration, plan and keys as file:line: text",
+		.run = check_config },
+	{ .name = "config-sample",
+		.args = "[plan]",
+		.help = "print a commented configuration, or plan, to start from",
+		.max_args = 1,
+		.run = config_sample },
+	CM_CLI_COMPLETION,
+	{ .name = NULL },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct cm_cli_program program = { .name = "tombola-analyzer",
+		.summary = "Runs a plan of rounds, keeps the privacy ledger, and estimates.",
+		.role = "analyzer",
+		.verb = verbs };
+
+	cr_libcrypto_begin();
+	json_set_alloc_funcs(cm_oom_malloc, free);
+	return cm_cli_main(&program, argc, argv);
+}

@@ -1,0 +1,11 @@
+/* an_recover.h - the verb with which an operator resumes work after a loss, as cm_cli_verb.run.  The daemon
+ * must not run. */
+#pragma once
+
+#include "cm_cli.h"
+
+enum { AN_RECOVER_CONFIRM }; /* option: the name of the round's query */
+
+/* `round give-up N`: settle a charged round without a result; its charge stays.  A round that is only
+ * reserved becomes void. */
+CM_CHECK enum cm_rc an_recover_give_up(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

@@ -1,0 +1,16 @@
+/* an_conf.h - the analyzer's configuration file. */
+#pragma once
+
+#include "cf_conf.h"
+
+struct an_conf {
+	char *shuffler, *state_dir, *plan, *signing_key, *shuffler_key;
+	char *tls_cert, *tls_key, *tls_ca, *tls_crl;
+	char *http; /* address of the HTTP server; "": none */
+	bool http_anywhere;
+	double epsilon, delta; /* of the population; 0: the first plan's slice */
+	int64_t threads;
+	int64_t reconnect_min_ms, reconnect_max_ms, answer_ms, give_up_ms, poll_ms;
+};
+
+extern const struct cf_row an_conf_rows[];

@@ -1,0 +1,23 @@
+/* an_daemon.h - runs the analyzer: the event loop, the link to the shuffler, and the rounds in their
+ * order. */
+#pragma once
+
+#include <stdio.h>
+
+#include "an_conf.h"
+
+struct an_daemon_conf {
+	const struct an_conf *conf;
+	bool once;     /* end when no round of the plan is left to run */
+	uint32_t only; /* run only this round of the plan; 0: all rounds */
+	bool check;    /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
+	bool json;     /* print no text for people */
+	FILE *table;   /* with `once`: prints the table of rounds here as they end; may be NULL */
+};
+
+/* Run until the plan is finished (once, only) or SIGTERM.  CM_OK also if rounds were refused or void, which
+ * the ledger records.  With `only`: CM_EBUDGET or CM_ELATER if that round was refused or void; the
+ * explanation is already on stderr.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy;
+ * each fault is on stdout.  With `once` and `only`: CM_ECONFIG if the plan was to be signed and does not fit;
+ * each fault is in the log, and nothing is written. */
+CM_CHECK enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err);

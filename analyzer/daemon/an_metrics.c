@@ -1,0 +1,207 @@
+/* an_metrics.c - the table of the analyzer's metrics, and the code that sets their values. */
+#include "an_metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "an_budget.h"
+#include "cm_file.h"
+
+enum {
+	STAGES,
+	PHASE,
+	NUMBER,
+	MIN_BATCH,
+	TARGET_BATCH,
+	DEADLINE,
+	PARTICIPANTS,
+	MESSAGES,
+	APPEND_SECONDS,
+	OPEN_SECONDS,
+	JUDGE_SECONDS,
+	LAST_CHARGED,
+	LAST_MISSED,
+	SHUFFLER_SEEN,
+	ROWS
+};
+
+/* By enum an_stage. */
+static const char *const stages[] = { "planned", "reserved", "charged", "settled", "refused", "void",
+	"waiting", NULL };
+/* By enum an_phase. */
+static const char *const phases[] = { "idle", "judging", "away", "talking", "waiting", "opening", NULL };
+static const char *const messages[] = { "counted", "bad", "duplicate", NULL };
+static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+	INFINITY };
+static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
+
+static const struct cm_metric_row rows[ROWS] = {
+	[STAGES] = { "tombola_analyzer_rounds", CM_METRIC_GAUGE, "Rounds of the plan by where they stand.",
+		"stage", stages, NULL },
+	[PHASE] = { "tombola_analyzer_phase", CM_METRIC_GAUGE, "1 for what the analyzer is at.", "phase",
+		phases, NULL },
+	[NUMBER] = { "tombola_analyzer_round_number", CM_METRIC_GAUGE,
+		"Number in the plan of the round at hand.", NULL, NULL, NULL },
+	[MIN_BATCH] = { "tombola_analyzer_round_min_participants", CM_METRIC_GAUGE,
+		"Participants below which that round is void.", NULL, NULL, NULL },
+	[TARGET_BATCH] = { "tombola_analyzer_round_target_participants", CM_METRIC_GAUGE,
+		"Participants at which that round is sealed before its deadline.", NULL, NULL, NULL },
+	[DEADLINE] = { "tombola_analyzer_round_deadline_timestamp_seconds", CM_METRIC_GAUGE,
+		"When that round is sealed at the latest, in unix seconds.", NULL, NULL, NULL },
+	[PARTICIPANTS] = { "tombola_analyzer_participants_total", CM_METRIC_COUNTER,
+		"Participants of all rounds of the plan that were charged, by the ledger.", NULL, NULL,
+		NULL },
+	[MESSAGES] = { "tombola_analyzer_messages_total", CM_METRIC_COUNTER,
+		"Sealed messages opened since the start, by what they held.", "outcome", messages, NULL },
+	[APPEND_SECONDS] = { "tombola_analyzer_ledger_append_duration_seconds", CM_METRIC_HISTOGRAM,
+		"Time to make a ledger record durable and count it.", NULL, NULL, seconds },
+	[OPEN_SECONDS] = { "tombola_analyzer_open_duration_seconds", CM_METRIC_HISTOGRAM,
+		"Time to open one bucket of messages.", NULL, NULL, long_seconds },
+	[JUDGE_SECONDS] = { "tombola_analyzer_judge_duration_seconds", CM_METRIC_HISTOGRAM,
+		"Time to judge whether a round fits the budget.", NULL, NULL, long_seconds },
+	[LAST_CHARGED] = { "tombola_analyzer_last_charged_timestamp_seconds", CM_METRIC_GAUGE,
+		"When a round of the plan was last charged, by the ledger, in unix seconds.", NULL, NULL,
+		NULL },
+	[LAST_MISSED] = { "tombola_analyzer_last_missed_timestamp_seconds", CM_METRIC_GAUGE,
+		"When the last recurrence that was not answered should have been, at the latest, in unix "
+		"seconds.",
+		NULL, NULL, NULL },
+	[SHUFFLER_SEEN] = { "tombola_analyzer_shuffler_seen_timestamp_seconds", CM_METRIC_GAUGE,
+		"When the shuffler last said something since the start, in unix seconds.", NULL, NULL, NULL },
+};
+
+struct an_metrics {
+	const struct an_ledger_files *files;
+	struct lk_metrics *shared;
+	struct cm_metrics *table;
+	char *ledger_file;
+	uint64_t records;
+	size_t held; /* number of plans and announced rounds at the last composition */
+	bool composed;
+};
+
+struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_ledger_files *files)
+{
+	struct an_metrics *m = calloc(1, sizeof *m);
+
+	if (m == NULL)
+		return NULL;
+	m->files = files;
+	m->shared = lk_metrics_new("analyzer", conf->tls_cert, true);
+	m->table = cm_metrics_new(rows, ROWS);
+	m->ledger_file = cm_file_join(conf->state_dir, "ledger");
+	if (m->shared == NULL || m->table == NULL || m->ledger_file == NULL) {
+		an_metrics_free(m);
+		return NULL;
+	}
+	an_metrics_read_ledger(m);
+	return m;
+}
+
+void an_metrics_free(struct an_metrics *m)
+{
+	if (m == NULL)
+		return;
+	lk_metrics_free(m->shared);
+	cm_metrics_free(m->table);
+	free(m->ledger_file);
+	free(m);
+}
+
+struct lk_metrics *an_metrics_shared(struct an_metrics *m)
+{
+	return m->shared;
+}
+
+/* ---- events ---- */
+
+static void take_rounds(struct an_metrics *m)
+{
+	const struct an_state *s = &m->files->state;
+	double participants = 0;
+	int64_t last_ms = 0;
+
+	for (size_t i = 0; stages[i] != NULL; i++)
+		cm_metrics_set(m->table, STAGES, i, (double)an_state_count(s, (enum an_stage)i));
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		const struct an_round_state *r = &s->round[i];
+
+		if (r->stage != AN_CHARGED && r->stage != AN_SETTLED)
+			continue;
+		participants += (double)r->participants;
+		last_ms = r->charged_ms > last_ms ? r->charged_ms : last_ms;
+	}
+	cm_metrics_set(m->table, PARTICIPANTS, 0, participants);
+	if (last_ms > 0)
+		cm_metrics_set(m->table, LAST_CHARGED, 0, floor((double)last_ms / 1e3));
+}
+
+/* Compose again only when a round has started or stopped holding budget. */
+static void take_budget(struct an_metrics *m)
+{
+	const struct an_state *s = &m->files->state;
+	struct lk_metrics_budget b = { .limit = s->opened ? s->epsilon : s->plan->epsilon,
+		.delta = s->opened ? s->delta : s->plan->delta,
+		.spent = s->slices.epsilon };
+	size_t held = s->plans;
+	struct cm_err unused;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		held += s->round[i].decided_seq != 0 && s->round[i].stage != AN_VOID;
+	if (m->composed && held == m->held)
+		return;
+	m->composed = true;
+	m->held = held;
+	if (an_budget_share(s, &b.share, &unused) != CM_OK)
+		b.share = (double)NAN;
+	lk_metrics_budget(m->shared, &b);
+}
+
+void an_metrics_read_ledger(struct an_metrics *m)
+{
+	take_budget(m);
+	m->records = an_ledger_chain(m->files->ledger)->seq;
+	take_rounds(m);
+}
+
+void an_metrics_appended(struct an_metrics *m, double duration)
+{
+	cm_metrics_observe(m->table, APPEND_SECONDS, duration);
+}
+
+void an_metrics_opened(struct an_metrics *m, double duration)
+{
+	cm_metrics_observe(m->table, OPEN_SECONDS, duration);
+}
+
+void an_metrics_judged(struct an_metrics *m, double duration)
+{
+	cm_metrics_observe(m->table, JUDGE_SECONDS, duration);
+}
+
+void an_metrics_published(struct an_metrics *m, const struct an_tally *t)
+{
+	cm_metrics_add(m->table, MESSAGES, 0, (double)t->counted);
+	cm_metrics_add(m->table, MESSAGES, 1, (double)t->bad);
+	cm_metrics_add(m->table, MESSAGES, 2, (double)t->duplicates);
+}
+
+/* ---- answering a request ---- */
+
+int an_metrics_reply(struct an_metrics *m, const struct an_metrics_now *now, struct nt_http_reply *out)
+{
+	const struct an_round_state *r = now->round;
+	bool known = r != NULL && r->descriptor_bytes.len > 0;
+
+	cm_metrics_choose(m->table, PHASE, now->phase);
+	cm_metrics_set(m->table, NUMBER, 0, r != NULL ? (double)r->plan->number : (double)NAN);
+	cm_metrics_set(m->table, MIN_BATCH, 0, known ? (double)r->descriptor.min_batch : (double)NAN);
+	cm_metrics_set(m->table, TARGET_BATCH, 0, known ? (double)r->descriptor.target_batch : (double)NAN);
+	cm_metrics_set(m->table, DEADLINE, 0, known ? (double)r->descriptor.deadline_ms / 1e3 : (double)NAN);
+	cm_metrics_set(m->table, LAST_MISSED, 0,
+		now->missed_ms > 0 ? floor((double)now->missed_ms / 1e3) : (double)NAN);
+	if (now->shuffler_seen_ms > 0)
+		cm_metrics_set(m->table, SHUFFLER_SEEN, 0, floor((double)now->shuffler_seen_ms / 1e3));
+	lk_metrics_ledger(m->shared, m->records, m->ledger_file);
+	return lk_metrics_reply(m->shared, m->table, now->ready, now->connected ? 1 : 0, out);
+}

@@ -1,0 +1,332 @@
+/* an_state.c - folds ledger records into the state of each round. */
+#include "an_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_state_private.h"
+
+enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct cm_err *err)
+{
+	memset(s, 0, sizeof *s);
+	s->plan = plan;
+	s->round = calloc(plan->rounds, sizeof *s->round);
+	if (s->round == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < plan->rounds; i++) {
+		s->round[i].plan = &plan->round[i];
+		cm_buf_init(&s->round[i].descriptor_bytes, PR_DESCRIPTOR_MAX);
+	}
+	return CM_OK;
+}
+
+static void round_fini(struct an_round_state *r)
+{
+	rd_descriptor_fini(&r->descriptor);
+	cm_buf_fini(&r->descriptor_bytes);
+}
+
+void an_state_fini(struct an_state *s)
+{
+	for (size_t i = 0; s->round != NULL && i < s->plan->rounds; i++)
+		round_fini(&s->round[i]);
+	for (size_t i = 0; i < s->others; i++) {
+		round_fini(&s->other[i]->state);
+		free(s->other[i]);
+	}
+	for (size_t i = 0; i < s->plans; i++) {
+		rd_plan_fini(&s->pinned[i]->signed_plan);
+		rd_account_free(s->pinned[i]->account);
+		free(s->pinned[i]);
+	}
+	free(s->round);
+	free(s->other);
+	free(s->pinned);
+	memset(s, 0, sizeof *s);
+}
+
+static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	if (s->opened || r->seq != 1)
+		return cm_fail(err, CM_EDATA, "record %llu: a second opening", (unsigned long long)r->seq);
+	if (strcmp(r->population, s->plan->population) != 0)
+		return cm_fail(err, CM_ECONFIG,
+			"the ledger is population '%s''s, the plan file is for '%s': another population "
+			"needs its own "
+			"state_dir",
+			r->population, s->plan->population);
+	if (strcmp(r->unit, s->plan->unit) != 0)
+		return cm_fail(err, CM_ECONFIG, "the ledger was opened for another privacy unit");
+	s->epsilon = r->epsilon_limit;
+	s->delta = r->delta;
+	s->opened = true;
+	return CM_OK;
+}
+
+/* ---- rounds are decided ---- */
+
+static enum cm_rc changed(const struct rd_record *r, const char *query, struct cm_err *err)
+{
+	return cm_fail(err, CM_ECONFIG,
+		"round %u (%s) was decided already and is not in the plan as it was: change or add rounds "
+		"that are still to come, and leave the others in their places",
+		r->plan_round, query);
+}
+
+static struct an_plan *plan_of(const struct an_state *s, const struct rd_record *r)
+{
+	for (size_t i = 0; i < s->plans; i++)
+		if (memcmp(s->pinned[i]->signed_plan.hash, r->plan_hash, PR_HASH_LEN) == 0)
+			return s->pinned[i];
+	return NULL;
+}
+
+/* The round of another plan than the plan file's. */
+static struct an_round_state *other_round(const struct an_state *s, const struct an_plan *p, uint32_t number)
+{
+	for (size_t i = 0; i < s->others; i++)
+		if (s->other[i]->state.of == p && s->other[i]->planned.number == number)
+			return &s->other[i]->state;
+	return NULL;
+}
+
+/* The round that a RESERVE or REFUSE names, which must not be decided yet.  *out is NULL for one of an
+ * adaptive plan that is not the plan file's: nothing is known of it before its descriptor is. */
+static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, const struct rd_record *r,
+	struct an_round_state **out, struct cm_err *err)
+{
+	bool adaptive = p->account != NULL;
+
+	if (p->current && adaptive && r->plan_round > s->plan->rounds)
+		return changed(r, r->kind == RD_REFUSE ? r->query : "reserved", err);
+	if (p->current && r->plan_round <= s->plan->rounds)
+		*out = &s->round[r->plan_round - 1];
+	else
+		*out = other_round(s, p, r->plan_round);
+	if (*out == NULL && !adaptive)
+		return cm_fail(err, CM_EDATA, "record %llu: round %u is not in the plan",
+			(unsigned long long)r->seq, r->plan_round);
+	if (*out != NULL && !an_round_open(*out))
+		return cm_fail(err, CM_EDATA, "record %llu: round %u is %s already",
+			(unsigned long long)r->seq, r->plan_round, an_stage_name((*out)->stage));
+	return CM_OK;
+}
+
+/* Is this the round that was described?  Candidates that follow from an earlier answer are not the plan's. */
+static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
+{
+	struct pt_query planned = p->query, described = d->query;
+
+	if (p->after != 0)
+		planned.categories = described.categories = 0;
+	return pt_query_equal(&planned, &described) && pt_randomizer_equal(&p->randomizer, &d->randomizer) &&
+	       p->min_reports == d->min_batch && p->target == d->target_batch;
+}
+
+/* Mode plan: the entry's descriptor, and its next try. */
+static enum cm_rc check_try(const struct an_plan *p, const struct an_round_state *round,
+	const struct rd_record *r, const struct rd_descriptor *d, struct cm_err *err)
+{
+	enum cm_rc rc = rd_plan_covers(&p->signed_plan, d, err);
+
+	if (rc != CM_OK) {
+		err->code = CM_EDATA;
+		return cm_context(err, "record %llu", (unsigned long long)r->seq);
+	}
+	if (d->entry != r->plan_round || d->attempt != round->tries + 1 ||
+		memcmp(d->void_manifest, round->void_manifest, PR_HASH_LEN) != 0)
+		return cm_fail(err, CM_EDATA, "record %llu: not the next try of round %u",
+			(unsigned long long)r->seq, r->plan_round);
+	return CM_OK;
+}
+
+static enum cm_rc check_reserved(const struct an_state *s, const struct an_plan *p,
+	const struct an_round_state *round, const struct rd_record *r, const struct rd_descriptor *d,
+	struct cm_err *err)
+{
+	if (memcmp(d->round_id, r->round_id, PR_ROUND_ID_LEN) != 0 || d->sequence != s->sequence + 1)
+		return cm_fail(err, CM_EDATA, "record %llu: its descriptor is another round's",
+			(unsigned long long)r->seq);
+	if (strcmp(d->mode, p->signed_plan.mode) != 0)
+		return cm_fail(err, CM_EDATA, "record %llu: a descriptor of mode %s",
+			(unsigned long long)r->seq, d->mode);
+	if (p->account == NULL)
+		return check_try(p, round, r, d, err);
+	return p->current && !same_round(round->plan, d) ? changed(r, d->query.name, err) : CM_OK;
+}
+
+static enum cm_rc hold(struct an_plan *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	struct pt_loss loss;
+	enum cm_rc rc = p->account != NULL ? rd_loss(d, &loss, err) : CM_OK;
+
+	return rc == CM_OK && p->account != NULL ? rd_account_add(p->account, d->round_id, &loss, err) : rc;
+}
+
+/* The round starts over with this try. */
+static enum cm_rc begin_try(struct an_round_state *round, const struct rd_record *r,
+	const struct rd_descriptor *d, struct cm_err *err)
+{
+	round->descriptor_bytes.len = 0;
+	if (cm_buf_put(&round->descriptor_bytes, r->descriptor.data, r->descriptor.len) != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rd_descriptor_fini(&round->descriptor);
+	round->descriptor = *d;
+	round->stage = AN_RESERVED;
+	round->decided_seq = r->seq;
+	round->reserved_ms = r->time_ms;
+	round->epsilon_round = r->epsilon_round;
+	round->epsilon_total = r->epsilon_total;
+	round->participants = 0;
+	round->reason[0] = '\0';
+	return CM_OK;
+}
+
+static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	struct an_plan *p = plan_of(s, r);
+	struct an_round_state *round = NULL;
+	struct rd_descriptor d;
+	enum cm_rc rc;
+
+	if (p == NULL)
+		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
+			(unsigned long long)r->seq);
+	rc = undecided(s, p, r, &round, err);
+	if (rc != CM_OK)
+		return rc;
+	if (an_state_find(s, r->round_id) != NULL)
+		return cm_fail(err, CM_EDATA, "record %llu: a round id twice", (unsigned long long)r->seq);
+	rc = rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &d, err);
+	if (rc != CM_OK) {
+		if (rc != CM_EINTERNAL)
+			err->code = CM_EDATA;
+		return cm_context(err, "record %llu", (unsigned long long)r->seq);
+	}
+	rc = check_reserved(s, p, round, r, &d, err);
+	if (rc == CM_OK && round == NULL)
+		rc = an_state_add_other(s, p, &d, r->plan_round, &round, err);
+	if (rc == CM_OK && (rc = hold(p, &d, err)) != CM_OK)
+		(void)cm_context(err, "record %llu", (unsigned long long)r->seq);
+	if (rc == CM_OK)
+		rc = begin_try(round, r, &d, err);
+	if (rc != CM_OK) {
+		rd_descriptor_fini(&d);
+		return rc;
+	}
+	s->sequence = d.sequence;
+	memcpy(s->previous, d.hash, PR_HASH_LEN);
+	return CM_OK;
+}
+
+static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, struct cm_err *err)
+{
+	struct an_plan *p = plan_of(s, r);
+	struct an_round_state *round = NULL;
+	enum cm_rc rc;
+
+	if (p == NULL)
+		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
+			(unsigned long long)r->seq);
+	rc = undecided(s, p, r, &round, err);
+	if (rc != CM_OK || round == NULL)
+		return rc;
+	if (strcmp(r->query, round->plan->query.name) != 0)
+		return p->account != NULL
+			       ? changed(r, r->query, err)
+			       : cm_fail(err, CM_EDATA, "record %llu: round %u is %s",
+					 (unsigned long long)r->seq, r->plan_round, round->plan->query.name);
+	round->stage = AN_REFUSED;
+	round->decided_seq = r->seq;
+	round->epsilon_round = r->epsilon_round;
+	round->epsilon_total = r->epsilon_total;
+	memcpy(round->reason, r->reason, sizeof round->reason);
+	return CM_OK;
+}
+
+/* ---- rounds move on ---- */
+
+/* A try that ended with a VOID manifest leaves the entry waiting for the next try.  So does a descriptor that
+ * the shuffler refused to announce.  A try without a manifest may have been released, so no other try
+ * follows. */
+static void end_void(struct an_round_state *round, const struct rd_record *r)
+{
+	static const uint8_t none[PR_HASH_LEN];
+	bool manifest = memcmp(r->manifest_hash, none, PR_HASH_LEN) != 0;
+
+	memcpy(round->reason, r->reason, sizeof round->reason);
+	round->stage = AN_VOID;
+	if (round->of->account != NULL) {
+		(void)rd_account_remove(round->of->account, r->round_id);
+		return;
+	}
+	if (manifest) {
+		round->tries++;
+		memcpy(round->void_manifest, r->manifest_hash, PR_HASH_LEN);
+	}
+	if (manifest ? round->tries < round->of->signed_plan.tries : an_round_not_taken(round))
+		round->stage = AN_WAITING;
+}
+
+/* CHARGE, SETTLE and VOID move a round on from the one stage that allows it. */
+static enum cm_rc take_move(
+	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err)
+{
+	struct an_round_state *round = an_state_find(s, r->round_id);
+	enum an_stage from = r->kind == RD_SETTLE ? AN_CHARGED : AN_RESERVED;
+
+	if (round == NULL || round->stage != from)
+		return cm_fail(err, CM_EDATA, "record %llu: %s of a round that is %s",
+			(unsigned long long)r->seq, rd_record_kind_name(r->kind),
+			round != NULL ? an_stage_name(round->stage) : "unknown");
+	if (r->kind == RD_SETTLE) {
+		memcpy(round->result_hash, r->result_hash, PR_HASH_LEN);
+		memcpy(round->reason, r->reason, sizeof round->reason);
+		round->stage = AN_SETTLED;
+		return CM_OK;
+	}
+	memcpy(round->manifest_hash, r->manifest_hash, PR_HASH_LEN);
+	round->participants = r->participants;
+	if (r->kind == RD_VOID) {
+		end_void(round, r);
+		return CM_OK;
+	}
+	round->tries++;
+	round->charge_seq = r->seq;
+	memcpy(round->charge_head, head, PR_HASH_LEN);
+	round->charged_ms = r->time_ms;
+	round->stage = AN_CHARGED;
+	return CM_OK;
+}
+
+enum cm_rc an_state_take(
+	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	if (r->kind == RD_OPEN)
+		return take_open(s, r, err);
+	if (!s->opened)
+		return cm_fail(err, CM_EDATA, "record %llu: before the ledger was opened",
+			(unsigned long long)r->seq);
+	switch (r->kind) {
+	case RD_PLAN:
+		rc = an_state_pin(s, r->plan.data, r->plan.len, err);
+		if (rc == CM_OK)
+			s->pinned[s->plans - 1]->pinned_ms = r->time_ms;
+		return rc == CM_OK || rc == CM_ECONFIG
+			       ? rc
+			       : cm_context(err, "record %llu", (unsigned long long)r->seq);
+	case RD_RESERVE:
+		return take_reserve(s, r, err);
+	case RD_REFUSE:
+		return take_refuse(s, r, err);
+	case RD_CHARGE:
+	case RD_SETTLE:
+	case RD_VOID:
+		return take_move(s, r, head, err);
+	case RD_OPEN:
+		break;
+	}
+	return cm_fail(err, CM_EDATA, "record %llu: unknown kind", (unsigned long long)r->seq);
+}

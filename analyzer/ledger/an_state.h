@@ -1,0 +1,131 @@
+/* an_state.h - the plans in a ledger and the stage of each of their rounds, computed from its records.  No
+ * I/O.
+ *
+ * The ledger alone is authoritative: this state is computed from it at every start and updated with every
+ * appended record.  At most one of its plans is that of the plan file.  The rounds of the others are kept so
+ * that charged ones can be finished and shown. */
+#pragma once
+
+#include "pl_plan.h"
+#include "rd_record.h"
+
+enum an_stage {
+	AN_PLANNED,
+	AN_RESERVED, /* the descriptor is fixed, perhaps announced */
+	AN_CHARGED,  /* may be opened, any number of times, at no further charge */
+	AN_SETTLED,  /* its result is durable */
+	AN_REFUSED,  /* above the budget, or left out; final for this plan */
+	AN_VOID,     /* never answered, and not tried again */
+	AN_WAITING,  /* mode plan: the last try was void or refused by the shuffler; may be tried again */
+};
+const char *an_stage_name(enum an_stage s);
+
+/* A plan pinned in the ledger. */
+struct an_plan {
+	struct rd_plan signed_plan;
+	struct rd_account *account; /* adaptive: account of the rounds that hold budget; NULL in mode plan */
+	bool current;               /* it is the plan of the plan file */
+	int64_t pinned_ms;          /* time of the PLAN record; 0: the plan is not in the ledger */
+};
+
+struct an_round_state {
+	const struct pl_round *plan;  /* borrowed: from the plan file, or derived from what the ledger
+				       * holds */
+	const struct an_plan *of;     /* borrowed; NULL until the plan is pinned */
+	const struct rd_entry *entry; /* the round's entry in that plan, borrowed; NULL: refused, or an
+				       * adaptive mode */
+	enum an_stage stage;
+	uint32_t tries;                     /* tries that ended with a manifest */
+	uint8_t void_manifest[PR_HASH_LEN]; /* manifest of the last try, if that was void */
+	struct rd_descriptor descriptor;    /* of the last try; filled from AN_RESERVED on */
+	struct cm_buf descriptor_bytes;     /* the signed bytes of it */
+	uint64_t decided_seq;               /* number of the last RESERVE record, or of the REFUSE record; 0:
+					     * none */
+	uint64_t charge_seq;                /* number of the CHARGE record */
+	uint8_t charge_head[PR_HASH_LEN];   /* the ledger's head after the CHARGE record */
+	int64_t reserved_ms, charged_ms;
+	uint8_t manifest_hash[PR_HASH_LEN];
+	uint64_t participants;            /* of the last try that ended */
+	double epsilon_round;             /* of this round; REFUSED: what it needs */
+	double epsilon_total;             /* together with the rounds before it; REFUSED: what the total would
+					   * have been */
+	uint8_t result_hash[PR_HASH_LEN]; /* for SETTLED */
+	char reason[PR_TEXT_MAX + 1];     /* for VOID, WAITING, REFUSED, and for SETTLED if the round was
+					   * given up */
+};
+
+/* A round of a plan other than the plan file's. */
+struct an_other {
+	struct pl_round planned; /* derived from the ledger; borrows its query from the descriptor */
+	struct an_round_state state;
+};
+
+struct an_state {
+	const struct pl_plan *plan;   /* the plan file, borrowed */
+	struct an_round_state *round; /* plan->rounds elements */
+	bool opened;                  /* the ledger has an OPEN record */
+	double epsilon, delta;        /* budget of the population, once opened */
+	struct rd_slices slices;      /* the slices that the plans took from that budget */
+	struct an_plan **pinned;      /* all plans in order; owned */
+	size_t plans, plans_room;
+	const struct an_plan *current; /* the plan file's plan; NULL until it is pinned */
+	struct an_other **other;       /* owned */
+	size_t others, others_room;
+	uint64_t sequence;             /* of the last descriptor; 0: none */
+	uint8_t previous[PR_HASH_LEN]; /* hash of that descriptor */
+};
+
+CM_CHECK enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct cm_err *err);
+void an_state_fini(struct an_state *s);
+
+/* Apply the next record of the chain; head: the chain's head after it.  CM_ECONFIG: the ledger belongs to
+ * another population, or the plan file differs from its pinned plan, or lacks or changes a decided round of
+ * an adaptive plan.  CM_EDATA: the record cannot follow here (a charge of a round that is not reserved, a
+ * second OPEN, a try without the VOID manifest of the previous one). */
+CM_CHECK enum cm_rc an_state_take(
+	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err);
+/* Apply the signed plan in these bytes, as a PLAN record does.  Also used for a plan that is not in the
+ * ledger yet, to preview it. */
+CM_CHECK enum cm_rc an_state_pin(struct an_state *s, const uint8_t *bytes, size_t len, struct cm_err *err);
+/* Number of the next plan; `previous`: hash of the last one, zero if there is none. */
+uint64_t an_state_next_plan(const struct an_state *s, uint8_t previous[PR_HASH_LEN]);
+
+/* The round of any plan whose last try has this id; NULL: none. */
+struct an_round_state *an_state_find(const struct an_state *s, const uint8_t round_id[PR_ROUND_ID_LEN]);
+/* The round with this query: in the plan file, otherwise in the last plan that has one; NULL: none.
+ * "temperature#7" names the seventh recurrence; "temperature" the one with the newest result, or else the
+ * first. */
+struct an_round_state *an_state_query(const struct an_state *s, const char *query);
+/* All rounds of all plans, i < an_state_rounds: first those of the plan file. */
+size_t an_state_rounds(const struct an_state *s);
+struct an_round_state *an_state_at(const struct an_state *s, size_t i);
+
+bool an_state_adaptive(const struct an_state *s);
+/* Whether the round is charged or may become so: reserved, charged or settled. */
+bool an_round_counts(const struct an_round_state *r);
+/* How the reason of a round that was left out begins. */
+#define AN_NOTHING_TO_EXTEND "nothing to extend"
+/* How the reason begins if the shuffler refused to announce a descriptor. */
+#define AN_NOT_TAKEN "refused by the shuffler"
+/* Whether the shuffler refused the round's last descriptor, so that no client was asked to answer it. */
+bool an_round_not_taken(const struct an_round_state *r);
+/* Whether the round was charged and then given up by an operator: its charge stays and it has no result. */
+bool an_round_lost(const struct an_round_state *r);
+/* Whether the round was refused because it had nothing to ask, though it fitted the budget. */
+bool an_round_left_out(const struct an_round_state *r);
+/* Whether the budget refused the round. */
+bool an_round_blocked(const struct an_round_state *r);
+/* Whether the budget also refused the recurrence before it; one message covers all of them. */
+bool an_round_blocked_again(const struct an_state *s, const struct an_round_state *r);
+/* Whether the round may be tried (again). */
+bool an_round_open(const struct an_round_state *r);
+/* Whether the round holds budget.  Every entry of a pinned plan does, whatever its stage. */
+bool an_round_holds(const struct an_round_state *r);
+/* The privacy loss of a round. */
+CM_CHECK enum cm_rc an_round_loss(
+	const struct an_state *s, const struct an_round_state *r, struct pt_loss *out, struct cm_err *err);
+/* Number of rounds of the plan file at this stage. */
+size_t an_state_count(const struct an_state *s, enum an_stage stage);
+/* Number of rounds that the budget refused; *last (last may be NULL): the last of them in the plan, NULL:
+ * none. */
+size_t an_state_blocked(const struct an_state *s, const struct an_round_state **last);

@@ -1,0 +1,360 @@
+/* an_result.c - builds, keeps and reads result documents. */
+#include "an_result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_file.h"
+#include "cm_oom.h"
+#include "cm_text.h"
+
+json_t *an_json_real(double v)
+{
+	if (isnan(v))
+		return json_string("nan");
+	if (isinf(v))
+		return json_string(v > 0 ? "inf" : "-inf");
+	return json_real(v);
+}
+
+json_t *an_json_hex(const uint8_t *bytes, size_t n)
+{
+	char text[2 * PR_HASH_LEN + 1];
+
+	if (n > PR_HASH_LEN)
+		return NULL;
+	cm_hex(bytes, n, text);
+	return json_string(text);
+}
+
+char *an_json_text(json_t *doc, size_t flags)
+{
+	char *text = doc != NULL ? json_dumps(doc, flags | JSON_REAL_PRECISION(17)) : NULL;
+
+	if (!cm_oom_happened())
+		return text;
+	free(text);
+	return NULL;
+}
+
+enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
+{
+	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
+
+	(void)cm_oom_happened();
+	bool bad = doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
+	/* jansson may have left something out and gone on. */
+	if (cm_oom_happened())
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
+}
+
+/* Where leaf i of the tree begins; the same number for every node that begins or ends there. */
+static double leaf(const struct pt_query *q, uint64_t i)
+{
+	return i < q->leaves ? q->low + (q->high - q->low) / q->leaves * (double)i : q->high;
+}
+
+/* Item i counts [low, high): level after level of the tree, the coarsest first. */
+static int set_bounds(json_t *item, const struct pt_query *q, uint64_t i)
+{
+	uint64_t nodes = q->fanout, width;
+
+	for (; i >= nodes; nodes *= q->fanout)
+		i -= nodes;
+	width = q->leaves / nodes;
+	return json_object_set_new(item, "low", an_json_real(leaf(q, i * width))) != 0 ||
+	       json_object_set_new(item, "high", an_json_real(leaf(q, (i + 1) * width))) != 0;
+}
+
+/* The text that a candidate's digits stand for, without the zero bytes that follow a shorter one; NULL where
+ * they are no text that can be shown. */
+static json_t *candidate_text(const struct pt_query *q, const char *digits)
+{
+	uint8_t bytes[PT_PREFIX_BITS_MAX / 8];
+	size_t n = q->bits / 8, len, at = 0;
+
+	if (q->kind != PT_PREFIXES || q->bits % 8 != 0 || n > sizeof bytes || strlen(digits) != 2 * n ||
+		cm_unhex(digits, bytes, n) != CM_OK)
+		return NULL;
+	while (n > 0 && bytes[n - 1] == 0)
+		n--;
+	for (; at < n; at += len) {
+		len = bytes[at] != 0 ? cm_text_char(bytes + at, n - at) : 0;
+		if (len == 0 || !cm_text_shows(bytes + at, len))
+			return NULL;
+	}
+	return json_stringn((const char *)bytes, n);
+}
+
+/* Beside an item's label; nothing where there is no such text. */
+static int set_text(json_t *item, const struct pt_query *q)
+{
+	json_t *text = candidate_text(q, json_string_value(json_object_get(item, "label")));
+
+	return text == NULL ? 0 : json_object_set_new(item, "text", text);
+}
+
+/* The answer, or the counts of devices without a reading, as `none` says. */
+static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e, bool none)
+{
+	json_t *items = json_array();
+
+	for (size_t i = 0, at = 0; items != NULL && i < e->n; i++) {
+		const struct pt_item *it = &e->item[i];
+		json_t *o;
+
+		if (it->none != none)
+			continue;
+		o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "label",
+			it->label != NULL ? it->label : q->name, "value", an_json_real(it->value), "variance",
+			an_json_real(it->variance), "lower", an_json_real(it->lower), "upper",
+			an_json_real(it->upper), "joint_lower", an_json_real(it->joint_lower), "joint_upper",
+			an_json_real(it->joint_upper), "projected", an_json_real(it->projected),
+			"below_noise", (int)it->below_noise);
+
+		if (o != NULL && ((it->bias > 0 && json_object_set_new(
+							   o, "bias_bound", an_json_real(it->bias)) != 0) ||
+					 (!none && set_text(o, q) != 0) ||
+					 (q->kind == PT_RANGES && !none && set_bounds(o, q, at++) != 0))) {
+			json_decref(o);
+			o = NULL;
+		}
+		if (o == NULL || json_array_append_new(items, o) != 0) {
+			json_decref(items);
+			return NULL;
+		}
+	}
+	return items;
+}
+
+/* How devices without a reading count, and where they are counted apart how many there are: never among the
+ * items, where a category may have any label. */
+static int set_none(json_t *doc, const struct pt_query *q, const struct pt_estimate *e)
+{
+	char text[160];
+
+	pt_query_none_text(q, text, sizeof text);
+	/* Both take what they are handed, also when they fail. */
+	return json_object_set_new(doc, "estimand", json_string(text)) != 0 ||
+	       json_object_set_new(doc, "no_reading", items_json(q, e, true)) != 0;
+}
+
+static json_t *counts_json(const struct an_tally *t)
+{
+	json_t *counts = json_array();
+
+	for (uint32_t i = 0; counts != NULL && i < t->counts; i++)
+		if (json_array_append_new(counts, json_integer((json_int_t)t->count[i])) != 0) {
+			json_decref(counts);
+			return NULL;
+		}
+	return counts;
+}
+
+/* The name of the one field, or of all in a list. */
+static int set_fields(json_t *doc, const struct pt_query *q)
+{
+	json_t *list;
+	int bad = 0;
+
+	if (q->columns == 0)
+		return json_object_set_new(doc, "field", json_string(q->field));
+	list = json_array();
+	for (uint32_t i = 0; !bad && i < q->columns; i++)
+		bad = json_array_append_new(list, json_string(q->column[i].name));
+	return json_object_set_new(doc, "fields", list) != 0 || bad;
+}
+
+static json_t *header_json(const struct an_state *s, const struct an_round_state *r)
+{
+	const struct rd_descriptor *d = &r->descriptor;
+
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
+		"schema", AN_RESULT_SCHEMA, "plan", r->of != NULL ? r->of->signed_plan.name : s->plan->name,
+		"population", d->population, "round", (int)r->plan->number, "query", d->query.name, "type",
+		pt_kind_name(d->query.kind), "protocol", d->randomizer.row->name, "unit", d->unit, "round_id",
+		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
+		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
+		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
+		(json_int_t)d->min_batch, "charged_ms", (json_int_t)r->charged_ms);
+}
+
+static int set_recurrence(json_t *doc, const struct an_round_state *r)
+{
+	const struct pl_round *p = r->plan;
+
+	return p->recurrence > 0
+		       ? json_object_set_new(doc, "recurrence", json_integer(p->recurrence)) |
+				 json_object_set_new(doc, "recurrences", json_integer(p->recurrences))
+		       : 0;
+}
+
+static int set_statement(json_t *doc, const struct rd_descriptor *d)
+{
+	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);
+	char text[400] = "";
+
+	if (row->statement == NULL)
+		return 0;
+	row->statement(&d->query, &d->randomizer, d->min_batch, d->privacy.delta, text, sizeof text);
+	return text[0] != '\0' ? json_object_set_new(doc, "statement", json_string(text)) : 0;
+}
+
+static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
+	const struct an_tally *t, const struct pt_estimate *e, uint64_t reports, const char *fault)
+{
+	uint64_t honest =
+		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
+	const struct pt_shuffler *p = &r->descriptor.randomizer.shuffler;
+	uint64_t sent = r->participants * r->descriptor.messages_per_client;
+	uint64_t added = messages > sent ? messages - sent : 0; /* of a lost batch none are known */
+	json_t *doc = header_json(s, r);
+	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
+		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",
+		(json_int_t)t->counted, "duplicates", (json_int_t)t->duplicates, "bad", (json_int_t)t->bad,
+		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
+		items_json(&r->descriptor.query, e, false), "counts", counts_json(t));
+	int bad = doc == NULL || more == NULL || set_recurrence(doc, r) != 0 ||
+		  set_fields(doc, &r->descriptor.query) != 0 || set_none(doc, &r->descriptor.query, e) != 0 ||
+		  json_object_update(doc, more) != 0;
+
+	json_decref(more);
+	if (!bad && fault != NULL)
+		bad = json_object_set_new(doc, "fault", json_string(fault)) != 0;
+	if (!bad && (p->dummies > 0 || p->noise_mean > 0))
+		bad = json_object_set_new(doc, "shuffler_dummies", json_integer((json_int_t)added)) != 0;
+	if (!bad && p->noise_mean > 0)
+		bad = json_object_set_new(doc, "shuffler_noise_mean", json_integer(p->noise_mean)) != 0;
+	if (!bad && p->tag_messages > 0)
+		bad = json_object_set_new(doc, "tag_messages", json_integer((json_int_t)p->tag_messages)) !=
+		      0;
+	if (!bad)
+		bad = set_statement(doc, &r->descriptor);
+	/* The charge assumed this many honest participants, whose messages always open. */
+	if (!bad && reports < honest)
+		bad = json_object_set_new(doc, "warning",
+			      json_string(
+				      "fewer valid reports than the honest minimum the charge assumes")) != 0;
+	if (bad) {
+		json_decref(doc);
+		return NULL;
+	}
+	return doc;
+}
+
+enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
+	const struct an_tally *t, const char *spoiled, struct cm_buf *out, struct cm_err *err)
+{
+	static const struct an_tally nothing;
+	const struct rd_descriptor *d = &r->descriptor;
+	struct pt_estimate e = { 0 };
+	struct cm_err why = { 0 };
+	const char *fault = spoiled;
+	uint64_t reports;
+	char *text = NULL;
+	json_t *doc;
+	enum cm_rc rc;
+
+	if (spoiled != NULL)
+		t = &nothing;
+	reports =
+		spoiled != NULL ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
+	/* A batch nobody can estimate from is still a charged round that has to end. */
+	if (fault == NULL && reports == 0)
+		fault = "no valid report";
+	else if (fault == NULL &&
+		 (rc = pt_answer(&d->query, &d->randomizer, t->count, reports, &e, &why)) != CM_OK) {
+		/* A result is for ever; memory may be there the next time. */
+		if (rc == CM_EINTERNAL) {
+			*err = why;
+			return rc;
+		}
+		fault = why.msg;
+	}
+	(void)cm_oom_happened();
+	doc = result_json(s, r, messages, t, &e, reports, fault);
+	text = an_json_text(doc, JSON_INDENT(1));
+	rc = text != NULL && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
+		     ? CM_OK
+		     : cm_fail(err, CM_EINTERNAL, "round %u: cannot make its result", r->plan->number);
+	free(text);
+	json_decref(doc);
+	pt_estimate_fini(&e);
+	return rc;
+}
+
+char *an_result_path(const char *state_dir, const struct an_round_state *r)
+{
+	unsigned long long plan = r->of != NULL ? r->of->signed_plan.number : 1;
+	char name[80];
+
+	if (plan == 1)
+		(void)snprintf(name, sizeof name, "results/round-%04u.json", r->plan->number);
+	else
+		(void)snprintf(name, sizeof name, "results/plan-%llu-round-%04u.json", plan, r->plan->number);
+	return cm_file_join(state_dir, name);
+}
+
+enum cm_rc an_result_write(
+	const char *state_dir, const struct an_round_state *r, const struct cm_buf *bytes, struct cm_err *err)
+{
+	char *dir = cm_file_join(state_dir, "results");
+	char *path = an_result_path(state_dir, r);
+	enum cm_rc rc = dir != NULL && path != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_write(path, bytes->data, bytes->len, 0600, err);
+	free(dir);
+	free(path);
+	return rc;
+}
+
+enum cm_rc an_result_read(
+	const char *state_dir, const struct an_round_state *r, struct cm_buf *out, struct cm_err *err)
+{
+	char *path = an_result_path(state_dir, r);
+	uint8_t hash[PR_HASH_LEN];
+	enum cm_rc rc;
+
+	rc = path == NULL             ? cm_fail(err, CM_EINTERNAL, "out of memory")
+	     : r->stage != AN_SETTLED ? cm_fail(err, CM_ENOINPUT, "round %u (%s) is %s: it has no result",
+						r->plan->number, r->plan->query.name, an_stage_name(r->stage))
+				      : cm_file_read(path, AN_RESULT_MAX, out, err);
+	if (rc == CM_OK) {
+		cr_sha256(out->data, out->len, hash);
+		if (memcmp(hash, r->result_hash, PR_HASH_LEN) != 0)
+			rc = cm_fail(err, CM_EDATA, "%s: is not the result the ledger recorded", path);
+	}
+	free(path);
+	return rc;
+}
+
+enum cm_rc an_result_load(
+	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err)
+{
+	json_error_t why;
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	cm_buf_init(&b, AN_RESULT_MAX);
+	*out = NULL;
+	rc = an_result_read(state_dir, r, &b, err);
+	(void)cm_oom_happened();
+	if (rc == CM_OK) {
+		*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why);
+		if (cm_oom_happened()) { /* jansson may have dropped a byte and gone on */
+			json_decref(*out);
+			*out = NULL;
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		} else if (*out == NULL) {
+			rc = cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number, why.line,
+				why.text);
+		}
+	}
+	cm_buf_fini(&b);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/* an_result.h - makes the result document of a round, stores it, and prints it.
+ *
+ * A document depends on the ledger and the opened batch only, not on the clock or the order of arrival:
+ * opening a charged round again gives the same bytes. */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "an_state.h"
+#include "an_tally.h"
+#include "cm_table.h"
+
+#define AN_RESULT_SCHEMA "tombola.result/1"
+/* Room for 131072 coordinates of 400 bytes, and PR_TALLIES_MAX counts. */
+#define AN_RESULT_MAX ((size_t)128 << 20)
+
+/* Append the result's bytes to out.  spoiled: why the batch must not be used; the document then states that
+ * instead of an estimate, and t is not read.  NULL: the batch may be used.  CM_EINTERNAL: out of memory; no
+ * document is made, because a document is final. */
+CM_CHECK enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
+	uint64_t messages, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
+	struct cm_err *err);
+
+/* STATE_DIR/results/round-0001.json for the first plan, results/plan-2-round-0001.json for the second;
+ * malloc'd; NULL: out of memory. */
+char *an_result_path(const char *state_dir, const struct an_round_state *r);
+/* Store the bytes durably; creates the folder. */
+CM_CHECK enum cm_rc an_result_write(const char *state_dir, const struct an_round_state *r,
+	const struct cm_buf *bytes, struct cm_err *err);
+/* Read a settled round's result into the empty buffer out.  CM_ENOINPUT: no file.  CM_EDATA: its hash differs
+ * from the one in the ledger. */
+CM_CHECK enum cm_rc an_result_read(
+	const char *state_dir, const struct an_round_state *r, struct cm_buf *out, struct cm_err *err);
+/* The same as parsed JSON.  Free with json_decref. */
+CM_CHECK enum cm_rc an_result_load(
+	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err);
+
+/* Print a table.  Of a long list only the largest items (or the first, of numbers) are printed, with a line
+ * that says how many are left out and how to see them; `all` prints every item. */
+#define AN_RESULT_SHOWN 40u
+void an_result_print(const json_t *result, bool all, FILE *out);
+void an_result_csv(const json_t *result, FILE *out);
+/* To print several results in one table: add this result's rows, each with the two cells of `lead` before
+ * item, estimate and interval; false if it has no estimate or is NULL.  In one CSV: the header line; then the
+ * rows, each after `lead`; a NULL result gives one row without values. */
+bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t);
+void an_result_csv_head(FILE *out);
+void an_result_csv_rows(const json_t *result, const char *lead, FILE *out);
+
+/* A JSON number; the text "inf", "-inf" or "nan" for values that JSON lacks. */
+json_t *an_json_real(double v);
+/* The bytes in lower-case hex. */
+json_t *an_json_hex(const uint8_t *bytes, size_t n);
+/* The document as text; flags: jansson's.  NULL: out of memory, also if jansson silently left a part out. */
+char *an_json_text(json_t *doc, size_t flags);
+/* Print on one line (indent 0) or indented, with 17 significant digits and keys in insertion order. */
+CM_CHECK enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err);

@@ -1,0 +1,330 @@
+/* an_result_show.c - prints result documents as a table or CSV. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_result.h"
+#include "cm_table.h"
+
+#define BELOW_SHOWN 20u
+
+static double num(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static const char *str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s != NULL ? s : "";
+}
+
+/* 0 without it. */
+static uint32_t count(const json_t *o, const char *key)
+{
+	return (uint32_t)json_integer_value(json_object_get(o, key));
+}
+
+#define SHOWN_LEN 80u /* a candidate of prefixes has 64 bytes at most */
+
+/* How an item is called among people: its text in quotes, where it has one. */
+static const char *shown(const json_t *it, char out[SHOWN_LEN])
+{
+	const json_t *text = json_object_get(it, "text");
+
+	if (text == NULL)
+		return str(it, "label");
+	(void)snprintf(out, SHOWN_LEN, "\"%s\"", json_string_value(text));
+	return out;
+}
+
+static bool is_type(const json_t *result, const char *type)
+{
+	return strcmp(str(result, "type"), type) == 0;
+}
+
+/* Decimals of a mean: two digits of its interval are meaningful.  Negative: a count, in thousands. */
+static int decimals_of(double half)
+{
+	int digits = isfinite(half) && half > 0 ? 1 - (int)floor(log10(half)) : 4;
+
+	return digits < 0 ? 0 : digits > 9 ? 9 : digits;
+}
+
+static void format(char out[40], double v, int decimals)
+{
+	if (!isfinite(v))
+		(void)snprintf(out, 40, "-");
+	else if (decimals >= 0)
+		(void)snprintf(out, 40, "%.*f", decimals, v);
+	else
+		(void)cm_thousands((int64_t)llround(v), out);
+}
+
+/* Of items that are counts: those that are not told apart from none. */
+static bool is_below(const json_t *item)
+{
+	return json_is_true(json_object_get(item, "below_noise"));
+}
+
+static void print_below(const json_t *result, bool all, FILE *out)
+{
+	const json_t *items = json_object_get(result, "items");
+	size_t n = 0, i, most = all ? SIZE_MAX : BELOW_SHOWN;
+	char floor_text[40], name[SHOWN_LEN];
+	json_t *it;
+
+	json_array_foreach(items, i, it)
+	{
+		if (!is_below(it))
+			continue;
+		if (n < most)
+			(void)fprintf(out, "%s%s", n == 0 ? "  " : ", ", shown(it, name));
+		n++;
+	}
+	if (n == 0)
+		return;
+	if (n > most)
+		(void)fprintf(out, " and %zu more", n - most);
+	format(floor_text, num(result, "noise_floor"), -1);
+	(void)fprintf(out, ": below the noise floor (%s)\n", floor_text);
+}
+
+/* Whose items are counts, and which of them are shown: the others are numbers of a range. */
+struct view {
+	const json_t **item;
+	size_t shown, n; /* of those that are not below the noise */
+	bool counts, quantiles, joint;
+	const char *label; /* of the only item; NULL: its own */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = num(*(const json_t *const *)a, "value"), y = num(*(const json_t *const *)b, "value");
+
+	return (x < y) - (x > y);
+}
+
+/* False out of memory.  free(v->item). */
+static bool look(const json_t *result, bool all, struct view *v)
+{
+	const json_t *items = json_object_get(result, "items");
+	size_t i;
+	json_t *it;
+
+	*v = (struct view){ .joint = json_array_size(items) > 1 };
+	v->quantiles = is_type(result, "quantiles");
+	v->label = is_type(result, "mean") ? "mean" : is_type(result, "sum") ? "sum" : NULL;
+	v->counts = v->label == NULL && !v->quantiles && !is_type(result, "vector");
+	v->item = calloc(json_array_size(items) + 1, sizeof(const json_t *));
+	if (v->item == NULL)
+		return false;
+	json_array_foreach(items, i, it)
+	{
+		if (!v->counts || !is_below(it))
+			v->item[v->n++] = it;
+	}
+	v->shown = all || v->n <= AN_RESULT_SHOWN ? v->n : AN_RESULT_SHOWN;
+	if (v->counts && v->shown < v->n)
+		qsort(v->item, v->n, sizeof(const json_t *), by_value);
+	return true;
+}
+
+/* As an_json_real writes a value that there is none of. */
+static bool is_undefined(const json_t *item)
+{
+	return strcmp(str(item, "value"), "nan") == 0;
+}
+
+/* lead: two cells before it, NULL for none. */
+static void print_item(const struct view *v, const json_t *it, const char *const lead[2], struct cm_table *t)
+{
+	char name[SHOWN_LEN];
+	const char *label = v->label != NULL ? v->label : shown(it, name);
+	double lo = num(it, v->joint ? "joint_lower" : "lower");
+	double hi = num(it, v->joint ? "joint_upper" : "upper");
+	int decimals = v->counts ? -1 : decimals_of((hi - lo) / 2);
+	char value[40], half[40], other[40], interval[96];
+
+	format(value, num(it, "value"), decimals);
+	format(half, v->quantiles || is_undefined(it) ? lo : (hi - lo) / 2, decimals);
+	format(other, hi, decimals);
+	/* Nobody may have a reading: the interval is the range, which says nothing. */
+	if (is_undefined(it))
+		(void)snprintf(value, sizeof value, "undefined");
+	if (v->quantiles || is_undefined(it))
+		(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
+	else
+		(void)snprintf(interval, sizeof interval, "+-%s", half);
+	if (lead != NULL)
+		cm_table_row(t, (const char *const[]){ lead[0], lead[1], label, value, interval });
+	else
+		cm_table_row(t, (const char *const[]){ label, value, interval });
+}
+
+/* Counts of devices without a reading, and what they do to the answer. */
+static void print_none(const json_t *result, FILE *out)
+{
+	const json_t *items = json_object_get(result, "no_reading");
+	char value[40], half[40];
+	size_t i, n = json_array_size(items);
+	json_t *it;
+
+	json_array_foreach(items, i, it)
+	{
+		format(value, num(it, "value"), -1);
+		format(half, (num(it, "joint_upper") - num(it, "joint_lower")) / 2, -1);
+		if (n == 1)
+			(void)fprintf(out, "  devices without a reading: %s +-%s%s\n", value, half,
+				is_below(it) ? ", below the noise floor" : "");
+		else if (!is_below(it))
+			(void)fprintf(
+				out, "  without a reading, %s: %s +-%s\n", str(it, "label"), value, half);
+	}
+	if (n != 1 && json_object_get(result, "estimand") != NULL)
+		(void)fprintf(out, "  %s\n", str(result, "estimand"));
+}
+
+/* Of all items the most. */
+static void print_bias(const json_t *result, FILE *out)
+{
+	double most = 0;
+	size_t i;
+	json_t *it;
+
+	json_array_foreach(json_object_get(result, "items"), i, it)
+	{
+		most = fmax(most, json_number_value(json_object_get(it, "bias_bound")));
+	}
+	if (most > 0)
+		(void)fprintf(out,
+			"  where the choice of a class goes with the value an estimate may be off by up to "
+			"%.4g; the "
+			"intervals allow for it\n",
+			most);
+}
+
+static void print_notes(const json_t *result, FILE *out)
+{
+	char valid[40], took_part[40];
+
+	if (is_type(result, "sum") && num(result, "reports") < num(result, "participants")) {
+		format(valid, num(result, "reports"), -1);
+		format(took_part, num(result, "participants"), -1);
+		(void)fprintf(out, "  the sum of the %s valid reports; %s took part\n", valid, took_part);
+	}
+	print_none(result, out);
+	if (num(result, "duplicates") > 0 || num(result, "bad") > 0)
+		(void)fprintf(out, "  not counted: %.0f duplicate and %.0f unreadable messages\n",
+			num(result, "duplicates"), num(result, "bad"));
+	if (num(result, "shuffler_dummies") > 0)
+		(void)fprintf(out,
+			"  the guarantee rests on the shuffler having added %.0f messages of its own\n",
+			num(result, "shuffler_dummies"));
+	if (num(result, "tag_messages") > 0)
+		(void)fprintf(out, "  the shuffler has evened the counts to %.0f messages of each tag\n",
+			num(result, "tag_messages"));
+	print_bias(result, out);
+	if (json_object_get(result, "statement") != NULL)
+		(void)fprintf(out, "  %s\n", str(result, "statement"));
+	if (json_object_get(result, "fault") != NULL)
+		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
+	if (json_object_get(result, "warning") != NULL)
+		(void)fprintf(out, "  warning: %s\n", str(result, "warning"));
+}
+
+void an_result_print(const json_t *result, bool all, FILE *out)
+{
+	char head[120], label[PL_LABEL_LEN];
+	struct cm_table *t = NULL;
+	struct view v;
+
+	pl_label(str(result, "query"), count(result, "recurrence"), count(result, "recurrences"), label);
+	(void)snprintf(head, sizeof head, "%s (round %d)", label, (int)num(result, "round"));
+	if (look(result, all, &v))
+		t = cm_table_new("<>>", (const char *const[]){ head, "estimate",
+						v.joint ? "95% interval (joint)" : "95% interval" });
+	if (t == NULL) {
+		free(v.item);
+		return;
+	}
+	for (size_t i = 0; i < v.shown; i++)
+		print_item(&v, v.item[i], NULL, t);
+	cm_table_print(t, out);
+	cm_table_free(t);
+	if (v.shown < v.n)
+		(void)fprintf(out, "  the %s %zu of %zu; estimate %s --all shows them, or --csv, --json\n",
+			v.counts ? "largest" : "first", v.shown, v.n, label);
+	if (v.counts)
+		print_below(result, all, out);
+	free(v.item);
+	print_notes(result, out);
+}
+
+bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t)
+{
+	struct view v;
+	bool any;
+
+	if (!look(result, all, &v))
+		return false;
+	any = v.shown > 0;
+	for (size_t i = 0; i < v.shown; i++)
+		print_item(&v, v.item[i], lead, t);
+	free(v.item);
+	return any;
+}
+
+/* RFC 4180: quotes doubled; a cell that a spreadsheet would run as a formula is no label of a plan. */
+static void csv_text(const char *s, FILE *out)
+{
+	(void)fputc('"', out);
+	for (; *s != '\0'; s++) {
+		if (*s == '"')
+			(void)fputc('"', out);
+		(void)fputc(*s, out);
+	}
+	(void)fputc('"', out);
+}
+
+static const char *const columns[] = { "value", "variance", "lower", "upper", "joint_lower", "joint_upper",
+	"projected" };
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+void an_result_csv_head(FILE *out)
+{
+	(void)fputs("label", out);
+	for (size_t c = 0; c < COLUMNS; c++)
+		(void)fprintf(out, ",%s", columns[c]);
+	(void)fputs(",below_noise,no_reading\n", out);
+}
+
+void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
+{
+	static const char *const list[] = { "items", "no_reading" };
+	char name[SHOWN_LEN];
+	size_t i, rows = 0;
+	json_t *it;
+
+	for (int none = 0; none < 2; none++)
+		json_array_foreach(json_object_get(result, list[none]), i, it)
+		{
+			(void)fputs(lead, out);
+			csv_text(shown(it, name), out);
+			for (size_t c = 0; c < COLUMNS; c++)
+				(void)fprintf(out, ",%.17g", num(it, columns[c]));
+			(void)fprintf(out, ",%d,%d\n", is_below(it) ? 1 : 0, none);
+			rows++;
+		}
+	if (rows == 0 && *lead != '\0')
+		(void)fprintf(out, "%s,,,,,,,,,\n", lead);
+}
+
+void an_result_csv(const json_t *result, FILE *out)
+{
+	an_result_csv_head(out);
+	an_result_csv_rows(result, "", out);
+}

@@ -1,0 +1,300 @@
+/* an_show.c - rounds as a table and JSON. */
+#include "an_show.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "an_result.h"
+#include "an_schedule.h"
+#include "cm_clock.h"
+#include "cm_table.h"
+
+static void four(char out[24], double v)
+{
+	if (isfinite(v))
+		(void)snprintf(out, 24, "%.4f", v);
+	else
+		(void)snprintf(out, 24, "inf");
+}
+
+static void epsilon0(char out[24], double v)
+{
+	if (isinf(v))
+		(void)snprintf(out, 24, "inf");
+	else
+		(void)snprintf(out, 24, "%.2f", v);
+}
+
+static void round_row(struct cm_table *t, const struct an_round_state *r, double limit, bool adaptive,
+	int64_t now_ms, double *total)
+{
+	char number[16], eps0[24], reports[32] = "-", charged[24], sum[24], left[24];
+	bool counts = r->stage == AN_CHARGED || r->stage == AN_SETTLED;
+
+	(void)snprintf(number, sizeof number, "%u", r->plan->number);
+	epsilon0(eps0, r->plan->epsilon0);
+	if (an_round_lost(r))
+		(void)snprintf(reports, sizeof reports, "lost");
+	else if (counts || r->stage == AN_VOID)
+		(void)cm_thousands((int64_t)r->participants, reports);
+	if (an_round_holds(r))
+		*total = r->epsilon_total;
+	if (counts)
+		four(charged, an_round_up(r->epsilon_round));
+	else
+		(void)snprintf(charged, sizeof charged, "%s",
+			an_round_left_out(r)         ? "left out"
+			: r->stage == AN_REFUSED     ? "REFUSED"
+			: r->stage == AN_VOID        ? "VOID"
+			: an_round_missed(r, now_ms) ? "missed"
+						     : an_stage_name(r->stage));
+	four(sum, an_round_up(*total));
+	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
+	if (r->of == NULL || adaptive) /* a filter's total is all or nothing: `budget` shows shares */
+		(void)snprintf(sum, sizeof sum, "-"), (void)snprintf(left, sizeof left, "-");
+	cm_table_row(t, (const char *const[]){ number, r->plan->label, eps0, reports, charged, sum, left });
+}
+
+/* Heads as wide as any cell of the plan may get: rows printed at different times stay in their columns. */
+struct widths {
+	char reports[40], charged[40], total[40], left[40];
+};
+
+static void head_widths(const struct pl_plan *p, struct widths *w)
+{
+	int most = (int)strlen("reports"), epsilon;
+	char text[40];
+
+	for (size_t i = 0; i < p->rounds; i++) {
+		const struct pl_round *r = &p->round[i];
+		/* Without a target the minimum is the best guess. */
+		uint64_t n = r->target < PR_ROUND_REPORTS_MAX ? r->target : r->min_reports;
+		int len = (int)strlen(cm_thousands((int64_t)n, text));
+
+		most = len > most ? len : most;
+	}
+	epsilon = snprintf(text, sizeof text, "%.4f", p->epsilon);
+	(void)snprintf(w->reports, sizeof w->reports, "%*s", most, "reports");
+	(void)snprintf(w->charged, sizeof w->charged, "%*s", epsilon, "charged");
+	(void)snprintf(w->total, sizeof w->total, "%*s", epsilon, "total");
+	(void)snprintf(w->left, sizeof w->left, "%*s", epsilon, "left");
+}
+
+void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms, FILE *out)
+{
+	const struct pl_plan *p = &b->plan;
+	struct widths w = { .reports = "" };
+	struct cm_table *t;
+	double total = 0;
+
+	head_widths(p, &w);
+	t = cm_table_new("><>>>>>",
+		(const char *const[]){ "round", "query", "eps0", w.reports, w.charged, w.total, w.left });
+	if (t == NULL)
+		return;
+	if (from == 0)
+		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu rounds\n\n",
+			p->name, p->epsilon, p->delta, rd_mode_filter(p->mode) != 0 ? "adaptive, " : "",
+			p->unit, p->rounds);
+	for (size_t i = 0; i < p->rounds; i++)
+		round_row(t, &b->state.round[i], p->epsilon, rd_mode_filter(p->mode) != 0, now_ms, &total);
+	cm_table_print_rows(t, from, to, out);
+	cm_table_free(t);
+}
+
+void an_tries_print(const struct an_state *s, FILE *out)
+{
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		const struct an_round_state *r = &s->round[i];
+
+		if (r->stage == AN_WAITING)
+			(void)fprintf(out, "round %u (%s) waits after %u of %u tries: %s\n", r->plan->number,
+				r->plan->label, r->tries, r->of->signed_plan.tries, r->reason);
+		else if (r->entry != NULL && r->tries > 1)
+			(void)fprintf(out, "round %u (%s) was tried %u times\n", r->plan->number,
+				r->plan->label, r->tries);
+	}
+}
+
+/* Rounds of plans before, and after, the plan file's. */
+static void print_others(const struct an_state *s, FILE *out)
+{
+	for (size_t i = 0; i < s->others; i++) {
+		const struct an_round_state *r = &s->other[i]->state;
+
+		(void)fprintf(out, "plan %llu (%s), round %u (%s): %s%s%s\n",
+			(unsigned long long)r->of->signed_plan.number, r->of->signed_plan.name,
+			r->plan->number, r->plan->label, an_stage_name(r->stage),
+			r->reason[0] != '\0' ? ": " : "", r->reason);
+	}
+}
+
+void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out)
+{
+	an_rounds_print_some(b, 0, b->plan.rounds, now_ms, out);
+	(void)fputs("\ncharges and totals are upper bounds, rounded up\n", out);
+	an_schedule_print(&b->state, now_ms, out);
+	an_tries_print(&b->state, out);
+	print_others(&b->state, out);
+	pl_plan_print_trust(&b->plan, out);
+}
+
+static int set_decision(json_t *o, const struct an_round_state *r)
+{
+	if (r->entry == NULL && r->stage == AN_PLANNED)
+		return 0;
+	return json_object_set_new(o, "epsilon_round", an_json_real(r->epsilon_round)) |
+	       json_object_set_new(o, "epsilon_total", an_json_real(r->epsilon_total));
+}
+
+static int set_tries(json_t *o, const struct an_round_state *r)
+{
+	if (r->of == NULL)
+		return 0;
+	return json_object_set_new(o, "holds", json_boolean(an_round_holds(r))) |
+	       json_object_set_new(o, "plan", json_integer((json_int_t)r->of->signed_plan.number)) |
+	       (r->entry == NULL ? 0
+				 : json_object_set_new(o, "tries", json_integer((json_int_t)r->tries)) |
+					   json_object_set_new(o, "tries_limit",
+						   json_integer((json_int_t)r->of->signed_plan.tries)));
+}
+
+/* Of a round that recurs: which one it is, and when it may open. */
+static int set_schedule(json_t *o, const struct an_round_state *r, int64_t now_ms)
+{
+	const struct pl_round *p = r->plan;
+	int64_t opens = an_round_opens_ms(r), closes;
+	int bad = 0;
+
+	if (p->recurrence > 0)
+		bad = json_object_set_new(o, "recurrence", json_integer(p->recurrence)) |
+		      json_object_set_new(o, "recurrences", json_integer(p->recurrences));
+	if (opens == INT64_MIN || opens == INT64_MAX)
+		return bad;
+	closes = opens + p->every_ms;
+	return bad | json_object_set_new(o, "opens_ms", json_integer((json_int_t)opens)) |
+	       json_object_set_new(o, "closes_ms", json_integer((json_int_t)closes)) |
+	       json_object_set_new(o, "missed", json_boolean(an_round_missed(r, now_ms)));
+}
+
+static int set_descriptor(json_t *o, const struct an_round_state *r)
+{
+	const struct rd_descriptor *d = &r->descriptor;
+
+	if (r->descriptor_bytes.len == 0)
+		return 0;
+	return json_object_set_new(o, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN)) |
+	       json_object_set_new(o, "sequence", json_integer((json_int_t)d->sequence)) |
+	       json_object_set_new(o, "descriptor_hash", an_json_hex(d->hash, PR_HASH_LEN)) |
+	       json_object_set_new(o, "deadline_ms", json_integer((json_int_t)d->deadline_ms));
+}
+
+/* What only some rounds have. */
+static int set_count(json_t *o, const char *key, uint64_t n)
+{
+	return n > 0 ? json_object_set_new(o, key, json_integer((json_int_t)n)) : 0;
+}
+
+json_t *an_round_json(const struct an_round_state *r, int64_t now_ms)
+{
+	const struct pl_round *p = r->plan;
+	json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "round", (int)p->number, "query",
+		p->query.name, "type", pt_kind_name(p->query.kind), "protocol", p->randomizer.row->name,
+		"stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0), "min_reports",
+		(json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
+
+	if (o != NULL && (set_count(o, "shuffler_dummies", p->randomizer.shuffler.dummies) |
+				 set_count(o, "shuffler_noise_mean", p->randomizer.shuffler.noise_mean) |
+				 set_count(o, "tag_messages", p->randomizer.shuffler.tag_messages)) != 0) {
+		json_decref(o);
+		return NULL;
+	}
+	if (o != NULL && (set_schedule(o, r, now_ms) != 0 || set_decision(o, r) != 0 ||
+				 set_tries(o, r) != 0 || set_descriptor(o, r) != 0 ||
+				 (r->reason[0] != '\0' &&
+					 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* A round of the plan, with its part of the filter's budget if it holds any of one. */
+static json_t *round_json(const struct an_round_state *r, int64_t now_ms)
+{
+	json_t *o = an_round_json(r, now_ms);
+	struct cm_err err = { 0 };
+	double share = 0;
+
+	if (o == NULL || r->of == NULL || r->of->account == NULL || !an_round_counts(r))
+		return o;
+	if (rd_account_share_of(r->of->account, r->descriptor.round_id, &share, &err) == CM_OK &&
+		json_object_set_new(o, "share", an_json_real(share)) == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *list_json(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms)
+{
+	json_t *list = json_array();
+
+	for (size_t i = from; list != NULL && i < to; i++)
+		if (json_array_append_new(list, round_json(an_state_at(&b->state, i), now_ms)) != 0) {
+			json_decref(list);
+			list = NULL;
+		}
+	return list;
+}
+
+json_t *an_rounds_json(const struct an_ledger_files *b, int64_t now_ms, struct cm_err *err)
+{
+	size_t own = b->plan.rounds;
+	json_t *rounds = list_json(b, 0, own, now_ms),
+	       *others = list_json(b, own, an_state_rounds(&b->state), now_ms);
+	json_t *doc =
+		rounds == NULL || others == NULL
+			? NULL
+			: json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:O, s:O}", "schema", "tombola.rounds/1",
+				  "plan", b->plan.name, "population", b->plan.population, "mode",
+				  b->plan.mode, "epsilon_limit", an_json_real(b->plan.epsilon), "delta",
+				  an_json_real(b->plan.delta), "rounds", rounds, "other_plans", others);
+
+	json_decref(rounds);
+	json_decref(others);
+	if (doc == NULL)
+		(void)cm_fail(err, CM_EINTERNAL, "the rounds cannot be shown");
+	return doc;
+}
+
+void an_say(const struct an_ledger_files *b, const struct an_round_state *current,
+	const struct an_round_state *next, bool through, char *text, size_t room)
+{
+	char at[32];
+	const struct pl_plan *p = &b->plan;
+	size_t refused = an_state_blocked(&b->state, NULL);
+	int n;
+
+	if (current != NULL) {
+		n = snprintf(text, room, "round %u of %zu (%s) %s", current->plan->number, p->rounds,
+			current->plan->label, an_stage_name(current->stage));
+	} else if (next != NULL) {
+		cm_clock_text(an_round_opens_ms(next), at);
+		n = snprintf(text, room, "waiting until %s, when %s opens", at, next->plan->label);
+	} else if (!through) {
+		n = snprintf(text, room, "judging the plan's next round");
+	} else if (refused > 0) {
+		n = snprintf(
+			text, room, "the plan is through, the budget refused %zu of its rounds", refused);
+	} else {
+		n = snprintf(text, room, "the plan is through");
+	}
+	if (n < 0 || (size_t)n >= room)
+		return;
+	if (rd_mode_filter(p->mode) != 0)
+		(void)snprintf(text + n, room - (size_t)n, "; filter %s keeps epsilon %g",
+			acct_filter_name(rd_mode_filter(p->mode)), p->epsilon);
+	else
+		(void)snprintf(text + n, room - (size_t)n, "; epsilon %.4f of %g answered or announced",
+			an_round_up(an_budget_answered(&b->state)), p->epsilon);
+}

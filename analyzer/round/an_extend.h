@@ -1,0 +1,21 @@
+/* an_extend.h - computes the candidates of a round that extends those of an earlier round: prefixes, longer
+ * by some bits. */
+#pragma once
+
+#include <jansson.h>
+
+#include "an_state.h"
+
+/* The question of the next round. */
+struct an_extension {
+	struct pt_query query;         /* free with pt_query_fini */
+	char nothing[PR_TEXT_MAX + 1]; /* why there is nothing to ask; "": there is a question */
+};
+
+/* Compute the question of r, whose plan names an earlier round: take that round's candidates whose estimates
+ * differ significantly from zero, the `keep` most frequent of them, and append every continuation to each.
+ * result: of the earlier round; NULL: it has none.  If the earlier round has ended without a result or
+ * without such candidates, there is nothing to ask, which is no fault.  CM_EDATA: the result is of another
+ * round.  Pure. */
+CM_CHECK enum cm_rc an_extend(const struct an_state *s, const struct pl_round *r, const json_t *result,
+	struct an_extension *out, struct cm_err *err);

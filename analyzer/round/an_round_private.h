@@ -1,0 +1,70 @@
+/* an_round_private.h - the state of the round dialogue, shared by the files an_round*.c. */
+#pragma once
+
+#include "an_round.h"
+
+/* The request being sent. */
+struct an_request {
+	Tombola__V1__Frame frame;
+	union {
+		Tombola__V1__GetWitness get_witness;
+		Tombola__V1__ExtendLedger extend_ledger;
+		Tombola__V1__Announce announce;
+		Tombola__V1__AwaitManifest await_manifest;
+		Tombola__V1__Release release;
+		Tombola__V1__Pull pull;
+		Tombola__V1__Settle settle;
+	} body;
+	ProtobufCBinaryData record[PR_RECORDS_MAX];
+	struct cm_buf charge;
+	uint8_t signature[CR_SIGN_LEN];
+	char population[PR_TEXT_MAX + 1];
+	uint8_t ledger_signature[CR_SIGN_LEN];
+};
+
+struct an_round {
+	struct an_round_conf conf;
+	enum an_step step;
+	bool announced, lost;    /* announced: the shuffler accepted the round; lost: it no longer knows the
+				  * round */
+	struct rd_chain witness; /* the ledger as the shuffler has witnessed it */
+	struct rd_manifest manifest;
+	bool have_manifest;
+
+	uint32_t bucket;        /* the bucket that is arriving or will be requested next */
+	bool bucket_checked;    /* the bucket's root was verified */
+	struct cm_buf arriving; /* the bucket's messages so far */
+	struct cm_buf opening;  /* the bucket whose messages are being opened */
+	uint32_t opening_bucket;
+	bool busy;         /* a worker thread is opening the messages in `opening` */
+	bool all_opened;   /* no bucket is left to open, or the batch is spoiled */
+	char spoiled[320]; /* why the batch contradicts its manifest; "": it does not */
+
+	struct an_request request;
+	struct rd_record record; /* the record to append; owns nothing */
+	uint32_t pause_ms;
+	char waits[PR_TEXT_MAX + 1]; /* why the shuffler accepts no ledger now; "" */
+	bool want_send, want_append, want_open, want_publish, want_erase;
+};
+
+/* Enter a step that expects an answer, and prepare its request for sending. */
+CM_CHECK enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err);
+/* Handle an Error for which the step has no rule of its own: pause if it is BUSY, otherwise a fault. */
+CM_CHECK enum cm_rc an_common_error(
+	struct an_round *r, const Tombola__V1__Error *e, const char *step, struct cm_err *err);
+
+/* Check that our ledger contains what the shuffler has witnessed, and what a client has stated to it.
+ * CM_EPERM. */
+CM_CHECK enum cm_rc an_check_witness(struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err);
+CM_CHECK enum cm_rc an_check_stated(
+	const struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err);
+
+/* Prepare a record for AN_ACT_APPEND.  m NULL: the shuffler never accepted the round. */
+void an_charge_record(struct an_round *r);
+void an_void_record(struct an_round *r, const struct rd_manifest *m);
+void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN]);
+
+/* Open the bucket that has arrived and request the next; publish after the last, or if the batch is
+ * spoiled. */
+CM_CHECK enum cm_rc an_next_bucket(struct an_round *r, struct cm_err *err);
+CM_CHECK enum cm_rc an_take_segment(struct an_round *r, const Tombola__V1__Segment *s, struct cm_err *err);

@@ -1,0 +1,332 @@
+/* cl_dry_run.c - shows what would leave the machine, and sends nothing. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_db.h"
+#include "cl_device.h"
+#include "cl_encode.h"
+#include "cl_pins.h"
+#include "cl_show.h"
+#include "cm_table.h"
+
+#define SHOWN_DEVICES  10u
+#define SHOWN_MESSAGES 8u
+
+/* The plan that came with the round, if any did. */
+static enum cm_rc learn_plan(
+	const struct cl_dry_run *what, struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
+{
+	const struct cl_fetched *f = what->round;
+	struct cl_offered_plan offered = {
+		.bytes = f->plan.data, .len = f->plan.len, .signature = f->plan_signature
+	};
+
+	if (f->plan.len == 0)
+		return CM_OK;
+	memcpy(offered.hash, d->plan_hash, PR_HASH_LEN);
+	return cl_plan_learn(
+		db, &offered, what->setup->conf.population, what->setup->analyzer, d->opens_ms, err);
+}
+
+/* What this client would do, judged by a copy of its ledger, as if the round had just opened.  Nothing that
+ * it has is written. */
+static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_descriptor *d,
+	struct cl_judgement *j, struct cm_err *no, struct cm_err *err)
+{
+	const struct cl_setup *setup = what->setup;
+	struct cl_db *db = NULL;
+	struct cl_judge_job job = { .policy = &setup->policy,
+		.analyzer = setup->analyzer,
+		.descriptor = what->round->descriptor.data,
+		.descriptor_len = what->round->descriptor.len,
+		.signature = what->round->signature,
+		.signature_len = PR_SIGNATURE_LEN,
+		.now_ms = d->opens_ms };
+	enum cm_rc rc = cl_db_copy(setup->conf.state_dir, setup->conf.population, d->sequence, &db, err);
+	enum cm_rc judged;
+
+	no->code = CM_OK;
+	if (rc == CM_OK && learn_plan(what, db, d, no) != CM_OK)
+		job.absent = no->msg;
+	if (rc != CM_OK)
+		return rc;
+	job.store = cl_judge_db(db);
+	judged = cl_judge(&job, j, no);
+	if (judged == CM_EMORE)
+		judged = cm_fail(no, CM_ELATER, "%s",
+			j->need.kind == CL_NEED_PLAN
+				? "its plan is not known here: the shuffler is asked for it first"
+				: "it is a further try: the shuffler is asked for the VOID manifest of the "
+				  "one "
+				  "before first");
+	no->code = judged;
+	if (judged == CM_EIO || judged == CM_EDATA || judged == CM_EINTERNAL) {
+		*err = *no;
+		rc = judged;
+	} else if (judged != CM_OK) {
+		rc = cl_judge_alone(&setup->policy, setup->policy.delta, j, err);
+	}
+	cl_db_close(db);
+	return rc;
+}
+
+/* What counts[n] adds up to: the categories it supports, or bins where counts are not categories. */
+static void counts_text(
+	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
+{
+	bool named = d->query.kind == PT_HISTOGRAM && n == pt_query_bins(&d->query);
+	uint32_t supported = 0;
+	size_t used = 0;
+
+	(void)snprintf(out, size, "nothing");
+	for (uint32_t i = 0; i < n && used < size; i++) {
+		if (counts[i] == 0)
+			continue;
+		supported++;
+		if (named)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
+				i < d->query.categories ? d->query.category[i] : PT_NONE_LABEL);
+		else
+			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
+				used > 0 ? ", " : "", i, n);
+	}
+	/* A list that does not fit is not shown in part. */
+	if (used >= size && supported > 1)
+		(void)snprintf(out, size, "several of %" PRIu32, n);
+}
+
+/* One record as the analyzer will read it. */
+static void record_text(const struct rd_descriptor *d, const uint8_t *record, char *out, size_t size)
+{
+	uint32_t n = pt_tallies(&d->randomizer);
+	uint64_t *counts;
+	struct cm_err unused;
+
+	if (d->randomizer.row->describe != NULL) {
+		d->randomizer.row->describe(&d->query, &d->randomizer, record, out, size);
+		return;
+	}
+	counts = calloc(n, sizeof *counts);
+	if (counts == NULL ||
+		pt_protocol_of(d->randomizer.row)->tally(&d->randomizer, record, counts, &unused) != CM_OK)
+		(void)snprintf(out, size, "?");
+	else
+		counts_text(d, counts, n, out, size);
+	free(counts);
+}
+
+/* What the shuffler reads of message m, where the round has tags. */
+static uint32_t tag_of(const struct rd_descriptor *d, const uint8_t *sealed, uint32_t m)
+{
+	return cm_get_le16(sealed + m * rd_message_len(d));
+}
+
+static json_t *device_json(
+	const struct rd_descriptor *d, const char *value, const uint8_t *records, const uint8_t *sealed)
+{
+	json_t *list = json_array(), *o;
+	char *hex = malloc(2 * (size_t)d->record_len + 1);
+
+	for (uint32_t m = 0; hex != NULL && m < d->messages_per_client; m++) {
+		char text[128];
+		const uint8_t *record = records + (size_t)m * d->record_len;
+
+		record_text(d, record, text, sizeof text);
+		cm_hex(record, d->record_len, hex);
+		o = json_pack("{s:s, s:s}", "reads", text, "hex", hex);
+		if (d->randomizer.shuffler.tags > 0)
+			(void)json_object_set_new(o, "tag", json_integer(tag_of(d, sealed, m)));
+		(void)json_array_append_new(list, o);
+	}
+	free(hex);
+	return json_pack("{s:s, s:o, s:I, s:I}", "value", value, "records", list, "messages",
+		(json_int_t)d->messages_per_client, "sealed_bytes", (json_int_t)rd_message_len(d));
+}
+
+static void device_row(struct cm_table *table, const struct rd_descriptor *d, const char *value,
+	const uint8_t *records, const uint8_t *sealed)
+{
+	char sent[512] = "", bytes[64];
+	size_t used = 0;
+
+	for (uint32_t m = 0; m < d->messages_per_client && m < SHOWN_MESSAGES; m++) {
+		char text[64], tag[32] = "";
+
+		record_text(d, records + (size_t)m * d->record_len, text, sizeof text);
+		if (d->randomizer.shuffler.tags > 0)
+			(void)snprintf(tag, sizeof tag, " (tag %" PRIu32 ")", tag_of(d, sealed, m));
+		used += (size_t)snprintf(
+			sent + used, sizeof sent - used, "%s%s%s", m > 0 ? " | " : "", text, tag);
+		if (used >= sizeof sent)
+			break;
+	}
+	if (d->messages_per_client > SHOWN_MESSAGES && used + 4 < sizeof sent)
+		(void)snprintf(sent + used, sizeof sent - used, " ...");
+	(void)snprintf(bytes, sizeof bytes, "%" PRIu32 " x %zu", d->messages_per_client, rd_message_len(d));
+	cm_table_row(table, (const char *const[]){ value, sent, bytes });
+}
+
+/* `list` or, if it is NULL, `table` gets what is shown; `who` stands before each value. */
+static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
+	const char *who, const struct cr_rng *rng, json_t *list, struct cm_table *table, struct cm_err *err)
+{
+	size_t records_len = (size_t)d->messages_per_client * d->record_len;
+	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
+	enum cm_rc rc =
+		records != NULL && sealed != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		char value[160], text[128];
+
+		rc = cl_encode_shown(d, &entry[i].value, rng, records, sealed, err);
+		if (rc != CM_OK)
+			break;
+		pt_value_text(&d->query, &entry[i].value, text, sizeof text);
+		(void)snprintf(value, sizeof value, "%s%s", who, text);
+		if (list != NULL)
+			(void)json_array_append_new(list, device_json(d, value, records, sealed));
+		else
+			device_row(table, d, value, records, sealed);
+	}
+	if (records != NULL)
+		cr_wipe(records, records_len);
+	free(records);
+	free(sealed);
+	return rc;
+}
+
+/* What a device would send that has no valid reading: with "even" another value each time. */
+static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr_rng *rng, json_t *list,
+	struct cm_table *table, struct cm_err *err)
+{
+	uint32_t *at = calloc((size_t)pt_value_width(&d->query) + 1, sizeof *at);
+	struct cl_entry entry = { 0 };
+	enum cm_rc rc = at != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK) {
+		pt_value_none(&d->query, rng, at, &entry.value);
+		rc = each_device(d, &entry, 1, "without a reading: ", rng, list, table, err);
+	}
+	free(at);
+	return rc;
+}
+
+static void print_head(const struct rd_descriptor *d, const char *words, const char *would, FILE *out)
+{
+	char n[32], fields[160], none[160], parameters[200];
+
+	pt_parameters_text(&d->randomizer, parameters, sizeof parameters);
+	pt_query_fields_text(&d->query, fields, sizeof fields);
+	pt_query_none_text(&d->query, none, sizeof none);
+	(void)fprintf(out,
+		"round %" PRIu64 ", query %s (%s of %s), protocol %s (%s), minimum batch %s; %s\n%s\n",
+		d->sequence, d->query.name, pt_kind_name(d->query.kind), fields, d->randomizer.row->name,
+		parameters, cm_thousands((int64_t)d->min_batch, n), none, words);
+	(void)fprintf(out, "this client %s\n", would);
+}
+
+static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, const char *would, FILE *out,
+	struct cm_err *err)
+{
+	static const char *const head[] = { "value", "what the analyzer would read", "sealed bytes" };
+	struct cl_input input = *what->input;
+	struct cl_devices *devices = NULL;
+	struct cl_batch *batch = NULL;
+	struct cl_rows rows = { 0 };
+	struct cm_table *table = what->json ? NULL : cm_table_new("<<>", head);
+	json_t *list = what->json ? json_array() : NULL, *none = what->json ? json_array() : NULL,
+	       *all = NULL;
+	struct cr_key secret = { { 0 } };
+	struct cr_rng rng;
+	char words[512], parameters[200];
+	size_t n = 0;
+	enum cm_rc rc = cr_rng_system(&rng, err);
+
+	input.limit = input.limit == 0 ? SHOWN_DEVICES : input.limit;
+	cl_judge_words(j, &what->setup->policy, words, sizeof words);
+	if (rc == CM_OK) {
+		/* Pseudonyms are not shown, so any secret keeps the devices apart. */
+		rng.fill(rng.ctx, secret.bytes, sizeof secret.bytes);
+		rc = cl_setup_devices(what->setup, &secret, &devices, err);
+	}
+	input.devices = devices;
+	if (rc == CM_OK)
+		rc = cl_prepare_batch(
+			&input, &j->d, &what->setup->policy, &secret, &rng, NULL, &batch, &rows, err);
+	if (rc == CM_OK) {
+		const struct cl_entry *entry = cl_batch_entries(batch, &n);
+
+		rc = each_device(&j->d, entry, n, "", &rng, list, table, err);
+	}
+	if (rc == CM_OK)
+		rc = without_reading(&j->d, &rng, none, table, err);
+	/* The rest of the file is left out on purpose. */
+	rows.unlisted = 0;
+	if (rc == CM_OK && what->json) {
+		pt_parameters_text(&j->d.randomizer, parameters, sizeof parameters);
+		all = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:O, s:O}", "schema",
+			"tombola.encode/1", "sequence", (json_int_t)j->d.sequence, "query", j->d.query.name,
+			"protocol", j->d.randomizer.row->name, "parameters", parameters, "privacy", words,
+			"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
+			cl_json_number(j->charge.epsilon_total), "decision", would, "devices", list,
+			"no_reading", none);
+		(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+		(void)fputc('\n', out);
+	} else if (rc == CM_OK) {
+		print_head(&j->d, words, would, out);
+		cm_table_print(table, out);
+		cl_show_rows(&rows, out);
+		(void)fputs("nothing was sent and nothing was charged; the next time other noise is drawn\n",
+			out);
+	}
+	json_decref(all);
+	json_decref(list);
+	json_decref(none);
+	cm_table_free(table);
+	cl_batch_free(batch);
+	cl_devices_free(devices);
+	cr_key_fini(&secret);
+	return rc;
+}
+
+static void would_text(const struct cl_judgement *j, const struct cm_err *no, char *out, size_t size)
+{
+	const struct cl_plan_view *p = &j->plan;
+	size_t n;
+
+	if (no->code != CM_OK) {
+		(void)snprintf(out, size, "would %s: %s", no->code == CM_ELATER ? "not yet know" : "refuse",
+			no->msg);
+		return;
+	}
+	n = (size_t)snprintf(out, size,
+		"would take part; plan %s (%" PRIu64 "), slice of epsilon %.4g at delta %.3g", p->name,
+		p->number, p->epsilon, p->delta);
+	if (n < size && !p->adaptive)
+		(void)snprintf(out + n, size - n,
+			": entry %" PRIu32 ", try %" PRIu32 "; %zu of %zu entries pinned", j->d.entry,
+			j->d.attempt, p->taken, p->entries);
+}
+
+enum cm_rc cl_dry_run(const struct cl_dry_run *what, FILE *out, struct cm_err *err)
+{
+	struct cl_judgement j = { .verified = false };
+	struct cm_err no = { .code = CM_OK };
+	struct rd_descriptor d;
+	char would[480];
+	enum cm_rc rc = rd_descriptor_verify(what->round->descriptor.data, what->round->descriptor.len,
+		what->round->signature, what->setup->analyzer, &d, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = judge_quietly(what, &d, &j, &no, err);
+	rd_descriptor_fini(&d);
+	if (rc == CM_OK) {
+		would_text(&j, &no, would, sizeof would);
+		rc = show(what, &j, would, out, err);
+	}
+	if (j.verified)
+		rd_descriptor_fini(&j.d);
+	return rc;
+}

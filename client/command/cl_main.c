@@ -1,0 +1,349 @@
+/* cl_main.c - the command tombola-client: verbs, options, exit codes. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cl_check.h"
+#include "cl_options.h"
+#include "cl_proofs.h"
+#include "cl_recover.h"
+#include "cl_saved.h"
+#include "cl_show.h"
+#include "cm_cli.h"
+#include "cm_log.h"
+#include "cm_oom.h"
+#include "cr_libcrypto.h"
+#include "cr_secret.h"
+
+/* Indices of the options of `send`, after the shared ones. */
+enum { SEND_ROUNDS = CL_INPUT_OPTIONS, SEND_WAIT, SEND_SHOW };
+enum { ENCODE_DRY_RUN = CL_INPUT_OPTIONS, ENCODE_DESCRIPTOR, ENCODE_SAVE, ENCODE_WAIT };
+enum { RUN_ROUNDS };
+
+/* ---- send ---- */
+
+struct sent {
+	const struct cm_cli *cli;
+	json_t *rounds;
+	bool show; /* print how many readings were used */
+	uint64_t accepted, devices;
+};
+
+static void on_sent(void *user, const struct cl_summary *s)
+{
+	struct sent *t = user;
+
+	t->accepted += s->counts.by[CL_ACCEPTED];
+	t->devices += s->counts.total;
+	if (t->rounds != NULL)
+		(void)json_array_append_new(t->rounds, cl_summary_json(s, t->show));
+	else if (s->refused == CM_OK)
+		cl_show_summary(s, t->show, stdout);
+	(void)fflush(stdout);
+}
+
+static enum cm_rc print_sent(const struct sent *t, struct cm_err *err)
+{
+	json_t *all;
+
+	if (t->rounds == NULL)
+		return CM_OK;
+	all = json_pack("{s:s, s:O}", "schema", "tombola.send/2", "rounds", t->rounds);
+	if (all == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	(void)json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	(void)putchar('\n');
+	json_decref(all);
+	return CM_OK;
+}
+
+static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
+{
+	struct sent t = { .cli = cli,
+		.rounds = cli->json ? json_array() : NULL,
+		.show = cl_setup_shows(setup) || cli->option[SEND_SHOW] != NULL };
+	struct cl_input input;
+	struct cl_run_conf conf = { .setup = setup,
+		.input = &input,
+		.rounds = 1,
+		.stop_on_fault = true,
+		.progress = cli->level >= CM_LOG_WARN && isatty(STDERR_FILENO),
+		.quiet = cli->level < CM_LOG_INFO,
+		.on_round = on_sent,
+		.user = &t };
+	struct cm_err printing;
+	bool stopped = false;
+	enum cm_rc rc = cl_options_input(cli, setup, cli->argv[1], &input, err);
+
+	if (rc == CM_OK && cli->option[CL_OPTION_STRICT] != NULL)
+		rc = cm_fail(err, CM_EUSAGE,
+			"send has no --strict any more: one device's reading must not end the others' round; "
+			"encode --dry-run --strict names a row that cannot be used");
+	if (rc == CM_OK)
+		rc = cl_options_wait(cli->option[SEND_WAIT], &conf.wait_ms, err);
+	if (rc == CM_OK && cli->option[SEND_ROUNDS] != NULL)
+		rc = cm_cli_u64(cli->option[SEND_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
+	if (rc == CM_OK && conf.rounds > 1 && strcmp(input.path, "-") == 0)
+		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --rounds needs a file");
+	if (rc == CM_OK)
+		rc = cl_run(&conf, &stopped, err);
+	if (rc == CM_OK && stopped)
+		rc = cm_fail(err, CM_ELATER, "stopped; what is stored is sent when it runs again");
+	if (rc == CM_OK && t.devices > 0 && t.accepted == 0)
+		rc = cm_fail(err, CM_ELATER, "no device was accepted");
+	if (print_sent(&t, &printing) != CM_OK && rc == CM_OK) {
+		*err = printing;
+		rc = err->code;
+	}
+	json_decref(t.rounds);
+	return rc;
+}
+
+static enum cm_rc verb_send(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = send_readings(cli, &setup, err);
+	cl_setup_fini(&setup);
+	return rc;
+}
+
+/* ---- run ---- */
+
+static void on_round_logged(void *user, const struct cl_summary *s)
+{
+	const struct cl_setup *setup = user;
+	bool show = cl_setup_shows(setup);
+	const struct cm_field seldom[] = { CM_I("conflicts", s->counts.by[CL_CONFLICT]),
+		CM_I("closed", s->counts.by[CL_CLOSED]), CM_I("over_limit", s->counts.by[CL_OVER_LIMIT]),
+		CM_I("unanswered", s->counts.by[CL_UNANSWERED]),
+		CM_I("rows_left_out", show ? s->rows.bad + s->rows.out_of_domain : 0),
+		CM_I("unlisted", show ? s->rows.unlisted : 0),
+		CM_I("without_reading", show ? s->rows.none : 0),
+		CM_I("duplicates", show ? s->rows.duplicates : 0) };
+	char plan[160];
+	struct cm_field field[12 + sizeof seldom / sizeof seldom[0]];
+	size_t n = 0;
+
+	if (s->refused != CM_OK) {
+		cm_log(CM_LOG_WARN, "round refused", CM_I("round", s->sequence), CM_S("query", s->query),
+			CM_S("reason", s->reason));
+		return;
+	}
+	field[n++] = CM_I("round", s->sequence);
+	field[n++] = CM_S("query", s->query);
+	field[n++] = CM_I("devices", s->counts.total);
+	field[n++] = CM_I("accepted", s->counts.by[CL_ACCEPTED]);
+	/* Log only the counts that are not zero. */
+	for (size_t i = 0; i < sizeof seldom / sizeof seldom[0]; i++)
+		if (seldom[i].v.i != 0)
+			field[n++] = seldom[i];
+	if (show && s->rows.first_bad[0] != '\0')
+		field[n++] = CM_S("first_left_out", s->rows.first_bad);
+	if (s->plan.number > 0) {
+		(void)snprintf(plan, sizeof plan, "%s (%" PRIu64 ")", s->plan.name, s->plan.number);
+		field[n++] = CM_S("plan", plan);
+		field[n++] = CM_I("entry", s->entry);
+		field[n++] = CM_I("try", s->attempt);
+	}
+	field[n++] = CM_D("epsilon_round", s->epsilon_round);
+	field[n++] = CM_D("epsilon_total", s->epsilon_total);
+	if (s->shuffler_dummies > 0)
+		field[n++] = CM_I("shuffler_dummies", s->shuffler_dummies);
+	cm_log_fields(CM_LOG_INFO, "round done", field, n);
+}
+
+static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	struct cl_input input;
+	struct cl_run_conf conf = {
+		.setup = &setup, .input = &input, .on_round = on_round_logged, .user = &setup
+	};
+	bool stopped = false;
+	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+
+	(void)exit_code;
+	conf.mqtt = setup.conf.mqtt.topics.n > 0;
+	if (rc == CM_OK && setup.conf.input == NULL && !conf.mqtt)
+		rc = cm_fail(err, CM_ECONFIG, "%s: `run` needs input.path or mqtt.topics", cli->config);
+	if (rc == CM_OK && cli->option[RUN_ROUNDS] != NULL)
+		rc = cm_cli_u64(cli->option[RUN_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
+	if (rc == CM_OK) {
+		input = (struct cl_input){ .path = setup.conf.input,
+			.format = setup.format,
+			.device_field = setup.conf.device_field };
+		conf.progress = isatty(STDERR_FILENO);
+		rc = cl_run(&conf, &stopped, err);
+	}
+	cl_setup_fini(&setup);
+	return rc;
+}
+
+/* ---- proofs ---- */
+
+static enum cm_rc verb_proofs(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	int64_t wait_ms = 0;
+
+	(void)exit_code;
+	enum cm_rc rc = cl_options_wait(cli->option[CL_PROOFS_WAIT], &wait_ms, err);
+	return rc == CM_OK ? cl_proofs(cli, wait_ms, err) : rc;
+}
+
+/* ---- encode ---- */
+
+static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
+{
+	const char *path = cli->option[ENCODE_DESCRIPTOR], *save = cli->option[ENCODE_SAVE];
+	struct cl_fetched round;
+	struct cl_input input;
+	int64_t wait_ms = 0;
+	enum cm_rc rc = cl_options_input(cli, setup, cli->argv[1], &input, err);
+
+	if (rc == CM_OK)
+		rc = cl_options_wait(cli->option[ENCODE_WAIT], &wait_ms, err);
+	if (rc != CM_OK)
+		return rc;
+	cl_fetched_init(&round);
+	rc = path != NULL ? cl_saved_load(path, &round, err) : cl_run_fetch(setup, wait_ms, &round, err);
+	if (rc == CM_OK && save != NULL)
+		rc = cl_saved_store(save, &round, err);
+	if (rc == CM_OK) {
+		const struct cl_dry_run what = { setup, &input, &round, cli->json };
+
+		rc = cl_dry_run(&what, stdout, err);
+	}
+	cl_fetched_fini(&round);
+	return rc;
+}
+
+static enum cm_rc verb_encode(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	enum cm_rc rc;
+
+	(void)exit_code;
+	if (cli->option[ENCODE_DRY_RUN] == NULL)
+		return cm_fail(err, CM_EUSAGE, "encode only shows: say --dry-run (send takes part)");
+	rc = cl_setup_load(cli->config, &setup, stderr, err);
+	if (rc == CM_OK)
+		rc = encode_readings(cli, &setup, err);
+	cl_setup_fini(&setup);
+	return rc;
+}
+
+/* ---- status, check, check-config, config-sample ---- */
+
+static enum cm_rc verb_status(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		rc = cl_show_status(&setup, cli->json, stdout, err);
+	cl_setup_fini(&setup);
+	return rc;
+}
+
+static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	struct nt_health h;
+	enum cm_rc rc = nt_health_begin(cli, CR_ROLE_CLIENT, &h, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = cl_setup_load(cli->config, &setup, stderr, err);
+	if (rc == CM_OK)
+		cl_check(&setup, &h);
+	*exit_code = nt_health_end(&h, rc, err, stdout);
+	cl_setup_fini(&setup);
+	return CM_OK;
+}
+
+static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct cl_setup setup;
+	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+
+	(void)exit_code;
+	if (rc == CM_OK)
+		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
+	cl_setup_fini(&setup);
+	return rc;
+}
+
+static enum cm_rc verb_config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	(void)exit_code;
+	if (cli->argc > 1 && strcmp(cli->argv[1], "policy") != 0)
+		return cm_fail(err, CM_EUSAGE, "config-sample, or config-sample policy");
+	cf_sample(cli->argc > 1 ? cl_policy_rows : cl_conf_rows, stdout);
+	return CM_OK;
+}
+
+static const struct cm_cli_verb verbs[] = {
+	{ "run", "", "take part in every round with the configured readings, until SIGTERM", 0, 0,
+		{ { "rounds", "N", "end after N rounds", false } }, verb_run },
+	{ "send", "FILE|-", "take part in the next round with the readings of FILE, then end", 1, 1,
+		{ CL_OPTIONS_OF_INPUT("refused: see `encode`"),
+			{ "rounds", "N", "take part in N rounds (1)", false },
+			{ "wait", "TIME", "for a round to open (60s)", false },
+			{ "show-readings", NULL,
+				"say how many readings were usable; whoever sees this output learns that",
+				false } },
+		verb_send },
+	{ "proofs", "",
+		"ask the shuffler now whether watched messages are in its manifests, and say what came of it",
+		0, 0,
+		{ { "save", "N",
+			  "write the manifest of round N to --out instead, for `tombola evidence verify`",
+			  false },
+			{ "out", "FILE", "with --save: the file", false },
+			{ "wait", "TIME", "for the answers (60s)", false } },
+		verb_proofs },
+	{ "encode", "--dry-run FILE|-", "show what would leave this machine, and send nothing", 1, 1,
+		{ CL_OPTIONS_OF_INPUT("end at the first row that cannot be used"),
+			{ "dry-run", NULL, "required: nothing is sent or charged", false },
+			{ "descriptor", "FILE", "a saved round instead of the shuffler's open one", false },
+			{ "save", "FILE", "keep the round's descriptor and signature there", false },
+			{ "wait", "TIME", "for a round to open (60s)", false } },
+		verb_encode },
+	{ "status", "", "show this client's ledger and the round under way", 0, 0, { { 0 } }, verb_status },
+	{ "accept-loss", "", "go on after the ledger was restored from a copy, cloned or lost, and note it",
+		0, 0, { CL_RECOVER_OPTIONS }, cl_recover_accept_loss },
+	{ "check", "",
+		"say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN", 0,
+		0, { NT_HEALTH_OPTIONS }, verb_check },
+	{ "check-config", "", "say every fault of configuration, policy and keys as file:line: text", 0, 0,
+		{ { 0 } }, verb_check_config },
+	{ "config-sample", "[policy]", "print a commented configuration, or policy, to start from", 0, 1,
+		{ { 0 } }, verb_config_sample },
+	CM_CLI_COMPLETION,
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct cm_cli_program program = {
+		.name = "tombola-client",
+		.summary = "Takes part in rounds of differentially private statistics, for one device or a "
+			   "gateway of many.",
+		.role = "client",
+		.verb = verbs,
+	};
+
+	cr_libcrypto_begin();
+	/* JSON documents contain readings, so their memory is wiped when freed. */
+	json_set_alloc_funcs(cm_oom_malloc, cr_wiping_free);
+	return cm_cli_main(&program, argc, argv);
+}

@@ -1,0 +1,15 @@
+/* cl_recover.h - the verb `accept-loss`: an operator resumes work after this client's ledger was restored
+ * from a copy, cloned or lost. */
+#pragma once
+
+#include "cm_cli.h"
+
+#define CL_RECOVER_OPTIONS                                                                                  \
+	{ "plans", "N", "required: number of the population's last plan; all up to it are closed", false }, \
+	{                                                                                                   \
+		"confirm", "POPULATION", "required: its name, as the configuration says it", false          \
+	}
+
+/* `accept-loss`: close every plan up to a number and record that in the ledger.  Creates the ledger if it is
+ * missing. */
+CM_CHECK enum cm_rc cl_recover_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

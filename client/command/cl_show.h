@@ -1,0 +1,41 @@
+/* cl_show.h - prints the client's results for people: summaries of rounds, dry runs, proofs, the ledger. */
+#pragma once
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "cl_run.h"
+
+/* Print "round 3 (state, grr): 58000 devices: 58000 accepted; ...".  readings: also print how many readings
+ * were used, which reveals something about them. */
+void cl_show_summary(const struct cl_summary *s, bool readings, FILE *out);
+/* One object of "rounds" in schema tombola.send/2, with "rows" if `readings` is set.  NULL: out of memory. */
+json_t *cl_summary_json(const struct cl_summary *s, bool readings);
+/* The double with all its digits; the string "inf" for infinity, which JSON lacks. */
+json_t *cl_json_number(double v);
+/* Print how many rows were left out, one line for each reason; nothing if none were. */
+void cl_show_rows(const struct cl_rows *rows, FILE *out);
+
+/* `encode --dry-run`: judges a round with a copy of the ledger, then prints the first `limit` devices of the
+ * input with their value, its randomized records and their sealed lengths.  It sends nothing and charges
+ * nothing. */
+struct cl_dry_run {
+	const struct cl_setup *setup;
+	const struct cl_input *input;
+	const struct cl_fetched *round; /* its plan may be empty if the ledger holds the plan */
+	bool json;
+};
+CM_CHECK enum cm_rc cl_dry_run(const struct cl_dry_run *what, FILE *out, struct cm_err *err);
+
+/* `proofs`: print how many watched messages the manifests include, lack, or leave unproved because the
+ * shuffler did not answer. */
+CM_CHECK enum cm_rc cl_show_proofs(const struct cl_setup *setup, bool json, FILE *out, struct cm_err *err);
+/* Print the same counts as a line of `status`; nothing if no message was ever watched. */
+CM_CHECK enum cm_rc cl_print_proofs(struct cl_db *db, FILE *out, struct cm_err *err);
+/* `proofs --save`: write the signed manifest of a round as a file of evidence. */
+CM_CHECK enum cm_rc cl_save_manifest(
+	const struct cl_setup *setup, uint64_t sequence, const char *path, struct cm_err *err);
+
+/* `status`: print the ledger's rounds, the pinned plans, losses of the ledger, and the active round. */
+CM_CHECK enum cm_rc cl_show_status(const struct cl_setup *setup, bool json, FILE *out, struct cm_err *err);

@@ -1,0 +1,286 @@
+/* cl_conf.c - the keys of the client's configuration, and loading the files that it names. */
+#include "cl_conf.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "cl_limits.h"
+#include "cm_fault.h"
+#include "nt_addr.h"
+#include "nt_http.h"
+#include "rd_text.h"
+
+#define AT(field) offsetof(struct cl_conf, field)
+
+static const struct cf_row tls_rows[] = {
+	{ .key = "cert",
+		.type = CF_PATH,
+		.offset = AT(cert),
+		.required = true,
+		.help = "this client's certificate" },
+	{ .key = "key", .type = CF_PATH, .offset = AT(key), .required = true, .help = "and its private key" },
+	{ .key = "services_ca",
+		.type = CF_PATH,
+		.offset = AT(services_ca),
+		.required = true,
+		.help = "the CA that may vouch for the shuffler" },
+	{ .key = "services_crl",
+		.type = CF_PATH,
+		.offset = AT(crl),
+		.help = "its revocation list; read again on SIGHUP" },
+	{ .key = NULL },
+};
+
+static const struct cf_row input_rows[] = {
+	{ .key = "path",
+		.type = CF_PATH,
+		.offset = AT(input),
+		.help = "readings for `run`: a CSV or NDJSON file, read anew in every round" },
+	{ .key = "format",
+		.type = CF_STRING,
+		.offset = AT(format),
+		.help = "csv or ndjson; by the file's extension when absent" },
+	{ .key = "device_field",
+		.type = CF_STRING,
+		.offset = AT(device_field),
+		.help = "field that names the device of a reading; every row its own device when absent" },
+	{ .key = "devices",
+		.type = CF_PATH,
+		.offset = AT(devices),
+		.help = "file of the devices that take part, a name a line, with a reading or without; read "
+			"at the start and on SIGHUP; without it the devices that the readings' rows name" },
+	{ .key = NULL },
+};
+
+const struct cf_row cl_conf_rows[] = {
+	{ .key = "shuffler",
+		.type = CF_STRING,
+		.offset = AT(shuffler),
+		.required = true,
+		.help = "host:port to dial; the host is the name its certificate must carry" },
+	{ .key = "state_dir",
+		.type = CF_PATH,
+		.offset = AT(state_dir),
+		.required = true,
+		.help = "this client's ledger, gateway secret and unanswered submissions; back it up" },
+	{ .key = "population",
+		.type = CF_STRING,
+		.offset = AT(population),
+		.required = true,
+		.help = "as in the policy and the analyzer's plan" },
+	{ .key = "tls", .type = CF_GROUP, .required = true, .help = "mutual TLS", .sub = tls_rows },
+	{ .key = "analyzer_key",
+		.type = CF_PATH,
+		.offset = AT(analyzer_key),
+		.required = true,
+		.help = "the analyzer's pinned signing key: descriptors" },
+	{ .key = "shuffler_key",
+		.type = CF_PATH,
+		.offset = AT(shuffler_key),
+		.required = true,
+		.help = "the shuffler's pinned signing key: receipts" },
+	{ .key = "policy",
+		.type = CF_PATH,
+		.offset = AT(policy),
+		.required = true,
+		.help = "file with the limits that this client accepts" },
+	{ .key = "input", .type = CF_GROUP, .help = "the readings of `run`", .sub = input_rows },
+	{ .key = "mqtt",
+		.type = CF_GROUP,
+		.offset = AT(mqtt),
+		.help = "or its readings by MQTT, from a broker that it subscribes to (doc/mqtt.md)",
+		.sub = cl_mqtt_rows },
+	{ .key = "connections",
+		.type = CF_INT,
+		.offset = AT(connections),
+		.min = 1,
+		.max = CL_CONNECTIONS_MAX,
+		.fallback = "2",
+		.help = "to the shuffler" },
+	{ .key = "frame_devices",
+		.type = CF_INT,
+		.offset = AT(frame_devices),
+		.min = 1,
+		.max = PR_SUBMISSIONS_MAX,
+		.fallback = "300",
+		.help = "devices in one frame, where they fit" },
+	{ .key = "prepare",
+		.type = CF_DURATION,
+		.offset = AT(prepare_ms),
+		.min = 1,
+		.max = 8.64e7,
+		.fallback = "1s",
+		.help = "after a round came: sending begins then, or after as many of these as reading and "
+			"sealing all devices takes" },
+	{ .key = "spread",
+		.type = CF_DURATION,
+		.offset = AT(spread_ms),
+		.min = 0,
+		.max = 8.64e8,
+		.fallback = "0s",
+		.help = "send at random moments over this time from then on" },
+	{ .key = "show_readings",
+		.type = CF_BOOL,
+		.offset = AT(show_readings),
+		.fallback = "false",
+		.help = "true: log and metrics show how many readings were usable; whoever sees them learns "
+			"that" },
+	{ .key = "proofs",
+		.type = CF_INT,
+		.offset = AT(proofs),
+		.min = 0,
+		.max = CL_PROOFS_MAX,
+		.fallback = "32",
+		.help = "devices of a round, drawn at random, whose receipts are held against its manifest; "
+			"0: none" },
+	{ .key = "proof_within",
+		.type = CF_DURATION,
+		.offset = AT(proof_within_ms),
+		.min = 0,
+		.max = 604800e3,
+		.fallback = "10m",
+		.help = "`run` asks for them at a random moment within so long after the round, and again if "
+			"it is open" },
+	{ .key = "http",
+		.type = CF_STRING,
+		.offset = AT(http),
+		.fallback = "127.0.0.1:9466",
+		.help = "loopback host:port of /healthz, /readyz and /metrics; \"\" for none" },
+	{ .key = "http_anywhere",
+		.type = CF_BOOL,
+		.offset = AT(http_anywhere),
+		.fallback = "false",
+		.help = "true: `http` may be an address that other hosts reach; requests are not "
+			"authenticated" },
+	{ .key = NULL },
+};
+
+static void check_format(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (s->conf.format != NULL) {
+		s->format = cl_format_parse(s->conf.format);
+		if (s->format == CL_FORMAT_GUESS) {
+			(void)cm_fail(&why, CM_ECONFIG, "input.format is neither csv nor ndjson");
+			cf_fault_at(path, "input.format", &why, faults, first);
+		}
+	} else if (s->conf.input != NULL) {
+		s->format = cl_format_of_path(s->conf.input);
+		if (s->format == CL_FORMAT_GUESS) {
+			(void)cm_fail(
+				&why, CM_ECONFIG, "input.path does not tell its format: set input.format");
+			cf_fault_at(path, "input.path", &why, faults, first);
+		}
+	}
+}
+
+enum cm_rc cl_setup_devices(
+	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err)
+{
+	*out = NULL;
+	return s->devices != NULL ? cl_devices_load(s->devices, secret, s->conf.population, out, err) : CM_OK;
+}
+
+static void check_devices(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	static const struct cr_key any;
+	const char *key = s->conf.mqtt.topics.n > 0 ? "mqtt.devices" : "input.devices";
+	struct cl_devices *devices = NULL;
+	struct cm_err why;
+
+	if (s->conf.devices != NULL && s->conf.device_field == NULL) {
+		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
+		cf_fault_at(path, key, &why, faults, first);
+	}
+	if (cl_setup_devices(s, &any, &devices, &why) != CM_OK)
+		cf_fault_at(path, key, &why, faults, first);
+	cl_devices_free(devices);
+}
+
+static void check_mqtt(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+
+	cl_mqtt_conf_check(&s->conf.mqtt, path, faults, first);
+	if (s->conf.mqtt.topics.n == 0 || s->conf.input == NULL)
+		return;
+	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
+	cf_fault_at(path, "mqtt", &why, faults, first);
+}
+
+enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
+{
+	struct cm_err first = { .code = CM_OK }, why;
+	struct nt_tls_ctx *tls = NULL;
+	struct nt_addr shuffler;
+	enum cm_rc rc;
+
+	*out = (struct cl_setup){ 0 };
+	rc = cf_load(path, cl_conf_rows, &out->conf, faults, err);
+	/* Print the policy's faults, too, when the configuration has faults. */
+	if (rc != CM_OK && out->conf.policy != NULL && faults != NULL &&
+		cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK)
+		return rc;
+	if (rc != CM_OK)
+		return rc;
+	if (nt_addr_split(out->conf.shuffler, &shuffler, &why) != CM_OK)
+		cf_fault_at(path, "shuffler", &why, faults, &first);
+	if (*out->conf.http != '\0' &&
+		nt_http_check_address(out->conf.http, out->conf.http_anywhere, &why) != CM_OK)
+		cf_fault_at(path, "http", &why, faults, &first);
+	if (!rd_is_name(out->conf.population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cf_fault_at(path, "population", &why, faults, &first);
+	}
+	check_format(out, path, faults, &first);
+	check_mqtt(out, path, faults, &first);
+	out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
+	check_devices(out, path, faults, &first);
+	if (cr_verifier_load(out->conf.analyzer_key, &out->analyzer, &why) != CM_OK)
+		cf_fault_at(path, "analyzer_key", &why, faults, &first);
+	if (cr_verifier_load(out->conf.shuffler_key, &out->shuffler, &why) != CM_OK)
+		cf_fault_at(path, "shuffler_key", &why, faults, &first);
+	if (cl_setup_tls(out, &tls, &why) != CM_OK)
+		cf_fault_at(path, "tls", &why, faults, &first);
+	nt_tls_ctx_free(tls);
+	/* The policy's faults are printed with the policy's own line numbers. */
+	if (cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK) {
+		if (first.code == CM_OK)
+			first = why;
+	} else if (strcmp(out->policy.population, out->conf.population) != 0) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.100s', as in %.100s",
+			out->conf.population, path);
+		cf_fault_at(out->conf.policy, "population", &why, faults, &first);
+	}
+	out->policy.device_field =
+		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
+	if (first.code == CM_OK)
+		return CM_OK;
+	*err = first;
+	return cf_blamed(err);
+}
+
+bool cl_setup_shows(const struct cl_setup *s)
+{
+	return s->conf.show_readings || !CM_CHECKED("client.silent");
+}
+
+void cl_setup_fini(struct cl_setup *s)
+{
+	cr_verifier_free(s->analyzer);
+	cr_verifier_free(s->shuffler);
+	cl_policy_free(&s->policy);
+	cf_free(cl_conf_rows, &s->conf);
+}
+
+enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	const struct nt_tls_conf conf = {
+		.cert_file = s->conf.cert,
+		.key_file = s->conf.key,
+		.trust = { { CR_ROLE_SHUFFLER, s->conf.services_ca, s->conf.crl } },
+	};
+
+	return nt_tls_ctx_new(&conf, out, err);
+}

@@ -1,0 +1,46 @@
+/* cl_conf.h - the client's configuration and the files that it names: keys, certificates, policy. */
+#pragma once
+
+#include <stdio.h>
+
+#include "cl_devices.h"
+#include "cl_mqtt_conf.h"
+#include "cl_policy.h"
+#include "cl_readings.h"
+#include "nt_tls.h"
+
+struct cl_conf {
+	char *shuffler, *state_dir, *population;
+	char *cert, *key, *services_ca, *crl;
+	char *analyzer_key, *shuffler_key, *policy;
+	char *input, *format, *device_field, *devices;
+	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
+	int64_t connections, frame_devices, prepare_ms, spread_ms, proofs, proof_within_ms;
+	bool show_readings;
+	char *http;
+	bool http_anywhere;
+};
+extern const struct cf_row cl_conf_rows[];
+
+/* A configuration together with the loaded keys and policy. */
+struct cl_setup {
+	struct cl_conf conf;
+	struct cl_policy policy;
+	struct cr_verifier *analyzer, *shuffler;
+	enum cl_format format; /* of conf.input */
+	const char *devices; /* path of the list of devices, from conf or a verb; borrowed; NULL: the input's
+			      * own devices take part */
+};
+/* Load the configuration and everything it names.  Every fault of both files is printed to `faults` as
+ * file:line: text, and the first is also put into err.  Call cl_setup_fini on success and on failure. */
+CM_CHECK enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err);
+void cl_setup_fini(struct cl_setup *s);
+/* Whether logs and metrics may say how many readings were usable and how many devices had none.  True only if
+ * the configuration asks for it; otherwise logs and metrics do not depend on readings. */
+bool cl_setup_shows(const struct cl_setup *s);
+/* Load the configured list of devices, with pseudonyms made by this gateway's secret.  *out is NULL if the
+ * file of readings itself names the devices.  Errors as cl_devices_load. */
+CM_CHECK enum cm_rc cl_setup_devices(
+	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err);
+/* Create a TLS context from the certificate files as they are now. */
+CM_CHECK enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err);

@@ -1,0 +1,33 @@
+/* cl_format.h - interface between the reader, which cuts the input into lines, and the parsers of CSV and
+ * NDJSON.  Private to cl_readings.c and the parsers. */
+#pragma once
+
+#include "cl_readings.h"
+
+struct cl_parser {
+	const struct cl_reader_conf *conf;
+	uint64_t line;     /* number of the line being parsed, from 1 */
+	uint64_t rows;     /* data rows so far, including the current one; the number stands for a device
+			    * without a name */
+	const char **text; /* one text per field, all NULL before each line; the parser sets those it can
+			    * read */
+	void *state;
+};
+
+struct cl_format_row {
+	enum cm_rc (*open)(struct cl_parser *p, struct cm_err *err);
+	/* Parse one line without its line end, at most CL_RECORD_MAX bytes.  cut: the line was longer, and
+	 * these are its first bytes. */
+	enum cm_rc (*take)(struct cl_parser *p, uint8_t *line, size_t n, bool cut, struct cm_err *err);
+	enum cm_rc (*end)(struct cl_parser *p, struct cm_err *err);
+	void (*close)(struct cl_parser *p);
+};
+
+extern const struct cl_format_row cl_csv, cl_ndjson;
+
+/* Deliver a row with the parser's texts.  why: what is wrong with the row, or NULL.  Without a device field
+ * the device is the row number p->rows; otherwise it is `device`, which is NULL if it could not be read. */
+CM_CHECK enum cm_rc cl_parser_row(
+	struct cl_parser *p, const char *device, const char *why, struct cm_err *err);
+/* The `why` of a line that was cut. */
+extern const char cl_too_long[];

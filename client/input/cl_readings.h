@@ -1,0 +1,70 @@
+/* cl_readings.h - parses readings from CSV or NDJSON: bytes in, rows out.  A row is a device and the texts of
+ * the wanted fields.
+ *
+ * Push parsers without I/O, so a file, a pipe and a fuzzer feed them alike.  A record is always one line, so
+ * the bytes of one line never change how another is parsed.  CSV (libcsv, strict) starts with a header line,
+ * and a quoted field ends at its line's end at the latest.  NDJSON has one object a line (jansson; duplicate
+ * keys are refused).  A line that cannot be parsed gives a row without texts, and with its device if that is
+ * readable.  Errors are limited to faults that depend on no reading: those of the header and of reading the
+ * input.  Memory: a few times one line, which has at most CL_RECORD_MAX bytes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+/* Most bytes of one line: room for 131072 numbers of 31 bytes. */
+#define CL_RECORD_MAX  4194304u
+#define CL_COLUMNS_MAX 16384u
+#define CL_ARRAY_MAX   131072u /* numbers of a JSON array */
+#define CL_DEVICE_MAX  200u    /* bytes of a device's name */
+
+enum cl_format {
+	CL_FORMAT_GUESS = 0, /* choose by the file's extension */
+	CL_FORMAT_CSV,
+	CL_FORMAT_NDJSON,
+};
+/* "csv", "ndjson"; CL_FORMAT_GUESS for anything else. */
+enum cl_format cl_format_parse(const char *name);
+/* The format by extension: .csv; .ndjson, .jsonl, .json.  CL_FORMAT_GUESS for any other. */
+enum cl_format cl_format_of_path(const char *path);
+
+/* One line.  Strings are NUL-terminated and borrowed for the call. */
+struct cl_row {
+	/* The device field, or the row's number (from 1) if there is no such field.  NULL: the device could
+	 * not be read. */
+	const char *device;
+	/* One text for each of the reader's fields; NULL if the row has no usable one. */
+	const char *const *text;
+	uint64_t line;   /* number of the line in the input, from 1 */
+	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
+};
+
+struct cl_reader_conf {
+	enum cl_format format;    /* not CL_FORMAT_GUESS */
+	const char *name;         /* of the input, for errors; borrowed for the reader's life, as the fields
+				   * are */
+	const char *device_field; /* NULL: the row number stands for the device */
+	const char *const *field; /* distinct names; the array and its texts are borrowed, too */
+	size_t fields;            /* number of fields, 1 or more */
+	bool arrays; /* accept an array of numbers as a JSON field; its text is the numbers with a space
+		      * between two */
+	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
+	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
+	void *user;
+};
+
+struct cl_reader;
+/* CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc cl_reader_new(
+	const struct cl_reader_conf *conf, struct cl_reader **out, struct cm_err *err);
+void cl_reader_free(struct cl_reader *r);
+/* Parse n more bytes.  The rows do not depend on how the input is cut into calls.  After an error every later
+ * call returns the same error. */
+CM_CHECK enum cm_rc cl_reader_feed(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err);
+/* End the input; its last line needs no newline.  CM_EDATA: CSV without a header. */
+CM_CHECK enum cm_rc cl_reader_end(struct cl_reader *r, struct cm_err *err);
+
+/* Feed a file to its end, or stdin if path is "-".  CM_ENOINPUT, CM_EIO. */
+CM_CHECK enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf, struct cm_err *err);

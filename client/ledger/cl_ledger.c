@@ -1,0 +1,417 @@
+/* cl_ledger.c - implements the client's ledger in its database. */
+#include "cl_ledger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_db.h"
+#include "cm_fault.h"
+#include "rd_loss_text.h"
+
+static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descriptor *d, struct cm_err *err)
+{
+	uint64_t sequence = (uint64_t)sqlite3_column_int64(last, 0);
+	uint64_t ledger_seq = (uint64_t)sqlite3_column_int64(last, 2);
+	const void *hash = sqlite3_column_blob(last, 1);
+
+	if (d->sequence < sequence)
+		return cm_fail(err, CM_EPERM,
+			"sequence went back: round %" PRIu64 " is offered after round %" PRIu64, d->sequence,
+			sequence);
+	if (d->sequence == sequence + 1 && memcmp(d->previous, hash, PR_HASH_LEN) != 0)
+		return cm_fail(err, CM_EPERM,
+			"round %" PRIu64 " does not follow the descriptor seen for round %" PRIu64,
+			d->sequence, sequence);
+	/* Round `sequence` reserved a record after ledger_seq, so the ledger of a later round must be
+	 * longer. */
+	if (d->ledger_seq <= ledger_seq)
+		return cm_fail(err, CM_EPERM,
+			"the analyzer's ledger went back: %" PRIu64 " records at round %" PRIu64 ", %" PRIu64
+			" at round %" PRIu64,
+			d->ledger_seq, d->sequence, ledger_seq, sequence);
+	return CM_OK;
+}
+
+/* Check the descriptor against earlier ones.  CM_EMORE: the same descriptor was seen before. */
+static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc;
+	int step;
+
+	rc = db_prepare(
+		db->sql, "SELECT descriptor_hash FROM ledger WHERE kind = 'seen' AND sequence = ?", &st, err);
+	if (rc != CM_OK)
+		return rc;
+	(void)sqlite3_bind_int64(st, 1, (int64_t)d->sequence);
+	step = sqlite3_step(st);
+	if (step == SQLITE_ROW)
+		rc = memcmp(sqlite3_column_blob(st, 0), d->hash, PR_HASH_LEN) == 0
+			     ? CM_EMORE
+			     : cm_fail(err, CM_EPERM,
+				       "two descriptors for sequence number %" PRIu64
+				       ": this one is not the one seen before",
+				       d->sequence);
+	else if (step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	if (rc != CM_OK)
+		return rc;
+	rc = db_prepare(db->sql,
+		"SELECT sequence, descriptor_hash, ledger_seq FROM ledger WHERE kind = 'seen'"
+		" ORDER BY sequence DESC LIMIT 1",
+		&st, err);
+	if (rc != CM_OK)
+		return rc;
+	step = sqlite3_step(st);
+	if (step == SQLITE_ROW)
+		rc = check_against_last(st, d, err);
+	else if (step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Prepare the insert of an entry and bind its common columns; the caller binds columns 12 and above, then
+ * steps.  The table's unique indexes refuse a sequence number that is seen or charged twice. */
+static enum cm_rc entry(struct cl_db *db, const char *kind, const struct rd_descriptor *d, int64_t now_ms,
+	sqlite3_stmt **out, struct cm_err *err)
+{
+	enum cm_rc rc = db_prepare(db->sql,
+		"INSERT INTO ledger(kind, time_ms, sequence, descriptor_hash, round_id, query, ledger_seq,"
+		" ledger_head, plan_hash, plan_entry, attempt, loss, epsilon_round, epsilon_total, note, "
+		"seal)"
+		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		out, err);
+	int bad;
+
+	if (rc != CM_OK)
+		return rc;
+	bad = sqlite3_bind_text(*out, 1, kind, -1, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(*out, 2, now_ms);
+	bad |= sqlite3_bind_int64(*out, 3, (int64_t)d->sequence);
+	bad |= sqlite3_bind_blob(*out, 4, d->hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob(*out, 5, d->round_id, PR_ROUND_ID_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_text(*out, 6, d->query.name, -1, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(*out, 7, (int64_t)d->ledger_seq);
+	bad |= sqlite3_bind_blob(*out, 8, d->ledger_head, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob(*out, 9, d->plan_hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(*out, 10, d->entry);
+	bad |= sqlite3_bind_int64(*out, 11, d->attempt);
+	if (bad == SQLITE_OK)
+		return CM_OK;
+	rc = db_fail(db->sql, err);
+	sqlite3_finalize(*out);
+	*out = NULL;
+	return rc;
+}
+
+static enum cm_rc entry_with_note(struct cl_db *db, const char *kind, const struct rd_descriptor *d,
+	int64_t now_ms, const char *note, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = entry(db, kind, d, now_ms, &st, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (note != NULL && sqlite3_bind_text(st, 15, note, -1, SQLITE_STATIC) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	else
+		rc = db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_ledger_see(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	if (d->sequence == 0 || d->sequence > INT64_MAX || d->ledger_seq > INT64_MAX)
+		return cm_fail(err, CM_EPERM, "a sequence number outside 1..2^63-1");
+	if (CM_CHECKED("client.sequence"))
+		rc = check_sequence(db, d, err);
+	if (rc == CM_EMORE)
+		return CM_OK;
+	if (rc == CM_OK)
+		rc = entry_with_note(db, "seen", d, now_ms, NULL, err);
+	/* Unreachable unless a test removes the check above. */
+	if (rc == CM_EIO && (sqlite3_errcode(db->sql) & 0xff) == SQLITE_CONSTRAINT)
+		rc = CM_OK;
+	return rc;
+}
+
+enum cm_rc cl_ledger_keep(struct cl_db *db, const struct rd_descriptor *d, const uint8_t *bytes, size_t len,
+	const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"INSERT OR IGNORE INTO descriptor SELECT ?1, ?2, ?3, ?4"
+		" WHERE (SELECT count(*) FROM descriptor WHERE sequence = ?2) < 2",
+		&st, err);
+	int bad;
+
+	if (rc != CM_OK)
+		return rc;
+	bad = sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(st, 2, (int64_t)d->sequence);
+	bad |= sqlite3_bind_blob(st, 3, bytes, (int)len, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob(st, 4, signature, PR_SIGNATURE_LEN, SQLITE_STATIC);
+	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_ledger_newest(
+	struct cl_db *db, struct cm_buf *out, uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(
+		db->sql, "SELECT bytes, signature FROM descriptor ORDER BY sequence DESC LIMIT 1", &st, err);
+	int step = rc == CM_OK ? sqlite3_step(st) : SQLITE_DONE;
+
+	out->len = 0;
+	if (step == SQLITE_ROW && sqlite3_column_bytes(st, 1) != PR_SIGNATURE_LEN) {
+		rc = cm_fail(err, CM_EDATA, "client.db: a descriptor is damaged");
+	} else if (step == SQLITE_ROW) {
+		memcpy(signature, sqlite3_column_blob(st, 1), PR_SIGNATURE_LEN);
+		if (cm_buf_put(out, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0)) != CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	} else if (step != SQLITE_DONE) {
+		rc = db_fail(db->sql, err);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_ledger_refuse(
+	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, const char *why, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(
+		db->sql, "SELECT 1 FROM ledger WHERE kind = 'refused' AND descriptor_hash = ?", &st, err);
+	int step = SQLITE_ERROR;
+
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
+		step = sqlite3_step(st);
+	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc == CM_OK && step == SQLITE_DONE ? entry_with_note(db, "refused", d, now_ms, why, err) : rc;
+}
+
+enum cm_rc cl_ledger_over(
+	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, const char *note, struct cm_err *err)
+{
+	return entry_with_note(db, "over", d, now_ms, note, err);
+}
+
+void cl_ledger_seal(uint64_t sequence, const uint8_t descriptor_hash[PR_HASH_LEN],
+	const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t plan_hash[PR_HASH_LEN], uint64_t plan_entry,
+	uint64_t attempt, uint8_t out[PR_HASH_LEN])
+{
+	uint8_t numbers[24];
+	const struct cr_span parts[] = { { numbers, sizeof numbers }, { descriptor_hash, PR_HASH_LEN },
+		{ round_id, PR_ROUND_ID_LEN }, { plan_hash, PR_HASH_LEN } };
+
+	cm_put_le64(numbers, sequence);
+	cm_put_le64(numbers + 8, plan_entry);
+	cm_put_le64(numbers + 16, attempt);
+	cr_sha256_spans(parts, sizeof parts / sizeof parts[0], out);
+}
+
+enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, const struct cl_charge *charge,
+	int64_t now_ms, struct cm_err *err)
+{
+	uint8_t seal[PR_HASH_LEN];
+	sqlite3_stmt *st = NULL;
+	struct cm_buf text;
+	enum cm_rc rc;
+	int bad;
+
+	cl_ledger_seal(d->sequence, d->hash, d->round_id, d->plan_hash, d->entry, d->attempt, seal);
+	cm_buf_init(&text, RD_LOSS_TEXT_MAX);
+	rc = rd_loss_put(&charge->loss, &text, err);
+	if (rc == CM_OK)
+		rc = entry(db, "charged", d, now_ms, &st, err);
+	if (rc == CM_OK) {
+		bad = sqlite3_bind_text(st, 12, (const char *)text.data, (int)text.len, SQLITE_STATIC);
+		bad |= sqlite3_bind_double(st, 13, charge->epsilon_round);
+		bad |= sqlite3_bind_double(st, 14, charge->epsilon_total);
+		bad |= sqlite3_bind_blob(st, 16, seal, sizeof seal, SQLITE_STATIC);
+		rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
+	}
+	sqlite3_finalize(st);
+	cm_buf_fini(&text);
+	return rc;
+}
+
+static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_err *err)
+{
+	struct pt_loss loss;
+	const char *text = (const char *)sqlite3_column_text(st, 1);
+	enum cm_rc rc = text != NULL && sqlite3_column_bytes(st, 0) == PR_ROUND_ID_LEN
+				? rd_loss_take(text, (size_t)sqlite3_column_bytes(st, 1), &loss, err)
+				: CM_EDATA;
+
+	if (rc == CM_EDATA)
+		rc = cm_fail(err, CM_EDATA, "client.db: a charge of the ledger is damaged");
+	return rc == CM_OK ? rd_account_add(a, sqlite3_column_blob(st, 0), &loss, err) : rc;
+}
+
+/* Add the plan's charges in entries after *upto to the account, and advance *upto. */
+static enum cm_rc add_charges(
+	struct cl_db *db, const struct rd_plan *plan, struct rd_account *a, int64_t *upto, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"SELECT round_id, loss, entry FROM ledger WHERE kind = 'charged' AND entry > ? AND"
+		" plan_hash = ? ORDER BY entry",
+		&st, err);
+	int step = SQLITE_DONE;
+
+	if (rc == CM_OK &&
+		(sqlite3_bind_int64(st, 1, *upto) != SQLITE_OK ||
+			sqlite3_bind_blob(st, 2, plan->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK))
+		rc = db_fail(db->sql, err);
+	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		rc = add_charge(a, st, err);
+		*upto = sqlite3_column_int64(st, 2);
+	}
+	if (rc == CM_OK && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_ledger_account(
+	struct cl_db *db, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err)
+{
+	struct rd_account *a = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
+	int64_t upto = 0;
+	enum cm_rc rc = a != NULL ? add_charges(db, plan, a, &upto, err)
+				  : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc != CM_OK) {
+		rd_account_free(a);
+		return rc;
+	}
+	*out = a;
+	return CM_OK;
+}
+
+static void drop_kept(struct cl_db *db)
+{
+	rd_account_free(db->kept.account);
+	db->kept = (struct cl_kept){ 0 };
+}
+
+enum cm_rc cl_ledger_kept(
+	struct cl_db *db, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err)
+{
+	struct cl_kept *k = &db->kept;
+	enum cm_rc rc;
+
+	/* Entries never change, but an open transaction may be rolled back, so an account with its entries
+	 * must not be reused. */
+	if (k->account != NULL && (k->upto == INT64_MAX || sqlite3_get_autocommit(db->sql) == 0 ||
+					  memcmp(k->plan_hash, plan->hash, PR_HASH_LEN) != 0))
+		drop_kept(db);
+	if (k->account == NULL) {
+		k->account = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
+		k->upto = 0;
+		memcpy(k->plan_hash, plan->hash, PR_HASH_LEN);
+	}
+	rc = k->account != NULL ? add_charges(db, plan, k->account, &k->upto, err)
+				: cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK) {
+		drop_kept(db);
+		return rc;
+	}
+	*out = k->account;
+	if (sqlite3_get_autocommit(db->sql) == 0)
+		k->upto = INT64_MAX; /* do not reuse this account */
+	return CM_OK;
+}
+
+/* Count the charges whose column compares as `column_is` with the value. */
+static enum cm_rc count_charged(
+	struct cl_db *db, const char *column_is, int64_t value, uint64_t *out, struct cm_err *err)
+{
+	char sql[128];
+	int64_t n = 0;
+	enum cm_rc rc;
+
+	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM ledger WHERE kind = 'charged' AND %s %" PRId64,
+		column_is, value);
+	rc = db_int(db->sql, sql, &n, err);
+	if (rc == CM_OK)
+		*out = (uint64_t)n;
+	return rc;
+}
+
+enum cm_rc cl_ledger_charged(struct cl_db *db, uint64_t sequence, bool *charged, struct cm_err *err)
+{
+	uint64_t n = 0;
+	enum cm_rc rc = count_charged(db, "sequence =", (int64_t)sequence, &n, err);
+
+	if (rc == CM_OK)
+		*charged = n > 0;
+	return rc;
+}
+
+enum cm_rc cl_ledger_recent(struct cl_db *db, int64_t since_ms, uint64_t *rounds, struct cm_err *err)
+{
+	return count_charged(db, "time_ms >=", since_ms, rounds, err);
+}
+
+enum cm_rc cl_ledger_last(struct cl_db *db, uint64_t *sequence, struct cm_err *err)
+{
+	int64_t n = 0;
+	enum cm_rc rc = db_int(db->sql, "SELECT max(sequence) FROM ledger WHERE kind = 'over'", &n, err);
+
+	if (rc == CM_OK)
+		*sequence = (uint64_t)n;
+	return rc;
+}
+
+enum cm_rc cl_ledger_any(struct cl_db *db, bool *charged, struct cm_err *err)
+{
+	int64_t n = 0;
+	enum cm_rc rc =
+		db_int(db->sql, "SELECT EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged')", &n, err);
+
+	*charged = n != 0;
+	return rc;
+}
+
+enum cm_rc cl_ledger_charge_of(
+	struct cl_db *db, uint64_t sequence, double *epsilon_round, double *epsilon_total, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"SELECT epsilon_round, epsilon_total FROM ledger WHERE kind = 'charged' AND sequence = ?",
+		&st, err);
+
+	*epsilon_round = *epsilon_total = 0;
+	if (rc != CM_OK)
+		return rc;
+	(void)sqlite3_bind_int64(st, 1, (int64_t)sequence);
+	rc = db_step(st, err);
+	if (rc == CM_OK) {
+		*epsilon_round = sqlite3_column_double(st, 0);
+		*epsilon_total = sqlite3_column_double(st, 1);
+	}
+	sqlite3_finalize(st);
+	return rc == CM_EMORE ? CM_OK : rc;
+}
+
+enum cm_rc cl_ledger_extent(struct cl_db *db, int64_t *records, int64_t *over_ms, struct cm_err *err)
+{
+	enum cm_rc rc = db_int(db->sql, "SELECT count(*) FROM ledger", records, err);
+
+	return rc == CM_OK
+		       ? db_int(db->sql, "SELECT max(time_ms) FROM ledger WHERE kind = 'over'", over_ms, err)
+		       : rc;
+}

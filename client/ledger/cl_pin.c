@@ -1,0 +1,115 @@
+/* cl_pin.c - what this client takes of a plan. */
+#include "cl_pin.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cm_fault.h"
+
+struct choice {
+	const struct cl_policy *policy;
+	size_t wanted;
+	struct cm_err why; /* the first entry that the policy does not want */
+};
+
+static enum cm_rc entry_loss(
+	void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
+{
+	struct choice *c = user;
+	enum cm_rc rc = cl_policy_entry(c->policy, d, err);
+
+	if (rc != CM_OK && c->why.code == CM_OK)
+		c->why = *err;
+	if (rc != CM_OK)
+		return rc;
+	c->wanted++;
+	return cl_policy_loss(c->policy, d, out, err);
+}
+
+static enum cm_rc check_slice(const struct cl_policy *policy, const struct rd_plan *plan,
+	const struct rd_slices *pinned, struct cm_err *err)
+{
+	if (plan->entries > (size_t)policy->max_plan_entries)
+		return cm_fail(err, CM_EPERM,
+			"policy: plan '%s' (%" PRIu64 ") has %zu entries, max_plan_entries is %" PRId64,
+			plan->name, plan->number, plan->entries, policy->max_plan_entries);
+	if (CM_CHECKED("client.budget") && !rd_slices_fit(pinned, plan, policy->max_epsilon, policy->delta))
+		return cm_fail(err, CM_EBUDGET,
+			"budget: plan '%s' (%" PRIu64
+			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
+			"%.3g of %.4g at %.3g is pinned",
+			plan->name, plan->number, plan->epsilon, plan->delta, pinned->epsilon, pinned->delta,
+			policy->max_epsilon, policy->delta);
+	return CM_OK;
+}
+
+/* It must be worth its slice: one entry at least. */
+static enum cm_rc check_choice(
+	const struct rd_plan *plan, const struct rd_pin *pin, const struct choice *c, struct cm_err *err)
+{
+	if (rd_plan_is_adaptive(plan) || rd_pin_count(pin) > 0)
+		return CM_OK;
+	if (c->wanted > 0)
+		return cm_fail(err, CM_EBUDGET,
+			"budget: no entry of plan '%s' (%" PRIu64
+			") fits its slice of epsilon %.4g at delta %.3g by this client's own count",
+			plan->name, plan->number, plan->epsilon, plan->delta);
+	*err = c->why;
+	return c->why.code != CM_OK
+		       ? cm_context(err, "plan '%s' (%" PRIu64 "), no entry wanted", plan->name, plan->number)
+		       : cm_fail(err, CM_EPERM, "plan '%s' (%" PRIu64 ") has no entries", plan->name,
+				 plan->number);
+}
+
+struct cl_pin cl_pin_closed(const struct rd_plan *plan)
+{
+	struct cl_pin pin = { .number = plan->number,
+		.epsilon = plan->epsilon,
+		.delta = plan->delta,
+		.adaptive = rd_plan_is_adaptive(plan),
+		.pin = { .entries = plan->entries } };
+
+	memcpy(pin.plan_hash, plan->hash, PR_HASH_LEN);
+	return pin;
+}
+
+enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *plan,
+	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct cm_err *err)
+{
+	struct choice c = { .policy = policy };
+	enum cm_rc rc = check_slice(policy, plan, pinned, err);
+
+	*out = cl_pin_closed(plan);
+	out->honest_fraction = policy->honest_fraction < plan->honest_fraction ? policy->honest_fraction
+									       : plan->honest_fraction;
+	out->colluders =
+		policy->colluders > (int64_t)plan->colluders ? policy->colluders : (int64_t)plan->colluders;
+	out->trusted = policy->accept_shuffler_dummies;
+	if (rc == CM_OK && out->adaptive && CM_CHECKED("client.policy.adaptive") && !policy->accept_adaptive)
+		rc = cm_fail(err, CM_EPERM,
+			"policy: plan '%s' (%" PRIu64 ") is of mode %s, and accept_adaptive is false",
+			plan->name, plan->number, plan->mode);
+	if (rc == CM_OK)
+		rc = rd_plan_pin(plan, entry_loss, &c, stop, &out->pin, err);
+	return rc == CM_OK ? check_choice(plan, &out->pin, &c, err) : rc;
+}
+
+enum cm_rc cl_pin_check(const struct cl_policy *policy, const struct cl_pin *pin,
+	const struct rd_slices *pinned, struct cm_err *err)
+{
+	const struct rd_plan none = { .epsilon = 0 };
+
+	if (CM_CHECKED("client.plan.trust") &&
+		(policy->honest_fraction < pin->honest_fraction || policy->colluders > pin->colluders ||
+			(pin->trusted && !policy->accept_shuffler_dummies)))
+		return cm_fail(err, CM_EPERM,
+			"policy: honest_fraction, colluders or accept_shuffler_dummies trust others less "
+			"than when plan %" PRIu64 " was pinned: what it took may not fit its slice",
+			pin->number);
+	if (CM_CHECKED("client.budget") && !rd_slices_fit(pinned, &none, policy->max_epsilon, policy->delta))
+		return cm_fail(err, CM_EBUDGET,
+			"budget: plans of epsilon %.4g at delta %.3g are pinned, the policy allows %.4g at "
+			"%.3g",
+			pinned->epsilon, pinned->delta, policy->max_epsilon, policy->delta);
+	return CM_OK;
+}

@@ -1,0 +1,153 @@
+/* cl_pins.c - stores in the client's database which entries of a plan this client answers. */
+#include "cl_pins.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cl_db.h"
+#include "cr_hash.h"
+
+#define PIN_COLUMNS                                                                                \
+	"plan_hash, number, entries, taken, epsilon, slice_epsilon, slice_delta, honest_fraction," \
+	" colluders, trusted, adaptive, seal"
+
+/* Checksum over every field, doubles to the bit. */
+static void seal_of(const struct cl_pin *p, uint8_t out[PR_HASH_LEN])
+{
+	char text[320];
+	const struct cr_span parts[] = { { p->plan_hash, PR_HASH_LEN }, { text, 0 },
+		{ p->pin.taken, (p->pin.entries + 7) / 8 } };
+	struct cr_span all[3];
+
+	memcpy(all, parts, sizeof all);
+	all[1].len = (size_t)snprintf(text, sizeof text, "%" PRIu64 " %zu %a %a %a %a %" PRId64 " %d %d ",
+		p->number, p->pin.entries, p->pin.epsilon, p->epsilon, p->delta, p->honest_fraction,
+		p->colluders, p->trusted, p->adaptive);
+	cr_sha256_spans(all, 3, out);
+}
+
+enum cm_rc cl_pin_put(struct cl_db *db, const struct cl_pin *p, int64_t now_ms, struct cm_err *err)
+{
+	uint8_t seal[PR_HASH_LEN];
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"INSERT INTO pin(" PIN_COLUMNS ", time_ms) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		&st, err);
+	int bad;
+
+	if (rc != CM_OK)
+		return rc;
+	seal_of(p, seal);
+	bad = sqlite3_bind_blob(st, 1, p->plan_hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(st, 2, (int64_t)p->number);
+	bad |= sqlite3_bind_int64(st, 3, (int64_t)p->pin.entries);
+	bad |= sqlite3_bind_blob(st, 4, p->pin.taken, (int)((p->pin.entries + 7) / 8), SQLITE_STATIC);
+	bad |= sqlite3_bind_double(st, 5, p->pin.epsilon);
+	bad |= sqlite3_bind_double(st, 6, p->epsilon);
+	bad |= sqlite3_bind_double(st, 7, p->delta);
+	bad |= sqlite3_bind_double(st, 8, p->honest_fraction);
+	bad |= sqlite3_bind_int64(st, 9, p->colluders);
+	bad |= sqlite3_bind_int(st, 10, p->trusted);
+	bad |= sqlite3_bind_int(st, 11, p->adaptive);
+	bad |= sqlite3_bind_blob(st, 12, seal, sizeof seal, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(st, 13, now_ms);
+	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+static enum cm_rc read_pin(sqlite3_stmt *st, struct cl_pin *out, struct cm_err *err)
+{
+	int64_t entries = sqlite3_column_int64(st, 2);
+	uint8_t seal[PR_HASH_LEN];
+
+	*out = (struct cl_pin){ .number = (uint64_t)sqlite3_column_int64(st, 1) };
+	if (sqlite3_column_bytes(st, 0) != PR_HASH_LEN || sqlite3_column_bytes(st, 11) != PR_HASH_LEN ||
+		entries < 0 || entries > PR_ENTRIES_MAX ||
+		sqlite3_column_bytes(st, 3) != (int)((entries + 7) / 8))
+		return cm_fail(err, CM_EDATA, "client.db: a pin is damaged");
+	memcpy(out->plan_hash, sqlite3_column_blob(st, 0), PR_HASH_LEN);
+	out->pin.entries = (size_t)entries;
+	if (entries > 0)
+		memcpy(out->pin.taken, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
+	out->pin.epsilon = sqlite3_column_double(st, 4);
+	out->epsilon = sqlite3_column_double(st, 5);
+	out->delta = sqlite3_column_double(st, 6);
+	out->honest_fraction = sqlite3_column_double(st, 7);
+	out->colluders = sqlite3_column_int64(st, 8);
+	out->trusted = sqlite3_column_int(st, 9) != 0;
+	out->adaptive = sqlite3_column_int(st, 10) != 0;
+	seal_of(out, seal);
+	if (memcmp(seal, sqlite3_column_blob(st, 11), sizeof seal) != 0)
+		return cm_fail(err, CM_EDATA, "client.db: a pin is damaged");
+	return CM_OK;
+}
+
+enum cm_rc cl_pin_each(struct cl_db *db, cl_pin_each_fn *each, void *user, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	struct cl_pin pin;
+	enum cm_rc rc = db_prepare(db->sql, "SELECT " PIN_COLUMNS " FROM pin ORDER BY number", &st, err);
+	int step = SQLITE_DONE;
+
+	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		rc = read_pin(st, &pin, err);
+		if (rc == CM_OK)
+			rc = each(user, &pin, err);
+	}
+	if (rc == CM_OK && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+struct looking {
+	const uint8_t *hash;
+	struct cl_pin *out;
+	bool found;
+};
+
+static enum cm_rc look(void *user, const struct cl_pin *pin, struct cm_err *err)
+{
+	struct looking *l = user;
+
+	(void)err;
+	if (memcmp(pin->plan_hash, l->hash, PR_HASH_LEN) == 0) {
+		*l->out = *pin;
+		l->found = true;
+	}
+	return CM_OK;
+}
+
+/* Reads all pins, so that damage to any of them is detected. */
+enum cm_rc cl_pin_find(
+	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], struct cl_pin *out, struct cm_err *err)
+{
+	struct looking l = { .hash = plan_hash, .out = out };
+	enum cm_rc rc = cl_pin_each(db, look, &l, err);
+
+	if (rc == CM_OK && !l.found)
+		rc = cm_fail(err, CM_ENOINPUT, "the plan is not pinned");
+	return rc;
+}
+
+static struct rd_plan slice_of(const struct cl_pin *pin)
+{
+	return (struct rd_plan){ .epsilon = pin->epsilon, .delta = pin->delta };
+}
+
+static enum cm_rc add_slice(void *user, const struct cl_pin *pin, struct cm_err *err)
+{
+	const struct rd_plan slice = slice_of(pin);
+
+	(void)err;
+	rd_slices_add(user, &slice);
+	return CM_OK;
+}
+
+enum cm_rc cl_pin_slices(struct cl_db *db, struct rd_slices *out, struct cm_err *err)
+{
+	*out = (struct rd_slices){ 0 };
+	return cl_pin_each(db, add_slice, out, err);
+}

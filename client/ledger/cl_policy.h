@@ -1,0 +1,65 @@
+/* cl_policy.h - the limits that this client accepts, whatever a descriptor asks.
+ *
+ * Pure apart from loading.  The client judges with the more cautious assumptions: the smaller of the policy's
+ * and the descriptor's honest fraction, the larger of their numbers of colluders. */
+#pragma once
+
+#include <stdio.h>
+
+#include "cf_conf.h"
+#include "rd_descriptor.h"
+
+struct cl_policy {
+	char *population;
+	double max_epsilon0; /* local guarantee of one round, nats; INFINITY: no local guarantee is required,
+			      * shuffling alone may protect */
+	double max_epsilon;  /* central guarantee over the slices of all pinned plans together */
+	double delta;        /* the delta at which max_epsilon holds */
+	int64_t min_batch;   /* fewest participants */
+	double honest_fraction;
+	int64_t colluders;
+	bool accept_shuffler_dummies;                 /* rely on the dummies that the shuffler must add */
+	bool accept_adaptive;                         /* accept plans whose later rounds may depend on earlier
+						       * answers */
+	struct cf_strings queries, fields, protocols; /* allowed names; an empty list allows any */
+	int64_t max_rounds;                           /* most rounds within window_ms; 0: no limit */
+	int64_t window_ms;
+	int64_t max_tries;        /* most tries of one entry of a plan */
+	int64_t max_plan_entries; /* plans with more entries are refused before composing them */
+	char *plan;               /* "sha256:..." as in the file; NULL: any plan */
+	bool plan_only;           /* accept only the plan whose hash is plan_hash */
+	uint8_t plan_hash[PR_HASH_LEN];
+	/* Name of the field that holds the device; no query may ask for it, since it identifies people.  Not
+	 * read from the file: set after loading, borrowed.  NULL: rows are numbered, or topics name the
+	 * device. */
+	const char *device_field;
+};
+
+extern const struct cf_row cl_policy_rows[];
+/* Load a policy.  Every fault is printed to `faults` as file:line: text.  Call cl_policy_free on success and
+ * on failure. */
+CM_CHECK enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err);
+void cl_policy_free(struct cl_policy *p);
+
+/* Choose the class of these devices in a round with classes: the largest local epsilon up to max_epsilon0.
+ * Returns false if every class exceeds max_epsilon0; *level is then the strongest class.  Rounds without
+ * classes have class 0. */
+bool cl_policy_class(const struct cl_policy *p, const struct rd_descriptor *d, uint32_t *level);
+/* Local epsilon of one report of these devices, rounded up. */
+double cl_policy_epsilon0(const struct cl_policy *p, const struct rd_descriptor *d);
+/* Check whether this client would answer an entry of a plan, given as the descriptor that rd_plan_descriptor
+ * makes.  CM_EPERM with the reason in one sentence. */
+CM_CHECK enum cm_rc cl_policy_entry(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err);
+/* Check whether this client may take part in d.  recent: rounds charged in the last window_ms.  Checks what
+ * cl_policy_entry checks, and the parts that only a round has: its statement, its try, the window. */
+CM_CHECK enum cm_rc cl_policy_check(
+	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err);
+/* Honest participants that this client assumes in d; at least 1. */
+uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d);
+/* Whether this client relies on dummies that the shuffler must add to d; false if d has none. */
+bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d);
+/* The loss that this client charges for d: computed with cl_policy_honest participants, and with the
+ * shuffler's dummies only if the client relies on them. */
+CM_CHECK enum cm_rc cl_policy_loss(
+	const struct cl_policy *p, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);

@@ -1,0 +1,399 @@
+/* cl_proof.c - stores watched messages, chooses what to request, and evaluates the answers. */
+#include "cl_proof.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "cm_file.h"
+
+int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng)
+{
+	uint64_t place = w->seen++;
+
+	if (w->most == 0)
+		return -1;
+	/* Reservoir sampling: the k-th item replaces a held one with probability most / k, so each of k is
+	 * held with that probability. */
+	if (place >= w->most)
+		place = cr_rng_below(rng, w->seen);
+	return place < w->most ? (int64_t)place : -1;
+}
+
+/* Prepare a statement whose first parameter is the sequence number. */
+static enum cm_rc prepare(
+	struct cl_db *db, const char *sql, uint64_t sequence, sqlite3_stmt **st, struct cm_err *err)
+{
+	enum cm_rc rc = db_prepare(db->sql, sql, st, err);
+
+	if (rc == CM_OK && sqlite3_bind_int64(*st, 1, (int64_t)sequence) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	return rc;
+}
+
+static enum cm_rc finish(sqlite3_stmt *st, enum cm_rc rc, struct cm_err *err)
+{
+	if (rc == CM_OK)
+		rc = db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place, const struct rd_opening *opening,
+	uint32_t messages, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	struct cm_buf bytes;
+
+	cm_buf_init(&bytes, PR_OPENING_MAX);
+	enum cm_rc rc = rd_opening_encode(opening, messages, &bytes, err);
+	if (rc == CM_OK)
+		rc = prepare(db, "INSERT OR REPLACE INTO watched VALUES(?, ?, ?)", sequence, &st, err);
+	if (rc == CM_OK &&
+		(sqlite3_bind_int64(st, 2, place) |
+			sqlite3_bind_blob(st, 3, bytes.data, (int)bytes.len, SQLITE_STATIC)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	rc = finish(st, rc, err);
+	cm_buf_fini(&bytes);
+	return rc;
+}
+
+enum cm_rc cl_proof_begin(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
+{
+	int64_t from = now_ms > d->deadline_ms ? now_ms : d->deadline_ms;
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db,
+		"INSERT INTO proof(sequence, round_id, descriptor, until_ms) SELECT ?1, ?2, descriptor, ?3 "
+		"FROM "
+		"active"
+		" WHERE sequence = ?1 AND EXISTS (SELECT 1 FROM watched WHERE sequence = ?1)",
+		d->sequence, &st, err);
+
+	if (rc == CM_OK && (sqlite3_bind_blob(st, 2, d->round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) |
+				   sqlite3_bind_int64(st, 3, from + CL_PROOF_LIFE_MS)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	return finish(st, rc, err);
+}
+
+/* ---- Asking ---- */
+
+void cl_proof_fini(struct cl_proof *p)
+{
+	cm_buf_fini(&p->descriptor);
+	cm_buf_fini(&p->stored);
+	rd_descriptor_fini(&p->d);
+	rd_manifest_fini(&p->m);
+}
+
+static enum cm_rc damaged(struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA, "client.db: a round that is to be proved is damaged");
+}
+
+/* Read a round's row: descriptor, until_ms, manifest, its signature, sequence. */
+static enum cm_rc take_row(
+	sqlite3_stmt *st, struct cl_proof *p, const struct cr_verifier *shuffler, struct cm_err *err)
+{
+	size_t descriptor = (size_t)sqlite3_column_bytes(st, 0),
+	       manifest = (size_t)sqlite3_column_bytes(st, 2);
+
+	p->until_ms = sqlite3_column_int64(st, 1);
+	p->sequence = (uint64_t)sqlite3_column_int64(st, 4);
+	if (cm_buf_put(&p->descriptor, sqlite3_column_blob(st, 0), descriptor) != CM_OK ||
+		rd_descriptor_decode(p->descriptor.data, p->descriptor.len, &p->d, err) != CM_OK)
+		return damaged(err);
+	if (manifest == 0)
+		return CM_OK;
+	if (sqlite3_column_bytes(st, 3) != CR_SIGN_LEN ||
+		cm_buf_put(&p->stored, sqlite3_column_blob(st, 2), manifest) != CM_OK)
+		return damaged(err);
+	p->manifest = (struct rd_signed){ .bytes = p->stored.data, .len = p->stored.len };
+	memcpy(p->manifest.signature, sqlite3_column_blob(st, 3), CR_SIGN_LEN);
+	return rd_manifest_verify(p->manifest.bytes, p->manifest.len, p->manifest.signature, shuffler, &p->d,
+		       &p->m, err) == CM_OK
+		       ? CM_OK
+		       : damaged(err);
+}
+
+static enum cm_rc load_round(struct cl_db *db, uint64_t after, const struct cr_verifier *shuffler,
+	struct cl_proof *p, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db,
+		"SELECT descriptor, until_ms, manifest, signature, sequence FROM proof"
+		" WHERE descriptor IS NOT NULL AND sequence > ? ORDER BY sequence LIMIT 1",
+		after, &st, err);
+
+	if (rc == CM_OK) {
+		int step = sqlite3_step(st);
+		rc = step == SQLITE_ROW    ? take_row(st, p, shuffler, err)
+		     : step == SQLITE_DONE ? cm_fail(err, CM_ENOINPUT, "nothing is to be proved")
+					   : db_fail(db->sql, err);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+static enum cm_rc load_openings(struct cl_db *db, struct cl_proof *p, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	int step = SQLITE_DONE;
+	enum cm_rc rc =
+		prepare(db, "SELECT place, opening FROM watched WHERE sequence = ? ORDER BY place LIMIT 32",
+			p->sequence, &st, err);
+
+	while (rc == CM_OK && p->n < PR_PROOF_HASHES && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		p->place[p->n] = sqlite3_column_int64(st, 0);
+		if (rd_opening_decode(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1),
+			    p->d.messages_per_client, &p->opening[p->n], err) != CM_OK)
+			rc = damaged(err);
+		else
+			memcpy(p->hashes[p->n], p->opening[p->n].hash, PR_HASH_LEN);
+		p->n++;
+	}
+	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_proof_next(struct cl_db *db, uint64_t after, const struct cr_verifier *shuffler,
+	const struct cr_rng *rng, struct cl_proof *out, struct cm_err *err)
+{
+	*out = (struct cl_proof){ .sequence = 0 };
+	cm_buf_init(&out->descriptor, PR_DESCRIPTOR_MAX);
+	cm_buf_init(&out->stored, PR_MANIFEST_MAX);
+	enum cm_rc rc = load_round(db, after, shuffler, out, err);
+	if (rc == CM_OK)
+		rc = load_openings(db, out, err);
+	if (rc == CM_OK)
+		rng->fill(rng->ctx, out->hashes[out->n], (PR_PROOF_HASHES - out->n) * PR_HASH_LEN);
+	else
+		cl_proof_fini(out);
+	return rc;
+}
+
+/* ---- Answers ---- */
+
+static enum cm_rc write_evidence(const char *state_dir, uint64_t sequence, const char *what,
+	const struct cm_buf *bytes, struct cl_proof_result *out, struct cm_err *err)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof name, "evidence-%" PRIu64 "-%s", sequence, what);
+	char *path = cm_file_join(state_dir, name);
+	enum cm_rc rc = path != NULL ? cm_file_write(path, bytes->data, bytes->len, 0600, err)
+				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		(void)snprintf(out->evidence, sizeof out->evidence, "%s", path);
+	free(path);
+	return rc;
+}
+
+static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc =
+		prepare(db, "SELECT descriptor IS NULL FROM proof WHERE sequence = ?", sequence, &st, err);
+
+	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
+		rc = db_fail(db->sql, err);
+	if (rc == CM_OK)
+		*done = sqlite3_column_int(st, 0) != 0;
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Store the counts of an answer and delete what it settles, in one transaction.  A round without watched
+ * messages is then done. */
+static enum cm_rc settle(
+	struct cl_db *db, const struct cl_proof *p, bool all, struct cl_proof_result *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
+
+	if (rc != CM_OK)
+		return rc;
+	for (size_t i = 0; rc == CM_OK && !all && i < p->n; i++) {
+		rc = prepare(
+			db, "DELETE FROM watched WHERE sequence = ? AND place = ?", p->sequence, &st, err);
+		if (rc == CM_OK && sqlite3_bind_int64(st, 2, p->place[i]) != SQLITE_OK)
+			rc = db_fail(db->sql, err);
+		rc = finish(st, rc, err);
+	}
+	if (rc == CM_OK && all) {
+		rc = prepare(db, "DELETE FROM watched WHERE sequence = ?", p->sequence, &st, err);
+		rc = finish(st, rc, err);
+	}
+	if (rc == CM_OK)
+		rc = prepare(db,
+			"UPDATE proof SET included = included + ?2, missing = missing + ?3, unanswered = "
+			"unanswered"
+			" + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM watched WHERE "
+			"sequence ="
+			" ?1) THEN descriptor END WHERE sequence = ?1",
+			p->sequence, &st, err);
+	if (rc == CM_OK && (sqlite3_bind_int64(st, 2, (int64_t)out->included) |
+				   sqlite3_bind_int64(st, 3, (int64_t)out->missing) |
+				   sqlite3_bind_int64(st, 4, (int64_t)out->unanswered) |
+				   sqlite3_bind_int(st, 5, out->is_void)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	rc = finish(st, rc, err);
+	if (rc == CM_OK)
+		rc = is_done(db, p->sequence, &out->done, err);
+	if (rc == CM_OK)
+		rc = db_run(db->sql, "COMMIT", err);
+	if (rc != CM_OK)
+		db_rollback(db->sql);
+	return rc;
+}
+
+static enum cm_rc keep_manifest(struct cl_db *db, const struct cl_proof *p, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db, "UPDATE proof SET manifest = ?2, signature = ?3 WHERE sequence = ?1",
+		p->sequence, &st, err);
+
+	if (rc == CM_OK && (sqlite3_bind_blob(st, 2, p->manifest.bytes, (int)p->manifest.len, SQLITE_STATIC) |
+				   sqlite3_bind_blob(st, 3, p->manifest.signature, CR_SIGN_LEN,
+					   SQLITE_STATIC)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	return finish(st, rc, err);
+}
+
+enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_proof *p,
+	const Tombola__V1__SignedManifest *s, const struct cr_verifier *shuffler, struct cl_proof_result *out,
+	struct cm_err *err)
+{
+	struct rd_signed other = { .bytes = s->manifest.data, .len = s->manifest.len };
+	struct rd_manifest m;
+
+	*out = (struct cl_proof_result){ .included = 0 };
+	if (s->signature.len != CR_SIGN_LEN)
+		return cm_fail(err, CM_EPROTO, "the manifest's signature has %zu bytes", s->signature.len);
+	memcpy(other.signature, s->signature.data, CR_SIGN_LEN);
+	enum cm_rc rc = rd_manifest_verify(other.bytes, other.len, other.signature, shuffler, &p->d, &m, err);
+	if (rc != CM_OK)
+		return rc;
+	rc = cl_two_manifests(db, state_dir, p->sequence, p->d.round_id, &other, out->evidence, err);
+	if (rc == CM_EPROTO) /* the finding is in out->evidence */
+		rc = CM_OK;
+	if (rc != CM_OK || p->manifest.len > 0) {
+		rd_manifest_fini(&m);
+		return rc;
+	}
+	p->m = m;
+	rc = cm_buf_put(&p->stored, other.bytes, other.len);
+	if (rc != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	p->manifest = other;
+	p->manifest.bytes = p->stored.data;
+	rc = keep_manifest(db, p, err);
+	if (rc == CM_OK && m.is_void) {
+		out->is_void = true;
+		rc = settle(db, p, true, out, err);
+	}
+	return rc;
+}
+
+enum cm_rc cl_proof_answer(struct cl_db *db, const char *state_dir, const struct cl_proof *p,
+	const uint8_t *entries, size_t len, struct cl_proof_result *out, struct cm_err *err)
+{
+	size_t each = rd_entry_len(p->m.messages);
+	struct cm_buf bytes;
+	enum cm_rc rc = CM_OK;
+	char place[24];
+
+	*out = (struct cl_proof_result){ .included = 0 };
+	if (len != PR_PROOF_HASHES * each)
+		return cm_fail(err, CM_EPROTO, "a proof of %zu bytes, not %zu", len, PR_PROOF_HASHES * each);
+	cm_buf_init(&bytes, PR_EVIDENCE_MAX);
+	for (size_t i = 0; rc == CM_OK && i < p->n; i++) {
+		const uint8_t *entry = entries + i * each;
+		enum rd_found found = rd_entry_check(entry, each, p->hashes[i], p->m.messages, p->m.tree);
+		out->included += found == RD_FOUND_IN || !CM_CHECKED("client.proof");
+		out->unanswered += found == RD_FOUND_NOT_SAID && CM_CHECKED("client.proof");
+		if (found != RD_FOUND_OUT || !CM_CHECKED("client.proof"))
+			continue;
+		out->missing++;
+		bytes.len = 0;
+		rc = rd_evidence_missing(&p->manifest,
+			(struct cr_span){ p->descriptor.data, p->descriptor.len }, p->d.messages_per_client,
+			&p->opening[i], (struct cr_span){ entry, each }, &bytes, err);
+		(void)snprintf(place, sizeof place, "%" PRId64, p->place[i]);
+		if (rc == CM_OK)
+			rc = write_evidence(state_dir, p->sequence, place, &bytes, out, err);
+	}
+	cm_buf_fini(&bytes);
+	return rc == CM_OK ? settle(db, p, false, out, err) : rc;
+}
+
+enum cm_rc cl_proof_give_up(
+	struct cl_db *db, const struct cl_proof *p, struct cl_proof_result *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db, "SELECT count(*) FROM watched WHERE sequence = ?", p->sequence, &st, err);
+
+	*out = (struct cl_proof_result){ .included = 0 };
+	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
+		rc = db_fail(db->sql, err);
+	if (rc == CM_OK)
+		out->unanswered = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return rc == CM_OK ? settle(db, p, true, out, err) : rc;
+}
+
+/* ---- Showing ---- */
+
+enum cm_rc cl_proof_counts(struct cl_db *db, struct cl_proof_counts *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"SELECT count(*), total(included), total(missing), total(unanswered), total(is_void),"
+		" (SELECT count(*) FROM watched) FROM proof",
+		&st, err);
+
+	*out = (struct cl_proof_counts){ .rounds = 0 };
+	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
+		rc = db_fail(db->sql, err);
+	if (rc == CM_OK)
+		*out = (struct cl_proof_counts){ .rounds = (uint64_t)sqlite3_column_int64(st, 0),
+			.included = (uint64_t)sqlite3_column_int64(st, 1),
+			.missing = (uint64_t)sqlite3_column_int64(st, 2),
+			.unanswered = (uint64_t)sqlite3_column_int64(st, 3),
+			.void_rounds = (uint64_t)sqlite3_column_int64(st, 4),
+			.waiting = (uint64_t)sqlite3_column_int64(st, 5) };
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_proof_export(struct cl_db *db, uint64_t sequence, struct cm_buf *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db,
+		"SELECT manifest, signature FROM proof WHERE sequence = ? AND manifest IS NOT NULL", sequence,
+		&st, err);
+
+	if (rc == CM_OK) {
+		int step = sqlite3_step(st);
+		struct rd_signed s = { .len = 0 };
+
+		if (step == SQLITE_DONE) {
+			rc = cm_fail(
+				err, CM_ENOINPUT, "no manifest of round %" PRIu64 " is known here", sequence);
+		} else if (step != SQLITE_ROW) {
+			rc = db_fail(db->sql, err);
+		} else if (sqlite3_column_bytes(st, 1) != CR_SIGN_LEN) {
+			rc = damaged(err);
+		} else {
+			s.bytes = sqlite3_column_blob(st, 0);
+			s.len = (size_t)sqlite3_column_bytes(st, 0);
+			memcpy(s.signature, sqlite3_column_blob(st, 1), CR_SIGN_LEN);
+			rc = rd_evidence_two(&s, NULL, out, err);
+		}
+	}
+	sqlite3_finalize(st);
+	return rc;
+}

@@ -1,0 +1,110 @@
+/* cl_schema.c - creates and recognises the tables of the client's database. */
+#include "cl_schema.h"
+
+#include <stdio.h>
+
+#include "cl_standing.h"
+
+#define APPLICATION 0x746f6d63 /* "tomc" */
+
+/* Triggers that refuse to change or delete rows, for tables that are kept for the population's life. */
+#define APPEND_ONLY(table)                                        \
+	"CREATE TRIGGER " table "_update BEFORE UPDATE ON " table \
+	" BEGIN SELECT RAISE(ABORT, 'append-only'); END;"         \
+	"CREATE TRIGGER " table "_delete BEFORE DELETE ON " table \
+	" BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
+
+/* `seal`: a checksum of the fields that say to which try of which entry a charge belongs. */
+#define LEDGER                                                                                     \
+	"CREATE TABLE ledger(entry INTEGER PRIMARY KEY,"                                           \
+	" kind TEXT NOT NULL CHECK(kind IN ('seen', 'refused', 'charged', 'over')),"               \
+	" time_ms INTEGER NOT NULL, sequence INTEGER NOT NULL, descriptor_hash BLOB NOT NULL,"     \
+	" round_id BLOB NOT NULL, query TEXT NOT NULL, ledger_seq INTEGER NOT NULL,"               \
+	" ledger_head BLOB NOT NULL, plan_hash BLOB NOT NULL, plan_entry INTEGER NOT NULL,"        \
+	" attempt INTEGER NOT NULL, loss TEXT, epsilon_round REAL, epsilon_total REAL, note TEXT," \
+	" seal BLOB) STRICT;"                                                                      \
+	"CREATE UNIQUE INDEX one_descriptor ON ledger(sequence) WHERE kind = 'seen';"              \
+	"CREATE UNIQUE INDEX one_charge ON ledger(sequence) WHERE kind = 'charged';" APPEND_ONLY("ledger")
+
+/* Signed documents.  At most two descriptors per sequence number are kept: two prove that the analyzer signed
+ * both. */
+#define EVIDENCE                                                                                    \
+	"CREATE TABLE descriptor(hash BLOB PRIMARY KEY, sequence INTEGER NOT NULL,"                 \
+	" bytes BLOB NOT NULL, signature BLOB NOT NULL) STRICT;"                                    \
+	"CREATE INDEX of_sequence ON descriptor(sequence);"                                         \
+	"CREATE TABLE manifest(round_id BLOB PRIMARY KEY, bytes BLOB NOT NULL,"                     \
+	" signature BLOB NOT NULL, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;"           \
+	"CREATE TABLE plan(hash BLOB PRIMARY KEY, number INTEGER NOT NULL, previous BLOB NOT NULL," \
+	" bytes BLOB NOT NULL, signature BLOB NOT NULL, fault TEXT, time_ms INTEGER NOT NULL) "     \
+	"STRICT;" APPEND_ONLY("descriptor") APPEND_ONLY("manifest") APPEND_ONLY("plan")
+
+/* `seal`: a checksum of the rest of the row.  A loss without accepted_plans is a report that the shuffler
+ * knows and this ledger lacks; accepted_plans is the number up to which an operator closed all plans. */
+#define PINS                                                                                      \
+	"CREATE TABLE pin(plan_hash BLOB PRIMARY KEY, number INTEGER NOT NULL,"                   \
+	" entries INTEGER NOT NULL, taken BLOB NOT NULL, epsilon REAL NOT NULL,"                  \
+	" slice_epsilon REAL NOT NULL, slice_delta REAL NOT NULL, honest_fraction REAL NOT NULL," \
+	" colluders INTEGER NOT NULL, trusted INTEGER NOT NULL, adaptive INTEGER NOT NULL,"       \
+	" time_ms INTEGER NOT NULL, seal BLOB NOT NULL) STRICT;"                                  \
+	"CREATE TABLE loss(entry INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"                  \
+	" sequence INTEGER NOT NULL, descriptor_hash BLOB NOT NULL, accepted_plans INTEGER)"      \
+	" STRICT;" APPEND_ONLY("pin") APPEND_ONLY("loss")
+
+/* The openings of watched messages, and the results of requesting proofs by round.  While a round is open its
+ * descriptor is stored, and it may have rows in `watched`. */
+#define PROOFS                                                                                            \
+	"CREATE TABLE watched(sequence INTEGER NOT NULL, place INTEGER NOT NULL, opening BLOB NOT NULL,"  \
+	" PRIMARY KEY(sequence, place)) STRICT;"                                                          \
+	"CREATE TABLE proof(sequence INTEGER PRIMARY KEY, round_id BLOB NOT NULL, descriptor BLOB,"       \
+	" until_ms INTEGER NOT NULL, manifest BLOB, signature BLOB, included INTEGER NOT NULL DEFAULT 0," \
+	" missing INTEGER NOT NULL DEFAULT 0, unanswered INTEGER NOT NULL DEFAULT 0,"                     \
+	" is_void INTEGER NOT NULL DEFAULT 0) STRICT;"
+
+/* A device has one row per round (UNIQUE), so that no code can randomize its value twice; `slot` is the order
+ * of sending. */
+static const char tables[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), population TEXT NOT NULL) STRICT;" LEDGER
+		EVIDENCE PINS
+	"CREATE TABLE active(one INTEGER PRIMARY KEY CHECK(one = 1), sequence INTEGER NOT NULL,"
+	" descriptor BLOB NOT NULL, signature BLOB NOT NULL, whole INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE submission(slot INTEGER PRIMARY KEY, pseudonym BLOB NOT NULL UNIQUE,"
+	" salt BLOB NOT NULL, sealed BLOB NOT NULL, outcome INTEGER) STRICT;" PROOFS;
+
+enum cm_rc cl_schema_create(
+	struct cl_db *db, const char *population, uint64_t closed, int64_t now_ms, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	char stamp[96];
+	enum cm_rc rc = db_run(db->sql, tables, err);
+
+	if (rc == CM_OK)
+		rc = db_prepare(db->sql, "INSERT INTO meta VALUES(1, ?)", &st, err);
+	if (rc == CM_OK && sqlite3_bind_text(st, 1, population, -1, SQLITE_STATIC) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	if (rc == CM_OK)
+		rc = db_done(st, err);
+	sqlite3_finalize(st);
+	if (rc == CM_OK && closed > 0)
+		rc = cl_loss_accept(db, closed, now_ms, err);
+	(void)snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT;",
+		APPLICATION, CL_SCHEMA);
+	return rc == CM_OK ? db_run(db->sql, stamp, err) : rc;
+}
+
+enum cm_rc cl_schema_check(struct cl_db *db, const char *path, struct cm_err *err)
+{
+	int64_t application = 0, version = 0;
+	enum cm_rc rc = db_int(db->sql, "PRAGMA application_id", &application, err);
+
+	if (rc == CM_OK)
+		rc = db_int(db->sql, "PRAGMA user_version", &version, err);
+	if (rc == CM_OK && application == APPLICATION && (version == 1 || version == 2))
+		rc = cm_fail(err, CM_EDATA,
+			"%s: of an earlier version, which knew no plans: give the population a new name and "
+			"each party a new state_dir; this one keeps its record",
+			path);
+	else if (rc == CM_OK && (application != APPLICATION || version != CL_SCHEMA))
+		rc = cm_fail(err, CM_EDATA, "%s: no client database of this version", path);
+	return rc;
+}

@@ -1,0 +1,133 @@
+/* cl_standing.c - stores losses of this ledger, as the shuffler proves them and as an operator accepts
+ * them. */
+#include "cl_standing.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cl_db.h"
+#include "cm_fault.h"
+
+/* Read one integer from a query whose ?1 and ?2 are the standing's number and hash. */
+static enum cm_rc ask_about(
+	struct cl_db *db, const char *sql, const struct cl_standing *s, bool *yes, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql, sql, &st, err);
+	int step = SQLITE_ERROR;
+
+	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)s->sequence) == SQLITE_OK &&
+		sqlite3_bind_blob(st, 2, s->descriptor_hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
+		step = sqlite3_step(st);
+	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	*yes = step == SQLITE_ROW;
+	return rc;
+}
+
+/* plans 0: no operator has accepted this loss. */
+static enum cm_rc insert(
+	struct cl_db *db, const struct cl_standing *s, uint64_t plans, int64_t now_ms, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"INSERT INTO loss(time_ms, sequence, descriptor_hash, accepted_plans) VALUES(?, ?, ?, ?)",
+		&st, err);
+	int bad;
+
+	if (rc != CM_OK)
+		return rc;
+	bad = sqlite3_bind_int64(st, 1, now_ms);
+	bad |= sqlite3_bind_int64(st, 2, (int64_t)s->sequence);
+	bad |= sqlite3_bind_blob(st, 3, s->descriptor_hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= plans > 0 ? sqlite3_bind_int64(st, 4, (int64_t)plans) : sqlite3_bind_null(st, 4);
+	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Whether the ledger has a charge for it, or records it as a loss already. */
+static enum cm_rc known(struct cl_db *db, const struct cl_standing *s, bool *yes, struct cm_err *err)
+{
+	enum cm_rc rc = ask_about(db,
+		"SELECT 1 FROM ledger WHERE kind = 'charged' AND sequence = ? AND descriptor_hash = ?", s,
+		yes, err);
+
+	if (rc == CM_OK && !*yes)
+		rc = ask_about(
+			db, "SELECT 1 FROM loss WHERE sequence = ? AND descriptor_hash = ?", s, yes, err);
+	return rc;
+}
+
+enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier *shuffler,
+	const uint8_t key_hash[PR_HASH_LEN], const struct cl_standing *s, int64_t now_ms, bool *news,
+	struct cm_err *err)
+{
+	uint8_t said[RD_STANDING_LEN];
+	int64_t whole = 0;
+	bool yes = false;
+	enum cm_rc rc;
+
+	*news = false;
+	rd_standing_bytes(key_hash, s->sequence, s->descriptor_hash, said);
+	rc = cr_verify(shuffler, RD_PURPOSE_STANDING, said, sizeof said, s->signature, err);
+	if (CM_CHECKED("client.standing.signature") && rc != CM_OK)
+		return cm_fail(err, CM_EPROTO, "standing: not signed by the shuffler for this certificate");
+	if (s->sequence > INT64_MAX)
+		return cm_fail(err, CM_EPROTO, "standing: a sequence number above 2^63-1");
+	if (s->sequence == 0 || !CM_CHECKED("client.standing"))
+		return CM_OK;
+	rc = known(db, s, &yes, err);
+	/* A ledger created after an accepted loss knows no round; the first standing that it lacks belongs to
+	 * the lost ledger. */
+	if (rc == CM_OK && !yes)
+		rc = db_int(db->sql,
+			"SELECT (SELECT count(*) FROM loss) = 1 AND EXISTS(SELECT 1 FROM loss WHERE sequence "
+			"= 0 AND accepted_plans IS NOT NULL) AND NOT EXISTS(SELECT 1 FROM ledger)",
+			&whole, err);
+	if (rc != CM_OK || yes)
+		return rc;
+	*news = whole == 0;
+	if (whole != 0)
+		rc = db_int(db->sql, "SELECT accepted_plans FROM loss", &whole, err);
+	return rc == CM_OK ? insert(db, s, (uint64_t)whole, now_ms, err) : rc;
+}
+
+enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(
+		db->sql, "SELECT sequence, accepted_plans, time_ms FROM loss ORDER BY entry", &st, err);
+	int step = SQLITE_DONE;
+
+	*out = (struct cl_loss){ .lost = false };
+	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t plans = (uint64_t)sqlite3_column_int64(st, 1);
+
+		out->lost = sqlite3_column_type(st, 1) == SQLITE_NULL;
+		out->sequence = (uint64_t)sqlite3_column_int64(st, 0);
+		if (out->lost)
+			continue;
+		out->accepted = true;
+		out->accepted_ms = sqlite3_column_int64(st, 2);
+		out->closed_plans = plans > out->closed_plans ? plans : out->closed_plans;
+	}
+	if (rc == CM_OK && step != SQLITE_DONE)
+		rc = db_fail(db->sql, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err)
+{
+	const struct cl_standing none = { .sequence = 0 };
+	int64_t most = 0;
+	enum cm_rc rc = db_int(db->sql, "SELECT max(number) FROM plan WHERE fault IS NULL", &most, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (plans == 0 || plans > INT64_MAX)
+		return cm_fail(err, CM_EUSAGE, "plans are counted from 1");
+	return insert(db, &none, plans > (uint64_t)most ? plans : (uint64_t)most, now_ms, err);
+}

@@ -1,0 +1,37 @@
+/* cl_standing.h - detects a ledger that was restored from a copy, cloned or lost, and closes the plans
+ * concerned.
+ *
+ * For the key of each certificate the shuffler keeps the last round in which it accepted a report.  If this
+ * ledger has no charge for that round, it was restored, cloned or lost, and the missing charges may concern
+ * any entry of any plan.  So every slice counts as spent until an operator names the plan up to which all are
+ * closed. */
+#pragma once
+
+#include "cr_sign.h"
+#include "rd_plan.h"
+
+struct cl_db;
+
+struct cl_standing {
+	uint64_t sequence;                    /* the last round with an accepted report; 0: none */
+	uint8_t descriptor_hash[PR_HASH_LEN]; /* zero for none */
+	uint8_t signature[CR_SIGN_LEN];
+};
+/* Process the shuffler's statement; durable on return.  key_hash: of this client's certificate.  CM_EPROTO:
+ * not signed by the shuffler, or for another key.  *news: the statement reveals a loss that was not recorded
+ * before. */
+CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier *shuffler,
+	const uint8_t key_hash[PR_HASH_LEN], const struct cl_standing *s, int64_t now_ms, bool *news,
+	struct cm_err *err);
+
+struct cl_loss {
+	bool lost;             /* a loss is recorded and no operator accepted it; no round is answered */
+	uint64_t sequence;     /* the round whose charge is missing; 0: not known */
+	bool accepted;         /* an operator accepted at least one loss */
+	uint64_t closed_plans; /* plans up to this number are closed; 0: none */
+	int64_t accepted_ms;   /* time of the last acceptance */
+};
+CM_CHECK enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err);
+/* Record that an operator accepts the loss: close all plans up to this number and every stored plan.  Durable
+ * on return. */
+CM_CHECK enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err);

@@ -1,0 +1,80 @@
+/* cl_usage.c - computes how much of the budget is pinned and used. */
+#include "cl_usage.h"
+
+#include "cl_ledger.h"
+#include "cl_standing.h"
+#include "cl_tries.h"
+#include "rd_account.h"
+
+enum cm_rc cl_usage_of(
+	struct cl_db *db, const struct cl_pin *pin, double *share, size_t *answered, struct cm_err *err)
+{
+	struct rd_account *account = NULL;
+	size_t taken = rd_pin_count(&pin->pin);
+	struct rd_plan plan;
+	enum cm_rc rc = cl_try_entries(db, pin->plan_hash, answered, err);
+
+	/* A closed plan has no entries to answer, so it is fully used. */
+	*share = taken > 0 ? (double)*answered / (double)taken : 1;
+	if (rc != CM_OK || !pin->adaptive)
+		return rc;
+	rc = cl_plan_find(db, pin->plan_hash, &plan, err);
+	if (rc == CM_OK)
+		rc = cl_ledger_account(db, &plan, &account, err);
+	if (rc == CM_OK)
+		rc = rd_account_share(account, share, err);
+	rd_account_free(account);
+	rd_plan_fini(&plan);
+	return rc;
+}
+
+struct summing {
+	struct cl_db *db;
+	const struct cl_policy *policy;
+	struct cl_usage *out;
+};
+
+static double part_of(double epsilon, double delta, const struct cl_policy *policy)
+{
+	double e = epsilon / policy->max_epsilon, d = delta / policy->delta;
+
+	return e > d ? e : d;
+}
+
+static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)
+{
+	struct summing *s = user;
+	const struct rd_plan slice = { .epsilon = pin->epsilon, .delta = pin->delta };
+	size_t answered;
+	double share;
+	enum cm_rc rc = cl_usage_of(s->db, pin, &share, &answered, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rd_slices_add(&s->out->slices, &slice);
+	s->out->plans++;
+	s->out->used += share * part_of(pin->epsilon, pin->delta, s->policy);
+	return CM_OK;
+}
+
+enum cm_rc cl_usage_read(
+	struct cl_db *db, const struct cl_policy *policy, struct cl_usage *out, struct cm_err *err)
+{
+	struct summing s = { db, policy, out };
+	struct cl_loss loss;
+	enum cm_rc rc;
+
+	*out = (struct cl_usage){ .plans = 0 };
+	rc = cl_pin_each(db, add, &s, err);
+	if (rc == CM_OK)
+		rc = cl_loss_read(db, &loss, err);
+	if (rc != CM_OK)
+		return rc;
+	out->pinned = part_of(out->slices.epsilon, out->slices.delta, policy);
+	/* Until an operator accepts the loss, the whole budget counts as used. */
+	if (loss.lost) {
+		out->pinned = out->pinned > 1 ? out->pinned : 1;
+		out->used = out->used > 1 ? out->used : 1;
+	}
+	return CM_OK;
+}

@@ -1,0 +1,19 @@
+/* cl_usage.h - how much of the policy's budget is pinned, and how much of the pinned part is used. */
+#pragma once
+
+#include "cl_pins.h"
+#include "cl_policy.h"
+
+struct cl_usage {
+	struct rd_slices slices; /* the slices of all pinned plans, spent whole */
+	size_t plans;
+	double pinned; /* the slices' share of the budget, of epsilon or delta the larger; 1: all of it */
+	/* Share of the budget whose entries were answered or whose filters are used up.  It says when no
+	 * entry is left to answer; it is no measure of privacy loss. */
+	double used;
+};
+CM_CHECK enum cm_rc cl_usage_read(
+	struct cl_db *db, const struct cl_policy *policy, struct cl_usage *out, struct cm_err *err);
+/* How much of a pinned plan is used, 0..1, and how many of its entries this client reported to. */
+CM_CHECK enum cm_rc cl_usage_of(
+	struct cl_db *db, const struct cl_pin *pin, double *share, size_t *answered, struct cm_err *err);

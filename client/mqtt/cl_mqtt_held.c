@@ -1,0 +1,343 @@
+/* cl_mqtt_held.c - implements the held readings as a table of the listed devices, each with a ring of its
+ * newest readings. */
+#include "cl_mqtt_held.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "cr_secret.h"
+
+#define FREE_SLOT   UINT32_MAX
+#define QUERIES_MAX 64u
+#define NAME_MAX_   65u /* bytes of a query's name with its NUL */
+
+/* Never changed after creation, so a view can be read while readings are added. */
+struct reading {
+	uint32_t users; /* references: from the ring and from views */
+	uint32_t device_len, len;
+	uint64_t number; /* from 1, in order of arrival */
+	int64_t at_ms;
+	uint8_t bytes[]; /* device, NUL, line */
+};
+
+struct device {
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	struct reading **ring; /* limits.readings places; NULL before the device's first reading */
+	uint32_t first, n;
+	size_t bytes; /* bytes of the readings in the ring */
+};
+
+/* The newest round of a query took the readings numbered from..upto-1. The next round starts at `upto`. */
+struct mark {
+	char query[NAME_MAX_];
+	struct cl_held_round round;
+	uint64_t from, upto;
+};
+
+struct cl_held {
+	struct cl_held_limits limits;
+	struct device *device;
+	uint32_t n;
+	uint32_t *slot; /* hash table (open addressing) over pseudonyms, which are uniform; size a power of
+			 * two */
+	uint32_t slots;
+	struct mark mark[QUERIES_MAX];
+	size_t marks;
+	uint64_t floor; /* first reading number available to queries without a mark */
+	uint64_t last;  /* number of the newest reading */
+	struct cl_held_counts counts;
+};
+
+struct cl_held_view {
+	size_t n;
+	struct reading *reading[];
+};
+
+struct cl_held *cl_held_new(const struct cl_held_limits *limits)
+{
+	struct cl_held *h = calloc(1, sizeof *h);
+
+	if (h != NULL) {
+		h->limits = *limits;
+		h->floor = 1;
+	}
+	return h;
+}
+
+static size_t reading_size(const struct reading *r)
+{
+	return sizeof *r + r->device_len + 1 + r->len;
+}
+
+static void drop(struct cl_held *h, struct reading *r)
+{
+	size_t size = reading_size(r);
+
+	if (--r->users > 0)
+		return;
+	h->counts.readings--;
+	h->counts.bytes -= size;
+	cr_wipe(r, size);
+	free(r);
+}
+
+static struct reading **place(const struct cl_held *h, const struct device *d, uint32_t i)
+{
+	return &d->ring[(d->first + i) % h->limits.readings];
+}
+
+static void drop_oldest(struct cl_held *h, struct device *d)
+{
+	struct reading *r = *place(h, d, 0);
+
+	d->bytes -= reading_size(r);
+	drop(h, r);
+	d->first = (uint32_t)((d->first + 1) % h->limits.readings);
+	d->n--;
+}
+
+static void free_device(struct cl_held *h, struct device *d)
+{
+	while (d->n > 0)
+		drop_oldest(h, d);
+	free(d->ring);
+	d->ring = NULL;
+}
+
+void cl_held_free(struct cl_held *h)
+{
+	if (h == NULL)
+		return;
+	for (uint32_t i = 0; i < h->n; i++)
+		free_device(h, &h->device[i]);
+	free(h->device);
+	free(h->slot);
+	free(h);
+}
+
+/* ---- the table ---- */
+
+static uint32_t *find(const struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN])
+{
+	uint32_t at = cm_get_le32(pseudonym) & (h->slots - 1);
+
+	while (h->slot[at] != FREE_SLOT &&
+		memcmp(h->device[h->slot[at]].pseudonym, pseudonym, PR_PSEUDONYM_LEN) != 0)
+		at = (at + 1) & (h->slots - 1);
+	return &h->slot[at];
+}
+
+enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, struct cm_err *err)
+{
+	uint32_t n = (uint32_t)cl_devices_n(devices), slots = 64;
+	struct device *fresh, *old = h->device;
+	uint32_t *slot;
+
+	while (slots < 2 * n)
+		slots *= 2;
+	fresh = calloc(n > 0 ? n : 1, sizeof *fresh);
+	slot = malloc(slots * sizeof *slot);
+	if (fresh == NULL || slot == NULL) {
+		free(fresh);
+		free(slot);
+		return cm_fail(err, CM_EINTERNAL, "out of memory for %u devices", n);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *known = h->n > 0 ? find(h, cl_devices_at(devices, i)) : NULL;
+
+		memcpy(fresh[i].pseudonym, cl_devices_at(devices, i), PR_PSEUDONYM_LEN);
+		if (known != NULL && *known != FREE_SLOT) {
+			fresh[i] = old[*known];
+			old[*known].ring = NULL; /* the ring now belongs to the new table */
+			old[*known].n = 0;
+		}
+	}
+	for (uint32_t i = 0; i < h->n; i++)
+		free_device(h, &old[i]);
+	free(old);
+	free(h->slot);
+	h->device = fresh;
+	h->n = n;
+	h->slot = slot;
+	h->slots = slots;
+	memset(slot, 0xff, slots * sizeof *slot);
+	for (uint32_t i = 0; i < n; i++)
+		*find(h, fresh[i].pseudonym) = i;
+	return CM_OK;
+}
+
+static struct reading *make_reading(
+	struct cl_held *h, const char *device, const uint8_t *line, size_t len, int64_t now_ms)
+{
+	size_t device_len = strlen(device);
+	struct reading *r = malloc(sizeof *r + device_len + 1 + len);
+
+	if (r == NULL)
+		return NULL;
+	*r = (struct reading){ .users = 1, .device_len = (uint32_t)device_len, .len = (uint32_t)len };
+	memcpy(r->bytes, device, device_len + 1);
+	if (len > 0)
+		memcpy(r->bytes + device_len + 1, line, len);
+	r->at_ms = now_ms;
+	h->counts.readings++;
+	h->counts.bytes += reading_size(r);
+	return r;
+}
+
+enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const char *device, const uint8_t *line, size_t len, int64_t now_ms)
+{
+	uint32_t at = h->n > 0 ? *find(h, pseudonym) : FREE_SLOT;
+	size_t more = sizeof(struct reading) + strlen(device) + 1 + len;
+	bool bounded = CM_CHECKED("client.mqtt.quota");
+	struct device *d;
+	struct reading *r;
+
+	if (at == FREE_SLOT)
+		return CL_HELD_UNLISTED;
+	d = &h->device[at];
+	if (bounded && more > h->limits.device_bytes)
+		return CL_HELD_MEMORY;
+	if (d->ring == NULL)
+		d->ring = calloc((size_t)h->limits.readings, sizeof(struct reading *));
+	r = d->ring != NULL ? make_reading(h, device, line, len, now_ms) : NULL;
+	if (r == NULL)
+		return CL_HELD_MEMORY;
+	while (d->n == h->limits.readings || (bounded && d->bytes > h->limits.device_bytes - more)) {
+		drop_oldest(h, d);
+		h->counts.replaced++;
+	}
+	r->number = ++h->last;
+	*place(h, d, d->n) = r;
+	d->n++;
+	d->bytes += more;
+	return CL_HELD_OK;
+}
+
+static bool too_old(const struct cl_held *h, int64_t at_ms, int64_t now_ms)
+{
+	return now_ms - at_ms > h->limits.max_age_ms;
+}
+
+void cl_held_expire(struct cl_held *h, int64_t now_ms)
+{
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct device *d = &h->device[i];
+
+		while (d->n > 0 && too_old(h, (*place(h, d, 0))->at_ms, now_ms)) {
+			drop_oldest(h, d);
+			h->counts.expired++;
+		}
+	}
+}
+
+/* ---- choosing the readings of a round ---- */
+
+/* Index of the query's mark; h->marks if it has none. */
+static size_t find_mark(const struct cl_held *h, const char *query)
+{
+	size_t i = 0;
+
+	while (i < h->marks && strcmp(h->mark[i].query, query) != 0)
+		i++;
+	return i;
+}
+
+static bool is_same(const struct cl_held_round *a, const struct cl_held_round *b)
+{
+	return a->entry == b->entry && a->sequence == b->sequence &&
+	       memcmp(a->plan, b->plan, PR_HASH_LEN) == 0;
+}
+
+/* Number of the first reading that may count in this round. */
+static uint64_t from_of(const struct cl_held *h, const char *query, const struct cl_held_round *round)
+{
+	size_t at = find_mark(h, query);
+
+	if (!CM_CHECKED("client.mqtt.once"))
+		return 1;
+	if (at == h->marks)
+		return h->floor;
+	return is_same(&h->mark[at].round, round) ? h->mark[at].from : h->mark[at].upto;
+}
+
+/* Make room for one more query.  Drops the mark of the query whose last round is oldest, and raises the
+ * floor: then some readings count in no round, but none counts twice. */
+static struct mark *new_mark(struct cl_held *h)
+{
+	struct mark *oldest = &h->mark[0];
+
+	if (h->marks < QUERIES_MAX)
+		return &h->mark[h->marks++];
+	for (size_t i = 1; i < h->marks; i++)
+		if (h->mark[i].upto < oldest->upto)
+			oldest = &h->mark[i];
+	if (oldest->upto > h->floor)
+		h->floor = oldest->upto;
+	return oldest;
+}
+
+static void set_mark(struct cl_held *h, const char *query, const struct cl_held_round *round, uint64_t from)
+{
+	size_t at = find_mark(h, query);
+	struct mark *m = at < h->marks ? &h->mark[at] : new_mark(h);
+
+	(void)snprintf(m->query, sizeof m->query, "%s", query);
+	m->round = *round;
+	m->from = from;
+	m->upto = h->last + 1;
+}
+
+struct cl_held_view *cl_held_take(
+	struct cl_held *h, const char *query, const struct cl_held_round *round, int64_t now_ms)
+{
+	uint64_t from = from_of(h, query, round);
+	struct cl_held_view *v = malloc(sizeof *v + (size_t)h->counts.readings * sizeof(struct reading *));
+
+	if (v == NULL)
+		return NULL;
+	v->n = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		for (uint32_t k = 0; k < h->device[i].n; k++) {
+			struct reading *r = *place(h, &h->device[i], k);
+
+			if (r->number < from || too_old(h, r->at_ms, now_ms))
+				continue;
+			r->users++;
+			v->reading[v->n++] = r;
+		}
+	set_mark(h, query, round, from);
+	return v;
+}
+
+size_t cl_held_view_n(const struct cl_held_view *v)
+{
+	return v->n;
+}
+
+struct cl_held_item cl_held_view_at(const struct cl_held_view *v, size_t i)
+{
+	const struct reading *r = v->reading[i];
+
+	return (struct cl_held_item){ (const char *)r->bytes, r->bytes + r->device_len + 1, r->len };
+}
+
+void cl_held_release(struct cl_held *h, struct cl_held_view *v)
+{
+	if (v == NULL)
+		return;
+	for (size_t i = 0; i < v->n; i++)
+		drop(h, v->reading[i]);
+	free(v);
+}
+
+void cl_held_counts(const struct cl_held *h, struct cl_held_counts *out)
+{
+	*out = h->counts;
+	out->devices = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		out->devices += h->device[i].n > 0;
+}

@@ -1,0 +1,79 @@
+/* cl_mqtt_hosts.c - looks up and dials the addresses of the broker's host. */
+#include "cl_mqtt_hosts.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cl_mqtt_session.h"
+
+#define TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1) /* "fe80::1%eth0" */
+
+static enum cm_rc look_up(struct cl_mqtt_hosts *h, const struct cl_mqtt_conf *conf, struct cm_err *err)
+{
+	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	char port[8];
+	int rc;
+
+	*h = (struct cl_mqtt_hosts){ 0 };
+	(void)snprintf(port, sizeof port, "%u", (unsigned)conf->port);
+	rc = getaddrinfo(conf->host, port, &hints, &found);
+	if (rc != 0)
+		return cm_fail(err, CM_EUNAVAIL, "cannot look up the host: %s",
+			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+	for (const struct addrinfo *a = found; a != NULL && h->n < CL_MQTT_HOSTS_MAX; a = a->ai_next)
+		if (a->ai_addrlen <= sizeof h->address[0])
+			memcpy(&h->address[h->n++], a->ai_addr, a->ai_addrlen);
+	freeaddrinfo(found);
+	return h->n > 0 ? CM_OK : cm_fail(err, CM_EUNAVAIL, "the host has no address");
+}
+
+enum cm_rc cl_mqtt_hosts_dial(struct cl_mqtt_hosts *h, struct mosquitto *m, const struct cl_mqtt_conf *conf,
+	const int *refused, struct cm_err *err)
+{
+	enum cm_rc rc = h->n > 0 ? CM_OK : look_up(h, conf, err);
+	char text[TEXT_MAX];
+	int result;
+
+	if (rc != CM_OK)
+		return rc;
+	if (getnameinfo((const struct sockaddr *)&h->address[h->at], sizeof h->address[0], text, sizeof text,
+		    NULL, 0, NI_NUMERICHOST) != 0)
+		return cm_fail(err, CM_EUNAVAIL, "not an address of IP");
+	errno = 0;
+	result = mosquitto_connect_async(m, text, (int)conf->port, (int)((conf->keepalive_ms + 999) / 1000));
+	h->fault = errno;
+	if (result != MOSQ_ERR_SUCCESS)
+		return cm_fail(err, CM_EUNAVAIL, "%s", cl_mqtt_session_reason(result, *refused));
+	return CM_OK;
+}
+
+bool cl_mqtt_hosts_next(struct cl_mqtt_hosts *h, const char *why)
+{
+	if (h->at >= h->n)
+		return false;
+	cm_tried_add(&h->tried, (const struct sockaddr *)&h->address[h->at], why);
+	h->at++;
+	return h->at < h->n;
+}
+
+const char *cl_mqtt_hosts_fault(const struct cl_mqtt_hosts *h, int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+	int fault = 0;
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
+		return NULL;
+	len = sizeof fault;
+	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &len);
+	/* The kernel reports a socket error once: here, or to libmosquitto if that sent its first bytes too
+	 * early. */
+	if (fault == 0 && h->fault != EINPROGRESS && h->fault != EAGAIN && h->fault != EPROTO)
+		fault = h->fault;
+	return fault != 0 ? strerror(fault) : "cannot connect";
+}

@@ -1,0 +1,160 @@
+/* cl_mqtt_input.c - takes messages in and feeds readings to a round. */
+#include "cl_mqtt_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_device.h"
+#include "cm_fault.h"
+
+struct cl_mqtt_input {
+	const struct cl_mqtt_conf *conf;
+	const struct cr_key *secret;
+	const char *population;
+	struct cl_held *held;
+	struct cl_held_view *view; /* the view of the current draw */
+	uint64_t fate[CL_MQTT_FATES];
+};
+
+struct cl_mqtt_input *cl_mqtt_input_new(
+	const struct cl_mqtt_conf *conf, const struct cr_key *secret, const char *population)
+{
+	const struct cl_held_limits limits = { .readings = (uint64_t)conf->readings,
+		.device_bytes = (uint64_t)conf->device_kib << 10,
+		.max_age_ms = conf->max_age_ms };
+	struct cl_mqtt_input *in = calloc(1, sizeof *in);
+
+	if (in == NULL)
+		return NULL;
+	in->conf = conf;
+	in->secret = secret;
+	in->population = population;
+	in->held = cl_held_new(&limits);
+	if (in->held == NULL) {
+		free(in);
+		return NULL;
+	}
+	return in;
+}
+
+void cl_mqtt_input_free(struct cl_mqtt_input *in)
+{
+	if (in == NULL)
+		return;
+	cl_mqtt_input_drawn(in);
+	cl_held_free(in->held);
+	free(in);
+}
+
+enum cm_rc cl_mqtt_input_list(struct cl_mqtt_input *in, const struct cl_devices *devices, struct cm_err *err)
+{
+	return cl_held_list(in->held, devices, err);
+}
+
+static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_reading *r, int64_t now_ms)
+{
+	static const enum cl_mqtt_fate fate[] = { [CL_HELD_OK] = CL_MQTT_KEPT,
+		[CL_HELD_UNLISTED] = CL_MQTT_UNLISTED,
+		[CL_HELD_MEMORY] = CL_MQTT_MEMORY };
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+
+	cl_device_pseudonym(in->secret, in->population, r->device, pseudonym);
+	return fate[cl_held_add(in->held, pseudonym, r->device, r->line.data, r->line.len, now_ms)];
+}
+
+static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
+{
+	struct cl_mqtt_reading reading;
+	enum cl_mqtt_fate fate;
+
+	if (CM_CHECKED("client.mqtt.retained") && m->retained && !in->conf->retained)
+		return CL_MQTT_RETAINED;
+	if (m->len > (size_t)in->conf->payload_max)
+		return CL_MQTT_TOO_LARGE;
+	cl_mqtt_reading_init(&reading);
+	fate = cl_mqtt_message_read(&in->conf->form, m, &reading);
+	if (fate == CL_MQTT_KEPT)
+		fate = hold(in, &reading, now_ms);
+	cl_mqtt_reading_fini(&reading);
+	return fate;
+}
+
+enum cl_mqtt_fate cl_mqtt_input_take(
+	struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
+{
+	enum cl_mqtt_fate fate = judge(in, m, now_ms);
+
+	in->fate[fate]++;
+	return fate;
+}
+
+void cl_mqtt_input_expire(struct cl_mqtt_input *in, int64_t now_ms)
+{
+	cl_held_expire(in->held, now_ms);
+}
+
+enum cm_rc cl_mqtt_input_draw(struct cl_mqtt_input *in, const char *query, const struct cl_held_round *round,
+	int64_t now_ms, struct cm_err *err)
+{
+	cl_mqtt_input_drawn(in);
+	in->view = cl_held_take(in->held, query, round, now_ms);
+	return in->view != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+void cl_mqtt_input_drawn(struct cl_mqtt_input *in)
+{
+	cl_held_release(in->held, in->view);
+	in->view = NULL;
+}
+
+/* ---- feeding a round ---- */
+
+struct feeding {
+	const struct cl_reader_conf *to;
+	const char *device; /* device of the current reading */
+};
+
+static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
+{
+	const struct feeding *f = user;
+	struct cl_row whose = *row;
+
+	whose.device = f->device;
+	/* The reader's line number would reveal the order of arrival. */
+	whose.line = 0;
+	return f->to->on_row(f->to->user, &whose, err);
+}
+
+enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, struct cm_err *err)
+{
+	const struct cl_mqtt_input *in = user;
+	size_t n = in->view != NULL ? cl_held_view_n(in->view) : 0;
+	struct feeding feeding = { .to = conf };
+	struct cl_reader_conf lines = *conf;
+	struct cl_reader *reader = NULL;
+	enum cm_rc rc;
+
+	lines.format = CL_FORMAT_NDJSON;
+	lines.device_field = NULL;
+	lines.on_row = on_row;
+	lines.user = &feeding;
+	rc = cl_reader_new(&lines, &reader, err);
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		const struct cl_held_item item = cl_held_view_at(in->view, i);
+
+		feeding.device = item.device;
+		rc = cl_reader_feed(reader, item.line, item.len, err);
+		if (rc == CM_OK)
+			rc = cl_reader_feed(reader, (const uint8_t *)"\n", 1, err);
+	}
+	if (rc == CM_OK)
+		rc = cl_reader_end(reader, err);
+	cl_reader_free(reader);
+	return rc;
+}
+
+void cl_mqtt_input_counts(const struct cl_mqtt_input *in, struct cl_mqtt_counts *out)
+{
+	memcpy(out->fate, in->fate, sizeof out->fate);
+	cl_held_counts(in->held, &out->held);
+}

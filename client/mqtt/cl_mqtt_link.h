@@ -1,0 +1,35 @@
+/* cl_mqtt_link.h - keeps a connection to the MQTT broker on the loop (libmosquitto, driven from outside):
+ * dials again when it is lost, then subscribes again.  Uses libuv.
+ *
+ * The pause between two tries is random: 0.25 s to 0.5 s at first, growing to 15 s to 30 s; a connection that
+ * lasted 10 s resets it.  Password and certificates are read again for each try.  Each try looks up the host
+ * and dials its addresses in turn, within 15 s for all of them; the broker then has 15 s to accept every
+ * subscription. */
+#pragma once
+
+#include <uv.h>
+
+#include "cl_mqtt_conf.h"
+
+struct cl_mqtt_link;
+struct cl_mqtt_link_conf {
+	uv_loop_t *loop;
+	const struct cl_mqtt_conf *conf; /* checked; borrowed */
+	void *user;
+	/* Called for each message, which is borrowed for the call. */
+	void (*on_message)(void *user, const struct cl_mqtt_message *m);
+	/* Called when the broker has accepted every subscription. */
+	void (*on_up)(void *user);
+	/* Called once whenever the broker is lost, and once if the first try fails.  why: contains no
+	 * topic. */
+	void (*on_down)(void *user, const struct cm_err *why);
+};
+/* Start dialling.  CM_EINTERNAL: out of memory, or no entropy. */
+CM_CHECK enum cm_rc cl_mqtt_link_new(
+	const struct cl_mqtt_link_conf *conf, struct cl_mqtt_link **out, struct cm_err *err);
+/* Stop: no callback is called any more.  The link frees itself after its handles have closed and a pending
+ * name lookup has ended. */
+void cl_mqtt_link_close(struct cl_mqtt_link *l);
+bool cl_mqtt_link_up(const struct cl_mqtt_link *l);
+/* Number of successful connections so far. */
+uint64_t cl_mqtt_link_connections(const struct cl_mqtt_link *l);

@@ -1,0 +1,70 @@
+/* cl_mqtt_metrics.c - the metrics of the MQTT input, filled in for each request. */
+#include "cl_mqtt_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_metrics.h"
+
+/* Rows from MESSAGES on are shown only if the configuration allows it. */
+enum { CONNECTED, CONNECTIONS, MESSAGES, FORGOTTEN, DEVICES, READINGS, BYTES, ROWS };
+
+static const char *const forgotten[] = { "replaced", "expired", NULL };
+
+static const struct cm_metric_row rows[ROWS] = {
+	[CONNECTED] = { "tombola_client_mqtt_connected", CM_METRIC_GAUGE,
+		"1 while the MQTT broker has accepted every subscription.", NULL, NULL, NULL },
+	[CONNECTIONS] = { "tombola_client_mqtt_connections_total", CM_METRIC_COUNTER,
+		"Successful connections to the MQTT broker.", NULL, NULL, NULL },
+	[MESSAGES] = { "tombola_client_mqtt_messages_total", CM_METRIC_COUNTER,
+		"MQTT messages by fate: kept, or why they were dropped.", "fate", cl_mqtt_fates, NULL },
+	[FORGOTTEN] = { "tombola_client_mqtt_forgotten_total", CM_METRIC_COUNTER,
+		"Readings wiped from memory: replaced by newer ones of their device, or too old.", "why",
+		forgotten, NULL },
+	[DEVICES] = { "tombola_client_mqtt_devices", CM_METRIC_GAUGE, "Devices with a reading in memory.",
+		NULL, NULL, NULL },
+	[READINGS] = { "tombola_client_mqtt_readings", CM_METRIC_GAUGE, "Readings in memory.", NULL, NULL,
+		NULL },
+	[BYTES] = { "tombola_client_mqtt_memory_bytes", CM_METRIC_GAUGE, "Memory they take.", NULL, NULL,
+		NULL },
+};
+
+static void fill(struct cm_metrics *m, const struct cl_mqtt_now *now, bool readings)
+{
+	const struct cl_held_counts *held = &now->counts.held;
+
+	cm_metrics_set(m, CONNECTED, 0, now->up ? 1 : 0);
+	cm_metrics_set(m, CONNECTIONS, 0, (double)now->connections);
+	if (!readings)
+		return;
+	for (size_t i = 0; i < CL_MQTT_FATES; i++)
+		cm_metrics_set(m, MESSAGES, i, (double)now->counts.fate[i]);
+	cm_metrics_set(m, FORGOTTEN, 0, (double)held->replaced);
+	cm_metrics_set(m, FORGOTTEN, 1, (double)held->expired);
+	cm_metrics_set(m, DEVICES, 0, (double)held->devices);
+	cm_metrics_set(m, READINGS, 0, (double)held->readings);
+	cm_metrics_set(m, BYTES, 0, (double)held->bytes);
+}
+
+int cl_mqtt_metrics_append(const struct cl_mqtt_now *now, bool readings, struct nt_http_reply *out)
+{
+	struct cm_metrics *m = cm_metrics_new(rows, readings ? ROWS : MESSAGES);
+	struct cm_buf text;
+	char *body = NULL;
+
+	cm_buf_init(&text, CM_METRICS_MAX);
+	if (m != NULL) {
+		fill(m, now, readings);
+		if (cm_metrics_print(m, &text) == CM_OK)
+			body = realloc(out->body, out->len + text.len + 1);
+	}
+	if (body != NULL) {
+		memcpy(body + out->len, text.data, text.len);
+		out->body = body;
+		out->len += text.len;
+		body[out->len] = '\0';
+	}
+	cm_buf_fini(&text);
+	cm_metrics_free(m);
+	return body != NULL ? 0 : -1;
+}

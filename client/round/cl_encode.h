@@ -1,0 +1,19 @@
+/* cl_encode.h - randomizes each device's value once and seals each of its messages.  No I/O.  Several threads
+ * may encode different entries of one round, each with its own generator. */
+#pragma once
+
+#include "cl_batch.h"
+#include "rd_descriptor.h"
+
+/* Sealed bytes of one device: messages_per_client messages of rd_message_len each. */
+size_t cl_device_len(const struct rd_descriptor *d);
+
+/* Encode n devices into sealed (n times cl_device_len bytes).  Costs about one X25519 key generation and one
+ * agreement per message.  The randomized records are wiped.  CM_EDATA: the round's key is unusable;
+ * CM_EINTERNAL. */
+CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
+	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
+/* Encode one value and also return its records (messages_per_client times record_len bytes), to show what
+ * would leave the machine.  The caller wipes `records`. */
+CM_CHECK enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct pt_value *value,
+	const struct cr_rng *rng, uint8_t *records, uint8_t *sealed, struct cm_err *err);

@@ -1,0 +1,44 @@
+/* cl_links.h - keeps the client's connections to its shuffler open, dialling again when one ends.  Uses
+ * libuv. */
+#pragma once
+
+#include "cl_upload.h"
+#include "lk_link.h"
+
+struct cl_links;
+struct cl_links_conf {
+	uv_loop_t *loop;
+	const char *address;    /* borrowed, like user */
+	struct nt_tls_ctx *tls; /* borrowed until cl_links_reload replaces it */
+	/* Most connections, 1..CL_CONNECTIONS_MAX.  Only one is kept until cl_links_want asks for more.  If
+	 * the shuffler has no room, the first connection is dialled again after seconds, a further one after
+	 * a minute; each pause is jittered. */
+	unsigned n;
+	void *user;
+	/* Called when the peer's Hello has arrived; the connection is usable from then on. */
+	void (*on_up)(void *user, unsigned i);
+	void (*on_frame)(void *user, unsigned i, const Tombola__V1__Frame *frame);
+	/* Called when a connection ended; was_up: its Hello had arrived.  It is dialled again unless
+	 * cl_links_close was called. */
+	void (*on_down)(void *user, unsigned i, bool was_up, const struct cm_err *why);
+	/* Called after cl_links_close, when no handle is left on the loop. */
+	void (*on_closed)(void *user);
+	struct lk_counts *counts; /* as in lk_handler */
+};
+/* Start dialling.  NULL: out of memory. */
+struct cl_links *cl_links_new(const struct cl_links_conf *conf);
+/* End every connection.  on_closed is called later, and then the links are freed. */
+void cl_links_close(struct cl_links *l);
+/* Dial every connection again with the new tls, so that peers are verified with the new certificates.  The
+ * caller frees the old tls. */
+void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls);
+/* Keep connections 0..n-1 (at most conf.n); the others end. */
+void cl_links_want(struct cl_links *l, unsigned n);
+bool cl_links_up(const struct cl_links *l, unsigned i);
+/* nt_tls_group of a connection that is up. */
+const char *cl_links_group(const struct cl_links *l, unsigned i);
+unsigned cl_links_count_up(const struct cl_links *l);
+CM_CHECK enum cm_rc cl_links_send(
+	struct cl_links *l, unsigned i, const Tombola__V1__Frame *frame, struct cm_err *err);
+/* End one connection; it is dialled again after at least wait_ms. */
+void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struct cm_err *why);

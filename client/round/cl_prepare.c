@@ -1,0 +1,203 @@
+/* cl_prepare.c - turns a descriptor, a list of devices and their readings into one value per device. */
+#include "cl_prepare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_device.h"
+#include "cl_store.h"
+#include "cm_fault.h"
+
+struct gathering {
+	const struct cl_input *in;
+	const struct pt_query *q;
+	uint64_t sequence;
+	const char *population;
+	const struct cr_key *secret;
+	const struct cr_rng *rng;
+	struct cl_batch *batch;
+	struct cl_rows *rows;
+	uint32_t *at; /* numbers of the current value */
+};
+
+/* Name of the input for messages: the end of a long path, so that line and reason still fit. */
+static const char *name_of(const struct cl_input *in)
+{
+	const char *path = strcmp(in->path, "-") == 0 ? "stdin" : in->path;
+	size_t len = strlen(path);
+
+	return len > CL_PLACE_MAX ? path + len - CL_PLACE_MAX : path;
+}
+
+static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, struct cm_err *err)
+{
+	char place[CL_PLACE_MAX + 24];
+
+	/* A reading that does not come from a file has no line. */
+	if (line > 0)
+		(void)snprintf(place, sizeof place, "%s:%" PRIu64, name_of(g->in), line);
+	else
+		(void)snprintf(place, sizeof place, "%s", name_of(g->in));
+	if (g->rows->first_bad[0] == '\0')
+		(void)snprintf(g->rows->first_bad, sizeof g->rows->first_bad, "%s: %s", place, why);
+	if (g->in->strict)
+		return cm_fail(err, CM_EDATA, "%s: %s", place, why);
+	return CM_OK;
+}
+
+/* Describe what is wrong with a row in which every field has a text. */
+static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struct cm_err *err)
+{
+	struct pt_value unused;
+	struct cm_err why = { .msg = "" };
+	int clamped = 0;
+
+	if (!g->in->strict && g->rows->first_bad[0] != '\0')
+		return CM_OK;
+	(void)(pt_value_read(g->q, row->text, g->at, &unused, &clamped, &why) != CM_OK);
+	return bad_row(g, row->line, why.msg, err);
+}
+
+static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
+{
+	struct gathering *g = user;
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	struct pt_value value;
+	int clamped = 0;
+	uint32_t missing;
+	enum cm_rc rc = CM_OK;
+
+	g->rows->rows++;
+	g->rows->bad += row->why != NULL;
+	if (row->why != NULL)
+		rc = bad_row(g, row->line, row->why, err);
+	if (rc != CM_OK || row->device == NULL)
+		return rc;
+	cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
+	/* Without a list, every device in the file takes part, even if its row is unusable. */
+	if (g->in->devices == NULL)
+		rc = cl_batch_list(g->batch, pseudonym, err);
+	if (rc != CM_OK)
+		return rc;
+	cr_rng_point("take", g->sequence, row->line);
+	missing = pt_value_take(g->q, row->text, g->rng, g->at, &value, &clamped);
+	g->rows->clamped += clamped != 0;
+	if (missing > 0 && row->why == NULL) {
+		g->rows->out_of_domain++;
+		rc = bad_value(g, row, err);
+	}
+	/* A row without any valid field is no reading: it does not compete with the device's other
+	 * readings.  A test that removes the check drops rows with some valid fields too. */
+	if (rc == CM_OK && missing < (CM_CHECKED("client.none") ? pt_query_fields(g->q) : 1))
+		rc = cl_batch_add(g->batch, g->rng, pseudonym, &value, err);
+	cr_wipe(&value, sizeof value);
+	return rc;
+}
+
+/* Read the input into the batch of *g. */
+static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
+{
+	const struct pt_query *q = g->q;
+	const char *field[PR_COLUMNS_MAX];
+	struct cl_reader_conf conf = {
+		.format = g->in->format,
+		.name = name_of(g->in),
+		.device_field = g->in->device_field,
+		.field = field,
+		.fields = pt_query_fields(q),
+		.arrays = q->kind == PT_VECTOR && q->columns == 0,
+		.on_row = on_row,
+		.user = g,
+	};
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t i = 0; i < conf.fields; i++)
+		field[i] = pt_query_field(q, i);
+	if (taken != NULL)
+		rc = cl_store_taken(taken, g->batch, err);
+	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
+		rc = cl_batch_list(g->batch, cl_devices_at(g->in->devices, i), err);
+	if (rc != CM_OK)
+		return rc;
+	return g->in->feed != NULL ? g->in->feed(g->in->user, &conf, err)
+				   : cl_readings_file(g->in->path, &conf, err);
+}
+
+enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
+	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
+	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err)
+{
+	uint32_t width = pt_value_width(&d->query), level;
+	struct gathering g = { .in = in,
+		.q = &d->query,
+		.sequence = d->sequence,
+		.population = d->population,
+		.secret = secret,
+		.rng = rng,
+		.batch = cl_batch_new(in->limit, width, d->sequence),
+		.rows = rows,
+		.at = width > 0 ? calloc(width, sizeof *g.at) : NULL };
+	struct cl_batch_counts counts;
+	enum cm_rc rc;
+
+	*rows = (struct cl_rows){ 0 };
+	rc = g.batch == NULL || (width > 0 && g.at == NULL) ? cm_fail(err, CM_EINTERNAL, "out of memory")
+							    : gather(&g, taken, err);
+	if (rc == CM_OK)
+		rc = cl_batch_complete(g.batch, g.q, rng, err);
+	if (g.at != NULL)
+		cr_wipe(g.at, width * sizeof *g.at);
+	free(g.at);
+	if (rc != CM_OK) {
+		cl_batch_free(g.batch);
+		return rc;
+	}
+	cl_batch_counts(g.batch, &counts);
+	rows->duplicates = counts.duplicates;
+	rows->unlisted = counts.unlisted;
+	rows->none = counts.none;
+	(void)cl_policy_class(policy, d, &level);
+	cl_batch_set_class(g.batch, level);
+	*out = g.batch;
+	return CM_OK;
+}
+
+enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
+{
+	const struct cl_judge_job judge = { .store = cl_judge_db(job->db),
+		.policy = &job->setup->policy,
+		.analyzer = job->setup->analyzer,
+		.descriptor = job->descriptor,
+		.descriptor_len = job->descriptor_len,
+		.signature = job->signature,
+		.signature_len = job->signature_len,
+		.now_ms = job->now_ms,
+		.absent = job->absent,
+		.stop = job->stop };
+	struct cr_rng rng;
+	bool whole = false;
+	enum cm_rc rc;
+
+	*out = (struct cl_prepared){ 0 };
+	rc = cl_judge(&judge, &out->j, err);
+	if (rc == CM_OK)
+		rc = cl_store_is_whole(job->db, &whole, err);
+	if (rc != CM_OK || (out->j.resumed && whole) || job->input == NULL)
+		return rc;
+	cr_rng_point("prepare", out->j.d.sequence, 0);
+	rc = cr_rng_system(&rng, err);
+	if (rc != CM_OK)
+		return rc;
+	return cl_prepare_batch(job->input, &out->j.d, &job->setup->policy, job->secret, &rng,
+		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
+}
+
+void cl_prepared_fini(struct cl_prepared *p)
+{
+	cl_batch_free(p->batch);
+	p->batch = NULL;
+	if (p->j.verified)
+		rd_descriptor_fini(&p->j.d);
+	p->j.verified = false;
+}

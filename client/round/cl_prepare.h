@@ -1,0 +1,65 @@
+/* cl_prepare.h - prepares a round before any value is randomized: judges the descriptor, lists the devices,
+ * reads the readings, chooses one value per device.  Blocking; uses files and the database, no network. */
+#pragma once
+
+#include "cl_batch.h"
+#include "cl_conf.h"
+#include "cl_devices.h"
+#include "cl_judge.h"
+#include "cr_secret.h"
+
+/* The source of readings. */
+struct cl_input {
+	const char *path; /* "-": stdin */
+	/* Used instead of a file: hands every reading to the reader's callbacks, at line 0.  `path` is then
+	 * its name in errors.  Called on the thread that prepares. */
+	enum cm_rc (*feed)(void *user, const struct cl_reader_conf *conf, struct cm_err *err);
+	void *user;
+	enum cl_format format;
+	const char *device_field; /* NULL: every row is a device of its own */
+	/* The participating devices; NULL: those that the file's rows name. */
+	const struct cl_devices *devices;
+	uint64_t limit; /* use the first `limit` devices; 0: no limit */
+	bool strict;    /* fail at a bad row; only for verbs that send nothing, because a failure reveals
+			 * something about the row */
+};
+
+#define CL_PLACE_MAX 200u /* bytes of an input's name in a message */
+
+/* Counts of rows.  They depend on the readings, so they are private and shown only on request.  Texts hold
+ * places, never values. */
+struct cl_rows {
+	uint64_t rows, bad, out_of_domain, clamped, duplicates, unlisted;
+	uint64_t none;       /* devices that took part without a reading */
+	char first_bad[320]; /* "file:line: text"; "": none; of a long path only the last CL_PLACE_MAX
+			      * bytes */
+};
+
+struct cl_prepared {
+	struct cl_judgement j;
+	struct cl_batch *batch; /* complete; NULL: nothing is left to encode */
+	struct cl_rows rows;
+};
+
+/* Read the input of a round into a complete batch of every listed device, with a reading or NONE, except
+ * those in `taken` (devices of the active round in that db; may be NULL).  In a round with classes all get
+ * the policy's class.  CM_EDATA, CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
+CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
+	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
+	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
+
+struct cl_prepare_job {
+	struct cl_db *db;
+	const struct cl_setup *setup;
+	const struct cl_input *input; /* NULL: use only the stored reports */
+	const struct cr_key *secret;
+	const uint8_t *descriptor, *signature; /* as received */
+	size_t descriptor_len, signature_len;
+	int64_t now_ms;
+	const char *absent; /* as in cl_judge_job */
+	const atomic_bool *stop;
+};
+/* CM_OK: *out holds the judged round and the devices to encode (batch NULL: none are left).  Refusals as
+ * cl_judge.  Call cl_prepared_fini on success and on failure. */
+CM_CHECK enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err);
+void cl_prepared_fini(struct cl_prepared *p);

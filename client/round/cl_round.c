@@ -1,0 +1,491 @@
+/* cl_round.c - drives one round: encode, persist, upload, erase. */
+#include "cl_round.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_encode.h"
+#include "cl_proof.h"
+#include "cm_clock.h"
+#include "cm_table.h"
+
+#define JOBS_MAX      4u
+#define CHUNK_DEVICES 1000u
+#define CHUNK_BYTES   (4u << 20)
+#define WINDOW        4u /* unanswered frames per connection */
+#define TICK_MS       100u
+#define GRACE_MS      5000 /* after the deadline, for outcomes on their way */
+#define RESUME_MS     3000 /* at least, for a round resumed after its deadline */
+#define CLOSED_MS     2000 /* after "round closed", for receipts on other connections */
+#define RETRY_MS      1000u
+
+struct cl_round {
+	struct cl_round_conf conf;
+	const struct rd_descriptor *d;
+	struct cl_opening opening;
+	struct cl_upload *upload;
+	uv_timer_t tick;
+	struct cr_rng rng;
+	const struct cl_entry *entry;
+	size_t entries, next_entry, chunk, device_len;
+	unsigned jobs;
+	/* One frame as read back from the store. */
+	size_t frame_devices;
+	int64_t *slot;
+	uint8_t *pseudonyms, *salts, *sealed;
+	struct cl_watch watch; /* accepted devices, in the order of their receipts */
+	int64_t cursor;
+	bool all_given, marked_whole, ending;
+	bool planned;                    /* all is sealed, and the times of sending are fixed */
+	uint64_t total, given, answered; /* devices */
+	int64_t begin_at, send_at, spread_end, over_at, closed_at;
+	unsigned bad_receipts;
+	struct cm_progress progress;
+	struct cm_err why;
+};
+
+struct job {
+	uv_work_t work;
+	struct cl_round *r;
+	size_t first, n;
+	uint8_t *sealed, *salts;
+	struct cm_err err;
+};
+
+static void pump(struct cl_round *r);
+static void on_tick(uv_timer_t *t);
+
+static void round_free(struct cl_round *r)
+{
+	cl_upload_free(r->upload);
+	free(r->slot);
+	free(r->pseudonyms);
+	free(r->salts);
+	free(r->sealed);
+	free(r);
+}
+
+static void on_tick_closed(uv_handle_t *h)
+{
+	struct cl_round *r = h->data;
+	struct cl_counts counts = { 0 };
+	struct cm_err unused;
+
+	if (cl_store_counts(r->conf.db, &counts, &unused) != CM_OK)
+		counts = (struct cl_counts){ 0 };
+	if (r->why.code == CM_OK && cl_store_erase(r->conf.db, r->d, cm_clock_wall_ms(), &r->why) == CM_OK)
+		r->why.code = CM_OK;
+	if (r->conf.progress)
+		cm_progress_done(&r->progress, r->answered, cm_clock_mono_ms());
+	r->conf.on_over(r->conf.user, &counts, &r->why);
+	round_free(r);
+}
+
+/* End once the last job is back. */
+static void end(struct cl_round *r, const struct cm_err *why)
+{
+	struct cm_err err;
+
+	if (!r->ending) {
+		r->ending = true;
+		r->why = why != NULL ? *why : (struct cm_err){ .code = CM_OK };
+	}
+	if (r->jobs > 0 || uv_is_closing((uv_handle_t *)&r->tick))
+		return;
+	if (cl_store_flush(r->conf.db, &err) != CM_OK && r->why.code == CM_OK)
+		r->why = err;
+	uv_close((uv_handle_t *)&r->tick, on_tick_closed);
+}
+
+/* ---- encoding: on the pool; persisted on the loop before anything of it is sent ---- */
+
+static void encode_work(uv_work_t *w)
+{
+	struct job *j = w->data;
+	struct cr_rng rng;
+
+	if (cr_rng_system(&rng, &j->err) == CM_OK &&
+		cl_encode(j->r->d, j->r->entry + j->first, j->n, &rng, j->sealed, &j->err) == CM_OK) {
+		rng.fill(rng.ctx, j->salts, j->n * RD_SALT_LEN);
+		j->err.code = CM_OK;
+	}
+}
+
+static void encode_done(uv_work_t *w, int status)
+{
+	struct job *j = w->data;
+	struct cl_round *r = j->r;
+	uint64_t began = uv_hrtime();
+
+	(void)status;
+	r->jobs--;
+	if (!r->ending && j->err.code == CM_OK &&
+		cl_store_put(r->conf.db, &r->opening, r->entry + j->first, j->n, j->salts, j->sealed,
+			r->device_len, cm_clock_wall_ms(), &j->err) == CM_OK) {
+		j->err.code = CM_OK;
+		r->conf.on_stored(r->conf.user, (double)(uv_hrtime() - began) / 1e9);
+	}
+	if (!r->ending && j->err.code != CM_OK)
+		end(r, &j->err);
+	free(j->salts);
+	free(j->sealed);
+	free(j);
+	if (r->ending)
+		end(r, NULL);
+	else
+		pump(r);
+}
+
+static void start_jobs(struct cl_round *r)
+{
+	struct cm_err err;
+
+	/* Devices whose messages can no longer be sent are not randomized. */
+	if (r->next_entry < r->entries && (r->closed_at > 0 || cm_clock_wall_ms() >= r->d->deadline_ms))
+		r->entries = r->next_entry;
+	while (!r->ending && r->jobs < JOBS_MAX && r->next_entry < r->entries) {
+		size_t left = r->entries - r->next_entry;
+		struct job *j = calloc(1, sizeof *j);
+
+		if (j != NULL) {
+			j->n = left < r->chunk ? left : r->chunk;
+			j->sealed = malloc(j->n * r->device_len);
+			j->salts = malloc(j->n * RD_SALT_LEN);
+		}
+		if (j == NULL || j->sealed == NULL || j->salts == NULL) {
+			if (j != NULL) {
+				free(j->salts);
+				free(j->sealed);
+			}
+			free(j);
+			(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
+			end(r, &err);
+			return;
+		}
+		j->r = r;
+		j->first = r->next_entry;
+		j->work.data = j;
+		j->err.code = CM_OK;
+		if (uv_queue_work(r->conf.loop, &j->work, encode_work, encode_done) != 0) {
+			free(j->salts);
+			free(j->sealed);
+			free(j);
+			(void)cm_fail(&err, CM_EINTERNAL, "the thread pool takes no work");
+			end(r, &err);
+			return;
+		}
+		r->jobs++;
+		r->next_entry += j->n;
+	}
+}
+
+/* ---- upload ---- */
+
+static bool all_encoded(const struct cl_round *r)
+{
+	return r->jobs == 0 && r->next_entry == r->entries;
+}
+
+/* Stored bytes into frames, a few ahead of the connections. */
+static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	while (rc == CM_OK && !r->all_given &&
+		cl_upload_waiting(r->upload) <= (size_t)r->conf.setup->conf.connections) {
+		size_t n = 0;
+
+		rc = cl_store_next(r->conf.db, r->cursor, r->frame_devices, r->device_len, r->slot,
+			r->pseudonyms, r->salts, r->sealed, &n, err);
+		if (rc != CM_OK)
+			break;
+		if (n == 0) {
+			r->all_given = all_encoded(r);
+			break;
+		}
+		rc = cl_upload_give(r->upload, r->slot, r->pseudonyms, r->salts, r->sealed, n, err);
+		r->cursor = r->slot[n - 1];
+		r->given += n;
+	}
+	return rc;
+}
+
+static void schedule_next(struct cl_round *r, int64_t now)
+{
+	uint64_t frames;
+
+	if (now >= r->spread_end)
+		return;
+	frames = (r->total - r->given + r->frame_devices - 1) / r->frame_devices +
+		 cl_upload_waiting(r->upload);
+	r->send_at = cl_spread_next(now, r->spread_end, frames > 0 ? frames : 1, &r->rng);
+}
+
+/* Every device is sealed: fix when to send. */
+static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
+{
+	int64_t now = cm_clock_wall_ms(), opens = r->d->opens_ms, from = r->conf.prepare_from;
+	/* A round resumed after a restart sends at once. */
+	int64_t start = r->conf.prepared->batch == NULL
+				? now
+				: cl_send_start(from > opens ? from : opens, r->d->deadline_ms,
+					  r->conf.setup->conf.prepare_ms, now);
+	int64_t spread = r->conf.setup->conf.spread_ms;
+	/* The last tenth of the window is kept for retries. */
+	int64_t last = start + (r->d->deadline_ms - start) / 10 * 9;
+
+	if (!r->marked_whole && cl_store_whole(r->conf.db, err) != CM_OK)
+		return err->code;
+	r->marked_whole = true;
+	start = start < r->over_at ? start : r->over_at;
+	r->planned = true;
+	r->begin_at = r->send_at = start;
+	r->spread_end = spread < last - start ? start + spread : last;
+	cr_rng_point("times", r->d->sequence, 0);
+	schedule_next(r, start);
+	/* The timer beats from that moment on, not from when the last device was sealed. */
+	(void)uv_timer_start(&r->tick, on_tick, (uint64_t)(start > now ? start - now : 0), TICK_MS);
+	return CM_OK;
+}
+
+static void send_due(struct cl_round *r)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Submit submit;
+	struct cm_err err;
+	bool moved = true;
+
+	while (moved) {
+		moved = false;
+		for (unsigned i = 0; i < (unsigned)r->conf.setup->conf.connections; i++) {
+			int64_t now = cm_clock_wall_ms();
+
+			if (now < r->send_at || !cl_links_up(r->conf.links, i) ||
+				cl_upload_next(r->upload, i, &submit) != CM_OK)
+				continue;
+			frame.kind_case = TOMBOLA__V1__FRAME__KIND_SUBMIT;
+			frame.submit = &submit;
+			/* A frame that could not be queued comes back when its connection has closed. */
+			if (cl_links_send(r->conf.links, i, &frame, &err) != CM_OK)
+				cl_links_drop(r->conf.links, i, 0, &err);
+			else
+				moved = true;
+			schedule_next(r, now);
+		}
+	}
+}
+
+static void pump(struct cl_round *r)
+{
+	struct cm_err err;
+
+	if (r->ending)
+		return;
+	start_jobs(r);
+	if (r->ending)
+		return;
+	if (!r->planned && cl_send_may_begin(r->jobs, r->next_entry, r->entries) && plan(r, &err) != CM_OK) {
+		end(r, &err);
+		return;
+	}
+	if (!r->planned || cm_clock_wall_ms() < r->begin_at)
+		return;
+	cl_links_want(r->conf.links, (unsigned)r->conf.setup->conf.connections);
+	if (r->closed_at == 0 && feed(r, &err) != CM_OK) {
+		end(r, &err);
+		return;
+	}
+	if (r->closed_at == 0)
+		send_due(r);
+	if (r->all_given && cl_upload_unanswered(r->upload) == 0)
+		end(r, NULL);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct cl_round *r = t->data;
+	int64_t now = cm_clock_wall_ms();
+	struct cm_err err;
+
+	if (r->ending)
+		return;
+	if (cl_store_flush(r->conf.db, &err) != CM_OK) {
+		end(r, &err);
+		return;
+	}
+	if (r->conf.progress)
+		cm_progress_at(&r->progress, r->answered, cm_clock_mono_ms());
+	if (now >= r->over_at || (r->closed_at > 0 && now >= r->closed_at))
+		end(r, NULL);
+	else
+		pump(r);
+}
+
+/* Some of the devices that were accepted, one message of each: kept with their outcomes. */
+static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
+{
+	struct rd_opening opening;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < answer->n; i++) {
+		int64_t place = answer->outcome[i] == TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED
+					? cl_watch_place(&r->watch, &r->rng)
+					: -1;
+		if (place < 0)
+			continue;
+		cl_upload_opening(
+			r->upload, i, (uint32_t)cr_rng_below(&r->rng, r->d->messages_per_client), &opening);
+		rc = cl_proof_keep(
+			r->conf.db, r->d->sequence, place, &opening, r->d->messages_per_client, err);
+	}
+	return rc;
+}
+
+static void take_receipt(struct cl_round *r, unsigned i, const Tombola__V1__Receipt *receipt)
+{
+	struct cl_answer answer;
+	struct cm_err err;
+
+	if (cl_upload_receipt(r->upload, i, receipt, &answer, &err) != CM_OK) {
+		if (++r->bad_receipts >= r->conf.bad_receipts)
+			end(r, &err);
+		else
+			cl_links_drop(r->conf.links, i, RETRY_MS, &err);
+		return;
+	}
+	r->bad_receipts = 0;
+	r->answered += answer.n;
+	if (cl_store_answer(r->conf.db, answer.slot, answer.outcome, answer.n, &err) != CM_OK ||
+		watch(r, &answer, &err) != CM_OK)
+		end(r, &err);
+}
+
+static void take_error(struct cl_round *r, unsigned i, const Tombola__V1__Error *e)
+{
+	struct cm_err err;
+
+	(void)lk_error(e, &err);
+	switch (e->code) {
+	case TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED:
+	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
+		if (r->closed_at == 0)
+			r->closed_at = cm_clock_wall_ms() + CLOSED_MS;
+		break;
+	case TOMBOLA__V1__ERROR_CODE__ERROR_BUSY:
+	case TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE:
+		/* The error does not name the refused frame, so all frames of this connection are sent
+		 * again. */
+		cl_links_drop(r->conf.links, i, e->retry_after_ms > 0 ? e->retry_after_ms : RETRY_MS, &err);
+		break;
+	default:
+		end(r, &err);
+	}
+}
+
+void cl_round_frame(struct cl_round *r, unsigned i, const Tombola__V1__Frame *frame)
+{
+	struct cm_err err;
+
+	if (r->ending)
+		return;
+	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_RECEIPT) {
+		take_receipt(r, i, frame->receipt);
+	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR) {
+		take_error(r, i, frame->error);
+	} else {
+		(void)cm_fail(&err, CM_EPROTO, "%s instead of a receipt", pr_kind_name(frame));
+		cl_links_drop(r->conf.links, i, RETRY_MS, &err);
+	}
+	pump(r);
+}
+
+void cl_round_up(struct cl_round *r, unsigned i)
+{
+	(void)i;
+	pump(r);
+}
+
+void cl_round_down(struct cl_round *r, unsigned i)
+{
+	cl_upload_lost(r->upload, i);
+	pump(r);
+}
+
+void cl_round_stop(struct cl_round *r)
+{
+	struct cm_err err;
+
+	(void)cm_fail(&err, CM_ELATER, "stopped; what is stored is sent when it starts again");
+	end(r, &err);
+}
+
+/* A frame with more devices than the certificate allows is refused as a whole; split into several frames, the
+ * allowed devices are accepted. */
+static size_t most_in_frame(const struct cl_setup *setup)
+{
+	size_t wanted = (size_t)setup->conf.frame_devices;
+	struct cr_pki_info info;
+	struct cm_err unused;
+
+	if (cr_pki_show(setup->conf.cert, &info, &unused) == CM_OK && info.identity.devices > 0 &&
+		info.identity.devices < wanted)
+		return info.identity.devices;
+	return wanted;
+}
+
+enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err)
+{
+	struct cl_upload_conf upload = { .window = WINDOW, .shuffler = conf->setup->shuffler };
+	struct cl_round *r = calloc(1, sizeof *r);
+	struct cl_counts counts;
+	enum cm_rc rc;
+
+	if (r == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	r->conf = *conf;
+	r->d = &conf->prepared->j.d;
+	r->opening = (struct cl_opening){ r->d, conf->descriptor, conf->signature, conf->descriptor_len,
+		conf->prepared->j.charge };
+	upload.shape = rd_receipt_shape(r->d);
+	r->device_len = cl_device_len(r->d);
+	memcpy(upload.round_id, r->d->round_id, PR_ROUND_ID_LEN);
+	if (conf->prepared->batch != NULL)
+		r->entry = cl_batch_entries(conf->prepared->batch, &r->entries);
+	r->chunk = CHUNK_BYTES / r->device_len;
+	r->chunk = r->chunk < 1 ? 1 : r->chunk > CHUNK_DEVICES ? CHUNK_DEVICES : r->chunk;
+	r->frame_devices = cl_upload_frame_devices(r->device_len, most_in_frame(conf->setup));
+	r->slot = calloc(r->frame_devices, sizeof *r->slot);
+	r->pseudonyms = malloc(r->frame_devices * PR_PSEUDONYM_LEN);
+	r->salts = malloc(r->frame_devices * RD_SALT_LEN);
+	r->sealed = malloc(r->frame_devices * r->device_len);
+	r->upload = cl_upload_new(&upload);
+	rc = r->slot == NULL || r->pseudonyms == NULL || r->salts == NULL || r->sealed == NULL ||
+			     r->upload == NULL
+		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
+		     : cr_rng_system(&r->rng, err);
+	if (rc == CM_OK)
+		rc = cl_store_counts(conf->db, &counts, err);
+	if (rc != CM_OK) {
+		round_free(r);
+		return rc;
+	}
+	/* A round that evens out tags drops messages as prescribed: there is nothing to be watched. */
+	r->watch.most = r->d->randomizer.shuffler.tag_messages > 0 ? 0 : (uint64_t)conf->setup->conf.proofs;
+	r->watch.seen = counts.by[CL_ACCEPTED];
+	r->answered = counts.total - counts.by[CL_UNANSWERED];
+	r->given = r->answered;
+	r->total = counts.total + r->entries;
+	/* Without an active round in the store there is nothing to mark until the first put. */
+	r->marked_whole = r->total == 0;
+	r->over_at = r->d->deadline_ms + GRACE_MS;
+	if (r->over_at < cm_clock_wall_ms() + RESUME_MS)
+		r->over_at = cm_clock_wall_ms() + RESUME_MS;
+	if (conf->progress)
+		cm_progress_init(&r->progress, "devices", r->total, cm_clock_mono_ms());
+	(void)uv_timer_init(conf->loop, &r->tick);
+	r->tick.data = r;
+	(void)uv_timer_start(&r->tick, on_tick, 0, TICK_MS);
+	*out = r;
+	return CM_OK;
+}

@@ -1,0 +1,41 @@
+/* cl_round.h - executes one round on the loop: encodes on the thread pool, stores, uploads, erases.  Uses
+ * libuv.
+ *
+ * The time of sending does not depend on readings.  No connection is opened and no byte is sent before every
+ * device is sealed.  Sending then starts at one of the moments prepare_from + k * step, k = 1, 2, ..., which
+ * are fixed before the readings are read: at the first at which all is sealed.  The step is the configured
+ * `prepare`, or a tenth of the round's time if that is less.  Only k remains visible: how many steps this
+ * machine took to read and seal. */
+#pragma once
+
+#include "cl_links.h"
+#include "cl_prepare.h"
+#include "cl_store.h"
+
+struct cl_round;
+struct cl_round_conf {
+	uv_loop_t *loop;
+	struct cl_links *links;
+	struct cl_db *db;
+	const struct cl_setup *setup;
+	const struct cl_prepared *prepared; /* all borrowed until on_over */
+	const uint8_t *descriptor, *signature;
+	size_t descriptor_len;
+	int64_t prepare_from; /* wall time just before the readings are read; used with a batch only */
+	bool progress;
+	unsigned bad_receipts; /* consecutive bad receipts that end the round, 1.. */
+	/* Called when sealed reports were stored durably; seconds: how long that took. */
+	void (*on_stored)(void *user, double seconds);
+	/* Called once, at the end; the round is freed when the call returns.  CM_OK: every device has its
+	 * outcome or the deadline has passed, and the sealed bytes are erased.  On other codes they are kept
+	 * for another try: CM_ELATER after cl_round_stop; CM_EPERM or CM_EPROTO: the shuffler misbehaves;
+	 * CM_EIO and CM_EINTERNAL: a fault of this client. */
+	void (*on_over)(void *user, const struct cl_counts *counts, const struct cm_err *why);
+	void *user;
+};
+/* CM_EINTERNAL out of memory. */
+CM_CHECK enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err);
+void cl_round_up(struct cl_round *r, unsigned i);
+void cl_round_down(struct cl_round *r, unsigned i);
+void cl_round_frame(struct cl_round *r, unsigned i, const Tombola__V1__Frame *frame);
+void cl_round_stop(struct cl_round *r);

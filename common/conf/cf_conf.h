@@ -1,0 +1,96 @@
+/* cf_conf.h - reads configuration files (libconfig syntax) and checks them against a table of options.
+ *
+ * `@include "FILE"` takes FILE from the folder of the main file.  Integers above 2147483647 are written with
+ * the suffix L.  Every fault is found, and printed as "file:line: text", before the call returns; unknown
+ * keys, duplicates, wrong types, numbers out of range and missing required keys are faults. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cm_rc.h"
+
+enum cf_type {
+	CF_STRING,   /* char *, malloc'd into *(char **)field */
+	CF_PATH,     /* a string; relative to the file's own folder; for "credential:NAME" see below */
+	CF_INT,      /* int64_t, min..max */
+	CF_DOUBLE,   /* double, min..max, finite; an integer literal is accepted */
+	CF_BOOL,     /* bool */
+	CF_DURATION, /* int64_t milliseconds from "250ms" "90s" "15m" "24h" "7d" */
+	CF_STRINGS,  /* struct cf_strings: a list of strings */
+	CF_TABLE,    /* struct cf_table: a list of lists of strings, none of them empty */
+	CF_DOUBLES,  /* struct cf_doubles: a list of finite numbers */
+	CF_GROUP,    /* { ... }: rows in `sub`, the same struct */
+	CF_LIST,     /* ( {...}, {...} ): one struct of `size` bytes each, rows in `sub`; struct cf_list */
+	CF_EXTENDED, /* as DOUBLE, or the string "inf" for INFINITY, which may exceed max */
+	CF_WORD,     /* struct cf_word: a string, or a finite number */
+	CF_RANGE,    /* double[2] from [lo, hi]: two finite numbers, lo < hi, both within min..max when min
+			     < max */
+	CF_GONE, /* a key that was removed: a fault, with the text of `help`; it has no field and is not in
+		    the sample */
+};
+
+struct cf_word {
+	char *text; /* malloc'd; NULL: a number */
+	double number;
+};
+struct cf_strings {
+	char **item;
+	size_t n;
+};
+struct cf_table {
+	struct cf_strings *item;
+	size_t n;
+};
+struct cf_doubles {
+	double *item;
+	size_t n;
+};
+struct cf_list {
+	void *item; /* n structs, each `size` bytes, zeroed before it is filled */
+	int *line;  /* the line each starts at */
+	size_t n;
+};
+
+struct cf_row {
+	const char *key;
+	enum cf_type type;
+	size_t offset; /* of the field in the target struct (GROUP: 0, same struct) */
+	bool required;
+	double min, max; /* INT, DOUBLE, DURATION; also the length of a list when max > 0 */
+	/* Default as written in the file (the quotes of a string may be left out); NULL: zero. */
+	const char *fallback;
+	const char *help; /* one line, shown in the sample */
+	const struct cf_row *sub;
+	size_t size; /* LIST: bytes per item */
+};
+/* Tables end with a row whose key is NULL.
+ *
+ * A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts files
+ * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as
+ * written. */
+
+/* Read `path` into *target, which the caller has zeroed.  On a fault: CM_ECONFIG, one line for each fault to
+ * `faults`, the first one also to err (err->said is then true).  CM_ENOINPUT when there is no such file; its
+ * line names config-sample.  The default is applied where a key is absent.  Free *target with cf_free
+ * whatever the result. */
+CM_CHECK enum cm_rc cf_load(
+	const char *path, const struct cf_row *rows, void *target, FILE *faults, struct cm_err *err);
+/* The same for text in memory, which may not @include; `name` stands for the file. */
+CM_CHECK enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
+	FILE *faults, struct cm_err *err);
+void cf_free(const struct cf_row *rows, void *target);
+/* The commented sample of a table: every key, its default and its help. */
+void cf_sample(const struct cf_row *rows, FILE *out);
+/* Line of a dotted key ("rounds.[2].epsilon0") in the file last loaded on this thread, 0 if absent: for
+ * faults found after loading. */
+int cf_line(const char *dotted);
+/* Report a fault found after loading: print "path:line: why", with the key's line, to `faults` (may be NULL);
+ * copy it to `first` unless that holds one already (its code is CM_OK before). */
+void cf_fault_at(
+	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first);
+/* The result of a check after loading.  A file that a configuration names and that does not exist is a fault
+ * of the configuration, so the code becomes CM_ECONFIG, unless it is CM_EPERM or CM_EINTERNAL (no memory).
+ * CM_OK stays CM_OK. */
+CM_CHECK enum cm_rc cf_blamed(struct cm_err *first);

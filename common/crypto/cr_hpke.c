@@ -1,0 +1,332 @@
+/* cr_hpke.c - HPKE base mode, single shot: encapsulation, key schedule, AEAD (RFC 9180
+ * sections 4.1, 5.1, 5.2). */
+#include "cr_hpke.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+#include "cm_fault.h"
+#include "cr_hash.h"
+#include "cr_x25519.h"
+
+#define ENC_LEN     CR_HPKE_PUBLIC_LEN
+#define TAG_LEN     16u
+#define NONCE_LEN   12u
+#define MAX_KEY_LEN 32u
+#define CONTEXT_LEN (1u + 2u * CR_HASH_LEN)
+#define MAX_LABELED 160u
+
+_Static_assert(CR_HPKE_OVERHEAD == ENC_LEN + TAG_LEN, "enc and tag");
+
+struct suite {
+	enum cr_hpke_suite id;
+	const char *cipher;
+	size_t key_len;
+	uint8_t name[10]; /* suite_id: "HPKE", KEM 0x0020, KDF 0x0001, the AEAD */
+};
+
+static const struct suite suites[] = {
+	{ CR_HPKE_AES128GCM, "AES-128-GCM", 16, { 'H', 'P', 'K', 'E', 0, 0x20, 0, 1, 0, 1 } },
+	{ CR_HPKE_CHACHA20POLY1305, "ChaCha20-Poly1305", 32, { 'H', 'P', 'K', 'E', 0, 0x20, 0, 1, 0, 3 } },
+};
+
+/* suite_id of the KEM's own derivations (section 4.1). */
+static const uint8_t kem_name[5] = { 'K', 'E', 'M', 0, 0x20 };
+
+/* The part of a round's key schedule that does not depend on the message. */
+struct schedule {
+	const struct suite *suite;
+	uint8_t recipient[CR_HPKE_PUBLIC_LEN];
+	uint8_t context[CONTEXT_LEN]; /* mode || psk_id_hash || info_hash */
+	EVP_CIPHER_CTX *aead;         /* cipher and direction set; rekeyed per message */
+};
+
+struct cr_hpke_sealer {
+	struct schedule schedule;
+};
+
+struct cr_hpke_opener {
+	struct schedule schedule;
+	struct cr_x25519 *secret;
+};
+
+/* Bytes collected for one HMAC: faster than many short updates. */
+struct labeled {
+	uint8_t bytes[MAX_LABELED];
+	size_t len;
+};
+
+static void append(struct labeled *l, const void *bytes, size_t n)
+{
+	if (n > sizeof l->bytes - l->len)
+		abort(); /* only the labels and lengths of this file come here */
+	if (n > 0)
+		memcpy(l->bytes + l->len, bytes, n);
+	l->len += n;
+}
+
+static void append_label(struct labeled *l, const uint8_t *name, size_t name_len, const char *label)
+{
+	append(l, "HPKE-v1", 7);
+	append(l, name, name_len);
+	append(l, label, strlen(label));
+}
+
+/* LabeledExtract (section 4). */
+static void extract(const uint8_t *salt, size_t salt_len, const uint8_t *name, size_t name_len,
+	const char *label, const void *ikm, size_t ikm_len, uint8_t out[CR_HASH_LEN])
+{
+	struct labeled l = { .len = 0 };
+
+	append_label(&l, name, name_len, label);
+	const struct cr_span spans[] = { { l.bytes, l.len }, { ikm, ikm_len } };
+
+	cr_hmac(salt, salt_len, spans, 2, out);
+}
+
+/* LabeledExpand (section 4) of at most one hash block. */
+static void expand(const uint8_t prk[CR_HASH_LEN], const uint8_t *name, size_t name_len, const char *label,
+	const uint8_t *info, size_t info_len, uint8_t *out, size_t out_len)
+{
+	const uint8_t length[2] = { 0, (uint8_t)out_len }, first = 1;
+	struct labeled l = { .len = 0 };
+	uint8_t block[CR_HASH_LEN];
+
+	append(&l, length, sizeof length);
+	append_label(&l, name, name_len, label);
+	append(&l, info, info_len);
+	append(&l, &first, 1);
+	cr_hmac(prk, CR_HASH_LEN, &(struct cr_span){ l.bytes, l.len }, 1, block);
+	memcpy(out, block, out_len);
+	OPENSSL_cleanse(block, sizeof block);
+}
+
+static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const uint8_t recipient[ENC_LEN],
+	const void *info, size_t info_len, int seal, struct cm_err *err)
+{
+	EVP_CIPHER *cipher;
+	int ok;
+
+	for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
+		if (suites[i].id == id)
+			s->suite = &suites[i];
+	if (s->suite == NULL)
+		return cm_fail(err, CM_EDATA, "unknown HPKE suite %d", (int)id);
+	memcpy(s->recipient, recipient, sizeof s->recipient);
+	s->context[0] = 0; /* mode_base */
+	extract(NULL, 0, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
+	extract(NULL, 0, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
+		s->context + 1 + CR_HASH_LEN);
+	cipher = EVP_CIPHER_fetch(NULL, s->suite->cipher, NULL);
+	s->aead = EVP_CIPHER_CTX_new();
+	ok = cipher != NULL && s->aead != NULL &&
+	     EVP_CipherInit_ex2(s->aead, cipher, NULL, NULL, seal, NULL) == 1;
+	EVP_CIPHER_free(cipher);
+	return ok ? CM_OK
+		  : cm_fail(err, CM_EINTERNAL, "libcrypto has no %s (out of memory?)", s->suite->cipher);
+}
+
+static void schedule_fini(struct schedule *s)
+{
+	EVP_CIPHER_CTX_free(s->aead);
+}
+
+/* ExtractAndExpand and KeySchedule: key the AEAD for message 0 of the encapsulation enc with this DH
+ * product. */
+static int schedule_key(struct schedule *s, const uint8_t dh[CR_X25519_LEN], const uint8_t enc[ENC_LEN])
+{
+	const uint8_t *name = s->suite->name;
+	const size_t name_len = sizeof s->suite->name;
+	uint8_t prk[CR_HASH_LEN], shared[CR_HASH_LEN], kem_context[2 * ENC_LEN];
+	uint8_t key[MAX_KEY_LEN], nonce[NONCE_LEN];
+	int ok;
+
+	memcpy(kem_context, enc, ENC_LEN);
+	memcpy(kem_context + ENC_LEN, s->recipient, ENC_LEN);
+	extract(NULL, 0, kem_name, sizeof kem_name, "eae_prk", dh, CR_X25519_LEN, prk);
+	expand(prk, kem_name, sizeof kem_name, "shared_secret", kem_context, sizeof kem_context, shared,
+		sizeof shared);
+	extract(shared, sizeof shared, name, name_len, "secret", NULL, 0, prk);
+	expand(prk, name, name_len, "key", s->context, sizeof s->context, key, s->suite->key_len);
+	expand(prk, name, name_len, "base_nonce", s->context, sizeof s->context, nonce, sizeof nonce);
+	ok = EVP_CipherInit_ex2(s->aead, NULL, key, nonce, -1, NULL) == 1;
+	OPENSSL_cleanse(prk, sizeof prk);
+	OPENSSL_cleanse(shared, sizeof shared);
+	OPENSSL_cleanse(key, sizeof key);
+	OPENSSL_cleanse(nonce, sizeof nonce);
+	return ok;
+}
+
+static int aead_update(
+	EVP_CIPHER_CTX *ctx, const void *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out)
+{
+	int n;
+
+	if (aad_len > 0 && EVP_CipherUpdate(ctx, NULL, &n, aad, (int)aad_len) != 1)
+		return 0;
+	return len == 0 || EVP_CipherUpdate(ctx, out, &n, in, (int)len) == 1;
+}
+
+enum cm_rc cr_hpke_keygen(const struct cr_rng *rng, struct cr_key *secret,
+	uint8_t public_key[CR_HPKE_PUBLIC_LEN], struct cm_err *err)
+{
+	struct cr_x25519 *k;
+	enum cm_rc rc;
+
+	rng->fill(rng->ctx, secret->bytes, sizeof secret->bytes);
+	rc = cr_x25519_new(secret->bytes, &k, err);
+	if (rc != CM_OK) {
+		cr_key_fini(secret);
+		return rc;
+	}
+	memcpy(public_key, cr_x25519_public(k), CR_HPKE_PUBLIC_LEN);
+	cr_x25519_free(k);
+	return CM_OK;
+}
+
+/* Every scalar takes a point of low order to zero (scalars are multiples of 8), so one trial product
+ * decides. */
+enum cm_rc cr_hpke_check_recipient(const uint8_t public_key[CR_HPKE_PUBLIC_LEN], struct cm_err *err)
+{
+	static const uint8_t any[CR_X25519_LEN] = { 1 };
+	uint8_t product[CR_X25519_LEN];
+	struct cr_x25519 *k;
+	enum cm_rc rc = cr_x25519_new(any, &k, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = cr_x25519_derive(k, public_key, product, err);
+	cr_x25519_free(k);
+	return rc;
+}
+
+enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key[CR_HPKE_PUBLIC_LEN],
+	const void *info, size_t info_len, struct cr_hpke_sealer **out, struct cm_err *err)
+{
+	struct cr_hpke_sealer *s = calloc(1, sizeof *s);
+	enum cm_rc rc;
+
+	if (s == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = cr_hpke_check_recipient(public_key, err);
+	if (rc == CM_OK)
+		rc = schedule_init(&s->schedule, suite, public_key, info, info_len, 1, err);
+	if (rc == CM_OK)
+		*out = s;
+	else
+		cr_hpke_sealer_free(s);
+	return rc;
+}
+
+void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
+{
+	if (s == NULL)
+		return;
+	schedule_fini(&s->schedule);
+	OPENSSL_cleanse(s, sizeof *s);
+	free(s);
+}
+
+enum cm_rc cr_hpke_seal_with(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, const void *aad,
+	size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
+{
+	EVP_CIPHER_CTX *aead = s->schedule.aead;
+	uint8_t *box = out + ENC_LEN, *tag = box + len;
+	uint8_t dh[CR_X25519_LEN];
+	struct cr_x25519 *k;
+	enum cm_rc rc;
+	int n, ok;
+
+	if (len > INT_MAX || aad_len > INT_MAX)
+		return cm_fail(err, CM_EINTERNAL, "a message of %zu bytes is too long", len);
+	rc = cr_x25519_new(ephemeral->bytes, &k, err);
+	if (rc != CM_OK)
+		return rc;
+	memcpy(out, cr_x25519_public(k), ENC_LEN);
+	rc = cr_x25519_derive(k, s->schedule.recipient, dh, err);
+	cr_x25519_free(k);
+	if (rc != CM_OK)
+		return rc;
+	ok = schedule_key(&s->schedule, dh, out) && aead_update(aead, aad, aad_len, plain, len, box) &&
+	     EVP_CipherFinal_ex(aead, tag, &n) == 1 &&
+	     EVP_CIPHER_CTX_ctrl(aead, EVP_CTRL_AEAD_GET_TAG, (int)TAG_LEN, tag) == 1;
+	OPENSSL_cleanse(dh, sizeof dh);
+	return ok ? CM_OK : cm_fail(err, CM_EINTERNAL, "libcrypto cannot encrypt (out of memory?)");
+}
+
+enum cm_rc cr_hpke_seal(struct cr_hpke_sealer *s, const struct cr_rng *rng, const void *aad, size_t aad_len,
+	const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
+{
+	struct cr_key ephemeral;
+	enum cm_rc rc;
+
+	rng->fill(rng->ctx, ephemeral.bytes, sizeof ephemeral.bytes);
+	rc = cr_hpke_seal_with(s, &ephemeral, aad, aad_len, plain, len, out, err);
+	cr_key_fini(&ephemeral);
+	return rc;
+}
+
+enum cm_rc cr_hpke_opener_new(enum cr_hpke_suite suite, const struct cr_key *secret, const void *info,
+	size_t info_len, struct cr_hpke_opener **out, struct cm_err *err)
+{
+	struct cr_hpke_opener *o = calloc(1, sizeof *o);
+	enum cm_rc rc;
+
+	if (o == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = cr_x25519_new(secret->bytes, &o->secret, err);
+	if (rc == CM_OK)
+		rc = schedule_init(&o->schedule, suite, cr_x25519_public(o->secret), info, info_len, 0, err);
+	if (rc == CM_OK)
+		*out = o;
+	else
+		cr_hpke_opener_free(o);
+	return rc;
+}
+
+void cr_hpke_opener_free(struct cr_hpke_opener *o)
+{
+	if (o == NULL)
+		return;
+	schedule_fini(&o->schedule);
+	cr_x25519_free(o->secret);
+	OPENSSL_cleanse(o, sizeof *o);
+	free(o);
+}
+
+enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_len, const uint8_t *sealed,
+	size_t len, uint8_t *plain, struct cm_err *err)
+{
+	EVP_CIPHER_CTX *aead = o->schedule.aead;
+	uint8_t dh[CR_X25519_LEN], tag[TAG_LEN], none;
+	size_t plain_len;
+	enum cm_rc rc;
+	int n, ok;
+
+	if (len < CR_HPKE_OVERHEAD || len > INT_MAX || aad_len > INT_MAX)
+		return cm_fail(err, CM_EDATA, "%zu bytes are no sealed message", len);
+	plain_len = len - CR_HPKE_OVERHEAD;
+	rc = cr_x25519_derive(o->secret, sealed, dh, err);
+	if (rc != CM_OK)
+		return rc;
+	memcpy(tag, sealed + ENC_LEN + plain_len, TAG_LEN);
+	ok = schedule_key(&o->schedule, dh, sealed);
+	OPENSSL_cleanse(dh, sizeof dh);
+	if (!ok)
+		return cm_fail(err, CM_EINTERNAL, "libcrypto refused a key");
+	ok = aead_update(aead, aad, aad_len, sealed + ENC_LEN, plain_len, plain) &&
+	     EVP_CIPHER_CTX_ctrl(aead, EVP_CTRL_AEAD_SET_TAG, (int)TAG_LEN, tag) == 1 &&
+	     (EVP_CipherFinal_ex(aead, &none, &n) == 1 || !CM_CHECKED("hpke.tag"));
+	if (ok)
+		return CM_OK;
+	/* The cipher writes plaintext before it has checked the tag: wipe it. */
+	if (plain_len > 0)
+		OPENSSL_cleanse(plain, plain_len);
+	ERR_clear_error();
+	return cm_fail(err, CM_EDATA, "not sealed to this key and round, or altered");
+}

@@ -1,0 +1,46 @@
+/* cr_pem.c - reads private keys from PEM files. */
+#include "cr_pem.h"
+
+#include <stdlib.h>
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include "cr_private_file.h"
+
+#define MAX_PEM 65536u
+
+int cr_pem_no_password(char *buf, int size, int writing, void *arg)
+{
+	(void)buf, (void)size, (void)writing, (void)arg;
+	return -1;
+}
+
+enum cm_rc cr_pem_private_key(const char *path, int secret, EVP_PKEY **out, struct cm_err *err)
+{
+	uint8_t *pem = malloc(MAX_PEM);
+	EVP_PKEY *key = NULL;
+	BIO *bio = NULL;
+	enum cm_rc rc;
+	size_t n;
+
+	if (pem == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	rc = cr_private_read(path, secret, pem, MAX_PEM, &n, err);
+	if (rc != CM_OK)
+		goto out;
+	bio = BIO_new_mem_buf(pem, (int)n);
+	if (bio != NULL)
+		key = PEM_read_bio_PrivateKey(bio, NULL, cr_pem_no_password, NULL);
+	if (key == NULL)
+		rc = cm_fail(err, CM_EDATA, "%s: not a PEM private key without a passphrase", path);
+	else
+		*out = key;
+out:
+	ERR_clear_error();
+	BIO_free(bio);
+	OPENSSL_cleanse(pem, MAX_PEM);
+	free(pem);
+	return rc;
+}

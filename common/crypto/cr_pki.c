@@ -1,0 +1,214 @@
+/* cr_pki.c - reads the holder's identity from a certificate. */
+#include "cr_pki.h"
+
+#include <string.h>
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/x509v3.h>
+
+#include "cm_buf.h"
+#include "cm_fault.h"
+#include "cr_hash.h"
+#include "cr_pki_cert.h"
+
+#define ROLE_URI    "tombola:role:"
+#define DEVICES_URI "tombola:devices:"
+
+static const char *const role_names[] = {
+	[CR_ROLE_NONE] = "none",
+	[CR_ROLE_CLIENT] = "client",
+	[CR_ROLE_SHUFFLER] = "shuffler",
+	[CR_ROLE_ANALYZER] = "analyzer",
+};
+
+const char *cr_role_name(enum cr_role role)
+{
+	return (unsigned)role < sizeof role_names / sizeof role_names[0] ? role_names[role] : "none";
+}
+
+static enum cr_role parse_role(const char *name, size_t len)
+{
+	for (enum cr_role r = CR_ROLE_CLIENT; r <= CR_ROLE_ANALYZER; r++)
+		if (strlen(role_names[r]) == len && memcmp(role_names[r], name, len) == 0)
+			return r;
+	return CR_ROLE_NONE;
+}
+
+enum cr_role cr_role_parse(const char *name)
+{
+	return parse_role(name, strlen(name));
+}
+
+/* A decimal 1..CR_PKI_MAX_DEVICES without leading zeros; 0 for other text. */
+static uint32_t parse_devices(const char *text, size_t len)
+{
+	uint32_t n = 0;
+
+	if (len == 0 || len > 8 || text[0] == '0')
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return 0;
+		n = n * 10 + (uint32_t)(text[i] - '0');
+	}
+	return n <= CR_PKI_MAX_DEVICES ? n : 0;
+}
+
+/* The claims of the URIs read so far. */
+struct claims {
+	unsigned roles, counts; /* number of URIs of each kind */
+	enum cr_role role;
+	uint32_t devices;
+};
+
+/* Reads one URI, which need not end in NUL and may contain NULs. */
+static void read_uri(const char *uri, size_t len, struct claims *c)
+{
+	const size_t role_at = sizeof ROLE_URI - 1, devices_at = sizeof DEVICES_URI - 1;
+
+	if (len >= role_at && memcmp(uri, ROLE_URI, role_at) == 0) {
+		c->roles++;
+		c->role = parse_role(uri + role_at, len - role_at);
+	} else if (len >= devices_at && memcmp(uri, DEVICES_URI, devices_at) == 0) {
+		c->counts++;
+		c->devices = parse_devices(uri + devices_at, len - devices_at);
+	}
+}
+
+/* False when the extension is there more than once or cannot be parsed. */
+static bool read_names(X509 *cert, struct claims *c)
+{
+	int critical;
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, &critical, NULL);
+
+	if (names == NULL)
+		return critical == -1;
+	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
+		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+
+		if (name->type == GEN_URI)
+			read_uri((const char *)ASN1_STRING_get0_data(name->d.uniformResourceIdentifier),
+				(size_t)ASN1_STRING_length(name->d.uniformResourceIdentifier), c);
+	}
+	GENERAL_NAMES_free(names);
+	return true;
+}
+
+/* The subject's common name; bytes that could disturb a log become '?'. */
+static void read_common_name(X509 *cert, char out[65])
+{
+	X509_NAME *subject = X509_get_subject_name(cert);
+	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+	const ASN1_STRING *cn = at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+	size_t n = cn == NULL ? 0 : (size_t)ASN1_STRING_length(cn);
+
+	if (n > 64)
+		n = 64;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t c = ASN1_STRING_get0_data(cn)[i];
+
+		out[i] = '?';
+		if (c >= ' ' && c < 127 && c != '"' && c != '\\')
+			out[i] = (char)c;
+	}
+	out[n] = '\0';
+}
+
+static enum cm_rc read_key_hash(X509 *cert, uint8_t out[CR_HASH_LEN], struct cm_err *err)
+{
+	uint8_t *der = NULL;
+	int len = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(cert), &der);
+
+	if (len <= 0)
+		return cm_fail(err, CM_EPERM, "the certificate's public key cannot be read");
+	cr_sha256(der, (size_t)len, out);
+	OPENSSL_free(der);
+	return CM_OK;
+}
+
+enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, struct cm_err *err)
+{
+	struct claims c = { .role = CR_ROLE_NONE };
+	struct cr_identity id = { .devices = 1 };
+
+	ERR_clear_error();
+	if (!read_names(cert, &c))
+		return cm_fail(err, CM_EPERM, "the certificate's alternative names cannot be read");
+	if (CM_CHECKED("pki.role") && (c.roles != 1 || c.role == CR_ROLE_NONE))
+		return cm_fail(err, CM_EPERM, "the certificate names %s",
+			c.roles == 0  ? "no tombola:role"
+			: c.roles > 1 ? "more than one tombola:role"
+				      : "an unknown tombola:role");
+	if (c.counts > 1 || (c.counts == 1 && (c.devices == 0 || c.role != CR_ROLE_CLIENT)))
+		return cm_fail(
+			err, CM_EPERM, "the certificate's tombola:devices is malformed or not for its role");
+	id.role = c.role;
+	if (c.counts == 1)
+		id.devices = c.devices;
+	read_common_name(cert, id.name);
+	if (read_key_hash(cert, id.key_hash, err) != CM_OK)
+		return err->code;
+	*out = id;
+	return CM_OK;
+}
+
+static void print_name(const X509_NAME *name, char *out, size_t size)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	char *text;
+	long n = 0;
+
+	if (bio != NULL && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0)
+		n = BIO_get_mem_data(bio, &text);
+	if (n < 0)
+		n = 0;
+	if ((size_t)n >= size)
+		n = (long)size - 1;
+	if (n > 0)
+		memcpy(out, text, (size_t)n);
+	out[n] = '\0';
+	BIO_free(bio);
+}
+
+/* Unix seconds; false for an invalid time. */
+static bool read_time(const ASN1_TIME *t, int64_t *out)
+{
+	struct tm tm;
+
+	if (ASN1_TIME_to_tm(t, &tm) != 1)
+		return false;
+	*out = (int64_t)timegm(&tm);
+	return true;
+}
+
+enum cm_rc cr_pki_show(const char *cert_path, struct cr_pki_info *out, struct cm_err *err)
+{
+	struct cr_pki_info info = { .identity = { .devices = 1 } };
+	uint8_t digest[CR_HASH_LEN];
+	X509 *cert = NULL;
+	struct cm_err none;
+	enum cm_rc rc;
+
+	rc = cr_pki_cert_load(cert_path, &cert, err);
+	if (rc != CM_OK)
+		return rc;
+	if (cr_identity_from_cert(cert, &info.identity, &none) != CM_OK) {
+		read_common_name(cert, info.identity.name);
+		rc = read_key_hash(cert, info.identity.key_hash, err);
+	}
+	info.is_ca = X509_check_ca(cert) == 1;
+	print_name(X509_get_subject_name(cert), info.subject, sizeof info.subject);
+	print_name(X509_get_issuer_name(cert), info.issuer, sizeof info.issuer);
+	if (rc == CM_OK && (X509_digest(cert, EVP_sha256(), digest, NULL) != 1 ||
+				   !read_time(X509_get0_notBefore(cert), &info.not_before) ||
+				   !read_time(X509_get0_notAfter(cert), &info.not_after)))
+		rc = cm_fail(err, CM_EDATA, "%s: a malformed certificate", cert_path);
+	X509_free(cert);
+	ERR_clear_error();
+	if (rc != CM_OK)
+		return rc;
+	cm_hex(digest, sizeof digest, info.sha256);
+	*out = info;
+	return CM_OK;
+}

@@ -1,0 +1,103 @@
+/* cr_pki.h - the private PKI of a deployment: two CAs, one certificate per party.  Needs libcrypto.
+ *
+ * The CA that enrols clients is not the analyzer's (else it could enrol n-1 fakes), so there are two:
+ * `clients` signs role client only, `services` signs shuffler and analyzer.  Keys are P-256.  A certificate
+ * names its role as SAN URI:tombola:role:ROLE and, for a client that is a gateway, URI:tombola:devices:N. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "cm_rc.h"
+
+#include <openssl/x509.h>
+
+enum cr_role {
+	CR_ROLE_NONE = 0,
+	CR_ROLE_CLIENT,
+	CR_ROLE_SHUFFLER,
+	CR_ROLE_ANALYZER,
+};
+
+#define CR_PKI_DAYS        90u
+#define CR_PKI_DAYS_CA     3650u
+#define CR_PKI_MAX_DEVICES 10000000u
+
+const char *cr_role_name(enum cr_role role);
+/* CR_ROLE_NONE for an unknown name. */
+enum cr_role cr_role_parse(const char *name);
+
+/* The facts about its holder in a verified peer certificate. */
+struct cr_identity {
+	enum cr_role role;
+	uint32_t devices;     /* number of devices it may speak for; 1 unless the certificate gives one */
+	uint8_t key_hash[32]; /* SHA-256 of its SubjectPublicKeyInfo: the participant's identity */
+	char name[65];        /* subject CN, printable ASCII, for logs about the connection only */
+};
+
+/* Read an identity off a certificate.  CM_EPERM unless it has exactly one tombola:role, a known one, and a
+ * well-formed device count.  Does not verify the chain. */
+CM_CHECK enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, struct cm_err *err);
+
+/* A deployment's directory (0700, like all below it; keys 0600, everything fsynced):
+ *
+ *	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
+ *	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
+ *	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
+ *	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
+ *	              analyzer-sign.pub
+ *	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
+ *
+ * Beside every copy of a CA certificate is its revocation list: services-ca.crl, clients-ca.crl.
+ * issued/SERIAL.crt is a copy of each certificate the CA issued: what is revoked with another of its key.
+ * A party's directory holds what that party needs and nothing else; the CAs' stay where certificates are
+ * issued.  CAs: pathlen 0, keyCertSign and cRLSign.  Parties: digitalSignature; extended key usage
+ * clientAuth for client and analyzer (both dial), serverAuth for the shuffler.  Serials are 128 random bits,
+ * signatures SHA-256.
+ *
+ * X.509 cannot say "this CA may only vouch for role client" (name constraints do not reach these URIs):
+ * whoever verifies a peer must check that its chain ends in the CA of its role. */
+
+/* Make the directory and the two signing key pairs.  `hosts`: comma-separated DNS names or addresses of the
+ * shuffler, NULL or "" for localhost,127.0.0.1,::1.  devices: of the client, 1..CR_PKI_MAX_DEVICES.
+ * CM_ECREATE if DIR holds any of it, CM_EUSAGE for a bad host or count. */
+CM_CHECK enum cm_rc cr_pki_init(const char *dir, const char *hosts, uint32_t devices, struct cm_err *err);
+/* Issue NAME.crt and NAME.key in out_dir (made if missing) for a role under DIR's proper CA.  NAME: 1..64 of
+ * A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler only.  devices: not 1
+ * for a client only.  not_after = now + days; days may be negative for an already expired certificate in
+ * tests. CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
+CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const char *name, enum cr_role role,
+	const char *hosts, uint32_t devices, int days, struct cm_err *err);
+/* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
+ * out_path (durable, whole or not at all): subject, role, devices, hosts and usage are the old one's bytes,
+ * serial and dates are new.  No private key but the CA's is needed.  The old one may have expired; it is left
+ * as it is, and stays valid beside the new one until one of the two is revoked.
+ * CM_EPERM unless the CA of its role signed it and its list does not have it; CM_EUSAGE for a CA's own or for
+ * bad days; CM_ECREATE when out_path exists. */
+CM_CHECK enum cm_rc cr_pki_renew(
+	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err);
+/* Copy to out_dir the public files of the table above that a party of this role needs (CA certificates, their
+ * revocation lists if any, signature keys), those that are not there yet. */
+CM_CHECK enum cm_rc cr_pki_outfit(
+	const char *dir, const char *out_dir, enum cr_role role, struct cm_err *err);
+
+/* Revoke a certificate that one of DIR's CAs issued, and all others for the same key that DIR remembers,
+ * *others of which were not revoked yet: their serials join DIR/ca-clients/ca.crl or DIR/ca-services/ca.crl,
+ * and the list is copied, as clients-ca.crl or services-ca.crl, beside every clients-ca.crt or
+ * services-ca.crt in the directories below DIR.  The verifier must be told to read that file (PEM,
+ * X509_V_FLAG_CRL_CHECK) and to reload.  The list ends with the CA: a list that lapses would shut everybody
+ * out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine. CM_EPERM when
+ * neither CA issued it, CM_EUSAGE for a CA's own.  CM_EDATA, CM_EIO for a file of issued/ that cannot be
+ * read: the certificate and what could be read are revoked then. */
+CM_CHECK enum cm_rc cr_pki_revoke(const char *dir, const char *cert_path, size_t *others, struct cm_err *err);
+
+struct cr_pki_info {
+	struct cr_identity identity;
+	bool is_ca;
+	char subject[256], issuer[256], sha256[65];
+	int64_t not_before, not_after; /* unix seconds */
+};
+/* Read a PEM certificate's first block.  identity.role is CR_ROLE_NONE where it names no valid role (a CA).
+ * CM_ENOINPUT without the file, CM_EDATA when it is no certificate. */
+CM_CHECK enum cm_rc cr_pki_show(const char *cert_path, struct cr_pki_info *out, struct cm_err *err);

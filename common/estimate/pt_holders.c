@@ -1,0 +1,189 @@
+/* pt_holders.c - answers about those who have a reading, where a symbol counts those who have none. */
+#include "pt_holders.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pt_law.h"
+#include "pt_project.h"
+
+bool pt_held(const struct pt_counted *c, struct pt_held *out)
+{
+	double blanket = c->dummies / c->bins + c->n * c->other;
+
+	out->count = calloc(c->bins, sizeof *out->count);
+	out->plausible = calloc(c->bins, sizeof *out->plausible);
+	if (out->count == NULL || out->plausible == NULL)
+		return false;
+	for (uint32_t x = 0; x < c->bins; x++)
+		out->count[x] = ((double)c->counts[x] - blanket) / (c->keep - c->other);
+	memcpy(out->plausible, out->count, c->bins * sizeof *out->count);
+	return pt_project_simplex(out->plausible, c->bins, c->n);
+}
+
+void pt_held_fini(struct pt_held *h)
+{
+	free(h->count);
+	free(h->plausible);
+	*h = (struct pt_held){ 0 };
+}
+
+/* A report y counts (s_y - Q S) / (P - Q) with S the sum of s: under the law of bin x its mean is s_x.  With
+ * g the same of another score, E f g = Q sum f_y g_y + (P - Q) f_x g_x. */
+struct linear {
+	double shift_f, shift_g;       /* Q S */
+	double sum_f, sum_g, products; /* over all bins, of f, g and f g */
+};
+
+static double scored(const struct pt_counted *c, double s, double shift)
+{
+	return (s - shift) / (c->keep - c->other);
+}
+
+static struct linear linear_of(const struct pt_counted *c, const double *f, const double *g)
+{
+	struct linear l = { 0 };
+
+	for (uint32_t y = 0; y < c->bins; y++) {
+		l.shift_f += c->other * f[y];
+		l.shift_g += c->other * g[y];
+	}
+	for (uint32_t y = 0; y < c->bins; y++) {
+		double a = scored(c, f[y], l.shift_f), b = scored(c, g[y], l.shift_g);
+
+		l.sum_f += a;
+		l.sum_g += b;
+		l.products += a * b;
+	}
+	return l;
+}
+
+static double covariance_at(
+	const struct pt_counted *c, const struct linear *l, const double *f, const double *g, uint32_t x)
+{
+	double a = scored(c, f[x], l->shift_f), b = scored(c, g[x], l->shift_g);
+
+	return c->other * l->products + (c->keep - c->other) * a * b - f[x] * g[x];
+}
+
+static double dummy_covariance(const struct pt_counted *c, const struct linear *l)
+{
+	return (l->products - l->sum_f * l->sum_g / c->bins) / c->bins;
+}
+
+static double covariance(
+	const struct pt_counted *c, const struct pt_held *h, const double *f, const double *g)
+{
+	struct linear l = linear_of(c, f, g);
+	double sum = c->dummies * dummy_covariance(c, &l);
+
+	for (uint32_t x = 0; x < c->bins; x++)
+		sum += h->plausible[x] * covariance_at(c, &l, f, g, x);
+	return sum;
+}
+
+void pt_sums_add(const struct pt_counted *c, const struct pt_held *h, const double *score,
+	const double *weight, struct pt_sums *out)
+{
+	for (uint32_t x = 0; x < c->bins; x++) {
+		out->score += h->count[x] * score[x];
+		out->weight += h->count[x] * weight[x];
+	}
+	/* Rounding may take a variance of nothing below zero. */
+	out->of_score += fmax(covariance(c, h, score, score), 0);
+	out->of_weight += fmax(covariance(c, h, weight, weight), 0);
+	out->together += covariance(c, h, score, weight);
+}
+
+double pt_score_variance(const struct pt_counted *c, const double *score, uint32_t x)
+{
+	struct linear l = linear_of(c, score, score);
+
+	return covariance_at(c, &l, score, score, x);
+}
+
+double pt_score_dummy_variance(const struct pt_counted *c, const double *score)
+{
+	struct linear l = linear_of(c, score, score);
+
+	return dummy_covariance(c, &l);
+}
+
+/* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), a quadratic in r.  Its leading
+ * coefficient is positive just if the weight is significantly off zero; a negative weight is nobody's. */
+struct pt_ratio pt_fieller(const struct pt_sums *s, double z)
+{
+	double a = s->weight * s->weight - z * z * s->of_weight;
+	double b = s->weight * s->score - z * z * s->together;
+	double c = s->score * s->score - z * z * s->of_score;
+	double root;
+
+	if (!(a > 0) || !(s->weight > 0))
+		return (struct pt_ratio){ .defined = false };
+	root = sqrt(fmax(b * b - a * c, 0));
+	return (struct pt_ratio){ .defined = true,
+		.value = s->score / s->weight,
+		.lower = (b - root) / a,
+		.upper = (b + root) / a };
+}
+
+enum cm_rc pt_none_item(const struct pt_support *s, uint64_t count, uint64_t reports, size_t joint,
+	struct pt_item *item, double *floor, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	item->label = PT_NONE_LABEL;
+	item->none = true;
+	rc = pt_support_items(s, &count, 1, reports, joint, item, floor, err);
+	/* One count is not consistent with others here, but between nobody and everybody. */
+	item->projected = fmin(fmax(item->value, 0), (double)reports);
+	return rc;
+}
+
+void pt_item_undefined(double low, double high, struct pt_item *item)
+{
+	item->value = item->projected = (double)NAN;
+	item->variance = (double)INFINITY;
+	item->lower = item->joint_lower = low;
+	item->upper = item->joint_upper = high;
+}
+
+static void fill_sum(const struct pt_query *q, const struct pt_sums *s, double b, struct pt_item *item)
+{
+	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025), half;
+
+	item->value = q->low * s->weight + unit * s->score;
+	item->variance =
+		q->low * q->low * s->of_weight + 2 * q->low * unit * s->together + unit * unit * s->of_score;
+	half = z * sqrt(fmax(item->variance, 0));
+	item->lower = item->joint_lower = item->value - half;
+	item->upper = item->joint_upper = item->value + half;
+	item->projected = item->value;
+}
+
+void pt_holders_mean(const struct pt_query *q, const struct pt_sums *s, double b, struct pt_item *item)
+{
+	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025), off;
+	struct pt_sums all = *s;
+	struct pt_ratio r;
+
+	item->label = q->name;
+	/* Rounding to a level moves a holder's by a variance of at most 1/4. */
+	all.of_score += fmax(s->weight, 0) / 4;
+	if (q->kind == PT_SUM) {
+		fill_sum(q, &all, b, item);
+		return;
+	}
+	r = pt_fieller(&all, z);
+	if (!r.defined) {
+		pt_item_undefined(q->low, q->high, item);
+		return;
+	}
+	off = all.of_score - 2 * r.value * all.together + r.value * r.value * all.of_weight;
+	item->value = q->low + unit * r.value;
+	item->variance = unit * unit * fmax(off, 0) / (s->weight * s->weight);
+	item->lower = item->joint_lower = q->low + unit * r.lower;
+	item->upper = item->joint_upper = q->low + unit * r.upper;
+	item->projected = fmin(fmax(item->value, q->low), q->high);
+}

@@ -1,0 +1,202 @@
+/* pt_mean.c - symbols to the mean of a bounded number, with its interval. */
+#include "pt_mean.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "pt_expect.h"
+#include "pt_law.h"
+
+#define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
+#define SHIFT_MAX   1.0 /* standard errors: beyond it the expansion in the skewness says little */
+
+double pt_mean_scale(const struct pt_query *q, double n)
+{
+	return q->kind == PT_SUM ? n : 1;
+}
+
+bool pt_mean_moments(const struct pt_rule *rule, double *moment)
+{
+	uint32_t n = rule->symbols;
+	double *chance = calloc(3 * (size_t)n, sizeof *chance), *first;
+
+	if (chance == NULL)
+		return false;
+	first = chance + n;
+	rule->scores(rule->of, first, first + n);
+	for (uint32_t level = 0; level < rule->levels; level++) {
+		moment[level] = (double)level * level;
+		rule->law(rule->of, level, chance);
+		for (uint32_t y = 0; y < n; y++)
+			moment[level] += chance[y] * (first[y] - level) * (first[y] - level);
+	}
+	free(chance);
+	return true;
+}
+
+/* What the law alone says of the variance of one score, rounding to a level included. */
+struct bounds {
+	double least, most;
+};
+
+static struct bounds bounds_of(const double *moment, uint32_t levels)
+{
+	static const struct pt_query unit = { .kind = PT_MEAN, .high = 1 };
+	double b = levels - 1;
+	struct bounds v = { INFINITY,
+		pow(b * pt_mean_expected_error(&unit, 1, levels - 1, moment, 0, 0), 2) };
+
+	for (uint32_t level = 0; level < levels; level++)
+		v.least = fmin(v.least, moment[level] - (double)level * level);
+	return v;
+}
+
+/* A sum over all messages of a score, and over the dummies as expected. */
+struct total {
+	double all, squares; /* of the score, of its square */
+	double dummy;        /* mean of a dummy's score */
+};
+
+struct work {
+	const uint64_t *counts;
+	const double *first, *second;
+	uint32_t symbols;
+	double n, dummies, messages;
+	double level; /* estimated mean level */
+};
+
+/* A score of symbol y. */
+typedef double score(const struct work *w, uint32_t y);
+
+static double plain(const struct work *w, uint32_t y)
+{
+	return w->first[y];
+}
+
+static double spread(const struct work *w, uint32_t y)
+{
+	return (w->first[y] - w->level) * (w->first[y] - w->level);
+}
+
+/* Its mean is (l - level)^2. */
+static double apart(const struct work *w, uint32_t y)
+{
+	return w->second[y] - 2 * w->level * w->first[y] + w->level * w->level;
+}
+
+static struct total sum(const struct work *w, score *of)
+{
+	struct total t = { 0 };
+
+	for (uint32_t y = 0; y < w->symbols; y++) {
+		double s = of(w, y), count = (double)w->counts[y];
+
+		t.all += count * s;
+		t.squares += count * s * s;
+		t.dummy += s / w->symbols;
+	}
+	return t;
+}
+
+static double of_reports(const struct work *w, const struct total *t)
+{
+	return t->all - w->dummies * t->dummy;
+}
+
+static double error(const struct work *w, const struct total *t)
+{
+	return sqrt(fmax(t->squares - t->all * t->all / fmax(w->messages, 1), 0));
+}
+
+/* Of the sum of levels; *freedom: 2 over the squared relative error of what is estimated in it. */
+static double variance(const struct work *w, struct bounds one, double *freedom)
+{
+	struct total all = sum(w, spread), own = sum(w, apart);
+	double noise, values, blanket = 0, got, doubt;
+
+	/* The mean has been fitted. */
+	noise = of_reports(w, &all) * (w->n > 1 ? w->n / (w->n - 1) : 1);
+	/* The values' spread: rounding is at most 1/4 each, and of two noisy bounds the larger would be too
+	 * large, hence less one standard error. */
+	values = fmax(of_reports(w, &own) - w->n / 4 - error(w, &own), 0);
+	for (uint32_t y = 0; w->dummies > 0 && y < w->symbols; y++)
+		blanket += pow(w->first[y] - sum(w, plain).dummy, 2) / w->symbols;
+	got = fmin(fmax(noise - values, w->n * one.least), w->n * one.most) + w->dummies * blanket;
+	/* Widened for what chance may have taken from it, which is nothing where it is at its least. */
+	doubt = fmin(error(w, &all), fmax(noise - values - w->n * one.least, 0));
+	*freedom = 2 * pow(got / doubt, 2);
+	return got;
+}
+
+/* Abramowitz and Stegun 26.7.5. */
+static double student(double z, double freedom)
+{
+	double v = fmax(freedom, FREEDOM_MIN), c = z * z * z;
+
+	return isfinite(v) ? z + (c + z) / (4 * v) + (5 * c * z * z + 16 * c + 3 * z) / (96 * v * v) : z;
+}
+
+/* Third central moment of the first score of one report at the mean level: what most of them are like. */
+static double third_moment(const struct pt_rule *rule, const struct work *w, double *chance)
+{
+	double at = fmin(fmax(w->level, 0), rule->levels - 1), third = 0;
+	uint32_t low = (uint32_t)fmin(floor(at), rule->levels - 2);
+
+	for (uint32_t up = 0; up < 2; up++) {
+		rule->law(rule->of, low + up, chance);
+		for (uint32_t y = 0; y < w->symbols; y++)
+			third += fabs(low + 1 - up - at) * chance[y] * pow(w->first[y] - at, 3);
+	}
+	return third;
+}
+
+/* Hall 1992, section 3.5: quantiles of the studentised mean, to the first order in the skewness. */
+static void fill(const struct pt_query *q, uint32_t levels, const struct work *w, double var, double freedom,
+	double third, struct pt_item *item)
+{
+	double scale = pt_mean_scale(q, w->n), low = scale * q->low, high = scale * q->high;
+	double range = high - low, unit = range * sqrt(var) / (w->n * (levels - 1));
+	double z = pt_normal_upper(0.025), t = student(z, freedom);
+	double shift = w->n * third / (6 * var * sqrt(var)) * (2 * z * z + 1);
+
+	shift = fmin(fmax(shift, -SHIFT_MAX), SHIFT_MAX);
+	item->label = q->name;
+	item->value = low + range * w->level / (levels - 1);
+	item->variance = unit * unit;
+	item->lower = item->joint_lower = item->value - (t - shift) * unit;
+	item->upper = item->joint_upper = item->value + (t + shift) * unit;
+	item->projected = fmin(fmax(item->value, low), high);
+}
+
+enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_rule *rule, const uint64_t *counts,
+	uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+{
+	uint32_t symbols = rule->symbols;
+	double *first = calloc(3 * (size_t)symbols, sizeof *first);
+	double *moment = calloc(rule->levels, sizeof *moment), var, freedom;
+	struct pt_item *item = calloc(1, sizeof *item);
+	struct work w = { .counts = counts, .symbols = symbols, .n = (double)reports, .dummies = dummies };
+	struct total first_total;
+	enum cm_rc rc = CM_OK;
+
+	if (first == NULL || moment == NULL || item == NULL || !pt_mean_moments(rule, moment)) {
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+		goto out;
+	}
+	w.first = first;
+	w.second = first + symbols;
+	rule->scores(rule->of, first, first + symbols);
+	for (uint32_t y = 0; y < symbols; y++)
+		w.messages += (double)counts[y];
+	first_total = sum(&w, plain);
+	w.level = of_reports(&w, &first_total) / w.n;
+	var = variance(&w, bounds_of(moment, rule->levels), &freedom);
+	fill(q, rule->levels, &w, var, freedom, third_moment(rule, &w, first + (size_t)2 * symbols), item);
+	*out = (struct pt_estimate){ .item = item, .n = 1, .reports = reports };
+	item = NULL;
+out:
+	free(moment);
+	free(first);
+	free(item);
+	return rc;
+}

@@ -1,0 +1,301 @@
+/* pt_quantile.c - level counts to quantiles of a bounded number, with intervals. */
+#include "pt_quantile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pt_law.h"
+
+#define LABEL_LEN 24u
+
+const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n)
+{
+	static const double usual[] = { 0.25, 0.5, 0.75 };
+
+	*n = q->probabilities > 0 ? q->probabilities : sizeof usual / sizeof *usual;
+	return q->probabilities > 0 ? q->probability : usual;
+}
+
+/* Of one level's distribution function: its estimate, standard error, and the monotone estimate. */
+struct step {
+	double share, error, monotone;
+};
+
+/* Levels 0..level as one item: who holds one of them supports it with chance P + level Q, everybody else with
+ * (level + 1) Q. */
+static struct pt_support support_of(const struct pt_counted *c, uint32_t level)
+{
+	double other = c->other, above = c->bins - 1 - level;
+
+	return (struct pt_support){ .keep = c->keep + level * other,
+		.flip = above * other,
+		.other = (level + 1) * other,
+		.dummies = c->dummies,
+		.blanket = (level + 1.0) / c->bins };
+}
+
+static struct step step_of(const struct pt_counted *c, uint32_t level, double messages)
+{
+	struct pt_support s = support_of(c, level);
+	double n = c->n, held = (messages - c->dummies * s.blanket - n * s.other) / (s.keep - s.other);
+
+	return (struct step){ .share = held / n,
+		.error = sqrt(pt_support_variance(&s, n, fmin(fmax(held, 0), n))) / n };
+}
+
+double pt_quantile_expected_error(const struct pt_query *q, const struct pt_counted *c)
+{
+	double n = c->n, b = c->bins - pt_query_symbols(q) - 1, sum = 0;
+	uint32_t asked;
+	const double *at = pt_quantile_asked(q, &asked);
+
+	for (uint32_t i = 0; i < asked; i++) {
+		uint32_t level = (uint32_t)fmin(at[i] * b, b - 1);
+		struct pt_support s = support_of(c, level);
+
+		sum += pt_support_variance(&s, n, at[i] * n) / (n * n);
+	}
+	return (q->high - q->low) * sqrt(sum / asked + 1 / (12 * b * b));
+}
+
+/* Pool adjacent violators: the nearest sequence that does not fall, within [0, 1].  size: room for as
+ * many. */
+static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
+{
+	uint32_t runs = 0;
+
+	/* f[0..runs-1].monotone: means of the runs so far. */
+	for (uint32_t i = 0; i < n; i++) {
+		f[runs].monotone = f[i].share;
+		size[runs++] = 1;
+		for (; runs > 1 && f[runs - 2].monotone > f[runs - 1].monotone; runs--) {
+			uint32_t one = size[runs - 2], other = size[runs - 1];
+
+			f[runs - 2].monotone =
+				(one * f[runs - 2].monotone + other * f[runs - 1].monotone) / (one + other);
+			size[runs - 2] = one + other;
+		}
+	}
+	/* Spread from behind: a run ends at or after its number. */
+	for (uint32_t end = n; runs > 0; runs--) {
+		double mean = fmin(fmax(f[runs - 1].monotone, 0), 1);
+
+		for (uint32_t i = 0; i < size[runs - 1]; i++)
+			f[--end].monotone = mean;
+	}
+}
+
+/* In levels.  F of the levels at j is between that of the values at j and right below j + 1: as if at
+ * j + 1/2. */
+static double read_at(const struct step *f, uint32_t b, double q)
+{
+	double x = 0, share = 0;
+
+	for (uint32_t j = 0; j <= b; j++) {
+		double next = j < b ? j + 0.5 : b, reached = j < b ? f[j].monotone : 1;
+
+		if (reached >= q)
+			return reached > share ? x + (next - x) * (q - share) / (reached - share) : next;
+		x = next;
+		share = reached;
+	}
+	return b;
+}
+
+/* The quantile is above j if F(j) < q: of levels 0..b-1, as many as are rejected one after the other.  Wrong
+ * only if the first level at or above the quantile is, which is a single test. */
+static double lower_end(const struct step *f, uint32_t b, double q, double z)
+{
+	uint32_t j = 0;
+
+	while (j < b && f[j].share + z * f[j].error < q)
+		j++;
+	return j > 0 ? j - 1 : 0;
+}
+
+/* And at most j + 1 if F(j) >= q, by the same reasoning from above. */
+static double upper_end(const struct step *f, uint32_t b, double q, double z)
+{
+	uint32_t j = b;
+
+	while (j > 0 && f[j - 1].share - z * f[j - 1].error >= q)
+		j--;
+	return j < b ? j + 1 : b;
+}
+
+/* Labels and memory of the quantiles that are asked for, and of `more` items behind them. */
+static enum cm_rc make_items(
+	const struct pt_query *q, uint32_t more, struct pt_estimate *e, struct cm_err *err)
+{
+	uint32_t n;
+	const double *asked = pt_quantile_asked(q, &n);
+
+	e->n = n + more;
+	e->item = calloc(e->n, sizeof *e->item);
+	e->names = calloc(n, LABEL_LEN);
+	if (e->item == NULL || e->names == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (uint32_t i = 0; i < n; i++) {
+		char *label = e->names + (size_t)i * LABEL_LEN;
+
+		if (asked[i] >= 0.5 && asked[i] <= 0.5)
+			(void)snprintf(label, LABEL_LEN, "median");
+		else
+			(void)snprintf(label, LABEL_LEN, "p%.10g", 100 * asked[i]);
+		e->item[i].label = label;
+	}
+	return CM_OK;
+}
+
+/* One quantile.  f: what it is read from; tests: what its ends are tested with; of 0..b-1. */
+static void fill(const struct pt_query *q, const struct step *f, const struct step *tests, uint32_t b,
+	double at, double joint, struct pt_item *item)
+{
+	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025);
+	double low = lower_end(tests, b, at, z), high = upper_end(tests, b, at, z);
+	double x = fmin(fmax(read_at(f, b, at), low), high), deviation = unit * (high - low) / (2 * z);
+
+	item->value = item->projected = q->low + unit * x;
+	item->variance = deviation * deviation;
+	item->lower = q->low + unit * low;
+	item->upper = q->low + unit * high;
+	item->joint_lower = q->low + unit * lower_end(tests, b, at, joint);
+	item->joint_upper = q->low + unit * upper_end(tests, b, at, joint);
+}
+
+/* ---- Of those who have a reading ---- */
+
+/* Work of one estimate; f, tests: of levels 0..b-1. */
+struct holders {
+	struct pt_counted c;
+	struct pt_held held;
+	struct pt_sums all; /* weight: how many have a reading */
+	struct step *f, *tests;
+	double *score, *nothing;
+	uint32_t b;
+};
+
+/* A share `at` of the holders is at or below level j just if (at or below j) - at (holders) is not negative:
+ * a sum, whose sign is tested without dividing by how many holders there may be. */
+static void test_levels(struct holders *h, double at)
+{
+	for (uint32_t j = 0; j < h->b; j++) {
+		struct pt_sums s = { 0 };
+
+		for (uint32_t y = 0; y <= h->b; y++)
+			h->score[y] = (y <= j) - at;
+		pt_sums_add(&h->c, &h->held, h->score, h->nothing, &s);
+		h->tests[j] =
+			(struct step){ .share = at + s.score / h->c.n, .error = sqrt(s.of_score) / h->c.n };
+	}
+}
+
+/* Is it certain, at this quantile of the normal law, that somebody has a reading? */
+static bool some_hold(const struct holders *h, double z)
+{
+	return h->all.weight > z * sqrt(h->all.of_weight);
+}
+
+static void fill_of_holders(
+	const struct pt_query *q, struct holders *h, double at, double joint, struct pt_item *item)
+{
+	if (!some_hold(h, pt_normal_upper(0.025))) {
+		pt_item_undefined(q->low, q->high, item);
+		return;
+	}
+	test_levels(h, at);
+	fill(q, h->f, h->tests, h->b, at, joint, item);
+	if (!some_hold(h, joint)) {
+		item->joint_lower = q->low;
+		item->joint_upper = q->high;
+	}
+}
+
+static bool holders_init(struct holders *h, const struct pt_counted *c)
+{
+	double below = 0;
+
+	*h = (struct holders){ .c = *c, .b = c->bins - 2 };
+	h->f = calloc(2 * (size_t)h->b, sizeof *h->f);
+	h->score = calloc(2 * (size_t)c->bins, sizeof *h->score);
+	if (h->f == NULL || h->score == NULL || !pt_held(&h->c, &h->held))
+		return false;
+	h->tests = h->f + h->b;
+	h->nothing = h->score + c->bins;
+	for (uint32_t y = 0; y <= h->b; y++)
+		h->score[y] = 1;
+	pt_sums_add(&h->c, &h->held, h->nothing, h->score, &h->all);
+	for (uint32_t j = 0; j < h->b; j++) {
+		below += h->held.count[j];
+		h->f[j].share = below / h->all.weight;
+	}
+	return true;
+}
+
+static enum cm_rc estimate_of_holders(const struct pt_query *q, const struct pt_counted *c,
+	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	struct pt_estimate e = { .reports = reports };
+	struct holders h;
+	uint32_t *size = calloc(c->bins, sizeof *size), asked;
+	const double *at = pt_quantile_asked(q, &asked);
+	double joint = pt_normal_upper(pt_joint_tail(asked));
+	enum cm_rc rc = CM_OK;
+
+	if (!holders_init(&h, c) || size == NULL)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = make_items(q, 1, &e, err);
+	if (rc == CM_OK)
+		make_monotone(h.f, h.b, size);
+	for (uint32_t i = 0; rc == CM_OK && i < asked; i++)
+		fill_of_holders(q, &h, at[i], joint, &e.item[i]);
+	if (rc == CM_OK)
+		rc = pt_none_item(
+			symbol, c->counts[c->bins - 1], reports, 1, &e.item[asked], &e.noise_floor, err);
+	pt_held_fini(&h.held);
+	free(h.f);
+	free(h.score);
+	free(size);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counted *c,
+	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	uint32_t b = c->bins - 1;
+	struct step *f;
+	uint32_t *size, asked;
+	const double *at = pt_quantile_asked(q, &asked);
+	struct pt_estimate e = { .reports = reports };
+	enum cm_rc rc;
+	double messages = 0, joint = pt_normal_upper(pt_joint_tail(asked));
+
+	if (pt_query_symbols(q) > 0)
+		return estimate_of_holders(q, c, symbol, reports, out, err);
+	f = calloc(b, sizeof *f);
+	size = calloc(b, sizeof *size);
+	rc = f != NULL && size != NULL ? make_items(q, 0, &e, err)
+				       : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK)
+		goto out;
+	for (uint32_t j = 0; j < b; j++) {
+		messages += (double)c->counts[j];
+		f[j] = step_of(c, j, messages);
+	}
+	make_monotone(f, b, size);
+	for (uint32_t i = 0; i < asked; i++)
+		fill(q, f, f, b, at[i], joint, &e.item[i]);
+	*out = e;
+	e = (struct pt_estimate){ 0 };
+out:
+	free(f);
+	free(size);
+	pt_estimate_fini(&e);
+	return rc;
+}

@@ -1,0 +1,21 @@
+/* pt_quantile.h - level counts to quantiles of a bounded number, with intervals. */
+#pragma once
+
+#include "pt_holders.h"
+
+/* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
+const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n);
+
+/* Of the quantiles that are asked for, root mean square, of numbers spread evenly over the range: by what the
+ * variance of the distribution function there and rounding to a level come to. */
+double pt_quantile_expected_error(const struct pt_query *q, const struct pt_counted *c);
+
+/* The q-quantiles, inf{ x : at least a share q of the participants is at or below x }, from the levels that
+ * MIXBINS with these parameters sent.  Reports and counts have been checked.
+ *
+ * value: the distribution function of the levels, made monotone, read between the levels; biased by rounding,
+ * at most a level.  Intervals hold the quantile of the values themselves, whatever they are: they end at
+ * levels, and rounding is counted.  variance: of a normal law with as wide an interval.  Joint intervals:
+ * Sidak over the probabilities.  Labels: "median", or "p" and the percentage. */
+CM_CHECK enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counted *c,
+	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err);

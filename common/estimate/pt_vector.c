@@ -1,0 +1,230 @@
+/* pt_vector.c - signs of coordinates to the mean of a vector, with intervals. */
+#include "pt_vector.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pr_limits.h"
+#include "pt_law.h"
+
+#define EXACT     2000.0 /* messages expected about a coordinate below which the normal law is not used */
+#define FAR       20.0   /* standard deviations above the greatest mean, where no law is summed any more */
+#define MEMO      2048   /* sums of signs from -MEMO to MEMO */
+#define BISECTION 30
+#define LABEL     11 /* digits of a number of 32 bits, and a zero */
+
+struct limits {
+	double lower, upper, joint_lower, joint_upper; /* of h */
+	bool known;
+};
+
+/* One estimation. */
+struct work {
+	const struct pt_signs *s;
+	double n, messages;
+	double mixed;              /* slope of a message that may be a dummy */
+	double unit;               /* h of one sign */
+	double alpha, joint_alpha; /* of one tail */
+	double z, joint_z;
+	bool exact;
+	struct pt_law about; /* messages about a coordinate, when exact */
+	struct limits *memo; /* by the sum of signs: coordinates of equal sums have equal limits */
+};
+
+double pt_signs_variance(const struct pt_signs *s, double n, double h)
+{
+	double all = n + (double)s->dummies;
+
+	return (all * s->groups / (s->slope * s->slope) - n * h * h) / (n * n);
+}
+
+/* P(S >= m) when all hold h and every message may be a dummy alike: the same mean as of n participants and N
+ * dummies, and more spread.  Given c messages about the coordinate (m + c) / 2 of them, rounded up, must show
+ * +1; `at` is the chance of just as many and `least` of no fewer, from c to c + 1. */
+static double tail(const struct work *w, double h, int64_t m)
+{
+	double plus = (1 + w->mixed * h) / 2, minus = (1 - w->mixed * h) / 2, sum = 0, least, at;
+	int64_t c = llabs(m), last = w->about.first + (int64_t)w->about.len - 1, t = m > 0 ? m : 0;
+
+	if (m <= 0)
+		sum = pt_law_at_most(&w->about, c - 1);
+	at = pow(m > 0 ? plus : minus, (double)c);
+	least = m > 0 ? at : 1;
+	for (; c <= last; c++) {
+		if (c >= w->about.first)
+			sum += w->about.p[c - w->about.first] * least;
+		if ((m + c) % 2 == 0) {
+			least -= minus * at;
+			at *= (double)(c + 1) * plus / (double)(t + 1);
+			t++;
+		} else {
+			least += at * (double)t * minus / (double)(c - t + 1);
+			at *= (double)(c + 1) * minus / (double)(c + 1 - t);
+		}
+	}
+	return sum;
+}
+
+/* The least h with P(S >= m | h) > a.  Outside [-1, 1] there are no laws: that of the end, shifted. */
+static double lower_limit(const struct work *w, int64_t m, double a)
+{
+	double low = -1, high = 1;
+	int64_t most = m;
+
+	if (tail(w, low, m) > a) {
+		while (tail(w, low, most + 1) > a)
+			most++;
+		return low - (double)(most - m) * w->unit;
+	}
+	if (tail(w, high, m) <= a) {
+		while (tail(w, high, most - 1) <= a)
+			most--;
+		return high + (double)(m - most) * w->unit;
+	}
+	for (int i = 0; i < BISECTION; i++) {
+		double h = (low + high) / 2;
+
+		if (tail(w, h, m) > a)
+			high = h;
+		else
+			low = h;
+	}
+	return low;
+}
+
+/* The least h with value - h <= z sd(h); outside [-1, 1] sd is that of the end. */
+static double lower_score(const struct work *w, double value, double z)
+{
+	double more = 1 + z * z / w->n, noise = z * z * pt_signs_variance(w->s, w->n, 0);
+	double at_end = value - z * sqrt(pt_signs_variance(w->s, w->n, 1));
+
+	if (at_end <= -1 || at_end >= 1)
+		return at_end;
+	return (value - sqrt(fmax(value * value - more * (value * value - noise), 0))) / more;
+}
+
+static struct limits find_limits(const struct work *w, int64_t m)
+{
+	double value = (double)m * w->unit, about = w->messages / w->s->groups;
+	struct limits l = { .known = true };
+
+	/* S and -S change places with h and -h. */
+	if (w->exact && fabs((double)m) <= about + FAR * (1 + sqrt(about))) {
+		l.lower = lower_limit(w, m, w->alpha);
+		l.upper = -lower_limit(w, -m, w->alpha);
+		l.joint_lower = lower_limit(w, m, w->joint_alpha);
+		l.joint_upper = -lower_limit(w, -m, w->joint_alpha);
+		return l;
+	}
+	l.lower = lower_score(w, value, w->z);
+	l.upper = -lower_score(w, -value, w->z);
+	l.joint_lower = lower_score(w, value, w->joint_z);
+	l.joint_upper = -lower_score(w, -value, w->joint_z);
+	return l;
+}
+
+static struct limits limits_of(struct work *w, int64_t m)
+{
+	struct limits *memo;
+
+	if (m < -MEMO || m > MEMO)
+		return find_limits(w, m);
+	memo = &w->memo[m + MEMO];
+	if (!memo->known)
+		*memo = find_limits(w, m);
+	return *memo;
+}
+
+static bool work_init(struct work *w, const struct pt_signs *s, uint64_t reports, uint32_t dimension)
+{
+	double n = (double)reports;
+
+	*w = (struct work){ .s = s, .n = n, .messages = n + (double)s->dummies };
+	w->mixed = s->slope * n / w->messages;
+	w->unit = s->groups / (n * s->slope);
+	w->alpha = 0.025;
+	w->joint_alpha = pt_joint_tail(dimension);
+	w->z = pt_normal_upper(w->alpha);
+	w->joint_z = pt_normal_upper(w->joint_alpha);
+	w->exact = w->messages / s->groups < EXACT;
+	w->memo = calloc(2 * MEMO + 1, sizeof *w->memo);
+	return w->memo != NULL &&
+	       (!w->exact || pt_law_binomial(&w->about, reports + s->dummies, 1 / s->groups));
+}
+
+static void work_fini(struct work *w)
+{
+	pt_law_fini(&w->about);
+	free(w->memo);
+}
+
+enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err)
+{
+	e->n = q->dimension;
+	e->item = calloc(e->n, sizeof *e->item);
+	e->names = q->columns == 0 ? calloc(e->n, LABEL) : NULL;
+	if (e->item == NULL || (q->columns == 0 && e->names == NULL))
+		return cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
+	for (uint32_t i = 0; i < q->dimension; i++) {
+		char *number = q->columns == 0 ? e->names + (size_t)i * LABEL : NULL;
+
+		if (number != NULL)
+			(void)snprintf(number, LABEL, "%u", (unsigned)i);
+		e->item[i].label = number != NULL ? number : q->column[i].name;
+	}
+	return CM_OK;
+}
+
+static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, struct pt_estimate *e)
+{
+	double half = (q->high - q->low) / 2, middle = q->low + half;
+	double zero = fmin(fmax(0, q->low), q->high), most = pt_signs_variance(w->s, w->n, 0);
+	struct limits nothing = find_limits(w, llround((zero - middle) / half / w->unit));
+
+	for (uint32_t i = 0; i < q->dimension; i++) {
+		struct limits l = limits_of(w, sum[i]);
+		double value = (double)sum[i] * w->unit, square = value * value - most;
+		struct pt_item *item = &e->item[i];
+
+		/* The square of the mean, from an estimate that varies: its own variance is taken off. */
+		*item = (struct pt_item){ .label = item->label,
+			.value = middle + half * value,
+			.variance =
+				half * half * pt_signs_variance(w->s, w->n, sqrt(fmin(fmax(square, 0), 1))),
+			.lower = middle + half * l.lower,
+			.upper = middle + half * l.upper,
+			.joint_lower = middle + half * l.joint_lower,
+			.joint_upper = middle + half * l.joint_upper };
+		item->projected = fmin(fmax(item->value, q->low), q->high);
+		item->below_noise = item->joint_lower <= zero && item->joint_upper >= zero;
+	}
+	e->noise_floor = half * (nothing.joint_upper - nothing.joint_lower) / 2;
+}
+
+enum cm_rc pt_vector_estimate(const struct pt_query *q, const struct pt_signs *s, const int64_t *sum,
+	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	struct pt_estimate e = { .reports = reports };
+	struct work w = { 0 };
+	enum cm_rc rc;
+
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "no participants, or too many");
+	rc = pt_vector_items(q, &e, err);
+	if (rc == CM_OK && !work_init(&w, s, reports, q->dimension))
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK) {
+		fill(&w, q, sum, &e);
+		*out = e;
+		e = (struct pt_estimate){ 0 };
+	}
+	work_fini(&w);
+	pt_estimate_fini(&e);
+	return rc;
+}
+
+double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs *s, uint64_t participants)
+{
+	return (q->high - q->low) / 2 * sqrt(pt_signs_variance(s, (double)participants, 0));
+}

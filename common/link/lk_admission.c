@@ -1,0 +1,135 @@
+/* lk_admission.c - decides which peers of a listener may have a link. */
+#include "lk_admission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "lk_link_private.h"
+
+#define CHAINS 256u /* a key's hash is uniform: its first byte chooses */
+
+/* The key of a certificate that has links. */
+struct lk_holder {
+	struct lk_holder *next;
+	uint8_t key_hash[32];
+	uint32_t n;
+};
+
+struct lk_admission {
+	uint32_t most, of_one;
+	uint32_t clients, services;
+	struct lk_holder *chain[CHAINS];
+};
+
+struct lk_admission *lk_admission_new(uint32_t most, uint32_t of_one)
+{
+	struct lk_admission *d = calloc(1, sizeof *d);
+
+	if (d == NULL)
+		return NULL;
+	d->most = most > 0 ? most : UINT32_MAX;
+	d->of_one = of_one > 0 ? of_one : UINT32_MAX;
+	return d;
+}
+
+void lk_admission_free(struct lk_admission *d)
+{
+	free(d);
+}
+
+static struct lk_holder **place_of(struct lk_admission *d, const uint8_t key_hash[32])
+{
+	struct lk_holder **at = &d->chain[key_hash[0]];
+
+	while (*at != NULL && memcmp((*at)->key_hash, key_hash, sizeof(*at)->key_hash) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+void lk_admission_leave(struct lk_admission *d, struct lk_link *l)
+{
+	struct lk_holder **at, *h = l->holder;
+
+	if (l->service)
+		d->services--;
+	l->service = false;
+	l->holder = NULL;
+	if (h == NULL)
+		return;
+	d->clients--;
+	if (--h->n > 0)
+		return;
+	at = place_of(d, h->key_hash);
+	*at = h->next;
+	free(h);
+}
+
+/* The holder of most links, if it has more than `than`. */
+static const struct lk_holder *largest(const struct lk_admission *d, uint32_t than)
+{
+	const struct lk_holder *out = NULL;
+
+	for (size_t i = 0; i < CHAINS; i++)
+		for (const struct lk_holder *h = d->chain[i]; h != NULL; h = h->next)
+			if (h->n > than) {
+				out = h;
+				than = h->n;
+			}
+	return out;
+}
+
+/* Removes the newest link of this holder, or the oldest service where h is NULL, and returns it. */
+static struct lk_link *put_out(struct lk_admission *d, const struct lk_holder *h, struct lk_link *others)
+{
+	struct lk_link *found = NULL;
+
+	for (struct lk_link *l = others; l != NULL && (h == NULL || found == NULL); l = l->next)
+		if (h != NULL ? l->holder == h : l->service)
+			found = l;
+	if (found != NULL)
+		lk_admission_leave(d, found);
+	return found;
+}
+
+static enum cm_rc enter_client(struct lk_admission *d, struct lk_link *l, struct lk_link *others,
+	struct lk_link **out, struct cm_err *err)
+{
+	const uint8_t *key_hash = lk_peer(l)->key_hash;
+	struct lk_holder **at = place_of(d, key_hash), *h = *at;
+	uint32_t has = h != NULL ? h->n : 0;
+
+	if (CM_CHECKED("link.of_one") && has >= d->of_one)
+		return cm_fail(err, CM_ELATER, "this certificate has %u connections already", (unsigned)has);
+	if (d->clients >= d->most) {
+		const struct lk_holder *most = CM_CHECKED("link.fair") ? largest(d, has + 1) : NULL;
+
+		*out = most != NULL ? put_out(d, most, others) : NULL;
+		if (*out == NULL)
+			return cm_fail(err, CM_ELATER, "too many connections");
+		at = place_of(d, key_hash); /* looked up again, since put_out may have freed a holder */
+	}
+	if (*at == NULL) {
+		*at = calloc(1, sizeof **at);
+		if (*at == NULL)
+			return cm_fail(err, CM_ELATER, "out of memory");
+		memcpy((*at)->key_hash, key_hash, sizeof(*at)->key_hash);
+	}
+	l->holder = *at;
+	l->holder->n++;
+	d->clients++;
+	return CM_OK;
+}
+
+enum cm_rc lk_admission_enter(struct lk_admission *d, struct lk_link *l, struct lk_link *others,
+	struct lk_link **out, struct cm_err *err)
+{
+	*out = NULL;
+	if (lk_peer(l)->role == CR_ROLE_CLIENT || !CM_CHECKED("link.kept"))
+		return enter_client(d, l, others, out, err);
+	if (d->services >= LK_KEPT)
+		*out = put_out(d, NULL, others);
+	l->service = true;
+	d->services++;
+	return CM_OK;
+}

@@ -1,0 +1,101 @@
+/* nt_conn.h - a TLS connection on libuv: socket, timers and session with one lifetime.
+ *
+ * An idle connection takes about 22 KiB, of which libssl's session and the peer's certificate are 19.  A
+ * handshake under way takes another 50 KiB, which is why their number is limited.  Every callback runs on the
+ * loop's thread. on_close is called exactly once, last, for every connection that was given to on_open or
+ * whose dial failed later; the pointer is invalid after it. */
+#pragma once
+
+#include <uv.h>
+
+#include "nt_tls.h"
+
+struct nt_conn;
+
+struct nt_conn_handler {
+	/* TLS is up and the peer's role is verified.  The dialling party is not yet "connected": in TLS 1.3 a
+	 * client that the server refuses learns so only with the server's first reply. */
+	void (*on_open)(struct nt_conn *c, void *user);
+	/* n plaintext bytes, borrowed for the call.  After nt_conn_resume it is called once with n = 0, so
+	 * that an owner that kept bytes can go on with them. */
+	void (*on_data)(struct nt_conn *c, void *user, const uint8_t *data, size_t n);
+	/* All that was queued has been handed to the kernel (pending dropped to 0). */
+	void (*on_drain)(struct nt_conn *c, void *user);
+	/* why->code CM_OK: an orderly end.  CM_EUNAVAIL: the network, a timeout, or an end without
+	 * close_notify (the text tells them apart).  CM_EPERM: a certificate or role, ours or the peer's.
+	 * CM_EPROTO: TLS. */
+	void (*on_close)(struct nt_conn *c, void *user, const struct cm_err *why);
+};
+
+struct nt_conn_limits {
+	uint32_t handshake_ms; /* TCP accept or dial to TLS ready, and the peer's greeting; default 10000 */
+	uint32_t idle_ms;      /* longest time without a byte from the peer; 0: no limit; default 120000 */
+	size_t max_pending;    /* bytes queued to a peer that does not read; the connection closes beyond;
+				  default 8 MiB */
+	uint32_t max_connections; /* listener: further ones are refused at accept; closing ones are not
+				     counted; default 1024 */
+	/* Listener: most unauthenticated connections at a time; default 128.  Beyond it, a newcomer replaces
+	 * a connection that has had a second already, unless the address of that one (IPv6: /64) has fewer
+	 * than the newcomer's; or the latest connection of an address that has more than the newcomer's; else
+	 * the newcomer is refused.  So neither slow strangers nor many connections from one address can lock
+	 * out a peer, or cut off a peer whose own handshake is slow. */
+	uint32_t max_handshaking;
+};
+void nt_conn_limits_default(struct nt_conn_limits *l);
+
+void nt_conn_set_user(struct nt_conn *c, void *user);
+const struct cr_identity *nt_conn_peer(const struct nt_conn *c);
+/* nt_tls_group */
+const char *nt_conn_group(const struct nt_conn *c);
+/* "[::1]:40312", for logs about connections. */
+const char *nt_conn_address(const struct nt_conn *c);
+/* Queue plaintext; the bytes are copied.  All bytes queued in one iteration of the loop go out as one write.
+ * CM_EIO after close; CM_EUNAVAIL beyond max_pending, and the connection closes. */
+CM_CHECK enum cm_rc nt_conn_send(struct nt_conn *c, const uint8_t *data, size_t n, struct cm_err *err);
+size_t nt_conn_pending(const struct nt_conn *c);
+/* Back-pressure: stop and resume reading from the peer. */
+void nt_conn_pause(struct nt_conn *c);
+void nt_conn_resume(struct nt_conn *c);
+/* Close in order: flush what is queued (bounded by handshake_ms), send close_notify, wait up to 1 s for the
+ * peer's end, close.  Without the wait, bytes that the peer still sends would make the kernel discard the
+ * last bytes we sent.  Idempotent; why NULL: orderly. */
+void nt_conn_close(struct nt_conn *c, const struct cm_err *why);
+/* Has either side begun to close?  Then no more data comes and nothing can be sent. */
+bool nt_conn_closing(const struct nt_conn *c);
+/* While on, the idle limit does not apply (a peer waits in a long poll). */
+void nt_conn_expect_silence(struct nt_conn *c, bool on);
+/* To be called from on_open by an owner whose peer must speak first: the connection ends after handshake_ms
+ * (CM_EUNAVAIL) unless this is switched off before. */
+void nt_conn_expect_greeting(struct nt_conn *c, bool on);
+
+/* Listener on "host:port" or "[::]:port"; port 0 picks one (nt_listener_port). */
+struct nt_listener;
+struct nt_listener_conf {
+	const char *address;
+	int passed; /* an open listening socket to use instead of the address (nt_service_socket); the
+		       listener owns it; 0: none */
+	struct nt_tls_ctx *tls; /* borrowed; replaced by nt_listener_reload */
+	struct nt_conn_limits limits;
+	struct nt_conn_handler handler;
+	void *user; /* the user of each new connection until on_open sets another */
+	/* Called for a connection that ended before on_open, with the reason, for one log line. */
+	void (*on_refused)(void *user, const char *address, const struct cm_err *why); /* may be NULL */
+};
+CM_CHECK enum cm_rc nt_listener_new(
+	uv_loop_t *loop, const struct nt_listener_conf *conf, struct nt_listener **out, struct cm_err *err);
+int nt_listener_port(const struct nt_listener *l);
+/* New connections use ctx from now on.  Established ones whose certificate the new ctx no longer accepts are
+ * closed, and the new ctx also decides on handshakes under way.  The caller frees the old ctx afterwards. */
+void nt_listener_reload(struct nt_listener *l, struct nt_tls_ctx *ctx);
+/* Stop accepting: established connections continue, those in a handshake are closed.  The listener calls no
+ * callback of its own after this call, and frees itself when its handle has closed. */
+void nt_listener_close(struct nt_listener *l);
+
+/* Dial "host:port": resolves host and tries its addresses in turn; the peer's certificate must carry that
+ * name.  A failure is reported by on_close (CM_EUNAVAIL for the network, CM_EPERM/CM_EPROTO from TLS),
+ * possibly without on_open before.  An error returned here (CM_ECONFIG: the address) is reported only here.
+ * limits NULL: the defaults.  The connection keeps tls's certificates: after a reload its owner must close it
+ * and dial again. */
+CM_CHECK enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx *tls,
+	const struct nt_conn_limits *limits, const struct nt_conn_handler *handler, void *user,
+	struct nt_conn **out, struct cm_err *err);

@@ -1,0 +1,226 @@
+/* nt_health.c - the `check` verb that all daemons share: its options and its findings. */
+#include "nt_health.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_clock.h"
+#include "nt_http.h"
+
+#define ASK_MS 3000
+#define DAY_S  86400.0
+
+enum { WARN_SPENT, CRIT_SPENT, WARN_CERT, WARN_ROUND, CRIT_ROUND, FORMAT };
+
+/* Reads a number and its unit, one of `units` (which may be left out when it is the only one); *value is
+ * multiplied by the unit's size. */
+static enum cm_rc read_limit(const struct cm_cli *cli, int option, const char *what, const char *units,
+	double *value, struct cm_err *err)
+{
+	static const struct {
+		char unit;
+		double factor;
+	} factors[] = { { '%', 0.01 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_S } };
+	const char *text = cli->option[option];
+	size_t n = text != NULL ? strlen(text) : 0;
+	char number[64], unit = units[0];
+	enum cm_rc rc;
+
+	if (text == NULL)
+		return CM_OK;
+	if (n > 1 && n < sizeof number && strchr(units, text[n - 1]) != NULL)
+		unit = text[--n];
+	else if (units[1] != '\0')
+		return cm_fail(err, CM_EUSAGE, "%s: '%.40s' is not a number with one of the units %s", what,
+			text, units);
+	(void)snprintf(number, sizeof number, "%.*s", (int)n, text);
+	rc = cm_cli_double(number, what, 0, 1e9, value, err);
+	for (size_t i = 0; rc == CM_OK && i < sizeof factors / sizeof factors[0]; i++)
+		if (factors[i].unit == unit)
+			*value *= factors[i].factor;
+	return rc;
+}
+
+static enum cm_rc read_format(const struct cm_cli *cli, enum nt_health_format *out, struct cm_err *err)
+{
+	static const char *const names[] = { "text", "json", "nagios", "prometheus" };
+	const char *text = cli->option[FORMAT];
+
+	*out = cli->json ? NT_HEALTH_JSON : NT_HEALTH_TEXT;
+	if (text == NULL)
+		return CM_OK;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(names[i], text) != 0)
+			continue;
+		*out = (enum nt_health_format)i;
+		return cli->json && *out != NT_HEALTH_JSON
+			       ? cm_fail(err, CM_EUSAGE, "--json or --format %s, not both", text)
+			       : CM_OK;
+	}
+	return cm_fail(err, CM_EUSAGE, "--format: text, json, nagios or prometheus, not '%.40s'", text);
+}
+
+enum cm_rc nt_health_begin(
+	const struct cm_cli *cli, enum cr_role role, struct nt_health *h, struct cm_err *err)
+{
+	struct nt_health_limits *l = &h->limits;
+	enum cm_rc rc;
+
+	*h = (struct nt_health){ .role = role,
+		.color = cli->color,
+		.limits = { .warn_spent = 0.8,
+			.crit_spent = 1,
+			.warn_cert_s = 7 * DAY_S,
+			.warn_round_s = INFINITY,
+			.crit_round_s = INFINITY },
+		.spent = (double)NAN,
+		.cert_left_s = (double)NAN,
+		.cert_ends = (double)NAN,
+		.round_age_s = (double)NAN,
+		.ledger_records = (double)NAN };
+	rc = read_limit(cli, WARN_SPENT, "--warn-spent", "%", &l->warn_spent, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, CRIT_SPENT, "--crit-spent", "%", &l->crit_spent, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, WARN_CERT, "--warn-cert", "d", &l->warn_cert_s, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, WARN_ROUND, "--warn-round", "smhd", &l->warn_round_s, err);
+	if (rc == CM_OK)
+		rc = read_limit(cli, CRIT_ROUND, "--crit-round", "smhd", &l->crit_round_s, err);
+	return rc == CM_OK ? read_format(cli, &h->format, err) : rc;
+}
+
+void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (state > h->state)
+		h->state = state;
+	if (h->at > 0 && h->at + 2 < sizeof h->text)
+		h->at += (size_t)snprintf(h->text + h->at, sizeof h->text - h->at, "; ");
+	va_start(ap, fmt);
+	n = vsnprintf(h->text + h->at, sizeof h->text - h->at, fmt, ap);
+	va_end(ap);
+	h->at += n > 0 ? (size_t)n : 0;
+	if (h->at >= sizeof h->text)
+		h->at = sizeof h->text - 1;
+}
+
+static enum nt_health_state budget_state(const struct nt_health *h, double share)
+{
+	return !(share < h->limits.crit_spent)   ? NT_HEALTH_CRITICAL
+	       : !(share < h->limits.warn_spent) ? NT_HEALTH_WARNING
+						 : NT_HEALTH_OK;
+}
+
+/* In percent, rounded up. */
+static double percent(double share)
+{
+	return ceil(share * 1000) / 10;
+}
+
+void nt_health_budget(struct nt_health *h, double share)
+{
+	h->spent = share;
+	nt_health_say(h, budget_state(h, share), "budget %.1f%% spent", percent(share));
+}
+
+void nt_health_slices(struct nt_health *h, double used, double pinned)
+{
+	h->spent = used;
+	nt_health_say(h, budget_state(h, used), "budget %.1f%% used, %.1f%% pinned by plans", percent(used),
+		percent(pinned));
+}
+
+void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms)
+{
+	struct cr_pki_info info;
+	struct cm_err err = { 0 };
+	double left;
+
+	if (cr_pki_show(path, &info, &err) != CM_OK) {
+		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
+		return;
+	}
+	h->cert_ends = (double)info.not_after;
+	left = h->cert_left_s = h->cert_ends - (double)now_ms / 1000;
+	if (info.identity.role != h->role)
+		nt_health_say(h, NT_HEALTH_CRITICAL, "certificate is of role %s, not %s",
+			cr_role_name(info.identity.role), cr_role_name(h->role));
+	else if (left <= 0)
+		nt_health_say(h, NT_HEALTH_CRITICAL, "certificate expired");
+	else if ((double)info.not_before * 1000 > (double)now_ms)
+		nt_health_say(h, NT_HEALTH_CRITICAL, "certificate not valid yet (check the clock)");
+	else
+		/* Whole days that are certainly left. */
+		nt_health_say(h, left < h->limits.warn_cert_s ? NT_HEALTH_WARNING : NT_HEALTH_OK,
+			"certificate %lld d left", (long long)(left / DAY_S));
+}
+
+void nt_health_ledger(struct nt_health *h, uint64_t records)
+{
+	h->ledger_records = (double)records;
+	nt_health_say(h, NT_HEALTH_OK, "ledger intact (%llu records)", (unsigned long long)records);
+}
+
+void nt_health_round(struct nt_health *h, int64_t last_ms, int64_t now_ms)
+{
+	double age = h->round_age_s = ((double)now_ms - (double)last_ms) / 1000;
+	bool critical = age > h->limits.crit_round_s, warning = age > h->limits.warn_round_s;
+	const char *unit = age < 120 ? "s" : age < 7200 ? "min" : age < 2 * DAY_S ? "h" : "d";
+	double each = age < 120 ? 1 : age < 7200 ? 60 : age < 2 * DAY_S ? 3600 : DAY_S;
+
+	if (isinf(h->limits.warn_round_s) && isinf(h->limits.crit_round_s))
+		return;
+	nt_health_say(h,
+		critical  ? NT_HEALTH_CRITICAL
+		: warning ? NT_HEALTH_WARNING
+			  : NT_HEALTH_OK,
+		"last round %.0f %s ago", floor(age / each), unit);
+}
+
+/* A daemon that has not loaded a newly installed certificate still fails when the old one expires. */
+static void check_loaded(struct nt_health *h, const char *address)
+{
+	static const char name[] = "\ntombola_certificate_expiry_timestamp_seconds ";
+	const char *at;
+	struct cm_err err;
+	char *body = NULL, when[32];
+	int status = 0;
+	double ends;
+
+	if (isnan(h->cert_ends) || nt_http_get(address, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
+		return;
+	at = status == 200 && body != NULL ? strstr(body, name) : NULL;
+	ends = at != NULL ? strtod(at + sizeof name - 1, NULL) : (double)NAN;
+	if (ends > 0 && ends < 1e15 && ends != h->cert_ends) {
+		cm_clock_text((int64_t)ends * 1000, when);
+		nt_health_say(h, NT_HEALTH_WARNING, "daemon uses another certificate, until %.10s: reload it",
+			when);
+	}
+	free(body);
+}
+
+void nt_health_daemon(struct nt_health *h, const char *address)
+{
+	struct cm_err err = { 0 };
+	char *body = NULL;
+	int status = 0;
+
+	if (address == NULL || *address == '\0')
+		return;
+	if (nt_http_get(address, "/readyz", ASK_MS, &status, &body, &err) != CM_OK)
+		nt_health_say(h, NT_HEALTH_CRITICAL, "daemon does not answer (%s)", err.msg);
+	else if (status != 200)
+		nt_health_say(h, NT_HEALTH_WARNING, "daemon not ready: %.*s",
+			body != NULL ? (int)strcspn(body, "\r\n") : 0, body != NULL ? body : "");
+	else
+		nt_health_say(h, NT_HEALTH_OK, "daemon ready");
+	if (err.code == CM_OK)
+		check_loaded(h, address);
+	free(body);
+}

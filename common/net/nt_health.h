@@ -1,0 +1,75 @@
+/* nt_health.h - the `check` verb that all daemons share: collects findings, and prints a word and an exit
+ * code as monitoring plugins do.  Each finding has a state; the worst of them is the answer's.  Blocking; for
+ * verbs, not for event loops. */
+#pragma once
+
+#include "cm_cli.h"
+#include "cr_pki.h"
+
+/* Also the exit codes. */
+enum nt_health_state { NT_HEALTH_OK, NT_HEALTH_WARNING, NT_HEALTH_CRITICAL, NT_HEALTH_UNKNOWN };
+enum nt_health_format { NT_HEALTH_TEXT, NT_HEALTH_JSON, NT_HEALTH_NAGIOS, NT_HEALTH_PROMETHEUS };
+
+struct nt_health_limits {
+	double warn_spent, crit_spent;     /* share of the budget; 1 is all of it */
+	double warn_cert_s;                /* seconds left */
+	double warn_round_s, crit_round_s; /* age of the last round; INFINITY: not checked */
+};
+
+struct nt_health {
+	enum cr_role role;
+	enum nt_health_format format;
+	bool color;
+	struct nt_health_limits limits;
+	enum nt_health_state state; /* the worst so far */
+	char text[800];
+	size_t at;
+	/* The findings as numbers; NAN: not found. */
+	double spent, cert_left_s, round_age_s, ledger_records;
+	double cert_ends; /* unix seconds */
+};
+
+/* The options of the verb, in this order from option 0; nt_health_begin starts from their defaults.  A
+ * percentage may end in %, days in d; an age is a number and one of s, m, h, d. */
+#define NT_HEALTH_OPTIONS                                                                                   \
+	{ "warn-spent", "PERCENT", "WARNING when so much of the budget is spent (default 80)", false },     \
+		{ "crit-spent", "PERCENT", "CRITICAL when so much is spent (default 100)", false },         \
+		{ "warn-cert", "DAYS", "WARNING when the certificate has fewer days left (default 7)",      \
+			false },                                                                            \
+		{ "warn-round", "AGE", "WARNING when the last round is older, as 26h (default: any age)",   \
+			false },                                                                            \
+		{ "crit-round", "AGE", "CRITICAL when the last round is older (default: any age)", false }, \
+	{                                                                                                   \
+		"format", "text|json|nagios|prometheus", "of the answer (default text)", false              \
+	}
+
+/* Read the options.  CM_EUSAGE with a line naming the option. */
+CM_CHECK enum cm_rc nt_health_begin(
+	const struct cm_cli *cli, enum cr_role role, struct nt_health *h, struct cm_err *err);
+
+/* Add a finding; text that does not fit is cut. */
+void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...) CM_PRINTF(3, 4);
+/* "budget 80.3% spent", rounded up; share: of the budget, 1 is all of it. */
+void nt_health_budget(struct nt_health *h, double share);
+/* For a party whose plans take slices of the budget, each spent whole when its plan is pinned: "budget 40.0%
+ * used, 100.0% pinned by plans".  The state follows from `used`, the part whose entries were answered: a
+ * deployment of one plan starts with all of its budget pinned. */
+void nt_health_slices(struct nt_health *h, double used, double pinned);
+/* "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
+void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms);
+/* "ledger intact (12 records)". */
+void nt_health_ledger(struct nt_health *h, uint64_t records);
+/* "last round 3 h ago", of a deployment that expects more rounds; printed only when there is a limit. */
+void nt_health_round(struct nt_health *h, int64_t last_ms, int64_t now_ms);
+/* Ask the daemon at its HTTP address (NULL or "": do not ask).  Critical: no answer, or the certificate in
+ * use is not the file's.  Warning: not ready. */
+void nt_health_daemon(struct nt_health *h, const char *address);
+
+/* Print the answer and return the exit code. why: CM_OK, or the fault that kept the verb from checking
+ * (UNKNOWN).
+ *
+ * text        WARNING budget 80.3% spent; certificate 89 d left; daemon ready json
+ * {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.8029,...} nagios      TOMBOLA
+ * CLIENT WARNING - budget 80.3% spent; ... | 'budget_spent'=80.29%;80;100;0 ... prometheus  gauges
+ * tombola_check_..., label role, for a textfile collector */
+int nt_health_end(struct nt_health *h, enum cm_rc rc, const struct cm_err *why, FILE *out);

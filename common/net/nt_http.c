@@ -1,0 +1,249 @@
+/* nt_http.c - HTTP on the loop for monitoring: libmicrohttpd, its descriptors, and its limits. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "cm_fault.h"
+#include "nt_addr.h"
+#include "nt_http_private.h"
+
+#define TIMEOUT_S    10u
+#define LASTS_MS     30000u
+#define MEMORY_LIMIT (16u * 1024)
+
+/* ---- slots ---- */
+
+/* Shut the socket down; libmicrohttpd sees the end of the connection and closes it. */
+static void evict(const struct nt_http_slot *s)
+{
+	(void)shutdown(s->fd, SHUT_RDWR);
+}
+
+/* A free slot for a new connection; when it is the last, the oldest connection is closed. */
+static struct nt_http_slot *take_slot(struct nt_http *h)
+{
+	struct nt_http_slot *oldest = NULL, *unused = NULL;
+	size_t left = 0;
+
+	for (size_t i = 0; i < NT_HTTP_SLOTS; i++) {
+		struct nt_http_slot *s = &h->slot[i];
+
+		if (s->fd < 0) {
+			unused = s;
+			left++;
+		} else if (oldest == NULL || s->since_ms < oldest->since_ms) {
+			oldest = s;
+		}
+	}
+	if (CM_CHECKED("net.http.slots") && left <= 1 && oldest != NULL)
+		evict(oldest);
+	return unused;
+}
+
+static void on_connection(
+	void *user, struct MHD_Connection *conn, void **context, enum MHD_ConnectionNotificationCode what)
+{
+	struct nt_http *h = user;
+	struct nt_http_slot *s = *context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+		s = take_slot(h); /* there is one: libmicrohttpd accepts no more connections than slots */
+		*context = s;
+		if (s != NULL && info != NULL)
+			*s = (struct nt_http_slot){ uv_now(h->poll.loop), info->connect_fd };
+	} else if (s != NULL) {
+		s->fd = -1;
+		h->freed = true;
+		*context = NULL;
+	}
+}
+
+/* Close connections that have lasted too long; returns the milliseconds until the next one is due, 0 if none
+ * is. */
+static uint64_t sweep(struct nt_http *h)
+{
+	uint64_t now = uv_now(h->poll.loop), most = h->conf.connection_ms, next = 0;
+
+	for (size_t i = 0; i < NT_HTTP_SLOTS; i++) {
+		const struct nt_http_slot *s = &h->slot[i];
+		uint64_t age = s->fd < 0 ? 0 : now - s->since_ms, left = age < most ? most - age : 1000;
+
+		if (s->fd < 0)
+			continue;
+		if (age >= most)
+			evict(s);
+		if (next == 0 || left < next)
+			next = left;
+	}
+	return next;
+}
+
+/* ---- on the loop ---- */
+
+static void on_timer(uv_timer_t *t);
+
+static void run(struct nt_http *h)
+{
+	MHD_UNSIGNED_LONG_LONG idle;
+	uint64_t oldest;
+
+	h->freed = false;
+	(void)MHD_run(h->daemon);
+	oldest = sweep(h);
+	/* After a full table libmicrohttpd accepts again only in the run after the one that closed a
+	 * connection. */
+	if (h->freed)
+		(void)uv_timer_start(&h->timer, on_timer, 0, 0);
+	else if (MHD_get_timeout(h->daemon, &idle) == MHD_YES)
+		(void)uv_timer_start(&h->timer, on_timer, oldest > 0 && oldest < idle ? oldest : idle, 0);
+	else if (oldest > 0)
+		(void)uv_timer_start(&h->timer, on_timer, oldest, 0);
+	else
+		(void)uv_timer_stop(&h->timer);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+	run(t->data);
+}
+
+static void on_poll(uv_poll_t *p, int status, int events)
+{
+	(void)status, (void)events;
+	run(p->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct nt_http *h = handle->data;
+
+	if (--h->open_handles == 0)
+		free(h);
+}
+
+/* ---- life ---- */
+
+/* Parses the address; a name is not looked up, so that "loopback" does not depend on a resolver. */
+static enum cm_rc parse(
+	const struct nt_http_conf *conf, struct sockaddr_storage *out, bool *loopback, struct cm_err *err)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	const char *host;
+	struct nt_addr addr;
+	uint16_t port;
+	enum cm_rc rc;
+
+	rc = nt_addr_split(conf->address, &addr, err);
+	if (rc != CM_OK)
+		return rc;
+	host = strcmp(addr.host, "localhost") == 0 ? "127.0.0.1" : addr.host;
+	port = htons((uint16_t)strtoul(addr.port, NULL, 10));
+	memset(out, 0, sizeof *out);
+	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
+		in.sin_port = port;
+		*loopback = ntohl(in.sin_addr.s_addr) >> 24 == 127;
+		memcpy(out, &in, sizeof in);
+	} else if (inet_pton(AF_INET6, host, &in6.sin6_addr) == 1) {
+		in6.sin6_port = port;
+		*loopback = IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+		memcpy(out, &in6, sizeof in6);
+	} else {
+		return cm_fail(err, CM_ECONFIG, "HTTP address '%.100s': not an IP address", conf->address);
+	}
+	if (CM_CHECKED("net.loopback") && !*loopback && !conf->anywhere)
+		return cm_fail(err, CM_ECONFIG,
+			"HTTP address '%.100s' is not a loopback address, and who asks is not authenticated; "
+			"http_anywhere = true serves it all the same",
+			conf->address);
+	return CM_OK;
+}
+
+enum cm_rc nt_http_check_address(const char *address, bool anywhere, struct cm_err *err)
+{
+	struct sockaddr_storage unused;
+	bool loopback;
+
+	return parse(
+		&(struct nt_http_conf){ .address = address, .anywhere = anywhere }, &unused, &loopback, err);
+}
+
+enum cm_rc nt_http_new(
+	uv_loop_t *loop, const struct nt_http_conf *conf, struct nt_http **out, struct cm_err *err)
+{
+	struct sockaddr_storage sa;
+	const union MHD_DaemonInfo *info;
+	struct nt_http *h;
+	unsigned flags = MHD_USE_EPOLL;
+	bool loopback = false;
+	enum cm_rc parsed = parse(conf, &sa, &loopback, err);
+	int rc;
+
+	*out = NULL;
+	if (parsed != CM_OK)
+		return parsed;
+	h = calloc(1, sizeof *h);
+	if (h == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	h->conf = *conf;
+	h->loopback = loopback;
+	if (h->conf.connection_ms == 0)
+		h->conf.connection_ms = LASTS_MS;
+	for (size_t i = 0; i < NT_HTTP_SLOTS; i++)
+		h->slot[i].fd = -1;
+	if (sa.ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	errno = 0;
+	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, nt_http_answer, h, MHD_OPTION_SOCK_ADDR,
+		(struct sockaddr *)&sa, MHD_OPTION_CONNECTION_LIMIT, NT_HTTP_SLOTS,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h, MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
+	if (h->daemon == NULL) {
+		rc = errno;
+		free(h);
+		if (rc == ENOMEM)
+			return cm_fail(err, CM_EINTERNAL, "cannot listen for HTTP: out of memory");
+		return cm_fail(err, CM_EUNAVAIL, "cannot listen for HTTP on %s: is the address in use?",
+			conf->address);
+	}
+	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	rc = info == NULL ? UV_EINVAL : uv_poll_init(loop, &h->poll, info->epoll_fd);
+	if (rc < 0) {
+		MHD_stop_daemon(h->daemon);
+		free(h);
+		return cm_fail(err, CM_EINTERNAL, "HTTP: %s", uv_strerror(rc));
+	}
+	(void)uv_timer_init(loop, &h->timer); /* cannot fail */
+	h->poll.data = h->timer.data = h;
+	h->open_handles = 2;
+	rc = uv_poll_start(&h->poll, UV_READABLE, on_poll);
+	if (rc < 0) {
+		nt_http_close(h);
+		return cm_fail(err, CM_EINTERNAL, "HTTP: %s", uv_strerror(rc));
+	}
+	*out = h;
+	return CM_OK;
+}
+
+void nt_http_close(struct nt_http *h)
+{
+	if (h == NULL)
+		return;
+	/* The loop releases the descriptor before libmicrohttpd closes it. */
+	uv_close((uv_handle_t *)&h->poll, on_closed);
+	uv_close((uv_handle_t *)&h->timer, on_closed);
+	MHD_stop_daemon(h->daemon);
+}
+
+int nt_http_port(const struct nt_http *h)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+	return info != NULL ? info->port : -1;
+}

@@ -1,0 +1,472 @@
+/* nt_listener.c - accepts connections, within limits, under the current certificates. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_fault.h"
+#include "nt_conn_private.h"
+
+#define BACKLOG                                                                                             \
+	4096 /* a client that does not fit the queue tries again after a second, so strangers must not fill \
+		it */
+#define GRACE_MS   1000u /* a good handshake takes milliseconds; an older one may be replaced */
+#define ENDING_MAX 256u  /* most connections that are closing at a time */
+#define TURN_MAX   64u   /* most connections accepted before established ones are served again */
+
+/* ---- handshakes by network ---- */
+
+static struct nt_crowd *crowd_of(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
+{
+	for (uint32_t i = 0; i < l->crowds; i++)
+		if (memcmp(l->crowd[i].net, net, NT_CONN_NET_LEN) == 0)
+			return &l->crowd[i];
+	return NULL;
+}
+
+static void crowd_add(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
+{
+	struct nt_crowd *crowd = crowd_of(l, net);
+
+	if (crowd == NULL && l->crowds < NT_CROWDS_MAX) {
+		crowd = &l->crowd[l->crowds++];
+		*crowd = (struct nt_crowd){ .n = 0 };
+		memcpy(crowd->net, net, NT_CONN_NET_LEN);
+	}
+	if (crowd != NULL)
+		crowd->n++;
+}
+
+static void crowd_leave(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
+{
+	struct nt_crowd *crowd = crowd_of(l, net);
+
+	if (crowd != NULL && --crowd->n == 0)
+		*crowd = l->crowd[--l->crowds];
+}
+
+/* ---- the list of connections ---- */
+
+static void adopt(struct nt_listener *l, struct nt_conn *c)
+{
+	c->listener = l;
+	c->generation = l->generation;
+	c->prev = l->last;
+	*(l->last != NULL ? &l->last->next : &l->first) = c;
+	l->last = c;
+	if (l->oldest == NULL)
+		l->oldest = c;
+	l->n++;
+	l->n_handshaking++;
+	crowd_add(l, c->net);
+}
+
+void nt_listener_shaken(struct nt_conn *c)
+{
+	/* Called when a handshake succeeds and when any connection ends; only the first call counts. */
+	if (c->listener != NULL && c->step <= NT_CONN_HANDSHAKE) {
+		c->listener->n_handshaking--;
+		crowd_leave(c->listener, c->net);
+	}
+}
+
+void nt_listener_forget(struct nt_conn *c)
+{
+	struct nt_listener *l = c->listener;
+
+	if (l == NULL)
+		return;
+	if (l->oldest == c)
+		l->oldest = c->next;
+	*(c->prev != NULL ? &c->prev->next : &l->first) = c->next;
+	*(c->next != NULL ? &c->next->prev : &l->last) = c->prev;
+	c->listener = NULL;
+	l->n--;
+	l->n_ending -= c->ending;
+}
+
+void nt_listener_ending(struct nt_conn *c)
+{
+	struct nt_listener *l = c->listener;
+	struct nt_conn *oldest;
+
+	if (l == NULL || c->ending)
+		return;
+	c->ending = true;
+	if (++l->n_ending <= ENDING_MAX)
+		return;
+	/* Searches in the order of acceptance, which is nearly the order in which they began to close. */
+	for (oldest = l->first; oldest != NULL; oldest = oldest->next)
+		if (oldest != c && (oldest->step == NT_CONN_FLUSHING || oldest->step == NT_CONN_LINGERING)) {
+			nt_conn_shut(oldest, &oldest->why);
+			return;
+		}
+}
+
+enum cm_rc nt_listener_admit(struct nt_conn *c, struct cm_err *err)
+{
+	struct nt_listener *l = c->listener;
+
+	/* Its handshake began under certificates that have been replaced since. */
+	if (CM_CHECKED("net.admit") && l != NULL && c->generation != l->generation)
+		return nt_tls_recheck(c->tls, l->conf.tls, err);
+	return CM_OK;
+}
+
+/* ---- accepting ---- */
+
+static void refuse(const struct nt_listener *l, const char *address, const struct cm_err *why)
+{
+	if (l->conf.on_refused != NULL)
+		l->conf.on_refused(l->conf.user, address, why);
+}
+
+static void free_handle(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void release(struct nt_listener *l)
+{
+	if (--l->open_handles == 0)
+		free(l);
+}
+
+static void free_spare(uv_handle_t *h)
+{
+	struct nt_listener *l = h->data;
+
+	l->spare_open = false;
+	release(l);
+}
+
+/* NULL when memory ran out and the spare handle is not closed yet. */
+static uv_tcp_t *handle_to_close(struct nt_listener *l)
+{
+	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
+
+	if (tcp != NULL || l->spare_open)
+		return tcp;
+	l->spare_open = true;
+	l->open_handles++;
+	return &l->spare;
+}
+
+/* Accept and close: a connection left in the queue would keep libuv from accepting others. */
+static void turn_away(struct nt_listener *l, const char *why)
+{
+	uv_tcp_t *tcp = handle_to_close(l);
+	struct cm_err err;
+
+	if (tcp == NULL) { /* again in the next turn of the loop */
+		l->waiting = true;
+		return;
+	}
+	(void)cm_fail(&err, CM_ELATER, "%s", why);
+	refuse(l, "?", &err);
+	(void)uv_tcp_init(l->tcp.loop, tcp); /* cannot fail: no socket is made yet */
+	tcp->data = l;
+	(void)uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)tcp);
+	uv_close((uv_handle_t *)tcp, tcp == &l->spare ? free_spare : free_handle);
+}
+
+/* The identity of a peer that has not shown a certificate: its IPv4 address, or its IPv6 network. */
+static void peer_net(const struct sockaddr_storage *peer, uint8_t net[NT_CONN_NET_LEN])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+
+	memset(net, 0, NT_CONN_NET_LEN);
+	memcpy(&in, peer, sizeof in);
+	memcpy(&in6, peer, sizeof in6);
+	if (peer->ss_family == AF_INET)
+		memcpy(net, &in.sin_addr, 4);
+	else if (peer->ss_family == AF_INET6 && memcmp(&in6.sin6_addr, mapped, sizeof mapped) == 0)
+		memcpy(net, in6.sin6_addr.s6_addr + sizeof mapped, 4);
+	else if (peer->ss_family == AF_INET6)
+		memcpy(net, &in6.sin6_addr, NT_CONN_NET_LEN);
+}
+
+/* Replace a handshake that is overdue, unless its address has fewer of them than the newcomer's; false when
+ * there is none. */
+static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
+{
+	const struct nt_crowd *own = crowd_of(l, net), *theirs;
+	struct cm_err err;
+
+	while (l->oldest != NULL && l->oldest->step != NT_CONN_HANDSHAKE)
+		l->oldest = l->oldest->next;
+	for (struct nt_conn *c = l->oldest; c != NULL; c = c->next) {
+		if (c->step != NT_CONN_HANDSHAKE)
+			continue;
+		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
+			return false; /* the later ones are not overdue either */
+		theirs = crowd_of(l, c->net);
+		if (own != NULL && theirs != NULL && theirs->n < own->n)
+			continue;
+		(void)cm_fail(
+			&err, CM_ELATER, "the TLS handshake was slow, and other connections were waiting");
+		nt_conn_shut(c, &err);
+		return true;
+	}
+	return false;
+}
+
+/* An address that has more handshakes under way than the newcomer's loses its latest; false when there is
+ * none. */
+static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
+{
+	const struct nt_crowd *own = crowd_of(l, net), *crowd = NULL;
+	uint32_t most = own != NULL ? own->n + 1 : 1; /* counting the newcomer */
+	struct cm_err err;
+
+	for (uint32_t i = 0; i < l->crowds; i++)
+		if (l->crowd[i].n > most) {
+			crowd = &l->crowd[i];
+			most = crowd->n;
+		}
+	if (!CM_CHECKED("net.crowd") || crowd == NULL)
+		return false;
+	for (struct nt_conn *c = l->last; c != NULL; c = c->prev) {
+		if (c->step != NT_CONN_HANDSHAKE || memcmp(c->net, crowd->net, NT_CONN_NET_LEN) != 0)
+			continue;
+		(void)cm_fail(
+			&err, CM_ELATER, "one of many TLS handshakes from its address while others wait");
+		nt_conn_shut(c, &err);
+		return true;
+	}
+	return false;
+}
+
+static bool make_room(struct nt_listener *l, const struct nt_conn *newcomer, struct cm_err *err)
+{
+	if (!CM_CHECKED("net.max_handshaking") || l->n_handshaking < l->conf.limits.max_handshaking ||
+		displace(l, newcomer->net) || displace_crowd(l, newcomer->net))
+		return true;
+	(void)cm_fail(err, CM_ELATER, "too many handshakes at once");
+	return false;
+}
+
+static void accept_one(struct nt_listener *l)
+{
+	struct nt_conn *c = nt_conn_make(l->tcp.loop, &l->conf.limits, &l->conf.handler, l->conf.user);
+	struct sockaddr_storage peer;
+	int len = sizeof peer, rc;
+	struct cm_err err;
+
+	if (c == NULL) {
+		turn_away(l, "out of memory");
+		return;
+	}
+	rc = uv_tcp_init(l->tcp.loop, &c->tcp);
+	if (rc == 0) {
+		c->tcp.data = c;
+		c->tcp_open = true;
+		c->open_handles++;
+		rc = uv_accept((uv_stream_t *)&l->tcp, (uv_stream_t *)&c->tcp);
+	}
+	if (rc < 0) {
+		(void)cm_fail(&err, CM_ELATER, "cannot accept: %s", uv_strerror(rc));
+		refuse(l, "?", &err);
+		nt_conn_discard(c);
+		return;
+	}
+	(void)snprintf(c->address, sizeof c->address, "?");
+	if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&peer, &len) == 0)
+		nt_addr_text((struct sockaddr *)&peer, c->address);
+	else
+		peer = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
+	peer_net(&peer, c->net);
+	if (!make_room(l, c, &err) || nt_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
+		refuse(l, c->address, &err);
+		nt_conn_discard(c);
+		return;
+	}
+	adopt(l, c);
+	nt_conn_begin(c);
+}
+
+static void take(struct nt_listener *l)
+{
+	if (CM_CHECKED("net.max_connections") && l->n - l->n_ending >= l->conf.limits.max_connections)
+		turn_away(l, "too many connections");
+	else
+		accept_one(l);
+}
+
+static void on_turn(uv_idle_t *turn)
+{
+	struct nt_listener *l = turn->data;
+
+	l->accepted = l->waiting && !l->closing ? 1 : 0;
+	if (l->accepted == 0) {
+		(void)uv_idle_stop(turn);
+		return;
+	}
+	l->waiting = false;
+	take(l);
+}
+
+/* libuv before 1.45 goes on accepting as long as connections come: connections that come faster than they are
+ * refused would keep established ones from being served.  A connection that is not accepted stops libuv until
+ * it is. */
+static void on_connection(uv_stream_t *s, int status)
+{
+	struct nt_listener *l = s->data;
+	struct cm_err err;
+
+	if (l->closing)
+		return;
+	if (status < 0) {
+		(void)cm_fail(&err, CM_ELATER, "cannot accept: %s", uv_strerror(status));
+		refuse(l, "?", &err);
+		return;
+	}
+	if (l->accepted++ == 0)
+		(void)uv_idle_start(&l->turn, on_turn);
+	if (CM_CHECKED("net.turn") && l->accepted > TURN_MAX)
+		l->waiting = true;
+	else
+		take(l);
+}
+
+/* ---- life ---- */
+
+static void on_listener_closed(uv_handle_t *h)
+{
+	release(h->data);
+}
+
+static void close_handles(struct nt_listener *l)
+{
+	l->closing = true;
+	uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+	uv_close((uv_handle_t *)&l->turn, on_listener_closed);
+}
+
+/* Bind the first address that works. */
+static int bind_listen(struct nt_listener *l, const struct addrinfo *found)
+{
+	int rc = UV_EADDRNOTAVAIL;
+
+	for (const struct addrinfo *ai = found; ai != NULL; ai = ai->ai_next) {
+		rc = uv_tcp_bind(&l->tcp, ai->ai_addr, 0);
+		if (rc == 0)
+			rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
+		if (rc == 0)
+			break;
+	}
+	return rc;
+}
+
+/* Peers that dialled before this process started wait in the queue of the passed socket. */
+static int take_over(struct nt_listener *l, int fd)
+{
+	int rc = uv_tcp_open(&l->tcp, fd);
+
+	if (rc != 0)
+		(void)close(fd);
+	return rc != 0 ? rc : uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
+}
+
+/* Resolves the addresses to bind; none for a passed socket. */
+static enum cm_rc resolve(const struct nt_listener_conf *conf, struct addrinfo **found, struct cm_err *err)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	struct nt_addr addr;
+	int rc;
+
+	*found = NULL;
+	if (conf->passed > 0)
+		return CM_OK;
+	if (nt_addr_split(conf->address, &addr, err) != CM_OK)
+		return err->code;
+	/* Blocking, but only at start. */
+	rc = getaddrinfo(addr.host[0] != '\0' ? addr.host : NULL, addr.port, &hints, found);
+	return rc == 0 ? CM_OK
+		       : cm_fail(err, CM_ECONFIG, "cannot listen on %s: %s", conf->address, gai_strerror(rc));
+}
+
+enum cm_rc nt_listener_new(
+	uv_loop_t *loop, const struct nt_listener_conf *conf, struct nt_listener **out, struct cm_err *err)
+{
+	const char *where = conf->passed > 0 ? "the passed socket" : conf->address;
+	struct addrinfo *found = NULL;
+	struct nt_listener *l;
+	int rc;
+
+	*out = NULL;
+	if (resolve(conf, &found, err) != CM_OK)
+		return err->code;
+	l = calloc(1, sizeof *l);
+	rc = l == NULL ? UV_ENOMEM : uv_tcp_init(loop, &l->tcp);
+	if (rc < 0) {
+		free(l);
+		if (found != NULL)
+			freeaddrinfo(found);
+		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", where, uv_strerror(rc));
+	}
+	(void)uv_idle_init(loop, &l->turn); /* cannot fail */
+	l->tcp.data = l->turn.data = l;
+	l->open_handles = 2;
+	l->conf = *conf;
+	l->conf.address = NULL;
+	rc = conf->passed > 0 ? take_over(l, conf->passed) : bind_listen(l, found);
+	if (found != NULL)
+		freeaddrinfo(found);
+	if (rc < 0) {
+		close_handles(l);
+		return cm_fail(err, rc == UV_EACCES ? CM_EPERM : CM_EUNAVAIL, "cannot listen on %s: %s",
+			where, uv_strerror(rc));
+	}
+	*out = l;
+	return CM_OK;
+}
+
+int nt_listener_port(const struct nt_listener *l)
+{
+	struct sockaddr_storage sa;
+	int len = sizeof sa;
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+
+	if (uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&sa, &len) != 0)
+		return -1;
+	memcpy(&in, &sa, sizeof in);
+	memcpy(&in6, &sa, sizeof in6);
+	return sa.ss_family == AF_INET6 ? ntohs(in6.sin6_port) : ntohs(in.sin_port);
+}
+
+void nt_listener_reload(struct nt_listener *l, struct nt_tls_ctx *ctx)
+{
+	struct cm_err err;
+
+	l->conf.tls = ctx;
+	l->generation++;
+	for (struct nt_conn *c = l->first; c != NULL; c = c->next) {
+		if (c->step != NT_CONN_OPEN)
+			continue;
+		c->generation = l->generation;
+		if (CM_CHECKED("net.reload") && nt_tls_recheck(c->tls, ctx, &err) != CM_OK)
+			nt_conn_close(c, &err);
+	}
+}
+
+void nt_listener_close(struct nt_listener *l)
+{
+	struct cm_err err;
+
+	if (l->closing)
+		return;
+	(void)cm_fail(&err, CM_ELATER, "shutting down");
+	while (l->first != NULL) {
+		struct nt_conn *c = l->first;
+
+		if (c->step <= NT_CONN_HANDSHAKE)
+			nt_conn_shut(c, &err);
+		nt_listener_forget(c);
+		c->prev = c->next = NULL;
+	}
+	close_handles(l);
+}

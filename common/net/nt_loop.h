@@ -1,0 +1,25 @@
+/* nt_loop.h - a daemon's event loop: signals, orderly stop, and notifications to the service manager. */
+#pragma once
+
+#include <uv.h>
+
+#include "cm_rc.h"
+
+struct nt_loop_handler {
+	void (*on_stop)(void *user);   /* SIGTERM or SIGINT, once; a second signal ends the process at once */
+	void (*on_reload)(void *user); /* SIGHUP; the service manager is notified before and after */
+	/* Write what the daemon is doing, in one line.  Called every second once the daemon is ready, if a
+	 * service manager listens; may be NULL. */
+	void (*status)(void *user, char *text, size_t room);
+};
+struct nt_loop;
+/* Ignores SIGPIPE, disables core dumps (PR_SET_DUMPABLE 0) and installs the handlers on `loop`. */
+CM_CHECK enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h, void *user,
+	struct nt_loop **out, struct cm_err *err);
+/* The daemon serves: send READY=1, and from now on the status whenever it changes.  A timer of the loop sends
+ * WATCHDOG=1, so the service manager notices a loop that hangs. */
+void nt_loop_ready(struct nt_loop *l);
+/* Stop for a reason other than a signal: send STOPPING=1, once. */
+void nt_loop_stopping(struct nt_loop *l);
+/* Removes the handlers so that the loop can end. */
+void nt_loop_free(struct nt_loop *l);

@@ -1,0 +1,260 @@
+/* nt_tls_ctx.c - reads certificates, keys and revocation lists, and sets the TLS policy of all sessions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "cr_pem.h"
+#include "nt_tls_private.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#define PEER_CHAIN_MAX 16384 /* bytes of certificates accepted from a peer that is not verified yet */
+#define CHAIN_DEPTH    2     /* leaf, one intermediate, CA */
+
+static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
+{
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		(void)cm_fail(err,
+			errno == EACCES   ? CM_EPERM
+			: errno == ENOMEM ? CM_EINTERNAL
+					  : CM_ENOINPUT,
+			"%s: cannot read %s: %s", path, what, strerror(errno));
+	return f;
+}
+
+static enum cm_rc load_key(SSL_CTX *ssl, const char *path, const char *cert_path, struct cm_err *err)
+{
+	EVP_PKEY *key = NULL;
+	enum cm_rc rc = cr_pem_private_key(path, CM_CHECKED("net.key_mode"), &key, err);
+
+	if (rc == CM_EDATA)
+		err->code = rc = CM_EPERM;
+	if (rc == CM_OK && (SSL_CTX_use_PrivateKey(ssl, key) != 1 || SSL_CTX_check_private_key(ssl) != 1))
+		rc = cm_fail(
+			err, CM_EPERM, "%s: this key does not belong to certificate %s", path, cert_path);
+	EVP_PKEY_free(key);
+	return rc;
+}
+
+static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct cm_err *err)
+{
+	FILE *f = open_pem(conf->cert_file, "the certificate", err);
+
+	if (f == NULL)
+		return err->code;
+	(void)fclose(f);
+	SSL_CTX_set_default_passwd_cb(ssl, cr_pem_no_password);
+	if (SSL_CTX_use_certificate_chain_file(ssl, conf->cert_file) != 1)
+		return cm_fail(err, CM_EPERM, "%s: not a PEM certificate (%s)", conf->cert_file,
+			ERR_reason_error_string(ERR_peek_last_error()));
+	return load_key(ssl, conf->key_file, conf->cert_file, err);
+}
+
+/* Did the last PEM read stop at the end of the file rather than at a fault? */
+static bool pem_ended(void)
+{
+	unsigned long e = ERR_peek_last_error();
+
+	return ERR_GET_LIB(e) == ERR_LIB_PEM && ERR_GET_REASON(e) == PEM_R_NO_START_LINE;
+}
+
+static enum cm_rc load_anchors(
+	X509_STORE *store, const char *path, struct nt_tls_vouch *v, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+	X509 *cert;
+	FILE *f = open_pem(path, "the CA certificate", err);
+
+	if (f == NULL)
+		return err->code;
+	v->anchors = sk_X509_new_null();
+	if (v->anchors == NULL) {
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+		goto out;
+	}
+	ERR_clear_error();
+	while ((cert = PEM_read_X509(f, NULL, cr_pem_no_password, NULL)) != NULL) {
+		if (X509_STORE_add_cert(store, cert) != 1 || sk_X509_push(v->anchors, cert) <= 0) {
+			X509_free(cert);
+			rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+			goto out;
+		}
+	}
+	if (sk_X509_num(v->anchors) == 0 || !pem_ended())
+		rc = cm_fail(err, CM_EPERM, "%s: not a file of PEM CA certificates", path);
+out:
+	(void)fclose(f);
+	return rc;
+}
+
+static enum cm_rc load_crls(X509_STORE *store, const char *path, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+	X509_CRL *crl;
+	int n = 0;
+	FILE *f = open_pem(path, "the revocation list", err);
+
+	if (f == NULL)
+		return err->code;
+	ERR_clear_error();
+	while ((crl = PEM_read_X509_CRL(f, NULL, cr_pem_no_password, NULL)) != NULL) {
+		int added = X509_STORE_add_crl(store, crl);
+
+		X509_CRL_free(crl);
+		if (added != 1) {
+			rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+			goto out;
+		}
+		n++;
+	}
+	if (n == 0 || !pem_ended())
+		rc = cm_fail(err, CM_EPERM, "%s: not a file of PEM revocation lists", path);
+out:
+	(void)fclose(f);
+	return rc;
+}
+
+static enum cm_rc load_trust(struct nt_tls_ctx *ctx, const struct nt_tls_conf *conf, struct cm_err *err)
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(ctx->ssl);
+	enum cm_rc rc;
+
+	for (size_t i = 0; i < NT_TLS_TRUSTS && conf->trust[i].role != CR_ROLE_NONE; i++) {
+		struct nt_tls_vouch *v = &ctx->vouch[i];
+
+		ctx->n_vouch = i + 1;
+		v->role = conf->trust[i].role;
+		v->crl = conf->trust[i].crl_file != NULL;
+		rc = load_anchors(store, conf->trust[i].ca_file, v, err);
+		if (rc == CM_OK && v->crl)
+			rc = load_crls(store, conf->trust[i].crl_file, err);
+		if (rc != CM_OK)
+			return rc;
+	}
+	if (ctx->n_vouch == 0)
+		return cm_fail(err, CM_EINTERNAL, "TLS: no role is accepted from peers");
+	return CM_OK;
+}
+
+static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
+	unsigned in_len, void *user)
+{
+	size_t want = strlen(NT_TLS_ALPN);
+
+	(void)ssl, (void)user;
+	for (unsigned i = 0; i < in_len; i += in[i] + 1u) {
+		if (in[i] == want && in_len - i > want && memcmp(in + i + 1, NT_TLS_ALPN, want) == 0) {
+			*out = in + i + 1;
+			*out_len = (unsigned char)want;
+			return SSL_TLSEXT_ERR_OK;
+		}
+	}
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/* For a client without the ALPN extension OpenSSL does not call choose_alpn. */
+static int on_client_hello(SSL *ssl, int *alert, void *user)
+{
+	const unsigned char *ext;
+	size_t len;
+
+	(void)user;
+	if (CM_CHECKED("net.alpn") &&
+		SSL_client_hello_get0_ext(
+			ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &ext, &len) != 1) {
+		struct nt_tls *t = SSL_get_app_data(ssl);
+
+		(void)cm_fail(&t->why, CM_EPROTO, "the peer does not speak " NT_TLS_ALPN " (no ALPN)");
+		*alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+		return SSL_CLIENT_HELLO_ERROR;
+	}
+	return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+/* X25519; and, where OpenSSL has it (from 3.5 on), X25519 with ML-KEM-768 before it (4588 of IANA's groups),
+ * so that somebody who records the connection today cannot read it with a quantum computer later.  A key
+ * share of each ("*") in the first message: no HelloRetryRequest, whichever the peer has. */
+static bool set_groups(SSL_CTX *ssl)
+{
+	return SSL_CTX_set1_groups_list(ssl, "*X25519MLKEM768:*X25519") == 1 ||
+	       SSL_CTX_set1_groups_list(ssl, "X25519") == 1;
+}
+
+static enum cm_rc set_policy(struct nt_tls_ctx *ctx, struct cm_err *err)
+{
+	static const unsigned char alpn[] = "\x09" NT_TLS_ALPN;
+	SSL_CTX *ssl = ctx->ssl;
+
+	_Static_assert(sizeof alpn - 2 == 9, "the length byte before the ALPN name");
+	if (SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1 ||
+		SSL_CTX_set_max_proto_version(ssl, TLS1_3_VERSION) != 1 || !set_groups(ssl) ||
+		SSL_CTX_set_num_tickets(ssl, 0) != 1 || SSL_CTX_set_max_early_data(ssl, 0) != 1 ||
+		SSL_CTX_set_recv_max_early_data(ssl, 0) != 1)
+		return cm_fail(err, CM_EINTERNAL, "this OpenSSL has no TLS 1.3 with X25519");
+	(void)SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	(void)SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+	(void)SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_max_cert_list(ssl, PEER_CHAIN_MAX);
+	SSL_CTX_set_verify_depth(ssl, CHAIN_DEPTH);
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_cert_verify_callback(ssl, nt_tls_on_verify, ctx);
+	if (ctx->server) {
+		SSL_CTX_set_alpn_select_cb(ssl, choose_alpn, NULL);
+		SSL_CTX_set_client_hello_cb(ssl, on_client_hello, NULL);
+	} else if (SSL_CTX_set_alpn_protos(ssl, alpn, sizeof alpn - 1) != 0) {
+		return cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
+	}
+	return CM_OK;
+}
+
+enum cm_rc nt_tls_ctx_new(const struct nt_tls_conf *conf, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	struct nt_tls_ctx *ctx = calloc(1, sizeof *ctx);
+	enum cm_rc rc;
+
+	*out = NULL;
+	ERR_clear_error();
+	if (ctx == NULL)
+		return cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
+	ctx->refs = 1;
+	ctx->server = conf->server;
+	ctx->ssl = SSL_CTX_new(conf->server ? TLS_server_method() : TLS_client_method());
+	ctx->bio = nt_tls_bio();
+	if (ctx->ssl == NULL || ctx->bio == NULL) {
+		rc = cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
+		goto out;
+	}
+	rc = set_policy(ctx, err);
+	if (rc == CM_OK)
+		rc = load_own(ctx->ssl, conf, err);
+	if (rc == CM_OK)
+		rc = load_trust(ctx, conf, err);
+out:
+	ERR_clear_error();
+	if (rc == CM_OK)
+		*out = ctx;
+	else
+		nt_tls_ctx_drop(ctx);
+	return rc;
+}
+
+void nt_tls_ctx_drop(struct nt_tls_ctx *ctx)
+{
+	if (ctx == NULL || --ctx->refs > 0)
+		return;
+	for (size_t i = 0; i < NT_TLS_TRUSTS; i++)
+		sk_X509_pop_free(ctx->vouch[i].anchors, X509_free);
+	SSL_CTX_free(ctx->ssl);
+	BIO_meth_free(ctx->bio);
+	free(ctx);
+}
+
+void nt_tls_ctx_free(struct nt_tls_ctx *ctx)
+{
+	nt_tls_ctx_drop(ctx);
+}

@@ -1,0 +1,69 @@
+/* pt_laplace.c - discrete Laplace noise on the level, clamped to the levels. */
+#include <float.h>
+#include <math.h>
+
+#include "pt_exact.h"
+#include "pt_levels.h"
+#include "pt_number.h"
+#include "pt_record.h"
+#include "pt_rows.h"
+
+/* The two-sided geometric mechanism of Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing
+ * privacy mechanisms", STOC 2009: level x becomes x + z with chance (1-a)/(1+a) a^|z|, then what is below 0
+ * becomes 0 and what is above b becomes b.  a = 1 - keep / 2^64, exactly.
+ *
+ * Clamping loses nothing: how far beyond an end x + z fell is geometric whatever x is. */
+
+/* -b ln a. */
+static double epsilon0(const struct pt_randomizer *p)
+{
+	return pt_round_up((p->number.bins - 1) * -log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
+}
+
+/* |z| is the number of draws that go on before the first that does not; b of them are enough, for what is
+ * beyond b is clamped.  Noise 0 of either sign would count twice: one sign is drawn again.  What was thrown
+ * away says nothing of what is sent, and nothing here but the last sum depends on the level: the running time
+ * tells nothing. */
+static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	const struct cr_rng *rng, uint8_t *records)
+{
+	uint64_t b = p->number.bins - 1, level = pt_levels_round(value->x, (uint32_t)b, rng), size, minus, y;
+
+	(void)q;
+	do {
+		uint64_t going = 1;
+
+		size = 0;
+		for (uint64_t i = 0; i < b; i++) {
+			going &= cr_rng_bernoulli(rng, pt_complement(p->number.keep));
+			size += going;
+		}
+		minus = cr_rng_below(rng, 2);
+	} while ((minus & pt_equal_mask(size, 0)) != 0);
+	/* b up, so that nothing is below zero. */
+	y = level + b + pt_choose(UINT64_C(0) - minus, UINT64_C(0) - size, size);
+	y = pt_choose(pt_below_mask(y, b), b, y);
+	y = pt_choose(pt_below_mask(2 * b, y), 2 * b, y);
+	pt_record_put(records, y - b);
+}
+
+static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+{
+	return pt_number_check(q, p, PT_LAPLACE_LEVELS_MAX, false, err);
+}
+
+static const struct pt_field fields[] = {
+	{ "bins", offsetof(struct pt_randomizer, number.bins), PT_FIELD_U32 },
+	{ "keep", offsetof(struct pt_randomizer, number.keep), PT_FIELD_CHANCE },
+};
+static const struct pt_layout parameters = { .field = fields, .fields = sizeof fields / sizeof *fields };
+
+const struct pt_device pt_device_laplace = {
+	.name = "laplace-levels",
+	.summary = "discrete Laplace noise: the mean of a bounded number from one level each",
+	.parameters = &parameters,
+	.check = check,
+	.epsilon0 = epsilon0,
+	.encode = encode,
+	PT_NUMBER_DEVICE,
+};

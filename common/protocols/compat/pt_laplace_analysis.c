@@ -1,0 +1,94 @@
+/* pt_laplace_analysis.c - the analysis half of pt_laplace.c: the row's plan, loss, counts and answer. */
+#include <math.h>
+
+#include "pt_exact.h"
+#include "pt_number.h"
+#include "pt_number_analysis.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+
+static uint32_t symbols(const struct pt_randomizer *p)
+{
+	return p->number.bins;
+}
+
+/* a >= e^(-epsilon0/b). */
+static void set(struct pt_randomizer *p, double epsilon0)
+{
+	long double stop = -expm1l(-(long double)epsilon0 / (p->number.bins - 1));
+
+	p->number.keep = (uint64_t)fmaxl(floorl(ldexpl(stop, 64) - PT_THRESHOLD_MARGIN), 0);
+}
+
+/* Chance of symbol y less its power of a. */
+static long double factor(const struct pt_randomizer *p, uint32_t y)
+{
+	long double a = pt_number_drop(p);
+
+	return (y == 0 || y == p->number.bins - 1 ? 1 : pt_number_keep(p)) / (1 + a);
+}
+
+static void law(const void *of, uint32_t level, double *chance)
+{
+	const struct pt_randomizer *p = of;
+
+	for (uint32_t y = 0; y < p->number.bins; y++)
+		chance[y] =
+			(double)(factor(p, y) * powl(pt_number_drop(p), y < level ? level - y : y - level));
+}
+
+/* Without clamping Y has mean l and variance v = 2a/(1-a)^2, so the scores are the means of Y and Y^2 - v
+ * given what is left of it: beyond an end Y is K away, P(K = k) = (1-a) a^k. */
+static void scores(const void *of, double *first, double *second)
+{
+	const struct pt_randomizer *p = of;
+	double a = (double)pt_number_drop(p), stop = (double)pt_number_keep(p), b = p->number.bins - 1;
+	double beyond = a / stop, square = a * (1 + a) / (stop * stop), v = 2 * a / (stop * stop);
+
+	for (uint32_t y = 0; y < p->number.bins; y++) {
+		first[y] = y;
+		second[y] = (double)y * y - v;
+	}
+	first[0] = -beyond;
+	second[0] = square - v;
+	first[p->number.bins - 1] = b + beyond;
+	second[p->number.bins - 1] = b * b + 2 * b * beyond + square - v;
+}
+
+_Static_assert(PT_LAPLACE_LEVELS_MAX <= ACCT_MAX_CELLS, "the accountant has room for the cells");
+
+static const struct pt_number_law number = {
+	.levels_max = PT_LAPLACE_LEVELS_MAX, .sized = false, .law = law, .scores = scores, .set = set
+};
+
+/* omega is the lesser of the laws of 0 and b, the worst pair (doc/accounting.md). */
+static enum cm_rc cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	long double a = pt_number_drop(p);
+	uint32_t b = p->number.bins - 1;
+
+	if (participants < 1 || participants > ACCT_MAX_REPORTS)
+		return cm_fail(
+			err, CM_EPROTO, "%s: participants out of the accountant's range", p->row->name);
+	*out = (struct acct_round){ .others = participants - 1, .count = 1, .cells = p->number.bins };
+	for (uint32_t y = 0; y <= b; y++) {
+		uint32_t far = y > b - y ? y : b - y;
+		double omega = nextafter((double)(factor(p, y) * powl(a, far)), 0);
+		double ratio = nextafter((double)powl(a, -(long double)(2 * far - b)), INFINITY);
+
+		out->cell[y] = (struct acct_cell){
+			.omega = omega, .u = 2 * y >= b ? 1 : ratio, .v = 2 * y <= b ? 1 : ratio
+		};
+	}
+	return CM_OK;
+}
+
+const struct pt_protocol pt_row_laplace = {
+	.device = &pt_device_laplace,
+	.keys = PT_KEY_LEVELS,
+	.tallies = symbols,
+	.number = &number,
+	.cells = cells,
+	PT_NUMBER_ANALYSIS,
+};

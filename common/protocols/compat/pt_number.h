@@ -1,0 +1,27 @@
+/* pt_number.h - what the rows that send one symbol of a bounded number, and no dummies, have in common.
+ *
+ * bins is the number of levels, 0..b; keep and, where a row has one, size are all that defines the law, so
+ * that every party has the same one to the last bit. */
+#pragma once
+
+#include "pt_single.h"
+
+#define PT_NUMBER_DEVICE \
+	.kinds = PT_MEAN | PT_SUM, .messages = pt_single_messages, .record_len = pt_number_record_len
+
+#define PT_LAPLACE_LEVELS_MAX   64u
+#define PT_STAIRCASE_LEVELS_MAX 1024u
+
+extern const struct pt_layout pt_number_layout;
+
+/* As pt_device.check: at most so many levels, and a size of 1..b or, for rows without one, 0. */
+CM_CHECK enum cm_rc pt_number_check(const struct pt_query *q, const struct pt_randomizer *p,
+	uint32_t levels_max, bool sized, struct cm_err *err);
+/* The part of it that a plan's parameters share: `code` for either. */
+CM_CHECK enum cm_rc pt_number_range(
+	const struct pt_randomizer *p, uint32_t levels_max, bool sized, enum cm_rc code, struct cm_err *err);
+uint32_t pt_number_record_len(const struct pt_randomizer *p);
+
+/* 2^-64 of keep and of its complement, exact. */
+long double pt_number_keep(const struct pt_randomizer *p);
+long double pt_number_drop(const struct pt_randomizer *p);

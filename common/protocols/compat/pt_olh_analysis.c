@@ -1,0 +1,104 @@
+/* pt_olh_analysis.c - the analysis half of pt_olh.c: the row's plan, loss, counts and answer. */
+#include "pt_olh.h"
+
+#include <math.h>
+
+#include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_hash_analysis.h"
+#include "pt_histogram.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_single.h"
+#include "pt_single_analysis.h"
+
+/* A category that the sender does not hold is supported with chance 1/l: the two cells are equal with chance
+ * kappa = 1/l, then P, else (1 - P) / (l - 1).  What kappa is above 1/l is below 2^-107. */
+static struct pt_support support(const struct pt_randomizer *p)
+{
+	return (struct pt_support){ .keep = pt_probability(p->olh.keep),
+		.flip = pt_probability(pt_complement(p->olh.keep)),
+		.other = 1.0 / p->olh.size };
+}
+
+/* P <= e / (e + l - 1), e = e^epsilon0. */
+static uint64_t threshold(uint32_t cells, double epsilon0)
+{
+	long double e = expl((long double)epsilon0);
+
+	return (uint64_t)floorl(ldexpl(e / (e + (cells - 1)), 64) - PT_THRESHOLD_MARGIN);
+}
+
+static double noise(struct pt_randomizer p, uint32_t cells, double epsilon0)
+{
+	struct pt_support s;
+
+	p.olh.size = cells;
+	p.olh.keep = threshold(cells, epsilon0);
+	s = support(&p);
+	return pt_support_variance(&s, 1, 0);
+}
+
+/* The best real l is e + 1, and the noise has one minimum. */
+static uint32_t choose(const struct pt_randomizer *p, double epsilon0)
+{
+	double best = exp(epsilon0) + 1;
+	uint32_t l = best > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)best;
+
+	return l < PR_CATEGORIES_MAX && noise(*p, l + 1, epsilon0) < noise(*p, l, epsilon0) ? l + 1 : l;
+}
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made;
+	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	made.olh.size = r->size != 0 ? r->size : choose(&made, r->epsilon0);
+	if (made.olh.size < 2 || made.olh.size > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 2 to %u", row->device->name,
+			(unsigned)made.olh.size, PR_CATEGORIES_MAX);
+	made.olh.keep = threshold(made.olh.size, r->epsilon0);
+	rc = pt_single_guarantee(&made, pt_olh_ratio(&made), CM_ECONFIG, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+/* The hash is uniform whatever the value.  Given it every cell has at least omega = (1 - P) / (l - 1), and
+ * exactly that unless all categories fall into it, which two do with chance kappa.  kappa as 1/l errs towards
+ * more loss, and its excess is far below the rounding down of each mass. */
+static enum cm_rc cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	long double l = p->olh.size, least = ldexpl((long double)pt_complement(p->olh.keep), -64) / (l - 1);
+	struct pt_blanket b = { .one = least * (l - 1) / l,
+		.neither = least * (l - 2 + 1 / l),
+		.both = least / l,
+		.ratio = pt_olh_ratio(p) };
+
+	if (p->olh.bins == 2) {
+		b.neither += b.both * b.ratio;
+		b.both = 0;
+	}
+	return pt_single_cells(p, participants, &b, out, err);
+}
+
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	return pt_hash_count(p->olh.bins, p->olh.size, false, record, counts, err);
+}
+
+const struct pt_protocol pt_row_olh = {
+	.device = &pt_device_olh,
+	.keys = PT_KEY_SIZE,
+	.derive = derive,
+	.cells = cells,
+	.support = support,
+	.tally = tally,
+	.automatic = PT_AUTO,
+	PT_SINGLE_ANALYSIS,
+};

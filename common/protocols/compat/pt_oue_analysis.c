@@ -1,0 +1,33 @@
+/* pt_oue_analysis.c - the analysis half of pt_oue.c: the row's plan, loss, counts and answer. */
+#include <math.h>
+
+#include "pt_exact.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_single_analysis.h"
+#include "pt_unary.h"
+#include "pt_unary_analysis.h"
+
+/* Q >= 1 / (e^epsilon0 + 1). */
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made;
+	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	made.unary.keep = PT_UNARY_HALF;
+	made.unary.other =
+		(uint64_t)ceill(ldexpl(1 / (expl((long double)r->epsilon0) + 1), 64) + PT_THRESHOLD_MARGIN);
+	rc = pt_unary_bounds(&made, CM_ECONFIG, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+const struct pt_protocol pt_row_oue = {
+	.device = &pt_device_oue,
+	.derive = derive,
+	PT_UNARY_ANALYSIS,
+};

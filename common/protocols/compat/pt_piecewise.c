@@ -1,0 +1,68 @@
+/* pt_piecewise.c - the square wave: likely symbols in a window that begins at the level. */
+#include "pt_piecewise.h"
+
+#include <math.h>
+
+#include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_levels.h"
+#include "pt_record.h"
+#include "pt_rows.h"
+
+/* Li, Wang, Lopuhaa-Zwakenberg, Skoric, Li, "Estimating numerical distributions under local differential
+ * privacy", SIGMOD 2020, on levels: level x of 0..b goes to a symbol of the window x..x+w-1 with chance keep,
+ * else to one of the b others of 0..b+w-1, uniform either way. */
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Of a symbol inside the window to one outside. */
+long double pt_piecewise_ratio(const struct pt_randomizer *p)
+{
+	return pt_number_keep(p) * (p->number.bins - 1) / (pt_number_drop(p) * p->number.size);
+}
+
+uint32_t pt_piecewise_symbols(const struct pt_randomizer *p)
+{
+	return p->number.bins - 1 + p->number.size;
+}
+
+double pt_piecewise_excess(const struct pt_randomizer *p)
+{
+	u128 likely = (u128)p->number.keep * pt_piecewise_symbols(p), chance = (u128)p->number.size << 64;
+
+	return likely > chance ? ldexp((double)(likely - chance), -64) : 0;
+}
+
+static double epsilon0(const struct pt_randomizer *p)
+{
+	return pt_piecewise_excess(p) > 0 ? pt_log_up(pt_piecewise_ratio(p)) : 0;
+}
+
+/* Constant time in the level and in what was drawn: masks only, the same three draws. */
+static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	const struct cr_rng *rng, uint8_t *records)
+{
+	uint64_t level = pt_levels_round(value->x, p->number.bins - 1, rng);
+	uint64_t keep = UINT64_C(0) - cr_rng_bernoulli(rng, p->number.keep);
+	uint64_t in = cr_rng_below(rng, p->number.size), out = cr_rng_below(rng, p->number.bins - 1);
+
+	(void)q;
+	/* Skip the window: 0..b-1 onto the others. */
+	out += p->number.size & ~pt_below_mask(out, level);
+	pt_record_put(records, pt_choose(keep, level + in, out));
+}
+
+static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+{
+	return pt_number_check(q, p, PR_CATEGORIES_MAX, true, err);
+}
+
+const struct pt_device pt_device_piecewise = {
+	.name = "piecewise",
+	.summary = "square wave: the mean of a bounded number from one near it each",
+	.parameters = &pt_number_layout,
+	.check = check,
+	.epsilon0 = epsilon0,
+	.encode = encode,
+	PT_NUMBER_DEVICE,
+};

@@ -1,0 +1,35 @@
+/* pt_single_analysis.h - what rounds of pt_single.h cost, and what their counts say. */
+#pragma once
+
+#include "pt_protocol.h"
+#include "pt_single.h"
+
+/* The columns that such rows have in common; they have support().  Counts are supports. */
+#define PT_SINGLE_ANALYSIS \
+	.tallies = pt_single_items, .estimate = pt_single_estimate, .expected_error = pt_single_expected_error
+
+/* Number of categories, with the symbol of none. */
+uint32_t pt_single_items(const struct pt_randomizer *p);
+
+/* Row and bins of *out, nothing else set.  CM_ECONFIG unless q is a histogram, epsilon0 in (0, 16] and no
+ * dummies are asked for. */
+CM_CHECK enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
+
+/* omega = inf over all inputs of the output law, by what the victim's two inputs give there: `ratio` omega
+ * under one and omega under the other (its mass, once for each order), omega under both, ratio omega under
+ * both. */
+struct pt_blanket {
+	long double one, neither, both; /* each correct to 2^-60 of itself; 0: no such cell */
+	long double ratio;              /* above 1 */
+};
+/* Cells of `participants` honest clients, omega rounded down and ratios up. */
+CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,
+	const struct pt_blanket *b, struct acct_round *out, struct cm_err *err);
+
+/* As pt_protocol.estimate for counts that are supports: each at most `reports`, else CM_EDATA. */
+CM_CHECK enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err);
+double pt_single_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants);

@@ -1,0 +1,104 @@
+/* pt_subset_analysis.c - the analysis half of pt_subset.c: the row's plan, loss, counts and answer. */
+#include "pt_subset.h"
+
+#include <math.h>
+
+#include "pt_bits.h"
+#include "pt_exact.h"
+#include "pt_histogram.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_single.h"
+#include "pt_single_analysis.h"
+
+static struct pt_support support(const struct pt_randomizer *p)
+{
+	long double keep = ldexpl((long double)p->subset.keep, -64);
+
+	return (struct pt_support){ .keep = (double)keep,
+		.flip = pt_probability(pt_complement(p->subset.keep)),
+		.other = (double)((p->subset.size - keep) / (p->subset.bins - 1)) };
+}
+
+/* P <= k e / (k e + d - k), e = e^epsilon0. */
+static uint64_t threshold(uint32_t d, uint32_t k, double epsilon0)
+{
+	long double with = k * expl((long double)epsilon0);
+
+	return (uint64_t)floorl(ldexpl(with / (with + (d - k)), 64) - PT_THRESHOLD_MARGIN);
+}
+
+/* Noise on a category that nobody holds: what the size is chosen for. */
+static double noise(struct pt_randomizer p, uint32_t k, double epsilon0)
+{
+	struct pt_support s;
+
+	p.subset.size = k;
+	p.subset.keep = threshold(p.subset.bins, k, epsilon0);
+	s = support(&p);
+	return pt_support_variance(&s, 1, 0);
+}
+
+/* The best real k is d / (e + 1), and the noise has one minimum. */
+static uint32_t choose(const struct pt_randomizer *p, double epsilon0)
+{
+	double best = p->subset.bins / (exp(epsilon0) + 1);
+	uint32_t most = p->subset.bins - 1, k = best < 1 ? 1 : best > most ? most : (uint32_t)best;
+
+	return k < most && noise(*p, k + 1, epsilon0) < noise(*p, k, epsilon0) ? k + 1 : k;
+}
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made;
+	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	made.subset.size = r->size != 0 ? r->size : choose(&made, r->epsilon0);
+	if (made.subset.size >= made.subset.bins)
+		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 1 to %u for %u bins", row->device->name,
+			(unsigned)made.subset.size, (unsigned)made.subset.bins - 1,
+			(unsigned)made.subset.bins);
+	made.subset.keep = threshold(made.subset.bins, made.subset.size, r->epsilon0);
+	rc = pt_single_guarantee(&made, pt_subset_ratio(&made), CM_ECONFIG, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+/* Every subset leaves some input out, so omega = (1 - P) / C(d-1, k) everywhere; masses by counting
+ * subsets. */
+static enum cm_rc cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	long double flip = ldexpl((long double)pt_complement(p->subset.keep), -64), d = p->subset.bins,
+		    k = p->subset.size;
+	struct pt_blanket b = { .one = flip * k / (d - 1),
+		.neither = flip * (d - 1 - k) / (d - 1),
+		.both = flip * k * (k - 1) / ((d - 1) * (d - k)),
+		.ratio = pt_subset_ratio(p) };
+
+	return pt_single_cells(p, participants, &b, out, err);
+}
+
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	enum cm_rc rc = pt_bits_check(record, p->subset.bins, p->subset.size, err);
+
+	if (rc == CM_OK)
+		pt_bits_count(record, p->subset.bins, counts);
+	return rc;
+}
+
+const struct pt_protocol pt_row_subset = {
+	.device = &pt_device_subset,
+	.keys = PT_KEY_SIZE,
+	.derive = derive,
+	.cells = cells,
+	.support = support,
+	.tally = tally,
+	PT_SINGLE_ANALYSIS,
+};

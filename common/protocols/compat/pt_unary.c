@@ -1,0 +1,58 @@
+/* pt_unary.c - one bit per category, each drawn for itself. */
+#include "pt_unary.h"
+
+#include "pt_bits.h"
+#include "pt_exact.h"
+
+/* P (1 - Q) / (Q (1 - P)): what one input gives a report with its own bit alone, over what another gives
+ * it. */
+long double pt_unary_ratio(const struct pt_randomizer *p)
+{
+	return (long double)p->unary.keep * (long double)pt_complement(p->unary.other) /
+	       ((long double)p->unary.other * (long double)pt_complement(p->unary.keep));
+}
+
+enum cm_rc pt_unary_bounds(const struct pt_randomizer *p, enum cm_rc code, struct cm_err *err)
+{
+	if (p->unary.keep == 0 || p->unary.other == 0)
+		return cm_fail(err, code, "%s: two probabilities are wanted", p->row->name);
+	return pt_single_guarantee(p, pt_unary_ratio(p), code, err);
+}
+
+enum cm_rc pt_unary_flips_check(const struct pt_randomizer *p, struct cm_err *err)
+{
+	if (p->unary.other != pt_complement(p->unary.keep))
+		return cm_fail(err, CM_EPROTO, "%s: the two probabilities must sum to 1", p->row->name);
+	return pt_unary_bounds(p, CM_EPROTO, err);
+}
+
+uint32_t pt_unary_record_len(const struct pt_randomizer *p)
+{
+	return pt_bits_len(p->unary.bins);
+}
+
+double pt_unary_epsilon0(const struct pt_randomizer *p)
+{
+	return pt_log_up(pt_unary_ratio(p));
+}
+
+/* Constant time in the value and in what was drawn: it passes through masks only, and every bit takes one
+ * draw and one write at a public place. */
+void pt_unary_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	const struct cr_rng *rng, uint8_t *records)
+{
+	(void)q;
+	pt_bits_clear(records, p->unary.bins);
+	for (uint32_t i = 0; i < p->unary.bins; i++) {
+		uint64_t own = pt_equal_mask(i, value->x);
+
+		pt_bits_put(records, i, cr_rng_bernoulli(rng, pt_choose(own, p->unary.keep, p->unary.other)));
+	}
+}
+
+static const struct pt_field fields[] = {
+	{ "bins", offsetof(struct pt_randomizer, unary.bins), PT_FIELD_U32 },
+	{ "keep", offsetof(struct pt_randomizer, unary.keep), PT_FIELD_CHANCE },
+	{ "other", offsetof(struct pt_randomizer, unary.other), PT_FIELD_CHANCE },
+};
+const struct pt_layout pt_unary_layout = { .field = fields, .fields = sizeof fields / sizeof *fields };

@@ -1,0 +1,164 @@
+/* pt_flame_analysis.c - the analysis half of pt_flame.c: plans, losses, counts and answers of its rows. */
+#include "pt_flame_analysis.h"
+
+#include <math.h>
+
+#include "pr_limits.h"
+#include "pt_levels_analysis.h"
+
+uint32_t pt_flame_levels(const struct pt_request *r)
+{
+	if (r->levels != 0 || isnan(r->epsilon0))
+		return r->levels;
+	return pt_levels_choose(r->epsilon0, 0, r->min_batch);
+}
+
+/* E min(X, most) and its variance, X normal. */
+static struct pt_kept cut_normal(double mean, double sd, double most)
+{
+	double z = (most - mean) / sd, below = erfc(-z / sqrt(2)) / 2;
+	double density = exp(-z * z / 2) / sqrt(2 * acos(-1));
+	double first = mean * below - sd * density + most * (1 - below);
+	double second =
+		(mean * mean + sd * sd) * below - sd * (mean + most) * density + most * most * (1 - below);
+
+	return (struct pt_kept){ first, fmax(second - first * first, 0) };
+}
+
+struct pt_kept pt_flame_kept(double n, double rate, double most)
+{
+	struct pt_law law = { 0 };
+	double mean = n * rate, sd = sqrt(mean * (1 - rate)), first = 0, second = 0;
+
+	if (most <= 0 || mean + 40 * sd < most)
+		return (struct pt_kept){ mean, sd * sd };
+	if (!pt_law_binomial(&law, (uint64_t)n, rate))
+		return cut_normal(mean, sd, most);
+	for (size_t i = 0; i < law.len; i++) {
+		double k = fmin((double)law.first + (double)i, most);
+
+		first += law.p[i] * k;
+		second += law.p[i] * k * k;
+	}
+	pt_law_fini(&law);
+	return (struct pt_kept){ first, fmax(second - first * first, 0) };
+}
+
+/* Of the messages about one coordinate, with the score y / b - 1/2 of level y. */
+struct sums {
+	double first, second; /* of the score, and of its square */
+};
+
+/* False if there are more messages than the shuffler leaves in all, of which *left are left.  A message may
+ * be about another coordinate than its tag says: whoever sends such must not undo the round. */
+static bool add_up(const struct pt_randomizer *p, const uint64_t *counts, uint64_t *left, struct sums *t)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	double b = s->each.bins - 1;
+
+	*t = (struct sums){ 0 };
+	for (uint32_t y = 0; y < s->each.bins; y++) {
+		double score = y / b - 0.5;
+
+		if (counts[y] > *left)
+			return false;
+		*left -= counts[y];
+		t->first += (double)counts[y] * score;
+		t->second += (double)counts[y] * score * score;
+	}
+	return true;
+}
+
+struct work {
+	const struct pt_query *q;
+	struct pt_kept kept;
+	double slope, z, joint_z;
+};
+
+static void fill(const struct work *w, const struct sums *t, struct pt_item *item)
+{
+	double range = w->q->high - w->q->low, middle = w->q->low + range / 2;
+	double mean = t->first / w->kept.mean, most = fmin(fmax(mean, -0.5), 0.5);
+	double zero = fmin(fmax(0, w->q->low), w->q->high);
+	double own = (w->kept.mean - w->kept.variance) * most * most, sd;
+
+	sd = range * sqrt(fmax(t->second - own, 0)) / (w->kept.mean * w->slope);
+	item->value = middle + range * mean / w->slope;
+	item->variance = sd * sd;
+	item->lower = item->value - w->z * sd;
+	item->upper = item->value + w->z * sd;
+	item->joint_lower = item->value - w->joint_z * sd;
+	item->joint_upper = item->value + w->joint_z * sd;
+	item->projected = fmin(fmax(item->value, w->q->low), w->q->high);
+	item->below_noise = item->joint_lower <= zero && item->joint_upper >= zero;
+}
+
+enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	struct pt_estimate e = { .reports = reports };
+	struct work w = { .q = q, .kept = *kept };
+	uint64_t left = p->shuffler.tag_messages * p->shuffler.tags;
+	enum cm_rc rc;
+
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
+	w.slope = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each);
+	w.z = pt_normal_upper(0.025);
+	w.joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
+	rc = pt_vector_items(q, &e, err);
+	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
+		struct sums t;
+
+		if (!add_up(p, counts + (size_t)c * s->each.bins, &left, &t)) {
+			rc = cm_fail(
+				err, CM_EDATA, "%s: more messages than can have been sent", p->row->name);
+			break;
+		}
+		fill(&w, &t, &e.item[c]);
+		e.noise_floor = fmax(e.noise_floor, w.joint_z * sqrt(e.item[c].variance));
+	}
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+/* Variance of the score of a uniform level. */
+static double uniform_variance(const struct pt_slot *s)
+{
+	double b = s->each.bins - 1;
+
+	return (2 * b + 1) / (6 * b) - 0.25;
+}
+
+double pt_flame_unsent(const struct pt_query *q, const struct pt_randomizer *p, double n, double dummies)
+{
+	double slope = pt_mixbins_keep(&p->slots.slot[0].each) - pt_mixbins_other(&p->slots.slot[0].each);
+
+	return (q->high - q->low) * sqrt(dummies * uniform_variance(&p->slots.slot[0])) / (n * slope);
+}
+
+/* The score of a participant's message has the square Q B + slope (x - 1/2)^2 at the place x of its value,
+ * and the square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to levels adds 1/(4 b^2) at
+ * most. */
+double pt_flame_expected(
+	const struct pt_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	double b = s->each.bins - 1, uniform = uniform_variance(s), worst = 0;
+	double slope = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each),
+	       noise = pt_mixbins_other(&s->each) * (b + 1) * uniform;
+	double dummies = fmax(messages - kept->mean, 0) * uniform;
+
+	for (double x = 0; x <= 0.5; x += 0.5 / b) {
+		double square = (x - 0.5) * (x - 0.5);
+		double rounding = x > 0 ? 1 / (4 * b * b) : 0;
+
+		worst = fmax(worst, kept->mean * (noise + slope * (square + rounding)) -
+					    (kept->mean - kept->variance) * slope * slope * square);
+	}
+	return (q->high - q->low) * sqrt(worst + dummies) / (kept->mean * slope);
+}

@@ -1,0 +1,39 @@
+/* pt_flame_analysis.h - what the counts of a round after FLAME say, and what the paper claims: pt_flame.h. */
+#pragma once
+
+#include "pt_flame.h"
+#include "pt_slots_analysis.h"
+#include "pt_vector.h"
+
+/* The columns of such a row. */
+#define PT_FLAME_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally
+
+/* Levels by the request, or those that make a mean most accurate at its epsilon0. */
+uint32_t pt_flame_levels(const struct pt_request *r);
+
+/* Participants' messages about one coordinate that are kept. */
+struct pt_kept {
+	double mean, variance;
+};
+/* Each of n participants sends one with chance `rate`, and no more than `most` of them are kept (0: all). */
+struct pt_kept pt_flame_kept(double n, double rate, double most);
+
+/* One item per coordinate, in the order of the symbols, from its kept messages among dummies that are uniform
+ * on the levels.  Normal intervals.  The variance is the sum of squared scores, less (E K - Var K) times the
+ * square of the mean score, K the messages kept. */
+CM_CHECK enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err);
+/* Of a coordinate at the worst value, with so many messages about it in all. */
+double pt_flame_expected(
+	const struct pt_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages);
+/* Of one that none of n participants sends, among so many dummies. */
+double pt_flame_unsent(const struct pt_query *q, const struct pt_randomizer *p, double n, double dummies);
+
+/* The rows' statements: what FLAME claims, marked where it is no guarantee. */
+void pt_ss_simple_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size);
+void pt_ss_double_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size);
+void pt_ss_topk_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size);

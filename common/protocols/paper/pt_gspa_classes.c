@@ -1,0 +1,35 @@
+/* pt_gspa_classes.c - personalised response, each class a batch of its own: no bias, whoever chooses what. */
+#include "pt_classes.h"
+#include "pt_record.h"
+#include "pt_rows.h"
+#include "pt_slots.h"
+
+static uint32_t messages(const struct pt_randomizer *p)
+{
+	(void)p;
+	return 1;
+}
+
+static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	const struct cr_rng *rng, uint8_t *records)
+{
+	uint64_t word = pt_classes_word(q, p, value, rng);
+
+	pt_record_put_slot(records, (uint16_t)value->level, pt_classes_tell(p, value, word, rng));
+}
+
+const struct pt_device pt_device_gspa_classes = {
+	.name = "gspa-classes",
+	.summary = "personalised response, the classes apart: unbiased whoever chooses which",
+	.parameters = &pt_slots_layout,
+	.kinds = PT_HISTOGRAM | PT_MEAN,
+	.none_symbol = PT_HISTOGRAM,
+	.check = pt_classes_check,
+	.messages = messages,
+	.record_len = pt_slots_record_len,
+	.epsilon0 = pt_classes_epsilon0,
+	.class_epsilon0 = pt_classes_epsilon0_of,
+	.encode = encode,
+	.route = pt_classes_route,
+	.classes_apart = true,
+};

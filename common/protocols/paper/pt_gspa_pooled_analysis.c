@@ -1,0 +1,324 @@
+/* pt_gspa_pooled_analysis.c - the analysis half of pt_gspa_pooled.c: the row's plan, loss, counts and
+ * answer. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acct_flame.h"
+#include "acct_gspa.h"
+#include "pr_limits.h"
+#include "pt_classes.h"
+#include "pt_classes_analysis.h"
+#include "pt_histogram.h"
+#include "pt_law.h"
+#include "pt_mixbins.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_project.h"
+#include "pt_protocol.h"
+#include "pt_record.h"
+#include "pt_rows.h"
+#include "pt_slots_analysis.h"
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	return pt_classes_request(row, q, r, out, err);
+}
+
+/* Words, then classes. */
+static uint32_t tallies(const struct pt_randomizer *p)
+{
+	return p->slots.slot[0].each.bins + p->slots.kinds;
+}
+
+/* The least of every class, everybody else in the weakest, which hides others least. */
+static void fill_classes(const struct pt_randomizer *p, uint64_t participants, struct acct_gspa_class *cls)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		cls[i] = (struct acct_gspa_class){ .epsilon = pt_mixbins_guarantee(&p->slots.slot[i].each),
+			.count = p->shuffler.tag_least[i] };
+		all += p->shuffler.tag_least[i];
+	}
+	if (participants > all)
+		cls[p->slots.kinds - 1].count += participants - all;
+}
+
+/* Who else there is for sure; the number of classes of them.  A class of one may be the victim's alone. */
+static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, struct acct_gspa_class *cls)
+{
+	uint64_t all = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		cls[n] = (struct acct_gspa_class){ .epsilon = pt_mixbins_guarantee(&p->slots.slot[i].each),
+			.count = p->shuffler.tag_least[i] > 1 ? p->shuffler.tag_least[i] : 0 };
+		all += cls[n].count;
+		if (i + 1 == p->slots.kinds && participants > all)
+			cls[n].count += participants - all;
+		n += cls[n].count > 0;
+	}
+	/* The victim is one who would hide others best. */
+	cls[0].count--;
+	if (cls[0].count > 0)
+		return n;
+	for (size_t i = 1; i < n; i++)
+		cls[i - 1] = cls[i];
+	return n - 1;
+}
+
+/* With the victim in the weakest class: the largest loss among the same others. */
+static enum cm_rc loss(
+	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
+{
+	const struct pt_slot *weakest = &p->slots.slot[p->slots.kinds - 1];
+	struct pt_randomizer alone = pt_slot_alone(p, weakest);
+	struct acct_gspa_class cls[PT_SLOTS_MAX + 1] = { { 0 } };
+	enum acct_rc rc;
+	const char *why = "";
+	size_t others;
+
+	if (participants < 1 || participants > ACCT_MAX_REPORTS)
+		return cm_fail(
+			err, CM_EPROTO, "%s: participants out of the accountant's range", p->row->name);
+	others = fill_others(p, participants, cls);
+	out->parts = 1;
+	if (others == 0)
+		return pt_mixbins_cells(&alone, 1, &out->part[0], err);
+	cls[others] = (struct acct_gspa_class){ .epsilon = pt_mixbins_guarantee(&weakest->each), .count = 1 };
+	rc = acct_gspa_round(cls, others + 1, p->slots.slot[0].each.bins, others, &out->part[0], &why);
+	return rc == ACCT_OK       ? CM_OK
+	       : rc == ACCT_ENOMEM ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+				   : cm_fail(err, CM_EPROTO, "%s: %s", p->row->name, why);
+}
+
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	uint32_t slot = 0, bins = p->slots.slot[0].each.bins;
+	uint64_t v = 0;
+	enum cm_rc rc = pt_record_slot(record, PT_POOLED_MESSAGES, &slot, err);
+
+	if (rc == CM_OK)
+		rc = pt_record_value(record, slot == 0 ? bins : p->slots.kinds, &v, err);
+	if (rc == CM_OK)
+		counts[slot == 0 ? v : bins + v]++;
+	return rc;
+}
+
+/* What the classes say of a report: Q on every word, and P - Q more on its own. */
+struct mix {
+	double n;
+	double other, slope;   /* averages over the participants */
+	double other_variance; /* sum of Q (1 - Q) */
+	double keep_variance;  /* most of P (1 - P) and Q (1 - Q) in any class */
+	double off;            /* most that a class's slope is off the average, relative to it */
+	double beyond; /* participants times how far the slopes of those above the average are above */
+};
+
+static enum cm_rc mix_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
+	struct mix *m, struct cm_err *err)
+{
+	const uint64_t *of = counts + p->slots.slot[0].each.bins;
+	double slope[PT_SLOTS_MAX], all = 0;
+	uint64_t words = 0;
+
+	*m = (struct mix){ .n = (double)reports };
+	for (uint32_t w = 0; w < p->slots.slot[0].each.bins; w++)
+		words += counts[w];
+	for (uint32_t i = 0; i < p->slots.kinds; i++)
+		all += (double)of[i];
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX || !(all > 0) || words > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		double q = pt_mixbins_other(&p->slots.slot[i].each),
+		       keep = pt_mixbins_keep(&p->slots.slot[i].each), part = (double)of[i] / all;
+
+		slope[i] = keep - q;
+		m->other += part * q;
+		m->slope += part * slope[i];
+		m->other_variance += m->n * part * q * (1 - q);
+		if (of[i] > 0)
+			m->keep_variance = fmax(m->keep_variance, fmax(keep * (1 - keep), q * (1 - q)));
+	}
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		double off = slope[i] / m->slope - 1;
+
+		if (of[i] > 0)
+			m->off = fmax(m->off, fabs(off));
+		m->beyond += (double)of[i] / all * m->n * fmax(off, 0);
+	}
+	return CM_OK;
+}
+
+/* An estimate whose mean is within c (1 - off) to c (1 + off), and with at most `beyond` on either side: the
+ * c that it does not exclude. */
+static void hold(const struct mix *m, double value, double half, double *lower, double *upper)
+{
+	double low = value - half, high = value + half;
+
+	*lower = fmax(low > 0 ? low / (1 + m->off) : low, low - m->beyond);
+	*upper = fmin(m->off < 1 && high > 0 ? high / (1 - m->off) : high + m->beyond, high + m->beyond);
+}
+
+static void fill_count(const struct mix *m, double count, double z, double joint_z, struct pt_item *item)
+{
+	double value = (count - m->n * m->other) / m->slope, held = fmin(fmax(value, 0), m->n);
+	double sd;
+
+	item->value = item->projected = value;
+	item->variance = (held * m->keep_variance + m->other_variance) / (m->slope * m->slope);
+	sd = sqrt(item->variance);
+	hold(m, value, z * sd, &item->lower, &item->upper);
+	hold(m, value, joint_z * sd, &item->joint_lower, &item->joint_upper);
+	item->bias = fmin(held * m->off / fmax(1 - m->off, 0), m->beyond);
+	item->below_noise = item->joint_lower <= 0;
+}
+
+static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(bins));
+	double *projected = calloc(bins, sizeof *projected);
+	enum cm_rc rc = CM_OK;
+
+	e->n = bins;
+	e->item = calloc(bins, sizeof *e->item);
+	for (uint32_t w = 0; e->item != NULL && projected != NULL && w < bins; w++) {
+		pt_histogram_name(q, w, &e->item[w]);
+		fill_count(m, (double)counts[w], z, joint_z, &e->item[w]);
+		projected[w] = e->item[w].value;
+	}
+	e->noise_floor = joint_z * sqrt(m->other_variance) / m->slope;
+	if (e->item == NULL || projected == NULL || !pt_project_simplex(projected, bins, m->n))
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t w = 0; rc == CM_OK && w < bins; w++)
+		e->item[w].projected = projected[w];
+	free(projected);
+	return rc;
+}
+
+/* A report has the mean Q B1 + (P - Q) l; what the slopes are off the average sums to zero, so that the bias
+ * is at most b times what is beyond it on one side. */
+static enum cm_rc estimate_mean(const struct pt_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+{
+	double b = p->slots.slot[0].each.bins - 1, first = 0, second = 0, words = 0, range = q->high - q->low,
+	       sd, mean;
+	struct pt_item *item = e->item = calloc(1, sizeof *item);
+
+	if (item == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	e->n = 1;
+	for (uint32_t w = 0; w < p->slots.slot[0].each.bins; w++) {
+		words += (double)counts[w];
+		first += (double)counts[w] * w;
+		second += (double)counts[w] * w * w;
+	}
+	if (!(words > 0))
+		return cm_fail(err, CM_EDATA, "%s: no reports", p->row->name);
+	mean = first / words;
+	sd = sqrt(fmax(second / words - mean * mean, 0) / words);
+	item->label = q->name;
+	item->value = q->low + range * (mean - m->other * b * (b + 1) / 2) / (m->slope * b);
+	item->variance = pow(range * sd / (m->slope * b), 2);
+	item->bias = range * m->beyond / m->n;
+	item->lower = item->joint_lower =
+		item->value - pt_normal_upper(0.025) * sqrt(item->variance) - item->bias;
+	item->upper = item->joint_upper =
+		item->value + pt_normal_upper(0.025) * sqrt(item->variance) + item->bias;
+	item->projected = fmin(fmax(item->value, q->low), q->high);
+	return CM_OK;
+}
+
+static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
+{
+	struct pt_estimate e = { .reports = reports };
+	struct mix m;
+	enum cm_rc rc = mix_of(p, counts, reports, &m, err);
+
+	(void)row;
+	if (rc == CM_OK)
+		rc = q->kind == PT_MEAN ? estimate_mean(q, p, counts, &m, &e, err)
+					: estimate_counts(q, p, counts, &m, &e, err);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+/* GSPA's own value for the classes at their least sizes, everybody else in the weakest. */
+static void statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size)
+{
+	struct acct_gspa_class cls[PT_SLOTS_MAX] = { 0 };
+	double mu, epsilon;
+
+	(void)q;
+	fill_classes(p, participants, cls);
+	out[0] = '\0';
+	if (acct_gspa_mu(cls, p->slots.kinds, 1, &mu, NULL) == ACCT_OK &&
+		acct_gspa_gaussian_epsilon(mu, delta, &epsilon, NULL) == ACCT_OK)
+		(void)snprintf(out, size,
+			"GSPA says epsilon %.4g at delta %g: paper value (not a guarantee), of a Gaussian "
+			"limit; "
+			"what is charged is the exact bound",
+			epsilon, delta);
+}
+
+/* Variance of a report of level l, rounding to it included, at most: as in pt_digits.c. */
+static double report_variance(const struct pt_slot *s, double l)
+{
+	double k = s->each.bins, q = pt_mixbins_other(&s->each), slope = pt_mixbins_keep(&s->each) - q;
+	double b1 = k * (k - 1) / 2, b2 = b1 * (2 * k - 1) / 3, mean = q * b1 + slope * l;
+
+	return q * b2 + slope * l * l - mean * mean + slope * slope / 4;
+}
+
+/* Classes at their least sizes, the rest of the participants in the most private one; without bias. */
+static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	double n = (double)participants, rest = n, slope = 0, other = 0, keep = 0,
+	       b = p->slots.slot[0].each.bins - 1;
+	double at[PT_SLOTS_MAX], worst = 0;
+
+	(void)row;
+	for (uint32_t i = 0; i < p->slots.kinds; i++)
+		rest -= p->shuffler.tag_least[i];
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		double qi = pt_mixbins_other(&p->slots.slot[i].each),
+		       pi = pt_mixbins_keep(&p->slots.slot[i].each);
+
+		at[i] = p->shuffler.tag_least[i] + (i == 0 ? fmax(rest, 0) : 0);
+		slope += at[i] / n * (pi - qi);
+		other += at[i] * qi * (1 - qi);
+		keep = fmax(keep, pi * (1 - pi));
+	}
+	for (double l = 0; l <= b; l++) {
+		double sum = 0;
+
+		for (uint32_t i = 0; i < p->slots.kinds; i++)
+			sum += at[i] * report_variance(&p->slots.slot[i], l);
+		worst = fmax(worst, sum);
+	}
+	return q->kind == PT_MEAN ? (q->high - q->low) * sqrt(worst) / (slope * b * n)
+				  : sqrt(other + (n / (b + 1) + n / 10) / 2 * keep) / slope;
+}
+
+const struct pt_protocol pt_row_gspa_pooled = {
+	.device = &pt_device_gspa_pooled,
+	.keys = PT_KEY_LEVELS | PT_KEY_CLASSES,
+	.derive = derive,
+	.tallies = tallies,
+	.loss = loss,
+	.tally = tally,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	.statement = statement,
+};

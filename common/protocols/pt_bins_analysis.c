@@ -1,0 +1,27 @@
+/* pt_bins_analysis.c - the analysis half of pt_bins.c: the row's plan, loss, counts and answer. */
+#include <math.h>
+
+#include "pt_category_analysis.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	if (q->kind != PT_HISTOGRAM)
+		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
+	/* Who asks for a local guarantee must not be given none. */
+	if (!isinf(r->epsilon0))
+		return cm_fail(err, CM_ECONFIG,
+			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"mixbins\" has one",
+			row->device->name);
+	return pt_mixbins_request(row, pt_query_bins(q), r, out, err);
+}
+
+const struct pt_protocol pt_row_bins = {
+	.device = &pt_device_bins,
+	.derive = derive,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
+	PT_CATEGORY_ANALYSIS,
+};

@@ -1,0 +1,263 @@
+/* pt_digits_analysis.c - the analysis half of pt_digits.c: the row's plan, loss, counts and answer. */
+#include "pt_digits.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "pr_limits.h"
+#include "pt_holders.h"
+#include "pt_law.h"
+#include "pt_mixbins.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_slots_analysis.h"
+
+#define LEVELS_DEFAULT 256u
+#define BASE_DEFAULT   2u
+#define BINS_MAX       65u /* two digits of base 64, and the symbol */
+
+/* What digit i counts, the first being the most significant. */
+static double place(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i)
+{
+	return ldexp(1, (int)(pt_digits_bits(pt_digits_base(q, p)) * (p->slots.kinds - 1 - i)));
+}
+
+/* A digit's noise weighs the square of its place and costs one over its dummies: the sum of both is least
+ * where dummies grow with the inverse of the place. */
+static enum cm_rc make_slots(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, uint32_t base, uint32_t digits, struct pt_randomizer *p,
+	struct cm_err *err)
+{
+	struct pt_request one = *r;
+	enum cm_rc rc = CM_OK;
+
+	p->slots.kinds = digits;
+	for (uint32_t i = 0; rc == CM_OK && i < digits; i++) {
+		p->slots.slot[i] =
+			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = base + pt_query_symbols(q) };
+		rc = pt_slots_request(row, &one, &p->slots.slot[i], err);
+		one.dummies = one.dummies < PR_MESSAGES_MAX ? one.dummies * base : one.dummies;
+	}
+	return rc == CM_OK ? pt_slots_limit(p, err) : rc;
+}
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made = { 0 };
+	uint32_t levels = r->levels != 0 ? r->levels : LEVELS_DEFAULT;
+	uint32_t base = r->size != 0 ? r->size : BASE_DEFAULT;
+	uint32_t bits = pt_digits_bits(levels), width = pt_digits_bits(base);
+	enum cm_rc rc = pt_digits_kind(q, CM_ECONFIG, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if (bits == 0 || width == 0 || bits % width != 0 || bits / width < 2 || levels > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG,
+			"%s: levels must be size to the power of 2 or more, both powers of two, and at most "
+			"%u",
+			row->device->name, PR_CATEGORIES_MAX);
+	made.row = row->device;
+	rc = make_slots(row, q, r, base, bits / width, &made, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+/* A report y of digit l scores (y - Q B1) / (P - Q), of mean l; B1, B2 are the sums of y and y^2 over all
+ * digits.  Its variance: E y = Q B1 + (P - Q) l and E y^2 = Q B2 + (P - Q) l^2. */
+static double score_variance(const struct pt_slot *s, double l)
+{
+	double k = s->each.bins, q = pt_mixbins_other(&s->each), more = pt_mixbins_keep(&s->each) - q;
+	double b1 = k * (k - 1) / 2, b2 = b1 * (2 * k - 1) / 3, mean = q * b1 + more * l;
+
+	return (q * b2 + more * l * l - mean * mean) / (more * more);
+}
+
+static double dummy_variance(const struct pt_slot *s, double reports)
+{
+	double k = s->each.bins, more = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each);
+
+	return reports * s->each.dummies * (k * k - 1) / 12 / (more * more);
+}
+
+/* The sum of a digit over all participants, and its variance given the digits. */
+static double digit_sum(const struct pt_slot *s, const uint64_t *counts, double n, double *variance)
+{
+	double k = s->each.bins, q = pt_mixbins_other(&s->each), more = pt_mixbins_keep(&s->each) - q;
+	double noise = n * s->each.dummies / k + n * q, sum = 0, own = 0, least = INFINITY, most = 0;
+
+	for (uint32_t l = 0; l < s->each.bins; l++) {
+		double held = ((double)counts[l] - noise) / more, one = score_variance(s, l);
+
+		sum += l * held;
+		own += held * one;
+		least = fmin(least, one);
+		most = fmax(most, one);
+	}
+	*variance = fmin(fmax(own, n * least), n * most) + dummy_variance(s, n);
+	return sum;
+}
+
+/* ---- Of those who have a reading ---- */
+
+/* Each slot counts the holders; how well follows from what is public.  A slot's part in their number is
+ * inverse to its variance there, half of the participants being holders. */
+static double holders_variance(const struct pt_slot *s, double *weight, double n)
+{
+	const struct pt_counted c = { .bins = s->each.bins,
+		.keep = pt_mixbins_keep(&s->each),
+		.other = pt_mixbins_other(&s->each),
+		.n = n,
+		.dummies = n * s->each.dummies };
+
+	for (uint32_t y = 0; y < s->each.bins; y++)
+		weight[y] = y + 1 < s->each.bins;
+	return n / 2 * (pt_score_variance(&c, weight, 0) + pt_score_variance(&c, weight, s->each.bins - 1)) +
+	       c.dummies * pt_score_dummy_variance(&c, weight);
+}
+
+/* What one slot adds to the sum of levels and to the number of holders, of which it has the part `part`. */
+static enum cm_rc add_digit(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i,
+	const uint64_t *counts, double n, double part, double *score, struct pt_sums *sums,
+	struct cm_err *err)
+{
+	const struct pt_slot *s = &p->slots.slot[i];
+	const struct pt_counted c = { .counts = counts,
+		.bins = s->each.bins,
+		.keep = pt_mixbins_keep(&s->each),
+		.other = pt_mixbins_other(&s->each),
+		.n = n,
+		.dummies = n * s->each.dummies };
+	struct pt_held held = { 0 };
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t y = 0; y < s->each.bins; y++) {
+		score[y] = y + 1 < s->each.bins ? y * place(q, p, i) : 0;
+		score[s->each.bins + y] = y + 1 < s->each.bins ? part : 0;
+	}
+	if (pt_held(&c, &held))
+		pt_sums_add(&c, &held, score, score + s->each.bins, sums);
+	else
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	pt_held_fini(&held);
+	return rc;
+}
+
+static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+	double *score = calloc(2 * (size_t)bins, sizeof *score), part[PT_SLOTS_MAX] = { 0 }, parts = 0;
+	struct pt_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
+	struct pt_support symbol = pt_slot_support(&p->slots.slot[0], reports, 1);
+	struct pt_sums sums = { 0 };
+	enum cm_rc rc = CM_OK;
+
+	if (score == NULL || e.item == NULL)
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
+		part[i] = 1 / fmax(holders_variance(&p->slots.slot[i], score, (double)reports), DBL_MIN);
+		parts += part[i];
+	}
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++)
+		rc = add_digit(q, p, i, counts + (size_t)i * bins, (double)reports, part[i] / parts, score,
+			&sums, err);
+	if (rc == CM_OK) {
+		pt_holders_mean(q, &sums, pt_digits_top(q, p), &e.item[0]);
+		rc = pt_none_item(&symbol, counts[bins - 1], reports, 1, &e.item[1], &e.noise_floor, err);
+	}
+	free(score);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+/* Where everybody has a reading: as without a symbol, but for the bin that it takes. */
+static double digit_variance(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i, double n)
+{
+	const struct pt_slot *s = &p->slots.slot[i];
+	const struct pt_counted c = { .bins = s->each.bins,
+		.keep = pt_mixbins_keep(&s->each),
+		.other = pt_mixbins_other(&s->each),
+		.n = n,
+		.dummies = n * s->each.dummies };
+	double score[BINS_MAX], worst = 0, dummy = 0;
+	uint32_t base = pt_digits_base(q, p);
+
+	/* A mean is a ratio: what counts of a digit is how far it is from the mean. */
+	for (uint32_t l = 0; l < base; l++) {
+		for (uint32_t y = 0; y < s->each.bins; y++)
+			score[y] = y < base ? (double)y - l : 0;
+		worst = fmax(worst, pt_score_variance(&c, score, l));
+		dummy = fmax(dummy, pt_score_dummy_variance(&c, score));
+	}
+	return n * worst + c.dummies * dummy;
+}
+
+static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
+{
+	double n = (double)reports, top = pt_digits_top(q, p), sum = 0,
+	       variance = n / 4; /* rounding, at most */
+	double z = pt_normal_upper(0.025), unit, scale;
+	struct pt_item *item;
+	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
+
+	(void)row;
+	if (rc != CM_OK)
+		return rc;
+	if (pt_query_symbols(q) > 0)
+		return estimate_holders(q, p, counts, reports, out, err);
+	item = calloc(1, sizeof *item);
+	if (item == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		double of_digit;
+
+		sum += place(q, p, i) *
+		       digit_sum(&p->slots.slot[i], counts + (size_t)i * pt_digits_base(q, p), n, &of_digit);
+		variance += place(q, p, i) * place(q, p, i) * of_digit;
+	}
+	scale = (q->kind == PT_SUM ? 1 : 1 / n);
+	unit = (q->high - q->low) * scale * sqrt(variance) / top;
+	item->label = q->name;
+	item->value = scale * (n * q->low + (q->high - q->low) * sum / top);
+	item->variance = unit * unit;
+	item->lower = item->joint_lower = item->value - z * unit;
+	item->upper = item->joint_upper = item->value + z * unit;
+	item->projected = fmin(fmax(item->value, scale * n * q->low), scale * n * q->high);
+	*out = (struct pt_estimate){ .item = item, .n = 1, .reports = reports };
+	return CM_OK;
+}
+
+static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	double n = (double)participants, variance = n / 4;
+
+	(void)row;
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		double worst = 0, of_digit;
+
+		for (uint32_t l = 0; l < pt_digits_base(q, p); l++)
+			worst = fmax(worst, score_variance(&p->slots.slot[i], l));
+		of_digit = pt_query_symbols(q) > 0 ? digit_variance(q, p, i, n)
+						   : n * worst + dummy_variance(&p->slots.slot[i], n);
+		variance += place(q, p, i) * place(q, p, i) * of_digit;
+	}
+	return (q->high - q->low) * sqrt(variance) / pt_digits_top(q, p) / (q->kind == PT_SUM ? 1 : n);
+}
+
+const struct pt_protocol pt_row_digits = {
+	.device = &pt_device_digits,
+	.keys = PT_KEY_LEVELS | PT_KEY_SIZE,
+	.derive = derive,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	PT_SLOTS_COUNT_ANALYSIS,
+};

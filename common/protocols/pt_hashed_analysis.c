@@ -1,0 +1,63 @@
+/* pt_hashed_analysis.c - the analysis half of pt_hashed.c: the row's plan, loss, counts and answer. */
+#include <math.h>
+
+#include "pt_hash_analysis.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_multi_analysis.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+
+/* Two categories share a cell with chance kappa, and what that is above 1/l is below 2^-107 (pt_hash.h).  A
+ * dummy's cell is uniform and independent of its hash. */
+static struct pt_support support(const struct pt_randomizer *p)
+{
+	return (struct pt_support){ .keep = 1, .other = 1.0 / p->multi.size, .blanket = 1.0 / p->multi.size };
+}
+
+/* More cells mean less noise and less blanket for each. */
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	return pt_multi_derive_true(row, "olh", q, r, out, err);
+}
+
+/* Dummies are uniform on hashes and cells.  The victim's message is l times as likely as one of them where
+ * the cell is its value's, and impossible elsewhere; its two values share a cell with chance kappa.  kappa as
+ * 1/l, below which it cannot be, errs towards more loss: the rest of it would move omega from (l, 0) and (0,
+ * l) to (l, l) and (0, 0), and l (1 - e), 0 are less spread than l, -l e, of the same mean, for every e >=
+ * 1. */
+static enum cm_rc cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	double l = p->multi.size;
+	uint64_t dummies = 0;
+	enum cm_rc rc = pt_multi_blanket(p, participants, &dummies, err);
+
+	if (rc != CM_OK)
+		return rc;
+	*out = (struct acct_round){ .dummies = dummies, .count = 1, .cells = 4 };
+	/* l^2 is exact, so that one rounding is all, and then down: the sum stays below 1. */
+	out->cell[0] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), l, 0 };
+	out->cell[1] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), 0, l };
+	out->cell[2] = (struct acct_cell){ nextafter(1 / (l * l), 0), l, l };
+	out->cell[3] = (struct acct_cell){ nextafter((l - 1) * (l - 1) / (l * l), 0), 0, 0 };
+	pt_mixbins_rare(p->multi.dummy_chance, participants, out);
+	return CM_OK;
+}
+
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	return pt_hash_count(p->multi.bins, p->multi.size, p->multi.dummy_chance > 0, record, counts, err);
+}
+
+const struct pt_protocol pt_row_hashed = {
+	.device = &pt_device_hashed,
+	.keys = PT_KEY_SIZE,
+	.derive = derive,
+	.cells = cells,
+	.support = support,
+	.tally = tally,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_SIZES,
+	PT_MULTI_ANALYSIS,
+};

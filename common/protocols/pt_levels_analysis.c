@@ -1,0 +1,241 @@
+/* pt_levels_analysis.c - the analysis half of pt_levels.c: the row's plan, loss, counts and answer. */
+#include "pt_levels_analysis.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "pt_expect.h"
+#include "pt_holders.h"
+#include "pt_mean.h"
+#include "pt_mixbins.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_quantile.h"
+#include "pt_rows.h"
+
+#define LEVELS_MIN 4  /* without a local guarantee: what is cheap enough never to do without */
+#define LEVELS_MAX 64 /* beyond it rounding no longer shows */
+/* Dummies per bin that (1, 1e-8) takes (doc/protocols/README.md): the weight of noise against rounding when
+ * only the dummies hide a value. */
+#define DUMMIES_PER_BIN 62.0
+
+/* Worst case over x of the variance of one participant's share, per b^2 and with its dummies. */
+static double worst_variance(double epsilon0, double dummies, double b)
+{
+	double blanket = (b + 1) / (exp(epsilon0) + b), real = 1 - blanket;
+	double uniform = b * (b + 2) / 12;
+	double middle = real / 4, edge = blanket * real * b * b / 4;
+
+	return (blanket * uniform + (middle > edge ? middle : edge) + dummies * uniform) /
+	       (real * real * b * b);
+}
+
+uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
+{
+	double b = 1;
+
+	if (isinf(epsilon0)) {
+		/* Minimises n/(4 b^2) + V b/12. */
+		b = floor(cbrt(6 * (double)n / DUMMIES_PER_BIN) + 0.5);
+		return (uint32_t)fmin(fmax(b, LEVELS_MIN), LEVELS_MAX) + 1;
+	}
+	for (double c = 2; c <= LEVELS_MAX; c++) {
+		if (worst_variance(epsilon0, dummies, c) < worst_variance(epsilon0, dummies, b))
+			b = c;
+	}
+	return (uint32_t)b + 1;
+}
+
+/* The round to expect, for errors that do not follow from counts. */
+static struct pt_counted expected(const struct pt_randomizer *p, uint64_t participants)
+{
+	return pt_mixbins_counted(p, NULL, participants, pt_mixbins_dummies(p, participants));
+}
+
+double pt_levels_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	const struct pt_counted c = expected(p, participants);
+
+	(void)row;
+	return pt_response_expected_error(q, &c);
+}
+
+static double quantile_error(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+{
+	const struct pt_counted c = expected(p, participants);
+
+	return pt_quantile_expected_error(q, &c);
+}
+
+/* The number of levels with the least error to expect. */
+static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
+{
+	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
+	double best = INFINITY;
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t bins = LEVELS_MIN + 1; bins <= LEVELS_MAX + 1 && rc == CM_OK; bins++) {
+		struct pt_randomizer p;
+		double error;
+
+		rc = pt_mixbins_request(row, bins + pt_query_symbols(q), r, &p, err);
+		error = rc == CM_OK ? quantile_error(q, &p, n) : INFINITY;
+		if (rc == CM_OK && (bins == LEVELS_MIN + 1 || error < best)) {
+			best = error;
+			*out = p;
+		}
+	}
+	return rc;
+}
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	uint32_t bins = r->levels;
+
+	if (bins == 0 && q->kind == PT_QUANTILES)
+		return derive_quantiles(row, q, r, out, err);
+	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
+		return cm_fail(
+			err, CM_ECONFIG, "%s: answers means, sums and quantiles only", row->device->name);
+	if (bins == 0 && !isnan(r->epsilon0)) {
+		uint64_t added = r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1);
+
+		bins = pt_levels_choose(r->epsilon0,
+			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_batch);
+	}
+	/* Without a number of levels the request is refused, which a symbol must not hide. */
+	return pt_mixbins_request(row, bins > 0 ? bins + pt_query_symbols(q) : 0, r, out, err);
+}
+
+static void law(const void *of, uint32_t level, double *chance)
+{
+	const struct pt_randomizer *p = of;
+
+	for (uint32_t y = 0; y < p->mixbins.bins; y++)
+		chance[y] = y == level ? pt_mixbins_keep(&p->mixbins) : pt_mixbins_other(&p->mixbins);
+}
+
+/* With B1, B2 the sums of l and l^2 over all levels, a report Y of level l has E Y = Q B1 + (P - Q) l and
+ * E Y^2 = Q B2 + (P - Q) l^2. */
+static void scores(const void *of, double *first, double *second)
+{
+	const struct pt_randomizer *p = of;
+	double b = p->mixbins.bins - 1, other = pt_mixbins_other(&p->mixbins),
+	       more = pt_mixbins_keep(&p->mixbins) - other;
+	double b1 = b * (b + 1) / 2, b2 = b1 * (2 * b + 1) / 3;
+
+	for (uint32_t y = 0; y < p->mixbins.bins; y++) {
+		first[y] = (y - other * b1) / more;
+		second[y] = ((double)y * y - other * b2) / more;
+	}
+}
+
+enum cm_rc pt_levels_mean(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+{
+	const struct pt_rule rule = {
+		.levels = p->mixbins.bins, .symbols = p->mixbins.bins, .of = p, .law = law, .scores = scores
+	};
+
+	return pt_mean_estimate(q, &rule, counts, reports, dummies, out, err);
+}
+
+/* What the batch says of those who have a reading, and how many have none. */
+static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+{
+	const struct pt_counted c = pt_mixbins_counted(p, counts, reports, dummies);
+	struct pt_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
+	double *score = calloc(2 * (size_t)p->mixbins.bins, sizeof *score);
+	struct pt_support symbol = pt_mixbins_support(p, dummies);
+	uint32_t levels = p->mixbins.bins - 1;
+	struct pt_sums sums = { 0 };
+	struct pt_held held = { 0 };
+	enum cm_rc rc = CM_OK;
+
+	if (e.item == NULL || score == NULL || !pt_held(&c, &held))
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t l = 0; rc == CM_OK && l < levels; l++) {
+		score[l] = l;
+		score[p->mixbins.bins + l] = 1;
+	}
+	if (rc == CM_OK) {
+		pt_sums_add(&c, &held, score, score + p->mixbins.bins, &sums);
+		pt_holders_mean(q, &sums, levels - 1, &e.item[0]);
+		rc = pt_none_item(&symbol, counts[levels], reports, 1, &e.item[1], &e.noise_floor, err);
+	}
+	pt_held_fini(&held);
+	free(score);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+/* Where everybody has a reading, which the estimator does not know.  A mean is a ratio: at all numbers alike
+ * its error is that of the levels' distance from it.  A sum counts what a holder has above zero. */
+static double expected_of_holders(
+	const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+{
+	const struct pt_counted c = expected(p, participants);
+	uint32_t b = p->mixbins.bins - 2;
+	double *score = calloc(2 * (size_t)p->mixbins.bins, sizeof *score), *moment, error, dummy = 0;
+
+	if (score == NULL)
+		return (double)INFINITY;
+	moment = score + p->mixbins.bins;
+	for (uint32_t l = 0; l <= b; l++) {
+		double from = q->kind == PT_SUM ? -q->low * b / (q->high - q->low) : l;
+
+		for (uint32_t y = 0; y <= b; y++)
+			score[y] = y - from;
+		moment[l] = (double)l * l + pt_score_variance(&c, score, l);
+		dummy = fmax(dummy, pt_score_dummy_variance(&c, score));
+	}
+	error = pt_mean_expected_error(q, participants, b, moment, c.dummies, dummy);
+	free(score);
+	return error;
+}
+
+enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
+{
+	double dummies;
+	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
+
+	(void)row;
+	if (rc != CM_OK)
+		return rc;
+	if (q->kind == PT_QUANTILES) {
+		const struct pt_counted c = pt_mixbins_counted(p, counts, reports, dummies);
+		const struct pt_support symbol = pt_mixbins_support(p, dummies);
+
+		return pt_quantile_estimate(q, &c, &symbol, reports, out, err);
+	}
+	return pt_query_symbols(q) > 0 ? estimate_holders(q, p, counts, reports, dummies, out, err)
+				       : pt_levels_mean(q, p, counts, reports, dummies, out, err);
+}
+
+static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	(void)row;
+	if (q->kind != PT_QUANTILES && pt_query_symbols(q) > 0)
+		return expected_of_holders(q, p, participants);
+	return q->kind == PT_QUANTILES ? quantile_error(q, p, participants)
+				       : pt_levels_expected_error(row, q, p, participants);
+}
+
+const struct pt_protocol pt_row_levels = {
+	.device = &pt_device_levels,
+	.keys = PT_KEY_LEVELS,
+	.derive = derive,
+	.estimate = pt_levels_estimate,
+	.expected_error = expected_error,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_LEVELS,
+	PT_MIXBINS_ANALYSIS,
+};

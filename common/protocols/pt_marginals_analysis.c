@@ -1,0 +1,152 @@
+/* pt_marginals_analysis.c - the analysis half of pt_marginals.c: the row's plan, loss, counts and answer. */
+#include "pt_marginals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pt_expect.h"
+#include "pt_histogram.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_slots_analysis.h"
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made = { .slots.kinds = q->marginals };
+	enum cm_rc rc = pt_marginals_query(q, CM_ECONFIG, err);
+
+	made.row = row->device;
+	for (uint32_t i = 0; rc == CM_OK && i < q->marginals; i++) {
+		made.slots.slot[i] = (struct pt_slot){
+			.count = 1, .groups = 1, .each.bins = pt_marginals_combinations(q, i)
+		};
+		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
+	}
+	if (rc == CM_OK)
+		rc = pt_slots_limit(&made, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+static const char *face_name(const struct pt_query *q, uint32_t c, uint32_t face)
+{
+	return face < q->column[c].categories ? q->column[c].category[face] : PT_NONE_LABEL;
+}
+
+static size_t name_len(const struct pt_query *q, uint32_t c, uint32_t face)
+{
+	return strlen(q->column[c].name) + strlen(face_name(q, c, face)) + 2;
+}
+
+/* "state=High,fan=on" for combination j of marginal i, appended at *at; whether a column of it is none. */
+static bool put_name(const struct pt_query *q, uint32_t i, uint32_t j, char **at)
+{
+	bool none = false;
+	uint32_t stride = pt_marginals_combinations(q, i);
+	const char *sep = "";
+
+	for (uint32_t c = 0; c < q->columns; c++) {
+		uint32_t face;
+
+		if (!pt_marginals_has(q, i, c))
+			continue;
+		stride /= pt_marginals_faces(q, c);
+		face = j / stride % pt_marginals_faces(q, c);
+		none = none || face == q->column[c].categories;
+		*at += sprintf(*at, "%s%s=%s", sep, q->column[c].name, face_name(q, c, face));
+		sep = ",";
+	}
+	++*at;
+	return none;
+}
+
+/* Bytes of all names: each face of a column stands in 1/faces of a marginal's names. */
+static size_t names_len(const struct pt_query *q)
+{
+	size_t sum = 1; /* even of no name there is something to allocate */
+
+	for (uint32_t i = 0; i < q->marginals; i++) {
+		uint32_t k = pt_marginals_combinations(q, i);
+
+		for (uint32_t c = 0; c < q->columns; c++)
+			for (uint32_t x = 0; pt_marginals_has(q, i, c) && x < pt_marginals_faces(q, c); x++)
+				sum += name_len(q, c, x) * (k / pt_marginals_faces(q, c));
+		sum += k;
+	}
+	return sum;
+}
+
+static enum cm_rc make_items(const struct pt_query *q, size_t n, struct pt_estimate *e, struct cm_err *err)
+{
+	size_t item = 0;
+	char *at;
+
+	e->n = n;
+	e->item = calloc(n, sizeof *e->item);
+	e->names = calloc(1, names_len(q));
+	if (e->item == NULL || e->names == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", pt_device_marginals.name);
+	at = e->names;
+	for (uint32_t i = 0; i < q->marginals; i++)
+		for (uint32_t j = 0, k = pt_marginals_combinations(q, i); j < k; j++) {
+			e->item[item].label = at;
+			e->item[item++].none = put_name(q, i, j, &at);
+		}
+	return CM_OK;
+}
+
+static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+	struct cm_err *err)
+{
+	struct pt_estimate e = { .reports = reports };
+	size_t n = pt_slots_symbols(p), at = 0;
+	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
+
+	(void)row;
+	if (rc == CM_OK)
+		rc = make_items(q, n, &e, err);
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
+		struct pt_support s = pt_slot_support(&p->slots.slot[i], reports, 1);
+		double floor;
+
+		rc = pt_support_items(
+			&s, counts + at, p->slots.slot[i].each.bins, reports, n, e.item + at, &floor, err);
+		e.noise_floor = rc == CM_OK ? fmax(e.noise_floor, floor) : 0;
+		at += p->slots.slot[i].each.bins;
+	}
+	if (rc == CM_OK)
+		*out = e;
+	else
+		pt_estimate_fini(&e);
+	return rc;
+}
+
+static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	double sum = 0, items = 0;
+
+	(void)row;
+	(void)q;
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		struct pt_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
+		double error = pt_support_expected_error(&s, participants, p->slots.slot[i].each.bins);
+
+		sum += error * error * p->slots.slot[i].each.bins;
+		items += p->slots.slot[i].each.bins;
+	}
+	return sqrt(sum / items);
+}
+
+const struct pt_protocol pt_row_marginals = {
+	.device = &pt_device_marginals,
+	.derive = derive,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	PT_SLOTS_COUNT_ANALYSIS,
+};

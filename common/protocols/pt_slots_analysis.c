@@ -1,0 +1,119 @@
+/* pt_slots_analysis.c - the analysis half of pt_slots.c: plans, losses, counts and answers of its rows. */
+#include "pt_slots_analysis.h"
+
+#include "pr_limits.h"
+#include "pt_mixbins_analysis.h"
+
+enum cm_rc pt_slots_request(
+	const struct pt_protocol *row, const struct pt_request *r, struct pt_slot *slot, struct cm_err *err)
+{
+	struct pt_randomizer p;
+	enum cm_rc rc = pt_slots_size(row->device, slot, CM_ECONFIG, err);
+
+	if (rc == CM_OK && r->shuffler_dummies != 0)
+		rc = cm_fail(err, CM_ECONFIG, "%s: the shuffler adds no dummies to a round of slots",
+			row->device->name);
+	if (rc == CM_OK)
+		rc = pt_mixbins_request(row, slot->each.bins, r, &p, err);
+	if (rc != CM_OK)
+		return rc;
+	slot->each = p.mixbins;
+	return CM_OK;
+}
+
+enum cm_rc pt_slots_limit(const struct pt_randomizer *p, struct cm_err *err)
+{
+	return pt_slots_limits(p, CM_ECONFIG, err);
+}
+
+struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s)
+{
+	return (struct pt_randomizer){ .row = p->row, .mixbins = s->each };
+}
+
+enum cm_rc pt_slots_loss(
+	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
+{
+	out->parts = p->slots.kinds;
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[i]);
+		enum cm_rc rc = pt_mixbins_cells(&one, participants, &out->part[i], err);
+
+		if (rc != CM_OK)
+			return rc;
+		out->part[i].count = p->slots.slot[i].count;
+	}
+	return CM_OK;
+}
+
+static uint32_t symbols(const struct pt_slot *s)
+{
+	return s->groups * s->each.bins;
+}
+
+uint32_t pt_slots_symbols(const struct pt_randomizer *p)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < p->slots.kinds; i++)
+		sum += p->slots.slot[i].count * symbols(&p->slots.slot[i]);
+	return sum;
+}
+
+/* Where slot i's symbols begin. */
+static uint32_t first_symbol(const struct pt_randomizer *p, uint32_t i)
+{
+	uint32_t at = 0;
+
+	for (uint32_t kind = 0; kind < p->slots.kinds; kind++) {
+		const struct pt_slot *s = &p->slots.slot[kind];
+		uint32_t here = i < s->count ? i : s->count;
+
+		at += here * symbols(s);
+		i -= here;
+		if (i == 0 && here < s->count)
+			break;
+	}
+	return at;
+}
+
+enum cm_rc pt_slots_tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	struct pt_cell cell;
+	enum cm_rc rc = pt_slots_read(p, record, &cell, err);
+
+	if (rc == CM_OK)
+		counts[first_symbol(p, cell.slot) + cell.group * pt_slots_at(p, cell.slot)->each.bins +
+			cell.word]++;
+	return rc;
+}
+
+enum cm_rc pt_slots_totals(
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct cm_err *err)
+{
+	uint32_t all = pt_slots_symbols(p);
+	uint64_t left;
+
+	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
+	left = reports * pt_slots_messages(p);
+	for (uint32_t i = 0; i < all; i++) {
+		if (counts[i] > left)
+			return cm_fail(
+				err, CM_EDATA, "%s: more messages than can have been sent", p->row->name);
+		left -= counts[i];
+	}
+	return CM_OK;
+}
+
+struct pt_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words)
+{
+	double keep = pt_mixbins_keep(&s->each), other = pt_mixbins_other(&s->each), more = words - 1;
+
+	return (struct pt_support){ .keep = keep + more * other,
+		.flip = (s->each.bins - 1 - more) * other,
+		.other = words * other,
+		.dummies = (double)reports * s->each.dummies,
+		.blanket = (double)words / s->each.bins };
+}

@@ -1,0 +1,342 @@
+/* pt_query_check.c - is a query well-formed? */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pr_limits.h"
+#include "pt_query.h"
+
+/* Parts that a query has by its kind. */
+enum part {
+	CATEGORIES = 1,
+	RANGE = 2,
+	DIMENSION = 4,
+	COLUMNS = 8,
+	MARGINAL = 16,
+	PROBABILITY = 32,
+	LEAVES = 64,
+	BITS = 128,
+};
+
+static unsigned parts_of(enum pt_kind kind)
+{
+	switch (kind) {
+	case PT_HISTOGRAM:
+		return CATEGORIES;
+	case PT_MEAN:
+	case PT_SUM:
+		return RANGE;
+	case PT_QUANTILES:
+		return RANGE | PROBABILITY;
+	case PT_VECTOR:
+		return RANGE | DIMENSION | COLUMNS;
+	case PT_RANGES:
+		return RANGE | LEAVES;
+	case PT_MARGINALS:
+		return COLUMNS | MARGINAL;
+	case PT_PREFIXES:
+		return CATEGORIES | BITS;
+	}
+	return 0;
+}
+
+static enum cm_rc check_nothing_else(const struct pt_query *q, unsigned parts, struct cm_err *err)
+{
+	const struct {
+		unsigned part;
+		bool there;
+		const char *name;
+	} all[] = {
+		{ CATEGORIES, q->categories > 0, "categories" },
+		{ RANGE, q->low != 0 || q->high != 0, "range" },
+		{ DIMENSION, q->dimension > 0, "dimension" },
+		{ COLUMNS, q->columns > 0, "columns" },
+		{ MARGINAL, q->marginals > 0, "marginals" },
+		{ PROBABILITY, q->probabilities > 0, "probabilities" },
+		{ LEAVES, q->leaves > 0 || q->fanout > 0, "leaves" },
+		{ BITS, q->bits > 0, "bits" },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].there && (parts & all[i].part) == 0)
+			return cm_fail(err, CM_ECONFIG, "query '%s': %s has no %s", q->name,
+				pt_kind_name(q->kind), all[i].name);
+	return CM_OK;
+}
+
+/* Letters that no table, file or log line can misread. */
+static bool is_plain_text(const char *s, size_t max)
+{
+	size_t n = strnlen(s, max + 1);
+
+	if (n == 0 || n > max)
+		return false;
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Texts that differ; `what` and `of` name them. */
+static enum cm_rc check_distinct(
+	const struct pt_query *q, const char *what, char *const *text, uint32_t n, struct cm_err *err)
+{
+	char **sorted = calloc(n, sizeof *sorted);
+	enum cm_rc rc = CM_OK;
+
+	if (sorted == NULL)
+		return cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
+	memcpy(sorted, text, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, compare_text);
+	for (uint32_t i = 1; i < n && rc == CM_OK; i++) {
+		if (strcmp(sorted[i - 1], sorted[i]) == 0)
+			rc = cm_fail(
+				err, CM_ECONFIG, "query '%s': %s '%.60s' twice", q->name, what, sorted[i]);
+	}
+	free(sorted);
+	return rc;
+}
+
+static enum cm_rc check_categories(
+	const struct pt_query *q, char *const *category, uint32_t n, struct cm_err *err)
+{
+	/* A symbol of none is one more. */
+	uint32_t most = PR_CATEGORIES_MAX - pt_query_symbols(q);
+
+	if (n < 2 || n > most)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u categories, must be 2 to %u", q->name,
+			(unsigned)n, (unsigned)most);
+	for (uint32_t i = 0; i < n; i++) {
+		if (category[i] == NULL || !is_plain_text(category[i], PR_TEXT_MAX))
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': category %u is empty, too long or not text", q->name,
+				(unsigned)i);
+	}
+	return check_distinct(q, "category", category, n, err);
+}
+
+static enum cm_rc check_candidates(const struct pt_query *q, struct cm_err *err)
+{
+	if (q->bits == 0 || q->bits % 4 != 0 || q->bits > PT_PREFIX_BITS_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u bits, must be a multiple of 4 up to %u",
+			q->name, (unsigned)q->bits, PT_PREFIX_BITS_MAX);
+	/* One more bin is for all other texts. */
+	if (q->categories < 1 || q->categories >= PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u candidates, must be 1 to %u", q->name,
+			(unsigned)q->categories, PR_CATEGORIES_MAX - 1);
+	for (uint32_t i = 0; i < q->categories; i++)
+		if (q->category[i] == NULL || strlen(q->category[i]) != q->bits / 4 ||
+			q->category[i][strspn(q->category[i], "0123456789abcdef")] != '\0')
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': candidate %u is not %u lower-case hexadecimal digits", q->name,
+				(unsigned)i, (unsigned)q->bits / 4);
+	return check_distinct(q, "candidate", q->category, q->categories, err);
+}
+
+static enum cm_rc check_columns(const struct pt_query *q, struct cm_err *err)
+{
+	char *name[PR_COLUMNS_MAX];
+
+	if (q->columns > PR_COLUMNS_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns, at most %u", q->name,
+			(unsigned)q->columns, PR_COLUMNS_MAX);
+	for (uint32_t i = 0; i < q->columns; i++) {
+		const struct pt_column *c = &q->column[i];
+		enum cm_rc rc = CM_OK;
+
+		name[i] = q->column[i].name;
+		if (!is_plain_text(c->name, sizeof c->name - 1))
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': name of column %u is empty, too long or not text", q->name,
+				(unsigned)i);
+		if (q->kind == PT_MARGINALS)
+			rc = check_categories(q, c->category, c->categories, err);
+		else if (c->categories > 0)
+			rc = cm_fail(err, CM_ECONFIG, "query '%s': a number has no categories", q->name);
+		if (rc != CM_OK)
+			return cm_context(err, "column %u", (unsigned)i);
+	}
+	return q->columns > 1 ? check_distinct(q, "column", name, q->columns, err) : CM_OK;
+}
+
+static enum cm_rc check_marginal(const struct pt_query *q, uint32_t i, struct cm_err *err)
+{
+	uint64_t combinations = 1;
+
+	if (q->marginal[i] == 0 || (q->columns < 32 && q->marginal[i] >> q->columns != 0))
+		return cm_fail(err, CM_ECONFIG, "query '%s': marginal %u is no set of the columns", q->name,
+			(unsigned)i);
+	for (uint32_t j = 0; j < i; j++)
+		if (q->marginal[j] == q->marginal[i])
+			return cm_fail(
+				err, CM_ECONFIG, "query '%s': marginal %u twice", q->name, (unsigned)i);
+	for (uint32_t c = 0; c < q->columns && combinations <= PR_CATEGORIES_MAX; c++)
+		if (q->marginal[i] >> c & 1u)
+			combinations *= q->column[c].categories + pt_query_symbols(q);
+	if (combinations > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': marginal %u has more than %u combinations",
+			q->name, (unsigned)i, PR_CATEGORIES_MAX);
+	return CM_OK;
+}
+
+static enum cm_rc check_marginals(const struct pt_query *q, struct cm_err *err)
+{
+	uint32_t used = 0;
+
+	if (q->columns < 2 || q->columns > PT_MARGINAL_COLUMNS_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns, must be 2 to %u", q->name,
+			(unsigned)q->columns, PT_MARGINAL_COLUMNS_MAX);
+	if (q->marginals < 1 || q->marginals > PR_SLOTS_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u marginals, must be 1 to %u", q->name,
+			(unsigned)q->marginals, PR_SLOTS_MAX);
+	for (uint32_t i = 0; i < q->marginals; i++) {
+		enum cm_rc rc = check_marginal(q, i, err);
+
+		if (rc != CM_OK)
+			return rc;
+		used |= q->marginal[i];
+	}
+	for (uint32_t c = 0; c < q->columns; c++)
+		if ((used >> c & 1u) == 0)
+			return cm_fail(err, CM_ECONFIG, "query '%s': column '%.64s' is in no marginal",
+				q->name, q->column[c].name);
+	return CM_OK;
+}
+
+static enum cm_rc check_leaves(const struct pt_query *q, struct cm_err *err)
+{
+	/* A symbol of none is a bin beside the leaves. */
+	uint32_t most = PR_CATEGORIES_MAX - pt_query_symbols(q);
+	uint64_t cells = q->fanout;
+
+	while (q->fanout > 1 && cells < q->leaves)
+		cells *= q->fanout;
+	if (q->fanout < 2 || cells != q->leaves || q->leaves > most)
+		return cm_fail(err, CM_ECONFIG,
+			"query '%s': %u leaves of fanout %u, must be a power of the fanout up to %u", q->name,
+			(unsigned)q->leaves, (unsigned)q->fanout, (unsigned)most);
+	return CM_OK;
+}
+
+static enum cm_rc check_probabilities(const struct pt_query *q, struct cm_err *err)
+{
+	double last = 0;
+
+	if (q->probabilities > PR_PROBABILITIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u probabilities, at most %u", q->name,
+			(unsigned)q->probabilities, PR_PROBABILITIES_MAX);
+	for (uint32_t i = 0; i < q->probabilities; i++) {
+		if (!(q->probability[i] > last && q->probability[i] < 1))
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': probabilities must rise, above 0 and below 1", q->name);
+		last = q->probability[i];
+	}
+	return CM_OK;
+}
+
+static enum cm_rc check_dimension(const struct pt_query *q, struct cm_err *err)
+{
+	if (q->dimension < 2 || q->dimension > PR_DIMENSION_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': dimension %u, must be 2 to %u", q->name,
+			(unsigned)q->dimension, PR_DIMENSION_MAX);
+	if (q->columns != 0 && q->columns != q->dimension)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns for dimension %u", q->name,
+			(unsigned)q->columns, (unsigned)q->dimension);
+	return CM_OK;
+}
+
+static enum cm_rc check_range(const struct pt_query *q, struct cm_err *err)
+{
+	if (!isfinite(q->low) || !isfinite(q->high) || !(q->low < q->high) || !isfinite(q->high - q->low))
+		return cm_fail(err, CM_ECONFIG, "query '%s': range must be finite, low below high", q->name);
+	return CM_OK;
+}
+
+static enum cm_rc check_names(const struct pt_query *q, struct cm_err *err)
+{
+	size_t n = strnlen(q->name, sizeof q->name);
+
+	if (n == 0 || n == sizeof q->name ||
+		q->name[strspn(q->name, "abcdefghijklmnopqrstuvwxyz0123456789._-")] != '\0')
+		return cm_fail(err, CM_ECONFIG, "query name: 1 to 64 of a-z 0-9 . _ - are allowed");
+	if (q->columns > 0 && q->field[0] != '\0')
+		return cm_fail(err, CM_ECONFIG, "query '%s': both a field and columns", q->name);
+	if (q->columns == 0 && !is_plain_text(q->field, sizeof q->field - 1))
+		return cm_fail(err, CM_ECONFIG, "query '%s': field is empty, too long or not text", q->name);
+	return CM_OK;
+}
+
+/* Of a histogram a category, of numbers one in the range. */
+static enum cm_rc check_substitute(const struct pt_query *q, struct cm_err *err)
+{
+	bool given = q->none == PT_NONE_VALUE, of_category = q->kind == PT_HISTOGRAM;
+
+	if (given && of_category && q->none_category >= q->categories)
+		return cm_fail(err, CM_ECONFIG, "query '%s': none is category %u of %u", q->name,
+			(unsigned)q->none_category, (unsigned)q->categories);
+	if (given && !of_category && !(q->none_value >= q->low && q->none_value <= q->high))
+		return cm_fail(err, CM_ECONFIG, "query '%s': none must be in the range, %g to %g", q->name,
+			q->low, q->high);
+	if ((q->none_category != 0 && !(given && of_category)) ||
+		((q->none_value < 0 || q->none_value > 0 || isnan(q->none_value)) && (!given || of_category)))
+		return cm_fail(err, CM_ECONFIG, "query '%s': a value for none where it has no use", q->name);
+	return CM_OK;
+}
+
+static enum cm_rc check_none(const struct pt_query *q, struct cm_err *err)
+{
+	const char *kind = pt_kind_name(q->kind);
+
+	if (q->none != PT_NONE_EVEN && q->none != PT_NONE_SYMBOL && q->none != PT_NONE_VALUE)
+		return cm_fail(err, CM_ECONFIG, "query '%s': none is %u, which is no way to take part",
+			q->name, (unsigned)q->none);
+	if (q->kind == PT_VECTOR && q->none == PT_NONE_SYMBOL)
+		return cm_fail(err, CM_ECONFIG,
+			"query '%s': %s has no room for a symbol of none: \"even\" or a "
+			"number",
+			q->name, kind);
+	if (q->kind == PT_MARGINALS && q->none == PT_NONE_VALUE)
+		return cm_fail(err, CM_ECONFIG,
+			"query '%s': %s has no substitute for none: \"symbol\" or "
+			"\"even\"",
+			q->name, kind);
+	if (q->kind == PT_PREFIXES && q->none != PT_NONE_SYMBOL)
+		return cm_fail(err, CM_ECONFIG, "query '%s': none of %s begins with no candidate: \"symbol\"",
+			q->name, kind);
+	return check_substitute(q, err);
+}
+
+enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err)
+{
+	unsigned parts = parts_of(q->kind);
+	enum cm_rc rc = check_names(q, err);
+
+	if (rc == CM_OK && parts == 0)
+		return cm_fail(
+			err, CM_ECONFIG, "query '%s': %u is no kind of question", q->name, (unsigned)q->kind);
+	if (rc == CM_OK)
+		rc = check_nothing_else(q, parts, err);
+	if (rc == CM_OK && (parts & CATEGORIES) != 0)
+		rc = q->kind == PT_PREFIXES ? check_candidates(q, err)
+					    : check_categories(q, q->category, q->categories, err);
+	if (rc == CM_OK && (parts & RANGE) != 0)
+		rc = check_range(q, err);
+	if (rc == CM_OK && (parts & PROBABILITY) != 0)
+		rc = check_probabilities(q, err);
+	if (rc == CM_OK && (parts & LEAVES) != 0)
+		rc = check_leaves(q, err);
+	if (rc == CM_OK && (parts & DIMENSION) != 0)
+		rc = check_dimension(q, err);
+	if (rc == CM_OK && (parts & COLUMNS) != 0)
+		rc = check_columns(q, err);
+	if (rc == CM_OK && (parts & MARGINAL) != 0)
+		rc = check_marginals(q, err);
+	return rc == CM_OK ? check_none(q, err) : rc;
+}

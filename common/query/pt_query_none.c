@@ -1,0 +1,44 @@
+/* pt_query_none.c - how devices without a valid reading take part: bins, and words. */
+#include <stdio.h>
+
+#include "pt_query.h"
+
+uint32_t pt_query_symbols(const struct pt_query *q)
+{
+	return q->none == PT_NONE_SYMBOL && q->kind != PT_PREFIXES;
+}
+
+uint32_t pt_query_bins(const struct pt_query *q)
+{
+	return q->categories + pt_query_symbols(q);
+}
+
+void pt_query_none_word(const struct pt_query *q, char *out, size_t size)
+{
+	if (q->none == PT_NONE_SYMBOL)
+		(void)snprintf(out, size, "symbol");
+	else if (q->none == PT_NONE_EVEN)
+		(void)snprintf(out, size, "even");
+	else if (q->kind == PT_HISTOGRAM)
+		(void)snprintf(out, size, PT_NONE_CATEGORY "%s", q->category[q->none_category]);
+	else
+		(void)snprintf(out, size, "%.6g", q->none_value);
+}
+
+void pt_query_none_text(const struct pt_query *q, char *out, size_t size)
+{
+	static const char who[] = "devices without a reading";
+	bool of_range = q->kind != PT_HISTOGRAM && q->kind != PT_MARGINALS;
+
+	if (q->kind == PT_PREFIXES)
+		(void)snprintf(out, size, "%s count among the texts that begin with no candidate", who);
+	else if (q->none == PT_NONE_SYMBOL)
+		(void)snprintf(out, size, "%s are counted apart", who);
+	else if (q->none == PT_NONE_EVEN)
+		(void)snprintf(out, size, "%s count as a %s drawn evenly", who,
+			of_range ? "number of the range" : "category");
+	else if (of_range)
+		(void)snprintf(out, size, "%s count as %.6g", who, q->none_value);
+	else
+		(void)snprintf(out, size, "%s count as '%s'", who, q->category[q->none_category]);
+}

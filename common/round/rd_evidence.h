@@ -1,0 +1,52 @@
+/* rd_evidence.h - evidence that convicts a shuffler: made by the party it wronged, checked by anybody who has
+ * the shuffler's public key.  No I/O.
+ *
+ * Evidence is either a message that the shuffler signed as accepted and that its signed manifest of the round
+ * lacks; or two different signed manifests for one round.  An honest shuffler signs neither, whatever clients
+ * send: it releases what it accepts, and signs one manifest a round.  (In a round that evens out tags it
+ * drops messages as prescribed, so such a round convicts nobody.) Evidence cannot show that a message in the
+ * manifest was not released, which the analyzer sees; nor that a shuffler which does not answer is
+ * dishonest. */
+#pragma once
+
+#include "rd_manifest.h"
+#include "rd_receipt.h"
+
+struct rd_signed {
+	const uint8_t *bytes; /* borrowed */
+	size_t len;
+	uint8_t signature[CR_SIGN_LEN];
+};
+
+/* The fact that evidence proves. */
+enum rd_fact {
+	RD_FACT_NONE,    /* no fact: it holds one manifest */
+	RD_FACT_MISSING, /* the manifest lacks an accepted message */
+	RD_FACT_TWO,     /* there are two manifests */
+};
+struct rd_evidence {
+	enum rd_fact fact;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint8_t manifest[2][PR_HASH_LEN]; /* SHA-256 of the manifests; the second: RD_FACT_TWO only */
+	uint64_t sequence, messages;      /* of the round, by descriptor and manifest; RD_FACT_MISSING only */
+	uint8_t message[PR_HASH_LEN];     /* SHA-256 of the sealed message; RD_FACT_MISSING only */
+};
+
+/* opening, entry (rd_tree.h): for a message that was accepted and is not in the tree; descriptor: the
+ * round's.  CM_EINTERNAL. */
+CM_CHECK enum cm_rc rd_evidence_missing(const struct rd_signed *manifest, struct cr_span descriptor,
+	uint32_t messages_each, const struct rd_opening *opening, struct cr_span entry, struct cm_buf *out,
+	struct cm_err *err);
+/* second NULL: encodes one manifest, which proves nothing until it is compared with another. */
+CM_CHECK enum cm_rc rd_evidence_two(const struct rd_signed *first, const struct rd_signed *second,
+	struct cm_buf *out, struct cm_err *err);
+
+/* Check every signature and path.  CM_OK: out->fact is proved.  CM_EPERM: something is not signed by this
+ * key, or its content is not what it claims.  CM_EDATA: the evidence is malformed, or proves nothing against
+ * a shuffler (err says why). */
+CM_CHECK enum cm_rc rd_evidence_verify(const uint8_t *bytes, size_t len, const struct cr_verifier *shuffler,
+	struct rd_evidence *out, struct cm_err *err);
+/* The first manifest in a piece of evidence, if this key signed it; the rest of the evidence is not checked.
+ * out->fact is RD_FACT_NONE, or RD_FACT_TWO for two manifests of one round that differ. */
+CM_CHECK enum cm_rc rd_evidence_manifest(const uint8_t *bytes, size_t len, const struct cr_verifier *shuffler,
+	struct rd_evidence *out, struct cm_err *err);

@@ -1,0 +1,196 @@
+/* rd_sort.c - merges sorted runs of hashes, in memory or spilled. */
+#include "rd_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t hash_t[PR_HASH_LEN];
+
+/* A sorted run, and the position up to which it has been read. */
+struct run {
+	hash_t *at;          /* all its hashes, or one page of them */
+	size_t next, loaded; /* indices within `at` */
+	uint64_t page;       /* number of the page to read next */
+	size_t left;         /* number of hashes that are not loaded yet */
+};
+
+struct rd_sort {
+	const struct rd_spill *spill;
+	size_t run_len;
+	hash_t *block; /* the block that collects hashes */
+	size_t gathered;
+	struct run *run;
+	size_t runs, room;
+	uint64_t pages;
+	size_t *heap; /* runs ordered by their next hash, the least first */
+	size_t heaped;
+	bool started;
+};
+
+struct rd_sort *rd_sort_new(size_t run, const struct rd_spill *spill)
+{
+	struct rd_sort *s = calloc(1, sizeof *s);
+
+	if (s != NULL) {
+		s->spill = spill;
+		s->run_len = run;
+	}
+	return s;
+}
+
+void rd_sort_free(struct rd_sort *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->runs; i++)
+		free(s->run[i].at);
+	free(s->run);
+	free(s->block);
+	free(s->heap);
+	free(s);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, PR_HASH_LEN);
+}
+
+void rd_sort_hashes(uint8_t (*hashes)[PR_HASH_LEN], size_t n)
+{
+	if (n > 1)
+		qsort(hashes, n, sizeof *hashes, by_bytes);
+}
+
+static enum cm_rc no_memory(struct cm_err *err)
+{
+	return cm_fail(err, CM_EINTERNAL, "out of memory for the hashes of a round");
+}
+
+/* Writes the block's pages to the spill; the last one is filled up with zeros, which are never read. */
+static enum cm_rc put_pages(struct rd_sort *s, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t at = 0; rc == CM_OK && at < s->gathered; at += RD_SORT_PAGE) {
+		size_t n = s->gathered - at;
+		if (n < RD_SORT_PAGE)
+			memset(s->block[s->gathered], 0, (RD_SORT_PAGE - n) * sizeof(hash_t));
+		rc = s->spill->put(s->spill->ctx, s->pages++, s->block + at, err);
+	}
+	return rc;
+}
+
+/* Makes the block a run; with `last` the run stays in memory. */
+static enum cm_rc end_run(struct rd_sort *s, bool last, struct cm_err *err)
+{
+	struct run *grown = cm_grow(s->run, s->runs, &s->room, sizeof *s->run);
+	enum cm_rc rc = CM_OK;
+
+	if (grown == NULL)
+		return no_memory(err);
+	s->run = grown;
+	struct run *r = &s->run[s->runs];
+	*r = (struct run){ .page = s->pages };
+	rd_sort_hashes(s->block, s->gathered);
+	if (s->spill != NULL && !last) {
+		r->left = s->gathered;
+		r->at = malloc(RD_SORT_PAGE_BYTES);
+		rc = r->at != NULL ? put_pages(s, err) : no_memory(err);
+	} else {
+		r->at = s->block;
+		r->loaded = s->gathered;
+		s->block = NULL;
+	}
+	s->runs++;
+	s->gathered = 0;
+	return rc;
+}
+
+enum cm_rc rd_sort_add(struct rd_sort *s, const uint8_t (*hashes)[PR_HASH_LEN], size_t n, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	while (rc == CM_OK && n > 0) {
+		size_t room = s->run_len - s->gathered, take = n < room ? n : room;
+
+		if (s->block == NULL)
+			s->block = malloc(s->run_len * sizeof(hash_t));
+		if (s->block == NULL)
+			return no_memory(err);
+		memcpy(s->block[s->gathered], hashes, take * sizeof(hash_t));
+		s->gathered += take;
+		hashes += take;
+		n -= take;
+		if (s->gathered == s->run_len)
+			rc = end_run(s, false, err);
+	}
+	return rc;
+}
+
+static const uint8_t *head(const struct rd_sort *s, size_t run)
+{
+	return s->run[run].at[s->run[run].next];
+}
+
+/* Move heap[at] down to its place. */
+static void sink(struct rd_sort *s, size_t at)
+{
+	for (size_t least = at;; at = least) {
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < s->heaped; child++)
+			if (memcmp(head(s, s->heap[child]), head(s, s->heap[least]), PR_HASH_LEN) < 0)
+				least = child;
+		if (least == at)
+			return;
+		size_t other = s->heap[at];
+		s->heap[at] = s->heap[least];
+		s->heap[least] = other;
+	}
+}
+
+/* Load a spilled run's next page, if it has one.  CM_EMORE: the run is at its end. */
+static enum cm_rc load(struct rd_sort *s, struct run *r, struct cm_err *err)
+{
+	if (r->left == 0)
+		return CM_EMORE;
+	r->next = 0;
+	r->loaded = r->left < RD_SORT_PAGE ? r->left : RD_SORT_PAGE;
+	r->left -= r->loaded;
+	return s->spill->get(s->spill->ctx, r->page++, r->at, err);
+}
+
+enum cm_rc rd_sort_done(struct rd_sort *s, struct cm_err *err)
+{
+	enum cm_rc rc = s->gathered > 0 ? end_run(s, true, err) : CM_OK;
+
+	if (rc == CM_OK && s->runs > 0 && (s->heap = calloc(s->runs, sizeof *s->heap)) == NULL)
+		rc = no_memory(err);
+	for (size_t i = 0; rc == CM_OK && i < s->runs; i++) {
+		rc = s->run[i].loaded > 0 ? CM_OK : load(s, &s->run[i], err);
+		s->heap[s->heaped++] = i;
+	}
+	for (size_t i = s->heaped / 2; rc == CM_OK && i-- > 0;)
+		sink(s, i);
+	return rc;
+}
+
+enum cm_rc rd_sort_next(struct rd_sort *s, const uint8_t **hash, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	/* The run of the last hash moves on only now, since the caller had borrowed that hash. */
+	if (s->started && s->heaped > 0) {
+		struct run *r = &s->run[s->heap[0]];
+		if (++r->next == r->loaded)
+			rc = load(s, r, err);
+		if (rc == CM_EMORE)
+			s->heap[0] = s->heap[--s->heaped];
+		else if (rc != CM_OK)
+			return rc;
+		sink(s, 0);
+	}
+	s->started = true;
+	if (s->heaped == 0)
+		return CM_EMORE;
+	*hash = head(s, s->heap[0]);
+	return CM_OK;
+}

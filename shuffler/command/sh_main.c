@@ -1,0 +1,404 @@
+/* sh_main.c - the command tombola-shuffler: verbs, and setting up the running daemon. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cm_clock.h"
+#include "cm_file.h"
+#include "cm_log.h"
+#include "cm_marker.h"
+#include "cm_oom.h"
+#include "cr_libcrypto.h"
+#include "nt_addr.h"
+#include "nt_confine.h"
+#include "nt_health.h"
+#include "nt_http.h"
+#include "nt_loop.h"
+#include "nt_service.h"
+#include "sh_conf.h"
+#include "sh_recover.h"
+#include "sh_serve.h"
+#include "sh_show.h"
+#include "sh_sqlite.h"
+
+#define CONNECTIONS_BESIDE 64u /* connections accepted but not judged yet, or refused but not closed yet */
+
+struct daemon {
+	struct sh_conf conf;
+	struct sh_policy policy;
+	struct cr_signer *signer;
+	struct cr_verifier *analyzer;
+	struct nt_tls_ctx *tls;
+	struct sh_store store;
+	char *key_dir, *leaves_dir;
+	struct sh_core *core;
+	uv_loop_t loop;
+	struct nt_loop *signals;
+	struct sh_serve *serve;
+	struct nt_http *http;
+	struct sh_metrics *metrics;
+};
+
+/* ---- Configuration ---- */
+
+/* Load both files; every fault of both is printed. */
+static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
+{
+	struct cm_err second;
+
+	enum cm_rc rc = sh_conf_load(path, &d->conf, stderr, err);
+	if (!d->conf.policy)
+		return rc;
+	enum cm_rc policy = sh_policy_load(d->conf.policy, &d->policy, stderr, rc == CM_OK ? err : &second);
+	return rc == CM_OK ? policy : rc;
+}
+
+static enum cm_rc make_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	const struct nt_tls_conf conf = {
+		.server = true,
+		.cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl },
+			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl } },
+	};
+
+	return nt_tls_ctx_new(&conf, out, err);
+}
+
+static enum cm_rc load_keys(struct daemon *d, struct cm_err *err)
+{
+	enum cm_rc rc = cr_signer_load(d->conf.signing_key, &d->signer, err);
+
+	if (rc == CM_OK)
+		rc = cr_verifier_load(d->conf.analyzer_key, &d->analyzer, err);
+	if (rc == CM_OK)
+		rc = make_tls(&d->conf, &d->tls, err);
+	return rc;
+}
+
+static void daemon_fini(struct daemon *d)
+{
+	sh_metrics_free(d->metrics);
+	sh_core_free(d->core);
+	if (d->store.close)
+		d->store.close(d->store.ctx);
+	free(d->key_dir);
+	free(d->leaves_dir);
+	nt_tls_ctx_free(d->tls);
+	cr_verifier_free(d->analyzer);
+	cr_signer_free(d->signer);
+	sh_policy_fini(&d->policy);
+	sh_conf_free(&d->conf);
+}
+
+/* ---- run ---- */
+
+/* Log accepted losses at every start, because they explain later refusals. */
+static enum cm_rc say_losses(const char *state_dir, struct cm_err *err)
+{
+	struct cm_marker marker;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK && marker.losses > 0)
+		cm_log(CM_LOG_WARN, "this shuffler's state was lost, and a new one was created",
+			CM_I("times", marker.losses), CM_S("last", marker.last));
+	return rc;
+}
+
+static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
+{
+	struct sh_core_conf conf = {
+		.env = { .store = &d->store,
+			.signer = d->signer,
+			.max_bytes = (size_t)d->conf.max_waiting_mib << 20 },
+		.policy = &d->policy,
+		.analyzer = d->analyzer,
+		.commit_messages = (size_t)d->conf.commit_messages,
+		.commit_wait_ms = d->conf.commit_wait_ms,
+	};
+
+	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_lock(d->conf.state_dir, err);
+	if (rc != CM_OK)
+		return rc;
+	d->key_dir = cm_file_join(d->conf.state_dir, "keys");
+	if (!d->key_dir)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	conf.env.key_dir = d->key_dir;
+	rc = cm_file_mkdir(d->key_dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_sweep(d->key_dir, err);
+	if (rc == CM_OK && !(d->leaves_dir = cm_file_join(d->conf.state_dir, "leaves")))
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(d->leaves_dir, err);
+	if (rc == CM_OK)
+		rc = cm_file_sweep(d->leaves_dir, err);
+	conf.env.leaves = (struct sh_leaves_place){ d->leaves_dir, d->conf.proof_window_ms };
+	if (rc == CM_OK)
+		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
+	if (rc == CM_OK)
+		rc = sh_core_new(&conf, &d->core, err);
+	if (rc == CM_OK)
+		rc = say_losses(d->conf.state_dir, err);
+	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir);
+	if (rc == CM_OK && !d->metrics)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	return rc;
+}
+
+static const char *not_ready(void *user)
+{
+	const struct daemon *d = user;
+
+	return d->serve && !sh_serve_stopping(d->serve) ? NULL : "going down";
+}
+
+static char *status_json(void *user)
+{
+	const struct daemon *d = user;
+
+	return d->serve ? sh_serve_status(d->serve) : NULL;
+}
+
+static int metrics(void *user, const char *path, struct nt_http_reply *out)
+{
+	const struct daemon *d = user;
+
+	(void)path;
+	return d->serve ? sh_serve_metrics(d->serve, out) : -1;
+}
+
+static void on_stopped(void *user)
+{
+	struct daemon *d = user;
+
+	if (d->http)
+		nt_http_close(d->http);
+	d->http = NULL;
+	nt_loop_free(d->signals);
+	d->signals = NULL;
+}
+
+static void on_stop(void *user)
+{
+	struct daemon *d = user;
+
+	cm_log_plain(CM_LOG_INFO, "stopping");
+	sh_serve_stop(d->serve, on_stopped, d);
+}
+
+static void on_reload(void *user)
+{
+	struct daemon *d = user;
+	struct nt_tls_ctx *tls;
+	struct cm_err err;
+
+	bool fresh = make_tls(&d->conf, &tls, &err) == CM_OK;
+	lk_metrics_reloaded(sh_metrics_shared(d->metrics), fresh);
+	if (!fresh) {
+		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
+	} else {
+		sh_serve_reload(d->serve, tls);
+		nt_tls_ctx_free(d->tls);
+		d->tls = tls;
+		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	}
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct daemon *d = user;
+
+	if (d->serve)
+		sh_serve_say(d->serve, text, room);
+}
+
+static enum cm_rc serve(struct daemon *d, struct cm_err *err)
+{
+	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
+	const struct nt_loop_handler signals = {
+		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
+	};
+	struct nt_http_conf http = { .address = d->conf.http,
+		.anywhere = d->conf.http_anywhere,
+		.not_ready = not_ready,
+		.status_json = status_json,
+		.user = d,
+		.routes = routes,
+		.n_routes = sizeof routes / sizeof routes[0] };
+	struct sh_serve_conf conf = { .listen = d->conf.listen,
+		.tls = d->tls,
+		.core = d->core,
+		.metrics = d->metrics,
+		.high_water = (size_t)d->conf.max_waiting_mib << 19 };
+
+	nt_conn_limits_default(&conf.limits);
+	conf.max_clients = (uint32_t)d->conf.max_connections;
+	conf.links_of_one = (uint32_t)d->conf.of_one;
+	/* This limit also covers connections that lk_admission.h does not count: those in a handshake, and
+	 * those accepted next. */
+	conf.limits.max_connections =
+		conf.max_clients + LK_KEPT + conf.limits.max_handshaking + CONNECTIONS_BESIDE;
+	conf.quota = (struct sh_quota_conf){ .frames_per_second = (uint32_t)d->conf.frames_per_second,
+		.waiting_bytes = (size_t)d->conf.max_waiting_mib << 18 };
+	conf.limits.idle_ms = (uint32_t)d->conf.idle_ms;
+	enum cm_rc rc = nt_service_socket(&conf.passed, err);
+	if (rc == CM_OK)
+		rc = nt_loop_new(&d->loop, &signals, d, &d->signals, err);
+	if (rc == CM_OK && *d->conf.http)
+		rc = nt_http_new(&d->loop, &http, &d->http, err);
+	if (rc == CM_OK)
+		rc = sh_serve_new(&d->loop, &conf, &d->serve, err);
+	if (rc != CM_OK) {
+		on_stopped(d);
+		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+		return rc;
+	}
+	cm_log(CM_LOG_INFO, "shuffler ready",
+		CM_S("listen", conf.passed > 0 ? "passed socket" : d->conf.listen),
+		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
+		CM_I("ledger_seq", sh_core_witness(d->core).seq));
+	nt_loop_ready(d->signals);
+	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+	sh_serve_free(d->serve);
+	d->serve = NULL;
+	cm_log_plain(CM_LOG_INFO, "stopped");
+	return CM_OK;
+}
+
+static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct daemon d = { 0 };
+
+	(void)exit_code;
+	(void)umask(077); /* the store creates files of its own */
+	enum cm_rc rc = load(&d, cli->config, err);
+	if (rc == CM_OK)
+		rc = load_keys(&d, err);
+	if (rc == CM_OK)
+		rc = open_core(&d, err);
+	if (rc == CM_OK)
+		nt_confine(CM_LOG_INFO);
+	if (rc == CM_OK && uv_loop_init(&d.loop) != 0)
+		rc = cm_fail(err, CM_EINTERNAL, "cannot make an event loop");
+	else if (rc == CM_OK) {
+		rc = serve(&d, err);
+		if (uv_loop_close(&d.loop) != 0 && rc == CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "handles were left open at the end");
+	}
+	daemon_fini(&d);
+	return rc;
+}
+
+/* ---- The other verbs ---- */
+
+/* Verify what the configuration names: addresses, keys, certificates; every fault is printed. */
+static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err *err)
+{
+	struct nt_addr address;
+	struct cm_err why;
+
+	err->code = CM_OK;
+	if (nt_addr_split(d->conf.listen, &address, &why) != CM_OK)
+		cf_fault_at(path, "listen", &why, stderr, err);
+	if (*d->conf.http != '\0' &&
+		nt_http_check_address(d->conf.http, d->conf.http_anywhere, &why) != CM_OK)
+		cf_fault_at(path, "http", &why, stderr, err);
+	if (cr_signer_load(d->conf.signing_key, &d->signer, &why) != CM_OK)
+		cf_fault_at(path, "signing_key", &why, stderr, err);
+	if (cr_verifier_load(d->conf.analyzer_key, &d->analyzer, &why) != CM_OK)
+		cf_fault_at(path, "analyzer_key", &why, stderr, err);
+	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
+		cf_fault_at(path, "tls", &why, stderr, err);
+	return cf_blamed(err);
+}
+
+static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct daemon d = { 0 };
+	struct cm_err second;
+
+	(void)exit_code;
+	enum cm_rc rc = sh_conf_load(cli->config, &d.conf, stderr, err);
+	if (rc == CM_OK)
+		rc = check_named(&d, cli->config, err);
+	if (d.conf.policy) {
+		enum cm_rc policy =
+			sh_policy_load(d.conf.policy, &d.policy, stderr, rc == CM_OK ? err : &second);
+		rc = rc == CM_OK ? policy : rc;
+	}
+	if (rc == CM_OK)
+		(void)printf("%s and %s are valid\n", cli->config, d.conf.policy);
+	daemon_fini(&d);
+	return rc;
+}
+
+static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	(void)exit_code;
+	if (cli->argc > 1 && strcmp(cli->argv[1], "policy") != 0)
+		return cm_fail(err, CM_EUSAGE, "config-sample, or config-sample policy");
+	cf_sample(cli->argc > 1 ? sh_policy_rows : sh_conf_rows, stdout);
+	return CM_OK;
+}
+
+static const struct cm_cli_verb verbs[] = {
+	{ .name = "run", .args = "", .help = "serve clients and the analyzer, until SIGTERM", .run = run },
+	{ .name = "status",
+		.args = "",
+		.help = "show the running daemon's rounds and the ledger it has witnessed",
+		.run = sh_show_status },
+	{ .name = "round give-up",
+		.args = "N",
+		.help = "end a round whose key or messages are lost",
+		.min_args = 1,
+		.max_args = 1,
+		.option = { SH_RECOVER_OPTIONS("QUERY", "required: the name of its query") },
+		.run = sh_recover_give_up },
+	{ .name = "accept-loss",
+		.args = "",
+		.help = "begin a new state.db in place of one that is lost: what its plans took stays spent",
+		.option = { SH_RECOVER_OPTIONS("POPULATION", "required: its name, as the policy says it"),
+			[SH_RECOVER_LEDGER] = { "ledger", "N",
+				"ledger records that it had witnessed in any case: their plans are closed, "
+				"whatever clients state",
+				false },
+			[SH_RECOVER_SPENT] = { "spent", NULL,
+				"ask no clients: the population's budget is spent", false } },
+		.run = sh_recover_accept_loss },
+	{ .name = "check",
+		.args = "",
+		.help = "say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 "
+			"UNKNOWN",
+		.option = { NT_HEALTH_OPTIONS },
+		.run = sh_show_check },
+	{ .name = "check-config",
+		.args = "",
+		.help = "say every fault of configuration, policy and keys as file:line: text",
+		.run = check_config },
+	{ .name = "config-sample",
+		.args = "[policy]",
+		.help = "print a commented configuration, or policy, to start from",
+		.max_args = 1,
+		.run = config_sample },
+	CM_CLI_COMPLETION,
+	{ .name = NULL },
+};
+
+int main(int argc, char **argv)
+{
+	const struct cm_cli_program program = {
+		.name = "tombola-shuffler",
+		.summary = "Collects, permutes and releases sealed reports, one round at a time.",
+		.role = "shuffler",
+		.verb = verbs,
+	};
+
+	cr_libcrypto_begin();
+	json_set_alloc_funcs(cm_oom_malloc, free);
+	return cm_cli_main(&program, argc, argv);
+}

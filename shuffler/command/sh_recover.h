@@ -1,0 +1,17 @@
+/* sh_recover.h - the verbs with which an operator resumes work after a loss.  The daemon must not run. */
+#pragma once
+
+#include "cm_cli.h"
+
+/* Options: the name of what is lost; the number of witnessed records to close; give up the population. */
+enum { SH_RECOVER_CONFIRM, SH_RECOVER_LEDGER, SH_RECOVER_SPENT };
+#define SH_RECOVER_OPTIONS(what, why) [SH_RECOVER_CONFIRM] = { "confirm", (what), (why), false }
+
+/* `accept-loss`: create a new state.db in place of a lost one.  This never resets a budget: plans that the
+ * lost state may have pinned are closed, and their slices count as spent.  The daemon learns which plans
+ * these are from the clients that connect; --ledger N closes N records in any case.  With --spent the daemon
+ * asks no client, and closes every plan that it will ever see. */
+CM_CHECK enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+/* `round give-up N`: end a round that cannot continue because its key or its messages are lost.  If it was
+ * collecting, it ends with a VOID manifest: none of its messages was released. */
+CM_CHECK enum cm_rc sh_recover_give_up(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

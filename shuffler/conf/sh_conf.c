@@ -1,0 +1,150 @@
+/* sh_conf.c - the table of the shuffler's configuration keys. */
+#include "sh_conf.h"
+
+#include <stddef.h>
+
+#define FIELD(f) offsetof(struct sh_conf, f)
+
+static const struct cf_row tls_rows[] = {
+	{ .key = "cert",
+		.type = CF_PATH,
+		.offset = FIELD(cert),
+		.required = true,
+		.help = "certificate with role shuffler" },
+	{ .key = "key", .type = CF_PATH, .offset = FIELD(key), .required = true, .help = "its private key" },
+	{ .key = "services_ca",
+		.type = CF_PATH,
+		.offset = FIELD(services_ca),
+		.required = true,
+		.help = "CA that vouches for the analyzer" },
+	{ .key = "clients_ca",
+		.type = CF_PATH,
+		.offset = FIELD(clients_ca),
+		.required = true,
+		.help = "CA that enrols clients; not the analyzer's" },
+	{ .key = "services_crl",
+		.type = CF_PATH,
+		.offset = FIELD(services_crl),
+		.help = "revocation list of services_ca; read again on SIGHUP" },
+	{ .key = "clients_crl",
+		.type = CF_PATH,
+		.offset = FIELD(clients_crl),
+		.help = "revocation list of clients_ca; read again on SIGHUP" },
+	{ .key = NULL },
+};
+
+static const struct cf_row limit_rows[] = {
+	{ .key = "connections",
+		.type = CF_INT,
+		.offset = FIELD(max_connections),
+		.min = 1,
+		.max = 100000,
+		.fallback = "1024",
+		.help = "of all clients; when all are taken, the certificate that has most of them gives one "
+			"up" },
+	{ .key = "connections_per_certificate",
+		.type = CF_INT,
+		.offset = FIELD(of_one),
+		.min = 1,
+		.max = 100000,
+		.fallback = "16",
+		.help = "further ones of the same certificate are refused; a client has at most 8" },
+	{ .key = "frames_per_second",
+		.type = CF_INT,
+		.offset = FIELD(frames_per_second),
+		.min = 1,
+		.max = 1000000,
+		.fallback = "500",
+		.help = "of one certificate, over all its connections; beyond it they are paused; a request "
+			"without effect counts 25" },
+	{ .key = "waiting_mib",
+		.type = CF_INT,
+		.offset = FIELD(max_waiting_mib),
+		.min = 2,
+		.max = 1024,
+		.fallback = "32",
+		.help = "submissions in memory that are not yet durable; beyond it peers wait" },
+	{ .key = "commit_messages",
+		.type = CF_INT,
+		.offset = FIELD(commit_messages),
+		.min = 1,
+		.max = 1000000,
+		.fallback = "1000",
+		.help = "a commit waits for so many messages, so that each is stored among many..." },
+	{ .key = "commit_wait",
+		.type = CF_DURATION,
+		.offset = FIELD(commit_wait_ms),
+		.min = 0,
+		.max = 10000,
+		.fallback = "100ms",
+		.help = "...or so long" },
+	{ .key = "idle",
+		.type = CF_DURATION,
+		.offset = FIELD(idle_ms),
+		.min = 1000,
+		.max = 86400e3,
+		.fallback = "120s",
+		.help = "a silent peer is disconnected" },
+	{ .key = NULL },
+};
+
+const struct cf_row sh_conf_rows[] = {
+	{ .key = "listen",
+		.type = CF_STRING,
+		.offset = FIELD(listen),
+		.fallback = "127.0.0.1:7443",
+		.help = "address for clients and the analyzer" },
+	{ .key = "state_dir",
+		.type = CF_PATH,
+		.offset = FIELD(state_dir),
+		.required = true,
+		.help = "state.db, rounds/, leaves/ and keys/; leave the last two out of backups" },
+	{ .key = "policy",
+		.type = CF_PATH,
+		.offset = FIELD(policy),
+		.required = true,
+		.help = "the policy file" },
+	{ .key = "signing_key",
+		.type = CF_PATH,
+		.offset = FIELD(signing_key),
+		.required = true,
+		.help = "Ed25519 key for manifests and receipts" },
+	{ .key = "analyzer_key",
+		.type = CF_PATH,
+		.offset = FIELD(analyzer_key),
+		.required = true,
+		.help = "the analyzer's public signing key" },
+	{ .key = "http",
+		.type = CF_STRING,
+		.offset = FIELD(http),
+		.fallback = "127.0.0.1:9465",
+		.help = "loopback host:port of /healthz, /readyz, /status and /metrics; \"\" for none" },
+	{ .key = "http_anywhere",
+		.type = CF_BOOL,
+		.offset = FIELD(http_anywhere),
+		.fallback = "false",
+		.help = "true: `http` may be an address that other hosts reach; requests are not "
+			"authenticated" },
+	{ .key = "proof_window",
+		.type = CF_DURATION,
+		.offset = FIELD(proof_window_ms),
+		.min = 0,
+		.max = 604800e3,
+		.fallback = "1h",
+		.help = "clients may ask so long after a seal whether a message is in; 0s: never" },
+	{ .key = "tls", .type = CF_GROUP, .required = true, .sub = tls_rows, .help = "mutual TLS" },
+	{ .key = "limits", .type = CF_GROUP, .sub = limit_rows, .help = "what peers may use" },
+	{ .key = NULL },
+};
+
+enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err)
+{
+	*out = (struct sh_conf){ 0 };
+	return cf_load(path, sh_conf_rows, out, faults, err);
+}
+
+void sh_conf_free(struct sh_conf *conf)
+{
+	cf_free(sh_conf_rows, conf);
+	*conf = (struct sh_conf){ 0 };
+}

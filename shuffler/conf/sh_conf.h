@@ -1,0 +1,19 @@
+/* sh_conf.h - the shuffler's configuration file. */
+#pragma once
+
+#include "cf_conf.h"
+
+struct sh_conf {
+	char *listen, *state_dir, *policy, *http;
+	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
+	char *signing_key, *analyzer_key;
+	bool http_anywhere;
+	int64_t of_one, frames_per_second;
+	int64_t max_connections, max_waiting_mib, commit_messages, commit_wait_ms, idle_ms, proof_window_ms;
+};
+
+extern const struct cf_row sh_conf_rows[];
+
+/* Load the file; faults as cf_load.  Call sh_conf_free on success and on failure. */
+CM_CHECK enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err);
+void sh_conf_free(struct sh_conf *conf);

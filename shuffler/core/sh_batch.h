@@ -1,0 +1,43 @@
+/* sh_batch.h - accepted reports that are not durable yet: messages, tags, counts.  No I/O.
+ *
+ * Only this batch holds the order of arrival.  It is wiped with the batch and is visible nowhere else. */
+#pragma once
+
+#include "cm_buf.h"
+#include "cr_hash.h"
+#include "sh_tags.h"
+
+struct sh_batch {
+	size_t message_len;
+	struct cm_buf sealed; /* messages of message_len bytes, each after its routing tag if the round has
+			       * tags */
+	struct cm_buf tags;   /* struct sh_tag, one per report */
+	struct cm_buf counts; /* struct sh_count: devices to add to a certificate; a certificate may appear
+			       * several times */
+	struct cm_buf keys;   /* sh_standing_name of each certificate whose first report of the round is in
+			       * this batch */
+};
+
+/* message_len: rd_message_len.  max: most bytes of each of the four buffers. */
+void sh_batch_init(struct sh_batch *b, size_t message_len, size_t max);
+/* Wipe and free. */
+void sh_batch_fini(struct sh_batch *b);
+/* Reserve room for this many more reports, so that the additions below cannot fail.  CM_ELATER: above the
+ * maximum, or out of memory. */
+CM_CHECK enum cm_rc sh_batch_reserve(
+	struct sh_batch *b, size_t submissions, size_t messages_each, struct cm_err *err);
+/* Add one report; sealed: its messages, len bytes. */
+void sh_batch_add(struct sh_batch *b, const struct sh_tag *tag, const uint8_t *sealed, size_t len);
+void sh_batch_count(struct sh_batch *b, const struct sh_count *count);
+void sh_batch_certificate(struct sh_batch *b, const uint8_t name[CR_HASH_LEN]);
+size_t sh_batch_messages(const struct sh_batch *b);
+size_t sh_batch_submissions(const struct sh_batch *b);
+size_t sh_batch_bytes(const struct sh_batch *b);
+
+/* Append one plain text to `out`, to be encrypted: u32 number of tags, u32 number of counts, the tags sorted
+ * by value, the counts merged and sorted (tag, u32). */
+CM_CHECK enum cm_rc sh_batch_tag_row(struct sh_batch *b, struct cm_buf *out, struct cm_err *err);
+/* Parse that text and add its tags and counts to a round's.  CM_EDATA: it is malformed, has a tag twice, or
+ * exceeds the room. */
+CM_CHECK enum cm_rc sh_batch_tag_row_load(
+	const uint8_t *bytes, size_t len, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err);

@@ -1,0 +1,88 @@
+/* sh_blanket.c - the messages a shuffler adds to a round whose descriptor prescribes some. */
+#include "sh_blanket.h"
+
+#include "cm_fault.h"
+
+static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cr_hpke_sealer **out, struct cm_err *err)
+{
+	uint8_t info[RD_INFO_LEN];
+
+	rd_hpke_info(d, info);
+	return cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
+}
+
+enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err)
+{
+	struct cr_hpke_sealer *sealer = NULL;
+	enum cm_rc rc = CM_OK;
+
+	if (pt_rests_on_shuffler(&d->randomizer))
+		rc = sealer_for(d, &sealer, err);
+	cr_hpke_sealer_free(sealer);
+	return rc;
+}
+
+uint32_t sh_blanket_next(const struct sh_round *r)
+{
+	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) || sh_route_next(r) ||
+		!CM_CHECKED("shuffler.dummies"))
+		return 0;
+	const struct pt_randomizer *p = &r->d.randomizer;
+	uint64_t left = p->shuffler.tag_messages > 0 ? sh_route_missing(r)
+			: p->shuffler.noise_mean > 0 ? r->noise[pt_noise_bins(p) - 1] - r->dummies
+						     : p->shuffler.dummies - r->dummies;
+	return left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE;
+}
+
+/* n sealed messages at the end of batch, which has room for them; but those that are not needed. */
+static enum cm_rc seal(
+	struct sh_round *r, const struct cr_rng *rng, uint32_t n, struct sh_batch *batch, struct cm_err *err)
+{
+	const struct rd_descriptor *d = &r->d;
+	uint8_t aad[RD_AAD_LEN], record[PT_RECORD_MAX];
+	struct cr_hpke_sealer *sealer = NULL;
+	enum cm_rc rc = sealer_for(d, &sealer, err);
+
+	rd_hpke_aad(d, aad);
+	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
+		uint8_t *at = batch->sealed.data + batch->sealed.len;
+		uint32_t tag = 0;
+		bool take = d->randomizer.shuffler.tags == 0 || sh_route_take(r, r->dummies + i, &tag);
+
+		if (r->noise)
+			tag = sh_noise_bin(r, r->dummies + i);
+		d->randomizer.row->dummy(&d->randomizer, tag, rng, record);
+		if (d->randomizer.shuffler.tags > 0)
+			cm_put_le16(at, (uint16_t)tag);
+		rc = cr_hpke_seal(sealer, rng, aad, sizeof aad, record, d->record_len,
+			at + (batch->message_len - rd_sealed_len(d)), err);
+		batch->sealed.len += take ? batch->message_len : 0;
+	}
+	cr_hpke_sealer_free(sealer);
+	cr_wipe(record, sizeof record);
+	return rc;
+}
+
+enum cm_rc sh_blanket_commit(struct sh_round *r, uint32_t n, const struct cr_rng *rng, struct cm_err *err)
+{
+	struct sh_count count = { .n = n };
+	struct sh_batch batch;
+
+	cr_rng_point("dummies", r->d.sequence, r->dummies);
+	sh_vault_dummies(&r->vault, count.tag);
+	sh_batch_init(&batch, r->vault.message_len, SIZE_MAX / 4);
+	enum cm_rc rc = sh_batch_reserve(&batch, 1, n, err);
+	if (rc == CM_OK)
+		rc = seal(r, rng, n, &batch, err);
+	if (rc == CM_OK) {
+		sh_batch_count(&batch, &count);
+		rc = sh_vault_commit(&r->vault, &batch, rng, err);
+	}
+	sh_batch_fini(&batch);
+	return rc;
+}
+
+void sh_blanket_committed(struct sh_round *r, uint32_t n)
+{
+	r->dummies += n;
+}

@@ -1,0 +1,229 @@
+/* sh_core.h - the shuffler's state machine: its rounds, and every request that a peer may make.
+ *
+ * Each request is one function here.  No clock, network or log; storage is behind sh_store.h.  Functions that
+ * take a refusal return CM_EPROTO exactly when *no is filled, and then nothing changed.  Any other fault is
+ * the shuffler's own: after CM_EIO, CM_EDATA or CM_EINTERNAL nothing more may be acknowledged. */
+#pragma once
+
+#include "sh_compose.h"
+#include "sh_policy.h"
+#include "sh_round.h"
+#include "sh_witness.h"
+
+/* Most rounds that are sealed or being released at a time, in addition to the open one. */
+#define SH_ROUNDS_MAX 8u
+
+struct sh_core_conf {
+	struct sh_env env;
+	const struct sh_policy *policy;
+	const struct cr_verifier *analyzer;
+	size_t commit_messages; /* commit when so many messages have gathered */
+	int64_t commit_wait_ms; /* or when the first has waited so long; small commits would group few reports
+				 * together in storage */
+};
+
+struct sh_core;
+
+/* Create the core.  Everything in conf is borrowed.  Reads the witnessed ledger, the rounds and their tags
+ * from the store, and completes erasures that a crash interrupted.  CM_EDATA: the store is damaged. */
+CM_CHECK enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err);
+void sh_core_free(struct sh_core *c);
+
+/* ---- Clients ---- */
+
+/* The open round with a sequence number above `after`, or NULL. */
+const struct sh_round *sh_core_offer(const struct sh_core *c, uint64_t after, int64_t now_ms);
+
+struct sh_receipt {
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint8_t outcomes[PR_SUBMISSIONS_MAX];
+	size_t n;
+	uint8_t signature[CR_SIGN_LEN];
+	enum sh_wait wait; /* the commit that must be durable before the receipt is sent */
+};
+CM_CHECK enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const struct sh_submit *s, int64_t now_ms, struct sh_receipt *out, struct sh_refusal *no,
+	struct cm_err *err);
+
+/* Write a proof entry (rd_tree.h) for each of PR_PROOF_HASHES hashes to *out.  CM_EPROTO with *no: BUSY while
+ * the round is open; NOT_FOUND if its leaves were never kept or are erased. */
+CM_CHECK enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const uint8_t (*hashes)[PR_HASH_LEN], struct cm_buf *out, struct sh_refusal *no, struct cm_err *err);
+/* Erase the leaves of rounds whose window for proofs is over; call whenever the clock has moved. */
+CM_CHECK enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err);
+
+/* The signed plan of this hash; borrowed until the next call. */
+struct sh_plan_signed {
+	struct cr_span bytes;
+	const uint8_t *signature;
+};
+CM_CHECK enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len,
+	struct sh_plan_signed *out, struct sh_refusal *no, struct cm_err *err);
+/* The signed standing of a certificate.  It covers every report whose receipt may have been sent. */
+struct sh_standing_signed {
+	struct sh_standing standing;
+	uint8_t signature[CR_SIGN_LEN];
+};
+CM_CHECK enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
+	struct sh_standing_signed *out, struct cm_err *err);
+
+enum sh_stated {
+	SH_STATED_NOTHING, /* no descriptor, one that the witnessed ledger contains, or one without the
+			    * analyzer's signature */
+	SH_STATED_LACKING, /* the analyzer signed records that the witnessed ledger lacks or contradicts */
+	SH_STATED_COUNTED, /* after a loss: counted; more clients must state theirs */
+	SH_STATED_ENOUGH,  /* after a loss: enough clients have stated theirs */
+};
+/* Process the newest descriptor that a client has seen, which says how long the analyzer's ledger was.  It
+ * counts only with the analyzer's signature, and is stored durably then.  Never a refusal: an invalid
+ * statement is ignored. */
+CM_CHECK enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who,
+	struct cr_span descriptor, struct cr_span signature, enum sh_stated *what, struct cm_err *err);
+
+/* ---- The analyzer ---- */
+
+/* Refuse with BUSY after a loss, until enough clients have stated how long the ledger was. */
+CM_CHECK enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no);
+/* A ledger head that a client stated and that the witnessed ledger lacks; the analyzer must deliver its
+ * records.  NULL: none. */
+const struct sh_head_row *sh_core_lacks(const struct sh_core *c);
+
+CM_CHECK enum cm_rc sh_core_population(
+	const struct sh_core *c, const char *population, struct sh_refusal *no);
+struct rd_chain sh_core_witness(const struct sh_core *c);
+CM_CHECK enum cm_rc sh_core_extend(
+	struct sh_core *c, const struct sh_extend *e, struct sh_refusal *no, struct cm_err *err);
+/* An Announce (borrowed), and the result. */
+struct sh_announce {
+	struct cr_span descriptor, signature;
+	bool again; /* the analyzer states that it announced this round before */
+};
+struct sh_announced {
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	/* The loss of the round; filled for a new round that passed the checks before it.  In mode plan: as
+	 * the analyzer states it, and the slices of all plans against the policy's budget. */
+	struct rd_verdict verdict;
+	bool lost; /* a state that is lost accepted the round before; it is void, because its reports are
+		    * lost, too */
+};
+/* Process an Announce.  BUSY while the round waits for sh_core_compose. */
+CM_CHECK enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int64_t now_ms,
+	const struct cr_rng *rng, struct sh_announced *out, struct sh_refusal *no, struct cm_err *err);
+
+struct sh_signed {
+	uint8_t bytes[PR_MANIFEST_MAX];
+	size_t len;
+	uint8_t signature[CR_SIGN_LEN];
+};
+/* The round's manifest.  CM_EMORE: the round is still open. */
+CM_CHECK enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	struct sh_signed *out, struct sh_refusal *no, struct cm_err *err);
+CM_CHECK enum cm_rc sh_core_release(struct sh_core *c, struct cr_span charge, struct cr_span signature,
+	uint8_t round_id[PR_ROUND_ID_LEN], struct sh_refusal *no, struct cm_err *err);
+/* As sh_round_pull. */
+CM_CHECK enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no,
+	struct cm_err *err);
+CM_CHECK enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	struct sh_refusal *no, struct cm_err *err);
+
+/* ---- Work: commits and sealing, one task at a time ---- */
+
+/* The round that is collecting, or NULL. */
+struct sh_round *sh_core_collecting(const struct sh_core *c);
+/* Submissions that were accepted and that a crash would still lose. */
+size_t sh_core_not_durable(const struct sh_core *c);
+
+enum sh_task_kind {
+	SH_TASK_NONE,
+	SH_TASK_COMMIT,  /* make the submissions durable that have gathered */
+	SH_TASK_ROUTE,   /* one step of sh_route.h */
+	SH_TASK_BLANKET, /* one slice of sh_blanket.h */
+	SH_TASK_SEAL,    /* compute the roots, sign the manifest; or end the round as void */
+};
+/* Which tasks are begun, and when. */
+enum sh_pace {
+	SH_PACE_GATHER, /* a commit waits as sh_core_conf says */
+	SH_PACE_FLUSH,  /* a commit takes what there is */
+	SH_PACE_STOP,   /* likewise, and nothing but commits is begun */
+};
+
+/* A task between its begin and its end, in the caller's memory.  Only `slow` and `kind` concern the
+ * caller. */
+struct sh_task {
+	enum sh_task_kind kind;
+	bool slow;                 /* there is something to run */
+	struct sh_round *round;    /* borrowed */
+	uint64_t participants;     /* when it began */
+	size_t submissions;        /* in `batch` */
+	struct sh_batch batch;     /* of a commit */
+	uint32_t dummies;          /* of a slice */
+	struct rd_bucket *buckets; /* of a seal; NULL: it will be void */
+	enum cm_rc rc;
+	struct cm_err err;
+};
+
+/* What a task did. */
+struct sh_task_done {
+	enum sh_task_kind kind;
+	size_t submissions, messages; /* durable now: the answers that waited for this commit may be sent */
+	uint32_t dummies;
+	uint64_t sequence, participants; /* of the round that was sealed */
+	bool is_void;
+};
+
+/* The task that begin would begin. */
+enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, int64_t now_ms);
+/* On the loop: decide what is to be done now, take what it needs, close the intake where no submission may
+ * follow.  Returns t->kind.  Unless it is SH_TASK_NONE, end has to follow before the next begin. */
+enum sh_task_kind sh_core_task_begin(struct sh_core *c, enum sh_pace pace, int64_t now_ms, struct sh_task *t);
+/* If t->slow, on any thread: the slow work.  It touches the task, the store, the round's vault and - of a
+ * closed round - `route`, `noise` and `tree`, which the loop leaves alone until the end.  rng NULL: the
+ * system's. */
+void sh_core_task_run(struct sh_task *t, const struct cr_rng *rng);
+/* On the loop: apply the outcome.  Frees what the task has, also after a fault. */
+CM_CHECK enum cm_rc sh_core_task_end(
+	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err);
+/* Milliseconds after which to ask again if nothing else happens; -1: no need. */
+int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
+
+/* ---- Composing, beside the tasks ---- */
+
+/* What is to be composed now, on a worker thread of its own, or *out NULL; one at a time.  Then
+ * sh_compose_run, sh_core_composed, sh_compose_free. */
+CM_CHECK enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm_err *err);
+CM_CHECK enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_err *err);
+
+/* ---- For status ---- */
+const struct sh_round *sh_core_round(const struct sh_core *c, size_t i); /* live ones; NULL past the last */
+/* Number of live rounds in this state. */
+size_t sh_core_count(const struct sh_core *c, enum sh_state state);
+/* Sequence number of the live round with this id; 0: none. */
+uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LEN]);
+/* The slices that pinned plans took from the policy's max_epsilon and delta; each is spent whole at the
+ * pin. */
+struct rd_slices sh_core_taken(const struct sh_core *c);
+/* Shares of the budget, of epsilon or delta the larger; 1: all of it.  `pinned`: the slices.  `used`: the
+ * part whose entries are answered or whose filters are used up.  `used` says when no entry is left to answer;
+ * it is no measure of privacy loss. */
+struct sh_usage {
+	double pinned, used;
+};
+struct sh_usage sh_core_usage(const struct sh_core *c);
+const struct sh_policy *sh_core_policy(const struct sh_core *c);
+double sh_core_limit(const struct sh_core *c);
+double sh_core_delta(const struct sh_core *c);
+/* Plan i of the ledger; NULL past the last. */
+const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i);
+/* What clients have stated about the ledger. */
+struct sh_hearing {
+	bool waits;          /* after a loss, more clients must state how long the ledger was */
+	size_t certificates; /* certificates that have stated it since the loss */
+	uint64_t devices, colluders;
+	uint64_t closed_to; /* plans up to this ledger record are closed by the loss; 0: none */
+	uint64_t lacking;   /* number of a record that the analyzer signed and the witnessed ledger lacks; 0:
+			     * none */
+};
+struct sh_hearing sh_core_hearing(const struct sh_core *c);
+/* Sequence number of the newest round announced here, live or not; 0: none. */
+uint64_t sh_core_newest(const struct sh_core *c);

@@ -1,0 +1,154 @@
+/* sh_core_start.c - the shuffler as the store left it: witnessed ledger, rounds, unfinished erasures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sh_core_private.h"
+
+static enum cm_rc start_record(void *user, const uint8_t *bytes, size_t len, struct cm_err *err)
+{
+	struct sh_core *c = user;
+
+	enum cm_rc rc = sh_witness_apply(c->witness, bytes, len, err);
+	if (rc == CM_EDATA)
+		(void)cm_context(err, "state.db: witnessed ledger");
+	return rc;
+}
+
+static enum cm_rc start_pin(void *user, const struct sh_pin_row *pin, struct cm_err *err)
+{
+	struct sh_core *c = user;
+	struct sh_plan *plan = sh_plans_of_record(c->plans, pin->record);
+
+	if (!plan || pin->state <= SH_PIN_WAITS || pin->state >= SH_PIN_CLOSED)
+		return cm_fail(err, CM_EDATA, "state.db: the pin of record %llu is no plan's",
+			(unsigned long long)pin->record);
+	return sh_plans_pinned(c->plans, plan, (enum sh_pin_state)pin->state, pin->epsilon, pin->taken, err);
+}
+
+/* The round as its plan has it: a try that is under way, or how it ended. */
+static enum cm_rc start_try(struct sh_core *c, const struct sh_row *row, struct cm_err *err)
+{
+	struct rd_descriptor d;
+
+	enum cm_rc rc = rd_descriptor_decode(row->descriptor.data, row->descriptor.len, &d, err);
+	if (rc != CM_OK)
+		return rc == CM_EINTERNAL
+			       ? rc
+			       : cm_fail(err, CM_EDATA, "state.db: the descriptor of round %llu is damaged",
+					 (unsigned long long)row->sequence);
+	rc = sh_plans_began(c->plans, &d, err);
+	if (rc == CM_OK && row->state != SH_COLLECTING)
+		sh_plans_ended(c->plans, &d, row->state == SH_VOID ? &row->manifest : NULL);
+	rd_descriptor_fini(&d);
+	return rc;
+}
+
+static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err *err)
+{
+	struct sh_core *c = user;
+
+	c->last_sequence = row->sequence;
+	enum cm_rc rc = start_try(c, row, err);
+	if (rc != CM_OK)
+		return rc;
+	if (row->state == SH_ERASED || row->state == SH_VOID)
+		return CM_OK;
+	if (c->rounds > SH_ROUNDS_MAX)
+		return cm_fail(err, CM_EDATA, "state.db: too many rounds are under way");
+	rc = sh_round_restore(&c->conf.env, row, &c->round[c->rounds], err);
+	if (rc == CM_OK)
+		c->rounds++;
+	else if (rc == CM_ENOINPUT || rc == CM_EDATA)
+		(void)cm_context(err,
+			"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up "
+			"%llu`",
+			(unsigned long long)row->sequence, (unsigned long long)row->sequence);
+	else
+		(void)cm_context(err, "round %llu", (unsigned long long)row->sequence);
+	return rc;
+}
+
+struct places {
+	uint8_t (*id)[PR_ROUND_ID_LEN];
+	size_t n, cap;
+};
+
+static enum cm_rc collect_place(void *user, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	struct places *p = user;
+
+	void *id = cm_grow(p->id, p->n, &p->cap, sizeof *p->id);
+
+	if (!id)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	p->id = id;
+	memcpy(p->id[p->n++], round_id, PR_ROUND_ID_LEN);
+	return CM_OK;
+}
+
+/* Destroy key and place of every round that is not live: a crash came between its row and the erasure, or
+ * before its row. */
+static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+	struct places places = { 0 };
+
+	enum cm_rc rc = store->data_each(store->ctx, collect_place, &places, err);
+	for (size_t i = 0; rc == CM_OK && i < places.n; i++)
+		if (!sh_core_find(c, places.id[i]))
+			rc = sh_vault_destroy(store, c->conf.env.key_dir, places.id[i], err);
+	free(places.id);
+	return rc;
+}
+
+enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
+{
+	const struct sh_policy *p = conf->policy;
+	const struct sh_store *store = conf->env.store;
+	struct sh_core *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	c->conf = *conf;
+	c->conf.env.max_share = p->max_share;
+	cm_buf_init(&c->read.bytes, PR_PLAN_MAX);
+	cm_buf_init(&c->judged.descriptor, PR_DESCRIPTOR_MAX);
+	enum cm_rc rc = store->loss_get(store->ctx, &c->loss, err);
+	if (rc == CM_OK)
+		rc = sh_plans_new(p, c->loss.closed_to, &c->plans, err);
+	if (rc == CM_OK)
+		rc = sh_witness_new(p->population, c->plans, &c->witness, err);
+	if (rc == CM_OK)
+		rc = store->record_each(store->ctx, start_record, c, err);
+	if (rc == CM_OK)
+		rc = sh_core_heads_start(c, err);
+	if (rc == CM_OK)
+		rc = store->pin_each(store->ctx, start_pin, c, err);
+	if (rc == CM_OK)
+		rc = store->row_each(store->ctx, start_row, c, err);
+	if (rc == CM_OK)
+		rc = finish_erasures(c, err);
+	if (rc == CM_OK)
+		rc = sh_core_load_proofs(c, err);
+	if (rc == CM_OK)
+		rc = sh_core_cancel_over(c, err);
+	if (rc != CM_OK) {
+		sh_core_free(c);
+		return rc;
+	}
+	*out = c;
+	return CM_OK;
+}
+
+void sh_core_free(struct sh_core *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->rounds; i++)
+		sh_round_free(c->round[i]);
+	sh_witness_free(c->witness);
+	sh_core_plans_fini(c);
+	sh_core_heads_fini(c);
+	free(c->proofs);
+	free(c);
+}

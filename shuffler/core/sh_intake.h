@@ -1,0 +1,79 @@
+/* sh_intake.h - accepts the reports of one round, each device at most once, and lets receipts out only for
+ * durable reports.  No I/O.
+ *
+ * A batch gathers while the previous one is being committed.  The outcome of a report is decided when it is
+ * read.  The answer may be sent only when the data that the outcome rests on is durable: see
+ * sh_intake_waits. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cr_pki.h"
+#include "rd_descriptor.h"
+#include "sh_batch.h"
+#include "sh_refusal.h"
+#include "sh_vault.h"
+
+struct sh_limits {
+	size_t max_bytes;     /* most bytes that are not durable yet; at least PR_FRAME_MAX */
+	uint64_t most_of_one; /* most devices of one certificate in the round */
+};
+
+struct sh_intake {
+	const struct sh_vault *vault; /* borrowed: it has the tag key */
+	uint32_t messages_each;
+	size_t message_len;    /* rd_message_len */
+	uint32_t message_tags; /* number of tags; 0: messages have none */
+	bool classes;          /* all messages of a device have one tag */
+	uint64_t target;
+	int64_t opens_ms, deadline_ms;
+	bool closed; /* the round is being sealed or is sealed: only repeated reports are still accepted */
+	struct sh_limits limits;
+	size_t flying_bytes; /* bytes of the batch being committed; 0: none */
+	uint64_t participants;
+	struct sh_tags tags;
+	struct sh_counts counts;
+	struct sh_batch gathering;
+	int64_t gathering_since_ms; /* arrival of its first submission */
+};
+
+/* One Submit, borrowed for the call. */
+struct sh_submit {
+	const struct cr_identity *peer;
+	const uint8_t *pseudonyms;
+	size_t pseudonyms_len;
+	const uint8_t *sealed;
+	size_t sealed_len;
+	const uint8_t *salts; /* salts that blind the receipts */
+	size_t salts_len;
+};
+
+/* Initialise the caller's struct; vault is borrowed. */
+CM_CHECK enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault,
+	const struct rd_descriptor *d, struct sh_limits limits, struct cm_err *err);
+/* Load the durable reports after a restart. */
+CM_CHECK enum cm_rc sh_intake_load(struct sh_intake *in, struct sh_vault *vault, struct cm_err *err);
+void sh_intake_fini(struct sh_intake *in);
+
+/* Decide on every report of one Submit; writes *n outcomes (Tombola__V1__Outcome).  CM_EPROTO with *no, and
+ * nothing is accepted: BAD_MESSAGE for wrong lengths, for more devices than the certificate allows (both
+ * checked before anything is hashed or copied) or for wrong tags; BUSY before the round opens, or when too
+ * many bytes are not durable yet. */
+CM_CHECK enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
+	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err);
+
+/* The commit for which an answer must wait. */
+enum sh_wait {
+	SH_WAIT_NOT,       /* none: everything accepted is durable */
+	SH_WAIT_FLYING,    /* the commit in progress */
+	SH_WAIT_GATHERING, /* the commit after that */
+};
+enum sh_wait sh_intake_waits(const struct sh_intake *in);
+
+size_t sh_intake_bytes(const struct sh_intake *in); /* bytes that are not durable yet */
+bool sh_intake_full(const struct sh_intake *in);
+
+/* Move the gathered batch to *out, to be committed; one at a time.  The caller frees *out after
+ * sh_intake_committed. */
+void sh_intake_take(struct sh_intake *in, struct sh_batch *out);
+void sh_intake_committed(struct sh_intake *in);

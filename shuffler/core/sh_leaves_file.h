@@ -1,0 +1,40 @@
+/* sh_leaves_file.h - the file format of a round's leaves: header, encrypted pages, start of each level.  For
+ * sh_leaves.c and sh_leaves_make.c. */
+#pragma once
+
+#include "cr_aead.h"
+#include "rd_sort.h"
+#include "sh_leaves.h"
+
+#define SH_LEVELS_MAX 6u /* 128^6 leaves are more than a round can have */
+#define SH_PAGE_BITS  7u
+#define SH_BOX_LEN    (RD_SORT_PAGE_BYTES + CR_BOX_OVERHEAD)
+
+struct sh_leaves_file {
+	int fd; /* -1: none */
+	struct cr_key key;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t n;
+	int64_t sealed_ms;
+	unsigned levels;
+	uint64_t count[SH_LEVELS_MAX]; /* hashes on each level: the leaves, then the nodes seven levels up,
+					* ... */
+	uint64_t base[SH_LEVELS_MAX];  /* first page of each level */
+};
+
+/* Set the levels of a tree of n leaves. */
+void sh_leaves_layout(struct sh_leaves_file *f, uint64_t n);
+/* Write or read one whole page of RD_SORT_PAGE_BYTES. */
+CM_CHECK enum cm_rc sh_page_write(const struct sh_leaves_file *f, uint64_t page, const struct cr_rng *rng,
+	const void *bytes, struct cm_err *err);
+CM_CHECK enum cm_rc sh_page_read(
+	const struct sh_leaves_file *f, uint64_t page, void *bytes, struct cm_err *err);
+/* Write or read the header: magic, n, sealed_ms.  CM_EDATA: no valid header. */
+CM_CHECK enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err);
+CM_CHECK enum cm_rc sh_header_read(struct sh_leaves_file *f, struct cm_err *err);
+
+/* Path "DIR/ID.suffix", malloc'd; and the name of the key file. */
+char *sh_leaves_path(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const char *suffix, struct cm_err *err);
+#define SH_LEAVES_NAME_LEN (2 * PR_ROUND_ID_LEN + 8u)
+void sh_leaves_key_name(const uint8_t round_id[PR_ROUND_ID_LEN], char out[SH_LEAVES_NAME_LEN]);

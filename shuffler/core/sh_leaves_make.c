@@ -1,0 +1,196 @@
+/* sh_leaves_make.c - sorts the hashes of a round, builds the Merkle tree, and writes both to the leaves
+ * file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_file.h"
+#include "sh_leaves_file.h"
+
+/* The page of a level that is being filled. */
+struct level {
+	uint8_t page[RD_SORT_PAGE][PR_HASH_LEN];
+	size_t filled;
+	uint64_t pages; /* pages written */
+};
+
+struct sh_leaves_maker {
+	const struct sh_leaves_place *place;
+	struct sh_leaves_file file, runs; /* the leaves file; and sorted runs spilled to disk under a key kept
+					   * only in memory */
+	struct cr_rng rng;
+	struct rd_spill spill;
+	struct rd_sort *sort;
+	struct rd_tree tree;
+	uint64_t added;
+	struct level level[SH_LEVELS_MAX];
+};
+
+static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, struct cm_err *err)
+{
+	const struct sh_leaves_maker *m = ctx;
+
+	return sh_page_write(&m->runs, page, &m->rng, bytes, err);
+}
+
+static enum cm_rc spill_get(void *ctx, uint64_t page, void *bytes, struct cm_err *err)
+{
+	return sh_page_read(&((const struct sh_leaves_maker *)ctx)->runs, page, bytes, err);
+}
+
+static enum cm_rc create(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const char *suffix, bool nameless, int *fd, struct cm_err *err)
+{
+	char *path = sh_leaves_path(place, round_id, suffix, err);
+
+	if (!path)
+		return err->code;
+	(void)unlink(path); /* left by a process that was killed here */
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	enum cm_rc rc = *fd >= 0 ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
+	if (rc == CM_OK && nameless && unlink(path) != 0)
+		rc = cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
+	free(path);
+	return rc;
+}
+
+/* A round that fits one run in memory spills nothing. */
+static enum cm_rc open_runs(struct sh_leaves_maker *m, struct cm_err *err)
+{
+	if (!m->place->dir || m->file.n <= RD_SORT_RUN)
+		return CM_OK;
+	m->spill = (struct rd_spill){ m, spill_put, spill_get };
+	m->rng.fill(m->rng.ctx, m->runs.key.bytes, sizeof m->runs.key.bytes);
+	return create(m->place, m->file.round_id, ".runs", true, &m->runs.fd, err);
+}
+
+static enum cm_rc open_kept(struct sh_leaves_maker *m, struct cm_err *err)
+{
+	char name[SH_LEAVES_NAME_LEN];
+
+	if (!m->place->dir || m->place->window_ms == 0)
+		return CM_OK;
+	enum cm_rc rc = sh_leaves_erase(m->place, m->file.round_id, err);
+	/* Create the file before its key: after a crash the cleanup finds both by the file. */
+	if (rc == CM_OK)
+		rc = create(m->place, m->file.round_id, ".leaves", false, &m->file.fd, err);
+	if (rc == CM_OK)
+		rc = sh_header_write(&m->file, err);
+	if (rc == CM_OK)
+		rc = cm_file_sync_dir(m->place->dir, err);
+	sh_leaves_key_name(m->file.round_id, name);
+	return rc == CM_OK ? cr_keyfile_create(m->place->dir, name, &m->rng, &m->file.key, err) : rc;
+}
+
+enum cm_rc sh_leaves_begin(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
+	uint64_t n, int64_t sealed_ms, struct sh_leaves_maker **out, struct cm_err *err)
+{
+	struct sh_leaves_maker *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	m->place = place;
+	m->file.fd = m->runs.fd = -1;
+	m->file.sealed_ms = sealed_ms;
+	memcpy(m->file.round_id, round_id, PR_ROUND_ID_LEN);
+	memcpy(m->runs.round_id, round_id, PR_ROUND_ID_LEN);
+	sh_leaves_layout(&m->file, n);
+	rd_tree_init(&m->tree);
+	enum cm_rc rc = cr_rng_system(&m->rng, err);
+	if (rc == CM_OK)
+		rc = open_runs(m, err);
+	if (rc == CM_OK)
+		rc = open_kept(m, err);
+	if (rc == CM_OK && !(m->sort = rd_sort_new(RD_SORT_RUN, m->runs.fd >= 0 ? &m->spill : NULL)))
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK) {
+		sh_leaves_maker_free(m);
+		return rc;
+	}
+	*out = m;
+	return CM_OK;
+}
+
+void sh_leaves_maker_free(struct sh_leaves_maker *m)
+{
+	if (!m)
+		return;
+	rd_sort_free(m->sort);
+	if (m->file.fd >= 0)
+		(void)close(m->file.fd);
+	if (m->runs.fd >= 0)
+		(void)close(m->runs.fd);
+	cr_key_fini(&m->file.key);
+	cr_key_fini(&m->runs.key);
+	free(m);
+}
+
+enum cm_rc sh_leaves_add(
+	struct sh_leaves_maker *m, const uint8_t (*hashes)[PR_HASH_LEN], size_t n, struct cm_err *err)
+{
+	m->added += n;
+	return rd_sort_add(m->sort, hashes, n, err);
+}
+
+/* Write the full page of a level and pass its root to the level above; the top level has the tree's root. */
+static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err)
+{
+	struct level *l = &m->level[at];
+	struct rd_tree over;
+	uint8_t node[PR_HASH_LEN];
+
+	if (l->filled == 0)
+		return CM_OK;
+	if (l->filled < RD_SORT_PAGE)
+		memset(l->page[l->filled], 0, (RD_SORT_PAGE - l->filled) * PR_HASH_LEN);
+	enum cm_rc rc = sh_page_write(&m->file, m->file.base[at] + l->pages, &m->rng, l->page, err);
+	rd_tree_init(&over);
+	for (size_t i = 0; i < l->filled; i++) {
+		if (at == 0)
+			rd_tree_leaf(l->page[i], PR_HASH_LEN, node);
+		rd_tree_add(&over, at == 0 ? node : l->page[i]);
+	}
+	rd_tree_root(&over, node);
+	l->pages++;
+	l->filled = 0;
+	if (rc != CM_OK || at + 1 == m->file.levels)
+		return rc;
+	struct level *above = &m->level[at + 1];
+	memcpy(above->page[above->filled++], node, PR_HASH_LEN);
+	return above->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
+}
+
+static enum cm_rc keep(struct sh_leaves_maker *m, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	struct level *l = &m->level[0];
+
+	if (m->file.fd < 0)
+		return CM_OK;
+	memcpy(l->page[l->filled++], hash, PR_HASH_LEN);
+	return l->filled == RD_SORT_PAGE ? end_page(m, 0, err) : CM_OK;
+}
+
+enum cm_rc sh_leaves_end(struct sh_leaves_maker *m, uint8_t root[PR_HASH_LEN], struct cm_err *err)
+{
+	const uint8_t *hash;
+	uint8_t leaf[PR_HASH_LEN];
+	enum cm_rc rc = m->added == m->file.n
+				? rd_sort_done(m->sort, err)
+				: cm_fail(err, CM_EDATA, "%llu messages are stored, not %llu",
+					  (unsigned long long)m->added, (unsigned long long)m->file.n);
+
+	while (rc == CM_OK && (rc = rd_sort_next(m->sort, &hash, err)) == CM_OK) {
+		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
+		rd_tree_add(&m->tree, leaf);
+		rc = keep(m, hash, err);
+	}
+	rc = rc == CM_EMORE ? CM_OK : rc;
+	for (unsigned at = 0; rc == CM_OK && m->file.fd >= 0 && at < m->file.levels; at++)
+		rc = end_page(m, at, err);
+	if (rc == CM_OK && m->file.fd >= 0 && fsync(m->file.fd) != 0)
+		rc = cm_fail(err, CM_EIO, "leaves: cannot be made durable: %s", strerror(errno));
+	rd_tree_root(&m->tree, root);
+	return rc;
+}

@@ -1,0 +1,47 @@
+/* sh_permute.c - uniformly random order: Fisher-Yates over records of one length, and the number of
+ * buckets. */
+#include "sh_permute.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cr_secret.h"
+#include "pr_limits.h"
+
+#define BUCKET_BYTES UINT64_C(524288)
+
+void sh_permute(uint8_t *records, size_t n, size_t len, const struct cr_rng *rng)
+{
+	uint8_t hold[PR_TAG_LEN + PR_SEALED_MAX];
+
+	assert(len >= 1 && len <= sizeof hold);
+	for (size_t left = n; left > 1; left--) {
+		uint8_t *last = records + (left - 1) * len;
+		uint8_t *pick = records + (size_t)cr_rng_below(rng, left) * len;
+		memcpy(hold, last, len);
+		memmove(last, pick, len);
+		memcpy(pick, hold, len);
+	}
+	cr_wipe(hold, sizeof hold);
+}
+
+void sh_permute_index(uint32_t *index, size_t n, const struct cr_rng *rng)
+{
+	for (size_t left = n; left > 1; left--) {
+		size_t pick = (size_t)cr_rng_below(rng, left);
+		uint32_t hold = index[left - 1];
+		index[left - 1] = index[pick];
+		index[pick] = hold;
+	}
+}
+
+uint32_t sh_bucket_count(uint64_t messages, size_t len)
+{
+	/* The product cannot wrap: messages <= 1e8 * 1024, len <= 4146. */
+	uint64_t bytes = messages * len;
+	uint32_t buckets = 1;
+
+	while (buckets < PR_BUCKETS_MAX && bytes / buckets > BUCKET_BYTES)
+		buckets *= 2;
+	return buckets;
+}

@@ -1,0 +1,344 @@
+/* sh_plans.c - the plans of the ledger, this shuffler's pin of each, and the tries of their entries. */
+#include "sh_plans.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "sh_entries.h"
+
+struct sh_plans {
+	const struct sh_policy *policy;
+	uint64_t closed_to;
+	struct sh_plan **plan; /* by number; each allocated separately, so that pointers stay valid */
+	size_t plans, cap;
+	void *by_hash;  /* the same plans in a balanced tree of <search.h> */
+	size_t waiting; /* no plan before this one waits */
+	struct rd_slices taken;
+};
+
+enum cm_rc sh_plans_new(
+	const struct sh_policy *policy, uint64_t closed_to, struct sh_plans **out, struct cm_err *err)
+{
+	struct sh_plans *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	p->policy = policy;
+	p->closed_to = closed_to;
+	*out = p;
+	return CM_OK;
+}
+
+void sh_plans_close_to(struct sh_plans *p, uint64_t closed_to)
+{
+	assert(p->plans == 0);
+	p->closed_to = closed_to;
+}
+
+static void plan_free(struct sh_plan *plan)
+{
+	rd_account_free(plan->account);
+	free(plan->counted);
+	free(plan->tried);
+	free(plan->pin);
+	free(plan);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	return memcmp(a, b, PR_HASH_LEN); /* a plan begins with its hash */
+}
+
+void sh_plans_free(struct sh_plans *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->plans; i++) {
+		(void)tdelete(p->plan[i], &p->by_hash, by_hash);
+		plan_free(p->plan[i]);
+	}
+	free(p->plan);
+	free(p);
+}
+
+const char *sh_pin_state_name(enum sh_pin_state state)
+{
+	static const char *const name[] = { "composing", "taken", "refused: slice", "refused: entries",
+		"refused: policy", "closed", "refused: cannot be composed" };
+
+	return name[state];
+}
+
+bool sh_plan_is_adaptive(const struct sh_plan *plan)
+{
+	return rd_mode_filter(plan->mode) != 0;
+}
+
+/* ---- The chain of plans ---- */
+
+struct sh_plan_tail sh_plans_tail(const struct sh_plans *p)
+{
+	struct sh_plan_tail tail = { .number = p->plans };
+
+	if (p->plans > 0)
+		memcpy(tail.hash, p->plan[p->plans - 1]->hash, PR_HASH_LEN);
+	return tail;
+}
+
+enum cm_rc sh_plans_check(const struct sh_plans *p, struct sh_plan_tail *tail, const struct rd_record *r,
+	const struct cr_verifier *analyzer, struct cm_err *err)
+{
+	struct rd_plan plan;
+
+	enum cm_rc rc = rd_plan_verify(r->plan.data, r->plan.len, r->signature, analyzer, &plan, err);
+	if (rc != CM_OK)
+		return rc;
+	if (strcmp(plan.population, p->policy->population) != 0)
+		rc = cm_fail(err, CM_EPROTO, "the plan is of population \"%.60s\"", plan.population);
+	else if (CM_CHECKED("shuffler.plan.chain") &&
+		 (plan.number != tail->number + 1 || memcmp(plan.previous, tail->hash, PR_HASH_LEN) != 0))
+		rc = cm_fail(err, CM_EPROTO, "plan %llu does not follow plan %llu",
+			(unsigned long long)plan.number, (unsigned long long)tail->number);
+	if (rc == CM_OK) {
+		tail->number++;
+		memcpy(tail->hash, plan.hash, PR_HASH_LEN);
+	}
+	rd_plan_fini(&plan);
+	return rc;
+}
+
+enum cm_rc sh_plans_add(struct sh_plans *p, const struct rd_record *r, struct cm_err *err)
+{
+	struct sh_plan *plan = calloc(1, sizeof *plan);
+	void *room = cm_grow(p->plan, p->plans, &p->cap, sizeof(struct sh_plan *));
+	struct rd_plan whole;
+
+	p->plan = room ? room : p->plan;
+	if (!plan || !room) {
+		free(plan);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	enum cm_rc rc = rd_plan_decode(r->plan.data, r->plan.len, &whole, err);
+	if (rc != CM_OK) {
+		free(plan);
+		return rc;
+	}
+	*plan = (struct sh_plan){ .record = r->seq,
+		.number = whole.number,
+		.epsilon = whole.epsilon,
+		.delta = whole.delta,
+		.entries = whole.entries };
+	memcpy(plan->hash, whole.hash, PR_HASH_LEN);
+	memcpy(plan->name, whole.name, sizeof plan->name);
+	memcpy(plan->mode, whole.mode, sizeof plan->mode);
+	if (!tsearch(plan, &p->by_hash, by_hash)) {
+		rd_plan_fini(&whole);
+		free(plan);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	if (r->seq <= p->closed_to) {
+		/* The lost state may have spent this slice, so it counts as spent. */
+		plan->state = SH_PIN_CLOSED;
+		rd_slices_add(&p->taken, &whole);
+	}
+	rd_plan_fini(&whole);
+	p->plan[p->plans++] = plan;
+	return CM_OK;
+}
+
+struct sh_plan *sh_plans_find(const struct sh_plans *p, const uint8_t hash[PR_HASH_LEN])
+{
+	struct sh_plan *const *node = tfind(hash, &p->by_hash, by_hash);
+
+	return node ? *node : NULL;
+}
+
+struct sh_plan *sh_plans_of_record(const struct sh_plans *p, uint64_t record)
+{
+	size_t low = 0, high = p->plans;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (p->plan[mid]->record < record)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->plans && p->plan[low]->record == record ? p->plan[low] : NULL;
+}
+
+struct sh_plan *sh_plans_at(const struct sh_plans *p, size_t i)
+{
+	return i < p->plans ? p->plan[i] : NULL;
+}
+
+struct sh_plan *sh_plans_waiting(struct sh_plans *p)
+{
+	while (p->waiting < p->plans && p->plan[p->waiting]->state != SH_PIN_WAITS)
+		p->waiting++;
+	return sh_plans_at(p, p->waiting);
+}
+
+/* ---- Pins ---- */
+
+static struct rd_plan slice_of(const struct sh_plan *plan)
+{
+	return (struct rd_plan){ .epsilon = plan->epsilon, .delta = plan->delta };
+}
+
+enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan *plan)
+{
+	const struct rd_plan slice = slice_of(plan);
+
+	if (CM_CHECKED("shuffler.plan.slice") &&
+		!rd_slices_fit(&p->taken, &slice, p->policy->max_epsilon, p->policy->delta))
+		return SH_PIN_SLICE;
+	if (sh_plan_is_adaptive(plan))
+		return CM_CHECKED("shuffler.policy.adaptive") && !p->policy->accept_adaptive ? SH_PIN_POLICY
+											     : SH_PIN_TAKEN;
+	if (CM_CHECKED("shuffler.plan.cost") && plan->entries > (uint64_t)p->policy->max_plan_entries)
+		return SH_PIN_COST;
+	return SH_PIN_WAITS;
+}
+
+static enum cm_rc take(struct sh_plan *plan, double epsilon, struct cr_span taken, struct cm_err *err)
+{
+	if (sh_plan_is_adaptive(plan))
+		return CM_OK;
+	if (taken.len != (plan->entries + 7) / 8)
+		return cm_fail(err, CM_EDATA, "state.db: the pin of plan %llu is of another plan",
+			(unsigned long long)plan->number);
+	plan->pin = calloc(1, sizeof *plan->pin);
+	if (!plan->pin)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	plan->pin->entries = plan->entries;
+	plan->pin->epsilon = epsilon;
+	if (taken.len > 0)
+		memcpy(plan->pin->taken, taken.data, taken.len);
+	return CM_OK;
+}
+
+enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, enum sh_pin_state state, double epsilon,
+	struct cr_span taken, struct cm_err *err)
+{
+	const struct rd_plan slice = slice_of(plan);
+	enum cm_rc rc = CM_OK;
+
+	if (plan->state != SH_PIN_WAITS)
+		return cm_fail(err, CM_EDATA, "state.db: plan %llu is pinned twice",
+			(unsigned long long)plan->number);
+	if (state == SH_PIN_TAKEN)
+		rc = take(plan, epsilon, taken, err);
+	if (rc != CM_OK)
+		return rc;
+	if (state == SH_PIN_TAKEN)
+		rd_slices_add(&p->taken, &slice);
+	plan->state = state;
+	return CM_OK;
+}
+
+struct rd_slices sh_plans_taken(const struct sh_plans *p)
+{
+	return p->taken;
+}
+
+/* ---- Announcing ---- */
+
+static enum cm_rc refuse_plan(const struct sh_plans *p, const struct sh_plan *plan, struct sh_refusal *no)
+{
+	const unsigned long long number = plan->number;
+
+	switch (plan->state) {
+	case SH_PIN_WAITS:
+		return CM_EMORE;
+	case SH_PIN_TAKEN:
+		return CM_OK;
+	case SH_PIN_SLICE:
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+			"budget: the slice of plan %llu (epsilon %.4g, delta %.4g) did not fit beside the "
+			"plans before it; max_epsilon is %.4g, delta %.4g",
+			number, plan->epsilon, plan->delta, p->policy->max_epsilon, p->policy->delta);
+	case SH_PIN_COST:
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: plan %llu has %zu entries, more than max_plan_entries", number,
+			plan->entries);
+	case SH_PIN_POLICY:
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: nothing of plan %llu was taken when it came: its mode or its entries are "
+			"not what the policy allows, or none fits its slice among those believed honest",
+			number);
+	case SH_PIN_CLOSED:
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+			"budget: plan %llu was pinned by a state of this shuffler that is lost: its slice is "
+			"spent",
+			number);
+	case SH_PIN_FAILED:
+		break;
+	}
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+		"budget: plan %llu cannot be composed here", number);
+}
+
+/* Index of the entry within the pin. */
+static size_t index_of(const struct rd_plan *whole, uint32_t entry)
+{
+	size_t i = 0;
+
+	while (i < whole->entries && whole->entry[i].number != entry)
+		i++;
+	return i;
+}
+
+enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, const struct rd_plan *whole,
+	const struct rd_descriptor *d, struct sh_refusal *no)
+{
+	struct cm_err why;
+	enum cm_rc rc = refuse_plan(p, plan, no);
+
+	if (rc != CM_OK)
+		return rc;
+	if (CM_CHECKED("shuffler.plan.slice") &&
+		(p->taken.epsilon > p->policy->max_epsilon || p->taken.delta > p->policy->delta))
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+			"budget: the plans that were taken need epsilon %.4g, delta %.4g; the policy now has "
+			"%.4g, %.4g",
+			p->taken.epsilon, p->taken.delta, p->policy->max_epsilon, p->policy->delta);
+	if (CM_CHECKED("shuffler.plan.covers") && rd_plan_covers(whole, d, &why) != CM_OK)
+		return sh_refuse(
+			no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0, "plan: %.180s", why.msg);
+	if (sh_plan_is_adaptive(plan)) {
+		if (plan->rounds >= (uint64_t)p->policy->max_plan_entries)
+			return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+				"policy: plan %llu has had %zu rounds, as many as max_plan_entries",
+				(unsigned long long)plan->number, plan->rounds);
+		return CM_OK;
+	}
+	if (CM_CHECKED("shuffler.plan.pin") && !rd_pin_has(plan->pin, index_of(whole, d->entry)))
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+			"budget: entry %lu of plan %llu is not among those that this shuffler took when it "
+			"pinned the plan: its policy refuses it, or the slice does not hold it",
+			(unsigned long)d->entry, (unsigned long long)plan->number);
+	return sh_entry_judge(p->policy, plan, d, no);
+}
+
+/* ---- Rounds of a plan ---- */
+
+enum cm_rc sh_plans_began(struct sh_plans *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	struct sh_plan *plan = sh_plans_find(p, d->plan_hash);
+
+	return plan ? sh_entry_began(plan, d, err)
+		    : cm_fail(err, CM_EDATA, "state.db: round %llu is of a plan that is not in the ledger",
+			      (unsigned long long)d->sequence);
+}
+
+void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const struct cr_span *void_manifest)
+{
+	struct sh_plan *plan = sh_plans_find(p, d->plan_hash);
+
+	if (plan)
+		sh_entry_ended(plan, d, void_manifest);
+}

@@ -1,0 +1,241 @@
+/* sh_policy.c - checks descriptors against the operator's limits. */
+#include "sh_policy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "rd_mode.h"
+#include "rd_text.h"
+
+#define FIELD(f) offsetof(struct sh_policy, f)
+
+const struct cf_row sh_policy_rows[] = {
+	{ .key = "population",
+		.type = CF_STRING,
+		.offset = FIELD(population),
+		.required = true,
+		.help = "the population this shuffler serves" },
+	{ .key = "max_epsilon",
+		.type = CF_DOUBLE,
+		.offset = FIELD(max_epsilon),
+		.required = true,
+		.min = 1e-6,
+		.max = 1e3,
+		.help = "privacy budget of all plans' slices together; the shuffler's own limit" },
+	{ .key = "delta",
+		.type = CF_DOUBLE,
+		.offset = FIELD(delta),
+		.required = true,
+		.min = 1e-15,
+		.max = 0.01,
+		.help = "delta of that budget" },
+	{ .key = "max_plan_entries",
+		.type = CF_INT,
+		.offset = FIELD(max_plan_entries),
+		.min = 1,
+		.max = PR_ENTRIES_MAX,
+		.fallback = "256",
+		.help = "rounds of one plan at most: composing them takes some 0.01 to 1 s each, once" },
+	{ .key = "max_tries",
+		.type = CF_INT,
+		.offset = FIELD(max_tries),
+		.min = 1,
+		.max = PR_TRIES_MAX,
+		.fallback = "3",
+		.help = "rounds that may try to answer one entry of a plan; all but the last end VOID" },
+	{ .key = "min_batch",
+		.type = CF_INT,
+		.offset = FIELD(min_batch),
+		.required = true,
+		.min = 1,
+		.max = PR_ROUND_REPORTS_MAX,
+		.help = "no round with a smaller guaranteed batch is taken" },
+	{ .key = "max_epsilon0",
+		.type = CF_EXTENDED,
+		.offset = FIELD(max_epsilon0),
+		.min = 0,
+		.max = 700,
+		.fallback = "8.0",
+		.help = "largest local guarantee of a round; \"inf\" allows protocols without one" },
+	{ .key = "honest_fraction",
+		.type = CF_DOUBLE,
+		.offset = FIELD(honest_fraction),
+		.required = true,
+		.min = 1e-6,
+		.max = 1,
+		.help = "share of a round's participants that you believe honest, 1.0: all; the smaller of "
+			"this and the round's counts" },
+	{ .key = "colluders",
+		.type = CF_INT,
+		.offset = FIELD(colluders),
+		.required = true,
+		.min = 0,
+		.max = PR_ROUND_REPORTS_MAX,
+		.help = "participants that may collude with the analyzer, 0: none; the larger counts" },
+	{ .key = "max_share",
+		.type = CF_DOUBLE,
+		.offset = FIELD(max_share),
+		.required = true,
+		.min = 1e-6,
+		.max = 1,
+		.help = "share of a round's target that the devices of one certificate may be, 1.0: all of "
+			"it "
+			"(a site with one gateway)" },
+	{ .key = "protocols",
+		.type = CF_STRINGS,
+		.offset = FIELD(protocols),
+		.max = 64,
+		.help = "allowed protocols; all when absent" },
+	{ .key = "max_target",
+		.type = CF_INT,
+		.offset = FIELD(max_target),
+		.min = 1,
+		.max = PR_ROUND_REPORTS_MAX,
+		.fallback = "2000000",
+		.help = "participants of one round at most; about 50 bytes of memory each" },
+	{ .key = "max_shuffler_dummies",
+		.type = CF_INT,
+		.offset = FIELD(max_shuffler_dummies),
+		.min = 0,
+		.max = PT_SHUFFLER_DUMMIES_MAX,
+		.fallback = "1000000",
+		.help = "messages this shuffler adds to one round at most; some 10,000 a second; 0: none" },
+	{ .key = "accept_adaptive",
+		.type = CF_BOOL,
+		.offset = FIELD(accept_adaptive),
+		.fallback = "false",
+		.help = "take rounds of mode adaptive, which may follow from earlier answers; a filter keeps "
+			"the "
+			"budget" },
+	{ .key = "max_window",
+		.type = CF_DURATION,
+		.offset = FIELD(max_window_ms),
+		.min = 1000,
+		.max = 366.0 * 86400e3,
+		.fallback = "7d",
+		.help = "longest time a round may stay open" },
+	{ .key = NULL },
+};
+
+enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err)
+{
+	*out = (struct sh_policy){ 0 };
+	enum cm_rc rc = cf_load(path, sh_policy_rows, out, faults, err);
+	if (rc != CM_OK)
+		return rc;
+	struct cm_err why;
+	err->code = CM_OK;
+	if (!rd_is_name(out->population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cf_fault_at(path, "population", &why, faults, err);
+	}
+	for (size_t i = 0; i < out->protocols.n; i++) {
+		if (pt_device_find(out->protocols.item[i]))
+			continue;
+		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
+		cf_fault_at(path, "protocols", &why, faults, err);
+	}
+	return err->code;
+}
+
+void sh_policy_fini(struct sh_policy *p)
+{
+	cf_free(sh_policy_rows, p);
+	*p = (struct sh_policy){ 0 };
+}
+
+uint64_t sh_policy_most_of_one(double max_share, uint64_t target)
+{
+	/* The margin keeps a product such as 0.29 * 100 from falling below the integer it stands for. */
+	double most = floor(max_share * (double)target * (1 + 1e-12));
+
+	if (!CM_CHECKED("shuffler.share") || most >= (double)target)
+		return target;
+	return most > 1 ? (uint64_t)most : 1;
+}
+
+static bool allowed(const struct sh_policy *p, const char *protocol)
+{
+	for (size_t i = 0; i < p->protocols.n; i++)
+		if (strcmp(p->protocols.item[i], protocol) == 0)
+			return true;
+	return p->protocols.n == 0;
+}
+
+static enum cm_rc judge_window(
+	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
+{
+	if (d->deadline_ms <= now_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: the deadline has passed by %lld s (check the clocks)",
+			(long long)((now_ms - d->deadline_ms) / 1000));
+	if (d->deadline_ms - now_ms > p->max_window_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: the round would stay open %lld s, max_window is %lld s",
+			(long long)((d->deadline_ms - now_ms) / 1000), (long long)(p->max_window_ms / 1000));
+	return CM_OK;
+}
+
+static enum cm_rc judge_key(const struct rd_descriptor *d, struct sh_refusal *no)
+{
+	struct cm_err err;
+
+	if (!CM_CHECKED("shuffler.policy.key") || cr_hpke_check_recipient(d->hpke_key, &err) == CM_OK)
+		return CM_OK;
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+		"policy: hpke_key: %.100s, nothing can be sealed to it", err.msg);
+}
+
+enum cm_rc sh_policy_judge_entry(
+	const struct sh_policy *p, const struct rd_descriptor *d, struct sh_refusal *no)
+{
+	const Tombola__V1__ErrorCode refused = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
+	double epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
+	uint64_t added = pt_shuffler_most(&d->randomizer);
+
+	if (strcmp(d->population, p->population) != 0)
+		return sh_refuse(no, refused, 0,
+			"policy: population \"%.60s\" is not served here, \"%.60s\" is", d->population,
+			p->population);
+	if (CM_CHECKED("shuffler.policy.adaptive") && !p->accept_adaptive && rd_mode_filter(d->mode) != 0)
+		return sh_refuse(no, refused, 0,
+			"policy: rounds of mode %s may follow from earlier answers, and accept_adaptive is "
+			"false",
+			d->mode);
+	if (!allowed(p, d->randomizer.row->name))
+		return sh_refuse(
+			no, refused, 0, "policy: protocol \"%s\" is not allowed", d->randomizer.row->name);
+	if (CM_CHECKED("shuffler.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
+		return sh_refuse(no, refused, 0, "policy: epsilon0 %.4g, max_epsilon0 is %.4g", epsilon0,
+			p->max_epsilon0);
+	if (CM_CHECKED("shuffler.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, 0,
+			"policy: the round guarantees a batch of %llu (min_reports of the plan), min_batch "
+			"is %lld",
+			(unsigned long long)d->min_batch, (long long)p->min_batch);
+	if (d->target_batch > (uint64_t)p->max_target)
+		return sh_refuse(no, refused, 0, "policy: target %llu, max_target is %lld",
+			(unsigned long long)d->target_batch, (long long)p->max_target);
+	if (CM_CHECKED("shuffler.policy.dummies") && added > (uint64_t)p->max_shuffler_dummies)
+		return sh_refuse(no, refused, 0,
+			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",
+			(unsigned long long)added, (long long)p->max_shuffler_dummies);
+	return CM_OK;
+}
+
+enum cm_rc sh_policy_judge(
+	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
+{
+	double epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
+	enum cm_rc rc = sh_policy_judge_entry(p, d, no);
+
+	if (rc != CM_OK)
+		return rc;
+	if (CM_CHECKED("shuffler.policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"policy: the descriptor states epsilon0 %.4g, its randomizer has %.4g",
+			d->privacy.epsilon0, epsilon0);
+	rc = judge_key(d, no);
+	return rc == CM_OK ? judge_window(p, d, now_ms, no) : rc;
+}

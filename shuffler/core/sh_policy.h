@@ -1,0 +1,52 @@
+/* sh_policy.h - the limits that the shuffler's operator sets, whatever the analyzer signs.  No I/O but
+ * loading.
+ *
+ * The policy is a separate file, so that another person can own and review it than the one who configures the
+ * daemon. */
+#pragma once
+
+#include <stdio.h>
+
+#include "cf_conf.h"
+#include "rd_descriptor.h"
+#include "sh_refusal.h"
+
+struct sh_policy {
+	char *population;             /* the population that this shuffler serves */
+	double max_epsilon0;          /* largest local guarantee of a round; may be INFINITY */
+	int64_t min_batch;            /* smallest min_batch of a round that is accepted */
+	double max_epsilon;           /* most epsilon of all plans' slices together */
+	double delta;                 /* most delta of all plans' slices together */
+	int64_t max_plan_entries;     /* most entries of one plan; bounds the time to pin it */
+	int64_t max_tries;            /* most tries of one entry */
+	struct cf_strings protocols;  /* allowed names; an empty list allows all */
+	int64_t max_target;           /* most participants of one round; bounds memory */
+	int64_t max_shuffler_dummies; /* most dummies that the shuffler adds to one round */
+	int64_t max_window_ms;        /* longest time from now to a round's deadline */
+	/* The operator's assumptions about other devices.  The shuffler's own account uses the smaller of
+	 * this fraction and the round's, and the larger number of colluders. */
+	double honest_fraction;
+	int64_t colluders;
+	double max_share;     /* largest share of a round's target that devices of one certificate may take */
+	bool accept_adaptive; /* accept plans whose later rounds may depend on earlier answers */
+};
+
+/* The rows of the file, for config-sample. */
+extern const struct cf_row sh_policy_rows[];
+
+/* Load and check the file; faults as cf_load.  Call sh_policy_fini on success and on failure. */
+CM_CHECK enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err);
+void sh_policy_fini(struct sh_policy *p);
+
+/* Most devices of one certificate in a round of this target: floor(max_share * target), at least 1. */
+uint64_t sh_policy_most_of_one(double max_share, uint64_t target);
+
+/* Check what an entry fixes (rd_plan_descriptor): population, mode, protocol, randomizer, batches, honest
+ * fraction.  CM_EPROTO with *no filled. */
+CM_CHECK enum cm_rc sh_policy_judge_entry(
+	const struct sh_policy *p, const struct rd_descriptor *d, struct sh_refusal *no);
+/* Check whether this descriptor is allowed now: what sh_policy_judge_entry checks, the descriptor's
+ * statement, and its window.  Signature, sequence, ledger, plan and budget are checked elsewhere.  CM_EPROTO
+ * with *no filled. */
+CM_CHECK enum cm_rc sh_policy_judge(
+	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no);

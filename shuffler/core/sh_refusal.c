@@ -1,0 +1,17 @@
+/* sh_refusal.c - fills in the reason for which a peer's request is refused. */
+#include "sh_refusal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum cm_rc sh_refuse(
+	struct sh_refusal *no, Tombola__V1__ErrorCode code, uint32_t retry_after_ms, const char *fmt, ...)
+{
+	no->code = code;
+	no->retry_after_ms = retry_after_ms;
+	va_list args;
+	va_start(args, fmt);
+	(void)vsnprintf(no->text, sizeof no->text, fmt, args);
+	va_end(args);
+	return CM_EPROTO;
+}

@@ -1,0 +1,437 @@
+/* sh_round.c - one round of the shuffler: COLLECTING -> SEALED -> RELEASING -> ERASED, or VOID. */
+#include "sh_round.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "rd_receipt.h"
+#include "sh_permute.h"
+#include "sh_policy.h"
+
+static uint32_t bucket_count(const struct rd_descriptor *d)
+{
+	uint64_t released = rd_messages(d, d->target_batch),
+		 accepted = d->target_batch * d->messages_per_client;
+
+	return sh_bucket_count(released > accepted ? released : accepted, rd_message_len(d));
+}
+
+static struct sh_limits intake_limits(const struct sh_round *r)
+{
+	return (struct sh_limits){ .max_bytes = r->env->max_bytes,
+		.most_of_one = sh_policy_most_of_one(r->env->max_share, r->d.target_batch) };
+}
+
+static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
+{
+	size_t signed_len = r->manifest.len ? CR_SIGN_LEN : 0;
+	struct sh_row row = {
+		.sequence = r->d.sequence,
+		.state = state,
+		.descriptor = { r->descriptor.data, r->descriptor.len },
+		.signature = { r->signature, CR_SIGN_LEN },
+		.manifest = { r->manifest.data, r->manifest.len },
+		.manifest_signature = { r->manifest_signature, signed_len },
+		.charge = { r->charge.data, r->charge.len },
+	};
+
+	memcpy(row.round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	return r->env->store->row_put(r->env->store->ctx, &row, err);
+}
+
+static struct sh_round *round_alloc(const struct sh_env *env)
+{
+	struct sh_round *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->env = env;
+	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
+	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
+	cm_buf_init(&r->charge, PR_CHARGE_MAX);
+	cm_buf_init(&r->segment, SIZE_MAX / 4);
+	r->segment.secret = 1;
+	return r;
+}
+
+void sh_round_free(struct sh_round *r)
+{
+	if (!r)
+		return;
+	sh_intake_fini(&r->intake);
+	sh_route_fini(&r->route);
+	sh_noise_forget(r);
+	sh_vault_close(&r->vault);
+	rd_descriptor_fini(&r->d);
+	cm_buf_fini(&r->descriptor);
+	cm_buf_fini(&r->manifest);
+	cm_buf_fini(&r->charge);
+	cm_buf_fini(&r->segment);
+	free(r);
+}
+
+enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const uint8_t *bytes, size_t len,
+	const uint8_t signature[CR_SIGN_LEN], const struct cr_rng *rng, struct sh_round **out,
+	struct cm_err *err)
+{
+	struct sh_round *r = round_alloc(env);
+
+	if (!r) {
+		rd_descriptor_fini(d);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	r->d = *d;
+	*d = (struct rd_descriptor){ 0 };
+	r->state = SH_COLLECTING;
+	memcpy(r->signature, signature, CR_SIGN_LEN);
+	enum cm_rc rc = cm_buf_put(&r->descriptor, bytes, len);
+	if (rc != CM_OK)
+		(void)cm_fail(err, rc, "out of memory");
+	/* Allocate memory first: a round that does not fit in memory must not be announced. */
+	if (rc == CM_OK)
+		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
+	if (rc == CM_OK)
+		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id, bucket_count(&r->d),
+			rd_message_len(&r->d), rng, err);
+	if (rc == CM_OK)
+		rc = put_row(r, SH_COLLECTING, err);
+	if (rc != CM_OK) {
+		sh_round_free(r);
+		return rc;
+	}
+	*out = r;
+	return CM_OK;
+}
+
+static enum cm_rc copy_row(struct sh_round *r, const struct sh_row *row, struct cm_err *err)
+{
+	size_t signed_len = row->manifest.len ? CR_SIGN_LEN : 0;
+
+	if (row->signature.len != CR_SIGN_LEN || row->manifest_signature.len != signed_len)
+		return cm_fail(err, CM_EDATA, "state.db: a round's signature is damaged");
+	r->state = row->state;
+	memcpy(r->signature, row->signature.data, CR_SIGN_LEN);
+	if (signed_len)
+		memcpy(r->manifest_signature, row->manifest_signature.data, CR_SIGN_LEN);
+	if (cm_buf_put(&r->descriptor, row->descriptor.data, row->descriptor.len) != CM_OK ||
+		cm_buf_put(&r->manifest, row->manifest.data, row->manifest.len) != CM_OK ||
+		cm_buf_put(&r->charge, row->charge.data, row->charge.len) != CM_OK)
+		return cm_fail(err, CM_EDATA, "state.db: a round's row is too long");
+	return rd_descriptor_decode(row->descriptor.data, row->descriptor.len, &r->d, err);
+}
+
+static enum cm_rc load_count(
+	struct sh_round *r, const uint8_t tag[SH_TAG_LEN], uint64_t most, uint32_t *out, struct cm_err *err)
+{
+	const struct sh_count *count = sh_counts_at(&r->intake.counts, tag);
+
+	if (!count)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (count->n > most)
+		return cm_fail(err, CM_EDATA, "more of our own doing is stored than the round prescribes");
+	*out = count->n;
+	return CM_OK;
+}
+
+/* Count the finished steps towards the seal.  The last one may be durable although this process never saw its
+ * end. */
+static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
+{
+	const struct pt_randomizer *p = &r->d.randomizer;
+	uint8_t tag[SH_TAG_LEN];
+	uint32_t dummies = 0;
+
+	if (!pt_rests_on_shuffler(p))
+		return CM_OK;
+	sh_vault_dummies(&r->vault, tag);
+	enum cm_rc rc = load_count(r, tag, pt_shuffler_most(p), &dummies, err);
+	sh_vault_capped(&r->vault, tag);
+	if (rc == CM_OK)
+		rc = load_count(r, tag, r->vault.buckets, &r->route.capped, err);
+	r->dummies = dummies;
+	return rc;
+}
+
+enum cm_rc sh_round_restore(
+	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
+{
+	struct sh_round *r = round_alloc(env);
+
+	if (!r)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = copy_row(r, row, err);
+	if (rc == CM_OK)
+		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id, bucket_count(&r->d),
+			rd_message_len(&r->d), err);
+	if (rc == CM_OK)
+		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
+	if (rc == CM_OK)
+		rc = sh_intake_load(&r->intake, &r->vault, err);
+	if (rc == CM_OK)
+		rc = load_steps(r, err);
+	if (rc != CM_OK) {
+		sh_round_free(r);
+		return rc;
+	}
+	/* A further message would invalidate the counts. */
+	r->intake.closed = r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0;
+	*out = r;
+	return CM_OK;
+}
+
+/* ---- Commits ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, CR_HASH_LEN);
+}
+
+enum cm_rc sh_round_commit(
+	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err)
+{
+	const struct sh_store *store = r->env->store;
+	struct sh_standing standing = { .sequence = r->d.sequence };
+	size_t n = batch->keys.len / CR_HASH_LEN;
+	enum cm_rc rc = CM_OK;
+
+	memcpy(standing.descriptor_hash, r->d.hash, PR_HASH_LEN);
+	/* Not in the order in which they came. */
+	if (n > 0)
+		qsort(batch->keys.data, n, CR_HASH_LEN, by_bytes);
+	if (CM_CHECKED("shuffler.standing") && n > 0)
+		rc = store->standing_put(store->ctx, batch->keys.data, n, &standing, err);
+	return rc == CM_OK ? sh_vault_commit(&r->vault, batch, rng, err) : rc;
+}
+
+/* ---- Sealing ---- */
+
+bool sh_round_due(const struct sh_round *r, int64_t now_ms)
+{
+	return r->state == SH_COLLECTING &&
+	       (r->cancelled || r->intake.closed || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
+}
+
+bool sh_round_enough(const struct sh_round *r)
+{
+	return !CM_CHECKED("shuffler.min_batch") ||
+	       (r->intake.participants >= r->d.min_batch && r->route.lacking == 0);
+}
+
+/* Messages that are stored when the round can be sealed. */
+static uint64_t messages(const struct sh_round *r)
+{
+	return r->d.randomizer.shuffler.tag_messages > 0
+		       ? rd_messages(&r->d, r->intake.participants)
+		       : r->intake.participants * r->d.messages_per_client + r->dummies;
+}
+
+/* A bucket, read into `plain` and hashed into `hashes`. */
+static enum cm_rc bucket_root(struct sh_round *r, uint32_t bucket, struct cm_buf *plain,
+	struct cm_buf *hashes, struct rd_bucket *out, struct cm_err *err)
+{
+	size_t len = rd_sealed_len(&r->d);
+
+	plain->len = 0;
+	enum cm_rc rc = sh_vault_read(&r->vault, bucket, plain, err);
+	if (rc != CM_OK)
+		return rc;
+	sh_route_strip(r, plain);
+	out->messages = (uint32_t)(plain->len / len);
+	hashes->len = 0;
+	uint8_t(*at)[PR_HASH_LEN] =
+		(uint8_t(*)[PR_HASH_LEN])cm_buf_room(hashes, out->messages * PR_HASH_LEN + 1);
+	if (!at)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rd_bucket_hashes(plain->data, out->messages, len, at);
+	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])at, out->messages, out->root);
+	return CM_OK;
+}
+
+static enum cm_rc all_roots(
+	struct sh_round *r, struct sh_leaves_maker *leaves, struct rd_bucket *b, struct cm_err *err)
+{
+	struct cm_buf plain, hashes;
+	enum cm_rc rc = CM_OK;
+
+	cm_buf_init(&plain, SIZE_MAX / 4);
+	cm_buf_init(&hashes, SIZE_MAX / 4);
+	plain.secret = 1;
+	for (uint32_t i = 0; rc == CM_OK && i < r->vault.buckets; i++) {
+		rc = bucket_root(r, i, &plain, &hashes, &b[i], err);
+		if (rc == CM_OK)
+			rc = sh_leaves_add(
+				leaves, (const uint8_t(*)[PR_HASH_LEN])hashes.data, b[i].messages, err);
+	}
+	cm_buf_fini(&hashes);
+	cm_buf_fini(&plain);
+	return rc;
+}
+
+enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err)
+{
+	struct rd_bucket *b = calloc(r->vault.buckets, sizeof *b);
+	struct sh_leaves_maker *leaves = NULL;
+
+	if (!b)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		sh_leaves_begin(&r->env->leaves, r->d.round_id, messages(r), r->seal_ms, &leaves, err);
+	if (rc == CM_OK)
+		rc = all_roots(r, leaves, b, err);
+	if (rc == CM_OK)
+		rc = sh_leaves_end(leaves, r->tree, err);
+	sh_leaves_maker_free(leaves);
+	if (rc != CM_OK) {
+		free(b);
+		return rc;
+	}
+	*buckets = b;
+	return CM_OK;
+}
+
+static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
+{
+	bool is_void = buckets == NULL;
+	struct rd_manifest m = {
+		/* In a round that the analyzer cancelled, no report counts. */
+		.participants = r->cancelled ? 0 : r->intake.participants,
+		.messages = is_void ? 0 : messages(r),
+		/* With tags, the number of dummies would reveal how many messages each tag lacked, so the
+		 * manifest states none. */
+		.dummies = is_void || r->d.randomizer.shuffler.tag_messages > 0 ? 0 : r->dummies,
+		.is_void = is_void,
+		.lacking = is_void && !r->cancelled && r->intake.participants >= r->d.min_batch
+				   ? r->route.lacking
+				   : 0,
+		.bucket = buckets,
+		.buckets = is_void ? 0 : r->vault.buckets,
+	};
+
+	memcpy(m.round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	memcpy(m.descriptor_hash, r->d.hash, PR_HASH_LEN);
+	memcpy(m.tree, r->tree, PR_HASH_LEN);
+	r->manifest.len = 0;
+	enum cm_rc rc = rd_manifest_encode(&m, &r->manifest, err);
+	if (rc == CM_OK)
+		rc = cr_sign(r->env->signer, RD_PURPOSE_MANIFEST, r->manifest.data, r->manifest.len,
+			r->manifest_signature, err);
+	return rc;
+}
+
+enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	assert(r->state == SH_COLLECTING && (buckets || !sh_round_enough(r) || r->cancelled));
+	r->intake.closed = true;
+	if (r->cancelled || !sh_round_enough(r)) {
+		free(buckets);
+		/* A round cancelled during sealing has leaves already. */
+		rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
+		if (rc == CM_OK)
+			rc = make_manifest(r, NULL, err);
+		return rc == CM_OK ? sh_round_erase(r, SH_VOID, err) : rc;
+	}
+	rc = make_manifest(r, buckets, err);
+	free(buckets);
+	if (rc == CM_OK)
+		rc = put_row(r, SH_SEALED, err);
+	if (rc == CM_OK)
+		r->state = SH_SEALED;
+	return rc;
+}
+
+enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s, const uint8_t *outcomes,
+	size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
+{
+	const struct rd_receipt_shape shape = rd_receipt_shape(&r->d);
+	uint8_t leaf[PR_HASH_LEN], root[PR_HASH_LEN], bytes[RD_RECEIPT_BYTES];
+	struct rd_receipt_device device;
+	struct rd_tree tree;
+
+	rd_tree_init(&tree);
+	for (size_t i = 0; i < n; i++) {
+		rd_receipt_device(&shape, s->pseudonyms + i * PR_PSEUDONYM_LEN, s->salts + i * RD_SALT_LEN,
+			s->sealed + i * (s->sealed_len / n), &device);
+		rd_receipt_leaf(&device, outcomes[i], leaf);
+		rd_tree_add(&tree, leaf);
+	}
+	rd_tree_root(&tree, root);
+	rd_receipt_bytes(r->d.round_id, root, n, bytes);
+	return cr_sign(r->env->signer, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature, err);
+}
+
+/* ---- Release ---- */
+
+enum cm_rc sh_round_release(struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err)
+{
+	assert(r->state == SH_SEALED);
+	r->charge.len = 0;
+	enum cm_rc rc = cm_buf_put(&r->charge, charge, len);
+	if (rc != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = put_row(r, SH_RELEASING, err);
+	if (rc == CM_OK)
+		r->state = SH_RELEASING;
+	return rc;
+}
+
+static enum cm_rc fill_segment(struct sh_round *r, uint32_t bucket, struct cm_err *err)
+{
+	if (r->segment_filled && r->segment_bucket == bucket)
+		return CM_OK;
+	r->segment_filled = false;
+	r->segment.len = 0;
+	enum cm_rc rc = sh_vault_release(&r->vault, bucket, &r->segment, err);
+	if (rc == CM_OK)
+		sh_route_strip(r, &r->segment);
+	r->segment_bucket = bucket;
+	r->segment_filled = rc == CM_OK;
+	return rc;
+}
+
+enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
+	struct cr_span *out, struct sh_refusal *no, struct cm_err *err)
+{
+	size_t len = rd_sealed_len(&r->d);
+
+	if (r->state != SH_RELEASING)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"nothing is released before the charge");
+	if (bucket >= r->vault.buckets)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "bucket %u of %u", bucket,
+			r->vault.buckets);
+	enum cm_rc rc = fill_segment(r, bucket, err);
+	if (rc != CM_OK)
+		return rc;
+	if (offset > r->segment.len / len)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+			"bucket %u has %zu messages, offset %llu", bucket, r->segment.len / len,
+			(unsigned long long)offset);
+	size_t start = (size_t)offset * len, left = r->segment.len - start, most = max / len * len;
+	*out = (struct cr_span){ r->segment.data ? r->segment.data + start : NULL,
+		left < most ? left : most };
+	return CM_OK;
+}
+
+enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err)
+{
+	enum cm_rc rc = put_row(r, final, err);
+
+	if (rc != CM_OK)
+		return rc;
+	uint64_t participants = r->intake.participants;
+	sh_intake_fini(&r->intake);
+	sh_route_fini(&r->route);
+	sh_noise_forget(r);
+	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
+	sh_vault_close(&r->vault);
+	cm_buf_fini(&r->segment);
+	r->segment_filled = false;
+	rc = sh_vault_destroy(r->env->store, r->env->key_dir, r->d.round_id, err);
+	if (rc == CM_OK)
+		r->state = final;
+	return rc;
+}

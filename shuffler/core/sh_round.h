@@ -1,0 +1,93 @@
+/* sh_round.h - one round of the shuffler: COLLECTING -> SEALED -> RELEASING -> ERASED, or VOID.
+ *
+ * No clock, no network, no randomness of its own; storage only through the vault and sh_store.h.  Each change
+ * of state is durable before a peer can observe it.  The stored row says which state must hold, and a restart
+ * completes it. */
+#pragma once
+
+#include "cr_sign.h"
+#include "rd_manifest.h"
+#include "sh_intake.h"
+#include "sh_leaves.h"
+#include "sh_noise.h"
+#include "sh_route.h"
+
+/* Settings that all rounds share; borrowed for their life. */
+struct sh_env {
+	const struct sh_store *store;
+	const char *key_dir;
+	const struct cr_signer *signer; /* the shuffler's signing key, for manifests and receipts */
+	size_t max_bytes;               /* most bytes that are not durable yet */
+	double max_share;               /* the policy's */
+	struct sh_leaves_place leaves;
+};
+
+struct sh_round {
+	const struct sh_env *env;
+	enum sh_state state;
+	struct rd_descriptor d;
+	struct cm_buf descriptor; /* as received */
+	uint8_t signature[CR_SIGN_LEN];
+	struct cm_buf manifest; /* filled from SEALED on */
+	uint8_t manifest_signature[CR_SIGN_LEN];
+	struct cm_buf charge;  /* filled from RELEASING on */
+	struct sh_vault vault; /* open while the round's key exists */
+	struct sh_intake intake;
+	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */
+	struct sh_route route;     /* for rounds whose messages have tags */
+	uint64_t *noise;           /* for rounds with noise, once drawn: sh_noise.h */
+	bool cancelled;            /* the ledger ended the round: it becomes VOID, whatever the number of
+				    * participants */
+	int64_t seal_ms;           /* when sealing began; proofs are given for a fixed time from then */
+	uint8_t tree[PR_HASH_LEN]; /* root over all messages, computed by sh_round_roots */
+	struct cm_buf segment;     /* the bucket pulled last, in order of release */
+	uint32_t segment_bucket;
+	bool segment_filled;
+};
+
+/* Create a round from a verified and judged descriptor; key, vault and row are durable on return.  Takes
+ * ownership of *d, also on a fault. */
+CM_CHECK enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const uint8_t *bytes,
+	size_t len, const uint8_t signature[CR_SIGN_LEN], const struct cr_rng *rng, struct sh_round **out,
+	struct cm_err *err);
+/* Restore a round from its row, in state COLLECTING, SEALED or RELEASING; loads its tags.  CM_ENOINPUT: its
+ * key is gone. */
+CM_CHECK enum cm_rc sh_round_restore(
+	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err);
+/* Wipe and free the memory; stored data stays.  Accepts NULL. */
+void sh_round_free(struct sh_round *r);
+
+/* Store a batch durably, on any thread with that thread's rng: first the standings of its certificates, then
+ * its messages and tags.  A crash in between leaves a standing without its report, never a report without its
+ * standing. */
+CM_CHECK enum cm_rc sh_round_commit(
+	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
+
+/* Whether it is time to seal.  If so, sh_core_task.c commits what has gathered, closes the intake and takes
+ * the steps below. */
+bool sh_round_due(const struct sh_round *r, int64_t now_ms);
+/* First step; slow; any thread, while no other thread uses the round: read every bucket, compute the roots of
+ * the buckets and of the tree, and store the hashes for proofs (sh_leaves.h).  *buckets is malloc'd,
+ * vault.buckets of them.  CM_EDATA: the stored messages differ from the accepted ones. */
+CM_CHECK enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err);
+/* Second step: sign the manifest and make SEALED durable; with too few participants make VOID durable and
+ * destroy key and messages.  A round that the ledger cancelled becomes VOID, too, and its manifest states no
+ * participants.  Takes ownership of buckets, which may be NULL if the round is cancelled or
+ * !sh_round_enough. */
+CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
+/* Whether participants reach the minimum batch and no class is known to have too few. */
+bool sh_round_enough(const struct sh_round *r);
+
+/* Sign a receipt over one Submit and its outcomes. */
+CM_CHECK enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
+	const uint8_t *outcomes, size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
+
+/* Make RELEASING durable, after the charge was verified. */
+CM_CHECK enum cm_rc sh_round_release(
+	struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err);
+/* Whole messages of a bucket from message number `offset`, at most max bytes; *out is borrowed until the next
+ * call.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
+CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
+	struct cr_span *out, struct sh_refusal *no, struct cm_err *err);
+/* Destroy key and messages.  The final state is durable first, so that a restart completes the erasure. */
+CM_CHECK enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err);

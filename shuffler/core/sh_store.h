@@ -1,0 +1,138 @@
+/* sh_store.h - the interface to the shuffler's storage; no other file depends on how data is stored.
+ *
+ * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, random ids and
+ * lengths.  Every put and commit is durable (synced) when it returns CM_OK.  Any fault not named below is
+ * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
+ *
+ * Threads: the state functions (row_*, record*, pin_*, loss_*, head_*, standing_get, data_open, data_drop,
+ * data_each) are called by one thread; the functions on one open `data`, and standing_put, by one thread at a
+ * time, which may be another one. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cr_hash.h"
+#include "pr_limits.h"
+
+enum sh_state {
+	SH_COLLECTING = 1, /* announced; accepts reports until target or deadline */
+	SH_SEALED,         /* manifest signed; waits for the charge */
+	SH_RELEASING,      /* charged; the analyzer pulls messages */
+	SH_ERASED, /* key and messages destroyed: the analyzer has its result, or the ledger ended the round
+		    * after its seal */
+	SH_VOID,   /* too few participants, or voided by the ledger: key and messages destroyed */
+};
+
+/* One round.  A span of len 0 is absent.  Borrowed for the call in both directions. */
+struct sh_row {
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t sequence;
+	enum sh_state state;
+	struct cr_span descriptor, signature; /* as received */
+	struct cr_span manifest, manifest_signature;
+	struct cr_span charge;
+};
+
+/* The encrypted messages of one commit and bucket.  The id is random: it reveals neither time nor order. */
+struct sh_block {
+	uint32_t bucket;
+	uint64_t id; /* 63 bits */
+	const uint8_t *body;
+	size_t len;
+};
+
+/* The decision about a plan, made once: sh_plans.h.  Borrowed for the call in both directions. */
+struct sh_pin_row {
+	uint64_t record;      /* number of the PLAN record */
+	int state;            /* enum sh_pin_state */
+	double epsilon;       /* epsilon of the accepted entries */
+	struct cr_span taken; /* one bit per entry: accepted or not */
+};
+/* The last round in which the shuffler accepted a report of a certificate. */
+struct sh_standing {
+	uint64_t sequence; /* 0: none */
+	uint8_t descriptor_hash[PR_HASH_LEN];
+};
+
+/* Length of the ledger according to the newest descriptor, signed by the analyzer, that a client stated
+ * (sh_heads.h). */
+struct sh_head_row {
+	uint8_t name[PR_HASH_LEN];   /* name of the certificate, as for a standing */
+	uint32_t devices;            /* devices that the certificate may speak for */
+	uint64_t seq;                /* number of the record that reserves the descriptor, 1..INT64_MAX */
+	uint8_t before[PR_HASH_LEN]; /* the ledger's head before that record */
+	uint8_t descriptor_hash[PR_HASH_LEN];
+};
+/* The loss of an earlier state that an operator accepted. */
+struct sh_loss {
+	uint64_t closed_to; /* plans up to this ledger record may have been pinned by the lost state; 0:
+			     * none */
+	bool waits;         /* wait until enough clients have stated how long the ledger was */
+};
+
+typedef enum cm_rc sh_row_fn(void *user, const struct sh_row *row, struct cm_err *err);
+typedef enum cm_rc sh_record_fn(void *user, const uint8_t *bytes, size_t len, struct cm_err *err);
+typedef enum cm_rc sh_pin_fn(void *user, const struct sh_pin_row *pin, struct cm_err *err);
+typedef enum cm_rc sh_head_fn(void *user, const struct sh_head_row *head, struct cm_err *err);
+typedef enum cm_rc sh_place_fn(void *user, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+/* The next block to store, borrowed until the next call; CM_EMORE past the last. */
+typedef enum cm_rc sh_block_source(void *user, struct sh_block *out, struct cm_err *err);
+typedef enum cm_rc sh_block_fn(void *user, const struct sh_block *block, struct cm_err *err);
+
+struct sh_store {
+	void *ctx;
+	void (*close)(void *ctx);
+
+	/* Rounds.  row_put replaces the row with that id. */
+	enum cm_rc (*row_put)(void *ctx, const struct sh_row *row, struct cm_err *err);
+	/* CM_ENOINPUT: no such row. */
+	enum cm_rc (*row_get)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user,
+		struct cm_err *err);
+	/* Visit rows by ascending sequence.  A fault of fn ends the visit and is returned. */
+	enum cm_rc (*row_each)(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err);
+
+	/* Witnessed ledger records: store n of them from number `first`, all or none; visit all in order. */
+	enum cm_rc (*records_put)(
+		void *ctx, uint64_t first, const struct cr_span *records, size_t n, struct cm_err *err);
+	enum cm_rc (*record_each)(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err);
+	/* Read one record.  CM_ENOINPUT: no such record. */
+	enum cm_rc (*record_get)(void *ctx, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err);
+
+	/* Store a pin once; it never changes (CM_EIO if it exists).  Visit all pins in order of their
+	 * records. */
+	enum cm_rc (*pin_put)(void *ctx, const struct sh_pin_row *pin, struct cm_err *err);
+	enum cm_rc (*pin_each)(void *ctx, sh_pin_fn *fn, void *user, struct cm_err *err);
+	/* Read the accepted loss, both fields 0 if none; store it. */
+	enum cm_rc (*loss_get)(void *ctx, struct sh_loss *loss, struct cm_err *err);
+	enum cm_rc (*loss_put)(void *ctx, const struct sh_loss *loss, struct cm_err *err);
+	/* Store the head of a certificate, replacing its earlier one; visit all in any order. */
+	enum cm_rc (*head_put)(void *ctx, const struct sh_head_row *head, struct cm_err *err);
+	enum cm_rc (*head_each)(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err);
+
+	/* Store standings of n certificates, by their 32-byte names (sh_vault.h): all or none. */
+	enum cm_rc (*standing_put)(
+		void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err);
+	/* sequence 0: none. */
+	enum cm_rc (*standing_get)(
+		void *ctx, const uint8_t key_hash[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);
+
+	/* Open the messages and tags of one round.  `create` creates empty data, durably; otherwise
+	 * CM_ENOINPUT: none exists. */
+	enum cm_rc (*data_open)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data,
+		struct cm_err *err);
+	void (*data_close)(void *data); /* accepts NULL */
+	/* Store the blocks and the tag row of one commit: all or none. */
+	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
+		struct cm_err *err);
+	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
+	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
+		const struct sh_block *tags, struct cm_err *err);
+	/* Visit the blocks of a bucket, or the tag rows, by ascending id. */
+	enum cm_rc (*data_bucket)(
+		void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
+	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
+	/* Delete all data of a round, which must be closed.  CM_OK if none exists. */
+	enum cm_rc (*data_drop)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+	/* Visit the id of every round that has data. */
+	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
+};

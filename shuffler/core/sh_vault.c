@@ -1,0 +1,387 @@
+/* sh_vault.c - encrypts the messages and tags of a stored round, under a round key kept outside the store. */
+#include "sh_vault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_fault.h"
+#include "cr_aead.h"
+#include "sh_permute.h"
+
+#define TAG_ROW  0xffffffffu /* replaces the bucket number in the associated data of a tag row */
+#define AAD_LEN  (PR_ROUND_ID_LEN + 12u)
+#define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
+#define ID_BITS  63
+
+static void make_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[AAD_LEN])
+{
+	memcpy(aad, v->round_id, PR_ROUND_ID_LEN);
+	cm_put_le32(aad + PR_ROUND_ID_LEN, bucket);
+	cm_put_le64(aad + PR_ROUND_ID_LEN + 4, id);
+}
+
+static void derive(const struct cr_key *key, const uint8_t *round_id, const char *use, struct cr_key *out)
+{
+	cr_hkdf(key->bytes, sizeof key->bytes, round_id, PR_ROUND_ID_LEN, use, strlen(use), out->bytes,
+		sizeof out->bytes);
+}
+
+static void set_up(struct sh_vault *v, const struct sh_store *store, const uint8_t *round_id,
+	uint32_t buckets, size_t message_len)
+{
+	*v = (struct sh_vault){ .store = store, .buckets = buckets, .message_len = message_len };
+	memcpy(v->round_id, round_id, PR_ROUND_ID_LEN);
+}
+
+static void set_key(struct sh_vault *v, struct cr_key *key)
+{
+	derive(key, v->round_id, "box", &v->box);
+	derive(key, v->round_id, "tag", &v->tag);
+	derive(key, v->round_id, "permute", &v->order);
+	cr_key_fini(key);
+}
+
+enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len,
+	const struct cr_rng *rng, struct cm_err *err)
+{
+	char name[NAME_LEN];
+	struct cr_key key;
+
+	set_up(v, store, round_id, buckets, message_len);
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	/* Create the data before the key: after a crash the cleanup finds both by the data. */
+	enum cm_rc rc = store->data_open(store->ctx, round_id, true, &v->data, err);
+	if (rc == CM_OK)
+		rc = cr_keyfile_create(key_dir, name, rng, &key, err);
+	if (rc != CM_OK) {
+		sh_vault_close(v);
+		return rc;
+	}
+	set_key(v, &key);
+	return CM_OK;
+}
+
+enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len, struct cm_err *err)
+{
+	char name[NAME_LEN];
+	struct cr_key key;
+
+	set_up(v, store, round_id, buckets, message_len);
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	enum cm_rc rc = cr_keyfile_load(key_dir, name, &key, err);
+	if (rc != CM_OK)
+		return rc;
+	set_key(v, &key);
+	rc = store->data_open(store->ctx, round_id, false, &v->data, err);
+	if (rc != CM_OK)
+		sh_vault_close(v);
+	return rc;
+}
+
+void sh_vault_close(struct sh_vault *v)
+{
+	if (v->data)
+		v->store->data_close(v->data);
+	cr_key_fini(&v->box);
+	cr_key_fini(&v->tag);
+	cr_key_fini(&v->order);
+	*v = (struct sh_vault){ 0 };
+}
+
+enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	char name[NAME_LEN];
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	enum cm_rc rc = cr_keyfile_erase(key_dir, name, err);
+	if (rc == CM_OK)
+		rc = store->data_drop(store->ctx, round_id, err);
+	return rc;
+}
+
+void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CR_HASH_LEN];
+
+	cr_hmac(v->tag.bytes, sizeof v->tag.bytes,
+		(const struct cr_span[]){ { "d", 1 }, { key_hash, 32 }, { pseudonym, PR_PSEUDONYM_LEN } }, 3,
+		full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_vault_digest(const struct sh_vault *v, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const uint8_t *sealed, size_t len, uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CR_HASH_LEN];
+
+	cr_hmac(v->tag.bytes, sizeof v->tag.bytes,
+		(const struct cr_span[]){ { "s", 1 }, { pseudonym, PR_PSEUDONYM_LEN }, { sealed, len } }, 3,
+		full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CR_HASH_LEN];
+
+	cr_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cr_span[]){ { "c", 1 }, { key_hash, 32 } },
+		2, full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN])
+{
+	static const char use[] = "tombola standing of";
+
+	cr_sha256_spans((const struct cr_span[]){ { use, sizeof use }, { key_hash, 32 } }, 2, out);
+}
+
+static void own_tag(const struct sh_vault *v, const char *use, uint8_t out[SH_TAG_LEN])
+{
+	uint8_t full[CR_HASH_LEN];
+
+	cr_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cr_span[]){ { use, 1 } }, 1, full);
+	memcpy(out, full, SH_TAG_LEN);
+}
+
+void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+{
+	own_tag(v, "b", out);
+}
+
+void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
+{
+	own_tag(v, "k", out);
+}
+
+/* ---- Writing ---- */
+
+/* Makes the blocks of one commit, one at a time, while the store takes them. */
+struct cutter {
+	struct sh_vault *v;
+	const struct sh_batch *batch;
+	const uint32_t *only; /* the bucket that receives every message; NULL: a bucket is drawn for each */
+	const struct cr_rng *rng;
+	uint32_t *index; /* message numbers, grouped by bucket */
+	size_t *end;     /* end of each bucket's group in index */
+	uint32_t next;   /* next bucket to cut */
+	struct cm_buf plain, box;
+};
+
+/* Draw a bucket for each message, and group the messages by bucket: a counting sort. */
+static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
+{
+	size_t n = sh_batch_messages(c->batch), k = c->v->buckets;
+	uint16_t *bucket = calloc(n ? n : 1, sizeof *bucket);
+
+	c->index = calloc(n ? n : 1, sizeof *c->index);
+	c->end = calloc(k, sizeof *c->end);
+	if (!bucket || !c->index || !c->end) {
+		free(bucket);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		bucket[i] = (uint16_t)(c->only ? *c->only : cr_rng_below(c->rng, k));
+		c->end[bucket[i]]++;
+	}
+	size_t sum = 0;
+	for (size_t b = 0; b < k; b++) {
+		size_t start = sum;
+		sum += c->end[b];
+		c->end[b] = start;
+	}
+	for (size_t i = 0; i < n; i++)
+		c->index[c->end[bucket[i]]++] = (uint32_t)i;
+	cr_wipe(bucket, n * sizeof *bucket);
+	free(bucket);
+	return CM_OK;
+}
+
+/* Encrypt plain into c->box as the body of a new block. */
+static enum cm_rc seal_block(struct cutter *c, uint32_t bucket, struct sh_block *out, struct cm_err *err)
+{
+	uint8_t aad[AAD_LEN];
+	uint64_t id = cr_rng_u64(c->rng) >> (64 - ID_BITS);
+	size_t len = c->plain.len + CR_BOX_OVERHEAD;
+
+	c->box.len = 0;
+	uint8_t *body = cm_buf_room(&c->box, len);
+	if (!body)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	make_aad(c->v, bucket, id, aad);
+	enum cm_rc rc =
+		cr_box_seal(&c->v->box, c->rng, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
+	*out = (struct sh_block){ .bucket = bucket, .id = id, .body = body, .len = len };
+	return rc;
+}
+
+static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *err)
+{
+	struct cutter *c = user;
+
+	for (; c->next < c->v->buckets; c->next++) {
+		size_t start = c->next ? c->end[c->next - 1] : 0, n = c->end[c->next] - start;
+		if (n == 0)
+			continue;
+		size_t len = c->v->message_len;
+		c->plain.len = 0;
+		if (!cm_buf_room(&c->plain, n * len))
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+		if (CM_CHECKED("shuffler.permute"))
+			sh_permute_index(c->index + start, n, c->rng);
+		for (size_t i = 0; i < n; i++)
+			memcpy(c->plain.data + i * len, c->batch->sealed.data + c->index[start + i] * len,
+				len);
+		c->plain.len = n * len;
+		return seal_block(c, c->next++, out, err);
+	}
+	return CM_EMORE;
+}
+
+static void cutter_fini(struct cutter *c)
+{
+	if (c->index)
+		cr_wipe(c->index, sh_batch_messages(c->batch) * sizeof *c->index);
+	free(c->index);
+	free(c->end);
+	cm_buf_fini(&c->plain);
+	cm_buf_fini(&c->box);
+}
+
+/* only: the bucket whose contents the batch replaces; NULL: none. */
+static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_batch *batch,
+	const struct cr_rng *rng, struct cm_err *err)
+{
+	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng };
+	struct cutter t = { .v = v, .batch = batch, .rng = rng };
+	struct sh_block tags;
+
+	for (struct cutter *each = &c; each; each = each == &c ? &t : NULL) {
+		cm_buf_init(&each->plain, SIZE_MAX / 4);
+		cm_buf_init(&each->box, SIZE_MAX / 4);
+		each->plain.secret = 1;
+	}
+	enum cm_rc rc = sh_batch_tag_row(batch, &t.plain, err);
+	if (rc == CM_OK)
+		rc = seal_block(&t, TAG_ROW, &tags, err);
+	if (rc == CM_OK)
+		rc = draw_buckets(&c, err);
+	if (rc == CM_OK)
+		rc = only ? v->store->data_replace(v->data, *only, next_block, &c, &tags, err)
+			  : v->store->data_commit(v->data, next_block, &c, &tags, err);
+	cutter_fini(&c);
+	cutter_fini(&t);
+	return rc;
+}
+
+enum cm_rc sh_vault_commit(
+	struct sh_vault *v, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err)
+{
+	return commit(v, NULL, batch, rng, err);
+}
+
+enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch *batch,
+	const struct cr_rng *rng, struct cm_err *err)
+{
+	return commit(v, &bucket, batch, rng, err);
+}
+
+/* ---- Reading ---- */
+
+struct reader {
+	struct sh_vault *v;
+	uint32_t bucket;
+	struct cm_buf *out;
+	struct sh_tags *tags;
+	struct sh_counts *counts;
+};
+
+/* Decrypt a block onto the end of out. */
+static enum cm_rc open_block(
+	struct sh_vault *v, uint32_t bucket, const struct sh_block *b, struct cm_buf *out, struct cm_err *err)
+{
+	uint8_t aad[AAD_LEN];
+
+	if (b->len < CR_BOX_OVERHEAD)
+		return cm_fail(err, CM_EDATA, "a stored block is cut short");
+	uint8_t *plain = cm_buf_room(out, b->len - CR_BOX_OVERHEAD + 1);
+	if (!plain)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	make_aad(v, bucket, b->id, aad);
+	if (cr_box_open(&v->box, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
+		return cm_fail(err, CM_EDATA, "a stored block is damaged");
+	out->len += b->len - CR_BOX_OVERHEAD;
+	return CM_OK;
+}
+
+static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm_err *err)
+{
+	struct reader *r = user;
+
+	if (block->len < CR_BOX_OVERHEAD || (block->len - CR_BOX_OVERHEAD) % r->v->message_len != 0)
+		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
+	return open_block(r->v, r->bucket, block, r->out, err);
+}
+
+static enum cm_rc read_tags(void *user, const struct sh_block *block, struct cm_err *err)
+{
+	struct reader *r = user;
+	struct cm_buf plain;
+
+	cm_buf_init(&plain, SIZE_MAX / 4);
+	plain.secret = 1;
+	enum cm_rc rc = open_block(r->v, TAG_ROW, block, &plain, err);
+	if (rc == CM_OK)
+		rc = sh_batch_tag_row_load(plain.data, plain.len, r->tags, r->counts, err);
+	cm_buf_fini(&plain);
+	return rc;
+}
+
+enum cm_rc sh_vault_tags(
+	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err)
+{
+	struct reader r = { .v = v, .tags = tags, .counts = counts };
+
+	return v->store->data_tags(v->data, read_tags, &r, err);
+}
+
+enum cm_rc sh_vault_read(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
+{
+	struct reader r = { .v = v, .bucket = bucket, .out = out };
+
+	return v->store->data_bucket(v->data, bucket, read_block, &r, err);
+}
+
+struct cr_rng_seeded *sh_vault_stream(
+	const struct sh_vault *v, const void *use, size_t len, struct cr_rng *out)
+{
+	uint8_t seed[CR_SEED_LEN];
+
+	cr_hkdf(v->order.bytes, sizeof v->order.bytes, v->round_id, PR_ROUND_ID_LEN, use, len, seed,
+		sizeof seed);
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, out);
+	cr_wipe(seed, sizeof seed);
+	return g;
+}
+
+enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
+{
+	uint8_t number[4];
+	size_t start = out->len;
+	struct cr_rng rng;
+
+	enum cm_rc rc = sh_vault_read(v, bucket, out, err);
+	if (rc != CM_OK || out->len == start)
+		return rc;
+	cm_put_le32(number, bucket);
+	struct cr_rng_seeded *g = sh_vault_stream(v, number, sizeof number, &rng);
+	if (!g)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	sh_permute(out->data + start, (out->len - start) / v->message_len, v->message_len, &rng);
+	cr_rng_seeded_free(g);
+	return CM_OK;
+}

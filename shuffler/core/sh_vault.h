@@ -1,0 +1,73 @@
+/* sh_vault.h - encrypts the messages and tags of a stored round, under a round key kept outside the store.
+ *
+ * Each accepted message goes to a uniformly random bucket.  The messages of one commit and bucket are
+ * permuted and become one encrypted block with a random id.  Destroying the key file is the erasure: copies
+ * of rows or of the write-ahead log that survive are unreadable.  I/O only through sh_store.h and
+ * cr_keyfile. */
+#pragma once
+
+#include "cr_secret.h"
+#include "sh_batch.h"
+#include "sh_store.h"
+
+struct sh_vault {
+	const struct sh_store *store;
+	void *data;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	struct cr_key box, tag, order; /* derived from the round key */
+	uint32_t buckets;
+	size_t message_len; /* as stored: rd_message_len */
+};
+
+/* Initialise the caller's struct.  store and key_dir are borrowed for the vault's life.  create: makes a new
+ * key and empty data, both durable; CM_ECREATE if they exist.  open: CM_ENOINPUT if the key is gone. */
+CM_CHECK enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len,
+	const struct cr_rng *rng, struct cm_err *err);
+CM_CHECK enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len, struct cm_err *err);
+/* Wipe the keys in memory and close the data.  Accepts a zeroed struct. */
+void sh_vault_close(struct sh_vault *v);
+/* Destroy the key file, then the data, of a closed vault.  CM_OK if none exists. */
+CM_CHECK enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+
+/* Tag of a device: 16 bytes of HMAC(tag key, certificate's key hash || pseudonym). */
+void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], uint8_t out[SH_TAG_LEN]);
+/* Keyed digest that recognises a repeated report.  With an unkeyed one, a client that found two reports with
+ * one digest would get a receipt for the second, which is not stored.  sh_vault_certificate is the tag of a
+ * certificate. */
+void sh_vault_digest(const struct sh_vault *v, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
+	const uint8_t *sealed, size_t len, uint8_t out[SH_TAG_LEN]);
+void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], uint8_t out[SH_TAG_LEN]);
+
+/* Name under which a certificate's standing is stored for the population's life: a hash of its key's hash. */
+void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN]);
+
+/* Tags that no certificate has, under which the shuffler counts its own dummies, and the buckets that it has
+ * capped. */
+void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
+void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
+
+/* A generator determined by the round key and `use`, for draws that a restart must repeat.  NULL: out of
+ * memory. */
+struct cr_rng_seeded *sh_vault_stream(
+	const struct sh_vault *v, const void *use, size_t len, struct cr_rng *out);
+
+/* Store a batch durably, in one transaction.  Any thread; rng is that thread's.  Sorts the batch's tags. */
+CM_CHECK enum cm_rc sh_vault_commit(
+	struct sh_vault *v, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
+/* Store the whole batch in one bucket, replacing the bucket's contents, in one transaction. */
+CM_CHECK enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch *batch,
+	const struct cr_rng *rng, struct cm_err *err);
+/* Load every tag row. */
+CM_CHECK enum cm_rc sh_vault_tags(
+	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err);
+/* Append a bucket's messages to `out`, by block id. */
+CM_CHECK enum cm_rc sh_vault_read(
+	struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err);
+/* Append a bucket's messages in the order of release: a permutation determined by the round key and the
+ * bucket, so that every reading gives the same bytes. */
+CM_CHECK enum cm_rc sh_vault_release(
+	struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err);

@@ -1,0 +1,252 @@
+/* sh_metrics.c - the table of the shuffler's metrics, and the code that sets their values. */
+#include "sh_metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cm_clock.h"
+#include "cm_file.h"
+
+enum {
+	EVENTS,
+	UNDER_WAY,
+	NUMBER,
+	PARTICIPANTS,
+	MIN_BATCH,
+	TARGET_BATCH,
+	DEADLINE,
+	REPORTS,
+	MESSAGES,
+	DUMMIES,
+	REFUSED,
+	QUOTAS,
+	COMMIT_SECONDS,
+	COMMIT_REPORTS,
+	SEAL_SECONDS,
+	WAITING,
+	PAUSED,
+	PEERS,
+	LAST_SEALED,
+	ANALYZER_SEEN,
+	ROWS
+};
+
+static const char *const events[] = { "opened", "sealed", "void", "released", "erased", NULL };
+static const char *const states[] = { "collecting", "sealed", "releasing", NULL };
+enum { ACCEPTED, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT, OUTCOMES };
+static const char *const outcomes[] = { "accepted", "duplicate", "conflict", "closed", "over_limit", NULL };
+/* By Tombola__V1__ErrorCode. */
+static const char *const reasons[] = { "other", "not_found", "round_closed", "conflict", "policy", "budget",
+	"batch_too_small", "bad_message", "bad_role", "busy", "version", "storage", "ledger", "signature",
+	"unknown_kind", NULL };
+enum { DISPLACED = SH_EVENT_JUNK + 1 };
+static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
+static const char *const roles[] = { "client", "analyzer", NULL };
+static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+	INFINITY };
+static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
+static const double crowd[] = { 1, 10, 50, 100, 250, 500, 1000, 2500, 5000, 10000, INFINITY };
+
+static const struct cm_metric_row rows[ROWS] = {
+	[EVENTS] = { "tombola_shuffler_rounds_total", CM_METRIC_COUNTER, "Rounds by event.", "event", events,
+		NULL },
+	[UNDER_WAY] = { "tombola_shuffler_rounds_under_way", CM_METRIC_GAUGE, "Rounds that are not over.",
+		"state", states, NULL },
+	[NUMBER] = { "tombola_shuffler_round_number", CM_METRIC_GAUGE,
+		"Sequence number of the newest round that was announced here.", NULL, NULL, NULL },
+	[PARTICIPANTS] = { "tombola_shuffler_round_participants", CM_METRIC_GAUGE,
+		"Participants of the round that is collecting whose reports are durable.", NULL, NULL, NULL },
+	[MIN_BATCH] = { "tombola_shuffler_round_min_participants", CM_METRIC_GAUGE,
+		"Participants below which that round is void.", NULL, NULL, NULL },
+	[TARGET_BATCH] = { "tombola_shuffler_round_target_participants", CM_METRIC_GAUGE,
+		"Participants at which that round is sealed before its deadline.", NULL, NULL, NULL },
+	[DEADLINE] = { "tombola_shuffler_round_deadline_timestamp_seconds", CM_METRIC_GAUGE,
+		"When that round is sealed at the latest, in unix seconds.", NULL, NULL, NULL },
+	[REPORTS] = { "tombola_shuffler_reports_total", CM_METRIC_COUNTER,
+		"Reports by the outcome their devices were told; accepted ones are durable.", "outcome",
+		outcomes, NULL },
+	[MESSAGES] = { "tombola_shuffler_messages_total", CM_METRIC_COUNTER,
+		"Sealed messages of accepted reports made durable.", NULL, NULL, NULL },
+	[DUMMIES] = { "tombola_shuffler_dummies_total", CM_METRIC_COUNTER,
+		"Messages that the shuffler made of its own, to be added to rounds.", NULL, NULL, NULL },
+	[REFUSED] = { "tombola_shuffler_requests_refused_total", CM_METRIC_COUNTER,
+		"Requests answered with an error.", "reason", reasons, NULL },
+	[QUOTAS] = { "tombola_shuffler_quota_total", CM_METRIC_COUNTER,
+		"Connections that were paused, ended for junk or displaced because of what one certificate "
+		"uses.",
+		"event", quotas, NULL },
+	[COMMIT_SECONDS] = { "tombola_shuffler_commit_duration_seconds", CM_METRIC_HISTOGRAM,
+		"Time to make a batch of reports durable.", NULL, NULL, seconds },
+	[COMMIT_REPORTS] = { "tombola_shuffler_commit_reports", CM_METRIC_HISTOGRAM,
+		"Reports in one commit: the crowd in which they are stored.", NULL, NULL, crowd },
+	[SEAL_SECONDS] = { "tombola_shuffler_seal_duration_seconds", CM_METRIC_HISTOGRAM,
+		"Time to read a round back, hash it and sign its manifest.", NULL, NULL, long_seconds },
+	[WAITING] = { "tombola_shuffler_waiting_bytes", CM_METRIC_GAUGE,
+		"Bytes of reports that are not durable yet.", NULL, NULL, NULL },
+	[PAUSED] = { "tombola_shuffler_paused", CM_METRIC_GAUGE,
+		"1 while clients are not read from because too much waits to be durable.", NULL, NULL, NULL },
+	[PEERS] = { "tombola_shuffler_peers", CM_METRIC_GAUGE, "Peers connected now, by role.", "role", roles,
+		NULL },
+	[LAST_SEALED] = { "tombola_shuffler_last_sealed_timestamp_seconds", CM_METRIC_GAUGE,
+		"When a round was last sealed since the start, in unix seconds.", NULL, NULL, NULL },
+	[ANALYZER_SEEN] = { "tombola_shuffler_analyzer_seen_timestamp_seconds", CM_METRIC_GAUGE,
+		"When the analyzer last said something since the start, in unix seconds.", NULL, NULL, NULL },
+};
+
+struct sh_metrics {
+	struct lk_metrics *shared;
+	struct cm_metrics *table;
+	char *state_file;
+	uint64_t pending[OUTCOMES]; /* reports to be counted with the next commit */
+};
+
+struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir)
+{
+	struct sh_metrics *m = calloc(1, sizeof *m);
+
+	if (m == NULL)
+		return NULL;
+	m->shared = lk_metrics_new("shuffler", cert, true);
+	m->table = cm_metrics_new(rows, ROWS);
+	m->state_file = cm_file_join(state_dir, "state.db");
+	if (m->shared == NULL || m->table == NULL || m->state_file == NULL) {
+		sh_metrics_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void sh_metrics_free(struct sh_metrics *m)
+{
+	if (m == NULL)
+		return;
+	lk_metrics_free(m->shared);
+	cm_metrics_free(m->table);
+	free(m->state_file);
+	free(m);
+}
+
+struct lk_metrics *sh_metrics_shared(struct sh_metrics *m)
+{
+	return m->shared;
+}
+
+/* ---- events ---- */
+
+static double now_s(void)
+{
+	return floor((double)cm_clock_wall_ms() / 1e3);
+}
+
+void sh_metrics_event(struct sh_metrics *m, enum sh_event what, uint64_t n)
+{
+	cm_metrics_add(m->table, EVENTS, what, (double)n);
+	if (what == SH_EVENT_SEALED)
+		cm_metrics_set(m->table, LAST_SEALED, 0, now_s());
+}
+
+void sh_metrics_outcomes(struct sh_metrics *m, const struct sh_receipt *receipt, uint64_t fresh)
+{
+	static const int of[] = { -1, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT }; /* by Tombola__V1__Outcome */
+
+	for (size_t i = 0; i < receipt->n; i++)
+		if (receipt->outcomes[i] < sizeof of / sizeof of[0] && of[receipt->outcomes[i]] >= 0)
+			m->pending[of[receipt->outcomes[i]]]++;
+	/* New reports are counted when they are durable. */
+	m->pending[DUPLICATE] -= fresh;
+}
+
+static void count_pending(struct sh_metrics *m)
+{
+	for (size_t i = 0; i < OUTCOMES; i++) {
+		cm_metrics_add(m->table, REPORTS, i, (double)m->pending[i]);
+		m->pending[i] = 0;
+	}
+}
+
+void sh_metrics_refused(struct sh_metrics *m, Tombola__V1__ErrorCode code)
+{
+	size_t known = sizeof reasons / sizeof reasons[0] - 1;
+
+	cm_metrics_add(m->table, REFUSED, (size_t)code < known ? (size_t)code : 0, 1);
+}
+
+void sh_metrics_committed(struct sh_metrics *m, size_t submissions, size_t messages, double duration)
+{
+	m->pending[ACCEPTED] += submissions;
+	count_pending(m);
+	cm_metrics_add(m->table, MESSAGES, 0, (double)messages);
+	cm_metrics_observe(m->table, COMMIT_SECONDS, duration);
+	cm_metrics_observe(m->table, COMMIT_REPORTS, (double)submissions);
+}
+
+void sh_metrics_dummies(struct sh_metrics *m, uint64_t messages)
+{
+	cm_metrics_add(m->table, DUMMIES, 0, (double)messages);
+}
+
+void sh_metrics_sealed(struct sh_metrics *m, double duration)
+{
+	cm_metrics_observe(m->table, SEAL_SECONDS, duration);
+}
+
+void sh_metrics_quota(struct sh_metrics *m, enum sh_quota_event what)
+{
+	cm_metrics_add(m->table, QUOTAS, what, 1);
+}
+
+void sh_metrics_analyzer_spoke(struct sh_metrics *m)
+{
+	cm_metrics_set(m->table, ANALYZER_SEEN, 0, now_s());
+}
+
+/* ---- answering a request ---- */
+
+int64_t sh_metrics_last_sealed_ms(const struct sh_metrics *m)
+{
+	double s = cm_metrics_get(m->table, LAST_SEALED, 0);
+
+	return isnan(s) ? 0 : (int64_t)s * 1000;
+}
+
+static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
+{
+	static const enum sh_state of[] = { SH_COLLECTING, SH_SEALED, SH_RELEASING };
+	const struct sh_round *r = NULL;
+
+	for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+		cm_metrics_set(m->table, UNDER_WAY, i, (double)sh_core_count(now->core, of[i]));
+	for (size_t i = 0; (r = sh_core_round(now->core, i)) != NULL && r->state != SH_COLLECTING;)
+		i++;
+	cm_metrics_set(m->table, NUMBER, 0, (double)sh_core_newest(now->core));
+	cm_metrics_set(m->table, PARTICIPANTS, 0,
+		r ? (double)(r->intake.participants - now->not_durable) : (double)NAN);
+	cm_metrics_set(m->table, MIN_BATCH, 0, r ? (double)r->d.min_batch : (double)NAN);
+	cm_metrics_set(m->table, TARGET_BATCH, 0, r ? (double)r->d.target_batch : (double)NAN);
+	cm_metrics_set(m->table, DEADLINE, 0, r ? (double)r->d.deadline_ms / 1e3 : (double)NAN);
+}
+
+static void take_budget(struct sh_metrics *m, const struct sh_core *core)
+{
+	const struct lk_metrics_budget budget = { .limit = sh_core_limit(core),
+		.delta = sh_core_delta(core),
+		.spent = sh_core_taken(core).epsilon,
+		.share = sh_core_usage(core).used };
+
+	lk_metrics_budget(m->shared, &budget);
+	lk_metrics_ledger(m->shared, sh_core_witness(core).seq, m->state_file);
+}
+
+int sh_metrics_reply(struct sh_metrics *m, const struct sh_metrics_now *now, struct nt_http_reply *out)
+{
+	if (now->not_durable == 0)
+		count_pending(m);
+	take_rounds(m, now);
+	take_budget(m, now->core);
+	cm_metrics_set(m->table, QUOTAS, DISPLACED, (double)lk_metrics_counts(m->shared)->displaced);
+	cm_metrics_set(m->table, WAITING, 0, (double)now->waiting_bytes);
+	cm_metrics_set(m->table, PAUSED, 0, now->paused);
+	cm_metrics_set(m->table, PEERS, 0, (double)now->clients);
+	cm_metrics_set(m->table, PEERS, 1, (double)now->analyzers);
+	return lk_metrics_reply(m->shared, m->table, now->ready, now->clients + now->analyzers, out);
+}

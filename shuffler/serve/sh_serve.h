@@ -1,0 +1,47 @@
+/* sh_serve.h - connects the shuffler's core to the network: links, requests, and one task at a time on a
+ * worker thread. */
+#pragma once
+
+#include <uv.h>
+
+#include "lk_link.h"
+#include "nt_http.h"
+#include "sh_metrics.h"
+#include "sh_quota.h"
+
+struct sh_serve_conf {
+	const char *listen;
+	int passed;             /* a listening socket inherited from the service manager, used instead of
+				 * `listen`; 0: none */
+	struct nt_tls_ctx *tls; /* borrowed; sh_serve_reload replaces it */
+	struct nt_conn_limits limits;
+	struct sh_core *core; /* borrowed */
+	size_t high_water;    /* bytes not durable yet above which peers are paused */
+	uint32_t max_clients; /* most links of all clients, and of one certificate (lk_admission.h) */
+	uint32_t links_of_one;
+	struct sh_quota_conf quota;
+	struct sh_metrics *metrics; /* borrowed */
+};
+
+struct sh_serve;
+
+/* Listen on `loop`.  A fault after which nothing more may be acknowledged ends the process with that fault's
+ * exit code, before anything else is sent.  If this call fails, handles are still closing: run `loop` to its
+ * end. */
+CM_CHECK enum cm_rc sh_serve_new(
+	uv_loop_t *loop, const struct sh_serve_conf *conf, struct sh_serve **out, struct cm_err *err);
+int sh_serve_port(const struct sh_serve *s);
+/* Use tls for new connections from now on; the caller frees the old one. */
+void sh_serve_reload(struct sh_serve *s, struct nt_tls_ctx *tls);
+/* Stop: accept no more reports, finish the commit in progress, send its receipts, close every link.  Then
+ * on_stopped is called once; after it the loop holds none of the server's handles. */
+void sh_serve_stop(struct sh_serve *s, void (*on_stopped)(void *user), void *user);
+/* Free, after the loop has ended. */
+void sh_serve_free(struct sh_serve *s);
+/* The state as a JSON object, malloc'd; counts only. */
+char *sh_serve_status(struct sh_serve *s);
+/* The state in one line for the service manager: the current round and the spent budget. */
+void sh_serve_say(struct sh_serve *s, char *text, size_t room);
+bool sh_serve_stopping(const struct sh_serve *s);
+/* Answer GET /metrics; called from nt_http_route.handle. */
+int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out);

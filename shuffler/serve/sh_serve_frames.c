@@ -1,0 +1,397 @@
+/* sh_serve_frames.c - frames to the core and back: a table of kinds, one handler each. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sh_serve_private.h"
+
+/* Messages in one Segment: a frame with room for its other fields. */
+#define SEGMENT_MAX     (PR_FRAME_MAX - 4096u)
+#define PULL_PENDING    (4u << 20) /* bytes queued to the analyzer before further frames wait */
+#define POLL_RETRY_MS   1000u
+#define LATE_OPENING_MS 10000
+#define LOUD_REFUSALS   10u /* of one link, that are warnings: a peer must not fill the log */
+
+#define SPAN(field) ((struct cr_span){ (field).data, (field).len })
+#define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
+
+void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	struct cm_err err = { 0 };
+
+	/* A link that cannot take it is closing and says so itself. */
+	if (p->link && lk_send(p->link, frame, &err) != CM_OK)
+		cm_log(CM_LOG_DEBUG, "not sent", CM_S("reason", err.msg));
+}
+
+/* Log a refusal and answer with it. */
+static void refuse(
+	struct peer *p, const Tombola__V1__Frame *frame, const struct sh_refusal *no, const uint8_t *round_id)
+{
+	sh_metrics_refused(p->serve->conf.metrics, no->code);
+	sh_serve_charge(p, SH_QUOTA_BARREN - 1); /* beside the frame itself */
+	bool loud = no->code != TOMBOLA__V1__ERROR_CODE__ERROR_BUSY && p->refusals++ < LOUD_REFUSALS;
+
+	cm_log(loud ? CM_LOG_WARN : CM_LOG_DEBUG, "refused", CM_S("request", pr_kind_name(frame)),
+		CM_S("role", cr_role_name(p->who.role)), CM_I("code", no->code), CM_S("reason", no->text));
+	sh_serve_refuse(p, no, round_id);
+}
+
+bool sh_serve_passed(struct peer *p, const Tombola__V1__Frame *frame, enum cm_rc rc,
+	const struct sh_refusal *no, const struct cm_err *err, const uint8_t *round_id)
+{
+	if (rc == CM_OK)
+		return true;
+	if (rc != CM_EPROTO)
+		sh_serve_fatal(err);
+	refuse(p, frame, no, round_id);
+	return false;
+}
+
+static const uint8_t *id_of(const ProtobufCBinaryData *id)
+{
+	return id->len == PR_ROUND_ID_LEN ? id->data : NULL;
+}
+
+/* ---- Long polls ---- */
+
+static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
+{
+	uint32_t wait = wait_ms < PR_WAIT_MAX_MS ? wait_ms : PR_WAIT_MAX_MS;
+
+	p->poll = kind;
+	p->poll_until_ms = cm_clock_mono_ms() + wait;
+	lk_expect_silence(p->link, true);
+	sh_serve_poll(p, cm_clock_wall_ms(), cm_clock_mono_ms());
+}
+
+static void end_poll(struct peer *p)
+{
+	p->poll = POLL_NONE;
+	lk_expect_silence(p->link, false);
+}
+
+static void poll_round(struct peer *p, int64_t now_ms, bool late)
+{
+	const struct sh_round *r = sh_core_offer(p->serve->conf.core, p->poll_after, now_ms);
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Round round = TOMBOLA__V1__ROUND__INIT;
+
+	if (!r) {
+		if (!late)
+			return;
+		end_poll(p);
+		lk_send_error(p->link, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, "no round is open",
+			POLL_RETRY_MS, NULL);
+		return;
+	}
+	end_poll(p);
+	round.descriptor = BYTES(r->descriptor.data, r->descriptor.len);
+	round.signature = BYTES(r->signature, CR_SIGN_LEN);
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ROUND;
+	frame.round = &round;
+	sh_serve_send(p, &frame);
+}
+
+void sh_serve_manifest(struct peer *p)
+{
+	const struct sh_signed *from = &p->serve->manifest;
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__SignedManifest manifest = TOMBOLA__V1__SIGNED_MANIFEST__INIT;
+
+	manifest.manifest = BYTES(from->bytes, from->len);
+	manifest.signature = BYTES(from->signature, CR_SIGN_LEN);
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_MANIFEST;
+	frame.manifest = &manifest;
+	sh_serve_send(p, &frame);
+}
+
+static void poll_manifest(struct peer *p, bool late)
+{
+	struct sh_serve *s = p->serve;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc =
+		sh_core_manifest(s->conf.core, p->poll_round, PR_ROUND_ID_LEN, &s->manifest, &no, &err);
+	if (rc == CM_EMORE && !late)
+		return;
+	end_poll(p);
+	if (rc == CM_EMORE)
+		rc = sh_refuse(
+			&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS, "the round is still open");
+	if (rc == CM_EPROTO) {
+		lk_send_error(p->link, no.code, no.text, no.retry_after_ms, p->poll_round);
+		return;
+	}
+	if (rc != CM_OK)
+		sh_serve_fatal(&err);
+	sh_serve_manifest(p);
+}
+
+void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms)
+{
+	bool late = mono_ms >= p->poll_until_ms || p->serve->stopping;
+
+	if (p->poll == POLL_ROUND)
+		poll_round(p, now_ms, late);
+	else if (p->poll == POLL_MANIFEST)
+		poll_manifest(p, late);
+}
+
+/* ---- Clients ---- */
+
+static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__GetRound *get = frame->get_round;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_population(p->serve->conf.core, get->population, &no);
+	if (rc == CM_OK && p->poll != POLL_NONE)
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
+			"one request that waits at a time");
+	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
+		return;
+	p->poll_after = get->after;
+	begin_poll(p, POLL_ROUND, get->wait_ms);
+}
+
+static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__Submit *submit = frame->submit;
+	struct sh_submit in = {
+		.peer = &p->who,
+		.pseudonyms = submit->pseudonyms.data,
+		.pseudonyms_len = submit->pseudonyms.len,
+		.sealed = submit->sealed.data,
+		.sealed_len = submit->sealed.len,
+		.salts = submit->salts.data,
+		.salts_len = submit->salts.len,
+	};
+	const struct sh_round *r = sh_core_collecting(p->serve->conf.core);
+	uint64_t before = r ? r->intake.participants : 0;
+	struct sh_receipt receipt;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+	enum cm_rc rc;
+
+	if (p->serve->stopping)
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
+			"the shuffler is going down");
+	else
+		rc = sh_core_submit(p->serve->conf.core, submit->round_id.data, submit->round_id.len, &in,
+			cm_clock_wall_ms(), &receipt, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&submit->round_id))) {
+		sh_serve_junk(p, &no);
+		return;
+	}
+	uint64_t fresh = r ? r->intake.participants - before : 0;
+	p->junk = 0;
+	if (fresh == 0)
+		sh_serve_charge(p, SH_QUOTA_BARREN - 1); /* beside the frame itself */
+	sh_metrics_outcomes(p->serve->conf.metrics, &receipt, fresh);
+	sh_serve_receipt(p, &receipt, fresh > 0 ? submit->sealed.len + submit->pseudonyms.len : 0);
+}
+
+/* ---- The analyzer ---- */
+
+/* Nobody takes part before: until then the round looks dead. */
+static void warn_of_late_opening(const struct sh_round *r)
+{
+	int64_t ms = r->d.opens_ms - cm_clock_wall_ms();
+	char why[80];
+
+	if (ms < LATE_OPENING_MS)
+		return;
+	(void)snprintf(why, sizeof why, "it opens in %" PRId64 " s (check the clocks)", ms / 1000);
+	cm_log(CM_LOG_WARN, "no client is served the round yet", CM_I("round", r->d.sequence),
+		CM_S("reason", why));
+}
+
+static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__Announce *announce = frame->announce;
+	struct sh_core *core = p->serve->conf.core;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Announced announced = TOMBOLA__V1__ANNOUNCED__INIT;
+	uint64_t newest = sh_core_newest(core);
+	const struct sh_announce a = { SPAN(announce->descriptor), SPAN(announce->signature),
+		announce->again };
+	struct sh_announced made;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_announce(core, &a, cm_clock_wall_ms(), &p->serve->rng, &made, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, made.round_id))
+		return;
+	const struct sh_round *r = sh_core_collecting(core);
+	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_OPENED, sh_core_newest(core) > newest);
+	if (made.lost) {
+		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_VOID, 1);
+		cm_log(CM_LOG_ERROR,
+			"a round that was announced before is not known here: this state was restored from "
+			"an "
+			"older copy; reports that were acknowledged are lost, the round is void",
+			CM_I("round", sh_core_newest(core)));
+	}
+	if (r && made.verdict.fits) {
+		cm_log(CM_LOG_INFO, "round open", CM_I("round", r->d.sequence),
+			CM_S("query", r->d.query.name), CM_S("protocol", r->d.randomizer.row->name),
+			CM_I("min_batch", r->d.min_batch), CM_I("target_batch", r->d.target_batch),
+			CM_I("shuffler_dummies", pt_shuffler_most(&r->d.randomizer)),
+			CM_I("seconds", (r->d.deadline_ms - cm_clock_wall_ms()) / 1000),
+			CM_I("entry", r->d.entry), CM_I("try", r->d.attempt),
+			CM_D("epsilon_round", made.verdict.epsilon_round),
+			CM_D("epsilon_slices", made.verdict.total),
+			CM_D("epsilon_limit", made.verdict.limit));
+		warn_of_late_opening(r);
+	}
+	announced.round_id = BYTES(made.round_id, PR_ROUND_ID_LEN);
+	announced.lost = made.lost;
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
+	out.announced = &announced;
+	sh_serve_send(p, &out);
+}
+
+static void on_await(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__AwaitManifest *await = frame->await_manifest;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+	enum cm_rc rc = CM_OK;
+
+	if (await->round_id.len != PR_ROUND_ID_LEN)
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
+	else if (p->poll != POLL_NONE)
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
+			"one request that waits at a time");
+	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
+		return;
+	memcpy(p->poll_round, await->round_id.data, PR_ROUND_ID_LEN);
+	begin_poll(p, POLL_MANIFEST, await->wait_ms);
+}
+
+static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
+	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
+	size_t releasing = sh_core_count(p->serve->conf.core, SH_RELEASING);
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_release(p->serve->conf.core, SPAN(frame->release->charge),
+		SPAN(frame->release->signature), round_id, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, round_id))
+		return;
+	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_RELEASED,
+		sh_core_count(p->serve->conf.core, SH_RELEASING) - releasing);
+	cm_log(CM_LOG_INFO, "round released against its charge",
+		CM_I("round", sh_core_number(p->serve->conf.core, round_id)));
+	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
+	out.released = &released;
+	sh_serve_send(p, &out);
+}
+
+static void on_pull(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__Pull *pull = frame->pull;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Segment segment = TOMBOLA__V1__SEGMENT__INIT;
+	struct cr_span sealed;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_pull(p->serve->conf.core, pull->round_id.data, pull->round_id.len,
+		pull->bucket, pull->offset, SEGMENT_MAX, &sealed, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&pull->round_id)))
+		return;
+	segment.round_id = pull->round_id;
+	segment.bucket = pull->bucket;
+	segment.offset = pull->offset;
+	segment.sealed = BYTES(sealed.data, sealed.len);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_SEGMENT;
+	out.segment = &segment;
+	sh_serve_send(p, &out);
+	if (p->link && lk_pending(p->link) > PULL_PENDING && !p->paused) {
+		p->paused = true;
+		lk_pause(p->link);
+	}
+}
+
+static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Settled settled = TOMBOLA__V1__SETTLED__INIT;
+	const ProtobufCBinaryData *id = &frame->settle->round_id;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	uint64_t number = id->len == PR_ROUND_ID_LEN ? sh_core_number(p->serve->conf.core, id->data) : 0;
+	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(id)))
+		return;
+	/* Said again by the analyzer, it is answered again and logged once. */
+	if (number > 0) {
+		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_ERASED, 1);
+		cm_log(CM_LOG_INFO, "round erased", CM_I("round", number));
+	}
+	settled.round_id = *id;
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
+	out.settled = &settled;
+	sh_serve_send(p, &out);
+}
+
+/* ---- The table ---- */
+
+static const struct {
+	Tombola__V1__Frame__KindCase kind;
+	enum cr_role role;
+	void (*handle)(struct peer *p, const Tombola__V1__Frame *frame);
+} handlers[] = {
+	{ TOMBOLA__V1__FRAME__KIND_GET_ROUND, CR_ROLE_CLIENT, on_get_round },
+	{ TOMBOLA__V1__FRAME__KIND_SUBMIT, CR_ROLE_CLIENT, on_submit },
+	{ TOMBOLA__V1__FRAME__KIND_GET_PLAN, CR_ROLE_CLIENT, sh_serve_on_get_plan },
+	{ TOMBOLA__V1__FRAME__KIND_GET_MANIFEST, CR_ROLE_CLIENT, sh_serve_on_get_manifest },
+	{ TOMBOLA__V1__FRAME__KIND_GET_PROOF, CR_ROLE_CLIENT, sh_serve_on_get_proof },
+	{ TOMBOLA__V1__FRAME__KIND_GET_STANDING, CR_ROLE_CLIENT, sh_serve_on_get_standing },
+	{ TOMBOLA__V1__FRAME__KIND_GET_POLICY, CR_ROLE_ANALYZER, sh_serve_on_get_policy },
+	{ TOMBOLA__V1__FRAME__KIND_GET_WITNESS, CR_ROLE_ANALYZER, sh_serve_on_get_witness },
+	{ TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER, CR_ROLE_ANALYZER, sh_serve_on_extend },
+	{ TOMBOLA__V1__FRAME__KIND_ANNOUNCE, CR_ROLE_ANALYZER, on_announce },
+	{ TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST, CR_ROLE_ANALYZER, on_await },
+	{ TOMBOLA__V1__FRAME__KIND_RELEASE, CR_ROLE_ANALYZER, on_release },
+	{ TOMBOLA__V1__FRAME__KIND_PULL, CR_ROLE_ANALYZER, on_pull },
+	{ TOMBOLA__V1__FRAME__KIND_SETTLE, CR_ROLE_ANALYZER, on_settle },
+};
+
+void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *frame)
+{
+	struct peer *p = user;
+	struct sh_refusal no;
+	struct cm_err why;
+	size_t i = 0;
+
+	sh_serve_charge(p, 1);
+	if (p->who.role == CR_ROLE_ANALYZER)
+		sh_metrics_analyzer_spoke(p->serve->conf.metrics);
+	while (i < sizeof handlers / sizeof handlers[0] && handlers[i].kind != frame->kind_case)
+		i++;
+	if (i == sizeof handlers / sizeof handlers[0]) {
+		(void)sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND, 0,
+			"a shuffler takes no frame of kind %.40s", pr_kind_name(frame));
+		refuse(p, frame, &no, NULL);
+	} else if (handlers[i].role != p->who.role) {
+		(void)sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_ROLE, 0, "%.40s is not for role %s",
+			pr_kind_name(frame), cr_role_name(p->who.role));
+		refuse(p, frame, &no, NULL);
+		(void)cm_fail(&why, CM_EPROTO, "%s", no.text);
+		lk_close(l, &why);
+	} else {
+		handlers[i].handle(p, frame);
+	}
+	sh_serve_flow(p);
+	sh_serve_pump(p->serve);
+}

@@ -1,0 +1,147 @@
+/* sh_serve_status.c - how the shuffler is: for /status, and in a line for the service manager. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "cm_oom.h"
+#include "sh_serve_private.h"
+
+static const char *state_name(const struct sh_round *r)
+{
+	static const char *const name[] = { "", "COLLECTING", "SEALED", "RELEASING", "ERASED", "VOID" };
+
+	return name[r->state];
+}
+
+/* The newest plans, oldest first: what was taken of each, and how far it is. */
+#define PLANS_SHOWN 16u
+
+static json_t *plan_json(const struct sh_plan *plan)
+{
+	json_int_t answered = 0, waiting = 0;
+
+	for (size_t i = 0; i < plan->tries; i++) {
+		answered += !plan->tried[i].open && !plan->tried[i].is_void;
+		waiting += plan->tried[i].is_void;
+	}
+	return json_pack("{s:I,s:s,s:s,s:s,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f}", "plan",
+		(json_int_t)plan->number, "name", plan->name, "mode", plan->mode, "state",
+		sh_pin_state_name(plan->state), "epsilon", plan->epsilon, "delta", plan->delta, "entries",
+		(json_int_t)plan->entries, "taken",
+		plan->pin ? (json_int_t)rd_pin_count(plan->pin) : (json_int_t)0, "answered", answered, "void",
+		waiting, "rounds", (json_int_t)plan->rounds, "share", plan->share);
+}
+
+static json_t *plans(const struct sh_core *core)
+{
+	json_t *array = json_array();
+	size_t n = 0;
+
+	while (sh_core_plan_at(core, n) != NULL)
+		n++;
+	for (size_t i = n > PLANS_SHOWN ? n - PLANS_SHOWN : 0; i < n; i++)
+		(void)json_array_append_new(array, plan_json(sh_core_plan_at(core, i)));
+	return array;
+}
+
+/* What clients have stated of the ledger. */
+static json_t *hearing(const struct sh_core *core)
+{
+	const struct sh_hearing h = sh_core_hearing(core);
+
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I}", "waits", h.waits, "certificates",
+		(json_int_t)h.certificates, "devices", (json_int_t)h.devices, "colluders",
+		(json_int_t)h.colluders, "closed_to", (json_int_t)h.closed_to, "lacking",
+		(json_int_t)h.lacking);
+}
+
+char *sh_serve_status(struct sh_serve *s)
+{
+	const struct sh_core *core = s->conf.core;
+	struct rd_chain head = sh_core_witness(core);
+	json_t *rounds = json_array();
+	const struct sh_round *r;
+	size_t links = 0;
+
+	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
+		(void)json_array_append_new(rounds,
+			json_pack("{s:I,s:s,s:s,s:I,s:I,s:I,s:I}", "round", (json_int_t)r->d.sequence,
+				"query", r->d.query.name, "state", state_name(r), "participants",
+				(json_int_t)r->intake.participants, "min_batch", (json_int_t)r->d.min_batch,
+				"target_batch", (json_int_t)r->d.target_batch, "deadline_ms",
+				(json_int_t)r->d.deadline_ms));
+	for (const struct peer *p = s->peers; p; p = p->next)
+		links += p->link != NULL;
+	struct rd_slices taken = sh_core_taken(core);
+	struct sh_usage usage = sh_core_usage(core);
+	int64_t sealed_ms = sh_metrics_last_sealed_ms(s->conf.metrics);
+	json_t *root = json_pack("{s:s,s:b,s:I,s:o,s:I,s:I,s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o}", "schema",
+		"tombola.shuffler/2", "stopping", s->stopping, "started_ms", (json_int_t)s->started_ms,
+		"last_sealed_ms", sealed_ms > 0 ? json_integer((json_int_t)sealed_ms) : json_null(),
+		"connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq, "stated", hearing(core),
+		"share_spent", usage.used, "share_pinned", usage.pinned, "epsilon_spent", taken.epsilon,
+		"epsilon_limit", sh_core_limit(core), "delta_spent", taken.delta, "delta_limit",
+		sh_core_delta(core), "plans", plans(core), "rounds", rounds);
+	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	json_decref(root);
+	if (cm_oom_happened()) { /* jansson may have left something out */
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
+{
+	const struct sh_round *r = sh_core_collecting(s->conf.core);
+	struct sh_metrics_now now = { .core = s->conf.core,
+		.not_durable = sh_core_not_durable(s->conf.core),
+		.waiting_bytes = r ? sh_intake_bytes(&r->intake) : 0,
+		.paused = s->paused,
+		.ready = !s->stopping };
+
+	for (const struct peer *p = s->peers; p; p = p->next)
+		if (p->link)
+			*(p->who.role == CR_ROLE_CLIENT ? &now.clients : &now.analyzers) += 1;
+	return sh_metrics_reply(s->conf.metrics, &now, out);
+}
+
+/* How far plans are used, in words.  Rounded up: never less than there is. */
+static void spent_text(const struct sh_serve *s, char *text, size_t room)
+{
+	struct sh_usage usage = sh_core_usage(s->conf.core);
+
+	(void)snprintf(text, room, "plans pinned %.2f %% of epsilon %g, %.2f %% used",
+		ceil(1e4 * usage.pinned) / 1e2, sh_core_limit(s->conf.core), ceil(1e4 * usage.used) / 1e2);
+}
+
+void sh_serve_say(struct sh_serve *s, char *text, size_t room)
+{
+	const struct sh_round *r = NULL, *last = NULL;
+	char spent[96];
+
+	spent_text(s, spent, sizeof spent);
+	for (size_t i = 0; (r = sh_core_round(s->conf.core, i)) != NULL; i++)
+		last = r;
+	const struct sh_hearing h = sh_core_hearing(s->conf.core);
+	if (h.waits)
+		(void)snprintf(text, room,
+			"state lost: waits for clients of more than %" PRIu64 " devices, heard are %" PRIu64,
+			h.colluders, h.devices);
+	else if (h.lacking > 0)
+		(void)snprintf(text, room,
+			"refuses rounds: a client holds the analyzer's signature on ledger record %" PRIu64
+			", which is not known here",
+			h.lacking);
+	else if (last == NULL)
+		(void)snprintf(text, room, "no round under way; %s", spent);
+	else
+		(void)snprintf(text, room,
+			"round %" PRIu64 " (%s) %s, %" PRIu64 " of %" PRIu64 " participants; %s",
+			last->d.sequence, last->d.query.name, state_name(last),
+			(uint64_t)last->intake.participants,
+			(uint64_t)(last->d.target_batch > 0 ? last->d.target_batch : last->d.min_batch),
+			spent);
+}

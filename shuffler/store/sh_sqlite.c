@@ -1,0 +1,393 @@
+/* sh_sqlite.c - implements the store for rounds and witnessed records, in state.db. */
+#include "sh_sqlite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cm_fault.h"
+#include "cm_file.h"
+#include "cm_log.h"
+#include "cm_marker.h"
+#include "sh_sqlite_data.h"
+#include "sh_sqlite_file.h"
+#include "sh_sqlite_ledger.h"
+
+/* user_version is the version of the schema; other versions are refused.  Versions before 3 had no plans. */
+#define SCHEMA_VERSION 3
+
+static const char schema[] =
+	"CREATE TABLE IF NOT EXISTS round(id BLOB PRIMARY KEY, sequence INTEGER NOT NULL UNIQUE,"
+	" state INTEGER NOT NULL, descriptor BLOB NOT NULL, signature BLOB NOT NULL, manifest BLOB,"
+	" manifest_signature BLOB, charge BLOB, sum BLOB) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS record(seq INTEGER PRIMARY KEY, body BLOB NOT NULL, sum "
+	"BLOB);" SH_SQLITE_LEDGER_SCHEMA;
+
+static const char check[] = "PRAGMA integrity_check(1)";
+
+/* SQLite has no checksums of rows.  One flipped bit could turn a collecting round into a void one, whose
+ * messages the next start would destroy.  So `sum` is row_sum (db_sqlite.h) of all other columns. */
+#define ROW_COLUMNS "id, sequence, state, descriptor, signature, manifest, manifest_signature, charge"
+#define ROW_SUM     "row_sum(" ROW_COLUMNS ")"
+
+struct files {
+	char *rounds; /* folder of the round files */
+	sqlite3 *db;
+	sqlite3_stmt *put_row, *get_row, *all_rows;
+	struct sh_sqlite_ledger ledger;
+};
+
+static void files_close(void *ctx)
+{
+	struct files *f = ctx;
+
+	if (!f)
+		return;
+	(void)sqlite3_finalize(f->put_row);
+	(void)sqlite3_finalize(f->get_row);
+	(void)sqlite3_finalize(f->all_rows);
+	sh_sqlite_ledger_fini(&f->ledger);
+	(void)sqlite3_close(f->db);
+	free(f->rounds);
+	free(f);
+}
+
+static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
+{
+	struct files *f = ctx;
+	sqlite3_stmt *s = f->put_row;
+
+	db_bind(s, 1, row->round_id, PR_ROUND_ID_LEN);
+	(void)sqlite3_bind_int64(s, 2, (sqlite3_int64)row->sequence);
+	(void)sqlite3_bind_int64(s, 3, row->state);
+	db_bind(s, 4, row->descriptor.data, row->descriptor.len);
+	db_bind(s, 5, row->signature.data, row->signature.len);
+	db_bind(s, 6, row->manifest.data, row->manifest.len);
+	db_bind(s, 7, row->manifest_signature.data, row->manifest_signature.len);
+	db_bind(s, 8, row->charge.data, row->charge.len);
+	return db_done(s, err);
+}
+
+static enum cm_rc row_read(sqlite3_stmt *s, struct sh_row *row, struct cm_err *err)
+{
+	struct cr_span id = db_blob(s, 0);
+	int64_t state = sqlite3_column_int64(s, 2);
+
+	if (sqlite3_column_int(s, 8) != 1 || id.len != PR_ROUND_ID_LEN || state < SH_COLLECTING ||
+		state > SH_VOID)
+		return cm_fail(err, CM_EDATA, "state.db: a round's row is damaged");
+	*row = (struct sh_row){ .sequence = (uint64_t)sqlite3_column_int64(s, 1),
+		.state = (enum sh_state)state,
+		.descriptor = db_blob(s, 3),
+		.signature = db_blob(s, 4),
+		.manifest = db_blob(s, 5),
+		.manifest_signature = db_blob(s, 6),
+		.charge = db_blob(s, 7) };
+	memcpy(row->round_id, id.data, id.len);
+	return CM_OK;
+}
+
+static enum cm_rc rows(sqlite3_stmt *s, sh_row_fn *fn, void *user, size_t *n, struct cm_err *err)
+{
+	struct sh_row row;
+	enum cm_rc rc;
+
+	*n = 0;
+	while ((rc = db_step(s, err)) == CM_OK) {
+		rc = row_read(s, &row, err);
+		if (rc == CM_OK)
+			rc = fn(user, &row, err);
+		if (rc != CM_OK)
+			break;
+		++*n;
+	}
+	(void)sqlite3_reset(s);
+	return rc == CM_EMORE ? CM_OK : rc;
+}
+
+static enum cm_rc row_get(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	struct files *f = ctx;
+	size_t n;
+
+	db_bind(f->get_row, 1, round_id, PR_ROUND_ID_LEN);
+	enum cm_rc rc = rows(f->get_row, fn, user, &n, err);
+	(void)sqlite3_clear_bindings(f->get_row);
+	return rc == CM_OK && n == 0 ? cm_fail(err, CM_ENOINPUT, "no such round") : rc;
+}
+
+static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	struct files *f = ctx;
+	size_t n;
+
+	return rows(f->all_rows, fn, user, &n, err);
+}
+
+static enum cm_rc records_put(
+	void *ctx, uint64_t first, const struct cr_span *records, size_t n, struct cm_err *err)
+{
+	return sh_sqlite_records_put(&((struct files *)ctx)->ledger, first, records, n, err);
+}
+
+static enum cm_rc record_each(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_sqlite_record_each(&((struct files *)ctx)->ledger, fn, user, err);
+}
+
+static enum cm_rc record_get(void *ctx, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_sqlite_record_get(&((struct files *)ctx)->ledger, seq, fn, user, err);
+}
+
+static enum cm_rc pin_put(void *ctx, const struct sh_pin_row *pin, struct cm_err *err)
+{
+	return sh_sqlite_pin_put(&((struct files *)ctx)->ledger, pin, err);
+}
+
+static enum cm_rc pin_each(void *ctx, sh_pin_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_sqlite_pin_each(&((struct files *)ctx)->ledger, fn, user, err);
+}
+
+static enum cm_rc loss_get(void *ctx, struct sh_loss *loss, struct cm_err *err)
+{
+	return sh_sqlite_loss_get(&((struct files *)ctx)->ledger, loss, err);
+}
+
+static enum cm_rc loss_put(void *ctx, const struct sh_loss *loss, struct cm_err *err)
+{
+	return sh_sqlite_loss_put(&((struct files *)ctx)->ledger, loss, err);
+}
+
+static enum cm_rc head_put(void *ctx, const struct sh_head_row *head, struct cm_err *err)
+{
+	return sh_sqlite_head_put(&((struct files *)ctx)->ledger, head, err);
+}
+
+static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_sqlite_head_each(&((struct files *)ctx)->ledger, fn, user, err);
+}
+
+static enum cm_rc standing_put(
+	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+{
+	return sh_sqlite_standing_put(&((struct files *)ctx)->ledger, names, n, s, err);
+}
+
+static enum cm_rc standing_get(
+	void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err)
+{
+	return sh_sqlite_standing_get(&((struct files *)ctx)->ledger, name, out, err);
+}
+
+static enum cm_rc data_open(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
+{
+	return sh_sqlite_data_open(((struct files *)ctx)->rounds, round_id, create, data, err);
+}
+
+static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	return sh_sqlite_data_drop(((struct files *)ctx)->rounds, round_id, err);
+}
+
+static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_sqlite_data_each(((struct files *)ctx)->rounds, fn, user, err);
+}
+
+/* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
+ * ledger. */
+static enum cm_rc say_lost(const char *path, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA,
+		"%s: this shuffler has been in service and its state is missing or empty: restore it, or "
+		"accept the loss with `tombola-shuffler accept-loss`",
+		path);
+}
+
+/* in_service: a shuffler ran here before, so a database without a version has replaced the lost one.  loss:
+ * the accepted loss that a new database records; NULL: none. */
+static enum cm_rc check_version(sqlite3 *db, bool in_service, const struct sh_loss *loss, struct cm_err *err)
+{
+	int64_t version, tables;
+	enum cm_rc rc = db_int(db, "PRAGMA user_version", &version, err);
+
+	/* The tables identify the file; its version number is covered by no checksum. */
+	if (rc == CM_OK)
+		rc = db_int(db, "SELECT count(*) FROM sqlite_master WHERE name IN ('round', 'pin')", &tables,
+			err);
+	if (rc != CM_OK)
+		return rc;
+	if (version > SCHEMA_VERSION)
+		return cm_fail(err, CM_EDATA, "state.db: made by a later version of tombola (schema %lld)",
+			(long long)version);
+	if (version == 0 && in_service)
+		return say_lost(sqlite3_db_filename(db, "main"), err);
+	if (tables == 1)
+		return cm_fail(err, CM_EDATA,
+			"%s: made by a version without plans: to go on, give the population a new name in "
+			"the "
+			"policies and the plan, and each party a new state_dir; this one is left as it is",
+			sqlite3_db_filename(db, "main"));
+	rc = db_begin(db, err);
+	if (rc == CM_OK)
+		rc = db_run(db, schema, err);
+	if (rc == CM_OK && loss)
+		rc = sh_sqlite_loss(db, loss, err);
+	if (rc == CM_OK)
+		rc = db_run(db, "PRAGMA user_version=3", err);
+	return db_end(db, rc, err);
+}
+
+static enum cm_rc prepare(struct files *f, struct cm_err *err)
+{
+	/* Inserting a second round with a used sequence number fails; it never replaces the first. */
+	static const char put[] =
+		"INSERT INTO round(" ROW_COLUMNS ", sum)"
+		" VALUES(?1,?2,?3,?4,?5,?6,?7,?8,row_sum(?1,?2,?3,?4,?5,?6,?7,?8))"
+		" ON CONFLICT(id) DO UPDATE SET state=excluded.state, manifest=excluded.manifest,"
+		" manifest_signature=excluded.manifest_signature, charge=excluded.charge, sum=excluded.sum";
+	enum cm_rc rc = db_prepare(f->db, put, &f->put_row, err);
+
+	if (rc == CM_OK)
+		rc = db_prepare(f->db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round WHERE id=?",
+			&f->get_row, err);
+	if (rc == CM_OK)
+		rc = db_prepare(f->db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round ORDER BY sequence",
+			&f->all_rows, err);
+	return rc == CM_OK ? sh_sqlite_ledger_init(&f->ledger, f->db, err) : rc;
+}
+
+/* Check before SQLite opens the file: SQLite would create a new database and delete the old one's log. */
+static enum cm_rc is_missing(const char *path, bool *missing, struct cm_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		*missing = st.st_size == 0;
+	else if (errno == ENOENT)
+		*missing = true;
+	else
+		return cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
+	return CM_OK;
+}
+
+/* loss: the accepted loss of an earlier state; NULL: none. */
+static enum cm_rc open_files(struct files *f, const char *path, const char *state_dir,
+	const struct sh_loss *loss, struct cm_err *err)
+{
+	struct cm_marker marker;
+	bool missing = false;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = is_missing(path, &missing, err);
+	bool in_service = CM_CHECKED("shuffler.in_service") && marker.there && !loss;
+	if (rc == CM_OK && missing && in_service)
+		rc = say_lost(path, err);
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(f->rounds, err);
+	if (rc == CM_OK)
+		rc = sh_sqlite_file(path, check, "", true, &f->db, err);
+	if (rc == CM_OK)
+		rc = check_version(f->db, in_service, loss, err);
+	if (rc == CM_OK)
+		rc = prepare(f, err);
+	if (rc == CM_OK && !missing && !marker.there)
+		cm_log(CM_LOG_WARN,
+			"the file in-service was missing beside a state, and is made again: without it "
+			"the loss of the state would not be noticed",
+			CM_S("state_dir", state_dir));
+	/* Create the marker when the database is durable, so that a crash cannot make a first start look like
+	 * a loss. */
+	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
+}
+
+static enum cm_rc open_store(
+	const char *state_dir, const struct sh_loss *loss, struct files **out, struct cm_err *err)
+{
+	struct files *f = calloc(1, sizeof *f);
+	char *path = cm_file_join(state_dir, "state.db");
+	enum cm_rc rc = CM_OK;
+
+	if (f)
+		f->rounds = cm_file_join(state_dir, "rounds");
+	if (!f || !path || !f->rounds)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = open_files(f, path, state_dir, loss, err);
+	free(path);
+	if (rc != CM_OK)
+		files_close(f);
+	else
+		*out = f;
+	return rc;
+}
+
+enum cm_rc sh_sqlite_anew(const char *state_dir, const struct sh_loss *loss, struct cm_err *err)
+{
+	char *path = cm_file_join(state_dir, "state.db");
+	struct files *f = NULL;
+	struct cm_marker marker;
+	bool missing = false;
+
+	enum cm_rc rc =
+		path ? cm_marker_read(state_dir, &marker, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
+		rc = is_missing(path, &missing, err);
+	if (rc == CM_OK && !missing)
+		rc = cm_fail(err, CM_EOTHER,
+			"%s: exists, so there is no loss to accept (move an unusable file away first)", path);
+	if (rc == CM_OK && !marker.there)
+		rc = cm_fail(err, CM_EOTHER, "%s: no shuffler has been in service here: no loss to accept",
+			state_dir);
+	/* Record the loss first, so that every state created after a loss says so. */
+	if (rc == CM_OK)
+		rc = cm_marker_add_loss(state_dir, err);
+	if (rc == CM_OK)
+		rc = open_store(state_dir, loss, &f, err);
+	files_close(f);
+	free(path);
+	return rc;
+}
+
+enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err)
+{
+	struct files *f = NULL;
+
+	enum cm_rc rc = open_store(state_dir, NULL, &f, err);
+	if (rc != CM_OK)
+		return rc;
+	*out = (struct sh_store){
+		.ctx = f,
+		.close = files_close,
+		.row_put = row_put,
+		.row_get = row_get,
+		.row_each = row_each,
+		.records_put = records_put,
+		.record_each = record_each,
+		.record_get = record_get,
+		.pin_put = pin_put,
+		.pin_each = pin_each,
+		.loss_get = loss_get,
+		.loss_put = loss_put,
+		.head_put = head_put,
+		.head_each = head_each,
+		.standing_put = standing_put,
+		.standing_get = standing_get,
+		.data_open = data_open,
+		.data_close = sh_sqlite_data_close,
+		.data_commit = sh_sqlite_data_commit,
+		.data_replace = sh_sqlite_data_replace,
+		.data_bucket = sh_sqlite_data_bucket,
+		.data_tags = sh_sqlite_data_tags,
+		.data_drop = data_drop,
+		.data_each = data_each,
+	};
+	return CM_OK;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+"""docs.py [SOURCE] - what the documents and the code say of each other is there.
+
+- Links between documents, and to headings in them, resolve.
+- A document that code or another document cites is there, and so is the heading, or the number of a section, that the
+  citation names: `doc/accounting.md, 4.2`, `doc/accounting.md, "Filters"`.
+- Tests and folders that documents name are there.
+- Pictures are what their text says (doc/pictures/draw.py).
+"""
+import os
+import re
+import subprocess
+import sys
+
+SOURCE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
+TOP = ("accountant", "analyzer", "client", "cmake", "common", "deploy", "doc", "proto", "shuffler", "tests")
+CODE = (".c", ".h", ".py", ".sh", ".proto", ".txt", ".cmake", ".conf", ".yml", ".in", ".js", ".html", ".css")
+
+faults = []
+
+
+def files():
+    """Paths of all files that git knows or would take, from the top."""
+    run = subprocess.run(["git", "-C", SOURCE, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if run.returncode == 0:
+        return [f for f in run.stdout.splitlines() if os.path.isfile(os.path.join(SOURCE, f))]
+    found = []  # not a clone
+    for folder, folders, names in os.walk(SOURCE):
+        folders[:] = [d for d in folders if d not in ("build", ".git", "demo-run")]
+        found += [os.path.relpath(os.path.join(folder, name), SOURCE) for name in names]
+    return found
+
+
+def read(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def prose(text):
+    """Without what stands between fences."""
+    return re.sub(r"^( *)```.*?^ *```", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S)
+
+
+def headings(text):
+    return [m[1].strip() for m in re.finditer(r"^#+ (.*)$", prose(text), re.M)]
+
+
+def anchors(text):
+    """The names that a link may go to, as GitHub makes them."""
+    names = set()
+    for heading in headings(text):
+        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = base = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        n = 0
+        while name in names:
+            n += 1
+            name = f"{base}-{n}"
+        names.add(name)
+    return names
+
+
+def fault(path, at, text, what):
+    faults.append(f"{path}:{text.count(chr(10), 0, at) + 1}: {what}")
+
+
+def check_links(path, text, documents):
+    text = prose(text)
+    for m in re.finditer(r"\]\(([^)\s]+)\)", text):
+        target, _, anchor = m[1].partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        to = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        if not os.path.exists(os.path.join(SOURCE, to)):
+            fault(path, m.start(), text, f"link to {m[1]}: no such file")
+        elif anchor and (to not in documents or anchor not in anchors(documents[to])):
+            fault(path, m.start(), text, f"link to {m[1]}: no such heading")
+
+
+def check_citations(path, text, documents):
+    """doc/NAME.md, perhaps with a heading in quotes or the number of a section; lines of a comment may break it."""
+    between = r"[\s/*#]*"
+    cited = rf"(?<![\w/])((?:doc|deploy)/[\w/.-]*\.md)(?:,?{between}\"([^\"]+)\"|,{between}(?:section )?(\d+(?:\.\d+)*))?"
+    for m in re.finditer(cited, text):
+        document = documents.get(m[1])
+        if document is None:
+            fault(path, m.start(), text, f"{m[1]}: no such document")
+            continue
+        if m[2]:
+            wanted = re.sub(rf"\s*\n{between}", " ", m[2])
+            if not any(wanted.lower() in h.lower() for h in headings(document)):
+                fault(path, m.start(), text, f'{m[1]}: no heading "{wanted}"')
+        if m[3]:
+            # 4.2.5 is the fifth of what section 4.2 numbers.
+            wanted = ".".join(m[3].split(".")[:2])
+            if not any(re.match(rf"{re.escape(wanted)}\.? ", h) for h in headings(document)):
+                fault(path, m.start(), text, f"{m[1]}: no section {wanted}")
+
+
+def check_names(path, text, names):
+    """`tests/unit/test_x.c`, `u/x` and `s/x` in a document."""
+    for m in re.finditer(r"`((?:\w+)/[\w./-]+)`", prose(text)):
+        where = m[1].rstrip("/")
+        if re.search(r"_$|/[A-Z]+$", where):
+            continue  # the beginning of names, or a name that stands for others
+        if where.split("/")[0] in TOP and not os.path.exists(os.path.join(SOURCE, where)):
+            fault(path, m.start(), text, f"{m[1]}: no such file")
+    for m in re.finditer(r"`([us])/(\w+)`", text):
+        wanted = [f"test_{m[2]}.py"] if m[1] == "s" else [f"test_{m[2]}.c"]
+        if not names.intersection(wanted):
+            fault(path, m.start(), text, f"{m[0]}: no such test")
+
+
+def main():
+    every = files()
+    documents = {f: read(f) for f in every if f.endswith(".md")}
+    assert "doc/README.md" in documents, f"no documents below {SOURCE}"
+    names = {os.path.basename(f) for f in every if f.startswith("tests/")}
+    for path in every:
+        if path.endswith(".md"):
+            check_links(path, documents[path], documents)
+            check_names(path, documents[path], names)
+            check_citations(path, prose(documents[path]), documents)
+        elif path.endswith(CODE) and os.path.basename(path) not in ("docs.py", "test_docs.py"):
+            check_citations(path, read(path), documents)
+    for line in faults:
+        print(line, file=sys.stderr)
+    run = subprocess.run([sys.executable, os.path.join(SOURCE, "doc/pictures/draw.py"), "--check"])
+    return 1 if faults or run.returncode else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""layers.py SOURCE [BUILD] - hold the tree against tests/layers.txt, which says which folder uses which.
+
+By #include lines: every arrow stands in layers.txt and every arrow there is one of the tree; a folder names only folders
+above its own line, so there are no circles.  With BUILD also by calls: where an archive imports a symbol that another
+folder's archive defines, there is a way of arrows from the one to the other.  --graph prints the arrows of the tree."""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+TREES = ("accountant", "proto", "common", "client", "shuffler", "analyzer", "deploy/tool")
+GENERATED = {"tombola.pb-c.h": "proto"}
+TABLE = "tests/layers.txt"
+# A table names its rows, which stand in folders that use the table's.
+TABLES = ("pt_table.c.o", "pt_devices.c.o")
+PARTIES = ("client", "shuffler", "analyzer")
+
+
+def arrows_of(source):
+    """Folder -> folder -> the include lines between them; and the folders that hold C files."""
+    files = [f for tree in TREES for f in sorted((source / tree).rglob("*.[ch]"))]
+    folder_of = {f: f.parent.relative_to(source).as_posix() for f in files}
+    owner = dict(GENERATED)
+    for f in files:
+        if f.suffix == ".h" and owner.setdefault(f.name, folder_of[f]) != folder_of[f]:
+            sys.exit(f"layers.py: two headers are called {f.name}")
+    arrows = collections.defaultdict(lambda: collections.defaultdict(list))
+    for f in files:
+        for number, line in enumerate(f.read_text().splitlines(), 1):
+            named = re.match(r'#\s*include "([^"]+)"', line)
+            if not named:
+                continue
+            target = owner.get(pathlib.PurePath(named[1]).name)
+            if target is None:
+                sys.exit(f"{f.relative_to(source)}:{number}: {named[1]} is no header of the tree")
+            if target != folder_of[f]:
+                arrows[folder_of[f]][target].append(f"{f.relative_to(source)}:{number}: {line}")
+    return arrows, set(folder_of.values())
+
+
+def table_of(path):
+    """Folder -> the folders it may use, in the order of the lines."""
+    table = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        folder, _, uses = line.partition(":")
+        for used in uses.split():
+            if used not in table:
+                sys.exit(f"{TABLE}:{number}: {used} does not stand above {folder}")
+            if not allowed(folder, used):
+                sys.exit(f"{TABLE}:{number}: {folder} may never use {used}")
+        table[folder] = uses.split()
+    return table
+
+
+def allowed(folder, used):
+    """What no line of the table may say: a party's folder is used by its own party alone, the accountant uses itself."""
+    top, of = folder.split("/")[0], used.split("/")[0]
+    return top == of or of not in PARTIES and top != "accountant"
+
+
+def below(table, folder):
+    """What a folder reaches by arrows, itself too."""
+    reached = {folder}
+    for used in table.get(folder, ()):
+        reached |= below(table, used)
+    return reached
+
+
+def called(source, build, folders):
+    """(folder, other folder, symbol) where an object of the one imports what an object of the other defines.
+
+    An archive may hold the objects of several folders: an object belongs to the folder of its source."""
+    folder_of = {f.name + ".o": f.parent.relative_to(source).as_posix()
+                 for tree in TREES for f in (source / tree).rglob("*.c")}
+    defines, imports = {}, collections.defaultdict(set)
+    for archive in build.rglob("*.a"):
+        if archive.parent.relative_to(build).as_posix() not in folders or archive.parent.match("accountant/library"):
+            continue  # that one holds the objects of others once more
+        symbols = subprocess.run(["nm", "-A", "--extern-only", archive], capture_output=True, text=True, check=True).stdout
+        for line in symbols.splitlines():
+            place, _, symbol = line.rpartition(":")
+            member, fields = place.rpartition(":")[2], symbol.split()
+            if member not in folder_of:
+                continue  # generated
+            if fields[0] == "U" and member not in TABLES:
+                imports[folder_of[member]].add(fields[1])
+            elif len(fields) == 3:
+                defines[fields[2]] = folder_of[member]
+    return [(folder, defines[s], s) for folder, names in imports.items() for s in names if s in defines]
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--graph"]
+    source = pathlib.Path(arguments[0])
+    arrows, folders = arrows_of(source)
+    if "--graph" in sys.argv:
+        for folder in sorted(folders):
+            print(f"{folder}: {' '.join(sorted(arrows[folder]))}".rstrip())
+        return
+    table = table_of(source / TABLE)
+    bad = [f"{TABLE}: no line for {f}" for f in sorted(folders - set(table))]
+    bad += [f"{TABLE}: {f} holds no C file" for f in table if f not in folders]
+    for folder in sorted(folders):
+        for target, lines in sorted(arrows[folder].items()):
+            if target not in table.get(folder, ()):
+                bad += [f"{line}   (forbidden: {folder} -> {target})" for line in lines]
+        bad += [f"{TABLE}: {folder} includes nothing of {t}" for t in table.get(folder, ()) if t not in arrows[folder]]
+    if len(arguments) > 1:
+        calls = called(source, pathlib.Path(arguments[1]), folders)
+        if not calls:
+            bad.append(f"{arguments[1]}: no archive of a folder calls another's")
+        bad += [f"{folder} calls {symbol} of {other}" for folder, other, symbol in sorted(calls)
+                if other not in below(table, folder)]
+    sys.exit("\n".join(bad) or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""tests/docs.py accepts the documents as they are, and names each kind of fault with its place.  What documents say
+that commands print is what they print."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import wire
+from cluster import program
+
+CHECK = os.path.join(wire.ROOT, "tests", "docs.py")
+# Not run: a ledger that is not there, a picture, times, an excerpt.
+LEFT_OUT = re.compile(r"tombola-accountant (audit|compare|paper)|--format svg|ledger export")
+
+
+def check(source):
+    return subprocess.run([CHECK, str(source)], capture_output=True, text=True)
+
+
+def test_the_documents_and_what_cites_them_agree():
+    run = check(wire.ROOT)
+    assert run.returncode == 0 and not run.stderr, run.stderr
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A document, one that cites it, and a file of code that does."""
+    shutil.copytree(os.path.join(wire.ROOT, "doc", "pictures"), tmp_path / "doc" / "pictures")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "doc" / "README.md").write_text("# Map\n\n## 4. What, where\n\n### 4.2 One `round`\n")
+    (tmp_path / "doc" / "other.md").write_text("See [it](README.md#4-what-where), [this](README.md#42-one-round).\n")
+    (tmp_path / "a.c").write_text('/* doc/README.md, "One\n * `round`"; doc/README.md, 4.2.5; doc/README.md. */\n')
+    assert check(tmp_path).returncode == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("path,text,fault", [
+    ("doc/other.md", "\n[a](no.md)\n", "doc/other.md:2: link to no.md: no such file"),
+    ("doc/other.md", "[a](README.md#4-what)\n", "doc/other.md:1: link to README.md#4-what: no such heading"),
+    ("doc/other.md", "`tests/unit/test_no.c`\n", "doc/other.md:1: tests/unit/test_no.c: no such file"),
+    ("doc/other.md", "`u/no`\n", "doc/other.md:1: `u/no`: no such test"),
+    ("a.c", "/* doc/no.md */\n", "a.c:1: doc/no.md: no such document"),
+    ("a.c", '\n/* doc/README.md,\n * "Two" */\n', 'a.c:2: doc/README.md: no heading "Two"'),
+    ("a.c", "/* doc/README.md, 4.3 */\n", "a.c:1: doc/README.md: no section 4.3"),
+    ("doc/pictures/round.txt", "title x\nsize 9 9\n", "doc/pictures/round.svg is not what round.txt says"),
+])
+def test_a_fault_is_named(tree, path, text, fault):
+    (tree / path).write_text(text)
+    run = check(tree)
+    assert run.returncode == 1 and fault in run.stderr, run.stderr
+
+
+def read(path):
+    with open(os.path.join(wire.ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def examples(text):
+    """(command, what it prints) of the accountant, as they stand between fences."""
+    for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
+        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = example.replace("\\\n", " ").partition("\n")
+            if command.startswith("tombola-accountant ") and not LEFT_OUT.search(command):
+                yield command, printed.split("\n$ ")[0].strip()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("path,least", [("README.md", 1), ("doc/accountant.md", 15), ("doc/accounting.md", 1),
+                                        ("doc/analyses.md", 2)])
+def test_the_accountant_prints_what_documents_say(path, least):
+    found = list(examples(read(path)))
+    assert len(found) >= least
+    folder = os.path.dirname(program("tombola-accountant"))
+    for command, printed in found:
+        run = subprocess.run(command, shell=True, capture_output=True, text=True,
+                             env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        assert printed in run.stdout + run.stderr, (command, run.stdout, run.stderr)
+
+
+def test_the_plan_of_the_readme_costs_what_documents_say(tmp_path):
+    plan, = re.findall(r'^```\n(name = "shuttle-demo";\n.*?)^```', read("README.md"), re.M | re.S)
+    (tmp_path / "plan.conf").write_text(plan)
+    run = subprocess.run([program("tombola"), "plan", "cost", str(tmp_path / "plan.conf")],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    said = re.findall(r"^    [12]  \w.*$", read("doc/protocols/README.md") + read("doc/protocols/numbers.md"), re.M)
+    assert len(said) == 2 and all(line in run.stdout.splitlines() for line in said), run.stdout

@@ -1,0 +1,446 @@
+/* sh_memory.c - a shuffler's store in memory: rows of bytes, each table sorted by a number. */
+#include "sh_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_buf.h"
+
+#define SPANS 5 /* of a round, which has most */
+
+enum table { ROUNDS, RECORDS, PINS, LOSSES, HEADS, STANDINGS, PLACES, BLOCKS, TAGS };
+
+struct row {
+	enum table table;
+	uint8_t key[PR_HASH_LEN]; /* of what it is, or whose */
+	uint64_t number;          /* by which rows of a table are sorted */
+	uint32_t bucket;
+	int state;
+	double epsilon;
+	struct cr_span span[SPANS]; /* owned */
+};
+
+struct sh_memory {
+	struct row *row;
+	size_t rows, cap;
+};
+
+/* An open round's place. */
+struct data {
+	struct sh_memory *m;
+	uint8_t key[PR_HASH_LEN];
+};
+
+static void *some(void *p)
+{
+	if (p == NULL)
+		abort();
+	return p;
+}
+
+static struct cr_span copied(struct cr_span s)
+{
+	if (s.len == 0)
+		return (struct cr_span){ NULL, 0 };
+	uint8_t *bytes = some(malloc(s.len));
+	memcpy(bytes, s.data, s.len);
+	return (struct cr_span){ bytes, s.len };
+}
+
+static void drop(struct sh_memory *m, size_t i)
+{
+	for (size_t k = 0; k < SPANS; k++)
+		free((void *)(uintptr_t)m->row[i].span[k].data);
+	memmove(&m->row[i], &m->row[i + 1], (--m->rows - i) * sizeof *m->row);
+}
+
+/* A copy of `r` in its place, after those of its number. */
+static void put(struct sh_memory *m, const struct row *r)
+{
+	size_t at = m->rows;
+
+	m->row = some(cm_grow(m->row, m->rows, &m->cap, sizeof *m->row));
+	while (at > 0 && m->row[at - 1].number > r->number)
+		at--;
+	memmove(&m->row[at + 1], &m->row[at], (m->rows++ - at) * sizeof *m->row);
+	m->row[at] = *r;
+	for (size_t k = 0; k < SPANS; k++)
+		m->row[at].span[k] = copied(r->span[k]);
+}
+
+/* The next row of the table from *at, with this key (NULL: any); NULL past the last. */
+static struct row *next(struct sh_memory *m, enum table table, const uint8_t *key, size_t *at)
+{
+	for (; *at < m->rows; ++*at)
+		if (m->row[*at].table == table &&
+			(key == NULL || memcmp(m->row[*at].key, key, PR_HASH_LEN) == 0))
+			return &m->row[(*at)++];
+	return NULL;
+}
+
+static void take_away(struct sh_memory *m, enum table table, const uint8_t *key)
+{
+	for (size_t i = 0; next(m, table, key, &i) != NULL;)
+		drop(m, --i);
+}
+
+static const uint8_t *key_of(const uint8_t round_id[PR_ROUND_ID_LEN], uint8_t key[PR_HASH_LEN])
+{
+	memset(key, 0, PR_HASH_LEN);
+	memcpy(key, round_id, PR_ROUND_ID_LEN);
+	return key;
+}
+
+/* ---- Rounds ---- */
+
+static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
+{
+	struct row r = { .table = ROUNDS,
+		.number = row->sequence,
+		.state = (int)row->state,
+		.span = { row->descriptor, row->signature, row->manifest, row->manifest_signature,
+			row->charge } };
+
+	size_t i = 0;
+
+	(void)err;
+	/* The old row goes last: what is put may be borrowed from it. */
+	const struct row *old = next(ctx, ROUNDS, key_of(row->round_id, r.key), &i);
+	if (old != NULL && old->number != row->sequence)
+		abort();
+	put(ctx, &r);
+	if (old != NULL)
+		drop(ctx, i - 1);
+	return CM_OK;
+}
+
+static enum cm_rc show_row(const struct row *r, sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	struct sh_row row = { .sequence = r->number,
+		.state = (enum sh_state)r->state,
+		.descriptor = r->span[0],
+		.signature = r->span[1],
+		.manifest = r->span[2],
+		.manifest_signature = r->span[3],
+		.charge = r->span[4] };
+
+	memcpy(row.round_id, r->key, PR_ROUND_ID_LEN);
+	return fn(user, &row, err);
+}
+
+static enum cm_rc row_get(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	uint8_t key[PR_HASH_LEN];
+	size_t i = 0;
+	const struct row *r = next(ctx, ROUNDS, key_of(round_id, key), &i);
+
+	return r != NULL ? show_row(r, fn, user, err) : cm_fail(err, CM_ENOINPUT, "no such round");
+}
+
+static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, ROUNDS, NULL, &i)) != NULL;)
+		rc = show_row(r, fn, user, err);
+	return rc;
+}
+
+/* ---- The ledger ---- */
+
+static enum cm_rc records_put(
+	void *ctx, uint64_t first, const struct cr_span *records, size_t n, struct cm_err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < n; i++)
+		put(ctx, &(struct row){ .table = RECORDS, .number = first + i, .span = { records[i] } });
+	return CM_OK;
+}
+
+static enum cm_rc record_each(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, RECORDS, NULL, &i)) != NULL;)
+		rc = fn(user, r->span[0].data, r->span[0].len, err);
+	return rc;
+}
+
+static enum cm_rc record_get(void *ctx, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	const struct row *r;
+
+	for (size_t i = 0; (r = next(ctx, RECORDS, NULL, &i)) != NULL;)
+		if (r->number == seq)
+			return fn(user, r->span[0].data, r->span[0].len, err);
+	return cm_fail(err, CM_ENOINPUT, "no such record");
+}
+
+static enum cm_rc pin_put(void *ctx, const struct sh_pin_row *pin, struct cm_err *err)
+{
+	const struct row *r;
+
+	for (size_t i = 0; (r = next(ctx, PINS, NULL, &i)) != NULL;)
+		if (r->number == pin->record)
+			return cm_fail(err, CM_EIO, "the pin is there");
+	put(ctx, &(struct row){ .table = PINS,
+			 .number = pin->record,
+			 .state = pin->state,
+			 .epsilon = pin->epsilon,
+			 .span = { pin->taken } });
+	return CM_OK;
+}
+
+static enum cm_rc pin_each(void *ctx, sh_pin_fn *fn, void *user, struct cm_err *err)
+{
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, PINS, NULL, &i)) != NULL;) {
+		const struct sh_pin_row pin = { r->number, r->state, r->epsilon, r->span[0] };
+		rc = fn(user, &pin, err);
+	}
+	return rc;
+}
+
+static enum cm_rc loss_get(void *ctx, struct sh_loss *loss, struct cm_err *err)
+{
+	size_t i = 0;
+	const struct row *r = next(ctx, LOSSES, NULL, &i);
+
+	(void)err;
+	*loss = (struct sh_loss){ 0 };
+	if (r != NULL)
+		*loss = (struct sh_loss){ .closed_to = r->number, .waits = r->state != 0 };
+	return CM_OK;
+}
+
+static enum cm_rc loss_put(void *ctx, const struct sh_loss *loss, struct cm_err *err)
+{
+	size_t i = 0;
+
+	(void)err;
+	if (next(ctx, LOSSES, NULL, &i) != NULL)
+		drop(ctx, i - 1);
+	put(ctx, &(struct row){ .table = LOSSES, .number = loss->closed_to, .state = loss->waits });
+	return CM_OK;
+}
+
+static enum cm_rc head_put(void *ctx, const struct sh_head_row *head, struct cm_err *err)
+{
+	struct row r = { .table = HEADS,
+		.number = head->seq,
+		.bucket = head->devices,
+		.span = { { head->before, PR_HASH_LEN }, { head->descriptor_hash, PR_HASH_LEN } } };
+
+	(void)err;
+	memcpy(r.key, head->name, PR_HASH_LEN);
+	take_away(ctx, HEADS, r.key);
+	put(ctx, &r);
+	return CM_OK;
+}
+
+static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err)
+{
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, HEADS, NULL, &i)) != NULL;) {
+		struct sh_head_row head = { .devices = r->bucket, .seq = r->number };
+		memcpy(head.name, r->key, PR_HASH_LEN);
+		memcpy(head.before, r->span[0].data, PR_HASH_LEN);
+		memcpy(head.descriptor_hash, r->span[1].data, PR_HASH_LEN);
+		rc = fn(user, &head, err);
+	}
+	return rc;
+}
+
+static enum cm_rc standing_put(
+	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		struct row r = { .table = STANDINGS,
+			.number = s->sequence,
+			.span = { { s->descriptor_hash, PR_HASH_LEN } } };
+		memcpy(r.key, names + i * PR_HASH_LEN, PR_HASH_LEN);
+		take_away(ctx, STANDINGS, r.key);
+		put(ctx, &r);
+	}
+	return CM_OK;
+}
+
+static enum cm_rc standing_get(
+	void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err)
+{
+	size_t i = 0;
+	const struct row *r = next(ctx, STANDINGS, name, &i);
+
+	(void)err;
+	*out = (struct sh_standing){ .sequence = r != NULL ? r->number : 0 };
+	if (r != NULL)
+		memcpy(out->descriptor_hash, r->span[0].data, PR_HASH_LEN);
+	return CM_OK;
+}
+
+/* ---- Messages and tags ---- */
+
+static enum cm_rc data_open(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
+{
+	struct data *d = some(calloc(1, sizeof *d));
+	size_t i = 0;
+
+	d->m = ctx;
+	if (next(ctx, PLACES, key_of(round_id, d->key), &i) == NULL) {
+		struct row r = { .table = PLACES };
+		if (!create) {
+			free(d);
+			return cm_fail(err, CM_ENOINPUT, "the place is missing");
+		}
+		memcpy(r.key, d->key, PR_HASH_LEN);
+		put(ctx, &r);
+	}
+	*data = d;
+	return CM_OK;
+}
+
+static void data_close(void *data)
+{
+	free(data);
+}
+
+static void keep(const struct data *d, enum table table, const struct sh_block *b)
+{
+	struct row r = {
+		.table = table, .number = b->id, .bucket = b->bucket, .span = { { b->body, b->len } }
+	};
+
+	memcpy(r.key, d->key, PR_HASH_LEN);
+	put(d->m, &r);
+}
+
+/* What the source cannot give ends the test: there is nothing that could be full here. */
+static enum cm_rc data_commit(
+	void *data, sh_block_source *source, void *user, const struct sh_block *tags, struct cm_err *err)
+{
+	struct sh_block b;
+	enum cm_rc rc;
+
+	while ((rc = source(user, &b, err)) == CM_OK)
+		keep(data, BLOCKS, &b);
+	if (rc != CM_EMORE)
+		abort();
+	keep(data, TAGS, tags);
+	return CM_OK;
+}
+
+static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *source, void *user,
+	const struct sh_block *tags, struct cm_err *err)
+{
+	const struct data *d = data;
+
+	for (size_t i = 0; next(d->m, BLOCKS, d->key, &i) != NULL;)
+		if (d->m->row[i - 1].bucket == bucket)
+			drop(d->m, --i);
+	return data_commit(data, source, user, tags, err);
+}
+
+static enum cm_rc each_block(const struct data *d, enum table table, uint32_t bucket, sh_block_fn *fn,
+	void *user, struct cm_err *err)
+{
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(d->m, table, d->key, &i)) != NULL;) {
+		const struct sh_block b = { r->bucket, r->number, r->span[0].data, r->span[0].len };
+		if (table == TAGS || r->bucket == bucket)
+			rc = fn(user, &b, err);
+	}
+	return rc;
+}
+
+static enum cm_rc data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	return each_block(data, BLOCKS, bucket, fn, user, err);
+}
+
+static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	return each_block(data, TAGS, 0, fn, user, err);
+}
+
+static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	uint8_t key[PR_HASH_LEN];
+
+	(void)err;
+	key_of(round_id, key);
+	take_away(ctx, BLOCKS, key);
+	take_away(ctx, TAGS, key);
+	take_away(ctx, PLACES, key);
+	return CM_OK;
+}
+
+/* fn may remove the place that it is shown. */
+static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
+{
+	struct sh_memory *m = ctx;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && next(m, PLACES, NULL, &i) != NULL;) {
+		uint8_t round_id[PR_ROUND_ID_LEN];
+		size_t rows = m->rows;
+		memcpy(round_id, m->row[i - 1].key, PR_ROUND_ID_LEN);
+		rc = fn(user, round_id, err);
+		i = m->rows < rows ? 0 : i;
+	}
+	return rc;
+}
+
+/* ---- */
+
+struct sh_memory *sh_memory_new(void)
+{
+	return some(calloc(1, sizeof(struct sh_memory)));
+}
+
+void sh_memory_free(struct sh_memory *m)
+{
+	if (m == NULL)
+		return;
+	while (m->rows > 0)
+		drop(m, m->rows - 1);
+	free(m->row);
+	free(m);
+}
+
+struct sh_store sh_memory_store(struct sh_memory *m)
+{
+	return (struct sh_store){ .ctx = m,
+		.row_put = row_put,
+		.row_get = row_get,
+		.row_each = row_each,
+		.records_put = records_put,
+		.record_each = record_each,
+		.record_get = record_get,
+		.pin_put = pin_put,
+		.pin_each = pin_each,
+		.loss_get = loss_get,
+		.loss_put = loss_put,
+		.head_put = head_put,
+		.head_each = head_each,
+		.standing_put = standing_put,
+		.standing_get = standing_get,
+		.data_open = data_open,
+		.data_close = data_close,
+		.data_commit = data_commit,
+		.data_replace = data_replace,
+		.data_bucket = data_bucket,
+		.data_tags = data_tags,
+		.data_drop = data_drop,
+		.data_each = data_each };
+}

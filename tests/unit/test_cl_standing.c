@@ -1,0 +1,364 @@
+/* test_cl_standing.c - a ledger that does not know what the shuffler has was restored, cloned or lost. */
+#include "cl_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cl_encode.h"
+#include "cl_standing.h"
+#include "cl_usage.h"
+
+static struct cm_err err;
+static struct cl_world world;
+static struct cl_offer first, second;
+static struct cl_judgement judged;
+static const uint8_t key_hash[PR_HASH_LEN] = { 9, 8, 7 };
+
+static int set_up(void **state)
+{
+	(void)state;
+	cl_world_make(&world);
+	cl_offer_make(&world, "grr", 1.0, &first);
+	cl_offer_make(&world, "grr", 1.0, &second);
+	cl_offer_follow(&second, &first);
+	cl_offer_sign(&world, &second);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cl_world_mutant("");
+	cl_offer_free(&first);
+	cl_offer_free(&second);
+	cl_world_free(&world);
+	return 0;
+}
+
+static enum cm_rc judge(const struct cl_offer *o)
+{
+	enum cm_rc rc;
+
+	err.msg[0] = '\0';
+	rc = cl_world_judge(&world, o, &judged, &err);
+	if (judged.verified)
+		rd_descriptor_fini(&judged.d);
+	return rc;
+}
+
+static void take_part(const struct cl_offer *o)
+{
+	struct cl_entry e = { .pseudonym = { 1 } };
+	struct cl_opening opening = {
+		.descriptor = o->bytes.data, .descriptor_len = o->bytes.len, .signature = o->signature
+	};
+	const uint8_t salt[32] = { 1 };
+	uint8_t sealed[4096];
+
+	assert_int_equal(cl_world_judge(&world, o, &judged, &err), CM_OK);
+	opening.d = &judged.d;
+	opening.charge = judged.charge;
+	assert_true(cl_device_len(&judged.d) <= sizeof sealed);
+	assert_int_equal(cl_encode(&judged.d, &e, 1, &world.rng, sealed, &err), CM_OK);
+	assert_int_equal(cl_store_put(world.db, &opening, &e, 1, salt, sealed, cl_device_len(&judged.d),
+				 CL_WORLD_NOW, &err),
+		CM_OK);
+	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
+	rd_descriptor_fini(&judged.d);
+}
+
+/* The shuffler says that the last report was of this round (NULL: of none). */
+static struct cl_standing standing_of(const struct cl_offer *o, const uint8_t *key)
+{
+	struct cl_standing s = { .sequence = o != NULL ? o->d.sequence : 0 };
+	uint8_t said[RD_STANDING_LEN];
+
+	if (o != NULL)
+		memcpy(s.descriptor_hash, o->d.hash, PR_HASH_LEN);
+	rd_standing_bytes(key, s.sequence, s.descriptor_hash, said);
+	assert_int_equal(
+		cr_sign(world.shuffler.signer, RD_PURPOSE_STANDING, said, sizeof said, s.signature, &err),
+		CM_OK);
+	return s;
+}
+
+static enum cm_rc take(const struct cl_standing *s, bool *news)
+{
+	return cl_standing_take(world.db, world.shuffler.verifier, key_hash, s, CL_WORLD_NOW, news, &err);
+}
+
+static struct cl_loss loss(void)
+{
+	struct cl_loss l;
+
+	assert_int_equal(cl_loss_read(world.db, &l, &err), CM_OK);
+	return l;
+}
+
+static void a_ledger_that_knows_the_shufflers_last_round_is_whole(void **state)
+{
+	struct cl_standing s = standing_of(NULL, key_hash);
+	bool news = true;
+
+	(void)state;
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news);
+	take_part(&first);
+	s = standing_of(&first, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news);
+	/* One that was never accepted, or whose receipt was lost: the ledger knows more than the shuffler. */
+	take_part(&second);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news || loss().lost);
+}
+
+static void a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent(void **state)
+{
+	struct cl_standing s;
+	struct cl_usage usage;
+	bool news = false;
+
+	(void)state;
+	take_part(&first);
+	s = standing_of(&second, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_true(news);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news); /* said once */
+	assert_true(loss().lost);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	assert_non_null(
+		strstr(err.msg, "the shuffler has a report of round 2 that this ledger does not know"));
+	assert_non_null(strstr(err.msg, "accept-loss"));
+	cl_world_restart(&world);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	/* Also when it says otherwise later. */
+	s = standing_of(NULL, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	assert_int_equal(cl_usage_read(world.db, &world.policy, &usage, &err), CM_OK);
+	assert_true(usage.used == 1 && usage.pinned == 1);
+}
+
+static void another_descriptor_of_the_same_number_is_not_the_round(void **state)
+{
+	struct cl_standing s;
+	bool news = false;
+
+	(void)state;
+	take_part(&first);
+	first.d.hash[0] ^= 1;
+	s = standing_of(&first, key_hash);
+	first.d.hash[0] ^= 1;
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_true(news && loss().lost);
+}
+
+static void without_the_check_a_restored_ledger_goes_on(void **state)
+{
+	struct cl_standing s;
+	bool news = true;
+
+	(void)state;
+#ifdef TOMBOLA_MUTANTS
+	take_part(&first);
+	s = standing_of(&second, key_hash);
+	cl_world_mutant("client.standing");
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news);
+	assert_int_equal(judge(&second), CM_OK);
+#else
+	(void)s;
+	(void)news;
+	skip();
+#endif
+}
+
+static void only_the_shuffler_says_it_and_for_this_certificate(void **state)
+{
+	static const uint8_t other[PR_HASH_LEN] = { 1 };
+	struct cl_standing s = standing_of(&second, other);
+	uint8_t said[RD_STANDING_LEN];
+	bool news = true;
+
+	(void)state;
+	assert_int_equal(take(&s, &news), CM_EPROTO);
+	s = standing_of(&second, key_hash);
+	s.sequence++;
+	assert_int_equal(take(&s, &news), CM_EPROTO);
+	s.sequence--;
+	s.descriptor_hash[3] ^= 1;
+	assert_int_equal(take(&s, &news), CM_EPROTO);
+	rd_standing_bytes(key_hash, 0, (const uint8_t[PR_HASH_LEN]){ 0 }, said);
+	s = (struct cl_standing){ .sequence = 0 };
+	assert_int_equal(
+		cr_sign(world.analyzer.signer, RD_PURPOSE_STANDING, said, sizeof said, s.signature, &err),
+		CM_OK);
+	assert_int_equal(take(&s, &news), CM_EPROTO);
+	assert_false(news || loss().lost);
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.standing.signature");
+	assert_int_equal(take(&s, &news), CM_OK);
+#endif
+}
+
+/* ---- An operator accepts it ---- */
+
+/* `o` is the round after `before`, of this plan after that of `first`. */
+static void later_plan(struct cl_offer *o, const struct cl_offer *before, uint64_t number, double epsilon,
+	const uint8_t *previous)
+{
+	struct rd_plan p = { .number = number, .epsilon = epsilon, .delta = 2e-7 };
+
+	memcpy(p.previous, previous, sizeof p.previous);
+	cl_offer_plan(&world, &p, o);
+	o->d.sequence = before->d.sequence + 1;
+	o->d.ledger_seq = before->d.ledger_seq + 3;
+	memcpy(o->d.previous, before->d.hash, sizeof o->d.previous);
+	cl_offer_sign(&world, o);
+}
+
+static void after_an_accepted_loss_older_plans_are_closed_and_their_slices_count(void **state)
+{
+	struct cl_offer third, fourth;
+	struct cl_standing s;
+	struct rd_slices sum;
+	bool news = false;
+
+	(void)state;
+	cl_offer_make(&world, "grr", 1.0, &third);
+	cl_offer_make(&world, "grr", 1.0, &fourth);
+	later_plan(&first, &first, 1, 10, first.d.previous);
+	take_part(&first);
+	s = standing_of(&second, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_int_equal(cl_loss_accept(world.db, 2, CL_WORLD_NOW, &err), CM_OK);
+	assert_false(loss().lost);
+	assert_true(loss().accepted);
+	assert_int_equal(loss().closed_plans, 2);
+	/* The same standing is no new loss. */
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news || loss().lost);
+	/* Plan 1, that this ledger knows, and plan 2, that it has forgotten. */
+	later_plan(&second, &first, 2, 20, first.d.plan_hash);
+	later_plan(&third, &second, 3, 30, second.d.plan_hash);
+	assert_int_equal(judge(&second), CM_EPERM);
+	assert_string_equal(
+		err.msg, "plan 'plan' (2) is closed: a loss of this client's ledger was accepted");
+	assert_int_equal(judge(&third), CM_OK);
+	assert_int_equal(cl_pin_slices(world.db, &sum, &err), CM_OK);
+	assert_true(sum.epsilon == 60);
+	cl_offer_follow(&fourth, &third);
+	memcpy(fourth.d.plan_hash, first.d.plan_hash, PR_HASH_LEN);
+	fourth.d.entry = 2;
+	cl_offer_sign(&world, &fourth);
+	assert_int_equal(judge(&fourth), CM_EPERM);
+	cl_offer_free(&third);
+	cl_offer_free(&fourth);
+}
+
+static void after_a_loss_the_chain_of_plans_must_be_known(void **state)
+{
+	struct cl_offer third;
+	struct cl_standing s = standing_of(&second, key_hash);
+	bool news = false;
+
+	(void)state;
+	cl_offer_make(&world, "grr", 1.0, &third);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
+	/* The plan before it is nobody's. */
+	later_plan(&third, &second, 2, 30, key_hash);
+	assert_int_equal(judge(&third), CM_EPERM);
+	assert_non_null(strstr(err.msg, "plan is not to be had"));
+	/* Nor may numbers be passed over: the closed one would not be counted. */
+	later_plan(&third, &third, 3, 30, first.d.plan_hash);
+	assert_int_equal(judge(&third), CM_EPERM);
+	assert_int_equal(db_run(world.db->sql, "SELECT 1", &err), CM_OK);
+	cl_offer_free(&third);
+}
+
+static void slices_of_closed_plans_may_leave_nothing(void **state)
+{
+	struct cl_standing s = standing_of(&second, key_hash);
+	bool news = false;
+
+	(void)state;
+	take_part(&first); /* whose plan took all of the budget */
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
+	later_plan(&second, &first, 2, 1, first.d.plan_hash);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+}
+
+static void plans_that_the_ledger_knows_are_closed_whatever_number_is_said(void **state)
+{
+	struct cl_standing s = standing_of(&second, key_hash);
+	bool news = false;
+
+	(void)state;
+	later_plan(&first, &first, 5, 10, key_hash);
+	take_part(&first);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_int_equal(cl_loss_accept(world.db, 0, CL_WORLD_NOW, &err), CM_EUSAGE);
+	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(loss().closed_plans, 5);
+}
+
+/* A ledger begun anew in place of a lost one: the first round that the shuffler names is of the lost one. */
+static void a_ledger_begun_anew_takes_one_standing_as_the_lost_ones(void **state)
+{
+	struct cl_standing s = standing_of(&second, key_hash);
+	char path[96];
+	bool news = true, anew = false;
+
+	(void)state;
+	take_part(&first);
+	cl_db_close(world.db);
+	world.db = NULL;
+	(void)snprintf(path, sizeof path, "%s/gateway.key", world.dir);
+	fclose(fopen(path, "w"));
+	(void)snprintf(path, sizeof path, "%s/client.db", world.dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cl_db_open(world.dir, "test", &world.db, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "ledger is missing or empty"));
+	assert_non_null(strstr(err.msg, "accept-loss"));
+	assert_int_equal(
+		cl_db_open_after_loss(world.dir, "test", 3, CL_WORLD_NOW, &anew, &world.db, &err), CM_OK);
+	assert_true(anew);
+	assert_int_equal(loss().closed_plans, 3);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news || loss().lost);
+	assert_int_equal(loss().closed_plans, 3);
+	s = standing_of(&first, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_true(news && loss().lost);
+	/* A ledger that is there is not begun anew. */
+	cl_db_close(world.db);
+	assert_int_equal(
+		cl_db_open_after_loss(world.dir, "test", 9, CL_WORLD_NOW, &anew, &world.db, &err), CM_OK);
+	assert_false(anew);
+	assert_int_equal(loss().closed_plans, 3);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_ledger_that_knows_the_shufflers_last_round_is_whole),
+		TEST(a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent),
+		TEST(another_descriptor_of_the_same_number_is_not_the_round),
+		TEST(without_the_check_a_restored_ledger_goes_on),
+		TEST(only_the_shuffler_says_it_and_for_this_certificate),
+		TEST(after_an_accepted_loss_older_plans_are_closed_and_their_slices_count),
+		TEST(after_a_loss_the_chain_of_plans_must_be_known),
+		TEST(slices_of_closed_plans_may_leave_nothing),
+		TEST(plans_that_the_ledger_knows_are_closed_whatever_number_is_said),
+		TEST(a_ledger_begun_anew_takes_one_standing_as_the_lost_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+/* test_none_rows.c - devices without a valid reading: the rows that count them apart, to the last bit, and
+ * what that costs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "acct.h"
+#include "exact_batch.h"
+#include "pt_histogram.h"
+#include "pt_mixbins_analysis.h"
+#include "queries.h"
+
+#define OF_CATEGORIES ((unsigned)PT_HISTOGRAM | PT_MARGINALS | PT_PREFIXES)
+#define PEOPLE        600u
+
+static struct cm_err err;
+
+/* ---- rows ---- */
+
+static void a_row_without_room_says_so(void **state)
+{
+	const struct pt_protocol *row;
+
+	(void)state;
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		assert_int_equal(row->device->none_symbol & ~row->device->kinds, 0);
+		/* Whatever a row counts can be one more. */
+		assert_int_equal(
+			row->device->none_symbol & OF_CATEGORIES, row->device->kinds & OF_CATEGORIES);
+		for (unsigned kind = 1; kind <= PT_PREFIXES; kind <<= 1) {
+			struct pt_query q = query_of_kind((enum pt_kind)kind);
+			bool room = (row->device->none_symbol & kind) != 0;
+
+			if ((row->device->kinds & kind) == 0)
+				continue;
+			q.none = PT_NONE_SYMBOL;
+			assert_int_equal(
+				pt_none_check(row->device, &q, CM_EPROTO, &err), room ? CM_OK : CM_EPROTO);
+			q.none = PT_NONE_EVEN;
+			assert_int_equal(pt_none_check(row->device, &q, CM_EPROTO, &err), CM_OK);
+			pt_none_default(row, &q);
+			assert_int_equal(q.none, room ? PT_NONE_SYMBOL : PT_NONE_VALUE);
+			assert_int_equal(pt_query_check(&q, &err), CM_OK);
+			assert_true(room || q.none_value == (q.low + q.high) / 2);
+		}
+	}
+}
+
+/* The same rounds: `more` has no symbol and one category more where `with` has it. */
+struct pair {
+	struct pt_query with, more;
+};
+
+static struct pair pair_of(enum pt_kind kind)
+{
+	static struct pt_column larger[QUERIES_COLUMNS];
+	struct pair p = { query_of_kind(kind), query_of_kind(kind) };
+
+	p.with.none = PT_NONE_SYMBOL;
+	if (kind == PT_HISTOGRAM) {
+		p.with.categories--;
+		return p;
+	}
+	for (uint32_t c = 0; c < QUERIES_COLUMNS; c++) {
+		larger[c] = p.with.column[c];
+		larger[c].categories++;
+	}
+	p.more.column = larger;
+	return p;
+}
+
+static void same_cells(
+	const struct pt_protocol *row, const struct pt_randomizer *a, const struct pt_randomizer *b)
+{
+	static struct pt_loss of[2];
+
+	memset(of, 0, sizeof of);
+	for (int i = 0; i < 2; i++) {
+		const struct pt_randomizer *p = i == 0 ? a : b;
+
+		if (row->cells != NULL)
+			assert_int_equal(row->cells(p, PEOPLE, &of[i].part[0], &err), CM_OK);
+		else
+			assert_int_equal(row->loss(p, PEOPLE, &of[i], &err), CM_OK);
+	}
+	assert_memory_equal(&of[0], &of[1], sizeof of[0]);
+}
+
+/* The value that each of PEOPLE holds: all there are in turn, those of none too. */
+static struct pt_value held(const struct pt_query *more, uint32_t i, uint32_t *at)
+{
+	struct pt_value v = { .x = i % 5 };
+
+	if (more->kind == PT_HISTOGRAM)
+		return v;
+	v = (struct pt_value){ .at = at };
+	for (uint32_t c = 0; c < more->columns; c++) {
+		at[c] = i % more->column[c].categories;
+		i /= more->column[c].categories;
+	}
+	return v;
+}
+
+/* Encode all values of both with the same draws and tally them. */
+static void play(
+	const struct pt_protocol *row, const struct pair *q, const struct pt_randomizer *p, uint64_t *counts)
+{
+	size_t len = (size_t)row->device->messages(p) * row->device->record_len(p);
+	uint8_t *record[2] = { calloc(1, len), calloc(1, len) };
+
+	assert_true(record[0] != NULL && record[1] != NULL);
+	for (uint32_t i = 0; i < PEOPLE; i++) {
+		uint8_t seed[CR_SEED_LEN] = { (uint8_t)i, (uint8_t)(i >> 8), 1 };
+		uint32_t at[QUERIES_COLUMNS];
+		struct pt_value v = held(&q->more, i, at);
+
+		for (int which = 0; which < 2; which++) {
+			struct cr_rng same;
+			struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &same);
+
+			assert_non_null(g);
+			row->device->encode(which == 0 ? &q->with : &q->more, p, &v, &same, record[which]);
+			cr_rng_seeded_free(g);
+		}
+		assert_memory_equal(record[0], record[1], len);
+		for (uint32_t m = 0; m < row->device->messages(p); m++)
+			assert_int_equal(row->tally(p, record[0] + (size_t)m * row->device->record_len(p),
+						 counts, &err),
+				CM_OK);
+	}
+	free(record[0]);
+	free(record[1]);
+}
+
+static void same_answers(const struct pt_protocol *row, const struct pair *q, const struct pt_randomizer *p)
+{
+	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
+	struct pt_estimate a, b;
+	size_t none = 0;
+
+	assert_non_null(counts);
+	play(row, q, p, counts);
+	assert_int_equal(pt_answer(&q->with, p, counts, PEOPLE, &a, &err), CM_OK);
+	assert_int_equal(pt_answer(&q->more, p, counts, PEOPLE, &b, &err), CM_OK);
+	assert_true(a.n == b.n && a.noise_floor == b.noise_floor);
+	for (size_t i = 0; i < a.n; i++) {
+		const struct pt_item *x = &a.item[i], *y = &b.item[i];
+		bool labelled = strstr(x->label, PT_NONE_LABEL) != NULL;
+
+		assert_true(x->value == y->value && x->variance == y->variance && x->lower == y->lower &&
+			    x->upper == y->upper && x->joint_lower == y->joint_lower &&
+			    x->joint_upper == y->joint_upper && x->projected == y->projected &&
+			    x->bias == y->bias && x->below_noise == y->below_noise);
+		assert_int_equal(x->none, labelled);
+		assert_false(y->none);
+		assert_true(labelled || strcmp(x->label, y->label) == 0);
+		none += x->none;
+	}
+	/* Of {a, b} of 3 by 4 all but 2 by 3, and one of {c}. */
+	assert_int_equal(none, q->with.kind == PT_HISTOGRAM ? 1 : 12 - 6 + 1);
+	assert_true(a.item[a.n - 1].none);
+	assert_true(pt_expected_error(&q->with, p, PEOPLE) == pt_expected_error(&q->more, p, PEOPLE));
+	pt_estimate_fini(&a);
+	pt_estimate_fini(&b);
+	free(counts);
+}
+
+/* So all that is proved of the rows' laws, cells, intervals and constant time holds for the symbol. */
+static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(void **state)
+{
+	const struct pt_protocol *row;
+	size_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		unsigned kind = row->device->kinds & ((unsigned)PT_HISTOGRAM | PT_MARGINALS);
+		struct pair q;
+		struct pt_randomizer p, same;
+
+		if (kind == 0)
+			continue;
+		seen++;
+		q = pair_of((enum pt_kind)kind);
+		assert_int_equal(query_derive(row, &q.with, 2, &p, &err), CM_OK);
+		assert_int_equal(query_derive(row, &q.more, 2, &same, &err), CM_OK);
+		assert_true(pt_randomizer_equal(&p, &same));
+		assert_int_equal(row->device->check(&q.with, &p, &err), CM_OK);
+		same_cells(row, &p, &same);
+		same_answers(row, &q, &p);
+		/* A peer's parameters have the bins of the query's word. */
+		q.with.none = PT_NONE_EVEN;
+		q.more.none = PT_NONE_SYMBOL;
+		assert_int_equal(row->device->check(&q.with, &p, &err), CM_EPROTO);
+		assert_int_equal(row->device->check(&q.more, &p, &err), CM_EPROTO);
+	}
+	assert_int_equal(seen, 14);
+}
+
+struct counted {
+	struct cr_rng from;
+	uint64_t calls, bytes;
+};
+
+static void count_fill(void *ctx, void *out, size_t n)
+{
+	struct counted *c = ctx;
+
+	c->calls++;
+	c->bytes += n;
+	c->from.fill(c->from.ctx, out, n);
+}
+
+/* From one seed every value draws alike, the symbol too: as much, as often. */
+static void encoding_draws_alike_with_and_without_a_reading(void **state)
+{
+	const struct pt_protocol *row;
+
+	(void)state;
+	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+		struct pt_query q = query_of_row(row);
+		struct pt_randomizer p;
+		uint8_t *records;
+		uint64_t calls = 0, bytes = 0;
+
+		assert_int_equal(query_derive(row, &q, 2, &p, &err), CM_OK);
+		records = calloc(row->device->messages(&p), row->device->record_len(&p));
+		assert_non_null(records);
+		for (uint32_t x = 0; x < query_values(&q); x++) {
+			uint8_t seed[CR_SEED_LEN] = { 7, (uint8_t)i };
+			struct counted c = { .calls = 0 };
+			struct cr_rng counting = { count_fill, &c };
+			struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &c.from);
+			uint32_t at[QUERIES_DIMENSION];
+			struct pt_value v = query_value(&q, x, at);
+
+			assert_non_null(g);
+			row->device->encode(&q, &p, &v, &counting, records);
+			cr_rng_seeded_free(g);
+			if (x > 0 && (c.calls != calls || c.bytes != bytes))
+				fail_msg("%s: value %u takes other draws", row->device->name, (unsigned)x);
+			calls = c.calls;
+			bytes = c.bytes;
+		}
+		assert_true(calls > 0);
+		free(records);
+	}
+}
+
+/* The law of each value of two categories and the symbol, by what every message of a response can be: the
+ * delta between a reading and none, among three others whatever they hold. */
+static void the_loss_between_a_reading_and_none_is_what_is_charged(void **state)
+{
+	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+	struct pt_request r = { .epsilon0 = 1.5 };
+	struct pt_randomizer p;
+	struct acct_round round;
+	static struct batch b;
+
+	(void)state;
+	q.categories = 2;
+	q.none = PT_NONE_SYMBOL;
+	assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("grr")->cells(&p, 4, &round, &err), CM_OK);
+	for (uint32_t others = 0; others < 27; others++) {
+		uint32_t value[4] = { 0, others % 3, others / 3 % 3, others / 9 };
+
+		b = (struct batch){ .symbols = 3, .messages = 4 };
+		for (uint32_t side = 0; side < 2; side++)
+			for (uint32_t m = 0; m < 4; m++)
+				for (uint32_t y = 0; y < 3; y++) {
+					/* The victim holds category 0, or nothing. */
+					uint32_t x = m == 0 ? 2 * side : value[m];
+
+					b.law[side][m][y] =
+						y == x ? ldexpl((long double)p.mixbins.keep, -64)
+						       : ldexpl((long double)-p.mixbins.keep, -64) / 2;
+				}
+		expect_bound(&round, &b, false);
+	}
+}
+
+/* ---- what it costs ---- */
+
+static double epsilon_of(const struct pt_query *q)
+{
+	struct pt_request r = { .epsilon0 = 1 };
+	struct pt_randomizer p;
+	struct acct_round round;
+	struct acct_bound epsilon;
+
+	assert_int_equal(pt_derive(pt_find("grr"), q, &r, &p, &err), CM_OK);
+	assert_int_equal(pt_find("grr")->cells(&p, 10000, &round, &err), CM_OK);
+	assert_int_equal(acct_epsilon(&round, 1, 1e-6, &epsilon), ACCT_OK);
+	return epsilon.upper;
+}
+
+/* Values from outside: two categories at epsilon0 1 among 10,000 devices cost .0432, with the symbol .0380,
+ * and the variance of an empty category is 1.37 times as large. */
+static void a_symbol_costs_less_privacy_and_more_error(void **state)
+{
+	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+	struct pt_request r = { .epsilon0 = 1 };
+	struct pt_randomizer p;
+	double variance[2];
+
+	(void)state;
+	q.categories = 2;
+	for (int symbol = 0; symbol < 2; symbol++) {
+		struct pt_support s;
+
+		q.none = symbol ? PT_NONE_SYMBOL : PT_NONE_EVEN;
+		assert_true(fabs(epsilon_of(&q) - (symbol ? 0.0380 : 0.0432)) < 5e-5);
+		assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
+		s = pt_mixbins_support(&p, 0);
+		variance[symbol] = pt_support_variance(&s, 1e4, 0);
+	}
+	assert_true(fabs(variance[1] / variance[0] - 1.37) < 5e-3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_without_room_says_so),
+		cmocka_unit_test(a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit),
+		cmocka_unit_test(encoding_draws_alike_with_and_without_a_reading),
+		cmocka_unit_test(the_loss_between_a_reading_and_none_is_what_is_charged),
+		cmocka_unit_test(a_symbol_costs_less_privacy_and_more_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,559 @@
+/* test_sh_plans.c - plans that the shuffler takes: their chain, slices, pins, entries and tries. */
+#include "sh_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+static void says(enum cm_rc rc, Tombola__V1__ErrorCode code, const char *text)
+{
+	steps_refused(rc, code);
+	if (!strstr(play.no.text, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, play.no.text);
+}
+
+/* Reserve and announce entry `entry` of the last plan. */
+static enum cm_rc try_entry(uint32_t entry, uint32_t attempt, const uint8_t *void_manifest)
+{
+	sh_play_describe(&play, &(struct sh_wish){ .entry = entry,
+					.min_batch = 10,
+					.attempt = attempt,
+					.void_manifest = void_manifest });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	return sh_play_announce(&play);
+}
+
+static void plan_of(uint32_t entries)
+{
+	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entries = entries });
+}
+
+/* ---- The chain of plans ---- */
+
+static void a_plan_that_is_not_the_next_one_or_not_signed_is_refused(void **state)
+{
+	struct rd_chain before;
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	before = play.chain;
+	for (int how = 0; how < 5; how++) {
+		struct sh_wish wish = { .population = how == 0 ? "else" : NULL };
+		play.plans = how == 1 ? 2 : how == 2 ? 0 : 1;
+		play.plan_hash[3] ^= how == 3;
+		if (how == 2)
+			memset(play.plan_hash, 0, PR_HASH_LEN);
+		uint8_t kept[PR_HASH_LEN];
+		memcpy(kept, play.d.plan_hash, PR_HASH_LEN);
+		sh_play_plan_make(&play, &wish, &play.d, &r);
+		r.signature[5] ^= how == 4;
+		says(sh_play_record(&play, &r), ERROR(LEDGER),
+			how == 0   ? "population"
+			: how == 4 ? "plan"
+				   : "does not follow");
+		play.chain = before;
+		play.plans = 1;
+		memcpy(play.plan_hash, kept, PR_HASH_LEN);
+	}
+	assert_int_equal(sh_core_witness(play.core).seq, 2);
+	plan_of(1);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+static void two_plans_in_one_frame_follow_each_other(void **state)
+{
+	struct cr_span records[2];
+	struct cm_buf bytes[2];
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	for (unsigned i = 0; i < 2; i++) {
+		cm_buf_init(&bytes[i], PR_RECORD_MAX);
+		sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
+		r.seq = play.chain.seq + 1 + i;
+		r.time_ms = 1;
+		assert_int_equal(rd_record_encode(&r, &bytes[i], &play.err), CM_OK);
+		cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
+		play.plans++;
+		records[i] = (struct cr_span){ bytes[i].data, bytes[i].len };
+	}
+	const struct cr_span swapped[] = { records[1], records[0] };
+	says(sh_play_extend(&play, 3, swapped, 2), ERROR(LEDGER), "ledger:");
+	if (sh_play_extend(&play, 3, records, 2) != CM_OK)
+		fail_msg("%s", play.no.text);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+			rd_chain_extend(&play.chain, bytes[i].data, bytes[i].len, NULL, &play.err), CM_OK);
+		cm_buf_fini(&bytes[i]);
+	}
+	sh_play_compose(&play);
+	assert_int_equal(sh_core_plan_at(play.core, 2)->state, SH_PIN_TAKEN);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+static void a_client_gets_the_plan_as_it_was_signed(void **state)
+{
+	struct sh_plan_signed got;
+	uint8_t first[PR_HASH_LEN];
+
+	(void)state;
+	plan_of(3);
+	memcpy(first, play.plan_hash, PR_HASH_LEN);
+	plan_of(2);
+	for (int again = 0; again < 3; again++) {
+		assert_int_equal(
+			sh_core_plan(play.core, play.plan_hash, PR_HASH_LEN, &got, &play.no, &play.err),
+			CM_OK);
+		assert_int_equal(got.bytes.len, play.plan.len);
+		assert_memory_equal(got.bytes.data, play.plan.data, play.plan.len);
+		assert_memory_equal(got.signature, play.plan_signature, CR_SIGN_LEN);
+		assert_int_equal(
+			sh_core_plan(play.core, first, PR_HASH_LEN, &got, &play.no, &play.err), CM_OK);
+		assert_int_not_equal(got.bytes.len, play.plan.len);
+		if (again == 1)
+			steps_restart();
+	}
+	first[0] ^= 1;
+	says(sh_core_plan(play.core, first, PR_HASH_LEN, &got, &play.no, &play.err), ERROR(NOT_FOUND),
+		"plan");
+	says(sh_core_plan(play.core, first, 31, &got, &play.no, &play.err), ERROR(NOT_FOUND), "plan");
+}
+
+/* ---- Slices ---- */
+
+static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **state)
+{
+	(void)state;
+	play.policy.max_epsilon = 50;
+	play.policy.delta = 3e-6;
+	for (int again = 0; again < 2; again++) {
+		sh_play_describe(&play, &(struct sh_wish){ .slice = 25, .min_batch = 10 });
+		sh_play_describe(&play, &(struct sh_wish){ .slice = 25.1, .min_batch = 10 });
+		assert_int_equal(sh_play_reserve(&play), CM_OK);
+		says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
+		assert_true(sh_core_taken(play.core).epsilon == (again ? 50 : 25));
+		steps_restart(); /* and it stays so */
+		says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
+		assert_true(sh_core_taken(play.core).epsilon == (again ? 50 : 25));
+		steps_void();
+	}
+	assert_true(sh_core_usage(play.core).pinned == 1); /* 25 and 25 are 50 */
+	sh_play_describe(&play, &(struct sh_wish){ .slice = 1e-9, .min_batch = 10 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
+	steps_void();
+	/* What was not taken then is not taken later; a new plan is. */
+	play.policy.max_epsilon = 1000;
+	says(sh_play_announce(&play), ERROR(LEDGER), "void");
+	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+}
+
+static void deltas_add_up_like_epsilons(void **state)
+{
+	(void)state;
+	play.policy.delta = 3e-6;
+	for (int i = 0; i < 2; i++)
+		sh_play_describe(&play, &(struct sh_wish){ .delta = 1e-6 });
+	sh_play_describe(&play, &(struct sh_wish){ .delta = 1.0001e-6 });
+	assert_int_equal(sh_core_plan_at(play.core, 2)->state, SH_PIN_SLICE);
+	sh_play_describe(&play, &(struct sh_wish){ .delta = 0.9e-6 });
+	assert_int_equal(sh_core_plan_at(play.core, 3)->state, SH_PIN_TAKEN);
+}
+
+/* ---- Pins ---- */
+
+/* epsilon of n rounds like play.d at delta 1e-6, by the accountant itself. */
+static double epsilon_of(unsigned n)
+{
+	struct acct_bound bound;
+	struct pt_loss loss;
+
+	assert_int_equal(rd_loss(&play.d, &loss, &play.err), CM_OK);
+	assert_int_equal(loss.parts, 1);
+	loss.part[0].count *= n;
+	assert_int_equal(acct_epsilon(loss.part, 1, 1e-6, &bound), ACCT_OK);
+	return bound.upper;
+}
+
+static void entries_that_the_slice_does_not_hold_are_not_taken(void **state)
+{
+	(void)state;
+	plan_of(1);
+	double slice = (epsilon_of(2) + epsilon_of(3)) / 2;
+	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entries = 4, .slice = slice });
+	const struct sh_plan *plan = sh_core_plan_at(play.core, 1);
+	assert_int_equal(plan->state, SH_PIN_TAKEN);
+	assert_int_equal(rd_pin_count(plan->pin), 2);
+	for (uint32_t entry = 4; entry > 2; entry--) {
+		says(try_entry(entry, 1, NULL), ERROR(BUDGET_EXHAUSTED), "is not among those");
+		steps_void();
+	}
+	/* The order is free. */
+	assert_int_equal(try_entry(2, 1, NULL), CM_OK);
+	sh_play_deadline(&play);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+/* Half of 1000 participants, less 450, are 50: four rounds that fit among 1000 do not fit among those. */
+static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
+{
+	const struct sh_wish wish = { .min_batch = 1000, .entries = 4, .slice = 0.8 };
+
+	(void)state;
+	sh_play_describe(&play, &wish);
+	assert_int_equal(rd_pin_count(sh_core_plan_at(play.core, 0)->pin), 4);
+	play.policy.honest_fraction = 0.5;
+	play.policy.colluders = 450;
+	steps_restart();
+	sh_play_describe(&play, &wish);
+	assert_true(rd_pin_count(sh_core_plan_at(play.core, 1)->pin) < 4);
+	/* A belief better than the descriptor's is no gain. */
+	play.d.honest_fraction = 0.5;
+	play.d.colluders = 450;
+	assert_int_equal(rd_honest_as(&play.d, 1.0, 0), 50);
+	assert_int_equal(rd_honest_as(&play.d, 0.1, 0), 1);
+	assert_int_equal(rd_honest_as(&play.d, 1.0, 460), 40);
+}
+
+/* What is taken was decided when the plan came: no later policy, and no restart, changes it. */
+static void a_pin_is_for_good(void **state)
+{
+	(void)state;
+	play.policy.max_epsilon0 = 0.5; /* below the rounds' */
+	plan_of(2);
+	steps_restart();
+	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_POLICY);
+	assert_true(sh_core_taken(play.core).epsilon == 0);
+	play.policy.max_epsilon0 = 8;
+	steps_restart();
+	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "nothing of plan 1");
+	steps_void();
+	plan_of(2);
+	play.policy.max_epsilon = 1;
+	play.policy.max_plan_entries = 1;
+	steps_restart();
+	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_TAKEN);
+	/* But a smaller budget holds at once. */
+	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "the policy now has");
+	steps_void();
+	play.policy.max_epsilon = 20;
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+static void a_plan_with_more_entries_than_the_policy_composes_is_not_taken(void **state)
+{
+	(void)state;
+	play.policy.max_plan_entries = 3;
+	plan_of(4);
+	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_COST);
+	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "max_plan_entries");
+	steps_void();
+	plan_of(3);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+/* The plan is shown and not composed yet: ask again.  A shuffler that was stopped while it composed does so
+ * anew. */
+static void a_round_before_its_plan_is_composed_is_asked_to_wait(void **state)
+{
+	struct sh_compose *w, *second;
+	atomic_bool stop = true;
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
+	assert_int_equal(sh_play_record(&play, &r), CM_OK);
+	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
+	play.plans++;
+	says(try_entry(1, 1, NULL), ERROR(BUSY), "composed");
+	assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
+	assert_non_null(w);
+	assert_int_equal(sh_core_compose(play.core, &second, &play.err), CM_OK);
+	assert_null(second); /* one at a time */
+	sh_compose_run(w, &stop);
+	assert_int_equal(w->rc, CM_ELATER);
+	assert_int_equal(sh_core_composed(play.core, w, &play.err), CM_OK);
+	sh_compose_free(w);
+	says(sh_play_announce(&play), ERROR(BUSY), "composed");
+	assert_true(play.no.retry_after_ms > 0);
+	steps_restart(); /* composes what waits */
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+}
+
+/* For want of memory, say: tried again, then given up until the next start, and never stored. */
+static void a_composition_that_fails_ends_nothing(void **state)
+{
+	struct sh_compose *w;
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
+	assert_int_equal(sh_play_record(&play, &r), CM_OK);
+	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
+	play.plans++;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_WAITS);
+		assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
+		assert_non_null(w);
+		w->rc = CM_EINTERNAL;
+		assert_int_equal(sh_core_composed(play.core, w, &play.err), CM_OK);
+		sh_compose_free(w);
+	}
+	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_FAILED);
+	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "cannot be composed");
+	assert_true(sh_core_taken(play.core).epsilon == 20);
+	steps_restart();
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+}
+
+/* Killed at any moment of pinning: the pin is there or it is made; what it took is the same. */
+static void pinning_can_be_killed_at_any_moment(void **state)
+{
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	double slice = (epsilon_of(3) + epsilon_of(4)) / 2;
+	for (unsigned i = 0; i < 10; i++) {
+		sh_play_plan_make(&play, &(struct sh_wish){ .entries = 5, .slice = slice }, &play.d, &r);
+		assert_int_equal(sh_play_record(&play, &r), CM_OK);
+		cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
+		play.plans++;
+		sh_play_stop(&play);
+		sh_play_killed(&play, sh_play_compose, 20000000);
+		sh_play_start(&play);
+		const struct sh_plan *plan = sh_core_plan_at(play.core, play.plans - 1);
+		assert_int_equal(plan->state, SH_PIN_TAKEN);
+		assert_int_equal(rd_pin_count(plan->pin), 3);
+		assert_true(fabs(sh_core_taken(play.core).epsilon - (20 + (i + 1) * slice)) < 1e-9);
+	}
+}
+
+/* ---- What a descriptor may differ in ---- */
+
+static void a_round_that_is_not_its_entrys_is_refused(void **state)
+{
+	static const struct sh_wish other[] = {
+		{ .entry = 1, .min_batch = 10, .epsilon0 = 1.01 },
+		{ .entry = 1, .min_batch = 11 },
+		{ .entry = 1, .min_batch = 10, .target_batch = 2001 },
+		{ .entry = 1, .min_batch = 10, .dummies = 1 },
+		{ .entry = 3, .min_batch = 10 },
+		{ .entry = 1, .min_batch = 10, .attempt = 11 },
+	};
+
+	(void)state;
+	play.policy.max_tries = 20;
+	plan_of(2);
+	for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+		static const uint8_t some[PR_HASH_LEN] = { 5 };
+		struct sh_wish wish = other[i];
+		wish.void_manifest = wish.attempt > 1 ? some : NULL;
+		sh_play_describe(&play, &wish);
+		assert_int_equal(sh_play_reserve(&play), CM_OK);
+		says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "plan:");
+		steps_void();
+	}
+	uint8_t hash[PR_HASH_LEN];
+	memcpy(hash, play.plan_hash, PR_HASH_LEN);
+	play.plan_hash[0] ^= 1;
+	says(try_entry(1, 1, NULL), ERROR(LEDGER), "a plan that is not in the ledger");
+	steps_void();
+	memcpy(play.plan_hash, hash, PR_HASH_LEN);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+/* ---- Tries ---- */
+
+static void a_sealed_manifest_spends_the_entry(void **state)
+{
+	(void)state;
+	plan_of(2);
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+	says(try_entry(1, 1, NULL), ERROR(BUSY), "open");
+	steps_void(); /* the second, which nobody was asked for */
+	sh_core_collecting(play.core);
+	play.d.deadline_ms = sh_core_collecting(play.core)->d.deadline_ms;
+	assert_int_equal(sh_core_collecting(play.core)->d.attempt, 1);
+	memcpy(play.d.round_id, sh_core_collecting(play.core)->d.round_id, PR_ROUND_ID_LEN);
+	steps_accepted(1, 0, 10);
+	sh_play_work(&play);
+	assert_true(sh_core_usage(play.core).used == 0);
+	sh_play_deadline(&play);
+	for (int again = 0; again < 2; again++) {
+		assert_true(sh_core_usage(play.core).used == sh_core_usage(play.core).pinned / 2);
+		says(try_entry(1, 1, NULL), ERROR(CONFLICT), "is answered");
+		steps_void();
+		says(try_entry(1, 2, play.manifest_hash), ERROR(CONFLICT), "is answered");
+		steps_void();
+		steps_restart();
+	}
+	assert_int_equal(try_entry(2, 1, NULL), CM_OK);
+}
+
+static void after_a_void_round_the_next_try_names_its_manifest(void **state)
+{
+	uint8_t first[PR_HASH_LEN];
+
+	(void)state;
+	plan_of(2);
+	says(try_entry(1, 2, first), ERROR(CONFLICT), "where 1 is next");
+	steps_void();
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+	sh_play_deadline(&play);
+	sh_play_manifest(&play);
+	assert_true(play.manifest.is_void);
+	memcpy(first, play.manifest_hash, PR_HASH_LEN);
+	for (int again = 0; again < 2; again++) {
+		says(try_entry(1, 1, NULL), ERROR(CONFLICT), "where 2 is next");
+		steps_void();
+		says(try_entry(1, 3, first), ERROR(CONFLICT), "where 2 is next");
+		steps_void();
+		first[31] ^= 1;
+		says(try_entry(1, 2, first), ERROR(CONFLICT), "does not name the VOID manifest");
+		steps_void();
+		first[31] ^= 1;
+		steps_restart();
+	}
+	/* A round that the ledger voids while it collects is such a try, too. */
+	assert_int_equal(try_entry(1, 2, first), CM_OK);
+	steps_accepted(1, 0, 20);
+	steps_void();
+	sh_play_work(&play);
+	sh_play_manifest(&play);
+	assert_true(play.manifest.is_void);
+	says(try_entry(1, 3, first), ERROR(CONFLICT), "does not name the VOID manifest");
+	steps_void();
+	assert_int_equal(try_entry(1, 3, play.manifest_hash), CM_OK);
+	sh_play_deadline(&play);
+	sh_play_manifest(&play);
+	says(try_entry(1, 4, play.manifest_hash), ERROR(POLICY_REFUSED), "max_tries is 3");
+	steps_void();
+	assert_int_equal(try_entry(2, 1, NULL), CM_OK);
+}
+
+/* A refusal before anybody was asked is no try. */
+static void a_refused_descriptor_is_no_try(void **state)
+{
+	(void)state;
+	plan_of(1);
+	play.policy.max_window_ms = 1000;
+	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "max_window");
+	steps_void();
+	steps_restart();
+	play.policy.max_window_ms = 100000;
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
+/* ---- Adaptive plans ---- */
+
+static enum cm_rc adaptive_round(const char *mode, uint64_t min_batch)
+{
+	sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .mode = mode, .min_batch = min_batch });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	says(sh_play_announce(&play), ERROR(BUSY), "composed");
+	sh_play_compose(&play);
+	return sh_play_announce(&play);
+}
+
+static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
+{
+	static const char *const modes[] = { "adaptive.gdp", "adaptive.renyi" };
+
+	(void)state;
+	play.policy.accept_adaptive = true;
+	for (unsigned m = 0; m < 2; m++) {
+		unsigned served = 0;
+		sh_play_describe(
+			&play, &(struct sh_wish){
+				       .mode = modes[m], .slice = 0.5, .delta = 1e-6, .min_batch = 1000 });
+		assert_true(sh_core_taken(play.core).epsilon == 0.5 * (m + 1));
+		/* A void round costs nothing; one that is sealed counts for ever, also after a restart. */
+		for (; served < 200; served++) {
+			if (adaptive_round(modes[m], 1000) != CM_OK)
+				break;
+			if (served == 1) { /* and again */
+				sh_play_deadline(&play);
+				assert_int_equal(adaptive_round(modes[m], 1000), CM_OK);
+			}
+			steps_accepted(1, 0, 1000);
+			sh_play_deadline(&play);
+			sh_play_manifest(&play);
+			assert_false(play.manifest.is_void);
+			sh_play_charge(&play);
+			assert_int_equal(sh_play_release(&play), CM_OK);
+			assert_int_equal(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no,
+						 &play.err),
+				CM_OK);
+			double used = sh_core_usage(play.core).used;
+			assert_true(used > 0);
+			if (served == 2) {
+				steps_restart(); /* and it is counted again */
+				assert_true(fabs(sh_core_usage(play.core).used - used) < 1e-9);
+			}
+		}
+		steps_refused(CM_EPROTO, ERROR(BUDGET_EXHAUSTED));
+		assert_non_null(strstr(play.no.text, "filter"));
+		assert_true(served > 3 && served < 200);
+		steps_void();
+		steps_restart();
+		says(adaptive_round(modes[m], 1000), ERROR(BUDGET_EXHAUSTED), "filter");
+		steps_void();
+	}
+}
+
+static void rounds_of_an_adaptive_plan_are_bounded_in_number(void **state)
+{
+	(void)state;
+	play.policy.accept_adaptive = true;
+	play.policy.max_plan_entries = 2;
+	sh_play_describe(&play, &(struct sh_wish){ .mode = "adaptive.gdp" });
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(adaptive_round("adaptive.gdp", 1000), CM_OK);
+		sh_play_deadline(&play);
+	}
+	sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .mode = "adaptive.gdp" });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "max_plan_entries");
+}
+
+static void who_does_not_accept_adaptive_plans_does_not_count_them(void **state)
+{
+	(void)state;
+	sh_play_describe(&play, &(struct sh_wish){ .mode = "adaptive.gdp" });
+	assert_true(sh_core_taken(play.core).epsilon == 0);
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "accept_adaptive");
+	play.policy.accept_adaptive = true;
+	says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "nothing of plan 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STEPS_TEST(a_plan_that_is_not_the_next_one_or_not_signed_is_refused),
+		STEPS_TEST(two_plans_in_one_frame_follow_each_other),
+		STEPS_TEST(a_client_gets_the_plan_as_it_was_signed),
+		STEPS_TEST(a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted),
+		STEPS_TEST(deltas_add_up_like_epsilons),
+		STEPS_TEST(entries_that_the_slice_does_not_hold_are_not_taken),
+		STEPS_TEST(the_shufflers_own_view_of_who_is_honest_counts),
+		STEPS_TEST(a_pin_is_for_good),
+		STEPS_TEST(a_plan_with_more_entries_than_the_policy_composes_is_not_taken),
+		STEPS_TEST(a_round_before_its_plan_is_composed_is_asked_to_wait),
+		STEPS_TEST(a_composition_that_fails_ends_nothing),
+		STEPS_TEST(pinning_can_be_killed_at_any_moment),
+		STEPS_TEST(a_round_that_is_not_its_entrys_is_refused),
+		STEPS_TEST(a_sealed_manifest_spends_the_entry),
+		STEPS_TEST(after_a_void_round_the_next_try_names_its_manifest),
+		STEPS_TEST(a_refused_descriptor_is_no_try),
+		STEPS_TEST(a_filter_judges_the_rounds_of_an_adaptive_plan),
+		STEPS_TEST(rounds_of_an_adaptive_plan_are_bounded_in_number),
+		STEPS_TEST(who_does_not_accept_adaptive_plans_does_not_count_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* test_sh_restored.c - a shuffler, or its analyzer, that was restored from an older copy. */
+#include "sh_told.h"
+
+#include <string.h>
+
+static void a_head_of_the_ledger_asks_for_nothing(void **state)
+{
+	uint8_t forged[CR_SIGN_LEN] = { 1 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(told_state_head((unsigned)i, 1000, i), SH_STATED_NOTHING);
+	/* What the ledger has is not verified: it would bind nobody. */
+	assert_int_equal(
+		told_state_bytes(1, 1, (struct cr_span){ told.descriptor[0].data, told.descriptor[0].len },
+			(struct cr_span){ forged, CR_SIGN_LEN }),
+		SH_STATED_NOTHING);
+	assert_int_equal(sh_core_hearing(play.core).certificates, 0);
+	assert_int_equal(told_announce(0, false), CM_OK);
+}
+
+/* An older copy of the state: the newest ledger mends it. */
+static void a_restored_state_announces_nothing_before_its_ledger_is_whole(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	assert_int_equal(told_state_head(0, 1, 1), SH_STATED_LACKING);
+	const struct sh_head_row *lacking = sh_core_lacks(play.core);
+	assert_non_null(lacking);
+	assert_int_equal(lacking->seq, 4);
+	assert_memory_equal(lacking->before, told.after[2].chain.head, PR_HASH_LEN);
+	assert_int_equal(told_state_head(1, 1, 2), SH_STATED_LACKING);
+	assert_int_equal(told_state_head(2, 1, 1), SH_STATED_LACKING);
+	for (int i = 0; i < 2; i++) {
+		steps_refused(told_announce(0, false), ERROR(LEDGER));
+		assert_non_null(strstr(play.no.text, "record 5, known here are 3"));
+		assert_int_equal(sh_core_lacks(play.core)->seq, 5);
+		steps_restart();
+	}
+	assert_int_equal(told_show(4, 4), CM_OK);
+	steps_refused(told_announce(0, false), ERROR(LEDGER));
+	assert_int_equal(told_show(5, 5), CM_OK);
+	assert_null(sh_core_lacks(play.core));
+	assert_int_equal(told_announce(0, false), CM_OK);
+	steps_restart();
+	assert_null(sh_core_lacks(play.core));
+}
+
+/* State and ledger are older copies, and went on together. */
+static void on_a_fork_nothing_goes_on(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	told_back_to(3);
+	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 2 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+	steps_accepted(1, 0, 20);
+	sh_play_deadline(&play);
+	sh_play_manifest(&play);
+	sh_play_charge(&play);
+	/* The record of that number is another one. */
+	assert_int_equal(told_state_head(0, 1, 1), SH_STATED_LACKING);
+	for (int i = 0; i < 2; i++) {
+		steps_refused(sh_play_release(&play), ERROR(LEDGER));
+		assert_non_null(strstr(play.no.text, "record 4 is another"));
+		sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 3 });
+		steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
+		assert_int_equal(sh_core_lacks(play.core)->seq, 4);
+		/* A longer one does not take its place. */
+		assert_int_equal(told_state_head(2, 1, 2), i == 0 ? SH_STATED_LACKING : SH_STATED_NOTHING);
+		steps_restart();
+	}
+}
+
+/* Where the longest head was believed, a shorter one may still show that the analyzer signed two ledgers. */
+static void a_fork_is_found_when_the_ledger_comes(void **state)
+{
+	(void)state;
+	told_back_to(4);
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 4), CM_OK);
+	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 3 });
+	assert_int_equal(told_state_bytes(3, 1, (struct cr_span){ play.descriptor.data, play.descriptor.len },
+				 (struct cr_span){ play.signature, CR_SIGN_LEN }),
+		SH_STATED_LACKING);
+	steps_refused(told_show(5, 5), ERROR(LEDGER));
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+	assert_int_equal(told_state_head(0, 1, 2), SH_STATED_LACKING);
+	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 1 });
+	steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
+}
+
+/* The copy is older than the round that was open: what it acknowledged is lost, and said. */
+static void a_round_that_a_restored_state_forgot_is_void(void **state)
+{
+	struct sh_signed manifest;
+	struct rd_descriptor d;
+	struct rd_manifest m;
+	uint8_t hash[PR_HASH_LEN];
+
+	(void)state;
+	/* It is known: nothing is lost, however often it is said. */
+	assert_int_equal(told_announce(0, false), CM_OK);
+	assert_int_equal(told_announce(0, true), CM_OK);
+	assert_false(told_made.lost);
+	assert_non_null(sh_core_collecting(play.core));
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	play.now_ms += 3600000; /* past its deadline */
+	assert_int_equal(told_announce(0, true), CM_OK);
+	assert_true(told_made.lost);
+	assert_null(sh_core_collecting(play.core));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(sh_core_manifest(play.core, told_made.round_id, PR_ROUND_ID_LEN, &manifest,
+					 &play.no, &play.err),
+			CM_OK);
+		assert_int_equal(
+			rd_descriptor_decode(told.descriptor[0].data, told.descriptor[0].len, &d, &play.err),
+			CM_OK);
+		assert_int_equal(rd_manifest_verify(manifest.bytes, manifest.len, manifest.signature,
+					 play.shuffler.verifier, &d, &m, &play.err),
+			CM_OK);
+		rd_descriptor_fini(&d);
+		assert_true(m.is_void && m.participants == 0);
+		memcpy(hash, m.hash, sizeof hash);
+		rd_manifest_fini(&m);
+		assert_int_equal(told_announce(0, true), CM_OK);
+		assert_false(told_made.lost);
+		steps_restart();
+	}
+	/* Its entry waits: the next try names that manifest. */
+	told_back_to(3);
+	sh_play_describe(
+		&play, &(struct sh_wish){ .min_batch = 10, .entry = 1, .attempt = 2, .void_manifest = hash });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+}
+
+/* A round that the ledger has charged may have been released: it is not declared void. */
+static void a_forgotten_round_that_was_charged_is_not_void(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	told_back_to(3);
+	struct rd_record charge = { .kind = RD_CHARGE,
+		.epsilon_round = 1,
+		.epsilon_total = 1,
+		.manifest_hash = { 1 },
+		.participants = 10 };
+	struct rd_descriptor d;
+	assert_int_equal(
+		rd_descriptor_decode(told.descriptor[0].data, told.descriptor[0].len, &d, &play.err), CM_OK);
+	memcpy(charge.round_id, d.round_id, PR_ROUND_ID_LEN);
+	rd_descriptor_fini(&d);
+	assert_int_equal(sh_play_record(&play, &charge), CM_OK);
+	steps_refused(told_announce(0, true), ERROR(LEDGER));
+	assert_non_null(strstr(play.no.text, "charged"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TOLD_TEST(a_head_of_the_ledger_asks_for_nothing),
+		TOLD_TEST(a_restored_state_announces_nothing_before_its_ledger_is_whole),
+		TOLD_TEST(on_a_fork_nothing_goes_on),
+		TOLD_TEST(a_fork_is_found_when_the_ledger_comes),
+		TOLD_TEST(a_round_that_a_restored_state_forgot_is_void),
+		TOLD_TEST(a_forgotten_round_that_was_charged_is_not_void),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
