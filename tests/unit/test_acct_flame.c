@@ -258,6 +258,39 @@ static void refused(struct acct_flame_sparse s, double delta)
 	assert_true(x == 7 && b.lower == 7 && b.upper == 7);
 }
 
+/* The headline with its fault number i. */
+static struct acct_flame_sparse faulty(int i)
+{
+	struct acct_flame_sparse s = headline;
+
+	switch (i) {
+	case 0:
+		s.slot.epsilon = 0;
+		break;
+	case 1:
+		s.slot.epsilon = NAN;
+		break;
+	case 2:
+		s.slot.bins = 1;
+		break;
+	case 3:
+		s.users = 1;
+		break;
+	case 4:
+		s.padded = 1;
+		break;
+	case 5:
+		s.sent = 0;
+		break;
+	case 6:
+		s.sent = s.length + 1;
+		break;
+	default:
+		s.length = 0;
+	}
+	return s;
+}
+
 static void faults_are_named_and_nothing_is_computed(void **state)
 {
 	struct acct_flame_sparse s = headline;
@@ -271,35 +304,8 @@ static void faults_are_named_and_nothing_is_computed(void **state)
 	refused(headline, 0);
 	refused(headline, 1);
 	refused(headline, NAN);
-	for (int i = 0; i < 8; i++) {
-		s = headline;
-		switch (i) {
-		case 0:
-			s.slot.epsilon = 0;
-			break;
-		case 1:
-			s.slot.epsilon = NAN;
-			break;
-		case 2:
-			s.slot.bins = 1;
-			break;
-		case 3:
-			s.users = 1;
-			break;
-		case 4:
-			s.padded = 1;
-			break;
-		case 5:
-			s.sent = 0;
-			break;
-		case 6:
-			s.sent = s.length + 1;
-			break;
-		default:
-			s.length = 0;
-		}
-		refused(s, DELTA);
-	}
+	for (int i = 0; i < 8; i++)
+		refused(faulty(i), DELTA);
 	s = headline;
 	s.sent = 156; /* does not divide */
 	assert_int_equal(acct_flame_double_round(&s, 1e-7, &r, NULL), ACCT_EDOMAIN);

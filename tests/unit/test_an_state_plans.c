@@ -171,39 +171,35 @@ static void the_populations_budget_is_for_life(void **state)
 	", min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
 #define GDP "mode = \"adaptive\"\n"
 
+static const struct {
+	const char *plan;
+	enum cm_rc rc;
+} changed[] = {
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")), CM_OK },
+	{ ADAPTIVE("1.0", GDP,
+		  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000") ", " ASK(
+			  "three", "1.0", "30000")),
+		CM_OK },
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "2.0", "30000")), CM_OK },
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.1", "30000") ", " ASK("two", "8.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "40000") ", " ASK("two", "8.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.0", GDP, ASK("uno", "4.0", "30000") ", " ASK("two", "8.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("too", "8.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.1", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")), CM_ECONFIG },
+	{ ADAPTIVE("1.0", GDP "filter = \"renyi\"\n",
+		  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
+		CM_ECONFIG },
+};
+
 /* Rounds 1 (asked) and 2 (refused) are decided under the first plan; then its file is another. */
 static void an_adaptive_plan_may_change_in_what_is_to_come(void **state)
 {
 	static const char first[] =
 		ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000"));
-	static const struct {
-		const char *plan;
-		enum cm_rc rc;
-	} row[] = {
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")), CM_OK },
-		{ ADAPTIVE("1.0", GDP,
-			  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000") ", " ASK(
-				  "three", "1.0", "30000")),
-			CM_OK },
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "2.0", "30000")), CM_OK },
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.1", "30000") ", " ASK("two", "8.0", "30000")),
-			CM_ECONFIG },
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "40000") ", " ASK("two", "8.0", "30000")),
-			CM_ECONFIG },
-		{ ADAPTIVE("1.0", GDP, ASK("uno", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
-			CM_ECONFIG },
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000") ", " ASK("too", "8.0", "30000")),
-			CM_ECONFIG },
-		{ ADAPTIVE("1.0", GDP, ASK("one", "4.0", "30000")), CM_ECONFIG },
-		{ ADAPTIVE("1.1", GDP, ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
-			CM_ECONFIG },
-		{ ADAPTIVE("1.0", GDP "filter = \"renyi\"\n",
-			  ASK("one", "4.0", "30000") ", " ASK("two", "8.0", "30000")),
-			CM_ECONFIG },
-	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+	for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
 		struct world w;
 		struct cm_err err = { 0 };
 		double before = 0, after = 0;
@@ -216,10 +212,10 @@ static void an_adaptive_plan_may_change_in_what_is_to_come(void **state)
 		assert_int_equal(an_budget_share(&w.files.state, &before, &err), CM_OK);
 		assert_true(before > 0 && before < 1);
 		an_ledger_files_close(&w.files);
-		world_write(&w, "plan.conf", (const uint8_t *)row[i].plan, strlen(row[i].plan));
+		world_write(&w, "plan.conf", (const uint8_t *)changed[i].plan, strlen(changed[i].plan));
 		rc = an_ledger_files_open(&w.conf, true, &w.files, &err);
-		if (rc != row[i].rc)
-			fail_msg("row %zu: %d %s", i, rc, err.msg);
+		if (rc != changed[i].rc)
+			fail_msg("changed %zu: %d %s", i, rc, err.msg);
 		if (rc == CM_OK) {
 			assert_int_equal(w.files.state.round[0].stage, AN_RESERVED);
 			assert_int_equal(w.files.state.round[1].stage, AN_REFUSED);

@@ -168,69 +168,63 @@ static void what_a_row_derives_it_accepts_and_reads_from_its_bytes(void **state)
 	}
 }
 
+static const struct {
+	struct wish wish;
+	const char *said;
+} impossible[] = {
+	{ { "grr", PT_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
+	{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } }, "bins: answers histograms only" },
+	{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
+	{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means, sums and quantiles only" },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } }, "grr: epsilon0 must be above 0 and at most 16" },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 0 } }, "grr: epsilon0 must be above 0" },
+	{ { "grr", PT_HISTOGRAM, { .epsilon0 = NAN } }, "grr: epsilon0 must be above 0" },
+	{ { "bins", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "bins: has no local guarantee" },
+	{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "bins: epsilon0 \"inf\" needs dummies" },
+	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "needs dummies" },
+	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY } }, "levels: epsilon0 \"inf\" needs dummies" },
+	{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } }, "levels: 1 bins" },
+	{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
+	{ { "levels", PT_MEAN, { .epsilon0 = NAN } }, "levels: " },
+	{ { "levels", PT_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
+	{ { "duchi", PT_HISTOGRAM, { .epsilon0 = 1 } }, "duchi: answers means and sums only" },
+	{ { "duchi", PT_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
+	{ { "duchi", PT_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
+	{ { "duchi", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
+	{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } }, "piecewise: answers means and sums only" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 1e-18 } }, "too small to say anything" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 9, .size = 9 } },
+		"piecewise: size 9, must be 1 to 8 for 9 levels" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .size = 64 } }, "size 64 needs 'levels'" },
+	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } },
+		"piecewise: 4097 levels, must be 2 to 4096" },
+	{ { "staircase", PT_MEAN, { .epsilon0 = 1, .levels = 1025 } },
+		"staircase: 1025 levels, must be 2 to 1024" },
+	{ { "staircase", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 65 } },
+		"laplace-levels: 65 levels, must be 2 to 64" },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } },
+		"laplace-levels: 1 levels, must be 2 to 64" },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .size = 1 } }, "laplace-levels: has no 'size'" },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 17 } }, "at most 16" },
+	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
+};
+
 static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 {
-	static const struct {
-		struct wish wish;
-		const char *said;
-	} bad[] = {
-		{ { "grr", PT_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
-		{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } },
-			"bins: answers histograms only" },
-		{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
-		{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } },
-			"levels: answers means, sums and quantiles only" },
-		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
-		{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
-		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } },
-			"grr: epsilon0 must be above 0 and at most 16" },
-		{ { "grr", PT_HISTOGRAM, { .epsilon0 = 0 } }, "grr: epsilon0 must be above 0" },
-		{ { "grr", PT_HISTOGRAM, { .epsilon0 = NAN } }, "grr: epsilon0 must be above 0" },
-		{ { "bins", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "bins: has no local guarantee" },
-		{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY } },
-			"bins: epsilon0 \"inf\" needs dummies" },
-		{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "needs dummies" },
-		{ { "levels", PT_MEAN, { .epsilon0 = INFINITY } }, "levels: epsilon0 \"inf\" needs dummies" },
-		{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } }, "levels: 1 bins" },
-		{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
-		{ { "levels", PT_MEAN, { .epsilon0 = NAN } }, "levels: " },
-		{ { "levels", PT_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
-		{ { "duchi", PT_HISTOGRAM, { .epsilon0 = 1 } }, "duchi: answers means and sums only" },
-		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
-		{ { "duchi", PT_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
-		{ { "duchi", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
-		{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } },
-			"piecewise: answers means and sums only" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = 1e-18 } }, "too small to say anything" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 9, .size = 9 } },
-			"piecewise: size 9, must be 1 to 8 for 9 levels" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .size = 64 } }, "size 64 needs 'levels'" },
-		{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } },
-			"piecewise: 4097 levels, must be 2 to 4096" },
-		{ { "staircase", PT_MEAN, { .epsilon0 = 1, .levels = 1025 } },
-			"staircase: 1025 levels, must be 2 to 1024" },
-		{ { "staircase", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
-		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 65 } },
-			"laplace-levels: 65 levels, must be 2 to 64" },
-		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } },
-			"laplace-levels: 1 levels, must be 2 to 64" },
-		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .size = 1 } },
-			"laplace-levels: has no 'size'" },
-		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 17 } }, "at most 16" },
-		{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+	for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
 		struct pt_query q;
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
-		assert_int_equal(derive(&bad[i].wish, &q, &p, &err), CM_ECONFIG);
-		assert_non_null(strstr(err.msg, bad[i].said));
+		assert_int_equal(derive(&impossible[i].wish, &q, &p, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, impossible[i].said));
 	}
 }
 
