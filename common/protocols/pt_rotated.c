@@ -1,117 +1,215 @@
 /* pt_rotated.c - words of a rotated vector: the mean of vectors of bounded length. */
 #include "pt_rotated.h"
 
+#include <math.h>
+
+#include "cr_secret.h"
+#include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_rows.h"
 #include "pt_signs.h"
 #include "pt_slots.h"
 #include "pt_words.h"
 
-/* Vectors of length at most L, range = [-L, L], get d2 - d zeroes to a power of two, public signs, and a
- * Walsh-Hadamard transform over sqrt(d2), which keeps lengths and makes all coordinates alike: each is within
- * c = L sqrt(2 ln(2 d2 n) / d2), but for one in d2 n, whatever the vector (Hoeffding).  What is beyond is
- * cut. Coordinates of [-c, c] are words as in pt_words.h.
+/* A vector of length at most L, range = [-L, L], gets one coordinate more, which makes its length L, and
+ * zeroes up to a power of two, d2.  Public signs and a Walsh-Hadamard transform over sqrt(d2), twice, turn
+ * it: each coordinate of the result is then as one of a random direction, near to normal with variance L^2 /
+ * d2, whatever the vector is.  There are R such rotations, by signs of their own.  What is beyond c is cut,
+ * and coordinates of [-c, c] are words as in pt_words.h; a message is about one rotation, drawn with its
+ * group, so R does not enter the privacy, as groups do not (doc/protocols/vectors.md).
  *
- * Integers: x is at - 2^30, of 2^30 = L; a transformed coordinate is a sum z of them, and its sign is +1 with
- * chance (z + most) scale / 2^63, most = 2^62 / scale.  So scale / 2^32 = L / (c sqrt(d2)): the
- * parameter `scale`. */
+ * Integers: x is at - 2^30, of 2^30 = L.  After the first transform numbers are halved floor(m / 2) times,
+ * rounded down, where d2 = 2^m, so z of the second is a coordinate times 2^ceil(m / 2).  Its sign is +1 with
+ * chance (z + most) scale / 2^63, most = 2^62 / scale: the parameter `scale` is 2^32 L / (c 2^ceil(m / 2)).
+ */
 
-#define HALF      (INT64_C(1) << 30)
-#define SCALE_MIN (UINT64_C(1) << 20)
-#define SCALE_MAX (UINT64_C(1) << 32)
+#define HALF       (INT64_C(1) << 30)
+#define SCALE_MIN  (UINT64_C(1) << 20)
+#define SCALE_MAX  (UINT64_C(1) << 34)
+#define PADDED_MAX PR_DIMENSION_MAX
+#define FAR        (INT64_C(1) << 60) /* no z is beyond: 2^30 sqrt(d2) halved, times d2 */
+#define COARSE     8                  /* bits that lengths are not measured by */
+
+/* What is turned.  A vector of the largest dimension is too long for the stack; it is wiped after each use.
+ */
+static _Thread_local int64_t turned[PADDED_MAX];
 
 uint32_t pt_rotated_padded(uint32_t dimension)
 {
 	uint32_t d = 1;
 
-	while (d < dimension)
+	while (d <= dimension)
 		d *= 2;
 	return d;
 }
 
-struct pt_query pt_rotated_wide(const struct pt_query *q)
+struct pt_query pt_rotated_wide(const struct pt_query *q, const struct pt_randomizer *p)
 {
+	const struct pt_slot *s = &p->slots.slot[0];
 	struct pt_query w = *q;
 
-	w.dimension = pt_rotated_padded(q->dimension);
+	w.dimension = s->count * s->groups * pt_words_width(p);
+	w.columns = 0;
 	return w;
+}
+
+/* Groups of one rotation. */
+static uint32_t groups_each(const struct pt_query *q, const struct pt_randomizer *p)
+{
+	uint32_t of_group = p->slots.slot[0].count * pt_words_width(p);
+
+	return pt_words_ceil_div(pt_rotated_padded(q->dimension), of_group);
+}
+
+uint32_t pt_rotated_rotations(const struct pt_query *q, const struct pt_randomizer *p)
+{
+	uint32_t each = groups_each(q, p), groups = p->slots.slot[0].groups;
+
+	return groups % each == 0 ? groups / each : 0;
+}
+
+double pt_rotated_cut(const struct pt_query *q, uint64_t scale)
+{
+	int m = __builtin_ctz(pt_rotated_padded(q->dimension));
+
+	return ldexp(m % 2 == 0 ? 1 : sqrt(0.5), 32) / (double)scale;
 }
 
 enum cm_rc pt_rotated_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err)
 {
 	if (q->kind != PT_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", pt_device_rotated.name);
+	if (q->dimension >= PADDED_MAX)
+		return cm_fail(err, code, "%s: %u coordinates, at most %u", pt_device_rotated.name,
+			(unsigned)q->dimension, PADDED_MAX - 1);
 	if (!(q->low + q->high >= 0 && q->low + q->high <= 0))
 		return cm_fail(err, code, "%s: the range must be [-L, L], L the greatest length of a vector",
 			pt_device_rotated.name);
 	return CM_OK;
 }
 
+/* Slots of words come first: R is found from them. */
 static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
+	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_rotated_query(q, CM_EPROTO, err);
-	struct pt_query w = pt_rotated_wide(q);
+	struct pt_query w = *q;
+	uint32_t rotations;
 
+	w.dimension = pt_rotated_padded(q->dimension);
 	if (rc == CM_OK)
-		rc = pt_words_check(&w, p, err);
-	if (rc == CM_OK && (p->rotated.scale < SCALE_MIN || p->rotated.scale > SCALE_MAX))
-		rc = cm_fail(err, CM_EPROTO, "%s: a scale between 2^20 and 2^32 is wanted", p->row->name);
-	return rc;
+		rc = pt_words_kind(p, err);
+	if (rc == CM_OK)
+		rc = pt_words_shape(p->row, &w, s->count, pt_words_width(p), CM_EPROTO, err);
+	if (rc != CM_OK)
+		return rc;
+	rotations = pt_rotated_rotations(q, p);
+	if (rotations < 1 || rotations > PT_ROTATIONS_MAX)
+		return cm_fail(err, CM_EPROTO,
+			"%s: %u groups are not those of 1 to %u rotations of %u coordinates", p->row->name,
+			(unsigned)s->groups, PT_ROTATIONS_MAX, (unsigned)w.dimension);
+	if (p->rotated.scale < SCALE_MIN || p->rotated.scale > SCALE_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: a scale between 2^20 and 2^34 is wanted", p->row->name);
+	return CM_OK;
 }
 
-/* The public sign of coordinate j: the last bit of the mixing function of SplitMix64 (Steele, Lea, Flood
- * 2014). */
-uint64_t pt_rotated_sign(uint64_t j)
+uint64_t pt_rotated_sign(uint32_t rotation, uint32_t pass, uint32_t j)
 {
-	uint64_t z = (j + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t z = ((uint64_t)(2 * rotation + pass) << 32 | j) + 1;
 
+	z *= UINT64_C(0x9e3779b97f4a7c15);
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
 	return (z ^ z >> 31) & 1;
 }
 
-static uint64_t parity(uint64_t x)
+/* The floor of the square root of x below 2^62, bit by bit. */
+static uint64_t root(uint64_t x)
 {
-	x ^= x >> 16;
-	x ^= x >> 8;
-	x ^= x >> 4;
-	x ^= x >> 2;
-	return (x ^ x >> 1) & 1;
+	uint64_t r = 0;
+
+	for (int b = 30; b >= 0; b--) {
+		uint64_t more = r | UINT64_C(1) << b;
+
+		r = pt_choose(pt_below_mask(x, more * more), r, more);
+	}
+	return r;
 }
 
-/* Transformed coordinate k, as a chance of +1 times 2^31.  k was drawn: it is a number here and no
- * address. */
-static uint32_t transformed(
-	const struct pt_query *q, const struct pt_randomizer *p, const uint32_t *at, uint64_t k)
+/* v / 2^n, rounded down; v within FAR of 0. */
+static int64_t halved(int64_t v, unsigned n)
 {
-	int64_t most = (int64_t)((UINT64_C(1) << 62) / p->rotated.scale), z = 0;
-	uint64_t low, high;
+	return (int64_t)((uint64_t)(v + FAR) >> n) - (FAR >> n);
+}
 
-	for (uint64_t j = 0; j < q->dimension; j++) {
-		int64_t negate = (int64_t)(parity(j & k) ^ pt_rotated_sign(j));
+/* One pass: signs, and the transform. */
+static void pass(int64_t *v, uint32_t d, uint32_t rotation, uint32_t which)
+{
+	for (uint32_t j = 0; j < d; j++) {
+		int64_t negate = -(int64_t)pt_rotated_sign(rotation, which, j);
 
-		z += ((at[j] - HALF) ^ -negate) + negate;
+		v[j] = (v[j] ^ negate) - negate;
 	}
-	/* Cut to [-most, most], from 0 on. */
-	low = pt_below_mask((uint64_t)(z + (INT64_C(1) << 50)), (uint64_t)((INT64_C(1) << 50) - most));
-	high = pt_below_mask((uint64_t)(most + (INT64_C(1) << 50)), (uint64_t)(z + (INT64_C(1) << 50)));
+	for (uint32_t h = 1; h < d; h *= 2)
+		for (uint32_t i = 0; i < d; i += 2 * h)
+			for (uint32_t j = i; j < i + h; j++) {
+				int64_t a = v[j], b = v[j + h];
+
+				v[j] = a + b;
+				v[j + h] = a - b;
+			}
+}
+
+/* The value's vector, made as long as may be, in rotation r. */
+static void turn(const struct pt_query *q, const uint32_t *at, uint32_t rotation, int64_t *v, uint32_t d)
+{
+	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
+	unsigned halve = (unsigned)__builtin_ctz(d) / 2;
+
+	for (uint32_t j = 0; j < d; j++)
+		v[j] = j < q->dimension ? (int64_t)at[j] - HALF : 0;
+	for (uint32_t j = 0; j < q->dimension; j++) {
+		int64_t coarse = halved(v[j], COARSE);
+
+		left -= coarse * coarse;
+	}
+	left &= ~(left >> 63);
+	v[q->dimension] = (int64_t)(root((uint64_t)left) << COARSE);
+	pass(v, d, rotation, 0);
+	for (uint32_t j = 0; j < d; j++)
+		v[j] = halved(v[j], halve);
+	pass(v, d, rotation, 1);
+}
+
+/* A transformed coordinate, as a chance of +1 times 2^31. */
+static uint32_t chance(const struct pt_randomizer *p, int64_t z)
+{
+	int64_t most = (int64_t)((UINT64_C(1) << 62) / p->rotated.scale);
+	uint64_t low = pt_below_mask((uint64_t)(z + FAR), (uint64_t)(FAR - most));
+	uint64_t high = pt_below_mask((uint64_t)(most + FAR), (uint64_t)(z + FAR));
+
 	z = (int64_t)pt_choose(low, (uint64_t)-most, pt_choose(high, (uint64_t)most, (uint64_t)z));
 	return (uint32_t)((uint64_t)(z + most) * p->rotated.scale >> 32);
 }
 
+/* The group was drawn, and its rotation with it: both are numbers here and no address. */
 static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
-	uint32_t d = pt_rotated_padded(q->dimension),
-		 width = (uint32_t)__builtin_ctz(p->slots.slot[0].each.bins);
+	uint32_t d = pt_rotated_padded(q->dimension), width = pt_words_width(p);
+	uint32_t each = groups_each(q, p);
 	uint64_t made = 0;
 
+	turn(q, value->at, group / each, turned, d);
 	for (uint32_t b = 0; b < width; b++) {
-		uint64_t k = pt_words_coordinate(p, i, group, b), within = pt_below_mask(k, d);
-		uint64_t x = pt_choose(within, transformed(q, p, value->at, k), UINT64_C(1) << 30);
+		uint64_t k = pt_words_coordinate(p, i, group % each, b), z = 0;
 
-		made |= pt_signs_draw((uint32_t)x, rng) << b;
+		for (uint32_t j = 0; j < d; j++)
+			z |= pt_equal_mask(j, k) & (uint64_t)turned[j];
+		/* What is there only to fill the last group is 0: a fair coin. */
+		made |= pt_signs_draw(chance(p, (int64_t)z), rng) << b;
 	}
+	cr_wipe(turned, d * sizeof turned[0]);
 	return made;
 }
 
@@ -125,9 +223,8 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 static void describe(const struct pt_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size)
 {
-	struct pt_query w = pt_rotated_wide(q);
+	struct pt_query w = pt_rotated_wide(q, p);
 
-	w.columns = 0;
 	pt_words_describe(&w, p, record, out, size);
 }
 

@@ -12,31 +12,119 @@
 #include "pt_vector.h"
 #include "pt_words_analysis.h"
 
-/* c over L. */
-static double cut(const struct pt_query *q, const struct pt_randomizer *p)
+/* Below so many coordinates those of a random direction are not normal enough: nothing is cut. */
+#define NARROW    64u
+#define CUT_LEAST 0.5
+#define CUT_STEP  0.0625
+/* An error that many more rotations would lessen by less is good enough. */
+#define GOOD 1.02
+
+/* Of a coordinate Z, normal of variance 1 and cut at a: E[cut(Z) Z], by which a vector comes back shorter,
+ * and what is left of E[cut(Z)^2] without it, which is the same for all devices that hold the same vector. */
+struct cutting {
+	double slope, rest;
+};
+
+static struct cutting cutting_of(double a)
 {
-	return ldexp(1 / ((double)p->rotated.scale * sqrt(pt_rotated_padded(q->dimension))), 32);
+	double beyond = erfc(a / sqrt(2)) / 2, density = exp(-a * a / 2) / sqrt(2 * acos(-1));
+	struct cutting c = { .slope = 1 - 2 * beyond };
+
+	c.rest = fmax(c.slope - 2 * a * density + 2 * a * a * beyond - c.slope * c.slope, 0);
+	return c;
 }
 
+/* What a cut at `a` does in a space of d coordinates: no vector of length 1 has one beyond sqrt(d). */
+static struct cutting cutting_in(double a, uint32_t d)
+{
+	return a * a >= d ? (struct cutting){ .slope = 1 } : cutting_of(a);
+}
+
+/* Variance of a coordinate, of L = 1: signs of [-c, c], and the rest of cutting, averaged over R rotations.
+ */
+static double variance_of(
+	const struct pt_query *q, const struct pt_signs *s, double a, uint32_t rotations, double n)
+{
+	uint32_t d = pt_rotated_padded(q->dimension);
+	struct cutting c = cutting_in(a, d);
+	double each = (double)d * c.slope * c.slope * rotations;
+
+	return (a * a * pt_signs_variance(s, n, 0) + c.rest) / each;
+}
+
+static double cut(const struct pt_query *q, const struct pt_randomizer *p)
+{
+	return pt_rotated_cut(q, p->rotated.scale);
+}
+
+/* The cut of least error. */
+static double best_cut(const struct pt_query *q, const struct pt_signs *s, uint32_t rotations, double n)
+{
+	uint32_t d = pt_rotated_padded(q->dimension);
+	double never = fmin(sqrt(2 * log(2 * (double)d * n)), sqrt(d)), best = never;
+
+	if (d < NARROW)
+		return never;
+	for (double a = CUT_LEAST; a < never; a += CUT_STEP)
+		if (variance_of(q, s, a, rotations, n) < variance_of(q, s, best, rotations, n))
+			best = a;
+	return best;
+}
+
+/* May a round have so many counts? */
+static bool may_rotate(const struct pt_randomizer *one, uint32_t rotations)
+{
+	uint64_t groups = (uint64_t)one->slots.slot[0].groups * rotations;
+
+	return rotations <= PT_ROTATIONS_MAX && groups <= PR_DIMENSION_MAX &&
+	       (uint64_t)pt_words_tallies(one) * rotations <= PR_TALLIES_MAX;
+}
+
+/* The words of R rotations, with their best cut; their variance. */
+static double rotate(const struct pt_query *q, const struct pt_randomizer *one, uint32_t rotations, double n,
+	struct pt_randomizer *out)
+{
+	struct pt_signs s;
+	double a;
+
+	*out = *one;
+	out->slots.slot[0].groups *= rotations;
+	s = pt_words_signs(out, (uint64_t)n);
+	a = best_cut(q, &s, rotations, n);
+	out->rotated.scale = (uint64_t)(pt_rotated_cut(q, 1) / a);
+	return variance_of(q, &s, a, rotations, n);
+}
+
+/* As few rotations as are good enough: each costs counts, and none costs privacy. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_query w = pt_rotated_wide(q);
-	double n = r->min_batch > 0 ? (double)r->min_batch : 1, d = w.dimension;
+	struct pt_query w = *q;
+	double n = r->min_batch > 0 ? (double)r->min_batch : 1, best;
 	enum cm_rc rc = pt_rotated_query(q, CM_ECONFIG, err);
-	struct pt_randomizer made;
+	struct pt_randomizer one, made;
+	uint32_t rotations = 1;
 
+	w.dimension = pt_rotated_padded(q->dimension);
+	w.columns = 0;
 	if (rc == CM_OK)
-		rc = pt_words_choose(row, &w, r, &made, err);
+		rc = pt_words_choose(row, &w, r, &one, err);
 	if (rc != CM_OK)
 		return rc;
-	made.rotated.scale = (uint64_t)(0x1p32 / fmin(sqrt(2 * log(2 * d * n)), sqrt(d)));
-	*out = made;
+	while (may_rotate(&one, rotations * 2))
+		rotations *= 2;
+	best = rotate(q, &one, rotations, n, &made);
+	rotations = 1;
+	while (rotate(q, &one, rotations, n, out) > best * GOOD * GOOD)
+		rotations *= 2;
 	return CM_OK;
 }
 
-static void transform(double *v, uint32_t d)
+/* What one pass of pt_rotated.c does, the other way round. */
+static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 {
+	double length = sqrt(d);
+
 	for (uint32_t h = 1; h < d; h *= 2)
 		for (uint32_t i = 0; i < d; i += 2 * h)
 			for (uint32_t j = i; j < i + h; j++) {
@@ -45,6 +133,8 @@ static void transform(double *v, uint32_t d)
 				v[j] = a + b;
 				v[j + h] = a - b;
 			}
+	for (uint32_t j = 0; j < d; j++)
+		v[j] = (pt_rotated_sign(rotation, pass, j) != 0 ? -v[j] : v[j]) / length;
 }
 
 /* Lengths of errors are kept: the mean over the coordinates of their variances is that of the rotated
@@ -55,38 +145,61 @@ static double error_of(const struct pt_protocol *row, const struct pt_query *q, 
 	struct pt_signs s = pt_words_signs(p, participants);
 
 	(void)row;
-	return q->high * cut(q, p) * sqrt(pt_signs_variance(&s, (double)participants, 0));
+	return q->high *
+	       sqrt(variance_of(q, &s, cut(q, p), pt_rotated_rotations(q, p), (double)participants));
 }
 
-static void fill(const struct pt_query *q, double sd, double *v, struct pt_estimate *e)
+static void fill(const struct pt_query *q, double sd, const double *v, struct pt_estimate *e)
 {
 	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
 
 	for (uint32_t j = 0; j < q->dimension; j++) {
 		struct pt_item *it = &e->item[j];
-		double x = pt_rotated_sign(j) != 0 ? -v[j] : v[j];
 
 		*it = (struct pt_item){ .label = it->label,
-			.value = x,
+			.value = v[j],
 			.variance = sd * sd,
-			.lower = x - z * sd,
-			.upper = x + z * sd,
-			.joint_lower = x - joint_z * sd,
-			.joint_upper = x + joint_z * sd,
-			.projected = fmin(fmax(x, q->low), q->high),
-			.below_noise = fabs(x) <= joint_z * sd };
+			.lower = v[j] - z * sd,
+			.upper = v[j] + z * sd,
+			.joint_lower = v[j] - joint_z * sd,
+			.joint_upper = v[j] + joint_z * sd,
+			.projected = fmin(fmax(v[j], q->low), q->high),
+			.below_noise = fabs(v[j]) <= joint_z * sd };
 	}
 	e->noise_floor = joint_z * sd;
+}
+
+/* The mean over the rotations of what each says: mean[d]. */
+static enum cm_rc turn_back(const struct pt_query *q, const struct pt_randomizer *p, const int64_t *sum,
+	double unit, double *mean, struct cm_err *err)
+{
+	uint32_t d = pt_rotated_padded(q->dimension), rotations = pt_rotated_rotations(q, p);
+	uint32_t each = pt_rotated_wide(q, p).dimension / rotations;
+	double *v = calloc(d, sizeof *v);
+
+	if (v == NULL)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t r = 0; r < rotations; r++) {
+		for (uint32_t k = 0; k < d; k++)
+			v[k] = unit * (double)sum[(size_t)r * each + k] / rotations;
+		unpass(v, d, r, 1);
+		unpass(v, d, r, 0);
+		for (uint32_t k = 0; k < d; k++)
+			mean[k] += v[k];
+	}
+	free(v);
+	return CM_OK;
 }
 
 static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_query w = pt_rotated_wide(q);
+	uint32_t d = pt_rotated_padded(q->dimension);
+	struct pt_query w = pt_rotated_wide(q, p);
 	struct pt_signs s = pt_words_signs(p, reports);
 	int64_t *sum = NULL;
-	double *v = NULL;
+	double *mean = NULL;
 	struct pt_estimate e = { .reports = reports };
 	enum cm_rc rc = CM_OK;
 
@@ -94,25 +207,25 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
 	sum = calloc(w.dimension, sizeof *sum);
-	v = calloc(w.dimension, sizeof *v);
-	rc = sum == NULL || v == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
-				      : pt_vector_items(q, &e, err);
+	mean = calloc(d, sizeof *mean);
+	rc = sum == NULL || mean == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+					 : pt_vector_items(q, &e, err);
 	if (rc == CM_OK)
 		rc = pt_words_sums(&w, p, counts, reports, sum, err);
 	if (rc == CM_OK) {
-		double unit =
-			q->high * cut(q, p) * s.groups / ((double)reports * s.slope * sqrt(w.dimension));
+		double a = cut(q, p), slope = s.slope * cutting_in(a, d).slope;
 
-		for (uint32_t k = 0; k < w.dimension; k++)
-			v[k] = unit * (double)sum[k];
-		transform(v, w.dimension);
-		fill(q, error_of(row, q, p, reports), v, &e);
+		rc = turn_back(
+			q, p, sum, q->high * a / sqrt(d) * s.groups / ((double)reports * slope), mean, err);
+	}
+	if (rc == CM_OK) {
+		fill(q, error_of(row, q, p, reports), mean, &e);
 		*out = e;
 		e = (struct pt_estimate){ 0 };
 	}
 	pt_estimate_fini(&e);
 	free(sum);
-	free(v);
+	free(mean);
 	return rc;
 }
 

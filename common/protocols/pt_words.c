@@ -46,14 +46,22 @@ enum cm_rc pt_words_shape(const struct pt_device *row, const struct pt_query *q,
 	return CM_OK;
 }
 
+enum cm_rc pt_words_kind(const struct pt_randomizer *p, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+	enum cm_rc rc = pt_slots_check(p, err);
+
+	if (rc == CM_OK && (p->slots.kinds != 1 || (bins & (bins - 1)) != 0))
+		rc = cm_fail(err, CM_EPROTO, "%s: slots of one kind and a power of two of bins are wanted",
+			p->row->name);
+	return rc;
+}
+
 enum cm_rc pt_words_check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
-	enum cm_rc rc = pt_slots_check(p, err);
+	enum cm_rc rc = pt_words_kind(p, err);
 
-	if (rc == CM_OK && (p->slots.kinds != 1 || (s->each.bins & (s->each.bins - 1)) != 0))
-		rc = cm_fail(err, CM_EPROTO, "%s: slots of one kind and a power of two of bins are wanted",
-			p->row->name);
 	if (rc == CM_OK)
 		rc = pt_words_shape(p->row, q, s->count, pt_words_width(p), CM_EPROTO, err);
 	if (rc == CM_OK && s->groups != pt_words_ceil_div(q->dimension, s->count * pt_words_width(p)))

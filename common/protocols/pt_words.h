@@ -12,6 +12,8 @@
 /* Could a plan have made these?  CM_EPROTO. */
 CM_CHECK enum cm_rc pt_words_check(
 	const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+/* The part of it that knows no query: slots of one kind, of words.  CM_EPROTO. */
+CM_CHECK enum cm_rc pt_words_kind(const struct pt_randomizer *p, struct cm_err *err);
 /* Can there be so many slots of words of so many coordinates?  Every slot has a coordinate, and no word has
  * more bits than there are coordinates for it.  `code` otherwise. */
 CM_CHECK enum cm_rc pt_words_shape(const struct pt_device *row, const struct pt_query *q, uint32_t slots,

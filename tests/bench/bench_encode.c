@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	bench_vector("words", PR_DIMENSION_MAX, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
 	bench_vector("harmony", PR_DIMENSION_MAX, (struct pt_request){ .slots = 1 }, &rng);
 	bench_vector("rotated", 784, (struct pt_request){ .slots = 16, .size = 3 }, &rng);
-	bench_vector("rotated", PR_DIMENSION_MAX, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
+	bench_vector("rotated", PR_DIMENSION_MAX - 1, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
 	bench_vector("vrr", 784, (struct pt_request){ .size = 4 }, &rng);
 	bench_vector("vrr", PR_DIMENSION_MAX, (struct pt_request){ .size = 16 }, &rng);
 	bench_vector("ss-simple", 784, (struct pt_request){ .levels = 2 }, &rng);

@@ -12,13 +12,16 @@ from records import down
 
 ROWS = ("words", "harmony", "vrr", "rotated")
 RNG = random.SystemRandom()
+# Of "rotated", as any plan may have them.
+CUT, ROTATIONS = 2.0, 4
 
 
 def randomizer(name, d, epsilon0, slots=1, size=1, dummies=0, n=100):
     """Thresholds a little on the side of noise; n: at least so many devices."""
     if name == "rotated":
         r = randomizer("words", padded(d), epsilon0, slots, size, dummies)
-        r.protocol, r.scale = name, int(2**32 / min(math.sqrt(2 * math.log(2 * padded(d) * n)), math.sqrt(padded(d))))
+        r.protocol, r.scale = name, int(2**32 * math.sqrt(padded(d)) / (CUT * 2**halved_up(d)))
+        r.slots[0].groups *= ROTATIONS
         return r
     if name == "vrr":
         e = math.exp(epsilon0 / size)
@@ -39,26 +42,46 @@ def keep(r):
 
 
 def padded(d):
-    return 1 << (d - 1).bit_length()
+    """Of a rotated vector: a coordinate more than the vector has, up to a power of two."""
+    return 1 << d.bit_length()
 
 
-def public_sign(j):
+def halved_up(d):
+    return padded(d).bit_length() // 2
+
+
+def public_sign(rotation, which, j):
     """By SplitMix64."""
-    z = (j + 1) * 0x9e3779b97f4a7c15 % 2**64
+    z = ((2 * rotation + which << 32 | j) + 1) * 0x9e3779b97f4a7c15 % 2**64
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 % 2**64
     z = (z ^ z >> 27) * 0x94d049bb133111eb % 2**64
     return 1 - 2 * ((z ^ z >> 31) & 1)
 
 
-def walsh(k, j):
-    return 1 - 2 * (bin(k & j).count("1") % 2)
+def transform(v):
+    """Walsh-Hadamard."""
+    if len(v) == 1:
+        return v
+    a, b = transform(v[:len(v) // 2]), transform(v[len(v) // 2:])
+    return [x + y for x, y in zip(a, b)] + [x - y for x, y in zip(a, b)]
 
 
-def rotate(r, x):
+def one_rotation(r, d):
+    """Groups of one rotation, and how many rotations there are."""
+    s = slot_of(r)
+    each = math.ceil(padded(d) / (s.count * width(r)))
+    return each, s.groups // each
+
+
+def rotate(r, x, rotation):
     """Chances of +1 of the transformed coordinates."""
     d, most = padded(len(x)), 2**62 // r.scale
-    v = [public_sign(j) * (round(c * 2**31) - 2**30) for j, c in enumerate(x)]
-    z = [sum(walsh(k, j) * c for j, c in enumerate(v)) for k in range(d)]
+    v = [round(c * 2**31) - 2**30 for c in x]
+    v += [math.isqrt(max(2**44 - sum((c >> 8)**2 for c in v), 0)) << 8]
+    v += [0] * (d - len(v))
+    v = transform([public_sign(rotation, 0, j) * c for j, c in enumerate(v)])
+    v = [c >> (d.bit_length() - 1) // 2 for c in v]
+    z = transform([public_sign(rotation, 1, j) * c for j, c in enumerate(v)])
     return [((min(max(c, -most), most) + most) * r.scale >> 32) / 2**31 for c in z]
 
 
@@ -97,8 +120,6 @@ def sign(x):
 def encode(r, d, x):
     """All messages of a device that holds x."""
     s = slot_of(r)
-    if r.protocol == "rotated":
-        d, x = padded(d), rotate(r, x)
     if r.protocol == "vrr":
         start = RNG.randrange(d)
         bits = [sign(x[c]) ^ (RNG.getrandbits(64) >= s.keep) for c in subset(r, d, start)]
@@ -106,7 +127,11 @@ def encode(r, d, x):
     out = []
     for slot in range(s.count):
         group = RNG.randrange(s.groups)
-        word = sum(sign(x[c] if c < d else 0.5) << b for b, c in enumerate(coordinates(r, d, slot, group)))
+        held, there = x, coordinates(r, d, slot, group)
+        if r.protocol == "rotated":
+            each, _ = one_rotation(r, d)
+            held, there = rotate(r, x, group // each), coordinates(r, d, slot, group % each)
+        word = sum(sign(held[c] if c < len(held) else 0.5) << b for b, c in enumerate(there))
         if RNG.getrandbits(64) >= s.keep:
             word = RNG.choice([w for w in range(s.bins) if w != word])
         batch = [group * s.bins + word] + [RNG.randrange(s.groups * s.bins) for _ in range(s.dummies)]
@@ -117,11 +142,11 @@ def encode(r, d, x):
 
 def read(r, d, record):
     """(coordinate, +1 or -1) of each sign, those that fill up left out; ValueError if it is none of the round's.
-    Coordinates of the transformed vector where there is one."""
+    Coordinates of the transformed vector where there is one, numbered through all rotations."""
     if len(record) != 16:
         raise ValueError("length")
     version, kind, slot, filler, value = struct.unpack("<BBHIQ", record)
-    s, d = slot_of(r), padded(d) if r.protocol == "rotated" else d
+    s = slot_of(r)
     if (version, kind, filler) != (1, 0, 0) or slot >= s.count:
         raise ValueError("head")
     if r.protocol == "vrr":
@@ -134,7 +159,12 @@ def read(r, d, record):
         if group >= s.groups:
             raise ValueError("value")
         places = coordinates(r, d, slot, group)
-    return [(c, 2 * (bits >> t & 1) - 1) for t, c in enumerate(places) if c < d]
+    if r.protocol == "rotated":
+        each, _ = one_rotation(r, d)
+        places = [c if c < padded(d) else None for c in coordinates(r, d, slot, group % each)]
+        places = [None if c is None else group // each * padded(d) + c for c in places]
+        d = padded(d) * one_rotation(r, d)[1]
+    return [(c, 2 * (bits >> t & 1) - 1) for t, c in enumerate(places) if c is not None and c < d]
 
 
 def malformed(r, d):
@@ -151,14 +181,25 @@ def estimate(r, d, records, n):
     p = s.keep / 2**64
     slope = p - (1 - p) / (s.bins - 1)
     groups = d / r.size if r.protocol == "vrr" else s.groups
-    total = [0] * padded(d)
+    rotations = one_rotation(r, d)[1] if r.protocol == "rotated" else 1
+    total = [0] * (padded(d) * rotations)
     for record in records:
         for c, y in read(r, d, record):
             total[c] += y
     error = math.sqrt(n * (1 + s.dummies) * groups) / (n * slope)
     if r.protocol == "rotated":
-        # L / c over the square root of d2 is scale / 2^32.
-        unit = groups / (n * slope) * 2**32 / (r.scale * padded(d))
-        back = [public_sign(j) * unit * sum(walsh(k, j) * t for k, t in enumerate(total)) for j in range(d)]
-        return [(1 + h) / 2 for h in back], error / 2 * 2**32 / (r.scale * math.sqrt(padded(d)))
+        # c sqrt(d2) / L, and what cutting a normal coordinate there leaves of a vector.
+        d2 = padded(d)
+        cut = 2**32 * math.sqrt(d2) / (r.scale * 2**halved_up(d))
+        kept = 1 if cut**2 >= d2 else math.erf(cut / math.sqrt(2))
+        beyond, density = math.erfc(cut / math.sqrt(2)) / 2, math.exp(-cut**2 / 2) / math.sqrt(2 * math.pi)
+        rest = 0 if cut**2 >= d2 else max(kept - 2 * cut * density + 2 * cut**2 * beyond - kept**2, 0)
+        mean = [0] * d2
+        for k in range(rotations):
+            v = [t * cut * groups / (n * slope * kept * math.sqrt(d2) * rotations) for t in total[k * d2:(k + 1) * d2]]
+            for which in (1, 0):
+                v = [public_sign(k, which, j) * c / math.sqrt(d2) for j, c in enumerate(transform(v))]
+            mean = [a + b for a, b in zip(mean, v)]
+        deviation = math.sqrt((cut**2 * error**2 + rest) / (d2 * rotations)) / kept
+        return [(1 + h) / 2 for h in mean[:d]], deviation / 2
     return [(1 + groups * t / (n * slope)) / 2 for t in total[:d]], error / 2

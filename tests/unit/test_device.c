@@ -69,7 +69,7 @@ static const struct {
 	{ "harmony", &vector, { .slots = { .kinds = 1, .slot = { SLOT(1, D, 2) } } } },
 	{ "vrr", &vector, { .vrr = { .dimension = D, .size = 1, .keep = KEEP } } },
 	{ "rotated", &vector,
-		{ .rotated = { .slots = { .kinds = 1, .slot = { SLOT(2, 2, 2) } }, .scale = 1u << 30 } } },
+		{ .rotated = { .slots = { .kinds = 1, .slot = { SLOT(2, 4, 2) } }, .scale = 1u << 30 } } },
 	{ "ss-simple", &vector, { .slots = { .kinds = 1, .slot = { SLOT(D, 1, 2) } } } },
 	{ "ss-double", &vector,
 		{ .shuffler = { .tags = D, .tag_messages = 5 },

@@ -1,9 +1,40 @@
 /* test_rotated.c - words of a rotated vector: it comes back, and errs by as much less as its range is
  * smaller. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "pt_rotated.h"
 #include "pt_slots_analysis.h"
 #include "vector_rows.h"
+
+/* `n` devices that hold this vector of numbers in [-1, 1]: the answer. */
+static void ask(const struct pt_query *q, const struct pt_randomizer *p, const double *truth, uint32_t n,
+	struct pt_estimate *e)
+{
+	const struct pt_protocol *row = pt_find("rotated");
+	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
+	uint32_t *at = calloc(q->dimension, sizeof *at), messages = p->row->messages(p);
+	uint8_t *records = malloc((size_t)messages * PT_RECORD_LEN);
+	struct pt_value v = { .at = at };
+	struct cr_rng rng;
+
+	assert_true(counts != NULL && at != NULL && records != NULL);
+	for (uint32_t c = 0; c < q->dimension; c++)
+		at[c] = (uint32_t)llround((truth[c] + 1) * 0x1p30);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	for (uint32_t j = 0; j < n; j++) {
+		p->row->encode(q, p, &v, &rng, records);
+		for (uint32_t m = 0; m < messages; m++)
+			assert_int_equal(
+				row->tally(p, records + (size_t)m * PT_RECORD_LEN, counts, &err), CM_OK);
+	}
+	assert_int_equal(pt_answer(q, p, counts, n, e, &err), CM_OK);
+	assert_int_equal(e->n, q->dimension);
+	free(counts);
+	free(at);
+	free(records);
+}
 
 /* With hardly any noise and as many messages as coordinates the mean comes back, a vector as long as may
  * be. */
@@ -13,29 +44,11 @@ static void a_rotated_vector_comes_back(void **state)
 	struct pt_query q = vector(5);
 	struct pt_request r = { .epsilon0 = 16, .slots = 8, .min_batch = 20000 };
 	struct pt_randomizer p = made("rotated", &q, &r);
-	uint64_t counts[32] = { 0 };
-	uint32_t at[5];
-	struct pt_value v = { .at = at };
 	struct pt_estimate e;
-	struct cr_rng rng;
 
 	(void)state;
 	assert_int_equal(pt_slots_total(&p), 8);
-	assert_int_equal(pt_find("rotated")->tallies(&p), 16);
-	for (uint32_t c = 0; c < 5; c++)
-		at[c] = (uint32_t)llround((truth[c] + 1) * 0x1p30);
-	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
-	for (uint32_t j = 0; j < 20000; j++) {
-		uint8_t records[8 * PT_RECORD_LEN];
-
-		pt_find("rotated")->device->encode(&q, &p, &v, &rng, records);
-		for (uint32_t m = 0; m < 8; m++)
-			assert_int_equal(
-				pt_find("rotated")->tally(&p, records + m * PT_RECORD_LEN, counts, &err),
-				CM_OK);
-	}
-	assert_int_equal(pt_answer(&q, &p, counts, 20000, &e, &err), CM_OK);
-	assert_int_equal(e.n, 5);
+	ask(&q, &p, truth, 20000, &e);
 	for (uint32_t c = 0; c < 5; c++) {
 		assert_true(e.item[c].variance < 1.01 / 20000);
 		/* Seven standard deviations. */
@@ -44,24 +57,123 @@ static void a_rotated_vector_comes_back(void **state)
 	pt_estimate_fini(&e);
 }
 
-/* Long vectors of length 1 along one coordinate, along many: each transformed coordinate is small, so the
- * range of what is sent is, and the error is by so much less than of words. */
+#define LONG 100u
+
+/* All devices hold the same, which cutting errs most about: nothing, one coordinate, some of it, all alike,
+ * half the length. */
+static double shape_of(unsigned shape, uint32_t c)
+{
+	switch (shape) {
+	case 0:
+		return 0;
+	case 1:
+		return c == 7 ? 1 : 0;
+	case 2:
+		return c == 7 ? -0.3 : 0;
+	case 3:
+		return c % 3 == 0 ? 0.1 : -0.1;
+	default:
+		return c < 25 ? 0.1 : 0;
+	}
+}
+
+/* What is cut comes back, whatever the vector is: every shape is turned to a direction like any other, of
+ * full length. */
+static void what_is_cut_comes_back(void **state)
+{
+	struct pt_query q = vector(LONG);
+	struct pt_request r = { .epsilon0 = 6, .slots = 16, .size = 2, .min_batch = 4000 };
+	struct pt_randomizer p = made("rotated", &q, &r);
+	double truth[LONG];
+
+	(void)state;
+	assert_true(pt_rotated_cut(&q, p.rotated.scale) < 2.6);
+	assert_in_range(pt_rotated_rotations(&q, &p), 4, PT_ROTATIONS_MAX);
+	for (unsigned shape = 0; shape < 5; shape++) {
+		struct pt_estimate e;
+		double square = 0, along = 0, length = 0, sd;
+
+		for (uint32_t c = 0; c < LONG; c++)
+			truth[c] = shape_of(shape, c);
+		ask(&q, &p, truth, 4000, &e);
+		sd = sqrt(e.item[0].variance);
+		for (uint32_t c = 0; c < LONG; c++) {
+			double off = e.item[c].value - truth[c];
+
+			square += off * off / (sd * sd) / LONG;
+			along += off * truth[c];
+			length += truth[c] * truth[c];
+			assert_true(fabs(off) < 7 * sd);
+		}
+		/* A mean of 100 squares, by chance beyond once in 1e9; less than stated, since signs vary
+		 * less where they lean. */
+		if (square > 2.2 || square < 0.3)
+			fail_msg("shape %u: %g times the stated variance", shape, square);
+		if (fabs(along) > 7 * sd * sqrt(length) + 1e-12)
+			fail_msg("shape %u: %g too long, %g is one deviation", shape, along,
+				sd * sqrt(length));
+		pt_estimate_fini(&e);
+	}
+}
+
+/* Of a vector of d numbers as long as may be each is as 1 / sqrt(d), so c is, where words have 1. */
 static void the_error_is_that_of_a_small_range(void **state)
 {
 	struct pt_query q = vector(1000);
 	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 2, .min_batch = 10000 };
-	struct pt_randomizer rotated = made("rotated", &q, &r), words = made("words", &q, &r);
-	double ratio = pt_expected_error(&q, &rotated, 10000) / pt_expected_error(&q, &words, 10000);
+	struct pt_randomizer rotated = made("rotated", &q, &r), words = made("words", &q, &r),
+			     never = rotated;
+	double error = pt_expected_error(&q, &rotated, 10000), least = INFINITY;
 
 	(void)state;
-	assert_true(fabs(ratio / sqrt(2 * log(2 * 1024.0 * 10000) / 1024) - 1) < 0.02);
+	/* Without a cut, c = sqrt(2 ln(2 d n) / d). */
+	never.slots.slot[0].groups /= pt_rotated_rotations(&q, &rotated);
+	never.rotated.scale = (uint64_t)(pt_rotated_cut(&q, 1) / sqrt(2 * log(2 * 1024.0 * 10000)));
+	assert_true(fabs(pt_expected_error(&q, &never, 10000) / pt_expected_error(&q, &words, 10000) /
+				    sqrt(2 * log(2 * 1024.0 * 10000) / 1024) -
+			    1) < 0.02);
+	assert_true(error < 0.45 * pt_expected_error(&q, &never, 10000));
+	/* No cut of as many rotations errs less. */
+	for (double a = 0.5; a < 6; a += 0.01) {
+		struct pt_randomizer other = rotated;
+
+		other.rotated.scale = (uint64_t)(pt_rotated_cut(&q, 1) / a);
+		least = fmin(least, pt_expected_error(&q, &other, 10000));
+	}
+	assert_true(error < 1.001 * least);
+}
+
+/* Groups that are no whole rotations, and cuts that nobody chooses. */
+static void other_parameters_are_refused(void **state)
+{
+	struct pt_query q = vector(1000), long_one = vector(131072);
+	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 3, .min_batch = 10000 };
+	struct pt_randomizer p = made("rotated", &q, &r), bent = p;
+	uint32_t each = p.slots.slot[0].groups / pt_rotated_rotations(&q, &p);
+
+	(void)state;
+	assert_int_equal(p.row->check(&q, &p, &err), CM_OK);
+	bent.slots.slot[0].groups++;
+	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
+	bent.slots.slot[0].groups = each * (PT_ROTATIONS_MAX + 1);
+	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "rotations of 1024 coordinates"));
+	bent = p;
+	bent.rotated.scale = (UINT64_C(1) << 34) + 1;
+	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
+	bent.rotated.scale = (UINT64_C(1) << 20) - 1;
+	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
+	assert_int_equal(pt_derive(pt_find("rotated"), &long_one, &r, &bent, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "at most 131071"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rotated_vector_comes_back),
+		cmocka_unit_test(what_is_cut_comes_back),
 		cmocka_unit_test(the_error_is_that_of_a_small_range),
+		cmocka_unit_test(other_parameters_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
