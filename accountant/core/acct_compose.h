@@ -77,6 +77,7 @@ double acct_sum_delta_above(const struct acct_sum *s, double eps);
 double acct_sum_delta_below(const struct acct_sum *s, double eps);
 
 /* An epsilon at which delta is certainly at most (above) or certainly more than (below) the given one;
- * above may be INFINITY, below may be 0. */
+ * above may be INFINITY, below may be 0.  The crossing is searched from the top: left of the peak of the
+ * tilted law the errors grow without bound, and a bound that fails there fails safely. */
 double acct_sum_epsilon_above(const struct acct_sum *s, double delta);
 double acct_sum_epsilon_below(const struct acct_sum *s, double delta);
