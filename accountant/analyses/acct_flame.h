@@ -75,7 +75,16 @@ ACCT_CHECK enum acct_rc acct_flame_double_unsampled(const struct acct_flame_spar
  * of k public groups of d/k; k must divide d (with uneven groups: d = k times the smallest).
  *   failure (0, 1): chance that some index is chosen by more than `padded` users, or has more messages
  * outside the blanket than the round allows for.  It adds to delta: the vector is (epsilon, delta of r +
- * failure)- private.  ACCT_EDOMAIN where `padded` is too small for that. */
+ * failure)- private.  ACCT_EDOMAIN where `padded` is too small for that.
+ *
+ * Proof.  A uniform k-subset is a uniform partition into k groups of d/k indices, then one index a group.
+ * Given the partition, groups are independent.  In each the victim's message hides among all blanket messages
+ * of d/k indices: the density of P against all-blanket is the mean over indices of the mean of R(x_j)/omega
+ * over the index's blanket messages.  Others' choices and blanket membership do not depend on data.  But for
+ * chance `failure` (half each) no index is chosen by more than n_p users, and none has more than K messages
+ * outside the blanket, K the quantile of Bin(n-1, k/d (1-gamma)) at failure/(2d).  Means of fewer iid terms
+ * are larger in convex order, so each group is dominated by M = (d/k)(n_p - K) blanket messages for certain:
+ * a round with M-1 dummies and no others, k times. */
 ACCT_CHECK enum acct_rc acct_flame_double_round(
 	const struct acct_flame_sparse *s, double failure, struct acct_round *r, const char **why);
 /* Its epsilon at delta > failure: an interval around the bound's value, the upper end PROVED. */

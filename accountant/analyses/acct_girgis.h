@@ -6,7 +6,18 @@
  * acct_cells_generic): they are for comparison with the literature.
  *
  * Source: Girgis, Data, Diggavi, Kairouz, Suresh, "On the Renyi differential privacy of the shuffle model",
- * 2021 ([G] below); doc/analyses.md, "Closed forms". */
+ * 2021 ([G] below); doc/analyses.md, "Closed forms".
+ *
+ * Proof of UB1, l the order.  R_i >= e^-eps0 R(x) makes m ~ Bin(n-1, e^-eps0) others clones of the victim's
+ * second input.  By joint convexity e^{(l-1) D_l} <= E_m F(m+1), F(N) the largest moment of N equal reports
+ * against one changed.  There the ratio is a mean of N iid a_k in [e^-eps0, e^eps0] of mean 1; E a^2 - 1 <=
+ * (e^eps0-1)^2/e^eps0 = 4 sinh^2(eps0/2), and moments of sub-Gaussian sums give C(l,i) i Gamma(i/2) (2
+ * sinh^2(eps0)/N)^{i/2} for i >= 3.  F falls with N; P[m < (n-1)e^-eps0/2] <= e^{-(n-1)e^-eps0/8} (Chernoff)
+ * and F(1) <= e^{eps0 l}.  As F >= 1 the tail may be charged F(1) - 1.
+ *
+ * Special pair: E[ratio^l] is convex in the law of each a, so the worst one is binary randomized response
+ * exactly.  Moments E[(1+z)^l - 1 - l z], z = ratio - 1, are sums of positive terms, whose logarithms are
+ * each raised by 32 ulp (l log l + 1) for the gammas. */
 #pragma once
 
 #include "acct_renyi.h"

@@ -69,8 +69,8 @@ ACCT_CHECK enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls,
  * epsilon and delta of that class. An (epsilon, delta) guarantee of participant i alone does not give it.
  * *delta: upper bound, PROVED from that premise, and never above the victim's own local guarantee composed
  * `count` times by basic composition.  epsilon [0, 700].
- * Source: R_v cut off where it exceeds e^eps_i R_i, the cut mass repaired (doc/accounting.md, "Personalised
- * levels"). */
+ * Source: R_v cut off where it exceeds e^eps_i R_i, the cut mass repaired (doc/analyses.md, "Personalised
+ * response"). */
 ACCT_CHECK enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *victim,
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double epsilon, double *delta,
 	const char **why);

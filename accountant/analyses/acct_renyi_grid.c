@@ -5,7 +5,13 @@
  *                                            + int_0^inf e^{-alpha l} delta'(l) dl]
  * since r^alpha - 1 - alpha (r-1) has the second derivative alpha (alpha-1) r^{alpha-2}, and E_Q (r-e)+ is
  * delta(log e).  Every term is positive.  delta is convex in e^l: chords of upper points are above it, lines
- * of tests below. */
+ * of tests below.
+ *
+ * Errors.  int e^{-a s} (linear in e^{+-s}) are six-point Gauss sums while exponents stay below 1 (remainder
+ * below 2e-16), else closed forms that lose at most 4 ulp times the order or over the cell's width.  Rounding
+ * of the cells is one of epsilon by at most b: delta(l) <= delta(l-b) multiplies the integrals by at most
+ * e^{alpha b}, and below l = b adds at most 2 b delta(0).  Upper points are made non-increasing, for H is.
+ * Where a point has no bound, or only the 1e-300 that underflow may hide, acct_renyi_log_tail bounds H. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>

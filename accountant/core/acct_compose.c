@@ -119,7 +119,7 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Transform, multiply, transform back; noise is bounded as in doc/accounting.md, "Rounding of the
+/* Transform, multiply, transform back; noise is bounded as in acct_compose.h, "Rounding of the
  * transform". */
 static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, size_t parts)
 {

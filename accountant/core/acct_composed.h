@@ -2,7 +2,26 @@
  * acct_state.c.
  *
  * Two products are kept for each side, `base` of all rounds but the last few that were added and `all` of
- * every round, so that taking a recent round back costs a few transforms and not one for each round. */
+ * every round, so that taking a recent round back costs a few transforms and not one for each round.
+ *
+ * Grid.  A round's laws are made at nodes d apart, d the largest power of two that is at most 0.04 deviations
+ * of its loss, or the grid's step h where that is more.  h is the largest power of two for which rounding
+ * losses to it adds at most res^2/6 of the total variance, so d is a multiple of h whatever the other rounds
+ * are.  Of each round a mass of 1e-10 delta is given up to the infinite loss: 1e-4 delta for a million
+ * rounds; beyond, answers are wider.
+ *
+ * Errors are those of acct_compose.h, with sums over all rounds in the product.  Every unit of count was
+ * multiplied into the product once, whenever and in whatever groups (a group of k by squaring costs at most k
+ * roundings), and a copy continues the count.  So ||error|| is bounded as for a product made in one go.  The
+ * masses outside the window are bounded by Chernoff with seven fixed exponents a side; the sums of their logs
+ * are formed anew for every question, so that they do not drift.
+ *
+ * Width.  Where an answer is wider than 9e-4 of its upper end, in this order: a new frame for this question;
+ * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
+ * that acct_epsilon is asked first until the variance has changed by a factor of two.
+ *
+ * Cost.  A frame has room for twice the variance that it was made for (1.5 times the points), and the tilted
+ * centre is then at most 0.59 sqrt(2 log 1/delta) deviations off: O(1) transforms per round. */
 #pragma once
 
 #include "acct_frame.h"

@@ -81,8 +81,9 @@ static double before_sampling(double g, double eps)
 	return eps < 30 ? log1p(expm1(eps) / g) : eps - log(g) + log1p(-(1 - g) * exp(-eps));
 }
 
-/* H = a H_all(y/a), a = g + (1-g) y; a line lo - s (y' - y/a) below H_all becomes one below H.  `before` is
- * the epsilon at y/a. */
+/* H = a H_all(y/a), a = g + (1-g) y.  A line lo - s (y' - y0) below H_all becomes one below H, of value a lo
+ * at y = a y0 and slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at y0 moves to g y0/k and keeps the part k
+ * of its mass; the rest gathers at 0.  `before` is the epsilon at y0 = y/a. */
 static void sample(double g, double eps, double before, struct acct_point *at)
 {
 	double a = g + (1 - g) * tanh(eps / 2), k = g + (1 - g) * 2 * exp(-before) / (1 + exp(-before));

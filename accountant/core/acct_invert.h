@@ -1,7 +1,20 @@
 /* acct_invert.h - one point of a round's privacy curve by inverting the transform of the blanket variable.
  *
  * Source: the blanket identity (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3), Gaussian smoothing and the
- * trapezoid rule; each error term is derived in doc/accounting.md, "One round". */
+ * trapezoid rule.  doc/accounting.md, "One round", has the integrals and their error terms; this is the one
+ * of rounding, with z = c + it, a = cx, b = tx.
+ *
+ * e^{zx}-1 is formed as expm1(a) cos b - 2 sin^2(b/2) + i e^a sin b: arguments are off by an ulp each,
+ * functions by an ulp, products and sums by half an ulp, together at most 8 ulp |zx| max(1, e^a).  omega is
+ * known to 128 ulp, a share other than 1 to 32.  With size = sum omega |zx| max(1, e^a) and w = B_c - 1, the
+ * powers and the Gaussian are off by
+ *     err = sum_c count_c ((144+cells) share_c size/|B_c| + 4 (|w|+|w|^2)/|B_c|^2) + the same for C
+ *           + (4 + levels) (the moduli of all terms of the exponent) + 64   ulp,
+ * where 144 is 176 for a share other than 1.  Every term counts by its modulus, for they cancel.  e^err - 1
+ * <= 2 err below 1/2; above, the point has no bound.  The factor has an error of its own: (8 |zx| + 32 +
+ * cells + 160) ulp of the moduli of its terms.  Where 1 + w would cancel, the sum is rest + share_c sum omega
+ * e^{zx}.  N added nodes cost N ulp of their moduli; the correction y/(e^{cT}-1) is known to 1e-13 + 16 ulp
+ * cT. */
 #pragma once
 
 #include "acct_curve.h"

@@ -31,8 +31,14 @@ ACCT_CHECK enum acct_rc acct_nodes_init(
 	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range);
 void acct_nodes_fini(struct acct_nodes *n);
 
-/* acct_law_above dominates both directions at once; acct_law_below is dominated by one of them (way 0 or
- * 1). */
+/* acct_law_above dominates both directions at once; acct_law_below is dominated by one of them (way 0 or 1).
+ *
+ * Below: a line with slope s +- slope_err at y_k is made steeper and lowered by 2 y_k slope_err, or flatter
+ * and lowered by 2 (1-y_k) slope_err.  Corners of the maximum of the lines lie between nodes.  Every cell's
+ * mass is moved to its left node together with as much mass of the cells below it, nearest first, as keeps
+ * the mean: a contraction, since what is merged keeps its mean.  It costs about m e d of the variance, e the
+ * way to the node and d that to the next atom.  Where there is not enough, the mean moves towards 0, which
+ * lowers the curve on y >= 0.  Both halves are then thinned to equal means, and to total 1. */
 ACCT_CHECK enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n);
 ACCT_CHECK enum acct_rc acct_law_below(struct acct_law *law, const struct acct_nodes *n, int way);
 void acct_law_fini(struct acct_law *law);

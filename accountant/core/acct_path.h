@@ -43,6 +43,15 @@ ACCT_CHECK bool acct_path_saddle(struct acct_path *w);
  * omega|x|, omega(u+v)/2 and none. */
 void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3]);
 
-/* Choose a period so long that aliases are negligible against `scale`; err bounds them, in value and in
- * slope. */
+/* Choose a period T so long that aliases are negligible against `scale`; err bounds them, in value and in
+ * slope.
+ *
+ * With step 2 pi/T the trapezoid sum is the integral plus sum_{l != 0} e^{clT} I(lT), I(a) the measure of
+ * {S+U > a} (Poisson summation).  Let Phi be the transform of the absolute measure (acct_path_chernoff); it
+ * is rounded up, its sum s by size (128 + 16 + cells) ulp.  For l > 0, |I(lT)| <= Phi(c+mu) e^{-(c+mu)lT}
+ * (Chernoff), together Phi(c+mu)/(e^{mu T}-1).  For l < 0, I = total mass - I(left tail): the total is -y for
+ * value and 1 for slope, and its geometric series 1/(e^{cT}-1) is subtracted exactly; the left tail costs
+ * Phi(c-mu)/(e^{mu T}-1), mu > c.  The excess is a density: its aliases only add.  Each mu of a geometric
+ * sequence gives a bound, and the least is taken: a left tail thousands of deviations long needs mu - c far
+ * below 1/deviation, where a larger mu would overflow. */
 void acct_path_period(struct acct_path *w, double scale, double err[2]);

@@ -132,9 +132,39 @@ static double split_share(double a, double step, double gap)
 	return a * -expm1(-step * (gap - 1)) / (1 + exp(-step * gap));
 }
 
-/* Discrete Laplace noise, a = e^(-eps0/b): 0 and b are the worst pair, their blanket the smaller of both
- * laws. Up to b/2 it is level b's, a^(b-y)(1-a)/(1+a), and u = a^(2y-b), v = 1; what is below 0 joins 0.
- * Beyond 64 cells only some remain as nodes, and the others are split between them: a spread. */
+/* Discrete Laplace noise, a = e^(-eps0/b).  The blanket of levels 0 and b is the smaller of their laws: up
+ * to b/2 level b's, a^(b-y)(1-a)/(1+a), where u = a^(2y-b), v = 1; what is below 0 joins 0.  Beyond 64
+ * cells only some remain as nodes.  What lies between two nodes is split between both with the mean of u
+ * kept: a spread for every E, since v = 1 there and x is linear in u.
+ *
+ * Claim: 0 and b are the worst inputs.  R_x(y) = K a^|y-x|, K = (1-a)/(1+a), on all integers y; omega =
+ * min(R_0, R_b) is the least law; g_x = R_x/omega >= 1.  For all levels s, t and every E, x_st = g_s - E
+ * g_t is below f = g_0 - E g_b in convex order under omega.
+ *
+ * Reductions.  Order (t, s) is the same claim at 1/E: x_ts = -E (g_s - g_t/E).  Reflection y -> b-y
+ * exchanges (s, t) and (b-t, b-s) with the order reversed.  So assume s <= t and s <= b/2.  For z <= b/2,
+ * g_z is a^(z-b) up to z, falls as a^(2y-b-z) up to b/2 and stays at a^-z; for z >= b/2 it is the mirror
+ * image, and rises.  f falls.
+ *
+ * Case t >= b/2.  x_st and x_sb fall.  Let g, f have equal means, g falling and f - g changing sign once,
+ * from + to -.  Then phi(f) - phi(g) >= phi'(g) (f - g) for convex phi, and phi'(g) falls too, so the
+ * integral is not negative: g is below f.  f - x_sb = (R_0 - R_s)/omega changes sign once, at s/2, and x_sb
+ * - x_st = E (R_t - R_b)/omega once, at (t+b)/2.
+ *
+ * Case t < b/2.  x_st is constant up to s, falls up to t, is (a^-s - E a^-t) a^(2y-b) up to b/2 and
+ * constant again: it falls throughout if E <= a^(t-s), else it rises after t.  For each level set A = {x_st
+ * > c} and the initial piece P of the line with omega(P) = omega(A), splitting a point if need be, show
+ * R_s(A) - E R_t(A) <= R_0(P) - E R_b(P); between level sets the left side is linear in omega(A) and the
+ * right side concave.  Totals agree, so with the complement I of A, and the initial piece P' with omega(P')
+ * = omega(I), the mirror image of the complement of P: R_s(I) - E R_t(I) >= R_b(P') - E R_0(P').
+ * - A is an initial piece: P = A, R_s(A) <= R_0(A), R_t(A) >= R_b(A).
+ * - I is an initial piece: P' = I, R_s(I) >= R_b(I), R_t(I) <= R_0(I).
+ * - Else I = [i, k], s < i <= t <= k <= b/2.  Left of b/2 omega = R_b, so R_b(P') = omega(I) <= R_s(I).  It
+ *   remains that R_t(I) <= R_0(P').  Let m be the last point that is whole in P'; m <= k.  If m < t: g_0
+ *   falls, so its mean over P' is at least that over all points up to m+1, which is (1+a-a^(m+2)) a^(m+1-b)
+ *   >= a^(t-b) >= g_t (for m+1 <= 0 it is a^-b), hence R_0(P') >= a^(t-b) omega(I) >= R_t(I).  If m >= t:
+ *   R_0(P') >= 1 - a^(m+1)/(1+a), R_t(I) = 1 - (a^(t-i+1) + a^(k-t+1))/(1+a), and a^m <= a^t <= a^(t-i).
+ *   QED */
 enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double b = arg[0].x[0], eps0 = arg[1].x[0], step = eps0 / b, a = exp(-step), last = floor(b / 2);

@@ -47,7 +47,8 @@ struct an_status {
 	} certificate;
 };
 
-/* One word for programs: stopping, fault, unreachable, waiting, running, scheduled, refused or done. */
+/* One word for programs: stopping, fault, unsigned, unreachable, waiting, running, scheduled, refused or
+ * done. */
 const char *an_status_code(const struct an_status *s);
 /* One sentence without a full stop, cut to fit. */
 void an_status_words(const struct an_status *s, char *out, size_t size);

@@ -1,5 +1,5 @@
-/* test_acct_fft.c - the transforms' rounding stays well inside what is charged for it (doc/accounting.md,
- * "Rounding of the transform"), for every shape of size in use; powers are powers. */
+/* test_acct_fft.c - the transforms' rounding stays well inside what is charged for it (acct_fft.h), for every
+ * shape of size in use; powers are powers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
