@@ -8,8 +8,8 @@
 #define CM_CHECK        __attribute__((warn_unused_result))
 #define CM_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Faults a caller may want to tell apart.  cm_exit_code() maps each to the exit code of
- * doc/architecture.md. */
+/* Faults a caller may want to tell apart.  cm_exit_code() maps each to an exit code; doc/operations.md says
+ * what an operator does about it. */
 enum cm_rc {
 	CM_OK = 0,
 	CM_EMORE,     /* not a fault: the input ends inside an item; feed more */
