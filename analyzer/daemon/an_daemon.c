@@ -1,62 +1,232 @@
-/* an_daemon.c - starts and ends the analyzer's run. */
+/* an_daemon.c - the analyzer's run, composed of its parts: what follows when one of them tells what happened.
+ */
 #include "an_daemon.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "an_daemon_private.h"
+#include "an_judge.h"
+#include "an_pin.h"
+#include "an_policy.h"
+#include "an_schedule.h"
 #include "an_show.h"
+#include "an_sleep.h"
+#include "an_turns.h"
+#include "an_web.h"
+#include "an_work.h"
+#include "cm_clock.h"
 #include "cm_log.h"
 #include "nt_confine.h"
+#include "nt_loop.h"
 
-/* Close every handle so that uv_run returns; a bucket being opened is finished first. */
-void an_stop(struct an_daemon *d, enum cm_rc rc, const struct cm_err *why)
+struct an_daemon {
+	struct an_context context;
+	struct nt_loop *signals;
+	struct an_link *link;
+	struct an_policy *policy;
+	struct an_pin *pin;
+	struct an_turns turns;
+	struct an_judge *judge;
+	struct an_sleep *sleep;
+	struct an_work *work;
+	struct an_web *web; /* NULL: nothing is served */
+	bool pinned;        /* with `check`: the plan's slice was taken before this run */
+	bool idle;          /* no round is left to run, or the next one opens later */
+	size_t shown;       /* rounds of the plan printed to run->table so far */
+	bool stopping;      /* the run is ending, with `result` */
+	struct cm_err result;
+};
+
+/* End the run with this result; later calls change nothing.  Closes every handle so that uv_run returns; a
+ * bucket being opened is finished first. */
+static void stop(void *user, const struct cm_err *why)
 {
+	struct an_daemon *d = user;
+
 	if (d->stopping)
 		return;
 	d->stopping = true;
-	d->result = rc;
-	if (rc != CM_OK)
-		d->err = *why;
+	d->result = *why;
 	if (d->signals != NULL)
 		nt_loop_stopping(d->signals);
-	an_link_close(d);
-	an_work_close(d);
-	an_sleep_close(d);
-	an_fit_close(d);
-	an_view_close(d);
-	if (d->http != NULL)
-		nt_http_close(d->http);
-	d->http = NULL;
+	an_link_close(d->link);
+	an_pin_close(d->pin);
+	an_judge_close(d->judge);
+	an_work_close(d->work);
+	an_sleep_close(d->sleep);
+	an_policy_close(d->policy);
+	an_web_close(d->web);
 	if (d->signals != NULL)
 		nt_loop_free(d->signals);
 	d->signals = NULL;
 }
 
-static void on_stop(void *user)
+/* ---- the rounds in their order ---- */
+
+static void show_rows(struct an_daemon *d, size_t to)
 {
-	struct an_daemon *d = user;
-	bool attended = d->run->once || d->run->only != 0;
+	FILE *table = d->context.run->table;
+
+	if (table == NULL || to == d->shown)
+		return;
+	an_rounds_print_some(&d->context.files, d->shown, to, cm_clock_wall_ms(), table);
+	(void)fflush(table);
+	d->shown = to;
+}
+
+/* Print the rounds that have ended since the last call. */
+static void show_ended(struct an_daemon *d)
+{
+	const struct an_state *s = &d->context.files.state;
+	size_t to = d->shown;
+
+	while (to < s->plan->rounds && an_round_ended(&s->round[to]))
+		to++;
+	show_rows(d, to);
+}
+
+/* The selected round, or the plan, is finished: end the run. */
+static void finish(struct an_daemon *d)
+{
+	const struct an_state *s = &d->context.files.state;
+	uint32_t only = d->context.run->only;
+	const struct an_round_state *r = only != 0 ? &s->round[only - 1] : NULL;
 	struct cm_err err = { 0 };
 
-	cm_log_plain(CM_LOG_INFO, "stopping");
-	if (attended && !d->idle)
-		(void)cm_fail(&err, CM_ELATER, "stopped before the plan was through; run again to go on");
-	an_stop(d, err.code, &err);
+	d->idle = true;
+	an_sleep_say_later(&d->context);
+	show_rows(d, s->plan->rounds);
+	if (r != NULL && r->stage == AN_REFUSED)
+		(void)cm_fail(&err, an_round_left_out(r) ? CM_EDATA : CM_EBUDGET, "round %u (%s) refused: %s",
+			r->plan->number, r->plan->label, r->reason);
+	else if (r != NULL && (r->stage == AN_VOID || r->stage == AN_WAITING))
+		(void)cm_fail(&err,
+			strncmp(r->reason, AN_REFUSED_BUDGET, sizeof AN_REFUSED_BUDGET - 1) == 0 ? CM_EBUDGET
+												 : CM_ELATER,
+			"round %u (%s) is %s: %s", r->plan->number, r->plan->label,
+			r->stage == AN_VOID ? "void" : "void and may be tried again", r->reason);
+	if (an_context_attended(&d->context)) {
+		stop(d, &err);
+		return;
+	}
+	cm_log(CM_LOG_INFO, "the plan is through", CM_I("settled", an_state_count(s, AN_SETTLED)),
+		CM_I("refused", an_state_count(s, AN_REFUSED)), CM_I("void", an_state_count(s, AN_VOID)),
+		CM_I("waiting", an_state_count(s, AN_WAITING)));
+	an_link_rest(d->link);
 }
 
-static void on_reload(void *user)
+/* Nothing can run now: wait for the next scheduled round, or finish. */
+static void rest(struct an_daemon *d)
+{
+	if (!an_sleep_begin(d->sleep)) {
+		finish(d);
+		return;
+	}
+	d->idle = true;
+	an_link_rest(d->link);
+}
+
+/* Start the next round of the plan, or finish. */
+static void go_on(void *user)
+{
+	struct an_daemon *d = user;
+	struct an_state *s = &d->context.files.state;
+	struct an_round_state *r;
+
+	if (d->stopping || an_work_round(d->work) != NULL || an_pin_works(d->pin) || an_judge_works(d->judge))
+		return;
+	show_ended(d);
+	an_sleep_say_missed(d->sleep);
+	r = an_turns_next(&d->turns, s);
+	if (r != NULL && an_sleep_next(d->sleep) != NULL) {
+		an_sleep_end(d->sleep);
+		d->idle = false;
+	}
+	if (r == NULL && s->current == NULL) {
+		an_pin_begin(d->pin);
+	} else if (r == NULL) {
+		rest(d);
+	} else if (an_turns_decided(&d->turns, r)) {
+		an_work_begin(d->work, r);
+	} else {
+		an_turns_tried(&d->turns, r);
+		an_judge_begin(d->judge, r);
+	}
+}
+
+static void on_judged(void *user, struct an_round_state *r, bool take)
 {
 	struct an_daemon *d = user;
 
-	an_link_reload(d);
+	if (take)
+		an_work_begin(d->work, r);
+	else
+		go_on(d);
 }
+
+/* A shuffler that alters batches would cost one round after the other.  So the round is settled and the run
+ * ends, and a person decides whether to continue. */
+static void on_round_done(void *user, const struct an_round_state *r, const struct cm_err *spoiled)
+{
+	struct an_daemon *d = user;
+
+	an_turns_ended(&d->turns, r);
+	if (spoiled->code == CM_OK) {
+		go_on(d);
+		return;
+	}
+	show_ended(d);
+	stop(d, spoiled);
+}
+
+/* ---- the plan and the shuffler ---- */
+
+static void on_made(void *user, const struct rd_plan *made)
+{
+	struct an_daemon *d = user;
+
+	/* A plan of which nothing fits the budget has nothing to ask of a shuffler. */
+	if (made->entries > 0 || rd_plan_is_adaptive(made))
+		an_policy_begin(d->policy, made, false);
+	else
+		an_pin_sign(d->pin);
+}
+
+static void on_fits(void *user)
+{
+	struct an_daemon *d = user;
+
+	if (d->context.run->check) {
+		stop(d, &(struct cm_err){ .code = CM_OK });
+		return;
+	}
+	cm_log_flush();
+	an_pin_sign(d->pin);
+}
+
+static void on_link_ready(void *user)
+{
+	struct an_daemon *d = user;
+
+	an_policy_connected(d->policy);
+	an_work_connected(d->work);
+}
+
+static void on_link_frame(void *user, const Tombola__V1__Frame *frame)
+{
+	struct an_daemon *d = user;
+
+	if (!d->stopping && !an_policy_frame(d->policy, frame))
+		an_work_frame(d->work, frame);
+}
+
+/* ---- who looks on ---- */
 
 static void say_status(void *user, char *text, size_t room)
 {
 	const struct an_daemon *d = user;
 
-	an_say(&d->files, d->current, d->sleep.next, d->idle, text, room);
+	an_say(&d->context.files, an_work_round(d->work), an_sleep_next(d->sleep), d->idle, text, room);
 }
 
 static const char *not_ready(void *user)
@@ -65,54 +235,85 @@ static const char *not_ready(void *user)
 
 	if (d->stopping)
 		return "stopping";
-	if (!d->idle && !d->ready)
+	if (!d->idle && !an_link_ready(d->link))
 		return "no connection to the shuffler";
-	return d->fit.why[0] != '\0' ? "the plan does not fit the shuffler's policy and is not signed" : NULL;
+	return *an_policy_fault(d->policy) != '\0'
+		       ? "the plan does not fit the shuffler's policy and is not signed"
+		       : NULL;
 }
 
-static enum cm_rc open_ledger_files(struct an_daemon *d, struct cm_err *err)
+static enum an_doing doing(const struct an_daemon *d)
 {
-	enum cm_rc rc = an_ledger_files_open(d->conf, !d->run->check, &d->files, err);
-	bool pinned = rc == CM_OK && d->files.state.current != NULL;
+	const struct an_round_state *r = an_work_round(d->work);
 
-	d->fit.pinned = pinned;
-	if (rc == CM_OK && d->run->check)
-		rc = an_ledger_files_preview(&d->files, NULL, err);
-
-	if (rc == CM_OK && d->files.torn > 0)
-		cm_log(CM_LOG_WARN, "a torn last ledger record was dropped: it was never acknowledged",
-			CM_I("bytes", d->files.torn));
-	if (rc == CM_OK) {
-		d->tries.pass = 1;
-		d->tries.last = calloc(d->files.plan.rounds, sizeof *d->tries.last);
-		d->tries.barred = calloc(d->files.plan.rounds, sizeof *d->tries.barred);
-		d->sleep.missed = calloc(d->files.plan.rounds, sizeof *d->sleep.missed);
-		if (d->tries.last == NULL || d->tries.barred == NULL || d->sleep.missed == NULL)
-			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	if (rc == CM_OK && d->run->only > d->files.plan.rounds)
-		rc = cm_fail(err, CM_EUSAGE, "the plan has %zu rounds", d->files.plan.rounds);
-	return rc;
+	if (d->idle)
+		return AN_IDLE;
+	if (r == NULL)
+		return AN_JUDGING;
+	if (r->stage == AN_CHARGED)
+		return AN_OPENING;
+	if (r->stage != AN_RESERVED)
+		return AN_CLOSING;
+	return an_work_step(d->work) == AN_AT_MANIFEST ? AN_AWAITING : AN_ANNOUNCING;
 }
 
-/* Do everything that can fail for reasons the operator must fix, before the loop exists and anything is
- * logged. */
-static enum cm_rc prepare(struct an_daemon *d, struct cm_err *err)
+static void status(void *user, struct an_status *out)
 {
-	enum cm_rc rc = cr_rng_system(&d->rng, err);
+	const struct an_daemon *d = user;
+	const struct an_round_state *r = an_work_round(d->work);
+	const char *fault = an_policy_fault(d->policy);
 
-	d->conf = d->run->conf;
-	if (rc == CM_OK)
-		rc = cr_signer_load(d->conf->signing_key, &d->signer, err);
-	if (rc == CM_OK)
-		rc = cr_verifier_load(d->conf->shuffler_key, &d->shuffler, err);
-	if (rc == CM_OK)
-		rc = open_ledger_files(d, err);
-	if (rc == CM_OK) {
-		d->metrics = an_metrics_new(d->conf, &d->files);
-		rc = d->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
-	}
-	return rc;
+	out->doing = doing(d);
+	out->round = out->doing == AN_IDLE ? NULL : r != NULL ? r : an_judge_round(d->judge);
+	out->next = an_sleep_next(d->sleep);
+	out->stopping = d->stopping;
+	out->not_signed = an_policy_asks(d->policy) && *fault == '\0' ? an_link_away(d->link) : fault;
+	out->shuffler.connected = an_link_ready(d->link);
+	out->shuffler.seen_ms = an_link_seen_ms(d->link);
+	out->shuffler.away = an_link_away(d->link);
+}
+
+static enum an_phase phase(const struct an_daemon *d)
+{
+	if (d->idle)
+		return AN_PHASE_IDLE;
+	if (an_work_round(d->work) == NULL)
+		return AN_PHASE_JUDGING;
+	if (!an_link_ready(d->link))
+		return AN_PHASE_AWAY;
+	if (an_work_step(d->work) == AN_AT_MANIFEST)
+		return AN_PHASE_WAITING;
+	return an_work_opens(d->work) ? AN_PHASE_OPENING : AN_PHASE_TALKING;
+}
+
+static void metrics(void *user, struct an_metrics_now *out)
+{
+	struct an_daemon *d = user;
+
+	*out = (struct an_metrics_now){ .phase = phase(d),
+		.round = an_work_round(d->work),
+		.shuffler_seen_ms = an_link_seen_ms(d->link),
+		.missed_ms = an_schedule_missed_ms(&d->context.files.state, cm_clock_wall_ms()),
+		.connected = an_link_ready(d->link),
+		.ready = not_ready(d) == NULL };
+}
+
+/* ---- the run ---- */
+
+static void on_stop(void *user)
+{
+	struct an_daemon *d = user;
+	struct cm_err err = { 0 };
+
+	cm_log_plain(CM_LOG_INFO, "stopping");
+	if (an_context_attended(&d->context) && !d->idle)
+		(void)cm_fail(&err, CM_ELATER, "stopped before the plan was through; run again to go on");
+	stop(d, &err);
+}
+
+static void on_reload(void *user)
+{
+	an_link_reload(((struct an_daemon *)user)->link);
 }
 
 static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
@@ -120,52 +321,65 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 	static const struct nt_loop_handler signals = {
 		.on_stop = on_stop, .on_reload = on_reload, .status = say_status
 	};
-	const struct nt_http_conf http = { .address = d->conf->http,
-		.anywhere = d->conf->http_anywhere,
-		.not_ready = not_ready,
-		.status_json = an_page_status,
-		.user = d,
-		.routes = an_page_routes,
-		.n_routes = AN_PAGE_ROUTES };
-	bool serves = *d->conf->http != '\0' && d->run->only == 0 && !d->run->check;
-	enum cm_rc rc = nt_loop_new(&d->loop, &signals, d, &d->signals, err);
+	struct an_context *c = &d->context;
+	const struct an_link_conf link = { c, d, on_link_ready, on_link_frame, stop };
+	const struct an_pin_conf pin = { c, d, on_made, go_on, stop };
+	const struct an_judge_conf judge = { c, d, on_judged, stop };
+	const struct an_web_conf web = { c, d, status, metrics, not_ready };
+	bool serves = *c->conf->http != '\0' && c->run->only == 0 && !c->run->check;
+	enum cm_rc rc = an_link_new(&link, &d->link, err);
 
 	if (rc == CM_OK)
-		rc = an_link_init(d, err);
+		rc = an_policy_new(&(struct an_policy_conf){ c, d->link, d, on_fits, stop }, &d->policy, err);
 	if (rc == CM_OK)
-		rc = an_work_init(d, err);
+		rc = an_pin_new(&pin, &d->pin, err);
 	if (rc == CM_OK)
-		rc = an_sleep_init(d, err);
+		rc = an_turns_init(&d->turns, c, err);
 	if (rc == CM_OK)
-		rc = an_fit_init(d, err);
+		rc = an_judge_new(&judge, &d->judge, err);
+	if (rc == CM_OK)
+		rc = an_sleep_new(c, go_on, d, &d->sleep, err);
+	if (rc == CM_OK)
+		rc = an_work_new(&(struct an_work_conf){ c, d->link, d, on_round_done, stop }, &d->work, err);
+	if (rc == CM_OK)
+		rc = nt_loop_new(&c->loop, &signals, d, &d->signals, err);
 	if (rc == CM_OK && serves)
-		rc = an_view_init(d, err);
-	if (rc == CM_OK && serves)
-		rc = nt_http_new(&d->loop, &http, &d->http, err);
+		rc = an_web_new(&web, &d->web, err);
 	return rc;
 }
 
 static enum cm_rc run_loop(struct an_daemon *d, struct cm_err *err)
 {
+	struct an_context *c = &d->context;
 	enum cm_rc rc = start(d, err);
 
-	if (rc == CM_OK && d->run->check) {
-		an_fit_begin(d, d->fit.pinned);
+	if (rc == CM_OK && c->run->check) {
+		an_policy_begin(d->policy, &c->files.state.current->signed_plan, d->pinned);
 	} else if (rc == CM_OK) {
-		cm_log(CM_LOG_INFO, "analyzer started", CM_S("plan", d->files.plan.name),
-			CM_I("rounds", d->files.plan.rounds),
-			CM_I("ledger_records", an_ledger_chain(d->files.ledger)->seq));
+		cm_log(CM_LOG_INFO, "analyzer started", CM_S("plan", c->files.plan.name),
+			CM_I("rounds", c->files.plan.rounds),
+			CM_I("ledger_records", an_ledger_chain(c->files.ledger)->seq));
 		nt_loop_ready(d->signals);
-		an_plan_next(d);
+		go_on(d);
 	} else {
-		an_stop(d, rc, err);
+		stop(d, err);
 	}
-	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
-	if (uv_loop_close(&d->loop) != 0)
+	(void)uv_run(&c->loop, UV_RUN_DEFAULT);
+	if (uv_loop_close(&c->loop) != 0)
 		cm_log_plain(CM_LOG_ERROR, "handles were left open");
-	if (d->result != CM_OK)
-		*err = d->err;
-	return d->result;
+	if (d->result.code != CM_OK)
+		*err = d->result;
+	return d->result.code;
+}
+
+static enum cm_rc prepare(struct an_daemon *d, const struct an_daemon_conf *conf, struct cm_err *err)
+{
+	enum cm_rc rc = an_context_open(&d->context, conf, err);
+
+	d->pinned = rc == CM_OK && d->context.files.state.current != NULL;
+	if (rc == CM_OK && conf->check)
+		rc = an_ledger_files_preview(&d->context.files, NULL, err);
+	return rc;
 }
 
 enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
@@ -175,24 +389,22 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 
 	if (d == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	d->run = conf;
-	rc = prepare(d, err);
+	rc = prepare(d, conf, err);
 	if (rc == CM_OK)
 		nt_confine(CM_LOG_INFO);
-	if (rc == CM_OK && uv_loop_init(&d->loop) != 0)
+	if (rc == CM_OK && uv_loop_init(&d->context.loop) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "cannot start a loop");
 	else if (rc == CM_OK)
 		rc = run_loop(d, err);
-	nt_tls_ctx_free(d->tls);
-	cr_signer_free(d->signer);
-	cr_verifier_free(d->shuffler);
-	an_view_free(d);
-	an_metrics_free(d->metrics);
-	cm_buf_fini(&d->making.bytes);
-	an_ledger_files_close(&d->files);
-	free(d->tries.last);
-	free(d->tries.barred);
-	free(d->sleep.missed);
+	an_web_free(d->web);
+	an_work_free(d->work);
+	an_sleep_free(d->sleep);
+	an_judge_free(d->judge);
+	an_turns_fini(&d->turns);
+	an_pin_free(d->pin);
+	an_policy_free(d->policy);
+	an_link_free(d->link);
+	an_context_close(&d->context);
 	free(d);
 	return rc;
 }

@@ -119,6 +119,8 @@ bool an_round_blocked(const struct an_round_state *r);
 bool an_round_blocked_again(const struct an_state *s, const struct an_round_state *r);
 /* Whether the round may be tried (again). */
 bool an_round_open(const struct an_round_state *r);
+/* Whether the round is over, or can never run. */
+bool an_round_ended(const struct an_round_state *r);
 /* Whether the round holds budget.  Every entry of a pinned plan does, whatever its stage. */
 bool an_round_holds(const struct an_round_state *r);
 /* The privacy loss of a round. */

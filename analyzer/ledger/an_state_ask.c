@@ -96,6 +96,11 @@ bool an_round_counts(const struct an_round_state *r)
 	return r->stage == AN_RESERVED || r->stage == AN_CHARGED || r->stage == AN_SETTLED;
 }
 
+bool an_round_ended(const struct an_round_state *r)
+{
+	return r->stage == AN_SETTLED || r->stage == AN_VOID || r->stage == AN_REFUSED;
+}
+
 bool an_round_lost(const struct an_round_state *r)
 {
 	return r->stage == AN_SETTLED && r->reason[0] != '\0';

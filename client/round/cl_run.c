@@ -1,88 +1,86 @@
-/* cl_run.c - the loop behind `run`, `send` and `encode`: setup, signals, and the end. */
+/* cl_run.c - the loop behind `run`, `send` and `encode`: what every part uses, signals, and the end. */
+#include "cl_run.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cl_device.h"
-#include "cl_evidence.h"
-#include "cl_run_private.h"
-#include "cm_file.h"
+#include "cl_inclusion.h"
+#include "cl_rounds.h"
 #include "nt_confine.h"
+#include "nt_http.h"
+#include "nt_loop.h"
 
-void cl_run_say(const struct cl_run *run, enum cm_level level, const char *msg, const struct cm_err *why)
-{
-	if (!run->conf.quiet || level == CM_LOG_ERROR)
-		cm_log(level, msg, CM_S("reason", why->msg));
-}
+struct cl_run {
+	struct cl_context context;
+	struct nt_loop *signals;
+	struct nt_http *http;
+	struct nt_tls_ctx *tls;
+	struct cl_links *links;
+	struct cl_plans plans;    /* requests for standing, plan and manifest */
+	struct cl_gather *gather; /* NULL: the readings are in a file */
+	struct cl_rounds *rounds;
+	struct cl_inclusion *inclusion;
+	struct cl_devices *devices_next; /* read on SIGHUP, not in force yet; NULL: none */
+	double spent;                    /* epsilon of the slices of all pinned plans */
+	bool stopped;                    /* by a signal */
+	bool ending;                     /* the loop ends, with `result` */
+	struct cm_err result;
+};
+
+/* ---- the end ---- */
 
 static void on_links_closed(void *user)
 {
 	((struct cl_run *)user)->links = NULL;
 }
 
-/* Close everything on the loop, so that it ends: at once, or when the running work or round returns and calls
- * this again. */
-void cl_run_finish(struct cl_run *run, const struct cm_err *why)
+/* No work and no round is under way any more: close what they used, so that the loop ends. */
+static void on_rounds_closed(void *user)
 {
-	bool preparing = run->phase == CL_PREPARING && !cl_run_mqtt_gathering(run);
+	struct cl_run *run = user;
 
-	if (run->phase != CL_ENDING) {
-		run->result = why != NULL ? *why : (struct cm_err){ .code = CM_OK };
-		run->phase = CL_ENDING;
-		atomic_store(&run->plans.stop, true);
-		uv_close((uv_handle_t *)&run->ask_timer, NULL);
-		uv_close((uv_handle_t *)&run->wait_timer, NULL);
-		nt_http_close(run->http);
-		run->http = NULL;
-		cl_run_mqtt_close(run);
-		cl_run_proof_close(run);
-		if (run->round != NULL)
-			cl_round_stop(run->round);
-		if (preparing)
-			return;
-	}
-	if (run->round != NULL)
-		return;
 	if (run->links != NULL)
 		cl_links_close(run->links);
 	nt_loop_free(run->signals);
 	run->signals = NULL;
 }
 
-/* Report a fault that ends `send` and that `run` survives. */
-void cl_run_fault(struct cl_run *run, const char *msg, const struct cm_err *why)
-{
-	if (run->conf.stop_on_fault || why->code == CM_EIO || why->code == CM_EINTERNAL) {
-		cl_run_finish(run, why);
-		return;
-	}
-	cl_run_say(run, CM_LOG_ERROR, msg, why);
-	cl_run_begin_asking(run, CL_PAUSE_MS);
-}
-
-static void on_stop(void *user)
+/* Close everything on the loop, so that it ends with this result; later calls change nothing. */
+static void finish(void *user, const struct cm_err *why)
 {
 	struct cl_run *run = user;
 
-	run->stopped = true;
-	if (run->phase != CL_ENDING)
-		cl_run_finish(run, NULL);
+	if (run->ending)
+		return;
+	run->ending = true;
+	run->result = *why;
+	nt_http_close(run->http);
+	run->http = NULL;
+	cl_gather_close(run->gather);
+	cl_inclusion_close(run->inclusion);
+	if (run->rounds != NULL)
+		cl_rounds_close(run->rounds);
+	else
+		on_rounds_closed(run);
 }
 
-void cl_run_adopt_devices(struct cl_run *run)
+/* ---- the devices ---- */
+
+/* Put the list of devices that SIGHUP read into force.  A fault is logged, and the old list stays. */
+static void adopt_devices(void *user)
 {
-	struct cl_devices *old = run->devices;
+	struct cl_run *run = user;
+	struct cl_devices *old = run->context.devices;
 	struct cm_err err;
 
 	if (run->devices_next == NULL)
 		return;
-	run->devices = run->devices_next;
+	run->context.devices = run->devices_next;
 	run->devices_next = NULL;
-	if (run->mqtt != NULL && cl_run_mqtt_list(run, &err) != CM_OK) {
-		cl_run_say(run, CM_LOG_ERROR, "the old list of devices stays", &err);
-		cl_devices_free(run->devices);
-		run->devices = old;
+	if (run->gather != NULL && cl_gather_list(run->gather, &err) != CM_OK) {
+		cl_say(&run->context, CM_LOG_ERROR, "the old list of devices stays", &err);
+		run->context.devices = old;
 		return;
 	}
 	cl_devices_free(old);
@@ -91,55 +89,89 @@ void cl_run_adopt_devices(struct cl_run *run)
 static void on_reload(void *user)
 {
 	struct cl_run *run = user;
+	struct cl_context *c = &run->context;
 	struct cl_devices *devices = NULL;
 	struct nt_tls_ctx *fresh = NULL;
 	size_t listed;
 	struct cm_err err;
 
-	if (run->phase == CL_ENDING)
+	if (run->ending)
 		return;
-	if (cl_setup_devices(run->setup, &run->secret, &devices, &err) != CM_OK ||
-		cl_setup_tls(run->setup, &fresh, &err) != CM_OK ||
+	if (cl_setup_devices(c->setup, &c->secret, &devices, &err) != CM_OK ||
+		cl_setup_tls(c->setup, &fresh, &err) != CM_OK ||
 		cl_plans_reload(&run->plans, &err) != CM_OK) {
 		cl_devices_free(devices);
 		nt_tls_ctx_free(fresh);
-		cl_metrics_reloaded(run->metrics, false);
-		cl_run_say(run, CM_LOG_ERROR, "reload failed, the old files stay in force", &err);
+		cl_metrics_reloaded(c->metrics, false);
+		cl_say(c, CM_LOG_ERROR, "reload failed, the old files stay in force", &err);
 		return;
 	}
 	listed = cl_devices_n(devices);
 	cl_devices_free(run->devices_next);
 	run->devices_next = devices;
-	if (run->phase != CL_PREPARING)
-		cl_run_adopt_devices(run);
+	if (cl_rounds_phase(run->rounds) != CL_PREPARING)
+		adopt_devices(run);
 	cl_links_reload(run->links, fresh);
 	nt_tls_ctx_free(run->tls);
 	run->tls = fresh;
-	cl_metrics_reloaded(run->metrics, true);
+	cl_metrics_reloaded(c->metrics, true);
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 	if (listed > 0)
 		cm_log(CM_LOG_INFO, "list of devices reloaded", CM_I("devices", listed));
+}
+
+static void on_stop(void *user)
+{
+	struct cl_run *run = user;
+
+	run->stopped = true;
+	finish(run, &(struct cm_err){ .code = CM_OK });
+}
+
+/* ---- who looks on ---- */
+
+/* Sum of epsilon over the slices of all pinned plans; 0 for none. */
+static double spent(const struct cl_run *run)
+{
+	struct rd_slices slices;
+	struct cm_err unused;
+
+	return cl_pin_slices(run->context.db, &slices, &unused) == CM_OK ? slices.epsilon : 0;
+}
+
+static void on_summary(void *user, const struct cl_summary *s)
+{
+	struct cl_run *run = user;
+	const struct cl_run_conf *conf = run->context.run;
+
+	run->spent = spent(run);
+	cl_metrics_round(run->context.metrics, s);
+	cl_metrics_ledger(run->context.metrics, run->context.db);
+	if (conf->on_round != NULL)
+		conf->on_round(conf->user, s);
 }
 
 static void say_status(void *user, char *text, size_t room)
 {
 	const struct cl_run *run = user;
 	unsigned up = cl_links_count_up(run->links);
+	enum cl_phase phase = cl_rounds_phase(run->rounds);
 	size_t n = 0;
 
 	if (up == 0)
 		n = (size_t)snprintf(text, room, "dialling the shuffler");
-	else if (run->phase == CL_PREPARING) /* another thread may be writing to the round */
+	else if (phase == CL_PREPARING) /* another thread may be writing to the round */
 		n = (size_t)snprintf(text, room, "reading for a round");
-	else if (run->phase == CL_UPLOADING)
-		n = (size_t)snprintf(text, room, "round %" PRIu64 " (%s)", run->prepared.j.d.sequence,
-			run->prepared.j.d.query.name);
+	else if (phase == CL_UPLOADING)
+		n = (size_t)snprintf(text, room, "round %" PRIu64 " (%s)",
+			cl_rounds_current(run->rounds)->sequence, cl_rounds_current(run->rounds)->query.name);
 	else
 		n = (size_t)snprintf(text, room, "connected, waiting for a round");
 	if (n < room && run->spent > 0)
 		(void)snprintf(text + n, room - n,
 			"; plans of epsilon %.4f of %g pinned, round %" PRIu64 " done",
-			cl_shown_bound(run->spent), run->setup->policy.max_epsilon, run->after);
+			cl_shown_bound(run->spent), run->context.setup->policy.max_epsilon,
+			cl_rounds_after(run->rounds));
 }
 
 static const char *not_ready(void *user)
@@ -149,150 +181,175 @@ static const char *not_ready(void *user)
 
 	if (cl_links_count_up(run->links) == 0)
 		return "not connected to the shuffler";
-	return cl_run_mqtt_now(run, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
+	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
 }
 
 static int metrics(void *user, const char *path, struct nt_http_reply *out)
 {
 	struct cl_run *run = user;
-	const struct cl_metrics_now now = { .phase = (enum cl_phase)run->phase,
-		.after = run->after,
+	const struct cl_metrics_now now = { .phase = cl_rounds_phase(run->rounds),
+		.after = cl_rounds_after(run->rounds),
 		.links = cl_links_count_up(run->links),
 		.ready = not_ready(run) == NULL };
 
 	struct cl_mqtt_now mqtt;
-	int failed = cl_metrics_reply(run->metrics, &now, out);
+	int failed = cl_metrics_reply(run->context.metrics, &now, out);
 
 	(void)path;
-	return failed == 0 && cl_run_mqtt_now(run, &mqtt)
-		       ? cl_mqtt_metrics_append(&mqtt, cl_setup_shows(run->setup), out)
+	return failed == 0 && cl_gather_now(run->gather, &mqtt)
+		       ? cl_mqtt_metrics_append(&mqtt, cl_setup_shows(run->context.setup), out)
 		       : failed;
 }
 
 /* Whether a person is watching this run. */
-static bool watched(const struct cl_run *run)
+static bool watched(const struct cl_context *c)
 {
-	return !run->conf.stop_on_fault && run->setup->conf.http != NULL && *run->setup->conf.http != '\0';
+	return !c->run->stop_on_fault && c->setup->conf.http != NULL && *c->setup->conf.http != '\0';
 }
 
-/* Verify the stored documents; on a fault, name the file with its directory. */
-static enum cm_rc check_evidence(struct cl_db *db, const char *dir, struct cm_err *err)
-{
-	struct cm_err why;
-	enum cm_rc rc = cl_evidence_check(db, err);
+/* ---- connections and parts ---- */
 
-	if (rc != CM_EDATA || strncmp(err->msg, "client.db: ", 11) != 0)
-		return rc;
-	why = *err;
-	return cm_fail(err, CM_EDATA, "%s/%.200s", dir, why.msg);
+static void on_up(void *user, unsigned i)
+{
+	cl_rounds_up(((struct cl_run *)user)->rounds, i);
 }
 
-static enum cm_rc open_state(struct cl_run *run, struct cm_err *err)
+static void on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame)
 {
-	const char *dir = run->setup->conf.state_dir;
-	struct cr_rng rng;
-	bool charged = false;
-	enum cm_rc rc = cm_file_mkdir(dir, err);
+	struct cl_run *run = user;
 
-	if (rc == CM_OK)
-		rc = cm_file_lock(dir, err);
-	if (rc == CM_OK)
-		rc = cm_file_sweep(dir, err);
-	if (rc == CM_OK)
-		rc = cr_rng_system(&rng, err);
-	if (rc == CM_OK)
-		rc = cl_db_open(dir, run->setup->conf.population, &run->db, err);
-	if (rc == CM_OK)
-		rc = check_evidence(run->db, dir, err);
-	/* Open the secret after the database: a secret without a database means that a ledger was lost
-	 * (cl_db_open). */
-	if (rc == CM_OK)
-		rc = cl_ledger_any(run->db, &charged, err);
-	if (rc == CM_OK)
-		rc = cl_device_secret(dir, charged, &rng, &run->secret, err);
-	if (rc == CM_OK)
-		rc = cl_setup_devices(run->setup, &run->secret, &run->devices, err);
-	if (rc == CM_OK)
-		rc = cl_ledger_last(run->db, &run->after, err);
-	if (rc != CM_OK)
-		return rc;
-	run->spent = cl_run_spent(run);
-	rc = cl_store_active(run->db, &run->active, err);
-	return rc == CM_ENOINPUT ? CM_OK : rc;
+	if (!cl_inclusion_frame(run->inclusion, i, frame))
+		cl_rounds_frame(run->rounds, i, frame);
 }
 
-static enum cm_rc start(struct cl_run *run, struct cm_err *err)
+static void on_down(void *user, unsigned i, bool was_up, const struct cm_err *why)
+{
+	struct cl_run *run = user;
+
+	if (run->ending)
+		return;
+	if (i == 0)
+		cl_inclusion_down(run->inclusion);
+	cl_rounds_down(run->rounds, i, was_up, why);
+}
+
+static void on_due(void *user)
+{
+	cl_rounds_due(((struct cl_run *)user)->rounds);
+}
+
+static void on_next(void *user)
+{
+	cl_inclusion_begin(((struct cl_run *)user)->inclusion);
+}
+
+static bool busy(void *user)
+{
+	return cl_rounds_phase(((struct cl_run *)user)->rounds) == CL_PREPARING;
+}
+
+static bool awaits_manifest(void *user)
+{
+	return cl_rounds_awaits_manifest(((struct cl_run *)user)->rounds);
+}
+
+/* ---- the start ---- */
+
+static enum cm_rc start_serving(struct cl_run *run, struct cm_err *err)
 {
 	static const struct nt_loop_handler signals = { on_stop, on_reload, say_status };
-	const struct cl_links_conf links = {
-		.loop = &run->loop,
-		.address = run->setup->conf.shuffler,
-		.tls = run->tls,
-		.n = run->conf.fetch_only ? 1 : (unsigned)run->setup->conf.connections,
-		.user = run,
-		.on_up = cl_run_on_up,
-		.on_frame = cl_run_on_frame,
-		.on_down = cl_run_on_down,
-		.on_closed = on_links_closed,
-		.counts = cl_metrics_counts(run->metrics),
-	};
 	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
-	const struct nt_http_conf http = { .address = run->setup->conf.http,
-		.anywhere = run->setup->conf.http_anywhere,
+	const struct nt_http_conf http = { .address = run->context.setup->conf.http,
+		.anywhere = run->context.setup->conf.http_anywhere,
 		.not_ready = not_ready,
 		.user = run,
 		.routes = routes,
 		.n_routes = sizeof routes / sizeof routes[0] };
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc = nt_loop_new(&run->context.loop, &signals, run, &run->signals, err);
 
-	(void)uv_timer_init(&run->loop, &run->ask_timer);
-	(void)uv_timer_init(&run->loop, &run->wait_timer);
-	run->ask_timer.data = run->wait_timer.data = run;
+	if (rc == CM_OK && watched(&run->context))
+		rc = nt_http_new(&run->context.loop, &http, &run->http, err);
+	return rc;
+}
+
+static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
+{
+	struct cl_context *c = &run->context;
+	const struct cl_links_conf links = {
+		.loop = &c->loop,
+		.address = c->setup->conf.shuffler,
+		.tls = run->tls,
+		.n = (unsigned)c->setup->conf.connections,
+		.user = run,
+		.on_up = on_up,
+		.on_frame = on_frame,
+		.on_down = on_down,
+		.on_closed = on_links_closed,
+		.counts = cl_metrics_counts(c->metrics),
+	};
+	enum cm_rc rc;
+
 	run->links = cl_links_new(&links);
 	if (run->links == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = nt_loop_new(&run->loop, &signals, run, &run->signals, err);
-	if (rc == CM_OK && watched(run))
-		rc = nt_http_new(&run->loop, &http, &run->http, err);
-	if (rc == CM_OK && run->conf.mqtt)
-		rc = cl_run_mqtt_open(run, err);
-	if (rc == CM_OK && run->db != NULL)
-		rc = cl_run_proof_open(run, err);
+	rc = start_serving(run, err);
+	if (rc == CM_OK && c->run->mqtt)
+		rc = cl_gather_new(c, on_due, run, &run->gather, err);
+	if (rc == CM_OK)
+		rc = cl_rounds_new(&(struct cl_rounds_conf){ .context = c,
+					   .links = run->links,
+					   .plans = &run->plans,
+					   .gather = run->gather,
+					   .after = after,
+					   .user = run,
+					   .on_begin = adopt_devices,
+					   .on_summary = on_summary,
+					   .on_next = on_next,
+					   .on_end = finish,
+					   .on_closed = on_rounds_closed },
+			&run->rounds, err);
+	if (rc == CM_OK)
+		rc = cl_inclusion_new(&(struct cl_inclusion_conf){ .context = c,
+					      .links = run->links,
+					      .user = run,
+					      .busy = busy,
+					      .awaits_manifest = awaits_manifest,
+					      .on_end = finish },
+			&run->inclusion, err);
 	if (rc != CM_OK)
 		return rc;
 	/* Report readiness now: if the shuffler is away the client waits for it, and the service manager must
 	 * not restart it. */
 	nt_loop_ready(run->signals);
-	cl_run_begin_waiting(run);
 	return CM_OK;
 }
 
 static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 {
-	enum cm_rc rc = CM_OK;
+	struct cl_context *c = &run->context;
+	uint64_t after = 0;
+	enum cm_rc rc = cl_context_open(c, &after, err);
 
-	cm_buf_init(&run->descriptor, PR_DESCRIPTOR_MAX);
-	if (!run->conf.fetch_only)
-		rc = open_state(run, err);
 	if (rc == CM_OK)
-		rc = cl_setup_tls(run->setup, &run->tls, err);
+		rc = cl_setup_tls(c->setup, &run->tls, err);
 	if (rc == CM_OK)
-		rc = cl_plans_init(&run->plans, run->setup, run->db, err);
-	if (rc == CM_OK && watched(run)) {
-		run->metrics = cl_metrics_new(run->setup);
-		cl_metrics_ledger(run->metrics, run->db);
-		rc = run->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = cl_plans_init(&run->plans, c->setup, c->db, err);
+	if (rc == CM_OK && watched(c)) {
+		c->metrics = cl_metrics_new(c->setup);
+		cl_metrics_ledger(c->metrics, c->db);
+		rc = c->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (rc != CM_OK)
 		return rc;
-	nt_confine(run->conf.quiet ? CM_LOG_DEBUG : CM_LOG_INFO);
-	if (uv_loop_init(&run->loop) != 0)
+	run->spent = spent(run);
+	nt_confine(c->run->quiet ? CM_LOG_DEBUG : CM_LOG_INFO);
+	if (uv_loop_init(&c->loop) != 0)
 		return cm_fail(err, CM_EINTERNAL, "no event loop");
-	rc = start(run, err);
-	if (rc != CM_OK && run->links != NULL)
-		cl_run_finish(run, err);
-	(void)uv_run(&run->loop, UV_RUN_DEFAULT);
-	if (uv_loop_close(&run->loop) != 0 && rc == CM_OK)
+	rc = start(run, after, err);
+	if (rc != CM_OK)
+		finish(run, err);
+	(void)uv_run(&c->loop, UV_RUN_DEFAULT);
+	if (uv_loop_close(&c->loop) != 0 && rc == CM_OK)
 		rc = cm_fail(err, CM_EINTERNAL, "handles were left on the loop");
 	if (rc == CM_OK && run->result.code != CM_OK) {
 		*err = run->result;
@@ -303,17 +360,12 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 
 static void run_fini(struct cl_run *run)
 {
-	cl_run_mqtt_free(run);
-	cl_devices_free(run->devices);
+	cl_rounds_free(run->rounds);
+	cl_gather_free(run->gather);
+	cl_inclusion_free(run->inclusion);
 	cl_devices_free(run->devices_next);
-	cl_run_proof_free(run);
-	cl_prepared_fini(&run->prepared);
-	cl_active_fini(&run->active);
-	cm_buf_fini(&run->descriptor);
 	cl_plans_fini(&run->plans);
-	cl_db_close(run->db);
-	cl_metrics_free(run->metrics);
-	cr_key_fini(&run->secret);
+	cl_context_close(&run->context);
 	nt_tls_ctx_free(run->tls);
 	free(run);
 }
@@ -325,54 +377,10 @@ enum cm_rc cl_run(const struct cl_run_conf *conf, bool *stopped, struct cm_err *
 
 	if (run == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	run->conf = *conf;
-	run->setup = conf->setup;
+	run->context.run = conf;
+	run->context.setup = conf->setup;
 	rc = run_all(run, err);
 	*stopped = run->stopped;
-	run_fini(run);
-	return rc;
-}
-
-void cl_fetched_init(struct cl_fetched *f)
-{
-	*f = (struct cl_fetched){ .signature = { 0 } };
-	cm_buf_init(&f->descriptor, PR_DESCRIPTOR_MAX);
-	cm_buf_init(&f->plan, PR_PLAN_MAX);
-}
-
-void cl_fetched_fini(struct cl_fetched *f)
-{
-	cm_buf_fini(&f->descriptor);
-	cm_buf_fini(&f->plan);
-}
-
-static enum cm_rc take_fetched(struct cl_run *run, struct cl_fetched *out, struct cm_err *err)
-{
-	if (run->descriptor.len == 0)
-		return cm_fail(err, CM_ELATER, "stopped before a round came");
-	if (cm_buf_put(&out->descriptor, run->descriptor.data, run->descriptor.len) != CM_OK ||
-		cm_buf_put(&out->plan, run->plans.fetched.data, run->plans.fetched.len) != CM_OK)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	memcpy(out->signature, run->signature, PR_SIGNATURE_LEN);
-	memcpy(out->plan_signature, run->plans.fetched_signature, PR_SIGNATURE_LEN);
-	return CM_OK;
-}
-
-enum cm_rc cl_run_fetch(
-	const struct cl_setup *setup, int64_t wait_ms, struct cl_fetched *out, struct cm_err *err)
-{
-	struct cl_run *run = calloc(1, sizeof *run);
-	enum cm_rc rc;
-
-	if (run == NULL)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	run->conf = (struct cl_run_conf){
-		.setup = setup, .wait_ms = wait_ms, .stop_on_fault = true, .fetch_only = true, .quiet = true
-	};
-	run->setup = setup;
-	rc = run_all(run, err);
-	if (rc == CM_OK)
-		rc = take_fetched(run, out, err);
 	run_fini(run);
 	return rc;
 }

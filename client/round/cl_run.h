@@ -40,7 +40,6 @@ struct cl_run_conf {
 	bool stop_on_fault; /* end at a refusal, unreadable input or a refused connection (send); otherwise
 			     * these are logged */
 	bool proofs_only;   /* request the due proofs, take part in no round, then end: see cl_run_proofs */
-	bool fetch_only;    /* end with the first round offered, without taking part: see cl_run_fetch */
 	bool progress;      /* print progress on stderr */
 	bool quiet;         /* log errors only */
 	void (*on_round)(void *user, const struct cl_summary *s);

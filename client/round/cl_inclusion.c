@@ -1,15 +1,19 @@
-/* cl_run_proof.c - asks the shuffler, at random times after a round, whether its manifest includes the
+/* cl_inclusion.c - asks the shuffler, at random times after a round, whether its manifest includes the
  * watched messages. */
+#include "cl_inclusion.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_run_private.h"
+#include "cl_proof.h"
 #include "cm_clock.h"
 
 #define BUSY_MS UINT64_C(1000) /* pause until the database is free again, or a connection exists */
 
-struct cl_run_proof {
-	struct cl_run *run;
+struct cl_inclusion {
+	struct cl_inclusion_conf conf;
+	const struct cl_context *context;
+	bool closed;
 	uv_timer_t timer;
 	struct cr_rng rng;
 	uint64_t after;    /* rounds up to this one were handled in this pass */
@@ -21,22 +25,22 @@ struct cl_run_proof {
 
 static void on_timer(uv_timer_t *t);
 
-static void arm(struct cl_run_proof *q, uint64_t within_ms)
+static void arm(struct cl_inclusion *q, uint64_t within_ms)
 {
 	uint64_t ms = cr_rng_below(&q->rng, within_ms + 1);
 
-	if (q->run->phase != CL_ENDING)
+	if (!q->closed)
 		(void)uv_timer_start(&q->timer, on_timer, ms, 0);
 }
 
 /* Start at a uniformly random moment within proof_within, so that the time reveals nothing.  The verb
  * `proofs` starts at once. */
-static void arm_random(struct cl_run_proof *q)
+static void arm_random(struct cl_inclusion *q)
 {
-	arm(q, q->run->conf.proofs_only ? 0 : (uint64_t)q->run->setup->conf.proof_within_ms);
+	arm(q, q->context->run->proofs_only ? 0 : (uint64_t)q->context->setup->conf.proof_within_ms);
 }
 
-static void forget(struct cl_run_proof *q)
+static void forget(struct cl_inclusion *q)
 {
 	if (q->awaiting)
 		cl_proof_fini(&q->p);
@@ -44,16 +48,16 @@ static void forget(struct cl_run_proof *q)
 }
 
 /* End the client for a fault of its own database; a fault in proofs alone does not end it. */
-static void fail(struct cl_run_proof *q, const struct cm_err *why)
+static void fail(struct cl_inclusion *q, const struct cm_err *why)
 {
 	forget(q);
-	if (q->run->conf.proofs_only || why->code == CM_EIO || why->code == CM_EINTERNAL)
-		cl_run_finish(q->run, why);
+	if (q->context->run->proofs_only || why->code == CM_EIO || why->code == CM_EINTERNAL)
+		q->conf.on_end(q->conf.user, why);
 	else
-		cl_run_say(q->run, CM_LOG_ERROR, "proofs of inclusion are not requested any more", why);
+		cl_say(q->context, CM_LOG_ERROR, "proofs of inclusion are not requested any more", why);
 }
 
-static void report(struct cl_run_proof *q, const struct cl_proof_result *r)
+static void report(struct cl_inclusion *q, const struct cl_proof_result *r)
 {
 	q->sum.included += r->included;
 	q->sum.missing += r->missing;
@@ -66,7 +70,7 @@ static void report(struct cl_run_proof *q, const struct cl_proof_result *r)
 				       : "the shuffler signed two manifests for one round",
 			CM_I("round", q->p.sequence), CM_I("missing", r->missing),
 			CM_S("evidence", r->evidence));
-	if (q->run->conf.quiet)
+	if (q->context->run->quiet)
 		return;
 	if (r->unanswered > 0)
 		cm_log(CM_LOG_WARN, "the shuffler gives no proofs of inclusion", CM_I("round", q->p.sequence),
@@ -77,29 +81,29 @@ static void report(struct cl_run_proof *q, const struct cl_proof_result *r)
 }
 
 /* This round is finished for this pass. */
-static void next_round(struct cl_run_proof *q)
+static void next_round(struct cl_inclusion *q)
 {
 	q->after = q->p.sequence;
 	forget(q);
 	arm_random(q);
 }
 
-static void pass_over(struct cl_run_proof *q)
+static void pass_over(struct cl_inclusion *q)
 {
 	struct cm_err err = { .code = CM_OK };
 
 	q->after = 0;
-	if (q->run->conf.proofs_only && q->sum.missing > 0)
+	if (q->context->run->proofs_only && q->sum.missing > 0)
 		(void)cm_fail(&err, CM_EPROTO, "the shuffler dropped messages that it had accepted: %.200s",
 			q->sum.evidence);
-	else if (q->run->conf.proofs_only && q->sum.evidence[0] != '\0')
+	else if (q->context->run->proofs_only && q->sum.evidence[0] != '\0')
 		(void)cm_fail(&err, CM_EPROTO, "the shuffler signed two manifests for one round: %.200s",
 			q->sum.evidence);
-	if (q->run->conf.proofs_only)
-		cl_run_finish(q->run, &err);
+	if (q->context->run->proofs_only)
+		q->conf.on_end(q->conf.user, &err);
 }
 
-static void ask_for(struct cl_run_proof *q)
+static void ask_for(struct cl_inclusion *q)
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__GetManifest manifest = TOMBOLA__V1__GET_MANIFEST__INIT;
@@ -118,16 +122,16 @@ static void ask_for(struct cl_run_proof *q)
 		frame.get_proof = &proof;
 	}
 	q->awaiting = true;
-	if (cl_links_send(q->run->links, 0, &frame, &err) != CM_OK)
-		cl_links_drop(q->run->links, 0, 0, &err);
+	if (cl_links_send(q->conf.links, 0, &frame, &err) != CM_OK)
+		cl_links_drop(q->conf.links, 0, 0, &err);
 }
 
-static void give_up(struct cl_run_proof *q)
+static void give_up(struct cl_inclusion *q)
 {
 	struct cl_proof_result r;
 	struct cm_err err;
 
-	if (cl_proof_give_up(q->run->db, &q->p, &r, &err) != CM_OK) {
+	if (cl_proof_give_up(q->context->db, &q->p, &r, &err) != CM_OK) {
 		fail(q, &err);
 		return;
 	}
@@ -136,28 +140,27 @@ static void give_up(struct cl_run_proof *q)
 }
 
 /* Another thread uses the database, so nothing can be read or stored now. */
-static bool busy(const struct cl_run_proof *q)
+static bool busy(const struct cl_inclusion *q)
 {
-	return q->run->phase == CL_PREPARING;
+	return q->conf.busy(q->conf.user);
 }
 
 static void on_timer(uv_timer_t *t)
 {
-	struct cl_run_proof *q = t->data;
-	struct cl_run *run = q->run;
+	struct cl_inclusion *q = t->data;
 	struct cm_err err;
 
-	if (run->phase == CL_ENDING || q->awaiting)
+	if (q->closed || q->awaiting)
 		return;
-	if (busy(q) || !cl_links_up(run->links, 0)) {
+	if (busy(q) || !cl_links_up(q->conf.links, 0)) {
 		arm(q, BUSY_MS);
 		return;
 	}
-	switch (cl_proof_next(run->db, q->after, run->setup->shuffler, &q->rng, &q->p, &err)) {
+	switch (cl_proof_next(q->context->db, q->after, q->context->setup->shuffler, &q->rng, &q->p, &err)) {
 	case CM_OK:
 		break;
 	case CM_ENOINPUT:
-		if (q->after > 0 && !run->conf.proofs_only)
+		if (q->after > 0 && !q->context->run->proofs_only)
 			arm_random(q);
 		pass_over(q);
 		return;
@@ -172,16 +175,16 @@ static void on_timer(uv_timer_t *t)
 		ask_for(q);
 }
 
-static void take_manifest(struct cl_run_proof *q, const Tombola__V1__SignedManifest *s)
+static void take_manifest(struct cl_inclusion *q, const Tombola__V1__SignedManifest *s)
 {
-	struct cl_run *run = q->run;
 	struct cl_proof_result r;
 	struct cm_err err;
 
-	enum cm_rc rc = cl_proof_manifest(
-		run->db, run->setup->conf.state_dir, &q->p, s, run->setup->shuffler, &r, &err);
+	enum cm_rc rc = cl_proof_manifest(q->context->db, q->context->setup->conf.state_dir, &q->p, s,
+		q->context->setup->shuffler, &r, &err);
 	if (rc == CM_EPROTO || rc == CM_EPERM) {
-		cl_run_say(run, CM_LOG_ERROR, "the shuffler's manifest is not of the requested round", &err);
+		cl_say(q->context, CM_LOG_ERROR, "the shuffler's manifest is not of the requested round",
+			&err);
 		next_round(q);
 	} else if (rc != CM_OK) {
 		fail(q, &err);
@@ -196,16 +199,15 @@ static void take_manifest(struct cl_run_proof *q, const Tombola__V1__SignedManif
 	}
 }
 
-static void take_proof(struct cl_run_proof *q, const Tombola__V1__Proof *proof)
+static void take_proof(struct cl_inclusion *q, const Tombola__V1__Proof *proof)
 {
-	struct cl_run *run = q->run;
 	struct cl_proof_result r;
 	struct cm_err err;
 
-	enum cm_rc rc = cl_proof_answer(run->db, run->setup->conf.state_dir, &q->p, proof->entries.data,
-		proof->entries.len, &r, &err);
+	enum cm_rc rc = cl_proof_answer(q->context->db, q->context->setup->conf.state_dir, &q->p,
+		proof->entries.data, proof->entries.len, &r, &err);
 	if (rc == CM_EPROTO) {
-		cl_run_say(run, CM_LOG_ERROR, "the shuffler's proof is invalid", &err);
+		cl_say(q->context, CM_LOG_ERROR, "the shuffler's proof is invalid", &err);
 		give_up(q);
 	} else if (rc != CM_OK) {
 		fail(q, &err);
@@ -221,18 +223,18 @@ static void take_proof(struct cl_run_proof *q, const Tombola__V1__Proof *proof)
 }
 
 /* Whether this id is that of the requested round.  A manifest contains its round itself. */
-static bool is_ours(const struct cl_run_proof *q, const ProtobufCBinaryData *id)
+static bool is_ours(const struct cl_inclusion *q, const ProtobufCBinaryData *id)
 {
 	return id->len == PR_ROUND_ID_LEN && memcmp(id->data, q->p.d.round_id, PR_ROUND_ID_LEN) == 0;
 }
 
-/* cl_plans.h requests manifests of earlier tries on the same connection.  While it expects one, only a
- * manifest of our round is ours; otherwise every manifest is, and is then verified. */
-static bool is_our_manifest(const struct cl_run_proof *q, const Tombola__V1__SignedManifest *s)
+/* The preparation of rounds requests manifests of earlier tries on the same connection.  While it expects
+ * one, only a manifest of our round is ours; otherwise every manifest is, and is then verified. */
+static bool is_our_manifest(const struct cl_inclusion *q, const Tombola__V1__SignedManifest *s)
 {
 	if (q->proving)
 		return false;
-	if (!q->run->asked || q->run->ask != CL_ASK_MANIFEST)
+	if (!q->conf.awaits_manifest(q->conf.user))
 		return true;
 	struct pr_doc doc;
 	struct cm_err err;
@@ -244,14 +246,13 @@ static bool is_our_manifest(const struct cl_run_proof *q, const Tombola__V1__Sig
 	return ours;
 }
 
-bool cl_run_proof_frame(struct cl_run *run, unsigned i, const Tombola__V1__Frame *frame)
+bool cl_inclusion_frame(struct cl_inclusion *q, unsigned i, const Tombola__V1__Frame *frame)
 {
-	struct cl_run_proof *q = run->proof;
 	bool manifest = frame->kind_case == TOMBOLA__V1__FRAME__KIND_MANIFEST;
 	bool proof = frame->kind_case == TOMBOLA__V1__FRAME__KIND_PROOF;
 	bool error = frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR;
 
-	if (q == NULL || i != 0 || !q->awaiting || run->phase == CL_ENDING)
+	if (q == NULL || i != 0 || !q->awaiting || q->closed)
 		return false;
 	if (manifest    ? !is_our_manifest(q, frame->manifest)
 		: proof ? !q->proving || !is_ours(q, &frame->proof->round_id)
@@ -269,56 +270,60 @@ bool cl_run_proof_frame(struct cl_run *run, unsigned i, const Tombola__V1__Frame
 		give_up(q);
 	} else if (q->proving && frame->error->code == TOMBOLA__V1__ERROR_CODE__ERROR_BUSY) {
 		forget(q); /* the round is sealed and the shuffler is busy */
-		arm(q, q->run->conf.proofs_only ? 2 * BUSY_MS : (uint64_t)run->setup->conf.proof_within_ms);
+		arm(q, q->context->run->proofs_only ? 2 * BUSY_MS
+						    : (uint64_t)q->context->setup->conf.proof_within_ms);
 	} else {
 		next_round(q);
 	}
 	return true;
 }
 
-void cl_run_proof_down(struct cl_run *run)
+void cl_inclusion_down(struct cl_inclusion *q)
 {
-	if (run->proof == NULL || !run->proof->awaiting)
+	if (q == NULL || !q->awaiting)
 		return;
-	forget(run->proof);
-	arm_random(run->proof);
+	forget(q);
+	arm_random(q);
 }
 
-void cl_run_proof_begin(struct cl_run *run)
+void cl_inclusion_begin(struct cl_inclusion *q)
 {
-	if (run->proof != NULL && !run->proof->awaiting && !uv_is_active((uv_handle_t *)&run->proof->timer))
-		arm_random(run->proof);
+	if (q != NULL && !q->awaiting && !uv_is_active((uv_handle_t *)&q->timer))
+		arm_random(q);
 }
 
-enum cm_rc cl_run_proof_open(struct cl_run *run, struct cm_err *err)
+enum cm_rc cl_inclusion_new(
+	const struct cl_inclusion_conf *conf, struct cl_inclusion **out, struct cm_err *err)
 {
-	struct cl_run_proof *q = calloc(1, sizeof *q);
+	struct cl_inclusion *q = calloc(1, sizeof *q);
 
 	if (q == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	q->run = run;
-	q->timer.data = q;
+	*out = q;
+	q->conf = *conf;
+	q->context = conf->context;
 	enum cm_rc rc = cr_rng_system(&q->rng, err);
-	if (rc != CM_OK) {
-		free(q);
+	if (rc != CM_OK)
 		return rc;
-	}
-	(void)uv_timer_init(&run->loop, &q->timer);
-	run->proof = q;
+	(void)uv_timer_init((uv_loop_t *)&q->context->loop, &q->timer);
+	q->timer.data = q;
 	/* Handle the proofs that an earlier run left. */
-	cl_run_proof_begin(run);
+	cl_inclusion_begin(q);
 	return CM_OK;
 }
 
-void cl_run_proof_close(struct cl_run *run)
+void cl_inclusion_close(struct cl_inclusion *q)
 {
-	if (run->proof != NULL && !uv_is_closing((uv_handle_t *)&run->proof->timer))
-		uv_close((uv_handle_t *)&run->proof->timer, NULL);
+	if (q == NULL || q->closed)
+		return;
+	q->closed = true;
+	if (q->timer.data != NULL)
+		uv_close((uv_handle_t *)&q->timer, NULL);
 }
 
-void cl_run_proof_free(struct cl_run *run)
+void cl_inclusion_free(struct cl_inclusion *q)
 {
-	if (run->proof != NULL)
-		forget(run->proof);
-	free(run->proof);
+	if (q != NULL)
+		forget(q);
+	free(q);
 }

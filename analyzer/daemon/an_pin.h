@@ -1,0 +1,25 @@
+/* an_pin.h - makes the plan of the plan file on a worker thread, and pins it before any of its rounds is
+ * announced. */
+#pragma once
+
+#include "an_context.h"
+
+struct an_pin;
+struct an_pin_conf {
+	struct an_context *context; /* borrowed */
+	void *user;
+	/* The plan is made, and nothing is signed: call an_pin_sign when it may be.  made: borrowed until
+	 * then, or until an_pin_close. */
+	void (*on_made)(void *user, const struct rd_plan *made);
+	/* The plan is pinned, and its refused rounds are explained to whom they concern. */
+	void (*on_pinned)(void *user);
+	void (*on_fault)(void *user, const struct cm_err *why);
+};
+CM_CHECK enum cm_rc an_pin_new(const struct an_pin_conf *conf, struct an_pin **out, struct cm_err *err);
+void an_pin_close(struct an_pin *p);
+void an_pin_free(struct an_pin *p);
+
+void an_pin_begin(struct an_pin *p);
+void an_pin_sign(struct an_pin *p);
+/* Whether a worker thread is busy with the plan. */
+bool an_pin_works(const struct an_pin *p);

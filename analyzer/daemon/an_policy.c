@@ -1,0 +1,209 @@
+/* an_policy.c - asks the shuffler for its policy before a plan is signed, and waits while the plan does not
+ * fit it. */
+#include "an_policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_fit.h"
+#include "cm_log.h"
+
+#define AGAIN_MS 30000u /* a shuffler that starts anew with another policy is asked at once */
+
+struct an_policy {
+	struct an_policy_conf conf;
+	const struct an_context *context;
+	uv_timer_t again;
+	const struct rd_plan *made; /* what is asked about; NULL: nothing is */
+	bool pinned;
+	char fault[320]; /* the first fault, while the plan waits; "" */
+};
+
+enum cm_rc an_policy_new(const struct an_policy_conf *conf, struct an_policy **out, struct cm_err *err)
+{
+	struct an_policy *p = calloc(1, sizeof *p);
+
+	if (p == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	*out = p;
+	p->conf = *conf;
+	p->context = conf->context;
+	return an_timer_init(p->context, &p->again, p, err);
+}
+
+void an_policy_close(struct an_policy *p)
+{
+	if (p == NULL)
+		return;
+	an_timer_close(&p->again);
+	p->made = NULL;
+}
+
+void an_policy_free(struct an_policy *p)
+{
+	free(p);
+}
+
+static void on_again(uv_timer_t *t)
+{
+	an_policy_connected(t->data);
+}
+
+void an_policy_connected(struct an_policy *p)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__GetPolicy get = TOMBOLA__V1__GET_POLICY__INIT;
+
+	if (p->made == NULL || !an_link_ready(p->conf.link))
+		return;
+	(void)uv_timer_stop(&p->again);
+	get.population = (char *)p->context->files.plan.population; /* protobuf-c knows no const */
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_POLICY;
+	frame.get_policy = &get;
+	an_link_send(p->conf.link, &frame);
+}
+
+static void say(void *user, const struct pl_round *r, const char *text)
+{
+	struct an_policy *p = user;
+	char at[256];
+
+	if (r != NULL)
+		(void)snprintf(at, sizeof at, "%s:%d", p->context->conf->plan, r->line);
+	else
+		(void)snprintf(at, sizeof at, "%s", p->context->conf->plan);
+	if (p->fault[0] == '\0' && r != NULL)
+		(void)snprintf(p->fault, sizeof p->fault, "round %u (%s): %s", r->number, r->label, text);
+	else if (p->fault[0] == '\0')
+		(void)snprintf(p->fault, sizeof p->fault, "%s", text);
+	if (p->context->run->check && r != NULL)
+		(void)printf("%s: round %u (%s): %s\n", at, r->number, r->label, text);
+	else if (p->context->run->check)
+		(void)printf("%s: %s\n", at, text);
+	else if (r != NULL)
+		cm_log(CM_LOG_WARN, "a round does not fit the shuffler's policy", CM_S("at", at),
+			CM_I("round", r->number), CM_S("query", r->label), CM_S("reason", text));
+	else
+		cm_log(CM_LOG_WARN, "the plan does not fit the shuffler's policy", CM_S("at", at),
+			CM_S("reason", text));
+}
+
+/* Nothing is signed.  Who looks on is told, and a daemon asks again. */
+static void wait_for_policy(struct an_policy *p)
+{
+	struct cm_err err = { 0 };
+
+	if (p->context->run->check)
+		(void)cm_fail(&err, CM_ECONFIG, "the plan does not fit the shuffler's policy");
+	else
+		(void)cm_fail(&err, CM_ECONFIG, "the plan is not signed, nothing is spent: %.120s", p->fault);
+	if (an_context_attended(p->context) || p->context->run->check) {
+		p->conf.on_end(p->conf.user, &err);
+		return;
+	}
+	cm_log_plain(CM_LOG_WARN,
+		"the plan is not signed, and nothing of the budget is spent, before it fits the "
+		"shuffler's policy");
+	(void)uv_timer_start(&p->again, on_again, AGAIN_MS, 0);
+}
+
+static void go_on(struct an_policy *p)
+{
+	p->made = NULL;
+	p->conf.on_fits(p->conf.user);
+}
+
+/* Whose honest part is smaller than the plan says costs the shuffler more than the plan says; what then does
+ * not fit the slice is known when it has composed the plan. */
+static void warn_of_honesty(const struct an_policy *p, const Tombola__V1__Policy *says)
+{
+	const struct pl_plan *plan = &p->context->files.plan;
+
+	if (says->honest_fraction >= plan->honest_fraction && says->colluders <= plan->colluders)
+		return;
+	if (p->context->run->check)
+		(void)printf(
+			"%s: note: the shuffler's policy counts with honest_fraction = %g and colluders = "
+			"%llu, the plan with %g and %llu; so rounds cost more there, and the last ones may "
+			"not fit its slice\n",
+			p->context->conf->plan, says->honest_fraction, (unsigned long long)says->colluders,
+			plan->honest_fraction, (unsigned long long)plan->colluders);
+	else
+		cm_log(CM_LOG_WARN,
+			"the shuffler counts with fewer honest participants than the plan: rounds cost more "
+			"there",
+			CM_D("honest_fraction", says->honest_fraction), CM_I("colluders", says->colluders));
+}
+
+static void on_policy(struct an_policy *p, const Tombola__V1__Policy *says)
+{
+	warn_of_honesty(p, says);
+	if (an_fit_plan(&p->context->files.plan, p->made, p->pinned, says, say, p) > 0)
+		wait_for_policy(p);
+	else
+		go_on(p);
+}
+
+static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
+{
+	struct cm_err err = { 0 };
+
+	switch (e->code) {
+	case TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND: /* an older one */
+		if (p->context->run->check) {
+			(void)cm_fail(&err, CM_EUNAVAIL, "the shuffler is too old to say its policy");
+			p->conf.on_end(p->conf.user, &err);
+		} else {
+			go_on(p);
+		}
+		return;
+	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
+		say(p, NULL, "population is another than in the shuffler's policy");
+		wait_for_policy(p);
+		return;
+	default:
+		/* As for a round: what may pass is asked again, a refusal for good ends the run. */
+		(void)lk_error(e, &err);
+		if (err.code == CM_EUNAVAIL || err.code == CM_ELATER)
+			an_link_drop(p->conf.link, &err);
+		else
+			p->conf.on_end(p->conf.user, &err);
+	}
+}
+
+bool an_policy_frame(struct an_policy *p, const Tombola__V1__Frame *frame)
+{
+	if (p->made == NULL)
+		return false;
+	p->fault[0] = '\0';
+	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_POLICY)
+		on_policy(p, frame->policy);
+	else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR)
+		on_error(p, frame->error);
+	else
+		an_link_drop(p->conf.link, &(struct cm_err){ .code = CM_EPROTO,
+						   .msg = "the shuffler answers another question" });
+	return true;
+}
+
+void an_policy_begin(struct an_policy *p, const struct rd_plan *made, bool pinned)
+{
+	p->made = made;
+	p->pinned = pinned;
+	p->fault[0] = '\0';
+	if (an_link_ready(p->conf.link))
+		an_policy_connected(p);
+	else
+		an_link_want(p->conf.link);
+}
+
+bool an_policy_asks(const struct an_policy *p)
+{
+	return p->made != NULL;
+}
+
+const char *an_policy_fault(const struct an_policy *p)
+{
+	return p->fault;
+}

@@ -1,0 +1,31 @@
+/* an_policy.h - asks the shuffler for its policy before a plan is signed, and waits while the plan does not
+ * fit it: what is signed takes its slice of the budget for ever. */
+#pragma once
+
+#include "an_link.h"
+
+struct an_policy;
+struct an_policy_conf {
+	const struct an_context *context; /* borrowed, as the link is */
+	struct an_link *link;
+	void *user;
+	/* The plan fits, or the shuffler is too old to tell. */
+	void (*on_fits)(void *user);
+	/* The run ends: the plan does not fit and nobody waits until it does, or the shuffler refuses for
+	 * good. */
+	void (*on_end)(void *user, const struct cm_err *why);
+};
+CM_CHECK enum cm_rc an_policy_new(
+	const struct an_policy_conf *conf, struct an_policy **out, struct cm_err *err);
+void an_policy_close(struct an_policy *p);
+void an_policy_free(struct an_policy *p);
+
+/* Ask, until on_fits or on_end.  made: the plan, borrowed until then.  pinned: its slice is taken already. */
+void an_policy_begin(struct an_policy *p, const struct rd_plan *made, bool pinned);
+/* The link is up. */
+void an_policy_connected(struct an_policy *p);
+/* Process a frame; true if it was an answer to that. */
+bool an_policy_frame(struct an_policy *p, const Tombola__V1__Frame *frame);
+/* Whether it asks; and the first fault of the plan that it found, "": none. */
+bool an_policy_asks(const struct an_policy *p);
+const char *an_policy_fault(const struct an_policy *p);

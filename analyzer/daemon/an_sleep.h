@@ -1,0 +1,21 @@
+/* an_sleep.h - waits for rounds that open at an instant, and logs those that were missed. */
+#pragma once
+
+#include "an_context.h"
+
+struct an_sleep;
+/* on_look: look whether a round may run now; called at intervals from an_sleep_begin to an_sleep_end. */
+CM_CHECK enum cm_rc an_sleep_new(const struct an_context *context, void (*on_look)(void *user), void *user,
+	struct an_sleep **out, struct cm_err *err);
+void an_sleep_close(struct an_sleep *s);
+void an_sleep_free(struct an_sleep *s);
+
+/* Wait for the next scheduled round.  False if the run does not stay up or no round is scheduled. */
+bool an_sleep_begin(struct an_sleep *s);
+void an_sleep_end(struct an_sleep *s);
+/* The round waited for; NULL: it does not wait. */
+const struct an_round_state *an_sleep_next(const struct an_sleep *s);
+/* Log the missed recurrences that were not logged yet.  say_later: at the end of a run, log the rounds that
+ * are not due. */
+void an_sleep_say_missed(struct an_sleep *s);
+void an_sleep_say_later(const struct an_context *context);

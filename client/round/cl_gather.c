@@ -1,0 +1,168 @@
+/* cl_gather.c - readings by MQTT for a running client. */
+#include "cl_gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_mqtt_link.h"
+#include "cm_clock.h"
+
+#define TICK_MS   100u
+#define EXPIRE_MS 1000
+
+struct cl_gather {
+	struct cl_context *context;
+	void (*on_due)(void *user);
+	void *user;
+	struct cl_mqtt_input *input;
+	struct cl_mqtt_link *link;
+	uv_timer_t tick;
+	int64_t expire_at; /* monotonic */
+	bool waiting;      /* for the moment draw_at */
+	int64_t draw_at;   /* wall */
+};
+
+static void on_message(void *user, const struct cl_mqtt_message *m)
+{
+	const struct cl_gather *g = user;
+
+	(void)cl_mqtt_input_take(g->input, m, cm_clock_mono_ms());
+}
+
+static void on_up(void *user)
+{
+	const struct cl_gather *g = user;
+
+	cm_log_flush(); /* forget suppressed messages: the next fault is a new one */
+	cm_log(CM_LOG_INFO, "subscribed", CM_S("broker", g->context->setup->conf.mqtt.host));
+}
+
+static void on_down(void *user, const struct cm_err *why)
+{
+	const struct cl_gather *g = user;
+
+	cm_log(CM_LOG_WARN, "not connected to the MQTT broker, retrying",
+		CM_S("broker", g->context->setup->conf.mqtt.host), CM_S("reason", why->msg));
+}
+
+/* ---- a round's readings ---- */
+
+static void look(struct cl_gather *g)
+{
+	if (cm_clock_wall_ms() < g->draw_at)
+		return;
+	g->waiting = false;
+	g->on_due(g->user);
+}
+
+void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool resumed)
+{
+	int64_t now = cm_clock_wall_ms(), start = now > d->opens_ms ? now : d->opens_ms;
+	int64_t gather = g->context->setup->conf.mqtt.gather_ms, half = (d->deadline_ms - start) / 2;
+
+	g->waiting = true;
+	g->draw_at = resumed ? now : start + (gather < half ? gather : half);
+	look(g);
+}
+
+bool cl_gather_waits(const struct cl_gather *g)
+{
+	return g != NULL && g->waiting;
+}
+
+enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, struct cl_input *input,
+	int64_t *from, struct cm_err *err)
+{
+	struct cl_held_round round = { .entry = d->entry, .sequence = d->entry == 0 ? d->sequence : 0 };
+
+	memcpy(round.plan, d->plan_hash, PR_HASH_LEN);
+	*from = g->draw_at;
+	*input = (struct cl_input){ .path = "mqtt",
+		.feed = cl_mqtt_input_feed,
+		.user = g->input,
+		.format = CL_FORMAT_NDJSON,
+		.devices = g->context->devices };
+	return cl_mqtt_input_draw(g->input, d->query.name, &round, cm_clock_mono_ms(), err);
+}
+
+void cl_gather_drawn(struct cl_gather *g)
+{
+	cl_mqtt_input_drawn(g->input);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct cl_gather *g = t->data;
+	int64_t now = cm_clock_mono_ms();
+
+	if (now >= g->expire_at) {
+		g->expire_at = now + EXPIRE_MS;
+		cl_mqtt_input_expire(g->input, now);
+	}
+	if (g->waiting)
+		look(g);
+}
+
+/* ---- start and end ---- */
+
+enum cm_rc cl_gather_new(struct cl_context *context, void (*on_due)(void *user), void *user,
+	struct cl_gather **out, struct cm_err *err)
+{
+	const struct cl_conf *conf = &context->setup->conf;
+	struct cl_gather *g = calloc(1, sizeof *g);
+	const struct cl_mqtt_link_conf link = { .loop = &context->loop,
+		.conf = &conf->mqtt,
+		.user = g,
+		.on_message = on_message,
+		.on_up = on_up,
+		.on_down = on_down };
+
+	if (g == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	*out = g;
+	g->context = context;
+	g->on_due = on_due;
+	g->user = user;
+	g->input = cl_mqtt_input_new(&conf->mqtt, &context->secret, conf->population);
+	if (g->input == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (cl_gather_list(g, err) != CM_OK)
+		return err->code;
+	(void)uv_timer_init(&context->loop, &g->tick);
+	g->tick.data = g;
+	(void)uv_timer_start(&g->tick, on_tick, TICK_MS, TICK_MS);
+	return cl_mqtt_link_new(&link, &g->link, err);
+}
+
+enum cm_rc cl_gather_list(struct cl_gather *g, struct cm_err *err)
+{
+	return cl_mqtt_input_list(g->input, g->context->devices, err);
+}
+
+void cl_gather_close(struct cl_gather *g)
+{
+	if (g == NULL)
+		return;
+	g->waiting = false;
+	cl_mqtt_link_close(g->link);
+	g->link = NULL;
+	if (g->tick.data != NULL && !uv_is_closing((uv_handle_t *)&g->tick))
+		uv_close((uv_handle_t *)&g->tick, NULL);
+}
+
+void cl_gather_free(struct cl_gather *g)
+{
+	if (g != NULL)
+		cl_mqtt_input_free(g->input);
+	free(g);
+}
+
+bool cl_gather_now(const struct cl_gather *g, struct cl_mqtt_now *out)
+{
+	if (g == NULL || g->link == NULL)
+		return false;
+	cl_mqtt_input_counts(g->input, &out->counts);
+	out->up = cl_mqtt_link_up(g->link);
+	out->connections = cl_mqtt_link_connections(g->link);
+	return true;
+}

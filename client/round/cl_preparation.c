@@ -1,0 +1,168 @@
+/* cl_preparation.c - a round's preparation on the thread pool. */
+#include "cl_preparation.h"
+
+#include <string.h>
+
+#include "cm_clock.h"
+
+void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans)
+{
+	*p = (struct cl_preparation){ .context = context, .plans = plans };
+	p->work.data = p;
+	cm_buf_init(&p->descriptor, PR_DESCRIPTOR_MAX);
+}
+
+void cl_preparation_fini(struct cl_preparation *p)
+{
+	cl_prepared_fini(&p->prepared);
+	cm_buf_fini(&p->descriptor);
+}
+
+static enum cm_rc keep(
+	struct cl_preparation *p, const uint8_t *descriptor, size_t len, const uint8_t *signature)
+{
+	p->descriptor.len = 0;
+	if (cm_buf_put(&p->descriptor, descriptor, len) != CM_OK)
+		return CM_EINTERNAL;
+	memcpy(p->signature, signature, PR_SIGNATURE_LEN);
+	return CM_OK;
+}
+
+enum cm_rc cl_preparation_offer(struct cl_preparation *p, const Tombola__V1__Round *round, struct cm_err *err)
+{
+	p->descriptor.len = 0;
+	if (round->descriptor.len == 0 || round->signature.len != PR_SIGNATURE_LEN ||
+		keep(p, round->descriptor.data, round->descriptor.len, round->signature.data) != CM_OK)
+		return cm_fail(err, CM_EPROTO, "a round without descriptor or signature");
+	return CM_OK;
+}
+
+bool cl_preparation_is(const struct cl_preparation *p, const uint8_t *descriptor, size_t len)
+{
+	return p->descriptor.len == len && memcmp(p->descriptor.data, descriptor, len) == 0;
+}
+
+enum cm_rc cl_preparation_resume(struct cl_preparation *p, const struct cl_active *active, struct cm_err *err)
+{
+	cl_prepared_fini(&p->prepared);
+	p->prepared = (struct cl_prepared){ 0 };
+	if (keep(p, active->descriptor.data, active->descriptor.len, active->signature) != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rd_descriptor_decode(p->descriptor.data, p->descriptor.len, &p->prepared.j.d, err) != CM_OK)
+		return cm_context(err, "client.db: the active round");
+	p->prepared.j.verified = p->prepared.j.resumed = true;
+	return CM_OK;
+}
+
+void cl_preparation_forget(struct cl_preparation *p)
+{
+	cl_prepared_fini(&p->prepared);
+}
+
+void cl_preparation_drop(struct cl_preparation *p)
+{
+	cl_prepared_fini(&p->prepared);
+	p->descriptor.len = 0;
+}
+
+void cl_preparation_look(const struct cl_preparation *p, uint64_t active)
+{
+	struct cl_db *db = p->context->db;
+	struct rd_descriptor d;
+	struct cm_err err, unused;
+
+	if (rd_descriptor_verify(p->descriptor.data, p->descriptor.len, p->signature,
+		    p->context->setup->analyzer, &d, &err) != CM_OK)
+		return;
+	if (d.sequence == active && cl_ledger_see(db, &d, cm_clock_wall_ms(), &err) == CM_EPERM) {
+		cl_say(p->context, CM_LOG_ERROR, "round refused", &err);
+		if (cl_ledger_refuse(db, &d, cm_clock_wall_ms(), err.msg, &unused) != CM_OK)
+			cl_say(p->context, CM_LOG_ERROR, "ledger", &unused);
+	}
+	rd_descriptor_fini(&d);
+}
+
+/* ---- on the thread pool ---- */
+
+/* Somebody must take part, unless this client already does. */
+static void check_batch(struct cl_preparation *p)
+{
+	size_t n = 0;
+
+	if (p->prepared.batch != NULL)
+		(void)cl_batch_entries(p->prepared.batch, &n);
+	if (p->err.code == CM_OK && n == 0 && !p->prepared.j.resumed)
+		(void)cm_fail(&p->err, CM_EDATA, "%s: no row names a device", p->input.path);
+}
+
+static void judge(uv_work_t *w)
+{
+	struct cl_preparation *p = w->data;
+	const struct cl_prepare_job job = {
+		.db = p->context->db,
+		.setup = p->context->setup,
+		.input = p->by_mqtt ? NULL : &p->input,
+		.secret = &p->context->secret,
+		.descriptor = p->descriptor.data,
+		.descriptor_len = p->descriptor.len,
+		.signature = p->signature,
+		.signature_len = PR_SIGNATURE_LEN,
+		.now_ms = cm_clock_wall_ms(),
+		.absent = p->plans->absent[0] != '\0' ? p->plans->absent : NULL,
+		.stop = &p->plans->stop,
+	};
+
+	p->err.code = cl_prepare(&job, &p->prepared, &p->err);
+	if (!p->by_mqtt)
+		check_batch(p);
+}
+
+static void draw(uv_work_t *w)
+{
+	struct cl_preparation *p = w->data;
+	struct cl_prepared *r = &p->prepared;
+	struct cr_rng rng;
+
+	p->err.code = cr_rng_system(&rng, &p->err);
+	if (p->err.code == CM_OK)
+		p->err.code =
+			cl_prepare_batch(&p->input, &r->j.d, &p->context->setup->policy, &p->context->secret,
+				&rng, r->j.resumed ? p->context->db : NULL, &r->batch, &r->rows, &p->err);
+	check_batch(p);
+}
+
+static void on_worked(uv_work_t *w, int status)
+{
+	struct cl_preparation *p = w->data;
+
+	(void)status;
+	p->works = false;
+	p->done(p->user);
+}
+
+static enum cm_rc start(
+	struct cl_preparation *p, uv_work_cb work, void (*done)(void *user), void *user, struct cm_err *err)
+{
+	p->done = done;
+	p->user = user;
+	p->works = uv_queue_work((uv_loop_t *)&p->context->loop, &p->work, work, on_worked) == 0;
+	return p->works ? CM_OK : cm_fail(err, CM_EINTERNAL, "the thread pool accepts no work");
+}
+
+enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input,
+	void (*done)(void *user), void *user, struct cm_err *err)
+{
+	p->from = cm_clock_wall_ms();
+	p->by_mqtt = input == NULL;
+	if (input != NULL) {
+		p->input = *input;
+		p->input.devices = p->context->devices;
+	}
+	return start(p, judge, done, user, err);
+}
+
+enum cm_rc cl_preparation_draw(
+	struct cl_preparation *p, void (*done)(void *user), void *user, struct cm_err *err)
+{
+	return start(p, draw, done, user, err);
+}

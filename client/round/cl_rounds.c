@@ -1,0 +1,450 @@
+/* cl_rounds.c - takes part in one round after the other. */
+#include "cl_rounds.h"
+
+#include <stdlib.h>
+
+#include "cl_asker.h"
+#include "cl_done.h"
+#include "cl_preparation.h"
+#include "cl_round.h"
+#include "cl_summary.h"
+
+struct cl_rounds {
+	struct cl_rounds_conf conf;
+	struct cl_context *context;
+	struct cl_asker *asker;
+	struct cl_preparation prep;
+	struct cl_round *round;  /* being uploaded; NULL: none */
+	enum cl_phase phase;     /* CL_ENDING: closed */
+	bool closed_told;        /* on_closed was called */
+	struct cl_active active; /* the stored active round; sequence 0: none */
+	bool confirming;         /* asked whether the round judged in prep is still open */
+	uint64_t count;          /* rounds done in this run */
+	struct cl_done done;
+};
+
+static void tell_closed(struct cl_rounds *r)
+{
+	if (r->phase != CL_ENDING || r->prep.works || r->round != NULL || r->closed_told)
+		return;
+	r->closed_told = true;
+	r->conf.on_closed(r->conf.user);
+}
+
+static void end(void *user, const struct cm_err *why)
+{
+	struct cl_rounds *r = user;
+
+	r->conf.on_end(r->conf.user, why);
+}
+
+static void begin_asking(struct cl_rounds *r, uint32_t later_ms)
+{
+	r->phase = CL_ASKING;
+	cl_asker_begin(r->asker, later_ms);
+}
+
+/* No round is wanted in this phase. */
+static void enter(struct cl_rounds *r, enum cl_phase phase)
+{
+	r->phase = phase;
+	cl_asker_rest(r->asker);
+}
+
+/* Report a fault that ends `send` and that `run` survives. */
+static void fault(void *user, const char *msg, const struct cm_err *why)
+{
+	struct cl_rounds *r = user;
+
+	if (r->context->run->stop_on_fault || why->code == CM_EIO || why->code == CM_EINTERNAL) {
+		end(r, why);
+		return;
+	}
+	cl_say(r->context, CM_LOG_ERROR, msg, why);
+	begin_asking(r, CL_PAUSE_MS);
+}
+
+/* ---- the end of a round ---- */
+
+static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const struct cm_err *refused)
+{
+	struct cl_summary s;
+
+	cl_summary_make(r->context, &r->prep.prepared, counts, refused, &s);
+	r->conf.on_summary(r->conf.user, &s);
+}
+
+/* Keep what is stored, and try again. */
+static void interrupted(struct cl_rounds *r, const struct cm_err *why)
+{
+	struct cm_err unused;
+
+	cl_metrics_interrupted(r->context->metrics);
+	cl_preparation_forget(&r->prep);
+	cl_active_fini(&r->active);
+	if (cl_store_active(r->context->db, &r->active, &unused) != CM_OK)
+		r->active.sequence = 0;
+	fault(r, "round interrupted, what is stored is kept", why);
+}
+
+static void on_round_over(void *user, const struct cl_counts *counts, const struct cm_err *why)
+{
+	struct cl_rounds *r = user;
+
+	r->round = NULL;
+	if (r->phase == CL_ENDING) {
+		tell_closed(r);
+		return;
+	}
+	cl_links_want(r->conf.links, 1);
+	if (why->code != CM_OK) {
+		interrupted(r, why);
+		return;
+	}
+	r->done.after = r->prep.prepared.j.d.sequence;
+	summarize(r, counts, NULL);
+	cl_preparation_drop(&r->prep);
+	cl_active_fini(&r->active);
+	r->active.sequence = 0;
+	if (r->context->run->rounds > 0 && ++r->count >= r->context->run->rounds) {
+		end(r, &(struct cm_err){ .code = CM_OK });
+		return;
+	}
+	r->conf.on_next(r->conf.user);
+	cl_asker_wait(r->asker);
+	begin_asking(r, 0);
+}
+
+static void refused(struct cl_rounds *r, const struct cm_err *why)
+{
+	const struct cl_judgement *j = &r->prep.prepared.j;
+	bool final = why->code == CM_EPERM || why->code == CM_EBUDGET;
+
+	if (!j->verified) {
+		cl_metrics_unjudged(r->context->metrics);
+		cl_preparation_forget(&r->prep);
+		fault(r, "round refused", why);
+		return;
+	}
+	cl_done_refused(&r->done, j);
+	if (final)
+		summarize(r, NULL, why);
+	else
+		cl_metrics_passed_over(r->context->metrics);
+	cl_preparation_forget(&r->prep);
+	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
+		why->code == CM_EINTERNAL) {
+		end(r, why);
+		return;
+	}
+	if (!final)
+		cl_say(r->context, CM_LOG_WARN, "round passed over", why);
+	begin_asking(r, final ? CL_ASK_AGAIN_MS : 0);
+}
+
+/* ---- the upload ---- */
+
+static void on_stored(void *user, double seconds)
+{
+	cl_metrics_stored(((struct cl_rounds *)user)->context->metrics, seconds);
+}
+
+static void start_round(struct cl_rounds *r)
+{
+	const struct cl_round_conf conf = {
+		.loop = &r->context->loop,
+		.links = r->conf.links,
+		.db = r->context->db,
+		.setup = r->context->setup,
+		.prepared = &r->prep.prepared,
+		.prepare_from = r->prep.from,
+		.descriptor = r->prep.descriptor.data,
+		.descriptor_len = r->prep.descriptor.len,
+		.signature = r->prep.signature,
+		.progress = r->context->run->progress,
+		.bad_receipts = r->context->run->stop_on_fault ? 1 : 3,
+		.on_stored = on_stored,
+		.on_over = on_round_over,
+		.user = r,
+	};
+	struct cm_err err;
+
+	if (cl_round_new(&conf, &r->round, &err) != CM_OK)
+		end(r, &err);
+	else
+		enter(r, CL_UPLOADING);
+}
+
+/* Upload the stored reports of the active round, and no others. */
+static void start_stored(struct cl_rounds *r)
+{
+	struct cm_err err;
+
+	if (cl_preparation_resume(&r->prep, &r->active, &err) != CM_OK)
+		end(r, &err);
+	else
+		start_round(r);
+}
+
+/* ---- the preparation ---- */
+
+/* Continue after preparation: the round is judged, and its readings are read or could not be. */
+static void prepared(struct cl_rounds *r)
+{
+	const struct cm_err *err = &r->prep.err;
+
+	if (err->code != CM_OK && r->active.sequence > 0) {
+		cl_say(r->context, CM_LOG_WARN, "only what is stored is sent for the round under way", err);
+		start_stored(r);
+		return;
+	}
+	if (err->code != CM_OK) {
+		refused(r, err);
+		return;
+	}
+	start_round(r);
+}
+
+static void on_drawn(void *user)
+{
+	struct cl_rounds *r = user;
+
+	cl_gather_drawn(r->conf.gather);
+	if (r->phase == CL_ENDING) {
+		tell_closed(r);
+		return;
+	}
+	r->phase = CL_ASKING;
+	prepared(r);
+}
+
+/* The round judged in prep is still open: take its readings. */
+static void draw(struct cl_rounds *r)
+{
+	struct cl_preparation *p = &r->prep;
+	struct cm_err err;
+
+	enter(r, CL_PREPARING);
+	if (cl_gather_draw(r->conf.gather, &p->prepared.j.d, &p->input, &p->from, &err) != CM_OK ||
+		cl_preparation_draw(p, on_drawn, r, &err) != CM_OK)
+		end(r, &err);
+}
+
+void cl_rounds_due(struct cl_rounds *r)
+{
+	if (r->prep.prepared.j.resumed) {
+		draw(r);
+		return;
+	}
+	/* Other devices may have filled the round meanwhile; a closed round must not be charged. */
+	r->confirming = true;
+	begin_asking(r, 0);
+}
+
+static void on_prepared(void *user)
+{
+	struct cl_rounds *r = user;
+	struct cl_judgement *j = &r->prep.prepared.j;
+
+	if (r->phase == CL_ENDING) {
+		tell_closed(r);
+		return;
+	}
+	r->phase = CL_ASKING;
+	if (r->prep.err.code == CM_EMORE) {
+		r->conf.plans->need = j->need;
+		cl_preparation_forget(&r->prep);
+		begin_asking(r, 0);
+		return;
+	}
+	if (r->conf.gather != NULL && r->prep.err.code == CM_OK && !(j->resumed && r->active.whole)) {
+		enter(r, CL_PREPARING);
+		cl_gather_begin(r->conf.gather, &j->d, j->resumed);
+	} else {
+		prepared(r);
+	}
+}
+
+static void judge(void *user)
+{
+	struct cl_rounds *r = user;
+	const struct cl_input *input = r->conf.gather == NULL ? r->context->run->input : NULL;
+	struct cm_err err;
+
+	enter(r, CL_PREPARING);
+	if (cl_preparation_judge(&r->prep, input, on_prepared, r, &err) != CM_OK)
+		end(r, &err);
+}
+
+/* ---- the asker's answers ---- */
+
+static void request(void *user, Tombola__V1__GetRound *get)
+{
+	const struct cl_rounds *r = user;
+
+	/* Request the active round by its number, to check that it is unchanged. */
+	get->after = r->active.sequence > 0 ? r->active.sequence - 1
+		     : r->confirming        ? r->prep.prepared.j.d.sequence - 1
+					    : cl_done_with(&r->done);
+	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0 : PR_WAIT_MAX_MS;
+}
+
+/* Discard the judged round that was to be confirmed. */
+static void forget_judged(struct cl_rounds *r)
+{
+	if (r->confirming)
+		cl_preparation_forget(&r->prep);
+	r->confirming = false;
+}
+
+static bool on_none(void *user, const Tombola__V1__Error *e)
+{
+	struct cl_rounds *r = user;
+	bool over = e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND ||
+		    e->code == TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED;
+	bool later = over || e->code == TOMBOLA__V1__ERROR_CODE__ERROR_BUSY ||
+		     e->code == TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE;
+	struct cm_err why;
+
+	if (r->active.sequence > 0) {
+		start_stored(r);
+		return true;
+	}
+	if (r->confirming && over) {
+		r->confirming = false;
+		(void)cm_fail(&why, CM_ELATER, "closed before its readings were drawn; nothing was charged");
+		refused(r, &why);
+		return true;
+	}
+	if (!later)
+		forget_judged(r);
+	return false;
+}
+
+static void on_round(void *user, const Tombola__V1__Round *round)
+{
+	struct cl_rounds *r = user;
+	struct cm_err err;
+
+	if (r->confirming && cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
+		r->confirming = false;
+		draw(r);
+		return;
+	}
+	forget_judged(r);
+	if (cl_preparation_offer(&r->prep, round, &err) != CM_OK) {
+		fault(r, "round refused", &err);
+		return;
+	}
+	cl_plans_begin(r->conf.plans);
+	r->conf.on_begin(r->conf.user);
+	if (r->active.sequence > 0 &&
+		!cl_preparation_is(&r->prep, r->active.descriptor.data, r->active.descriptor.len)) {
+		cl_preparation_look(&r->prep, r->active.sequence);
+		start_stored(r);
+		return;
+	}
+	judge(r);
+}
+
+/* ---- what the connections tell ---- */
+
+void cl_rounds_up(struct cl_rounds *r, unsigned i)
+{
+	if (r->round != NULL)
+		cl_round_up(r->round, i);
+	cl_asker_up(r->asker, i);
+}
+
+void cl_rounds_down(struct cl_rounds *r, unsigned i, bool was_up, const struct cm_err *why)
+{
+	if (r->phase == CL_ENDING)
+		return;
+	if (r->round != NULL)
+		cl_round_down(r->round, i);
+	cl_asker_down(r->asker, i, was_up, why);
+}
+
+void cl_rounds_frame(struct cl_rounds *r, unsigned i, const Tombola__V1__Frame *frame)
+{
+	if (r->phase == CL_UPLOADING && r->round != NULL)
+		cl_round_frame(r->round, i, frame);
+	else if (r->phase == CL_ASKING)
+		cl_asker_frame(r->asker, i, frame);
+}
+
+/* ---- start and end ---- */
+
+enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **out, struct cm_err *err)
+{
+	struct cl_rounds *r = calloc(1, sizeof *r);
+	enum cm_rc rc;
+
+	if (r == NULL)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	*out = r;
+	r->conf = *conf;
+	r->context = conf->context;
+	r->done.after = conf->after;
+	cl_preparation_init(&r->prep, r->context, conf->plans);
+
+	const struct cl_asker_conf asker = { .context = r->context,
+		.links = conf->links,
+		.plans = conf->plans,
+		.user = r,
+		.request = request,
+		.on_round = on_round,
+		.on_none = on_none,
+		.on_answer = judge,
+		.on_fault = fault,
+		.on_over = end };
+	rc = cl_store_active(r->context->db, &r->active, err);
+	if (rc != CM_OK && rc != CM_ENOINPUT)
+		return rc;
+	rc = cl_asker_new(&asker, &r->asker, err);
+	if (rc == CM_OK)
+		cl_asker_wait(r->asker);
+	return rc;
+}
+
+void cl_rounds_close(struct cl_rounds *r)
+{
+	if (r == NULL)
+		return;
+	r->phase = CL_ENDING;
+	atomic_store(&r->conf.plans->stop, true);
+	cl_asker_close(r->asker);
+	if (r->round != NULL)
+		cl_round_stop(r->round);
+	tell_closed(r);
+}
+
+void cl_rounds_free(struct cl_rounds *r)
+{
+	if (r == NULL)
+		return;
+	cl_preparation_fini(&r->prep);
+	cl_active_fini(&r->active);
+	cl_asker_free(r->asker);
+	free(r);
+}
+
+enum cl_phase cl_rounds_phase(const struct cl_rounds *r)
+{
+	return r->phase;
+}
+
+uint64_t cl_rounds_after(const struct cl_rounds *r)
+{
+	return r->done.after;
+}
+
+const struct rd_descriptor *cl_rounds_current(const struct cl_rounds *r)
+{
+	return &r->prep.prepared.j.d;
+}
+
+bool cl_rounds_awaits_manifest(const struct cl_rounds *r)
+{
+	return cl_asker_awaits(r->asker, CL_ASK_MANIFEST);
+}
