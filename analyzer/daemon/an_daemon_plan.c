@@ -211,7 +211,8 @@ static struct an_round_state *choose(struct an_daemon *d)
 
 void an_plan_ended(struct an_daemon *d, const struct an_round_state *r)
 {
-	if (an_round_not_taken(r) && r->of->current)
+	/* Clocks that differed agree again; a policy stays. */
+	if (an_round_not_taken(r) && !an_round_refused_by_clock(r) && r->of->current)
 		d->tries.barred[r->plan->number - 1] = true;
 }
 

@@ -23,12 +23,20 @@ void cl_run_begin_asking(struct cl_run *run, uint32_t later_ms)
 	(void)uv_timer_start(&run->ask_timer, on_ask_timer, later_ms, 0);
 }
 
-/* The round after which the next one is requested.  If the last round was refused as late by a clock that has
- * since been set back, the result is the number before it: the round is judged again, as after a restart, and
- * was not charged. */
+/* Whether the newest round was passed over by our clock. */
+static bool passed_over(const struct cl_run *run)
+{
+	return run->by_clock.sequence > 0 && run->by_clock.sequence == run->after;
+}
+
+/* The round after which the next one is requested.  If the last round was passed over by a clock that has
+ * been set right since, the result is the number before it: the round is judged again, as after a restart,
+ * and was not charged. */
 static uint64_t done_with(const struct cl_run *run)
 {
-	bool again = run->late > 0 && run->late == run->after && cm_clock_wall_ms() < run->late_until;
+	struct cm_err unused;
+	bool again = passed_over(run) && rd_in_time(run->by_clock.opens_ms, run->by_clock.deadline_ms,
+						 cm_clock_wall_ms(), &unused) == CM_OK;
 
 	return again ? run->after - 1 : run->after;
 }
@@ -48,7 +56,10 @@ static void ask(struct cl_run *run)
 	get.after = run->active.sequence > 0 ? run->active.sequence - 1
 		    : run->confirming        ? run->prepared.j.d.sequence - 1
 					     : done_with(run);
-	get.wait_ms = run->active.sequence > 0 || run->confirming ? 0 : PR_WAIT_MAX_MS;
+	get.wait_ms = run->active.sequence > 0 || run->confirming ? 0
+		      : passed_over(run)                          ? CL_PAUSE_MS
+								  : PR_WAIT_MAX_MS;
+	get.passed_over = passed_over(run) ? run->by_clock.sequence : 0;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_ROUND;
 	frame.get_round = &get;
 	run->ask = cl_plans_next(&run->plans);

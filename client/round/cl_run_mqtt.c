@@ -19,7 +19,8 @@ struct cl_run_mqtt {
 	uv_work_t work;
 	int64_t expire_at; /* monotonic */
 	bool gathering;
-	int64_t draw_at; /* wall */
+	struct cm_steady clock; /* while it gathers */
+	int64_t draw_at;        /* by that clock */
 };
 
 static void on_message(void *user, const struct cl_mqtt_message *m)
@@ -107,7 +108,8 @@ void cl_run_mqtt_draw(struct cl_run *run)
 /* Draw the readings if it is time. */
 static void draw_if_time(struct cl_run_mqtt *q)
 {
-	if (cm_clock_wall_ms() < q->draw_at)
+	cm_steady_watch(&q->clock);
+	if (cm_steady_ms(&q->clock) < q->draw_at)
 		return;
 	q->gathering = false;
 	if (q->run->prepared.j.resumed) {
@@ -123,13 +125,15 @@ void cl_run_mqtt_gather(struct cl_run *run)
 {
 	struct cl_run_mqtt *q = run->mqtt;
 	const struct rd_descriptor *d = &run->prepared.j.d;
-	int64_t now = cm_clock_wall_ms(), start = now > d->opens_ms ? now : d->opens_ms;
-	int64_t gather = run->setup->conf.mqtt.gather_ms, half = (d->deadline_ms - start) / 2;
+	int64_t gather = run->setup->conf.mqtt.gather_ms, now, half;
 
+	cm_steady_begin(&q->clock, d->opens_ms);
+	now = cm_steady_ms(&q->clock);
+	half = (d->deadline_ms - now) / 2;
 	run->phase = CL_PREPARING;
 	q->gathering = true;
 	/* A round whose reports are stored needs no new readings, so it does not wait. */
-	q->draw_at = run->prepared.j.resumed ? now : start + (gather < half ? gather : half);
+	q->draw_at = run->prepared.j.resumed ? now : now + (gather < half ? gather : half);
 	draw_if_time(q);
 }
 

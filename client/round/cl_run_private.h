@@ -39,9 +39,11 @@ struct cl_run {
 	bool waited;           /* the wait limit passed while a round was being judged */
 	bool confirming;       /* asked whether the round judged in `prepared` is still open */
 	uint64_t after;        /* rounds up to this sequence number are finished */
-	uint64_t late;         /* round passed over because its deadline late_until had passed by our clock;
-				* 0: none */
-	int64_t late_until;
+	/* The round passed over by our clock, and its times; sequence 0: none. */
+	struct {
+		uint64_t sequence;
+		int64_t opens_ms, deadline_ms;
+	} by_clock;
 	struct cl_active active;  /* the stored active round; sequence 0: none */
 	struct cm_buf descriptor; /* of the current round, as received */
 	uint8_t signature[PR_SIGNATURE_LEN];

@@ -157,8 +157,9 @@ static void refused(struct cl_run *run, const struct cm_err *why)
 		return;
 	}
 	run->after = run->prepared.j.d.sequence > run->after ? run->prepared.j.d.sequence : run->after;
-	run->late = run->prepared.j.late ? run->prepared.j.d.sequence : 0;
-	run->late_until = run->prepared.j.d.deadline_ms;
+	run->by_clock.sequence = run->prepared.j.clock ? run->prepared.j.d.sequence : 0;
+	run->by_clock.opens_ms = run->prepared.j.d.opens_ms;
+	run->by_clock.deadline_ms = run->prepared.j.d.deadline_ms;
 	if (final)
 		summarize(run, NULL, why);
 	else
