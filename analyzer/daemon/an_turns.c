@@ -75,7 +75,8 @@ struct an_round_state *an_turns_next(struct an_turns *t, struct an_state *s)
 
 void an_turns_ended(struct an_turns *t, const struct an_round_state *r)
 {
-	if (an_round_not_taken(r) && r->of->current)
+	/* Clocks that differed agree again; a policy stays. */
+	if (an_round_not_taken(r) && !an_round_refused_by_clock(r) && r->of->current)
 		t->barred[r->plan->number - 1] = true;
 }
 

@@ -107,6 +107,7 @@ void an_work_begin(struct an_work *w, struct an_round_state *r)
 		.wait_ms = (uint32_t)w->context->conf->poll_ms,
 		.keep = keep_manifest,
 		.user = w,
+		.wall_ms = cm_clock_wall_ms,
 		.peer_error = lk_error };
 	struct cm_err err = { 0 };
 
@@ -356,7 +357,11 @@ static enum cm_rc act(struct an_work *w, struct an_action *a, struct cm_err *err
 		return CM_OK;
 	case AN_ACT_PAUSE:
 		if (a->waits != NULL)
-			cm_log(CM_LOG_WARN, "the shuffler accepts no ledger yet", CM_S("reason", a->waits));
+			cm_log(CM_LOG_WARN,
+				an_round_step(w->dialogue) == AN_AT_ANNOUNCED
+					? "the shuffler refuses the round by its clock, it waits"
+					: "the shuffler accepts no ledger yet",
+				CM_S("reason", a->waits));
 		(void)uv_timer_start(&w->pause, on_pause, a->pause_ms, 0);
 		return CM_OK;
 	case AN_ACT_APPEND:

@@ -107,8 +107,12 @@ bool an_round_counts(const struct an_round_state *r);
 #define AN_NOTHING_TO_EXTEND "nothing to extend"
 /* How the reason begins if the shuffler refused to announce a descriptor. */
 #define AN_NOT_TAKEN "refused by the shuffler"
+/* The same, if it was by its clock. */
+#define AN_REFUSED_CLOCK AN_NOT_TAKEN " (clock)"
 /* Whether the shuffler refused the round's last descriptor, so that no client was asked to answer it. */
 bool an_round_not_taken(const struct an_round_state *r);
+/* Whether it did so by its clock, which may agree with ours by now. */
+bool an_round_refused_by_clock(const struct an_round_state *r);
 /* Whether the round was charged and then given up by an operator: its charge stays and it has no result. */
 bool an_round_lost(const struct an_round_state *r);
 /* Whether the round was refused because it had nothing to ask, though it fitted the budget. */

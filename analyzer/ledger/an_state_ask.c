@@ -134,6 +134,11 @@ bool an_round_not_taken(const struct an_round_state *r)
 	return strncmp(r->reason, AN_NOT_TAKEN, sizeof AN_NOT_TAKEN - 1) == 0;
 }
 
+bool an_round_refused_by_clock(const struct an_round_state *r)
+{
+	return strncmp(r->reason, AN_REFUSED_CLOCK, sizeof AN_REFUSED_CLOCK - 1) == 0;
+}
+
 bool an_round_holds(const struct an_round_state *r)
 {
 	return r->entry != NULL || an_round_counts(r);

@@ -7,6 +7,7 @@
 
 #include "an_round_private.h"
 #include "cm_fault.h"
+#include "cm_text.h"
 #include "rd_text.h"
 
 typedef enum cm_rc step_fn(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err);
@@ -164,6 +165,29 @@ static enum cm_rc on_announced(struct an_round *r, const Tombola__V1__Frame *fra
 	return rc == CM_OK ? an_ask(r, AN_AT_MANIFEST, err) : rc;
 }
 
+/* The shuffler refuses the announcement by its clock, so it waits, and no client is asked.  The same round is
+ * announced again until the clocks agree.  If it is out of time by our own clock, too, and a round that opens
+ * now would be taken, this one ends and another follows: so there is one at most in each window, however long
+ * the clocks differ. */
+static enum cm_rc refused_by_clock(struct an_round *r, const Tombola__V1__Error *e)
+{
+	const struct rd_descriptor *d = &r->conf.round->descriptor;
+	const char *text = rd_is_printable(e->text) ? e->text : "its reason cannot be shown";
+	int64_t now = r->conf.wall_ms();
+	struct cm_err unused;
+
+	if (rd_in_time(d->opens_ms, d->deadline_ms, now, &unused) != CM_OK &&
+		rd_in_time(now, now + (d->deadline_ms - d->opens_ms), e->clock_ms, &unused) == CM_OK) {
+		an_void_record(r, NULL);
+		(void)snprintf(r->record.reason, sizeof r->record.reason, AN_REFUSED_CLOCK ": %.120s", text);
+		return CM_OK;
+	}
+	cm_text_copy(r->waits, sizeof r->waits, r->clock_said ? "" : text);
+	r->clock_said = true;
+	r->pause_ms = AN_CLOCK_PAUSE_MS;
+	return CM_OK;
+}
+
 /* The shuffler refused the announcement for its policy, budget or clock.  No client was asked, so this was no
  * try. */
 static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
@@ -182,6 +206,8 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 	case TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED:
 		what = "deadline";
 		break;
+	case TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK:
+		return refused_by_clock(r, e);
 	default:
 		return CM_EMORE;
 	}

@@ -25,6 +25,7 @@
 #define AN_PAUSE_MAX_MS     30000u
 /* How the VOID reason begins if the shuffler refused a round for its budget. */
 #define AN_REFUSED_BUDGET AN_NOT_TAKEN " (budget)"
+#define AN_CLOCK_PAUSE_MS 2000u /* between announcements that the shuffler refuses by its clock */
 
 enum an_act {
 	AN_ACT_WAIT,    /* nothing to do: a frame, or the report on another action, comes next */
@@ -43,8 +44,8 @@ struct an_action {
 	enum an_act act;
 	const Tombola__V1__Frame *frame;
 	uint32_t pause_ms;
-	const char *waits; /* for AN_ACT_PAUSE: why the shuffler accepts no ledger now, printable; NULL: no
-			    * special reason */
+	const char *waits; /* for AN_ACT_PAUSE: why the shuffler accepts no ledger now, or not the round by
+			    * its clock, printable; NULL: no special reason, or the same as before */
 	struct rd_record *record;
 	const uint8_t *sealed;
 	size_t messages;
@@ -76,6 +77,7 @@ struct an_round_conf {
 	/* Store the round's manifest durably; called before anything follows from it (an_kept.h). */
 	enum cm_rc (*keep)(void *user, const struct rd_signed *manifest, struct cm_err *err);
 	void *user;
+	int64_t (*wall_ms)(void); /* the clock */
 	/* Convert a peer's Error frame into our error. */
 	enum cm_rc (*peer_error)(const Tombola__V1__Error *e, struct cm_err *err);
 };

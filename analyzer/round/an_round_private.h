@@ -43,7 +43,9 @@ struct an_round {
 	struct an_request request;
 	struct rd_record record; /* the record to append; owns nothing */
 	uint32_t pause_ms;
-	char waits[PR_TEXT_MAX + 1]; /* why the shuffler accepts no ledger now; "" */
+	char waits[PR_TEXT_MAX +
+		   1];   /* why the shuffler accepts no ledger now, or not this round by its clock; "" */
+	bool clock_said; /* the second was said */
 	bool want_send, want_append, want_open, want_publish, want_erase;
 };
 

@@ -157,7 +157,9 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 	field[n++] = CM_D("epsilon_total", s->epsilon_total);
 	if (s->shuffler_dummies > 0)
 		field[n++] = CM_I("shuffler_dummies", s->shuffler_dummies);
-	cm_log_fields(CM_LOG_INFO, "round done", field, n);
+	/* A round that was charged and in which nobody was counted is no ordinary end. */
+	cm_log_fields(s->counts.total > 0 && s->counts.by[CL_ACCEPTED] == 0 ? CM_LOG_WARN : CM_LOG_INFO,
+		"round done", field, n);
 }
 
 static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)

@@ -11,7 +11,7 @@ struct cl_asker_conf {
 	struct cl_links *links;           /* asks on connection 0 */
 	struct cl_plans *plans;           /* says what else must be asked first */
 	void *user;
-	/* Fill after and wait_ms of the request that is sent now. */
+	/* Fill after, wait_ms and passed_over of the request that is sent now. */
 	void (*request)(void *user, Tombola__V1__GetRound *get);
 	void (*on_round)(void *user, const Tombola__V1__Round *round);
 	/* The shuffler offers no round.  True: the owner goes on by itself.  False: ask again, or report the

@@ -3,9 +3,16 @@
 
 #include "cm_clock.h"
 
+uint64_t cl_done_passed_over(const struct cl_done *d)
+{
+	return d->by_clock.sequence == d->after ? d->by_clock.sequence : 0;
+}
+
 uint64_t cl_done_with(const struct cl_done *d)
 {
-	bool again = d->late > 0 && d->late == d->after && cm_clock_wall_ms() < d->late_until;
+	struct cm_err unused;
+	bool again = cl_done_passed_over(d) > 0 && rd_in_time(d->by_clock.opens_ms, d->by_clock.deadline_ms,
+							   cm_clock_wall_ms(), &unused) == CM_OK;
 
 	return again ? d->after - 1 : d->after;
 }
@@ -13,6 +20,7 @@ uint64_t cl_done_with(const struct cl_done *d)
 void cl_done_refused(struct cl_done *d, const struct cl_judgement *j)
 {
 	d->after = j->d.sequence > d->after ? j->d.sequence : d->after;
-	d->late = j->late ? j->d.sequence : 0;
-	d->late_until = j->d.deadline_ms;
+	d->by_clock.sequence = j->clock ? j->d.sequence : 0;
+	d->by_clock.opens_ms = j->d.opens_ms;
+	d->by_clock.deadline_ms = j->d.deadline_ms;
 }

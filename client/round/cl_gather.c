@@ -17,9 +17,10 @@ struct cl_gather {
 	struct cl_mqtt_input *input;
 	struct cl_mqtt_link *link;
 	uv_timer_t tick;
-	int64_t expire_at; /* monotonic */
-	bool waiting;      /* for the moment draw_at */
-	int64_t draw_at;   /* wall */
+	int64_t expire_at;      /* monotonic */
+	bool waiting;           /* for the moment draw_at */
+	struct cm_steady clock; /* while it waits */
+	int64_t draw_at;        /* by that clock */
 };
 
 static void on_message(void *user, const struct cl_mqtt_message *m)
@@ -49,7 +50,8 @@ static void on_down(void *user, const struct cm_err *why)
 
 static void look(struct cl_gather *g)
 {
-	if (cm_clock_wall_ms() < g->draw_at)
+	cm_steady_watch(&g->clock);
+	if (cm_steady_ms(&g->clock) < g->draw_at)
 		return;
 	g->waiting = false;
 	g->on_due(g->user);
@@ -57,11 +59,13 @@ static void look(struct cl_gather *g)
 
 void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool resumed)
 {
-	int64_t now = cm_clock_wall_ms(), start = now > d->opens_ms ? now : d->opens_ms;
-	int64_t gather = g->context->setup->conf.mqtt.gather_ms, half = (d->deadline_ms - start) / 2;
+	int64_t gather = g->context->setup->conf.mqtt.gather_ms, now, half;
 
+	cm_steady_begin(&g->clock, d->opens_ms);
+	now = cm_steady_ms(&g->clock);
+	half = (d->deadline_ms - now) / 2;
 	g->waiting = true;
-	g->draw_at = resumed ? now : start + (gather < half ? gather : half);
+	g->draw_at = resumed ? now : now + (gather < half ? gather : half);
 	look(g);
 }
 

@@ -263,11 +263,9 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	/* The sealed bytes are erased; taking part again would randomize the same values a second time. */
 	if (charged)
 		return cm_fail(err, CM_EPERM, "round %" PRIu64 " is over for this client", j->d.sequence);
-	j->late = job->now_ms >= j->d.deadline_ms;
-	if (j->late)
-		return cm_fail(err, CM_ELATER,
-			"the deadline of round %" PRIu64 " has passed by %" PRId64 " s (check the clocks)",
-			j->d.sequence, (job->now_ms - j->d.deadline_ms) / 1000);
+	j->clock = rd_in_time(j->d.opens_ms, j->d.deadline_ms, job->now_ms, err) != CM_OK;
+	if (j->clock)
+		return cm_context(err, "round %" PRIu64, j->d.sequence);
 	return judge_plan(job, &loss, j, err);
 }
 

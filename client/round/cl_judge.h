@@ -68,7 +68,7 @@ struct cl_judgement {
 	struct rd_descriptor d; /* free with rd_descriptor_fini when verified is set */
 	bool verified;
 	bool resumed; /* this client is charged for the round already: continue with the stored reports */
-	bool late;    /* refused because the deadline passed by our clock, though not by the shuffler's */
+	bool clock;   /* refused by our clock, though not by the shuffler's */
 	struct cl_need need;
 	struct cl_plan_view plan;
 	struct cl_charge charge;   /* epsilon_round: the loss of this round; epsilon_total: of all slices */

@@ -39,6 +39,8 @@ struct cl_round {
 	bool all_given, marked_whole, ending;
 	bool planned;                    /* all is sealed, and the times of sending are fixed */
 	uint64_t total, given, answered; /* devices */
+	struct cm_steady clock;          /* by which all times of the round go */
+	bool late;                       /* it was offered, or resumed, after its deadline by our clock */
 	int64_t begin_at, send_at, spread_end, over_at, closed_at;
 	unsigned bad_receipts;
 	struct cm_progress progress;
@@ -141,8 +143,10 @@ static void start_jobs(struct cl_round *r)
 {
 	struct cm_err err;
 
-	/* Devices whose messages can no longer be sent are not randomized. */
-	if (r->next_entry < r->entries && (r->closed_at > 0 || cm_clock_wall_ms() >= r->d->deadline_ms))
+	/* Devices whose messages can no longer be sent are not randomized.  Of a late round the shuffler says
+	 * when it is closed. */
+	if (r->next_entry < r->entries &&
+		(r->closed_at > 0 || (!r->late && cm_steady_ms(&r->clock) >= r->d->deadline_ms)))
 		r->entries = r->next_entry;
 	while (!r->ending && r->jobs < JOBS_MAX && r->next_entry < r->entries) {
 		size_t left = r->entries - r->next_entry;
@@ -225,7 +229,9 @@ static void schedule_next(struct cl_round *r, int64_t now)
 /* Every device is sealed: fix when to send. */
 static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 {
-	int64_t now = cm_clock_wall_ms(), opens = r->d->opens_ms, from = r->conf.prepare_from;
+	int64_t now = cm_steady_ms(&r->clock), opens = r->d->opens_ms;
+	/* Later than now only if the clock was set back since. */
+	int64_t from = r->conf.prepare_from < now ? r->conf.prepare_from : now;
 	/* A round resumed after a restart sends at once. */
 	int64_t start = r->conf.prepared->batch == NULL
 				? now
@@ -259,7 +265,7 @@ static void send_due(struct cl_round *r)
 	while (moved) {
 		moved = false;
 		for (unsigned i = 0; i < (unsigned)r->conf.setup->conf.connections; i++) {
-			int64_t now = cm_clock_wall_ms();
+			int64_t now = cm_steady_ms(&r->clock);
 
 			if (now < r->send_at || !cl_links_up(r->conf.links, i) ||
 				cl_upload_next(r->upload, i, &submit) != CM_OK)
@@ -289,7 +295,7 @@ static void pump(struct cl_round *r)
 		end(r, &err);
 		return;
 	}
-	if (!r->planned || cm_clock_wall_ms() < r->begin_at)
+	if (!r->planned || cm_steady_ms(&r->clock) < r->begin_at)
 		return;
 	cl_links_want(r->conf.links, (unsigned)r->conf.setup->conf.connections);
 	if (r->closed_at == 0 && feed(r, &err) != CM_OK) {
@@ -305,21 +311,28 @@ static void pump(struct cl_round *r)
 static void on_tick(uv_timer_t *t)
 {
 	struct cl_round *r = t->data;
-	int64_t now = cm_clock_wall_ms();
+	int64_t now = cm_steady_ms(&r->clock);
 	struct cm_err err;
 
 	if (r->ending)
 		return;
+	cm_steady_watch(&r->clock);
 	if (cl_store_flush(r->conf.db, &err) != CM_OK) {
 		end(r, &err);
 		return;
 	}
 	if (r->conf.progress)
 		cm_progress_at(&r->progress, r->answered, cm_clock_mono_ms());
-	if (now >= r->over_at || (r->closed_at > 0 && now >= r->closed_at))
+	if (r->closed_at > 0 && now >= r->closed_at) {
 		end(r, NULL);
-	else
+	} else if (r->closed_at == 0 && now >= r->over_at) {
+		/* Our clock may be wrong, or the shuffler away: it alone says that the round is closed. */
+		(void)cm_fail(&err, CM_ELATER,
+			"the deadline has passed by our clock, and the shuffler has not said so");
+		end(r, &err);
+	} else {
 		pump(r);
+	}
 }
 
 /* Some of the devices that were accepted, one message of each: kept with their outcomes. */
@@ -370,7 +383,7 @@ static void take_error(struct cl_round *r, unsigned i, const Tombola__V1__Error 
 	case TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
 		if (r->closed_at == 0)
-			r->closed_at = cm_clock_wall_ms() + CLOSED_MS;
+			r->closed_at = cm_steady_ms(&r->clock) + CLOSED_MS;
 		break;
 	case TOMBOLA__V1__ERROR_CODE__ERROR_BUSY:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE:
@@ -478,9 +491,11 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->total = counts.total + r->entries;
 	/* Without an active round in the store there is nothing to mark until the first put. */
 	r->marked_whole = r->total == 0;
+	cm_steady_begin(&r->clock, r->d->opens_ms);
+	r->late = cm_steady_ms(&r->clock) >= r->d->deadline_ms;
 	r->over_at = r->d->deadline_ms + GRACE_MS;
-	if (r->over_at < cm_clock_wall_ms() + RESUME_MS)
-		r->over_at = cm_clock_wall_ms() + RESUME_MS;
+	if (r->over_at < cm_steady_ms(&r->clock) + RESUME_MS)
+		r->over_at = cm_steady_ms(&r->clock) + RESUME_MS;
 	if (conf->progress)
 		cm_progress_init(&r->progress, "devices", r->total, cm_clock_mono_ms());
 	(void)uv_timer_init(conf->loop, &r->tick);

@@ -27,8 +27,9 @@ struct cl_round_conf {
 	/* Called when sealed reports were stored durably; seconds: how long that took. */
 	void (*on_stored)(void *user, double seconds);
 	/* Called once, at the end; the round is freed when the call returns.  CM_OK: every device has its
-	 * outcome or the deadline has passed, and the sealed bytes are erased.  On other codes they are kept
-	 * for another try: CM_ELATER after cl_round_stop; CM_EPERM or CM_EPROTO: the shuffler misbehaves;
+	 * outcome or the shuffler says that the round is closed, and the sealed bytes are erased.  On other
+	 * codes they are kept for another try: CM_ELATER after cl_round_stop, or if the deadline has passed
+	 * by our clock and the shuffler has not answered; CM_EPERM or CM_EPROTO: the shuffler misbehaves;
 	 * CM_EIO and CM_EINTERNAL: a fault of this client. */
 	void (*on_over)(void *user, const struct cl_counts *counts, const struct cm_err *why);
 	void *user;

@@ -286,7 +286,10 @@ static void request(void *user, Tombola__V1__GetRound *get)
 	get->after = r->active.sequence > 0 ? r->active.sequence - 1
 		     : r->confirming        ? r->prep.prepared.j.d.sequence - 1
 					    : cl_done_with(&r->done);
-	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0 : PR_WAIT_MAX_MS;
+	get->passed_over = cl_done_passed_over(&r->done);
+	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0
+		       : get->passed_over > 0                  ? CL_PAUSE_MS
+							       : PR_WAIT_MAX_MS;
 }
 
 /* Discard the judged round that was to be confirmed. */

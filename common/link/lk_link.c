@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_clock.h"
 #include "cm_fault.h"
 #include "cm_text.h"
 #include "lk_link_private.h"
@@ -38,6 +39,7 @@ static const struct {
 	{ TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, CM_EPERM, "ledger" },
 	{ TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE, CM_EPERM, "signature" },
 	{ TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND, CM_EPROTO, "unknown kind" },
+	{ TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK, CM_ELATER, "clock" },
 };
 
 enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err)
@@ -107,6 +109,8 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	error.code = code;
 	error.text = cut;
 	error.retry_after_ms = retry_after_ms;
+	if (code == TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK)
+		error.clock_ms = cm_clock_wall_ms();
 	if (round_id != NULL) {
 		memcpy(id, round_id, sizeof id);
 		error.round_id = (ProtobufCBinaryData){ .len = sizeof id, .data = id };

@@ -232,3 +232,14 @@ enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len, const uint8_t 
 		return cm_context(err, "descriptor");
 	return rd_descriptor_decode(bytes, len, out, err);
 }
+
+enum cm_rc rd_in_time(int64_t opens_ms, int64_t deadline_ms, int64_t now_ms, struct cm_err *err)
+{
+	if (now_ms >= deadline_ms)
+		return cm_fail(err, CM_ELATER, "the deadline has passed by %lld s (check the clocks)",
+			(long long)((now_ms - deadline_ms) / 1000));
+	if (opens_ms - now_ms > RD_CLOCK_SLACK_MS)
+		return cm_fail(err, CM_ELATER, "it opens only in %lld s (check the clocks)",
+			(long long)((opens_ms - now_ms) / 1000));
+	return CM_OK;
+}

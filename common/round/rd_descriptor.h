@@ -59,6 +59,11 @@ CM_CHECK enum cm_rc rd_descriptor_verify(const uint8_t *bytes, size_t len,
 	const uint8_t signature[CR_SIGN_LEN], const struct cr_verifier *analyzer, struct rd_descriptor *out,
 	struct cm_err *err);
 
+/* Whether a round with these times is open at now_ms, or opens so soon that clocks may differ by as much.
+ * CM_ELATER in words that name the seconds, without the round. */
+#define RD_CLOCK_SLACK_MS 60000
+CM_CHECK enum cm_rc rd_in_time(int64_t opens_ms, int64_t deadline_ms, int64_t now_ms, struct cm_err *err);
+
 /* Sealed bytes of one message: record_len + CR_HPKE_OVERHEAD. */
 size_t rd_sealed_len(const struct rd_descriptor *d);
 /* The same as a client submits it: after its tag, where the round has tags. */

@@ -166,10 +166,10 @@ static bool allowed(const struct sh_policy *p, const char *protocol)
 static enum cm_rc judge_window(
 	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
 {
-	if (d->deadline_ms <= now_ms)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
-			"policy: the deadline has passed by %lld s (check the clocks)",
-			(long long)((now_ms - d->deadline_ms) / 1000));
+	struct cm_err err;
+
+	if (rd_in_time(d->opens_ms, d->deadline_ms, now_ms, &err) != CM_OK)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK, 0, "%.190s", err.msg);
 	if (d->deadline_ms - now_ms > p->max_window_ms)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: the round would stay open %lld s, max_window is %lld s",

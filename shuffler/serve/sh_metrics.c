@@ -38,7 +38,7 @@ static const char *const outcomes[] = { "accepted", "duplicate", "conflict", "cl
 /* By Tombola__V1__ErrorCode. */
 static const char *const reasons[] = { "other", "not_found", "round_closed", "conflict", "policy", "budget",
 	"batch_too_small", "bad_message", "bad_role", "busy", "version", "storage", "ledger", "signature",
-	"unknown_kind", NULL };
+	"unknown_kind", "clock", NULL };
 enum { DISPLACED = SH_EVENT_JUNK + 1 };
 static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
 static const char *const roles[] = { "client", "analyzer", NULL };

@@ -170,13 +170,25 @@ static void run_tasks(struct sh_serve *s, int64_t now_ms)
 		;
 }
 
+int64_t sh_serve_now(struct sh_serve *s)
+{
+	const struct sh_round *r = sh_core_collecting(s->conf.core);
+
+	if (!r || !s->clock_held)
+		cm_steady_begin(&s->clock, r ? r->d.opens_ms - RD_CLOCK_SLACK_MS : 0);
+	s->clock_held = r;
+	if (r)
+		cm_steady_watch(&s->clock);
+	return cm_steady_ms(&s->clock);
+}
+
 void sh_serve_pump(struct sh_serve *s)
 {
 	/* Sending may close a link, whose callback pumps: the outer pump sees it. */
 	if (s->pumping || s->stopped)
 		return;
 	s->pumping = true;
-	int64_t now_ms = cm_clock_wall_ms(), mono_ms = cm_clock_mono_ms();
+	int64_t now_ms = sh_serve_now(s), mono_ms = cm_clock_mono_ms();
 	do {
 		run_tasks(s, now_ms);
 		sh_serve_compose(s);

@@ -1,16 +1,14 @@
 /* sh_serve_frames.c - frames to the core and back: a table of kinds, one handler each. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sh_serve_private.h"
 
 /* Messages in one Segment: a frame with room for its other fields. */
-#define SEGMENT_MAX     (PR_FRAME_MAX - 4096u)
-#define PULL_PENDING    (4u << 20) /* bytes queued to the analyzer before further frames wait */
-#define POLL_RETRY_MS   1000u
-#define LATE_OPENING_MS 10000
-#define LOUD_REFUSALS   10u /* of one link, that are warnings: a peer must not fill the log */
+#define SEGMENT_MAX   (PR_FRAME_MAX - 4096u)
+#define PULL_PENDING  (4u << 20) /* bytes queued to the analyzer before further frames wait */
+#define POLL_RETRY_MS 1000u
+#define LOUD_REFUSALS 10u /* of one link, that are warnings: a peer must not fill the log */
 
 #define SPAN(field) ((struct cr_span){ (field).data, (field).len })
 #define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
@@ -62,7 +60,7 @@ static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
 	p->poll = kind;
 	p->poll_until_ms = cm_clock_mono_ms() + wait;
 	lk_expect_silence(p->link, true);
-	sh_serve_poll(p, cm_clock_wall_ms(), cm_clock_mono_ms());
+	sh_serve_poll(p, sh_serve_now(p->serve), cm_clock_mono_ms());
 }
 
 static void end_poll(struct peer *p)
@@ -141,6 +139,19 @@ void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms)
 
 /* ---- Clients ---- */
 
+/* The client has logged by how much.  It waits for its clock, and the round for it. */
+static void say_passed_over(struct peer *p, uint64_t round)
+{
+	const struct sh_round *r = sh_core_collecting(p->serve->conf.core);
+
+	if (!r || r->d.sequence != round || p->passed_over == round)
+		return;
+	p->passed_over = round;
+	if (p->refusals++ < LOUD_REFUSALS)
+		cm_log(CM_LOG_WARN, "a client passes over the open round by its clock (check the clocks)",
+			CM_I("round", round));
+}
+
 static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__GetRound *get = frame->get_round;
@@ -153,6 +164,7 @@ static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 			"one request that waits at a time");
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
+	say_passed_over(p, get->passed_over);
 	p->poll_after = get->after;
 	begin_poll(p, POLL_ROUND, get->wait_ms);
 }
@@ -181,7 +193,7 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 			"the shuffler is going down");
 	else
 		rc = sh_core_submit(p->serve->conf.core, submit->round_id.data, submit->round_id.len, &in,
-			cm_clock_wall_ms(), &receipt, &no, &err);
+			sh_serve_now(p->serve), &receipt, &no, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&submit->round_id))) {
 		sh_serve_junk(p, &no);
 		return;
@@ -196,19 +208,6 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 
 /* ---- The analyzer ---- */
 
-/* Nobody takes part before: until then the round looks dead. */
-static void warn_of_late_opening(const struct sh_round *r)
-{
-	int64_t ms = r->d.opens_ms - cm_clock_wall_ms();
-	char why[80];
-
-	if (ms < LATE_OPENING_MS)
-		return;
-	(void)snprintf(why, sizeof why, "it opens in %" PRId64 " s (check the clocks)", ms / 1000);
-	cm_log(CM_LOG_WARN, "no client is served the round yet", CM_I("round", r->d.sequence),
-		CM_S("reason", why));
-}
-
 static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Announce *announce = frame->announce;
@@ -222,7 +221,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
-	enum cm_rc rc = sh_core_announce(core, &a, cm_clock_wall_ms(), &p->serve->rng, &made, &no, &err);
+	enum cm_rc rc = sh_core_announce(core, &a, sh_serve_now(p->serve), &p->serve->rng, &made, &no, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, made.round_id))
 		return;
 	const struct sh_round *r = sh_core_collecting(core);
@@ -240,12 +239,11 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.randomizer.row->name),
 			CM_I("min_batch", r->d.min_batch), CM_I("target_batch", r->d.target_batch),
 			CM_I("shuffler_dummies", pt_shuffler_most(&r->d.randomizer)),
-			CM_I("seconds", (r->d.deadline_ms - cm_clock_wall_ms()) / 1000),
+			CM_I("seconds", (r->d.deadline_ms - sh_serve_now(p->serve)) / 1000),
 			CM_I("entry", r->d.entry), CM_I("try", r->d.attempt),
 			CM_D("epsilon_round", made.verdict.epsilon_round),
 			CM_D("epsilon_slices", made.verdict.total),
 			CM_D("epsilon_limit", made.verdict.limit));
-		warn_of_late_opening(r);
 	}
 	announced.round_id = BYTES(made.round_id, PR_ROUND_ID_LEN);
 	announced.lost = made.lost;

@@ -18,7 +18,7 @@ struct peer {
 	struct sh_holder *holder; /* usage of the client's certificate; NULL for the analyzer */
 	bool paused, over;        /* over: paused because its certificate exceeded its quota */
 	enum poll_kind poll;
-	uint64_t poll_after;
+	uint64_t poll_after, passed_over; /* passed_over: the round of which the client said so */
 	uint8_t poll_round[PR_ROUND_ID_LEN];
 	int64_t poll_until_ms; /* monotonic */
 	int64_t proof_from_ms; /* no proof is sent before this time; monotonic */
@@ -73,6 +73,8 @@ struct sh_serve {
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
 	int64_t started_ms;
+	struct cm_steady clock; /* of the open round */
+	bool clock_held;        /* a round is open, by `clock` */
 	void (*on_stopped)(void *user);
 	void *stopped_user;
 	struct sh_signed manifest; /* scratch: too large for the stack */
@@ -82,6 +84,9 @@ struct sh_serve {
 /* Start everything that can proceed: tasks, long polls, back-pressure, the timer.  Every callback calls it at
  * its end. */
 void sh_serve_pump(struct sh_serve *s);
+/* The time for the core.  While a round is open it does not follow a wall clock that is set, so that the
+ * round ends neither early nor late; between rounds it is the wall clock. */
+int64_t sh_serve_now(struct sh_serve *s);
 /* Log and end the process: storage or memory failed, so nothing more may be acknowledged. */
 _Noreturn void sh_serve_fatal(const struct cm_err *err);
 

@@ -1,9 +1,10 @@
-/* clock.c - put before a daemon (LD_PRELOAD): its wall clock is off by the seconds in the file TOMBOLA_CLOCK,
- * a little endian number of 64 bits that may change while the daemon runs. The monotonic clock is left
- * alone. */
+/* clock.c - put before a daemon (LD_PRELOAD): the file TOMBOLA_CLOCK holds two little endian numbers of 64
+ * bits, which may change while the daemon runs. By the first, in seconds, its wall clock is wrong; the second
+ * is for how long the machine slept, which all clocks count but the monotonic one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@ __attribute__((constructor)) static void map(void)
 {
 	const char *path = getenv("TOMBOLA_CLOCK");
 	int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	void *at = fd >= 0 ? mmap(NULL, sizeof *off, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	void *at = fd >= 0 ? mmap(NULL, 2 * sizeof *off, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 
 	if (at == MAP_FAILED)
 		abort();
@@ -25,9 +26,9 @@ __attribute__((constructor)) static void map(void)
 	(void)close(fd);
 }
 
-static time_t shift(void)
+static time_t shift(bool wall)
 {
-	return off != NULL ? (time_t)*off : 0;
+	return off == NULL ? 0 : (time_t)(off[1] + (wall ? off[0] : 0));
 }
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -39,7 +40,9 @@ int clock_gettime(clockid_t id, struct timespec *t)
 		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
 	rc = real(id, t);
 	if (rc == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
-		t->tv_sec += shift();
+		t->tv_sec += shift(true);
+	else if (rc == 0 && id == CLOCK_BOOTTIME)
+		t->tv_sec += shift(false);
 	return rc;
 }
 

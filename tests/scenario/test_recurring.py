@@ -4,18 +4,16 @@ import json
 import os
 import shutil
 import sqlite3
-import struct
 import subprocess
 import time
 
 import pytest
 
 from browser import Browser
-from cluster import BUILD, EXIT, program, wait_for
+from cluster import EXIT, program, wait_for
+from test_clock import DAY, HOUR, PARTIES, SHIM, clock
 
-SHIM = os.path.join(BUILD, "tests", "libfault_clock.so")
-PARTIES = ("shuffler", "client", "analyzer")
-MINUTE, HOUR, DAY = 60, 3600, 86400
+MINUTE = 60
 N = 20
 
 
@@ -38,10 +36,8 @@ class Days:
             self.set(p, 0)
 
     def set(self, party, seconds):
-        """tests/faults/clock.c reads it at every look at the clock."""
-        path = self.cluster.path(f"{party}.clock")
-        with open(path, "r+b" if os.path.exists(path) else "wb") as f:
-            f.write(struct.pack("<q", seconds))
+        """So many seconds pass for this party."""
+        clock(self.cluster, party, 0, seconds)
         self.seconds[party] = seconds
 
     def at(self, day, seconds=MINUTE):

@@ -259,6 +259,8 @@ static enum cm_rc deliver(struct an_round *r, const Tombola__V1__Frame *answer, 
 	return rc;
 }
 
+static int64_t refusing_clock_ms, our_clock_ms;
+
 static enum cm_rc deliver_error(struct an_round *r, Tombola__V1__ErrorCode code, const char *text,
 	uint32_t retry_after_ms, struct cm_err *err)
 {
@@ -270,6 +272,7 @@ static enum cm_rc deliver_error(struct an_round *r, Tombola__V1__ErrorCode code,
 	e.code = code;
 	e.text = copy;
 	e.retry_after_ms = retry_after_ms;
+	e.clock_ms = refusing_clock_ms;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
 	frame.error = &e;
 	return deliver(r, &frame, err);
@@ -348,6 +351,8 @@ static enum cm_rc answer_announce(
 	struct rd_descriptor d = { 0 };
 	uint8_t id[PR_ROUND_ID_LEN];
 
+	if (f->fault == FAKE_CLOCK)
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK, "it is late", 0, err);
 	if (f->fault == FAKE_NO_BUDGET)
 		return deliver_error(
 			r, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, "total above 1", 0, err);
@@ -649,6 +654,11 @@ enum cm_rc world_drive(struct world *w, struct fake *f, uint32_t number, unsigne
 	return rc == CM_OK ? world_drive_round(w, f, r, actions, err) : rc;
 }
 
+static int64_t world_now(void)
+{
+	return our_clock_ms != 0 ? our_clock_ms : WORLD_NOW;
+}
+
 static enum cm_rc keep(void *user, const struct rd_signed *manifest, struct cm_err *err)
 {
 	struct driver *d = user;
@@ -670,11 +680,14 @@ enum cm_rc world_drive_round(
 		.wait_ms = 1000,
 		.keep = keep,
 		.user = &d,
+		.wall_ms = world_now,
 		.peer_error = peer_error };
 	struct an_action a = { .act = AN_ACT_WAIT };
 	enum cm_rc rc = CM_OK;
 
 	f->world = w;
+	refusing_clock_ms = f->clock_ms;
+	our_clock_ms = f->our_clock_ms;
 	assert_int_equal(an_round_new(&conf, &d.r, err), CM_OK);
 	rc = an_round_connected(d.r, err);
 	while (rc == CM_OK && a.act != AN_ACT_DONE) {

@@ -57,6 +57,7 @@ enum fake_fault {
 	FAKE_DUMMIES,        /* messages nobody prescribed */
 	FAKE_NO_BUDGET,      /* refuses the announcement */
 	FAKE_NO_BUDGET_RAW,  /* the same, with a reason nobody should print */
+	FAKE_CLOCK,          /* refuses the announcement by its clock, which shows clock_ms */
 	FAKE_LOST,           /* says that it had taken the round and lost it */
 	FAKE_WITNESS_AHEAD,
 	FAKE_WITNESS_OTHER,
@@ -76,6 +77,7 @@ struct fake {
 	struct rd_chain witness;
 	struct rd_descriptor round; /* announced */
 	bool announced, settled;
+	int64_t clock_ms, our_clock_ms; /* FAKE_CLOCK; ours: what the analyzer's shows then, 0: WORLD_NOW */
 	unsigned released, manifests, busy; /* busy: how often AwaitManifest is put off */
 	bool slow;                          /* a bucket is opened only when nothing else is left to do */
 	uint64_t participants;

@@ -610,6 +610,44 @@ static void a_shuffler_that_refuses_the_budget_makes_the_round_void(void **state
 	}
 }
 
+/* No shuffler makes the ledger grow by what it says of its clock: a round that is in time by ours waits. */
+static void a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree(void **state)
+{
+	static const int64_t day = 86400000;
+	static const struct {
+		int64_t theirs, ours;
+		bool ends;
+	} rows[] = { { day, 0, false }, { -day, 0, false }, { 0, 0, false }, { 0, day, false },
+		{ 2 * day, day, false }, { day, day, true }, { 0, -day, false }, { -day, -day, true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct world w;
+		struct fake f = honest();
+		const struct an_round_state *r;
+		struct cm_err err = { 0 };
+
+		world_make(&w, world_plan, 15);
+		f.fault = FAKE_CLOCK;
+		f.clock_ms = WORLD_NOW + rows[i].theirs;
+		f.our_clock_ms = WORLD_NOW + rows[i].ours;
+		assert_int_equal(world_drive(&w, &f, 1, rows[i].ends ? FOREVER : 500, &err),
+			rows[i].ends ? CM_OK : CM_EMORE);
+		r = &w.files.state.round[0];
+		assert_int_equal(r->stage, rows[i].ends ? AN_WAITING : AN_RESERVED);
+		assert_int_equal(r->tries, 0);
+		assert_int_equal(an_round_refused_by_clock(r), rows[i].ends);
+		/* The clocks agree again: the same round goes on. */
+		f.fault = FAKE_HONEST;
+		f.our_clock_ms = 0;
+		if (!rows[i].ends)
+			drive_ok(&w, &f, 1);
+		assert_int_equal(w.files.state.round[0].stage, rows[i].ends ? AN_WAITING : AN_SETTLED);
+		fake_free(&f);
+		world_free(&w);
+	}
+}
+
 static void unreadable_and_repeated_messages_are_counted_apart(void **state)
 {
 	struct world w;
@@ -671,6 +709,7 @@ int main(void)
 		cmocka_unit_test(answers_out_of_place_are_protocol_faults),
 		cmocka_unit_test(an_error_of_the_shuffler_is_reported_with_the_step),
 		cmocka_unit_test(a_shuffler_that_refuses_the_budget_makes_the_round_void),
+		cmocka_unit_test(a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree),
 		cmocka_unit_test(unreadable_and_repeated_messages_are_counted_apart),
 		cmocka_unit_test(buckets_may_be_empty),
 	};

@@ -202,7 +202,23 @@ static void a_passed_deadline_is_too_late(void **state)
 	first.d.deadline_ms = CL_WORLD_NOW;
 	cl_offer_sign(&world, &first);
 	assert_int_equal(judge(&first), CM_ELATER);
-	assert_true(judged.late);
+	assert_true(judged.clock);
+	assert_string_equal(err.msg, "round 1: the deadline has passed by 0 s (check the clocks)");
+}
+
+static void a_round_that_opens_much_later_by_our_clock_waits_and_is_not_charged(void **state)
+{
+	bool charged = true;
+
+	(void)state;
+	first.d.opens_ms = CL_WORLD_NOW + RD_CLOCK_SLACK_MS + 1;
+	first.d.deadline_ms = first.d.opens_ms + 1000;
+	cl_offer_sign(&world, &first);
+	assert_int_equal(judge(&first), CM_ELATER);
+	assert_true(judged.clock);
+	assert_string_equal(err.msg, "round 1: it opens only in 60 s (check the clocks)");
+	assert_int_equal(cl_ledger_charged(world.db, 1, &charged, &err), CM_OK);
+	assert_false(charged);
 }
 
 /* The filter of an adaptive plan is used up round by round; its slice was spent with the first. */
@@ -424,6 +440,7 @@ int main(void)
 		TEST(a_descriptor_that_does_not_link_to_the_one_before_is_refused),
 		TEST(a_round_missed_in_between_needs_no_link),
 		TEST(a_passed_deadline_is_too_late),
+		TEST(a_round_that_opens_much_later_by_our_clock_waits_and_is_not_charged),
 		TEST(a_round_over_the_filters_budget_is_refused_unless_the_check_is_removed),
 		TEST(a_refusal_is_recorded_once),
 		TEST(a_charge_read_back_is_the_charge_written),

@@ -446,7 +446,7 @@ static void every_error_code_has_its_result_and_no_control_characters(void **sta
 		{ TOMBOLA__V1__ERROR_CODE__ERROR_VERSION, CM_EPROTO },
 		{ TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, CM_EPERM },
 		{ TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE, CM_EPERM },
-		{ (Tombola__V1__ErrorCode)99, CM_EOTHER }
+		{ TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK, CM_ELATER }, { (Tombola__V1__ErrorCode)99, CM_EOTHER }
 	};
 	Tombola__V1__Error e = TOMBOLA__V1__ERROR__INIT;
 	char text[] = "red\x1b[31m\n";

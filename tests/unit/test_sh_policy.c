@@ -108,6 +108,20 @@ static void a_deadline_in_the_past_or_too_far_ahead_is_refused(void **state)
 	sh_play_describe(&play, &(struct sh_wish){ .window_ms = 1000 });
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.d.deadline_ms - 1, &play.no), CM_OK);
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.d.deadline_ms, &play.no), CM_EPROTO);
+	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK);
+}
+
+static void a_round_that_opens_much_later_is_refused_by_the_clock(void **state)
+{
+	(void)state;
+	sh_play_describe(&play, &(struct sh_wish){ .window_ms = 1000 });
+	assert_int_equal(
+		sh_policy_judge(&play.policy, &play.d, play.d.opens_ms - RD_CLOCK_SLACK_MS, &play.no), CM_OK);
+	assert_int_equal(
+		sh_policy_judge(&play.policy, &play.d, play.d.opens_ms - RD_CLOCK_SLACK_MS - 1, &play.no),
+		CM_EPROTO);
+	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK);
+	assert_string_equal(play.no.text, "it opens only in 60 s (check the clocks)");
 }
 
 static void a_key_to_which_nothing_can_be_sealed_is_refused(void **state)
@@ -226,6 +240,7 @@ int main(void)
 		T(a_key_to_which_nothing_can_be_sealed_is_refused),
 		T(one_certificate_may_be_its_share_of_the_target),
 		T(a_deadline_in_the_past_or_too_far_ahead_is_refused),
+		T(a_round_that_opens_much_later_is_refused_by_the_clock),
 		T(the_file_is_read_with_its_defaults),
 		T(faults_in_the_file_are_refused_by_line),
 	};
