@@ -105,9 +105,8 @@ enum cm_rc cr_pki_signer_new(const char *dir, enum cr_role role, const char *hos
 	s->given = (struct cr_pki_subject){ .name = "any", .role = role, .devices = devices, .days = days };
 	s->records = cr_private_many_new();
 	s->files = cr_private_many_new();
-	if (s->records == NULL || s->files == NULL)
-		rc = no_memory(err);
-	else if (hosts != NULL && (s->given.hosts = s->hosts = strdup(hosts)) == NULL)
+	s->given.hosts = s->hosts = hosts == NULL ? NULL : strdup(hosts);
+	if (s->records == NULL || s->files == NULL || (hosts != NULL && s->hosts == NULL))
 		rc = no_memory(err);
 	else
 		rc = cr_pki_subject_check(&s->given, err);
