@@ -77,10 +77,10 @@ static void read_uri(const char *uri, size_t len, struct claims *c)
 }
 
 /* False when the extension is there more than once or cannot be parsed. */
-static bool read_names(X509 *cert, struct claims *c)
+static bool read_names(const STACK_OF(X509_EXTENSION) * extensions, struct claims *c)
 {
 	int critical;
-	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, &critical, NULL);
+	GENERAL_NAMES *names = X509V3_get_d2i(extensions, NID_subject_alt_name, &critical, NULL);
 
 	if (names == NULL)
 		return critical == -1;
@@ -133,7 +133,7 @@ enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, struct cm_
 	struct cr_identity id = { .devices = 1 };
 
 	ERR_clear_error();
-	if (!read_names(cert, &c))
+	if (!read_names(X509_get0_extensions(cert), &c))
 		return cm_fail(err, CM_EPERM, "the certificate's alternative names cannot be read");
 	if (CM_CHECKED("pki.role") && (c.roles != 1 || c.role == CR_ROLE_NONE))
 		return cm_fail(err, CM_EPERM, "the certificate names %s",
@@ -150,6 +150,26 @@ enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, struct cm_
 	if (read_key_hash(cert, id.key_hash, err) != CM_OK)
 		return err->code;
 	*out = id;
+	return CM_OK;
+}
+
+enum cm_rc cr_pki_request_claims(X509_REQ *request, enum cr_role *role, uint32_t *devices, struct cm_err *err)
+{
+	STACK_OF(X509_EXTENSION) *extensions = X509_REQ_get_extensions(request);
+	struct claims c = { .role = CR_ROLE_NONE };
+	bool good = read_names(extensions, &c);
+
+	sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
+	ERR_clear_error();
+	if (!good)
+		return cm_fail(err, CM_EPERM, "the alternative names that it asks for cannot be read");
+	if (c.roles > 1 || (c.roles == 1 && c.role == CR_ROLE_NONE))
+		return cm_fail(err, CM_EPERM, "it asks for %s",
+			c.roles > 1 ? "more than one tombola:role" : "an unknown tombola:role");
+	if (c.counts > 1 || (c.counts == 1 && c.devices == 0))
+		return cm_fail(err, CM_EPERM, "the tombola:devices that it asks for is malformed");
+	*role = c.role;
+	*devices = c.devices;
 	return CM_OK;
 }
 

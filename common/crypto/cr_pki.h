@@ -77,6 +77,29 @@ CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const cha
  * bad days; CM_ECREATE when out_path exists. */
 CM_CHECK enum cm_rc cr_pki_renew(
 	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err);
+/* Make NAME.key and a request for its certificate, NAME.csr, in out_dir (made if missing), where the party
+ * is: the key never leaves it.  For a shuffler or an analyzer also SHUFFLER-sign.key and .pub, in lower case,
+ * unless they are there.  CM_EUSAGE for a bad name or role, CM_ECREATE when a file exists. */
+CM_CHECK enum cm_rc cr_pki_request(
+	const char *out_dir, const char *name, enum cr_role role, struct cm_err *err);
+
+/* Certifies keys by their requests.  Whoever signs says what the certificates say: role, hosts, devices and
+ * days are as for cr_pki_issue, the same for all requests of one signer.  Reads the CA's key and all records
+ * of DIR once (30 us each).  One at a time in a DIR: two would not see each other's keys. */
+struct cr_pki_signer;
+CM_CHECK enum cm_rc cr_pki_signer_new(const char *dir, enum cr_role role, const char *hosts, uint32_t devices,
+	int days, struct cr_pki_signer **out, struct cm_err *err);
+/* Make a certificate for the key of a request, for the file out_dir/NAME.crt.  CM_EPERM when the request is
+ * not by its own key, its key is not P-256 or has a certificate of DIR already, revoked ones included, or it
+ * asks for another role or number of devices; CM_EDATA when it is none; CM_ECREATE when NAME.crt exists.  A
+ * refusal leaves the signer as it was. */
+CM_CHECK enum cm_rc cr_pki_signer_sign(struct cr_pki_signer *s, const char *request_path, const char *name,
+	const char *out_dir, struct cm_err *err);
+/* Record the certificates that it has made since the last call, as cr_pki_issue does, and write their files:
+ * all of them or none, durable before it returns. */
+CM_CHECK enum cm_rc cr_pki_signer_hand_out(struct cr_pki_signer *s, struct cm_err *err);
+void cr_pki_signer_free(struct cr_pki_signer *s);
+
 /* Copy to out_dir the public files of the table above that a party of this role needs (CA certificates, their
  * revocation lists if any, signature keys), those that are not there yet. */
 CM_CHECK enum cm_rc cr_pki_outfit(

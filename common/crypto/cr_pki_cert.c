@@ -15,6 +15,7 @@
 
 #include "cr_pem.h"
 #include "cr_private_file.h"
+#include "cr_private_many.h"
 #include "cr_rand.h"
 
 #define LOCAL_HOSTS "localhost,127.0.0.1,::1"
@@ -46,8 +47,7 @@ static bool is_dns_name(const char *text)
 	       strstr(text, "..") == NULL;
 }
 
-/* Append a URI or DNS name. */
-static int push_text(GENERAL_NAMES *names, int type, const char *text)
+int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
 {
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	ASN1_IA5STRING *value = ASN1_IA5STRING_new();
@@ -91,7 +91,7 @@ static enum cm_rc push_host(GENERAL_NAMES *names, const char *host, struct cm_er
 	else if (inet_pton(AF_INET6, host, address) == 1)
 		ok = push_address(names, address, 16);
 	else if (is_dns_name(host))
-		ok = push_text(names, GEN_DNS, host);
+		ok = cr_pki_push_text(names, GEN_DNS, host);
 	else
 		return cm_fail(err, CM_EUSAGE, "'%s' is neither a DNS name nor an address", host);
 	return ok ? CM_OK : no_memory(err);
@@ -124,11 +124,11 @@ static enum cm_rc add_names(X509 *cert, const struct cr_pki_subject *s, struct c
 	char uri[64];
 
 	(void)snprintf(uri, sizeof uri, "tombola:role:%s", cr_role_name(s->role));
-	if (names == NULL || !push_text(names, GEN_URI, uri))
+	if (names == NULL || !cr_pki_push_text(names, GEN_URI, uri))
 		rc = no_memory(err);
 	if (rc == CM_OK && s->devices != 1) {
 		(void)snprintf(uri, sizeof uri, "tombola:devices:%u", (unsigned)s->devices);
-		if (!push_text(names, GEN_URI, uri))
+		if (!cr_pki_push_text(names, GEN_URI, uri))
 			rc = no_memory(err);
 	}
 	if (rc == CM_OK && s->role == CR_ROLE_SHUFFLER)
@@ -207,25 +207,32 @@ static int set_basics(
 	       X509_set_pubkey(cert, key) == 1;
 }
 
+enum cm_rc cr_pki_cert_make(const struct cr_pki_subject *s, EVP_PKEY *key, const struct cr_pki_pair *ca,
+	X509 **out, struct cm_err *err)
+{
+	X509 *cert = X509_new(), *issuer = ca == NULL ? NULL : ca->cert;
+	struct cr_rng rng;
+	enum cm_rc rc = cr_rng_system(&rng, err);
+
+	if (rc == CM_OK && (cert == NULL || !set_basics(cert, s, issuer, key, &rng)))
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		rc = add_extensions(cert, issuer == NULL ? cert : issuer, s, err);
+	if (rc == CM_OK && X509_sign(cert, ca == NULL ? key : ca->key, EVP_sha256()) == 0)
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		*out = cert;
+	else
+		X509_free(cert);
+	return rc;
+}
+
 enum cm_rc cr_pki_pair_make(const struct cr_pki_subject *s, const struct cr_pki_pair *ca,
 	struct cr_pki_pair *out, struct cm_err *err)
 {
-	struct cr_pki_pair p = { 0 };
-	X509 *issuer = ca == NULL ? NULL : ca->cert;
-	struct cr_rng rng;
-	enum cm_rc rc;
+	struct cr_pki_pair p = { .key = EVP_EC_gen("P-256") };
+	enum cm_rc rc = p.key == NULL ? no_memory(err) : cr_pki_cert_make(s, p.key, ca, &p.cert, err);
 
-	rc = cr_rng_system(&rng, err);
-	if (rc != CM_OK)
-		return rc;
-	p.key = EVP_EC_gen("P-256");
-	p.cert = X509_new();
-	if (p.key == NULL || p.cert == NULL || !set_basics(p.cert, s, issuer, p.key, &rng))
-		rc = no_memory(err);
-	if (rc == CM_OK)
-		rc = add_extensions(p.cert, issuer == NULL ? p.cert : issuer, s, err);
-	if (rc == CM_OK && X509_sign(p.cert, ca == NULL ? p.key : ca->key, EVP_sha256()) == 0)
-		rc = no_memory(err);
 	if (rc == CM_OK)
 		*out = p;
 	else
@@ -276,7 +283,24 @@ enum cm_rc cr_pki_cert_store(X509 *cert, const char *path, struct cm_err *err)
 	return rc;
 }
 
-static enum cm_rc store_key(EVP_PKEY *key, const char *path, struct cm_err *err)
+enum cm_rc cr_pki_cert_add(struct cr_private_many *m, X509 *cert, const char *path, struct cm_err *err)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	enum cm_rc rc;
+	char *data;
+	long n;
+
+	if (bio == NULL || PEM_write_bio_X509(bio, cert) != 1) {
+		rc = no_memory(err);
+	} else {
+		n = BIO_get_mem_data(bio, &data);
+		rc = cr_private_many_add(m, path, data, (size_t)n, 0644, err);
+	}
+	BIO_free(bio);
+	return rc;
+}
+
+enum cm_rc cr_pki_key_store(EVP_PKEY *key, const char *path, struct cm_err *err)
 {
 	BIO *bio = BIO_new(BIO_s_secmem());
 	enum cm_rc rc = bio == NULL || PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1
@@ -291,7 +315,7 @@ enum cm_rc cr_pki_pair_store(
 	const struct cr_pki_pair *p, const char *dir, const char *name, struct cm_err *err)
 {
 	char *cert = cr_private_path(dir, name, ".crt"), *key = cr_private_path(dir, name, ".key");
-	enum cm_rc rc = cert == NULL || key == NULL ? no_memory(err) : store_key(p->key, key, err);
+	enum cm_rc rc = cert == NULL || key == NULL ? no_memory(err) : cr_pki_key_store(p->key, key, err);
 	struct cm_err ignored;
 
 	if (rc == CM_OK) {

@@ -4,6 +4,8 @@
 
 #include "cr_pki.h"
 
+#include <openssl/x509v3.h>
+
 /* Bytes of the largest file handled here, a revocation list of some hundred thousand certificates. */
 #define CR_PKI_FILE_MAX 16777216u
 
@@ -23,6 +25,11 @@ struct cr_pki_pair {
 };
 
 void cr_pki_pair_fini(struct cr_pki_pair *p);
+/* A certificate for this key, signed by ca, or by the key itself when ca is NULL. */
+CM_CHECK enum cm_rc cr_pki_cert_make(const struct cr_pki_subject *s, EVP_PKEY *key,
+	const struct cr_pki_pair *ca, X509 **out, struct cm_err *err);
+/* Append a URI or DNS name; false out of memory. */
+CM_CHECK int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text);
 /* A fresh key and its certificate, signed by ca, or by itself when ca is NULL. */
 CM_CHECK enum cm_rc cr_pki_pair_make(const struct cr_pki_subject *s, const struct cr_pki_pair *ca,
 	struct cr_pki_pair *out, struct cm_err *err);
@@ -32,14 +39,36 @@ CM_CHECK enum cm_rc cr_pki_pair_store(
 CM_CHECK enum cm_rc cr_pki_pair_load(
 	const char *dir, const char *name, struct cr_pki_pair *out, struct cm_err *err);
 CM_CHECK enum cm_rc cr_pki_cert_load(const char *path, X509 **out, struct cm_err *err);
-/* The certificate into a new file, durable. */
+/* The certificate, or the key for its owner's eyes only, into a new file, durable. */
+CM_CHECK enum cm_rc cr_pki_key_store(EVP_PKEY *key, const char *path, struct cm_err *err);
 CM_CHECK enum cm_rc cr_pki_cert_store(X509 *cert, const char *path, struct cm_err *err);
+/* The same among many: durable once they are committed. */
+struct cr_private_many;
+CM_CHECK enum cm_rc cr_pki_cert_add(
+	struct cr_private_many *m, X509 *cert, const char *path, struct cm_err *err);
 /* The certificate `old` again, signed by ca, with another serial and other dates; name, key and extensions
  * are the same bytes. */
 CM_CHECK enum cm_rc cr_pki_cert_renew(
 	X509 *old, int days, const struct cr_pki_pair *ca, X509 **out, struct cm_err *err);
 /* Does cert name this CA as its issuer, and did the CA's key sign it? */
 bool cr_pki_cert_is_of(X509 *cert, X509 *ca);
+
+/* CM_EUSAGE unless the subject is one that may be issued: name, role, devices, hosts. */
+CM_CHECK enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct cm_err *err);
+/* The CA of DIR for this role, if it can sign for so many days, and its directory (malloc'd, also on a
+ * fault). */
+CM_CHECK enum cm_rc cr_pki_ca_load(const char *dir, enum cr_role role, int days, struct cr_pki_pair *ca,
+	char **ca_dir, struct cm_err *err);
+/* The key of a certificate request (PEM, PKCS #10): of the form that this program certifies, and which has
+ * signed the request.  The request decides nothing: where it says a role or a number of devices, they are
+ * those of `given`.  CM_EPERM with what is wrong; CM_EDATA, CM_ENOINPUT.  Messages begin with the path.  Free
+ * with EVP_PKEY_free. */
+CM_CHECK enum cm_rc cr_pki_request_load(
+	const char *path, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err);
+/* What a request says that it is for: a role, CR_ROLE_NONE when it does not say, and a number of devices, 0
+ * when it does not say.  CM_EPERM for what cannot be read, or says it twice.  Whoever signs compares. */
+CM_CHECK enum cm_rc cr_pki_request_claims(
+	X509_REQ *request, enum cr_role *role, uint32_t *devices, struct cm_err *err);
 
 /* The directory of the CA that may vouch for the role: "ca-clients" or "ca-services". */
 const char *cr_pki_ca_of(enum cr_role role);
@@ -51,6 +80,16 @@ CM_CHECK enum cm_rc cr_pki_list_check(
 /* Record a certificate that the CA of ca_dir issues, in ca_dir/issued/SERIAL.crt, durably.  Call it before
  * the certificate is handed out: a certificate that is not recorded is not revoked with its key. */
 CM_CHECK enum cm_rc cr_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err);
+/* The same among many, after begin. */
+CM_CHECK enum cm_rc cr_pki_issued_begin(const char *ca_dir, struct cm_err *err);
+CM_CHECK enum cm_rc cr_pki_issued_add(
+	struct cr_private_many *m, const char *ca_dir, X509 *cert, struct cm_err *err);
+/* Call fn for each certificate that the CA of ca_dir has recorded, with the path of its record; `kept` lives
+ * as long as the call.  The first fault is returned, after all others were read; CM_EDATA for a file that
+ * this CA did not issue.  Some 30 us a certificate. */
+typedef enum cm_rc cr_pki_issued_fn(void *user, const char *path, X509 *kept, struct cm_err *err);
+CM_CHECK enum cm_rc cr_pki_issued_each(
+	const char *ca_dir, X509 *ca, cr_pki_issued_fn *fn, void *user, struct cm_err *err);
 /* Remove the record of a certificate that was not handed out. */
 void cr_pki_issued_forget(const char *ca_dir, X509 *cert);
 /* The other certificates of cert's key that the CA has recorded, malloc'd.  On a fault *out holds those that

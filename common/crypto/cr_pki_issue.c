@@ -125,7 +125,7 @@ enum cm_rc cr_pki_outfit(const char *dir, const char *out_dir, enum cr_role role
 	return CM_OK;
 }
 
-static enum cm_rc check_subject(const struct cr_pki_subject *s, struct cm_err *err)
+enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct cm_err *err)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t n = strlen(s->name);
@@ -156,8 +156,7 @@ static enum cm_rc check_life(int days, const struct cr_pki_pair *ca, struct cm_e
 	return CM_OK;
 }
 
-/* The CA for this role, if it can sign for so many days, and its directory (malloc'd, also on a fault). */
-static enum cm_rc load_ca(const char *dir, enum cr_role role, int days, struct cr_pki_pair *ca, char **ca_dir,
+enum cm_rc cr_pki_ca_load(const char *dir, enum cr_role role, int days, struct cr_pki_pair *ca, char **ca_dir,
 	struct cm_err *err)
 {
 	enum cm_rc rc;
@@ -171,11 +170,11 @@ static enum cm_rc issue(
 	const char *dir, const char *out_dir, const struct cr_pki_subject *s, struct cm_err *err)
 {
 	struct cr_pki_pair ca = { 0 }, party = { 0 };
-	enum cm_rc rc = check_subject(s, err);
+	enum cm_rc rc = cr_pki_subject_check(s, err);
 	char *ca_dir = NULL;
 
 	if (rc == CM_OK)
-		rc = load_ca(dir, s->role, s->days, &ca, &ca_dir, err);
+		rc = cr_pki_ca_load(dir, s->role, s->days, &ca, &ca_dir, err);
 	if (rc == CM_OK)
 		rc = cr_pki_pair_make(s, &ca, &party, err);
 	if (rc == CM_OK)
@@ -214,7 +213,7 @@ enum cm_rc cr_pki_renew(
 	rc = X509_check_ca(old) != 0 ? cm_fail(err, CM_EUSAGE, "this is a CA's certificate, not a party's")
 				     : cr_identity_from_cert(old, &id, err);
 	if (rc == CM_OK)
-		rc = load_ca(dir, id.role, days, &ca, &ca_dir, err);
+		rc = cr_pki_ca_load(dir, id.role, days, &ca, &ca_dir, err);
 	if (rc == CM_OK && !cr_pki_cert_is_of(old, ca.cert))
 		rc = cm_fail(err, CM_EPERM, "not issued by %s", ca_dir);
 	if (rc == CM_OK)

@@ -36,85 +36,137 @@ static char *path_of(const char *folder, X509 *cert, struct cm_err *err)
 	return path;
 }
 
-enum cm_rc cr_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err)
+enum cm_rc cr_pki_issued_begin(const char *ca_dir, struct cm_err *err)
 {
-	char *folder = cm_file_join(ca_dir, FOLDER), *path = NULL;
+	char *folder = cm_file_join(ca_dir, FOLDER);
 	enum cm_rc rc = folder == NULL ? no_memory(err) : cm_file_mkdir(folder, err);
 
-	if (rc == CM_OK)
-		rc = (path = path_of(folder, cert, err)) == NULL ? err->code
-								 : cr_pki_cert_store(cert, path, err);
-	free(path);
 	free(folder);
+	return rc;
+}
+
+/* The record of this certificate; malloc'd, NULL with err set. */
+static char *record_of(const char *ca_dir, X509 *cert, struct cm_err *err)
+{
+	char *folder = cm_file_join(ca_dir, FOLDER), *path = NULL;
+
+	if (folder == NULL)
+		(void)no_memory(err);
+	else
+		path = path_of(folder, cert, err);
+	free(folder);
+	return path;
+}
+
+enum cm_rc cr_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err)
+{
+	char *path = record_of(ca_dir, cert, err);
+	enum cm_rc rc = path == NULL ? err->code : cr_pki_issued_begin(ca_dir, err);
+
+	if (rc == CM_OK)
+		rc = cr_pki_cert_store(cert, path, err);
+	free(path);
+	return rc;
+}
+
+enum cm_rc cr_pki_issued_add(struct cr_private_many *m, const char *ca_dir, X509 *cert, struct cm_err *err)
+{
+	char *path = record_of(ca_dir, cert, err);
+	enum cm_rc rc = path == NULL ? err->code : cr_pki_cert_add(m, cert, path, err);
+
+	free(path);
 	return rc;
 }
 
 void cr_pki_issued_forget(const char *ca_dir, X509 *cert)
 {
 	struct cm_err err;
-	char *folder = cm_file_join(ca_dir, FOLDER);
-	char *path = folder == NULL ? NULL : path_of(folder, cert, &err);
+	char *path = record_of(ca_dir, cert, &err);
 
 	if (path != NULL)
 		(void)unlink(path);
 	free(path);
-	free(folder);
 }
 
-/* A search among the copies. */
-struct search {
+/* A walk through the copies. */
+struct walk {
 	const char *folder;
-	X509 *ca, *cert;
-	STACK_OF(X509) * same; /* found: others for cert's key */
-	struct cm_err fault;   /* the first fault; the search goes on */
+	X509 *ca;
+	cr_pki_issued_fn *fn;
+	void *user;
+	struct cm_err fault; /* the first fault; the walk goes on */
 };
 
-static enum cm_rc look_at(struct search *s, const char *path, struct cm_err *err)
+static enum cm_rc look_at(const struct walk *w, const char *path, struct cm_err *err)
 {
 	X509 *kept = NULL;
 	enum cm_rc rc = cr_pki_cert_load(path, &kept, err);
 
-	if (rc == CM_OK && !cr_pki_cert_is_of(kept, s->ca))
+	if (rc == CM_OK && !cr_pki_cert_is_of(kept, w->ca))
 		rc = cm_fail(err, CM_EDATA, "%s: not issued by this CA", path);
-	if (rc == CM_OK && X509_PUBKEY_eq(X509_get_X509_PUBKEY(kept), X509_get_X509_PUBKEY(s->cert)) == 1 &&
-		X509_cmp(kept, s->cert) != 0) {
-		if (sk_X509_push(s->same, kept) > 0)
-			kept = NULL;
-		else
-			rc = no_memory(err);
-	}
+	if (rc == CM_OK)
+		rc = w->fn(w->user, path, kept, err);
 	X509_free(kept);
 	return rc;
 }
 
 static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
 {
-	struct search *s = user;
+	struct walk *w = user;
 	size_t n = strlen(name);
 	char *path;
 
 	/* Other names belong to files that a killed process left unfinished. */
 	if (n < sizeof SUFFIX - 1 || strcmp(name + n - (sizeof SUFFIX - 1), SUFFIX) != 0)
 		return CM_OK;
-	path = cm_file_join(s->folder, name);
-	if ((path == NULL ? no_memory(err) : look_at(s, path, err)) != CM_OK && s->fault.code == CM_OK)
-		s->fault = *err;
+	path = cm_file_join(w->folder, name);
+	if ((path == NULL ? no_memory(err) : look_at(w, path, err)) != CM_OK && w->fault.code == CM_OK)
+		w->fault = *err;
 	free(path);
 	return CM_OK;
+}
+
+enum cm_rc cr_pki_issued_each(
+	const char *ca_dir, X509 *ca, cr_pki_issued_fn *fn, void *user, struct cm_err *err)
+{
+	char *folder = cm_file_join(ca_dir, FOLDER);
+	struct walk w = { .folder = folder, .ca = ca, .fn = fn, .user = user };
+	enum cm_rc rc = folder == NULL ? no_memory(err) : cm_file_each(folder, on_entry, &w, err);
+
+	free(folder);
+	if (w.fault.code == CM_OK)
+		return rc;
+	*err = w.fault;
+	return err->code;
+}
+
+/* A search for others of cert's key. */
+struct search {
+	X509 *cert;
+	STACK_OF(X509) * same;
+};
+
+static enum cm_rc on_kept(void *user, const char *path, X509 *kept, struct cm_err *err)
+{
+	const struct search *s = user;
+
+	(void)path;
+	if (X509_PUBKEY_eq(X509_get_X509_PUBKEY(kept), X509_get_X509_PUBKEY(s->cert)) != 1 ||
+		X509_cmp(kept, s->cert) == 0)
+		return CM_OK;
+	if (X509_up_ref(kept) != 1)
+		return no_memory(err);
+	if (sk_X509_push(s->same, kept) > 0)
+		return CM_OK;
+	X509_free(kept);
+	return no_memory(err);
 }
 
 enum cm_rc cr_pki_issued_same_key(
 	const char *ca_dir, X509 *ca, X509 *cert, STACK_OF(X509) * *out, struct cm_err *err)
 {
-	char *folder = cm_file_join(ca_dir, FOLDER);
-	struct search s = { .folder = folder, .ca = ca, .cert = cert, .same = sk_X509_new_null() };
-	enum cm_rc rc =
-		folder == NULL || s.same == NULL ? no_memory(err) : cm_file_each(folder, on_entry, &s, err);
+	struct search s = { .cert = cert, .same = sk_X509_new_null() };
 
 	*out = s.same;
-	free(folder);
-	if (s.fault.code == CM_OK)
-		return rc;
-	*err = s.fault;
-	return err->code;
+	return s.same == NULL ? no_memory(err) : cr_pki_issued_each(ca_dir, ca, on_kept, &s, err);
 }

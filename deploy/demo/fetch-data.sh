@@ -44,7 +44,9 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 # Only unpacked: installing the packages would add all of R, or of NumPy.
 (cd "$work" && timeout 60 apt-get download "$package") >"$work/log" 2>&1 || {
-	echo "fetch-data.sh: $package cannot be downloaded: $(grep -m1 '^E:' "$work/log" || echo no reason given)" >&2
+	why=$?
+	[ $why -ne 124 ] || echo 'E: no answer in 60 seconds' >>"$work/log"
+	echo "fetch-data.sh: $package cannot be downloaded: $(grep -m1 '^E:' "$work/log" || echo "apt-get ended with $why")" >&2
 	exit 69
 }
 dpkg -x "$work/$package"_*.deb "$work/unpacked"

@@ -10,12 +10,11 @@
 #include "cm_buf.h"
 #include "cm_clock.h"
 #include "cm_file.h"
-#include "cr_pki.h"
 
 #define DEFAULT_WITHIN "30d"
 #define WITHIN_MAX_MS  (CR_PKI_DAYS_CA * INT64_C(86400000))
 
-static enum cm_rc parse_devices(const char *text, uint32_t *out, struct cm_err *err)
+enum cm_rc tool_pki_devices(const char *text, uint32_t *out, struct cm_err *err)
 {
 	uint64_t n = 1;
 
@@ -44,7 +43,7 @@ enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err
 {
 	const char *dir = cli->argv[1];
 	uint32_t devices = 1;
-	enum cm_rc rc = parse_devices(cli->option[TOOL_INIT_DEVICES], &devices, err);
+	enum cm_rc rc = tool_pki_devices(cli->option[TOOL_INIT_DEVICES], &devices, err);
 
 	(void)exit_code;
 	if (rc == CM_OK)
@@ -58,7 +57,7 @@ enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err
 	return rc;
 }
 
-static enum cm_rc parse_days(const char *text, int *out, struct cm_err *err)
+enum cm_rc tool_pki_days(const char *text, int *out, struct cm_err *err)
 {
 	uint64_t n = CR_PKI_DAYS;
 
@@ -68,17 +67,20 @@ static enum cm_rc parse_days(const char *text, int *out, struct cm_err *err)
 	return CM_OK;
 }
 
+enum cm_rc tool_pki_role(const char *text, enum cr_role *out, struct cm_err *err)
+{
+	*out = text == NULL ? CR_ROLE_NONE : cr_role_parse(text);
+	return *out != CR_ROLE_NONE ? CM_OK : cm_fail(err, CM_EUSAGE, "--role: client, shuffler or analyzer");
+}
+
 static enum cm_rc parse_issue(
 	const struct cm_cli *cli, enum cr_role *role, uint32_t *devices, int *days, struct cm_err *err)
 {
-	const char *role_text = cli->option[TOOL_ISSUE_ROLE];
-
-	*role = role_text == NULL ? CR_ROLE_NONE : cr_role_parse(role_text);
-	if (*role == CR_ROLE_NONE)
-		return cm_fail(err, CM_EUSAGE, "--role: client, shuffler or analyzer");
-	if (parse_devices(cli->option[TOOL_ISSUE_DEVICES], devices, err) != CM_OK)
+	if (tool_pki_role(cli->option[TOOL_ISSUE_ROLE], role, err) != CM_OK)
 		return err->code;
-	return parse_days(cli->option[TOOL_ISSUE_DAYS], days, err);
+	if (tool_pki_devices(cli->option[TOOL_ISSUE_DEVICES], devices, err) != CM_OK)
+		return err->code;
+	return tool_pki_days(cli->option[TOOL_ISSUE_DAYS], days, err);
 }
 
 enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -126,7 +128,7 @@ enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_er
 	const char *dir = cli->argv[1], *cert = cli->argv[2], *out = cli->option[TOOL_RENEW_OUT];
 	char *beside = NULL;
 	int days = 0;
-	enum cm_rc rc = parse_days(cli->option[TOOL_RENEW_DAYS], &days, err);
+	enum cm_rc rc = tool_pki_days(cli->option[TOOL_RENEW_DAYS], &days, err);
 
 	(void)exit_code;
 	if (rc == CM_OK && out == NULL && (out = beside = renewed_name(cert)) == NULL)

@@ -270,7 +270,7 @@ int unlink(const char *path)
 {
 	if (below(path) && fails(hit("unlink", path, false, -1, NULL, 0)))
 		return -1;
-	return (int)syscall(SYS_unlink, path);
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 int link(const char *from, const char *to)
@@ -284,7 +284,7 @@ int mkdir(const char *path, mode_t mode)
 {
 	if (below(path) && access(path, F_OK) != 0 && fails(hit("mkdir", path, true, -1, NULL, 0)))
 		return -1;
-	return (int)syscall(SYS_mkdir, path, mode);
+	return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
 int open64(const char *path, int flags, ...)

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -192,6 +194,44 @@ def test_an_honest_result_under_delay_and_resets(tmp_path):
         assert run.returncode == 0, run.stderr
     honest(events)
     assert done["reset_before"] >= 1 and done["connections"] >= 2, done
+
+
+def listens(port):
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+def ends(port, n):
+    """Send n bytes; was the connection reset behind the answer?"""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
+        s.sendall(b"x" * n)
+        assert s.recv(1) == b"y"
+        try:
+            s.sendall(b"x")
+            return s.recv(1) != b"y"
+        except (ConnectionResetError, BrokenPipeError):
+            return True
+
+
+def test_a_connection_that_only_asks_takes_no_fault():
+    def answer(server):
+        while True:
+            try:
+                conn, _ = server.accept()
+            except OSError:
+                return
+            with conn, contextlib.suppress(ConnectionError):
+                while conn.recv(1 << 16):
+                    conn.sendall(b"y")
+
+    with faults("--reset", "after:100", "--times", "2") as (ports, done):
+        to, listen = int(ports[1]), int(ports[3].split(":")[1])
+        with socket.create_server(("127.0.0.1", to)) as server:
+            threading.Thread(target=answer, args=(server,), daemon=True).start()
+            c.wait_for("the proxy", lambda: listens(listen))
+            assert [ends(listen, n) for n in (50, 50, 150, 150, 150)] == [False, False, True, True, False]
+            server.shutdown(socket.SHUT_RDWR)
+    assert done["reset_after"] == 2, done
 
 
 def test_duplicates_and_a_narrow_line_change_nothing(tmp_path):

@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +91,12 @@ static void wrong_command_lines_exit_64(void **state)
 		"pki needs-renewal d/client/client.crt --within 3x",
 		"pki needs-renewal d/client/client.crt --within d", "pki revoke d",
 		"pki revoke d d/ca-clients/ca.crt", "pki renew d", "pki renew d d/ca-clients/ca.crt",
-		"pki renew d d/client/client.crt --days 0", "pki renew d d/client/client.crt --days 4000" };
+		"pki request x", "pki request --role client", "pki request x --role king",
+		"pki request ../x --role client", "pki sign d", "pki sign d x.csr",
+		"pki sign d x.csr --role king", "pki sign d x.csr --role client --devices 0",
+		"pki sign d x.csr --role client --days 4000", "pki sign d x.csr --role client --hosts h",
+		"pki sign d x.csr --role analyzer --devices 2", "pki renew d d/client/client.crt --days 0",
+		"pki renew d d/client/client.crt --days 4000" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
@@ -163,6 +170,54 @@ static void a_renewed_certificate_is_beside_the_old_one_or_where_it_is_said(void
 	assert_false(exists("other.crt") || exists("nothing-renewed.crt"));
 }
 
+static void requests_are_signed_by_the_folder_and_refusals_are_said(void **state)
+{
+	char path[256];
+	int fd;
+
+	(void)state;
+	for (const char *name = "gw-b\0gw-a\0gw-c\0"; *name != '\0'; name += strlen(name) + 1) {
+		char line[64];
+
+		(void)snprintf(line, sizeof line, "pki request %s --role client --out asked", name);
+		assert_int_equal(run(line), 0);
+	}
+	assert_true(contains("out", "asked/gw-c.key stays here") &&
+		    contains("out", "pki sign DIR gw-c.csr --role client"));
+	assert_int_equal(run("pki request gw-b --role client --out asked"), 73);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki request gw-d --role analyzer --out asked"), 0);
+	assert_true(exists("asked/analyzer-sign.key") && exists("asked/analyzer-sign.pub"));
+	/* One refusal, and three certificates with what their parties need. */
+	assert_int_equal(run("pki sign d asked --role client --devices 3 --out given"), 77);
+	assert_int_equal(count_lines("err"), 1);
+	assert_true(contains("err", "asked/gw-d.csr: it asks for role analyzer, and --role says client"));
+	assert_int_equal(count_lines("out"), 4);
+	assert_true(contains("out", "given/gw-a.crt: client for 90 days\ngiven/gw-b.crt: client for 90 days\n"
+				    "given/gw-c.crt: client for 90 days\n3 signed, 1 refused\n"));
+	assert_true(exists("given/services-ca.crt") && exists("given/shuffler-sign.pub"));
+	assert_false(exists("given/gw-d.crt") || exists("given/gw-a.key"));
+	/* Beside the request, without a folder to outfit; and not again. */
+	assert_int_equal(run("pki sign d asked/gw-d.csr --role analyzer"), 0);
+	assert_true(exists("asked/gw-d.crt"));
+	assert_false(exists("asked/services-ca.crt"));
+	assert_int_equal(run("pki sign d asked/gw-d.csr asked --role client"), 77);
+	assert_int_equal(count_lines("err"), 5);
+	assert_int_equal(run("pki revoke d given/gw-a.crt"), 0);
+	assert_int_equal(run("pki sign d nothing.csr --role client"), 66);
+	assert_int_equal(run("pki sign d d --role client"), 66);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(run("pki sign nothing asked --role client"), 66);
+	/* One at a time: another has the lock. */
+	(void)snprintf(path, sizeof path, "%s/d/ca-clients/lock", root);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(run("pki sign d asked --role client"), 75);
+	assert_int_equal(count_lines("err"), 1);
+	assert_int_equal(close(fd), 0);
+}
+
 static void show_speaks_json(void **state)
 {
 	char path[256];
@@ -193,6 +248,7 @@ int main(void)
 		cmocka_unit_test(needs_renewal_answers_by_exit_code),
 		cmocka_unit_test(an_issued_party_has_what_it_needs),
 		cmocka_unit_test(a_renewed_certificate_is_beside_the_old_one_or_where_it_is_said),
+		cmocka_unit_test(requests_are_signed_by_the_folder_and_refusals_are_said),
 		cmocka_unit_test(show_speaks_json),
 	};
 

@@ -1,0 +1,222 @@
+/* cr_pki_request.c - makes certificate requests, and reads those of others. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "cm_fault.h"
+#include "cm_file.h"
+#include "cr_pem.h"
+#include "cr_pki_cert.h"
+#include "cr_private_file.h"
+#include "cr_sign.h"
+
+#define MAX_REQUEST 65536u
+
+static enum cm_rc no_memory(struct cm_err *err)
+{
+	ERR_clear_error();
+	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot make a certificate request (out of memory?)");
+}
+
+/* The role, which whoever signs compares with the one that it means to give. */
+static int ask_for(X509_REQ *request, const char *uri)
+{
+	STACK_OF(X509_EXTENSION) *asked = NULL;
+	GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
+	int ok = names != NULL && cr_pki_push_text(names, GEN_URI, uri) &&
+		 X509V3_add1_i2d(&asked, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT) == 1 &&
+		 X509_REQ_add_extensions(request, asked) == 1;
+
+	sk_X509_EXTENSION_pop_free(asked, X509_EXTENSION_free);
+	GENERAL_NAMES_free(names);
+	return ok;
+}
+
+static int fill(X509_REQ *request, const char *name, enum cr_role role, EVP_PKEY *key)
+{
+	char uri[64];
+
+	(void)snprintf(uri, sizeof uri, "tombola:role:%s", cr_role_name(role));
+	return X509_REQ_set_version(request, X509_REQ_VERSION_1) == 1 &&
+	       X509_NAME_add_entry_by_txt(X509_REQ_get_subject_name(request), "CN", MBSTRING_ASC,
+		       (const uint8_t *)name, -1, -1, 0) == 1 &&
+	       X509_REQ_set_pubkey(request, key) == 1 && ask_for(request, uri) &&
+	       X509_REQ_sign(request, key, EVP_sha256()) > 0;
+}
+
+static enum cm_rc store(X509_REQ *request, const char *path, struct cm_err *err)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	enum cm_rc rc;
+	char *data;
+	long n;
+
+	if (bio == NULL || PEM_write_bio_X509_REQ(bio, request) != 1) {
+		rc = no_memory(err);
+	} else {
+		n = BIO_get_mem_data(bio, &data);
+		rc = cr_private_create(path, data, (size_t)n, 0644, err);
+	}
+	BIO_free(bio);
+	return rc;
+}
+
+/* Key and request; the key goes when the request cannot be written. */
+static enum cm_rc make(const char *out_dir, const char *name, enum cr_role role, struct cm_err *err)
+{
+	char *key_path = cr_private_path(out_dir, name, ".key");
+	char *path = cr_private_path(out_dir, name, ".csr");
+	EVP_PKEY *key = EVP_EC_gen("P-256");
+	X509_REQ *request = X509_REQ_new();
+	struct cm_err ignored;
+	enum cm_rc rc = CM_OK;
+
+	if (key_path == NULL || path == NULL || key == NULL || request == NULL ||
+		!fill(request, name, role, key))
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		rc = cr_pki_key_store(key, key_path, err);
+	if (rc == CM_OK && (rc = store(request, path, err)) != CM_OK)
+		(void)!cr_private_destroy(key_path, &ignored);
+	X509_REQ_free(request);
+	EVP_PKEY_free(key);
+	free(key_path);
+	free(path);
+	return rc;
+}
+
+/* The key with which this role signs what it says, unless it is there: ROLE-sign.key and .pub. */
+static enum cm_rc make_sign_key(const char *out_dir, enum cr_role role, struct cm_err *err)
+{
+	const char *name = role == CR_ROLE_SHUFFLER ? "shuffler-sign" : "analyzer-sign";
+	char *private_path = cr_private_path(out_dir, name, ".key");
+	char *public_path = cr_private_path(out_dir, name, ".pub");
+	struct stat st;
+	enum cm_rc rc = private_path == NULL || public_path == NULL ? no_memory(err) : CM_OK;
+
+	if (rc == CM_OK && lstat(private_path, &st) != 0)
+		rc = cr_sign_keygen(private_path, public_path, err);
+	free(private_path);
+	free(public_path);
+	return rc;
+}
+
+enum cm_rc cr_pki_request(const char *out_dir, const char *name, enum cr_role role, struct cm_err *err)
+{
+	const struct cr_pki_subject s = { .name = name, .role = role, .devices = 1, .days = 1 };
+	enum cm_rc rc = cr_pki_subject_check(&s, err);
+
+	if (rc == CM_OK)
+		rc = cm_file_mkdir(out_dir, err);
+	if (rc == CM_OK)
+		rc = make(out_dir, name, role, err);
+	if (rc == CM_OK && role != CR_ROLE_CLIENT)
+		rc = make_sign_key(out_dir, role, err);
+	return rc;
+}
+
+/* A name says little about the key's bytes: a key has one identity only while it has one form, and this is
+ * the form in which this program writes P-256 (RFC 5480: a named curve, a point that is not compressed). */
+static enum cm_rc check_key(X509_REQ *request, EVP_PKEY *key, struct cm_err *err)
+{
+	static const uint8_t p256[] = { 0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d,
+		0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+		0x04 };
+	uint8_t *der = NULL;
+	char group[32] = "";
+	int len = key == NULL ? 0 : i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(request), &der);
+	bool good = len == (int)sizeof p256 + 64 && memcmp(der, p256, sizeof p256) == 0;
+
+	OPENSSL_free(der);
+	ERR_clear_error();
+	if (good)
+		return CM_OK;
+	if (key == NULL)
+		return cm_fail(err, CM_EPERM, "its public key cannot be read; P-256 is what is certified");
+	if (EVP_PKEY_get_group_name(key, group, sizeof group, NULL) == 1 && strcmp(group, "prime256v1") == 0)
+		return cm_fail(err, CM_EPERM,
+			"its P-256 key is not written as a named curve and a whole point: make it again");
+	ERR_clear_error();
+	return cm_fail(err, CM_EPERM, "a key of type %s%s%s and %d bits; P-256 is what is certified",
+		EVP_PKEY_get0_type_name(key), group[0] != '\0' ? " " : "", group, EVP_PKEY_get_bits(key));
+}
+
+/* The first block of a file that is no symbolic link: requests are put there by others. */
+static enum cm_rc read_pem(const char *path, X509_REQ **out, struct cm_err *err)
+{
+	uint8_t *pem = malloc(MAX_REQUEST);
+	BIO *bio = NULL;
+	struct stat st;
+	enum cm_rc rc;
+	size_t n;
+
+	if (pem == NULL)
+		return no_memory(err);
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		rc = cm_fail(err, CM_EPERM, "%s: a symbolic link, and no request", path);
+	else
+		rc = cr_private_read(path, 0, pem, MAX_REQUEST, &n, err);
+	if (rc == CM_OK && (bio = BIO_new_mem_buf(pem, (int)n)) == NULL)
+		rc = no_memory(err);
+	if (rc == CM_OK && (*out = PEM_read_bio_X509_REQ(bio, NULL, cr_pem_no_password, NULL)) == NULL)
+		rc = cm_fail(err, CM_EDATA, "%s: no certificate request in PEM form", path);
+	ERR_clear_error();
+	BIO_free(bio);
+	free(pem);
+	return rc;
+}
+
+/* Compares what the request asks for with what is given. */
+static enum cm_rc check_claims(X509_REQ *request, const struct cr_pki_subject *given, struct cm_err *err)
+{
+	enum cr_role role;
+	uint32_t devices;
+
+	if (cr_pki_request_claims(request, &role, &devices, err) != CM_OK)
+		return err->code;
+	if (role != CR_ROLE_NONE && role != given->role)
+		return cm_fail(err, CM_EPERM, "it asks for role %s, and --role says %s", cr_role_name(role),
+			cr_role_name(given->role));
+	if (devices != 0 && devices != given->devices)
+		return cm_fail(err, CM_EPERM, "it asks for %u devices, and --devices says %u",
+			(unsigned)devices, (unsigned)given->devices);
+	return CM_OK;
+}
+
+static enum cm_rc accept_key(
+	X509_REQ *request, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err)
+{
+	EVP_PKEY *key = X509_REQ_get0_pubkey(request);
+	enum cm_rc rc = check_key(request, key, err);
+
+	/* Without it, anybody who has seen a key could have it certified under a name of their choice. */
+	if (rc == CM_OK && CM_CHECKED("pki.request") && X509_REQ_verify(request, key) != 1)
+		rc = cm_fail(err, CM_EPERM, "its signature is not by its own key");
+	if (rc == CM_OK)
+		rc = check_claims(request, given, err);
+	if (rc == CM_OK && EVP_PKEY_up_ref(key) != 1)
+		rc = no_memory(err);
+	if (rc == CM_OK)
+		*out = key;
+	ERR_clear_error();
+	return rc;
+}
+
+enum cm_rc cr_pki_request_load(
+	const char *path, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err)
+{
+	X509_REQ *request = NULL;
+	enum cm_rc rc = read_pem(path, &request, err);
+
+	if (rc == CM_OK && accept_key(request, given, out, err) != CM_OK)
+		rc = cm_context(err, "%s", path);
+	X509_REQ_free(request);
+	return rc;
+}
