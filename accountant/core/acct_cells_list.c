@@ -208,7 +208,8 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 		else if (r->level[i].count > 0)
 			b->sent[b->levels++] = (struct acct_level){ share, r->level[i].count };
 	}
-	b->known = b->epsilon0 < 600;
+	/* A victim alone has the cells' pair, which has few outcomes. */
+	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)

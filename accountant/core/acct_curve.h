@@ -32,6 +32,8 @@ struct acct_curve {
 	struct acct_order
 		*order;    /* the outcomes sorted by loss, which replace p and q after acct_exact_order */
 	double missed;     /* mass of the outcomes left out, under either input */
+	double test_error; /* error of P(A) and Q(A) of a test A, over P(A) + Q(A), beside that of its
+			      outcomes */
 	double mass_error; /* relative error of a listed mass, the same under both inputs */
 };
 
