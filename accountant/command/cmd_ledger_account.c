@@ -69,8 +69,8 @@ static void compare_spec(struct cmd_source *s, const struct acct_round *r)
 static void part(struct cmd_source *record, const json_t *object, struct acct_round *r)
 {
 	static const char *const first[] = { "cells", "n", "dummies", "count", "spec", NULL };
-	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling", "count",
-		"spec", NULL };
+	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling",
+		"messages", "count", "spec", NULL };
 	struct cmd_source s = *record;
 	const char *why = "";
 
@@ -94,6 +94,8 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 		r->defect = cmd_source_real(&s, "defect");
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
+	if (json_object_get(object, "messages"))
+		r->messages = (enum acct_messages)fmin(3, (double)cmd_source_count(&s, "messages"));
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

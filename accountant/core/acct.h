@@ -64,6 +64,20 @@ struct acct_level {
 	uint64_t count;
 };
 
+/* What is known of a round's messages beside its cells. */
+enum acct_messages {
+	ACCT_ANY_MESSAGES = 0,
+	/* Every message is one bit.  The cells are (omega, E, 1) and (omega, 1, E) with E = (1-omega)/omega:
+	 * whatever the inputs are, and given them independently, the report of each of `others` and of the
+	 * victim is 1 with a chance from omega to 1 - omega.  That says more than omega <= R_i: the report is
+	 * nothing but this bit, no label goes with it.  Dummies are fair coins, and of each message of a
+	 * level it is told whether it is one, with chance share * 2 omega. */
+	ACCT_BITS,
+	/* The same, but a message of a level is the report of a participant, 1 with a chance from share *
+	 * omega to 1 - share * omega. */
+	ACCT_BITS_OF_LEVELS,
+};
+
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
 	struct acct_cell cell[ACCT_MAX_CELLS];
@@ -86,6 +100,9 @@ struct acct_round {
 	 * defect is sampled too: it discloses only inputs of drawn participants.  Source: Balle, Barthe,
 	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
+	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
+	 * (doc/binary.md), which is never above the cells'. */
+	enum acct_messages messages;
 };
 
 struct acct_bound {

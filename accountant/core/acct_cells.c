@@ -29,7 +29,8 @@ static enum acct_rc check_reports(const struct acct_round *r, double blanket, co
 bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 {
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
-		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling)
+		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
+		a->messages != b->messages)
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
 		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
@@ -39,6 +40,27 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 		if (a->level[i].share != b->level[i].share || a->level[i].count != b->level[i].count)
 			return false;
 	return true;
+}
+
+static bool close_to(double a, double b)
+{
+	return fabs(a - b) <= SLACK * fabs(b);
+}
+
+/* Are the cells those of binary response? */
+static enum acct_rc check_bits(const struct acct_round *r, const char **why)
+{
+	const struct acct_cell *a = &r->cell[0], *b = &r->cell[1];
+
+	if (r->messages == ACCT_ANY_MESSAGES)
+		return ACCT_OK;
+	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS)
+		return acct_fault(why, "messages must be 0, 1 or 2");
+	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||
+		!close_to(fmin(a->u, a->v), 1) || !close_to(a->omega, 1 / (1 + fmax(a->u, a->v))) ||
+		!close_to(a->omega, b->omega))
+		return acct_fault(why, "bits have two cells, of omega = 1/(1+E), (E, 1) and (1, E)");
+	return ACCT_OK;
 }
 
 /* Negated comparisons below refuse NaN as well. */
@@ -77,6 +99,8 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 		return acct_fault(why, "omega*u must sum to 1");
 	if (!(fabs(mean_v - 1) <= SLACK))
 		return acct_fault(why, "omega*v must sum to 1");
+	if (check_bits(r, why))
+		return ACCT_EDOMAIN;
 	return check_reports(r, blanket, why);
 }
 

@@ -15,6 +15,15 @@ struct acct_group {
 	double rest;         /* 1 - share * blanket, to an ulp or two even where it is small */
 };
 
+/* Bits: doc/binary.md. */
+struct acct_bit_facts {
+	bool known; /* the round's messages are bits, and epsilon0 is one that acct_bits.c takes */
+	double epsilon0, others, coins;
+	struct acct_level sent[ACCT_MAX_LEVELS]; /* share: the chance that a message is of use */
+	size_t levels;
+	bool sent_are_coins; /* else reports */
+};
+
 /* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are
  * levels of equal share.  Cells keep the caller's order; groups are sorted.  A remainder of omega, or of a
  * share of it, below 2^-51 is rounding and is read as zero. */
@@ -31,6 +40,7 @@ struct acct_list {
 	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
 	double largest;         /* no finite loss exceeds this; never INFINITY */
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
+	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
 	bool lossless;  /* u = v in every cell, to the bit */
 };

@@ -180,6 +180,38 @@ static void settle_losses(struct acct_list *l)
 	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
 }
 
+/* E from above, whichever of its cells' numbers is rounded upwards. */
+static void settle_bits(struct acct_list *l, const struct acct_round *r)
+{
+	struct acct_bit_facts *b = &l->bits;
+	double epsilon0 = 0;
+
+	if (r->messages == ACCT_ANY_MESSAGES || l->cells != 2)
+		return;
+	for (size_t j = 0; j < 2; j++) {
+		const struct acct_cell *c = &r->cell[j];
+
+		epsilon0 = fmax(epsilon0, log_ratio(c->u, c->v));
+		epsilon0 = fmax(epsilon0, log((1 - c->omega) / c->omega));
+	}
+	b->epsilon0 = epsilon0 * (1 + 4 * DBL_EPSILON) + 2 * DBL_EPSILON;
+	b->others = (double)r->others;
+	b->coins = (double)r->dummies;
+	b->sent_are_coins = r->messages == ACCT_BITS;
+	for (size_t i = 0; i < r->levels; i++) {
+		double share = r->level[i].share * (b->sent_are_coins ? l->blanket : 1);
+
+		if (share >= 1 && b->sent_are_coins)
+			b->coins += (double)r->level[i].count;
+		else if (share >= 1)
+			b->others += (double)r->level[i].count;
+		else if (r->level[i].count > 0)
+			b->sent[b->levels++] = (struct acct_level){ share, r->level[i].count };
+	}
+	/* A victim alone has the cells' pair, which has few outcomes. */
+	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
+}
+
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
 {
 	enum acct_rc rc = acct_round_check(r, why);
@@ -202,6 +234,7 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 		l->lossless = l->lossless && r->cell[j].u >= r->cell[j].v && r->cell[j].u <= r->cell[j].v;
 	}
 	settle_blanket(l, r);
+	settle_bits(l, r);
 	for (size_t j = 0; j < l->cells; j++) {
 		mean_u += l->cell[j].omega * l->cell[j].u;
 		mean_v += l->cell[j].omega * l->cell[j].v;
@@ -222,10 +255,24 @@ static bool equal(double a, double b)
 	return !(a < b || a > b);
 }
 
+static bool same_bits(const struct acct_bit_facts *a, const struct acct_bit_facts *b)
+{
+	if (a->known != b->known || !equal(a->epsilon0, b->epsilon0) || !equal(a->others, b->others) ||
+		!equal(a->coins, b->coins) || a->levels != b->levels ||
+		a->sent_are_coins != b->sent_are_coins)
+		return false;
+	for (size_t i = 0; i < a->levels; i++)
+		if (!equal(a->sent[i].share, b->sent[i].share) || a->sent[i].count != b->sent[i].count)
+			return false;
+	return true;
+}
+
 bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 {
 	if (a->cells != b->cells || a->groups != b->groups || !equal(a->dummies, b->dummies) ||
 		!equal(a->defect, b->defect) || !equal(a->sampling, b->sampling))
+		return false;
+	if (!same_bits(&a->bits, &b->bits))
 		return false;
 	for (size_t i = 0; i < a->groups; i++)
 		if (!equal(a->group[i].share, b->group[i].share) ||

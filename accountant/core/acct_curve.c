@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_bits.h"
 #include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
@@ -18,7 +19,7 @@ enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
 	memset(c, 0, sizeof *c);
 	c->list = *l;
-	return acct_exact_list(c);
+	return l->bits.known ? acct_bits_mix_new(&c->list.bits, &c->mix) : acct_exact_list(c);
 }
 
 void acct_curve_fini(struct acct_curve *c)
@@ -26,7 +27,22 @@ void acct_curve_fini(struct acct_curve *c)
 	free(c->p);
 	free(c->q);
 	acct_order_free(c->order);
+	acct_bits_mix_free(c->mix);
 	memset(c, 0, sizeof *c);
+}
+
+/* Bits; where the certificate is wide, the cells' upper end is tried too. */
+static double bits_at(
+	const struct acct_curve *c, double eps, bool swap, double allowed, struct acct_point *at)
+{
+	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, at);
+	struct acct_point cells;
+
+	if (at->hi <= 1.01 * at->lo + UNDERFLOW)
+		return work;
+	work += acct_invert_at(&c->list, eps, swap, allowed, &cells);
+	at->hi = fmin(at->hi, cells.hi);
+	return work;
 }
 
 /* The curve of the cells alone. */
@@ -43,6 +59,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		return;
 	if (c->outcomes > 0)
 		acct_exact_at(c, eps, swap, at);
+	else if (c->mix)
+		work = bits_at(c, eps, swap, allowed, at);
 	else
 		work = acct_invert_at(&c->list, eps, swap, allowed, at);
 	if (c->work)

@@ -21,14 +21,19 @@ struct acct_work {
 	double per_point; /* work allowed for one point; beyond it the point's bounds are wide */
 };
 
+struct acct_bits_mix;
+
 struct acct_curve {
 	struct acct_list list;
 	struct acct_work *work; /* limit on the work; NULL: no limit */
 	double *p, *q; /* masses of the outcomes; NULL unless the round is small enough to be enumerated */
 	size_t outcomes;
+	struct acct_bits_mix *mix; /* of a round of bits */
 	struct acct_order
 		*order;    /* the outcomes sorted by loss, which replace p and q after acct_exact_order */
 	double missed;     /* mass of the outcomes left out, under either input */
+	double test_error; /* error of P(A) and Q(A) of a test A, over P(A) + Q(A), beside that of its
+			      outcomes */
 	double mass_error; /* relative error of a listed mass, the same under both inputs */
 };
 

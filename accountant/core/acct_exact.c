@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_bits.h"
 #include "acct_exact_box.h"
 #include "acct_exact_count.h"
 
@@ -102,7 +103,7 @@ static bool may_be_few(const struct acct_list *l)
 
 static bool may_be_listed(const struct acct_list *l, double most)
 {
-	return !l->lossless && l->cells > 1 && 1 + l->mean + l->dummies <= most;
+	return !l->lossless && !l->bits.known && l->cells > 1 && 1 + l->mean + l->dummies <= most;
 }
 
 /* Number of messages besides the victim's when the others contribute the i-th number of blanket messages. */
@@ -259,6 +260,8 @@ enum acct_rc acct_exact_relist(struct acct_curve *c, double missed, size_t most)
 	double middle = floor(l->mean + l->dummies);
 	struct acct_count count;
 
+	if (l->bits.known)
+		return acct_bits_list(c);
 	/* A first guess, since the law of M takes work too; it has more terms than four deviations. */
 	if (!may_be_listed(l, MOST_RELISTED) ||
 		!fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {

@@ -117,7 +117,7 @@ static void search(const struct acct_curve *c, double eps, bool swap, struct acc
 	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), edge = 16 * DBL_EPSILON * (1 + eps);
 	size_t i = above(o, eps, swap), j = above(o, eps - edge, swap);
 	double size = a * p[i] + b * q[i], near = a * p[j] + b * q[j];
-	double rounding = 4 * DBL_EPSILON + (double)o->size * (double)LDBL_EPSILON;
+	double rounding = c->test_error + 4 * DBL_EPSILON + (double)o->size * (double)LDBL_EPSILON;
 	double sum = eps < 1 ? a * (p[i] - q[i] - expm1(eps) * q[i]) : a * p[i] - b * q[i];
 
 	at->lo = sum * (1 - c->mass_error) - rounding * size;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "acct_bits.h"
 #include "acct_invert.h"
 
 /* A round's curve gets as much work as acct_epsilon gives to a question, since it is computed once: half a
@@ -69,6 +70,8 @@ static enum acct_rc make_laws(struct acct_rung *r, double step)
 	enum acct_rc rc = acct_curve_init(&curve, &r->list);
 
 	curve.work = &work;
+	if (!rc && curve.list.bits.known)
+		rc = acct_bits_list(&curve);
 	if (!rc)
 		rc = acct_nodes_init(&nodes, &curve, step, 1, r->range);
 	acct_curve_fini(&curve);

@@ -76,7 +76,7 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 		/* Near the root, step to either side of it by a distance that the width of delta
 		 * determines. */
 		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
-		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.01;
+		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.3;
 		if (near && i > 60)
 			break;
 		if (near && !(eps->upper < next + 3 * margin))

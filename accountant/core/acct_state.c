@@ -51,6 +51,7 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->levels = r->levels;
 	out->defect = r->defect;
 	out->sampling = r->sampling;
+	out->messages = r->messages;
 }
 
 static struct acct_entry *find(struct acct_composed *c, const struct acct_list *list)

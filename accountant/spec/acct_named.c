@@ -103,8 +103,9 @@ static const struct acct_named table[] = {
 		true, { WORDS } },
 	{ "rotated", WORDS_KEYS, "words of a vector that was rotated in public", acct_named_words, true,
 		{ WORDS } },
-	{ "vrr", "s=,eps0=", "vector response: s sampled bits, eps0/s each", acct_named_vrr, false,
-		{ { "s", ACCT_WHOLE, 1, ACCT_MAX_CELLS - 1, false, false }, EPS0 } },
+	{ "vrr", "s=,eps0=[,d=any]", "vector response: s sampled bits, eps0/s each", acct_named_vrr, false,
+		{ { "s", ACCT_WHOLE, 1, ACCT_MAX_CELLS - 1, false, false }, EPS0,
+			COUNTED("d", 1e12, true) } },
 	{ "laplace-levels", "b=,eps0=", "levels 0..b and discrete Laplace noise of scale b/eps0",
 		acct_named_laplace, false, { { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
 	{ "staircase", "b=,eps0=[,r=best]", "levels 0..b and discrete staircase noise, inner step r",
@@ -158,11 +159,14 @@ static const struct acct_named table[] = {
 	{ "pair", "p=,beta=,q=[,q2=q] (p=inf allowed)", "a dominating pair by its parameters",
 		acct_named_pair, false,
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
-	{ "cells", "omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/..]",
+	{ "cells",
+		"omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/"
+		"..][,messages=0]",
 		"any list of blanket cells; others may be less of it", acct_named_listed, false,
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
-			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true } } },
+			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
+			{ "messages", ACCT_WHOLE, 0, 2, true, false } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)

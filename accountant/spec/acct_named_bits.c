@@ -56,6 +56,8 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
 			exp(eps0 * (i / m)) };
+	if (m < 2 && arg[2].size > 0 && arg[2].x[0] < 2) /* no coordinate to be told */
+		r->messages = ACCT_BITS;
 	return ACCT_OK;
 }
 
@@ -81,13 +83,19 @@ enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, c
 	(void)why;
 	s->eps0 = arg[0].x[0];
 	acct_named_two_level(&s->round, p, towards / z, 0, none / z);
+	if (!(arg[1].size > 0 && arg[1].x[0] > 1))
+		s->round.messages = ACCT_BITS;
 	return ACCT_OK;
 }
 
 /* One coordinate of d, drawn at random and shown, and its sign's binary response. */
 enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	return acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
+	enum acct_rc rc = acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
+
+	if (!(arg[1].size > 0 && arg[1].x[0] < 2)) /* the coordinate is told */
+		s->round.messages = ACCT_ANY_MESSAGES;
+	return rc;
 }
 
 /* A counter's messages: one of the victim iff its bit is set, and of everybody's coins with chance t.  The

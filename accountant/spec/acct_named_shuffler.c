@@ -27,8 +27,12 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 {
 	if (s->round.sampling > 0)
 		return acct_fault(why, "sampling with several messages: one draw decides for all of them");
+	enum acct_rc rc;
+
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
-	return among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
+	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
+	s->round.messages = ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
+	return rc;
 }
 
 static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *least,
@@ -98,7 +102,10 @@ enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec
 		one[2].x[one[2].size++] = arg[1].x[i];
 		one[3].x[one[3].size++] = count;
 	}
-	return acct_named_grr(one, s, why);
+	rc = acct_named_grr(one, s, why);
+
+	s->round.messages = ACCT_ANY_MESSAGES;
+	return rc;
 }
 
 /* For each of the bins `mean` messages and discrete Laplace noise of decay a = e^(-epsilon/2), cut off at its

@@ -24,8 +24,14 @@ enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, c
 {
 	double slots = arg[3].size > 0 ? arg[3].x[0] : 1;
 
+	enum acct_rc rc;
+
 	s->round.count *= (uint64_t)slots;
-	return slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], &arg[5], why);
+	rc = slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], &arg[5], why);
+	/* Where there are several groups, others may hold 0 in one and 1 in another: doc/binary.md. */
+	if (!(arg[2].size > 0 && arg[2].x[0] < 2))
+		s->round.messages = ACCT_ANY_MESSAGES;
+	return rc;
 }
 
 enum acct_rc acct_named_prefixes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
@@ -89,7 +95,11 @@ enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *
 enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	const struct acct_arg dummies = { .size = 0 };
+	enum acct_rc rc;
 
 	s->round.count *= (uint64_t)arg[0].x[0];
-	return slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &none, why);
+	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &none, why);
+	s->round.messages =
+		ACCT_ANY_MESSAGES; /* what the shuffler leaves is not shown to be bits of participants */
+	return rc;
 }

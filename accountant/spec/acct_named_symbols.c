@@ -42,6 +42,8 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 	for (size_t i = 0; i < arg[4].size; i++)
 		if (!put_level(&s->round, arg[4].x[i], arg[5].x[i]))
 			return acct_fault(why, too_many);
+	if (arg[6].size > 0)
+		s->round.messages = (enum acct_messages)arg[6].x[0];
 	return ACCT_OK;
 }
 
@@ -56,6 +58,8 @@ static void symbols(double k, double p, struct acct_round *r)
 static void response(double k, double eps0, struct acct_spec *s)
 {
 	symbols(k, exp(eps0), &s->round);
+	if (k < 3)
+		s->round.messages = s->round.levels > 0 ? ACCT_BITS_OF_LEVELS : ACCT_BITS;
 	s->k = k;
 	s->eps0 = eps0;
 }

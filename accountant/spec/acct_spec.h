@@ -44,8 +44,8 @@
  *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
  *   words:w=,eps0=[,groups=][,slots=][,dummies=][,chance=]
  *                               slots (default 1): w signs of one random group in each, mixbins on
- *                               the 2^w words, dummies of any group; groups do not matter.  rotated
- *                               is the same
+ *                               the 2^w words, dummies of any group; rotated is the same.  Words of
+ *                               one sign in groups=1 are bits
  *   digits:base=,digits=,eps0=[,dummies=]
  *                               a slot of mixbins for each digit of a number; dummies of the first,
  *                               base^i times as many of digit i
@@ -64,7 +64,7 @@
  *   gspa-pooled:k=,eps0=a/b/..,least=c/d/..
  *                               the same in one batch; of n= participants (default the sum of least)
  *                               the rest is in the weakest class.  Any victim
- *   vrr:s=,eps0=                vector response: s sampled bits, eps0/s each; s up to 63
+ *   vrr:s=,eps0=[,d=]           vector response: s sampled bits of d, eps0/s each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
@@ -79,9 +79,9 @@
  *                               one public random sub-query of several: its symbols, its eps0 (one or
  *                               one each), its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
- *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..]
- *                               any list; of the n participants, e are the level of share c, and so on;
- *                               a dummy that comes by chance counts as a participant here
+ *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=]
+ *                               any list; messages: enum acct_messages, default 0; of the n participants, e
+ * are the level of share c, and so on; a dummy that comes by chance counts as a participant here
  *
  * chance= in (0, 1): each of the n participants adds one dummy more with this chance, the victim too, and
  * else a message that says so: a level of that share and of n messages.

@@ -9,7 +9,7 @@
 #define NUMBER 24u /* a positive double of 17 digits, and what separates it */
 #define WHOLE  20u
 _Static_assert(
-	ACCT_MAX_CELLS * 3 * NUMBER + ACCT_MAX_LEVELS * (NUMBER + WHOLE) + 2 * NUMBER + 3 * WHOLE + 120 <
+	ACCT_MAX_CELLS * 3 * NUMBER + ACCT_MAX_LEVELS * (NUMBER + WHOLE) + 2 * NUMBER + 3 * WHOLE + 140 <
 		ACCT_SPEC_MAX,
 	"every round has a text");
 
@@ -68,6 +68,8 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 		put_real(&t, ",defect=", r->defect);
 	if (r->sampling > 0)
 		put_real(&t, ",sampling=", r->sampling);
+	if (r->messages != ACCT_ANY_MESSAGES)
+		put(&t, ",messages=%u", (unsigned)r->messages);
 	if (r->count > 1)
 		put(&t, ",count=%" PRIu64, r->count);
 	return ACCT_OK;

@@ -50,11 +50,14 @@ static json_t *part_json(const struct acct_round *r)
 		n += r->level[i].count;
 	part = json_pack("{s:o, s:I, s:I, s:I, s:s}", "cells", cells_json(r), "n", (json_int_t)n, "dummies",
 		(json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec);
-	if (part != NULL && ((r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
-				    (r->defect > 0 && json_object_set_new(part, "defect",
-							      an_json_real(r->defect)) != 0) ||
-				    (r->sampling > 0 && json_object_set_new(part, "sampling",
-								an_json_real(r->sampling)) != 0))) {
+	if (part != NULL &&
+		((r->messages != ACCT_ANY_MESSAGES &&
+			 json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
+			(r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
+			(r->defect > 0 &&
+				json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
+			(r->sampling > 0 &&
+				json_object_set_new(part, "sampling", an_json_real(r->sampling)) != 0))) {
 		json_decref(part);
 		return NULL;
 	}

@@ -96,6 +96,9 @@ enum cm_rc pt_mixbins_cells(
 		u = nextafter((double)pt_mixbins_ratio(&p->mixbins), INFINITY);
 		rest = 1;
 		out->others = participants - 1;
+		/* Every message is a bit, kept with the same chance, or a fair coin of a dummy. */
+		if (p->mixbins.bins == 2)
+			out->messages = ACCT_BITS;
 	}
 	out->cell[0] = (struct acct_cell){ .omega = omega, .u = u, .v = rest };
 	out->cell[1] = (struct acct_cell){ .omega = omega, .u = rest, .v = u };

@@ -41,6 +41,9 @@ enum cm_rc pt_slots_loss(
 
 		if (rc != CM_OK)
 			return rc;
+		/* A group that is told beside the bit, or messages that the shuffler evens: doc/binary.md. */
+		if (p->slots.slot[i].groups > 1 || p->shuffler.tags > 0)
+			out->part[i].messages = ACCT_ANY_MESSAGES;
 		out->part[i].count = p->slots.slot[i].count;
 	}
 	return CM_OK;

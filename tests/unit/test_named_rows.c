@@ -83,7 +83,7 @@ static const struct one {
 	{ "marginals", "marginals:k=2/6,eps0=.5,dummies=4000", 0, { EPS0(.5), .dummies = 4 } },
 	{ "prefixes", "prefixes:k=4,eps0=1", 0, { EPS0(1) } },
 	{ "prefixes", "prefixes:k=4,eps0=inf,dummies=2000", 0, { EPS0((double)INFINITY), .dummies = 2 } },
-	{ "words", "words:w=1,slots=6,eps0=1", 0, { EPS0(1), .slots = 6, .size = 1 } },
+	{ "words", "words:w=1,slots=6,groups=1,eps0=1", 0, { EPS0(1), .slots = 6, .size = 1 } },
 	{ "words", "words:w=3,groups=11,slots=2,eps0=2,dummies=3000", 64,
 		{ EPS0(2), .slots = 2, .size = 3, .dummies = 3 } },
 	{ "words", "words:w=4,eps0=inf,dummies=9000", 64,

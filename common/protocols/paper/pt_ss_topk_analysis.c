@@ -60,6 +60,8 @@ static enum cm_rc loss(
 		return pt_mixbins_cells(&one, 1, &out->part[0], err);
 	}
 	rc = pt_mixbins_cells(&one, p->shuffler.tag_messages, &out->part[0], err);
+	out->part[0].messages =
+		ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
 	out->part[0].count = UINT64_C(2) * p->topk.size;
 	return rc;
 }

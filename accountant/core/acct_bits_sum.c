@@ -1,0 +1,217 @@
+/* acct_bits_sum.c - the finite sum that gives a test's worth in a round of bits. */
+#include "acct_bits_sum.h"
+
+#include <math.h>
+
+#define ULP 0x1p-53
+/* Nodes at which every transform is below e^-LEFT_OUT of its top are left out. */
+#define LEFT_OUT 50.0
+#define FOLDED   1e-40 /* the tails that the period folds: doc/binary.md, "Finite sum" */
+
+/* (1+r) log(1+r) - r for r >= -1, to a few ulps of itself. */
+static double bregman(double r)
+{
+	double sum = 0, power = r;
+
+	if (fabs(r) > 0.1)
+		return r > -1 ? (1 + r) * log1p(r) - r : 1;
+	for (int k = 2; k < 20; k++) {
+		power *= k == 2 ? r : -r;
+		sum += power / (double)(k * (k - 1));
+	}
+	return sum;
+}
+
+/* -KL(tilted || plain) of a bit of chances one and zero whose tilt moves its mean by `more`. */
+static double lost(double one, double zero, double more)
+{
+	return -(one * bregman(more / one) + zero * bregman(fmax(-1, -more / zero)));
+}
+
+static double log_cosh(double x)
+{
+	double half = sinh(x / 2);
+
+	return x < 1 ? log1p(2 * half * half) : x + log1p(exp(-2 * x)) - log(2);
+}
+
+/* arg(1 + one (e^it - 1)) - one t: odd in one - 1/2, and of order t^3.  x = tan(t/2), half = t/2. */
+static double turn(const struct acct_bit *b, double x, double half)
+{
+	double sign = b->one >= b->zero ? 1 : -1, small = fmin(b->one, b->zero), beta = 1 - 2 * small,
+	       sum = 0;
+
+	if (x >= 0 && x < 0.1) { /* atan(beta x) - beta atan(x), term by term */
+		double beta2 = beta * beta, rest = 4 * b->variance, power = x * x * x, weight = rest,
+		       even = beta2;
+
+		for (int k = 1; k < 10; k++) {
+			/* weight = 1 - beta^2k */
+			sum += (k % 2 ? 1 : -1) * power * weight / (2 * k + 1);
+			power *= x * x;
+			weight += even * rest;
+			even *= beta2;
+		}
+		return sign * beta * sum;
+	}
+	/* atan(beta x) = atan(x) - atan(2 small x / (1 + beta x^2)) */
+	if (!(x >= 0 && x < 1e15)) /* pi/2, rounded */
+		return sign * (small < 0.5 ? 2 * small * half : 0);
+	return sign * (2 * small * half - atan(2 * small * x / (1 + beta * x * x)));
+}
+
+static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, double weight)
+{
+	double half = sin(t / 2), x = tan(t / 2), re = -2 * half * half, im = sin(t); /* e^it - 1 */
+	double bre = f->c + f->w * re, bim = f->w * im, norm;                         /* w e^it - 1 */
+
+	n->t = t;
+	norm = bre * bre + bim * bim;
+	n->g[0] = weight * f->w * (re * bre + im * bim) / norm;
+	n->g[1] = weight * f->w * (im * bre - re * bim) / norm;
+	n->size = hypot(n->g[0], n->g[1]);
+	for (int k = 0; k < 3; k++) {
+		/* A fair coin's is 0 at pi; e^-60 is less than what is left out. */
+		n->a[k][0] = fmax(-60, 0.5 * log1p(fmax(-1, -4 * f->bit[k].variance * half * half)));
+		n->a[k][1] = turn(&f->bit[k], x, t / 2);
+	}
+	n->lambda[0] = f->bit[0].lost - f->bit[1].lost + n->a[0][0] - n->a[1][0];
+	n->lambda[1] = n->a[0][1] - n->a[1][1];
+	n->length2 = f->s * f->s + t * t;
+	n->lambda_size = hypot(n->lambda[0], n->lambda[1]);
+}
+
+static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
+{
+	double p = 1 / (1 + exp(-eps0)), q = exp(-eps0) / (1 + exp(-eps0)), d = tanh(eps0 / 2);
+	double down = -expm1(-(eps0 + eps)), up = expm1(eps0 - eps), half;
+
+	f->scale = q * exp(eps) * up;
+	f->c = expm1(eps) / f->scale;
+	f->w = 1 + f->c;
+	f->s = log1p(f->c);
+	f->bit[0].one = fmin(1, p * p * down / d);
+	f->bit[0].zero = q * q * up / d;
+	f->bit[1].one = q * p * exp(eps) * down / d;
+	f->bit[1].zero = p * q * exp(eps) * up / d;
+	f->bit[0].lost = lost(p, q, p * q * -expm1(-eps) / d);
+	f->bit[1].lost = lost(q, p, p * q * expm1(eps) / d);
+	half = f->s / 2;
+	f->bit[2].one = 1 / (1 + exp(-f->s));
+	f->bit[2].zero = 1 / (1 + exp(f->s));
+	f->bit[2].lost = log_cosh(half) - half * tanh(half);
+	for (int k = 0; k < 3; k++)
+		f->bit[k].variance = f->bit[k].one * f->bit[k].zero;
+}
+
+bool acct_bits_sum_init(
+	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones)
+{
+	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
+	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
+	double wide, plain, shift, least, all = others + coins + 1, pi = acos(-1);
+
+	f->others = others;
+	f->coins = coins;
+	set_bits(f, eps0, eps);
+	if (!(f->c >= 0 && f->c < 1e150 && f->scale > 0))
+		return false;
+	wide = 1 + sqrt(others * wider->variance + coins * f->bit[2].variance);
+	plain = sqrt(others * p * q + coins / 4);
+	shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
+	f->period = ceil(64 + fmax(26 * wide, shift + 14 * fmax(wide, plain)));
+	f->period = fmin(f->period, all);
+	f->folded = f->c > 0 ? f->c / expm1(f->period * f->s) : 1 / f->period;
+	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
+	f->nodes = 0;
+	for (double k = 1; 2 * k <= f->period; k++) {
+		double t = 2 * pi * k / f->period, half = sin(t / 2);
+
+		if (2 * least * half * half > LEFT_OUT)
+			break;
+		if (f->nodes == ACCT_BITS_NODES)
+			return false;
+		set_node(f, &f->node[f->nodes++], t, (2 * k < f->period ? 2 : 1) / f->period);
+	}
+	return true;
+}
+
+void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t)
+{
+	double rest = f->others - m;
+
+	t->m = m;
+	t->mean = m * f->bit[0].one + rest * f->bit[1].one + f->coins * f->bit[2].one;
+	t->exponent = m * f->bit[0].lost + rest * f->bit[1].lost + f->coins * f->bit[2].lost;
+	for (size_t k = 0; k < f->nodes; k++) {
+		const struct acct_node *n = &f->node[k];
+		double e = exp(m * n->a[0][0] + rest * n->a[1][0] + f->coins * n->a[2][0]);
+		double phase = m * n->a[0][1] + rest * n->a[1][1] + f->coins * n->a[2][1];
+		double re = e * cos(phase), im = e * sin(phase);
+
+		t->re[k] = n->g[0] * re - n->g[1] * im;
+		t->im[k] = n->g[0] * im + n->g[1] * re;
+		t->size[k] = n->size * e;
+	}
+}
+
+/* How far the computed mean may be off. */
+static double mean_error(const struct acct_bits_sum *f)
+{
+	return 8 * ULP * (f->others + f->coins + 1);
+}
+
+double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
+{
+	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + FOLDED) +
+	       exp(t->exponent) * f->w * FOLDED + (1 + 8 * ULP) * f->folded;
+}
+
+struct acct_bits_value acct_bits_value(
+	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
+{
+	double sum = 0, size = 0, off = 0, top = exp(t->exponent - f->s * theta), far = mean_error(f);
+
+	for (size_t k = 0; k < f->nodes; k++) {
+		double a = f->node[k].t * theta;
+
+		sum += t->re[k] * cos(a) + t->im[k] * sin(a);
+		size += t->size[k];
+		off += t->size[k] * sqrt(f->node[k].length2);
+	}
+	return (struct acct_bits_value){ top * sum + f->folded,
+		top * (ACCT_BITS_ERROR * size + 1.1 * far * off) + acct_bits_rest(f, t, theta) - f->folded };
+}
+
+struct acct_bits_value acct_bits_above(
+	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
+{
+	double first, size, sum = 0, power = t->exponent - f->s * theta, top = exp(power),
+			    far = mean_error(f);
+	double length = f->period * f->s, off = 0;
+
+	/* The node at 0 less what the period folds on j from the left, which cancel where w is close to 1. */
+	if (length < 1e-3) {
+		first = (f->c > 0 ? expm1(power) / f->c : -theta) / f->period + 0.5 - 0.5 / f->period +
+			(f->s / f->period - length) / 12;
+		size = 1;
+	} else {
+		first = top / (f->period * f->c) - 1 / expm1(length);
+		size = top / (f->period * f->c) + 1 / expm1(length);
+	}
+	for (size_t k = 0; k < f->nodes; k++) {
+		const struct acct_node *n = &f->node[k];
+		double a = n->t * theta, half = sin(n->t / 2), re, im;
+		/* g = w (e^it - 1) / (w e^it - 1): divide by w (e^it - 1) = 2i w sin(t/2) e^(it/2) */
+		double scale = 1 / (2 * f->w * half), turn_re = -sin(n->t / 2) * scale,
+		       turn_im = -cos(n->t / 2) * scale;
+
+		re = t->re[k] * turn_re - t->im[k] * turn_im;
+		im = t->re[k] * turn_im + t->im[k] * turn_re;
+		sum += re * cos(a) + im * sin(a);
+		size += top * t->size[k] * fabs(scale);
+		off += top * t->size[k] * fabs(scale) * sqrt(n->length2);
+	}
+	return (struct acct_bits_value){ first + top * sum,
+		1e3 * ACCT_BITS_ERROR * size + 1.1 * far * off + 1e-15 * top };
+}

@@ -1,0 +1,68 @@
+/* acct_bits_sum.h - the finite sum that gives a test's worth in a round of bits.  Private to acct_bits.c.
+ *
+ * Of `others` bits m have chance P of a one and the rest chance Q = 1 - P; `coins` are fair.  Z is their sum,
+ * f its law, G(j) = P(Z > j).  h_m(j) = f(j) - c G(j), times P - E Q, is what the test "more than j ones"
+ * achieves.  Its transform under a tilt by w = 1 + c is a short sum: doc/binary.md, "Finite sum". */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "acct.h"
+
+#define ACCT_BITS_NODES 2048u
+/* Relative error of a term.  Exponents are sums of a few products, each known to some tens of ulps of itself;
+ * they are below 700 in all, and those that matter below 100. */
+#define ACCT_BITS_ERROR 1e-10
+
+/* A bit of one of the three kinds under the tilt. */
+struct acct_bit {
+	double one, zero; /* its chances */
+	double variance;
+	double lost; /* log E w^bit - log(w) one: at most 0 */
+};
+
+struct acct_node {
+	double t;
+	double g[2];        /* weight of the node times w(e^it - 1)/(w e^it - 1) */
+	double size;        /* |g| */
+	double a[3][2];     /* log of E e^it(bit - one) for the three kinds: P, Q, coin */
+	double lambda[2];   /* derivative of the exponent with respect to m */
+	double length2;     /* |s + it|^2 */
+	double lambda_size; /* |lambda| */
+};
+
+struct acct_bits_sum {
+	double others, coins;
+	double s, c, w, scale; /* s = log w; scale = P - E Q */
+	struct acct_bit bit[3];
+	double period, folded; /* number of points of the whole sum; c/(w^period - 1) */
+	size_t nodes;
+	struct acct_node node[ACCT_BITS_NODES];
+};
+
+/* The terms at one m. */
+struct acct_bits_terms {
+	double m, mean, exponent; /* exponent: L(m) */
+	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES], size[ACCT_BITS_NODES];
+};
+
+/* eps in [0, eps0); only_ones: for m = others alone, which takes fewer terms.  False: more than
+ * ACCT_BITS_NODES terms. */
+ACCT_CHECK bool acct_bits_sum_init(
+	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones);
+void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t);
+
+/* What h is above S and its rounding, at most, for every theta from this one up: S counts every `period`-th
+ * j. */
+double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
+
+/* h_m(j), theta = j - mean, and what it may be off. */
+struct acct_bits_value {
+	double h, err;
+};
+struct acct_bits_value acct_bits_value(
+	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
+/* G(j) and what it may be off. */
+struct acct_bits_value acct_bits_above(
+	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);

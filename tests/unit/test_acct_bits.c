@@ -1,0 +1,407 @@
+/* test_acct_bits.c - rounds of bits against enumeration, independent values with many digits, and attacks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_parsed.h"
+#include "csv.h"
+
+#define MOST  64
+#define SLACK 1e-12 /* of sums of doubles */
+
+static uint64_t seed = 1;
+
+static double uniform(void)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(seed >> 11) * 0x1p-53;
+}
+
+static size_t below(size_t n)
+{
+	return (size_t)((double)n * uniform());
+}
+
+/* Chances of 0..bits ones; grows by one bit. */
+static void add_bit(long double *law, size_t *bits, long double one)
+{
+	law[*bits + 1] = 0;
+	for (size_t j = ++*bits; j > 0; j--)
+		law[j] = law[j] * (1 - one) + law[j - 1] * one;
+	law[0] *= 1 - one;
+}
+
+/* delta of "the victim's bit has chance r1" against "r0", among others of these chances: the best of all
+ * tests, in either direction. */
+static long double delta_among(
+	const long double *chance, size_t others, long double r1, long double r0, long double e)
+{
+	long double law[2][MOST + 2] = { { 1 }, { 1 } }, sum[2] = { 0, 0 };
+	size_t bits[2] = { 0, 0 };
+
+	for (int way = 0; way < 2; way++) {
+		for (size_t i = 0; i < others; i++)
+			add_bit(law[way], &bits[way], chance[i]);
+		add_bit(law[way], &bits[way], way == 0 ? r1 : r0);
+	}
+	for (size_t j = 0; j <= bits[0]; j++)
+		for (int way = 0; way < 2; way++)
+			sum[way] += fmaxl(0, law[way][j] - e * law[1 - way][j]);
+	return fmaxl(sum[0], sum[1]);
+}
+
+/* The largest delta over all inputs of the others, by enumerating them. */
+static long double largest(size_t n, size_t coins, double eps0, double eps)
+{
+	long double p = 1 / (1 + expl(-(long double)eps0)), q = 1 / (1 + expl((long double)eps0)), most = 0;
+	long double chance[MOST];
+
+	for (size_t m = 0; m < n; m++) {
+		for (size_t i = 0; i < n - 1 + coins; i++)
+			chance[i] = i < m ? p : i < n - 1 ? q : 0.5L;
+		most = fmaxl(most, delta_among(chance, n - 1 + coins, p, q, expl((long double)eps)));
+	}
+	return most;
+}
+
+static struct acct_round bits(double n, double coins, double eps0)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof text, "mixbins:k=2,eps0=%.17g,n=%.0f,dummies=%.0f", eps0, n, coins);
+	return parsed(text).round;
+}
+
+static struct acct_bound delta_of(const struct acct_round *r, double eps)
+{
+	struct acct_bound b = { -1, -1 };
+
+	assert_int_equal(acct_delta(r, 1, eps, &b), ACCT_OK);
+	return b;
+}
+
+/* The interval holds the value, but for rounding, and is narrow. */
+static void holds(struct acct_bound b, double value, double width, const char *what)
+{
+	if (!(b.lower <= value * (1 + SLACK) + 1e-17 && b.upper >= value * (1 - SLACK) - 1e-17))
+		fail_msg("%s: [%.15g, %.15g] misses %.15g", what, b.lower, b.upper, value);
+	if (!(b.upper - b.lower <= width * b.upper + 1e-12)) /* rounding moves epsilon by 1e-14 and more */
+		fail_msg("%s: [%.15g, %.15g] is wide", what, b.lower, b.upper);
+}
+
+static void every_input_of_up_to_twelve(void **state)
+{
+	static const double eps0[] = { 1e-6, 0.1, 1, 3, 8, 14 }, part[] = { 0, 0.1, 0.4, 0.8, 0.99, 1.01 };
+
+	(void)state;
+	for (size_t n = 1; n <= 12; n++)
+		for (size_t coins = 0; coins < 4; coins++)
+			for (size_t i = 0; i < 6; i++)
+				for (size_t k = 0; k < 6; k++) {
+					struct acct_round r = bits((double)n, (double)coins, eps0[i]);
+					double eps = part[k] * eps0[i];
+					char what[100];
+
+					(void)snprintf(what, sizeof what, "n=%zu coins=%zu eps0=%g eps=%g", n,
+						coins, eps0[i], eps);
+					/* At eps0 = 1e-6 rounding of the cells moves epsilon by 1e-7 of
+					 * itself. */
+					holds(delta_of(&r, eps), (double)largest(n, coins, eps0[i], eps),
+						1e-6, what);
+				}
+}
+
+/* Values rounded at random, other guarantees, correlated inputs: every chance from Q to P, and mixtures. */
+static void no_input_loses_more(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		size_t n = 1 + below(30), sets = 1 + below(3);
+		double eps0 = exp(6 * uniform() - 3), eps = eps0 * uniform() * 0.9;
+		long double p = 1 / (1 + expl(-(long double)eps0)), q = 1 - p, sum = 0;
+		struct acct_round r = bits((double)n, 0, eps0);
+		struct acct_bound b = delta_of(&r, eps);
+
+		for (size_t s = 0; s < sets; s++) {
+			long double chance[MOST];
+
+			for (size_t k = 0; k + 1 < n; k++)
+				chance[k] = below(3) == 0 ? p : below(2) == 0 ? q : q + (p - q) * uniform();
+			sum += delta_among(chance, n - 1, q + (p - q) * (below(2) ? 1 : uniform()),
+				q + (p - q) * (below(2) ? 0 : uniform()), expl((long double)eps));
+		}
+		if (!(sum / sets <= b.upper * (1 + SLACK) + 1e-15))
+			fail_msg("n=%zu eps0=%.17g eps=%.17g: %.17Lg is above %.17g", n, eps0, eps,
+				sum / sets, b.upper);
+	}
+}
+
+static void reference_values_are_inside(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/vectors/binary.csv"));
+	for (; csv_next(&c); rows++) {
+		double n = strtod(csv_get(&c, "n"), NULL), eps0 = strtod(csv_get(&c, "eps0"), NULL),
+		       delta = strtod(csv_get(&c, "delta"), NULL),
+		       lower = strtod(csv_get(&c, "epsilon_lower"), NULL),
+		       upper = strtod(csv_get(&c, "epsilon_upper"), NULL);
+		struct acct_round r = bits(n, 0, eps0);
+		struct acct_bound b;
+
+		assert_int_equal(acct_epsilon(&r, 1, delta, &b), ACCT_OK);
+		if (!(b.lower <= lower && upper <= b.upper && b.upper <= upper * (1 + 1e-4)))
+			fail_msg("n=%g eps0=%g: [%.13g, %.13g] misses [%.13g, %.13g]", n, eps0, b.lower,
+				b.upper, lower, upper);
+	}
+	assert_true(rows >= 11);
+	(void)fclose(c.file);
+}
+
+static void sixty_digits_agree(void **state)
+{
+	struct csv c;
+	size_t rows = 0;
+
+	(void)state;
+	assert_true(csv_open(&c, TEST_DATA "/acct-bits.csv"));
+	for (; csv_next(&c); rows++) {
+		double n = strtod(csv_get(&c, "n"), NULL), coins = strtod(csv_get(&c, "coins"), NULL),
+		       eps0 = strtod(csv_get(&c, "eps0"), NULL), eps = strtod(csv_get(&c, "eps"), NULL),
+		       delta = strtod(csv_get(&c, "delta"), NULL);
+		struct acct_round r = bits(n, coins, eps0);
+		struct acct_bound b = delta_of(&r, eps);
+
+		if (!(b.upper >= delta * (1 - SLACK) && b.lower <= delta * (1 + 1e-5)))
+			fail_msg("n=%g coins=%g eps0=%g eps=%g: [%.13g, %.13g] misses %.13g", n, coins, eps0,
+				eps, b.lower, b.upper, delta);
+		if (!(b.upper <= delta * (1 + 2.5e-3)))
+			fail_msg("n=%g eps0=%g eps=%g: %.13g is far above %.13g", n, eps0, eps, b.upper,
+				delta);
+	}
+	assert_true(rows >= 70);
+	(void)fclose(c.file);
+}
+
+/* The pair itself, from the lines (P(A), Q(A)) of all tests: atoms where the upper envelope turns. */
+struct atoms {
+	double p[4 * MOST * MOST], q[4 * MOST * MOST];
+	size_t size;
+};
+
+static int by_chance(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+static void pair_of(size_t n, double eps0, struct atoms *out)
+{
+	static double line[MOST * MOST][2], corner[MOST * MOST + 2][2];
+	double p = 1 / (1 + exp(-eps0)), q = 1 / (1 + exp(eps0));
+	size_t lines = 0, top = 0;
+
+	for (size_t m = 0; m < n; m++) {
+		long double law[2][MOST + 2] = { { 1 }, { 1 } };
+
+		for (int way = 0; way < 2; way++) {
+			size_t size = 0;
+
+			for (size_t i = 0; i + 1 < n; i++)
+				add_bit(law[way], &size, i < m ? p : q);
+			add_bit(law[way], &size, way == 0 ? p : q);
+		}
+		long double a = 0, b = 0;
+		for (size_t j = n + 1; j-- > 0;) {
+			a += law[0][j];
+			b += law[1][j];
+			line[lines][0] = (double)a;
+			line[lines++][1] = (double)b;
+		}
+	}
+	qsort(line, lines, sizeof *line, by_chance);
+	/* The corners of the most powerful tests: concave from (0, 0) to (1, 1). */
+	corner[0][0] = corner[0][1] = 0;
+	top = 1;
+	for (size_t i = 0; i < lines; i++) {
+		while (top > 1 &&
+			(corner[top - 1][0] - corner[top - 2][0]) * (line[i][1] - corner[top - 1][1]) <=
+				(line[i][0] - corner[top - 1][0]) * (corner[top - 1][1] - corner[top - 2][1]))
+			top--;
+		if (line[i][1] > corner[top - 1][1]) {
+			corner[top][0] = line[i][0];
+			corner[top++][1] = line[i][1];
+		}
+	}
+	out->size = 0;
+	for (size_t i = 1; i < top; i++) {
+		out->p[out->size] = corner[i][0] - corner[i - 1][0];
+		out->q[out->size++] = corner[i][1] - corner[i - 1][1];
+	}
+}
+
+static double product_delta(const struct atoms *a, int rounds, double p, double q, double e)
+{
+	double sum = 0;
+
+	if (rounds == 0)
+		return fmax(0, p - e * q);
+	for (size_t i = 0; i < a->size; i++)
+		sum += product_delta(a, rounds - 1, p * a->p[i], q * a->q[i], e);
+	return sum;
+}
+
+static void rounds_compose(void **state)
+{
+	static struct atoms a;
+
+	(void)state;
+	for (size_t n = 1; n <= 9; n += 2)
+		for (int rounds = 2; rounds <= 3; rounds++)
+			for (double eps0 = 0.5; eps0 < 5; eps0 *= 2.5) {
+				struct acct_round r = bits((double)n, 0, eps0);
+
+				pair_of(n, eps0, &a);
+				r.count = (uint64_t)rounds;
+				for (int k = 0; k < 4; k++) {
+					double eps = eps0 * rounds * 0.22 * k,
+					       truth = product_delta(&a, rounds, 1, 1, exp(eps));
+					struct acct_bound b = delta_of(&r, eps);
+
+					if (!(b.lower <= truth * (1 + 1e-9) + 1e-14 &&
+						    b.upper >= truth * (1 - 1e-9) - 1e-14))
+						fail_msg("n=%zu eps0=%g, %d rounds, eps=%g: [%.12g, %.12g] "
+							 "misses %.12g",
+							n, eps0, rounds, eps, b.lower, b.upper, truth);
+				}
+			}
+}
+
+/* 0.1 to 99.9 per cent of what binds: never above the cells, never falling with n. */
+static void extremes(void **state)
+{
+	static const double eps0[] = { 1e-6, 1e-3, 0.5, 4, 12, 50 }, n[] = { 1, 2, 1e3, 1e6, 1e9, 1e12 };
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		double before = INFINITY;
+
+		for (size_t k = 0; k < 6; k++) {
+			struct acct_round r = bits(n[k], 0, eps0[i]), cells = r;
+			struct acct_bound b, c;
+
+			cells.messages = ACCT_ANY_MESSAGES;
+			assert_int_equal(acct_epsilon(&r, 1, 1e-8, &b), ACCT_OK);
+			assert_int_equal(acct_epsilon(&cells, 1, 1e-8, &c), ACCT_OK);
+			if (!(b.lower <= b.upper && b.upper <= c.upper * (1 + 1e-6) + 1e-13 &&
+				    b.upper <= before * (1 + 1e-4)))
+				fail_msg("n=%g eps0=%g: [%.12g, %.12g], cells [%.12g, %.12g], before %.12g",
+					n[k], eps0[i], b.lower, b.upper, c.lower, c.upper, before);
+			before = b.upper;
+		}
+	}
+}
+
+/* Dummies and reports of use by chance: an average over their number, which is told. */
+static void messages_by_chance(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		bool coins = below(2) > 0;
+		size_t n = 1 + below(8), sent = 1 + below(12);
+		double eps0 = 0.3 + 3 * uniform(), eps = eps0 * uniform() * 0.8, share = uniform(), truth = 0,
+		       chance;
+		struct acct_round r = bits((double)n, 0, eps0);
+
+		r.messages = coins ? ACCT_BITS : ACCT_BITS_OF_LEVELS;
+		r.level[0] = (struct acct_level){ share, sent };
+		r.levels = 1;
+		share *= coins ? 2 * r.cell[0].omega : 1;
+		chance = pow(1 - share, (double)sent);
+		for (size_t k = 0; k <= sent; k++) {
+			truth += chance *
+				 (double)(coins ? largest(n, k, eps0, eps) : largest(n + k, 0, eps0, eps));
+			chance *= (double)(sent - k) / (double)(k + 1) * share / (1 - share);
+		}
+		holds(delta_of(&r, eps), truth, 0.2, coins ? "coins" : "reports");
+	}
+}
+
+/* A participant of another guarantee, whatever it holds, among the bits of a round. */
+static void other_guarantees(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		size_t n = 2 + below(10), weak = 1 + below(n - 1);
+		double eps0 = 0.2 + 2 * uniform(), theirs = eps0 + 2 * uniform() - 0.5,
+		       eps = eps0 * uniform() * 0.9;
+		char text[200];
+		long double chance[MOST], delta;
+
+		theirs = fmax(theirs, 0.1);
+		(void)snprintf(text, sizeof text, "rr:eps0=%.17g,n=%zu,others_eps=%.17g,others_n=%zu", eps0,
+			n, theirs, weak);
+		struct acct_round r = parsed(text).round;
+		for (size_t k = 0; k + 1 < n; k++) {
+			double e = k < weak ? theirs : eps0;
+			chance[k] = 1 / (1 + expl(below(2) ? -e : e));
+		}
+		delta = delta_among(chance, n - 1, 1 / (1 + expl(-eps0)), 1 / (1 + expl(eps0)), expl(eps));
+		if (!(delta <= delta_of(&r, eps).upper * (1 + SLACK) + 1e-15))
+			fail_msg("%s eps=%.17g: %.17Lg", text, eps, delta);
+	}
+}
+
+static void who_sends_bits(void **state)
+{
+	static const char *const yes[] = { "rr:eps0=1,n=9", "grr:k=2,eps0=1,n=9",
+		"mixbins:k=2,eps0=1,n=9,dummies=3", "levels:b=1,eps0=1,n=9", "words:w=1,groups=1,eps0=1,n=9",
+		"vrr:s=1,d=1,eps0=1,n=9", "duchi:eps0=1,n=9", "harmony:eps0=1,d=1,n=9",
+		"prefixes:k=2,eps0=1,n=9" };
+	static const char *const no[] = { "generic:eps0=1,n=9", "grr:k=3,eps0=1,n=9",
+		"mixbins:k=2,eps0=inf,dummies=3", "levels:b=2,eps0=1,n=9", "words:w=1,eps0=1,n=9",
+		"words:w=1,groups=2,eps0=1,n=9", "vrr:s=1,eps0=1,n=9", "duchi:eps0=1,d=3,n=9",
+		"harmony:eps0=1,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
+		"ss-simple:d=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9",
+		"gspa-pooled:k=2,eps0=1/2,least=4/5", "pair:p=3,beta=.5,q=3,n=9" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		if (parsed(yes[i]).round.messages == ACCT_ANY_MESSAGES)
+			fail_msg("%s sends bits", yes[i]);
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (parsed(no[i]).round.messages != ACCT_ANY_MESSAGES)
+			fail_msg("%s does not send bits", no[i]);
+	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=1", "bits have two cells");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=3", "messages=3");
+	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=1").round.messages, ACCT_BITS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_sends_bits),
+		cmocka_unit_test(every_input_of_up_to_twelve),
+		cmocka_unit_test(no_input_loses_more),
+		cmocka_unit_test(reference_values_are_inside),
+		cmocka_unit_test(sixty_digits_agree),
+		cmocka_unit_test(rounds_compose),
+		cmocka_unit_test(messages_by_chance),
+		cmocka_unit_test(other_guarantees),
+		cmocka_unit_test(extremes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
