@@ -8,6 +8,7 @@
 #include "an_daemon.h"
 #include "an_recover.h"
 #include "an_result.h"
+#include "an_results.h"
 #include "an_show.h"
 #include "an_verbs.h"
 #include "cm_clock.h"
@@ -271,6 +272,18 @@ static const struct cm_cli_verb verbs[] = {
 			[AN_ESTIMATE_HISTORY] = { "history", NULL,
 				"all its results, of every recurrence and plan", false } },
 		.run = an_verb_estimate },
+	{ .name = "results export",
+		.args = "",
+		.help = "print every settled round as lines for other programs, each once",
+		.option = { [AN_EXPORT_FOLLOW] = { "follow", NULL, "go on with rounds as they settle",
+				    false },
+			[AN_EXPORT_FORMAT] = { "format", "FORM", "ndjson (the default), csv or influx",
+				false },
+			[AN_EXPORT_AFTER] = { "after", "SEQ", "only rounds after the one with this seq",
+				false },
+			[AN_EXPORT_CURSOR] = { "cursor", "FILE",
+				"go on after the last one that this file names", false } },
+		.run = an_results_export },
 	{ .name = "budget explain",
 		.args = "[N]",
 		.help = "explain why a round fits or not, what spent the budget, what would fit; exit 3 if "

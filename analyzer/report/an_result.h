@@ -47,6 +47,8 @@ void an_result_csv(const json_t *result, FILE *out);
 bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t);
 void an_result_csv_head(FILE *out);
 void an_result_csv_rows(const json_t *result, const char *lead, FILE *out);
+/* Print a text as one cell of CSV, in quotes. */
+void an_result_csv_text(const char *s, FILE *out);
 
 /* A JSON number; the text "inf", "-inf" or "nan" for values that JSON lacks. */
 json_t *an_json_real(double v);

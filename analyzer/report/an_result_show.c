@@ -279,7 +279,7 @@ bool an_result_rows(const json_t *result, const char *const lead[2], bool all, s
 }
 
 /* RFC 4180: quotes doubled; a cell that a spreadsheet would run as a formula is no label of a plan. */
-static void csv_text(const char *s, FILE *out)
+void an_result_csv_text(const char *s, FILE *out)
 {
 	(void)fputc('"', out);
 	for (; *s != '\0'; s++) {
@@ -313,7 +313,7 @@ void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
 		json_array_foreach(json_object_get(result, list[none]), i, it)
 		{
 			(void)fputs(lead, out);
-			csv_text(shown(it, name), out);
+			an_result_csv_text(shown(it, name), out);
 			for (size_t c = 0; c < COLUMNS; c++)
 				(void)fprintf(out, ",%.17g", num(it, columns[c]));
 			(void)fprintf(out, ",%d,%d\n", is_below(it) ? 1 : 0, none);

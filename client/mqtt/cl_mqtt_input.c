@@ -69,7 +69,7 @@ static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_me
 
 	if (CM_CHECKED("client.mqtt.retained") && m->retained && !in->conf->retained)
 		return CL_MQTT_RETAINED;
-	if (m->len > (size_t)in->conf->payload_max)
+	if (m->len > (size_t)in->conf->broker.payload_max)
 		return CL_MQTT_TOO_LARGE;
 	cl_mqtt_reading_init(&reading);
 	fate = cl_mqtt_message_read(&in->conf->form, m, &reading);

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_mqtt_hosts.h"
-#include "cl_mqtt_session.h"
 #include "cm_clock.h"
 #include "cr_rand.h"
+#include "mq_hosts.h"
+#include "mq_session.h"
 
 #define TICK_MS 1000u
 /* Time to connect, for all addresses together; and from there to the last subscription. */
@@ -29,10 +29,10 @@ struct cl_mqtt_link {
 	struct mosquitto *m; /* of the current connection; NULL while waiting */
 	struct cr_rng rng;
 	uv_work_t work;
-	struct cl_mqtt_hosts hosts; /* n 0: the host must be looked up */
-	bool reached;               /* m is connected to the current address */
-	bool working;               /* a thread of the pool is using m and hosts */
-	struct cm_err dialled;      /* result of dialling */
+	struct mq_hosts hosts; /* n 0: the host must be looked up */
+	bool reached;          /* m is connected to the current address */
+	bool working;          /* a thread of the pool is using m and hosts */
+	struct cm_err dialled; /* result of dialling */
 	uv_poll_t *poll;
 	int fd; /* the socket that `poll` watches */
 	uv_timer_t tick, retry;
@@ -137,7 +137,7 @@ static void on_connect(
 {
 	struct cl_mqtt_link *l = user;
 	const struct cl_mqtt_conf *conf = l->conf.conf;
-	bool v5 = strcmp(conf->protocol, "5") == 0;
+	bool v5 = strcmp(conf->broker.protocol, "5") == 0;
 	/* A broker of MQTT 5 can be told not to send the retained messages that we would drop. */
 	int options = v5 && !conf->retained ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : 0;
 
@@ -182,7 +182,7 @@ static void on_disconnect(struct mosquitto *m, void *user, int rc)
 	struct cl_mqtt_link *l = user;
 
 	(void)m;
-	give_up(l, cl_mqtt_session_reason(rc, l->refused));
+	give_up(l, mq_session_reason(rc, l->refused));
 }
 
 /* ---- the socket ---- */
@@ -222,7 +222,7 @@ static void failed(struct cl_mqtt_link *l)
 	struct cm_err why = l->why;
 
 	if (!l->reached && l->refused == X509_V_OK && l->hosts.n > 0) {
-		if (cl_mqtt_hosts_next(&l->hosts, why.msg)) {
+		if (mq_hosts_next(&l->hosts, why.msg)) {
 			let_go(l);
 			dial_address(l);
 			return;
@@ -236,7 +236,7 @@ static void failed(struct cl_mqtt_link *l)
 static void settle(struct cl_mqtt_link *l, int rc)
 {
 	if (!l->over && (rc != MOSQ_ERR_SUCCESS || mosquitto_socket(l->m) < 0))
-		give_up(l, cl_mqtt_session_reason(rc, l->refused));
+		give_up(l, mq_session_reason(rc, l->refused));
 	if (!l->over)
 		watch(l);
 	if (l->over) {
@@ -259,7 +259,7 @@ static void on_poll(uv_poll_t *p, int status, int events)
 	int rc = MOSQ_ERR_SUCCESS;
 
 	if (!l->reached) {
-		const char *fault = cl_mqtt_hosts_fault(&l->hosts, l->fd);
+		const char *fault = mq_hosts_fault(&l->hosts, l->fd);
 
 		if (fault != NULL) {
 			give_up(l, fault);
@@ -312,7 +312,7 @@ static void dial_work(uv_work_t *w)
 {
 	struct cl_mqtt_link *l = w->data;
 
-	l->dialled.code = cl_mqtt_hosts_dial(&l->hosts, l->m, l->conf.conf, &l->refused, &l->dialled);
+	l->dialled.code = mq_hosts_dial(&l->hosts, l->m, &l->conf.conf->broker, &l->refused, &l->dialled);
 }
 
 static void dial(struct cl_mqtt_link *l)
@@ -329,7 +329,7 @@ static void dial_address(struct cl_mqtt_link *l)
 	l->over = l->reached = false;
 	l->granted = 0;
 	l->refused = X509_V_OK;
-	if (cl_mqtt_session_new(l->conf.conf, l, &l->refused, &l->m, &err) != CM_OK) {
+	if (mq_session_new(&l->conf.conf->broker, l, &l->refused, &l->m, &err) != CM_OK) {
 		lost(l, &err);
 		return;
 	}

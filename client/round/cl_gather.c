@@ -35,7 +35,7 @@ static void on_up(void *user)
 	const struct cl_gather *g = user;
 
 	cm_log_flush(); /* forget suppressed messages: the next fault is a new one */
-	cm_log(CM_LOG_INFO, "subscribed", CM_S("broker", g->context->setup->conf.mqtt.host));
+	cm_log(CM_LOG_INFO, "subscribed", CM_S("broker", g->context->setup->conf.mqtt.broker.host));
 }
 
 static void on_down(void *user, const struct cm_err *why)
@@ -43,7 +43,7 @@ static void on_down(void *user, const struct cm_err *why)
 	const struct cl_gather *g = user;
 
 	cm_log(CM_LOG_WARN, "not connected to the MQTT broker, retrying",
-		CM_S("broker", g->context->setup->conf.mqtt.host), CM_S("reason", why->msg));
+		CM_S("broker", g->context->setup->conf.mqtt.broker.host), CM_S("reason", why->msg));
 }
 
 /* ---- a round's readings ---- */

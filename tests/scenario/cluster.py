@@ -17,7 +17,7 @@ BUILD = os.environ.get("TOMBOLA_BUILD", os.path.join(wire.ROOT, "build", "mutant
 # After so many seconds what is waited for is thought never to come: far more than it takes on a machine that others use too.
 # A test that passes never waits so long.
 PATIENCE = 180
-EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "create": 73, "later": 75, "protocol": 76,
+EXIT = {"budget": 3, "usage": 64, "data": 65, "noinput": 66, "unavailable": 69, "create": 73, "io": 74, "later": 75, "protocol": 76,
         "permission": 77, "config": 78}
 
 

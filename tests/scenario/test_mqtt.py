@@ -431,7 +431,7 @@ def test_check_config_names_the_place_of_each_fault(cluster):
 
 @pytest.mark.parametrize("mutant,keys", [
     ("client.mqtt.plaintext", {"host": '"broker.example"'}),
-    ("client.mqtt.password_mode", {"username": '"u"', "password_file": '"open"'})])
+    ("mqtt.password_mode", {"username": '"u"', "password_file": '"open"'})])
 def test_without_the_check_the_configuration_passes(cluster, mutant, keys):
     cluster.configure()
     with open(cluster.path("open"), "w") as f:

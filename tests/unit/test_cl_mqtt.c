@@ -478,7 +478,7 @@ static int begin(void **state)
 
 	(void)state;
 	conf = (struct cl_mqtt_conf){ .max_age_ms = MAX_AGE,
-		.payload_max = 20,
+		.broker.payload_max = 20,
 		.readings = 5,
 		.device_kib = 1,
 		.form = form("topic:1", "json", NULL) };

@@ -16,7 +16,7 @@
 
 static struct cl_mqtt_conf conf;
 static struct cm_err err;
-static char dir[] = "/tmp/test-mqtt-XXXXXX", path[64], password[CL_MQTT_PASSWORD_MAX + 1];
+static char dir[] = "/tmp/test-mqtt-XXXXXX", path[64], password[MQ_PASSWORD_MAX + 1];
 
 static const struct cf_row rows[] = {
 	{ .key = "mqtt", .type = CF_GROUP, .sub = cl_mqtt_rows },
@@ -57,7 +57,7 @@ static void put_password(const char *bytes, size_t n, mode_t mode)
 {
 	assert_int_equal(cm_file_write(path, bytes, n, 0600, &err), CM_OK);
 	assert_int_equal(chmod(path, mode), 0);
-	conf.password_file = path;
+	conf.broker.password_file = path;
 }
 
 static void topics_and_a_list_are_enough(void **state)
@@ -67,8 +67,8 @@ static void topics_and_a_list_are_enough(void **state)
 	assert_true(conf.form.json);
 	assert_int_equal(conf.form.device_level, 2);
 	assert_false(conf.retained);
-	assert_true(conf.clean_session);
-	assert_string_equal(conf.host, "127.0.0.1");
+	assert_true(conf.broker.clean_session);
+	assert_string_equal(conf.broker.host, "127.0.0.1");
 	cf_free(rows, &conf);
 }
 
@@ -148,17 +148,17 @@ static void a_password_is_a_line_in_a_file_of_ours_alone(void **state)
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		put_password(files[i].bytes, files[i].n, 0600);
 		assert_int_equal(
-			cl_mqtt_password(&conf, password, &err), files[i].word != NULL ? CM_OK : CM_EDATA);
+			mq_password(&conf.broker, password, &err), files[i].word != NULL ? CM_OK : CM_EDATA);
 		if (files[i].word != NULL)
 			assert_string_equal(password, files[i].word);
 	}
 	put_password("sesame", 6, 0400);
-	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_OK);
+	assert_int_equal(mq_password(&conf.broker, password, &err), CM_OK);
 	put_password("sesame", 6, 0640);
-	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_EPERM);
+	assert_int_equal(mq_password(&conf.broker, password, &err), CM_EPERM);
 	assert_null(strstr(err.msg, "sesame"));
-	conf.password_file = dir;
-	assert_int_equal(cl_mqtt_password(&conf, password, &err), CM_EDATA);
+	conf.broker.password_file = dir;
+	assert_int_equal(mq_password(&conf.broker, password, &err), CM_EDATA);
 }
 
 static void the_sample_of_the_group_is_accepted(void **state)
@@ -173,7 +173,7 @@ static void the_sample_of_the_group_is_accepted(void **state)
 	assert_int_equal(fclose(out), 0);
 	conf = (struct cl_mqtt_conf){ 0 };
 	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
-	assert_int_equal(conf.payload_max, 4096);
+	assert_int_equal(conf.broker.payload_max, 4096);
 	cf_free(rows, &conf);
 	free(text);
 }

@@ -1,5 +1,5 @@
-/* cl_mqtt_session.c - sets protocol, limits, login and TLS of an MQTT connection. */
-#include "cl_mqtt_session.h"
+/* mq_session.c - sets protocol, limits, login and TLS of an MQTT connection. */
+#include "mq_session.h"
 
 #include <errno.h>
 #include <mqtt_protocol.h>
@@ -14,7 +14,7 @@
 
 /* Set the largest packet that we accept and how long a session survives its connection.  libmosquitto accepts
  * these only in a call that connects, so this makes a call that cannot succeed; the next one sends them. */
-static int set_properties(struct mosquitto *m, const struct cl_mqtt_conf *conf)
+static int set_properties(struct mosquitto *m, const struct mq_broker *conf)
 {
 	mosquitto_property *p = NULL;
 	int rc = mosquitto_property_add_int32(
@@ -29,15 +29,15 @@ static int set_properties(struct mosquitto *m, const struct cl_mqtt_conf *conf)
 	return rc;
 }
 
-static enum cm_rc set_login(struct mosquitto *m, const struct cl_mqtt_conf *conf, struct cm_err *err)
+static enum cm_rc set_login(struct mosquitto *m, const struct mq_broker *conf, struct cm_err *err)
 {
-	char password[CL_MQTT_PASSWORD_MAX + 1];
+	char password[MQ_PASSWORD_MAX + 1];
 	enum cm_rc rc = CM_OK;
 
 	if (conf->username == NULL)
 		return CM_OK;
 	if (conf->password_file != NULL)
-		rc = cl_mqtt_password(conf, password, err);
+		rc = mq_password(conf, password, err);
 	if (rc == CM_OK && mosquitto_username_pw_set(m, conf->username,
 				   conf->password_file != NULL ? password : NULL) != MOSQ_ERR_SUCCESS)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -45,11 +45,10 @@ static enum cm_rc set_login(struct mosquitto *m, const struct cl_mqtt_conf *conf
 	return rc;
 }
 
-static enum cm_rc set_tls(
-	struct mosquitto *m, const struct cl_mqtt_conf *conf, int *refused, struct cm_err *err)
+static enum cm_rc set_tls(struct mosquitto *m, const struct mq_broker *conf, int *refused, struct cm_err *err)
 {
 	SSL_CTX *ctx = NULL;
-	enum cm_rc rc = cl_mqtt_tls(conf, refused, &ctx, err);
+	enum cm_rc rc = mq_tls(conf, refused, &ctx, err);
 
 	if (rc == CM_OK && ctx != NULL &&
 		(mosquitto_int_option(m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
@@ -59,8 +58,7 @@ static enum cm_rc set_tls(
 	return rc;
 }
 
-static enum cm_rc set_up(
-	struct mosquitto *m, const struct cl_mqtt_conf *conf, int *refused, struct cm_err *err)
+static enum cm_rc set_up(struct mosquitto *m, const struct mq_broker *conf, int *refused, struct cm_err *err)
 {
 	bool v5 = strcmp(conf->protocol, "5") == 0;
 	enum cm_rc rc;
@@ -73,8 +71,8 @@ static enum cm_rc set_up(
 	return rc == CM_OK ? set_tls(m, conf, refused, err) : rc;
 }
 
-enum cm_rc cl_mqtt_session_new(
-	const struct cl_mqtt_conf *conf, void *user, int *refused, struct mosquitto **out, struct cm_err *err)
+enum cm_rc mq_session_new(
+	const struct mq_broker *conf, void *user, int *refused, struct mosquitto **out, struct cm_err *err)
 {
 	struct mosquitto *m = mosquitto_new(conf->client_id, conf->clean_session, user);
 	enum cm_rc rc;
@@ -90,7 +88,7 @@ enum cm_rc cl_mqtt_session_new(
 	return CM_OK;
 }
 
-const char *cl_mqtt_session_reason(int rc, int refused)
+const char *mq_session_reason(int rc, int refused)
 {
 	/* For a refused certificate libmosquitto returns MOSQ_ERR_TLS, or in 2.0.21 MOSQ_ERR_ERRNO with
 	 * EPROTO. */

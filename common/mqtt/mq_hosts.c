@@ -1,5 +1,5 @@
-/* cl_mqtt_hosts.c - looks up and dials the addresses of the broker's host. */
-#include "cl_mqtt_hosts.h"
+/* mq_hosts.c - looks up and dials the addresses of the broker's host. */
+#include "mq_hosts.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -8,31 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cl_mqtt_session.h"
+#include "mq_session.h"
 
 #define TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1) /* "fe80::1%eth0" */
 
-static enum cm_rc look_up(struct cl_mqtt_hosts *h, const struct cl_mqtt_conf *conf, struct cm_err *err)
+static enum cm_rc look_up(struct mq_hosts *h, const struct mq_broker *conf, struct cm_err *err)
 {
 	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
 	char port[8];
 	int rc;
 
-	*h = (struct cl_mqtt_hosts){ 0 };
+	*h = (struct mq_hosts){ 0 };
 	(void)snprintf(port, sizeof port, "%u", (unsigned)conf->port);
 	rc = getaddrinfo(conf->host, port, &hints, &found);
 	if (rc != 0)
 		return cm_fail(err, CM_EUNAVAIL, "cannot look up the host: %s",
 			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
-	for (const struct addrinfo *a = found; a != NULL && h->n < CL_MQTT_HOSTS_MAX; a = a->ai_next)
+	for (const struct addrinfo *a = found; a != NULL && h->n < MQ_HOSTS_MAX; a = a->ai_next)
 		if (a->ai_addrlen <= sizeof h->address[0])
 			memcpy(&h->address[h->n++], a->ai_addr, a->ai_addrlen);
 	freeaddrinfo(found);
 	return h->n > 0 ? CM_OK : cm_fail(err, CM_EUNAVAIL, "the host has no address");
 }
 
-enum cm_rc cl_mqtt_hosts_dial(struct cl_mqtt_hosts *h, struct mosquitto *m, const struct cl_mqtt_conf *conf,
+enum cm_rc mq_hosts_dial(struct mq_hosts *h, struct mosquitto *m, const struct mq_broker *conf,
 	const int *refused, struct cm_err *err)
 {
 	enum cm_rc rc = h->n > 0 ? CM_OK : look_up(h, conf, err);
@@ -48,11 +48,11 @@ enum cm_rc cl_mqtt_hosts_dial(struct cl_mqtt_hosts *h, struct mosquitto *m, cons
 	result = mosquitto_connect_async(m, text, (int)conf->port, (int)((conf->keepalive_ms + 999) / 1000));
 	h->fault = errno;
 	if (result != MOSQ_ERR_SUCCESS)
-		return cm_fail(err, CM_EUNAVAIL, "%s", cl_mqtt_session_reason(result, *refused));
+		return cm_fail(err, CM_EUNAVAIL, "%s", mq_session_reason(result, *refused));
 	return CM_OK;
 }
 
-bool cl_mqtt_hosts_next(struct cl_mqtt_hosts *h, const char *why)
+bool mq_hosts_next(struct mq_hosts *h, const char *why)
 {
 	if (h->at >= h->n)
 		return false;
@@ -61,7 +61,7 @@ bool cl_mqtt_hosts_next(struct cl_mqtt_hosts *h, const char *why)
 	return h->at < h->n;
 }
 
-const char *cl_mqtt_hosts_fault(const struct cl_mqtt_hosts *h, int fd)
+const char *mq_hosts_fault(const struct mq_hosts *h, int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof peer;

@@ -1,0 +1,32 @@
+/* mq_broker.h - how an MQTT broker is reached: address, login and TLS. */
+#pragma once
+
+#include <openssl/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+#define MQ_PASSWORD_MAX 1024u /* bytes */
+
+/* Strings are borrowed or the owner's; NULL: not set. */
+struct mq_broker {
+	char *host;
+	int64_t port, keepalive_ms;
+	char *protocol, *client_id; /* protocol: "5" or "3.1.1" */
+	bool clean_session;
+	char *username, *password_file, *ca, *cert, *key; /* without ca there is no TLS */
+	int64_t payload_max;                              /* of messages that we accept, bytes */
+};
+
+/* Read the password without its line end; the caller wipes `out`.  CM_EPERM: other users may read the file.
+ * CM_ENOINPUT, CM_EDATA. */
+CM_CHECK enum cm_rc mq_password(
+	const struct mq_broker *conf, char out[MQ_PASSWORD_MAX + 1], struct cm_err *err);
+/* Create a TLS context (1.2 or later) that verifies conf->host, by name or address, under conf->ca, with our
+ * certificate if one is configured.  *out is NULL if the configuration does not ask for TLS.  Free with
+ * SSL_CTX_free.  *refused (may be NULL; must outlive the context) receives the X509_V_ERR for which a
+ * handshake refused the broker's certificate, X509_V_OK until then. */
+CM_CHECK enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, struct cm_err *err);
+/* Whether this host is this machine: what is said to it needs no TLS. */
+bool mq_is_loopback(const char *host);
