@@ -164,16 +164,13 @@ static enum cm_rc each_entry(struct cl_db *db, json_t *list, struct cm_table *ta
 		"SELECT sequence, query, kind, epsilon_round, epsilon_total, note, time_ms FROM ledger"
 		" WHERE kind <> 'seen' ORDER BY entry",
 		&st, err);
-	int step = SQLITE_DONE;
 
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		if (list != NULL)
 			(void)json_array_append_new(list, entry_json(st));
 		else
 			entry_row(st, table);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

@@ -21,18 +21,16 @@ static enum cm_rc check_owner(struct cl_db *db, const char *path, const char *po
 	sqlite3_stmt *st = NULL;
 	const char *owner;
 	enum cm_rc rc;
-	int step;
 
 	if (population == NULL)
 		return CM_OK;
 	rc = db_prepare(db->sql, "SELECT population FROM meta", &st, err);
-	if (rc != CM_OK)
-		return rc;
-	step = sqlite3_step(st);
-	owner = step == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
-	if (step == SQLITE_DONE)
-		rc = cm_fail(err, CM_EDATA, "%s: has lost its population", path);
-	else if (owner == NULL)
+	if (!db_row(st, &rc, err)) {
+		sqlite3_finalize(st);
+		return rc == CM_OK ? cm_fail(err, CM_EDATA, "%s: has lost its population", path) : rc;
+	}
+	owner = (const char *)sqlite3_column_text(st, 0);
+	if (owner == NULL)
 		rc = db_fail(db->sql, err);
 	else if (strcmp(owner, population) != 0)
 		rc = cm_fail(err, CM_ECONFIG, "%s: belongs to population '%.100s'", path, owner);

@@ -14,18 +14,15 @@ static enum cm_rc check_table(struct cl_db *db, const char *table, struct cm_err
 	sqlite3_stmt *st = NULL;
 	char sql[64];
 	enum cm_rc rc;
-	int step = SQLITE_DONE;
 
 	(void)snprintf(sql, sizeof sql, "SELECT bytes, hash FROM %s", table);
 	rc = db_prepare(db->sql, sql, &st, err);
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		cr_sha256(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), hash);
 		if (sqlite3_column_bytes(st, 1) != CR_HASH_LEN ||
 			memcmp(hash, sqlite3_column_blob(st, 1), sizeof hash) != 0)
 			rc = cm_fail(err, CM_EDATA, "client.db: a %s is damaged", table);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

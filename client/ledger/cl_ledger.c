@@ -39,23 +39,19 @@ static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc;
-	int step;
 
 	rc = db_prepare(
 		db->sql, "SELECT descriptor_hash FROM ledger WHERE kind = 'seen' AND sequence = ?", &st, err);
 	if (rc != CM_OK)
 		return rc;
 	(void)sqlite3_bind_int64(st, 1, (int64_t)d->sequence);
-	step = sqlite3_step(st);
-	if (step == SQLITE_ROW)
+	if (db_row(st, &rc, err))
 		rc = memcmp(sqlite3_column_blob(st, 0), d->hash, PR_HASH_LEN) == 0
 			     ? CM_EMORE
 			     : cm_fail(err, CM_EPERM,
 				       "two descriptors for sequence number %" PRIu64
 				       ": this one is not the one seen before",
 				       d->sequence);
-	else if (step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	if (rc != CM_OK)
 		return rc;
@@ -65,11 +61,8 @@ static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d
 		&st, err);
 	if (rc != CM_OK)
 		return rc;
-	step = sqlite3_step(st);
-	if (step == SQLITE_ROW)
+	if (db_row(st, &rc, err))
 		rc = check_against_last(st, d, err);
-	else if (step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -169,17 +162,16 @@ enum cm_rc cl_ledger_newest(
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(
 		db->sql, "SELECT bytes, signature FROM descriptor ORDER BY sequence DESC LIMIT 1", &st, err);
-	int step = rc == CM_OK ? sqlite3_step(st) : SQLITE_DONE;
 
 	out->len = 0;
-	if (step == SQLITE_ROW && sqlite3_column_bytes(st, 1) != PR_SIGNATURE_LEN) {
-		rc = cm_fail(err, CM_EDATA, "client.db: a descriptor is damaged");
-	} else if (step == SQLITE_ROW) {
-		memcpy(signature, sqlite3_column_blob(st, 1), PR_SIGNATURE_LEN);
-		if (cm_buf_put(out, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0)) != CM_OK)
+	if (db_row(st, &rc, err)) {
+		if (sqlite3_column_bytes(st, 1) != PR_SIGNATURE_LEN)
+			rc = cm_fail(err, CM_EDATA, "client.db: a descriptor is damaged");
+		else
+			memcpy(signature, sqlite3_column_blob(st, 1), PR_SIGNATURE_LEN);
+		if (rc == CM_OK && cm_buf_put(out, sqlite3_column_blob(st, 0),
+					   (size_t)sqlite3_column_bytes(st, 0)) != CM_OK)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-	} else if (step != SQLITE_DONE) {
-		rc = db_fail(db->sql, err);
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -191,14 +183,13 @@ enum cm_rc cl_ledger_refuse(
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(
 		db->sql, "SELECT 1 FROM ledger WHERE kind = 'refused' AND descriptor_hash = ?", &st, err);
-	int step = SQLITE_ERROR;
+	bool known;
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(st);
-	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	known = db_row(st, &rc, err);
 	sqlite3_finalize(st);
-	return rc == CM_OK && step == SQLITE_DONE ? entry_with_note(db, "refused", d, now_ms, why, err) : rc;
+	return rc == CM_OK && !known ? entry_with_note(db, "refused", d, now_ms, why, err) : rc;
 }
 
 enum cm_rc cl_ledger_over(
@@ -269,18 +260,15 @@ static enum cm_rc add_charges(
 		"SELECT round_id, loss, entry FROM ledger WHERE kind = 'charged' AND entry > ? AND"
 		" plan_hash = ? ORDER BY entry",
 		&st, err);
-	int step = SQLITE_DONE;
 
 	if (rc == CM_OK &&
 		(sqlite3_bind_int64(st, 1, *upto) != SQLITE_OK ||
 			sqlite3_bind_blob(st, 2, plan->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK))
 		rc = db_fail(db->sql, err);
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		rc = add_charge(a, st, err);
 		*upto = sqlite3_column_int64(st, 2);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

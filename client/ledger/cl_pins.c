@@ -89,15 +89,12 @@ enum cm_rc cl_pin_each(struct cl_db *db, cl_pin_each_fn *each, void *user, struc
 	sqlite3_stmt *st = NULL;
 	struct cl_pin pin;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT " PIN_COLUMNS " FROM pin ORDER BY number", &st, err);
-	int step = SQLITE_DONE;
 
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		rc = read_pin(st, &pin, err);
 		if (rc == CM_OK)
 			rc = each(user, &pin, err);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

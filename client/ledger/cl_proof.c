@@ -126,12 +126,10 @@ static enum cm_rc load_round(struct cl_db *db, uint64_t after, const struct cr_v
 		" WHERE descriptor IS NOT NULL AND sequence > ? ORDER BY sequence LIMIT 1",
 		after, &st, err);
 
-	if (rc == CM_OK) {
-		int step = sqlite3_step(st);
-		rc = step == SQLITE_ROW    ? take_row(st, p, shuffler, err)
-		     : step == SQLITE_DONE ? cm_fail(err, CM_ENOINPUT, "nothing is to be proved")
-					   : db_fail(db->sql, err);
-	}
+	if (db_row(st, &rc, err))
+		rc = take_row(st, p, shuffler, err);
+	else if (rc == CM_OK)
+		rc = cm_fail(err, CM_ENOINPUT, "nothing is to be proved");
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -139,12 +137,11 @@ static enum cm_rc load_round(struct cl_db *db, uint64_t after, const struct cr_v
 static enum cm_rc load_openings(struct cl_db *db, struct cl_proof *p, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	int step = SQLITE_DONE;
 	enum cm_rc rc =
 		prepare(db, "SELECT place, opening FROM watched WHERE sequence = ? ORDER BY place LIMIT 32",
 			p->sequence, &st, err);
 
-	while (rc == CM_OK && p->n < PR_PROOF_HASHES && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (p->n < PR_PROOF_HASHES && db_row(st, &rc, err)) {
 		p->place[p->n] = sqlite3_column_int64(st, 0);
 		if (rd_opening_decode(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1),
 			    p->d.messages_per_client, &p->opening[p->n], err) != CM_OK)
@@ -153,8 +150,6 @@ static enum cm_rc load_openings(struct cl_db *db, struct cl_proof *p, struct cm_
 			memcpy(p->hashes[p->n], p->opening[p->n].hash, PR_HASH_LEN);
 		p->n++;
 	}
-	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -198,10 +193,10 @@ static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struc
 	enum cm_rc rc =
 		prepare(db, "SELECT descriptor IS NULL FROM proof WHERE sequence = ?", sequence, &st, err);
 
-	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
-		rc = db_fail(db->sql, err);
-	if (rc == CM_OK)
+	if (db_row(st, &rc, err))
 		*done = sqlite3_column_int(st, 0) != 0;
+	else if (rc == CM_OK)
+		rc = damaged(err);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -337,9 +332,7 @@ enum cm_rc cl_proof_give_up(
 	enum cm_rc rc = prepare(db, "SELECT count(*) FROM watched WHERE sequence = ?", p->sequence, &st, err);
 
 	*out = (struct cl_proof_result){ .included = 0 };
-	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
-		rc = db_fail(db->sql, err);
-	if (rc == CM_OK)
+	if (db_row(st, &rc, err))
 		out->unanswered = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return rc == CM_OK ? settle(db, p, true, out, err) : rc;
@@ -356,9 +349,7 @@ enum cm_rc cl_proof_counts(struct cl_db *db, struct cl_proof_counts *out, struct
 		&st, err);
 
 	*out = (struct cl_proof_counts){ .rounds = 0 };
-	if (rc == CM_OK && sqlite3_step(st) != SQLITE_ROW)
-		rc = db_fail(db->sql, err);
-	if (rc == CM_OK)
+	if (db_row(st, &rc, err))
 		*out = (struct cl_proof_counts){ .rounds = (uint64_t)sqlite3_column_int64(st, 0),
 			.included = (uint64_t)sqlite3_column_int64(st, 1),
 			.missing = (uint64_t)sqlite3_column_int64(st, 2),
@@ -376,23 +367,18 @@ enum cm_rc cl_proof_export(struct cl_db *db, uint64_t sequence, struct cm_buf *o
 		"SELECT manifest, signature FROM proof WHERE sequence = ? AND manifest IS NOT NULL", sequence,
 		&st, err);
 
-	if (rc == CM_OK) {
-		int step = sqlite3_step(st);
-		struct rd_signed s = { .len = 0 };
-
-		if (step == SQLITE_DONE) {
+	if (!db_row(st, &rc, err)) {
+		if (rc == CM_OK)
 			rc = cm_fail(
 				err, CM_ENOINPUT, "no manifest of round %" PRIu64 " is known here", sequence);
-		} else if (step != SQLITE_ROW) {
-			rc = db_fail(db->sql, err);
-		} else if (sqlite3_column_bytes(st, 1) != CR_SIGN_LEN) {
-			rc = damaged(err);
-		} else {
-			s.bytes = sqlite3_column_blob(st, 0);
-			s.len = (size_t)sqlite3_column_bytes(st, 0);
-			memcpy(s.signature, sqlite3_column_blob(st, 1), CR_SIGN_LEN);
-			rc = rd_evidence_two(&s, NULL, out, err);
-		}
+	} else if (sqlite3_column_bytes(st, 1) != CR_SIGN_LEN) {
+		rc = damaged(err);
+	} else {
+		struct rd_signed s = { .bytes = sqlite3_column_blob(st, 0),
+			.len = (size_t)sqlite3_column_bytes(st, 0) };
+
+		memcpy(s.signature, sqlite3_column_blob(st, 1), CR_SIGN_LEN);
+		rc = rd_evidence_two(&s, NULL, out, err);
 	}
 	sqlite3_finalize(st);
 	return rc;

@@ -14,15 +14,13 @@ static enum cm_rc ask_about(
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql, sql, &st, err);
-	int step = SQLITE_ERROR;
 
-	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)s->sequence) == SQLITE_OK &&
-		sqlite3_bind_blob(st, 2, s->descriptor_hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(st);
-	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+	if (rc == CM_OK && (sqlite3_bind_int64(st, 1, (int64_t)s->sequence) |
+				   sqlite3_bind_blob(st, 2, s->descriptor_hash, PR_HASH_LEN,
+					   SQLITE_STATIC)) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	*yes = db_row(st, &rc, err);
 	sqlite3_finalize(st);
-	*yes = step == SQLITE_ROW;
 	return rc;
 }
 
@@ -99,10 +97,9 @@ enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *er
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(
 		db->sql, "SELECT sequence, accepted_plans, time_ms FROM loss ORDER BY entry", &st, err);
-	int step = SQLITE_DONE;
 
 	*out = (struct cl_loss){ .lost = false };
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		uint64_t plans = (uint64_t)sqlite3_column_int64(st, 1);
 
 		out->lost = sqlite3_column_type(st, 1) == SQLITE_NULL;
@@ -113,8 +110,6 @@ enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *er
 		out->accepted_ms = sqlite3_column_int64(st, 2);
 		out->closed_plans = plans > out->closed_plans ? plans : out->closed_plans;
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

@@ -19,15 +19,10 @@ enum cm_rc cl_store_active(struct cl_db *db, struct cl_active *out, struct cm_er
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc =
 		db_prepare(db->sql, "SELECT descriptor, signature, sequence, whole FROM active", &st, err);
-	int step;
 
-	if (rc != CM_OK)
-		return rc;
-	step = sqlite3_step(st);
-	if (step == SQLITE_DONE) {
-		rc = cm_fail(err, CM_ENOINPUT, "no round is active");
-	} else if (step != SQLITE_ROW) {
-		rc = db_fail(db->sql, err);
+	if (!db_row(st, &rc, err)) {
+		if (rc == CM_OK)
+			rc = cm_fail(err, CM_ENOINPUT, "no round is active");
 	} else if (sqlite3_column_bytes(st, 1) != PR_SIGNATURE_LEN) {
 		rc = cm_fail(err, CM_EDATA, "client.db: the active round is damaged");
 	} else {
@@ -144,14 +139,11 @@ enum cm_rc cl_store_taken(struct cl_db *db, struct cl_batch *batch, struct cm_er
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT pseudonym FROM submission", &st, err);
-	int step = SQLITE_DONE;
 
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW)
+	while (db_row(st, &rc, err))
 		rc = sqlite3_column_bytes(st, 0) == PR_PSEUDONYM_LEN
 			     ? cl_batch_taken(batch, sqlite3_column_blob(st, 0), err)
 			     : cm_fail(err, CM_EDATA, "client.db: a submission is damaged");
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -161,7 +153,6 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 {
 	enum cm_rc rc = CM_OK;
 	size_t got = 0;
-	int step = SQLITE_DONE;
 
 	if (db->next == NULL)
 		rc = db_prepare(db->sql,
@@ -173,7 +164,7 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 		return rc;
 	(void)sqlite3_bind_int64(db->next, 1, after);
 	(void)sqlite3_bind_int64(db->next, 2, (int64_t)max);
-	while (got < max && (step = sqlite3_step(db->next)) == SQLITE_ROW) {
+	while (got < max && db_row(db->next, &rc, err)) {
 		if (sqlite3_column_bytes(db->next, 1) != PR_PSEUDONYM_LEN ||
 			(size_t)sqlite3_column_bytes(db->next, 2) != device_len ||
 			sqlite3_column_bytes(db->next, 3) != RD_SALT_LEN) {
@@ -187,8 +178,6 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 		memcpy(sealed + got * device_len, sqlite3_column_blob(db->next, 2), device_len);
 		got++;
 	}
-	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	(void)sqlite3_reset(db->next);
 	if (rc == CM_OK)
 		*n = got;
@@ -246,18 +235,15 @@ enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_er
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc =
 		db_prepare(db->sql, "SELECT outcome, count(*) FROM submission GROUP BY outcome", &st, err);
-	int step = SQLITE_DONE;
 
 	*out = (struct cl_counts){ 0 };
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		uint64_t outcome = (uint64_t)sqlite3_column_int64(st, 0);
 		uint64_t n = (uint64_t)sqlite3_column_int64(st, 1);
 
 		out->by[outcome < CL_OUTCOMES ? outcome : CL_UNANSWERED] += n;
 		out->total += n;
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

@@ -16,18 +16,15 @@ static enum cm_rc other_than(struct cl_db *db, uint64_t at, const char *column,
 	sqlite3_stmt *st = NULL;
 	char sql[128];
 	enum cm_rc rc;
-	int step = SQLITE_ERROR;
 
 	(void)snprintf(
 		sql, sizeof sql, "SELECT 1 FROM plan WHERE fault IS NULL AND number = ? AND %s <> ?", column);
 	rc = db_prepare(db->sql, sql, &st, err);
-	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)at) == SQLITE_OK &&
-		sqlite3_bind_blob(st, 2, hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(st);
-	if (rc == CM_OK && step != SQLITE_ROW && step != SQLITE_DONE)
+	if (rc == CM_OK && (sqlite3_bind_int64(st, 1, (int64_t)at) |
+				   sqlite3_bind_blob(st, 2, hash, PR_HASH_LEN, SQLITE_STATIC)) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	*found = db_row(st, &rc, err);
 	sqlite3_finalize(st);
-	*found = step == SQLITE_ROW;
 	return rc;
 }
 
@@ -108,18 +105,14 @@ enum cm_rc cl_plan_find(
 	sqlite3_stmt *st = NULL;
 	const char *fault;
 	enum cm_rc rc;
-	int step;
 
 	*out = (struct rd_plan){ .entry = NULL };
 	rc = db_prepare(db->sql, "SELECT bytes, fault FROM plan WHERE hash = ?", &st, err);
-	if (rc != CM_OK)
-		return rc;
-	step = sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK ? sqlite3_step(st)
-										       : SQLITE_ERROR;
-	if (step == SQLITE_DONE) {
-		rc = cm_fail(err, CM_ENOINPUT, "the plan is not known");
-	} else if (step != SQLITE_ROW) {
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	if (!db_row(st, &rc, err)) {
+		if (rc == CM_OK)
+			rc = cm_fail(err, CM_ENOINPUT, "the plan is not known");
 	} else {
 		rc = rd_plan_decode(
 			sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), out, err);

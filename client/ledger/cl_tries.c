@@ -46,17 +46,14 @@ static enum cm_rc each_charge(struct cl_db *db, each_charge_fn *each, void *user
 		"SELECT sequence, plan_entry, attempt, descriptor_hash, round_id, plan_hash, seal FROM"
 		" ledger WHERE kind = 'charged' ORDER BY entry",
 		&st, err);
-	int step = SQLITE_DONE;
 
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		struct charge_row r;
 
 		rc = read_charge(st, &r, err);
 		if (rc == CM_OK)
 			each(user, &r);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }
@@ -95,13 +92,10 @@ enum cm_rc cl_try_entries(
 	enum cm_rc rc = db_prepare(db->sql,
 		"SELECT count(DISTINCT plan_entry) FROM ledger WHERE kind = 'charged' AND plan_hash = ?", &st,
 		err);
-	int step = SQLITE_ERROR;
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, plan_hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(st);
-	if (rc == CM_OK && step != SQLITE_ROW)
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, plan_hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
-	if (rc == CM_OK)
+	if (db_row(st, &rc, err))
 		*out = (size_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return rc;
@@ -115,14 +109,11 @@ static enum cm_rc kept_descriptor(
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT bytes FROM descriptor WHERE hash = ?", &st, err);
-	int step = SQLITE_ERROR;
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(st);
-	if (rc == CM_OK && step == SQLITE_DONE)
-		rc = cm_fail(err, CM_ENOINPUT, "the round's descriptor is not kept");
-	else if (rc == CM_OK && step != SQLITE_ROW)
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	if (!db_row(st, &rc, err) && rc == CM_OK)
+		rc = cm_fail(err, CM_ENOINPUT, "the round's descriptor is not kept");
 	if (rc == CM_OK)
 		rc = rd_descriptor_decode(
 			sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), out, err);
@@ -169,14 +160,11 @@ static enum cm_rc find_manifest(
 	struct cl_db *db, const uint8_t round_id[PR_ROUND_ID_LEN], sqlite3_stmt **st, struct cm_err *err)
 {
 	enum cm_rc rc = db_prepare(db->sql, "SELECT bytes, hash FROM manifest WHERE round_id = ?", st, err);
-	int step = SQLITE_ERROR;
 
-	if (rc == CM_OK && sqlite3_bind_blob(*st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) == SQLITE_OK)
-		step = sqlite3_step(*st);
-	if (rc == CM_OK && step == SQLITE_DONE)
-		rc = cm_fail(err, CM_ENOINPUT, "the round's manifest is not kept");
-	else if (rc == CM_OK && step != SQLITE_ROW)
+	if (rc == CM_OK && sqlite3_bind_blob(*st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
+	if (!db_row(*st, &rc, err) && rc == CM_OK)
+		rc = cm_fail(err, CM_ENOINPUT, "the round's manifest is not kept");
 	return rc;
 }
 

@@ -38,7 +38,6 @@ enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t se
 	struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	int step = SQLITE_DONE;
 	enum cm_rc rc = db_prepare(db->sql,
 		"SELECT bytes, signature FROM manifest WHERE round_id = ?1 UNION ALL"
 		" SELECT manifest, signature FROM proof WHERE round_id = ?1 AND manifest IS NOT NULL",
@@ -47,7 +46,7 @@ enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t se
 	path[0] = '\0';
 	if (rc == CM_OK && sqlite3_bind_blob(st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
-	while (rc == CM_OK && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (db_row(st, &rc, err)) {
 		struct rd_signed kept = { .bytes = sqlite3_column_blob(st, 0),
 			.len = (size_t)sqlite3_column_bytes(st, 0) };
 
@@ -60,8 +59,6 @@ enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t se
 			(kept.len != told->len || memcmp(kept.bytes, told->bytes, kept.len) != 0))
 			rc = convict(state_dir, sequence, &kept, told, path, err);
 	}
-	if (rc == CM_OK && step != SQLITE_DONE)
-		rc = db_fail(db->sql, err);
 	sqlite3_finalize(st);
 	return rc;
 }

@@ -5,20 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_encode.h"
 #include "cl_proof.h"
+#include "cl_sealer.h"
 #include "cm_clock.h"
 #include "cm_table.h"
 
-#define JOBS_MAX      4u
-#define CHUNK_DEVICES 1000u
-#define CHUNK_BYTES   (4u << 20)
-#define WINDOW        4u /* unanswered frames per connection */
-#define TICK_MS       100u
-#define GRACE_MS      5000 /* after the deadline, for outcomes on their way */
-#define RESUME_MS     3000 /* at least, for a round resumed after its deadline */
-#define CLOSED_MS     2000 /* after "round closed", for receipts on other connections */
-#define RETRY_MS      1000u
+#define WINDOW    4u /* unanswered frames per connection */
+#define TICK_MS   100u
+#define GRACE_MS  5000 /* after the deadline, for outcomes on their way */
+#define RESUME_MS 3000 /* at least, for a round resumed after its deadline */
+#define CLOSED_MS 2000 /* after "round closed", for receipts on other connections */
+#define RETRY_MS  1000u
 
 struct cl_round {
 	struct cl_round_conf conf;
@@ -27,9 +24,8 @@ struct cl_round {
 	struct cl_upload *upload;
 	uv_timer_t tick;
 	struct cr_rng rng;
-	const struct cl_entry *entry;
-	size_t entries, next_entry, chunk, device_len;
-	unsigned jobs;
+	struct cl_sealer sealer;
+	size_t device_len;
 	/* One frame as read back from the store. */
 	size_t frame_devices;
 	int64_t *slot;
@@ -45,14 +41,6 @@ struct cl_round {
 	unsigned bad_receipts;
 	struct cm_progress progress;
 	struct cm_err why;
-};
-
-struct job {
-	uv_work_t work;
-	struct cl_round *r;
-	size_t first, n;
-	uint8_t *sealed, *salts;
-	struct cm_err err;
 };
 
 static void pump(struct cl_round *r);
@@ -93,103 +81,52 @@ static void end(struct cl_round *r, const struct cm_err *why)
 		r->ending = true;
 		r->why = why != NULL ? *why : (struct cm_err){ .code = CM_OK };
 	}
-	if (r->jobs > 0 || uv_is_closing((uv_handle_t *)&r->tick))
+	if (r->sealer.jobs > 0 || uv_is_closing((uv_handle_t *)&r->tick))
 		return;
 	if (cl_store_flush(r->conf.db, &err) != CM_OK && r->why.code == CM_OK)
 		r->why = err;
 	uv_close((uv_handle_t *)&r->tick, on_tick_closed);
 }
 
-/* ---- encoding: on the pool; persisted on the loop before anything of it is sent ---- */
+/* ---- sealing: on the pool; persisted on the loop before anything of it is sent ---- */
 
-static void encode_work(uv_work_t *w)
+static enum cm_rc store(struct cl_round *r, const struct cl_sealed *s, struct cm_err *err)
 {
-	struct job *j = w->data;
-	struct cr_rng rng;
+	uint64_t began = uv_hrtime();
+	enum cm_rc rc = cl_store_put(r->conf.db, &r->opening, s->entry, s->n, s->salts, s->sealed,
+		r->device_len, cm_clock_wall_ms(), err);
 
-	if (cr_rng_system(&rng, &j->err) == CM_OK &&
-		cl_encode(j->r->d, j->r->entry + j->first, j->n, &rng, j->sealed, &j->err) == CM_OK) {
-		rng.fill(rng.ctx, j->salts, j->n * RD_SALT_LEN);
-		j->err.code = CM_OK;
-	}
+	if (rc == CM_OK)
+		r->conf.on_stored(r->conf.user, (double)(uv_hrtime() - began) / 1e9);
+	return rc;
 }
 
-static void encode_done(uv_work_t *w, int status)
+static void on_sealed(void *user, const struct cl_sealed *s)
 {
-	struct job *j = w->data;
-	struct cl_round *r = j->r;
-	uint64_t began = uv_hrtime();
+	struct cl_round *r = user;
+	struct cm_err err = s->err;
 
-	(void)status;
-	r->jobs--;
-	if (!r->ending && j->err.code == CM_OK &&
-		cl_store_put(r->conf.db, &r->opening, r->entry + j->first, j->n, j->salts, j->sealed,
-			r->device_len, cm_clock_wall_ms(), &j->err) == CM_OK) {
-		j->err.code = CM_OK;
-		r->conf.on_stored(r->conf.user, (double)(uv_hrtime() - began) / 1e9);
-	}
-	if (!r->ending && j->err.code != CM_OK)
-		end(r, &j->err);
-	free(j->salts);
-	free(j->sealed);
-	free(j);
+	if (!r->ending && (err.code != CM_OK || store(r, s, &err) != CM_OK))
+		end(r, &err);
 	if (r->ending)
 		end(r, NULL);
 	else
 		pump(r);
 }
 
-static void start_jobs(struct cl_round *r)
+static void seal(struct cl_round *r)
 {
 	struct cm_err err;
 
 	/* Devices whose messages can no longer be sent are not randomized.  Of a late round the shuffler says
 	 * when it is closed. */
-	if (r->next_entry < r->entries &&
-		(r->closed_at > 0 || (!r->late && cm_steady_ms(&r->clock) >= r->d->deadline_ms)))
-		r->entries = r->next_entry;
-	while (!r->ending && r->jobs < JOBS_MAX && r->next_entry < r->entries) {
-		size_t left = r->entries - r->next_entry;
-		struct job *j = calloc(1, sizeof *j);
-
-		if (j != NULL) {
-			j->n = left < r->chunk ? left : r->chunk;
-			j->sealed = malloc(j->n * r->device_len);
-			j->salts = malloc(j->n * RD_SALT_LEN);
-		}
-		if (j == NULL || j->sealed == NULL || j->salts == NULL) {
-			if (j != NULL) {
-				free(j->salts);
-				free(j->sealed);
-			}
-			free(j);
-			(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
-			end(r, &err);
-			return;
-		}
-		j->r = r;
-		j->first = r->next_entry;
-		j->work.data = j;
-		j->err.code = CM_OK;
-		if (uv_queue_work(r->conf.loop, &j->work, encode_work, encode_done) != 0) {
-			free(j->salts);
-			free(j->sealed);
-			free(j);
-			(void)cm_fail(&err, CM_EINTERNAL, "the thread pool takes no work");
-			end(r, &err);
-			return;
-		}
-		r->jobs++;
-		r->next_entry += j->n;
-	}
+	if (r->closed_at > 0 || (!r->late && cm_steady_ms(&r->clock) >= r->d->deadline_ms))
+		cl_sealer_cut(&r->sealer);
+	if (cl_sealer_go_on(&r->sealer, &err) != CM_OK)
+		end(r, &err);
 }
 
 /* ---- upload ---- */
-
-static bool all_encoded(const struct cl_round *r)
-{
-	return r->jobs == 0 && r->next_entry == r->entries;
-}
 
 /* Stored bytes into frames, a few ahead of the connections. */
 static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
@@ -205,7 +142,7 @@ static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
 		if (rc != CM_OK)
 			break;
 		if (n == 0) {
-			r->all_given = all_encoded(r);
+			r->all_given = cl_sealer_done(&r->sealer);
 			break;
 		}
 		rc = cl_upload_give(r->upload, r->slot, r->pseudonyms, r->salts, r->sealed, n, err);
@@ -288,10 +225,11 @@ static void pump(struct cl_round *r)
 
 	if (r->ending)
 		return;
-	start_jobs(r);
+	seal(r);
 	if (r->ending)
 		return;
-	if (!r->planned && cl_send_may_begin(r->jobs, r->next_entry, r->entries) && plan(r, &err) != CM_OK) {
+	if (!r->planned && cl_send_may_begin(r->sealer.jobs, r->sealer.next, r->sealer.entries) &&
+		plan(r, &err) != CM_OK) {
 		end(r, &err);
 		return;
 	}
@@ -451,6 +389,8 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 {
 	struct cl_upload_conf upload = { .window = WINDOW, .shuffler = conf->setup->shuffler };
 	struct cl_round *r = calloc(1, sizeof *r);
+	const struct cl_entry *entry = NULL;
+	size_t entries = 0;
 	struct cl_counts counts;
 	enum cm_rc rc;
 
@@ -464,9 +404,10 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->device_len = cl_device_len(r->d);
 	memcpy(upload.round_id, r->d->round_id, PR_ROUND_ID_LEN);
 	if (conf->prepared->batch != NULL)
-		r->entry = cl_batch_entries(conf->prepared->batch, &r->entries);
-	r->chunk = CHUNK_BYTES / r->device_len;
-	r->chunk = r->chunk < 1 ? 1 : r->chunk > CHUNK_DEVICES ? CHUNK_DEVICES : r->chunk;
+		entry = cl_batch_entries(conf->prepared->batch, &entries);
+	cl_sealer_init(&r->sealer, conf->loop, r->d, entry, entries);
+	r->sealer.on_sealed = on_sealed;
+	r->sealer.user = r;
 	r->frame_devices = cl_upload_frame_devices(r->device_len, most_in_frame(conf->setup));
 	r->slot = calloc(r->frame_devices, sizeof *r->slot);
 	r->pseudonyms = malloc(r->frame_devices * PR_PSEUDONYM_LEN);
@@ -488,7 +429,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->watch.seen = counts.by[CL_ACCEPTED];
 	r->answered = counts.total - counts.by[CL_UNANSWERED];
 	r->given = r->answered;
-	r->total = counts.total + r->entries;
+	r->total = counts.total + entries;
 	/* Without an active round in the store there is nothing to mark until the first put. */
 	r->marked_whole = r->total == 0;
 	cm_steady_begin(&r->clock, r->d->opens_ms);

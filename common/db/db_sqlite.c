@@ -134,6 +134,15 @@ enum cm_rc db_step(sqlite3_stmt *stmt, struct cm_err *err)
 	return rc == SQLITE_DONE ? CM_EMORE : db_fail(sqlite3_db_handle(stmt), err);
 }
 
+bool db_row(sqlite3_stmt *stmt, enum cm_rc *rc, struct cm_err *err)
+{
+	enum cm_rc step = *rc == CM_OK ? db_step(stmt, err) : CM_EMORE;
+
+	if (step != CM_OK && step != CM_EMORE)
+		*rc = step;
+	return step == CM_OK;
+}
+
 enum cm_rc db_done(sqlite3_stmt *stmt, struct cm_err *err)
 {
 	enum cm_rc rc = db_step(stmt, err);

@@ -36,6 +36,9 @@ CM_CHECK enum cm_rc db_run(sqlite3 *db, const char *sql, struct cm_err *err);
 CM_CHECK enum cm_rc db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct cm_err *err);
 /* One step: CM_OK with a row, CM_EMORE when done, else a fault. */
 CM_CHECK enum cm_rc db_step(sqlite3_stmt *stmt, struct cm_err *err);
+/* For a loop over the rows: true with the next one; false when done, or after a fault, which is then in *rc.
+ * Does nothing while *rc is a fault.  The statement may be NULL then. */
+bool db_row(sqlite3_stmt *stmt, enum cm_rc *rc, struct cm_err *err);
 /* Run to the end, expecting no row; reset for the next use. */
 CM_CHECK enum cm_rc db_done(sqlite3_stmt *stmt, struct cm_err *err);
 /* The number that a query gives; 0 for NULL or no row. */

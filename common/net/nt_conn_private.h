@@ -4,11 +4,10 @@
 
 #include "nt_addr.h"
 #include "nt_conn.h"
+#include "nt_crowd.h"
 
 #define NT_CONN_WIRE_MAX  ((size_t)1024 * 1024) /* ciphertext not yet written */
 #define NT_CONN_LINGER_MS 1000u                 /* time for the peer to read our last bytes and close */
-#define NT_CONN_NET_LEN   8
-#define NT_CROWDS_MAX     256u /* networks whose handshakes are counted separately */
 
 /* State of a connection.  Only pump() and the functions it calls change it, and only to a later one. */
 enum nt_conn_step {
@@ -62,12 +61,6 @@ struct nt_conn {
 	bool ending;                  /* counted in n_ending */
 };
 
-/* Number of handshakes of one network under way. */
-struct nt_crowd {
-	uint8_t net[NT_CONN_NET_LEN];
-	uint32_t n;
-};
-
 struct nt_listener {
 	uv_tcp_t tcp;
 	uv_idle_t turn; /* runs when the loop has turned: more connections may be accepted */
@@ -78,11 +71,10 @@ struct nt_listener {
 	struct nt_conn *first, *last; /* in the order of acceptance */
 	struct nt_conn *oldest;       /* every connection before this one has finished its handshake */
 	uint32_t n, n_handshaking;
-	uint32_t n_ending; /* how many of n are closing; they take no place from others */
-	struct nt_crowd crowd[NT_CROWDS_MAX];
-	uint32_t crowds;
-	uint32_t accepted; /* connections accepted in this turn of the loop */
-	bool waiting;      /* libuv holds a connection that is not accepted */
+	uint32_t n_ending;       /* how many of n are closing; they take no place from others */
+	struct nt_crowds crowds; /* of the handshakes under way */
+	uint32_t accepted;       /* connections accepted in this turn of the loop */
+	bool waiting;            /* libuv holds a connection that is not accepted */
 	uint64_t generation;
 	bool closing;
 };

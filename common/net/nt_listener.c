@@ -14,37 +14,6 @@
 #define ENDING_MAX 256u  /* most connections that are closing at a time */
 #define TURN_MAX   64u   /* most connections accepted before established ones are served again */
 
-/* ---- handshakes by network ---- */
-
-static struct nt_crowd *crowd_of(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
-{
-	for (uint32_t i = 0; i < l->crowds; i++)
-		if (memcmp(l->crowd[i].net, net, NT_CONN_NET_LEN) == 0)
-			return &l->crowd[i];
-	return NULL;
-}
-
-static void crowd_add(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
-{
-	struct nt_crowd *crowd = crowd_of(l, net);
-
-	if (crowd == NULL && l->crowds < NT_CROWDS_MAX) {
-		crowd = &l->crowd[l->crowds++];
-		*crowd = (struct nt_crowd){ .n = 0 };
-		memcpy(crowd->net, net, NT_CONN_NET_LEN);
-	}
-	if (crowd != NULL)
-		crowd->n++;
-}
-
-static void crowd_leave(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
-{
-	struct nt_crowd *crowd = crowd_of(l, net);
-
-	if (crowd != NULL && --crowd->n == 0)
-		*crowd = l->crowd[--l->crowds];
-}
-
 /* ---- the list of connections ---- */
 
 static void adopt(struct nt_listener *l, struct nt_conn *c)
@@ -58,7 +27,7 @@ static void adopt(struct nt_listener *l, struct nt_conn *c)
 		l->oldest = c;
 	l->n++;
 	l->n_handshaking++;
-	crowd_add(l, c->net);
+	nt_crowds_add(&l->crowds, c->net);
 }
 
 void nt_listener_shaken(struct nt_conn *c)
@@ -66,7 +35,7 @@ void nt_listener_shaken(struct nt_conn *c)
 	/* Called when a handshake succeeds and when any connection ends; only the first call counts. */
 	if (c->listener != NULL && c->step <= NT_CONN_HANDSHAKE) {
 		c->listener->n_handshaking--;
-		crowd_leave(c->listener, c->net);
+		nt_crowds_leave(&c->listener->crowds, c->net);
 	}
 }
 
@@ -170,29 +139,11 @@ static void turn_away(struct nt_listener *l, const char *why)
 	uv_close((uv_handle_t *)tcp, tcp == &l->spare ? free_spare : free_handle);
 }
 
-/* The identity of a peer that has not shown a certificate: its IPv4 address, or its IPv6 network. */
-static void peer_net(const struct sockaddr_storage *peer, uint8_t net[NT_CONN_NET_LEN])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
-	struct sockaddr_in6 in6;
-	struct sockaddr_in in;
-
-	memset(net, 0, NT_CONN_NET_LEN);
-	memcpy(&in, peer, sizeof in);
-	memcpy(&in6, peer, sizeof in6);
-	if (peer->ss_family == AF_INET)
-		memcpy(net, &in.sin_addr, 4);
-	else if (peer->ss_family == AF_INET6 && memcmp(&in6.sin6_addr, mapped, sizeof mapped) == 0)
-		memcpy(net, in6.sin6_addr.s6_addr + sizeof mapped, 4);
-	else if (peer->ss_family == AF_INET6)
-		memcpy(net, &in6.sin6_addr, NT_CONN_NET_LEN);
-}
-
 /* Replace a handshake that is overdue, unless its address has fewer of them than the newcomer's; false when
  * there is none. */
 static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 {
-	const struct nt_crowd *own = crowd_of(l, net), *theirs;
+	const struct nt_crowd *own = nt_crowds_of(&l->crowds, net), *theirs;
 	struct cm_err err;
 
 	while (l->oldest != NULL && l->oldest->step != NT_CONN_HANDSHAKE)
@@ -202,7 +153,7 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 			continue;
 		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
 			return false; /* the later ones are not overdue either */
-		theirs = crowd_of(l, c->net);
+		theirs = nt_crowds_of(&l->crowds, c->net);
 		if (own != NULL && theirs != NULL && theirs->n < own->n)
 			continue;
 		(void)cm_fail(
@@ -217,15 +168,9 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
  * none. */
 static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 {
-	const struct nt_crowd *own = crowd_of(l, net), *crowd = NULL;
-	uint32_t most = own != NULL ? own->n + 1 : 1; /* counting the newcomer */
+	const struct nt_crowd *crowd = nt_crowds_larger(&l->crowds, net);
 	struct cm_err err;
 
-	for (uint32_t i = 0; i < l->crowds; i++)
-		if (l->crowd[i].n > most) {
-			crowd = &l->crowd[i];
-			most = crowd->n;
-		}
 	if (!CM_CHECKED("net.crowd") || crowd == NULL)
 		return false;
 	for (struct nt_conn *c = l->last; c != NULL; c = c->prev) {
@@ -277,7 +222,7 @@ static void accept_one(struct nt_listener *l)
 		nt_addr_text((struct sockaddr *)&peer, c->address);
 	else
 		peer = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
-	peer_net(&peer, c->net);
+	nt_crowd_net(&peer, c->net);
 	if (!make_room(l, c, &err) || nt_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
 		refuse(l, c->address, &err);
 		nt_conn_discard(c);
