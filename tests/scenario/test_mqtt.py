@@ -15,6 +15,7 @@ import pytest
 import certs
 import wire
 from broker import Broker, fate, metrics
+from chance import within
 from cluster import EXIT, wait_for
 from parties import Shuffler
 from test_attacks import Descriptors
@@ -113,8 +114,7 @@ def test_a_round_of_published_readings_and_its_estimates(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == result["participants"] == n and result["bad"] == 0
     for item in result["items"]:
-        # Six standard deviations, as in test_rounds.
-        assert abs(item["value"] - colours.count(item["label"])) < 6 * item["variance"] ** 0.5 + 1
+        assert within(item, colours.count(item["label"]), step=1.3), (item, colours)
     client.stop()
     assert "dev1" not in client.log() and "home/" not in client.log()
 
