@@ -8,6 +8,7 @@ import pytest
 import params
 import among
 import wire
+from chance import near, within
 from cluster import program
 from parties import Analyzer, Device
 from test_rounds import COLOURS, histogram, readings, run_plan
@@ -36,8 +37,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     plain = analyzer.opened_of_clients(desc, cluster.path("readings.csv"), length)
     assert len(plain) == n * among.messages(r)
     for x, (value, variance) in enumerate(among.estimates(r, n, plain)):
-        # Six standard deviations, and what the variance at the estimate may be off by.
-        assert abs(value - holds.count(x)) < 7 * variance ** 0.5, (x, value, holds.count(x))
+        assert near(value, holds.count(x), variance, step=2.5), (x, value, holds.count(x))
 
 
 @pytest.mark.parametrize("row", among.ROWS)
@@ -91,7 +91,7 @@ def test_a_round_among_wide_dummies_and_its_estimates(cluster, row, shuffler):
     assert result["protocol"] == row and result["reports"] == n and result["bad"] == 0
     assert result["messages"] == (11 if row == "balcer-cheu" else 3) * n + shuffler and len(result["counts"]) == len(COLOURS) + 1
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+        assert within(item, truth[item["label"]], step=2.5), (item, truth)
     export = cluster.run("analyzer", "ledger", "export")
     audit = subprocess.run([program("tombola-accountant"), "audit", "-"], capture_output=True, text=True,
                            input=export.stdout)

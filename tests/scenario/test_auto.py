@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from chance import within
 from cluster import EXIT, program
 from test_rounds import COLOURS, readings, run_plan
 
@@ -45,8 +46,7 @@ def test_rounds_of_protocol_auto(cluster):
         assert result["protocol"] == chosen["protocol"] != "auto"
         assert result["participants"] == n and result["messages"] == n * chosen["messages"]
         for item in result["items"]:
-            value = truth[item["label"]] if number == 1 else mean
-            assert abs(item["value"] - value) < 6 * item["variance"] ** 0.5 + (number == 1)
+            assert within(item, truth[item["label"]], step=2.5) if number == 1 else within(item, mean), (item, truth, mean)
             assert item["variance"] ** 0.5 < 2.5 * chosen["expected_error"]
     budget = cluster.json("analyzer", "budget")
     assert abs(budget["entries_epsilon"] / planned["epsilon_total"] - 1) < 1e-3
@@ -68,7 +68,7 @@ def test_auto_may_count_on_a_shuffler_that_is_trusted_to_add(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["messages"] == n + chosen["shuffler_dummies"]
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+        assert within(item, truth[item["label"]], step=2.5), (item, truth)
 
 
 def test_a_plan_that_auto_cannot_serve_is_refused_with_its_line(cluster):

@@ -9,9 +9,10 @@ from collections import Counter
 
 import pytest
 
+from chance import margin, within
 from cluster import program
 from test_rounds import run_plan
-from test_structured import audited, batch, within
+from test_structured import audited, batch
 
 pytestmark = pytest.mark.heavy
 
@@ -85,18 +86,20 @@ def test_two_gateways_choose_their_guarantees(cluster):
     # Each gateway's devices are in the class that its policy allows.
     assert sum(apart["counts"][:4]) == n and sum(apart["counts"][4:]) == n, log
     nobody, = apart["no_reading"]
-    assert within(nobody, 0, 1)
+    assert within(nobody, 0, step=4)
     for item in apart["items"]:
-        assert within(item, truth[item["label"]], 1) and "bias_bound" not in item
+        assert within(item, truth[item["label"]], step=4) and "bias_bound" not in item
     pooled = cluster.json("analyzer", "round", "show", "2")["result"]
     assert pooled["messages"] == 4 * n and pooled["counts"][4:] == [n, n]
     off = 0
     for item in pooled["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < item["bias_bound"] + 6 * item["variance"] ** 0.5
-        assert item["lower"] <= truth[item["label"]] <= item["upper"]
+        slack = margin(item["variance"], step=4)
+        assert abs(item["value"] - truth[item["label"]]) < item["bias_bound"] + slack, (item, truth)
+        # The truth is three deviations within an end: an end that is not moved out is passed by chance once in a thousand.
+        assert item["lower"] - slack <= truth[item["label"]] <= item["upper"] + slack, (item, truth)
         off = max(off, abs(item["value"] - truth[item["label"]]) / item["variance"] ** 0.5)
-    # What the wary ones hold is underestimated, and it shows.
-    assert off > 6 and "paper value (not a guarantee)" in pooled["statement"]
+    # What the wary ones hold is underestimated, and it shows: by eleven deviations of a thousand devices.
+    assert off > 3 and "paper value (not a guarantee)" in pooled["statement"]
     item, = cluster.json("analyzer", "estimate", "mean-apart")["items"]
     assert within(item, mean)
     item, = cluster.json("analyzer", "estimate", "mean-pooled")["items"]

@@ -48,8 +48,6 @@ def test_a_histogram_with_noise_of_the_shuffler(cluster):
     for item, count in zip(result["items"], result["counts"]):
         assert abs(item["variance"] / variance - 1) < 1e-9
         assert item["value"] == count - mean and 0 <= count - truth[item["label"]] <= 2 * mean
-        # Once in 10^8 runs.
-        assert abs(item["value"] - truth[item["label"]]) < 38
     # Two binary responses of epsilon 1/2, but for the chance that an end was drawn.
     assert 0.99 < result["epsilon_round"] < 1.001
     spent = cluster.json("analyzer", "budget")["entries_epsilon"]
@@ -82,7 +80,8 @@ def test_killed_while_it_adds_noise_the_shuffler_adds_what_it_drew(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and result["messages"] == sum(result["counts"]) == n + result["shuffler_dummies"]
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 20 / 0.005
+        # P(|Z| >= z) = 2 a^z / (1 + a), a = e^-0.005: 1e-13 for each of them.
+        assert abs(item["value"] - truth[item["label"]]) < 30 / 0.005
     client.stop()
 
 
@@ -117,4 +116,4 @@ def test_auto_takes_noise_where_the_shuffler_is_trusted(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["shuffler_noise_mean"] == planned["shuffler_noise_mean"]
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 38
+        assert abs(item["value"] - truth[item["label"]]) <= planned["shuffler_noise_mean"]

@@ -3,6 +3,7 @@ import json
 import subprocess
 
 import cluster as c
+from chance import near, within
 from test_lengths import fake, open_round  # noqa: F401: fake is a fixture
 from test_rounds import COLOURS, readings, run_plan
 
@@ -32,21 +33,20 @@ def test_a_fraction_of_a_dummy_is_a_dummy_by_chance(cluster):
     assert [r["messages"] for r in cost["rounds"]] == [2, 3, 3, 2]
     run, _, _ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
-    # Messages, and dummies among them: those that are certain and Binomial(n, f) more, within six deviations.
+    # Messages, and dummies among them: those that are certain and Binomial(n, f) more.
     for number, (each, certain, f) in enumerate([(2, 0, 0.75), (3, N, 0.5), (3, N, 0.125), (2, 0, 0.0625)], 1):
         result = cluster.json("analyzer", "round", "show", str(number))["result"]
         assert result["participants"] == result["reports"] == N and result["bad"] == result["duplicates"] == 0
         assert result["messages"] == result["opened"] == each * N
         real = result["counts"][-1] if number == 3 else sum(result["counts"])
         dummies = real - N
-        assert abs(dummies - certain - N * f) < 6 * (N * f * (1 - f)) ** 0.5, number
+        assert near(dummies - certain, N * f, N * f * (1 - f), step=1), number
         if number == 1:
             # The analyzer knows how many came: the variance is that of as many, not of as many as were to be expected.
             for item in result["items"]:
                 assert abs(item["variance"] / (dummies * 4 / 25) - 1) < 1e-9
         for item in result["items"]:
-            value = mean if number == 2 else truth[item["label"]]
-            assert abs(item["value"] - value) < 6 * item["variance"] ** 0.5, (number, item)
+            assert within(item, mean) if number == 2 else within(item, truth[item["label"]], step=1.5), (number, item)
     # The charge is that of the chance, and of no more; an audit knows it, and an edited one.
     export = cluster.run("analyzer", "ledger", "export").stdout
     n = json.loads(export.splitlines()[2])["account"]["parts"][0]["levels"][0]["count"]
@@ -81,10 +81,10 @@ def test_a_row_without_such_dummies_refuses_the_fraction_in_one_line(cluster):
 
 
 def test_the_dry_run_says_nothing_of_a_dummy_that_is_none(cluster, fake):
-    # One in a thousand: nearly all say nothing.
+    # One in a thousand: four of the five are one with probability 5e-12.
     open_round(cluster, fake, "mixbins", {"type": "histogram", "epsilon0": 2.0, "values": ["x", "y"], "dummies": 0.001})
     cluster.write("readings.csv", "device,value\n" + "".join(f"{i},x\n" for i in range(5)))
     shown = cluster.json("client", "encode", "--dry-run", cluster.path("readings.csv"), "--device-field",
                          "device")["devices"]
     reads = [r["reads"] for d in shown for r in d["records"]]
-    assert len(reads) == 10 and reads.count("nothing") >= 4, reads
+    assert len(reads) == 10 and reads.count("nothing") >= 2, reads

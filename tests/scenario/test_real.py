@@ -5,13 +5,13 @@ Intervals of one round depend on each other, so the rate is asked of all rounds 
 round that it is not beyond what chance can do."""
 import csv
 import json
-import math
 import os
 import subprocess
 from collections import Counter
 
 import pytest
 
+from chance import most, near
 from cluster import Cluster, Daemon, program
 from test_classes import second_client
 from test_rounds import run_plan
@@ -82,15 +82,6 @@ def play(folder, rows, **ask):
     return play_all(folder, rows, [ask])[0]["items"]
 
 
-def most(intervals, chance):
-    """So many misses or fewer, but for this chance."""
-    left, k = 1.0, -1
-    while left > chance:
-        k += 1
-        left -= math.comb(intervals, k) * MISSED**k * (1 - MISSED) ** (intervals - k)
-    return k
-
-
 class Rate:
     """Intervals that miss the truth, of rounds that are added one by one."""
 
@@ -104,12 +95,13 @@ class Rate:
         self.by_row[row] = f"{len(off)} of {len(truth)}"
         # A single number may be missed; not by as much as this.
         for item, t in off:
-            assert abs(item["value"] - t) < 6 * item["variance"] ** 0.5 + item.get("bias_bound", 0), (row, item, t)
-        assert len(off) <= max(1, most(len(truth), 1e-7)), (row, off)
+            bias = item.get("bias_bound", 0)
+            assert near(item["value"], min(max(item["value"], t - bias), t + bias), item["variance"], messages=25), (row, item, t)
+        assert len(off) <= max(1, most(len(truth), MISSED)), (row, off)
 
     def check(self):
         print(self.missed, "missed of", self.of, self.by_row)
-        assert self.missed <= most(self.of, 1e-6), self.by_row
+        assert self.missed <= most(self.of, MISSED), self.by_row
 
 
 # What of a row its table needs besides epsilon0, or in its place.

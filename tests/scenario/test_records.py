@@ -6,6 +6,7 @@ import pytest
 import params
 import records
 import wire
+from chance import near
 from cluster import wait_for
 from parties import Analyzer, Device
 from wire import pb
@@ -28,8 +29,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     plain = analyzer.opened_of_clients(desc, cluster.path("readings.csv"), records.record_length(r))
     assert len(plain) == n
     for x, (value, variance) in enumerate(records.estimates(r, plain)):
-        # Six standard deviations, and what the variance at the estimate may be off by.
-        assert abs(value - holds.count(x)) < 7 * variance ** 0.5, (x, value, holds.count(x))
+        assert near(value, holds.count(x), variance, step=2.5), (x, value, holds.count(x))
 
 
 @pytest.mark.parametrize("row", records.ROWS)

@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from chance import within
 from cluster import EXIT, wait_for
 
 
@@ -53,10 +54,9 @@ def test_a_plan_of_all_protocols_and_its_estimates(cluster):
         per_device = 1 if number == 1 else 3
         assert sum(result["counts"]) == result["messages"] == n * per_device
         for item in result["items"]:
-            # Six standard deviations: one false alarm in 10^8 runs.
-            assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+            assert within(item, truth[item["label"]], step=1.3), (item, truth)
     item, = cluster.json("analyzer", "estimate", "celsius")["items"]
-    assert abs(item["value"] - mean) < 6 * item["variance"] ** 0.5
+    assert within(item, mean), (item, mean)
     client.stop()
     shuffler.stop()
     assert not os.listdir(cluster.path("shuffler", "keys")) and not os.listdir(cluster.path("analyzer", "keys"))
@@ -75,7 +75,7 @@ def test_a_round_of_one_wide_message_and_its_estimates(cluster, row):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["protocol"] == row and result["reports"] == result["messages"] == n and result["bad"] == 0
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5 + 1
+        assert within(item, truth[item["label"]], step=2.5), (item, truth)
 
 
 @pytest.mark.heavy
@@ -89,7 +89,7 @@ def test_58000_devices(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and sum(result["counts"]) == n and result["duplicates"] == 0
     for item in result["items"]:
-        assert abs(item["value"] - truth[item["label"]]) < 6 * item["variance"] ** 0.5
+        assert within(item, truth[item["label"]], step=1.3), (item, truth)
     assert cluster.run("analyzer", "ledger", "verify").returncode == 0
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from chance import near, within
 from cluster import program
 from test_rounds import run_plan
 from wire import ROOT
@@ -34,11 +35,6 @@ def write_readings(cluster, n, seed=3):
 
 def batch(n, **keys):
     return {"min_reports": n, "target": n, "window": "2m", **keys}
-
-
-def within(item, truth, slack=0.0):
-    """Six standard deviations: one false alarm in 10^8."""
-    return abs(item["value"] - truth) < 6 * item["variance"] ** 0.5 + slack
 
 
 def audited(cluster):
@@ -68,7 +64,7 @@ def test_marginals_and_their_combinations(cluster):
         want |= {f"fan={f}": fans[f] for f in FANS} if number == 1 else {}
         assert set(items) == set(want)
         for label, truth in want.items():
-            assert within(items[label], truth, 1), (label, items[label], truth)
+            assert within(items[label], truth, step=1.5), (label, items[label], truth)
     # Of both slots: what one report may give away is the sum.
     assert 7.9 < cluster.json("analyzer", "round", "show", "1")["result"]["epsilon0"] <= 8
     audited(cluster)
@@ -88,10 +84,10 @@ def test_ranges_add_up(cluster):
     for i, item in enumerate(items):
         width, at = (20, i) if i < 5 else (4, i - 5)
         truth = sum(at * width <= r[3] < (at + 1) * width for r in rows)
-        assert within(item, truth, 1), (item, truth)
+        assert within(item, truth, step=2.5), (item, truth)
     # Nodes sum to those who have a reading, as the round estimates them.
     none, = result["no_reading"]
-    assert abs(sum(i["projected"] for i in items[:5]) - n) < 6 * none["variance"] ** 0.5
+    assert near(sum(i["projected"] for i in items[:5]), n, none["variance"], step=2.5)
     for parent in range(5):
         children = items[5 + 5 * parent:10 + 5 * parent]
         assert sum(c["projected"] for c in children) == pytest.approx(items[parent]["projected"], abs=1e-6)
@@ -100,7 +96,7 @@ def test_ranges_add_up(cluster):
     assert (part["schema"], part["low"], part["high"], part["counts"]) == ("tombola.range/1", 16, 44, 3)
     for key in ("value", "variance", "projected"):
         assert part[key] == pytest.approx(sum(items[i][key] for i in (9, 1, 15)))
-    assert within(part, sum(16 <= r[3] < 44 for r in rows), 1)
+    assert within(part, sum(16 <= r[3] < 44 for r in rows), step=2.5)
     assert part["lower"] < part["value"] < part["upper"]
     text = cluster.run("analyzer", "estimate", "heat", "--range=16:44").stdout
     assert "16 to 44" in text and "the sum of 3 counts" in text
@@ -152,7 +148,7 @@ def test_heavy_hitters_by_extending_prefixes(cluster):
     assert heavy <= set(found)
     shown = cluster.run("analyzer", "estimate", "site-40").stdout
     for label, item in found.items():
-        assert within(item, truth[label], 1)
+        assert within(item, truth[label], step=15)
         text = bytes.fromhex(label).rstrip(b"\0").decode()
         assert item["text"] == text and f'"{text}"' in shown and label not in shown, (item, shown)
     # Fewer candidates than the plan has bins for, and no other bin.

@@ -212,9 +212,10 @@ static void messages_are_as_many_and_as_long_whatever_comes(void **state)
 		assert_int_equal(row->device->messages(&p), 3 * (row->device->messages(&whole) / 2));
 		assert_int_equal(row->device->record_len(&p), row->device->record_len(&whole));
 		all = nulls_of(row, &q, &p, &whole);
-		assert_true(fabs(all.seen - 0.75 * all.batches) < 5 * sqrt(all.batches * 0.75 * 0.25));
-		assert_true(fabs(all.first - all.seen / 3) < 5 * sqrt(all.seen * 2 / 9));
-		assert_true(fabs(all.last - all.seen / 3) < 5 * sqrt(all.seen * 2 / 9));
+		/* 7.5 standard deviations: chance 1e-13. */
+		assert_true(fabs(all.seen - 0.75 * all.batches) < 7.5 * sqrt(all.batches * 0.75 * 0.25));
+		assert_true(fabs(all.first - all.seen / 3) < 7.5 * sqrt(all.seen * 2 / 9));
+		assert_true(fabs(all.last - all.seen / 3) < 7.5 * sqrt(all.seen * 2 / 9));
 	}
 }
 

