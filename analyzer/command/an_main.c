@@ -199,7 +199,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	if (rc == CM_OK)
 		rc = an_conf_check(cli->config, &conf, stderr, err);
 	if (conf.plan != NULL) {
-		planned = pl_plan_load(conf.plan, stderr, &plan, rc == CM_OK ? err : &second);
+		planned = an_plan_load(&conf, stderr, &plan, rc == CM_OK ? err : &second);
 		rc = rc == CM_OK ? planned : rc;
 	}
 	if (rc == CM_OK) {

@@ -12,6 +12,8 @@
 #include "cm_log.h"
 #include "cm_marker.h"
 
+#define KEPT_FILE "auto" /* in the state directory: what protocol "auto" chose */
+
 static enum cm_rc fold(struct an_ledger_files *b, struct cm_err *err)
 {
 	uint64_t last = an_ledger_chain(b->ledger)->seq;
@@ -95,6 +97,26 @@ static enum cm_rc check_budget(const struct an_ledger_files *b, struct cm_err *e
 		s->epsilon, s->delta, b->epsilon, b->delta);
 }
 
+enum cm_rc an_plan_load(const struct an_conf *conf, FILE *faults, struct pl_plan *out, struct cm_err *err)
+{
+	char *kept = conf->state_dir != NULL ? cm_file_join(conf->state_dir, KEPT_FILE) : NULL;
+	enum cm_rc rc = pl_plan_load_kept(conf->plan, kept, faults, out, err);
+
+	free(kept);
+	return rc;
+}
+
+/* Kept, so that the next verb does not search again. */
+static enum cm_rc keep_choices(const struct an_conf *conf, const struct pl_plan *plan, struct cm_err *err)
+{
+	char *kept = cm_file_join(conf->state_dir, KEPT_FILE);
+	enum cm_rc rc =
+		kept != NULL ? pl_plan_keep(plan, kept, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	free(kept);
+	return rc;
+}
+
 enum cm_rc an_ledger_files_open(
 	const struct an_conf *conf, bool write, struct an_ledger_files *b, struct cm_err *err)
 {
@@ -107,13 +129,15 @@ enum cm_rc an_ledger_files_open(
 	path = cm_file_join(conf->state_dir, "ledger");
 	if (path == NULL)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = pl_plan_load(conf->plan, NULL, &b->plan, err);
+	rc = an_plan_load(conf, NULL, &b->plan, err);
 	if (rc == CM_OK && write)
 		rc = cm_file_mkdir(conf->state_dir, err);
 	if (rc == CM_OK && write)
 		rc = cm_file_lock(conf->state_dir, err);
 	if (rc == CM_OK && write)
 		rc = sweep(conf->state_dir, err);
+	if (rc == CM_OK && write)
+		rc = keep_choices(conf, &b->plan, err);
 	if (rc == CM_OK)
 		rc = open_ledger(b, path, write, err);
 	if (rc == CM_OK)

@@ -17,6 +17,10 @@ struct an_ledger_files {
 				* reading */
 };
 
+/* Read the plan file; what protocol "auto" chose for it is taken from the state directory, if a run kept it
+ * there. Nothing is written. */
+CM_CHECK enum cm_rc an_plan_load(
+	const struct an_conf *conf, FILE *faults, struct pl_plan *out, struct cm_err *err);
 /* Read the plan, verify the ledger, compute the state.  write: take the lock of the state directory
  * (CM_ELATER: another process has it) and create missing files.  Without write nothing changes and a running
  * daemon is not disturbed.  CM_EDATA: a ledger was opened here before (cm_marker.h) and is missing or empty.

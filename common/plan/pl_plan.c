@@ -7,6 +7,7 @@
 
 #include "cm_file.h"
 #include "pl_auto.h"
+#include "pl_kept.h"
 #include "pl_read.h"
 #include "rd_text.h"
 
@@ -83,7 +84,13 @@ static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
 {
 	const struct pl_round *at = NULL;
 	struct cm_err e = { 0 };
+	size_t automatic = 0;
 
+	for (size_t i = 0; i < p->rounds; i++)
+		automatic += p->round[i].automatic;
+	if (automatic == 0 || (c->kept != NULL && pl_kept_read(c->kept, p)))
+		return;
+	p->searched = true;
 	if (pl_auto(p, &at, &e) != CM_OK)
 		pl_fault_of(c, pl_round_line(at, "protocol"), &e);
 }
@@ -163,10 +170,10 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
-enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults, struct pl_plan *out,
-	struct cm_err *err)
+static enum cm_rc parse(const uint8_t *bytes, size_t n, const char *name, const char *kept, FILE *faults,
+	struct pl_plan *out, struct cm_err *err)
 {
-	struct pl_checker c = { .name = name, .faults = faults, .first = err };
+	struct pl_checker c = { .name = name, .kept = kept, .faults = faults, .first = err };
 	struct pl_raw_plan raw = { 0 };
 	char *text;
 	enum cm_rc rc;
@@ -189,7 +196,24 @@ enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE 
 	return rc;
 }
 
+enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults, struct pl_plan *out,
+	struct cm_err *err)
+{
+	return parse(bytes, n, name, NULL, faults, out, err);
+}
+
 enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err)
+{
+	return pl_plan_load_kept(path, NULL, faults, out, err);
+}
+
+enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err)
+{
+	return p->searched ? pl_kept_write(kept, p, err) : CM_OK;
+}
+
+enum cm_rc pl_plan_load_kept(
+	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err)
 {
 	struct cm_buf b;
 	enum cm_rc rc;
@@ -199,7 +223,7 @@ enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, str
 	rc = cm_file_read(path, PL_FILE_MAX, &b, err);
 	if (rc == CM_OK)
 		rc = b.len == 0 ? cm_fail(err, CM_ECONFIG, "%s: is empty", path)
-				: pl_plan_parse(b.data, b.len, path, faults, out, err);
+				: parse(b.data, b.len, path, kept, faults, out, err);
 	cm_buf_fini(&b);
 	return rc;
 }

@@ -60,6 +60,7 @@ struct pl_plan {
 	struct pl_round *round; /* rounds of them, owned */
 	size_t rounds;
 	uint8_t digest[PR_HASH_LEN];
+	bool searched; /* protocol "auto" was searched for, which takes seconds: pl_plan_keep keeps it */
 };
 
 /* Read and check a plan.  Every fault is written to `faults` as "file:line: text" (NULL: nowhere), the first
@@ -68,6 +69,12 @@ CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan 
 /* The same for n bytes in memory; `name` stands for the file. */
 CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
 	struct pl_plan *out, struct cm_err *err);
+/* The same for a plan whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are,
+ * nothing is searched.  NULL: nowhere. */
+CM_CHECK enum cm_rc pl_plan_load_kept(
+	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
+/* Write that file, if anything was searched. */
+CM_CHECK enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err);
 void pl_plan_fini(struct pl_plan *p);
 
 /* For which delta noise of the shuffler is drawn in a round of this plan. */

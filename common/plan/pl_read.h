@@ -42,6 +42,7 @@ extern const struct cf_row pl_plan_keys[];
 /* Receives the faults while one plan is checked. */
 struct pl_checker {
 	const char *name;
+	const char *kept; /* the file of what "auto" chose; NULL: none */
 	FILE *faults;
 	struct cm_err *first;
 	size_t found;

@@ -1,11 +1,12 @@
 """Protocol "auto": chosen before anybody is asked, then a round like any other."""
 import json
+import os
 import subprocess
 
 import pytest
 
 from chance import within
-from cluster import EXIT, program
+from cluster import EXIT, program, wait_for
 from test_rounds import COLOURS, readings, run_plan
 
 pytestmark = pytest.mark.heavy
@@ -79,3 +80,38 @@ def test_a_plan_that_auto_cannot_serve_is_refused_with_its_line(cluster):
     run = cluster.run("analyzer", "check-config")
     assert run.returncode == EXIT["config"]
     assert "plan.conf:5: auto: max_bytes 50 is less than one sealed message: at least 64 are needed" in run.stderr
+
+
+def test_what_was_chosen_is_kept_beside_the_ledger_and_never_trusted(cluster):
+    n = 500
+    cluster.configure(min_batch=n, max_epsilon0=6.0, devices=n)
+    cluster.plan([{"query": "colour", "type": "histogram", "protocol": "auto", "field": "colour", "epsilon0": 6.0,
+                   "min_reports": n, "target": n, "values": COLOURS}], epsilon=0.9)
+    os.rmdir(cluster.path("analyzer"))
+
+    def said():
+        run = cluster.run("analyzer", "round", "list", "--json")
+        assert run.returncode == 0 and cluster.run("analyzer", "check-config").returncode == 0, run
+        return json.loads(run.stdout)["rounds"]
+
+    def run_and_stop():
+        d = cluster.start("analyzer", "run")
+        wait_for("the analyzer to run", lambda: '"analyzer started"' in d.log()[at:])
+        d.stop()
+        with open(kept, "rb") as f:
+            return f.read()
+
+    kept, at = cluster.path("analyzer", "auto"), 0
+    first = said()
+    assert not os.path.exists(cluster.path("analyzer")), "a verb that reads makes nothing"
+    good = run_and_stop()
+    assert said() == first and os.stat(kept).st_mode & 0o777 == 0o600
+    for bad in (b"", good[:-1], good[:100] + bytes([good[100] ^ 1]) + good[101:]):
+        cluster.write("analyzer/auto", "")
+        with open(kept, "wb") as f:
+            f.write(bad)
+        assert said() == first
+        with open(kept, "rb") as f:
+            assert f.read() == bad, "a verb that reads writes nothing"
+        at = os.path.getsize(cluster.path("analyzer.log"))
+        assert run_and_stop() == good
