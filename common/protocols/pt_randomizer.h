@@ -56,15 +56,11 @@ struct pt_single {
 	uint32_t bins; /* of the histogram */
 	uint64_t keep;
 };
-struct pt_subset {
+/* Of "subset" and "olh": a message stands for `size` categories, or for one of so many cells of a hash. */
+struct pt_sized {
 	uint32_t bins;
-	uint64_t keep; /* chance that the subset has the value */
-	uint32_t size; /* of the subset */
-};
-struct pt_olh {
-	uint32_t bins;
-	uint64_t keep; /* chance that the cell is the value's */
-	uint32_t size; /* cells of the hash */
+	uint64_t keep; /* chance that the subset has the value, or that the cell is the value's */
+	uint32_t size;
 };
 struct pt_unary {
 	uint32_t bins;
@@ -125,8 +121,7 @@ struct pt_randomizer {
 		struct pt_rotated rotated;
 		struct pt_topk topk;
 		struct pt_single single;
-		struct pt_subset subset;
-		struct pt_olh olh;
+		struct pt_sized sized, subset, olh;
 		struct pt_unary unary;
 		struct pt_multi multi;
 		struct pt_cheu cheu;

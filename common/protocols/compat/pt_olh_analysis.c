@@ -22,49 +22,27 @@ static struct pt_support support(const struct pt_randomizer *p)
 }
 
 /* P <= e / (e + l - 1), e = e^epsilon0. */
-static uint64_t threshold(uint32_t cells, double epsilon0)
+static uint64_t keep(uint32_t bins, uint32_t cells, double epsilon0)
 {
 	long double e = expl((long double)epsilon0);
 
+	(void)bins;
 	return (uint64_t)floorl(ldexpl(e / (e + (cells - 1)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-static double noise(struct pt_randomizer p, uint32_t cells, double epsilon0)
+/* The best real l. */
+static double best(uint32_t bins, double epsilon0)
 {
-	struct pt_support s;
-
-	p.olh.size = cells;
-	p.olh.keep = threshold(cells, epsilon0);
-	s = support(&p);
-	return pt_support_variance(&s, 1, 0);
-}
-
-/* The best real l is e + 1, and the noise has one minimum. */
-static uint32_t choose(const struct pt_randomizer *p, double epsilon0)
-{
-	double best = exp(epsilon0) + 1;
-	uint32_t l = best > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)best;
-
-	return l < PR_CATEGORIES_MAX && noise(*p, l + 1, epsilon0) < noise(*p, l, epsilon0) ? l + 1 : l;
+	(void)bins;
+	return exp(epsilon0) + 1;
 }
 
 static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made;
-	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+	const struct pt_sizing sizing = { 2, PR_CATEGORIES_MAX, best, keep, pt_olh_ratio };
 
-	if (rc != CM_OK)
-		return rc;
-	made.olh.size = r->size != 0 ? r->size : choose(&made, r->epsilon0);
-	if (made.olh.size < 2 || made.olh.size > PR_CATEGORIES_MAX)
-		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 2 to %u", row->device->name,
-			(unsigned)made.olh.size, PR_CATEGORIES_MAX);
-	made.olh.keep = threshold(made.olh.size, r->epsilon0);
-	rc = pt_single_guarantee(&made, pt_olh_ratio(&made), CM_ECONFIG, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return pt_sized_derive(row, q, r, &sizing, out, err);
 }
 
 /* The hash is uniform whatever the value.  Given it every cell has at least omega = (1 - P) / (l - 1), and

@@ -28,6 +28,51 @@ enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query
 	return CM_OK;
 }
 
+static double noise(const struct pt_protocol *row, struct pt_randomizer p, const struct pt_sizing *sizing,
+	uint32_t size, double epsilon0)
+{
+	struct pt_support s;
+
+	p.sized.size = size;
+	p.sized.keep = sizing->keep(p.sized.bins, size, epsilon0);
+	s = row->support(&p);
+	return pt_support_variance(&s, 1, 0);
+}
+
+static uint32_t choose(const struct pt_protocol *row, const struct pt_randomizer *p,
+	const struct pt_sizing *sizing, double epsilon0)
+{
+	double best = sizing->best(p->sized.bins, epsilon0);
+	uint32_t size = best < sizing->least  ? sizing->least
+			: best > sizing->most ? sizing->most
+					      : (uint32_t)best;
+	bool larger = size < sizing->most &&
+		      noise(row, *p, sizing, size + 1, epsilon0) < noise(row, *p, sizing, size, epsilon0);
+
+	return larger ? size + 1 : size;
+}
+
+enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, const struct pt_sizing *sizing, struct pt_randomizer *out,
+	struct cm_err *err)
+{
+	struct pt_randomizer made;
+	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+
+	if (rc != CM_OK)
+		return rc;
+	made.sized.size = r->size != 0 ? r->size : choose(row, &made, sizing, r->epsilon0);
+	if (made.sized.size < sizing->least || made.sized.size > sizing->most)
+		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be %u to %u for %u bins",
+			row->device->name, (unsigned)made.sized.size, (unsigned)sizing->least,
+			(unsigned)sizing->most, (unsigned)made.sized.bins);
+	made.sized.keep = sizing->keep(made.sized.bins, made.sized.size, r->epsilon0);
+	rc = pt_single_guarantee(&made, sizing->ratio(&made), CM_ECONFIG, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
 static void add_cell(struct acct_round *r, long double omega, double u, double v)
 {
 	if (omega > 0)

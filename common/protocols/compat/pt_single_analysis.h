@@ -16,6 +16,22 @@ uint32_t pt_single_items(const struct pt_randomizer *p);
 CM_CHECK enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 
+/* How the size of a pt_sized row is chosen, and what follows from it. */
+struct pt_sizing {
+	uint32_t least, most;
+	/* The real number near which the noise is least; it has one minimum. */
+	double (*best)(uint32_t bins, double epsilon0);
+	/* The largest chance of the value that keeps epsilon0. */
+	uint64_t (*keep)(uint32_t bins, uint32_t size, double epsilon0);
+	/* The guarantee: e^epsilon0. */
+	long double (*ratio)(const struct pt_randomizer *p);
+};
+/* As pt_single_derive, for a pt_sized row, whole: its size is the plan's, or the one of least noise on a
+ * category that nobody holds. */
+CM_CHECK enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct pt_query *q,
+	const struct pt_request *r, const struct pt_sizing *sizing, struct pt_randomizer *out,
+	struct cm_err *err);
+
 /* omega = inf over all inputs of the output law, by what the victim's two inputs give there: `ratio` omega
  * under one and omega under the other (its mass, once for each order), omega under both, ratio omega under
  * both. */

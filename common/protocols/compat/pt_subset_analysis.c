@@ -21,51 +21,25 @@ static struct pt_support support(const struct pt_randomizer *p)
 }
 
 /* P <= k e / (k e + d - k), e = e^epsilon0. */
-static uint64_t threshold(uint32_t d, uint32_t k, double epsilon0)
+static uint64_t keep(uint32_t d, uint32_t k, double epsilon0)
 {
 	long double with = k * expl((long double)epsilon0);
 
 	return (uint64_t)floorl(ldexpl(with / (with + (d - k)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-/* Noise on a category that nobody holds: what the size is chosen for. */
-static double noise(struct pt_randomizer p, uint32_t k, double epsilon0)
+/* The best real k. */
+static double best(uint32_t d, double epsilon0)
 {
-	struct pt_support s;
-
-	p.subset.size = k;
-	p.subset.keep = threshold(p.subset.bins, k, epsilon0);
-	s = support(&p);
-	return pt_support_variance(&s, 1, 0);
-}
-
-/* The best real k is d / (e + 1), and the noise has one minimum. */
-static uint32_t choose(const struct pt_randomizer *p, double epsilon0)
-{
-	double best = p->subset.bins / (exp(epsilon0) + 1);
-	uint32_t most = p->subset.bins - 1, k = best < 1 ? 1 : best > most ? most : (uint32_t)best;
-
-	return k < most && noise(*p, k + 1, epsilon0) < noise(*p, k, epsilon0) ? k + 1 : k;
+	return d / (exp(epsilon0) + 1);
 }
 
 static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made;
-	enum cm_rc rc = pt_single_derive(row, q, r, &made, err);
+	const struct pt_sizing sizing = { 1, pt_query_bins(q) - 1, best, keep, pt_subset_ratio };
 
-	if (rc != CM_OK)
-		return rc;
-	made.subset.size = r->size != 0 ? r->size : choose(&made, r->epsilon0);
-	if (made.subset.size >= made.subset.bins)
-		return cm_fail(err, CM_ECONFIG, "%s: size %u, must be 1 to %u for %u bins", row->device->name,
-			(unsigned)made.subset.size, (unsigned)made.subset.bins - 1,
-			(unsigned)made.subset.bins);
-	made.subset.keep = threshold(made.subset.bins, made.subset.size, r->epsilon0);
-	rc = pt_single_guarantee(&made, pt_subset_ratio(&made), CM_ECONFIG, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return pt_sized_derive(row, q, r, &sizing, out, err);
 }
 
 /* Every subset leaves some input out, so omega = (1 - P) / C(d-1, k) everywhere; masses by counting

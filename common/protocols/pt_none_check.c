@@ -1,4 +1,4 @@
-/* pt_none.c - which rows have room for devices without a valid reading. */
+/* pt_none_check.c - which rows have room for devices without a valid reading. */
 #include "pt_device.h"
 
 enum cm_rc pt_none_check(

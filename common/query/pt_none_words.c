@@ -1,4 +1,4 @@
-/* pt_query_none.c - how devices without a valid reading take part: bins, and words. */
+/* pt_none_words.c - how a query says what devices without a valid reading do: bins, and words. */
 #include <stdio.h>
 
 #include "pt_query.h"
