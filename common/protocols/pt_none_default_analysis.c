@@ -1,4 +1,4 @@
-/* pt_none_default.c - how devices without a valid reading take part where a plan does not say it. */
+/* pt_none_default_analysis.c - how devices without a valid reading take part where a plan does not say it. */
 #include "pt_protocol.h"
 
 /* Does the row have the symbol for this question, or, for NULL, one of those that "auto" chooses from? */
