@@ -87,5 +87,6 @@ scenarios release -m heavy
 
 step 'Debian packages and RPMs'
 tests/packages.sh build/release
+tests/packages_testing.sh build/asan
 
 step 'passed'

@@ -1,5 +1,6 @@
 #!/bin/sh
 # package.sh BUILD OUT [DEB|RPM] - the packages of what is built in BUILD (everything but the tests), into OUT.
+#   Of a test build (cmake --preset testing): the package tombola-testing, and no other.
 #   Their paths are those of the prefix /usr; BUILD has its own back afterwards.  The same tree makes the same bytes, whoever
 #   makes them and where (tests/reproducible.sh).
 #   SOURCE_DATE_EPOCH (default: the newest entry of deploy/package/changelog): the time of every file in them

@@ -11,3 +11,5 @@ trap 'rm -rf "$work"' EXIT
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$src/docker-compose.yml"
 COMPOSE_PROFILES=demo,mqtt,metrics docker-compose -f "$src/docker-compose.yml" config >"$work/config.yml"
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$work/config.yml"
+# The examples that build and use it on somebody else's machines.
+/usr/bin/python3 "$src/tests/ci.py" "$src"
