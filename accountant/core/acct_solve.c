@@ -49,6 +49,35 @@ static double delta_near_largest(const struct acct_plan *p, double eps, double s
 	return upper;
 }
 
+/* Where delta is known to some per cent only, Newton leaves the ends apart by more than they need be: bisect
+ * for each. */
+static void narrow(struct acct_plan *p, double delta, struct acct_bound *eps)
+{
+	double low = eps->lower, high = eps->upper, slope;
+	struct acct_bound d;
+
+	for (int i = 0; i < 8 && isfinite(eps->upper) && eps->upper > eps->lower * (1 + 2e-4); i++) {
+		double at = (low + eps->upper) / 2;
+
+		curve_delta(p, at, &d, &slope);
+		if (d.upper <= delta)
+			eps->upper = at;
+		else
+			low = at;
+		if (d.lower > delta)
+			eps->lower = fmax(eps->lower, at);
+	}
+	for (int i = 0; i < 6 && isfinite(high) && eps->upper > eps->lower * (1 + 2e-4); i++) {
+		double at = (eps->lower + fmin(high, eps->upper)) / 2;
+
+		curve_delta(p, at, &d, &slope);
+		if (d.lower > delta)
+			eps->lower = at;
+		else
+			high = at;
+	}
+}
+
 /* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer. */
 static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
 {
@@ -89,6 +118,8 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 			next = i == 0 ? high : (low + high) / 2;
 		at = next;
 	}
+	if (p->work.spent < ACCT_MOST_WORK / 4)
+		narrow(p, delta, eps);
 	if (!isfinite(eps->upper)) { /* the largest finite loss */
 		curve_delta(p, fmin(p->part[0].curve.list.largest, MOST_EPSILON), &d, &slope);
 		if (d.upper <= delta)

@@ -369,12 +369,12 @@ static void who_sends_bits(void **state)
 	static const char *const yes[] = { "rr:eps0=1,n=9", "grr:k=2,eps0=1,n=9",
 		"mixbins:k=2,eps0=1,n=9,dummies=3", "levels:b=1,eps0=1,n=9", "words:w=1,groups=1,eps0=1,n=9",
 		"vrr:s=1,d=1,eps0=1,n=9", "duchi:eps0=1,n=9", "harmony:eps0=1,d=1,n=9",
-		"prefixes:k=2,eps0=1,n=9" };
+		"prefixes:k=2,eps0=1,n=9", "ss-simple:d=2,levels=2,eps0=1,n=9" };
 	static const char *const no[] = { "generic:eps0=1,n=9", "grr:k=3,eps0=1,n=9",
 		"mixbins:k=2,eps0=inf,dummies=3", "levels:b=2,eps0=1,n=9", "words:w=1,eps0=1,n=9",
 		"words:w=1,groups=2,eps0=1,n=9", "vrr:s=1,eps0=1,n=9", "duchi:eps0=1,d=3,n=9",
 		"harmony:eps0=1,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
-		"ss-simple:d=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9",
+		"ss-double:k=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9",
 		"gspa-pooled:k=2,eps0=1/2,least=4/5", "pair:p=3,beta=.5,q=3,n=9" };
 
 	(void)state;
