@@ -84,7 +84,7 @@ for party in client shuffler analyzer; do
 done
 has tombola-shuffler usr/lib/systemd/system/tombola-shuffler.socket etc/tombola/shuffler-policy.conf
 has tombola-client etc/tombola/client-policy.conf
-has tombola-analyzer etc/tombola/plan.conf
+has tombola-analyzer etc/tombola/plan.conf usr/lib/systemd/system/tombola-results@.service
 has tombola usr/bin/tombola usr/bin/tombola-accountant usr/share/man/man1/tombola.1.gz usr/share/man/man1/tombola-pki.1.gz \
 	usr/share/man/man1/tombola-accountant.1.gz
 has tombola-common usr/share/man/man5/tombola.conf.5.gz usr/share/man/man5/tombola.plan.5.gz \

@@ -87,6 +87,10 @@ enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *fau
 		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
 		cf_fault_at(path, "reconnect_min", &why, faults, err);
 	}
+	if (conf->on_settled.command.n > 0 && *conf->on_settled.command.item[0] != '/') {
+		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
+		cf_fault_at(path, "on_settled.command", &why, faults, err);
+	}
 	nt_tls_ctx_free(ctx);
 	cr_verifier_free(shuffler);
 	cr_signer_free(signer);

@@ -224,6 +224,10 @@ static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct
 	return CM_OK;
 }
 
+#define DELIVER_OPTIONS                                                                                \
+	[AN_DELIVER_CURSOR] = { "cursor", "FILE", "required: keeps which round was the last", false }, \
+	[AN_DELIVER_ONCE] = { "once", NULL, "end when all settled rounds are delivered", false }
+
 /* A verb of two words stands before the one it begins with. */
 static const struct cm_cli_verb verbs[] = {
 	{ .name = "run",
@@ -284,6 +288,32 @@ static const struct cm_cli_verb verbs[] = {
 			[AN_EXPORT_CURSOR] = { "cursor", "FILE",
 				"go on after the last one that this file names", false } },
 		.run = an_results_export },
+	{ .name = "results hook",
+		.args = "",
+		.help = "run the program of on_settled for every settled round, again until it succeeds",
+		.option = { DELIVER_OPTIONS },
+		.run = an_results_hook },
+	{ .name = "results mqtt",
+		.args = "",
+		.help = "publish every settled round to an MQTT broker, with sensors for Home Assistant",
+		.option = { DELIVER_OPTIONS, [AN_MQTT_BROKER] = { "broker", "HOST:PORT", "required", false },
+			[AN_MQTT_USER] = { "user", "NAME", "to log in with", false },
+			[AN_MQTT_PASSWORD] = { "password-file", "FILE", "its first line; mode 0600 or 0400",
+				false },
+			[AN_MQTT_CA] = { "ca", "FILE",
+				"who may vouch for the broker; with it the connection is TLS", false },
+			[AN_MQTT_CERT] = { "cert", "FILE", "our certificate, for a broker that asks", false },
+			[AN_MQTT_KEY] = { "key", "FILE", "and its private key", false },
+			[AN_MQTT_PLAINTEXT] = { "plaintext-to-remote", NULL, "no TLS, even beyond loopback",
+				false },
+			[AN_MQTT_PROTOCOL] = { "protocol", "VERSION", "5 (the default) or 3.1.1", false },
+			[AN_MQTT_PREFIX] = { "prefix", "TOPIC", "of the state topics; tombola by default",
+				false },
+			[AN_MQTT_DISCOVERY] = { "discovery", "TOPIC",
+				"Home Assistant's; homeassistant by default, \"\" for none", false },
+			[AN_MQTT_SENSORS] = { "sensors", "N", "most sensors of a query; 64 by default",
+				false } },
+		.run = an_results_mqtt },
 	{ .name = "budget explain",
 		.args = "[N]",
 		.help = "explain why a round fits or not, what spent the budget, what would fit; exit 3 if "

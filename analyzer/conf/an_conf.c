@@ -44,6 +44,25 @@ static const struct cf_row budget_rows[] = {
 	{ .key = NULL },
 };
 
+static const struct cf_row settled_rows[] = {
+	{ .key = "command",
+		.type = CF_STRINGS,
+		.offset = offsetof(struct an_conf, on_settled.command),
+		.required = true,
+		.min = 1,
+		.max = 64,
+		.help = "absolute path of a program, and its arguments; it reads the round as JSON on "
+			"standard input" },
+	{ .key = "timeout",
+		.type = CF_DURATION,
+		.offset = offsetof(struct an_conf, on_settled.timeout_ms),
+		.min = 1000,
+		.max = 3600000,
+		.fallback = "60s",
+		.help = "a program that takes longer is killed, and run again later" },
+	{ .key = NULL },
+};
+
 const struct cf_row an_conf_rows[] = {
 	{ .key = "shuffler",
 		.type = CF_STRING,
@@ -130,5 +149,10 @@ const struct cf_row an_conf_rows[] = {
 		.max = 30000,
 		.fallback = "20s",
 		.help = "longest wait for a manifest in one request" },
+	{ .key = "on_settled",
+		.type = CF_GROUP,
+		.sub = settled_rows,
+		.help = "what `tombola-analyzer results hook` runs for each settled round; `run` does not "
+			"use it" },
 	{ .key = NULL },
 };

@@ -10,6 +10,10 @@ struct an_conf {
 	bool http_anywhere;
 	double epsilon, delta; /* of the population; 0: the first plan's slice */
 	int64_t threads;
+	struct {
+		struct cf_strings command; /* n 0: none */
+		int64_t timeout_ms;
+	} on_settled;
 	int64_t reconnect_min_ms, reconnect_max_ms, answer_ms, give_up_ms, poll_ms;
 };
 

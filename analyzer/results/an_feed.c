@@ -199,3 +199,8 @@ bool an_feed_wait(const struct an_feed *f, int out, unsigned ms)
 	}
 	return true;
 }
+
+void an_feed_pause(unsigned ms)
+{
+	(void)poll(NULL, 0, (int)ms);
+}

@@ -48,3 +48,5 @@ CM_CHECK enum cm_rc an_feed_done(struct an_feed *f, const struct an_event *e, st
 /* Wait until the ledger has changed, or `ms` have passed, or nobody reads from the descriptor `out` any more
  * (-1: do not look), which returns false. */
 bool an_feed_wait(const struct an_feed *f, int out, unsigned ms);
+/* Wait `ms`. */
+void an_feed_pause(unsigned ms);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cm_clock.h"
@@ -20,10 +21,11 @@ static const char lost[] = " lost, its loss accepted\n";
 static enum cm_rc load(const char *path, bool *there, struct cm_buf *b, struct cm_err *err)
 {
 	enum cm_rc rc = cm_file_read(path, NOTE_MAX, b, err);
+	struct stat st;
 
 	*there = rc == CM_OK;
 	/* Any other kind of file with that name counts as existing, too. */
-	return rc == CM_ENOINPUT && access(path, F_OK) != 0 && errno == ENOENT ? CM_OK : rc;
+	return rc == CM_ENOINPUT && stat(path, &st) != 0 && errno == ENOENT ? CM_OK : rc;
 }
 
 static void parse(const struct cm_buf *b, struct cm_marker *out)

@@ -10,6 +10,7 @@
 #include "cm_fault.h"
 #include "cr_pem.h"
 #include "cr_private_file.h"
+#include "cr_secret.h"
 #include "nt_addr.h"
 
 enum cm_rc mq_password(const struct mq_broker *conf, char out[MQ_PASSWORD_MAX + 1], struct cm_err *err)
@@ -115,4 +116,17 @@ bool mq_is_loopback(const char *host)
 	if (inet_pton(AF_INET6, host, &v6) == 1)
 		return IN6_IS_ADDR_LOOPBACK(&v6);
 	return strcmp(host, "localhost") == 0;
+}
+
+enum cm_rc mq_check(const struct mq_broker *conf, struct cm_err *err)
+{
+	char password[MQ_PASSWORD_MAX + 1];
+	SSL_CTX *ctx = NULL;
+	enum cm_rc rc = conf->password_file != NULL ? mq_password(conf, password, err) : CM_OK;
+
+	cr_wipe(password, sizeof password);
+	if (rc == CM_OK)
+		rc = mq_tls(conf, NULL, &ctx, err);
+	SSL_CTX_free(ctx);
+	return rc;
 }

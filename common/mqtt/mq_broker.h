@@ -30,3 +30,5 @@ CM_CHECK enum cm_rc mq_password(
 CM_CHECK enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, struct cm_err *err);
 /* Whether this host is this machine: what is said to it needs no TLS. */
 bool mq_is_loopback(const char *host);
+/* Whether password and certificates can be read now: the faults of the two above. */
+CM_CHECK enum cm_rc mq_check(const struct mq_broker *conf, struct cm_err *err);

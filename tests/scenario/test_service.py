@@ -274,9 +274,9 @@ def settings(party):
 def installed(tmp_path_factory):
     """The units with the programs of this build."""
     folder = tmp_path_factory.mktemp("units")
-    for party in PARTIES:
-        with open(os.path.join(UNITS, f"tombola-{party}.service.in"), encoding="utf-8") as f:
-            (folder / f"tombola-{party}.service").write_text(f.read().replace("@BIN@", os.path.join(c.BUILD, "bin")))
+    for name in (*PARTIES, "results@"):
+        with open(os.path.join(UNITS, f"tombola-{name}.service.in"), encoding="utf-8") as f:
+            (folder / f"tombola-{name}.service").write_text(f.read().replace("@BIN@", os.path.join(c.BUILD, "bin")))
     shutil.copy(os.path.join(UNITS, "tombola-shuffler.socket"), folder)
     return folder
 
@@ -294,12 +294,13 @@ def test_systemd_finds_no_fault_in_the_units(installed):
 
 
 @analyze
-@pytest.mark.parametrize("party", PARTIES)
+@pytest.mark.parametrize("party", (*PARTIES, "results@"))
 def test_the_sandbox_leaves_little_open(installed, party):
     run = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
                           str(installed / f"tombola-{party}.service")], capture_output=True, text=True, timeout=60)
     level = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", run.stdout)[1])
-    assert level <= 1.5, run.stdout
+    # The one that hands results on has a capability to read, and runs programs of the operator.
+    assert level <= (1.8 if party == "results@" else 1.5), run.stdout
 
 
 @pytest.mark.parametrize("party", PARTIES)

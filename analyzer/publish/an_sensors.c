@@ -1,0 +1,103 @@
+/* an_sensors.c - names topics, and describes items as sensors (Home Assistant, "MQTT discovery"). */
+#include "an_sensors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "an_result.h"
+#include "cm_oom.h"
+
+#define SLUG_MAX 96u
+
+/* What is safe in a topic, in an id and in a template. */
+static void slug(const char *text, char out[SLUG_MAX])
+{
+	size_t n = 0;
+
+	for (; text[n] != '\0' && n + 1 < SLUG_MAX; n++) {
+		char c = text[n];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			     c == '-' || c == '_';
+
+		out[n] = plain ? c : '_';
+	}
+	out[n] = '\0';
+}
+
+static const char *population(const struct an_event *e)
+{
+	return e->r->descriptor.population;
+}
+
+static const char *query(const struct an_event *e)
+{
+	return e->r->descriptor.query.name;
+}
+
+void an_topic_state(const struct an_topics *t, const struct an_event *e, char out[AN_TOPIC_MAX])
+{
+	char of[SLUG_MAX], asked[SLUG_MAX];
+
+	slug(population(e), of);
+	slug(query(e), asked);
+	(void)snprintf(out, AN_TOPIC_MAX, "%.160s/%s/%s", t->prefix, of, asked);
+}
+
+static size_t items(const struct an_event *e)
+{
+	return json_array_size(json_object_get(e->result, "items"));
+}
+
+size_t an_sensors(const struct an_topics *t, const struct an_event *e)
+{
+	if (*t->discovery == '\0')
+		return 0;
+	return items(e) < t->sensors ? items(e) : t->sensors;
+}
+
+/* A query with one number is named by itself; candidates change from round to round. */
+static void name_of(const struct an_event *e, size_t i, char out[200])
+{
+	const json_t *item = json_array_get(json_object_get(e->result, "items"), i);
+	const char *label = json_string_value(json_object_get(item, "label"));
+
+	if (e->r->descriptor.query.kind == PT_PREFIXES)
+		(void)snprintf(out, 200, "%.64s candidate %zu", query(e), i + 1);
+	else if (label == NULL || items(e) == 1)
+		(void)snprintf(out, 200, "%.64s", query(e));
+	else
+		(void)snprintf(out, 200, "%.64s: %.120s", query(e), label);
+}
+
+char *an_sensor(const struct an_topics *t, const struct an_event *e, size_t i, char topic[AN_TOPIC_MAX])
+{
+	char of[SLUG_MAX], asked[SLUG_MAX], state[AN_TOPIC_MAX], name[200], id[2 * SLUG_MAX + 40],
+		device[120];
+	char value[160], attributes[160];
+	json_t *doc;
+	char *text;
+
+	slug(population(e), of);
+	slug(query(e), asked);
+	an_topic_state(t, e, state);
+	name_of(e, i, name);
+	(void)snprintf(id, sizeof id, "tombola_%s_%s_%zu", of, asked, i);
+	(void)snprintf(device, sizeof device, "tombola_%s", of);
+	(void)snprintf(
+		topic, AN_TOPIC_MAX, "%.100s/sensor/tombola_%s_%s/%zu/config", t->discovery, of, asked, i);
+	/* `items` in brackets: a dict has a method of that name.  A round without an estimate has none. */
+	(void)snprintf(value, sizeof value,
+		"{{ value_json['items'][%zu].value if value_json['items'] | length > %zu else None }}", i, i);
+	(void)snprintf(attributes, sizeof attributes,
+		"{{ (value_json['items'][%zu] if value_json['items'] | length > %zu else {}) | tojson }}", i,
+		i);
+	(void)cm_oom_happened();
+	doc = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:[s], s:s, s:s}, s:{s:s, s:s}}", "name",
+		name, "unique_id", id, "state_topic", state, "value_template", value, "json_attributes_topic",
+		state, "json_attributes_template", attributes, "state_class", "measurement", "device",
+		"identifiers", device, "name", population(e), "manufacturer", "Tombola", "origin", "name",
+		"tombola", "sw", TOMBOLA_VERSION);
+	text = an_json_text(doc, JSON_COMPACT);
+	json_decref(doc);
+	return text;
+}

@@ -1,0 +1,21 @@
+/* an_sensors.h - the topics and messages of one settled round: its state, and a description of each item for
+ * Home Assistant.  No I/O. */
+#pragma once
+
+#include "an_event.h"
+
+#define AN_TOPIC_MAX 400u
+
+struct an_topics {
+	const char *prefix;    /* of the state: PREFIX/POPULATION/QUERY */
+	const char *discovery; /* prefix of Home Assistant's discovery; "": describe nothing */
+	size_t sensors;        /* most items of a round that are described */
+};
+
+/* Topic of a round's state.  In population and query other characters than letters, digits, "-" and "_" are
+ * written "_". */
+void an_topic_state(const struct an_topics *t, const struct an_event *e, char out[AN_TOPIC_MAX]);
+/* How many items are described. */
+size_t an_sensors(const struct an_topics *t, const struct an_event *e);
+/* Topic and message that describe item i.  NULL: out of memory; free it. */
+char *an_sensor(const struct an_topics *t, const struct an_event *e, size_t i, char topic[AN_TOPIC_MAX]);
