@@ -78,7 +78,7 @@ def test_two_gateways_choose_their_guarantees(cluster):
         assert run.returncode == 0, run.stderr
     finally:
         second.terminate()
-        log = second.communicate(timeout=30)[1]
+        log = second.communicate(timeout=180)[1]
     truth = Counter(r[1] for r in wary + frank)
     mean = sum(r[2] for r in wary + frank) / (2 * n)
     apart = cluster.json("analyzer", "round", "show", "1")["result"]
