@@ -19,15 +19,17 @@ build() {
 	}
 }
 
-# scenarios PRESET ARGUMENT...: four at once, since they wait for half of their time.  LeakSanitizer needs the right to
-# trace, which the daemons drop for all but root.
+# scenarios PRESET ARGUMENT...: three at once for each processor, since they wait for half of their time.  LeakSanitizer
+# needs the right to trace, which the daemons drop for all but root.
 scenarios() {
 	preset=$1
 	shift
+	workers=$((3 * $(nproc)))
+	[ "$workers" -le 24 ] || workers=24
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0
 	TOMBOLA_BUILD=$PWD/build/$preset ASAN_OPTIONS=detect_leaks=$leaks \
-		/usr/bin/python3 -m pytest -q -n 4 tests/scenario "$@"
+		/usr/bin/python3 -m pytest -q -n "$workers" tests/scenario "$@"
 }
 
 step 'packages'
@@ -55,8 +57,8 @@ build release --target package_contents long
 build asan
 
 step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
-ctest --test-dir build/asan --output-on-failure --progress -j 4 --timeout 300 -LE long
-ctest --test-dir build/release --output-on-failure --progress -j 4 --timeout 300 -L long
+ctest --test-dir build/asan --output-on-failure --progress -j 4 --timeout 900 -LE long
+ctest --test-dir build/release --output-on-failure --progress -j 4 --timeout 900 -L long
 
 step 'layers, symbols, hardening, compose'
 tests/layers.sh . build/release
@@ -69,7 +71,7 @@ TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 build tsan
-ctest --test-dir build/tsan --output-on-failure --progress -j 4 --timeout 300 -L threads
+ctest --test-dir build/tsan --output-on-failure --progress -j 4 --timeout 900 -L threads
 scenarios tsan -k 'all_protocols or round_of_published_readings'
 
 step 'clang-tidy; warnings of clang'

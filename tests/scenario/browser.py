@@ -79,7 +79,7 @@ class Browser:
         elif what == "Page.javascriptDialogOpening":
             self.complaints.append(f"a dialog: {p['message']}")
 
-    def ask(self, method, seconds=60, **params):
+    def ask(self, method, seconds=180, **params):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
         if self.session is not None:
@@ -115,7 +115,7 @@ class Browser:
         assert "exceptionDetails" not in r, f"{expression}: {r['exceptionDetails']}"
         return r["result"].get("value")
 
-    def until(self, expression, seconds=30):
+    def until(self, expression, seconds=180):
         """Wait until it is true; its value."""
         end = time.monotonic() + seconds
         while True:

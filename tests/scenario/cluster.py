@@ -1,5 +1,6 @@
 """cluster.py - the real daemons on loopback sockets, in a folder of their own, started and killed at will."""
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import wire
@@ -37,16 +39,17 @@ def program(name):
     return os.path.join(BUILD, "bin", name)
 
 
-# Below those that the system gives to connections, which could take one before it is listened on; each of pytest's workers has
-# its own.
-WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4
-PORTS = itertools.count(random.randrange(5000))
+# Below those that the system gives to connections, which could take one before it is listened on.  Each is a byte of a file that
+# is locked for as long as this process lives: no other worker, and no other run of the tests, takes it meanwhile.
+PORTS = itertools.count(random.randrange(20000))
+TAKEN = os.open(os.path.join(tempfile.gettempdir(), f"tombola-test-ports-{os.getuid()}"), os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def free_port():
     for n in PORTS:
-        port = 10000 + WORKER * 5000 + n % 5000
+        port = 10000 + n % 20000
         with socket.socket() as s, contextlib.suppress(OSError):
+            fcntl.lockf(TAKEN, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
             s.bind(("127.0.0.1", port))
             return port
 

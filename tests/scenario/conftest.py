@@ -2,6 +2,30 @@ import pytest
 
 import cluster as c
 
+# Above ten seconds each on an idle machine: they begin first, so that none is waited for alone at the end.
+LONG = ("test_view_rows.py", "test_view_attacks.py", "test_clock.py", "test_shuffler_plans.py::test_a_standing", "test_rounds.py",
+        "test_heads.py::test_both", "test_dishonest.py::test_a_class", "test_metrics.py::test_a_round", "test_dashboard.py",
+        "test_real", "test_classes.py", "test_noise.py", "test_structured.py")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One test in hand and one to come for each worker: by halves of what is left, as is usual, the last tests of all would
+    often stand behind long ones."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScheduling
+
+    class OneByOne(LoadScheduling):
+        def _send_tests(self, node, num):
+            super()._send_tests(node, max(0, min(num, 2 - len(self.node2pending[node]))))
+
+    return OneByOne(config, log)
+
 
 @pytest.fixture
 def cluster(tmp_path):

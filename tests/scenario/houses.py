@@ -78,7 +78,7 @@ def unnamed(value):
 
 def page(cluster, party):
     base = f"http://127.0.0.1:{cluster.http[party]}"
-    text = urllib.request.urlopen(f"{base}/metrics", timeout=10).read().decode()
+    text = urllib.request.urlopen(f"{base}/metrics", timeout=60).read().decode()
     return [line for line in measured(text) if not POLLS.search(line)]
 
 

@@ -205,7 +205,7 @@ class Analyzer:
         data = self.reserve(d)
         self.extend()
         self.announce(data)
-        run = self.cluster.run("client", "send", readings, "--device-field", "device", "--wait", "30s")
+        run = self.cluster.run("client", "send", readings, "--device-field", "device", "--wait", "3m")
         assert run.returncode == 0, run.stderr
         manifest, signed = self.manifest(d)
         charge = self.charge(d, data, signed.manifest)
@@ -229,9 +229,16 @@ class Device:
         self.cluster = cluster
         self.link = wire.Link.dial(cluster.port, cluster.tls(folder))
 
-    def round(self, after=0, wait_ms=5000):
-        r = self.link.ask("round", get_round=pb.GetRound(population="test", after=after, wait_ms=wait_ms))
-        return pb.Descriptor.FromString(r.descriptor), r.descriptor
+    def round(self, after=0, wait_ms=5000, seconds=180):
+        """The round after that one.  Unless wait_ms is 0 it is waited for, as long as it may take on a machine that others use."""
+        end = time.monotonic() + (seconds if wait_ms else 0)
+        while True:
+            try:
+                r = self.link.ask("round", get_round=pb.GetRound(population="test", after=after, wait_ms=wait_ms))
+                return pb.Descriptor.FromString(r.descriptor), r.descriptor
+            except wire.Refused as e:
+                if e.code != pb.ERROR_NOT_FOUND or time.monotonic() > end:
+                    raise
 
     def standing(self):
         """The last round of our certificate as the shuffler signs it: sequence, hash of the descriptor."""

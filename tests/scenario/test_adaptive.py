@@ -173,6 +173,6 @@ def test_a_changed_file_in_mode_plan_is_a_plan_whose_slice_does_not_fit(cluster,
 def test_the_cost_of_an_adaptive_plan(cluster):
     over_budget(cluster)
     text = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=180)
     assert text.returncode == 0, text.stderr
     assert "mode adaptive, filter gdp" in text.stdout and "REFUSED" in text.stdout and " %" in text.stdout

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.heavy
 
 def cost(cluster, *args):
     run = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf"), *args], capture_output=True,
-                         text=True, timeout=60)
+                         text=True, timeout=180)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -27,7 +27,7 @@ def complete(program, questions, cwd=None):
     assert script.returncode == 0 and not script.stderr, script
     lines = "".join("\t".join([program, *[w or "EMPTY" for w in q]]) + "\n" for q in questions)
     run = subprocess.run(["bash", "-c", ASK, "ask", script.stdout, "_" + program.replace("-", "_")], input=lines,
-                         capture_output=True, text=True, timeout=60, cwd=cwd)
+                         capture_output=True, text=True, timeout=180, cwd=cwd)
     assert run.returncode == 0 and not run.stderr, run
     answers = [set(line.split()) for line in run.stdout.splitlines()]
     assert len(answers) == len(questions)

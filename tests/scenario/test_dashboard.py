@@ -32,7 +32,7 @@ def get(cluster, path):
     """Status, headers, text; asked again while the daemon starts, or reads the ledger."""
     def once():
         try:
-            with urllib.request.urlopen(url(cluster, path), timeout=30) as answer:
+            with urllib.request.urlopen(url(cluster, path), timeout=180) as answer:
                 return answer.status, answer.headers, answer.read().decode()
         except urllib.error.HTTPError as e:
             return e.code != 503 and (e.code, e.headers, e.read().decode())

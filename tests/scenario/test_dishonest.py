@@ -281,12 +281,12 @@ def message(d, data, tag, slot, value):
 def real(cluster, kind, mutant="", **keys):
     """The real shuffler and analyzer, in a round that devices in Python can reach."""
     cluster.configure(min_batch=2, max_epsilon0="inf")
-    cluster.plan([{"query": "q", "min_reports": 10, "target": N, "window": "1h", **PLANS[kind], **keys}], epsilon=45.0)
+    cluster.plan([{"query": "q", "min_reports": 10, "target": N, "window": "1h", **PLANS[kind], **keys}], epsilon=45.0, tries=1)
     cluster.start("shuffler", "run", mutant=mutant)
     cluster.wait_listening()
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    d, data = device.round(wait_ms=20000)
+    d, data = device.round()
     return analyzer, device, d, data
 
 
@@ -419,7 +419,7 @@ def between(cluster):
     def go_on(kind, how, mutant=""):
         if not fake.order:
             cluster.plan([{"query": "q", "min_reports": 20, "target": N, "window": "1m", **PLANS[kind]}], epsilon=45.0)
-            cluster.start("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "20s")
+            cluster.start("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "3m")
         fake.how = how
         return cluster.run("analyzer", "round", "run", "1", mutant=mutant)
 

@@ -18,7 +18,7 @@ N = 60
 
 
 def proofs(cluster, mutant=""):
-    run = cluster.run("client", "proofs", "--json", "--wait", "20s", mutant=mutant)
+    run = cluster.run("client", "proofs", "--json", "--wait", "3m", mutant=mutant)
     return run, counts_of(run.stdout)
 
 
@@ -53,7 +53,7 @@ def honest_round(cluster, **keys):
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     analyzer = cluster.start("analyzer", "run", "--once")
-    sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "20s")
+    sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
     assert sent.returncode == 0, sent.stderr
     assert analyzer.wait() == 0, analyzer.log()
     return shuffler
@@ -118,7 +118,7 @@ def test_proofs_agree_with_a_second_implementation(cluster):
     cluster.wait_listening()
     cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    d, data = device.round(wait_ms=20000)
+    d, data = device.round()
     sent = [(os.urandom(32), Device.seal(d, data, i % 2)) for i in range(37)]
     with pytest.raises(wire.Refused) as refused:
         device.manifest(d)
@@ -208,7 +208,7 @@ def cheated(cluster, how="replaced", proofs_of=60):
     """A round of that shuffler; the analyzer is content with it."""
     conf(cluster, "client", f"proofs = {proofs_of};")
     analyzer = cluster.start("analyzer", "run", "--once")
-    sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "20s")
+    sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
     assert sent.returncode == 0, sent.stderr
     assert analyzer.wait() == 0, analyzer.log()
     entry, = cluster.json("analyzer", "round", "list")["rounds"]
@@ -295,7 +295,7 @@ def test_an_honest_shuffler_cannot_be_convicted_by_recombined_parts(cluster):
     cluster.wait_listening()
     cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    d, data = device.round(wait_ms=20000)
+    d, data = device.round()
     names = b"".join(os.urandom(32) for _ in range(12))
     sealed = b"".join(Device.seal(d, data, i % 2) for i in range(12))
     submit = pb.Submit(round_id=d.round_id, pseudonyms=names, sealed=sealed, salts=os.urandom(32 * 12))
@@ -448,7 +448,7 @@ def test_an_analyzer_that_is_told_another_manifest_keeps_both(cluster, mutant):
     fake = Changing(cluster)
     try:
         analyzer = cluster.start("analyzer", "run", "--once")
-        sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "20s")
+        sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
         assert sent.returncode == 0, sent.stderr
         wait_for("the charge", lambda: "release" in fake.asked or not analyzer.alive())
         analyzer.kill()

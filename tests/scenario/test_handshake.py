@@ -16,7 +16,7 @@ def s_client(cluster, *args, stdin=b""):
     folder = cluster.path("pki", "client")
     run = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{cluster.port}", "-cert", f"{folder}/client.crt",
                           "-key", f"{folder}/client.key", "-CAfile", f"{folder}/services-ca.crt", "-alpn", "tombola/1",
-                          "-servername", "localhost", *args], input=stdin, capture_output=True, timeout=30)
+                          "-servername", "localhost", *args], input=stdin, capture_output=True, timeout=180)
     return (run.stdout + run.stderr).decode(errors="replace")
 
 

@@ -15,7 +15,7 @@ EVERY = ("--config", "--verbose", "--quiet", "--log-format", "--color", "--json"
 
 
 def say(program, *args):
-    return subprocess.run([c.program(program), *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([c.program(program), *args], capture_output=True, text=True, timeout=180)
 
 
 def verbs(program):

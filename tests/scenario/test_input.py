@@ -303,7 +303,7 @@ SPECS = [("grr:k=4,epsO=1,n=100", "no such key 'epsO'"), ("frob:n=100", "no such
 def test_a_bad_command_line(world, program, args, said):
     party = program.removeprefix("tombola-")
     conf = ["--config", world.path(f"{party}.conf")] if program in DAEMONS and "--config" not in args and args else []
-    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=60, cwd=world.dir)
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=180, cwd=world.dir)
     assert not run.stdout
     says(run, "usage", said)
 
@@ -311,7 +311,7 @@ def test_a_bad_command_line(world, program, args, said):
 @pytest.mark.parametrize("spec,said", SPECS)
 def test_a_bad_round_for_the_accountant(spec, said):
     run = subprocess.run([c.program("tombola-accountant"), "epsilon", "--delta", "1e-6", "--round", spec],
-                         capture_output=True, text=True, timeout=60)
+                         capture_output=True, text=True, timeout=180)
     says(run, "data", f"--round {spec}: ", said)
 
 
@@ -329,7 +329,7 @@ def test_a_bad_environment(world, variable, value):
     ("tombola-client", ["send", "none.csv"]), ("tombola-client", ["encode", "--dry-run", "none.csv"])])
 def test_no_such_input(world, program, args):
     conf = ["--config", world.path("client.conf")] if program == "tombola-client" else []
-    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=60, cwd=world.dir)
+    run = subprocess.run([c.program(program), *conf, *args], capture_output=True, text=True, timeout=180, cwd=world.dir)
     says(run, "noinput", "none.")
 
 
@@ -372,7 +372,7 @@ def offered(cluster):
 def send(made, name, data, *args):
     with open(made.path(name), "wb") as f:
         f.write(data.encode("latin-1"))
-    return made.run("client", "send", made.path(name), "--device-field", "device", "--wait", "10s", *args)
+    return made.run("client", "send", made.path(name), "--device-field", "device", "--wait", "3m", *args)
 
 
 @pytest.mark.parametrize("ext,name", ROWS)
@@ -383,7 +383,7 @@ def test_a_bad_row_costs_its_device_the_reading_and_nothing_else(offered, ext, n
     # Where nothing is sent, it can be asked for.
     with open(made.path(f"r.{ext}"), "wb") as f:
         f.write(text.encode("latin-1"))
-    dry = ("encode", "--dry-run", made.path(f"r.{ext}"), "--device-field", "device", "--wait", "10s")
+    dry = ("encode", "--dry-run", made.path(f"r.{ext}"), "--device-field", "device", "--wait", "3m")
     says(made.run("client", *dry, "--strict"), "data", place, said)
     run = made.run("client", *dry)
     assert run.returncode == 0 and place in run.stdout and said in run.stdout, run
@@ -431,7 +431,7 @@ def test_readings_that_cannot_be_read_at_all(offered, ext, text, place, said):
 def test_stdin_is_named_too(offered, ext):
     made, _, _ = offered
     text = GOOD[ext][0] + ROWS[("csv", "short row") if ext == "csv" else ("ndjson", "no field")][0] + GOOD[ext][1]
-    run = made.run("client", "send", "-", "--format", ext, "--device-field", "device", "--wait", "10s", "--show-readings",
+    run = made.run("client", "send", "-", "--format", ext, "--device-field", "device", "--wait", "3m", "--show-readings",
                    stdin=text)
     assert run.returncode == 0, run.stderr
     assert f"stdin:{3 if ext == 'csv' else 2}: " in run.stdout
@@ -467,7 +467,7 @@ def test_vectors_that_are_none_take_part_without_a_reading_and_are_never_shown(c
     assert dry.returncode == 0 and "(vector of v)" in dry.stdout, dry
     for shown in ("0, 0.5, 1", "1, 0, 0.5", "1, 0, 0"):
         assert f"\n{shown} " in dry.stdout, dry.stdout
-    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "20s", "--show-readings")
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", "--show-readings")
     assert run.returncode == 0, run.stderr
     assert "5 of 8 rows unusable" in run.stdout and "1 values clamped" in run.stdout, run.stdout
     assert analyzer.wait() == 0, analyzer.log()

@@ -61,7 +61,7 @@ def faults(*args):
         yield ("--port", str(to), "--client-dials", f"127.0.0.1:{listen}"), done
     finally:
         proxy.send_signal(signal.SIGTERM)
-        said, _ = proxy.communicate(timeout=60)
+        said, _ = proxy.communicate(timeout=180)
     assert proxy.returncode == 0
     done.update(json.loads(said))
 
@@ -146,7 +146,7 @@ def test_a_demo_that_cannot_end_is_ended(tmp_path):
     begun = time.monotonic()
     run, events = demo(*given(tmp_path), "--client-dials", f"127.0.0.1:{silent}", "--timeout", "2s",
                        env={"TMPDIR": str(tmp_path)})
-    assert run.returncode == 75 and "--timeout" in run.stderr and time.monotonic() - begun < 20
+    assert run.returncode == 75 and "--timeout" in run.stderr and time.monotonic() - begun < 90
     assert events[-1]["exit"] == 75 and "--timeout" in events[-1]["error"]
     kept = re.search(r"logs and databases are in (\S+)", run.stderr)[1]
     assert os.path.exists(os.path.join(kept, "client.log"))
@@ -249,5 +249,5 @@ def test_duplicates_and_a_narrow_line_change_nothing(tmp_path):
     (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--drop", "-1"), "whole number"),
     (("--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--delay", "-1"), "number")])
 def test_the_proxy_refuses_what_it_does_not_understand(args, words):
-    run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=180)
     assert run.returncode == 2 and words in run.stderr and "Traceback" not in run.stderr

@@ -105,7 +105,7 @@ def send(cluster, value, devices=DEVICES):
     cluster.reset_client()
     cluster.write("readings.csv", "device,value\n" + "".join(f"{i},{quoted(value)}\n" for i in range(devices)))
     run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait",
-                      "10s")
+                      "3m")
     assert run.returncode == 0, (value, run.stdout, run.stderr)
 
 
@@ -146,7 +146,7 @@ def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, 
             f.writelines(json.dumps({"device": str(i), **(value if isinstance(value, dict) else {"value": value})}) + "\n"
                          for i in range(DEVICES))
         run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device",
-                          "--wait", "10s")
+                          "--wait", "3m")
         assert run.returncode == 0, (value, run.stdout, run.stderr)
     assert [n for n, _ in fake.sizes] == [DEVICES] * len(values) and len({size for _, size in fake.sizes}) == 1, fake.sizes
     each = d.record_length + 48 + (2 if tags else 0)
@@ -162,7 +162,7 @@ def test_a_device_that_has_no_reading_sends_what_every_device_sends(cluster, fak
             {"device": str(i), **{"absent": {}, "null": {"value": None}, "empty": {"value": ""}}[others]} for i in range(1, 5)]
         with open(cluster.path("readings.ndjson"), "w") as f:
             f.writelines(json.dumps(r) + "\n" for r in rows)
-        run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "10s")
+        run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device", "--wait", "3m")
         assert fake.sizes, (others, run.stdout, run.stderr)
     assert {n for n, _ in fake.sizes} == {5} and len({size for _, size in fake.sizes}) == 1, fake.sizes
 

@@ -33,7 +33,7 @@ def tool(*args, text=None):
 
 
 def get(cluster, party, path="/metrics"):
-    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}{path}", timeout=60) as r:
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}{path}", timeout=180) as r:
         return r.headers, r.read().decode()
 
 
@@ -393,7 +393,7 @@ def test_an_address_for_others_must_be_asked_for(cluster):
         assert cluster.run(party, "check-config").returncode == 0
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    with urllib.request.urlopen(named(cluster, "shuffler:9465"), timeout=60) as r:
+    with urllib.request.urlopen(named(cluster, "shuffler:9465"), timeout=180) as r:
         assert "tombola_ready 1" in r.read().decode()
     assert cluster.run("shuffler", "check").returncode == 0
 
@@ -404,7 +404,7 @@ def test_a_page_of_another_name_cannot_read_the_answers(cluster, mutant):
     cluster.start("shuffler", "run", mutant=mutant)
     cluster.wait_listening()
     try:
-        with urllib.request.urlopen(named(cluster, "evil.example"), timeout=60) as r:
+        with urllib.request.urlopen(named(cluster, "evil.example"), timeout=180) as r:
             code = r.status
     except urllib.error.HTTPError as e:
         code = e.code

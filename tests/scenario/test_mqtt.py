@@ -245,13 +245,13 @@ def test_a_broker_that_is_away_is_waited_for_and_said_once(world):
     client = world.client(ready=False)
     wait_for("the client to say it", lambda: log_says(world.cluster, "MQTT broker, retrying"))
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=60)
+        urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=180)
     first = world.offer()  # before anything could be read: it goes without
     time.sleep(NOT_YET)
     assert log_says(world.cluster, "MQTT broker, retrying") == 1
     broker.start()
     subscribed(world.cluster)
-    urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=60)
+    urllib.request.urlopen(f"http://127.0.0.1:{world.cluster.http['client']}/readyz", timeout=180)
     assert list(world.taken(first, 3).values()) == [NONE] * 3
     world.over(1)
     broker.publish(reading("a", "c1"))

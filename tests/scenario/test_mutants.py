@@ -72,7 +72,8 @@ def needless():
 def test_without_the_check_the_unit_test_fails(name, test):
     run = subprocess.run([os.path.join(c.BUILD, "tests", test)], capture_output=True, text=True, timeout=240,
                          cwd=os.path.join(c.BUILD, "tests"),
-                         env={**os.environ, "TOMBOLA_MUTANT": name, "CMOCKA_TEST_ABORT": "1"})
+                         env={**os.environ, "TOMBOLA_MUTANT": name, "CMOCKA_TEST_ABORT": "1",
+                              "TOMBOLA_TEST_GUARD_MS": "5000"})
     if name in needless():
         assert run.returncode == 0, run.stderr[-500:]
         return

@@ -33,7 +33,7 @@ def tell(cluster, bins, none):
                    "min_reports": N, "target": N, "values": VALUES, "window": "2m"}], epsilon=45.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    desc, data = device.round(wait_ms=20000)
+    desc, data = device.round()
     assert params.read(desc.randomizer).bins == bins
     held = [VALUES.index(v) for v, n in HELD.items() for _ in range(n)]
     held += [{None: 3, "even": i % 3, "category:c": 2}[none] for i in range(WITHOUT)]

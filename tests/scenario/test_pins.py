@@ -39,7 +39,7 @@ class Planned(Descriptors):
 
 
 def send(cluster, *args, mutant=""):
-    return cluster.run("client", "send", colours(cluster, DEVICES), "--device-field", "device", "--wait", "10s", *args,
+    return cluster.run("client", "send", colours(cluster, DEVICES), "--device-field", "device", "--wait", "3m", *args,
                        mutant=mutant)
 
 
@@ -511,11 +511,11 @@ def test_what_a_client_asks_does_not_depend_on_its_readings(cluster, fake):
         d = analyzer.round(fake, plan)
         void = b""
         for attempt in (1, 2):
-            run = cluster.run("client", "send", readings, "--device-field", "device", "--wait", "10s")
+            run = cluster.run("client", "send", readings, "--device-field", "device", "--wait", "3m")
             assert run.returncode == 0, run.stderr
             void = end(fake, d)
             d = analyzer.round(fake, plan, 1, 2, void) if attempt == 1 else analyzer.round(fake, plan, 9)
-        assert cluster.run("client", "send", readings, "--device-field", "device", "--wait", "10s").returncode == \
+        assert cluster.run("client", "send", readings, "--device-field", "device", "--wait", "3m").returncode == \
             EXIT["permission"]
         seen.append(list(fake.asked))
     # Two are asked by a clock: proofs when their time has come, and for a round again while there is none.
@@ -534,7 +534,7 @@ def test_a_try_that_was_sealed_for_its_proofs_is_not_void_for_the_next(cluster, 
     analyzer = Planned(cluster)
     plan, d = first_try(cluster, analyzer, fake)
     end(fake, d, is_void=False)
-    run = cluster.run("client", "proofs", "--wait", "10s", mutant=mutant)
+    run = cluster.run("client", "proofs", "--wait", "3m", mutant=mutant)
     assert run.returncode == 0 and "get_manifest" in fake.asked, run.stderr
     d = analyzer.round(fake, plan, 1, 2, end(fake, d))
     run = send(cluster, mutant=mutant)

@@ -63,7 +63,7 @@ def alive(link):
 
 
 def metric(cluster, name):
-    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=60) as r:
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=180) as r:
         return float(re.search(rf"^{re.escape(name)} (\S+)$", r.read().decode(), re.M)[1])
 
 

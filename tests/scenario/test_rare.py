@@ -11,7 +11,7 @@ N = 300
 
 
 def command(name, *args, **kw):
-    return subprocess.run([c.program(name), *args], capture_output=True, text=True, timeout=60, **kw)
+    return subprocess.run([c.program(name), *args], capture_output=True, text=True, timeout=180, **kw)
 
 
 def rounds():

@@ -46,7 +46,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
                    "window": "2m"}], epsilon=10.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    desc, data = device.round(wait_ms=20000)
+    desc, data = device.round()
     r = params.read(desc.randomizer)
     assert desc.record_length == records.record_length(r) and desc.messages_per_client == 1
     # Every seventh device has no reading.

@@ -39,7 +39,7 @@ def test_no_report_vanishes_with_a_copy_older_than_the_open_round(cluster, remov
     device.link = wire.Link.dial(cluster.port, late)
 
     def report():
-        d, data = device.round(after=1 if removed else 2, wait_ms=20000)
+        d, data = device.round(after=1 if removed else 2)
         values = [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(10)]
         assert device.submit(d, values) == [pb.OUTCOME_ACCEPTED] * 10
         return d

@@ -127,7 +127,7 @@ def test_the_analyzer_answers_while_it_judges_and_explains(cluster):
     while analyzer.alive():
         start = time.monotonic()
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['analyzer']}/healthz", timeout=60).read()
+            urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['analyzer']}/healthz", timeout=180).read()
             slowest, answers = max(slowest, time.monotonic() - start), answers + 1
         except OSError:
             pass  # not yet up, or down again

@@ -254,7 +254,7 @@ def test_of_a_settled_round_no_key_is_left_on_the_disk(cluster):
             keys.append(f.read())
     assert all(len(k) == 32 for k in keys), [len(k) for k in keys]
     assert len(files_with(cluster.dir, keys)) == 4
-    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "20s")
+    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
     assert run.returncode == 0, run.stderr
     assert analyzer.wait() == 0, analyzer.log()
     wait_for("the shuffler's key to go", lambda: not os.listdir(folders[0]))

@@ -288,7 +288,7 @@ analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None,
 @analyze
 def test_systemd_finds_no_fault_in_the_units(installed):
     run = subprocess.run(["systemd-analyze", "verify", "--man=no", *sorted(map(str, installed.iterdir()))],
-                         capture_output=True, text=True, timeout=60)
+                         capture_output=True, text=True, timeout=180)
     ours = [x for x in (run.stdout + run.stderr).splitlines() if "tombola" in x]
     assert run.returncode == 0 and not ours, run
 
@@ -297,7 +297,7 @@ def test_systemd_finds_no_fault_in_the_units(installed):
 @pytest.mark.parametrize("party", (*PARTIES, "results@"))
 def test_the_sandbox_leaves_little_open(installed, party):
     run = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
-                          str(installed / f"tombola-{party}.service")], capture_output=True, text=True, timeout=60)
+                          str(installed / f"tombola-{party}.service")], capture_output=True, text=True, timeout=180)
     level = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", run.stdout)[1])
     # The one that hands results on has a capability to read, and runs programs of the operator.
     assert level <= (1.8 if party == "results@" else 1.5), run.stdout
@@ -323,7 +323,7 @@ def test_faults_that_a_restart_does_not_mend_end_with_codes_that_prevent_one(clu
     def ends(party, code, needle):
         # A daemon that starts after all is ended by the time limit, and fails this.
         run = subprocess.run([c.program(f"tombola-{party}"), "--config", cluster.path(f"{party}.conf"), "run"],
-                             capture_output=True, text=True, timeout=60)
+                             capture_output=True, text=True, timeout=180)
         assert run.returncode == code and needle in run.stderr, run
         assert code in codes[party]
 

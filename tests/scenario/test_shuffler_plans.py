@@ -309,7 +309,7 @@ class Waits:
     @staticmethod
     def looks(cluster):
         def look():
-            with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/status", timeout=30) as r:
+            with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/status", timeout=180) as r:
                 json.load(r)
         return look
 

@@ -84,7 +84,7 @@ def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
                  epsilon=100.0)
     analyzer = cluster.start("analyzer", "run", "--once")
     device = Device(cluster)
-    desc, data = device.round(wait_ms=20000)
+    desc, data = device.round()
     r = params.read(desc.randomizer)
     want = made(row)
     if row == "rotated":

@@ -90,7 +90,7 @@ def files(tmp_path_factory):
 
 
 def sent(worlds, ext, changed, mutant=""):
-    return worlds.send(write(worlds, ext, changed), "--wait", "20s", mutant=mutant)
+    return worlds.send(write(worlds, ext, changed), "--wait", "3m", mutant=mutant)
 
 
 def ran(worlds, ext, changed, mutant=""):
@@ -130,7 +130,7 @@ def test_the_worlds_are_the_same_when_nothing_is_changed(files):
 @pytest.mark.parametrize("options", [("--json",), ("-v", "-v", "-v")], ids=["json", "verbose"])
 def test_no_way_to_say_more_says_more_of_a_reading(files, options):
     worlds, *_ = files("csv", True)
-    look = [worlds.send(write(worlds, "csv", changed), "--wait", "20s", *options)
+    look = [worlds.send(write(worlds, "csv", changed), "--wait", "3m", *options)
             for changed in (row("csv", CHANGED, "c2"), b"d2,purple", b'd2,"c1', None)]
     for other in look[1:]:
         same(look[0], other, pseudonym_of_the_changed(look[0], other)[:1])
@@ -153,7 +153,7 @@ def test_with_a_list_it_does_not_matter_where_in_its_line_a_device_stands(files,
         with open(worlds.cluster.path(f"readings.{ext}"), "wb") as f:
             f.write(b"colour,device\n" if ext == "csv" else b"")
             f.write(b"".join((r.encode() if n != CHANGED else changed) + b"\n" for r, n in zip(rows, NAMES)))
-        return worlds.send(worlds.cluster.path(f"readings.{ext}"), "--wait", "20s")
+        return worlds.send(worlds.cluster.path(f"readings.{ext}"), "--wait", "3m")
 
     one = look(BEHIND[ext][0])
     for changed in BEHIND[ext][1:]:
@@ -246,7 +246,7 @@ def test_nothing_leaves_before_all_is_sealed(cluster, mutant):
     cluster.write("client.conf", text.replace('prepare = "50ms";', 'prepare = "1ms";'))
     fake = Counting(cluster)
     Descriptors(cluster).offer(fake, target=n, min_batch=1)
-    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "10s", mutant=mutant)
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     assert fake.stored is not None, run.stderr
     assert (fake.stored == n) == (mutant == ""), fake.stored
@@ -372,7 +372,7 @@ def test_no_query_may_ask_who_a_device_is(cluster, mutant):
     fake = Shuffler(cluster)
     path = cluster.write("readings.csv", "device,colour\nc1,c1\nc2,c2\n")
     d, _ = Descriptors(cluster).offer(fake, field="device", target=2, min_batch=1)
-    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "10s", mutant=mutant)
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     if mutant:
         assert run.returncode == 0 and len(fake.rounds[d.round_id]["taken"]) == 2
@@ -390,7 +390,7 @@ def test_no_query_may_ask_for_a_field_that_a_policy_does_not_list(cluster, mutan
     fake = Shuffler(cluster)
     path = cluster.write("readings.csv", "device,colour,diagnosis\nd0,c1,c1\nd1,c2,c2\n")
     d, _ = Descriptors(cluster).offer(fake, field="diagnosis", target=2, min_batch=1)
-    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "10s", mutant=mutant)
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     if mutant:
         assert run.returncode == 0 and len(fake.rounds[d.round_id]["taken"]) == 2

@@ -534,8 +534,8 @@ int main(void)
 		TEST(a_void_round_settles_it_and_a_silent_shuffler_leaves_it_unanswered),
 		TEST(a_manifest_of_another_key_or_round_and_a_proof_of_another_length_change_nothing),
 		TEST(a_dropped_message_is_evidence_of_which_no_bit_can_be_changed),
-		TEST(an_honest_shuffler_is_never_convicted),
 		TEST(a_second_manifest_is_evidence_and_the_same_one_twice_is_none),
+		TEST(an_honest_shuffler_is_never_convicted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
