@@ -31,6 +31,10 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:PATH=//p' "$build/CMakeCache.txt")
 
+# Of a cross build (cmake/arm64.cmake) the libraries that its programs need are the other machine's.
+other=$(sed -n 's/^CPACK_DEBIAN_PACKAGE_ARCHITECTURE:STRING=//p' "$build/CMakeCache.txt")
+[ -z "$other" ] || export DEB_HOST_ARCH="$other"
+
 back() {
 	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$libdir" >/dev/null
 }

@@ -295,7 +295,8 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		rc = demo_ended(d, err);
 	if (log != NULL)
 		(void)fclose(log);
-	return rc == CM_OK && d->seed != NULL ? seeds_taken(d, err) : rc;
+	/* Where no round settled nothing may have been drawn, and there is no estimate to vary. */
+	return rc == CM_OK && d->seed != NULL && d->settled > 0 ? seeds_taken(d, err) : rc;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)

@@ -174,6 +174,9 @@ def test_seeds_in_test_builds_only(tmp_path):
         run, events = demo("--seed", "7")
         assert run.returncode == 64 and "test build" in run.stderr and not events
         return
+    # Where no round is asked nobody draws, and that is no fault of the seed.
+    run, events = demo(*given(tmp_path, epsilon=0.1), "--seed", "7")
+    assert run.returncode == 3 and events[-1]["refused"] == 1, run.stderr
     counts = []
     for seed in ("7", "7", "8"):
         run, events = demo(*given(tmp_path), "--seed", seed)
@@ -251,3 +254,45 @@ def test_duplicates_and_a_narrow_line_change_nothing(tmp_path):
 def test_the_proxy_refuses_what_it_does_not_understand(args, words):
     run = subprocess.run([KIT, *args], capture_output=True, text=True, timeout=180)
     assert run.returncode == 2 and words in run.stderr and "Traceback" not in run.stderr
+
+
+def plugin(folder, text, build):
+    """Run a test of somebody else's, with the plugin."""
+    (folder / "test_theirs.py").write_text(text)
+    env = {k: v for k, v in os.environ.items() if k != "TOMBOLA_BUILD" and not k.startswith("PYTEST_")}
+    run = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tombola_testing",
+                          "--tombola-build", str(build), "--basetemp", str(folder / "t"), str(folder)], capture_output=True,
+                         text=True, timeout=300, env={**env, "PYTHONPATH": os.path.dirname(KIT)}, cwd=folder)
+    return run.returncode, run.stdout + run.stderr
+
+
+def test_the_fixture_fails_where_there_is_nothing_to_run(tmp_path):
+    code, said = plugin(tmp_path, "def test_x(tombola):\n    pass\n", tmp_path)
+    assert code == 1 and f"no program tombola in {tmp_path}/bin" in said and "skipped" not in said
+
+
+def test_the_fixture_runs_a_plan_and_says_why_it_failed(tmp_path):
+    text = f"""import tombola_testing
+PLAN = '''{PLAN % (2.0, N, N, "1m")}'''
+DEAR = PLAN.replace("epsilon = 2.0", "epsilon = 0.1")
+
+def test_good(tombola):
+    rows = [["device", "colour"]] + [[f"d{{i}}", "red" if i < {RED} else "green"] for i in range({N})]
+    outcome = tombola.run(PLAN, rows, device_field="device", keep=tombola.folder + "/kept")
+    item = outcome.item("colour", "red")
+    assert abs(item["value"] - {RED}) < 6 * item["variance"] ** 0.5 and 0 < outcome.epsilon <= 2
+    assert [e["event"] for e in outcome.events][-1] == "ended" and not outcome.complaints and outcome.faults is None
+    try:
+        outcome.item("colour", "blue")
+    except tombola_testing.Failed as e:
+        assert "['green', 'red']" in str(e)
+    else:
+        assert False
+
+def test_bad(tombola):
+    assert tombola.run(DEAR, devices={N}, expect=3).of("refused")
+    tombola.run(DEAR, devices={N})
+"""
+    code, said = plugin(tmp_path, text, os.path.dirname(os.path.dirname(c.program("tombola"))))
+    assert code == 1 and "1 failed, 1 passed" in said, said
+    assert re.search(r"the plan ended with 3, not with 0\nE +refused round 1: needs epsilon", said), said

@@ -368,7 +368,7 @@ static void a_kill_between_charge_and_bytes_leaves_both_or_neither(void **state)
 		assert_true(pid >= 0);
 		if (pid == 0) {
 			cl_world_restart(&world);
-			for (unsigned i = 0;; i++) {
+			for (;;) {
 				if (put(0, CHUNK) != CM_OK ||
 					db_run(world.db->sql,
 						"BEGIN; DELETE FROM submission; DELETE FROM active;"

@@ -58,7 +58,7 @@ static void refused(struct cr_pki_signer *s, const char *name, enum cm_rc rc, co
 {
 	size_t before = entries("d/ca-clients/issued");
 	char request[64], made[64];
-	struct cm_err err;
+	struct cm_err err = { 0 };
 
 	(void)snprintf(request, sizeof request, "r/%s.csr", name);
 	(void)snprintf(made, sizeof made, "c/%s.crt", name);
