@@ -2,7 +2,7 @@
  *
  * Of `others` bits m have chance P of a one and the rest chance Q = 1 - P; `coins` are fair.  Z is their sum,
  * f its law, G(j) = P(Z > j).  h_m(j) = f(j) - c G(j), times P - E Q, is what the test "more than j ones"
- * achieves.  Its transform under a tilt by w = 1 + c is a short sum: doc/binary.md, "Finite sum". */
+ * achieves.  Its transform under a tilt by w = 1 + c is a short sum: doc/binary.md, "One point". */
 #pragma once
 
 #include <stdbool.h>

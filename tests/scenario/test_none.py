@@ -93,9 +93,8 @@ def test_the_cost_of_a_plan_knows_them(cluster):
                                        text=True, check=True).stdout)["rounds"]
     assert [r["none"] for r in rounds] == ["symbol", "even", "category:no", "20", "37", "even"]
     assert [r["bins"] for r in rounds] == [3, 2, 2, 2, 2, 2]
-    # Two categories at epsilon0 1 among 10,000 devices cost .0432, with the symbol .0380; an empty category's variance is
-    # 1.37 times as large.
-    assert [math.floor(r["epsilon_round"] * 1e4 + 0.5) for r in rounds[:3]] == [380, 432, 432]
+    # Two categories at epsilon0 1 among 10,000 devices cost .0357, which is exact; with the symbol .0380.
+    assert [math.floor(r["epsilon_round"] * 1e4 + 0.5) for r in rounds[:3]] == [380, 357, 357]
 
 
 def test_auto_chooses_for_the_bins_there_are(cluster):

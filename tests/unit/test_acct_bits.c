@@ -190,7 +190,7 @@ static void sixty_digits_agree(void **state)
 			fail_msg("n=%g eps0=%g eps=%g: %.13g is far above %.13g", n, eps0, eps, b.upper,
 				delta);
 	}
-	assert_true(rows >= 70);
+	assert_true(rows >= 79);
 	(void)fclose(c.file);
 }
 
