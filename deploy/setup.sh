@@ -8,18 +8,18 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	libmosquitto-dev libseccomp-dev libcmocka-dev python3 ca-certificates'
 test='iproute2 python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang
 	cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
-	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose'
+	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat'
 run='libprotobuf-c1 libfftw3-double3 libjansson4 libmosquitto1 libseccomp2 libsqlite3-0 libcsv3'
 
 # What has another name in each release.  One version of clang-format is the rule of the tree, and only 12 has it.
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
 case "$release" in
 12)
-	test="$test libclang-rt-14-dev clang-format-14 clang-tidy-14"
+	test="$test libclang-rt-14-dev clang-format-14 clang-tidy-14 postgresql-15"
 	run="$run libconfig9 libmicrohttpd12 libssl3 libuv1"
 	;;
 *)
-	test="$test libclang-rt-dev clang-tidy promtool"
+	test="$test libclang-rt-dev clang-tidy promtool postgresql-17"
 	run="$run libconfig11 libmicrohttpd12t64 libssl3t64 libuv1t64"
 	;;
 esac

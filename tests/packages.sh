@@ -68,6 +68,7 @@ has() {
 }
 for party in client shuffler analyzer; do
 	has tombola-$party usr/bin/tombola-$party usr/lib/systemd/system/tombola-$party.service \
+		usr/lib/systemd/system/tombola-$party@.service \
 		usr/lib/sysusers.d/tombola-$party.conf usr/lib/tmpfiles.d/tombola-$party.conf \
 		usr/share/man/man8/tombola-$party.8.gz usr/share/bash-completion/completions/tombola-$party \
 		etc/tombola/$party.conf etc/default/tombola-$party

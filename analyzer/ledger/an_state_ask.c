@@ -77,7 +77,9 @@ struct an_round_state *an_state_query(const struct an_state *s, const char *quer
 	for (size_t i = 0; i < s->plan->rounds; i++)
 		if (is_asked(&s->round[i], &a) && is_newer(&s->round[i], found))
 			found = &s->round[i];
-	for (size_t i = s->others; (found == NULL || !found->of->current) && i-- > 0;) {
+	/* A round of a plan file that is not pinned yet is of no plan. */
+	for (size_t i = s->others;
+		(found == NULL || (found->of != NULL && !found->of->current)) && i-- > 0;) {
 		struct an_round_state *r = &s->other[i]->state;
 
 		if (is_asked(r, &a) && (found == NULL || (r->of == found->of && is_newer(r, found))))

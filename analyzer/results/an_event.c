@@ -199,9 +199,11 @@ static void influx_tag(const char *s, FILE *out)
 	while (n > 0 && s[n - 1] == '\\')
 		n--;
 	for (size_t i = 0; i < n; i++) {
-		if (strchr(", =", s[i]) != NULL)
+		char c = (unsigned char)s[i] < ' ' ? ' ' : s[i];
+
+		if (strchr(", =", c) != NULL)
 			(void)fputc('\\', out);
-		(void)fputc((unsigned char)s[i] < ' ' ? ' ' : s[i], out);
+		(void)fputc(c, out);
 	}
 }
 

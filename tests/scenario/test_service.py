@@ -277,8 +277,24 @@ def installed(tmp_path_factory):
     for name in (*PARTIES, "results@"):
         with open(os.path.join(UNITS, f"tombola-{name}.service.in"), encoding="utf-8") as f:
             (folder / f"tombola-{name}.service").write_text(f.read().replace("@BIN@", os.path.join(c.BUILD, "bin")))
+    for party in PARTIES:
+        made = subprocess.run(["sed", "-f", os.path.join(UNITS, "instance.sed"), str(folder / f"tombola-{party}.service")],
+                              capture_output=True, text=True, check=True)
+        (folder / f"tombola-{party}@.service").write_text(made.stdout)
     shutil.copy(os.path.join(UNITS, "tombola-shuffler.socket"), folder)
     return folder
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_populations_of_one_host_share_no_file(installed, party):
+    """The template is the unit, with a configuration, an environment and a state of the instance."""
+    one = (installed / f"tombola-{party}.service").read_text().splitlines()[1:]
+    many = (installed / f"tombola-{party}@.service").read_text().splitlines()[1:]
+    assert sorted(set(many) - set(one)) == sorted((
+        next(x for x in one if x.startswith("Description=")).replace(f"Tombola {party}:", f"Tombola {party} of %i:"),
+        f"StateDirectory=tombola-{party}/%i", f"Environment=TOMBOLA_CONFIG=/etc/tombola/%i/{party}.conf",
+        f"EnvironmentFile=-/etc/default/tombola-{party}-%i"))
+    assert len(many) == len(one) + 1
 
 
 analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None,
@@ -294,7 +310,7 @@ def test_systemd_finds_no_fault_in_the_units(installed):
 
 
 @analyze
-@pytest.mark.parametrize("party", (*PARTIES, "results@"))
+@pytest.mark.parametrize("party", (*PARTIES, "results@", "analyzer@"))
 def test_the_sandbox_leaves_little_open(installed, party):
     run = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
                           str(installed / f"tombola-{party}.service")], capture_output=True, text=True, timeout=180)

@@ -1,0 +1,117 @@
+/* test_an_event.c - results as lines: what no form can carry as it is. */
+#include "an_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "an_event.h"
+#include "an_result.h"
+
+static struct world w;
+static struct fake f;
+static struct an_event e;
+
+/* A settled first round, whose first item is replaced by this one. */
+static void settle(const char *item)
+{
+	struct cm_err err = { 0 };
+	json_error_t why;
+	json_t *o = json_loads(item, 0, &why);
+
+	assert_non_null(o);
+	world_make(&w, world_plan, 31);
+	f = (struct fake){ .participants = 30, .buckets = 2, .segment = 50 };
+	if (world_drive(&w, &f, 1, 100000, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	e = (struct an_event){ .seq = 7, .settled_ms = 5, .r = &w.files.state.round[0] };
+	assert_int_equal(an_result_load(w.dir, e.r, &e.result, &err), CM_OK);
+	assert_int_equal(json_array_set_new(json_object_get(e.result, "items"), 0, o), 0);
+}
+
+static void clear(void)
+{
+	json_decref(e.result);
+	fake_free(&f);
+	world_free(&w);
+}
+
+/* The first line in this form; free it. */
+static char *line(enum an_form form)
+{
+	struct cm_err err = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	assert_non_null(out);
+	assert_int_equal(an_event_print(&e, form, out, &err), CM_OK);
+	assert_int_equal(fclose(out), 0);
+	*strchr(text, '\n') = '\0';
+	return text;
+}
+
+static void an_infinite_value_is_null_empty_and_absent(void **state)
+{
+	char *text;
+
+	(void)state;
+	settle("{\"label\": \"a\", \"value\": 1.5, \"variance\": \"nan\", \"lower\": \"-inf\", \"upper\": "
+	       "\"inf\", "
+	       "\"below_noise\": false}");
+	text = line(AN_FORM_NDJSON);
+	assert_non_null(strstr(text, "\"value\":1.5,\"variance\":null,\"lower\":null,\"upper\":null,"));
+	assert_non_null(strstr(text, "\"seq\":7,"));
+	free(text);
+	text = line(AN_FORM_CSV);
+	assert_non_null(strstr(text, ",false,\"a\",,,,1.5,,,,,,,,false"));
+	free(text);
+	text = line(AN_FORM_INFLUX);
+	assert_non_null(strstr(text, ",value=1.5,below_noise=false "));
+	assert_null(strstr(text, "lower"));
+	free(text);
+	clear();
+}
+
+static void a_label_ends_no_tag_no_cell_and_no_line(void **state)
+{
+	char *text;
+
+	(void)state;
+	settle("{\"label\": \"a,b c=d\\n\\\"\\\\\", \"text\": \"q\\\"\\\\\\n\", \"value\": 2}");
+	text = line(AN_FORM_INFLUX);
+	assert_non_null(strstr(text, ",label=a\\,b\\ c\\=d\\ \" "));
+	assert_non_null(strstr(text, ",text=\"q\\\"\\\\ \",value=2i "));
+	free(text);
+	text = line(AN_FORM_CSV);
+	assert_non_null(strstr(text, ",false,\"a,b c=d"));
+	free(text);
+	clear();
+	/* A tag may not be empty. */
+	settle("{\"label\": \"\\\\\\\\\", \"value\": 2.0}");
+	text = line(AN_FORM_INFLUX);
+	assert_null(strstr(text, "label="));
+	free(text);
+	clear();
+}
+
+static void a_form_has_one_name(void **state)
+{
+	enum an_form form = AN_FORM_CSV;
+
+	(void)state;
+	assert_true(an_form_parse("influx", &form));
+	assert_int_equal(form, AN_FORM_INFLUX);
+	assert_false(an_form_parse("INFLUX", &form));
+	assert_false(an_form_parse("", &form));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_infinite_value_is_null_empty_and_absent),
+		cmocka_unit_test(a_label_ends_no_tag_no_cell_and_no_line),
+		cmocka_unit_test(a_form_has_one_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
