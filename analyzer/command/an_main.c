@@ -12,6 +12,7 @@
 #include "an_show.h"
 #include "an_verbs.h"
 #include "cm_clock.h"
+#include "cm_file.h"
 #include "cm_oom.h"
 #include "cr_libcrypto.h"
 
@@ -186,7 +187,28 @@ static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err 
 	return CM_OK;
 }
 
-/* Both files; every fault of both is said. */
+/* What a start would find in the state folder.  Only reads. */
+static enum cm_rc check_state(const struct an_conf *conf, struct cm_err *err)
+{
+	struct an_ledger_files files;
+	enum cm_rc rc = cm_file_check_folder(conf->state_dir, err);
+
+	if (rc != CM_OK)
+		return rc;
+	rc = an_ledger_files_open(conf, false, &files, err);
+	/* What is pinned has its slice. */
+	if (rc == CM_OK && files.state.current == NULL)
+		rc = an_ledger_files_slice(&files, err);
+	if (rc == CM_OK && files.torn > 0)
+		(void)fprintf(stderr,
+			"%s/ledger: the last record is cut short, by a crash: the next run drops its %zu "
+			"bytes\n",
+			conf->state_dir, files.torn);
+	an_ledger_files_close(&files);
+	return rc;
+}
+
+/* Both files and the state; every fault of both files is said. */
 static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_conf conf = { 0 };
@@ -202,6 +224,8 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 		planned = an_plan_load(&conf, stderr, &plan, rc == CM_OK ? err : &second);
 		rc = rc == CM_OK ? planned : rc;
 	}
+	if (rc == CM_OK)
+		rc = check_state(&conf, err);
 	if (rc == CM_OK) {
 		cm_hex(plan.digest, PR_HASH_LEN, digest);
 		(void)printf("%s and %s are valid: plan %s, %zu rounds, digest %s\n", cli->config, conf.plan,

@@ -98,7 +98,7 @@ export function showBudget(budget, rounds, refusals) {
 		...(span !== null ? [drawRefused(span, scale, words)] : []),
 		drawLimit(limit, scale, adaptive ? "100 %" : `limit ${limit.toFixed(4)}`));
 	gauge.setAttribute("aria-label", `Budget: ${words(adaptive ? number(budget.share_spent)
-		: number(budget.entries_epsilon))} spent of ${adaptive ? "100 %" : limit.toFixed(4)} by ${all.length} rounds` +
+		: number(budget.entries_epsilon))} spent of ${adaptive ? "100 %" : limit.toFixed(4)} by ${all.length} ${all.length === 1 ? "round" : "rounds"}` +
 		(span !== null ? `; round ${span.refusal.round} would have gone to ${words(span.to)} and was refused` : ""));
 	document.getElementById("budget-note").textContent =
 		`Each block is what a round adds${adaptive ? ", as its part of the filter's budget" : ""}.` +

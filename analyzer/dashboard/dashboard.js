@@ -44,7 +44,7 @@ function facts(status) {
 
 	return [
 		["accepted", "Messages accepted", p ? `${count(p.accepted)} of ${count(p.messages)}` : "-"],
-		["participants", "Reports", p ? `${count(p.participants)} in ${count(p.rounds)} rounds` : "-"],
+		["participants", "Reports", p ? `${count(p.participants)} in ${count(p.rounds)} ${p.rounds === 1 ? "round" : "rounds"}` : "-"],
 		["duplicates", "Duplicates dropped", p ? count(p.duplicates) : "-"],
 		["bad", "Unreadable", p ? count(p.bad) : "-"],
 		["shuffler", "Shuffler", link + (seen === null ? "" : `; last seen ${ago(seen, status.now_ms)}`)],

@@ -8,12 +8,15 @@
 #include <jansson.h>
 
 #include "cl_check.h"
+#include "cl_db.h"
+#include "cl_device.h"
 #include "cl_options.h"
 #include "cl_proofs.h"
 #include "cl_recover.h"
 #include "cl_saved.h"
 #include "cl_show.h"
 #include "cm_cli.h"
+#include "cm_file.h"
 #include "cm_log.h"
 #include "cm_oom.h"
 #include "cr_libcrypto.h"
@@ -272,12 +275,44 @@ static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm
 	return CM_OK;
 }
 
+/* What a start would find in the state folder.  Only reads. */
+static enum cm_rc check_state(const struct cl_setup *setup, struct cm_err *err)
+{
+	const char *dir = setup->conf.state_dir;
+	struct cl_db *db = NULL;
+	bool used = false;
+	enum cm_rc rc = cm_file_check_folder(dir, err);
+
+	if (rc == CM_OK)
+		rc = cl_db_open_readonly(dir, &db, err);
+	cl_db_close(db);
+	db = NULL;
+	if (rc == CM_ENOINPUT) {
+		rc = cl_device_has_secret(dir, &used, err);
+		if (rc == CM_OK && used)
+			rc = cm_fail(err, CM_EDATA,
+				"%s/client.db: missing beside gateway.key: the ledger was lost, so what was "
+				"spent is not known (accept-loss)",
+				dir);
+		return rc;
+	}
+	/* In memory: whose it is, and every table. */
+	if (rc == CM_OK)
+		rc = cl_db_copy(dir, setup->conf.population, 0, &db, err);
+	cl_db_close(db);
+	if (rc != CM_OK && strstr(err->msg, "client.db") == NULL)
+		(void)cm_context(err, "%s/client.db", dir);
+	return rc;
+}
+
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cl_setup setup;
 	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
 
 	(void)exit_code;
+	if (rc == CM_OK)
+		rc = check_state(&setup, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
 	cl_setup_fini(&setup);

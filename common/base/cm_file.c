@@ -279,12 +279,13 @@ enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct c
 		(unsigned long)st->st_uid, (unsigned long)us);
 }
 
-static enum cm_rc check_folder(const char *dir, struct cm_err *err)
+enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err)
 {
 	struct stat st;
 
 	if (stat(dir, &st) != 0)
-		return fail_errno(err, CM_ECREATE, dir, "cannot look at the folder");
+		return errno == ENOENT ? CM_OK
+				       : fail_errno(err, CM_ECREATE, dir, "cannot look at the folder");
 	if (CM_CHECKED("file.folder_mode") && (st.st_mode & 022) != 0)
 		return cm_fail(err, CM_EPERM,
 			"%s: a state folder that others may write to (mode %04o): chmod 700 it", dir,
@@ -303,7 +304,7 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 
 	if (path == NULL)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
-	if (check_folder(dir, err) != CM_OK) {
+	if (cm_file_check_folder(dir, err) != CM_OK) {
 		free(path);
 		return err->code;
 	}

@@ -37,6 +37,9 @@ char *cm_file_join(const char *dir, const char *name);
  * The owner of a file can change it and its mode at any time. */
 struct stat;
 CM_CHECK enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct cm_err *err);
+/* CM_EPERM: the state folder DIR belongs to neither this user nor root, or others may write to it.  CM_OK
+ * when it does not exist. */
+CM_CHECK enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err);
 /* Take an exclusive lock on DIR/lock for the life of the process.  CM_ELATER: another PROGRAM has DIR.
  * CM_EPERM: DIR belongs to neither this user nor root, or others may write to it. */
 CM_CHECK enum cm_rc cm_file_lock(const char *dir, struct cm_err *err);

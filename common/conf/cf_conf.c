@@ -82,7 +82,8 @@ static void read_list(struct walk *w, const config_setting_t *s, const struct cf
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
 		char inner[DOTTED_MAX];
 
-		(void)snprintf(inner, sizeof inner, "%.120s.[%d]", dotted, i);
+		/* People count from 1, as plans and tables do; cf_line takes libconfig's path, from 0. */
+		(void)snprintf(inner, sizeof inner, "%.120s.[%d]", dotted, i + 1);
 		list->line[i] = (int)line_of(item);
 		if (config_setting_is_group(item) == CONFIG_FALSE)
 			cf_fault(&w->faults, file_of(w, item), line_of(item), "group expected for '%s'",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cm_clock.h"
 #include "cm_file.h"
@@ -317,6 +318,25 @@ static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err 
 	return cf_blamed(err);
 }
 
+/* What a start would find in the state folder.  Only reads; a running daemon has its database for itself. */
+static enum cm_rc check_state(const char *state_dir, struct cm_err *err)
+{
+	struct cm_marker marker;
+	char *path = cm_file_join(state_dir, "state.db");
+	enum cm_rc rc = path != NULL ? cm_file_check_folder(state_dir, err)
+				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK)
+		rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK && marker.there && access(path, F_OK) != 0)
+		rc = cm_fail(err, CM_EDATA,
+			"%s: missing, and this shuffler has been in service: restore the newest copy, or "
+			"accept the loss (accept-loss)",
+			path);
+	free(path);
+	return rc;
+}
+
 static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct daemon d = { 0 };
@@ -331,6 +351,8 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 			sh_policy_load(d.conf.policy, &d.policy, stderr, rc == CM_OK ? err : &second);
 		rc = rc == CM_OK ? policy : rc;
 	}
+	if (rc == CM_OK)
+		rc = check_state(d.conf.state_dir, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, d.conf.policy);
 	daemon_fini(&d);

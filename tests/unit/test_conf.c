@@ -176,7 +176,7 @@ static void a_misspelt_key_is_refused_with_the_nearest_one(void **state)
 	REFUSED("min_batch = 1\nbudget = { delta = 0.1\nstrickt = true }",
 		"b.cfg:3: unknown key 'strickt' in 'budget' (did you mean 'strict'?)");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\"\n  epsilon = 1.0 } )",
-		"b.cfg:3: unknown key 'epsilon' in 'rounds.[0]' (did you mean 'epsilon0'?)");
+		"b.cfg:3: unknown key 'epsilon' in 'rounds.[1]' (did you mean 'epsilon0'?)");
 }
 
 /* Every key of the table, spelt wrong in each of two ways, is refused. */
@@ -223,11 +223,11 @@ static void a_wrong_type_is_refused(void **state)
 		"b.cfg:2: true or false expected for 'budget.strict'");
 	REFUSED("min_batch = 1\nbudget = 4", "b.cfg:2: group expected for 'budget'");
 	REFUSED("min_batch = 1\nrounds = { query = \"a\" }", "b.cfg:2: list of groups expected for 'rounds'");
-	REFUSED("min_batch = 1\nrounds = ( 4 )", "b.cfg:2: group expected for 'rounds.[0]'");
+	REFUSED("min_batch = 1\nrounds = ( 4 )", "b.cfg:2: group expected for 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = [ 1, 2 ] } )",
-		"b.cfg:2: list of strings expected for 'rounds.[0].values'");
+		"b.cfg:2: list of strings expected for 'rounds.[1].values'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = ( \"a\", 2 ) } )",
-		"b.cfg:2: list of strings expected for 'rounds.[0].values'");
+		"b.cfg:2: list of strings expected for 'rounds.[1].values'");
 }
 
 static void a_number_that_is_none_or_out_of_range_is_refused(void **state)
@@ -241,11 +241,11 @@ static void a_number_that_is_none_or_out_of_range_is_refused(void **state)
 	REFUSED("min_batch = 1\nbudget = { delta = 0 }",
 		"b.cfg:2: value out of range for 'budget.delta' (1e-12 to 1)");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" epsilon0 = 17 } )",
-		"b.cfg:2: value out of range for 'rounds.[0].epsilon0' (0.1 to 16)");
+		"b.cfg:2: value out of range for 'rounds.[1].epsilon0' (0.1 to 16)");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" epsilon0 = \"infinite\" } )",
-		"b.cfg:2: finite number or \"inf\" expected for 'rounds.[0].epsilon0'");
+		"b.cfg:2: finite number or \"inf\" expected for 'rounds.[1].epsilon0'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = [ \"a\" ] } )",
-		"b.cfg:2: number of items out of range for 'rounds.[0].values' (2 to 3)");
+		"b.cfg:2: number of items out of range for 'rounds.[1].values' (2 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({},{},{},{},{})",
 		"b.cfg:2: number of items out of range for 'rounds' (0 to 4)");
 }
@@ -272,13 +272,13 @@ static void a_range_that_is_none_is_refused(void **state)
 	(void)state;
 #define RANGE(r) "min_batch = 1\nrounds = ( { query = \"a\" range = " r " } )"
 	REFUSED(RANGE("[1, 2.5]"), "b.cfg:2: mismatched element type in array");
-	REFUSED(RANGE("[1.0]"), "b.cfg:2: two finite numbers [low, high] expected for 'rounds.[0].range'");
+	REFUSED(RANGE("[1.0]"), "b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
 	REFUSED(RANGE("[1, 2, 3]"),
-		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[0].range'");
-	REFUSED(RANGE("[2, 2]"), "b.cfg:2: low must be below high in 'rounds.[0].range'");
+		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
+	REFUSED(RANGE("[2, 2]"), "b.cfg:2: low must be below high in 'rounds.[1].range'");
 	REFUSED(RANGE("(0, \"1\")"),
-		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[0].range'");
-	REFUSED(RANGE("[0, 101]"), "b.cfg:2: value out of range for 'rounds.[0].range' (-100 to 100)");
+		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
+	REFUSED(RANGE("[0, 101]"), "b.cfg:2: value out of range for 'rounds.[1].range' (-100 to 100)");
 	assert_string_equal(faults_of(RANGE("(0, 1.5)"), CM_OK), "");
 }
 
@@ -295,20 +295,20 @@ static void a_list_that_is_none_is_refused(void **state)
 		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nsets = %s })",
 			no_table[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: list of lists of strings expected for 'rounds.[0].sets'\n");
+			"b.cfg:3: list of lists of strings expected for 'rounds.[1].sets'\n");
 	}
 	for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
 		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nat = %s })",
 			no_numbers[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: list of finite numbers expected for 'rounds.[0].at'\n");
+			"b.cfg:3: list of finite numbers expected for 'rounds.[1].at'\n");
 	}
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = () })",
-		"b.cfg:2: number of items out of range for 'rounds.[0].at' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'rounds.[1].at' (1 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = [1, 2, 3, 4] })",
-		"b.cfg:2: number of items out of range for 'rounds.[0].at' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'rounds.[1].at' (1 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" sets = () })",
-		"b.cfg:2: number of items out of range for 'rounds.[0].sets' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'rounds.[1].sets' (1 to 3)");
 }
 
 static void a_word_is_a_string_or_a_finite_number(void **state)
@@ -342,7 +342,7 @@ static void a_word_is_a_string_or_a_finite_number(void **state)
 		(void)snprintf(
 			text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nword = %s })", bad[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: string or finite number expected for 'rounds.[0].word'\n");
+			"b.cfg:3: string or finite number expected for 'rounds.[1].word'\n");
 	}
 }
 
@@ -371,7 +371,7 @@ static void a_missing_required_key_is_named_with_its_group(void **state)
 	REFUSED("min_batch = 1\nbudget = { strict = true }",
 		"b.cfg:2: missing required key 'delta' in 'budget'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" },\n { epsilon0 = 1.0 } )",
-		"b.cfg:3: missing required key 'query' in 'rounds.[1]'");
+		"b.cfg:3: missing required key 'query' in 'rounds.[2]'");
 }
 
 static void broken_or_hostile_text_is_one_line_never_a_crash(void **state)
