@@ -93,6 +93,9 @@ uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 /* A method's answer, with its worth for this question: on the published reduction it is a paper value. */
 enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double delta, struct acct_method_answer *out, const char **why);
+/* The same at each of 1 or more deltas. */
+enum acct_rc cmd_epsilons(const struct acct_method *m, bool published, const struct acct_spec *round,
+	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double epsilon, struct acct_method_answer *out, const char **why);
 /* Prints a line with `why`, or with the meaning of rc, and returns the exit code of a failed question. */

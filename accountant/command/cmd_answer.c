@@ -86,6 +86,16 @@ enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const stru
 	return labelled(m->epsilon(round, n, delta, out, why), published, out, why);
 }
 
+enum acct_rc cmd_epsilons(const struct acct_method *m, bool published, const struct acct_spec *round,
+	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why)
+{
+	enum acct_rc rc = acct_method_epsilons(m, round, n, delta, deltas, out, why);
+
+	for (size_t i = 0; i < deltas && !rc; i++)
+		rc = labelled(rc, published, &out[i], why);
+	return rc;
+}
+
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double epsilon, struct acct_method_answer *out, const char **why)
 {

@@ -107,36 +107,64 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out, si
 	return code;
 }
 
+static int refused(
+	const struct curve *c, const struct cmd_series *s, enum acct_rc rc, const char *why, double x)
+{
+	return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
+		s->method->name, c->plot.x_name, x, why ? why : acct_strerror(rc));
+}
+
+static void keep(struct cmd_series *s, double x, const struct acct_method_answer *a)
+{
+	if (a->worth > s->worth)
+		s->worth = a->worth;
+	s->note = a->note ? a->note : s->note;
+	s->point[s->points++] = (struct cmd_point){ x, a->bound };
+}
+
 static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts, double x)
 {
-	const struct cmd_question *q = c->q;
 	struct acct_method_answer a;
 	const char *why;
-	double delta = q->over ? q->delta : x;
-	enum acct_rc rc = cmd_epsilon(s->method, q->published, round, parts, delta, &a, &why);
+	enum acct_rc rc = cmd_epsilon(s->method, c->q->published, round, parts, c->q->delta, &a, &why);
 
 	if (rc)
-		return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
-			s->method->name, c->plot.x_name, x, why ? why : acct_strerror(rc));
-	if (a.worth > s->worth)
-		s->worth = a.worth;
-	s->note = a.note ? a.note : s->note;
-	s->point[s->points++] = (struct cmd_point){ x, a.bound };
+		return refused(c, s, rc, why, x);
+	keep(s, x, &a);
 	return 0;
+}
+
+/* A curve over delta: one question, so that the rounds are composed once. */
+static int ask_all(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts)
+{
+	struct acct_method_answer *a = calloc(c->points, sizeof *a);
+	const char *why;
+	enum acct_rc rc;
+
+	if (!a)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	rc = cmd_epsilons(s->method, c->q->published, round, parts, c->x, c->points, a, &why);
+	for (size_t i = 0; !rc && i < c->points; i++)
+		keep(s, c->x[i], &a[i]);
+	free(a);
+	return rc ? refused(c, s, rc, why, c->x[0]) : 0;
 }
 
 static int compute(struct curve *c)
 {
 	struct acct_spec *round = NULL;
 	size_t parts = 0;
-	int code = c->q->over ? 0 : cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round, &parts);
+	int code = 0;
 
-	for (size_t i = 0; !code && i < c->points; i++) {
-		if (c->q->over) {
-			free(round);
-			round = NULL;
-			code = rounds_at(c, c->x[i], &round, &parts);
-		}
+	if (!c->q->over) {
+		code = cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round, &parts);
+		for (size_t k = 0; !code && k < c->plot.count; k++)
+			code = ask_all(c, &c->series[k], round, parts);
+	}
+	for (size_t i = 0; c->q->over && !code && i < c->points; i++) {
+		free(round);
+		round = NULL;
+		code = rounds_at(c, c->x[i], &round, &parts);
 		for (size_t k = 0; !code && k < c->plot.count; k++)
 			code = ask(c, &c->series[k], round, parts, c->x[i]);
 	}

@@ -116,6 +116,11 @@ struct acct_bound {
 ACCT_CHECK enum acct_rc acct_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps);
 
+/* The same for 1 or more deltas, into as many elements of eps: the rounds are composed once for all of them.
+ * An interval may differ from acct_epsilon's; both contain the value.  On error no element is set. */
+ACCT_CHECK enum acct_rc acct_epsilons(const struct acct_round *rounds, size_t n, const double *delta,
+	size_t deltas, struct acct_bound *eps);
+
 /* delta such that the adaptive composition of all rounds is (epsilon, delta)-DP; epsilon [0, inf). */
 ACCT_CHECK enum acct_rc acct_delta(
 	const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta);

@@ -288,9 +288,9 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps)
 
 /* Both searches start from the top: to the left of the tilt's centre the error terms grow without bound. */
 static double crossing(const struct acct_sum *s, double delta,
-	double (*bound)(const struct acct_sum *, double), double *below, double *above)
+	double (*bound)(const struct acct_sum *, double), size_t *from, double *below, double *above)
 {
-	size_t low = s->first < 0 ? (size_t)-s->first : 0, high = s->size;
+	size_t low = s->first < 0 ? (size_t)-s->first : 0, high = from && *from < s->size ? *from : s->size;
 
 	*above = *below = s->h * (double)(s->first + (long)high);
 	if (bound(s, fmax(0, *above)) > delta)
@@ -305,6 +305,8 @@ static double crossing(const struct acct_sum *s, double delta,
 		high--;
 		*above = *below = eps;
 	}
+	if (from)
+		*from = high;
 	for (int i = 0; i < 40 && *above > *below; i++) {
 		double middle = (*above + *below) / 2;
 
@@ -316,20 +318,20 @@ static double crossing(const struct acct_sum *s, double delta,
 	return 0;
 }
 
-double acct_sum_epsilon_above(const struct acct_sum *s, double delta)
+double acct_sum_epsilon_above(const struct acct_sum *s, double delta, size_t *from)
 {
 	double below, above;
 
-	if (crossing(s, delta, acct_sum_delta_above, &below, &above) > 0)
+	if (crossing(s, delta, acct_sum_delta_above, from, &below, &above) > 0)
 		return INFINITY;
 	return fmax(0, above);
 }
 
-double acct_sum_epsilon_below(const struct acct_sum *s, double delta)
+double acct_sum_epsilon_below(const struct acct_sum *s, double delta, size_t *from)
 {
 	double below, above;
 
-	if (crossing(s, delta, acct_sum_delta_below, &below, &above) > 0)
+	if (crossing(s, delta, acct_sum_delta_below, from, &below, &above) > 0)
 		return fmax(0, below);
 	return below < above ? fmax(0, below) : 0;
 }

@@ -78,6 +78,10 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps);
 
 /* An epsilon at which delta is certainly at most (above) or certainly more than (below) the given one;
  * above may be INFINITY, below may be 0.  The crossing is searched from the top: left of the peak of the
- * tilted law the errors grow without bound, and a bound that fails there fails safely. */
-double acct_sum_epsilon_above(const struct acct_sum *s, double delta);
-double acct_sum_epsilon_below(const struct acct_sum *s, double delta);
+ * tilted law the errors grow without bound, and a bound that fails there fails safely.
+ *
+ * from: NULL; or, where several deltas are asked of one sum in ascending order, a number that is SIZE_MAX for
+ * the first and that each call updates: the search then goes on where the last one ended.  One number for
+ * above, another for below. */
+double acct_sum_epsilon_above(const struct acct_sum *s, double delta, size_t *from);
+double acct_sum_epsilon_below(const struct acct_sum *s, double delta, size_t *from);

@@ -257,12 +257,12 @@ static enum acct_rc read_side(
 		rc = acct_frame_sum(&c->frame, c->product[ACCT_ALL][side], asked, n, &all, &sum);
 	free(asked);
 	if (!rc && side == ACCT_ABOVE) {
-		bound = acct_sum_epsilon_above(&sum, c->delta) * (1 + 1e-12) + blur;
+		bound = acct_sum_epsilon_above(&sum, c->delta, NULL) * (1 + 1e-12) + blur;
 		if (acct_sum_delta_above(&sum, 0) + blur <= c->delta)
 			bound = 0;
 		out->upper = fmin(out->upper, bound);
 	} else if (!rc) {
-		bound = acct_sum_epsilon_below(&sum, c->delta) * (1 - 1e-12) - blur;
+		bound = acct_sum_epsilon_below(&sum, c->delta, NULL) * (1 - 1e-12) - blur;
 		out->lower = fmax(out->lower, bound);
 	}
 	acct_sum_fini(&sum);

@@ -119,13 +119,69 @@ static enum acct_rc make_laws(
 	return rc;
 }
 
-/* One resolution: tighten *out (of epsilon when aim.delta is a number, else of delta). */
-static enum acct_rc compose(struct acct_plan *p, double res, struct acct_aim aim, struct acct_bound *out)
+/* Tighten *out (of epsilon when aim.delta is a number, else of delta) by a sum of the laws above. */
+static void read_above(const struct acct_plan *p, const struct acct_sum *sum, struct acct_aim aim,
+	size_t *from, struct acct_bound *out)
 {
-	double h = grid_step(p, res), shift = acct_plan_blur(p);
-	struct laws above = { 0 }, below[2] = { { 0 } };
+	double shift = acct_plan_blur(p), bound;
+
+	if (isnan(aim.delta)) {
+		bound = acct_sum_delta_above(sum, fmax(0, aim.epsilon - shift)) +
+			fmax(0, shift - aim.epsilon); /* below 0: at most the distance */
+	} else {
+		bound = acct_sum_epsilon_above(sum, aim.delta, from) * (1 + 1e-12) + shift;
+		if (acct_sum_delta_above(sum, 0) + shift <= aim.delta)
+			bound = 0;
+	}
+	out->upper = fmin(out->upper, bound);
+}
+
+static void read_below(const struct acct_plan *p, const struct acct_sum *sum, struct acct_aim aim,
+	size_t *from, struct acct_bound *out)
+{
+	double shift = acct_plan_blur(p);
+	double bound = isnan(aim.delta) ? acct_sum_delta_below(sum, aim.epsilon + shift)
+					: acct_sum_epsilon_below(sum, aim.delta, from) * (1 - 1e-12) - shift;
+
+	out->lower = fmax(out->lower, bound);
+}
+
+static double width_of(const struct acct_bound *b)
+{
+	return (b->upper - b->lower) / b->upper;
+}
+
+/* Compose the laws for target i, and read the sum, whose bounds hold everywhere, for every open target. */
+static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws *above,
+	const struct laws below[2], struct acct_target *target, size_t targets, size_t i)
+{
 	struct acct_sum sum = { 0 };
-	bool solve = !isnan(aim.delta);
+	size_t from = SIZE_MAX;
+	enum acct_rc rc = acct_sum_init(&sum, above->part, p->parts, h, target[i].aim);
+
+	p->work.spent += sum.work;
+	for (size_t j = 0; j < targets && !rc; j++)
+		if (!target[j].done)
+			read_above(p, &sum, target[j].aim, &from, &target[j].out);
+	for (int way = 0; way < (p->symmetric ? 1 : 2) && !rc; way++) {
+		from = SIZE_MAX;
+		acct_sum_fini(&sum);
+		rc = acct_sum_init(&sum, below[way].part, p->parts, h, target[i].aim);
+		p->work.spent += sum.work;
+		for (size_t j = 0; j < targets && !rc; j++)
+			if (!target[j].done)
+				read_below(p, &sum, target[j].aim, &from, &target[j].out);
+	}
+	acct_sum_fini(&sum);
+	return rc;
+}
+
+/* One resolution: tighten every target that is not done. */
+static enum acct_rc compose(
+	struct acct_plan *p, double res, double goal, struct acct_target *target, size_t targets)
+{
+	double h = grid_step(p, res);
+	struct laws above = { 0 }, below[2] = { { 0 } };
 	enum acct_rc rc = laws_init(&above, p->parts);
 
 	if (!rc)
@@ -134,30 +190,17 @@ static enum acct_rc compose(struct acct_plan *p, double res, struct acct_aim aim
 		rc = laws_init(&below[1], p->parts);
 	if (!rc)
 		rc = make_laws(p, res, h, above, below);
-	if (rc)
-		goto out;
-	rc = acct_sum_init(&sum, above.part, p->parts, h, aim);
-	p->work.spent += sum.work;
-	if (rc)
-		goto out;
-	double bound = solve ? acct_sum_epsilon_above(&sum, aim.delta) * (1 + 1e-12) + shift
-			     : acct_sum_delta_above(&sum, fmax(0, aim.epsilon - shift)) +
-				       fmax(0, shift - aim.epsilon); /* below 0: at most the distance */
-	if (solve && acct_sum_delta_above(&sum, 0) + shift <= aim.delta)
-		bound = 0;
-	out->upper = fmin(out->upper, bound);
-	for (int way = 0; way < (p->symmetric ? 1 : 2); way++) {
-		acct_sum_fini(&sum);
-		rc = acct_sum_init(&sum, below[way].part, p->parts, h, aim);
-		p->work.spent += sum.work;
-		if (rc)
-			goto out;
-		bound = solve ? acct_sum_epsilon_below(&sum, aim.delta) * (1 - 1e-12) - shift
-			      : acct_sum_delta_below(&sum, aim.epsilon + shift);
-		out->lower = fmax(out->lower, bound);
+	for (size_t i = 0; i < targets && !rc; i++) {
+		if (target[i].done)
+			continue;
+		rc = compose_one(p, h, &above, below, target, targets, i);
+		/* A sum that was made for another target may be too wide to read here: only a narrow interval
+		 * is final. */
+		for (size_t j = 0; j < targets && !rc; j++)
+			target[j].done = target[j].done || width_of(&target[j].out) <= goal;
+		if (!rc && !(width_of(&target[i].out) > goal))
+			target[i].done = true; /* an infinite end stays infinite */
 	}
-out:
-	acct_sum_fini(&sum);
 	laws_fini(&above);
 	laws_fini(&below[0]);
 	laws_fini(&below[1]);
@@ -218,12 +261,23 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 	return rc;
 }
 
-/* Refine until the interval is narrow, does not get narrower, or the next step would be too much work.  A
+/* The largest width of a target that is not done; 0: all are done. */
+static double widest(const struct acct_target *target, size_t targets)
+{
+	double width = 0;
+
+	for (size_t i = 0; i < targets; i++)
+		if (!target[i].done)
+			width = fmax(width, width_of(&target[i].out));
+	return width;
+}
+
+/* Refine until the intervals are narrow, do not get narrower, or the next step would be too much work.  A
  * resolution that does not fit leaves the previous answer. */
 enum acct_rc acct_rounds_refine(
-	struct acct_plan *p, struct acct_aim aim, double tail, int steps, struct acct_bound *out)
+	struct acct_plan *p, struct acct_target *target, size_t targets, double tail, int steps)
 {
-	double goal = isnan(aim.delta) ? DELTA_WIDTH : EPSILON_WIDTH, width = INFINITY, last = 0;
+	double goal = isnan(target[0].aim.delta) ? DELTA_WIDTH : EPSILON_WIDTH, width = INFINITY, last = 0;
 	double coarsest = COARSEST;
 	int stalled = 0;
 	enum acct_rc rc = ACCT_OK;
@@ -235,24 +289,26 @@ enum acct_rc acct_rounds_refine(
 	p->work.per_point = per_point;
 	for (size_t i = 0; i < p->parts; i++)
 		p->part[i].range = acct_law_range(&p->part[i].curve, tail / p->rounds);
+	for (size_t i = 0; i < targets; i++)
+		target[i].done = false;
 	for (int i = 0; i < steps; i++) {
 		double res = coarsest / (double)(1 << i), before = width, spent = p->work.spent;
 
 		if (i > 0 && spent + 2 * last > ACCT_MOST_WORK)
 			break;
 		share_work(p, res, (i == 0 ? 0.8 : 0.5) * fmax(0, ACCT_MOST_WORK - spent));
-		rc = compose(p, res, aim, out);
+		rc = compose(p, res, goal, target, targets);
 		/* Beside an infinite loss the finite ones may be rounding only, which gives too fine a step:
 		 * try coarser ones. */
 		while (rc == ACCT_ELIMIT && i == 0 && coarsest < WIDEST &&
 			p->work.spent < ACCT_MOST_WORK / 2) {
 			coarsest *= 32;
-			rc = compose(p, coarsest, aim, out);
+			rc = compose(p, coarsest, goal, target, targets);
 		}
 		if (rc)
 			return i > 0 && rc != ACCT_ENOMEM ? ACCT_OK : rc;
 		last = p->work.spent - spent;
-		width = (out->upper - out->lower) / out->upper;
+		width = widest(target, targets);
 		stalled += width > 0.8 * before;
 		if (!(width > goal) || (stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;

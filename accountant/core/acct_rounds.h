@@ -6,8 +6,17 @@
 
 #define ACCT_REFINEMENTS 8
 
-/* Tighten *out, which holds a valid interval: of epsilon when aim.delta is a number, else of delta.  Of each
- * round a mass of at most tail / rounds is given up: the law above counts its loss as infinite, the law below
- * counts it as no loss.  Tries at most `steps` grids, each twice as fine as the one before. */
+/* What is asked: the interval of epsilon at aim.delta, or of delta at aim.epsilon. */
+struct acct_target {
+	struct acct_aim aim;
+	struct acct_bound out; /* a valid interval, which is tightened */
+	bool done;             /* set by acct_rounds_refine: the interval is final */
+};
+
+/* Tighten the intervals of 1 or more targets, all of them epsilons, in ascending order of delta, or all of
+ * them deltas.  The laws are made
+ * once for all targets, and a sum is read for every target that it is narrow for.  Of each round a mass of at
+ * most tail / rounds is given up: the law above counts its loss as infinite, the law below counts it as no
+ * loss.  Tries at most `steps` grids, each twice as fine as the one before. */
 ACCT_CHECK enum acct_rc acct_rounds_refine(
-	struct acct_plan *p, struct acct_aim aim, double tail, int steps, struct acct_bound *out);
+	struct acct_plan *p, struct acct_target *target, size_t targets, double tail, int steps);

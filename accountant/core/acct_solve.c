@@ -1,5 +1,6 @@
 /* acct_solve.c - epsilon from delta and delta from epsilon: one round directly, more by composition. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "acct_ends.h"
@@ -127,42 +128,173 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 	}
 }
 
-enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+/* epsilon at one delta where nothing has to be composed. */
+static struct acct_bound epsilon_alone(struct acct_plan *p, double delta)
 {
 	struct acct_bound out = { 0, INFINITY }, at_zero;
-	struct acct_plan p;
 	double slope;
-	enum acct_rc rc = ACCT_EDOMAIN;
 
-	memset(&p, 0, sizeof p);
-	if (!(delta > 0 && delta < 1))
-		goto out;
-	rc = delta < LEAST_DELTA ? ACCT_EPRECISION : acct_plan_init(&p, rounds, n);
-	if (rc)
-		goto out;
-	if (p.infinite > delta) {
+	if (p->infinite > delta) {
 		out.lower = INFINITY;
-	} else if (p.parts == 0) {
-		out.upper = p.blurred && delta < acct_plan_blur(&p) ? acct_plan_blur(&p) : 0;
-	} else if (acct_plan_is_single(&p)) {
-		one_epsilon(&p, delta, &out);
-		out.lower = out.lower * (1 - 1e-12) - acct_plan_blur(&p);
-		out.upper = out.upper * (1 + 1e-12) + acct_plan_blur(&p);
-		curve_delta(&p, 0, &at_zero, &slope);
-		if (at_zero.upper + acct_plan_blur(&p) <= delta)
-			out.upper = 0;
+	} else if (p->parts == 0) {
+		out.upper = p->blurred && delta < acct_plan_blur(p) ? acct_plan_blur(p) : 0;
 	} else {
-		rc = acct_rounds_refine(&p, (struct acct_aim){ delta, NAN },
-			1e-6 * fmax(delta - p.infinite, 1e-6 * delta), ACCT_REFINEMENTS, &out);
+		one_epsilon(p, delta, &out);
+		out.lower = out.lower * (1 - 1e-12) - acct_plan_blur(p);
+		out.upper = out.upper * (1 + 1e-12) + acct_plan_blur(p);
+		curve_delta(p, 0, &at_zero, &slope);
+		if (at_zero.upper + acct_plan_blur(p) <= delta)
+			out.upper = 0;
 	}
-	if (rc)
-		goto out;
-	if (!acct_plan_has_infinite(&p))
-		out.upper = fmin(out.upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
-	out.lower = fmax(0, out.lower);
-	*eps = out;
-out:
+	return out;
+}
+
+static double epsilon_tail(const struct acct_plan *p, double delta)
+{
+	return 1e-6 * fmax(delta - p->infinite, 1e-6 * delta);
+}
+
+/* Every epsilon of a checked plan.  Beside `wide`, which says which intervals may be narrower if they are
+ * asked for alone. */
+static enum acct_rc epsilons_of(struct acct_plan *p, struct acct_target *target, size_t n, bool *wide)
+{
+	double tail = INFINITY, spent = p->work.spent, per_point = p->work.per_point;
+	struct acct_target *composed = calloc(n, sizeof *composed);
+	enum acct_rc rc = composed ? ACCT_OK : ACCT_ENOMEM;
+	size_t m = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		target[i].done = p->infinite > target[i].aim.delta || p->parts == 0 || acct_plan_is_single(p);
+		wide[i] = false;
+		p->work.spent = spent; /* the limit is one question's */
+		p->work.per_point = per_point;
+		if (target[i].done) {
+			target[i].out = epsilon_alone(p, target[i].aim.delta);
+			continue;
+		}
+		tail = fmin(tail, epsilon_tail(p, target[i].aim.delta));
+		composed[m++] = target[i];
+	}
+	if (m > 0 && !rc)
+		rc = acct_rounds_refine(p, composed, m, tail, ACCT_REFINEMENTS);
+	for (size_t i = 0, at = 0; i < n && at < m && !rc; i++)
+		if (!target[i].done) {
+			wide[i] = !composed[at].done || isinf(composed[at].out.upper);
+			target[i].out = composed[at++].out;
+		}
+	free(composed);
+	return rc;
+}
+
+static enum acct_rc epsilons(
+	const struct acct_round *rounds, size_t n, struct acct_target *target, size_t targets, bool *wide)
+{
+	struct acct_plan p;
+	enum acct_rc rc = acct_plan_init(&p, rounds, n);
+
+	if (!rc)
+		rc = epsilons_of(&p, target, targets, wide);
+	for (size_t i = 0; i < targets && !rc; i++) {
+		struct acct_bound *out = &target[i].out;
+
+		if (!acct_plan_has_infinite(&p))
+			out->upper = fmin(out->upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
+		out->lower = fmax(0, out->lower);
+	}
 	acct_plan_fini(&p);
+	return rc;
+}
+
+static enum acct_rc delta_check(double delta)
+{
+	if (!(delta > 0 && delta < 1))
+		return ACCT_EDOMAIN;
+	return delta < LEAST_DELTA ? ACCT_EPRECISION : ACCT_OK;
+}
+
+enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+{
+	struct acct_target target = { { delta, NAN }, { 0, INFINITY }, false };
+	bool wide;
+	enum acct_rc rc = delta_check(delta);
+
+	if (!rc)
+		rc = epsilons(rounds, n, &target, 1, &wide);
+	if (!rc)
+		*eps = target.out;
+	return rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const struct acct_target *x = a, *y = b;
+
+	return (x->aim.delta > y->aim.delta) - (x->aim.delta < y->aim.delta);
+}
+
+/* Ask alone for what the common question left wide, and keep the better ends. */
+static enum acct_rc ask_alone(const struct acct_round *rounds, size_t n, struct acct_target *target,
+	size_t targets, const bool *wide)
+{
+	for (size_t i = 0; i < targets; i++) {
+		struct acct_bound one;
+
+		if (!wide[i])
+			continue;
+		enum acct_rc rc = acct_epsilon(rounds, n, target[i].aim.delta, &one);
+		if (rc)
+			return rc;
+		target[i].out.lower = fmax(target[i].out.lower, one.lower);
+		target[i].out.upper = fmin(target[i].out.upper, one.upper);
+	}
+	return ACCT_OK;
+}
+
+/* The common question, then what it left wide; the targets are in ascending order of delta. */
+static enum acct_rc ask_all(
+	const struct acct_round *rounds, size_t n, struct acct_target *target, size_t targets)
+{
+	bool *wide = calloc(targets, sizeof *wide);
+	enum acct_rc rc = wide ? epsilons(rounds, n, target, targets, wide) : ACCT_ENOMEM;
+
+	/* The common grid may not fit where the grid of one question does. */
+	if (rc == ACCT_ELIMIT || rc == ACCT_EPRECISION) {
+		rc = ACCT_OK;
+		for (size_t i = 0; i < targets; i++) {
+			target[i].out = (struct acct_bound){ 0, INFINITY };
+			wide[i] = true;
+		}
+	}
+	if (!rc)
+		rc = ask_alone(rounds, n, target, targets, wide);
+	free(wide);
+	return rc;
+}
+
+enum acct_rc acct_epsilons(
+	const struct acct_round *rounds, size_t n, const double *delta, size_t deltas, struct acct_bound *eps)
+{
+	enum acct_rc rc = deltas > 0 ? ACCT_OK : ACCT_EDOMAIN;
+
+	for (size_t i = 0; i < deltas && !rc; i++)
+		rc = delta_check(delta[i]);
+	if (rc)
+		return rc;
+	struct acct_target *target = calloc(deltas, sizeof *target);
+
+	if (!target)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < deltas; i++)
+		target[i] = (struct acct_target){ { delta[i], NAN }, { 0, INFINITY }, false };
+	qsort(target, deltas, sizeof *target, ascending);
+	rc = ask_all(rounds, n, target, deltas);
+	for (size_t i = 0; i < deltas && !rc; i++) {
+		struct acct_target key = { { delta[i], NAN }, { 0, 0 }, false };
+		const struct acct_target *found = bsearch(&key, target, deltas, sizeof *target, ascending);
+
+		eps[i] = found->out;
+	}
+	free(target);
 	return rc;
 }
 
@@ -194,17 +326,19 @@ enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilo
 	} else if (p.infinite < 1 - 1e-8) {
 		/* The tail cut off each round is a fraction of a delta that is not known yet: lower the tail
 		 * until it is small enough, on coarse grids. */
-		struct acct_aim aim = { NAN, epsilon };
+		struct acct_target target = { { NAN, epsilon }, out, false };
 
 		do {
 			tail = fmax(tail, LEAST_DELTA);
-			rc = acct_rounds_refine(&p, aim, tail, 1, &out);
+			rc = acct_rounds_refine(&p, &target, 1, tail, 1);
+			out = target.out;
 			if (rc || tail <= 1e-3 * DELTA_WIDTH * out.upper || tail <= LEAST_DELTA)
 				break;
 			tail = fmin(1e-5 * tail, 1e-4 * DELTA_WIDTH * out.upper);
 		} while (out.upper - out.lower > DELTA_WIDTH * out.upper);
 		if (!rc && out.upper - out.lower > DELTA_WIDTH * out.upper)
-			rc = acct_rounds_refine(&p, aim, tail, ACCT_REFINEMENTS, &out);
+			rc = acct_rounds_refine(&p, &target, 1, tail, ACCT_REFINEMENTS);
+		out = target.out;
 	}
 	if (rc)
 		goto out;

@@ -215,6 +215,39 @@ enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char *method, d
 		(struct acct_abi_why){ why, room });
 }
 
+enum acct_rc acct_abi_epsilons_by(const struct acct_abi *a, const char *method, const double *delta,
+	size_t deltas, double *lower, double *upper, int *worth, char *why, size_t room)
+{
+	const struct acct_method *m = acct_method_find(method);
+	struct acct_abi_why out = { why, room };
+	struct acct_method_answer *answer = NULL;
+	const char *fault = NULL;
+	enum acct_rc rc = ACCT_OK;
+
+	if (!m)
+		return acct_abi_say(out, ACCT_EDOMAIN, "there is no such analysis");
+	if (deltas == 0)
+		return acct_abi_say(out, ACCT_EDOMAIN, "there are no deltas");
+	for (size_t i = 0; i < deltas; i++)
+		if (!(delta[i] > 0 && delta[i] < 1))
+			return acct_abi_say(out, ACCT_EDOMAIN, "delta must be above 0 and below 1");
+	answer = calloc(deltas, sizeof *answer);
+	if (!answer)
+		return acct_abi_say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+	if (a->size > 0)
+		rc = acct_method_epsilons(m, a->spec, a->size, delta, deltas, answer, &fault);
+	*worth = rc ? *worth : ACCT_PROVED;
+	for (size_t i = 0; i < deltas && !rc; i++) {
+		lower[i] = answer[i].bound.lower;
+		upper[i] = answer[i].bound.upper;
+		*worth = (int)answer[i].worth > *worth ? (int)answer[i].worth : *worth;
+		fault = answer[i].note ? answer[i].note : fault;
+	}
+	rc = acct_abi_say(out, rc, fault ? fault : rc ? acct_strerror(rc) : "");
+	free(answer);
+	return rc;
+}
+
 enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon, double *lower,
 	double *upper, int *worth, char *why, size_t room)
 {

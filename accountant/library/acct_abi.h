@@ -49,6 +49,11 @@ ACCT_CHECK enum acct_rc acct_abi_epsilon_by(const struct acct_abi *a, const char
 ACCT_CHECK enum acct_rc acct_abi_delta_by(const struct acct_abi *a, const char *method, double epsilon,
 	double *lower, double *upper, int *worth, char *why, size_t room);
 
+/* epsilon at each of 1 or more deltas, into as many elements of lower and upper; pld composes the rounds once
+ * for all of them, so an interval may differ from acct_abi_epsilon's.  *worth is the worst of them. */
+ACCT_CHECK enum acct_rc acct_abi_epsilons_by(const struct acct_abi *a, const char *method,
+	const double *delta, size_t deltas, double *lower, double *upper, int *worth, char *why, size_t room);
+
 /* Name and one line about analysis i; NULL past the last. */
 const char *acct_abi_method(size_t i);
 const char *acct_abi_method_summary(size_t i);

@@ -63,3 +63,22 @@ const struct acct_method *acct_method_row(size_t i)
 {
 	return i < ROWS ? &rows[i] : NULL;
 }
+
+enum acct_rc acct_method_epsilons(const struct acct_method *m, const struct acct_spec *rounds, size_t n,
+	const double *delta, size_t deltas, struct acct_method_answer *out, const char **why)
+{
+	enum acct_rc rc = ACCT_OK;
+
+	*why = NULL;
+	for (size_t i = 0; i < deltas; i++)
+		out[i] = (struct acct_method_answer){ .worth = m->worth };
+	if (m->epsilon == acct_pld_epsilon)
+		return acct_pld_epsilons(rounds, n, delta, deltas, out, why);
+	if (!m->epsilon) {
+		*why = "the method answers delta only";
+		return ACCT_EDOMAIN;
+	}
+	for (size_t i = 0; i < deltas && !rc; i++)
+		rc = m->epsilon(rounds, n, delta[i], &out[i], why);
+	return rc;
+}

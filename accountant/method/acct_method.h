@@ -48,6 +48,11 @@ struct acct_method {
 		struct acct_method_answer *out, const char **why);
 };
 
+/* The method's epsilon at each of 1 or more deltas, in as many elements of out; pld composes the rounds once
+ * for all of them, so its intervals may differ from m->epsilon's.  On error out is undefined. */
+ACCT_CHECK enum acct_rc acct_method_epsilons(const struct acct_method *m, const struct acct_spec *rounds,
+	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
+
 /* NULL if there is none. */
 const struct acct_method *acct_method_find(const char *name);
 /* Row i, the order of `compare`; NULL past the last. */

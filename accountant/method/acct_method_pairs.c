@@ -169,6 +169,24 @@ enum acct_rc acct_pld_epsilon(
 	return own(s, n, true, at, out, why);
 }
 
+enum acct_rc acct_pld_epsilons(const struct acct_spec *spec, size_t n, const double *delta, size_t deltas,
+	struct acct_method_answer *out, const char **why)
+{
+	struct acct_round *r = acct_method_rounds(spec, n);
+	struct acct_bound *bound = calloc(deltas > 0 ? deltas : 1, sizeof *bound);
+	enum acct_rc rc = r && bound ? ACCT_OK : ACCT_ENOMEM;
+
+	for (size_t i = 0; i < deltas && !rc; i++)
+		rc = acct_method_asked(n, true, delta[i], why);
+	if (!rc)
+		rc = acct_epsilons(r, n, delta, deltas, bound);
+	for (size_t i = 0; i < deltas && !rc; i++)
+		out[i] = (struct acct_method_answer){ .bound = bound[i], .worth = ACCT_PROVED };
+	free(bound);
+	free(r);
+	return rc;
+}
+
 enum acct_rc acct_pld_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {

@@ -8,6 +8,8 @@ typedef enum acct_rc acct_method_fn(const struct acct_spec *rounds, size_t n, do
 
 /* acct_method_pairs.c: privacy-loss distributions of dominating pairs, and of one pair of data sets. */
 acct_method_fn acct_pld_epsilon, acct_pld_delta;
+enum acct_rc acct_pld_epsilons(const struct acct_spec *spec, size_t n, const double *delta, size_t deltas,
+	struct acct_method_answer *out, const char **why);
 acct_method_fn acct_clones_epsilon, acct_clones_delta;
 acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
 acct_method_fn acct_attained_epsilon, acct_attained_delta;

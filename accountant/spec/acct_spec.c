@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "acct_named.h"
+#include "acct_suggest.h"
 
 /* Parameters that every round takes. */
 enum common { N, COUNT, SAMPLING, DEFECT, COMMON };
@@ -98,6 +99,40 @@ static const char **place(struct reading *t, const struct acct_named *named, con
 	return NULL;
 }
 
+static const char *name_word(const void *list, size_t i)
+{
+	const struct acct_named *row = acct_named_row(i);
+
+	(void)list;
+	return row ? row->name : NULL;
+}
+
+static const char *key_word(const void *list, size_t i)
+{
+	const struct acct_named *named = list;
+
+	if (i < COMMON)
+		return common[i].key;
+	return i < COMMON + ACCT_NAMED_PARAMS ? named->param[i - COMMON].key : NULL;
+}
+
+static enum acct_rc unknown_name(struct reading *t)
+{
+	const char *meant = acct_suggest(t->text, name_word, NULL);
+
+	return meant ? fail(t, "no such protocol '%s'; did you mean %s?", t->text, meant)
+		     : fail(t, "no such protocol '%s'", t->text);
+}
+
+static enum acct_rc unknown_key(struct reading *t, const struct acct_named *named, const char *key)
+{
+	const char *meant = acct_suggest(key, key_word, named);
+
+	return meant ? fail(t, "%s: no such key '%s'; did you mean %s=?", t->name, key, meant)
+		     : fail(t, "%s: no such key '%s'; there are %s and n=, count=, sampling=, defect=",
+			       t->name, key, named->keys);
+}
+
 static enum acct_rc split(struct reading *t, const struct acct_named *named, char *rest)
 {
 	for (char *item = rest, *next; item; item = next) {
@@ -111,7 +146,7 @@ static enum acct_rc split(struct reading *t, const struct acct_named *named, cha
 		*value++ = '\0';
 		const char **at = place(t, named, item);
 		if (!at)
-			return fail(t, "%s: no such key '%s'", t->name, item);
+			return unknown_key(t, named, item);
 		if (*at)
 			return fail(t, "%s: %s= is given twice", t->name, item);
 		*at = value;
@@ -215,7 +250,7 @@ enum acct_rc acct_spec_parts(
 		*colon = '\0';
 	const struct acct_named *named = acct_named_find(t.text);
 	if (!named)
-		return fail(&t, "no such protocol '%s'", t.text);
+		return unknown_name(&t);
 	t.name = named->name;
 	if ((colon && (rc = split(&t, named, colon + 1))) || (rc = read_common(&t, named, &part[0])))
 		return rc;

@@ -21,6 +21,8 @@ ROUND = ShuffledDpEvent("grr:k=16,eps0=3,n=10000")
 
 @pytest.mark.parametrize("text, sentence", [
     ("nothing:n=3", "no such protocol 'nothing'"),
+    ("krr:k=16,eps0=3,n=10", "no such protocol 'krr'; did you mean grr?"),
+    ("grr:k=16,eps=3,n=10", "no such key 'eps'; did you mean eps0=?"),
     ("grr:k=16,eps0=3", "n= is missing"),
     ("grr:k=16,eps0=3,n=0", "n=0 must be a whole number"),
     ("grr:k=16,eps0=nan,n=10", "eps0=nan is not a number"),
@@ -93,8 +95,12 @@ def test_what_cannot_be_composed_is_refused():
             with pytest.raises(ValueError, match="count must be at least 1"):
                 way(ROUND, count)
     assert PLDAccountant().compose(NoOpDpEvent()).get_epsilon(1e-6) == 0
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="k='16' is not a number"):
         ShuffledDpEvent("grr", k="16", eps0=1, n=5)
+    with pytest.raises(TypeError, match=r"others_eps='0.2/0.1' is not a number; several are a list: others_eps=\[0.2, 0.1\]"):
+        ShuffledDpEvent("grr", k=16, eps0=1, n=5, others_eps="0.2/0.1")
+    with pytest.raises(TypeError, match="eps0=None is not a number"):
+        ShuffledDpEvent("grr", k=16, eps0=[1, None], n=5)
     with pytest.raises(ValueError):
         SelfComposedDpEvent(ROUND, 0)
     for noise, buckets in ((0, 2), (1.5, 2), (float("nan"), 2), (0.5, 1)):

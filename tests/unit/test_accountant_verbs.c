@@ -291,7 +291,9 @@ static void curves_fall_over_delta_and_hold_the_single_answers(void **state)
 	}
 	(void)snprintf(
 		args, sizeof args, "epsilon --round rr:eps0=1,n=1000,count=10 --json --delta %.17g", l[4].x);
-	assert_true(asked(args, "epsilon_upper") == l[4].upper);
+	/* The curve is one question: its intervals hold the same value, in other digits. */
+	double single = asked(args, "epsilon_upper");
+	assert_true(l[4].lower <= single && fabs(l[4].upper - single) <= 1e-3 * single);
 }
 
 static void curves_run_over_parameters(void **state)

@@ -224,17 +224,15 @@ static void every_question_ends(void **state)
 			.cell = { { 1 / z, p, 1 }, { 1 / z, 1, p }, { 4094 / z, 1, 1 } } };
 	}
 	for (int which = 0; which < 3; which++) {
-		struct acct_bound out = { 0, INFINITY };
+		struct acct_target target = { { 1e-15, NAN }, { 0, INFINITY }, false };
 		struct acct_plan p;
 		size_t n = which == 0 ? 24 : 1;
 		struct acct_round *r = which == 1 ? &wide : many;
 
 		assert_int_equal(acct_plan_init(&p, r, n), ACCT_OK);
-		assert_int_equal(acct_rounds_refine(
-					 &p, (struct acct_aim){ 1e-15, NAN }, 1e-21, ACCT_REFINEMENTS, &out),
-			ACCT_OK);
+		assert_int_equal(acct_rounds_refine(&p, &target, 1, 1e-21, ACCT_REFINEMENTS), ACCT_OK);
 		assert_true(p.work.spent > 0 && p.work.spent < 3 * ACCT_MOST_WORK);
-		assert_true(out.lower <= out.upper);
+		assert_true(target.out.lower <= target.out.upper);
 		acct_plan_fini(&p);
 	}
 }

@@ -307,7 +307,8 @@ static void tilted_transforms_agree_with_plain_convolution(void **state)
 		struct acct_sum sum;
 
 		assert_int_equal(acct_sum_init(&sum, &part, 1, h, (struct acct_aim){ delta, NAN }), ACCT_OK);
-		double eps = acct_sum_epsilon_above(&sum, delta), again = acct_sum_epsilon_below(&sum, delta);
+		double eps = acct_sum_epsilon_above(&sum, delta, NULL),
+		       again = acct_sum_epsilon_below(&sum, delta, NULL);
 		double plain = 1 - (1 - law.infinite) * (1 - law.infinite);
 		for (int k = 0; k < TOTAL; k++)
 			if (h * (k - 2 * SIDE) > eps)

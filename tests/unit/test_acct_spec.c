@@ -161,6 +161,18 @@ static bool is_said(const char *keys, const struct acct_param *p)
 }
 
 /* What is left out is what `names` says, and says it of every key that may be. */
+static void a_name_or_key_that_was_meant_is_suggested(void **state)
+{
+	(void)state;
+	refused("krr:k=3,eps0=1,n=3", "no such protocol 'krr'; did you mean grr?");
+	refused("rapor:d=3,eps0=1,n=3", "did you mean rappor?");
+	refused("grr:k=3,eps=1,n=3", "grr: no such key 'eps'; did you mean eps0=?");
+	refused("mixbins:k=3,eps0=1,n=3,dumies=4", "did you mean dummies=?");
+	refused("noise:eps=1,mean=9", "no such key 'eps'; there are epsilon=,mean= and n=");
+	refused("oue:d=4,eps0=1,users=9", "did you mean n=?");
+	refused("oue:d=4,eps0=1,n=9,k=3", "no such key 'k'; there are d=,eps0= and n=");
+}
+
 static void what_is_left_out_is_what_names_says(void **state)
 {
 	static const char *const text[][2] = {
@@ -440,6 +452,7 @@ int main(void)
 		cmocka_unit_test(protocols_that_coincide_have_equal_answers),
 		cmocka_unit_test(known_values_of_level_cells_are_met),
 		cmocka_unit_test(faults_are_named),
+		cmocka_unit_test(a_name_or_key_that_was_meant_is_suggested),
 		cmocka_unit_test(what_is_left_out_is_what_names_says),
 		cmocka_unit_test(the_common_keys_reach_the_round),
 		cmocka_unit_test(others_with_their_own_guarantee_become_levels),

@@ -7,7 +7,7 @@ import ctypes.util
 import enum
 import os
 from pathlib import Path
-from typing import Dict, Iterable, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 _SONAME = "libtombola-accountant.so.0"
 _SENTENCE = 512  # room for an error's sentence
@@ -86,6 +86,8 @@ def _declare(library: ctypes.CDLL) -> None:
             ("acct_abi_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
             ("acct_abi_epsilon_by", ctypes.c_int, answer),
             ("acct_abi_delta_by", ctypes.c_int, answer),
+            ("acct_abi_epsilons_by", ctypes.c_int,
+             [handle, text, bound, room, bound, bound, ctypes.POINTER(ctypes.c_int), text, room]),
             ("acct_state_new", handle, [ctypes.c_double]),
             ("acct_state_free", None, [handle]),
             ("acct_abi_state_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
@@ -163,7 +165,17 @@ class Account:
         """delta at epsilon."""
         return self._ask(_library.acct_abi_delta_by, method, epsilon)
 
-    def _ask(self, function, method: str, at: float) -> Answer:
+    def epsilons(self, deltas: Sequence[float], method: str = "pld") -> Tuple[List[float], List[float], Worth, str]:
+        """(lower ends, upper ends, worth, note) of epsilon at every delta; "pld" composes the rounds once."""
+        size = len(deltas)
+        row = ctypes.c_double * size
+        lower, upper, worth = row(), row(), ctypes.c_int()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        _check(_library.acct_abi_epsilons_by(self._handle, method.encode(), row(*deltas), size, lower, upper,
+                                             ctypes.byref(worth), sentence, _SENTENCE), sentence)
+        return list(lower), list(upper), Worth(worth.value), sentence.value.decode("utf-8", "replace")
+
+    def _ask(self, function: Callable[..., int], method: str, at: float) -> Answer:
         lower, upper, worth = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()
         sentence = ctypes.create_string_buffer(_SENTENCE)
         _check(function(self._handle, method.encode(), float(at), ctypes.byref(lower), ctypes.byref(upper),

@@ -8,6 +8,7 @@ import threading
 from typing import Any, Dict, Optional, Tuple
 
 from ._library import Account, AccountantError, Answer, Filter, State, Worth, methods
+from ._sequences import like, several
 from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
 
 _SCHEMA = "tombola.accountant-state/1"
@@ -55,6 +56,19 @@ class PrivacyAccountant:
             return ComposedDpEvent(SelfComposedDpEvent(ShuffledDpEvent(text), count)
                                    for text, count in self._counts.items())
 
+    def __repr__(self) -> str:
+        """What has been composed.
+
+            >>> from tombola_accountant import PLDAccountant, ShuffledDpEvent
+            >>> PLDAccountant().compose(ShuffledDpEvent("rr", eps0=1, n=100), count=3)
+            PLDAccountant(3 x rr:eps0=1,n=100)
+        """
+        with self._lock:
+            rounds = [f"{count} x {text if len(text) <= 80 else text[:77] + '...'}"
+                      for text, count in list(self._counts.items())[:5]]
+            more = len(self._counts) - len(rounds)
+        return f"{type(self).__name__}({', '.join(rounds)}{f', and {more} more' if more else ''})"
+
     def supports(self, event: DpEvent) -> bool:
         """Can this event be composed?"""
         try:
@@ -82,21 +96,47 @@ class PrivacyAccountant:
             self._counts, self._account = counts, None
         return self
 
-    def get_epsilon(self, target_delta: float) -> float:
-        """The least certified epsilon at target_delta, above 0 and below 1; inf if there is none."""
+    def get_epsilon(self, target_delta: Any) -> Any:
+        """The least certified epsilon at target_delta, above 0 and below 1; inf if there is none.
+
+        A list, tuple or one-dimensional array of deltas gives a list or array of epsilons, from one composition:
+
+            >>> from tombola_accountant import PLDAccountant, ShuffledDpEvent
+            >>> accountant = PLDAccountant().compose(ShuffledDpEvent("grr", k=16, eps0=3, n=10000), count=8)
+            >>> [round(epsilon, 3) for epsilon in accountant.get_epsilon([1e-9, 1e-6])]
+            [0.697, 0.521]
+        """
         return self.get_epsilon_bounds(target_delta)[1]
 
-    def get_delta(self, target_epsilon: float) -> float:
-        """The least certified delta at target_epsilon, finite and not negative."""
+    def get_delta(self, target_epsilon: Any) -> Any:
+        """The least certified delta at target_epsilon, finite and not negative; of several as get_epsilon.
+
+            >>> from tombola_accountant import PLDAccountant, ShuffledDpEvent
+            >>> accountant = PLDAccountant().compose(ShuffledDpEvent("grr", k=16, eps0=3, n=10000))
+            >>> accountant.get_delta(1) < accountant.get_delta(0.1) < 1e-3
+            True
+        """
         return self.get_delta_bounds(target_epsilon)[1]
 
-    def get_epsilon_bounds(self, target_delta: float) -> Tuple[float, float]:
-        """(lower, upper) with lower <= exact epsilon <= upper."""
-        return _guaranteed(self.epsilon_by(self._method, target_delta))
+    def get_epsilon_bounds(self, target_delta: Any) -> Tuple[Any, Any]:
+        """(lower, upper) with lower <= exact epsilon <= upper; of several deltas a pair of lists or arrays."""
+        deltas = several(target_delta)
+        if deltas is None:
+            return _guaranteed(self.epsilon_by(self._method, target_delta))
+        if not deltas:
+            return like(target_delta, []), like(target_delta, [])
+        lower, upper, worth, note = self._built().epsilons(deltas, self._method)
+        _guaranteed(Answer(lower[0], upper[0], worth, note))
+        return like(target_delta, lower), like(target_delta, upper)
 
-    def get_delta_bounds(self, target_epsilon: float) -> Tuple[float, float]:
-        """(lower, upper) with lower <= exact delta <= upper."""
-        return _guaranteed(self.delta_by(self._method, target_epsilon))
+    def get_delta_bounds(self, target_epsilon: Any) -> Tuple[Any, Any]:
+        """(lower, upper) with lower <= exact delta <= upper; of several epsilons a pair of lists or arrays."""
+        epsilons = several(target_epsilon)
+        if epsilons is None:
+            return _guaranteed(self.delta_by(self._method, target_epsilon))
+        bounds = [_guaranteed(self.delta_by(self._method, epsilon)) for epsilon in epsilons]
+        return (like(target_epsilon, [lower for lower, _ in bounds]),
+                like(target_epsilon, [upper for _, upper in bounds]))
 
     def epsilon_by(self, method: str, target_delta: float) -> Answer:
         """What the analysis of that name (see `methods`) says, whether it is a guarantee or not."""
@@ -179,6 +219,9 @@ class IncrementalAccountant:
         self._state = State(float(target_delta))
         self.target_delta = float(target_delta)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(target_delta={self.target_delta!r})"
+
     def compose(self, event: DpEvent, count: int = 1) -> "IncrementalAccountant":
         """Add `event`, `count` times, and return the accountant.  On an error nothing is added; an event of several
         rounds that meets a limit (LimitError) may have been added in part."""
@@ -223,6 +266,10 @@ class PrivacyFilter:
     def __init__(self, epsilon: float, delta: float, kind: str = "renyi") -> None:
         self._lock = threading.Lock()
         self._filter = Filter(kind, float(epsilon), float(delta))
+        self._budget = f"epsilon={float(epsilon)!r}, delta={float(delta)!r}, kind={kind!r}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._budget})"
 
     def admits(self, event: DpEvent, count: int = 1) -> bool:
         """Does `event`, a single round, fit `count` times?  Nothing is charged."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from fractions import Fraction
-from typing import Iterable, Iterator, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, Sequence, Tuple, Union
 
 Number = Union[int, float]
 
@@ -17,7 +17,7 @@ class DpEvent:
         """(round as text, repetitions), as the library takes them."""
         raise NotImplementedError
 
-    def _key(self):
+    def _key(self) -> Tuple[Tuple[str, object], ...]:
         return tuple(sorted(vars(self).items()))
 
     def __eq__(self, other: object) -> bool:
@@ -87,14 +87,14 @@ class ShuffledDpEvent(DpEvent):
     k=[6, 4], eps0=2, n=10000).
     """
 
-    def __init__(self, spec: Union[str, RandomizedResponseDpEvent], **params: Union[Number, Sequence[Number]]) -> None:
+    def __init__(self, spec: Union[str, RandomizedResponseDpEvent], **params: Union[Number, Sequence[Number], Any]) -> None:
         if isinstance(spec, RandomizedResponseDpEvent):
             spec = spec.randomizer()
         if not isinstance(spec, str):
             raise TypeError("a round is text or a RandomizedResponseDpEvent")
         self.spec = spec
         for key, value in params.items():
-            self.spec += f"{',' if ':' in self.spec else ':'}{key}={_text(value)}"
+            self.spec += f"{',' if ':' in self.spec else ':'}{key}={_text(key, value)}"
 
     def rounds(self) -> Iterator[Tuple[str, int]]:
         yield self.spec, 1
@@ -125,13 +125,21 @@ class ComposedDpEvent(DpEvent):
             yield from event.rounds()
 
 
-def _text(value: Union[Number, Sequence[Number]]) -> str:
-    """A number as text that reads back as the same number."""
-    if isinstance(value, (list, tuple)):
-        return "/".join(_text(item) for item in value)
+def _text(key: str, value: object) -> str:
+    """A number, or a list or array of numbers, as text that reads back as the same numbers."""
     if isinstance(value, (str, bytes, bool)):
-        raise TypeError(f"{value!r} is not a number")
+        hint = f"; several are a list: {key}=[{', '.join(value.split('/'))}]" \
+            if isinstance(value, str) and "/" in value else ""
+        raise TypeError(f"{key}={value!r} is not a number{hint}")
     try:
-        return str(operator.index(value))
+        return str(operator.index(value))  # type: ignore[arg-type]
     except TypeError:
-        return float.__repr__(float(value))
+        pass
+    if hasattr(value, "tolist"):  # an array, or a scalar of numpy
+        return _text(key, value.tolist())
+    if isinstance(value, (list, tuple)):
+        return "/".join(_text(key, item) for item in value)
+    try:
+        return float.__repr__(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{key}={value!r} is not a number") from None

@@ -1,0 +1,100 @@
+/* test_acct_deltas.c - one composition asked at many deltas says what it says at each of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "acct_spec.h"
+
+#define DELTAS 12u
+
+static struct acct_round round_of(const char *text)
+{
+	struct acct_spec s;
+	char why[200];
+
+	assert_int_equal(acct_spec_parse(text, &s, why, sizeof why), ACCT_OK);
+	return s.round;
+}
+
+/* From large to small and back, so that the order given is not the order of the sums; one delta twice. */
+static void fill(double delta[DELTAS])
+{
+	for (size_t i = 0; i < DELTAS; i++)
+		delta[i] = pow(10, -(double)(1 + (i * 5) % 11));
+}
+
+static void many_deltas_overlap_one_delta_and_are_as_narrow(void **state)
+{
+	static const char *const text[] = { "generic:eps0=2,n=10000", "grr:k=16,eps0=3,n=10000,count=8",
+		"vrr:s=4,eps0=4,n=10000,count=64", "pair:p=5,beta=0.4,q=5,q2=2,n=500,count=9",
+		"generic:eps0=2,n=1000,count=5,defect=1e-5", "generic:eps0=1,n=5,count=3",
+		"bins:k=16,dummies=1000,count=16", "grr:k=4,eps0=2,n=1000,count=7,sampling=0.1" };
+	double delta[DELTAS];
+
+	(void)state;
+	fill(delta);
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_round r = round_of(text[i]);
+		struct acct_bound all[DELTAS], one;
+
+		assert_int_equal(acct_epsilons(&r, 1, delta, DELTAS, all), ACCT_OK);
+		for (size_t j = 0; j < DELTAS; j++) {
+			assert_int_equal(acct_epsilon(&r, 1, delta[j], &one), ACCT_OK);
+			assert_true(all[j].lower <= one.upper && one.lower <= all[j].upper);
+			assert_true(all[j].lower <= all[j].upper);
+			if (isfinite(one.upper))
+				assert_true(all[j].upper <= one.upper * (1 + 1e-3));
+			else
+				assert_true(isinf(all[j].upper));
+			assert_true(all[j].lower >= one.lower * (1 - 1e-3));
+			for (size_t k = 0; k < DELTAS; k++)
+				assert_true(delta[k] < delta[j] || all[k].lower <= all[j].upper);
+		}
+	}
+}
+
+static void one_delta_among_one_is_the_single_question(void **state)
+{
+	struct acct_round r[2] = { round_of("grr:k=16,eps0=3,n=10000,count=8"),
+		round_of("generic:eps0=1,n=4000,count=3") };
+	struct acct_bound all, one;
+	double delta = 1e-6;
+
+	(void)state;
+	assert_int_equal(acct_epsilons(r, 2, &delta, 1, &all), ACCT_OK);
+	assert_int_equal(acct_epsilon(r, 2, delta, &one), ACCT_OK);
+	assert_true(all.lower >= one.lower && all.lower <= one.lower);
+	assert_true(all.upper >= one.upper && all.upper <= one.upper);
+}
+
+static void a_refused_delta_answers_none(void **state)
+{
+	static const double bad[] = { 0, 1, -1, NAN, 1e-250 };
+	struct acct_round r = round_of("generic:eps0=1,n=100,count=3");
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		double delta[] = { 1e-3, bad[i] };
+		struct acct_bound out[2] = { { 7, 7 }, { 7, 7 } };
+
+		assert_int_equal(acct_epsilons(&r, 1, delta, 2, out), i < 4 ? ACCT_EDOMAIN : ACCT_EPRECISION);
+		assert_true(out[0].lower > 6 && out[1].lower > 6);
+	}
+	assert_int_equal(acct_epsilons(&r, 1, bad, 0, NULL), ACCT_EDOMAIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_deltas_overlap_one_delta_and_are_as_narrow),
+		cmocka_unit_test(one_delta_among_one_is_the_single_question),
+		cmocka_unit_test(a_refused_delta_answers_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
