@@ -33,11 +33,12 @@ static enum cm_rc deliver(
 		an_feed_pause(pause);
 		pause = pause > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS : pause * 2;
 	}
-	if (rc != CM_OK)
-		return rc;
-	cm_log(CM_LOG_INFO, "result delivered", CM_S("by", d->what), CM_I("seq", e->seq),
-		CM_S("query", e->r->plan->label));
-	return an_feed_done(f, e, err);
+	if (rc == CM_OK)
+		rc = an_feed_done(f, e, err);
+	if (rc == CM_OK)
+		cm_log(CM_LOG_INFO, "result delivered", CM_S("by", d->what), CM_I("seq", e->seq),
+			CM_S("query", e->r->plan->label));
+	return rc;
 }
 
 static enum cm_rc deliver_new(const struct an_deliver *d, struct an_feed *f, struct cm_err *err)
