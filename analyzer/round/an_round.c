@@ -222,7 +222,7 @@ static enum cm_rc lost_there(struct an_round *r, const Tombola__V1__Error *e, st
 {
 	uint32_t number = r->conf.round->plan->number;
 
-	(void)!r->conf.peer_error(e, err);
+	(void)r->conf.peer_error(e, err);
 	err->code = CM_EPROTO;
 	return cm_context(err,
 		"round %u is charged and the shuffler has it no more; restore its state, or end the round "

@@ -164,12 +164,10 @@ enum cm_rc db_begin(sqlite3 *db, struct cm_err *err)
 
 enum cm_rc db_end(sqlite3 *db, enum cm_rc rc, struct cm_err *err)
 {
-	struct cm_err ignored;
-
 	if (rc == CM_OK)
 		rc = db_run(db, "COMMIT", err);
 	if (rc != CM_OK && sqlite3_get_autocommit(db) == 0)
-		(void)!db_run(db, "ROLLBACK", &ignored);
+		db_rollback(db);
 	sqlite3_mutex_leave(sqlite3_db_mutex(db));
 	return rc;
 }

@@ -62,13 +62,18 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 			(unsigned long long)r->randomizer.shuffler.tag_messages);
 }
 
+/* The honest participants that the round's loss is computed with. */
+static uint64_t honest_of(const struct pl_plan *p, const struct pl_round *r)
+{
+	return rd_honest(r->min_reports, p->honest_fraction, p->colluders);
+}
+
 static void print_row(
 	struct cm_table *t, const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
 {
 	double total = c->run ? c->verdict.total : c->verdict.spent;
-	char number[24], protocol[48], how[128], messages[16], bytes[32], error[24], least[32], cost[24],
-		sum[24];
-	char rest[24];
+	char number[24], protocol[48], how[128], messages[16], bytes[32], error[24], least[32], honest[32],
+		cost[24], sum[24], rest[24];
 
 	if (r->recurrences > 1)
 		(void)snprintf(number, sizeof number, "%u-%u", r->number - r->recurrence + 1,
@@ -91,7 +96,8 @@ static void print_row(
 	}
 	cm_table_row(t, (const char *const[]){ number, r->query.name, protocol, how, messages,
 				cm_thousands((int64_t)c->bytes, bytes), error,
-				cm_thousands((int64_t)r->min_reports, least), cost, sum, rest });
+				cm_thousands((int64_t)r->min_reports, least),
+				cm_thousands((int64_t)honest_of(p, r), honest), cost, sum, rest });
 }
 
 static void print_refused(const struct pl_round *r, const struct pl_cost *c)
@@ -158,9 +164,8 @@ static void print_statements(const struct pl_plan *p)
 		char text[400] = "";
 
 		if (r->protocol->statement != NULL && !pl_repeats(p, i))
-			r->protocol->statement(&r->query, &r->randomizer,
-				rd_honest(r->min_reports, p->honest_fraction, p->colluders), p->delta, text,
-				sizeof text);
+			r->protocol->statement(
+				&r->query, &r->randomizer, honest_of(p, r), p->delta, text, sizeof text);
 		if (text[0] != '\0')
 			printf("round %u (%s): %s\n", r->number, r->query.name, text);
 	}
@@ -179,8 +184,8 @@ static bool is_shown(const struct pl_plan *p, const struct pl_cost *cost, size_t
 static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 {
 	static const char *const head[] = { "round", "query", "protocol", "parameters", "messages", "bytes",
-		"error", "reports >=", "cost", "total", "left" };
-	struct cm_table *t = cm_table_new("><<<>>>>>>>", head);
+		"error", "reports >=", "honest", "cost", "total", "left" };
+	struct cm_table *t = cm_table_new("><<<>>>>>>>>", head);
 	enum acct_filter_kind filter = rd_mode_filter(p->mode);
 	struct rd_verdict last = last_verdict(p, cost);
 	bool *fits = calloc(p->rounds, sizeof *fits);
@@ -272,7 +277,7 @@ static json_t *slots_json(const struct pt_randomizer *p)
 	return to.list;
 }
 
-static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
+static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
 	char none[PR_TEXT_MAX + sizeof PT_NONE_CATEGORY];
@@ -280,14 +285,15 @@ static json_t *round_json(const struct pl_round *r, const struct pl_cost *c)
 	int bad;
 
 	pt_query_none_word(&r->query, none, sizeof none);
-	o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I}", "round", (int)r->number,
+	o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I, s:I}", "round", (int)r->number,
 		"query", r->query.name, "protocol", r->protocol->device->name, "auto", (int)r->automatic,
 		"epsilon0", real(r->epsilon0), "bins", (int)pt_parameter(&r->randomizer, "bins"), "dummies",
 		dummies_json((uint32_t)pt_parameter(&r->randomizer, "dummies"),
 			pt_parameter(&r->randomizer, "dummy_chance")),
 		"size", (int)pt_parameter(&r->randomizer, "size"), "shuffler_dummies",
 		(json_int_t)r->randomizer.shuffler.dummies, "shuffler_noise_mean",
-		(json_int_t)r->randomizer.shuffler.noise_mean, "min_reports", (json_int_t)r->min_reports);
+		(json_int_t)r->randomizer.shuffler.noise_mean, "min_reports", (json_int_t)r->min_reports,
+		"honest", (json_int_t)honest_of(p, r));
 	more = json_pack("{s:s, s:o, s:i, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "none", none, "slots",
 		slots_json(&r->randomizer), "messages", (int)c->messages, "bytes", (json_int_t)c->bytes,
 		"expected_error", real(c->error), "fits", (int)c->run, "share", real(v->share),
@@ -320,7 +326,7 @@ static enum cm_rc print_json(const struct pl_plan *p, const struct pl_cost *cost
 
 	cm_hex(p->digest, PR_HASH_LEN, digest);
 	for (size_t i = 0; !bad && i < p->rounds; i++)
-		bad = json_array_append_new(rounds, round_json(&p->round[i], &cost[i]));
+		bad = json_array_append_new(rounds, round_json(p, &p->round[i], &cost[i]));
 	doc = bad ? NULL
 		  : json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:I, s:O}", "schema",
 			    "tombola.plan-cost/1", "plan", p->name, "digest", digest, "mode", p->mode,

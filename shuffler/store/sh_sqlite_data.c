@@ -108,8 +108,6 @@ static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *use
 static enum cm_rc commit(struct round_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {
-	struct cm_err ignored;
-
 	enum cm_rc rc = db_run(d->db, "BEGIN IMMEDIATE", err);
 	if (rc != CM_OK)
 		return rc;
@@ -122,7 +120,7 @@ static enum cm_rc commit(struct round_data *d, const uint32_t *bucket, sh_block_
 	if (rc == CM_OK)
 		rc = db_run(d->db, "COMMIT", err);
 	if (rc != CM_OK)
-		(void)!db_run(d->db, "ROLLBACK", &ignored);
+		db_rollback(d->db);
 	return rc;
 }
 
