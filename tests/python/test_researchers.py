@@ -146,3 +146,8 @@ def test_a_personal_fault_is_placed(tmp_path):
         personal_event([], k=4)
     with pytest.raises(TypeError):
         personal_event(3, k=4)
+
+
+def test_the_migration_guide_says_what_happens():
+    failed, tried = doctest.testfile(str(SOURCE / "doc/migrate.md"), module_relative=False)
+    assert failed == 0 and tried >= 10
