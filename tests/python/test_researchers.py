@@ -13,7 +13,7 @@ import pytest
 
 from conftest import SOURCE
 from tombola_accountant import (AccountantError, IncrementalAccountant, PLDAccountant, PrivacyFilter, RdpAccountant,
-                                ShuffledDpEvent)
+                                ShuffledDpEvent, personal_event)
 
 PACKAGE = SOURCE / "accountant/python/tombola_accountant"
 ROUND = ShuffledDpEvent("grr", k=16, eps0=3, n=10000)
@@ -103,3 +103,51 @@ def test_pip_installs_the_tree_without_a_network(tmp_path):
                            "print(t.PLDAccountant().compose(t.ShuffledDpEvent('rr:eps0=1,n=9')).get_epsilon(1e-3) > 0)"],
                           capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")})
     assert done.stdout.split() == [str(Path(installed / "__init__.py")), "True"], done.stderr
+
+
+def epsilon_of(event):
+    return PLDAccountant().compose(event).get_epsilon(1e-6)
+
+
+def test_personal_guarantees_of_any_number_are_one_round(tmp_path):
+    many = [0.5 + 2.5 * i / 49999 for i in range(50000)]
+    event = personal_event(many, k=8)
+    mixed = epsilon_of(event)
+    # no less than if all had the mean's class below, no more than if all had the largest
+    assert epsilon_of(ShuffledDpEvent("grr", k=8, eps0=3, n=50000, others_eps=[0.5], others_n=[49999])) < mixed
+    assert mixed < epsilon_of(ShuffledDpEvent("grr", k=8, eps0=3, n=50000))
+    # 60 classes say nearly what 30 classes of the same people say, from above
+    fine = [min(3.0, 0.5 + 2.5 * (i // 1000 + 1) / 50) for i in range(50000)]
+    assert mixed <= epsilon_of(personal_event(fine, k=8)) * 1.02
+    path = tmp_path / "epsilons.txt"
+    path.write_text("# one a line\n\n" + "\n".join(repr(value) for value in many))
+    assert personal_event(path, k=8) == event == personal_event(Array(many), k=8)
+
+
+def test_a_personal_round_is_above_every_victims(tmp_path):
+    people = [0.5] * 300 + [1.5] * 200 + [2.5] * 100
+    bound = epsilon_of(personal_event(people, k=4))
+    for victim in (0.5, 1.5, 2.5):
+        others = {value: people.count(value) - (value == victim) for value in (0.5, 1.5, 2.5)}
+        one = epsilon_of(ShuffledDpEvent("grr", k=4, eps0=victim, n=600, others_eps=list(others),
+                                         others_n=list(others.values())))
+        assert one <= bound * (1 + 1e-9)
+    assert epsilon_of(personal_event([2.0] * 50, k=4)) == epsilon_of(ShuffledDpEvent("grr", k=4, eps0=2.0, n=50))
+
+
+def test_a_personal_fault_is_placed(tmp_path):
+    path = tmp_path / "epsilons.txt"
+    path.write_text("1\n2\nx\n")
+    with pytest.raises(ValueError, match="epsilons.txt:3: 'x' is not a number"):
+        personal_event(path, k=4)
+    with pytest.raises(ValueError, match=r"epsilons\[1\]=0.0 must be above 0"):
+        personal_event([1, 0], k=4)
+    with pytest.raises(ValueError, match="no participants"):
+        personal_event([], k=4)
+    with pytest.raises(TypeError):
+        personal_event(3, k=4)
+
+
+def test_the_migration_guide_says_what_happens():
+    failed, tried = doctest.testfile(str(SOURCE / "doc/migrate.md"), module_relative=False)
+    assert failed == 0 and tried >= 10

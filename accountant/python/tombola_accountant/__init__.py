@@ -13,11 +13,12 @@ from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccounta
 from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
 from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDpEvent, SelfComposedDpEvent,
                      ShuffledDpEvent)
+from .personal import personal_event
 
 __all__ = [
     "AccountantError", "Answer", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "IncrementalAccountant",
     "LimitError", "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant",
     "PrecisionError", "PrivacyAccountant", "PrivacyFilter", "RandomizedResponseDpEvent", "RdpAccountant",
     "SelfComposedDpEvent", "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods",
-    "version",
+    "personal_event", "version",
 ]
