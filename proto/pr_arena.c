@@ -43,7 +43,7 @@ struct pr_arena *pr_arena_new(size_t size)
 	if (!cm_size_add(sizeof *a, size, &all))
 		return NULL;
 	a = malloc(all);
-	if (a == NULL)
+	if (!a)
 		return NULL;
 	a->allocator = (ProtobufCAllocator){ .alloc = arena_alloc, .free = arena_free, .allocator_data = a };
 	a->size = size;
@@ -53,7 +53,7 @@ struct pr_arena *pr_arena_new(size_t size)
 
 void pr_arena_free(struct pr_arena *a)
 {
-	if (a == NULL)
+	if (!a)
 		return;
 	explicit_bzero(a->block, a->used);
 	free(a);

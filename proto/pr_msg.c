@@ -17,10 +17,10 @@ static enum cm_rc decode(const ProtobufCMessageDescriptor *type, const uint8_t *
 	if (rc != CM_OK)
 		return rc;
 	a = pr_arena_new(scan.memory);
-	if (a == NULL)
+	if (!a)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*msg = protobuf_c_message_unpack(type, pr_arena_allocator(a), len, bytes);
-	if (*msg == NULL) {
+	if (!*msg) {
 		pr_arena_free(a);
 		return cm_fail(err, CM_EPROTO, "%s: malformed", type->short_name);
 	}
@@ -70,7 +70,7 @@ enum cm_rc pr_encode(const Tombola__V1__Frame *frame, struct cm_buf *out, struct
 		return cm_fail(err, CM_EINTERNAL, "a %s of %zu bytes would exceed a frame's %u",
 			pr_kind_name(frame), len, PR_FRAME_MAX);
 	at = cm_buf_room(out, 4 + len);
-	if (at == NULL)
+	if (!at)
 		return cm_fail(err, CM_EINTERNAL, "no room for a %s of %zu bytes", pr_kind_name(frame), len);
 	cm_put_be32(at, (uint32_t)len);
 	(void)protobuf_c_message_pack(&frame->base, at + 4);
@@ -83,7 +83,7 @@ enum cm_rc pr_doc_encode(const ProtobufCMessage *msg, struct cm_buf *out, struct
 	size_t len = protobuf_c_message_get_packed_size(msg);
 	uint8_t *at = cm_buf_room(out, len);
 
-	if (at == NULL)
+	if (!at)
 		return cm_fail(
 			err, CM_EINTERNAL, "no room for a %s of %zu bytes", msg->descriptor->short_name, len);
 	(void)protobuf_c_message_pack(msg, at);
@@ -96,5 +96,5 @@ const char *pr_kind_name(const Tombola__V1__Frame *frame)
 	const ProtobufCFieldDescriptor *f =
 		protobuf_c_message_descriptor_get_field(&tombola__v1__frame__descriptor, frame->kind_case);
 
-	return f != NULL ? f->name : "unknown";
+	return f ? f->name : "unknown";
 }

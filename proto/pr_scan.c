@@ -143,15 +143,14 @@ static bool varint_fits(ProtobufCType type, uint64_t v)
 static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *f,
 	const struct pr_limit *limit, const struct item *it, struct cm_err *err)
 {
-	size_t max = limit != NULL ? limit->max : PR_TEXT_MAX;
+	size_t max = limit ? limit->max : PR_TEXT_MAX;
 	bool single = f->label != PROTOBUF_C_LABEL_REPEATED;
 
-	assert(limit != NULL ||
-		f->type == PROTOBUF_C_TYPE_STRING); /* every field of another type has a row */
+	assert(limit || f->type == PROTOBUF_C_TYPE_STRING); /* every field of another type has a row */
 	if (it->len > max)
 		return cm_fail(err, CM_EPROTO, "%s.%s: %zu bytes, at most %zu", type->short_name, f->name,
 			it->len, max);
-	if (limit == NULL || (single && it->len == 0))
+	if (!limit || (single && it->len == 0))
 		return CM_OK;
 	if (it->len < limit->min || it->len % limit->unit != 0)
 		return cm_fail(
@@ -242,7 +241,7 @@ static enum cm_rc scan_field(const ProtobufCMessageDescriptor *type, struct curs
 		return cm_fail(err, CM_EPROTO, "more than %u fields", PR_FIELDS_MAX);
 	out->memory += FIELD_MEMORY;
 	f = find(type, it.number, &i);
-	if (f == NULL) { /* protobuf-c keeps a copy of an unknown field */
+	if (!f) { /* protobuf-c keeps a copy of an unknown field */
 		out->memory += it.len;
 		return CM_OK;
 	}
@@ -274,7 +273,7 @@ static enum cm_rc scan_message(const ProtobufCMessageDescriptor *type, struct cu
 	for (unsigned i = 0; i < type->n_fields; i++) {
 		const struct pr_limit *limit = pr_limit_of(type, &type->fields[i]);
 
-		if (limit != NULL && limit->required && !(t.full >> i & 1))
+		if (limit && limit->required && !(t.full >> i & 1))
 			return cm_fail(
 				err, CM_EPROTO, "%s.%s: missing", type->short_name, type->fields[i].name);
 	}

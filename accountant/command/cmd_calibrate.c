@@ -68,7 +68,7 @@ static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_sp
 	for (size_t i = 0; i < o->q->rounds; i++) {
 		const char *given = o->q->text[i];
 		size_t more = 0;
-		bool open = cmd_spec_open(given, key, sizeof key) != NULL;
+		bool open = cmd_spec_open(given, key, sizeof key);
 
 		if (open && !cmd_spec_set(given, key, text, filled, sizeof filled))
 			return not_a_round(o, i, "the text is too long");

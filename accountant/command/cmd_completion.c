@@ -51,7 +51,7 @@ static void print_verb(const struct cmd_verb *v)
 	unsigned bit;
 
 	(void)printf("\t%s)\n\t\toptions=\"" EVERY_OPTION, v->name);
-	for (size_t i = 0; (name = cmd_option(i, &bit)) != NULL; i++)
+	for (size_t i = 0; (name = cmd_option(i, &bit)); i++)
 		if (v->takes & bit)
 			(void)printf(" --%s", name);
 	(void)printf("\"\n\t\twords=\"%s\" ;;\n", v->takes & CMD_FILE    ? "file"

@@ -62,7 +62,7 @@ static const char *find(const char *text, const char *key)
 
 bool cmd_spec_has(const char *text, const char *key)
 {
-	return find(text, key) != NULL;
+	return find(text, key);
 }
 
 bool cmd_spec_set(const char *text, const char *key, const char *value, char *out, size_t room)

@@ -16,7 +16,7 @@ static void text_of(const json_t *o, const char *key, const char *none, char out
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
-	cm_text_copy(out, 320, text != NULL ? text : none);
+	cm_text_copy(out, 320, text ? text : none);
 }
 
 static void print_round(const json_t *r, FILE *out)

@@ -33,7 +33,7 @@ static enum cm_rc round_of_plan(const char *text, const char *colon, const struc
 		rc = cm_cli_u64(colon + 1, "round", 1, PL_ROUNDS_MAX, &n, err);
 	for (size_t i = 0; rc == CM_OK && i < an_state_rounds(s); i++) {
 		*out = an_state_at(s, i);
-		if ((*out)->of != NULL && (*out)->of->signed_plan.number == k && (*out)->plan->number == n)
+		if ((*out)->of && (*out)->of->signed_plan.number == k && (*out)->plan->number == n)
 			return CM_OK;
 	}
 	return rc != CM_OK ? rc : cm_fail(err, CM_EUSAGE, "plan %.20s has no round %.20s", plan, colon + 1);
@@ -46,14 +46,13 @@ enum cm_rc an_command_round(
 	uint64_t n = 1;
 	enum cm_rc rc;
 
-	if (strchr(cli->argv[1], '#') != NULL) {
+	if (strchr(cli->argv[1], '#')) {
 		*out = an_state_query(&d->files.state, cli->argv[1]);
-		return *out != NULL
-			       ? CM_OK
-			       : cm_fail(err, CM_EUSAGE, "there is no round '%.80s' (round list shows them)",
-					 cli->argv[1]);
+		return *out ? CM_OK
+			    : cm_fail(err, CM_EUSAGE, "there is no round '%.80s' (round list shows them)",
+				      cli->argv[1]);
 	}
-	if (colon != NULL)
+	if (colon)
 		return round_of_plan(cli->argv[1], colon, &d->files.state, out, err);
 	rc = cm_cli_u64(cli->argv[1], "round", 1, d->files.plan.rounds, &n, err);
 	*out = &d->files.state.round[n - 1];

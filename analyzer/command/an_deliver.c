@@ -13,8 +13,8 @@ static enum cm_rc try_once(const struct an_deliver *d, const struct an_event *e,
 {
 	json_t *doc = an_event_json(e);
 	char *text = an_json_text(doc, JSON_COMPACT);
-	enum cm_rc rc = text != NULL ? d->hand_on(d->user, e, text, err)
-				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		text ? d->hand_on(d->user, e, text, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	free(text);
 	json_decref(doc);

@@ -15,7 +15,7 @@ static enum cm_rc no_query(const struct pl_plan *p, const char *typed, struct cm
 
 	for (size_t i = 0; i < p->rounds; i++)
 		cm_suggest_offer(&nearest, typed, p->round[i].query.name);
-	if (nearest.word == NULL)
+	if (!nearest.word)
 		return cm_fail(
 			err, CM_EUSAGE, "the plan has no query '%.64s' (round list shows them)", typed);
 	return cm_fail(
@@ -35,7 +35,7 @@ static enum cm_rc show_range(const struct cm_cli *cli, const json_t *result, str
 		return CM_OK;
 	}
 	doc = an_range_json(result, &r);
-	rc = doc != NULL ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = doc ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	json_decref(doc);
 	return rc;
 }
@@ -46,14 +46,14 @@ static enum cm_rc show_history(const struct cm_cli *cli, const struct an_command
 	struct an_history h = { .query = cli->argv[1],
 		.since_ms = INT64_MIN,
 		.now_ms = cm_clock_wall_ms(),
-		.form = cli->option[AN_ESTIMATE_CSV] != NULL ? AN_HISTORY_CSV
-			: cli->json                          ? AN_HISTORY_JSON
-							     : AN_HISTORY_TABLE,
+		.form = cli->option[AN_ESTIMATE_CSV] ? AN_HISTORY_CSV
+			: cli->json                  ? AN_HISTORY_JSON
+						     : AN_HISTORY_TABLE,
 		.all = cli->option[AN_ESTIMATE_ALL] != NULL };
 
-	if (cli->option[AN_ESTIMATE_RANGE] != NULL)
+	if (cli->option[AN_ESTIMATE_RANGE])
 		return cm_fail(err, CM_EUSAGE, "--range is of one result, without --history and --since");
-	if (since != NULL && !cm_clock_instant(since, &h.since_ms))
+	if (since && !cm_clock_instant(since, &h.since_ms))
 		return cm_fail(err, CM_EUSAGE,
 			"--since takes an instant in UTC, as 2026-12-01T06:00:00Z, or a day, as 2026-12-01");
 	return an_history_print(&d->files, &h, stdout, err);
@@ -67,37 +67,35 @@ enum cm_rc an_verb_estimate(const struct cm_cli *cli, int *exit_code, struct cm_
 	json_t *result = NULL;
 	enum cm_rc rc = an_command_open(cli, &d, true, err);
 
-	if (rc == CM_OK && cli->option[AN_ESTIMATE_CSV] != NULL && cli->json)
+	if (rc == CM_OK && cli->option[AN_ESTIMATE_CSV] && cli->json)
 		rc = cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
-	if (rc == CM_OK &&
-		(cli->option[AN_ESTIMATE_SINCE] != NULL || cli->option[AN_ESTIMATE_HISTORY] != NULL)) {
+	if (rc == CM_OK && (cli->option[AN_ESTIMATE_SINCE] || cli->option[AN_ESTIMATE_HISTORY])) {
 		rc = show_history(cli, &d, err);
 		an_command_close(&d);
 		return rc;
 	}
-	if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE] != NULL &&
-		(cli->option[AN_ESTIMATE_CSV] != NULL || cli->option[AN_ESTIMATE_ALL] != NULL))
+	if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE] &&
+		(cli->option[AN_ESTIMATE_CSV] || cli->option[AN_ESTIMATE_ALL]))
 		rc = cm_fail(err, CM_EUSAGE, "--range shows one number, without --csv and --all");
 	if (rc == CM_OK) {
 		r = an_state_query(&d.files.state, cli->argv[1]);
-		rc = r != NULL ? an_result_load(d.conf.state_dir, r, &result, err)
-			       : no_query(&d.files.plan, cli->argv[1], err);
+		rc = r ? an_result_load(d.conf.state_dir, r, &result, err)
+		       : no_query(&d.files.plan, cli->argv[1], err);
 	}
 	fault = json_string_value(json_object_get(result, "fault"));
-	if (rc == CM_OK && r != NULL && fault != NULL &&
-		(!cli->json || cli->option[AN_ESTIMATE_RANGE] != NULL)) {
+	if (rc == CM_OK && r && fault && (!cli->json || cli->option[AN_ESTIMATE_RANGE])) {
 		rc = cm_fail(err, CM_EDATA, "round %u (%s) has no estimate: %s", r->plan->number,
 			r->plan->label, fault);
-	} else if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE] != NULL) {
+	} else if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE]) {
 		rc = show_range(cli, result, err);
 	} else if (rc == CM_OK) {
-		if (cli->option[AN_ESTIMATE_CSV] != NULL)
+		if (cli->option[AN_ESTIMATE_CSV])
 			an_result_csv(result, stdout);
 		else if (cli->json)
 			rc = an_json_print(result, 0, stdout, err);
 		else
 			an_result_print(result, cli->option[AN_ESTIMATE_ALL] != NULL, stdout);
-		if (rc == CM_OK && fault != NULL)
+		if (rc == CM_OK && fault)
 			*exit_code = cm_exit_code(CM_EDATA);
 	}
 	json_decref(result);

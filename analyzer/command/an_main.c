@@ -25,7 +25,7 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 	const struct an_daemon_conf conf = { .conf = &d.conf,
 		.once = cli->option[OPT_ONCE] != NULL,
 		.json = cli->json,
-		.table = cli->option[OPT_ONCE] != NULL && !cli->json ? stdout : NULL };
+		.table = cli->option[OPT_ONCE] && !cli->json ? stdout : NULL };
 
 	(void)exit_code;
 	if (rc == CM_OK)
@@ -60,13 +60,13 @@ static enum cm_rc show_round(
 	if (rc == CM_OK && cli->json) {
 		json_t *round = an_round_json(r, cm_clock_wall_ms());
 
-		doc = round != NULL ? json_pack("{s:s}", "schema", "tombola.round/1") : NULL;
-		if (doc == NULL || json_object_update_new(doc, round) != 0 ||
-			(result != NULL && json_object_set(doc, "result", result) != 0))
+		doc = round ? json_pack("{s:s}", "schema", "tombola.round/1") : NULL;
+		if (!doc || json_object_update_new(doc, round) != 0 ||
+			(result && json_object_set(doc, "result", result) != 0))
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		else
 			rc = an_json_print(doc, 0, stdout, err);
-	} else if (rc == CM_OK && result != NULL) {
+	} else if (rc == CM_OK && result) {
 		an_result_print(result, false, stdout);
 	} else if (rc == CM_OK) {
 		(void)printf("round %u (%s) is %s%s%s\n", r->plan->number, r->plan->label,
@@ -86,7 +86,7 @@ static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm
 	(void)exit_code;
 	if (rc == CM_OK && cli->json) {
 		doc = an_rounds_json(&d.files, cm_clock_wall_ms(), err);
-		rc = doc != NULL ? an_json_print(doc, 0, stdout, err) : err->code;
+		rc = doc ? an_json_print(doc, 0, stdout, err) : err->code;
 	} else if (rc == CM_OK) {
 		an_rounds_print(&d.files, cm_clock_wall_ms(), stdout);
 	}
@@ -128,7 +128,7 @@ static enum cm_rc round_run(const struct cm_cli *cli, int *exit_code, struct cm_
 		an_command_close(&d);
 		return rc;
 	}
-	if (r->of != NULL && !r->of->current) {
+	if (r->of && !r->of->current) {
 		an_command_close(&d);
 		return cm_fail(err, CM_EUSAGE, "only rounds of the plan file are run");
 	}
@@ -197,7 +197,7 @@ static enum cm_rc check_state(const struct an_conf *conf, struct cm_err *err)
 		return rc;
 	rc = an_ledger_files_open(conf, false, &files, err);
 	/* What is pinned has its slice. */
-	if (rc == CM_OK && files.state.current == NULL)
+	if (rc == CM_OK && !files.state.current)
 		rc = an_ledger_files_slice(&files, err);
 	if (rc == CM_OK && files.torn > 0)
 		(void)fprintf(stderr,
@@ -220,7 +220,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	(void)exit_code;
 	if (rc == CM_OK)
 		rc = an_conf_check(cli->config, &conf, stderr, err);
-	if (conf.plan != NULL) {
+	if (conf.plan) {
 		planned = an_plan_load(&conf, stderr, &plan, rc == CM_OK ? err : &second);
 		rc = rc == CM_OK ? planned : rc;
 	}

@@ -62,11 +62,11 @@ static enum cm_rc export_options(
 
 	*form = AN_FORM_NDJSON;
 	*after = 0;
-	if (format != NULL && !an_form_parse(format, form))
+	if (format && !an_form_parse(format, form))
 		return cm_fail(err, CM_EUSAGE, "--format is ndjson, csv or influx, not '%.40s'", format);
 	if (cli->json && *form != AN_FORM_NDJSON)
 		return cm_fail(err, CM_EUSAGE, "--json is --format ndjson");
-	return seq != NULL ? cm_cli_u64(seq, "--after", 0, INT64_MAX, after, err) : CM_OK;
+	return seq ? cm_cli_u64(seq, "--after", 0, INT64_MAX, after, err) : CM_OK;
 }
 
 enum cm_rc an_results_export(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -83,11 +83,11 @@ enum cm_rc an_results_export(const struct cm_cli *cli, int *exit_code, struct cm
 	if (rc == CM_OK)
 		rc = an_feed_begin(&f, &d.conf, cli->option[AN_EXPORT_CURSOR], after, err);
 	/* Who follows into a pipe is told that its reader has gone. */
-	if (rc == CM_OK && cli->option[AN_EXPORT_FOLLOW] != NULL && signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	if (rc == CM_OK && cli->option[AN_EXPORT_FOLLOW] && signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		rc = cm_fail(err, CM_EINTERNAL, "signal: %s", strerror(errno));
 	if (rc == CM_OK) {
 		an_event_print_head(form, stdout);
-		rc = cli->option[AN_EXPORT_FOLLOW] != NULL ? follow(&f, form, err) : print_new(&f, form, err);
+		rc = cli->option[AN_EXPORT_FOLLOW] ? follow(&f, form, err) : print_new(&f, form, err);
 	}
 	an_feed_end(&f);
 	an_command_close(&d);

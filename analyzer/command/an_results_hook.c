@@ -26,7 +26,7 @@ enum cm_rc an_results_hook(const struct cm_cli *cli, int *exit_code, struct cm_e
 		.user = &d.conf };
 
 	(void)exit_code;
-	if (rc == CM_OK && how.cursor == NULL)
+	if (rc == CM_OK && !how.cursor)
 		rc = cm_fail(err, CM_EUSAGE, "--cursor FILE is required: it keeps which round was the last");
 	if (rc == CM_OK && d.conf.on_settled.command.n == 0)
 		rc = cm_fail(err, CM_ECONFIG, "%s: has no on_settled.command to run", cli->config);

@@ -20,7 +20,7 @@ static enum cm_rc publish(void *user, const struct an_event *e, const char *text
 
 static const char *or_else(const char *given, const char *otherwise)
 {
-	return given != NULL ? given : otherwise;
+	return given ? given : otherwise;
 }
 
 /* A wildcard is not for publishing, and "$" begins what is the broker's. */
@@ -28,16 +28,16 @@ static bool is_prefix(const char *t)
 {
 	size_t n = strlen(t);
 
-	return n > 0 && n <= 100 && strpbrk(t, "+#") == NULL && t[0] != '$' && t[0] != '/' && t[n - 1] != '/';
+	return n > 0 && n <= 100 && !strpbrk(t, "+#") && t[0] != '$' && t[0] != '/' && t[n - 1] != '/';
 }
 
 static enum cm_rc check(const struct cm_cli *cli, const struct an_publish *p, struct cm_err *err)
 {
 	const struct mq_broker *b = &p->broker;
 
-	if (b->password_file != NULL && b->username == NULL)
+	if (b->password_file && !b->username)
 		return cm_fail(err, CM_EUSAGE, "--password-file needs --user");
-	if ((b->cert == NULL) != (b->key == NULL) || (b->cert != NULL && b->ca == NULL))
+	if ((b->cert == NULL) != (b->key == NULL) || (b->cert && !b->ca))
 		return cm_fail(err, CM_EUSAGE, "--cert and --key go together, and with --ca");
 	if (strcmp(b->protocol, "5") != 0 && strcmp(b->protocol, "3.1.1") != 0)
 		return cm_fail(err, CM_EUSAGE, "--protocol is 5 or 3.1.1");
@@ -45,7 +45,7 @@ static enum cm_rc check(const struct cm_cli *cli, const struct an_publish *p, st
 		return cm_fail(err, CM_EUSAGE,
 			"--prefix and --discovery are topics without wildcards, of at most 100 bytes, not "
 			"beginning with $ or / and not ending with /");
-	if (b->ca == NULL && cli->option[AN_MQTT_PLAINTEXT] == NULL && !mq_is_loopback(b->host))
+	if (!b->ca && !cli->option[AN_MQTT_PLAINTEXT] && !mq_is_loopback(b->host))
 		return cm_fail(err, CM_EUSAGE,
 			"%s is not on loopback, so --ca FILE is needed: without TLS anyone on the way could "
 			"change the results (--plaintext-to-remote if that is meant)",
@@ -59,13 +59,13 @@ static enum cm_rc options(
 {
 	const char *const *o = cli->option;
 	uint64_t port = 0, sensors = SENSORS;
-	enum cm_rc rc = o[AN_MQTT_BROKER] == NULL || o[AN_DELIVER_CURSOR] == NULL
+	enum cm_rc rc = !o[AN_MQTT_BROKER] || !o[AN_DELIVER_CURSOR]
 				? cm_fail(err, CM_EUSAGE, "--broker HOST:PORT and --cursor FILE are required")
 				: nt_addr_split(o[AN_MQTT_BROKER], address, err);
 
 	if (rc == CM_OK)
 		rc = cm_cli_u64(address->port, "the broker's port", 1, UINT16_MAX, &port, err);
-	if (rc == CM_OK && o[AN_MQTT_SENSORS] != NULL)
+	if (rc == CM_OK && o[AN_MQTT_SENSORS])
 		rc = cm_cli_u64(o[AN_MQTT_SENSORS], "--sensors", 0, SENSORS_MAX, &sensors, err);
 	*p = (struct an_publish){ .broker = { .host = address->host,
 					  .port = (int64_t)port,

@@ -146,7 +146,7 @@ static enum cm_rc plan_json(const struct an_state *s, bool signed_yet, struct cm
 {
 	const struct rd_plan *p = &s->current->signed_plan;
 	json_t *entries = json_array(), *refused = json_array(), *doc = NULL;
-	bool bad = entries == NULL || refused == NULL;
+	bool bad = !entries || !refused;
 	enum cm_rc rc;
 
 	for (size_t i = 0; !bad && i < p->entries; i++)
@@ -168,7 +168,7 @@ static enum cm_rc plan_json(const struct an_state *s, bool signed_yet, struct cm
 			an_json_hex(p->hash, PR_HASH_LEN), "epsilon", an_json_real(p->epsilon), "delta",
 			an_json_real(p->delta), "tries", (int)p->tries, "entries", entries, "refused",
 			refused);
-	rc = doc != NULL ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = doc ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	json_decref(entries);
 	json_decref(refused);
 	json_decref(doc);
@@ -181,7 +181,7 @@ static enum cm_rc open_plan(
 {
 	enum cm_rc rc = an_command_open(cli, d, true, err);
 
-	*signed_yet = rc == CM_OK && d->files.state.current != NULL;
+	*signed_yet = rc == CM_OK && d->files.state.current;
 	return rc == CM_OK ? an_ledger_files_preview(&d->files, NULL, err) : rc;
 }
 

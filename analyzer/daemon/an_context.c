@@ -29,7 +29,7 @@ enum cm_rc an_context_open(struct an_context *c, const struct an_daemon_conf *ru
 		rc = open_ledger_files(c, err);
 	if (rc == CM_OK) {
 		c->metrics = an_metrics_new(c->conf, &c->files);
-		rc = c->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = c->metrics ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	return rc;
 }
@@ -59,6 +59,6 @@ enum cm_rc an_timer_init(const struct an_context *c, uv_timer_t *t, void *user, 
 
 void an_timer_close(uv_timer_t *t)
 {
-	if (t->data != NULL && !uv_is_closing((uv_handle_t *)t))
+	if (t->data && !uv_is_closing((uv_handle_t *)t))
 		uv_close((uv_handle_t *)t, NULL);
 }

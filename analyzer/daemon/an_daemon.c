@@ -47,7 +47,7 @@ static void stop(void *user, const struct cm_err *why)
 		return;
 	d->stopping = true;
 	d->result = *why;
-	if (d->signals != NULL)
+	if (d->signals)
 		nt_loop_stopping(d->signals);
 	an_link_close(d->link);
 	an_pin_close(d->pin);
@@ -56,7 +56,7 @@ static void stop(void *user, const struct cm_err *why)
 	an_sleep_close(d->sleep);
 	an_policy_close(d->policy);
 	an_web_close(d->web);
-	if (d->signals != NULL)
+	if (d->signals)
 		nt_loop_free(d->signals);
 	d->signals = NULL;
 }
@@ -67,7 +67,7 @@ static void show_rows(struct an_daemon *d, size_t to)
 {
 	FILE *table = d->context.run->table;
 
-	if (table == NULL || to == d->shown)
+	if (!table || to == d->shown)
 		return;
 	an_rounds_print_some(&d->context.files, d->shown, to, cm_clock_wall_ms(), table);
 	(void)fflush(table);
@@ -96,10 +96,10 @@ static void finish(struct an_daemon *d)
 	d->idle = true;
 	an_sleep_say_later(&d->context);
 	show_rows(d, s->plan->rounds);
-	if (r != NULL && r->stage == AN_REFUSED)
+	if (r && r->stage == AN_REFUSED)
 		(void)cm_fail(&err, an_round_left_out(r) ? CM_EDATA : CM_EBUDGET, "round %u (%s) refused: %s",
 			r->plan->number, r->plan->label, r->reason);
-	else if (r != NULL && (r->stage == AN_VOID || r->stage == AN_WAITING))
+	else if (r && (r->stage == AN_VOID || r->stage == AN_WAITING))
 		(void)cm_fail(&err,
 			strncmp(r->reason, AN_REFUSED_BUDGET, sizeof AN_REFUSED_BUDGET - 1) == 0 ? CM_EBUDGET
 												 : CM_ELATER,
@@ -133,18 +133,18 @@ static void go_on(void *user)
 	struct an_state *s = &d->context.files.state;
 	struct an_round_state *r;
 
-	if (d->stopping || an_work_round(d->work) != NULL || an_pin_works(d->pin) || an_judge_works(d->judge))
+	if (d->stopping || an_work_round(d->work) || an_pin_works(d->pin) || an_judge_works(d->judge))
 		return;
 	show_ended(d);
 	an_sleep_say_missed(d->sleep);
 	r = an_turns_next(&d->turns, s);
-	if (r != NULL && an_sleep_next(d->sleep) != NULL) {
+	if (r && an_sleep_next(d->sleep)) {
 		an_sleep_end(d->sleep);
 		d->idle = false;
 	}
-	if (r == NULL && s->current == NULL) {
+	if (!r && !s->current) {
 		an_pin_begin(d->pin);
-	} else if (r == NULL) {
+	} else if (!r) {
 		rest(d);
 	} else if (an_turns_decided(&d->turns, r)) {
 		an_work_begin(d->work, r);
@@ -248,7 +248,7 @@ static enum an_doing doing(const struct an_daemon *d)
 
 	if (d->idle)
 		return AN_IDLE;
-	if (r == NULL)
+	if (!r)
 		return AN_JUDGING;
 	if (r->stage == AN_CHARGED)
 		return AN_OPENING;
@@ -264,7 +264,7 @@ static void status(void *user, struct an_status *out)
 	const char *fault = an_policy_fault(d->policy);
 
 	out->doing = doing(d);
-	out->round = out->doing == AN_IDLE ? NULL : r != NULL ? r : an_judge_round(d->judge);
+	out->round = out->doing == AN_IDLE ? NULL : r ? r : an_judge_round(d->judge);
 	out->next = an_sleep_next(d->sleep);
 	out->stopping = d->stopping;
 	out->not_signed = an_policy_asks(d->policy) && *fault == '\0' ? an_link_away(d->link) : fault;
@@ -277,7 +277,7 @@ static enum an_phase phase(const struct an_daemon *d)
 {
 	if (d->idle)
 		return AN_PHASE_IDLE;
-	if (an_work_round(d->work) == NULL)
+	if (!an_work_round(d->work))
 		return AN_PHASE_JUDGING;
 	if (!an_link_ready(d->link))
 		return AN_PHASE_AWAY;
@@ -376,7 +376,7 @@ static enum cm_rc prepare(struct an_daemon *d, const struct an_daemon_conf *conf
 {
 	enum cm_rc rc = an_context_open(&d->context, conf, err);
 
-	d->pinned = rc == CM_OK && d->context.files.state.current != NULL;
+	d->pinned = rc == CM_OK && d->context.files.state.current;
 	if (rc == CM_OK && conf->check)
 		rc = an_ledger_files_preview(&d->context.files, NULL, err);
 	return rc;
@@ -387,7 +387,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	struct an_daemon *d = calloc(1, sizeof *d);
 	enum cm_rc rc;
 
-	if (d == NULL)
+	if (!d)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = prepare(d, conf, err);
 	if (rc == CM_OK)

@@ -31,7 +31,7 @@ enum cm_rc an_judge_new(const struct an_judge_conf *conf, struct an_judge **out,
 {
 	struct an_judge *j = calloc(1, sizeof *j);
 
-	if (j == NULL)
+	if (!j)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = j;
 	j->conf = *conf;
@@ -42,7 +42,7 @@ enum cm_rc an_judge_new(const struct an_judge_conf *conf, struct an_judge **out,
 
 void an_judge_close(struct an_judge *j)
 {
-	if (j != NULL)
+	if (j)
 		j->closed = true;
 }
 
@@ -119,12 +119,11 @@ static void judged(uv_work_t *w, int status)
 	struct an_round_state *r = j->round;
 	const struct an_extension *asked = j->extends ? &j->extension : NULL;
 	/* A round that does not fit is refused for the budget, even if it also has nothing to ask. */
-	const char *nothing =
-		j->rc == CM_OK && asked != NULL && asked->nothing[0] != '\0' ? asked->nothing : NULL;
+	const char *nothing = j->rc == CM_OK && asked && asked->nothing[0] != '\0' ? asked->nothing : NULL;
 	const struct an_decision decision = { .verdict = &j->verdict,
 		.take = j->rc == CM_OK && nothing == NULL,
 		.refusal = nothing,
-		.query = asked != NULL ? &asked->query : NULL };
+		.query = asked ? &asked->query : NULL };
 	bool decided = status == 0 && (j->rc == CM_OK || j->rc == CM_EBUDGET);
 	struct cm_err err = j->err;
 
@@ -134,7 +133,7 @@ static void judged(uv_work_t *w, int status)
 	if (!j->closed && decided)
 		decided = an_ledger_files_decide(&j->context->files, r, &decision, &j->context->rng,
 				  cm_clock_wall_ms(), &err) == CM_OK;
-	if (asked != NULL)
+	if (asked)
 		pt_query_fini(&j->extension.query);
 	j->extends = false;
 	if (j->closed)

@@ -39,7 +39,7 @@ enum cm_rc an_link_new(const struct an_link_conf *conf, struct an_link **out, st
 	struct an_link *l = calloc(1, sizeof *l);
 	enum cm_rc rc;
 
-	if (l == NULL)
+	if (!l)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = l; /* the owner closes and frees it, also after a fault */
 	l->conf = *conf;
@@ -56,7 +56,7 @@ enum cm_rc an_link_new(const struct an_link_conf *conf, struct an_link **out, st
 
 void an_link_close(struct an_link *l)
 {
-	if (l == NULL || l->closed)
+	if (!l || l->closed)
 		return;
 	an_link_rest(l);
 	l->closed = true;
@@ -66,7 +66,7 @@ void an_link_close(struct an_link *l)
 
 void an_link_free(struct an_link *l)
 {
-	if (l != NULL)
+	if (l)
 		nt_tls_ctx_free(l->tls);
 	free(l);
 }
@@ -170,7 +170,7 @@ void an_link_want(struct an_link *l)
 	if (l->resting)
 		l->away_since_ms = cm_clock_mono_ms();
 	l->resting = false;
-	if (l->link != NULL || l->closed || uv_is_active((uv_handle_t *)&l->redial))
+	if (l->link || l->closed || uv_is_active((uv_handle_t *)&l->redial))
 		return;
 	nt_conn_limits_default(&limits);
 	l->ready = false;
@@ -188,7 +188,7 @@ void an_link_drop(struct an_link *l, const struct cm_err *why)
 {
 	struct lk_link *peer = l->link;
 
-	if (peer == NULL)
+	if (!peer)
 		return;
 	l->link = NULL; /* on_close of the old link then finds another one and does nothing */
 	l->ready = false;
@@ -201,7 +201,7 @@ void an_link_drop(struct an_link *l, const struct cm_err *why)
 void an_link_rest(struct an_link *l)
 {
 	l->resting = true;
-	if (l->redial.data != NULL)
+	if (l->redial.data)
 		(void)uv_timer_stop(&l->redial);
 	an_link_drop(l, &(struct cm_err){ .code = CM_OK });
 }
@@ -244,7 +244,7 @@ void an_link_reload(struct an_link *l)
 	lk_metrics_reloaded(an_metrics_shared(l->context->metrics), true);
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 	/* Close the link, so that the shuffler is verified with the new certificates. */
-	if (l->link != NULL) {
+	if (l->link) {
 		(void)cm_fail(&err, CM_EUNAVAIL, "certificates were reloaded");
 		l->backoff_ms = l->context->conf->reconnect_min_ms;
 		an_link_drop(l, &err);

@@ -84,13 +84,13 @@ struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_le
 {
 	struct an_metrics *m = calloc(1, sizeof *m);
 
-	if (m == NULL)
+	if (!m)
 		return NULL;
 	m->files = files;
 	m->shared = lk_metrics_new("analyzer", conf->tls_cert, true);
 	m->table = cm_metrics_new(rows, ROWS);
 	m->ledger_file = cm_file_join(conf->state_dir, "ledger");
-	if (m->shared == NULL || m->table == NULL || m->ledger_file == NULL) {
+	if (!m->shared || !m->table || !m->ledger_file) {
 		an_metrics_free(m);
 		return NULL;
 	}
@@ -100,7 +100,7 @@ struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_le
 
 void an_metrics_free(struct an_metrics *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	lk_metrics_free(m->shared);
 	cm_metrics_free(m->table);
@@ -121,7 +121,7 @@ static void take_rounds(struct an_metrics *m)
 	double participants = 0;
 	int64_t last_ms = 0;
 
-	for (size_t i = 0; stages[i] != NULL; i++)
+	for (size_t i = 0; stages[i]; i++)
 		cm_metrics_set(m->table, STAGES, i, (double)an_state_count(s, (enum an_stage)i));
 	for (size_t i = 0; i < s->plan->rounds; i++) {
 		const struct an_round_state *r = &s->round[i];
@@ -191,10 +191,10 @@ void an_metrics_published(struct an_metrics *m, const struct an_tally *t)
 int an_metrics_reply(struct an_metrics *m, const struct an_metrics_now *now, struct nt_http_reply *out)
 {
 	const struct an_round_state *r = now->round;
-	bool known = r != NULL && r->descriptor_bytes.len > 0;
+	bool known = r && r->descriptor_bytes.len > 0;
 
 	cm_metrics_choose(m->table, PHASE, now->phase);
-	cm_metrics_set(m->table, NUMBER, 0, r != NULL ? (double)r->plan->number : (double)NAN);
+	cm_metrics_set(m->table, NUMBER, 0, r ? (double)r->plan->number : (double)NAN);
 	cm_metrics_set(m->table, MIN_BATCH, 0, known ? (double)r->descriptor.min_batch : (double)NAN);
 	cm_metrics_set(m->table, TARGET_BATCH, 0, known ? (double)r->descriptor.target_batch : (double)NAN);
 	cm_metrics_set(m->table, DEADLINE, 0, known ? (double)r->descriptor.deadline_ms / 1e3 : (double)NAN);

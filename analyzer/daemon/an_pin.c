@@ -33,7 +33,7 @@ enum cm_rc an_pin_new(const struct an_pin_conf *conf, struct an_pin **out, struc
 {
 	struct an_pin *p = calloc(1, sizeof *p);
 
-	if (p == NULL)
+	if (!p)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = p;
 	p->conf = *conf;
@@ -45,7 +45,7 @@ enum cm_rc an_pin_new(const struct an_pin_conf *conf, struct an_pin **out, struc
 
 void an_pin_close(struct an_pin *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	p->closed = true;
 	atomic_store(&p->stop, true);
@@ -53,7 +53,7 @@ void an_pin_close(struct an_pin *p)
 
 void an_pin_free(struct an_pin *p)
 {
-	if (p != NULL) {
+	if (p) {
 		cm_buf_fini(&p->bytes);
 		rd_plan_fini(&p->made);
 	}

@@ -24,7 +24,7 @@ enum cm_rc an_policy_new(const struct an_policy_conf *conf, struct an_policy **o
 {
 	struct an_policy *p = calloc(1, sizeof *p);
 
-	if (p == NULL)
+	if (!p)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = p;
 	p->conf = *conf;
@@ -34,7 +34,7 @@ enum cm_rc an_policy_new(const struct an_policy_conf *conf, struct an_policy **o
 
 void an_policy_close(struct an_policy *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	an_timer_close(&p->again);
 	p->made = NULL;
@@ -55,7 +55,7 @@ void an_policy_connected(struct an_policy *p)
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__GetPolicy get = TOMBOLA__V1__GET_POLICY__INIT;
 
-	if (p->made == NULL || !an_link_ready(p->conf.link))
+	if (!p->made || !an_link_ready(p->conf.link))
 		return;
 	(void)uv_timer_stop(&p->again);
 	get.population = (char *)p->context->files.plan.population; /* protobuf-c knows no const */
@@ -69,19 +69,19 @@ static void say(void *user, const struct pl_round *r, const char *text)
 	struct an_policy *p = user;
 	char at[256];
 
-	if (r != NULL)
+	if (r)
 		(void)snprintf(at, sizeof at, "%s:%d", p->context->conf->plan, r->line);
 	else
 		(void)snprintf(at, sizeof at, "%s", p->context->conf->plan);
-	if (p->fault[0] == '\0' && r != NULL)
+	if (p->fault[0] == '\0' && r)
 		(void)snprintf(p->fault, sizeof p->fault, "round %u (%s): %s", r->number, r->label, text);
 	else if (p->fault[0] == '\0')
 		(void)snprintf(p->fault, sizeof p->fault, "%s", text);
-	if (p->context->run->check && r != NULL)
+	if (p->context->run->check && r)
 		(void)printf("%s: round %u (%s): %s\n", at, r->number, r->label, text);
 	else if (p->context->run->check)
 		(void)printf("%s: %s\n", at, text);
-	else if (r != NULL)
+	else if (r)
 		cm_log(CM_LOG_WARN, "a round does not fit the shuffler's policy", CM_S("at", at),
 			CM_I("round", r->number), CM_S("query", r->label), CM_S("reason", text));
 	else
@@ -174,7 +174,7 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 
 bool an_policy_frame(struct an_policy *p, const Tombola__V1__Frame *frame)
 {
-	if (p->made == NULL)
+	if (!p->made)
 		return false;
 	p->fault[0] = '\0';
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_POLICY)
@@ -200,7 +200,7 @@ void an_policy_begin(struct an_policy *p, const struct rd_plan *made, bool pinne
 
 bool an_policy_asks(const struct an_policy *p)
 {
-	return p->made != NULL;
+	return p->made;
 }
 
 const char *an_policy_fault(const struct an_policy *p)

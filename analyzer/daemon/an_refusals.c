@@ -60,7 +60,7 @@ static struct refusal *place(struct an_refusals *x)
 		struct refusal *e = &x->refusal[i];
 		const struct an_round_state *r = e->number != 0 ? &s->round[e->number - 1] : NULL;
 
-		if (r == NULL || !is_explained(s, r) || !holds(e, s, r))
+		if (!r || !is_explained(s, r) || !holds(e, s, r))
 			return e;
 	}
 	return NULL;
@@ -93,18 +93,18 @@ static void have_explained(struct an_refusals *x)
 	const struct an_state *s = &x->context->files.state;
 	struct refusal *e = NULL;
 
-	for (size_t i = s->plan->rounds; x->explaining == NULL && e == NULL && i-- > 0;) {
+	for (size_t i = s->plan->rounds; !x->explaining && !e && i-- > 0;) {
 		const struct an_round_state *r = &s->round[i];
 
-		if (!is_explained(s, r) || explanation_of(x, r) != NULL)
+		if (!is_explained(s, r) || explanation_of(x, r))
 			continue;
 		e = place(x);
-		if (e == NULL)
+		if (!e)
 			return;
 		json_decref(e->doc);
 		*e = (struct refusal){ .number = r->plan->number, .voids = an_state_count(s, AN_VOID) };
 	}
-	if (e == NULL)
+	if (!e)
 		return;
 	x->explaining = e;
 	x->work.data = x;
@@ -119,7 +119,7 @@ unsigned an_refusals_made(const struct an_refusals *x)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < EXPLAINED; i++)
-		n += &x->refusal[i] != x->explaining && x->refusal[i].doc != NULL;
+		n += &x->refusal[i] != x->explaining && x->refusal[i].doc;
 	return n;
 }
 
@@ -133,8 +133,7 @@ char *an_refusals_text(struct an_refusals *x)
 		const struct refusal *e =
 			is_explained(s, &s->round[i]) ? explanation_of(x, &s->round[i]) : NULL;
 
-		if (e != NULL && e != x->explaining && e->doc != NULL &&
-			json_array_append(list, e->doc) != 0) {
+		if (e && e != x->explaining && e->doc && json_array_append(list, e->doc) != 0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -158,7 +157,7 @@ enum cm_rc an_refusals_new(struct an_context *context, struct an_refusals **out,
 {
 	struct an_refusals *x = calloc(1, sizeof *x);
 
-	if (x == NULL)
+	if (!x)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = x;
 	x->context = context;
@@ -167,13 +166,13 @@ enum cm_rc an_refusals_new(struct an_context *context, struct an_refusals **out,
 
 void an_refusals_close(struct an_refusals *x)
 {
-	if (x != NULL)
+	if (x)
 		atomic_store(&x->stop, true);
 }
 
 void an_refusals_free(struct an_refusals *x)
 {
-	for (size_t i = 0; x != NULL && i < EXPLAINED; i++)
+	for (size_t i = 0; x && i < EXPLAINED; i++)
 		json_decref(x->refusal[i].doc);
 	free(x);
 }

@@ -25,27 +25,27 @@ enum cm_rc an_sleep_new(const struct an_context *context, void (*on_look)(void *
 {
 	struct an_sleep *s = calloc(1, sizeof *s);
 
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = s;
 	s->context = context;
 	s->on_look = on_look;
 	s->user = user;
 	s->missed = calloc(context->files.plan.rounds, sizeof *s->missed);
-	if (s->missed == NULL)
+	if (!s->missed)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	return an_timer_init(context, &s->timer, s, err);
 }
 
 void an_sleep_close(struct an_sleep *s)
 {
-	if (s != NULL)
+	if (s)
 		an_timer_close(&s->timer);
 }
 
 void an_sleep_free(struct an_sleep *s)
 {
-	if (s != NULL)
+	if (s)
 		free(s->missed);
 	free(s);
 }
@@ -68,7 +68,7 @@ bool an_sleep_begin(struct an_sleep *s)
 	const struct an_round_state *next = an_schedule_next(&s->context->files.state, now);
 	char at[32];
 
-	if (next == NULL || an_context_attended(s->context))
+	if (!next || an_context_attended(s->context))
 		return false;
 	cm_clock_text(an_round_opens_ms(next), at);
 	if (s->next != next)
@@ -82,7 +82,7 @@ bool an_sleep_begin(struct an_sleep *s)
 
 void an_sleep_end(struct an_sleep *s)
 {
-	if (s->next == NULL)
+	if (!s->next)
 		return;
 	s->next = NULL;
 	(void)uv_timer_stop(&s->timer);
@@ -102,13 +102,13 @@ void an_sleep_say_missed(struct an_sleep *s)
 			bool missed = an_round_missed(&state->round[i], now);
 
 			if (missed && !s->missed[i]) {
-				first = first != NULL ? first : &state->round[i];
+				first = first ? first : &state->round[i];
 				last = &state->round[i];
 				n++;
 			}
 			s->missed[i] = missed;
 		} while (++i < state->plan->rounds && pl_repeats(state->plan, i));
-		if (first != NULL)
+		if (first)
 			cm_log(CM_LOG_WARN,
 				"missed: not answered before the next was to open, `round run` runs it late",
 				CM_I("missed", n), CM_S("first", first->plan->label),
@@ -122,7 +122,7 @@ void an_sleep_say_later(const struct an_context *c)
 	const struct an_round_state *next = an_schedule_next(&c->files.state, now);
 	char at[32];
 
-	if (next == NULL || c->run->only != 0)
+	if (!next || c->run->only != 0)
 		return;
 	cm_clock_text(an_round_opens_ms(next), at);
 	cm_log(CM_LOG_INFO, "not due yet", CM_I("rounds", an_schedule_later(&c->files.state, now)),

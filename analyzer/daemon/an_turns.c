@@ -15,7 +15,7 @@ enum cm_rc an_turns_init(struct an_turns *t, const struct an_context *context, s
 		.pass = 1,
 		.last = calloc(rounds, sizeof *t->last),
 		.barred = calloc(rounds, sizeof *t->barred) };
-	return t->last != NULL && t->barred != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return t->last && t->barred ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 void an_turns_fini(struct an_turns *t)
@@ -58,7 +58,7 @@ struct an_round_state *an_turns_next(struct an_turns *t, struct an_state *s)
 	for (size_t i = 0; i < an_state_rounds(s); i++)
 		if (unfinished(t, an_state_at(s, i)))
 			return an_state_at(s, i);
-	if (s->current == NULL)
+	if (!s->current)
 		return NULL;
 	for (size_t i = 0; i < s->plan->rounds; i++) {
 		if (!may_be_tried(t, &s->round[i]))

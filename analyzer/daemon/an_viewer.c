@@ -68,7 +68,7 @@ static void view_made(uv_work_t *w, int status)
 
 bool an_viewer_is_current(const struct an_viewer *v)
 {
-	return v->view.rounds != NULL && v->view.chain.seq >= an_ledger_chain(v->context->files.ledger)->seq;
+	return v->view.rounds && v->view.chain.seq >= an_ledger_chain(v->context->files.ledger)->seq;
 }
 
 static void have_made(struct an_viewer *v)
@@ -105,12 +105,12 @@ enum cm_rc an_viewer_new(struct an_context *context, struct an_viewer **out, str
 {
 	struct an_viewer *v = calloc(1, sizeof *v);
 
-	if (v == NULL)
+	if (!v)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = v;
 	v->context = context;
 	v->memo = an_view_memo_new();
-	if (v->memo == NULL)
+	if (!v->memo)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	have_made(v);
 	return CM_OK;
@@ -118,13 +118,13 @@ enum cm_rc an_viewer_new(struct an_context *context, struct an_viewer **out, str
 
 void an_viewer_close(struct an_viewer *v)
 {
-	if (v != NULL)
+	if (v)
 		atomic_store(&v->stop, true);
 }
 
 void an_viewer_free(struct an_viewer *v)
 {
-	if (v == NULL)
+	if (!v)
 		return;
 	an_view_memo_free(v->memo);
 	an_view_fini(&v->view);

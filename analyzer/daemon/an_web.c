@@ -34,8 +34,8 @@ static int say(struct nt_http_reply *out, int status, const char *text)
 {
 	out->status = status;
 	out->body = strdup(text);
-	out->len = out->body != NULL ? strlen(text) : 0;
-	return out->body != NULL ? 0 : -1;
+	out->len = out->body ? strlen(text) : 0;
+	return out->body ? 0 : -1;
 }
 
 static int answer_page(void *user, const char *path, struct nt_http_reply *out)
@@ -43,9 +43,9 @@ static int answer_page(void *user, const char *path, struct nt_http_reply *out)
 	const struct an_page *p = an_pages;
 
 	(void)user;
-	while (p->path != NULL && strcmp(p->path, path) != 0)
+	while (p->path && strcmp(p->path, path) != 0)
 		p++;
-	if (p->path == NULL)
+	if (!p->path)
 		return say(out, HTTP_NOT_FOUND, "the dashboard has no such file\n");
 	out->type = p->type;
 	out->headers[0] = (struct nt_http_header){ "Content-Security-Policy",
@@ -53,7 +53,7 @@ static int answer_page(void *user, const char *path, struct nt_http_reply *out)
 		"'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" };
 	out->body = malloc(p->len);
 	out->len = p->len;
-	if (out->body == NULL)
+	if (!out->body)
 		return -1;
 	memcpy(out->body, p->data, p->len);
 	return 0;
@@ -127,8 +127,8 @@ static int send_json(struct nt_http_reply *out, char *text)
 {
 	out->type = "application/json";
 	out->body = text;
-	out->len = text != NULL ? strlen(text) : 0;
-	return text != NULL ? 0 : -1;
+	out->len = text ? strlen(text) : 0;
+	return text ? 0 : -1;
 }
 
 static int answer_status(void *user, const char *path, struct nt_http_reply *out)
@@ -176,7 +176,7 @@ static int answer_estimate(void *user, const char *path, struct nt_http_reply *o
 	struct cm_buf b;
 	enum cm_rc rc;
 
-	if (r == NULL)
+	if (!r)
 		return say(out, HTTP_NOT_FOUND, "the plan has no such query\n");
 	want(w);
 	if (*an_viewer_fault(w->viewer) != '\0')
@@ -184,8 +184,7 @@ static int answer_estimate(void *user, const char *path, struct nt_http_reply *o
 	if (!an_viewer_is_current(w->viewer))
 		return not_yet(out);
 	/* A long result would take too long to read on the loop's thread. */
-	if (r->of != NULL && r->of->current && r->plan->number <= v->plan_rounds &&
-		v->brief[r->plan->number - 1] != NULL)
+	if (r->of && r->of->current && r->plan->number <= v->plan_rounds && v->brief[r->plan->number - 1])
 		return send_json(out, strdup(v->brief[r->plan->number - 1]));
 	cm_buf_init(&b, AN_RESULT_MAX);
 	rc = an_result_read(w->context->conf->state_dir, r, &b, &err);
@@ -215,7 +214,7 @@ enum cm_rc an_web_new(const struct an_web_conf *conf, struct an_web **out, struc
 	struct an_web *w = calloc(1, sizeof *w);
 	enum cm_rc rc;
 
-	if (w == NULL)
+	if (!w)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = w;
 	w->conf = *conf;
@@ -239,18 +238,18 @@ enum cm_rc an_web_new(const struct an_web_conf *conf, struct an_web **out, struc
 
 void an_web_close(struct an_web *w)
 {
-	if (w == NULL)
+	if (!w)
 		return;
 	an_viewer_close(w->viewer);
 	an_refusals_close(w->refusals);
-	if (w->http != NULL)
+	if (w->http)
 		nt_http_close(w->http);
 	w->http = NULL;
 }
 
 void an_web_free(struct an_web *w)
 {
-	if (w != NULL) {
+	if (w) {
 		an_viewer_free(w->viewer);
 		an_refusals_free(w->refusals);
 	}

@@ -40,7 +40,7 @@ enum cm_rc an_work_new(const struct an_work_conf *conf, struct an_work **out, st
 {
 	struct an_work *w = calloc(1, sizeof *w);
 
-	if (w == NULL)
+	if (!w)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = w;
 	w->conf = *conf;
@@ -61,7 +61,7 @@ static void forget_round(struct an_work *w)
 
 void an_work_close(struct an_work *w)
 {
-	if (w == NULL)
+	if (!w)
 		return;
 	w->closed = true;
 	an_timer_close(&w->pause);
@@ -76,7 +76,7 @@ void an_work_free(struct an_work *w)
 
 const struct an_round_state *an_work_round(const struct an_work *w)
 {
-	return w->dialogue != NULL ? w->round : NULL;
+	return w->dialogue ? w->round : NULL;
 }
 
 enum an_step an_work_step(const struct an_work *w)
@@ -140,7 +140,7 @@ void an_work_connected(struct an_work *w)
 {
 	struct cm_err err = { 0 };
 
-	if (w->dialogue == NULL)
+	if (!w->dialogue)
 		return;
 	(void)uv_timer_stop(&w->pause);
 	if (an_round_connected(w->dialogue, &err) != CM_OK)
@@ -166,7 +166,7 @@ static void check_memory(struct an_work *w, uint64_t seen)
 
 static bool known(void *user, const uint8_t round_id[PR_ROUND_ID_LEN])
 {
-	return an_state_find(user, round_id) != NULL;
+	return an_state_find(user, round_id);
 }
 
 /* Keys that the ledger does not know have two possible causes.  Either a crash preceded their reservation, or
@@ -195,7 +195,7 @@ void an_work_frame(struct an_work *w, const Tombola__V1__Frame *frame)
 {
 	struct cm_err err = { 0 };
 
-	if (w->closed || w->dialogue == NULL)
+	if (w->closed || !w->dialogue)
 		return;
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_WITNESS &&
 		an_round_step(w->dialogue) == AN_AT_WITNESS)
@@ -212,7 +212,7 @@ static void on_pause(uv_timer_t *t)
 	struct an_work *w = t->data;
 	struct cm_err err = { 0 };
 
-	if (w->dialogue == NULL || !an_link_ready(w->link))
+	if (!w->dialogue || !an_link_ready(w->link))
 		return;
 	if (an_round_resume(w->dialogue, &err) != CM_OK)
 		fail(w, &err);
@@ -257,7 +257,7 @@ static enum cm_rc start_opening(struct an_work *w, const struct an_action *a, st
 	unsigned threads =
 		w->context->conf->threads > 0 ? (unsigned)w->context->conf->threads : an_open_cores();
 
-	if (w->open == NULL) {
+	if (!w->open) {
 		rc = an_key_load(w->context->conf->state_dir, &w->round->descriptor, &secret, err);
 		if (rc == CM_OK)
 			rc = an_open_new(&w->round->descriptor, &secret, threads,
@@ -276,19 +276,19 @@ static enum cm_rc start_opening(struct an_work *w, const struct an_action *a, st
 
 static enum cm_rc publish(struct an_work *w, struct cm_err *err)
 {
-	const struct an_tally *t = w->open != NULL ? an_open_tally(w->open) : NULL;
+	const struct an_tally *t = w->open ? an_open_tally(w->open) : NULL;
 	const struct rd_manifest *m = an_round_manifest(w->dialogue);
 	const char *spoiled = an_round_spoiled(w->dialogue);
 	uint8_t hash[PR_HASH_LEN];
 	struct cm_buf bytes;
 	enum cm_rc rc;
 
-	if ((t == NULL && spoiled == NULL) || m == NULL)
+	if ((!t && !spoiled) || !m)
 		return cm_fail(err, CM_EINTERNAL, "a result without a batch");
-	if (spoiled == NULL && t->duplicates > 0)
+	if (!spoiled && t->duplicates > 0)
 		cm_log(CM_LOG_WARN, "duplicate encapsulations were dropped",
 			CM_I("round", w->round->plan->number), CM_I("duplicates", t->duplicates));
-	if (spoiled == NULL && t->bad > 0)
+	if (!spoiled && t->bad > 0)
 		cm_log(CM_LOG_WARN, "messages that do not open or decode were not counted",
 			CM_I("round", w->round->plan->number), CM_I("bad", t->bad));
 	cm_buf_init(&bytes, AN_RESULT_MAX);
@@ -296,7 +296,7 @@ static enum cm_rc publish(struct an_work *w, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_result_write(w->context->conf->state_dir, w->round, &bytes, err);
 	if (rc == CM_OK) {
-		if (spoiled == NULL)
+		if (!spoiled)
 			an_metrics_published(w->context->metrics, t);
 		cr_sha256(bytes.data, bytes.len, hash);
 		an_round_published(w->dialogue, hash);
@@ -339,7 +339,7 @@ static void round_done(struct an_work *w)
 	const char *spoiled = an_round_spoiled(w->dialogue);
 	struct cm_err err = { 0 };
 
-	if (spoiled != NULL)
+	if (spoiled)
 		(void)cm_fail(&err, CM_EPROTO, "%s", spoiled);
 	cm_log(CM_LOG_INFO, "round done", CM_I("round", r->plan->number), CM_S("query", r->plan->label),
 		CM_S("stage", an_stage_name(r->stage)), CM_I("reports", r->participants));
@@ -356,7 +356,7 @@ static enum cm_rc act(struct an_work *w, struct an_action *a, struct cm_err *err
 		an_link_send(w->link, a->frame);
 		return CM_OK;
 	case AN_ACT_PAUSE:
-		if (a->waits != NULL)
+		if (a->waits)
 			cm_log(CM_LOG_WARN,
 				an_round_step(w->dialogue) == AN_AT_ANNOUNCED
 					? "the shuffler refuses the round by its clock, it waits"
@@ -388,7 +388,7 @@ static void pump(struct an_work *w)
 	struct cm_err err = { 0 };
 
 	do {
-		if (w->closed || w->dialogue == NULL)
+		if (w->closed || !w->dialogue)
 			return;
 		an_round_next(w->dialogue, &a);
 		if (act(w, &a, &err) != CM_OK) {

@@ -36,7 +36,7 @@ static enum cm_rc add_entries(
 		uint8_t id[PR_ROUND_ID_LEN] = { 0 };
 		struct pt_loss loss;
 
-		if (s->round[i].entry == NULL)
+		if (!s->round[i].entry)
 			continue;
 		cm_put_le32(id, s->round[i].plan->number);
 		rc = pl_round_loss(s->plan, s->round[i].plan, &loss, err);
@@ -74,7 +74,7 @@ static enum cm_rc account_before(
 	const struct an_state *s, const struct an_round_state *r, struct rd_account **out, struct cm_err *err)
 {
 	struct rd_account *a = rd_account_new_mode(s->plan->epsilon, s->plan->delta, s->plan->mode);
-	enum cm_rc rc = a == NULL              ? cm_fail(err, CM_EINTERNAL, "out of memory")
+	enum cm_rc rc = !a                     ? cm_fail(err, CM_EINTERNAL, "out of memory")
 			: an_state_adaptive(s) ? add_reserved(s, r, a, err)
 					       : add_entries(s, r, a, err);
 
@@ -133,7 +133,7 @@ enum cm_rc an_budget_decide(
 	enum cm_rc rc;
 
 	memset(out, 0, sizeof *out);
-	if (s->current == NULL)
+	if (!s->current)
 		return cm_fail(err, CM_EINTERNAL, "the plan is not pinned");
 	if (!an_state_adaptive(s)) {
 		*out = signed_verdict(s, r);
@@ -162,7 +162,7 @@ enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_rou
 	enum cm_rc rc;
 
 	*out = (struct an_explanation){ .round = r };
-	if (s->current == NULL)
+	if (!s->current)
 		return cm_fail(err, CM_EINTERNAL, "the plan is not pinned");
 	rc = account_before(s, r, &a, err);
 	if (rc == CM_OK)
@@ -180,7 +180,7 @@ bool an_budget_spends(
 	uint64_t before = r->decided_seq != 0 ? r->decided_seq : UINT64_MAX;
 
 	if (!an_state_adaptive(s))
-		return other->entry != NULL && other->plan->number < r->plan->number;
+		return other->entry && other->plan->number < r->plan->number;
 	return an_round_holds(other) && other->decided_seq < before;
 }
 
@@ -277,10 +277,9 @@ double an_budget_answered(const struct an_state *s)
 	double most = 0;
 
 	if (an_state_adaptive(s))
-		return s->current != NULL && rd_account_rounds(s->current->account) > 0 ? s->plan->epsilon
-											: 0;
+		return s->current && rd_account_rounds(s->current->account) > 0 ? s->plan->epsilon : 0;
 	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (s->round[i].decided_seq != 0 && s->round[i].entry != NULL)
+		if (s->round[i].decided_seq != 0 && s->round[i].entry)
 			most = fmax(most, s->round[i].entry->epsilon_total);
 	return most;
 }
@@ -288,9 +287,9 @@ double an_budget_answered(const struct an_state *s)
 enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_err *err)
 {
 	*share = 0;
-	if (s->current == NULL)
+	if (!s->current)
 		return CM_OK;
-	if (s->current->account != NULL)
+	if (s->current->account)
 		return rd_account_share(s->current->account, share, err);
 	*share = an_budget_answered(s) / s->plan->epsilon;
 	return CM_OK;

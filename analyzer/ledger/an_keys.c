@@ -14,7 +14,7 @@
 static enum cm_rc keys_dir(const char *state_dir, char **out, struct cm_err *err)
 {
 	*out = cm_file_join(state_dir, "keys");
-	return *out != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 /* A generator that returns the key file's bytes, so that HPKE derives the key pair from the file alone. */
@@ -115,7 +115,7 @@ bool an_key_exists(const char *state_dir, const uint8_t round_id[PR_ROUND_ID_LEN
 	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
 	(void)snprintf(name, sizeof name, "keys/%s.key", hex);
 	path = cm_file_join(state_dir, name);
-	there = path != NULL && access(path, F_OK) == 0;
+	there = path && access(path, F_OK) == 0;
 	free(path);
 	return there;
 }

@@ -43,7 +43,7 @@ static enum cm_rc remember(struct an_ledger *l, size_t start, size_t len, struct
 {
 	struct entry *grown = cm_grow(l->entry, l->entries, &l->room, sizeof *grown);
 
-	if (grown == NULL)
+	if (!grown)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	l->entry = grown;
 	l->entry[l->entries].start = start;
@@ -193,7 +193,7 @@ enum cm_rc an_ledger_open(
 	size_t end = 0;
 	enum cm_rc rc;
 
-	if (l == NULL || (l->path = strdup(path)) == NULL) {
+	if (!l || !(l->path = strdup(path))) {
 		free(l);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -227,7 +227,7 @@ enum cm_rc an_ledger_open(
 
 void an_ledger_free(struct an_ledger *l)
 {
-	if (l == NULL)
+	if (!l)
 		return;
 	if (l->fd >= 0)
 		(void)close(l->fd);

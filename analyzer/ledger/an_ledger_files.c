@@ -44,7 +44,7 @@ static enum cm_rc sweep(const char *state_dir, struct cm_err *err)
 	for (size_t i = 0; rc == CM_OK && i < sizeof folder / sizeof *folder; i++) {
 		char *path = cm_file_join(state_dir, folder[i]);
 
-		rc = path != NULL ? cm_file_sweep(path, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = path ? cm_file_sweep(path, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 		free(path);
 	}
 	return rc;
@@ -99,7 +99,7 @@ static enum cm_rc check_budget(const struct an_ledger_files *b, struct cm_err *e
 
 enum cm_rc an_plan_load(const struct an_conf *conf, FILE *faults, struct pl_plan *out, struct cm_err *err)
 {
-	char *kept = conf->state_dir != NULL ? cm_file_join(conf->state_dir, KEPT_FILE) : NULL;
+	char *kept = conf->state_dir ? cm_file_join(conf->state_dir, KEPT_FILE) : NULL;
 	enum cm_rc rc = pl_plan_load_kept(conf->plan, kept, faults, out, err);
 
 	free(kept);
@@ -110,8 +110,7 @@ enum cm_rc an_plan_load(const struct an_conf *conf, FILE *faults, struct pl_plan
 static enum cm_rc keep_choices(const struct an_conf *conf, const struct pl_plan *plan, struct cm_err *err)
 {
 	char *kept = cm_file_join(conf->state_dir, KEPT_FILE);
-	enum cm_rc rc =
-		kept != NULL ? pl_plan_keep(plan, kept, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = kept ? pl_plan_keep(plan, kept, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	free(kept);
 	return rc;
@@ -127,7 +126,7 @@ enum cm_rc an_ledger_files_open(
 		.state_dir = conf->state_dir, .epsilon = conf->epsilon, .delta = conf->delta
 	};
 	path = cm_file_join(conf->state_dir, "ledger");
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = an_plan_load(conf, NULL, &b->plan, err);
 	if (rc == CM_OK && write)
@@ -153,7 +152,7 @@ enum cm_rc an_ledger_files_open(
 void an_ledger_files_close(struct an_ledger_files *b)
 {
 	an_ledger_free(b->ledger);
-	if (b->state.plan != NULL)
+	if (b->state.plan)
 		an_state_fini(&b->state);
 	pl_plan_fini(&b->plan);
 	memset(b, 0, sizeof *b);
@@ -233,7 +232,7 @@ enum cm_rc an_ledger_files_preview(struct an_ledger_files *b, const atomic_bool 
 	struct cm_buf plan;
 	enum cm_rc rc;
 
-	if (b->state.current != NULL)
+	if (b->state.current)
 		return CM_OK;
 	cm_buf_init(&plan, PR_PLAN_MAX);
 	number = an_state_next_plan(&b->state, previous);
@@ -254,7 +253,7 @@ enum cm_rc an_ledger_files_decide(struct an_ledger_files *b, const struct an_rou
 {
 	struct rd_chain chain = *an_ledger_chain(b->ledger);
 	struct an_reservation v = { .round = r,
-		.query = decision->query != NULL ? decision->query : &r->plan->query,
+		.query = decision->query ? decision->query : &r->plan->query,
 		.verdict = decision->verdict,
 		.chain = &chain,
 		.now_ms = now_ms };

@@ -47,7 +47,7 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 	memcpy(d->unit, p->unit, sizeof d->unit);
 	(void)snprintf(d->mode, sizeof d->mode, "%s", p->mode);
 	memcpy(d->plan_hash, s->current->signed_plan.hash, PR_HASH_LEN);
-	if (v->round->entry != NULL) {
+	if (v->round->entry) {
 		d->entry = v->round->entry->number;
 		d->attempt = v->round->tries + 1;
 		memcpy(d->void_manifest, v->round->void_manifest, PR_HASH_LEN);
@@ -92,7 +92,7 @@ void an_refuse_record(const struct an_reservation *v, const char *reason, struct
 {
 	decide(v, RD_REFUSE, out);
 	(void)snprintf(out->query, sizeof out->query, "%s", v->round->plan->query.name);
-	if (reason != NULL)
+	if (reason)
 		(void)snprintf(out->reason, sizeof out->reason, "%s", reason);
 	else
 		an_budget_words(v->verdict, out->reason, sizeof out->reason);

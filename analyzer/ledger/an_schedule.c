@@ -5,9 +5,9 @@
 
 int64_t an_round_opens_ms(const struct an_round_state *r)
 {
-	if (r->plan->every_ms > 0 && r->plan->start_ms == 0 && r->of == NULL)
+	if (r->plan->every_ms > 0 && r->plan->start_ms == 0 && !r->of)
 		return INT64_MAX;
-	return pl_opens_ms(r->plan, r->of != NULL ? r->of->pinned_ms : 0);
+	return pl_opens_ms(r->plan, r->of ? r->of->pinned_ms : 0);
 }
 
 bool an_round_missed(const struct an_round_state *r, int64_t now_ms)
@@ -31,7 +31,7 @@ const struct an_round_state *an_schedule_next(const struct an_state *s, int64_t 
 		const struct an_round_state *r = &s->round[i];
 
 		if (an_round_open(r) && an_round_opens_ms(r) > now_ms &&
-			(next == NULL || an_round_opens_ms(r) < an_round_opens_ms(next)))
+			(!next || an_round_opens_ms(r) < an_round_opens_ms(next)))
 			next = r;
 	}
 	return next;
@@ -79,16 +79,16 @@ static void print_recurring(const struct an_round_state *first, int64_t now_ms, 
 		fit += r->stage != AN_REFUSED;
 		answered += r->stage == AN_SETTLED && !an_round_lost(r);
 		missed += an_round_missed(r, now_ms);
-		if (next == NULL && an_round_open(r) && an_round_opens_ms(r) > now_ms)
+		if (!next && an_round_open(r) && an_round_opens_ms(r) > now_ms)
 			next = r;
 	}
 	cm_clock_duration_text(first->plan->every_ms, every);
 	(void)fprintf(out, "%s recurs every %s: %u of %u fit, %u answered, %u missed",
 		first->plan->query.name, every, fit, n, answered, missed);
-	if (next != NULL && an_round_opens_ms(next) != INT64_MAX) {
+	if (next && an_round_opens_ms(next) != INT64_MAX) {
 		cm_clock_text(an_round_opens_ms(next), at);
 		(void)fprintf(out, "; %s opens at %s", next->plan->label, at);
-	} else if (next != NULL) {
+	} else if (next) {
 		(void)fprintf(out, "; %s opens when the plan is pinned", next->plan->label);
 	}
 	(void)fputc('\n', out);

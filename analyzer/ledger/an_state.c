@@ -11,7 +11,7 @@ enum cm_rc an_state_init(struct an_state *s, const struct pl_plan *plan, struct 
 	memset(s, 0, sizeof *s);
 	s->plan = plan;
 	s->round = calloc(plan->rounds, sizeof *s->round);
-	if (s->round == NULL)
+	if (!s->round)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < plan->rounds; i++) {
 		s->round[i].plan = &plan->round[i];
@@ -28,7 +28,7 @@ static void round_fini(struct an_round_state *r)
 
 void an_state_fini(struct an_state *s)
 {
-	for (size_t i = 0; s->round != NULL && i < s->plan->rounds; i++)
+	for (size_t i = 0; s->round && i < s->plan->rounds; i++)
 		round_fini(&s->round[i]);
 	for (size_t i = 0; i < s->others; i++) {
 		round_fini(&s->other[i]->state);
@@ -95,7 +95,7 @@ static struct an_round_state *other_round(const struct an_state *s, const struct
 static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, const struct rd_record *r,
 	struct an_round_state **out, struct cm_err *err)
 {
-	bool adaptive = p->account != NULL;
+	bool adaptive = p->account;
 
 	if (p->current && adaptive && r->plan_round > s->plan->rounds)
 		return changed(r, r->kind == RD_REFUSE ? r->query : "reserved", err);
@@ -103,10 +103,10 @@ static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, c
 		*out = &s->round[r->plan_round - 1];
 	else
 		*out = other_round(s, p, r->plan_round);
-	if (*out == NULL && !adaptive)
+	if (!*out && !adaptive)
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is not in the plan",
 			(unsigned long long)r->seq, r->plan_round);
-	if (*out != NULL && !an_round_open(*out))
+	if (*out && !an_round_open(*out))
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is %s already",
 			(unsigned long long)r->seq, r->plan_round, an_stage_name((*out)->stage));
 	return CM_OK;
@@ -150,7 +150,7 @@ static enum cm_rc check_reserved(const struct an_state *s, const struct an_plan 
 	if (strcmp(d->mode, p->signed_plan.mode) != 0)
 		return cm_fail(err, CM_EDATA, "record %llu: a descriptor of mode %s",
 			(unsigned long long)r->seq, d->mode);
-	if (p->account == NULL)
+	if (!p->account)
 		return check_try(p, round, r, d, err);
 	return p->current && !same_round(round->plan, d) ? changed(r, d->query.name, err) : CM_OK;
 }
@@ -158,9 +158,9 @@ static enum cm_rc check_reserved(const struct an_state *s, const struct an_plan 
 static enum cm_rc hold(struct an_plan *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	struct pt_loss loss;
-	enum cm_rc rc = p->account != NULL ? rd_loss(d, &loss, err) : CM_OK;
+	enum cm_rc rc = p->account ? rd_loss(d, &loss, err) : CM_OK;
 
-	return rc == CM_OK && p->account != NULL ? rd_account_add(p->account, d->round_id, &loss, err) : rc;
+	return rc == CM_OK && p->account ? rd_account_add(p->account, d->round_id, &loss, err) : rc;
 }
 
 /* The round starts over with this try. */
@@ -189,13 +189,13 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 	struct rd_descriptor d;
 	enum cm_rc rc;
 
-	if (p == NULL)
+	if (!p)
 		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
 			(unsigned long long)r->seq);
 	rc = undecided(s, p, r, &round, err);
 	if (rc != CM_OK)
 		return rc;
-	if (an_state_find(s, r->round_id) != NULL)
+	if (an_state_find(s, r->round_id))
 		return cm_fail(err, CM_EDATA, "record %llu: a round id twice", (unsigned long long)r->seq);
 	rc = rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &d, err);
 	if (rc != CM_OK) {
@@ -204,7 +204,7 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 		return cm_context(err, "record %llu", (unsigned long long)r->seq);
 	}
 	rc = check_reserved(s, p, round, r, &d, err);
-	if (rc == CM_OK && round == NULL)
+	if (rc == CM_OK && !round)
 		rc = an_state_add_other(s, p, &d, r->plan_round, &round, err);
 	if (rc == CM_OK && (rc = hold(p, &d, err)) != CM_OK)
 		(void)cm_context(err, "record %llu", (unsigned long long)r->seq);
@@ -225,14 +225,14 @@ static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, str
 	struct an_round_state *round = NULL;
 	enum cm_rc rc;
 
-	if (p == NULL)
+	if (!p)
 		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
 			(unsigned long long)r->seq);
 	rc = undecided(s, p, r, &round, err);
-	if (rc != CM_OK || round == NULL)
+	if (rc != CM_OK || !round)
 		return rc;
 	if (strcmp(r->query, round->plan->query.name) != 0)
-		return p->account != NULL
+		return p->account
 			       ? changed(r, r->query, err)
 			       : cm_fail(err, CM_EDATA, "record %llu: round %u is %s",
 					 (unsigned long long)r->seq, r->plan_round, round->plan->query.name);
@@ -256,7 +256,7 @@ static void end_void(struct an_round_state *round, const struct rd_record *r)
 
 	memcpy(round->reason, r->reason, sizeof round->reason);
 	round->stage = AN_VOID;
-	if (round->of->account != NULL) {
+	if (round->of->account) {
 		(void)rd_account_remove(round->of->account, r->round_id);
 		return;
 	}
@@ -275,10 +275,10 @@ static enum cm_rc take_move(
 	struct an_round_state *round = an_state_find(s, r->round_id);
 	enum an_stage from = r->kind == RD_SETTLE ? AN_CHARGED : AN_RESERVED;
 
-	if (round == NULL || round->stage != from)
+	if (!round || round->stage != from)
 		return cm_fail(err, CM_EDATA, "record %llu: %s of a round that is %s",
 			(unsigned long long)r->seq, rd_record_kind_name(r->kind),
-			round != NULL ? an_stage_name(round->stage) : "unknown");
+			round ? an_stage_name(round->stage) : "unknown");
 	if (r->kind == RD_SETTLE) {
 		memcpy(round->result_hash, r->result_hash, PR_HASH_LEN);
 		memcpy(round->reason, r->reason, sizeof round->reason);

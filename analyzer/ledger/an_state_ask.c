@@ -58,18 +58,18 @@ static bool is_asked(const struct an_round_state *r, const struct asked *a)
 
 static bool is_newer(const struct an_round_state *r, const struct an_round_state *than)
 {
-	return than == NULL ||
+	return !than ||
 	       (r->stage == AN_SETTLED && (than->stage != AN_SETTLED || r->charge_seq > than->charge_seq));
 }
 
 struct an_round_state *an_state_query(const struct an_state *s, const char *query)
 {
 	const char *hash = strchr(query, '#');
-	struct asked a = { query, hash != NULL ? (size_t)(hash - query) : strlen(query), 0 };
+	struct asked a = { query, hash ? (size_t)(hash - query) : strlen(query), 0 };
 	struct an_round_state *found = NULL;
 	char *end;
 
-	if (hash != NULL) {
+	if (hash) {
 		a.recurrence = strtoul(hash + 1, &end, 10);
 		if (hash[1] < '1' || hash[1] > '9' || *end != '\0')
 			return NULL;
@@ -78,11 +78,10 @@ struct an_round_state *an_state_query(const struct an_state *s, const char *quer
 		if (is_asked(&s->round[i], &a) && is_newer(&s->round[i], found))
 			found = &s->round[i];
 	/* A round of a plan file that is not pinned yet is of no plan. */
-	for (size_t i = s->others;
-		(found == NULL || (found->of != NULL && !found->of->current)) && i-- > 0;) {
+	for (size_t i = s->others; (!found || (found->of && !found->of->current)) && i-- > 0;) {
 		struct an_round_state *r = &s->other[i]->state;
 
-		if (is_asked(r, &a) && (found == NULL || (r->of == found->of && is_newer(r, found))))
+		if (is_asked(r, &a) && (!found || (r->of == found->of && is_newer(r, found))))
 			found = r;
 	}
 	return found;
@@ -143,7 +142,7 @@ bool an_round_refused_by_clock(const struct an_round_state *r)
 
 bool an_round_holds(const struct an_round_state *r)
 {
-	return r->entry != NULL || an_round_counts(r);
+	return r->entry || an_round_counts(r);
 }
 
 enum cm_rc an_round_loss(
@@ -173,7 +172,7 @@ size_t an_state_blocked(const struct an_state *s, const struct an_round_state **
 		found = &s->round[i];
 		n++;
 	}
-	if (last != NULL)
+	if (last)
 		*last = found;
 	return n;
 }

@@ -23,8 +23,8 @@ static struct an_other *new_other(struct an_state *s)
 	struct an_other **grown = cm_grow(s->other, s->others, &s->others_room, sizeof(struct an_other *));
 	struct an_other *o = calloc(1, sizeof *o);
 
-	s->other = grown != NULL ? grown : s->other;
-	if (grown == NULL || o == NULL) {
+	s->other = grown ? grown : s->other;
+	if (!grown || !o) {
 		free(o);
 		return NULL;
 	}
@@ -39,7 +39,7 @@ enum cm_rc an_state_add_other(struct an_state *s, const struct an_plan *p, const
 {
 	struct an_other *o = new_other(s);
 
-	if (o == NULL)
+	if (!o)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	o->planned = (struct pl_round){ .number = number,
 		.query = d->query,
@@ -79,7 +79,7 @@ static enum cm_rc add_entries(struct an_state *s, const struct an_plan *p, struc
 		const struct rd_entry *e = &p->signed_plan.entry[i];
 		struct an_other *o = new_other(s);
 
-		if (o == NULL)
+		if (!o)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		o->planned = (struct pl_round){ .number = e->number,
 			.query = e->query,
@@ -140,7 +140,7 @@ static enum cm_rc join_entries(struct an_state *s, const struct an_plan *p, stru
 		const struct rd_refused *f = &sp->refused[i];
 		struct an_round_state *r;
 
-		if (f->number > s->plan->rounds || s->round[f->number - 1].entry != NULL ||
+		if (f->number > s->plan->rounds || s->round[f->number - 1].entry ||
 			strcmp(f->query, s->plan->round[f->number - 1].query.name) != 0)
 			return not_the_same(f->number, err);
 		r = &s->round[f->number - 1];
@@ -160,7 +160,7 @@ static void say_refused(struct an_state *s, const struct an_plan *p)
 		struct an_round_state *r = &s->round[i];
 		struct rd_verdict v = { .epsilon_round = r->epsilon_round, .limit = p->signed_plan.epsilon };
 
-		if (r->entry != NULL) {
+		if (r->entry) {
 			before = r->epsilon_total;
 			continue;
 		}
@@ -207,13 +207,13 @@ static enum cm_rc adopt(struct an_state *s, struct an_plan *p, struct cm_err *er
 	struct an_plan **grown = cm_grow(s->pinned, s->plans, &s->plans_room, sizeof(struct an_plan *));
 	enum cm_rc rc = CM_OK;
 
-	s->pinned = grown != NULL ? grown : s->pinned;
-	if (grown == NULL)
+	s->pinned = grown ? grown : s->pinned;
+	if (!grown)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rd_plan_is_adaptive(&p->signed_plan)) {
 		p->account = rd_account_new_mode(
 			p->signed_plan.epsilon, p->signed_plan.delta, p->signed_plan.mode);
-		if (p->account == NULL)
+		if (!p->account)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	s->pinned[s->plans++] = p;
@@ -223,9 +223,9 @@ static enum cm_rc adopt(struct an_state *s, struct an_plan *p, struct cm_err *er
 	s->current = p;
 	for (size_t i = 0; i < s->plan->rounds; i++)
 		s->round[i].of = p;
-	if (p->account == NULL)
+	if (!p->account)
 		rc = join_entries(s, p, err);
-	if (rc == CM_OK && p->account == NULL)
+	if (rc == CM_OK && !p->account)
 		say_refused(s, p);
 	return rc;
 }
@@ -233,8 +233,8 @@ static enum cm_rc adopt(struct an_state *s, struct an_plan *p, struct cm_err *er
 enum cm_rc an_state_pin(struct an_state *s, const uint8_t *bytes, size_t len, struct cm_err *err)
 {
 	struct an_plan *p = calloc(1, sizeof *p);
-	enum cm_rc rc = p != NULL ? rd_plan_decode(bytes, len, &p->signed_plan, err)
-				  : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = p ? rd_plan_decode(bytes, len, &p->signed_plan, err)
+			  : cm_fail(err, CM_EINTERNAL, "out of memory");
 	size_t before = s->plans;
 
 	if (rc == CM_EPROTO)
@@ -246,11 +246,11 @@ enum cm_rc an_state_pin(struct an_state *s, const uint8_t *bytes, size_t len, st
 			(unsigned long long)p->signed_plan.number);
 	if (rc == CM_OK)
 		rc = is_current(s, &p->signed_plan, &p->current, err);
-	if (rc == CM_OK && p->current && s->current != NULL)
+	if (rc == CM_OK && p->current && s->current)
 		rc = cm_fail(err, CM_EDATA, "a plan file was pinned twice");
 	if (rc == CM_OK)
 		rc = adopt(s, p, err);
-	if (s->plans == before && p != NULL) {
+	if (s->plans == before && p) {
 		rd_plan_fini(&p->signed_plan);
 		rd_account_free(p->account);
 		free(p);

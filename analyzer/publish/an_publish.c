@@ -105,7 +105,7 @@ static enum cm_rc connect_address(
 		return rc;
 	(void)poll(&(struct pollfd){ .fd = mosquitto_socket(s->m), .events = POLLOUT }, 1, PATIENCE_MS);
 	fault = mq_hosts_fault(h, mosquitto_socket(s->m));
-	if (fault != NULL)
+	if (fault)
 		return cm_fail(err, CM_EUNAVAIL, "%s", fault);
 	turn(s, &s->up, 1);
 	return s->up > 0 ? CM_OK : cm_fail(err, s->no ? CM_EPERM : CM_EUNAVAIL, "%s", s->why);
@@ -147,8 +147,7 @@ static enum cm_rc say_all(const struct an_publish *p, struct session *s, const s
 	for (size_t i = 0; rc == CM_OK && i < sensors; i++) {
 		char *described = an_sensor(&p->topics, e, i, topic);
 
-		rc = described != NULL ? say(s, topic, described, err)
-				       : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = described ? say(s, topic, described, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 		free(described);
 	}
 	an_topic_state(&p->topics, e, topic);

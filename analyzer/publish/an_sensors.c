@@ -63,7 +63,7 @@ static void name_of(const struct an_event *e, size_t i, char out[200])
 
 	if (e->r->descriptor.query.kind == PT_PREFIXES)
 		(void)snprintf(out, 200, "%.64s candidate %zu", query(e), i + 1);
-	else if (label == NULL || items(e) == 1)
+	else if (!label || items(e) == 1)
 		(void)snprintf(out, 200, "%.64s", query(e));
 	else
 		(void)snprintf(out, 200, "%.64s: %.120s", query(e), label);

@@ -20,7 +20,7 @@ static json_t *cells_json(const struct acct_round *r)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < r->cells; i++)
+	for (size_t i = 0; list && i < r->cells; i++)
 		list = put_last(
 			list, json_pack("{s:o, s:o, s:o}", "omega", an_json_real(r->cell[i].omega), "u",
 				      an_json_real(r->cell[i].u), "v", an_json_real(r->cell[i].v)));
@@ -31,7 +31,7 @@ static json_t *levels_json(const struct acct_round *r)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < r->levels; i++)
+	for (size_t i = 0; list && i < r->levels; i++)
 		list = put_last(list, json_pack("{s:o, s:I}", "share", an_json_real(r->level[i].share),
 					      "count", (json_int_t)r->level[i].count));
 	return list;
@@ -50,14 +50,13 @@ static json_t *part_json(const struct acct_round *r)
 		n += r->level[i].count;
 	part = json_pack("{s:o, s:I, s:I, s:I, s:s}", "cells", cells_json(r), "n", (json_int_t)n, "dummies",
 		(json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec);
-	if (part != NULL &&
-		((r->messages != ACCT_ANY_MESSAGES &&
-			 json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
-			(r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
-			(r->defect > 0 &&
-				json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
-			(r->sampling > 0 &&
-				json_object_set_new(part, "sampling", an_json_real(r->sampling)) != 0))) {
+	if (part && ((r->messages != ACCT_ANY_MESSAGES &&
+			     json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
+			    (r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
+			    (r->defect > 0 &&
+				    json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
+			    (r->sampling > 0 &&
+				    json_object_set_new(part, "sampling", an_json_real(r->sampling)) != 0))) {
 		json_decref(part);
 		return NULL;
 	}
@@ -68,9 +67,9 @@ static json_t *account_json(const struct pt_loss *loss)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < loss->parts; i++)
+	for (size_t i = 0; list && i < loss->parts; i++)
 		list = put_last(list, part_json(&loss->part[i]));
-	return list != NULL ? json_pack("{s:o}", "parts", list) : NULL;
+	return list ? json_pack("{s:o}", "parts", list) : NULL;
 }
 
 static int set_hex(json_t *o, const char *key, const uint8_t *bytes, size_t n)
@@ -134,7 +133,7 @@ static json_t *classes_json(const struct pt_shuffler *s)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; list != NULL && i < s->tags; i++)
+	for (uint32_t i = 0; list && i < s->tags; i++)
 		list = put_last(list, json_integer((json_int_t)s->tag_least[i]));
 	return list;
 }
@@ -195,15 +194,15 @@ static int set_round(json_t *o, const struct an_ledger_files *b, const struct rd
 {
 	const struct an_round_state *s = an_state_find(&b->state, r->round_id);
 	struct rd_descriptor read = { 0 };
-	const struct rd_descriptor *d = s != NULL ? &s->descriptor : &read;
+	const struct rd_descriptor *d = s ? &s->descriptor : &read;
 	struct cm_err err = { 0 };
 	double share = 0;
 	int bad = 0;
 
-	if (s == NULL && rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &read, &err) != CM_OK)
+	if (!s && rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &read, &err) != CM_OK)
 		return -1;
 	/* A void round has no share any more. */
-	if (s != NULL && s->of->account != NULL && an_round_counts(s))
+	if (s && s->of->account && an_round_counts(s))
 		bad = rd_account_share_of(s->of->account, r->round_id, &share, &err) != CM_OK ||
 		      set_real(o, "share", share) != 0;
 	if (d->entry > 0)
@@ -226,7 +225,7 @@ static json_t *refused_json(const struct rd_plan *p)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < p->refusals; i++)
+	for (size_t i = 0; list && i < p->refusals; i++)
 		list = put_last(list, json_pack("{s:I, s:s, s:o, s:o}", "round",
 					      (json_int_t)p->refused[i].number, "query", p->refused[i].query,
 					      "epsilon_round", an_json_real(p->refused[i].epsilon_round),
@@ -299,11 +298,11 @@ static enum cm_rc export_entries(
 		struct rd_descriptor d;
 
 		rd_plan_descriptor(&p, i, &d);
-		if (o == NULL || (set_hex(o, "plan_hash", p.hash, PR_HASH_LEN) |
-					 set_count(o, "round", p.entry[i].number) | set_cost(o, &d) |
-					 set_real(o, "epsilon0", p.entry[i].epsilon0) |
-					 set_real(o, "epsilon_round", p.entry[i].epsilon_round) |
-					 set_real(o, "epsilon_total", p.entry[i].epsilon_total)) != 0)
+		if (!o || (set_hex(o, "plan_hash", p.hash, PR_HASH_LEN) |
+				  set_count(o, "round", p.entry[i].number) | set_cost(o, &d) |
+				  set_real(o, "epsilon0", p.entry[i].epsilon0) |
+				  set_real(o, "epsilon_round", p.entry[i].epsilon_round) |
+				  set_real(o, "epsilon_total", p.entry[i].epsilon_total)) != 0)
 			rc = cm_fail(err, CM_EINTERNAL, "record %llu: cannot be exported",
 				(unsigned long long)r->seq);
 		else
@@ -324,10 +323,9 @@ static enum cm_rc export_record(
 	if (rc != CM_OK)
 		return rc;
 	o = begin_line(&r, e, rd_record_kind_name(r.kind));
-	rc = o != NULL && set_body(o, b, &r) == 0
-		     ? an_json_print(o, 0, out, err)
-		     : cm_fail(err, CM_EINTERNAL, "record %llu: cannot be exported",
-			       (unsigned long long)r.seq);
+	rc = o && set_body(o, b, &r) == 0 ? an_json_print(o, 0, out, err)
+					  : cm_fail(err, CM_EINTERNAL, "record %llu: cannot be exported",
+						    (unsigned long long)r.seq);
 	if (rc == CM_OK && r.kind == RD_PLAN)
 		rc = export_entries(&r, e, out, err);
 	json_decref(o);

@@ -47,7 +47,7 @@ static enum cm_rc collect(const struct an_state *s, const struct an_history *h, 
 
 	*n = 0;
 	*out = calloc(an_state_rounds(s), sizeof **out);
-	if (*out == NULL)
+	if (!*out)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < an_state_rounds(s); i++) {
 		const struct an_round_state *r = an_state_at(s, i);
@@ -79,12 +79,11 @@ static json_t *point_json(const struct point *p, json_t *result)
 
 	cm_clock_text(p->time_ms, at);
 	o = json_pack("{s:I, s:i, s:s, s:s, s:I}", "plan",
-		(json_int_t)(p->r->of != NULL ? p->r->of->signed_plan.number : 0), "round",
-		(int)p->r->plan->number, "stage", word(p->r), "time", at, "time_ms", (json_int_t)p->time_ms);
-	if (o != NULL &&
-		((p->r->plan->recurrence > 0 &&
-			 json_object_set_new(o, "recurrence", json_integer(p->r->plan->recurrence)) != 0) ||
-			(result != NULL && json_object_set(o, "result", result) != 0))) {
+		(json_int_t)(p->r->of ? p->r->of->signed_plan.number : 0), "round", (int)p->r->plan->number,
+		"stage", word(p->r), "time", at, "time_ms", (json_int_t)p->time_ms);
+	if (o && ((p->r->plan->recurrence > 0 &&
+			  json_object_set_new(o, "recurrence", json_integer(p->r->plan->recurrence)) != 0) ||
+			 (result && json_object_set(o, "result", result) != 0))) {
 		json_decref(o);
 		o = NULL;
 	}
@@ -95,7 +94,7 @@ static enum cm_rc print_json(const struct an_ledger_files *b, const struct an_hi
 	const struct point *p, size_t n, FILE *out, struct cm_err *err)
 {
 	json_t *rounds = json_array(), *doc = NULL, *result;
-	enum cm_rc rc = rounds != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = rounds ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		rc = load(b, &p[i], &result, err);
@@ -127,7 +126,7 @@ static enum cm_rc print_csv(
 
 		cm_clock_text(p[i].time_ms, at);
 		(void)snprintf(lead, sizeof lead, "%s,%llu,%u,%u,%s,", at,
-			(unsigned long long)(r->of != NULL ? r->of->signed_plan.number : 0), r->plan->number,
+			(unsigned long long)(r->of ? r->of->signed_plan.number : 0), r->plan->number,
 			r->plan->recurrence, word(r));
 		rc = load(b, &p[i], &result, err);
 		if (rc == CM_OK)
@@ -141,9 +140,9 @@ static enum cm_rc print_csv(
  * from none. */
 static const char *why_none(const struct an_round_state *r, const json_t *result)
 {
-	if (result == NULL || an_round_lost(r))
+	if (!result || an_round_lost(r))
 		return word(r);
-	return json_object_get(result, "fault") != NULL ? "no estimate" : "below the noise floor";
+	return json_object_get(result, "fault") ? "no estimate" : "below the noise floor";
 }
 
 static enum cm_rc print_table(const struct an_ledger_files *b, const struct an_history *h,
@@ -152,7 +151,7 @@ static enum cm_rc print_table(const struct an_ledger_files *b, const struct an_h
 	struct cm_table *t = cm_table_new("<<<>>",
 		(const char *const[]){ "opened", "round", "item", "estimate", "95% interval (joint)" });
 	json_t *result;
-	enum cm_rc rc = t != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = t ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		char at[32];
@@ -167,7 +166,7 @@ static enum cm_rc print_table(const struct an_ledger_files *b, const struct an_h
 	}
 	if (rc == CM_OK)
 		cm_table_print(t, out);
-	if (t != NULL)
+	if (t)
 		cm_table_free(t);
 	return rc;
 }

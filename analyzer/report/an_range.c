@@ -128,9 +128,9 @@ enum cm_rc an_range_sum(const json_t *result, const char *text, struct an_range 
 	double low, high;
 	enum cm_rc rc;
 
-	if (type == NULL || strcmp(type, "ranges") != 0)
+	if (!type || strcmp(type, "ranges") != 0)
 		return cm_fail(err, CM_EUSAGE, "--range: %s is of type %s, not \"ranges\"",
-			json_string_value(json_object_get(result, "query")), type != NULL ? type : "none");
+			json_string_value(json_object_get(result, "query")), type ? type : "none");
 	if (!read_range(text, &low, &high))
 		return cm_fail(err, CM_EUSAGE, "--range %.60s: two numbers are wanted, LOW:HIGH", text);
 	rc = find_levels(result, &t, err);
@@ -163,7 +163,7 @@ void an_range_print(const json_t *result, const struct an_range *r, FILE *out)
 	(void)cm_thousands((int64_t)llround((r->upper - r->lower) / 2), half);
 	(void)snprintf(interval, sizeof interval, "+-%s", half);
 	t = cm_table_new("<>>", (const char *const[]){ head, "estimate", "95% interval" });
-	if (t == NULL)
+	if (!t)
 		return;
 	cm_table_row(t, (const char *const[]){ label, value, interval });
 	cm_table_print(t, out);

@@ -30,7 +30,7 @@ json_t *an_json_hex(const uint8_t *bytes, size_t n)
 
 char *an_json_text(json_t *doc, size_t flags)
 {
-	char *text = doc != NULL ? json_dumps(doc, flags | JSON_REAL_PRECISION(17)) : NULL;
+	char *text = doc ? json_dumps(doc, flags | JSON_REAL_PRECISION(17)) : NULL;
 
 	if (!cm_oom_happened())
 		return text;
@@ -43,7 +43,7 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
 
 	(void)cm_oom_happened();
-	bool bad = doc == NULL || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
+	bool bad = !doc || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
 	/* jansson may have left something out and gone on. */
 	if (cm_oom_happened())
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -93,7 +93,7 @@ static int set_text(json_t *item, const struct pt_query *q)
 {
 	json_t *text = candidate_text(q, json_string_value(json_object_get(item, "label")));
 
-	return text == NULL ? 0 : json_object_set_new(item, "text", text);
+	return !text ? 0 : json_object_set_new(item, "text", text);
 }
 
 /* The answer, or the counts of devices without a reading, as `none` says. */
@@ -101,27 +101,27 @@ static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e,
 {
 	json_t *items = json_array();
 
-	for (size_t i = 0, at = 0; items != NULL && i < e->n; i++) {
+	for (size_t i = 0, at = 0; items && i < e->n; i++) {
 		const struct pt_item *it = &e->item[i];
 		json_t *o;
 
 		if (it->none != none)
 			continue;
 		o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "label",
-			it->label != NULL ? it->label : q->name, "value", an_json_real(it->value), "variance",
+			it->label ? it->label : q->name, "value", an_json_real(it->value), "variance",
 			an_json_real(it->variance), "lower", an_json_real(it->lower), "upper",
 			an_json_real(it->upper), "joint_lower", an_json_real(it->joint_lower), "joint_upper",
 			an_json_real(it->joint_upper), "projected", an_json_real(it->projected),
 			"below_noise", (int)it->below_noise);
 
-		if (o != NULL && ((it->bias > 0 && json_object_set_new(
-							   o, "bias_bound", an_json_real(it->bias)) != 0) ||
-					 (!none && set_text(o, q) != 0) ||
-					 (q->kind == PT_RANGES && !none && set_bounds(o, q, at++) != 0))) {
+		if (o && ((it->bias > 0 &&
+				  json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) ||
+				 (!none && set_text(o, q) != 0) ||
+				 (q->kind == PT_RANGES && !none && set_bounds(o, q, at++) != 0))) {
 			json_decref(o);
 			o = NULL;
 		}
-		if (o == NULL || json_array_append_new(items, o) != 0) {
+		if (!o || json_array_append_new(items, o) != 0) {
 			json_decref(items);
 			return NULL;
 		}
@@ -145,7 +145,7 @@ static json_t *counts_json(const struct an_tally *t)
 {
 	json_t *counts = json_array();
 
-	for (uint32_t i = 0; counts != NULL && i < t->counts; i++)
+	for (uint32_t i = 0; counts && i < t->counts; i++)
 		if (json_array_append_new(counts, json_integer((json_int_t)t->count[i])) != 0) {
 			json_decref(counts);
 			return NULL;
@@ -172,7 +172,7 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 	const struct rd_descriptor *d = &r->descriptor;
 
 	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
-		"schema", AN_RESULT_SCHEMA, "plan", r->of != NULL ? r->of->signed_plan.name : s->plan->name,
+		"schema", AN_RESULT_SCHEMA, "plan", r->of ? r->of->signed_plan.name : s->plan->name,
 		"population", d->population, "round", (int)r->plan->number, "query", d->query.name, "type",
 		pt_kind_name(d->query.kind), "protocol", d->randomizer.row->name, "unit", d->unit, "round_id",
 		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
@@ -196,7 +196,7 @@ static int set_statement(json_t *doc, const struct rd_descriptor *d)
 	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);
 	char text[400] = "";
 
-	if (row->statement == NULL)
+	if (!row->statement)
 		return 0;
 	row->statement(&d->query, &d->randomizer, d->min_batch, d->privacy.delta, text, sizeof text);
 	return text[0] != '\0' ? json_object_set_new(doc, "statement", json_string(text)) : 0;
@@ -216,12 +216,12 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 		(json_int_t)t->counted, "duplicates", (json_int_t)t->duplicates, "bad", (json_int_t)t->bad,
 		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
 		items_json(&r->descriptor.query, e, false), "counts", counts_json(t));
-	int bad = doc == NULL || more == NULL || set_recurrence(doc, r) != 0 ||
+	int bad = !doc || !more || set_recurrence(doc, r) != 0 ||
 		  set_fields(doc, &r->descriptor.query) != 0 || set_none(doc, &r->descriptor.query, e) != 0 ||
 		  json_object_update(doc, more) != 0;
 
 	json_decref(more);
-	if (!bad && fault != NULL)
+	if (!bad && fault)
 		bad = json_object_set_new(doc, "fault", json_string(fault)) != 0;
 	if (!bad && (p->dummies > 0 || p->noise_mean > 0))
 		bad = json_object_set_new(doc, "shuffler_dummies", json_integer((json_int_t)added)) != 0;
@@ -257,14 +257,13 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 	json_t *doc;
 	enum cm_rc rc;
 
-	if (spoiled != NULL)
+	if (spoiled)
 		t = &nothing;
-	reports =
-		spoiled != NULL ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
+	reports = spoiled ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
 	/* A batch nobody can estimate from is still a charged round that has to end. */
-	if (fault == NULL && reports == 0)
+	if (!fault && reports == 0)
 		fault = "no valid report";
-	else if (fault == NULL &&
+	else if (!fault &&
 		 (rc = pt_answer(&d->query, &d->randomizer, t->count, reports, &e, &why)) != CM_OK) {
 		/* A result is for ever; memory may be there the next time. */
 		if (rc == CM_EINTERNAL) {
@@ -276,7 +275,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 	(void)cm_oom_happened();
 	doc = result_json(s, r, messages, t, &e, reports, fault);
 	text = an_json_text(doc, JSON_INDENT(1));
-	rc = text != NULL && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
+	rc = text && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
 		     ? CM_OK
 		     : cm_fail(err, CM_EINTERNAL, "round %u: cannot make its result", r->plan->number);
 	free(text);
@@ -287,7 +286,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 
 char *an_result_path(const char *state_dir, const struct an_round_state *r)
 {
-	unsigned long long plan = r->of != NULL ? r->of->signed_plan.number : 1;
+	unsigned long long plan = r->of ? r->of->signed_plan.number : 1;
 	char name[80];
 
 	if (plan == 1)
@@ -302,7 +301,7 @@ enum cm_rc an_result_write(
 {
 	char *dir = cm_file_join(state_dir, "results");
 	char *path = an_result_path(state_dir, r);
-	enum cm_rc rc = dir != NULL && path != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = dir && path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK)
 		rc = cm_file_mkdir(dir, err);
@@ -320,7 +319,7 @@ enum cm_rc an_result_read(
 	uint8_t hash[PR_HASH_LEN];
 	enum cm_rc rc;
 
-	rc = path == NULL             ? cm_fail(err, CM_EINTERNAL, "out of memory")
+	rc = !path                    ? cm_fail(err, CM_EINTERNAL, "out of memory")
 	     : r->stage != AN_SETTLED ? cm_fail(err, CM_ENOINPUT, "round %u (%s) is %s: it has no result",
 						r->plan->number, r->plan->query.name, an_stage_name(r->stage))
 				      : cm_file_read(path, AN_RESULT_MAX, out, err);
@@ -350,7 +349,7 @@ enum cm_rc an_result_load(
 			json_decref(*out);
 			*out = NULL;
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-		} else if (*out == NULL) {
+		} else if (!*out) {
 			rc = cm_fail(err, CM_EDATA, "result of round %u:%d: %s", r->plan->number, why.line,
 				why.text);
 		}

@@ -19,7 +19,7 @@ static const char *str(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
-	return s != NULL ? s : "";
+	return s ? s : "";
 }
 
 /* 0 without it. */
@@ -35,7 +35,7 @@ static const char *shown(const json_t *it, char out[SHOWN_LEN])
 {
 	const json_t *text = json_object_get(it, "text");
 
-	if (text == NULL)
+	if (!text)
 		return str(it, "label");
 	(void)snprintf(out, SHOWN_LEN, "\"%s\"", json_string_value(text));
 	return out;
@@ -118,9 +118,9 @@ static bool look(const json_t *result, bool all, struct view *v)
 	*v = (struct view){ .joint = json_array_size(items) > 1 };
 	v->quantiles = is_type(result, "quantiles");
 	v->label = is_type(result, "mean") ? "mean" : is_type(result, "sum") ? "sum" : NULL;
-	v->counts = v->label == NULL && !v->quantiles && !is_type(result, "vector");
+	v->counts = !v->label && !v->quantiles && !is_type(result, "vector");
 	v->item = calloc(json_array_size(items) + 1, sizeof(const json_t *));
-	if (v->item == NULL)
+	if (!v->item)
 		return false;
 	json_array_foreach(items, i, it)
 	{
@@ -143,7 +143,7 @@ static bool is_undefined(const json_t *item)
 static void print_item(const struct view *v, const json_t *it, const char *const lead[2], struct cm_table *t)
 {
 	char name[SHOWN_LEN];
-	const char *label = v->label != NULL ? v->label : shown(it, name);
+	const char *label = v->label ? v->label : shown(it, name);
 	double lo = num(it, v->joint ? "joint_lower" : "lower");
 	double hi = num(it, v->joint ? "joint_upper" : "upper");
 	int decimals = v->counts ? -1 : decimals_of((hi - lo) / 2);
@@ -159,7 +159,7 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 		(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
 	else
 		(void)snprintf(interval, sizeof interval, "+-%s", half);
-	if (lead != NULL)
+	if (lead)
 		cm_table_row(t, (const char *const[]){ lead[0], lead[1], label, value, interval });
 	else
 		cm_table_row(t, (const char *const[]){ label, value, interval });
@@ -184,7 +184,7 @@ static void print_none(const json_t *result, FILE *out)
 			(void)fprintf(
 				out, "  without a reading, %s: %s +-%s\n", str(it, "label"), value, half);
 	}
-	if (n != 1 && json_object_get(result, "estimand") != NULL)
+	if (n != 1 && json_object_get(result, "estimand"))
 		(void)fprintf(out, "  %s\n", str(result, "estimand"));
 }
 
@@ -228,11 +228,11 @@ static void print_notes(const json_t *result, FILE *out)
 		(void)fprintf(out, "  the shuffler has evened the counts to %.0f messages of each tag\n",
 			num(result, "tag_messages"));
 	print_bias(result, out);
-	if (json_object_get(result, "statement") != NULL)
+	if (json_object_get(result, "statement"))
 		(void)fprintf(out, "  %s\n", str(result, "statement"));
-	if (json_object_get(result, "fault") != NULL)
+	if (json_object_get(result, "fault"))
 		(void)fprintf(out, "  no estimate: %s\n", str(result, "fault"));
-	if (json_object_get(result, "warning") != NULL)
+	if (json_object_get(result, "warning"))
 		(void)fprintf(out, "  warning: %s\n", str(result, "warning"));
 }
 
@@ -247,7 +247,7 @@ void an_result_print(const json_t *result, bool all, FILE *out)
 	if (look(result, all, &v))
 		t = cm_table_new("<>>", (const char *const[]){ head, "estimate",
 						v.joint ? "95% interval (joint)" : "95% interval" });
-	if (t == NULL) {
+	if (!t) {
 		free(v.item);
 		return;
 	}

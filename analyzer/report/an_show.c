@@ -50,7 +50,7 @@ static void round_row(struct cm_table *t, const struct an_round_state *r, double
 						     : an_stage_name(r->stage));
 	four(sum, an_round_up(*total));
 	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
-	if (r->of == NULL || adaptive) /* a filter's total is all or nothing: `budget` shows shares */
+	if (!r->of || adaptive) /* a filter's total is all or nothing: `budget` shows shares */
 		(void)snprintf(sum, sizeof sum, "-"), (void)snprintf(left, sizeof left, "-");
 	cm_table_row(t, (const char *const[]){ number, r->plan->label, eps0, reports, charged, sum, left });
 }
@@ -90,7 +90,7 @@ void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t t
 	head_widths(p, &w);
 	t = cm_table_new("><>>>>>",
 		(const char *const[]){ "round", "query", "eps0", w.reports, w.charged, w.total, w.left });
-	if (t == NULL)
+	if (!t)
 		return;
 	if (from == 0)
 		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu rounds\n\n",
@@ -110,7 +110,7 @@ void an_tries_print(const struct an_state *s, FILE *out)
 		if (r->stage == AN_WAITING)
 			(void)fprintf(out, "round %u (%s) waits after %u of %u tries: %s\n", r->plan->number,
 				r->plan->label, r->tries, r->of->signed_plan.tries, r->reason);
-		else if (r->entry != NULL && r->tries > 1)
+		else if (r->entry && r->tries > 1)
 			(void)fprintf(out, "round %u (%s) was tried %u times\n", r->plan->number,
 				r->plan->label, r->tries);
 	}
@@ -141,7 +141,7 @@ void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out)
 
 static int set_decision(json_t *o, const struct an_round_state *r)
 {
-	if (r->entry == NULL && r->stage == AN_PLANNED)
+	if (!r->entry && r->stage == AN_PLANNED)
 		return 0;
 	return json_object_set_new(o, "epsilon_round", an_json_real(r->epsilon_round)) |
 	       json_object_set_new(o, "epsilon_total", an_json_real(r->epsilon_total));
@@ -149,14 +149,14 @@ static int set_decision(json_t *o, const struct an_round_state *r)
 
 static int set_tries(json_t *o, const struct an_round_state *r)
 {
-	if (r->of == NULL)
+	if (!r->of)
 		return 0;
 	return json_object_set_new(o, "holds", json_boolean(an_round_holds(r))) |
 	       json_object_set_new(o, "plan", json_integer((json_int_t)r->of->signed_plan.number)) |
-	       (r->entry == NULL ? 0
-				 : json_object_set_new(o, "tries", json_integer((json_int_t)r->tries)) |
-					   json_object_set_new(o, "tries_limit",
-						   json_integer((json_int_t)r->of->signed_plan.tries)));
+	       (!r->entry ? 0
+			  : json_object_set_new(o, "tries", json_integer((json_int_t)r->tries)) |
+				       json_object_set_new(o, "tries_limit",
+					       json_integer((json_int_t)r->of->signed_plan.tries)));
 }
 
 /* Of a round that recurs: which one it is, and when it may open. */
@@ -203,16 +203,16 @@ json_t *an_round_json(const struct an_round_state *r, int64_t now_ms)
 		"stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0), "min_reports",
 		(json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
 
-	if (o != NULL && (set_count(o, "shuffler_dummies", p->randomizer.shuffler.dummies) |
-				 set_count(o, "shuffler_noise_mean", p->randomizer.shuffler.noise_mean) |
-				 set_count(o, "tag_messages", p->randomizer.shuffler.tag_messages)) != 0) {
+	if (o && (set_count(o, "shuffler_dummies", p->randomizer.shuffler.dummies) |
+			 set_count(o, "shuffler_noise_mean", p->randomizer.shuffler.noise_mean) |
+			 set_count(o, "tag_messages", p->randomizer.shuffler.tag_messages)) != 0) {
 		json_decref(o);
 		return NULL;
 	}
-	if (o != NULL && (set_schedule(o, r, now_ms) != 0 || set_decision(o, r) != 0 ||
-				 set_tries(o, r) != 0 || set_descriptor(o, r) != 0 ||
-				 (r->reason[0] != '\0' &&
-					 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
+	if (o && (set_schedule(o, r, now_ms) != 0 || set_decision(o, r) != 0 || set_tries(o, r) != 0 ||
+			 set_descriptor(o, r) != 0 ||
+			 (r->reason[0] != '\0' &&
+				 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
 		json_decref(o);
 		return NULL;
 	}
@@ -226,7 +226,7 @@ static json_t *round_json(const struct an_round_state *r, int64_t now_ms)
 	struct cm_err err = { 0 };
 	double share = 0;
 
-	if (o == NULL || r->of == NULL || r->of->account == NULL || !an_round_counts(r))
+	if (!o || !r->of || !r->of->account || !an_round_counts(r))
 		return o;
 	if (rd_account_share_of(r->of->account, r->descriptor.round_id, &share, &err) == CM_OK &&
 		json_object_set_new(o, "share", an_json_real(share)) == 0)
@@ -239,7 +239,7 @@ static json_t *list_json(const struct an_ledger_files *b, size_t from, size_t to
 {
 	json_t *list = json_array();
 
-	for (size_t i = from; list != NULL && i < to; i++)
+	for (size_t i = from; list && i < to; i++)
 		if (json_array_append_new(list, round_json(an_state_at(&b->state, i), now_ms)) != 0) {
 			json_decref(list);
 			list = NULL;
@@ -253,7 +253,7 @@ json_t *an_rounds_json(const struct an_ledger_files *b, int64_t now_ms, struct c
 	json_t *rounds = list_json(b, 0, own, now_ms),
 	       *others = list_json(b, own, an_state_rounds(&b->state), now_ms);
 	json_t *doc =
-		rounds == NULL || others == NULL
+		!rounds || !others
 			? NULL
 			: json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:O, s:O}", "schema", "tombola.rounds/1",
 				  "plan", b->plan.name, "population", b->plan.population, "mode",
@@ -262,7 +262,7 @@ json_t *an_rounds_json(const struct an_ledger_files *b, int64_t now_ms, struct c
 
 	json_decref(rounds);
 	json_decref(others);
-	if (doc == NULL)
+	if (!doc)
 		(void)cm_fail(err, CM_EINTERNAL, "the rounds cannot be shown");
 	return doc;
 }
@@ -275,10 +275,10 @@ void an_say(const struct an_ledger_files *b, const struct an_round_state *curren
 	size_t refused = an_state_blocked(&b->state, NULL);
 	int n;
 
-	if (current != NULL) {
+	if (current) {
 		n = snprintf(text, room, "round %u of %zu (%s) %s", current->plan->number, p->rounds,
 			current->plan->label, an_stage_name(current->stage));
-	} else if (next != NULL) {
+	} else if (next) {
 		cm_clock_text(an_round_opens_ms(next), at);
 		n = snprintf(text, room, "waiting until %s, when %s opens", at, next->plan->label);
 	} else if (!through) {

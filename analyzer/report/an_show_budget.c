@@ -32,9 +32,9 @@ static void print_entries(const struct an_ledger_files *b, FILE *out)
 /* Composed of all that the signed plan accepted; 0 before it is signed. */
 static double accepted(const struct an_state *s)
 {
-	const struct rd_plan *p = s->current != NULL ? &s->current->signed_plan : NULL;
+	const struct rd_plan *p = s->current ? &s->current->signed_plan : NULL;
 
-	return p != NULL && p->entries > 0 ? p->entry[p->entries - 1].epsilon_total : 0;
+	return p && p->entries > 0 ? p->entry[p->entries - 1].epsilon_total : 0;
 }
 
 static void print_slices(const struct an_state *s, FILE *out)
@@ -75,7 +75,7 @@ enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm
 			"left    %.2f %%\n",
 			acct_filter_name(rd_mode_filter(p->mode)), an_percent_up(share),
 			an_percent_left(share));
-	else if (s->current != NULL)
+	else if (s->current)
 		(void)fprintf(out,
 			"entries epsilon %.4f all together (upper bound), %.4f up to the last announced\n",
 			an_round_up(accepted(s)), an_round_up(an_budget_answered(s)));
@@ -88,7 +88,7 @@ static json_t *plans_json(const struct an_state *s)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list != NULL && i < s->plans; i++) {
+	for (size_t i = 0; list && i < s->plans; i++) {
 		const struct rd_plan *p = &s->pinned[i]->signed_plan;
 
 		if (json_array_append_new(
@@ -137,7 +137,7 @@ enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct 
 		"answered_epsilon", an_json_real(an_budget_answered(s)), "share_spent", an_json_real(share),
 		"plans", plans_json(s), "rounds", counts_json(s), "ledger_seq", (json_int_t)chain->seq,
 		"ledger_head", an_json_hex(chain->head, PR_HASH_LEN));
-	return *out != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 json_t *an_explanation_json(const struct an_state *s, const struct an_explanation *e)
@@ -145,7 +145,7 @@ json_t *an_explanation_json(const struct an_state *s, const struct an_explanatio
 	const struct rd_verdict *v = &e->verdict;
 	json_t *by = json_array();
 
-	for (size_t i = 0; by != NULL && i < s->plan->rounds; i++) {
+	for (size_t i = 0; by && i < s->plan->rounds; i++) {
 		const struct an_round_state *o = &s->round[i];
 
 		if (an_budget_spends(s, o, e->round) &&
@@ -156,17 +156,16 @@ json_t *an_explanation_json(const struct an_state *s, const struct an_explanatio
 			by = NULL;
 		}
 	}
-	return by == NULL
-		       ? NULL
-		       : json_pack("{s:s, s:i, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-				   "s:o, s:o, s:s?}",
-				 "schema", "tombola.explanation/1", "round", (int)e->round->plan->number,
-				 "query", e->round->plan->query.name, "stage", an_stage_name(e->round->stage),
-				 "mode", s->plan->mode, "fits", (int)v->fits, "share", an_json_real(v->share),
-				 "share_spent", an_json_real(v->share_spent), "share_total",
-				 an_json_real(v->share_total), "needed", an_json_real(v->epsilon_round),
-				 "left", an_json_real(v->left), "total", an_json_real(v->total), "limit",
-				 an_json_real(v->limit), "delta", an_json_real(v->delta), "largest_epsilon0",
-				 v->fits ? json_null() : an_json_real(e->largest_epsilon0), "spent_by", by,
-				 "reason", e->round->reason[0] != '\0' ? e->round->reason : NULL);
+	return !by ? NULL
+		   : json_pack("{s:s, s:i, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			       "s:o, s:o, s:s?}",
+			     "schema", "tombola.explanation/1", "round", (int)e->round->plan->number, "query",
+			     e->round->plan->query.name, "stage", an_stage_name(e->round->stage), "mode",
+			     s->plan->mode, "fits", (int)v->fits, "share", an_json_real(v->share),
+			     "share_spent", an_json_real(v->share_spent), "share_total",
+			     an_json_real(v->share_total), "needed", an_json_real(v->epsilon_round), "left",
+			     an_json_real(v->left), "total", an_json_real(v->total), "limit",
+			     an_json_real(v->limit), "delta", an_json_real(v->delta), "largest_epsilon0",
+			     v->fits ? json_null() : an_json_real(e->largest_epsilon0), "spent_by", by,
+			     "reason", e->round->reason[0] != '\0' ? e->round->reason : NULL);
 }

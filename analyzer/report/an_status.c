@@ -20,9 +20,9 @@ const char *an_status_code(const struct an_status *s)
 		return "stopping";
 	if (*s->ledger.fault != '\0')
 		return "fault";
-	if (s->not_signed != NULL && *s->not_signed != '\0')
+	if (s->not_signed && *s->not_signed != '\0')
 		return "unsigned";
-	if (s->doing == AN_IDLE && s->next != NULL)
+	if (s->doing == AN_IDLE && s->next)
 		return "scheduled";
 	if (s->doing == AN_IDLE)
 		return an_state_blocked(s->state, NULL) > 0 ? "refused" : "done";
@@ -69,7 +69,7 @@ static void at_work(const struct an_status *s, char *out, size_t size)
 	};
 	bool dialling = s->doing != AN_JUDGING && !s->shuffler.connected;
 
-	if (s->round == NULL)
+	if (!s->round)
 		(void)snprintf(out, size, "running");
 	else
 		(void)snprintf(out, size, "running: %s round %u (%s)",
@@ -91,7 +91,7 @@ static void through(const struct an_status *s, char *out, size_t size)
 
 	if (refused > 1)
 		(void)snprintf(more, sizeof more, " and %zu before it", refused - 1);
-	if (r != NULL)
+	if (r)
 		(void)snprintf(blocked, sizeof blocked, "the budget blocks round %u (%s)%s; ",
 			r->plan->number, r->plan->label, more);
 	if (empty > 0)
@@ -174,7 +174,7 @@ static json_t *round_json(const struct an_status *s)
 {
 	const struct an_round_state *r = s->round;
 
-	if (r == NULL)
+	if (!r)
 		return json_null();
 	return json_pack("{s:i, s:s, s:s, s:I}", "round", (int)r->plan->number, "query", r->plan->query.name,
 		"stage", an_stage_name(r->stage), "min_reports", (json_int_t)r->plan->min_reports);
@@ -209,7 +209,6 @@ json_t *an_status_json(const struct an_status *s)
 		fault_json(s->shuffler.away), "ledger", "seq", (json_int_t)s->ledger.chain->seq, "head",
 		an_json_hex(s->ledger.chain->head, PR_HASH_LEN), "shown_seq", (json_int_t)s->view->chain.seq,
 		"fault", fault_json(s->ledger.fault), "refusals_explained", (int)s->explained, "round",
-		round_json(s), "pipeline",
-		s->view->rounds != NULL ? pipeline_json(&s->view->pipeline) : json_null(), "certificate",
-		certificate_json(s));
+		round_json(s), "pipeline", s->view->rounds ? pipeline_json(&s->view->pipeline) : json_null(),
+		"certificate", certificate_json(s));
 }

@@ -28,9 +28,9 @@ struct an_view_memo *an_view_memo_new(void)
 
 void an_view_memo_free(struct an_view_memo *m)
 {
-	for (size_t i = 0; m != NULL && i < m->rounds; i++)
+	for (size_t i = 0; m && i < m->rounds; i++)
 		free(m->round[i].brief);
-	if (m != NULL)
+	if (m)
 		free(m->round);
 	free(m);
 }
@@ -43,7 +43,7 @@ static enum cm_rc memo_grow(struct an_view_memo *m, size_t rounds, struct cm_err
 	if (rounds <= m->rounds)
 		return CM_OK;
 	more = realloc(m->round, rounds * sizeof *more);
-	if (more == NULL)
+	if (!more)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memset(more + m->rounds, 0, (rounds - m->rounds) * sizeof *more);
 	m->round = more;
@@ -83,16 +83,16 @@ static json_t *few(const json_t *result, const json_t *items)
 	const char *type = json_string_value(json_object_get(result, "type"));
 	size_t n = json_array_size(items);
 	struct valued *list = calloc(n, sizeof *list);
-	json_t *out = list != NULL ? json_array() : NULL;
+	json_t *out = list ? json_array() : NULL;
 
-	for (size_t i = 0; list != NULL && i < n; i++) {
+	for (size_t i = 0; list && i < n; i++) {
 		json_t *item = json_array_get(items, i);
 
 		list[i] = (struct valued){ item, json_number_value(json_object_get(item, "value")) };
 	}
-	if (list != NULL && (type == NULL || strcmp(type, "vector") != 0))
+	if (list && (!type || strcmp(type, "vector") != 0))
 		qsort(list, n, sizeof *list, by_value);
-	for (size_t i = 0; out != NULL && i < n && i < AN_VIEW_BRIEF; i++)
+	for (size_t i = 0; out && i < n && i < AN_VIEW_BRIEF; i++)
 		if (json_array_append(out, list[i].item) != 0) {
 			json_decref(out);
 			out = NULL;
@@ -112,7 +112,7 @@ static char *brief(const json_t *result)
 	if (n <= AN_VIEW_ITEMS && json_array_size(json_object_get(result, "counts")) <= AN_VIEW_COUNTS)
 		return NULL;
 	doc = json_copy((json_t *)(uintptr_t)result);
-	if (doc != NULL && json_object_del(doc, "counts") == 0 &&
+	if (doc && json_object_del(doc, "counts") == 0 &&
 		(n <= AN_VIEW_ITEMS || json_object_set_new(doc, "items", few(result, items)) == 0) &&
 		(json_array_size(none) <= AN_VIEW_ITEMS ||
 			json_object_set_new(doc, "no_reading", few(result, none)) == 0) &&
@@ -139,7 +139,7 @@ static void remember_counts(struct remembered *known, const char *state_dir, con
 		.opened = count_of(result, "opened"),
 		.duplicates = count_of(result, "duplicates"),
 		.bad = count_of(result, "bad") };
-	if (known->brief == NULL)
+	if (!known->brief)
 		known->brief = brief(result);
 	json_decref(result);
 }
@@ -150,7 +150,7 @@ static enum cm_rc look_at_results(struct an_view_memo *m, const struct an_ledger
 	struct an_pipeline *sum = &v->pipeline;
 
 	v->brief = calloc(b->plan.rounds, sizeof *v->brief);
-	if (v->brief == NULL)
+	if (!v->brief)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	v->plan_rounds = b->plan.rounds;
 	for (size_t i = 0; i < b->plan.rounds; i++) {
@@ -179,12 +179,12 @@ static enum cm_rc look_at_results(struct an_view_memo *m, const struct an_ledger
 static enum cm_rc make_documents(const struct an_ledger_files *b, struct an_view *v, struct cm_err *err)
 {
 	json_t *rounds = an_rounds_json(b, cm_clock_wall_ms(), err), *budget = NULL;
-	enum cm_rc rc = rounds != NULL ? an_budget_json(b, &budget, err) : err->code;
+	enum cm_rc rc = rounds ? an_budget_json(b, &budget, err) : err->code;
 
 	if (rc == CM_OK) {
 		v->rounds = text_of(rounds);
 		v->budget = text_of(budget);
-		if (v->rounds == NULL || v->budget == NULL)
+		if (!v->rounds || !v->budget)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	json_decref(rounds);
@@ -232,12 +232,12 @@ static json_t *explanation(const struct an_state *s, const struct an_explanation
 	size_t len = 0;
 	FILE *out = open_memstream(&words, &len);
 
-	if (out == NULL)
+	if (!out)
 		return NULL;
 	an_explanation_print(s, e, out);
 	if (fclose(out) == 0)
 		doc = an_explanation_json(s, e);
-	if (doc != NULL && json_object_set_new(doc, "text", json_string(words)) != 0) {
+	if (doc && json_object_set_new(doc, "text", json_string(words)) != 0) {
 		json_decref(doc);
 		doc = NULL;
 	}
@@ -259,7 +259,7 @@ enum cm_rc an_view_explain(const struct an_conf *conf, uint32_t number, const at
 		rc = an_budget_explain_until(&b.state, &b.state.round[number - 1], stop, &e, err);
 	if (rc == CM_OK) {
 		*out = explanation(&b.state, &e);
-		if (*out == NULL)
+		if (!*out)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	an_ledger_files_close(&b);

@@ -76,7 +76,7 @@ bool an_form_parse(const char *text, enum an_form *out)
 /* The value of a result document in a column: its texts for numbers that JSON lacks are none. */
 static json_t *plain(json_t *v, bool text)
 {
-	if (v == NULL || (!text && json_is_string(v)))
+	if (!v || (!text && json_is_string(v)))
 		return json_null();
 	return json_incref(v);
 }
@@ -106,12 +106,12 @@ static json_t *head(const struct an_event *e, const char *schema)
 	o = json_pack("{s:s, s:o, s:I, s:I, s:I, s:O?, s:i, s:i, s:s, s:o, s:s, s:I, s:I}", "schema", schema,
 		"id", an_json_hex(r->descriptor.round_id, PR_ROUND_ID_LEN), "seq", (json_int_t)e->seq, "rows",
 		(json_int_t)(rows > 0 ? rows : 1), "plan",
-		(json_int_t)(r->of != NULL ? r->of->signed_plan.number : 0), "plan_name",
+		(json_int_t)(r->of ? r->of->signed_plan.number : 0), "plan_name",
 		json_object_get(e->result, "plan"), "round", (int)r->plan->number, "recurrence",
 		(int)r->plan->recurrence, "stage", an_round_lost(r) ? "lost" : "settled", "fault",
 		plain(fault, true), "time", at, "time_ms", (json_int_t)r->descriptor.opens_ms, "settled_ms",
 		(json_int_t)e->settled_ms);
-	for (size_t i = 0; o != NULL && i < sizeof copied / sizeof *copied; i++)
+	for (size_t i = 0; o && i < sizeof copied / sizeof *copied; i++)
 		bad |= json_object_set_new(
 			o, copied[i], plain(json_object_get(e->result, copied[i]), is_text(copied[i])));
 	if (bad == 0)
@@ -135,7 +135,7 @@ static json_t *items_of(const json_t *list)
 {
 	json_t *out = json_array(), *item;
 	size_t i;
-	int bad = out == NULL;
+	int bad = !out;
 
 	json_array_foreach(list, i, item)
 	{
@@ -156,7 +156,7 @@ json_t *an_event_json(const struct an_event *e)
 
 	(void)cm_oom_happened();
 	o = head(e, AN_SETTLED_SCHEMA);
-	if (o != NULL &&
+	if (o &&
 		(json_object_set_new(o, "items", items_of(json_object_get(e->result, "items"))) |
 			json_object_set_new(
 				o, "no_reading", items_of(json_object_get(e->result, "no_reading")))) == 0 &&
@@ -201,7 +201,7 @@ static void influx_tag(const char *s, FILE *out)
 	for (size_t i = 0; i < n; i++) {
 		char c = (unsigned char)s[i] < ' ' ? ' ' : s[i];
 
-		if (strchr(", =", c) != NULL)
+		if (strchr(", =", c))
 			(void)fputc('\\', out);
 		(void)fputc(c, out);
 	}
@@ -209,7 +209,7 @@ static void influx_tag(const char *s, FILE *out)
 
 static bool influx_field(const char *name, const json_t *v, char before, FILE *out)
 {
-	if (v == NULL || json_is_null(v))
+	if (!v || json_is_null(v))
 		return false;
 	(void)fprintf(out, "%c%s=", before, name);
 	if (json_is_integer(v)) {
@@ -233,8 +233,7 @@ static void influx_tag_of(const char *name, const json_t *v, FILE *out)
 	bool text = json_is_string(v);
 
 	/* A tag without a value may not be written. */
-	if (v == NULL || json_is_null(v) ||
-		(text && strspn(json_string_value(v), "\\") == json_string_length(v)))
+	if (!v || json_is_null(v) || (text && strspn(json_string_value(v), "\\") == json_string_length(v)))
 		return;
 	(void)fprintf(out, ",%s=", name);
 	if (text)
@@ -261,7 +260,7 @@ static void print_influx(const json_t *row, FILE *out)
 
 static enum cm_rc print_row(json_t *row, enum an_form form, FILE *out, struct cm_err *err)
 {
-	if (row == NULL || cm_oom_happened())
+	if (!row || cm_oom_happened())
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (form == AN_FORM_NDJSON)
 		return an_json_print(row, 0, out, err);
@@ -286,7 +285,7 @@ enum cm_rc an_event_print(const struct an_event *e, enum an_form form, FILE *out
 
 	(void)cm_oom_happened();
 	row = head(e, AN_ROW_SCHEMA);
-	rc = row != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = row ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (int none = 0; rc == CM_OK && none < 2; none++)
 		json_array_foreach(json_object_get(e->result, list[none]), i, item)
 		{

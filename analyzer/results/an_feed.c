@@ -38,7 +38,7 @@ static enum cm_rc load(struct an_feed *f, struct cm_err *err)
 	struct cm_buf b;
 	enum cm_rc rc;
 
-	if (f->path == NULL || stat(f->path, &st) != 0)
+	if (!f->path || stat(f->path, &st) != 0)
 		return CM_OK;
 	cm_buf_init(&b, CURSOR_MAX);
 	rc = cm_file_read(f->path, CURSOR_MAX, &b, err);
@@ -77,7 +77,7 @@ void an_feed_end(struct an_feed *f)
 static bool changed(const struct an_feed *f, struct stat *st)
 {
 	char *path = cm_file_join(f->conf->state_dir, "ledger");
-	bool there = path != NULL && stat(path, st) == 0;
+	bool there = path && stat(path, st) == 0;
 
 	free(path);
 	return there && (f->file.inode != st->st_ino || f->file.device != st->st_dev ||
@@ -113,7 +113,7 @@ static enum cm_rc check_cursor(const struct an_feed *f, struct cm_err *err)
 		"%s: is the cursor of another ledger than that of %s; without the file all results are "
 		"handed "
 		"on, with their own ids",
-		f->path != NULL ? f->path : "cursor", f->conf->state_dir);
+		f->path ? f->path : "cursor", f->conf->state_dir);
 }
 
 static enum cm_rc open_files(struct an_feed *f, struct cm_err *err)
@@ -148,7 +148,7 @@ static enum cm_rc look(struct an_feed *f, uint64_t seq, struct an_event *out, st
 	if (r.kind == RD_SETTLE)
 		out->r = an_state_find(&f->files.state, r.round_id);
 	rd_record_fini(&r);
-	return out->r != NULL ? an_result_load(f->conf->state_dir, out->r, &out->result, err) : CM_EMORE;
+	return out->r ? an_result_load(f->conf->state_dir, out->r, &out->result, err) : CM_EMORE;
 }
 
 enum cm_rc an_feed_next(struct an_feed *f, struct an_event *out, struct cm_err *err)
@@ -180,7 +180,7 @@ enum cm_rc an_feed_done(struct an_feed *f, const struct an_event *e, struct cm_e
 	f->at = (struct an_cursor){ .seq = e->seq, .exact = true };
 	memcpy(f->at.round_id, e->r->descriptor.round_id, PR_ROUND_ID_LEN);
 	f->seen = e->seq;
-	if (f->path == NULL)
+	if (!f->path)
 		return CM_OK;
 	cm_hex(f->at.round_id, PR_ROUND_ID_LEN, id);
 	n = snprintf(text, sizeof text, "tombola results 1\nseq %" PRIu64 "\nround %s\n", e->seq, id);

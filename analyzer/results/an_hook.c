@@ -65,7 +65,7 @@ enum cm_rc an_hook_run(const struct cf_strings *command, int64_t timeout_ms, con
 	char **argv = calloc(command->n + 1, sizeof *argv), took[32];
 	pid_t parent = getpid(), pid;
 	int input = -1, status = 0;
-	enum cm_rc rc = argv != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = argv ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < command->n; i++)
 		argv[i] = command->item[i];

@@ -22,7 +22,7 @@ enum cm_rc an_announced_note(
 	enum cm_rc rc = CM_EINTERNAL;
 
 	line_of(round_id, line);
-	if (path == NULL)
+	if (!path)
 		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
 	else
 		rc = cm_file_write(path, (const uint8_t *)line, LINE_LEN, 0600, err);
@@ -38,7 +38,7 @@ enum cm_rc an_announced_was(
 	enum cm_rc rc;
 
 	*was = false;
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	cm_buf_init(&bytes, LINE_LEN);
 	line_of(round_id, line);

@@ -29,7 +29,7 @@ static struct found *find(const struct pt_query *before, const json_t *items, si
 	json_t *item;
 
 	*n = 0;
-	if (f == NULL || json_array_size(items) != before->categories) {
+	if (!f || json_array_size(items) != before->categories) {
 		free(f);
 		return NULL;
 	}
@@ -51,7 +51,7 @@ static enum cm_rc continue_prefix(const char *prefix, uint32_t more, struct pt_q
 	for (uint32_t i = 0; i < 1u << (4 * more); i++) {
 		char *text = malloc(len);
 
-		if (text == NULL)
+		if (!text)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		(void)snprintf(text, len, "%s%0*x", prefix, (int)more, (unsigned)i);
 		q->category[q->categories++] = text;
@@ -66,7 +66,7 @@ static enum cm_rc fill(const struct pt_query *before, const struct found *f, siz
 	enum cm_rc rc = CM_OK;
 
 	q->category = calloc(n << (4 * more), sizeof *q->category);
-	if (q->category == NULL)
+	if (!q->category)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; rc == CM_OK && i < n; i++)
 		rc = continue_prefix(before->category[f[i].index], more, q, err);
@@ -87,19 +87,19 @@ enum cm_rc an_extend(const struct an_state *s, const struct pl_round *r, const j
 	*out = (struct an_extension){ .query = r->query };
 	out->query.category = NULL;
 	out->query.categories = 0;
-	if (result == NULL) {
+	if (!result) {
 		(void)snprintf(out->nothing, sizeof out->nothing,
 			AN_NOTHING_TO_EXTEND ": round %u (%.64s) is %s", r->after, name,
 			an_stage_name(before->stage));
 		return CM_OK;
 	}
-	if (json_object_get(result, "fault") != NULL) {
+	if (json_object_get(result, "fault")) {
 		(void)snprintf(out->nothing, sizeof out->nothing,
 			AN_NOTHING_TO_EXTEND ": round %u (%.64s) has no estimate", r->after, name);
 		return CM_OK;
 	}
 	f = find(&before->descriptor.query, json_object_get(result, "items"), &n);
-	if (f == NULL)
+	if (!f)
 		return cm_fail(
 			err, CM_EDATA, "round %u (%s): its result has not its candidates", r->after, name);
 	if (n == 0)

@@ -107,7 +107,7 @@ size_t an_fit_plan(const struct pl_plan *p, const struct rd_plan *made, bool pin
 	for (size_t i = 0; i < p->rounds; i++) {
 		const struct pl_round *r = &p->round[i];
 
-		if (r->recurrence <= 1 && (adaptive || rd_plan_entry(made, r->number) != NULL))
+		if (r->recurrence <= 1 && (adaptive || rd_plan_entry(made, r->number)))
 			judge_round(&f, r);
 	}
 	return f.faults;

@@ -22,8 +22,8 @@ static enum cm_rc place(const char *state_dir, const uint8_t round_id[PR_ROUND_I
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	*dir = cm_file_join(state_dir, "manifests");
-	*path = *dir != NULL ? cm_file_join(*dir, name) : NULL;
-	return *path != NULL ? cm_file_mkdir(*dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	*path = *dir ? cm_file_join(*dir, name) : NULL;
+	return *path ? cm_file_mkdir(*dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 /* Write both manifests to a file that convinces a third person. */
@@ -37,8 +37,8 @@ static enum cm_rc convict(const char *state_dir, const uint8_t round_id[PR_ROUND
 	(void)snprintf(name, sizeof name, "evidence-%s-manifests", id);
 	char *path = cm_file_join(state_dir, name);
 	cm_buf_init(&bytes, PR_EVIDENCE_MAX);
-	enum cm_rc rc = path != NULL ? rd_evidence_two(kept, told, &bytes, err)
-				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		path ? rd_evidence_two(kept, told, &bytes, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = cm_file_write(path, bytes.data, bytes.len, 0600, err);
 	if (rc == CM_OK)

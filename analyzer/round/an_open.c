@@ -65,7 +65,7 @@ enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cr_key *secre
 	uint8_t info[RD_INFO_LEN];
 	enum cm_rc rc;
 
-	if (o == NULL || threads < 1 || threads > THREADS_MAX) {
+	if (!o || threads < 1 || threads > THREADS_MAX) {
 		free(o);
 		return cm_fail(err, CM_EINTERNAL, "cannot open on %u threads", threads);
 	}
@@ -76,11 +76,11 @@ enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cr_key *secre
 	rd_hpke_info(d, info);
 	an_seen_init(&o->seen, rng);
 	rc = an_tally_init(&o->total, pt_tallies(&d->randomizer), err);
-	if (rc == CM_OK && (o->sort = rd_sort_new(RD_SORT_RUN, NULL)) == NULL)
+	if (rc == CM_OK && !(o->sort = rd_sort_new(RD_SORT_RUN, NULL)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK) {
 		o->worker = calloc(threads, sizeof *o->worker);
-		rc = o->worker != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = o->worker ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	while (rc == CM_OK && o->workers < threads)
 		rc = worker_init(&o->worker[o->workers++], o, secret, info, err);
@@ -94,9 +94,9 @@ enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cr_key *secre
 
 void an_open_free(struct an_open *o)
 {
-	if (o == NULL)
+	if (!o)
 		return;
-	for (unsigned i = 0; o->worker != NULL && i < o->workers; i++) {
+	for (unsigned i = 0; o->worker && i < o->workers; i++) {
 		cr_hpke_opener_free(o->worker[i].opener);
 		an_tally_fini(&o->worker[i].tally);
 	}
@@ -157,7 +157,7 @@ static enum cm_rc gather(struct an_open *o, const uint8_t *sealed, size_t n, str
 	if (n > o->room) {
 		const uint8_t **grown = realloc(o->message, n * sizeof *grown);
 
-		if (grown == NULL)
+		if (!grown)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		o->message = grown;
 		o->room = n;
@@ -202,7 +202,7 @@ static enum cm_rc hash_all(struct an_open *o, const uint8_t *sealed, size_t n, s
 	if (n > o->hash_room) {
 		void *grown = realloc(o->hash, n * sizeof *o->hash);
 
-		if (grown == NULL)
+		if (!grown)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		o->hash = grown;
 		o->hash_room = n;

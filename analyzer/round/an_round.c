@@ -38,7 +38,7 @@ enum cm_rc an_round_new(const struct an_round_conf *conf, struct an_round **out,
 {
 	struct an_round *r = calloc(1, sizeof *r);
 
-	if (r == NULL)
+	if (!r)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	r->conf = *conf;
 	r->announced = conf->announced;
@@ -52,7 +52,7 @@ enum cm_rc an_round_new(const struct an_round_conf *conf, struct an_round **out,
 
 void an_round_free(struct an_round *r)
 {
-	if (r == NULL)
+	if (!r)
 		return;
 	rd_manifest_fini(&r->manifest);
 	cm_buf_fini(&r->request.charge);
@@ -78,7 +78,7 @@ enum cm_rc an_round_frame(struct an_round *r, const Tombola__V1__Frame *frame, s
 	if (r->step >= STEPS)
 		return cm_fail(err, CM_EPROTO, "%s: nothing was asked", pr_kind_name(frame));
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR) {
-		rc = steps[r->step].error != NULL ? steps[r->step].error(r, frame->error, err) : CM_EMORE;
+		rc = steps[r->step].error ? steps[r->step].error(r, frame->error, err) : CM_EMORE;
 		return rc == CM_EMORE ? an_common_error(r, frame->error, steps[r->step].name, err) : rc;
 	}
 	if (frame->kind_case != steps[r->step].want)
@@ -339,8 +339,7 @@ static enum cm_rc on_segment(struct an_round *r, const Tombola__V1__Frame *frame
 enum cm_rc an_round_opened(struct an_round *r, const uint8_t *root, struct cm_err *err)
 {
 	r->busy = false;
-	if (root != NULL && CM_CHECKED("analyzer.manifest.tree") &&
-		memcmp(root, r->manifest.tree, PR_HASH_LEN) != 0)
+	if (root && CM_CHECKED("analyzer.manifest.tree") && memcmp(root, r->manifest.tree, PR_HASH_LEN) != 0)
 		(void)snprintf(r->spoiled, sizeof r->spoiled,
 			"round %u: the tree in the shuffler's manifest is over other messages than it "
 			"released; the batch is not used, the charge stays",

@@ -195,7 +195,7 @@ enum cm_rc an_common_error(
 			      : e->retry_after_ms > AN_PAUSE_MAX_MS ? AN_PAUSE_MAX_MS
 								    : e->retry_after_ms;
 		if (r->step == AN_AT_WITNESS)
-			cm_text_copy(r->waits, sizeof r->waits, e->text != NULL ? e->text : "");
+			cm_text_copy(r->waits, sizeof r->waits, e->text ? e->text : "");
 		return CM_OK;
 	}
 	rc = r->conf.peer_error(e, err);
@@ -226,7 +226,7 @@ void an_void_record(struct an_round *r, const struct rd_manifest *m)
 {
 	new_record(r, RD_VOID);
 	r->record.epsilon_round = r->record.epsilon_total = 0;
-	if (m == NULL)
+	if (!m)
 		return;
 	memcpy(r->record.manifest_hash, m->hash, PR_HASH_LEN);
 	r->record.participants = m->participants;

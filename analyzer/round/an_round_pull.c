@@ -49,7 +49,7 @@ enum cm_rc an_next_bucket(struct an_round *r, struct cm_err *err)
 		size_t want = r->manifest.bucket[r->bucket].messages * len;
 
 		if (r->arriving.len < want) {
-			if (cm_buf_room(&r->arriving, want - r->arriving.len) == NULL)
+			if (!cm_buf_room(&r->arriving, want - r->arriving.len))
 				return cm_fail(err, CM_EINTERNAL, "out of memory");
 			return an_ask(r, AN_AT_SEGMENT, err);
 		}

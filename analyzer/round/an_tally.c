@@ -10,7 +10,7 @@ enum cm_rc an_tally_init(struct an_tally *t, uint32_t counts, struct cm_err *err
 {
 	*t = (struct an_tally){ .counts = counts };
 	t->count = calloc(counts, sizeof *t->count);
-	return t->count != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return t->count ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 void an_tally_fini(struct an_tally *t)
@@ -88,7 +88,7 @@ static enum cm_rc grow(struct an_seen *s, struct cm_err *err)
 	size_t room = s->room == 0 ? 1024 : s->room * 2;
 	uint8_t(*slot)[16] = calloc(room, sizeof *slot);
 
-	if (slot == NULL)
+	if (!slot)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < s->room; i++)
 		if (memcmp(s->slot[i], zero, 16) != 0)

@@ -103,12 +103,12 @@ static void record_text(const struct rd_descriptor *d, const uint8_t *record, ch
 	uint64_t *counts;
 	struct cm_err unused;
 
-	if (d->randomizer.row->describe != NULL) {
+	if (d->randomizer.row->describe) {
 		d->randomizer.row->describe(&d->query, &d->randomizer, record, out, size);
 		return;
 	}
 	counts = calloc(n, sizeof *counts);
-	if (counts == NULL ||
+	if (!counts ||
 		pt_protocol_of(d->randomizer.row)->tally(&d->randomizer, record, counts, &unused) != CM_OK)
 		(void)snprintf(out, size, "?");
 	else
@@ -128,7 +128,7 @@ static json_t *device_json(
 	json_t *list = json_array(), *o;
 	char *hex = malloc(2 * (size_t)d->record_len + 1);
 
-	for (uint32_t m = 0; hex != NULL && m < d->messages_per_client; m++) {
+	for (uint32_t m = 0; hex && m < d->messages_per_client; m++) {
 		char text[128];
 		const uint8_t *record = records + (size_t)m * d->record_len;
 
@@ -173,8 +173,7 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 {
 	size_t records_len = (size_t)d->messages_per_client * d->record_len;
 	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
-	enum cm_rc rc =
-		records != NULL && sealed != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = records && sealed ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		char value[160], text[128];
@@ -184,12 +183,12 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 			break;
 		pt_value_text(&d->query, &entry[i].value, text, sizeof text);
 		(void)snprintf(value, sizeof value, "%s%s", who, text);
-		if (list != NULL)
+		if (list)
 			(void)json_array_append_new(list, device_json(d, value, records, sealed));
 		else
 			device_row(table, d, value, records, sealed);
 	}
-	if (records != NULL)
+	if (records)
 		cr_wipe(records, records_len);
 	free(records);
 	free(sealed);
@@ -202,7 +201,7 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 {
 	uint32_t *at = calloc((size_t)pt_value_width(&d->query) + 1, sizeof *at);
 	struct cl_entry entry = { 0 };
-	enum cm_rc rc = at != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = at ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK) {
 		pt_value_none(&d->query, rng, at, &entry.value);

@@ -42,7 +42,7 @@ static void on_sent(void *user, const struct cl_summary *s)
 
 	t->accepted += s->counts.by[CL_ACCEPTED];
 	t->devices += s->counts.total;
-	if (t->rounds != NULL)
+	if (t->rounds)
 		(void)json_array_append_new(t->rounds, cl_summary_json(s, t->show));
 	else if (s->refused == CM_OK)
 		cl_show_summary(s, t->show, stdout);
@@ -53,10 +53,10 @@ static enum cm_rc print_sent(const struct sent *t, struct cm_err *err)
 {
 	json_t *all;
 
-	if (t->rounds == NULL)
+	if (!t->rounds)
 		return CM_OK;
 	all = json_pack("{s:s, s:O}", "schema", "tombola.send/2", "rounds", t->rounds);
-	if (all == NULL)
+	if (!all)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	(void)json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	(void)putchar('\n');
@@ -82,13 +82,13 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 	bool stopped = false;
 	enum cm_rc rc = cl_options_input(cli, setup, cli->argv[1], &input, err);
 
-	if (rc == CM_OK && cli->option[CL_OPTION_STRICT] != NULL)
+	if (rc == CM_OK && cli->option[CL_OPTION_STRICT])
 		rc = cm_fail(err, CM_EUSAGE,
 			"send has no --strict any more: one device's reading must not end the others' round; "
 			"encode --dry-run --strict names a row that cannot be used");
 	if (rc == CM_OK)
 		rc = cl_options_wait(cli->option[SEND_WAIT], &conf.wait_ms, err);
-	if (rc == CM_OK && cli->option[SEND_ROUNDS] != NULL)
+	if (rc == CM_OK && cli->option[SEND_ROUNDS])
 		rc = cm_cli_u64(cli->option[SEND_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK && conf.rounds > 1 && strcmp(input.path, "-") == 0)
 		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --rounds needs a file");
@@ -177,9 +177,9 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 
 	(void)exit_code;
 	conf.mqtt = setup.conf.mqtt.topics.n > 0;
-	if (rc == CM_OK && setup.conf.input == NULL && !conf.mqtt)
+	if (rc == CM_OK && !setup.conf.input && !conf.mqtt)
 		rc = cm_fail(err, CM_ECONFIG, "%s: `run` needs input.path or mqtt.topics", cli->config);
-	if (rc == CM_OK && cli->option[RUN_ROUNDS] != NULL)
+	if (rc == CM_OK && cli->option[RUN_ROUNDS])
 		rc = cm_cli_u64(cli->option[RUN_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK) {
 		input = (struct cl_input){ .path = setup.conf.input,
@@ -218,8 +218,8 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 	if (rc != CM_OK)
 		return rc;
 	cl_fetched_init(&round);
-	rc = path != NULL ? cl_saved_load(path, &round, err) : cl_run_fetch(setup, wait_ms, &round, err);
-	if (rc == CM_OK && save != NULL)
+	rc = path ? cl_saved_load(path, &round, err) : cl_run_fetch(setup, wait_ms, &round, err);
+	if (rc == CM_OK && save)
 		rc = cl_saved_store(save, &round, err);
 	if (rc == CM_OK) {
 		const struct cl_dry_run what = { setup, &input, &round, cli->json };
@@ -236,7 +236,7 @@ static enum cm_rc verb_encode(const struct cm_cli *cli, int *exit_code, struct c
 	enum cm_rc rc;
 
 	(void)exit_code;
-	if (cli->option[ENCODE_DRY_RUN] == NULL)
+	if (!cli->option[ENCODE_DRY_RUN])
 		return cm_fail(err, CM_EUSAGE, "encode only shows: say --dry-run (send takes part)");
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (rc == CM_OK)
@@ -300,7 +300,7 @@ static enum cm_rc check_state(const struct cl_setup *setup, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = cl_db_copy(dir, setup->conf.population, 0, &db, err);
 	cl_db_close(db);
-	if (rc != CM_OK && strstr(err->msg, "client.db") == NULL)
+	if (rc != CM_OK && !strstr(err->msg, "client.db"))
 		(void)cm_context(err, "%s/client.db", dir);
 	return rc;
 }

@@ -12,7 +12,7 @@
 
 enum cm_rc cl_options_wait(const char *text, int64_t *ms, struct cm_err *err)
 {
-	if (text == NULL) {
+	if (!text) {
 		*ms = WAIT_DEFAULT_MS;
 		return CM_OK;
 	}
@@ -28,28 +28,28 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	const char *format = cli->option[CL_OPTION_FORMAT];
 
 	*in = (struct cl_input){ .path = path, .strict = cli->option[CL_OPTION_STRICT] != NULL };
-	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] != NULL ? cli->option[CL_OPTION_DEVICE_FIELD]
-								       : setup->conf.device_field;
+	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] ? cli->option[CL_OPTION_DEVICE_FIELD]
+							       : setup->conf.device_field;
 	setup->policy.device_field = in->device_field;
 	/* The configuration's list for MQTT does not apply: this input is a file. */
 	setup->devices =
-		cli->option[CL_OPTION_DEVICES] != NULL ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;
-	if (setup->devices != NULL && in->device_field == NULL)
+		cli->option[CL_OPTION_DEVICES] ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;
+	if (setup->devices && !in->device_field)
 		return cm_fail(err, CM_EUSAGE, "--devices needs --device-field: rows are numbered");
-	if (format != NULL) {
+	if (format) {
 		in->format = cl_format_parse(format);
 		if (in->format == CL_FORMAT_GUESS)
 			return cm_fail(err, CM_EUSAGE, "--format: csv or ndjson, not '%.40s'", format);
 	} else {
 		in->format = cl_format_of_path(path);
 	}
-	if (in->format == CL_FORMAT_GUESS && setup->conf.format != NULL)
+	if (in->format == CL_FORMAT_GUESS && setup->conf.format)
 		in->format = setup->format;
 	if (in->format == CL_FORMAT_GUESS)
 		return cm_fail(
 			err, CM_EUSAGE, "%s tells no format: say --format csv or --format ndjson", path);
-	if (cli->option[CL_OPTION_LIMIT] != NULL && cm_cli_u64(cli->option[CL_OPTION_LIMIT], "--limit", 1,
-							    CL_BATCH_MAX, &in->limit, err) != CM_OK)
+	if (cli->option[CL_OPTION_LIMIT] && cm_cli_u64(cli->option[CL_OPTION_LIMIT], "--limit", 1,
+						    CL_BATCH_MAX, &in->limit, err) != CM_OK)
 		return err->code;
 	/* Report an unreadable file now rather than in the first round. */
 	if (strcmp(path, "-") != 0 && access(path, R_OK) != 0)

@@ -44,14 +44,14 @@ enum cm_rc cl_proofs(const struct cm_cli *cli, int64_t wait_ms, struct cm_err *e
 
 	if ((save == NULL) != (out == NULL))
 		return cm_fail(err, CM_EUSAGE, "--save N and --out FILE go together");
-	if (save != NULL)
+	if (save)
 		rc = cm_cli_u64(save, "--save", 1, INT64_MAX, &number, err);
 	if (rc != CM_OK)
 		return rc;
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (rc == CM_OK)
-		rc = save != NULL ? cl_save_manifest(&setup, number, out, err)
-				  : ask_and_show(cli, &setup, wait_ms, err);
+		rc = save ? cl_save_manifest(&setup, number, out, err)
+			  : ask_and_show(cli, &setup, wait_ms, err);
 	cl_setup_fini(&setup);
 	return rc;
 }

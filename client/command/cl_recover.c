@@ -20,7 +20,7 @@ static enum cm_rc read_options(
 		"slices stay spent",
 		err);
 
-	if (rc == CM_OK && cli->option[PLANS] == NULL)
+	if (rc == CM_OK && !cli->option[PLANS])
 		rc = cm_fail(err, CM_EUSAGE,
 			"--plans: the number of the population's last plan, as tombola-analyzer plan show "
 			"says it");

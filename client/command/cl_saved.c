@@ -15,7 +15,7 @@ static char *plan_path(const char *path)
 	size_t room = strlen(path) + sizeof ".plan";
 	char *out = malloc(room);
 
-	if (out != NULL)
+	if (out)
 		(void)snprintf(out, room, "%s.plan", path);
 	return out;
 }
@@ -79,8 +79,7 @@ static enum cm_rc load_plan(const char *path, struct cl_fetched *out, struct cm_
 enum cm_rc cl_saved_load(const char *path, struct cl_fetched *out, struct cm_err *err)
 {
 	char *beside = plan_path(path);
-	enum cm_rc rc =
-		beside != NULL ? load_round(path, out, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = beside ? load_round(path, out, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK)
 		rc = load_plan(beside, out, err);
@@ -112,8 +111,8 @@ enum cm_rc cl_saved_store(const char *path, struct cl_fetched *from, struct cm_e
 	round.signature = (ProtobufCBinaryData){ PR_SIGNATURE_LEN, from->signature };
 	plan.plan = (ProtobufCBinaryData){ from->plan.len, from->plan.data };
 	plan.signature = (ProtobufCBinaryData){ PR_SIGNATURE_LEN, from->plan_signature };
-	rc = beside != NULL ? store(path, &round.base, PR_DESCRIPTOR_MAX, err)
-			    : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = beside ? store(path, &round.base, PR_DESCRIPTOR_MAX, err)
+		    : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK && from->plan.len > 0)
 		rc = store(beside, &plan.base, PR_PLAN_MAX, err);
 	free(beside);

@@ -111,7 +111,7 @@ json_t *cl_summary_json(const struct cl_summary *s, bool readings)
 		(json_int_t)s->counts.by[CL_UNANSWERED], "messages_per_device", (int)s->messages,
 		"sealed_bytes", (json_int_t)s->sealed_len, "plan", plan_json(s));
 
-	if (all != NULL && readings)
+	if (all && readings)
 		(void)json_object_set_new(all, "rows",
 			json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "read",
 				(json_int_t)s->rows.rows, "bad", (json_int_t)s->rows.bad, "out_of_domain",
@@ -132,7 +132,7 @@ static json_t *entry_json(sqlite3_stmt *st)
 		"kind", (const char *)sqlite3_column_text(st, 2), "epsilon_round",
 		charged ? cl_json_number(sqlite3_column_double(st, 3)) : json_null(), "epsilon_total",
 		charged ? cl_json_number(sqlite3_column_double(st, 4)) : json_null(), "note",
-		note != NULL ? note : "", "time_ms", (json_int_t)sqlite3_column_int64(st, 6));
+		note ? note : "", "time_ms", (json_int_t)sqlite3_column_int64(st, 6));
 }
 
 static void entry_row(sqlite3_stmt *st, struct cm_table *table)
@@ -153,7 +153,7 @@ static void entry_row(sqlite3_stmt *st, struct cm_table *table)
 	cell[3] = round;
 	cell[4] = total;
 	cell[5] = when;
-	cell[6] = note != NULL ? note : "";
+	cell[6] = note ? note : "";
 	cm_table_row(table, cell);
 }
 
@@ -166,7 +166,7 @@ static enum cm_rc each_entry(struct cl_db *db, json_t *list, struct cm_table *ta
 		&st, err);
 
 	while (db_row(st, &rc, err)) {
-		if (list != NULL)
+		if (list)
 			(void)json_array_append_new(list, entry_json(st));
 		else
 			entry_row(st, table);
@@ -195,7 +195,7 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 		rc = cl_plan_find(l->db, pin->plan_hash, &plan, err);
 	if (rc != CM_OK)
 		return rc;
-	if (l->list != NULL)
+	if (l->list)
 		(void)json_array_append_new(
 			l->list, json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "name", plan.name,
 					 "number", (json_int_t)plan.number, "mode", plan.mode, "entries",
@@ -242,7 +242,7 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 		(json_int_t)counts->by[CL_UNANSWERED], "ledger", list, "plans", plans.list, "loss",
 		loss_json(&loss));
 
-	if (rc == CM_OK && all == NULL)
+	if (rc == CM_OK && !all)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK) {
 		(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -282,7 +282,7 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, con
 	struct listing plans = { db, out, NULL };
 	enum cm_rc rc;
 
-	if (table == NULL)
+	if (!table)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = each_entry(db, NULL, table, err);
 	if (rc == CM_OK) {

@@ -33,7 +33,7 @@ static enum cm_rc print_json(struct cl_db *db, FILE *out, struct cm_err *err)
 		(json_int_t)c.rounds, "included", (json_int_t)c.included, "missing", (json_int_t)c.missing,
 		"unanswered", (json_int_t)c.unanswered, "waiting", (json_int_t)c.waiting, "void",
 		(json_int_t)c.void_rounds);
-	if (all == NULL)
+	if (!all)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	(void)json_dumpf(all, out, JSON_COMPACT);
 	(void)fputc('\n', out);

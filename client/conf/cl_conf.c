@@ -159,13 +159,13 @@ static void check_format(struct cl_setup *s, const char *path, FILE *faults, str
 {
 	struct cm_err why;
 
-	if (s->conf.format != NULL) {
+	if (s->conf.format) {
 		s->format = cl_format_parse(s->conf.format);
 		if (s->format == CL_FORMAT_GUESS) {
 			(void)cm_fail(&why, CM_ECONFIG, "input.format is neither csv nor ndjson");
 			cf_fault_at(path, "input.format", &why, faults, first);
 		}
-	} else if (s->conf.input != NULL) {
+	} else if (s->conf.input) {
 		s->format = cl_format_of_path(s->conf.input);
 		if (s->format == CL_FORMAT_GUESS) {
 			(void)cm_fail(
@@ -179,7 +179,7 @@ enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err)
 {
 	*out = NULL;
-	return s->devices != NULL ? cl_devices_load(s->devices, secret, s->conf.population, out, err) : CM_OK;
+	return s->devices ? cl_devices_load(s->devices, secret, s->conf.population, out, err) : CM_OK;
 }
 
 static void check_devices(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
@@ -189,7 +189,7 @@ static void check_devices(struct cl_setup *s, const char *path, FILE *faults, st
 	struct cl_devices *devices = NULL;
 	struct cm_err why;
 
-	if (s->conf.devices != NULL && s->conf.device_field == NULL) {
+	if (s->conf.devices && !s->conf.device_field) {
 		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
 		cf_fault_at(path, key, &why, faults, first);
 	}
@@ -203,7 +203,7 @@ static void check_mqtt(struct cl_setup *s, const char *path, FILE *faults, struc
 	struct cm_err why;
 
 	cl_mqtt_conf_check(&s->conf.mqtt, path, faults, first);
-	if (s->conf.mqtt.topics.n == 0 || s->conf.input == NULL)
+	if (s->conf.mqtt.topics.n == 0 || !s->conf.input)
 		return;
 	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
 	cf_fault_at(path, "mqtt", &why, faults, first);
@@ -219,7 +219,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	*out = (struct cl_setup){ 0 };
 	rc = cf_load(path, cl_conf_rows, &out->conf, faults, err);
 	/* Print the policy's faults, too, when the configuration has faults. */
-	if (rc != CM_OK && out->conf.policy != NULL && faults != NULL &&
+	if (rc != CM_OK && out->conf.policy && faults &&
 		cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK)
 		return rc;
 	if (rc != CM_OK)

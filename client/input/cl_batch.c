@@ -36,7 +36,7 @@ struct cl_batch *cl_batch_new(uint64_t limit, uint32_t width, uint64_t sequence)
 {
 	struct cl_batch *b = calloc(1, sizeof *b);
 
-	if (b != NULL) {
+	if (b) {
 		b->limit = limit == 0 || limit > CL_BATCH_MAX ? CL_BATCH_MAX : limit;
 		b->width = width;
 		b->sequence = sequence;
@@ -47,9 +47,9 @@ struct cl_batch *cl_batch_new(uint64_t limit, uint32_t width, uint64_t sequence)
 
 void cl_batch_free(struct cl_batch *b)
 {
-	if (b == NULL)
+	if (!b)
 		return;
-	if (b->entry != NULL)
+	if (b->entry)
 		cr_wipe(b->entry, b->cap * sizeof *b->entry);
 	for (size_t i = 0; i < b->blocks; i++) {
 		cr_wipe(b->block[i], (size_t)b->per_block * b->width * sizeof **b->block);
@@ -74,10 +74,10 @@ static enum cm_rc new_numbers(struct cl_batch *b, uint32_t **out, struct cm_err 
 			return cm_fail(err, CM_EDATA, "more than %u values of %lu numbers each",
 				CL_BATCH_NUMBERS_MAX / b->width, (unsigned long)b->width);
 		list = cm_grow(b->block, b->blocks, &b->room, sizeof *list);
-		if (list != NULL)
+		if (list)
 			b->block = list;
-		block = list != NULL ? malloc(numbers * sizeof *block) : NULL;
-		if (block == NULL)
+		block = list ? malloc(numbers * sizeof *block) : NULL;
+		if (!block)
 			return cm_fail(err, CM_EINTERNAL, "out of memory for values");
 		b->block[b->blocks++] = block;
 		b->used = 0;
@@ -105,7 +105,7 @@ static enum cm_rc grow(struct cl_batch *b, struct cm_err *err)
 	struct cl_entry *entry = malloc(cap * sizeof *entry);
 	uint32_t *readings = malloc(cap * sizeof *readings), *slot = malloc(slots * sizeof *slot);
 
-	if (entry == NULL || readings == NULL || slot == NULL) {
+	if (!entry || !readings || !slot) {
 		free(entry);
 		free(readings);
 		free(slot);
@@ -168,7 +168,7 @@ enum cm_rc cl_batch_taken(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDON
 	uint32_t *readings;
 	enum cm_rc rc = find_or_add(b, pseudonym, &readings, err);
 
-	if (rc == CM_OK && readings != NULL)
+	if (rc == CM_OK && readings)
 		*readings = TAKEN;
 	return rc;
 }
@@ -185,7 +185,7 @@ static enum cm_rc set_value(
 {
 	uint32_t *at = (uint32_t *)(uintptr_t)entry->value.at; /* memory of this batch, so writing is
 								* allowed */
-	enum cm_rc rc = b->width > 0 && at == NULL ? new_numbers(b, &at, err) : CM_OK;
+	enum cm_rc rc = b->width > 0 && !at ? new_numbers(b, &at, err) : CM_OK;
 
 	if (rc != CM_OK)
 		return rc;
@@ -236,9 +236,8 @@ static enum cm_rc fill_in(
 	struct cl_batch *b, const struct pt_query *q, const struct cr_rng *rng, struct cm_err *err)
 {
 	uint32_t *numbers = b->width > 0 ? calloc(b->width, sizeof *numbers) : NULL;
-	enum cm_rc rc = b->width > 0 && numbers == NULL
-				? cm_fail(err, CM_EINTERNAL, "out of memory for values")
-				: CM_OK;
+	enum cm_rc rc =
+		b->width > 0 && !numbers ? cm_fail(err, CM_EINTERNAL, "out of memory for values") : CM_OK;
 
 	for (uint32_t i = 0; rc == CM_OK && i < b->n; i++) {
 		struct pt_value none;

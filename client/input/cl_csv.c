@@ -58,7 +58,7 @@ static void csv_close(struct cl_parser *p)
 	struct csv_state *s = p->state;
 
 	csv_free(&s->csv);
-	for (size_t i = 0; s->value != NULL && i < p->conf->fields; i++)
+	for (size_t i = 0; s->value && i < p->conf->fields; i++)
 		cm_buf_fini(&s->value[i]);
 	cm_buf_fini(&s->device);
 	free(s->value);
@@ -72,7 +72,7 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	size_t fields = p->conf->fields;
 	struct csv_state *s = calloc(1, sizeof *s);
 
-	if (s == NULL || !new_csv(&s->csv)) {
+	if (!s || !new_csv(&s->csv)) {
 		free(s);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -81,14 +81,14 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	s->value = calloc(fields, sizeof *s->value);
 	s->found = calloc(fields, sizeof *s->found);
 	s->wanted_by = malloc(CL_COLUMNS_MAX * sizeof *s->wanted_by);
-	for (size_t i = 0; s->value != NULL && i < fields; i++) {
+	for (size_t i = 0; s->value && i < fields; i++) {
 		cm_buf_init(&s->value[i], CL_RECORD_MAX + 1);
 		s->value[i].secret = 1;
 	}
 	cm_buf_init(&s->device, CL_RECORD_MAX + 1);
 	s->device.secret = 1;
 	p->state = s;
-	if (s->value != NULL && s->found != NULL && s->wanted_by != NULL)
+	if (s->value && s->found && s->wanted_by)
 		return CM_OK;
 	csv_close(p);
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -101,9 +101,7 @@ static void header_field(struct csv_state *s, const char *text)
 
 	s->wanted_by[s->column] = NOBODYS;
 	if (s->column == 0)
-		s->separated_by = strchr(text, ';') != NULL    ? "semicolons"
-				  : strchr(text, '\t') != NULL ? "tabs"
-							       : NULL;
+		s->separated_by = strchr(text, ';') ? "semicolons" : strchr(text, '\t') ? "tabs" : NULL;
 	for (uint32_t i = 0; i < conf->fields; i++) {
 		if (strcmp(text, conf->field[i]) != 0)
 			continue;
@@ -112,7 +110,7 @@ static void header_field(struct csv_state *s, const char *text)
 		s->found[i] = true;
 		s->wanted_by[s->column] = i;
 	}
-	if (conf->device_field != NULL && strcmp(text, conf->device_field) == 0) {
+	if (conf->device_field && strcmp(text, conf->device_field) == 0) {
 		if (s->device_column != NO_COLUMN)
 			s->bad = "the header names a column twice";
 		s->device_column = s->column;
@@ -138,7 +136,7 @@ static void on_field(void *field, size_t n, void *user)
 		s->bad = "more than 16384 columns";
 		return;
 	}
-	if (memchr(text, '\0', n) != NULL) {
+	if (memchr(text, '\0', n)) {
 		s->bad = "a NUL byte";
 		s->column++;
 		return;
@@ -158,7 +156,7 @@ static void on_field(void *field, size_t n, void *user)
 /* The message must not quote the header's names: in a file without a header they are a device's reading. */
 static enum cm_rc no_column(struct csv_state *s, const char *name)
 {
-	bool hint = s->column == 1 && s->separated_by != NULL;
+	bool hint = s->column == 1 && s->separated_by;
 
 	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s%s",
 		s->parser->conf->name, (unsigned long long)s->parser->line, name, s->column,
@@ -170,12 +168,12 @@ static enum cm_rc end_header(struct csv_state *s)
 	const struct cl_reader_conf *conf = s->parser->conf;
 	unsigned long long line = s->parser->line;
 
-	if (s->bad != NULL)
+	if (s->bad)
 		return cm_fail(&s->err, CM_EDATA, "%s:%llu: %s", conf->name, line, s->bad);
 	for (size_t i = 0; i < conf->fields; i++)
 		if (!s->found[i])
 			return no_column(s, conf->field[i]);
-	if (conf->device_field != NULL && s->device_column == NO_COLUMN)
+	if (conf->device_field && s->device_column == NO_COLUMN)
 		return no_column(s, conf->device_field);
 	s->columns = s->column;
 	s->have_header = true;
@@ -188,12 +186,12 @@ static enum cm_rc end_row(struct csv_state *s)
 	const char *bad = s->bad;
 	char why[64];
 
-	if (bad == NULL && s->column != s->columns) {
+	if (!bad && s->column != s->columns) {
 		(void)snprintf(why, sizeof why, "%zu columns, the header has %zu", s->column, s->columns);
 		bad = why;
 	}
 	p->rows++;
-	for (size_t i = 0; bad == NULL && i < p->conf->fields; i++)
+	for (size_t i = 0; !bad && i < p->conf->fields; i++)
 		p->text[i] = (const char *)s->value[i].data;
 	/* Columns before the fault were parsed, so the row keeps its device if that is among them. */
 	return cl_parser_row(p, s->have_device ? (const char *)s->device.data : NULL, bad, &s->err);
@@ -202,7 +200,7 @@ static enum cm_rc end_row(struct csv_state *s)
 /* Ensure that libcsv considers the line ended. */
 static enum cm_rc end_line(struct csv_state *s, bool cut, struct cm_err *err)
 {
-	const char *bad = s->bad != NULL ? s->bad : cut ? cl_too_long : NULL;
+	const char *bad = s->bad ? s->bad : cut ? cl_too_long : NULL;
 	bool stray = csv_error(&s->csv) == CSV_EPARSE;
 
 	if (!stray && !cut && csv_fini(&s->csv, on_field, NULL, s) == 0) {
@@ -211,7 +209,7 @@ static enum cm_rc end_line(struct csv_state *s, bool cut, struct cm_err *err)
 			on_field((void *)(uintptr_t) "", 0, s);
 		return CM_OK;
 	}
-	s->bad = bad != NULL ? bad : stray ? "a stray quote" : "a quote that is not closed in its line";
+	s->bad = bad ? bad : stray ? "a stray quote" : "a quote that is not closed in its line";
 	csv_free(&s->csv);
 	return new_csv(&s->csv) ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
@@ -235,7 +233,7 @@ static enum cm_rc csv_take(struct cl_parser *p, uint8_t *line, size_t n, bool cu
 	if (rc != CM_OK)
 		return rc;
 	/* Only in files with one column is an empty line a row. */
-	if (s->rc == CM_OK && (s->column > 0 || s->bad != NULL))
+	if (s->rc == CM_OK && (s->column > 0 || s->bad))
 		s->rc = s->have_header ? end_row(s) : end_header(s);
 	if (s->rc != CM_OK)
 		*err = s->err;

@@ -30,7 +30,7 @@ enum cm_rc cl_device_has_secret(const char *state_dir, bool *out, struct cm_err 
 {
 	char *path = cm_file_join(state_dir, "gateway.key");
 
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = access(path, F_OK) == 0;
 	free(path);

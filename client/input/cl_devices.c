@@ -24,14 +24,14 @@ struct cl_devices {
 
 void cl_devices_free(struct cl_devices *d)
 {
-	if (d != NULL)
+	if (d)
 		free(d->device);
 	free(d);
 }
 
 size_t cl_devices_n(const struct cl_devices *d)
 {
-	return d != NULL ? d->n : 0;
+	return d ? d->n : 0;
 }
 
 const uint8_t *cl_devices_at(const struct cl_devices *d, size_t i)
@@ -55,7 +55,7 @@ static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, con
 	if (d->n == CL_BATCH_MAX)
 		return cm_fail(err, CM_EDATA, "%s:%u: more than %u devices", path, line, CL_BATCH_MAX);
 	list = cm_grow(d->device, d->n, &d->room, sizeof *list);
-	if (list == NULL)
+	if (!list)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	d->device = list;
 	cl_device_pseudonym(secret, population, name, d->device[d->n].pseudonym);
@@ -70,7 +70,7 @@ static enum cm_rc read_names(struct cl_devices *d, FILE *f, const char *path, co
 	char line[CL_DEVICE_MAX + 8];
 	enum cm_rc rc = CM_OK;
 
-	for (uint32_t at = 1; rc == CM_OK && fgets(line, sizeof line, f) != NULL; at++) {
+	for (uint32_t at = 1; rc == CM_OK && fgets(line, sizeof line, f); at++) {
 		char *name = at == 1 && strncmp(line, bom, 3) == 0 ? line + 3 : line;
 		size_t n = strlen(name);
 		bool whole = n > 0 && name[n - 1] == '\n';
@@ -111,7 +111,7 @@ static enum cm_rc check_distinct(const struct cl_devices *d, const char *path, s
 	const struct listed **sorted = malloc(d->n * sizeof(const struct listed *));
 	enum cm_rc rc = CM_OK;
 
-	if (sorted == NULL)
+	if (!sorted)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	for (size_t i = 0; i < d->n; i++)
 		sorted[i] = &d->device[i];
@@ -128,8 +128,8 @@ enum cm_rc cl_devices_read(FILE *f, const char *path, const struct cr_key *secre
 	struct cl_devices **out, struct cm_err *err)
 {
 	struct cl_devices *d = calloc(1, sizeof *d);
-	enum cm_rc rc = d != NULL ? read_names(d, f, path, secret, population, err)
-				  : cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	enum cm_rc rc = d ? read_names(d, f, path, secret, population, err)
+			  : cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 
 	if (rc == CM_OK)
 		rc = check_distinct(d, path, err);
@@ -147,7 +147,7 @@ enum cm_rc cl_devices_load(const char *path, const struct cr_key *secret, const 
 	FILE *f = fopen(path, "re");
 	enum cm_rc rc;
 
-	if (f == NULL)
+	if (!f)
 		return cm_fail(err, CM_ENOINPUT, "%s: %s", path, strerror(errno));
 	rc = cl_devices_read(f, path, secret, population, out, err);
 	(void)fclose(f);

@@ -24,9 +24,9 @@ static void ndjson_close(struct cl_parser *p)
 {
 	struct ndjson_state *s = p->state;
 
-	if (s->number != NULL)
+	if (s->number)
 		cr_wipe(s->number, p->conf->fields * sizeof *s->number);
-	for (size_t i = 0; s->array != NULL && i < p->conf->fields; i++)
+	for (size_t i = 0; s->array && i < p->conf->fields; i++)
 		cm_buf_fini(&s->array[i]);
 	free(s->number);
 	cr_wipe(s->device, sizeof s->device);
@@ -39,16 +39,16 @@ static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
 	size_t fields = p->conf->fields;
 	struct ndjson_state *s = calloc(1, sizeof *s);
 
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	p->state = s;
 	s->number = calloc(fields, sizeof *s->number);
 	s->array = calloc(fields, sizeof *s->array);
-	for (size_t i = 0; s->array != NULL && i < fields; i++) {
+	for (size_t i = 0; s->array && i < fields; i++) {
 		cm_buf_init(&s->array[i], (size_t)CL_ARRAY_MAX * NUMBER_TEXT);
 		s->array[i].secret = 1;
 	}
-	if (s->number != NULL && s->array != NULL)
+	if (s->number && s->array)
 		return CM_OK;
 	ndjson_close(p);
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -112,12 +112,12 @@ static enum cm_rc field_text(
 	const json_t *value = json_object_get(object, conf->field[i]);
 	enum cm_rc rc;
 
-	if (value == NULL) {
+	if (!value) {
 		(void)snprintf(bad, room, "no field '%.100s'", conf->field[i]);
 		return CM_OK;
 	}
 	p->text[i] = scalar_text(value, s->number[i], sizeof s->number[i]);
-	if (p->text[i] != NULL)
+	if (p->text[i])
 		return CM_OK;
 	rc = conf->arrays ? array_text(value, &s->array[i]) : CM_EDATA;
 	if (rc == CM_EINTERNAL)
@@ -155,7 +155,7 @@ static const uint8_t *value_end(const uint8_t *at, const uint8_t *end)
 	for (size_t depth = 0; at < end;) {
 		if (*at == '"') {
 			at = string_end(at, end);
-			if (at == NULL)
+			if (!at)
 				return NULL;
 			continue;
 		}
@@ -176,10 +176,10 @@ static bool name_of(const uint8_t *at, const uint8_t *end, char out[CL_DEVICE_MA
 	const char *text =
 		json_is_string(v) || json_is_integer(v) ? scalar_text(v, number, sizeof number) : NULL;
 
-	if (text != NULL)
+	if (text)
 		(void)snprintf(out, CL_DEVICE_MAX + 2, "%s", text);
 	json_decref(v);
-	return text != NULL;
+	return text;
 }
 
 /* Whether this key, including its quotes, names the field.  The key may contain escapes; `room` is for
@@ -188,7 +188,7 @@ static bool is_key(const uint8_t *key, const uint8_t *end, const char *field, ch
 {
 	size_t n = strlen(field);
 
-	if (memchr(key, '\\', (size_t)(end - key)) != NULL)
+	if (memchr(key, '\\', (size_t)(end - key)))
 		return name_of(key, end, room) && strcmp(room, field) == 0;
 	return (size_t)(end - key) == n + 2 && memcmp(key + 1, field, n) == 0;
 }
@@ -204,12 +204,12 @@ static bool find_device(const char *field, const uint8_t *at, const uint8_t *end
 		const uint8_t *key = skip_space(at, end), *value, *after;
 		const uint8_t *key_end = key < end && *key == '"' ? string_end(key, end) : NULL;
 
-		value = key_end != NULL ? skip_space(key_end, end) : end;
+		value = key_end ? skip_space(key_end, end) : end;
 		if (value == end || *value != ':')
 			return false;
 		value = skip_space(value + 1, end);
 		after = value_end(value, end);
-		if (after == NULL)
+		if (!after)
 			return false;
 		if (is_key(key, key_end, field, out))
 			return name_of(value, after, out);
@@ -252,7 +252,7 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, bool
 		return CM_OK;
 	p->rows++;
 	(void)cm_oom_happened();
-	if (field != NULL && find_device(field, line, line + n, s->device))
+	if (field && find_device(field, line, line + n, s->device))
 		device = s->device;
 	if (!cut)
 		object = json_loadb((const char *)line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
@@ -263,7 +263,7 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, bool
 	}
 	if (cut)
 		return cl_parser_row(p, device, cl_too_long, err);
-	if (object == NULL) {
+	if (!object) {
 		if (!CM_CHECKED("client.ndjson_line"))
 			device = NULL;
 		/* jansson's message may quote the line; the position is enough and reveals nothing. */

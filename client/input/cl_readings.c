@@ -40,7 +40,7 @@ enum cl_format cl_format_of_path(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
-	if (dot == NULL || strchr(dot, '/') != NULL)
+	if (!dot || strchr(dot, '/'))
 		return CL_FORMAT_GUESS;
 	if (strcasecmp(dot, ".csv") == 0)
 		return CL_FORMAT_CSV;
@@ -58,11 +58,11 @@ enum cm_rc cl_parser_row(struct cl_parser *p, const char *device, const char *wh
 	struct cl_row row = { .device = device, .text = p->text, .line = p->line, .why = why };
 	char number[24];
 
-	if (p->conf->device_field == NULL) {
+	if (!p->conf->device_field) {
 		(void)snprintf(number, sizeof number, "%" PRIu64, p->rows);
 		row.device = number;
-	} else if (device == NULL) {
-		row.why = why != NULL ? why : "it cannot be told which device this is";
+	} else if (!device) {
+		row.why = why ? why : "it cannot be told which device this is";
 	} else if (*device == '\0') {
 		row.device = NULL;
 		row.why = "the device field is empty";
@@ -81,7 +81,7 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	if (conf->format != CL_FORMAT_CSV && conf->format != CL_FORMAT_NDJSON)
 		return cm_fail(err, CM_EUSAGE, "%s: say --format csv or --format ndjson", conf->name);
 	r = calloc(1, sizeof *r);
-	if (r == NULL)
+	if (!r)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	r->conf = *conf;
 	r->format = formats[conf->format];
@@ -89,8 +89,7 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	cm_buf_init(&r->line, CL_RECORD_MAX);
 	r->line.secret = 1;
 	r->parser.text = calloc(conf->fields, sizeof *r->parser.text);
-	rc = r->parser.text != NULL ? r->format->open(&r->parser, err)
-				    : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = r->parser.text ? r->format->open(&r->parser, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK) {
 		free(r->parser.text);
 		free(r);
@@ -102,7 +101,7 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 
 void cl_reader_free(struct cl_reader *r)
 {
-	if (r == NULL)
+	if (!r)
 		return;
 	r->format->close(&r->parser);
 	free(r->parser.text);
@@ -163,10 +162,10 @@ enum cm_rc cl_reader_feed(struct cl_reader *r, const uint8_t *bytes, size_t n, s
 	}
 	while (n > 0) {
 		const uint8_t *newline = memchr(bytes, '\n', n);
-		size_t part = newline != NULL ? (size_t)(newline - bytes) + 1 : n;
+		size_t part = newline ? (size_t)(newline - bytes) + 1 : n;
 		enum cm_rc rc = collect(r, bytes, part, err);
 
-		if (rc == CM_OK && newline != NULL)
+		if (rc == CM_OK && newline)
 			rc = take_line(r, err);
 		if (rc != CM_OK)
 			return die(r, rc, err);

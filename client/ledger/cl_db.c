@@ -22,7 +22,7 @@ static enum cm_rc check_owner(struct cl_db *db, const char *path, const char *po
 	const char *owner;
 	enum cm_rc rc;
 
-	if (population == NULL)
+	if (!population)
 		return CM_OK;
 	rc = db_prepare(db->sql, "SELECT population FROM meta", &st, err);
 	if (!db_row(st, &rc, err)) {
@@ -30,7 +30,7 @@ static enum cm_rc check_owner(struct cl_db *db, const char *path, const char *po
 		return rc == CM_OK ? cm_fail(err, CM_EDATA, "%s: has lost its population", path) : rc;
 	}
 	owner = (const char *)sqlite3_column_text(st, 0);
-	if (owner == NULL)
+	if (!owner)
 		rc = db_fail(db->sql, err);
 	else if (strcmp(owner, population) != 0)
 		rc = cm_fail(err, CM_ECONFIG, "%s: belongs to population '%.100s'", path, owner);
@@ -103,7 +103,7 @@ static enum cm_rc open_at(struct opening *o, struct cl_db **out, struct cm_err *
 	struct cl_db *db = calloc(1, sizeof *db);
 	enum cm_rc rc;
 
-	if (db == NULL)
+	if (!db)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = open_file(o, db, err);
 	if (rc == CM_OK)
@@ -128,7 +128,7 @@ static enum cm_rc open_dir(const char *state_dir, struct opening *o, struct cl_d
 
 	*out = NULL;
 	o->path = path;
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cl_device_has_secret(state_dir, &o->used, err);
 	if (rc == CM_OK)
@@ -141,7 +141,7 @@ static enum cm_rc open_dir(const char *state_dir, struct opening *o, struct cl_d
 		rc = db_settle((*out)->sql, err);
 	if (rc == CM_OK)
 		rc = cm_file_sync_dir(state_dir, err);
-	if (rc != CM_OK && *out != NULL) {
+	if (rc != CM_OK && *out) {
 		cl_db_close(*out);
 		*out = NULL;
 	}
@@ -172,7 +172,7 @@ enum cm_rc cl_db_open_readonly(const char *state_dir, struct cl_db **out, struct
 	struct opening o = { .path = path, .readonly = true };
 	enum cm_rc rc;
 
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = access(path, F_OK) == 0 ? open_at(&o, out, err)
 				     : cm_fail(err, CM_ENOINPUT, "%s: %s", path, strerror(errno));
@@ -216,7 +216,7 @@ enum cm_rc cl_db_copy(const char *state_dir, const char *population, uint64_t se
 	enum cm_rc rc, there;
 
 	*out = NULL;
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	there = cl_db_open_readonly(state_dir, &file, err);
 	rc = there == CM_ENOINPUT ? CM_OK : there;
@@ -237,7 +237,7 @@ enum cm_rc cl_db_copy(const char *state_dir, const char *population, uint64_t se
 
 void cl_db_close(struct cl_db *db)
 {
-	if (db == NULL)
+	if (!db)
 		return;
 	rd_account_free(db->kept.account);
 	sqlite3_finalize(db->put);

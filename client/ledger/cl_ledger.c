@@ -109,7 +109,7 @@ static enum cm_rc entry_with_note(struct cl_db *db, const char *kind, const stru
 
 	if (rc != CM_OK)
 		return rc;
-	if (note != NULL && sqlite3_bind_text(st, 15, note, -1, SQLITE_STATIC) != SQLITE_OK)
+	if (note && sqlite3_bind_text(st, 15, note, -1, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
 	else
 		rc = db_done(st, err);
@@ -242,7 +242,7 @@ static enum cm_rc add_charge(struct rd_account *a, sqlite3_stmt *st, struct cm_e
 {
 	struct pt_loss loss;
 	const char *text = (const char *)sqlite3_column_text(st, 1);
-	enum cm_rc rc = text != NULL && sqlite3_column_bytes(st, 0) == PR_ROUND_ID_LEN
+	enum cm_rc rc = text && sqlite3_column_bytes(st, 0) == PR_ROUND_ID_LEN
 				? rd_loss_take(text, (size_t)sqlite3_column_bytes(st, 1), &loss, err)
 				: CM_EDATA;
 
@@ -278,8 +278,8 @@ enum cm_rc cl_ledger_account(
 {
 	struct rd_account *a = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
 	int64_t upto = 0;
-	enum cm_rc rc = a != NULL ? add_charges(db, plan, a, &upto, err)
-				  : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		a ? add_charges(db, plan, a, &upto, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc != CM_OK) {
 		rd_account_free(a);
@@ -303,16 +303,16 @@ enum cm_rc cl_ledger_kept(
 
 	/* Entries never change, but an open transaction may be rolled back, so an account with its entries
 	 * must not be reused. */
-	if (k->account != NULL && (k->upto == INT64_MAX || sqlite3_get_autocommit(db->sql) == 0 ||
-					  memcmp(k->plan_hash, plan->hash, PR_HASH_LEN) != 0))
+	if (k->account && (k->upto == INT64_MAX || sqlite3_get_autocommit(db->sql) == 0 ||
+				  memcmp(k->plan_hash, plan->hash, PR_HASH_LEN) != 0))
 		drop_kept(db);
-	if (k->account == NULL) {
+	if (!k->account) {
 		k->account = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
 		k->upto = 0;
 		memcpy(k->plan_hash, plan->hash, PR_HASH_LEN);
 	}
-	rc = k->account != NULL ? add_charges(db, plan, k->account, &k->upto, err)
-				: cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = k->account ? add_charges(db, plan, k->account, &k->upto, err)
+			: cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK) {
 		drop_kept(db);
 		return rc;

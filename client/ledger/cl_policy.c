@@ -138,7 +138,7 @@ enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults,
 	if (rc != CM_OK)
 		return rc;
 	err->code = CM_OK;
-	if (out->plan != NULL) {
+	if (out->plan) {
 		struct cm_err why;
 
 		out->plan_only = strncmp(out->plan, "sha256:", 7) == 0 &&
@@ -150,7 +150,7 @@ enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults,
 	for (size_t i = 0; i < out->protocols.n; i++) {
 		struct cm_err why;
 
-		if (pt_device_find(out->protocols.item[i]) != NULL)
+		if (pt_device_find(out->protocols.item[i]))
 			continue;
 		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
 		cf_fault_at(path, "protocols", &why, faults, err);
@@ -187,7 +187,7 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
 	for (uint32_t i = 0; i < pt_query_fields(&d->query); i++)
-		if (CM_CHECKED("client.device_field") && p->device_field != NULL &&
+		if (CM_CHECKED("client.device_field") && p->device_field &&
 			strcmp(pt_query_field(&d->query, i), p->device_field) == 0)
 			return cm_fail(err, CM_EPERM,
 				"policy: field '%s' names the device, and no query may ask who a device is",

@@ -179,8 +179,8 @@ static enum cm_rc write_evidence(const char *state_dir, uint64_t sequence, const
 
 	(void)snprintf(name, sizeof name, "evidence-%" PRIu64 "-%s", sequence, what);
 	char *path = cm_file_join(state_dir, name);
-	enum cm_rc rc = path != NULL ? cm_file_write(path, bytes->data, bytes->len, 0600, err)
-				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = path ? cm_file_write(path, bytes->data, bytes->len, 0600, err)
+			     : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		(void)snprintf(out->evidence, sizeof out->evidence, "%s", path);
 	free(path);

@@ -113,7 +113,7 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 {
 	enum cm_rc rc = cl_store_flush(db, err);
 
-	if (rc == CM_OK && db->put == NULL)
+	if (rc == CM_OK && !db->put)
 		rc = db_prepare(db->sql, "INSERT INTO submission(pseudonym, salt, sealed) VALUES(?, ?, ?)",
 			&db->put, err);
 	if (rc == CM_OK)
@@ -154,7 +154,7 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 	enum cm_rc rc = CM_OK;
 	size_t got = 0;
 
-	if (db->next == NULL)
+	if (!db->next)
 		rc = db_prepare(db->sql,
 			"SELECT slot, pseudonym, sealed, salt FROM submission WHERE slot > ? AND outcome IS "
 			"NULL"
@@ -189,7 +189,7 @@ enum cm_rc cl_store_answer(
 {
 	enum cm_rc rc = CM_OK;
 
-	if (db->answer == NULL)
+	if (!db->answer)
 		rc = db_prepare(
 			db->sql, "UPDATE submission SET outcome = ? WHERE slot = ?", &db->answer, err);
 	if (rc == CM_OK && !db->open_tx) {

@@ -119,7 +119,7 @@ enum cm_rc cl_plan_find(
 		if (rc == CM_EPROTO || (rc == CM_OK && memcmp(out->hash, hash, PR_HASH_LEN) != 0))
 			rc = cm_fail(err, CM_EDATA, "client.db: a plan is damaged");
 		fault = (const char *)sqlite3_column_text(st, 1);
-		if (rc == CM_OK && fault != NULL)
+		if (rc == CM_OK && fault)
 			rc = cm_fail(err, CM_EPERM, "%s", fault);
 	}
 	sqlite3_finalize(st);

@@ -19,8 +19,8 @@ static enum cm_rc convict(const char *state_dir, uint64_t sequence, const struct
 	(void)snprintf(name, sizeof name, "evidence-%" PRIu64 "-manifests", sequence);
 	char *file = cm_file_join(state_dir, name);
 	cm_buf_init(&bytes, PR_EVIDENCE_MAX);
-	enum cm_rc rc = file != NULL ? rd_evidence_two(kept, told, &bytes, err)
-				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		file ? rd_evidence_two(kept, told, &bytes, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = cm_file_write(file, bytes.data, bytes.len, 0600, err);
 	if (rc == CM_OK) {

@@ -204,13 +204,12 @@ static void check_login(const struct cl_mqtt_conf *conf, const struct checking *
 	char password[MQ_PASSWORD_MAX + 1];
 	struct cm_err why;
 
-	if (conf->broker.password_file != NULL && conf->broker.username == NULL)
+	if (conf->broker.password_file && !conf->broker.username)
 		say_text(c, "password_file", "password_file needs username");
-	if (conf->broker.password_file != NULL && mq_password(&conf->broker, password, &why) != CM_OK)
+	if (conf->broker.password_file && mq_password(&conf->broker, password, &why) != CM_OK)
 		say(c, "password_file", &why);
 	cr_wipe(password, sizeof password);
-	if (!conf->broker.clean_session &&
-		(conf->broker.client_id == NULL || *conf->broker.client_id == '\0'))
+	if (!conf->broker.clean_session && (!conf->broker.client_id || *conf->broker.client_id == '\0'))
 		say_text(c, "clean_session", "clean_session = false needs client_id");
 }
 
@@ -221,12 +220,12 @@ static void check_tls(const struct cl_mqtt_conf *conf, const struct checking *c)
 
 	if ((conf->broker.cert == NULL) != (conf->broker.key == NULL))
 		say_text(c, "tls", "tls.cert and tls.key go together");
-	if (conf->broker.cert != NULL && conf->broker.ca == NULL)
+	if (conf->broker.cert && !conf->broker.ca)
 		say_text(c, "tls", "tls.cert needs tls.ca: without it there is no TLS");
 	if (mq_tls(&conf->broker, NULL, &ctx, &why) != CM_OK)
 		say(c, "tls", &why);
 	SSL_CTX_free(ctx);
-	if (CM_CHECKED("client.mqtt.plaintext") && conf->broker.ca == NULL && !conf->plaintext_to_remote &&
+	if (CM_CHECKED("client.mqtt.plaintext") && !conf->broker.ca && !conf->plaintext_to_remote &&
 		!mq_is_loopback(conf->broker.host))
 		say_text(c, "host",
 			"a broker that is not on loopback without tls.ca: everyone on the way would read the "
@@ -239,7 +238,7 @@ void cl_mqtt_conf_check(struct cl_mqtt_conf *conf, const char *path, FILE *fault
 
 	if (conf->topics.n == 0)
 		return;
-	if (conf->devices == NULL)
+	if (!conf->devices)
 		say_text(&c, "devices",
 			"mqtt needs devices = \"FILE\", the names of the devices that take part, one a line: "
 			"who takes part must not depend on who publishes");

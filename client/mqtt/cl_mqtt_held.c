@@ -60,7 +60,7 @@ struct cl_held *cl_held_new(const struct cl_held_limits *limits)
 {
 	struct cl_held *h = calloc(1, sizeof *h);
 
-	if (h != NULL) {
+	if (h) {
 		h->limits = *limits;
 		h->floor = 1;
 	}
@@ -109,7 +109,7 @@ static void free_device(struct cl_held *h, struct device *d)
 
 void cl_held_free(struct cl_held *h)
 {
-	if (h == NULL)
+	if (!h)
 		return;
 	for (uint32_t i = 0; i < h->n; i++)
 		free_device(h, &h->device[i]);
@@ -140,7 +140,7 @@ enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, str
 		slots *= 2;
 	fresh = calloc(n > 0 ? n : 1, sizeof *fresh);
 	slot = malloc(slots * sizeof *slot);
-	if (fresh == NULL || slot == NULL) {
+	if (!fresh || !slot) {
 		free(fresh);
 		free(slot);
 		return cm_fail(err, CM_EINTERNAL, "out of memory for %u devices", n);
@@ -149,7 +149,7 @@ enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, str
 		uint32_t *known = h->n > 0 ? find(h, cl_devices_at(devices, i)) : NULL;
 
 		memcpy(fresh[i].pseudonym, cl_devices_at(devices, i), PR_PSEUDONYM_LEN);
-		if (known != NULL && *known != FREE_SLOT) {
+		if (known && *known != FREE_SLOT) {
 			fresh[i] = old[*known];
 			old[*known].ring = NULL; /* the ring now belongs to the new table */
 			old[*known].n = 0;
@@ -175,7 +175,7 @@ static struct reading *make_reading(
 	size_t device_len = strlen(device);
 	struct reading *r = malloc(sizeof *r + device_len + 1 + len);
 
-	if (r == NULL)
+	if (!r)
 		return NULL;
 	*r = (struct reading){ .users = 1, .device_len = (uint32_t)device_len, .len = (uint32_t)len };
 	memcpy(r->bytes, device, device_len + 1);
@@ -201,10 +201,10 @@ enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEU
 	d = &h->device[at];
 	if (bounded && more > h->limits.device_bytes)
 		return CL_HELD_MEMORY;
-	if (d->ring == NULL)
+	if (!d->ring)
 		d->ring = calloc((size_t)h->limits.readings, sizeof(struct reading *));
-	r = d->ring != NULL ? make_reading(h, device, line, len, now_ms) : NULL;
-	if (r == NULL)
+	r = d->ring ? make_reading(h, device, line, len, now_ms) : NULL;
+	if (!r)
 		return CL_HELD_MEMORY;
 	while (d->n == h->limits.readings || (bounded && d->bytes > h->limits.device_bytes - more)) {
 		drop_oldest(h, d);
@@ -297,7 +297,7 @@ struct cl_held_view *cl_held_take(
 	uint64_t from = from_of(h, query, round);
 	struct cl_held_view *v = malloc(sizeof *v + (size_t)h->counts.readings * sizeof(struct reading *));
 
-	if (v == NULL)
+	if (!v)
 		return NULL;
 	v->n = 0;
 	for (uint32_t i = 0; i < h->n; i++)
@@ -327,7 +327,7 @@ struct cl_held_item cl_held_view_at(const struct cl_held_view *v, size_t i)
 
 void cl_held_release(struct cl_held *h, struct cl_held_view *v)
 {
-	if (v == NULL)
+	if (!v)
 		return;
 	for (size_t i = 0; i < v->n; i++)
 		drop(h, v->reading[i]);

@@ -24,13 +24,13 @@ struct cl_mqtt_input *cl_mqtt_input_new(
 		.max_age_ms = conf->max_age_ms };
 	struct cl_mqtt_input *in = calloc(1, sizeof *in);
 
-	if (in == NULL)
+	if (!in)
 		return NULL;
 	in->conf = conf;
 	in->secret = secret;
 	in->population = population;
 	in->held = cl_held_new(&limits);
-	if (in->held == NULL) {
+	if (!in->held) {
 		free(in);
 		return NULL;
 	}
@@ -39,7 +39,7 @@ struct cl_mqtt_input *cl_mqtt_input_new(
 
 void cl_mqtt_input_free(struct cl_mqtt_input *in)
 {
-	if (in == NULL)
+	if (!in)
 		return;
 	cl_mqtt_input_drawn(in);
 	cl_held_free(in->held);
@@ -98,7 +98,7 @@ enum cm_rc cl_mqtt_input_draw(struct cl_mqtt_input *in, const char *query, const
 {
 	cl_mqtt_input_drawn(in);
 	in->view = cl_held_take(in->held, query, round, now_ms);
-	return in->view != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return in->view ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 void cl_mqtt_input_drawn(struct cl_mqtt_input *in)
@@ -128,7 +128,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, struct cm_err *err)
 {
 	const struct cl_mqtt_input *in = user;
-	size_t n = in->view != NULL ? cl_held_view_n(in->view) : 0;
+	size_t n = in->view ? cl_held_view_n(in->view) : 0;
 	struct feeding feeding = { .to = conf };
 	struct cl_reader_conf lines = *conf;
 	struct cl_reader *reader = NULL;

@@ -82,7 +82,7 @@ static void on_poll_closed(uv_handle_t *h)
 /* Stop watching before the descriptor is closed, since its number may be reused. */
 static void unwatch(struct cl_mqtt_link *l)
 {
-	if (l->poll == NULL)
+	if (!l->poll)
 		return;
 	(void)uv_poll_stop(l->poll);
 	uv_close((uv_handle_t *)l->poll, on_poll_closed);
@@ -193,15 +193,15 @@ static void on_poll(uv_poll_t *p, int status, int events);
 static void watch(struct cl_mqtt_link *l)
 {
 	SSL *ssl = mosquitto_ssl_get(l->m);
-	bool write = !l->reached || (ssl != NULL && !SSL_is_init_finished(ssl) ? SSL_want_write(ssl) != 0
-									       : mosquitto_want_write(l->m));
+	bool write = !l->reached || (ssl && !SSL_is_init_finished(ssl) ? SSL_want_write(ssl) != 0
+								       : mosquitto_want_write(l->m));
 	int fd = mosquitto_socket(l->m);
 
 	if (fd != l->fd)
 		unwatch(l);
-	if (l->poll == NULL) {
+	if (!l->poll) {
 		l->poll = malloc(sizeof *l->poll);
-		if (l->poll == NULL || uv_poll_init(l->conf.loop, l->poll, fd) != 0) {
+		if (!l->poll || uv_poll_init(l->conf.loop, l->poll, fd) != 0) {
 			free(l->poll);
 			l->poll = NULL;
 			give_up(l, "the loop cannot watch the socket");
@@ -261,7 +261,7 @@ static void on_poll(uv_poll_t *p, int status, int events)
 	if (!l->reached) {
 		const char *fault = mq_hosts_fault(&l->hosts, l->fd);
 
-		if (fault != NULL) {
+		if (fault) {
 			give_up(l, fault);
 			settle(l, MOSQ_ERR_SUCCESS);
 			return;
@@ -270,7 +270,7 @@ static void on_poll(uv_poll_t *p, int status, int events)
 		l->answer_by = cm_clock_mono_ms() + ANSWER_MS;
 	}
 	/* A TLS handshake continues by reading, whichever event it waits for; a fault appears there, too. */
-	if (status != 0 || (events & UV_READABLE) != 0 || (ssl != NULL && !SSL_is_init_finished(ssl)))
+	if (status != 0 || (events & UV_READABLE) != 0 || (ssl && !SSL_is_init_finished(ssl)))
 		rc = mosquitto_loop_read(l->m, 1);
 	if (rc == MOSQ_ERR_SUCCESS && !l->over && mosquitto_socket(l->m) >= 0 && (events & UV_WRITABLE) != 0)
 		rc = mosquitto_loop_write(l->m, 1);
@@ -353,7 +353,7 @@ enum cm_rc cl_mqtt_link_new(
 	struct cl_mqtt_link *l = calloc(1, sizeof *l);
 	enum cm_rc rc;
 
-	if (l == NULL)
+	if (!l)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cr_rng_system(&l->rng, err);
 	if (rc != CM_OK) {
@@ -375,7 +375,7 @@ enum cm_rc cl_mqtt_link_new(
 
 void cl_mqtt_link_close(struct cl_mqtt_link *l)
 {
-	if (l == NULL || l->step == CLOSED)
+	if (!l || l->step == CLOSED)
 		return;
 	/* Queue DISCONNECT and write what the socket accepts, without waiting. */
 	if (l->step == UP)

@@ -42,11 +42,11 @@ static bool is_field(const char *name)
 
 static enum cm_rc parse_field(const char *field, struct cl_mqtt_form *out, struct cm_err *err)
 {
-	if (out->json && field != NULL)
+	if (out->json && field)
 		return cm_fail(err, CM_ECONFIG, "field is for payload \"text\": a JSON object names its own");
 	if (out->json)
 		return CM_OK;
-	if (field == NULL)
+	if (!field)
 		return cm_fail(
 			err, CM_ECONFIG, "payload \"text\" needs field: \"topic:N\", or the field's name");
 	if (strncmp(field, "topic:", 6) == 0) {
@@ -127,7 +127,7 @@ static const char *topic_level(const char *topic, unsigned n, size_t *len)
 {
 	while (--n > 0) {
 		topic = strchr(topic, '/');
-		if (topic == NULL)
+		if (!topic)
 			return NULL;
 		topic++;
 	}
@@ -149,7 +149,7 @@ static bool device_of_topic(const char *topic, unsigned level, struct cl_mqtt_re
 	size_t len = 0;
 	const char *name = topic_level(topic, level, &len);
 
-	return name != NULL && set_device(out, name, len);
+	return name && set_device(out, name, len);
 }
 
 static bool device_of_object(const json_t *object, const char *field, struct cl_mqtt_reading *out)
@@ -224,7 +224,7 @@ static enum cl_mqtt_fate put_object(
 	object = json_object();
 	text = json_stringn((const char *)value, len);
 	/* jansson returned no text or refused the name: it was not UTF-8. */
-	if (object == NULL || text == NULL || json_object_set(object, name, text) != 0)
+	if (!object || !text || json_object_set(object, name, text) != 0)
 		fate = cm_oom_happened() ? CL_MQTT_MEMORY : CL_MQTT_MALFORMED;
 	else if (json_dump_callback(object, put_dumped, &dumped, JSON_COMPACT) != 0)
 		fate = CL_MQTT_MEMORY;
@@ -237,11 +237,10 @@ static enum cl_mqtt_fate read_text(
 	const struct cl_mqtt_form *form, const struct cl_mqtt_message *m, struct cl_mqtt_reading *out)
 {
 	const uint8_t *value = m->payload;
-	size_t len = m->len, field_len = form->field != NULL ? strlen(form->field) : 0;
-	const char *field =
-		form->field != NULL ? form->field : topic_level(m->topic, form->field_level, &field_len);
+	size_t len = m->len, field_len = form->field ? strlen(form->field) : 0;
+	const char *field = form->field ? form->field : topic_level(m->topic, form->field_level, &field_len);
 
-	if (field == NULL || field_len == 0 || field_len > CL_MQTT_FIELD_MAX)
+	if (!field || field_len == 0 || field_len > CL_MQTT_FIELD_MAX)
 		return CL_MQTT_MALFORMED;
 	for (; len > 0 && is_space(*value); len--)
 		value++;

@@ -53,12 +53,12 @@ int cl_mqtt_metrics_append(const struct cl_mqtt_now *now, bool readings, struct 
 	char *body = NULL;
 
 	cm_buf_init(&text, CM_METRICS_MAX);
-	if (m != NULL) {
+	if (m) {
 		fill(m, now, readings);
 		if (cm_metrics_print(m, &text) == CM_OK)
 			body = realloc(out->body, out->len + text.len + 1);
 	}
-	if (body != NULL) {
+	if (body) {
 		memcpy(body + out->len, text.data, text.len);
 		out->body = body;
 		out->len += text.len;
@@ -66,5 +66,5 @@ int cl_mqtt_metrics_append(const struct cl_mqtt_now *now, bool readings, struct 
 	}
 	cm_buf_fini(&text);
 	cm_metrics_free(m);
-	return body != NULL ? 0 : -1;
+	return body ? 0 : -1;
 }

@@ -23,7 +23,7 @@ enum cm_rc cl_asker_new(const struct cl_asker_conf *conf, struct cl_asker **out,
 {
 	struct cl_asker *a = calloc(1, sizeof *a);
 
-	if (a == NULL)
+	if (!a)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = a;
 	a->conf = *conf;
@@ -37,7 +37,7 @@ enum cm_rc cl_asker_new(const struct cl_asker_conf *conf, struct cl_asker **out,
 
 void cl_asker_close(struct cl_asker *a)
 {
-	if (a == NULL || uv_is_closing((uv_handle_t *)&a->again))
+	if (!a || uv_is_closing((uv_handle_t *)&a->again))
 		return;
 	a->asking = false;
 	uv_close((uv_handle_t *)&a->again, NULL);

@@ -48,7 +48,7 @@ enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry
 	uint8_t *records = malloc(records_len);
 	enum cm_rc rc;
 
-	if (records == NULL)
+	if (!records)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = sealer_for(d, &sealer, err);
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {

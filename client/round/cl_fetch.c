@@ -46,7 +46,7 @@ static void finish(void *user, const struct cm_err *why)
 	f->ending = true;
 	f->result = *why;
 	cl_asker_close(f->asker);
-	if (f->links != NULL)
+	if (f->links)
 		cl_links_close(f->links);
 	nt_loop_free(f->signals);
 	f->signals = NULL;
@@ -146,7 +146,7 @@ static enum cm_rc start(struct fetch *f, struct cm_err *err)
 	enum cm_rc rc;
 
 	f->links = cl_links_new(&links);
-	if (f->links == NULL)
+	if (!f->links)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cl_asker_new(&(struct cl_asker_conf){ .context = c,
 				  .links = f->links,
@@ -208,7 +208,7 @@ enum cm_rc cl_run_fetch(
 	struct fetch *f = calloc(1, sizeof *f);
 	enum cm_rc rc;
 
-	if (f == NULL)
+	if (!f)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	f->context.run = &conf;
 	f->context.setup = setup;

@@ -71,7 +71,7 @@ void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool re
 
 bool cl_gather_waits(const struct cl_gather *g)
 {
-	return g != NULL && g->waiting;
+	return g && g->waiting;
 }
 
 enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, struct cl_input *input,
@@ -121,14 +121,14 @@ enum cm_rc cl_gather_new(struct cl_context *context, void (*on_due)(void *user),
 		.on_up = on_up,
 		.on_down = on_down };
 
-	if (g == NULL)
+	if (!g)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = g;
 	g->context = context;
 	g->on_due = on_due;
 	g->user = user;
 	g->input = cl_mqtt_input_new(&conf->mqtt, &context->secret, conf->population);
-	if (g->input == NULL)
+	if (!g->input)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (cl_gather_list(g, err) != CM_OK)
 		return err->code;
@@ -145,25 +145,25 @@ enum cm_rc cl_gather_list(struct cl_gather *g, struct cm_err *err)
 
 void cl_gather_close(struct cl_gather *g)
 {
-	if (g == NULL)
+	if (!g)
 		return;
 	g->waiting = false;
 	cl_mqtt_link_close(g->link);
 	g->link = NULL;
-	if (g->tick.data != NULL && !uv_is_closing((uv_handle_t *)&g->tick))
+	if (g->tick.data && !uv_is_closing((uv_handle_t *)&g->tick))
 		uv_close((uv_handle_t *)&g->tick, NULL);
 }
 
 void cl_gather_free(struct cl_gather *g)
 {
-	if (g != NULL)
+	if (g)
 		cl_mqtt_input_free(g->input);
 	free(g);
 }
 
 bool cl_gather_now(const struct cl_gather *g, struct cl_mqtt_now *out)
 {
-	if (g == NULL || g->link == NULL)
+	if (!g || !g->link)
 		return false;
 	cl_mqtt_input_counts(g->input, &out->counts);
 	out->up = cl_mqtt_link_up(g->link);

@@ -252,7 +252,7 @@ bool cl_inclusion_frame(struct cl_inclusion *q, unsigned i, const Tombola__V1__F
 	bool proof = frame->kind_case == TOMBOLA__V1__FRAME__KIND_PROOF;
 	bool error = frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR;
 
-	if (q == NULL || i != 0 || !q->awaiting || q->closed)
+	if (!q || i != 0 || !q->awaiting || q->closed)
 		return false;
 	if (manifest    ? !is_our_manifest(q, frame->manifest)
 		: proof ? !q->proving || !is_ours(q, &frame->proof->round_id)
@@ -280,7 +280,7 @@ bool cl_inclusion_frame(struct cl_inclusion *q, unsigned i, const Tombola__V1__F
 
 void cl_inclusion_down(struct cl_inclusion *q)
 {
-	if (q == NULL || !q->awaiting)
+	if (!q || !q->awaiting)
 		return;
 	forget(q);
 	arm_random(q);
@@ -288,7 +288,7 @@ void cl_inclusion_down(struct cl_inclusion *q)
 
 void cl_inclusion_begin(struct cl_inclusion *q)
 {
-	if (q != NULL && !q->awaiting && !uv_is_active((uv_handle_t *)&q->timer))
+	if (q && !q->awaiting && !uv_is_active((uv_handle_t *)&q->timer))
 		arm_random(q);
 }
 
@@ -297,7 +297,7 @@ enum cm_rc cl_inclusion_new(
 {
 	struct cl_inclusion *q = calloc(1, sizeof *q);
 
-	if (q == NULL)
+	if (!q)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = q;
 	q->conf = *conf;
@@ -314,16 +314,16 @@ enum cm_rc cl_inclusion_new(
 
 void cl_inclusion_close(struct cl_inclusion *q)
 {
-	if (q == NULL || q->closed)
+	if (!q || q->closed)
 		return;
 	q->closed = true;
-	if (q->timer.data != NULL)
+	if (q->timer.data)
 		uv_close((uv_handle_t *)&q->timer, NULL);
 }
 
 void cl_inclusion_free(struct cl_inclusion *q)
 {
-	if (q != NULL)
+	if (q)
 		forget(q);
 	free(q);
 }

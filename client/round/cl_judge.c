@@ -19,8 +19,8 @@ enum cm_rc cl_judge_alone(
 	const struct cl_policy *policy, double delta, struct cl_judgement *j, struct cm_err *err)
 {
 	struct rd_account *account = rd_account_new(policy->max_epsilon, delta);
-	enum cm_rc rc = account != NULL ? cl_policy_loss(policy, &j->d, &j->charge.loss, err)
-					: cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = account ? cl_policy_loss(policy, &j->d, &j->charge.loss, err)
+				: cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK)
 		rc = rd_account_judge(account, &j->charge.loss, &j->verdict, err);
@@ -69,7 +69,7 @@ static enum cm_rc judge_try(const struct cl_judge_job *job, const struct rd_desc
 			"try %lu of entry %lu is offered after this client took part in try %lu", attempt,
 			entry, (unsigned long)last.attempt);
 	rc = job->store.was_void(job->store.ctx, &last, &is_void, hash, err);
-	if (rc == CM_ENOINPUT && job->absent == NULL) {
+	if (rc == CM_ENOINPUT && !job->absent) {
 		memcpy(missing, last.round_id, PR_ROUND_ID_LEN);
 		return CM_EMORE;
 	}
@@ -100,8 +100,7 @@ static enum cm_rc judge_entry(const struct cl_judge_job *job, const struct rd_pl
 	const struct rd_entry *e = rd_plan_entry(plan, j->d.entry);
 	enum cm_rc rc;
 
-	if (CM_CHECKED("client.plan.entry") &&
-		(e == NULL || !rd_pin_has(&pin->pin, (size_t)(e - plan->entry))))
+	if (CM_CHECKED("client.plan.entry") && (!e || !rd_pin_has(&pin->pin, (size_t)(e - plan->entry))))
 		return cm_fail(err, CM_EPERM,
 			"entry %lu is not among the %zu of %zu that this client pinned of plan '%s' (%" PRIu64
 			")",
@@ -142,7 +141,7 @@ static enum cm_rc known_plan(const struct cl_judge_job *job, const uint8_t hash[
 
 	if (rc != CM_ENOINPUT)
 		return rc;
-	if (job->absent != NULL)
+	if (job->absent)
 		return cm_fail(err, CM_EPERM, "the round's plan is not to be had: %.200s", job->absent);
 	j->need.kind = CL_NEED_PLAN;
 	memcpy(j->need.plan_hash, hash, PR_HASH_LEN);

@@ -121,7 +121,7 @@ static void dial(struct one *o)
 	};
 	struct cm_err why;
 
-	if (l->closing || o->i >= l->wanted || o->link != NULL)
+	if (l->closing || o->i >= l->wanted || o->link)
 		return;
 	l->open++;
 	if (lk_dial(l->conf.loop, l->conf.address, l->conf.tls, NULL, &handler, o, &o->link, &why) == CM_OK)
@@ -137,7 +137,7 @@ struct cl_links *cl_links_new(const struct cl_links_conf *conf)
 {
 	struct cl_links *l = calloc(1, sizeof *l);
 
-	if (l == NULL)
+	if (!l)
 		return NULL;
 	l->conf = *conf;
 	for (unsigned i = 0; i < conf->n; i++) {
@@ -162,12 +162,12 @@ void cl_links_want(struct cl_links *l, unsigned n)
 		struct one *o = &l->one[i];
 
 		/* Dials from the loop, so that no callback comes before the caller has its pointer. */
-		if (i < l->wanted && o->link == NULL && !uv_is_active((uv_handle_t *)&o->timer))
+		if (i < l->wanted && !o->link && !uv_is_active((uv_handle_t *)&o->timer))
 			(void)uv_timer_start(&o->timer, on_timer, 0, 0);
 		if (i >= l->wanted) {
 			(void)uv_timer_stop(&o->timer);
 			o->up = false;
-			if (o->link != NULL)
+			if (o->link)
 				lk_close(o->link, NULL);
 		}
 	}
@@ -179,7 +179,7 @@ void cl_links_close(struct cl_links *l)
 		return;
 	l->closing = true;
 	for (unsigned i = 0; i < l->conf.n; i++) {
-		if (l->one[i].link != NULL)
+		if (l->one[i].link)
 			lk_close(l->one[i].link, NULL);
 		uv_close((uv_handle_t *)&l->one[i].timer, on_timer_closed);
 	}
@@ -213,7 +213,7 @@ enum cm_rc cl_links_send(struct cl_links *l, unsigned i, const Tombola__V1__Fram
 
 void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struct cm_err *why)
 {
-	if (i >= l->conf.n || l->one[i].link == NULL)
+	if (i >= l->conf.n || !l->one[i].link)
 		return;
 	l->one[i].wait_ms = wait_ms;
 	/* Ignore further frames of this connection, although it closes later. */

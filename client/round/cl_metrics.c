@@ -59,13 +59,13 @@ struct cl_metrics *cl_metrics_new(const struct cl_setup *setup)
 {
 	struct cl_metrics *m = calloc(1, sizeof *m);
 
-	if (m == NULL)
+	if (!m)
 		return NULL;
 	m->setup = setup;
 	m->shared = lk_metrics_new("client", setup->conf.cert, cl_setup_shows(setup));
 	m->table = cm_metrics_new(rows, cl_setup_shows(setup) ? ROWS : READINGS);
 	m->db_file = cm_file_join(setup->conf.state_dir, "client.db");
-	if (m->shared == NULL || m->table == NULL || m->db_file == NULL) {
+	if (!m->shared || !m->table || !m->db_file) {
 		cl_metrics_free(m);
 		return NULL;
 	}
@@ -74,7 +74,7 @@ struct cl_metrics *cl_metrics_new(const struct cl_setup *setup)
 
 void cl_metrics_free(struct cl_metrics *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	lk_metrics_free(m->shared);
 	cm_metrics_free(m->table);
@@ -84,12 +84,12 @@ void cl_metrics_free(struct cl_metrics *m)
 
 struct lk_counts *cl_metrics_counts(struct cl_metrics *m)
 {
-	return m != NULL ? lk_metrics_counts(m->shared) : NULL;
+	return m ? lk_metrics_counts(m->shared) : NULL;
 }
 
 void cl_metrics_reloaded(struct cl_metrics *m, bool ok)
 {
-	if (m != NULL)
+	if (m)
 		lk_metrics_reloaded(m->shared, ok);
 }
 
@@ -107,7 +107,7 @@ void cl_metrics_round(struct cl_metrics *m, const struct cl_summary *s)
 	const uint64_t rows_by[] = { r->rows, r->bad, r->out_of_domain, r->clamped, r->duplicates,
 		r->unlisted, r->none };
 
-	if (m == NULL)
+	if (!m)
 		return;
 	if (s->refused != CM_OK) {
 		count_refused(m, s->refused);
@@ -123,37 +123,37 @@ void cl_metrics_round(struct cl_metrics *m, const struct cl_summary *s)
 
 void cl_metrics_unjudged(struct cl_metrics *m)
 {
-	if (m != NULL)
+	if (m)
 		count_refused(m, CM_EPROTO);
 }
 
 void cl_metrics_passed_over(struct cl_metrics *m)
 {
-	if (m != NULL)
+	if (m)
 		cm_metrics_add(m->table, ROUNDS, PASSED_OVER, 1);
 }
 
 void cl_metrics_interrupted(struct cl_metrics *m)
 {
-	if (m != NULL)
+	if (m)
 		cm_metrics_add(m->table, ROUNDS, INTERRUPTED, 1);
 }
 
 void cl_metrics_stored(struct cl_metrics *m, double duration)
 {
-	if (m != NULL)
+	if (m)
 		cm_metrics_observe(m->table, STORE_SECONDS, duration);
 }
 
 void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 {
-	const struct cl_policy *policy = m != NULL ? &m->setup->policy : NULL;
+	const struct cl_policy *policy = m ? &m->setup->policy : NULL;
 	struct lk_metrics_budget b = { .spent = (double)NAN, .share = (double)NAN };
 	struct cl_usage usage;
 	int64_t records = 0, over_ms = 0;
 	struct cm_err unused;
 
-	if (m == NULL || db == NULL)
+	if (!m || !db)
 		return;
 	b.limit = policy->max_epsilon;
 	b.delta = policy->delta;

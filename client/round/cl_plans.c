@@ -50,7 +50,7 @@ void cl_plans_begin(struct cl_plans *p)
 
 enum cl_ask cl_plans_next(const struct cl_plans *p)
 {
-	if (p->db != NULL && !p->standing)
+	if (p->db && !p->standing)
 		return CL_ASK_STANDING;
 	return p->need.kind == CL_NEED_PLAN       ? CL_ASK_PLAN
 	       : p->need.kind == CL_NEED_MANIFEST ? CL_ASK_MANIFEST
@@ -138,7 +138,7 @@ static enum cm_rc take_plan(
 
 	if (m->plan.len == 0 || m->signature.len != CR_SIGN_LEN)
 		return cm_fail(err, CM_EPROTO, "a plan without bytes or signature");
-	if (p->db == NULL) {
+	if (!p->db) {
 		p->fetched.len = 0;
 		memcpy(p->fetched_signature, m->signature.data, CR_SIGN_LEN);
 		return cm_buf_put(&p->fetched, m->plan.data, m->plan.len) == CM_OK

@@ -89,7 +89,7 @@ static void check_batch(struct cl_preparation *p)
 {
 	size_t n = 0;
 
-	if (p->prepared.batch != NULL)
+	if (p->prepared.batch)
 		(void)cl_batch_entries(p->prepared.batch, &n);
 	if (p->err.code == CM_OK && n == 0 && !p->prepared.j.resumed)
 		(void)cm_fail(&p->err, CM_EDATA, "%s: no row names a device", p->input.path);
@@ -153,8 +153,8 @@ enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input 
 	void (*done)(void *user), void *user, struct cm_err *err)
 {
 	p->from = cm_clock_wall_ms();
-	p->by_mqtt = input == NULL;
-	if (input != NULL) {
+	p->by_mqtt = !input;
+	if (input) {
 		p->input = *input;
 		p->input.devices = p->context->devices;
 	}

@@ -70,20 +70,20 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 
 	g->rows->rows++;
 	g->rows->bad += row->why != NULL;
-	if (row->why != NULL)
+	if (row->why)
 		rc = bad_row(g, row->line, row->why, err);
-	if (rc != CM_OK || row->device == NULL)
+	if (rc != CM_OK || !row->device)
 		return rc;
 	cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
 	/* Without a list, every device in the file takes part, even if its row is unusable. */
-	if (g->in->devices == NULL)
+	if (!g->in->devices)
 		rc = cl_batch_list(g->batch, pseudonym, err);
 	if (rc != CM_OK)
 		return rc;
 	cr_rng_point("take", g->sequence, row->line);
 	missing = pt_value_take(g->q, row->text, g->rng, g->at, &value, &clamped);
 	g->rows->clamped += clamped != 0;
-	if (missing > 0 && row->why == NULL) {
+	if (missing > 0 && !row->why) {
 		g->rows->out_of_domain++;
 		rc = bad_value(g, row, err);
 	}
@@ -114,14 +114,13 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 
 	for (uint32_t i = 0; i < conf.fields; i++)
 		field[i] = pt_query_field(q, i);
-	if (taken != NULL)
+	if (taken)
 		rc = cl_store_taken(taken, g->batch, err);
 	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
 		rc = cl_batch_list(g->batch, cl_devices_at(g->in->devices, i), err);
 	if (rc != CM_OK)
 		return rc;
-	return g->in->feed != NULL ? g->in->feed(g->in->user, &conf, err)
-				   : cl_readings_file(g->in->path, &conf, err);
+	return g->in->feed ? g->in->feed(g->in->user, &conf, err) : cl_readings_file(g->in->path, &conf, err);
 }
 
 enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
@@ -142,11 +141,11 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 	enum cm_rc rc;
 
 	*rows = (struct cl_rows){ 0 };
-	rc = g.batch == NULL || (width > 0 && g.at == NULL) ? cm_fail(err, CM_EINTERNAL, "out of memory")
-							    : gather(&g, taken, err);
+	rc = !g.batch || (width > 0 && !g.at) ? cm_fail(err, CM_EINTERNAL, "out of memory")
+					      : gather(&g, taken, err);
 	if (rc == CM_OK)
 		rc = cl_batch_complete(g.batch, g.q, rng, err);
-	if (g.at != NULL)
+	if (g.at)
 		cr_wipe(g.at, width * sizeof *g.at);
 	free(g.at);
 	if (rc != CM_OK) {
@@ -183,7 +182,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cl_judge(&judge, &out->j, err);
 	if (rc == CM_OK)
 		rc = cl_store_is_whole(job->db, &whole, err);
-	if (rc != CM_OK || (out->j.resumed && whole) || job->input == NULL)
+	if (rc != CM_OK || (out->j.resumed && whole) || !job->input)
 		return rc;
 	cr_rng_point("prepare", out->j.d.sequence, 0);
 	rc = cr_rng_system(&rng, err);

@@ -79,7 +79,7 @@ static void end(struct cl_round *r, const struct cm_err *why)
 
 	if (!r->ending) {
 		r->ending = true;
-		r->why = why != NULL ? *why : (struct cm_err){ .code = CM_OK };
+		r->why = why ? *why : (struct cm_err){ .code = CM_OK };
 	}
 	if (r->sealer.jobs > 0 || uv_is_closing((uv_handle_t *)&r->tick))
 		return;
@@ -170,7 +170,7 @@ static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 	/* Later than now only if the clock was set back since. */
 	int64_t from = r->conf.prepare_from < now ? r->conf.prepare_from : now;
 	/* A round resumed after a restart sends at once. */
-	int64_t start = r->conf.prepared->batch == NULL
+	int64_t start = !r->conf.prepared->batch
 				? now
 				: cl_send_start(from > opens ? from : opens, r->d->deadline_ms,
 					  r->conf.setup->conf.prepare_ms, now);
@@ -394,7 +394,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	struct cl_counts counts;
 	enum cm_rc rc;
 
-	if (r == NULL)
+	if (!r)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	r->conf = *conf;
 	r->d = &conf->prepared->j.d;
@@ -403,7 +403,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	upload.shape = rd_receipt_shape(r->d);
 	r->device_len = cl_device_len(r->d);
 	memcpy(upload.round_id, r->d->round_id, PR_ROUND_ID_LEN);
-	if (conf->prepared->batch != NULL)
+	if (conf->prepared->batch)
 		entry = cl_batch_entries(conf->prepared->batch, &entries);
 	cl_sealer_init(&r->sealer, conf->loop, r->d, entry, entries);
 	r->sealer.on_sealed = on_sealed;
@@ -414,8 +414,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->salts = malloc(r->frame_devices * RD_SALT_LEN);
 	r->sealed = malloc(r->frame_devices * r->device_len);
 	r->upload = cl_upload_new(&upload);
-	rc = r->slot == NULL || r->pseudonyms == NULL || r->salts == NULL || r->sealed == NULL ||
-			     r->upload == NULL
+	rc = !r->slot || !r->pseudonyms || !r->salts || !r->sealed || !r->upload
 		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
 		     : cr_rng_system(&r->rng, err);
 	if (rc == CM_OK)

@@ -25,7 +25,7 @@ struct cl_rounds {
 
 static void tell_closed(struct cl_rounds *r)
 {
-	if (r->phase != CL_ENDING || r->prep.works || r->round != NULL || r->closed_told)
+	if (r->phase != CL_ENDING || r->prep.works || r->round || r->closed_told)
 		return;
 	r->closed_told = true;
 	r->conf.on_closed(r->conf.user);
@@ -257,7 +257,7 @@ static void on_prepared(void *user)
 		begin_asking(r, 0);
 		return;
 	}
-	if (r->conf.gather != NULL && r->prep.err.code == CM_OK && !(j->resumed && r->active.whole)) {
+	if (r->conf.gather && r->prep.err.code == CM_OK && !(j->resumed && r->active.whole)) {
 		enter(r, CL_PREPARING);
 		cl_gather_begin(r->conf.gather, &j->d, j->resumed);
 	} else {
@@ -268,7 +268,7 @@ static void on_prepared(void *user)
 static void judge(void *user)
 {
 	struct cl_rounds *r = user;
-	const struct cl_input *input = r->conf.gather == NULL ? r->context->run->input : NULL;
+	const struct cl_input *input = !r->conf.gather ? r->context->run->input : NULL;
 	struct cm_err err;
 
 	enter(r, CL_PREPARING);
@@ -354,7 +354,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 
 void cl_rounds_up(struct cl_rounds *r, unsigned i)
 {
-	if (r->round != NULL)
+	if (r->round)
 		cl_round_up(r->round, i);
 	cl_asker_up(r->asker, i);
 }
@@ -363,14 +363,14 @@ void cl_rounds_down(struct cl_rounds *r, unsigned i, bool was_up, const struct c
 {
 	if (r->phase == CL_ENDING)
 		return;
-	if (r->round != NULL)
+	if (r->round)
 		cl_round_down(r->round, i);
 	cl_asker_down(r->asker, i, was_up, why);
 }
 
 void cl_rounds_frame(struct cl_rounds *r, unsigned i, const Tombola__V1__Frame *frame)
 {
-	if (r->phase == CL_UPLOADING && r->round != NULL)
+	if (r->phase == CL_UPLOADING && r->round)
 		cl_round_frame(r->round, i, frame);
 	else if (r->phase == CL_ASKING)
 		cl_asker_frame(r->asker, i, frame);
@@ -383,7 +383,7 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 	struct cl_rounds *r = calloc(1, sizeof *r);
 	enum cm_rc rc;
 
-	if (r == NULL)
+	if (!r)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = r;
 	r->conf = *conf;
@@ -412,19 +412,19 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 
 void cl_rounds_close(struct cl_rounds *r)
 {
-	if (r == NULL)
+	if (!r)
 		return;
 	r->phase = CL_ENDING;
 	atomic_store(&r->conf.plans->stop, true);
 	cl_asker_close(r->asker);
-	if (r->round != NULL)
+	if (r->round)
 		cl_round_stop(r->round);
 	tell_closed(r);
 }
 
 void cl_rounds_free(struct cl_rounds *r)
 {
-	if (r == NULL)
+	if (!r)
 		return;
 	cl_preparation_fini(&r->prep);
 	cl_active_fini(&r->active);

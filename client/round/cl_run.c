@@ -40,7 +40,7 @@ static void on_rounds_closed(void *user)
 {
 	struct cl_run *run = user;
 
-	if (run->links != NULL)
+	if (run->links)
 		cl_links_close(run->links);
 	nt_loop_free(run->signals);
 	run->signals = NULL;
@@ -59,7 +59,7 @@ static void finish(void *user, const struct cm_err *why)
 	run->http = NULL;
 	cl_gather_close(run->gather);
 	cl_inclusion_close(run->inclusion);
-	if (run->rounds != NULL)
+	if (run->rounds)
 		cl_rounds_close(run->rounds);
 	else
 		on_rounds_closed(run);
@@ -74,11 +74,11 @@ static void adopt_devices(void *user)
 	struct cl_devices *old = run->context.devices;
 	struct cm_err err;
 
-	if (run->devices_next == NULL)
+	if (!run->devices_next)
 		return;
 	run->context.devices = run->devices_next;
 	run->devices_next = NULL;
-	if (run->gather != NULL && cl_gather_list(run->gather, &err) != CM_OK) {
+	if (run->gather && cl_gather_list(run->gather, &err) != CM_OK) {
 		cl_say(&run->context, CM_LOG_ERROR, "the old list of devices stays", &err);
 		run->context.devices = old;
 		return;
@@ -147,7 +147,7 @@ static void on_summary(void *user, const struct cl_summary *s)
 	run->spent = spent(run);
 	cl_metrics_round(run->context.metrics, s);
 	cl_metrics_ledger(run->context.metrics, run->context.db);
-	if (conf->on_round != NULL)
+	if (conf->on_round)
 		conf->on_round(conf->user, s);
 }
 
@@ -204,7 +204,7 @@ static int metrics(void *user, const char *path, struct nt_http_reply *out)
 /* Whether a person is watching this run. */
 static bool watched(const struct cl_context *c)
 {
-	return !c->run->stop_on_fault && c->setup->conf.http != NULL && *c->setup->conf.http != '\0';
+	return !c->run->stop_on_fault && c->setup->conf.http && *c->setup->conf.http != '\0';
 }
 
 /* ---- connections and parts ---- */
@@ -290,7 +290,7 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 	enum cm_rc rc;
 
 	run->links = cl_links_new(&links);
-	if (run->links == NULL)
+	if (!run->links)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = start_serving(run, err);
 	if (rc == CM_OK && c->run->mqtt)
@@ -337,7 +337,7 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 	if (rc == CM_OK && watched(c)) {
 		c->metrics = cl_metrics_new(c->setup);
 		cl_metrics_ledger(c->metrics, c->db);
-		rc = c->metrics != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = c->metrics ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (rc != CM_OK)
 		return rc;
@@ -375,7 +375,7 @@ enum cm_rc cl_run(const struct cl_run_conf *conf, bool *stopped, struct cm_err *
 	struct cl_run *run = calloc(1, sizeof *run);
 	enum cm_rc rc;
 
-	if (run == NULL)
+	if (!run)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	run->context.run = conf;
 	run->context.setup = conf->setup;

@@ -27,7 +27,7 @@ void cl_sealer_init(struct cl_sealer *s, uv_loop_t *loop, const struct rd_descri
 
 static void job_free(struct job *j)
 {
-	if (j == NULL)
+	if (!j)
 		return;
 	free(j->salts);
 	free(j->sealed);
@@ -39,7 +39,7 @@ static struct job *job_new(struct cl_sealer *s)
 	size_t left = s->entries - s->next;
 	struct job *j = calloc(1, sizeof *j);
 
-	if (j == NULL)
+	if (!j)
 		return NULL;
 	j->work.data = j;
 	j->s = s;
@@ -47,7 +47,7 @@ static struct job *job_new(struct cl_sealer *s)
 	j->n = left < s->chunk ? left : s->chunk;
 	j->sealed = malloc(j->n * cl_device_len(s->d));
 	j->salts = malloc(j->n * RD_SALT_LEN);
-	if (j->sealed != NULL && j->salts != NULL)
+	if (j->sealed && j->salts)
 		return j;
 	job_free(j);
 	return NULL;
@@ -82,7 +82,7 @@ enum cm_rc cl_sealer_go_on(struct cl_sealer *s, struct cm_err *err)
 	while (s->jobs < JOBS_MAX && s->next < s->entries) {
 		struct job *j = job_new(s);
 
-		if (j == NULL)
+		if (!j)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		if (uv_queue_work(s->loop, &j->work, work, on_worked) != 0) {
 			job_free(j);

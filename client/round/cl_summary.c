@@ -25,9 +25,9 @@ void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepa
 	s.epsilon0 = cl_policy_epsilon0(policy, d);
 	if (cl_policy_rests_on_shuffler(policy, d) && pt_needs_shuffler(&d->randomizer))
 		s.shuffler_dummies = pt_shuffler_most(&d->randomizer);
-	if (counts != NULL)
+	if (counts)
 		s.counts = *counts;
-	if (refused != NULL) {
+	if (refused) {
 		s.refused = refused->code;
 		(void)snprintf(s.reason, sizeof s.reason, "%s", refused->msg);
 		s.epsilon_round = j->charge.epsilon_round;

@@ -35,7 +35,7 @@ struct cl_upload *cl_upload_new(const struct cl_upload_conf *conf)
 {
 	struct cl_upload *u = calloc(1, sizeof *u);
 
-	if (u == NULL)
+	if (!u)
 		return NULL;
 	u->conf = *conf;
 	u->device_len = conf->shape.messages * conf->shape.message_len;
@@ -45,7 +45,7 @@ struct cl_upload *cl_upload_new(const struct cl_upload_conf *conf)
 
 static void frame_free(struct frame *f)
 {
-	if (f == NULL)
+	if (!f)
 		return;
 	free(f->slot);
 	free(f->pseudonyms);
@@ -57,9 +57,9 @@ static void frame_free(struct frame *f)
 
 void cl_upload_free(struct cl_upload *u)
 {
-	if (u == NULL)
+	if (!u)
 		return;
-	while (u->first != NULL) {
+	while (u->first) {
 		struct frame *f = u->first;
 
 		u->first = f->next;
@@ -86,13 +86,13 @@ enum cm_rc cl_upload_give(struct cl_upload *u, const int64_t *slot, const uint8_
 {
 	struct frame *f = calloc(1, sizeof *f);
 
-	if (f != NULL && n > 0 && n <= PR_SUBMISSIONS_MAX) {
+	if (f && n > 0 && n <= PR_SUBMISSIONS_MAX) {
 		f->slot = malloc(n * sizeof *slot);
 		f->pseudonyms = malloc(n * PR_PSEUDONYM_LEN);
 		f->salts = malloc(n * RD_SALT_LEN);
 		f->sealed = malloc(n * u->device_len);
 	}
-	if (f == NULL || f->slot == NULL || f->pseudonyms == NULL || f->salts == NULL || f->sealed == NULL) {
+	if (!f || !f->slot || !f->pseudonyms || !f->salts || !f->sealed) {
 		frame_free(f);
 		return cm_fail(err, CM_EINTERNAL, "no memory for a frame of %zu devices", n);
 	}
@@ -125,9 +125,9 @@ enum cm_rc cl_upload_next(struct cl_upload *u, unsigned connection, Tombola__V1_
 
 	if (u->on[connection] >= u->conf.window)
 		return CM_EMORE;
-	while (f != NULL && f->connection != WAITING)
+	while (f && f->connection != WAITING)
 		f = f->next;
-	if (f == NULL)
+	if (!f)
 		return CM_EMORE;
 	f->connection = connection;
 	u->on[connection]++;
@@ -142,13 +142,13 @@ enum cm_rc cl_upload_next(struct cl_upload *u, unsigned connection, Tombola__V1_
 
 static bool make_devices(const struct cl_upload *u, struct frame *f)
 {
-	if (f->device != NULL)
+	if (f->device)
 		return true;
 	f->device = malloc(f->n * sizeof *f->device);
-	for (size_t i = 0; f->device != NULL && i < f->n; i++)
+	for (size_t i = 0; f->device && i < f->n; i++)
 		rd_receipt_device(&u->conf.shape, f->pseudonyms + i * PR_PSEUDONYM_LEN,
 			f->salts + i * RD_SALT_LEN, f->sealed + i * u->device_len, &f->device[i]);
-	return f->device != NULL;
+	return f->device;
 }
 
 static bool covers(struct cl_upload *u, const Tombola__V1__Receipt *r, struct frame *f)
@@ -194,7 +194,7 @@ static enum cm_rc find_answered(struct cl_upload *u, unsigned connection, const 
 {
 	bool right_count = false;
 
-	for (struct frame **at = &u->first, *f; (f = *at) != NULL; at = &f->next) {
+	for (struct frame **at = &u->first, *f; (f = *at); at = &f->next) {
 		if (f->connection != connection)
 			continue;
 		right_count = right_count || f->n == receipt->outcomes.len;
@@ -251,7 +251,7 @@ void cl_upload_opening(struct cl_upload *u, size_t device, uint32_t message, str
 
 void cl_upload_lost(struct cl_upload *u, unsigned connection)
 {
-	for (struct frame *f = u->first; f != NULL; f = f->next)
+	for (struct frame *f = u->first; f; f = f->next)
 		if (f->connection == connection) {
 			f->connection = WAITING;
 			u->waiting++;

@@ -13,7 +13,7 @@ void cm_buf_init(struct cm_buf *b, size_t max)
 
 void cm_buf_fini(struct cm_buf *b)
 {
-	if (b->secret && b->data != NULL)
+	if (b->secret && b->data)
 		explicit_bzero(b->data, b->cap);
 	free(b->data);
 	b->data = NULL;
@@ -27,7 +27,7 @@ uint8_t *cm_buf_room(struct cm_buf *b, size_t n)
 
 	if (!cm_size_add(b->len, n, &need) || need > b->max)
 		return NULL;
-	if (need <= b->cap && b->data != NULL)
+	if (need <= b->cap && b->data)
 		return b->data + b->len;
 	cap = b->cap < 256 ? 256 : b->cap;
 	while (cap < need)
@@ -36,11 +36,11 @@ uint8_t *cm_buf_room(struct cm_buf *b, size_t n)
 		cap = b->max > 0 ? b->max : 1;
 	/* Not realloc: the old block may hold secrets. */
 	data = malloc(cap);
-	if (data == NULL)
+	if (!data)
 		return NULL;
-	if (b->data != NULL && b->len > 0)
+	if (b->data && b->len > 0)
 		memcpy(data, b->data, b->len);
-	if (b->data != NULL && b->secret)
+	if (b->data && b->secret)
 		explicit_bzero(b->data, b->cap);
 	free(b->data);
 	b->data = data;
@@ -57,7 +57,7 @@ enum cm_rc cm_buf_put(struct cm_buf *b, const void *bytes, size_t n)
 	if (n > b->max || b->len > b->max - n)
 		return CM_EDATA;
 	at = cm_buf_room(b, n);
-	if (at == NULL)
+	if (!at)
 		return CM_EINTERNAL;
 	memcpy(at, bytes, n);
 	b->len += n;
@@ -94,7 +94,7 @@ void *cm_grow(void *array, size_t n, size_t *cap, size_t size)
 
 	if (n < *cap)
 		return array;
-	if (room <= n || !cm_size_mul(room, size, &bytes) || (more = realloc(array, bytes)) == NULL)
+	if (room <= n || !cm_size_mul(room, size, &bytes) || !(more = realloc(array, bytes)))
 		return NULL;
 	*cap = room;
 	return more;

@@ -35,7 +35,7 @@ static const char *const level_words[] = { "error", "warn", "info", "debug", NUL
 
 static int word_index(const char *const *words, const char *typed)
 {
-	for (int i = 0; words[i] != NULL; i++) {
+	for (int i = 0; words[i]; i++) {
 		if (strcmp(words[i], typed) == 0)
 			return i;
 	}
@@ -48,10 +48,10 @@ static bool on_global(struct reading *r, int key, const char *arg, struct argp_s
 
 	switch (key) {
 	case 'c':
-		if (r->program->role == NULL)
+		if (!r->program->role)
 			argp_error(state, "there is no configuration to read: the verbs name their files");
 		r->cli->config = arg;
-		return r->program->role != NULL;
+		return r->program->role;
 	case 'v':
 		r->level += r->level < CM_LOG_DEBUG;
 		return true;
@@ -109,15 +109,15 @@ static const struct argp_option global_options[] = {
 static const struct cm_cli_verb *find_verb(
 	const struct cm_cli_program *program, const char *word, const char *next, int *words)
 {
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+	for (const struct cm_cli_verb *v = program->verb; v->name; v++) {
 		const char *space = strchr(v->name, ' ');
-		size_t first = space != NULL ? (size_t)(space - v->name) : strlen(v->name);
+		size_t first = space ? (size_t)(space - v->name) : strlen(v->name);
 
 		if (strlen(word) != first || strncmp(word, v->name, first) != 0)
 			continue;
-		if (space != NULL && (next == NULL || strcmp(next, space + 1) != 0))
+		if (space && (!next || strcmp(next, space + 1) != 0))
 			continue;
-		*words = space != NULL ? 2 : 1;
+		*words = space ? 2 : 1;
 		return v;
 	}
 	return NULL;
@@ -125,15 +125,15 @@ static const struct cm_cli_verb *find_verb(
 
 static bool is_group(const struct cm_cli_program *program, const char *word)
 {
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++)
-		if (cm_cli_second_word(v, word) != NULL)
+	for (const struct cm_cli_verb *v = program->verb; v->name; v++)
+		if (cm_cli_second_word(v, word))
 			return true;
 	return false;
 }
 
 static bool asks_for_help(const char *word)
 {
-	return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+	return word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
 }
 
 static void needs_second_word(
@@ -142,10 +142,10 @@ static void needs_second_word(
 	char words[256] = "";
 	size_t used = 0;
 
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+	for (const struct cm_cli_verb *v = program->verb; v->name; v++) {
 		const char *second = cm_cli_second_word(v, word);
 
-		if (second != NULL && used < sizeof words)
+		if (second && used < sizeof words)
 			used += (size_t)snprintf(
 				words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "", second);
 	}
@@ -159,12 +159,12 @@ static void unknown_verb(
 	char both[128];
 	bool group = is_group(program, word);
 
-	(void)snprintf(both, sizeof both, "%s %s", word, next != NULL ? next : "");
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++)
-		cm_suggest_offer(&nearest, strchr(v->name, ' ') != NULL ? both : word, v->name);
-	if (group && next == NULL)
+	(void)snprintf(both, sizeof both, "%s %s", word, next ? next : "");
+	for (const struct cm_cli_verb *v = program->verb; v->name; v++)
+		cm_suggest_offer(&nearest, strchr(v->name, ' ') ? both : word, v->name);
+	if (group && !next)
 		needs_second_word(program, word, state);
-	else if (nearest.word != NULL)
+	else if (nearest.word)
 		argp_error(
 			state, "unknown verb '%s' (did you mean '%s'?)", group ? both : word, nearest.word);
 	else
@@ -181,17 +181,17 @@ static error_t on_first(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_ARG) {
 		next = state->next < state->argc ? state->argv[state->next] : NULL;
 		r->verb = find_verb(r->program, arg, next, &words);
-		if (r->verb == NULL && !r->help && strcmp(arg, "help") == 0) {
+		if (!r->verb && !r->help && strcmp(arg, "help") == 0) {
 			r->help = true;
 			return 0;
 		}
-		if (r->verb == NULL && is_group(r->program, arg) && (r->help || asks_for_help(next))) {
+		if (!r->verb && is_group(r->program, arg) && (r->help || asks_for_help(next))) {
 			r->help = true;
 			r->group = arg;
 			state->next = state->argc;
 			return 0;
 		}
-		if (r->verb == NULL) {
+		if (!r->verb) {
 			unknown_verb(r->program, arg, next, state);
 			return EINVAL;
 		}
@@ -219,12 +219,11 @@ static error_t on_verb(int key, char *arg, struct argp_state *state)
 				r->verb->option[i].name, REPEAT_MAX);
 			return EINVAL;
 		}
-		if (!r->verb->option[i].repeatable && cli->option[i] != NULL &&
-			r->verb->option[i].value != NULL) {
+		if (!r->verb->option[i].repeatable && cli->option[i] && r->verb->option[i].value) {
 			argp_error(state, "--%s is given twice", r->verb->option[i].name);
 			return EINVAL;
 		}
-		cli->option[i] = arg != NULL ? arg : "";
+		cli->option[i] = arg ? arg : "";
 		if (r->verb->option[i].repeatable)
 			cli->repeated[i][r->repeats[i]++] = cli->option[i];
 		return 0;
@@ -273,18 +272,18 @@ static bool read_verb(struct reading *r, int argc, char **argv)
 	size_t at = 0;
 	bool good;
 
-	while (global_options[at].name != NULL) {
+	while (global_options[at].name) {
 		options[at] = global_options[at];
 		at++;
 	}
-	for (int i = 0; i < 16 && r->verb->option[i].name != NULL; i++) {
+	for (int i = 0; i < 16 && r->verb->option[i].name; i++) {
 		options[at++] = (struct argp_option){
 			.name = r->verb->option[i].name, .key = KEY_VERB + i, .arg = r->verb->option[i].value
 		};
 	}
 	/* argp begins its errors with argv[0] of this pass. */
 	words = calloc((size_t)(argc - r->rest) + 2, sizeof *words);
-	if (words == NULL)
+	if (!words)
 		return no_memory(r);
 	(void)snprintf(name, sizeof name, "%s %s", r->program->name, r->verb->name);
 	words[0] = name;
@@ -312,21 +311,21 @@ static bool read_environment(struct reading *r)
 	const char *config = getenv("TOMBOLA_CONFIG"), *level = getenv("TOMBOLA_LOG_LEVEL");
 	const char *format = getenv("TOMBOLA_LOG_FORMAT"), *color = getenv("TOMBOLA_COLOR");
 
-	if (config != NULL && *config != '\0')
+	if (config && *config != '\0')
 		r->cli->config = config;
-	if (level != NULL && *level != '\0') {
+	if (level && *level != '\0') {
 		r->level = word_index(level_words, level);
 		if (r->level < 0)
 			return bad_variable(r, "TOMBOLA_LOG_LEVEL", level, "error, warn, info or debug");
 	}
-	if (format != NULL && *format != '\0') {
+	if (format && *format != '\0') {
 		int i = word_index(format_words, format);
 
 		if (i < 0)
 			return bad_variable(r, "TOMBOLA_LOG_FORMAT", format, "text, json or auto");
 		r->cli->log_format = i == 1 ? CM_LOG_TEXT : i == 2 ? CM_LOG_JSON : CM_LOG_AUTO;
 	}
-	if (color != NULL && *color != '\0') {
+	if (color && *color != '\0') {
 		if (word_index(color_words, color) < 0)
 			return bad_variable(r, "TOMBOLA_COLOR", color, "auto, always or never");
 		r->color = color;
@@ -340,8 +339,7 @@ static bool use_color(const char *when)
 
 	if (strcmp(when, "auto") != 0)
 		return strcmp(when, "always") == 0;
-	return (no == NULL || *no == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
-	       isatty(STDOUT_FILENO) != 0;
+	return (!no || *no == '\0') && term && strcmp(term, "dumb") != 0 && isatty(STDOUT_FILENO) != 0;
 }
 
 static int run_verb(struct reading *r)
@@ -353,7 +351,7 @@ static int run_verb(struct reading *r)
 
 	r->cli->level = (enum cm_level)r->level;
 	r->cli->color = use_color(r->color);
-	cm_log_init(r->program->role != NULL ? r->program->role : name, r->cli->level, r->cli->log_format);
+	cm_log_init(r->program->role ? r->program->role : name, r->cli->level, r->cli->log_format);
 	rc = r->verb->run(r->cli, &exit_code, &err);
 	cm_log_flush();
 	if (rc != CM_OK) {
@@ -387,23 +385,23 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 	char config[128], *name0 = argc > 0 ? argv[0] : NULL;
 	int code = usage;
 
-	if (cli == NULL || (cli->argv = calloc((size_t)argc + 2, sizeof *cli->argv)) == NULL) {
+	if (!cli || !(cli->argv = calloc((size_t)argc + 2, sizeof *cli->argv))) {
 		(void)fprintf(stderr, "%s: out of memory\n", program->name);
 		free(cli);
 		return cm_exit_code(CM_EINTERNAL);
 	}
 	cli->program = program;
-	if (program->role != NULL) {
+	if (program->role) {
 		(void)snprintf(config, sizeof config, "/etc/tombola/%s.conf", program->role);
 		cli->config = config;
 	}
-	if (name0 == NULL || !read_environment(&r))
+	if (!name0 || !read_environment(&r))
 		goto out;
 	/* Errors begin with the program's name, however it was called. */
 	argv[0] = (char *)(uintptr_t)program->name;
 	if (!read_first(&r, argc, argv))
 		goto out;
-	if (r.verb != NULL) {
+	if (r.verb) {
 		cli->argc = 1;
 		if (!read_verb(&r, argc, argv))
 			goto out;
@@ -413,19 +411,19 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 	if (r.help || r.usage || r.version) {
 		if (r.version)
 			(void)printf("%s %s\n", program->name, TOMBOLA_VERSION);
-		else if (r.verb != NULL)
+		else if (r.verb)
 			cm_cli_help_verb(program, r.verb, r.help, stdout);
 		else
 			cm_cli_help_program(program, r.group, r.help, stdout);
 		code = finish(program->name, 0);
-	} else if (r.verb == NULL) {
+	} else if (!r.verb) {
 		cm_cli_help_program(program, NULL, false, stderr);
 		(void)fprintf(stderr, "Try `%s --help' for the verbs.\n", program->name);
 	} else {
 		code = finish(program->name, run_verb(&r));
 	}
 out:
-	if (name0 != NULL)
+	if (name0)
 		argv[0] = name0;
 	free(cli->argv);
 	free(cli);

@@ -45,7 +45,7 @@ static const char tail[] =
 /* Does this name of a value or an argument, as --help shows it, stand for a file? */
 static bool is_file(const char *shown)
 {
-	return strstr(shown, "FILE") != NULL || strstr(shown, "DIR") != NULL || strstr(shown, "CERT") != NULL;
+	return strstr(shown, "FILE") || strstr(shown, "DIR") || strstr(shown, "CERT");
 }
 
 /* The words that --help shows in lower case, "csv|ndjson" or "[plan]". */
@@ -74,10 +74,10 @@ static bool has_words(const char *shown)
 /* Prints the values of the option before the cursor. */
 static void print_values(const struct cm_cli_verb *v, FILE *out)
 {
-	for (int i = 0; i < 16 && v->option[i].name != NULL; i++) {
+	for (int i = 0; i < 16 && v->option[i].name; i++) {
 		const struct cm_cli_option *o = &v->option[i];
 
-		if (o->value == NULL)
+		if (!o->value)
 			continue;
 		(void)fprintf(out, "\t\t--%s) value=\"", o->name);
 		if (is_file(o->value))
@@ -93,7 +93,7 @@ static void print_values(const struct cm_cli_verb *v, FILE *out)
 /* Second words of the verbs that begin with `first`. */
 static void print_seconds(const struct cm_cli_program *p, const char *first, size_t len, FILE *out)
 {
-	for (const struct cm_cli_verb *v = p->verb; v->name != NULL; v++)
+	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
 		if (strncmp(v->name, first, len) == 0 && v->name[len] == ' ')
 			(void)fprintf(out, "%s ", v->name + len + 1);
 }
@@ -101,8 +101,8 @@ static void print_seconds(const struct cm_cli_program *p, const char *first, siz
 static void print_verb(const struct cm_cli_program *p, const struct cm_cli_verb *v, FILE *out)
 {
 	(void)fprintf(out, "\t\"%s\" | \"%s \"*)\n\t\toptions=\"%s%s", v->name, v->name,
-		p->role != NULL ? "--config " : "", EVERY_OPTION);
-	for (int i = 0; i < 16 && v->option[i].name != NULL; i++)
+		p->role ? "--config " : "", EVERY_OPTION);
+	for (int i = 0; i < 16 && v->option[i].name; i++)
 		(void)fprintf(out, " --%s", v->option[i].name);
 	(void)fputs("\"\n\t\twords=\"", out);
 	if (is_file(v->args)) {
@@ -119,11 +119,11 @@ static void print_verb(const struct cm_cli_program *p, const struct cm_cli_verb 
 /* The first words of all verbs, each once, and a case for the first words that are no verb themselves. */
 static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 {
-	for (const struct cm_cli_verb *v = p->verb; v->name != NULL; v++) {
+	for (const struct cm_cli_verb *v = p->verb; v->name; v++) {
 		size_t len = strcspn(v->name, " ");
 		bool seen = false, whole = false;
 
-		for (const struct cm_cli_verb *w = p->verb; w->name != NULL; w++) {
+		for (const struct cm_cli_verb *w = p->verb; w->name; w++) {
 			bool same = strncmp(w->name, v->name, len) == 0;
 
 			seen = seen || (w < v && same && (w->name[len] == ' ' || w->name[len] == '\0'));
@@ -142,12 +142,12 @@ static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 /* Prints a pattern of the options that take the next word as their value. */
 static void print_valued(const struct cm_cli_program *p, char *out, size_t room)
 {
-	size_t at = (size_t)snprintf(
-		out, room, "%s--log-format | --color", p->role != NULL ? "-c | --config | " : "");
+	size_t at =
+		(size_t)snprintf(out, room, "%s--log-format | --color", p->role ? "-c | --config | " : "");
 
-	for (const struct cm_cli_verb *v = p->verb; v->name != NULL; v++)
-		for (int i = 0; i < 16 && v->option[i].name != NULL; i++)
-			if (v->option[i].value != NULL && at < room)
+	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
+		for (int i = 0; i < 16 && v->option[i].name; i++)
+			if (v->option[i].value && at < room)
 				at += (size_t)snprintf(out + at, room - at, " | --%s", v->option[i].name);
 }
 
@@ -170,14 +170,14 @@ enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm
 	(void)fprintf(out, "%s()\n{\n", function);
 	(void)fprintf(out, head, valued);
 	(void)fputs("\tcase \"$verb\" in\n", out);
-	for (const struct cm_cli_verb *v = p->verb; v->name != NULL; v++)
+	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
 		print_verb(p, v, out);
 	print_firsts(p, true, out);
-	(void)fprintf(out, "\t*)\n\t\toptions=\"%s%s\"\n\t\twords=\"", p->role != NULL ? "--config " : "",
-		EVERY_OPTION);
+	(void)fprintf(
+		out, "\t*)\n\t\toptions=\"%s%s\"\n\t\twords=\"", p->role ? "--config " : "", EVERY_OPTION);
 	print_firsts(p, false, out);
 	(void)fputs("\" ;;\n\tesac\n\tcase \"$prev\" in\n", out);
-	if (p->role != NULL)
+	if (p->role)
 		(void)fputs("\t-c | --config) value=\"file\" ;;\n", out);
 	(void)fputs("\t--log-format) value=\"text json auto\" ;;\n\t--color) value=\"auto always never\" "
 		    ";;\n\tesac\n",

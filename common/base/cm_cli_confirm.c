@@ -5,7 +5,7 @@
 
 enum cm_rc cm_cli_confirmed(const char *said, const char *name, const char *consequence, struct cm_err *err)
 {
-	if (said != NULL && strcmp(said, name) == 0)
+	if (said && strcmp(said, name) == 0)
 		return CM_OK;
 	return cm_fail(
 		err, CM_EUSAGE, "%s: to confirm, repeat the command with --confirm %.64s", consequence, name);

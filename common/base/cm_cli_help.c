@@ -18,7 +18,7 @@ static void global_rows(const struct cm_cli_program *program, FILE *out)
 	char config[192];
 
 	(void)fprintf(out, "Options of every verb:\n");
-	if (program->role != NULL) {
+	if (program->role) {
 		(void)snprintf(
 			config, sizeof config, "read FILE instead of /etc/tombola/%s.conf", program->role);
 		row(out, "-c, --config FILE", config);
@@ -31,7 +31,7 @@ static void global_rows(const struct cm_cli_program *program, FILE *out)
 	row(out, "-h, --help", "this help; after a verb, the verb's");
 	row(out, "-V, --version", "print the version");
 	(void)fprintf(out, "Environment: %sTOMBOLA_LOG_LEVEL, TOMBOLA_LOG_FORMAT, TOMBOLA_COLOR, NO_COLOR.\n",
-		program->role != NULL ? "TOMBOLA_CONFIG, " : "");
+		program->role ? "TOMBOLA_CONFIG, " : "");
 }
 
 const char *cm_cli_second_word(const struct cm_cli_verb *v, const char *word)
@@ -44,14 +44,14 @@ const char *cm_cli_second_word(const struct cm_cli_verb *v, const char *word)
 void cm_cli_help_program(const struct cm_cli_program *program, const char *group, bool full, FILE *out)
 {
 	(void)fprintf(out, "Usage: %s [OPTION...] %s%sVERB [ARGUMENT...]\n", program->name,
-		group != NULL ? group : "", group != NULL ? " " : "");
+		group ? group : "", group ? " " : "");
 	if (!full)
 		return;
 	(void)fprintf(out, "%s\n\nVerbs:\n", program->summary);
-	for (const struct cm_cli_verb *v = program->verb; v->name != NULL; v++) {
+	for (const struct cm_cli_verb *v = program->verb; v->name; v++) {
 		char left[128];
 
-		if (group != NULL && cm_cli_second_word(v, group) == NULL)
+		if (group && !cm_cli_second_word(v, group))
 			continue;
 		(void)snprintf(left, sizeof left, "%s%s%s", v->name, *v->args != '\0' ? " " : "", v->args);
 		row(out, left, v->help);
@@ -72,18 +72,18 @@ void cm_cli_help_verb(
 	if (!full)
 		return;
 	(void)fprintf(out, "%s\n\n", verb->help);
-	if (verb->option[0].name != NULL)
+	if (verb->option[0].name)
 		(void)fprintf(out, "Options:\n");
-	for (int i = 0; i < 16 && verb->option[i].name != NULL; i++) {
+	for (int i = 0; i < 16 && verb->option[i].name; i++) {
 		const struct cm_cli_option *o = &verb->option[i];
 		char left[128], right[256];
 
-		(void)snprintf(left, sizeof left, "    --%s%s%s", o->name, o->value != NULL ? " " : "",
-			o->value != NULL ? o->value : "");
+		(void)snprintf(left, sizeof left, "    --%s%s%s", o->name, o->value ? " " : "",
+			o->value ? o->value : "");
 		(void)snprintf(right, sizeof right, "%s%s", o->help, o->repeatable ? "; repeatable" : "");
 		row(out, left, right);
 	}
-	if (verb->option[0].name != NULL)
+	if (verb->option[0].name)
 		(void)fputc('\n', out);
 	global_rows(program, out);
 }

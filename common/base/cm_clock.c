@@ -61,7 +61,7 @@ void cm_clock_text(int64_t wall_ms, char out[32])
 	time_t t = (time_t)seconds;
 	struct tm tm;
 
-	if (gmtime_r(&t, &tm) == NULL || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+	if (!gmtime_r(&t, &tm) || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		(void)snprintf(out, 32, "%lld s", (long long)seconds);
 }
 

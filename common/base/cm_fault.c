@@ -10,7 +10,7 @@ bool cm_checked(const char *name)
 	const char *list = getenv("TOMBOLA_MUTANT");
 	size_t len = strlen(name);
 
-	while (list != NULL && *list != '\0') {
+	while (list && *list != '\0') {
 		size_t n = strcspn(list, ",");
 
 		if (n == len && memcmp(list, name, n) == 0)

@@ -64,7 +64,7 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 		uint8_t beyond = 0, *at = left == 0 ? &beyond : cm_buf_room(b, step);
 		ssize_t got;
 
-		if (at == NULL) {
+		if (!at) {
 			rc = cm_fail(err, CM_EINTERNAL, "%s: no room for it in memory", path);
 			goto out;
 		}
@@ -108,7 +108,7 @@ char *cm_file_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (slash == NULL)
+	if (!slash)
 		return strdup(".");
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
@@ -132,7 +132,7 @@ enum cm_rc cm_file_sync_parent(const char *path, struct cm_err *err)
 	char *dir = cm_file_folder(path);
 	enum cm_rc rc;
 
-	if (dir == NULL)
+	if (!dir)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	rc = cm_file_sync_dir(dir, err);
 	free(dir);
@@ -144,7 +144,7 @@ char *cm_file_temp(const char *path)
 	size_t len = strlen(path) + sizeof TEMP "XXXXXX";
 	char *temp = malloc(len);
 
-	if (temp != NULL)
+	if (temp)
 		(void)snprintf(temp, len, "%s" TEMP "XXXXXX", path);
 	return temp;
 }
@@ -155,7 +155,7 @@ enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned
 	enum cm_rc rc = CM_OK;
 	int fd = -1;
 
-	if (temp == NULL)
+	if (!temp)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
@@ -176,7 +176,7 @@ enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned
 out:
 	if (fd >= 0) {
 		(void)close(fd);
-		if (temp != NULL)
+		if (temp)
 			(void)unlink(temp);
 	}
 	free(temp);
@@ -189,9 +189,9 @@ enum cm_rc cm_file_each(const char *dir, cm_file_entry_fn *fn, void *user, struc
 	const struct dirent *e;
 	enum cm_rc rc = CM_OK;
 
-	if (d == NULL)
+	if (!d)
 		return errno == ENOENT ? CM_OK : fail_errno(err, CM_EIO, dir, "cannot open");
-	while (rc == CM_OK && (errno = 0, e = readdir(d)) != NULL)
+	while (rc == CM_OK && (errno = 0, e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = fn(user, e->d_name, err);
 	if (rc == CM_OK && errno != 0)
@@ -206,10 +206,10 @@ static enum cm_rc sweep_one(void *user, const char *name, struct cm_err *err)
 	enum cm_rc rc = CM_OK;
 	char *path;
 
-	if (temp == NULL || strlen(temp) != sizeof TEMP + 5)
+	if (!temp || strlen(temp) != sizeof TEMP + 5)
 		return CM_OK;
 	path = cm_file_join(folder, name);
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (unlink(path) != 0)
 		rc = fail_errno(err, CM_EIO, path, "cannot remove an unfinished file");
@@ -248,7 +248,7 @@ char *cm_file_join(const char *dir, const char *name)
 	if (!cm_size_add(nd, strlen(name), &len) || !cm_size_add(len, 2, &len))
 		return NULL;
 	out = malloc(len);
-	if (out != NULL)
+	if (out)
 		(void)snprintf(out, len, "%s%s%s", dir, nd > 0 && dir[nd - 1] == '/' ? "" : "/", name);
 	return out;
 }
@@ -302,7 +302,7 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 	enum cm_rc rc = CM_OK;
 	int fd, n;
 
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
 	if (cm_file_check_folder(dir, err) != CM_OK) {
 		free(path);

@@ -99,7 +99,7 @@ static void add_value(struct text *t, const struct cm_field *f, bool json)
 	switch (f->type) {
 	case CM_F_STR:
 		add_char(t, '"');
-		add_escaped(t, f->v.s != NULL ? f->v.s : "");
+		add_escaped(t, f->v.s ? f->v.s : "");
 		add_char(t, '"');
 		return;
 	case CM_F_INT:
@@ -222,7 +222,7 @@ static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 		if (r->body[0] == '\0' || (oldest->body[0] != '\0' && r->seen_ms < oldest->seen_ms))
 			oldest = r;
 	}
-	if (same != NULL) {
+	if (same) {
 		same->seen_ms = now_ms;
 		same->again++;
 		if (now_ms - same->said_ms >= same->quiet_ms)
@@ -244,7 +244,7 @@ static bool stderr_is_journal(void)
 	struct stat st;
 	char mine[64];
 
-	if (stream == NULL || fstat(STDERR_FILENO, &st) != 0)
+	if (!stream || fstat(STDERR_FILENO, &st) != 0)
 		return false;
 	(void)snprintf(mine, sizeof mine, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
 	return strcmp(stream, mine) == 0;

@@ -37,7 +37,7 @@ static void parse(const struct cm_buf *b, struct cm_marker *out)
 	end = at + b->len;
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		size_t len = line_end != NULL ? (size_t)(line_end - at) + 1 : (size_t)(end - at);
+		size_t len = line_end ? (size_t)(line_end - at) + 1 : (size_t)(end - at);
 
 		if (len == STAMP + sizeof lost - 1 && memcmp(at + STAMP, lost, sizeof lost - 1) == 0) {
 			out->losses++;
@@ -53,7 +53,7 @@ static enum cm_rc add(const char *dir, const char *what, bool again, struct cm_e
 	char *path = cm_file_join(dir, NOTE), line[64], when[32];
 	struct cm_buf b;
 	bool there = false;
-	enum cm_rc rc = path != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	cm_buf_init(&b, NOTE_MAX);
 	if (rc == CM_OK)
@@ -77,7 +77,7 @@ enum cm_rc cm_marker_read(const char *dir, struct cm_marker *out, struct cm_err 
 	enum cm_rc rc;
 
 	*out = (struct cm_marker){ .there = false };
-	if (path == NULL)
+	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	cm_buf_init(&b, NOTE_MAX);
 	rc = load(path, &out->there, &b, err);

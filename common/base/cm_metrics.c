@@ -23,9 +23,9 @@ static size_t count_values(const struct cm_metric_row *r)
 {
 	size_t n = 0;
 
-	while (r->values != NULL && r->values[n] != NULL)
+	while (r->values && r->values[n])
 		n++;
-	return r->label != NULL || r->kind == CM_METRIC_INFO ? n : 1;
+	return r->label || r->kind == CM_METRIC_INFO ? n : 1;
 }
 
 static size_t count_bounds(const struct cm_metric_row *r)
@@ -48,12 +48,12 @@ struct cm_metrics *cm_metrics_new(const struct cm_metric_row *rows, size_t n)
 	struct cm_metrics *m = calloc(1, sizeof *m);
 	size_t cells = 0, texts = 0;
 
-	if (m == NULL)
+	if (!m)
 		return NULL;
 	m->row = rows;
 	m->n = n;
 	m->first = calloc(n + 1, sizeof *m->first);
-	for (size_t i = 0; i < n && m->first != NULL; i++) {
+	for (size_t i = 0; i < n && m->first; i++) {
 		size_t *at = rows[i].kind == CM_METRIC_INFO ? &texts : &cells;
 
 		m->first[i] = *at;
@@ -61,7 +61,7 @@ struct cm_metrics *cm_metrics_new(const struct cm_metric_row *rows, size_t n)
 	}
 	m->cell = calloc(cells + 1, sizeof *m->cell);
 	m->text = calloc(texts + 1, sizeof *m->text);
-	if (m->first == NULL || m->cell == NULL || m->text == NULL) {
+	if (!m->first || !m->cell || !m->text) {
 		cm_metrics_free(m);
 		return NULL;
 	}
@@ -73,7 +73,7 @@ struct cm_metrics *cm_metrics_new(const struct cm_metric_row *rows, size_t n)
 
 void cm_metrics_free(struct cm_metrics *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	free(m->first);
 	free(m->cell);
@@ -210,7 +210,7 @@ static enum cm_rc print_values(const struct cm_metrics *m, size_t row, struct cm
 
 		if (isnan(v))
 			continue;
-		if (r->label != NULL)
+		if (r->label)
 			rc = put(
 				out, "%s{%s=\"%s\"} %s\n", r->name, r->label, r->values[i], number(v, value));
 		else

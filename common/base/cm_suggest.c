@@ -37,6 +37,6 @@ void cm_suggest_offer(struct cm_suggest *nearest, const char *typed, const char 
 
 	if (d > (len < 3 ? 1 : len / 3))
 		return;
-	if (nearest->word == NULL || d < nearest->distance)
+	if (!nearest->word || d < nearest->distance)
 		*nearest = (struct cm_suggest){ .word = known, .distance = d };
 }

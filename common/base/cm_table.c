@@ -29,9 +29,9 @@ static size_t width_of(const char *s)
 /* A copy in which no character can control a terminal or break the line. */
 static char *clean_copy(const char *s)
 {
-	char *copy = strdup(s != NULL ? s : "");
+	char *copy = strdup(s ? s : "");
 
-	for (char *c = copy; c != NULL && *c != '\0'; c++) {
+	for (char *c = copy; c && *c != '\0'; c++) {
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
@@ -42,11 +42,11 @@ struct cm_table *cm_table_new(const char *align, const char *const *head)
 {
 	struct cm_table *t = calloc(1, sizeof *t);
 
-	if (t == NULL)
+	if (!t)
 		return NULL;
 	t->columns = strlen(align);
 	t->align = strdup(align);
-	if (t->align == NULL) {
+	if (!t->align) {
 		free(t);
 		return NULL;
 	}
@@ -56,13 +56,13 @@ struct cm_table *cm_table_new(const char *align, const char *const *head)
 
 void cm_table_row(struct cm_table *t, const char *const *cell)
 {
-	if (t == NULL)
+	if (!t)
 		return;
 	if (t->rows == t->room) {
 		size_t room = t->room == 0 ? 16 : t->room * 2;
 		char **grown = reallocarray(t->cell, room, t->columns * sizeof *grown);
 
-		if (grown == NULL)
+		if (!grown)
 			return;
 		t->cell = grown;
 		t->room = room;
@@ -76,7 +76,7 @@ static const char *cell_at(const struct cm_table *t, size_t row, size_t column)
 {
 	const char *s = t->cell[row * t->columns + column];
 
-	return s != NULL ? s : "";
+	return s ? s : "";
 }
 
 /* Width of each column; NULL out of memory. */
@@ -84,7 +84,7 @@ static size_t *column_widths(const struct cm_table *t)
 {
 	size_t *width = calloc(t->columns + 1, sizeof *width);
 
-	for (size_t i = 0; width != NULL && i < t->rows * t->columns; i++) {
+	for (size_t i = 0; width && i < t->rows * t->columns; i++) {
 		size_t w = width_of(cell_at(t, i / t->columns, i % t->columns));
 
 		if (w > width[i % t->columns])
@@ -108,16 +108,16 @@ static bool rest_is_empty(const struct cm_table *t, size_t row, size_t column)
 
 void cm_table_print(const struct cm_table *t, FILE *out)
 {
-	if (t != NULL)
+	if (t)
 		cm_table_print_rows(t, 0, t->rows, out);
 }
 
 void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE *out)
 {
-	size_t *width = t != NULL ? column_widths(t) : NULL;
+	size_t *width = t ? column_widths(t) : NULL;
 
 	/* Line 0 is the head. */
-	for (size_t r = from == 0 ? 0 : from + 1; width != NULL && r < t->rows && r <= to; r++) {
+	for (size_t r = from == 0 ? 0 : from + 1; width && r < t->rows && r <= to; r++) {
 		for (size_t c = 0; c < t->columns; c++) {
 			const char *s = cell_at(t, r, c);
 			size_t space = width[c] - width_of(s);
@@ -136,7 +136,7 @@ void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE 
 
 void cm_table_free(struct cm_table *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
 	for (size_t i = 0; i < t->rows * t->columns; i++)
 		free(t->cell[i]);

@@ -32,22 +32,22 @@ static void read_rows(struct walk *w, const config_setting_t *group, const struc
  * name in the include. */
 static const char *included_path(struct walk *w, const char *file)
 {
-	if (file == NULL)
+	if (!file)
 		return w->name;
 	if (LIBCONFIG_VER_MAJOR > 1 || LIBCONFIG_VER_MINOR >= 7)
 		return file;
-	(void)snprintf(w->included, sizeof w->included, "%s/%s", w->dir != NULL ? w->dir : ".", file);
+	(void)snprintf(w->included, sizeof w->included, "%s/%s", w->dir ? w->dir : ".", file);
 	return w->included;
 }
 
 static const char *file_of(struct walk *w, const config_setting_t *s)
 {
-	return included_path(w, s != NULL ? config_setting_source_file(s) : NULL);
+	return included_path(w, s ? config_setting_source_file(s) : NULL);
 }
 
 static unsigned line_of(const config_setting_t *s)
 {
-	return s != NULL ? (unsigned)config_setting_source_line(s) : 0;
+	return s ? (unsigned)config_setting_source_line(s) : 0;
 }
 
 static void join_key(char out[DOTTED_MAX], const char *prefix, const char *key)
@@ -73,7 +73,7 @@ static void read_list(struct walk *w, const config_setting_t *s, const struct cf
 	}
 	list->item = calloc((size_t)n + 1, row->size);
 	list->line = calloc((size_t)n + 1, sizeof *list->line);
-	if (list->item == NULL || list->line == NULL) {
+	if (!list->item || !list->line) {
 		w->no_memory = true;
 		return;
 	}
@@ -114,11 +114,11 @@ static void read_row(struct walk *w, const config_setting_t *s, const struct cf_
 		return;
 	}
 	fault = cf_value_read(s, row, w->dir, is_default, field);
-	if (fault == NULL)
+	if (!fault)
 		return;
 	if (*fault == '\0')
 		w->no_memory = true;
-	else if (strstr(fault, "out of range") != NULL && row->min < row->max)
+	else if (strstr(fault, "out of range") && row->min < row->max)
 		cf_fault(&w->faults, file_of(w, s), line_of(s), "%s '%s' (%s)", fault, dotted,
 			cf_range_text(row, range));
 	else
@@ -157,9 +157,9 @@ static void read_fallback(struct walk *w, const struct cf_row *row, char *target
 static void read_absent(struct walk *w, const config_setting_t *group, const struct cf_row *row, char *target,
 	const char *prefix, const char *dotted)
 {
-	if (row->required && group != NULL) {
+	if (row->required && group) {
 		unsigned line = config_setting_is_root(group) ? 0 : line_of(group);
-		const char *colon = row->help != NULL ? ": " : "", *help = row->help != NULL ? row->help : "";
+		const char *colon = row->help ? ": " : "", *help = row->help ? row->help : "";
 
 		/* The message ends with what to write there. */
 		if (*prefix != '\0')
@@ -171,7 +171,7 @@ static void read_absent(struct walk *w, const config_setting_t *group, const str
 	} else if (row->type == CF_GROUP) {
 		/* The group's own defaults apply; its required keys are not required. */
 		read_rows(w, NULL, row->sub, target + row->offset, dotted, true);
-	} else if (row->fallback != NULL) {
+	} else if (row->fallback) {
 		read_fallback(w, row, target, dotted);
 	}
 }
@@ -182,42 +182,42 @@ static void unknown_key(
 	const char *key = config_setting_name(s);
 	struct cm_suggest nearest = { 0 };
 
-	for (const struct cf_row *row = rows; row->key != NULL; row++)
+	for (const struct cf_row *row = rows; row->key; row++)
 		if (row->type != CF_GONE)
 			cm_suggest_offer(&nearest, key, row->key);
 	cf_fault(&w->faults, file_of(w, s), line_of(s), "unknown key '%.60s'%s%s%s%s%s%s", key,
 		*prefix != '\0' ? " in '" : "", prefix, *prefix != '\0' ? "'" : "",
-		nearest.word != NULL ? " (did you mean '" : "", nearest.word != NULL ? nearest.word : "",
-		nearest.word != NULL ? "'?)" : "");
+		nearest.word ? " (did you mean '" : "", nearest.word ? nearest.word : "",
+		nearest.word ? "'?)" : "");
 }
 
 /* Reads all rows of one group into target; group NULL: the group is absent. */
 static void read_rows(struct walk *w, const config_setting_t *group, const struct cf_row *rows, char *target,
 	const char *prefix, bool is_default)
 {
-	int n = group != NULL ? config_setting_length(group) : 0;
+	int n = group ? config_setting_length(group) : 0;
 
 	for (int i = 0; i < n; i++) {
 		const config_setting_t *s = config_setting_get_elem(group, (unsigned)i);
 		const struct cf_row *row = rows;
 
-		while (row->key != NULL && strcmp(row->key, config_setting_name(s)) != 0)
+		while (row->key && strcmp(row->key, config_setting_name(s)) != 0)
 			row++;
-		if (row->key == NULL)
+		if (!row->key)
 			unknown_key(w, s, rows, prefix);
 	}
-	for (const struct cf_row *row = rows; row->key != NULL; row++) {
-		const config_setting_t *s = group != NULL ? config_setting_get_member(group, row->key) : NULL;
+	for (const struct cf_row *row = rows; row->key; row++) {
+		const config_setting_t *s = group ? config_setting_get_member(group, row->key) : NULL;
 		char dotted[DOTTED_MAX];
 
 		join_key(dotted, prefix, row->key);
 		if (row->type == CF_GONE) {
-			if (s != NULL)
+			if (s)
 				cf_fault(&w->faults, file_of(w, s), line_of(s), "'%s' is no key any more: %s",
 					dotted, row->help);
 			continue;
 		}
-		if (s != NULL)
+		if (s)
 			read_row(w, s, row, target, dotted, is_default);
 		else
 			read_absent(w, group, row, target, prefix, dotted);
@@ -239,7 +239,7 @@ static enum cm_rc parse(
 		const char *file = config_error_file(&last), *what = config_error_text(&last);
 
 		cf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(&last), "%s",
-			what != NULL ? what : "cannot be read");
+			what ? what : "cannot be read");
 		return CM_ECONFIG;
 	}
 	if (!w->no_memory)
@@ -252,11 +252,11 @@ static enum cm_rc parse(
 enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target, FILE *faults,
 	struct cm_err *err)
 {
-	char *dir = strchr(name, '/') != NULL ? cm_file_folder(name) : NULL;
+	char *dir = strchr(name, '/') ? cm_file_folder(name) : NULL;
 	struct walk w = { .name = name, .dir = dir, .faults = { .out = faults, .err = err } };
 	enum cm_rc rc;
 
-	if (dir == NULL && strchr(name, '/') != NULL)
+	if (!dir && strchr(name, '/'))
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
 	rc = parse(text, &w, false, rows, target);
 	free(dir);
@@ -272,7 +272,7 @@ enum cm_rc cf_load(
 	enum cm_rc rc;
 
 	cm_buf_init(&text, CF_FILE_MAX + 1);
-	if (dir == NULL) {
+	if (!dir) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		goto out;
 	}
@@ -285,9 +285,9 @@ enum cm_rc cf_load(
 	if (rc == CM_EDATA)
 		err->code = rc = CM_ECONFIG;
 	if (rc != CM_OK) {
-		if (faults != NULL)
+		if (faults)
 			(void)fprintf(faults, "%s\n", err->msg);
-		err->said = faults != NULL;
+		err->said = faults;
 		goto out;
 	}
 	if (cm_buf_put(&text, "", 1) != CM_OK) {
@@ -308,7 +308,7 @@ out:
 
 void cf_free(const struct cf_row *rows, void *target)
 {
-	for (const struct cf_row *row = rows; row->key != NULL; row++) {
+	for (const struct cf_row *row = rows; row->key; row++) {
 		char *field = (char *)target + row->offset;
 		struct cf_list *list;
 
@@ -349,9 +349,9 @@ void cf_fault_at(
 		(void)cm_context(&said, "%s:%d", path, line);
 	else
 		(void)cm_context(&said, "%s", path);
-	if (faults != NULL)
+	if (faults)
 		(void)fprintf(faults, "%s\n", said.msg);
-	said.said = faults != NULL;
+	said.said = faults;
 	if (first->code == CM_OK)
 		*first = said;
 }

@@ -77,8 +77,8 @@ static void print_nested(const struct cf_row *row, FILE *out, int depth, const c
 
 static void print_rows(const struct cf_row *rows, FILE *out, int depth, const char *off)
 {
-	for (const struct cf_row *row = rows; row->key != NULL; row++) {
-		const char *value = row->fallback != NULL ? row->fallback : placeholder(row);
+	for (const struct cf_row *row = rows; row->key; row++) {
+		const char *value = row->fallback ? row->fallback : placeholder(row);
 		bool text = row->type == CF_STRING || row->type == CF_WORD || row->type == CF_PATH ||
 			    row->type == CF_DURATION;
 		const char *quote = text && value[0] != '"' ? "\"" : "";
@@ -86,7 +86,7 @@ static void print_rows(const struct cf_row *rows, FILE *out, int depth, const ch
 		if (row->type == CF_GONE)
 			continue;
 		indent(out, depth, off);
-		(void)fprintf(out, "# %s", row->help != NULL ? row->help : row->key);
+		(void)fprintf(out, "# %s", row->help ? row->help : row->key);
 		print_range(row, out);
 		(void)fprintf(out, "%s\n", row->required ? "; required" : "");
 		if (row->type == CF_GROUP || row->type == CF_LIST) {
@@ -95,8 +95,8 @@ static void print_rows(const struct cf_row *rows, FILE *out, int depth, const ch
 		}
 		indent(out, depth, off);
 		/* The operator must write keys without a default; in the sample they are comments. */
-		(void)fprintf(out, "%s%s = %s%s%s;\n", row->fallback != NULL || *off != '\0' ? "" : "# ",
-			row->key, quote, value, quote);
+		(void)fprintf(out, "%s%s = %s%s%s;\n", row->fallback || *off != '\0' ? "" : "# ", row->key,
+			quote, value, quote);
 	}
 }
 

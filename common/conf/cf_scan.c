@@ -30,10 +30,10 @@ void cf_fault(struct cf_faults *f, const char *file, unsigned line, const char *
 		(void)snprintf(place, sizeof place, "%u:", line);
 	if (f->n++ == 0)
 		(void)cm_fail(f->err, CM_ECONFIG, "%s:%s %s", file, place, text);
-	f->err->said = f->out != NULL;
-	if (f->out != NULL && f->n <= CF_FAULTS_MAX)
+	f->err->said = f->out;
+	if (f->out && f->n <= CF_FAULTS_MAX)
 		(void)fprintf(f->out, "%s:%s %s\n", file, place, text);
-	if (f->out != NULL && f->n == CF_FAULTS_MAX + 1)
+	if (f->out && f->n == CF_FAULTS_MAX + 1)
 		(void)fprintf(f->out, "%s: more faults are not shown\n", file);
 }
 
@@ -132,7 +132,7 @@ static void scan_include(struct scan *s)
 	s->at += strspn(s->at, " \t");
 	n = *s->at == '"' ? strcspn(s->at + 1, "\"\\\n") : 0;
 	cm_buf_init(&text, CF_FILE_MAX + 1);
-	if (s->dir == NULL) {
+	if (!s->dir) {
 		FAULT(s, "@include is not allowed here");
 		goto out;
 	}
@@ -147,11 +147,11 @@ static void scan_include(struct scan *s)
 	memcpy(name, s->at + 1, n);
 	name[n] = '\0';
 	path = cm_file_join(s->dir, name);
-	if (path == NULL || cm_file_read(path, CF_FILE_MAX, &text, &err) != CM_OK) {
-		FAULT(s, "%s", path == NULL ? "out of memory" : err.msg);
+	if (!path || cm_file_read(path, CF_FILE_MAX, &text, &err) != CM_OK) {
+		FAULT(s, "%s", !path ? "out of memory" : err.msg);
 		goto out;
 	}
-	if (memchr(text.data, 0, text.len) != NULL || cm_buf_put(&text, "", 1) != CM_OK) {
+	if (memchr(text.data, 0, text.len) || cm_buf_put(&text, "", 1) != CM_OK) {
 		FAULT(s, "%.200s: not a text file", path);
 		goto out;
 	}

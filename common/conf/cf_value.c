@@ -36,10 +36,10 @@ static const char *read_string(const config_setting_t *s, const char *dir, char 
 {
 	const char *text = config_setting_get_string(s);
 
-	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL)
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || !text)
 		return "string expected for";
-	*field = dir != NULL && *text != '\0' && *text != '/' ? cm_file_join(dir, text) : strdup(text);
-	return *field != NULL ? NULL : "";
+	*field = dir && *text != '\0' && *text != '/' ? cm_file_join(dir, text) : strdup(text);
+	return *field ? NULL : "";
 }
 
 #define CREDENTIAL "credential:"
@@ -49,23 +49,23 @@ static const char *read_path(const config_setting_t *s, const char *dir, char **
 {
 	const char *text = config_setting_get_string(s), *given = getenv("CREDENTIALS_DIRECTORY"), *name;
 
-	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL ||
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || !text ||
 		strncmp(text, CREDENTIAL, strlen(CREDENTIAL)) != 0)
 		return read_string(s, dir, field);
 	name = text + strlen(CREDENTIAL);
-	if (*name == '\0' || *name == '.' || strchr(name, '/') != NULL)
+	if (*name == '\0' || *name == '.' || strchr(name, '/'))
 		return "credential:NAME expected for";
 	/* Outside the service it stays a file name, which fails when the file is opened: not every verb opens
 	 * it. */
-	*field = given != NULL && *given == '/' ? cm_file_join(given, name) : strdup(text);
-	return *field != NULL ? NULL : "";
+	*field = given && *given == '/' ? cm_file_join(given, name) : strdup(text);
+	return *field ? NULL : "";
 }
 
 static const char *read_duration(const config_setting_t *s, int64_t *out)
 {
 	const char *text = config_setting_get_string(s);
 
-	if (config_setting_type(s) != CONFIG_TYPE_STRING || text == NULL || !cm_clock_duration(text, out))
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || !text || !cm_clock_duration(text, out))
 		return "duration such as \"250ms\", \"90s\", \"15m\", \"24h\" or \"7d\" expected for";
 	return *out == INT64_MAX ? out_of_range : NULL;
 }
@@ -83,12 +83,12 @@ static const char *read_strings(const config_setting_t *s, struct cf_strings *ou
 		return "list of strings expected for";
 	n = config_setting_length(s);
 	out->item = calloc((size_t)n + 1, sizeof *out->item);
-	if (out->item == NULL)
+	if (!out->item)
 		return "";
 	for (int i = 0; i < n; i++) {
 		const char *fault = read_string(config_setting_get_elem(s, (unsigned)i), NULL, &out->item[i]);
 
-		if (fault != NULL)
+		if (fault)
 			return *fault == '\0' ? fault : "list of strings expected for";
 		out->n++;
 	}
@@ -104,15 +104,15 @@ static const char *read_table(const config_setting_t *s, struct cf_table *out)
 		return expected;
 	n = config_setting_length(s);
 	out->item = calloc((size_t)n + 1, sizeof *out->item);
-	if (out->item == NULL)
+	if (!out->item)
 		return "";
 	for (int i = 0; i < n; i++) {
 		/* Counted before it is filled, so that what was read before a fault is freed. */
 		struct cf_strings *one = &out->item[out->n++];
 		const char *fault = read_strings(config_setting_get_elem(s, (unsigned)i), one);
 
-		if (fault != NULL || one->n == 0)
-			return fault != NULL && *fault == '\0' ? fault : expected;
+		if (fault || one->n == 0)
+			return fault && *fault == '\0' ? fault : expected;
 	}
 	return NULL;
 }
@@ -125,7 +125,7 @@ static const char *read_doubles(const config_setting_t *s, struct cf_doubles *ou
 		return "list of finite numbers expected for";
 	n = config_setting_length(s);
 	out->item = calloc((size_t)n + 1, sizeof *out->item);
-	if (out->item == NULL)
+	if (!out->item)
 		return "";
 	for (int i = 0; i < n; i++)
 		if (!read_double(config_setting_get_elem(s, (unsigned)i), &out->item[out->n++]))
@@ -159,7 +159,7 @@ static const char *read_number(
 {
 	const char *text = config_setting_get_string(s);
 
-	if (row->type == CF_EXTENDED && config_setting_type(s) == CONFIG_TYPE_STRING && text != NULL &&
+	if (row->type == CF_EXTENDED && config_setting_type(s) == CONFIG_TYPE_STRING && text &&
 		strcmp(text, "inf") == 0) {
 		*out = INFINITY;
 		return NULL;
@@ -187,7 +187,7 @@ const char *cf_value_read(
 		return is_default || in_range(row, (double)*(int64_t *)field) ? NULL : out_of_range;
 	case CF_DURATION:
 		fault = read_duration(s, field);
-		if (fault != NULL)
+		if (fault)
 			return fault;
 		return is_default || in_range(row, (double)*(int64_t *)field) ? NULL : out_of_range;
 	case CF_BOOL:
@@ -217,7 +217,7 @@ const char *cf_value_read(
 		return "no value possible for";
 	}
 	/* Only settings of list types reach this line. */
-	if (fault == NULL && !is_default && row->max > 0 && !in_range(row, config_setting_length(s)))
+	if (!fault && !is_default && row->max > 0 && !in_range(row, config_setting_length(s)))
 		return "number of items out of range for";
 	return fault;
 }

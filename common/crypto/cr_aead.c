@@ -25,10 +25,10 @@ static EVP_CIPHER_CTX *begin(const struct cr_key *key, const uint8_t *nonce, int
 {
 	EVP_CIPHER_CTX *ctx;
 
-	if (pthread_once(&once, fetch) != 0 || aes256gcm == NULL)
+	if (pthread_once(&once, fetch) != 0 || !aes256gcm)
 		return NULL;
 	ctx = EVP_CIPHER_CTX_new();
-	if (ctx != NULL && EVP_CipherInit_ex2(ctx, aes256gcm, key->bytes, nonce, seal, NULL) == 1)
+	if (ctx && EVP_CipherInit_ex2(ctx, aes256gcm, key->bytes, nonce, seal, NULL) == 1)
 		return ctx;
 	EVP_CIPHER_CTX_free(ctx);
 	return NULL;
@@ -55,7 +55,7 @@ enum cm_rc cr_box_seal(const struct cr_key *key, const struct cr_rng *rng, const
 		return cm_fail(err, CM_EINTERNAL, "a box of %zu bytes is too long", len);
 	rng->fill(rng->ctx, out, NONCE_LEN);
 	ctx = begin(key, out, 1);
-	ok = ctx != NULL && update(ctx, aad, aad_len, data, len, out + NONCE_LEN) &&
+	ok = ctx && update(ctx, aad, aad_len, data, len, out + NONCE_LEN) &&
 	     EVP_CipherFinal_ex(ctx, tag, &n) == 1 &&
 	     EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, (int)TAG_LEN, tag) == 1;
 	EVP_CIPHER_CTX_free(ctx);
@@ -75,7 +75,7 @@ enum cm_rc cr_box_open(const struct cr_key *key, const void *aad, size_t aad_len
 	data_len = len - CR_BOX_OVERHEAD;
 	memcpy(tag, box + NONCE_LEN + data_len, TAG_LEN);
 	ctx = begin(key, box, 0);
-	if (ctx == NULL)
+	if (!ctx)
 		return cm_fail(err, CM_EINTERNAL, "libcrypto cannot decrypt (out of memory?)");
 	ok = update(ctx, aad, aad_len, box + NONCE_LEN, data_len, data) &&
 	     EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)TAG_LEN, tag) == 1 &&

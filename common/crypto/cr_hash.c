@@ -38,7 +38,7 @@ static void free_ctx(void *ctx)
 static void fetch(void)
 {
 	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-	if (sha256 == NULL || pthread_key_create(&thread_end, free_ctx) != 0)
+	if (!sha256 || pthread_key_create(&thread_end, free_ctx) != 0)
 		die();
 }
 
@@ -49,7 +49,7 @@ static EVP_MD_CTX *new_ctx(void)
 	if (pthread_once(&once, fetch) != 0)
 		die();
 	ctx = EVP_MD_CTX_new();
-	if (ctx == NULL || EVP_DigestInit_ex2(ctx, sha256, NULL) != 1)
+	if (!ctx || EVP_DigestInit_ex2(ctx, sha256, NULL) != 1)
 		die();
 	return ctx;
 }
@@ -57,7 +57,7 @@ static EVP_MD_CTX *new_ctx(void)
 /* This thread's context, which end() has prepared for a new message. */
 static EVP_MD_CTX *begin(void)
 {
-	if (thread_ctx == NULL) {
+	if (!thread_ctx) {
 		thread_ctx = new_ctx();
 		if (pthread_setspecific(thread_end, thread_ctx) != 0)
 			die();
@@ -152,7 +152,7 @@ struct cr_hasher *cr_hasher_new(void)
 {
 	struct cr_hasher *h = malloc(sizeof *h);
 
-	if (h != NULL) {
+	if (h) {
 		h->ctx = new_ctx();
 		return h;
 	}
@@ -171,7 +171,7 @@ void cr_hasher_done(struct cr_hasher *h, uint8_t out[CR_HASH_LEN])
 
 void cr_hasher_free(struct cr_hasher *h)
 {
-	if (h == NULL)
+	if (!h)
 		return;
 	EVP_MD_CTX_free(h->ctx);
 	free(h);

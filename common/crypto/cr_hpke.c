@@ -115,7 +115,7 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 	for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
 		if (suites[i].id == id)
 			s->suite = &suites[i];
-	if (s->suite == NULL)
+	if (!s->suite)
 		return cm_fail(err, CM_EDATA, "unknown HPKE suite %d", (int)id);
 	memcpy(s->recipient, recipient, sizeof s->recipient);
 	s->context[0] = 0; /* mode_base */
@@ -124,8 +124,7 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 		s->context + 1 + CR_HASH_LEN);
 	cipher = EVP_CIPHER_fetch(NULL, s->suite->cipher, NULL);
 	s->aead = EVP_CIPHER_CTX_new();
-	ok = cipher != NULL && s->aead != NULL &&
-	     EVP_CipherInit_ex2(s->aead, cipher, NULL, NULL, seal, NULL) == 1;
+	ok = cipher && s->aead && EVP_CipherInit_ex2(s->aead, cipher, NULL, NULL, seal, NULL) == 1;
 	EVP_CIPHER_free(cipher);
 	return ok ? CM_OK
 		  : cm_fail(err, CM_EINTERNAL, "libcrypto has no %s (out of memory?)", s->suite->cipher);
@@ -211,7 +210,7 @@ enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key
 	struct cr_hpke_sealer *s = calloc(1, sizeof *s);
 	enum cm_rc rc;
 
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cr_hpke_check_recipient(public_key, err);
 	if (rc == CM_OK)
@@ -225,7 +224,7 @@ enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key
 
 void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	schedule_fini(&s->schedule);
 	OPENSSL_cleanse(s, sizeof *s);
@@ -277,7 +276,7 @@ enum cm_rc cr_hpke_opener_new(enum cr_hpke_suite suite, const struct cr_key *sec
 	struct cr_hpke_opener *o = calloc(1, sizeof *o);
 	enum cm_rc rc;
 
-	if (o == NULL)
+	if (!o)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cr_x25519_new(secret->bytes, &o->secret, err);
 	if (rc == CM_OK)
@@ -291,7 +290,7 @@ enum cm_rc cr_hpke_opener_new(enum cr_hpke_suite suite, const struct cr_key *sec
 
 void cr_hpke_opener_free(struct cr_hpke_opener *o)
 {
-	if (o == NULL)
+	if (!o)
 		return;
 	schedule_fini(&o->schedule);
 	cr_x25519_free(o->secret);

@@ -19,7 +19,7 @@ _Noreturn void cr_libcrypto_die(const char *why)
 
 static void *must(void *p)
 {
-	if (p == NULL)
+	if (!p)
 		cr_libcrypto_die("out of memory in libcrypto");
 	return p;
 }

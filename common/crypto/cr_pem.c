@@ -25,15 +25,15 @@ enum cm_rc cr_pem_private_key(const char *path, int secret, EVP_PKEY **out, stru
 	enum cm_rc rc;
 	size_t n;
 
-	if (pem == NULL)
+	if (!pem)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	rc = cr_private_read(path, secret, pem, MAX_PEM, &n, err);
 	if (rc != CM_OK)
 		goto out;
 	bio = BIO_new_mem_buf(pem, (int)n);
-	if (bio != NULL)
+	if (bio)
 		key = PEM_read_bio_PrivateKey(bio, NULL, cr_pem_no_password, NULL);
-	if (key == NULL)
+	if (!key)
 		rc = cm_fail(err, CM_EDATA, "%s: not a PEM private key without a passphrase", path);
 	else
 		*out = key;

@@ -82,7 +82,7 @@ static bool read_names(const STACK_OF(X509_EXTENSION) * extensions, struct claim
 	int critical;
 	GENERAL_NAMES *names = X509V3_get_d2i(extensions, NID_subject_alt_name, &critical, NULL);
 
-	if (names == NULL)
+	if (!names)
 		return critical == -1;
 	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
 		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
@@ -101,7 +101,7 @@ static void read_common_name(X509 *cert, char out[65])
 	X509_NAME *subject = X509_get_subject_name(cert);
 	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
 	const ASN1_STRING *cn = at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
-	size_t n = cn == NULL ? 0 : (size_t)ASN1_STRING_length(cn);
+	size_t n = !cn ? 0 : (size_t)ASN1_STRING_length(cn);
 
 	if (n > 64)
 		n = 64;
@@ -179,7 +179,7 @@ static void print_name(const X509_NAME *name, char *out, size_t size)
 	char *text;
 	long n = 0;
 
-	if (bio != NULL && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0)
+	if (bio && X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0)
 		n = BIO_get_mem_data(bio, &text);
 	if (n < 0)
 		n = 0;

@@ -43,8 +43,7 @@ static bool is_dns_name(const char *text)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.";
 
-	return text[0] != '-' && text[0] != '.' && text[strspn(text, allowed)] == '\0' &&
-	       strstr(text, "..") == NULL;
+	return text[0] != '-' && text[0] != '.' && text[strspn(text, allowed)] == '\0' && !strstr(text, "..");
 }
 
 int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
@@ -52,7 +51,7 @@ int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	ASN1_IA5STRING *value = ASN1_IA5STRING_new();
 
-	if (name == NULL || value == NULL || ASN1_STRING_set(value, text, -1) != 1) {
+	if (!name || !value || ASN1_STRING_set(value, text, -1) != 1) {
 		GENERAL_NAME_free(name);
 		ASN1_IA5STRING_free(value);
 		return 0;
@@ -69,7 +68,7 @@ static int push_address(GENERAL_NAMES *names, const uint8_t *address, int len)
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
 
-	if (name == NULL || value == NULL || ASN1_OCTET_STRING_set(value, address, len) != 1) {
+	if (!name || !value || ASN1_OCTET_STRING_set(value, address, len) != 1) {
 		GENERAL_NAME_free(name);
 		ASN1_OCTET_STRING_free(value);
 		return 0;
@@ -99,7 +98,7 @@ static enum cm_rc push_host(GENERAL_NAMES *names, const char *host, struct cm_er
 
 static enum cm_rc push_hosts(GENERAL_NAMES *names, const char *hosts, struct cm_err *err)
 {
-	const char *at = hosts == NULL || *hosts == '\0' ? LOCAL_HOSTS : hosts;
+	const char *at = !hosts || *hosts == '\0' ? LOCAL_HOSTS : hosts;
 
 	for (;;) {
 		size_t n = strcspn(at, ",");
@@ -124,7 +123,7 @@ static enum cm_rc add_names(X509 *cert, const struct cr_pki_subject *s, struct c
 	char uri[64];
 
 	(void)snprintf(uri, sizeof uri, "tombola:role:%s", cr_role_name(s->role));
-	if (names == NULL || !cr_pki_push_text(names, GEN_URI, uri))
+	if (!names || !cr_pki_push_text(names, GEN_URI, uri))
 		rc = no_memory(err);
 	if (rc == CM_OK && s->devices != 1) {
 		(void)snprintf(uri, sizeof uri, "tombola:devices:%u", (unsigned)s->devices);
@@ -147,7 +146,7 @@ static int add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 
 	X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
 	ext = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
-	ok = ext != NULL && X509_add_ext(cert, ext, -1) == 1;
+	ok = ext && X509_add_ext(cert, ext, -1) == 1;
 	X509_EXTENSION_free(ext);
 	return ok;
 }
@@ -179,7 +178,7 @@ static int set_serial(X509 *cert, const struct cr_rng *rng)
 
 	rng->fill(rng->ctx, bytes, sizeof bytes);
 	n = BN_bin2bn(bytes, (int)sizeof bytes, NULL);
-	ok = n != NULL && !BN_is_zero(n) && BN_to_ASN1_INTEGER(n, X509_get_serialNumber(cert)) != NULL;
+	ok = n && !BN_is_zero(n) && BN_to_ASN1_INTEGER(n, X509_get_serialNumber(cert));
 	BN_free(n);
 	return ok;
 }
@@ -189,8 +188,8 @@ static int set_times(X509 *cert, int days)
 	time_t now = time(NULL), after = now + (time_t)days * DAY;
 	time_t before = days > 0 ? now - BACKDATE : after - DAY;
 
-	return ASN1_TIME_set(X509_getm_notBefore(cert), before) != NULL &&
-	       ASN1_TIME_set(X509_getm_notAfter(cert), after) != NULL;
+	return ASN1_TIME_set(X509_getm_notBefore(cert), before) &&
+	       ASN1_TIME_set(X509_getm_notAfter(cert), after);
 }
 
 /* Sets everything but the extensions and the signature. */
@@ -203,22 +202,22 @@ static int set_basics(
 	       set_times(cert, s->days) &&
 	       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const uint8_t *)s->name, -1, -1, 0) ==
 		       1 &&
-	       X509_set_issuer_name(cert, issuer == NULL ? name : X509_get_subject_name(issuer)) == 1 &&
+	       X509_set_issuer_name(cert, !issuer ? name : X509_get_subject_name(issuer)) == 1 &&
 	       X509_set_pubkey(cert, key) == 1;
 }
 
 enum cm_rc cr_pki_cert_make(const struct cr_pki_subject *s, EVP_PKEY *key, const struct cr_pki_pair *ca,
 	X509 **out, struct cm_err *err)
 {
-	X509 *cert = X509_new(), *issuer = ca == NULL ? NULL : ca->cert;
+	X509 *cert = X509_new(), *issuer = !ca ? NULL : ca->cert;
 	struct cr_rng rng;
 	enum cm_rc rc = cr_rng_system(&rng, err);
 
-	if (rc == CM_OK && (cert == NULL || !set_basics(cert, s, issuer, key, &rng)))
+	if (rc == CM_OK && (!cert || !set_basics(cert, s, issuer, key, &rng)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
-		rc = add_extensions(cert, issuer == NULL ? cert : issuer, s, err);
-	if (rc == CM_OK && X509_sign(cert, ca == NULL ? key : ca->key, EVP_sha256()) == 0)
+		rc = add_extensions(cert, !issuer ? cert : issuer, s, err);
+	if (rc == CM_OK && X509_sign(cert, !ca ? key : ca->key, EVP_sha256()) == 0)
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		*out = cert;
@@ -231,7 +230,7 @@ enum cm_rc cr_pki_pair_make(const struct cr_pki_subject *s, const struct cr_pki_
 	struct cr_pki_pair *out, struct cm_err *err)
 {
 	struct cr_pki_pair p = { .key = EVP_EC_gen("P-256") };
-	enum cm_rc rc = p.key == NULL ? no_memory(err) : cr_pki_cert_make(s, p.key, ca, &p.cert, err);
+	enum cm_rc rc = !p.key ? no_memory(err) : cr_pki_cert_make(s, p.key, ca, &p.cert, err);
 
 	if (rc == CM_OK)
 		*out = p;
@@ -247,7 +246,7 @@ enum cm_rc cr_pki_cert_renew(
 	struct cr_rng rng;
 	enum cm_rc rc = cr_rng_system(&rng, err);
 
-	if (rc == CM_OK && (cert == NULL || !set_serial(cert, &rng) || !set_times(cert, days) ||
+	if (rc == CM_OK && (!cert || !set_serial(cert, &rng) || !set_times(cert, days) ||
 				   X509_sign(cert, ca->key, EVP_sha256()) == 0))
 		rc = no_memory(err);
 	if (rc == CM_OK)
@@ -276,8 +275,8 @@ static enum cm_rc store_bio(const char *path, BIO *bio, unsigned mode, struct cm
 enum cm_rc cr_pki_cert_store(X509 *cert, const char *path, struct cm_err *err)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
-	enum cm_rc rc = bio == NULL || PEM_write_bio_X509(bio, cert) != 1 ? no_memory(err)
-									  : store_bio(path, bio, 0644, err);
+	enum cm_rc rc =
+		!bio || PEM_write_bio_X509(bio, cert) != 1 ? no_memory(err) : store_bio(path, bio, 0644, err);
 
 	BIO_free(bio);
 	return rc;
@@ -290,7 +289,7 @@ enum cm_rc cr_pki_cert_add(struct cr_private_many *m, X509 *cert, const char *pa
 	char *data;
 	long n;
 
-	if (bio == NULL || PEM_write_bio_X509(bio, cert) != 1) {
+	if (!bio || PEM_write_bio_X509(bio, cert) != 1) {
 		rc = no_memory(err);
 	} else {
 		n = BIO_get_mem_data(bio, &data);
@@ -303,7 +302,7 @@ enum cm_rc cr_pki_cert_add(struct cr_private_many *m, X509 *cert, const char *pa
 enum cm_rc cr_pki_key_store(EVP_PKEY *key, const char *path, struct cm_err *err)
 {
 	BIO *bio = BIO_new(BIO_s_secmem());
-	enum cm_rc rc = bio == NULL || PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1
+	enum cm_rc rc = !bio || PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1
 				? no_memory(err)
 				: store_bio(path, bio, 0600, err);
 
@@ -315,7 +314,7 @@ enum cm_rc cr_pki_pair_store(
 	const struct cr_pki_pair *p, const char *dir, const char *name, struct cm_err *err)
 {
 	char *cert = cr_private_path(dir, name, ".crt"), *key = cr_private_path(dir, name, ".key");
-	enum cm_rc rc = cert == NULL || key == NULL ? no_memory(err) : cr_pki_key_store(p->key, key, err);
+	enum cm_rc rc = !cert || !key ? no_memory(err) : cr_pki_key_store(p->key, key, err);
 	struct cm_err ignored;
 
 	if (rc == CM_OK) {
@@ -335,15 +334,15 @@ enum cm_rc cr_pki_cert_load(const char *path, X509 **out, struct cm_err *err)
 	enum cm_rc rc;
 	size_t n;
 
-	if (pem == NULL)
+	if (!pem)
 		return no_memory(err);
 	rc = cr_private_read(path, 0, pem, MAX_PEM, &n, err);
 	if (rc != CM_OK)
 		goto out;
 	bio = BIO_new_mem_buf(pem, (int)n);
-	if (bio == NULL)
+	if (!bio)
 		rc = no_memory(err);
-	else if ((*out = PEM_read_bio_X509(bio, NULL, cr_pem_no_password, NULL)) == NULL)
+	else if (!(*out = PEM_read_bio_X509(bio, NULL, cr_pem_no_password, NULL)))
 		rc = cm_fail(err, CM_EDATA, "%s: no certificate in PEM form", path);
 	ERR_clear_error();
 out:
@@ -358,7 +357,7 @@ enum cm_rc cr_pki_pair_load(const char *dir, const char *name, struct cr_pki_pai
 	struct cr_pki_pair p = { 0 };
 	enum cm_rc rc;
 
-	if (cert == NULL || key == NULL)
+	if (!cert || !key)
 		rc = no_memory(err);
 	else
 		rc = cr_pki_cert_load(cert, &p.cert, err);

@@ -38,12 +38,12 @@ static enum cm_rc load_list(
 	size_t n;
 
 	*out = NULL;
-	if (pem == NULL)
+	if (!pem)
 		return no_memory(err);
 	rc = cr_private_read(path, 0, pem, CR_PKI_FILE_MAX, &n, err);
-	if (rc == CM_OK && (bio = BIO_new_mem_buf(pem, (int)n)) != NULL)
+	if (rc == CM_OK && (bio = BIO_new_mem_buf(pem, (int)n)))
 		*out = PEM_read_bio_X509_CRL(bio, NULL, cr_pem_no_password, NULL);
-	if (rc == CM_OK && (*out == NULL || X509_CRL_verify(*out, ca->key) != 1)) {
+	if (rc == CM_OK && (!*out || X509_CRL_verify(*out, ca->key) != 1)) {
 		X509_CRL_free(*out);
 		*out = NULL;
 		rc = cm_fail(err, CM_EDATA, "%s: not a revocation list of this CA", path);
@@ -62,7 +62,7 @@ static int add_key_identifier(X509_CRL *list, X509 *ca)
 
 	X509V3_set_ctx(&ctx, ca, NULL, NULL, list, 0);
 	ext = X509V3_EXT_conf_nid(NULL, &ctx, NID_authority_key_identifier, "keyid");
-	ok = ext != NULL && X509_CRL_add_ext(list, ext, -1) == 1;
+	ok = ext && X509_CRL_add_ext(list, ext, -1) == 1;
 	X509_EXTENSION_free(ext);
 	return ok;
 }
@@ -71,7 +71,7 @@ static X509_CRL *new_list(X509 *ca)
 {
 	X509_CRL *list = X509_CRL_new();
 
-	if (list != NULL && X509_CRL_set_version(list, X509_CRL_VERSION_2) == 1 &&
+	if (list && X509_CRL_set_version(list, X509_CRL_VERSION_2) == 1 &&
 		X509_CRL_set_issuer_name(list, X509_get_subject_name(ca)) == 1 &&
 		add_key_identifier(list, ca))
 		return list;
@@ -84,8 +84,8 @@ static int raise_number(X509_CRL *list)
 {
 	ASN1_INTEGER *old = X509_CRL_get_ext_d2i(list, NID_crl_number, NULL, NULL),
 		     *next = ASN1_INTEGER_new();
-	BIGNUM *n = old == NULL ? BN_new() : ASN1_INTEGER_to_BN(old, NULL);
-	int ok = n != NULL && next != NULL && BN_add_word(n, 1) == 1 && BN_to_ASN1_INTEGER(n, next) != NULL &&
+	BIGNUM *n = !old ? BN_new() : ASN1_INTEGER_to_BN(old, NULL);
+	int ok = n && next && BN_add_word(n, 1) == 1 && BN_to_ASN1_INTEGER(n, next) &&
 		 X509_CRL_add1_ext_i2d(list, NID_crl_number, next, 0, X509V3_ADD_REPLACE) == 1;
 
 	ASN1_INTEGER_free(old);
@@ -98,7 +98,7 @@ static int add_serial(X509_CRL *list, X509 *cert, const ASN1_TIME *now)
 {
 	X509_REVOKED *entry = X509_REVOKED_new();
 
-	if (entry != NULL && X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(cert)) == 1 &&
+	if (entry && X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(cert)) == 1 &&
 		X509_REVOKED_set_revocationDate(entry, (ASN1_TIME *)now) == 1 &&
 		X509_CRL_add0_revoked(list, entry) == 1)
 		return 1;
@@ -118,10 +118,10 @@ static int extend_list(
 	X509_CRL *list, X509 *cert, STACK_OF(X509) * others, size_t *added, const struct cr_pki_pair *ca)
 {
 	ASN1_TIME *now = ASN1_TIME_set(NULL, time(NULL));
-	int ok = now != NULL && X509_CRL_set1_lastUpdate(list, now) == 1 &&
+	int ok = now && X509_CRL_set1_lastUpdate(list, now) == 1 &&
 		 X509_CRL_set1_nextUpdate(list, X509_get0_notAfter(ca->cert)) == 1 && raise_number(list);
 
-	if (ok && cert != NULL && !has_serial(list, cert))
+	if (ok && cert && !has_serial(list, cert))
 		ok = add_serial(list, cert, now);
 	*added = 0;
 	for (int i = 0; ok && i < sk_X509_num(others); i++)
@@ -140,7 +140,7 @@ static enum cm_rc store_list(const char *path, X509_CRL *list, struct cm_err *er
 	char *data;
 	long n;
 
-	if (bio == NULL || PEM_write_bio_X509_CRL(bio, list) != 1) {
+	if (!bio || PEM_write_bio_X509_CRL(bio, list) != 1) {
 		rc = no_memory(err);
 	} else {
 		n = BIO_get_mem_data(bio, &data);
@@ -167,11 +167,11 @@ static enum cm_rc refresh_one(void *user, const char *name, struct cm_err *err)
 	if (name[0] == '.')
 		return CM_OK;
 	party = cm_file_join(r->dir, name);
-	if (party != NULL) {
+	if (party) {
 		cert = cm_file_join(party, authorities[r->authority].cert);
 		list = cm_file_join(party, authorities[r->authority].list);
 	}
-	if (cert == NULL || list == NULL)
+	if (!cert || !list)
 		rc = no_memory(err);
 	else if (stat(cert, &st) == 0)
 		rc = cr_pki_copy(r->list_path, list, 1, err);
@@ -186,10 +186,10 @@ enum cm_rc cr_pki_list_start(const char *ca_dir, struct cm_err *err)
 	char *path = cr_private_path(ca_dir, "ca", ".crl");
 	struct cr_pki_pair ca = { 0 };
 	X509_CRL *list = NULL;
-	enum cm_rc rc = path == NULL ? no_memory(err) : cr_pki_pair_load(ca_dir, "ca", &ca, err);
+	enum cm_rc rc = !path ? no_memory(err) : cr_pki_pair_load(ca_dir, "ca", &ca, err);
 	size_t none;
 
-	if (rc == CM_OK && ((list = new_list(ca.cert)) == NULL || !extend_list(list, NULL, NULL, &none, &ca)))
+	if (rc == CM_OK && (!(list = new_list(ca.cert)) || !extend_list(list, NULL, NULL, &none, &ca)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = store_list(path, list, err);
@@ -203,9 +203,9 @@ enum cm_rc cr_pki_list_check(const char *ca_dir, const struct cr_pki_pair *ca, X
 {
 	char *path = cr_private_path(ca_dir, "ca", ".crl");
 	X509_CRL *list = NULL;
-	enum cm_rc rc = path == NULL ? no_memory(err) : load_list(path, ca, &list, err);
+	enum cm_rc rc = !path ? no_memory(err) : load_list(path, ca, &list, err);
 
-	if (rc == CM_OK && list != NULL && has_serial(list, cert))
+	if (rc == CM_OK && list && has_serial(list, cert))
 		rc = cm_fail(err, CM_EPERM, "%s has it: it is revoked", path);
 	X509_CRL_free(list);
 	free(path);
@@ -216,12 +216,12 @@ enum cm_rc cr_pki_list_check(const char *ca_dir, const struct cr_pki_pair *ca, X
 static enum cm_rc issued_by(const char *dir, size_t authority, X509 *cert, bool *issued, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, authorities[authority].dir);
-	char *path = ca_dir == NULL ? NULL : cm_file_join(ca_dir, "ca.crt");
+	char *path = !ca_dir ? NULL : cm_file_join(ca_dir, "ca.crt");
 	enum cm_rc rc = CM_OK;
 	X509 *ca = NULL;
 
 	*issued = false;
-	rc = path == NULL ? no_memory(err) : cr_pki_cert_load(path, &ca, err);
+	rc = !path ? no_memory(err) : cr_pki_cert_load(path, &ca, err);
 	if (rc == CM_OK)
 		*issued = cr_pki_cert_is_of(cert, ca);
 	X509_free(ca);
@@ -234,7 +234,7 @@ static enum cm_rc revoke_under(
 	const char *dir, size_t authority, X509 *cert, size_t *others, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, authorities[authority].dir);
-	char *path = ca_dir == NULL ? NULL : cr_private_path(ca_dir, "ca", ".crl");
+	char *path = !ca_dir ? NULL : cr_private_path(ca_dir, "ca", ".crl");
 	struct cr_pki_pair ca = { 0 };
 	struct refresh refresh = { dir, path, authority };
 	STACK_OF(X509) *same = NULL;
@@ -242,16 +242,16 @@ static enum cm_rc revoke_under(
 	struct cm_err unread = { .code = CM_OK };
 	enum cm_rc rc;
 
-	rc = path == NULL ? no_memory(err) : cr_pki_pair_load(ca_dir, "ca", &ca, err);
+	rc = !path ? no_memory(err) : cr_pki_pair_load(ca_dir, "ca", &ca, err);
 	if (rc == CM_OK)
 		rc = load_list(path, &ca, &list, err);
-	if (rc == CM_OK && list == NULL)
+	if (rc == CM_OK && !list)
 		list = new_list(ca.cert);
 	/* A file that cannot be read is a fault, but the certificates that can be read must still be
 	 * revoked. */
 	if (rc == CM_OK)
 		unread.code = cr_pki_issued_same_key(ca_dir, ca.cert, cert, &same, &unread);
-	if (rc == CM_OK && (list == NULL || !extend_list(list, cert, same, others, &ca)))
+	if (rc == CM_OK && (!list || !extend_list(list, cert, same, others, &ca)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = store_list(path, list, err);

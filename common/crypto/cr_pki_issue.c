@@ -66,7 +66,7 @@ enum cm_rc cr_pki_copy(const char *from, const char *to, int replace, struct cm_
 	enum cm_rc rc;
 	size_t n;
 
-	if (bytes == NULL)
+	if (!bytes)
 		return no_memory(err);
 	rc = cr_private_read(from, 0, bytes, CR_PKI_FILE_MAX, &n, err);
 	if (rc == CM_OK)
@@ -88,7 +88,7 @@ static char *make_dir(const char *dir, const char *sub, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, sub);
 
-	if (path == NULL) {
+	if (!path) {
 		(void)no_memory(err);
 		return NULL;
 	}
@@ -103,11 +103,11 @@ static char *make_dir(const char *dir, const char *sub, struct cm_err *err)
 static enum cm_rc copy_in(const char *dir, size_t row, const char *out_dir, struct cm_err *err)
 {
 	char *from_dir = cm_file_join(dir, outfits[row].from_dir);
-	char *from = from_dir == NULL ? NULL : cm_file_join(from_dir, outfits[row].from);
+	char *from = !from_dir ? NULL : cm_file_join(from_dir, outfits[row].from);
 	char *to = cm_file_join(out_dir, outfits[row].to);
 	enum cm_rc rc = CM_OK;
 
-	if (from == NULL || to == NULL)
+	if (!from || !to)
 		rc = no_memory(err);
 	else if (!exists(to) && (!outfits[row].optional || exists(from)))
 		rc = cr_pki_copy(from, to, 0, err);
@@ -130,16 +130,16 @@ enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct cm_err *e
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t n = strlen(s->name);
 
-	if (n < 1 || n > NAME_LEN || strspn(s->name, first) != n || strchr("._-", s->name[0]) != NULL)
+	if (n < 1 || n > NAME_LEN || strspn(s->name, first) != n || strchr("._-", s->name[0]))
 		return cm_fail(err, CM_EUSAGE,
 			"a name is 1 to %u of A-Z a-z 0-9 . _ - and begins with a letter or digit", NAME_LEN);
-	if (cr_pki_ca_of(s->role) == NULL)
+	if (!cr_pki_ca_of(s->role))
 		return cm_fail(err, CM_EUSAGE, "a role is client, shuffler or analyzer");
 	if (s->devices < 1 || s->devices > CR_PKI_MAX_DEVICES)
 		return cm_fail(err, CM_EUSAGE, "devices: 1 to %u", CR_PKI_MAX_DEVICES);
 	if (s->devices != 1 && s->role != CR_ROLE_CLIENT)
 		return cm_fail(err, CM_EUSAGE, "only a client speaks for devices");
-	if (s->hosts != NULL && *s->hosts != '\0' && s->role != CR_ROLE_SHUFFLER)
+	if (s->hosts && *s->hosts != '\0' && s->role != CR_ROLE_SHUFFLER)
 		return cm_fail(err, CM_EUSAGE, "only a shuffler is dialled and has hosts");
 	return CM_OK;
 }
@@ -162,7 +162,7 @@ enum cm_rc cr_pki_ca_load(const char *dir, enum cr_role role, int days, struct c
 	enum cm_rc rc;
 
 	*ca_dir = cm_file_join(dir, cr_pki_ca_of(role));
-	rc = *ca_dir == NULL ? no_memory(err) : cr_pki_pair_load(*ca_dir, "ca", ca, err);
+	rc = !*ca_dir ? no_memory(err) : cr_pki_pair_load(*ca_dir, "ca", ca, err);
 	return rc == CM_OK ? check_life(days, ca, err) : rc;
 }
 
@@ -239,7 +239,7 @@ static enum cm_rc make_ca(const char *dir, const char *sub, const char *name, st
 	char *path = make_dir(dir, sub, err);
 	enum cm_rc rc;
 
-	if (path == NULL)
+	if (!path)
 		return err->code;
 	rc = cr_pki_pair_make(&s, NULL, &ca, err);
 	if (rc == CM_OK)
@@ -258,10 +258,9 @@ static enum cm_rc make_sign_key(const char *dir, const char *party_dir, const ch
 {
 	char *ca_dir = cm_file_join(dir, "ca-services");
 	char *private_path = cr_private_path(party_dir, name, ".key");
-	char *public_path = ca_dir == NULL ? NULL : cr_private_path(ca_dir, name, ".pub");
-	enum cm_rc rc = private_path == NULL || public_path == NULL
-				? no_memory(err)
-				: cr_sign_keygen(private_path, public_path, err);
+	char *public_path = !ca_dir ? NULL : cr_private_path(ca_dir, name, ".pub");
+	enum cm_rc rc = !private_path || !public_path ? no_memory(err)
+						      : cr_sign_keygen(private_path, public_path, err);
 
 	free(ca_dir);
 	free(private_path);
@@ -282,10 +281,10 @@ static enum cm_rc make_party(
 	char *path = make_dir(dir, parties[row].dir, err);
 	enum cm_rc rc;
 
-	if (path == NULL)
+	if (!path)
 		return err->code;
 	rc = issue(dir, path, &s, err);
-	if (rc == CM_OK && parties[row].sign != NULL)
+	if (rc == CM_OK && parties[row].sign)
 		rc = make_sign_key(dir, path, parties[row].sign, err);
 	free(path);
 	return rc;
@@ -300,7 +299,7 @@ static enum cm_rc check_fresh(const char *dir, struct cm_err *err)
 		char *path = cm_file_join(dir, subs[i]);
 		bool there;
 
-		if (path == NULL)
+		if (!path)
 			return no_memory(err);
 		there = exists(path);
 		free(path);
@@ -317,7 +316,7 @@ static enum cm_rc outfit_all(const char *dir, struct cm_err *err)
 	for (size_t i = 0; rc == CM_OK && i < PARTIES; i++) {
 		char *path = cm_file_join(dir, parties[i].dir);
 
-		rc = path == NULL ? no_memory(err) : cr_pki_outfit(dir, path, parties[i].role, err);
+		rc = !path ? no_memory(err) : cr_pki_outfit(dir, path, parties[i].role, err);
 		free(path);
 	}
 	return rc;

@@ -31,7 +31,7 @@ static char *path_of(const char *folder, X509 *cert, struct cm_err *err)
 	}
 	cm_hex(ASN1_STRING_get0_data(serial), (size_t)ASN1_STRING_length(serial), name);
 	path = cr_private_path(folder, name, SUFFIX);
-	if (path == NULL)
+	if (!path)
 		(void)no_memory(err);
 	return path;
 }
@@ -39,7 +39,7 @@ static char *path_of(const char *folder, X509 *cert, struct cm_err *err)
 enum cm_rc cr_pki_issued_begin(const char *ca_dir, struct cm_err *err)
 {
 	char *folder = cm_file_join(ca_dir, FOLDER);
-	enum cm_rc rc = folder == NULL ? no_memory(err) : cm_file_mkdir(folder, err);
+	enum cm_rc rc = !folder ? no_memory(err) : cm_file_mkdir(folder, err);
 
 	free(folder);
 	return rc;
@@ -50,7 +50,7 @@ static char *record_of(const char *ca_dir, X509 *cert, struct cm_err *err)
 {
 	char *folder = cm_file_join(ca_dir, FOLDER), *path = NULL;
 
-	if (folder == NULL)
+	if (!folder)
 		(void)no_memory(err);
 	else
 		path = path_of(folder, cert, err);
@@ -61,7 +61,7 @@ static char *record_of(const char *ca_dir, X509 *cert, struct cm_err *err)
 enum cm_rc cr_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err)
 {
 	char *path = record_of(ca_dir, cert, err);
-	enum cm_rc rc = path == NULL ? err->code : cr_pki_issued_begin(ca_dir, err);
+	enum cm_rc rc = !path ? err->code : cr_pki_issued_begin(ca_dir, err);
 
 	if (rc == CM_OK)
 		rc = cr_pki_cert_store(cert, path, err);
@@ -72,7 +72,7 @@ enum cm_rc cr_pki_issued_keep(const char *ca_dir, X509 *cert, struct cm_err *err
 enum cm_rc cr_pki_issued_add(struct cr_private_many *m, const char *ca_dir, X509 *cert, struct cm_err *err)
 {
 	char *path = record_of(ca_dir, cert, err);
-	enum cm_rc rc = path == NULL ? err->code : cr_pki_cert_add(m, cert, path, err);
+	enum cm_rc rc = !path ? err->code : cr_pki_cert_add(m, cert, path, err);
 
 	free(path);
 	return rc;
@@ -83,7 +83,7 @@ void cr_pki_issued_forget(const char *ca_dir, X509 *cert)
 	struct cm_err err;
 	char *path = record_of(ca_dir, cert, &err);
 
-	if (path != NULL)
+	if (path)
 		(void)unlink(path);
 	free(path);
 }
@@ -120,7 +120,7 @@ static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
 	if (n < sizeof SUFFIX - 1 || strcmp(name + n - (sizeof SUFFIX - 1), SUFFIX) != 0)
 		return CM_OK;
 	path = cm_file_join(w->folder, name);
-	if ((path == NULL ? no_memory(err) : look_at(w, path, err)) != CM_OK && w->fault.code == CM_OK)
+	if ((!path ? no_memory(err) : look_at(w, path, err)) != CM_OK && w->fault.code == CM_OK)
 		w->fault = *err;
 	free(path);
 	return CM_OK;
@@ -131,7 +131,7 @@ enum cm_rc cr_pki_issued_each(
 {
 	char *folder = cm_file_join(ca_dir, FOLDER);
 	struct walk w = { .folder = folder, .ca = ca, .fn = fn, .user = user };
-	enum cm_rc rc = folder == NULL ? no_memory(err) : cm_file_each(folder, on_entry, &w, err);
+	enum cm_rc rc = !folder ? no_memory(err) : cm_file_each(folder, on_entry, &w, err);
 
 	free(folder);
 	if (w.fault.code == CM_OK)
@@ -168,5 +168,5 @@ enum cm_rc cr_pki_issued_same_key(
 	struct search s = { .cert = cert, .same = sk_X509_new_null() };
 
 	*out = s.same;
-	return s.same == NULL ? no_memory(err) : cr_pki_issued_each(ca_dir, ca, on_kept, &s, err);
+	return !s.same ? no_memory(err) : cr_pki_issued_each(ca_dir, ca, on_kept, &s, err);
 }

@@ -30,7 +30,7 @@ static int ask_for(X509_REQ *request, const char *uri)
 {
 	STACK_OF(X509_EXTENSION) *asked = NULL;
 	GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
-	int ok = names != NULL && cr_pki_push_text(names, GEN_URI, uri) &&
+	int ok = names && cr_pki_push_text(names, GEN_URI, uri) &&
 		 X509V3_add1_i2d(&asked, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT) == 1 &&
 		 X509_REQ_add_extensions(request, asked) == 1;
 
@@ -58,7 +58,7 @@ static enum cm_rc store(X509_REQ *request, const char *path, struct cm_err *err)
 	char *data;
 	long n;
 
-	if (bio == NULL || PEM_write_bio_X509_REQ(bio, request) != 1) {
+	if (!bio || PEM_write_bio_X509_REQ(bio, request) != 1) {
 		rc = no_memory(err);
 	} else {
 		n = BIO_get_mem_data(bio, &data);
@@ -78,8 +78,7 @@ static enum cm_rc make(const char *out_dir, const char *name, enum cr_role role,
 	struct cm_err ignored;
 	enum cm_rc rc = CM_OK;
 
-	if (key_path == NULL || path == NULL || key == NULL || request == NULL ||
-		!fill(request, name, role, key))
+	if (!key_path || !path || !key || !request || !fill(request, name, role, key))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = cr_pki_key_store(key, key_path, err);
@@ -99,7 +98,7 @@ static enum cm_rc make_sign_key(const char *out_dir, enum cr_role role, struct c
 	char *private_path = cr_private_path(out_dir, name, ".key");
 	char *public_path = cr_private_path(out_dir, name, ".pub");
 	struct stat st;
-	enum cm_rc rc = private_path == NULL || public_path == NULL ? no_memory(err) : CM_OK;
+	enum cm_rc rc = !private_path || !public_path ? no_memory(err) : CM_OK;
 
 	if (rc == CM_OK && lstat(private_path, &st) != 0)
 		rc = cr_sign_keygen(private_path, public_path, err);
@@ -131,14 +130,14 @@ static enum cm_rc check_key(X509_REQ *request, EVP_PKEY *key, struct cm_err *err
 		0x04 };
 	uint8_t *der = NULL;
 	char group[32] = "";
-	int len = key == NULL ? 0 : i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(request), &der);
+	int len = !key ? 0 : i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(request), &der);
 	bool good = len == (int)sizeof p256 + 64 && memcmp(der, p256, sizeof p256) == 0;
 
 	OPENSSL_free(der);
 	ERR_clear_error();
 	if (good)
 		return CM_OK;
-	if (key == NULL)
+	if (!key)
 		return cm_fail(err, CM_EPERM, "its public key cannot be read; P-256 is what is certified");
 	if (EVP_PKEY_get_group_name(key, group, sizeof group, NULL) == 1 && strcmp(group, "prime256v1") == 0)
 		return cm_fail(err, CM_EPERM,
@@ -157,15 +156,15 @@ static enum cm_rc read_pem(const char *path, X509_REQ **out, struct cm_err *err)
 	enum cm_rc rc;
 	size_t n;
 
-	if (pem == NULL)
+	if (!pem)
 		return no_memory(err);
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		rc = cm_fail(err, CM_EPERM, "%s: a symbolic link, and no request", path);
 	else
 		rc = cr_private_read(path, 0, pem, MAX_REQUEST, &n, err);
-	if (rc == CM_OK && (bio = BIO_new_mem_buf(pem, (int)n)) == NULL)
+	if (rc == CM_OK && !(bio = BIO_new_mem_buf(pem, (int)n)))
 		rc = no_memory(err);
-	if (rc == CM_OK && (*out = PEM_read_bio_X509_REQ(bio, NULL, cr_pem_no_password, NULL)) == NULL)
+	if (rc == CM_OK && !(*out = PEM_read_bio_X509_REQ(bio, NULL, cr_pem_no_password, NULL)))
 		rc = cm_fail(err, CM_EDATA, "%s: no certificate request in PEM form", path);
 	ERR_clear_error();
 	BIO_free(bio);

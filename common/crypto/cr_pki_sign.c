@@ -57,7 +57,7 @@ static enum cm_rc remember(struct cr_pki_signer *s, EVP_PKEY *key, const char *p
 {
 	struct known *new = malloc(sizeof *new + strlen(path) + 1), **node;
 
-	if (new == NULL)
+	if (!new)
 		return no_memory(err);
 	strcpy(new->path, path);
 	if (hash_of(key, new->key, err) != CM_OK) {
@@ -65,26 +65,26 @@ static enum cm_rc remember(struct cr_pki_signer *s, EVP_PKEY *key, const char *p
 		return err->code;
 	}
 	node = tsearch(new, &s->known, by_key);
-	if (node == NULL || *node != new)
+	if (!node || *node != new)
 		free(new); /* the same key again, as a renewed certificate has it */
-	return node == NULL ? no_memory(err) : CM_OK;
+	return !node ? no_memory(err) : CM_OK;
 }
 
 static enum cm_rc on_kept(void *user, const char *path, X509 *kept, struct cm_err *err)
 {
 	EVP_PKEY *key = X509_get0_pubkey(kept);
 
-	return key == NULL ? cm_fail(err, CM_EDATA, "%s: its public key cannot be read", path)
-			   : remember(user, key, path, err);
+	return !key ? cm_fail(err, CM_EDATA, "%s: its public key cannot be read", path)
+		    : remember(user, key, path, err);
 }
 
 /* The keys of one CA's certificates; a CA that is not on this host has none here. */
 static enum cm_rc learn(struct cr_pki_signer *s, const char *dir, enum cr_role role, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, cr_pki_ca_of(role));
-	char *path = ca_dir == NULL ? NULL : cm_file_join(ca_dir, "ca.crt");
+	char *path = !ca_dir ? NULL : cm_file_join(ca_dir, "ca.crt");
 	X509 *ca = NULL;
-	enum cm_rc rc = path == NULL ? no_memory(err) : cr_pki_cert_load(path, &ca, err);
+	enum cm_rc rc = !path ? no_memory(err) : cr_pki_cert_load(path, &ca, err);
 
 	if (rc == CM_OK)
 		rc = cr_pki_issued_each(ca_dir, ca, on_kept, s, err);
@@ -100,13 +100,13 @@ enum cm_rc cr_pki_signer_new(const char *dir, enum cr_role role, const char *hos
 	struct cr_pki_signer *s = calloc(1, sizeof *s);
 	enum cm_rc rc;
 
-	if (s == NULL)
+	if (!s)
 		return no_memory(err);
 	s->given = (struct cr_pki_subject){ .name = "any", .role = role, .devices = devices, .days = days };
 	s->records = cr_private_many_new();
 	s->files = cr_private_many_new();
-	s->given.hosts = s->hosts = hosts == NULL ? NULL : strdup(hosts);
-	if (s->records == NULL || s->files == NULL || (hosts != NULL && s->hosts == NULL))
+	s->given.hosts = s->hosts = !hosts ? NULL : strdup(hosts);
+	if (!s->records || !s->files || (hosts && !s->hosts))
 		rc = no_memory(err);
 	else
 		rc = cr_pki_subject_check(&s->given, err);
@@ -127,7 +127,7 @@ enum cm_rc cr_pki_signer_new(const char *dir, enum cr_role role, const char *hos
 
 void cr_pki_signer_free(struct cr_pki_signer *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	tdestroy(s->known, free);
 	cr_private_many_free(s->records);
@@ -147,7 +147,7 @@ static enum cm_rc check_new(const struct cr_pki_signer *s, EVP_PKEY *key, struct
 	if (hash_of(key, asked.key, err) != CM_OK)
 		return err->code;
 	found = tfind(&asked, &s->known, by_key);
-	return found == NULL || !CM_CHECKED("pki.request_twice")
+	return !found || !CM_CHECKED("pki.request_twice")
 		       ? CM_OK
 		       : cm_fail(err, CM_EPERM, "its key has a certificate already: %s", (*found)->path);
 }
@@ -163,7 +163,7 @@ enum cm_rc cr_pki_signer_hand_out(struct cr_pki_signer *s, struct cm_err *err)
 	cr_private_many_free(s->files);
 	s->records = cr_private_many_new();
 	s->files = cr_private_many_new();
-	return rc == CM_OK && (s->records == NULL || s->files == NULL) ? no_memory(err) : rc;
+	return rc == CM_OK && (!s->records || !s->files) ? no_memory(err) : rc;
 }
 
 /* The certificate of this key, to the file `path`. */
@@ -198,7 +198,7 @@ enum cm_rc cr_pki_signer_sign(struct cr_pki_signer *s, const char *request_path,
 	struct cr_pki_subject given = s->given;
 	char *path = cr_private_path(out_dir, name, ".crt");
 	EVP_PKEY *key = NULL;
-	enum cm_rc rc = path == NULL ? no_memory(err) : cr_pki_request_load(request_path, &given, &key, err);
+	enum cm_rc rc = !path ? no_memory(err) : cr_pki_request_load(request_path, &given, &key, err);
 
 	given.name = name;
 	if (rc == CM_OK && certify(s, &given, key, path, err) != CM_OK)

@@ -28,7 +28,7 @@ enum cm_rc cr_private_create(const char *path, const void *bytes, size_t n, unsi
 	bool linked = false;
 	int fd;
 
-	if (temp == NULL)
+	if (!temp)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0 || !put_whole(fd, bytes, n, mode))
@@ -74,7 +74,7 @@ static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
 static mode_t forbidden(const char *path)
 {
 	const char *given = getenv("CREDENTIALS_DIRECTORY");
-	size_t n = given != NULL ? strlen(given) : 0;
+	size_t n = given ? strlen(given) : 0;
 
 	return n > 1 && strncmp(path, given, n) == 0 && path[n] == '/' ? 037 : 077;
 }
@@ -160,7 +160,7 @@ char *cr_private_path(const char *dir, const char *name, const char *suffix)
 	size_t n = strlen(dir) + 1 + strlen(name) + strlen(suffix) + 1;
 	char *path = malloc(n);
 
-	if (path != NULL)
+	if (path)
 		(void)snprintf(path, n, "%s/%s%s", dir, name, suffix);
 	return path;
 }

@@ -44,7 +44,7 @@ static bool grow(struct cr_private_many *m)
 	size_t room = m->room * 2 + 16;
 	struct entry *more = m->n < m->room ? m->entry : realloc(m->entry, room * sizeof *more);
 
-	if (more == NULL)
+	if (!more)
 		return false;
 	if (m->n == m->room)
 		m->room = room;
@@ -59,7 +59,7 @@ enum cm_rc cr_private_many_add(struct cr_private_many *m, const char *path, cons
 	bool good = false;
 	int fd;
 
-	if (e.path == NULL || e.temp == NULL || e.folder == NULL || !grow(m)) {
+	if (!e.path || !e.temp || !e.folder || !grow(m)) {
 		entry_fini(&e);
 		return no_memory(err);
 	}
@@ -143,10 +143,10 @@ void cr_private_many_undo(struct cr_private_many *m)
 
 void cr_private_many_free(struct cr_private_many *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	for (size_t i = 0; i < m->n; i++) {
-		if (m->entry[i].temp != NULL)
+		if (m->entry[i].temp)
 			(void)unlink(m->entry[i].temp);
 		entry_fini(&m->entry[i]);
 	}

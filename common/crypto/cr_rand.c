@@ -79,7 +79,7 @@ static void generator_free(void *p)
 {
 	struct generator *g = p;
 
-	if (g == NULL)
+	if (!g)
 		return;
 	EVP_CIPHER_CTX_free(g->stream.ctx);
 	OPENSSL_cleanse(g, sizeof *g);
@@ -93,7 +93,7 @@ static void generator_free(void *p)
 static void after_fork(void)
 {
 	fork_count++;
-	if (mine != NULL) {
+	if (mine) {
 		OPENSSL_cleanse(mine->stream.buf, sizeof mine->stream.buf);
 		OPENSSL_cleanse(mine->key, sizeof mine->key);
 		mine->stream.at = BUFFER_LEN;
@@ -103,7 +103,7 @@ static void after_fork(void)
 static void set_up(void)
 {
 	aes256ctr = EVP_CIPHER_fetch(NULL, "AES-256-CTR", NULL);
-	if (aes256ctr == NULL)
+	if (!aes256ctr)
 		die("libcrypto has no AES-256-CTR");
 	if (pthread_key_create(&thread_end, generator_free) != 0 ||
 		pthread_atfork(NULL, NULL, after_fork) != 0)
@@ -116,7 +116,7 @@ static int stream_init(struct stream *s)
 		return 0;
 	s->at = BUFFER_LEN;
 	s->ctx = EVP_CIPHER_CTX_new();
-	return s->ctx != NULL && EVP_EncryptInit_ex2(s->ctx, aes256ctr, NULL, NULL, NULL) == 1;
+	return s->ctx && EVP_EncryptInit_ex2(s->ctx, aes256ctr, NULL, NULL, NULL) == 1;
 }
 
 static void stream_rekey(struct stream *s, const uint8_t key[KEY_LEN])
@@ -186,7 +186,7 @@ static struct generator *generator_new(void)
 {
 	struct generator *g = calloc(1, sizeof *g);
 
-	if (g == NULL)
+	if (!g)
 		return NULL;
 	if (stream_init(&g->stream) && generator_seed(g) && pthread_setspecific(thread_end, g) == 0)
 		return g;
@@ -231,7 +231,7 @@ static void system_fill(void *ctx, void *out, size_t n)
 	size_t whole = n;
 
 	(void)ctx;
-	if (mine == NULL && (mine = generator_new()) == NULL)
+	if (!mine && !(mine = generator_new()))
 		die("the kernel gives no entropy");
 	if (mine->forks != fork_count && !generator_seed(mine))
 		die("the kernel gives no entropy");
@@ -252,11 +252,11 @@ enum cm_rc cr_rng_system(struct cr_rng *out, struct cm_err *err)
 {
 	bool ready = true;
 
-	if (mine == NULL)
+	if (!mine)
 		mine = generator_new();
 	else if (CM_CHECKED("rand.fresh") && !FOLLOWS_POINT(mine))
 		ready = generator_seed(mine);
-	if (mine == NULL || !ready)
+	if (!mine || !ready)
 		return cm_fail(
 			err, CM_EINTERNAL, "no randomness: the kernel gives no entropy, or out of memory");
 	*out = (struct cr_rng){ .fill = system_fill };
@@ -272,7 +272,7 @@ void cr_rng_point(const char *what, uint64_t a, uint64_t b)
 	struct cr_rng unused;
 	struct cm_err err = { 0 };
 
-	if (seed == NULL || *seed == '\0' || cr_rng_system(&unused, &err) != CM_OK)
+	if (!seed || *seed == '\0' || cr_rng_system(&unused, &err) != CM_OK)
 		return;
 	if (!atomic_flag_test_and_set(&said))
 		cm_log_plain(CM_LOG_WARN, CR_RNG_POINT_WARNING);
@@ -307,7 +307,7 @@ struct cr_rng_seeded *cr_rng_seeded_new(const uint8_t seed[CR_SEED_LEN], struct 
 {
 	struct cr_rng_seeded *g = calloc(1, sizeof *g);
 
-	if (g == NULL || !stream_init(&g->stream)) {
+	if (!g || !stream_init(&g->stream)) {
 		cr_rng_seeded_free(g);
 		return NULL;
 	}
@@ -318,7 +318,7 @@ struct cr_rng_seeded *cr_rng_seeded_new(const uint8_t seed[CR_SEED_LEN], struct 
 
 void cr_rng_seeded_free(struct cr_rng_seeded *g)
 {
-	if (g == NULL)
+	if (!g)
 		return;
 	EVP_CIPHER_CTX_free(g->stream.ctx);
 	OPENSSL_cleanse(g, sizeof *g);

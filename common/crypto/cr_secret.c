@@ -25,7 +25,7 @@ void cr_wipe(void *p, size_t n)
 
 void cr_wiping_free(void *p)
 {
-	if (p != NULL)
+	if (p)
 		cr_wipe(p, malloc_usable_size(p));
 	free(p);
 }
@@ -33,9 +33,9 @@ void cr_wiping_free(void *p)
 void *cr_wiping_realloc(void *p, size_t n)
 {
 	void *moved = malloc(n);
-	size_t had = p != NULL ? malloc_usable_size(p) : 0;
+	size_t had = p ? malloc_usable_size(p) : 0;
 
-	if (moved == NULL)
+	if (!moved)
 		return NULL;
 	if (had > 0)
 		memcpy(moved, p, had < n ? had : n);
@@ -53,12 +53,12 @@ static char *key_path(const char *dir, const char *name, struct cm_err *err)
 {
 	char *path;
 
-	if (*name == '\0' || *name == '.' || strchr(name, '/') != NULL) {
+	if (*name == '\0' || *name == '.' || strchr(name, '/')) {
 		(void)cm_fail(err, CM_EINTERNAL, "not a name for a key file");
 		return NULL;
 	}
 	path = cr_private_path(dir, name, ".key");
-	if (path == NULL)
+	if (!path)
 		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
 	return path;
 }
@@ -85,7 +85,7 @@ enum cm_rc cr_keyfile_create(
 	struct cr_key key;
 	enum cm_rc rc;
 
-	if (path == NULL)
+	if (!path)
 		return err->code;
 	rng->fill(rng->ctx, key.bytes, sizeof key.bytes);
 	rc = own_dir(dir, err);
@@ -105,7 +105,7 @@ enum cm_rc cr_keyfile_load(const char *dir, const char *name, struct cr_key *out
 	enum cm_rc rc;
 	size_t n;
 
-	if (path == NULL)
+	if (!path)
 		return err->code;
 	rc = cr_private_read(path, 1, key.bytes, sizeof key.bytes, &n, err);
 	if (rc == CM_OK && n != sizeof key.bytes)
@@ -123,7 +123,7 @@ enum cm_rc cr_keyfile_erase(const char *dir, const char *name, struct cm_err *er
 	struct stat st;
 	enum cm_rc rc;
 
-	if (path == NULL)
+	if (!path)
 		return err->code;
 	rc = cr_private_destroy(path, err);
 	/* Also when the file is gone: a crash may have come between the unlink and this sync. */

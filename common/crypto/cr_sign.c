@@ -38,7 +38,7 @@ static enum cm_rc load_public(const char *path, EVP_PKEY **out, struct cm_err *e
 	if (rc != CM_OK)
 		return rc;
 	bio = BIO_new_mem_buf(pem, (int)n);
-	if (bio != NULL)
+	if (bio)
 		*out = PEM_read_bio_PUBKEY(bio, NULL, cr_pem_no_password, NULL);
 	BIO_free(bio);
 	return CM_OK;
@@ -50,7 +50,7 @@ static enum cm_rc load(const char *path, int secret, EVP_PKEY **out, struct cm_e
 	enum cm_rc rc = secret ? cr_pem_private_key(path, CM_CHECKED("sign.mode"), &key, err)
 			       : load_public(path, &key, err);
 
-	if (rc == CM_OK && (key == NULL || !EVP_PKEY_is_a(key, "ED25519")))
+	if (rc == CM_OK && (!key || !EVP_PKEY_is_a(key, "ED25519")))
 		rc = cm_fail(err, CM_EDATA, "%s: no Ed25519 %s key in PEM form", path,
 			secret ? "private" : "public");
 	ERR_clear_error();
@@ -66,7 +66,7 @@ enum cm_rc cr_signer_load(const char *path, struct cr_signer **out, struct cm_er
 	struct cr_signer *s = calloc(1, sizeof *s);
 	enum cm_rc rc;
 
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = load(path, 1, &s->key, err);
 	if (rc == CM_OK)
@@ -81,7 +81,7 @@ enum cm_rc cr_verifier_load(const char *path, struct cr_verifier **out, struct c
 	struct cr_verifier *v = calloc(1, sizeof *v);
 	enum cm_rc rc;
 
-	if (v == NULL)
+	if (!v)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = load(path, 0, &v->key, err);
 	if (rc == CM_OK)
@@ -96,10 +96,10 @@ enum cm_rc cr_verifier_new(
 {
 	struct cr_verifier *v = calloc(1, sizeof *v);
 
-	if (v != NULL)
+	if (v)
 		v->key =
 			EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, public_key, CR_SIGN_PUBLIC_LEN);
-	if (v != NULL && v->key != NULL) {
+	if (v && v->key) {
 		*out = v;
 		return CM_OK;
 	}
@@ -109,7 +109,7 @@ enum cm_rc cr_verifier_new(
 
 void cr_signer_free(struct cr_signer *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	EVP_PKEY_free(s->key); /* wipes the private half */
 	free(s);
@@ -117,7 +117,7 @@ void cr_signer_free(struct cr_signer *s)
 
 void cr_verifier_free(struct cr_verifier *v)
 {
-	if (v == NULL)
+	if (!v)
 		return;
 	EVP_PKEY_free(v->key);
 	free(v);
@@ -153,7 +153,7 @@ enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, str
 	rng.fill(rng.ctx, seed, sizeof seed);
 	key = EVP_PKEY_new_raw_private_key_ex(NULL, "ED25519", NULL, seed, sizeof seed);
 	OPENSSL_cleanse(seed, sizeof seed);
-	if (private_pem == NULL || public_pem == NULL || key == NULL ||
+	if (!private_pem || !public_pem || !key ||
 		PEM_write_bio_PKCS8PrivateKey(private_pem, key, NULL, NULL, 0, NULL, NULL) != 1 ||
 		PEM_write_bio_PUBKEY(public_pem, key) != 1) {
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot make an Ed25519 key (out of memory?)");
@@ -198,7 +198,7 @@ enum cm_rc cr_sign(const struct cr_signer *s, const char *purpose, const void *b
 
 	rc = frame(&message, purpose, bytes, len, err);
 	if (rc == CM_OK &&
-		(ctx == NULL || EVP_DigestSignInit(ctx, NULL, NULL, NULL, s->key) != 1 ||
+		(!ctx || EVP_DigestSignInit(ctx, NULL, NULL, NULL, s->key) != 1 ||
 			EVP_DigestSign(ctx, signature, &signature_len, message.data, message.len) != 1 ||
 			signature_len != CR_SIGN_LEN))
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot sign (out of memory?)");
@@ -215,7 +215,7 @@ enum cm_rc cr_verify(const struct cr_verifier *v, const char *purpose, const voi
 	enum cm_rc rc;
 
 	rc = frame(&message, purpose, bytes, len, err);
-	if (rc == CM_OK && (ctx == NULL || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, v->key) != 1))
+	if (rc == CM_OK && (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, v->key) != 1))
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot verify (out of memory?)");
 	/* libcrypto does not report that memory ran out; errno from malloc does. */
 	errno = 0;

@@ -21,11 +21,11 @@ enum cm_rc cr_x25519_new(const uint8_t secret[CR_X25519_LEN], struct cr_x25519 *
 	EVP_PKEY *own = EVP_PKEY_new_raw_private_key_ex(NULL, "X25519", NULL, secret, CR_X25519_LEN);
 	size_t len = CR_X25519_LEN;
 
-	if (k == NULL || own == NULL || EVP_PKEY_get_raw_public_key(own, k->public_key, &len) != 1)
+	if (!k || !own || EVP_PKEY_get_raw_public_key(own, k->public_key, &len) != 1)
 		goto fail;
 	k->peer = EVP_PKEY_new_raw_public_key_ex(NULL, "X25519", NULL, k->public_key, CR_X25519_LEN);
 	k->derive = EVP_PKEY_CTX_new_from_pkey(NULL, own, NULL);
-	if (k->peer == NULL || k->derive == NULL || EVP_PKEY_derive_init(k->derive) != 1)
+	if (!k->peer || !k->derive || EVP_PKEY_derive_init(k->derive) != 1)
 		goto fail;
 	EVP_PKEY_free(own);
 	*out = k;
@@ -38,7 +38,7 @@ fail:
 
 void cr_x25519_free(struct cr_x25519 *k)
 {
-	if (k == NULL)
+	if (!k)
 		return;
 	EVP_PKEY_CTX_free(k->derive);
 	EVP_PKEY_free(k->peer);

@@ -161,7 +161,7 @@ static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, si
 	w->z = pt_normal_upper(w->alpha);
 	w->joint_z = pt_normal_upper(w->joint_alpha);
 	w->memo = calloc(MEMO, sizeof *w->memo);
-	if (w->memo == NULL)
+	if (!w->memo)
 		return false;
 	if (s->noise.mean > 0)
 		return w->exact = pt_noise_law(&s->noise, &w->nobody);
@@ -217,7 +217,7 @@ enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports
 	double *projected = calloc(n, sizeof *projected);
 	enum cm_rc rc = CM_OK;
 
-	if (projected == NULL || !work_init(&w, s, reports, joint)) {
+	if (!projected || !work_init(&w, s, reports, joint)) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
@@ -246,7 +246,7 @@ enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_support
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "no participants, or too many");
 	e.item = calloc(e.n, sizeof *e.item);
-	if (e.item == NULL)
+	if (!e.item)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (uint32_t i = 0; i < e.n; i++)
 		pt_histogram_name(q, i, &e.item[i]);

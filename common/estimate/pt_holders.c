@@ -14,7 +14,7 @@ bool pt_held(const struct pt_counted *c, struct pt_held *out)
 
 	out->count = calloc(c->bins, sizeof *out->count);
 	out->plausible = calloc(c->bins, sizeof *out->plausible);
-	if (out->count == NULL || out->plausible == NULL)
+	if (!out->count || !out->plausible)
 		return false;
 	for (uint32_t x = 0; x < c->bins; x++)
 		out->count[x] = ((double)c->counts[x] - blanket) / (c->keep - c->other);

@@ -17,7 +17,7 @@ static bool allocate(struct pt_law *law, int64_t first, size_t len)
 {
 	*law = (struct pt_law){ .first = first, .len = len };
 	law->p = calloc(len, sizeof *law->p);
-	return law->p != NULL;
+	return law->p;
 }
 
 bool pt_law_binomial(struct pt_law *out, uint64_t n, double p)

@@ -20,7 +20,7 @@ bool pt_mean_moments(const struct pt_rule *rule, double *moment)
 	uint32_t n = rule->symbols;
 	double *chance = calloc(3 * (size_t)n, sizeof *chance), *first;
 
-	if (chance == NULL)
+	if (!chance)
 		return false;
 	first = chance + n;
 	rule->scores(rule->of, first, first + n);
@@ -179,7 +179,7 @@ enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_rule *rule
 	struct total first_total;
 	enum cm_rc rc = CM_OK;
 
-	if (first == NULL || moment == NULL || item == NULL || !pt_mean_moments(rule, moment)) {
+	if (!first || !moment || !item || !pt_mean_moments(rule, moment)) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}

@@ -32,7 +32,7 @@ bool pt_noise_law(const struct pt_noise *noise, struct pt_law *out)
 	size_t mean = noise->mean;
 
 	*out = (struct pt_law){ .len = 2 * mean + 1, .p = calloc(2 * mean + 1, sizeof *out->p) };
-	if (out->p == NULL)
+	if (!out->p)
 		return false;
 	for (size_t l = 0; l <= mean; l++, chance *= a)
 		out->p[mean - l] = out->p[mean + l] = (double)chance;

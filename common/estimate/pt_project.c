@@ -15,7 +15,7 @@ bool pt_project_simplex(double *v, size_t n, double total)
 {
 	double *sorted = calloc(n, sizeof *sorted), sum = 0, shift = 0;
 
-	if (sorted == NULL)
+	if (!sorted)
 		return false;
 	memcpy(sorted, v, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, descending);

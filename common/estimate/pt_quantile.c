@@ -134,7 +134,7 @@ static enum cm_rc make_items(
 	e->n = n + more;
 	e->item = calloc(e->n, sizeof *e->item);
 	e->names = calloc(n, LABEL_LEN);
-	if (e->item == NULL || e->names == NULL)
+	if (!e->item || !e->names)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (uint32_t i = 0; i < n; i++) {
 		char *label = e->names + (size_t)i * LABEL_LEN;
@@ -219,7 +219,7 @@ static bool holders_init(struct holders *h, const struct pt_counted *c)
 	*h = (struct holders){ .c = *c, .b = c->bins - 2 };
 	h->f = calloc(2 * (size_t)h->b, sizeof *h->f);
 	h->score = calloc(2 * (size_t)c->bins, sizeof *h->score);
-	if (h->f == NULL || h->score == NULL || !pt_held(&h->c, &h->held))
+	if (!h->f || !h->score || !pt_held(&h->c, &h->held))
 		return false;
 	h->tests = h->f + h->b;
 	h->nothing = h->score + c->bins;
@@ -243,7 +243,7 @@ static enum cm_rc estimate_of_holders(const struct pt_query *q, const struct pt_
 	double joint = pt_normal_upper(pt_joint_tail(asked));
 	enum cm_rc rc = CM_OK;
 
-	if (!holders_init(&h, c) || size == NULL)
+	if (!holders_init(&h, c) || !size)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = make_items(q, 1, &e, err);
@@ -280,8 +280,7 @@ enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counte
 		return estimate_of_holders(q, c, symbol, reports, out, err);
 	f = calloc(b, sizeof *f);
 	size = calloc(b, sizeof *size);
-	rc = f != NULL && size != NULL ? make_items(q, 0, &e, err)
-				       : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = f && size ? make_items(q, 0, &e, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK)
 		goto out;
 	for (uint32_t j = 0; j < b; j++) {

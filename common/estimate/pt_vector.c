@@ -149,8 +149,7 @@ static bool work_init(struct work *w, const struct pt_signs *s, uint64_t reports
 	w->joint_z = pt_normal_upper(w->joint_alpha);
 	w->exact = w->messages / s->groups < EXACT;
 	w->memo = calloc(2 * MEMO + 1, sizeof *w->memo);
-	return w->memo != NULL &&
-	       (!w->exact || pt_law_binomial(&w->about, reports + s->dummies, 1 / s->groups));
+	return w->memo && (!w->exact || pt_law_binomial(&w->about, reports + s->dummies, 1 / s->groups));
 }
 
 static void work_fini(struct work *w)
@@ -164,14 +163,14 @@ enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, stru
 	e->n = q->dimension;
 	e->item = calloc(e->n, sizeof *e->item);
 	e->names = q->columns == 0 ? calloc(e->n, LABEL) : NULL;
-	if (e->item == NULL || (q->columns == 0 && e->names == NULL))
+	if (!e->item || (q->columns == 0 && !e->names))
 		return cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
 	for (uint32_t i = 0; i < q->dimension; i++) {
 		char *number = q->columns == 0 ? e->names + (size_t)i * LABEL : NULL;
 
-		if (number != NULL)
+		if (number)
 			(void)snprintf(number, LABEL, "%u", (unsigned)i);
-		e->item[i].label = number != NULL ? number : q->column[i].name;
+		e->item[i].label = number ? number : q->column[i].name;
 	}
 	return CM_OK;
 }

@@ -26,7 +26,7 @@ struct lk_admission *lk_admission_new(uint32_t most, uint32_t of_one)
 {
 	struct lk_admission *d = calloc(1, sizeof *d);
 
-	if (d == NULL)
+	if (!d)
 		return NULL;
 	d->most = most > 0 ? most : UINT32_MAX;
 	d->of_one = of_one > 0 ? of_one : UINT32_MAX;
@@ -42,7 +42,7 @@ static struct lk_holder **place_of(struct lk_admission *d, const uint8_t key_has
 {
 	struct lk_holder **at = &d->chain[key_hash[0]];
 
-	while (*at != NULL && memcmp((*at)->key_hash, key_hash, sizeof(*at)->key_hash) != 0)
+	while (*at && memcmp((*at)->key_hash, key_hash, sizeof(*at)->key_hash) != 0)
 		at = &(*at)->next;
 	return at;
 }
@@ -55,7 +55,7 @@ void lk_admission_leave(struct lk_admission *d, struct lk_link *l)
 		d->services--;
 	l->service = false;
 	l->holder = NULL;
-	if (h == NULL)
+	if (!h)
 		return;
 	d->clients--;
 	if (--h->n > 0)
@@ -71,7 +71,7 @@ static const struct lk_holder *largest(const struct lk_admission *d, uint32_t th
 	const struct lk_holder *out = NULL;
 
 	for (size_t i = 0; i < CHAINS; i++)
-		for (const struct lk_holder *h = d->chain[i]; h != NULL; h = h->next)
+		for (const struct lk_holder *h = d->chain[i]; h; h = h->next)
 			if (h->n > than) {
 				out = h;
 				than = h->n;
@@ -84,10 +84,10 @@ static struct lk_link *put_out(struct lk_admission *d, const struct lk_holder *h
 {
 	struct lk_link *found = NULL;
 
-	for (struct lk_link *l = others; l != NULL && (h == NULL || found == NULL); l = l->next)
-		if (h != NULL ? l->holder == h : l->service)
+	for (struct lk_link *l = others; l && (!h || !found); l = l->next)
+		if (h ? l->holder == h : l->service)
 			found = l;
-	if (found != NULL)
+	if (found)
 		lk_admission_leave(d, found);
 	return found;
 }
@@ -97,21 +97,21 @@ static enum cm_rc enter_client(struct lk_admission *d, struct lk_link *l, struct
 {
 	const uint8_t *key_hash = lk_peer(l)->key_hash;
 	struct lk_holder **at = place_of(d, key_hash), *h = *at;
-	uint32_t has = h != NULL ? h->n : 0;
+	uint32_t has = h ? h->n : 0;
 
 	if (CM_CHECKED("link.of_one") && has >= d->of_one)
 		return cm_fail(err, CM_ELATER, "this certificate has %u connections already", (unsigned)has);
 	if (d->clients >= d->most) {
 		const struct lk_holder *most = CM_CHECKED("link.fair") ? largest(d, has + 1) : NULL;
 
-		*out = most != NULL ? put_out(d, most, others) : NULL;
-		if (*out == NULL)
+		*out = most ? put_out(d, most, others) : NULL;
+		if (!*out)
 			return cm_fail(err, CM_ELATER, "too many connections");
 		at = place_of(d, key_hash); /* looked up again, since put_out may have freed a holder */
 	}
-	if (*at == NULL) {
+	if (!*at) {
 		*at = calloc(1, sizeof **at);
-		if (*at == NULL)
+		if (!*at)
 			return cm_fail(err, CM_ELATER, "out of memory");
 		memcpy((*at)->key_hash, key_hash, sizeof(*at)->key_hash);
 	}

@@ -55,7 +55,7 @@ enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err)
 		}
 	}
 	/* A peer chose the text, which may be printed on a terminal. */
-	cm_text_copy(text, sizeof text, e->text != NULL ? e->text : "");
+	cm_text_copy(text, sizeof text, e->text ? e->text : "");
 	return cm_fail(err, rc, "%s%s%s", name, text[0] != '\0' ? ": " : "", text);
 }
 
@@ -73,7 +73,7 @@ void lk_count_refused(struct lk_counts *counts, const struct cm_err *why)
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].rc == why->code)
 			reason = reasons[i].reason;
-	if (counts != NULL)
+	if (counts)
 		counts->refused[reason]++;
 }
 
@@ -88,7 +88,7 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 	rc = pr_encode(frame, &bytes, err);
 	if (rc == CM_OK)
 		rc = nt_conn_send(l->conn, bytes.data, bytes.len, err);
-	if (rc == CM_OK && l->handler.counts != NULL) {
+	if (rc == CM_OK && l->handler.counts) {
 		l->handler.counts->frames_out++;
 		l->handler.counts->bytes_out += bytes.len;
 	}
@@ -111,7 +111,7 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	error.retry_after_ms = retry_after_ms;
 	if (code == TOMBOLA__V1__ERROR_CODE__ERROR_CLOCK)
 		error.clock_ms = cm_clock_wall_ms();
-	if (round_id != NULL) {
+	if (round_id) {
 		memcpy(id, round_id, sizeof id);
 		error.round_id = (ProtobufCBinaryData){ .len = sizeof id, .data = id };
 	}
@@ -164,10 +164,10 @@ static void on_hello(struct lk_link *l, const Tombola__V1__Frame *frame)
 		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_VERSION, &err);
 	} else {
 		l->ready = true;
-		if (l->handler.counts != NULL)
+		if (l->handler.counts)
 			l->handler.counts->links++;
 		nt_conn_expect_greeting(l->conn, false);
-		if (l->handler.on_ready != NULL)
+		if (l->handler.on_ready)
 			l->handler.on_ready(l, l->user);
 	}
 }
@@ -187,7 +187,7 @@ static void on_frame(struct lk_link *l, const Tombola__V1__Frame *frame)
 	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_HELLO) {
 		(void)cm_fail(&err, CM_EPROTO, "a second hello");
 		reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
-	} else if (l->handler.on_frame != NULL) {
+	} else if (l->handler.on_frame) {
 		l->handler.on_frame(l, l->user, frame);
 	}
 }
@@ -214,7 +214,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 			rc = pr_decode(body, len, &frame, &err);
 		if (rc == CM_OK) {
 			at += 4 + len;
-			if (l->handler.counts != NULL) {
+			if (l->handler.counts) {
 				l->handler.counts->frames_in++;
 				l->handler.counts->bytes_in += 4 + len;
 			}
@@ -236,7 +236,7 @@ void lk_link_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 	bool direct;
 	size_t used = 0;
 
-	if (l == NULL)
+	if (!l)
 		return;
 	direct = l->in.len == 0;
 	/* Most frames are handed over from the receive buffer; only an incomplete one is copied. */
@@ -258,7 +258,7 @@ void lk_link_drain(struct nt_conn *c, void *user)
 	struct lk_link *l = user;
 
 	(void)c;
-	if (l != NULL && l->ready && l->handler.on_drain != NULL)
+	if (l && l->ready && l->handler.on_drain)
 		l->handler.on_drain(l, l->user);
 }
 
@@ -275,7 +275,7 @@ struct lk_link *lk_link_new(const struct lk_handler *handler, void *user)
 {
 	struct lk_link *l = calloc(1, sizeof *l);
 
-	if (l == NULL)
+	if (!l)
 		return NULL;
 	l->handler = *handler;
 	l->user = user;
@@ -288,10 +288,10 @@ void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why)
 	struct lk_link *l = user;
 
 	(void)c;
-	if (l == NULL)
+	if (!l)
 		return;
 	/* The owner of an accepted link that was never ready does not know it. */
-	if ((!l->accepted || l->ready) && l->handler.on_close != NULL)
+	if ((!l->accepted || l->ready) && l->handler.on_close)
 		l->handler.on_close(l, l->user, why);
 	if (!l->accepted && !l->ready && why->code != CM_OK)
 		lk_count_refused(l->handler.counts, why);
@@ -316,7 +316,7 @@ enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx *tls,
 	enum cm_rc rc;
 
 	*out = NULL;
-	if (l == NULL)
+	if (!l)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = nt_conn_dial(loop, address, tls, limits, &conn_handler, l, &l->conn, err);
 	if (rc == CM_OK)

@@ -104,12 +104,12 @@ struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage
 {
 	struct lk_metrics *m = calloc(1, sizeof *m);
 
-	if (m == NULL)
+	if (!m)
 		return NULL;
 	m->usage = usage;
 	m->table = cm_metrics_new(rows, usage ? ROWS : CPU);
 	m->cert = strdup(cert);
-	if (m->table == NULL || m->cert == NULL) {
+	if (!m->table || !m->cert) {
 		lk_metrics_free(m);
 		return NULL;
 	}
@@ -122,7 +122,7 @@ struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage
 
 void lk_metrics_free(struct lk_metrics *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	cm_metrics_free(m->table);
 	free(m->cert);

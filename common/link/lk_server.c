@@ -81,9 +81,9 @@ static void let_in(struct lk_server *s, struct lk_link *l)
 	struct cm_err err, room;
 
 	enum cm_rc rc = lk_admission_enter(s->admission, l, l->next, &leaves, &err);
-	if (leaves != NULL) {
+	if (leaves) {
 		(void)cm_fail(&room, CM_ELATER, "closed to make room for another connection");
-		if (counts != NULL)
+		if (counts)
 			counts->displaced++;
 		turn_out(leaves, &room);
 	}
@@ -100,7 +100,7 @@ static void on_open(struct nt_conn *c, void *user)
 	struct cm_err err;
 
 	nt_conn_set_user(c, l); /* from now on `l` is the user of its callbacks, NULL included */
-	if (l == NULL) {
+	if (!l) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
 		nt_conn_close(c, &err);
 		return;
@@ -109,7 +109,7 @@ static void on_open(struct nt_conn *c, void *user)
 	l->accepted = true;
 	l->server = s;
 	l->next = s->first;
-	if (s->first != NULL)
+	if (s->first)
 		s->first->prev = l;
 	s->first = l;
 	let_in(s, l);
@@ -117,13 +117,13 @@ static void on_open(struct nt_conn *c, void *user)
 
 void lk_server_forget(struct lk_link *l, const struct cm_err *refused)
 {
-	if (l->server == NULL)
+	if (!l->server)
 		return;
 	lk_admission_leave(l->server->admission, l);
-	if (refused != NULL && refused->code != CM_OK)
+	if (refused && refused->code != CM_OK)
 		log_refused(l->server, lk_address(l), refused);
-	*(l->prev != NULL ? &l->prev->next : &l->server->first) = l->next;
-	if (l->next != NULL)
+	*(l->prev ? &l->prev->next : &l->server->first) = l->next;
+	if (l->next)
 		l->next->prev = l->prev;
 	l->server = NULL;
 }
@@ -144,13 +144,13 @@ enum cm_rc lk_server_new(
 	enum cm_rc rc;
 
 	*out = NULL;
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	s->loop = loop;
 	s->conf = *conf;
 	s->conf.address = NULL;
 	s->admission = lk_admission_new(conf->max_clients, conf->of_one);
-	if (s->admission == NULL) {
+	if (!s->admission) {
 		free(s);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -174,9 +174,9 @@ void lk_server_reload(struct lk_server *s, struct nt_tls_ctx *tls)
 
 void lk_server_close(struct lk_server *s, bool links)
 {
-	if (s == NULL)
+	if (!s)
 		return;
-	for (struct lk_link *l = s->first; l != NULL; l = l->next) {
+	for (struct lk_link *l = s->first; l; l = l->next) {
 		lk_admission_leave(s->admission, l);
 		l->server = NULL;
 		if (links)

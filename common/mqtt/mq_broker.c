@@ -55,7 +55,7 @@ static int verify(X509_STORE_CTX *chain, void *refused)
 {
 	int good = X509_verify_cert(chain);
 
-	if (refused != NULL)
+	if (refused)
 		*(int *)refused = good == 1 ? X509_V_OK : X509_STORE_CTX_get_error(chain);
 	return good;
 }
@@ -78,11 +78,11 @@ enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, str
 	SSL_CTX *ctx;
 
 	*out = NULL;
-	if (conf->ca == NULL)
+	if (!conf->ca)
 		return CM_OK;
 	ERR_clear_error();
 	ctx = SSL_CTX_new(TLS_client_method());
-	if (ctx == NULL)
+	if (!ctx)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	who = SSL_CTX_get0_param(ctx);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
@@ -95,7 +95,7 @@ enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, str
 		rc = tls_fault(err, conf->host);
 	else if (SSL_CTX_load_verify_file(ctx, conf->ca) != 1)
 		rc = tls_fault(err, conf->ca);
-	else if (conf->cert != NULL && conf->key != NULL)
+	else if (conf->cert && conf->key)
 		rc = load_own(ctx, conf, err);
 	ERR_clear_error();
 	if (rc != CM_OK) {
@@ -122,7 +122,7 @@ enum cm_rc mq_check(const struct mq_broker *conf, struct cm_err *err)
 {
 	char password[MQ_PASSWORD_MAX + 1];
 	SSL_CTX *ctx = NULL;
-	enum cm_rc rc = conf->password_file != NULL ? mq_password(conf, password, err) : CM_OK;
+	enum cm_rc rc = conf->password_file ? mq_password(conf, password, err) : CM_OK;
 
 	cr_wipe(password, sizeof password);
 	if (rc == CM_OK)

@@ -25,7 +25,7 @@ static enum cm_rc look_up(struct mq_hosts *h, const struct mq_broker *conf, stru
 	if (rc != 0)
 		return cm_fail(err, CM_EUNAVAIL, "cannot look up the host: %s",
 			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
-	for (const struct addrinfo *a = found; a != NULL && h->n < MQ_HOSTS_MAX; a = a->ai_next)
+	for (const struct addrinfo *a = found; a && h->n < MQ_HOSTS_MAX; a = a->ai_next)
 		if (a->ai_addrlen <= sizeof h->address[0])
 			memcpy(&h->address[h->n++], a->ai_addr, a->ai_addrlen);
 	freeaddrinfo(found);

@@ -34,12 +34,12 @@ static enum cm_rc set_login(struct mosquitto *m, const struct mq_broker *conf, s
 	char password[MQ_PASSWORD_MAX + 1];
 	enum cm_rc rc = CM_OK;
 
-	if (conf->username == NULL)
+	if (!conf->username)
 		return CM_OK;
-	if (conf->password_file != NULL)
+	if (conf->password_file)
 		rc = mq_password(conf, password, err);
 	if (rc == CM_OK && mosquitto_username_pw_set(m, conf->username,
-				   conf->password_file != NULL ? password : NULL) != MOSQ_ERR_SUCCESS)
+				   conf->password_file ? password : NULL) != MOSQ_ERR_SUCCESS)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	cr_wipe(password, sizeof password);
 	return rc;
@@ -50,7 +50,7 @@ static enum cm_rc set_tls(struct mosquitto *m, const struct mq_broker *conf, int
 	SSL_CTX *ctx = NULL;
 	enum cm_rc rc = mq_tls(conf, refused, &ctx, err);
 
-	if (rc == CM_OK && ctx != NULL &&
+	if (rc == CM_OK && ctx &&
 		(mosquitto_int_option(m, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) != MOSQ_ERR_SUCCESS ||
 			mosquitto_void_option(m, MOSQ_OPT_SSL_CTX, ctx) != MOSQ_ERR_SUCCESS))
 		rc = cm_fail(err, CM_EINTERNAL, "libmosquitto refuses the TLS context");
@@ -77,7 +77,7 @@ enum cm_rc mq_session_new(
 	struct mosquitto *m = mosquitto_new(conf->client_id, conf->clean_session, user);
 	enum cm_rc rc;
 
-	if (m == NULL)
+	if (!m)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = set_up(m, conf, refused, err);
 	if (rc != CM_OK) {

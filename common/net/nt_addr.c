@@ -20,12 +20,12 @@ enum cm_rc nt_addr_split(const char *text, struct nt_addr *out, struct cm_err *e
 	if (*text == '[') {
 		host = text + 1;
 		end = strchr(host, ']');
-		if (end == NULL || end == host || end[1] != ':')
+		if (!end || end == host || end[1] != ':')
 			return bad_address(text, err);
 		colon = end + 1;
 	} else {
 		colon = end = strchr(text, ':');
-		if (colon == NULL || strchr(colon + 1, ':') != NULL)
+		if (!colon || strchr(colon + 1, ':'))
 			return bad_address(text, err);
 	}
 	len = (size_t)(end - host);
@@ -58,13 +58,13 @@ void nt_addr_text(const struct sockaddr *sa, char out[NT_ADDR_TEXT_MAX])
 		struct sockaddr_in in;
 
 		memcpy(&in, sa, sizeof in);
-		if (inet_ntop(AF_INET, &in.sin_addr, host, sizeof host) != NULL)
+		if (inet_ntop(AF_INET, &in.sin_addr, host, sizeof host))
 			(void)snprintf(out, NT_ADDR_TEXT_MAX, "%s:%u", host, (unsigned)ntohs(in.sin_port));
 	} else if (sa->sa_family == AF_INET6) {
 		struct sockaddr_in6 in;
 
 		memcpy(&in, sa, sizeof in);
-		if (inet_ntop(AF_INET6, &in.sin6_addr, host, sizeof host) != NULL)
+		if (inet_ntop(AF_INET6, &in.sin6_addr, host, sizeof host))
 			(void)snprintf(out, NT_ADDR_TEXT_MAX, "[%s]:%u", host, (unsigned)ntohs(in.sin6_port));
 	}
 }

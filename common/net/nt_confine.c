@@ -59,8 +59,7 @@ static void deny(struct filter *f, const char *name, uint32_t action, const stru
 
 	if (nr < 0 && nr != __NR_SCMP_ERROR)
 		return;
-	rc = nr == __NR_SCMP_ERROR ? -EDOM
-				   : seccomp_rule_add_array(f->ctx, action, nr, when != NULL ? 1 : 0, when);
+	rc = nr == __NR_SCMP_ERROR ? -EDOM : seccomp_rule_add_array(f->ctx, action, nr, when ? 1 : 0, when);
 	if (rc < 0 && f->failed == 0)
 		f->failed = rc;
 	f->denied++;
@@ -138,7 +137,7 @@ static noreturn void make(int fd)
 	struct filter f = { .ctx = seccomp_init(SCMP_ACT_ALLOW) };
 
 	(void)alarm(MAKE_S);
-	if (f.ctx == NULL)
+	if (!f.ctx)
 		_exit(ENOMEM);
 	errno = 0;
 	deny_all(&f);

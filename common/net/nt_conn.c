@@ -31,11 +31,11 @@ struct nt_conn *nt_conn_make(uv_loop_t *loop, const struct nt_conn_limits *limit
 {
 	struct nt_conn *c = calloc(1, sizeof *c);
 
-	if (c == NULL)
+	if (!c)
 		return NULL;
 	c->loop = loop;
 	nt_conn_limits_default(&c->limits);
-	if (limits != NULL)
+	if (limits)
 		c->limits = *limits;
 	c->handler = *handler;
 	c->user = user;
@@ -144,7 +144,7 @@ void nt_conn_close(struct nt_conn *c, const struct cm_err *why)
 
 	if (nt_conn_closing(c))
 		return;
-	c->why = why != NULL ? *why : none;
+	c->why = why ? *why : none;
 	c->close_wanted = true;
 	nt_conn_later(c);
 }

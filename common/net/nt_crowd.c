@@ -25,19 +25,19 @@ static struct nt_crowd *find(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_
 {
 	const struct nt_crowd *found = nt_crowds_of(s, net);
 
-	return found != NULL ? &s->crowd[found - s->crowd] : NULL;
+	return found ? &s->crowd[found - s->crowd] : NULL;
 }
 
 void nt_crowds_add(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN])
 {
 	struct nt_crowd *crowd = find(s, net);
 
-	if (crowd == NULL && s->n < NT_CROWDS_MAX) {
+	if (!crowd && s->n < NT_CROWDS_MAX) {
 		crowd = &s->crowd[s->n++];
 		*crowd = (struct nt_crowd){ .n = 0 };
 		memcpy(crowd->net, net, NT_CONN_NET_LEN);
 	}
-	if (crowd != NULL)
+	if (crowd)
 		crowd->n++;
 }
 
@@ -45,7 +45,7 @@ void nt_crowds_leave(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN])
 {
 	struct nt_crowd *crowd = find(s, net);
 
-	if (crowd != NULL && --crowd->n == 0)
+	if (crowd && --crowd->n == 0)
 		*crowd = s->crowd[--s->n];
 }
 
@@ -60,7 +60,7 @@ const struct nt_crowd *nt_crowds_of(const struct nt_crowds *s, const uint8_t net
 const struct nt_crowd *nt_crowds_larger(const struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN])
 {
 	const struct nt_crowd *own = nt_crowds_of(s, net), *larger = NULL;
-	uint32_t most = own != NULL ? own->n + 1 : 1;
+	uint32_t most = own ? own->n + 1 : 1;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->crowd[i].n > most) {

@@ -93,7 +93,7 @@ static void try_next(struct nt_conn *c, struct nt_dial *d)
 	const struct addrinfo *ai = d->next;
 	uint64_t share = 0;
 
-	for (const struct addrinfo *a = ai; a != NULL; a = a->ai_next)
+	for (const struct addrinfo *a = ai; a; a = a->ai_next)
 		share++;
 	share = left_ms(c) / share;
 	nt_conn_watch(c, share > 0 ? share : 1);
@@ -123,7 +123,7 @@ void nt_dial_advance(struct nt_conn *c)
 {
 	struct nt_dial *d = c->dial;
 
-	if (d == NULL || d->retired || d->at == RESOLVING || d->at == TRYING)
+	if (!d || d->retired || d->at == RESOLVING || d->at == TRYING)
 		return;
 	if (d->at == CONNECTED) {
 		nt_conn_watch(c, left_ms(c));
@@ -134,16 +134,16 @@ void nt_dial_advance(struct nt_conn *c)
 		fail(c, "cannot look up the host", uv_strerror(d->rc));
 		return;
 	}
-	if (d->at == FAILED && c->tcp_open && d->next != NULL) {
+	if (d->at == FAILED && c->tcp_open && d->next) {
 		retire(c, d);
 		return;
 	}
-	while (d->next != NULL && !c->tcp_open) {
+	while (d->next && !c->tcp_open) {
 		try_next(c, d);
 		if (d->at == TRYING)
 			return;
 	}
-	if (d->at == FAILED && c->tcp_open && d->next != NULL)
+	if (d->at == FAILED && c->tcp_open && d->next)
 		retire(c, d);
 	else
 		fail(c, "cannot connect", d->tried.text);
@@ -156,7 +156,7 @@ void nt_dial_expired(struct nt_conn *c)
 
 	if (d->at == TRYING) {
 		failed(d, "no answer");
-		if (d->next != NULL) {
+		if (d->next) {
 			c->deadline_hit = false;
 			retire(c, d);
 			return;
@@ -175,7 +175,7 @@ bool nt_dial_free(struct nt_conn *c)
 {
 	struct nt_dial *d = c->dial;
 
-	if (d == NULL)
+	if (!d)
 		return true;
 	if (d->resolving) {
 		(void)uv_cancel((uv_req_t *)&d->resolve);
@@ -204,14 +204,14 @@ enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx 
 	if (addr.host[0] == '\0' || strcmp(addr.port, "0") == 0)
 		return cm_fail(err, CM_ECONFIG, "address '%.100s' has no host or port to dial", address);
 	c = nt_conn_make(loop, limits, handler, user);
-	if (c == NULL)
+	if (!c)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	(void)snprintf(c->address, sizeof c->address, "%.*s", (int)sizeof c->address - 1, address);
 	rc = nt_tls_new(tls, addr.host, &c->tls, err);
 	if (rc != CM_OK)
 		goto out;
 	c->dial = calloc(1, sizeof *c->dial);
-	if (c->dial == NULL) {
+	if (!c->dial) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
@@ -227,7 +227,7 @@ enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx 
 out:
 	if (rc == CM_OK)
 		*out = c;
-	else if (c != NULL)
+	else if (c)
 		nt_conn_discard(c);
 	return rc;
 }

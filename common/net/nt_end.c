@@ -60,10 +60,10 @@ static void tell_end(struct nt_conn *c)
 	struct nt_listener *l = c->listener;
 
 	c->told = true;
-	if (c->opened || c->dial != NULL) {
-		if (c->handler.on_close != NULL)
+	if (c->opened || c->dial) {
+		if (c->handler.on_close)
 			c->handler.on_close(c, c->user, &c->why);
-	} else if (l != NULL && l->conf.on_refused != NULL) {
+	} else if (l && l->conf.on_refused) {
 		l->conf.on_refused(l->conf.user, c->address, &c->why);
 	}
 }

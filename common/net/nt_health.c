@@ -25,13 +25,13 @@ static enum cm_rc read_limit(const struct cm_cli *cli, int option, const char *w
 		double factor;
 	} factors[] = { { '%', 0.01 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_S } };
 	const char *text = cli->option[option];
-	size_t n = text != NULL ? strlen(text) : 0;
+	size_t n = text ? strlen(text) : 0;
 	char number[64], unit = units[0];
 	enum cm_rc rc;
 
-	if (text == NULL)
+	if (!text)
 		return CM_OK;
-	if (n > 1 && n < sizeof number && strchr(units, text[n - 1]) != NULL)
+	if (n > 1 && n < sizeof number && strchr(units, text[n - 1]))
 		unit = text[--n];
 	else if (units[1] != '\0')
 		return cm_fail(err, CM_EUSAGE, "%s: '%.40s' is not a number with one of the units %s", what,
@@ -50,7 +50,7 @@ static enum cm_rc read_format(const struct cm_cli *cli, enum nt_health_format *o
 	const char *text = cli->option[FORMAT];
 
 	*out = cli->json ? NT_HEALTH_JSON : NT_HEALTH_TEXT;
-	if (text == NULL)
+	if (!text)
 		return CM_OK;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (strcmp(names[i], text) != 0)
@@ -195,8 +195,8 @@ static void check_loaded(struct nt_health *h, const char *address)
 
 	if (isnan(h->cert_ends) || nt_http_get(address, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
 		return;
-	at = status == 200 && body != NULL ? strstr(body, name) : NULL;
-	ends = at != NULL ? strtod(at + sizeof name - 1, NULL) : (double)NAN;
+	at = status == 200 && body ? strstr(body, name) : NULL;
+	ends = at ? strtod(at + sizeof name - 1, NULL) : (double)NAN;
 	if (ends > 0 && ends < 1e15 && ends != h->cert_ends) {
 		cm_clock_text((int64_t)ends * 1000, when);
 		nt_health_say(h, NT_HEALTH_WARNING, "daemon uses another certificate, until %.10s: reload it",
@@ -211,13 +211,13 @@ void nt_health_daemon(struct nt_health *h, const char *address)
 	char *body = NULL;
 	int status = 0;
 
-	if (address == NULL || *address == '\0')
+	if (!address || *address == '\0')
 		return;
 	if (nt_http_get(address, "/readyz", ASK_MS, &status, &body, &err) != CM_OK)
 		nt_health_say(h, NT_HEALTH_CRITICAL, "daemon does not answer (%s)", err.msg);
 	else if (status != 200)
 		nt_health_say(h, NT_HEALTH_WARNING, "daemon not ready: %.*s",
-			body != NULL ? (int)strcspn(body, "\r\n") : 0, body != NULL ? body : "");
+			body ? (int)strcspn(body, "\r\n") : 0, body ? body : "");
 	else
 		nt_health_say(h, NT_HEALTH_OK, "daemon ready");
 	if (err.code == CM_OK)

@@ -111,7 +111,7 @@ static void print_prometheus(const struct nt_health *h, FILE *out)
 	size_t role = (size_t)h->role - CR_ROLE_CLIENT;
 	struct cm_buf text;
 
-	if (m == NULL)
+	if (!m)
 		return;
 	cm_metrics_set(m, STATUS, role, h->state);
 	cm_metrics_set(m, SPENT, role, h->spent);

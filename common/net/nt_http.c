@@ -34,11 +34,11 @@ static struct nt_http_slot *take_slot(struct nt_http *h)
 		if (s->fd < 0) {
 			unused = s;
 			left++;
-		} else if (oldest == NULL || s->since_ms < oldest->since_ms) {
+		} else if (!oldest || s->since_ms < oldest->since_ms) {
 			oldest = s;
 		}
 	}
-	if (CM_CHECKED("net.http.slots") && left <= 1 && oldest != NULL)
+	if (CM_CHECKED("net.http.slots") && left <= 1 && oldest)
 		evict(oldest);
 	return unused;
 }
@@ -55,9 +55,9 @@ static void on_connection(
 
 		s = take_slot(h); /* there is one: libmicrohttpd accepts no more connections than slots */
 		*context = s;
-		if (s != NULL && info != NULL)
+		if (s && info)
 			*s = (struct nt_http_slot){ uv_now(h->poll.loop), info->connect_fd };
-	} else if (s != NULL) {
+	} else if (s) {
 		s->fd = -1;
 		h->freed = true;
 		*context = NULL;
@@ -189,7 +189,7 @@ enum cm_rc nt_http_new(
 	if (parsed != CM_OK)
 		return parsed;
 	h = calloc(1, sizeof *h);
-	if (h == NULL)
+	if (!h)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	h->conf = *conf;
 	h->loopback = loopback;
@@ -204,7 +204,7 @@ enum cm_rc nt_http_new(
 		(struct sockaddr *)&sa, MHD_OPTION_CONNECTION_LIMIT, NT_HTTP_SLOTS,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h, MHD_OPTION_CONNECTION_TIMEOUT,
 		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
-	if (h->daemon == NULL) {
+	if (!h->daemon) {
 		rc = errno;
 		free(h);
 		if (rc == ENOMEM)
@@ -213,7 +213,7 @@ enum cm_rc nt_http_new(
 			conf->address);
 	}
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	rc = info == NULL ? UV_EINVAL : uv_poll_init(loop, &h->poll, info->epoll_fd);
+	rc = !info ? UV_EINVAL : uv_poll_init(loop, &h->poll, info->epoll_fd);
 	if (rc < 0) {
 		MHD_stop_daemon(h->daemon);
 		free(h);
@@ -233,7 +233,7 @@ enum cm_rc nt_http_new(
 
 void nt_http_close(struct nt_http *h)
 {
-	if (h == NULL)
+	if (!h)
 		return;
 	/* The loop releases the descriptor before libmicrohttpd closes it. */
 	uv_close((uv_handle_t *)&h->poll, on_closed);
@@ -245,5 +245,5 @@ int nt_http_port(const struct nt_http *h)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
 
-	return info != NULL ? info->port : -1;
+	return info ? info->port : -1;
 }

@@ -23,7 +23,7 @@ static const struct nt_http_header defaults[] = {
 
 static bool replaced(const struct nt_http_reply *out, const char *name)
 {
-	for (size_t i = 0; i < NT_HTTP_HEADERS && out->headers[i].name != NULL; i++) {
+	for (size_t i = 0; i < NT_HTTP_HEADERS && out->headers[i].name; i++) {
 		if (strcasecmp(out->headers[i].name, name) == 0)
 			return true;
 	}
@@ -32,15 +32,15 @@ static bool replaced(const struct nt_http_reply *out, const char *name)
 
 static bool add_headers(struct MHD_Response *r, const struct nt_http_reply *out, int status)
 {
-	bool ok = MHD_add_response_header(
-			  r, MHD_HTTP_HEADER_CONTENT_TYPE, out->type != NULL ? out->type : TEXT) == MHD_YES &&
+	bool ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, out->type ? out->type : TEXT) ==
+			  MHD_YES &&
 		  /* One request for each connection, so that the slot's time limit is the request's. */
 		  MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
 
 	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0] && ok; i++)
 		ok = replaced(out, defaults[i].name) ||
 		     MHD_add_response_header(r, defaults[i].name, defaults[i].value) == MHD_YES;
-	for (size_t i = 0; i < NT_HTTP_HEADERS && out->headers[i].name != NULL && ok; i++)
+	for (size_t i = 0; i < NT_HTTP_HEADERS && out->headers[i].name && ok; i++)
 		ok = MHD_add_response_header(r, out->headers[i].name, out->headers[i].value) == MHD_YES;
 	if (ok && status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES;
@@ -51,11 +51,11 @@ static bool add_headers(struct MHD_Response *r, const struct nt_http_reply *out,
 static enum MHD_Result send_reply(struct MHD_Connection *conn, struct nt_http_reply *out)
 {
 	int status = out->status != 0 ? out->status : MHD_HTTP_OK;
-	struct MHD_Response *r = MHD_create_response_from_buffer(
-		out->body != NULL ? out->len : 0, out->body, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(out->body ? out->len : 0, out->body, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result ok = MHD_NO;
 
-	if (r == NULL) {
+	if (!r) {
 		free(out->body);
 		return MHD_NO;
 	}
@@ -99,7 +99,7 @@ static bool host_is_ours(const struct nt_http *h, struct MHD_Connection *conn)
 	bool bracket;
 	size_t n;
 
-	if (!CM_CHECKED("net.http.host") || !h->loopback || host == NULL)
+	if (!CM_CHECKED("net.http.host") || !h->loopback || !host)
 		return true;
 	(void)MHD_get_connection_values(conn, MHD_HEADER_KIND, count_host, &hosts);
 	bracket = *host == '[';
@@ -128,7 +128,7 @@ static bool ask_route(const struct nt_http *h, const char *url, struct nt_http_r
 
 		if (!matches(r->path, url))
 			continue;
-		if (r->handle(r->user != NULL ? r->user : h->conf.user, url, out) != 0) {
+		if (r->handle(r->user ? r->user : h->conf.user, url, out) != 0) {
 			free(out->body);
 			text(out, MHD_HTTP_INTERNAL_SERVER_ERROR, "no answer could be made\n");
 		}
@@ -141,7 +141,7 @@ static void not_found(const struct nt_http *h, struct nt_http_reply *out)
 {
 	char body[1024];
 	size_t at = (size_t)snprintf(body, sizeof body, "not found; there are /healthz, /readyz%s",
-		h->conf.status_json != NULL ? ", /status" : "");
+		h->conf.status_json ? ", /status" : "");
 
 	for (size_t i = 0; i < h->conf.n_routes && at + strlen(h->conf.routes[i].path) + 4 < sizeof body; i++)
 		at += (size_t)snprintf(body + at, sizeof body - at, ", %s", h->conf.routes[i].path);
@@ -151,16 +151,16 @@ static void not_found(const struct nt_http *h, struct nt_http_reply *out)
 
 static void ready(const struct nt_http *h, struct nt_http_reply *out)
 {
-	const char *why = h->conf.not_ready != NULL ? h->conf.not_ready(h->conf.user) : NULL;
+	const char *why = h->conf.not_ready ? h->conf.not_ready(h->conf.user) : NULL;
 
-	text(out, why == NULL ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, why == NULL ? "ready\n" : why);
+	text(out, !why ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, !why ? "ready\n" : why);
 }
 
 static void status(const struct nt_http *h, struct nt_http_reply *out)
 {
-	char *json = h->conf.status_json != NULL ? h->conf.status_json(h->conf.user) : NULL;
+	char *json = h->conf.status_json ? h->conf.status_json(h->conf.user) : NULL;
 
-	if (json == NULL)
+	if (!json)
 		text(out, MHD_HTTP_NOT_FOUND, "no status here\n");
 	else
 		*out = (struct nt_http_reply){
@@ -191,7 +191,7 @@ enum MHD_Result nt_http_answer(void *user, struct MHD_Connection *conn, const ch
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	if (*seen == NULL) { /* only the headers so far; libmicrohttpd calls again for the answer */
+	if (!*seen) { /* only the headers so far; libmicrohttpd calls again for the answer */
 		*seen = user;
 		return MHD_YES;
 	}

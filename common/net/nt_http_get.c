@@ -66,7 +66,7 @@ static enum cm_rc dial_any(
 	if (rc != 0)
 		return cm_fail(err, CM_EUNAVAIL, "%s: %s", address, gai_strerror(rc));
 	*fd = -1;
-	for (const struct addrinfo *ai = found; ai != NULL && *fd < 0; ai = ai->ai_next)
+	for (const struct addrinfo *ai = found; ai && *fd < 0; ai = ai->ai_next)
 		*fd = dial(ai, deadline);
 	rc = errno;
 	freeaddrinfo(found);
@@ -119,14 +119,14 @@ static enum cm_rc split(
 	/* The buffer ends in a zero byte that read_all's caller put there. */
 	if (b->len > 12 && strncmp(text, "HTTP/1.", 7) == 0 && strspn(text + 9, "0123456789") == 3)
 		end = strstr(text, "\r\n\r\n");
-	if (end == NULL || end - text > (ptrdiff_t)HEAD_MAX)
+	if (!end || end - text > (ptrdiff_t)HEAD_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: the answer is not HTTP", address);
 	end += 4;
 	len = b->len - 1 - (size_t)(end - text);
 	if (len > BODY_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: the answer is longer than %u bytes", address, BODY_MAX);
 	*body = malloc(len + 1);
-	if (*body == NULL)
+	if (!*body)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(*body, end, len);
 	(*body)[len] = '\0';

@@ -21,9 +21,9 @@ static void adopt(struct nt_listener *l, struct nt_conn *c)
 	c->listener = l;
 	c->generation = l->generation;
 	c->prev = l->last;
-	*(l->last != NULL ? &l->last->next : &l->first) = c;
+	*(l->last ? &l->last->next : &l->first) = c;
 	l->last = c;
-	if (l->oldest == NULL)
+	if (!l->oldest)
 		l->oldest = c;
 	l->n++;
 	l->n_handshaking++;
@@ -33,7 +33,7 @@ static void adopt(struct nt_listener *l, struct nt_conn *c)
 void nt_listener_shaken(struct nt_conn *c)
 {
 	/* Called when a handshake succeeds and when any connection ends; only the first call counts. */
-	if (c->listener != NULL && c->step <= NT_CONN_HANDSHAKE) {
+	if (c->listener && c->step <= NT_CONN_HANDSHAKE) {
 		c->listener->n_handshaking--;
 		nt_crowds_leave(&c->listener->crowds, c->net);
 	}
@@ -43,12 +43,12 @@ void nt_listener_forget(struct nt_conn *c)
 {
 	struct nt_listener *l = c->listener;
 
-	if (l == NULL)
+	if (!l)
 		return;
 	if (l->oldest == c)
 		l->oldest = c->next;
-	*(c->prev != NULL ? &c->prev->next : &l->first) = c->next;
-	*(c->next != NULL ? &c->next->prev : &l->last) = c->prev;
+	*(c->prev ? &c->prev->next : &l->first) = c->next;
+	*(c->next ? &c->next->prev : &l->last) = c->prev;
 	c->listener = NULL;
 	l->n--;
 	l->n_ending -= c->ending;
@@ -59,13 +59,13 @@ void nt_listener_ending(struct nt_conn *c)
 	struct nt_listener *l = c->listener;
 	struct nt_conn *oldest;
 
-	if (l == NULL || c->ending)
+	if (!l || c->ending)
 		return;
 	c->ending = true;
 	if (++l->n_ending <= ENDING_MAX)
 		return;
 	/* Searches in the order of acceptance, which is nearly the order in which they began to close. */
-	for (oldest = l->first; oldest != NULL; oldest = oldest->next)
+	for (oldest = l->first; oldest; oldest = oldest->next)
 		if (oldest != c && (oldest->step == NT_CONN_FLUSHING || oldest->step == NT_CONN_LINGERING)) {
 			nt_conn_shut(oldest, &oldest->why);
 			return;
@@ -77,7 +77,7 @@ enum cm_rc nt_listener_admit(struct nt_conn *c, struct cm_err *err)
 	struct nt_listener *l = c->listener;
 
 	/* Its handshake began under certificates that have been replaced since. */
-	if (CM_CHECKED("net.admit") && l != NULL && c->generation != l->generation)
+	if (CM_CHECKED("net.admit") && l && c->generation != l->generation)
 		return nt_tls_recheck(c->tls, l->conf.tls, err);
 	return CM_OK;
 }
@@ -86,7 +86,7 @@ enum cm_rc nt_listener_admit(struct nt_conn *c, struct cm_err *err)
 
 static void refuse(const struct nt_listener *l, const char *address, const struct cm_err *why)
 {
-	if (l->conf.on_refused != NULL)
+	if (l->conf.on_refused)
 		l->conf.on_refused(l->conf.user, address, why);
 }
 
@@ -114,7 +114,7 @@ static uv_tcp_t *handle_to_close(struct nt_listener *l)
 {
 	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
 
-	if (tcp != NULL || l->spare_open)
+	if (tcp || l->spare_open)
 		return tcp;
 	l->spare_open = true;
 	l->open_handles++;
@@ -127,7 +127,7 @@ static void turn_away(struct nt_listener *l, const char *why)
 	uv_tcp_t *tcp = handle_to_close(l);
 	struct cm_err err;
 
-	if (tcp == NULL) { /* again in the next turn of the loop */
+	if (!tcp) { /* again in the next turn of the loop */
 		l->waiting = true;
 		return;
 	}
@@ -146,15 +146,15 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 	const struct nt_crowd *own = nt_crowds_of(&l->crowds, net), *theirs;
 	struct cm_err err;
 
-	while (l->oldest != NULL && l->oldest->step != NT_CONN_HANDSHAKE)
+	while (l->oldest && l->oldest->step != NT_CONN_HANDSHAKE)
 		l->oldest = l->oldest->next;
-	for (struct nt_conn *c = l->oldest; c != NULL; c = c->next) {
+	for (struct nt_conn *c = l->oldest; c; c = c->next) {
 		if (c->step != NT_CONN_HANDSHAKE)
 			continue;
 		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
 			return false; /* the later ones are not overdue either */
 		theirs = nt_crowds_of(&l->crowds, c->net);
-		if (own != NULL && theirs != NULL && theirs->n < own->n)
+		if (own && theirs && theirs->n < own->n)
 			continue;
 		(void)cm_fail(
 			&err, CM_ELATER, "the TLS handshake was slow, and other connections were waiting");
@@ -171,9 +171,9 @@ static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_
 	const struct nt_crowd *crowd = nt_crowds_larger(&l->crowds, net);
 	struct cm_err err;
 
-	if (!CM_CHECKED("net.crowd") || crowd == NULL)
+	if (!CM_CHECKED("net.crowd") || !crowd)
 		return false;
-	for (struct nt_conn *c = l->last; c != NULL; c = c->prev) {
+	for (struct nt_conn *c = l->last; c; c = c->prev) {
 		if (c->step != NT_CONN_HANDSHAKE || memcmp(c->net, crowd->net, NT_CONN_NET_LEN) != 0)
 			continue;
 		(void)cm_fail(
@@ -200,7 +200,7 @@ static void accept_one(struct nt_listener *l)
 	int len = sizeof peer, rc;
 	struct cm_err err;
 
-	if (c == NULL) {
+	if (!c) {
 		turn_away(l, "out of memory");
 		return;
 	}
@@ -295,7 +295,7 @@ static int bind_listen(struct nt_listener *l, const struct addrinfo *found)
 {
 	int rc = UV_EADDRNOTAVAIL;
 
-	for (const struct addrinfo *ai = found; ai != NULL; ai = ai->ai_next) {
+	for (const struct addrinfo *ai = found; ai; ai = ai->ai_next) {
 		rc = uv_tcp_bind(&l->tcp, ai->ai_addr, 0);
 		if (rc == 0)
 			rc = uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
@@ -345,10 +345,10 @@ enum cm_rc nt_listener_new(
 	if (resolve(conf, &found, err) != CM_OK)
 		return err->code;
 	l = calloc(1, sizeof *l);
-	rc = l == NULL ? UV_ENOMEM : uv_tcp_init(loop, &l->tcp);
+	rc = !l ? UV_ENOMEM : uv_tcp_init(loop, &l->tcp);
 	if (rc < 0) {
 		free(l);
-		if (found != NULL)
+		if (found)
 			freeaddrinfo(found);
 		return cm_fail(err, CM_EINTERNAL, "cannot listen on %s: %s", where, uv_strerror(rc));
 	}
@@ -358,7 +358,7 @@ enum cm_rc nt_listener_new(
 	l->conf = *conf;
 	l->conf.address = NULL;
 	rc = conf->passed > 0 ? take_over(l, conf->passed) : bind_listen(l, found);
-	if (found != NULL)
+	if (found)
 		freeaddrinfo(found);
 	if (rc < 0) {
 		close_handles(l);
@@ -389,7 +389,7 @@ void nt_listener_reload(struct nt_listener *l, struct nt_tls_ctx *ctx)
 
 	l->conf.tls = ctx;
 	l->generation++;
-	for (struct nt_conn *c = l->first; c != NULL; c = c->next) {
+	for (struct nt_conn *c = l->first; c; c = c->next) {
 		if (c->step != NT_CONN_OPEN)
 			continue;
 		c->generation = l->generation;
@@ -405,7 +405,7 @@ void nt_listener_close(struct nt_listener *l)
 	if (l->closing)
 		return;
 	(void)cm_fail(&err, CM_ELATER, "shutting down");
-	while (l->first != NULL) {
+	while (l->first) {
 		struct nt_conn *c = l->first;
 
 		if (c->step <= NT_CONN_HANDSHAKE)

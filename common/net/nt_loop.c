@@ -44,7 +44,7 @@ static void on_stop_signal(uv_signal_t *s, int number)
 			number); /* second signal: the operator does not want to wait for an orderly stop */
 	l->stopping = true;
 	nt_loop_stopping(l);
-	if (l->handler.on_stop != NULL)
+	if (l->handler.on_stop)
 		l->handler.on_stop(l->user);
 }
 
@@ -53,7 +53,7 @@ static void on_hup(uv_signal_t *s, int number)
 	struct nt_loop *l = s->data;
 
 	(void)number;
-	if (l->stopping || l->handler.on_reload == NULL)
+	if (l->stopping || !l->handler.on_reload)
 		return;
 	nt_service_reloading();
 	l->handler.on_reload(l->user);
@@ -71,7 +71,7 @@ static void tell_status(struct nt_loop *l, const char *before)
 {
 	char now[STATUS_MAX] = "", clean[STATUS_MAX], text[STATUS_MAX + 32];
 
-	if (l->handler.status != NULL)
+	if (l->handler.status)
 		l->handler.status(l->user, now, sizeof now);
 	cm_text_copy(clean, sizeof clean, now);
 	if (*before == '\0' && strcmp(clean, l->told) == 0)
@@ -112,7 +112,7 @@ enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h, void *u
 	int rc;
 
 	*out = NULL;
-	if (l == NULL)
+	if (!l)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	l->handler = *h;
 	l->user = user;
@@ -139,7 +139,7 @@ void nt_loop_ready(struct nt_loop *l)
 	if (!nt_service_listens())
 		return;
 	tell_status(l, "READY=1\n");
-	if (l->handler.status == NULL)
+	if (!l->handler.status)
 		return;
 	(void)uv_timer_start(&l->status, on_status, STATUS_MS, STATUS_MS);
 	uv_unref((uv_handle_t *)&l->status);
@@ -158,7 +158,7 @@ void nt_loop_free(struct nt_loop *l)
 {
 	int started;
 
-	if (l == NULL)
+	if (!l)
 		return;
 	started = l->open_handles - 2;
 	for (int i = 0; i < started; i++)

@@ -24,7 +24,7 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 	(void)h;
 	/* Allocated for one read only, so that an idle connection holds no buffer. */
 	buf->base = malloc(suggested);
-	buf->len = buf->base != NULL ? suggested : 0;
+	buf->len = buf->base ? suggested : 0;
 }
 
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
@@ -122,7 +122,7 @@ static void enter(struct nt_conn *c)
 	c->deadline_hit = false;
 	if (c->limits.idle_ms > 0)
 		nt_conn_watch_idle(c, c->limits.idle_ms);
-	if (c->handler.on_open != NULL)
+	if (c->handler.on_open)
 		c->handler.on_open(c, c->user);
 }
 
@@ -140,7 +140,7 @@ static void receive(struct nt_conn *c)
 	rc = nt_tls_feed(c->tls, c->in, c->in_len, &plain, &c->wire, &err);
 	if (c->step == NT_CONN_HANDSHAKE && nt_tls_ready(c->tls))
 		enter(c);
-	if (c->step == NT_CONN_OPEN && plain.len > 0 && !c->close_wanted && c->handler.on_data != NULL)
+	if (c->step == NT_CONN_OPEN && plain.len > 0 && !c->close_wanted && c->handler.on_data)
 		c->handler.on_data(c, c->user, plain.data, plain.len);
 	cm_buf_fini(&plain);
 	/* err is CM_OK for the peer's close_notify.  An owner that closed at the peer's last words has the
@@ -180,7 +180,7 @@ static void write_wire(struct nt_conn *c)
 	uv_buf_t buf;
 	int rc;
 
-	if (w == NULL) {
+	if (!w) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
 		nt_conn_shut(c, &err);
 		return;
@@ -224,7 +224,7 @@ static void after_transmit(struct nt_conn *c)
 	}
 	if (c->step == NT_CONN_OPEN && c->undrained && nt_conn_pending(c) == 0 && !c->close_wanted) {
 		c->undrained = false;
-		if (c->handler.on_drain != NULL)
+		if (c->handler.on_drain)
 			c->handler.on_drain(c, c->user);
 	}
 	if (c->step == NT_CONN_FLUSHING && c->notified && c->inflight == 0 && c->wire.len == 0) {
@@ -252,7 +252,7 @@ static void owner_resume(struct nt_conn *c)
 	if (!c->resumed || c->step != NT_CONN_OPEN)
 		return;
 	c->resumed = false;
-	if (c->handler.on_data != NULL)
+	if (c->handler.on_data)
 		c->handler.on_data(c, c->user, nothing, 0);
 	owner_close(c);
 }

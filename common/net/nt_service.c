@@ -19,7 +19,7 @@
 static socklen_t notify_address(struct sockaddr_un *sa)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
-	size_t len = path == NULL ? 0 : strlen(path);
+	size_t len = !path ? 0 : strlen(path);
 
 	if (len < 2 || len >= sizeof sa->sun_path || (*path != '/' && *path != '@'))
 		return 0;
@@ -70,7 +70,7 @@ static bool read_number(const char *text, uint64_t max, uint64_t *out)
 {
 	char *end;
 
-	if (text == NULL || *text < '0' || *text > '9')
+	if (!text || *text < '0' || *text > '9')
 		return false;
 	errno = 0;
 	*out = strtoull(text, &end, 10);
@@ -91,7 +91,7 @@ uint64_t nt_service_watchdog_ms(void)
 
 	if (!read_number(getenv("WATCHDOG_USEC"), UINT64_MAX, &usec) || usec < 2000)
 		return 0;
-	return getenv("WATCHDOG_PID") != NULL && !for_us("WATCHDOG_PID") ? 0 : usec / 2000;
+	return getenv("WATCHDOG_PID") && !for_us("WATCHDOG_PID") ? 0 : usec / 2000;
 }
 
 static bool is_tcp_listener(int fd)
@@ -113,7 +113,7 @@ enum cm_rc nt_service_socket(int *fd, struct cm_err *err)
 
 	*fd = 0;
 	known = read_number(count, INT32_MAX, &n);
-	if (count != NULL && ours && !known)
+	if (count && ours && !known)
 		return cm_fail(err, CM_ECONFIG, "LISTEN_FDS is not a number: '%.40s'", count);
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_PID");

@@ -44,7 +44,7 @@ static int bio_write(BIO *bio, const char *data, int n)
 	struct nt_tls *t = BIO_get_data(bio);
 
 	BIO_clear_retry_flags(bio);
-	if (n < 0 || t->wire == NULL || cm_buf_put(t->wire, data, (size_t)n) != CM_OK) {
+	if (n < 0 || !t->wire || cm_buf_put(t->wire, data, (size_t)n) != CM_OK) {
 		t->wire_full = true;
 		return -1;
 	}
@@ -61,7 +61,7 @@ BIO_METHOD *nt_tls_bio(void)
 {
 	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "tombola span");
 
-	if (m == NULL || BIO_meth_set_read(m, bio_read) != 1 || BIO_meth_set_write(m, bio_write) != 1 ||
+	if (!m || BIO_meth_set_read(m, bio_read) != 1 || BIO_meth_set_write(m, bio_write) != 1 ||
 		BIO_meth_set_ctrl(m, bio_ctrl) != 1) {
 		BIO_meth_free(m);
 		return NULL;
@@ -97,14 +97,14 @@ enum cm_rc nt_tls_new(struct nt_tls_ctx *ctx, const char *host, struct nt_tls **
 
 	*out = NULL;
 	ERR_clear_error();
-	if (t == NULL)
+	if (!t)
 		return cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
 	cr_libcrypto_fresh();
 	t->ctx = ctx;
 	ctx->refs++;
 	t->ssl = SSL_new(ctx->ssl);
 	bio = BIO_new(ctx->bio);
-	if (t->ssl == NULL || bio == NULL) {
+	if (!t->ssl || !bio) {
 		BIO_free(bio);
 		rc = cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
 		goto out;
@@ -117,7 +117,7 @@ enum cm_rc nt_tls_new(struct nt_tls_ctx *ctx, const char *host, struct nt_tls **
 		SSL_set_accept_state(t->ssl);
 	else
 		SSL_set_connect_state(t->ssl);
-	if (host != NULL)
+	if (host)
 		rc = set_host(t, host, err);
 out:
 	if (rc == CM_OK)
@@ -129,7 +129,7 @@ out:
 
 void nt_tls_free(struct nt_tls *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
 	SSL_free(t->ssl);
 	nt_tls_ctx_drop(t->ctx);
@@ -193,8 +193,7 @@ static enum cm_rc fault(struct nt_tls *t, struct cm_err *err)
 		else if (reason == SSL_R_NO_APPLICATION_PROTOCOL)
 			(void)cm_fail(&t->why, CM_EPROTO, "the peer does not speak " NT_TLS_ALPN " (ALPN)");
 		else
-			(void)cm_fail(
-				&t->why, CM_EPROTO, "TLS failed: %s", text != NULL ? text : "unknown fault");
+			(void)cm_fail(&t->why, CM_EPROTO, "TLS failed: %s", text ? text : "unknown fault");
 	}
 	ERR_clear_error();
 	*err = t->why;
@@ -225,8 +224,8 @@ static enum cm_rc read_all(struct nt_tls *t, struct cm_buf *plain, struct cm_err
 		uint8_t *at = cm_buf_room(plain, room < RECORD_MAX ? room : RECORD_MAX);
 		int n;
 
-		if (at == NULL || room == 0) {
-			if (at != NULL && t->in_len == 0 && SSL_pending(t->ssl) == 0)
+		if (!at || room == 0) {
+			if (at && t->in_len == 0 && SSL_pending(t->ssl) == 0)
 				return CM_OK;
 			t->dead = true;
 			return cm_fail(&t->why, CM_EDATA, "TLS: no room for the plaintext"), *err = t->why,
@@ -338,5 +337,5 @@ const char *nt_tls_group(const struct nt_tls *t)
 	int id = (int)SSL_get_negotiated_group(ssl);
 	const char *name = id != NID_undef ? SSL_group_to_name(ssl, id) : NULL;
 
-	return name != NULL ? name : "?";
+	return name ? name : "?";
 }

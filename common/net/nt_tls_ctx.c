@@ -18,7 +18,7 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 {
 	FILE *f = fopen(path, "re");
 
-	if (f == NULL)
+	if (!f)
 		(void)cm_fail(err,
 			errno == EACCES   ? CM_EPERM
 			: errno == ENOMEM ? CM_EINTERNAL
@@ -45,7 +45,7 @@ static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct 
 {
 	FILE *f = open_pem(conf->cert_file, "the certificate", err);
 
-	if (f == NULL)
+	if (!f)
 		return err->code;
 	(void)fclose(f);
 	SSL_CTX_set_default_passwd_cb(ssl, cr_pem_no_password);
@@ -70,15 +70,15 @@ static enum cm_rc load_anchors(
 	X509 *cert;
 	FILE *f = open_pem(path, "the CA certificate", err);
 
-	if (f == NULL)
+	if (!f)
 		return err->code;
 	v->anchors = sk_X509_new_null();
-	if (v->anchors == NULL) {
+	if (!v->anchors) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		goto out;
 	}
 	ERR_clear_error();
-	while ((cert = PEM_read_X509(f, NULL, cr_pem_no_password, NULL)) != NULL) {
+	while ((cert = PEM_read_X509(f, NULL, cr_pem_no_password, NULL))) {
 		if (X509_STORE_add_cert(store, cert) != 1 || sk_X509_push(v->anchors, cert) <= 0) {
 			X509_free(cert);
 			rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
@@ -99,10 +99,10 @@ static enum cm_rc load_crls(X509_STORE *store, const char *path, struct cm_err *
 	int n = 0;
 	FILE *f = open_pem(path, "the revocation list", err);
 
-	if (f == NULL)
+	if (!f)
 		return err->code;
 	ERR_clear_error();
-	while ((crl = PEM_read_X509_CRL(f, NULL, cr_pem_no_password, NULL)) != NULL) {
+	while ((crl = PEM_read_X509_CRL(f, NULL, cr_pem_no_password, NULL))) {
 		int added = X509_STORE_add_crl(store, crl);
 
 		X509_CRL_free(crl);
@@ -129,7 +129,7 @@ static enum cm_rc load_trust(struct nt_tls_ctx *ctx, const struct nt_tls_conf *c
 
 		ctx->n_vouch = i + 1;
 		v->role = conf->trust[i].role;
-		v->crl = conf->trust[i].crl_file != NULL;
+		v->crl = conf->trust[i].crl_file;
 		rc = load_anchors(store, conf->trust[i].ca_file, v, err);
 		if (rc == CM_OK && v->crl)
 			rc = load_crls(store, conf->trust[i].crl_file, err);
@@ -219,13 +219,13 @@ enum cm_rc nt_tls_ctx_new(const struct nt_tls_conf *conf, struct nt_tls_ctx **ou
 
 	*out = NULL;
 	ERR_clear_error();
-	if (ctx == NULL)
+	if (!ctx)
 		return cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
 	ctx->refs = 1;
 	ctx->server = conf->server;
 	ctx->ssl = SSL_CTX_new(conf->server ? TLS_server_method() : TLS_client_method());
 	ctx->bio = nt_tls_bio();
-	if (ctx->ssl == NULL || ctx->bio == NULL) {
+	if (!ctx->ssl || !ctx->bio) {
 		rc = cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
 		goto out;
 	}
@@ -245,7 +245,7 @@ out:
 
 void nt_tls_ctx_drop(struct nt_tls_ctx *ctx)
 {
-	if (ctx == NULL || --ctx->refs > 0)
+	if (!ctx || --ctx->refs > 0)
 		return;
 	for (size_t i = 0; i < NT_TLS_TRUSTS; i++)
 		sk_X509_pop_free(ctx->vouch[i].anchors, X509_free);

@@ -14,7 +14,7 @@
 static void common_name(const X509_NAME *name, char out[NAME_MAX_LEN + 1])
 {
 	X509_NAME *n = (X509_NAME *)(uintptr_t)name; /* OpenSSL 3.0 lacks the const */
-	int len = n == NULL ? -1 : X509_NAME_get_text_by_NID(n, NID_commonName, out, NAME_MAX_LEN + 1);
+	int len = !n ? -1 : X509_NAME_get_text_by_NID(n, NID_commonName, out, NAME_MAX_LEN + 1);
 
 	if (len < 0)
 		(void)snprintf(out, NAME_MAX_LEN + 1, "(no name)");
@@ -28,7 +28,7 @@ static void time_text(const ASN1_TIME *t, char out[32])
 {
 	struct tm tm;
 
-	if (t == NULL || ASN1_TIME_to_tm(t, &tm) != 1 || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+	if (!t || ASN1_TIME_to_tm(t, &tm) != 1 || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		(void)snprintf(out, 32, "an unreadable time");
 }
 
@@ -39,7 +39,7 @@ static enum cm_rc chain_fault(X509_STORE_CTX *sctx, const char *host, struct cm_
 	char name[NAME_MAX_LEN + 1], issuer[NAME_MAX_LEN + 1], when[32];
 	int code = X509_STORE_CTX_get_error(sctx);
 
-	if (cert == NULL)
+	if (!cert)
 		cert = X509_STORE_CTX_get0_cert(sctx);
 	common_name(X509_get_subject_name(cert), name);
 	common_name(X509_get_issuer_name(cert), issuer);
@@ -133,7 +133,7 @@ static enum cm_rc judge(const struct nt_tls_ctx *ctx, X509_STORE_CTX *sctx, cons
 
 	/* The claimed role decides which list to ask.  Below, the anchor must be that role's, so a false
 	 * claim that avoids the list is refused too. */
-	if (vouch != NULL && vouch->crl && CM_CHECKED("net.revoked"))
+	if (vouch && vouch->crl && CM_CHECKED("net.revoked"))
 		(void)X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(sctx), X509_V_FLAG_CRL_CHECK);
 	if (X509_verify_cert(sctx) != 1)
 		return chain_fault(sctx, host, err);
@@ -143,12 +143,12 @@ static enum cm_rc judge(const struct nt_tls_ctx *ctx, X509_STORE_CTX *sctx, cons
 		err->code = CM_EPERM;
 		return CM_EPERM;
 	}
-	if (CM_CHECKED("net.role") && vouch == NULL) {
+	if (CM_CHECKED("net.role") && !vouch) {
 		X509_STORE_CTX_set_error(sctx, X509_V_ERR_INVALID_PURPOSE);
 		return role_fault(ctx, id, err);
 	}
 	chain = X509_STORE_CTX_get0_chain(sctx);
-	if (CM_CHECKED("net.anchor") && vouch != NULL &&
+	if (CM_CHECKED("net.anchor") && vouch &&
 		!holds(vouch->anchors, sk_X509_value(chain, sk_X509_num(chain) - 1))) {
 		common_name(X509_get_subject_name(sk_X509_value(chain, sk_X509_num(chain) - 1)), issuer);
 		X509_STORE_CTX_set_error(sctx, X509_V_ERR_INVALID_CA);
@@ -188,7 +188,7 @@ enum cm_rc nt_tls_recheck(const struct nt_tls *t, const struct nt_tls_ctx *ctx, 
 	enum cm_rc rc;
 
 	ERR_clear_error();
-	if (sctx == NULL || cert == NULL ||
+	if (!sctx || !cert ||
 		X509_STORE_CTX_init(
 			sctx, SSL_CTX_get_cert_store(ctx->ssl), cert, SSL_get_peer_cert_chain(t->ssl)) != 1 ||
 		X509_STORE_CTX_set_default(sctx, ctx->server ? "ssl_client" : "ssl_server") != 1) {

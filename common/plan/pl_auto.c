@@ -75,7 +75,7 @@ static enum cm_rc loss_of(const struct pl_plan *p, const struct pl_round *r, con
 {
 	struct pl_round as_chosen = *r;
 
-	if (c != NULL) {
+	if (c) {
 		as_chosen.protocol = c->best.protocol;
 		as_chosen.randomizer = c->best.randomizer;
 	}
@@ -290,9 +290,8 @@ enum cm_rc pl_auto(struct pl_plan *p, const struct pl_round **at, struct cm_err 
 	w.choice = calloc(p->rounds, sizeof *w.choice);
 	w.kept = calloc(p->rounds, sizeof *w.kept);
 	w.cost = calloc(p->rounds, sizeof *w.cost);
-	rc = w.account == NULL || w.choice == NULL || w.kept == NULL || w.cost == NULL
-		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
-		     : run(&w, err);
+	rc = !w.account || !w.choice || !w.kept || !w.cost ? cm_fail(err, CM_EINTERNAL, "out of memory")
+							   : run(&w, err);
 	rd_account_free(w.account);
 	free(w.choice);
 	free(w.kept);

@@ -42,10 +42,10 @@ void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])
 	char best[160], next[160] = "nothing else fits";
 
 	describe(&c->best, best, sizeof best);
-	if (c->next.protocol != NULL)
+	if (c->next.protocol)
 		describe(&c->next, next, sizeof next);
-	(void)snprintf(out, PL_WHY_LEN, "%s; %s%s; %s binds", best, c->next.protocol != NULL ? "next " : "",
-		next, limit[c->limit]);
+	(void)snprintf(out, PL_WHY_LEN, "%s; %s%s; %s binds", best, c->next.protocol ? "next " : "", next,
+		limit[c->limit]);
 }
 
 static double tail(double z)

@@ -65,7 +65,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 	uint64_t each, most;
 	uint32_t m = o->row->automatic & PT_AUTO_DUMMIES ? 1 : 0;
 
-	if (o->shuffler && (m == 0 || o->row->device->dummy == NULL))
+	if (o->shuffler && (m == 0 || !o->row->device->dummy))
 		return false;
 	/* Rows without a local guarantee know only the last index, all others the one before, too; of many
 	 * slots each has less than what all may have. */
@@ -175,7 +175,7 @@ static bool bytes_bind(struct pl_search *s)
 
 	if (best->request.slots > 0)
 		return slots_bind(s);
-	for (size_t i = 0; (row = pt_row(i)) != NULL && !pt_rests_on_shuffler(&best->randomizer); i++) {
+	for (size_t i = 0; (row = pt_row(i)) && !pt_rests_on_shuffler(&best->randomizer); i++) {
 		struct pl_option o = { .row = row };
 		uint32_t within;
 
@@ -202,7 +202,7 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 
 	if (s->rc != ACCT_OK)
 		return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(s->rc));
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct pl_option o = { .row = row };
 		struct pl_candidate c;
 
@@ -245,11 +245,11 @@ enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct c
 	struct pl_search s;
 
 	pl_search_init(&s, need, out);
-	for (size_t i = 0; (row = pt_row(i)) != NULL && s.rc == ACCT_OK; i++)
+	for (size_t i = 0; (row = pt_row(i)) && s.rc == ACCT_OK; i++)
 		if (answers(row, need))
 			consider_blankets(&s, row);
 	pl_search_end(&s);
-	if (out->best.protocol == NULL || s.rc != ACCT_OK)
+	if (!out->best.protocol || s.rc != ACCT_OK)
 		return nothing(&s, err);
 	if (local_binds(need, &out->best))
 		out->limit = PL_LIMIT_LOCAL;

@@ -32,7 +32,7 @@ static void digest(const struct pl_plan *p, uint8_t out[PR_HASH_LEN])
 	cr_hasher_add(h, TOMBOLA_VERSION, sizeof TOMBOLA_VERSION);
 	add_number(h, SEARCH_VERSION);
 	cr_hasher_add(h, p->digest, PR_HASH_LEN);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		cr_hasher_add(h, row->device->name, strlen(row->device->name) + 1);
 		add_number(h, row->automatic);
 		add_number(h, (uint32_t)row->device->kinds);
@@ -62,7 +62,7 @@ static void bytes(struct cursor *c, void *field, size_t n)
 {
 	if (c->failed)
 		return;
-	if (c->to != NULL) {
+	if (c->to) {
 		c->failed = cm_buf_put(c->to, field, n) != CM_OK;
 		return;
 	}
@@ -162,7 +162,7 @@ static bool take(const struct pl_round *r, const struct item *item, struct pl_ro
 	struct cm_err unused;
 
 	*out = *r;
-	if (item->item != r->item || row == NULL || row->automatic == 0 ||
+	if (item->item != r->item || !row || row->automatic == 0 ||
 		!(row->device->kinds & (unsigned)r->query.kind))
 		return false;
 	if (r->cost > 0 && (item->cost < r->cost || item->cost > r->cost))
@@ -217,7 +217,7 @@ static bool from_bytes(const struct cm_buf *b, struct pl_plan *p)
 	if (memcmp(head, magic, sizeof head) != 0 || memcmp(hash, wanted, sizeof hash) != 0)
 		return false;
 	round = malloc(p->rounds * sizeof *round);
-	if (round == NULL)
+	if (!round)
 		return false;
 	memcpy(round, p->round, p->rounds * sizeof *round);
 	ok = take_all(p, &c, round);

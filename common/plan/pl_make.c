@@ -11,7 +11,7 @@ enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_j
 	struct cm_err *err)
 {
 	struct rd_account *a = rd_account_new_mode(p->epsilon, p->delta, p->mode);
-	enum cm_rc rc = a != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = a ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	struct rd_verdict v = { 0 };
 	struct pt_loss loss;
@@ -20,7 +20,7 @@ enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_j
 		uint8_t id[PR_ROUND_ID_LEN] = { 0 };
 		bool repeats = pl_repeats(p, i);
 
-		if (stop != NULL && atomic_load(stop)) {
+		if (stop && atomic_load(stop)) {
 			rc = cm_fail(err, CM_ELATER, "stopping");
 			break;
 		}
@@ -55,12 +55,12 @@ static enum cm_rc stand_in(const struct pt_query *planned, struct pt_query *q, s
 	uint32_t digits = planned->bits / 4;
 
 	q->category = calloc(planned->categories, sizeof *q->category);
-	if (q->category == NULL)
+	if (!q->category)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (q->categories = 0; q->categories < planned->categories; q->categories++) {
 		char *text = malloc(digits + 1 > 9 ? digits + 1 : 9);
 
-		if (text == NULL)
+		if (!text)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		(void)sprintf(text, "%0*x", (int)digits, (unsigned)q->categories);
 		q->category[q->categories] = text;
@@ -105,7 +105,7 @@ static enum cm_rc judged(
 /* The queries are the plan file's, but for those made here. */
 static void making_fini(struct making *m)
 {
-	for (size_t i = 0; m->out->entry != NULL && i < m->out->entries; i++) {
+	for (size_t i = 0; m->out->entry && i < m->out->entries; i++) {
 		struct rd_entry *e = &m->out->entry[i];
 
 		if (m->p->round[e->number - 1].after != 0)
@@ -136,8 +136,7 @@ static enum cm_rc making_init(
 	memcpy(made->file_hash, p->digest, PR_HASH_LEN);
 	made->entry = calloc(p->rounds, sizeof *made->entry);
 	made->refused = calloc(p->rounds, sizeof *made->refused);
-	return made->entry != NULL && made->refused != NULL ? CM_OK
-							    : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return made->entry && made->refused ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 enum cm_rc pl_plan_make(const struct pl_plan *p, uint64_t number, const uint8_t previous[PR_HASH_LEN],

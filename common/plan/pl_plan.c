@@ -23,11 +23,11 @@ void pl_fault(struct pl_checker *c, int line, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	if (c->faults != NULL)
+	if (c->faults)
 		(void)fprintf(c->faults, "%s:%d: %s\n", c->name, line, text);
 	if (c->found++ == 0)
 		(void)cm_fail(c->first, CM_ECONFIG, "%s:%d: %s", c->name, line, text);
-	c->first->said = c->faults != NULL;
+	c->first->said = c->faults;
 }
 
 void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e)
@@ -88,7 +88,7 @@ static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
 
 	for (size_t i = 0; i < p->rounds; i++)
 		automatic += p->round[i].automatic;
-	if (automatic == 0 || (c->kept != NULL && pl_kept_read(c->kept, p)))
+	if (automatic == 0 || (c->kept && pl_kept_read(c->kept, p)))
 		return;
 	p->searched = true;
 	if (pl_auto(p, &at, &e) != CM_OK)
@@ -100,12 +100,12 @@ static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struc
 	enum acct_filter_kind kind = ACCT_FILTER_GDP;
 
 	if (strcmp(raw->mode, RD_MODE_PLAN) == 0) {
-		if (raw->filter != NULL)
+		if (raw->filter)
 			pl_fault(c, cf_line("filter"), "'filter' is for mode \"adaptive\"");
 		kind = 0;
 	} else if (strcmp(raw->mode, "adaptive") != 0) {
 		pl_fault(c, cf_line("mode"), "'mode' must be \"plan\" or \"adaptive\"");
-	} else if (raw->filter != NULL && (kind = acct_filter_named(raw->filter)) == 0) {
+	} else if (raw->filter && (kind = acct_filter_named(raw->filter)) == 0) {
 		pl_fault(c, cf_line("filter"), "'filter' must be \"gdp\" or \"renyi\"");
 	}
 	rd_mode_text(kind, out->mode);
@@ -128,7 +128,7 @@ static enum cm_rc take_rounds(struct pl_checker *c, struct pl_raw_plan *raw, str
 		return c->first->code;
 	}
 	out->round = calloc(n > 0 ? n : 1, sizeof *out->round);
-	if (out->round == NULL)
+	if (!out->round)
 		return cm_fail(c->first, CM_EINTERNAL, "out of memory");
 	out->rounds = n;
 	for (size_t i = 0; i < raw->rounds.n; at += pl_raw_count(&from[i++])) {
@@ -180,10 +180,10 @@ static enum cm_rc parse(const uint8_t *bytes, size_t n, const char *name, const 
 
 	memset(out, 0, sizeof *out);
 	/* A NUL would end the text early, and the digest would cover what nobody reads. */
-	if (memchr(bytes, 0, n) != NULL)
+	if (memchr(bytes, 0, n))
 		return cm_fail(err, CM_ECONFIG, "%s: holds a NUL byte", name);
 	text = malloc(n + 1);
-	if (text == NULL)
+	if (!text)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(text, bytes, n);
 	text[n] = '\0';

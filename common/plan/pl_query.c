@@ -76,7 +76,7 @@ static void take_values(struct cf_strings *from, char ***category, uint32_t *n)
 static struct pt_column *new_columns(struct pl_checker *c, struct pt_query *q, size_t n)
 {
 	q->column = calloc(n, sizeof *q->column);
-	if (q->column == NULL)
+	if (!q->column)
 		no_memory(c);
 	else
 		q->columns = (uint32_t)n;
@@ -99,7 +99,7 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 		pl_fault(c, pl_round_line(r, "dimension"), "'dimension' is %u, but there are %zu 'fields'",
 			(unsigned)q->dimension, raw->fields.n);
 	q->dimension = (uint32_t)raw->fields.n;
-	if (new_columns(c, q, raw->fields.n) == NULL)
+	if (!new_columns(c, q, raw->fields.n))
 		return;
 	for (size_t i = 0; i < raw->fields.n; i++)
 		pl_take_text(
@@ -136,14 +136,14 @@ static void take_marginals(struct pl_checker *c, struct pl_raw_round *raw, struc
 	bool there = needs(c, r, "columns", "its fields and their categories");
 
 	if (!needs(c, r, "marginals", "the sets of fields whose combinations are counted") || !there ||
-		new_columns(c, q, raw->columns.n) == NULL)
+		!new_columns(c, q, raw->columns.n))
 		return;
 	for (size_t i = 0; i < raw->columns.n; i++) {
 		pl_take_text(c, r, "columns", from[i].field, q->column[i].name, sizeof q->column[i].name);
 		take_values(&from[i].values, &q->column[i].category, &q->column[i].categories);
 	}
 	q->marginal = calloc(raw->marginals.n, sizeof *q->marginal);
-	if (q->marginal == NULL) {
+	if (!q->marginal) {
 		no_memory(c);
 		return;
 	}
@@ -182,13 +182,13 @@ static void count_candidates(struct pl_checker *c, struct pt_query *q, uint64_t 
 	uint32_t digits = q->bits / 4;
 
 	q->category = calloc(n, sizeof *q->category);
-	if (q->category == NULL) {
+	if (!q->category) {
 		no_memory(c);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		q->category[i] = malloc(digits + 1);
-		if (q->category[i] == NULL) {
+		if (!q->category[i]) {
 			no_memory(c);
 			return;
 		}
@@ -248,7 +248,7 @@ static void texts_to_digits(struct pl_checker *c, struct pt_query *q)
 
 		if (n != q->bits / 8)
 			continue;
-		if (digits == NULL) {
+		if (!digits) {
 			no_memory(c);
 			return;
 		}
@@ -270,7 +270,7 @@ static void take_prefixes(
 		pl_fault(c, pl_round_line(r, "bits"), "'bits' must be a multiple of 4");
 		return;
 	}
-	if (raw->after != NULL) {
+	if (raw->after) {
 		take_after(c, plan, raw, r);
 		return;
 	}
@@ -339,7 +339,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 {
 	struct pt_query *q = &r->query;
 
-	if (raw->text == NULL && q->kind != PT_PREFIXES) {
+	if (!raw->text && q->kind != PT_PREFIXES) {
 		q->none = PT_NONE_VALUE;
 		q->none_value = raw->number;
 		if (q->kind == PT_HISTOGRAM || q->kind == PT_MARGINALS)

@@ -37,7 +37,7 @@ int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms)
 
 static void take_start(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	if (raw->start != NULL && !cm_clock_instant(raw->start, &r->start_ms))
+	if (raw->start && !cm_clock_instant(raw->start, &r->start_ms))
 		pl_fault(c, pl_round_line(r, "start"),
 			"'start' must be an instant in UTC from 2000 to 2199, as \"2026-12-01T06:00:00Z\"");
 }
@@ -58,7 +58,7 @@ void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct 
 	if (raw->every_ms < raw->window_ms)
 		pl_fault(c, pl_round_line(r, "every"),
 			"'every' is below 'window': a round would still be open when the next is to open");
-	if (raw->after != NULL)
+	if (raw->after)
 		pl_fault(c, pl_round_line(r, "every"),
 			"a round with 'after' cannot recur: it has one question");
 	take_start(c, raw, r);

@@ -8,7 +8,7 @@ static const struct pt_protocol *row_for(enum pt_kind kind)
 {
 	const struct pt_protocol *row;
 
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
+	for (size_t i = 0; (row = pt_row(i)); i++)
 		if (row->device->kinds & (unsigned)kind)
 			return row;
 	return NULL;
@@ -66,7 +66,7 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 	else if (!shuffler && raw->shuffler_dummies > 0)
 		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
 			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
-	else if (shuffler && r->protocol->device->dummy == NULL)
+	else if (shuffler && !r->protocol->device->dummy)
 		pl_fault(c, pl_round_line(r, "blanket"),
 			"protocol '%s' has no messages for the shuffler to add", r->protocol->device->name);
 }
@@ -138,7 +138,7 @@ static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, co
 
 static bool is_auto(const struct pl_raw_round *raw)
 {
-	return raw->protocol != NULL && strcmp(raw->protocol, "auto") == 0;
+	return raw->protocol && strcmp(raw->protocol, "auto") == 0;
 }
 
 /* The query depends on the row in one thing only: the default of `none`. */
@@ -146,7 +146,7 @@ static const struct pt_protocol *named_row(const struct pl_raw_round *raw, const
 {
 	if (is_auto(raw))
 		return NULL;
-	return raw->protocol != NULL ? pt_find(raw->protocol) : row_for(r->query.kind);
+	return raw->protocol ? pt_find(raw->protocol) : row_for(r->query.kind);
 }
 
 static void take_protocol(
@@ -160,12 +160,12 @@ static void take_protocol(
 		return;
 	}
 	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
-		if (pl_round_says(r, automatic[i]) && (i > 0 || raw->shuffler_noise == NULL))
+		if (pl_round_says(r, automatic[i]) && (i > 0 || !raw->shuffler_noise))
 			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
 				automatic[i]);
 	r->protocol = named_row(raw, r);
-	if (r->protocol == NULL) {
-		if (raw->protocol == NULL)
+	if (!r->protocol) {
+		if (!raw->protocol)
 			pl_fault(c, pl_round_line(r, "type"), "no protocol answers type \"%s\"", raw->type);
 		else
 			pl_fault(c, pl_round_line(r, "protocol"),
@@ -193,7 +193,7 @@ static void take_protocol(
 	if (r->request.dummy_chance > 0 && !r->protocol->device->rare_dummy)
 		pl_fault(c, pl_round_line(r, "dummies"), "'dummies' of protocol '%s' must be a whole number",
 			r->protocol->device->name);
-	if (raw->shuffler_noise != NULL)
+	if (raw->shuffler_noise)
 		take_noise(c, plan, raw, r);
 	else
 		take_blanket(c, raw, r);

@@ -187,7 +187,7 @@ void pl_search_end(const struct pl_search *s)
 	for (size_t i = 0; i < s->offers; i++) {
 		const struct pl_candidate *c = &s->offer[i];
 
-		if (c->error <= limit && (out->best.protocol == NULL || c->bytes < out->best.bytes ||
+		if (c->error <= limit && (!out->best.protocol || c->bytes < out->best.bytes ||
 						 (c->bytes == out->best.bytes &&
 							 c->error < out->best.error * (1 - ERROR_MARGIN))))
 			out->best = *c;
@@ -196,7 +196,7 @@ void pl_search_end(const struct pl_search *s)
 		const struct pl_candidate *c = &s->offer[i];
 
 		if (rivals(c, &out->best) &&
-			(out->next.protocol == NULL || c->error < out->next.error * (1 - ERROR_MARGIN)))
+			(!out->next.protocol || c->error < out->next.error * (1 - ERROR_MARGIN)))
 			out->next = *c;
 	}
 }
@@ -277,7 +277,7 @@ void pl_search_tune(struct pl_search *s, const struct pl_option *o, uint32_t dum
 			next = low + (high - low) / 2;
 		i = next;
 	}
-	if (found.protocol != NULL)
+	if (found.protocol)
 		pl_search_offer(s, &found);
 }
 

@@ -155,7 +155,7 @@ static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_ran
 	struct pt_sums sums = { 0 };
 	enum cm_rc rc = CM_OK;
 
-	if (score == NULL || e.item == NULL)
+	if (!score || !e.item)
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
 		part[i] = 1 / fmax(holders_variance(&p->slots.slot[i], score, (double)reports), DBL_MIN);
@@ -214,7 +214,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (pt_query_symbols(q) > 0)
 		return estimate_holders(q, p, counts, reports, out, err);
 	item = calloc(1, sizeof *item);
-	if (item == NULL)
+	if (!item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
 		double of_digit;

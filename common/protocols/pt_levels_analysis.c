@@ -155,7 +155,7 @@ static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_ran
 	struct pt_held held = { 0 };
 	enum cm_rc rc = CM_OK;
 
-	if (e.item == NULL || score == NULL || !pt_held(&c, &held))
+	if (!e.item || !score || !pt_held(&c, &held))
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t l = 0; rc == CM_OK && l < levels; l++) {
 		score[l] = l;
@@ -184,7 +184,7 @@ static double expected_of_holders(
 	uint32_t b = p->mixbins.bins - 2;
 	double *score = calloc(2 * (size_t)p->mixbins.bins, sizeof *score), *moment, error, dummy = 0;
 
-	if (score == NULL)
+	if (!score)
 		return (double)INFINITY;
 	moment = score + p->mixbins.bins;
 	for (uint32_t l = 0; l <= b; l++) {

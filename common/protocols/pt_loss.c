@@ -12,7 +12,7 @@ enum cm_rc pt_loss(
 {
 	const struct pt_protocol *row = pt_protocol_of(p->row);
 
-	if (row->loss != NULL)
+	if (row->loss)
 		return row->loss(p, participants, out, err);
 	out->parts = 1;
 	return row->cells(p, participants, &out->part[0], err);

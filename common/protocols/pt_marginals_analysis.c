@@ -88,7 +88,7 @@ static enum cm_rc make_items(const struct pt_query *q, size_t n, struct pt_estim
 	e->n = n;
 	e->item = calloc(n, sizeof *e->item);
 	e->names = calloc(1, names_len(q));
-	if (e->item == NULL || e->names == NULL)
+	if (!e->item || !e->names)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", pt_device_marginals.name);
 	at = e->names;
 	for (uint32_t i = 0; i < q->marginals; i++)

@@ -4,9 +4,9 @@
 /* Does the row have the symbol for this question, or, for NULL, one of those that "auto" chooses from? */
 static bool has_symbol(const struct pt_protocol *row, const struct pt_query *q)
 {
-	if (row != NULL)
+	if (row)
 		return (row->device->none_symbol & (unsigned)q->kind) != 0;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++)
+	for (size_t i = 0; (row = pt_row(i)); i++)
 		if (row->automatic != 0 && (row->device->none_symbol & (unsigned)q->kind) != 0)
 			return true;
 	return false;

@@ -52,7 +52,7 @@ static uint32_t items(const struct pt_layout *l, const struct pt_randomizer *p)
 {
 	uint32_t n = 0;
 
-	if (l->item != NULL)
+	if (l->item)
 		memcpy(&n, (const char *)p + l->count, sizeof n);
 	return n < l->most ? n : l->most;
 }
@@ -128,16 +128,16 @@ enum cm_rc pt_parameters_read(const uint8_t *bytes, size_t len, struct pt_random
 	size_t alone = bytes_of(l->field, l->fields), one = bytes_of(l->item, l->item_fields);
 	size_t rest = len > alone ? len - alone : 0;
 	struct pt_randomizer made = { .row = p->row, .shuffler = p->shuffler };
-	uint32_t n = l->item != NULL ? (uint32_t)(rest / one) : 0;
+	uint32_t n = l->item ? (uint32_t)(rest / one) : 0;
 
 	if (len < alone || rest != n * one || n > l->most)
 		return cm_fail(err, CM_EPROTO, "%zu bytes are no parameters of '%s'", len, p->row->name);
 	bytes = take(l->field, l->fields, bytes, (char *)&made);
-	for (uint32_t i = 0; bytes != NULL && i < n; i++)
+	for (uint32_t i = 0; bytes && i < n; i++)
 		bytes = take(l->item, l->item_fields, bytes, (char *)&made + l->first + i * l->size);
-	if (bytes == NULL)
+	if (!bytes)
 		return cm_fail(err, CM_EPROTO, "a flag is neither 0 nor 1");
-	if (l->item != NULL)
+	if (l->item)
 		memcpy((char *)&made + l->count, &n, sizeof n);
 	*p = made;
 	return CM_OK;

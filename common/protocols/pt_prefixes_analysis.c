@@ -29,7 +29,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc != CM_OK)
 		return rc;
 	e.item = calloc(e.n, sizeof *e.item);
-	if (e.item == NULL)
+	if (!e.item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t i = 0; i < q->categories; i++)
 		e.item[i].label = q->category[i];

@@ -52,7 +52,7 @@ static enum cm_rc make_items(
 		e->n += pt_ranges_nodes(q, p, i);
 	e->item = calloc(e->n, sizeof *e->item);
 	e->names = calloc(e->n, LABEL_LEN);
-	if (e->item == NULL || e->names == NULL)
+	if (!e->item || !e->names)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t i = 0; i < p->slots.kinds; i++)
 		for (uint32_t node = 0; node < pt_ranges_nodes(q, p, i); node++, at++) {
@@ -94,7 +94,7 @@ static enum cm_rc fill_items(const struct pt_query *q, const struct pt_randomize
 	double variance[PT_SLOTS_MAX], n = (double)e->reports, *value = calloc(e->n, sizeof *value);
 	size_t nodes = e->n - pt_query_symbols(q), at = 0;
 	struct holding all = { .none = 0 };
-	enum cm_rc rc = value != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	enum cm_rc rc = value ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
 		struct pt_support s = pt_slot_support(&p->slots.slot[i], e->reports, 1);

@@ -177,7 +177,7 @@ static enum cm_rc turn_back(const struct pt_query *q, const struct pt_randomizer
 	uint32_t each = pt_rotated_wide(q, p).dimension / rotations;
 	double *v = calloc(d, sizeof *v);
 
-	if (v == NULL)
+	if (!v)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t r = 0; r < rotations; r++) {
 		for (uint32_t k = 0; k < d; k++)
@@ -208,8 +208,8 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
 	sum = calloc(w.dimension, sizeof *sum);
 	mean = calloc(d, sizeof *mean);
-	rc = sum == NULL || mean == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
-					 : pt_vector_items(q, &e, err);
+	rc = !sum || !mean ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+			   : pt_vector_items(q, &e, err);
 	if (rc == CM_OK)
 		rc = pt_words_sums(&w, p, counts, reports, sum, err);
 	if (rc == CM_OK) {

@@ -3,7 +3,7 @@
 
 uint32_t pt_noise_bins(const struct pt_randomizer *p)
 {
-	return p->shuffler.noise_mean > 0 && p->row->noise_bins != NULL ? p->row->noise_bins(p) : 0;
+	return p->shuffler.noise_mean > 0 && p->row->noise_bins ? p->row->noise_bins(p) : 0;
 }
 
 bool pt_rests_on_shuffler(const struct pt_randomizer *p)

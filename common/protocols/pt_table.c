@@ -26,7 +26,7 @@ const struct pt_protocol *pt_protocol_of(const struct pt_device *device)
 {
 	const struct pt_protocol *row = NULL;
 
-	for (size_t i = 0; row == NULL && i < sizeof table / sizeof table[0]; i++)
+	for (size_t i = 0; !row && i < sizeof table / sizeof table[0]; i++)
 		row = table[i]->device == device ? table[i] : NULL;
 	assert(row != NULL);
 	return row;

@@ -131,8 +131,8 @@ enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struct pt_quer
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
 	s = pt_words_signs_among(p, counts, reports);
 	sum = calloc(q->dimension, sizeof *sum);
-	rc = sum == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
-			 : pt_words_sums(q, p, counts, reports, sum, err);
+	rc = !sum ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+		  : pt_words_sums(q, p, counts, reports, sum, err);
 	if (rc == CM_OK)
 		rc = pt_vector_estimate(q, &s, sum, reports, out, err);
 	free(sum);

@@ -71,7 +71,7 @@ void pt_query_fields_text(const struct pt_query *q, char *out, size_t size)
 
 static void free_texts(char **text, uint32_t n)
 {
-	for (uint32_t i = 0; text != NULL && i < n; i++)
+	for (uint32_t i = 0; text && i < n; i++)
 		free(text[i]);
 	free(text);
 }
@@ -81,7 +81,7 @@ void pt_query_fini(struct pt_query *q)
 	free_texts(q->category, q->categories);
 	q->category = NULL;
 	q->categories = 0;
-	for (uint32_t i = 0; q->column != NULL && i < q->columns; i++)
+	for (uint32_t i = 0; q->column && i < q->columns; i++)
 		free_texts(q->column[i].category, q->column[i].categories);
 	free(q->column);
 	q->column = NULL;

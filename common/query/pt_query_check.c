@@ -91,7 +91,7 @@ static enum cm_rc check_distinct(
 	char **sorted = calloc(n, sizeof *sorted);
 	enum cm_rc rc = CM_OK;
 
-	if (sorted == NULL)
+	if (!sorted)
 		return cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
 	memcpy(sorted, text, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, compare_text);
@@ -114,7 +114,7 @@ static enum cm_rc check_categories(
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u categories, must be 2 to %u", q->name,
 			(unsigned)n, (unsigned)most);
 	for (uint32_t i = 0; i < n; i++) {
-		if (category[i] == NULL || !is_plain_text(category[i], PR_TEXT_MAX))
+		if (!category[i] || !is_plain_text(category[i], PR_TEXT_MAX))
 			return cm_fail(err, CM_ECONFIG,
 				"query '%s': category %u is empty, too long or not text", q->name,
 				(unsigned)i);
@@ -132,7 +132,7 @@ static enum cm_rc check_candidates(const struct pt_query *q, struct cm_err *err)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u candidates, must be 1 to %u", q->name,
 			(unsigned)q->categories, PR_CATEGORIES_MAX - 1);
 	for (uint32_t i = 0; i < q->categories; i++)
-		if (q->category[i] == NULL || strlen(q->category[i]) != q->bits / 4 ||
+		if (!q->category[i] || strlen(q->category[i]) != q->bits / 4 ||
 			q->category[i][strspn(q->category[i], "0123456789abcdef")] != '\0')
 			return cm_fail(err, CM_ECONFIG,
 				"query '%s': candidate %u is not %u lower-case hexadecimal digits", q->name,

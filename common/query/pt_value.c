@@ -73,7 +73,7 @@ static enum cm_rc read_array(
 
 		if (i > 0)
 			text = skip_separator(text);
-		if (text == NULL || *text == '\0')
+		if (!text || *text == '\0')
 			return cm_fail(err, CM_EDATA, "field '%s' has fewer than %u numbers", q->field,
 				(unsigned)q->dimension);
 		if (!read_part(q, text, &end, &part, clamped))
@@ -232,7 +232,7 @@ static int take_field(const struct pt_query *q, uint32_t i, const char *text, ui
 	const struct pt_column *c = &q->column[i];
 	uint32_t found;
 
-	if (text == NULL)
+	if (!text)
 		return 0;
 	if (q->kind == PT_VECTOR)
 		return read_coordinate(q, text, at, clamped);
@@ -250,7 +250,7 @@ uint32_t pt_value_take(const struct pt_query *q, const char *const *text, const 
 	uint32_t missing = 0;
 
 	*clamped = 0;
-	if (q->columns == 0 && text[0] != NULL && pt_value_read(q, text, at, out, clamped, &err) == CM_OK)
+	if (q->columns == 0 && text[0] && pt_value_read(q, text, at, out, clamped, &err) == CM_OK)
 		return 0;
 	pt_value_none(q, rng, at, out);
 	if (q->columns == 0)

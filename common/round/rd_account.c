@@ -11,14 +11,14 @@ struct rd_account *rd_account_new_mode(double limit, double delta, const char *m
 	enum acct_filter_kind kind = rd_mode_filter(mode);
 	bool ok;
 
-	if (a == NULL)
+	if (!a)
 		return NULL;
 	a->memo = calloc(1, sizeof *a->memo);
 	if (kind == 0)
-		a->state = a->memo != NULL ? acct_state_new(delta) : NULL;
+		a->state = a->memo ? acct_state_new(delta) : NULL;
 	ok = kind == 0 ? a->state != NULL
-		       : a->memo != NULL && acct_filter_init(kind, fmin(limit, ACCT_FILTER_MOST_EPSILON),
-						    delta, &a->filter) == ACCT_OK;
+		       : a->memo && acct_filter_init(kind, fmin(limit, ACCT_FILTER_MOST_EPSILON), delta,
+					    &a->filter) == ACCT_OK;
 	if (!ok) {
 		rd_account_free(a);
 		return NULL;
@@ -41,7 +41,7 @@ const char *rd_account_mode(const struct rd_account *a)
 
 void rd_account_free(struct rd_account *a)
 {
-	if (a == NULL)
+	if (!a)
 		return;
 	acct_state_free(a->state);
 	for (size_t i = 0; i < a->groups; i++)
@@ -123,10 +123,10 @@ static enum cm_rc make_room(
 	struct entry *entries = cm_grow(a->entry, a->entries, &a->entry_cap, sizeof *entries);
 	struct group *groups = cm_grow(a->group, a->groups, &a->group_cap, sizeof *groups);
 
-	a->entry = entries != NULL ? entries : a->entry;
-	a->group = groups != NULL ? groups : a->group;
+	a->entry = entries ? entries : a->entry;
+	a->group = groups ? groups : a->group;
 	*part = calloc(loss->parts, sizeof **part);
-	if (entries != NULL && groups != NULL && *part != NULL)
+	if (entries && groups && *part)
 		return CM_OK;
 	free(*part);
 	*part = NULL;

@@ -35,7 +35,7 @@ struct rd_account {
 
 static inline bool rd_account_is_adaptive(const struct rd_account *a)
 {
-	return a->state == NULL;
+	return !a->state;
 }
 
 /* Index of the group of this loss; a->groups if there is none. */

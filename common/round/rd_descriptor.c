@@ -106,7 +106,7 @@ static enum cm_rc read_seal(const Tombola__V1__Descriptor *m, struct rd_descript
 static enum cm_rc read_privacy(
 	const Tombola__V1__PrivacyStatement *m, struct rd_descriptor *d, struct cm_err *err)
 {
-	if (m == NULL)
+	if (!m)
 		return cm_fail(err, CM_EPROTO, "privacy: missing");
 	if (!(m->epsilon0 >= 0.0) ||
 		(isinf(m->epsilon0) && !isinf(d->randomizer.row->epsilon0(&d->randomizer))))

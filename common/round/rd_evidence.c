@@ -51,7 +51,7 @@ enum cm_rc rd_evidence_two(
 
 	w.version = RD_VERSION;
 	w.manifest = &a;
-	if (second != NULL) {
+	if (second) {
 		b = signed_wire(second);
 		w.other = &b;
 	}
@@ -74,7 +74,7 @@ static enum cm_rc check_signed(const Tombola__V1__SignedManifest *s, const struc
 {
 	struct pr_doc doc;
 
-	if (s == NULL)
+	if (!s)
 		return cm_fail(err, CM_EDATA, "the evidence holds no manifest");
 	enum cm_rc rc = cr_verify(
 		shuffler, RD_PURPOSE_MANIFEST, s->manifest.data, s->manifest.len, s->signature.data, err);
@@ -160,7 +160,7 @@ static enum cm_rc check_missing(const Tombola__V1__Evidence *w, const struct cr_
 {
 	struct rd_descriptor d;
 
-	if (w->opening == NULL || w->descriptor.len == 0)
+	if (!w->opening || w->descriptor.len == 0)
 		return cm_fail(err, CM_EDATA,
 			"the evidence holds neither two manifests nor a message with its descriptor");
 	/* The descriptor is the manifest's, which names its hash; who made it does not matter here. */
@@ -194,8 +194,7 @@ enum cm_rc rd_evidence_verify(const uint8_t *bytes, size_t len, const struct cr_
 
 	if (rc == CM_OK) {
 		const Tombola__V1__Evidence *w = (const Tombola__V1__Evidence *)doc.msg;
-		rc = w->other != NULL ? check_two(w, shuffler, out, err)
-				      : check_missing(w, shuffler, out, err);
+		rc = w->other ? check_two(w, shuffler, out, err) : check_missing(w, shuffler, out, err);
 	}
 	pr_doc_free(&doc);
 	return rc;

@@ -132,7 +132,7 @@ static enum cm_rc judge_filter(
 	struct acct_price before, more = { 0, 0 }, sum;
 	enum cm_rc rc = sum_of_prices(a, &before, err);
 
-	if (rc == CM_OK && candidate != NULL)
+	if (rc == CM_OK && candidate)
 		rc = candidate_price(a, candidate, &more, err);
 	if (rc != CM_OK)
 		return rc;
@@ -284,7 +284,7 @@ enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct 
 		bool fits;
 		enum cm_rc rc;
 
-		if (stop != NULL && atomic_load(stop))
+		if (stop && atomic_load(stop))
 			return cm_fail(err, CM_ELATER, "stopping");
 		rc = try_epsilon0(a, protocol, q, r, step(mid), b, &fits, err);
 

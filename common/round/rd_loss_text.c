@@ -64,7 +64,7 @@ static bool take_parts(const char *at, const char *stop, struct pt_loss *out)
 	while (at < stop) {
 		const char *end = memchr(at, ';', (size_t)(stop - at));
 
-		if (end == NULL || out->parts == PT_PARTS_MAX ||
+		if (!end || out->parts == PT_PARTS_MAX ||
 			!take_part(at, (size_t)(end - at), &out->part[out->parts]))
 			return false;
 		out->parts++;

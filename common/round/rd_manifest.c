@@ -17,7 +17,7 @@ enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, s
 	Tombola__V1__Bucket **each = calloc(n + 1, sizeof(void *));
 	enum cm_rc rc;
 
-	if (bucket == NULL || each == NULL) {
+	if (!bucket || !each) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
@@ -115,7 +115,7 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	if (CM_CHECKED("round.manifest.counts") && rc != CM_OK)
 		return rc;
 	m->bucket = calloc(w->n_buckets + 1, sizeof *m->bucket);
-	if (m->bucket == NULL)
+	if (!m->bucket)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < w->n_buckets; i++) {
 		m->bucket[i].messages = w->buckets[i]->messages;
@@ -185,7 +185,7 @@ enum cm_rc rd_bucket_root(
 	if (n > SIZE_MAX / PR_HASH_LEN)
 		return cm_fail(err, CM_EINTERNAL, "a bucket of %zu messages", n);
 	hashes = malloc(n > 0 ? n * sizeof *hashes : 1);
-	if (hashes == NULL)
+	if (!hashes)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rd_bucket_hashes(sealed, n, len, hashes);
 	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, n, root);

@@ -42,7 +42,7 @@ static enum cm_rc covers_entry(const struct rd_plan *p, const struct rd_descript
 {
 	const struct rd_entry *e = rd_plan_entry(p, d->entry);
 
-	if (e == NULL)
+	if (!e)
 		return cm_fail(err, CM_EPROTO, "the plan has no entry %lu", (unsigned long)d->entry);
 	if (d->attempt > p->tries)
 		return cm_fail(err, CM_EPROTO, "try %lu of entry %lu, the plan allows %lu",
@@ -108,7 +108,7 @@ static enum cm_rc take_entry(struct pass *s, size_t i, struct cm_err *err)
 	struct pt_loss loss;
 	enum cm_rc rc;
 
-	if (s->stop != NULL && atomic_load(s->stop))
+	if (s->stop && atomic_load(s->stop))
 		return cm_fail(err, CM_ELATER, "stopping");
 	rd_plan_descriptor(s->p, i, &d);
 	rc = s->loss(s->user, &d, &loss, err);
@@ -140,7 +140,7 @@ enum cm_rc rd_plan_pin(const struct rd_plan *p, rd_entry_loss_fn *loss, void *us
 		return CM_OK;
 	}
 	s.account = rd_account_new(p->epsilon, p->delta);
-	if (s.account == NULL)
+	if (!s.account)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; rc == CM_OK && i < p->entries; i++)
 		rc = take_entry(&s, i, err);

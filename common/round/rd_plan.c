@@ -109,7 +109,7 @@ static enum cm_rc read_entries(const Tombola__V1__Plan *m, struct rd_plan *p, st
 	if (m->n_entries > 0 && rd_plan_is_adaptive(p))
 		return cm_fail(err, CM_EPROTO, "entries: an adaptive plan has none");
 	p->entry = calloc(m->n_entries + 1, sizeof *p->entry);
-	if (p->entry == NULL)
+	if (!p->entry)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < m->n_entries; i++) {
 		enum cm_rc rc = read_entry(m->entries[i], &p->entry[p->entries++], err);
@@ -126,7 +126,7 @@ static enum cm_rc read_entries(const Tombola__V1__Plan *m, struct rd_plan *p, st
 static enum cm_rc read_refused(const Tombola__V1__Plan *m, struct rd_plan *p, struct cm_err *err)
 {
 	p->refused = calloc(m->n_refused + 1, sizeof *p->refused);
-	if (p->refused == NULL)
+	if (!p->refused)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < m->n_refused; i++) {
 		const Tombola__V1__Refused *from = m->refused[i];
@@ -190,7 +190,7 @@ enum cm_rc rd_plan_verify(const uint8_t *bytes, size_t len, const uint8_t signat
 
 void rd_plan_fini(struct rd_plan *p)
 {
-	for (size_t i = 0; p->entry != NULL && i < p->entries; i++)
+	for (size_t i = 0; p->entry && i < p->entries; i++)
 		pt_query_fini(&p->entry[i].query);
 	free(p->entry);
 	free(p->refused);
@@ -215,7 +215,7 @@ struct plan_wire {
 
 static void plan_wire_fini(struct plan_wire *w, size_t entries)
 {
-	for (size_t i = 0; w->entry != NULL && i < entries; i++)
+	for (size_t i = 0; w->entry && i < entries; i++)
 		rd_query_wire_fini(&w->entry[i].query);
 	free(w->entry);
 	free(w->entries);
@@ -265,7 +265,7 @@ static enum cm_rc plan_wire(const struct rd_plan *p, struct plan_wire *w, struct
 	w->entries = calloc(p->entries + 1, sizeof(Tombola__V1__Entry *));
 	w->refusal = calloc(p->refusals + 1, sizeof *w->refusal);
 	w->refused = calloc(p->refusals + 1, sizeof(Tombola__V1__Refused *));
-	if (w->entry == NULL || w->entries == NULL || w->refusal == NULL || w->refused == NULL)
+	if (!w->entry || !w->entries || !w->refusal || !w->refused)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; rc == CM_OK && i < p->entries; i++) {
 		rc = entry_wire(&p->entry[i], &w->entry[i], err);

@@ -20,13 +20,13 @@ static enum cm_rc read_categories(
 	if (count == 0)
 		return CM_OK;
 	*out = calloc(count, sizeof **out);
-	if (*out == NULL)
+	if (!*out)
 		return no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		if (!rd_is_printable(from[i]))
 			return cm_fail(err, CM_EPROTO, "%s: number %zu is not printable", field, i + 1);
 		(*out)[i] = strdup(from[i]);
-		if ((*out)[i] == NULL)
+		if (!(*out)[i])
 			return no_memory(err);
 		++*n;
 	}
@@ -40,7 +40,7 @@ static enum cm_rc read_columns(const Tombola__V1__Query *m, struct pt_query *q, 
 	if (m->n_columns == 0)
 		return CM_OK;
 	q->column = calloc(m->n_columns, sizeof *q->column);
-	if (q->column == NULL)
+	if (!q->column)
 		return no_memory(err);
 	for (size_t i = 0; rc == CM_OK && i < m->n_columns; i++) {
 		struct pt_column *c = &q->column[q->columns++];
@@ -57,14 +57,14 @@ static enum cm_rc read_lists(const Tombola__V1__Query *m, struct pt_query *q, st
 {
 	if (m->n_marginals > 0) {
 		q->marginal = calloc(m->n_marginals, sizeof *q->marginal);
-		if (q->marginal == NULL)
+		if (!q->marginal)
 			return no_memory(err);
 		memcpy(q->marginal, m->marginals, m->n_marginals * sizeof *q->marginal);
 		q->marginals = (uint32_t)m->n_marginals;
 	}
 	if (m->n_probabilities > 0) {
 		q->probability = calloc(m->n_probabilities, sizeof *q->probability);
-		if (q->probability == NULL)
+		if (!q->probability)
 			return no_memory(err);
 		memcpy(q->probability, m->probabilities, m->n_probabilities * sizeof *q->probability);
 		q->probabilities = (uint32_t)m->n_probabilities;
@@ -88,7 +88,7 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 {
 	enum cm_rc rc;
 
-	if (m == NULL)
+	if (!m)
 		return cm_fail(err, CM_EPROTO, "query: missing");
 	rc = read_names(m, out, err);
 	if (rc != CM_OK)
@@ -126,7 +126,7 @@ static enum cm_rc wire_columns(const struct pt_query *q, struct rd_query_wire *o
 		return CM_OK;
 	out->column = calloc(q->columns, sizeof *out->column);
 	out->columns = calloc(q->columns, sizeof(Tombola__V1__Column *));
-	if (out->column == NULL || out->columns == NULL)
+	if (!out->column || !out->columns)
 		return no_memory(err);
 	for (uint32_t i = 0; i < q->columns; i++) {
 		tombola__v1__column__init(&out->column[i]);

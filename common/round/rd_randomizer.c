@@ -16,7 +16,7 @@ static enum cm_rc read_row(const Tombola__V1__Randomizer *m, struct rd_descripto
 	if (rc != CM_OK)
 		return rc;
 	d->randomizer.row = pt_device_find(name);
-	if (d->randomizer.row == NULL)
+	if (!d->randomizer.row)
 		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' is unknown", name);
 	if ((d->randomizer.row->kinds & (unsigned)d->query.kind) == 0)
 		return cm_fail(
@@ -27,14 +27,14 @@ static enum cm_rc read_row(const Tombola__V1__Randomizer *m, struct rd_descripto
 static enum cm_rc read_shuffler(
 	const Tombola__V1__ShufflerPart *m, struct pt_randomizer *p, struct cm_err *err)
 {
-	if (m == NULL)
+	if (!m)
 		return CM_OK;
 	if (m->dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(
 			err, CM_EPROTO, "randomizer.shuffler.dummies: above %u", PT_SHUFFLER_DUMMIES_MAX);
-	if (m->dummies > 0 && p->row->dummy == NULL)
+	if (m->dummies > 0 && !p->row->dummy)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.dummies: '%s' has none", p->row->name);
-	if ((m->noise_decay > 0 || m->noise_mean > 0) && p->row->noise_bins == NULL)
+	if ((m->noise_decay > 0 || m->noise_mean > 0) && !p->row->noise_bins)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.noise_mean: '%s' has none", p->row->name);
 	p->shuffler.dummies = m->dummies;
 	p->shuffler.noise_decay = m->noise_decay;
@@ -47,7 +47,7 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 	struct pt_randomizer *p = &d->randomizer;
 	enum cm_rc rc;
 
-	if (m == NULL)
+	if (!m)
 		return cm_fail(err, CM_EPROTO, "randomizer: missing");
 	*p = (struct pt_randomizer){ 0 };
 	rc = read_row(m, d, err);

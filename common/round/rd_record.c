@@ -269,7 +269,7 @@ enum cm_rc rd_chain_extend(
 	uint64_t seq;
 	enum cm_rc rc = rd_record_decode(bytes, len, &r, err);
 
-	if (out != NULL)
+	if (out)
 		memset(out, 0, sizeof *out);
 	if (rc != CM_OK)
 		return rc;
@@ -282,7 +282,7 @@ enum cm_rc rd_chain_extend(
 	cr_sha256_spans(spans, 2, head);
 	memcpy(chain->head, head, sizeof head);
 	chain->seq = seq;
-	if (out != NULL)
+	if (out)
 		*out = r;
 	else
 		rd_record_fini(&r);

@@ -31,7 +31,7 @@ struct rd_sort *rd_sort_new(size_t run, const struct rd_spill *spill)
 {
 	struct rd_sort *s = calloc(1, sizeof *s);
 
-	if (s != NULL) {
+	if (s) {
 		s->spill = spill;
 		s->run_len = run;
 	}
@@ -40,7 +40,7 @@ struct rd_sort *rd_sort_new(size_t run, const struct rd_spill *spill)
 
 void rd_sort_free(struct rd_sort *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	for (size_t i = 0; i < s->runs; i++)
 		free(s->run[i].at);
@@ -86,16 +86,16 @@ static enum cm_rc end_run(struct rd_sort *s, bool last, struct cm_err *err)
 	struct run *grown = cm_grow(s->run, s->runs, &s->room, sizeof *s->run);
 	enum cm_rc rc = CM_OK;
 
-	if (grown == NULL)
+	if (!grown)
 		return no_memory(err);
 	s->run = grown;
 	struct run *r = &s->run[s->runs];
 	*r = (struct run){ .page = s->pages };
 	rd_sort_hashes(s->block, s->gathered);
-	if (s->spill != NULL && !last) {
+	if (s->spill && !last) {
 		r->left = s->gathered;
 		r->at = malloc(RD_SORT_PAGE_BYTES);
-		rc = r->at != NULL ? put_pages(s, err) : no_memory(err);
+		rc = r->at ? put_pages(s, err) : no_memory(err);
 	} else {
 		r->at = s->block;
 		r->loaded = s->gathered;
@@ -113,9 +113,9 @@ enum cm_rc rd_sort_add(struct rd_sort *s, const uint8_t (*hashes)[PR_HASH_LEN], 
 	while (rc == CM_OK && n > 0) {
 		size_t room = s->run_len - s->gathered, take = n < room ? n : room;
 
-		if (s->block == NULL)
+		if (!s->block)
 			s->block = malloc(s->run_len * sizeof(hash_t));
-		if (s->block == NULL)
+		if (!s->block)
 			return no_memory(err);
 		memcpy(s->block[s->gathered], hashes, take * sizeof(hash_t));
 		s->gathered += take;
@@ -162,7 +162,7 @@ enum cm_rc rd_sort_done(struct rd_sort *s, struct cm_err *err)
 {
 	enum cm_rc rc = s->gathered > 0 ? end_run(s, true, err) : CM_OK;
 
-	if (rc == CM_OK && s->runs > 0 && (s->heap = calloc(s->runs, sizeof *s->heap)) == NULL)
+	if (rc == CM_OK && s->runs > 0 && !(s->heap = calloc(s->runs, sizeof *s->heap)))
 		rc = no_memory(err);
 	for (size_t i = 0; rc == CM_OK && i < s->runs; i++) {
 		rc = s->run[i].loaded > 0 ? CM_OK : load(s, &s->run[i], err);

@@ -36,13 +36,13 @@ enum cm_rc rd_tags_read(const Tombola__V1__ShufflerPart *r, struct pt_randomizer
 				"randomizer.shuffler.tags: 0, but tag_messages or tag_least is given");
 		return CM_OK;
 	}
-	if (row->route == NULL)
+	if (!row->route)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.tags: '%s' has none", row->name);
 	if (r->tags > PT_TAGS_MAX)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.tags: above %u", PT_TAGS_MAX);
 	if (r->dummies > 0)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.dummies: given though tags are");
-	if (r->tag_messages > 0 && row->dummy == NULL)
+	if (r->tag_messages > 0 && !row->dummy)
 		return cm_fail(
 			err, CM_EPROTO, "randomizer.shuffler.tag_messages: '%s' has no dummies", row->name);
 	if (r->tag_messages > PT_SHUFFLER_DUMMIES_MAX / r->tags)

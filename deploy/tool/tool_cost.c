@@ -163,7 +163,7 @@ static void print_statements(const struct pl_plan *p)
 		const struct pl_round *r = &p->round[i];
 		char text[400] = "";
 
-		if (r->protocol->statement != NULL && !pl_repeats(p, i))
+		if (r->protocol->statement && !pl_repeats(p, i))
 			r->protocol->statement(
 				&r->query, &r->randomizer, honest_of(p, r), p->delta, text, sizeof text);
 		if (text[0] != '\0')
@@ -192,7 +192,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	size_t run = 0;
 	char bytes[32];
 
-	if (t == NULL || fits == NULL) {
+	if (!t || !fits) {
 		cm_table_free(t);
 		free(fits);
 		return;
@@ -303,9 +303,9 @@ static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, con
 	choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost), "max_bytes",
 					(json_int_t)r->max_bytes, "why", r->why)
 			      : json_object();
-	if (r->recurrence > 0 && o != NULL)
+	if (r->recurrence > 0 && o)
 		(void)json_object_set_new(o, "recurrence", json_integer(r->recurrence));
-	bad = o == NULL || more == NULL || choice == NULL || json_object_update(o, more) != 0 ||
+	bad = !o || !more || !choice || json_object_update(o, more) != 0 ||
 	      json_object_update(o, choice) != 0;
 
 	json_decref(more);
@@ -322,7 +322,7 @@ static enum cm_rc print_json(const struct pl_plan *p, const struct pl_cost *cost
 	json_t *rounds = json_array(), *doc;
 	char digest[2 * PR_HASH_LEN + 1];
 	struct rd_verdict last = last_verdict(p, cost);
-	int bad = rounds == NULL;
+	int bad = !rounds;
 
 	cm_hex(p->digest, PR_HASH_LEN, digest);
 	for (size_t i = 0; !bad && i < p->rounds; i++)
@@ -332,7 +332,7 @@ static enum cm_rc print_json(const struct pl_plan *p, const struct pl_cost *cost
 			    "tombola.plan-cost/1", "plan", p->name, "digest", digest, "mode", p->mode,
 			    "epsilon_limit", p->epsilon, "delta", p->delta, "epsilon_total", real(last.total),
 			    "bytes", (json_int_t)bytes_of_all(p, cost), "rounds", rounds);
-	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
+	bad = !doc || json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
 	      putchar('\n') == EOF;
 	json_decref(rounds);
 	json_decref(doc);
@@ -346,7 +346,7 @@ enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_er
 	enum cm_rc rc = pl_plan_load(cli->argv[1], stderr, &p, err);
 
 	(void)exit_code;
-	if (rc == CM_OK && (cost = calloc(p.rounds, sizeof *cost)) == NULL)
+	if (rc == CM_OK && !(cost = calloc(p.rounds, sizeof *cost)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = pl_plan_cost(&p, cost, err);

@@ -63,7 +63,7 @@ static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 			rc = cm_file_read(path, text.max - 1, &text, err);
 		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-		if (rc == CM_OK && strstr((char *)text.data, CR_RNG_POINT_WARNING) == NULL)
+		if (rc == CM_OK && !strstr((char *)text.data, CR_RNG_POINT_WARNING))
 			rc = cm_fail(
 				err, CM_EOTHER, "--seed: a daemon is not a test build, and ignored the seed");
 		cm_buf_fini(&text);
@@ -95,25 +95,24 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 	uint64_t n = 0;
 
 	d->json = cli->json;
-	d->own_plan = cli->option[TOOL_DEMO_PLAN] == NULL;
+	d->own_plan = !cli->option[TOOL_DEMO_PLAN];
 	d->device_field = cli->option[TOOL_DEMO_DEVICE_FIELD];
 	d->client_dials = cli->option[TOOL_DEMO_CLIENT_DIALS];
 	d->seed = cli->option[TOOL_DEMO_SEED];
-	if (d->seed != NULL && pass_seed(d->seed, err) != CM_OK)
+	if (d->seed && pass_seed(d->seed, err) != CM_OK)
 		return err->code;
-	if (d->own_plan && cli->option[TOOL_DEMO_READINGS] != NULL)
+	if (d->own_plan && cli->option[TOOL_DEMO_READINGS])
 		return cm_fail(err, CM_EUSAGE, "--readings need the --plan that asks for them");
-	if (devices != NULL && cli->option[TOOL_DEMO_READINGS] != NULL)
+	if (devices && cli->option[TOOL_DEMO_READINGS])
 		return cm_fail(
 			err, CM_EUSAGE, "--devices generates readings, --readings gives them: not both");
-	if (devices != NULL &&
-		cm_cli_u64(devices, "--devices", 1, DEMO_DEVICES_MAX, &d->devices, err) != CM_OK)
+	if (devices && cm_cli_u64(devices, "--devices", 1, DEMO_DEVICES_MAX, &d->devices, err) != CM_OK)
 		return err->code;
 	n = 0;
-	if (port != NULL && cm_cli_u64(port, "--port", 1, 65535, &n, err) != CM_OK)
+	if (port && cm_cli_u64(port, "--port", 1, 65535, &n, err) != CM_OK)
 		return err->code;
 	d->port = (uint16_t)n;
-	if (timeout != NULL && (!cm_clock_duration(timeout, &ms) || ms < 1 || ms > TIMEOUT_MAX))
+	if (timeout && (!cm_clock_duration(timeout, &ms) || ms < 1 || ms > TIMEOUT_MAX))
 		return cm_fail(err, CM_EUSAGE, "--timeout: '%.40s' is not a time like 90s or 10m, at most 7d",
 			timeout);
 	d->deadline_ms = cm_clock_mono_ms() + ms;
@@ -126,19 +125,18 @@ static enum cm_rc make_dir(struct demo *d, const char *wanted, struct cm_err *er
 	char made[DEMO_PATH];
 	int n;
 
-	if (wanted != NULL) {
+	if (wanted) {
 		if (mkdir(wanted, 0700) != 0)
 			return cm_fail(err, CM_ECREATE, "--dir: %.200s: %s", wanted, strerror(errno));
 		n = snprintf(made, sizeof made, "%s", wanted);
 	} else {
-		n = snprintf(made, sizeof made, "%s/tombola-demo-XXXXXX",
-			tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-		if (n < 0 || n >= DEMO_PATH || mkdtemp(made) == NULL)
+		n = snprintf(made, sizeof made, "%s/tombola-demo-XXXXXX", tmp && *tmp != '\0' ? tmp : "/tmp");
+		if (n < 0 || n >= DEMO_PATH || !mkdtemp(made))
 			return cm_fail(err, CM_ECREATE, "no folder can be made in %.200s: %s",
-				tmp != NULL && *tmp != '\0' ? tmp : "/tmp", strerror(errno));
+				tmp && *tmp != '\0' ? tmp : "/tmp", strerror(errno));
 		d->scratch = true;
 	}
-	if (n < 0 || n >= DEMO_PATH || realpath(made, d->dir) == NULL || strlen(d->dir) > DEMO_PATH - 256)
+	if (n < 0 || n >= DEMO_PATH || !realpath(made, d->dir) || strlen(d->dir) > DEMO_PATH - 256)
 		return cm_fail(err, CM_EUSAGE, "--dir: the path is too long");
 	return CM_OK;
 }
@@ -153,7 +151,7 @@ static void find_programs(struct demo *d)
 		d->bin[n] = '\0';
 		slash = strrchr(d->bin, '/');
 	}
-	if (slash != NULL) {
+	if (slash) {
 		*slash = '\0';
 		(void)snprintf(beside, sizeof beside, "%s/tombola-shuffler", d->bin);
 		if (access(beside, X_OK) == 0)
@@ -195,7 +193,7 @@ static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *er
 	FILE *f = fopen(path, "r");
 	int c;
 
-	if (f == NULL)
+	if (!f)
 		return cm_fail(err, CM_ENOINPUT, "--readings: %.200s: %s", path, strerror(errno));
 	for (*out = 1; (c = getc_unlocked(f)) != EOF;)
 		*out += c == '\n';
@@ -208,14 +206,14 @@ static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *er
 /* Given readings, or as many as the largest round takes. */
 static enum cm_rc choose_readings(struct demo *d, const char *given, char path[PATH_MAX], struct cm_err *err)
 {
-	if (given != NULL) {
-		if (realpath(given, path) == NULL)
+	if (given) {
+		if (!realpath(given, path))
 			return cm_fail(err, CM_ENOINPUT, "--readings: %.200s: %s", given, strerror(errno));
 		d->readings = path;
 		return count_lines(path, &d->devices, err);
 	}
 	d->readings = "readings.ndjson";
-	if (d->device_field == NULL)
+	if (!d->device_field)
 		d->device_field = "device";
 	if (d->devices == 0)
 		d->devices = demo_wanted(&d->plan);
@@ -234,7 +232,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 	struct pollfd p = { .fd = d->said, .events = POLLIN };
 	char *line = malloc(LINE_MAX_);
 	size_t len = 0;
-	enum cm_rc rc = line != NULL ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = line ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	while (rc == CM_OK) {
 		int ready = poll(&p, 1, TICK_MS);
@@ -254,7 +252,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 		(void)fwrite(line + len, 1, (size_t)n, log);
 		(void)fflush(log);
 		len += (size_t)n;
-		while (rc == CM_OK && (end = memchr(line, '\n', len)) != NULL) {
+		while (rc == CM_OK && (end = memchr(line, '\n', len))) {
 			*end = '\0';
 			rc = demo_heard(d, line, err);
 			len -= (size_t)(end + 1 - line);
@@ -284,7 +282,7 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		rc = demo_start(d, DEMO_ANALYZER, err);
 	if (rc == CM_OK)
 		rc = demo_path(d, "analyzer.log", path, err);
-	if (rc == CM_OK && (log = fopen(path, "a")) == NULL)
+	if (rc == CM_OK && !(log = fopen(path, "a")))
 		rc = cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK)
 		rc = listen_on(d, log, err);
@@ -293,10 +291,10 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		cm_log_plain(CM_LOG_WARN, unsaid.msg);
 	if (rc == CM_OK)
 		rc = demo_ended(d, err);
-	if (log != NULL)
+	if (log)
 		(void)fclose(log);
 	/* Where no round settled nothing may have been drawn, and there is no estimate to vary. */
-	return rc == CM_OK && d->seed != NULL && d->settled > 0 ? seeds_taken(d, err) : rc;
+	return rc == CM_OK && d->seed && d->settled > 0 ? seeds_taken(d, err) : rc;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)

@@ -51,7 +51,7 @@ static enum cm_rc spawn(const struct demo *d, enum demo_party party, const char 
 	(void)snprintf(name, sizeof name, "tombola-%s", demo_party_name[party]);
 	(void)snprintf(file, sizeof file, "%s.conf", demo_party_name[party]);
 	rc = demo_path(d, file, conf, err);
-	while (*word != NULL && n + 1 < ARGS_MAX)
+	while (*word && n + 1 < ARGS_MAX)
 		argv[n++] = (char *)(uintptr_t)*word++; /* exec's argv is not const in the type only */
 	(void)fflush(NULL);
 	*pid = rc == CM_OK ? fork() : -1;
@@ -107,7 +107,7 @@ static void last_words(const struct demo *d, const char *party, char *out, size_
 	(void)snprintf(file, sizeof file, "%s.log", party);
 	if (demo_path(d, file, path, &unused) == CM_OK)
 		f = fopen(path, "r");
-	if (f != NULL) {
+	if (f) {
 		(void)fseek(f, -LOG_TAIL, SEEK_END);
 		n = fread(text, 1, LOG_TAIL, f);
 		(void)fclose(f);
@@ -116,7 +116,7 @@ static void last_words(const struct demo *d, const char *party, char *out, size_
 		n--;
 	text[n] = '\0';
 	line = strrchr(text, '\n');
-	line = n == 0 ? words : line != NULL ? line + 1 : text;
+	line = n == 0 ? words : line ? line + 1 : text;
 	(void)snprintf(out, size, "%.*s", (int)size - 1, line);
 }
 

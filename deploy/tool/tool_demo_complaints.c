@@ -38,8 +38,8 @@ static enum cm_rc hear(const struct demo *d, enum demo_party party, char *line, 
 	const char *reason = json_string_value(json_object_get(o, "reason"));
 	enum cm_rc rc = CM_OK;
 
-	if (level != NULL && (strcmp(level, "warn") == 0 || strcmp(level, "error") == 0) && msg != NULL &&
-		reason != NULL && (!rounds_only || is_of_round(msg)) && strncmp(last, reason, 255) != 0) {
+	if (level && (strcmp(level, "warn") == 0 || strcmp(level, "error") == 0) && msg && reason &&
+		(!rounds_only || is_of_round(msg)) && strncmp(last, reason, 255) != 0) {
 		(void)snprintf(last, 256, "%s", reason);
 		rc = complaint(d, party, msg, reason, err);
 	}
@@ -64,7 +64,7 @@ static enum cm_rc hear_all(struct demo *d, enum demo_party party, bool rounds_on
 	if (rc == CM_OK)
 		rc = cm_file_read(path, LOG_MAX, &text, err);
 	while (rc == CM_OK && *heard < text.len &&
-		(end = memchr(text.data + *heard, '\n', text.len - *heard)) != NULL) {
+		(end = memchr(text.data + *heard, '\n', text.len - *heard))) {
 		char *line = (char *)text.data + *heard;
 
 		*end = '\0';

@@ -16,7 +16,7 @@ enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err)
 
 	cm_clock_text(cm_clock_wall_ms(), ts);
 	o = json_pack("{s:s, s:s, s:s}", "schema", SCHEMA, "ts", ts, "event", event);
-	good = o != NULL && fields != NULL && json_object_update(o, fields) == 0 &&
+	good = o && fields && json_object_update(o, fields) == 0 &&
 	       json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 && putchar('\n') != EOF;
 	json_decref(o);
 	json_decref(fields);
@@ -52,7 +52,7 @@ static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct
 	cm_buf_init(&text, ANSWER_MAX);
 	rc = demo_ask(d, DEMO_ANALYZER, verb, &text, err);
 	*out = rc == CM_OK ? json_loadb((const char *)text.data, text.len, 0, &why) : NULL;
-	if (rc == CM_OK && *out == NULL)
+	if (rc == CM_OK && !*out)
 		rc = cm_fail(err, CM_EPROTO, "round show: %s", why.text);
 	cm_buf_fini(&text);
 	return rc;
@@ -96,11 +96,11 @@ static json_t *fields_of(const char *event, const json_t *r)
 		json_object_get(r, "query"), "type", json_object_get(r, "type"), "protocol",
 		json_object_get(r, "protocol"));
 
-	for (size_t e = 0; o != NULL && e < sizeof says / sizeof *says; e++)
+	for (size_t e = 0; o && e < sizeof says / sizeof *says; e++)
 		for (size_t k = 0; strcmp(says[e].event, event) == 0 && k < sizeof keys / sizeof *keys; k++) {
 			json_t *v = json_object_get(r, keys[k]);
 
-			if ((says[e].keys >> k & 1) != 0 && v != NULL)
+			if ((says[e].keys >> k & 1) != 0 && v)
 				(void)json_object_set(o, keys[k], v);
 		}
 	return o;
@@ -129,8 +129,7 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 	else if (strcmp(event, "refused") == 0)
 		(void)printf(": it needs epsilon %.4f, and the total would be %.4f of %.4g",
 			real(r, "epsilon_round"), real(r, "epsilon_total"), d->plan.epsilon);
-	else if (strcmp(event, "opened") != 0 && reason != NULL &&
-		 *reason != '\0') /* that of the try before */
+	else if (strcmp(event, "opened") != 0 && reason && *reason != '\0') /* that of the try before */
 		(void)printf(": %s", reason);
 	return putchar('\n') != EOF && fflush(stdout) == 0 ? CM_OK
 							   : cm_fail(err, CM_EIO, "cannot write an event");
@@ -146,7 +145,7 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	*count += 1;
 	if (rc == CM_OK)
 		rc = say(d, first, r, err);
-	if (rc == CM_OK && second != NULL)
+	if (rc == CM_OK && second)
 		rc = say(d, second, r, err);
 	json_decref(r);
 	return rc;
@@ -191,13 +190,13 @@ enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
 	unsigned unused = 0;
 	enum cm_rc rc = CM_OK;
 
-	if (msg == NULL || round == 0)
+	if (!msg || round == 0)
 		;
-	else if (strcmp(msg, "round") == 0 && stage != NULL && strcmp(stage, "reserved") == 0)
+	else if (strcmp(msg, "round") == 0 && stage && strcmp(stage, "reserved") == 0)
 		rc = tell(d, round, "opened", NULL, &unused, err);
-	else if (strcmp(msg, "ledger") == 0 && record != NULL && strcmp(record, "charge") == 0)
+	else if (strcmp(msg, "ledger") == 0 && record && strcmp(record, "charge") == 0)
 		rc = tell(d, round, "sealed", "charged", &unused, err);
-	else if (strcmp(msg, "round done") == 0 && stage != NULL && strcmp(stage, "settled") == 0)
+	else if (strcmp(msg, "round done") == 0 && stage && strcmp(stage, "settled") == 0)
 		rc = tell(d, round, "settled", "result", &d->settled, err);
 	else if (strcmp(msg, "round is void") == 0)
 		rc = void_round(d, round, err);
@@ -214,14 +213,14 @@ enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, s
 	json_t *o;
 
 	if (!d->json) {
-		if (exit_code == 0 || why == NULL)
+		if (exit_code == 0 || !why)
 			(void)printf("%u settled, %u refused, %u void%s\n", d->settled, d->refused, d->voided,
 				some_open_later(d) ? "; recurrences that open later are not waited for" : "");
 		return CM_OK;
 	}
 	o = json_pack("{s:i, s:i, s:i, s:i}", "exit", exit_code, "settled", (int)d->settled, "refused",
 		(int)d->refused, "void", (int)d->voided);
-	if (o != NULL && why != NULL)
+	if (o && why)
 		(void)json_object_set_new(o, "error", json_string(why));
 	return demo_emit("ended", o, err);
 }

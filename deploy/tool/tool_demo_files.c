@@ -64,15 +64,15 @@ enum cm_rc demo_plan(struct demo *d, const char *path, struct cm_err *err)
 	enum cm_rc rc = CM_OK;
 
 	cm_buf_init(&bytes, PL_FILE_MAX);
-	if (path != NULL)
+	if (path)
 		rc = cm_file_read(path, PL_FILE_MAX, &bytes, err);
 	else
 		rc = cm_buf_put(&bytes, own_plan, sizeof own_plan - 1) == CM_OK
 			     ? CM_OK
 			     : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = pl_plan_parse(bytes.data, bytes.len, path != NULL ? path : "the built-in plan", stderr,
-			&d->plan, err);
+		rc = pl_plan_parse(
+			bytes.data, bytes.len, path ? path : "the built-in plan", stderr, &d->plan, err);
 	if (rc == CM_OK)
 		rc = put(d, "plan.conf", bytes.data, bytes.len, err);
 	cm_buf_fini(&bytes);
@@ -137,13 +137,13 @@ static enum cm_rc write_client(const struct demo *d, const char *population, str
 	char dials[300], readings[2 * DEMO_PATH], field[600] = "";
 
 	quoted(d->readings, readings, sizeof readings);
-	if (d->device_field != NULL) {
+	if (d->device_field) {
 		char name[512];
 
 		quoted(d->device_field, name, sizeof name);
 		(void)snprintf(field, sizeof field, " device_field = \"%s\";", name);
 	}
-	if (d->client_dials != NULL)
+	if (d->client_dials)
 		quoted(d->client_dials, dials, sizeof dials);
 	else
 		(void)snprintf(dials, sizeof dials, "127.0.0.1:%u", d->port);

@@ -34,7 +34,7 @@ static json_t *array(const struct pt_query *q, uint64_t device)
 {
 	json_t *all = json_array();
 
-	for (uint32_t c = 0; all != NULL && c < q->dimension; c++)
+	for (uint32_t c = 0; all && c < q->dimension; c++)
 		if (json_array_append_new(all, number(q, place(device, c % 7))) != 0) {
 			json_decref(all);
 			return NULL;
@@ -72,13 +72,13 @@ static json_t *reading(const struct pl_plan *p, uint64_t device)
 
 	(void)snprintf(name, sizeof name, "d%llu", (unsigned long long)device);
 	o = json_pack("{s:s}", "device", name);
-	for (size_t i = 0; o != NULL && i < p->rounds; i++) {
+	for (size_t i = 0; o && i < p->rounds; i++) {
 		const struct pt_query *q = &p->round[i].query;
 
-		for (uint32_t f = 0; o != NULL && f < pt_query_fields(q); f++) {
+		for (uint32_t f = 0; o && f < pt_query_fields(q); f++) {
 			const char *field = pt_query_field(q, f);
 
-			if (json_object_get(o, field) == NULL &&
+			if (!json_object_get(o, field) &&
 				json_object_set_new(o, field, value(q, f, device)) != 0) {
 				json_decref(o);
 				o = NULL;
@@ -111,12 +111,12 @@ enum cm_rc demo_readings(const struct demo *d, struct cm_err *err)
 	if (rc != CM_OK)
 		return rc;
 	f = fopen(path, "wx");
-	if (f == NULL)
+	if (!f)
 		return cm_fail(err, CM_ECREATE, "%s cannot be made", path);
 	for (uint64_t i = 0; good && i < d->devices; i++) {
 		json_t *o = reading(&d->plan, i);
 
-		good = o != NULL && json_dumpf(o, f, JSON_COMPACT) == 0 && fputc('\n', f) != EOF;
+		good = o && json_dumpf(o, f, JSON_COMPACT) == 0 && fputc('\n', f) != EOF;
 		json_decref(o);
 	}
 	if (fclose(f) != 0 || !good)

@@ -85,7 +85,7 @@ enum cm_rc tool_evidence_verify(const struct cm_cli *cli, int *exit_code, struct
 	struct cr_verifier *shuffler = NULL;
 
 	(void)exit_code;
-	if (cli->option[TOOL_EVIDENCE_KEY] == NULL)
+	if (!cli->option[TOOL_EVIDENCE_KEY])
 		return cm_fail(err, CM_EUSAGE,
 			"evidence verify: give --shuffler-key FILE, the shuffler's public signing key");
 	enum cm_rc rc = cr_verifier_load(cli->option[TOOL_EVIDENCE_KEY], &shuffler, err);

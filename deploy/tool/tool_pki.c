@@ -18,7 +18,7 @@ enum cm_rc tool_pki_devices(const char *text, uint32_t *out, struct cm_err *err)
 {
 	uint64_t n = 1;
 
-	if (text != NULL && cm_cli_u64(text, "devices", 1, CR_PKI_MAX_DEVICES, &n, err) != CM_OK)
+	if (text && cm_cli_u64(text, "devices", 1, CR_PKI_MAX_DEVICES, &n, err) != CM_OK)
 		return err->code;
 	*out = (uint32_t)n;
 	return CM_OK;
@@ -27,10 +27,9 @@ enum cm_rc tool_pki_devices(const char *text, uint32_t *out, struct cm_err *err)
 /* Prints one line for a CA, which operators compare by voice or on paper. */
 static enum cm_rc print_ca(const char *dir, const char *ca, struct cm_err *err)
 {
-	char *ca_dir = cm_file_join(dir, ca), *path = ca_dir == NULL ? NULL : cm_file_join(ca_dir, "ca.crt");
+	char *ca_dir = cm_file_join(dir, ca), *path = !ca_dir ? NULL : cm_file_join(ca_dir, "ca.crt");
 	struct cr_pki_info info;
-	enum cm_rc rc =
-		path == NULL ? cm_fail(err, CM_EINTERNAL, "out of memory") : cr_pki_show(path, &info, err);
+	enum cm_rc rc = !path ? cm_fail(err, CM_EINTERNAL, "out of memory") : cr_pki_show(path, &info, err);
 
 	if (rc == CM_OK)
 		printf("%s: SHA-256 %s\n", ca, info.sha256);
@@ -61,7 +60,7 @@ enum cm_rc tool_pki_days(const char *text, int *out, struct cm_err *err)
 {
 	uint64_t n = CR_PKI_DAYS;
 
-	if (text != NULL && cm_cli_u64(text, "days", 1, CR_PKI_DAYS_CA, &n, err) != CM_OK)
+	if (text && cm_cli_u64(text, "days", 1, CR_PKI_DAYS_CA, &n, err) != CM_OK)
 		return err->code;
 	*out = (int)n;
 	return CM_OK;
@@ -69,7 +68,7 @@ enum cm_rc tool_pki_days(const char *text, int *out, struct cm_err *err)
 
 enum cm_rc tool_pki_role(const char *text, enum cr_role *out, struct cm_err *err)
 {
-	*out = text == NULL ? CR_ROLE_NONE : cr_role_parse(text);
+	*out = !text ? CR_ROLE_NONE : cr_role_parse(text);
 	return *out != CR_ROLE_NONE ? CM_OK : cm_fail(err, CM_EUSAGE, "--role: client, shuffler or analyzer");
 }
 
@@ -96,9 +95,8 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 	rc = parse_issue(cli, &role, &devices, &days, err);
 	if (rc != CM_OK)
 		return rc;
-	out = cli->option[TOOL_ISSUE_OUT] == NULL ? cm_file_join(dir, name)
-						  : strdup(cli->option[TOOL_ISSUE_OUT]);
-	if (out == NULL)
+	out = !cli->option[TOOL_ISSUE_OUT] ? cm_file_join(dir, name) : strdup(cli->option[TOOL_ISSUE_OUT]);
+	if (!out)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = cr_pki_issue(dir, out, name, role, cli->option[TOOL_ISSUE_HOSTS], devices, days, err);
 	if (rc == CM_OK)
@@ -118,7 +116,7 @@ static char *renewed_name(const char *cert)
 
 	if (n >= sizeof end && strcmp(cert + n - (sizeof end - 1), end) == 0)
 		stem = n - (sizeof end - 1);
-	if (out != NULL)
+	if (out)
 		(void)sprintf(out, "%.*s-renewed%s", (int)stem, cert, end);
 	return out;
 }
@@ -131,7 +129,7 @@ enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_er
 	enum cm_rc rc = tool_pki_days(cli->option[TOOL_RENEW_DAYS], &days, err);
 
 	(void)exit_code;
-	if (rc == CM_OK && out == NULL && (out = beside = renewed_name(cert)) == NULL)
+	if (rc == CM_OK && !out && !(out = beside = renewed_name(cert)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = cr_pki_renew(dir, cert, out, days, err);
@@ -149,7 +147,7 @@ static enum cm_rc print_json(const struct cr_pki_info *info, const char *key_has
 		"name", info->identity.name, "devices", (int)info->identity.devices, "subject", info->subject,
 		"issuer", info->issuer, "sha256", info->sha256, "key_sha256", key_hash, "not_before",
 		(json_int_t)info->not_before, "not_after", (json_int_t)info->not_after);
-	int failed = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
+	int failed = !doc || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
 
 	json_decref(doc);
 	/* A subject that is not UTF-8 has no JSON form. */
@@ -193,7 +191,7 @@ enum cm_rc tool_pki_needs_renewal(const struct cm_cli *cli, int *exit_code, stru
 	int64_t within = 0, left;
 	enum cm_rc rc;
 
-	if (within_text == NULL)
+	if (!within_text)
 		within_text = DEFAULT_WITHIN;
 	if (!cm_clock_duration(within_text, &within) || within > WITHIN_MAX_MS)
 		return cm_fail(err, CM_EUSAGE,

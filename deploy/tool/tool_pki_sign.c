@@ -22,7 +22,7 @@ enum cm_rc tool_pki_request(const struct cm_cli *cli, int *exit_code, struct cm_
 	enum cm_rc rc = tool_pki_role(cli->option[TOOL_REQUEST_ROLE], &role, err);
 
 	(void)exit_code;
-	if (out == NULL)
+	if (!out)
 		out = ".";
 	if (rc == CM_OK)
 		rc = cr_pki_request(out, name, role, err);
@@ -51,7 +51,7 @@ struct run {
  * what it was saved under, and the request's own words are not asked. */
 static char *name_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+	const char *slash = strrchr(path, '/'), *base = !slash ? path : slash + 1;
 	size_t n = strlen(base), ending = sizeof ENDING - 1;
 
 	if (n > ending && strcmp(base + n - ending, ENDING) == 0)
@@ -73,10 +73,10 @@ static enum cm_rc sign_to(
 /* Signs one request; a refusal is said and counted. */
 static void sign_one(struct run *r, const char *path)
 {
-	char *name = name_of(path), *beside = r->out == NULL ? cm_file_folder(path) : NULL;
-	const char *out = r->out == NULL ? beside : r->out;
+	char *name = name_of(path), *beside = !r->out ? cm_file_folder(path) : NULL;
+	const char *out = !r->out ? beside : r->out;
 	struct cm_err err;
-	enum cm_rc rc = name == NULL || out == NULL ? no_memory(&err) : sign_to(r, path, name, out, &err);
+	enum cm_rc rc = !name || !out ? no_memory(&err) : sign_to(r, path, name, out, &err);
 
 	if (rc == CM_OK) {
 		r->signed_n++;
@@ -100,13 +100,13 @@ static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
 		size_t room = 2 * r->room + 16;
 		char **more = realloc(r->path, room * sizeof *more);
 
-		if (more == NULL)
+		if (!more)
 			return no_memory(err);
 		r->path = more;
 		r->room = room;
 	}
 	r->path[r->n] = cm_file_join(r->folder, name);
-	if (r->path[r->n] == NULL)
+	if (!r->path[r->n])
 		return no_memory(err);
 	r->n++;
 	return CM_OK;
@@ -142,7 +142,7 @@ static enum cm_rc lock(const struct run *r, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(r->dir, r->role == CR_ROLE_CLIENT ? "ca-clients" : "ca-services");
 	struct stat st;
-	enum cm_rc rc = ca_dir == NULL ? no_memory(err) : CM_OK;
+	enum cm_rc rc = !ca_dir ? no_memory(err) : CM_OK;
 
 	if (rc == CM_OK && stat(ca_dir, &st) != 0)
 		rc = cm_fail(err, CM_ENOINPUT, "%s: no such folder", ca_dir);
@@ -166,7 +166,7 @@ static enum cm_rc open_run(const struct cm_cli *cli, struct run *r, struct cm_er
 	if (rc == CM_OK)
 		rc = cr_pki_signer_new(
 			r->dir, r->role, cli->option[TOOL_SIGN_HOSTS], devices, r->days, &r->signer, err);
-	if (rc == CM_OK && r->out != NULL)
+	if (rc == CM_OK && r->out)
 		rc = cm_file_mkdir(r->out, err);
 	return rc;
 }
@@ -190,7 +190,7 @@ static enum cm_rc hand_out(struct run *r, const char *lines, struct cm_err *err)
 {
 	enum cm_rc rc = cr_pki_signer_hand_out(r->signer, err);
 
-	if (rc == CM_OK && r->signed_n > 0 && r->out != NULL)
+	if (rc == CM_OK && r->signed_n > 0 && r->out)
 		rc = cr_pki_outfit(r->dir, r->out, r->role, err);
 	if (rc == CM_OK)
 		(void)fputs(lines, stdout);
@@ -206,11 +206,11 @@ enum cm_rc tool_pki_sign(const struct cm_cli *cli, int *exit_code, struct cm_err
 	size_t size;
 	enum cm_rc rc = open_run(cli, &r, err);
 
-	if (rc == CM_OK && (r.said = open_memstream(&lines, &size)) == NULL)
+	if (rc == CM_OK && !(r.said = open_memstream(&lines, &size)))
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = sign_all(cli, &r, err);
-	if (r.said != NULL && fclose(r.said) != 0 && rc == CM_OK)
+	if (r.said && fclose(r.said) != 0 && rc == CM_OK)
 		rc = no_memory(err);
 	if (rc == CM_OK)
 		rc = hand_out(&r, lines, err);

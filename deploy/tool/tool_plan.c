@@ -28,8 +28,8 @@ static enum cm_rc say_recurring(const struct pl_plan *p, struct cm_err *err)
 	if (!any)
 		return CM_OK;
 	fits = calloc(p->rounds, sizeof *fits);
-	rc = fits != NULL ? pl_plan_accept(p, NULL, note_fit, fits, err)
-			  : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = fits ? pl_plan_accept(p, NULL, note_fit, fits, err)
+		  : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		pl_plan_print_recurring(p, fits, stdout);
 	free(fits);

@@ -26,13 +26,13 @@ static enum cm_rc print_json(struct cm_err *err)
 	json_t *list = json_array(), *doc;
 	const struct pt_device *row;
 	char kinds[ANSWERS_LEN];
-	int bad = list == NULL;
+	int bad = !list;
 
-	for (size_t i = 0; !bad && (row = pt_device_at(i)) != NULL; i++)
+	for (size_t i = 0; !bad && (row = pt_device_at(i)); i++)
 		bad = json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", row->name, "answers",
 							  answers(row, kinds), "summary", row->summary));
 	doc = bad ? NULL : json_pack("{s:s, s:O}", "schema", "tombola.protocols/1", "protocols", list);
-	bad = doc == NULL || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
+	bad = !doc || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
 	json_decref(list);
 	json_decref(doc);
 	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
@@ -49,7 +49,7 @@ enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct 
 	if (cli->json)
 		return print_json(err);
 	table = cm_table_new("<<<", head);
-	for (size_t i = 0; (row = pt_device_at(i)) != NULL; i++)
+	for (size_t i = 0; (row = pt_device_at(i)); i++)
 		cm_table_row(table, (const char *const[]){ row->name, answers(row, kinds), row->summary });
 	cm_table_print(table, stdout);
 	cm_table_free(table);

@@ -323,8 +323,8 @@ static enum cm_rc check_state(const char *state_dir, struct cm_err *err)
 {
 	struct cm_marker marker;
 	char *path = cm_file_join(state_dir, "state.db");
-	enum cm_rc rc = path != NULL ? cm_file_check_folder(state_dir, err)
-				     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc =
+		path ? cm_file_check_folder(state_dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK)
 		rc = cm_marker_read(state_dir, &marker, err);

@@ -46,7 +46,7 @@ static void end(struct recovery *m)
 static enum cm_rc read_loss(const struct cm_cli *cli, struct sh_loss *loss, struct cm_err *err)
 {
 	const char *said = cli->option[SH_RECOVER_LEDGER];
-	bool spent = cli->option[SH_RECOVER_SPENT] != NULL;
+	bool spent = cli->option[SH_RECOVER_SPENT];
 
 	*loss = (struct sh_loss){ .closed_to = spent ? INT64_MAX : 0, .waits = !spent };
 	if (said && spent)

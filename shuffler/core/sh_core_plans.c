@@ -104,7 +104,7 @@ static struct sh_plan *recount(struct sh_core *c)
 {
 	struct sh_plan *plan = NULL;
 
-	while ((plan = sh_plans_at(c->plans, c->recounted)) != NULL) {
+	while ((plan = sh_plans_at(c->plans, c->recounted))) {
 		c->recounted++;
 		if (plan->state == SH_PIN_TAKEN && plan->rounds > 0 && !plan->account &&
 			sh_plan_is_adaptive(plan))
@@ -144,7 +144,7 @@ enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm
 		rc = begin_pin(c, plan, out, err);
 	else if (!c->composing && c->judged.at == SH_JUDGE_WANTED)
 		rc = begin_judgement(c, c->judged.plan, true, out, err);
-	else if (!c->composing && (plan = recount(c)) != NULL)
+	else if (!c->composing && (plan = recount(c)))
 		rc = begin_judgement(c, plan, false, out, err);
 	c->composing |= *out != NULL;
 	return rc;
@@ -311,7 +311,7 @@ struct sh_usage sh_core_usage(const struct sh_core *c)
 	struct sh_usage usage = { .pinned = part_of(c, taken.epsilon, taken.delta) };
 	const struct sh_plan *plan = NULL;
 
-	for (size_t i = 0; (plan = sh_plans_at(c->plans, i)) != NULL; i++)
+	for (size_t i = 0; (plan = sh_plans_at(c->plans, i)); i++)
 		usage.used += used_of(plan) * part_of(c, plan->epsilon, plan->delta);
 	usage.used = usage.used < usage.pinned ? usage.used : usage.pinned;
 	return usage;

@@ -71,12 +71,12 @@ void sh_entry_ended(struct sh_plan *plan, const struct rd_descriptor *d, const s
 {
 	for (size_t i = 0; i < plan->rounds; i++)
 		if (memcmp(plan->counted[i].round_id, d->round_id, PR_ROUND_ID_LEN) == 0)
-			plan->counted[i].is_void = void_manifest != NULL;
+			plan->counted[i].is_void = void_manifest;
 	struct sh_try *t = find_try(plan, d->entry);
 	if (!t || t->attempt != d->attempt)
 		return;
 	t->open = false;
-	t->is_void = void_manifest != NULL;
+	t->is_void = void_manifest;
 	if (void_manifest)
 		cr_sha256(void_manifest->data, void_manifest->len, t->manifest_hash);
 }

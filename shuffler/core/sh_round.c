@@ -293,7 +293,7 @@ enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct
 
 static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
 {
-	bool is_void = buckets == NULL;
+	bool is_void = !buckets;
 	struct rd_manifest m = {
 		/* In a round that the analyzer cancelled, no report counts. */
 		.participants = r->cancelled ? 0 : r->intake.participants,

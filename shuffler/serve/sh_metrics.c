@@ -104,12 +104,12 @@ struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir)
 {
 	struct sh_metrics *m = calloc(1, sizeof *m);
 
-	if (m == NULL)
+	if (!m)
 		return NULL;
 	m->shared = lk_metrics_new("shuffler", cert, true);
 	m->table = cm_metrics_new(rows, ROWS);
 	m->state_file = cm_file_join(state_dir, "state.db");
-	if (m->shared == NULL || m->table == NULL || m->state_file == NULL) {
+	if (!m->shared || !m->table || !m->state_file) {
 		sh_metrics_free(m);
 		return NULL;
 	}
@@ -118,7 +118,7 @@ struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir)
 
 void sh_metrics_free(struct sh_metrics *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	lk_metrics_free(m->shared);
 	cm_metrics_free(m->table);
@@ -216,7 +216,7 @@ static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 
 	for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
 		cm_metrics_set(m->table, UNDER_WAY, i, (double)sh_core_count(now->core, of[i]));
-	for (size_t i = 0; (r = sh_core_round(now->core, i)) != NULL && r->state != SH_COLLECTING;)
+	for (size_t i = 0; (r = sh_core_round(now->core, i)) && r->state != SH_COLLECTING;)
 		i++;
 	cm_metrics_set(m->table, NUMBER, 0, (double)sh_core_newest(now->core));
 	cm_metrics_set(m->table, PARTICIPANTS, 0,

@@ -66,7 +66,7 @@ static void fill(const struct sh_quota *q, struct sh_holder *h, int64_t now_ms)
 /* Free holders without connections whose bucket is full, since a new holder would be the same. */
 static void sweep(struct sh_quota *q, uint8_t chain, int64_t now_ms)
 {
-	for (struct sh_holder **at = &q->chain[chain], *h; (h = *at) != NULL;) {
+	for (struct sh_holder **at = &q->chain[chain], *h; (h = *at);) {
 		if (h->connections == 0)
 			fill(q, h, now_ms);
 		if (h->connections == 0 && h->milli == full(q)) {

@@ -17,7 +17,7 @@ bool sh_serve_join(struct peer *p)
 	/* A connection costs a handshake. */
 	if (p->holder)
 		sh_quota_take(p->serve->quota, p->holder, SH_QUOTA_BARREN, now);
-	return p->holder != NULL;
+	return p->holder;
 }
 
 void sh_serve_leave(struct peer *p)

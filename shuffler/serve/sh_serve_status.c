@@ -39,7 +39,7 @@ static json_t *plans(const struct sh_core *core)
 	json_t *array = json_array();
 	size_t n = 0;
 
-	while (sh_core_plan_at(core, n) != NULL)
+	while (sh_core_plan_at(core, n))
 		n++;
 	for (size_t i = n > PLANS_SHOWN ? n - PLANS_SHOWN : 0; i < n; i++)
 		(void)json_array_append_new(array, plan_json(sh_core_plan_at(core, i)));
@@ -65,7 +65,7 @@ char *sh_serve_status(struct sh_serve *s)
 	const struct sh_round *r;
 	size_t links = 0;
 
-	for (size_t i = 0; (r = sh_core_round(core, i)) != NULL; i++)
+	for (size_t i = 0; (r = sh_core_round(core, i)); i++)
 		(void)json_array_append_new(rounds,
 			json_pack("{s:I,s:s,s:s,s:I,s:I,s:I,s:I}", "round", (json_int_t)r->d.sequence,
 				"query", r->d.query.name, "state", state_name(r), "participants",
@@ -123,7 +123,7 @@ void sh_serve_say(struct sh_serve *s, char *text, size_t room)
 	char spent[96];
 
 	spent_text(s, spent, sizeof spent);
-	for (size_t i = 0; (r = sh_core_round(s->conf.core, i)) != NULL; i++)
+	for (size_t i = 0; (r = sh_core_round(s->conf.core, i)); i++)
 		last = r;
 	const struct sh_hearing h = sh_core_hearing(s->conf.core);
 	if (h.waits)
@@ -135,7 +135,7 @@ void sh_serve_say(struct sh_serve *s, char *text, size_t room)
 			"refuses rounds: a client holds the analyzer's signature on ledger record %" PRIu64
 			", which is not known here",
 			h.lacking);
-	else if (last == NULL)
+	else if (!last)
 		(void)snprintf(text, room, "no round under way; %s", spent);
 	else
 		(void)snprintf(text, room,

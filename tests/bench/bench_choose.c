@@ -161,7 +161,7 @@ static void print_protocols(void)
 {
 	const struct pt_protocol *row;
 
-	for (size_t j = 0; (row = pt_row(j)) != NULL; j++) {
+	for (size_t j = 0; (row = pt_row(j)); j++) {
 		struct cell cell[COLUMNS];
 		bool any = false;
 

@@ -88,7 +88,7 @@ static struct cost measure(
 	struct cm_err err;
 	double start = now_us();
 
-	must(counts != NULL && sent != NULL && tags != NULL && records != NULL, "malloc");
+	must(counts && sent && tags && records != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++)
 		row->device->encode(
 			&d->query, &d->randomizer, &entry[i].value, rng, records + i * messages * len);
@@ -127,7 +127,7 @@ static void bench_row(const struct pt_protocol *row, const struct cr_rng *rng, s
 
 	describe(&d, row, rng);
 	sealed = malloc(devices * cl_device_len(&d));
-	must(entry != NULL && at != NULL && sealed != NULL, "malloc");
+	must(entry && at && sealed != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++) {
 		entry[i].value = query_value(&d.query, (uint32_t)i % query_values(&d.query), at[i]);
 		if (pt_has_classes(&d.randomizer))
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	must(cr_rng_system(&rng, &err) == CM_OK, "cr_rng_system");
 	(void)printf("%-14s %8s %10s %12s %14s %10s %10s %12s\n", "protocol", "messages", "us/device",
 		"us/message", "devices/s/core", "encode us", "tally us", "estimate us");
-	for (size_t i = 0; pt_row(i) != NULL; i++)
+	for (size_t i = 0; pt_row(i); i++)
 		bench_row(pt_row(i), &rng, devices);
 	(void)printf("\n%-14s %8s %8s %12s %14s %14s\n", "vector", "d", "messages", "us/device",
 		"tally us/mess.", "estimate ms");

@@ -53,8 +53,7 @@ static void setup(struct bench *b, enum cr_hpke_suite suite)
 	own = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, secret.bytes, sizeof secret.bytes);
 	peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, NULL, public_key, sizeof public_key);
 	b->raw = EVP_PKEY_CTX_new(own, NULL);
-	must(b->raw != NULL && EVP_PKEY_derive_init(b->raw) == 1 &&
-			EVP_PKEY_derive_set_peer(b->raw, peer) == 1,
+	must(b->raw && EVP_PKEY_derive_init(b->raw) == 1 && EVP_PKEY_derive_set_peer(b->raw, peer) == 1,
 		"EVP_PKEY_derive_set_peer");
 	EVP_PKEY_free(own);
 	EVP_PKEY_free(peer);

@@ -47,10 +47,10 @@ static void *derive(void *arg)
 	const struct raw *r = arg;
 	EVP_PKEY *own = EVP_PKEY_Q_keygen(NULL, NULL, "X25519"),
 		 *peer = EVP_PKEY_Q_keygen(NULL, NULL, "X25519");
-	EVP_PKEY_CTX *ctx = own != NULL ? EVP_PKEY_CTX_new(own, NULL) : NULL;
+	EVP_PKEY_CTX *ctx = own ? EVP_PKEY_CTX_new(own, NULL) : NULL;
 	unsigned char secret[32];
 
-	if (ctx == NULL || peer == NULL || EVP_PKEY_derive_init(ctx) != 1)
+	if (!ctx || !peer || EVP_PKEY_derive_init(ctx) != 1)
 		die("no X25519");
 	for (size_t i = 0; i < r->n; i++) {
 		size_t len = sizeof secret;
@@ -104,7 +104,7 @@ static void seal_all(struct batch *b, size_t n)
 	rd_hpke_info(&b->d, info);
 	rd_hpke_aad(&b->d, aad);
 	b->sealed = malloc(n * rd_sealed_len(&b->d));
-	if (b->sealed == NULL || cr_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err) != CM_OK ||
+	if (!b->sealed || cr_hpke_keygen(&b->rng, &b->secret, b->d.hpke_key, &err) != CM_OK ||
 		cr_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err) != CM_OK)
 		die("cannot seal");
 	for (size_t i = 0; i < n; i++) {

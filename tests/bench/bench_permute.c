@@ -69,7 +69,7 @@ static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *rou
 	struct cm_buf bucket;
 
 	cm_buf_init(&bucket, 256u << 20);
-	must(hashes != NULL && sh_leaves_begin(&place, round_id, n, 0, &m, &err) == CM_OK, "leaves");
+	must(hashes && sh_leaves_begin(&place, round_id, n, 0, &m, &err) == CM_OK, "leaves");
 	for (uint32_t b = 0; b < v->buckets; b++, bucket.len = 0) {
 		must(sh_vault_read(v, b, &bucket, &err) == CM_OK, "read");
 		size_t messages = bucket.len / LEN;
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	struct cost cost[TURNS];
 
 	(void)snprintf(dir, sizeof dir, "%s/bench-permute-XXXXXX", argc > 2 ? argv[2] : "/tmp");
-	must(messages != NULL && mkdtemp(dir) != NULL, "memory or folder");
+	must(messages && mkdtemp(dir) != NULL, "memory or folder");
 	(void)snprintf(keys, sizeof keys, "%s/keys", dir);
 	(void)snprintf(leaves, sizeof leaves, "%s/leaves", dir);
 	must(mkdir(leaves, 0700) == 0, "folder");

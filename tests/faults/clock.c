@@ -17,7 +17,7 @@ static const volatile int64_t *off;
 __attribute__((constructor)) static void map(void)
 {
 	const char *path = getenv("TOMBOLA_CLOCK");
-	int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	void *at = fd >= 0 ? mmap(NULL, 2 * sizeof *off, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 
 	if (at == MAP_FAILED)
@@ -28,7 +28,7 @@ __attribute__((constructor)) static void map(void)
 
 static time_t shift(bool wall)
 {
-	return off == NULL ? 0 : (time_t)(off[1] + (wall ? off[0] : 0));
+	return !off ? 0 : (time_t)(off[1] + (wall ? off[0] : 0));
 }
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -36,7 +36,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	static int (*real)(clockid_t, struct timespec *);
 	int rc;
 
-	if (real == NULL)
+	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
 	rc = real(id, t);
 	if (rc == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
@@ -62,7 +62,7 @@ time_t time(time_t *out)
 	struct timespec now;
 	time_t t = clock_gettime(CLOCK_REALTIME, &now) == 0 ? now.tv_sec : (time_t)-1;
 
-	if (out != NULL)
+	if (out)
 		*out = t;
 	return t;
 }

@@ -73,7 +73,7 @@ static bool in_libcrypto(void *const at[], int n)
 static int find_libcrypto(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	(void)size, (void)unused;
-	if (strstr(info->dlpi_name, "libcrypto") == NULL)
+	if (!strstr(info->dlpi_name, "libcrypto"))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
@@ -116,7 +116,7 @@ static bool refused(void)
 	uint64_t call;
 	bool no;
 
-	if (count == NULL || own)
+	if (!count || own)
 		return false;
 	call = atomic_fetch_add(&count->calls, 1) + 1;
 	own = true;
@@ -173,7 +173,7 @@ int posix_memalign(void **out, size_t align, size_t n)
 {
 	void *p = memalign(align, n);
 
-	if (p == NULL)
+	if (!p)
 		return ENOMEM;
 	*out = p;
 	return 0;
@@ -196,14 +196,14 @@ static uint64_t number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
-	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static int opened(const char *name, int flags)
 {
 	const char *path = getenv(name);
 
-	return path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600) : -1;
+	return path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600) : -1;
 }
 
 static int counted_main(int argc, char **argv, char **environment)
@@ -211,7 +211,7 @@ static int counted_main(int argc, char **argv, char **environment)
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
 	struct sigaction action = { .sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
 	const char *path = getenv("TOMBOLA_MEMORY");
-	int fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	void *at, *first[1];
 
 	if (fd < 0 || ftruncate(fd, sizeof *count) != 0)

@@ -35,7 +35,7 @@ static atomic_ulong calls;
 static bool below(const char *path)
 {
 	const char *dir = getenv("TOMBOLA_FAULT_DIR");
-	size_t n = dir != NULL ? strlen(dir) : 0;
+	size_t n = dir ? strlen(dir) : 0;
 
 	return n > 0 && strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
@@ -61,7 +61,7 @@ static void say(const char *operation, const char *path)
 	char line[PATH + 32];
 	int fd, n;
 
-	if (log == NULL)
+	if (!log)
 		return;
 	n = snprintf(line, sizeof line, "%s %s\n", operation, path);
 	fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -81,10 +81,10 @@ static void die(void)
 static int hit(const char *operation, const char *path, bool grows, int fd, const void *bytes, size_t n)
 {
 	const char *at = getenv("TOMBOLA_FAULT_AT"), *kind = getenv("TOMBOLA_FAULT_KIND");
-	unsigned long now = atomic_fetch_add(&calls, 1) + 1, k = at != NULL ? strtoul(at, NULL, 10) : 0;
+	unsigned long now = atomic_fetch_add(&calls, 1) + 1, k = at ? strtoul(at, NULL, 10) : 0;
 
 	say(operation, path);
-	if (k == 0 || kind == NULL)
+	if (k == 0 || !kind)
 		return 0;
 	if (now == k && strcmp(kind, "eio") == 0)
 		return EIO;
@@ -159,9 +159,9 @@ static void keep_names(const char *path, const struct stat *st)
 	DIR *dir = opendir(path);
 	const struct dirent *e;
 
-	if (out < 0 || dir == NULL)
+	if (out < 0 || !dir)
 		abort();
-	while ((e = readdir(dir)) != NULL)
+	while ((e = readdir(dir)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
 			int n = snprintf(line, sizeof line, "%ju %s\n", (uintmax_t)e->d_ino, e->d_name);
 			put(out, line, (size_t)n);
@@ -175,7 +175,7 @@ static void synced(const char *path)
 	struct stat st;
 	int before = errno;
 
-	if (getenv("TOMBOLA_FAULT_SHADOW") == NULL || stat(path, &st) != 0)
+	if (!getenv("TOMBOLA_FAULT_SHADOW") || stat(path, &st) != 0)
 		return; /* an unlinked file, which no name leads to */
 	if (S_ISDIR(st.st_mode))
 		keep_names(path, &st);
@@ -225,7 +225,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
 
 	if (ours(fd, path)) {
 		const char *kind = getenv("TOMBOLA_FAULT_KIND");
-		bool torn = kind != NULL && strcmp(kind, "torn") == 0;
+		bool torn = kind && strcmp(kind, "torn") == 0;
 		/* The half is written at its place: a descriptor of its own knows the position. */
 		int half = torn ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC) : -1;
 

@@ -74,13 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 	enum cm_rc rc;
 
-	if (text == NULL)
+	if (!text)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
 	rc = cf_parse(text, "/etc/fuzz.conf", rows, &c, NULL, &err);
 	/* Accepted: within what the table allows.  Refused: a line that says why. */
-	if (rc == CM_OK && (c.whole < -5 || c.whole > 10000000000 || c.items.n > 8 || c.text == NULL))
+	if (rc == CM_OK && (c.whole < -5 || c.whole > 10000000000 || c.items.n > 8 || !c.text))
 		abort();
 	if (rc != CM_OK && (rc != CM_ECONFIG || strncmp(err.msg, "/etc/fuzz.conf:", 15) != 0))
 		abort();

@@ -41,8 +41,7 @@ static void check(const struct cmd_record *r)
 {
 	const char *why = NULL;
 
-	if (memchr(r->query, '\0', sizeof r->query) == NULL ||
-		!(r->epsilon_round >= 0 && r->epsilon_total >= 0))
+	if (!memchr(r->query, '\0', sizeof r->query) || !(r->epsilon_round >= 0 && r->epsilon_total >= 0))
 		abort();
 	if ((r->kind == CMD_RESERVED || r->kind == CMD_CHARGED) &&
 		(r->parts < 1 || r->parts > CMD_LEDGER_PARTS || r->dummies_batch > r->dummies_each))

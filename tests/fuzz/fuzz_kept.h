@@ -77,7 +77,7 @@ enum cm_rc __wrap_rd_plan_pin(const struct rd_plan *p, rd_entry_loss_fn *loss, v
 	struct kept_pin *kept;
 	enum cm_rc rc;
 
-	if (rd_plan_is_adaptive(p) || (stop != NULL && atomic_load(stop)))
+	if (rd_plan_is_adaptive(p) || (stop && atomic_load(stop)))
 		return __real_rd_plan_pin(p, loss, user, stop, out, err);
 	kept = kept_find(p);
 	if (kept->slice > 0 && !kept_anew) {
@@ -118,9 +118,9 @@ static inline void kept_filter(struct rd_account **filter, double slice, const s
 	double share = 2;
 	struct cm_err err;
 
-	if (*filter == NULL)
+	if (!*filter)
 		*filter = rd_account_new_mode(slice, 1e-6, d->mode);
-	kept_must(*filter != NULL && rd_loss(d, &loss, &err) == CM_OK);
+	kept_must(*filter && rd_loss(d, &loss, &err) == CM_OK);
 	kept_must(rd_account_add(*filter, d->round_id, &loss, &err) == CM_OK);
 	kept_must(rd_account_share(*filter, &share, &err) == CM_OK && share <= 1);
 }

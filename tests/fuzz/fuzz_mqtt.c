@@ -18,7 +18,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	(void)err;
 	/* Valid JSON once stays valid JSON. */
 	if (s->rows++ > 0 || strcmp(row->device, s->device) != 0 || row->line != 0 ||
-		(row->why != NULL && strstr(row->why, "JSON") != NULL))
+		(row->why && strstr(row->why, "JSON")))
 		abort();
 	return CM_OK;
 }
@@ -26,7 +26,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 /* What is kept, by itself. */
 static void check(const struct cl_mqtt_reading *r)
 {
-	if (r->line.len == 0 || r->device[0] == '\0' || memchr(r->line.data, '\n', r->line.len) != NULL)
+	if (r->line.len == 0 || r->device[0] == '\0' || memchr(r->line.data, '\n', r->line.len))
 		abort();
 }
 
@@ -46,16 +46,16 @@ static void check_feed(const struct cl_mqtt_conf *conf, const struct cl_mqtt_mes
 	struct cm_err err;
 	FILE *f;
 
-	if (in == NULL)
+	if (!in)
 		abort();
 	/* Unlisted it is not kept; listed it is, unless no list can hold its name. */
 	if (cl_mqtt_input_take(in, m, 0) != CL_MQTT_UNLISTED)
 		abort();
 	f = fmemopen((void *)(uintptr_t)device, strlen(device), "r");
-	if (f == NULL)
+	if (!f)
 		abort();
 	if (cl_devices_read(f, "l", &secret, "p", &list, &err) == CM_OK && cl_devices_n(list) == 1 &&
-		strpbrk(device, "\r\n") == NULL && strncmp(device, "\xef\xbb\xbf", 3) != 0 &&
+		!strpbrk(device, "\r\n") && strncmp(device, "\xef\xbb\xbf", 3) != 0 &&
 		(cl_mqtt_input_list(in, list, &err) != CM_OK ||
 			cl_mqtt_input_take(in, m, 0) != CL_MQTT_KEPT ||
 			cl_mqtt_input_draw(in, "q", &(struct cl_held_round){ .sequence = 1 }, 0, &err) !=
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cl_mqtt_message m;
 	struct cm_err err;
 
-	if (end == NULL)
+	if (!end)
 		return 0;
 	conf.form = forms[data[0] % 4];
 	m = (struct cl_mqtt_message){ (const char *)data + 1, end + 1, size - (size_t)(end + 1 - data),

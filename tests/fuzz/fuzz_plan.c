@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_err err;
 
 	/* Choosing takes a thousand times what reading does. */
-	if (memmem(data, size, "auto", 4) != NULL && !seldom(data, size, 256))
+	if (memmem(data, size, "auto", 4) && !seldom(data, size, 256))
 		return 0;
 	if (size <= PL_FILE_MAX && pl_plan_parse(data, size, "plan", NULL, &p, &err) == CM_OK) {
 		if (p.rounds < 1 || p.rounds > PL_ROUNDS_MAX)

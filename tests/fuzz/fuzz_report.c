@@ -26,7 +26,7 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 	const struct pt_protocol *chosen = pt_row(row % 32u);
 	struct cm_err err;
 
-	if (chosen == NULL)
+	if (!chosen)
 		return NULL;
 	q.categories = 2 + items % (ITEMS_MAX - 2);
 	for (uint32_t i = 0; i < q.categories; i++)
@@ -35,9 +35,9 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 		q = query_of_row(chosen);
 	struct pt_randomizer **at =
 		&kept[row % 32u][(chosen->device->kinds & PT_HISTOGRAM) != 0 ? items % (ITEMS_MAX - 2) : 0];
-	if (*at == NULL) {
+	if (!*at) {
 		*at = malloc(sizeof **at);
-		require(*at != NULL && query_derive(chosen, &q, 1, *at, &err) == CM_OK);
+		require(*at && query_derive(chosen, &q, 1, *at, &err) == CM_OK);
 	}
 	*p = *at;
 	return chosen;
@@ -53,13 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t len;
 	enum cm_rc rc;
 
-	if (size < 2 || (row = choose(data[0], data[1], &p)) == NULL)
+	if (size < 2 || !(row = choose(data[0], data[1], &p)))
 		return 0;
 	/* Exactly as long as a record, so that a sanitizer sees what is beyond. */
 	len = row->device->record_len(p);
 	record = calloc(len, 1);
 	counts = calloc(row->tallies(p), sizeof *counts);
-	require(record != NULL && counts != NULL);
+	require(record && counts);
 	memcpy(record, data + 2, size - 2 < len ? size - 2 : len);
 	rc = row->tally(p, record, counts, &err);
 	require(rc == CM_OK || rc == CM_EDATA);

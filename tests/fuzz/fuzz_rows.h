@@ -31,10 +31,10 @@ static inline enum cm_rc fuzz_row(void *user, const struct cl_row *row, struct c
 	(void)err;
 	if (row->line == s->not_of)
 		return CM_OK;
-	fuzz_mix(user, row->device != NULL ? row->device : "?", row->line);
+	fuzz_mix(user, row->device ? row->device : "?", row->line);
 	for (size_t i = 0; i < s->fields; i++)
-		fuzz_mix(s, row->text[i] != NULL ? row->text[i] : "?", row->line);
-	fuzz_mix(s, row->why != NULL ? row->why : "", row->line);
+		fuzz_mix(s, row->text[i] ? row->text[i] : "?", row->line);
+	fuzz_mix(s, row->why ? row->why : "", row->line);
 	return CM_OK;
 }
 
@@ -78,12 +78,12 @@ static inline enum cm_rc fuzz_with(enum cl_format format, const char *head, cons
 	size_t used = strlen(head), line = 0;
 	enum cm_rc rc;
 
-	if (text == NULL)
+	if (!text)
 		abort();
 	memcpy(text, head, used);
 	for (size_t at = 0; at < size; line++) {
 		const uint8_t *end = memchr(data + at, '\n', size - at);
-		size_t n = end != NULL ? (size_t)(end - data) - at : size - at;
+		size_t n = end ? (size_t)(end - data) - at : size - at;
 
 		if (line == which && evil)
 			memcpy(text + used, other, other_n);

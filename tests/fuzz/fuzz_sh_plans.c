@@ -106,7 +106,7 @@ static void compose(bool stopped)
 	struct sh_compose *w;
 
 	must(sh_core_compose(play.core, &w, &play.err) == CM_OK);
-	if (w == NULL)
+	if (!w)
 		return;
 	sh_compose_run(w, &stop);
 	must(w->rc == CM_OK || w->rc == CM_ELATER);
@@ -120,7 +120,7 @@ static void reserve(struct model *m, uint8_t op)
 	uint8_t latest[PR_HASH_LEN];
 	uint32_t entry = op >> 3 & 3;
 
-	if (p == NULL)
+	if (!p)
 		return;
 	struct sh_wish wish = p->wish;
 	wish.entry = entry == 0 ? ENTRIES : entry;
@@ -157,18 +157,18 @@ static void announce(struct model *m)
 {
 	uint64_t newest = sh_core_newest(play.core);
 
-	if (m->at == NULL || sh_play_announce(&play) != CM_OK || sh_core_newest(play.core) == newest)
+	if (!m->at || sh_play_announce(&play) != CM_OK || sh_core_newest(play.core) == newest)
 		return;
 	/* It was taken: then it had to be. */
 	const struct rd_descriptor *d = &sh_core_collecting(play.core)->d;
 	const struct sh_plan *pinned = NULL;
 	struct plan *p = plan_of(m, d);
 
-	must(!m->open && p != NULL);
-	for (size_t i = 0; (pinned = sh_core_plan_at(play.core, i)) != NULL &&
-			   memcmp(pinned->hash, p->hash, PR_HASH_LEN) != 0;)
+	must(!m->open && p);
+	for (size_t i = 0;
+		(pinned = sh_core_plan_at(play.core, i)) && memcmp(pinned->hash, p->hash, PR_HASH_LEN) != 0;)
 		i++;
-	must(pinned != NULL && pinned->state == SH_PIN_TAKEN);
+	must(pinned && pinned->state == SH_PIN_TAKEN);
 	must(p->adaptive || d->min_batch == p->wish.min_batch);
 	m->open = true;
 	memcpy(m->open_id, d->round_id, PR_ROUND_ID_LEN);
@@ -183,7 +183,7 @@ static void submit(const struct model *m, uint8_t op)
 {
 	struct sh_receipt receipt;
 
-	if (!m->open || sh_core_collecting(play.core) == NULL)
+	if (!m->open || !sh_core_collecting(play.core))
 		return;
 	rd_descriptor_fini(&play.d);
 	const struct sh_round *r = sh_core_collecting(play.core);
@@ -201,7 +201,7 @@ static void ended(struct model *m)
 	struct rd_descriptor d;
 
 	must(got != NULL);
-	if (m->open && sh_core_collecting(play.core) == NULL) {
+	if (m->open && !sh_core_collecting(play.core)) {
 		must(sh_core_manifest(play.core, m->open_id, PR_ROUND_ID_LEN, got, &play.no, &play.err) ==
 			CM_OK);
 		d = m->shown;
@@ -224,7 +224,7 @@ static void keep_shown(struct model *m)
 {
 	const struct sh_round *r = sh_core_collecting(play.core);
 
-	if (r != NULL) {
+	if (r) {
 		rd_descriptor_fini(&m->shown);
 		must(rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &m->shown, &play.err) ==
 			CM_OK);
@@ -279,9 +279,9 @@ static size_t look(struct seen seen[], size_t most)
 	const struct sh_plan *plan = NULL;
 	size_t n = 0;
 
-	for (; (plan = sh_core_plan_at(play.core, n)) != NULL && n < most; n++) {
+	for (; (plan = sh_core_plan_at(play.core, n)) && n < most; n++) {
 		seen[n] = (struct seen){ .state = plan->state, .tries = plan->tries };
-		if (plan->pin != NULL)
+		if (plan->pin)
 			seen[n].pin = *plan->pin;
 	}
 	return n;
@@ -310,7 +310,7 @@ static void slices_fit(void)
 	const struct sh_plan *plan = NULL;
 	double sum = 0;
 
-	for (size_t i = 0; (plan = sh_core_plan_at(play.core, i)) != NULL; i++)
+	for (size_t i = 0; (plan = sh_core_plan_at(play.core, i)); i++)
 		sum += plan->state == SH_PIN_TAKEN ? plan->epsilon : 0;
 	must(sum <= BUDGET * (1 + 1e-12) && fabs(sum - sh_core_taken(play.core).epsilon) < 1e-9);
 }
@@ -348,7 +348,7 @@ static void step(struct model *m, const uint8_t *data, size_t size)
 		submit(m, arg);
 		break;
 	case 7:
-		if (sh_core_collecting(play.core) != NULL &&
+		if (sh_core_collecting(play.core) &&
 			play.now_ms < sh_core_collecting(play.core)->d.deadline_ms)
 			play.now_ms = sh_core_collecting(play.core)->d.deadline_ms;
 		sh_play_work(&play);
@@ -383,7 +383,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sh_play_init_with(&play, &analyzer, &shuffler);
 	play.policy.max_epsilon = BUDGET;
 	play.policy.accept_adaptive = true;
-	if (memory != NULL)
+	if (memory)
 		play.kept = sh_memory_store(memory);
 	sh_play_start(&play);
 	for (size_t i = 0; 2 * i < size && i < STEPS; i++)

@@ -105,7 +105,7 @@ static void work(struct model *m, bool deadline)
 		play.now_ms = play.d.deadline_ms;
 	sh_play_work(&play);
 	memcpy(m->durable, m->taken, sizeof m->taken);
-	if (sh_core_collecting(play.core) != NULL) {
+	if (sh_core_collecting(play.core)) {
 		must(!deadline && m->reports < TARGET);
 		return;
 	}

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	memset(why, 'x', sizeof why);
 	if (acct_spec_parts(text, part, &parts, why, sizeof why)) {
-		if (memchr(why, '\0', sizeof why) == NULL || why[0] == '\0')
+		if (!memchr(why, '\0', sizeof why) || why[0] == '\0')
 			abort();
 	} else if (parts < 1 || parts > ACCT_SPEC_PARTS) {
 		abort();

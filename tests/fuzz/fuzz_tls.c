@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (n == 0)
 		return 0;
-	if (ctx[0] == NULL)
+	if (!ctx[0])
 		setup();
 	step = (size_t)(data[0] >> 1) * 16 + 1;
 	cm_buf_init(&plain, 1u << 16);

@@ -36,7 +36,7 @@ static int runs_factor(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
 static struct pt_query query_of(const struct scene *s)

@@ -40,7 +40,7 @@ static int runs_factor(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
 static bool of_numbers(const struct scene *s)

@@ -36,7 +36,7 @@ static int runs_factor(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
 static struct pt_query query_of(const struct scene *s)
@@ -115,20 +115,20 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	size_t n = (size_t)s->participants * each;
 	struct cm_err err = { 0 };
 
-	assert_true(counts != NULL && each <= EACH_MAX && s->participants <= N_MAX);
+	assert_true(counts && each <= EACH_MAX && s->participants <= N_MAX);
 	for (uint32_t j = 0; j < s->participants; j++) {
 		uint32_t at[DIMENSION];
 		struct pt_value v = { .at = at };
 
 		vector_of(s, j, at);
 		row->device->encode(&q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
-		if (row->device->route != NULL)
+		if (row->device->route)
 			row->device->route(
 				p, &v, records + (size_t)j * each * PT_RECORD_LEN, tag + (size_t)j * each);
 	}
-	if (row->device->route != NULL)
+	if (row->device->route)
 		even(row, p, records, tag, n, counts);
-	for (size_t i = 0; row->device->route == NULL && i < n; i++)
+	for (size_t i = 0; !row->device->route && i < n; i++)
 		assert_int_equal(row->tally(p, records + i * PT_RECORD_LEN, counts, &err), CM_OK);
 	assert_int_equal(pt_answer(&q, p, counts, s->participants, e, &err), CM_OK);
 	free(counts);

@@ -29,7 +29,7 @@ static int runs(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return RUNS * (text != NULL ? (int)strtol(text, NULL, 10) : 1);
+	return RUNS * (text ? (int)strtol(text, NULL, 10) : 1);
 }
 
 struct scene {

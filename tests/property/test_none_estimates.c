@@ -41,7 +41,7 @@ static int runs_factor(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
 static struct pt_request request_of(const struct scene *s)
@@ -109,7 +109,7 @@ static void one_round(const struct scene *s, const struct pt_query *q, const str
 	uint8_t *records = calloc(messages, len);
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 
-	assert_true(records != NULL && counts != NULL);
+	assert_true(records && counts);
 	for (uint32_t j = 0; j < PEOPLE; j++) {
 		const char *text[QUERIES_COLUMNS] = { NULL };
 		uint32_t at[QUERIES_COLUMNS];

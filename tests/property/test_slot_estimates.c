@@ -42,12 +42,12 @@ static int runs_factor(void)
 {
 	const char *text = getenv("PROPERTY_RUNS");
 
-	return text != NULL ? (int)strtol(text, NULL, 10) : 1;
+	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
 static struct pt_value value_of(const struct scene *s, uint32_t j, uint32_t at[COLUMNS_MAX])
 {
-	if (s->value != NULL)
+	if (s->value)
 		return (struct pt_value){ .x = s->value(j) };
 	for (uint32_t c = 0; c < pt_value_width(&s->query); c++)
 		at[c] = s->column_value(j, c);
@@ -62,7 +62,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 	struct cm_err err = { 0 };
 
-	assert_true(records != NULL && counts != NULL);
+	assert_true(records && counts);
 	for (uint32_t j = 0; j < s->participants; j++) {
 		uint32_t at[COLUMNS_MAX];
 		struct pt_value v = value_of(s, j, at);

@@ -60,7 +60,7 @@ void world_pin(struct world *w)
 	struct cm_err err = { 0 };
 	struct cm_buf plan;
 
-	if (w->files.state.current != NULL)
+	if (w->files.state.current)
 		return;
 	cm_buf_init(&plan, PR_PLAN_MAX);
 	if (pl_plan_make(&w->files.plan, number, previous, NULL, &plan, &err) != CM_OK ||
@@ -564,7 +564,7 @@ static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm
 
 	/* Opened implies charged, durably. */
 	assert_int_equal(stage_on_disk(d->w, d->state->descriptor.round_id), AN_CHARGED);
-	if (d->open == NULL) {
+	if (!d->open) {
 		assert_int_equal(an_key_load(d->w->dir, &d->state->descriptor, &secret, err), CM_OK);
 		assert_int_equal(an_open_new(&d->state->descriptor, &secret, 2,
 					 an_round_manifest(d->r)->messages, &d->w->rng, &d->open, err),
@@ -585,7 +585,7 @@ static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
 	assert_false(d->opening);
 	assert_int_equal(
 		an_result_make(&d->w->files.state, d->state, an_round_manifest(d->r)->messages,
-			d->open != NULL ? an_open_tally(d->open) : NULL, an_round_spoiled(d->r), &bytes, err),
+			d->open ? an_open_tally(d->open) : NULL, an_round_spoiled(d->r), &bytes, err),
 		CM_OK);
 	assert_int_equal(an_result_write(d->w->dir, d->state, &bytes, err), CM_OK);
 	cr_sha256(bytes.data, bytes.len, hash);

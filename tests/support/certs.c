@@ -36,7 +36,7 @@ void certs_fini(struct certs *c)
 	char path[512];
 
 	need(d != NULL, "open the directory");
-	while ((e = readdir(d)) != NULL) {
+	while ((e = readdir(d))) {
 		(void)snprintf(path, sizeof path, "%s/%s", c->dir, e->d_name);
 		(void)unlink(path);
 	}
@@ -104,7 +104,7 @@ static void extend(X509 *cert, X509 *issuer, int nid, const char *value)
 	X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
 	X509V3_set_ctx_nodb(&ctx);
 	ext = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
-	need(ext != NULL && X509_add_ext(cert, ext, -1) == 1, "add an extension");
+	need(ext && X509_add_ext(cert, ext, -1) == 1, "add an extension");
 	X509_EXTENSION_free(ext);
 }
 
@@ -113,11 +113,11 @@ static X509 *blank(const char *cn, EVP_PKEY *key, long from_s, long to_s)
 	X509 *cert = X509_new();
 	uint64_t serial = 0;
 
-	need(cert != NULL && RAND_bytes((unsigned char *)&serial, sizeof serial) == 1, "make a certificate");
+	need(cert && RAND_bytes((unsigned char *)&serial, sizeof serial) == 1, "make a certificate");
 	need(ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert), serial >> 1) == 1 &&
 			X509_set_version(cert, 2) == 1 && X509_set_pubkey(cert, key) == 1 &&
-			X509_gmtime_adj(X509_getm_notBefore(cert), from_s) != NULL &&
-			X509_gmtime_adj(X509_getm_notAfter(cert), to_s) != NULL &&
+			X509_gmtime_adj(X509_getm_notBefore(cert), from_s) &&
+			X509_gmtime_adj(X509_getm_notAfter(cert), to_s) &&
 			X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_UTF8,
 				(const unsigned char *)cn, -1, -1, 0) == 1,
 		"fill a certificate");
@@ -149,7 +149,7 @@ static void name_leaf(X509 *cert, X509 *issuer, const struct certs_leaf *leaf)
 		{ "IP", leaf->ip } };
 
 	for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
-		if (name[i].value != NULL)
+		if (name[i].value)
 			at += (size_t)snprintf(san + at, sizeof san - at, "%s%s:%s", at > 0 ? "," : "",
 				name[i].type, name[i].value);
 	}
@@ -160,10 +160,10 @@ static void name_leaf(X509 *cert, X509 *issuer, const struct certs_leaf *leaf)
 void certs_issue(struct certs *c, const struct certs_leaf *leaf)
 {
 	bool now = leaf->from_s == 0 && leaf->to_s == 0;
-	EVP_PKEY *key = EVP_EC_gen("P-256"), *ca_key = leaf->ca != NULL ? read_key(c, leaf->ca) : NULL;
+	EVP_PKEY *key = EVP_EC_gen("P-256"), *ca_key = leaf->ca ? read_key(c, leaf->ca) : NULL;
 	X509 *cert = blank(leaf->cn, key, now ? -HOUR_S : leaf->from_s, now ? HOUR_S : leaf->to_s);
-	X509 *ca = leaf->ca != NULL ? read_cert(c, leaf->ca) : NULL;
-	X509 *issuer = ca != NULL ? ca : cert;
+	X509 *ca = leaf->ca ? read_cert(c, leaf->ca) : NULL;
+	X509 *issuer = ca ? ca : cert;
 
 	need(X509_set_issuer_name(cert, X509_get_subject_name(issuer)) == 1, "name an issuer");
 	extend(cert, issuer, NID_basic_constraints, "critical,CA:FALSE");
@@ -182,7 +182,7 @@ void certs_issue(struct certs *c, const struct certs_leaf *leaf)
 		free(text);
 	}
 	name_leaf(cert, issuer, leaf);
-	need(X509_sign(cert, ca_key != NULL ? ca_key : key, EVP_sha256()) > 0, "sign a certificate");
+	need(X509_sign(cert, ca_key ? ca_key : key, EVP_sha256()) > 0, "sign a certificate");
 	write_pair(c, leaf->cn, cert, key);
 	X509_free(cert);
 	X509_free(ca);
@@ -194,7 +194,7 @@ void certs_make(struct certs *c, const struct certs_leaf *leaf, size_t n)
 {
 	certs_init(c);
 	for (size_t i = 0; i < n; i++) {
-		if (leaf[i].ca != NULL && access(certs_path(c, leaf[i].ca, "crt"), F_OK) != 0)
+		if (leaf[i].ca && access(certs_path(c, leaf[i].ca, "crt"), F_OK) != 0)
 			certs_ca(c, leaf[i].ca);
 		certs_issue(c, &leaf[i]);
 	}
@@ -208,16 +208,15 @@ void certs_crl(struct certs *c, const char *ca_name, const char *const *revoked,
 	ASN1_TIME *from = X509_gmtime_adj(NULL, from_s), *to = X509_gmtime_adj(NULL, to_s);
 	FILE *f;
 
-	need(crl != NULL && X509_CRL_set_version(crl, 1) == 1 &&
+	need(crl && X509_CRL_set_version(crl, 1) == 1 &&
 			X509_CRL_set_issuer_name(crl, X509_get_subject_name(ca)) == 1 &&
 			X509_CRL_set1_lastUpdate(crl, from) == 1 && X509_CRL_set1_nextUpdate(crl, to) == 1,
 		"make a revocation list");
-	for (; *revoked != NULL; revoked++) {
+	for (; *revoked; revoked++) {
 		X509 *cert = read_cert(c, *revoked);
 		X509_REVOKED *entry = X509_REVOKED_new();
 
-		need(entry != NULL &&
-				X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(cert)) == 1 &&
+		need(entry && X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(cert)) == 1 &&
 				X509_REVOKED_set_revocationDate(entry, from) == 1 &&
 				X509_CRL_add0_revoked(crl, entry) == 1,
 			"revoke");

@@ -74,7 +74,7 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 		d->query.categories = 3;
 	}
 	/* Rows of bins want dummies, and some of them can do without. */
-	if (strstr(protocol, "bins") != NULL)
+	if (strstr(protocol, "bins"))
 		request.dummies = 3;
 	if (pt_derive(row, &d->query, &request, &d->randomizer, &err) != CM_OK)
 		assert_int_equal(query_derive(row, &d->query, epsilon0, &d->randomizer, &err), CM_OK);
@@ -142,7 +142,7 @@ void cl_offer_plan(struct cl_world *w, const struct rd_plan *p, struct cl_offer 
 	plan.honest_fraction = d->honest_fraction;
 	plan.colluders = d->colluders;
 	memset(plan.file_hash, 7, sizeof plan.file_hash);
-	if (plan.entry == NULL && !adaptive) {
+	if (!plan.entry && !adaptive) {
 		entries_like(d, entry);
 		plan.entry = entry;
 		plan.entries = CL_WORLD_ENTRIES;
@@ -215,7 +215,7 @@ enum cm_rc cl_world_judge(
 		.now_ms = CL_WORLD_NOW };
 	enum cm_rc rc = cl_judge(&job, j, e);
 
-	while (rc == CM_EMORE && j->need.kind == CL_NEED_PLAN && job.absent == NULL) {
+	while (rc == CM_EMORE && j->need.kind == CL_NEED_PLAN && !job.absent) {
 		if (!cl_world_learn(w, j->need.plan_hash))
 			job.absent = "not found";
 		rd_descriptor_fini(&j->d);
@@ -244,7 +244,7 @@ void cl_world_mutant(const char *name)
 	static bool known;
 
 	/* What the caller of the test program removed stays removed, so that the test shows it. */
-	if (!known && getenv("TOMBOLA_MUTANT") != NULL)
+	if (!known && getenv("TOMBOLA_MUTANT"))
 		(void)snprintf(outside, sizeof outside, "%s", getenv("TOMBOLA_MUTANT"));
 	known = true;
 	assert_int_equal(setenv("TOMBOLA_MUTANT", *name != '\0' ? name : outside, 1), 0);

@@ -15,7 +15,7 @@ static void on_open(struct nt_conn *c, void *user)
 
 	p->opens++;
 	p->conn = c;
-	if (p->w->on_open != NULL)
+	if (p->w->on_open)
 		p->w->on_open(p);
 }
 
@@ -42,7 +42,7 @@ static void on_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n
 	assert_int_equal(cm_buf_put(&p->got, data, n), CM_OK);
 	if (p->server && p->w->echo && n > 0)
 		assert_int_equal(nt_conn_send(c, data, n, &err), CM_OK);
-	if (p->w->on_data != NULL)
+	if (p->w->on_data)
 		p->w->on_data(p);
 }
 
@@ -84,7 +84,7 @@ struct nt_tls_ctx *server_ctx(const char *clients_ca, const char *crl)
 		.cert_file = certs_path(&certs, "shuffler", "crt"),
 		.key_file = certs_path(&certs, "shuffler", "key"),
 		.trust = { { CR_ROLE_CLIENT, certs_path(&certs, clients_ca, "crt"),
-			crl != NULL ? certs_path(&certs, crl, "crl") : NULL } },
+			crl ? certs_path(&certs, crl, "crl") : NULL } },
 	};
 	struct nt_tls_ctx *ctx;
 	struct cm_err err;
@@ -168,10 +168,10 @@ void run_until_closed(struct world *w, int closes)
 
 void world_fini(struct world *w)
 {
-	if (w->listener != NULL)
+	if (w->listener)
 		nt_listener_close(w->listener);
 	for (int i = 0; i < w->n_server; i++) {
-		if (w->server[i].conn != NULL)
+		if (w->server[i].conn)
 			nt_conn_close(w->server[i].conn, NULL);
 	}
 	w->closes_awaited = 0;
@@ -188,7 +188,7 @@ void world_fini(struct world *w)
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text)
 {
 	assert_int_equal(p->closes, 1);
-	if (p->why.code != rc || strstr(p->why.msg, text) == NULL)
+	if (p->why.code != rc || !strstr(p->why.msg, text))
 		fail_msg("wanted %d '%s', got %d '%s'", (int)rc, text, (int)p->why.code, p->why.msg);
 }
 

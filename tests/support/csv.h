@@ -73,7 +73,7 @@ static inline double csv_param(const struct csv *c, const char *key)
 
 	(void)snprintf(quoted, sizeof quoted, "\"%s\":", key);
 	at = strstr(csv_get(c, "params"), quoted);
-	if (at == NULL)
+	if (!at)
 		return (double)NAN;
 	at += strlen(quoted);
 	return strtod(at + strspn(at, " \""), NULL);

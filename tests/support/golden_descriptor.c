@@ -39,7 +39,7 @@ void expect_refused(struct change *c, const char *field, int line)
 
 	if (rc != CM_EPROTO)
 		fail_msg("line %d: %s accepted", line, field);
-	if (strstr(refusal.msg, field) == NULL)
+	if (!strstr(refusal.msg, field))
 		fail_msg("line %d: '%s' does not name %s", line, refusal.msg, field);
 }
 

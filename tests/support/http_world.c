@@ -19,7 +19,7 @@ static void raw_exchange(struct ask *a)
 	a->body = calloc(1, 8192);
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	in.sin_port = htons((uint16_t)strtoul(strrchr(a->address, ':') + 1, NULL, 10));
-	if (a->body != NULL && connect(fd, (struct sockaddr *)&in, sizeof in) == 0 &&
+	if (a->body && connect(fd, (struct sockaddr *)&in, sizeof in) == 0 &&
 		send(fd, a->raw, a->raw_len > 0 ? a->raw_len : strlen(a->raw), MSG_NOSIGNAL) > 0) {
 		while (n < 8191 && (got = recv(fd, a->body + n, 8191 - n, 0)) > 0)
 			n += (size_t)got;
@@ -32,7 +32,7 @@ static void do_ask(uv_work_t *work)
 {
 	struct ask *a = work->data;
 
-	if (a->raw != NULL)
+	if (a->raw)
 		raw_exchange(a);
 	else
 		a->rc = nt_http_get(a->address, a->path, a->timeout_ms, &a->status, &a->body, &a->err);
@@ -55,7 +55,7 @@ static char *status_json(void *user)
 {
 	const struct world *w = user;
 
-	return w->json != NULL ? strdup(w->json) : NULL;
+	return w->json ? strdup(w->json) : NULL;
 }
 
 void world_init_with(struct world *w, const struct nt_http_route *routes, size_t n)
@@ -119,7 +119,7 @@ void assert_raw(struct world *w, const char *request, int status, const char *pa
 	w->ask.raw = request;
 	a = run_ask(w);
 	assert_int_equal(a->status, status);
-	if (strstr(a->body, part) == NULL)
+	if (!strstr(a->body, part))
 		fail_msg("no '%s' in '%s'", part, a->body);
 	free(w->ask.body);
 }

@@ -134,9 +134,9 @@ void world_init(struct world *w)
 
 void world_fini(struct world *w)
 {
-	if (w->c.link != NULL)
+	if (w->c.link)
 		lk_close(w->c.link, NULL);
-	if (w->raw != NULL)
+	if (w->raw)
 		nt_conn_close(w->raw, NULL);
 	lk_server_close(w->server, true);
 	turning_end(&w->loop, &w->guard);
@@ -202,8 +202,7 @@ enum cm_rc send_counter(struct lk_link *l, uint64_t i, struct cm_err *err)
 
 bool raw_was_told(const struct world *w, const char *text)
 {
-	return w->raw_got.len >= strlen(text) &&
-	       memmem(w->raw_got.data, w->raw_got.len, text, strlen(text)) != NULL;
+	return w->raw_got.len >= strlen(text) && memmem(w->raw_got.data, w->raw_got.len, text, strlen(text));
 }
 
 void assert_refused(const struct lk_counts *c, enum lk_refused reason, uint64_t n)

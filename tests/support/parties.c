@@ -126,7 +126,7 @@ void parties_announce(struct parties *p, size_t at, const struct rd_descriptor *
 	memset(t->d.void_manifest, 0, PR_HASH_LEN);
 	if (at > 0)
 		memcpy(t->d.previous, p->path[at - 1].d.hash, PR_HASH_LEN);
-	if (named != NULL)
+	if (named)
 		memcpy(t->d.void_manifest, named, PR_HASH_LEN);
 	p->offer.d = t->d;
 	cl_offer_sign(&p->world, &p->offer);

@@ -33,7 +33,7 @@ int pki_deployment_make(void **state)
 
 	(void)state;
 	(void)snprintf(root, sizeof root, "/tmp/tombola-pki-XXXXXX");
-	if (mkdtemp(root) == NULL)
+	if (!mkdtemp(root))
 		return -1;
 	return cr_pki_init(at("d"), HOSTS, 100, &err) == CM_OK ? 0 : -1;
 }
@@ -78,10 +78,10 @@ int verify(const char *ca_name, const char *name, int purpose, const char *list_
 	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
 	int verdict = X509_V_OK;
 
-	assert_true(store != NULL && ctx != NULL);
+	assert_true(store && ctx);
 	assert_int_equal(X509_STORE_add_cert(store, ca), 1);
 	assert_int_equal(X509_STORE_set_flags(store, X509_V_FLAG_X509_STRICT), 1);
-	if (list_name != NULL) {
+	if (list_name) {
 		X509_CRL *list = load_list(list_name);
 
 		assert_int_equal(X509_STORE_add_crl(store, list), 1);

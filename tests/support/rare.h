@@ -17,9 +17,9 @@
 /* The next row from *i on that has them, and a request that it takes; false after the last. */
 static inline bool next_rare_row(size_t *i, const struct pt_protocol **row, struct pt_request *r)
 {
-	while ((*row = pt_row((*i)++)) != NULL && !(*row)->device->rare_dummy)
+	while ((*row = pt_row((*i)++)) && !(*row)->device->rare_dummy)
 		;
-	if (*row == NULL)
+	if (!*row)
 		return false;
 	*r = (struct pt_request){ .epsilon0 = INFINITY, .min_batch = 1000, .dummy_chance = QUARTER };
 	if (strcmp((*row)->device->name, "hashed") == 0)

@@ -33,7 +33,7 @@ struct data {
 
 static void *some(void *p)
 {
-	if (p == NULL)
+	if (!p)
 		abort();
 	return p;
 }
@@ -72,15 +72,14 @@ static void put(struct sh_memory *m, const struct row *r)
 static struct row *next(struct sh_memory *m, enum table table, const uint8_t *key, size_t *at)
 {
 	for (; *at < m->rows; ++*at)
-		if (m->row[*at].table == table &&
-			(key == NULL || memcmp(m->row[*at].key, key, PR_HASH_LEN) == 0))
+		if (m->row[*at].table == table && (!key || memcmp(m->row[*at].key, key, PR_HASH_LEN) == 0))
 			return &m->row[(*at)++];
 	return NULL;
 }
 
 static void take_away(struct sh_memory *m, enum table table, const uint8_t *key)
 {
-	for (size_t i = 0; next(m, table, key, &i) != NULL;)
+	for (size_t i = 0; next(m, table, key, &i);)
 		drop(m, --i);
 }
 
@@ -106,10 +105,10 @@ static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *er
 	(void)err;
 	/* The old row goes last: what is put may be borrowed from it. */
 	const struct row *old = next(ctx, ROUNDS, key_of(row->round_id, r.key), &i);
-	if (old != NULL && old->number != row->sequence)
+	if (old && old->number != row->sequence)
 		abort();
 	put(ctx, &r);
-	if (old != NULL)
+	if (old)
 		drop(ctx, i - 1);
 	return CM_OK;
 }
@@ -135,7 +134,7 @@ static enum cm_rc row_get(
 	size_t i = 0;
 	const struct row *r = next(ctx, ROUNDS, key_of(round_id, key), &i);
 
-	return r != NULL ? show_row(r, fn, user, err) : cm_fail(err, CM_ENOINPUT, "no such round");
+	return r ? show_row(r, fn, user, err) : cm_fail(err, CM_ENOINPUT, "no such round");
 }
 
 static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err)
@@ -143,7 +142,7 @@ static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && (r = next(ctx, ROUNDS, NULL, &i)) != NULL;)
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, ROUNDS, NULL, &i));)
 		rc = show_row(r, fn, user, err);
 	return rc;
 }
@@ -164,7 +163,7 @@ static enum cm_rc record_each(void *ctx, sh_record_fn *fn, void *user, struct cm
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && (r = next(ctx, RECORDS, NULL, &i)) != NULL;)
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, RECORDS, NULL, &i));)
 		rc = fn(user, r->span[0].data, r->span[0].len, err);
 	return rc;
 }
@@ -173,7 +172,7 @@ static enum cm_rc record_get(void *ctx, uint64_t seq, sh_record_fn *fn, void *us
 {
 	const struct row *r;
 
-	for (size_t i = 0; (r = next(ctx, RECORDS, NULL, &i)) != NULL;)
+	for (size_t i = 0; (r = next(ctx, RECORDS, NULL, &i));)
 		if (r->number == seq)
 			return fn(user, r->span[0].data, r->span[0].len, err);
 	return cm_fail(err, CM_ENOINPUT, "no such record");
@@ -183,7 +182,7 @@ static enum cm_rc pin_put(void *ctx, const struct sh_pin_row *pin, struct cm_err
 {
 	const struct row *r;
 
-	for (size_t i = 0; (r = next(ctx, PINS, NULL, &i)) != NULL;)
+	for (size_t i = 0; (r = next(ctx, PINS, NULL, &i));)
 		if (r->number == pin->record)
 			return cm_fail(err, CM_EIO, "the pin is there");
 	put(ctx, &(struct row){ .table = PINS,
@@ -199,7 +198,7 @@ static enum cm_rc pin_each(void *ctx, sh_pin_fn *fn, void *user, struct cm_err *
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && (r = next(ctx, PINS, NULL, &i)) != NULL;) {
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, PINS, NULL, &i));) {
 		const struct sh_pin_row pin = { r->number, r->state, r->epsilon, r->span[0] };
 		rc = fn(user, &pin, err);
 	}
@@ -213,7 +212,7 @@ static enum cm_rc loss_get(void *ctx, struct sh_loss *loss, struct cm_err *err)
 
 	(void)err;
 	*loss = (struct sh_loss){ 0 };
-	if (r != NULL)
+	if (r)
 		*loss = (struct sh_loss){ .closed_to = r->number, .waits = r->state != 0 };
 	return CM_OK;
 }
@@ -223,7 +222,7 @@ static enum cm_rc loss_put(void *ctx, const struct sh_loss *loss, struct cm_err 
 	size_t i = 0;
 
 	(void)err;
-	if (next(ctx, LOSSES, NULL, &i) != NULL)
+	if (next(ctx, LOSSES, NULL, &i))
 		drop(ctx, i - 1);
 	put(ctx, &(struct row){ .table = LOSSES, .number = loss->closed_to, .state = loss->waits });
 	return CM_OK;
@@ -248,7 +247,7 @@ static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && (r = next(ctx, HEADS, NULL, &i)) != NULL;) {
+	for (size_t i = 0; rc == CM_OK && (r = next(ctx, HEADS, NULL, &i));) {
 		struct sh_head_row head = { .devices = r->bucket, .seq = r->number };
 		memcpy(head.name, r->key, PR_HASH_LEN);
 		memcpy(head.before, r->span[0].data, PR_HASH_LEN);
@@ -280,8 +279,8 @@ static enum cm_rc standing_get(
 	const struct row *r = next(ctx, STANDINGS, name, &i);
 
 	(void)err;
-	*out = (struct sh_standing){ .sequence = r != NULL ? r->number : 0 };
-	if (r != NULL)
+	*out = (struct sh_standing){ .sequence = r ? r->number : 0 };
+	if (r)
 		memcpy(out->descriptor_hash, r->span[0].data, PR_HASH_LEN);
 	return CM_OK;
 }
@@ -295,7 +294,7 @@ static enum cm_rc data_open(
 	size_t i = 0;
 
 	d->m = ctx;
-	if (next(ctx, PLACES, key_of(round_id, d->key), &i) == NULL) {
+	if (!next(ctx, PLACES, key_of(round_id, d->key), &i)) {
 		struct row r = { .table = PLACES };
 		if (!create) {
 			free(d);
@@ -343,7 +342,7 @@ static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *sou
 {
 	const struct data *d = data;
 
-	for (size_t i = 0; next(d->m, BLOCKS, d->key, &i) != NULL;)
+	for (size_t i = 0; next(d->m, BLOCKS, d->key, &i);)
 		if (d->m->row[i - 1].bucket == bucket)
 			drop(d->m, --i);
 	return data_commit(data, source, user, tags, err);
@@ -355,7 +354,7 @@ static enum cm_rc each_block(const struct data *d, enum table table, uint32_t bu
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && (r = next(d->m, table, d->key, &i)) != NULL;) {
+	for (size_t i = 0; rc == CM_OK && (r = next(d->m, table, d->key, &i));) {
 		const struct sh_block b = { r->bucket, r->number, r->span[0].data, r->span[0].len };
 		if (table == TAGS || r->bucket == bucket)
 			rc = fn(user, &b, err);
@@ -391,7 +390,7 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	struct sh_memory *m = ctx;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && next(m, PLACES, NULL, &i) != NULL;) {
+	for (size_t i = 0; rc == CM_OK && next(m, PLACES, NULL, &i);) {
 		uint8_t round_id[PR_ROUND_ID_LEN];
 		size_t rows = m->rows;
 		memcpy(round_id, m->row[i - 1].key, PR_ROUND_ID_LEN);
@@ -410,7 +409,7 @@ struct sh_memory *sh_memory_new(void)
 
 void sh_memory_free(struct sh_memory *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	while (m->rows > 0)
 		drop(m, m->rows - 1);

@@ -28,7 +28,7 @@ void sh_play_remove(const char *dir)
 
 	if (!d)
 		return;
-	for (struct dirent *e; (e = readdir(d)) != NULL;) {
+	for (struct dirent *e; (e = readdir(d));) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		(void)snprintf(path, sizeof path, "%s/%s", dir, e->d_name);

@@ -87,7 +87,7 @@ unsigned starve(const char *name, starve_attempt *attempt, const void *what)
 
 unsigned starve_every(unsigned nth, const char *name, starve_attempt *attempt, const void *what)
 {
-	unsigned step = getenv("TOMBOLA_STARVE_ALL") != NULL ? 1 : nth;
+	unsigned step = getenv("TOMBOLA_STARVE_ALL") ? 1 : nth;
 	uint64_t fed, answer;
 	struct cm_err err;
 	unsigned all;

@@ -14,7 +14,7 @@ struct certs certs;
 
 const char *file(const char *name, const char *suffix)
 {
-	return name == NULL ? NULL : certs_path(&certs, name, suffix);
+	return !name ? NULL : certs_path(&certs, name, suffix);
 }
 
 struct nt_tls_conf server_conf(const char *name)
@@ -46,7 +46,7 @@ void end_init(struct end *e, const struct nt_tls_conf *conf, const char *host)
 	memset(e, 0, sizeof *e);
 	cm_buf_init(&e->plain, 4u << 20);
 	cm_buf_init(&e->wire, 8u << 20);
-	if (conf == NULL)
+	if (!conf)
 		return;
 	if (nt_tls_ctx_new(conf, &e->ctx, &err) != CM_OK || nt_tls_new(e->ctx, host, &e->tls, &err) != CM_OK)
 		fail_msg("%s", err.msg);
@@ -57,7 +57,7 @@ void raw_init(struct end *e, bool server, const char *name)
 	end_init(e, NULL, NULL);
 	e->raw_ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
 	assert_non_null(e->raw_ctx);
-	if (name != NULL) {
+	if (name) {
 		assert_int_equal(SSL_CTX_use_certificate_chain_file(e->raw_ctx, file(name, "crt")), 1);
 		assert_int_equal(
 			SSL_CTX_use_PrivateKey_file(e->raw_ctx, file(name, "key"), SSL_FILETYPE_PEM), 1);
@@ -98,7 +98,7 @@ static void raw_feed(struct end *e, const uint8_t *data, size_t n)
 	if (SSL_get_error(e->raw, got) == SSL_ERROR_SSL && e->rc == CM_OK) {
 		const char *text = ERR_reason_error_string(ERR_peek_error());
 
-		e->rc = cm_fail(&e->err, CM_EPROTO, "%s", text != NULL ? text : "?");
+		e->rc = cm_fail(&e->err, CM_EPROTO, "%s", text ? text : "?");
 	}
 	while ((got = BIO_read(SSL_get_wbio(e->raw), buf, sizeof buf)) > 0)
 		assert_int_equal(cm_buf_put(&e->wire, buf, (size_t)got), CM_OK);
@@ -106,7 +106,7 @@ static void raw_feed(struct end *e, const uint8_t *data, size_t n)
 
 void feed(struct end *e, const uint8_t *data, size_t n)
 {
-	if (e->raw != NULL)
+	if (e->raw)
 		raw_feed(e, data, n);
 	else if (e->rc == CM_OK)
 		e->rc = nt_tls_feed(e->tls, data, n, &e->plain, &e->wire, &e->err);
@@ -129,7 +129,7 @@ void converse(struct end *a, struct end *b, size_t chunk)
 
 static void start(struct end *client)
 {
-	if (client->raw != NULL)
+	if (client->raw)
 		raw_feed(client, NULL, 0);
 	else
 		assert_int_equal(nt_tls_start(client->tls, &client->wire, &client->err), CM_OK);
@@ -143,7 +143,7 @@ void shake(struct end *client, struct end *server, size_t chunk)
 
 void assert_says(const struct end *e, enum cm_rc rc, const char *text)
 {
-	if (e->rc != rc || strstr(e->err.msg, text) == NULL)
+	if (e->rc != rc || !strstr(e->err.msg, text))
 		fail_msg("wanted %d '%s', got %d '%s'", (int)rc, text, (int)e->rc,
 			e->rc == CM_OK ? "" : e->err.msg);
 }

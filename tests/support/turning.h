@@ -16,7 +16,7 @@ static inline uint64_t guard_ms(void)
 {
 	const char *said = getenv("TOMBOLA_TEST_GUARD_MS");
 
-	return said != NULL ? strtoull(said, NULL, 10) : 120000;
+	return said ? strtoull(said, NULL, 10) : 120000;
 }
 
 static inline void on_guard(uv_timer_t *t)

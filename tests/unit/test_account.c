@@ -323,10 +323,10 @@ static void without_memory_the_account_stays_as_it_was(void **state)
 		fail_after = n;
 		a = rd_account_new(1.0, 1e-6);
 		assert_int_equal(a == NULL, n < 3);
-		if (a != NULL && add_round(a, id(1), &r, &err) != CM_OK) {
+		if (a && add_round(a, id(1), &r, &err) != CM_OK) {
 			assert_int_equal(err.code, CM_EINTERNAL);
 			assert_int_equal(rd_account_rounds(a), 0);
-		} else if (a != NULL && judge_round(a, &r, &v, &err) != CM_OK) {
+		} else if (a && judge_round(a, &r, &v, &err) != CM_OK) {
 			assert_int_equal(err.code, CM_EINTERNAL);
 			assert_int_equal(rd_account_rounds(a), 1);
 		}

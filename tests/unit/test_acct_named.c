@@ -280,7 +280,7 @@ static void every_name_is_verified(void **state)
 	const struct acct_named *named;
 
 	(void)state;
-	for (size_t i = 0; (named = acct_named_row(i)) != NULL; i++) {
+	for (size_t i = 0; (named = acct_named_row(i)); i++) {
 		bool found = is_verified_elsewhere(named->name);
 
 		assert_ptr_equal(acct_named_find(named->name), named);

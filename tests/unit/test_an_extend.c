@@ -49,10 +49,10 @@ static void set_up(struct fixture *d, uint32_t bits, uint32_t keep)
 /* items: of the first round, in its candidates' order. */
 static enum cm_rc extend(struct fixture *d, const char *items)
 {
-	json_t *result = items != NULL ? json_loads(items, 0, NULL) : NULL;
+	json_t *result = items ? json_loads(items, 0, NULL) : NULL;
 	enum cm_rc rc = an_extend(&d->state, &d->plan[1], result, &d->got, &err);
 
-	assert_true(items == NULL || result != NULL);
+	assert_true(!items || result);
 	json_decref(result);
 	return rc;
 }

@@ -30,7 +30,7 @@ static void hear(void *user, const struct pl_round *r, const char *said)
 	struct heard *h = user;
 
 	assert_true(h->n < 8);
-	h->rounds[h->n] = r != NULL ? r->number : 0;
+	h->rounds[h->n] = r ? r->number : 0;
 	(void)snprintf(h->text[h->n++], AN_FIT_TEXT, "%s", said);
 }
 
@@ -59,10 +59,10 @@ static void expect(const Tombola__V1__Policy *says, bool pinned, unsigned round,
 
 	if (pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(an_fit_plan(&p, &made, pinned, says, hear, &h), words != NULL ? 1 : 0);
-	if (words != NULL) {
+	assert_int_equal(an_fit_plan(&p, &made, pinned, says, hear, &h), words ? 1 : 0);
+	if (words) {
 		assert_int_equal(h.rounds[0], round);
-		if (strstr(h.text[0], words) == NULL)
+		if (!strstr(h.text[0], words))
 			fail_msg("'%s' is not in '%s'", words, h.text[0]);
 	}
 	pl_plan_fini(&p);

@@ -200,8 +200,8 @@ static void every_flipped_bit_refuses_the_ledger(void **state)
 		spill(bytes, n);
 		if (an_ledger_open(path, false, &l, &torn, &err) != CM_EDATA)
 			fail_msg("bit %zu of byte %zu went unnoticed", bit % 8, bit / 8);
-		if (strncmp(err.msg, path, strlen(path)) != 0 || strstr(err.msg, "record ") == NULL ||
-			strstr(err.msg, "byte ") == NULL)
+		if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg, "record ") ||
+			!strstr(err.msg, "byte "))
 			fail_msg("'%s' does not name file, record and byte", err.msg);
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}

@@ -71,7 +71,7 @@ static void refused(const json_t *doc, const char *text, enum cm_rc code, const 
 	struct cm_err err = { 0 };
 	struct an_range r;
 
-	if (an_range_sum(doc, text, &r, &err) != code || strstr(err.msg, part) == NULL)
+	if (an_range_sum(doc, text, &r, &err) != code || !strstr(err.msg, part))
 		fail_msg("%s: '%s' does not say '%s'", text, err.msg, part);
 }
 

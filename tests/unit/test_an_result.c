@@ -200,7 +200,7 @@ static void an_export_lets_an_auditor_compute_the_total_again(void **state)
 	(void)state;
 	settle(&w, &f);
 	text = export(&w);
-	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest), lines++) {
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), lines++) {
 		json_t *doc = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *account, *c;
 		size_t i;
 

@@ -65,7 +65,7 @@ static void assert_next(int64_t now, const char *label)
 {
 	const struct an_round_state *r = an_schedule_next(&w.files.state, now);
 
-	assert_string_equal(r != NULL ? r->plan->label : "", label);
+	assert_string_equal(r ? r->plan->label : "", label);
 }
 
 static void a_recurrence_may_open_until_the_next_one_is_to_open(void **state)
@@ -159,7 +159,7 @@ static size_t lines_with(const char *text, const char *word)
 {
 	size_t n = 0;
 
-	for (; (text = strstr(text, word)) != NULL; text += strlen(word))
+	for (; (text = strstr(text, word)); text += strlen(word))
 		n++;
 	return n;
 }

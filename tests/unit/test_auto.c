@@ -38,7 +38,7 @@ static void expect_fault(const char *text, const char *where, const char *what)
 	struct cm_err err = { 0 };
 
 	assert_int_equal(parse(text, &p, &err), CM_ECONFIG);
-	if (strncmp(err.msg, where, strlen(where)) != 0 || strstr(err.msg, what) == NULL)
+	if (strncmp(err.msg, where, strlen(where)) != 0 || !strstr(err.msg, what))
 		fail_msg("'%s' is not '%s ... %s'", err.msg, where, what);
 	pl_plan_fini(&p);
 }

@@ -91,12 +91,12 @@ static const struct party_try *last_of(size_t depth, uint32_t entry)
 static void try_entry(struct node *n, size_t depth, unsigned what, uint32_t entry, sqlite3 *before)
 {
 	const struct party_try *last = last_of(depth, entry);
-	uint32_t attempt = last != NULL ? last->d.attempt : 1;
+	uint32_t attempt = last ? last->d.attempt : 1;
 	struct rd_descriptor d = content[what].d;
 
 	d.entry = entry;
 	for (d.attempt = attempt; d.attempt <= attempt + (last != NULL); d.attempt++)
-		for (int named = 0; named <= (last != NULL && d.attempt > 1); named++) {
+		for (int named = 0; named <= (last && d.attempt > 1); named++) {
 			parties_announce(&p, depth, &d, named ? last->manifest_hash : NULL);
 			try(n, depth, what, before);
 		}

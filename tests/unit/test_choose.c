@@ -45,7 +45,7 @@ static struct pl_choice chosen(const struct pl_need *n)
 	assert_true(pl_bytes(c.best.protocol, &c.best.randomizer) <= n->max_bytes);
 	assert_int_equal(pt_derive(c.best.protocol, n->query, &c.best.request, &p, &err), CM_OK);
 	assert_memory_equal(&p, &c.best.randomizer, sizeof p);
-	assert_true(c.next.protocol == NULL || c.next.error >= c.best.error * 0.97);
+	assert_true(!c.next.protocol || c.next.error >= c.best.error * 0.97);
 	return c;
 }
 
@@ -308,7 +308,7 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 		struct pl_choice c = chosen(&n);
 		const struct pt_protocol *row;
 
-		for (size_t j = 0; (row = pt_row(j)) != NULL; j++)
+		for (size_t j = 0; (row = pt_row(j)); j++)
 			if (row->device->kinds & PT_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
 				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->device->name,
 					best_of(&n, row), c.best.protocol->device->name, c.best.error);

@@ -513,7 +513,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *un
 	assert_int_equal(row->line, 0);
 	assert_true((row->text[0] == NULL) == (row->why != NULL));
 	(void)strncat(fed, row->device, sizeof fed - strlen(fed) - 1);
-	(void)strncat(fed, row->why != NULL ? ": no " : " ", sizeof fed - strlen(fed) - 1);
+	(void)strncat(fed, row->why ? ": no " : " ", sizeof fed - strlen(fed) - 1);
 	return CM_OK;
 }
 

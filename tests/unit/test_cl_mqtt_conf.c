@@ -46,7 +46,7 @@ static const char *fault(const char *keys)
 
 	first = (struct cm_err){ .code = CM_OK };
 	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ]; %s\n%s\n};\n",
-		strstr(keys, "devices") == NULL ? "devices = \"list\";" : "", keys);
+		!strstr(keys, "devices") ? "devices = \"list\";" : "", keys);
 	conf = (struct cl_mqtt_conf){ 0 };
 	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
 	cl_mqtt_conf_check(&conf, "f", NULL, &first);
@@ -147,9 +147,8 @@ static void a_password_is_a_line_in_a_file_of_ours_alone(void **state)
 	conf = (struct cl_mqtt_conf){ 0 };
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		put_password(files[i].bytes, files[i].n, 0600);
-		assert_int_equal(
-			mq_password(&conf.broker, password, &err), files[i].word != NULL ? CM_OK : CM_EDATA);
-		if (files[i].word != NULL)
+		assert_int_equal(mq_password(&conf.broker, password, &err), files[i].word ? CM_OK : CM_EDATA);
+		if (files[i].word)
 			assert_string_equal(password, files[i].word);
 	}
 	put_password("sesame", 6, 0400);

@@ -65,9 +65,9 @@ static void plan(struct cl_offer *o, const char *mode, uint64_t number, double e
 {
 	struct rd_plan p = { .number = number, .epsilon = epsilon, .delta = delta };
 
-	if (mode != NULL)
+	if (mode)
 		strcpy(p.mode, mode);
-	if (before != NULL)
+	if (before)
 		memcpy(p.previous, before->d.plan_hash, sizeof p.previous);
 	cl_offer_plan(&world, &p, o);
 	cl_offer_sign(&world, o);

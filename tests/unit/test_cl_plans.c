@@ -101,7 +101,7 @@ static void stated(const struct cl_offer *o)
 	assert_int_equal(cl_plans_frame(&plans, CL_ASK_STANDING, &frame, &wire, &err), CM_OK);
 	assert_int_equal(frame.get_standing->descriptor.len, o ? o->bytes.len : 0);
 	assert_int_equal(frame.get_standing->signature.len, o ? CR_SIGN_LEN : 0);
-	if (o == NULL)
+	if (!o)
 		return;
 	assert_memory_equal(frame.get_standing->descriptor.data, o->bytes.data, o->bytes.len);
 	assert_memory_equal(frame.get_standing->signature.data, o->signature, CR_SIGN_LEN);

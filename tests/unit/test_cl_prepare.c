@@ -50,7 +50,7 @@ static enum cm_rc prepare(const char *text, bool strict)
 		.strict = strict };
 	const struct cl_prepare_job job = { .db = world.db,
 		.setup = &setup,
-		.input = text != NULL ? &in : NULL,
+		.input = text ? &in : NULL,
 		.secret = &secret,
 		.descriptor = offer.bytes.data,
 		.descriptor_len = offer.bytes.len,
@@ -58,7 +58,7 @@ static enum cm_rc prepare(const char *text, bool strict)
 		.signature_len = sizeof offer.signature,
 		.now_ms = CL_WORLD_NOW };
 
-	if (text != NULL)
+	if (text)
 		assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
 	err.msg[0] = '\0';
 	if (cl_prepare(&job, &prepared, &err) == CM_EMORE) {

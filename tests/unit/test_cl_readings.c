@@ -35,9 +35,9 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	struct said *s = user;
 	char line[512];
 
-	if (row->why != NULL) {
+	if (row->why) {
 		(void)snprintf(line, sizeof line, "!%u %s %s;", (unsigned)row->line,
-			row->device != NULL ? row->device : "?", row->why);
+			row->device ? row->device : "?", row->why);
 		say(s, line);
 		return s->strict ? cm_fail(err, CM_EDATA, "f:%u: %s", (unsigned)row->line, row->why) : CM_OK;
 	}
@@ -102,9 +102,9 @@ static void expect_from(enum cl_format format, const char *device, const char *i
 	struct cm_err err = { .msg = "" };
 
 	assert_int_equal(read_all(format, device, input, n, &s, &err), rc);
-	if (said != NULL)
+	if (said)
 		assert_string_equal(s.text, said);
-	if (message != NULL)
+	if (message)
 		assert_string_equal(err.msg, message);
 }
 

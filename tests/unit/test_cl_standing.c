@@ -72,10 +72,10 @@ static void take_part(const struct cl_offer *o)
 /* The shuffler says that the last report was of this round (NULL: of none). */
 static struct cl_standing standing_of(const struct cl_offer *o, const uint8_t *key)
 {
-	struct cl_standing s = { .sequence = o != NULL ? o->d.sequence : 0 };
+	struct cl_standing s = { .sequence = o ? o->d.sequence : 0 };
 	uint8_t said[RD_STANDING_LEN];
 
-	if (o != NULL)
+	if (o)
 		memcpy(s.descriptor_hash, o->d.hash, PR_HASH_LEN);
 	rd_standing_bytes(key, s.sequence, s.descriptor_hash, said);
 	assert_int_equal(

@@ -231,8 +231,8 @@ static bool in_files(const uint8_t *all)
 
 	assert_non_null(db);
 	for (unsigned i = 0; i < CHUNK; i++)
-		found = found || memmem(db, n, all + i * device_len, 32) != NULL ||
-			(wal != NULL && memmem(wal, m, all + i * device_len, 32) != NULL);
+		found = found || memmem(db, n, all + i * device_len, 32) ||
+			(wal && memmem(wal, m, all + i * device_len, 32));
 	free(db);
 	free(wal);
 	return found;
@@ -292,7 +292,7 @@ static void child(unsigned last, int fd)
 
 		if (step == last)
 			(void)raise(SIGKILL);
-		if (sealed == NULL || cl_encode(&judged.d, e, part, &world.rng, sealed, &err) != CM_OK)
+		if (!sealed || cl_encode(&judged.d, e, part, &world.rng, sealed, &err) != CM_OK)
 			_exit(1);
 		if (cl_store_put(world.db, &o, e, part, salts, sealed, device_len, CL_WORLD_NOW, &err) !=
 			CM_OK)

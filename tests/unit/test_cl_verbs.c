@@ -36,7 +36,7 @@ static void expect(const char *arguments, int code, const char *text)
 {
 	int got = run(arguments);
 
-	if (got != code || strstr(output, text) == NULL)
+	if (got != code || !strstr(output, text))
 		print_error("tombola-client %s: exit %d, not %d, or without '%s':\n%s\n", arguments, got,
 			code, text, output);
 	assert_int_equal(got, code);
@@ -75,7 +75,7 @@ static int make(void **state)
 	char command[256];
 
 	(void)state;
-	if (mkdtemp(dir) == NULL)
+	if (!mkdtemp(dir))
 		return -1;
 	(void)snprintf(
 		command, sizeof command, TOMBOLA " pki init %s/pki --hosts localhost >%s/log 2>&1", dir, dir);

@@ -29,7 +29,7 @@ static enum cm_rc note(const struct cm_cli *cli, int *exit_code, struct cm_err *
 		(void)strcat(seen_args, cli->argv[i]);
 		(void)strcat(seen_args, ";");
 	}
-	for (int i = 0; cli->repeated[1][i] != NULL; i++) {
+	for (int i = 0; cli->repeated[1][i]; i++) {
 		(void)strcat(seen_repeated, cli->repeated[1][i]);
 		(void)strcat(seen_repeated, ";");
 	}
@@ -101,9 +101,9 @@ static int run(const char *line)
 	char *argv[200], *rest = words;
 	int argc = 0, kept_out, kept_err, code;
 
-	assert_true(out != NULL && err != NULL && strlen(line) < sizeof words);
+	assert_true(out && err && strlen(line) < sizeof words);
 	(void)strcpy(words, line);
-	for (char *w; (w = strtok_r(rest, " ", &rest)) != NULL;)
+	for (char *w; (w = strtok_r(rest, " ", &rest));)
 		argv[argc++] = w;
 	argv[argc] = NULL;
 	(void)fflush(stdout);
@@ -207,7 +207,7 @@ static void help_lists_every_verb_and_every_option(void **state)
 {
 	(void)state;
 	assert_int_equal(run("x --help"), 0);
-	for (const struct cm_cli_verb *v = verbs; v->name != NULL; v++) {
+	for (const struct cm_cli_verb *v = verbs; v->name; v++) {
 		assert_non_null(strstr(said, v->name));
 		assert_non_null(strstr(said, v->help));
 	}

@@ -332,7 +332,7 @@ static void a_word_is_a_string_or_a_finite_number(void **state)
 		assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, &err), CM_OK);
 		r = c.rounds.item;
 		assert_true(r->word.number == good_ones[i].number);
-		if (good_ones[i].text == NULL)
+		if (!good_ones[i].text)
 			assert_null(r->word.text);
 		else
 			assert_string_equal(r->word.text, good_ones[i].text);
@@ -427,11 +427,11 @@ static int make_folder(void **state)
 {
 	struct folder *f = malloc(sizeof *f);
 
-	if (f == NULL)
+	if (!f)
 		return -1;
 	(void)snprintf(f->path, sizeof f->path, "/tmp/test_conf.XXXXXX");
 	*state = f;
-	return mkdtemp(f->path) != NULL ? 0 : -1;
+	return mkdtemp(f->path) ? 0 : -1;
 }
 
 static int remove_folder(void **state)

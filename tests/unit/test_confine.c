@@ -331,7 +331,7 @@ static void sockets(void)
 	check(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "socketpair");
 	check(ioctl(pair[0], FIONREAD, &family) == 0 || errno != EPERM, "ioctl");
 	check(getaddrinfo("localhost", "443", &hints, &found) == 0, "getaddrinfo");
-	if (found != NULL)
+	if (found)
 		freeaddrinfo(found);
 }
 

@@ -123,7 +123,7 @@ static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 
 	(void)state;
 	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &any, &err), CM_OK);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct rd_descriptor d = any, back;
 		struct cm_buf b;
 
@@ -154,7 +154,7 @@ static void a_symbol_of_none_is_for_rows_that_have_it(void **state)
 
 	(void)state;
 	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &any, &err), CM_OK);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct rd_descriptor d = any;
 		struct cm_buf b;
 

@@ -92,19 +92,19 @@ static void take_part(const struct pt_query *q, const struct pt_randomizer *p, c
 	uint16_t *tags = calloc(messages, sizeof *tags);
 	char text[100];
 
-	assert_true(records != NULL && dummy != NULL && tags != NULL && messages <= 5);
+	assert_true(records && dummy && tags && messages <= 5);
 	p->row->encode(q, p, &value, rng, records);
 	for (uint32_t m = 0; m < messages; m++)
 		assert_int_equal(records[(size_t)m * len], 1);
-	if (p->row->route != NULL)
+	if (p->row->route)
 		p->row->route(p, &value, records, tags);
 	for (uint32_t m = 0; m < messages; m++)
 		assert_true(tags[m] < p->shuffler.tags || p->shuffler.tags == 0);
-	if (p->row->describe != NULL) {
+	if (p->row->describe) {
 		p->row->describe(q, p, records, text, sizeof text);
 		assert_true(text[0] == '+' || text[0] == '-');
 	}
-	if (p->row->dummy != NULL) {
+	if (p->row->dummy) {
 		p->row->dummy(p, 0, rng, dummy);
 		assert_memory_equal(dummy, records, 2);
 	}
@@ -121,7 +121,7 @@ static void every_row_is_whole_without_its_analysis(void **state)
 
 	(void)state;
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
-	while (pt_device_at(rows) != NULL)
+	while (pt_device_at(rows))
 		rows++;
 	assert_int_equal(rows, ROUNDS);
 	for (size_t i = 0; i < ROUNDS; i++) {

@@ -30,9 +30,9 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 	memcpy(&real, &symbol, sizeof real);
 	if (strcmp(host, HOST) != 0)
 		return real(host, service, hints, found);
-	for (const char *const *a = answer; *a != NULL && rc == 0; a++) {
+	for (const char *const *a = answer; *a && rc == 0; a++) {
 		rc = real(*a, service, hints, at);
-		while (rc == 0 && *at != NULL)
+		while (rc == 0 && *at)
 			at = &(*at)->ai_next;
 	}
 	return rc;

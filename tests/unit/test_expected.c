@@ -95,7 +95,7 @@ static void a_histogram_errs_as_expected(void **state)
 
 	(void)state;
 	assert_non_null(g);
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		int of_row = 0;
 
 		if (!(row->device->kinds & PT_HISTOGRAM))
@@ -239,7 +239,7 @@ static void every_row_expects_some_error(void **state)
 	const struct pt_protocol *row;
 
 	(void)state;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct pt_query q = query_of_row(row);
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
@@ -247,7 +247,7 @@ static void every_row_expects_some_error(void **state)
 
 		if (query_derive(row, &q, 1, &p, &err) != CM_OK)
 			fail_msg("%s: %s", row->device->name, err.msg);
-		if (row->expected_error == NULL)
+		if (!row->expected_error)
 			fail_msg("%s: expects nothing", row->device->name);
 		assert_true(pt_expected_error(&q, &p, 1000) > 0);
 		/* Of a count it grows, slower than the participants; of a mean it falls. */
@@ -313,7 +313,7 @@ static void the_least_epsilon0_still_has_an_estimate(void **state)
 	int rounds = 0;
 
 	(void)state;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct pt_query of_row = query_of_row(row);
 		const struct pt_query *q = row->device->kinds & PT_HISTOGRAM ? &h
 					   : row->device->kinds & PT_MEAN    ? &m

@@ -43,7 +43,7 @@ static int make_dir(void **state)
 {
 	(void)state;
 	(void)snprintf(dir, sizeof dir, "/tmp/test_file.XXXXXX");
-	return mkdtemp(dir) != NULL ? 0 : -1;
+	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int remove_dir(void **state)
@@ -305,8 +305,8 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		bool told = cm_file_lock(dir, &err) == CM_ELATER &&
-			    strstr(err.msg, "another test_file") != NULL && strstr(err.msg, dir) != NULL;
+		bool told = cm_file_lock(dir, &err) == CM_ELATER && strstr(err.msg, "another test_file") &&
+			    strstr(err.msg, dir);
 
 		_exit(told ? 0 : 1);
 	}

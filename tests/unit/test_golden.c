@@ -25,7 +25,7 @@ static void read_file(const char *name, const char *suffix, struct cm_buf *b)
 
 	(void)snprintf(path, sizeof path, "%s/%s%s", GOLDEN, name, suffix);
 	f = fopen(path, "rb");
-	if (f == NULL)
+	if (!f)
 		fail_msg("%s: cannot be read", path);
 	cm_buf_init(b, PR_FRAME_MAX);
 	at = cm_buf_room(b, PR_FRAME_MAX);
@@ -158,7 +158,7 @@ static void compare_message(const char *where, const ProtobufCMessage *m, json_t
 		char name[256];
 
 		(void)snprintf(name, sizeof name, "%s.%s", where, f->name);
-		if (want == NULL) {
+		if (!want) {
 			expect_absent(name, f, m);
 			continue;
 		}
@@ -263,7 +263,7 @@ static void every_vector_decodes_to_its_fields_and_encodes_to_its_bytes(void **s
 
 	(void)state;
 	assert_non_null(dir);
-	while ((e = readdir(dir)) != NULL) {
+	while ((e = readdir(dir))) {
 		char name[256];
 		size_t n = strlen(e->d_name);
 

@@ -108,7 +108,7 @@ static void hmac_rfc4231(void **state)
 		uint8_t key[131], out[CR_HASH_LEN];
 
 		memset(key, cases[i].fill, sizeof key);
-		if (cases[i].key != NULL)
+		if (cases[i].key)
 			memcpy(key, cases[i].key, cases[i].key_len);
 		cr_hmac(key, cases[i].key_len, spans, 2, out);
 		expect(out, cases[i].mac);

@@ -98,7 +98,7 @@ static int echo(void *user, const char *path, struct nt_http_reply *out)
 	(void)user;
 	out->body = strdup(path);
 	out->len = strlen(path);
-	return out->body != NULL ? 0 : -1;
+	return out->body ? 0 : -1;
 }
 
 static int dress(void *user, const char *path, struct nt_http_reply *out)

@@ -79,7 +79,7 @@ static int send_much(void *user, const char *path, struct nt_http_reply *out)
 	(void)user, (void)path;
 	out->len = 8u << 20;
 	out->body = calloc(1, out->len);
-	return out->body != NULL ? 0 : -1;
+	return out->body ? 0 : -1;
 }
 
 static void callers_who_do_not_read_make_room_too(void **state)

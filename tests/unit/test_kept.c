@@ -38,7 +38,7 @@ static void write_plan(const char *text)
 static int set_up(void **state)
 {
 	(void)state;
-	if (mkdtemp(folder) == NULL)
+	if (!mkdtemp(folder))
 		return -1;
 	path = cm_file_join(folder, "plan.conf");
 	file = cm_file_join(folder, "auto");

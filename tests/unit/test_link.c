@@ -93,7 +93,7 @@ static void a_frame_of_nearly_a_megabyte_arrives(void **state)
 	struct cm_err err;
 
 	(void)state;
-	assert_true(pseudonyms != NULL && sealed != NULL);
+	assert_true(pseudonyms && sealed);
 	world_init(&w);
 	connect_both(&w);
 	submit.round_id = (ProtobufCBinaryData){ sizeof id, id };

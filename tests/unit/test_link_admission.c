@@ -38,8 +38,8 @@ static void begin(uint32_t most, uint32_t of_one)
 
 static void unlist(struct lk_link *l)
 {
-	*(l->prev != NULL ? &l->prev->next : &newest) = l->next;
-	if (l->next != NULL)
+	*(l->prev ? &l->prev->next : &newest) = l->next;
+	if (l->next)
 		l->next->prev = l->prev;
 	((struct entry *)(void *)l)->in = false;
 }
@@ -71,10 +71,10 @@ static enum cm_rc knock(unsigned i, enum cr_role role, uint8_t certificate, stru
 		e->in = false;
 		return rc;
 	}
-	if (*out != NULL)
+	if (*out)
 		unlist(*out);
 	e->link.next = newest;
-	if (newest != NULL)
+	if (newest)
 		newest->prev = &e->link;
 	newest = &e->link;
 	return CM_OK;
@@ -183,9 +183,9 @@ static void the_rules_hold_whoever_comes_and_goes(void **state)
 		bool may = before[certificate] < of_one && (all < most || largest > before[certificate] + 1);
 		assert_int_equal(rc, may ? CM_OK : CM_ELATER);
 		assert_int_equal(out != NULL, may && all == most);
-		if (out != NULL)
+		if (out)
 			assert_int_equal(before[((struct entry *)(void *)out)->who.key_hash[0]], largest);
-		assert_int_equal(count(CR_ROLE_CLIENT, -1), all + (may && out == NULL));
+		assert_int_equal(count(CR_ROLE_CLIENT, -1), all + (may && !out));
 	}
 	end();
 }

@@ -135,7 +135,7 @@ static unsigned lines_of_strangers(struct world *w, unsigned n, char *text, size
 	len = fread(text, 1, max - 1, to);
 	text[len] = '\0';
 	assert_int_equal(fclose(to), 0);
-	for (const char *c = text; (c = strchr(c, '\n')) != NULL; c++)
+	for (const char *c = text; (c = strchr(c, '\n')); c++)
 		lines++;
 	return lines;
 }
@@ -173,7 +173,7 @@ static unsigned said(FILE *log, const char *what)
 	cm_log_flush();
 	rewind(log);
 	text[fread(text, 1, sizeof text - 1, log)] = '\0';
-	for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+	for (const char *at = text; (at = strstr(at, what)); at++)
 		n++;
 	return n;
 }

@@ -31,7 +31,7 @@ static void begin(void)
 {
 	to = tmpfile();
 	kept = dup(STDERR_FILENO);
-	assert_true(to != NULL && kept >= 0 && dup2(fileno(to), STDERR_FILENO) >= 0);
+	assert_true(to && kept >= 0 && dup2(fileno(to), STDERR_FILENO) >= 0);
 }
 
 static int lines_of_end(void)
@@ -155,10 +155,10 @@ static void more_kinds_of_lines_than_are_remembered_lose_no_count(void **state)
 	for (int i = 0; i < 200; i++)
 		cm_log(CM_LOG_WARN, "kind", CM_I("i", i / 2 % 20));
 	(void)lines_of_end();
-	for (const char *at = text; (at = strstr(at, "\"kind\"")) != NULL; at++) {
+	for (const char *at = text; (at = strstr(at, "\"kind\"")); at++) {
 		const char *end = strchr(at, '\n'), *again = strstr(at, "\"repeated\":");
 
-		if (again != NULL && again < end)
+		if (again && again < end)
 			said += strtoull(again + 11, NULL, 10);
 		else
 			said++;
@@ -172,7 +172,7 @@ static uint64_t told(const char *what, size_t *lines)
 	uint64_t n = 0;
 
 	*lines = 0;
-	for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+	for (const char *at = text; (at = strstr(at, what)); at++) {
 		const char *end = strchr(at, '\n'), *again = strstr(at, "\"repeated\":");
 
 		n += again != NULL && again < end ? strtoull(again + 11, NULL, 10) : 1;

@@ -64,7 +64,7 @@ static enum cm_rc verify(const struct rd_manifest *m)
 #define REFUSED(m, word)                                                  \
 	do {                                                              \
 		assert_int_equal(verify(&(m)), CM_EPROTO);                \
-		if (strstr(err.msg, word) == NULL)                        \
+		if (!strstr(err.msg, word))                               \
 			fail_msg("'%s' does not name %s", err.msg, word); \
 	} while (0)
 
@@ -124,7 +124,7 @@ static void counts_that_disagree_are_refused(void **state)
 		m.messages = row[i].messages;
 		m.dummies = row[i].dummies;
 		bucket[0].messages = row[i].first;
-		if (row[i].word == NULL)
+		if (!row[i].word)
 			assert_int_equal(verify(&m), CM_OK);
 		else
 			REFUSED(m, row[i].word);
@@ -157,7 +157,7 @@ static void the_shufflers_messages_are_those_the_descriptor_prescribes(void **st
 		m.messages = row[i].messages;
 		m.dummies = row[i].dummies;
 		bucket[0].messages = row[i].first;
-		if (row[i].word == NULL)
+		if (!row[i].word)
 			assert_int_equal(verify(&m), CM_OK);
 		else
 			REFUSED(m, row[i].word);
@@ -255,7 +255,7 @@ static void noise_is_any_number_that_can_be_drawn(void **state)
 		m.messages = row[i].messages;
 		m.dummies = row[i].dummies;
 		bucket[0].messages = row[i].first;
-		if (row[i].word == NULL)
+		if (!row[i].word)
 			assert_int_equal(verify(&m), CM_OK);
 		else
 			REFUSED(m, row[i].word);

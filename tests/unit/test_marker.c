@@ -21,7 +21,7 @@ static int make_dir(void **state)
 {
 	(void)state;
 	(void)snprintf(dir, sizeof dir, "/tmp/test_marker.XXXXXX");
-	if (mkdtemp(dir) == NULL)
+	if (!mkdtemp(dir))
 		return -1;
 	(void)snprintf(note, sizeof note, "%s/in-service", dir);
 	return 0;

@@ -45,7 +45,7 @@ static bool has_line(const struct cm_metrics *m, const char *line)
 	assert_int_equal(cm_metrics_print(m, &text), CM_OK);
 	assert_int_equal(cm_buf_put(&text, "", 1), CM_OK);
 	copy = (char *)text.data;
-	for (char *l = strtok_r(copy, "\n", &rest); l != NULL; l = strtok_r(NULL, "\n", &rest))
+	for (char *l = strtok_r(copy, "\n", &rest); l; l = strtok_r(NULL, "\n", &rest))
 		found = found || strcmp(l, line) == 0;
 	cm_buf_fini(&text);
 	return found;
@@ -59,7 +59,7 @@ static bool has_word(const struct cm_metrics *m, const char *word)
 	cm_buf_init(&text, CM_METRICS_MAX);
 	assert_int_equal(cm_metrics_print(m, &text), CM_OK);
 	assert_int_equal(cm_buf_put(&text, "", 1), CM_OK);
-	found = strstr((const char *)text.data, word) != NULL;
+	found = strstr((const char *)text.data, word);
 	cm_buf_fini(&text);
 	return found;
 }

@@ -52,7 +52,7 @@ static void walk_types(const ProtobufCMessageDescriptor *type, int depth)
 		const struct pr_limit *limit = pr_limit_of(type, f);
 
 		if (f->type == PROTOBUF_C_TYPE_BYTES || f->label == PROTOBUF_C_LABEL_REPEATED) {
-			if (limit == NULL)
+			if (!limit)
 				fail_msg("%s.%s has no limit", type->name, f->name);
 			assert_true(
 				limit->max >= limit->min && limit->max <= PR_FRAME_MAX && limit->unit >= 1);

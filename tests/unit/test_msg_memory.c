@@ -31,7 +31,7 @@ void *__wrap_malloc(size_t n)
 	if (fail_after > 0)
 		fail_after--;
 	p = __real_malloc(n);
-	if (watching && watched == NULL && p != NULL) {
+	if (watching && !watched && p) {
 		memset(p, 0, n); /* the block is read to its end when it is freed */
 		watched = p;
 		watched_len = n;
@@ -41,7 +41,7 @@ void *__wrap_malloc(size_t n)
 
 void __wrap_free(void *p)
 {
-	if (watching && p != NULL && p == watched) {
+	if (watching && p && p == watched) {
 		for (size_t i = 0; i + 8 <= watched_len; i++)
 			leaked_on_free |= memcmp(watched + i, "SECRETSS", 8) == 0;
 		watched = NULL;
@@ -82,7 +82,7 @@ static void an_unpack_that_runs_out_of_its_block_fails_cleanly(void **state)
 		m = protobuf_c_message_unpack(
 			&tombola__v1__frame__descriptor, pr_arena_allocator(a), frame.len, frame.data);
 		assert_true(pr_arena_used(a) <= size);
-		if (m != NULL && enough == 0)
+		if (m && enough == 0)
 			enough = size;
 		assert_int_equal(m != NULL, enough != 0);
 		pr_arena_free(a);

@@ -177,11 +177,11 @@ static bool near(double a, double b)
 static void every_row_has_a_name(void **state)
 {
 	(void)state;
-	for (size_t i = 0; pt_row(i) != NULL; i++) {
+	for (size_t i = 0; pt_row(i); i++) {
 		const char *name = pt_row(i)->device->name;
 		size_t own = 0;
 
-		if (acct_named_find(name) == NULL)
+		if (!acct_named_find(name))
 			fail_msg("the accountant has no name for the row %s", name);
 		for (size_t k = 0; k < CASES; k++)
 			own += strcmp(cases[k].row, name) == 0 &&

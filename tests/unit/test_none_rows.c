@@ -28,7 +28,7 @@ static void a_row_without_room_says_so(void **state)
 	const struct pt_protocol *row;
 
 	(void)state;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		assert_int_equal(row->device->none_symbol & ~row->device->kinds, 0);
 		/* Whatever a row counts can be one more. */
 		assert_int_equal(
@@ -84,7 +84,7 @@ static void same_cells(
 	for (int i = 0; i < 2; i++) {
 		const struct pt_randomizer *p = i == 0 ? a : b;
 
-		if (row->cells != NULL)
+		if (row->cells)
 			assert_int_equal(row->cells(p, PEOPLE, &of[i].part[0], &err), CM_OK);
 		else
 			assert_int_equal(row->loss(p, PEOPLE, &of[i], &err), CM_OK);
@@ -114,7 +114,7 @@ static void play(
 	size_t len = (size_t)row->device->messages(p) * row->device->record_len(p);
 	uint8_t *record[2] = { calloc(1, len), calloc(1, len) };
 
-	assert_true(record[0] != NULL && record[1] != NULL);
+	assert_true(record[0] && record[1]);
 	for (uint32_t i = 0; i < PEOPLE; i++) {
 		uint8_t seed[CR_SEED_LEN] = { (uint8_t)i, (uint8_t)(i >> 8), 1 };
 		uint32_t at[QUERIES_COLUMNS];
@@ -151,7 +151,7 @@ static void same_answers(const struct pt_protocol *row, const struct pair *q, co
 	assert_true(a.n == b.n && a.noise_floor == b.noise_floor);
 	for (size_t i = 0; i < a.n; i++) {
 		const struct pt_item *x = &a.item[i], *y = &b.item[i];
-		bool labelled = strstr(x->label, PT_NONE_LABEL) != NULL;
+		bool labelled = strstr(x->label, PT_NONE_LABEL);
 
 		assert_true(x->value == y->value && x->variance == y->variance && x->lower == y->lower &&
 			    x->upper == y->upper && x->joint_lower == y->joint_lower &&
@@ -178,7 +178,7 @@ static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(
 	size_t seen = 0;
 
 	(void)state;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		unsigned kind = row->device->kinds & ((unsigned)PT_HISTOGRAM | PT_MARGINALS);
 		struct pair q;
 		struct pt_randomizer p, same;
@@ -222,7 +222,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
 	const struct pt_protocol *row;
 
 	(void)state;
-	for (size_t i = 0; (row = pt_row(i)) != NULL; i++) {
+	for (size_t i = 0; (row = pt_row(i)); i++) {
 		struct pt_query q = query_of_row(row);
 		struct pt_randomizer p;
 		uint8_t *records;

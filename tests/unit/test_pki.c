@@ -75,7 +75,7 @@ static void init_makes_these_files_and_no_others(void **state)
 		assert_non_null(d);
 		assert_int_equal(fstat(dirfd(d), &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0700);
-		for (struct dirent *e; (e = readdir(d)) != NULL;)
+		for (struct dirent *e; (e = readdir(d));)
 			entries += e->d_name[0] != '.';
 		assert_int_equal(closedir(d), 0);
 	}
@@ -357,12 +357,12 @@ static X509 *craft(const struct uri *uris)
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *cert = X509_new();
 
-	assert_true(names != NULL && key != NULL && cert != NULL);
-	for (; uris->text != NULL; uris++) {
+	assert_true(names && key && cert);
+	for (; uris->text; uris++) {
 		GENERAL_NAME *name = GENERAL_NAME_new();
 		ASN1_IA5STRING *value = ASN1_IA5STRING_new();
 
-		assert_true(name != NULL && value != NULL);
+		assert_true(name && value);
 		assert_int_equal(ASN1_STRING_set(value, uris->text, uris->len), 1);
 		GENERAL_NAME_set0_value(name, GEN_URI, value);
 		assert_true(sk_GENERAL_NAME_push(names, name) > 0);

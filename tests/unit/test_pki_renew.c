@@ -31,7 +31,7 @@ static void refused(enum cm_rc code, const char *cert, const char *why)
 	struct cm_err err;
 
 	assert_int_equal(renew(cert, "refused.crt", &err), code);
-	if (strstr(err.msg, why) == NULL)
+	if (!strstr(err.msg, why))
 		fail_msg("'%s' is not in '%s'", why, err.msg);
 	assert_int_equal(access(at("refused.crt"), F_OK), -1);
 }

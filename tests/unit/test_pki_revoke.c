@@ -38,7 +38,7 @@ static void a_revoked_certificate_stops_verifying_and_others_go_on(void **state)
 			X509_V_OK);
 	}
 	assert_int_equal(cr_pki_revoke(at("d"), at("k/b.crt"), &others, &err), CM_OK);
-	for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
+	for (const char *name = "a"; name; name = *name == 'a' ? "b" : NULL) {
 		char path[16];
 
 		(void)snprintf(path, sizeof path, "k/%s.crt", name);

@@ -62,7 +62,7 @@ static void refused(struct cr_pki_signer *s, const char *name, enum cm_rc rc, co
 
 	(void)snprintf(request, sizeof request, "r/%s.csr", name);
 	(void)snprintf(made, sizeof made, "c/%s.crt", name);
-	if (cr_pki_signer_sign(s, at(request), name, at("c"), &err) != rc || strstr(err.msg, words) == NULL ||
+	if (cr_pki_signer_sign(s, at(request), name, at("c"), &err) != rc || !strstr(err.msg, words) ||
 		strncmp(err.msg, at(request), strlen(at(request))) != 0)
 		fail_msg("%s: %d, %s", name, (int)err.code, err.msg);
 	assert_int_equal(cr_pki_signer_hand_out(s, &err), CM_OK);
@@ -94,7 +94,7 @@ static X509_REQ *request_of(EVP_PKEY *key, const char *names)
 				 (const uint8_t *)"admin", -1, -1, 0),
 		1);
 	assert_int_equal(X509_REQ_set_pubkey(request, key), 1);
-	if (names != NULL) {
+	if (names) {
 		STACK_OF(X509_EXTENSION) *asked = sk_X509_EXTENSION_new_null();
 
 		assert_true(sk_X509_EXTENSION_push(
@@ -235,7 +235,7 @@ static void a_request_decides_nothing(void **state)
 		(void)snprintf(name, sizeof name, "ask-%zu", i);
 		store(request_of(key, asks[i].names), name);
 		EVP_PKEY_free(key);
-		if (asks[i].words != NULL) {
+		if (asks[i].words) {
 			refused(s, name, CM_EPERM, asks[i].words);
 			continue;
 		}
@@ -259,11 +259,11 @@ static EVP_PKEY *p256(const char *form, const char *encoding)
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 
 	assert_non_null(key);
-	if (form != NULL)
+	if (form)
 		assert_int_equal(
 			EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT, form),
 			1);
-	if (encoding != NULL)
+	if (encoding)
 		assert_int_equal(
 			EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_ENCODING, encoding), 1);
 	return key;

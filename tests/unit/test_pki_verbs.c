@@ -68,7 +68,7 @@ static int make_root(void **state)
 {
 	(void)state;
 	(void)snprintf(root, sizeof root, "/tmp/tombola-verbs-XXXXXX");
-	return mkdtemp(root) != NULL && run("pki init d --devices 5") == 0 ? 0 : -1;
+	return mkdtemp(root) && run("pki init d --devices 5") == 0 ? 0 : -1;
 }
 
 static int drop_root(void **state)

@@ -45,7 +45,7 @@ static enum cm_rc parse(const char *const *round, size_t n)
 /* A kind that no protocol answers yet is refused for that alone. */
 static void taken(const char *round)
 {
-	if (parse(&round, 1) != CM_OK && strstr(faults, "no protocol answers") == NULL)
+	if (parse(&round, 1) != CM_OK && !strstr(faults, "no protocol answers"))
 		fail_msg("%s: %s", round, faults);
 }
 
@@ -58,7 +58,7 @@ static void refused_last(const char *const *round, size_t n, const char *why)
 		fail_msg("%s: taken", round[n - 1]);
 	(void)snprintf(line, sizeof line, "plan.conf:%zu: ", 4 + n);
 	at = strstr(faults, line);
-	if (at == NULL || strstr(at, why) == NULL)
+	if (!at || !strstr(at, why))
 		fail_msg("'%s' has no '%s... %s'", faults, line, why);
 	pl_plan_fini(&plan);
 }

@@ -45,7 +45,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	size_t rows = 0;
 
 	(void)state;
-	for (; pt_row(rows) != NULL; rows++) {
+	for (; pt_row(rows); rows++) {
 		const struct pt_protocol *row = pt_row(rows);
 
 		assert_ptr_equal(pt_find(row->device->name), row);
@@ -147,7 +147,7 @@ static void bytes_are_the_parameters(const struct pt_randomizer *p)
 	assert_int_equal(pt_parameters_read(bytes, 0, &back, &err),
 		p->row->parameters->fields == 0 ? CM_OK : CM_EPROTO);
 	pt_parameters_text(p, text, sizeof text);
-	assert_true(strstr(text, "bins ") != NULL || strstr(text, "dimension ") != NULL);
+	assert_true(strstr(text, "bins ") || strstr(text, "dimension "));
 }
 
 static void what_a_row_derives_it_accepts_and_reads_from_its_bytes(void **state)
@@ -275,7 +275,7 @@ static void undouble(const char *line, char *out, size_t max)
 {
 	size_t n = 0;
 
-	for (const char *c = strchr(line, '{'); c != NULL && *c != '}' && n + 1 < max; c++) {
+	for (const char *c = strchr(line, '{'); c && *c != '}' && n + 1 < max; c++) {
 		if (c[0] == '"' && c[1] == '"')
 			c++;
 		out[n++] = *c;
@@ -292,7 +292,7 @@ static void close_to(double got, double want, double relative)
 static double after(const char *line, int commas_from_end)
 {
 	/* The variance and what follows it hold no comma but the last field's, which is quoted then. */
-	const char *quoted = strstr(line, ",\"Var"), *end = quoted != NULL ? quoted : strstr(line, ",Var");
+	const char *quoted = strstr(line, ",\"Var"), *end = quoted ? quoted : strstr(line, ",Var");
 	int seen = 0;
 
 	assert_non_null(end);
@@ -463,7 +463,7 @@ static void reference_values_are_met(void **state)
 
 	(void)state;
 	assert_non_null(in);
-	while (fgets(line, sizeof line, in) != NULL) {
+	while (fgets(line, sizeof line, in)) {
 		if (sscanf(line, "%*[^,],%63[^,]", name) != 1)
 			continue;
 		undouble(line, params, sizeof params);

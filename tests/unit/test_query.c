@@ -183,14 +183,14 @@ static void finishing_frees_every_category_and_may_be_repeated(void **state)
 	q.marginals = q.probabilities = 1;
 	q.marginal = calloc(1, sizeof *q.marginal);
 	q.probability = calloc(1, sizeof *q.probability);
-	assert_true(q.category != NULL && q.column != NULL && q.marginal != NULL && q.probability != NULL);
+	assert_true(q.category && q.column && q.marginal && q.probability);
 	q.category[0] = strdup("a");
 	q.column[0].categories = 1;
 	q.column[0].category = calloc(1, sizeof *q.column[0].category);
 	assert_non_null(q.column[0].category);
 	q.column[0].category[0] = strdup("b");
 	pt_query_fini(&q);
-	assert_true(q.category == NULL && q.column == NULL && q.marginal == NULL && q.probability == NULL);
+	assert_true(!q.category && !q.column && !q.marginal && !q.probability);
 	assert_true(q.categories + q.columns + q.marginals + q.probabilities == 0);
 	pt_query_fini(&q);
 }

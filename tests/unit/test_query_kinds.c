@@ -111,7 +111,7 @@ static void passes(const struct pt_query *q)
 static void refused(const struct pt_query *q, const char *why)
 {
 	assert_int_equal(pt_query_check(q, &err), CM_ECONFIG);
-	if (strstr(err.msg, why) == NULL)
+	if (!strstr(err.msg, why))
 		fail_msg("'%s' does not say '%s'", err.msg, why);
 }
 

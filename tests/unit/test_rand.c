@@ -64,7 +64,7 @@ static void seeded_does_not_depend_on_how_it_is_cut(void **state)
 	struct cr_rng_seeded *ga = cr_rng_seeded_new(seed, &a), *gb = cr_rng_seeded_new(seed, &b);
 
 	(void)state;
-	assert_true(whole != NULL && pieces != NULL && ga != NULL && gb != NULL);
+	assert_true(whole && pieces && ga && gb);
 	a.fill(a.ctx, whole, N);
 	for (size_t at = 0, n = 1; at < N; at += n, n = n % 977 + 13) {
 		if (n > N - at)
@@ -87,7 +87,7 @@ static void other_seeds_give_other_streams(void **state)
 	(void)state;
 	seed[31] = 1;
 	gb = cr_rng_seeded_new(seed, &b);
-	assert_true(ga != NULL && gb != NULL);
+	assert_true(ga && gb);
 	assert_true(cr_rng_u64(&a) != cr_rng_u64(&b));
 	cr_rng_seeded_free(ga);
 	cr_rng_seeded_free(gb);

@@ -69,7 +69,7 @@ static void whole_dummies_are_what_they_were(void **state)
 		uint8_t records[3 * PT_RECORD_LEN];
 		uint64_t place;
 
-		assert_true(a != NULL && b != NULL);
+		assert_true(a && b);
 		place = cr_rng_below(&rb, 3);
 
 		pt_mixbins_encode(&p.mixbins, 4, &ra, records);
@@ -168,7 +168,7 @@ static struct nulls nulls_of(const struct pt_protocol *row, const struct pt_quer
 	struct nulls all = { 0 };
 	struct cr_rng rng;
 
-	assert_true(records != NULL && counts != NULL);
+	assert_true(records && counts);
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t n = 0; n < 6000; n++) {
 		struct pt_value v = query_value(q, n % query_values(q), at);

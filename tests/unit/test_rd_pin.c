@@ -63,7 +63,7 @@ static enum cm_rc loss_of(void *user, const struct rd_descriptor *d, struct pt_l
 	struct party *p = user;
 	size_t i = p->asked++;
 
-	if (p->stop != NULL && i == 1)
+	if (p->stop && i == 1)
 		atomic_store(p->stop, true);
 	if (p->unwanted >> i & 1)
 		return cm_fail(e, CM_EPERM, "not wanted");

@@ -117,7 +117,7 @@ static void expect_refused(struct change *c, const char *field, int line)
 
 	if (rc != CM_EPROTO)
 		fail_msg("line %d: %s accepted", line, field);
-	if (strstr(err.msg, field) == NULL)
+	if (!strstr(err.msg, field))
 		fail_msg("line %d: '%s' does not name %s", line, err.msg, field);
 }
 
@@ -294,7 +294,7 @@ static struct rd_descriptor describe(const struct rd_plan *p)
 		struct rd_descriptor d = describe(&p);                              \
 		statement;                                                          \
 		assert_int_equal(rd_plan_covers(&p, &d, &err), CM_EPROTO);          \
-		if (strstr(err.msg, word) == NULL)                                  \
+		if (!strstr(err.msg, word))                                         \
 			fail_msg("line %d: '%s': not %s", __LINE__, err.msg, word); \
 	} while (0)
 

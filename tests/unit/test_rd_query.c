@@ -140,7 +140,7 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 		statement;                                                 \
 		if (rd_query_read(&w.m, &back, &err) != CM_EPROTO)         \
 			fail_msg("line %d: accepted", __LINE__);           \
-		if (strstr(err.msg, text) == NULL)                         \
+		if (!strstr(err.msg, text))                                \
 			fail_msg("line %d: '%s'", __LINE__, err.msg);      \
 		pt_query_fini(&back);                                      \
 		rd_query_wire_fini(&w);                                    \
@@ -270,7 +270,7 @@ static void slots_survive_the_wire(void **state)
 		statement;                                            \
 		if (rd_randomizer_read(&w.m, &d, &err) != CM_EPROTO)  \
 			fail_msg("line %d: accepted", __LINE__);      \
-		if (strstr(err.msg, text) == NULL)                    \
+		if (!strstr(err.msg, text))                           \
 			fail_msg("line %d: '%s'", __LINE__, err.msg); \
 	} while (0)
 

@@ -86,7 +86,7 @@ static enum cm_rc decode(const Tombola__V1__Record *w)
 #define REFUSED(w, word)                                                  \
 	do {                                                              \
 		assert_int_equal(decode(&(w)), CM_EDATA);                 \
-		if (strstr(err.msg, word) == NULL)                        \
+		if (!strstr(err.msg, word))                               \
 			fail_msg("'%s' does not name %s", err.msg, word); \
 	} while (0)
 

@@ -158,7 +158,7 @@ static void every_row_is_known_and_variances_are_met(void **state)
 			fail_msg("%s: no test knows the randomizer %s", csv_get(&c, "id"),
 				csv_get(&c, "randomizer"));
 		assert_int_equal(*csv_get(&c, "est_variance") != '\0', kinds[i].variance);
-		if (kinds[i].check != NULL)
+		if (kinds[i].check)
 			kinds[i].check(&c);
 		rows[i]++;
 	}

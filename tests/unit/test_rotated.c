@@ -19,7 +19,7 @@ static void ask(const struct pt_query *q, const struct pt_randomizer *p, const d
 	struct pt_value v = { .at = at };
 	struct cr_rng rng;
 
-	assert_true(counts != NULL && at != NULL && records != NULL);
+	assert_true(counts && at && records);
 	for (uint32_t c = 0; c < q->dimension; c++)
 		at[c] = (uint32_t)llround((truth[c] + 1) * 0x1p30);
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);

@@ -26,7 +26,7 @@ static int make_place(void **state)
 	struct cm_err err;
 
 	(void)snprintf(p.root, sizeof p.root, "/tmp/tombola-secret-XXXXXX");
-	if (mkdtemp(p.root) == NULL || cr_rng_system(&p.rng, &err) != CM_OK)
+	if (!mkdtemp(p.root) || cr_rng_system(&p.rng, &err) != CM_OK)
 		return -1;
 	(void)snprintf(p.dir, sizeof p.dir, "%s/keys", p.root);
 	(void)snprintf(p.file, sizeof p.file, "%s/r1.key", p.dir);

@@ -68,14 +68,14 @@ static int child(const struct passed *p)
 	if (p->kind != CLOSED && dup2(made, 3) != 3)
 		return 91;
 	(void)snprintf(ours, sizeof ours, "%ld", (long)getpid());
-	if (setenv("LISTEN_PID", p->pid != NULL ? p->pid : ours, 1) != 0 ||
-		(p->count != NULL && setenv("LISTEN_FDS", p->count, 1) != 0))
+	if (setenv("LISTEN_PID", p->pid ? p->pid : ours, 1) != 0 ||
+		(p->count && setenv("LISTEN_FDS", p->count, 1) != 0))
 		return 92;
 	if (nt_service_socket(&fd, &err) != p->rc)
 		return 1;
 	if (fd != p->fd)
 		return 2;
-	if (p->rc == CM_OK && (getenv("LISTEN_FDS") != NULL || getenv("LISTEN_PID") != NULL))
+	if (p->rc == CM_OK && (getenv("LISTEN_FDS") || getenv("LISTEN_PID")))
 		return 3;
 	if (fd == 3 && (fcntl(3, F_GETFD) & FD_CLOEXEC) == 0)
 		return 4;

@@ -112,7 +112,7 @@ static unsigned files(const char *dir)
 	unsigned n = 0;
 
 	assert_non_null(d);
-	for (struct dirent *e; (e = readdir(d)) != NULL;)
+	for (struct dirent *e; (e = readdir(d));)
 		n += e->d_name[0] != '.';
 	assert_int_equal(closedir(d), 0);
 	return n;

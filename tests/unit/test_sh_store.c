@@ -346,7 +346,7 @@ static bool on_disk(const char *folder, const void *bytes, size_t n)
 	char path[512];
 
 	assert_non_null(dir);
-	for (struct dirent *e; !found && (e = readdir(dir)) != NULL;) {
+	for (struct dirent *e; !found && (e = readdir(dir));) {
 		struct stat st;
 		if (e->d_name[0] == '.')
 			continue;

@@ -23,7 +23,7 @@ static int make_place(void **state)
 	static struct place p;
 
 	(void)snprintf(p.dir, sizeof p.dir, "/tmp/tombola-sign-XXXXXX");
-	if (mkdtemp(p.dir) == NULL)
+	if (!mkdtemp(p.dir))
 		return -1;
 	(void)snprintf(p.private_path, sizeof p.private_path, "%s/a-sign.key", p.dir);
 	(void)snprintf(p.public_path, sizeof p.public_path, "%s/a-sign.pub", p.dir);

@@ -11,7 +11,7 @@ static double fraction(const char *text)
 {
 	const char *slash = strchr(text, '/');
 
-	return strtod(text, NULL) / (slash != NULL ? strtod(slash + 1, NULL) : 1);
+	return strtod(text, NULL) / (slash ? strtod(slash + 1, NULL) : 1);
 }
 
 /* "subset4,2", "p=3": a row, its domain, its size and e^epsilon0.  False for what is no row. */
@@ -29,7 +29,7 @@ static bool read_randomizer(const char *text, const char *params, struct pt_rand
 		/* g is the ratio of one bit, of which two differ. */
 		*p = made(known[i], (uint32_t)strtoul(text + n, NULL, 10),
 			params[0] == 'g' ? 2 * log(ratio) : log(ratio),
-			comma != NULL ? (uint32_t)strtoul(comma + 1, NULL, 10) : 0);
+			comma ? (uint32_t)strtoul(comma + 1, NULL, 10) : 0);
 		return true;
 	}
 	return false;

@@ -301,7 +301,7 @@ static void refuse(const struct pt_randomizer *p, const char *said)
 	struct cm_err err = { 0 };
 
 	assert_int_equal(pt_slots_check(p, &err), CM_EPROTO);
-	if (strstr(err.msg, said) == NULL)
+	if (!strstr(err.msg, said))
 		fail_msg("'%s' does not say '%s'", err.msg, said);
 }
 

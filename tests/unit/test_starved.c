@@ -97,10 +97,10 @@ static void every_golden_document(void **state)
 
 	(void)state;
 	assert_non_null(d);
-	while ((e = readdir(d)) != NULL)
+	while ((e = readdir(d)))
 		for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
 			const char *end = strrchr(e->d_name, '.');
-			if (strncmp(e->d_name, kind[i].start, strlen(kind[i].start)) != 0 || end == NULL ||
+			if (strncmp(e->d_name, kind[i].start, strlen(kind[i].start)) != 0 || !end ||
 				strcmp(end, ".bin") != 0)
 				continue;
 			(void)snprintf(path, sizeof path, TEST_DATA "/golden/%s", e->d_name);
@@ -230,7 +230,7 @@ static void a_round_of_every_row(void **state)
 
 	(void)state;
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
-	for (; pt_row(i) != NULL; i++) {
+	for (; pt_row(i); i++) {
 		struct round r = { .row = pt_row(i), .q = query_of_row(pt_row(i)) };
 
 		if (query_derive(r.row, &r.q, 2.0, &r.p, &err) != CM_OK)

@@ -93,11 +93,11 @@ static void signatures_and_boxes(void **state)
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
 {
 	(void)err;
-	if (row->device != NULL)
+	if (row->device)
 		starve_fold(row->device, strlen(row->device), user);
-	if (row->text[0] != NULL)
+	if (row->text[0])
 		starve_fold(row->text[0], strlen(row->text[0]), user);
-	if (row->why != NULL)
+	if (row->why)
 		starve_fold(row->why, strlen(row->why), user);
 	return CM_OK;
 }
@@ -198,7 +198,7 @@ static enum cm_rc keys(const void *what, uint64_t *answer, struct cm_err *err)
 	char key[128], *text;
 
 	(void)what;
-	for (int i = 0; doc != NULL && i < 8; i++) {
+	for (int i = 0; doc && i < 8; i++) {
 		(void)snprintf(key, sizeof key, "%d-%090d", i, i);
 		if (json_object_set_new(doc, key, json_true()) != 0) {
 			json_decref(doc);
@@ -207,7 +207,7 @@ static enum cm_rc keys(const void *what, uint64_t *answer, struct cm_err *err)
 	}
 	text = an_json_text(doc, JSON_COMPACT);
 	json_decref(doc);
-	if (text == NULL)
+	if (!text)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	starve_fold(text, strlen(text), answer);
 	free(text);
@@ -221,7 +221,7 @@ static enum cm_rc documents(const void *what, uint64_t *answer, struct cm_err *e
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
-	enum cm_rc rc = rounds != NULL ? CM_OK : err->code;
+	enum cm_rc rc = rounds ? CM_OK : err->code;
 
 	assert_non_null(out);
 	if (rc == CM_OK)

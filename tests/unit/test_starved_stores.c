@@ -137,7 +137,7 @@ static enum cm_rc store(const void *what, uint64_t *answer, struct cm_err *err)
 		rc = keep(&s, &steps, &data, err);
 	if (rc == CM_OK)
 		rc = look(&s, steps, data, answer, err);
-	if (s.ctx != NULL) {
+	if (s.ctx) {
 		s.data_close(data);
 		s.close(s.ctx);
 	}

@@ -126,7 +126,7 @@ static void off_a_terminal_progress_is_one_line_every_ten_seconds(void **state)
 	size_t n;
 
 	(void)state;
-	assert_true(to != NULL && kept >= 0 && dup2(fileno(to), STDERR_FILENO) >= 0);
+	assert_true(to && kept >= 0 && dup2(fileno(to), STDERR_FILENO) >= 0);
 	cm_progress_init(&p, "sending", 58000, 1000);
 	cm_progress_at(&p, 10, 10999);
 	cm_progress_at(&p, 20000, 11000);

@@ -144,7 +144,7 @@ static void raw_client(const char *name, const unsigned char *alpn, unsigned alp
 	end_init(&s, &sc, NULL);
 	raw_init(&c, false, name);
 	assert_int_equal(SSL_CTX_set_max_proto_version(c.raw_ctx, max_version), 1);
-	if (alpn != NULL)
+	if (alpn)
 		assert_int_equal(SSL_CTX_set_alpn_protos(c.raw_ctx, alpn, alpn_len), 0);
 	raw_start(&c, false);
 	shake(&c, &s, 4096);

@@ -18,7 +18,7 @@ static void ctx_fails(const struct nt_tls_conf *conf, enum cm_rc rc, const char 
 
 	assert_int_equal(nt_tls_ctx_new(conf, &ctx, &err), rc);
 	assert_null(ctx);
-	if (strstr(err.msg, path) == NULL || strstr(err.msg, why) == NULL || strchr(err.msg, '\n') != NULL)
+	if (!strstr(err.msg, path) || !strstr(err.msg, why) || strchr(err.msg, '\n'))
 		fail_msg("wanted '%s' and '%s' in one line, got '%s'", path, why, err.msg);
 }
 

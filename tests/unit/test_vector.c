@@ -55,7 +55,7 @@ static double *law_of(const struct scene *s)
 	uint32_t all = s->n + s->dummies;
 	double *now = calloc(2 * all + 1, sizeof *now), *next = calloc(2 * all + 1, sizeof *next);
 
-	assert_true(now != NULL && next != NULL);
+	assert_true(now && next);
 	now[all] = 1;
 	for (uint32_t i = 0; i < all; i++) {
 		double mean = i < s->n ? s->slope * s->h[i % 2] : 0, *swap = now;

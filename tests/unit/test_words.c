@@ -194,7 +194,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		struct pt_randomizer p = { .topk.size = 77 };
 
 		assert_int_equal(pt_derive(pt_find(refused[i].row), &q, &refused[i].r, &p, &err), CM_ECONFIG);
-		if (strstr(err.msg, refused[i].said) == NULL)
+		if (!strstr(err.msg, refused[i].said))
 			fail_msg("'%s' does not say '%s'", err.msg, refused[i].said);
 		assert_int_equal(p.topk.size, 77);
 		assert_int_equal(
@@ -310,7 +310,7 @@ static void the_largest_vector_fits(void **state)
 		uint64_t *counts = calloc(row->tallies(&p), sizeof *counts);
 		struct pt_estimate e;
 
-		assert_true(records != NULL && counts != NULL);
+		assert_true(records && counts);
 		assert_true(row->tallies(&p) <= PR_TALLIES_MAX);
 		for (uint32_t j = 0; j < 2; j++) {
 			row->device->encode(&q, &p, &v, &rng, records);

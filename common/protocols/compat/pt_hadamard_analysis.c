@@ -88,9 +88,8 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	uint32_t k = pt_hadamard_order(p);
 	int64_t *signs = calloc(k, sizeof *signs);
 	uint64_t *supports = calloc(p->single.bins, sizeof *supports), sum = 0;
-	enum cm_rc rc = signs != NULL && supports != NULL
-				? CM_OK
-				: cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	enum cm_rc rc =
+		signs && supports ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 
 	if (rc == CM_OK && reports > PR_ROUND_REPORTS_MAX)
 		rc = cm_fail(err, CM_EDATA, "%s: too many participants", p->row->name);

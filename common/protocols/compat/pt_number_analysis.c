@@ -23,7 +23,7 @@ double pt_number_expected_error(const struct pt_protocol *row, const struct pt_q
 	double *moment = calloc(p->number.bins, sizeof *moment), error = INFINITY;
 	const struct pt_rule rule = rule_of(row, p);
 
-	if (moment != NULL && pt_mean_moments(&rule, moment))
+	if (moment && pt_mean_moments(&rule, moment))
 		error = pt_mean_expected_error(q, participants, p->number.bins - 1, moment, 0, 0);
 	free(moment);
 	return error;

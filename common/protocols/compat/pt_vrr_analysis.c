@@ -131,8 +131,8 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 {
 	struct pt_signs s = signs_of(p);
 	int64_t *sum = calloc(q->dimension, sizeof *sum);
-	enum cm_rc rc = sum == NULL ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
-				    : sums_of(p, counts, reports, sum, err);
+	enum cm_rc rc = !sum ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+			     : sums_of(p, counts, reports, sum, err);
 
 	(void)row;
 	if (rc == CM_OK)

@@ -95,7 +95,7 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_rand
 
 	e->n = bins;
 	e->item = calloc(bins, sizeof *e->item);
-	if (e->item == NULL || projected == NULL) {
+	if (!e->item || !projected) {
 		free(projected);
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	}
@@ -128,7 +128,7 @@ static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct pt_q
 	double below = 0, above = 0;
 	struct pt_item *item = e->item = calloc(1, sizeof *item);
 
-	if (item == NULL)
+	if (!item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	e->n = 1;
 	item->label = q->name;

@@ -186,13 +186,13 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_rand
 
 	e->n = bins;
 	e->item = calloc(bins, sizeof *e->item);
-	for (uint32_t w = 0; e->item != NULL && projected != NULL && w < bins; w++) {
+	for (uint32_t w = 0; e->item && projected && w < bins; w++) {
 		pt_histogram_name(q, w, &e->item[w]);
 		fill_count(m, (double)counts[w], z, joint_z, &e->item[w]);
 		projected[w] = e->item[w].value;
 	}
 	e->noise_floor = joint_z * sqrt(m->other_variance) / m->slope;
-	if (e->item == NULL || projected == NULL || !pt_project_simplex(projected, bins, m->n))
+	if (!e->item || !projected || !pt_project_simplex(projected, bins, m->n))
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t w = 0; rc == CM_OK && w < bins; w++)
 		e->item[w].projected = projected[w];
@@ -209,7 +209,7 @@ static enum cm_rc estimate_mean(const struct pt_query *q, const struct pt_random
 	       sd, mean;
 	struct pt_item *item = e->item = calloc(1, sizeof *item);
 
-	if (item == NULL)
+	if (!item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	e->n = 1;
 	for (uint32_t w = 0; w < p->slots.slot[0].each.bins; w++) {
