@@ -19,8 +19,19 @@ build() {
 	}
 }
 
-# scenarios PRESET ARGUMENT...: three at once for each processor, since they wait for half of their time.  LeakSanitizer
-# needs the right to trace, which the daemons drop for all but root.
+# units PRESET ARGUMENT...: what fails beside others is run once more, alone.  A fault that comes again is red; one that does not
+# is printed all the same, since a test that needs a quiet machine is to be mended.
+units() {
+	preset=$1
+	shift
+	ctest --test-dir "build/$preset" --output-on-failure --progress -j 4 --timeout 900 "$@" || {
+		echo '    once more, alone'
+		ctest --test-dir "build/$preset" --output-on-failure --rerun-failed --timeout 900
+	}
+}
+
+# scenarios PRESET ARGUMENT...: three at once for each processor, since they wait for half of their time; what fails is run once
+# more, alone, as units are.  LeakSanitizer needs the right to trace, which the daemons drop for all but root.
 scenarios() {
 	preset=$1
 	shift
@@ -28,8 +39,13 @@ scenarios() {
 	[ "$workers" -le 24 ] || workers=24
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0
-	TOMBOLA_BUILD=$PWD/build/$preset ASAN_OPTIONS=detect_leaks=$leaks \
-		/usr/bin/python3 -m pytest -q -n "$workers" tests/scenario "$@"
+	export TOMBOLA_BUILD="$PWD/build/$preset" ASAN_OPTIONS="detect_leaks=$leaks"
+	set -- -q -o cache_dir="$PWD/build/$preset/pytest" tests/scenario "$@"
+	/usr/bin/python3 -m pytest -n "$workers" "$@" || {
+		echo '    once more, alone'
+		/usr/bin/python3 -m pytest --last-failed --last-failed-no-failures none "$@"
+	}
+	unset TOMBOLA_BUILD ASAN_OPTIONS
 }
 
 step 'packages'
@@ -57,8 +73,8 @@ build release --target package_contents long
 build asan
 
 step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
-ctest --test-dir build/asan --output-on-failure --progress -j 4 --timeout 900 -LE long
-ctest --test-dir build/release --output-on-failure --progress -j 4 --timeout 900 -L long
+units asan -LE long
+units release -L long
 
 step 'layers, symbols, hardening, compose'
 tests/layers.sh . build/release
@@ -71,7 +87,7 @@ TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 build tsan
-ctest --test-dir build/tsan --output-on-failure --progress -j 4 --timeout 900 -L threads
+units tsan -L threads
 scenarios tsan -k 'all_protocols or round_of_published_readings'
 
 step 'clang-tidy; warnings of clang'

@@ -144,5 +144,6 @@ int cmd_run_compare(const struct cmd_question *q);
 int cmd_run_curve(const struct cmd_question *q);
 int cmd_run_audit(const struct cmd_question *q);
 int cmd_run_paper(const struct cmd_question *q);
+int cmd_run_describe(const struct cmd_question *q);
 int cmd_run_names(const struct cmd_question *q);
 int cmd_run_completion(const struct cmd_question *q);

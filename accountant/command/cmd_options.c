@@ -50,6 +50,7 @@ static const char usage[] =
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
+	"  describe   p, beta, q and cells of a round\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"

@@ -104,6 +104,14 @@ const struct cmd_verb cmd_verbs[] = {
 		"what\n"
 		"is proved, what clones, basic and advanced composition give, and what is really saved.\n"
 		"\n" HELP_JSON },
+	{ "describe", CMD_ROUND | CMD_JSON, CMD_ROUND, cmd_run_describe,
+		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
+		"\n"
+		"What the answers are computed from: eps0, the pair (p, beta, q), the chance that a k-ary "
+		"report\n"
+		"is the participant's own symbol, and the cells of the blanket. Each slot of a round apart.\n"
+		"\n" HELP_ROUND HELP_JSON "\n"
+		"  tombola-accountant describe --round grr:k=16,eps0=3,n=10000\n" },
 	{ "names", CMD_JSON, 0, cmd_run_names,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"

@@ -80,6 +80,14 @@ class Browser:
             self.complaints.append(f"a dialog: {p['message']}")
 
     def ask(self, method, seconds=180, **params):
+        answer = self._ask(method, seconds, params)
+        # A page that is just being left answers nothing: the one that comes does.
+        while "navigated or closed" in answer.get("error", {}).get("message", ""):
+            answer = self._ask(method, seconds, params)
+        assert "error" not in answer, f"{method}: {answer['error']}"
+        return answer["result"]
+
+    def _ask(self, method, seconds, params):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
         if self.session is not None:
@@ -90,8 +98,7 @@ class Browser:
             m = self._message(max(0, end - time.monotonic()))
             assert m is not None, f"{method}: no answer within {seconds} s"
             if m.get("id") == self.last:
-                assert "error" not in m, f"{method}: {m['error']}"
-                return m["result"]
+                return m
             self._note(m)
 
     # -- what a person does -----------------------------------------------------------------------------------------

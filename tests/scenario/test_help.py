@@ -93,7 +93,7 @@ QUESTION = {"--delta", "--epsilon", "--round", "--method", "--bound", "--json", 
     ("compare", QUESTION - {"--method", "--bound"}),
     ("curve", QUESTION - {"--epsilon"} | {"--over", "--from", "--to", "--points", "--delta-min", "--delta-max",
                                           "--format", "--output", "--title"}),
-    ("audit", {"--json"}), ("paper", {"--json"}), ("names", {"--json"})])
+    ("audit", {"--json"}), ("paper", {"--json"}), ("names", {"--json"}), ("describe", {"--round", "--json"})])
 def test_help_of_the_accountant(verb, expected):
     run = say("tombola-accountant", verb, "--help")
     assert run.returncode == 0 and not run.stderr

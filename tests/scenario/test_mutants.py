@@ -70,8 +70,8 @@ def needless():
 # That the same program passes with all checks in place is ctest's to say.
 @pytest.mark.parametrize("name,test", unit_pairs())
 def test_without_the_check_the_unit_test_fails(name, test):
-    run = subprocess.run([os.path.join(c.BUILD, "tests", test)], capture_output=True, text=True, timeout=240,
-                         cwd=os.path.join(c.BUILD, "tests"),
+    run = subprocess.run([os.path.join(c.BUILD, "tests", test)], capture_output=True, text=True,
+                         errors="replace", timeout=240, cwd=os.path.join(c.BUILD, "tests"),
                          env={**os.environ, "TOMBOLA_MUTANT": name, "CMOCKA_TEST_ABORT": "1",
                               "TOMBOLA_TEST_GUARD_MS": "5000"})
     if name in needless():

@@ -207,10 +207,27 @@ static void fits_a_screen(const char *args, int lines)
 		fail_msg("%s: %d lines", args, line);
 }
 
+static void a_round_is_described_by_its_pair_and_cells(void **state)
+{
+	(void)state;
+	succeeds("describe --round grr:k=16,eps0=3,n=10000");
+	assert_non_null(strstr(printed, "pair: p 20.0855, beta 0.543972, q 20.0855"));
+	assert_non_null(strstr(printed, "own symbol with chance 0.572473"));
+	assert_non_null(strstr(printed, "blanket with chance 0.456028"));
+	assert_non_null(strstr(printed, "0.399025     1            1"));
+	succeeds("describe --json --round bins:k=16,dummies=9 --round marginals:k=6/4,eps0=2,n=10");
+	assert_non_null(strstr(
+		printed, "\"eps0\":null,\"p\":null,\"beta\":1,\"q\":16,\"kept\":null,\"blanket\":null"));
+	assert_non_null(strstr(printed, "\"name\":\"marginals\",\"n\":10,\"count\":1"));
+	refuses("describe", 64, "--round is missing");
+	refuses("describe --round krr:k=3", 65, "did you mean grr?");
+	refuses("describe --round rr:eps0=1,n=9 --delta 1e-6", 64, "--delta is not an option of this verb");
+}
+
 static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
 {
 	static const char *const verbs[] = { "epsilon", "delta", "rounds", "calibrate", "compare", "curve",
-		"audit", "paper", "names" };
+		"audit", "paper", "describe", "names" };
 
 	(void)state;
 	fits_a_screen("--help", 24);
@@ -243,6 +260,7 @@ int main(void)
 		cmocka_unit_test(answers_agree_with_reference_intervals),
 		cmocka_unit_test(the_published_reduction_is_called_no_guarantee),
 		cmocka_unit_test(printed_bounds_enclose_the_computed_ones),
+		cmocka_unit_test(a_round_is_described_by_its_pair_and_cells),
 		cmocka_unit_test(help_and_version_succeed_and_a_full_disk_does_not),
 	};
 

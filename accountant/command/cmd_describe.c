@@ -1,0 +1,88 @@
+/* cmd_describe.c - the verb describe: what the accountant knows of a round before any question. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+
+/* The chance that a k-ary response is the participant's own symbol; NAN for other randomizers. */
+static double kept(const struct acct_spec *s)
+{
+	return s->k >= 2 && isfinite(s->eps0) ? 1 / (1 + (s->k - 1) * exp(-s->eps0)) : NAN;
+}
+
+/* The chance that another participant's report is blanket; of dummies the law is the cells' alone. */
+static double blanket(const struct acct_spec *s)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < s->round.cells; j++)
+		sum += s->round.cell[j].omega;
+	return fmin(1, sum);
+}
+
+static void print_json(const struct acct_spec *s, struct cmd_json *j)
+{
+	const double none = s->p > 0 ? 0 : NAN;
+
+	cmd_json_open(j, NULL, '{');
+	cmd_json_text(j, "name", s->name);
+	cmd_json_count(j, "n", s->participants);
+	cmd_json_count(j, "count", s->round.count);
+	cmd_json_count(j, "dummies", s->round.dummies);
+	cmd_json_number(j, "eps0", s->eps0);
+	cmd_json_number(j, "p", s->p + none);
+	cmd_json_number(j, "beta", s->beta + none);
+	cmd_json_number(j, "q", s->q + none);
+	cmd_json_number(j, "kept", kept(s));
+	cmd_json_number(j, "blanket", s->round.others > 0 ? blanket(s) : NAN);
+	cmd_json_open(j, "cells", '[');
+	for (size_t i = 0; i < s->round.cells; i++) {
+		cmd_json_open(j, NULL, '{');
+		cmd_json_number(j, "omega", s->round.cell[i].omega);
+		cmd_json_number(j, "u", s->round.cell[i].u);
+		cmd_json_number(j, "v", s->round.cell[i].v);
+		cmd_json_close(j, '}');
+	}
+	cmd_json_close(j, ']');
+	cmd_json_close(j, '}');
+}
+
+static void print_text(const struct acct_spec *s)
+{
+	printf("%s: eps0 %.6g\n", s->name, s->eps0);
+	if (s->p > 0)
+		printf("  pair: p %.6g, beta %.6g, q %.6g\n", s->p, s->beta, s->q);
+	if (!isnan(kept(s)))
+		printf("  a report is the participant's own symbol with chance %.6g\n", kept(s));
+	if (s->round.others > 0)
+		printf("  a report of another participant is blanket with chance %.6g\n", blanket(s));
+	printf("  %-12s %-12s %-12s\n", "omega", "u", "v");
+	for (size_t j = 0; j < s->round.cells; j++)
+		printf("  %-12.6g %-12.6g %-12.6g\n", s->round.cell[j].omega, s->round.cell[j].u,
+			s->round.cell[j].v);
+}
+
+int cmd_run_describe(const struct cmd_question *q)
+{
+	struct acct_spec *round = NULL;
+	size_t parts;
+	int code = cmd_rounds(q->text, q->rounds, false, &round, &parts);
+
+	if (code)
+		return code;
+	if (q->format == CMD_OBJECT) {
+		struct cmd_json j = cmd_json_begin(stdout);
+
+		cmd_json_open(&j, "rounds", '[');
+		for (size_t i = 0; i < parts; i++)
+			print_json(&round[i], &j);
+		cmd_json_close(&j, ']');
+		cmd_json_close(&j, '}');
+		putchar('\n');
+	} else {
+		for (size_t i = 0; i < parts; i++)
+			print_text(&round[i]);
+	}
+	free(round);
+	return 0;
+}
