@@ -165,6 +165,7 @@ static void turn(const struct pt_query *q, const uint32_t *at, uint32_t rotation
 {
 	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
 	unsigned halve = (unsigned)__builtin_ctz(d) / 2;
+	uint64_t too_long; /* all ones for a vector longer than L */
 
 	for (uint32_t j = 0; j < d; j++)
 		v[j] = j < q->dimension ? (int64_t)at[j] - HALF : 0;
@@ -173,8 +174,8 @@ static void turn(const struct pt_query *q, const uint32_t *at, uint32_t rotation
 
 		left -= coarse * coarse;
 	}
-	left &= ~(left >> 63);
-	v[q->dimension] = (int64_t)(root((uint64_t)left) << COARSE);
+	too_long = UINT64_C(0) - ((uint64_t)left >> 63);
+	v[q->dimension] = (int64_t)(root((uint64_t)left & ~too_long) << COARSE);
 	pass(v, d, rotation, 0);
 	for (uint32_t j = 0; j < d; j++)
 		v[j] = halved(v[j], halve);

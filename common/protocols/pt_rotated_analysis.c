@@ -37,7 +37,9 @@ static struct cutting cutting_of(double a)
 /* What a cut at `a` does in a space of d coordinates: no vector of length 1 has one beyond sqrt(d). */
 static struct cutting cutting_in(double a, uint32_t d)
 {
-	return a * a >= d ? (struct cutting){ .slope = 1 } : cutting_of(a);
+	const struct cutting none = { .slope = 1 };
+
+	return a * a >= d ? none : cutting_of(a);
 }
 
 /* Variance of a coordinate, of L = 1: signs of [-c, c], and the rest of cutting, averaged over R rotations.
