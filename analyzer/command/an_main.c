@@ -394,7 +394,8 @@ int main(int argc, char **argv)
 	static const struct cm_cli_program program = { .name = "tombola-analyzer",
 		.summary = "Runs a plan of rounds, keeps the privacy ledger, and estimates.",
 		.role = "analyzer",
-		.verb = verbs };
+		.verb = verbs,
+		.lists_queries = "round list" };
 
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

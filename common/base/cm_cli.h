@@ -50,6 +50,9 @@ struct cm_cli_program {
 	 * has no configuration and no --config. */
 	const char *role;
 	const struct cm_cli_verb *verb; /* ends with name NULL */
+	/* The verb whose JSON lists the queries there are, each as a member `query`: a shell runs it to
+	 * complete arguments named QUERY.  NULL: none does. */
+	const char *lists_queries;
 };
 
 /* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */

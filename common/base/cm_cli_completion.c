@@ -9,12 +9,13 @@
 
 /* Bash code: finds the words up to the cursor, the verb so far, and the option that waits for a value. */
 static const char head[] = "\tlocal cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-			   "\tlocal verb=\"\" before=\"\" words=\"\" options=\"\" value=\"\" i\n"
+			   "\tlocal verb=\"\" before=\"\" words=\"\" options=\"\" value=\"\" config=\"\" i\n"
 			   "\t[ \"$cur\" != = ] || cur=\"\"\n"
 			   "\t[ \"$prev\" != = ] || prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
 			   "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 			   "\t\t[ \"${COMP_WORDS[i]}\" != = ] || continue\n"
 			   "\t\tcase \"$before\" in\n"
+			   "\t\t-c | --config) config=\"${COMP_WORDS[i]}\"; before=\"\"; continue ;;\n"
 			   "\t\t%s) before=\"\"; continue ;;\n"
 			   "\t\tesac\n"
 			   "\t\tbefore=\"${COMP_WORDS[i]}\"\n"
@@ -41,6 +42,10 @@ static const char tail[] =
 	"\t\t\tCOMPREPLY=($(compgen -W \"${words:-$options}\" -- \"$cur\"))\n"
 	"\t\tfi ;;\n"
 	"\tesac\n";
+
+/* Bash code: the texts of the members `query` of a verb's JSON. */
+static const char queries[] = "$(\"${COMP_WORDS[0]}\" ${config:+--config \"$config\"} %s --json 2>/dev/null |"
+			      " grep -o '\"query\": *\"[^\"]*\"' | cut -d '\"' -f 4 | sort -u)";
 
 /* Does this name of a value or an argument, as --help shows it, stand for a file? */
 static bool is_file(const char *shown)
@@ -107,6 +112,8 @@ static void print_verb(const struct cm_cli_program *p, const struct cm_cli_verb 
 	(void)fputs("\"\n\t\twords=\"", out);
 	if (is_file(v->args)) {
 		(void)fputs("file", out);
+	} else if (p->lists_queries && strcmp(v->args, "QUERY") == 0) {
+		(void)fprintf(out, queries, p->lists_queries);
 	} else {
 		print_seconds(p, v->name, strlen(v->name), out);
 		print_words(v->args, out);
@@ -142,8 +149,7 @@ static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 /* Prints a pattern of the options that take the next word as their value. */
 static void print_valued(const struct cm_cli_program *p, char *out, size_t room)
 {
-	size_t at =
-		(size_t)snprintf(out, room, "%s--log-format | --color", p->role ? "-c | --config | " : "");
+	size_t at = (size_t)snprintf(out, room, "--log-format | --color");
 
 	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
 		for (int i = 0; i < 16 && v->option[i].name; i++)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import cluster as c
 import test_help as h
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
@@ -21,11 +22,12 @@ done
 """
 
 
-def complete(program, questions, cwd=None):
-    """The sets of completions of several lines, each a list of words whose last is being typed."""
+def complete(program, questions, cwd=None, called=None):
+    """The sets of completions of several lines, each a list of words whose last is being typed.  called: how the program is
+    named on the line."""
     script = h.say(program, "completion", "bash")
     assert script.returncode == 0 and not script.stderr, script
-    lines = "".join("\t".join([program, *[w or "EMPTY" for w in q]]) + "\n" for q in questions)
+    lines = "".join("\t".join([called or program, *[w or "EMPTY" for w in q]]) + "\n" for q in questions)
     run = subprocess.run(["bash", "-c", ASK, "ask", script.stdout, "_" + program.replace("-", "_")], input=lines,
                          capture_output=True, text=True, timeout=180, cwd=cwd)
     assert run.returncode == 0 and not run.stderr, run
@@ -95,3 +97,12 @@ def test_a_shell_that_is_not_known_is_a_usage_error(program):
         assert run.returncode == 64 and not run.stdout and "bash" in run.stderr, run
     script = h.say(program, "completion", "zsh").stdout
     assert script.startswith("autoload -U +X compinit bashcompinit") and "complete -F" in script
+
+
+def test_estimate_completes_the_queries_of_the_plan(cluster):
+    cluster.configure()
+    cluster.plan([{"query": q, "type": "histogram", "field": "c", "values": ["a", "b"], "epsilon0": 1.0, "min_reports": 1000,
+                   "window": "1m"} for q in ("state", "temperature")], epsilon=5.0)
+    conf, program = cluster.path("analyzer.conf"), "tombola-analyzer"
+    got = complete(program, [["--config", conf, "estimate", ""], ["-c", conf, "estimate", "te"]], called=c.program(program))
+    assert got == [{"state", "temperature"}, {"temperature"}]

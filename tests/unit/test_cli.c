@@ -70,7 +70,9 @@ static const struct cm_cli_verb verbs[] = {
 		.run = note },
 	{ 0 },
 };
-static const struct cm_cli_program program = { "tombola-test", "Tests the command line.", "tester", verbs };
+static const struct cm_cli_program program = {
+	.name = "tombola-test", .summary = "Tests the command line.", .role = "tester", .verb = verbs
+};
 
 static char said[16384], told[16384];
 
