@@ -12,6 +12,7 @@
 #define LEAST       1e-9
 #define MOST        700.0
 #define LEAST_DELTA 1e-15
+#define SHARES      5
 
 /* mu of all rounds, rounded up, when defects may add up to `defects`. */
 static enum acct_rc mean_of(const struct acct_spec *s, size_t n, double defects, double *mu)
@@ -64,23 +65,28 @@ enum acct_rc acct_gdp_method_epsilon(
 	return ACCT_OK;
 }
 
-/* Any share of delta may go to defects: as much as the normal limit says delta is. */
+/* Any share of delta may go to defects: the best of some below what the normal limit says delta is, which for
+ * bits is too much. */
 enum acct_rc acct_gdp_method_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {
 	struct acct_method_answer guess = { .bound = { 0, 0 } };
-	double mu, defects;
+	double mu, delta = 1;
 	enum acct_rc rc = acct_normal_delta(s, n, epsilon, &guess, why);
 
 	if (rc)
 		return rc;
 	if (epsilon > MOST)
 		return acct_fault(why, "it needs epsilon of at most 700");
-	defects = fmin(0.5, fmax(LEAST_DELTA, guess.bound.upper / 2));
-	rc = mean_of(s, n, defects, &mu);
-	if (rc)
-		return rc;
-	double delta = isfinite(mu) ? defects + acct_gdp_delta_above(epsilon, mu) : 1;
+	for (int i = 1; i <= SHARES; i++) {
+		double defects = fmin(0.5, fmax(LEAST_DELTA, ldexp(guess.bound.upper, -i)));
+
+		rc = mean_of(s, n, defects, &mu);
+		if (rc)
+			return rc;
+		if (isfinite(mu))
+			delta = fmin(delta, defects + acct_gdp_delta_above(epsilon, mu));
+	}
 	out->bound = (struct acct_bound){ 0, fmin(1, nextafter(delta, INFINITY)) };
 	out->worth = ACCT_PROVED;
 	return ACCT_OK;

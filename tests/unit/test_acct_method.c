@@ -102,19 +102,24 @@ static void table_2_of_gspa_is_reproduced(void **state)
 {
 	static const struct {
 		const char *text;
-		double paper, exact;
+		double paper, cells; /* the paper's value, and the blanket's: bits lose less */
 	} row[] = {
 		{ "rr:eps0=0.5,n=1000", .19296, .03846 },
 		{ "rr:eps0=0.5,n=10000", .05179, .00966 },
 		{ "rr:eps0=0.5,n=1000,others_eps=0.01,others_n=500", .17755, .03528 },
 		{ "rr:eps0=0.5,n=10000,others_eps=0.01,others_n=5000", .04755, .00882 },
 	};
+	double lower[2] = { ask("lower", row[0].text, 1e-4).bound.lower,
+		ask("lower", row[1].text, 1e-4).bound.lower };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		near(upper("gspa", row[i].text, 1e-4), row[i].paper, 2e-4);
 		assert_int_equal(ask("gspa", row[i].text, 1e-4).worth, ACCT_PAPER_VALUE);
-		near(upper("pld", row[i].text, 1e-4), row[i].exact, 2e-3);
+		assert_true(upper("pld", row[i].text, 1e-4) < row[i].cells);
+		/* What all others do who hold one symbol is within 0.02 % of the worst. */
+		if (i < 2)
+			near(upper("pld", row[i].text, 1e-4), lower[i], 3e-4);
 	}
 }
 
