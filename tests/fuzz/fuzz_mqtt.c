@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct cl_mqtt_conf conf = { .retained = true,
 		.max_age_ms = 1000,
-		.payload_max = CL_MQTT_PAYLOAD_MAX,
+		.broker.payload_max = CL_MQTT_PAYLOAD_MAX,
 		.readings = 1,
 		.device_kib = 16384 };
 	const uint8_t *end = size > 1 ? memchr(data + 1, '\0', size - 1) : NULL;
