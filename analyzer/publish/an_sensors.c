@@ -19,7 +19,9 @@ static void slug(const char *text, char out[SLUG_MAX])
 		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 			     c == '-' || c == '_';
 
-		out[n] = plain ? c : '_';
+		out[n] = c;
+		if (!plain)
+			out[n] = '_';
 	}
 	out[n] = '\0';
 }

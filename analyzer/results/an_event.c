@@ -199,8 +199,10 @@ static void influx_tag(const char *s, FILE *out)
 	while (n > 0 && s[n - 1] == '\\')
 		n--;
 	for (size_t i = 0; i < n; i++) {
-		char c = (unsigned char)s[i] < ' ' ? ' ' : s[i];
+		char c = s[i];
 
+		if ((unsigned char)c < ' ')
+			c = ' ';
 		if (strchr(", =", c))
 			(void)fputc('\\', out);
 		(void)fputc(c, out);
