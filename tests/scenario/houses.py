@@ -99,7 +99,7 @@ class Houses:
         self.cluster, self.seconds = cluster, seconds
         # The secret of the client's devices.
         client = cluster.start("client", "run")
-        c.wait_for("the client's state", lambda: '"msg":' in client.log() or not client.alive())
+        c.wait_for("the client to look for the shuffler", lambda: '"no connection"' in client.log() or not client.alive())
         client.stop()
         shutil.copytree(cluster.path("client"), cluster.path("state"))
         self.taps = {p: Tap(cluster, p) for p in ("client", "analyzer")}

@@ -70,7 +70,7 @@ def test_answers_while_the_plan_is_not_begun_and_of_recurring_and_other_kinds(cl
 def test_the_document_is_whole():
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(DOCUMENT)))
     assert named == set(DOCUMENT["components"]["schemas"]) and DOCUMENT["openapi"].startswith("3.1")
-    with open(os.path.join(wire.ROOT, "analyzer", "daemon", "an_daemon_page.c"), encoding="utf-8") as f:
+    with open(os.path.join(wire.ROOT, "analyzer", "daemon", "an_web.c"), encoding="utf-8") as f:
         routes = set(re.findall(r'\{ API "(\w+)[/"]', f.read()))
     assert {p.split("/")[3] for p in DOCUMENT["paths"]} == routes
     with pytest.raises(AssertionError):

@@ -263,7 +263,7 @@ def test_a_script_of_all_that_an_analyzer_may_try_is_told_nothing(cluster):
         text = f.read().replace('device_field = "device";', 'device_field = "device"; devices = "devices.txt";')
     cluster.write("client.conf", text + "proofs = 0; connections = 1;\n")
     client = cluster.start("client", "run")
-    c.wait_for("the client's state", lambda: '"msg":' in client.log() or not client.alive())
+    c.wait_for("the client to look for the shuffler", lambda: '"no connection"' in client.log() or not client.alive())
     client.stop()
     for party in ("shuffler", "client"):
         shutil.copytree(cluster.path(party), cluster.path(f"{party}-state"))
