@@ -56,9 +56,9 @@ static void print_text(const struct acct_spec *s)
 		printf("  a report is the participant's own symbol with chance %.6g\n", kept(s));
 	if (s->round.others > 0)
 		printf("  a report of another participant is blanket with chance %.6g\n", blanket(s));
-	printf("  %-12s %-12s %-12s\n", "omega", "u", "v");
+	printf("  %-12s %-12s %s\n", "omega", "u", "v");
 	for (size_t j = 0; j < s->round.cells; j++)
-		printf("  %-12.6g %-12.6g %-12.6g\n", s->round.cell[j].omega, s->round.cell[j].u,
+		printf("  %-12.6g %-12.6g %.6g\n", s->round.cell[j].omega, s->round.cell[j].u,
 			s->round.cell[j].v);
 }
 
