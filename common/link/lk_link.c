@@ -92,6 +92,9 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 		l->handler.counts->frames_out++;
 		l->handler.counts->bytes_out += bytes.len;
 	}
+	/* The peer waits for what there is no memory for: it shall ask again, on another connection. */
+	if (rc == CM_EINTERNAL)
+		nt_conn_close(l->conn, err);
 	cm_buf_fini(&bytes);
 	return rc;
 }

@@ -77,6 +77,8 @@ const struct cr_identity *lk_peer(const struct lk_link *l);
 const char *lk_address(const struct lk_link *l);
 /* nt_tls_group */
 const char *lk_group(const struct lk_link *l);
+/* A frame that cannot be queued closes the link, which then says why: CM_EINTERNAL out of memory, CM_EUNAVAIL
+ * if the peer does not read.  CM_EIO: it is closed already. */
 CM_CHECK enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm_err *err);
 /* Send Error{code, text, retry_after_ms, round_id (16 bytes or NULL)}; text is cut and cleaned by
  * cm_text_copy. */

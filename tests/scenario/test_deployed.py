@@ -174,6 +174,16 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
 
     # The crowds of the samples, 50000 at the shuffler and 10000 at the client, against 450 in the plan.
     says(d["client"], '"msg":"connected"')
+
+    # A second client whose key stays where it is made, and a folder of such.
+    at_the_ca(guide.line("tombola pki request"))
+    at_the_ca(guide.line("tombola pki sign", "gateway-2.csr"))
+    os.mkdir(os.path.join(away, "requests"))
+    for name in ("gateway-3", "gateway-4"):
+        at_the_ca(f"cd requests && tombola pki request {name} --role client")
+    at_the_ca(guide.line("tombola pki sign", "requests/"))
+    for path in ("gateway-2/gateway-2.crt", "signed/gateway-3.crt", "signed/gateway-4.crt"):
+        assert os.path.exists(os.path.join(away, path)), os.listdir(os.path.join(away, "signed"))
     says(d["analyzer"], "plan.conf:", "min_reports is 450, and the shuffler's policy has min_batch = 50000",
          "nothing of the budget is spent")
     plan_check = analyzer.try_("sudo -u tombola-analyzer tombola-analyzer plan check")
