@@ -108,6 +108,10 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 		return cm_fail(err, CM_EPROTO,
 			"%s: %u groups are not those of 1 to %u rotations of %u coordinates", p->row->name,
 			(unsigned)s->groups, PT_ROTATIONS_MAX, (unsigned)w.dimension);
+	/* As many counts as pt_words_tallies says; none of a plan's rounds has more. */
+	if ((uint64_t)s->count * s->groups * (pt_words_width(p) + 1) > PR_TALLIES_MAX)
+		return cm_fail(err, CM_EPROTO, "%s: %u rotations need more than %u counts", p->row->name,
+			(unsigned)rotations, PR_TALLIES_MAX);
 	if (p->rotated.scale < SCALE_MIN || p->rotated.scale > SCALE_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: a scale between 2^20 and 2^34 is wanted", p->row->name);
 	return CM_OK;

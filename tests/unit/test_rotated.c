@@ -146,7 +146,7 @@ static void the_error_is_that_of_a_small_range(void **state)
 /* Groups that are no whole rotations, and cuts that nobody chooses. */
 static void other_parameters_are_refused(void **state)
 {
-	struct pt_query q = vector(1000), long_one = vector(131072);
+	struct pt_query q = vector(1000), wide = vector(2000), long_one = vector(131072);
 	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 3, .min_batch = 10000 };
 	struct pt_randomizer p = made("rotated", &q, &r), bent = p;
 	uint32_t each = p.slots.slot[0].groups / pt_rotated_rotations(&q, &p);
@@ -158,6 +158,16 @@ static void other_parameters_are_refused(void **state)
 	bent.slots.slot[0].groups = each * (PT_ROTATIONS_MAX + 1);
 	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
 	assert_non_null(strstr(err.msg, "rotations of 1024 coordinates"));
+	/* 128 rotations of 2048 coordinates by one sign have as many counts as there may be. */
+	p = made("rotated", &wide,
+		&(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 1, .min_batch = 10000 });
+	bent = p;
+	bent.slots.slot[0].groups = 2048 / 4 * 128;
+	assert_int_equal(p.row->check(&wide, &bent, &err), CM_OK);
+	bent.slots.slot[0].groups *= 2;
+	assert_int_equal(p.row->check(&wide, &bent, &err), CM_EPROTO);
+	assert_non_null(strstr(err.msg, "counts"));
+	p = made("rotated", &q, &r);
 	bent = p;
 	bent.rotated.scale = (UINT64_C(1) << 34) + 1;
 	assert_int_equal(p.row->check(&q, &bent, &err), CM_EPROTO);
