@@ -52,8 +52,8 @@ for archive in libaccountant.a libacct_analyses.a libacct_spec.a libacct_method.
 done
 may_not_import libpr_proto.a "$io|$clock|$random"
 # What a device needs stands without estimators, accountant and the tables of plans.
-may_not_import libpt_device.a 'acct_|fftw_|sqlite3_|uv_|pt_(row|find|derive|loss|answer|support|law|mean|vector|held)_?[a-z_]*$'
-for archive in libpt_query.a libpt_device.a libpt_estimate.a libpt_protocols.a; do
+may_not_import libpt_device.a 'acct_|fftw_|sqlite3_|uv_|es_|pt_(row|find|derive|loss|answer)_?[a-z_]*$'
+for archive in libqy_query.a libpt_device.a libes_estimate.a libpt_protocols.a; do
 	may_not_import $archive "$io|$clock|$random"
 done
 may_not_import librd_round.a "$io|$clock|$random"

@@ -134,7 +134,7 @@ static void judged(uv_work_t *w, int status)
 		decided = an_ledger_files_decide(&j->context->files, r, &decision, &j->context->rng,
 				  cm_clock_wall_ms(), &err) == CM_OK;
 	if (asked)
-		pt_query_fini(&j->extension.query);
+		qy_query_fini(&j->extension.query);
 	j->extends = false;
 	if (j->closed)
 		return;

@@ -50,7 +50,7 @@ struct an_decision {
 	const struct rd_verdict *verdict; /* from an_budget_decide */
 	bool take;
 	const char *refusal;          /* reason for refusing other than the budget; NULL: none */
-	const struct pt_query *query; /* the question, if it differs from the plan's; NULL: the plan's */
+	const struct qy_query *query; /* the question, if it differs from the plan's; NULL: the plan's */
 };
 /* Record the decision about a round of the pinned plan file.  To take it: create its key, then write RESERVE
  * durably.  Otherwise write REFUSE. */

@@ -9,7 +9,7 @@ void an_open_record(
 
 struct an_reservation {
 	const struct an_round_state *round; /* a round of the plan file, which is pinned */
-	const struct pt_query *query;       /* the question: the plan's, or one that follows from an earlier
+	const struct qy_query *query;       /* the question: the plan's, or one that follows from an earlier
 					     * answer */
 	const struct rd_verdict *verdict;
 	const struct rd_chain *chain; /* the ledger before this reservation */

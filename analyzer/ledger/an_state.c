@@ -115,11 +115,11 @@ static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, c
 /* Is this the round that was described?  Candidates that follow from an earlier answer are not the plan's. */
 static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 {
-	struct pt_query planned = p->query, described = d->query;
+	struct qy_query planned = p->query, described = d->query;
 
 	if (p->after != 0)
 		planned.categories = described.categories = 0;
-	return pt_query_equal(&planned, &described) && pt_randomizer_equal(&p->randomizer, &d->randomizer) &&
+	return qy_query_equal(&planned, &described) && pt_randomizer_equal(&p->randomizer, &d->randomizer) &&
 	       p->min_reports == d->min_batch && p->target == d->target_batch;
 }
 

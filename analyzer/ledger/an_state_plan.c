@@ -101,11 +101,11 @@ static enum cm_rc add_entries(struct an_state *s, const struct an_plan *p, struc
 
 static bool same_entry(const struct pl_round *r, const struct rd_entry *e)
 {
-	struct pt_query planned = r->query, signed_query = e->query;
+	struct qy_query planned = r->query, signed_query = e->query;
 
 	if (r->after != 0)
 		planned.categories = signed_query.categories = 0;
-	return pt_query_equal(&planned, &signed_query) &&
+	return qy_query_equal(&planned, &signed_query) &&
 	       pt_randomizer_equal(&r->randomizer, &e->randomizer) && r->min_reports == e->min_batch &&
 	       r->target == e->target_batch;
 }

@@ -63,7 +63,7 @@ static void name_of(const struct an_event *e, size_t i, char out[200])
 	const json_t *item = json_array_get(json_object_get(e->result, "items"), i);
 	const char *label = json_string_value(json_object_get(item, "label"));
 
-	if (e->r->descriptor.query.kind == PT_PREFIXES)
+	if (e->r->descriptor.query.kind == QY_PREFIXES)
 		(void)snprintf(out, 200, "%.64s candidate %zu", query(e), i + 1);
 	else if (!label || items(e) == 1)
 		(void)snprintf(out, 200, "%.64s", query(e));

@@ -7,7 +7,7 @@
 
 #include "an_result.h"
 #include "cm_table.h"
-#include "pt_law.h"
+#include "es_law.h"
 
 #define NEAR 1e-6 /* of a leaf: what may be off in a number typed with few digits */
 
@@ -117,8 +117,8 @@ static void add_up(const struct tree *t, size_t from, size_t to, struct an_range
 		out->nodes++;
 		from += wide;
 	}
-	out->lower = out->value - pt_normal_upper(0.025) * sqrt(out->variance);
-	out->upper = out->value + pt_normal_upper(0.025) * sqrt(out->variance);
+	out->lower = out->value - es_normal_upper(0.025) * sqrt(out->variance);
+	out->upper = out->value + es_normal_upper(0.025) * sqrt(out->variance);
 }
 
 enum cm_rc an_range_sum(const json_t *result, const char *text, struct an_range *out, struct cm_err *err)

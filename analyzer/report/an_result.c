@@ -51,13 +51,13 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 }
 
 /* Where leaf i of the tree begins; the same number for every node that begins or ends there. */
-static double leaf(const struct pt_query *q, uint64_t i)
+static double leaf(const struct qy_query *q, uint64_t i)
 {
 	return i < q->leaves ? q->low + (q->high - q->low) / q->leaves * (double)i : q->high;
 }
 
 /* Item i counts [low, high): level after level of the tree, the coarsest first. */
-static int set_bounds(json_t *item, const struct pt_query *q, uint64_t i)
+static int set_bounds(json_t *item, const struct qy_query *q, uint64_t i)
 {
 	uint64_t nodes = q->fanout, width;
 
@@ -70,12 +70,12 @@ static int set_bounds(json_t *item, const struct pt_query *q, uint64_t i)
 
 /* The text that a candidate's digits stand for, without the zero bytes that follow a shorter one; NULL where
  * they are no text that can be shown. */
-static json_t *candidate_text(const struct pt_query *q, const char *digits)
+static json_t *candidate_text(const struct qy_query *q, const char *digits)
 {
-	uint8_t bytes[PT_PREFIX_BITS_MAX / 8];
+	uint8_t bytes[QY_PREFIX_BITS_MAX / 8];
 	size_t n = q->bits / 8, len, at = 0;
 
-	if (q->kind != PT_PREFIXES || q->bits % 8 != 0 || n > sizeof bytes || strlen(digits) != 2 * n ||
+	if (q->kind != QY_PREFIXES || q->bits % 8 != 0 || n > sizeof bytes || strlen(digits) != 2 * n ||
 		cm_unhex(digits, bytes, n) != CM_OK)
 		return NULL;
 	while (n > 0 && bytes[n - 1] == 0)
@@ -89,7 +89,7 @@ static json_t *candidate_text(const struct pt_query *q, const char *digits)
 }
 
 /* Beside an item's label; nothing where there is no such text. */
-static int set_text(json_t *item, const struct pt_query *q)
+static int set_text(json_t *item, const struct qy_query *q)
 {
 	json_t *text = candidate_text(q, json_string_value(json_object_get(item, "label")));
 
@@ -97,12 +97,12 @@ static int set_text(json_t *item, const struct pt_query *q)
 }
 
 /* The answer, or the counts of devices without a reading, as `none` says. */
-static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e, bool none)
+static json_t *items_json(const struct qy_query *q, const struct es_estimate *e, bool none)
 {
 	json_t *items = json_array();
 
 	for (size_t i = 0, at = 0; items && i < e->n; i++) {
-		const struct pt_item *it = &e->item[i];
+		const struct qy_item *it = &e->item[i];
 		json_t *o;
 
 		if (it->none != none)
@@ -117,7 +117,7 @@ static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e,
 		if (o && ((it->bias > 0 &&
 				  json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) ||
 				 (!none && set_text(o, q) != 0) ||
-				 (q->kind == PT_RANGES && !none && set_bounds(o, q, at++) != 0))) {
+				 (q->kind == QY_RANGES && !none && set_bounds(o, q, at++) != 0))) {
 			json_decref(o);
 			o = NULL;
 		}
@@ -131,11 +131,11 @@ static json_t *items_json(const struct pt_query *q, const struct pt_estimate *e,
 
 /* How devices without a reading count, and where they are counted apart how many there are: never among the
  * items, where a category may have any label. */
-static int set_none(json_t *doc, const struct pt_query *q, const struct pt_estimate *e)
+static int set_none(json_t *doc, const struct qy_query *q, const struct es_estimate *e)
 {
 	char text[160];
 
-	pt_query_none_text(q, text, sizeof text);
+	qy_query_none_text(q, text, sizeof text);
 	/* Both take what they are handed, also when they fail. */
 	return json_object_set_new(doc, "estimand", json_string(text)) != 0 ||
 	       json_object_set_new(doc, "no_reading", items_json(q, e, true)) != 0;
@@ -154,7 +154,7 @@ static json_t *counts_json(const struct an_tally *t)
 }
 
 /* The name of the one field, or of all in a list. */
-static int set_fields(json_t *doc, const struct pt_query *q)
+static int set_fields(json_t *doc, const struct qy_query *q)
 {
 	json_t *list;
 	int bad = 0;
@@ -174,7 +174,7 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
 		"schema", AN_RESULT_SCHEMA, "plan", r->of ? r->of->signed_plan.name : s->plan->name,
 		"population", d->population, "round", (int)r->plan->number, "query", d->query.name, "type",
-		pt_kind_name(d->query.kind), "protocol", d->randomizer.row->name, "unit", d->unit, "round_id",
+		qy_kind_name(d->query.kind), "protocol", d->randomizer.row->name, "unit", d->unit, "round_id",
 		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
 		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
 		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
@@ -203,7 +203,7 @@ static int set_statement(json_t *doc, const struct rd_descriptor *d)
 }
 
 static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
-	const struct an_tally *t, const struct pt_estimate *e, uint64_t reports, const char *fault)
+	const struct an_tally *t, const struct es_estimate *e, uint64_t reports, const char *fault)
 {
 	uint64_t honest =
 		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
@@ -249,7 +249,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 {
 	static const struct an_tally nothing;
 	const struct rd_descriptor *d = &r->descriptor;
-	struct pt_estimate e = { 0 };
+	struct es_estimate e = { 0 };
 	struct cm_err why = { 0 };
 	const char *fault = spoiled;
 	uint64_t reports;
@@ -280,7 +280,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 		     : cm_fail(err, CM_EINTERNAL, "round %u: cannot make its result", r->plan->number);
 	free(text);
 	json_decref(doc);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	return rc;
 }
 

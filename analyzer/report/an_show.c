@@ -199,7 +199,7 @@ json_t *an_round_json(const struct an_round_state *r, int64_t now_ms)
 {
 	const struct pl_round *p = r->plan;
 	json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "round", (int)p->number, "query",
-		p->query.name, "type", pt_kind_name(p->query.kind), "protocol", p->randomizer.row->name,
+		p->query.name, "type", qy_kind_name(p->query.kind), "protocol", p->randomizer.row->name,
 		"stage", an_stage_name(r->stage), "epsilon0", an_json_real(p->epsilon0), "min_reports",
 		(json_int_t)p->min_reports, "reports", (json_int_t)r->participants);
 

@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
 
 /* The candidates significantly above the noise, sorted; *n of them.  NULL: out of memory, or the items are
  * not the candidates'. */
-static struct found *find(const struct pt_query *before, const json_t *items, size_t *n)
+static struct found *find(const struct qy_query *before, const json_t *items, size_t *n)
 {
 	struct found *f = calloc(before->categories, sizeof *f);
 	size_t i;
@@ -44,7 +44,7 @@ static struct found *find(const struct pt_query *before, const json_t *items, si
 }
 
 /* Append to the query every continuation of one prefix by `more` digits. */
-static enum cm_rc continue_prefix(const char *prefix, uint32_t more, struct pt_query *q, struct cm_err *err)
+static enum cm_rc continue_prefix(const char *prefix, uint32_t more, struct qy_query *q, struct cm_err *err)
 {
 	size_t len = strlen(prefix) + more + 1;
 
@@ -59,7 +59,7 @@ static enum cm_rc continue_prefix(const char *prefix, uint32_t more, struct pt_q
 	return CM_OK;
 }
 
-static enum cm_rc fill(const struct pt_query *before, const struct found *f, size_t n, struct pt_query *q,
+static enum cm_rc fill(const struct qy_query *before, const struct found *f, size_t n, struct qy_query *q,
 	struct cm_err *err)
 {
 	uint32_t more = (q->bits - before->bits) / 4;
@@ -71,7 +71,7 @@ static enum cm_rc fill(const struct pt_query *before, const struct found *f, siz
 	for (size_t i = 0; rc == CM_OK && i < n; i++)
 		rc = continue_prefix(before->category[f[i].index], more, q, err);
 	if (rc != CM_OK)
-		pt_query_fini(q);
+		qy_query_fini(q);
 	return rc;
 }
 

@@ -8,7 +8,7 @@
 
 /* The question of the next round. */
 struct an_extension {
-	struct pt_query query;         /* free with pt_query_fini */
+	struct qy_query query;         /* free with qy_query_fini */
 	char nothing[PR_TEXT_MAX + 1]; /* why there is nothing to ask; "": there is a question */
 };
 

@@ -75,7 +75,7 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 static void counts_text(
 	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
 {
-	bool named = d->query.kind == PT_HISTOGRAM && n == pt_query_bins(&d->query);
+	bool named = d->query.kind == QY_HISTOGRAM && n == qy_query_bins(&d->query);
 	uint32_t supported = 0;
 	size_t used = 0;
 
@@ -86,7 +86,7 @@ static void counts_text(
 		supported++;
 		if (named)
 			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
-				i < d->query.categories ? d->query.category[i] : PT_NONE_LABEL);
+				i < d->query.categories ? d->query.category[i] : QY_NONE_LABEL);
 		else
 			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
 				used > 0 ? ", " : "", i, n);
@@ -181,7 +181,7 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 		rc = cl_encode_shown(d, &entry[i].value, rng, records, sealed, err);
 		if (rc != CM_OK)
 			break;
-		pt_value_text(&d->query, &entry[i].value, text, sizeof text);
+		qy_value_text(&d->query, &entry[i].value, text, sizeof text);
 		(void)snprintf(value, sizeof value, "%s%s", who, text);
 		if (list)
 			(void)json_array_append_new(list, device_json(d, value, records, sealed));
@@ -199,12 +199,12 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_ent
 static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr_rng *rng, json_t *list,
 	struct cm_table *table, struct cm_err *err)
 {
-	uint32_t *at = calloc((size_t)pt_value_width(&d->query) + 1, sizeof *at);
+	uint32_t *at = calloc((size_t)qy_value_width(&d->query) + 1, sizeof *at);
 	struct cl_entry entry = { 0 };
 	enum cm_rc rc = at ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK) {
-		pt_value_none(&d->query, rng, at, &entry.value);
+		qy_value_none(&d->query, rng, at, &entry.value);
 		rc = each_device(d, &entry, 1, "without a reading: ", rng, list, table, err);
 	}
 	free(at);
@@ -216,11 +216,11 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 	char n[32], fields[160], none[160], parameters[200];
 
 	pt_parameters_text(&d->randomizer, parameters, sizeof parameters);
-	pt_query_fields_text(&d->query, fields, sizeof fields);
-	pt_query_none_text(&d->query, none, sizeof none);
+	qy_query_fields_text(&d->query, fields, sizeof fields);
+	qy_query_none_text(&d->query, none, sizeof none);
 	(void)fprintf(out,
 		"round %" PRIu64 ", query %s (%s of %s), protocol %s (%s), minimum batch %s; %s\n%s\n",
-		d->sequence, d->query.name, pt_kind_name(d->query.kind), fields, d->randomizer.row->name,
+		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
 		parameters, cm_thousands((int64_t)d->min_batch, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);
 }

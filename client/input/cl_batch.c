@@ -153,7 +153,7 @@ static enum cm_rc find_or_add(struct cl_batch *b, const uint8_t pseudonym[PR_PSE
 		*slot = b->n;
 		memcpy(b->entry[b->n].pseudonym, pseudonym, PR_PSEUDONYM_LEN);
 		b->entry[b->n].place = b->n;
-		b->entry[b->n].value = (struct pt_value){ 0 };
+		b->entry[b->n].value = (struct qy_value){ 0 };
 		b->readings[b->n] = 0;
 		b->n++;
 	}
@@ -181,7 +181,7 @@ enum cm_rc cl_batch_list(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONY
 }
 
 static enum cm_rc set_value(
-	struct cl_batch *b, struct cl_entry *entry, const struct pt_value *value, struct cm_err *err)
+	struct cl_batch *b, struct cl_entry *entry, const struct qy_value *value, struct cm_err *err)
 {
 	uint32_t *at = (uint32_t *)(uintptr_t)entry->value.at; /* memory of this batch, so writing is
 								* allowed */
@@ -191,12 +191,12 @@ static enum cm_rc set_value(
 		return rc;
 	if (b->width > 0)
 		memcpy(at, value->at, b->width * sizeof *at);
-	entry->value = (struct pt_value){ .x = value->x, .at = at };
+	entry->value = (struct qy_value){ .x = value->x, .at = at };
 	return CM_OK;
 }
 
 enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
-	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct pt_value *value, struct cm_err *err)
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct qy_value *value, struct cm_err *err)
 {
 	uint32_t at = b->slots > 0 ? *find(b, pseudonym) : FREE_SLOT;
 	uint32_t *readings;
@@ -233,14 +233,14 @@ enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 }
 
 static enum cm_rc fill_in(
-	struct cl_batch *b, const struct pt_query *q, const struct cr_rng *rng, struct cm_err *err)
+	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err)
 {
 	uint32_t *numbers = b->width > 0 ? calloc(b->width, sizeof *numbers) : NULL;
 	enum cm_rc rc =
 		b->width > 0 && !numbers ? cm_fail(err, CM_EINTERNAL, "out of memory for values") : CM_OK;
 
 	for (uint32_t i = 0; rc == CM_OK && i < b->n; i++) {
-		struct pt_value none;
+		struct qy_value none;
 
 		if (b->readings[i] > 0)
 			continue;
@@ -250,7 +250,7 @@ static enum cm_rc fill_in(
 			continue;
 		}
 		cr_rng_point("none", b->sequence, i);
-		pt_value_none(q, rng, numbers, &none);
+		qy_value_none(q, rng, numbers, &none);
 		rc = set_value(b, &b->entry[i], &none, err);
 	}
 	free(numbers);
@@ -258,7 +258,7 @@ static enum cm_rc fill_in(
 }
 
 enum cm_rc cl_batch_complete(
-	struct cl_batch *b, const struct pt_query *q, const struct cr_rng *rng, struct cm_err *err)
+	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err)
 {
 	enum cm_rc rc = fill_in(b, q, rng, err);
 	uint32_t kept = 0;

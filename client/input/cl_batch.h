@@ -9,7 +9,7 @@
 
 #include "cr_rand.h"
 #include "pr_limits.h"
-#include "pt_query.h"
+#include "qy_query.h"
 
 #define CL_BATCH_MAX         10000000u  /* devices */
 #define CL_BATCH_NUMBERS_MAX 536870912u /* numbers of all values together: 2 GiB */
@@ -17,12 +17,12 @@
 struct cl_entry {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
 	uint32_t place;        /* position in the list; it only selects the fixed random numbers of a test */
-	struct pt_value value; /* its array of numbers belongs to the batch */
+	struct qy_value value; /* its array of numbers belongs to the batch */
 };
 
 struct cl_batch;
 /* Create a batch for at most `limit` devices, the first ones listed (0: CL_BATCH_MAX), with values of `width`
- * numbers (pt_value_width).  sequence: the round's number; it only selects the fixed random numbers of a
+ * numbers (qy_value_width).  sequence: the round's number; it only selects the fixed random numbers of a
  * test.  NULL: out of memory. */
 struct cl_batch *cl_batch_new(uint64_t limit, uint32_t width, uint64_t sequence);
 void cl_batch_free(struct cl_batch *b);
@@ -38,13 +38,13 @@ CM_CHECK enum cm_rc cl_batch_list(
 /* Add one valid reading of a device; the value is copied.  Readings of unlisted devices are ignored.
  * CM_EDATA: the values exceed CL_BATCH_NUMBERS_MAX; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
-	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct pt_value *value, struct cm_err *err);
+	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct qy_value *value, struct cm_err *err);
 
-/* Call after the last reading: gives every listed device without a reading the value NONE (pt_value_none of
+/* Call after the last reading: gives every listed device without a reading the value NONE (qy_value_none of
  * q), puts the devices in uniformly random order (Fisher-Yates) and drops those marked as taken.  The random
  * order hides the order of the list from whoever watches the sending.  Errors as of cl_batch_add. */
 CM_CHECK enum cm_rc cl_batch_complete(
-	struct cl_batch *b, const struct pt_query *q, const struct cr_rng *rng, struct cm_err *err);
+	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err);
 /* Set the class that all devices of the batch choose, in rounds with classes. */
 void cl_batch_set_class(struct cl_batch *b, uint32_t level);
 /* The devices after cl_batch_complete; valid as long as b. */

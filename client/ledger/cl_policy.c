@@ -186,16 +186,16 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	if (!listed(&p->queries, d->query.name))
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
-	for (uint32_t i = 0; i < pt_query_fields(&d->query); i++)
+	for (uint32_t i = 0; i < qy_query_fields(&d->query); i++)
 		if (CM_CHECKED("client.device_field") && p->device_field &&
-			strcmp(pt_query_field(&d->query, i), p->device_field) == 0)
+			strcmp(qy_query_field(&d->query, i), p->device_field) == 0)
 			return cm_fail(err, CM_EPERM,
 				"policy: field '%s' names the device, and no query may ask who a device is",
-				pt_query_field(&d->query, i));
-	for (uint32_t i = 0; i < pt_query_fields(&d->query); i++)
-		if (CM_CHECKED("client.policy.fields") && !listed(&p->fields, pt_query_field(&d->query, i)))
+				qy_query_field(&d->query, i));
+	for (uint32_t i = 0; i < qy_query_fields(&d->query); i++)
+		if (CM_CHECKED("client.policy.fields") && !listed(&p->fields, qy_query_field(&d->query, i)))
 			return cm_fail(err, CM_EPERM, "policy: field '%s' is not among the allowed fields",
-				pt_query_field(&d->query, i));
+				qy_query_field(&d->query, i));
 	if (!listed(&p->protocols, d->randomizer.row->name))
 		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
 			d->randomizer.row->name);

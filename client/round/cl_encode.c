@@ -19,7 +19,7 @@ static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cr_hpke_seale
 }
 
 static enum cm_rc encode_one(const struct rd_descriptor *d, struct cr_hpke_sealer *sealer,
-	const struct pt_value *value, const struct cr_rng *rng, uint8_t *records, uint8_t *sealed,
+	const struct qy_value *value, const struct cr_rng *rng, uint8_t *records, uint8_t *sealed,
 	struct cm_err *err)
 {
 	uint8_t aad[RD_AAD_LEN];
@@ -62,7 +62,7 @@ enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry
 	return rc;
 }
 
-enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct pt_value *value,
+enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, uint8_t *sealed, struct cm_err *err)
 {
 	struct cr_hpke_sealer *sealer = NULL;

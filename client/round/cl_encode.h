@@ -15,5 +15,5 @@ CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_ent
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
 /* Encode one value and also return its records (messages_per_client times record_len bytes), to show what
  * would leave the machine.  The caller wipes `records`. */
-CM_CHECK enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct pt_value *value,
+CM_CHECK enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, uint8_t *sealed, struct cm_err *err);

@@ -11,7 +11,7 @@
 
 struct gathering {
 	const struct cl_input *in;
-	const struct pt_query *q;
+	const struct qy_query *q;
 	uint64_t sequence;
 	const char *population;
 	const struct cr_key *secret;
@@ -49,13 +49,13 @@ static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, s
 /* Describe what is wrong with a row in which every field has a text. */
 static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struct cm_err *err)
 {
-	struct pt_value unused;
+	struct qy_value unused;
 	struct cm_err why = { .msg = "" };
 	int clamped = 0;
 
 	if (!g->in->strict && g->rows->first_bad[0] != '\0')
 		return CM_OK;
-	(void)(pt_value_read(g->q, row->text, g->at, &unused, &clamped, &why) != CM_OK);
+	(void)(qy_value_read(g->q, row->text, g->at, &unused, &clamped, &why) != CM_OK);
 	return bad_row(g, row->line, why.msg, err);
 }
 
@@ -63,7 +63,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 {
 	struct gathering *g = user;
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
-	struct pt_value value;
+	struct qy_value value;
 	int clamped = 0;
 	uint32_t missing;
 	enum cm_rc rc = CM_OK;
@@ -81,7 +81,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	if (rc != CM_OK)
 		return rc;
 	cr_rng_point("take", g->sequence, row->line);
-	missing = pt_value_take(g->q, row->text, g->rng, g->at, &value, &clamped);
+	missing = qy_value_take(g->q, row->text, g->rng, g->at, &value, &clamped);
 	g->rows->clamped += clamped != 0;
 	if (missing > 0 && !row->why) {
 		g->rows->out_of_domain++;
@@ -89,7 +89,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	}
 	/* A row without any valid field is no reading: it does not compete with the device's other
 	 * readings.  A test that removes the check drops rows with some valid fields too. */
-	if (rc == CM_OK && missing < (CM_CHECKED("client.none") ? pt_query_fields(g->q) : 1))
+	if (rc == CM_OK && missing < (CM_CHECKED("client.none") ? qy_query_fields(g->q) : 1))
 		rc = cl_batch_add(g->batch, g->rng, pseudonym, &value, err);
 	cr_wipe(&value, sizeof value);
 	return rc;
@@ -98,22 +98,22 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 /* Read the input into the batch of *g. */
 static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
 {
-	const struct pt_query *q = g->q;
+	const struct qy_query *q = g->q;
 	const char *field[PR_COLUMNS_MAX];
 	struct cl_reader_conf conf = {
 		.format = g->in->format,
 		.name = name_of(g->in),
 		.device_field = g->in->device_field,
 		.field = field,
-		.fields = pt_query_fields(q),
-		.arrays = q->kind == PT_VECTOR && q->columns == 0,
+		.fields = qy_query_fields(q),
+		.arrays = q->kind == QY_VECTOR && q->columns == 0,
 		.on_row = on_row,
 		.user = g,
 	};
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t i = 0; i < conf.fields; i++)
-		field[i] = pt_query_field(q, i);
+		field[i] = qy_query_field(q, i);
 	if (taken)
 		rc = cl_store_taken(taken, g->batch, err);
 	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
@@ -127,7 +127,7 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err)
 {
-	uint32_t width = pt_value_width(&d->query), level;
+	uint32_t width = qy_value_width(&d->query), level;
 	struct gathering g = { .in = in,
 		.q = &d->query,
 		.sequence = d->sequence,

@@ -29,12 +29,12 @@ static bool shares(const struct pl_round *r)
 
 static bool same_question(const struct pl_round *a, const struct pl_round *b)
 {
-	const struct pt_query *x = &a->query, *y = &b->query;
+	const struct qy_query *x = &a->query, *y = &b->query;
 
 	if (a->item == b->item)
 		return true;
 	/* Of one number and its usual answers: others are rare and are searched again. */
-	return x->kind == y->kind && pt_value_width(x) == 0 && x->probabilities + y->probabilities == 0 &&
+	return x->kind == y->kind && qy_value_width(x) == 0 && x->probabilities + y->probabilities == 0 &&
 	       x->leaves == y->leaves && x->fanout == y->fanout && x->bits == y->bits && x->none == y->none &&
 	       x->none_value >= y->none_value && x->none_value <= y->none_value &&
 	       x->none_category == y->none_category && x->categories == y->categories && x->low >= y->low &&

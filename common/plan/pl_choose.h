@@ -10,7 +10,7 @@
 #define PL_WHY_LEN       384
 
 struct pl_need {
-	const struct pt_query *query;
+	const struct qy_query *query;
 	uint64_t reports;      /* participants, for the error */
 	uint64_t honest;       /* those that are sure to be honest, for the privacy */
 	double epsilon, delta; /* the round alone may cost this much */

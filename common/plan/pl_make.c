@@ -50,7 +50,7 @@ struct making {
 
 /* Candidates that follow from an answer are not known yet, but for their number: the first that there can be
  * stand for them. */
-static enum cm_rc stand_in(const struct pt_query *planned, struct pt_query *q, struct cm_err *err)
+static enum cm_rc stand_in(const struct qy_query *planned, struct qy_query *q, struct cm_err *err)
 {
 	uint32_t digits = planned->bits / 4;
 
@@ -109,7 +109,7 @@ static void making_fini(struct making *m)
 		struct rd_entry *e = &m->out->entry[i];
 
 		if (m->p->round[e->number - 1].after != 0)
-			pt_query_fini(&e->query);
+			qy_query_fini(&e->query);
 	}
 	free(m->out->entry);
 	free(m->out->refused);

@@ -232,7 +232,7 @@ void pl_plan_fini(struct pl_plan *p)
 {
 	for (size_t i = 0; i < p->rounds; i++)
 		if (!pl_repeats(p, i))
-			pt_query_fini(&p->round[i].query);
+			qy_query_fini(&p->round[i].query);
 	free(p->round);
 	memset(p, 0, sizeof *p);
 }

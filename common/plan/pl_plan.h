@@ -31,7 +31,7 @@ struct pl_round {
 	uint32_t recurrence, recurrences;
 	int64_t every_ms, start_ms; /* 0: no such key; unix time of the first, 0: when the plan is pinned */
 	char label[PL_LABEL_LEN];   /* "temperature", and of several recurrences "temperature#7" */
-	struct pt_query query;
+	struct qy_query query;
 	/* Prefixes that extend those of an earlier round: its number, 0 for none, and how many of them. Which
 	 * is not known yet: query's candidates are as many, and only their number is meant. */
 	uint32_t after, keep;

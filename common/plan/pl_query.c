@@ -14,22 +14,22 @@ static const struct {
 	const char *key;
 	unsigned kinds;
 } keys[] = {
-	{ "field", ~(unsigned)PT_MARGINALS },
-	{ "fields", PT_VECTOR },
-	{ "columns", PT_MARGINALS },
-	{ "marginals", PT_MARGINALS },
-	{ "values", PT_HISTOGRAM | PT_PREFIXES },
-	{ "range", PT_MEAN | PT_SUM | PT_QUANTILES | PT_VECTOR | PT_RANGES },
-	{ "dimension", PT_VECTOR },
-	{ "slots", PT_VECTOR },
-	{ "size", ~(unsigned)(PT_RANGES | PT_MARGINALS | PT_PREFIXES) },
-	{ "probabilities", PT_QUANTILES },
-	{ "leaves", PT_RANGES },
-	{ "fanout", PT_RANGES },
-	{ "bits", PT_PREFIXES },
-	{ "after", PT_PREFIXES },
-	{ "keep", PT_PREFIXES },
-	{ "none", ~(unsigned)PT_PREFIXES },
+	{ "field", ~(unsigned)QY_MARGINALS },
+	{ "fields", QY_VECTOR },
+	{ "columns", QY_MARGINALS },
+	{ "marginals", QY_MARGINALS },
+	{ "values", QY_HISTOGRAM | QY_PREFIXES },
+	{ "range", QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES },
+	{ "dimension", QY_VECTOR },
+	{ "slots", QY_VECTOR },
+	{ "size", ~(unsigned)(QY_RANGES | QY_MARGINALS | QY_PREFIXES) },
+	{ "probabilities", QY_QUANTILES },
+	{ "leaves", QY_RANGES },
+	{ "fanout", QY_RANGES },
+	{ "bits", QY_PREFIXES },
+	{ "after", QY_PREFIXES },
+	{ "keep", QY_PREFIXES },
+	{ "none", ~(unsigned)QY_PREFIXES },
 };
 
 void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
@@ -48,14 +48,14 @@ static void check_keys(struct pl_checker *c, const struct pl_round *r)
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if ((keys[i].kinds & (unsigned)r->query.kind) == 0 && pl_round_says(r, keys[i].key))
 			pl_fault(c, pl_round_line(r, keys[i].key), "'%s' is not for type \"%s\"", keys[i].key,
-				pt_kind_name(r->query.kind));
+				qy_kind_name(r->query.kind));
 }
 
 static bool needs(struct pl_checker *c, const struct pl_round *r, const char *key, const char *what)
 {
 	if (pl_round_says(r, key))
 		return true;
-	pl_fault(c, r->line, "missing '%s': type \"%s\" needs %s", key, pt_kind_name(r->query.kind), what);
+	pl_fault(c, r->line, "missing '%s': type \"%s\" needs %s", key, qy_kind_name(r->query.kind), what);
 	return false;
 }
 
@@ -73,7 +73,7 @@ static void take_values(struct cf_strings *from, char ***category, uint32_t *n)
 	*from = (struct cf_strings){ 0 };
 }
 
-static struct pt_column *new_columns(struct pl_checker *c, struct pt_query *q, size_t n)
+static struct qy_column *new_columns(struct pl_checker *c, struct qy_query *q, size_t n)
 {
 	q->column = calloc(n, sizeof *q->column);
 	if (!q->column)
@@ -85,7 +85,7 @@ static struct pt_column *new_columns(struct pl_checker *c, struct pt_query *q, s
 
 static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
 	q->dimension = (uint32_t)raw->dimension;
 	if (!pl_round_says(r, "fields")) {
@@ -109,7 +109,7 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 /* The set of the columns with these names. */
 static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const struct cf_strings *names)
 {
-	const struct pt_query *q = &r->query;
+	const struct qy_query *q = &r->query;
 	uint32_t set = 0;
 
 	for (size_t i = 0; i < names->n; i++) {
@@ -132,7 +132,7 @@ static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const str
 static void take_marginals(struct pl_checker *c, struct pl_raw_round *raw, struct pl_round *r)
 {
 	struct pl_raw_column *from = raw->columns.item;
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 	bool there = needs(c, r, "columns", "its fields and their categories");
 
 	if (!needs(c, r, "marginals", "the sets of fields whose combinations are counted") || !there ||
@@ -163,7 +163,7 @@ static bool is_power(uint32_t leaves, uint32_t fanout)
 
 static void take_ranges(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
 	if (!needs(c, r, "leaves", "the cells of its finest grid"))
 		return;
@@ -177,7 +177,7 @@ static void take_ranges(struct pl_checker *c, const struct pl_raw_round *raw, st
 }
 
 /* Counts the candidates that the first n of so many digits give. */
-static void count_candidates(struct pl_checker *c, struct pt_query *q, uint64_t n)
+static void count_candidates(struct pl_checker *c, struct qy_query *q, uint64_t n)
 {
 	uint32_t digits = q->bits / 4;
 
@@ -200,14 +200,14 @@ static void count_candidates(struct pl_checker *c, struct pt_query *q, uint64_t 
 static void take_after(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
-	const struct pt_query *before;
+	struct qy_query *q = &r->query;
+	const struct qy_query *before;
 	uint32_t i = 0, more;
 
 	while (i + 1 < r->number && strcmp(plan->round[i].query.name, raw->after) != 0)
 		i++;
 	before = &plan->round[i].query;
-	if (i + 1 == r->number || before->kind != PT_PREFIXES) {
+	if (i + 1 == r->number || before->kind != QY_PREFIXES) {
 		pl_fault(c, pl_round_line(r, "after"),
 			"'after' must name an earlier round of type \"prefixes\"");
 		return;
@@ -240,7 +240,7 @@ static void take_after(
 
 /* Candidates that are as long as the texts they stand for are texts: to hexadecimal digits, which are twice
  * as many. */
-static void texts_to_digits(struct pl_checker *c, struct pt_query *q)
+static void texts_to_digits(struct pl_checker *c, struct qy_query *q)
 {
 	for (uint32_t i = 0; q->bits % 8 == 0 && i < q->categories; i++) {
 		size_t n = strlen(q->category[i]);
@@ -261,7 +261,7 @@ static void texts_to_digits(struct pl_checker *c, struct pt_query *q)
 static void take_prefixes(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
 	if (!needs(c, r, "bits", "how many first bits of the text"))
 		return;
@@ -290,84 +290,84 @@ static void take_prefixes(
 static void take_kind(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
 	switch (q->kind) {
-	case PT_HISTOGRAM:
+	case QY_HISTOGRAM:
 		if (needs(c, r, "values", "its categories"))
 			take_values(&raw->values, &q->category, &q->categories);
 		break;
-	case PT_QUANTILES:
+	case QY_QUANTILES:
 		q->probability = raw->probabilities.item; /* moved, not copied */
 		q->probabilities = (uint32_t)raw->probabilities.n;
 		raw->probabilities = (struct cf_doubles){ 0 };
 		break;
-	case PT_VECTOR:
+	case QY_VECTOR:
 		take_vector(c, raw, r);
 		break;
-	case PT_RANGES:
+	case QY_RANGES:
 		take_ranges(c, raw, r);
 		break;
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		take_marginals(c, raw, r);
 		break;
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		take_prefixes(c, plan, raw, r);
 		break;
-	case PT_MEAN:
-	case PT_SUM:
+	case QY_MEAN:
+	case QY_SUM:
 		break;
 	}
 }
 
 static void take_substitute(struct pl_checker *c, const char *text, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
 	while (q->none_category < q->categories && strcmp(q->category[q->none_category], text) != 0)
 		q->none_category++;
-	if (q->kind != PT_HISTOGRAM || q->none_category == q->categories) {
+	if (q->kind != QY_HISTOGRAM || q->none_category == q->categories) {
 		q->none_category = 0;
 		pl_fault(c, pl_round_line(r, "none"),
 			"'none': '%.64s' is no category of a histogram's 'values'", text);
 	}
-	q->none = PT_NONE_VALUE;
+	q->none = QY_NONE_VALUE;
 }
 
 /* Reads only what the file says; the default is pt_none_default's. */
 static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 
-	if (!raw->text && q->kind != PT_PREFIXES) {
-		q->none = PT_NONE_VALUE;
+	if (!raw->text && q->kind != QY_PREFIXES) {
+		q->none = QY_NONE_VALUE;
 		q->none_value = raw->number;
-		if (q->kind == PT_HISTOGRAM || q->kind == PT_MARGINALS)
+		if (q->kind == QY_HISTOGRAM || q->kind == QY_MARGINALS)
 			pl_fault(c, pl_round_line(r, "none"), "'none' of type \"%s\" is no number",
-				pt_kind_name(q->kind));
-	} else if (q->kind == PT_PREFIXES || strcmp(raw->text, "symbol") == 0) {
-		q->none = PT_NONE_SYMBOL;
+				qy_kind_name(q->kind));
+	} else if (q->kind == QY_PREFIXES || strcmp(raw->text, "symbol") == 0) {
+		q->none = QY_NONE_SYMBOL;
 	} else if (strcmp(raw->text, "even") == 0) {
-		q->none = PT_NONE_EVEN;
-	} else if (strncmp(raw->text, PT_NONE_CATEGORY, strlen(PT_NONE_CATEGORY)) == 0) {
-		take_substitute(c, raw->text + strlen(PT_NONE_CATEGORY), r);
+		q->none = QY_NONE_EVEN;
+	} else if (strncmp(raw->text, QY_NONE_CATEGORY, strlen(QY_NONE_CATEGORY)) == 0) {
+		take_substitute(c, raw->text + strlen(QY_NONE_CATEGORY), r);
 	} else {
 		pl_fault(c, pl_round_line(r, "none"),
-			"'none' must be \"symbol\", \"even\", a number, or \"" PT_NONE_CATEGORY "TEXT\"");
+			"'none' must be \"symbol\", \"even\", a number, or \"" QY_NONE_CATEGORY "TEXT\"");
 	}
 }
 
 void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struct pt_protocol *row,
 	struct pl_raw_round *raw, struct pl_round *r)
 {
-	struct pt_query *q = &r->query;
+	struct qy_query *q = &r->query;
 	struct cm_err e = { 0 };
-	bool of_columns = q->kind == PT_MARGINALS || (q->kind == PT_VECTOR && pl_round_says(r, "fields"));
+	bool of_columns = q->kind == QY_MARGINALS || (q->kind == QY_VECTOR && pl_round_says(r, "fields"));
 
 	check_keys(c, r);
 	if (!of_columns && needs(c, r, "field", "a field of the readings"))
 		pl_take_text(c, r, "field", raw->field, q->field, sizeof q->field);
-	if (q->kind & (PT_MEAN | PT_SUM | PT_QUANTILES | PT_VECTOR | PT_RANGES) &&
+	if (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES) &&
 		needs(c, r, "range", "[low, high]")) {
 		q->low = raw->range[0];
 		q->high = raw->range[1];
@@ -377,6 +377,6 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 		take_none(c, &raw->none, r);
 	else
 		pt_none_default(row, q);
-	if (c->found == 0 && (pt_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
+	if (c->found == 0 && (qy_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
 		pl_fault_of(c, r->line, &e);
 }

@@ -4,7 +4,7 @@
 #include "pl_read.h"
 
 /* The first row that answers this kind. */
-static const struct pt_protocol *row_for(enum pt_kind kind)
+static const struct pt_protocol *row_for(enum qy_kind kind)
 {
 	const struct pt_protocol *row;
 
@@ -212,12 +212,12 @@ static void type_fault(struct pl_checker *c, const struct pl_round *r)
 	char types[160];
 	size_t used = 0;
 
-	for (size_t i = 0; pt_kind_at(i) != 0 && used < sizeof types; i++)
+	for (size_t i = 0; qy_kind_at(i) != 0 && used < sizeof types; i++)
 		used += (size_t)snprintf(types + used, sizeof types - used, "%s\"%s\"",
 			i == 0                   ? ""
-			: pt_kind_at(i + 1) == 0 ? " or "
+			: qy_kind_at(i + 1) == 0 ? " or "
 						 : ", ",
-			pt_kind_name(pt_kind_at(i)));
+			qy_kind_name(qy_kind_at(i)));
 	pl_fault(c, pl_round_line(r, "type"), "'type' must be %s", types);
 }
 
@@ -231,7 +231,7 @@ void pl_round_take(
 	pl_recur_take(c, raw, r);
 	if (r->target < r->min_reports)
 		pl_fault(c, pl_round_line(r, "target"), "'target' is below 'min_reports'");
-	r->query.kind = pt_kind_named(raw->type);
+	r->query.kind = qy_kind_named(raw->type);
 	if (r->query.kind == 0) {
 		type_fault(c, r);
 		return;

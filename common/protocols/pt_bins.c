@@ -3,7 +3,7 @@
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	if (!p->mixbins.keep_always)
 		return cm_fail(err, CM_EPROTO, "%s: a keep probability where there is none", p->row->name);

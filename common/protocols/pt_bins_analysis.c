@@ -6,17 +6,17 @@
 #include "pt_protocol.h"
 #include "pt_rows.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != PT_HISTOGRAM)
+	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
 	/* Who asks for a local guarantee must not be given none. */
 	if (!isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG,
 			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"mixbins\" has one",
 			row->device->name);
-	return pt_mixbins_request(row, pt_query_bins(q), r, out, err);
+	return pt_mixbins_request(row, qy_query_bins(q), r, out, err);
 }
 
 const struct pt_protocol pt_row_bins = {

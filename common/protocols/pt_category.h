@@ -5,17 +5,17 @@
 
 /* The columns of a device's row that every such row of pt_mixbins.h has in common. */
 #define PT_CATEGORY_DEVICE \
-	.kinds = PT_HISTOGRAM, .none_symbol = PT_HISTOGRAM, .encode = pt_category_encode, PT_MIXBINS_DEVICE
+	.kinds = QY_HISTOGRAM, .none_symbol = QY_HISTOGRAM, .encode = pt_category_encode, PT_MIXBINS_DEVICE
 
-/* CM_EPROTO unless q is a histogram, and the parameters of p, whose first is `bins`, have pt_query_bins. */
+/* CM_EPROTO unless q is a histogram, and the parameters of p, whose first is `bins`, have qy_query_bins. */
 CM_CHECK enum cm_rc pt_histogram_check(
-	const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 /* CM_EPROTO, saying that there are other bins. */
 CM_CHECK enum cm_rc pt_histogram_bins_fault(
-	const struct pt_device *row, const struct pt_query *q, uint32_t bins, struct cm_err *err);
+	const struct pt_device *row, const struct qy_query *q, uint32_t bins, struct cm_err *err);
 
-void pt_category_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+void pt_category_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records);
 /* As pt_device.check, of rows of pt_mixbins.h. */
 CM_CHECK enum cm_rc pt_category_check(
-	const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);

@@ -1,37 +1,37 @@
 /* pt_category_analysis.c - the analysis half of pt_category.c: the row's plan, loss, counts and answer. */
 #include "pt_category_analysis.h"
 
-#include "pt_expect.h"
+#include "es_expect.h"
 #include "pt_rows.h"
 
-enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	double dummies = 0;
 	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
-	struct pt_support s = pt_mixbins_support(p, dummies);
+	struct es_support s = pt_mixbins_support(p, dummies);
 
 	(void)row;
-	return rc == CM_OK ? pt_support_estimate(q, &s, counts, reports, out, err) : rc;
+	return rc == CM_OK ? es_support_estimate(q, &s, counts, reports, out, err) : rc;
 }
 
-double pt_category_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_category_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
-	struct pt_support s = pt_mixbins_support(p, pt_mixbins_dummies(p, participants));
+	struct es_support s = pt_mixbins_support(p, pt_mixbins_dummies(p, participants));
 
 	(void)row;
 	(void)q;
-	return pt_support_expected_error(&s, participants, p->mixbins.bins);
+	return es_support_expected_error(&s, participants, p->mixbins.bins);
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != PT_HISTOGRAM)
+	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
-	return pt_mixbins_request(row, pt_query_bins(q), r, out, err);
+	return pt_mixbins_request(row, qy_query_bins(q), r, out, err);
 }
 
 const struct pt_protocol pt_row_mixbins = {

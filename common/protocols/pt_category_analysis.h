@@ -7,8 +7,8 @@
 #define PT_CATEGORY_ANALYSIS \
 	.estimate = pt_category_estimate, .expected_error = pt_category_expected_error, PT_MIXBINS_ANALYSIS
 
-CM_CHECK enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+CM_CHECK enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-double pt_category_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_category_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

@@ -22,16 +22,16 @@
 struct pt_device {
 	const char *name;    /* "grr": descriptors, plan files, tombola-accountant */
 	const char *summary; /* one line for --help */
-	unsigned kinds;      /* the enum pt_kind it answers, or-ed */
-	/* Those of them in which a device without a reading holds a symbol of its own (PT_NONE_SYMBOL): bins,
-	 * cells, dummies, tallies, estimate and expected error have pt_query_symbols(q) more, encode() takes
+	unsigned kinds;      /* the enum qy_kind it answers, or-ed */
+	/* Those of them in which a device without a reading holds a symbol of its own (QY_NONE_SYMBOL): bins,
+	 * cells, dummies, tallies, estimate and expected error have qy_query_symbols(q) more, encode() takes
 	 * it without a branch, and the estimate ends with its count, an item with `none`.  Others need
-	 * PT_NONE_EVEN or PT_NONE_VALUE, which reach the row as ordinary values. */
+	 * QY_NONE_EVEN or QY_NONE_VALUE, which reach the row as ordinary values. */
 	unsigned none_symbol;
 	const struct pt_layout *parameters; /* names and bytes of the row's parameters */
 
 	/* Are a peer's parameters possible for this query?  CM_EPROTO otherwise. */
-	enum cm_rc (*check)(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+	enum cm_rc (*check)(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 	uint32_t (*messages)(const struct pt_randomizer *p); /* per client, the same for every client */
 	uint32_t (*record_len)(
 		const struct pt_randomizer *p);            /* bytes of each message, at most PT_RECORD_MAX */
@@ -40,15 +40,15 @@ struct pt_device {
 	double (*class_epsilon0)(const struct pt_randomizer *p, uint32_t class);
 	/* messages() records of record_len() bytes each, in random order among themselves.  No branch or
 	 * index depends on the value or on which outcome was drawn. */
-	void (*encode)(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+	void (*encode)(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 		const struct cr_rng *rng, uint8_t *records);
 	/* What a record says, in words for its sender: "+3 -4 of slot 2".  NULL: what it counts as says
 	 * it. */
-	void (*describe)(const struct pt_query *q, const struct pt_randomizer *p, const uint8_t *record,
+	void (*describe)(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 		char *out, size_t size);
 	/* The tag of each of a client's messages, below tags: what encode() made of the value, or the value's
 	 * class, says it.  The shuffler sees tags, the analyzer does not.  NULL: messages have none. */
-	void (*route)(const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records,
+	void (*route)(const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records,
 		uint16_t *tags);
 	/* The tags depend on values: no count of them may be told, nor the time that filling up takes. */
 	bool routes_by_value;
@@ -71,4 +71,4 @@ const struct pt_device *pt_device_at(size_t i);
 /* Can the row let devices without a reading take part as q says?  `code` and a line that names the row
  * otherwise. */
 CM_CHECK enum cm_rc pt_none_check(
-	const struct pt_device *row, const struct pt_query *q, enum cm_rc code, struct cm_err *err);
+	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err);

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "es_holders.h"
+#include "es_law.h"
 #include "pr_limits.h"
-#include "pt_holders.h"
-#include "pt_law.h"
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
@@ -18,14 +18,14 @@
 #define BINS_MAX       65u /* two digits of base 64, and the symbol */
 
 /* What digit i counts, the first being the most significant. */
-static double place(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i)
+static double place(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
 	return ldexp(1, (int)(pt_digits_bits(pt_digits_base(q, p)) * (p->slots.kinds - 1 - i)));
 }
 
 /* A digit's noise weighs the square of its place and costs one over its dummies: the sum of both is least
  * where dummies grow with the inverse of the place. */
-static enum cm_rc make_slots(const struct pt_protocol *row, const struct pt_query *q,
+static enum cm_rc make_slots(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, uint32_t base, uint32_t digits, struct pt_randomizer *p,
 	struct cm_err *err)
 {
@@ -35,14 +35,14 @@ static enum cm_rc make_slots(const struct pt_protocol *row, const struct pt_quer
 	p->slots.kinds = digits;
 	for (uint32_t i = 0; rc == CM_OK && i < digits; i++) {
 		p->slots.slot[i] =
-			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = base + pt_query_symbols(q) };
+			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = base + qy_query_symbols(q) };
 		rc = pt_slots_request(row, &one, &p->slots.slot[i], err);
 		one.dummies = one.dummies < PR_MESSAGES_MAX ? one.dummies * base : one.dummies;
 	}
 	return rc == CM_OK ? pt_slots_limit(p, err) : rc;
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { 0 };
@@ -106,7 +106,7 @@ static double digit_sum(const struct pt_slot *s, const uint64_t *counts, double 
  * inverse to its variance there, half of the participants being holders. */
 static double holders_variance(const struct pt_slot *s, double *weight, double n)
 {
-	const struct pt_counted c = { .bins = s->each.bins,
+	const struct es_counted c = { .bins = s->each.bins,
 		.keep = pt_mixbins_keep(&s->each),
 		.other = pt_mixbins_other(&s->each),
 		.n = n,
@@ -114,45 +114,45 @@ static double holders_variance(const struct pt_slot *s, double *weight, double n
 
 	for (uint32_t y = 0; y < s->each.bins; y++)
 		weight[y] = y + 1 < s->each.bins;
-	return n / 2 * (pt_score_variance(&c, weight, 0) + pt_score_variance(&c, weight, s->each.bins - 1)) +
-	       c.dummies * pt_score_dummy_variance(&c, weight);
+	return n / 2 * (es_score_variance(&c, weight, 0) + es_score_variance(&c, weight, s->each.bins - 1)) +
+	       c.dummies * es_score_dummy_variance(&c, weight);
 }
 
 /* What one slot adds to the sum of levels and to the number of holders, of which it has the part `part`. */
-static enum cm_rc add_digit(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i,
-	const uint64_t *counts, double n, double part, double *score, struct pt_sums *sums,
+static enum cm_rc add_digit(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i,
+	const uint64_t *counts, double n, double part, double *score, struct es_sums *sums,
 	struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[i];
-	const struct pt_counted c = { .counts = counts,
+	const struct es_counted c = { .counts = counts,
 		.bins = s->each.bins,
 		.keep = pt_mixbins_keep(&s->each),
 		.other = pt_mixbins_other(&s->each),
 		.n = n,
 		.dummies = n * s->each.dummies };
-	struct pt_held held = { 0 };
+	struct es_held held = { 0 };
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t y = 0; y < s->each.bins; y++) {
 		score[y] = y + 1 < s->each.bins ? y * place(q, p, i) : 0;
 		score[s->each.bins + y] = y + 1 < s->each.bins ? part : 0;
 	}
-	if (pt_held(&c, &held))
-		pt_sums_add(&c, &held, score, score + s->each.bins, sums);
+	if (es_held(&c, &held))
+		es_sums_add(&c, &held, score, score + s->each.bins, sums);
 	else
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
-	pt_held_fini(&held);
+	es_held_fini(&held);
 	return rc;
 }
 
-static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
 	uint32_t bins = p->slots.slot[0].each.bins;
 	double *score = calloc(2 * (size_t)bins, sizeof *score), part[PT_SLOTS_MAX] = { 0 }, parts = 0;
-	struct pt_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
-	struct pt_support symbol = pt_slot_support(&p->slots.slot[0], reports, 1);
-	struct pt_sums sums = { 0 };
+	struct es_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
+	struct es_support symbol = pt_slot_support(&p->slots.slot[0], reports, 1);
+	struct es_sums sums = { 0 };
 	enum cm_rc rc = CM_OK;
 
 	if (!score || !e.item)
@@ -165,22 +165,22 @@ static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_ran
 		rc = add_digit(q, p, i, counts + (size_t)i * bins, (double)reports, part[i] / parts, score,
 			&sums, err);
 	if (rc == CM_OK) {
-		pt_holders_mean(q, &sums, pt_digits_top(q, p), &e.item[0]);
-		rc = pt_none_item(&symbol, counts[bins - 1], reports, 1, &e.item[1], &e.noise_floor, err);
+		es_holders_mean(q, &sums, pt_digits_top(q, p), &e.item[0]);
+		rc = es_none_item(&symbol, counts[bins - 1], reports, 1, &e.item[1], &e.noise_floor, err);
 	}
 	free(score);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
 /* Where everybody has a reading: as without a symbol, but for the bin that it takes. */
-static double digit_variance(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i, double n)
+static double digit_variance(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i, double n)
 {
 	const struct pt_slot *s = &p->slots.slot[i];
-	const struct pt_counted c = { .bins = s->each.bins,
+	const struct es_counted c = { .bins = s->each.bins,
 		.keep = pt_mixbins_keep(&s->each),
 		.other = pt_mixbins_other(&s->each),
 		.n = n,
@@ -192,26 +192,26 @@ static double digit_variance(const struct pt_query *q, const struct pt_randomize
 	for (uint32_t l = 0; l < base; l++) {
 		for (uint32_t y = 0; y < s->each.bins; y++)
 			score[y] = y < base ? (double)y - l : 0;
-		worst = fmax(worst, pt_score_variance(&c, score, l));
-		dummy = fmax(dummy, pt_score_dummy_variance(&c, score));
+		worst = fmax(worst, es_score_variance(&c, score, l));
+		dummy = fmax(dummy, es_score_dummy_variance(&c, score));
 	}
 	return n * worst + c.dummies * dummy;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	double n = (double)reports, top = pt_digits_top(q, p), sum = 0,
 	       variance = n / 4; /* rounding, at most */
-	double z = pt_normal_upper(0.025), unit, scale;
-	struct pt_item *item;
+	double z = es_normal_upper(0.025), unit, scale;
+	struct qy_item *item;
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
 	(void)row;
 	if (rc != CM_OK)
 		return rc;
-	if (pt_query_symbols(q) > 0)
+	if (qy_query_symbols(q) > 0)
 		return estimate_holders(q, p, counts, reports, out, err);
 	item = calloc(1, sizeof *item);
 	if (!item)
@@ -223,7 +223,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 		       digit_sum(&p->slots.slot[i], counts + (size_t)i * pt_digits_base(q, p), n, &of_digit);
 		variance += place(q, p, i) * place(q, p, i) * of_digit;
 	}
-	scale = (q->kind == PT_SUM ? 1 : 1 / n);
+	scale = (q->kind == QY_SUM ? 1 : 1 / n);
 	unit = (q->high - q->low) * scale * sqrt(variance) / top;
 	item->label = q->name;
 	item->value = scale * (n * q->low + (q->high - q->low) * sum / top);
@@ -231,11 +231,11 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	item->lower = item->joint_lower = item->value - z * unit;
 	item->upper = item->joint_upper = item->value + z * unit;
 	item->projected = fmin(fmax(item->value, scale * n * q->low), scale * n * q->high);
-	*out = (struct pt_estimate){ .item = item, .n = 1, .reports = reports };
+	*out = (struct es_estimate){ .item = item, .n = 1, .reports = reports };
 	return CM_OK;
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double n = (double)participants, variance = n / 4;
@@ -246,11 +246,11 @@ static double expected_error(const struct pt_protocol *row, const struct pt_quer
 
 		for (uint32_t l = 0; l < pt_digits_base(q, p); l++)
 			worst = fmax(worst, score_variance(&p->slots.slot[i], l));
-		of_digit = pt_query_symbols(q) > 0 ? digit_variance(q, p, i, n)
+		of_digit = qy_query_symbols(q) > 0 ? digit_variance(q, p, i, n)
 						   : n * worst + dummy_variance(&p->slots.slot[i], n);
 		variance += place(q, p, i) * place(q, p, i) * of_digit;
 	}
-	return (q->high - q->low) * sqrt(variance) / pt_digits_top(q, p) / (q->kind == PT_SUM ? 1 : n);
+	return (q->high - q->low) * sqrt(variance) / pt_digits_top(q, p) / (q->kind == QY_SUM ? 1 : n);
 }
 
 const struct pt_protocol pt_row_digits = {

@@ -6,10 +6,10 @@
 #include "pt_protocol.h"
 #include "pt_rows.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != PT_HISTOGRAM)
+	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
 	if (r->dummies != 0)
 		return cm_fail(
@@ -17,7 +17,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 	if (isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be finite; \"bins\" can do without",
 			row->device->name);
-	return pt_mixbins_derive(row, pt_query_bins(q), r->epsilon0, 0, out, err);
+	return pt_mixbins_derive(row, qy_query_bins(q), r->epsilon0, 0, out, err);
 }
 
 const struct pt_protocol pt_row_grr = {

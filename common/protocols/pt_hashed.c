@@ -7,7 +7,7 @@
 
 /* Luo, Wang, Yi, "Frequency estimation in the shuffle model with almost a single message", CCS 2022. */
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	return pt_multi_check_true(q, p, err);
 }
@@ -15,7 +15,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 /* Constant time in the value and its message's place, by masks: every message takes a hash of its own, and
  * one cell drawn and one computed.  Dummies are independent and identical, so a uniform place is a uniform
  * order. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t m = pt_mixbins_messages(p), place = cr_rng_below(rng, m);

@@ -9,13 +9,13 @@
 
 /* Two categories share a cell with chance kappa, and what that is above 1/l is below 2^-107 (pt_hash.h).  A
  * dummy's cell is uniform and independent of its hash. */
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = 1, .other = 1.0 / p->multi.size, .blanket = 1.0 / p->multi.size };
+	return (struct es_support){ .keep = 1, .other = 1.0 / p->multi.size, .blanket = 1.0 / p->multi.size };
 }
 
 /* More cells mean less noise and less blanket for each. */
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return pt_multi_derive_true(row, "olh", q, r, out, err);

@@ -6,16 +6,16 @@
 #include "pt_rows.h"
 
 /* Bins of numbers: the symbol of none is the last, if there is one. */
-static uint32_t levels_of(const struct pt_query *q, const struct pt_randomizer *p)
+static uint32_t levels_of(const struct qy_query *q, const struct pt_randomizer *p)
 {
-	return p->mixbins.bins - pt_query_symbols(q);
+	return p->mixbins.bins - qy_query_symbols(q);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
-	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
+	if (!qy_is_mean(q) && q->kind != QY_QUANTILES)
 		return cm_fail(err, CM_EPROTO, "%s: answers means, sums and quantiles only", p->row->name);
-	if (p->mixbins.bins < 2 + pt_query_symbols(q))
+	if (p->mixbins.bins < 2 + qy_query_symbols(q))
 		return cm_fail(err, CM_EPROTO, "%s: %u bins are no two levels", p->row->name,
 			(unsigned)p->mixbins.bins);
 	return pt_mixbins_check(p, err);
@@ -29,22 +29,22 @@ uint64_t pt_levels_round(uint64_t x, uint32_t b, const struct cr_rng *rng)
 	return (t >> 32) + ((draw - part) >> 63);
 }
 
-void pt_levels_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+void pt_levels_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t levels = levels_of(q, p), level = pt_levels_round(value->x, (uint32_t)levels - 1, rng);
 
 	/* Only a query with the symbol has a value that is it. */
 	pt_mixbins_encode(
-		&p->mixbins, pt_choose(pt_equal_mask(value->x, PT_NUMBER_NONE), levels, level), rng, records);
+		&p->mixbins, pt_choose(pt_equal_mask(value->x, QY_NUMBER_NONE), levels, level), rng, records);
 }
 
 const struct pt_device pt_device_levels = {
 	.name = "levels",
 	.summary = "level bins: the mean of a bounded number from one rounded level each",
 	.parameters = &pt_mixbins_layout,
-	.kinds = PT_MEAN | PT_SUM | PT_QUANTILES,
-	.none_symbol = PT_MEAN | PT_SUM | PT_QUANTILES,
+	.kinds = QY_MEAN | QY_SUM | QY_QUANTILES,
+	.none_symbol = QY_MEAN | QY_SUM | QY_QUANTILES,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
 	.encode = pt_levels_encode,

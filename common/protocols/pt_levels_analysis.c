@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pt_expect.h"
-#include "pt_holders.h"
-#include "pt_mean.h"
+#include "es_expect.h"
+#include "es_holders.h"
+#include "es_mean.h"
+#include "es_quantile.h"
 #include "pt_mixbins.h"
 #include "pt_mixbins_analysis.h"
-#include "pt_quantile.h"
 #include "pt_rows.h"
 
 #define LEVELS_MIN 4  /* without a local guarantee: what is cheap enough never to do without */
@@ -46,29 +46,29 @@ uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
 }
 
 /* The round to expect, for errors that do not follow from counts. */
-static struct pt_counted expected(const struct pt_randomizer *p, uint64_t participants)
+static struct es_counted expected(const struct pt_randomizer *p, uint64_t participants)
 {
 	return pt_mixbins_counted(p, NULL, participants, pt_mixbins_dummies(p, participants));
 }
 
-double pt_levels_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_levels_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
-	const struct pt_counted c = expected(p, participants);
+	const struct es_counted c = expected(p, participants);
 
 	(void)row;
-	return pt_response_expected_error(q, &c);
+	return es_response_expected_error(q, &c);
 }
 
-static double quantile_error(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+static double quantile_error(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants)
 {
-	const struct pt_counted c = expected(p, participants);
+	const struct es_counted c = expected(p, participants);
 
-	return pt_quantile_expected_error(q, &c);
+	return es_quantile_expected_error(q, &c);
 }
 
 /* The number of levels with the least error to expect. */
-static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct pt_query *q,
+static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
 	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
@@ -79,7 +79,7 @@ static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct p
 		struct pt_randomizer p;
 		double error;
 
-		rc = pt_mixbins_request(row, bins + pt_query_symbols(q), r, &p, err);
+		rc = pt_mixbins_request(row, bins + qy_query_symbols(q), r, &p, err);
 		error = rc == CM_OK ? quantile_error(q, &p, n) : INFINITY;
 		if (rc == CM_OK && (bins == LEVELS_MIN + 1 || error < best)) {
 			best = error;
@@ -89,14 +89,14 @@ static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct p
 	return rc;
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	uint32_t bins = r->levels;
 
-	if (bins == 0 && q->kind == PT_QUANTILES)
+	if (bins == 0 && q->kind == QY_QUANTILES)
 		return derive_quantiles(row, q, r, out, err);
-	if (!pt_is_mean(q) && q->kind != PT_QUANTILES)
+	if (!qy_is_mean(q) && q->kind != QY_QUANTILES)
 		return cm_fail(
 			err, CM_ECONFIG, "%s: answers means, sums and quantiles only", row->device->name);
 	if (bins == 0 && !isnan(r->epsilon0)) {
@@ -106,7 +106,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_batch);
 	}
 	/* Without a number of levels the request is refused, which a symbol must not hide. */
-	return pt_mixbins_request(row, bins > 0 ? bins + pt_query_symbols(q) : 0, r, out, err);
+	return pt_mixbins_request(row, bins > 0 ? bins + qy_query_symbols(q) : 0, r, out, err);
 }
 
 static void law(const void *of, uint32_t level, double *chance)
@@ -132,55 +132,55 @@ static void scores(const void *of, double *first, double *second)
 	}
 }
 
-enum cm_rc pt_levels_mean(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc pt_levels_mean(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, double dummies, struct es_estimate *out, struct cm_err *err)
 {
-	const struct pt_rule rule = {
+	const struct es_rule rule = {
 		.levels = p->mixbins.bins, .symbols = p->mixbins.bins, .of = p, .law = law, .scores = scores
 	};
 
-	return pt_mean_estimate(q, &rule, counts, reports, dummies, out, err);
+	return es_mean_estimate(q, &rule, counts, reports, dummies, out, err);
 }
 
 /* What the batch says of those who have a reading, and how many have none. */
-static enum cm_rc estimate_holders(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out, struct cm_err *err)
 {
-	const struct pt_counted c = pt_mixbins_counted(p, counts, reports, dummies);
-	struct pt_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
+	const struct es_counted c = pt_mixbins_counted(p, counts, reports, dummies);
+	struct es_estimate e = { .n = 2, .item = calloc(2, sizeof *e.item), .reports = reports };
 	double *score = calloc(2 * (size_t)p->mixbins.bins, sizeof *score);
-	struct pt_support symbol = pt_mixbins_support(p, dummies);
+	struct es_support symbol = pt_mixbins_support(p, dummies);
 	uint32_t levels = p->mixbins.bins - 1;
-	struct pt_sums sums = { 0 };
-	struct pt_held held = { 0 };
+	struct es_sums sums = { 0 };
+	struct es_held held = { 0 };
 	enum cm_rc rc = CM_OK;
 
-	if (!e.item || !score || !pt_held(&c, &held))
+	if (!e.item || !score || !es_held(&c, &held))
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t l = 0; rc == CM_OK && l < levels; l++) {
 		score[l] = l;
 		score[p->mixbins.bins + l] = 1;
 	}
 	if (rc == CM_OK) {
-		pt_sums_add(&c, &held, score, score + p->mixbins.bins, &sums);
-		pt_holders_mean(q, &sums, levels - 1, &e.item[0]);
-		rc = pt_none_item(&symbol, counts[levels], reports, 1, &e.item[1], &e.noise_floor, err);
+		es_sums_add(&c, &held, score, score + p->mixbins.bins, &sums);
+		es_holders_mean(q, &sums, levels - 1, &e.item[0]);
+		rc = es_none_item(&symbol, counts[levels], reports, 1, &e.item[1], &e.noise_floor, err);
 	}
-	pt_held_fini(&held);
+	es_held_fini(&held);
 	free(score);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
 /* Where everybody has a reading, which the estimator does not know.  A mean is a ratio: at all numbers alike
  * its error is that of the levels' distance from it.  A sum counts what a holder has above zero. */
 static double expected_of_holders(
-	const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+	const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants)
 {
-	const struct pt_counted c = expected(p, participants);
+	const struct es_counted c = expected(p, participants);
 	uint32_t b = p->mixbins.bins - 2;
 	double *score = calloc(2 * (size_t)p->mixbins.bins, sizeof *score), *moment, error, dummy = 0;
 
@@ -188,20 +188,20 @@ static double expected_of_holders(
 		return (double)INFINITY;
 	moment = score + p->mixbins.bins;
 	for (uint32_t l = 0; l <= b; l++) {
-		double from = q->kind == PT_SUM ? -q->low * b / (q->high - q->low) : l;
+		double from = q->kind == QY_SUM ? -q->low * b / (q->high - q->low) : l;
 
 		for (uint32_t y = 0; y <= b; y++)
 			score[y] = y - from;
-		moment[l] = (double)l * l + pt_score_variance(&c, score, l);
-		dummy = fmax(dummy, pt_score_dummy_variance(&c, score));
+		moment[l] = (double)l * l + es_score_variance(&c, score, l);
+		dummy = fmax(dummy, es_score_dummy_variance(&c, score));
 	}
-	error = pt_mean_expected_error(q, participants, b, moment, c.dummies, dummy);
+	error = es_mean_expected_error(q, participants, b, moment, c.dummies, dummy);
 	free(score);
 	return error;
 }
 
-enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	double dummies;
@@ -210,23 +210,23 @@ enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct pt_que
 	(void)row;
 	if (rc != CM_OK)
 		return rc;
-	if (q->kind == PT_QUANTILES) {
-		const struct pt_counted c = pt_mixbins_counted(p, counts, reports, dummies);
-		const struct pt_support symbol = pt_mixbins_support(p, dummies);
+	if (q->kind == QY_QUANTILES) {
+		const struct es_counted c = pt_mixbins_counted(p, counts, reports, dummies);
+		const struct es_support symbol = pt_mixbins_support(p, dummies);
 
-		return pt_quantile_estimate(q, &c, &symbol, reports, out, err);
+		return es_quantile_estimate(q, &c, &symbol, reports, out, err);
 	}
-	return pt_query_symbols(q) > 0 ? estimate_holders(q, p, counts, reports, dummies, out, err)
+	return qy_query_symbols(q) > 0 ? estimate_holders(q, p, counts, reports, dummies, out, err)
 				       : pt_levels_mean(q, p, counts, reports, dummies, out, err);
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	(void)row;
-	if (q->kind != PT_QUANTILES && pt_query_symbols(q) > 0)
+	if (q->kind != QY_QUANTILES && qy_query_symbols(q) > 0)
 		return expected_of_holders(q, p, participants);
-	return q->kind == PT_QUANTILES ? quantile_error(q, p, participants)
+	return q->kind == QY_QUANTILES ? quantile_error(q, p, participants)
 				       : pt_levels_expected_error(row, q, p, participants);
 }
 

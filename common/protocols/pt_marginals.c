@@ -6,19 +6,19 @@
 #include "pt_rows.h"
 #include "pt_slots.h"
 
-bool pt_marginals_has(const struct pt_query *q, uint32_t marginal, uint32_t column)
+bool pt_marginals_has(const struct qy_query *q, uint32_t marginal, uint32_t column)
 {
 	return (q->marginal[marginal] >> column & 1) != 0;
 }
 
 /* What a column can be: its categories, and the symbol of none. */
-uint32_t pt_marginals_faces(const struct pt_query *q, uint32_t column)
+uint32_t pt_marginals_faces(const struct qy_query *q, uint32_t column)
 {
-	return q->column[column].categories + pt_query_symbols(q);
+	return q->column[column].categories + qy_query_symbols(q);
 }
 
 /* Combinations of marginal i, or something above PR_CATEGORIES_MAX. */
-uint32_t pt_marginals_combinations(const struct pt_query *q, uint32_t i)
+uint32_t pt_marginals_combinations(const struct qy_query *q, uint32_t i)
 {
 	uint32_t k = 1;
 
@@ -27,9 +27,9 @@ uint32_t pt_marginals_combinations(const struct pt_query *q, uint32_t i)
 	return k;
 }
 
-enum cm_rc pt_marginals_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_marginals_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_MARGINALS)
+	if (q->kind != QY_MARGINALS)
 		return cm_fail(err, code, "%s: answers marginals only", pt_device_marginals.name);
 	for (uint32_t i = 0; i < q->marginals; i++) {
 		uint32_t k = pt_marginals_combinations(q, i);
@@ -42,7 +42,7 @@ enum cm_rc pt_marginals_query(const struct pt_query *q, enum cm_rc code, struct 
 	return CM_OK;
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_marginals_query(q, CM_EPROTO, err);
 
@@ -60,7 +60,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 }
 
 /* The combination's index, the last column of the set running fastest.  The strides are public. */
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint64_t index = 0;
@@ -74,7 +74,7 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	return index;
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);
@@ -84,8 +84,8 @@ const struct pt_device pt_device_marginals = {
 	.name = "marginals",
 	.summary = "a slot of mixbins for each combination of fields: marginal counts",
 	.parameters = &pt_slots_layout,
-	.kinds = PT_MARGINALS,
-	.none_symbol = PT_MARGINALS,
+	.kinds = QY_MARGINALS,
+	.none_symbol = QY_MARGINALS,
 	.check = check,
 	.encode = encode,
 	PT_SLOTS_DEVICE,

@@ -5,10 +5,10 @@
 #include "pt_device.h"
 
 /* Is the column in this marginal? */
-bool pt_marginals_has(const struct pt_query *q, uint32_t marginal, uint32_t column);
+bool pt_marginals_has(const struct qy_query *q, uint32_t marginal, uint32_t column);
 /* What a column can be: its categories, and the symbol of none. */
-uint32_t pt_marginals_faces(const struct pt_query *q, uint32_t column);
+uint32_t pt_marginals_faces(const struct qy_query *q, uint32_t column);
 /* Combinations of marginal i, or something above PR_CATEGORIES_MAX. */
-uint32_t pt_marginals_combinations(const struct pt_query *q, uint32_t i);
+uint32_t pt_marginals_combinations(const struct qy_query *q, uint32_t i);
 /* Are these marginals that the row can answer?  `code` otherwise. */
-CM_CHECK enum cm_rc pt_marginals_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err);
+CM_CHECK enum cm_rc pt_marginals_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err);

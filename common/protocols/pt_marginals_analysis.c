@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pt_expect.h"
-#include "pt_histogram.h"
+#include "es_expect.h"
+#include "es_histogram.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .slots.kinds = q->marginals };
@@ -32,18 +32,18 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 	return rc;
 }
 
-static const char *face_name(const struct pt_query *q, uint32_t c, uint32_t face)
+static const char *face_name(const struct qy_query *q, uint32_t c, uint32_t face)
 {
-	return face < q->column[c].categories ? q->column[c].category[face] : PT_NONE_LABEL;
+	return face < q->column[c].categories ? q->column[c].category[face] : QY_NONE_LABEL;
 }
 
-static size_t name_len(const struct pt_query *q, uint32_t c, uint32_t face)
+static size_t name_len(const struct qy_query *q, uint32_t c, uint32_t face)
 {
 	return strlen(q->column[c].name) + strlen(face_name(q, c, face)) + 2;
 }
 
 /* "state=High,fan=on" for combination j of marginal i, appended at *at; whether a column of it is none. */
-static bool put_name(const struct pt_query *q, uint32_t i, uint32_t j, char **at)
+static bool put_name(const struct qy_query *q, uint32_t i, uint32_t j, char **at)
 {
 	bool none = false;
 	uint32_t stride = pt_marginals_combinations(q, i);
@@ -65,7 +65,7 @@ static bool put_name(const struct pt_query *q, uint32_t i, uint32_t j, char **at
 }
 
 /* Bytes of all names: each face of a column stands in 1/faces of a marginal's names. */
-static size_t names_len(const struct pt_query *q)
+static size_t names_len(const struct qy_query *q)
 {
 	size_t sum = 1; /* even of no name there is something to allocate */
 
@@ -80,7 +80,7 @@ static size_t names_len(const struct pt_query *q)
 	return sum;
 }
 
-static enum cm_rc make_items(const struct pt_query *q, size_t n, struct pt_estimate *e, struct cm_err *err)
+static enum cm_rc make_items(const struct qy_query *q, size_t n, struct es_estimate *e, struct cm_err *err)
 {
 	size_t item = 0;
 	char *at;
@@ -99,11 +99,11 @@ static enum cm_rc make_items(const struct pt_query *q, size_t n, struct pt_estim
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	size_t n = pt_slots_symbols(p), at = 0;
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
@@ -111,10 +111,10 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK)
 		rc = make_items(q, n, &e, err);
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
-		struct pt_support s = pt_slot_support(&p->slots.slot[i], reports, 1);
+		struct es_support s = pt_slot_support(&p->slots.slot[i], reports, 1);
 		double floor;
 
-		rc = pt_support_items(
+		rc = es_support_items(
 			&s, counts + at, p->slots.slot[i].each.bins, reports, n, e.item + at, &floor, err);
 		e.noise_floor = rc == CM_OK ? fmax(e.noise_floor, floor) : 0;
 		at += p->slots.slot[i].each.bins;
@@ -122,11 +122,11 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double sum = 0, items = 0;
@@ -134,8 +134,8 @@ static double expected_error(const struct pt_protocol *row, const struct pt_quer
 	(void)row;
 	(void)q;
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct pt_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
-		double error = pt_support_expected_error(&s, participants, p->slots.slot[i].each.bins);
+		struct es_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
+		double error = es_support_expected_error(&s, participants, p->slots.slot[i].each.bins);
 
 		sum += error * error * p->slots.slot[i].each.bins;
 		items += p->slots.slot[i].each.bins;

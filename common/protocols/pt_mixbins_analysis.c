@@ -192,10 +192,10 @@ enum cm_rc pt_mixbins_totals(const struct pt_randomizer *p, const uint64_t *coun
 	return CM_OK;
 }
 
-struct pt_counted pt_mixbins_counted(
+struct es_counted pt_mixbins_counted(
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, double dummies)
 {
-	return (struct pt_counted){ .counts = counts,
+	return (struct es_counted){ .counts = counts,
 		.bins = p->mixbins.bins,
 		.keep = pt_mixbins_keep(&p->mixbins),
 		.other = pt_mixbins_other(&p->mixbins),
@@ -203,9 +203,9 @@ struct pt_counted pt_mixbins_counted(
 		.dummies = dummies };
 }
 
-struct pt_support pt_mixbins_support(const struct pt_randomizer *p, double dummies)
+struct es_support pt_mixbins_support(const struct pt_randomizer *p, double dummies)
 {
-	return (struct pt_support){ .keep = pt_mixbins_keep(&p->mixbins),
+	return (struct es_support){ .keep = pt_mixbins_keep(&p->mixbins),
 		.flip = p->mixbins.keep_always ? 0 : pt_probability(pt_complement(p->mixbins.keep)),
 		.other = pt_mixbins_other(&p->mixbins),
 		.dummies = dummies,

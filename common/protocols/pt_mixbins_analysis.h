@@ -1,7 +1,7 @@
 /* pt_mixbins_analysis.h - what a round of pt_mixbins.h costs, and what its counts say. */
 #pragma once
 
-#include "pt_holders.h"
+#include "es_holders.h"
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
 
@@ -37,8 +37,8 @@ double pt_mixbins_dummies_among(const struct pt_randomizer *p, uint64_t messages
  * when there are no participants, too many, or more messages in counts[bins] than can have been sent. */
 CM_CHECK enum cm_rc pt_mixbins_totals(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 	double *dummies, struct cm_err *err);
-/* The batch, for what is said of those who have a reading (pt_holders.h); counts are borrowed. */
-struct pt_counted pt_mixbins_counted(
+/* The batch, for what is said of those who have a reading (es_holders.h); counts are borrowed. */
+struct es_counted pt_mixbins_counted(
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, double dummies);
 /* A message as support of its bin, with N dummies in all. */
-struct pt_support pt_mixbins_support(const struct pt_randomizer *p, double dummies);
+struct es_support pt_mixbins_support(const struct pt_randomizer *p, double dummies);

@@ -7,7 +7,7 @@
 #include "pr_limits.h"
 #include "pt_category.h"
 
-enum cm_rc pt_multi_check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_multi_check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_histogram_check(q, p, err);
 
@@ -31,7 +31,7 @@ enum cm_rc pt_multi_size(const struct pt_device *row, uint32_t size, enum cm_rc 
 	return CM_OK;
 }
 
-enum cm_rc pt_multi_check_true(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_multi_check_true(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_multi_check(q, p, err);
 

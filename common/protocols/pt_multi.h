@@ -6,16 +6,16 @@
 
 #include "pt_mixbins.h"
 
-#define PT_MULTI_DEVICE .kinds = PT_HISTOGRAM, .none_symbol = PT_HISTOGRAM, .messages = pt_mixbins_messages
+#define PT_MULTI_DEVICE .kinds = QY_HISTOGRAM, .none_symbol = QY_HISTOGRAM, .messages = pt_mixbins_messages
 
 extern const struct pt_layout pt_multi_layout;
 
 /* CM_EPROTO unless a histogram's, one bin per category, with dummies. */
 CM_CHECK enum cm_rc pt_multi_check(
-	const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 /* The same for rows without a local guarantee, which send the true value: `size` faces of a dummy. */
 CM_CHECK enum cm_rc pt_multi_check_true(
-	const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err);
+	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 CM_CHECK enum cm_rc pt_multi_size(
 	const struct pt_device *row, uint32_t size, enum cm_rc code, struct cm_err *err);
 double pt_multi_no_guarantee(const struct pt_randomizer *p); /* INFINITY */

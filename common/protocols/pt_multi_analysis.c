@@ -3,22 +3,22 @@
 
 #include <math.h>
 
+#include "es_expect.h"
 #include "pr_limits.h"
-#include "pt_expect.h"
 #include "pt_mixbins_analysis.h"
 
 /* For epsilon 1 at delta 1e-8, as for balls into as many bins. */
 #define DUMMIES_A_FACE 62
 
-enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { .multi.bins = pt_query_bins(q),
+	struct pt_randomizer made = { .multi.bins = qy_query_bins(q),
 		.multi.dummies = r->dummies,
 		.multi.dummy_chance = r->dummy_chance,
 		.shuffler.dummies = r->shuffler_dummies };
 
-	if (q->kind != PT_HISTOGRAM)
+	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
 	if (pt_mixbins_messages(&made) > PR_MESSAGES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", row->device->name,
@@ -41,7 +41,7 @@ static uint32_t faces(const struct pt_randomizer *p, uint64_t participants)
 	return n < 2 ? 2 : n > PR_CATEGORIES_MAX ? PR_CATEGORIES_MAX : (uint32_t)n;
 }
 
-enum cm_rc pt_multi_derive_true(const struct pt_protocol *row, const char *instead, const struct pt_query *q,
+enum cm_rc pt_multi_derive_true(const struct pt_protocol *row, const char *instead, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made;
@@ -80,11 +80,11 @@ enum cm_rc pt_multi_blanket(
 	return CM_OK;
 }
 
-enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_support s = row->support(p);
+	struct es_support s = row->support(p);
 	uint64_t most;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
@@ -96,15 +96,15 @@ enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct pt_quer
 	}
 	s.dummies = p->multi.dummy_chance > 0 ? pt_mixbins_dummies_among(p, counts[p->multi.bins], reports)
 					      : pt_mixbins_dummies(p, reports);
-	return pt_support_estimate(q, &s, counts, reports, out, err);
+	return es_support_estimate(q, &s, counts, reports, out, err);
 }
 
-double pt_multi_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_multi_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
-	struct pt_support s = row->support(p);
+	struct es_support s = row->support(p);
 
 	(void)q;
 	s.dummies = pt_mixbins_dummies(p, participants);
-	return pt_support_expected_error(&s, participants, p->multi.bins);
+	return es_support_expected_error(&s, participants, p->multi.bins);
 }

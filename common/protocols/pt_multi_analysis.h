@@ -10,13 +10,13 @@
 
 /* Row, bins and dummies of *out, nothing else set.  CM_ECONFIG unless q is a histogram and there are
  * dummies. */
-CM_CHECK enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 /* The same for rows without a local guarantee, which send the true value: `size` faces of a dummy, chosen for
  * 62 dummies a face (epsilon 1 at delta 1e-8) when the plan does not say.  instead: the row to name to who
  * asks for a local guarantee. */
 CM_CHECK enum cm_rc pt_multi_derive_true(const struct pt_protocol *row, const char *instead,
-	const struct pt_query *q, const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
+	const struct qy_query *q, const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 /* Supports of the items; with dummy_chance, also the messages that are not NULL. */
 uint32_t pt_multi_tallies(const struct pt_randomizer *p);
 
@@ -27,8 +27,8 @@ CM_CHECK enum cm_rc pt_multi_blanket(
 
 /* As pt_protocol.estimate for counts that are supports: each at most the number of messages, else
  * CM_EDATA. */
-CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-double pt_multi_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_multi_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

@@ -16,7 +16,7 @@ static long double decay(const struct pt_randomizer *p)
 static double defect_of(uint64_t threshold, uint32_t mean)
 {
 	return pt_round_up(pt_noise_end(threshold, mean) /
-			   pt_noise_total(&(struct pt_noise){ threshold, mean }) * (1 + SLACK));
+			   es_noise_total(&(struct es_noise){ threshold, mean }) * (1 + SLACK));
 }
 
 enum cm_rc pt_noise_request(const struct pt_protocol *row, const struct pt_request *r,

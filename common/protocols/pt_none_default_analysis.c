@@ -2,7 +2,7 @@
 #include "pt_protocol.h"
 
 /* Does the row have the symbol for this question, or, for NULL, one of those that "auto" chooses from? */
-static bool has_symbol(const struct pt_protocol *row, const struct pt_query *q)
+static bool has_symbol(const struct pt_protocol *row, const struct qy_query *q)
 {
 	if (row)
 		return (row->device->none_symbol & (unsigned)q->kind) != 0;
@@ -12,10 +12,10 @@ static bool has_symbol(const struct pt_protocol *row, const struct pt_query *q)
 	return false;
 }
 
-void pt_none_default(const struct pt_protocol *row, struct pt_query *q)
+void pt_none_default(const struct pt_protocol *row, struct qy_query *q)
 {
-	q->none = has_symbol(row, q) ? PT_NONE_SYMBOL : q->low < q->high ? PT_NONE_VALUE : PT_NONE_EVEN;
+	q->none = has_symbol(row, q) ? QY_NONE_SYMBOL : q->low < q->high ? QY_NONE_VALUE : QY_NONE_EVEN;
 	q->none_category = 0;
 	/* Halves first: the sum of two finite numbers may not be finite. */
-	q->none_value = q->none == PT_NONE_VALUE ? q->low / 2 + q->high / 2 : 0;
+	q->none_value = q->none == QY_NONE_VALUE ? q->low / 2 + q->high / 2 : 0;
 }

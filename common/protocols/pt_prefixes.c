@@ -6,9 +6,9 @@
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
-	if (q->kind != PT_PREFIXES)
+	if (q->kind != QY_PREFIXES)
 		return cm_fail(err, CM_EPROTO, "%s: answers prefixes only", p->row->name);
 	if (p->mixbins.bins <= q->categories)
 		return cm_fail(err, CM_EPROTO, "%s: %u bins for %u candidates and the rest", p->row->name,
@@ -16,7 +16,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 	return pt_mixbins_check(p, err);
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t is_other = pt_equal_mask(value->x, q->categories);
@@ -28,8 +28,8 @@ const struct pt_device pt_device_prefixes = {
 	.name = "prefixes",
 	.summary = "mixbins over the candidates that a text may begin with: heavy hitters",
 	.parameters = &pt_mixbins_layout,
-	.kinds = PT_PREFIXES,
-	.none_symbol = PT_PREFIXES,
+	.kinds = QY_PREFIXES,
+	.none_symbol = QY_PREFIXES,
 	.check = check,
 	.dummy = pt_mixbins_dummy,
 	.rare_dummy = true,

@@ -1,27 +1,27 @@
 /* pt_prefixes_analysis.c - the analysis half of pt_prefixes.c: the row's plan, loss, counts and answer. */
 #include <stdlib.h>
 
+#include "es_histogram.h"
 #include "pt_category_analysis.h"
-#include "pt_histogram.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != PT_PREFIXES)
+	if (q->kind != QY_PREFIXES)
 		return cm_fail(err, CM_ECONFIG, "%s: answers prefixes only", row->device->name);
 	return pt_mixbins_request(row, q->categories + 1, r, out, err);
 }
 
 /* Joint over all bins, the unused too: what a later round extends was chosen among the candidates. */
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { .n = p->mixbins.bins, .reports = reports };
-	struct pt_support s;
+	struct es_estimate e = { .n = p->mixbins.bins, .reports = reports };
+	struct es_support s;
 	double dummies = 0;
 	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &dummies, err);
 
@@ -34,13 +34,13 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	for (uint32_t i = 0; i < q->categories; i++)
 		e.item[i].label = q->category[i];
 	s = pt_mixbins_support(p, dummies);
-	rc = pt_support_items(&s, counts, e.n, reports, e.n, e.item, &e.noise_floor, err);
+	rc = es_support_items(&s, counts, e.n, reports, e.n, e.item, &e.noise_floor, err);
 	/* Nobody is in an unused bin, and the last one is no candidate. */
 	e.n = q->categories;
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 

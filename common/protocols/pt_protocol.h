@@ -7,8 +7,8 @@
  * doc/protocols/README.md. */
 #pragma once
 
+#include "es_histogram.h"
 #include "pt_device.h"
-#include "pt_histogram.h"
 #include "pt_loss.h"
 
 /* What a plan asks for. */
@@ -57,7 +57,7 @@ struct pt_protocol {
 
 	/* Plan to exact parameters; thresholds are rounded towards more noise.  CM_ECONFIG names the
 	 * parameter. */
-	enum cm_rc (*derive)(const struct pt_protocol *row, const struct pt_query *q,
+	enum cm_rc (*derive)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 	uint32_t (*tallies)(const struct pt_randomizer *p); /* counts of a round, 1..PR_TALLIES_MAX */
 	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
@@ -71,21 +71,21 @@ struct pt_protocol {
 	enum cm_rc (*tally)(
 		const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 	/* counts[tallies()] of the tallied records of `reports` participants. */
-	enum cm_rc (*estimate)(const struct pt_protocol *row, const struct pt_query *q,
+	enum cm_rc (*estimate)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
-		struct pt_estimate *out, struct cm_err *err);
-	/* Root mean square error to expect of an answer, by its exact variance: pt_expect.h. */
-	double (*expected_error)(const struct pt_protocol *row, const struct pt_query *q,
+		struct es_estimate *out, struct cm_err *err);
+	/* Root mean square error to expect of an answer, by its exact variance: es_expect.h. */
+	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);
 	/* What the row's paper says of such a round, beside what holds, in a sentence or two; "" where
 	 * nothing can be said.  NULL: there is nothing to say. */
-	void (*statement)(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+	void (*statement)(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 		double delta, char *out, size_t size);
 
 	/* What rows of one family have of their own, for the functions that they share: how a message
 	 * supports an item (pt_single_analysis.h, pt_multi_analysis.h), but for the number of dummies; and
 	 * the law of one symbol of a number (pt_number_analysis.h). */
-	struct pt_support (*support)(const struct pt_randomizer *p);
+	struct es_support (*support)(const struct pt_randomizer *p);
 	const struct pt_number_law *number;
 };
 
@@ -96,7 +96,7 @@ double pt_dummies_each(uint32_t dummies, uint64_t chance);
 
 /* How they take part in rounds of this row where nobody said it: by the symbol if the row has it, else by the
  * middle of the range, or evenly where there is no range.  row NULL: of any row that "auto" may choose. */
-void pt_none_default(const struct pt_protocol *row, struct pt_query *q);
+void pt_none_default(const struct pt_protocol *row, struct qy_query *q);
 
 /* NULL if there is none. */
 const struct pt_protocol *pt_find(const char *name);
@@ -106,9 +106,9 @@ const struct pt_protocol *pt_row(size_t i);
 const struct pt_protocol *pt_protocol_of(const struct pt_device *device);
 
 /* The columns of a row, called. */
-CM_CHECK enum cm_rc pt_derive(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 uint32_t pt_tallies(const struct pt_randomizer *p);
-CM_CHECK enum cm_rc pt_answer(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err);
-double pt_expected_error(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants);
+CM_CHECK enum cm_rc pt_answer(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err);
+double pt_expected_error(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "pt_query.h"
+#include "qy_query.h"
 
 #define PT_SLOTS_MAX 16u
 #define PT_TAGS_MAX  65535u

@@ -8,7 +8,7 @@
 #include "pt_slots.h"
 
 /* Levels of the tree below its root; 0 if the leaves are no power of the fanout. */
-static uint32_t depth(const struct pt_query *q)
+static uint32_t depth(const struct qy_query *q)
 {
 	uint32_t nodes = 1, levels = 0;
 
@@ -19,9 +19,9 @@ static uint32_t depth(const struct pt_query *q)
 	return nodes == q->leaves && nodes <= PR_CATEGORIES_MAX ? levels : 0;
 }
 
-enum cm_rc pt_ranges_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_ranges_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_RANGES)
+	if (q->kind != QY_RANGES)
 		return cm_fail(err, code, "%s: answers ranges only", pt_device_ranges.name);
 	if (depth(q) == 0)
 		return cm_fail(err, code,
@@ -31,7 +31,7 @@ enum cm_rc pt_ranges_query(const struct pt_query *q, enum cm_rc code, struct cm_
 }
 
 /* The slots, coarsest level first, but for what a request says. */
-void pt_ranges_slots(const struct pt_query *q, struct pt_randomizer *p)
+void pt_ranges_slots(const struct qy_query *q, struct pt_randomizer *p)
 {
 	uint32_t nodes = 1;
 
@@ -39,11 +39,11 @@ void pt_ranges_slots(const struct pt_query *q, struct pt_randomizer *p)
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
 		nodes *= q->fanout;
 		p->slots.slot[i] =
-			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = nodes + pt_query_symbols(q) };
+			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = nodes + qy_query_symbols(q) };
 	}
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	struct pt_randomizer want = { 0 };
 	enum cm_rc rc = pt_ranges_query(q, CM_EPROTO, err);
@@ -64,14 +64,14 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 }
 
 /* A slot has a bin for each node of its level, and the last for the symbol of none, if there is one. */
-uint32_t pt_ranges_nodes(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i)
+uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
-	return p->slots.slot[i].each.bins - pt_query_symbols(q);
+	return p->slots.slot[i].each.bins - qy_query_symbols(q);
 }
 
 /* The node of level i above the number; the grids are nested, so no division of a secret is needed.  The
  * upper end of the range belongs to the last node. */
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint64_t nodes = pt_ranges_nodes(q, p, i), node = (value->x * nodes) >> 32;
@@ -79,10 +79,10 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	(void)group;
 	(void)rng;
 	return pt_choose(
-		pt_equal_mask(value->x, PT_NUMBER_NONE), nodes, node - (1 & pt_equal_mask(node, nodes)));
+		pt_equal_mask(value->x, QY_NUMBER_NONE), nodes, node - (1 & pt_equal_mask(node, nodes)));
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);
@@ -92,8 +92,8 @@ const struct pt_device pt_device_ranges = {
 	.name = "ranges",
 	.summary = "a tree of intervals, a slot of mixbins for each level: counts of ranges",
 	.parameters = &pt_slots_layout,
-	.kinds = PT_RANGES,
-	.none_symbol = PT_RANGES,
+	.kinds = QY_RANGES,
+	.none_symbol = QY_RANGES,
 	.check = check,
 	.encode = encode,
 	PT_SLOTS_DEVICE,

@@ -5,8 +5,8 @@
 #include "pt_device.h"
 
 /* Does the row answer the question, of leaves that are a power of the fanout?  `code` otherwise. */
-CM_CHECK enum cm_rc pt_ranges_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err);
+CM_CHECK enum cm_rc pt_ranges_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err);
 /* The slots, coarsest level first, but for what a request says. */
-void pt_ranges_slots(const struct pt_query *q, struct pt_randomizer *p);
+void pt_ranges_slots(const struct qy_query *q, struct pt_randomizer *p);
 /* A slot has a bin for each node of its level, and the last for the symbol of none, if there is one. */
-uint32_t pt_ranges_nodes(const struct pt_query *q, const struct pt_randomizer *p, uint32_t i);
+uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i);

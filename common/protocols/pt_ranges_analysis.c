@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pt_histogram.h"
-#include "pt_holders.h"
+#include "es_histogram.h"
+#include "es_holders.h"
+#include "es_tree.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
-#include "pt_tree.h"
 
 #define LABEL_LEN 64u /* "[-1.234567891e-300, -1.234567891e-300)" */
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { 0 };
@@ -32,7 +32,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 	return rc;
 }
 
-static void put_label(const struct pt_query *q, uint32_t nodes, uint32_t node, char *out)
+static void put_label(const struct qy_query *q, uint32_t nodes, uint32_t node, char *out)
 {
 	double step = (q->high - q->low) / nodes;
 	bool last = node + 1 == nodes;
@@ -42,12 +42,12 @@ static void put_label(const struct pt_query *q, uint32_t nodes, uint32_t node, c
 }
 
 static enum cm_rc make_items(
-	const struct pt_query *q, const struct pt_randomizer *p, struct pt_estimate *e, struct cm_err *err)
+	const struct qy_query *q, const struct pt_randomizer *p, struct es_estimate *e, struct cm_err *err)
 {
 	size_t at = 0;
 
 	/* The symbol is one item, whatever the number of slots that have it. */
-	e->n = pt_query_symbols(q);
+	e->n = qy_query_symbols(q);
 	for (uint32_t i = 0; i < p->slots.kinds; i++)
 		e->n += pt_ranges_nodes(q, p, i);
 	e->item = calloc(e->n, sizeof *e->item);
@@ -59,8 +59,8 @@ static enum cm_rc make_items(
 			e->item[at].label = e->names + at * LABEL_LEN;
 			put_label(q, pt_ranges_nodes(q, p, i), node, e->names + at * LABEL_LEN);
 		}
-	if (pt_query_symbols(q) > 0)
-		e->item[at] = (struct pt_item){ .label = PT_NONE_LABEL, .none = true };
+	if (qy_query_symbols(q) > 0)
+		e->item[at] = (struct qy_item){ .label = QY_NONE_LABEL, .none = true };
 	return CM_OK;
 }
 
@@ -71,12 +71,12 @@ struct holding {
 };
 
 /* What one slot says of them.  The first one, whose noise is least, makes the item. */
-static enum cm_rc add_none(const struct pt_support *s, uint64_t count, struct pt_estimate *e, bool first,
+static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es_estimate *e, bool first,
 	struct holding *all, struct cm_err *err)
 {
-	double n = (double)e->reports, weight = 1 / pt_support_variance(s, n, n / 2), floor;
-	struct pt_item item = { 0 };
-	enum cm_rc rc = pt_none_item(s, count, e->reports, e->n, &item, &floor, err);
+	double n = (double)e->reports, weight = 1 / es_support_variance(s, n, n / 2), floor;
+	struct qy_item item = { 0 };
+	enum cm_rc rc = es_none_item(s, count, e->reports, e->n, &item, &floor, err);
 
 	if (rc != CM_OK)
 		return rc;
@@ -88,31 +88,31 @@ static enum cm_rc add_none(const struct pt_support *s, uint64_t count, struct pt
 }
 
 /* Every node's raw estimate, and beside it the consistent one: nodes sum to those who have a reading. */
-static enum cm_rc fill_items(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	struct pt_estimate *e, struct cm_err *err)
+static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	struct es_estimate *e, struct cm_err *err)
 {
 	double variance[PT_SLOTS_MAX], n = (double)e->reports, *value = calloc(e->n, sizeof *value);
-	size_t nodes = e->n - pt_query_symbols(q), at = 0;
+	size_t nodes = e->n - qy_query_symbols(q), at = 0;
 	struct holding all = { .none = 0 };
 	enum cm_rc rc = value ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
-		struct pt_support s = pt_slot_support(&p->slots.slot[i], e->reports, 1);
+		struct es_support s = pt_slot_support(&p->slots.slot[i], e->reports, 1);
 		double floor;
 
-		rc = pt_support_items(
+		rc = es_support_items(
 			&s, counts, pt_ranges_nodes(q, p, i), e->reports, e->n, e->item + at, &floor, err);
 		e->noise_floor = rc == CM_OK ? fmax(e->noise_floor, floor) : 0;
-		variance[i] = pt_support_variance(&s, n, n / pt_ranges_nodes(q, p, i));
+		variance[i] = es_support_variance(&s, n, n / pt_ranges_nodes(q, p, i));
 		at += pt_ranges_nodes(q, p, i);
 		counts += pt_ranges_nodes(q, p, i);
-		if (rc == CM_OK && pt_query_symbols(q) > 0)
+		if (rc == CM_OK && qy_query_symbols(q) > 0)
 			rc = add_none(&s, *counts++, e, i == 0, &all, err);
 	}
 	for (size_t i = 0; rc == CM_OK && i < nodes; i++)
 		value[i] = e->item[i].value;
 	if (rc == CM_OK)
-		pt_tree_consistent(value, q->fanout, p->slots.kinds, variance,
+		es_tree_consistent(value, q->fanout, p->slots.kinds, variance,
 			all.weight > 0 ? n - all.none / all.weight : n);
 	for (size_t i = 0; rc == CM_OK && i < nodes; i++)
 		e->item[i].projected = value[i];
@@ -120,11 +120,11 @@ static enum cm_rc fill_items(const struct pt_query *q, const struct pt_randomize
 	return rc;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
 	(void)row;
@@ -135,21 +135,21 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
 /* Of a node's count, over the levels alike. */
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double sum = 0, n = (double)participants;
 
 	(void)row;
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct pt_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
+		struct es_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
 
-		sum += pt_support_variance(&s, n, n / pt_ranges_nodes(q, p, i));
+		sum += es_support_variance(&s, n, n / pt_ranges_nodes(q, p, i));
 	}
 	return sqrt(sum / p->slots.kinds);
 }

@@ -43,10 +43,10 @@ uint32_t pt_rotated_padded(uint32_t dimension)
 	return d;
 }
 
-struct pt_query pt_rotated_wide(const struct pt_query *q, const struct pt_randomizer *p)
+struct qy_query pt_rotated_wide(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
-	struct pt_query w = *q;
+	struct qy_query w = *q;
 
 	w.dimension = s->count * s->groups * pt_words_width(p);
 	w.columns = 0;
@@ -54,30 +54,30 @@ struct pt_query pt_rotated_wide(const struct pt_query *q, const struct pt_random
 }
 
 /* Groups of one rotation. */
-static uint32_t groups_each(const struct pt_query *q, const struct pt_randomizer *p)
+static uint32_t groups_each(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	uint32_t of_group = p->slots.slot[0].count * pt_words_width(p);
 
 	return pt_words_ceil_div(pt_rotated_padded(q->dimension), of_group);
 }
 
-uint32_t pt_rotated_rotations(const struct pt_query *q, const struct pt_randomizer *p)
+uint32_t pt_rotated_rotations(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	uint32_t each = groups_each(q, p), groups = p->slots.slot[0].groups;
 
 	return groups % each == 0 ? groups / each : 0;
 }
 
-double pt_rotated_cut(const struct pt_query *q, uint64_t scale)
+double pt_rotated_cut(const struct qy_query *q, uint64_t scale)
 {
 	int m = __builtin_ctz(pt_rotated_padded(q->dimension));
 
 	return ldexp(m % 2 == 0 ? 1 : sqrt(0.5), 32) / (double)scale;
 }
 
-enum cm_rc pt_rotated_query(const struct pt_query *q, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", pt_device_rotated.name);
 	if (q->dimension >= PADDED_MAX)
 		return cm_fail(err, code, "%s: %u coordinates, at most %u", pt_device_rotated.name,
@@ -89,11 +89,11 @@ enum cm_rc pt_rotated_query(const struct pt_query *q, enum cm_rc code, struct cm
 }
 
 /* Slots of words come first: R is found from them. */
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_rotated_query(q, CM_EPROTO, err);
-	struct pt_query w = *q;
+	struct qy_query w = *q;
 	uint32_t rotations;
 
 	w.dimension = pt_rotated_padded(q->dimension);
@@ -165,7 +165,7 @@ static void pass(int64_t *v, uint32_t d, uint32_t rotation, uint32_t which)
 }
 
 /* The value's vector, made as long as may be, in rotation r. */
-static void turn(const struct pt_query *q, const uint32_t *at, uint32_t rotation, int64_t *v, uint32_t d)
+static void turn(const struct qy_query *q, const uint32_t *at, uint32_t rotation, int64_t *v, uint32_t d)
 {
 	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
 	unsigned halve = (unsigned)__builtin_ctz(d) / 2;
@@ -198,7 +198,7 @@ static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 }
 
 /* The group was drawn, and its rotation with it: both are numbers here and no address. */
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint32_t d = pt_rotated_padded(q->dimension), width = pt_words_width(p);
@@ -218,17 +218,17 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	return made;
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);
 }
 
 /* Of the transformed vector, whose coordinates have no names. */
-static void describe(const struct pt_query *q, const struct pt_randomizer *p, const uint8_t *record,
+static void describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size)
 {
-	struct pt_query w = pt_rotated_wide(q, p);
+	struct qy_query w = pt_rotated_wide(q, p);
 
 	pt_words_describe(&w, p, record, out, size);
 }
@@ -237,7 +237,7 @@ const struct pt_device pt_device_rotated = {
 	.name = "rotated",
 	.summary = "words of a rotated vector: the mean of vectors of bounded length",
 	.parameters = &pt_rotated_layout,
-	.kinds = PT_VECTOR,
+	.kinds = QY_VECTOR,
 	.check = check,
 	.encode = encode,
 	.describe = describe,

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "es_law.h"
+#include "es_vector.h"
 #include "pr_limits.h"
-#include "pt_law.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
-#include "pt_vector.h"
 #include "pt_words_analysis.h"
 
 /* Below so many coordinates those of a random direction are not normal enough: nothing is cut. */
@@ -45,22 +45,22 @@ static struct cutting cutting_in(double a, uint32_t d)
 /* Variance of a coordinate, of L = 1: signs of [-c, c], and the rest of cutting, averaged over R rotations.
  */
 static double variance_of(
-	const struct pt_query *q, const struct pt_signs *s, double a, uint32_t rotations, double n)
+	const struct qy_query *q, const struct pt_signs *s, double a, uint32_t rotations, double n)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
 	struct cutting c = cutting_in(a, d);
 	double each = (double)d * c.slope * c.slope * rotations;
 
-	return (a * a * pt_signs_variance(s, n, 0) + c.rest) / each;
+	return (a * a * es_signs_variance(s, n, 0) + c.rest) / each;
 }
 
-static double cut(const struct pt_query *q, const struct pt_randomizer *p)
+static double cut(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	return pt_rotated_cut(q, p->rotated.scale);
 }
 
 /* The cut of least error. */
-static double best_cut(const struct pt_query *q, const struct pt_signs *s, uint32_t rotations, double n)
+static double best_cut(const struct qy_query *q, const struct pt_signs *s, uint32_t rotations, double n)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
 	double never = fmin(sqrt(2 * log(2 * (double)d * n)), sqrt(d)), best = never;
@@ -83,7 +83,7 @@ static bool may_rotate(const struct pt_randomizer *one, uint32_t rotations)
 }
 
 /* The words of R rotations, with their best cut; their variance. */
-static double rotate(const struct pt_query *q, const struct pt_randomizer *one, uint32_t rotations, double n,
+static double rotate(const struct qy_query *q, const struct pt_randomizer *one, uint32_t rotations, double n,
 	struct pt_randomizer *out)
 {
 	struct pt_signs s;
@@ -98,10 +98,10 @@ static double rotate(const struct pt_query *q, const struct pt_randomizer *one, 
 }
 
 /* As few rotations as are good enough: each costs counts, and none costs privacy. */
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_query w = *q;
+	struct qy_query w = *q;
 	double n = r->min_batch > 0 ? (double)r->min_batch : 1, best;
 	enum cm_rc rc = pt_rotated_query(q, CM_ECONFIG, err);
 	struct pt_randomizer one, made;
@@ -141,7 +141,7 @@ static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 
 /* Lengths of errors are kept: the mean over the coordinates of their variances is that of the rotated
  * ones'. */
-static double error_of(const struct pt_protocol *row, const struct pt_query *q, const struct pt_randomizer *p,
+static double error_of(const struct pt_protocol *row, const struct qy_query *q, const struct pt_randomizer *p,
 	uint64_t participants)
 {
 	struct pt_signs s = pt_words_signs(p, participants);
@@ -151,14 +151,14 @@ static double error_of(const struct pt_protocol *row, const struct pt_query *q, 
 	       sqrt(variance_of(q, &s, cut(q, p), pt_rotated_rotations(q, p), (double)participants));
 }
 
-static void fill(const struct pt_query *q, double sd, const double *v, struct pt_estimate *e)
+static void fill(const struct qy_query *q, double sd, const double *v, struct es_estimate *e)
 {
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
+	double z = es_normal_upper(0.025), joint_z = es_normal_upper(es_joint_tail(q->dimension));
 
 	for (uint32_t j = 0; j < q->dimension; j++) {
-		struct pt_item *it = &e->item[j];
+		struct qy_item *it = &e->item[j];
 
-		*it = (struct pt_item){ .label = it->label,
+		*it = (struct qy_item){ .label = it->label,
 			.value = v[j],
 			.variance = sd * sd,
 			.lower = v[j] - z * sd,
@@ -172,7 +172,7 @@ static void fill(const struct pt_query *q, double sd, const double *v, struct pt
 }
 
 /* The mean over the rotations of what each says: mean[d]. */
-static enum cm_rc turn_back(const struct pt_query *q, const struct pt_randomizer *p, const int64_t *sum,
+static enum cm_rc turn_back(const struct qy_query *q, const struct pt_randomizer *p, const int64_t *sum,
 	double unit, double *mean, struct cm_err *err)
 {
 	uint32_t d = pt_rotated_padded(q->dimension), rotations = pt_rotated_rotations(q, p);
@@ -193,16 +193,16 @@ static enum cm_rc turn_back(const struct pt_query *q, const struct pt_randomizer
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
-	struct pt_query w = pt_rotated_wide(q, p);
+	struct qy_query w = pt_rotated_wide(q, p);
 	struct pt_signs s = pt_words_signs(p, reports);
 	int64_t *sum = NULL;
 	double *mean = NULL;
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc = CM_OK;
 
 	(void)row;
@@ -211,7 +211,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	sum = calloc(w.dimension, sizeof *sum);
 	mean = calloc(d, sizeof *mean);
 	rc = !sum || !mean ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
-			   : pt_vector_items(q, &e, err);
+			   : es_vector_items(q, &e, err);
 	if (rc == CM_OK)
 		rc = pt_words_sums(&w, p, counts, reports, sum, err);
 	if (rc == CM_OK) {
@@ -223,9 +223,9 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK) {
 		fill(q, error_of(row, q, p, reports), mean, &e);
 		*out = e;
-		e = (struct pt_estimate){ 0 };
+		e = (struct es_estimate){ 0 };
 	}
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	free(sum);
 	free(mean);
 	return rc;

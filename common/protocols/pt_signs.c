@@ -14,7 +14,7 @@ uint64_t pt_signs_draw(uint32_t x, const struct cr_rng *rng)
 	return (draw - x) >> 63;
 }
 
-uint32_t pt_signs_pick(const struct pt_query *q, const struct pt_value *value, uint64_t i)
+uint32_t pt_signs_pick(const struct qy_query *q, const struct qy_value *value, uint64_t i)
 {
 	uint32_t x = 0;
 
@@ -24,7 +24,7 @@ uint32_t pt_signs_pick(const struct pt_query *q, const struct pt_value *value, u
 }
 
 void pt_signs_describe(
-	const struct pt_query *q, uint32_t coordinate, bool plus, char *out, size_t size, size_t *used)
+	const struct qy_query *q, uint32_t coordinate, bool plus, char *out, size_t size, size_t *used)
 {
 	char number[LABEL];
 	const char *label = number;

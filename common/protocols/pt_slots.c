@@ -119,7 +119,7 @@ double pt_slots_epsilon0(const struct pt_randomizer *p)
 }
 
 /* The group, too, passes through masks: word() sees to it. */
-void pt_slots_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	pt_word *word, const struct cr_rng *rng, uint8_t *records)
 {
 	uint32_t at = 0;

@@ -110,11 +110,11 @@ enum cm_rc pt_slots_totals(
 	return CM_OK;
 }
 
-struct pt_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words)
+struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words)
 {
 	double keep = pt_mixbins_keep(&s->each), other = pt_mixbins_other(&s->each), more = words - 1;
 
-	return (struct pt_support){ .keep = keep + more * other,
+	return (struct es_support){ .keep = keep + more * other,
 		.flip = (s->each.bins - 1 - more) * other,
 		.other = words * other,
 		.dummies = (double)reports * s->each.dummies,

@@ -3,7 +3,7 @@
  * counts: slot after slot, group after group, word after word. */
 #pragma once
 
-#include "pt_histogram.h"
+#include "es_histogram.h"
 #include "pt_protocol.h"
 #include "pt_slots.h"
 
@@ -38,4 +38,4 @@ CM_CHECK enum cm_rc pt_slots_totals(
 
 /* A message of slot s as support of a set of `words` of its bins, of a slot with one group: its holders hold
  * one of them. */
-struct pt_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words);
+struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words);

@@ -32,7 +32,7 @@ const struct pt_protocol *pt_protocol_of(const struct pt_device *device)
 	return row;
 }
 
-enum cm_rc pt_derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+enum cm_rc pt_derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return row->derive(row, q, r, out, err);
@@ -43,15 +43,15 @@ uint32_t pt_tallies(const struct pt_randomizer *p)
 	return pt_protocol_of(p->row)->tallies(p);
 }
 
-enum cm_rc pt_answer(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc pt_answer(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
 	const struct pt_protocol *row = pt_protocol_of(p->row);
 
 	return row->estimate(row, q, p, counts, reports, out, err);
 }
 
-double pt_expected_error(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants)
+double pt_expected_error(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants)
 {
 	const struct pt_protocol *row = pt_protocol_of(p->row);
 

@@ -28,10 +28,10 @@ uint32_t pt_words_ceil_div(uint32_t a, uint32_t b)
 }
 
 /* Every slot has a coordinate, and no word has more bits than there are coordinates for it. */
-enum cm_rc pt_words_shape(const struct pt_device *row, const struct pt_query *q, uint32_t slots,
+enum cm_rc pt_words_shape(const struct pt_device *row, const struct qy_query *q, uint32_t slots,
 	uint32_t width, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", row->name);
 	if (slots < 1 || slots > PR_MESSAGES_MAX || slots > q->dimension)
 		return cm_fail(err, code, "%s: %u slots for %u coordinates, must be 1 to %u", row->name,
@@ -57,7 +57,7 @@ enum cm_rc pt_words_kind(const struct pt_randomizer *p, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc pt_words_check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_words_check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_words_kind(p, err);
@@ -71,7 +71,7 @@ enum cm_rc pt_words_check(const struct pt_query *q, const struct pt_randomizer *
 }
 
 /* Every coordinate of the slot is read, and those of the group are taken by masks. */
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint32_t own[PT_WORDS_WIDTH_MAX] = { 0 }, width = pt_words_width(p);
@@ -92,13 +92,13 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	return made;
 }
 
-void pt_words_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+void pt_words_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);
 }
 
-void pt_words_describe(const struct pt_query *q, const struct pt_randomizer *p, const uint8_t *record,
+void pt_words_describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size)
 {
 	struct pt_cell cell;
@@ -123,7 +123,7 @@ void pt_words_describe(const struct pt_query *q, const struct pt_randomizer *p, 
 		(void)snprintf(out + used, size - used, "in slot %u", (unsigned)cell.slot);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	return pt_words_check(q, p, err);
 }

@@ -18,7 +18,7 @@ static uint32_t padded(const struct pt_randomizer *p)
 	return p->slots.slot[0].count * p->slots.slot[0].groups * pt_words_width(p);
 }
 
-enum cm_rc pt_words_make(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+enum cm_rc pt_words_make(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	uint32_t slots, uint32_t width, struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .slots.kinds = 1 };
@@ -88,7 +88,7 @@ enum cm_rc pt_words_tally(
 	return CM_OK;
 }
 
-enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+enum cm_rc pt_words_sums(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	uint64_t reports, int64_t *sum, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
@@ -118,8 +118,8 @@ enum cm_rc pt_words_sums(const struct pt_query *q, const struct pt_randomizer *p
 	return CM_OK;
 }
 
-enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	struct pt_signs s;
@@ -134,22 +134,22 @@ enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struct pt_quer
 	rc = !sum ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
 		  : pt_words_sums(q, p, counts, reports, sum, err);
 	if (rc == CM_OK)
-		rc = pt_vector_estimate(q, &s, sum, reports, out, err);
+		rc = es_vector_estimate(q, &s, sum, reports, out, err);
 	free(sum);
 	return rc;
 }
 
-double pt_words_expected(const struct pt_protocol *row, const struct pt_query *q,
+double pt_words_expected(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	struct pt_signs s = pt_words_signs(p, participants);
 
 	(void)row;
-	return pt_vector_expected_error(q, &s, participants);
+	return es_vector_expected_error(q, &s, participants);
 }
 
 /* Without a local guarantee, the widest words whose bins have dummies enough; else those of least error. */
-static enum cm_rc choose(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc choose(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	uint32_t slots, struct pt_randomizer *out, struct cm_err *err)
 {
 	double best = INFINITY, enough = DUMMIES_PER_BIN * slots;
@@ -175,7 +175,7 @@ static enum cm_rc choose(const struct pt_protocol *row, const struct pt_query *q
 	return rc;
 }
 
-enum cm_rc pt_words_choose(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_words_choose(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
 	uint32_t slots = r->slots;
@@ -190,7 +190,7 @@ enum cm_rc pt_words_choose(const struct pt_protocol *row, const struct pt_query 
 			    : pt_words_make(row, q, r, slots, r->size, out, err);
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return pt_words_choose(row, q, r, out, err);

@@ -59,5 +59,5 @@ size_t rd_account_rounds(const struct rd_account *a);
  * the participants of b.  Costs some ten judgements, a second or two each where rounds hide each other badly;
  * when another thread sets *stop (NULL: nobody will) it ends between two of them, CM_ELATER. */
 CM_CHECK enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a,
-	const struct pt_protocol *protocol, const struct pt_query *q, const struct pt_request *r,
+	const struct pt_protocol *protocol, const struct qy_query *q, const struct pt_request *r,
 	const struct rd_batch *b, const atomic_bool *stop, double *epsilon0, struct cm_err *err);

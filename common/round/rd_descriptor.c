@@ -215,7 +215,7 @@ enum cm_rc rd_descriptor_decode(
 
 void rd_descriptor_fini(struct rd_descriptor *d)
 {
-	pt_query_fini(&d->query);
+	qy_query_fini(&d->query);
 	memset(d, 0, sizeof *d);
 }
 

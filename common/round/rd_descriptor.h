@@ -23,7 +23,7 @@ struct rd_descriptor {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t sequence;
 	uint8_t previous[PR_HASH_LEN]; /* zero for the first */
-	struct pt_query query;
+	struct qy_query query;
 	struct pt_randomizer randomizer;
 	uint32_t messages_per_client, record_len;
 	uint64_t min_batch, target_batch;
@@ -47,7 +47,7 @@ struct rd_descriptor {
 CM_CHECK enum cm_rc rd_descriptor_encode(
 	const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
 /* Is there room for this query in a descriptor, whatever the rest of it is?  CM_ECONFIG otherwise. */
-CM_CHECK enum cm_rc rd_descriptor_fits(const struct pt_query *q, struct cm_err *err);
+CM_CHECK enum cm_rc rd_descriptor_fits(const struct qy_query *q, struct cm_err *err);
 /* Read and check every field: ranges, lengths, known protocol whose check() passes, messages_per_client and
  * record_len equal to the row's, min_batch 1..target_batch, honest_fraction (0, 1], opens < deadline, known
  * suite and no unknown critical extension.  CM_EPROTO names the field.  Free with rd_descriptor_fini. */

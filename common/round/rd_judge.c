@@ -229,7 +229,7 @@ static double step(int i)
 /* *fits: would the query fit at this epsilon0?  A value for which the protocol has no parameters does not
  * fit. */
 static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
-	const struct pt_query *q, const struct pt_request *request, double epsilon0, const struct rd_batch *b,
+	const struct qy_query *q, const struct pt_request *request, double epsilon0, const struct rd_batch *b,
 	bool *fits, struct cm_err *err)
 {
 	struct pt_request r = *request;
@@ -264,7 +264,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 }
 
 enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
-	const struct pt_query *q, const struct pt_request *r, const struct rd_batch *b,
+	const struct qy_query *q, const struct pt_request *r, const struct rd_batch *b,
 	const atomic_bool *stop, double *epsilon0, struct cm_err *err)
 {
 	int low = -1, high = STEPS; /* low fits (or none does), high does not (or is past the end) */

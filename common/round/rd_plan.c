@@ -191,7 +191,7 @@ enum cm_rc rd_plan_verify(const uint8_t *bytes, size_t len, const uint8_t signat
 void rd_plan_fini(struct rd_plan *p)
 {
 	for (size_t i = 0; p->entry && i < p->entries; i++)
-		pt_query_fini(&p->entry[i].query);
+		qy_query_fini(&p->entry[i].query);
 	free(p->entry);
 	free(p->refused);
 	memset(p, 0, sizeof *p);

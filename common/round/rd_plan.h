@@ -15,7 +15,7 @@
 
 struct rd_entry {
 	uint32_t number; /* of the round in the plan file, rising */
-	struct pt_query query;
+	struct qy_query query;
 	struct pt_randomizer randomizer;
 	uint64_t min_batch, target_batch;
 	double epsilon0;      /* local guarantee, INFINITY for none */

@@ -33,7 +33,7 @@ static enum cm_rc read_categories(
 	return CM_OK;
 }
 
-static enum cm_rc read_columns(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
+static enum cm_rc read_columns(const Tombola__V1__Query *m, struct qy_query *q, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
@@ -43,7 +43,7 @@ static enum cm_rc read_columns(const Tombola__V1__Query *m, struct pt_query *q, 
 	if (!q->column)
 		return no_memory(err);
 	for (size_t i = 0; rc == CM_OK && i < m->n_columns; i++) {
-		struct pt_column *c = &q->column[q->columns++];
+		struct qy_column *c = &q->column[q->columns++];
 
 		rc = rd_copy_text(m->columns[i]->name, "query.columns.name", c->name, sizeof c->name, err);
 		if (rc == CM_OK)
@@ -53,7 +53,7 @@ static enum cm_rc read_columns(const Tombola__V1__Query *m, struct pt_query *q, 
 	return rc;
 }
 
-static enum cm_rc read_lists(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
+static enum cm_rc read_lists(const Tombola__V1__Query *m, struct qy_query *q, struct cm_err *err)
 {
 	if (m->n_marginals > 0) {
 		q->marginal = calloc(m->n_marginals, sizeof *q->marginal);
@@ -72,7 +72,7 @@ static enum cm_rc read_lists(const Tombola__V1__Query *m, struct pt_query *q, st
 	return CM_OK;
 }
 
-static enum cm_rc read_names(const Tombola__V1__Query *m, struct pt_query *q, struct cm_err *err)
+static enum cm_rc read_names(const Tombola__V1__Query *m, struct qy_query *q, struct cm_err *err)
 {
 	enum cm_rc rc = rd_copy_name(m->name, "query.name", q->name, sizeof q->name, err);
 
@@ -84,7 +84,7 @@ static enum cm_rc read_names(const Tombola__V1__Query *m, struct pt_query *q, st
 				   : cm_fail(err, CM_EPROTO, "query.field: given though there are columns");
 }
 
-enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, struct cm_err *err)
+enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct qy_query *out, struct cm_err *err)
 {
 	enum cm_rc rc;
 
@@ -93,7 +93,7 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 	rc = read_names(m, out, err);
 	if (rc != CM_OK)
 		return rc;
-	out->kind = pt_kind_named(pt_kind_name((enum pt_kind)m->kind));
+	out->kind = qy_kind_named(qy_kind_name((enum qy_kind)m->kind));
 	if (out->kind == 0)
 		return cm_fail(err, CM_EPROTO, "query.kind: %d is unknown", (int)m->kind);
 	out->low = m->low;
@@ -102,7 +102,7 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 	out->leaves = m->leaves;
 	out->fanout = m->fanout;
 	out->bits = m->bits;
-	out->none = (enum pt_none)m->none;
+	out->none = (enum qy_none)m->none;
 	out->none_value = m->none_value;
 	out->none_category = m->none_category;
 	rc = read_categories(
@@ -113,14 +113,14 @@ enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, stru
 		rc = read_lists(m, out, err);
 	if (rc != CM_OK)
 		return rc;
-	/* pt_query_check reports faults of our own plans; here the fault is in a peer's bytes. */
-	rc = pt_query_check(out, err);
+	/* qy_query_check reports faults of our own plans; here the fault is in a peer's bytes. */
+	rc = qy_query_check(out, err);
 	if (rc == CM_ECONFIG)
 		err->code = CM_EPROTO;
 	return rc == CM_OK ? rc : cm_context(err, "query");
 }
 
-static enum cm_rc wire_columns(const struct pt_query *q, struct rd_query_wire *out, struct cm_err *err)
+static enum cm_rc wire_columns(const struct qy_query *q, struct rd_query_wire *out, struct cm_err *err)
 {
 	if (q->columns == 0)
 		return CM_OK;
@@ -140,7 +140,7 @@ static enum cm_rc wire_columns(const struct pt_query *q, struct rd_query_wire *o
 	return CM_OK;
 }
 
-enum cm_rc rd_query_wire(const struct pt_query *q, struct rd_query_wire *out, struct cm_err *err)
+enum cm_rc rd_query_wire(const struct qy_query *q, struct rd_query_wire *out, struct cm_err *err)
 {
 	*out = (struct rd_query_wire){ .column = NULL };
 	tombola__v1__query__init(&out->m);
@@ -176,7 +176,7 @@ void rd_query_wire_fini(struct rd_query_wire *w)
 #define REST_BYTES  4096u
 #define REST_FIELDS 256u
 
-enum cm_rc rd_descriptor_fits(const struct pt_query *q, struct cm_err *err)
+enum cm_rc rd_descriptor_fits(const struct qy_query *q, struct cm_err *err)
 {
 	size_t bytes, fields = REST_FIELDS + q->categories + q->marginals + q->probabilities;
 	struct rd_query_wire w;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "pr_msg.h"
-#include "pt_query.h"
+#include "qy_query.h"
 
-/* Decode a peer's query into *out, to be freed with pt_query_fini whatever the result.  CM_EPROTO names the
+/* Decode a peer's query into *out, to be freed with qy_query_fini whatever the result.  CM_EPROTO names the
  * field. */
-CM_CHECK enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct pt_query *out, struct cm_err *err);
+CM_CHECK enum cm_rc rd_query_read(const Tombola__V1__Query *m, struct qy_query *out, struct cm_err *err);
 
 /* The query as protobuf-c encodes it; borrows from the query. */
 struct rd_query_wire {
@@ -15,5 +15,5 @@ struct rd_query_wire {
 	Tombola__V1__Column **columns;
 };
 /* Free with rd_query_wire_fini whatever the result.  CM_EINTERNAL out of memory. */
-CM_CHECK enum cm_rc rd_query_wire(const struct pt_query *q, struct rd_query_wire *out, struct cm_err *err);
+CM_CHECK enum cm_rc rd_query_wire(const struct qy_query *q, struct rd_query_wire *out, struct cm_err *err);
 void rd_query_wire_fini(struct rd_query_wire *w);

@@ -39,15 +39,15 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 	pt_parameters_each(&r->randomizer, add_slots, &slots);
 	if (slots > 0)
 		n += (size_t)snprintf(out + n, room - n, " in %u slot%s", slots, slots == 1 ? "" : "s");
-	else if (r->query.kind & (PT_MEAN | PT_SUM | PT_QUANTILES))
+	else if (r->query.kind & (QY_MEAN | QY_SUM | QY_QUANTILES))
 		n += (size_t)snprintf(out + n, room - n, ", %u levels",
-			(unsigned)pt_parameter(&r->randomizer, "bins") - pt_query_symbols(&r->query));
+			(unsigned)pt_parameter(&r->randomizer, "bins") - qy_query_symbols(&r->query));
 	if (size_of != 0)
 		n += (size_t)snprintf(out + n, room - n, ", size %u", size_of);
-	if (r->query.none != PT_NONE_SYMBOL && n < room) {
+	if (r->query.none != QY_NONE_SYMBOL && n < room) {
 		char none[64];
 
-		pt_query_none_word(&r->query, none, sizeof none);
+		qy_query_none_word(&r->query, none, sizeof none);
 		n += (size_t)snprintf(out + n, room - n, ", none %.20s", none);
 	}
 	if (n >= room)
@@ -280,11 +280,11 @@ static json_t *slots_json(const struct pt_randomizer *p)
 static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
-	char none[PR_TEXT_MAX + sizeof PT_NONE_CATEGORY];
+	char none[PR_TEXT_MAX + sizeof QY_NONE_CATEGORY];
 	json_t *o, *more, *choice;
 	int bad;
 
-	pt_query_none_word(&r->query, none, sizeof none);
+	qy_query_none_word(&r->query, none, sizeof none);
 	o = json_pack("{s:i, s:s, s:s, s:b, s:o, s:i, s:o, s:i, s:I, s:I, s:I, s:I}", "round", (int)r->number,
 		"query", r->query.name, "protocol", r->protocol->device->name, "auto", (int)r->automatic,
 		"epsilon0", real(r->epsilon0), "bins", (int)pt_parameter(&r->randomizer, "bins"), "dummies",

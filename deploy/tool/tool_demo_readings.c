@@ -25,12 +25,12 @@ static uint32_t category(uint32_t k, double at)
 }
 
 /* In the lower part of the range, so that a mean is not its middle. */
-static json_t *number(const struct pt_query *q, double at)
+static json_t *number(const struct qy_query *q, double at)
 {
 	return json_real(q->low + (q->high - q->low) * (0.2 + at / 2));
 }
 
-static json_t *array(const struct pt_query *q, uint64_t device)
+static json_t *array(const struct qy_query *q, uint64_t device)
 {
 	json_t *all = json_array();
 
@@ -42,23 +42,23 @@ static json_t *array(const struct pt_query *q, uint64_t device)
 	return all;
 }
 
-static json_t *value(const struct pt_query *q, uint32_t field, uint64_t device)
+static json_t *value(const struct qy_query *q, uint32_t field, uint64_t device)
 {
 	double at = place(device, field % 7);
 
 	switch (q->kind) {
-	case PT_HISTOGRAM:
+	case QY_HISTOGRAM:
 		return json_string(q->category[category(q->categories, at)]);
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		return json_string(q->column[field].category[category(q->column[field].categories, at)]);
-	case PT_VECTOR:
+	case QY_VECTOR:
 		return q->columns == 0 ? array(q, device) : number(q, at);
-	case PT_MEAN:
-	case PT_SUM:
-	case PT_QUANTILES:
-	case PT_RANGES:
+	case QY_MEAN:
+	case QY_SUM:
+	case QY_QUANTILES:
+	case QY_RANGES:
 		return number(q, at);
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		break;
 	}
 	return NULL;
@@ -73,10 +73,10 @@ static json_t *reading(const struct pl_plan *p, uint64_t device)
 	(void)snprintf(name, sizeof name, "d%llu", (unsigned long long)device);
 	o = json_pack("{s:s}", "device", name);
 	for (size_t i = 0; o && i < p->rounds; i++) {
-		const struct pt_query *q = &p->round[i].query;
+		const struct qy_query *q = &p->round[i].query;
 
-		for (uint32_t f = 0; o && f < pt_query_fields(q); f++) {
-			const char *field = pt_query_field(q, f);
+		for (uint32_t f = 0; o && f < qy_query_fields(q); f++) {
+			const char *field = qy_query_field(q, f);
 
 			if (!json_object_get(o, field) &&
 				json_object_set_new(o, field, value(q, f, device)) != 0) {
@@ -91,7 +91,7 @@ static json_t *reading(const struct pl_plan *p, uint64_t device)
 static enum cm_rc possible(const struct pl_plan *p, struct cm_err *err)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		if (p->round[i].query.kind == PT_PREFIXES)
+		if (p->round[i].query.kind == QY_PREFIXES)
 			return cm_fail(err, CM_EUSAGE,
 				"round %u (%s) counts texts, for which no readings are generated: give "
 				"--readings",

@@ -17,7 +17,7 @@ static const char *answers(const struct pt_device *row, char out[ANSWERS_LEN])
 	for (unsigned kind = 1; kind <= row->kinds && used < ANSWERS_LEN; kind <<= 1)
 		if (row->kinds & kind)
 			used += (size_t)snprintf(out + used, ANSWERS_LEN - used, "%s%s", used > 0 ? ", " : "",
-				pt_kind_name((enum pt_kind)kind));
+				qy_kind_name((enum qy_kind)kind));
 	return out;
 }
 

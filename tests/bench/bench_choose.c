@@ -23,7 +23,7 @@ struct cell {
 
 static double target = 1, delta = 1e-8;
 
-static struct pl_need need_of(const struct pt_query *q, uint64_t n)
+static struct pl_need need_of(const struct qy_query *q, uint64_t n)
 {
 	return (struct pl_need){
 		.query = q, .reports = n, .honest = n, .epsilon = target, .delta = delta, .max_bytes = 1048320
@@ -125,9 +125,9 @@ static void print_row(const char *name, const struct cell *cell)
 	(void)fflush(stdout);
 }
 
-static void column(size_t i, struct pt_query *q, struct pl_need *n)
+static void column(size_t i, struct qy_query *q, struct pl_need *n)
 {
-	*q = (struct pt_query){ .kind = PT_HISTOGRAM, .categories = domains[i % 3] };
+	*q = (struct qy_query){ .kind = QY_HISTOGRAM, .categories = domains[i % 3] };
 	*n = need_of(q, batches[i / 3]);
 }
 
@@ -140,7 +140,7 @@ static void print_marks(void)
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		struct pt_request r = { .epsilon0 = target };
-		struct pt_query q;
+		struct qy_query q;
 		struct pl_need n;
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
@@ -165,10 +165,10 @@ static void print_protocols(void)
 		struct cell cell[COLUMNS];
 		bool any = false;
 
-		if (!(row->device->kinds & PT_HISTOGRAM))
+		if (!(row->device->kinds & QY_HISTOGRAM))
 			continue;
 		for (size_t i = 0; i < COLUMNS; i++) {
-			struct pt_query q;
+			struct qy_query q;
 			struct pl_need n;
 
 			column(i, &q, &n);
@@ -205,7 +205,7 @@ static void print_choices(void)
 
 		for (size_t i = 0; i < COLUMNS; i++) {
 			struct timespec t0, t1;
-			struct pt_query q;
+			struct qy_query q;
 			struct pl_need n;
 
 			column(i, &q, &n);

@@ -83,7 +83,7 @@ static struct cost measure(
 	uint64_t *sent = calloc(d->randomizer.shuffler.tags + (size_t)1, sizeof *sent);
 	uint16_t *tags = calloc(messages, sizeof *tags);
 	uint8_t *records = calloc(devices, messages * len);
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cost c;
 	struct cm_err err;
 	double start = now_us();
@@ -107,7 +107,7 @@ static struct cost measure(
 	start = now_us();
 	must(pt_answer(&d->query, &d->randomizer, counts, devices, &e, &err) == CM_OK, "estimate");
 	c.estimate = now_us() - start;
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	free(counts);
 	free(sent);
 	free(tags);
@@ -151,7 +151,7 @@ static void bench_row(const struct pt_protocol *row, const struct cr_rng *rng, s
 
 static void bench_vector(const char *name, uint32_t dimension, struct pt_request r, const struct cr_rng *rng)
 {
-	struct rd_descriptor d = { .query = { .kind = PT_VECTOR,
+	struct rd_descriptor d = { .query = { .kind = QY_VECTOR,
 					   .name = "v",
 					   .field = "f",
 					   .low = -1,
@@ -168,7 +168,7 @@ static void bench_vector(const char *name, uint32_t dimension, struct pt_request
 	for (uint32_t k = 0; k < dimension; k++)
 		at[k] = (uint32_t)(((uint64_t)k << 31) / dimension);
 	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
-		entry[i].value = (struct pt_value){ .at = at };
+		entry[i].value = (struct qy_value){ .at = at };
 	c = measure(&d, entry, sizeof entry / sizeof *entry, rng);
 	(void)printf("%-14s %8u %8u %12.1f %14.3f %14.1f\n", name, dimension,
 		d.randomizer.row->messages(&d.randomizer), c.encode, c.tally, c.estimate * 1e-3);

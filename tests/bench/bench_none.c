@@ -15,7 +15,7 @@ struct answer {
 };
 
 static struct answer ask(
-	const struct pt_query *q, const struct pt_protocol *row, const struct pt_request *r, uint64_t n)
+	const struct qy_query *q, const struct pt_protocol *row, const struct pt_request *r, uint64_t n)
 {
 	struct pt_randomizer p;
 	struct pt_loss loss;
@@ -28,15 +28,15 @@ static struct answer ask(
 	return (struct answer){ b.upper, pt_expected_error(q, &p, n) };
 }
 
-static struct pt_query of(uint32_t categories, enum pt_none none)
+static struct qy_query of(uint32_t categories, enum qy_none none)
 {
-	return (struct pt_query){ .kind = PT_HISTOGRAM, .categories = categories, .none = none };
+	return (struct qy_query){ .kind = QY_HISTOGRAM, .categories = categories, .none = none };
 }
 
 static void same_request(const char *name, double epsilon0, double dummies, uint64_t n, uint32_t categories)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .min_batch = n };
-	struct pt_query even = of(categories, PT_NONE_EVEN), symbol = of(categories, PT_NONE_SYMBOL);
+	struct qy_query even = of(categories, QY_NONE_EVEN), symbol = of(categories, QY_NONE_SYMBOL);
 	struct answer a, b;
 
 	pt_request_dummies(&r, dummies);
@@ -46,7 +46,7 @@ static void same_request(const char *name, double epsilon0, double dummies, uint
 		(unsigned)categories, a.epsilon, b.epsilon, a.error, b.error);
 }
 
-static double best(const struct pt_query *q, uint64_t n, double epsilon0)
+static double best(const struct qy_query *q, uint64_t n, double epsilon0)
 {
 	struct pl_need need = { .query = q,
 		.reports = n,
@@ -63,7 +63,7 @@ static double best(const struct pt_query *q, uint64_t n, double epsilon0)
 
 static void same_epsilon(uint64_t n, uint32_t categories)
 {
-	struct pt_query even = of(categories, PT_NONE_EVEN), symbol = of(categories, PT_NONE_SYMBOL);
+	struct qy_query even = of(categories, QY_NONE_EVEN), symbol = of(categories, QY_NONE_SYMBOL);
 
 	printf("| %g | %u | %.4g | %.4g | %.4g | %.4g |\n", (double)n, (unsigned)categories,
 		best(&even, n, 8), best(&symbol, n, 8), best(&even, n, INFINITY), best(&symbol, n, INFINITY));

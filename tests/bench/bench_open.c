@@ -108,7 +108,7 @@ static void seal_all(struct batch *b, size_t n)
 		cr_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err) != CM_OK)
 		die("cannot seal");
 	for (size_t i = 0; i < n; i++) {
-		const struct pt_value v = { .x = i % 5 };
+		const struct qy_value v = { .x = i % 5 };
 
 		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
 		if (cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,

@@ -22,7 +22,7 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 {
 	static char text[ITEMS_MAX][8], *category[ITEMS_MAX];
 	static struct pt_randomizer *kept[32][ITEMS_MAX];
-	struct pt_query q = { .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = category };
+	struct qy_query q = { .kind = QY_HISTOGRAM, .name = "q", .field = "f", .category = category };
 	const struct pt_protocol *chosen = pt_row(row % 32u);
 	struct cm_err err;
 
@@ -31,10 +31,10 @@ static const struct pt_protocol *choose(uint8_t row, uint8_t items, const struct
 	q.categories = 2 + items % (ITEMS_MAX - 2);
 	for (uint32_t i = 0; i < q.categories; i++)
 		category[i] = text[i];
-	if ((chosen->device->kinds & PT_HISTOGRAM) == 0)
+	if ((chosen->device->kinds & QY_HISTOGRAM) == 0)
 		q = query_of_row(chosen);
 	struct pt_randomizer **at =
-		&kept[row % 32u][(chosen->device->kinds & PT_HISTOGRAM) != 0 ? items % (ITEMS_MAX - 2) : 0];
+		&kept[row % 32u][(chosen->device->kinds & QY_HISTOGRAM) != 0 ? items % (ITEMS_MAX - 2) : 0];
 	if (!*at) {
 		*at = malloc(sizeof **at);
 		require(*at && query_derive(chosen, &q, 1, *at, &err) == CM_OK);

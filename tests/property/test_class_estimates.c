@@ -20,7 +20,7 @@
 
 struct scene {
 	const char *row;
-	enum pt_kind kind;
+	enum qy_kind kind;
 	uint32_t levels;
 	uint64_t (*value)(uint32_t participant);
 	uint32_t (*class)(uint32_t participant);
@@ -39,11 +39,11 @@ static int runs_factor(void)
 	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
-static struct pt_query query_of(const struct scene *s)
+static struct qy_query query_of(const struct scene *s)
 {
-	struct pt_query q = { .kind = s->kind, .name = "q", .field = "f" };
+	struct qy_query q = { .kind = s->kind, .name = "q", .field = "f" };
 
-	if (s->kind == PT_MEAN) {
+	if (s->kind == QY_MEAN) {
 		q.low = -5;
 		q.high = 20;
 	} else {
@@ -58,12 +58,12 @@ static double truth_of(const struct scene *s, size_t item)
 	double sum = 0;
 
 	for (uint32_t j = 0; j < N; j++)
-		sum += s->kind == PT_MEAN ? (double)s->value(j) * 0x1p-32 : s->value(j) == item;
-	return s->kind == PT_MEAN ? -5 + 25 * sum / N : sum;
+		sum += s->kind == QY_MEAN ? (double)s->value(j) * 0x1p-32 : s->value(j) == item;
+	return s->kind == QY_MEAN ? -5 + 25 * sum / N : sum;
 }
 
 static void one_round(
-	const struct scene *s, const struct pt_query *q, const struct pt_randomizer *p, struct pt_estimate *e)
+	const struct scene *s, const struct qy_query *q, const struct pt_randomizer *p, struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	uint64_t counts[64] = { 0 };
@@ -71,7 +71,7 @@ static void one_round(
 
 	assert_true(row->tallies(p) <= 64);
 	for (uint32_t j = 0; j < N; j++) {
-		struct pt_value v = { .x = s->value(j), .level = s->class(j) };
+		struct qy_value v = { .x = s->value(j), .level = s->class(j) };
 		uint8_t records[2 * 16];
 		uint16_t tags[2];
 
@@ -95,7 +95,7 @@ static void check(const struct scene *s)
 		.classes = 3,
 		.class_epsilon0 = { 0.7, 1.5, 3 },
 		.class_least = { 100, 100, 100 } };
-	struct pt_query q = query_of(s);
+	struct qy_query q = query_of(s);
 	int runs = s->runs * runs_factor();
 	double truth[ITEMS], error[ITEMS] = { 0 }, variance[ITEMS] = { 0 }, bias[ITEMS] = { 0 };
 	double square = 0, cover = 0, joint = 0, seen = 0, answers = 0;
@@ -109,7 +109,7 @@ static void check(const struct scene *s)
 		truth[i] = truth_of(s, i);
 	for (int run = 0; run < runs; run++) {
 		bool all = true;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(s, &q, &p, &e);
 		n = e.n;
@@ -126,7 +126,7 @@ static void check(const struct scene *s)
 			answers++;
 		}
 		joint += all;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	print_message("%s: item 0 off by %+.3f of %.3f allowed, variance %.3f, coverage %.4f, joint %.4f\n",
 		s->row, error[0], bias[0], square / answers, cover / answers, joint / runs);
@@ -178,12 +178,12 @@ static uint32_t by_size(uint32_t j)
 	return spread(j) > UINT64_C(1) << 31 ? j % 2 : 2 - j % 2;
 }
 
-static struct scene scene(const char *row, enum pt_kind kind, uint32_t (*class)(uint32_t), int runs)
+static struct scene scene(const char *row, enum qy_kind kind, uint32_t (*class)(uint32_t), int runs)
 {
 	return (struct scene){ .row = row,
 		.kind = kind,
 		.levels = 3,
-		.value = kind == PT_MEAN ? spread : skewed,
+		.value = kind == QY_MEAN ? spread : skewed,
 		.class = class,
 		.runs = runs,
 		.least_cover = 0.94,
@@ -194,10 +194,10 @@ static struct scene scene(const char *row, enum pt_kind kind, uint32_t (*class)(
 
 static void classes_apart_are_unbiased_whoever_chooses_what(void **state)
 {
-	const struct scene scenes[] = { scene("gspa-classes", PT_HISTOGRAM, anyhow, 2500),
-		scene("gspa-classes", PT_HISTOGRAM, by_category, 2500),
-		scene("gspa-classes", PT_MEAN, anyhow, 10000),
-		scene("gspa-classes", PT_MEAN, by_size, 10000) };
+	const struct scene scenes[] = { scene("gspa-classes", QY_HISTOGRAM, anyhow, 2500),
+		scene("gspa-classes", QY_HISTOGRAM, by_category, 2500),
+		scene("gspa-classes", QY_MEAN, anyhow, 10000),
+		scene("gspa-classes", QY_MEAN, by_size, 10000) };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
@@ -207,8 +207,8 @@ static void classes_apart_are_unbiased_whoever_chooses_what(void **state)
 /* The intervals allow for a bias that is not there. */
 static void pooled_values_are_unbiased_where_the_choice_is_free(void **state)
 {
-	struct scene h = scene("gspa-pooled", PT_HISTOGRAM, anyhow, 2500),
-		     m = scene("gspa-pooled", PT_MEAN, anyhow, 10000);
+	struct scene h = scene("gspa-pooled", QY_HISTOGRAM, anyhow, 2500),
+		     m = scene("gspa-pooled", QY_MEAN, anyhow, 10000);
 
 	(void)state;
 	h.most_cover = m.most_cover = 1;
@@ -219,8 +219,8 @@ static void pooled_values_are_unbiased_where_the_choice_is_free(void **state)
 
 static void pooled_values_are_off_by_no_more_than_is_said(void **state)
 {
-	struct scene h = scene("gspa-pooled", PT_HISTOGRAM, by_category, 2500),
-		     m = scene("gspa-pooled", PT_MEAN, by_size, 10000);
+	struct scene h = scene("gspa-pooled", QY_HISTOGRAM, by_category, 2500),
+		     m = scene("gspa-pooled", QY_MEAN, by_size, 10000);
 
 	(void)state;
 	h.most_cover = m.most_cover = 1;

@@ -19,7 +19,7 @@
 
 struct scene {
 	const char *row;
-	struct pt_query query;
+	struct qy_query query;
 	struct pt_request request;
 	uint32_t participants;
 	uint64_t (*value)(uint32_t participant); /* in the query's domain */
@@ -45,7 +45,7 @@ static int runs_factor(void)
 
 static bool of_numbers(const struct scene *s)
 {
-	return s->query.kind == PT_MEAN || s->query.kind == PT_SUM;
+	return s->query.kind == QY_MEAN || s->query.kind == QY_SUM;
 }
 
 /* True answer of item i. */
@@ -58,10 +58,10 @@ static double truth_of(const struct scene *s, size_t item)
 	if (!of_numbers(s))
 		return sum;
 	sum = n * s->query.low + (s->query.high - s->query.low) * sum;
-	return s->query.kind == PT_SUM ? sum : sum / n;
+	return s->query.kind == QY_SUM ? sum : sum / n;
 }
 
-static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	uint8_t records[16 * 64];
@@ -69,7 +69,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	struct cm_err err = { 0 };
 
 	for (uint32_t j = 0; j < s->participants; j++) {
-		struct pt_value v = { .x = s->value(j) };
+		struct qy_value v = { .x = s->value(j) };
 
 		row->device->encode(&s->query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
@@ -96,11 +96,11 @@ static struct tally play(const struct scene *s)
 		truth[i] = truth_of(s, i);
 	for (int run = 0; run < t.runs; run++) {
 		bool all = true;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(s, &p, &e);
 		for (size_t i = 0; i < e.n; i++) {
-			const struct pt_item *item = &e.item[i];
+			const struct qy_item *item = &e.item[i];
 			double error = item->value - truth[i];
 
 			/* The last item of a histogram follows from the others: alternate signs keep the pool
@@ -114,7 +114,7 @@ static struct tally play(const struct scene *s)
 			t.answers++;
 		}
 		t.joint += all;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	t.error = t.sum / sqrt(t.variances);
 	/* Of a mean the stated variance comes from the reports too, and goes with the error. */
@@ -172,7 +172,7 @@ static struct scene histogram(
 	for (size_t i = 0; i < BINS_MAX; i++)
 		labels[i] = (char *)"c";
 	return (struct scene){ .row = row,
-		.query = { .kind = PT_HISTOGRAM,
+		.query = { .kind = QY_HISTOGRAM,
 			.name = "h",
 			.field = "f",
 			.category = labels,
@@ -189,7 +189,7 @@ static struct scene mean_of(const char *row, double epsilon0, uint32_t dummies, 
 	uint64_t (*value)(uint32_t), int runs)
 {
 	return (struct scene){ .row = row,
-		.query = { .kind = PT_MEAN, .name = "m", .field = "f", .low = -5, .high = 20 },
+		.query = { .kind = QY_MEAN, .name = "m", .field = "f", .low = -5, .high = 20 },
 		.request = { .epsilon0 = epsilon0, .dummies = dummies, .levels = levels },
 		.participants = 300,
 		.value = value,
@@ -295,7 +295,7 @@ static void sums_are_unbiased_and_cover(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-		scenes[i].query.kind = PT_SUM;
+		scenes[i].query.kind = QY_SUM;
 		/* Of 2,000 runs the share is known to half a percent. */
 		scenes[i].most_cover = scenes[i].runs < 10000 ? 0.98 : 0.965;
 		check(&scenes[i], 0.9);

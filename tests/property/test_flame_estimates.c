@@ -39,10 +39,10 @@ static int runs_factor(void)
 	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
-static struct pt_query query_of(const struct scene *s)
+static struct qy_query query_of(const struct scene *s)
 {
-	return (struct pt_query){
-		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -3, .high = 5, .dimension = s->dimension
+	return (struct qy_query){
+		.kind = QY_VECTOR, .name = "v", .field = "f", .low = -3, .high = 5, .dimension = s->dimension
 	};
 }
 
@@ -104,12 +104,12 @@ static void even(const struct pt_protocol *row, const struct pt_randomizer *p, u
 	}
 }
 
-static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct es_estimate *e)
 {
 	static uint8_t records[N_MAX * EACH_MAX * PT_RECORD_LEN];
 	static uint16_t tag[N_MAX * EACH_MAX];
 	const struct pt_protocol *row = pt_find(s->row);
-	struct pt_query q = query_of(s);
+	struct qy_query q = query_of(s);
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 	uint32_t each = row->device->messages(p);
 	size_t n = (size_t)s->participants * each;
@@ -118,7 +118,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	assert_true(counts && each <= EACH_MAX && s->participants <= N_MAX);
 	for (uint32_t j = 0; j < s->participants; j++) {
 		uint32_t at[DIMENSION];
-		struct pt_value v = { .at = at };
+		struct qy_value v = { .at = at };
 
 		vector_of(s, j, at);
 		row->device->encode(&q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
@@ -138,7 +138,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 static void check(const struct scene *s)
 {
 	const struct pt_protocol *row = pt_find(s->row);
-	struct pt_query q = query_of(s);
+	struct qy_query q = query_of(s);
 	int runs = s->runs * runs_factor();
 	double sum = 0, variances = 0, square = 0, cover = 0, joint = 0, n = (double)runs * s->dimension;
 	double truth[DIMENSION], expected = 0;
@@ -151,7 +151,7 @@ static void check(const struct scene *s)
 		truth[c] = truth_of(s, c);
 	for (int run = 0; run < runs; run++) {
 		bool all = true;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(s, &p, &e);
 		assert_int_equal(e.n, s->dimension);
@@ -166,7 +166,7 @@ static void check(const struct scene *s)
 			all = all && truth[i] >= e.item[i].joint_lower && truth[i] <= e.item[i].joint_upper;
 		}
 		joint += all;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	expected = sqrt(expected / n) / pt_expected_error(&q, &p, s->participants);
 	print_message("%s: error %+.3f, variance %.3f, coverage %.4f, joint %.4f, of the expected %.3f\n",

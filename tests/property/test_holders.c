@@ -34,24 +34,24 @@ static int runs(void)
 
 struct scene {
 	const char *row;
-	enum pt_kind kind;
+	enum qy_kind kind;
 	struct pt_request request;
 };
 
 static const struct scene scenes[] = {
-	{ "levels", PT_MEAN, { .epsilon0 = 2, .levels = 9, .min_batch = N } },
-	{ "levels", PT_MEAN, { .epsilon0 = INFINITY, .levels = 5, .dummies = 3, .min_batch = N } },
-	{ "levels", PT_SUM, { .epsilon0 = 3, .levels = 9, .dummies = 1, .min_batch = N } },
-	{ "levels", PT_QUANTILES, { .epsilon0 = 3, .levels = 17, .min_batch = N } },
-	{ "digits", PT_MEAN, { .epsilon0 = 2, .levels = 16, .size = 4, .dummies = 1, .min_batch = N } },
-	{ "digits", PT_SUM, { .epsilon0 = 3, .levels = 16, .size = 2, .min_batch = N } },
+	{ "levels", QY_MEAN, { .epsilon0 = 2, .levels = 9, .min_batch = N } },
+	{ "levels", QY_MEAN, { .epsilon0 = INFINITY, .levels = 5, .dummies = 3, .min_batch = N } },
+	{ "levels", QY_SUM, { .epsilon0 = 3, .levels = 9, .dummies = 1, .min_batch = N } },
+	{ "levels", QY_QUANTILES, { .epsilon0 = 3, .levels = 17, .min_batch = N } },
+	{ "digits", QY_MEAN, { .epsilon0 = 2, .levels = 16, .size = 4, .dummies = 1, .min_batch = N } },
+	{ "digits", QY_SUM, { .epsilon0 = 3, .levels = 16, .size = 2, .min_batch = N } },
 };
 
-static struct pt_query query_of(const struct scene *s)
+static struct qy_query query_of(const struct scene *s)
 {
-	struct pt_query q = { .kind = s->kind, .name = "q", .low = -10, .high = 30, .none = PT_NONE_SYMBOL };
+	struct qy_query q = { .kind = s->kind, .name = "q", .low = -10, .high = 30, .none = QY_NONE_SYMBOL };
 
-	if (s->kind == PT_QUANTILES) {
+	if (s->kind == QY_QUANTILES) {
 		q.probability = (double *)(uintptr_t)probabilities;
 		q.probabilities = 3;
 	}
@@ -79,7 +79,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The true answer of item i among those who have a reading. */
-static double truth(const struct pt_query *q, size_t i, double none)
+static double truth(const struct qy_query *q, size_t i, double none)
 {
 	double x[N], sum = 0;
 	uint32_t n = 0;
@@ -89,16 +89,16 @@ static double truth(const struct pt_query *q, size_t i, double none)
 			x[n] = q->low + (q->high - q->low) * share_of(j);
 			sum += x[n++];
 		}
-	if (q->kind == PT_SUM)
+	if (q->kind == QY_SUM)
 		return sum;
-	if (q->kind == PT_MEAN)
+	if (q->kind == QY_MEAN)
 		return sum / n;
 	qsort(x, n, sizeof *x, ascending);
 	return n > 0 ? x[(uint32_t)ceil(probabilities[i] * n) - 1] : 0;
 }
 
-static void one_round(const struct pt_protocol *row, const struct pt_query *q, const struct pt_randomizer *p,
-	double none, struct pt_estimate *e)
+static void one_round(const struct pt_protocol *row, const struct qy_query *q, const struct pt_randomizer *p,
+	double none, struct es_estimate *e)
 {
 	uint8_t records[RECORDS];
 	uint64_t counts[COUNTS] = { 0 };
@@ -107,10 +107,10 @@ static void one_round(const struct pt_protocol *row, const struct pt_query *q, c
 	assert_true(row->device->messages(p) * row->device->record_len(p) <= RECORDS &&
 		    row->tallies(p) <= COUNTS);
 	for (uint32_t j = 0; j < N; j++) {
-		struct pt_value v = { .x = (uint64_t)(share_of(j) * 0x1p32) };
+		struct qy_value v = { .x = (uint64_t)(share_of(j) * 0x1p32) };
 
 		if (!has_reading(j, none))
-			pt_value_none(q, &rng, NULL, &v);
+			qy_value_none(q, &rng, NULL, &v);
 		row->device->encode(q, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(
@@ -126,20 +126,20 @@ struct said {
 	int covered, joint, none_covered, answers, undefined, rounds;
 };
 
-static void note(const struct pt_query *q, const struct pt_estimate *e, double none, struct said *t)
+static void note(const struct qy_query *q, const struct es_estimate *e, double none, struct said *t)
 {
-	const struct pt_item *symbol = &e->item[e->n - 1];
+	const struct qy_item *symbol = &e->item[e->n - 1];
 	double without = floor(none * N + 0.5);
 	bool all = true;
 
-	assert_true(symbol->none && strcmp(symbol->label, PT_NONE_LABEL) == 0);
+	assert_true(symbol->none && strcmp(symbol->label, QY_NONE_LABEL) == 0);
 	t->none_off += symbol->value - without;
 	t->none_variances += symbol->variance;
 	t->none_covered += symbol->lower <= without && without <= symbol->upper;
 	t->rounds++;
 	for (size_t i = 0; i + 1 < e->n; i++) {
-		const struct pt_item *it = &e->item[i];
-		double x = none < 1 || q->kind == PT_SUM ? truth(q, i, none) : 0;
+		const struct qy_item *it = &e->item[i];
+		double x = none < 1 || q->kind == QY_SUM ? truth(q, i, none) : 0;
 
 		assert_false(it->none);
 		t->answers++;
@@ -160,7 +160,7 @@ static void note(const struct pt_query *q, const struct pt_estimate *e, double n
 static void check(const struct scene *s, double none)
 {
 	const struct pt_protocol *row = pt_find(s->row);
-	const struct pt_query q = query_of(s);
+	const struct qy_query q = query_of(s);
 	struct cm_err err = { 0 };
 	struct pt_randomizer p;
 	struct said t = { 0 };
@@ -170,23 +170,23 @@ static void check(const struct scene *s, double none)
 		fail_msg("%s: %s", s->row, err.msg);
 	assert_int_equal(row->device->check(&q, &p, &err), CM_OK);
 	for (int run = 0; run < runs(); run++) {
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(row, &q, &p, none, &e);
 		note(&q, &e, none, &t);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	n = t.answers - t.undefined;
 	print_message("%s %s, %g without: off %+.2f, %.3f of the variance, covered %.3f, joint %.3f, none "
 		      "off %+.2f "
 		      "covered %.3f, %d of %d undefined\n",
-		s->row, pt_kind_name(s->kind), none, t.off / sqrt(t.variances), t.squares / t.variances,
+		s->row, qy_kind_name(s->kind), none, t.off / sqrt(t.variances), t.squares / t.variances,
 		t.covered / n, (double)t.joint / t.rounds, t.none_off / sqrt(t.none_variances),
 		(double)t.none_covered / t.rounds, t.undefined, t.answers);
 	/* Five standard errors of what chance may do to a bias, to coverage, to a variance. */
 	assert_true(fabs(t.none_off) <= 5 * sqrt(t.none_variances));
 	assert_true(t.none_covered >= t.rounds * 0.95 - 5 * sqrt(t.rounds * 0.0475));
-	if (none >= 1 && s->kind != PT_SUM) {
+	if (none >= 1 && s->kind != QY_SUM) {
 		/* Now and then chance says that somebody has a reading: in a fortieth of the rounds. */
 		assert_true(t.answers - t.undefined <= t.answers * 0.025 + 5 * sqrt(t.answers * 3 * 0.025));
 		return;
@@ -194,7 +194,7 @@ static void check(const struct scene *s, double none)
 	assert_int_equal(t.undefined, 0);
 	assert_true(t.covered >= n * 0.95 - 5 * sqrt(3 * n * 0.0475));
 	assert_true(t.joint >= t.rounds * 0.95 - 5 * sqrt(t.rounds * 0.0475));
-	if (s->kind == PT_QUANTILES)
+	if (s->kind == QY_QUANTILES)
 		return; /* biased by a level at most, as documented; its variance is that of its interval */
 	assert_true(fabs(t.off) <= 5 * sqrt(t.variances));
 	assert_true(t.squares <= t.variances * (1.05 + 5 * sqrt(2 / n)));
@@ -225,13 +225,13 @@ static double in_node(uint32_t nodes, uint32_t i, double none)
 
 static void check_ranges(double none)
 {
-	const struct pt_query q = { .kind = PT_RANGES,
+	const struct qy_query q = { .kind = QY_RANGES,
 		.name = "q",
 		.low = -10,
 		.high = 30,
 		.leaves = LEAVES,
 		.fanout = FANOUT,
-		.none = PT_NONE_SYMBOL };
+		.none = QY_NONE_SYMBOL };
 	const struct pt_request request = { .epsilon0 = 3, .dummies = 1, .min_batch = N };
 	const struct pt_protocol *row = pt_find("ranges");
 	double off = 0, projected = 0, consistent = 0, variances = 0, without = floor(none * N + 0.5);
@@ -248,13 +248,13 @@ static void check_ranges(double none)
 		truths[FANOUT + i] = in_node(LEAVES, i, none);
 	truths[FANOUT + LEAVES] = without;
 	for (int run = 0; run < runs() / 4; run++) {
-		struct pt_estimate e;
+		struct es_estimate e;
 		double leaves = 0, roots = 0;
 
 		one_round(row, &q, &p, none, &e);
 		assert_int_equal(e.n, FANOUT + LEAVES + 1);
 		for (size_t i = 0; i < e.n; i++) {
-			const struct pt_item *it = &e.item[i];
+			const struct qy_item *it = &e.item[i];
 
 			assert_int_equal(it->none, i + 1 == e.n);
 			covered += it->lower <= truths[i] && truths[i] <= it->upper;
@@ -268,7 +268,7 @@ static void check_ranges(double none)
 			leaves += e.item[FANOUT + i].projected;
 		consistent = fmax(consistent, fabs(roots - leaves));
 		projected += leaves - (N - without);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	print_message("ranges, %g without: off %+.2f, covered %.3f, holders off %+.2f a round\n", none,
 		off / sqrt(variances), (double)covered / answers, projected / (runs() / 4.0));

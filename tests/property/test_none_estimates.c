@@ -25,7 +25,7 @@ struct scene {
 	const char *row;
 	double epsilon0;
 	uint32_t dummies, size;
-	enum pt_none none;
+	enum qy_none none;
 	uint32_t without; /* of a hundred devices */
 };
 
@@ -60,9 +60,9 @@ static struct pt_request request_of(const struct scene *s)
 }
 
 /* Device j's reading, as text: a third has the first category of each field, the others all in turn. */
-static void reading(const struct pt_query *q, uint32_t j, const char **text)
+static void reading(const struct qy_query *q, uint32_t j, const char **text)
 {
-	for (uint32_t c = 0; c < pt_query_fields(q); c++) {
+	for (uint32_t c = 0; c < qy_query_fields(q); c++) {
 		uint32_t n = q->columns > 0 ? q->column[c].categories : q->categories;
 		char **category = q->columns > 0 ? q->column[c].category : q->category;
 
@@ -77,11 +77,11 @@ static bool is_without(const struct scene *s, uint32_t j)
 
 /* One more for each item that the value is in: where several fields are asked for, item after item of each
  * marginal, the last column fastest. */
-static void count_truth(const struct pt_query *q, const struct pt_value *v, double *truth)
+static void count_truth(const struct qy_query *q, const struct qy_value *v, double *truth)
 {
 	uint32_t at = 0;
 
-	if (q->kind != PT_MARGINALS) {
+	if (q->kind != QY_MARGINALS) {
 		truth[v->x]++;
 		return;
 	}
@@ -89,7 +89,7 @@ static void count_truth(const struct pt_query *q, const struct pt_value *v, doub
 		uint32_t index = 0, all = 1;
 
 		for (uint32_t c = 0; c < q->columns; c++) {
-			uint32_t n = q->column[c].categories + pt_query_symbols(q);
+			uint32_t n = q->column[c].categories + qy_query_symbols(q);
 
 			if ((q->marginal[i] >> c & 1) == 0)
 				continue;
@@ -101,8 +101,8 @@ static void count_truth(const struct pt_query *q, const struct pt_value *v, doub
 	}
 }
 
-static void one_round(const struct scene *s, const struct pt_query *q, const struct pt_randomizer *p,
-	double *truth, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct qy_query *q, const struct pt_randomizer *p,
+	double *truth, struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	size_t len = row->device->record_len(p), messages = row->device->messages(p);
@@ -113,13 +113,13 @@ static void one_round(const struct scene *s, const struct pt_query *q, const str
 	for (uint32_t j = 0; j < PEOPLE; j++) {
 		const char *text[QUERIES_COLUMNS] = { NULL };
 		uint32_t at[QUERIES_COLUMNS];
-		struct pt_value v;
+		struct qy_value v;
 		int clamped;
 
 		if (!is_without(s, j))
 			reading(q, j, text);
-		assert_int_equal(pt_value_take(q, text, &rng, at, &v, &clamped),
-			is_without(s, j) ? pt_query_fields(q) : 0);
+		assert_int_equal(qy_value_take(q, text, &rng, at, &v, &clamped),
+			is_without(s, j) ? qy_query_fields(q) : 0);
 		v.level = p->shuffler.tags > 0 ? j % 2 : 0;
 		count_truth(q, &v, truth);
 		row->device->encode(q, p, &v, &rng, records);
@@ -133,12 +133,12 @@ static void one_round(const struct scene *s, const struct pt_query *q, const str
 }
 
 /* Alternate signs keep the pool honest: the items of a histogram sum to what is known. */
-static void note(struct tally *t, const struct pt_estimate *e, const double *truth)
+static void note(struct tally *t, const struct es_estimate *e, const double *truth)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < e->n; i++) {
-		const struct pt_item *item = &e->item[i];
+		const struct qy_item *item = &e->item[i];
 		double error = item->value - truth[i];
 
 		t->error += i % 2 != 0 ? -error : error;
@@ -178,23 +178,23 @@ static void judge(const struct scene *s, const struct tally *t)
 static void check(const struct scene *s)
 {
 	const struct pt_protocol *row = pt_find(s->row);
-	struct pt_query q = query_of_row(row);
+	struct qy_query q = query_of_row(row);
 	struct pt_request r = request_of(s);
 	struct tally t = { 0 };
 	struct pt_randomizer p;
 
 	q.none = s->none;
-	q.none_category = s->none == PT_NONE_VALUE ? 3 : 0;
+	q.none_category = s->none == QY_NONE_VALUE ? 3 : 0;
 	if (pt_derive(row, &q, &r, &p, &err) != CM_OK || row->device->check(&q, &p, &err) != CM_OK)
 		fail_msg("%s: %s", s->row, err.msg);
 	for (int run = 0; run < RUNS * runs_factor(); run++) {
 		double truth[ITEMS_MAX] = { 0 };
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(s, &q, &p, truth, &e);
 		assert_true(e.n <= ITEMS_MAX);
 		note(&t, &e, truth);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	judge(s, &t);
 }
@@ -211,14 +211,14 @@ static void check_all(struct scene s)
 
 static void devices_without_a_reading_are_counted_apart_and_rightly(void **state)
 {
-	static const struct scene scenes[] = { { "grr", 1, 0, 0, PT_NONE_SYMBOL, 0 },
-		{ "mixbins", 2, 2, 0, PT_NONE_SYMBOL, 0 }, { "bins", INFINITY, 3, 0, PT_NONE_SYMBOL, 0 },
-		{ "rappor", 1, 0, 0, PT_NONE_SYMBOL, 0 }, { "oue", 1, 0, 0, PT_NONE_SYMBOL, 0 },
-		{ "subset", 1, 0, 0, PT_NONE_SYMBOL, 0 }, { "olh", 1, 0, 0, PT_NONE_SYMBOL, 0 },
-		{ "hadamard", 1, 0, 0, PT_NONE_SYMBOL, 0 }, { "hashed", INFINITY, 2, 4, PT_NONE_SYMBOL, 0 },
-		{ "cheu", 2, 1, 0, PT_NONE_SYMBOL, 0 }, { "balcer-cheu", INFINITY, 2, 4, PT_NONE_SYMBOL, 0 },
-		{ "gspa-classes", 2, 0, 0, PT_NONE_SYMBOL, 0 }, { "marginals", 2, 0, 0, PT_NONE_SYMBOL, 0 },
-		{ "marginals", INFINITY, 3, 0, PT_NONE_SYMBOL, 0 } };
+	static const struct scene scenes[] = { { "grr", 1, 0, 0, QY_NONE_SYMBOL, 0 },
+		{ "mixbins", 2, 2, 0, QY_NONE_SYMBOL, 0 }, { "bins", INFINITY, 3, 0, QY_NONE_SYMBOL, 0 },
+		{ "rappor", 1, 0, 0, QY_NONE_SYMBOL, 0 }, { "oue", 1, 0, 0, QY_NONE_SYMBOL, 0 },
+		{ "subset", 1, 0, 0, QY_NONE_SYMBOL, 0 }, { "olh", 1, 0, 0, QY_NONE_SYMBOL, 0 },
+		{ "hadamard", 1, 0, 0, QY_NONE_SYMBOL, 0 }, { "hashed", INFINITY, 2, 4, QY_NONE_SYMBOL, 0 },
+		{ "cheu", 2, 1, 0, QY_NONE_SYMBOL, 0 }, { "balcer-cheu", INFINITY, 2, 4, QY_NONE_SYMBOL, 0 },
+		{ "gspa-classes", 2, 0, 0, QY_NONE_SYMBOL, 0 }, { "marginals", 2, 0, 0, QY_NONE_SYMBOL, 0 },
+		{ "marginals", INFINITY, 3, 0, QY_NONE_SYMBOL, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
@@ -227,9 +227,9 @@ static void devices_without_a_reading_are_counted_apart_and_rightly(void **state
 
 static void devices_that_draw_or_have_a_substitute_count_as_what_they_hold(void **state)
 {
-	static const struct scene scenes[] = { { "grr", 1, 0, 0, PT_NONE_EVEN, 0 },
-		{ "bins", INFINITY, 3, 0, PT_NONE_EVEN, 0 }, { "marginals", 2, 0, 0, PT_NONE_EVEN, 0 },
-		{ "grr", 1, 0, 0, PT_NONE_VALUE, 0 }, { "olh", 1, 0, 0, PT_NONE_VALUE, 0 } };
+	static const struct scene scenes[] = { { "grr", 1, 0, 0, QY_NONE_EVEN, 0 },
+		{ "bins", INFINITY, 3, 0, QY_NONE_EVEN, 0 }, { "marginals", 2, 0, 0, QY_NONE_EVEN, 0 },
+		{ "grr", 1, 0, 0, QY_NONE_VALUE, 0 }, { "olh", 1, 0, 0, QY_NONE_VALUE, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

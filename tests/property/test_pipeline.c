@@ -142,7 +142,7 @@ static uint32_t one_round(struct stage *s, const struct scene *scene, unsigned w
 		.min_batch = scene->least,
 		.target_batch = scene->least,
 		.categories = BINS - 1,
-		.none = PT_NONE_SYMBOL,
+		.none = QY_NONE_SYMBOL,
 		.hpke_key = s->hpke_key };
 	uint32_t view;
 

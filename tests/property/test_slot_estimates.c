@@ -21,7 +21,7 @@
 
 struct scene {
 	const char *row;
-	struct pt_query query;
+	struct qy_query query;
 	struct pt_request request;
 	uint32_t participants;
 	uint64_t (*value)(uint32_t participant);                         /* x, or */
@@ -45,16 +45,16 @@ static int runs_factor(void)
 	return text ? (int)strtol(text, NULL, 10) : 1;
 }
 
-static struct pt_value value_of(const struct scene *s, uint32_t j, uint32_t at[COLUMNS_MAX])
+static struct qy_value value_of(const struct scene *s, uint32_t j, uint32_t at[COLUMNS_MAX])
 {
 	if (s->value)
-		return (struct pt_value){ .x = s->value(j) };
-	for (uint32_t c = 0; c < pt_value_width(&s->query); c++)
+		return (struct qy_value){ .x = s->value(j) };
+	for (uint32_t c = 0; c < qy_value_width(&s->query); c++)
 		at[c] = s->column_value(j, c);
-	return (struct pt_value){ .at = at };
+	return (struct qy_value){ .at = at };
 }
 
-static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find(s->row);
 	size_t record_len = row->device->record_len(p), messages = row->device->messages(p);
@@ -65,7 +65,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	assert_true(records && counts);
 	for (uint32_t j = 0; j < s->participants; j++) {
 		uint32_t at[COLUMNS_MAX];
-		struct pt_value v = value_of(s, j, at);
+		struct qy_value v = value_of(s, j, at);
 
 		row->device->encode(&s->query, p, &v, &rng, records);
 		for (size_t m = 0; m < messages; m++)
@@ -88,12 +88,12 @@ static struct tally play(const struct scene *s, int runs)
 	assert_int_equal(pt_find(s->row)->device->check(&s->query, &p, &err), CM_OK);
 	for (int run = 0; run < runs; run++) {
 		bool all = true;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		one_round(s, &p, &e);
 		assert_true(e.n <= ITEMS_MAX);
 		for (size_t i = 0; i < e.n; i++) {
-			const struct pt_item *item = &e.item[i];
+			const struct qy_item *item = &e.item[i];
 			double error;
 
 			if (run == 0)
@@ -107,7 +107,7 @@ static struct tally play(const struct scene *s, int runs)
 			t.answers++;
 		}
 		t.joint += all;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	return t;
 }
@@ -152,10 +152,10 @@ static double mean_or_sum(const struct scene *s, size_t item)
 	(void)item;
 	for (uint32_t j = 0; j < s->participants; j++)
 		sum += s->query.low + (s->query.high - s->query.low) * (double)s->value(j) * 0x1p-32;
-	return s->query.kind == PT_SUM ? sum : sum / s->participants;
+	return s->query.kind == QY_SUM ? sum : sum / s->participants;
 }
 
-static struct scene digits(enum pt_kind kind, double epsilon0, uint32_t dummies, uint32_t levels,
+static struct scene digits(enum qy_kind kind, double epsilon0, uint32_t dummies, uint32_t levels,
 	uint32_t base, uint64_t (*value)(uint32_t), int runs)
 {
 	return (struct scene){ .row = "digits",
@@ -173,9 +173,9 @@ static struct scene digits(enum pt_kind kind, double epsilon0, uint32_t dummies,
 
 static void means_and_sums_from_digits_are_unbiased_and_cover(void **state)
 {
-	const struct scene scenes[] = { digits(PT_MEAN, 2, 0, 64, 2, spread, 4000),
-		digits(PT_MEAN, 3, 1, 16, 2, lumped, 4000), digits(PT_SUM, 3, 0, 64, 8, spread, 6000),
-		digits(PT_SUM, INFINITY, 1, 16, 4, lumped, 6000) };
+	const struct scene scenes[] = { digits(QY_MEAN, 2, 0, 64, 2, spread, 4000),
+		digits(QY_MEAN, 3, 1, 16, 2, lumped, 4000), digits(QY_SUM, 3, 0, 64, 8, spread, 6000),
+		digits(QY_SUM, INFINITY, 1, 16, 4, lumped, 6000) };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
@@ -206,7 +206,7 @@ static struct scene ranges(
 	uint32_t leaves, uint32_t fanout, double epsilon0, uint32_t dummies, uint32_t participants, int runs)
 {
 	return (struct scene){ .row = "ranges",
-		.query = { .kind = PT_RANGES,
+		.query = { .kind = QY_RANGES,
 			.name = "r",
 			.field = "f",
 			.low = 0,
@@ -265,10 +265,10 @@ static double of_combination(const struct scene *s, size_t item)
 static struct scene marginals(double epsilon0, uint32_t dummies, uint32_t participants, int runs)
 {
 	static char yes[] = "yes", no[] = "no", maybe[] = "maybe", *words[] = { yes, no, maybe };
-	static struct pt_column column[] = { { "a", words, 2 }, { "b", words, 3 }, { "c", words, 2 } };
+	static struct qy_column column[] = { { "a", words, 2 }, { "b", words, 3 }, { "c", words, 2 } };
 
 	return (struct scene){ .row = "marginals",
-		.query = { .kind = PT_MARGINALS,
+		.query = { .kind = QY_MARGINALS,
 			.name = "m",
 			.field = "f",
 			.column = column,
@@ -332,7 +332,7 @@ static double mean_short_coordinate(const struct scene *s, size_t item)
 static struct scene vectors(const char *row, struct pt_request r, uint32_t participants, int runs)
 {
 	return (struct scene){ .row = row,
-		.query = { .kind = PT_VECTOR,
+		.query = { .kind = QY_VECTOR,
 			.name = "v",
 			.field = "f",
 			.low = -3,

@@ -166,7 +166,7 @@ static void collect(struct fake *f)
 	assert_int_equal(cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, &sealer, &err), CM_OK);
 	assert_int_equal(cr_hpke_sealer_new(d->suite, other, info, sizeof info, &wrong, &err), CM_OK);
 	for (size_t i = 0; i < f->messages; i++) {
-		struct pt_value v = { .x = d->query.kind == PT_MEAN ? (uint64_t)1 << 31
+		struct qy_value v = { .x = d->query.kind == QY_MEAN ? (uint64_t)1 << 31
 								    : i % d->randomizer.mixbins.bins };
 
 		d->randomizer.row->encode(&d->query, &d->randomizer, &v, &f->world->rng, record);

@@ -69,7 +69,7 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 	w->rng.fill(w->rng.ctx, d->round_id, sizeof d->round_id);
 	d->sequence = 1;
 	d->query = query_of_row(row);
-	if (d->query.kind == PT_HISTOGRAM) {
+	if (d->query.kind == QY_HISTOGRAM) {
 		d->query.category = colours;
 		d->query.categories = 3;
 	}

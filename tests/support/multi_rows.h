@@ -13,7 +13,7 @@
 
 static inline struct pt_randomizer made_of(const char *row, uint32_t d, const struct pt_request *r)
 {
-	struct pt_query q = histogram(d);
+	struct qy_query q = histogram(d);
 	struct pt_randomizer p;
 
 	if (pt_derive(pt_find(row), &q, r, &p, &err) != CM_OK)
@@ -53,8 +53,8 @@ static inline void client(
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cr_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->multi.bins);
-	struct pt_value v = { .x = x };
+	struct qy_query q = histogram(p->multi.bins);
+	struct qy_value v = { .x = x };
 
 	p->row->encode(&q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);

@@ -9,48 +9,48 @@
 #define QUERIES_COLUMNS   3u
 #define QUERIES_DIMENSION 6u
 
-/* Of one kind; what it points to is static and not for pt_query_fini. */
-static inline struct pt_query query_of_kind(enum pt_kind kind)
+/* Of one kind; what it points to is static and not for qy_query_fini. */
+static inline struct qy_query query_of_kind(enum qy_kind kind)
 {
 	static char text[5][4] = { "c0", "c1", "c2", "c3", "c4" }, hex[3][4] = { "0", "7", "f" };
 	static char *words[5] = { text[0], text[1], text[2], text[3], text[4] },
 		    *candidates[3] = { hex[0], hex[1], hex[2] };
-	static struct pt_column columns[QUERIES_COLUMNS] = { { "a", words, 2 }, { "b", words, 3 },
+	static struct qy_column columns[QUERIES_COLUMNS] = { { "a", words, 2 }, { "b", words, 3 },
 		{ "c", words, 2 } };
 	static uint32_t sets[2] = { 3, 4 };
-	struct pt_query q = { .kind = kind, .name = "query", .field = "field" };
+	struct qy_query q = { .kind = kind, .name = "query", .field = "field" };
 
 	switch (kind) {
-	case PT_HISTOGRAM:
+	case QY_HISTOGRAM:
 		q.category = words;
 		q.categories = 5;
 		break;
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		q.category = candidates;
 		q.categories = 3;
 		q.bits = 4;
-		q.none = PT_NONE_SYMBOL;
+		q.none = QY_NONE_SYMBOL;
 		break;
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		q.field[0] = '\0';
 		q.column = columns;
 		q.columns = QUERIES_COLUMNS;
 		q.marginal = sets;
 		q.marginals = 2;
 		break;
-	case PT_RANGES:
+	case QY_RANGES:
 		q.high = 10;
 		q.leaves = 9;
 		q.fanout = 3;
 		break;
-	case PT_VECTOR:
+	case QY_VECTOR:
 		q.low = -1;
 		q.high = 1;
 		q.dimension = QUERIES_DIMENSION;
 		break;
-	case PT_MEAN:
-	case PT_SUM:
-	case PT_QUANTILES:
+	case QY_MEAN:
+	case QY_SUM:
+	case QY_QUANTILES:
 		q.high = 10;
 		break;
 	}
@@ -58,65 +58,65 @@ static inline struct pt_query query_of_kind(enum pt_kind kind)
 }
 
 /* Devices without a reading take part as they do where a plan says nothing of them. */
-static inline struct pt_query query_of_row(const struct pt_protocol *row)
+static inline struct qy_query query_of_row(const struct pt_protocol *row)
 {
-	struct pt_query q = query_of_kind((enum pt_kind)(row->device->kinds & (~row->device->kinds + 1)));
+	struct qy_query q = query_of_kind((enum qy_kind)(row->device->kinds & (~row->device->kinds + 1)));
 
 	pt_none_default(row, &q);
 	return q;
 }
 
 /* As the accountant's names have it, which know bins alone. */
-static inline struct pt_query query_of_readings(const struct pt_protocol *row)
+static inline struct qy_query query_of_readings(const struct pt_protocol *row)
 {
-	return query_of_kind((enum pt_kind)(row->device->kinds & (~row->device->kinds + 1)));
+	return query_of_kind((enum qy_kind)(row->device->kinds & (~row->device->kinds + 1)));
 }
 
 /* Values that are readings. */
-static inline uint32_t query_readings(const struct pt_query *q)
+static inline uint32_t query_readings(const struct qy_query *q)
 {
-	return q->kind == PT_HISTOGRAM   ? q->categories
-	       : q->kind == PT_PREFIXES  ? q->categories + 1
-	       : q->kind == PT_MARGINALS ? 12
-	       : q->kind == PT_VECTOR    ? 1u << QUERIES_DIMENSION
+	return q->kind == QY_HISTOGRAM   ? q->categories
+	       : q->kind == QY_PREFIXES  ? q->categories + 1
+	       : q->kind == QY_MARGINALS ? 12
+	       : q->kind == QY_VECTOR    ? 1u << QUERIES_DIMENSION
 					 : QUERIES_NUMBERS;
 }
 
 /* How many values query_value knows: all there are, of numbers some; and the symbol of none. */
-static inline uint32_t query_values(const struct pt_query *q)
+static inline uint32_t query_values(const struct qy_query *q)
 {
-	return query_readings(q) + pt_query_symbols(q);
+	return query_readings(q) + qy_query_symbols(q);
 }
 
-/* Value i; at: room for pt_value_width numbers, which must live as long as it. */
-static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, uint32_t *at)
+/* Value i; at: room for qy_value_width numbers, which must live as long as it. */
+static inline struct qy_value query_value(const struct qy_query *q, uint32_t i, uint32_t *at)
 {
-	struct pt_value v = { .x = i };
+	struct qy_value v = { .x = i };
 
 	if (i == query_readings(q)) {
-		pt_value_none(q, NULL, at, &v);
+		qy_value_none(q, NULL, at, &v);
 		return v;
 	}
 	switch (q->kind) {
-	case PT_HISTOGRAM:
-	case PT_PREFIXES:
+	case QY_HISTOGRAM:
+	case QY_PREFIXES:
 		break;
-	case PT_MARGINALS:
-		v = (struct pt_value){ .at = at };
+	case QY_MARGINALS:
+		v = (struct qy_value){ .at = at };
 		for (uint32_t c = 0; c < q->columns; c++) {
 			at[c] = i % q->column[c].categories;
 			i /= q->column[c].categories;
 		}
 		break;
-	case PT_VECTOR:
-		v = (struct pt_value){ .at = at };
+	case QY_VECTOR:
+		v = (struct qy_value){ .at = at };
 		for (uint32_t c = 0; c < q->dimension; c++)
 			at[c] = (i >> c & 1) << 31;
 		break;
-	case PT_MEAN:
-	case PT_SUM:
-	case PT_QUANTILES:
-	case PT_RANGES:
+	case QY_MEAN:
+	case QY_SUM:
+	case QY_QUANTILES:
+	case QY_RANGES:
 		v.x = ((uint64_t)i << 32) / (QUERIES_NUMBERS - 1);
 		break;
 	}
@@ -125,7 +125,7 @@ static inline struct pt_value query_value(const struct pt_query *q, uint32_t i, 
 
 /* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone,
  * two classes. CM_OK, or the last refusal. */
-static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct pt_query *q,
+static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct qy_query *q,
 	double epsilon0, struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_request requests[] = {

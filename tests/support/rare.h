@@ -29,7 +29,7 @@ static inline bool next_rare_row(size_t *i, const struct pt_protocol **row, stru
 
 /* What the row derives, which is what a device accepts. */
 static inline struct pt_randomizer derived(
-	const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r)
+	const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 	struct cm_err err;

@@ -269,7 +269,7 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	static char *categories[] = { "a", "b", "c", "d" };
 	struct rd_descriptor d = {
 		.sequence = wish->sequence ? wish->sequence : p->sequence + 1,
-		.query = { .kind = PT_HISTOGRAM,
+		.query = { .kind = QY_HISTOGRAM,
 			.name = "q",
 			.field = "f",
 			.category = categories,

@@ -57,7 +57,7 @@ struct sh_wish {
 	uint64_t tag_messages;
 	uint32_t tag_least[PT_SLOTS_MAX];
 	uint32_t categories; /* of the histogram, 2..4; 0: 4 */
-	enum pt_none none;
+	enum qy_none none;
 	/* Of its plan: a new one of `entries` such rounds (1), with this slice (20; delta 1e-6); or entry
 	 * `entry` of the last one made. */
 	uint32_t entries, entry, plan_tries;

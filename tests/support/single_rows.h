@@ -20,21 +20,21 @@ static const char *const rows[] = { "rappor", "oue", "subset", "olh", "hadamard"
 
 static struct cm_err err;
 
-static inline struct pt_query histogram(uint32_t d)
+static inline struct qy_query histogram(uint32_t d)
 {
 	static char *labels[CATEGORIES_MAX], label[] = "c";
 
 	for (uint32_t i = 0; i < d; i++)
 		labels[i] = label;
-	return (struct pt_query){
-		.kind = PT_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = d
+	return (struct qy_query){
+		.kind = QY_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = d
 	};
 }
 
 /* What a plan gets; size 0: the row chooses. */
 static inline struct pt_randomizer made(const char *row, uint32_t d, double epsilon0, uint32_t size)
 {
-	struct pt_query q = histogram(d);
+	struct qy_query q = histogram(d);
 	struct pt_request r = { .epsilon0 = epsilon0, .size = size };
 	struct pt_randomizer p;
 

@@ -15,14 +15,14 @@
 
 static struct cm_err err;
 
-static inline struct pt_query vector(uint32_t dimension)
+static inline struct qy_query vector(uint32_t dimension)
 {
-	return (struct pt_query){
-		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
+	return (struct qy_query){
+		.kind = QY_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
 	};
 }
 
-static inline struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static inline struct pt_randomizer made(const char *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 
@@ -33,9 +33,9 @@ static inline struct pt_randomizer made(const char *row, const struct pt_query *
 }
 
 /* Corner x of the cube: coordinate c is at its upper end if bit c is set. */
-static inline struct pt_value corner(uint32_t x, uint32_t dimension, uint32_t *at)
+static inline struct qy_value corner(uint32_t x, uint32_t dimension, uint32_t *at)
 {
 	for (uint32_t c = 0; c < dimension; c++)
 		at[c] = (x >> c & 1) << 31;
-	return (struct pt_value){ .at = at };
+	return (struct qy_value){ .at = at };
 }

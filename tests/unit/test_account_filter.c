@@ -139,7 +139,7 @@ static void an_empty_filter_is_unspent_and_order_does_not_matter(void **state)
 static void what_would_fit_a_filter_does_fit(void **state)
 {
 	struct rd_account *a = adaptive("adaptive.gdp", 0.1);
-	struct pt_query q = { .kind = PT_HISTOGRAM, .categories = 4 };
+	struct qy_query q = { .kind = QY_HISTOGRAM, .categories = 4 };
 	struct pt_request r = { .epsilon0 = 6.0, .min_batch = 1000 };
 	const struct pt_protocol *grr = pt_find("grr");
 	struct pt_randomizer params = { 0 };

@@ -10,7 +10,7 @@ static struct cm_err err;
 static double derive_limit;
 
 /* Costs epsilon0 itself, to the hundred-thousandth: others / 1000 with others = 1000 epsilon0 would round. */
-static enum cm_rc fake_derive(const struct pt_protocol *row, const struct pt_query *q,
+static enum cm_rc fake_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *e)
 {
 	(void)q;
@@ -48,7 +48,7 @@ static double largest(double limit, uint64_t already)
 	/* The unit of the fake's cost is 1e-5, a hundredth of the arithmetic's: so is the limit's. */
 	struct rd_account *a = rd_account_new(limit * 100.0, 1e-6);
 	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
-	struct pt_query q = { 0 };
+	struct qy_query q = { 0 };
 	double e = -1.0;
 
 	if (already > 0) {
@@ -83,7 +83,7 @@ static void the_largest_epsilon0_is_unknown_when_the_accountant_cannot_answer(vo
 {
 	struct rd_account *a = rd_account_new(1.0, 1e-6);
 	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
-	struct pt_query q = { 0 };
+	struct qy_query q = { 0 };
 	double e = -1.0;
 
 	(void)state;

@@ -315,7 +315,7 @@ static void a_filter_is_paid_for_every_part(void **state)
 
 /* ---- the largest epsilon0 of a row whose rounds have parts ---- */
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *e)
 {
 	(void)q;
@@ -363,7 +363,7 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 			loss.part[0] = among(1, 20000, 1);
 			add(a, 1, &loss);
 		}
-		assert_int_equal(rd_account_largest_epsilon0(a, &row_of_two, &(struct pt_query){ 0 }, &r,
+		assert_int_equal(rd_account_largest_epsilon0(a, &row_of_two, &(struct qy_query){ 0 }, &r,
 					 &(struct rd_batch){ 5000, 5000, 5000 }, NULL, &largest, &err),
 			CM_OK);
 		assert_true(largest > 0.05 && largest < 3);
@@ -381,7 +381,7 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 /* A hint counts with colluders as a judgement does: where they see what is dropped, nothing fits. */
 static void nothing_would_fit_where_colluders_see_what_is_dropped(void **state)
 {
-	const struct pt_query q = { .kind = PT_VECTOR, .dimension = 2, .high = 1 };
+	const struct qy_query q = { .kind = QY_VECTOR, .dimension = 2, .high = 1 };
 	const struct rd_batch b = { .least = 1000, .honest = 990, .most = 1000 };
 	struct pt_request r = { .epsilon0 = 6, .levels = 2, .size = 1, .min_batch = 1000 };
 	struct rd_account *a = rd_account_new(0.5, DELTA);

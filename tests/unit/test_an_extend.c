@@ -22,21 +22,21 @@ struct fixture {
 static void set_up(struct fixture *d, uint32_t bits, uint32_t keep)
 {
 	static char zero[] = "0", three[] = "3", a[] = "a", f[] = "f", *candidates[] = { zero, three, a, f };
-	const struct pt_query first = { .kind = PT_PREFIXES,
+	const struct qy_query first = { .kind = QY_PREFIXES,
 		.name = "site-4",
 		.field = "site",
 		.bits = 4,
 		.category = candidates,
 		.categories = 4,
-		.none = PT_NONE_SYMBOL };
+		.none = QY_NONE_SYMBOL };
 
 	*d = (struct fixture){ .plan = { { .number = 1, .query = first },
 				       { .number = 2,
-					       .query = { .kind = PT_PREFIXES,
+					       .query = { .kind = QY_PREFIXES,
 						       .name = "site-more",
 						       .field = "site",
 						       .bits = bits,
-						       .none = PT_NONE_SYMBOL },
+						       .none = QY_NONE_SYMBOL },
 					       .after = 1,
 					       .keep = keep } } };
 	for (size_t i = 0; i < 2; i++)
@@ -80,14 +80,14 @@ static void what_was_found_is_extended_the_most_frequent_first(void **state)
 	/* What the plan says of the question stays. */
 	assert_string_equal(d.got.query.name, "site-more");
 	assert_int_equal(d.got.query.bits, 8);
-	assert_int_equal(pt_query_check(&d.got.query, &err), CM_OK);
-	pt_query_fini(&d.got.query);
+	assert_int_equal(qy_query_check(&d.got.query, &err), CM_OK);
+	qy_query_fini(&d.got.query);
 	set_up(&d, 12, 1);
 	assert_int_equal(extend(&d, FOUR), CM_OK);
 	assert_int_equal(d.got.query.categories, 256);
 	assert_string_equal(d.got.query.category[0], "a00");
 	assert_string_equal(d.got.query.category[255], "aff");
-	pt_query_fini(&d.got.query);
+	qy_query_fini(&d.got.query);
 }
 
 /* An answer decides what is asked, and an equal one asks the same. */
@@ -103,7 +103,7 @@ static void equal_counts_go_by_their_place(void **state)
 	assert_int_equal(d.got.query.categories, 32);
 	assert_string_equal(d.got.query.category[0], "00");
 	assert_string_equal(d.got.query.category[16], "30");
-	pt_query_fini(&d.got.query);
+	qy_query_fini(&d.got.query);
 }
 
 static void nothing_found_leaves_nothing_to_ask(void **state)

@@ -51,7 +51,7 @@ static void make_batch(struct batch *b)
 	assert_int_equal(
 		cr_hpke_sealer_new(b->d.suite, b->d.hpke_key, info, sizeof info, &sealer, &err), CM_OK);
 	for (size_t i = 0; i < N; i++) {
-		const struct pt_value v = { .x = i % 5 };
+		const struct qy_value v = { .x = i % 5 };
 
 		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
 		assert_int_equal(cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,

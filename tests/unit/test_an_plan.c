@@ -62,7 +62,7 @@ static void a_good_plan_is_read_whole(void **state)
 	assert_true(p.round[0].epsilon0 > 1.999 && p.round[0].epsilon0 <= 2.0);
 	assert_int_equal(p.round[0].window_ms, 60000);
 	assert_int_equal(p.round[0].target, PR_ROUND_REPORTS_MAX);
-	assert_int_equal(p.round[1].query.kind, PT_MEAN);
+	assert_int_equal(p.round[1].query.kind, QY_MEAN);
 	assert_true(p.round[1].query.low == 20 && p.round[1].query.high == 150);
 	assert_ptr_equal(pl_plan_query(&p, "v3"), &p.round[1]);
 	assert_null(pl_plan_query(&p, "v4"));

@@ -139,8 +139,8 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 {
 	json_t *doc = json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:b}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
 		"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value", 1.5,
-		"lower", 0.25, "below_noise", 1, "label", PT_NONE_LABEL, "value", 5.0, "no_reading", "label",
-		PT_NONE_LABEL, "value", 7.0, "below_noise", 0);
+		"lower", 0.25, "below_noise", 1, "label", QY_NONE_LABEL, "value", 5.0, "no_reading", "label",
+		QY_NONE_LABEL, "value", 7.0, "below_noise", 0);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);

@@ -196,7 +196,7 @@ static void make_contents(void)
 
 		cl_offer_make(&p.world, "grr", local[i], &content[i]);
 		free(d->query.category[--d->query.categories]); /* two are left, and no symbol of none */
-		d->query.none = PT_NONE_EVEN;
+		d->query.none = QY_NONE_EVEN;
 		assert_int_equal(pt_derive(pt_find("grr"), &d->query, &request, &d->randomizer, &err), CM_OK);
 		d->min_batch = 1;
 		d->privacy.epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);

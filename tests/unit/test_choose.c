@@ -11,12 +11,12 @@
 #include "pl_choose.h"
 
 /* Derivation and error look at the number of categories alone. */
-static struct pt_query histogram(uint32_t categories)
+static struct qy_query histogram(uint32_t categories)
 {
-	return (struct pt_query){ .kind = PT_HISTOGRAM, .categories = categories };
+	return (struct qy_query){ .kind = QY_HISTOGRAM, .categories = categories };
 }
 
-static struct pl_need need(const struct pt_query *q, uint64_t n, double epsilon0, uint64_t bytes)
+static struct pl_need need(const struct qy_query *q, uint64_t n, double epsilon0, uint64_t bytes)
 {
 	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false, 0 };
 }
@@ -68,7 +68,7 @@ static void without_dummies_the_local_guarantee_is_tuned(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		struct pt_query q = histogram(row[i].d);
+		struct qy_query q = histogram(row[i].d);
 		struct pl_need n = need(&q, row[i].n, INFINITY, 70);
 		struct pl_choice c = chosen(&n);
 
@@ -92,7 +92,7 @@ static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		struct pt_query q = histogram(row[i].d);
+		struct qy_query q = histogram(row[i].d);
 		struct pl_need n = need(&q, row[i].n, INFINITY, row[i].bytes);
 		struct pl_choice c = chosen(&n);
 		struct pt_request fewer = c.best.request;
@@ -112,7 +112,7 @@ static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
 
 static void a_cap_on_the_local_guarantee_binds(void **state)
 {
-	struct pt_query q = histogram(256);
+	struct qy_query q = histogram(256);
 	struct pl_need n = need(&q, 10000, 8, 16384);
 	struct pl_choice c = chosen(&n);
 
@@ -138,10 +138,10 @@ static void a_cap_on_the_local_guarantee_binds(void **state)
 	assert_in_range(c.best.randomizer.mixbins.dummies, 4, 5);
 }
 
-static struct pt_query vector(uint32_t dimension)
+static struct qy_query vector(uint32_t dimension)
 {
-	return (struct pt_query){
-		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
+	return (struct qy_query){
+		.kind = QY_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
 	};
 }
 
@@ -181,7 +181,7 @@ static void a_vector_has_the_slots_and_words_that_are_best(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		struct pt_query q = vector(row[i].d);
+		struct qy_query q = vector(row[i].d);
 		struct pl_need n = need(&q, row[i].n, row[i].epsilon0, row[i].bytes);
 		struct pl_choice c = chosen(&n);
 		double best = INFINITY;
@@ -210,7 +210,7 @@ static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
 		double rmse_of_sum;
 		uint32_t least, most;
 	} row[] = { { 10000, 15.0, 4, 9 }, { 100000, 21.3, 9, 17 }, { 1000000, 30.6, 25, 65 } };
-	struct pt_query q = { .kind = PT_MEAN, .low = 0, .high = 1 };
+	struct qy_query q = { .kind = QY_MEAN, .low = 0, .high = 1 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -235,7 +235,7 @@ static void a_trusted_shuffler_adds_what_the_devices_need_not(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		struct pt_query q = histogram(row[i].d);
+		struct qy_query q = histogram(row[i].d);
 		struct pl_need n = need(&q, row[i].n, INFINITY, 100);
 		struct pl_choice c;
 		struct pt_randomizer fewer;
@@ -303,13 +303,13 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cell / sizeof *cell; i++) {
-		struct pt_query q = histogram(cell[i].d);
+		struct qy_query q = histogram(cell[i].d);
 		struct pl_need n = need(&q, cell[i].n, cell[i].epsilon0, cell[i].bytes);
 		struct pl_choice c = chosen(&n);
 		const struct pt_protocol *row;
 
 		for (size_t j = 0; (row = pt_row(j)); j++)
-			if (row->device->kinds & PT_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
+			if (row->device->kinds & QY_HISTOGRAM && best_of(&n, row) < c.best.error * 0.95)
 				fail_msg("cell %zu: %s errs by %g, %s by %g", i, row->device->name,
 					best_of(&n, row), c.best.protocol->device->name, c.best.error);
 	}
@@ -319,7 +319,7 @@ static void no_other_row_is_much_better_at_equal_bytes_and_trust(void **state)
 
 static void equal_questions_have_equal_answers(void **state)
 {
-	struct pt_query q = histogram(100);
+	struct qy_query q = histogram(100);
 	struct pl_need n = need(&q, 100000, 6, 200);
 	struct pl_choice a = chosen(&n), b = chosen(&n);
 	char one[PL_WHY_LEN], two[PL_WHY_LEN];
@@ -333,7 +333,7 @@ static void equal_questions_have_equal_answers(void **state)
 
 static void the_reason_says_what_came_next_and_what_binds(void **state)
 {
-	struct pt_query q = histogram(256);
+	struct qy_query q = histogram(256);
 	struct pl_need n = need(&q, 10000, INFINITY, 600);
 	struct pl_choice c = chosen(&n);
 	char why[PL_WHY_LEN];
@@ -350,7 +350,7 @@ static void the_reason_says_what_came_next_and_what_binds(void **state)
 
 static void what_cannot_be_is_said_with_what_could(void **state)
 {
-	struct pt_query q = histogram(256);
+	struct qy_query q = histogram(256);
 	struct pl_need n = need(&q, 10000, INFINITY, 63);
 	struct pl_choice c;
 	struct cm_err err = { 0 };

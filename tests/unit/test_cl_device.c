@@ -30,13 +30,13 @@ static void name_of(unsigned i, uint8_t out[PR_PSEUDONYM_LEN])
 }
 
 /* A histogram of as many categories; nothing of it but that is looked at. */
-static const struct pt_query query = { .kind = PT_HISTOGRAM, .categories = 1000, .none = PT_NONE_SYMBOL };
+static const struct qy_query query = { .kind = QY_HISTOGRAM, .categories = 1000, .none = QY_NONE_SYMBOL };
 
 /* List a device, and give it a reading. */
 static void reads(struct cl_batch *b, const uint8_t name[PR_PSEUDONYM_LEN], uint64_t x, const uint32_t *at)
 {
 	assert_int_equal(cl_batch_list(b, name, &err), CM_OK);
-	assert_int_equal(cl_batch_add(b, &rng, name, &(struct pt_value){ .x = x, .at = at }, &err), CM_OK);
+	assert_int_equal(cl_batch_add(b, &rng, name, &(struct qy_value){ .x = x, .at = at }, &err), CM_OK);
 }
 
 static void complete(struct cl_batch *b)
@@ -233,8 +233,8 @@ static void every_listed_device_takes_part_and_no_other(void **state)
 	assert_int_equal(cl_batch_taken(b, name[0], &err), CM_OK);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(cl_batch_list(b, name[i], &err), CM_OK);
-	assert_int_equal(cl_batch_add(b, &rng, name[1], &(struct pt_value){ .x = 7 }, &err), CM_OK);
-	assert_int_equal(cl_batch_add(b, &rng, name[3], &(struct pt_value){ .x = 8 }, &err), CM_OK);
+	assert_int_equal(cl_batch_add(b, &rng, name[1], &(struct qy_value){ .x = 7 }, &err), CM_OK);
+	assert_int_equal(cl_batch_add(b, &rng, name[3], &(struct qy_value){ .x = 8 }, &err), CM_OK);
 	complete(b);
 	cl_batch_counts(b, &counts);
 	assert_int_equal(counts.unlisted, 1);

@@ -143,7 +143,7 @@ static void the_shown_records_are_the_ones_sealed(void **state)
 	cl_offer_make(&world, "mixbins", 2.0, &o);
 	assert_true(cl_device_len(&o.d) <= sizeof sealed);
 	assert_int_equal(
-		cl_encode_shown(&o.d, &(struct pt_value){ .x = 1 }, &world.rng, records, sealed, &err),
+		cl_encode_shown(&o.d, &(struct qy_value){ .x = 1 }, &world.rng, records, sealed, &err),
 		CM_OK);
 	rd_hpke_info(&o.d, info);
 	rd_hpke_aad(&o.d, aad);

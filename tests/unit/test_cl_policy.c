@@ -53,9 +53,9 @@ static void another_population_is_refused(void **state)
 /* One field that is not listed is enough, wherever it stands among those of a query. */
 static void every_field_of_a_query_must_be_listed(void **state)
 {
-	static struct pt_column xyz[] = { { .name = "x" }, { .name = "y" }, { .name = "z" } };
+	static struct qy_column xyz[] = { { .name = "x" }, { .name = "y" }, { .name = "z" } };
 	char *all[] = { "z", "y", "x" };
-	struct pt_query asked = offer.d.query;
+	struct qy_query asked = offer.d.query;
 
 	(void)state;
 	offer.d.query.column = xyz;
@@ -74,8 +74,8 @@ static void every_field_of_a_query_must_be_listed(void **state)
 
 static void no_query_asks_who_a_device_is(void **state)
 {
-	static struct pt_column xy[] = { { .name = "x" }, { .name = "device" } };
-	struct pt_query asked = offer.d.query;
+	static struct qy_column xy[] = { { .name = "x" }, { .name = "device" } };
+	struct qy_query asked = offer.d.query;
 	enum cm_rc rc;
 
 	(void)state;

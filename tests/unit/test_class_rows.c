@@ -19,15 +19,15 @@ static struct cm_err err;
 static struct cr_rng rng;
 static const char *const rows[] = { "gspa-classes", "gspa-pooled" };
 
-static struct pt_query three_words(void)
+static struct qy_query three_words(void)
 {
-	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+	struct qy_query q = query_of_kind(QY_HISTOGRAM);
 
 	q.categories = 3;
 	return q;
 }
 
-static struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 
@@ -42,7 +42,7 @@ static struct pt_randomizer made(const char *row, const struct pt_query *q, cons
 /* Each class tells the truth with the chance of its own guarantee; its number goes where the row says. */
 static void a_device_answers_as_its_class_does(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	const struct pt_request r = {
 		.epsilon0 = 3, .classes = 3, .class_epsilon0 = { 0.5, 1.5, 3 }, .class_least = { 9, 9, 9 }
 	};
@@ -54,7 +54,7 @@ static void a_device_answers_as_its_class_does(void **state)
 		struct pt_randomizer p = made(rows[k], &q, &r);
 
 		for (uint32_t level = 0; level < 3; level++) {
-			struct pt_value v = { .x = 1, .level = level };
+			struct qy_value v = { .x = 1, .level = level };
 			uint64_t counts[9] = { 0 }, *words = k == 0 ? counts + 3 * level : counts;
 			double keep = exp(r.class_epsilon0[level]) / (exp(r.class_epsilon0[level]) + 2);
 
@@ -138,7 +138,7 @@ static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
 /* Of four, two in each class at least, or one and the rest anywhere: the victim in any of them. */
 static void pooled_values_cost_no_more_than_is_charged(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	struct pt_request r = { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 0.6, 2 } };
 	static const uint32_t least[][2] = { { 2, 2 }, { 1, 1 }, { 3, 1 }, { 1, 3 } };
 
@@ -166,7 +166,7 @@ static void pooled_values_cost_no_more_than_is_charged(void **state)
  * all in the weakest. */
 static void classes_of_one_hide_nobody_else(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	const struct pt_request r = {
 		.epsilon0 = 2, .classes = 3, .class_epsilon0 = { 0.3, 0.6, 2 }, .class_least = { 1, 1, 1 }
 	};
@@ -187,7 +187,7 @@ static void classes_of_one_hide_nobody_else(void **state)
 /* Apart the victim is among its own class alone. */
 static void classes_apart_cost_no_more_than_is_charged(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	struct pt_request r = { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 0.6, 2 } };
 	static const uint32_t least[][2] = { { 2, 2 }, { 2, 4 }, { 4, 2 }, { 3, 3 } };
 
@@ -213,7 +213,7 @@ static void classes_apart_cost_no_more_than_is_charged(void **state)
 
 static void a_device_picks_the_weakest_class_it_allows(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	const struct pt_request r = {
 		.epsilon0 = 3, .classes = 2, .class_epsilon0 = { 0.5, 3 }, .class_least = { 9, 9 }
 	};
@@ -231,7 +231,7 @@ static void a_device_picks_the_weakest_class_it_allows(void **state)
 
 static void impossible_classes_are_refused(void **state)
 {
-	const struct pt_query q = three_words(), vector = query_of_kind(PT_VECTOR);
+	const struct qy_query q = three_words(), vector = query_of_kind(QY_VECTOR);
 	const struct pt_request good = {
 		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
 	};
@@ -265,7 +265,7 @@ static void impossible_classes_are_refused(void **state)
 
 static void a_peers_classes_that_cannot_be_are_refused(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	const struct pt_request r = {
 		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
 	};
@@ -302,7 +302,7 @@ static void a_peers_classes_that_cannot_be_are_refused(void **state)
 
 static void records_of_no_class_are_refused(void **state)
 {
-	const struct pt_query q = three_words();
+	const struct qy_query q = three_words();
 	const struct pt_request r = {
 		.epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 9, 9 }
 	};

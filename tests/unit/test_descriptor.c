@@ -42,7 +42,7 @@ static void the_golden_descriptor_reads_as_its_json_says(void **state)
 	assert_string_equal(d.population, "shuttle");
 	assert_int_equal(d.round_id[1], 0x17);
 	assert_int_equal(d.sequence, 3);
-	assert_int_equal(d.query.kind, PT_HISTOGRAM);
+	assert_int_equal(d.query.kind, QY_HISTOGRAM);
 	assert_string_equal(d.query.name, "engine.mode");
 	assert_int_equal(d.query.categories, 5);
 	assert_string_equal(d.query.category[4], "caf\xc3\xa9");
@@ -94,7 +94,7 @@ static void devices_without_a_reading_have_a_bin(void **state)
 	(void)state;
 	if (rd_descriptor_decode(golden_none.data, golden_none.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(d.query.none, PT_NONE_SYMBOL);
+	assert_int_equal(d.query.none, QY_NONE_SYMBOL);
 	assert_true(d.query.categories == 5 && d.randomizer.mixbins.bins == 6);
 	rd_descriptor_fini(&d);
 	REFUSED_OF(golden_none, "6 bins for 5 categories", c.m->query->none = 0);
@@ -111,7 +111,7 @@ static void quantiles_are_asked_of_a_range(void **state)
 	(void)state;
 	if (rd_descriptor_decode(golden_quantiles.data, golden_quantiles.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(d.query.kind, PT_QUANTILES);
+	assert_int_equal(d.query.kind, QY_QUANTILES);
 	assert_true(d.query.low == -40.5 && d.query.high == 125 && d.randomizer.mixbins.bins == 33);
 	rd_descriptor_fini(&d);
 }
@@ -159,7 +159,7 @@ static void a_symbol_of_none_is_for_rows_that_have_it(void **state)
 		struct cm_buf b;
 
 		d.query = query_of_row(row);
-		if (d.query.none == PT_NONE_SYMBOL || d.query.kind == PT_VECTOR)
+		if (d.query.none == QY_NONE_SYMBOL || d.query.kind == QY_VECTOR)
 			continue;
 		refused++;
 		assert_int_equal(query_derive(row, &d.query, 2, &d.randomizer, &err), CM_OK);

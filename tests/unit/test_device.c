@@ -16,18 +16,18 @@
 #define D       4u
 
 static char red[] = "1", green[] = "2", blue[] = "3", *colours[] = { red, green, blue };
-static struct pt_column columns[] = { { "a", colours, 2 }, { "b", colours, 3 } };
+static struct qy_column columns[] = { { "a", colours, 2 }, { "b", colours, 3 } };
 static uint32_t sets[] = { 1, 2 };
 
-static const struct pt_query colour = { .kind = PT_HISTOGRAM, .category = colours, .categories = 3 };
-static const struct pt_query number = { .kind = PT_MEAN, .high = 1 };
-static const struct pt_query vector = { .kind = PT_VECTOR, .low = -1, .high = 1, .dimension = D };
-static const struct pt_query ranges = { .kind = PT_RANGES, .high = 1, .leaves = 4, .fanout = 2 };
-static const struct pt_query marginals = {
-	.kind = PT_MARGINALS, .column = columns, .columns = 2, .marginal = sets, .marginals = 2
+static const struct qy_query colour = { .kind = QY_HISTOGRAM, .category = colours, .categories = 3 };
+static const struct qy_query number = { .kind = QY_MEAN, .high = 1 };
+static const struct qy_query vector = { .kind = QY_VECTOR, .low = -1, .high = 1, .dimension = D };
+static const struct qy_query ranges = { .kind = QY_RANGES, .high = 1, .leaves = 4, .fanout = 2 };
+static const struct qy_query marginals = {
+	.kind = QY_MARGINALS, .column = columns, .columns = 2, .marginal = sets, .marginals = 2
 };
-static const struct pt_query prefixes = {
-	.kind = PT_PREFIXES, .category = colours, .categories = 3, .bits = 4, .none = PT_NONE_SYMBOL
+static const struct qy_query prefixes = {
+	.kind = QY_PREFIXES, .category = colours, .categories = 3, .bits = 4, .none = QY_NONE_SYMBOL
 };
 
 #define SLOT(n, g, k)                                                             \
@@ -41,7 +41,7 @@ static const struct pt_query prefixes = {
 
 static const struct {
 	const char *row;
-	const struct pt_query *q;
+	const struct qy_query *q;
 	struct pt_randomizer p;
 } rounds[] = {
 	{ "grr", &colour, { .mixbins = { .bins = 3, .keep = KEEP } } },
@@ -83,10 +83,10 @@ static const struct {
 #define ROUNDS (sizeof rounds / sizeof *rounds)
 
 /* What a device does in a round: reads the parameters, checks them, makes its messages, and shows them. */
-static void take_part(const struct pt_query *q, const struct pt_randomizer *p, const struct cr_rng *rng)
+static void take_part(const struct qy_query *q, const struct pt_randomizer *p, const struct cr_rng *rng)
 {
 	static uint32_t at[D] = { 0, 1u << 30, 0, 1u << 31 };
-	struct pt_value value = { .x = 1, .at = q->kind == PT_MARGINALS ? (uint32_t[]){ 1, 2 } : at };
+	struct qy_value value = { .x = 1, .at = q->kind == QY_MARGINALS ? (uint32_t[]){ 1, 2 } : at };
 	uint32_t messages = p->row->messages(p), len = p->row->record_len(p);
 	uint8_t *records = calloc(messages, len), *dummy = calloc(1, len);
 	uint16_t *tags = calloc(messages, sizeof *tags);

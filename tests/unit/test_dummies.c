@@ -84,8 +84,8 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 {
 	enum { RUNS = 2000, N = 300, DUMMIES = 3000 };
 	static char *label[] = { "a", "b", "c" };
-	const struct pt_query q = {
-		.kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = label, .categories = 3
+	const struct qy_query q = {
+		.kind = QY_HISTOGRAM, .name = "q", .field = "f", .category = label, .categories = 3
 	};
 	const struct pt_protocol *row = pt_find("bins");
 	struct pt_request r = { .epsilon0 = INFINITY, .shuffler_dummies = DUMMIES };
@@ -100,7 +100,7 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 	assert_int_equal(pt_derive(row, &q, &r, &p, &err), CM_OK);
 	for (unsigned run = 0; run < RUNS; run++) {
 		uint64_t counts[3] = { 200, 100, 0 }; /* the true values as they are */
-		struct pt_estimate e = { 0 };
+		struct es_estimate e = { 0 };
 
 		for (unsigned i = 0; i < DUMMIES; i++) {
 			uint8_t record[PT_RECORD_LEN];
@@ -113,7 +113,7 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 		squares += (e.item[0].value - 200) * (e.item[0].value - 200);
 		said += e.item[0].variance;
 		held += e.item[0].lower <= 200 && 200 <= e.item[0].upper;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	/* Variance 3000 * 2/9; 7.5 standard errors, of a square 8: each is passed with chance 1e-12 at most.
 	 */

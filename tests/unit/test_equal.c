@@ -17,53 +17,53 @@
 
 static void a_query_is_its_fields(void **state)
 {
-	struct pt_query m = query_of_kind(PT_MARGINALS), h = query_of_kind(PT_HISTOGRAM);
-	struct pt_query r = query_of_kind(PT_RANGES), q = query_of_kind(PT_QUANTILES);
-	struct pt_query p = query_of_kind(PT_PREFIXES), v = query_of_kind(PT_VECTOR);
+	struct qy_query m = query_of_kind(QY_MARGINALS), h = query_of_kind(QY_HISTOGRAM);
+	struct qy_query r = query_of_kind(QY_RANGES), q = query_of_kind(QY_QUANTILES);
+	struct qy_query p = query_of_kind(QY_PREFIXES), v = query_of_kind(QY_VECTOR);
 	double half[] = { 0.5 }, third[] = { 0.3 };
 	uint32_t sets[] = { 3, 5 };
 	char stranger[] = "stranger", *words[5] = { 0 };
-	struct pt_column columns[QUERIES_COLUMNS];
+	struct qy_column columns[QUERIES_COLUMNS];
 
 	(void)state;
-	for (unsigned kind = 1; kind <= PT_PREFIXES; kind <<= 1) {
-		struct pt_query one = query_of_kind((enum pt_kind)kind);
+	for (unsigned kind = 1; kind <= QY_PREFIXES; kind <<= 1) {
+		struct qy_query one = query_of_kind((enum qy_kind)kind);
 
-		for (unsigned other = 1; other <= PT_PREFIXES; other <<= 1) {
-			struct pt_query two = query_of_kind((enum pt_kind)other);
+		for (unsigned other = 1; other <= QY_PREFIXES; other <<= 1) {
+			struct qy_query two = query_of_kind((enum qy_kind)other);
 
-			assert_int_equal(pt_query_equal(&one, &two), kind == other);
+			assert_int_equal(qy_query_equal(&one, &two), kind == other);
 		}
 	}
-	DIFFERS(struct pt_query, h, pt_query_equal, other.name[0] = 'x');
-	DIFFERS(struct pt_query, h, pt_query_equal, other.field[0] = 'x');
-	DIFFERS(struct pt_query, h, pt_query_equal, other.categories--);
+	DIFFERS(struct qy_query, h, qy_query_equal, other.name[0] = 'x');
+	DIFFERS(struct qy_query, h, qy_query_equal, other.field[0] = 'x');
+	DIFFERS(struct qy_query, h, qy_query_equal, other.categories--);
 	memcpy(words, h.category, sizeof words);
 	words[4] = stranger;
-	DIFFERS(struct pt_query, h, pt_query_equal, other.category = words);
-	DIFFERS(struct pt_query, r, pt_query_equal, other.low--);
-	DIFFERS(struct pt_query, r, pt_query_equal, other.high++);
-	DIFFERS(struct pt_query, r, pt_query_equal, other.leaves++);
-	DIFFERS(struct pt_query, r, pt_query_equal, other.fanout++);
-	DIFFERS(struct pt_query, p, pt_query_equal, other.bits = 8);
-	DIFFERS(struct pt_query, v, pt_query_equal, other.dimension++);
-	DIFFERS(struct pt_query, q, pt_query_equal, (other.probability = half, other.probabilities = 1));
+	DIFFERS(struct qy_query, h, qy_query_equal, other.category = words);
+	DIFFERS(struct qy_query, r, qy_query_equal, other.low--);
+	DIFFERS(struct qy_query, r, qy_query_equal, other.high++);
+	DIFFERS(struct qy_query, r, qy_query_equal, other.leaves++);
+	DIFFERS(struct qy_query, r, qy_query_equal, other.fanout++);
+	DIFFERS(struct qy_query, p, qy_query_equal, other.bits = 8);
+	DIFFERS(struct qy_query, v, qy_query_equal, other.dimension++);
+	DIFFERS(struct qy_query, q, qy_query_equal, (other.probability = half, other.probabilities = 1));
 	q.probability = third;
 	q.probabilities = 1;
-	DIFFERS(struct pt_query, q, pt_query_equal, other.probability = half);
-	DIFFERS(struct pt_query, m, pt_query_equal, other.columns--);
-	DIFFERS(struct pt_query, m, pt_query_equal, other.marginals--);
-	DIFFERS(struct pt_query, m, pt_query_equal, other.marginal = sets);
+	DIFFERS(struct qy_query, q, qy_query_equal, other.probability = half);
+	DIFFERS(struct qy_query, m, qy_query_equal, other.columns--);
+	DIFFERS(struct qy_query, m, qy_query_equal, other.marginals--);
+	DIFFERS(struct qy_query, m, qy_query_equal, other.marginal = sets);
 	for (uint32_t i = 0; i < QUERIES_COLUMNS; i++) {
 		memcpy(columns, m.column, sizeof columns);
 		columns[i].name[0] = 'x';
-		DIFFERS(struct pt_query, m, pt_query_equal, other.column = columns);
+		DIFFERS(struct qy_query, m, qy_query_equal, other.column = columns);
 		memcpy(columns, m.column, sizeof columns);
 		columns[i].categories--;
-		DIFFERS(struct pt_query, m, pt_query_equal, other.column = columns);
+		DIFFERS(struct qy_query, m, qy_query_equal, other.column = columns);
 		memcpy(columns, m.column, sizeof columns);
 		columns[i].category = words + 2;
-		DIFFERS(struct pt_query, m, pt_query_equal, other.column = columns);
+		DIFFERS(struct qy_query, m, qy_query_equal, other.column = columns);
 	}
 }
 

@@ -60,7 +60,7 @@ static void law_of(const double *p, unsigned sent, unsigned colluder, unsigned c
 
 static struct pt_randomizer made(const char *row, uint32_t dimension, const struct pt_request *r)
 {
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	struct pt_randomizer p;
 
 	q.dimension = dimension;

@@ -10,23 +10,23 @@
 #include <cmocka.h>
 
 #include "csv.h"
-#include "pt_expect.h"
+#include "es_expect.h"
 #include "pt_mixbins_analysis.h"
 #include "queries.h"
 
 static char *labels[] = { "a", "b", "c", "d", "e" };
 
-static struct pt_query histogram(uint32_t categories)
+static struct qy_query histogram(uint32_t categories)
 {
-	return (struct pt_query){ .kind = PT_HISTOGRAM, .category = labels, .categories = categories };
+	return (struct qy_query){ .kind = QY_HISTOGRAM, .category = labels, .categories = categories };
 }
 
-static struct pt_query mean_of(double low, double high)
+static struct qy_query mean_of(double low, double high)
 {
-	return (struct pt_query){ .kind = PT_MEAN, .name = "m", .low = low, .high = high };
+	return (struct qy_query){ .kind = QY_MEAN, .name = "m", .low = low, .high = high };
 }
 
-static struct pt_randomizer derived(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer derived(const char *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
@@ -47,7 +47,7 @@ static uint64_t held(uint32_t device)
 	return device < 10 ? 0 : device < 30 ? 1 : 2 + device % 3;
 }
 
-static double played(const struct pt_protocol *row, const struct pt_query *q, const struct pt_randomizer *p,
+static double played(const struct pt_protocol *row, const struct qy_query *q, const struct pt_randomizer *p,
 	const struct cr_rng *rng)
 {
 	static uint64_t counts[8192];
@@ -57,11 +57,11 @@ static double played(const struct pt_protocol *row, const struct pt_query *q, co
 
 	assert_true((size_t)row->device->messages(p) * row->device->record_len(p) <= sizeof records);
 	for (int run = 0; run < RUNS; run++) {
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		memset(counts, 0, row->tallies(p) * sizeof *counts);
 		for (uint32_t j = 0; j < DEVICES; j++) {
-			struct pt_value v = { .x = held(j),
+			struct qy_value v = { .x = held(j),
 				.level = p->shuffler.tag_least[0] > 0 ? j % 2 : 0 };
 
 			row->device->encode(q, p, &v, rng, records);
@@ -72,7 +72,7 @@ static double played(const struct pt_protocol *row, const struct pt_query *q, co
 		}
 		assert_int_equal(pt_answer(q, p, counts, DEVICES, &e, &err), CM_OK);
 		square += pow(e.item[0].value - 10, 2) / 2 + pow(e.item[1].value - 20, 2) / 2;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	return sqrt(square / RUNS);
 }
@@ -87,7 +87,7 @@ static void a_histogram_errs_as_expected(void **state)
 		{ .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 50, 50 } },
 	};
 	static const uint8_t seed[CR_SEED_LEN] = { 7 };
-	struct pt_query q = histogram(5);
+	struct qy_query q = histogram(5);
 	const struct pt_protocol *row;
 	struct cr_rng rng;
 	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
@@ -98,7 +98,7 @@ static void a_histogram_errs_as_expected(void **state)
 	for (size_t i = 0; (row = pt_row(i)); i++) {
 		int of_row = 0;
 
-		if (!(row->device->kinds & PT_HISTOGRAM))
+		if (!(row->device->kinds & QY_HISTOGRAM))
 			continue;
 		for (size_t k = 0; k < sizeof request / sizeof *request && of_row < 2; k++) {
 			struct pt_randomizer p;
@@ -140,7 +140,7 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 	assert_true(csv_open(&c, TEST_DATA "/vectors/protocols.csv"));
 	while (csv_next(&c)) {
 		double eps0, k, n, nj, keep, other, heavy, average, want, got;
-		struct pt_query q;
+		struct qy_query q;
 		struct pt_request r = { 0 };
 		struct pt_randomizer p;
 		char *many[64];
@@ -178,7 +178,7 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 /* Without a local guarantee only the dummies err: N/k (1 - 1/k), whatever the counts. */
 static void balls_into_bins_err_by_their_dummies_alone(void **state)
 {
-	struct pt_query q = histogram(4);
+	struct qy_query q = histogram(4);
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 5 };
 	struct pt_randomizer p = derived("bins", &q, &r);
 
@@ -218,7 +218,7 @@ static void a_mean_errs_as_expected_at_the_worst_values(void **state)
 		{ .epsilon0 = 12, .levels = 33, .dummies = 2 },
 		{ .epsilon0 = INFINITY, .levels = 17, .dummies = 1 },
 	};
-	struct pt_query q = mean_of(-10, 40);
+	struct qy_query q = mean_of(-10, 40);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof request / sizeof *request; i++) {
@@ -240,7 +240,7 @@ static void every_row_expects_some_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		struct pt_query q = query_of_row(row);
+		struct qy_query q = query_of_row(row);
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 		double growth;
@@ -252,7 +252,7 @@ static void every_row_expects_some_error(void **state)
 		assert_true(pt_expected_error(&q, &p, 1000) > 0);
 		/* Of a count it grows, slower than the participants; of a mean it falls. */
 		growth = pt_expected_error(&q, &p, 100000) / pt_expected_error(&q, &p, 1000);
-		assert_true(q.kind == PT_MEAN || q.kind == PT_QUANTILES || q.kind == PT_VECTOR
+		assert_true(q.kind == QY_MEAN || q.kind == QY_QUANTILES || q.kind == QY_VECTOR
 				    ? growth < 1
 				    : growth < 100);
 	}
@@ -269,11 +269,11 @@ static void ask_for(double epsilon0, struct pt_request *r)
 	r->class_epsilon0[1] = epsilon0 * 1.001;
 }
 
-static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *row, const struct pt_query *q)
+static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *row, const struct qy_query *q)
 {
 	struct pt_request r = { .dummies = 1, .levels = 2, .min_batch = 1000, .class_least = { 300, 300 } };
 	struct pt_randomizer least, larger;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 	uint64_t counts[64];
 
@@ -299,7 +299,7 @@ static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *ro
 	assert_int_equal(pt_answer(q, &least, counts, 1000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++)
 		assert_true(isfinite(e.item[i].value) && isfinite(e.item[i].variance));
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	ask_for(0.99e-6, &r);
 	assert_int_equal(pt_derive(row, q, &r, &larger, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "too small to say anything"));
@@ -308,15 +308,15 @@ static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *ro
 static void the_least_epsilon0_still_has_an_estimate(void **state)
 {
 	static const struct pt_request none = { .epsilon0 = INFINITY, .dummies = 1 };
-	struct pt_query h = histogram(5), m = mean_of(0, 1);
+	struct qy_query h = histogram(5), m = mean_of(0, 1);
 	const struct pt_protocol *row;
 	int rounds = 0;
 
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		struct pt_query of_row = query_of_row(row);
-		const struct pt_query *q = row->device->kinds & PT_HISTOGRAM ? &h
-					   : row->device->kinds & PT_MEAN    ? &m
+		struct qy_query of_row = query_of_row(row);
+		const struct qy_query *q = row->device->kinds & QY_HISTOGRAM ? &h
+					   : row->device->kinds & QY_MEAN    ? &m
 									     : &of_row;
 		struct pt_request asked = { .epsilon0 = 1, .dummies = 1 };
 		struct pt_randomizer p;

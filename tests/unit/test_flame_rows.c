@@ -17,7 +17,7 @@
 static struct cm_err err;
 static struct cr_rng rng;
 
-static struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 
@@ -42,7 +42,7 @@ static uint64_t symbol(const uint8_t *record)
  * anything. */
 static void the_furthest_coordinates_are_sent(void **state)
 {
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 16, .levels = 3, .size = 3 };
 	struct pt_randomizer p = made("ss-topk", &q, &r);
 	const uint32_t middle = UINT32_C(1) << 30;
@@ -59,7 +59,7 @@ static void the_furthest_coordinates_are_sent(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct pt_value v = { .at = cases[i].at };
+		struct qy_value v = { .at = cases[i].at };
 		uint8_t records[3 * PT_RECORD_LEN];
 		uint16_t tag[3];
 		bool seen[QUERIES_DIMENSION] = { false };
@@ -80,7 +80,7 @@ static void the_furthest_coordinates_are_sent(void **state)
 static void coordinates_in_the_middle_are_sent_at_random(void **state)
 {
 	enum { D = QUERIES_DIMENSION, DRAWS = 20000 };
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 1, .levels = 3, .size = 3 };
 	struct pt_randomizer p = made("ss-topk", &q, &r);
 	static unsigned sent[1u << D];
@@ -91,13 +91,13 @@ static void coordinates_in_the_middle_are_sent_at_random(void **state)
 
 	(void)state;
 	pt_none_default(pt_find("ss-topk"), &q);
-	assert_int_equal(q.none, PT_NONE_VALUE);
+	assert_int_equal(q.none, QY_NONE_VALUE);
 	for (unsigned i = 0; i < DRAWS; i++) {
 		unsigned set = 0;
 		uint16_t tag[3];
-		struct pt_value v;
+		struct qy_value v;
 
-		pt_value_none(&q, &rng, at, &v);
+		qy_value_none(&q, &rng, at, &v);
 		pt_find("ss-topk")->device->encode(&q, &p, &v, &rng, records);
 		pt_find("ss-topk")->device->route(&p, &v, records, tag);
 		for (unsigned m = 0; m < 3; m++)
@@ -118,11 +118,11 @@ static void coordinates_in_the_middle_are_sent_at_random(void **state)
 
 static void a_chosen_coordinate_is_in_any_place(void **state)
 {
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 16, .levels = 2, .size = 1, .dummies = 3 };
 	struct pt_randomizer p = made("ss-topk", &q, &r);
 	const uint32_t at[QUERIES_DIMENSION] = { 1u << 30, 1u << 30, 1u << 31, 1u << 30, 1u << 30, 1u << 30 };
-	struct pt_value v = { .at = at };
+	struct qy_value v = { .at = at };
 	double there[4] = { 0 }, runs = 20000;
 
 	(void)state;
@@ -163,12 +163,12 @@ static void records_are_put_in_any_order(void **state)
 /* One of each group, each of a group equally often, at the tag of its coordinate. */
 static void a_coordinate_of_each_group_is_sent(void **state)
 {
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 16, .levels = 5, .slots = 2, .min_batch = 100 };
 	struct pt_randomizer p = made("ss-double", &q, &r);
 	const uint32_t at[QUERIES_DIMENSION] = { 0, 1u << 29, 1u << 30, 3u << 29, 1u << 31, 1u << 30 };
 	const uint32_t level[QUERIES_DIMENSION] = { 0, 1, 2, 3, 4, 2 };
-	struct pt_value v = { .at = at };
+	struct qy_value v = { .at = at };
 	double sent[QUERIES_DIMENSION] = { 0 }, runs = 9000;
 
 	(void)state;
@@ -194,7 +194,7 @@ static void a_coordinate_of_each_group_is_sent(void **state)
 static void dummies_are_of_their_tag(void **state)
 {
 	static const char *const rows[] = { "ss-double", "ss-topk" };
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
@@ -294,7 +294,7 @@ static void expect_charged(const struct pt_loss *loss, const double *worst)
 
 static void a_round_of_double_costs_no_more_than_is_charged(void **state)
 {
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 1.5, .levels = 2, .slots = 1, .padded = ROOM };
 	static double either[DEVICE][2] = { { 0.5, 0.5 }, { 0.5, 0.5 }, { 0.5, 0.5 } };
 	double worst[4] = { 0 };
@@ -326,7 +326,7 @@ static void a_round_of_double_costs_no_more_than_is_charged(void **state)
 /* The victim's values say which coordinate it sends, as everybody's do. */
 static void a_round_of_topk_costs_no_more_than_is_charged(void **state)
 {
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 1.5, .levels = 2, .size = 1, .padded = ROOM };
 	double worst[4] = { 0 };
 	struct pt_randomizer p;
@@ -369,7 +369,7 @@ static void a_round_of_topk_costs_no_more_than_is_charged(void **state)
 
 static void chosen_coordinates_have_no_local_guarantee(void **state)
 {
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_request r = { .epsilon0 = 1.5, .min_batch = 10 };
 	struct pt_randomizer p = made("ss-topk", &q, &r);
 
@@ -382,7 +382,7 @@ static void chosen_coordinates_have_no_local_guarantee(void **state)
 }
 
 /* The number after the n-th "nu = " of what is shown with a result. */
-static double nu_shown(const struct pt_query *q, const struct pt_randomizer *p, int n)
+static double nu_shown(const struct qy_query *q, const struct pt_randomizer *p, int n)
 {
 	char text[400];
 	const char *at = text;
@@ -398,7 +398,7 @@ static double nu_shown(const struct pt_query *q, const struct pt_randomizer *p, 
  * counts tags, is what nu says. */
 static void tags_tell_the_shuffler_what_is_shown(void **state)
 {
-	const struct pt_query q = query_of_kind(PT_VECTOR);
+	const struct qy_query q = query_of_kind(QY_VECTOR);
 	double runs = 20000;
 
 	(void)state;
@@ -411,7 +411,7 @@ static void tags_tell_the_shuffler_what_is_shown(void **state)
 
 		for (int i = 0; i < (int)runs; i++) {
 			uint32_t at[QUERIES_DIMENSION], top[2] = { (uint32_t)cr_rng_below(&rng, 6), 0 };
-			struct pt_value v = { .at = at };
+			struct qy_value v = { .at = at };
 			uint8_t records[8 * PT_RECORD_LEN];
 			bool seen[QUERIES_DIMENSION] = { false };
 			uint16_t tag[8];
@@ -439,7 +439,7 @@ static void index_privacy_is_that_of_the_dummies_sent(void **state)
 		uint32_t dummies;
 		double nu;
 	} row[] = { { 0, 50 }, { 15, 45.72 }, { 100, 30.86 }, { 867, 8.165 } };
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 
 	(void)state;
 	q.dimension = 7850;
@@ -484,8 +484,8 @@ static void what_is_kept_of_a_coordinate(void **state)
 static void a_peers_parameters_that_cannot_be_are_refused(void **state)
 {
 	static const char *const rows[] = { "ss-simple", "ss-double", "ss-topk" };
-	const struct pt_query q = query_of_kind(PT_VECTOR), mean = query_of_kind(PT_MEAN);
-	struct pt_query longer = q;
+	const struct qy_query q = query_of_kind(QY_VECTOR), mean = query_of_kind(QY_MEAN);
+	struct qy_query longer = q;
 
 	(void)state;
 	longer.dimension++;
@@ -538,7 +538,7 @@ static void more_counts_than_a_round_may_have_are_not_planned(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const struct pt_protocol *row = pt_find(names[i]);
-		struct pt_query q = query_of_kind(PT_VECTOR);
+		struct qy_query q = query_of_kind(QY_VECTOR);
 		struct pt_request r = { .epsilon0 = 1, .levels = 512, .padded = 1 };
 		struct pt_randomizer p;
 

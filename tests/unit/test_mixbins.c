@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "pt_law.h"
+#include "es_law.h"
+#include "es_project.h"
 #include "pt_levels_analysis.h"
 #include "pt_mixbins_analysis.h"
-#include "pt_project.h"
 #include "pt_record.h"
 #include "scripted_rng.h"
 
@@ -364,23 +364,23 @@ static void levels_are_few_at_a_strong_guarantee_and_more_at_a_weak_one(void **s
 /* Binomial(4, 1/2) by hand, and a long one by its moments. */
 static void binomial_laws_have_their_probabilities_and_quantiles(void **state)
 {
-	struct pt_law law, sum;
+	struct es_law law, sum;
 	double mean = 0, square = 0, total = 0;
 
 	(void)state;
-	assert_true(pt_law_binomial(&law, 4, 0.5));
-	assert_true(fabs(pt_law_at_least(&law, 3) - 5.0 / 16) < 1e-15);
-	assert_true(fabs(pt_law_at_most(&law, 0) - 1.0 / 16) < 1e-15);
-	assert_int_equal(pt_law_upper(&law, 0.07), 3);
-	assert_int_equal(pt_law_upper(&law, 0.06), 4);
-	assert_int_equal(pt_law_lower(&law, 0.07), 1);
-	assert_int_equal(pt_law_lower(&law, 0.06), 0);
-	assert_true(pt_law_sum(&sum, &law, &law));
+	assert_true(es_law_binomial(&law, 4, 0.5));
+	assert_true(fabs(es_law_at_least(&law, 3) - 5.0 / 16) < 1e-15);
+	assert_true(fabs(es_law_at_most(&law, 0) - 1.0 / 16) < 1e-15);
+	assert_int_equal(es_law_upper(&law, 0.07), 3);
+	assert_int_equal(es_law_upper(&law, 0.06), 4);
+	assert_int_equal(es_law_lower(&law, 0.07), 1);
+	assert_int_equal(es_law_lower(&law, 0.06), 0);
+	assert_true(es_law_sum(&sum, &law, &law));
 	/* Binomial(8, 1/2): 28 of 256 at 2. */
 	assert_true(fabs(sum.p[2] - 28.0 / 256) < 1e-15);
-	pt_law_fini(&sum);
-	pt_law_fini(&law);
-	assert_true(pt_law_binomial(&law, UINT64_C(10000000000), 1e-8));
+	es_law_fini(&sum);
+	es_law_fini(&law);
+	assert_true(es_law_binomial(&law, UINT64_C(10000000000), 1e-8));
 	for (size_t i = 0; i < law.len; i++) {
 		double x = (double)law.first + (double)i;
 
@@ -390,23 +390,23 @@ static void binomial_laws_have_their_probabilities_and_quantiles(void **state)
 	}
 	assert_true(fabs(total - 1) < 1e-12 && fabs(mean - 100) < 1e-9);
 	assert_true(fabs(square - mean * mean - 100) < 1e-5);
-	pt_law_fini(&law);
-	assert_true(pt_law_binomial(&law, 5, 0));
+	es_law_fini(&law);
+	assert_true(es_law_binomial(&law, 5, 0));
 	assert_true(law.len == 1 && law.first == 0);
-	pt_law_fini(&law);
-	assert_true(pt_law_binomial(&law, 5, 1));
+	es_law_fini(&law);
+	assert_true(es_law_binomial(&law, 5, 1));
 	assert_true(law.len == 1 && law.first == 5);
-	pt_law_fini(&law);
-	assert_false(pt_law_binomial(&law, UINT64_C(100000000000), 0.5));
-	pt_law_fini(&law);
+	es_law_fini(&law);
+	assert_false(es_law_binomial(&law, UINT64_C(100000000000), 0.5));
+	es_law_fini(&law);
 }
 
 static void normal_quantiles_are_the_tables(void **state)
 {
 	(void)state;
-	assert_true(fabs(pt_normal_upper(0.025) - 1.959963984540054) < 1e-14);
-	assert_true(fabs(pt_normal_upper(0.5)) < 1e-14);
-	assert_true(fabs(pt_normal_upper(1e-9) - 5.997807015007687) < 1e-12);
+	assert_true(fabs(es_normal_upper(0.025) - 1.959963984540054) < 1e-14);
+	assert_true(fabs(es_normal_upper(0.5)) < 1e-14);
+	assert_true(fabs(es_normal_upper(1e-9) - 5.997807015007687) < 1e-12);
 }
 
 static void projection_is_the_nearest_point_of_the_simplex(void **state)
@@ -415,16 +415,16 @@ static void projection_is_the_nearest_point_of_the_simplex(void **state)
 	double v[] = { 6, 5, -1 };
 
 	(void)state;
-	assert_true(pt_project_simplex(inside, 3, 10));
+	assert_true(es_project_simplex(inside, 3, 10));
 	assert_true(inside[0] == 1 && inside[1] == 2 && inside[2] == 7);
-	assert_true(pt_project_simplex(negative, 3, 10));
+	assert_true(es_project_simplex(negative, 3, 10));
 	assert_true(negative[0] == 10 && negative[1] == 0 && negative[2] == 0);
 	/* By hand: both of 6, 5 lose 0.5. */
-	assert_true(pt_project_simplex(v, 3, 10));
+	assert_true(es_project_simplex(v, 3, 10));
 	assert_true(v[0] == 5.5 && v[1] == 4.5 && v[2] == 0);
-	assert_true(pt_project_simplex(far, 2, 4));
+	assert_true(es_project_simplex(far, 2, 4));
 	assert_true(far[0] == 2 && far[1] == 2);
-	assert_true(pt_project_simplex(one, 1, 5));
+	assert_true(es_project_simplex(one, 1, 5));
 	assert_true(one[0] == 5);
 }
 

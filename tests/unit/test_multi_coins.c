@@ -219,8 +219,8 @@ static void what_it_cannot_do_is_refused_with_the_reason(void **state)
 		{ { .epsilon0 = (double)INFINITY, .dummies = 171 },
 			"dummies times categories must be at most 1023" },
 	};
-	struct pt_query q = histogram(6), wide = histogram(1024);
-	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query q = histogram(6), wide = histogram(1024);
+	struct qy_query m = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 	struct pt_request one = { .epsilon0 = INFINITY, .dummies = 1 };
 	struct pt_randomizer p = { .multi.bins = 77 };
 
@@ -253,7 +253,7 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	const struct pt_randomizer good = made_for(6, 9, 2);
 	const struct pt_protocol *row = pt_find("balcer-cheu");
-	struct pt_query q = histogram(6), five = histogram(5);
+	struct qy_query q = histogram(6), five = histogram(5);
 	struct pt_randomizer p;
 
 	(void)state;
@@ -301,8 +301,8 @@ static void malformed_records_add_nothing(void **state)
 static void counts_that_cannot_be_are_refused(void **state)
 {
 	struct pt_randomizer p = made_for(5, 9, 2);
-	struct pt_query q = histogram(5);
-	struct pt_estimate e = { .n = 77 };
+	struct qy_query q = histogram(5);
+	struct es_estimate e = { .n = 77 };
 	uint64_t counts[5] = { 1101 };
 
 	(void)state;
@@ -311,22 +311,22 @@ static void counts_that_cannot_be_are_refused(void **state)
 	assert_int_equal(e.n, 77);
 	counts[0] = 1100;
 	assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_OK);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* Eight coins of chance 1/2, by hand: as for two bins, 1 to 7 of them show but for 1/256 either side. */
 static void intervals_are_the_quantiles_of_the_coins(void **state)
 {
 	struct pt_randomizer p = made_for(2, 2, 1);
-	struct pt_query q = histogram(2);
+	struct qy_query q = histogram(2);
 	const uint64_t counts[] = { 11, 5 };
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	assert_int_equal(pt_answer(&q, &p, counts, 8, &e, &err), CM_OK);
 	assert_true(e.item[0].value == 7 && e.item[1].value == 1 && e.item[0].variance == 2);
 	assert_true(e.item[0].lower == 4 && e.item[0].upper == 10 && e.noise_floor == 3);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* "coin": "0.0625", "n": 10000 */
@@ -339,8 +339,8 @@ static void reference_values_are_met(void **state)
 	assert_true(csv_open(&csv, TEST_DATA "/vectors/protocols.csv"));
 	while (csv_next(&csv)) {
 		const char *params = csv_get(&csv, "params");
-		struct pt_query q = histogram(5);
-		struct pt_estimate e;
+		struct qy_query q = histogram(5);
+		struct es_estimate e;
 		struct pt_randomizer p;
 		uint64_t counts[5] = { 0 };
 
@@ -350,7 +350,7 @@ static void reference_values_are_met(void **state)
 		p = made_for(5, (uint32_t)(1 / strtod(strstr(params, "0."), NULL)), 1);
 		assert_int_equal(pt_answer(&q, &p, counts, 10000, &e, &err), CM_OK);
 		close_to(e.item[0].variance, strtod(csv_get(&csv, "est_variance"), NULL), 1e-12);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 		seen++;
 	}
 	(void)fclose(csv.file);

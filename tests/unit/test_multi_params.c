@@ -42,7 +42,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ "cheu", { .epsilon0 = 1 }, "cheu: needs dummies" },
 		{ "cheu", { .epsilon0 = 1, .dummies = 1024 }, "cheu: dummies must be at most 1023" },
 	};
-	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query q = histogram(6), m = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 	struct pt_randomizer p = { .multi.bins = 77 };
 
 	(void)state;
@@ -86,8 +86,8 @@ static void the_cells_of_a_hash_follow_the_dummies(void **state)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
-	struct pt_query q = histogram(6), five = histogram(5);
-	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query q = histogram(6), five = histogram(5);
+	struct qy_query m = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 	const struct pt_randomizer both[] = { made_of("hashed", 6, &hashed_request),
 		made_of("cheu", 6, &cheu_request) };
 
@@ -149,8 +149,8 @@ static void malformed_records_add_nothing(void **state)
 		const struct pt_protocol *row = pt_protocol_of(p->row);
 		struct scripted_rng s = { .fallback = SCRIPT_END };
 		struct cr_rng rng = scripted_rng(&s);
-		struct pt_query q = histogram(5);
-		struct pt_value v = { .x = 3 };
+		struct qy_query q = histogram(5);
+		struct qy_value v = { .x = 3 };
 
 		row->device->encode(&q, p, &v, &rng, records);
 		for (size_t bit = 0; bit < 64; bit++) {
@@ -181,8 +181,8 @@ static void malformed_records_add_nothing(void **state)
 static void counts_that_cannot_be_are_refused(void **state)
 {
 	const struct pt_randomizer both[] = { hashed(5, 5, 3), cheu(5, 1, 3) };
-	struct pt_query q = histogram(5);
-	struct pt_estimate e = { .n = 77 };
+	struct qy_query q = histogram(5);
+	struct es_estimate e = { .n = 77 };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
@@ -198,7 +198,7 @@ static void counts_that_cannot_be_are_refused(void **state)
 		p.shuffler.dummies = 1;
 		counts[0] = 401;
 		assert_int_equal(pt_answer(&q, &p, counts, 100, &e, &err), CM_OK);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 		e.n = 77;
 	}
 }
@@ -221,10 +221,10 @@ static double param(const char *params, const char *key)
 static void expect_estimate(const struct pt_randomizer *p, const struct csv *csv, const char *params,
 	double expected, double scale)
 {
-	struct pt_query q = histogram(p->multi.bins);
+	struct qy_query q = histogram(p->multi.bins);
 	uint64_t counts[64] = { (uint64_t)(expected * scale + 0.5) };
 	uint64_t n = (uint64_t)(param(params, "n") * scale);
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct acct_round round;
 
 	assert_int_equal(pt_answer(&q, p, counts, n, &e, &err), CM_OK);
@@ -233,7 +233,7 @@ static void expect_estimate(const struct pt_randomizer *p, const struct csv *csv
 	assert_int_equal(pt_protocol_of(p->row)->cells(p, n, &round, &err), CM_OK);
 	close_to(round.cell[0].omega * round.cell[0].u - round.cell[0].omega * round.cell[0].v,
 		strtod(csv_get(csv, "beta"), NULL), 1e-12);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 static void reference_values_are_met(void **state)
@@ -280,9 +280,9 @@ static void reference_values_are_met(void **state)
 static void the_smallest_estimate_is_right_by_hand(void **state)
 {
 	struct pt_randomizer p = hashed(2, 2, 1);
-	struct pt_query q = histogram(2);
+	struct qy_query q = histogram(2);
 	const uint64_t counts[] = { 2, 0 };
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	assert_int_equal(pt_answer(&q, &p, counts, 1, &e, &err), CM_OK);
@@ -290,14 +290,14 @@ static void the_smallest_estimate_is_right_by_hand(void **state)
 	/* c = 1: one dummy's 1/4 over 1/4; c = 0: two of them. */
 	assert_true(e.item[0].variance == 1 && e.item[1].variance == 2);
 	assert_true(e.item[0].lower <= 0 && e.item[0].upper >= 1 && e.item[0].below_noise);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* sqrt of the stated variance at the two counts that the column weighs. */
 static void the_expected_error_is_that_of_an_average_and_of_a_heavy_item(void **state)
 {
 	struct pt_randomizer h = hashed(20, 50, 4), c = cheu(20, 3, 4);
-	struct pt_query q = histogram(20);
+	struct qy_query q = histogram(20);
 	double f = (double)chance(c.cheu.other), n = 1e5;
 
 	(void)state;

@@ -111,20 +111,20 @@ static const struct one {
 
 #define CASES (sizeof cases / sizeof *cases)
 
-static struct pt_query query_for(const struct pt_protocol *row, uint32_t size)
+static struct qy_query query_for(const struct pt_protocol *row, uint32_t size)
 {
 	static char label[MOST][8];
 	static char *names[MOST];
-	struct pt_query q = query_of_readings(row);
+	struct qy_query q = query_of_readings(row);
 
 	for (uint32_t i = 0; i < MOST; i++) {
 		(void)snprintf(label[i], sizeof label[i], "c%u", (unsigned)i);
 		names[i] = label[i];
 	}
 	assert_true(size <= MOST);
-	if (size > 0 && q.kind == PT_VECTOR)
+	if (size > 0 && q.kind == QY_VECTOR)
 		q.dimension = size;
-	if (size > 0 && q.kind == PT_HISTOGRAM) {
+	if (size > 0 && q.kind == QY_HISTOGRAM) {
 		q.category = names;
 		q.categories = size;
 	}
@@ -135,7 +135,7 @@ static struct acct_bound of_row(const struct one *c, uint32_t *mean)
 {
 	static uint32_t swapped[2] = { 4, 3 };
 	const struct pt_protocol *row = pt_find(c->row);
-	struct pt_query q = query_for(row, c->size);
+	struct qy_query q = query_for(row, c->size);
 	struct pt_randomizer p;
 	struct pt_loss loss = { .parts = 0 };
 	struct acct_bound eps;

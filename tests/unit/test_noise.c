@@ -14,8 +14,8 @@
 
 static struct cm_err err;
 static char *label[] = { "a", "b", "c", "d" };
-static const struct pt_query query = {
-	.kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = label, .categories = 4
+static const struct qy_query query = {
+	.kind = QY_HISTOGRAM, .name = "q", .field = "f", .category = label, .categories = 4
 };
 
 static struct pt_randomizer made(double epsilon, double delta)
@@ -43,11 +43,11 @@ static void the_law_is_symmetric_falls_by_a_and_has_the_stated_variance(void **s
 	(void)state;
 	for (double epsilon = 0.01; epsilon < 10; epsilon *= 3) {
 		struct pt_randomizer p = made(epsilon, 1e-9);
-		struct pt_law law;
+		struct es_law law;
 		double sum = 0, square = 0, a = ldexp((double)p.shuffler.noise_decay, -64);
 
-		assert_true(pt_noise_law(
-			&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
+		assert_true(es_noise_law(
+			&(struct es_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
 		assert_int_equal(law.first, 0);
 		assert_int_equal(law.len, 2 * p.shuffler.noise_mean + 1);
 		for (size_t i = 0; i < law.len; i++) {
@@ -59,29 +59,29 @@ static void the_law_is_symmetric_falls_by_a_and_has_the_stated_variance(void **s
 			square += l * l * law.p[i];
 		}
 		assert_true(fabs(sum - 1) < 1e-12);
-		assert_true(fabs(pt_noise_variance(&(struct pt_noise){
+		assert_true(fabs(es_noise_variance(&(struct es_noise){
 					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
 					    square -
 				    1) < 1e-9);
 		/* That of the whole discrete Laplace law, which the ends hardly change. */
-		assert_true(fabs(pt_noise_variance(&(struct pt_noise){
+		assert_true(fabs(es_noise_variance(&(struct es_noise){
 					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
 					    (2 * a / pow(1 - a, 2)) -
 				    1) < 1e-4);
 		assert_true(pt_noise_defect(&p) >= law.p[0]);
 		assert_true(pt_noise_defect(&p) <= law.p[0] * (1 + 1e-9));
-		pt_law_fini(&law);
+		es_law_fini(&law);
 	}
 }
 
 /* delta(epsilon) of the pair of two bins, message by message, from the law alone. */
 static double enumerated(const struct pt_randomizer *p, double epsilon)
 {
-	struct pt_law law;
+	struct es_law law;
 	double delta = 0;
 
 	assert_true(
-		pt_noise_law(&(struct pt_noise){ p->shuffler.noise_decay, p->shuffler.noise_mean }, &law));
+		es_noise_law(&(struct es_noise){ p->shuffler.noise_decay, p->shuffler.noise_mean }, &law));
 	size_t len = law.len;
 	for (size_t u = 0; u <= len; u++)
 		for (size_t v = 0; v <= len; v++) {
@@ -89,7 +89,7 @@ static double enumerated(const struct pt_randomizer *p, double epsilon)
 			       there = u < len && v > 0 ? law.p[u] * law.p[v - 1] : 0;
 			delta += fmax(here - exp(epsilon) * there, 0);
 		}
-	pt_law_fini(&law);
+	es_law_fini(&law);
 	return delta;
 }
 
@@ -147,12 +147,12 @@ static void draws_have_the_law(void **state)
 	unsigned *count = calloc(2 * p.shuffler.noise_mean + 1, sizeof *count);
 	struct cr_rng rng;
 	struct cr_rng_seeded *g = seeded(1, &rng);
-	struct pt_law law;
+	struct es_law law;
 	double square = 0;
 
 	(void)state;
 	assert_non_null(count);
-	assert_true(pt_noise_law(&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
+	assert_true(es_noise_law(&(struct es_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean }, &law));
 	assert_int_equal(law.len, 15);
 	for (unsigned i = 0; i < DRAWS; i++) {
 		uint32_t n = pt_noise_draw(&p.shuffler, &rng);
@@ -163,7 +163,7 @@ static void draws_have_the_law(void **state)
 		square += pow(count[i] - DRAWS * law.p[i], 2) / (DRAWS * law.p[i]);
 	/* Chi-square of 14 degrees: 43 is exceeded once in 12,000. */
 	assert_true(square < 43);
-	pt_law_fini(&law);
+	es_law_fini(&law);
 	free(count);
 	cr_rng_seeded_free(g);
 }
@@ -195,12 +195,12 @@ static void the_answer_is_unbiased_and_its_intervals_cover(void **state)
 	struct cr_rng_seeded *g = seeded(3, &rng);
 	double sum[4] = { 0 }, square[4] = { 0 },
 	       variance =
-		       pt_noise_variance(&(struct pt_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean });
+		       es_noise_variance(&(struct es_noise){ p.shuffler.noise_decay, p.shuffler.noise_mean });
 	unsigned within = 0, all = 0, below = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < RUNS; i++) {
-		struct pt_estimate e;
+		struct es_estimate e;
 		uint64_t counts[4];
 		bool joint = true;
 
@@ -217,7 +217,7 @@ static void the_answer_is_unbiased_and_its_intervals_cover(void **state)
 			below += e.item[b].value < 0;
 		}
 		all += joint;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	for (unsigned b = 0; b < 4; b++) {
 		assert_true(fabs(sum[b]) < 4 * sqrt(variance * RUNS));
@@ -293,7 +293,7 @@ static void what_cannot_be_is_refused(void **state)
 static void a_count_of_bins_times_their_noise_is_limited(void **state)
 {
 	static char name[4096][8], *names[4096];
-	struct pt_query q = query;
+	struct qy_query q = query;
 	struct pt_randomizer p;
 	struct pt_request r = { .epsilon0 = INFINITY, .noise_epsilon = 0.1, .noise_delta = 1e-10 };
 

@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "acct.h"
+#include "es_histogram.h"
 #include "exact_batch.h"
-#include "pt_histogram.h"
 #include "pt_mixbins_analysis.h"
 #include "queries.h"
 
-#define OF_CATEGORIES ((unsigned)PT_HISTOGRAM | PT_MARGINALS | PT_PREFIXES)
+#define OF_CATEGORIES ((unsigned)QY_HISTOGRAM | QY_MARGINALS | QY_PREFIXES)
 #define PEOPLE        600u
 
 static struct cm_err err;
@@ -33,20 +33,20 @@ static void a_row_without_room_says_so(void **state)
 		/* Whatever a row counts can be one more. */
 		assert_int_equal(
 			row->device->none_symbol & OF_CATEGORIES, row->device->kinds & OF_CATEGORIES);
-		for (unsigned kind = 1; kind <= PT_PREFIXES; kind <<= 1) {
-			struct pt_query q = query_of_kind((enum pt_kind)kind);
+		for (unsigned kind = 1; kind <= QY_PREFIXES; kind <<= 1) {
+			struct qy_query q = query_of_kind((enum qy_kind)kind);
 			bool room = (row->device->none_symbol & kind) != 0;
 
 			if ((row->device->kinds & kind) == 0)
 				continue;
-			q.none = PT_NONE_SYMBOL;
+			q.none = QY_NONE_SYMBOL;
 			assert_int_equal(
 				pt_none_check(row->device, &q, CM_EPROTO, &err), room ? CM_OK : CM_EPROTO);
-			q.none = PT_NONE_EVEN;
+			q.none = QY_NONE_EVEN;
 			assert_int_equal(pt_none_check(row->device, &q, CM_EPROTO, &err), CM_OK);
 			pt_none_default(row, &q);
-			assert_int_equal(q.none, room ? PT_NONE_SYMBOL : PT_NONE_VALUE);
-			assert_int_equal(pt_query_check(&q, &err), CM_OK);
+			assert_int_equal(q.none, room ? QY_NONE_SYMBOL : QY_NONE_VALUE);
+			assert_int_equal(qy_query_check(&q, &err), CM_OK);
 			assert_true(room || q.none_value == (q.low + q.high) / 2);
 		}
 	}
@@ -54,16 +54,16 @@ static void a_row_without_room_says_so(void **state)
 
 /* The same rounds: `more` has no symbol and one category more where `with` has it. */
 struct pair {
-	struct pt_query with, more;
+	struct qy_query with, more;
 };
 
-static struct pair pair_of(enum pt_kind kind)
+static struct pair pair_of(enum qy_kind kind)
 {
-	static struct pt_column larger[QUERIES_COLUMNS];
+	static struct qy_column larger[QUERIES_COLUMNS];
 	struct pair p = { query_of_kind(kind), query_of_kind(kind) };
 
-	p.with.none = PT_NONE_SYMBOL;
-	if (kind == PT_HISTOGRAM) {
+	p.with.none = QY_NONE_SYMBOL;
+	if (kind == QY_HISTOGRAM) {
 		p.with.categories--;
 		return p;
 	}
@@ -93,13 +93,13 @@ static void same_cells(
 }
 
 /* The value that each of PEOPLE holds: all there are in turn, those of none too. */
-static struct pt_value held(const struct pt_query *more, uint32_t i, uint32_t *at)
+static struct qy_value held(const struct qy_query *more, uint32_t i, uint32_t *at)
 {
-	struct pt_value v = { .x = i % 5 };
+	struct qy_value v = { .x = i % 5 };
 
-	if (more->kind == PT_HISTOGRAM)
+	if (more->kind == QY_HISTOGRAM)
 		return v;
-	v = (struct pt_value){ .at = at };
+	v = (struct qy_value){ .at = at };
 	for (uint32_t c = 0; c < more->columns; c++) {
 		at[c] = i % more->column[c].categories;
 		i /= more->column[c].categories;
@@ -118,7 +118,7 @@ static void play(
 	for (uint32_t i = 0; i < PEOPLE; i++) {
 		uint8_t seed[CR_SEED_LEN] = { (uint8_t)i, (uint8_t)(i >> 8), 1 };
 		uint32_t at[QUERIES_COLUMNS];
-		struct pt_value v = held(&q->more, i, at);
+		struct qy_value v = held(&q->more, i, at);
 
 		for (int which = 0; which < 2; which++) {
 			struct cr_rng same;
@@ -141,7 +141,7 @@ static void play(
 static void same_answers(const struct pt_protocol *row, const struct pair *q, const struct pt_randomizer *p)
 {
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
-	struct pt_estimate a, b;
+	struct es_estimate a, b;
 	size_t none = 0;
 
 	assert_non_null(counts);
@@ -150,8 +150,8 @@ static void same_answers(const struct pt_protocol *row, const struct pair *q, co
 	assert_int_equal(pt_answer(&q->more, p, counts, PEOPLE, &b, &err), CM_OK);
 	assert_true(a.n == b.n && a.noise_floor == b.noise_floor);
 	for (size_t i = 0; i < a.n; i++) {
-		const struct pt_item *x = &a.item[i], *y = &b.item[i];
-		bool labelled = strstr(x->label, PT_NONE_LABEL);
+		const struct qy_item *x = &a.item[i], *y = &b.item[i];
+		bool labelled = strstr(x->label, QY_NONE_LABEL);
 
 		assert_true(x->value == y->value && x->variance == y->variance && x->lower == y->lower &&
 			    x->upper == y->upper && x->joint_lower == y->joint_lower &&
@@ -163,11 +163,11 @@ static void same_answers(const struct pt_protocol *row, const struct pair *q, co
 		none += x->none;
 	}
 	/* Of {a, b} of 3 by 4 all but 2 by 3, and one of {c}. */
-	assert_int_equal(none, q->with.kind == PT_HISTOGRAM ? 1 : 12 - 6 + 1);
+	assert_int_equal(none, q->with.kind == QY_HISTOGRAM ? 1 : 12 - 6 + 1);
 	assert_true(a.item[a.n - 1].none);
 	assert_true(pt_expected_error(&q->with, p, PEOPLE) == pt_expected_error(&q->more, p, PEOPLE));
-	pt_estimate_fini(&a);
-	pt_estimate_fini(&b);
+	es_estimate_fini(&a);
+	es_estimate_fini(&b);
 	free(counts);
 }
 
@@ -179,14 +179,14 @@ static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(
 
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		unsigned kind = row->device->kinds & ((unsigned)PT_HISTOGRAM | PT_MARGINALS);
+		unsigned kind = row->device->kinds & ((unsigned)QY_HISTOGRAM | QY_MARGINALS);
 		struct pair q;
 		struct pt_randomizer p, same;
 
 		if (kind == 0)
 			continue;
 		seen++;
-		q = pair_of((enum pt_kind)kind);
+		q = pair_of((enum qy_kind)kind);
 		assert_int_equal(query_derive(row, &q.with, 2, &p, &err), CM_OK);
 		assert_int_equal(query_derive(row, &q.more, 2, &same, &err), CM_OK);
 		assert_true(pt_randomizer_equal(&p, &same));
@@ -194,8 +194,8 @@ static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(
 		same_cells(row, &p, &same);
 		same_answers(row, &q, &p);
 		/* A peer's parameters have the bins of the query's word. */
-		q.with.none = PT_NONE_EVEN;
-		q.more.none = PT_NONE_SYMBOL;
+		q.with.none = QY_NONE_EVEN;
+		q.more.none = QY_NONE_SYMBOL;
 		assert_int_equal(row->device->check(&q.with, &p, &err), CM_EPROTO);
 		assert_int_equal(row->device->check(&q.more, &p, &err), CM_EPROTO);
 	}
@@ -223,7 +223,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
 
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		struct pt_query q = query_of_row(row);
+		struct qy_query q = query_of_row(row);
 		struct pt_randomizer p;
 		uint8_t *records;
 		uint64_t calls = 0, bytes = 0;
@@ -237,7 +237,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
 			struct cr_rng counting = { count_fill, &c };
 			struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &c.from);
 			uint32_t at[QUERIES_DIMENSION];
-			struct pt_value v = query_value(&q, x, at);
+			struct qy_value v = query_value(&q, x, at);
 
 			assert_non_null(g);
 			row->device->encode(&q, &p, &v, &counting, records);
@@ -256,7 +256,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
  * delta between a reading and none, among three others whatever they hold. */
 static void the_loss_between_a_reading_and_none_is_what_is_charged(void **state)
 {
-	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+	struct qy_query q = query_of_kind(QY_HISTOGRAM);
 	struct pt_request r = { .epsilon0 = 1.5 };
 	struct pt_randomizer p;
 	struct acct_round round;
@@ -264,7 +264,7 @@ static void the_loss_between_a_reading_and_none_is_what_is_charged(void **state)
 
 	(void)state;
 	q.categories = 2;
-	q.none = PT_NONE_SYMBOL;
+	q.none = QY_NONE_SYMBOL;
 	assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
 	assert_int_equal(pt_find("grr")->cells(&p, 4, &round, &err), CM_OK);
 	for (uint32_t others = 0; others < 27; others++) {
@@ -287,7 +287,7 @@ static void the_loss_between_a_reading_and_none_is_what_is_charged(void **state)
 
 /* ---- what it costs ---- */
 
-static double epsilon_of(const struct pt_query *q)
+static double epsilon_of(const struct qy_query *q)
 {
 	struct pt_request r = { .epsilon0 = 1 };
 	struct pt_randomizer p;
@@ -305,7 +305,7 @@ static double epsilon_of(const struct pt_query *q)
  * as large. */
 static void a_symbol_costs_more_error_and_two_categories_privacy_too(void **state)
 {
-	struct pt_query q = query_of_kind(PT_HISTOGRAM);
+	struct qy_query q = query_of_kind(QY_HISTOGRAM);
 	struct pt_request r = { .epsilon0 = 1 };
 	struct pt_randomizer p;
 	double variance[2];
@@ -313,13 +313,13 @@ static void a_symbol_costs_more_error_and_two_categories_privacy_too(void **stat
 	(void)state;
 	q.categories = 2;
 	for (int symbol = 0; symbol < 2; symbol++) {
-		struct pt_support s;
+		struct es_support s;
 
-		q.none = symbol ? PT_NONE_SYMBOL : PT_NONE_EVEN;
+		q.none = symbol ? QY_NONE_SYMBOL : QY_NONE_EVEN;
 		assert_true(fabs(epsilon_of(&q) - (symbol ? 0.0380 : 0.0357)) < 5e-5);
 		assert_int_equal(pt_derive(pt_find("grr"), &q, &r, &p, &err), CM_OK);
 		s = pt_mixbins_support(&p, 0);
-		variance[symbol] = pt_support_variance(&s, 1e4, 0);
+		variance[symbol] = es_support_variance(&s, 1e4, 0);
 	}
 	assert_true(fabs(variance[1] / variance[0] - 1.37) < 5e-3);
 }

@@ -102,7 +102,7 @@ static void law_of(const struct pt_randomizer *p, struct law *l)
 						counts[OUTPUTS_MAX] = { 0 };
 			long double weight = 1;
 			uint8_t record[16];
-			struct pt_value v = { .x = ((uint64_t)level << 32) / (p->number.bins - 1) };
+			struct qy_value v = { .x = ((uint64_t)level << 32) / (p->number.bins - 1) };
 			struct scripted_rng s = { .script = script, .len = 1 + 2 * n };
 			struct cr_rng rng = scripted_rng(&s);
 
@@ -379,7 +379,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
 		double b = p.number.bins - 1, score[OUTPUTS_MAX];
 		static struct law l;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		law_of(&p, &l);
 		for (uint32_t y = 0; y < l.outputs; y++) {
@@ -389,7 +389,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 			assert_int_equal(pt_answer(&number, &p, counts, n, &e, &err), CM_OK);
 			score[y] = e.item[0].value * b;
 			assert_int_equal(e.n, 1);
-			pt_estimate_fini(&e);
+			es_estimate_fini(&e);
 		}
 		for (uint32_t x = 0; x < l.levels; x++) {
 			uint64_t counts[OUTPUTS_MAX], sent = 0;
@@ -406,7 +406,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 			close_to(e.item[0].variance, variance / (long double)n / b / b, 1e-5L);
 			assert_true(e.item[0].lower < x / b && e.item[0].upper > x / b);
 			assert_true(e.item[0].projected >= 0 && e.item[0].projected <= 1);
-			pt_estimate_fini(&e);
+			es_estimate_fini(&e);
 		}
 	}
 }
@@ -420,7 +420,7 @@ static void the_expected_error_is_that_of_the_worst_value(void **state)
 		struct pt_randomizer p = made(small[i].row, small[i].levels, epsilons[j], small[i].size);
 		double b = p.number.bins - 1, score[OUTPUTS_MAX], worst = 0;
 		static struct law l;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		law_of(&p, &l);
 		for (uint32_t y = 0; y < l.outputs; y++) {
@@ -429,7 +429,7 @@ static void the_expected_error_is_that_of_the_worst_value(void **state)
 			counts[y] = 1;
 			assert_int_equal(pt_answer(&number, &p, counts, 1, &e, &err), CM_OK);
 			score[y] = e.item[0].value * b;
-			pt_estimate_fini(&e);
+			es_estimate_fini(&e);
 		}
 		for (double at = 0; at <= b; at += 1.0 / 64) {
 			uint32_t low = (uint32_t)fmin(floor(at), b - 1);

@@ -81,8 +81,8 @@ static void the_levels_chosen_are_the_best_ones(void **state)
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	static char *labels[] = { "a", "b" };
-	static const struct pt_query counts = {
-		.kind = PT_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = 2
+	static const struct qy_query counts = {
+		.kind = QY_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = 2
 	};
 
 	(void)state;

@@ -68,7 +68,7 @@ static void refused(const char *round, const char *why)
 	refused_last(&round, 1, why);
 }
 
-static const struct pt_query *query(void)
+static const struct qy_query *query(void)
 {
 	return &plan.round[0].query;
 }
@@ -77,7 +77,7 @@ static void sums_and_quantiles_are_of_a_number(void **state)
 {
 	(void)state;
 	taken("type = \"sum\", field = \"x\", range = [0, 8]");
-	assert_int_equal(query()->kind, PT_SUM);
+	assert_int_equal(query()->kind, QY_SUM);
 	assert_true(query()->low == 0 && query()->high == 8);
 	assert_string_equal(plan.round[0].protocol->device->name, "levels");
 	pl_plan_fini(&plan);
@@ -266,21 +266,21 @@ static void a_round_says_how_devices_without_a_reading_take_part(void **state)
 {
 	static const struct {
 		const char *round;
-		enum pt_none none;
+		enum qy_none none;
 		double value;
 		uint32_t category;
-	} rows[] = { { STATE, PT_NONE_SYMBOL, 0, 0 }, { STATE ", none = \"symbol\"", PT_NONE_SYMBOL, 0, 0 },
-		{ STATE ", none = \"even\"", PT_NONE_EVEN, 0, 0 },
-		{ STATE ", none = \"category:High\"", PT_NONE_VALUE, 0, 1 },
-		{ STATE ", none = \"category:a\", protocol = \"olh\"", PT_NONE_VALUE, 0, 0 },
-		{ CELSIUS ", protocol = \"duchi\"", PT_NONE_VALUE, 25, 0 },
+	} rows[] = { { STATE, QY_NONE_SYMBOL, 0, 0 }, { STATE ", none = \"symbol\"", QY_NONE_SYMBOL, 0, 0 },
+		{ STATE ", none = \"even\"", QY_NONE_EVEN, 0, 0 },
+		{ STATE ", none = \"category:High\"", QY_NONE_VALUE, 0, 1 },
+		{ STATE ", none = \"category:a\", protocol = \"olh\"", QY_NONE_VALUE, 0, 0 },
+		{ CELSIUS ", protocol = \"duchi\"", QY_NONE_VALUE, 25, 0 },
 		{ "type = \"mean\", field = \"c\", range = [0, 40], none = 37.0, protocol = \"duchi\"",
-			PT_NONE_VALUE, 37, 0 },
-		{ CELSIUS ", none = 20", PT_NONE_VALUE, 20, 0 },
-		{ CELSIUS ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { PLACE, PT_NONE_VALUE, 4, 0 },
-		{ PLACE ", none = 0", PT_NONE_VALUE, 0, 0 },
-		{ PLACE ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { PAIRS, PT_NONE_SYMBOL, 0, 0 },
-		{ PAIRS ", none = \"even\"", PT_NONE_EVEN, 0, 0 }, { SITE, PT_NONE_SYMBOL, 0, 0 } };
+			QY_NONE_VALUE, 37, 0 },
+		{ CELSIUS ", none = 20", QY_NONE_VALUE, 20, 0 },
+		{ CELSIUS ", none = \"even\"", QY_NONE_EVEN, 0, 0 }, { PLACE, QY_NONE_VALUE, 4, 0 },
+		{ PLACE ", none = 0", QY_NONE_VALUE, 0, 0 },
+		{ PLACE ", none = \"even\"", QY_NONE_EVEN, 0, 0 }, { PAIRS, QY_NONE_SYMBOL, 0, 0 },
+		{ PAIRS ", none = \"even\"", QY_NONE_EVEN, 0, 0 }, { SITE, QY_NONE_SYMBOL, 0, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -288,7 +288,7 @@ static void a_round_says_how_devices_without_a_reading_take_part(void **state)
 
 		(void)parse(&rows[i].round, 1);
 		if (query()->none != rows[i].none || query()->none_value != rows[i].value ||
-			query()->none_category != rows[i].category || pt_query_check(query(), &err) != CM_OK)
+			query()->none_category != rows[i].category || qy_query_check(query(), &err) != CM_OK)
 			fail_msg("%s: %s%s", rows[i].round, faults, err.msg);
 		pl_plan_fini(&plan);
 	}

@@ -18,10 +18,10 @@
 static char *labels[BINS_MAX];
 static char label_text[BINS_MAX][8];
 
-static struct pt_query histogram(uint32_t k)
+static struct qy_query histogram(uint32_t k)
 {
-	struct pt_query q = {
-		.kind = PT_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = k
+	struct qy_query q = {
+		.kind = QY_HISTOGRAM, .name = "h", .field = "f", .category = labels, .categories = k
 	};
 
 	for (uint32_t i = 0; i < BINS_MAX; i++) {
@@ -31,9 +31,9 @@ static struct pt_query histogram(uint32_t k)
 	return q;
 }
 
-static struct pt_query mean(double low, double high)
+static struct qy_query mean(double low, double high)
 {
-	return (struct pt_query){ .kind = PT_MEAN, .name = "m", .field = "f", .low = low, .high = high };
+	return (struct qy_query){ .kind = QY_MEAN, .name = "m", .field = "f", .low = low, .high = high };
 }
 
 static void rows_are_found_by_name_and_strangers_are_not(void **state)
@@ -62,15 +62,15 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 
 struct wish {
 	const char *row;
-	enum pt_kind kind; /* of the query */
+	enum qy_kind kind; /* of the query */
 	struct pt_request request;
 };
 
 static enum cm_rc derive(
-	const struct wish *w, struct pt_query *q, struct pt_randomizer *p, struct cm_err *err)
+	const struct wish *w, struct qy_query *q, struct pt_randomizer *p, struct cm_err *err)
 {
-	*q = w->kind == PT_MEAN        ? mean(0, 1)
-	     : w->kind == PT_HISTOGRAM ? histogram(5)
+	*q = w->kind == QY_MEAN        ? mean(0, 1)
+	     : w->kind == QY_HISTOGRAM ? histogram(5)
 				       : query_of_kind(w->kind);
 	return pt_derive(pt_find(w->row), q, &w->request, p, err);
 }
@@ -79,55 +79,55 @@ static const struct {
 	struct wish wish;
 	uint32_t record_len, tallies, messages; /* of what is derived */
 } good[] = {
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
-	{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
-	{ { "levels", PT_MEAN, { .epsilon0 = 2, .min_batch = 1000 } }, 16, 3, 1 },
-	{ { "levels", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } }, 16, 4096, 1024 },
-	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } }, 16, 22, 2 },
-	{ { "rappor", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
-	{ { "oue", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
-	{ { "subset", PT_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5, 1 },
-	{ { "olh", PT_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5, 1 },
-	{ { "hadamard", PT_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8, 1 },
-	{ { "hashed", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3, .size = 9 } }, 32, 5, 4 },
-	{ { "cheu", PT_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
-	{ { "balcer-cheu", PT_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 16 },
-	{ { "duchi", PT_MEAN, { .epsilon0 = 2 } }, 16, 2, 1 },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64, 1 },
-	{ { "staircase", PT_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070, 1 },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 4095 } }, 16, 8190, 1 },
-	{ { "digits", PT_MEAN, { .epsilon0 = 2 } }, 16, 16, 8 },
-	{ { "digits", PT_SUM, { .epsilon0 = INFINITY, .dummies = 3, .levels = 64, .size = 8 } }, 16, 16, 29 },
-	{ { "digits", PT_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
-	{ { "ranges", PT_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
-	{ { "ranges", PT_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
-	{ { "ss-simple", PT_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
-	{ { "ss-double", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_batch = 9 } }, 16, 18, 2 },
-	{ { "ss-topk", PT_VECTOR, { .epsilon0 = 2, .levels = 3, .size = 2, .dummies = 5 } }, 16, 18, 7 },
-	{ { "gspa-classes", PT_HISTOGRAM,
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "bins", QY_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", QY_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", QY_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 4 },
+	{ { "mixbins", QY_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "levels", QY_MEAN, { .epsilon0 = 2, .min_batch = 1000 } }, 16, 3, 1 },
+	{ { "levels", QY_MEAN, { .epsilon0 = 2, .levels = 4096, .dummies = 1023 } }, 16, 4096, 1024 },
+	{ { "levels", QY_MEAN, { .epsilon0 = INFINITY, .dummies = 1, .min_batch = 100000 } }, 16, 22, 2 },
+	{ { "rappor", QY_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "oue", QY_HISTOGRAM, { .epsilon0 = 2 } }, 16, 5, 1 },
+	{ { "subset", QY_HISTOGRAM, { .epsilon0 = 2, .size = 3 } }, 16, 5, 1 },
+	{ { "olh", QY_HISTOGRAM, { .epsilon0 = 2, .size = 6 } }, 32, 5, 1 },
+	{ { "hadamard", QY_HISTOGRAM, { .epsilon0 = 2 } }, 16, 8, 1 },
+	{ { "hashed", QY_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3, .size = 9 } }, 32, 5, 4 },
+	{ { "cheu", QY_HISTOGRAM, { .epsilon0 = 2, .dummies = 3 } }, 16, 5, 4 },
+	{ { "balcer-cheu", QY_HISTOGRAM, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 5, 16 },
+	{ { "duchi", QY_MEAN, { .epsilon0 = 2 } }, 16, 2, 1 },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 2, .levels = 64 } }, 16, 64, 1 },
+	{ { "staircase", QY_MEAN, { .epsilon0 = 2, .levels = 1024, .size = 5 } }, 16, 3070, 1 },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 4095 } }, 16, 8190, 1 },
+	{ { "digits", QY_MEAN, { .epsilon0 = 2 } }, 16, 16, 8 },
+	{ { "digits", QY_SUM, { .epsilon0 = INFINITY, .dummies = 3, .levels = 64, .size = 8 } }, 16, 16, 29 },
+	{ { "digits", QY_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
+	{ { "ranges", QY_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
+	{ { "ranges", QY_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
+	{ { "ss-simple", QY_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
+	{ { "ss-double", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_batch = 9 } }, 16, 18, 2 },
+	{ { "ss-topk", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .size = 2, .dummies = 5 } }, 16, 18, 7 },
+	{ { "gspa-classes", QY_HISTOGRAM,
 		  { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 5, 6 } } },
 		16, 10, 1 },
-	{ { "gspa-pooled", PT_HISTOGRAM,
+	{ { "gspa-pooled", QY_HISTOGRAM,
 		  { .epsilon0 = 2, .classes = 2, .class_epsilon0 = { 1, 2 }, .class_least = { 5, 6 } } },
 		16, 7, 2 },
-	{ { "gspa-pooled", PT_MEAN,
+	{ { "gspa-pooled", QY_MEAN,
 		  { .epsilon0 = 2,
 			  .levels = 9,
 			  .classes = 3,
 			  .class_epsilon0 = { 0.5, 1, 2 },
 			  .class_least = { 5, 6, 7 } } },
 		16, 12, 2 },
-	{ { "prefixes", PT_PREFIXES, { .epsilon0 = 2, .dummies = 3 } }, 16, 4, 4 },
-	{ { "marginals", PT_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
-	{ { "marginals", PT_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
-	{ { "words", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 6 },
-	{ { "words", PT_VECTOR, { .epsilon0 = INFINITY, .dummies = 3, .slots = 2, .size = 2 } }, 16, 12, 8 },
-	{ { "harmony", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
-	{ { "rotated", PT_VECTOR, { .epsilon0 = 2, .slots = 2, .size = 3 } }, 16, 16, 2 },
-	{ { "vrr", PT_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
+	{ { "prefixes", QY_PREFIXES, { .epsilon0 = 2, .dummies = 3 } }, 16, 4, 4 },
+	{ { "marginals", QY_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 2 },
+	{ { "marginals", QY_MARGINALS, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 8, 8 },
+	{ { "words", QY_VECTOR, { .epsilon0 = 2 } }, 16, 12, 6 },
+	{ { "words", QY_VECTOR, { .epsilon0 = INFINITY, .dummies = 3, .slots = 2, .size = 2 } }, 16, 12, 8 },
+	{ { "harmony", QY_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
+	{ { "rotated", QY_VECTOR, { .epsilon0 = 2, .slots = 2, .size = 3 } }, 16, 16, 2 },
+	{ { "vrr", QY_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
 };
 
 /* The bytes and nothing but the bytes: of any other length they are no parameters. */
@@ -154,7 +154,7 @@ static void what_a_row_derives_it_accepts_and_reads_from_its_bytes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-		struct pt_query q;
+		struct qy_query q;
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
@@ -172,54 +172,54 @@ static const struct {
 	struct wish wish;
 	const char *said;
 } impossible[] = {
-	{ { "grr", PT_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
-	{ { "bins", PT_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } }, "bins: answers histograms only" },
-	{ { "mixbins", PT_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
-	{ { "levels", PT_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means, sums and quantiles only" },
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 17 } }, "grr: epsilon0 must be above 0 and at most 16" },
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = 0 } }, "grr: epsilon0 must be above 0" },
-	{ { "grr", PT_HISTOGRAM, { .epsilon0 = NAN } }, "grr: epsilon0 must be above 0" },
-	{ { "bins", PT_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "bins: has no local guarantee" },
-	{ { "bins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "bins: epsilon0 \"inf\" needs dummies" },
-	{ { "mixbins", PT_HISTOGRAM, { .epsilon0 = INFINITY } }, "needs dummies" },
-	{ { "levels", PT_MEAN, { .epsilon0 = INFINITY } }, "levels: epsilon0 \"inf\" needs dummies" },
-	{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } }, "levels: 1 bins" },
-	{ { "levels", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
-	{ { "levels", PT_MEAN, { .epsilon0 = NAN } }, "levels: " },
-	{ { "levels", PT_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
-	{ { "duchi", PT_HISTOGRAM, { .epsilon0 = 1 } }, "duchi: answers means and sums only" },
-	{ { "duchi", PT_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
-	{ { "duchi", PT_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
-	{ { "duchi", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
-	{ { "piecewise", PT_HISTOGRAM, { .epsilon0 = 1 } }, "piecewise: answers means and sums only" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 1e-18 } }, "too small to say anything" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 9, .size = 9 } },
+	{ { "grr", QY_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
+	{ { "bins", QY_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } }, "bins: answers histograms only" },
+	{ { "mixbins", QY_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },
+	{ { "levels", QY_HISTOGRAM, { .epsilon0 = 1 } }, "levels: answers means, sums and quantiles only" },
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "grr: dummies must be 0" },
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = INFINITY } }, "grr: epsilon0 must be finite" },
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = 17 } }, "grr: epsilon0 must be above 0 and at most 16" },
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = 0 } }, "grr: epsilon0 must be above 0" },
+	{ { "grr", QY_HISTOGRAM, { .epsilon0 = NAN } }, "grr: epsilon0 must be above 0" },
+	{ { "bins", QY_HISTOGRAM, { .epsilon0 = 1, .dummies = 1 } }, "bins: has no local guarantee" },
+	{ { "bins", QY_HISTOGRAM, { .epsilon0 = INFINITY } }, "bins: epsilon0 \"inf\" needs dummies" },
+	{ { "mixbins", QY_HISTOGRAM, { .epsilon0 = INFINITY } }, "needs dummies" },
+	{ { "levels", QY_MEAN, { .epsilon0 = INFINITY } }, "levels: epsilon0 \"inf\" needs dummies" },
+	{ { "levels", QY_MEAN, { .epsilon0 = 1, .levels = 1 } }, "levels: 1 bins" },
+	{ { "levels", QY_MEAN, { .epsilon0 = 1, .levels = 4097 } }, "levels: 4097 bins" },
+	{ { "levels", QY_MEAN, { .epsilon0 = NAN } }, "levels: " },
+	{ { "levels", QY_MEAN, { .epsilon0 = 1, .dummies = 1024 } }, "dummies must be at most 1023" },
+	{ { "duchi", QY_HISTOGRAM, { .epsilon0 = 1 } }, "duchi: answers means and sums only" },
+	{ { "duchi", QY_MEAN, { .epsilon0 = 1, .levels = 3 } }, "duchi: sends one bit" },
+	{ { "duchi", QY_MEAN, { .epsilon0 = INFINITY } }, "duchi: epsilon0 must be finite" },
+	{ { "duchi", QY_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "duchi: dummies must be 0" },
+	{ { "piecewise", QY_HISTOGRAM, { .epsilon0 = 1 } }, "piecewise: answers means and sums only" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 1, .dummies = 1 } }, "piecewise: dummies must be 0" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = INFINITY } }, "piecewise: epsilon0 must be above 0" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = NAN } }, "piecewise: epsilon0 must be above 0" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 1e-18 } }, "too small to say anything" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 1, .levels = 9, .size = 9 } },
 		"piecewise: size 9, must be 1 to 8 for 9 levels" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .size = 64 } }, "size 64 needs 'levels'" },
-	{ { "piecewise", PT_MEAN, { .epsilon0 = 1, .levels = 4097 } },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 1, .size = 64 } }, "size 64 needs 'levels'" },
+	{ { "piecewise", QY_MEAN, { .epsilon0 = 1, .levels = 4097 } },
 		"piecewise: 4097 levels, must be 2 to 4096" },
-	{ { "staircase", PT_MEAN, { .epsilon0 = 1, .levels = 1025 } },
+	{ { "staircase", QY_MEAN, { .epsilon0 = 1, .levels = 1025 } },
 		"staircase: 1025 levels, must be 2 to 1024" },
-	{ { "staircase", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 65 } },
+	{ { "staircase", QY_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 1, .levels = 65 } },
 		"laplace-levels: 65 levels, must be 2 to 64" },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .levels = 1 } },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 1, .levels = 1 } },
 		"laplace-levels: 1 levels, must be 2 to 64" },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1, .size = 1 } }, "laplace-levels: has no 'size'" },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 17 } }, "at most 16" },
-	{ { "laplace-levels", PT_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 1, .size = 1 } }, "laplace-levels: has no 'size'" },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 17 } }, "at most 16" },
+	{ { "laplace-levels", QY_MEAN, { .epsilon0 = 1e-19 } }, "too small to say anything" },
 };
 
 static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
-		struct pt_query q;
+		struct qy_query q;
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
@@ -230,23 +230,23 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 
 static void a_peers_parameters_for_another_query_are_refused(void **state)
 {
-	struct pt_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1), v = query_of_kind(PT_VECTOR);
+	struct qy_query h5 = histogram(5), h6 = histogram(6), m = mean(0, 1), v = query_of_kind(QY_VECTOR);
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		const struct pt_protocol *row = pt_find(good[i].wish.row);
-		struct pt_query q;
+		struct qy_query q;
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
 		/* Of a kind it does not answer. */
-		assert_int_equal(row->device->check(!(row->device->kinds & PT_MEAN)        ? &m
-						    : !(row->device->kinds & PT_HISTOGRAM) ? &h5
+		assert_int_equal(row->device->check(!(row->device->kinds & QY_MEAN)        ? &m
+						    : !(row->device->kinds & QY_HISTOGRAM) ? &h5
 											   : &v,
 					 &p, &err),
 			CM_EPROTO);
-		if (good[i].wish.kind == PT_HISTOGRAM)
+		if (good[i].wish.kind == QY_HISTOGRAM)
 			assert_int_equal(row->device->check(&h6, &p, &err), CM_EPROTO);
 	}
 	/* A grr that keeps everything would send the value in the clear. */
@@ -305,9 +305,9 @@ static double after(const char *line, int commas_from_end)
 
 static double variance(const struct pt_randomizer *p, double n, double dummies, double c)
 {
-	struct pt_support s = pt_mixbins_support(p, dummies);
+	struct es_support s = pt_mixbins_support(p, dummies);
 
-	return pt_support_variance(&s, n, c);
+	return es_support_variance(&s, n, c);
 }
 
 static void check_grr(const char *line, const char *params, uint32_t k)
@@ -330,11 +330,11 @@ static void check_grr(const char *line, const char *params, uint32_t k)
 static void check_levels(const char *line, const char *params)
 {
 	uint32_t k = (uint32_t)param(params, "b") + 1;
-	struct pt_query q = mean(0, 1);
+	struct qy_query q = mean(0, 1);
 	struct pt_request r = { .epsilon0 = param(params, "eps0"), .levels = k };
 	double n = 1e8, scale = n / param(params, "n");
 	uint64_t counts[BINS_MAX];
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
@@ -347,18 +347,18 @@ static void check_levels(const char *line, const char *params)
 	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-5);
 	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-5);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* In [-1, 1], everybody at 0: half of them send each bit. */
 static void check_duchi(const char *line, const char *params)
 {
-	struct pt_query q = mean(-1, 1);
+	struct qy_query q = mean(-1, 1);
 	struct pt_request r = { .epsilon0 = param(params, "eps0") };
 	double n = 1e8, scale = n / param(params, "n");
 	uint64_t counts[2] = { (uint64_t)n / 2, (uint64_t)n / 2 };
 	struct acct_round round;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
@@ -366,7 +366,7 @@ static void check_duchi(const char *line, const char *params)
 	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-9);
 	close_to(e.item[0].variance * n * n / scale, after(line, 1), 1e-6);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	assert_int_equal(pt_find("duchi")->cells(&p, 10000, &round, &err), CM_OK);
 	close_to(round.cell[0].omega * (round.cell[0].u - 1), after(line, 6), 1e-12);
 	close_to(round.cell[0].u, after(line, 7), 1e-12);
@@ -399,13 +399,13 @@ static void check_mixdump(const char *line, const char *params)
  * sign. */
 static void check_support(const char *line, const char *params, const char *row, uint32_t d, uint32_t size)
 {
-	struct pt_query q = histogram(d);
+	struct qy_query q = histogram(d);
 	struct pt_request r = { .epsilon0 = param(params, "eps0"), .size = size };
 	double n = 1e8, scale = n / param(params, "n"), c = scale * param(params, "nj");
 	double keep = 0, other = 0, at[3];
 	bool columns = strcmp(row, "hadamard") == 0;
 	struct acct_round round;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
@@ -419,7 +419,7 @@ static void check_support(const char *line, const char *params, const char *row,
 			counts[1] = (uint64_t)n - counts[0];
 		assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)n, &e, &err), CM_OK);
 		at[step] = step < 2 ? e.item[0].value : e.item[0].variance;
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 		if (step == 1) {
 			other = -at[0] / (at[1] - at[0]);
 			keep = other + n / (at[1] - at[0]);
@@ -491,8 +491,8 @@ static void counts_that_cannot_be_are_refused(void **state)
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		const struct pt_protocol *row = pt_find(good[i].wish.row);
 		static uint64_t counts[8192];
-		struct pt_estimate e = { .n = 77 };
-		struct pt_query q;
+		struct es_estimate e = { .n = 77 };
+		struct qy_query q;
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 
@@ -514,11 +514,11 @@ static void counts_that_cannot_be_are_refused(void **state)
  * 1 and 7: at 2.5 % a tail the noise is 1 to 7; jointly over two bins, at 1.27 %, also. */
 static void intervals_without_a_local_guarantee_are_exact(void **state)
 {
-	struct pt_query q = histogram(2);
+	struct qy_query q = histogram(2);
 	struct pt_request r = { .epsilon0 = INFINITY, .dummies = 1 };
 	const uint64_t counts[] = { 11, 5 };
 	struct pt_randomizer p;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 
 	(void)state;
@@ -532,7 +532,7 @@ static void intervals_without_a_local_guarantee_are_exact(void **state)
 	assert_true(!e.item[0].below_noise && e.item[1].below_noise);
 	assert_true(e.noise_floor == 3);
 	assert_string_equal(e.item[1].label, "c1");
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	assert_null(e.item);
 }
 
@@ -541,10 +541,10 @@ static void intervals_without_a_local_guarantee_are_exact(void **state)
 static void small_noise_intervals_are_the_counts_not_rejected(void **state)
 {
 	enum { N = 40, K = 8 };
-	struct pt_query q = histogram(K);
+	struct qy_query q = histogram(K);
 	struct pt_request r = { .epsilon0 = 3 };
 	struct pt_randomizer p;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 	uint64_t counts[K] = { 14, 6, 4, 4, 4, 4, 2, 2 };
 	double keep, other;
@@ -580,16 +580,16 @@ static void small_noise_intervals_are_the_counts_not_rejected(void **state)
 		assert_true(high > 0 && e.item[i].upper == high);
 		assert_true(e.item[i].joint_lower <= low && e.item[i].joint_upper >= high);
 	}
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 static void projected_counts_are_consistent_and_means_in_range(void **state)
 {
-	struct pt_query q = histogram(5), m = mean(-10, 10);
+	struct qy_query q = histogram(5), m = mean(-10, 10);
 	struct pt_request r = { .epsilon0 = 1 }, coarse = { .epsilon0 = 1, .levels = 2 };
 	const uint64_t counts[] = { 600, 100, 100, 100, 100 }, ends[] = { 0, 1000 };
 	struct pt_randomizer p;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 	double sum = 0;
 
@@ -602,12 +602,12 @@ static void projected_counts_are_consistent_and_means_in_range(void **state)
 	}
 	assert_true(fabs(sum - 1000) < 1e-9);
 	assert_true(e.item[1].value < 0 && e.item[1].below_noise && !e.item[0].below_noise);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	assert_int_equal(pt_derive(pt_find("levels"), &m, &coarse, &p, &err), CM_OK);
 	assert_int_equal(pt_answer(&m, &p, ends, 1000, &e, &err), CM_OK);
 	assert_true(e.item[0].value > 10 && e.item[0].projected == 10);
 	assert_true(e.item[0].lower < e.item[0].value && e.item[0].value < e.item[0].upper);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 int main(void)

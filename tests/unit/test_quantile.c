@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "es_quantile.h"
 #include "pt_protocol.h"
-#include "pt_quantile.h"
 #include "seeded.h"
 
 #define LEVELS       17u
@@ -22,7 +22,7 @@ static struct cm_err err;
 static struct cr_rng rng;
 #define ASKED 5u
 static double probability[ASKED] = { 0.05, 0.25, 0.5, 0.75, 0.999 };
-static const struct pt_query query = { .kind = PT_QUANTILES,
+static const struct qy_query query = { .kind = QY_QUANTILES,
 	.name = "q",
 	.field = "f",
 	.low = -8,
@@ -52,7 +52,7 @@ static void expected_counts_give_the_quantiles(void **state)
 		struct pt_randomizer p = made(epsilon0, 0);
 		double keep = (double)p.mixbins.keep * 0x1p-64, other = (1 - keep) / (LEVELS - 1);
 		uint64_t counts[LEVELS], sent = 0;
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		/* A level gets those up to one away, in a triangle. */
 		for (uint32_t l = 0; l < LEVELS; l++) {
@@ -73,7 +73,7 @@ static void expected_counts_give_the_quantiles(void **state)
 				    e.item[i].joint_upper >= e.item[i].upper);
 			assert_true(i == 0 || e.item[i].value >= e.item[i - 1].value);
 		}
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 }
 
@@ -82,14 +82,14 @@ static void a_point_mass_is_found(void **state)
 {
 	struct pt_randomizer p = made(16, 0);
 	uint64_t counts[LEVELS] = { [12] = 1000000 };
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	assert_int_equal(pt_answer(&query, &p, counts, 1000000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++)
 		assert_true(e.item[i].lower <= 4 && e.item[i].upper >= 4 && e.item[i].value >= 3 &&
 			    e.item[i].value <= 5);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 static double spread(uint32_t j)
@@ -116,14 +116,14 @@ struct scene {
 	double (*value)(uint32_t participant);
 };
 
-static void one_round(const struct scene *s, const struct pt_randomizer *p, struct pt_estimate *e)
+static void one_round(const struct scene *s, const struct pt_randomizer *p, struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find("levels");
 	uint64_t counts[LEVELS] = { 0 };
 	uint8_t records[16 * 8];
 
 	for (uint32_t j = 0; j < PARTICIPANTS; j++) {
-		struct pt_value v = { .x = (uint64_t)(s->value(j) * 0x1p32) };
+		struct qy_value v = { .x = (uint64_t)(s->value(j) * 0x1p32) };
 
 		row->device->encode(&query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
@@ -151,19 +151,19 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 		qsort(sorted, PARTICIPANTS, sizeof *sorted, ascending);
 		for (int run = 0; run < runs; run++) {
 			bool good = true;
-			struct pt_estimate e;
+			struct es_estimate e;
 
 			one_round(&scenes[i], &p, &e);
 			for (size_t k = 0; k < e.n; k++) {
 				double truth = sorted[(size_t)ceil(probability[k] * PARTICIPANTS - 1e-9) - 1];
-				const struct pt_item *item = &e.item[k];
+				const struct qy_item *item = &e.item[k];
 
 				held[k] += truth >= item->lower && truth <= item->upper;
 				good = good && truth >= item->joint_lower && truth <= item->joint_upper;
 				assert_true(item->value >= item->lower && item->value <= item->upper);
 			}
 			all += good;
-			pt_estimate_fini(&e);
+			es_estimate_fini(&e);
 		}
 		for (size_t k = 0; k < ASKED; k++)
 			assert_true(held[k] >= runs * (0.95 - 5 * sqrt(0.05 * 0.95 / runs)));
@@ -176,10 +176,10 @@ static void intervals_cover_the_quantiles_of_the_values(void **state)
 static void without_probabilities_the_quartiles_are_asked(void **state)
 {
 	static const char *const labels[] = { "p25", "median", "p75" };
-	struct pt_query q = query;
+	struct qy_query q = query;
 	struct pt_randomizer p = made(16, 0);
 	uint64_t counts[LEVELS] = { [4] = 1000000, [12] = 1000000 };
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	q.probability = NULL;
@@ -189,16 +189,16 @@ static void without_probabilities_the_quartiles_are_asked(void **state)
 	for (size_t i = 0; i < e.n; i++)
 		assert_string_equal(e.item[i].label, labels[i]);
 	assert_true(e.item[0].value < -3 && e.item[2].value > 3);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* Each asked alone is Sidak's part wider together with others, and never narrower. */
 static void joint_intervals_grow_with_the_number_asked(void **state)
 {
 	static double many[99];
-	struct pt_query q = query;
+	struct qy_query q = query;
 	struct pt_randomizer p = made(2, 0);
-	struct pt_estimate one, all;
+	struct es_estimate one, all;
 	uint64_t counts[LEVELS];
 
 	(void)state;
@@ -218,8 +218,8 @@ static void joint_intervals_grow_with_the_number_asked(void **state)
 	assert_true(all.item[49].joint_lower < one.item[0].joint_lower &&
 		    all.item[49].joint_upper > one.item[0].joint_upper);
 	assert_true(all.item[49].lower >= one.item[0].lower && all.item[49].lower <= one.item[0].lower);
-	pt_estimate_fini(&one);
-	pt_estimate_fini(&all);
+	es_estimate_fini(&one);
+	es_estimate_fini(&all);
 }
 
 /* The number of levels that the row chooses is that of the least error it says to expect. */

@@ -9,18 +9,18 @@
 
 #include <cmocka.h>
 
-#include "pt_query.h"
+#include "qy_query.h"
 
 /* Of a query of one number from one field. */
 static enum cm_rc read_one(
-	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err)
+	const struct qy_query *q, const char *text, struct qy_value *out, int *clamped, struct cm_err *err)
 {
-	return pt_value_read(q, &text, NULL, out, clamped, err);
+	return qy_value_read(q, &text, NULL, out, clamped, err);
 }
 
-static struct pt_query mean(double low, double high)
+static struct qy_query mean(double low, double high)
 {
-	struct pt_query q = { .kind = PT_MEAN, .low = low, .high = high };
+	struct qy_query q = { .kind = QY_MEAN, .low = low, .high = high };
 
 	(void)strcpy(q.name, "v3-mean");
 	(void)strcpy(q.field, "V3");
@@ -29,9 +29,9 @@ static struct pt_query mean(double low, double high)
 
 static char *three[] = { (char *)"High", (char *)"Low", (char *)"Fpv.Open" };
 
-static struct pt_query histogram(char **category, uint32_t n)
+static struct qy_query histogram(char **category, uint32_t n)
 {
-	struct pt_query q = { .kind = PT_HISTOGRAM, .category = category, .categories = n };
+	struct qy_query q = { .kind = QY_HISTOGRAM, .category = category, .categories = n };
 
 	(void)strcpy(q.name, "state");
 	(void)strcpy(q.field, "Class");
@@ -40,37 +40,37 @@ static struct pt_query histogram(char **category, uint32_t n)
 
 static void well_formed_queries_pass(void **state)
 {
-	struct pt_query h = histogram(three, 3), m = mean(-1.5, 1e300);
+	struct qy_query h = histogram(three, 3), m = mean(-1.5, 1e300);
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_query_check(&h, &err), CM_OK);
-	assert_int_equal(pt_query_check(&m, &err), CM_OK);
+	assert_int_equal(qy_query_check(&h, &err), CM_OK);
+	assert_int_equal(qy_query_check(&m, &err), CM_OK);
 }
 
 static void a_bad_name_or_field_is_refused(void **state)
 {
 	static const char *const bad[] = { "", "State", "a b", "a/b", "\xc3\xa9", "a\n" };
-	struct pt_query q = mean(0, 1);
+	struct qy_query q = mean(0, 1);
 	struct cm_err err = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		(void)strcpy(q.name, bad[i]);
-		assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+		assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	}
 	memset(q.name, 'a', sizeof q.name);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = mean(0, 1);
 	q.field[0] = '\0';
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	(void)strcpy(q.field, "a\tb");
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	memset(q.field, 'a', sizeof q.field);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = mean(0, 1);
-	q.kind = (enum pt_kind)3;
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	q.kind = (enum qy_kind)3;
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 }
 
 static void a_bad_range_is_refused(void **state)
@@ -81,9 +81,9 @@ static void a_bad_range_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		struct pt_query q = mean(bad[i][0], bad[i][1]);
+		struct qy_query q = mean(bad[i][0], bad[i][1]);
 
-		assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+		assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 		assert_string_equal(err.msg, "query 'v3-mean': range must be finite, low below high");
 	}
 }
@@ -94,32 +94,32 @@ static void bad_categories_are_refused(void **state)
 	char *control[] = { (char *)"a", (char *)"b\033[2J" }, *null[] = { (char *)"a", NULL }, big[300];
 	char *lengthy[] = { (char *)"a", big };
 	struct cm_err err = { 0 };
-	struct pt_query q;
+	struct qy_query q;
 
 	(void)state;
 	memset(big, 'x', sizeof big - 1);
 	big[sizeof big - 1] = '\0';
 	q = histogram(twice, 3);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	assert_string_equal(err.msg, "query 'state': category 'a' twice");
 	q = histogram(empty, 2);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = histogram(control, 2);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = histogram(null, 2);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = histogram(lengthy, 2);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = histogram(three, 1);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 	q = histogram(three, 4097);
-	assert_int_equal(pt_query_check(&q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
 }
 
 static void a_category_is_its_index_and_a_stranger_is_refused(void **state)
 {
-	struct pt_query q = histogram(three, 3);
-	struct pt_value v = { .x = 99 };
+	struct qy_query q = histogram(three, 3);
+	struct qy_value v = { .x = 99 };
 	struct cm_err err = { 0 };
 	int clamped = 7;
 
@@ -138,8 +138,8 @@ static void a_category_is_its_index_and_a_stranger_is_refused(void **state)
 
 static void a_number_lands_on_its_part_of_the_range(void **state)
 {
-	struct pt_query q = mean(-10, 30);
-	struct pt_value v;
+	struct qy_query q = mean(-10, 30);
+	struct qy_value v;
 	struct cm_err err = { 0 };
 	int clamped;
 
@@ -159,8 +159,8 @@ static void a_number_lands_on_its_part_of_the_range(void **state)
 static void text_that_is_no_finite_number_is_refused(void **state)
 {
 	static const char *const bad[] = { "", " ", "x", "1x", "1 ", "nan", "inf", "-inf", "1e999", "1,5" };
-	struct pt_query q = mean(0, 1);
-	struct pt_value v;
+	struct qy_query q = mean(0, 1);
+	struct qy_value v;
 	struct cm_err err = { 0 };
 	int clamped;
 
@@ -172,10 +172,10 @@ static void text_that_is_no_finite_number_is_refused(void **state)
 
 static void finishing_frees_every_category_and_may_be_repeated(void **state)
 {
-	struct pt_query q = mean(0, 1);
+	struct qy_query q = mean(0, 1);
 
 	(void)state;
-	pt_query_fini(&q);
+	qy_query_fini(&q);
 	q.categories = 2;
 	q.category = calloc(2, sizeof *q.category);
 	q.columns = 1;
@@ -189,10 +189,10 @@ static void finishing_frees_every_category_and_may_be_repeated(void **state)
 	q.column[0].category = calloc(1, sizeof *q.column[0].category);
 	assert_non_null(q.column[0].category);
 	q.column[0].category[0] = strdup("b");
-	pt_query_fini(&q);
+	qy_query_fini(&q);
 	assert_true(!q.category && !q.column && !q.marginal && !q.probability);
 	assert_true(q.categories + q.columns + q.marginals + q.probabilities == 0);
-	pt_query_fini(&q);
+	qy_query_fini(&q);
 }
 
 int main(void)

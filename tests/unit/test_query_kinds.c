@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "pr_limits.h"
-#include "pt_query.h"
+#include "qy_query.h"
 
 static struct cm_err err;
 
@@ -18,18 +18,18 @@ static char *yes_no[] = { (char *)"yes", (char *)"no" };
 static char *hex2[] = { (char *)"6", (char *)"7", (char *)"0" };
 static char *hex4[] = { (char *)"6162", (char *)"6100" };
 
-static struct pt_query of(enum pt_kind kind)
+static struct qy_query of(enum qy_kind kind)
 {
-	struct pt_query q = { .kind = kind };
+	struct qy_query q = { .kind = kind };
 
 	(void)strcpy(q.name, "q");
 	(void)strcpy(q.field, "f");
 	return q;
 }
 
-static struct pt_query vector(uint32_t dimension)
+static struct qy_query vector(uint32_t dimension)
 {
-	struct pt_query q = of(PT_VECTOR);
+	struct qy_query q = of(QY_VECTOR);
 
 	q.low = -1;
 	q.high = 3;
@@ -37,11 +37,11 @@ static struct pt_query vector(uint32_t dimension)
 	return q;
 }
 
-static struct pt_column xy[2] = { { .name = "x" }, { .name = "y" } };
+static struct qy_column xy[2] = { { .name = "x" }, { .name = "y" } };
 
-static struct pt_query vector_of_columns(void)
+static struct qy_query vector_of_columns(void)
 {
-	struct pt_query q = vector(2);
+	struct qy_query q = vector(2);
 
 	q.field[0] = '\0';
 	q.column = xy;
@@ -49,15 +49,15 @@ static struct pt_query vector_of_columns(void)
 	return q;
 }
 
-static struct pt_column abc[3];
+static struct qy_column abc[3];
 static uint32_t sets[2];
 
-static struct pt_query marginals(void)
+static struct qy_query marginals(void)
 {
-	struct pt_query q = of(PT_MARGINALS);
+	struct qy_query q = of(QY_MARGINALS);
 
 	for (int i = 0; i < 3; i++) {
-		abc[i] = (struct pt_column){ .category = yes_no, .categories = 2 };
+		abc[i] = (struct qy_column){ .category = yes_no, .categories = 2 };
 		(void)snprintf(abc[i].name, sizeof abc[i].name, "%c", 'a' + i);
 	}
 	sets[0] = 3;
@@ -70,20 +70,20 @@ static struct pt_query marginals(void)
 	return q;
 }
 
-static struct pt_query prefixes(void)
+static struct qy_query prefixes(void)
 {
-	struct pt_query q = of(PT_PREFIXES);
+	struct qy_query q = of(QY_PREFIXES);
 
 	q.bits = 4;
-	q.none = PT_NONE_SYMBOL;
+	q.none = QY_NONE_SYMBOL;
 	q.category = hex2;
 	q.categories = 3;
 	return q;
 }
 
-static struct pt_query ranges(void)
+static struct qy_query ranges(void)
 {
-	struct pt_query q = of(PT_RANGES);
+	struct qy_query q = of(QY_RANGES);
 
 	q.low = 0;
 	q.high = 64;
@@ -92,9 +92,9 @@ static struct pt_query ranges(void)
 	return q;
 }
 
-static struct pt_query quantiles(double *p, uint32_t n)
+static struct qy_query quantiles(double *p, uint32_t n)
 {
-	struct pt_query q = of(PT_QUANTILES);
+	struct qy_query q = of(QY_QUANTILES);
 
 	q.high = 1;
 	q.probability = p;
@@ -102,22 +102,22 @@ static struct pt_query quantiles(double *p, uint32_t n)
 	return q;
 }
 
-static void passes(const struct pt_query *q)
+static void passes(const struct qy_query *q)
 {
-	if (pt_query_check(q, &err) != CM_OK)
+	if (qy_query_check(q, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
-static void refused(const struct pt_query *q, const char *why)
+static void refused(const struct qy_query *q, const char *why)
 {
-	assert_int_equal(pt_query_check(q, &err), CM_ECONFIG);
+	assert_int_equal(qy_query_check(q, &err), CM_ECONFIG);
 	if (!strstr(err.msg, why))
 		fail_msg("'%s' does not say '%s'", err.msg, why);
 }
 
 #define REFUSED(make, change, why)        \
 	do {                              \
-		struct pt_query q = make; \
+		struct qy_query q = make; \
 		change;                   \
 		refused(&q, why);         \
 	} while (0)
@@ -125,17 +125,17 @@ static void refused(const struct pt_query *q, const char *why)
 static void every_kind_has_a_name_and_a_query_that_passes(void **state)
 {
 	static double half[] = { 0.5 };
-	const struct pt_query all[] = { vector(2), vector(PR_DIMENSION_MAX), vector_of_columns(), marginals(),
+	const struct qy_query all[] = { vector(2), vector(PR_DIMENSION_MAX), vector_of_columns(), marginals(),
 		prefixes(), ranges(), quantiles(half, 1), quantiles(NULL, 0) };
 	size_t n = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		passes(&all[i]);
-	for (; pt_kind_at(n) != 0; n++)
-		assert_int_equal(pt_kind_named(pt_kind_name(pt_kind_at(n))), pt_kind_at(n));
+	for (; qy_kind_at(n) != 0; n++)
+		assert_int_equal(qy_kind_named(qy_kind_name(qy_kind_at(n))), qy_kind_at(n));
 	assert_int_equal(n, 8);
-	assert_int_equal(pt_kind_named("?"), 0);
+	assert_int_equal(qy_kind_named("?"), 0);
 }
 
 static void what_a_kind_does_not_have_is_refused(void **state)
@@ -154,7 +154,7 @@ static void what_a_kind_does_not_have_is_refused(void **state)
 	REFUSED(marginals(), q.dimension = 3, "marginals has no dimension");
 	REFUSED(ranges(), (q.column = xy, q.columns = 2, q.field[0] = '\0'), "ranges has no columns");
 	REFUSED(prefixes(), q.high = 1, "prefixes has no range");
-	REFUSED(vector(2), q.kind = (enum pt_kind)(PT_VECTOR | PT_SUM), "no kind of question");
+	REFUSED(vector(2), q.kind = (enum qy_kind)(QY_VECTOR | QY_SUM), "no kind of question");
 	REFUSED(vector_of_columns(), (void)strcpy(q.field, "f"), "both a field and columns");
 	REFUSED(vector(2), q.field[0] = '\0', "field is empty");
 }
@@ -178,7 +178,7 @@ static void vectors_out_of_range_are_refused(void **state)
 
 static void marginals_out_of_range_are_refused(void **state)
 {
-	static struct pt_column many[PR_COLUMNS_MAX + 1];
+	static struct qy_column many[PR_COLUMNS_MAX + 1];
 
 	(void)state;
 	REFUSED(marginals(), (q.columns = 1, sets[0] = 1, q.marginals = 1), "1 columns, must be 2 to 32");
@@ -190,8 +190,8 @@ static void marginals_out_of_range_are_refused(void **state)
 	REFUSED(marginals(), sets[1] = 1, "column 'c' is in no marginal");
 	REFUSED(marginals(), abc[2].categories = 1, "column 2: query 'q': 1 categories");
 	REFUSED(marginals(), (q.column = many, q.columns = PR_COLUMNS_MAX + 1), "65 columns, at most 64");
-	for (uint32_t i = 0; i <= PT_MARGINAL_COLUMNS_MAX; i++) {
-		many[i] = (struct pt_column){ .category = yes_no, .categories = 2 };
+	for (uint32_t i = 0; i <= QY_MARGINAL_COLUMNS_MAX; i++) {
+		many[i] = (struct qy_column){ .category = yes_no, .categories = 2 };
 		(void)snprintf(many[i].name, sizeof many[i].name, "c%u", i);
 	}
 	REFUSED(marginals(), (q.column = many, q.columns = 33), "33 columns, must be 2 to 32");
@@ -232,7 +232,7 @@ static void candidates_out_of_range_are_refused(void **state)
 	(void)state;
 	REFUSED(prefixes(), q.bits = 0, "0 bits");
 	REFUSED(prefixes(), q.bits = 6, "6 bits");
-	REFUSED(prefixes(), q.bits = PT_PREFIX_BITS_MAX + 4, "516 bits");
+	REFUSED(prefixes(), q.bits = QY_PREFIX_BITS_MAX + 4, "516 bits");
 	REFUSED(prefixes(), q.categories = 0, "0 candidates");
 	REFUSED(prefixes(), q.categories = PR_CATEGORIES_MAX, "4096 candidates, must be 1 to 4095");
 	REFUSED(prefixes(), (q.category = upper, q.categories = 1), "candidate 0 is not 1 lower-case");
@@ -244,13 +244,13 @@ static void candidates_out_of_range_are_refused(void **state)
 
 /* ---- readings ---- */
 
-static struct pt_value value;
+static struct qy_value value;
 static uint32_t at[3];
 static int clamped;
 
-static enum cm_rc read_text(const struct pt_query *q, const char *text)
+static enum cm_rc read_text(const struct qy_query *q, const char *text)
 {
-	return pt_value_read(q, &text, at, &value, &clamped, &err);
+	return qy_value_read(q, &text, at, &value, &clamped, &err);
 }
 
 static void a_vector_is_read_from_one_field(void **state)
@@ -259,12 +259,12 @@ static void a_vector_is_read_from_one_field(void **state)
 		"-1.0, 1e0 0x3" };
 	static const char *const bad[] = { "", " ", "1", "1 2", "1 2 3 4", "1 2 3,", ",1 2 3", "1,,2 3",
 		"1-2-3", "1 2 x", "1 2 nan", "1 inf 2", "1 2 1e999", "1 2 3x", "[1,2,3]", "1 2 secret" };
-	struct pt_query q = vector(3);
+	struct qy_query q = vector(3);
 
 	(void)state;
-	assert_int_equal(pt_value_width(&q), 3);
-	assert_int_equal(pt_query_fields(&q), 1);
-	assert_string_equal(pt_query_field(&q, 0), "f");
+	assert_int_equal(qy_value_width(&q), 3);
+	assert_int_equal(qy_query_fields(&q), 1);
+	assert_string_equal(qy_query_field(&q, 0), "f");
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		memset(at, 0x55, sizeof at);
 		if (read_text(&q, good[i]) != CM_OK)
@@ -288,50 +288,50 @@ static void a_vector_is_read_from_one_field(void **state)
 static void a_vector_is_read_from_its_columns(void **state)
 {
 	static const char *const good[] = { "-1", "9" }, *const bad[] = { "1", "1 " };
-	struct pt_query q = vector_of_columns();
+	struct qy_query q = vector_of_columns();
 	char names[16];
 
 	(void)state;
-	assert_int_equal(pt_query_fields(&q), 2);
-	assert_string_equal(pt_query_field(&q, 1), "y");
-	assert_int_equal(pt_value_read(&q, good, at, &value, &clamped, &err), CM_OK);
+	assert_int_equal(qy_query_fields(&q), 2);
+	assert_string_equal(qy_query_field(&q, 1), "y");
+	assert_int_equal(qy_value_read(&q, good, at, &value, &clamped, &err), CM_OK);
 	assert_true(at[0] == 0 && at[1] == 1u << 31 && clamped);
-	assert_int_equal(pt_value_read(&q, bad, at, &value, &clamped, &err), CM_EDATA);
+	assert_int_equal(qy_value_read(&q, bad, at, &value, &clamped, &err), CM_EDATA);
 	assert_string_equal(err.msg, "field 'y' is no finite number");
-	pt_query_fields_text(&q, names, sizeof names);
+	qy_query_fields_text(&q, names, sizeof names);
 	assert_string_equal(names, "x, y");
 	q = marginals();
-	pt_query_fields_text(&q, names, sizeof names);
+	qy_query_fields_text(&q, names, sizeof names);
 	assert_string_equal(names, "a, b, c");
-	pt_query_fields_text(&q, names, 7);
+	qy_query_fields_text(&q, names, 7);
 	assert_string_equal(names, "a, ...");
 	q = vector(2);
-	pt_query_fields_text(&q, names, sizeof names);
+	qy_query_fields_text(&q, names, sizeof names);
 	assert_string_equal(names, "f");
 }
 
 static void marginals_are_read_as_one_category_per_column(void **state)
 {
 	static const char *const good[] = { "no", "yes", "no" }, *const bad[] = { "yes", "no", "secret" };
-	struct pt_query q = marginals();
+	struct qy_query q = marginals();
 
 	(void)state;
-	assert_int_equal(pt_value_width(&q), 3);
-	assert_int_equal(pt_value_read(&q, good, at, &value, &clamped, &err), CM_OK);
+	assert_int_equal(qy_value_width(&q), 3);
+	assert_int_equal(qy_value_read(&q, good, at, &value, &clamped, &err), CM_OK);
 	assert_true(at[0] == 1 && at[1] == 0 && at[2] == 1 && value.at == at && !clamped);
-	assert_int_equal(pt_value_read(&q, bad, at, &value, &clamped, &err), CM_EDATA);
+	assert_int_equal(qy_value_read(&q, bad, at, &value, &clamped, &err), CM_EDATA);
 	assert_string_equal(err.msg, "field 'c' is none of the query's categories");
 }
 
 static void a_text_is_counted_by_its_first_bits(void **state)
 {
-	char full[PT_PREFIX_BITS_MAX / 4 + 1], long_text[100], *only[] = { full };
-	struct pt_query q = prefixes();
+	char full[QY_PREFIX_BITS_MAX / 4 + 1], long_text[100], *only[] = { full };
+	struct qy_query q = prefixes();
 
 	(void)state;
 	assert_int_equal(read_text(&q, "abc"), CM_OK); /* 0x61.. */
 	assert_int_equal(value.x, 0);
-	assert_null(pt_value_width(&q) == 0 ? NULL : at);
+	assert_null(qy_value_width(&q) == 0 ? NULL : at);
 	assert_int_equal(read_text(&q, "pqr"), CM_OK); /* 0x70.. */
 	assert_int_equal(value.x, 1);
 	assert_int_equal(read_text(&q, "\x01"), CM_OK);
@@ -353,7 +353,7 @@ static void a_text_is_counted_by_its_first_bits(void **state)
 	for (size_t i = 0; i < sizeof full - 1; i++)
 		full[i] = i % 2 == 0 ? '6' : '1';
 	full[sizeof full - 1] = '\0';
-	q.bits = PT_PREFIX_BITS_MAX;
+	q.bits = QY_PREFIX_BITS_MAX;
 	q.category = only;
 	q.categories = 1;
 	passes(&q);
@@ -366,12 +366,12 @@ static void a_text_is_counted_by_its_first_bits(void **state)
 
 static void numbers_of_other_kinds_are_read_as_a_mean_is(void **state)
 {
-	struct pt_query q = ranges();
+	struct qy_query q = ranges();
 
 	(void)state;
 	assert_int_equal(read_text(&q, "16"), CM_OK);
-	assert_true(value.x == (uint64_t)1 << 30 && pt_value_width(&q) == 0);
-	q = of(PT_SUM);
+	assert_true(value.x == (uint64_t)1 << 30 && qy_value_width(&q) == 0);
+	q = of(QY_SUM);
 	q.high = 64;
 	passes(&q);
 	assert_int_equal(read_text(&q, "16"), CM_OK);
@@ -379,12 +379,12 @@ static void numbers_of_other_kinds_are_read_as_a_mean_is(void **state)
 	assert_int_equal(read_text(&q, "nan"), CM_EDATA);
 }
 
-static const char *text_of(const struct pt_query *q, const struct pt_value *v, size_t size)
+static const char *text_of(const struct qy_query *q, const struct qy_value *v, size_t size)
 {
 	static char out[64];
 
 	memset(out, 'x', sizeof out);
-	pt_value_text(q, v, out, size);
+	qy_value_text(q, v, out, size);
 	return out;
 }
 
@@ -392,8 +392,8 @@ static void a_value_is_shown_in_few_words(void **state)
 {
 	static const uint32_t three[] = { 0, 1u << 30, 1u << 31 };
 	static uint32_t many[784];
-	struct pt_query q = vector(3);
-	struct pt_value v = { .at = three };
+	struct qy_query q = vector(3);
+	struct qy_value v = { .at = three };
 
 	(void)state;
 	assert_string_equal(text_of(&q, &v, 64), "-1, 1, 3");
@@ -406,14 +406,14 @@ static void a_value_is_shown_in_few_words(void **state)
 	v.at = (const uint32_t[]){ 0, 1, 0 };
 	assert_string_equal(text_of(&q, &v, 64), "yes, no, yes");
 	q = prefixes();
-	v = (struct pt_value){ .x = 1 };
+	v = (struct qy_value){ .x = 1 };
 	assert_string_equal(text_of(&q, &v, 64), "7..");
 	v.x = 3;
 	assert_string_equal(text_of(&q, &v, 64), "another");
 	q = ranges();
 	v.x = (uint64_t)1 << 31;
 	assert_string_equal(text_of(&q, &v, 64), "32");
-	q = of(PT_HISTOGRAM);
+	q = of(QY_HISTOGRAM);
 	q.category = yes_no;
 	q.categories = 2;
 	v.x = 1;

@@ -158,7 +158,7 @@ static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_ra
 }
 
 /* What 6000 clients send who hold every value in turn. */
-static struct nulls nulls_of(const struct pt_protocol *row, const struct pt_query *q,
+static struct nulls nulls_of(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const struct pt_randomizer *whole)
 {
 	uint32_t at[QUERIES_DIMENSION], m = row->device->messages(p), len = row->device->record_len(p),
@@ -171,7 +171,7 @@ static struct nulls nulls_of(const struct pt_protocol *row, const struct pt_quer
 	assert_true(records && counts);
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t n = 0; n < 6000; n++) {
-		struct pt_value v = query_value(q, n % query_values(q), at);
+		struct qy_value v = query_value(q, n % query_values(q), at);
 		uint32_t here = 0;
 
 		memset(records, 0xaa, (size_t)m * len);
@@ -201,7 +201,7 @@ static void messages_are_as_many_and_as_long_whatever_comes(void **state)
 
 	(void)state;
 	for (size_t i = 0; next_rare_row(&i, &row, &r);) {
-		struct pt_query q = query_of_row(row);
+		struct qy_query q = query_of_row(row);
 		struct pt_randomizer p, whole;
 		struct nulls all;
 
@@ -227,7 +227,7 @@ static void null_is_no_garbage_and_garbage_no_null(void **state)
 
 	(void)state;
 	for (size_t i = 0; next_rare_row(&i, &row, &r);) {
-		struct pt_query q = query_of_row(row);
+		struct qy_query q = query_of_row(row);
 		struct pt_randomizer p = derived(row, &q, &r);
 		uint32_t len = row->device->record_len(&p);
 		uint64_t counts[64] = { 0 };
@@ -282,7 +282,7 @@ static void what_cannot_be_is_refused(void **state)
 	r = (struct pt_request){ .epsilon0 = INFINITY };
 	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	/* A round with slots has it in them alone. */
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_protocol *words = pt_find("words");
 
 	r = (struct pt_request){ .epsilon0 = 1, .slots = 1, .size = 1, .dummies = 1022, .dummy_chance = 1 };
@@ -320,7 +320,7 @@ static void the_estimate_knows_how_many_came(void **state)
 /* Of the slot that has most: intervals are those of the least that is known. */
 static void words_take_the_slot_with_most(void **state)
 {
-	struct pt_query q = query_of_kind(PT_VECTOR);
+	struct qy_query q = query_of_kind(QY_VECTOR);
 	struct pt_request r = { .epsilon0 = 1, .slots = 2, .size = 1, .dummies = 1, .dummy_chance = QUARTER };
 	struct pt_randomizer p = derived(pt_find("words"), &q, &r);
 	uint64_t counts[12] = { 0 }, *cells = counts + 6;

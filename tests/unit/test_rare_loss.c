@@ -22,7 +22,7 @@ static void the_accountant_is_given_the_chance_and_never_more(void **state)
 	for (size_t i = 0; next_rare_row(&i, &row, &r);)
 		for (int finite = 0; finite < 2; finite++)
 			for (size_t c = 0; c < sizeof chances / sizeof *chances; c++) {
-				struct pt_query q = query_of_row(row);
+				struct qy_query q = query_of_row(row);
 				struct pt_randomizer p;
 				struct pt_loss loss;
 				double blanket = 0, truth = ldexp((double)chances[c], -64);
@@ -262,7 +262,7 @@ static void a_name_has_the_cells_of_its_row(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
 		const struct pt_protocol *row = pt_find(some[i].row);
-		struct pt_query q = query_of_readings(row);
+		struct qy_query q = query_of_readings(row);
 		struct pt_request r = { .epsilon0 = some[i].epsilon0,
 			.dummies = some[i].dummies,
 			.dummy_chance = QUARTER,

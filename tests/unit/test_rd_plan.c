@@ -65,7 +65,7 @@ static void the_golden_plan_reads_as_its_json_says(void **state)
 	assert_int_equal(p.refusals, 2);
 	assert_string_equal(p.entry[0].randomizer.row->name, "grr");
 	assert_int_equal(p.entry[0].query.categories, 5);
-	assert_int_equal(p.entry[1].query.kind, PT_MEAN);
+	assert_int_equal(p.entry[1].query.kind, QY_MEAN);
 	assert_true(p.entry[1].epsilon_total == 0.5 && p.entry[0].min_batch == 1000);
 	assert_string_equal(p.refused[1].query, "engine.bins");
 	assert_true(isinf(p.refused[1].epsilon_total));
@@ -325,7 +325,7 @@ static void contents_are_free_and_the_pair_is_not(void **state)
 	NOT_COVERED("honest", d.honest_fraction = 1);
 	NOT_COVERED("honest", d.honest_fraction = 0.9);
 	NOT_COVERED("honest", d.colluders++);
-	NOT_COVERED("kind", d.query.kind = PT_MEAN);
+	NOT_COVERED("kind", d.query.kind = QY_MEAN);
 	/* Whose and which. */
 	NOT_COVERED("population", strcpy(d.population, "others"));
 	NOT_COVERED("mode", strcpy(d.mode, "adaptive.gdp"));
@@ -344,7 +344,7 @@ static void an_adaptive_plan_covers_what_its_filter_will_judge(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < p.entries; i++)
-		pt_query_fini(&p.entry[i].query);
+		qy_query_fini(&p.entry[i].query);
 	p.entries = 0;
 	strcpy(p.mode, "adaptive.gdp");
 	struct rd_descriptor d = { .honest_fraction = p.honest_fraction, .colluders = p.colluders };

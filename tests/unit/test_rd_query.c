@@ -20,54 +20,54 @@ static struct cm_err err;
 static char *yes_no[] = { (char *)"yes", (char *)"no" };
 static char *candidates[] = { (char *)"00", (char *)"fe" };
 static char *xyz[] = { (char *)"x", (char *)"y", (char *)"z" };
-static struct pt_column xy[] = { { .name = "x" }, { .name = "y" } };
-static struct pt_column ab[] = { { .name = "a", .category = yes_no, .categories = 2 },
+static struct qy_column xy[] = { { .name = "x" }, { .name = "y" } };
+static struct qy_column ab[] = { { .name = "a", .category = yes_no, .categories = 2 },
 	{ .name = "b", .category = yes_no, .categories = 2 } };
 static uint32_t sets[] = { 3, 1 };
 static double thirds[] = { 1.0 / 3, 2.0 / 3 };
 
 /* One of each, and each way to take part without a reading. */
-static const struct pt_query all[] = {
-	{ .kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = yes_no, .categories = 2 },
-	{ .kind = PT_MEAN, .name = "q", .field = "f", .low = -1, .high = 2 },
-	{ .kind = PT_QUANTILES, .name = "q", .field = "f", .high = 2 },
-	{ .kind = PT_QUANTILES,
+static const struct qy_query all[] = {
+	{ .kind = QY_HISTOGRAM, .name = "q", .field = "f", .category = yes_no, .categories = 2 },
+	{ .kind = QY_MEAN, .name = "q", .field = "f", .low = -1, .high = 2 },
+	{ .kind = QY_QUANTILES, .name = "q", .field = "f", .high = 2 },
+	{ .kind = QY_QUANTILES,
 		.name = "q",
 		.field = "f",
 		.high = 2,
 		.probability = thirds,
 		.probabilities = 2 },
-	{ .kind = PT_SUM, .name = "q", .field = "f", .high = 2 },
-	{ .kind = PT_VECTOR, .name = "q", .field = "f", .high = 2, .dimension = 100000 },
-	{ .kind = PT_VECTOR, .name = "q", .high = 2, .dimension = 2, .column = xy, .columns = 2 },
-	{ .kind = PT_RANGES, .name = "q", .field = "f", .high = 2, .leaves = 64, .fanout = 8 },
-	{ .kind = PT_MARGINALS, .name = "q", .column = ab, .columns = 2, .marginal = sets, .marginals = 2 },
-	{ .kind = PT_HISTOGRAM,
+	{ .kind = QY_SUM, .name = "q", .field = "f", .high = 2 },
+	{ .kind = QY_VECTOR, .name = "q", .field = "f", .high = 2, .dimension = 100000 },
+	{ .kind = QY_VECTOR, .name = "q", .high = 2, .dimension = 2, .column = xy, .columns = 2 },
+	{ .kind = QY_RANGES, .name = "q", .field = "f", .high = 2, .leaves = 64, .fanout = 8 },
+	{ .kind = QY_MARGINALS, .name = "q", .column = ab, .columns = 2, .marginal = sets, .marginals = 2 },
+	{ .kind = QY_HISTOGRAM,
 		.name = "q",
 		.field = "f",
 		.category = xyz,
 		.categories = 3,
-		.none = PT_NONE_SYMBOL },
-	{ .kind = PT_HISTOGRAM,
+		.none = QY_NONE_SYMBOL },
+	{ .kind = QY_HISTOGRAM,
 		.name = "q",
 		.field = "f",
 		.category = xyz,
 		.categories = 3,
-		.none = PT_NONE_VALUE,
+		.none = QY_NONE_VALUE,
 		.none_category = 2 },
-	{ .kind = PT_MEAN, .name = "q", .field = "f", .high = 2, .none = PT_NONE_VALUE, .none_value = 0.25 },
-	{ .kind = PT_PREFIXES,
+	{ .kind = QY_MEAN, .name = "q", .field = "f", .high = 2, .none = QY_NONE_VALUE, .none_value = 0.25 },
+	{ .kind = QY_PREFIXES,
 		.name = "q",
 		.field = "f",
 		.bits = 8,
 		.category = candidates,
 		.categories = 2,
-		.none = PT_NONE_SYMBOL },
+		.none = QY_NONE_SYMBOL },
 };
 
 enum { PREFIXES = sizeof all / sizeof all[0] - 1 };
 
-static void encode(const struct pt_query *q, struct cm_buf *out)
+static void encode(const struct qy_query *q, struct cm_buf *out)
 {
 	struct rd_query_wire w;
 
@@ -84,7 +84,7 @@ static void same_texts(char *const *a, uint32_t n, char *const *b, uint32_t m)
 		assert_string_equal(a[i], b[i]);
 }
 
-static void same(const struct pt_query *a, const struct pt_query *b)
+static void same(const struct qy_query *a, const struct qy_query *b)
 {
 	assert_int_equal(a->kind, b->kind);
 	assert_string_equal(a->name, b->name);
@@ -113,7 +113,7 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-		struct pt_query back = { 0 };
+		struct qy_query back = { 0 };
 		struct pr_doc doc;
 		struct cm_buf b;
 
@@ -122,10 +122,10 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 					 PR_DESCRIPTOR_MAX, &doc, &err),
 			CM_OK);
 		if (rd_query_read((const Tombola__V1__Query *)doc.msg, &back, &err) != CM_OK)
-			fail_msg("%s: %s", pt_kind_name(all[i].kind), err.msg);
+			fail_msg("%s: %s", qy_kind_name(all[i].kind), err.msg);
 		same(&all[i], &back);
 		assert_int_equal(rd_descriptor_fits(&all[i], &err), CM_OK);
-		pt_query_fini(&back);
+		qy_query_fini(&back);
 		pr_doc_free(&doc);
 		cm_buf_fini(&b);
 	}
@@ -134,7 +134,7 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 /* Question i with one thing changed. */
 #define REFUSED(i, text, statement)                                        \
 	do {                                                               \
-		struct pt_query back = { 0 };                              \
+		struct qy_query back = { 0 };                              \
 		struct rd_query_wire w;                                    \
 		assert_int_equal(rd_query_wire(&all[i], &w, &err), CM_OK); \
 		statement;                                                 \
@@ -142,7 +142,7 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 			fail_msg("line %d: accepted", __LINE__);           \
 		if (!strstr(err.msg, text))                                \
 			fail_msg("line %d: '%s'", __LINE__, err.msg);      \
-		pt_query_fini(&back);                                      \
+		qy_query_fini(&back);                                      \
 		rd_query_wire_fini(&w);                                    \
 	} while (0)
 
@@ -191,9 +191,9 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 {
 	enum { N = 400 };
 	static char text[N][PR_TEXT_MAX + 1], *list[N], *few[4096], digit[4096][8];
-	struct pt_column column[4];
-	struct pt_query q = {
-		.kind = PT_HISTOGRAM, .name = "q", .field = "f", .category = list, .categories = N
+	struct qy_column column[4];
+	struct qy_query q = {
+		.kind = QY_HISTOGRAM, .name = "q", .field = "f", .category = list, .categories = N
 	};
 
 	(void)state;
@@ -201,7 +201,7 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 		(void)snprintf(text[i], sizeof text[i], "%0200zu", i);
 		list[i] = text[i];
 	}
-	assert_int_equal(pt_query_check(&q, &err), CM_OK);
+	assert_int_equal(qy_query_check(&q, &err), CM_OK);
 	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "make a descriptor of 85"));
 	q.categories = 300;
@@ -212,10 +212,10 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 		few[i] = digit[i];
 	}
 	for (size_t i = 0; i < 4; i++) {
-		column[i] = (struct pt_column){ .category = few, .categories = 4096 };
+		column[i] = (struct qy_column){ .category = few, .categories = 4096 };
 		(void)snprintf(column[i].name, sizeof column[i].name, "%zu", i);
 	}
-	q = (struct pt_query){ .kind = PT_MARGINALS, .name = "q", .column = column, .columns = 3 };
+	q = (struct qy_query){ .kind = QY_MARGINALS, .name = "q", .column = column, .columns = 3 };
 	assert_int_equal(rd_descriptor_fits(&q, &err), CM_OK);
 	q.columns = 4;
 	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
@@ -315,7 +315,7 @@ static void the_golden_descriptor_of_marginals_reads_as_its_json_says(void **sta
 	assert_int_equal(fclose(f), 0);
 	if (rd_descriptor_decode(bytes, n, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	assert_int_equal(d.query.kind, PT_MARGINALS);
+	assert_int_equal(d.query.kind, QY_MARGINALS);
 	assert_string_equal(d.query.field, "");
 	assert_string_equal(d.query.column[0].category[2], "caf\xc3\xa9");
 	assert_true(d.query.marginals == 2 && d.query.marginal[0] == 3 && d.query.marginal[1] == 2);

@@ -15,7 +15,7 @@
 static struct cm_err err;
 
 static void route(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	(void)p;
 	(void)value;
@@ -186,7 +186,7 @@ static void messages_of_a_tag_are_not_all_honest(void **state)
  * victim sends it too, and never if it does not. */
 static void what_is_dropped_of_colluders_tells_nothing_that_is_not_charged(void **state)
 {
-	struct pt_query q = { .kind = PT_VECTOR, .dimension = 2, .high = 1 };
+	struct qy_query q = { .kind = QY_VECTOR, .dimension = 2, .high = 1 };
 	const struct pt_request r = { .epsilon0 = 0.5, .levels = 2, .size = 1, .padded = 2 };
 	struct rd_descriptor d = { .messages_per_client = 1, .min_batch = 3, .target_batch = 3 };
 	struct acct_bound delta;
@@ -245,10 +245,10 @@ static enum cm_rc take_row(const char *protocol, const struct pt_randomizer *p, 
 	struct rd_randomizer_wire w;
 
 	of_row.row = pt_device_find(protocol);
-	*d = (struct rd_descriptor){ .query = { .kind = PT_HISTOGRAM, .category = category, .categories = 3 },
+	*d = (struct rd_descriptor){ .query = { .kind = QY_HISTOGRAM, .category = category, .categories = 3 },
 		.messages_per_client = 1 };
-	if (of_row.row->kinds == PT_VECTOR)
-		d->query = (struct pt_query){ .kind = PT_VECTOR, .dimension = 2, .low = -1, .high = 1 };
+	if (of_row.row->kinds == QY_VECTOR)
+		d->query = (struct qy_query){ .kind = QY_VECTOR, .dimension = 2, .low = -1, .high = 1 };
 	rd_randomizer_wire(&of_row, &w);
 	return rd_randomizer_read(&w.m, d, &err);
 }

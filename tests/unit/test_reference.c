@@ -53,14 +53,14 @@ static void window(const struct csv *c, double b, double *chance)
 /* The stated variance of a mean when all hold 0, of the sum of the table's participants. */
 static double stated(const struct csv *c, const char *row, double b, uint32_t size, law_fn *law)
 {
-	struct pt_query q = query_of_kind(PT_MEAN);
+	struct qy_query q = query_of_kind(QY_MEAN);
 	struct pt_request r = {
 		.epsilon0 = csv_param(c, "eps0"), .levels = (uint32_t)b + 1, .size = size, .min_batch = 10000
 	};
 	double chance[2 * LEVELS] = { 0 }, v;
 	uint64_t counts[2 * LEVELS] = { 0 }, left = (uint64_t)N;
 	struct pt_randomizer p;
-	struct pt_estimate e;
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 
 	q.high = 1;
@@ -73,7 +73,7 @@ static double stated(const struct csv *c, const char *row, double b, uint32_t si
 	assert_int_equal(pt_answer(&q, &p, counts, (uint64_t)N, &e, &err), CM_OK);
 	assert_true(fabs(e.item[0].value) < 1e-6);
 	v = e.item[0].variance * N * csv_param(c, "n");
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	return v;
 }
 

@@ -9,14 +9,14 @@
 #include "vector_rows.h"
 
 /* `n` devices that hold this vector of numbers in [-1, 1]: the answer. */
-static void ask(const struct pt_query *q, const struct pt_randomizer *p, const double *truth, uint32_t n,
-	struct pt_estimate *e)
+static void ask(const struct qy_query *q, const struct pt_randomizer *p, const double *truth, uint32_t n,
+	struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_find("rotated");
 	uint64_t *counts = calloc(row->tallies(p), sizeof *counts);
 	uint32_t *at = calloc(q->dimension, sizeof *at), messages = p->row->messages(p);
 	uint8_t *records = malloc((size_t)messages * PT_RECORD_LEN);
-	struct pt_value v = { .at = at };
+	struct qy_value v = { .at = at };
 	struct cr_rng rng;
 
 	assert_true(counts && at && records);
@@ -41,10 +41,10 @@ static void ask(const struct pt_query *q, const struct pt_randomizer *p, const d
 static void a_rotated_vector_comes_back(void **state)
 {
 	static const double truth[5] = { 0.6, -0.3, 0, 0.7, 0.245 };
-	struct pt_query q = vector(5);
+	struct qy_query q = vector(5);
 	struct pt_request r = { .epsilon0 = 16, .slots = 8, .min_batch = 20000 };
 	struct pt_randomizer p = made("rotated", &q, &r);
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	assert_int_equal(pt_slots_total(&p), 8);
@@ -54,7 +54,7 @@ static void a_rotated_vector_comes_back(void **state)
 		/* Seven standard deviations. */
 		assert_true(fabs(e.item[c].value - truth[c]) < 7 * sqrt(e.item[c].variance));
 	}
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 #define LONG 100u
@@ -81,7 +81,7 @@ static double shape_of(unsigned shape, uint32_t c)
  * full length. */
 static void what_is_cut_comes_back(void **state)
 {
-	struct pt_query q = vector(LONG);
+	struct qy_query q = vector(LONG);
 	struct pt_request r = { .epsilon0 = 6, .slots = 16, .size = 2, .min_batch = 4000 };
 	struct pt_randomizer p = made("rotated", &q, &r);
 	double truth[LONG];
@@ -90,7 +90,7 @@ static void what_is_cut_comes_back(void **state)
 	assert_true(pt_rotated_cut(&q, p.rotated.scale) < 2.6);
 	assert_in_range(pt_rotated_rotations(&q, &p), 4, PT_ROTATIONS_MAX);
 	for (unsigned shape = 0; shape < 5; shape++) {
-		struct pt_estimate e;
+		struct es_estimate e;
 		double square = 0, along = 0, length = 0, sd;
 
 		for (uint32_t c = 0; c < LONG; c++)
@@ -112,14 +112,14 @@ static void what_is_cut_comes_back(void **state)
 		if (fabs(along) > 7 * sd * sqrt(length) + 1e-12)
 			fail_msg("shape %u: %g too long, %g is one deviation", shape, along,
 				sd * sqrt(length));
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 }
 
 /* Of a vector of d numbers as long as may be each is as 1 / sqrt(d), so c is, where words have 1. */
 static void the_error_is_that_of_a_small_range(void **state)
 {
-	struct pt_query q = vector(1000);
+	struct qy_query q = vector(1000);
 	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 2, .min_batch = 10000 };
 	struct pt_randomizer rotated = made("rotated", &q, &r), words = made("words", &q, &r),
 			     never = rotated;
@@ -146,7 +146,7 @@ static void the_error_is_that_of_a_small_range(void **state)
 /* Groups that are no whole rotations, and cuts that nobody chooses. */
 static void other_parameters_are_refused(void **state)
 {
-	struct pt_query q = vector(1000), wide = vector(2000), long_one = vector(131072);
+	struct qy_query q = vector(1000), wide = vector(2000), long_one = vector(131072);
 	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 3, .min_batch = 10000 };
 	struct pt_randomizer p = made("rotated", &q, &r), bent = p;
 	uint32_t each = p.slots.slot[0].groups / pt_rotated_rotations(&q, &p);

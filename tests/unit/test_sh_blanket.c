@@ -254,7 +254,7 @@ static void noise_is_uncertain_as_stated(void **state)
 	sh_play_round(&play, &(struct sh_wish){ .noise_epsilon = 1 });
 	struct sh_round *r = sh_core_collecting(play.core);
 	double mean = r->d.randomizer.shuffler.noise_mean,
-	       variance = pt_noise_variance(&(struct pt_noise){
+	       variance = es_noise_variance(&(struct es_noise){
 		       r->d.randomizer.shuffler.noise_decay, r->d.randomizer.shuffler.noise_mean });
 	for (unsigned i = 0; i < 2000; i++) {
 		play.rng.fill(play.rng.ctx, r->vault.order.bytes, sizeof r->vault.order.bytes);

@@ -44,7 +44,7 @@ static void tell_tag(const struct pt_randomizer *p, uint32_t tag, const struct c
 }
 
 static void by_level(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	(void)p;
 	(void)records;

@@ -37,8 +37,8 @@ static void report(
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cr_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->single.bins);
-	struct pt_value v = { .x = x };
+	struct qy_query q = histogram(p->single.bins);
+	struct qy_value v = { .x = x };
 
 	p->row->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
@@ -312,10 +312,10 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 	EACH_SMALL
 	{
 		struct pt_randomizer p = made(small[i].row, small[i].items, 1.5, small[i].size);
-		struct pt_query q = histogram(p.single.bins);
+		struct qy_query q = histogram(p.single.bins);
 		uint64_t counts[TALLIES_MAX] = { 0 };
 		long double held, not_held, expected[ITEMS_MAX] = { 0 };
-		struct pt_estimate e;
+		struct es_estimate e;
 		static struct law l;
 		bool columns = strcmp(p.row->name, "hadamard") == 0;
 
@@ -349,7 +349,7 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 				1e-5);
 			assert_true(e.item[x].lower < c && e.item[x].upper > c);
 		}
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 }
 
@@ -357,9 +357,9 @@ static void the_estimate_of_the_expected_counts_is_the_truth(void **state)
 static void hadamard_supports_are_the_columns_where_the_row_is_plus_one(void **state)
 {
 	struct pt_randomizer p = made("hadamard", 100, 2, 0);
-	struct pt_query q = histogram(100);
+	struct qy_query q = histogram(100);
 	uint64_t counts[128], n = 0;
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	assert_int_equal(pt_find("hadamard")->tallies(&p), 128);
@@ -373,7 +373,7 @@ static void hadamard_supports_are_the_columns_where_the_row_is_plus_one(void **s
 			m += __builtin_parity((x + 1) & y) == 0 ? counts[y] : 0;
 		close_to(e.item[x].value, (m - n / 2.0L) / (chance(p.single.keep) - 0.5L), 1e-9);
 	}
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	counts[127] += 1;
 	assert_int_equal(pt_answer(&q, &p, counts, n, &e, &err), CM_EDATA);
 }

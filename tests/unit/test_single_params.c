@@ -106,7 +106,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 		{ "olh", { .epsilon0 = 1e-18 }, "too small to say anything" },
 		{ "hadamard", { .epsilon0 = 1e-18 }, "too small to say anything" },
 	};
-	struct pt_query q = histogram(6), m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query q = histogram(6), m = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 	struct pt_randomizer p = { .single.bins = 77 };
 
 	(void)state;
@@ -133,8 +133,8 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
-	struct pt_query q = histogram(6), five = histogram(5);
-	struct pt_query m = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query q = histogram(6), five = histogram(5);
+	struct qy_query m = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
@@ -172,7 +172,7 @@ static void probabilities_that_say_nothing_are_refused(void **state)
 		uint64_t chance;
 	} cases[] = { { "subset", 2, UINT64_MAX / 3 }, { "olh", 4, UINT64_C(1) << 62 },
 		{ "hadamard", 0, UINT64_C(1) << 63 } };
-	struct pt_query q = histogram(6);
+	struct qy_query q = histogram(6);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -196,7 +196,7 @@ static void probabilities_that_say_nothing_are_refused(void **state)
 
 static void sizes_out_of_range_are_refused(void **state)
 {
-	struct pt_query q = histogram(6);
+	struct qy_query q = histogram(6);
 
 	(void)state;
 	{

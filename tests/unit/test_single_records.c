@@ -86,8 +86,8 @@ static void report(
 {
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cr_rng rng = scripted_rng(&s);
-	struct pt_query q = histogram(p->single.bins);
-	struct pt_value v = { .x = x };
+	struct qy_query q = histogram(p->single.bins);
+	struct qy_value v = { .x = x };
 
 	p->row->encode(&q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
@@ -134,7 +134,7 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
 		struct pt_randomizer p = made(rows[i], 300, 1, 0);
-		struct pt_query q = histogram(300);
+		struct qy_query q = histogram(300);
 
 		for (uint64_t x = 0; x < 300; x += 13) {
 			const uint64_t first[] = { 0, p.single.keep - 1, p.single.keep, UINT64_MAX - 1 };
@@ -147,7 +147,7 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 					.script = script + skip, .len = 3 - skip, .fallback = SCRIPT_END
 				};
 				struct cr_rng rng = scripted_rng(&s);
-				struct pt_value v = { .x = x };
+				struct qy_value v = { .x = x };
 
 				pt_find(rows[i])->device->encode(&q, &p, &v, &rng, record);
 				assert_int_equal(s.used, draws[i]);
@@ -173,13 +173,13 @@ static void every_value_of_every_domain_gives_a_record_of_one_length(void **stat
 
 		for (size_t j = 0; j < sizeof domains / sizeof domains[0]; j++) {
 			struct pt_randomizer p = made(rows[i], domains[j], 3, 0);
-			struct pt_query q = histogram(domains[j]);
+			struct qy_query q = histogram(domains[j]);
 			uint32_t len = row->device->record_len(&p), step = domains[j] > 200 ? 409 : 1;
 
 			assert_true(len <= RECORD_MAX);
 			assert_true(row->tallies(&p) <= TALLIES_MAX && row->device->messages(&p) == 1);
 			for (uint64_t x = 0; x < domains[j]; x += step) {
-				struct pt_value v = { .x = x };
+				struct qy_value v = { .x = x };
 
 				memset(record, 0xa5, sizeof record);
 				row->device->encode(&q, &p, &v, &rng, record);
@@ -213,8 +213,8 @@ static void malformed_records_add_nothing(void **state)
 	assert_non_null(g);
 	for (size_t i = 0; i < ROWS; i++) {
 		struct pt_randomizer p = made(rows[i], 5, 1, 0);
-		struct pt_query q = histogram(5);
-		struct pt_value v = { .x = 3 };
+		struct qy_query q = histogram(5);
+		struct qy_value v = { .x = 3 };
 		const struct pt_protocol *row = pt_find(rows[i]);
 		bool bits = row->device->record_len(&p) == 16 && i < 3;
 

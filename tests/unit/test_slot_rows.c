@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "es_tree.h"
 #include "pt_slots_analysis.h"
-#include "pt_tree.h"
 #include "queries.h"
 #include "seeded.h"
 #include "shuffled.h"
@@ -20,7 +20,7 @@
 static struct cm_err err;
 static struct cr_rng rng;
 
-static struct pt_randomizer made(const char *row, const struct pt_query *q, const struct pt_request *r)
+static struct pt_randomizer made(const char *row, const struct qy_query *q, const struct pt_request *r)
 {
 	struct pt_randomizer p;
 
@@ -32,8 +32,8 @@ static struct pt_randomizer made(const char *row, const struct pt_query *q, cons
 /* ---- words ---- */
 
 /* With epsilon0 = 16 a word is lost once in a million: two equal readings of each slot are what was sent. */
-static void read_words(const char *row, const struct pt_query *q, const struct pt_randomizer *p,
-	const struct pt_value *v, uint32_t *word)
+static void read_words(const char *row, const struct qy_query *q, const struct pt_randomizer *p,
+	const struct qy_value *v, uint32_t *word)
 {
 	uint8_t records[16 * 16];
 	uint32_t n = pt_slots_total(p), seen[2][16];
@@ -57,14 +57,14 @@ static void read_words(const char *row, const struct pt_query *q, const struct p
 
 static void a_numbers_digits_are_its_levels(void **state)
 {
-	const struct pt_query q = { .kind = PT_MEAN, .name = "q", .field = "f", .high = 1 };
+	const struct qy_query q = { .kind = QY_MEAN, .name = "q", .field = "f", .high = 1 };
 	const struct pt_request r = { .epsilon0 = 16, .levels = 64, .size = 4 };
 	struct pt_randomizer p = made("digits", &q, &r);
 
 	(void)state;
 	for (uint64_t level = 0; level < 64; level++) {
 		/* Exactly at a level, up to 2^-32: rounded to it but once in a billion. */
-		struct pt_value v = { .x = (level * (UINT64_C(1) << 32) + 62) / 63 };
+		struct qy_value v = { .x = (level * (UINT64_C(1) << 32) + 62) / 63 };
 		uint32_t word[3];
 
 		read_words("digits", &q, &p, &v, word);
@@ -74,7 +74,7 @@ static void a_numbers_digits_are_its_levels(void **state)
 
 static void a_number_is_in_one_node_of_each_level(void **state)
 {
-	struct pt_query q = query_of_kind(PT_RANGES); /* 9 leaves of [0, 10], threes */
+	struct qy_query q = query_of_kind(QY_RANGES); /* 9 leaves of [0, 10], threes */
 	const struct pt_request r = { .epsilon0 = 16 };
 	struct pt_randomizer p = made("ranges", &q, &r);
 	const struct {
@@ -85,7 +85,7 @@ static void a_number_is_in_one_node_of_each_level(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct pt_value v = { .x = (uint64_t)(cases[i].x * 0x1p32) };
+		struct qy_value v = { .x = (uint64_t)(cases[i].x * 0x1p32) };
 		uint32_t word[2];
 
 		read_words("ranges", &q, &p, &v, word);
@@ -106,7 +106,7 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 
 	(void)state;
 	for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
-		struct pt_query q = query_of_kind(PT_RANGES);
+		struct qy_query q = query_of_kind(QY_RANGES);
 		double step = (grids[g].high - grids[g].low) / grids[g].leaves;
 
 		q.low = grids[g].low;
@@ -118,7 +118,7 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 			p.slots.slot[i].each.keep = UINT64_MAX;
 		for (uint32_t leaf = 0; leaf < q.leaves; leaf++)
 			for (uint32_t half = 0; half < 2; half++) {
-				struct pt_value v;
+				struct qy_value v;
 				uint32_t word[PT_SLOTS_MAX];
 				char text[40];
 				const char *field = text;
@@ -126,7 +126,7 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 
 				(void)snprintf(
 					text, sizeof text, "%.12g", q.low + step * (leaf + half / 2.0));
-				assert_int_equal(pt_value_read(&q, &field, NULL, &v, &clamped, &err), CM_OK);
+				assert_int_equal(qy_value_read(&q, &field, NULL, &v, &clamped, &err), CM_OK);
 				read_words("ranges", &q, &p, &v, word);
 				for (uint32_t i = p.slots.kinds, at = leaf; i-- > 0; at /= q.fanout)
 					if (word[i] != at)
@@ -138,16 +138,16 @@ static void an_end_is_in_the_interval_that_begins_with_it(void **state)
 
 static void a_combination_is_the_index_of_its_categories(void **state)
 {
-	struct pt_query q = query_of_kind(PT_MARGINALS); /* sizes 2, 3, 2; sets {a, b} and {c} */
+	struct qy_query q = query_of_kind(QY_MARGINALS); /* sizes 2, 3, 2; sets {a, b} and {c} */
 	const struct pt_request r = { .epsilon0 = 16 };
 	struct pt_randomizer p = made("marginals", &q, &r);
-	struct pt_estimate e;
+	struct es_estimate e;
 	uint64_t counts[8] = { 1, 2, 3, 4, 5, 6, 10, 11 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 12; i++) {
 		uint32_t at[QUERIES_COLUMNS], word[2];
-		struct pt_value v = query_value(&q, i, at);
+		struct qy_value v = query_value(&q, i, at);
 
 		read_words("marginals", &q, &p, &v, word);
 		assert_int_equal(word[0], at[0] * 3 + at[1]);
@@ -162,16 +162,16 @@ static void a_combination_is_the_index_of_its_categories(void **state)
 	assert_string_equal(e.item[7].label, "c=c1");
 	for (size_t i = 0; i < 8; i++)
 		assert_true(fabs(e.item[i].value - (double)counts[i]) < 0.01);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 static void ranges_are_named_by_their_ends(void **state)
 {
-	struct pt_query q = query_of_kind(PT_RANGES);
+	struct qy_query q = query_of_kind(QY_RANGES);
 	const struct pt_request r = { .epsilon0 = 16 };
 	struct pt_randomizer p = made("ranges", &q, &r);
 	uint64_t counts[12] = { 30, 0, 3, 10, 10, 10, 0, 0, 0, 0, 0, 3 };
-	struct pt_estimate e;
+	struct es_estimate e;
 
 	(void)state;
 	q.high = 9;
@@ -181,25 +181,25 @@ static void ranges_are_named_by_their_ends(void **state)
 	assert_string_equal(e.item[2].label, "[6, 9]");
 	assert_string_equal(e.item[4].label, "[1, 2)");
 	assert_string_equal(e.item[11].label, "[8, 9]");
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* A slot may have more than its share, by who sends all its messages there; all slots not more than all
  * messages. */
 static void counts_that_cannot_be_are_refused(void **state)
 {
-	struct pt_query q = query_of_kind(PT_MARGINALS);
+	struct qy_query q = query_of_kind(QY_MARGINALS);
 	const struct pt_request r = { .epsilon0 = 2, .dummies = 1 };
 	struct pt_randomizer p = made("marginals", &q, &r);
-	struct pt_estimate e;
+	struct es_estimate e;
 	uint64_t counts[8] = { 3, 3, 3, 3, 3, 5, 4, 4 };
 
 	(void)state;
 	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	counts[5] += 12;
 	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	counts[5]++;
 	assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 	assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
@@ -209,8 +209,8 @@ static void counts_that_cannot_be_are_refused(void **state)
 
 static void impossible_questions_are_refused(void **state)
 {
-	struct pt_query ranges = query_of_kind(PT_RANGES), marginals = query_of_kind(PT_MARGINALS);
-	struct pt_query number = query_of_kind(PT_MEAN);
+	struct qy_query ranges = query_of_kind(QY_RANGES), marginals = query_of_kind(QY_MARGINALS);
+	struct qy_query number = query_of_kind(QY_MEAN);
 	struct pt_request r = { .epsilon0 = 2 };
 	struct pt_randomizer p;
 	static const uint32_t bad_levels[] = { 2, 3, 6, 63, 8192 };
@@ -250,13 +250,13 @@ static void a_peers_slots_for_another_question_are_refused(void **state)
 {
 	static const struct {
 		const char *row;
-		enum pt_kind kind;
-	} rows[] = { { "digits", PT_MEAN }, { "ranges", PT_RANGES }, { "marginals", PT_MARGINALS } };
+		enum qy_kind kind;
+	} rows[] = { { "digits", QY_MEAN }, { "ranges", QY_RANGES }, { "marginals", QY_MARGINALS } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct pt_protocol *row = pt_find(rows[i].row);
-		struct pt_query q = query_of_kind(rows[i].kind);
+		struct qy_query q = query_of_kind(rows[i].kind);
 		struct pt_randomizer good, p;
 
 		assert_int_equal(query_derive(row, &q, 2, &good, &err), CM_OK);
@@ -333,7 +333,7 @@ static double exact(
 
 static void a_round_of_slots_costs_no_more_than_is_charged(void **state)
 {
-	struct pt_query q = query_of_kind(PT_RANGES);
+	struct qy_query q = query_of_kind(QY_RANGES);
 	struct pt_request r = { .epsilon0 = 1.5 };
 	struct pt_randomizer p;
 	struct pt_loss loss;
@@ -365,7 +365,7 @@ static void a_round_of_slots_costs_no_more_than_is_charged(void **state)
 
 static void the_local_guarantees_of_slots_add_up(void **state)
 {
-	struct pt_query q = query_of_kind(PT_RANGES);
+	struct qy_query q = query_of_kind(QY_RANGES);
 	const struct pt_request r = { .epsilon0 = 1.5 };
 	struct pt_randomizer p = made("ranges", &q, &r);
 	double epsilon0 = pt_find("ranges")->device->epsilon0(&p);
@@ -385,12 +385,12 @@ static void trees_add_up(void **state)
 
 	(void)state;
 	memcpy(same, node, sizeof node);
-	pt_tree_consistent(same, 2, 3, variance, 10);
+	es_tree_consistent(same, 2, 3, variance, 10);
 	for (size_t i = 0; i < 14; i++)
 		assert_true(fabs(same[i] - node[i]) < 1e-12);
 	for (size_t i = 0; i < 14; i++)
 		node[i] += (double)(i * 7 % 5) - 2;
-	pt_tree_consistent(node, 2, 3, variance, 10);
+	es_tree_consistent(node, 2, 3, variance, 10);
 	assert_true(fabs(node[0] + node[1] - 10) < 1e-12);
 	for (size_t i = 0; i < 2; i++)
 		assert_true(fabs(node[2 + 2 * i] + node[3 + 2 * i] - node[i]) < 1e-12);
@@ -406,12 +406,12 @@ static void trees_are_least_squares(void **state)
 	double flat[] = { 7, 5 }, tree[] = { 0, 0, 3, 0, 0, 0 };
 
 	(void)state;
-	pt_tree_consistent(flat, 2, 1, one, 10);
+	es_tree_consistent(flat, 2, 1, one, 10);
 	assert_true(fabs(flat[0] - 6) < 1e-12 && fabs(flat[1] - 4) < 1e-12);
 	/* a, b: the leaves of the first node, c, d of the second; a + b + c + d = 0.  With s = a + b the sum
 	 * of squares 2 s^2 + (a-3)^2 + b^2 + c^2 + d^2 is least at s = 1/2, where a - b = 3 and c = d =
 	 * -1/4. */
-	pt_tree_consistent(tree, 2, 2, one, 0);
+	es_tree_consistent(tree, 2, 2, one, 0);
 	assert_true(fabs(tree[0] - 0.5) < 1e-12 && fabs(tree[1] + 0.5) < 1e-12);
 	assert_true(fabs(tree[2] - 1.75) < 1e-12 && fabs(tree[3] + 1.25) < 1e-12);
 	assert_true(fabs(tree[4] + 0.25) < 1e-12 && fabs(tree[5] + 0.25) < 1e-12);

@@ -43,7 +43,7 @@ static uint64_t digit_of(uint64_t x, uint32_t bins, uint32_t group)
 	return x % bins;
 }
 
-static uint64_t digits(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t digits(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	(void)q;
@@ -67,7 +67,7 @@ static void law_of(const struct pt_randomizer *p, uint64_t x, long double *law)
 					.script = script, .len = 3, .fallback = SCRIPT_END
 				};
 				struct cr_rng rng = scripted_rng(&r);
-				struct pt_value v = { .x = x };
+				struct qy_value v = { .x = x };
 				uint8_t record[PT_RECORD_LEN];
 				long double chance =
 					keep ? ldexpl((long double)s->each.keep, -64)
@@ -238,7 +238,7 @@ static void a_slots_messages_carry_its_number_and_one_of_them_is_real(void **sta
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t t = 0; t < 3000; t++) {
 		uint8_t records[18 * PT_RECORD_LEN];
-		struct pt_value v = { .x = 2 + 4 * 2 + 16 * 2 };
+		struct qy_value v = { .x = 2 + 4 * 2 + 16 * 2 };
 		struct pt_cell c;
 
 		pt_slots_encode(NULL, &p, &v, digits, &rng, records);

@@ -162,7 +162,7 @@ static void a_plan(void **state)
 
 struct round {
 	const struct pt_protocol *row;
-	struct pt_query q;
+	struct qy_query q;
 	struct pt_randomizer p;
 	uint8_t *records;
 	uint32_t n;
@@ -187,7 +187,7 @@ static enum cm_rc tally(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct round *r = what;
 	uint32_t len = r->row->device->record_len(&r->p);
-	struct pt_estimate e = { 0 };
+	struct es_estimate e = { 0 };
 	struct an_tally t = { 0 };
 	enum cm_rc rc = an_tally_init(&t, r->row->tallies(&r->p), err);
 
@@ -202,7 +202,7 @@ static enum cm_rc tally(const void *what, uint64_t *answer, struct cm_err *err)
 		*answer = *answer * 3 + 1;
 	}
 	if (rc == CM_OK)
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	an_tally_fini(&t);
 	return rc;
 }
@@ -216,7 +216,7 @@ static void encode(struct round *r, const struct cr_rng *rng)
 	r->records = calloc(r->n, len);
 	assert_non_null(r->records);
 	for (uint32_t i = 0; i < REPORTS; i++) {
-		struct pt_value v = query_value(&r->q, i % query_values(&r->q), at);
+		struct qy_value v = query_value(&r->q, i % query_values(&r->q), at);
 		r->row->device->encode(&r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
 	}
 }

@@ -10,14 +10,14 @@
 #include <cmocka.h>
 
 #include "csv.h"
+#include "es_vector.h"
 #include "pt_signs.h"
-#include "pt_vector.h"
 #include "scripted_rng.h"
 
-static struct pt_query vector(uint32_t dimension)
+static struct qy_query vector(uint32_t dimension)
 {
-	return (struct pt_query){
-		.kind = PT_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
+	return (struct qy_query){
+		.kind = QY_VECTOR, .name = "v", .field = "f", .low = -1, .high = 1, .dimension = dimension
 	};
 }
 
@@ -84,7 +84,7 @@ static struct seen exactly(const struct scene *s, uint32_t dimension)
 	/* As many coordinates as the intervals are joint for; sums beyond them wait for the next turn. */
 	int64_t *sum = calloc(dimension, sizeof *sum);
 	double *chance = law_of(s), truth = (s->h[0] + s->h[1]) / 2;
-	struct pt_query q = vector(dimension);
+	struct qy_query q = vector(dimension);
 	struct seen seen = { 0 };
 
 	assert_non_null(sum);
@@ -94,15 +94,15 @@ static struct seen exactly(const struct scene *s, uint32_t dimension)
 	while (chance[last + all] < 1e-16)
 		last--;
 	for (; first <= last; first += dimension) {
-		struct pt_estimate e;
+		struct es_estimate e;
 		struct cm_err err = { 0 };
 
 		for (uint32_t i = 0; i < dimension; i++)
 			sum[i] = first + i <= last ? first + i : 0;
-		assert_int_equal(pt_vector_estimate(&q, &signs, sum, s->n, &e, &err), CM_OK);
+		assert_int_equal(es_vector_estimate(&q, &signs, sum, s->n, &e, &err), CM_OK);
 		assert_int_equal(e.n, dimension);
 		for (uint32_t i = 0; i < dimension && first + i <= last; i++) {
-			const struct pt_item *it = &e.item[i];
+			const struct qy_item *it = &e.item[i];
 			double p = chance[first + i + all], off = it->value - truth;
 
 			assert_true(it->joint_lower <= it->lower && it->lower <= it->upper &&
@@ -115,7 +115,7 @@ static struct seen exactly(const struct scene *s, uint32_t dimension)
 			seen.cover += p * (it->lower <= truth && truth <= it->upper);
 			seen.joint += p * (it->joint_lower <= truth && truth <= it->joint_upper);
 		}
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	}
 	free(sum);
 	free(chance);
@@ -134,7 +134,7 @@ static void estimates_have_no_bias_and_the_stated_variance(void **state)
 		struct pt_signs signs = { .groups = s->groups, .slope = s->slope, .dummies = s->dummies };
 		struct scene apart = *s;
 		struct seen one = exactly(s, 16), two;
-		double want = pt_signs_variance(&signs, s->n, s->h[0]);
+		double want = es_signs_variance(&signs, s->n, s->h[0]);
 
 		assert_true(fabs(one.bias) < 1e-12);
 		assert_true(fabs(one.variance / want - 1) < 1e-10);
@@ -186,12 +186,12 @@ static void sums_that_honest_devices_hardly_send_have_intervals_too(void **state
 {
 	struct pt_signs signs = { .groups = 50, .slope = 0.5 };
 	static const int64_t sum[] = { 0, 40, 400, -400, 20000, -20000 };
-	struct pt_query q = vector(6);
-	struct pt_estimate e;
+	struct qy_query q = vector(6);
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 20000, &e, &err), CM_OK);
+	assert_int_equal(es_vector_estimate(&q, &signs, sum, 20000, &e, &err), CM_OK);
 	for (size_t i = 0; i < e.n; i++) {
 		assert_true(isfinite(e.item[i].lower) && isfinite(e.item[i].joint_upper));
 		assert_true(fabs(e.item[i].value - (double)sum[i] / 200) < 1e-12);
@@ -201,36 +201,36 @@ static void sums_that_honest_devices_hardly_send_have_intervals_too(void **state
 	assert_true(e.item[0].below_noise && !e.item[2].below_noise);
 	/* Told apart from 0: just so. */
 	assert_true(e.noise_floor > 0.1 && e.noise_floor < 1);
-	pt_estimate_fini(&e);
-	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 0, &e, &err), CM_EDATA);
-	assert_int_equal(pt_vector_estimate(&q, &signs, sum, UINT64_MAX, &e, &err), CM_EDATA);
+	es_estimate_fini(&e);
+	assert_int_equal(es_vector_estimate(&q, &signs, sum, 0, &e, &err), CM_EDATA);
+	assert_int_equal(es_vector_estimate(&q, &signs, sum, UINT64_MAX, &e, &err), CM_EDATA);
 }
 
 static void coordinates_are_in_the_units_of_the_range_and_have_names(void **state)
 {
-	struct pt_column column[2] = { { .name = "left" }, { .name = "right" } };
+	struct qy_column column[2] = { { .name = "left" }, { .name = "right" } };
 	struct pt_signs signs = { .groups = 1, .slope = 0.5 };
 	static const int64_t sum[] = { 250, -500 };
-	struct pt_query q = vector(2);
-	struct pt_estimate e;
+	struct qy_query q = vector(2);
+	struct es_estimate e;
 	struct cm_err err = { 0 };
 
 	(void)state;
 	q.low = 0;
 	q.high = 16;
-	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
+	assert_int_equal(es_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
 	assert_string_equal(e.item[0].label, "0");
 	assert_string_equal(e.item[1].label, "1");
 	assert_true(fabs(e.item[0].value - 12) < 1e-12 && fabs(e.item[1].value) < 1e-12);
 	assert_true(fabs(e.item[0].variance - 64 * (4000 - 250.0 * 1000 / 1000) / 1e6) < 0.01);
 	assert_true(e.item[1].below_noise && !e.item[0].below_noise);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	q.column = column;
 	q.columns = 2;
-	assert_int_equal(pt_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
+	assert_int_equal(es_vector_estimate(&q, &signs, sum, 1000, &e, &err), CM_OK);
 	assert_string_equal(e.item[0].label, "left");
 	assert_string_equal(e.item[1].label, "right");
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 }
 
 /* ---- reference values ---- */
@@ -265,7 +265,7 @@ static void reference_variances_are_met(void **state)
 			s.groups /= csv_param(&c, "s");
 			s.slope = (e - 1) / (e + 1);
 		}
-		got = n * n * pt_signs_variance(&s, n, kind[0] == 'v');
+		got = n * n * es_signs_variance(&s, n, kind[0] == 'v');
 		/* There the sum of bits, in which only ones count: their number varies as it is drawn, ours
 		 * varies with that of ones and zeroes alike. */
 		if (kind[0] == 'v')

@@ -9,7 +9,7 @@
 
 /* Chance of every record value >> 16 * 2^size + signs, for a corner. */
 static void law_of_vrr(
-	const struct pt_query *q, const struct pt_randomizer *p, uint32_t x, long double law[BATCH_SYMBOLS])
+	const struct qy_query *q, const struct pt_randomizer *p, uint32_t x, long double law[BATCH_SYMBOLS])
 {
 	uint64_t keep = p->vrr.keep;
 	uint32_t d = q->dimension;
@@ -22,7 +22,7 @@ static void law_of_vrr(
 		long double chance = 1.0L / d;
 		uint8_t record[PT_RECORD_LEN];
 		uint32_t at[64];
-		struct pt_value v = corner(x, d, at);
+		struct qy_value v = corner(x, d, at);
 
 		for (uint32_t i = 0; i < p->vrr.size; i++) {
 			uint32_t kept = t >> i & 1;
@@ -48,7 +48,7 @@ static void the_cells_of_a_vector_response_are_those_of_its_law(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
 		uint32_t d = shapes[i].dimension, s = shapes[i].size, corners = 1u << d, symbols = d << s;
-		struct pt_query q = vector(d);
+		struct qy_query q = vector(d);
 		struct pt_request r = { .epsilon0 = 2.5, .size = s };
 		struct pt_randomizer p = made("vrr", &q, &r);
 		long double law[CORNERS][BATCH_SYMBOLS], omega[BATCH_SYMBOLS], want[17] = { 0 };
@@ -102,7 +102,7 @@ static void every_coordinate_is_in_the_same_number_of_subsets(void **state)
 	(void)state;
 	for (uint32_t d = 2; d <= 40; d++) {
 		for (uint32_t s = 1; s <= 16 && s <= d; s++) {
-			struct pt_query q = vector(d);
+			struct qy_query q = vector(d);
 			struct pt_request r = { .epsilon0 = 1, .size = s };
 			struct pt_randomizer p = made("vrr", &q, &r);
 			uint64_t counts[80] = { 0 };
@@ -123,7 +123,7 @@ static void every_coordinate_is_in_the_same_number_of_subsets(void **state)
 
 static void malformed_vector_responses_are_refused_and_count_nothing(void **state)
 {
-	struct pt_query q = vector(5);
+	struct qy_query q = vector(5);
 	struct pt_request r = { .epsilon0 = 1, .size = 3 };
 	struct pt_randomizer p = made("vrr", &q, &r);
 	uint64_t counts[10] = { 0 }, none[10] = { 0 };

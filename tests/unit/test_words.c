@@ -10,13 +10,13 @@
 /* ---- words ---- */
 
 /* The real message of slot `slot` when nothing is flipped: its group and bits, by draws. */
-static struct pt_cell sent(const struct pt_query *q, const struct pt_randomizer *p, uint32_t x, uint32_t slot,
+static struct pt_cell sent(const struct qy_query *q, const struct pt_randomizer *p, uint32_t x, uint32_t slot,
 	uint32_t group, uint64_t coin)
 {
 	uint64_t script[256];
 	uint32_t width = (uint32_t)__builtin_ctz(p->slots.slot[0].each.bins), at[64], len = 0;
 	uint8_t records[64 * PT_RECORD_LEN];
-	struct pt_value v = corner(x, q->dimension, at);
+	struct qy_value v = corner(x, q->dimension, at);
 	struct pt_cell cell;
 
 	for (uint32_t i = 0; i < p->slots.slot[0].count; i++) {
@@ -46,7 +46,7 @@ static void every_coordinate_is_one_bit_of_one_word(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-		struct pt_query q = vector(shapes[i].dimension);
+		struct qy_query q = vector(shapes[i].dimension);
 		struct pt_request r = { .epsilon0 = 1, .slots = shapes[i].slots, .size = shapes[i].size };
 		struct pt_randomizer p = made("words", &q, &r);
 		uint32_t seen[64] = { 0 }, bits = 0, fair = 0;
@@ -80,7 +80,7 @@ static void every_coordinate_is_one_bit_of_one_word(void **state)
 /* E S and E S^2 of each coordinate of one participant at every corner, over all that can be drawn. */
 static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state)
 {
-	struct pt_query q = vector(7);
+	struct qy_query q = vector(7);
 	struct pt_request r = { .epsilon0 = 1.3, .slots = 1, .size = 2 };
 	struct pt_randomizer p = made("words", &q, &r);
 	const struct pt_slot *s = &p.slots.slot[0];
@@ -92,7 +92,7 @@ static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state
 	for (uint32_t x = 0; x < 128; x += 5) {
 		double mean[7] = { 0 }, square[7] = { 0 };
 		uint32_t at[64];
-		struct pt_value v = corner(x, 7, at);
+		struct qy_value v = corner(x, 7, at);
 
 		for (uint32_t t = 0; t < 4 * 4 * 2 * 3; t++) {
 			uint32_t g = t % 4, coins = t / 4 % 4, keep = t / 16 % 2, other = t / 32;
@@ -124,7 +124,7 @@ static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state
 
 static void a_row_of_words_chooses_what_errs_least(void **state)
 {
-	struct pt_query q = vector(64);
+	struct qy_query q = vector(64);
 
 	(void)state;
 	for (double eps = 0.5; eps <= 12; eps *= 1.5) {
@@ -186,11 +186,11 @@ static const struct {
 
 static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 {
-	struct pt_query number = { .kind = PT_MEAN, .name = "m", .field = "f", .high = 1 };
+	struct qy_query number = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-		struct pt_query q = vector(refused[i].dimension);
+		struct qy_query q = vector(refused[i].dimension);
 		struct pt_randomizer p = { .topk.size = 77 };
 
 		assert_int_equal(pt_derive(pt_find(refused[i].row), &q, &refused[i].r, &p, &err), CM_ECONFIG);
@@ -211,7 +211,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
-	struct pt_query q = vector(20), smaller = vector(19);
+	struct qy_query q = vector(20), smaller = vector(19);
 	struct pt_request r = { .epsilon0 = 2, .slots = 2, .size = 2 };
 	struct pt_randomizer good = made("words", &q, &r), p;
 
@@ -258,7 +258,7 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 static void counts_that_no_round_gives_are_refused(void **state)
 {
 	static const char *const rows[] = { "words", "harmony", "vrr" };
-	struct pt_query q = vector(6);
+	struct qy_query q = vector(6);
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
@@ -266,11 +266,11 @@ static void counts_that_no_round_gives_are_refused(void **state)
 		struct pt_randomizer p = made(rows[i], &q, &r);
 		uint32_t n = pt_find(rows[i])->tallies(&p);
 		uint64_t counts[32] = { 0 };
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		assert_int_equal(n, 12);
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_OK);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 		assert_int_equal(pt_answer(&q, &p, counts, 0, &e, &err), CM_EDATA);
 		counts[0] = 1; /* a one of no message */
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
@@ -278,7 +278,7 @@ static void counts_that_no_round_gives_are_refused(void **state)
 		counts[6] = 11; /* more than their share, which one participant can do */
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), i == 0 ? CM_OK : CM_EDATA);
 		if (i == 0)
-			pt_estimate_fini(&e);
+			es_estimate_fini(&e);
 		counts[6] = 61; /* more than all can have sent */
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[6] = UINT64_MAX;
@@ -300,15 +300,15 @@ static void the_largest_vector_fits(void **state)
 		at[c] = c << 14;
 	for (size_t i = 0; i < 4; i++) {
 		/* A rotated vector has a coordinate more. */
-		struct pt_query q =
+		struct qy_query q =
 			vector(strcmp(rows[i], "rotated") == 0 ? PR_DIMENSION_MAX - 1 : PR_DIMENSION_MAX);
 		struct pt_request r = { .epsilon0 = 4, .slots = i == 0 ? 64 : 0 };
 		struct pt_randomizer p = made(rows[i], &q, &r);
 		const struct pt_protocol *row = pt_find(rows[i]);
-		struct pt_value v = { .at = at };
+		struct qy_value v = { .at = at };
 		uint8_t *records = calloc(row->device->messages(&p), row->device->record_len(&p));
 		uint64_t *counts = calloc(row->tallies(&p), sizeof *counts);
-		struct pt_estimate e;
+		struct es_estimate e;
 
 		assert_true(records && counts);
 		assert_true(row->tallies(&p) <= PR_TALLIES_MAX);
@@ -322,7 +322,7 @@ static void the_largest_vector_fits(void **state)
 		assert_int_equal(pt_answer(&q, &p, counts, 2, &e, &err), CM_OK);
 		assert_int_equal(e.n, q.dimension);
 		assert_int_equal(strtoul(e.item[e.n - 1].label, NULL, 10), q.dimension - 1);
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 		free(counts);
 		free(records);
 	}

@@ -33,7 +33,7 @@ enum cm_rc pt_coins_bounds(const struct pt_randomizer *p, enum cm_rc code, struc
 	return CM_OK;
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_multi_check_true(q, p, err);
 
@@ -42,7 +42,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 
 /* Constant time in the value, in its message's place and in what the coins show, by masks.  The order of the
  * coins, which says nothing of them, is drawn first (Knuth 3.4.2 P); the value's message is put between. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint32_t order[PR_MESSAGES_MAX] = { 0 }, n = coins(p);
@@ -77,8 +77,8 @@ const struct pt_device pt_device_balcer_cheu = {
 	.name = "balcer-cheu",
 	.summary = "coins: a histogram from the true value among a coin for each category",
 	.parameters = &parameters,
-	.kinds = PT_HISTOGRAM,
-	.none_symbol = PT_HISTOGRAM,
+	.kinds = QY_HISTOGRAM,
+	.none_symbol = QY_HISTOGRAM,
 	.check = check,
 	.messages = messages,
 	.record_len = pt_mixbins_record_len,

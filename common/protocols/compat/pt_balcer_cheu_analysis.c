@@ -10,12 +10,12 @@
 #include "pt_record.h"
 #include "pt_rows.h"
 
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = 1, .blanket = 1.0 / p->multi.size };
+	return (struct es_support){ .keep = 1, .blanket = 1.0 / p->multi.size };
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made;

@@ -17,7 +17,7 @@ static struct pt_randomizer flips_of(const struct pt_randomizer *p)
 		.unary = { .bins = p->cheu.bins, .keep = p->cheu.keep, .other = p->cheu.other } };
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	struct pt_randomizer flips = flips_of(p);
 	enum cm_rc rc = pt_multi_check(q, p, err);
@@ -34,7 +34,7 @@ static double epsilon0(const struct pt_randomizer *p)
 
 /* Constant time in the value, in its report's place and in what was drawn: they pass through masks only, and
  * every bit of every message takes one draw and one write at a public place. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t m = pt_mixbins_messages(p), place = cr_rng_below(rng, m);

@@ -8,15 +8,15 @@
 #include "pt_single_analysis.h"
 #include "pt_unary_analysis.h"
 
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = pt_probability(p->cheu.keep),
+	return (struct es_support){ .keep = pt_probability(p->cheu.keep),
 		.flip = pt_probability(p->cheu.other),
 		.other = pt_probability(p->cheu.other),
 		.blanket = pt_probability(p->cheu.other) };
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made, flips = { 0 };

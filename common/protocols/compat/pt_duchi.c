@@ -7,9 +7,9 @@
  * one dimension: rounding a number x of [-1, 1] to a sign of mean x and keeping the sign with chance
  * e / (e + 1) is their mechanism. */
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
-	if (!pt_is_mean(q))
+	if (!qy_is_mean(q))
 		return cm_fail(err, CM_EPROTO, "%s: answers means and sums only", p->row->name);
 	if (p->mixbins.bins != 2 || p->mixbins.keep_always || p->mixbins.dummies != 0 ||
 		p->shuffler.dummies != 0)
@@ -22,7 +22,7 @@ const struct pt_device pt_device_duchi = {
 	.name = "duchi",
 	.summary = "Duchi's bit: the mean of a bounded number from one bit each",
 	.parameters = &pt_mixbins_single,
-	.kinds = PT_MEAN | PT_SUM,
+	.kinds = QY_MEAN | QY_SUM,
 	.check = check,
 	.encode = pt_levels_encode,
 	PT_MIXBINS_DEVICE,

@@ -6,10 +6,10 @@
 #include "pt_protocol.h"
 #include "pt_rows.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (!pt_is_mean(q))
+	if (!qy_is_mean(q))
 		return cm_fail(err, CM_ECONFIG, "%s: answers means and sums only", row->device->name);
 	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(

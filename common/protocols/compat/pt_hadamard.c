@@ -29,7 +29,7 @@ long double pt_hadamard_ratio(const struct pt_randomizer *p)
 	return (long double)p->single.keep / (long double)pt_complement(p->single.keep);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_single_check(q, p, err);
 
@@ -59,7 +59,7 @@ static uint64_t parity(uint64_t v)
 
 /* A uniform column; where its sign is not the one drawn, the lowest bit of the row is flipped, which maps the
  * columns of one sign onto those of the other.  Constant time: masks and shifts by public amounts. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t minus = 1 ^ cr_rng_bernoulli(rng, p->single.keep),

@@ -13,7 +13,7 @@
 #include "pt_single_analysis.h"
 
 /* P <= e / (e + 1), e = e^epsilon0. */
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made;
@@ -74,15 +74,15 @@ static void transform(int64_t *v, uint32_t k)
 
 /* Category x is supported by the columns where its row is +1: by others with chance 1/2, since two rows agree
  * in half of the columns of either sign. */
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = pt_probability(p->single.keep),
+	return (struct es_support){ .keep = pt_probability(p->single.keep),
 		.flip = pt_probability(pt_complement(p->single.keep)),
 		.other = 0.5 };
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	uint32_t k = pt_hadamard_order(p);

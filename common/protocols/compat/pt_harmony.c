@@ -6,7 +6,7 @@
 /* Nguyen, Xiao, Yang, Hui, Shin, Shin, "Collecting and analyzing data from smart device users with local
  * differential privacy", 2016: words of one coordinate in one slot, without dummies. */
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 

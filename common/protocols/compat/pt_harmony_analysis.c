@@ -5,7 +5,7 @@
 #include "pt_rows.h"
 #include "pt_words_analysis.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	if (r->dummies != 0 || r->shuffler_dummies != 0)

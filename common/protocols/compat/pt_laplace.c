@@ -24,7 +24,7 @@ static double epsilon0(const struct pt_randomizer *p)
  * beyond b is clamped.  Noise 0 of either sign would count twice: one sign is drawn again.  What was thrown
  * away says nothing of what is sent, and nothing here but the last sum depends on the level: the running time
  * tells nothing. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t b = p->number.bins - 1, level = pt_levels_round(value->x, (uint32_t)b, rng), size, minus, y;
@@ -47,7 +47,7 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 	pt_record_put(records, y - b);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	return pt_number_check(q, p, PT_LAPLACE_LEVELS_MAX, false, err);
 }

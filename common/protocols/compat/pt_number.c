@@ -39,10 +39,10 @@ enum cm_rc pt_number_range(
 	return CM_OK;
 }
 
-enum cm_rc pt_number_check(const struct pt_query *q, const struct pt_randomizer *p, uint32_t levels_max,
+enum cm_rc pt_number_check(const struct qy_query *q, const struct pt_randomizer *p, uint32_t levels_max,
 	bool sized, struct cm_err *err)
 {
-	if (!pt_is_mean(q))
+	if (!qy_is_mean(q))
 		return cm_fail(err, CM_EPROTO, "%s: answers means and sums only", p->row->name);
 	if (p->shuffler.dummies != 0)
 		return cm_fail(err, CM_EPROTO, "%s: no dummies are wanted", p->row->name);

@@ -7,7 +7,7 @@
 #include "pt_single.h"
 
 #define PT_NUMBER_DEVICE \
-	.kinds = PT_MEAN | PT_SUM, .messages = pt_single_messages, .record_len = pt_number_record_len
+	.kinds = QY_MEAN | QY_SUM, .messages = pt_single_messages, .record_len = pt_number_record_len
 
 #define PT_LAPLACE_LEVELS_MAX   64u
 #define PT_STAIRCASE_LEVELS_MAX 1024u
@@ -15,7 +15,7 @@
 extern const struct pt_layout pt_number_layout;
 
 /* As pt_device.check: at most so many levels, and a size of 1..b or, for rows without one, 0. */
-CM_CHECK enum cm_rc pt_number_check(const struct pt_query *q, const struct pt_randomizer *p,
+CM_CHECK enum cm_rc pt_number_check(const struct qy_query *q, const struct pt_randomizer *p,
 	uint32_t levels_max, bool sized, struct cm_err *err);
 /* The part of it that a plan's parameters share: `code` for either. */
 CM_CHECK enum cm_rc pt_number_range(

@@ -4,27 +4,27 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "es_expect.h"
 #include "pr_limits.h"
-#include "pt_expect.h"
 #include "pt_record.h"
 
-static struct pt_rule rule_of(const struct pt_protocol *row, const struct pt_randomizer *p)
+static struct es_rule rule_of(const struct pt_protocol *row, const struct pt_randomizer *p)
 {
-	return (struct pt_rule){ .levels = p->number.bins,
+	return (struct es_rule){ .levels = p->number.bins,
 		.symbols = row->tallies(p),
 		.of = p,
 		.law = row->number->law,
 		.scores = row->number->scores };
 }
 
-double pt_number_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_number_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double *moment = calloc(p->number.bins, sizeof *moment), error = INFINITY;
-	const struct pt_rule rule = rule_of(row, p);
+	const struct es_rule rule = rule_of(row, p);
 
-	if (moment && pt_mean_moments(&rule, moment))
-		error = pt_mean_expected_error(q, participants, p->number.bins - 1, moment, 0, 0);
+	if (moment && es_mean_moments(&rule, moment))
+		error = es_mean_expected_error(q, participants, p->number.bins - 1, moment, 0, 0);
 	free(moment);
 	return error;
 }
@@ -34,7 +34,7 @@ static enum cm_rc range(const struct pt_protocol *row, const struct pt_randomize
 	return pt_number_range(p, row->number->levels_max, row->number->sized, CM_ECONFIG, err);
 }
 
-static enum cm_rc choose(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc choose(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *p, struct cm_err *err)
 {
 	double best = INFINITY;
@@ -62,13 +62,13 @@ static enum cm_rc choose(const struct pt_protocol *row, const struct pt_query *q
 	return CM_OK;
 }
 
-enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .row = row->device, .number.bins = r->levels, .number.size = r->size };
 	enum cm_rc rc = CM_OK;
 
-	if (!pt_is_mean(q))
+	if (!qy_is_mean(q))
 		return cm_fail(err, CM_ECONFIG, "%s: answers means and sums only", row->device->name);
 	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(
@@ -101,11 +101,11 @@ enum cm_rc pt_number_tally(
 	return rc;
 }
 
-enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	const struct pt_rule rule = rule_of(row, p);
+	const struct es_rule rule = rule_of(row, p);
 	uint32_t symbols = rule.symbols;
 	uint64_t left = reports;
 
@@ -117,5 +117,5 @@ enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct pt_que
 				err, CM_EDATA, "%s: more messages than participants", row->device->name);
 		left -= counts[y];
 	}
-	return pt_mean_estimate(q, &rule, counts, reports, 0, out, err);
+	return es_mean_estimate(q, &rule, counts, reports, 0, out, err);
 }

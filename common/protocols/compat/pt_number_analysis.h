@@ -1,7 +1,7 @@
 /* pt_number_analysis.h - what rounds of pt_number.h cost, and what their counts say. */
 #pragma once
 
-#include "pt_mean.h"
+#include "es_mean.h"
 #include "pt_number.h"
 #include "pt_protocol.h"
 
@@ -13,7 +13,7 @@
 struct pt_number_law {
 	uint32_t levels_max; /* bins; 2 or more */
 	bool sized;          /* has a size, 1..b */
-	/* As in a pt_rule, of the randomizer. */
+	/* As in a es_rule, of the randomizer. */
 	void (*law)(const void *of, uint32_t level, double *chance);
 	void (*scores)(const void *of, double *first, double *second);
 	/* Keep, and the size if it is 0 and the row has one, from bins: towards noise. */
@@ -23,14 +23,14 @@ struct pt_number_law {
 /* Without levels in the plan: those of 2..PT_NUMBER_LEVELS whose worst variance, rounding included, is
  * least. */
 #define PT_NUMBER_LEVELS 64u
-CM_CHECK enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 /* A record counts as its symbol, one of tallies(). */
 CM_CHECK enum cm_rc pt_number_tally(
 	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
-CM_CHECK enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+CM_CHECK enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
 /* INFINITY out of memory. */
-double pt_number_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_number_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

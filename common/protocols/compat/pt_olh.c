@@ -17,7 +17,7 @@ long double pt_olh_ratio(const struct pt_randomizer *p)
 	       (long double)pt_complement(p->olh.keep);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_single_check(q, p, err);
 
@@ -33,7 +33,7 @@ static double epsilon0(const struct pt_randomizer *p)
 }
 
 /* Constant time in the value and in what was drawn: multiplication, masks, public places. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	struct pt_hash h = pt_hash_draw(rng);

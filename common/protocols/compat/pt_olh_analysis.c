@@ -3,10 +3,10 @@
 
 #include <math.h>
 
+#include "es_histogram.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_hash_analysis.h"
-#include "pt_histogram.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_single.h"
@@ -14,9 +14,9 @@
 
 /* A category that the sender does not hold is supported with chance 1/l: the two cells are equal with chance
  * kappa = 1/l, then P, else (1 - P) / (l - 1).  What kappa is above 1/l is below 2^-107. */
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = pt_probability(p->olh.keep),
+	return (struct es_support){ .keep = pt_probability(p->olh.keep),
 		.flip = pt_probability(pt_complement(p->olh.keep)),
 		.other = 1.0 / p->olh.size };
 }
@@ -37,7 +37,7 @@ static double best(uint32_t bins, double epsilon0)
 	return exp(epsilon0) + 1;
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	const struct pt_sizing sizing = { 2, PR_CATEGORIES_MAX, best, keep, pt_olh_ratio };

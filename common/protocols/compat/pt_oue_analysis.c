@@ -9,7 +9,7 @@
 #include "pt_unary_analysis.h"
 
 /* Q >= 1 / (e^epsilon0 + 1). */
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made;

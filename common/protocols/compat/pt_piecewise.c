@@ -39,7 +39,7 @@ static double epsilon0(const struct pt_randomizer *p)
 }
 
 /* Constant time in the level and in what was drawn: masks only, the same three draws. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t level = pt_levels_round(value->x, p->number.bins - 1, rng);
@@ -52,7 +52,7 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 	pt_record_put(records, pt_choose(keep, level + in, out));
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	return pt_number_check(q, p, PR_CATEGORIES_MAX, true, err);
 }

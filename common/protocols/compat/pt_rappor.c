@@ -3,7 +3,7 @@
 #include "pt_single.h"
 #include "pt_unary.h"
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_single_check(q, p, err);
 

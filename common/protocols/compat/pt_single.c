@@ -10,7 +10,7 @@ uint32_t pt_single_messages(const struct pt_randomizer *p)
 	return 1;
 }
 
-enum cm_rc pt_single_check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_single_check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_histogram_check(q, p, err);
 

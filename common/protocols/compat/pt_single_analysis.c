@@ -3,19 +3,19 @@
 
 #include <math.h>
 
-#include "pt_expect.h"
+#include "es_expect.h"
 
 uint32_t pt_single_items(const struct pt_randomizer *p)
 {
 	return p->single.bins;
 }
 
-enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { .single.bins = pt_query_bins(q) };
+	struct pt_randomizer made = { .single.bins = qy_query_bins(q) };
 
-	if (q->kind != PT_HISTOGRAM)
+	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
 	if (r->dummies != 0)
 		return cm_fail(
@@ -31,12 +31,12 @@ enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query
 static double noise(const struct pt_protocol *row, struct pt_randomizer p, const struct pt_sizing *sizing,
 	uint32_t size, double epsilon0)
 {
-	struct pt_support s;
+	struct es_support s;
 
 	p.sized.size = size;
 	p.sized.keep = sizing->keep(p.sized.bins, size, epsilon0);
 	s = row->support(&p);
-	return pt_support_variance(&s, 1, 0);
+	return es_support_variance(&s, 1, 0);
 }
 
 static uint32_t choose(const struct pt_protocol *row, const struct pt_randomizer *p,
@@ -52,7 +52,7 @@ static uint32_t choose(const struct pt_protocol *row, const struct pt_randomizer
 	return larger ? size + 1 : size;
 }
 
-enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, const struct pt_sizing *sizing, struct pt_randomizer *out,
 	struct cm_err *err)
 {
@@ -96,24 +96,24 @@ enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,
 	return CM_OK;
 }
 
-enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	const struct pt_support s = row->support(p);
+	const struct es_support s = row->support(p);
 
 	for (uint32_t i = 0; i < p->single.bins; i++) {
 		if (counts[i] > reports)
 			return cm_fail(err, CM_EDATA, "%s: more support than participants", p->row->name);
 	}
-	return pt_support_estimate(q, &s, counts, reports, out, err);
+	return es_support_estimate(q, &s, counts, reports, out, err);
 }
 
-double pt_single_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_single_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
-	const struct pt_support s = row->support(p);
+	const struct es_support s = row->support(p);
 
 	(void)q;
-	return pt_support_expected_error(&s, participants, p->single.bins);
+	return es_support_expected_error(&s, participants, p->single.bins);
 }

@@ -13,7 +13,7 @@ uint32_t pt_single_items(const struct pt_randomizer *p);
 
 /* Row and bins of *out, nothing else set.  CM_ECONFIG unless q is a histogram, epsilon0 in (0, 16] and no
  * dummies are asked for. */
-CM_CHECK enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 
 /* How the size of a pt_sized row is chosen, and what follows from it. */
@@ -28,7 +28,7 @@ struct pt_sizing {
 };
 /* As pt_single_derive, for a pt_sized row, whole: its size is the plan's, or the one of least noise on a
  * category that nobody holds. */
-CM_CHECK enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, const struct pt_sizing *sizing, struct pt_randomizer *out,
 	struct cm_err *err);
 
@@ -44,8 +44,8 @@ CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t part
 	const struct pt_blanket *b, struct acct_round *out, struct cm_err *err);
 
 /* As pt_protocol.estimate for counts that are supports: each at most `reports`, else CM_EDATA. */
-CM_CHECK enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+CM_CHECK enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-double pt_single_expected_error(const struct pt_protocol *row, const struct pt_query *q,
+double pt_single_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

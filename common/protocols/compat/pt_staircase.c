@@ -36,7 +36,7 @@ static uint64_t draw(const struct pt_randomizer *p, const struct cr_rng *rng, ui
 
 /* What was thrown away says nothing of what is sent, and nothing but the sum and its folding, by masks,
  * depends on the level: the running time tells nothing. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t b = p->number.bins - 1, level = pt_levels_round(value->x, (uint32_t)b, rng), size, minus, y;
@@ -53,7 +53,7 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 	pt_record_put(records, y - 2 * b);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	return pt_number_check(q, p, PT_STAIRCASE_LEVELS_MAX, true, err);
 }

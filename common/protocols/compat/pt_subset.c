@@ -16,7 +16,7 @@ long double pt_subset_ratio(const struct pt_randomizer *p)
 	       ((long double)pt_complement(p->subset.keep) * (long double)p->subset.size);
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_single_check(q, p, err);
 
@@ -39,7 +39,7 @@ static double epsilon0(const struct pt_randomizer *p)
 /* The value is in with chance P.  The others are numbered without it, 0..d-2, and a uniform subset of them is
  * drawn in order (Knuth, 3.4.2 S): with `need` wanted of the n that are left, the next one is in with chance
  * need / n.  So every bound and every place is public, and the value passes through masks only. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t own = cr_rng_bernoulli(rng, p->subset.keep), need = p->subset.size - own, before = 0;

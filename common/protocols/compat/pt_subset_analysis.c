@@ -3,19 +3,19 @@
 
 #include <math.h>
 
+#include "es_histogram.h"
 #include "pt_bits.h"
 #include "pt_exact.h"
-#include "pt_histogram.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_single.h"
 #include "pt_single_analysis.h"
 
-static struct pt_support support(const struct pt_randomizer *p)
+static struct es_support support(const struct pt_randomizer *p)
 {
 	long double keep = ldexpl((long double)p->subset.keep, -64);
 
-	return (struct pt_support){ .keep = (double)keep,
+	return (struct es_support){ .keep = (double)keep,
 		.flip = pt_probability(pt_complement(p->subset.keep)),
 		.other = (double)((p->subset.size - keep) / (p->subset.bins - 1)) };
 }
@@ -34,10 +34,10 @@ static double best(uint32_t d, double epsilon0)
 	return d / (exp(epsilon0) + 1);
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	const struct pt_sizing sizing = { 1, pt_query_bins(q) - 1, best, keep, pt_subset_ratio };
+	const struct pt_sizing sizing = { 1, qy_query_bins(q) - 1, best, keep, pt_subset_ratio };
 
 	return pt_sized_derive(row, q, r, &sizing, out, err);
 }

@@ -38,7 +38,7 @@ double pt_unary_epsilon0(const struct pt_randomizer *p)
 
 /* Constant time in the value and in what was drawn: it passes through masks only, and every bit takes one
  * draw and one write at a public place. */
-void pt_unary_encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+void pt_unary_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	(void)q;

@@ -43,9 +43,9 @@ enum cm_rc pt_unary_tally(
 	return rc;
 }
 
-struct pt_support pt_unary_support(const struct pt_randomizer *p)
+struct es_support pt_unary_support(const struct pt_randomizer *p)
 {
-	return (struct pt_support){ .keep = pt_probability(p->unary.keep),
+	return (struct es_support){ .keep = pt_probability(p->unary.keep),
 		.flip = pt_probability(pt_complement(p->unary.keep)),
 		.other = pt_probability(p->unary.other) };
 }

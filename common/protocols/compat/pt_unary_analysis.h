@@ -13,4 +13,4 @@ CM_CHECK enum cm_rc pt_unary_cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
 CM_CHECK enum cm_rc pt_unary_tally(
 	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
-struct pt_support pt_unary_support(const struct pt_randomizer *p);
+struct es_support pt_unary_support(const struct pt_randomizer *p);

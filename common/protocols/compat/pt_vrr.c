@@ -17,9 +17,9 @@ static struct pt_mixbins one_sign(const struct pt_randomizer *p)
 	return (struct pt_mixbins){ .bins = 2, .keep = p->vrr.keep };
 }
 
-enum cm_rc pt_vrr_shape(const struct pt_query *q, uint32_t size, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_vrr_shape(const struct qy_query *q, uint32_t size, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", pt_device_vrr.name);
 	if (size < 1 || size > q->dimension || size > PT_VRR_SIZE_MAX)
 		return cm_fail(err, code, "%s: size %u, must be 1 to %u coordinates", pt_device_vrr.name,
@@ -37,7 +37,7 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_round_up(p->vrr.size * (long double)pt_mixbins_guarantee(&one));
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_mixbins one = one_sign(p);
 	enum cm_rc rc = pt_vrr_shape(q, p->vrr.size, CM_EPROTO, err);
@@ -69,7 +69,7 @@ uint32_t pt_vrr_coordinate(const struct pt_randomizer *p, uint32_t start, uint32
 }
 
 /* Every coordinate is read for every place; start, and where it leads, pass through masks. */
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint32_t d = q->dimension;
@@ -98,7 +98,7 @@ enum cm_rc pt_vrr_read(
 	return rc;
 }
 
-static void describe(const struct pt_query *q, const struct pt_randomizer *p, const uint8_t *record,
+static void describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size)
 {
 	uint64_t value = 0;
@@ -125,7 +125,7 @@ const struct pt_device pt_device_vrr = {
 	.name = "vrr",
 	.summary = "vector response: the mean of each coordinate of a vector from a few signs of each device",
 	.parameters = &parameters,
-	.kinds = PT_VECTOR,
+	.kinds = QY_VECTOR,
 	.check = check,
 	.messages = messages,
 	.record_len = pt_mixbins_record_len,

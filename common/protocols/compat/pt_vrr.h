@@ -10,7 +10,7 @@
 
 /* Does the row answer the question with messages about so many coordinates?  `code` otherwise. */
 CM_CHECK enum cm_rc pt_vrr_shape(
-	const struct pt_query *q, uint32_t size, enum cm_rc code, struct cm_err *err);
+	const struct qy_query *q, uint32_t size, enum cm_rc code, struct cm_err *err);
 /* Coordinate t of the subset that begins at `start`. */
 uint32_t pt_vrr_coordinate(const struct pt_randomizer *p, uint32_t start, uint32_t t);
 /* *value: start and signs. */

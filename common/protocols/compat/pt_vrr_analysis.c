@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "es_vector.h"
 #include "pt_exact.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
-#include "pt_vector.h"
 
-static enum cm_rc make(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc make(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	uint32_t size, struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .row = row->device,
@@ -125,8 +125,8 @@ static enum cm_rc sums_of(const struct pt_randomizer *p, const uint64_t *counts,
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	struct pt_signs s = signs_of(p);
@@ -136,22 +136,22 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 
 	(void)row;
 	if (rc == CM_OK)
-		rc = pt_vector_estimate(q, &s, sum, reports, out, err);
+		rc = es_vector_estimate(q, &s, sum, reports, out, err);
 	free(sum);
 	return rc;
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	struct pt_signs s = signs_of(p);
 
 	(void)row;
-	return pt_vector_expected_error(q, &s, participants);
+	return es_vector_expected_error(q, &s, participants);
 }
 
 /* Without a size, that of least error; a larger one may have too little left for each sign. */
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;

@@ -5,14 +5,14 @@
 #include "pt_levels.h"
 
 enum cm_rc pt_classes_kind(
-	const struct pt_device *row, const struct pt_query *q, enum cm_rc code, struct cm_err *err)
+	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
-	return q->kind == PT_HISTOGRAM || q->kind == PT_MEAN
+	return q->kind == QY_HISTOGRAM || q->kind == QY_MEAN
 		       ? CM_OK
 		       : cm_fail(err, code, "%s: answers histograms and means only", row->name);
 }
 
-enum cm_rc pt_classes_check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_classes_check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	enum cm_rc rc = pt_classes_kind(p->row, q, CM_EPROTO, err);
 
@@ -35,7 +35,7 @@ enum cm_rc pt_classes_check(const struct pt_query *q, const struct pt_randomizer
 				(i > 0 && s->each.keep <= p->slots.slot[i - 1].each.keep)))
 			return cm_fail(err, CM_EPROTO, "%s: class %u is no class", p->row->name, i + 1);
 	}
-	if (q->kind == PT_HISTOGRAM && p->slots.slot[0].each.bins != pt_query_bins(q))
+	if (q->kind == QY_HISTOGRAM && p->slots.slot[0].each.bins != qy_query_bins(q))
 		return pt_histogram_bins_fault(p->row, q, p->slots.slot[0].each.bins, err);
 	return CM_OK;
 }
@@ -56,22 +56,22 @@ uint32_t pt_classes_bins(const struct pt_randomizer *p)
 }
 
 void pt_classes_route(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	(void)p;
 	(void)records;
 	tags[0] = (uint16_t)value->level;
 }
 
-uint64_t pt_classes_word(const struct pt_query *q, const struct pt_randomizer *p,
-	const struct pt_value *value, const struct cr_rng *rng)
+uint64_t pt_classes_word(const struct qy_query *q, const struct pt_randomizer *p,
+	const struct qy_value *value, const struct cr_rng *rng)
 {
-	return q->kind == PT_MEAN ? pt_levels_round(value->x, p->slots.slot[0].each.bins - 1, rng) : value->x;
+	return q->kind == QY_MEAN ? pt_levels_round(value->x, p->slots.slot[0].each.bins - 1, rng) : value->x;
 }
 
 /* The class is what the shuffler sees: no secret of this draw. */
 uint64_t pt_classes_tell(
-	const struct pt_randomizer *p, const struct pt_value *value, uint64_t word, const struct cr_rng *rng)
+	const struct pt_randomizer *p, const struct qy_value *value, uint64_t word, const struct cr_rng *rng)
 {
 	return pt_mixbins_draw(&p->slots.slot[value->level].each, word, rng);
 }

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-enum cm_rc pt_classes_request(const struct pt_protocol *row, const struct pt_query *q,
+enum cm_rc pt_classes_request(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .slots.kinds = r->classes, .shuffler.tags = r->classes };
 	struct pt_request one = *r;
-	uint32_t bins = pt_query_bins(q);
+	uint32_t bins = qy_query_bins(q);
 	enum cm_rc rc = pt_classes_kind(row->device, q, CM_ECONFIG, err);
 
 	if (rc != CM_OK)
@@ -20,7 +20,7 @@ enum cm_rc pt_classes_request(const struct pt_protocol *row, const struct pt_que
 	if (r->dummies != 0 || r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0", row->device->name);
 	made.row = row->device;
-	if (q->kind == PT_MEAN)
+	if (q->kind == QY_MEAN)
 		bins = r->levels != 0 ? r->levels : 2;
 	for (uint32_t i = 0; rc == CM_OK && i < r->classes; i++) {
 		one.epsilon0 = r->class_epsilon0[i];

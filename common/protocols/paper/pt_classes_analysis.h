@@ -5,5 +5,5 @@
 #include "pt_slots_analysis.h"
 
 /* One class of each of the request's guarantees, in rising order.  CM_ECONFIG names what is out of range. */
-CM_CHECK enum cm_rc pt_classes_request(const struct pt_protocol *row, const struct pt_query *q,
+CM_CHECK enum cm_rc pt_classes_request(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);

@@ -8,7 +8,7 @@
 #include "pt_slots.h"
 
 /* The columns of such a device's row. */
-#define PT_FLAME_DEVICE .kinds = PT_VECTOR, .epsilon0 = pt_slots_epsilon0
+#define PT_FLAME_DEVICE .kinds = QY_VECTOR, .epsilon0 = pt_slots_epsilon0
 
 /* A coordinate, X / 2^31 of its range, to one of the levels 0..b with mean X b / 2^31 exactly.  Constant
  * time. */
@@ -22,6 +22,6 @@ CM_CHECK enum cm_rc pt_flame_padded(const struct pt_randomizer *p, enum cm_rc co
 /* Can so many coordinates be sent?  `code` otherwise.  Of "ss-double", one of each group; of "ss-topk", those
  * sent for their value, beside the client's own dummies, of coordinates drawn uniformly. */
 CM_CHECK enum cm_rc pt_ss_double_shape(
-	const struct pt_query *q, uint32_t sent, enum cm_rc code, struct cm_err *err);
+	const struct qy_query *q, uint32_t sent, enum cm_rc code, struct cm_err *err);
 CM_CHECK enum cm_rc pt_ss_topk_shape(
-	const struct pt_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err);
+	const struct qy_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err);

@@ -27,12 +27,12 @@ static struct pt_kept cut_normal(double mean, double sd, double most)
 
 struct pt_kept pt_flame_kept(double n, double rate, double most)
 {
-	struct pt_law law = { 0 };
+	struct es_law law = { 0 };
 	double mean = n * rate, sd = sqrt(mean * (1 - rate)), first = 0, second = 0;
 
 	if (most <= 0 || mean + 40 * sd < most)
 		return (struct pt_kept){ mean, sd * sd };
-	if (!pt_law_binomial(&law, (uint64_t)n, rate))
+	if (!es_law_binomial(&law, (uint64_t)n, rate))
 		return cut_normal(mean, sd, most);
 	for (size_t i = 0; i < law.len; i++) {
 		double k = fmin((double)law.first + (double)i, most);
@@ -40,7 +40,7 @@ struct pt_kept pt_flame_kept(double n, double rate, double most)
 		first += law.p[i] * k;
 		second += law.p[i] * k * k;
 	}
-	pt_law_fini(&law);
+	es_law_fini(&law);
 	return (struct pt_kept){ first, fmax(second - first * first, 0) };
 }
 
@@ -70,12 +70,12 @@ static bool add_up(const struct pt_randomizer *p, const uint64_t *counts, uint64
 }
 
 struct work {
-	const struct pt_query *q;
+	const struct qy_query *q;
 	struct pt_kept kept;
 	double slope, z, joint_z;
 };
 
-static void fill(const struct work *w, const struct sums *t, struct pt_item *item)
+static void fill(const struct work *w, const struct sums *t, struct qy_item *item)
 {
 	double range = w->q->high - w->q->low, middle = w->q->low + range / 2;
 	double mean = t->first / w->kept.mean, most = fmin(fmax(mean, -0.5), 0.5);
@@ -93,11 +93,11 @@ static void fill(const struct work *w, const struct sums *t, struct pt_item *ite
 	item->below_noise = item->joint_lower <= zero && item->joint_upper >= zero;
 }
 
-enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_kept *kept, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	struct work w = { .q = q, .kept = *kept };
 	uint64_t left = p->shuffler.tag_messages * p->shuffler.tags;
 	enum cm_rc rc;
@@ -105,9 +105,9 @@ enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomize
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
 	w.slope = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each);
-	w.z = pt_normal_upper(0.025);
-	w.joint_z = pt_normal_upper(pt_joint_tail(q->dimension));
-	rc = pt_vector_items(q, &e, err);
+	w.z = es_normal_upper(0.025);
+	w.joint_z = es_normal_upper(es_joint_tail(q->dimension));
+	rc = es_vector_items(q, &e, err);
 	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
 		struct sums t;
 
@@ -122,7 +122,7 @@ enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomize
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
@@ -134,7 +134,7 @@ static double uniform_variance(const struct pt_slot *s)
 	return (2 * b + 1) / (6 * b) - 0.25;
 }
 
-double pt_flame_unsent(const struct pt_query *q, const struct pt_randomizer *p, double n, double dummies)
+double pt_flame_unsent(const struct qy_query *q, const struct pt_randomizer *p, double n, double dummies)
 {
 	double slope = pt_mixbins_keep(&p->slots.slot[0].each) - pt_mixbins_other(&p->slots.slot[0].each);
 
@@ -145,7 +145,7 @@ double pt_flame_unsent(const struct pt_query *q, const struct pt_randomizer *p, 
  * and the square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to levels adds 1/(4 b^2) at
  * most. */
 double pt_flame_expected(
-	const struct pt_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages)
+	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	double b = s->each.bins - 1, uniform = uniform_variance(s), worst = 0;

@@ -1,9 +1,9 @@
 /* pt_flame_analysis.h - what the counts of a round after FLAME say, and what the paper claims: pt_flame.h. */
 #pragma once
 
+#include "es_vector.h"
 #include "pt_flame.h"
 #include "pt_slots_analysis.h"
-#include "pt_vector.h"
 
 /* The columns of such a row. */
 #define PT_FLAME_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally
@@ -21,19 +21,19 @@ struct pt_kept pt_flame_kept(double n, double rate, double most);
 /* One item per coordinate, in the order of the symbols, from its kept messages among dummies that are uniform
  * on the levels.  Normal intervals.  The variance is the sum of squared scores, less (E K - Var K) times the
  * square of the mean score, K the messages kept. */
-CM_CHECK enum cm_rc pt_flame_estimate(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct pt_estimate *out,
+CM_CHECK enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
 /* Of a coordinate at the worst value, with so many messages about it in all. */
 double pt_flame_expected(
-	const struct pt_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages);
+	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages);
 /* Of one that none of n participants sends, among so many dummies. */
-double pt_flame_unsent(const struct pt_query *q, const struct pt_randomizer *p, double n, double dummies);
+double pt_flame_unsent(const struct qy_query *q, const struct pt_randomizer *p, double n, double dummies);
 
 /* The rows' statements: what FLAME claims, marked where it is no guarantee. */
-void pt_ss_simple_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_simple_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size);
-void pt_ss_double_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_double_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size);
-void pt_ss_topk_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_topk_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size);

@@ -13,7 +13,7 @@ static struct acct_flame_slot slot_of(const struct pt_randomizer *p)
 }
 
 static struct acct_flame_sparse sparse_of(
-	const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants, uint32_t sent)
+	const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants, uint32_t sent)
 {
 	return (struct acct_flame_sparse){ .slot = slot_of(p),
 		.users = participants,
@@ -22,7 +22,7 @@ static struct acct_flame_sparse sparse_of(
 		.sent = sent };
 }
 
-void pt_ss_simple_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_simple_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
 	const struct acct_flame_slot slot = slot_of(p);
@@ -49,7 +49,7 @@ static void theorem4(const struct acct_flame_sparse *s, double delta, char *out,
 		(void)snprintf(out, size, "none");
 }
 
-void pt_ss_double_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_double_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
 	const struct acct_flame_sparse s = sparse_of(q, p, participants, p->slots.slot[0].count);
@@ -62,7 +62,7 @@ void pt_ss_double_statement(const struct pt_query *q, const struct pt_randomizer
 		paper, delta);
 }
 
-void pt_ss_topk_statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+void pt_ss_topk_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
 	const struct acct_flame_sparse s = sparse_of(q, p, participants, p->topk.size);

@@ -10,7 +10,7 @@ static uint32_t messages(const struct pt_randomizer *p)
 	return 1;
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t word = pt_classes_word(q, p, value, rng);
@@ -22,8 +22,8 @@ const struct pt_device pt_device_gspa_classes = {
 	.name = "gspa-classes",
 	.summary = "personalised response, the classes apart: unbiased whoever chooses which",
 	.parameters = &pt_slots_layout,
-	.kinds = PT_HISTOGRAM | PT_MEAN,
-	.none_symbol = PT_HISTOGRAM,
+	.kinds = QY_HISTOGRAM | QY_MEAN,
+	.none_symbol = QY_HISTOGRAM,
 	.check = pt_classes_check,
 	.messages = messages,
 	.record_len = pt_slots_record_len,

@@ -3,19 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "es_expect.h"
+#include "es_histogram.h"
+#include "es_law.h"
+#include "es_project.h"
 #include "pr_limits.h"
 #include "pt_classes_analysis.h"
-#include "pt_expect.h"
-#include "pt_histogram.h"
-#include "pt_law.h"
 #include "pt_levels_analysis.h"
 #include "pt_mixbins_analysis.h"
-#include "pt_project.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return pt_classes_request(row, q, r, out, err);
@@ -58,25 +58,25 @@ static enum cm_rc class_sizes(const struct pt_randomizer *p, const uint64_t *cou
 	return CM_OK;
 }
 
-static struct pt_support support_of(const struct pt_slot *s)
+static struct es_support support_of(const struct pt_slot *s)
 {
 	return pt_slot_support(s, 0, 1);
 }
 
 /* The classes' estimates and variances add up, each at its own estimate. */
 static void fill_count(const struct pt_randomizer *p, const uint64_t *counts, const uint64_t *n, double z,
-	double joint_z, struct pt_item *item)
+	double joint_z, struct qy_item *item)
 {
 	uint32_t bins = p->slots.slot[0].each.bins;
 	double sd;
 
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct pt_support s = support_of(&p->slots.slot[i]);
+		struct es_support s = support_of(&p->slots.slot[i]);
 		double of = (double)n[i],
 		       c = ((double)counts[(size_t)i * bins] - of * s.other) / (s.keep - s.other);
 
 		item->value += c;
-		item->variance += pt_support_variance(&s, of, fmin(fmax(c, 0), of));
+		item->variance += es_support_variance(&s, of, fmin(fmax(c, 0), of));
 	}
 	sd = sqrt(item->variance);
 	item->lower = item->value - z * sd;
@@ -86,11 +86,11 @@ static void fill_count(const struct pt_randomizer *p, const uint64_t *counts, co
 	item->below_noise = item->joint_lower <= 0;
 }
 
-static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, const uint64_t *n, struct pt_estimate *e, struct cm_err *err)
+static enum cm_rc estimate_counts(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const uint64_t *n, struct es_estimate *e, struct cm_err *err)
 {
 	uint32_t bins = p->slots.slot[0].each.bins;
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(bins)), floor = 0;
+	double z = es_normal_upper(0.025), joint_z = es_normal_upper(es_joint_tail(bins)), floor = 0;
 	double *projected = calloc(bins, sizeof *projected);
 
 	e->n = bins;
@@ -100,17 +100,17 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_rand
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	}
 	for (uint32_t w = 0; w < bins; w++) {
-		pt_histogram_name(q, w, &e->item[w]);
+		es_histogram_name(q, w, &e->item[w]);
 		fill_count(p, counts + w, n, z, joint_z, &e->item[w]);
 		projected[w] = e->item[w].value;
 	}
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct pt_support s = support_of(&p->slots.slot[i]);
+		struct es_support s = support_of(&p->slots.slot[i]);
 
-		floor += pt_support_variance(&s, (double)n[i], 0);
+		floor += es_support_variance(&s, (double)n[i], 0);
 	}
 	e->noise_floor = joint_z * sqrt(floor);
-	if (!pt_project_simplex(projected, bins, (double)e->reports)) {
+	if (!es_project_simplex(projected, bins, (double)e->reports)) {
 		free(projected);
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	}
@@ -121,12 +121,12 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_rand
 }
 
 /* The mean of the classes' means by their sizes; halves of intervals add up in squares. */
-static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, const uint64_t *n, struct pt_estimate *e,
+static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const uint64_t *n, struct es_estimate *e,
 	struct cm_err *err)
 {
 	double below = 0, above = 0;
-	struct pt_item *item = e->item = calloc(1, sizeof *item);
+	struct qy_item *item = e->item = calloc(1, sizeof *item);
 
 	if (!item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
@@ -135,7 +135,7 @@ static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct pt_q
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
 		struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[i]);
 		double part = (double)n[i] / (double)e->reports;
-		struct pt_estimate m = { 0 };
+		struct es_estimate m = { 0 };
 		enum cm_rc rc;
 
 		if (n[i] == 0)
@@ -147,7 +147,7 @@ static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct pt_q
 		item->variance += part * part * m.item[0].variance;
 		below += pow(part * (m.item[0].value - m.item[0].lower), 2);
 		above += pow(part * (m.item[0].upper - m.item[0].value), 2);
-		pt_estimate_fini(&m);
+		es_estimate_fini(&m);
 	}
 	item->lower = item->joint_lower = item->value - sqrt(below);
 	item->upper = item->joint_upper = item->value + sqrt(above);
@@ -155,11 +155,11 @@ static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct pt_q
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { 0 };
+	struct es_estimate e = { 0 };
 	uint64_t n[PT_SLOTS_MAX], all = 0;
 	enum cm_rc rc = class_sizes(p, counts, reports, n, err);
 
@@ -169,17 +169,17 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK && all == 0)
 		rc = cm_fail(err, CM_EDATA, "%s: no reports", p->row->name);
 	if (rc == CM_OK)
-		rc = q->kind == PT_MEAN ? estimate_mean(row, q, p, counts, n, &e, err)
+		rc = q->kind == QY_MEAN ? estimate_mean(row, q, p, counts, n, &e, err)
 					: estimate_counts(q, p, counts, n, &e, err);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
 /* Classes at their least sizes, the rest of the participants in the most private one. */
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double sum = 0, n = (double)participants, rest = n;
@@ -188,11 +188,11 @@ static double expected_error(const struct pt_protocol *row, const struct pt_quer
 		rest -= p->shuffler.tag_least[i];
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
 		struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[i]);
-		struct pt_support s = support_of(&p->slots.slot[i]);
+		struct es_support s = support_of(&p->slots.slot[i]);
 		uint64_t of = p->shuffler.tag_least[i] + (i == 0 && rest > 0 ? (uint64_t)rest : 0);
-		double error = q->kind == PT_MEAN
+		double error = q->kind == QY_MEAN
 				       ? pt_levels_expected_error(row, q, &one, of) * (double)of / n
-				       : pt_support_expected_error(&s, of, one.mixbins.bins);
+				       : es_support_expected_error(&s, of, one.mixbins.bins);
 
 		sum += error * error;
 	}

@@ -14,7 +14,7 @@ static uint32_t messages(const struct pt_randomizer *p)
 	return PT_POOLED_MESSAGES;
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t word = pt_classes_word(q, p, value, rng);
@@ -32,7 +32,7 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 }
 
 static void route(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	pt_classes_route(p, value, records, &tags[0]);
 	pt_classes_route(p, value, records, &tags[1]);
@@ -42,8 +42,8 @@ const struct pt_device pt_device_gspa_pooled = {
 	.name = "gspa-pooled",
 	.summary = "GSPA's personalised response, values together and classes apart from them",
 	.parameters = &pt_slots_layout,
-	.kinds = PT_HISTOGRAM | PT_MEAN,
-	.none_symbol = PT_HISTOGRAM,
+	.kinds = QY_HISTOGRAM | QY_MEAN,
+	.none_symbol = QY_HISTOGRAM,
 	.check = pt_classes_check,
 	.messages = messages,
 	.record_len = pt_slots_record_len,

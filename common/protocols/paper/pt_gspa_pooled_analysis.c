@@ -6,20 +6,20 @@
 
 #include "acct_flame.h"
 #include "acct_gspa.h"
+#include "es_histogram.h"
+#include "es_law.h"
+#include "es_project.h"
 #include "pr_limits.h"
 #include "pt_classes.h"
 #include "pt_classes_analysis.h"
-#include "pt_histogram.h"
-#include "pt_law.h"
 #include "pt_mixbins.h"
 #include "pt_mixbins_analysis.h"
-#include "pt_project.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return pt_classes_request(row, q, r, out, err);
@@ -162,7 +162,7 @@ static void hold(const struct mix *m, double value, double half, double *lower, 
 	*upper = fmin(m->off < 1 && high > 0 ? high / (1 - m->off) : high + m->beyond, high + m->beyond);
 }
 
-static void fill_count(const struct mix *m, double count, double z, double joint_z, struct pt_item *item)
+static void fill_count(const struct mix *m, double count, double z, double joint_z, struct qy_item *item)
 {
 	double value = (count - m->n * m->other) / m->slope, held = fmin(fmax(value, 0), m->n);
 	double sd;
@@ -176,23 +176,23 @@ static void fill_count(const struct mix *m, double count, double z, double joint
 	item->below_noise = item->joint_lower <= 0;
 }
 
-static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+static enum cm_rc estimate_counts(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct mix *m, struct es_estimate *e, struct cm_err *err)
 {
 	uint32_t bins = p->slots.slot[0].each.bins;
-	double z = pt_normal_upper(0.025), joint_z = pt_normal_upper(pt_joint_tail(bins));
+	double z = es_normal_upper(0.025), joint_z = es_normal_upper(es_joint_tail(bins));
 	double *projected = calloc(bins, sizeof *projected);
 	enum cm_rc rc = CM_OK;
 
 	e->n = bins;
 	e->item = calloc(bins, sizeof *e->item);
 	for (uint32_t w = 0; e->item && projected && w < bins; w++) {
-		pt_histogram_name(q, w, &e->item[w]);
+		es_histogram_name(q, w, &e->item[w]);
 		fill_count(m, (double)counts[w], z, joint_z, &e->item[w]);
 		projected[w] = e->item[w].value;
 	}
 	e->noise_floor = joint_z * sqrt(m->other_variance) / m->slope;
-	if (!e->item || !projected || !pt_project_simplex(projected, bins, m->n))
+	if (!e->item || !projected || !es_project_simplex(projected, bins, m->n))
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	for (uint32_t w = 0; rc == CM_OK && w < bins; w++)
 		e->item[w].projected = projected[w];
@@ -202,12 +202,12 @@ static enum cm_rc estimate_counts(const struct pt_query *q, const struct pt_rand
 
 /* A report has the mean Q B1 + (P - Q) l; what the slopes are off the average sums to zero, so that the bias
  * is at most b times what is beyond it on one side. */
-static enum cm_rc estimate_mean(const struct pt_query *q, const struct pt_randomizer *p,
-	const uint64_t *counts, const struct mix *m, struct pt_estimate *e, struct cm_err *err)
+static enum cm_rc estimate_mean(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct mix *m, struct es_estimate *e, struct cm_err *err)
 {
 	double b = p->slots.slot[0].each.bins - 1, first = 0, second = 0, words = 0, range = q->high - q->low,
 	       sd, mean;
-	struct pt_item *item = e->item = calloc(1, sizeof *item);
+	struct qy_item *item = e->item = calloc(1, sizeof *item);
 
 	if (!item)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
@@ -226,34 +226,34 @@ static enum cm_rc estimate_mean(const struct pt_query *q, const struct pt_random
 	item->variance = pow(range * sd / (m->slope * b), 2);
 	item->bias = range * m->beyond / m->n;
 	item->lower = item->joint_lower =
-		item->value - pt_normal_upper(0.025) * sqrt(item->variance) - item->bias;
+		item->value - es_normal_upper(0.025) * sqrt(item->variance) - item->bias;
 	item->upper = item->joint_upper =
-		item->value + pt_normal_upper(0.025) * sqrt(item->variance) + item->bias;
+		item->value + es_normal_upper(0.025) * sqrt(item->variance) + item->bias;
 	item->projected = fmin(fmax(item->value, q->low), q->high);
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	struct mix m;
 	enum cm_rc rc = mix_of(p, counts, reports, &m, err);
 
 	(void)row;
 	if (rc == CM_OK)
-		rc = q->kind == PT_MEAN ? estimate_mean(q, p, counts, &m, &e, err)
+		rc = q->kind == QY_MEAN ? estimate_mean(q, p, counts, &m, &e, err)
 					: estimate_counts(q, p, counts, &m, &e, err);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
 /* GSPA's own value for the classes at their least sizes, everybody else in the weakest. */
-static void statement(const struct pt_query *q, const struct pt_randomizer *p, uint64_t participants,
+static void statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
 	struct acct_gspa_class cls[PT_SLOTS_MAX] = { 0 };
@@ -281,7 +281,7 @@ static double report_variance(const struct pt_slot *s, double l)
 }
 
 /* Classes at their least sizes, the rest of the participants in the most private one; without bias. */
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	double n = (double)participants, rest = n, slope = 0, other = 0, keep = 0,
@@ -307,7 +307,7 @@ static double expected_error(const struct pt_protocol *row, const struct pt_quer
 			sum += at[i] * report_variance(&p->slots.slot[i], l);
 		worst = fmax(worst, sum);
 	}
-	return q->kind == PT_MEAN ? (q->high - q->low) * sqrt(worst) / (slope * b * n)
+	return q->kind == QY_MEAN ? (q->high - q->low) * sqrt(worst) / (slope * b * n)
 				  : sqrt(other + (n / (b + 1) + n / 10) / 2 * keep) / slope;
 }
 

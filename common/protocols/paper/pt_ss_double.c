@@ -6,9 +6,9 @@
 #include "pt_signs.h"
 #include "pt_slots.h"
 
-enum cm_rc pt_ss_double_shape(const struct pt_query *q, uint32_t sent, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_ss_double_shape(const struct qy_query *q, uint32_t sent, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", pt_device_ss_double.name);
 	if (q->dimension > PT_TAGS_MAX)
 		return cm_fail(err, code, "%s: %u coordinates, at most %u", pt_device_ss_double.name,
@@ -19,7 +19,7 @@ enum cm_rc pt_ss_double_shape(const struct pt_query *q, uint32_t sent, enum cm_r
 	return CM_OK;
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_slots_check(p, err);
@@ -39,7 +39,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 }
 
 /* Coordinate g of group i is number i * (d / k) + g. */
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint32_t x = pt_signs_pick(q, value, i * p->slots.slot[0].groups + group);
@@ -47,14 +47,14 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	return pt_flame_level(x, p->slots.slot[0].each.bins - 1, rng);
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);
 }
 
 static void route(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	(void)value;
 	for (uint32_t m = 0; m < p->slots.slot[0].count; m++)

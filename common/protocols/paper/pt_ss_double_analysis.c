@@ -19,7 +19,7 @@ static uint64_t padded_for(const struct pt_request *r, uint32_t groups)
 	return r->padded != 0 ? r->padded : (uint64_t)ceil(mean + ROOM * sqrt(mean) + 1);
 }
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .slots.kinds = 1, .shuffler.tags = q->dimension };
@@ -48,8 +48,8 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 	return rc;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	struct pt_kept kept = pt_flame_kept(
@@ -59,7 +59,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	return pt_flame_estimate(q, p, counts, &kept, reports, out, err);
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	struct pt_kept kept = pt_flame_kept(

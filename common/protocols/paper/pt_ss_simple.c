@@ -3,12 +3,12 @@
 #include "pt_rows.h"
 #include "pt_slots.h"
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_slots_check(p, err);
 
-	if (rc == CM_OK && (q->kind != PT_VECTOR || p->slots.kinds != 1 || s->count != q->dimension ||
+	if (rc == CM_OK && (q->kind != QY_VECTOR || p->slots.kinds != 1 || s->count != q->dimension ||
 				   s->groups != 1 || s->each.dummies != 0 || s->each.keep_always))
 		rc = cm_fail(err, CM_EPROTO,
 			"%s: a slot for each coordinate of a vector, a keep probability and no dummies are "
@@ -17,7 +17,7 @@ static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p,
 	return rc == CM_OK ? pt_slots_count_check(p, CM_EPROTO, err) : rc;
 }
 
-static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	(void)q;
@@ -25,7 +25,7 @@ static uint64_t word(const struct pt_query *q, const struct pt_randomizer *p, co
 	return pt_flame_level(value->at[i], p->slots.slot[0].each.bins - 1, rng);
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	pt_slots_encode(q, p, value, word, rng, records);

@@ -1,16 +1,16 @@
 /* pt_ss_simple_analysis.c - the analysis half of pt_ss_simple.c: the row's plan, loss, counts and answer. */
 #include <math.h>
 
+#include "es_law.h"
+#include "es_vector.h"
 #include "pt_flame_analysis.h"
-#include "pt_law.h"
 #include "pt_levels_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots.h"
 #include "pt_slots_analysis.h"
-#include "pt_vector.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .row = row->device,
@@ -19,7 +19,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 				{ .count = q->dimension, .groups = 1, .each.bins = pt_flame_levels(r) } } } };
 	enum cm_rc rc;
 
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, CM_ECONFIG, "%s: answers vectors only", row->device->name);
 	if (isinf(r->epsilon0) || r->dummies != 0)
 		return cm_fail(
@@ -35,15 +35,15 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q
 }
 
 /* One coordinate is a mean from levels. */
-static enum cm_rc one_mean(const struct pt_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	uint64_t reports, struct pt_item *item, struct cm_err *err)
+static enum cm_rc one_mean(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, struct qy_item *item, struct cm_err *err)
 {
-	struct pt_query mean = { .kind = PT_MEAN, .low = q->low, .high = q->high };
+	struct qy_query mean = { .kind = QY_MEAN, .low = q->low, .high = q->high };
 	struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[0]);
-	double wider = pt_normal_upper(pt_joint_tail(q->dimension)) / pt_normal_upper(0.025),
+	double wider = es_normal_upper(es_joint_tail(q->dimension)) / es_normal_upper(0.025),
 	       zero = fmin(fmax(0, q->low), q->high);
 	const char *label = item->label;
-	struct pt_estimate e = { 0 };
+	struct es_estimate e = { 0 };
 	enum cm_rc rc;
 
 	/* One device may have sent all its messages here. */
@@ -55,20 +55,20 @@ static enum cm_rc one_mean(const struct pt_query *q, const struct pt_randomizer 
 	item->joint_lower = item->value - wider * (item->value - item->lower);
 	item->joint_upper = item->value + wider * (item->upper - item->value);
 	item->below_noise = item->joint_lower <= zero && item->joint_upper >= zero;
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
 	(void)row;
 	if (rc == CM_OK)
-		rc = pt_vector_items(q, &e, err);
+		rc = es_vector_items(q, &e, err);
 	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
 		rc = one_mean(
 			q, p, counts + (size_t)c * p->slots.slot[0].each.bins, reports, &e.item[c], err);
@@ -77,11 +77,11 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[0]);

@@ -17,9 +17,9 @@
 /* size: coordinates sent for their value.  The slot's dummies are the client's own, of coordinates drawn
  * uniformly; its groups are the coordinates. */
 enum cm_rc pt_ss_topk_shape(
-	const struct pt_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err)
+	const struct qy_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err)
 {
-	if (q->kind != PT_VECTOR)
+	if (q->kind != QY_VECTOR)
 		return cm_fail(err, code, "%s: answers vectors only", pt_device_ss_topk.name);
 	if (q->dimension > PT_TAGS_MAX)
 		return cm_fail(err, code, "%s: %u coordinates, at most %u", pt_device_ss_topk.name,
@@ -33,7 +33,7 @@ enum cm_rc pt_ss_topk_shape(
 	return CM_OK;
 }
 
-static enum cm_rc check(const struct pt_query *q, const struct pt_randomizer *p, struct cm_err *err)
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	enum cm_rc rc = pt_slots_check(p, err);
@@ -78,7 +78,7 @@ static void draw_order(uint32_t dimension, const struct cr_rng *rng, uint16_t *r
 /* The k largest distances from the middle, of equal ones above zero the first: k times all coordinates are
  * looked at, and what was taken is not below the last key. */
 static uint32_t next_coordinate(
-	const struct pt_query *q, const struct pt_value *value, const uint16_t *rank, uint64_t *last)
+	const struct qy_query *q, const struct qy_value *value, const uint16_t *rank, uint64_t *last)
 {
 	uint64_t best = 0;
 
@@ -96,7 +96,7 @@ static uint32_t next_coordinate(
 	return (uint32_t)(PT_TAGS_MAX - (best & 0xffff));
 }
 
-static void encode(const struct pt_query *q, const struct pt_randomizer *p, const struct pt_value *value,
+static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
 	uint64_t last = (UINT64_C(1) << 63) - 1, m = messages(p);
@@ -119,7 +119,7 @@ static void encode(const struct pt_query *q, const struct pt_randomizer *p, cons
 }
 
 static void route(
-	const struct pt_randomizer *p, const struct pt_value *value, const uint8_t *records, uint16_t *tags)
+	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {
 	uint32_t m = messages(p);
 
@@ -146,5 +146,5 @@ const struct pt_device pt_device_ss_topk = {
 	.route = route,
 	.routes_by_value = true,
 	.dummy = dummy,
-	.kinds = PT_VECTOR,
+	.kinds = QY_VECTOR,
 };

@@ -9,7 +9,7 @@
 #include "pt_slots.h"
 #include "pt_slots_analysis.h"
 
-static enum cm_rc derive(const struct pt_protocol *row, const struct pt_query *q, const struct pt_request *r,
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { .shuffler.tags = q->dimension,
@@ -67,8 +67,8 @@ static enum cm_rc loss(
 }
 
 /* What nobody sent counts as the middle. */
-static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct pt_estimate *out,
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	const struct pt_kept all = { .mean = (double)reports };
@@ -78,7 +78,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct pt_query 
 }
 
 /* Of a coordinate that all send or, if that is worse, none. */
-static double expected_error(const struct pt_protocol *row, const struct pt_query *q,
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
 	const struct pt_kept all = { .mean = (double)participants };

@@ -1,13 +1,13 @@
-/* pt_mean.h - symbols to the mean of a bounded number, with its interval.
+/* es_mean.h - symbols to the mean of a bounded number, with its interval.
  *
  * A participant's number is rounded at random to one of the levels 0..b (pt_levels.h), and a symbol is drawn
  * by the level's law.  Every symbol has two scores whose means under the law of any level l are l and l^2. */
 #pragma once
 
-#include "pt_estimate.h"
+#include "es_estimate.h"
 
 /* How levels become symbols. */
-struct pt_rule {
+struct es_rule {
 	uint32_t levels;  /* 2 or more */
 	uint32_t symbols; /* at most PR_TALLIES_MAX */
 	const void *of;   /* what law and scores are given: the parameters that they follow from; borrowed */
@@ -18,15 +18,15 @@ struct pt_rule {
 };
 
 /* moment[levels]: second moment of the first score at every level.  False out of memory. */
-bool pt_mean_moments(const struct pt_rule *rule, double *moment);
+bool es_mean_moments(const struct es_rule *rule, double *moment);
 
 /* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
-double pt_mean_scale(const struct pt_query *q, double n);
+double es_mean_scale(const struct qy_query *q, double n);
 
 /* As pt_protocol.estimate, for one symbol of each of `reports` participants and `dummies` more that are
  * uniform.  Unbiased: the mean of the first scores, over b and scaled to the range.  Variance: the spread of
  * the first scores, less what is certainly the values' own; not understated but by its own sampling error,
  * for which Student's law widens the interval.  The caller has checked reports and counts. */
-CM_CHECK enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_rule *rule,
-	const uint64_t *counts, uint64_t reports, double dummies, struct pt_estimate *out,
+CM_CHECK enum cm_rc es_mean_estimate(const struct qy_query *q, const struct es_rule *rule,
+	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out,
 	struct cm_err *err);

@@ -1,4 +1,4 @@
-/* pt_query.h - what is asked: a histogram over categories, the mean, sum or quantiles of a bounded number,
+/* qy_query.h - what is asked: a histogram over categories, the mean, sum or quantiles of a bounded number,
  * the mean of a vector, ranges, marginals, prefixes; readings to values. */
 #pragma once
 
@@ -10,47 +10,47 @@
 
 struct cr_rng;
 
-enum pt_kind {
-	PT_HISTOGRAM = 1, /* each its own bit */
-	PT_MEAN = 2,
-	PT_QUANTILES = 4,
-	PT_SUM = 8,
-	PT_VECTOR = 16,    /* mean of each coordinate */
-	PT_RANGES = 32,    /* how many numbers lie in an interval, for intervals of the leaves' grid */
-	PT_MARGINALS = 64, /* counts of combinations of several fields' categories */
-	PT_PREFIXES = 128, /* counts of the candidates that a text may begin with */
+enum qy_kind {
+	QY_HISTOGRAM = 1, /* each its own bit */
+	QY_MEAN = 2,
+	QY_QUANTILES = 4,
+	QY_SUM = 8,
+	QY_VECTOR = 16,    /* mean of each coordinate */
+	QY_RANGES = 32,    /* how many numbers lie in an interval, for intervals of the leaves' grid */
+	QY_MARGINALS = 64, /* counts of combinations of several fields' categories */
+	QY_PREFIXES = 128, /* counts of the candidates that a text may begin with */
 };
 
 /* How a device takes part that has no valid reading: none at all, of another type, or outside the domain.  It
  * sends what every device sends, so that nobody learns who has a reading. */
-enum pt_none {
+enum qy_none {
 	/* It holds a value drawn uniformly from the domain. */
-	PT_NONE_EVEN = 0,
+	QY_NONE_EVEN = 0,
 	/* It holds a symbol of its own, one more than the domain has: the rows' bins, cells, dummies and
 	 * estimates have it.  Marginals: one more category of each column.  Prefixes: the bin of all texts
 	 * that begin with no candidate.  Only rows with none_symbol (pt_device.h). */
-	PT_NONE_SYMBOL = 1,
+	QY_NONE_SYMBOL = 1,
 	/* It holds a value that the query states. */
-	PT_NONE_VALUE = 2,
+	QY_NONE_VALUE = 2,
 };
-/* pt_value.x of PT_NONE_SYMBOL where a number is asked for. */
-#define PT_NUMBER_NONE (UINT64_C(1) << 33)
+/* qy_value.x of QY_NONE_SYMBOL where a number is asked for. */
+#define QY_NUMBER_NONE (UINT64_C(1) << 33)
 /* The label of what counts devices without a reading; a category may have the same text, so the item says it
- * (pt_item.none). */
-#define PT_NONE_LABEL "(no reading)"
+ * (qy_item.none). */
+#define QY_NONE_LABEL "(no reading)"
 
-#define PT_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
-#define PT_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
+#define QY_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
+#define QY_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
 
 /* One of the fields of a reading that has several. */
-struct pt_column {
+struct qy_column {
 	char name[65];
 	char **category; /* marginals: the domain in order, distinct; owned */
 	uint32_t categories;
 };
 
-struct pt_query {
-	enum pt_kind kind;
+struct qy_query {
+	enum qy_kind kind;
 	char name[65];   /* [a-z0-9._-], for tables and files */
 	char field[65];  /* of a reading; may differ from the name; "" when there are columns */
 	char **category; /* histogram: the domain in order, distinct; prefixes: candidates; owned */
@@ -59,7 +59,7 @@ struct pt_query {
 	/* Vector: its coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array, unless there
 	 * are columns, then one for each. */
 	uint32_t dimension;
-	struct pt_column *column; /* vector: 0 or dimension; marginals: 2..PT_MARGINAL_COLUMNS_MAX; owned */
+	struct qy_column *column; /* vector: 0 or dimension; marginals: 2..QY_MARGINAL_COLUMNS_MAX; owned */
 	uint32_t columns;
 	/* Marginals: sets of columns, bit i for column i, distinct, none empty; each column is in one, and a
 	 * set has at most PR_CATEGORIES_MAX combinations; owned. */
@@ -70,22 +70,22 @@ struct pt_query {
 	/* Ranges: cells of the finest grid, and of them in one of the next coarser; leaves is a power of
 	 * fanout, at most PR_CATEGORIES_MAX. */
 	uint32_t leaves, fanout;
-	/* Prefixes: of a candidate, a multiple of 4 up to PT_PREFIX_BITS_MAX.  Candidates are the query's
+	/* Prefixes: of a candidate, a multiple of 4 up to QY_PREFIX_BITS_MAX.  Candidates are the query's
 	 * categories, bits / 4 lower-case hexadecimal digits each; there is at least one. */
 	uint32_t bits;
 	/* Vectors have no symbol; marginals no substitute; prefixes have the symbol. */
-	enum pt_none none;
-	double none_value; /* PT_NONE_VALUE of a number, and of each coordinate: in [low, high]; else 0 */
-	uint32_t none_category; /* PT_NONE_VALUE of a histogram: below categories; else 0 */
+	enum qy_none none;
+	double none_value; /* QY_NONE_VALUE of a number, and of each coordinate: in [low, high]; else 0 */
+	uint32_t none_category; /* QY_NONE_VALUE of a histogram: below categories; else 0 */
 };
 /* A value in the query's domain, or the symbol of a device without a reading. */
-struct pt_value {
+struct qy_value {
 	/* A category's index; (x - low)/(high - low) * 2^32 in [0, 2^32], to the nearest, of ranges up; a
 	 * candidate's index, or `categories` for a text that begins with none.  The symbol: `categories` of a
-	 * histogram, as one more category; PT_NUMBER_NONE of a number. */
+	 * histogram, as one more category; QY_NUMBER_NONE of a number. */
 	uint64_t x;
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
-	 * its category's index, or its `categories`, the symbol.  pt_value_width of them, borrowed; NULL
+	 * its category's index, or its `categories`, the symbol.  qy_value_width of them, borrowed; NULL
 	 * else. */
 	const uint32_t *at;
 	uint32_t level; /* the class that the device chose, in rounds whose tags are classes; 0 else */
@@ -93,58 +93,58 @@ struct pt_value {
 /* 1 if devices without a reading hold a symbol of their own, which rows count apart: a histogram has
  * categories + 1 bins then, a column of marginals categories + 1, a number one bin more than levels, the
  * last. 0 else, and of prefixes, where the bin of all other texts is theirs. */
-uint32_t pt_query_symbols(const struct pt_query *q);
+uint32_t qy_query_symbols(const struct qy_query *q);
 /* Bins of a histogram: its categories and the symbol, if there is one, last. */
-uint32_t pt_query_bins(const struct pt_query *q);
+uint32_t qy_query_bins(const struct qy_query *q);
 /* How many numbers `at` has: 0 for a query of one number. */
-uint32_t pt_value_width(const struct pt_query *q);
+uint32_t qy_value_width(const struct qy_query *q);
 
 /* Fields of a reading that a value is made of: the columns, or 1. */
-uint32_t pt_query_fields(const struct pt_query *q);
+uint32_t qy_query_fields(const struct qy_query *q);
 /* Name of field i; borrowed from q. */
-const char *pt_query_field(const struct pt_query *q, uint32_t i);
+const char *qy_query_field(const struct qy_query *q, uint32_t i);
 /* All of them for people: "a", "a, b" or "a, b, ..." as far as they fit. */
-void pt_query_fields_text(const struct pt_query *q, char *out, size_t size);
+void qy_query_fields_text(const struct qy_query *q, char *out, size_t size);
 
 /* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes": in plans and
  * results. */
-const char *pt_kind_name(enum pt_kind kind);
+const char *qy_kind_name(enum qy_kind kind);
 /* 0 if there is none. */
-enum pt_kind pt_kind_named(const char *name);
+enum qy_kind qy_kind_named(const char *name);
 /* Kind i in that order, 0 past the last. */
-enum pt_kind pt_kind_at(size_t i);
+enum qy_kind qy_kind_at(size_t i);
 
 /* Does it ask for the mean, or for the sum, of a number? */
-bool pt_is_mean(const struct pt_query *q);
+bool qy_is_mean(const struct qy_query *q);
 /* Well-formed, with nothing that its kind does not have?  CM_ECONFIG naming what is not. */
-CM_CHECK enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err);
-void pt_query_fini(struct pt_query *q);
+CM_CHECK enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err);
+void qy_query_fini(struct qy_query *q);
 /* Do both ask the same, in the same words? */
-bool pt_query_equal(const struct pt_query *a, const struct pt_query *b);
+bool qy_query_equal(const struct qy_query *a, const struct qy_query *b);
 
-/* A reading to a value: text[pt_query_fields], one per field.  A vector in one field is its numbers, between
+/* A reading to a value: text[qy_query_fields], one per field.  A vector in one field is its numbers, between
  * them spaces, a comma or a semicolon.  A text is counted by its first bytes, zeroes following a short one.
- * `at` is the caller's, pt_value_width numbers, and out->at afterwards; NULL if there are none.  CM_EDATA for
+ * `at` is the caller's, qy_value_width numbers, and out->at afterwards; NULL if there are none.  CM_EDATA for
  * a category outside the domain, text that is no finite number, another number of coordinates, or a field
  * that is empty; no message repeats a reading.  A number outside [low, high] is clamped (*clamped set).
  * Not in constant time: the device reads what it holds. */
-CM_CHECK enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint32_t *at,
-	struct pt_value *out, int *clamped, struct cm_err *err);
+CM_CHECK enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint32_t *at,
+	struct qy_value *out, int *clamped, struct cm_err *err);
 /* The value of a device that has no valid reading, as q->none says; the numbers of `at` as above.  Draws
- * only where it is PT_NONE_EVEN. */
-void pt_value_none(const struct pt_query *q, const struct cr_rng *rng, uint32_t *at, struct pt_value *out);
-/* The value that a device takes part with, whatever it holds: pt_value_read of what is there, and
- * pt_value_none of what is not.  text[i] may be NULL, for a field that the reading does not have.  Marginals,
+ * only where it is QY_NONE_EVEN. */
+void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at, struct qy_value *out);
+/* The value that a device takes part with, whatever it holds: qy_value_read of what is there, and
+ * qy_value_none of what is not.  text[i] may be NULL, for a field that the reading does not have.  Marginals,
  * and vectors with a field for each coordinate, are judged field by field: what is valid counts.  Returns how
- * many of pt_query_fields had no valid reading. */
-uint32_t pt_value_take(const struct pt_query *q, const char *const *text, const struct cr_rng *rng,
-	uint32_t *at, struct pt_value *out, int *clamped);
+ * many of qy_query_fields had no valid reading. */
+uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const struct cr_rng *rng,
+	uint32_t *at, struct qy_value *out, int *clamped);
 /* How they take part, as a plan says it: "symbol", "even", "37", "category:High". */
-#define PT_NONE_CATEGORY "category:"
-void pt_query_none_word(const struct pt_query *q, char *out, size_t size);
+#define QY_NONE_CATEGORY "category:"
+void qy_query_none_word(const struct qy_query *q, char *out, size_t size);
 /* What devices without a reading do to the answer, for people: "devices without a reading are counted
  * apart".  A result states it. */
-void pt_query_none_text(const struct pt_query *q, char *out, size_t size);
+void qy_query_none_text(const struct qy_query *q, char *out, size_t size);
 /* A value of the query's domain for people: "high", "0.25", "0.25, -1, ... (784 numbers)", "yes, no", "61..",
- * "another" or PT_NONE_LABEL. */
-void pt_value_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size);
+ * "another" or QY_NONE_LABEL. */
+void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size);

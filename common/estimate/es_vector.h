@@ -1,4 +1,4 @@
-/* pt_vector.h - signs of coordinates to the mean of a vector, with intervals.
+/* es_vector.h - signs of coordinates to the mean of a vector, with intervals.
  *
  * A coordinate x of [low, high] is h in [-1, 1] of half the range about its middle, and a participant's sign
  * of it is +1 with chance (1 + h) / 2.  Each message is about coordinate j with chance 1 / G and then shows a
@@ -6,7 +6,7 @@
  * participants, G S_j / (n slope) estimates the mean of h_j without bias. */
 #pragma once
 
-#include "pt_estimate.h"
+#include "es_estimate.h"
 
 struct pt_signs {
 	double groups;    /* G, 1 or more */
@@ -16,7 +16,7 @@ struct pt_signs {
 
 /* Variance of the estimate of a mean h, in units of half the range squared: ((n + N) G / slope^2 - n h^2) /
  * n^2, exact when all hold h, and more than there is when they differ. */
-double pt_signs_variance(const struct pt_signs *s, double n, double h);
+double es_signs_variance(const struct pt_signs *s, double n, double h);
 
 /* One item per coordinate from sum[dimension] of its signs.  `reports` 1..PR_ROUND_REPORTS_MAX, else
  * CM_EDATA.
@@ -26,11 +26,11 @@ double pt_signs_variance(const struct pt_signs *s, double n, double h);
  * the mean in question (Wilson).  They are not cut to the range; `projected` is.  noise_floor: the absolute
  * value whose estimate is told apart from 0 (or from the end of the range next to it); below_noise: the joint
  * interval includes that.  Labels are the columns' names, or numbers from 0. */
-CM_CHECK enum cm_rc pt_vector_estimate(const struct pt_query *q, const struct pt_signs *s, const int64_t *sum,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+CM_CHECK enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err);
 /* Root mean square over the coordinates at the worst values, those in the middle of the range. */
-double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs *s, uint64_t participants);
+double es_vector_expected_error(const struct qy_query *q, const struct pt_signs *s, uint64_t participants);
 
 /* The items of an estimate with their labels: the columns' names, or numbers that live in e.  CM_EINTERNAL
  * out of memory.  e is the caller's to finish in either case. */
-CM_CHECK enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err);
+CM_CHECK enum cm_rc es_vector_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err);

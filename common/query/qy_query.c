@@ -1,23 +1,23 @@
-/* pt_query.c - what is asked: names, fields, memory. */
-#include "pt_query.h"
+/* qy_query.c - what is asked: names, fields, memory. */
+#include "qy_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct {
-	enum pt_kind kind;
+	enum qy_kind kind;
 	const char *name;
-} kinds[] = { { PT_HISTOGRAM, "histogram" }, { PT_MEAN, "mean" }, { PT_QUANTILES, "quantiles" },
-	{ PT_SUM, "sum" }, { PT_VECTOR, "vector" }, { PT_RANGES, "ranges" }, { PT_MARGINALS, "marginals" },
-	{ PT_PREFIXES, "prefixes" } };
+} kinds[] = { { QY_HISTOGRAM, "histogram" }, { QY_MEAN, "mean" }, { QY_QUANTILES, "quantiles" },
+	{ QY_SUM, "sum" }, { QY_VECTOR, "vector" }, { QY_RANGES, "ranges" }, { QY_MARGINALS, "marginals" },
+	{ QY_PREFIXES, "prefixes" } };
 
-enum pt_kind pt_kind_at(size_t i)
+enum qy_kind qy_kind_at(size_t i)
 {
-	return i < sizeof kinds / sizeof kinds[0] ? kinds[i].kind : (enum pt_kind)0;
+	return i < sizeof kinds / sizeof kinds[0] ? kinds[i].kind : (enum qy_kind)0;
 }
 
-const char *pt_kind_name(enum pt_kind kind)
+const char *qy_kind_name(enum qy_kind kind)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		if (kinds[i].kind == kind)
@@ -26,39 +26,39 @@ const char *pt_kind_name(enum pt_kind kind)
 	return "?";
 }
 
-enum pt_kind pt_kind_named(const char *name)
+enum qy_kind qy_kind_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		if (strcmp(kinds[i].name, name) == 0)
 			return kinds[i].kind;
 	}
-	return (enum pt_kind)0;
+	return (enum qy_kind)0;
 }
 
-uint32_t pt_value_width(const struct pt_query *q)
+uint32_t qy_value_width(const struct qy_query *q)
 {
-	return q->kind == PT_VECTOR ? q->dimension : q->kind == PT_MARGINALS ? q->columns : 0;
+	return q->kind == QY_VECTOR ? q->dimension : q->kind == QY_MARGINALS ? q->columns : 0;
 }
 
-uint32_t pt_query_fields(const struct pt_query *q)
+uint32_t qy_query_fields(const struct qy_query *q)
 {
 	return q->columns > 0 ? q->columns : 1;
 }
 
-const char *pt_query_field(const struct pt_query *q, uint32_t i)
+const char *qy_query_field(const struct qy_query *q, uint32_t i)
 {
 	return q->columns > 0 ? q->column[i].name : q->field;
 }
 
-void pt_query_fields_text(const struct pt_query *q, char *out, size_t size)
+void qy_query_fields_text(const struct qy_query *q, char *out, size_t size)
 {
 	static const char more[] = ", ...";
-	uint32_t n = pt_query_fields(q);
+	uint32_t n = qy_query_fields(q);
 	size_t used = 0;
 
 	*out = '\0';
 	for (uint32_t i = 0; i < n; i++) {
-		const char *name = pt_query_field(q, i);
+		const char *name = qy_query_field(q, i);
 		size_t need = strlen(name) + (i > 0 ? 2 : 0), rest = i + 1 < n ? sizeof more : 1;
 
 		if (used + need + rest > size) {
@@ -76,7 +76,7 @@ static void free_texts(char **text, uint32_t n)
 	free(text);
 }
 
-void pt_query_fini(struct pt_query *q)
+void qy_query_fini(struct qy_query *q)
 {
 	free_texts(q->category, q->categories);
 	q->category = NULL;
@@ -94,7 +94,7 @@ void pt_query_fini(struct pt_query *q)
 	q->probabilities = 0;
 }
 
-bool pt_is_mean(const struct pt_query *q)
+bool qy_is_mean(const struct qy_query *q)
 {
-	return q->kind == PT_MEAN || q->kind == PT_SUM;
+	return q->kind == QY_MEAN || q->kind == QY_SUM;
 }

@@ -1,7 +1,7 @@
-/* pt_query_equal.c - whether two queries ask the same. */
+/* qy_query_equal.c - whether two queries ask the same. */
 #include <string.h>
 
-#include "pt_query.h"
+#include "qy_query.h"
 
 /* Neither is a NaN. */
 static bool same_number(double a, double b)
@@ -18,7 +18,7 @@ static bool same_texts(char *const *a, uint32_t an, char *const *b, uint32_t bn)
 	return an == bn && i == an;
 }
 
-static bool same_columns(const struct pt_query *a, const struct pt_query *b)
+static bool same_columns(const struct qy_query *a, const struct qy_query *b)
 {
 	uint32_t i = 0;
 
@@ -30,7 +30,7 @@ static bool same_columns(const struct pt_query *a, const struct pt_query *b)
 	return a->columns == b->columns && i == a->columns;
 }
 
-static bool same_marginals(const struct pt_query *a, const struct pt_query *b)
+static bool same_marginals(const struct qy_query *a, const struct qy_query *b)
 {
 	uint32_t i = 0;
 
@@ -39,7 +39,7 @@ static bool same_marginals(const struct pt_query *a, const struct pt_query *b)
 	return a->marginals == b->marginals && i == a->marginals;
 }
 
-static bool same_probabilities(const struct pt_query *a, const struct pt_query *b)
+static bool same_probabilities(const struct qy_query *a, const struct qy_query *b)
 {
 	uint32_t i = 0;
 
@@ -49,7 +49,7 @@ static bool same_probabilities(const struct pt_query *a, const struct pt_query *
 	return a->probabilities == b->probabilities && i == a->probabilities;
 }
 
-bool pt_query_equal(const struct pt_query *a, const struct pt_query *b)
+bool qy_query_equal(const struct qy_query *a, const struct qy_query *b)
 {
 	return a->kind == b->kind && strcmp(a->name, b->name) == 0 && strcmp(a->field, b->field) == 0 &&
 	       same_texts(a->category, a->categories, b->category, b->categories) &&

@@ -1,15 +1,15 @@
-/* pt_expect.c - the error to expect of an answer, before anybody was asked. */
-#include "pt_expect.h"
+/* es_expect.c - the error to expect of an answer, before anybody was asked. */
+#include "es_expect.h"
 
 #include <math.h>
 
-#include "pt_mean.h"
+#include "es_mean.h"
 
-double pt_support_expected_error(const struct pt_support *s, uint64_t participants, uint32_t items)
+double es_support_expected_error(const struct es_support *s, uint64_t participants, uint32_t items)
 {
 	double n = (double)participants;
 
-	return sqrt((pt_support_variance(s, n, n / items) + pt_support_variance(s, n, n / 10)) / 2);
+	return sqrt((es_support_variance(s, n, n / items) + es_support_variance(s, n, n / 10)) / 2);
 }
 
 /* A value between the levels l and l + 1, the part f of the way, becomes the upper one with chance f.  Its
@@ -23,12 +23,12 @@ static double piece_variance(double l, double low, double high)
 }
 
 /* Root of the variance of the mean or sum, from the sum of the variances of all scores. */
-static double mean_error(const struct pt_query *q, double n, double b, double sum)
+static double mean_error(const struct qy_query *q, double n, double b, double sum)
 {
-	return pt_mean_scale(q, n) * (q->high - q->low) * sqrt(fmax(sum, 0)) / (n * b);
+	return es_mean_scale(q, n) * (q->high - q->low) * sqrt(fmax(sum, 0)) / (n * b);
 }
 
-double pt_mean_expected_error(const struct pt_query *q, uint64_t participants, uint32_t b,
+double es_mean_expected_error(const struct qy_query *q, uint64_t participants, uint32_t b,
 	const double *moment, double dummies, double dummy_variance)
 {
 	double worst = 0, n = (double)participants;
@@ -41,7 +41,7 @@ double pt_mean_expected_error(const struct pt_query *q, uint64_t participants, u
 /* With B1, B2 the sums of y and y^2 over the levels, L = P - Q and m = Q B1, the score of a report y is
  * (y - m) / L.  A report of level l has E y = m + L l and E y^2 = Q B2 + L l^2, so
  * E (y - m)^2 = Q B2 + L l^2 - m^2 - 2 m L l. */
-double pt_response_expected_error(const struct pt_query *q, const struct pt_counted *c)
+double es_response_expected_error(const struct qy_query *q, const struct es_counted *c)
 {
 	double b = c->bins - 1, other = c->other, more = c->keep - other, worst = 0;
 	double b1 = b * (b + 1) / 2, b2 = b1 * (2 * b + 1) / 3;

@@ -1,4 +1,4 @@
-/* pt_project.h - the nearest consistent answer.  Pure post-processing: costs no privacy, biases small counts
+/* es_project.h - the nearest consistent answer.  Pure post-processing: costs no privacy, biases small counts
  * upwards. */
 #pragma once
 
@@ -7,4 +7,4 @@
 
 /* Replace v by its Euclidean projection on { c >= 0, sum c = total } ("Norm-Sub"); n >= 1, total > 0.  False
  * out of memory, v unchanged. */
-bool pt_project_simplex(double *v, size_t n, double total);
+bool es_project_simplex(double *v, size_t n, double total);

@@ -1,12 +1,12 @@
-/* pt_vector.c - signs of coordinates to the mean of a vector, with intervals. */
-#include "pt_vector.h"
+/* es_vector.c - signs of coordinates to the mean of a vector, with intervals. */
+#include "es_vector.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "es_law.h"
 #include "pr_limits.h"
-#include "pt_law.h"
 
 #define EXACT     2000.0 /* messages expected about a coordinate below which the normal law is not used */
 #define FAR       20.0   /* standard deviations above the greatest mean, where no law is summed any more */
@@ -28,11 +28,11 @@ struct work {
 	double alpha, joint_alpha; /* of one tail */
 	double z, joint_z;
 	bool exact;
-	struct pt_law about; /* messages about a coordinate, when exact */
+	struct es_law about; /* messages about a coordinate, when exact */
 	struct limits *memo; /* by the sum of signs: coordinates of equal sums have equal limits */
 };
 
-double pt_signs_variance(const struct pt_signs *s, double n, double h)
+double es_signs_variance(const struct pt_signs *s, double n, double h)
 {
 	double all = n + (double)s->dummies;
 
@@ -48,7 +48,7 @@ static double tail(const struct work *w, double h, int64_t m)
 	int64_t c = llabs(m), last = w->about.first + (int64_t)w->about.len - 1, t = m > 0 ? m : 0;
 
 	if (m <= 0)
-		sum = pt_law_at_most(&w->about, c - 1);
+		sum = es_law_at_most(&w->about, c - 1);
 	at = pow(m > 0 ? plus : minus, (double)c);
 	least = m > 0 ? at : 1;
 	for (; c <= last; c++) {
@@ -96,8 +96,8 @@ static double lower_limit(const struct work *w, int64_t m, double a)
 /* The least h with value - h <= z sd(h); outside [-1, 1] sd is that of the end. */
 static double lower_score(const struct work *w, double value, double z)
 {
-	double more = 1 + z * z / w->n, noise = z * z * pt_signs_variance(w->s, w->n, 0);
-	double at_end = value - z * sqrt(pt_signs_variance(w->s, w->n, 1));
+	double more = 1 + z * z / w->n, noise = z * z * es_signs_variance(w->s, w->n, 0);
+	double at_end = value - z * sqrt(es_signs_variance(w->s, w->n, 1));
 
 	if (at_end <= -1 || at_end >= 1)
 		return at_end;
@@ -144,21 +144,21 @@ static bool work_init(struct work *w, const struct pt_signs *s, uint64_t reports
 	w->mixed = s->slope * n / w->messages;
 	w->unit = s->groups / (n * s->slope);
 	w->alpha = 0.025;
-	w->joint_alpha = pt_joint_tail(dimension);
-	w->z = pt_normal_upper(w->alpha);
-	w->joint_z = pt_normal_upper(w->joint_alpha);
+	w->joint_alpha = es_joint_tail(dimension);
+	w->z = es_normal_upper(w->alpha);
+	w->joint_z = es_normal_upper(w->joint_alpha);
 	w->exact = w->messages / s->groups < EXACT;
 	w->memo = calloc(2 * MEMO + 1, sizeof *w->memo);
-	return w->memo && (!w->exact || pt_law_binomial(&w->about, reports + s->dummies, 1 / s->groups));
+	return w->memo && (!w->exact || es_law_binomial(&w->about, reports + s->dummies, 1 / s->groups));
 }
 
 static void work_fini(struct work *w)
 {
-	pt_law_fini(&w->about);
+	es_law_fini(&w->about);
 	free(w->memo);
 }
 
-enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, struct cm_err *err)
+enum cm_rc es_vector_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err)
 {
 	e->n = q->dimension;
 	e->item = calloc(e->n, sizeof *e->item);
@@ -175,22 +175,22 @@ enum cm_rc pt_vector_items(const struct pt_query *q, struct pt_estimate *e, stru
 	return CM_OK;
 }
 
-static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, struct pt_estimate *e)
+static void fill(struct work *w, const struct qy_query *q, const int64_t *sum, struct es_estimate *e)
 {
 	double half = (q->high - q->low) / 2, middle = q->low + half;
-	double zero = fmin(fmax(0, q->low), q->high), most = pt_signs_variance(w->s, w->n, 0);
+	double zero = fmin(fmax(0, q->low), q->high), most = es_signs_variance(w->s, w->n, 0);
 	struct limits nothing = find_limits(w, llround((zero - middle) / half / w->unit));
 
 	for (uint32_t i = 0; i < q->dimension; i++) {
 		struct limits l = limits_of(w, sum[i]);
 		double value = (double)sum[i] * w->unit, square = value * value - most;
-		struct pt_item *item = &e->item[i];
+		struct qy_item *item = &e->item[i];
 
 		/* The square of the mean, from an estimate that varies: its own variance is taken off. */
-		*item = (struct pt_item){ .label = item->label,
+		*item = (struct qy_item){ .label = item->label,
 			.value = middle + half * value,
 			.variance =
-				half * half * pt_signs_variance(w->s, w->n, sqrt(fmin(fmax(square, 0), 1))),
+				half * half * es_signs_variance(w->s, w->n, sqrt(fmin(fmax(square, 0), 1))),
 			.lower = middle + half * l.lower,
 			.upper = middle + half * l.upper,
 			.joint_lower = middle + half * l.joint_lower,
@@ -201,29 +201,29 @@ static void fill(struct work *w, const struct pt_query *q, const int64_t *sum, s
 	e->noise_floor = half * (nothing.joint_upper - nothing.joint_lower) / 2;
 }
 
-enum cm_rc pt_vector_estimate(const struct pt_query *q, const struct pt_signs *s, const int64_t *sum,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	struct work w = { 0 };
 	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "no participants, or too many");
-	rc = pt_vector_items(q, &e, err);
+	rc = es_vector_items(q, &e, err);
 	if (rc == CM_OK && !work_init(&w, s, reports, q->dimension))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK) {
 		fill(&w, q, sum, &e);
 		*out = e;
-		e = (struct pt_estimate){ 0 };
+		e = (struct es_estimate){ 0 };
 	}
 	work_fini(&w);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	return rc;
 }
 
-double pt_vector_expected_error(const struct pt_query *q, const struct pt_signs *s, uint64_t participants)
+double es_vector_expected_error(const struct qy_query *q, const struct pt_signs *s, uint64_t participants)
 {
-	return (q->high - q->low) / 2 * sqrt(pt_signs_variance(s, (double)participants, 0));
+	return (q->high - q->low) / 2 * sqrt(es_signs_variance(s, (double)participants, 0));
 }

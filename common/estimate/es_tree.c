@@ -1,5 +1,5 @@
-/* pt_tree.c - weighted least squares on a tree in two passes. */
-#include "pt_tree.h"
+/* es_tree.c - weighted least squares on a tree in two passes. */
+#include "es_tree.h"
 
 #include <stddef.h>
 
@@ -33,7 +33,7 @@ static void settle(const double *node, size_t nodes, double *child, uint32_t fan
 	}
 }
 
-void pt_tree_consistent(double *value, uint32_t fanout, uint32_t levels, const double *variance, double total)
+void es_tree_consistent(double *value, uint32_t fanout, uint32_t levels, const double *variance, double total)
 {
 	size_t at = 0, nodes = fanout;
 	double known;

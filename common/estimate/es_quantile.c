@@ -1,15 +1,15 @@
-/* pt_quantile.c - level counts to quantiles of a bounded number, with intervals. */
-#include "pt_quantile.h"
+/* es_quantile.c - level counts to quantiles of a bounded number, with intervals. */
+#include "es_quantile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pt_law.h"
+#include "es_law.h"
 
 #define LABEL_LEN 24u
 
-const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n)
+const double *es_quantile_asked(const struct qy_query *q, uint32_t *n)
 {
 	static const double usual[] = { 0.25, 0.5, 0.75 };
 
@@ -24,37 +24,37 @@ struct step {
 
 /* Levels 0..level as one item: who holds one of them supports it with chance P + level Q, everybody else with
  * (level + 1) Q. */
-static struct pt_support support_of(const struct pt_counted *c, uint32_t level)
+static struct es_support support_of(const struct es_counted *c, uint32_t level)
 {
 	double other = c->other, above = c->bins - 1 - level;
 
-	return (struct pt_support){ .keep = c->keep + level * other,
+	return (struct es_support){ .keep = c->keep + level * other,
 		.flip = above * other,
 		.other = (level + 1) * other,
 		.dummies = c->dummies,
 		.blanket = (level + 1.0) / c->bins };
 }
 
-static struct step step_of(const struct pt_counted *c, uint32_t level, double messages)
+static struct step step_of(const struct es_counted *c, uint32_t level, double messages)
 {
-	struct pt_support s = support_of(c, level);
+	struct es_support s = support_of(c, level);
 	double n = c->n, held = (messages - c->dummies * s.blanket - n * s.other) / (s.keep - s.other);
 
 	return (struct step){ .share = held / n,
-		.error = sqrt(pt_support_variance(&s, n, fmin(fmax(held, 0), n))) / n };
+		.error = sqrt(es_support_variance(&s, n, fmin(fmax(held, 0), n))) / n };
 }
 
-double pt_quantile_expected_error(const struct pt_query *q, const struct pt_counted *c)
+double es_quantile_expected_error(const struct qy_query *q, const struct es_counted *c)
 {
-	double n = c->n, b = c->bins - pt_query_symbols(q) - 1, sum = 0;
+	double n = c->n, b = c->bins - qy_query_symbols(q) - 1, sum = 0;
 	uint32_t asked;
-	const double *at = pt_quantile_asked(q, &asked);
+	const double *at = es_quantile_asked(q, &asked);
 
 	for (uint32_t i = 0; i < asked; i++) {
 		uint32_t level = (uint32_t)fmin(at[i] * b, b - 1);
-		struct pt_support s = support_of(c, level);
+		struct es_support s = support_of(c, level);
 
-		sum += pt_support_variance(&s, n, at[i] * n) / (n * n);
+		sum += es_support_variance(&s, n, at[i] * n) / (n * n);
 	}
 	return (q->high - q->low) * sqrt(sum / asked + 1 / (12 * b * b));
 }
@@ -126,10 +126,10 @@ static double upper_end(const struct step *f, uint32_t b, double q, double z)
 
 /* Labels and memory of the quantiles that are asked for, and of `more` items behind them. */
 static enum cm_rc make_items(
-	const struct pt_query *q, uint32_t more, struct pt_estimate *e, struct cm_err *err)
+	const struct qy_query *q, uint32_t more, struct es_estimate *e, struct cm_err *err)
 {
 	uint32_t n;
-	const double *asked = pt_quantile_asked(q, &n);
+	const double *asked = es_quantile_asked(q, &n);
 
 	e->n = n + more;
 	e->item = calloc(e->n, sizeof *e->item);
@@ -149,10 +149,10 @@ static enum cm_rc make_items(
 }
 
 /* One quantile.  f: what it is read from; tests: what its ends are tested with; of 0..b-1. */
-static void fill(const struct pt_query *q, const struct step *f, const struct step *tests, uint32_t b,
-	double at, double joint, struct pt_item *item)
+static void fill(const struct qy_query *q, const struct step *f, const struct step *tests, uint32_t b,
+	double at, double joint, struct qy_item *item)
 {
-	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025);
+	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025);
 	double low = lower_end(tests, b, at, z), high = upper_end(tests, b, at, z);
 	double x = fmin(fmax(read_at(f, b, at), low), high), deviation = unit * (high - low) / (2 * z);
 
@@ -168,9 +168,9 @@ static void fill(const struct pt_query *q, const struct step *f, const struct st
 
 /* Work of one estimate; f, tests: of levels 0..b-1. */
 struct holders {
-	struct pt_counted c;
-	struct pt_held held;
-	struct pt_sums all; /* weight: how many have a reading */
+	struct es_counted c;
+	struct es_held held;
+	struct es_sums all; /* weight: how many have a reading */
 	struct step *f, *tests;
 	double *score, *nothing;
 	uint32_t b;
@@ -181,11 +181,11 @@ struct holders {
 static void test_levels(struct holders *h, double at)
 {
 	for (uint32_t j = 0; j < h->b; j++) {
-		struct pt_sums s = { 0 };
+		struct es_sums s = { 0 };
 
 		for (uint32_t y = 0; y <= h->b; y++)
 			h->score[y] = (y <= j) - at;
-		pt_sums_add(&h->c, &h->held, h->score, h->nothing, &s);
+		es_sums_add(&h->c, &h->held, h->score, h->nothing, &s);
 		h->tests[j] =
 			(struct step){ .share = at + s.score / h->c.n, .error = sqrt(s.of_score) / h->c.n };
 	}
@@ -198,10 +198,10 @@ static bool some_hold(const struct holders *h, double z)
 }
 
 static void fill_of_holders(
-	const struct pt_query *q, struct holders *h, double at, double joint, struct pt_item *item)
+	const struct qy_query *q, struct holders *h, double at, double joint, struct qy_item *item)
 {
-	if (!some_hold(h, pt_normal_upper(0.025))) {
-		pt_item_undefined(q->low, q->high, item);
+	if (!some_hold(h, es_normal_upper(0.025))) {
+		es_item_undefined(q->low, q->high, item);
 		return;
 	}
 	test_levels(h, at);
@@ -212,20 +212,20 @@ static void fill_of_holders(
 	}
 }
 
-static bool holders_init(struct holders *h, const struct pt_counted *c)
+static bool holders_init(struct holders *h, const struct es_counted *c)
 {
 	double below = 0;
 
 	*h = (struct holders){ .c = *c, .b = c->bins - 2 };
 	h->f = calloc(2 * (size_t)h->b, sizeof *h->f);
 	h->score = calloc(2 * (size_t)c->bins, sizeof *h->score);
-	if (!h->f || !h->score || !pt_held(&h->c, &h->held))
+	if (!h->f || !h->score || !es_held(&h->c, &h->held))
 		return false;
 	h->tests = h->f + h->b;
 	h->nothing = h->score + c->bins;
 	for (uint32_t y = 0; y <= h->b; y++)
 		h->score[y] = 1;
-	pt_sums_add(&h->c, &h->held, h->nothing, h->score, &h->all);
+	es_sums_add(&h->c, &h->held, h->nothing, h->score, &h->all);
 	for (uint32_t j = 0; j < h->b; j++) {
 		below += h->held.count[j];
 		h->f[j].share = below / h->all.weight;
@@ -233,14 +233,14 @@ static bool holders_init(struct holders *h, const struct pt_counted *c)
 	return true;
 }
 
-static enum cm_rc estimate_of_holders(const struct pt_query *q, const struct pt_counted *c,
-	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+static enum cm_rc estimate_of_holders(const struct qy_query *q, const struct es_counted *c,
+	const struct es_support *symbol, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
-	struct pt_estimate e = { .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	struct holders h;
 	uint32_t *size = calloc(c->bins, sizeof *size), asked;
-	const double *at = pt_quantile_asked(q, &asked);
-	double joint = pt_normal_upper(pt_joint_tail(asked));
+	const double *at = es_quantile_asked(q, &asked);
+	double joint = es_normal_upper(es_joint_tail(asked));
 	enum cm_rc rc = CM_OK;
 
 	if (!holders_init(&h, c) || !size)
@@ -252,31 +252,31 @@ static enum cm_rc estimate_of_holders(const struct pt_query *q, const struct pt_
 	for (uint32_t i = 0; rc == CM_OK && i < asked; i++)
 		fill_of_holders(q, &h, at[i], joint, &e.item[i]);
 	if (rc == CM_OK)
-		rc = pt_none_item(
+		rc = es_none_item(
 			symbol, c->counts[c->bins - 1], reports, 1, &e.item[asked], &e.noise_floor, err);
-	pt_held_fini(&h.held);
+	es_held_fini(&h.held);
 	free(h.f);
 	free(h.score);
 	free(size);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }
 
-enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counted *c,
-	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc es_quantile_estimate(const struct qy_query *q, const struct es_counted *c,
+	const struct es_support *symbol, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
 	uint32_t b = c->bins - 1;
 	struct step *f;
 	uint32_t *size, asked;
-	const double *at = pt_quantile_asked(q, &asked);
-	struct pt_estimate e = { .reports = reports };
+	const double *at = es_quantile_asked(q, &asked);
+	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc;
-	double messages = 0, joint = pt_normal_upper(pt_joint_tail(asked));
+	double messages = 0, joint = es_normal_upper(es_joint_tail(asked));
 
-	if (pt_query_symbols(q) > 0)
+	if (qy_query_symbols(q) > 0)
 		return estimate_of_holders(q, c, symbol, reports, out, err);
 	f = calloc(b, sizeof *f);
 	size = calloc(b, sizeof *size);
@@ -291,10 +291,10 @@ enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counte
 	for (uint32_t i = 0; i < asked; i++)
 		fill(q, f, f, b, at[i], joint, &e.item[i]);
 	*out = e;
-	e = (struct pt_estimate){ 0 };
+	e = (struct es_estimate){ 0 };
 out:
 	free(f);
 	free(size);
-	pt_estimate_fini(&e);
+	es_estimate_fini(&e);
 	return rc;
 }

@@ -1,14 +1,14 @@
-/* pt_histogram.c - support counts to counts of participants, with intervals. */
-#include "pt_histogram.h"
+/* es_histogram.c - support counts to counts of participants, with intervals. */
+#include "es_histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "es_law.h"
+#include "es_noise_law.h"
+#include "es_project.h"
 #include "pr_limits.h"
-#include "pt_law.h"
-#include "pt_noise_law.h"
-#include "pt_project.h"
 
 #define NOISE_EXACT    100.0 /* expected noise messages for an item below which the normal law is not used */
 #define VARIANCE_EXACT 1e4   /* of the kept messages, above which their law is normal enough */
@@ -21,33 +21,33 @@ struct limits {
 
 /* One estimation. */
 struct work {
-	const struct pt_support *s;
+	const struct es_support *s;
 	uint64_t n;
 	double expected;           /* noise messages for an item that nobody holds */
 	double alpha, joint_alpha; /* of one tail */
 	double z, joint_z;
 	bool exact, no_memory;
-	struct pt_law blanket, nobody; /* dummies for one item; messages for an item of nobody */
+	struct es_law blanket, nobody; /* dummies for one item; messages for an item of nobody */
 	struct limits *memo;           /* by message count: items of equal counts have equal limits */
 };
 
-void pt_histogram_name(const struct pt_query *q, uint32_t i, struct pt_item *item)
+void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *item)
 {
 	item->none = i == q->categories;
-	item->label = item->none ? PT_NONE_LABEL : q->category[i];
+	item->label = item->none ? QY_NONE_LABEL : q->category[i];
 }
 
-double pt_support_variance(const struct pt_support *s, double n, double c)
+double es_support_variance(const struct es_support *s, double n, double c)
 {
 	double noise =
-		s->noise.mean > 0 ? pt_noise_variance(&s->noise) : s->dummies * s->blanket * (1 - s->blanket);
+		s->noise.mean > 0 ? es_noise_variance(&s->noise) : s->dummies * s->blanket * (1 - s->blanket);
 	double slope = s->keep - s->other;
 
 	return (c * s->keep * s->flip + (n - c) * s->other * (1 - s->other) + noise) / (slope * slope);
 }
 
 /* Every holder supports its item and nobody else does: only the dummies are random. */
-static bool is_certain(const struct pt_support *s)
+static bool is_certain(const struct es_support *s)
 {
 	return s->flip == 0 && s->other == 0;
 }
@@ -60,11 +60,11 @@ static double estimate_of(const struct work *w, double messages)
 /* P(messages >= m) if `least`, else P(messages <= m), when c participants hold the item. */
 static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 {
-	struct pt_law kept = { 0 }, others = { 0 }, noise = { 0 };
+	struct es_law kept = { 0 }, others = { 0 }, noise = { 0 };
 	double sum = 0;
 
-	if (!pt_law_binomial(&kept, c, w->s->keep) || !pt_law_binomial(&others, w->n - c, w->s->other) ||
-		!pt_law_sum(&noise, &others, &w->blanket)) {
+	if (!es_law_binomial(&kept, c, w->s->keep) || !es_law_binomial(&others, w->n - c, w->s->other) ||
+		!es_law_sum(&noise, &others, &w->blanket)) {
 		w->no_memory = true;
 	} else {
 		/* Cumulate one, sum over the other. */
@@ -77,9 +77,9 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 			sum += noise.p[i] * (least ? 1 - below : below);
 		}
 	}
-	pt_law_fini(&kept);
-	pt_law_fini(&others);
-	pt_law_fini(&noise);
+	es_law_fini(&kept);
+	es_law_fini(&others);
+	es_law_fini(&noise);
 	return sum;
 }
 
@@ -88,8 +88,8 @@ static double lower_limit(struct work *w, int64_t m, double a)
 {
 	uint64_t low = 0, high = w->n;
 
-	if (pt_law_at_least(&w->nobody, m) > a)
-		return ((double)m - (double)pt_law_upper(&w->nobody, a)) / (w->s->keep - w->s->other);
+	if (es_law_at_least(&w->nobody, m) > a)
+		return ((double)m - (double)es_law_upper(&w->nobody, a)) / (w->s->keep - w->s->other);
 	/* Rejected at low; the law grows with c. */
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
@@ -107,8 +107,8 @@ static double upper_limit(struct work *w, int64_t m, double a)
 {
 	uint64_t low = 0, high = w->n + 1;
 
-	if (pt_law_at_most(&w->nobody, m) <= a)
-		return ((double)m - (double)pt_law_lower(&w->nobody, a)) / (w->s->keep - w->s->other);
+	if (es_law_at_most(&w->nobody, m) <= a)
+		return ((double)m - (double)es_law_lower(&w->nobody, a)) / (w->s->keep - w->s->other);
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
 
@@ -123,14 +123,14 @@ static double upper_limit(struct work *w, int64_t m, double a)
 static struct limits find_limits(struct work *w, uint64_t messages)
 {
 	double m = (double)messages, value = estimate_of(w, m), c = fmin(fmax(value, 0), (double)w->n);
-	double sd = sqrt(pt_support_variance(w->s, (double)w->n, c));
+	double sd = sqrt(es_support_variance(w->s, (double)w->n, c));
 	int64_t count = (int64_t)messages;
 
 	if (w->exact && is_certain(w->s))
-		return (struct limits){ m - (double)pt_law_upper(&w->nobody, w->alpha),
-			m - (double)pt_law_lower(&w->nobody, w->alpha),
-			m - (double)pt_law_upper(&w->nobody, w->joint_alpha),
-			m - (double)pt_law_lower(&w->nobody, w->joint_alpha), true };
+		return (struct limits){ m - (double)es_law_upper(&w->nobody, w->alpha),
+			m - (double)es_law_lower(&w->nobody, w->alpha),
+			m - (double)es_law_upper(&w->nobody, w->joint_alpha),
+			m - (double)es_law_lower(&w->nobody, w->joint_alpha), true };
 	if (w->exact && c * w->s->keep * w->s->flip < VARIANCE_EXACT)
 		return (struct limits){ lower_limit(w, count, w->alpha), upper_limit(w, count, w->alpha),
 			lower_limit(w, count, w->joint_alpha), upper_limit(w, count, w->joint_alpha), true };
@@ -149,41 +149,41 @@ static struct limits limits_of(struct work *w, uint64_t messages)
 	return *memo;
 }
 
-static bool work_init(struct work *w, const struct pt_support *s, uint64_t n, size_t items)
+static bool work_init(struct work *w, const struct es_support *s, uint64_t n, size_t items)
 {
-	struct pt_law others = { 0 };
+	struct es_law others = { 0 };
 	bool good = true;
 
 	*w = (struct work){ .s = s, .n = n };
 	w->expected = s->dummies * s->blanket + (double)n * s->other;
 	w->alpha = 0.025;
-	w->joint_alpha = pt_joint_tail(items);
-	w->z = pt_normal_upper(w->alpha);
-	w->joint_z = pt_normal_upper(w->joint_alpha);
+	w->joint_alpha = es_joint_tail(items);
+	w->z = es_normal_upper(w->alpha);
+	w->joint_z = es_normal_upper(w->joint_alpha);
 	w->memo = calloc(MEMO, sizeof *w->memo);
 	if (!w->memo)
 		return false;
 	if (s->noise.mean > 0)
-		return w->exact = pt_noise_law(&s->noise, &w->nobody);
+		return w->exact = es_noise_law(&s->noise, &w->nobody);
 	if (!is_certain(s) && w->expected >= NOISE_EXACT)
 		return true;
-	w->exact = pt_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);
+	w->exact = es_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);
 	/* Too wide a window: the normal law serves. */
 	if (!w->exact)
 		return w->blanket.len == 0;
-	good = pt_law_binomial(&others, n, s->other) && pt_law_sum(&w->nobody, &w->blanket, &others);
-	pt_law_fini(&others);
+	good = es_law_binomial(&others, n, s->other) && es_law_sum(&w->nobody, &w->blanket, &others);
+	es_law_fini(&others);
 	return good;
 }
 
 static void work_fini(struct work *w)
 {
-	pt_law_fini(&w->blanket);
-	pt_law_fini(&w->nobody);
+	es_law_fini(&w->blanket);
+	es_law_fini(&w->nobody);
 	free(w->memo);
 }
 
-static void fill(struct work *w, const uint64_t *supports, struct pt_item *item, size_t n)
+static void fill(struct work *w, const uint64_t *supports, struct qy_item *item, size_t n)
 {
 	double reports = (double)w->n;
 
@@ -191,10 +191,10 @@ static void fill(struct work *w, const uint64_t *supports, struct pt_item *item,
 		struct limits l = limits_of(w, supports[i]);
 		double value = estimate_of(w, (double)supports[i]);
 
-		item[i] = (struct pt_item){ .label = item[i].label,
+		item[i] = (struct qy_item){ .label = item[i].label,
 			.none = item[i].none,
 			.value = value,
-			.variance = pt_support_variance(w->s, reports, fmin(fmax(value, 0), reports)),
+			.variance = es_support_variance(w->s, reports, fmin(fmax(value, 0), reports)),
 			.lower = l.lower,
 			.upper = l.upper,
 			.joint_lower = l.joint_lower,
@@ -206,12 +206,12 @@ static void fill(struct work *w, const uint64_t *supports, struct pt_item *item,
 
 static double noise_floor(const struct work *w)
 {
-	return w->exact ? estimate_of(w, (double)pt_law_upper(&w->nobody, w->joint_alpha))
-			: w->joint_z * sqrt(pt_support_variance(w->s, (double)w->n, 0));
+	return w->exact ? estimate_of(w, (double)es_law_upper(&w->nobody, w->joint_alpha))
+			: w->joint_z * sqrt(es_support_variance(w->s, (double)w->n, 0));
 }
 
-enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports, size_t n, uint64_t reports,
-	size_t joint, struct pt_item *item, double *floor, struct cm_err *err)
+enum cm_rc es_support_items(const struct es_support *s, const uint64_t *supports, size_t n, uint64_t reports,
+	size_t joint, struct qy_item *item, double *floor, struct cm_err *err)
 {
 	struct work w = { 0 };
 	double *projected = calloc(n, sizeof *projected);
@@ -224,7 +224,7 @@ enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports
 	fill(&w, supports, item, n);
 	for (size_t i = 0; i < n; i++)
 		projected[i] = item[i].value;
-	if (w.no_memory || !pt_project_simplex(projected, n, (double)reports)) {
+	if (w.no_memory || !es_project_simplex(projected, n, (double)reports)) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
@@ -237,10 +237,10 @@ out:
 	return rc;
 }
 
-enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_support *s, const uint64_t *supports,
-	uint64_t reports, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support *s, const uint64_t *supports,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
-	struct pt_estimate e = { .n = pt_query_bins(q), .reports = reports };
+	struct es_estimate e = { .n = qy_query_bins(q), .reports = reports };
 	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
@@ -249,11 +249,11 @@ enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_support
 	if (!e.item)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (uint32_t i = 0; i < e.n; i++)
-		pt_histogram_name(q, i, &e.item[i]);
-	rc = pt_support_items(s, supports, e.n, reports, e.n, e.item, &e.noise_floor, err);
+		es_histogram_name(q, i, &e.item[i]);
+	rc = es_support_items(s, supports, e.n, reports, e.n, e.item, &e.noise_floor, err);
 	if (rc == CM_OK)
 		*out = e;
 	else
-		pt_estimate_fini(&e);
+		es_estimate_fini(&e);
 	return rc;
 }

@@ -1,14 +1,14 @@
-/* pt_quantile.h - level counts to quantiles of a bounded number, with intervals. */
+/* es_quantile.h - level counts to quantiles of a bounded number, with intervals. */
 #pragma once
 
-#include "pt_holders.h"
+#include "es_holders.h"
 
 /* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
-const double *pt_quantile_asked(const struct pt_query *q, uint32_t *n);
+const double *es_quantile_asked(const struct qy_query *q, uint32_t *n);
 
 /* Of the quantiles that are asked for, root mean square, of numbers spread evenly over the range: by what the
  * variance of the distribution function there and rounding to a level come to. */
-double pt_quantile_expected_error(const struct pt_query *q, const struct pt_counted *c);
+double es_quantile_expected_error(const struct qy_query *q, const struct es_counted *c);
 
 /* The q-quantiles, inf{ x : at least a share q of the participants is at or below x }, from the levels that
  * MIXBINS with these parameters sent.  Reports and counts have been checked.
@@ -17,5 +17,5 @@ double pt_quantile_expected_error(const struct pt_query *q, const struct pt_coun
  * at most a level.  Intervals hold the quantile of the values themselves, whatever they are: they end at
  * levels, and rounding is counted.  variance: of a normal law with as wide an interval.  Joint intervals:
  * Sidak over the probabilities.  Labels: "median", or "p" and the percentage. */
-CM_CHECK enum cm_rc pt_quantile_estimate(const struct pt_query *q, const struct pt_counted *c,
-	const struct pt_support *symbol, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+CM_CHECK enum cm_rc es_quantile_estimate(const struct qy_query *q, const struct es_counted *c,
+	const struct es_support *symbol, uint64_t reports, struct es_estimate *out, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* pt_value.c - a reading's texts to the value that a row encodes.
+/* qy_value.c - a reading's texts to the value that a row encodes.
  *
  * A reading is nobody's business: no message repeats it. */
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "cr_rand.h"
 #include "cr_secret.h"
-#include "pt_query.h"
+#include "qy_query.h"
 
 /* The number that text begins with, as a part of the range, in [0, 1]; *end: what follows it. */
-static int read_part(const struct pt_query *q, const char *text, char **end, double *part, int *clamped)
+static int read_part(const struct qy_query *q, const char *text, char **end, double *part, int *clamped)
 {
 	double x = strtod(text, end);
 
@@ -29,15 +29,15 @@ static enum cm_rc no_number(const char *field, struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "field '%s' is no finite number", field);
 }
 
-static uint64_t number(const struct pt_query *q, double part)
+static uint64_t number(const struct qy_query *q, double part)
 {
 	/* An interval has its lower end, and few ends are multiples of 2^-32: none may go to the one
 	 * below. */
-	return (uint64_t)(q->kind == PT_RANGES ? ceil(part * 0x1p32) : round(part * 0x1p32));
+	return (uint64_t)(q->kind == QY_RANGES ? ceil(part * 0x1p32) : round(part * 0x1p32));
 }
 
 static enum cm_rc read_number(
-	const struct pt_query *q, const char *text, struct pt_value *out, int *clamped, struct cm_err *err)
+	const struct qy_query *q, const char *text, struct qy_value *out, int *clamped, struct cm_err *err)
 {
 	double part = 0;
 	char *end;
@@ -65,7 +65,7 @@ static const char *skip_separator(const char *text)
 }
 
 static enum cm_rc read_array(
-	const struct pt_query *q, const char *text, uint32_t *at, int *clamped, struct cm_err *err)
+	const struct qy_query *q, const char *text, uint32_t *at, int *clamped, struct cm_err *err)
 {
 	for (uint32_t i = 0; i < q->dimension; i++) {
 		double part = 0;
@@ -87,7 +87,7 @@ static enum cm_rc read_array(
 	return CM_OK;
 }
 
-static int read_coordinate(const struct pt_query *q, const char *text, uint32_t *at, int *clamped)
+static int read_coordinate(const struct qy_query *q, const char *text, uint32_t *at, int *clamped)
 {
 	double part = 0;
 	char *end;
@@ -99,7 +99,7 @@ static int read_coordinate(const struct pt_query *q, const char *text, uint32_t 
 }
 
 static enum cm_rc read_vector(
-	const struct pt_query *q, const char *const *text, uint32_t *at, int *clamped, struct cm_err *err)
+	const struct qy_query *q, const char *const *text, uint32_t *at, int *clamped, struct cm_err *err)
 {
 	if (q->columns == 0)
 		return read_array(q, text[0], at, clamped, err);
@@ -125,7 +125,7 @@ static enum cm_rc no_category(const char *field, struct cm_err *err)
 }
 
 static enum cm_rc read_columns(
-	const struct pt_query *q, const char *const *text, uint32_t *at, struct cm_err *err)
+	const struct qy_query *q, const char *const *text, uint32_t *at, struct cm_err *err)
 {
 	for (uint32_t i = 0; i < q->columns; i++) {
 		at[i] = find(q->column[i].category, q->column[i].categories, text[i]);
@@ -136,11 +136,11 @@ static enum cm_rc read_columns(
 }
 
 static enum cm_rc read_prefix(
-	const struct pt_query *q, const char *text, struct pt_value *out, struct cm_err *err)
+	const struct qy_query *q, const char *text, struct qy_value *out, struct cm_err *err)
 {
 	static const char digit[] = "0123456789abcdef";
-	char hex[PT_PREFIX_BITS_MAX / 4 + 1];
-	size_t digits = q->bits / 4, n = strnlen(text, PT_PREFIX_BITS_MAX / 8);
+	char hex[QY_PREFIX_BITS_MAX / 4 + 1];
+	size_t digits = q->bits / 4, n = strnlen(text, QY_PREFIX_BITS_MAX / 8);
 
 	if (n == 0)
 		return cm_fail(err, CM_EDATA, "field '%s' is empty", q->field);
@@ -155,86 +155,86 @@ static enum cm_rc read_prefix(
 	return CM_OK;
 }
 
-enum cm_rc pt_value_read(const struct pt_query *q, const char *const *text, uint32_t *at,
-	struct pt_value *out, int *clamped, struct cm_err *err)
+enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint32_t *at,
+	struct qy_value *out, int *clamped, struct cm_err *err)
 {
 	*clamped = 0;
-	*out = (struct pt_value){ .at = at };
+	*out = (struct qy_value){ .at = at };
 	switch (q->kind) {
-	case PT_MEAN:
-	case PT_QUANTILES:
-	case PT_SUM:
-	case PT_RANGES:
+	case QY_MEAN:
+	case QY_QUANTILES:
+	case QY_SUM:
+	case QY_RANGES:
 		return read_number(q, text[0], out, clamped, err);
-	case PT_VECTOR:
+	case QY_VECTOR:
 		return read_vector(q, text, at, clamped, err);
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		return read_columns(q, text, at, err);
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		return read_prefix(q, text[0], out, err);
-	case PT_HISTOGRAM:
+	case QY_HISTOGRAM:
 		break;
 	}
 	out->x = find(q->category, q->categories, text[0]);
 	return out->x < q->categories ? CM_OK : no_category(q->field, err);
 }
 
-static uint64_t number_without(const struct pt_query *q, const struct cr_rng *rng)
+static uint64_t number_without(const struct qy_query *q, const struct cr_rng *rng)
 {
-	if (q->none == PT_NONE_VALUE)
+	if (q->none == QY_NONE_VALUE)
 		return number(q, (q->none_value - q->low) / (q->high - q->low));
-	return q->none == PT_NONE_SYMBOL ? PT_NUMBER_NONE : cr_rng_below(rng, (UINT64_C(1) << 32) + 1);
+	return q->none == QY_NONE_SYMBOL ? QY_NUMBER_NONE : cr_rng_below(rng, (UINT64_C(1) << 32) + 1);
 }
 
-static uint32_t category_without(const struct pt_query *q, uint32_t categories, const struct cr_rng *rng)
+static uint32_t category_without(const struct qy_query *q, uint32_t categories, const struct cr_rng *rng)
 {
-	if (q->none == PT_NONE_VALUE)
+	if (q->none == QY_NONE_VALUE)
 		return q->none_category;
-	return q->none == PT_NONE_SYMBOL ? categories : (uint32_t)cr_rng_below(rng, categories);
+	return q->none == QY_NONE_SYMBOL ? categories : (uint32_t)cr_rng_below(rng, categories);
 }
 
 /* Vectors have no symbol. */
-static uint32_t coordinate_without(const struct pt_query *q, const struct cr_rng *rng)
+static uint32_t coordinate_without(const struct qy_query *q, const struct cr_rng *rng)
 {
-	if (q->none == PT_NONE_VALUE)
+	if (q->none == QY_NONE_VALUE)
 		return coordinate((q->none_value - q->low) / (q->high - q->low));
 	return (uint32_t)cr_rng_below(rng, (UINT64_C(1) << 31) + 1);
 }
 
-void pt_value_none(const struct pt_query *q, const struct cr_rng *rng, uint32_t *at, struct pt_value *out)
+void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at, struct qy_value *out)
 {
-	*out = (struct pt_value){ .at = at };
+	*out = (struct qy_value){ .at = at };
 	switch (q->kind) {
-	case PT_MEAN:
-	case PT_QUANTILES:
-	case PT_SUM:
-	case PT_RANGES:
+	case QY_MEAN:
+	case QY_QUANTILES:
+	case QY_SUM:
+	case QY_RANGES:
 		out->x = number_without(q, rng);
 		break;
-	case PT_VECTOR:
+	case QY_VECTOR:
 		for (uint32_t i = 0; i < q->dimension; i++)
 			at[i] = coordinate_without(q, rng);
 		break;
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		for (uint32_t i = 0; i < q->columns; i++)
 			at[i] = category_without(q, q->column[i].categories, rng);
 		break;
-	case PT_PREFIXES:
-	case PT_HISTOGRAM:
+	case QY_PREFIXES:
+	case QY_HISTOGRAM:
 		out->x = category_without(q, q->categories, rng);
 		break;
 	}
 }
 
 /* Field i alone of a query with columns: its value in *at, which keeps what it had if there is none. */
-static int take_field(const struct pt_query *q, uint32_t i, const char *text, uint32_t *at, int *clamped)
+static int take_field(const struct qy_query *q, uint32_t i, const char *text, uint32_t *at, int *clamped)
 {
-	const struct pt_column *c = &q->column[i];
+	const struct qy_column *c = &q->column[i];
 	uint32_t found;
 
 	if (!text)
 		return 0;
-	if (q->kind == PT_VECTOR)
+	if (q->kind == QY_VECTOR)
 		return read_coordinate(q, text, at, clamped);
 	found = find(c->category, c->categories, text);
 	if (found == c->categories)
@@ -243,16 +243,16 @@ static int take_field(const struct pt_query *q, uint32_t i, const char *text, ui
 	return 1;
 }
 
-uint32_t pt_value_take(const struct pt_query *q, const char *const *text, const struct cr_rng *rng,
-	uint32_t *at, struct pt_value *out, int *clamped)
+uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const struct cr_rng *rng,
+	uint32_t *at, struct qy_value *out, int *clamped)
 {
 	struct cm_err err = { 0 };
 	uint32_t missing = 0;
 
 	*clamped = 0;
-	if (q->columns == 0 && text[0] && pt_value_read(q, text, at, out, clamped, &err) == CM_OK)
+	if (q->columns == 0 && text[0] && qy_value_read(q, text, at, out, clamped, &err) == CM_OK)
 		return 0;
-	pt_value_none(q, rng, at, out);
+	qy_value_none(q, rng, at, out);
 	if (q->columns == 0)
 		return 1;
 	for (uint32_t i = 0; i < q->columns; i++)
@@ -271,52 +271,52 @@ static int append(char *out, size_t size, size_t *used, uint32_t i, const char *
 	return 1;
 }
 
-static void list_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size)
+static void list_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size)
 {
-	uint32_t n = pt_value_width(q);
+	uint32_t n = qy_value_width(q);
 	char number[32], more[40];
 	size_t used = 0, room;
 
 	(void)snprintf(more, sizeof more, ", ... (%u numbers)", (unsigned)n);
-	room = q->kind == PT_VECTOR && size > strlen(more) ? size - strlen(more) : size;
+	room = q->kind == QY_VECTOR && size > strlen(more) ? size - strlen(more) : size;
 	*out = '\0';
 	for (uint32_t i = 0; i < n; i++) {
 		const char *text = number;
 
 		(void)snprintf(
 			number, sizeof number, "%.6g", q->low + (q->high - q->low) * v->at[i] * 0x1p-31);
-		if (q->kind == PT_MARGINALS)
+		if (q->kind == QY_MARGINALS)
 			text = v->at[i] < q->column[i].categories ? q->column[i].category[v->at[i]]
-								  : PT_NONE_LABEL;
+								  : QY_NONE_LABEL;
 		if (append(out, room, &used, i, text))
 			continue;
-		(void)snprintf(out + used, size - used, "%s", q->kind == PT_VECTOR ? more : ", ...");
+		(void)snprintf(out + used, size - used, "%s", q->kind == QY_VECTOR ? more : ", ...");
 		return;
 	}
 }
 
-void pt_value_text(const struct pt_query *q, const struct pt_value *v, char *out, size_t size)
+void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size)
 {
 	switch (q->kind) {
-	case PT_HISTOGRAM:
-		(void)snprintf(out, size, "%s", v->x < q->categories ? q->category[v->x] : PT_NONE_LABEL);
+	case QY_HISTOGRAM:
+		(void)snprintf(out, size, "%s", v->x < q->categories ? q->category[v->x] : QY_NONE_LABEL);
 		break;
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		if (v->x < q->categories)
 			(void)snprintf(out, size, "%s..", q->category[v->x]);
 		else
 			(void)snprintf(out, size, "another");
 		break;
-	case PT_VECTOR:
-	case PT_MARGINALS:
+	case QY_VECTOR:
+	case QY_MARGINALS:
 		list_text(q, v, out, size);
 		break;
-	case PT_MEAN:
-	case PT_SUM:
-	case PT_QUANTILES:
-	case PT_RANGES:
-		if (v->x == PT_NUMBER_NONE) {
-			(void)snprintf(out, size, "%s", PT_NONE_LABEL);
+	case QY_MEAN:
+	case QY_SUM:
+	case QY_QUANTILES:
+	case QY_RANGES:
+		if (v->x == QY_NUMBER_NONE) {
+			(void)snprintf(out, size, "%s", QY_NONE_LABEL);
 			break;
 		}
 		(void)snprintf(out, size, "%.6g", q->low + (q->high - q->low) * ((double)v->x * 0x1p-32));

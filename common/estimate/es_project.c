@@ -1,5 +1,5 @@
-/* pt_project.c - the nearest consistent answer. */
-#include "pt_project.h"
+/* es_project.c - the nearest consistent answer. */
+#include "es_project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-bool pt_project_simplex(double *v, size_t n, double total)
+bool es_project_simplex(double *v, size_t n, double total)
 {
 	double *sorted = calloc(n, sizeof *sorted), sum = 0, shift = 0;
 

@@ -1,14 +1,14 @@
-/* pt_holders.h - answers about those who have a reading, where a symbol counts those who have none.  Pure.
+/* es_holders.h - answers about those who have a reading, where a symbol counts those who have none.  Pure.
  *
  * A mean or a quantile of the holders is a ratio of two sums that are estimated together.  Its interval is
  * Fieller's (1954): all ratios r for which the estimate of numerator - r denominator is not significantly off
  * zero.  Where zero holders cannot be excluded the ratio is undefined, and the range is all that is known. */
 #pragma once
 
-#include "pt_histogram.h"
+#include "es_histogram.h"
 
 /* One batch of MIXBINS as it was counted. */
-struct pt_counted {
+struct es_counted {
 	const uint64_t *counts; /* of the bins */
 	uint32_t bins;          /* the symbol's is the last */
 	double keep, other;     /* P and Q */
@@ -18,42 +18,42 @@ struct pt_counted {
 
 /* Estimates of how many hold each bin: unbiased ones, and plausible ones (none below zero, n in all) that
  * variances are taken at. */
-struct pt_held {
+struct es_held {
 	double *count, *plausible; /* bins each, owned */
 };
-/* False out of memory.  Free with pt_held_fini in either case. */
-bool pt_held(const struct pt_counted *c, struct pt_held *out);
-void pt_held_fini(struct pt_held *h);
+/* False out of memory.  Free with es_held_fini in either case. */
+bool es_held(const struct es_counted *c, struct es_held *out);
+void es_held_fini(struct es_held *h);
 
 /* Two sums over all participants, of a score and of a weight of what they hold, estimated without bias; and
  * the variance of that given what they hold, at the plausible counts. */
-struct pt_sums {
+struct es_sums {
 	double score, weight;
 	double of_score, together, of_weight; /* variances and covariance */
 };
 /* Add to *out what one batch says of score[bins] and weight[bins].  O(bins). */
-void pt_sums_add(const struct pt_counted *c, const struct pt_held *h, const double *score,
-	const double *weight, struct pt_sums *out);
+void es_sums_add(const struct es_counted *c, const struct es_held *h, const double *score,
+	const double *weight, struct es_sums *out);
 /* Variance of the estimated score of one participant who holds bin x, beside one who holds another. */
-double pt_score_variance(const struct pt_counted *c, const double *score, uint32_t x);
+double es_score_variance(const struct es_counted *c, const double *score, uint32_t x);
 /* Of one dummy. */
-double pt_score_dummy_variance(const struct pt_counted *c, const double *score);
+double es_score_dummy_variance(const struct es_counted *c, const double *score);
 
-struct pt_ratio {
+struct es_ratio {
 	bool defined; /* else all of it is unknown */
 	double value, lower, upper;
 };
 /* score / weight, and Fieller's interval for a quantile z of the normal law. */
-struct pt_ratio pt_fieller(const struct pt_sums *s, double z);
+struct es_ratio es_fieller(const struct es_sums *s, double z);
 
 /* The item that counts those who hold the symbol: its value, intervals and whether it is told apart from
  * none. joint: of how many items together the joint interval is.  *floor: as of a histogram.  CM_EINTERNAL
  * out of memory. */
-CM_CHECK enum cm_rc pt_none_item(const struct pt_support *s, uint64_t count, uint64_t reports, size_t joint,
-	struct pt_item *item, double *floor, struct cm_err *err);
+CM_CHECK enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uint64_t reports, size_t joint,
+	struct qy_item *item, double *floor, struct cm_err *err);
 /* A number's item that nothing is known of but its range. */
-void pt_item_undefined(double low, double high, struct pt_item *item);
+void es_item_undefined(double low, double high, struct qy_item *item);
 
 /* The mean or sum item from the sum of levels 0..b (score) and the holders (weight), rounding to a level
  * counted; as q->kind asks. */
-void pt_holders_mean(const struct pt_query *q, const struct pt_sums *s, double b, struct pt_item *item);
+void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b, struct qy_item *item);

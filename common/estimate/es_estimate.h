@@ -1,14 +1,14 @@
-/* pt_estimate.h - answers with their intervals: what every estimator makes. */
+/* es_estimate.h - answers with their intervals: what every estimator makes. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pt_query.h"
+#include "qy_query.h"
 
 /* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
-struct pt_item {
+struct qy_item {
 	const char *label; /* borrowed from the query, or from the estimate's names */
 	double value;      /* raw unbiased estimate; NAN: undefined, the interval is all that is known */
 	double variance;
@@ -20,11 +20,11 @@ struct pt_item {
 	bool none; /* counts devices without a reading, of the query's field or of one column at least: shown
 		      apart from the answer, whatever the label */
 };
-struct pt_estimate {
-	struct pt_item *item; /* n items */
+struct es_estimate {
+	struct qy_item *item; /* n items */
 	size_t n;
 	double noise_floor; /* smallest count told apart from none, jointly at 95 % */
 	uint64_t reports;   /* participants */
 	char *names;        /* memory of labels that the query does not have; NULL if it has them; owned */
 };
-void pt_estimate_fini(struct pt_estimate *e);
+void es_estimate_fini(struct es_estimate *e);

@@ -1,14 +1,14 @@
-/* pt_holders.c - answers about those who have a reading, where a symbol counts those who have none. */
-#include "pt_holders.h"
+/* es_holders.c - answers about those who have a reading, where a symbol counts those who have none. */
+#include "es_holders.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pt_law.h"
-#include "pt_project.h"
+#include "es_law.h"
+#include "es_project.h"
 
-bool pt_held(const struct pt_counted *c, struct pt_held *out)
+bool es_held(const struct es_counted *c, struct es_held *out)
 {
 	double blanket = c->dummies / c->bins + c->n * c->other;
 
@@ -19,14 +19,14 @@ bool pt_held(const struct pt_counted *c, struct pt_held *out)
 	for (uint32_t x = 0; x < c->bins; x++)
 		out->count[x] = ((double)c->counts[x] - blanket) / (c->keep - c->other);
 	memcpy(out->plausible, out->count, c->bins * sizeof *out->count);
-	return pt_project_simplex(out->plausible, c->bins, c->n);
+	return es_project_simplex(out->plausible, c->bins, c->n);
 }
 
-void pt_held_fini(struct pt_held *h)
+void es_held_fini(struct es_held *h)
 {
 	free(h->count);
 	free(h->plausible);
-	*h = (struct pt_held){ 0 };
+	*h = (struct es_held){ 0 };
 }
 
 /* A report y counts (s_y - Q S) / (P - Q) with S the sum of s: under the law of bin x its mean is s_x.  With
@@ -36,12 +36,12 @@ struct linear {
 	double sum_f, sum_g, products; /* over all bins, of f, g and f g */
 };
 
-static double scored(const struct pt_counted *c, double s, double shift)
+static double scored(const struct es_counted *c, double s, double shift)
 {
 	return (s - shift) / (c->keep - c->other);
 }
 
-static struct linear linear_of(const struct pt_counted *c, const double *f, const double *g)
+static struct linear linear_of(const struct es_counted *c, const double *f, const double *g)
 {
 	struct linear l = { 0 };
 
@@ -60,20 +60,20 @@ static struct linear linear_of(const struct pt_counted *c, const double *f, cons
 }
 
 static double covariance_at(
-	const struct pt_counted *c, const struct linear *l, const double *f, const double *g, uint32_t x)
+	const struct es_counted *c, const struct linear *l, const double *f, const double *g, uint32_t x)
 {
 	double a = scored(c, f[x], l->shift_f), b = scored(c, g[x], l->shift_g);
 
 	return c->other * l->products + (c->keep - c->other) * a * b - f[x] * g[x];
 }
 
-static double dummy_covariance(const struct pt_counted *c, const struct linear *l)
+static double dummy_covariance(const struct es_counted *c, const struct linear *l)
 {
 	return (l->products - l->sum_f * l->sum_g / c->bins) / c->bins;
 }
 
 static double covariance(
-	const struct pt_counted *c, const struct pt_held *h, const double *f, const double *g)
+	const struct es_counted *c, const struct es_held *h, const double *f, const double *g)
 {
 	struct linear l = linear_of(c, f, g);
 	double sum = c->dummies * dummy_covariance(c, &l);
@@ -83,8 +83,8 @@ static double covariance(
 	return sum;
 }
 
-void pt_sums_add(const struct pt_counted *c, const struct pt_held *h, const double *score,
-	const double *weight, struct pt_sums *out)
+void es_sums_add(const struct es_counted *c, const struct es_held *h, const double *score,
+	const double *weight, struct es_sums *out)
 {
 	for (uint32_t x = 0; x < c->bins; x++) {
 		out->score += h->count[x] * score[x];
@@ -96,14 +96,14 @@ void pt_sums_add(const struct pt_counted *c, const struct pt_held *h, const doub
 	out->together += covariance(c, h, score, weight);
 }
 
-double pt_score_variance(const struct pt_counted *c, const double *score, uint32_t x)
+double es_score_variance(const struct es_counted *c, const double *score, uint32_t x)
 {
 	struct linear l = linear_of(c, score, score);
 
 	return covariance_at(c, &l, score, score, x);
 }
 
-double pt_score_dummy_variance(const struct pt_counted *c, const double *score)
+double es_score_dummy_variance(const struct es_counted *c, const double *score)
 {
 	struct linear l = linear_of(c, score, score);
 
@@ -112,7 +112,7 @@ double pt_score_dummy_variance(const struct pt_counted *c, const double *score)
 
 /* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), a quadratic in r.  Its leading
  * coefficient is positive just if the weight is significantly off zero; a negative weight is nobody's. */
-struct pt_ratio pt_fieller(const struct pt_sums *s, double z)
+struct es_ratio es_fieller(const struct es_sums *s, double z)
 {
 	double a = s->weight * s->weight - z * z * s->of_weight;
 	double b = s->weight * s->score - z * z * s->together;
@@ -120,28 +120,28 @@ struct pt_ratio pt_fieller(const struct pt_sums *s, double z)
 	double root;
 
 	if (!(a > 0) || !(s->weight > 0))
-		return (struct pt_ratio){ .defined = false };
+		return (struct es_ratio){ .defined = false };
 	root = sqrt(fmax(b * b - a * c, 0));
-	return (struct pt_ratio){ .defined = true,
+	return (struct es_ratio){ .defined = true,
 		.value = s->score / s->weight,
 		.lower = (b - root) / a,
 		.upper = (b + root) / a };
 }
 
-enum cm_rc pt_none_item(const struct pt_support *s, uint64_t count, uint64_t reports, size_t joint,
-	struct pt_item *item, double *floor, struct cm_err *err)
+enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uint64_t reports, size_t joint,
+	struct qy_item *item, double *floor, struct cm_err *err)
 {
 	enum cm_rc rc;
 
-	item->label = PT_NONE_LABEL;
+	item->label = QY_NONE_LABEL;
 	item->none = true;
-	rc = pt_support_items(s, &count, 1, reports, joint, item, floor, err);
+	rc = es_support_items(s, &count, 1, reports, joint, item, floor, err);
 	/* One count is not consistent with others here, but between nobody and everybody. */
 	item->projected = fmin(fmax(item->value, 0), (double)reports);
 	return rc;
 }
 
-void pt_item_undefined(double low, double high, struct pt_item *item)
+void es_item_undefined(double low, double high, struct qy_item *item)
 {
 	item->value = item->projected = (double)NAN;
 	item->variance = (double)INFINITY;
@@ -149,9 +149,9 @@ void pt_item_undefined(double low, double high, struct pt_item *item)
 	item->upper = item->joint_upper = high;
 }
 
-static void fill_sum(const struct pt_query *q, const struct pt_sums *s, double b, struct pt_item *item)
+static void fill_sum(const struct qy_query *q, const struct es_sums *s, double b, struct qy_item *item)
 {
-	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025), half;
+	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025), half;
 
 	item->value = q->low * s->weight + unit * s->score;
 	item->variance =
@@ -162,22 +162,22 @@ static void fill_sum(const struct pt_query *q, const struct pt_sums *s, double b
 	item->projected = item->value;
 }
 
-void pt_holders_mean(const struct pt_query *q, const struct pt_sums *s, double b, struct pt_item *item)
+void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b, struct qy_item *item)
 {
-	double unit = (q->high - q->low) / b, z = pt_normal_upper(0.025), off;
-	struct pt_sums all = *s;
-	struct pt_ratio r;
+	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025), off;
+	struct es_sums all = *s;
+	struct es_ratio r;
 
 	item->label = q->name;
 	/* Rounding to a level moves a holder's by a variance of at most 1/4. */
 	all.of_score += fmax(s->weight, 0) / 4;
-	if (q->kind == PT_SUM) {
+	if (q->kind == QY_SUM) {
 		fill_sum(q, &all, b, item);
 		return;
 	}
-	r = pt_fieller(&all, z);
+	r = es_fieller(&all, z);
 	if (!r.defined) {
-		pt_item_undefined(q->low, q->high, item);
+		es_item_undefined(q->low, q->high, item);
 		return;
 	}
 	off = all.of_score - 2 * r.value * all.together + r.value * r.value * all.of_weight;

@@ -1,21 +1,21 @@
-/* pt_mean.c - symbols to the mean of a bounded number, with its interval. */
-#include "pt_mean.h"
+/* es_mean.c - symbols to the mean of a bounded number, with its interval. */
+#include "es_mean.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "pt_expect.h"
-#include "pt_law.h"
+#include "es_expect.h"
+#include "es_law.h"
 
 #define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
 #define SHIFT_MAX   1.0 /* standard errors: beyond it the expansion in the skewness says little */
 
-double pt_mean_scale(const struct pt_query *q, double n)
+double es_mean_scale(const struct qy_query *q, double n)
 {
-	return q->kind == PT_SUM ? n : 1;
+	return q->kind == QY_SUM ? n : 1;
 }
 
-bool pt_mean_moments(const struct pt_rule *rule, double *moment)
+bool es_mean_moments(const struct es_rule *rule, double *moment)
 {
 	uint32_t n = rule->symbols;
 	double *chance = calloc(3 * (size_t)n, sizeof *chance), *first;
@@ -41,10 +41,10 @@ struct bounds {
 
 static struct bounds bounds_of(const double *moment, uint32_t levels)
 {
-	static const struct pt_query unit = { .kind = PT_MEAN, .high = 1 };
+	static const struct qy_query unit = { .kind = QY_MEAN, .high = 1 };
 	double b = levels - 1;
 	struct bounds v = { INFINITY,
-		pow(b * pt_mean_expected_error(&unit, 1, levels - 1, moment, 0, 0), 2) };
+		pow(b * es_mean_expected_error(&unit, 1, levels - 1, moment, 0, 0), 2) };
 
 	for (uint32_t level = 0; level < levels; level++)
 		v.least = fmin(v.least, moment[level] - (double)level * level);
@@ -137,7 +137,7 @@ static double student(double z, double freedom)
 }
 
 /* Third central moment of the first score of one report at the mean level: what most of them are like. */
-static double third_moment(const struct pt_rule *rule, const struct work *w, double *chance)
+static double third_moment(const struct es_rule *rule, const struct work *w, double *chance)
 {
 	double at = fmin(fmax(w->level, 0), rule->levels - 1), third = 0;
 	uint32_t low = (uint32_t)fmin(floor(at), rule->levels - 2);
@@ -151,12 +151,12 @@ static double third_moment(const struct pt_rule *rule, const struct work *w, dou
 }
 
 /* Hall 1992, section 3.5: quantiles of the studentised mean, to the first order in the skewness. */
-static void fill(const struct pt_query *q, uint32_t levels, const struct work *w, double var, double freedom,
-	double third, struct pt_item *item)
+static void fill(const struct qy_query *q, uint32_t levels, const struct work *w, double var, double freedom,
+	double third, struct qy_item *item)
 {
-	double scale = pt_mean_scale(q, w->n), low = scale * q->low, high = scale * q->high;
+	double scale = es_mean_scale(q, w->n), low = scale * q->low, high = scale * q->high;
 	double range = high - low, unit = range * sqrt(var) / (w->n * (levels - 1));
-	double z = pt_normal_upper(0.025), t = student(z, freedom);
+	double z = es_normal_upper(0.025), t = student(z, freedom);
 	double shift = w->n * third / (6 * var * sqrt(var)) * (2 * z * z + 1);
 
 	shift = fmin(fmax(shift, -SHIFT_MAX), SHIFT_MAX);
@@ -168,18 +168,18 @@ static void fill(const struct pt_query *q, uint32_t levels, const struct work *w
 	item->projected = fmin(fmax(item->value, low), high);
 }
 
-enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_rule *rule, const uint64_t *counts,
-	uint64_t reports, double dummies, struct pt_estimate *out, struct cm_err *err)
+enum cm_rc es_mean_estimate(const struct qy_query *q, const struct es_rule *rule, const uint64_t *counts,
+	uint64_t reports, double dummies, struct es_estimate *out, struct cm_err *err)
 {
 	uint32_t symbols = rule->symbols;
 	double *first = calloc(3 * (size_t)symbols, sizeof *first);
 	double *moment = calloc(rule->levels, sizeof *moment), var, freedom;
-	struct pt_item *item = calloc(1, sizeof *item);
+	struct qy_item *item = calloc(1, sizeof *item);
 	struct work w = { .counts = counts, .symbols = symbols, .n = (double)reports, .dummies = dummies };
 	struct total first_total;
 	enum cm_rc rc = CM_OK;
 
-	if (!first || !moment || !item || !pt_mean_moments(rule, moment)) {
+	if (!first || !moment || !item || !es_mean_moments(rule, moment)) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
@@ -192,7 +192,7 @@ enum cm_rc pt_mean_estimate(const struct pt_query *q, const struct pt_rule *rule
 	w.level = of_reports(&w, &first_total) / w.n;
 	var = variance(&w, bounds_of(moment, rule->levels), &freedom);
 	fill(q, rule->levels, &w, var, freedom, third_moment(rule, &w, first + (size_t)2 * symbols), item);
-	*out = (struct pt_estimate){ .item = item, .n = 1, .reports = reports };
+	*out = (struct es_estimate){ .item = item, .n = 1, .reports = reports };
 	item = NULL;
 out:
 	free(moment);

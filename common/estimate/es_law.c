@@ -1,5 +1,5 @@
-/* pt_law.c - laws of counts on a window of integers, and quantiles. */
-#include "pt_law.h"
+/* es_law.c - laws of counts on a window of integers, and quantiles. */
+#include "es_law.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@ static double step_up(double n, double odds, double x)
 	return (n - x) / (x + 1) * odds;
 }
 
-static bool allocate(struct pt_law *law, int64_t first, size_t len)
+static bool allocate(struct es_law *law, int64_t first, size_t len)
 {
-	*law = (struct pt_law){ .first = first, .len = len };
+	*law = (struct es_law){ .first = first, .len = len };
 	law->p = calloc(len, sizeof *law->p);
 	return law->p;
 }
 
-bool pt_law_binomial(struct pt_law *out, uint64_t n, double p)
+bool es_law_binomial(struct es_law *out, uint64_t n, double p)
 {
 	double odds = p / (1 - p), mode, term, sum = 0;
 	size_t below = 0, above = 0;
 
-	*out = (struct pt_law){ 0 };
+	*out = (struct es_law){ 0 };
 	if (n == 0 || p <= 0 || p >= 1) {
 		if (!allocate(out, p >= 1 ? (int64_t)n : 0, 1))
 			return false;
@@ -52,7 +52,7 @@ bool pt_law_binomial(struct pt_law *out, uint64_t n, double p)
 	return true;
 }
 
-bool pt_law_sum(struct pt_law *out, const struct pt_law *a, const struct pt_law *b)
+bool es_law_sum(struct es_law *out, const struct es_law *a, const struct es_law *b)
 {
 	if (!allocate(out, a->first + b->first, a->len + b->len - 1))
 		return false;
@@ -63,13 +63,13 @@ bool pt_law_sum(struct pt_law *out, const struct pt_law *a, const struct pt_law 
 	return true;
 }
 
-void pt_law_fini(struct pt_law *law)
+void es_law_fini(struct es_law *law)
 {
 	free(law->p);
-	*law = (struct pt_law){ 0 };
+	*law = (struct es_law){ 0 };
 }
 
-double pt_law_at_least(const struct pt_law *law, int64_t x)
+double es_law_at_least(const struct es_law *law, int64_t x)
 {
 	double sum = 0;
 
@@ -79,7 +79,7 @@ double pt_law_at_least(const struct pt_law *law, int64_t x)
 	return sum;
 }
 
-double pt_law_at_most(const struct pt_law *law, int64_t x)
+double es_law_at_most(const struct es_law *law, int64_t x)
 {
 	double sum = 0;
 
@@ -88,7 +88,7 @@ double pt_law_at_most(const struct pt_law *law, int64_t x)
 	return sum;
 }
 
-int64_t pt_law_upper(const struct pt_law *law, double a)
+int64_t es_law_upper(const struct es_law *law, double a)
 {
 	double beyond = 0;
 	size_t i = law->len - 1;
@@ -98,7 +98,7 @@ int64_t pt_law_upper(const struct pt_law *law, double a)
 	return law->first + (int64_t)i;
 }
 
-int64_t pt_law_lower(const struct pt_law *law, double a)
+int64_t es_law_lower(const struct es_law *law, double a)
 {
 	double beyond = 0;
 	size_t i = 0;
@@ -108,7 +108,7 @@ int64_t pt_law_lower(const struct pt_law *law, double a)
 	return law->first + (int64_t)i;
 }
 
-double pt_normal_upper(double a)
+double es_normal_upper(double a)
 {
 	double low = 0, high = 40;
 
@@ -124,7 +124,7 @@ double pt_normal_upper(double a)
 	return high;
 }
 
-double pt_joint_tail(size_t n)
+double es_joint_tail(size_t n)
 {
 	return -expm1(log1p(-0.05) / (double)n) / 2;
 }

@@ -1,32 +1,32 @@
-/* pt_histogram.h - support counts to counts of participants, with intervals. */
+/* es_histogram.h - support counts to counts of participants, with intervals. */
 #pragma once
 
-#include "pt_estimate.h"
-#include "pt_noise_law.h"
+#include "es_estimate.h"
+#include "es_noise_law.h"
 
 /* How messages support an item: those of its c holders with chance P each, of the n - c others with chance
  * Q < P, and each of N dummies with chance `blanket`, all independent:
  * M = Bin(c, P) + Bin(n - c, Q) + Bin(N, blanket), and c is estimated by (M - N blanket - n Q) / (P - Q). */
-struct pt_support {
+struct es_support {
 	double keep, flip; /* P, and 1 - P in its own precision */
 	double other;      /* Q */
 	double dummies;    /* N, a whole number */
 	double blanket;
 	/* Where its mean is not 0, the dummies have another law, N blanket its mean: P = 1 and Q = 0 then. */
-	struct pt_noise noise;
+	struct es_noise noise;
 };
 
 /* Label of bin i: its category's, or that of the symbol of none, which item->none says, too. */
-void pt_histogram_name(const struct pt_query *q, uint32_t i, struct pt_item *item);
+void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *item);
 
 /* Variance of the estimate of a true count c of n participants. */
-double pt_support_variance(const struct pt_support *s, double n, double c);
+double es_support_variance(const struct es_support *s, double n, double c);
 
-/* As pt_support_estimate, for n items that are a histogram of their own among `joint` items in all:
+/* As es_support_estimate, for n items that are a histogram of their own among `joint` items in all:
  * everything of item[n] but label and none, and the noise floor.  `reports` as below.  CM_EINTERNAL out of
  * memory. */
-CM_CHECK enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t *supports, size_t n,
-	uint64_t reports, size_t joint, struct pt_item *item, double *floor, struct cm_err *err);
+CM_CHECK enum cm_rc es_support_items(const struct es_support *s, const uint64_t *supports, size_t n,
+	uint64_t reports, size_t joint, struct qy_item *item, double *floor, struct cm_err *err);
 
 /* One item per category, and of the symbol of none if there is one, from its supports.
  * `reports` 1..PR_ROUND_REPORTS_MAX, else CM_EDATA.
@@ -36,6 +36,6 @@ CM_CHECK enum cm_rc pt_support_items(const struct pt_support *s, const uint64_t 
  *   fewer than 100 expected noise messages
  *                                exact: the counts c whose law of M does not reject what was seen;
  *   else                         normal, with c = max(estimate, 0) in the variance.
- * They are not cut to [0, n]; `projected` is (pt_project.h). */
-CM_CHECK enum cm_rc pt_support_estimate(const struct pt_query *q, const struct pt_support *s,
-	const uint64_t *supports, uint64_t reports, struct pt_estimate *out, struct cm_err *err);
+ * They are not cut to [0, n]; `projected` is (es_project.h). */
+CM_CHECK enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support *s,
+	const uint64_t *supports, uint64_t reports, struct es_estimate *out, struct cm_err *err);

@@ -1,11 +1,11 @@
-/* pt_query_check.c - is a query well-formed? */
+/* qy_query_check.c - is a query well-formed? */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pr_limits.h"
-#include "pt_query.h"
+#include "qy_query.h"
 
 /* Parts that a query has by its kind. */
 enum part {
@@ -19,29 +19,29 @@ enum part {
 	BITS = 128,
 };
 
-static unsigned parts_of(enum pt_kind kind)
+static unsigned parts_of(enum qy_kind kind)
 {
 	switch (kind) {
-	case PT_HISTOGRAM:
+	case QY_HISTOGRAM:
 		return CATEGORIES;
-	case PT_MEAN:
-	case PT_SUM:
+	case QY_MEAN:
+	case QY_SUM:
 		return RANGE;
-	case PT_QUANTILES:
+	case QY_QUANTILES:
 		return RANGE | PROBABILITY;
-	case PT_VECTOR:
+	case QY_VECTOR:
 		return RANGE | DIMENSION | COLUMNS;
-	case PT_RANGES:
+	case QY_RANGES:
 		return RANGE | LEAVES;
-	case PT_MARGINALS:
+	case QY_MARGINALS:
 		return COLUMNS | MARGINAL;
-	case PT_PREFIXES:
+	case QY_PREFIXES:
 		return CATEGORIES | BITS;
 	}
 	return 0;
 }
 
-static enum cm_rc check_nothing_else(const struct pt_query *q, unsigned parts, struct cm_err *err)
+static enum cm_rc check_nothing_else(const struct qy_query *q, unsigned parts, struct cm_err *err)
 {
 	const struct {
 		unsigned part;
@@ -61,7 +61,7 @@ static enum cm_rc check_nothing_else(const struct pt_query *q, unsigned parts, s
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i].there && (parts & all[i].part) == 0)
 			return cm_fail(err, CM_ECONFIG, "query '%s': %s has no %s", q->name,
-				pt_kind_name(q->kind), all[i].name);
+				qy_kind_name(q->kind), all[i].name);
 	return CM_OK;
 }
 
@@ -86,7 +86,7 @@ static int compare_text(const void *a, const void *b)
 
 /* Texts that differ; `what` and `of` name them. */
 static enum cm_rc check_distinct(
-	const struct pt_query *q, const char *what, char *const *text, uint32_t n, struct cm_err *err)
+	const struct qy_query *q, const char *what, char *const *text, uint32_t n, struct cm_err *err)
 {
 	char **sorted = calloc(n, sizeof *sorted);
 	enum cm_rc rc = CM_OK;
@@ -105,10 +105,10 @@ static enum cm_rc check_distinct(
 }
 
 static enum cm_rc check_categories(
-	const struct pt_query *q, char *const *category, uint32_t n, struct cm_err *err)
+	const struct qy_query *q, char *const *category, uint32_t n, struct cm_err *err)
 {
 	/* A symbol of none is one more. */
-	uint32_t most = PR_CATEGORIES_MAX - pt_query_symbols(q);
+	uint32_t most = PR_CATEGORIES_MAX - qy_query_symbols(q);
 
 	if (n < 2 || n > most)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u categories, must be 2 to %u", q->name,
@@ -122,11 +122,11 @@ static enum cm_rc check_categories(
 	return check_distinct(q, "category", category, n, err);
 }
 
-static enum cm_rc check_candidates(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_candidates(const struct qy_query *q, struct cm_err *err)
 {
-	if (q->bits == 0 || q->bits % 4 != 0 || q->bits > PT_PREFIX_BITS_MAX)
+	if (q->bits == 0 || q->bits % 4 != 0 || q->bits > QY_PREFIX_BITS_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u bits, must be a multiple of 4 up to %u",
-			q->name, (unsigned)q->bits, PT_PREFIX_BITS_MAX);
+			q->name, (unsigned)q->bits, QY_PREFIX_BITS_MAX);
 	/* One more bin is for all other texts. */
 	if (q->categories < 1 || q->categories >= PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u candidates, must be 1 to %u", q->name,
@@ -140,7 +140,7 @@ static enum cm_rc check_candidates(const struct pt_query *q, struct cm_err *err)
 	return check_distinct(q, "candidate", q->category, q->categories, err);
 }
 
-static enum cm_rc check_columns(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_columns(const struct qy_query *q, struct cm_err *err)
 {
 	char *name[PR_COLUMNS_MAX];
 
@@ -148,7 +148,7 @@ static enum cm_rc check_columns(const struct pt_query *q, struct cm_err *err)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns, at most %u", q->name,
 			(unsigned)q->columns, PR_COLUMNS_MAX);
 	for (uint32_t i = 0; i < q->columns; i++) {
-		const struct pt_column *c = &q->column[i];
+		const struct qy_column *c = &q->column[i];
 		enum cm_rc rc = CM_OK;
 
 		name[i] = q->column[i].name;
@@ -156,7 +156,7 @@ static enum cm_rc check_columns(const struct pt_query *q, struct cm_err *err)
 			return cm_fail(err, CM_ECONFIG,
 				"query '%s': name of column %u is empty, too long or not text", q->name,
 				(unsigned)i);
-		if (q->kind == PT_MARGINALS)
+		if (q->kind == QY_MARGINALS)
 			rc = check_categories(q, c->category, c->categories, err);
 		else if (c->categories > 0)
 			rc = cm_fail(err, CM_ECONFIG, "query '%s': a number has no categories", q->name);
@@ -166,7 +166,7 @@ static enum cm_rc check_columns(const struct pt_query *q, struct cm_err *err)
 	return q->columns > 1 ? check_distinct(q, "column", name, q->columns, err) : CM_OK;
 }
 
-static enum cm_rc check_marginal(const struct pt_query *q, uint32_t i, struct cm_err *err)
+static enum cm_rc check_marginal(const struct qy_query *q, uint32_t i, struct cm_err *err)
 {
 	uint64_t combinations = 1;
 
@@ -179,20 +179,20 @@ static enum cm_rc check_marginal(const struct pt_query *q, uint32_t i, struct cm
 				err, CM_ECONFIG, "query '%s': marginal %u twice", q->name, (unsigned)i);
 	for (uint32_t c = 0; c < q->columns && combinations <= PR_CATEGORIES_MAX; c++)
 		if (q->marginal[i] >> c & 1u)
-			combinations *= q->column[c].categories + pt_query_symbols(q);
+			combinations *= q->column[c].categories + qy_query_symbols(q);
 	if (combinations > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': marginal %u has more than %u combinations",
 			q->name, (unsigned)i, PR_CATEGORIES_MAX);
 	return CM_OK;
 }
 
-static enum cm_rc check_marginals(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_marginals(const struct qy_query *q, struct cm_err *err)
 {
 	uint32_t used = 0;
 
-	if (q->columns < 2 || q->columns > PT_MARGINAL_COLUMNS_MAX)
+	if (q->columns < 2 || q->columns > QY_MARGINAL_COLUMNS_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns, must be 2 to %u", q->name,
-			(unsigned)q->columns, PT_MARGINAL_COLUMNS_MAX);
+			(unsigned)q->columns, QY_MARGINAL_COLUMNS_MAX);
 	if (q->marginals < 1 || q->marginals > PR_SLOTS_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u marginals, must be 1 to %u", q->name,
 			(unsigned)q->marginals, PR_SLOTS_MAX);
@@ -210,10 +210,10 @@ static enum cm_rc check_marginals(const struct pt_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc check_leaves(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_leaves(const struct qy_query *q, struct cm_err *err)
 {
 	/* A symbol of none is a bin beside the leaves. */
-	uint32_t most = PR_CATEGORIES_MAX - pt_query_symbols(q);
+	uint32_t most = PR_CATEGORIES_MAX - qy_query_symbols(q);
 	uint64_t cells = q->fanout;
 
 	while (q->fanout > 1 && cells < q->leaves)
@@ -225,7 +225,7 @@ static enum cm_rc check_leaves(const struct pt_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc check_probabilities(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_probabilities(const struct qy_query *q, struct cm_err *err)
 {
 	double last = 0;
 
@@ -241,7 +241,7 @@ static enum cm_rc check_probabilities(const struct pt_query *q, struct cm_err *e
 	return CM_OK;
 }
 
-static enum cm_rc check_dimension(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_dimension(const struct qy_query *q, struct cm_err *err)
 {
 	if (q->dimension < 2 || q->dimension > PR_DIMENSION_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': dimension %u, must be 2 to %u", q->name,
@@ -252,14 +252,14 @@ static enum cm_rc check_dimension(const struct pt_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc check_range(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_range(const struct qy_query *q, struct cm_err *err)
 {
 	if (!isfinite(q->low) || !isfinite(q->high) || !(q->low < q->high) || !isfinite(q->high - q->low))
 		return cm_fail(err, CM_ECONFIG, "query '%s': range must be finite, low below high", q->name);
 	return CM_OK;
 }
 
-static enum cm_rc check_names(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_names(const struct qy_query *q, struct cm_err *err)
 {
 	size_t n = strnlen(q->name, sizeof q->name);
 
@@ -274,9 +274,9 @@ static enum cm_rc check_names(const struct pt_query *q, struct cm_err *err)
 }
 
 /* Of a histogram a category, of numbers one in the range. */
-static enum cm_rc check_substitute(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_substitute(const struct qy_query *q, struct cm_err *err)
 {
-	bool given = q->none == PT_NONE_VALUE, of_category = q->kind == PT_HISTOGRAM;
+	bool given = q->none == QY_NONE_VALUE, of_category = q->kind == QY_HISTOGRAM;
 
 	if (given && of_category && q->none_category >= q->categories)
 		return cm_fail(err, CM_ECONFIG, "query '%s': none is category %u of %u", q->name,
@@ -290,30 +290,30 @@ static enum cm_rc check_substitute(const struct pt_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc check_none(const struct pt_query *q, struct cm_err *err)
+static enum cm_rc check_none(const struct qy_query *q, struct cm_err *err)
 {
-	const char *kind = pt_kind_name(q->kind);
+	const char *kind = qy_kind_name(q->kind);
 
-	if (q->none != PT_NONE_EVEN && q->none != PT_NONE_SYMBOL && q->none != PT_NONE_VALUE)
+	if (q->none != QY_NONE_EVEN && q->none != QY_NONE_SYMBOL && q->none != QY_NONE_VALUE)
 		return cm_fail(err, CM_ECONFIG, "query '%s': none is %u, which is no way to take part",
 			q->name, (unsigned)q->none);
-	if (q->kind == PT_VECTOR && q->none == PT_NONE_SYMBOL)
+	if (q->kind == QY_VECTOR && q->none == QY_NONE_SYMBOL)
 		return cm_fail(err, CM_ECONFIG,
 			"query '%s': %s has no room for a symbol of none: \"even\" or a "
 			"number",
 			q->name, kind);
-	if (q->kind == PT_MARGINALS && q->none == PT_NONE_VALUE)
+	if (q->kind == QY_MARGINALS && q->none == QY_NONE_VALUE)
 		return cm_fail(err, CM_ECONFIG,
 			"query '%s': %s has no substitute for none: \"symbol\" or "
 			"\"even\"",
 			q->name, kind);
-	if (q->kind == PT_PREFIXES && q->none != PT_NONE_SYMBOL)
+	if (q->kind == QY_PREFIXES && q->none != QY_NONE_SYMBOL)
 		return cm_fail(err, CM_ECONFIG, "query '%s': none of %s begins with no candidate: \"symbol\"",
 			q->name, kind);
 	return check_substitute(q, err);
 }
 
-enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err)
+enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err)
 {
 	unsigned parts = parts_of(q->kind);
 	enum cm_rc rc = check_names(q, err);
@@ -324,7 +324,7 @@ enum cm_rc pt_query_check(const struct pt_query *q, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = check_nothing_else(q, parts, err);
 	if (rc == CM_OK && (parts & CATEGORIES) != 0)
-		rc = q->kind == PT_PREFIXES ? check_candidates(q, err)
+		rc = q->kind == QY_PREFIXES ? check_candidates(q, err)
 					    : check_categories(q, q->category, q->categories, err);
 	if (rc == CM_OK && (parts & RANGE) != 0)
 		rc = check_range(q, err);

@@ -1,4 +1,4 @@
-/* pt_tree.h - estimates of a tree's nodes, made to add up.  Pure post-processing: costs no privacy. */
+/* es_tree.h - estimates of a tree's nodes, made to add up.  Pure post-processing: costs no privacy. */
 #pragma once
 
 #include <stdint.h>
@@ -7,5 +7,5 @@
  * unbiased ones: children sum to their parent and the first level to `total`, which is known.  Level i has
  * fanout^(i+1) nodes, whose estimates have variance[i] > 0 and no correlation that counts.  Source: Hay,
  * Rastogi, Miklau, Suciu 2010, with weights by variance. */
-void pt_tree_consistent(
+void es_tree_consistent(
 	double *value, uint32_t fanout, uint32_t levels, const double *variance, double total);

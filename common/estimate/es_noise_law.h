@@ -1,0 +1,16 @@
+/* es_noise_law.h - the law of discrete Laplace noise on a window: mean + L, L on -mean..mean with chance
+ * proportional to a^|L|, a = decay / 2^64.  Pure. */
+#pragma once
+
+#include "es_law.h"
+
+struct es_noise {
+	uint64_t decay; /* a * 2^64 */
+	uint32_t mean;  /* 0: there is no noise */
+};
+
+/* Sum of a^|l| over -mean..mean. */
+long double es_noise_total(const struct es_noise *noise);
+double es_noise_variance(const struct es_noise *noise); /* exactly */
+/* False out of memory. */
+bool es_noise_law(const struct es_noise *noise, struct es_law *out);
