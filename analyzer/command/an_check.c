@@ -61,7 +61,8 @@ void an_check(const struct an_conf *conf, struct nt_health *h)
 	nt_health_daemon(h, conf->http);
 }
 
-enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *faults, struct cm_err *err)
+enum cm_rc an_conf_check(
+	const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err)
 {
 	const struct nt_tls_conf tls = { .cert_file = conf->tls_cert,
 		.key_file = conf->tls_key,
@@ -74,22 +75,22 @@ enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *fau
 
 	err->code = CM_OK;
 	if (nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
-		cf_fault_at(path, "shuffler", &why, faults, err);
+		cf_fault_at(file, "shuffler", &why, faults, err);
 	if (*conf->http != '\0' && nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, faults, err);
+		cf_fault_at(file, "http", &why, faults, err);
 	if (cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
-		cf_fault_at(path, "signing_key", &why, faults, err);
+		cf_fault_at(file, "signing_key", &why, faults, err);
 	if (cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler_key", &why, faults, err);
+		cf_fault_at(file, "shuffler_key", &why, faults, err);
 	if (nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, faults, err);
+		cf_fault_at(file, "tls", &why, faults, err);
 	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {
 		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
-		cf_fault_at(path, "reconnect_min", &why, faults, err);
+		cf_fault_at(file, "reconnect_min", &why, faults, err);
 	}
 	if (conf->on_settled.command.n > 0 && *conf->on_settled.command.item[0] != '/') {
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
-		cf_fault_at(path, "on_settled.command", &why, faults, err);
+		cf_fault_at(file, "on_settled.command", &why, faults, err);
 	}
 	nt_tls_ctx_free(ctx);
 	cr_verifier_free(shuffler);

@@ -8,7 +8,7 @@
  * `h`; the caller prints them with nt_health_end. */
 void an_check(const struct an_conf *conf, struct nt_health *h);
 
-/* Verify what a configuration loaded from `path` names: addresses, keys, certificates.  Prints every fault to
- * `faults`, and puts the first into err. */
+/* Verify what the configuration loaded from `file` names: addresses, keys, certificates.  Prints every fault
+ * to `faults`, and puts the first into err. */
 CM_CHECK enum cm_rc an_conf_check(
-	const char *path, const struct an_conf *conf, FILE *faults, struct cm_err *err);
+	const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err);

@@ -213,13 +213,14 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 {
 	struct an_conf conf = { 0 };
 	struct pl_plan plan = { 0 };
+	struct cf_file *file;
 	struct cm_err second;
 	char digest[2 * PR_HASH_LEN + 1];
-	enum cm_rc rc = cf_load(cli->config, an_conf_rows, &conf, stderr, err), planned;
+	enum cm_rc rc = cf_load(cli->config, an_conf_rows, &conf, &file, stderr, err), planned;
 
 	(void)exit_code;
 	if (rc == CM_OK)
-		rc = an_conf_check(cli->config, &conf, stderr, err);
+		rc = an_conf_check(file, &conf, stderr, err);
 	if (conf.plan) {
 		planned = an_plan_load(&conf, stderr, &plan, rc == CM_OK ? err : &second);
 		rc = rc == CM_OK ? planned : rc;
@@ -232,6 +233,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 			plan.name, plan.rounds, digest);
 	}
 	pl_plan_fini(&plan);
+	cf_file_free(file);
 	cf_free(an_conf_rows, &conf);
 	return rc;
 }

@@ -21,9 +21,10 @@ struct walk {
 	bool no_memory;
 };
 
-/* The file last loaded on this thread, kept for cf_line. */
-static _Thread_local config_t last;
-static _Thread_local bool have_last;
+struct cf_file {
+	config_t keys;
+	char name[];
+};
 
 static void read_rows(struct walk *w, const config_setting_t *group, const struct cf_row *rows, char *target,
 	const char *prefix, bool is_default);
@@ -224,53 +225,89 @@ static void read_rows(struct walk *w, const config_setting_t *group, const struc
 	}
 }
 
-static enum cm_rc parse(
-	const char *text, struct walk *w, bool includes, const struct cf_row *rows, void *target)
+static struct cf_file *new_file(const char *name)
 {
-	if (have_last)
-		config_destroy(&last);
-	config_init(&last);
-	have_last = true;
+	size_t n = strlen(name) + 1;
+	struct cf_file *file = malloc(sizeof *file + n);
+
+	if (!file)
+		return NULL;
+	config_init(&file->keys);
+	memcpy(file->name, name, n);
+	return file;
+}
+
+void cf_file_free(struct cf_file *file)
+{
+	if (file)
+		config_destroy(&file->keys);
+	free(file);
+}
+
+static enum cm_rc parse(const char *text, struct walk *w, bool includes, const struct cf_row *rows,
+	void *target, config_t *keys)
+{
 	if (!cf_scan(text, w->name, includes ? w->dir : NULL, &w->faults))
 		return CM_ECONFIG;
 	if (includes)
-		config_set_include_dir(&last, w->dir);
-	if (!read_text(&last, text, w) && !w->no_memory) {
-		const char *file = config_error_file(&last), *what = config_error_text(&last);
+		config_set_include_dir(keys, w->dir);
+	if (!read_text(keys, text, w) && !w->no_memory) {
+		const char *file = config_error_file(keys), *what = config_error_text(keys);
 
-		cf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(&last), "%s",
+		cf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(keys), "%s",
 			what ? what : "cannot be read");
 		return CM_ECONFIG;
 	}
 	if (!w->no_memory)
-		read_rows(w, config_root_setting(&last), rows, target, "", false);
+		read_rows(w, config_root_setting(keys), rows, target, "", false);
 	if (w->no_memory)
 		return cm_fail(w->faults.err, CM_EINTERNAL, "%s: out of memory", w->name);
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
-enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target, FILE *faults,
-	struct cm_err *err)
+/* parse(), and the file for who asks for it. */
+static enum cm_rc parse_file(const char *text, struct walk *w, bool includes, const struct cf_row *rows,
+	void *target, struct cf_file **out)
+{
+	struct cf_file *file = new_file(w->name);
+	enum cm_rc rc;
+
+	if (!file)
+		return cm_fail(w->faults.err, CM_EINTERNAL, "%s: out of memory", w->name);
+	rc = parse(text, w, includes, rows, target, &file->keys);
+	if (rc == CM_OK && out)
+		*out = file;
+	else
+		cf_file_free(file);
+	return rc;
+}
+
+enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
+	struct cf_file **file, FILE *faults, struct cm_err *err)
 {
 	char *dir = strchr(name, '/') ? cm_file_folder(name) : NULL;
 	struct walk w = { .name = name, .dir = dir, .faults = { .out = faults, .err = err } };
 	enum cm_rc rc;
 
+	if (file)
+		*file = NULL;
 	if (!dir && strchr(name, '/'))
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
-	rc = parse(text, &w, false, rows, target);
+	rc = parse_file(text, &w, false, rows, target, file);
 	free(dir);
 	return rc;
 }
 
-enum cm_rc cf_load(
-	const char *path, const struct cf_row *rows, void *target, FILE *faults, struct cm_err *err)
+enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, struct cf_file **file,
+	FILE *faults, struct cm_err *err)
 {
 	char *dir = cm_file_folder(path);
 	struct walk w = { .name = path, .dir = dir, .faults = { .out = faults, .err = err } };
 	struct cm_buf text;
 	enum cm_rc rc;
 
+	if (file)
+		*file = NULL;
 	cm_buf_init(&text, CF_FILE_MAX + 1);
 	if (!dir) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
@@ -299,7 +336,7 @@ enum cm_rc cf_load(
 		rc = CM_ECONFIG;
 		goto out;
 	}
-	rc = parse((const char *)text.data, &w, true, rows, target);
+	rc = parse_file((const char *)text.data, &w, true, rows, target, file);
 out:
 	cm_buf_fini(&text);
 	free(dir);
@@ -332,23 +369,21 @@ void cf_free(const struct cf_row *rows, void *target)
 	}
 }
 
-int cf_line(const char *dotted)
+int cf_line(const struct cf_file *file, const char *dotted)
 {
-	const config_setting_t *s = have_last ? config_lookup(&last, dotted) : NULL;
-
-	return (int)line_of(s);
+	return (int)line_of(config_lookup(&file->keys, dotted));
 }
 
-void cf_fault_at(
-	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first)
+void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
+	struct cm_err *first)
 {
 	struct cm_err said = *why;
-	int line = cf_line(dotted);
+	int line = cf_line(file, dotted);
 
 	if (line > 0)
-		(void)cm_context(&said, "%s:%d", path, line);
+		(void)cm_context(&said, "%s:%d", file->name, line);
 	else
-		(void)cm_context(&said, "%s", path);
+		(void)cm_context(&said, "%s", file->name);
 	if (faults)
 		(void)fprintf(faults, "%s\n", said.msg);
 	said.said = faults;

@@ -298,23 +298,23 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 /* ---- The other verbs ---- */
 
 /* Verify what the configuration names: addresses, keys, certificates; every fault is printed. */
-static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err *err)
+static enum cm_rc check_named(struct daemon *d, struct cm_err *err)
 {
 	struct nt_addr address;
 	struct cm_err why;
 
 	err->code = CM_OK;
 	if (nt_addr_split(d->conf.listen, &address, &why) != CM_OK)
-		cf_fault_at(path, "listen", &why, stderr, err);
+		cf_fault_at(d->conf.file, "listen", &why, stderr, err);
 	if (*d->conf.http != '\0' &&
 		nt_http_check_address(d->conf.http, d->conf.http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, stderr, err);
+		cf_fault_at(d->conf.file, "http", &why, stderr, err);
 	if (cr_signer_load(d->conf.signing_key, &d->signer, &why) != CM_OK)
-		cf_fault_at(path, "signing_key", &why, stderr, err);
+		cf_fault_at(d->conf.file, "signing_key", &why, stderr, err);
 	if (cr_verifier_load(d->conf.analyzer_key, &d->analyzer, &why) != CM_OK)
-		cf_fault_at(path, "analyzer_key", &why, stderr, err);
+		cf_fault_at(d->conf.file, "analyzer_key", &why, stderr, err);
 	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, stderr, err);
+		cf_fault_at(d->conf.file, "tls", &why, stderr, err);
 	return cf_blamed(err);
 }
 
@@ -345,7 +345,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	(void)exit_code;
 	enum cm_rc rc = sh_conf_load(cli->config, &d.conf, stderr, err);
 	if (rc == CM_OK)
-		rc = check_named(&d, cli->config, err);
+		rc = check_named(&d, err);
 	if (d.conf.policy) {
 		enum cm_rc policy =
 			sh_policy_load(d.conf.policy, &d.policy, stderr, rc == CM_OK ? err : &second);

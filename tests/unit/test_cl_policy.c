@@ -343,12 +343,14 @@ static void fewer_honest_participants_cost_more(void **state)
 
 static enum cm_rc load(const char *text, struct cl_policy *p)
 {
+	struct cf_file *file;
 	char path[96];
 	enum cm_rc rc;
 
 	(void)snprintf(path, sizeof path, "%s/policy.conf", world.dir);
 	assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
-	rc = cl_policy_load(path, p, NULL, &err);
+	rc = cl_policy_load(path, p, &file, NULL, &err);
+	cf_file_free(file);
 	return rc;
 }
 
