@@ -209,56 +209,81 @@ static void check_mqtt(struct cl_setup *s, const char *path, FILE *faults, struc
 	cf_fault_at(path, "mqtt", &why, faults, first);
 }
 
+/* Keys and certificates, as far as the file names them. */
+static void check_keys(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
+	struct nt_tls_ctx *tls = NULL;
+	struct cm_err why;
+
+	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &s->analyzer, &why) != CM_OK)
+		cf_fault_at(path, "analyzer_key", &why, faults, first);
+	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
+		cf_fault_at(path, "shuffler_key", &why, faults, first);
+	if (c->cert && c->key && c->services_ca && cl_setup_tls(s, &tls, &why) != CM_OK)
+		cf_fault_at(path, "tls", &why, faults, first);
+	nt_tls_ctx_free(tls);
+}
+
+/* Addresses and the population's name. */
+static void check_names(const struct cl_conf *c, const char *path, FILE *faults, struct cm_err *first)
+{
+	struct nt_addr shuffler;
+	struct cm_err why;
+
+	if (c->shuffler && nt_addr_split(c->shuffler, &shuffler, &why) != CM_OK)
+		cf_fault_at(path, "shuffler", &why, faults, first);
+	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
+		cf_fault_at(path, "http", &why, faults, first);
+	if (c->population && !rd_is_name(c->population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cf_fault_at(path, "population", &why, faults, first);
+	}
+}
+
+/* The policy's faults are printed with the policy's own line numbers. */
+static void check_policy(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
+	struct cm_err why;
+
+	if (!c->policy)
+		return;
+	if (cl_policy_load(c->policy, &s->policy, faults, &why) != CM_OK) {
+		cf_finding(&why, faults, first);
+	} else if (c->population && strcmp(s->policy.population, c->population) != 0) {
+		(void)cm_fail(
+			&why, CM_ECONFIG, "population is not '%.100s', as in %.100s", c->population, path);
+		cf_fault_at(c->policy, "population", &why, faults, first);
+	}
+}
+
 enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
 {
-	struct cm_err first = { .code = CM_OK }, why;
-	struct nt_tls_ctx *tls = NULL;
-	struct nt_addr shuffler;
+	struct cm_err first = { .code = CM_OK };
 	enum cm_rc rc;
 
 	*out = (struct cl_setup){ 0 };
 	rc = cf_load(path, cl_conf_rows, &out->conf, faults, err);
-	/* Print the policy's faults, too, when the configuration has faults. */
-	if (rc != CM_OK && out->conf.policy && faults &&
-		cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK)
-		return rc;
 	if (rc != CM_OK)
-		return rc;
-	if (nt_addr_split(out->conf.shuffler, &shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler", &why, faults, &first);
-	if (*out->conf.http != '\0' &&
-		nt_http_check_address(out->conf.http, out->conf.http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, faults, &first);
-	if (!rd_is_name(out->conf.population)) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
-		cf_fault_at(path, "population", &why, faults, &first);
+		first = *err;
+	check_names(&out->conf, path, faults, &first);
+	/* These judge several keys together, so each of them must have been read. */
+	if (rc == CM_OK) {
+		check_format(out, path, faults, &first);
+		check_mqtt(out, path, faults, &first);
+		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
+		check_devices(out, path, faults, &first);
 	}
-	check_format(out, path, faults, &first);
-	check_mqtt(out, path, faults, &first);
-	out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
-	check_devices(out, path, faults, &first);
-	if (cr_verifier_load(out->conf.analyzer_key, &out->analyzer, &why) != CM_OK)
-		cf_fault_at(path, "analyzer_key", &why, faults, &first);
-	if (cr_verifier_load(out->conf.shuffler_key, &out->shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler_key", &why, faults, &first);
-	if (cl_setup_tls(out, &tls, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, faults, &first);
-	nt_tls_ctx_free(tls);
-	/* The policy's faults are printed with the policy's own line numbers. */
-	if (cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK) {
-		if (first.code == CM_OK)
-			first = why;
-	} else if (strcmp(out->policy.population, out->conf.population) != 0) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.100s', as in %.100s",
-			out->conf.population, path);
-		cf_fault_at(out->conf.policy, "population", &why, faults, &first);
-	}
+	check_keys(out, path, faults, &first);
+	check_policy(out, path, faults, &first);
 	out->policy.device_field =
 		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
 	if (first.code == CM_OK)
 		return CM_OK;
 	*err = first;
-	return cf_blamed(err);
+	/* A configuration that is not there is an input that is not there. */
+	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
 }
 
 bool cl_setup_shows(const struct cl_setup *s)

@@ -349,11 +349,17 @@ void cf_fault_at(
 		(void)cm_context(&said, "%s:%d", path, line);
 	else
 		(void)cm_context(&said, "%s", path);
-	if (faults)
-		(void)fprintf(faults, "%s\n", said.msg);
-	said.said = faults;
-	if (first->code == CM_OK)
-		*first = said;
+	cf_finding(&said, faults, first);
+}
+
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first)
+{
+	if (faults && !why->said)
+		(void)fprintf(faults, "%s\n", why->msg);
+	if (first->code != CM_OK)
+		return;
+	*first = *why;
+	first->said = faults || why->said;
 }
 
 enum cm_rc cf_blamed(struct cm_err *first)

@@ -90,6 +90,8 @@ int cf_line(const char *dotted);
  * copy it to `first` unless that holds one already (its code is CM_OK before). */
 void cf_fault_at(
 	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first);
+/* Likewise for a fault whose message names its place itself. */
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
 /* The result of a check after loading.  A file that a configuration names and that does not exist is a fault
  * of the configuration, so the code becomes CM_ECONFIG, unless it is CM_EPERM or CM_EINTERNAL (no memory).
  * CM_OK stays CM_OK. */
