@@ -209,47 +209,53 @@ static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	cf_fault_at(file, "mqtt", &why, faults, first);
 }
 
-/* What the configuration says and names, but for the policy. */
-static void check_conf(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
+/* Keys and certificates, as far as the file names them. */
+static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
+	const struct cl_conf *c = &s->conf;
 	struct nt_tls_ctx *tls = NULL;
-	struct nt_addr shuffler;
 	struct cm_err why;
 
-	if (nt_addr_split(s->conf.shuffler, &shuffler, &why) != CM_OK)
-		cf_fault_at(file, "shuffler", &why, faults, first);
-	if (*s->conf.http != '\0' &&
-		nt_http_check_address(s->conf.http, s->conf.http_anywhere, &why) != CM_OK)
-		cf_fault_at(file, "http", &why, faults, first);
-	if (!rd_is_name(s->conf.population)) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
-		cf_fault_at(file, "population", &why, faults, first);
-	}
-	check_format(s, file, faults, first);
-	check_mqtt(s, file, faults, first);
-	s->devices = s->conf.mqtt.topics.n > 0 ? s->conf.mqtt.devices : s->conf.devices;
-	check_devices(s, file, faults, first);
-	if (cr_verifier_load(s->conf.analyzer_key, &s->analyzer, &why) != CM_OK)
+	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &s->analyzer, &why) != CM_OK)
 		cf_fault_at(file, "analyzer_key", &why, faults, first);
-	if (cr_verifier_load(s->conf.shuffler_key, &s->shuffler, &why) != CM_OK)
+	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
 		cf_fault_at(file, "shuffler_key", &why, faults, first);
-	if (cl_setup_tls(s, &tls, &why) != CM_OK)
+	if (c->cert && c->key && c->services_ca && cl_setup_tls(s, &tls, &why) != CM_OK)
 		cf_fault_at(file, "tls", &why, faults, first);
 	nt_tls_ctx_free(tls);
 }
 
-/* The policy's faults are printed with the policy's own line numbers. */
-static void load_policy(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+/* Addresses and the population's name. */
+static void check_names(
+	const struct cl_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
+	struct nt_addr shuffler;
+	struct cm_err why;
+
+	if (c->shuffler && nt_addr_split(c->shuffler, &shuffler, &why) != CM_OK)
+		cf_fault_at(file, "shuffler", &why, faults, first);
+	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
+		cf_fault_at(file, "http", &why, faults, first);
+	if (c->population && !rd_is_name(c->population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cf_fault_at(file, "population", &why, faults, first);
+	}
+}
+
+/* The policy's faults are printed with the policy's own line numbers. */
+static void check_policy(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
 	struct cf_file *file;
 	struct cm_err why;
 
-	if (cl_policy_load(s->conf.policy, &s->policy, &file, faults, &why) != CM_OK) {
-		if (first->code == CM_OK)
-			*first = why;
-	} else if (s->conf.population && strcmp(s->policy.population, s->conf.population) != 0) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.100s', as in %.100s",
-			s->conf.population, path);
+	if (!c->policy)
+		return;
+	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
+		cf_finding(&why, faults, first);
+	} else if (c->population && strcmp(s->policy.population, c->population) != 0) {
+		(void)cm_fail(
+			&why, CM_ECONFIG, "population is not '%.100s', as in %.100s", c->population, path);
 		cf_fault_at(file, "population", &why, faults, first);
 	}
 	cf_file_free(file);
@@ -263,21 +269,26 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 
 	*out = (struct cl_setup){ 0 };
 	rc = cf_load(path, cl_conf_rows, &out->conf, &file, faults, err);
-	if (rc != CM_OK) {
-		/* Print the policy's faults, too. */
-		if (out->conf.policy && faults)
-			load_policy(out, path, faults, &first);
-		return rc;
+	if (rc != CM_OK)
+		first = *err;
+	check_names(&out->conf, file, faults, &first);
+	/* These judge several keys together, so each of them must have been read. */
+	if (rc == CM_OK) {
+		check_format(out, file, faults, &first);
+		check_mqtt(out, file, faults, &first);
+		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
+		check_devices(out, file, faults, &first);
 	}
-	check_conf(out, file, faults, &first);
+	check_keys(out, file, faults, &first);
 	cf_file_free(file);
-	load_policy(out, path, faults, &first);
+	check_policy(out, path, faults, &first);
 	out->policy.device_field =
 		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
 	if (first.code == CM_OK)
 		return CM_OK;
 	*err = first;
-	return cf_blamed(err);
+	/* A configuration that is not there is an input that is not there. */
+	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
 }
 
 bool cl_setup_shows(const struct cl_setup *s)

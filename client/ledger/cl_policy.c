@@ -124,7 +124,7 @@ const struct cf_row cl_policy_rows[] = {
 		.offset = AT(max_plan_entries),
 		.min = 1,
 		.max = PR_ENTRIES_MAX,
-		.fallback = "256",
+		.fallback = "400",
 		.help = "entries of a plan: each costs one composition, once" },
 	{ .key = NULL },
 };

@@ -265,21 +265,14 @@ static enum cm_rc parse(const char *text, struct walk *w, bool includes, const s
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
-/* parse(), and the file for who asks for it. */
-static enum cm_rc parse_file(const char *text, struct walk *w, bool includes, const struct cf_row *rows,
-	void *target, struct cf_file **out)
+/* The file goes to who asks for it, whatever was found in it: where its keys stand is needed for further
+ * faults. */
+static void hand_over(struct cf_file *file, struct cf_file **out)
 {
-	struct cf_file *file = new_file(w->name);
-	enum cm_rc rc;
-
-	if (!file)
-		return cm_fail(w->faults.err, CM_EINTERNAL, "%s: out of memory", w->name);
-	rc = parse(text, w, includes, rows, target, &file->keys);
-	if (rc == CM_OK && out)
+	if (out)
 		*out = file;
 	else
 		cf_file_free(file);
-	return rc;
 }
 
 enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
@@ -287,13 +280,14 @@ enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *row
 {
 	char *dir = strchr(name, '/') ? cm_file_folder(name) : NULL;
 	struct walk w = { .name = name, .dir = dir, .faults = { .out = faults, .err = err } };
+	struct cf_file *read = new_file(name);
 	enum cm_rc rc;
 
-	if (file)
-		*file = NULL;
-	if (!dir && strchr(name, '/'))
-		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
-	rc = parse_file(text, &w, false, rows, target, file);
+	if (!read || (!dir && strchr(name, '/')))
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+	else
+		rc = parse(text, &w, false, rows, target, &read->keys);
+	hand_over(read, file);
 	free(dir);
 	return rc;
 }
@@ -303,13 +297,12 @@ enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, st
 {
 	char *dir = cm_file_folder(path);
 	struct walk w = { .name = path, .dir = dir, .faults = { .out = faults, .err = err } };
+	struct cf_file *read = new_file(path);
 	struct cm_buf text;
 	enum cm_rc rc;
 
-	if (file)
-		*file = NULL;
 	cm_buf_init(&text, CF_FILE_MAX + 1);
-	if (!dir) {
+	if (!dir || !read) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		goto out;
 	}
@@ -336,8 +329,9 @@ enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, st
 		rc = CM_ECONFIG;
 		goto out;
 	}
-	rc = parse_file((const char *)text.data, &w, true, rows, target, file);
+	rc = parse((const char *)text.data, &w, true, rows, target, &read->keys);
 out:
+	hand_over(read, file);
 	cm_buf_fini(&text);
 	free(dir);
 	return rc;
@@ -378,17 +372,23 @@ void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm
 	struct cm_err *first)
 {
 	struct cm_err said = *why;
-	int line = cf_line(file, dotted);
+	int line = file ? cf_line(file, dotted) : 0;
 
 	if (line > 0)
 		(void)cm_context(&said, "%s:%d", file->name, line);
-	else
+	else if (file)
 		(void)cm_context(&said, "%s", file->name);
-	if (faults)
-		(void)fprintf(faults, "%s\n", said.msg);
-	said.said = faults;
-	if (first->code == CM_OK)
-		*first = said;
+	cf_finding(&said, faults, first);
+}
+
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first)
+{
+	if (faults && !why->said)
+		(void)fprintf(faults, "%s\n", why->msg);
+	if (first->code != CM_OK)
+		return;
+	*first = *why;
+	first->said = faults || why->said;
 }
 
 enum cm_rc cf_blamed(struct cm_err *first)

@@ -77,8 +77,8 @@ struct cf_file;
 /* Read `path` into *target, which the caller has zeroed.  On a fault: CM_ECONFIG, one line for each fault to
  * `faults`, the first one also to err (err->said is then true).  CM_ENOINPUT when there is no such file; its
  * line names config-sample.  The default is applied where a key is absent.  Free *target with cf_free
- * whatever the result.  `file`, unless NULL, receives the file for faults that are found later, NULL on a
- * fault; free it with cf_file_free. */
+ * whatever the result.  `file`, unless NULL, receives the file for faults that are found later, on a fault
+ * too (NULL only without memory); free it with cf_file_free. */
 CM_CHECK enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, struct cf_file **file,
 	FILE *faults, struct cm_err *err);
 /* The same for text in memory, which may not @include; `name` stands for the file. */
@@ -90,9 +90,12 @@ void cf_sample(const struct cf_row *rows, FILE *out);
 /* Line of a dotted key ("rounds.[2].epsilon0") in the file, 0 if absent. */
 int cf_line(const struct cf_file *file, const char *dotted);
 /* Report a fault found after loading: print "path:line: why", with the key's line, to `faults` (may be NULL);
- * copy it to `first` unless that holds one already (its code is CM_OK before). */
+ * copy it to `first` unless that holds one already (its code is CM_OK before).  Without a file (there was no
+ * memory for it) the place is left out. */
 void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
 	struct cm_err *first);
+/* Likewise for a fault whose message names its place itself. */
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
 void cf_file_free(struct cf_file *file);
 /* The result of a check after loading.  A file that a configuration names and that does not exist is a fault
  * of the configuration, so the code becomes CM_ECONFIG, unless it is CM_EPERM or CM_EINTERNAL (no memory).

@@ -35,7 +35,7 @@ const struct cf_row sh_policy_rows[] = {
 		.offset = FIELD(max_plan_entries),
 		.min = 1,
 		.max = PR_ENTRIES_MAX,
-		.fallback = "256",
+		.fallback = "400",
 		.help = "rounds of one plan at most: composing them takes some 0.01 to 1 s each, once" },
 	{ .key = "max_tries",
 		.type = CF_INT,
@@ -123,8 +123,10 @@ enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults,
 	*out = (struct sh_policy){ 0 };
 	struct cf_file *file;
 	enum cm_rc rc = cf_load(path, sh_policy_rows, out, &file, faults, err);
-	if (rc != CM_OK)
+	if (rc != CM_OK) {
+		cf_file_free(file);
 		return rc;
+	}
 	struct cm_err why;
 	err->code = CM_OK;
 	if (!rd_is_name(out->population)) {

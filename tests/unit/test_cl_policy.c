@@ -399,7 +399,7 @@ static void a_policy_file_needs_its_limits_and_takes_no_nonsense(void **state)
 	assert_int_equal(p.max_rounds, 0);
 	assert_int_equal(p.window_ms, 86400000);
 	assert_int_equal(p.max_tries, 3);
-	assert_int_equal(p.max_plan_entries, 256);
+	assert_int_equal(p.max_plan_entries, 400);
 	assert_false(p.plan_only);
 	cl_policy_free(&p);
 	(void)snprintf(text, sizeof text, "%s plan = \"sha256:%064d\";", good, 17);

@@ -167,8 +167,16 @@ static void a_file_keeps_its_lines_when_another_is_read(void **state)
 	assert_int_equal(cf_line(other, "min_batch"), 1);
 	cf_free(rows, &b);
 	cf_file_free(one);
+	/* A fault takes nothing away: further ones are reported with their lines, too. */
+	assert_int_equal(cf_parse("\nmin_batch = \"many\"", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
+	assert_int_equal(cf_line(one, "min_batch"), 2);
+	cf_free(rows, &b);
+	cf_file_free(one);
 	assert_int_equal(cf_parse("min_batch = ", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
-	assert_null(one);
+	first.code = CM_OK;
+	cf_fault_at(one, "min_batch", &why, NULL, &first);
+	assert_string_equal(first.msg, "b.cfg: no");
+	cf_file_free(one);
 	cf_free(rows, &a);
 	cf_free(rows, &b);
 	cf_file_free(other);
