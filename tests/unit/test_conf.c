@@ -175,7 +175,7 @@ static void a_file_keeps_its_lines_when_another_is_read(void **state)
 	assert_int_equal(cf_parse("min_batch = ", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
 	first.code = CM_OK;
 	cf_fault_at(one, "min_batch", &why, NULL, &first);
-	assert_string_equal(first.msg, "b.cfg: no");
+	assert_string_equal(first.msg, "b.cfg:1: no");
 	cf_file_free(one);
 	cf_free(rows, &a);
 	cf_free(rows, &b);
