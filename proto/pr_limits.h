@@ -31,6 +31,8 @@
 #define PR_COLUMNS_MAX       64u     /* fields that a query names one by one */
 #define PR_SLOTS_MAX         16u     /* different batches of one round */
 #define PR_PARAMETERS_MAX    600u    /* bytes of a randomizer's own parameters */
+#define PR_COMPUTING_MAX     1024u   /* bytes of the parameters of what a device computes */
+#define PR_COMPUTING_FIELDS  32u     /* fields of a reading that it reads */
 #define PR_PROBABILITIES_MAX 99u     /* quantiles of one round */
 #define PR_PROTOCOLS_MAX     64u     /* that a policy names */
 #define PR_CRITICAL_MAX      16u     /* critical extensions of a descriptor */
