@@ -106,9 +106,9 @@ struct acct_round {
 	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
-	 * (doc/binary.md), which is never above the cells'.  For labelled bits lower is that of the same
-	 * inputs, which labels do not hide, and upper is the lesser of the cells' and one that is close to
-	 * it. */
+	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
+	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
+	 * where there are few messages both are the cells'. */
 	enum acct_messages messages;
 };
 

@@ -19,7 +19,7 @@ bool acct_labels_help(double participants, double eps0)
 {
 	double q = exp(-eps0) / (1 + exp(-eps0));
 
-	return participants > 1000 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
+	return participants > 500 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
 }
 
 /* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff). */

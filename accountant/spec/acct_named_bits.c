@@ -15,6 +15,8 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
+	s->third = d > 2;
+	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
 	return ACCT_OK;
 }
@@ -29,6 +31,8 @@ enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, con
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
+	s->third = d > 2;
+	s->triple = d > 3 ? (a * a - full) / (2 * e) : 0;
 	acct_named_two_level(&s->round, e, a / 2, both / (2 * e), e * a / 2 + full / 2);
 	return ACCT_OK;
 }
@@ -145,6 +149,7 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	r->others = 0;
 	r->dummies = (uint64_t)each * s->participants;
 	s->eps0 = INFINITY;
+	s->exact = arg[2].size == 0; /* truthful messages can be subtracted */
 	return ACCT_OK;
 }
 
