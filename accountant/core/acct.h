@@ -76,6 +76,11 @@ enum acct_messages {
 	/* The same, but a message of a level is the report of a participant, 1 with a chance from share *
 	 * omega to 1 - share * omega. */
 	ACCT_BITS_OF_LEVELS,
+	/* Every message is a label and a bit.  The cells are those of bits, no level is given.  Labels are
+	 * independent of each other and of everything else, and all drawn by one law, the dummies' too; given
+	 * its label and the inputs, the bit of a report is independent of the rest and as with ACCT_BITS, and
+	 * a dummy's is fair. */
+	ACCT_LABELLED_BITS,
 };
 
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
@@ -101,7 +106,9 @@ struct acct_round {
 	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
-	 * (doc/binary.md), which is never above the cells'. */
+	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
+	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
+	 * where there are few messages both are the cells'. */
 	enum acct_messages messages;
 };
 

@@ -54,8 +54,11 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
-	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS)
-		return acct_fault(why, "messages must be 0, 1 or 2");
+	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
+		r->messages != ACCT_LABELLED_BITS)
+		return acct_fault(why, "messages must be 0, 1, 2 or 3");
+	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
+		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||
 		!close_to(fmin(a->u, a->v), 1) || !close_to(a->omega, 1 / (1 + fmax(a->u, a->v))) ||
 		!close_to(a->omega, b->omega))

@@ -22,6 +22,7 @@ struct acct_bit_facts {
 	struct acct_level sent[ACCT_MAX_LEVELS]; /* share: the chance that a message is of use */
 	size_t levels;
 	bool sent_are_coins; /* else reports */
+	bool labels;         /* a public label goes with every bit */
 };
 
 /* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acct_cells.h"
+#include "acct_labels.h"
 
 #define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
 
@@ -210,6 +211,9 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	}
 	/* A victim alone has the cells' pair, which has few outcomes. */
 	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
+	b->labels = r->messages == ACCT_LABELLED_BITS;
+	if (b->labels && !acct_labels_help(1 + b->others + b->coins, b->epsilon0))
+		b->known = false;
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
@@ -259,7 +263,7 @@ static bool same_bits(const struct acct_bit_facts *a, const struct acct_bit_fact
 {
 	if (a->known != b->known || !equal(a->epsilon0, b->epsilon0) || !equal(a->others, b->others) ||
 		!equal(a->coins, b->coins) || a->levels != b->levels ||
-		a->sent_are_coins != b->sent_are_coins)
+		a->sent_are_coins != b->sent_are_coins || a->labels != b->labels)
 		return false;
 	for (size_t i = 0; i < a->levels; i++)
 		if (!equal(a->sent[i].share, b->sent[i].share) || a->sent[i].count != b->sent[i].count)

@@ -11,6 +11,7 @@
 #include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
+#include "acct_labels.h"
 
 #define UNDERFLOW 1e-300
 #define ROUNDING  0x1p-49 /* relative rounding of the operations for a defect or for sampling */
@@ -31,14 +32,17 @@ void acct_curve_fini(struct acct_curve *c)
 	memset(c, 0, sizeof *c);
 }
 
-/* Bits; where the certificate is wide, the cells' upper end is tried too. */
+/* Bits; where the certificate is wide, the cells' upper end is tried too.  With labels the lower end is that
+ * of inputs which they do not hide. */
 static double bits_at(
 	const struct acct_curve *c, double eps, bool swap, double allowed, struct acct_point *at)
 {
 	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, at);
 	struct acct_point cells;
 
-	if (at->hi <= 1.01 * at->lo + UNDERFLOW)
+	if (c->list.bits.labels)
+		work += acct_labels_at(&c->list.bits, eps, allowed, &at->hi);
+	else if (at->hi <= 1.01 * at->lo + UNDERFLOW)
 		return work;
 	work += acct_invert_at(&c->list, eps, swap, allowed, &cells);
 	at->hi = fmin(at->hi, cells.hi);

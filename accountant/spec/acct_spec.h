@@ -112,7 +112,13 @@ struct acct_spec {
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
-	double k;         /* symbols of a k-ary response, 0 for other randomizers */
+	double k; /* symbols of a k-ary response, 0 for other randomizers */
+	/* What is known of data sets that attain a loss, for the method "lower". */
+	bool exact;       /* the cells' pair is the loss of every data set */
+	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
+	bool third;       /* laws have two levels, and there is a third input that has as much in common with
+			     either of the victim's as they have with each other */
+	double triple;    /* the blanket's mass that is likelier under all three */
 	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
 			     it */
 };

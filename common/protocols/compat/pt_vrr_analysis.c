@@ -72,8 +72,8 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
-	if (p->vrr.size == 1 && p->vrr.dimension == 1)
-		round->messages = ACCT_BITS;
+	if (p->vrr.size == 1) /* the coordinate is told, if there is more than one */
+		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	return CM_OK;
 }
 
