@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "acct_bits.h"
+#include "acct_central.h"
 #include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
@@ -20,6 +21,8 @@ enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
 	memset(c, 0, sizeof *c);
 	c->list = *l;
+	if (l->event != ACCT_SHUFFLED)
+		return acct_central_init(l, &c->hull);
 	return l->bits.known ? acct_bits_mix_new(&c->list.bits, &c->mix) : acct_exact_list(c);
 }
 
@@ -29,6 +32,7 @@ void acct_curve_fini(struct acct_curve *c)
 	free(c->q);
 	acct_order_free(c->order);
 	acct_bits_mix_free(c->mix);
+	acct_hull_free(c->hull);
 	memset(c, 0, sizeof *c);
 }
 
@@ -61,7 +65,9 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	if (c->list.lossless)
 		return;
-	if (c->outcomes > 0)
+	if (c->list.event != ACCT_SHUFFLED)
+		work = acct_central_at(&c->list, c->hull, eps, swap, at);
+	else if (c->outcomes > 0)
 		acct_exact_at(c, eps, swap, at);
 	else if (c->mix)
 		work = bits_at(c, eps, swap, allowed, at);
