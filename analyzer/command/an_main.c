@@ -14,6 +14,7 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_oom.h"
+#include "cr_hpke.h"
 #include "cr_libcrypto.h"
 
 enum { OPT_ONCE = 0 };
@@ -381,7 +382,8 @@ int main(int argc, char **argv)
 		.summary = "Runs a plan of rounds, keeps the privacy ledger, and estimates.",
 		.role = "analyzer",
 		.verb = verbs,
-		.lists_queries = "round list" };
+		.lists_queries = "round list",
+		.machine = cr_hpke_begin };
 
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

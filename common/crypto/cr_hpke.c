@@ -397,3 +397,8 @@ enum cm_rc cr_hpke_begin(const char **line, struct cm_err *err)
 {
 	return cr_x25519_begin(line, err);
 }
+
+const char *cr_hpke_way(void)
+{
+	return cr_x25519_way();
+}

@@ -69,6 +69,12 @@ enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err)
 	return CM_OK;
 }
 
+const char *cr_x25519_way(void)
+{
+	(void)pthread_once(&once, choose);
+	return chosen->name;
+}
+
 bool cr_x25519_use(const char *way)
 {
 	const struct way *found = find(way);

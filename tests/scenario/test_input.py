@@ -316,7 +316,7 @@ def test_a_bad_round_for_the_accountant(spec, said):
 
 
 @pytest.mark.parametrize("variable,value", [("TOMBOLA_LOG_LEVEL", "loud"), ("TOMBOLA_LOG_FORMAT", "xml"),
-                                            ("TOMBOLA_COLOR", "pink")])
+                                            ("TOMBOLA_COLOR", "pink"), ("TOMBOLA_X25519", "abacus")])
 def test_a_bad_environment(world, variable, value):
     for program in DAEMONS:
         run = subprocess.run([c.program(program), "config-sample"], capture_output=True, text=True,
