@@ -274,7 +274,7 @@ static const struct cf_row round_rows[] = {
 		.type = CF_LATER,
 		.offset = offsetof(struct pl_raw_round, compute),
 		.help = "what a device computes of its reading before it answers: { map = \"...\"; "
-			"fields = [\"...\"]; ... }" },
+			"features = \"...\"; feature_count = ...; ... }" },
 	{ .key = "payload",
 		.type = CF_STRING,
 		.offset = offsetof(struct pl_raw_round, payload),

@@ -75,6 +75,8 @@ void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct 
 void pl_recur_repeat(struct pl_round *first);
 /* `compute`, `payload` and `payload_max` of a round. */
 void pl_compute_take(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r);
+/* The group `compute` of a round whose query has been read. */
+void pl_map_take(struct pl_checker *c, struct pl_round *r);
 /* Read one round, all but what "auto" chooses. */
 void pl_round_take(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);

@@ -146,8 +146,17 @@ static void two_are_equal_only_if_everything_is(void **state)
 
 /* ---- a plan file ---- */
 
-#define ROUND      "query = \"w\"; type = \"mean\"; epsilon0 = 2.0; min_reports = 50000; range = [0.0, 1.0]; "
-#define STATISTICS "compute = { map = \"statistics\"; fields = [\"x\", \"y\"]; }; "
+#define HEAD   "epsilon0 = 2.0; min_reports = 50000; range = [-1.0, 1.0]; "
+#define ROUND  "query = \"w\"; type = \"mean\"; " HEAD
+#define VECTOR "query = \"w\"; type = \"vector\"; dimension = 8; protocol = \"rotated\"; " HEAD
+#define GRADIENT                                                                                      \
+	"compute = { map = \"linear-gradient\"; features = \"x\"; feature_count = 3; label = \"y\"; " \
+	"classes = [\"a\", \"b\"]; }; "
+#define PROGRAM                                                             \
+	"compute = { map = \"program\"; columns = [\"x\"]; seconds = 2.0; " \
+	"program = \"sha256:61686f767d848b9299a0a7aeb5bcc3cad1d8dfe6edf4fb020910171e252c333a\"; }; "
+
+#define COLUMNS(list, more) "compute = { map = \"moments\"; columns = [" list "]; " more " };"
 
 static enum cm_rc parse(const char *keys, struct pl_plan *p, struct cm_err *err)
 {
@@ -155,8 +164,8 @@ static enum cm_rc parse(const char *keys, struct pl_plan *p, struct cm_err *err)
 
 	(void)snprintf(text, sizeof text,
 		"name = \"p\"; population = \"devices\"; budget = { epsilon = 8.0; delta = 1e-6; };\n"
-		"rounds = ({ " ROUND "\n%s });\n",
-		keys);
+		"rounds = ({ %s\n%s });\n",
+		strstr(keys, "compute") ? VECTOR : ROUND, keys);
 	return pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, p, err);
 }
 
@@ -169,7 +178,7 @@ static void a_round_of_a_plan_repeats_and_waits_for_its_payload(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	if (parse("repeat = 3; payload = \"later\"; payload_max = 70000; " STATISTICS, &p, &err) != CM_OK)
+	if (parse("repeat = 3; payload = \"later\"; payload_max = 70000; " GRADIENT, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_int_equal(p.rounds, 3);
 	assert_string_equal(p.round[2].label, "w#3");
@@ -181,7 +190,7 @@ static void a_round_of_a_plan_repeats_and_waits_for_its_payload(void **state)
 	assert_int_equal(made.entries, 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(made.entry[i].payload_max, 70000);
-		assert_string_equal(made.entry[i].computing.map, "statistics");
+		assert_string_equal(made.entry[i].computing.map, "linear-gradient");
 		assert_int_equal(made.entry[i].computing.fields, 2);
 		assert_true(qy_computing_equal(&made.entry[i].computing, &p.round[i].computing));
 	}
@@ -196,9 +205,7 @@ static void keys_of_a_payload_have_their_defaults(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	if (parse("field = \"f\"; payload = \"later\"; compute = { map = \"program\"; fields = [\"x\"]; "
-		  "program = \"sha256:61686f767d848b9299a0a7aeb5bcc3cad1d8dfe6edf4fb020910171e252c333a\"; };",
-		    &p, &err) != CM_OK)
+	if (parse("field = \"f\"; payload = \"later\"; " PROGRAM, &p, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_int_equal(p.rounds, 1);
 	assert_int_equal(p.round[0].recurrence, 0);
@@ -206,7 +213,7 @@ static void keys_of_a_payload_have_their_defaults(void **state)
 	assert_int_equal(p.round[0].computing.program[31], 0x3a);
 	assert_string_equal(p.round[0].query.field, "f");
 	pl_plan_fini(&p);
-	assert_int_equal(parse(STATISTICS, &p, &err), CM_OK);
+	assert_int_equal(parse(PROGRAM, &p, &err), CM_OK);
 	assert_int_equal(p.round[0].payload_max, 0);
 	pl_plan_fini(&p);
 }
@@ -219,25 +226,33 @@ static void faults_have_their_line_and_their_words(void **state)
 		{ "", "missing 'field'" },
 		{ "field = \"f\"; payload = \"later\";", "'payload' needs 'compute'" },
 		{ "field = \"f\"; payload_max = 5;", "'payload_max' is of a round with 'payload'" },
-		{ STATISTICS "payload = \"now\";", "'payload' must be \"later\"" },
-		{ STATISTICS "payload = \"later\"; payload_max = 16777217;", "(1 to 16777216)" },
-		{ STATISTICS "payload = \"later\"; every = \"1h\"; count = 2;", "exclude each other" },
+		{ GRADIENT "payload = \"now\";", "'payload' must be \"later\"" },
+		{ GRADIENT "payload = \"later\"; payload_max = 16777217;", "(1 to 16777216)" },
+		{ GRADIENT "payload = \"later\"; every = \"1h\"; count = 2;", "exclude each other" },
 		{ "field = \"f\"; repeat = 2; every = \"1h\"; count = 2;", "exclude each other" },
 		{ "field = \"f\"; repeat = 0;", "(1 to 1000)" },
 		{ "field = \"f\"; repeat = 2; start = \"2026-12-01\";",
 			"'start' is of a round with 'every'" },
 		{ "compute = \"statistics\";", "group expected for 'rounds.[1].compute'" },
-		{ "compute = { map = \"statistics\"; };", "missing required key 'fields' in 'compute'" },
-		{ "compute = { map = \"a b\"; fields = [\"x\"]; };", "'compute.map' must be a name" },
-		{ "compute = { map = \"m\"; fields = [\"x\", \"x\"]; };", "twice" },
-		{ "compute = { map = \"m\"; fields = [\"\"]; };", "'compute.fields' must be printable" },
-		{ "compute = { map = \"m\"; fields = [\"x\"]; program = \"sha256:00\"; };",
-			"is of map \"program\"" },
-		{ "compute = { map = \"program\"; fields = [\"x\"]; };", "needs 'program'" },
-		{ "compute = { map = \"program\"; fields = [\"x\"]; program = \"sha256:00\"; };",
+		{ "compute = { map = \"statistics\"; };", "'compute.features' or the other" },
+		{ "compute = { };", "missing required key 'map'" },
+		{ "compute = { map = \"a b\"; columns = [\"x\"]; };", "is no map" },
+		{ COLUMNS("\"x\", \"x\"", ""), "field 'x' twice" },
+		{ COLUMNS("\"\", \"x\"", ""), "'compute.columns' must be printable" },
+		{ COLUMNS("\"x\"", "program = \"sha256:00\";"), "is of map \"program\"" },
+		{ COLUMNS("\"x\"", "seconds = 1.0;"), "is of map \"program\"" },
+		{ COLUMNS("\"x\"", "features = \"x\"; feature_count = 1;"), "one of both" },
+		{ COLUMNS("\"x\"", "part = \"some\";"), "\"all\" or \"mean\"" },
+		{ COLUMNS("\"x\"", "clip = 2.0;"), "beyond the range" },
+		{ COLUMNS("\"x\"", ""), "dimension is 8, and the map makes 3" },
+		{ "compute = { map = \"moments\"; features = \"x\"; };",
+			"'compute.feature_count' is said if" },
+		{ "compute = { map = \"program\"; columns = [\"x\"]; };", "needs 'program'" },
+		{ "compute = { map = \"program\"; columns = [\"x\"]; seconds = 1.0; program = \"sha256:00\"; "
+		  "};",
 			"64 hexadecimal digits" },
-		{ "compute = { map = \"m\"; fields = [\"x\"]; feelds = 1; };",
-			"unknown key 'feelds' in 'compute'" },
+		{ COLUMNS("\"x\"", "feelds = 1;"), "unknown key 'feelds' in 'compute'" },
+		{ GRADIENT, "needs payload = \"later\"" },
 	};
 
 	(void)state;
