@@ -27,9 +27,10 @@
  * label is one of the last column's categories, and the other columns' categories are as many as the leaves
  * or bins; they are counted by position.  Of vectors the label is one of the computing's classes.
  *
- * Domain.  A reading is valid if every feature is there, finite and at most 3.4028235e38 (FLT_MAX) in
- * magnitude, and the label is one of its classes.  Any other reading is NONE, and only those.  Every finite
- * payload and valid reading has a value: no number overflows on the way, because payloads are float32.
+ * Domain.  Features are float32, to which the numbers of a text are rounded.  A reading is valid if every
+ * feature is there, finite and at most 3.4028235e38 (FLT_MAX) in magnitude, and the label is one of its
+ * classes.  Any other reading is NONE, and only those.  Every finite payload and valid reading has a value:
+ * no number overflows on the way, because payloads are float32.
  *
  * Sensitivity.  To cut to length C is to multiply by min(1, C / length).  Lengths are computed in double,
  * rounded up by more than their error; each coordinate then becomes an integer multiple of L / 2^30, rounded
@@ -124,10 +125,10 @@ const struct co_parameters *co_maker_parameters(const struct co_maker *m);
 
 /* A reading's texts, one for each of the computing's fields, to its features and its label: x has room for m.
  * A text may be NULL.  Without a label *label is 0.  false: the reading is not valid. */
-CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, double *x, uint32_t *label);
+CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t *label);
 /* The value of a reading: qy_value_width(q) numbers into `at`, as qy_value has them.  false: NONE, and `at`
  * is then as it was. */
-CM_CHECK bool co_value(struct co_maker *m, const double *x, uint32_t label, uint32_t *at);
+CM_CHECK bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at);
 /* Both. */
 CM_CHECK bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at);
 /* What a program answered for a valid reading, q->dimension numbers: cut, into `at`.  false: one of them is

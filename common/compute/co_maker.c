@@ -1,5 +1,4 @@
 /* co_maker.c - computes values, one reading after the other. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +39,11 @@ enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q, 
 	rc = co_payload_load(m, payload, payload_len, err);
 	if (rc == CM_OK) {
 		m->x = calloc(m->p.features, sizeof *m->x);
+		m->read = calloc(m->p.features, sizeof *m->read);
 		m->f = calloc(inner(m), sizeof *m->f);
 		m->g = calloc(inner(m), sizeof *m->g);
 		m->v = calloc(q->kind == QY_VECTOR ? q->dimension : 1, sizeof *m->v);
-		if (!m->x || !m->f || !m->g || !m->v)
+		if (!m->x || !m->read || !m->f || !m->g || !m->v)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (rc != CM_OK) {
@@ -54,10 +54,10 @@ enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q, 
 	return CM_OK;
 }
 
-static void wipe(double *numbers, size_t n)
+static void wipe(void *numbers, size_t n, size_t size)
 {
 	if (numbers)
-		explicit_bzero(numbers, n * sizeof *numbers);
+		explicit_bzero(numbers, n * size);
 	free(numbers);
 }
 
@@ -65,10 +65,11 @@ void co_maker_free(struct co_maker *m)
 {
 	if (!m)
 		return;
-	wipe(m->x, m->p.features);
-	wipe(m->f, inner(m));
-	wipe(m->g, inner(m));
-	wipe(m->v, m->q->kind == QY_VECTOR ? m->q->dimension : 1);
+	wipe(m->x, m->p.features, sizeof *m->x);
+	wipe(m->read, m->p.features, sizeof *m->read);
+	wipe(m->f, inner(m), sizeof *m->f);
+	wipe(m->g, inner(m), sizeof *m->g);
+	wipe(m->v, m->q->kind == QY_VECTOR ? m->q->dimension : 1, sizeof *m->v);
 	free(m);
 }
 
@@ -87,14 +88,16 @@ static bool is_class(const struct co_maker *m, uint32_t label)
 	return label < (q->kind == QY_VECTOR ? m->p.classes : q->column[q->columns - 1].categories);
 }
 
-bool co_value(struct co_maker *m, const double *x, uint32_t label, uint32_t *at)
+bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at)
 {
-	for (uint32_t i = 0; i < m->p.features; i++)
-		if (!(fabs(x[i]) <= (double)FLT_MAX))
+	for (uint32_t i = 0; i < m->p.features; i++) {
+		if (!isfinite(x[i]))
 			return false;
+		m->x[i] = (double)x[i];
+	}
 	if (!is_class(m, label) || !m->row->apply)
 		return false;
-	m->row->apply(m, x, label, at);
+	m->row->apply(m, m->x, label, at);
 	if (m->q->kind == QY_VECTOR)
 		co_coordinates(m->q, m->v, at);
 	return true;
@@ -104,7 +107,7 @@ bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at)
 {
 	uint32_t label;
 
-	return co_reading(m, text, m->x, &label) && co_value(m, m->x, label, at);
+	return co_reading(m, text, m->read, &label) && co_value(m, m->read, label, at);
 }
 
 bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at)

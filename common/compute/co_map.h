@@ -14,7 +14,8 @@ struct co_maker {
 	struct py_payload payload;
 	const struct py_array *array[CO_ARRAYS_MAX]; /* of the map, in the order of its load() */
 	uint32_t shape[2];                           /* of the payload: what load() found */
-	double *x;                                   /* m features, as text was read */
+	double *x;                                   /* the features */
+	float *read;                                 /* as text was read */
 	double *f, *g;                               /* room of a map: features + 1 + inner, each */
 	double *v;                                   /* a vector before it is cut */
 };

@@ -10,14 +10,18 @@
 static const char space[] = " \t\r\n";
 
 /* The number that text begins with.  false: there is none, or none that a map is defined for. */
-static bool number(const char *text, char **end, double *out)
+static bool number(const char *text, char **end, float *out)
 {
-	*out = strtod(text, end);
-	return *end != text && fabs(*out) <= (double)FLT_MAX;
+	double x = strtod(text, end);
+
+	if (*end == text || !(fabs(x) <= (double)FLT_MAX))
+		return false;
+	*out = (float)x;
+	return true;
 }
 
 /* Numbers with spaces between them, or one comma or semicolon: exactly n. */
-static bool numbers(const char *text, uint32_t n, double *x)
+static bool numbers(const char *text, uint32_t n, float *x)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		char *end;
@@ -76,7 +80,7 @@ static bool label_of(const struct co_maker *m, const char *text, uint32_t *label
 	return false;
 }
 
-bool co_reading(struct co_maker *m, const char *const *text, double *x, uint32_t *label)
+bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t *label)
 {
 	uint32_t fields = m->p.array ? 1 : m->p.features;
 	char *end;

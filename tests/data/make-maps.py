@@ -67,9 +67,9 @@ def write(out, **lines):
 def readings(rng, m, k):
     for i in range(3):
         x = floats(rng, m, scale=2) if i else [float(round(v)) for v in floats(rng, m, scale=2)]
-        yield x, rng.randrange(k) if k else None
+        yield list(map(maps.float32, x)), rng.randrange(k) if k else None
     yield [0.0] * m, k - 1 if k else None
-    yield [rng.choice((1e-310, -3.4e38, 1e38, 5e-324, 0.0)) for _ in range(m)], 0 if k else None
+    yield [maps.float32(rng.choice((1e-45, -3.4e38, 1e38, -1e-39, 0.0))) for _ in range(m)], 0 if k else None
 
 
 def main(out):

@@ -1,6 +1,5 @@
 /* fuzz_computing.c - parameters of a map from a dishonest analyzer, and texts of readings: no crash; what is
  * accepted has the features and classes that it says, and a reading that is accepted is in the domain. */
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ static void read_text(struct qy_computing *c, const char *text, const char *labe
 	const char *const texts[2] = { text, label };
 	struct co_maker *m = NULL;
 	struct qy_query q;
-	double *x;
+	float *x;
 	uint32_t y;
 
 	if (co_parameters_read(c, &p, &err) != CM_OK || p.features > LONGEST || !p.array ||
@@ -33,7 +32,7 @@ static void read_text(struct qy_computing *c, const char *text, const char *labe
 	x = malloc(p.features * sizeof *x);
 	if (x && co_reading(m, texts, x, &y)) {
 		for (uint32_t i = 0; i < p.features; i++)
-			if (!(fabs(x[i]) <= (double)FLT_MAX))
+			if (!(isfinite(x[i])))
 				abort();
 		if (p.label ? y >= p.classes : y != 0)
 			abort();

@@ -47,11 +47,11 @@ static void check_value(const struct qy_query *q, const uint32_t *at)
 
 static void compute(struct co_maker *m, const struct qy_query *q, uint32_t classes)
 {
-	static const double ends[] = { 0, 1, -1.5, 5e-324, (double)FLT_MAX, -(double)FLT_MAX };
+	static const float ends[] = { 0, 1, -1.5F, 1e-45F, FLT_MAX, -FLT_MAX };
 	enum { N = sizeof ends / sizeof ends[0] };
 
 	for (unsigned i = 0; i < N * N; i++) {
-		const double x[FEATURES] = { ends[i / N], ends[i % N] };
+		const float x[FEATURES] = { ends[i / N], ends[i % N] };
 		uint32_t label = classes > 0 ? i % classes : 0, at[ROOM], again[ROOM];
 
 		if (!co_value(m, x, label, at) || !co_value(m, x, label, again) ||

@@ -58,6 +58,11 @@ def parameters(m, *, array=True, label=False, part=ALL, clip=0.0, seconds=0.0, c
     return out
 
 
+def float32(x):
+    """A feature, as a device holds it."""
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
 def matrix(payload, name):
     (rows, columns), flat = payload[name]
     return [flat[i * columns:(i + 1) * columns] for i in range(rows)]
@@ -156,7 +161,7 @@ def valid(x, y, m, classes):
 
 def value(name, payload, x, y=None, **shape_of):
     """What a device with that valid reading holds.  payload: bytes, or b"" for none."""
-    return MAPS[name](unpack(payload) if payload else {}, [float(v) for v in x], y=y, **shape_of)
+    return MAPS[name](unpack(payload) if payload else {}, list(map(float32, x)), y=y, **shape_of)
 
 
 def coordinates(v, bound):

@@ -252,7 +252,7 @@ static void labels_are_texts_where_classes_have_names(void **state)
 	struct co_maker *m = NULL;
 	struct cm_err err = { 0 };
 	const char *text[3] = { "1", "2", "Low" };
-	double x[2];
+	float x[2];
 	uint32_t label = 9;
 
 	(void)state;

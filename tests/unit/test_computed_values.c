@@ -27,20 +27,20 @@ static double uniform(void)
 }
 
 /* Mostly moderate, sometimes at the ends of what a float can be. */
-static double number(unsigned wild)
+static float number(unsigned wild)
 {
 	static const double extreme[] = { 0, 1e-45, -1e-45, 1e-310, 5e-324, 1e-20, 1e20, -1e38,
 		(double)FLT_MAX, -(double)FLT_MAX, 1 };
 
 	if (cr_rng_below(&rng, 100) < wild)
-		return extreme[cr_rng_below(&rng, sizeof extreme / sizeof extreme[0])];
-	return ldexp(2 * uniform() - 1, (int)cr_rng_below(&rng, 12) - 6);
+		return (float)extreme[cr_rng_below(&rng, sizeof extreme / sizeof extreme[0])];
+	return (float)ldexp(2 * uniform() - 1, (int)cr_rng_below(&rng, 12) - 6);
 }
 
 static void floats(struct computed_payload *p, uint32_t n, unsigned wild)
 {
 	for (uint32_t i = 0; i < n; i++)
-		computed_float(p, (float)number(wild));
+		computed_float(p, number(wild));
 }
 
 /* A map with random parameters and a random payload. */
@@ -139,7 +139,7 @@ static void no_value_is_longer_than_the_clip(void **state)
 {
 	static struct drawn d;
 	uint32_t at[ROOM];
-	double x[8];
+	float x[8];
 
 	(void)state;
 	for (unsigned round = 0; round < 4000; round++) {
@@ -179,7 +179,7 @@ static void two_readings_are_at_most_two_clips_apart(void **state)
 		assert_int_equal(co_maker_new(&d.c, &d.q, d.p.bytes, d.p.len, &m, &err), CM_OK);
 		for (unsigned i = 0; i < G * G; i++)
 			for (uint32_t y = 0; y < (d.k > 0 ? 2u : 1u); y++) {
-				const double x[2] = { grid[i / G], grid[i % G] };
+				const float x[2] = { (float)grid[i / G], (float)grid[i % G] };
 
 				assert_true(co_value(m, x, y, at[n++]));
 			}
@@ -197,7 +197,7 @@ static void a_value_does_not_depend_on_readings_before_it(void **state)
 {
 	static struct drawn d;
 	uint32_t first[ROOM], again[ROOM];
-	double x[8], other[8];
+	float x[8], other[8];
 
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
@@ -226,7 +226,7 @@ static void a_value_does_not_depend_on_readings_before_it(void **state)
 
 static void none_is_for_readings_out_of_the_domain_alone(void **state)
 {
-	const double bad[] = { NAN, INFINITY, -INFINITY, (double)FLT_MAX * (1 + DBL_EPSILON), -1e300 };
+	const float bad[] = { NAN, -NAN, INFINITY, -INFINITY };
 	static struct drawn d;
 	uint32_t at[ROOM];
 
@@ -234,7 +234,7 @@ static void none_is_for_readings_out_of_the_domain_alone(void **state)
 	for (unsigned round = 0; round < 200; round++) {
 		struct co_maker *m = NULL;
 		struct cm_err err = { 0 };
-		double x[8] = { 0 };
+		float x[8] = { 0 };
 
 		draw(&d, vectors[round % 4], 30);
 		assert_int_equal(co_maker_new(&d.c, &d.q, d.p.bytes, d.p.len, &m, &err), CM_OK);
@@ -243,7 +243,7 @@ static void none_is_for_readings_out_of_the_domain_alone(void **state)
 				x[j] = bad[i];
 				assert_false(co_value(m, x, 0, at));
 			}
-			x[j] = j % 2 == 0 ? (double)FLT_MAX : -(double)FLT_MAX;
+			x[j] = j % 2 == 0 ? FLT_MAX : -FLT_MAX;
 			assert_true(co_value(m, x, 0, at));
 		}
 		assert_false(co_value(m, x, d.k > 0 ? d.k : 1, at));
@@ -268,7 +268,7 @@ static void answers_of_programs_are_cut_alike(void **state)
 		d.c = computed_by("program", 3, 0, CO_PART_ALL, d.clip);
 		assert_int_equal(co_maker_new(&d.c, &d.q, (const uint8_t *)"any", 3, &m, &err), CM_OK);
 		for (uint32_t i = 0; i < n; i++)
-			answer[i] = (float)number(50);
+			answer[i] = number(50);
 		assert_true(co_value_answer(m, answer, at));
 		check_value(&d, at);
 		answer[cr_rng_below(&rng, n)] = round % 2 ? INFINITY : NAN;
@@ -294,7 +294,7 @@ static double weight(const struct drawn *d, uint32_t i)
 }
 
 /* -log softmax(W (x, 1))_y, with weight i moved by h. */
-static double loss(const struct drawn *d, const double *x, uint32_t y, uint32_t moved, double h)
+static double loss(const struct drawn *d, const float *x, uint32_t y, uint32_t moved, double h)
 {
 	double sum = 0, own = 0;
 
@@ -304,7 +304,7 @@ static double loss(const struct drawn *d, const double *x, uint32_t y, uint32_t 
 		for (uint32_t j = 0; j <= d->m; j++) {
 			uint32_t i = k * (d->m + 1) + j;
 
-			z += (weight(d, i) + (i == moved ? h : 0)) * (j < d->m ? x[j] : 1);
+			z += (weight(d, i) + (i == moved ? h : 0)) * (j < d->m ? (double)x[j] : 1);
 		}
 		sum += exp(z);
 		own = k == y ? z : own;
@@ -315,7 +315,7 @@ static double loss(const struct drawn *d, const double *x, uint32_t y, uint32_t 
 static void the_gradient_is_the_derivative_of_the_loss(void **state)
 {
 	static struct drawn d;
-	const double x[3] = { 0.5, -1.25, 2 };
+	const float x[3] = { 0.5, -1.25, 2 };
 	uint32_t at[ROOM], k = 4;
 
 	(void)state;
@@ -342,7 +342,7 @@ static void the_gradient_is_the_derivative_of_the_loss(void **state)
 
 static void triangles_multiply_as_squares_of_inner_products(void **state)
 {
-	const double x[2][4] = { { 1, -2, 0.5, 3 }, { 0.25, 1, -1, 2 } };
+	const float x[2][4] = { { 1, -2, 0.5, 3 }, { 0.25, 1, -1, 2 } };
 	struct drawn d = { .clip = 1000, .q = computed_vector(15, 1000) };
 	uint32_t at[2][15];
 	double inner = 1, sum = 0;
@@ -358,7 +358,7 @@ static void triangles_multiply_as_squares_of_inner_products(void **state)
 		co_maker_free(m);
 	}
 	for (unsigned j = 0; j < 4; j++)
-		inner += x[0][j] * x[1][j];
+		inner += (double)x[0][j] * (double)x[1][j];
 	for (uint32_t i = 0; i < 15; i++)
 		sum += coordinate(&d, at[0], i) * coordinate(&d, at[1], i);
 	/* 15 products of numbers below 25, each off by 1000 / 2^30. */
@@ -385,12 +385,13 @@ static void a_bin_is_the_count_of_edges_up_to_the_number(void **state)
 	computed_end(&p);
 	assert_int_equal(co_maker_new(&c, &q, p.bytes, p.len, &m, &err), CM_OK);
 	for (unsigned round = 0; round < 2000; round++) {
-		const double x[2] = { edge[round % 12], round % 3 == 0 ? number(50) : edge[round / 12 % 12] };
+		const float x[2] = { (float)edge[round % 12],
+			round % 3 == 0 ? number(50) : (float)edge[round / 12 % 12] };
 		uint32_t at[3], want[2] = { 0, 0 };
 
 		assert_true(co_value(m, x, round % 3, at));
 		for (unsigned i = 0; i < 12; i++)
-			want[i / 6] += edge[i] <= x[i / 6];
+			want[i / 6] += edge[i] <= (double)x[i / 6];
 		assert_int_equal(at[0], want[0]);
 		assert_int_equal(at[1], want[1]);
 		assert_int_equal(at[2], round % 3);

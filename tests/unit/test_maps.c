@@ -19,7 +19,7 @@ struct given {
 	struct qy_query q;
 	uint8_t payload[1 << 15];
 	size_t payload_len;
-	double x[64];
+	float x[64];
 	uint32_t m, label, n;
 	long value[NUMBERS];
 };
@@ -80,7 +80,8 @@ static void take_line(struct given *g, const char *line)
 		g->label = (uint32_t)strtoul(text, NULL, 10);
 	} else if (strncmp(line, "x ", 2) == 0) {
 		for (double v = strtod(text, &end); end != text; v = strtod(text, &end)) {
-			g->x[g->m++] = v;
+			assert_true(v == (double)(float)v);
+			g->x[g->m++] = (float)v;
 			text = end;
 		}
 	} else {
