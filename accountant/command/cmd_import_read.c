@@ -204,30 +204,103 @@ static struct acct_profile *from_csv(const struct input *in)
 	return p;
 }
 
+/* The whole file, with a NUL behind it; the caller frees in->bytes.  False: why says what is wrong. */
+static bool read_all(const char *path, struct input *in)
+{
+	FILE *from = fopen(path, "rb");
+
+	if (!from) {
+		(void)fault(in, "%s", strerror(errno));
+		return false;
+	}
+	in->bytes = malloc(MOST_BYTES + 1);
+	if (in->bytes)
+		in->size = fread(in->bytes, 1, MOST_BYTES + 1, from);
+	if (!in->bytes)
+		(void)fault(in, "out of memory");
+	else if (ferror(from))
+		(void)fault(in, "cannot be read");
+	else if (in->size > MOST_BYTES)
+		(void)fault(in, "more than %u bytes", MOST_BYTES);
+	else if (memchr(in->bytes, '\0', in->size))
+		(void)fault(in, "no text");
+	else
+		in->bytes[in->size] = '\0';
+	bool good = !in->why[0];
+	(void)fclose(from);
+	return good;
+}
+
 struct acct_profile *cmd_import_read(const char *path, char *why, size_t room)
 {
 	struct input in = { .why = why, .room = room };
-	FILE *from = fopen(path, "rb");
 	struct acct_profile *p = NULL;
 
-	if (!from)
-		return fault(&in, "%s", strerror(errno));
-	in.bytes = malloc(MOST_BYTES + 1);
-	if (in.bytes)
-		in.size = fread(in.bytes, 1, MOST_BYTES + 1, from);
-	if (!in.bytes)
-		p = fault(&in, "out of memory");
-	else if (ferror(from))
-		p = fault(&in, "cannot be read");
-	else if (in.size > MOST_BYTES)
-		p = fault(&in, "more than %u bytes", MOST_BYTES);
-	else if (memchr(in.bytes, '\0', in.size))
-		p = fault(&in, "no text");
-	else {
-		in.bytes[in.size] = '\0';
+	why[0] = '\0';
+	if (read_all(path, &in))
 		p = in.bytes[strspn(in.bytes, " \t\r\n")] == '{' ? from_json(&in) : from_csv(&in);
-	}
 	free(in.bytes);
-	(void)fclose(from);
 	return p;
+}
+
+/* Appends a line's numbers to p, which has room for `most`.  Returns how many; 0: they are no numbers. */
+static size_t line_of(char *line, double *p, size_t most)
+{
+	size_t n = 0;
+
+	for (char *end;; line = end + 1) {
+		if (n == most)
+			return 0;
+		p[n++] = strtod(line, &end);
+		if (end == line || (*end != ',' && *end != '\0'))
+			return 0;
+		if (!*end)
+			return n;
+	}
+}
+
+static bool matrix_of(const struct input *in, struct acct_matrix *m, double *p)
+{
+	size_t number = 0;
+
+	for (char *line = in->bytes, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		number++;
+		line[strcspn(line, "\r#")] = '\0';
+		if (line[strspn(line, " \t")] == '\0')
+			continue;
+		size_t n = m->inputs < ACCT_MOST_INPUTS
+				   ? line_of(line, p + m->inputs * m->outputs, ACCT_MOST_OUTPUTS)
+				   : 0;
+		if (n == 0 || (m->inputs > 0 && n != m->outputs)) {
+			(void)fault(in, "line %zu: not %s numbers separated by commas, or the input after 64",
+				number, m->inputs > 0 ? "as many" : "up to 65536");
+			return false;
+		}
+		m->outputs = n;
+		m->inputs++;
+	}
+	return true;
+}
+
+bool cmd_matrix_read(const char *path, struct acct_matrix *m, char *why, size_t room)
+{
+	struct input in = { .why = why, .room = room };
+	double *p = calloc((size_t)ACCT_MOST_INPUTS * ACCT_MOST_OUTPUTS, sizeof *p);
+	bool good = false;
+
+	why[0] = '\0';
+	*m = (struct acct_matrix){ .p = p };
+	if (!p)
+		(void)fault(&in, "out of memory");
+	else
+		good = read_all(path, &in) && matrix_of(&in, m, p);
+	free(in.bytes);
+	if (!good) {
+		free(p);
+		m->p = NULL;
+	}
+	return good;
 }

@@ -100,9 +100,38 @@ static void a_damaged_file_is_one_line(void **state)
 		refuses("epsilon --delta 1e-6 --round import:file", 65, bad[i].says);
 	}
 	refuses("epsilon --delta 1e-6 --round import:nowhere", 65, "No such file");
-	refuses("epsilon --delta 1e-6 --round import:", 65, "file's name");
+	refuses("epsilon --delta 1e-6 --round import:", 65, "name is missing");
+	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
 	refuses("epsilon --delta 1e-6 --round import:file,n=5", 65, "no n=");
 	refuses("epsilon --delta 1e-6 --round import:file,cuont=5", 65, "count");
+}
+
+static void a_matrix_is_a_randomizer(void **state)
+{
+	(void)state;
+	put("# binary response\n0.75,0.25\n0.25,0.75\n");
+	double own = asked("epsilon --delta 1e-6 --json --round matrix:file,n=500,count=3", "epsilon_upper"),
+	       named = asked(
+		       "epsilon --delta 1e-6 --json --round grr:k=3,eps0=1.0986122886681098,n=500,count=3",
+		       "epsilon_upper");
+	assert_true(own > named && own < 1.3 * named); /* two symbols lose more than three */
+	assert_int_equal(run("describe --round matrix:file,n=500"), 0);
+	assert_non_null(strstr(printed, "pair: p 3, beta 0.5, q 3"));
+	put("0.7,0.2,0.1\n0.2,0.6,0.2\n0.1,0.3,0.6\n");
+	assert_int_equal(run("describe --round matrix:file,n=500"), 0);
+	assert_non_null(strstr(printed, "largest of all pairs of inputs: p 7, beta 0.6, q 7"));
+	refuses("epsilon --delta 1e-6 --round matrix:file", 65, "n= is missing");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5,k=3", 65, "matrix: no such key");
+	put("0.7,0.2,0.1\n0.2,0.6\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "line 2");
+	put("0.7,0.2\n0.2,0.8\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "sum to 1");
+	put("1,0\n0,1\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "tells them apart");
+	put("0.5,0.5\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "2 to 64 inputs");
+	put("1.5,-0.5\n1,0\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "number from 0 to 1");
 }
 
 static void a_group_loses_more(void **state)
@@ -141,6 +170,7 @@ int main(void)
 		cmocka_unit_test(what_leaves_comes_back),
 		cmocka_unit_test(a_maker_has_to_say_that_a_curve_dominates),
 		cmocka_unit_test(a_damaged_file_is_one_line),
+		cmocka_unit_test(a_matrix_is_a_randomizer),
 		cmocka_unit_test(a_group_loses_more),
 		cmocka_unit_test(central_events_are_rounds),
 	};
