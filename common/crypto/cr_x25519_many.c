@@ -11,7 +11,7 @@
 #include "cm_fault.h"
 #include "cr_x25519_lanes.h"
 
-#define AT_ONCE (CR_LANES * CR_LANES_GROUPS)
+#define AT_ONCE ((size_t)CR_LANES * CR_LANES_GROUPS)
 
 /* A product to make; all three are the caller's. */
 struct product {
