@@ -124,6 +124,7 @@ static void draw(uv_work_t *w)
 	struct cr_rng rng;
 
 	p->err.code = cr_rng_system(&rng, &p->err);
+	r->payload = p->input.payload;
 	if (p->err.code == CM_OK)
 		p->err.code =
 			cl_prepare_batch(&p->input, &r->j.d, &p->context->setup->policy, &p->context->secret,
