@@ -6,6 +6,8 @@
 #include "cl_conf.h"
 #include "cl_devices.h"
 #include "cl_judge.h"
+#include "cl_payload.h"
+#include "cl_values.h"
 #include "cr_secret.h"
 
 /* The source of readings. */
@@ -19,6 +21,8 @@ struct cl_input {
 	const char *device_field; /* NULL: every row is a device of its own */
 	/* The participating devices; NULL: those that the file's rows name. */
 	const struct cl_devices *devices;
+	/* What the round's map reads, if it is there.  Borrowed until the round is sealed. */
+	struct cl_payload_bytes payload;
 	uint64_t limit; /* use the first `limit` devices; 0: no limit */
 	bool strict;    /* fail at a bad row; only for verbs that send nothing, because a failure reveals
 			 * something about the row */
@@ -39,11 +43,13 @@ struct cl_prepared {
 	struct cl_judgement j;
 	struct cl_batch *batch; /* complete; NULL: nothing is left to encode */
 	struct cl_rows rows;
+	struct cl_payload_bytes payload; /* of the input */
 };
 
 /* Read the input of a round into a complete batch of every listed device, with a reading or NONE, except
  * those in `taken` (devices of the active round in that db; may be NULL).  In a round with classes all get
- * the policy's class.  CM_EDATA, CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
+ * the policy's class.  In a round that computes, the batch holds readings (cl_values.h).  CM_EDATA,
+ * CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
 CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
@@ -57,9 +63,12 @@ struct cl_prepare_job {
 	size_t descriptor_len, signature_len;
 	int64_t now_ms;
 	const char *absent; /* as in cl_judge_job */
+	/* Whether a round's payload is here or not to be had; a round of which that is not known needs it
+	 * first.  NULL: without asking for any. */
+	const struct cl_payload *payload;
 	const atomic_bool *stop;
 };
-/* CM_OK: *out holds the judged round and the devices to encode (batch NULL: none are left).  Refusals as
- * cl_judge.  Call cl_prepared_fini on success and on failure. */
+/* CM_OK: *out holds the judged round and the devices to encode (batch NULL: none are left).  CM_EMORE and
+ * refusals as cl_judge.  Call cl_prepared_fini on success and on failure. */
 CM_CHECK enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err);
 void cl_prepared_fini(struct cl_prepared *p);
