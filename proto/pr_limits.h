@@ -26,14 +26,18 @@
 #define PR_SEALED_MAX        4144u                 /* bytes of one sealed message */
 #define PR_TAG_LEN           2u                    /* bytes of a message's tag, before it */
 #define PR_CATEGORIES_MAX    4096u
-#define PR_TALLIES_MAX       524288u /* counts of one round: a power of two above PR_CATEGORIES_MAX */
-#define PR_DIMENSION_MAX     131072u /* coordinates of a vector */
-#define PR_COLUMNS_MAX       64u     /* fields that a query names one by one */
-#define PR_SLOTS_MAX         16u     /* different batches of one round */
-#define PR_PARAMETERS_MAX    600u    /* bytes of a randomizer's own parameters */
-#define PR_PROBABILITIES_MAX 99u     /* quantiles of one round */
-#define PR_PROTOCOLS_MAX     64u     /* that a policy names */
-#define PR_CRITICAL_MAX      16u     /* critical extensions of a descriptor */
+#define PR_TALLIES_MAX       524288u      /* counts of one round: a power of two above PR_CATEGORIES_MAX */
+#define PR_DIMENSION_MAX     131072u      /* coordinates of a vector */
+#define PR_COLUMNS_MAX       64u          /* fields that a query names one by one */
+#define PR_SLOTS_MAX         16u          /* different batches of one round */
+#define PR_PARAMETERS_MAX    600u         /* bytes of a randomizer's own parameters */
+#define PR_COMPUTING_MAX     1024u        /* bytes of the parameters of what a device computes */
+#define PR_COMPUTING_FIELDS  32u          /* fields of a reading that it reads */
+#define PR_PAYLOAD_MAX       (16u << 20)  /* bytes of the payload of a round */
+#define PR_PAYLOAD_PART      (256u << 10) /* bytes of it in one frame */
+#define PR_PROBABILITIES_MAX 99u          /* quantiles of one round */
+#define PR_PROTOCOLS_MAX     64u          /* that a policy names */
+#define PR_CRITICAL_MAX      16u          /* critical extensions of a descriptor */
 #define PR_HPKE_KEY_LEN      32u
 #define PR_BUCKETS_MAX       4096u
 #define PR_WAIT_MAX_MS       30000u     /* longest long poll */

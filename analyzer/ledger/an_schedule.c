@@ -10,6 +10,11 @@ int64_t an_round_opens_ms(const struct an_round_state *r)
 	return pl_opens_ms(r->plan, r->of ? r->of->pinned_ms : 0);
 }
 
+bool an_round_waits(const struct an_round_state *r)
+{
+	return an_round_open(r) && r->plan->payload_max > 0;
+}
+
 bool an_round_missed(const struct an_round_state *r, int64_t now_ms)
 {
 	int64_t opens = an_round_opens_ms(r);
@@ -20,7 +25,8 @@ bool an_round_missed(const struct an_round_state *r, int64_t now_ms)
 
 bool an_round_due(const struct an_round_state *r, int64_t now_ms)
 {
-	return an_round_open(r) && an_round_opens_ms(r) <= now_ms && !an_round_missed(r, now_ms);
+	return an_round_open(r) && !an_round_waits(r) && an_round_opens_ms(r) <= now_ms &&
+	       !an_round_missed(r, now_ms);
 }
 
 const struct an_round_state *an_schedule_next(const struct an_state *s, int64_t now_ms)
@@ -43,6 +49,15 @@ size_t an_schedule_later(const struct an_state *s, int64_t now_ms)
 
 	for (size_t i = 0; i < s->plan->rounds; i++)
 		n += an_round_open(&s->round[i]) && an_round_opens_ms(&s->round[i]) > now_ms;
+	return n;
+}
+
+size_t an_schedule_waiting(const struct an_state *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++)
+		n += an_round_waits(&s->round[i]);
 	return n;
 }
 
@@ -97,6 +112,6 @@ static void print_recurring(const struct an_round_state *first, int64_t now_ms, 
 void an_schedule_print(const struct an_state *s, int64_t now_ms, FILE *out)
 {
 	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (s->plan->round[i].recurrence == 1)
+		if (s->plan->round[i].recurrence == 1 && s->plan->round[i].every_ms > 0)
 			print_recurring(&s->round[i], now_ms, out);
 }

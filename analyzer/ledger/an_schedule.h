@@ -14,14 +14,17 @@
 /* When the round may open.  INT64_MIN: at any time in its turn; INT64_MAX: unknown until its plan is
  * pinned. */
 int64_t an_round_opens_ms(const struct an_round_state *r);
+/* Whether the round may still be tried and waits for an operator who gives its payload. */
+bool an_round_waits(const struct an_round_state *r);
 /* Whether the round may still be tried but its period is over. */
 bool an_round_missed(const struct an_round_state *r, int64_t now_ms);
 /* Whether the round may open now without an operator. */
 bool an_round_due(const struct an_round_state *r, int64_t now_ms);
 /* Rounds of the plan file: the first that will open by itself after now_ms (NULL: none); how many will; how
- * many were missed. */
+ * many wait for a payload; how many were missed. */
 const struct an_round_state *an_schedule_next(const struct an_state *s, int64_t now_ms);
 size_t an_schedule_later(const struct an_state *s, int64_t now_ms);
+size_t an_schedule_waiting(const struct an_state *s);
 size_t an_schedule_missed(const struct an_state *s, int64_t now_ms);
 /* When the period of the last missed round ended; 0: none was missed. */
 int64_t an_schedule_missed_ms(const struct an_state *s, int64_t now_ms);

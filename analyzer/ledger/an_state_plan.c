@@ -45,6 +45,8 @@ enum cm_rc an_state_add_other(struct an_state *s, const struct an_plan *p, const
 		.query = d->query,
 		.protocol = pt_protocol_of(d->randomizer.row),
 		.randomizer = d->randomizer,
+		.computing = d->computing,
+		.payload_max = d->payload_max,
 		.epsilon0 = d->privacy.epsilon0,
 		.min_reports = d->min_batch,
 		.target = d->target_batch };
@@ -85,6 +87,8 @@ static enum cm_rc add_entries(struct an_state *s, const struct an_plan *p, struc
 			.query = e->query,
 			.protocol = pt_protocol_of(e->randomizer.row),
 			.randomizer = e->randomizer,
+			.computing = e->computing,
+			.payload_max = e->payload_max,
 			.epsilon0 = e->epsilon0,
 			.min_reports = e->min_batch,
 			.target = e->target_batch };
@@ -106,8 +110,9 @@ static bool same_entry(const struct pl_round *r, const struct rd_entry *e)
 	if (r->after != 0)
 		planned.categories = signed_query.categories = 0;
 	return qy_query_equal(&planned, &signed_query) &&
-	       pt_randomizer_equal(&r->randomizer, &e->randomizer) && r->min_reports == e->min_batch &&
-	       r->target == e->target_batch;
+	       pt_randomizer_equal(&r->randomizer, &e->randomizer) &&
+	       qy_computing_equal(&r->computing, &e->computing) && r->payload_max == e->payload_max &&
+	       r->min_reports == e->min_batch && r->target == e->target_batch;
 }
 
 static enum cm_rc not_the_same(uint32_t number, struct cm_err *err)

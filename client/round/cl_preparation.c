@@ -109,6 +109,7 @@ static void judge(uv_work_t *w)
 		.signature_len = PR_SIGNATURE_LEN,
 		.now_ms = cm_clock_wall_ms(),
 		.absent = p->plans->absent[0] != '\0' ? p->plans->absent : NULL,
+		.payload = &p->plans->payload,
 		.stop = &p->plans->stop,
 	};
 

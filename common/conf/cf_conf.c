@@ -113,6 +113,12 @@ static void read_row(struct walk *w, const config_setting_t *s, const struct cf_
 		read_list(w, s, row, field, dotted, is_default);
 		return;
 	}
+	if (row->type == CF_LATER) {
+		*(bool *)field = config_setting_is_group(s) != CONFIG_FALSE;
+		if (!*(bool *)field)
+			cf_fault(&w->faults, file_of(w, s), line_of(s), "group expected for '%s'", dotted);
+		return;
+	}
 	fault = cf_value_read(s, row, w->dir, is_default, field);
 	if (!fault)
 		return;
@@ -306,6 +312,21 @@ out:
 	return rc;
 }
 
+enum cm_rc cf_group_read(const char *name, const char *dotted, const struct cf_row *rows, void *target,
+	FILE *faults, struct cm_err *err)
+{
+	const config_setting_t *s = have_last ? config_lookup(&last, dotted) : NULL;
+	const char *key = strrchr(dotted, '.');
+	struct walk w = { .name = name, .faults = { .out = faults, .err = err } };
+
+	if (!s)
+		return cm_fail(err, CM_EINTERNAL, "%s: no group '%s'", name, dotted);
+	read_rows(&w, s, rows, target, key ? key + 1 : dotted, false);
+	if (w.no_memory)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+	return w.faults.n == 0 ? CM_OK : CM_ECONFIG;
+}
+
 void cf_free(const struct cf_row *rows, void *target)
 {
 	for (const struct cf_row *row = rows; row->key; row++) {
@@ -314,6 +335,7 @@ void cf_free(const struct cf_row *rows, void *target)
 
 		switch (row->type) {
 		case CF_GONE:
+		case CF_LATER:
 			break;
 		case CF_GROUP:
 			cf_free(row->sub, field);

@@ -27,6 +27,7 @@ enum cf_type {
 	CF_WORD,     /* struct cf_word: a string, or a finite number */
 	CF_RANGE,    /* double[2] from [lo, hi]: two finite numbers, lo < hi, both within min..max when min
 			     < max */
+	CF_LATER,    /* bool: the group is there; its keys depend on one of them: cf_group_read reads it */
 	CF_GONE, /* a key that was removed: a fault, with the text of `help`; it has no field and is not in
 		    the sample */
 };
@@ -80,6 +81,10 @@ CM_CHECK enum cm_rc cf_load(
 /* The same for text in memory, which may not @include; `name` stands for the file. */
 CM_CHECK enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
 	FILE *faults, struct cm_err *err);
+/* Read the group at the dotted key ("rounds.[2].compute", counted from 0) of the file last loaded on this
+ * thread, of type CF_LATER.  `name` is the file's; else as cf_parse. */
+CM_CHECK enum cm_rc cf_group_read(const char *name, const char *dotted, const struct cf_row *rows,
+	void *target, FILE *faults, struct cm_err *err);
 void cf_free(const struct cf_row *rows, void *target);
 /* The commented sample of a table: every key, its default and its help. */
 void cf_sample(const struct cf_row *rows, FILE *out);

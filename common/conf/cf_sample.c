@@ -35,6 +35,8 @@ static const char *placeholder(const struct cf_row *row)
 		return "[ 0.0, 1.0 ]";
 	case CF_DURATION:
 		return "\"60s\"";
+	case CF_LATER:
+		return "{ }";
 	default:
 		return "\"...\"";
 	}

@@ -213,6 +213,7 @@ const char *cf_value_read(
 		break;
 	case CF_GROUP:
 	case CF_LIST:
+	case CF_LATER:
 	case CF_GONE:
 		return "no value possible for";
 	}

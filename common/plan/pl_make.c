@@ -90,6 +90,8 @@ static enum cm_rc judged(
 	*e = (struct rd_entry){ .number = r->number,
 		.query = r->query,
 		.randomizer = r->randomizer,
+		.computing = r->computing,
+		.payload_max = r->payload_max,
 		.min_batch = r->min_reports,
 		.target_batch = r->target,
 		.epsilon0 = r->epsilon0,

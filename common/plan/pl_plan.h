@@ -26,12 +26,14 @@ struct pl_round {
 	uint32_t number; /* from 1 */
 	uint32_t item;   /* which of the file's `rounds` it is, from 0: those that recur are several rounds */
 	int line;        /* of the plan file */
-	/* Of a round with `every`: which of how many this is, from 1; both 0 of any other.  All of them ask
-	 * the same query with the same randomizer; only the first owns the query's lists. */
+	/* Of a round with `every` or `repeat`: which of how many this is, from 1; both 0 of any other.  All
+	 * of them ask the same query with the same randomizer; only the first owns the query's lists. */
 	uint32_t recurrence, recurrences;
 	int64_t every_ms, start_ms; /* 0: no such key; unix time of the first, 0: when the plan is pinned */
 	char label[PL_LABEL_LEN];   /* "temperature", and of several recurrences "temperature#7" */
 	struct qy_query query;
+	struct qy_computing computing; /* of the reading, before the device answers */
+	uint64_t payload_max;          /* bytes; 0: no payload.  Else the round waits until it is given */
 	/* Prefixes that extend those of an earlier round: its number, 0 for none, and how many of them. Which
 	 * is not known yet: query's candidates are as many, and only their number is meant. */
 	uint32_t after, keep;

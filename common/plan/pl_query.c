@@ -365,7 +365,10 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 	bool of_columns = q->kind == QY_MARGINALS || (q->kind == QY_VECTOR && pl_round_says(r, "fields"));
 
 	check_keys(c, r);
-	if (!of_columns && needs(c, r, "field", "a field of the readings"))
+	/* The fields that are read are those of `compute`: this one names the output. */
+	if (!of_columns && raw->compute && !pl_round_says(r, "field"))
+		memcpy(q->field, q->name, sizeof q->field);
+	else if (!of_columns && needs(c, r, "field", "a field of the readings"))
 		pl_take_text(c, r, "field", raw->field, q->field, sizeof q->field);
 	if (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES) &&
 		needs(c, r, "range", "[low, high]")) {
@@ -377,6 +380,6 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 		take_none(c, &raw->none, r);
 	else
 		pt_none_default(row, q);
-	if (c->found == 0 && (qy_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, &e) != CM_OK))
+	if (c->found == 0 && (qy_query_check(q, &e) != CM_OK || rd_descriptor_fits(q, NULL, &e) != CM_OK))
 		pl_fault_of(c, r->line, &e);
 }

@@ -23,8 +23,9 @@ struct pl_raw_round {
 	struct cf_table marginals;
 	struct cf_doubles probabilities;
 	int64_t min_reports, target, levels, shuffler_dummies, size, slots, window_ms, max_bytes;
-	int64_t every_ms, count;
-	char *start;
+	int64_t every_ms, count, repeat, payload_max;
+	char *start, *payload;
+	bool compute; /* there is such a group */
 	struct cf_strings values;
 	double range[2];
 	struct cf_word none;
@@ -68,10 +69,14 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 	struct pl_raw_round *raw, struct pl_round *r);
 /* Number of rounds that the raw one stands for. */
 size_t pl_raw_count(const struct pl_raw_round *raw);
-/* `every`, `count` and `start` of a round. */
+/* `every`, `count`, `start` and `repeat` of a round. */
 void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r);
 /* Write the other recurrences of *first behind it in the array. */
 void pl_recur_repeat(struct pl_round *first);
+/* `compute`, `payload` and `payload_max` of a round. */
+void pl_compute_take(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r);
+/* The group `compute` of a round whose query has been read. */
+void pl_map_take(struct pl_checker *c, struct pl_round *r);
 /* Read one round, all but what "auto" chooses. */
 void pl_round_take(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r);

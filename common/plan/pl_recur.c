@@ -1,4 +1,4 @@
-/* pl_recur.c - rounds that recur: one round in the plan file stands for several in the plan.
+/* pl_recur.c - rounds that recur or repeat: one round in the plan file stands for several in the plan.
  *
  * Each recurrence is a round of its own, so that the signed plan has an entry for it and every party pins,
  * tries and answers it like any other.  Only the analyzer decides when it opens: an entry fixes the
@@ -12,7 +12,9 @@
 
 size_t pl_raw_count(const struct pl_raw_round *raw)
 {
-	return raw->every_ms > 0 && raw->count > 1 ? (size_t)raw->count : 1;
+	int64_t n = raw->every_ms > 0 ? raw->count : raw->repeat;
+
+	return n > 1 ? (size_t)n : 1;
 }
 
 void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN])
@@ -46,12 +48,22 @@ void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct 
 {
 	static const char *const alone[] = { "count", "start" };
 
-	pl_label(r->query.name, 1, (uint32_t)raw->count, r->label);
+	pl_label(r->query.name, 1, (uint32_t)pl_raw_count(raw), r->label);
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
 		if (raw->every_ms == 0 && pl_round_says(r, alone[i]))
 			pl_fault(c, pl_round_line(r, alone[i]), "'%s' is of a round with 'every'", alone[i]);
+	if (raw->repeat > 0 && raw->after)
+		pl_fault(c, pl_round_line(r, "repeat"),
+			"a round with 'after' cannot repeat: it has one question");
+	if (raw->repeat > 0 && raw->every_ms == 0) {
+		r->recurrence = 1;
+		r->recurrences = (uint32_t)raw->repeat;
+	}
 	if (raw->every_ms == 0)
 		return;
+	if (raw->repeat > 0)
+		pl_fault(c, pl_round_line(r, "repeat"),
+			"'repeat' and 'every' exclude each other: one has no times, the other has 'count'");
 	if (raw->count == 0)
 		pl_fault(c, pl_round_line(r, "every"), "'every' needs 'count': how often, 1 to %u",
 			PL_ROUNDS_MAX);
@@ -83,8 +95,12 @@ static void print_recurring(const struct pl_round *first, size_t fit, FILE *out)
 
 	cm_clock_duration_text(first->every_ms, every);
 	cm_clock_text(first->start_ms, start);
-	(void)fprintf(out, "%s every %s from %s: %zu of %u fit", first->query.name, every,
-		first->start_ms != 0 ? start : "when the plan is pinned", fit, first->recurrences);
+	if (first->every_ms == 0)
+		(void)fprintf(out, "%s, one after the other", first->query.name);
+	else
+		(void)fprintf(out, "%s every %s from %s", first->query.name, every,
+			first->start_ms != 0 ? start : "when the plan is pinned");
+	(void)fprintf(out, ": %zu of %u fit", fit, first->recurrences);
 	if (fit < first->recurrences)
 		(void)fprintf(out, ", the last %zu are refused", first->recurrences - fit);
 	(void)fputc('\n', out);

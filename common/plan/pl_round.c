@@ -237,5 +237,6 @@ void pl_round_take(
 		return;
 	}
 	pl_query_take(c, plan, named_row(raw, r), raw, r);
+	pl_compute_take(c, raw, r);
 	take_protocol(c, plan, raw, r);
 }

@@ -6,6 +6,7 @@
 
 #include "cm_fault.h"
 #include "pr_msg.h"
+#include "rd_computing.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
 #include "rd_text.h"
@@ -32,8 +33,6 @@ static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_desc
 	if (m->n_critical > 0)
 		return cm_fail(err, CM_EPROTO, "critical: unknown extension '%.40s'",
 			rd_is_name(m->critical[0]) ? m->critical[0] : "?");
-	if (m->payload_hash.len > 0)
-		return cm_fail(err, CM_EPROTO, "payload_hash: no query of this version has a payload");
 	rc = rd_copy_name(m->population, "population", d->population, sizeof d->population, err);
 	if (rc == CM_OK)
 		rc = copy_bytes(&m->round_id, "round_id", d->round_id, sizeof d->round_id, err);
@@ -68,6 +67,24 @@ static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descrip
 	d->record_len = record_len;
 	if ((uint64_t)messages * rd_message_len(d) > PR_FRAME_MAX - 256)
 		return cm_fail(err, CM_EPROTO, "messages_per_client: one submission would exceed a frame");
+	return CM_OK;
+}
+
+/* The payload is the round's own; how large it may be is its entry's. */
+static enum cm_rc read_payload(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
+{
+	enum cm_rc rc = rd_computing_read(m->computing, m->payload_max, &d->computing, err);
+
+	if (rc != CM_OK)
+		return rc;
+	if ((m->payload_max > 0) != (m->payload_hash.len > 0))
+		return cm_fail(err, CM_EPROTO, "payload_hash: belongs to every round that has payload_max");
+	if (m->payload_size > m->payload_max || (m->payload_max > 0 && m->payload_size == 0))
+		return cm_fail(err, CM_EPROTO, "payload_size: not in 1..payload_max");
+	if (m->payload_hash.len > 0)
+		memcpy(d->payload_hash, m->payload_hash.data, sizeof d->payload_hash);
+	d->payload_max = m->payload_max;
+	d->payload_size = m->payload_size;
 	return CM_OK;
 }
 
@@ -182,6 +199,8 @@ static enum cm_rc read_all(const Tombola__V1__Descriptor *m, struct rd_descripto
 		rc = rd_randomizer_read(m->randomizer, d, err);
 	if (rc == CM_OK)
 		rc = read_shape(m, d, err);
+	if (rc == CM_OK)
+		rc = read_payload(m, d, err);
 	if (rc == CM_OK)
 		rc = read_batch(m, d, err);
 	if (rc == CM_OK)

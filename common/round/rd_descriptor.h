@@ -10,6 +10,7 @@
 #include "pr_limits.h"
 #include "pt_device.h"
 #include "pt_loss.h"
+#include "qy_computing.h"
 #include "rd_mode.h"
 
 #define RD_VERSION 1u
@@ -25,6 +26,11 @@ struct rd_descriptor {
 	uint8_t previous[PR_HASH_LEN]; /* zero for the first */
 	struct qy_query query;
 	struct pt_randomizer randomizer;
+	/* What a device computes before it answers, and the bytes that this reads: their number is above 0 if
+	 * and only if payload_max is.  Of these only hash and size are the round's own, not its entry's. */
+	struct qy_computing computing;
+	uint64_t payload_max, payload_size;
+	uint8_t payload_hash[PR_HASH_LEN]; /* zero for none */
 	uint32_t messages_per_client, record_len;
 	uint64_t min_batch, target_batch;
 	double honest_fraction;
@@ -46,8 +52,10 @@ struct rd_descriptor {
 /* Serialize; appended to out.  hash is ignored. */
 CM_CHECK enum cm_rc rd_descriptor_encode(
 	const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
-/* Is there room for this query in a descriptor, whatever the rest of it is?  CM_ECONFIG otherwise. */
-CM_CHECK enum cm_rc rd_descriptor_fits(const struct qy_query *q, struct cm_err *err);
+/* Is there room for this query and what is computed for it (NULL: nothing) in a descriptor, whatever the rest
+ * of it is?  CM_ECONFIG otherwise. */
+CM_CHECK enum cm_rc rd_descriptor_fits(
+	const struct qy_query *q, const struct qy_computing *c, struct cm_err *err);
 /* Read and check every field: ranges, lengths, known protocol whose check() passes, messages_per_client and
  * record_len equal to the row's, min_batch 1..target_batch, honest_fraction (0, 1], opens < deadline, known
  * suite and no unknown critical extension.  CM_EPROTO names the field.  Free with rd_descriptor_fini. */

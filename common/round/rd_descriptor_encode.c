@@ -2,6 +2,7 @@
 #include <stdbool.h>
 
 #include "pr_msg.h"
+#include "rd_computing.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
 #include "rd_wire.h"
@@ -49,6 +50,9 @@ static void fill(const struct rd_descriptor *d, Tombola__V1__Descriptor *m)
 	m->entry = d->entry;
 	m->attempt = d->attempt;
 	m->void_manifest = rd_wire_bytes(d->void_manifest, d->attempt > 1 ? sizeof d->void_manifest : 0);
+	m->payload_max = d->payload_max;
+	m->payload_size = d->payload_size;
+	m->payload_hash = rd_wire_bytes(d->payload_hash, d->payload_size == 0 ? 0 : sizeof d->payload_hash);
 	m->ledger_seq = d->ledger_seq;
 	m->ledger_head = rd_wire_bytes(d->ledger_head, d->ledger_seq == 0 ? 0 : sizeof d->ledger_head);
 }
@@ -58,6 +62,7 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 	Tombola__V1__Descriptor m = TOMBOLA__V1__DESCRIPTOR__INIT;
 	Tombola__V1__PrivacyStatement privacy;
 	struct rd_randomizer_wire randomizer;
+	struct rd_computing_wire computing;
 	struct rd_query_wire query;
 	struct rd_descriptor back;
 	size_t start = out->len;
@@ -68,6 +73,7 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 	fill_privacy(&d->privacy, &privacy);
 	m.query = &query.m;
 	m.randomizer = &randomizer.m;
+	m.computing = rd_computing_wire(&d->computing, &computing);
 	m.privacy = &privacy;
 	rc = rd_query_wire(&d->query, &query, err);
 	if (rc == CM_OK)

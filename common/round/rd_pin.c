@@ -20,6 +20,8 @@ void rd_plan_descriptor(const struct rd_plan *p, size_t i, struct rd_descriptor 
 
 	*out = (struct rd_descriptor){ .query = e->query,
 		.randomizer = e->randomizer,
+		.computing = e->computing,
+		.payload_max = e->payload_max,
 		.messages_per_client = e->randomizer.row->messages(&e->randomizer),
 		.record_len = e->randomizer.row->record_len(&e->randomizer),
 		.min_batch = e->min_batch,
@@ -49,6 +51,9 @@ static enum cm_rc covers_entry(const struct rd_plan *p, const struct rd_descript
 			(unsigned long)d->attempt, (unsigned long)d->entry, (unsigned long)p->tries);
 	if (CM_CHECKED("round.plan.randomizer") && !pt_randomizer_equal(&e->randomizer, &d->randomizer))
 		return differs(err, "randomizer");
+	if (CM_CHECKED("round.plan.computing") &&
+		(!qy_computing_equal(&e->computing, &d->computing) || d->payload_max != e->payload_max))
+		return differs(err, "computing");
 	if (d->query.kind != e->query.kind)
 		return differs(err, "kind of query");
 	if (CM_CHECKED("round.plan.batch") &&

@@ -7,6 +7,7 @@
 
 #include "cm_fault.h"
 #include "pr_msg.h"
+#include "rd_computing.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
 #include "rd_text.h"
@@ -84,6 +85,8 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 		rc = rd_randomizer_read(m->randomizer, &d, err);
 	if (rc == CM_OK)
 		rc = rd_batch_read(m->min_batch, m->target_batch, &d, err);
+	if (rc == CM_OK)
+		rc = rd_computing_read(m->computing, m->payload_max, &e->computing, err);
 	if (rc == CM_OK && !(m->epsilon0 >= 0.0))
 		rc = cm_fail(err, CM_EPROTO, "epsilon0: negative");
 	if (rc == CM_OK)
@@ -93,6 +96,7 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 	/* What was read is freed with the plan, whatever became of the rest. */
 	e->query = d.query;
 	e->randomizer = d.randomizer;
+	e->payload_max = m->payload_max;
 	e->min_batch = d.min_batch;
 	e->target_batch = d.target_batch;
 	e->number = m->number;
@@ -204,6 +208,7 @@ struct entry_wire {
 	Tombola__V1__Entry m;
 	struct rd_query_wire query;
 	struct rd_randomizer_wire randomizer;
+	struct rd_computing_wire computing;
 };
 struct plan_wire {
 	Tombola__V1__Plan m;
@@ -230,6 +235,8 @@ static enum cm_rc entry_wire(const struct rd_entry *e, struct entry_wire *w, str
 	w->m.number = e->number;
 	w->m.query = &w->query.m;
 	w->m.randomizer = &w->randomizer.m;
+	w->m.computing = rd_computing_wire(&e->computing, &w->computing);
+	w->m.payload_max = e->payload_max;
 	w->m.min_batch = e->min_batch;
 	w->m.target_batch = e->target_batch;
 	w->m.epsilon0 = e->epsilon0;

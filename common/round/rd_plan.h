@@ -17,6 +17,8 @@ struct rd_entry {
 	uint32_t number; /* of the round in the plan file, rising */
 	struct qy_query query;
 	struct pt_randomizer randomizer;
+	struct qy_computing computing;
+	uint64_t payload_max; /* bytes; 0: its rounds have no payload */
 	uint64_t min_batch, target_batch;
 	double epsilon0;      /* local guarantee, INFINITY for none */
 	double epsilon_round; /* alone, at the plan's delta, upper; as the analyzer states it */
@@ -61,14 +63,15 @@ bool rd_plan_is_adaptive(const struct rd_plan *p);
 
 /* The entry with this number; NULL for none. */
 const struct rd_entry *rd_plan_entry(const struct rd_plan *p, uint32_t number);
-/* Entry i (0-based) as the part of a descriptor that it fixes: population, query, randomizer, batches,
- * honest fraction, colluders, mode, unit, plan_hash, entry, messages_per_client, record_len.  All else is
- * zero; the query is lent: do not fini. */
+/* Entry i (0-based) as the part of a descriptor that it fixes: population, query, randomizer, computing,
+ * payload_max, batches, honest fraction, colluders, mode, unit, plan_hash, entry, messages_per_client,
+ * record_len.  All else is zero; the query is lent: do not fini. */
 void rd_plan_descriptor(const struct rd_plan *p, size_t i, struct rd_descriptor *out);
 
 /* Is this descriptor's round the one that its entry fixes?  The same plan, population, mode, unit, honest
- * fraction and colluders; the entry's randomizer to the last bit, kind of query and batches; a try within
- * `tries`.  CM_EPROTO says what differs.  In adaptive modes: no entry, and the same but for it. */
+ * fraction and colluders; the entry's randomizer and computing to the last bit, kind of query, batches and
+ * payload_max; a try within `tries`.  CM_EPROTO says what differs.  In adaptive modes: no entry, and the same
+ * but for it. */
 CM_CHECK enum cm_rc rd_plan_covers(
 	const struct rd_plan *p, const struct rd_descriptor *d, struct cm_err *err);
 

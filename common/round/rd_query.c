@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rd_computing.h"
 #include "rd_descriptor.h"
 #include "rd_text.h"
 #include "rd_wire.h"
@@ -172,11 +173,20 @@ void rd_query_wire_fini(struct rd_query_wire *w)
 	*w = (struct rd_query_wire){ .column = NULL };
 }
 
-/* Room for everything but the query: names, hashes, numbers, and slots with six numbers each. */
+/* Room for everything but the query and what is computed: names, hashes, numbers, and slots with six numbers
+ * each. */
 #define REST_BYTES  4096u
 #define REST_FIELDS 256u
 
-enum cm_rc rd_descriptor_fits(const struct qy_query *q, struct cm_err *err)
+static size_t computing_bytes(const struct qy_computing *c)
+{
+	struct rd_computing_wire w;
+	Tombola__V1__Computing *m = c ? rd_computing_wire(c, &w) : NULL;
+
+	return m ? tombola__v1__computing__get_packed_size(m) : 0;
+}
+
+enum cm_rc rd_descriptor_fits(const struct qy_query *q, const struct qy_computing *c, struct cm_err *err)
 {
 	size_t bytes, fields = REST_FIELDS + q->categories + q->marginals + q->probabilities;
 	struct rd_query_wire w;
@@ -185,7 +195,7 @@ enum cm_rc rd_descriptor_fits(const struct qy_query *q, struct cm_err *err)
 	if (rc == CM_OK) {
 		for (uint32_t i = 0; i < q->columns; i++)
 			fields += 2 + q->column[i].categories;
-		bytes = tombola__v1__query__get_packed_size(&w.m) + REST_BYTES;
+		bytes = tombola__v1__query__get_packed_size(&w.m) + REST_BYTES + computing_bytes(c);
 		if (bytes > PR_DESCRIPTOR_MAX)
 			rc = cm_fail(err, CM_ECONFIG,
 				"query '%s': its categories and names make a descriptor of %zu bytes, at "

@@ -305,6 +305,9 @@ static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, con
 			      : json_object();
 	if (r->recurrence > 0 && o)
 		(void)json_object_set_new(o, "recurrence", json_integer(r->recurrence));
+	if (qy_computes(&r->computing) && o)
+		(void)(json_object_set_new(o, "compute", json_string(r->computing.map)) |
+			json_object_set_new(o, "payload_max", json_integer((json_int_t)r->payload_max)));
 	bad = !o || !more || !choice || json_object_update(o, more) != 0 ||
 	      json_object_update(o, choice) != 0;
 

@@ -325,6 +325,9 @@ static void contents_are_free_and_the_pair_is_not(void **state)
 	NOT_COVERED("honest", d.honest_fraction = 1);
 	NOT_COVERED("honest", d.honest_fraction = 0.9);
 	NOT_COVERED("honest", d.colluders++);
+	COVERED(d.payload_size = 5; d.payload_hash[3] = 1);
+	NOT_COVERED("computing", strcpy(d.computing.map, "moments"));
+	NOT_COVERED("computing", d.payload_max = 1);
 	NOT_COVERED("kind", d.query.kind = QY_MEAN);
 	/* Whose and which. */
 	NOT_COVERED("population", strcpy(d.population, "others"));

@@ -124,7 +124,7 @@ static void a_question_of_each_kind_survives_the_wire(void **state)
 		if (rd_query_read((const Tombola__V1__Query *)doc.msg, &back, &err) != CM_OK)
 			fail_msg("%s: %s", qy_kind_name(all[i].kind), err.msg);
 		same(&all[i], &back);
-		assert_int_equal(rd_descriptor_fits(&all[i], &err), CM_OK);
+		assert_int_equal(rd_descriptor_fits(&all[i], NULL, &err), CM_OK);
 		qy_query_fini(&back);
 		pr_doc_free(&doc);
 		cm_buf_fini(&b);
@@ -202,10 +202,10 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 		list[i] = text[i];
 	}
 	assert_int_equal(qy_query_check(&q, &err), CM_OK);
-	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
+	assert_int_equal(rd_descriptor_fits(&q, NULL, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "make a descriptor of 85"));
 	q.categories = 300;
-	assert_int_equal(rd_descriptor_fits(&q, &err), CM_OK);
+	assert_int_equal(rd_descriptor_fits(&q, NULL, &err), CM_OK);
 	/* Short ones are too many for a frame before they are too long. */
 	for (size_t i = 0; i < 4096; i++) {
 		(void)snprintf(digit[i], sizeof digit[i], "%zx", i);
@@ -216,9 +216,9 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 		(void)snprintf(column[i].name, sizeof column[i].name, "%zu", i);
 	}
 	q = (struct qy_query){ .kind = QY_MARGINALS, .name = "q", .column = column, .columns = 3 };
-	assert_int_equal(rd_descriptor_fits(&q, &err), CM_OK);
+	assert_int_equal(rd_descriptor_fits(&q, NULL, &err), CM_OK);
 	q.columns = 4;
-	assert_int_equal(rd_descriptor_fits(&q, &err), CM_ECONFIG);
+	assert_int_equal(rd_descriptor_fits(&q, NULL, &err), CM_ECONFIG);
 }
 
 /* ---- slots ---- */

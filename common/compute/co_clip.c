@@ -1,0 +1,32 @@
+/* co_clip.c - cuts vectors to a length, and turns coordinates into integers.  Both round towards 0. */
+#include <float.h>
+#include <math.h>
+
+#include "co_map.h"
+
+/* sqrt of a sum of n squares is off by less than (n + 8) DBL_EPSILON of itself; twice that also covers the
+ * multiplication by the factor (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). */
+void co_cut(double *v, size_t n, double most)
+{
+	double largest = 0, sum = 0, length;
+
+	for (size_t i = 0; i < n; i++)
+		largest = fmax(largest, fabs(v[i]));
+	if (!(largest > 0))
+		return;
+	/* Parts of the largest: a square neither overflows nor vanishes. */
+	for (size_t i = 0; i < n; i++)
+		sum += v[i] / largest * (v[i] / largest);
+	length = largest * sqrt(sum) * (1 + 2 * ((double)n + 8) * DBL_EPSILON);
+	for (size_t i = 0; length > most && i < n; i++)
+		v[i] = v[i] / length * most;
+}
+
+void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at)
+{
+	/* Two roundings could lift a number to the next integer. */
+	double unit = 0x1p30 / q->high * (1 - 4 * DBL_EPSILON);
+
+	for (uint32_t i = 0; i < q->dimension; i++)
+		at[i] = (uint32_t)(0x1p30 + trunc(fmin(fmax(v[i] * unit, -0x1p30), 0x1p30)));
+}

@@ -1,0 +1,136 @@
+/* co_compute.h - what a device computes: a value of the query's domain from a public payload and the device's
+ * own reading.  No I/O, no state: a value is a function of computing, query, payload and that reading.
+ *
+ * x: the m features of the reading; y: its label, a class 0..K-1; (x, 1): x and a 1 after it; e_k: the k-th
+ * unit vector; a (x) b: every product, row by row.  Vectors are answers to a query of kind QY_VECTOR with
+ * range [-L, L]; columns are answers to one of kind QY_MARGINALS.
+ *
+ *   linear-gradient   payload `weights` [K, m+1].  p = softmax(weights (x, 1)).
+ *                     (p - e_y) (x) (x, 1), K (m+1) numbers, cut to length C.
+ *   network-gradient  payload `hidden` [H, m+1], `weights` [K, H+1].  a = hidden (x, 1), h = max(a, 0),
+ *                     p = softmax(weights (h, 1)), g_j = sum_k weights[k, j] (p - e_y)_k if a_j > 0, else 0.
+ *                     g (x) (x, 1), then (p - e_y) (x) (h, 1): H (m+1) + K (H+1) numbers, cut to length C.
+ *   moments           payload, if there is one, `mean` [m], `scale` [m] or one of them.
+ *                     z = (x - mean) scale, f = (z, 1).
+ *                     part "all": the upper triangle of f f^T row by row, what is beside the diagonal times
+ *                     sqrt 2, (m+1)(m+2)/2 numbers, cut to C / sqrt 2; then e_y (x) f, K (m+1) numbers, cut
+ * to C / sqrt 2.  Without a label: the triangle alone, cut to C. part "mean": z, m numbers, cut to C; no
+ * label. nearest-centroid  payload `centroids` [K, m].  k: the nearest by Euclidean distance, the first of
+ * several. e_k (x) (x - centroid_k, 1), K (m+1) numbers, cut to C; no label. tree-path         payload
+ * `feature` int32 [N], `threshold` [N], `left` int32 [N], `right` int32 [N], `edges` [m, B-1].  From node 0:
+ * left if x[feature] <= threshold, else right; c >= 0 is node c, which comes later than its parent; c < 0 is
+ * leaf -1-c. Columns: the leaf; of each feature its bin; the label if there is one. statistics        payload
+ * `edges` [m, B-1].  Columns: of each feature its bin; the label if there is one. program           payload
+ * of any bytes.  d float32 of a program of the client's host, cut to length C.
+ *
+ * A feature's bin is the number of its edges that are <= x, 0..B-1; edges rise strictly.  Of marginals the
+ * label is one of the last column's categories, and the other columns' categories are as many as the leaves
+ * or bins; they are counted by position.  Of vectors the label is one of the computing's classes.
+ *
+ * Domain.  Features are float32, to which the numbers of a text are rounded.  A reading is valid if every
+ * feature is there, finite and at most 3.4028235e38 (FLT_MAX) in magnitude, and the label is one of its
+ * classes.  Any other reading is NONE, and only those.  Every finite payload and valid reading has a value:
+ * no number overflows on the way, because payloads are float32.
+ *
+ * Sensitivity.  To cut to length C is to multiply by min(1, C / length).  Lengths are computed in double,
+ * rounded up by more than their error; each coordinate then becomes an integer multiple of L / 2^30, rounded
+ * towards 0.  So in exact arithmetic the value has a Euclidean length of at most C, 0 < C <= L, and each
+ * coordinate lies in [-L, L].  Two readings' values are at most 2 C apart. */
+#pragma once
+
+#include "qy_computing.h"
+#include "qy_query.h"
+
+#define CO_FEATURES_MAX 131072u
+#define CO_CLASSES_MAX  1000u
+#define CO_BOUND_MIN    1e-9 /* of C and L */
+#define CO_BOUND_MAX    1e9
+#define CO_SECONDS_MAX  3600.0
+
+/* How a map uses payloads. */
+enum co_payload {
+	CO_PAYLOAD_ALWAYS = 0,
+	CO_PAYLOAD_MAYBE,
+	CO_PAYLOAD_ANY, /* any bytes, or none */
+};
+
+/* The keys of a plan's group `compute` beside `map`, `features` or `columns`. */
+#define CO_KEY_LABEL   1u /* may have a label */
+#define CO_KEY_LABELED 2u /* must have one */
+#define CO_KEY_PART    4u
+#define CO_KEY_PROGRAM 8u /* `program`, `seconds` */
+
+struct co_map {
+	const char *name;
+	const char *summary; /* one line for --help */
+	enum qy_kind kind;   /* of the query */
+	unsigned keys;
+	enum co_payload payload;
+};
+/* NULL if there is none. */
+const struct co_map *co_map_find(const char *name);
+/* Map i, NULL past the last. */
+const struct co_map *co_map_at(size_t i);
+
+/* ---- parameters ---- */
+
+enum co_part {
+	CO_PART_ALL = 0,
+	CO_PART_MEAN,
+};
+
+/* The parameters of a map, and which fields it reads: the one that has all features as an array, or one field
+ * for each; then the label's.  Bytes, little-endian (doc/wire.md):
+ *   u8 1; u8 1 if the features are an array; u8 1 if there is a label; u8 part; u32 m; f64 C; f64 seconds;
+ *   u16 K; u8 1 if classes have names; then for each class u8 length and its name.  Without names the classes
+ *   are "0", "1", ... */
+struct co_parameters {
+	const struct co_map *map;
+	bool array, label;
+	enum co_part part;
+	uint32_t features; /* m */
+	double clip;       /* C; 0 for maps to columns */
+	double seconds;    /* program: the time of a round; else 0 */
+	uint32_t classes;  /* K; 0 without a label, and for maps to columns */
+	bool named;
+	uint16_t name_at[CO_CLASSES_MAX]; /* where in the bytes a class's name is, after its length */
+	const uint8_t *bytes;             /* of the computing that was read, borrowed */
+};
+/* Read them of a computing, alone.  CM_EDATA with a line. */
+CM_CHECK enum cm_rc co_parameters_read(
+	const struct qy_computing *c, struct co_parameters *out, struct cm_err *err);
+/* Write p's bytes into c, whose map is p->map.  name: p->classes names, or NULL for "0", "1", ...  CM_EDATA:
+ * they are more than PR_COMPUTING_MAX. */
+CM_CHECK enum cm_rc co_parameters_write(
+	const struct co_parameters *p, const char *const *name, struct qy_computing *c, struct cm_err *err);
+
+/* Is the map one of ours, with possible parameters for that query?  CM_EDATA with a line. */
+CM_CHECK enum cm_rc co_check(const struct qy_computing *c, const struct qy_query *q, struct cm_err *err);
+/* Are these bytes a payload of that map?  NULL, 0: there is none.  Whatever passes has a value for every
+ * valid reading.  CM_EDATA with a line; CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc co_payload_check(const struct qy_computing *c, const struct qy_query *q,
+	const uint8_t *bytes, size_t n, struct cm_err *err);
+
+/* ---- computing ---- */
+
+/* One thread's: query, computing and payload, which are borrowed, with room for one value. */
+struct co_maker;
+/* Errors as of co_check and co_payload_check.  Memory: 16 bytes for each number of the value, 24 for each
+ * feature. */
+CM_CHECK enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q,
+	const uint8_t *payload, size_t payload_len, struct co_maker **out, struct cm_err *err);
+/* Wipes what the last reading left. */
+void co_maker_free(struct co_maker *m);
+const struct co_parameters *co_maker_parameters(const struct co_maker *m);
+
+/* A reading's texts, one for each of the computing's fields, to its features and its label: x has room for m.
+ * A text may be NULL.  Without a label *label is 0.  false: the reading is not valid. */
+CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t *label);
+/* The value of a reading: qy_value_width(q) numbers into `at`, as qy_value has them.  false: NONE, and `at`
+ * is then as it was. */
+CM_CHECK bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at);
+/* Both. */
+CM_CHECK bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at);
+/* What a program answered for a valid reading, q->dimension numbers: cut, into `at`.  false: one of them is
+ * not finite. */
+CM_CHECK bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at);
