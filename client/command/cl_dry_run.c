@@ -168,26 +168,31 @@ static void device_row(struct cm_table *table, const struct rd_descriptor *d, co
 }
 
 /* `list` or, if it is NULL, `table` gets what is shown; `who` stands before each value. */
-static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
-	const char *who, const struct cr_rng *rng, json_t *list, struct cm_table *table, struct cm_err *err)
+static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
+	const struct cl_entry *entry, size_t n, const char *who, const struct cr_rng *rng, json_t *list,
+	struct cm_table *table, struct cm_err *err)
 {
 	size_t records_len = (size_t)d->messages_per_client * d->record_len;
 	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
-	enum cm_rc rc = records && sealed ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	struct cl_values *values = NULL;
+	enum cm_rc rc = records && sealed ? cl_values_new(d, payload, &values, err)
+					  : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		struct qy_value held = cl_values_of(values, &entry[i].value, rng);
 		char value[160], text[128];
 
-		rc = cl_encode_shown(d, &entry[i].value, rng, records, sealed, err);
+		rc = cl_encode_shown(d, &held, rng, records, sealed, err);
 		if (rc != CM_OK)
 			break;
-		qy_value_text(&d->query, &entry[i].value, text, sizeof text);
+		qy_value_text(&d->query, &held, text, sizeof text);
 		(void)snprintf(value, sizeof value, "%s%s", who, text);
 		if (list)
 			(void)json_array_append_new(list, device_json(d, value, records, sealed));
 		else
 			device_row(table, d, value, records, sealed);
 	}
+	cl_values_free(values);
 	if (records)
 		cr_wipe(records, records_len);
 	free(records);
@@ -200,12 +205,14 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	struct cm_table *table, struct cm_err *err)
 {
 	uint32_t *at = calloc((size_t)qy_value_width(&d->query) + 1, sizeof *at);
+	const struct cl_payload_bytes nothing = { NULL, 0 };
 	struct cl_entry entry = { 0 };
 	enum cm_rc rc = at ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK) {
-		qy_value_none(&d->query, rng, at, &entry.value);
-		rc = each_device(d, &entry, 1, "without a reading: ", rng, list, table, err);
+		if (!qy_computes(&d->computing))
+			qy_value_none(&d->query, rng, at, &entry.value);
+		rc = each_device(d, &nothing, &entry, 1, "without a reading: ", rng, list, table, err);
 	}
 	free(at);
 	return rc;
@@ -256,7 +263,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
 
-		rc = each_device(&j->d, entry, n, "", &rng, list, table, err);
+		rc = each_device(&j->d, &input.payload, entry, n, "", &rng, list, table, err);
 	}
 	if (rc == CM_OK)
 		rc = without_reading(&j->d, &rng, none, table, err);

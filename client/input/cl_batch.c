@@ -249,6 +249,8 @@ static enum cm_rc fill_in(
 			b->readings[i] = TAKEN;
 			continue;
 		}
+		if (!q)
+			continue;
 		cr_rng_point("none", b->sequence, i);
 		qy_value_none(q, rng, numbers, &none);
 		rc = set_value(b, &b->entry[i], &none, err);
@@ -280,6 +282,21 @@ enum cm_rc cl_batch_complete(
 		b->entry[i - 1] = other;
 	}
 	return CM_OK;
+}
+
+uint32_t *cl_batch_numbers(struct cl_batch *b, size_t i)
+{
+	assert(b->complete && i < b->n);
+	return (uint32_t *)(uintptr_t)b->entry[i].value.at; /* memory of this batch */
+}
+
+void cl_batch_drop(struct cl_batch *b, size_t i)
+{
+	uint32_t *at = cl_batch_numbers(b, i);
+
+	if (at)
+		cr_wipe(at, b->width * sizeof *at);
+	b->entry[i].value.at = NULL;
 }
 
 void cl_batch_set_class(struct cl_batch *b, uint32_t level)

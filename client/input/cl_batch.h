@@ -41,10 +41,15 @@ CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct qy_value *value, struct cm_err *err);
 
 /* Call after the last reading: gives every listed device without a reading the value NONE (qy_value_none of
- * q), puts the devices in uniformly random order (Fisher-Yates) and drops those marked as taken.  The random
- * order hides the order of the list from whoever watches the sending.  Errors as of cl_batch_add. */
+ * q; without q its `at` stays NULL), puts the devices in uniformly random order (Fisher-Yates) and drops
+ * those marked as taken.  The random order hides the order of the list from whoever watches the sending.
+ * Errors as of cl_batch_add. */
 CM_CHECK enum cm_rc cl_batch_complete(
 	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err);
+/* Numbers of entry i, in a batch of a round that computes: to change them in place.  drop: it is NONE from
+ * now on.  After cl_batch_complete. */
+uint32_t *cl_batch_numbers(struct cl_batch *b, size_t i);
+void cl_batch_drop(struct cl_batch *b, size_t i);
 /* Set the class that all devices of the batch choose, in rounds with classes. */
 void cl_batch_set_class(struct cl_batch *b, uint32_t level);
 /* The devices after cl_batch_complete; valid as long as b. */

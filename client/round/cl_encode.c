@@ -43,19 +43,34 @@ static enum cm_rc encode_one(const struct rd_descriptor *d, struct cr_hpke_seale
 enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
+	const struct cl_payload_bytes nothing = { NULL, 0 };
+
+	return cl_encode_computed(d, &nothing, entry, n, rng, sealed, err);
+}
+
+enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
+	const struct cl_entry *entry, size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
+{
 	size_t records_len = (size_t)d->messages_per_client * d->record_len, device_len = cl_device_len(d);
 	struct cr_hpke_sealer *sealer = NULL;
 	uint8_t *records = malloc(records_len);
+	struct cl_values *values = NULL;
 	enum cm_rc rc;
 
 	if (!records)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = sealer_for(d, &sealer, err);
+	if (rc == CM_OK)
+		rc = cl_values_new(d, payload, &values, err);
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		struct qy_value value;
+
 		/* Random numbers that a test fixes are this device's and no other's. */
 		cr_rng_point("device", d->sequence, entry[i].place);
-		rc = encode_one(d, sealer, &entry[i].value, rng, records, sealed + i * device_len, err);
+		value = cl_values_of(values, &entry[i].value, rng);
+		rc = encode_one(d, sealer, &value, rng, records, sealed + i * device_len, err);
 	}
+	cl_values_free(values);
 	cr_hpke_sealer_free(sealer);
 	cr_wipe(records, records_len);
 	free(records);

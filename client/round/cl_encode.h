@@ -2,8 +2,7 @@
  * may encode different entries of one round, each with its own generator. */
 #pragma once
 
-#include "cl_batch.h"
-#include "rd_descriptor.h"
+#include "cl_values.h"
 
 /* Sealed bytes of one device: messages_per_client messages of rd_message_len each. */
 size_t cl_device_len(const struct rd_descriptor *d);
@@ -13,6 +12,10 @@ size_t cl_device_len(const struct rd_descriptor *d);
  * CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
+/* The same, of entries whose values are computed with the payload (cl_values.h). */
+CM_CHECK enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
+	const struct cl_entry *entry, size_t n, const struct cr_rng *rng, uint8_t *sealed,
+	struct cm_err *err);
 /* Encode one value and also return its records (messages_per_client times record_len bytes), to show what
  * would leave the machine.  The caller wipes `records`. */
 CM_CHECK enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value *value,

@@ -19,6 +19,9 @@ struct gathering {
 	struct cl_batch *batch;
 	struct cl_rows *rows;
 	uint32_t *at; /* numbers of the current value */
+	const struct qy_computing *computing;
+	uint32_t fields;        /* of a reading, that are read */
+	struct co_maker *maker; /* of a round that computes: reads a reading; NULL: nothing can be computed */
 };
 
 /* Name of the input for messages: the end of a long path, so that line and reason still fit. */
@@ -46,7 +49,7 @@ static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, s
 	return CM_OK;
 }
 
-/* Describe what is wrong with a row in which every field has a text. */
+/* Describe what is wrong with a row in which every field has a text, or that nothing can be computed of. */
 static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struct cm_err *err)
 {
 	struct qy_value unused;
@@ -55,8 +58,19 @@ static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struc
 
 	if (!g->in->strict && g->rows->first_bad[0] != '\0')
 		return CM_OK;
+	if (qy_computes(g->computing))
+		return bad_row(g, row->line, "no reading that the round's map is defined for", err);
 	(void)(qy_value_read(g->q, row->text, g->at, &unused, &clamped, &why) != CM_OK);
 	return bad_row(g, row->line, why.msg, err);
+}
+
+/* The row's value, or what it is computed of later.  How many of `fields` had no valid reading. */
+static uint32_t take(struct gathering *g, const struct cl_row *row, struct qy_value *value, int *clamped)
+{
+	if (!qy_computes(g->computing))
+		return qy_value_take(g->q, row->text, g->rng, g->at, value, clamped);
+	*value = (struct qy_value){ .at = g->at };
+	return g->maker && cl_values_read(g->maker, row->text, g->at) ? 0 : g->fields;
 }
 
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
@@ -81,7 +95,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	if (rc != CM_OK)
 		return rc;
 	cr_rng_point("take", g->sequence, row->line);
-	missing = qy_value_take(g->q, row->text, g->rng, g->at, &value, &clamped);
+	missing = take(g, row, &value, &clamped);
 	g->rows->clamped += clamped != 0;
 	if (missing > 0 && !row->why) {
 		g->rows->out_of_domain++;
@@ -89,7 +103,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	}
 	/* A row without any valid field is no reading: it does not compete with the device's other
 	 * readings.  A test that removes the check drops rows with some valid fields too. */
-	if (rc == CM_OK && missing < (CM_CHECKED("client.none") ? qy_query_fields(g->q) : 1))
+	if (rc == CM_OK && missing < (CM_CHECKED("client.none") ? g->fields : 1))
 		rc = cl_batch_add(g->batch, g->rng, pseudonym, &value, err);
 	cr_wipe(&value, sizeof value);
 	return rc;
@@ -99,21 +113,22 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
 {
 	const struct qy_query *q = g->q;
+	bool computes = qy_computes(g->computing);
 	const char *field[PR_COLUMNS_MAX];
 	struct cl_reader_conf conf = {
 		.format = g->in->format,
 		.name = name_of(g->in),
 		.device_field = g->in->device_field,
 		.field = field,
-		.fields = qy_query_fields(q),
-		.arrays = q->kind == QY_VECTOR && q->columns == 0,
+		.fields = g->fields,
+		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0),
 		.on_row = on_row,
 		.user = g,
 	};
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t i = 0; i < conf.fields; i++)
-		field[i] = qy_query_field(q, i);
+		field[i] = computes ? g->computing->field[i] : qy_query_field(q, i);
 	if (taken)
 		rc = cl_store_taken(taken, g->batch, err);
 	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
@@ -127,7 +142,8 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err)
 {
-	uint32_t width = qy_value_width(&d->query), level;
+	uint32_t width = cl_values_width(d), level;
+	bool computes = qy_computes(&d->computing);
 	struct gathering g = { .in = in,
 		.q = &d->query,
 		.sequence = d->sequence,
@@ -136,15 +152,21 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 		.rng = rng,
 		.batch = cl_batch_new(in->limit, width, d->sequence),
 		.rows = rows,
+		.computing = &d->computing,
+		.fields = computes ? d->computing.fields : qy_query_fields(&d->query),
 		.at = width > 0 ? calloc(width, sizeof *g.at) : NULL };
 	struct cl_batch_counts counts;
 	enum cm_rc rc;
 
 	*rows = (struct cl_rows){ 0 };
-	rc = !g.batch || (width > 0 && !g.at) ? cm_fail(err, CM_EINTERNAL, "out of memory")
-					      : gather(&g, taken, err);
+	rc = !g.batch || (width > 0 && !g.at) ? cm_fail(err, CM_EINTERNAL, "out of memory") : CM_OK;
+	if (rc == CM_OK && computes)
+		rc = cl_values_maker(d, &in->payload, &g.maker, err);
 	if (rc == CM_OK)
-		rc = cl_batch_complete(g.batch, g.q, rng, err);
+		rc = gather(&g, taken, err);
+	if (rc == CM_OK)
+		rc = cl_batch_complete(g.batch, computes ? NULL : g.q, rng, err);
+	co_maker_free(g.maker);
 	if (g.at)
 		cr_wipe(g.at, width * sizeof *g.at);
 	free(g.at);
@@ -194,6 +216,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cr_rng_system(&rng, err);
 	if (rc != CM_OK)
 		return rc;
+	out->payload = job->input->payload;
 	return cl_prepare_batch(job->input, &out->j.d, &job->setup->policy, job->secret, &rng,
 		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
 }

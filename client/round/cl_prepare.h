@@ -7,6 +7,7 @@
 #include "cl_devices.h"
 #include "cl_judge.h"
 #include "cl_payload.h"
+#include "cl_values.h"
 #include "cr_secret.h"
 
 /* The source of readings. */
@@ -20,6 +21,8 @@ struct cl_input {
 	const char *device_field; /* NULL: every row is a device of its own */
 	/* The participating devices; NULL: those that the file's rows name. */
 	const struct cl_devices *devices;
+	/* What the round's map reads, if it is there.  Borrowed until the round is sealed. */
+	struct cl_payload_bytes payload;
 	uint64_t limit; /* use the first `limit` devices; 0: no limit */
 	bool strict;    /* fail at a bad row; only for verbs that send nothing, because a failure reveals
 			 * something about the row */
@@ -40,11 +43,13 @@ struct cl_prepared {
 	struct cl_judgement j;
 	struct cl_batch *batch; /* complete; NULL: nothing is left to encode */
 	struct cl_rows rows;
+	struct cl_payload_bytes payload; /* of the input */
 };
 
 /* Read the input of a round into a complete batch of every listed device, with a reading or NONE, except
  * those in `taken` (devices of the active round in that db; may be NULL).  In a round with classes all get
- * the policy's class.  CM_EDATA, CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
+ * the policy's class.  In a round that computes, the batch holds readings (cl_values.h).  CM_EDATA,
+ * CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
 CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);

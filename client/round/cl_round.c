@@ -408,6 +408,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	cl_sealer_init(&r->sealer, conf->loop, r->d, entry, entries);
 	r->sealer.on_sealed = on_sealed;
 	r->sealer.user = r;
+	r->sealer.payload = &conf->prepared->payload;
 	r->frame_devices = cl_upload_frame_devices(r->device_len, most_in_frame(conf->setup));
 	r->slot = calloc(r->frame_devices, sizeof *r->slot);
 	r->pseudonyms = malloc(r->frame_devices * PR_PSEUDONYM_LEN);

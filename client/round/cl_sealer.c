@@ -58,8 +58,8 @@ static void work(uv_work_t *w)
 	struct job *j = w->data;
 	struct cr_rng rng;
 
-	if (cr_rng_system(&rng, &j->err) == CM_OK &&
-		cl_encode(j->s->d, j->entry, j->n, &rng, j->sealed, &j->err) == CM_OK) {
+	if (cr_rng_system(&rng, &j->err) == CM_OK && cl_encode_computed(j->s->d, j->s->payload, j->entry,
+							     j->n, &rng, j->sealed, &j->err) == CM_OK) {
 		rng.fill(rng.ctx, j->salts, j->n * RD_SALT_LEN);
 		j->err.code = CM_OK;
 	}

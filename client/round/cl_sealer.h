@@ -17,11 +17,12 @@ struct cl_sealed {
 };
 
 struct cl_sealer {
-	uv_loop_t *loop;               /* borrowed, like d and entry */
-	const struct rd_descriptor *d; /* of the round */
-	const struct cl_entry *entry;  /* the devices, `entries` of them */
-	size_t entries, next, chunk;   /* next: the first that no job has */
-	unsigned jobs;                 /* on the thread pool */
+	uv_loop_t *loop;                        /* borrowed, like d and entry */
+	const struct rd_descriptor *d;          /* of the round */
+	const struct cl_entry *entry;           /* the devices, `entries` of them */
+	size_t entries, next, chunk;            /* next: the first that no job has */
+	const struct cl_payload_bytes *payload; /* what its map reads; borrowed */
+	unsigned jobs;                          /* on the thread pool */
 	/* Called on the loop when a job is back; it is not counted in `jobs` any more. */
 	void (*on_sealed)(void *user, const struct cl_sealed *s);
 	void *user;
