@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup.sh build|test|run [--names] - install what is missing on Debian 12 or 13: for building and running, for the tests as
-# well, or for running programs that were built elsewhere.  --names: print the names of the packages and install nothing.
+# setup.sh build|test|run|learn [--names] - install what is missing on Debian 12 or 13: for building and running, for the tests
+# as well, for running programs that were built elsewhere, or for learn.sh.  --names: print the names and install nothing.
 set -eu
 
 build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libprotobuf-c-dev protobuf-c-compiler
@@ -8,8 +8,9 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	libmosquitto-dev libseccomp-dev libcmocka-dev python3 ca-certificates'
 test='iproute2 python3-pip python3-setuptools python3-wheel python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang
 	cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
-	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat valgrind'
+	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat valgrind python3-numpy'
 run='libprotobuf-c1 libfftw3-double3 libjansson4 libmosquitto1 libseccomp2 libsqlite3-0 libcsv3'
+learn='python3-numpy libopenblas0-pthread dataset-fashion-mnist'
 
 # What has another name in each release.  One version of clang-format is the rule of the tree, and only 12 has it.
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
@@ -28,8 +29,9 @@ case "${1:-}" in
 build) want=$build ;;
 test) want="$build $test" ;;
 run) want=$run ;;
+learn) want="$build $learn" ;;
 *)
-	echo "usage: setup.sh build|test|run [--names]" >&2
+	echo "usage: setup.sh build|test|run|learn [--names]" >&2
 	exit 64
 	;;
 esac

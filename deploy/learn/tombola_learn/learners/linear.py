@@ -1,0 +1,155 @@
+"""Models that are sums of features: ridge from moments, logistic regression and a small network by gradients."""
+import numpy
+
+from ..driver import STOP
+from .measures import accuracy
+
+__all__ = ["Logistic", "Network", "Ridge"]
+
+
+def with_one(x):
+    return numpy.hstack([x, numpy.ones((len(x), 1), x.dtype)])
+
+
+class Descent:
+    """Rounds of gradients: momentum, and a step that falls to 0 with the last planned round.
+
+    mean_query   an entry before the others whose answer is the features' mean; None: they are centred already
+    query        of the gradients; T = `rounds` entries
+    step         of the first round.  A clipped gradient is at most as long as the clip.
+    """
+
+    def __init__(self, query, rounds, step, momentum=0.5, mean_query=None, test=None):
+        self.query, self.mean_query, self.rounds = query, mean_query, rounds
+        self.queries = (query,) if mean_query is None else (mean_query, query)
+        self.step, self.momentum, self.test = step, momentum, test
+
+    def start(self):
+        raise NotImplementedError
+
+    def propose(self, history):
+        if self.mean_query is not None and history.query == self.mean_query:
+            return self.before()
+        if len(history.of(self.query)) >= self.rounds:
+            return STOP
+        return {**self.weights(history), **self.centre(history)}
+
+    def before(self):
+        """The payload of the entry of the mean."""
+        return None
+
+    def centre(self, history):
+        """The payload's `mean`, as far as it is known."""
+        known = [s for s in history.of(self.mean_query) if not s.estimate.lost] if self.mean_query else []
+        return {"mean": known[-1].estimate.values.astype(numpy.float32)} if known else {}
+
+    def weights(self, history):
+        """What the answers so far make of the first weights."""
+        at = {k: v.astype(float) for k, v in self.start().items()}
+        speed = {k: numpy.zeros_like(v) for k, v in at.items()}
+        for t, s in enumerate(history.of(self.query)):
+            if s.estimate.lost:
+                continue
+            ends = numpy.cumsum([v.size for v in at.values()])[:-1]
+            for (k, v), gradient in zip(at.items(), numpy.split(s.estimate.values, ends)):
+                speed[k] = self.momentum * speed[k] + gradient.reshape(v.shape)
+                at[k] = v - self.step * (1 - t / self.rounds) * speed[k]
+        return {k: v.astype(numpy.float32) for k, v in at.items()}
+
+    def seen(self, history, x):
+        """Features as the map sees them, with a 1."""
+        mean = self.centre(history).get("mean")
+        return with_one(x if mean is None else x - mean)
+
+    def margins(self, history, x):
+        raise NotImplementedError
+
+    def predict(self, history, x):
+        return self.margins(history, x).argmax(axis=1)
+
+    def score(self, history):
+        if self.test is None or not history.of(self.query):
+            return {}
+        return {"accuracy": accuracy(self.predict(history, self.test[0]), self.test[1])}
+
+
+class Logistic(Descent):
+    """compute `linear-gradient`: K classes, m features, dimension K (m + 1)."""
+
+    def __init__(self, query, features, classes, rounds, step, **more):
+        super().__init__(query, rounds, step, **more)
+        self.shape = classes, features + 1
+
+    def start(self):
+        return {"weights": numpy.zeros(self.shape, numpy.float32)}
+
+    def margins(self, history, x):
+        return self.seen(history, x) @ self.weights(history)["weights"].T
+
+
+class Network(Descent):
+    """compute `network-gradient`: one hidden layer of H rectified units, whose first weights are drawn by a seed."""
+
+    def __init__(self, query, features, hidden, classes, rounds, step, seed=2026, **more):
+        super().__init__(query, rounds, step, **more)
+        drawn = numpy.random.default_rng(seed)
+        first = drawn.normal(0, (2 / features)**0.5, (hidden, features + 1))
+        first[:, -1] = 0
+        self.first = {"hidden": first, "weights": drawn.normal(0, hidden**-0.5, (classes, hidden + 1))}
+
+    def start(self):
+        return self.first
+
+    def margins(self, history, x):
+        w = self.weights(history)
+        return with_one(numpy.maximum(self.seen(history, x) @ w["hidden"].T, 0)) @ w["weights"].T
+
+
+class Ridge:
+    """Two entries of compute `moments`: part "mean", then part "all"; the analyzer's side solves.
+
+    mean_query, query   their names; mean_query None: centred already
+    scale      float [m], public: of the features after their mean
+    strength   of the ridge in units of the noise's largest eigenvalue, 2 sqrt(m) deviations of a coordinate: below 1
+               noise decides, far above 1 most of the features are not used
+    """
+
+    def __init__(self, query, features, classes, scale, mean_query=None, strength=1.0, test=None):
+        self.query, self.mean_query = query, mean_query
+        self.queries = (query,) if mean_query is None else (mean_query, query)
+        self.m, self.classes, self.strength, self.test = features, classes, strength, test
+        self.scale = numpy.broadcast_to(numpy.asarray(scale, numpy.float32), features)
+
+    def propose(self, history):
+        if history.query == self.mean_query and self.mean_query is not None:
+            return None
+        if history.of(self.query):
+            return STOP
+        return {"mean": self.mean(history), "scale": self.scale}
+
+    def mean(self, history):
+        known = [s for s in history.of(self.mean_query) if not s.estimate.lost] if self.mean_query else []
+        return known[-1].estimate.values.astype(numpy.float32) if known else numpy.zeros(self.m, numpy.float32)
+
+    def weights(self, history):
+        """[K, m + 1]."""
+        last = history.of(self.query)[-1].estimate
+        side = self.m + 1
+        rows, columns = numpy.triu_indices(side)
+        values = last.values[:len(rows)] / numpy.where(rows == columns, 1, 2**0.5)
+        moments = numpy.zeros((side, side))
+        moments[rows, columns] = moments[columns, rows] = values
+        ridge = self.strength * 2 * (side * last.variances[:len(rows)].mean() / 2)**0.5
+        # Noise makes some eigenvalues negative, which no matrix of moments has.
+        size, basis = numpy.linalg.eigh(moments)
+        inverse = basis @ ((1 / (numpy.maximum(size, 0) + ridge))[:, None] * basis.T)
+        return (inverse @ last.values[len(rows):].reshape(self.classes, side).T).T
+
+    def predict(self, history, x):
+        seen = with_one((x - self.mean(history)) * self.scale)
+        return (seen @ self.weights(history).T).argmax(axis=1)
+
+    def score(self, history):
+        if self.test is None or not history.of(self.query) or history[-1].estimate.lost:
+            return {}
+        return {"accuracy": accuracy(self.predict(history, self.test[0]), self.test[1])}

@@ -1,0 +1,219 @@
+"""The driver: one entry after the other, each once, whatever happens in between."""
+import io
+import json
+import os
+import signal
+import sys
+
+import numpy
+import pytest
+
+from tombola_learn import EXIT, STOP, Fault, Training
+from tombola_learn.learners import Logistic
+from trainings import Inside, asked, clusters, fake, repeated
+
+ROUNDS = 3
+
+
+def gradients(count=ROUNDS, **more):
+    return [{"query": "mean", "map": "moments", "part": "mean", "clip": 8.0},
+            *repeated(count, query="gradient", map="linear-gradient", clip=4.0, **more)]
+
+
+def learner(test=None):
+    return Logistic("gradient", features=4, classes=3, rounds=ROUNDS, step=1.0, mean_query="mean", test=test)
+
+
+def trained(folder):
+    """An uninterrupted training in a folder of its own."""
+    os.makedirs(folder)
+    x, y = clusters(300)
+    analyzer = fake(str(folder), gradients(), x, y)
+    out = io.StringIO()
+    history = Training(analyzer, learner((x, y)), folder / "training", out).run()
+    return history, out.getvalue()
+
+
+def test_a_training_goes_through_its_entries_and_says_so(tmp_path):
+    history, said = trained(tmp_path / "a")
+    assert [s.entry for s in history] == ["mean", "gradient#1", "gradient#2", "gradient#3"]
+    assert [name for name, _ in asked(tmp_path / "a")] == [s.entry for s in history]
+    # The first weights are zeroes, the later ones are what the answers made of them, and the mean is that of round 1.
+    assert history[0].payload == {} and not history[1].payload["weights"].any()
+    assert history[2].payload["weights"] == pytest.approx(-history[1].estimate.values.reshape(3, 5), abs=1e-6)
+    assert history[1].payload["mean"] == pytest.approx(history[0].estimate.values, abs=1e-6)
+    assert history[-1].score["accuracy"] > 0.9
+    assert len(said.splitlines()) == 4 and "step  4 of 4  gradient#3" in said and "epsilon 1.0000 of 1" in said
+    with open(tmp_path / "a/training/curve.svg", encoding="ascii") as f:
+        svg = f.read()
+    assert svg.count("<circle") == 3 and f"accuracy {history[-1].score['accuracy']:.4f}" in svg
+    # Nothing is left to do.
+    analyzer = fake(str(tmp_path / "a"), gradients(), *clusters(300))
+    assert len(Training(analyzer, learner(), tmp_path / "a/training", None).run()) == 4
+    assert len(asked(tmp_path / "a")) == 4
+
+
+def in_a_process_killed_at(point, folder):
+    """Train in a child that is killed at so many-th a file or command, before it or after it; 0: never.  Was it?"""
+    child = os.fork()
+    if child == 0:
+        left = [point]
+
+        def dies(what):
+            def may(*args, **keys):
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                result = what(*args, **keys)
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return result
+            return may
+
+        try:
+            Inside._run = dies(Inside._run)
+            os.replace, os.fsync = dies(os.replace), dies(os.fsync)
+            Training(Inside(folder / "fake.json"), learner(clusters(300)), folder / "training", None).run()
+        finally:
+            os._exit(0 if sys.exc_info()[0] is None else 1)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    assert killed or status == 0, status
+    return killed
+
+
+def prepared(folder):
+    os.makedirs(folder)
+    fake(str(folder), gradients(), *clusters(300))
+    return folder
+
+
+def same_steps(one, two):
+    def steps(folder):
+        with open(folder / "training/training.json", encoding="utf-8") as f:
+            o = json.load(f)
+        assert o["pending"] is None
+        return [(s["entry"], s["sha256"], s.get("score"), s["epsilon"]) for s in o["steps"]]
+
+    assert steps(one) == steps(two) and asked(one) == asked(two)
+
+
+def test_killed_at_every_point_it_asks_nothing_twice_and_loses_nothing(tmp_path):
+    """One training, killed at each file that is written and each command that is run, before it and after it."""
+    trained(tmp_path / "whole")
+    folder, deaths = prepared(tmp_path / "one"), 0
+    # Each run is given one point more than the one before, so that in the end it gets through.
+    while in_a_process_killed_at(deaths + 1, folder):
+        deaths += 1
+    assert deaths > 20
+    same_steps(folder, tmp_path / "whole")
+
+
+def test_killed_once_it_ends_as_if_it_had_not_been(tmp_path):
+    trained(tmp_path / "whole")
+    point = 1
+    while True:
+        point += 11
+        folder = prepared(tmp_path / str(point))
+        killed = in_a_process_killed_at(point, folder)
+        if killed:
+            assert not in_a_process_killed_at(0, folder)
+        same_steps(folder, tmp_path / "whole")
+        if not killed:
+            break
+    assert point > 60  # the whole training has so many; each of its four entries is killed several times
+
+
+def test_by_its_command_line_it_is_the_same(tmp_path):
+    trained(tmp_path / "whole")
+    folder = prepared(tmp_path / "one")
+    Training(fake(str(folder), gradients(), *clusters(300), outside=True), learner(clusters(300)), folder / "training", None).run()
+    same_steps(folder, tmp_path / "whole")
+
+
+def test_void_tries_are_tried_again_and_refused_entries_are_left(tmp_path):
+    x, y = clusters(100)
+    entries = gradients()
+    entries[1]["void"] = 2
+    entries[2]["void"] = 9
+    entries[3].update(stage="refused", reason="needs too much")
+    out = io.StringIO()
+    history = Training(fake(str(tmp_path), entries, x, y), learner(), tmp_path / "t", out).run()
+    assert [s.entry for s in history] == ["mean", "gradient#1"]
+    assert "gradient#2 has no answer: void" in out.getvalue() and "needs too much" in out.getvalue()
+
+
+def test_what_ends_it_has_a_line_and_a_code(tmp_path):
+    x, y = clusters(50)
+
+    class Wrong:
+        def propose(self, history):
+            return {"weights": [float("nan")]}
+
+    def fault_of(entries, who=None, analyzer=None, folder="t"):
+        with pytest.raises(Fault) as fault:
+            Training(analyzer or fake(str(tmp_path), entries, x, y), who or learner(), tmp_path / folder, None).run()
+        assert "\n" not in str(fault.value)
+        return fault.value.code, str(fault.value)
+
+    code, line = fault_of(gradients(), Wrong(), folder="wrong")
+    assert code == EXIT["data"] and line == "the payload proposed for mean: weights: not a finite number"
+    assert not os.path.exists(tmp_path / "asked.log")  # nothing was spent
+    code, line = fault_of([{**e, "stage": "refused", "reason": "it needs more"} for e in gradients()], folder="refused")
+    assert (code, line) == (EXIT["budget"], "mean: it needs more")
+    code, line = fault_of([{**e, "query": "other"} for e in gradients()], folder="none")
+    assert code == EXIT["config"] and "no round of mean, gradient" in line
+    gone = fake(str(tmp_path), gradients(), x, y, outside=True)
+    gone.command = ["/nowhere/tombola-analyzer"]
+    assert fault_of(None, analyzer=gone, folder="gone")[0] == EXIT["unavailable"]
+    # Two trainings of one plan: the second sees entries that it never asked.
+    Training(fake(str(tmp_path), gradients(), x, y), learner(), tmp_path / "first", None).run()
+    code, line = fault_of(gradients(), folder="second")
+    assert code == EXIT["data"] and "another training ran it" in line
+    code, line = fault_of(None, analyzer=fake(str(tmp_path), gradients(), x, y, plan="p2"), folder="first")
+    assert code == EXIT["data"] and "another plan" in line
+    for damage in (b"{", b'{"schema": "tombola.training/2"}', b"[]"):
+        (tmp_path / "first/training.json").write_bytes(damage)
+        assert fault_of(gradients(), folder="first")[0] == EXIT["data"]
+
+
+def test_a_payload_that_was_changed_is_not_sent(tmp_path):
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    Training(analyzer, learner(), tmp_path / "t", None).run()
+    (tmp_path / "t/0002.payload").write_bytes(b"TOMBPAY1")
+    with pytest.raises(Fault, match="not what was proposed for gradient#1"):
+        Training(analyzer, learner(), tmp_path / "t", None).run()
+
+
+def test_stopping_early_is_remembered(tmp_path):
+    class Once:
+        def propose(self, history):
+            return STOP if len(history) == 1 else None
+
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    out = io.StringIO()
+    for _ in range(2):
+        assert len(Training(analyzer, Once(), tmp_path / "t", out).run()) == 1
+    assert out.getvalue().count("stays spent") == 1 and len(asked(tmp_path)) == 1
+
+
+def test_two_at_a_time_are_one_too_many(tmp_path):
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    one, two = (Training(analyzer, learner(), tmp_path / "t", None) for _ in range(2))
+    with one.checkpoint.held(), pytest.raises(Fault, match="another process trains here") as fault:
+        two.run()
+    assert fault.value.code == EXIT["later"] and not os.path.exists(tmp_path / "asked.log")
+
+
+def test_pictures_are_what_they_say():
+    import struct
+    import zlib
+
+    from tombola_learn.curve import tiles
+
+    data = tiles(numpy.arange(32.0).reshape(2, 4, 4), across=2, zoom=2)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", data[16:24]) == (20, 10)
+    size, = struct.unpack(">I", data[33:37])
+    rows = zlib.decompress(data[41:41 + size])
+    assert len(rows) == 10 * 21 and rows[1] == 0 and rows[0] == 0 and rows[21 * 7 + 8] == 255
