@@ -46,8 +46,8 @@ enum cm_rc an_state_add_other(struct an_state *s, const struct an_plan *p, const
 		.protocol = pt_protocol_of(d->randomizer.row),
 		.randomizer = d->randomizer,
 		.epsilon0 = d->privacy.epsilon0,
-		.min_reports = d->min_batch,
-		.target = d->target_batch };
+		.min_reports = d->min_reports,
+		.target = d->target };
 	pl_label(d->query.name, 0, 0, o->planned.label);
 	o->state.of = p;
 	*out = &o->state;
@@ -86,8 +86,8 @@ static enum cm_rc add_entries(struct an_state *s, const struct an_plan *p, struc
 			.protocol = pt_protocol_of(e->randomizer.row),
 			.randomizer = e->randomizer,
 			.epsilon0 = e->epsilon0,
-			.min_reports = e->min_batch,
-			.target = e->target_batch };
+			.min_reports = e->min_reports,
+			.target = e->target };
 		name_entry(&p->signed_plan, e, &o->planned);
 		o->state.of = p;
 		o->state.entry = e;
@@ -106,8 +106,8 @@ static bool same_entry(const struct pl_round *r, const struct rd_entry *e)
 	if (r->after != 0)
 		planned.categories = signed_query.categories = 0;
 	return qy_query_equal(&planned, &signed_query) &&
-	       pt_randomizer_equal(&r->randomizer, &e->randomizer) && r->min_reports == e->min_batch &&
-	       r->target == e->target_batch;
+	       pt_randomizer_equal(&r->randomizer, &e->randomizer) && r->min_reports == e->min_reports &&
+	       r->target == e->target;
 }
 
 static enum cm_rc not_the_same(uint32_t number, struct cm_err *err)

@@ -90,8 +90,8 @@ static enum cm_rc judged(
 	*e = (struct rd_entry){ .number = r->number,
 		.query = r->query,
 		.randomizer = r->randomizer,
-		.min_batch = r->min_reports,
-		.target_batch = r->target,
+		.min_reports = r->min_reports,
+		.target = r->target,
 		.epsilon0 = r->epsilon0,
 		.epsilon_round = v->epsilon_round,
 		.epsilon_total = v->total };

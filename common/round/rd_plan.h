@@ -17,7 +17,7 @@ struct rd_entry {
 	uint32_t number; /* of the round in the plan file, rising */
 	struct qy_query query;
 	struct pt_randomizer randomizer;
-	uint64_t min_batch, target_batch;
+	uint64_t min_reports, target;
 	double epsilon0;      /* local guarantee, INFINITY for none */
 	double epsilon_round; /* alone, at the plan's delta, upper; as the analyzer states it */
 	double epsilon_total; /* of the entries up to this one */
