@@ -275,7 +275,7 @@ def published(tmp_path_factory):
     with open(cluster.path("client.conf")) as f:
         text = f.read().replace("show_readings = true;\n", "")
     cluster.write("client.conf", text)
-    worlds = Worlds(cluster, [offer(cluster, 6)], start=3)
+    worlds = Worlds(cluster, [offer(cluster, 6)], gather=1.1)
 
     def look(payloads, devices=NAMES):
         def feed():
