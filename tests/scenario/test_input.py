@@ -364,7 +364,7 @@ def offered(cluster):
     """A Python shuffler with an open round of two, for the real client."""
     cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=2.0)
     fake = Shuffler(cluster)
-    d, _ = Descriptors(cluster).offer(fake, target=2, min_batch=1)
+    d, _ = Descriptors(cluster).offer(fake, target=2, min_reports=1)
     yield cluster, fake, d
     fake.close()
 

@@ -154,7 +154,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
+	uint64_t n = r->min_reports > 0 ? r->min_reports : 1;
 	enum cm_rc rc = make(row, q, r, r->size > 0 ? r->size : 1, out, err);
 
 	for (uint32_t size = 2; rc == CM_OK && r->size == 0 && size <= PT_VRR_SIZE_MAX; size++) {
