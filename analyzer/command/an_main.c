@@ -218,8 +218,8 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK) {
 		cm_hex(plan.digest, PR_HASH_LEN, digest);
-		(void)printf("%s and %s are valid: plan %s, %zu rounds, digest %s\n", cli->config, conf.plan,
-			plan.name, plan.rounds, digest);
+		(void)printf("%s and %s are valid: plan %s, %zu round%s, digest %s\n", cli->config, conf.plan,
+			plan.name, plan.rounds, plan.rounds == 1 ? "" : "s", digest);
 	}
 	pl_plan_fini(&plan);
 	cf_file_free(file);

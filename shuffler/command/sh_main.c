@@ -303,7 +303,11 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "end a round whose key or messages are lost",
 		.min_args = 1,
 		.max_args = 1,
-		.option = { SH_RECOVER_OPTIONS("QUERY", "required: the name of its query") },
+		.option = { SH_RECOVER_OPTIONS("QUERY", "required: the name of its query"),
+			[SH_GIVE_UP_NEWEST] = { "newest", NULL,
+				"state.db is no copy, so the round was not sealed since: its entry waits for "
+				"its next try",
+				false } },
 		.run = sh_recover_give_up },
 	{ .name = "accept-loss",
 		.args = "",
