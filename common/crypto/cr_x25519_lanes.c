@@ -341,7 +341,7 @@ TARGET static __attribute__((noinline)) void climb(struct work *w, const struct 
  * order, whose z would make the common inverse zero. */
 TARGET static __attribute__((noinline)) void avoid_zero(struct element *x, struct element *z)
 {
-	struct cr_lanes canonical;
+	struct cr_lanes canonical = { { { 0 } } };
 	const lanes *c = (const lanes *)canonical.word;
 	const struct element one = { { { 1, 1, 1, 1, 1, 1, 1, 1 } } }, zero = { { { 0 } } };
 
