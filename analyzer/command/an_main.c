@@ -16,7 +16,7 @@
 #include "cm_oom.h"
 #include "cr_libcrypto.h"
 
-enum { OPT_ONCE = 0 };
+enum { OPT_ONCE = 0, OPT_PAYLOAD = 0 };
 
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -115,31 +115,35 @@ static enum cm_rc say_outcome(const struct cm_cli *cli, struct an_command *d, co
 
 static enum cm_rc round_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
+	static const uint8_t empty;
 	struct an_command d;
+	struct an_daemon_conf run = { .conf = &d.conf, .json = cli->json };
 	struct an_round_state *r = NULL;
+	struct cm_buf payload;
 	struct cm_err again = { 0 };
-	enum an_stage before;
-	uint32_t number;
+	enum an_stage before = AN_PLANNED;
 	enum cm_rc rc = an_command_open(cli, &d, true, err);
 
+	cm_buf_init(&payload, PR_PAYLOAD_MAX + 1);
 	if (rc == CM_OK)
 		rc = an_command_round(cli, &d, &r, err);
-	if (rc != CM_OK) {
-		an_command_close(&d);
-		return rc;
+	if (rc == CM_OK && r->of && !r->of->current)
+		rc = cm_fail(err, CM_EUSAGE, "only rounds of the plan file are run");
+	if (rc == CM_OK && cli->option[OPT_PAYLOAD]) {
+		rc = cm_file_read(cli->option[OPT_PAYLOAD], PR_PAYLOAD_MAX, &payload, err);
+		run.payload = (struct an_payload){ payload.data ? payload.data : &empty, payload.len };
 	}
-	if (r->of && !r->of->current) {
-		an_command_close(&d);
-		return cm_fail(err, CM_EUSAGE, "only rounds of the plan file are run");
-	}
-	number = r->plan->number;
+	if (rc != CM_OK)
+		goto out;
+	run.only = r->plan->number;
 	before = r->stage;
 	an_ledger_files_close(&d.files);
-	rc = an_daemon_run(
-		&(struct an_daemon_conf){ .conf = &d.conf, .only = number, .json = cli->json }, err);
+	rc = an_daemon_run(&run, err);
 	if ((rc == CM_OK || rc == CM_EBUDGET || rc == CM_ELATER) &&
 		an_ledger_files_open(&d.conf, false, &d.files, &again) == CM_OK)
-		rc = say_outcome(cli, &d, &d.files.state.round[number - 1], before, rc, exit_code);
+		rc = say_outcome(cli, &d, &d.files.state.round[run.only - 1], before, rc, exit_code);
+out:
+	cm_buf_fini(&payload);
 	an_command_close(&d);
 	return rc;
 }
@@ -267,9 +271,12 @@ static const struct cm_cli_verb verbs[] = {
 	{ .name = "round run",
 		.args = "N",
 		.help = "try one round once, N or QUERY#N; exit 3 when the budget refuses it, 75 when the "
-			"try is void",
+			"try is void, 65 when the payload cannot be its",
 		.min_args = 1,
 		.max_args = 1,
+		.option = { [OPT_PAYLOAD] = { "payload", "FILE",
+				    "the bytes that its devices compute with, of a round that waits for them",
+				    false } },
 		.run = round_run },
 	{ .name = "round show",
 		.args = "N",

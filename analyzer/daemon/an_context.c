@@ -12,6 +12,8 @@ static enum cm_rc open_ledger_files(struct an_context *c, struct cm_err *err)
 			CM_I("bytes", c->files.torn));
 	if (rc == CM_OK && c->run->only > c->files.plan.rounds)
 		rc = cm_fail(err, CM_EUSAGE, "the plan has %zu rounds", c->files.plan.rounds);
+	if (rc == CM_OK && c->run->only > 0)
+		rc = an_payload_check(&c->files.state.round[c->run->only - 1], &c->run->payload, err);
 	return rc;
 }
 

@@ -111,7 +111,7 @@ static void finish(struct an_daemon *d)
 	}
 	cm_log(CM_LOG_INFO, "the plan is through", CM_I("settled", an_state_count(s, AN_SETTLED)),
 		CM_I("refused", an_state_count(s, AN_REFUSED)), CM_I("void", an_state_count(s, AN_VOID)),
-		CM_I("waiting", an_state_count(s, AN_WAITING)));
+		CM_I("waiting", an_state_count(s, AN_WAITING)), CM_I("no_payload", an_schedule_waiting(s)));
 	an_link_rest(d->link);
 }
 

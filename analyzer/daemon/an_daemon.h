@@ -5,19 +5,22 @@
 #include <stdio.h>
 
 #include "an_conf.h"
+#include "an_payload.h"
 
 struct an_daemon_conf {
 	const struct an_conf *conf;
-	bool once;     /* end when no round of the plan is left to run */
-	uint32_t only; /* run only this round of the plan; 0: all rounds */
-	bool check;    /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
-	bool json;     /* print no text for people */
-	FILE *table;   /* with `once`: prints the table of rounds here as they end; may be NULL */
+	bool once;                 /* end when no round of the plan is left to run */
+	uint32_t only;             /* run only this round of the plan; 0: all rounds */
+	struct an_payload payload; /* with `only`: that round's, if it has one */
+	bool check;  /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
+	bool json;   /* print no text for people */
+	FILE *table; /* with `once`: prints the table of rounds here as they end; may be NULL */
 };
 
 /* Run until the plan is finished (once, only) or SIGTERM.  CM_OK also if rounds were refused or void, which
  * the ledger records.  With `only`: CM_EBUDGET or CM_ELATER if that round was refused or void; the
- * explanation is already on stderr.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy;
+ * explanation is already on stderr; CM_EUSAGE or CM_EDATA, and nothing is spent, if its payload is missing or
+ * cannot be its.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy;
  * each fault is on stdout.  With `once` and `only`: CM_ECONFIG if the plan was to be signed and does not fit;
  * each fault is in the log, and nothing is written. */
 CM_CHECK enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err);

@@ -123,7 +123,8 @@ static void judged(uv_work_t *w, int status)
 	const struct an_decision decision = { .verdict = &j->verdict,
 		.take = j->rc == CM_OK && nothing == NULL,
 		.refusal = nothing,
-		.query = asked ? &asked->query : NULL };
+		.query = asked ? &asked->query : NULL,
+		.payload = j->context->run->payload };
 	bool decided = status == 0 && (j->rc == CM_OK || j->rc == CM_EBUDGET);
 	struct cm_err err = j->err;
 

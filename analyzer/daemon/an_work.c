@@ -18,6 +18,7 @@ struct an_work {
 	bool closed;
 	struct an_round *dialogue; /* NULL: no round is under way */
 	struct an_round_state *round;
+	struct cm_buf payload;  /* of the round, until it is announced */
 	bool announced_durable; /* the file `announced` names this round, durably */
 	bool keys_swept; /* keys that the ledger does not know were destroyed; done once the shuffler has
 			  * confirmed this ledger */
@@ -54,6 +55,7 @@ static void forget_round(struct an_work *w)
 {
 	an_round_free(w->dialogue);
 	an_open_free(w->open);
+	cm_buf_fini(&w->payload);
 	w->dialogue = NULL;
 	w->open = NULL;
 	w->round = NULL;
@@ -97,6 +99,24 @@ static enum cm_rc keep_manifest(void *user, const struct rd_signed *manifest, st
 		w->context->shuffler, err);
 }
 
+/* A payload that is lost is no fault: the shuffler may hold it. */
+static enum cm_rc load_payload(
+	struct an_work *w, const struct an_round_state *r, struct cr_span *out, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	cm_buf_init(&w->payload, PR_PAYLOAD_MAX);
+	if (r->stage != AN_RESERVED || r->descriptor.payload_size == 0)
+		return CM_OK;
+	rc = an_payload_load(w->context->conf->state_dir, &r->descriptor, &w->payload, err);
+	*out = (struct cr_span){ w->payload.data, w->payload.len };
+	if (rc != CM_ENOINPUT && rc != CM_EDATA)
+		return rc;
+	cm_log(CM_LOG_WARN, "the payload of the round is lost here", CM_I("round", r->plan->number),
+		CM_S("reason", err->msg));
+	return CM_OK;
+}
+
 void an_work_begin(struct an_work *w, struct an_round_state *r)
 {
 	struct an_round_conf conf = { .ledger = w->context->files.ledger,
@@ -113,6 +133,7 @@ void an_work_begin(struct an_work *w, struct an_round_state *r)
 
 	if (an_announced_was(w->context->conf->state_dir, r->descriptor.round_id, &conf.announced, &err) !=
 			CM_OK ||
+		load_payload(w, r, &conf.payload, &err) != CM_OK ||
 		an_round_new(&conf, &w->dialogue, &err) != CM_OK) {
 		w->conf.on_fault(w->conf.user, &err);
 		return;
@@ -179,7 +200,9 @@ static enum cm_rc sweep_keys(struct an_work *w, struct cm_err *err)
 	if (w->keys_swept || step == AN_AT_WITNESS || step == AN_AT_EXTENDED)
 		return CM_OK;
 	w->keys_swept = true;
-	return an_keys_sweep(w->context->conf->state_dir, known, &w->context->files.state, err);
+	enum cm_rc rc = an_keys_sweep(w->context->conf->state_dir, known, &w->context->files.state, err);
+	return rc == CM_OK ? an_payloads_sweep(w->context->conf->state_dir, &w->context->files.state, err)
+			   : rc;
 }
 
 /* Store durably that the round was announced, before the next request: from now on devices may report. */
@@ -371,7 +394,11 @@ static enum cm_rc act(struct an_work *w, struct an_action *a, struct cm_err *err
 	case AN_ACT_PUBLISH:
 		return publish(w, err);
 	case AN_ACT_ERASE:
-		rc = an_key_erase(w->context->conf->state_dir, w->round->descriptor.round_id, err);
+		/* The key last: while it is there, this is done again. */
+		rc = an_payload_erase(
+			w->context->conf->state_dir, &w->context->files.state, &w->round->descriptor, err);
+		if (rc == CM_OK)
+			rc = an_key_erase(w->context->conf->state_dir, w->round->descriptor.round_id, err);
 		an_round_erased(w->dialogue);
 		return rc;
 	case AN_ACT_WAIT:

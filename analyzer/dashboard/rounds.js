@@ -32,6 +32,8 @@ function decisionOf(r) {
 
 	if (r.missed === true)
 		return "missed";
+	if (r.waits_for_payload === true)
+		return "waits for a payload";
 	return (r.stage === "planned" && r.opens_ms !== undefined ? `opens ${instant(r.opens_ms)}`
 		: DECISION[r.stage] ?? r.stage) + more;
 }

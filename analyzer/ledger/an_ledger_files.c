@@ -171,12 +171,18 @@ enum cm_rc an_ledger_files_append(
 	return rc == CM_OK && r->kind == RD_OPEN ? cm_marker_make(b->state_dir, err) : rc;
 }
 
-static enum cm_rc reserve(
-	struct an_ledger_files *b, struct an_reservation *v, const struct cr_rng *rng, struct cm_err *err)
+static enum cm_rc reserve(struct an_ledger_files *b, struct an_reservation *v,
+	const struct an_payload *payload, const struct cr_rng *rng, struct cm_err *err)
 {
 	struct rd_record record = { 0 };
-	enum cm_rc rc = an_key_create(b->state_dir, v->round_id, rng, v->hpke_key, err);
+	enum cm_rc rc = CM_OK;
 
+	if (v->round->plan->payload_max > 0) {
+		v->payload_size = payload->len;
+		rc = an_payload_keep(b->state_dir, payload, v->payload_hash, err);
+	}
+	if (rc == CM_OK)
+		rc = an_key_create(b->state_dir, v->round_id, rng, v->hpke_key, err);
 	if (rc == CM_OK)
 		rc = an_reserve_record(&b->state, v, &record, err);
 	if (rc == CM_OK)
@@ -261,7 +267,7 @@ enum cm_rc an_ledger_files_decide(struct an_ledger_files *b, const struct an_rou
 
 	rng->fill(rng->ctx, v.round_id, sizeof v.round_id);
 	if (decision->take)
-		return reserve(b, &v, rng, err);
+		return reserve(b, &v, &decision->payload, rng, err);
 	an_refuse_record(&v, decision->refusal, &record);
 	return an_ledger_files_append(b, &record, now_ms, err);
 }

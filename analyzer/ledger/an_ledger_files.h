@@ -3,6 +3,7 @@
 
 #include "an_conf.h"
 #include "an_ledger.h"
+#include "an_payload.h"
 #include "an_state.h"
 #include "cr_sign.h"
 
@@ -51,8 +52,9 @@ struct an_decision {
 	bool take;
 	const char *refusal;          /* reason for refusing other than the budget; NULL: none */
 	const struct qy_query *query; /* the question, if it differs from the plan's; NULL: the plan's */
+	struct an_payload payload;    /* of a round that has one, checked */
 };
-/* Record the decision about a round of the pinned plan file.  To take it: create its key, then write RESERVE
- * durably.  Otherwise write REFUSE. */
+/* Record the decision about a round of the pinned plan file.  To take it: freeze its payload, create its key,
+ * then write RESERVE durably.  Otherwise write REFUSE. */
 CM_CHECK enum cm_rc an_ledger_files_decide(struct an_ledger_files *b, const struct an_round_state *r,
 	const struct an_decision *decision, const struct cr_rng *rng, int64_t now_ms, struct cm_err *err);

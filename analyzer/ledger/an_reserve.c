@@ -25,6 +25,9 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 	*d = (struct rd_descriptor){ .sequence = s->sequence + 1,
 		.query = *v->query,
 		.randomizer = r->randomizer,
+		.computing = r->computing,
+		.payload_max = r->payload_max,
+		.payload_size = v->payload_size,
 		.messages_per_client = r->randomizer.row->messages(&r->randomizer),
 		.record_len = r->randomizer.row->record_len(&r->randomizer),
 		.min_batch = r->min_reports,
@@ -42,6 +45,7 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 		.ledger_seq = v->chain->seq };
 	memcpy(d->population, p->population, sizeof d->population);
 	memcpy(d->round_id, v->round_id, PR_ROUND_ID_LEN);
+	memcpy(d->payload_hash, v->payload_hash, PR_HASH_LEN);
 	memcpy(d->previous, s->previous, PR_HASH_LEN);
 	memcpy(d->hpke_key, v->hpke_key, CR_HPKE_PUBLIC_LEN);
 	memcpy(d->unit, p->unit, sizeof d->unit);

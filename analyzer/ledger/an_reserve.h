@@ -13,6 +13,8 @@ struct an_reservation {
 					     * answer */
 	const struct rd_verdict *verdict;
 	const struct rd_chain *chain; /* the ledger before this reservation */
+	uint64_t payload_size;        /* 0: no payload */
+	uint8_t payload_hash[PR_HASH_LEN];
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint8_t hpke_key[CR_HPKE_PUBLIC_LEN];
 	int64_t now_ms;

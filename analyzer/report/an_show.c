@@ -47,6 +47,7 @@ static void round_row(struct cm_table *t, const struct an_round_state *r, double
 			: r->stage == AN_REFUSED     ? "REFUSED"
 			: r->stage == AN_VOID        ? "VOID"
 			: an_round_missed(r, now_ms) ? "missed"
+			: an_round_waits(r)          ? "payload"
 						     : an_stage_name(r->stage));
 	four(sum, an_round_up(*total));
 	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
@@ -116,6 +117,17 @@ void an_tries_print(const struct an_state *s, FILE *out)
 	}
 }
 
+static void print_waiting(const struct an_state *s, FILE *out)
+{
+	size_t n = an_schedule_waiting(s), i = 0;
+
+	while (n > 0 && !an_round_waits(&s->round[i]))
+		i++;
+	if (n > 0)
+		(void)fprintf(out, "%zu round%s for a payload; the next: round run %s --payload FILE\n", n,
+			n == 1 ? " waits" : "s wait", s->round[i].plan->label);
+}
+
 /* Rounds of plans before, and after, the plan file's. */
 static void print_others(const struct an_state *s, FILE *out)
 {
@@ -135,6 +147,7 @@ void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out)
 	(void)fputs("\ncharges and totals are upper bounds, rounded up\n", out);
 	an_schedule_print(&b->state, now_ms, out);
 	an_tries_print(&b->state, out);
+	print_waiting(&b->state, out);
 	print_others(&b->state, out);
 	pl_plan_print_trust(&b->plan, out);
 }
@@ -177,6 +190,21 @@ static int set_schedule(json_t *o, const struct an_round_state *r, int64_t now_m
 	       json_object_set_new(o, "missed", json_boolean(an_round_missed(r, now_ms)));
 }
 
+static int set_payload(json_t *o, const struct an_round_state *r)
+{
+	const struct rd_descriptor *d = &r->descriptor;
+	const struct pl_round *p = r->plan;
+
+	if (!qy_computes(&p->computing))
+		return 0;
+	return json_object_set_new(o, "compute", json_string(p->computing.map)) |
+	       json_object_set_new(o, "payload_max", json_integer((json_int_t)p->payload_max)) |
+	       json_object_set_new(o, "payload_bytes", json_integer((json_int_t)d->payload_size)) |
+	       json_object_set_new(o, "payload_hash",
+		       d->payload_size > 0 ? an_json_hex(d->payload_hash, PR_HASH_LEN) : json_null()) |
+	       json_object_set_new(o, "waits_for_payload", json_boolean(an_round_waits(r)));
+}
+
 static int set_descriptor(json_t *o, const struct an_round_state *r)
 {
 	const struct rd_descriptor *d = &r->descriptor;
@@ -210,7 +238,7 @@ json_t *an_round_json(const struct an_round_state *r, int64_t now_ms)
 		return NULL;
 	}
 	if (o && (set_schedule(o, r, now_ms) != 0 || set_decision(o, r) != 0 || set_tries(o, r) != 0 ||
-			 set_descriptor(o, r) != 0 ||
+			 set_payload(o, r) != 0 || set_descriptor(o, r) != 0 ||
 			 (r->reason[0] != '\0' &&
 				 json_object_set_new(o, "reason", json_string(r->reason)) != 0))) {
 		json_decref(o);

@@ -86,8 +86,8 @@ static void through(const struct an_status *s, char *out, size_t size)
 	size_t empty = an_state_count(b, AN_VOID), open = an_state_count(b, AN_WAITING),
 	       idle = an_state_count(b, AN_REFUSED) - refused;
 	char blocked[PR_TEXT_MAX + 120] = "", more[48] = "", nothing[48] = "", left_out[48] = "";
-	char waits[48] = "", missed[48] = "";
-	size_t late = an_schedule_missed(b, s->now_ms);
+	char waits[48] = "", missed[48] = "", payload[48] = "";
+	size_t late = an_schedule_missed(b, s->now_ms), without = an_schedule_waiting(b);
 
 	if (refused > 1)
 		(void)snprintf(more, sizeof more, " and %zu before it", refused - 1);
@@ -102,8 +102,10 @@ static void through(const struct an_status *s, char *out, size_t size)
 		(void)snprintf(left_out, sizeof left_out, ", %zu left out", idle);
 	if (late > 0)
 		(void)snprintf(missed, sizeof missed, ", %zu missed", late);
-	(void)snprintf(out, size, "%sthe plan is through: %zu of %zu rounds charged%s%s%s%s", blocked,
-		charged, b->plan->rounds, nothing, waits, missed, left_out);
+	if (without > 0)
+		(void)snprintf(payload, sizeof payload, ", %zu waiting for a payload", without);
+	(void)snprintf(out, size, "%sthe plan is through: %zu of %zu rounds charged%s%s%s%s%s", blocked,
+		charged, b->plan->rounds, nothing, waits, missed, left_out, payload);
 }
 
 static void scheduled(const struct an_status *s, char *out, size_t size)

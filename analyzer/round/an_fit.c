@@ -63,6 +63,9 @@ static void judge_round(struct fit *f, const struct pl_round *r)
 			"the shuffler is to add up to %llu messages, and its policy has max_shuffler_dummies "
 			"= %llu",
 			(unsigned long long)added, (unsigned long long)says->max_shuffler_dummies);
+	if (r->payload_max > says->max_payload)
+		fault(f, r, "payload_max is %llu, and the shuffler's policy has max_payload = %llu",
+			(unsigned long long)r->payload_max, (unsigned long long)says->max_payload);
 	if ((uint64_t)r->window_ms > says->max_window_ms)
 		fault(f, r, "window is %lld s, and the shuffler's policy has max_window = %llu s",
 			(long long)(r->window_ms / 1000), (unsigned long long)(says->max_window_ms / 1000));

@@ -4,7 +4,8 @@
  * durable before the next frame leaves is an action of its own, so that the order "charged, then released" is
  * visible here and nowhere else:
  *
- *   Witness, ExtendLedger .. -> Announce -> AwaitManifest .. -> append CHARGE -> ExtendLedger -> Release
+ *   Witness, ExtendLedger .. -> PutPayload .. -> Announce -> AwaitManifest .. -> append CHARGE ->
+ * ExtendLedger -> Release
  *   -> Pull .. (each bucket against its root, then opened) -> publish -> append SETTLE -> ExtendLedger
  *   -> Settle -> erase the key
  *
@@ -56,6 +57,7 @@ struct an_action {
 enum an_step {
 	AN_AT_WITNESS,
 	AN_AT_EXTENDED,
+	AN_AT_PAYLOAD,
 	AN_AT_ANNOUNCED,
 	AN_AT_MANIFEST,
 	AN_AT_RELEASED,
@@ -72,8 +74,10 @@ struct an_round_conf {
 	const struct cr_signer *signer;
 	const struct cr_verifier *shuffler;
 	const char *population;
-	bool announced;   /* the shuffler accepted the round in an earlier run (an_announced.h) */
-	uint32_t wait_ms; /* duration of one long poll, at most PR_WAIT_MAX_MS */
+	struct cr_span payload; /* of a round that has one; len 0: it is lost, and if the shuffler does not
+				 * have it either, the round ends before anybody was asked */
+	bool announced;         /* the shuffler accepted the round in an earlier run (an_announced.h) */
+	uint32_t wait_ms;       /* duration of one long poll, at most PR_WAIT_MAX_MS */
 	/* Store the round's manifest durably; called before anything follows from it (an_kept.h). */
 	enum cm_rc (*keep)(void *user, const struct rd_signed *manifest, struct cm_err *err);
 	void *user;

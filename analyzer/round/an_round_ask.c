@@ -8,11 +8,13 @@
 
 typedef enum cm_rc ask_fn(struct an_round *r, struct cm_err *err);
 
-static ask_fn ask_witness, ask_extend, ask_announce, ask_manifest, ask_release, ask_pull, ask_settle;
+static ask_fn ask_witness, ask_extend, ask_payload, ask_announce, ask_manifest, ask_release, ask_pull,
+	ask_settle;
 
 static ask_fn *const asks[] = {
 	[AN_AT_WITNESS] = ask_witness,
 	[AN_AT_EXTENDED] = ask_extend,
+	[AN_AT_PAYLOAD] = ask_payload,
 	[AN_AT_ANNOUNCED] = ask_announce,
 	[AN_AT_MANIFEST] = ask_manifest,
 	[AN_AT_RELEASED] = ask_release,
@@ -102,6 +104,27 @@ static enum cm_rc ask_extend(struct an_round *r, struct cm_err *err)
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER;
 	r->request.frame.extend_ledger = m;
 	return sign_head(r, m->first + n - 1, err);
+}
+
+/* At first a question without bytes, then what follows those that are held. */
+static enum cm_rc ask_payload(struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__PutPayload *m = &r->request.body.put_payload;
+	const struct cr_span *p = &r->conf.payload;
+	bool begun = r->step == AN_AT_PAYLOAD;
+	size_t left = p->len - (size_t)r->put;
+
+	(void)err;
+	tombola__v1__put_payload__init(m);
+	m->hash = span(r->conf.round->descriptor.payload_hash, PR_HASH_LEN);
+	m->size = p->len;
+	m->offset = r->put;
+	if (begun)
+		m->data = span(
+			(const uint8_t *)p->data + r->put, left < PR_PAYLOAD_PART ? left : PR_PAYLOAD_PART);
+	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD;
+	r->request.frame.put_payload = m;
+	return CM_OK;
 }
 
 /* Ed25519 is deterministic: after a restart the same bytes get the same signature. */

@@ -9,6 +9,7 @@ struct an_request {
 	union {
 		Tombola__V1__GetWitness get_witness;
 		Tombola__V1__ExtendLedger extend_ledger;
+		Tombola__V1__PutPayload put_payload;
 		Tombola__V1__Announce announce;
 		Tombola__V1__AwaitManifest await_manifest;
 		Tombola__V1__Release release;
@@ -28,6 +29,8 @@ struct an_round {
 	bool announced, lost;    /* announced: the shuffler accepted the round; lost: it no longer knows the
 				  * round */
 	struct rd_chain witness; /* the ledger as the shuffler has witnessed it */
+	uint64_t put;            /* bytes of the payload that the shuffler holds, as far as is known */
+	unsigned put_again;      /* announcements that it refused for want of the payload */
 	struct rd_manifest manifest;
 	bool have_manifest;
 

@@ -118,6 +118,14 @@ const struct cf_row cl_conf_rows[] = {
 		.fallback = "1s",
 		.help = "after a round came: sending begins then, or after as many of these as reading and "
 			"sealing all devices takes" },
+	{ .key = "fetch",
+		.type = CF_DURATION,
+		.offset = AT(fetch_ms),
+		.min = 10,
+		.max = 8.64e7,
+		.fallback = "5s",
+		.help = "in a round with a payload: the time to fetch it, before the readings are read; who "
+			"does not have it then takes part as without readings" },
 	{ .key = "spread",
 		.type = CF_DURATION,
 		.offset = AT(spread_ms),

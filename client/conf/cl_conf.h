@@ -15,7 +15,7 @@ struct cl_conf {
 	char *analyzer_key, *shuffler_key, *policy;
 	char *input, *labels, *format, *device_field, *devices;
 	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
-	int64_t connections, frame_devices, prepare_ms, spread_ms, proofs, proof_within_ms;
+	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
 	bool show_readings;
 	char *http;
 	bool http_anywhere;

@@ -119,6 +119,13 @@ const struct cf_row cl_policy_rows[] = {
 		.fallback = "3",
 		.help = "tries of one entry of a plan: each is one more epsilon0 against shuffler and "
 			"analyzer together" },
+	{ .key = "max_payload",
+		.type = CF_INT,
+		.offset = AT(max_payload),
+		.min = 0,
+		.max = PR_PAYLOAD_MAX,
+		.fallback = "16777216",
+		.help = "bytes of a round's payload at most; 0: no round that has one" },
 	{ .key = "max_plan_entries",
 		.type = CF_INT,
 		.offset = AT(max_plan_entries),
@@ -173,6 +180,18 @@ static bool listed(const struct cf_strings *list, const char *name)
 	return false;
 }
 
+/* The fields of a reading that a round reads: of one that computes, the map's, and the query's are the
+ * output's. */
+static uint32_t fields_read(const struct rd_descriptor *d)
+{
+	return qy_computes(&d->computing) ? d->computing.fields : qy_query_fields(&d->query);
+}
+
+static const char *field_read(const struct rd_descriptor *d, uint32_t i)
+{
+	return qy_computes(&d->computing) ? d->computing.field[i] : qy_query_field(&d->query, i);
+}
+
 static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	if (strcmp(d->population, p->population) != 0)
@@ -186,16 +205,20 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	if (!listed(&p->queries, d->query.name))
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
-	for (uint32_t i = 0; i < qy_query_fields(&d->query); i++)
+	for (uint32_t i = 0; i < fields_read(d); i++)
 		if (CM_CHECKED("client.device_field") && p->device_field &&
-			strcmp(qy_query_field(&d->query, i), p->device_field) == 0)
+			strcmp(field_read(d, i), p->device_field) == 0)
 			return cm_fail(err, CM_EPERM,
 				"policy: field '%s' names the device, and no query may ask who a device is",
-				qy_query_field(&d->query, i));
-	for (uint32_t i = 0; i < qy_query_fields(&d->query); i++)
-		if (CM_CHECKED("client.policy.fields") && !listed(&p->fields, qy_query_field(&d->query, i)))
+				field_read(d, i));
+	for (uint32_t i = 0; i < fields_read(d); i++)
+		if (CM_CHECKED("client.policy.fields") && !listed(&p->fields, field_read(d, i)))
 			return cm_fail(err, CM_EPERM, "policy: field '%s' is not among the allowed fields",
-				qy_query_field(&d->query, i));
+				field_read(d, i));
+	if (CM_CHECKED("client.policy.payload") && d->payload_max > (uint64_t)p->max_payload)
+		return cm_fail(err, CM_EPERM,
+			"policy: payloads of up to %" PRIu64 " bytes, max_payload is %" PRId64,
+			d->payload_max, p->max_payload);
 	if (!listed(&p->protocols, d->randomizer.row->name))
 		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
 			d->randomizer.row->name);

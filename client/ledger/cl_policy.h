@@ -25,6 +25,7 @@ struct cl_policy {
 	int64_t max_rounds;                           /* most rounds within window_ms; 0: no limit */
 	int64_t window_ms;
 	int64_t max_tries;        /* most tries of one entry of a plan */
+	int64_t max_payload;      /* largest payload of a round, in bytes; 0: no round that has one */
 	int64_t max_plan_entries; /* plans with more entries are refused before composing them */
 	char *plan;               /* "sha256:..." as in the file; NULL: any plan */
 	bool plan_only;           /* accept only the plan whose hash is plan_hash */

@@ -166,7 +166,7 @@ static void take_no_round(struct cl_asker *a, const Tombola__V1__Error *e)
 	}
 }
 
-/* Process the answer to a request for a standing, plan or manifest. */
+/* Process the answer to a request for a standing, plan, manifest or payload. */
 static void take_answer(struct cl_asker *a, const Tombola__V1__Frame *frame)
 {
 	struct cl_plans *plans = a->conf.plans;
@@ -178,8 +178,10 @@ static void take_answer(struct cl_asker *a, const Tombola__V1__Frame *frame)
 		cl_say(a->context, CM_LOG_ERROR, "this client's ledger was restored, cloned or lost", &err);
 	if (rc == CM_OK && round_in_hand) {
 		a->conf.on_answer(a->conf.user);
-	} else if (rc == CM_OK) {
+	} else if (rc == CM_OK || rc == CM_EMORE) {
 		cl_asker_begin(a, 0);
+	} else if (rc == CM_ELATER && a->ask == CL_ASK_PAYLOAD) {
+		cl_asker_begin(a, CL_ASK_AGAIN_MS);
 	} else if (rc == CM_ELATER) {
 		cl_plans_begin(plans);
 		cl_asker_begin(a, CL_PAUSE_MS);

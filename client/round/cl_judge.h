@@ -44,8 +44,9 @@ struct cl_judge_store {
 /* db is borrowed. */
 struct cl_judge_store cl_judge_db(struct cl_db *db);
 
-/* A document that must be fetched from the shuffler before the round can be judged. */
-enum cl_need_kind { CL_NEED_NOTHING, CL_NEED_PLAN, CL_NEED_MANIFEST };
+/* A document that must be fetched from the shuffler before the round can be judged; its payload, once it is
+ * judged (cl_prepare.h). */
+enum cl_need_kind { CL_NEED_NOTHING, CL_NEED_PLAN, CL_NEED_MANIFEST, CL_NEED_PAYLOAD };
 struct cl_need {
 	enum cl_need_kind kind;
 	uint8_t plan_hash[PR_HASH_LEN];

@@ -28,6 +28,7 @@ enum cm_rc cl_plans_init(
 	atomic_init(&p->stop, false);
 	cm_buf_init(&p->fetched, PR_PLAN_MAX);
 	cm_buf_init(&p->newest, PR_DESCRIPTOR_MAX);
+	cl_payload_init(&p->payload, db ? setup->conf.state_dir : NULL);
 	return cl_plans_reload(p, err);
 }
 
@@ -35,6 +36,7 @@ void cl_plans_fini(struct cl_plans *p)
 {
 	cm_buf_fini(&p->fetched);
 	cm_buf_fini(&p->newest);
+	cl_payload_fini(&p->payload);
 }
 
 void cl_plans_down(struct cl_plans *p)
@@ -54,6 +56,7 @@ enum cl_ask cl_plans_next(const struct cl_plans *p)
 		return CL_ASK_STANDING;
 	return p->need.kind == CL_NEED_PLAN       ? CL_ASK_PLAN
 	       : p->need.kind == CL_NEED_MANIFEST ? CL_ASK_MANIFEST
+	       : p->need.kind == CL_NEED_PAYLOAD  ? CL_ASK_PAYLOAD
 						  : CL_ASK_ROUND;
 }
 
@@ -96,6 +99,10 @@ enum cm_rc cl_plans_frame(struct cl_plans *p, enum cl_ask ask, Tombola__V1__Fram
 		wire->plan.plan_hash = bytes_of(p->need.plan_hash, PR_HASH_LEN);
 		frame->kind_case = TOMBOLA__V1__FRAME__KIND_GET_PLAN;
 		frame->get_plan = &wire->plan;
+	} else if (ask == CL_ASK_PAYLOAD) {
+		cl_payload_ask(&p->payload, &wire->payload);
+		frame->kind_case = TOMBOLA__V1__FRAME__KIND_GET_PAYLOAD;
+		frame->get_payload = &wire->payload;
 	} else {
 		tombola__v1__get_manifest__init(&wire->manifest);
 		wire->manifest.round_id = bytes_of(p->need.round_id, PR_ROUND_ID_LEN);
@@ -174,6 +181,8 @@ static enum cm_rc take_error(
 		return err->code = CM_ELATER;
 	if (ask == CL_ASK_STANDING) /* no round is requested without a standing */
 		return err->code == CM_EPERM ? CM_EPERM : (err->code = CM_EPROTO);
+	if (ask == CL_ASK_PAYLOAD)
+		cl_payload_give_up(&p->payload, err->msg);
 	judge_without(p, err->msg);
 	return CM_OK;
 }
@@ -192,11 +201,14 @@ enum cm_rc cl_plans_answer(struct cl_plans *p, enum cl_ask ask, const Tombola__V
 		rc = take_plan(p, frame->plan, now_ms, err);
 	else if (ask == CL_ASK_MANIFEST && frame->kind_case == TOMBOLA__V1__FRAME__KIND_MANIFEST)
 		rc = take_manifest(p, frame->manifest, now_ms, err);
+	else if (ask == CL_ASK_PAYLOAD && frame->kind_case == TOMBOLA__V1__FRAME__KIND_PAYLOAD)
+		rc = cl_payload_take(&p->payload, frame->payload, err);
 	else
 		return cm_fail(err, CM_EPROTO, "%s instead of an answer", pr_kind_name(frame));
 	/* A shuffler that sends another document, or one with a wrong signature, does not have the requested
 	 * one. */
 	if (rc == CM_EPROTO || rc == CM_EPERM) {
+		cl_payload_give_up(&p->payload, err->msg);
 		judge_without(p, err->msg);
 		return CM_OK;
 	}

@@ -1,14 +1,15 @@
 /* cl_plans.h - requests the documents that a running client needs from its shuffler besides rounds: the
- * standing on every connection, the plan that a descriptor names, the manifest of an earlier try.  Fills
- * frames and processes answers; uses the database and no network. */
+ * standing on every connection, the plan that a descriptor names, the manifest of an earlier try, its
+ * payload.  Fills frames and processes answers; uses the database and no network. */
 #pragma once
 
 #include "cl_conf.h"
 #include "cl_judge.h"
+#include "cl_payload.h"
 #include "cl_pins.h"
 #include "pr_msg.h"
 
-enum cl_ask { CL_ASK_ROUND, CL_ASK_STANDING, CL_ASK_PLAN, CL_ASK_MANIFEST };
+enum cl_ask { CL_ASK_ROUND, CL_ASK_STANDING, CL_ASK_PLAN, CL_ASK_MANIFEST, CL_ASK_PAYLOAD };
 
 struct cl_plans {
 	const struct cl_setup *setup;
@@ -17,9 +18,10 @@ struct cl_plans {
 	bool standing;                 /* the standing arrived on this connection */
 	struct cm_buf newest;          /* the newest descriptor in db; its signature follows */
 	uint8_t newest_signature[CR_SIGN_LEN];
-	struct cl_need need;   /* the document that the current round needs */
-	char absent[320];      /* why the needed document cannot be had; "": nothing is absent */
-	struct cm_buf fetched; /* the plan, if there is no database */
+	struct cl_need need;       /* the document that the current round needs */
+	char absent[320];          /* why the needed document cannot be had; "": nothing is absent */
+	struct cl_payload payload; /* of the current round, until that is over */
+	struct cm_buf fetched;     /* the plan, if there is no database */
 	uint8_t fetched_signature[CR_SIGN_LEN];
 	atomic_bool stop; /* set to end a composition on another thread */
 };
@@ -41,6 +43,7 @@ union cl_plans_wire {
 	Tombola__V1__GetStanding standing;
 	Tombola__V1__GetPlan plan;
 	Tombola__V1__GetManifest manifest;
+	Tombola__V1__GetPayload payload;
 };
 /* Fill the frame of a request other than CL_ASK_ROUND.  The bytes it points to belong to p until the next
  * call. */
@@ -48,8 +51,9 @@ CM_CHECK enum cm_rc cl_plans_frame(struct cl_plans *p, enum cl_ask ask, Tombola_
 	union cl_plans_wire *wire, struct cm_err *err);
 
 /* Process an answer.  CM_OK: continue; a current round is judged again, without the documents that cannot be
- * had (absent).  CM_ELATER: ask again after a pause.  CM_EPROTO, CM_EPERM: drop the peer: it answered another
- * request, or its signature is wrong.  CM_EIO, CM_EDATA, CM_EINTERNAL: a fault of this client.  *lost: the
- * shuffler proved, for the first time, that this ledger lost a round; err has the text. */
+ * had (absent).  CM_EMORE: ask for the next part.  CM_ELATER: ask again after a pause.  CM_EPROTO, CM_EPERM:
+ * drop the peer: it answered another request, or its signature is wrong.  CM_EIO, CM_EDATA, CM_EINTERNAL: a
+ * fault of this client.  *lost: the shuffler proved, for the first time, that this ledger lost a round; err
+ * has the text. */
 CM_CHECK enum cm_rc cl_plans_answer(struct cl_plans *p, enum cl_ask ask, const Tombola__V1__Frame *frame,
 	int64_t now_ms, bool *lost, struct cm_err *err);

@@ -84,6 +84,15 @@ void cl_preparation_look(const struct cl_preparation *p, uint64_t active)
 
 /* ---- on the thread pool ---- */
 
+/* The round's payload, if it is here: borrowed until the round is over. */
+static struct cl_payload_bytes payload_of(const struct cl_preparation *p)
+{
+	const struct cl_payload *from = &p->plans->payload;
+
+	return from->state == CL_PAYLOAD_HERE ? (struct cl_payload_bytes){ from->bytes.data, from->bytes.len }
+					      : (struct cl_payload_bytes){ NULL, 0 };
+}
+
 /* Somebody must take part, unless this client already does. */
 static void check_batch(struct cl_preparation *p)
 {
@@ -109,6 +118,7 @@ static void judge(uv_work_t *w)
 		.signature_len = PR_SIGNATURE_LEN,
 		.now_ms = cm_clock_wall_ms(),
 		.absent = p->plans->absent[0] != '\0' ? p->plans->absent : NULL,
+		.payload = &p->plans->payload,
 		.stop = &p->plans->stop,
 	};
 
@@ -158,6 +168,7 @@ enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input 
 	if (input) {
 		p->input = *input;
 		p->input.devices = p->context->devices;
+		p->input.payload = payload_of(p);
 	}
 	return start(p, judge, done, user, err);
 }
@@ -165,5 +176,6 @@ enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input 
 enum cm_rc cl_preparation_draw(
 	struct cl_preparation *p, void (*done)(void *user), void *user, struct cm_err *err)
 {
+	p->input.payload = payload_of(p);
 	return start(p, draw, done, user, err);
 }

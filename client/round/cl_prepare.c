@@ -233,7 +233,13 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cl_judge(&judge, &out->j, err);
 	if (rc == CM_OK)
 		rc = cl_store_is_whole(job->db, &whole, err);
-	if (rc != CM_OK || (out->j.resumed && whole) || !job->input)
+	if (rc != CM_OK || (out->j.resumed && whole))
+		return rc;
+	if (job->payload && out->j.d.payload_size > 0 && !cl_payload_settled(job->payload, &out->j.d)) {
+		out->j.need.kind = CL_NEED_PAYLOAD;
+		return CM_EMORE;
+	}
+	if (!job->input)
 		return rc;
 	cr_rng_point("prepare", out->j.d.sequence, 0);
 	rc = cr_rng_system(&rng, err);

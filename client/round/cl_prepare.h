@@ -6,6 +6,7 @@
 #include "cl_conf.h"
 #include "cl_devices.h"
 #include "cl_judge.h"
+#include "cl_payload.h"
 #include "cl_values.h"
 #include "cr_secret.h"
 
@@ -63,9 +64,12 @@ struct cl_prepare_job {
 	size_t descriptor_len, signature_len;
 	int64_t now_ms;
 	const char *absent; /* as in cl_judge_job */
+	/* Whether a round's payload is here or not to be had; a round of which that is not known needs it
+	 * first.  NULL: without asking for any. */
+	const struct cl_payload *payload;
 	const atomic_bool *stop;
 };
-/* CM_OK: *out holds the judged round and the devices to encode (batch NULL: none are left).  Refusals as
- * cl_judge.  Call cl_prepared_fini on success and on failure. */
+/* CM_OK: *out holds the judged round and the devices to encode (batch NULL: none are left).  CM_EMORE and
+ * refusals as cl_judge.  Call cl_prepared_fini on success and on failure. */
 CM_CHECK enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err);
 void cl_prepared_fini(struct cl_prepared *p);

@@ -56,7 +56,7 @@ static const struct cf_row limit_rows[] = {
 		.max = 1000000,
 		.fallback = "500",
 		.help = "of one certificate, over all its connections; beyond it they are paused; a request "
-			"without effect counts 25" },
+			"without effect counts 25, a part of a payload 1 for each 16 KiB" },
 	{ .key = "waiting_mib",
 		.type = CF_INT,
 		.offset = FIELD(max_waiting_mib),

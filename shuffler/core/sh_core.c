@@ -20,12 +20,17 @@ enum cm_rc sh_core_not_found(struct sh_refusal *no)
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
 }
 
-void sh_core_forget(struct sh_core *c, struct sh_round *r)
+enum cm_rc sh_core_forget(struct sh_core *c, struct sh_round *r, struct cm_err *err)
 {
+	uint8_t payload[PR_HASH_LEN];
+	bool has = r->d.payload_size > 0;
+
+	memcpy(payload, r->d.payload_hash, sizeof payload);
 	for (size_t i = 0; i < c->rounds; i++)
 		if (c->round[i] == r)
 			c->round[i] = c->round[--c->rounds];
 	sh_round_free(r);
+	return has ? sh_core_drop_payload(c, payload, err) : CM_OK;
 }
 
 static bool same(struct cr_span a, struct cr_span b)
@@ -142,7 +147,7 @@ enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err)
 			continue;
 		rc = sh_round_erase(r, SH_ERASED, err);
 		if (rc == CM_OK)
-			sh_core_forget(c, r);
+			rc = sh_core_forget(c, r, err);
 	}
 	return rc;
 }
@@ -211,6 +216,8 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "%.190s", err->msg);
 	if (rc == CM_OK && !lost)
 		rc = sh_policy_judge(c->conf.policy, d, now_ms, no);
+	if (rc == CM_OK && !lost)
+		rc = sh_core_check_payload(c, d, no);
 	if (rc == CM_OK && sh_core_collecting(c))
 		rc = sh_refuse(
 			no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS, "another round is open");

@@ -52,6 +52,15 @@ CM_CHECK enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, si
 /* Erase the leaves of rounds whose window for proofs is over; call whenever the clock has moved. */
 CM_CHECK enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err);
 
+/* Write bytes of the payload of the open round to out, which has room for PR_PAYLOAD_PART: as many as were
+ * asked for, or as follow.  CM_EPROTO with *no: it is over, has no payload, or none at this offset. */
+struct sh_part {
+	uint64_t offset;
+	uint32_t length;
+};
+CM_CHECK enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const struct sh_part *part, uint8_t *out, size_t *out_len, struct sh_refusal *no, struct cm_err *err);
+
 /* The signed plan of this hash; borrowed until the next call. */
 struct sh_plan_signed {
 	struct cr_span bytes;
@@ -93,6 +102,15 @@ CM_CHECK enum cm_rc sh_core_population(
 struct rd_chain sh_core_witness(const struct sh_core *c);
 CM_CHECK enum cm_rc sh_core_extend(
 	struct sh_core *c, const struct sh_extend *e, struct sh_refusal *no, struct cm_err *err);
+/* A PutPayload (borrowed).  Appends what continues the bytes that are held; *held: how many these are now.
+ * The first part of another payload erases one that no round has.  When it is whole, its hash is checked, and
+ * it is durable. */
+struct sh_put {
+	struct cr_span hash, data;
+	uint64_t size, offset;
+};
+CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
+	struct sh_refusal *no, struct cm_err *err);
 /* An Announce (borrowed), and the result. */
 struct sh_announce {
 	struct cr_span descriptor, signature;

@@ -24,6 +24,9 @@ struct sh_judged {
 	struct rd_verdict verdict;
 };
 
+/* Payloads kept at a time: one of each live round, and the one that is put for the next. */
+#define SH_PAYLOADS_MAX (SH_ROUNDS_MAX + 2u)
+
 struct sh_core {
 	struct sh_core_conf conf;
 	struct sh_plans *plans;
@@ -39,7 +42,9 @@ struct sh_core {
 	size_t recounted; /* adaptive plans before this one have been recounted since the start */
 	struct sh_round *round[SH_ROUNDS_MAX + 1]; /* live ones, in no order */
 	size_t rounds;
-	uint64_t last_sequence;   /* of the newest descriptor served */
+	uint64_t last_sequence;                     /* of the newest descriptor served */
+	struct sh_payload payload[SH_PAYLOADS_MAX]; /* as stored */
+	size_t payloads;
 	struct sh_proofs *proofs; /* rounds whose leaves are kept; sh_core_proof.c */
 	size_t n_proofs, room_proofs;
 };
@@ -48,8 +53,18 @@ struct sh_core {
 struct sh_round *sh_core_find(const struct sh_core *c, const uint8_t *round_id);
 /* Refuse: no such round. */
 enum cm_rc sh_core_not_found(struct sh_refusal *no);
-/* Remove a round that is no longer live. */
-void sh_core_forget(struct sh_core *c, struct sh_round *r);
+/* Remove a round that is no longer live, and its payload. */
+CM_CHECK enum cm_rc sh_core_forget(struct sh_core *c, struct sh_round *r, struct cm_err *err);
+
+/* sh_core_payload.c.  Find the stored payloads, once the live rounds are known: those of rounds that are over
+ * are erased. */
+CM_CHECK enum cm_rc sh_core_load_payloads(struct sh_core *c, struct cm_err *err);
+/* Erase this payload unless a live round has it. */
+CM_CHECK enum cm_rc sh_core_drop_payload(
+	struct sh_core *c, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
+/* Refuse a descriptor whose payload is not held whole. */
+CM_CHECK enum cm_rc sh_core_check_payload(
+	const struct sh_core *c, const struct rd_descriptor *d, struct sh_refusal *no);
 
 /* sh_core_task.c: sh_round_seal of the collecting round, and what follows from it; r may be gone then. */
 CM_CHECK enum cm_rc sh_core_seal(

@@ -117,7 +117,5 @@ enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t rou
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
 			"a round that was not released cannot be settled");
 	enum cm_rc rc = sh_round_erase(r, SH_ERASED, err);
-	if (rc == CM_OK)
-		sh_core_forget(c, r);
-	return rc;
+	return rc == CM_OK ? sh_core_forget(c, r, err) : rc;
 }

@@ -129,6 +129,8 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	if (rc == CM_OK)
 		rc = finish_erasures(c, err);
 	if (rc == CM_OK)
+		rc = sh_core_load_payloads(c, err);
+	if (rc == CM_OK)
 		rc = sh_core_load_proofs(c, err);
 	if (rc == CM_OK)
 		rc = sh_core_cancel_over(c, err);

@@ -177,8 +177,7 @@ enum cm_rc sh_core_seal(struct sh_core *c, struct sh_round *r, struct rd_bucket 
 	sh_plans_ended(c->plans, &r->d, r->state == SH_VOID ? &manifest : NULL);
 	if (r->state == SH_SEALED)
 		return sh_core_keep_proofs(c, r->d.round_id, r->seal_ms, err);
-	sh_core_forget(c, r);
-	return CM_OK;
+	return sh_core_forget(c, r, err);
 }
 
 /* ---- Begin, run, end ---- */

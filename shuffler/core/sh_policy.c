@@ -101,6 +101,15 @@ const struct cf_row sh_policy_rows[] = {
 		.max = PT_SHUFFLER_DUMMIES_MAX,
 		.fallback = "1000000",
 		.help = "messages this shuffler adds to one round at most; some 10,000 a second; 0: none" },
+	{ .key = "max_payload",
+		.type = CF_INT,
+		.offset = FIELD(max_payload),
+		.min = 0,
+		.max = PR_PAYLOAD_MAX,
+		.fallback = "16777216",
+		.help = "bytes of a round's payload at most, which this shuffler stores and gives to "
+			"clients; "
+			"0: none" },
 	{ .key = "accept_adaptive",
 		.type = CF_BOOL,
 		.offset = FIELD(accept_adaptive),
@@ -221,6 +230,9 @@ enum cm_rc sh_policy_judge_entry(
 		return sh_refuse(no, refused, 0,
 			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",
 			(unsigned long long)added, (long long)p->max_shuffler_dummies);
+	if (CM_CHECKED("shuffler.policy.payload") && d->payload_max > (uint64_t)p->max_payload)
+		return sh_refuse(no, refused, 0, "policy: payloads of up to %llu bytes, max_payload is %lld",
+			(unsigned long long)d->payload_max, (long long)p->max_payload);
 	return CM_OK;
 }
 

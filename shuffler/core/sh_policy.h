@@ -22,6 +22,7 @@ struct sh_policy {
 	struct cf_strings protocols;  /* allowed names; an empty list allows all */
 	int64_t max_target;           /* most participants of one round; bounds memory */
 	int64_t max_shuffler_dummies; /* most dummies that the shuffler adds to one round */
+	int64_t max_payload;          /* largest payload of a round, in bytes; 0: none */
 	int64_t max_window_ms;        /* longest time from now to a round's deadline */
 	/* The operator's assumptions about other devices.  The shuffler's own account uses the smaller of
 	 * this fraction and the round's, and the larger number of colluders. */

@@ -5,8 +5,8 @@
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
  * Threads: the state functions (row_*, record*, pin_*, loss_*, head_*, standing_get, data_open, data_drop,
- * data_each) are called by one thread; the functions on one open `data`, and standing_put, by one thread at a
- * time, which may be another one. */
+ * data_each, payload_*) are called by one thread; the functions on one open `data`, and standing_put, by one
+ * thread at a time, which may be another one. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,10 +70,18 @@ struct sh_loss {
 	bool waits;         /* wait until enough clients have stated how long the ledger was */
 };
 
+/* The payload of a round, public bytes; or the first part of one that is still being put. */
+struct sh_payload {
+	uint8_t hash[PR_HASH_LEN];
+	uint64_t bytes;
+	bool whole;
+};
+
 typedef enum cm_rc sh_row_fn(void *user, const struct sh_row *row, struct cm_err *err);
 typedef enum cm_rc sh_record_fn(void *user, const uint8_t *bytes, size_t len, struct cm_err *err);
 typedef enum cm_rc sh_pin_fn(void *user, const struct sh_pin_row *pin, struct cm_err *err);
 typedef enum cm_rc sh_head_fn(void *user, const struct sh_head_row *head, struct cm_err *err);
+typedef enum cm_rc sh_payload_fn(void *user, const struct sh_payload *payload, struct cm_err *err);
 typedef enum cm_rc sh_place_fn(void *user, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 /* The next block to store, borrowed until the next call; CM_EMORE past the last. */
 typedef enum cm_rc sh_block_source(void *user, struct sh_block *out, struct cm_err *err);
@@ -135,4 +143,17 @@ struct sh_store {
 	enum cm_rc (*data_drop)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 	/* Visit the id of every round that has data. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
+
+	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
+	enum cm_rc (*payload_add)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset,
+		const void *bytes, size_t len, struct cm_err *err);
+	/* Nothing follows: durable, and whole from now on. */
+	enum cm_rc (*payload_finish)(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
+	/* Read len bytes from offset.  CM_ENOINPUT: they are not there. */
+	enum cm_rc (*payload_read)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
+		size_t len, struct cm_err *err);
+	/* Delete it, whole or not.  CM_OK if there is none. */
+	enum cm_rc (*payload_drop)(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
+	/* Visit all in any order; fn may delete the one that it is shown. */
+	enum cm_rc (*payload_each)(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err);
 };

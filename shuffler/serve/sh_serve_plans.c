@@ -181,6 +181,7 @@ void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 	says.max_shuffler_dummies = (uint64_t)policy->max_shuffler_dummies;
 	says.max_window_ms = (uint64_t)policy->max_window_ms;
 	says.accept_adaptive = policy->accept_adaptive;
+	says.max_payload = (uint64_t)policy->max_payload;
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_POLICY;
 	out.policy = &says;
 	sh_serve_send(p, &out);

@@ -79,6 +79,7 @@ struct sh_serve {
 	void *stopped_user;
 	struct sh_signed manifest; /* scratch: too large for the stack */
 	struct cm_buf proof;       /* likewise */
+	uint8_t part[PR_PAYLOAD_PART];
 };
 
 /* Start everything that can proceed: tasks, long polls, back-pressure, the timer.  Every callback calls it at
@@ -132,6 +133,10 @@ void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *
 /* Answer a long poll if an answer is available or its time is up. */
 void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms);
 void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame);
+
+/* sh_serve_payload.c */
+void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame);
 
 /* sh_serve_proof.c */
 /* Refuse (CM_EPROTO with *no) a peer that sends requests and does not read the answers. */

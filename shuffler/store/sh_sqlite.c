@@ -10,6 +10,7 @@
 #include "cm_file.h"
 #include "cm_log.h"
 #include "cm_marker.h"
+#include "sh_payload_files.h"
 #include "sh_sqlite_data.h"
 #include "sh_sqlite_file.h"
 #include "sh_sqlite_ledger.h"
@@ -32,7 +33,7 @@ static const char check[] = "PRAGMA integrity_check(1)";
 #define ROW_SUM     "row_sum(" ROW_COLUMNS ")"
 
 struct files {
-	char *rounds; /* folder of the round files */
+	char *rounds, *payloads; /* folders of their files */
 	sqlite3 *db;
 	sqlite3_stmt *put_row, *get_row, *all_rows;
 	struct sh_sqlite_ledger ledger;
@@ -50,6 +51,7 @@ static void files_close(void *ctx)
 	sh_sqlite_ledger_fini(&f->ledger);
 	(void)sqlite3_close(f->db);
 	free(f->rounds);
+	free(f->payloads);
 	free(f);
 }
 
@@ -200,6 +202,33 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	return sh_sqlite_data_each(((struct files *)ctx)->rounds, fn, user, err);
 }
 
+static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
+	size_t len, struct cm_err *err)
+{
+	return sh_payload_file_add(((struct files *)ctx)->payloads, hash, offset, bytes, len, err);
+}
+
+static enum cm_rc payload_finish(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	return sh_payload_file_finish(((struct files *)ctx)->payloads, hash, err);
+}
+
+static enum cm_rc payload_read(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
+	size_t len, struct cm_err *err)
+{
+	return sh_payload_file_read(((struct files *)ctx)->payloads, hash, offset, out, len, err);
+}
+
+static enum cm_rc payload_drop(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	return sh_payload_file_drop(((struct files *)ctx)->payloads, hash, err);
+}
+
+static enum cm_rc payload_each(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_payload_file_each(((struct files *)ctx)->payloads, fn, user, err);
+}
+
 /* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
  * ledger. */
 static enum cm_rc say_lost(const char *path, struct cm_err *err)
@@ -293,6 +322,8 @@ static enum cm_rc open_files(struct files *f, const char *path, const char *stat
 	if (rc == CM_OK)
 		rc = cm_file_mkdir(f->rounds, err);
 	if (rc == CM_OK)
+		rc = cm_file_mkdir(f->payloads, err);
+	if (rc == CM_OK)
 		rc = sh_sqlite_file(path, check, "", true, &f->db, err);
 	if (rc == CM_OK)
 		rc = check_version(f->db, in_service, loss, err);
@@ -315,9 +346,11 @@ static enum cm_rc open_store(
 	char *path = cm_file_join(state_dir, "state.db");
 	enum cm_rc rc = CM_OK;
 
-	if (f)
+	if (f) {
 		f->rounds = cm_file_join(state_dir, "rounds");
-	if (!f || !path || !f->rounds)
+		f->payloads = cm_file_join(state_dir, "payloads");
+	}
+	if (!f || !path || !f->rounds || !f->payloads)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
 		rc = open_files(f, path, state_dir, loss, err);
@@ -388,6 +421,11 @@ enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm
 		.data_tags = sh_sqlite_data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,
+		.payload_add = payload_add,
+		.payload_finish = payload_finish,
+		.payload_read = payload_read,
+		.payload_drop = payload_drop,
+		.payload_each = payload_each,
 	};
 	return CM_OK;
 }

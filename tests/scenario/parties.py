@@ -424,7 +424,8 @@ class Shuffler:
         link.send(policy=pb.Policy(population=m.population, max_epsilon=1000, delta=0.01, min_batch=1,
                                    max_epsilon0=float("inf"), honest_fraction=1, max_plan_entries=1000, max_tries=100,
                                    max_target=100000000,
-                                   max_shuffler_dummies=100000000, max_window_ms=366 * 86400000, accept_adaptive=True))
+                                   max_shuffler_dummies=100000000, max_window_ms=366 * 86400000, accept_adaptive=True,
+                                   max_payload=16 << 20))
 
     def on_get_witness(self, link, m):
         link.send(witness=pb.Witness(ledger_seq=self.chain_seq, ledger_head=self.chain_head if self.chain_seq else b""))

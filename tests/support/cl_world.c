@@ -26,6 +26,7 @@ void cl_world_make(struct cl_world *w)
 	w->policy = (struct cl_policy){ .population = population,
 		.max_tries = 3,
 		.max_plan_entries = 256,
+		.max_payload = 1 << 20,
 		.accept_adaptive = true,
 		.max_epsilon0 = INFINITY,
 		.max_epsilon = 100,

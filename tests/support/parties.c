@@ -23,6 +23,7 @@ void parties_make(struct parties *p)
 		.max_epsilon = 100,
 		.delta = 0.9,
 		.max_plan_entries = 256,
+		.max_payload = 1 << 20,
 		.max_tries = 3,
 		.max_target = 10000,
 		.honest_fraction = 1,

@@ -8,7 +8,7 @@
 
 #define SPANS 5 /* of a round, which has most */
 
-enum table { ROUNDS, RECORDS, PINS, LOSSES, HEADS, STANDINGS, PLACES, BLOCKS, TAGS };
+enum table { ROUNDS, RECORDS, PINS, LOSSES, HEADS, STANDINGS, PLACES, BLOCKS, TAGS, PAYLOADS };
 
 struct row {
 	enum table table;
@@ -400,6 +400,80 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	return rc;
 }
 
+/* ---- Payloads: state 1 is whole ---- */
+
+static struct row *payload_of(struct sh_memory *m, const uint8_t *hash)
+{
+	size_t i = 0;
+
+	return next(m, PAYLOADS, hash, &i);
+}
+
+static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
+	size_t len, struct cm_err *err)
+{
+	struct row *r = payload_of(ctx, hash), fresh = { .table = PAYLOADS };
+	uint8_t *grown;
+
+	(void)err;
+	if (!r) {
+		memcpy(fresh.key, hash, PR_HASH_LEN);
+		put(ctx, &fresh);
+		r = payload_of(ctx, hash);
+	}
+	if (r->state != 0 || r->span[0].len != offset)
+		abort();
+	grown = some(malloc(offset + len));
+	if (offset > 0)
+		memcpy(grown, r->span[0].data, offset);
+	memcpy(grown + offset, bytes, len);
+	free((void *)(uintptr_t)r->span[0].data);
+	r->span[0] = (struct cr_span){ grown, offset + len };
+	return CM_OK;
+}
+
+static enum cm_rc payload_finish(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	(void)err;
+	payload_of(ctx, hash)->state = 1;
+	return CM_OK;
+}
+
+static enum cm_rc payload_read(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
+	size_t len, struct cm_err *err)
+{
+	const struct row *r = payload_of(ctx, hash);
+
+	if (!r || r->span[0].len < offset + len)
+		return cm_fail(err, CM_ENOINPUT, "no such payload");
+	memcpy(out, (const uint8_t *)r->span[0].data + offset, len);
+	return CM_OK;
+}
+
+static enum cm_rc payload_drop(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	(void)err;
+	take_away(ctx, PAYLOADS, hash);
+	return CM_OK;
+}
+
+static enum cm_rc payload_each(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err)
+{
+	struct sh_memory *m = ctx;
+	const struct row *r;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && (r = next(m, PAYLOADS, NULL, &i));) {
+		struct sh_payload p = { .bytes = r->span[0].len, .whole = r->state != 0 };
+		size_t rows = m->rows;
+
+		memcpy(p.hash, r->key, PR_HASH_LEN);
+		rc = fn(user, &p, err);
+		i = m->rows < rows ? 0 : i;
+	}
+	return rc;
+}
+
 /* ---- */
 
 struct sh_memory *sh_memory_new(void)
@@ -441,5 +515,10 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.data_bucket = data_bucket,
 		.data_tags = data_tags,
 		.data_drop = data_drop,
-		.data_each = data_each };
+		.data_each = data_each,
+		.payload_add = payload_add,
+		.payload_finish = payload_finish,
+		.payload_read = payload_read,
+		.payload_drop = payload_drop,
+		.payload_each = payload_each };
 }

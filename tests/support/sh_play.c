@@ -70,6 +70,7 @@ void sh_play_init_with(
 		.max_tries = 3,
 		.max_target = 2000000,
 		.max_shuffler_dummies = 1000000,
+		.max_payload = 1 << 20,
 		.max_window_ms = 7 * 86400000LL,
 		.honest_fraction = 1,
 		.max_share = 1,
@@ -200,6 +201,8 @@ void sh_play_plan_make(
 		plan.entry[i] = (struct rd_entry){ .number = (uint32_t)i + 1,
 			.query = d->query,
 			.randomizer = d->randomizer,
+			.computing = d->computing,
+			.payload_max = d->payload_max,
 			.min_batch = d->min_batch,
 			.target_batch = d->target_batch,
 			.epsilon0 = d->privacy.epsilon0,
@@ -242,6 +245,16 @@ void sh_play_compose(struct sh_play *p)
 			fail_msg("composed: %s", p->err.msg);
 		sh_compose_free(w);
 	}
+}
+
+static void give_payload(struct rd_descriptor *d, struct cr_span payload)
+{
+	if (payload.len == 0)
+		return;
+	d->computing = (struct qy_computing){ .map = "statistics", .field = { "x" }, .fields = 1 };
+	d->payload_max = 1 << 20;
+	d->payload_size = payload.len;
+	cr_sha256(payload.data, payload.len, d->payload_hash);
 }
 
 /* Of its own plan, shown first, or of the last one. */
@@ -314,6 +327,7 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 	d.messages_per_client = d.randomizer.row->messages(&d.randomizer);
 	d.record_len = d.randomizer.row->record_len(&d.randomizer);
 	d.privacy.epsilon0 = d.randomizer.row->epsilon0(&d.randomizer);
+	give_payload(&d, wish->payload);
 	name_entry(p, wish, &d);
 	p->descriptor.len = 0;
 	if (rd_descriptor_encode(&d, &p->descriptor, &p->err) != CM_OK)

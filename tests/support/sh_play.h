@@ -65,6 +65,7 @@ struct sh_wish {
 	const char *mode;
 	uint32_t attempt;             /* 1 */
 	const uint8_t *void_manifest; /* its hash */
+	struct cr_span payload;       /* of up to 1 MiB, which map "statistics" reads; len 0: none */
 };
 
 /* An empty "/dev/shm/..." (or /tmp) folder into dir; and its removal with all in it. */

@@ -1,0 +1,30 @@
+/* an_payload.h - keeps the bytes of payloads whose rounds are under way, in files named by their hash.
+ *
+ * They are frozen before the round is reserved: whatever ends this process, the next one goes on with the
+ * same bytes. */
+#pragma once
+
+#include "an_state.h"
+
+/* A payload that an operator gives for one round.  Borrowed. */
+struct an_payload {
+	const uint8_t *bytes;
+	size_t len; /* 0: none is given */
+};
+
+/* May this be the payload of that round?  CM_EUSAGE: the round has none, or waits for one and none is given.
+ * CM_EDATA: it is empty, too long, or not the one that the round is under way with.  Nothing is spent
+ * then. */
+CM_CHECK enum cm_rc an_payload_check(
+	const struct an_round_state *r, const struct an_payload *given, struct cm_err *err);
+/* Store in STATE_DIR/payloads, durable on return. */
+CM_CHECK enum cm_rc an_payload_keep(
+	const char *state_dir, const struct an_payload *given, uint8_t hash[PR_HASH_LEN], struct cm_err *err);
+/* Append the payload of a descriptor to out.  CM_ENOINPUT: it is gone; CM_EDATA: it has other bytes. */
+CM_CHECK enum cm_rc an_payload_load(
+	const char *state_dir, const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err);
+/* Erase the payload of a round that is over, unless another that is under way has the same. */
+CM_CHECK enum cm_rc an_payload_erase(
+	const char *state_dir, const struct an_state *s, const struct rd_descriptor *d, struct cm_err *err);
+/* Erase payloads of which no round that is under way knows: a crash came between payload and reservation. */
+CM_CHECK enum cm_rc an_payloads_sweep(const char *state_dir, const struct an_state *s, struct cm_err *err);
