@@ -183,6 +183,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 		rc = cm_cli_u64(cli->option[RUN_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK) {
 		input = (struct cl_input){ .path = setup.conf.input,
+			.labels = setup.conf.labels,
 			.format = setup.format,
 			.device_field = setup.conf.device_field };
 		conf.progress = isatty(STDERR_FILENO);

@@ -35,11 +35,17 @@ static const struct cf_row input_rows[] = {
 	{ .key = "path",
 		.type = CF_PATH,
 		.offset = AT(input),
-		.help = "readings for `run`: a CSV or NDJSON file, read anew in every round" },
+		.help = "readings for `run`: a CSV or NDJSON file, or a NumPy array (.npy), read anew in "
+			"every "
+			"round" },
+	{ .key = "labels",
+		.type = CF_PATH,
+		.offset = AT(labels),
+		.help = "of a .npy: the array of the rows' labels" },
 	{ .key = "format",
 		.type = CF_STRING,
 		.offset = AT(format),
-		.help = "csv or ndjson; by the file's extension when absent" },
+		.help = "csv, ndjson or npy; by the file's extension when absent" },
 	{ .key = "device_field",
 		.type = CF_STRING,
 		.offset = AT(device_field),
@@ -170,7 +176,7 @@ static void check_format(struct cl_setup *s, const char *path, FILE *faults, str
 	if (s->conf.format) {
 		s->format = cl_format_parse(s->conf.format);
 		if (s->format == CL_FORMAT_GUESS) {
-			(void)cm_fail(&why, CM_ECONFIG, "input.format is neither csv nor ndjson");
+			(void)cm_fail(&why, CM_ECONFIG, "input.format is none of csv, ndjson, npy");
 			cf_fault_at(path, "input.format", &why, faults, first);
 		}
 	} else if (s->conf.input) {
@@ -197,7 +203,11 @@ static void check_devices(struct cl_setup *s, const char *path, FILE *faults, st
 	struct cl_devices *devices = NULL;
 	struct cm_err why;
 
-	if (s->conf.devices && !s->conf.device_field) {
+	if (s->conf.labels && s->format != CL_FORMAT_NPY) {
+		(void)cm_fail(&why, CM_ECONFIG, "input.labels is of input in a .npy");
+		cf_fault_at(path, "input.labels", &why, faults, first);
+	}
+	if (s->conf.devices && !s->conf.device_field && s->format != CL_FORMAT_NPY) {
 		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
 		cf_fault_at(path, key, &why, faults, first);
 	}

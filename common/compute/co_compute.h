@@ -123,6 +123,8 @@ CM_CHECK enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_q
 void co_maker_free(struct co_maker *m);
 const struct co_parameters *co_maker_parameters(const struct co_maker *m);
 
+/* A label's text to its class.  false: it is none. */
+CM_CHECK bool co_label(const struct co_maker *m, const char *text, uint32_t *label);
 /* A reading's texts, one for each of the computing's fields, to its features and its label: x has room for m.
  * A text may be NULL.  Without a label *label is 0.  false: the reading is not valid. */
 CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t *label);
