@@ -5,7 +5,6 @@ accuracy leaves out), before any real round; ranges, scales and the centre of th
 """
 import csv
 import dataclasses
-import json
 import os
 
 import numpy
@@ -79,10 +78,9 @@ class Task:
                 out.writerow([*SENSORS, "Class"])
                 out.writerows([*map(repr, row), self.classes[k]] for row, k in zip(self.x.tolist(), self.y))
             return 'path = "readings.csv";'
-        with open(os.path.join(folder, "readings.ndjson"), "w", encoding="utf-8") as f:
-            f.writelines(json.dumps({"x": [round(v, 5) for v in row], "y": str(k)}) + "\n"
-                         for row, k in zip(self.x.tolist(), self.y))
-        return 'path = "readings.ndjson";'
+        numpy.save(os.path.join(folder, "x.npy"), numpy.ascontiguousarray(self.x, "<f4"))
+        numpy.save(os.path.join(folder, "y.npy"), self.y.astype("<i4"))
+        return 'path = "x.npy"; labels = "y.npy";'
 
 
 def text(values):
