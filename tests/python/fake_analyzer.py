@@ -15,6 +15,7 @@ import numpy
 RENAME = os.replace  # tests put one that kills in its place
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "deploy/learn"))
+from tombola_learn.maps import counts_of, mean_of  # noqa: E402
 from tombola_learn.payload import BadPayload, unpack  # noqa: E402
 
 
@@ -22,51 +23,11 @@ def name_of(e):
     return f"{e['query']}#{e['recurrence']}" if "recurrence" in e else e["query"]
 
 
-def cut(v, most):
-    return v * numpy.minimum(1, most / numpy.maximum(numpy.linalg.norm(v, axis=1), 1e-300))[:, None]
-
-
-def mean_of_vectors(e, arrays, x, y):
-    """doc/learning.md: the maps to vectors."""
-    one = numpy.ones((len(x), 1))
-    centred = (x - arrays.get("mean", 0)) * arrays.get("scale", 1)
-    if e["map"] == "moments" and e.get("part") == "mean":
-        return cut(centred, e["clip"]).mean(axis=0)
-    f = numpy.hstack([centred, one])
-    if e["map"] == "linear-gradient":
-        z = f @ arrays["weights"].T
-        p = numpy.exp(z - z.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        p[numpy.arange(len(x)), y] -= 1
-        return cut((p[:, :, None] * f[:, None, :]).reshape(len(x), -1), e["clip"]).mean(axis=0)
-    if e["map"] == "moments":
-        at = numpy.triu_indices(f.shape[1])
-        part = e["clip"] / 2**0.5
-        square = f[:, at[0]] * f[:, at[1]] * numpy.where(at[0] == at[1], 1, 2**0.5)
-        of_class = (numpy.eye(e["classes"])[y][:, :, None] * f[:, None, :]).reshape(len(x), -1)
-        return numpy.hstack([cut(square, part), cut(of_class, part)]).mean(axis=0)
-    if e["map"] == "nearest-centroid":
-        c = arrays["centroids"]
-        k = ((x[:, None, :] - c[None])**2).sum(axis=2).argmin(axis=1)
-        g = numpy.hstack([x - c[k], one])
-        return cut((numpy.eye(len(c))[k][:, :, None] * g[:, None, :]).reshape(len(x), -1), e["clip"]).mean(axis=0)
-    raise SystemExit(f"no such map: {e['map']}")
-
-
-def counts(e, arrays, x, y):
-    """The maps to columns, counted for each feature with the class (and the leaf)."""
-    bins = [numpy.searchsorted(edge, x[:, j], side="right") for j, edge in enumerate(arrays["edges"])]
-    b, k = arrays["edges"].shape[1] + 1, e.get("classes", 1)
-    leaf, leaves = numpy.zeros(len(x), int), 1
-    if e["map"] == "tree-path":
-        leaves = e["leaves"]
-        for i, row in enumerate(x):
-            at = 0
-            while at >= 0:
-                at = (arrays["left"] if row[arrays["feature"][at]] <= arrays["threshold"][at] else arrays["right"])[at]
-            leaf[i] = -1 - at
-    of = y if e.get("classes") else 0
-    return numpy.concatenate([numpy.bincount((leaf * b + at) * k + of, minlength=leaves * b * k) for at in bins])
+def answer(e, arrays, x, y):
+    """Exact: what the entry's map makes of all rows."""
+    if e["map"] in ("statistics", "tree-path"):
+        return counts_of(e["map"], arrays, x, y, e.get("classes", 0), e.get("leaves", 1))
+    return mean_of(e["map"], arrays, x, y, clip=e["clip"], **{k: e[k] for k in ("classes", "part") if k in e})
 
 
 class Fake:
@@ -107,8 +68,9 @@ class Fake:
             o["result"] = self.state[name_of(e)]["result"]
         return o
 
-    def run(self, name, data, err):
-        e = next(e for e in self.conf["entries"] if name_of(e) == name)
+    def run(self, number, data, err):
+        e = self.conf["entries"][number - 1]
+        name = name_of(e)
         s = self.state.setdefault(name, {"stage": e.get("stage", "planned"), "tries": 0})
         if s["stage"] == "refused":
             print(f"{name} refused", file=err)
@@ -138,7 +100,7 @@ class Fake:
     def settle(self, e, s, arrays):
         with numpy.load(os.path.join(self.folder, self.conf["rows"])) as rows:
             x, y = rows["x"].astype(float), rows["y"]
-        made = (counts if e["map"] in ("statistics", "tree-path") else mean_of_vectors)(e, arrays, x, y)
+        made = answer(e, arrays, x, y)
         noise = numpy.random.default_rng(int.from_bytes(hashlib.sha256(name_of(e).encode()).digest()[:8], "big"))
         values = made + noise.normal(0, e["deviation"], len(made))
         s["stage"] = "settled"
@@ -156,7 +118,7 @@ def main(args, out=sys.stdout, err=sys.stderr):
         if "--payload" in verb:
             with open(verb[verb.index("--payload") + 1], "rb") as f:
                 data = f.read()
-        return fake.run(verb[2], data, err)
+        return fake.run(int(verb[2]), data, err)
     answer = {"round list": fake.listed, "budget": fake.budget}.get(" ".join(verb))
     print(json.dumps(answer() if answer else fake.show(verb[2])), file=out)
     return 0

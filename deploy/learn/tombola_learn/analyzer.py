@@ -97,7 +97,7 @@ class Analyzer:
         payload: path of the bytes, None where the entry takes none.  Returns the exit code: 0 settled, 3 refused by the
         budget, 75 void, and the last line of what was said.  Another code is a Fault.
         """
-        args = ["round", "run", entry.name] + (["--payload", str(payload)] if payload else [])
+        args = ["round", "run", str(entry.number)] + (["--payload", str(payload)] if payload else [])
         run = self._run(*args)
         if run.returncode not in (0, EXIT["budget"], EXIT["later"]):
             raise Fault(run.returncode, last_words(run.stderr) or f"{' '.join(args)} ended with {run.returncode}")

@@ -7,6 +7,7 @@ keep their number.
 import numpy
 
 from ..driver import STOP
+from ..maps import leaf_of
 from .bins import tables
 from .measures import accuracy, macro_f1
 
@@ -47,15 +48,6 @@ class Nodes:
         self.right.append(-1 - new)
         self.leaves += 1
 
-    def leaf_of(self, x):
-        at = numpy.zeros(len(x), int)
-        feature, threshold = numpy.array(self.feature), numpy.array(self.threshold, numpy.float32)
-        left, right = numpy.array(self.left), numpy.array(self.right)
-        while (at >= 0).any():
-            on = numpy.flatnonzero(at >= 0)
-            f = feature[at[on]]
-            at[on] = numpy.where(x[on, f] <= threshold[at[on]], left[at[on]], right[at[on]])
-        return -1 - at
 
 
 class Tree:
@@ -117,7 +109,7 @@ class Tree:
         """By the last level that was counted, whose leaves have counts."""
         _, level = self.grown(history)
         counts, noise = level.found
-        leaf = level.leaf_of(x)
+        leaf = leaf_of(level.payload(), x)
         of_class = counts.sum(axis=2).mean(axis=0)
         deviation = numpy.sqrt(noise.sum(axis=2).mean(axis=0) / len(counts))
         margins = numpy.log(numpy.maximum(of_class, deviation))[leaf]

@@ -1,0 +1,96 @@
+"""tombola_learn as a command.
+
+    python3 -m tombola_learn train FILE.py --config analyzer.conf --folder DIR
+        FILE.py has a function learner() that returns what proposes payloads; run it again to go on
+    python3 -m tombola_learn show DIR
+        how far the training in DIR came
+    python3 -m tombola_learn tasks [TASK ...] --programs DIR --data DIR --folder DIR
+        learn.sh: real daemons on this host, and the table of what was reached
+"""
+import argparse
+import json
+import os
+import runpy
+import sys
+
+from .analyzer import Analyzer
+from .checkpoint import Checkpoint
+from .driver import Training
+from .faults import EXIT, Fault
+
+
+def parser():
+    top = argparse.ArgumentParser(prog="tombola_learn", description="train models through rounds, inside a fixed budget")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks")
+    train = verbs.add_parser("train", help="train a learner of yours, or go on with it")
+    train.add_argument("file", help="Python file with a function learner()")
+    train.add_argument("--config", "-c", default=os.environ.get("TOMBOLA_CONFIG", "/etc/tombola/analyzer.conf"),
+                       help="the analyzer's configuration")
+    train.add_argument("--analyzer", default="tombola-analyzer", help="the program")
+    train.add_argument("--folder", required=True, help="keeps the training; made if it is not there")
+    show = verbs.add_parser("show", help="how far a training came")
+    show.add_argument("folder")
+    show.add_argument("--json", action="store_true")
+    tasks = verbs.add_parser("tasks", help="the trainings of learn.sh")
+    tasks.add_argument("task", nargs="*", help="which; all without it")
+    tasks.add_argument("--programs", required=True, help="folder of tombola and its daemons")
+    tasks.add_argument("--data", required=True, help="folder of shuttle.csv and digits.csv")
+    tasks.add_argument("--folder", required=True, help="what is made is there")
+    return top
+
+
+
+def learner_of(path):
+    try:
+        made = runpy.run_path(path)
+    except OSError as e:
+        raise Fault(EXIT["noinput"], f"{path}: {e.strerror}") from e
+    except Exception as e:  # whatever the file does
+        raise Fault(EXIT["data"], f"{path}: {type(e).__name__}: {e}") from e
+    if not callable(made.get("learner")):
+        raise Fault(EXIT["data"], f"{path}: it has no function learner()")
+    return made["learner"]()
+
+
+def train(args):
+    history = Training(Analyzer(args.config, args.analyzer), learner_of(args.file), args.folder, sys.stderr).run()
+    print(f"{len(history)} rounds answered; payloads, results and curve.svg are in {args.folder}")
+
+
+def show(args):
+    if not os.path.isdir(args.folder):
+        raise Fault(EXIT["noinput"], f"{args.folder}: no such folder")
+    c = Checkpoint(args.folder).load()
+    if args.json:
+        print(json.dumps({"schema": "tombola.training/1", "plan": c.plan, "stopped": c.stopped, "pending": c.pending,
+                          "steps": c.steps}))
+        return
+    for i, s in enumerate(c.steps, 1):
+        score = "".join(f"  {k} {v:.4f}" for k, v in s.get("score", {}).items())
+        print(f"{i:3}  {s['entry']:<16}" + (f"  no answer: {s['skipped']}" if "skipped" in s else
+                                            f"{score}  epsilon {s.get('epsilon', 0):.4f} of {s.get('limit', 0):g}"))
+    if c.pending:
+        print(f"{len(c.steps) + 1:3}  {c.pending['entry']:<16}  being asked")
+    if c.stopped:
+        print(f"stopped: {c.stopped}")
+
+
+def main():
+    args = parser().parse_args()
+    try:
+        if args.verb == "tasks":
+            from .table import run_tasks
+            run_tasks(args)
+        else:
+            {"train": train, "show": show}[args.verb](args)
+    except Fault as e:
+        print(f"tombola_learn: {e}", file=sys.stderr)
+        return e.code
+    except KeyboardInterrupt:
+        print("tombola_learn: interrupted; run it again to go on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

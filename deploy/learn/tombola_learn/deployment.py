@@ -1,0 +1,148 @@
+"""A deployment on this host for one training: keys, configurations, a shuffler and one client for all devices.
+
+For learn.sh and for trials: the policies allow what the plan asks.  A real population's policies are its own.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from .analyzer import Analyzer, last_words
+from .faults import EXIT, Fault
+
+__all__ = ["Deployment"]
+
+PARTIES = ("shuffler", "client")
+PATIENCE = 60.0  # seconds until a daemon listens
+
+TLS = """tls = {{{{ cert = "pki/{0}/{0}.crt"; key = "pki/{0}/{0}.key"; services_ca = "pki/{0}/services-ca.crt";{1} }}}};
+""" # is formatted twice
+CONFIGURATIONS = {
+    "shuffler": """listen = "127.0.0.1:{port}";
+state_dir = "shuffler";
+policy = "shuffler-policy.conf";
+signing_key = "pki/shuffler/shuffler-sign.key";
+analyzer_key = "pki/shuffler/analyzer-sign.pub";
+""" + TLS.format("shuffler", ' clients_ca = "pki/shuffler/clients-ca.crt";'),
+    "shuffler-policy": """population = "learn";
+max_epsilon = {epsilon!r};
+delta = {delta!r};
+min_batch = {devices};
+max_epsilon0 = "inf"; # of all slots of a round together
+honest_fraction = 1.0;
+colluders = 0;
+max_share = 1.0; # one gateway has all devices
+max_target = {devices};
+""",
+    "analyzer": """shuffler = "127.0.0.1:{port}";
+state_dir = "analyzer";
+plan = "plan.conf";
+signing_key = "pki/analyzer/analyzer-sign.key";
+shuffler_key = "pki/analyzer/shuffler-sign.pub";
+""" + TLS.format("analyzer", ""),
+    "client": """shuffler = "127.0.0.1:{port}";
+state_dir = "client";
+population = "learn";
+policy = "client-policy.conf";
+analyzer_key = "pki/client/analyzer-sign.pub";
+shuffler_key = "pki/client/shuffler-sign.pub";
+prepare = "200ms";
+fetch = "1s"; # the shuffler is on this host
+input = {{ {input} }};
+""" + TLS.format("client", ""),
+    "client-policy": """population = "learn";
+max_epsilon = {epsilon!r};
+delta = {delta!r};
+min_batch = {devices};
+max_epsilon0 = "inf";
+honest_fraction = 1.0;
+colluders = 0;
+""",
+}
+
+
+class Deployment:
+    """with Deployment(...) as d: d.analyzer is an Analyzer.  Its daemons run within, its folder stays.
+
+    folder    is made, unless it is there from an earlier run of the same deployment
+    programs  the folder of the programs
+    plan      the text of a plan of population "learn"
+    readings  the keys of the client's group `input`, as 'path = "readings.csv";', relative to the folder
+    devices   how many
+    """
+
+    def __init__(self, folder, programs, plan, readings, devices, epsilon=1.0, delta=1e-6):
+        self.folder, self.programs = os.path.abspath(folder), os.path.abspath(programs)
+        self.devices, self.daemons = devices, []
+        made = os.path.join(self.folder, "plan.conf")
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        if not os.path.exists(os.path.join(self.folder, "pki")):
+            os.makedirs(self.folder, 0o700, exist_ok=True)
+            self._pki()
+            for party in (*PARTIES, "analyzer"):
+                os.makedirs(os.path.join(self.folder, party), 0o700, exist_ok=True)
+            with open(made, "w", encoding="utf-8") as f:
+                f.write(plan)
+        for name, text in CONFIGURATIONS.items():
+            with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
+                f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
+        self.analyzer = Analyzer(os.path.join(self.folder, "analyzer.conf"), self._program("tombola-analyzer"))
+
+    def _program(self, name):
+        return os.path.join(self.programs, name)
+
+    def _pki(self):
+        pki = os.path.join(self.folder, "pki")
+        run = subprocess.run([self._program("tombola"), "pki", "init", pki, "--hosts", "localhost,127.0.0.1", "--devices",
+                              str(self.devices)], capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            shutil.rmtree(pki, ignore_errors=True)
+            raise Fault(run.returncode, last_words(run.stderr))
+
+    def log(self, party):
+        return os.path.join(self.folder, party + ".log")
+
+    def _start(self, party):
+        with open(self.log(party), "ab") as log:
+            self.daemons.append((party, subprocess.Popen(
+                [self._program("tombola-" + party), "--config", os.path.join(self.folder, party + ".conf"), "run"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)))
+
+    def _listens(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            self.check()
+            time.sleep(0.05)
+        raise Fault(EXIT["unavailable"], f"the shuffler does not listen; its log is {self.log('shuffler')}")
+
+    def check(self):
+        """A Fault if a daemon ended."""
+        for party, process in self.daemons:
+            if process.poll() is not None:
+                with open(self.log(party), encoding="utf-8", errors="replace") as f:
+                    raise Fault(EXIT["unavailable"], f"the {party} ended: {last_words(f.read())}")
+
+    def __enter__(self):
+        try:
+            self._start("shuffler")
+            self._listens()
+            self._start("client")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *why):
+        for _, process in reversed(self.daemons):
+            process.send_signal(signal.SIGTERM)
+        for _, process in self.daemons:
+            process.wait()
+        self.daemons = []

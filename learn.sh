@@ -1,0 +1,55 @@
+#!/bin/sh
+# learn.sh - from a bare Debian to trained models: real daemons on this host, one device an image or a row.
+#   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: Fashion-MNIST as well
+#   Everything it makes is in learn-run/; a run that was interrupted goes on.  ./learn.sh --afresh removes it first.
+set -eu
+cd "$(dirname "$0")"
+run=${TOMBOLA_LEARN_DIR:-learn-run}
+bin=${TOMBOLA_LEARN_PROGRAMS:-build/release/bin}
+
+step() {
+	printf '==> %s\n' "$1" >&2
+}
+
+fail() {
+	echo "learn.sh: $1" >&2
+	exit "${2:-1}"
+}
+
+tasks=
+afresh=no
+quick='shuttle-bayes shuttle-anomaly digits'
+while [ $# -gt 0 ]; do
+	case $1 in
+	--full) quick="$quick shuttle-tree fashion-moments fashion-logistic fashion-means fashion-pixels" ;;
+	--afresh) afresh=yes ;;
+	-*)
+		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ...]' >&2
+		exit 64
+		;;
+	*) tasks="$tasks $1" ;;
+	esac
+	shift
+done
+
+if [ -z "${TOMBOLA_LEARN_PROGRAMS:-}" ]; then
+	./deploy/setup.sh learn
+	step 'building'
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target tombola tombola-client tombola-shuffler tombola-analyzer >build/learn.log 2>&1 || {
+		grep -E 'error|FAILED' build/learn.log >&2
+		fail 'the build failed; all of it is in build/learn.log'
+	}
+fi
+
+[ ! -e "$run" ] || [ -e "$run/.tombola-learn" ] || fail "$run is not learn.sh's; move it away"
+[ $afresh = no ] || rm -rf "$run"
+mkdir -p "$run"
+touch "$run/.tombola-learn"
+for d in shuttle digits; do
+	./deploy/demo/fetch-data.sh $d "$run/$d.csv" || fail "no data: $d comes from a Debian package, which needs a mirror" $?
+done
+
+# One thread is enough for numpy, and the daemons need the others.
+PYTHONPATH=deploy/learn OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
+	exec /usr/bin/python3 -m tombola_learn tasks ${tasks:-$quick} --programs "$bin" --data "$run" --folder "$run"
