@@ -10,6 +10,7 @@
 
 #include "acct_ends.h"
 #include "acct_invert.h"
+#include "acct_labels.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
 #define CERTAIN       250.0
@@ -121,16 +122,6 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		words(l, k);
 }
 
-/* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff). */
-static double beyond(double mean, double exponent)
-{
-	double r = ceil(mean) + 1;
-
-	while (r * log(r / mean) - r + mean < exponent)
-		r++;
-	return r;
-}
-
 /* delta of n participants by the blanket that thinning leaves. */
 static double by_cells(
 	const struct acct_list *l, double n, double left, double eps, double most, double *work)
@@ -165,7 +156,7 @@ struct question {
 static double thinned(struct question *q, double mean, double *left)
 {
 	double eta = mean / q->n, part = eta / q->list->blanket;
-	double few = beyond(mean, mean), many = beyond(mean, CERTAIN), good, bad;
+	double few = acct_labels_beyond(mean, mean), many = acct_labels_beyond(mean, CERTAIN), good, bad;
 
 	*left = 1;
 	if (!(part < 0.5) || !(many < q->n / 2))
