@@ -70,7 +70,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 {
 	static const char *const first[] = { "cells", "n", "dummies", "count", "spec", NULL };
 	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling",
-		"messages", "count", "spec", NULL };
+		"messages", "triple", "count", "spec", NULL };
 	struct cmd_source s = *record;
 	const char *why = "";
 
@@ -95,7 +95,9 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
 	if (json_object_get(object, "messages"))
-		r->messages = (enum acct_messages)fmin(4, (double)cmd_source_count(&s, "messages"));
+		r->messages = (enum acct_messages)fmin(6, (double)cmd_source_count(&s, "messages"));
+	if (json_object_get(object, "triple"))
+		r->triple = cmd_source_real(&s, "triple");
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

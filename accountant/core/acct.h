@@ -82,6 +82,16 @@ enum acct_messages {
 	 * its label and the inputs, the bit of a report is independent of the rest and as with ACCT_BITS, and
 	 * a dummy's is fair. */
 	ACCT_LABELLED_BITS,
+	/* Of the laws that a report may have, whatever its input, each is at every value the smallest of all
+	 * or p times that; every two have the same cells, which are (a: p, 1), (a: 1, p), (c: p, p) and (e:
+	 * 1, 1), and every three have the same `triple`: of the smallest law, the mass where all three are
+	 * larger.  No dummies, no levels. */
+	ACCT_SETS,
+	/* A report is a label, as with ACCT_LABELLED_BITS, and s bits, cells = s + 1.  Given the label and
+	 * the input each bit is independent of the others, and one of its two values, which the input
+	 * decides, has chance g/(1+g).  The cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  No dummies, no
+	 * levels. */
+	ACCT_WORDS,
 };
 
 /* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
@@ -140,8 +150,10 @@ struct acct_round {
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
 	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
 	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
-	 * where there are few messages both are the cells'. */
+	 * where there are few messages both are the cells'.  So it is with sets and words, by other bounds
+	 * (doc/imitation.md). */
 	enum acct_messages messages;
+	double triple; /* of ACCT_SETS; else 0 */
 };
 
 struct acct_bound {

@@ -31,8 +31,8 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 {
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
 		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
-		a->messages != b->messages || a->event != b->event || a->scale != b->scale ||
-		a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
+		a->messages != b->messages || a->triple != b->triple || a->event != b->event ||
+		a->scale != b->scale || a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
 		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
@@ -49,16 +49,65 @@ static bool close_to(double a, double b)
 	return fabs(a - b) <= SLACK * fabs(b);
 }
 
+/* (p, 1) and (1, p) of one mass; of the rest (p, p) and (1, 1). */
+static bool are_sets(const struct acct_round *r)
+{
+	double p = 1, apart[2] = { 0, 0 }, both = 0;
+
+	for (size_t j = 0; j < r->cells; j++)
+		p = fmax(p, r->cell[j].u);
+	for (size_t j = 0; j < r->cells; j++) {
+		const struct acct_cell *c = &r->cell[j];
+
+		if (!(close_to(c->u, 1) || close_to(c->u, p)) || !(close_to(c->v, 1) || close_to(c->v, p)))
+			return false;
+		if (close_to(c->u, 1) != close_to(c->v, 1))
+			apart[close_to(c->u, 1)] += c->omega;
+		else if (!close_to(c->u, 1))
+			both += c->omega;
+	}
+	return r->triple >= 0 && r->triple <= both * (1 + SLACK) && r->cells <= 4 && p > 1 && apart[0] > 0 &&
+	       close_to(apart[0], apart[1]);
+}
+
+static bool are_words(const struct acct_round *r)
+{
+	double s = (double)r->cells - 1, g = pow(r->cell[0].u, 1 / s), chance = pow(1 + g, -s);
+
+	for (size_t j = 0; j < r->cells; j++) {
+		double k = (double)j;
+
+		if (!close_to(r->cell[j].u, pow(g, s - k)) || !close_to(r->cell[j].v, pow(g, k)) ||
+			!close_to(r->cell[j].omega, chance))
+			return false;
+		chance *= (s - k) / (k + 1);
+	}
+	return s >= 1 && g > 1;
+}
+
+static enum acct_rc check_kinds(const struct acct_round *r, const char **why)
+{
+	if (r->dummies > 0 || r->levels > 0)
+		return acct_fault(why, "sets and words have no dummies and no levels");
+	if (r->messages == ACCT_SETS ? !are_sets(r) : !are_words(r))
+		return acct_fault(why, "the cells are not those of sets, or of words");
+	return ACCT_OK;
+}
+
 /* Are the cells those of binary response? */
 static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 {
 	const struct acct_cell *a = &r->cell[0], *b = &r->cell[1];
 
+	if (r->messages != ACCT_SETS && !(r->triple >= 0 && r->triple <= 0))
+		return acct_fault(why, "triple is of sets");
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
+	if (r->messages == ACCT_SETS || r->messages == ACCT_WORDS)
+		return check_kinds(r, why);
 	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
 		r->messages != ACCT_LABELLED_BITS)
-		return acct_fault(why, "messages must be 0, 1, 2 or 3");
+		return acct_fault(why, "messages must be 0, 1, .. or 5");
 	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
 		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||

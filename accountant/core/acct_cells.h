@@ -38,6 +38,7 @@ struct acct_list {
 	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
 	size_t groups;
 	double others, dummies; /* others: the sum over all groups */
+	double triple;          /* of ACCT_SETS */
 	double mean;            /* expected blanket messages of the others */
 	double defect;          /* see struct acct_round */
 	double sampling;        /* see struct acct_round; 1 when everybody takes part */
@@ -46,7 +47,9 @@ struct acct_list {
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	bool lossless;  /* u = v in every cell, to the bit */
+	enum acct_messages
+		kinds; /* ACCT_SETS, ACCT_WORDS: acct_kinds.c may bound it better than cells; else 0 */
+	bool lossless; /* u = v in every cell, to the bit */
 };
 
 /* Returns the errors of acct_round_check, for the same rounds. */
@@ -66,6 +69,12 @@ void acct_list_losses(struct acct_list *l, double largest, const double infinite
 static inline double acct_ratio(double epsilon0)
 {
 	return fmax(exp(epsilon0), 1 + DBL_EPSILON);
+}
+
+/* Its bounds have a gap that no grid closes: that between what is charged and what data sets lose. */
+static inline bool acct_list_is_loose(const struct acct_list *l)
+{
+	return l->kinds != ACCT_ANY_MESSAGES || (l->bits.known && l->bits.labels);
 }
 
 /* Do both lists have the same privacy curve?  `count` is not compared. */

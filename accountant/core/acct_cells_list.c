@@ -5,6 +5,7 @@
 
 #include "acct_cells.h"
 #include "acct_central.h"
+#include "acct_kinds.h"
 #include "acct_labels.h"
 
 #define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
@@ -252,10 +253,14 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 		l->cell[j].u /= mean_u;
 		l->cell[j].v /= mean_v;
 	}
+	l->triple = r->triple;
 	l->defect = r->defect;
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
+	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= 4)) && l->symmetric &&
+		acct_kinds_help(l))
+		l->kinds = r->messages;
 	return ACCT_OK;
 }
 
@@ -281,7 +286,7 @@ bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 	if (a->cells != b->cells || a->groups != b->groups || !equal(a->dummies, b->dummies) ||
 		!equal(a->defect, b->defect) || !equal(a->sampling, b->sampling))
 		return false;
-	if (!same_bits(&a->bits, &b->bits))
+	if (!same_bits(&a->bits, &b->bits) || a->kinds != b->kinds || !equal(a->triple, b->triple))
 		return false;
 	if (a->event != b->event || !equal(a->scale, b->scale) || !equal(a->rate, b->rate) ||
 		!acct_profile_equal(a->profile, b->profile))

@@ -13,11 +13,6 @@
 #define WIDTH    9e-4 /* relative width of an answer */
 #define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
 
-bool acct_bound_is_narrow(const struct acct_bound *b)
-{
-	return b->upper - b->lower <= WIDTH * b->upper;
-}
-
 enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
 {
 	struct acct_list list = e->rung.list;
@@ -72,6 +67,14 @@ static double grid_step(const struct acct_composed *c)
 			low = h;
 	}
 	return acct_rung_floor(high);
+}
+
+bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b)
+{
+	for (size_t i = 0; i < c->entries; i++)
+		if (counts(&c->entry[i]) && acct_list_is_loose(&c->entry[i].rung.list))
+			return true; /* the first grid is fine enough, and a finer one closes no gap */
+	return b->upper - b->lower <= WIDTH * b->upper;
 }
 
 static enum acct_side sides_needed(const struct acct_composed *c)
@@ -308,7 +311,7 @@ enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct 
 		}
 		if (!rc)
 			rc = read_all(c, blur, out);
-		if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
+		if (rc == ACCT_ENOMEM || (!rc && acct_composed_is_narrow(c, out)))
 			break;
 		if (fresh && (rc || !can_refine(c))) {
 			c->hopeless = variance(c);

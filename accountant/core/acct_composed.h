@@ -88,7 +88,7 @@ void acct_composed_fini(struct acct_composed *c);
 ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
 
 /* Is the interval within the stated tolerance? */
-bool acct_bound_is_narrow(const struct acct_bound *b);
+bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b);
 
 /* Was the answer wide at about the same variance on every grid? */
 bool acct_composed_is_hopeless(const struct acct_composed *c);

@@ -12,6 +12,7 @@
 #include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
+#include "acct_kinds.h"
 #include "acct_labels.h"
 
 #define UNDERFLOW 1e-300
@@ -23,6 +24,8 @@ enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 	c->list = *l;
 	if (l->event != ACCT_SHUFFLED)
 		return acct_central_init(l, &c->hull);
+	if (l->kinds)
+		return acct_kinds_new(&c->list, &c->known);
 	return l->bits.known ? acct_bits_mix_new(&c->list.bits, &c->mix) : acct_exact_list(c);
 }
 
@@ -33,6 +36,7 @@ void acct_curve_fini(struct acct_curve *c)
 	acct_order_free(c->order);
 	acct_bits_mix_free(c->mix);
 	acct_hull_free(c->hull);
+	free(c->known);
 	memset(c, 0, sizeof *c);
 }
 
@@ -71,6 +75,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		acct_exact_at(c, eps, swap, at);
 	else if (c->mix)
 		work = bits_at(c, eps, swap, allowed, at);
+	else if (c->known)
+		work = acct_kinds_curve_at(&c->list, c->known, eps, allowed, at);
 	else
 		work = acct_invert_at(&c->list, eps, swap, allowed, at);
 	if (c->work)

@@ -23,6 +23,7 @@ struct acct_work {
 
 struct acct_bits_mix;
 struct acct_hull;
+struct acct_known;
 
 struct acct_curve {
 	struct acct_list list;
@@ -31,6 +32,7 @@ struct acct_curve {
 	size_t outcomes;
 	struct acct_bits_mix *mix; /* of a round of bits */
 	struct acct_hull *hull;    /* of a profile */
+	struct acct_known *known;  /* of a round whose reports have a few kinds of laws */
 	struct acct_order
 		*order;    /* the outcomes sorted by loss, which replace p and q after acct_exact_order */
 	double missed;     /* mass of the outcomes left out, under either input */

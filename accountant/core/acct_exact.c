@@ -103,7 +103,8 @@ static bool may_be_few(const struct acct_list *l)
 
 static bool may_be_listed(const struct acct_list *l, double most)
 {
-	return !l->lossless && !l->bits.known && l->cells > 1 && 1 + l->mean + l->dummies <= most;
+	return !l->lossless && !l->bits.known && l->kinds == ACCT_ANY_MESSAGES && l->cells > 1 &&
+	       1 + l->mean + l->dummies <= most;
 }
 
 /* Number of messages besides the victim's when the others contribute the i-th number of blanket messages. */

@@ -1,4 +1,4 @@
-/* acct_labels.c - bits with public labels: doc/binary.md, "Public labels".
+/* acct_labels.c - bits with public labels: doc/imitation.md.
  *
  * Each of the others is "thin" with chance eta = L/n: its bit is a fair coin, and else its chance of a one is
  * within [Q', P'], with P = eta/2 + (1-eta) P'.  The victim pretends to be a thin participant.  Given how
@@ -22,8 +22,7 @@ bool acct_labels_help(double participants, double eps0)
 	return participants > 500 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
 }
 
-/* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff). */
-static double beyond(double mean, double exponent)
+double acct_labels_beyond(double mean, double exponent)
 {
 	double r = ceil(mean) + 1;
 
@@ -59,7 +58,8 @@ struct question {
 static double thinned(struct question *q, double mean, double *left)
 {
 	double eta = mean / q->n, zero = exp(-q->eps0) / (1 + exp(-q->eps0)), one = 1 / (1 + exp(-q->eps0));
-	double few = beyond(mean, mean), many = beyond(mean, CERTAIN), eps0, fair, good, bad;
+	double few = acct_labels_beyond(mean, mean), many = acct_labels_beyond(mean, CERTAIN), eps0, fair,
+	       good, bad;
 
 	*left = 1;
 	if (!(zero > eta) || !(many < q->n / 2))

@@ -166,7 +166,7 @@ static bool add_up(const struct sum *s, const double p[2], struct ends *e)
 	/* What is left out: nodes up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
 	e->rest = 2 * exp(-NEGLECTED) *
 		  ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
-	*s->work += 60 * (double)last + 400 * (double)kept + 2e4;
+	*s->work += 20 * (double)last + 150 * (double)kept + 8e3;
 	for (int i = 0; i < 2; i++)
 		e->value[i] =
 			(e->value[i] + e->size[i] + e->rest) * exp(most) / (s->period * (s->n + s->fair));
@@ -201,13 +201,14 @@ static double search(struct sum *s)
 	while (open > 0) {
 		double low = from[open - 1], high = to[open - 1], middle = floor((low + high) / 2);
 
-		if (!over(s, low, high, &ends, &between) || *s->work > s->most)
+		if (!over(s, low, high, &ends, &between))
 			return INFINITY;
 		/* c and T are those of the middle: far from it the sum is above the value. */
 		if (high - low <= s->n / 64)
 			best = fmax(best, ends);
 		done++;
-		if (between <= best * (1 + TOLERANCE) || high - low < 2 || done + open >= INTERVALS) {
+		if (between <= best * (1 + TOLERANCE) || high - low < 2 || done + open >= INTERVALS ||
+			*s->work > s->most) {
 			most = fmax(most, high - low <= 1 ? ends : between);
 			open--;
 			continue;

@@ -75,6 +75,7 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 		const struct acct_list *l = &p->part[i].curve.list;
 
 		p->symmetric = p->symmetric && l->symmetric;
+		p->loose = p->loose || acct_list_is_loose(l);
 		p->largest += p->part[i].count * l->largest;
 		p->exponents += p->part[i].count * l->exponent;
 		for (int way = 0; way < 2; way++)

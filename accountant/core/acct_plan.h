@@ -25,6 +25,7 @@ struct acct_plan {
 	double largest;   /* no finite composed loss exceeds this */
 	double exponents; /* the same bound, for losses that leave the range of a double */
 	bool symmetric;
+	bool loose;   /* of some round acct_list_is_loose */
 	bool blurred; /* a dropped round was lossless only up to rounding */
 	struct acct_work work;
 	double most_nodes; /* nodes allowed in one part's grid */

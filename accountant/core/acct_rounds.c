@@ -313,7 +313,8 @@ enum acct_rc acct_rounds_refine(
 		last = p->work.spent - spent;
 		width = widest(target, targets);
 		stalled += width > 0.8 * before;
-		if (!(width > goal) || (stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
+		if (!(width > goal) || (p->loose && i > 0) ||
+			(stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;
 	}
 	return rc;

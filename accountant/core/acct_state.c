@@ -56,6 +56,7 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->rate = r->rate;
 	out->profile = r->profile;
 	out->messages = r->messages;
+	out->triple = r->triple;
 }
 
 static struct acct_entry *find(struct acct_composed *c, const struct acct_list *list)
@@ -237,7 +238,7 @@ static enum acct_rc answer(struct acct_state *s, struct acct_bound *out)
 		return ACCT_OK;
 	rc = acct_composed_epsilon(&s->composed, blur, out);
 	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
-	if (rc == ACCT_ENOMEM || (!rc && acct_bound_is_narrow(out)))
+	if (rc == ACCT_ENOMEM || (!rc && acct_composed_is_narrow(&s->composed, out)))
 		return rc;
 	/* A wide answer is sound, so it is returned when there is no better one. */
 	scratch = from_scratch(s, f.different, out);

@@ -18,7 +18,8 @@ extern "C" {
 #endif
 
 #define ACCT_STATE_ENTRIES 4096u /* most different rounds of a state */
-#define ACCT_STATE_WIDTH   1e-3  /* relative width of an answer, unless acct_epsilon's is wider */
+#define ACCT_STATE_WIDTH \
+	1e-3 /* relative width of an answer, unless acct_epsilon's is wider, or a round's own bounds */
 
 struct acct_state;
 

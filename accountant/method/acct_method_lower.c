@@ -13,7 +13,8 @@ static bool attained(const struct acct_spec *s, bool alone)
 
 	if (r->sampling > 0)
 		return false;
-	return s->exact || (alone && r->count == 1 && r->messages != ACCT_ANY_MESSAGES);
+	return s->exact || (alone && r->count == 1 && r->messages != ACCT_ANY_MESSAGES &&
+				   r->messages <= ACCT_LABELLED_BITS);
 }
 
 /* Everybody else holds the victim's first input: reports of others are iid of law R0 = omega u, and relative

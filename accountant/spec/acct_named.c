@@ -169,12 +169,13 @@ static const struct acct_named table[] = {
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
 	{ "cells",
 		"omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/"
-		"..][,messages=0]",
+		"..][,messages=0][,triple=0]",
 		"any list of blanket cells; others may be less of it", acct_named_listed, false,
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 3, true, false } } },
+			{ "messages", ACCT_WHOLE, 0, 5, true, false },
+			{ "triple", ACCT_REAL, 0, 0, true, false } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)
@@ -223,4 +224,12 @@ void acct_named_two_level(struct acct_round *r, double p, double apart, double b
 		r->cell[r->cells++] = (struct acct_cell){ none, 1, 1 };
 	if (both > 0)
 		r->cell[r->cells++] = (struct acct_cell){ both, p, p };
+}
+
+void acct_named_sets(struct acct_spec *s)
+{
+	if (!(s->eps0 > ACCT_NAMED_LEAST))
+		return;
+	s->round.messages = ACCT_SETS;
+	s->round.triple = s->triple;
 }

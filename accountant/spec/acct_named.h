@@ -61,6 +61,12 @@ void acct_named_two_level(struct acct_round *r, double p, double apart, double b
 
 /* acct_named_central.c */
 acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guarantee;
+/* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */
+#define ACCT_NAMED_LEAST 1e-6
+
+/* Every two inputs have the list's cells, every three s->triple: ACCT_SETS. */
+void acct_named_sets(struct acct_spec *s);
+
 /* The families. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
 acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins, acct_named_mixbins,

@@ -18,6 +18,7 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 	s->third = d > 2;
 	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
+	acct_named_sets(s);
 	return ACCT_OK;
 }
 
@@ -34,6 +35,7 @@ enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, con
 	s->third = d > 2;
 	s->triple = d > 3 ? (a * a - full) / (2 * e) : 0;
 	acct_named_two_level(&s->round, e, a / 2, both / (2 * e), e * a / 2 + full / 2);
+	acct_named_sets(s);
 	return ACCT_OK;
 }
 
@@ -60,6 +62,8 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
 			exp(eps0 * (i / m)) };
+	if (eps0 > ACCT_NAMED_LEAST)
+		r->messages = ACCT_WORDS;
 	if (m < 2) /* the coordinate is told, if there is more than one */
 		r->messages = arg[2].size > 0 && arg[2].x[0] < 2 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	return ACCT_OK;

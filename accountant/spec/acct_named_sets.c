@@ -16,6 +16,7 @@ enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, 
 	s->eps0 = arg[2].x[0];
 	s->third = d > 2;
 	s->triple = d > 2 ? k * ((k - 1) / z) * ((k - 2) / (d - 2)) : 0;
+	acct_named_sets(s);
 	acct_named_two_level(&s->round, p, k * ((d - k) / z), k * ((k - 1) / z), (d - k) * ((d - k - 1) / z));
 	return ACCT_OK;
 }

@@ -46,6 +46,8 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 			return acct_fault(why, too_many);
 	if (arg[6].size > 0)
 		s->round.messages = (enum acct_messages)arg[6].x[0];
+	if (arg[7].size > 0)
+		s->round.triple = arg[7].x[0];
 	return ACCT_OK;
 }
 

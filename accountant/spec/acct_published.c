@@ -14,7 +14,12 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 	double pa = s->beta / (1 - 1 / s->p), rest = 1 - pa * (1 + 1 / s->p);
 	double q2 = rest > 1e-14 ? fmin(s->q, rest / (1 - 2 * pa / s->q)) : s->q;
 	struct acct_round pair = s->round;
-	enum acct_rc rc = acct_cells_pair(s->p, s->beta, s->q, q2, &pair, why);
+	enum acct_rc rc;
+
+	if (pair.messages > ACCT_BITS_OF_LEVELS) /* what is known of those is not of a pair's cells */
+		pair.messages = ACCT_ANY_MESSAGES;
+	pair.triple = 0;
+	rc = acct_cells_pair(s->p, s->beta, s->q, q2, &pair, why);
 
 	if (rc)
 		return rc;

@@ -93,6 +93,10 @@ enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,
 	add_cell(out, b->one, 1, ratio);
 	add_cell(out, b->neither, 1, 1);
 	add_cell(out, b->both, ratio, ratio);
+	if (b->sets && ratio > 1 + 1e-6) {
+		out->messages = ACCT_SETS;
+		out->triple = (double)b->all;
+	}
 	return CM_OK;
 }
 

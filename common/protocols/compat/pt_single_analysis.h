@@ -38,6 +38,8 @@ CM_CHECK enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct 
 struct pt_blanket {
 	long double one, neither, both; /* each correct to 2^-60 of itself; 0: no such cell */
 	long double ratio;              /* above 1 */
+	bool sets;       /* every two inputs have these masses, and every three the following: ACCT_SETS */
+	long double all; /* ratio omega under all of three */
 };
 /* Cells of `participants` honest clients, omega rounded down and ratios up. */
 CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,

@@ -30,6 +30,10 @@ enum cm_rc pt_unary_cells(
 
 	b.neither = silent * flip + keep * powl(other, p->unary.bins - 1);
 	b.both = other * other * flip / silent * (1 - powl(other, p->unary.bins - 2));
+	b.all = p->unary.bins > 3
+			? other * other * other * flip / silent * (1 - powl(other, p->unary.bins - 3))
+			: 0;
+	b.sets = true;
 	return pt_single_cells(p, participants, &b, out, err);
 }
 

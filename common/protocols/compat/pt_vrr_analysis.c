@@ -72,6 +72,8 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
+	if (ratio > 1 + 1e-6L)
+		round->messages = ACCT_WORDS;
 	if (p->vrr.size == 1) /* the coordinate is told, if there is more than one */
 		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	return CM_OK;

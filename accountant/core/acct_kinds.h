@@ -1,0 +1,52 @@
+/* acct_kinds.h - an upper bound on the privacy curve of a round that knows every law that a report may have,
+ * and not only the part that all have in common.
+ *
+ * Theorem and proof: doc/imitation.md.  A *kind* is what an input of another participant makes of its report,
+ * seen by its likelihood ratios to the victim's two laws.  The bound is the largest over all numbers of
+ * participants of every kind. */
+#pragma once
+
+#include "acct_curve.h"
+
+#define ACCT_KINDS 20u
+#define ACCT_ATOMS 20u
+
+/* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
+struct acct_atom {
+	double mass, u, v, ratio;
+};
+
+struct acct_kind {
+	size_t atoms;
+	struct acct_atom atom[ACCT_ATOMS];
+};
+
+/* Kind 0: that of the victim's first input. */
+struct acct_kinds {
+	size_t kinds;
+	struct acct_kind kind[ACCT_KINDS];
+};
+
+/* The kinds of a checked round; kinds is 0 where its messages have none, or too many. */
+void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
+
+/* The kinds of a list that has some, and the data sets in which all others are of the one that loses most.
+ * free() it. */
+struct acct_known;
+ACCT_CHECK enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out);
+
+/* One point of such a list, before defect and sampling: above, the lesser of the bound and the cells'; below,
+ * what those data sets lose. */
+double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
+	struct acct_point *at);
+
+/* Is the round big enough for the bound to help? */
+bool acct_kinds_help(const struct acct_list *l);
+
+/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  Returns the work done. */
+double acct_kinds_at(
+	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi);
+
+/* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
+ * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */
+double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work);

@@ -1,0 +1,310 @@
+/* test_acct_kinds.c - rounds whose reports have laws of a few kinds: the theorem for any laws, the kinds
+ * against the definitions of the randomizers, the sums against enumeration (doc/imitation.md). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acct_bags.h"
+#include "acct_kinds.h"
+#include "acct_mech.h"
+#include "acct_method.h"
+#include "acct_parsed.h"
+
+#define SLACK 1e-10
+
+static struct acct_list list_of(const char *text)
+{
+	static struct acct_list l;
+	struct acct_round r = parsed(text).round;
+
+	assert_int_equal(acct_list_init(&l, &r, NULL), ACCT_OK);
+	return l;
+}
+
+/* D of these places, by listing what each shows: mass p[l][y], worth x[l][y]. */
+struct places {
+	size_t n, outputs;
+	double p[6][MECH_OUTPUTS], x[6][MECH_OUTPUTS];
+};
+
+static double sum_from(const struct places *d, size_t l, double chance, double worth)
+{
+	double sum = 0;
+
+	if (l == d->n)
+		return chance * fmax(0, worth);
+	for (size_t y = 0; y < d->outputs; y++)
+		if (d->p[l][y] > 0)
+			sum += sum_from(d, l + 1, chance * d->p[l][y], worth + d->x[l][y]);
+	return sum;
+}
+
+/* The law is (R - eta F)/(1 - eta). */
+static void set_place(struct places *d, size_t l, const struct mech *m, size_t x0, size_t x1, size_t z,
+	double eta, const double *f, double e)
+{
+	for (size_t y = 0; y < m->outputs; y++) {
+		double law = (m->law[z][y] - eta * f[y]) / (1 - eta);
+
+		d->p[l][y] = law;
+		d->x[l][y] = (m->law[x0][y] - e * m->law[x1][y]) / law;
+	}
+}
+
+/* The largest D of `from`.. more of these inputs. */
+static double largest(struct places *d, const struct mech *m, size_t x0, size_t x1, size_t from, size_t l,
+	double eta, const double *f, double e)
+{
+	double most = 0;
+
+	if (l == d->n)
+		return sum_from(d, 0, 1, 0) / (double)d->n;
+	for (size_t z = from; z < m->inputs; z++) {
+		set_place(d, l, m, x0, x1, z, eta, f, e);
+		most = fmax(most, largest(d, m, x0, x1, z, l + 1, eta, f, e));
+	}
+	return most;
+}
+
+static double choose(size_t n, size_t k)
+{
+	double c = 1;
+
+	for (size_t i = 0; i < k; i++)
+		c = c * (double)(n - i) / (double)(i + 1);
+	return c;
+}
+
+/* The worst data set of n = 3, exactly, against the theorem with every term exact. */
+static double compare(const struct bags *bags, const struct mech *m, double part, double e)
+{
+	static struct places d;
+	double blanket[MECH_OUTPUTS] = { 0 }, w = 0, eta, tightest = 0, local = 0;
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		blanket[y] = 1;
+		for (size_t x = 0; x < m->inputs; x++)
+			blanket[y] = fmin(blanket[y], m->law[x][y]);
+		w += blanket[y];
+	}
+	for (size_t y = 0; y < m->outputs; y++)
+		blanket[y] /= w;
+	eta = part * w;
+	d.outputs = m->outputs;
+	double bound = 0;
+	for (size_t b = 1; b < 3; b++) {
+		d.n = 3 - b;
+		bound += choose(2, b) * pow(eta, (double)b) * pow(1 - eta, 2 - (double)b) *
+			 largest(&d, m, 0, 1, 0, 0, eta, blanket, e);
+	}
+	for (size_t y = 0; y < m->outputs; y++)
+		local += fmax(0, m->law[0][y] - e * m->law[1][y]);
+	bound += (1 - eta) * (1 - eta) * local;
+	for (size_t z = 0; z < m->inputs; z++)
+		for (size_t t = z; t < m->inputs; t++) {
+			static struct law law[2];
+
+			for (size_t v = 0; v < 2; v++) {
+				memset(&law[v], 0, sizeof law[v]);
+				law[v].mass[0] = 1;
+				law_add(bags, &law[v], m->law[z]);
+				law_add(bags, &law[v], m->law[t]);
+				law_add(bags, &law[v], m->law[v]);
+			}
+			double exact = hockey(bags, &law[0], &law[1], e);
+			if (!(exact <= bound * (1 + SLACK) + 1e-14))
+				fail_msg("%s: %.15g above %.15g", m->text, exact, bound);
+			tightest = fmax(tightest, exact / fmax(bound, 1e-300));
+		}
+	return tightest;
+}
+
+static void the_theorem_holds_for_every_randomizer(void **state)
+{
+	static struct mech m;
+	static struct bags bags;
+	double tightest = 0;
+	size_t cases = 0;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++) {
+		mech_merge(&m);
+		if (m.truthful || m.dummies || m.inputs > 6 || !bags_init(&bags, m.outputs, 3))
+			continue;
+		for (int k = 0; k < 4; k++)
+			for (int part = 1; part < 4; part++)
+				tightest = fmax(tightest, compare(&bags, &m, 0.3 * part, exp(0.25 * k)));
+		cases++;
+	}
+	assert_true(cases >= 20 && tightest > 0.8);
+}
+
+/* E (X - t)+ of one kind. */
+static double potential(const struct acct_kind *k, double e, double t)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < k->atoms; j++)
+		sum += k->atom[j].mass * fmax(0, k->atom[j].u - e * k->atom[j].v - t);
+	return sum;
+}
+
+/* What any third input makes of any pair is no more spread than the kinds, and for sets it is one of them. */
+static void kinds_are_those_of_the_definition(void **state)
+{
+	static struct mech m;
+	static struct acct_kinds kinds;
+	size_t cases = 0;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++) {
+		char text[200];
+
+		(void)snprintf(text, sizeof text, "%.119s%s", m.text, ",n=100000");
+		if (m.truthful || m.dummies)
+			continue;
+		struct acct_list l = list_of(text);
+		if (l.kinds == ACCT_ANY_MESSAGES)
+			continue;
+		acct_kinds_of(&l, &kinds);
+		assert_true(kinds.kinds >= 2);
+		for (size_t x0 = 0; x0 < m.inputs; x0++)
+			for (size_t x1 = 0; x1 < m.inputs; x1++)
+				for (size_t z = 0; x0 != x1 && z < m.inputs; z++)
+					for (int step = -40; step < 40; step++) {
+						double e = 1.4, t = 0.25 * step, sum = 0, most = 0;
+
+						for (size_t y = 0; y < m.outputs; y++)
+							sum += fmax(0, m.law[x0][y] - e * m.law[x1][y] -
+									       t * m.law[z][y]);
+						for (size_t k = 0; k < kinds.kinds; k++)
+							most = fmax(most, potential(&kinds.kind[k], e, t));
+						if (!(sum <= most * (1 + 1e-9) + 1e-12))
+							fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g",
+								m.text, x0, x1, z, t, sum, most);
+					}
+		cases++;
+	}
+	assert_true(cases >= 8);
+}
+
+static double of_kinds(struct places *d, const struct acct_kinds *k, size_t l, size_t from, double e)
+{
+	double most = 0;
+
+	if (l == d->n)
+		return sum_from(d, 0, 1, 0) / (double)d->n;
+	for (size_t i = from; i < k->kinds; i++) {
+		memset(d->p[l], 0, sizeof d->p[l]);
+		for (size_t j = 0; j < k->kind[i].atoms; j++) {
+			d->p[l][j] = k->kind[i].atom[j].mass;
+			d->x[l][j] = k->kind[i].atom[j].u - e * k->kind[i].atom[j].v;
+		}
+		most = fmax(most, of_kinds(d, k, l + 1, i, e));
+	}
+	return most;
+}
+
+static void no_places_are_above_the_sum(void **state)
+{
+	static const char *const text[] = { "rappor:d=5,eps0=1,n=10000", "oue:d=4,eps0=2,n=10000",
+		"subset:d=6,k=2,eps0=1,n=10000", "subset:d=2,k=1,eps0=1,n=10000", "vrr:s=2,eps0=2,n=10000",
+		"vrr:s=3,eps0=3,n=10000" };
+	static struct acct_kinds kinds;
+	static struct places d;
+
+	(void)state;
+	d.outputs = ACCT_ATOMS;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_list l = list_of(text[i]);
+
+		assert_true(l.kinds != ACCT_ANY_MESSAGES);
+		acct_kinds_of(&l, &kinds);
+		for (d.n = 1; d.n <= (kinds.kinds > 10 ? 2u : 3u); d.n++)
+			for (int part = 0; part < 5; part++) {
+				double eps = 0.2 * part, work = 0,
+				       most = of_kinds(&d, &kinds, 0, 0, exp(eps));
+				double bound = acct_kinds_largest(&kinds, (double)d.n, eps, 1e12, &work);
+
+				if (!(bound >= most * (1 - SLACK)))
+					fail_msg("%s N=%zu eps=%g: %.12g above %.12g", text[i], d.n, eps,
+						most, bound);
+			}
+	}
+}
+
+static double epsilon_of(const char *method, const char *text, double delta)
+{
+	struct acct_spec s = parsed(text);
+	struct acct_method_answer a;
+	const char *why;
+
+	assert_int_equal(acct_method_find(method)->epsilon(&s, 1, delta, &a, &why), ACCT_OK);
+	return a.worth == ACCT_LOWER ? a.bound.lower : a.bound.upper;
+}
+
+/* Charged against what data sets lose, and against the cells without what is known of the messages. */
+static void little_is_left(void **state)
+{
+	static const struct {
+		const char *text;
+		double left, won;
+	} row[] = { { "vrr:s=2,eps0=3,n=10000", 1.02, 1.3 }, { "vrr:s=3,eps0=3,n=10000", 1.02, 1.4 },
+		{ "vrr:s=3,eps0=1,n=1000000", 1.004, 1.2 }, { "rappor:d=16,eps0=1,n=10000", 1.02, 1.1 },
+		{ "rappor:d=16,eps0=3,n=1000000", 1.007, 1.09 }, { "oue:d=4,eps0=1,n=10000", 1.02, 1.08 },
+		{ "subset:d=12,k=3,eps0=3,n=10000", 1.02, 1.09 },
+		{ "subset:d=6,k=2,eps0=3,n=1000000,count=16", 1.03, 1.1 },
+		{ "vrr:s=2,eps0=3,n=10000,count=256", 1.03, 1.3 },
+		{ "vrr:s=2,eps0=1,n=1000000000000", 1.004, 1.2 }, { "vrr:s=4,eps0=3,n=10000", 2, 1 },
+		{ "rappor:d=4,eps0=3,n=20", 2, 0.9999 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct acct_spec s = parsed(row[i].text);
+		struct acct_bound cells;
+		double charged = epsilon_of("pld", row[i].text, 1e-6),
+		       lower = epsilon_of("lower", row[i].text, 1e-6);
+
+		s.round.messages = ACCT_ANY_MESSAGES;
+		s.round.triple = 0;
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &cells), ACCT_OK);
+		if (!(charged >= lower && charged <= row[i].left * lower &&
+			    charged * row[i].won <= cells.upper))
+			fail_msg("%s: charged %.9g, lower %.9g, cells %.9g", row[i].text, charged, lower,
+				cells.upper);
+	}
+}
+
+static void what_is_not_sets_or_words_is_refused(void **state)
+{
+	(void)state;
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=4,triple=.1", "not those of sets");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,triple=.1", "triple is of sets");
+	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=5", "not those of sets");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5,dummies=2", "no dummies");
+	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5").round.messages, ACCT_WORDS);
+	assert_int_equal(parsed("rappor:d=4,eps0=1e-9,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("olh:l=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("hadamard:d=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_sets_or_words_is_refused),
+		cmocka_unit_test(the_theorem_holds_for_every_randomizer),
+		cmocka_unit_test(kinds_are_those_of_the_definition),
+		cmocka_unit_test(no_places_are_above_the_sum),
+		cmocka_unit_test(little_is_left),
+	};
+
+	return cmocka_run_group_tests_name("acct_kinds", tests, NULL, NULL);
+}
