@@ -124,7 +124,7 @@ struct acct_round {
 	enum acct_event event; /* but for ACCT_SHUFFLED: of the fields below only count, defect and sampling
 				  are used, and cells is 0 */
 	double scale;          /* ACCT_GAUSSIAN [0.125, 1e6], ACCT_LAPLACE [0.002, 1e6] */
-	double rate;           /* ACCT_GAUSSIAN: [1e-9, 1] */
+	double rate; /* ACCT_GAUSSIAN: [1e-9, 1]; at 1 nothing is sampled, and scale is over the distance */
 	const struct acct_profile *profile; /* ACCT_PROFILE: borrowed for as long as the round is used, and by
 					       a state that it was added to */
 	struct acct_cell cell[ACCT_MAX_CELLS];

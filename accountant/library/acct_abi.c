@@ -52,6 +52,12 @@ uint64_t acct_abi_rounds(const struct acct_abi *a)
 	return a->rounds;
 }
 
+const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n)
+{
+	*n = a->size;
+	return a->spec;
+}
+
 enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence)
 {
 	if (why.room > 0)
@@ -132,7 +138,9 @@ static enum acct_rc parse(const char *text, struct acct_abi_round *out, struct a
 	if (!plain)
 		return acct_abi_say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
 	locale_t before = uselocale(plain);
-	enum acct_rc rc = acct_spec_parts(text, out->part, &out->parts, why.text, why.room);
+	enum acct_rc rc = acct_abi_is_own(text)
+				  ? acct_abi_own(text, out, why)
+				  : acct_spec_parts(text, out->part, &out->parts, why.text, why.room);
 	uselocale(before);
 	freelocale(plain);
 	return rc;

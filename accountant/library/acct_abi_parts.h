@@ -1,6 +1,9 @@
 /* acct_abi_parts.h - types and functions shared by the files of the handle interface.  Not installed. */
 #pragma once
 
+#include <stdbool.h>
+
+#include "acct_abi.h"
 #include "acct_spec.h"
 
 /* Receives the sentence for the caller; text may be NULL with room 0. */
@@ -20,3 +23,10 @@ struct acct_abi_round {
 /* The round `times` times, at most `most` repetitions of any part. */
 ACCT_CHECK enum acct_rc acct_abi_round(
 	const char *text, uint64_t times, uint64_t most, struct acct_abi_round *out, struct acct_abi_why why);
+
+/* All parts of the account with their counts, borrowed; NULL and 0 without rounds. */
+const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n);
+
+/* acct_abi_own.c: does the text name what was kept? And the round that it is. */
+bool acct_abi_is_own(const char *text);
+ACCT_CHECK enum acct_rc acct_abi_own(const char *text, struct acct_abi_round *out, struct acct_abi_why why);

@@ -1,5 +1,6 @@
 /* acct_named_central.c - central events: noise that a trusted party adds, and stated guarantees. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "acct_fault.h"
 #include "acct_named.h"
@@ -16,7 +17,10 @@ static enum acct_rc begin(struct acct_spec *s, enum acct_event event, const char
 
 enum acct_rc acct_named_gaussian(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	s->round.scale = arg[0].x[0];
+	bool all = arg[1].size > 0 && arg[1].x[0] >= 1 && arg[1].x[0] <= 1;
+
+	/* Where every record takes part, two of norm 1 are 2 apart. */
+	s->round.scale = all ? arg[0].x[0] / 2 : arg[0].x[0];
 	s->round.rate = arg[1].size > 0 ? arg[1].x[0] : 1;
 	return begin(s, ACCT_GAUSSIAN, why);
 }

@@ -128,6 +128,21 @@ static void a_sampled_sum_has_the_loss_of_opposite_records(void **state)
 	}
 }
 
+/* A sum that all records take part in: two of norm 1 are 2 apart. */
+static void a_sum_of_all_is_no_sample(void **state)
+{
+	const char *all[] = { "sampled-gaussian:sigma=3,rate=1" },
+		   *nearly[] = { "sampled-gaussian:sigma=3,rate=0.9999999" };
+
+	(void)state;
+	for (double eps = 0; eps < 4; eps += 0.5) {
+		ld truth = gauss_delta(2 / 3.0L, eps);
+
+		holds(delta_of(all, 1, eps), truth, 0, 1e-5, all[0]);
+		holds(delta_of(nearly, 1, eps), truth, 1e-4L * truth, 1e-5, nearly[0]);
+	}
+}
+
 static void a_sampled_sum_composes_with_other_noise(void **state)
 {
 	const struct sampled s = { 0.1L, 1, -1 };
@@ -265,6 +280,7 @@ int main(void)
 		cmocka_unit_test(one_answer_has_its_closed_form),
 		cmocka_unit_test(many_normal_answers_are_one),
 		cmocka_unit_test(a_sampled_sum_has_the_loss_of_opposite_records),
+		cmocka_unit_test(a_sum_of_all_is_no_sample),
 		cmocka_unit_test(a_sampled_sum_composes_with_other_noise),
 		cmocka_unit_test(a_shuffled_round_composes_with_normal_noise),
 		cmocka_unit_test(a_guarantee_is_its_worst_pair),

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_own.h"
 #include "acct_parsed.h"
 #include "csv.h"
 
@@ -95,28 +96,115 @@ static void row_text(const struct csv *c, char *text, size_t room)
 	else if (strcmp(kind, "mixdump") == 0)
 		snprintf(text, room, "mixbins:k=%g,dummies=%g,eps0=%.17g", json(c, "d"), json(c, "N"),
 			log((1 - json(c, "f")) / (json(c, "f") / (json(c, "d") - 1))));
-	else if (strcmp(kind, "privkv_exact") == 0 || strcmp(kind, "pckv_grr") == 0)
-		/* no cells of their own: their parameters are a pair */
-		snprintf(text, room, "pair:p=%s,beta=%s,q=%s", csv_get(c, "p"), csv_get(c, "beta"),
-			csv_get(c, "q"));
 	else
 		fail_msg("%s: no such randomizer '%s'", csv_get(c, "id"), kind);
+}
+
+/* Key-value pairs: a participant holds s of d keys, each with a value -1 or 1.  An input is one sign (0:
+ * none) for each key. */
+#define MOST_KEYS   5
+#define MOST_INPUTS 64
+
+static size_t key_values(size_t d, size_t s, int held[MOST_INPUTS][MOST_KEYS])
+{
+	size_t n = 0, all = 1;
+
+	for (size_t j = 0; j < d; j++)
+		all *= 3;
+	for (size_t code = 0; code < all; code++) {
+		size_t rest = code, keys = 0;
+		int sign[MOST_KEYS] = { 0 };
+
+		for (size_t j = 0; j < d; j++, rest /= 3) {
+			sign[j] = (int)(rest % 3) - 1;
+			keys += sign[j] != 0;
+		}
+		if (keys != s)
+			continue;
+		assert_true(n < MOST_INPUTS);
+		memcpy(held[n++], sign, sizeof sign);
+	}
+	return n;
+}
+
+/* PrivKV (Ye et al. 2019): a random key j of d; whether it is held is flipped at eps1, its value at eps2; who
+ * does not hold it sends a random value.  Outputs: j and one of none, -1, 1. */
+static size_t privkv(const struct csv *c, const int *sign, double *p)
+{
+	size_t d = (size_t)json(c, "d");
+	double keep = 1 / (1 + exp(-json(c, "eps1"))), right = 1 / (1 + exp(-json(c, "eps2")));
+
+	for (size_t j = 0; j < d; j++) {
+		double shown = sign[j] ? keep : 1 - keep;
+
+		p[3 * j] = (1 - shown) / (double)d;
+		for (int v = -1; v <= 1; v += 2)
+			p[3 * j + (v < 0 ? 1 : 2)] = shown *
+						     (sign[j] == 0          ? 0.5
+							     : sign[j] == v ? right
+									    : 1 - right) /
+						     (double)d;
+	}
+	return 3 * d;
+}
+
+/* PCKV-GRR (Gu et al. 2020): one of the s pairs at random, response on the 2 d pairs; sampling makes the
+ * response's e^eps a mean of it and s - 1 ones. */
+static size_t pckv(const struct csv *c, const int *sign, double *p)
+{
+	size_t d = (size_t)json(c, "d");
+	double s = json(c, "s"), ratio = s * expm1(json(c, "eps0")) + 1, whole = ratio + 2 * (double)d - 1;
+
+	for (size_t j = 0; j < d; j++)
+		for (int v = -1; v <= 1; v += 2)
+			p[2 * j + (v < 0 ? 0 : 1)] = (sign[j] == v ? (ratio + s - 1) / s : 1) / whole;
+	return 2 * d;
+}
+
+/* The parameters of the two, derived from all their probabilities and all pairs of inputs. */
+static bool key_value_parameters(const struct csv *c, struct acct_spec *out)
+{
+	bool first = strcmp(csv_get(c, "randomizer"), "privkv_exact") == 0;
+	static double p[MOST_INPUTS * 3 * MOST_KEYS];
+	int held[MOST_INPUTS][MOST_KEYS];
+	struct acct_profile *owned;
+	char why[200] = "";
+	struct acct_matrix m = { .p = p };
+
+	if (!first && strcmp(csv_get(c, "randomizer"), "pckv_grr") != 0)
+		return false;
+	m.inputs = key_values((size_t)json(c, "d"), (size_t)json(c, "s"), held);
+	for (size_t x = 0; x < m.inputs; x++)
+		m.outputs =
+			first ? privkv(c, held[x], p + x * m.outputs) : pckv(c, held[x], p + x * m.outputs);
+	if (acct_own_matrix(&m, "n=1000", out, &owned, why, sizeof why))
+		fail_msg("%s: %s", csv_get(c, "id"), why);
+	acct_profile_free(owned);
+	return true;
 }
 
 static void the_parameters_of_the_literature_are_met(void **state)
 {
 	struct csv c;
-	size_t rows = 0;
+	size_t rows = 0, pairs = 0;
 
 	(void)state;
 	assert_true(csv_open(&c, TEST_DATA "/vectors/protocols.csv"));
 	while (csv_next(&c)) {
 		const char *kind = csv_get(&c, "randomizer"), *q2 = csv_get(&c, "q2");
+		struct acct_spec s;
 		char text[200];
 
+		if (key_value_parameters(&c, &s)) {
+			if (!(near(s.p, atof(csv_get(&c, "p"))) && near(s.beta, atof(csv_get(&c, "beta"))) &&
+				    near(s.q, atof(csv_get(&c, "q")))))
+				fail_msg("%s: (%.15g, %.15g, %.15g)", csv_get(&c, "id"), s.p, s.beta, s.q);
+			pairs++;
+			continue;
+		}
 		row_text(&c, text, sizeof text - 10);
 		strcat(text, ",n=1000");
-		struct acct_spec s = parsed(text);
+		s = parsed(text);
 		double q = s.q, blanket_share = blanket(&s.round), twin = 0;
 
 		/* These rows have the q of dummies, whose law is the blanket's over its share. */
@@ -139,7 +227,8 @@ static void the_parameters_of_the_literature_are_met(void **state)
 		rows++;
 	}
 	fclose(c.file);
-	assert_int_equal(rows, 111);
+	assert_int_equal(rows + pairs, 111);
+	assert_int_equal(pairs, 9);
 }
 
 int main(void)

@@ -11,13 +11,16 @@ from ._library import AccountantError, Answer, LimitError, PrecisionError, Worth
 from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccountant, PrivacyAccountant, PrivacyFilter,
                          RdpAccountant, UnsupportedEventError)
 from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
+from .central import (CurveDpEvent, GaussianDpEvent, GuaranteeDpEvent, LaplaceDpEvent, MatrixDpEvent,
+                      PoissonSampledDpEvent)
 from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDpEvent, SelfComposedDpEvent,
                      ShuffledDpEvent)
 from .personal import personal_event
 
 __all__ = [
-    "AccountantError", "Answer", "ComposedDpEvent", "DpEvent", "ExplicitBracketInterval", "IncrementalAccountant",
-    "LimitError", "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant",
+    "AccountantError", "Answer", "ComposedDpEvent", "CurveDpEvent", "DpEvent", "ExplicitBracketInterval",
+    "GaussianDpEvent", "GuaranteeDpEvent", "IncrementalAccountant", "LaplaceDpEvent", "LimitError", "MatrixDpEvent",
+    "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant", "PoissonSampledDpEvent",
     "PrecisionError", "PrivacyAccountant", "PrivacyFilter", "RandomizedResponseDpEvent", "RdpAccountant",
     "SelfComposedDpEvent", "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods",
     "personal_event", "version",

@@ -12,6 +12,20 @@ from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequenc
 _SONAME = "libtombola-accountant.so.0"
 _SENTENCE = 512  # room for an error's sentence
 
+class _Pmf(ctypes.Structure):
+    """struct acct_pmf"""
+
+    _fields_ = [("lower", ctypes.c_long), ("p", ctypes.POINTER(ctypes.c_double)), ("size", ctypes.c_size_t),
+                ("infinite", ctypes.c_double)]
+
+
+class _Pld(ctypes.Structure):
+    """struct acct_pld"""
+
+    _fields_ = [("step", ctypes.c_double), ("lower", ctypes.c_long), ("p", ctypes.POINTER(ctypes.c_double)),
+                ("size", ctypes.c_size_t), ("infinite", ctypes.c_double)]
+
+
 _EPRECISION, _ELIMIT, _ENOMEM = 2, 3, 4
 
 
@@ -77,6 +91,7 @@ def _load() -> ctypes.CDLL:
 def _declare(library: ctypes.CDLL) -> None:
     handle, text, room = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
     bound = ctypes.POINTER(ctypes.c_double)
+    number, pmf = ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(_Pmf)
     decision = [handle, text, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int), text, room]
     answer = [handle, text, ctypes.c_double, bound, bound, ctypes.POINTER(ctypes.c_int), text, room]
     for name, result, arguments in (
@@ -88,6 +103,18 @@ def _declare(library: ctypes.CDLL) -> None:
             ("acct_abi_delta_by", ctypes.c_int, answer),
             ("acct_abi_epsilons_by", ctypes.c_int,
              [handle, text, bound, room, bound, bound, ctypes.POINTER(ctypes.c_int), text, room]),
+            ("acct_abi_keep_points", ctypes.c_int, [bound, bound, bound, room, number, text, room]),
+            ("acct_abi_keep_pmf", ctypes.c_int, [ctypes.c_double, pmf, pmf, number, text, room]),
+            ("acct_abi_keep_trade_off", ctypes.c_int, [bound, bound, room, number, text, room]),
+            ("acct_abi_keep_renyi", ctypes.c_int, [bound, bound, room, number, text, room]),
+            ("acct_abi_keep_matrix", ctypes.c_int, [bound, room, room, number, text, room]),
+            ("acct_abi_export", ctypes.c_int,
+             [handle, ctypes.c_double, ctypes.c_double, room, ctypes.POINTER(_Pld), text, room]),
+            ("acct_pld_fini", None, [ctypes.POINTER(_Pld)]),
+            ("acct_abi_group_epsilon", ctypes.c_int,
+             [handle, ctypes.c_uint, ctypes.c_double, bound, bound, text, room]),
+            ("acct_abi_group_delta", ctypes.c_int,
+             [handle, ctypes.c_uint, ctypes.c_double, bound, bound, text, room]),
             ("acct_state_new", handle, [ctypes.c_double]),
             ("acct_state_free", None, [handle]),
             ("acct_abi_state_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
@@ -139,6 +166,55 @@ def _round(text: str, times: int) -> Tuple[bytes, int]:
     return encoded, min(times, 2**63)  # ctypes would wrap more; the library refuses either
 
 
+def _row(values: Sequence[float]) -> ctypes.Array:
+    return (ctypes.c_double * len(values))(*values)
+
+
+def _keep(function: Callable[..., int], *arguments: object) -> int:
+    number, sentence = ctypes.c_uint64(), ctypes.create_string_buffer(_SENTENCE)
+    _check(function(*arguments, ctypes.byref(number), sentence, _SENTENCE), sentence)
+    return number.value
+
+
+def _equal_lengths(*values: Sequence[float]) -> int:
+    if len({len(value) for value in values}) != 1:
+        raise ValueError("there must be as many numbers of each kind")
+    return len(values[0])
+
+
+def keep_points(epsilons: Sequence[float], deltas: Sequence[float], swapped: Optional[Sequence[float]]) -> int:
+    """The number of a curve by its points."""
+    size = _equal_lengths(epsilons, deltas, deltas if swapped is None else swapped)
+    return _keep(_library.acct_abi_keep_points, _row(epsilons), _row(deltas),
+                 None if swapped is None else _row(swapped), size)
+
+
+def keep_trade_off(fpr: Sequence[float], fnr: Sequence[float]) -> int:
+    """The number of the curve of a trade-off function."""
+    return _keep(_library.acct_abi_keep_trade_off, _row(fpr), _row(fnr), _equal_lengths(fpr, fnr))
+
+
+def keep_renyi(orders: Sequence[float], rdp: Sequence[float]) -> int:
+    """The number of the curve of divergences."""
+    return _keep(_library.acct_abi_keep_renyi, _row(orders), _row(rdp), _equal_lengths(orders, rdp))
+
+
+Half = Tuple[int, Sequence[float], float]
+
+
+def keep_pmf(step: float, remove: Half, add: Optional[Half]) -> int:
+    """The number of the curve of a distribution: (lower loss, masses, infinite mass) in both directions."""
+    halves = [_Pmf(int(half[0]), _row(half[1]), len(half[1]), float(half[2])) for half in (remove, add) if half]
+    return _keep(_library.acct_abi_keep_pmf, float(step), ctypes.byref(halves[0]),
+                 ctypes.byref(halves[1]) if add else None)
+
+
+def keep_matrix(table: Sequence[Sequence[float]]) -> int:
+    """The number of a matrix, its rows of one length."""
+    flat = [item for row in table for item in row]
+    return _keep(_library.acct_abi_keep_matrix, _row(flat), len(table), len(table[0]) if table else 0)
+
+
 class Account:
     """An account of the library.  Questions may be asked from several threads; `add` must not run beside them."""
 
@@ -174,6 +250,24 @@ class Account:
         _check(_library.acct_abi_epsilons_by(self._handle, method.encode(), row(*deltas), size, lower, upper,
                                              ctypes.byref(worth), sentence, _SENTENCE), sentence)
         return list(lower), list(upper), Worth(worth.value), sentence.value.decode("utf-8", "replace")
+
+    def export(self, reach: float, tail: float, points: int) -> Tuple[float, int, List[float], float]:
+        """(step, lower loss over step, masses, infinite mass) of a distribution that dominates the composition."""
+        pld, sentence = _Pld(), ctypes.create_string_buffer(_SENTENCE)
+        _check(_library.acct_abi_export(self._handle, float(reach), float(tail), points, ctypes.byref(pld), sentence,
+                                        _SENTENCE), sentence)
+        answer = pld.step, pld.lower, pld.p[:pld.size], pld.infinite
+        _library.acct_pld_fini(ctypes.byref(pld))
+        return answer
+
+    def group(self, of_epsilon: bool, size: int, at: float) -> Tuple[float, float]:
+        """(lower, upper) of epsilon at a delta, or of delta at an epsilon, for a group of records."""
+        lower, upper = ctypes.c_double(), ctypes.c_double()
+        sentence = ctypes.create_string_buffer(_SENTENCE)
+        function = _library.acct_abi_group_epsilon if of_epsilon else _library.acct_abi_group_delta
+        _check(function(self._handle, min(size, 2**32 - 1), float(at), ctypes.byref(lower), ctypes.byref(upper),
+                        sentence, _SENTENCE), sentence)
+        return lower.value, upper.value
 
     def _ask(self, function: Callable[..., int], method: str, at: float) -> Answer:
         lower, upper, worth = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()

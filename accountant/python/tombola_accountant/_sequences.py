@@ -26,3 +26,18 @@ def like(given: Any, numbers: List[float]) -> Any:
     if numpy is not None and isinstance(given, numpy.ndarray):
         return numpy.array(numbers, dtype=float)
     return numbers
+
+
+def numbers(value: Any) -> List[float]:
+    """The numbers of a list, a tuple, another iterable or a one-dimensional array."""
+    found = several(value)
+    return [float(item) for item in value] if found is None else found
+
+
+def rows(value: Any) -> List[List[float]]:
+    """The rows of a matrix: lists of lists, or an array of two dimensions."""
+    items = value.tolist() if hasattr(value, "tolist") else value
+    table = [numbers(row) for row in items]
+    if any(len(row) != len(table[0]) for row in table):
+        raise ValueError("the rows of a matrix must have one length")
+    return table

@@ -146,6 +146,38 @@ class PrivacyAccountant:
         """What the analysis of that name (see `methods`) says, whether it is a guarantee or not."""
         return self._built().delta(target_epsilon, method)
 
+    def get_group_epsilon(self, target_delta: float, group: int) -> float:
+        """The least certified epsilon at which up to `group` records, replaced together, are protected.
+
+            >>> from tombola_accountant import PLDAccountant, ShuffledDpEvent
+            >>> accountant = PLDAccountant().compose(ShuffledDpEvent("grr", k=16, eps0=2, n=10000))
+            >>> accountant.get_group_epsilon(1e-6, 3) > 3 * accountant.get_epsilon(1e-6)
+            True
+        """
+        return self._built().group(True, _count(group), target_delta)[1]
+
+    def get_group_delta(self, target_epsilon: float, group: int) -> float:
+        """The least certified delta at which up to `group` records, replaced together, are protected."""
+        return self._built().group(False, _count(group), target_epsilon)[1]
+
+    def to_pmf(self, points: int = 400, tail: float = 1e-12) -> Dict[str, Any]:
+        """The composed privacy loss as a distribution that dominates it, for other tools and json.dump.
+
+        The members are those of dp_accounting: DensePLDPmf(discretization, pmf_remove["lower_loss"],
+        pmf_remove["probs"], pmf_remove["infinity_mass"], pessimistic_estimate=True); pmf_add is None, the same.
+        Losses reach to where delta is `tail`.  CurveDpEvent.from_pmf reads it back:
+
+            >>> from tombola_accountant import CurveDpEvent, PLDAccountant, ShuffledDpEvent
+            >>> accountant = PLDAccountant().compose(ShuffledDpEvent("grr", k=16, eps0=3, n=10000), count=8)
+            >>> again = PLDAccountant().compose(CurveDpEvent.from_pmf(accountant.to_pmf()))
+            >>> 1 <= again.get_epsilon(1e-6) / accountant.get_epsilon_bounds(1e-6)[0] < 1.01
+            True
+        """
+        step, lower, masses, infinite = self._built().export(0, tail, operator.index(points))
+        return {"schema": "tombola.accountant/1", "neighbours": "replace one record", "pessimistic_estimate": True,
+                "discretization": step, "pmf_remove": {"lower_loss": lower, "infinity_mass": infinite, "probs": masses},
+                "pmf_add": None}
+
     def compare(self, target_delta: float) -> Dict[str, Answer]:
         """What every analysis that applies to these rounds says about epsilon."""
         answers = {}
@@ -166,8 +198,10 @@ class PrivacyAccountant:
         return not trial.compose(event, count).get_epsilon(target_delta) <= max_epsilon
 
     def state_dict(self) -> Dict[str, Any]:
-        """What has been composed, for json.dump."""
+        """What has been composed, for json.dump; a curve or a matrix is none of it."""
         with self._lock:
+            if any(text.startswith(("curve:", "matrix:")) for text in self._counts):
+                raise ValueError("a curve or a matrix cannot be kept as text: see to_pmf")
             return {"schema": _SCHEMA, "rounds": [[text, count] for text, count in self._counts.items()]}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
