@@ -114,7 +114,7 @@ static void rfc7748_5_2_iterated(void **state)
 	for (size_t w = 0; w < ways_here; w++) {
 		iterate(ways[w], 1, "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079");
 		iterate(ways[w], 1000, "684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51");
-		if (a_million_times)
+		if (a_million_times && w + 1 == ways_here)
 			iterate(ways[w], 1000000,
 				"7c3911e0ab2586fd864497297e575e6f3bc601c0883c30df5f4dd2d24f665424");
 	}
