@@ -28,11 +28,17 @@ if valgrind --quiet --error-exitcode=9 "$emulated" leak >"$out" 2>&1 || ! grep -
 	exit 1
 fi
 
+# It also looks at the stack that the lanes leave; 77: no such processor, and nothing to look at.
+"$real" >"$out" 2>&1 || [ $? -eq 77 ] || {
+	cat "$out" >&2
+	exit 1
+}
+
 [ "$(uname -m)" = x86_64 ] || exit 0
-# What multiply_all calls, as compiled: everything between it and the public function that is of the lanes.
-for name in climb invert divide square_times times avoid_zero multiply_all; do
-	objdump --disassemble="$name" --no-show-raw-insn "$real"
-done >"$out"
+# What the public function calls, as compiled: a name may have got a suffix, and one that was inlined is in its caller.
+objdump -d --no-show-raw-insn "$real" | awk '
+	/^[0-9a-f]+ </ { ours = $2 ~ /^<(climb|invert|divide|square_times|times|avoid_zero|multiply_all)[.>]/ }
+	ours' >"$out"
 grep -c 'vpmadd52[lh]uq.*zmm' "$out" | awk '$1 < 400 { exit 1 }' || {
 	echo "x25519_secret: $real has no lanes" >&2
 	exit 1

@@ -100,7 +100,8 @@ static void take(const struct cr_lanes *group, size_t lane, uint8_t number[CR_X2
 /* 1..AT_ONCE products.  Lanes that are left compute the last product once more. */
 static void make(const struct product *p, size_t n)
 {
-	struct cr_lanes scalar[CR_LANES_GROUPS], point[CR_LANES_GROUPS], out[CR_LANES_GROUPS];
+	/* gcc does not see that all lanes of `groups` are set. */
+	struct cr_lanes scalar[CR_LANES_GROUPS] = { 0 }, point[CR_LANES_GROUPS] = { 0 }, out[CR_LANES_GROUPS];
 	const size_t groups = (n + CR_LANES - 1) / CR_LANES;
 
 	for (size_t i = 0; i < groups * CR_LANES; i++) {

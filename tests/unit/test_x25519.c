@@ -21,9 +21,9 @@
 
 #define MANY 130u /* more than two full calls of the lanes */
 
-static const char *ways[2] = { "openssl" };
-static size_t ways_here = 1;
-#ifdef CR_LANES_EMULATED
+static const char *ways[2];
+static size_t ways_here;
+#if defined CR_LANES_EMULATED || defined TOMBOLA_SANITIZED /* which are slow */
 static size_t points_to_draw = 1000;
 #else
 static size_t points_to_draw = 20000;
@@ -114,7 +114,7 @@ static void rfc7748_5_2_iterated(void **state)
 	for (size_t w = 0; w < ways_here; w++) {
 		iterate(ways[w], 1, "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079");
 		iterate(ways[w], 1000, "684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51");
-		if (a_million_times)
+		if (a_million_times && w + 1 == ways_here)
 			iterate(ways[w], 1000000,
 				"7c3911e0ab2586fd864497297e575e6f3bc601c0883c30df5f4dd2d24f665424");
 	}
@@ -337,12 +337,15 @@ int main(int argc, char **argv)
 
 	if (cr_rng_system(&rng, &err) != CM_OK)
 		return 1;
+#ifndef CR_LANES_EMULATED
+	ways[ways_here++] = "openssl";
+#endif
 	if (cr_x25519_lanes_here())
 		ways[ways_here++] = "avx512";
 	if (argc > 1) {
 		points_to_draw = strtoul(argv[1], NULL, 10);
 		a_million_times = true;
 	}
-	print_message("ways: %s %s\n", ways[0], ways_here > 1 ? ways[1] : "(no AVX-512 IFMA here)");
+	print_message("ways: %s %s\n", ways[0], ways_here > 1 ? ways[1] : "");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
