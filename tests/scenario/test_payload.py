@@ -3,12 +3,19 @@
 Every round here asks how many devices have a number below and above an edge; the edge is the payload.  At epsilon0 16 a report
 is another one by chance 1e-6: more than two of the 24 in a round are so in one round of 10^14, and a test fails from three on."""
 import hashlib
-import json
 import os
+import re
 import time
 
+import pytest
+
+import cluster as c
 import maps
+import rows
 from cluster import EXIT, wait_for
+from test_kills import Killer
+from views import Watcher, Worlds
+from wire import pb
 
 N = 24
 FETCH = 3  # seconds: what comes on this machine comes sooner, whatever else it does
@@ -138,21 +145,181 @@ def test_what_cannot_be_the_payload_is_refused_before_anything_is_spent(cluster)
 
 
 def test_a_payload_of_sixteen_mebibytes(cluster):
-    """A tree that is a chain: left is a leaf, right the next node.  It is longer than any other thing that is fetched."""
-    nodes = (1 << 20) - 16
-    tree = maps.pack({"feature": [0] * nodes, "threshold": [float(i) + 0.5 for i in range(nodes)],
-                      "left": [-1 if i < 9 else -2 for i in range(nodes)],
-                      "right": [*range(1, nodes), -2], "edges": [[11.5]]})
-    assert (16 << 20) - 1024 < len(tree) <= 16 << 20
-    s = Steps(cluster, fetch=20, rounds=[step(
-        repeat=1, payload_max=16 << 20, compute={"map": "tree-path", "columns": ["v"], "label": "class"}, marginals=[["leaf", "bin", "class"]],
-        columns=[{"field": "leaf", "values": ["low", "high"]}, {"field": "bin", "values": ["below", "above"]},
-                 {"field": "class", "values": ["a", "b"]}])])
-    s.start()
+    data = tree((1 << 20) - 16)
+    assert (16 << 20) - 1024 < len(data) <= 16 << 20
+    s = Steps(cluster, fetch=20, rounds=[leaves(repeat=1)]).start()
     began = time.monotonic()
-    run = cluster.run("analyzer", "round", "run", "1", "--payload", s.write(tree), seconds=300)
+    run = cluster.run("analyzer", "round", "run", "1", "--payload", s.write(data), seconds=300)
     assert run.returncode == 0, run.stdout + run.stderr
     counts = cluster.json("analyzer", "round", "show", "1")["result"]["counts"]
     assert abs(sum(counts[:9]) - 9) <= SLACK and abs(sum(counts[9:18]) - (N - 9)) <= SLACK, counts
     print(f"{time.monotonic() - began:.1f} s")
     s.no_files()
+
+
+def tree(nodes):
+    """A chain whose left children are leaf 0 up to v = 8, and leaf 1 from there on."""
+    return maps.pack({"feature": [0] * nodes, "threshold": [float(i) + 0.5 for i in range(nodes)],
+                      "left": [-1 if i < 9 else -2 for i in range(nodes)], "right": [*range(1, nodes), -2], "edges": [[11.5]]})
+
+
+def leaves(**keys):
+    """A round that counts by leaf."""
+    return step(payload_max=16 << 20, compute={"map": "tree-path", "columns": ["v"], "label": "class"}, marginals=[["leaf", "bin", "class"]],
+                columns=[{"field": "leaf", "values": ["low", "high"]}, {"field": "bin", "values": ["below", "above"]},
+                         {"field": "class", "values": ["a", "b"]}], **keys)
+
+
+def test_another_try_brings_another_payload(cluster):
+    s = Steps(cluster, steps=2, window="20s")
+    s.start("shuffler")
+    first = s.run(1, payload(3.5))
+    assert first.returncode == EXIT["later"] and s.rounds()[0]["waits_for_payload"], first
+    assert s.run(1).returncode == EXIT["usage"]
+    s.no_files()
+    s.start("client")
+    s.settle(1, 18.5)
+    assert s.rounds()[0]["tries"] == 2
+
+
+def test_the_payload_is_frozen_with_its_reservation(cluster):
+    """The analyzer is killed when it waits for reports: the next run goes on with the same bytes, and with no others."""
+    s = Steps(cluster)
+    s.start("shuffler")
+    waits = cluster.start("analyzer", "round", "run", "below#1", "--payload", s.write(payload(3.5)))
+    wait_for("the round to open", lambda: '"round open"' in s.daemons["shuffler"].log())
+    waits.kill()
+    assert len(s.files("analyzer")) == 1
+    other = s.run(1, payload(9.5))
+    assert other.returncode == EXIT["data"] and "under way with another payload" in other.stderr, other
+    # The daemon goes on with it too.
+    goes_on = cluster.start("analyzer", "run", "--once")
+    s.start("client")
+    wait_for("the round to settle", lambda: s.rounds()[0]["stage"] == "settled")
+    goes_on.kill()
+    s.is_of(1, 3.5)
+    s.no_files()
+
+
+def test_kills_of_every_party_while_a_payload_is_carried(cluster):
+    s = Steps(cluster, fetch=2, rounds=[leaves(repeat=1, window="10m")]).start()
+    data = tree(1 << 17)
+    s.daemons["analyzer"] = cluster.start("analyzer", "round", "run", "1", "--payload", s.write(data))
+    killer = Killer(s.daemons, seed=20261123)
+    killer.start()
+    wait_for("kills of each", lambda: sum(killer.kills.values()) >= 24 and min(killer.kills.values(), default=0) >= 4
+             and len(killer.kills) == 3, 240)
+    killer.done = True
+    killer.join()
+    for d in s.daemons.values():
+        if not d.alive() and not killer.finished(d):
+            d.start()
+
+    def stage():
+        run = cluster.run("analyzer", "round", "show", "1", "--json")
+        return run.returncode == 0 and c.json.loads(run.stdout)
+    wait_for("the round to settle", lambda: (stage() or {}).get("stage") == "settled" or
+             (not s.daemons["analyzer"].alive() and s.daemons["analyzer"].start() and False), 240)
+    shown = stage()
+    assert shown["payload_hash"] == hashlib.sha256(data).hexdigest()
+    counts = shown["result"]["counts"]
+    assert sum(counts) == N and shown["result"]["duplicates"] == 0
+    # Whoever had the payload has its leaf, whoever had it not is without a reading; nobody has another.
+    assert sum(counts[:9]) <= 9 + SLACK and sum(counts[9:18]) <= N - 9 + SLACK and sum(counts[18:26]) <= SLACK, counts
+    kinds = [r["kind"] for r in map(c.json.loads, cluster.run("analyzer", "ledger", "export", "--json").stdout.splitlines())
+             if r.get("round_id") == shown["round_id"]]
+    assert kinds == ["reserve", "charge", "settle"], kinds
+    s.no_files()
+
+
+# ---- a shuffler that does not give the payload -----------------------------------------------------------------------
+
+
+class Withholding(Watcher):
+    """Gives the payload in some way."""
+
+    way = "right"
+
+    def on_get_payload(self, link, m):
+        data = bytes(self.data[m.offset:m.offset + m.length])
+        if self.way == "wrong":
+            data = bytes([data[0] ^ 1]) + data[1:]
+        elif self.way == "short":
+            data = data[:-1]
+        elif self.way == "another round":
+            link.send(payload=pb.Payload(round_id=os.urandom(16), offset=m.offset, data=data))
+            return
+        elif self.way == "refused":
+            return self.error_of(link, pb.ERROR_NOT_FOUND, m.round_id)
+        elif self.way == "busy":
+            return self.error_of(link, pb.ERROR_BUSY, m.round_id, 50)
+        elif self.way == "silent":
+            return
+        elif self.way == "late":
+            time.sleep(2.5 * Withheld.FETCH)
+        elif self.way == "cut":
+            raise EOFError
+        link.send(payload=pb.Payload(round_id=m.round_id, offset=m.offset, data=data))
+
+
+class Withheld(Worlds):
+    """Its fetch takes two of the client's `prepare`, however long these are."""
+
+    FETCH = 1.0
+
+    def take(self, prepare):
+        super().take(prepare)
+        with open(self.cluster.path("client.conf")) as f:
+            text = re.sub(r"^fetch = .*\n", "", f.read(), flags=re.M)
+        Withheld.FETCH = 2 * prepare
+        self.cluster.write("client.conf", text + f'fetch = "{int(2000 * prepare)}ms";\n')
+
+    def begin(self):
+        watcher = super().begin()
+        watcher.__class__, watcher.way, watcher.data = Withholding, self.way, self.data
+        return watcher
+
+    def of_way(self, way):
+        self.way = way
+        return self.send(self.cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
+
+
+@pytest.fixture(scope="module")
+def withheld(tmp_path_factory):
+    """Worlds that are offered one round with a payload, and the view of the one in which it is given."""
+    cluster = c.Cluster(tmp_path_factory.mktemp("withheld"))
+    s = Steps(cluster, rounds=[step(repeat=1)])
+    data = payload(11.5)
+    fake, records = rows.Harvest(cluster), []
+    know, fake.know_plans = fake.know_plans, lambda more: (records.extend(more), know(more))
+    analyzer = cluster.start("analyzer", "round", "run", "1", "--payload", s.write(data))
+    wait_for("the round", lambda: fake.order)
+    analyzer.kill()
+    fake.close()
+    assert [bytes(p) for p in fake.payloads.values()] == [data]
+    offers = [(r["d"], r["data"], r["signature"], records) for r in (fake.rounds[i] for i in fake.order)]
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write("proofs = 0;\n")
+    worlds = Withheld.__new__(Withheld)
+    worlds.way, worlds.data = "right", data
+    Withheld.__init__(worlds, cluster, offers, start=3)
+    yield worlds, worlds.of_way("right")
+    cluster.close()
+
+
+@pytest.mark.parametrize("way", ["right", "wrong", "short", "another round", "refused", "busy", "silent", "late", "cut"])
+def test_what_becomes_of_the_fetch_shows_in_nothing(withheld, way):
+    """The same devices, at the same moment, with messages of the same lengths: whether and when the payload came.  With the bytes the
+    values are those of the first world; without them every device's message is NONE's, and so another one."""
+    worlds, right = withheld
+    other = worlds.of_way(way)
+    assert right.shuffler["slots"] == [3] * len(right.shuffler["slots"]) == other.shuffler["slots"]
+    submits = [[f for f in v.shuffler["frames"] if f[0] == "submit"] for v in (right, other)]
+    assert submits[0] == submits[1] and len(right.sealed) == N
+    assert list(right.sealed) == list(other.sealed)
+    assert {len(m) for v in (right, other) for s in v.sealed.values() for m in s} == {len(m) for s in right.sealed.values() for m in s}
+    assert right.host["exit"] == other.host["exit"] == 0
+    assert (right.sealed == other.sealed) == (way == "right")
+    if c.seeded() and way != "right":
+        assert all(right.sealed[p] != other.sealed[p] for p in right.sealed)
+
