@@ -34,12 +34,10 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	/* The configuration's list for MQTT does not apply: this input is a file. */
 	setup->devices =
 		cli->option[CL_OPTION_DEVICES] ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;
-	if (setup->devices && !in->device_field)
-		return cm_fail(err, CM_EUSAGE, "--devices needs --device-field: rows are numbered");
 	if (format) {
 		in->format = cl_format_parse(format);
 		if (in->format == CL_FORMAT_GUESS)
-			return cm_fail(err, CM_EUSAGE, "--format: csv or ndjson, not '%.40s'", format);
+			return cm_fail(err, CM_EUSAGE, "--format: csv, ndjson or npy, not '%.40s'", format);
 	} else {
 		in->format = cl_format_of_path(path);
 	}
@@ -48,6 +46,10 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	if (in->format == CL_FORMAT_GUESS)
 		return cm_fail(
 			err, CM_EUSAGE, "%s tells no format: say --format csv or --format ndjson", path);
+	if (in->format == CL_FORMAT_NPY)
+		in->labels = setup->conf.labels;
+	else if (setup->devices && !in->device_field)
+		return cm_fail(err, CM_EUSAGE, "--devices needs --device-field: rows are numbered");
 	if (cli->option[CL_OPTION_LIMIT] && cm_cli_u64(cli->option[CL_OPTION_LIMIT], "--limit", 1,
 						    CL_BATCH_MAX, &in->limit, err) != CM_OK)
 		return err->code;

@@ -15,7 +15,7 @@ enum {
 	CL_INPUT_OPTIONS
 };
 #define CL_OPTIONS_OF_INPUT(strict)                                                                       \
-	{ "format", "csv|ndjson", "of FILE; by its extension when absent", false },                       \
+	{ "format", "csv|ndjson|npy", "of FILE; by its extension when absent", false },                   \
 		{ "device-field", "NAME",                                                                 \
 			"field that names the device; every row its own device when absent", false },     \
 		{ "devices", "LIST",                                                                      \

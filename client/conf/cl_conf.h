@@ -13,7 +13,7 @@ struct cl_conf {
 	char *shuffler, *state_dir, *population;
 	char *cert, *key, *services_ca, *crl;
 	char *analyzer_key, *shuffler_key, *policy;
-	char *input, *format, *device_field, *devices;
+	char *input, *labels, *format, *device_field, *devices;
 	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
 	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
 	bool show_readings;

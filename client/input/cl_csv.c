@@ -13,6 +13,7 @@
 
 #define NO_COLUMN SIZE_MAX
 #define NOBODYS   UINT32_MAX
+#define PART      (UINT32_C(1) << 31) /* of wanted_by: the column is one number of the field's array */
 /* libcsv enlarges its field buffer in steps of this many bytes, copying it each time. */
 #define CSV_STEP 65536u
 #define IN_FIELD 2 /* libcsv's state inside a field */
@@ -25,6 +26,7 @@ struct csv_state {
 	bool have_device;
 	uint32_t *wanted_by; /* by column: index of the field that wants it, or NOBODYS */
 	bool *found;         /* by field: the header has it */
+	uint32_t *parts;     /* by field: how many columns "x0", "x1", ... of it the header has */
 	size_t device_column, columns;
 	size_t column;   /* number of fields of the line so far */
 	const char *bad; /* what is wrong with the current line */
@@ -64,6 +66,7 @@ static void csv_close(struct cl_parser *p)
 	free(s->value);
 	free(s->wanted_by);
 	free(s->found);
+	free(s->parts);
 	free(s);
 }
 
@@ -80,6 +83,7 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	s->device_column = NO_COLUMN;
 	s->value = calloc(fields, sizeof *s->value);
 	s->found = calloc(fields, sizeof *s->found);
+	s->parts = calloc(fields, sizeof *s->parts);
 	s->wanted_by = malloc(CL_COLUMNS_MAX * sizeof *s->wanted_by);
 	for (size_t i = 0; s->value && i < fields; i++) {
 		cm_buf_init(&s->value[i], CL_RECORD_MAX + 1);
@@ -88,10 +92,21 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	cm_buf_init(&s->device, CL_RECORD_MAX + 1);
 	s->device.secret = 1;
 	p->state = s;
-	if (s->value && s->found && s->wanted_by)
+	if (s->value && s->found && s->parts && s->wanted_by)
 		return CM_OK;
 	csv_close(p);
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+/* Is it the next number of an array, "x" and its number? */
+static bool is_next_part(const struct csv_state *s, uint32_t field, const char *text)
+{
+	const char *name = s->parser->conf->field[field];
+	size_t n = strlen(name);
+	char number[16];
+
+	(void)snprintf(number, sizeof number, "%u", (unsigned)s->parts[field]);
+	return s->parser->conf->arrays && strncmp(text, name, n) == 0 && strcmp(text + n, number) == 0;
 }
 
 /* Process the header's column s->column, which is below CL_COLUMNS_MAX. */
@@ -103,6 +118,10 @@ static void header_field(struct csv_state *s, const char *text)
 	if (s->column == 0)
 		s->separated_by = strchr(text, ';') ? "semicolons" : strchr(text, '\t') ? "tabs" : NULL;
 	for (uint32_t i = 0; i < conf->fields; i++) {
+		if (is_next_part(s, i, text)) {
+			s->parts[i]++;
+			s->wanted_by[s->column] = i | PART;
+		}
 		if (strcmp(text, conf->field[i]) != 0)
 			continue;
 		if (s->found[i])
@@ -122,6 +141,25 @@ static void keep(struct csv_state *s, struct cm_buf *into, const char *text, siz
 	into->len = 0;
 	if (cm_buf_put(into, text, n) != CM_OK || cm_buf_put(into, "", 1) != CM_OK)
 		s->rc = cm_fail(&s->err, CM_EINTERNAL, "out of memory");
+}
+
+/* One more number of an array, after a space. */
+static void keep_part(struct csv_state *s, struct cm_buf *into, const char *text, size_t n)
+{
+	if (into->len > 0)
+		into->data[into->len - 1] = ' ';
+	if (cm_buf_put(into, text, n) != CM_OK || cm_buf_put(into, "", 1) != CM_OK)
+		s->rc = cm_fail(&s->err, CM_EINTERNAL, "out of memory");
+}
+
+static void on_value(struct csv_state *s, uint32_t wanted_by, const char *text, size_t n)
+{
+	if (wanted_by == NOBODYS)
+		return;
+	if (!(wanted_by & PART))
+		keep(s, &s->value[wanted_by], text, n);
+	else if (!s->found[wanted_by & ~PART])
+		keep_part(s, &s->value[wanted_by & ~PART], text, n);
 }
 
 static void on_field(void *field, size_t n, void *user)
@@ -144,8 +182,8 @@ static void on_field(void *field, size_t n, void *user)
 	if (!s->have_header)
 		header_field(s, text);
 	/* A record may have more columns than the header; it is refused at its end. */
-	else if (s->column < s->columns && s->wanted_by[s->column] != NOBODYS)
-		keep(s, &s->value[s->wanted_by[s->column]], text, n);
+	else if (s->column < s->columns)
+		on_value(s, s->wanted_by[s->column], text, n);
 	if (s->have_header && s->column == s->device_column) {
 		keep(s, &s->device, text, n);
 		s->have_device = true;
@@ -171,7 +209,7 @@ static enum cm_rc end_header(struct csv_state *s)
 	if (s->bad)
 		return cm_fail(&s->err, CM_EDATA, "%s:%llu: %s", conf->name, line, s->bad);
 	for (size_t i = 0; i < conf->fields; i++)
-		if (!s->found[i])
+		if (!s->found[i] && s->parts[i] == 0)
 			return no_column(s, conf->field[i]);
 	if (conf->device_field && s->device_column == NO_COLUMN)
 		return no_column(s, conf->device_field);
@@ -223,6 +261,8 @@ static enum cm_rc csv_take(struct cl_parser *p, uint8_t *line, size_t n, bool cu
 		s->column = 0;
 		s->bad = NULL;
 		s->have_device = false;
+		for (size_t i = 0; i < p->conf->fields; i++)
+			s->value[i].len = 0;
 	}
 	if (n > 0 && csv_parse(&s->csv, line, n, on_field, NULL, s) != n && csv_error(&s->csv) != CSV_EPARSE)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");

@@ -33,6 +33,8 @@ enum cl_format cl_format_parse(const char *name)
 		return CL_FORMAT_CSV;
 	if (strcmp(name, "ndjson") == 0)
 		return CL_FORMAT_NDJSON;
+	if (strcmp(name, "npy") == 0)
+		return CL_FORMAT_NPY;
 	return CL_FORMAT_GUESS;
 }
 
@@ -44,6 +46,8 @@ enum cl_format cl_format_of_path(const char *path)
 		return CL_FORMAT_GUESS;
 	if (strcasecmp(dot, ".csv") == 0)
 		return CL_FORMAT_CSV;
+	if (strcasecmp(dot, ".npy") == 0)
+		return CL_FORMAT_NPY;
 	if (strcasecmp(dot, ".ndjson") == 0 || strcasecmp(dot, ".jsonl") == 0 ||
 		strcasecmp(dot, ".json") == 0)
 		return CL_FORMAT_NDJSON;

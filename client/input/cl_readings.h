@@ -24,10 +24,11 @@ enum cl_format {
 	CL_FORMAT_GUESS = 0, /* choose by the file's extension */
 	CL_FORMAT_CSV,
 	CL_FORMAT_NDJSON,
+	CL_FORMAT_NPY, /* not for cl_reader: cl_npy.h */
 };
-/* "csv", "ndjson"; CL_FORMAT_GUESS for anything else. */
+/* "csv", "ndjson", "npy"; CL_FORMAT_GUESS for anything else. */
 enum cl_format cl_format_parse(const char *name);
-/* The format by extension: .csv; .ndjson, .jsonl, .json.  CL_FORMAT_GUESS for any other. */
+/* The format by extension: .csv; .ndjson, .jsonl, .json; .npy.  CL_FORMAT_GUESS for any other. */
 enum cl_format cl_format_of_path(const char *path);
 
 /* One line.  Strings are NUL-terminated and borrowed for the call. */
@@ -37,7 +38,12 @@ struct cl_row {
 	const char *device;
 	/* One text for each of the reader's fields; NULL if the row has no usable one. */
 	const char *const *text;
-	uint64_t line;   /* number of the line in the input, from 1 */
+	uint64_t line; /* number of the line in the input, from 1 */
+	/* The features as numbers instead of the first field's text, if conf->numbers; NULL: there are none.
+	 */
+	const float *number;
+	size_t numbers;
+	bool by_number;  /* the device is the one whose place in the list is `line` */
 	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
 };
 
@@ -48,11 +54,12 @@ struct cl_reader_conf {
 	const char *device_field; /* NULL: the row number stands for the device */
 	const char *const *field; /* distinct names; the array and its texts are borrowed, too */
 	size_t fields;            /* number of fields, 1 or more */
-	bool arrays; /* accept an array of numbers as a JSON field; its text is the numbers with a space
-		      * between two */
+	bool arrays;  /* accept an array of numbers as a JSON field; its text is the numbers with a space
+		       * between two */
 	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;
+	bool numbers; /* on_row takes an array as numbers */
 };
 
 struct cl_reader;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cl_device.h"
+#include "cl_npy.h"
 #include "cl_store.h"
 #include "cm_fault.h"
 
@@ -70,7 +71,27 @@ static uint32_t take(struct gathering *g, const struct cl_row *row, struct qy_va
 	if (!qy_computes(g->computing))
 		return qy_value_take(g->q, row->text, g->rng, g->at, value, clamped);
 	*value = (struct qy_value){ .at = g->at };
-	return g->maker && cl_values_read(g->maker, row->text, g->at) ? 0 : g->fields;
+	if (!g->maker)
+		return g->fields;
+	if (row->number ? cl_values_numbers(
+				  g->maker, row->number, row->numbers, row->text[g->fields - 1], g->at)
+			: cl_values_read(g->maker, row->text, g->at))
+		return 0;
+	return g->fields;
+}
+
+/* A row of an array is the device at its place in the list, if there is one.  false: beyond it. */
+static bool pseudonym_of(
+	const struct gathering *g, const struct cl_row *row, uint8_t pseudonym[PR_PSEUDONYM_LEN])
+{
+	if (!row->by_number || !g->in->devices) {
+		cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
+		return true;
+	}
+	if (row->line > cl_devices_n(g->in->devices))
+		return false;
+	memcpy(pseudonym, cl_devices_at(g->in->devices, (size_t)row->line - 1), PR_PSEUDONYM_LEN);
+	return true;
 }
 
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
@@ -88,7 +109,10 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 		rc = bad_row(g, row->line, row->why, err);
 	if (rc != CM_OK || !row->device)
 		return rc;
-	cl_device_pseudonym(g->secret, g->population, row->device, pseudonym);
+	if (!pseudonym_of(g, row, pseudonym)) {
+		g->rows->unlisted++;
+		return CM_OK;
+	}
 	/* Without a list, every device in the file takes part, even if its row is unusable. */
 	if (!g->in->devices)
 		rc = cl_batch_list(g->batch, pseudonym, err);
@@ -122,6 +146,7 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		.field = field,
 		.fields = g->fields,
 		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0),
+		.numbers = computes,
 		.on_row = on_row,
 		.user = g,
 	};
@@ -135,7 +160,11 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		rc = cl_batch_list(g->batch, cl_devices_at(g->in->devices, i), err);
 	if (rc != CM_OK)
 		return rc;
-	return g->in->feed ? g->in->feed(g->in->user, &conf, err) : cl_readings_file(g->in->path, &conf, err);
+	if (g->in->feed)
+		return g->in->feed(g->in->user, &conf, err);
+	if (g->in->format == CL_FORMAT_NPY)
+		return cl_npy_file(g->in->path, g->in->labels, &conf, err);
+	return cl_readings_file(g->in->path, &conf, err);
 }
 
 enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,

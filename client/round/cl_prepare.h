@@ -18,6 +18,7 @@ struct cl_input {
 	enum cm_rc (*feed)(void *user, const struct cl_reader_conf *conf, struct cm_err *err);
 	void *user;
 	enum cl_format format;
+	const char *labels;       /* of a .npy: the array of its labels; NULL: none */
 	const char *device_field; /* NULL: every row is a device of its own */
 	/* The participating devices; NULL: those that the file's rows name. */
 	const struct cl_devices *devices;

@@ -50,6 +50,17 @@ bool cl_values_read(struct co_maker *m, const char *const *text, uint32_t *at)
 	return co_reading(m, text, (float *)(void *)at, &at[features]);
 }
 
+bool cl_values_numbers(struct co_maker *m, const float *x, size_t n, const char *label, uint32_t *at)
+{
+	const struct co_parameters *p = co_maker_parameters(m);
+
+	if (n != p->features)
+		return false;
+	memcpy(at, x, n * sizeof *x);
+	at[n] = 0;
+	return !p->label || (label && co_label(m, label, &at[n]));
+}
+
 static enum cm_rc open_maker(struct cl_values *v, const struct cl_payload_bytes *payload, struct cm_err *err)
 {
 	enum cm_rc rc = cl_values_maker(v->d, payload, &v->maker, err);

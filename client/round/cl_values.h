@@ -27,6 +27,10 @@ CM_CHECK enum cm_rc cl_values_maker(const struct rd_descriptor *d, const struct 
 /* A reading's texts to the numbers of an entry.  false: it is none. */
 CM_CHECK bool cl_values_read(struct co_maker *m, const char *const *text, uint32_t *at);
 
+/* The same of n features as numbers, and the label's text (NULL: none). */
+CM_CHECK bool cl_values_numbers(
+	struct co_maker *m, const float *x, size_t n, const char *label, uint32_t *at);
+
 /* One thread's; borrows d and payload, which is ignored in a round that computes nothing.  CM_EINTERNAL: out
  * of memory. */
 struct cl_values;

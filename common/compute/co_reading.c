@@ -62,7 +62,7 @@ static bool numbered(const char *text, uint32_t classes, uint32_t *label)
 	return value < classes;
 }
 
-static bool label_of(const struct co_maker *m, const char *text, uint32_t *label)
+bool co_label(const struct co_maker *m, const char *text, uint32_t *label)
 {
 	const struct qy_query *q = m->q;
 
@@ -93,5 +93,5 @@ bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t 
 			       : !number(text[i], &end, &x[i]) || *end != '\0')
 			return false;
 	}
-	return !m->p.label || (text[fields] && label_of(m, text[fields], label));
+	return !m->p.label || (text[fields] && co_label(m, text[fields], label));
 }

@@ -44,7 +44,7 @@ static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, s
 	/* A second field, and arrays, in every other input. */
 	static const char *const field[FUZZ_FIELDS] = { "v", "w" };
 	const struct cl_reader_conf conf = { format, "f", "d", field, 1 + shape % 2, shape % 3 == 0, fuzz_row,
-		said };
+		said, false };
 	struct cl_reader *r;
 	struct cm_err err;
 	enum cm_rc rc = cl_reader_new(&conf, &r, &err);

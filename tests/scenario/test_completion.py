@@ -81,7 +81,7 @@ def test_values_of_options_and_arguments_complete(tmp_path):
         ["--log-format", ""], ["--color", "=", "al"], ["send", "--format", ""], ["send", "--format", "n"],
         ["send", "rea"], ["--config", "rea"], ["encode", "--save", "rea"], ["send", "--limit", ""],
         ["config-sample", ""], ["completion", ""]], cwd=tmp_path)
-    assert got == [{"text", "json", "auto"}, {"always"}, {"csv", "ndjson"}, {"ndjson"}, {"readings.csv"},
+    assert got == [{"text", "json", "auto"}, {"always"}, {"csv", "ndjson", "npy"}, {"ndjson", "npy"}, {"readings.csv"},
                    {"readings.csv"}, {"readings.csv"}, set(), {"policy"}, {"bash", "zsh"}]
     methods = set(re.findall(r"^  (\S+)", h.say("tombola-accountant", "names").stdout.split("ethods")[-1], re.M))
     got = complete("tombola-accountant", [["curve", "--format", ""], ["epsilon", "--bound", "p"], ["audit", "rea"],

@@ -56,7 +56,7 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 static enum cm_rc read_cut(enum cl_format format, const char *device, const void *bytes, size_t n,
 	size_t piece, struct said *s, struct cm_err *err)
 {
-	const struct cl_reader_conf conf = { format, "f", device, wanted, fields, arrays, on_row, s };
+	const struct cl_reader_conf conf = { format, "f", device, wanted, fields, arrays, on_row, s, false };
 	struct cl_reader *r;
 	enum cm_rc rc;
 
@@ -282,6 +282,20 @@ static void a_json_array_of_numbers_is_one_text_where_it_may_be(void **state)
 	arrays = false;
 }
 
+static void columns_that_count_up_are_one_array_where_it_may_be(void **state)
+{
+	(void)state;
+	CSV("d", "d,v0,v1\na,1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 3 of the header");
+	arrays = true;
+	CSV("d", "v0,d,v1,v2\n1,a,2,3\n,b,,\n4,c,5\n6,e,7,8\n", CM_OK,
+		"a=1 2 3@2;b=  @3;!4 c 3 columns, the header has 4;e=6 7 8@5;", NULL);
+	/* The column of that name is the field, and only what counts up from 0 is a part. */
+	CSV("d", "d,v0,v,v1\na,1,7 8,2\n", CM_OK, "a=7 8@2;", NULL);
+	CSV("d", "d,v0,v2,v01,v1\na,1,2,3,4\n", CM_OK, "a=1 4@2;", NULL);
+	CSV("d", "d,v1,v2\na,1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 3 of the header");
+	arrays = false;
+}
+
 /* As CSV and as JSON, the longest vector there is; one number more of JSON is too many. */
 static void the_longest_vector_fits_a_line(void **state)
 {
@@ -392,7 +406,7 @@ static void ndjson_tells_the_device_of_a_line_that_is_none(void **state)
 static void strict_reading_ends_at_the_first_bad_row_and_stays_ended(void **state)
 {
 	struct said s = { .strict = 1 };
-	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, &s };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, &s, false };
 	struct cl_reader *r;
 	struct cm_err err;
 
@@ -410,7 +424,7 @@ static void strict_reading_ends_at_the_first_bad_row_and_stays_ended(void **stat
 static void a_file_that_is_not_there_is_no_input(void **state)
 {
 	struct said s = { .text = "" };
-	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, &s };
+	const struct cl_reader_conf conf = { CL_FORMAT_CSV, "f", "d", wanted, 1, false, on_row, &s, false };
 	struct cm_err err;
 
 	(void)state;
@@ -448,6 +462,7 @@ int main(void)
 		cmocka_unit_test(a_line_above_the_limit_costs_one_row),
 		cmocka_unit_test(several_fields_are_found_wherever_they_stand),
 		cmocka_unit_test(a_json_array_of_numbers_is_one_text_where_it_may_be),
+		cmocka_unit_test(columns_that_count_up_are_one_array_where_it_may_be),
 		cmocka_unit_test(the_longest_vector_fits_a_line),
 		cmocka_unit_test(a_device_needs_a_name_of_200_bytes_at_most),
 		cmocka_unit_test(ndjson_scalars_become_text),
