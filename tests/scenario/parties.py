@@ -67,7 +67,16 @@ class Analyzer:
         """What a plan fixes of this descriptor's round."""
         return pb.Entry(number=number, query=d.query, randomizer=d.randomizer, min_reports=d.min_reports,
                         target=d.target, epsilon0=d.privacy.epsilon0,
-                        epsilon_round=d.privacy.epsilon_round, epsilon_total=d.privacy.epsilon_total)
+                        epsilon_round=d.privacy.epsilon_round, epsilon_total=d.privacy.epsilon_total,
+                        payload_max=d.payload_max, computing=d.computing if d.HasField("computing") else None)
+
+    def put(self, data, part=1 << 18):
+        """A payload, in parts; what the shuffler holds of it."""
+        digest, held = wire.sha256(data), 0
+        while held < len(data):
+            held = self.link.ask("payload_held", put_payload=pb.PutPayload(
+                hash=digest, size=len(data), offset=held, data=data[held:held + part])).held
+        return held
 
     def plan(self, entries, epsilon=None, delta=None, signature=None, **change):
         """A plan of these entries, and its PLAN record; the bytes.  delta: a hundredth of the population's."""
@@ -285,6 +294,7 @@ class Shuffler:
         self.chain_seq, self.chain_head = 0, b"\0" * 32
         self.rounds = {}      # round id -> dict
         self.plans = {}       # by hash: (bytes, signature)
+        self.payloads = {}    # by hash: the bytes that were put
         self.standings = {}   # by the hash of a certificate's key: (sequence, descriptor hash)
         self.order = []       # round ids as announced
         self.received = []    # every Submit as it came: (pseudonyms, sealed)
@@ -373,6 +383,10 @@ class Shuffler:
             plan, signature = self.plans[m.plan_hash]
             link.send(plan=pb.SignedPlan(plan=plan, signature=signature))
 
+    def on_get_payload(self, link, m):
+        data = self.payloads[self.rounds[m.round_id]["d"].payload_hash]
+        link.send(payload=pb.Payload(round_id=m.round_id, offset=m.offset, data=bytes(data[m.offset:m.offset + m.length])))
+
     def on_get_manifest(self, link, m):
         r = self.rounds.get(m.round_id)
         if not r or "manifest" not in r:
@@ -441,6 +455,12 @@ class Shuffler:
             self.chain_seq += 1
             self.chain_head = wire.sha256(self.chain_head, body)
         self.on_get_witness(link, None)
+
+    def on_put_payload(self, link, m):
+        held = self.payloads.setdefault(m.hash, bytearray())
+        if m.offset == len(held):
+            held.extend(m.data)
+        link.send(payload_held=pb.PayloadHeld(hash=m.hash, held=len(held)))
 
     def on_announce(self, link, m):
         d = pb.Descriptor.FromString(m.descriptor)
