@@ -9,6 +9,7 @@
 
 #include "cm_fault.h"
 #include "cm_file.h"
+#include "co_compute.h"
 
 #define FOLDER   "payloads"
 #define NAME_LEN (2 * (size_t)PR_HASH_LEN)
@@ -48,6 +49,8 @@ enum cm_rc an_payload_check(
 		return cm_fail(err, CM_EDATA,
 			"the payload of round %u (%s) has %zu bytes: 1 to %llu are possible", p->number,
 			p->label, given->len, (unsigned long long)p->payload_max);
+	if (co_payload_check(&p->computing, &p->query, given->bytes, given->len, err) != CM_OK)
+		return cm_context(err, "the payload of round %u (%s)", p->number, p->label);
 	cr_sha256(given->bytes, given->len, hash);
 	if (is_under_way(r) && memcmp(hash, r->descriptor.payload_hash, PR_HASH_LEN) != 0)
 		return cm_fail(err, CM_EDATA,

@@ -13,8 +13,8 @@ struct an_payload {
 };
 
 /* May this be the payload of that round?  CM_EUSAGE: the round has none, or waits for one and none is given.
- * CM_EDATA: it is empty, too long, or not the one that the round is under way with.  Nothing is spent
- * then. */
+ * CM_EDATA: it is empty, too long, none of its map's, or not the one that the round is under way with.
+ * Nothing is spent then. */
 CM_CHECK enum cm_rc an_payload_check(
 	const struct an_round_state *r, const struct an_payload *given, struct cm_err *err);
 /* Store in STATE_DIR/payloads, durable on return. */

@@ -13,8 +13,7 @@
 typedef enum cm_rc step_fn(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err);
 typedef enum cm_rc error_fn(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err);
 
-static step_fn on_witness, on_extended, on_held, on_announced, on_manifest, on_released, on_segment,
-	on_settled;
+static step_fn on_witness, on_extended, on_announced, on_manifest, on_released, on_segment, on_settled;
 static error_fn error_announced, error_manifest, error_released, error_segment, error_settled;
 
 /* The steps in protocol order. */
@@ -27,15 +26,15 @@ static const struct {
 } steps[] = {
 	[AN_AT_WITNESS] = { "witness", TOMBOLA__V1__FRAME__KIND_WITNESS, on_witness, NULL },
 	[AN_AT_EXTENDED] = { "extend ledger", TOMBOLA__V1__FRAME__KIND_WITNESS, on_extended, NULL },
-	[AN_AT_PAYLOAD] = { "put payload", TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD, on_held, error_announced },
+	[AN_AT_PAYLOAD] = { "put payload", TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD, an_payload_held,
+		error_announced },
 	[AN_AT_ANNOUNCED] = { "announce", TOMBOLA__V1__FRAME__KIND_ANNOUNCED, on_announced, error_announced },
 	[AN_AT_MANIFEST] = { "manifest", TOMBOLA__V1__FRAME__KIND_MANIFEST, on_manifest, error_manifest },
 	[AN_AT_RELEASED] = { "release", TOMBOLA__V1__FRAME__KIND_RELEASED, on_released, error_released },
 	[AN_AT_SEGMENT] = { "pull", TOMBOLA__V1__FRAME__KIND_SEGMENT, on_segment, error_segment },
 	[AN_AT_SETTLED] = { "settle", TOMBOLA__V1__FRAME__KIND_SETTLED, on_settled, error_settled },
 };
-#define PUT_AGAIN_MAX 3u
-#define STEPS         (sizeof steps / sizeof *steps)
+#define STEPS (sizeof steps / sizeof *steps)
 
 enum cm_rc an_round_new(const struct an_round_conf *conf, struct an_round **out, struct cm_err *err)
 {
@@ -100,9 +99,7 @@ static enum cm_rc in_sync(struct an_round *r, struct cm_err *err)
 {
 	switch (r->conf.round->stage) {
 	case AN_RESERVED:
-		r->put = 0;
-		return an_ask(
-			r, !r->announced && r->conf.payload.len > 0 ? AN_AT_PAYLOAD : AN_AT_ANNOUNCED, err);
+		return an_payload_first(r, err);
 	case AN_CHARGED:
 		if (r->all_opened && !r->busy) {
 			r->step = AN_AT_LOCAL;
@@ -159,21 +156,6 @@ static enum cm_rc same_round(const struct an_round *r, const ProtobufCBinaryData
 	return cm_fail(err, CM_EPROTO, "the shuffler answered for another round");
 }
 
-/* The first question has no bytes: the shuffler may hold some of an earlier run. */
-static enum cm_rc on_held(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
-{
-	const Tombola__V1__PayloadHeld *held = frame->payload_held;
-	bool first = r->request.body.put_payload.data.len == 0;
-
-	if (held->hash.len != PR_HASH_LEN ||
-		memcmp(held->hash.data, r->conf.round->descriptor.payload_hash, PR_HASH_LEN) != 0)
-		return cm_fail(err, CM_EPROTO, "the shuffler answered for another payload");
-	if (held->held > r->conf.payload.len || (!first && held->held <= r->put))
-		return cm_fail(err, CM_EPROTO, "the shuffler does not take the payload");
-	r->put = held->held;
-	return an_ask(r, r->put == r->conf.payload.len ? AN_AT_ANNOUNCED : AN_AT_PAYLOAD, err);
-}
-
 static enum cm_rc on_announced(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
 {
 	enum cm_rc rc = same_round(r, &frame->announced->round_id, err);
@@ -208,20 +190,6 @@ static enum cm_rc refused_by_clock(struct an_round *r, const Tombola__V1__Error 
 	return CM_OK;
 }
 
-/* The shuffler refused the announcement since it does not hold the payload: a state that was put to it is
- * lost there, or our copy is lost here. */
-static enum cm_rc refused_without_payload(struct an_round *r, struct cm_err *err)
-{
-	if (r->conf.payload.len > 0 && r->put_again++ < PUT_AGAIN_MAX) {
-		r->put = 0;
-		return an_ask(r, AN_AT_PAYLOAD, err);
-	}
-	an_void_record(r, NULL);
-	(void)snprintf(r->record.reason, sizeof r->record.reason, AN_NOT_TAKEN " (payload): %s",
-		r->conf.payload.len > 0 ? "it does not keep the payload" : "the payload is lost here");
-	return CM_OK;
-}
-
 /* The shuffler refused the announcement for its policy, budget or clock.  No client was asked, so this was no
  * try. */
 static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
@@ -243,7 +211,7 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 		return refused_by_clock(r, e);
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
 		if (r->step == AN_AT_ANNOUNCED && r->conf.round->descriptor.payload_size > 0)
-			return refused_without_payload(r, err);
+			return an_payload_missing(r, err);
 		return CM_EMORE;
 	default:
 		return CM_EMORE;

@@ -8,13 +8,12 @@
 
 typedef enum cm_rc ask_fn(struct an_round *r, struct cm_err *err);
 
-static ask_fn ask_witness, ask_extend, ask_payload, ask_announce, ask_manifest, ask_release, ask_pull,
-	ask_settle;
+static ask_fn ask_witness, ask_extend, ask_announce, ask_manifest, ask_release, ask_pull, ask_settle;
 
 static ask_fn *const asks[] = {
 	[AN_AT_WITNESS] = ask_witness,
 	[AN_AT_EXTENDED] = ask_extend,
-	[AN_AT_PAYLOAD] = ask_payload,
+	[AN_AT_PAYLOAD] = an_payload_ask,
 	[AN_AT_ANNOUNCED] = ask_announce,
 	[AN_AT_MANIFEST] = ask_manifest,
 	[AN_AT_RELEASED] = ask_release,
@@ -35,8 +34,7 @@ enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err)
 	return rc;
 }
 
-/* protobuf-c takes mutable pointers and writes through none of them when it packs. */
-static ProtobufCBinaryData span(const uint8_t *p, size_t n)
+ProtobufCBinaryData an_span(const uint8_t *p, size_t n)
 {
 	union {
 		const uint8_t *in;
@@ -48,7 +46,7 @@ static ProtobufCBinaryData span(const uint8_t *p, size_t n)
 
 static ProtobufCBinaryData round_id(const struct an_round *r)
 {
-	return span(r->conf.round->descriptor.round_id, PR_ROUND_ID_LEN);
+	return an_span(r->conf.round->descriptor.round_id, PR_ROUND_ID_LEN);
 }
 
 static char *population(struct an_round *r)
@@ -96,35 +94,14 @@ static enum cm_rc ask_extend(struct an_round *r, struct cm_err *err)
 		bytes += e.len + 8;
 		if (bytes > PR_FRAME_MAX)
 			break;
-		r->request.record[n] = span(e.bytes, e.len);
+		r->request.record[n] = an_span(e.bytes, e.len);
 	}
 	m->n_records = n;
 	m->records = r->request.record;
-	m->signature = span(r->request.ledger_signature, CR_SIGN_LEN);
+	m->signature = an_span(r->request.ledger_signature, CR_SIGN_LEN);
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER;
 	r->request.frame.extend_ledger = m;
 	return sign_head(r, m->first + n - 1, err);
-}
-
-/* At first a question without bytes, then what follows those that are held. */
-static enum cm_rc ask_payload(struct an_round *r, struct cm_err *err)
-{
-	Tombola__V1__PutPayload *m = &r->request.body.put_payload;
-	const struct cr_span *p = &r->conf.payload;
-	bool begun = r->step == AN_AT_PAYLOAD;
-	size_t left = p->len - (size_t)r->put;
-
-	(void)err;
-	tombola__v1__put_payload__init(m);
-	m->hash = span(r->conf.round->descriptor.payload_hash, PR_HASH_LEN);
-	m->size = p->len;
-	m->offset = r->put;
-	if (begun)
-		m->data = span(
-			(const uint8_t *)p->data + r->put, left < PR_PAYLOAD_PART ? left : PR_PAYLOAD_PART);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD;
-	r->request.frame.put_payload = m;
-	return CM_OK;
 }
 
 /* Ed25519 is deterministic: after a restart the same bytes get the same signature. */
@@ -136,8 +113,8 @@ static enum cm_rc ask_announce(struct an_round *r, struct cm_err *err)
 		cr_sign(r->conf.signer, RD_PURPOSE_DESCRIPTOR, d->data, d->len, r->request.signature, err);
 
 	tombola__v1__announce__init(m);
-	m->descriptor = span(d->data, d->len);
-	m->signature = span(r->request.signature, CR_SIGN_LEN);
+	m->descriptor = an_span(d->data, d->len);
+	m->signature = an_span(r->request.signature, CR_SIGN_LEN);
 	m->again = r->announced;
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCE;
 	r->request.frame.announce = m;
@@ -175,8 +152,8 @@ static enum cm_rc ask_release(struct an_round *r, struct cm_err *err)
 		rc = cr_sign(
 			r->conf.signer, RD_PURPOSE_CHARGE, doc->data, doc->len, r->request.signature, err);
 	tombola__v1__release__init(m);
-	m->charge = span(doc->data, doc->len);
-	m->signature = span(r->request.signature, CR_SIGN_LEN);
+	m->charge = an_span(doc->data, doc->len);
+	m->signature = an_span(r->request.signature, CR_SIGN_LEN);
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASE;
 	r->request.frame.release = m;
 	return rc;

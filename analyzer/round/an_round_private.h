@@ -52,6 +52,15 @@ struct an_round {
 	bool want_send, want_append, want_open, want_publish, want_erase;
 };
 
+/* an_round_payload.c: the first step of a reserved round; the request and the answer of AN_AT_PAYLOAD; and
+ * what follows if the shuffler refuses the round for want of its payload. */
+CM_CHECK enum cm_rc an_payload_first(struct an_round *r, struct cm_err *err);
+CM_CHECK enum cm_rc an_payload_ask(struct an_round *r, struct cm_err *err);
+CM_CHECK enum cm_rc an_payload_held(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err);
+CM_CHECK enum cm_rc an_payload_missing(struct an_round *r, struct cm_err *err);
+/* protobuf-c takes mutable pointers and writes through none of them when it packs. */
+ProtobufCBinaryData an_span(const uint8_t *p, size_t n);
+
 /* Enter a step that expects an answer, and prepare its request for sending. */
 CM_CHECK enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err);
 /* Handle an Error for which the step has no rule of its own: pause if it is BUSY, otherwise a fault. */

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 
 #include "cl_asker.h"
+#include "cl_await.h"
 #include "cl_done.h"
 #include "cl_preparation.h"
 #include "cl_round.h"
 #include "cl_summary.h"
-#include "cm_clock.h"
-
-#define FETCH_PART 3 /* of the time that is left, a payload is fetched for one part at most */
 
 struct cl_rounds {
 	struct cl_rounds_conf conf;
@@ -22,9 +20,7 @@ struct cl_rounds {
 	bool closed_told;        /* on_closed was called */
 	struct cl_active active; /* the stored active round; sequence 0: none */
 	bool confirming;         /* asked whether the round judged in prep is still open */
-	uv_timer_t fetch;        /* runs while the payload of round fetch_round is fetched */
-	uint64_t fetch_round;    /* 0: none */
-	int64_t fetch_until;     /* wall clock: when that ends */
+	struct cl_await await;   /* of a round with a payload */
 	uint64_t count;          /* rounds done in this run */
 	struct cl_done done;
 };
@@ -70,17 +66,6 @@ static void fault(void *user, const char *msg, const struct cm_err *why)
 	begin_asking(r, CL_PAUSE_MS);
 }
 
-/* Nothing of the payload is kept or awaited any more. */
-static void forget_payload(struct cl_rounds *r)
-{
-	struct cm_err err;
-
-	(void)uv_timer_stop(&r->fetch);
-	r->fetch_round = 0;
-	if (cl_payload_forget(&r->conf.plans->payload, &err) != CM_OK)
-		cl_say(r->context, CM_LOG_ERROR, "payload", &err);
-}
-
 /* ---- the end of a round ---- */
 
 static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const struct cm_err *refused)
@@ -121,7 +106,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	r->done.after = r->prep.prepared.j.d.sequence;
 	summarize(r, counts, NULL);
 	cl_preparation_drop(&r->prep);
-	forget_payload(r);
+	cl_await_forget(&r->await);
 	cl_active_fini(&r->active);
 	r->active.sequence = 0;
 	if (r->context->run->rounds > 0 && ++r->count >= r->context->run->rounds) {
@@ -150,7 +135,7 @@ static void refused(struct cl_rounds *r, const struct cm_err *why)
 	else
 		cl_metrics_passed_over(r->context->metrics);
 	cl_preparation_forget(&r->prep);
-	forget_payload(r);
+	cl_await_forget(&r->await);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
 		end(r, why);
@@ -208,7 +193,6 @@ static void start_stored(struct cl_rounds *r)
 /* ---- the preparation ---- */
 
 static void judge(void *user);
-static void on_fetched(uv_timer_t *t);
 
 /* Continue after preparation: the round is judged, and its readings are read or could not be. */
 static void prepared(struct cl_rounds *r)
@@ -263,30 +247,19 @@ void cl_rounds_due(struct cl_rounds *r)
 	begin_asking(r, 0);
 }
 
-/* Fetch the payload of the judged round, for a time that is the same whatever comes of it.  When it is over,
- * the round is judged again, with the payload or without. */
+/* Fetch the payload of the judged round.  When the time for that is over, the round is judged again, with the
+ * payload or without. */
 static void fetch(struct cl_rounds *r)
 {
-	struct cl_payload *p = &r->conf.plans->payload;
-	const struct rd_descriptor *d = &r->prep.prepared.j.d;
 	const struct cl_need need = r->prep.prepared.j.need;
-	int64_t now = cm_clock_wall_ms(), most = (d->deadline_ms - now) / FETCH_PART, ms;
 	struct cm_err err;
 
-	if (cl_payload_begin(p, d, &err) != CM_OK) {
+	if (cl_await_begin(&r->await, &r->prep.prepared.j.d, &err) != CM_OK) {
 		end(r, &err);
 		return;
 	}
-	if (r->fetch_round != d->sequence) {
-		ms = r->context->setup->conf.fetch_ms < most ? r->context->setup->conf.fetch_ms : most;
-		r->fetch_round = d->sequence;
-		r->fetch_until = now + (ms > 0 ? ms : 0);
-		(void)uv_timer_start(&r->fetch, on_fetched, (uint64_t)(ms > 0 ? ms : 0), 0);
-	}
 	cl_preparation_forget(&r->prep);
-	if (!uv_is_active((uv_handle_t *)&r->fetch))
-		cl_payload_give_up(p, "it did not come in time");
-	if (p->state == CL_PAYLOAD_WANTED) {
+	if (r->conf.plans->payload.state == CL_PAYLOAD_WANTED) {
 		r->conf.plans->need = need;
 		begin_asking(r, 0);
 	} else {
@@ -295,26 +268,26 @@ static void fetch(struct cl_rounds *r)
 }
 
 /* The time to fetch is over. */
-static void on_fetched(uv_timer_t *t)
+static void on_fetched(void *user)
 {
-	struct cl_rounds *r = t->data;
+	struct cl_rounds *r = user;
 	struct cl_payload *p = &r->conf.plans->payload;
-	struct cm_err late;
+	struct cm_err why;
 
-	/* Judging: it comes back to fetch(). */
+	/* Being judged, it comes back to fetch(). */
 	if (r->phase == CL_ENDING || r->prep.works || r->round)
 		return;
-	cl_payload_give_up(p, "it did not come in time");
+	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
 	/* An answer that is on its way would pass for one to another request. */
-	if (cl_asker_awaits(r->asker, CL_ASK_PAYLOAD)) {
-		(void)cm_fail(&late, CM_ELATER, "the payload did not come in time");
-		cl_links_drop(r->conf.links, 0, 0, &late);
-	}
+	if (cl_asker_awaits(r->asker, CL_ASK_PAYLOAD))
+		cl_links_drop(r->conf.links, 0, 0, &why);
+	cl_payload_give_up(p, why.msg);
 	cl_plans_begin(r->conf.plans);
-	if (p->state == CL_PAYLOAD_ABSENT)
-		cm_log(CM_LOG_WARN,
-			"the round's payload is not here: its devices take part as without readings",
-			CM_I("round", r->fetch_round), CM_S("reason", p->why));
+	if (p->state == CL_PAYLOAD_ABSENT) {
+		(void)cm_fail(&why, CM_ELATER, "%s", p->why);
+		cl_say(r->context, CM_LOG_WARN,
+			"without the round's payload devices take part as without readings", &why);
+	}
 	judge(r);
 }
 
@@ -354,12 +327,12 @@ static void judge(void *user)
 
 	enter(r, CL_PREPARING);
 	/* The payload came, or cannot be had; the moment of that must not show. */
-	if (uv_is_active((uv_handle_t *)&r->fetch) && r->conf.plans->payload.state != CL_PAYLOAD_WANTED)
+	if (cl_await_waits(&r->await))
 		return;
 	if (cl_preparation_judge(&r->prep, input, on_prepared, r, &err) != CM_OK)
 		end(r, &err);
-	else if (r->fetch_round > 0)
-		r->prep.from = r->fetch_until;
+	else if (cl_await_until(&r->await) > 0)
+		r->prep.from = cl_await_until(&r->await);
 }
 
 /* ---- the asker's answers ---- */
@@ -421,10 +394,8 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 		return;
 	}
 	forget_judged(r);
-	if (!cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
-		(void)uv_timer_stop(&r->fetch);
-		r->fetch_round = 0;
-	}
+	if (!cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len))
+		cl_await_stop(&r->await);
 	if (cl_preparation_offer(&r->prep, round, &err) != CM_OK) {
 		fault(r, "round refused", &err);
 		return;
@@ -491,13 +462,12 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.on_answer = judge,
 		.on_fault = fault,
 		.on_over = end };
-	(void)uv_timer_init(&r->context->loop, &r->fetch);
-	r->fetch.data = r;
+	cl_await_init(&r->await, r->context, conf->plans, on_fetched, r);
 	rc = cl_store_active(r->context->db, &r->active, err);
 	if (rc != CM_OK && rc != CM_ENOINPUT)
 		return rc;
 	if (r->active.sequence == 0)
-		forget_payload(r);
+		cl_await_forget(&r->await);
 	rc = cl_asker_new(&asker, &r->asker, err);
 	if (rc == CM_OK)
 		cl_asker_wait(r->asker);
@@ -509,8 +479,7 @@ void cl_rounds_close(struct cl_rounds *r)
 	if (!r)
 		return;
 	r->phase = CL_ENDING;
-	if (r->fetch.data && !uv_is_closing((uv_handle_t *)&r->fetch))
-		uv_close((uv_handle_t *)&r->fetch, NULL);
+	cl_await_close(&r->await);
 	atomic_store(&r->conf.plans->stop, true);
 	cl_asker_close(r->asker);
 	if (r->round)

@@ -285,6 +285,7 @@ class Shuffler:
         self.chain_seq, self.chain_head = 0, b"\0" * 32
         self.rounds = {}      # round id -> dict
         self.plans = {}       # by hash: (bytes, signature)
+        self.payloads = {}    # by hash: the bytes that were put
         self.standings = {}   # by the hash of a certificate's key: (sequence, descriptor hash)
         self.order = []       # round ids as announced
         self.received = []    # every Submit as it came: (pseudonyms, sealed)
@@ -373,6 +374,10 @@ class Shuffler:
             plan, signature = self.plans[m.plan_hash]
             link.send(plan=pb.SignedPlan(plan=plan, signature=signature))
 
+    def on_get_payload(self, link, m):
+        data = self.payloads[self.rounds[m.round_id]["d"].payload_hash]
+        link.send(payload=pb.Payload(round_id=m.round_id, offset=m.offset, data=bytes(data[m.offset:m.offset + m.length])))
+
     def on_get_manifest(self, link, m):
         r = self.rounds.get(m.round_id)
         if not r or "manifest" not in r:
@@ -441,6 +446,12 @@ class Shuffler:
             self.chain_seq += 1
             self.chain_head = wire.sha256(self.chain_head, body)
         self.on_get_witness(link, None)
+
+    def on_put_payload(self, link, m):
+        held = self.payloads.setdefault(m.hash, bytearray())
+        if m.offset == len(held):
+            held.extend(m.data)
+        link.send(payload_held=pb.PayloadHeld(hash=m.hash, held=len(held)))
 
     def on_announce(self, link, m):
         d = pb.Descriptor.FromString(m.descriptor)

@@ -13,15 +13,44 @@
 #include <unistd.h>
 
 #include "an_payload.h"
+#include "co_compute.h"
 
 static char dir[] = "/tmp/test_an_payload.XXXXXX";
 static struct cm_err err;
 static const uint8_t bytes[] = "the weights of a model";
 static const struct an_payload given = { bytes, sizeof bytes };
 
+/* A plan of two rounds; each may be under way with a payload. */
+static struct pl_round planned[2] = { { .number = 1, .label = "w#1", .payload_max = 100 },
+	{ .number = 2, .label = "w#2", .payload_max = 100 } };
+static struct pl_plan plan = { .round = planned, .rounds = 2 };
+static struct an_round_state rounds[2] = { { .plan = &planned[0] }, { .plan = &planned[1] } };
+static struct an_state all = { .plan = &plan, .round = rounds };
+
+/* A program takes any bytes. */
+static void compute(struct pl_round *r)
+{
+	const struct co_parameters p = {
+		.map = co_map_find("program"), .features = 2, .clip = 1, .seconds = 1
+	};
+
+	r->query = (struct qy_query){
+		.kind = QY_VECTOR, .name = "w", .field = "w", .low = -1, .high = 1, .dimension = 3
+	};
+	strcpy(r->computing.map, "program");
+	strcpy(r->computing.field[0], "x");
+	strcpy(r->computing.field[1], "y");
+	r->computing.fields = 2;
+	memset(r->computing.program, 7, sizeof r->computing.program);
+	if (co_parameters_write(&p, NULL, &r->computing, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+}
+
 static int make(void **state)
 {
 	(void)state;
+	compute(&planned[0]);
+	compute(&planned[1]);
 	return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -50,13 +79,6 @@ static bool is_there(const uint8_t hash[PR_HASH_LEN])
 
 	return stat(path_of(hash), &st) == 0;
 }
-
-/* A plan of two rounds; each may be under way with a payload. */
-static struct pl_round planned[2] = { { .number = 1, .label = "w#1", .payload_max = 100 },
-	{ .number = 2, .label = "w#2", .payload_max = 100 } };
-static struct pl_plan plan = { .round = planned, .rounds = 2 };
-static struct an_round_state rounds[2] = { { .plan = &planned[0] }, { .plan = &planned[1] } };
-static struct an_state all = { .plan = &plan, .round = rounds };
 
 static void begin(struct an_round_state *r, enum an_stage stage)
 {

@@ -275,6 +275,37 @@ static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_re
 #endif
 }
 
+/* Of a round that computes, the fields that the map reads are judged; the query's names the output. */
+static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
+{
+	static char x[] = "x", y[] = "y";
+	char *allowed[] = { x, y };
+
+	(void)state;
+	offer.d.computing = (struct qy_computing){ .map = "statistics", .field = { "x", "y" }, .fields = 2 };
+	world.policy.fields = (struct cf_strings){ allowed, 2 };
+	assert_int_equal(check(0), CM_OK);
+	world.policy.fields.n = 1;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: field 'y' is not among the allowed fields");
+	world.policy.fields.n = 0;
+	world.policy.device_field = "x";
+	assert_int_equal(check(0), CM_EPERM);
+	world.policy.device_field = NULL;
+	offer.d.payload_max = (1 << 20) + 1;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: payloads of up to 1048577 bytes, max_payload is 1048576");
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.payload");
+	assert_int_equal(check(0), CM_OK);
+	cl_world_mutant("");
+#endif
+	offer.d.payload_max--;
+	assert_int_equal(check(0), CM_OK);
+	offer.d.payload_max = 0;
+	offer.d.computing = (struct qy_computing){ .map = "" };
+}
+
 static void rounds_beyond_the_window_are_refused(void **state)
 {
 	(void)state;
@@ -429,6 +460,7 @@ int main(void)
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
 		TEST(the_batch_of_a_class_apart_counts),
 		TEST(more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed),
+		TEST(a_map_reads_only_allowed_fields_and_small_payloads),
 		TEST(rounds_beyond_the_window_are_refused),
 		TEST(messages_that_do_not_fit_a_frame_are_refused),
 		TEST(a_key_to_which_nothing_can_be_sealed_is_refused_for_good),
