@@ -1,10 +1,13 @@
 /* an_check.c - judges the analyzer's state, and what its configuration names. */
 #include "an_check.h"
 
+#include <stdlib.h>
+
 #include "an_budget.h"
 #include "an_ledger_files.h"
 #include "an_schedule.h"
 #include "cm_clock.h"
+#include "cm_file.h"
 #include "cr_sign.h"
 #include "nt_addr.h"
 #include "nt_http.h"
@@ -61,7 +64,7 @@ void an_check(const struct an_conf *conf, struct nt_health *h)
 	nt_health_daemon(h, conf->http);
 }
 
-enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *faults, struct cm_err *err)
+void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err)
 {
 	const struct nt_tls_conf tls = { .cert_file = conf->tls_cert,
 		.key_file = conf->tls_key,
@@ -72,27 +75,73 @@ enum cm_rc an_conf_check(const char *path, const struct an_conf *conf, FILE *fau
 	struct nt_addr address;
 	struct cm_err why;
 
-	err->code = CM_OK;
-	if (nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
-		cf_fault_at(path, "shuffler", &why, faults, err);
-	if (*conf->http != '\0' && nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, faults, err);
-	if (cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
-		cf_fault_at(path, "signing_key", &why, faults, err);
-	if (cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler_key", &why, faults, err);
-	if (nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, faults, err);
+	if (conf->shuffler && nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
+		cf_fault_at(file, "shuffler", &why, faults, err);
+	if (conf->http && *conf->http != '\0' &&
+		nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
+		cf_fault_at(file, "http", &why, faults, err);
+	if (conf->signing_key && cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
+		cf_fault_at(file, "signing_key", &why, faults, err);
+	if (conf->shuffler_key && cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
+		cf_fault_at(file, "shuffler_key", &why, faults, err);
+	if (conf->tls_cert && conf->tls_key && conf->tls_ca && nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
+		cf_fault_at(file, "tls", &why, faults, err);
 	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {
 		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
-		cf_fault_at(path, "reconnect_min", &why, faults, err);
+		cf_fault_at(file, "reconnect_min", &why, faults, err);
 	}
 	if (conf->on_settled.command.n > 0 && *conf->on_settled.command.item[0] != '/') {
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
-		cf_fault_at(path, "on_settled.command", &why, faults, err);
+		cf_fault_at(file, "on_settled.command", &why, faults, err);
 	}
 	nt_tls_ctx_free(ctx);
 	cr_verifier_free(shuffler);
 	cr_signer_free(signer);
-	return cf_blamed(err);
+}
+
+/* The ledger with the plan, as a start opens them. */
+static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct cm_err *err)
+{
+	struct an_ledger_files files;
+	enum cm_rc rc = an_ledger_files_open(conf, false, &files, err);
+
+	/* What is pinned has its slice. */
+	if (rc == CM_OK && !files.state.current)
+		rc = an_ledger_files_slice(&files, err);
+	*torn = files.torn;
+	an_ledger_files_close(&files);
+	return rc;
+}
+
+/* The ledger alone. */
+static enum cm_rc check_chain(const struct an_conf *conf, size_t *torn, struct cm_err *err)
+{
+	char *path = cm_file_join(conf->state_dir, "ledger");
+	struct an_ledger *ledger = NULL;
+	enum cm_rc rc = path ? an_ledger_open(path, false, &ledger, torn, err)
+			     : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	an_ledger_free(ledger);
+	free(path);
+	return rc;
+}
+
+void an_state_check(const struct an_conf *conf, bool planned, FILE *faults, struct cm_err *err)
+{
+	struct cm_err why;
+	size_t torn = 0;
+	enum cm_rc rc;
+
+	if (!conf->state_dir)
+		return;
+	if (cm_file_check_folder(conf->state_dir, &why) != CM_OK)
+		cf_finding(&why, faults, err);
+	rc = planned ? check_ledger(conf, &torn, &why) : check_chain(conf, &torn, &why);
+	if (rc != CM_OK)
+		cf_finding(&why, faults, err);
+	else if (torn > 0)
+		(void)fprintf(faults,
+			"%s/ledger: the last record is cut short, by a crash: the next run drops its %zu "
+			"bytes\n",
+			conf->state_dir, torn);
 }

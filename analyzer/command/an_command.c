@@ -9,7 +9,7 @@ enum cm_rc an_command_open(const struct cm_cli *cli, struct an_command *d, bool 
 	enum cm_rc rc;
 
 	memset(d, 0, sizeof *d);
-	rc = cf_load(cli->config, an_conf_rows, &d->conf, stderr, err);
+	rc = cf_load(cli->config, an_conf_rows, &d->conf, NULL, stderr, err);
 	return rc == CM_OK && files ? an_ledger_files_open(&d->conf, false, &d->files, err) : rc;
 }
 

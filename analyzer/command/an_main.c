@@ -191,51 +191,37 @@ static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err 
 	return CM_OK;
 }
 
-/* What a start would find in the state folder.  Only reads. */
-static enum cm_rc check_state(const struct an_conf *conf, struct cm_err *err)
-{
-	struct an_ledger_files files;
-	enum cm_rc rc = cm_file_check_folder(conf->state_dir, err);
-
-	if (rc != CM_OK)
-		return rc;
-	rc = an_ledger_files_open(conf, false, &files, err);
-	/* What is pinned has its slice. */
-	if (rc == CM_OK && !files.state.current)
-		rc = an_ledger_files_slice(&files, err);
-	if (rc == CM_OK && files.torn > 0)
-		(void)fprintf(stderr,
-			"%s/ledger: the last record is cut short, by a crash: the next run drops its %zu "
-			"bytes\n",
-			conf->state_dir, files.torn);
-	an_ledger_files_close(&files);
-	return rc;
-}
-
-/* Both files and the state; every fault of both files is said. */
+/* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_conf conf = { 0 };
 	struct pl_plan plan = { 0 };
-	struct cm_err second;
+	struct cf_file *file;
+	struct cm_err why;
 	char digest[2 * PR_HASH_LEN + 1];
-	enum cm_rc rc = cf_load(cli->config, an_conf_rows, &conf, stderr, err), planned;
+	bool planned;
 
 	(void)exit_code;
-	if (rc == CM_OK)
-		rc = an_conf_check(cli->config, &conf, stderr, err);
-	if (conf.plan) {
-		planned = an_plan_load(&conf, stderr, &plan, rc == CM_OK ? err : &second);
-		rc = rc == CM_OK ? planned : rc;
-	}
-	if (rc == CM_OK)
-		rc = check_state(&conf, err);
+	err->code = CM_OK;
+	enum cm_rc rc = cf_load(cli->config, an_conf_rows, &conf, &file, stderr, &why);
+	if (rc != CM_OK)
+		cf_finding(&why, stderr, err);
+	an_conf_check(file, &conf, stderr, err);
+	/* A configuration that is not there is an input that is not there. */
+	if (rc != CM_ENOINPUT)
+		rc = cf_blamed(err);
+	planned = conf.plan && an_plan_load(&conf, stderr, &plan, &why) == CM_OK;
+	if (conf.plan && !planned)
+		cf_finding(&why, stderr, err);
+	an_state_check(&conf, planned, stderr, err);
+	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK) {
 		cm_hex(plan.digest, PR_HASH_LEN, digest);
 		(void)printf("%s and %s are valid: plan %s, %zu rounds, digest %s\n", cli->config, conf.plan,
 			plan.name, plan.rounds, digest);
 	}
 	pl_plan_fini(&plan);
+	cf_file_free(file);
 	cf_free(an_conf_rows, &conf);
 	return rc;
 }
@@ -385,7 +371,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = check },
 	{ .name = "check-config",
 		.args = "",
-		.help = "say every fault of configuration, plan and keys as file:line: text",
+		.help = "say every fault of configuration, plan, keys and state, with its place",
 		.run = check_config },
 	{ .name = "config-sample",
 		.args = "[plan]",

@@ -6,6 +6,7 @@ import {trends} from "./trend.js";
 const NUMBERS = new Set(["mean", "sum", "quantiles", "vector"]); // all other kinds count devices
 const CARDS = 24; // newest rounds shown at first; the others on request
 const ITEMS = 20; // most items on a card: the largest
+const QUIET = 3; // most items below the noise floor that each have a row
 const RECURRENCES = 60; // most recurrences in a trend: the newest
 const results = new Map(); // cache: the result of a settled round never changes
 const cards = new Map(); // by round and number of recurrences in its trend
@@ -84,6 +85,20 @@ function itemRow(item, axis, counts, floor) {
 	return element("tr", item.quiet && counts ? "quiet" : "", head, track(item, axis, counts, floor), ...cells);
 }
 
+function button(text, act) {
+	const e = element("button", "more", text);
+	e.type = "button";
+	e.onclick = act;
+	return e;
+}
+
+// Many items below the noise floor share a row, which opens them.
+function quietRow(n, open) {
+	const cell = element("td", "fold", button(`${count(n)} below the noise floor: show`, open));
+	cell.colSpan = 4;
+	return element("tr", "quiet", cell);
+}
+
 function table(result) {
 	const counts = !NUMBERS.has(result.type);
 	const floor = number(result.noise_floor);
@@ -97,23 +112,25 @@ function table(result) {
 		return e;
 	});
 	const body = element("tbody");
-	const fill = (list) => body.replaceChildren(...list.map((i) => itemRow(i, axis, counts, floor)));
 	const parts = [element("table", "items", element("thead", "", element("tr", "", ...heads)), body)];
+	const quiet = counts ? items.filter((i) => i.quiet) : [];
+	const loud = quiet.length > QUIET ? items.filter((i) => !i.quiet) : items;
+	const sorted = counts && loud.length > ITEMS ? [...loud].sort((a, b) => b.value - a.value) : loud;
+	const rows = (list) => list.map((i) => itemRow(i, axis, counts, floor));
+	const left = element("p", "note");
+	const unfold = () => {
+		body.replaceChildren(...rows(items));
+		left.remove();
+	};
 
-	const total = items.length + (result.items_left_out ?? 0);
-	if (total <= ITEMS) {
-		fill(items);
-	} else {
-		const sorted = counts ? [...items].sort((a, b) => b.value - a.value) : items;
-		const more = element("button", "more",
-			total === items.length ? `show all ${count(total)}` : `show ${count(items.length)}`);
-		more.type = "button";
-		more.onclick = () => {
-			fill(items);
-			more.remove();
-		};
-		fill(sorted.slice(0, ITEMS));
-		parts.push(element("p", "note", `The ${counts ? "largest" : "first"} ${ITEMS} of ${count(total)}. `, more));
+	body.append(...rows(sorted.slice(0, ITEMS)));
+	if (loud !== items)
+		body.append(quietRow(quiet.length, unfold));
+	if (loud.length > ITEMS || result.items_left_out > 0) {
+		const all = result.items_left_out > 0 ? `show ${count(items.length)}` : `show all ${count(items.length)}`;
+		left.append(`The ${counts ? "largest" : "first"} ${Math.min(ITEMS, loud.length)} of ` +
+			`${count(items.length + (result.items_left_out ?? 0))}. `, button(all, unfold));
+		parts.push(left);
 	}
 	if (counts && floor > 0)
 		parts.push(element("p", "note", `Dotted: the noise floor ${count(floor)}, the smallest count told apart from none.`));

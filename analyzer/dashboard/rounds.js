@@ -7,16 +7,37 @@ const DECISION = {planned: "to come", reserved: "reserved", charged: "charged", 
 	void: "VOID", waiting: "waiting"};
 const REPORTED = new Set(["charged", "settled", "void", "waiting"]);
 
+const HAS_ENDED = new Set(["settled", "void", "waiting"]);
+
+// When the last try opened, or ended.
+function time(ms) {
+	return ms > 0 ? instant(ms).replace(" UTC", "") : "-";
+}
+
+function chargeOf(r) {
+	return r.epsilon_round === undefined || (r.stage === "void" && !holds(r)) ? "-" : up(number(r.epsilon_round));
+}
+
 // The columns: [heading, class, text for a round and its running total].
 const plain = [
 	["Round", "num", (r) => `${r.round}`],
 	["Query", "", labelOf],
 	["Protocol", "", (r) => r.protocol],
 	["epsilon0", "num", (r) => epsilon0(number(r.epsilon0))],
+	["Opened (UTC)", "time", (r) => time(r.opened_ms)],
+	["Ended", "time", (r) => time(HAS_ENDED.has(r.stage) ? r.ended_ms : 0)],
 	["Reports", "num", (r) => REPORTED.has(r.stage) ? count(r.reports) : "-"],
-	["Epsilon of round", "num", (r) => r.epsilon_round === undefined || (r.stage === "void" && !holds(r)) ? "-"
-		: up(number(r.epsilon_round))],
+	["Epsilon of round", "num", chargeOf],
 ];
+// On a narrow screen each round has four columns, and what the others would say in a row below them.
+const query = plain[1];
+const charge = ["Epsilon", "num", chargeOf];
+
+function details(r) {
+	const opened = r.opened_ms > 0 ? `, ${instant(r.opened_ms)}` : "";
+	const reports = REPORTED.has(r.stage) ? `, ${count(r.reports)} reports` : "";
+	return `round ${r.round}: ${r.protocol}, eps0 ${epsilon0(number(r.epsilon0))}${reports}${opened}`;
+}
 const composed = [
 	["Total", "num", (r, total) => r.epsilon_round === undefined ? "-" : up(total.spent)],
 	["Left", "num", (r, total) => r.epsilon_round === undefined ? "-" : down(Math.max(0, total.limit - total.spent))],
@@ -53,21 +74,25 @@ function folded(rounds) {
 }
 
 function columns(adaptive) {
-	const [round, query, protocol, guarantee, reports, charge] = plain;
 	const sums = adaptive ? filtered : composed;
-	return narrow.matches ? [query, decision, charge, ...sums, reports, guarantee, protocol, round]
-		: [...plain, ...sums, decision];
+	return narrow.matches ? [query, decision, charge, sums[1]] : [...plain, ...sums, decision];
 }
 
-// The reason recorded in the ledger: the shuffler's refusal, or too few reports.
 function cell(column, r, total) {
-	const head = column[0] === "Query";
+	const head = column === query;
 	const e = element(head ? "th" : "td", column[1], column[2](r, total));
 	if (head)
 		e.scope = "row";
+	// The reason recorded in the ledger: the shuffler's refusal, or too few reports.
 	if (column === decision && r.reason)
 		e.title = r.reason;
 	return e;
+}
+
+function detailsRow(r) {
+	const e = element("td", "details", details(r));
+	e.colSpan = 4;
+	return element("tr", "details", e);
 }
 
 function row(r, cols, total, adaptive) {
@@ -101,7 +126,8 @@ function showTable(budget, rounds) {
 	});
 
 	replace(table.tHead, element("tr", "", ...heads));
-	replace(table.tBodies[0], ...folded(rounds.rounds).map((r) => row(r, cols, total, adaptive)));
+	replace(table.tBodies[0], ...folded(rounds.rounds)
+		.flatMap((r) => [row(r, cols, total, adaptive), ...(narrow.matches ? [detailsRow(r)] : [])]));
 }
 
 export function showRounds(budget, rounds, refusals) {

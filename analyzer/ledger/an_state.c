@@ -175,6 +175,7 @@ static enum cm_rc begin_try(struct an_round_state *round, const struct rd_record
 	round->stage = AN_RESERVED;
 	round->decided_seq = r->seq;
 	round->reserved_ms = r->time_ms;
+	round->ended_ms = 0;
 	round->epsilon_round = r->epsilon_round;
 	round->epsilon_total = r->epsilon_total;
 	round->participants = 0;
@@ -283,11 +284,13 @@ static enum cm_rc take_move(
 		memcpy(round->result_hash, r->result_hash, PR_HASH_LEN);
 		memcpy(round->reason, r->reason, sizeof round->reason);
 		round->stage = AN_SETTLED;
+		round->ended_ms = r->time_ms;
 		return CM_OK;
 	}
 	memcpy(round->manifest_hash, r->manifest_hash, PR_HASH_LEN);
 	round->participants = r->participants;
 	if (r->kind == RD_VOID) {
+		round->ended_ms = r->time_ms;
 		end_void(round, r);
 		return CM_OK;
 	}

@@ -44,6 +44,7 @@ struct an_round_state {
 	uint64_t charge_seq;                /* number of the CHARGE record */
 	uint8_t charge_head[PR_HASH_LEN];   /* the ledger's head after the CHARGE record */
 	int64_t reserved_ms, charged_ms;
+	int64_t ended_ms; /* when the last try was settled or void; 0: it was not yet */
 	uint8_t manifest_hash[PR_HASH_LEN];
 	uint64_t participants;            /* of the last try that ended */
 	double epsilon_round;             /* of this round; REFUSED: what it needs */

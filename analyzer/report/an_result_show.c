@@ -302,6 +302,15 @@ void an_result_csv_head(FILE *out)
 	(void)fputs(",below_noise,no_reading\n", out);
 }
 
+/* As in JSON: a bound may be inf or -inf.  Empty where the result has no such number. */
+static void csv_number(const json_t *v, FILE *out)
+{
+	if (json_is_number(v))
+		(void)fprintf(out, ",%.17g", json_number_value(v));
+	else
+		(void)fprintf(out, ",%s", v && json_is_string(v) ? json_string_value(v) : "");
+}
+
 void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
 {
 	static const char *const list[] = { "items", "no_reading" };
@@ -315,7 +324,7 @@ void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
 			(void)fputs(lead, out);
 			an_result_csv_text(shown(it, name), out);
 			for (size_t c = 0; c < COLUMNS; c++)
-				(void)fprintf(out, ",%.17g", num(it, columns[c]));
+				csv_number(json_object_get(it, columns[c]), out);
 			(void)fprintf(out, ",%d,%d\n", is_below(it) ? 1 : 0, none);
 			rows++;
 		}

@@ -25,10 +25,19 @@ static void epsilon0(char out[24], double v)
 		(void)snprintf(out, 24, "%.2f", v);
 }
 
+static const char *instant(int64_t wall_ms, char out[32])
+{
+	if (wall_ms > 0)
+		cm_clock_text(wall_ms, out);
+	else
+		(void)snprintf(out, 32, "-");
+	return out;
+}
+
 static void round_row(struct cm_table *t, const struct an_round_state *r, double limit, bool adaptive,
 	int64_t now_ms, double *total)
 {
-	char number[16], eps0[24], reports[32] = "-", charged[24], sum[24], left[24];
+	char number[16], eps0[24], reports[32] = "-", charged[24], sum[24], left[24], opened[32], ended[32];
 	bool counts = r->stage == AN_CHARGED || r->stage == AN_SETTLED;
 
 	(void)snprintf(number, sizeof number, "%u", r->plan->number);
@@ -53,7 +62,9 @@ static void round_row(struct cm_table *t, const struct an_round_state *r, double
 	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
 	if (!r->of || adaptive) /* a filter's total is all or nothing: `budget` shows shares */
 		(void)snprintf(sum, sizeof sum, "-"), (void)snprintf(left, sizeof left, "-");
-	cm_table_row(t, (const char *const[]){ number, r->plan->label, eps0, reports, charged, sum, left });
+	cm_table_row(t, (const char *const[]){ number, r->plan->label, eps0, reports, charged, sum, left,
+				instant(r->descriptor_bytes.len > 0 ? r->descriptor.opens_ms : 0, opened),
+				instant(r->ended_ms, ended) });
 }
 
 /* Heads as wide as any cell of the plan may get: rows printed at different times stay in their columns. */
@@ -81,7 +92,9 @@ static void head_widths(const struct pl_plan *p, struct widths *w)
 	(void)snprintf(w->left, sizeof w->left, "%*s", epsilon, "left");
 }
 
-void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms, FILE *out)
+/* times: with the columns of times, which a table that grows while its rounds end does not need. */
+static void print_rows(
+	const struct an_ledger_files *b, size_t from, size_t to, bool times, int64_t now_ms, FILE *out)
 {
 	const struct pl_plan *p = &b->plan;
 	struct widths w = { .reports = "" };
@@ -89,8 +102,9 @@ void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t t
 	double total = 0;
 
 	head_widths(p, &w);
-	t = cm_table_new("><>>>>>",
-		(const char *const[]){ "round", "query", "eps0", w.reports, w.charged, w.total, w.left });
+	t = cm_table_new(
+		times ? "><>>>>><<" : "><>>>>>", (const char *const[]){ "round", "query", "eps0", w.reports,
+							 w.charged, w.total, w.left, "opened", "ended" });
 	if (!t)
 		return;
 	if (from == 0)
@@ -101,6 +115,11 @@ void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t t
 		round_row(t, &b->state.round[i], p->epsilon, rd_mode_filter(p->mode) != 0, now_ms, &total);
 	cm_table_print_rows(t, from, to, out);
 	cm_table_free(t);
+}
+
+void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms, FILE *out)
+{
+	print_rows(b, from, to, false, now_ms, out);
 }
 
 void an_tries_print(const struct an_state *s, FILE *out)
@@ -143,8 +162,10 @@ static void print_others(const struct an_state *s, FILE *out)
 
 void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out)
 {
-	an_rounds_print_some(b, 0, b->plan.rounds, now_ms, out);
-	(void)fputs("\ncharges and totals are upper bounds, rounded up\n", out);
+	print_rows(b, 0, b->plan.rounds, true, now_ms, out);
+	(void)fputs("\ncharges and totals are upper bounds, rounded up; times are those of the last try, in "
+		    "UTC\n",
+		out);
 	an_schedule_print(&b->state, now_ms, out);
 	an_tries_print(&b->state, out);
 	print_waiting(&b->state, out);
@@ -214,7 +235,10 @@ static int set_descriptor(json_t *o, const struct an_round_state *r)
 	return json_object_set_new(o, "round_id", an_json_hex(d->round_id, PR_ROUND_ID_LEN)) |
 	       json_object_set_new(o, "sequence", json_integer((json_int_t)d->sequence)) |
 	       json_object_set_new(o, "descriptor_hash", an_json_hex(d->hash, PR_HASH_LEN)) |
-	       json_object_set_new(o, "deadline_ms", json_integer((json_int_t)d->deadline_ms));
+	       json_object_set_new(o, "opened_ms", json_integer((json_int_t)d->opens_ms)) |
+	       json_object_set_new(o, "deadline_ms", json_integer((json_int_t)d->deadline_ms)) |
+	       (r->ended_ms > 0 ? json_object_set_new(o, "ended_ms", json_integer((json_int_t)r->ended_ms))
+				: 0);
 }
 
 /* What only some rounds have. */

@@ -7,9 +7,11 @@
 #include "an_budget.h"
 #include "an_ledger_files.h"
 
-/* Print the table of rounds.  Totals are upper bounds, recorded when each round was decided. */
+/* Print the table of rounds, with when each opened and ended.  Totals are upper bounds, recorded when each
+ * round was decided. */
 void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out);
-/* Print rows [from, to) of that table, as rounds end; before the first row also the plan and the heading. */
+/* Print rows [from, to) of that table without times, as rounds end; before the first row also the plan and
+ * the heading. */
 void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms, FILE *out);
 /* For rounds that needed more than one try: print how each try ended. */
 void an_tries_print(const struct an_state *s, FILE *out);

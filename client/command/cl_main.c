@@ -276,16 +276,13 @@ static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm
 	return CM_OK;
 }
 
-/* What a start would find in the state folder.  Only reads. */
-static enum cm_rc check_state(const struct cl_setup *setup, struct cm_err *err)
+/* What a start would find in the client's database.  Only reads.  population NULL: unknown. */
+static enum cm_rc check_database(const char *dir, const char *population, struct cm_err *err)
 {
-	const char *dir = setup->conf.state_dir;
 	struct cl_db *db = NULL;
 	bool used = false;
-	enum cm_rc rc = cm_file_check_folder(dir, err);
+	enum cm_rc rc = cl_db_open_readonly(dir, &db, err);
 
-	if (rc == CM_OK)
-		rc = cl_db_open_readonly(dir, &db, err);
 	cl_db_close(db);
 	db = NULL;
 	if (rc == CM_ENOINPUT) {
@@ -298,22 +295,36 @@ static enum cm_rc check_state(const struct cl_setup *setup, struct cm_err *err)
 		return rc;
 	}
 	/* In memory: whose it is, and every table. */
-	if (rc == CM_OK)
-		rc = cl_db_copy(dir, setup->conf.population, 0, &db, err);
+	if (rc == CM_OK && population)
+		rc = cl_db_copy(dir, population, 0, &db, err);
 	cl_db_close(db);
 	if (rc != CM_OK && !strstr(err->msg, "client.db"))
 		(void)cm_context(err, "%s/client.db", dir);
 	return rc;
 }
 
+static void check_state(const struct cl_conf *c, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (cm_file_check_folder(c->state_dir, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+	if (check_database(c->state_dir, c->population, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+}
+
+/* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cl_setup setup;
-	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
+	enum cm_rc rc;
 
 	(void)exit_code;
-	if (rc == CM_OK)
-		rc = check_state(&setup, err);
+	err->code = CM_OK;
+	rc = cl_setup_load(cli->config, &setup, stderr, err);
+	if (setup.conf.state_dir)
+		check_state(&setup.conf, err);
+	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
 	cl_setup_fini(&setup);
@@ -362,8 +373,8 @@ static const struct cm_cli_verb verbs[] = {
 	{ "check", "",
 		"say the state in one line, for monitoring; exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN", 0,
 		0, { NT_HEALTH_OPTIONS }, verb_check },
-	{ "check-config", "", "say every fault of configuration, policy and keys as file:line: text", 0, 0,
-		{ { 0 } }, verb_check_config },
+	{ "check-config", "", "say every fault of configuration, policy, keys and state, with its place", 0,
+		0, { { 0 } }, verb_check_config },
 	{ "config-sample", "[policy]", "print a commented configuration, or policy, to start from", 0, 1,
 		{ { 0 } }, verb_config_sample },
 	CM_CLI_COMPLETION,

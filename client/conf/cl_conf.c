@@ -169,7 +169,7 @@ const struct cf_row cl_conf_rows[] = {
 	{ .key = NULL },
 };
 
-static void check_format(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	struct cm_err why;
 
@@ -177,14 +177,14 @@ static void check_format(struct cl_setup *s, const char *path, FILE *faults, str
 		s->format = cl_format_parse(s->conf.format);
 		if (s->format == CL_FORMAT_GUESS) {
 			(void)cm_fail(&why, CM_ECONFIG, "input.format is none of csv, ndjson, npy");
-			cf_fault_at(path, "input.format", &why, faults, first);
+			cf_fault_at(file, "input.format", &why, faults, first);
 		}
 	} else if (s->conf.input) {
 		s->format = cl_format_of_path(s->conf.input);
 		if (s->format == CL_FORMAT_GUESS) {
 			(void)cm_fail(
 				&why, CM_ECONFIG, "input.path does not tell its format: set input.format");
-			cf_fault_at(path, "input.path", &why, faults, first);
+			cf_fault_at(file, "input.path", &why, faults, first);
 		}
 	}
 }
@@ -196,7 +196,7 @@ enum cm_rc cl_setup_devices(
 	return s->devices ? cl_devices_load(s->devices, secret, s->conf.population, out, err) : CM_OK;
 }
 
-static void check_devices(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+static void check_devices(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	static const struct cr_key any;
 	const char *key = s->conf.mqtt.topics.n > 0 ? "mqtt.devices" : "input.devices";
@@ -205,78 +205,108 @@ static void check_devices(struct cl_setup *s, const char *path, FILE *faults, st
 
 	if (s->conf.labels && s->format != CL_FORMAT_NPY) {
 		(void)cm_fail(&why, CM_ECONFIG, "input.labels is of input in a .npy");
-		cf_fault_at(path, "input.labels", &why, faults, first);
+		cf_fault_at(file, "input.labels", &why, faults, first);
 	}
 	if (s->conf.devices && !s->conf.device_field && s->format != CL_FORMAT_NPY) {
 		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
-		cf_fault_at(path, key, &why, faults, first);
+		cf_fault_at(file, key, &why, faults, first);
 	}
 	if (cl_setup_devices(s, &any, &devices, &why) != CM_OK)
-		cf_fault_at(path, key, &why, faults, first);
+		cf_fault_at(file, key, &why, faults, first);
 	cl_devices_free(devices);
 }
 
-static void check_mqtt(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	struct cm_err why;
 
-	cl_mqtt_conf_check(&s->conf.mqtt, path, faults, first);
+	cl_mqtt_conf_check(&s->conf.mqtt, file, faults, first);
 	if (s->conf.mqtt.topics.n == 0 || !s->conf.input)
 		return;
 	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
-	cf_fault_at(path, "mqtt", &why, faults, first);
+	cf_fault_at(file, "mqtt", &why, faults, first);
+}
+
+/* Keys and certificates, as far as the file names them. */
+static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
+	struct nt_tls_ctx *tls = NULL;
+	struct cm_err why;
+
+	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &s->analyzer, &why) != CM_OK)
+		cf_fault_at(file, "analyzer_key", &why, faults, first);
+	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
+		cf_fault_at(file, "shuffler_key", &why, faults, first);
+	if (c->cert && c->key && c->services_ca && cl_setup_tls(s, &tls, &why) != CM_OK)
+		cf_fault_at(file, "tls", &why, faults, first);
+	nt_tls_ctx_free(tls);
+}
+
+/* Addresses and the population's name. */
+static void check_names(
+	const struct cl_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	struct nt_addr shuffler;
+	struct cm_err why;
+
+	if (c->shuffler && nt_addr_split(c->shuffler, &shuffler, &why) != CM_OK)
+		cf_fault_at(file, "shuffler", &why, faults, first);
+	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
+		cf_fault_at(file, "http", &why, faults, first);
+	if (c->population && !rd_is_name(c->population)) {
+		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
+		cf_fault_at(file, "population", &why, faults, first);
+	}
+}
+
+/* The policy's faults are printed with the policy's own line numbers. */
+static void check_policy(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
+	struct cf_file *file;
+	struct cm_err why;
+
+	if (!c->policy)
+		return;
+	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
+		cf_finding(&why, faults, first);
+	} else if (c->population && strcmp(s->policy.population, c->population) != 0) {
+		(void)cm_fail(
+			&why, CM_ECONFIG, "population is not '%.100s', as in %.100s", c->population, path);
+		cf_fault_at(file, "population", &why, faults, first);
+	}
+	cf_file_free(file);
 }
 
 enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
 {
-	struct cm_err first = { .code = CM_OK }, why;
-	struct nt_tls_ctx *tls = NULL;
-	struct nt_addr shuffler;
+	struct cm_err first = { .code = CM_OK };
+	struct cf_file *file;
 	enum cm_rc rc;
 
 	*out = (struct cl_setup){ 0 };
-	rc = cf_load(path, cl_conf_rows, &out->conf, faults, err);
-	/* Print the policy's faults, too, when the configuration has faults. */
-	if (rc != CM_OK && out->conf.policy && faults &&
-		cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK)
-		return rc;
+	rc = cf_load(path, cl_conf_rows, &out->conf, &file, faults, err);
 	if (rc != CM_OK)
-		return rc;
-	if (nt_addr_split(out->conf.shuffler, &shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler", &why, faults, &first);
-	if (*out->conf.http != '\0' &&
-		nt_http_check_address(out->conf.http, out->conf.http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, faults, &first);
-	if (!rd_is_name(out->conf.population)) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
-		cf_fault_at(path, "population", &why, faults, &first);
+		first = *err;
+	check_names(&out->conf, file, faults, &first);
+	/* These judge several keys together, so each of them must have been read. */
+	if (rc == CM_OK) {
+		check_format(out, file, faults, &first);
+		check_mqtt(out, file, faults, &first);
+		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
+		check_devices(out, file, faults, &first);
 	}
-	check_format(out, path, faults, &first);
-	check_mqtt(out, path, faults, &first);
-	out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
-	check_devices(out, path, faults, &first);
-	if (cr_verifier_load(out->conf.analyzer_key, &out->analyzer, &why) != CM_OK)
-		cf_fault_at(path, "analyzer_key", &why, faults, &first);
-	if (cr_verifier_load(out->conf.shuffler_key, &out->shuffler, &why) != CM_OK)
-		cf_fault_at(path, "shuffler_key", &why, faults, &first);
-	if (cl_setup_tls(out, &tls, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, faults, &first);
-	nt_tls_ctx_free(tls);
-	/* The policy's faults are printed with the policy's own line numbers. */
-	if (cl_policy_load(out->conf.policy, &out->policy, faults, &why) != CM_OK) {
-		if (first.code == CM_OK)
-			first = why;
-	} else if (strcmp(out->policy.population, out->conf.population) != 0) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.100s', as in %.100s",
-			out->conf.population, path);
-		cf_fault_at(out->conf.policy, "population", &why, faults, &first);
-	}
+	check_keys(out, file, faults, &first);
+	cf_file_free(file);
+	check_policy(out, path, faults, &first);
 	out->policy.device_field =
 		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
 	if (first.code == CM_OK)
 		return CM_OK;
 	*err = first;
-	return cf_blamed(err);
+	/* A configuration that is not there is an input that is not there. */
+	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
 }
 
 bool cl_setup_shows(const struct cl_setup *s)

@@ -131,17 +131,18 @@ const struct cf_row cl_policy_rows[] = {
 		.offset = AT(max_plan_entries),
 		.min = 1,
 		.max = PR_ENTRIES_MAX,
-		.fallback = "256",
+		.fallback = "400",
 		.help = "entries of a plan: each costs one composition, once" },
 	{ .key = NULL },
 };
 
-enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err)
+enum cm_rc cl_policy_load(
+	const char *path, struct cl_policy *out, struct cf_file **file, FILE *faults, struct cm_err *err)
 {
 	enum cm_rc rc;
 
 	*out = (struct cl_policy){ 0 };
-	rc = cf_load(path, cl_policy_rows, out, faults, err);
+	rc = cf_load(path, cl_policy_rows, out, file, faults, err);
 	if (rc != CM_OK)
 		return rc;
 	err->code = CM_OK;
@@ -152,7 +153,7 @@ enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults,
 				 cm_unhex(out->plan + 7, out->plan_hash, PR_HASH_LEN) == CM_OK;
 		(void)cm_fail(&why, CM_ECONFIG, "plan is not \"sha256:\" and 64 hexadecimal digits");
 		if (!out->plan_only)
-			cf_fault_at(path, "plan", &why, faults, err);
+			cf_fault_at(*file, "plan", &why, faults, err);
 	}
 	for (size_t i = 0; i < out->protocols.n; i++) {
 		struct cm_err why;
@@ -160,7 +161,7 @@ enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults,
 		if (pt_device_find(out->protocols.item[i]))
 			continue;
 		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
-		cf_fault_at(path, "protocols", &why, faults, err);
+		cf_fault_at(*file, "protocols", &why, faults, err);
 	}
 	return err->code;
 }

@@ -37,9 +37,10 @@ struct cl_policy {
 };
 
 extern const struct cf_row cl_policy_rows[];
-/* Load a policy.  Every fault is printed to `faults` as file:line: text.  Call cl_policy_free on success and
- * on failure. */
-CM_CHECK enum cm_rc cl_policy_load(const char *path, struct cl_policy *out, FILE *faults, struct cm_err *err);
+/* Load a policy.  Every fault is printed to `faults` as file:line: text.  *file is as of cf_load, also when a
+ * fault was found after loading.  Call cl_policy_free and cf_file_free on success and on failure. */
+CM_CHECK enum cm_rc cl_policy_load(
+	const char *path, struct cl_policy *out, struct cf_file **file, FILE *faults, struct cm_err *err);
 void cl_policy_free(struct cl_policy *p);
 
 /* Choose the class of these devices in a round with classes: the largest local epsilon up to max_epsilon0.

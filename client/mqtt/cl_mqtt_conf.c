@@ -161,7 +161,7 @@ const struct cf_row cl_mqtt_rows[] = {
 /* ---- check-config ---- */
 
 struct checking {
-	const char *path;
+	const struct cf_file *file;
 	FILE *faults;
 	struct cm_err *first;
 };
@@ -171,7 +171,7 @@ static void say(const struct checking *c, const char *key, const struct cm_err *
 	char dotted[64];
 
 	(void)snprintf(dotted, sizeof dotted, "mqtt.%s", key);
-	cf_fault_at(c->path, cf_line(dotted) > 0 ? dotted : "mqtt", why, c->faults, c->first);
+	cf_fault_at(c->file, cf_line(c->file, dotted) > 0 ? dotted : "mqtt", why, c->faults, c->first);
 }
 
 static void say_text(const struct checking *c, const char *key, const char *text)
@@ -232,9 +232,10 @@ static void check_tls(const struct cl_mqtt_conf *conf, const struct checking *c)
 			"values (plaintext_to_remote = true if that is meant)");
 }
 
-void cl_mqtt_conf_check(struct cl_mqtt_conf *conf, const char *path, FILE *faults, struct cm_err *first)
+void cl_mqtt_conf_check(
+	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
-	const struct checking c = { path, faults, first };
+	const struct checking c = { file, faults, first };
 
 	if (conf->topics.n == 0)
 		return;

@@ -25,4 +25,5 @@ extern const struct cf_row cl_mqtt_rows[];
 
 /* Check what depends on several keys or on files: that the password and the certificates can be read.  Every
  * fault is printed to `faults` as path:line: text; the first is put into *first unless that holds one. */
-void cl_mqtt_conf_check(struct cl_mqtt_conf *conf, const char *path, FILE *faults, struct cm_err *first);
+void cl_mqtt_conf_check(
+	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);

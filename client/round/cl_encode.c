@@ -2,6 +2,7 @@
 #include "cl_encode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cm_buf.h"
 
@@ -18,26 +19,62 @@ static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cr_hpke_seale
 	return cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
 }
 
-static enum cm_rc encode_one(const struct rd_descriptor *d, struct cr_hpke_sealer *sealer,
-	const struct qy_value *value, const struct cr_rng *rng, uint8_t *records, uint8_t *sealed,
-	struct cm_err *err)
+/* Some devices of a round, sealed together. */
+struct batch {
+	size_t devices;        /* room */
+	uint8_t *records;      /* of all their messages, in order */
+	struct cr_key *secret; /* ephemeral, one a message */
+};
+
+static void batch_fini(const struct rd_descriptor *d, struct batch *b)
+{
+	size_t messages = b->devices * d->messages_per_client;
+
+	if (b->records)
+		cr_wipe(b->records, messages * d->record_len);
+	if (b->secret)
+		cr_wipe(b->secret, messages * sizeof *b->secret);
+	free(b->records);
+	free(b->secret);
+}
+
+/* Room for as many of n devices as have CR_HPKE_MANY messages, or for one. */
+static enum cm_rc batch_init(const struct rd_descriptor *d, size_t n, struct batch *b, struct cm_err *err)
+{
+	size_t enough = (CR_HPKE_MANY + d->messages_per_client - 1) / d->messages_per_client;
+	size_t messages = (n < enough ? n : enough) * d->messages_per_client;
+
+	*b = (struct batch){ n < enough ? n : enough, malloc(messages * d->record_len),
+		malloc(messages * sizeof *b->secret) };
+	return b->records && b->secret ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
+/* Randomize a device's value and draw what seals its messages; tags go where they are sent. */
+static void randomize(const struct rd_descriptor *d, const struct qy_value *value, const struct cr_rng *rng,
+	uint8_t *records, struct cr_key *secret, uint8_t *sealed)
+{
+	size_t len = rd_message_len(d);
+	uint16_t tags[PR_MESSAGES_MAX];
+
+	d->randomizer.row->encode(&d->query, &d->randomizer, value, rng, records);
+	if (len > rd_sealed_len(d)) {
+		d->randomizer.row->route(&d->randomizer, value, records, tags);
+		for (uint32_t m = 0; m < d->messages_per_client; m++)
+			cm_put_le16(sealed + m * len, tags[m]);
+	}
+	for (uint32_t m = 0; m < d->messages_per_client; m++)
+		rng->fill(rng->ctx, secret[m].bytes, sizeof secret[m].bytes);
+}
+
+static enum cm_rc seal(const struct rd_descriptor *d, struct cr_hpke_sealer *sealer, const struct batch *b,
+	size_t devices, uint8_t *sealed, struct cm_err *err)
 {
 	uint8_t aad[RD_AAD_LEN];
-	size_t len = rd_message_len(d), tag_len = len - rd_sealed_len(d);
-	uint16_t tags[PR_MESSAGES_MAX];
-	enum cm_rc rc = CM_OK;
+	size_t len = rd_message_len(d);
 
 	rd_hpke_aad(d, aad);
-	d->randomizer.row->encode(&d->query, &d->randomizer, value, rng, records);
-	if (tag_len > 0)
-		d->randomizer.row->route(&d->randomizer, value, records, tags);
-	for (uint32_t m = 0; rc == CM_OK && m < d->messages_per_client; m++) {
-		if (tag_len > 0)
-			cm_put_le16(sealed + m * len, tags[m]);
-		rc = cr_hpke_seal(sealer, rng, aad, sizeof aad, records + (size_t)m * d->record_len,
-			d->record_len, sealed + m * len + tag_len, err);
-	}
-	return rc;
+	return cr_hpke_seal_many(sealer, b->secret, devices * d->messages_per_client, aad, sizeof aad,
+		b->records, d->record_len, sealed + (len - rd_sealed_len(d)), len, err);
 }
 
 enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
@@ -51,29 +88,34 @@ enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry
 enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
 	const struct cl_entry *entry, size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
-	size_t records_len = (size_t)d->messages_per_client * d->record_len, device_len = cl_device_len(d);
+	size_t device_len = cl_device_len(d);
 	struct cr_hpke_sealer *sealer = NULL;
-	uint8_t *records = malloc(records_len);
 	struct cl_values *values = NULL;
-	enum cm_rc rc;
+	struct batch b = { 0 };
+	enum cm_rc rc = batch_init(d, n, &b, err);
 
-	if (!records)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = sealer_for(d, &sealer, err);
+	if (rc == CM_OK)
+		rc = sealer_for(d, &sealer, err);
 	if (rc == CM_OK)
 		rc = cl_values_new(d, payload, &values, err);
-	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		struct qy_value value;
+	for (size_t at = 0; rc == CM_OK && at < n; at += b.devices) {
+		size_t some = n - at < b.devices ? n - at : b.devices;
 
-		/* Random numbers that a test fixes are this device's and no other's. */
-		cr_rng_point("device", d->sequence, entry[i].place);
-		value = cl_values_of(values, &entry[i].value, rng);
-		rc = encode_one(d, sealer, &value, rng, records, sealed + i * device_len, err);
+		for (size_t i = 0; i < some; i++) {
+			size_t first = i * d->messages_per_client;
+			struct qy_value value;
+
+			/* Random numbers that a test fixes are this device's and no other's. */
+			cr_rng_point("device", d->sequence, entry[at + i].place);
+			value = cl_values_of(values, &entry[at + i].value, rng);
+			randomize(d, &value, rng, b.records + first * d->record_len, b.secret + first,
+				sealed + (at + i) * device_len);
+		}
+		rc = seal(d, sealer, &b, some, sealed + at * device_len, err);
 	}
 	cl_values_free(values);
 	cr_hpke_sealer_free(sealer);
-	cr_wipe(records, records_len);
-	free(records);
+	batch_fini(d, &b);
 	return rc;
 }
 
@@ -81,10 +123,17 @@ enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value 
 	const struct cr_rng *rng, uint8_t *records, uint8_t *sealed, struct cm_err *err)
 {
 	struct cr_hpke_sealer *sealer = NULL;
-	enum cm_rc rc = sealer_for(d, &sealer, err);
+	struct batch b = { 0 };
+	enum cm_rc rc = batch_init(d, 1, &b, err);
 
 	if (rc == CM_OK)
-		rc = encode_one(d, sealer, value, rng, records, sealed, err);
+		rc = sealer_for(d, &sealer, err);
+	if (rc == CM_OK) {
+		randomize(d, value, rng, b.records, b.secret, sealed);
+		memcpy(records, b.records, (size_t)d->messages_per_client * d->record_len);
+		rc = seal(d, sealer, &b, 1, sealed, err);
+	}
 	cr_hpke_sealer_free(sealer);
+	batch_fini(d, &b);
 	return rc;
 }

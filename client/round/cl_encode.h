@@ -8,8 +8,8 @@
 size_t cl_device_len(const struct rd_descriptor *d);
 
 /* Encode n devices into sealed (n times cl_device_len bytes).  Costs about one X25519 key generation and one
- * agreement per message.  The randomized records are wiped.  CM_EDATA: the round's key is unusable;
- * CM_EINTERNAL. */
+ * agreement per message, of several devices together.  The randomized records are wiped.  CM_EDATA: the
+ * round's key is unusable; CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
 /* The same, of entries whose values are computed with the payload (cl_values.h). */

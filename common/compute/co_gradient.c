@@ -4,6 +4,8 @@
 
 #include "co_map.h"
 
+#define SCALING 2u /* where mean and scale are among the arrays */
+
 static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err)
 {
 	return co_want_dimension(q, (uint64_t)p->classes * (p->features + 1), err);
@@ -11,9 +13,12 @@ static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_que
 
 static enum cm_rc linear_load(struct co_maker *m, struct cm_err *err)
 {
+	uint32_t found = 1;
 	enum cm_rc rc = co_want_matrix(m, "weights", m->p.classes, m->p.features + 1, &m->array[0], err);
 
-	return rc == CM_OK ? co_want_no_more(m, 1, err) : rc;
+	if (rc == CM_OK)
+		rc = co_want_scaling(m, SCALING, &found, err);
+	return rc == CM_OK ? co_want_no_more(m, found, err) : rc;
 }
 
 /* Row k of a matrix of floats with n + 1 columns, times (x, 1). */
@@ -61,8 +66,9 @@ static void linear_apply(struct co_maker *m, const double *x, uint32_t label, ui
 	uint32_t n = m->p.features, classes = m->p.classes;
 
 	(void)at;
-	errors(m->array[0], x, n, classes, label, m->f);
-	(void)outer(m->f, classes, x, n, m->v);
+	co_scale(m, SCALING, x, m->z);
+	errors(m->array[0], m->z, n, classes, label, m->f);
+	(void)outer(m->f, classes, m->z, n, m->v);
 	co_cut(m->v, m->q->dimension, m->p.clip);
 }
 
@@ -97,13 +103,16 @@ static enum cm_rc network_fits(const struct co_parameters *p, const struct qy_qu
 
 static enum cm_rc network_load(struct co_maker *m, struct cm_err *err)
 {
+	uint32_t found = 2;
 	enum cm_rc rc;
 
 	m->shape[0] = hidden_of(&m->p, m->q);
 	rc = co_want_matrix(m, "hidden", m->shape[0], m->p.features + 1, &m->array[0], err);
 	if (rc == CM_OK)
 		rc = co_want_matrix(m, "weights", m->p.classes, m->shape[0] + 1, &m->array[1], err);
-	return rc == CM_OK ? co_want_no_more(m, 2, err) : rc;
+	if (rc == CM_OK)
+		rc = co_want_scaling(m, SCALING, &found, err);
+	return rc == CM_OK ? co_want_no_more(m, found, err) : rc;
 }
 
 static void network_apply(struct co_maker *m, const double *x, uint32_t label, uint32_t *at)
@@ -112,8 +121,9 @@ static void network_apply(struct co_maker *m, const double *x, uint32_t label, u
 	double *h = m->f, *e = m->f + hidden, *g = m->g, *v;
 
 	(void)at;
+	co_scale(m, SCALING, x, m->z);
 	for (uint32_t j = 0; j < hidden; j++)
-		h[j] = fmax(row_times(m->array[0], j, x, n), 0);
+		h[j] = fmax(row_times(m->array[0], j, m->z, n), 0);
 	errors(m->array[1], h, hidden, classes, label, e);
 	for (uint32_t j = 0; j < hidden; j++) {
 		double sum = 0;
@@ -122,7 +132,7 @@ static void network_apply(struct co_maker *m, const double *x, uint32_t label, u
 			sum += (double)py_float(m->array[1], k * (hidden + 1) + j) * e[k];
 		g[j] = h[j] > 0 ? sum : 0;
 	}
-	v = outer(g, hidden, x, n, m->v);
+	v = outer(g, hidden, m->z, n, m->v);
 	(void)outer(e, classes, h, hidden, v);
 	co_cut(m->v, m->q->dimension, m->p.clip);
 }

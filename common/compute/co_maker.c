@@ -39,11 +39,12 @@ enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q, 
 	rc = co_payload_load(m, payload, payload_len, err);
 	if (rc == CM_OK) {
 		m->x = calloc(m->p.features, sizeof *m->x);
+		m->z = calloc(m->p.features, sizeof *m->z);
 		m->read = calloc(m->p.features, sizeof *m->read);
 		m->f = calloc(inner(m), sizeof *m->f);
 		m->g = calloc(inner(m), sizeof *m->g);
 		m->v = calloc(q->kind == QY_VECTOR ? q->dimension : 1, sizeof *m->v);
-		if (!m->x || !m->read || !m->f || !m->g || !m->v)
+		if (!m->x || !m->z || !m->read || !m->f || !m->g || !m->v)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (rc != CM_OK) {
@@ -66,6 +67,7 @@ void co_maker_free(struct co_maker *m)
 	if (!m)
 		return;
 	wipe(m->x, m->p.features, sizeof *m->x);
+	wipe(m->z, m->p.features, sizeof *m->z);
 	wipe(m->read, m->p.features, sizeof *m->read);
 	wipe(m->f, inner(m), sizeof *m->f);
 	wipe(m->g, inner(m), sizeof *m->g);

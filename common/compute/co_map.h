@@ -15,6 +15,7 @@ struct co_maker {
 	const struct py_array *array[CO_ARRAYS_MAX]; /* of the map, in the order of its load() */
 	uint32_t shape[2];                           /* of the payload: what load() found */
 	double *x;                                   /* the features */
+	double *z;                                   /* the features, scaled */
 	float *read;                                 /* as text was read */
 	double *f, *g;                               /* room of a map: features + 1 + inner, each */
 	double *v;                                   /* a vector before it is cut */
@@ -46,6 +47,11 @@ CM_CHECK enum cm_rc co_want(struct co_maker *m, const char *name, enum py_type t
 /* Matrices of floats. */
 CM_CHECK enum cm_rc co_want_matrix(struct co_maker *m, const char *name, uint32_t rows, uint32_t columns,
 	const struct py_array **out, struct cm_err *err);
+/* Of the m features: `mean` and `scale`, into array[at] and array[at + 1]; NULL if the payload has none.
+ * *found counts them. */
+CM_CHECK enum cm_rc co_want_scaling(struct co_maker *m, uint32_t at, uint32_t *found, struct cm_err *err);
+/* z = (x - mean) scale, by those. */
+void co_scale(const struct co_maker *m, uint32_t at, const double *x, double *z);
 /* As many as the map has, not one more. */
 CM_CHECK enum cm_rc co_want_no_more(struct co_maker *m, uint32_t arrays, struct cm_err *err);
 /* The query's dimension is what the map makes. */

@@ -18,20 +18,10 @@ static enum cm_rc moments_fits(const struct co_parameters *p, const struct qy_qu
 
 static enum cm_rc moments_load(struct co_maker *m, struct cm_err *err)
 {
-	static const char *const name[2] = { "mean", "scale" };
 	uint32_t found = 0;
+	enum cm_rc rc = co_want_scaling(m, 0, &found, err);
 
-	for (uint32_t i = 0; i < 2; i++) {
-		enum cm_rc rc = CM_OK;
-
-		if (!py_payload_find(&m->payload, name[i]))
-			continue;
-		found++;
-		rc = co_want(m, name[i], PY_FLOAT32, 1, &m->p.features, &m->array[i], err);
-		if (rc != CM_OK)
-			return rc;
-	}
-	return co_want_no_more(m, found, err);
+	return rc == CM_OK ? co_want_no_more(m, found, err) : rc;
 }
 
 /* f f^T's upper triangle into v; where v ends. */
@@ -52,10 +42,7 @@ static void moments_apply(struct co_maker *m, const double *x, uint32_t label, u
 	double most = m->p.label ? m->p.clip * sqrt(0.5) : m->p.clip;
 
 	(void)at;
-	for (uint32_t i = 0; i < n; i++) {
-		f[i] = x[i] - (m->array[0] ? (double)py_float(m->array[0], i) : 0);
-		f[i] *= m->array[1] ? (double)py_float(m->array[1], i) : 1;
-	}
+	co_scale(m, 0, x, f);
 	if (m->p.part == CO_PART_MEAN) {
 		co_cut(m->v, n, most);
 		return;

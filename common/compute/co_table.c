@@ -133,6 +133,33 @@ enum cm_rc co_want_matrix(struct co_maker *m, const char *name, uint32_t lines, 
 	return co_want(m, name, PY_FLOAT32, 2, dim, out, err);
 }
 
+enum cm_rc co_want_scaling(struct co_maker *m, uint32_t at, uint32_t *found, struct cm_err *err)
+{
+	static const char *const name[2] = { "mean", "scale" };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		enum cm_rc rc;
+
+		if (!py_payload_find(&m->payload, name[i]))
+			continue;
+		++*found;
+		rc = co_want(m, name[i], PY_FLOAT32, 1, &m->p.features, &m->array[at + i], err);
+		if (rc != CM_OK)
+			return rc;
+	}
+	return CM_OK;
+}
+
+void co_scale(const struct co_maker *m, uint32_t at, const double *x, double *z)
+{
+	const struct py_array *mean = m->array[at], *scale = m->array[at + 1];
+
+	for (uint32_t i = 0; i < m->p.features; i++) {
+		z[i] = x[i] - (mean ? (double)py_float(mean, i) : 0);
+		z[i] *= scale ? (double)py_float(scale, i) : 1;
+	}
+}
+
 enum cm_rc co_want_no_more(struct co_maker *m, uint32_t arrays, struct cm_err *err)
 {
 	if (m->payload.arrays == arrays)

@@ -21,9 +21,10 @@ struct walk {
 	bool no_memory;
 };
 
-/* The file last loaded on this thread, kept for cf_line. */
-static _Thread_local config_t last;
-static _Thread_local bool have_last;
+struct cf_file {
+	config_t keys;
+	char name[];
+};
 
 static void read_rows(struct walk *w, const config_setting_t *group, const struct cf_row *rows, char *target,
 	const char *prefix, bool is_default);
@@ -230,55 +231,84 @@ static void read_rows(struct walk *w, const config_setting_t *group, const struc
 	}
 }
 
-static enum cm_rc parse(
-	const char *text, struct walk *w, bool includes, const struct cf_row *rows, void *target)
+static struct cf_file *new_file(const char *name)
 {
-	if (have_last)
-		config_destroy(&last);
-	config_init(&last);
-	have_last = true;
+	size_t n = strlen(name) + 1;
+	struct cf_file *file = malloc(sizeof *file + n);
+
+	if (!file)
+		return NULL;
+	config_init(&file->keys);
+	memcpy(file->name, name, n);
+	return file;
+}
+
+void cf_file_free(struct cf_file *file)
+{
+	if (file)
+		config_destroy(&file->keys);
+	free(file);
+}
+
+static enum cm_rc parse(const char *text, struct walk *w, bool includes, const struct cf_row *rows,
+	void *target, config_t *keys)
+{
 	if (!cf_scan(text, w->name, includes ? w->dir : NULL, &w->faults))
 		return CM_ECONFIG;
 	if (includes)
-		config_set_include_dir(&last, w->dir);
-	if (!read_text(&last, text, w) && !w->no_memory) {
-		const char *file = config_error_file(&last), *what = config_error_text(&last);
+		config_set_include_dir(keys, w->dir);
+	if (!read_text(keys, text, w) && !w->no_memory) {
+		const char *file = config_error_file(keys), *what = config_error_text(keys);
 
-		cf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(&last), "%s",
+		cf_fault(&w->faults, included_path(w, file), (unsigned)config_error_line(keys), "%s",
 			what ? what : "cannot be read");
 		return CM_ECONFIG;
 	}
 	if (!w->no_memory)
-		read_rows(w, config_root_setting(&last), rows, target, "", false);
+		read_rows(w, config_root_setting(keys), rows, target, "", false);
 	if (w->no_memory)
 		return cm_fail(w->faults.err, CM_EINTERNAL, "%s: out of memory", w->name);
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
-enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target, FILE *faults,
-	struct cm_err *err)
+/* The file goes to who asks for it, whatever was found in it: where its keys stand is needed for further
+ * faults. */
+static void hand_over(struct cf_file *file, struct cf_file **out)
+{
+	if (out)
+		*out = file;
+	else
+		cf_file_free(file);
+}
+
+enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
+	struct cf_file **file, FILE *faults, struct cm_err *err)
 {
 	char *dir = strchr(name, '/') ? cm_file_folder(name) : NULL;
 	struct walk w = { .name = name, .dir = dir, .faults = { .out = faults, .err = err } };
+	struct cf_file *read = new_file(name);
 	enum cm_rc rc;
 
-	if (!dir && strchr(name, '/'))
-		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
-	rc = parse(text, &w, false, rows, target);
+	if (!read || (!dir && strchr(name, '/')))
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+	else
+		rc = parse(text, &w, false, rows, target, &read->keys);
+	hand_over(read, file);
 	free(dir);
 	return rc;
 }
 
-enum cm_rc cf_load(
-	const char *path, const struct cf_row *rows, void *target, FILE *faults, struct cm_err *err)
+enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, struct cf_file **file,
+	FILE *faults, struct cm_err *err)
 {
 	char *dir = cm_file_folder(path);
 	struct walk w = { .name = path, .dir = dir, .faults = { .out = faults, .err = err } };
+	struct cf_file *read = new_file(path);
 	struct cm_buf text;
 	enum cm_rc rc;
 
 	cm_buf_init(&text, CF_FILE_MAX + 1);
-	if (!dir) {
+	if (!dir || !read) {
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		goto out;
 	}
@@ -305,25 +335,26 @@ enum cm_rc cf_load(
 		rc = CM_ECONFIG;
 		goto out;
 	}
-	rc = parse((const char *)text.data, &w, true, rows, target);
+	rc = parse((const char *)text.data, &w, true, rows, target, &read->keys);
 out:
+	hand_over(read, file);
 	cm_buf_fini(&text);
 	free(dir);
 	return rc;
 }
 
-enum cm_rc cf_group_read(const char *name, const char *dotted, const struct cf_row *rows, void *target,
-	FILE *faults, struct cm_err *err)
+enum cm_rc cf_group_read(const struct cf_file *file, const char *dotted, const struct cf_row *rows,
+	void *target, FILE *faults, struct cm_err *err)
 {
-	const config_setting_t *s = have_last ? config_lookup(&last, dotted) : NULL;
+	const config_setting_t *s = config_lookup(&file->keys, dotted);
 	const char *key = strrchr(dotted, '.');
-	struct walk w = { .name = name, .faults = { .out = faults, .err = err } };
+	struct walk w = { .name = file->name, .faults = { .out = faults, .err = err } };
 
 	if (!s)
-		return cm_fail(err, CM_EINTERNAL, "%s: no group '%s'", name, dotted);
+		return cm_fail(err, CM_EINTERNAL, "%s: no group '%s'", file->name, dotted);
 	read_rows(&w, s, rows, target, key ? key + 1 : dotted, false);
 	if (w.no_memory)
-		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", name);
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", file->name);
 	return w.faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
@@ -354,28 +385,32 @@ void cf_free(const struct cf_row *rows, void *target)
 	}
 }
 
-int cf_line(const char *dotted)
+int cf_line(const struct cf_file *file, const char *dotted)
 {
-	const config_setting_t *s = have_last ? config_lookup(&last, dotted) : NULL;
-
-	return (int)line_of(s);
+	return (int)line_of(config_lookup(&file->keys, dotted));
 }
 
-void cf_fault_at(
-	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first)
+void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
+	struct cm_err *first)
 {
 	struct cm_err said = *why;
-	int line = cf_line(dotted);
+	int line = file ? cf_line(file, dotted) : 0;
 
 	if (line > 0)
-		(void)cm_context(&said, "%s:%d", path, line);
-	else
-		(void)cm_context(&said, "%s", path);
-	if (faults)
-		(void)fprintf(faults, "%s\n", said.msg);
-	said.said = faults;
-	if (first->code == CM_OK)
-		*first = said;
+		(void)cm_context(&said, "%s:%d", file->name, line);
+	else if (file)
+		(void)cm_context(&said, "%s", file->name);
+	cf_finding(&said, faults, first);
+}
+
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first)
+{
+	if (faults && !why->said)
+		(void)fprintf(faults, "%s\n", why->msg);
+	if (first->code != CM_OK)
+		return;
+	*first = *why;
+	first->said = faults || why->said;
 }
 
 enum cm_rc cf_blamed(struct cm_err *first)

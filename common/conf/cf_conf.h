@@ -72,29 +72,36 @@ struct cf_row {
  * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as
  * written. */
 
+/* A file that was read: its name, and on which line each key stands. */
+struct cf_file;
+
 /* Read `path` into *target, which the caller has zeroed.  On a fault: CM_ECONFIG, one line for each fault to
  * `faults`, the first one also to err (err->said is then true).  CM_ENOINPUT when there is no such file; its
  * line names config-sample.  The default is applied where a key is absent.  Free *target with cf_free
- * whatever the result. */
-CM_CHECK enum cm_rc cf_load(
-	const char *path, const struct cf_row *rows, void *target, FILE *faults, struct cm_err *err);
+ * whatever the result.  `file`, unless NULL, receives the file for faults that are found later, on a fault
+ * too (NULL only without memory); free it with cf_file_free. */
+CM_CHECK enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, struct cf_file **file,
+	FILE *faults, struct cm_err *err);
 /* The same for text in memory, which may not @include; `name` stands for the file. */
 CM_CHECK enum cm_rc cf_parse(const char *text, const char *name, const struct cf_row *rows, void *target,
-	FILE *faults, struct cm_err *err);
-/* Read the group at the dotted key ("rounds.[2].compute", counted from 0) of the file last loaded on this
- * thread, of type CF_LATER.  `name` is the file's; else as cf_parse. */
-CM_CHECK enum cm_rc cf_group_read(const char *name, const char *dotted, const struct cf_row *rows,
+	struct cf_file **file, FILE *faults, struct cm_err *err);
+/* Read the group at the dotted key ("rounds.[2].compute", counted from 0) of a file that was loaded, of type
+ * CF_LATER; else as cf_parse. */
+CM_CHECK enum cm_rc cf_group_read(const struct cf_file *file, const char *dotted, const struct cf_row *rows,
 	void *target, FILE *faults, struct cm_err *err);
 void cf_free(const struct cf_row *rows, void *target);
 /* The commented sample of a table: every key, its default and its help. */
 void cf_sample(const struct cf_row *rows, FILE *out);
-/* Line of a dotted key ("rounds.[2].epsilon0") in the file last loaded on this thread, 0 if absent: for
- * faults found after loading. */
-int cf_line(const char *dotted);
+/* Line of a dotted key ("rounds.[2].epsilon0") in the file, 0 if absent. */
+int cf_line(const struct cf_file *file, const char *dotted);
 /* Report a fault found after loading: print "path:line: why", with the key's line, to `faults` (may be NULL);
- * copy it to `first` unless that holds one already (its code is CM_OK before). */
-void cf_fault_at(
-	const char *path, const char *dotted, const struct cm_err *why, FILE *faults, struct cm_err *first);
+ * copy it to `first` unless that holds one already (its code is CM_OK before).  Without a file (there was no
+ * memory for it) the place is left out. */
+void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
+	struct cm_err *first);
+/* Likewise for a fault whose message names its place itself. */
+void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
+void cf_file_free(struct cf_file *file);
 /* The result of a check after loading.  A file that a configuration names and that does not exist is a fault
  * of the configuration, so the code becomes CM_ECONFIG, unless it is CM_EPERM or CM_EINTERNAL (no memory).
  * CM_OK stays CM_OK. */

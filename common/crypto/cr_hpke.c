@@ -12,7 +12,7 @@
 
 #include "cm_fault.h"
 #include "cr_hash.h"
-#include "cr_x25519.h"
+#include "cr_x25519_many.h"
 
 #define ENC_LEN     CR_HPKE_PUBLIC_LEN
 #define TAG_LEN     16u
@@ -231,31 +231,46 @@ void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 	free(s);
 }
 
-enum cm_rc cr_hpke_seal_with(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, const void *aad,
-	size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
+/* out gets enc || ciphertext || tag, of the encapsulation enc with this DH product. */
+static enum cm_rc encrypt(struct schedule *s, const uint8_t enc[ENC_LEN], const uint8_t dh[CR_X25519_LEN],
+	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
 {
-	EVP_CIPHER_CTX *aead = s->schedule.aead;
 	uint8_t *box = out + ENC_LEN, *tag = box + len;
-	uint8_t dh[CR_X25519_LEN];
-	struct cr_x25519 *k;
-	enum cm_rc rc;
-	int n, ok;
+	int n;
+
+	memcpy(out, enc, ENC_LEN);
+	if (schedule_key(s, dh, enc) && aead_update(s->aead, aad, aad_len, plain, len, box) &&
+		EVP_CipherFinal_ex(s->aead, tag, &n) == 1 &&
+		EVP_CIPHER_CTX_ctrl(s->aead, EVP_CTRL_AEAD_GET_TAG, (int)TAG_LEN, tag) == 1)
+		return CM_OK;
+	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot encrypt (out of memory?)");
+}
+
+enum cm_rc cr_hpke_seal_many(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, size_t n,
+	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, size_t stride,
+	struct cm_err *err)
+{
+	uint8_t enc[CR_HPKE_MANY][ENC_LEN], dh[CR_HPKE_MANY][CR_X25519_LEN];
+	enum cm_rc rc = CM_OK;
 
 	if (len > INT_MAX || aad_len > INT_MAX)
 		return cm_fail(err, CM_EINTERNAL, "a message of %zu bytes is too long", len);
-	rc = cr_x25519_new(ephemeral->bytes, &k, err);
-	if (rc != CM_OK)
-		return rc;
-	memcpy(out, cr_x25519_public(k), ENC_LEN);
-	rc = cr_x25519_derive(k, s->schedule.recipient, dh, err);
-	cr_x25519_free(k);
-	if (rc != CM_OK)
-		return rc;
-	ok = schedule_key(&s->schedule, dh, out) && aead_update(aead, aad, aad_len, plain, len, box) &&
-	     EVP_CipherFinal_ex(aead, tag, &n) == 1 &&
-	     EVP_CIPHER_CTX_ctrl(aead, EVP_CTRL_AEAD_GET_TAG, (int)TAG_LEN, tag) == 1;
+	for (size_t at = 0; rc == CM_OK && at < n; at += CR_HPKE_MANY) {
+		size_t some = n - at < CR_HPKE_MANY ? n - at : CR_HPKE_MANY;
+
+		rc = cr_x25519_scalars(ephemeral + at, some, s->schedule.recipient, enc, dh, err);
+		for (size_t i = 0; rc == CM_OK && i < some; i++)
+			rc = encrypt(&s->schedule, enc[i], dh[i], aad, aad_len, plain + (at + i) * len, len,
+				out + (at + i) * stride, err);
+	}
 	OPENSSL_cleanse(dh, sizeof dh);
-	return ok ? CM_OK : cm_fail(err, CM_EINTERNAL, "libcrypto cannot encrypt (out of memory?)");
+	return rc;
+}
+
+enum cm_rc cr_hpke_seal_with(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, const void *aad,
+	size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
+{
+	return cr_hpke_seal_many(s, ephemeral, 1, aad, aad_len, plain, len, out, len + CR_HPKE_OVERHEAD, err);
 }
 
 enum cm_rc cr_hpke_seal(struct cr_hpke_sealer *s, const struct cr_rng *rng, const void *aad, size_t aad_len,
@@ -298,29 +313,19 @@ void cr_hpke_opener_free(struct cr_hpke_opener *o)
 	free(o);
 }
 
-enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_len, const uint8_t *sealed,
-	size_t len, uint8_t *plain, struct cm_err *err)
+/* CM_EDATA, with plain wiped, when it was not sealed to this key, info and aad. */
+static enum cm_rc decrypt(struct schedule *s, const uint8_t dh[CR_X25519_LEN], const void *aad,
+	size_t aad_len, const uint8_t *sealed, size_t plain_len, uint8_t *plain, struct cm_err *err)
 {
-	EVP_CIPHER_CTX *aead = o->schedule.aead;
-	uint8_t dh[CR_X25519_LEN], tag[TAG_LEN], none;
-	size_t plain_len;
-	enum cm_rc rc;
+	uint8_t tag[TAG_LEN], none;
 	int n, ok;
 
-	if (len < CR_HPKE_OVERHEAD || len > INT_MAX || aad_len > INT_MAX)
-		return cm_fail(err, CM_EDATA, "%zu bytes are no sealed message", len);
-	plain_len = len - CR_HPKE_OVERHEAD;
-	rc = cr_x25519_derive(o->secret, sealed, dh, err);
-	if (rc != CM_OK)
-		return rc;
 	memcpy(tag, sealed + ENC_LEN + plain_len, TAG_LEN);
-	ok = schedule_key(&o->schedule, dh, sealed);
-	OPENSSL_cleanse(dh, sizeof dh);
-	if (!ok)
+	if (!schedule_key(s, dh, sealed))
 		return cm_fail(err, CM_EINTERNAL, "libcrypto refused a key");
-	ok = aead_update(aead, aad, aad_len, sealed + ENC_LEN, plain_len, plain) &&
-	     EVP_CIPHER_CTX_ctrl(aead, EVP_CTRL_AEAD_SET_TAG, (int)TAG_LEN, tag) == 1 &&
-	     (EVP_CipherFinal_ex(aead, &none, &n) == 1 || !CM_CHECKED("hpke.tag"));
+	ok = aead_update(s->aead, aad, aad_len, sealed + ENC_LEN, plain_len, plain) &&
+	     EVP_CIPHER_CTX_ctrl(s->aead, EVP_CTRL_AEAD_SET_TAG, (int)TAG_LEN, tag) == 1 &&
+	     (EVP_CipherFinal_ex(s->aead, &none, &n) == 1 || !CM_CHECKED("hpke.tag"));
 	if (ok)
 		return CM_OK;
 	/* The cipher writes plaintext before it has checked the tag: wipe it. */
@@ -328,4 +333,67 @@ enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_le
 		OPENSSL_cleanse(plain, plain_len);
 	ERR_clear_error();
 	return cm_fail(err, CM_EDATA, "not sealed to this key and round, or altered");
+}
+
+static bool is_length(size_t len, size_t aad_len)
+{
+	return len >= CR_HPKE_OVERHEAD && len <= INT_MAX && aad_len <= INT_MAX;
+}
+
+enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_len, const uint8_t *sealed,
+	size_t len, uint8_t *plain, struct cm_err *err)
+{
+	uint8_t dh[CR_X25519_LEN];
+	enum cm_rc rc;
+
+	if (!is_length(len, aad_len))
+		return cm_fail(err, CM_EDATA, "%zu bytes are no sealed message", len);
+	rc = cr_x25519_derive(o->secret, sealed, dh, err);
+	if (rc == CM_OK)
+		rc = decrypt(&o->schedule, dh, aad, aad_len, sealed, len - CR_HPKE_OVERHEAD, plain, err);
+	OPENSSL_cleanse(dh, sizeof dh);
+	return rc;
+}
+
+/* At most 2 * CR_HPKE_MANY messages. */
+static enum cm_rc open_some(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
+	const uint8_t *const *sealed, size_t n, size_t plain_len, uint8_t *plain, bool *good,
+	struct cm_err *err)
+{
+	uint8_t dh[2 * CR_HPKE_MANY][CR_X25519_LEN];
+	enum cm_rc rc = cr_x25519_points(o->secret, sealed, n, dh, good, err);
+
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		uint8_t *at = plain + i * plain_len;
+
+		if (good[i])
+			rc = decrypt(&o->schedule, dh[i], aad, aad_len, sealed[i], plain_len, at, err);
+		else if (plain_len > 0)
+			memset(at, 0, plain_len);
+		good[i] = good[i] && rc == CM_OK;
+		rc = rc == CM_EDATA ? CM_OK : rc;
+	}
+	OPENSSL_cleanse(dh, sizeof dh);
+	return rc;
+}
+
+enum cm_rc cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
+	const uint8_t *const *sealed, size_t n, size_t len, uint8_t *plain, bool *good, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	if (!is_length(len, aad_len))
+		return cm_fail(err, CM_EDATA, "%zu bytes are no sealed message", len);
+	for (size_t at = 0; rc == CM_OK && at < n; at += 2 * CR_HPKE_MANY) {
+		size_t some = n - at < 2 * CR_HPKE_MANY ? n - at : 2 * CR_HPKE_MANY;
+
+		rc = open_some(o, aad, aad_len, sealed + at, some, len - CR_HPKE_OVERHEAD,
+			plain + at * (len - CR_HPKE_OVERHEAD), good + at, err);
+	}
+	return rc;
+}
+
+enum cm_rc cr_hpke_begin(const char **line, struct cm_err *err)
+{
+	return cr_x25519_begin(line, err);
 }

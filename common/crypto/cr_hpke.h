@@ -4,6 +4,8 @@
  * AEAD ids).  info is fixed for a round, so contexts are built per round and reused per message. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "cr_rand.h"
 #include "cr_secret.h"
 
@@ -35,6 +37,14 @@ CM_CHECK enum cm_rc cr_hpke_seal(struct cr_hpke_sealer *s, const struct cr_rng *
 CM_CHECK enum cm_rc cr_hpke_seal_with(struct cr_hpke_sealer *s, const struct cr_key *ephemeral,
 	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err);
 
+/* The same for n messages of one length, whose ephemeral secrets are given: sealed i is at out + i * stride
+ * and has the bytes that cr_hpke_seal_with() makes of plain + i * len.  Costs less a message the more there
+ * are, up to CR_HPKE_MANY (cr_x25519_many.h). */
+#define CR_HPKE_MANY 32u
+CM_CHECK enum cm_rc cr_hpke_seal_many(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, size_t n,
+	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, size_t stride,
+	struct cm_err *err);
+
 /* Opener: one per thread.  About one X25519 a message. */
 struct cr_hpke_opener;
 CM_CHECK enum cm_rc cr_hpke_opener_new(enum cr_hpke_suite suite, const struct cr_key *secret,
@@ -44,3 +54,13 @@ void cr_hpke_opener_free(struct cr_hpke_opener *o);
  * enc. */
 CM_CHECK enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
 	const uint8_t *sealed, size_t len, uint8_t *plain, struct cm_err *err);
+/* The same for n messages of len bytes each, with one aad.  Message i is opened to
+ * plain + i * (len - CR_HPKE_OVERHEAD), or good[i] is false and those bytes are zero.  Costs less a message
+ * the more there are, up to twice CR_HPKE_MANY.  CM_EDATA for a length of no message; else CM_EINTERNAL only.
+ */
+CM_CHECK enum cm_rc cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
+	const uint8_t *const *sealed, size_t n, size_t len, uint8_t *plain, bool *good, struct cm_err *err);
+
+/* Choose how X25519 products are made, by the machine and TOMBOLA_X25519; *line says it, for people.  Without
+ * a call the first product chooses.  CM_EUSAGE for a bad value of the variable. */
+CM_CHECK enum cm_rc cr_hpke_begin(const char **line, struct cm_err *err);

@@ -2,6 +2,7 @@
 #include "cr_x25519.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -12,7 +13,7 @@
 struct cr_x25519 {
 	EVP_PKEY_CTX *derive; /* initialised with the private key */
 	EVP_PKEY *peer;       /* its public key is replaced for each product */
-	uint8_t public_key[CR_X25519_LEN];
+	uint8_t secret[CR_X25519_LEN], public_key[CR_X25519_LEN];
 };
 
 enum cm_rc cr_x25519_new(const uint8_t secret[CR_X25519_LEN], struct cr_x25519 **out, struct cm_err *err)
@@ -28,6 +29,7 @@ enum cm_rc cr_x25519_new(const uint8_t secret[CR_X25519_LEN], struct cr_x25519 *
 	if (!k->peer || !k->derive || EVP_PKEY_derive_init(k->derive) != 1)
 		goto fail;
 	EVP_PKEY_free(own);
+	memcpy(k->secret, secret, sizeof k->secret);
 	*out = k;
 	return CM_OK;
 fail:
@@ -42,7 +44,13 @@ void cr_x25519_free(struct cr_x25519 *k)
 		return;
 	EVP_PKEY_CTX_free(k->derive);
 	EVP_PKEY_free(k->peer);
+	OPENSSL_cleanse(k, sizeof *k);
 	free(k);
+}
+
+const uint8_t *cr_x25519_secret(const struct cr_x25519 *k)
+{
+	return k->secret;
 }
 
 const uint8_t *cr_x25519_public(const struct cr_x25519 *k)

@@ -1,8 +1,7 @@
-/* cr_x25519.h - Diffie-Hellman on Curve25519 (RFC 7748), one private key prepared for many peers.  Needs
- * libcrypto.
+/* cr_x25519.h - Diffie-Hellman on Curve25519 (RFC 7748), one private key prepared for many peers, one product
+ * at a time by libcrypto.  cr_x25519_many.h has many at a time.
  *
- * Internal to this folder, its tests and the benchmark: the only place that knows how the product is
- * computed. */
+ * Internal to this folder, its tests and the benchmark. */
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +16,8 @@ struct cr_x25519;
 CM_CHECK enum cm_rc cr_x25519_new(
 	const uint8_t secret[CR_X25519_LEN], struct cr_x25519 **out, struct cm_err *err);
 void cr_x25519_free(struct cr_x25519 *k);
-/* Valid as long as k. */
+/* Both valid as long as k. */
+const uint8_t *cr_x25519_secret(const struct cr_x25519 *k);
 const uint8_t *cr_x25519_public(const struct cr_x25519 *k);
 /* out = secret * peer; one multiplication.  CM_EDATA when peer has low order (RFC 7748 section 6.1: the
  * product is zero); out is wiped then. */

@@ -15,18 +15,18 @@ void pl_compute_take(struct pl_checker *c, const struct pl_raw_round *raw, struc
 	if (c->found == 0 && rd_descriptor_fits(&r->query, &r->computing, &e) != CM_OK)
 		pl_fault_of(c, r->line, &e);
 	if (!raw->payload) {
-		if (pl_round_says(r, "payload_max"))
-			pl_fault(c, pl_round_line(r, "payload_max"),
+		if (pl_round_says(c, r, "payload_max"))
+			pl_fault(c, pl_round_line(c, r, "payload_max"),
 				"'payload_max' is of a round with 'payload'");
 		return;
 	}
 	if (strcmp(raw->payload, "later") != 0)
-		pl_fault(c, pl_round_line(r, "payload"), "'payload' must be \"later\"");
+		pl_fault(c, pl_round_line(c, r, "payload"), "'payload' must be \"later\"");
 	if (!raw->compute)
-		pl_fault(c, pl_round_line(r, "payload"),
+		pl_fault(c, pl_round_line(c, r, "payload"),
 			"'payload' needs 'compute': nothing would read the payload");
 	if (raw->every_ms > 0)
-		pl_fault(c, pl_round_line(r, "payload"),
+		pl_fault(c, pl_round_line(c, r, "payload"),
 			"'payload' and 'every' exclude each other: the round waits for its payload; take "
 			"'repeat'");
 	r->payload_max = raw->payload_max > 0 ? (uint64_t)raw->payload_max : PAYLOAD_DEFAULT;

@@ -77,8 +77,8 @@ static void fault(struct pl_checker *c, const struct pl_round *r, const char *ke
 	char dotted[32];
 
 	(void)snprintf(dotted, sizeof dotted, "compute.%s", key);
-	pl_fault(c, pl_round_line(r, pl_round_says(r, dotted) ? dotted : "compute"), "'compute.%s' %s", key,
-		text);
+	pl_fault(c, pl_round_line(c, r, pl_round_says(c, r, dotted) ? dotted : "compute"), "'compute.%s' %s",
+		key, text);
 }
 
 static void add_field(struct pl_checker *c, struct pl_round *r, const char *key, const char *text)
@@ -166,9 +166,9 @@ static void take_map(struct pl_checker *c, const struct raw_compute *raw, struct
 		return;
 	if (co_parameters_write(&p, are_numbers(&raw->classes) ? NULL : name, &r->computing, &e) != CM_OK ||
 		co_check(&r->computing, &r->query, &e) != CM_OK)
-		pl_fault(c, pl_round_line(r, "compute"), "'compute': %s", e.msg);
-	else if (p.map->payload == CO_PAYLOAD_ALWAYS && !pl_round_says(r, "payload"))
-		pl_fault(c, pl_round_line(r, "compute"), "'compute': map \"%s\" needs payload = \"later\"",
+		pl_fault(c, pl_round_line(c, r, "compute"), "'compute': %s", e.msg);
+	else if (p.map->payload == CO_PAYLOAD_ALWAYS && !pl_round_says(c, r, "payload"))
+		pl_fault(c, pl_round_line(c, r, "compute"), "'compute': map \"%s\" needs payload = \"later\"",
 			p.map->name);
 }
 
@@ -179,7 +179,7 @@ void pl_map_take(struct pl_checker *c, struct pl_round *r)
 	char at[48];
 
 	(void)snprintf(at, sizeof at, "rounds.[%u].compute", r->item);
-	if (cf_group_read(c->name, at, compute_rows, &raw, c->faults, &e) == CM_OK)
+	if (cf_group_read(c->file, at, compute_rows, &raw, c->faults, &e) == CM_OK)
 		take_map(c, &raw, r);
 	else if (c->found++ == 0)
 		*c->first = e;

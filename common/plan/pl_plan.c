@@ -53,7 +53,7 @@ static void check_names(struct pl_checker *c, const struct pl_plan *p)
 	for (size_t i = 0; i < p->rounds; i++)
 		for (size_t j = 0; !pl_repeats(p, i) && j < i; j++)
 			if (strcmp(p->round[i].query.name, p->round[j].query.name) == 0) {
-				pl_fault(c, pl_round_line(&p->round[i], "query"),
+				pl_fault(c, pl_round_line(c, &p->round[i], "query"),
 					"query '%s' is round %u already", p->round[i].query.name,
 					p->round[j].number);
 				break;
@@ -77,7 +77,7 @@ static void check_size(struct pl_checker *c, const struct pl_plan *p)
 	struct cm_err e = { 0 };
 
 	if (pl_plan_size_check(p, &e) != CM_OK)
-		pl_fault_of(c, cf_line("rounds"), &e);
+		pl_fault_of(c, cf_line(c->file, "rounds"), &e);
 }
 
 static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
@@ -92,7 +92,7 @@ static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
 		return;
 	p->searched = true;
 	if (pl_auto(p, &at, &e) != CM_OK)
-		pl_fault_of(c, pl_round_line(at, "protocol"), &e);
+		pl_fault_of(c, pl_round_line(c, at, "protocol"), &e);
 }
 
 static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struct pl_plan *out)
@@ -101,12 +101,12 @@ static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struc
 
 	if (strcmp(raw->mode, RD_MODE_PLAN) == 0) {
 		if (raw->filter)
-			pl_fault(c, cf_line("filter"), "'filter' is for mode \"adaptive\"");
+			pl_fault(c, cf_line(c->file, "filter"), "'filter' is for mode \"adaptive\"");
 		kind = 0;
 	} else if (strcmp(raw->mode, "adaptive") != 0) {
-		pl_fault(c, cf_line("mode"), "'mode' must be \"plan\" or \"adaptive\"");
+		pl_fault(c, cf_line(c->file, "mode"), "'mode' must be \"plan\" or \"adaptive\"");
 	} else if (raw->filter && (kind = acct_filter_named(raw->filter)) == 0) {
-		pl_fault(c, cf_line("filter"), "'filter' must be \"gdp\" or \"renyi\"");
+		pl_fault(c, cf_line(c->file, "filter"), "'filter' must be \"gdp\" or \"renyi\"");
 	}
 	rd_mode_text(kind, out->mode);
 }
@@ -122,7 +122,7 @@ static enum cm_rc take_rounds(struct pl_checker *c, struct pl_raw_plan *raw, str
 		n += pl_raw_count(&from[i]);
 		if (n <= PL_ROUNDS_MAX)
 			continue;
-		pl_fault(c, pl_round_line(&where, "count"),
+		pl_fault(c, pl_round_line(c, &where, "count"),
 			"the plan has %zu rounds up to here, with all that recur, and may have %u", n,
 			PL_ROUNDS_MAX);
 		return c->first->code;
@@ -145,13 +145,13 @@ static enum cm_rc take_rounds(struct pl_checker *c, struct pl_raw_plan *raw, str
 
 static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struct pl_plan *out)
 {
-	pl_take_name(c, cf_line("name"), "name", raw->name, out->name, sizeof out->name);
-	pl_take_name(c, cf_line("population"), "population", raw->population, out->population,
+	pl_take_name(c, cf_line(c->file, "name"), "name", raw->name, out->name, sizeof out->name);
+	pl_take_name(c, cf_line(c->file, "population"), "population", raw->population, out->population,
 		sizeof out->population);
 	if (strcmp(raw->unit, "device") == 0)
 		memcpy(out->unit, "device", sizeof "device");
 	else
-		pl_fault(c, cf_line("budget.unit"), "'budget.unit' must be \"device\"");
+		pl_fault(c, cf_line(c->file, "budget.unit"), "'budget.unit' must be \"device\"");
 	take_mode(c, raw, out);
 	out->epsilon = raw->epsilon;
 	out->delta = raw->delta;
@@ -188,9 +188,10 @@ static enum cm_rc parse(const uint8_t *bytes, size_t n, const char *name, const 
 	memcpy(text, bytes, n);
 	text[n] = '\0';
 	cr_sha256(bytes, n, out->digest);
-	rc = cf_parse(text, name, pl_plan_keys, &raw, faults, err);
+	rc = cf_parse(text, name, pl_plan_keys, &raw, &c.file, faults, err);
 	if (rc == CM_OK)
 		rc = take_plan(&c, &raw, out);
+	cf_file_free(c.file);
 	cf_free(pl_plan_keys, &raw);
 	free(text);
 	return rc;

@@ -38,7 +38,7 @@ void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *ke
 	size_t n = strlen(text);
 
 	if (n == 0 || n >= room)
-		pl_fault(c, pl_round_line(r, key), "'%s' must have 1 to %zu bytes", key, room - 1);
+		pl_fault(c, pl_round_line(c, r, key), "'%s' must have 1 to %zu bytes", key, room - 1);
 	else
 		memcpy(out, text, n + 1);
 }
@@ -46,14 +46,14 @@ void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *ke
 static void check_keys(struct pl_checker *c, const struct pl_round *r)
 {
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if ((keys[i].kinds & (unsigned)r->query.kind) == 0 && pl_round_says(r, keys[i].key))
-			pl_fault(c, pl_round_line(r, keys[i].key), "'%s' is not for type \"%s\"", keys[i].key,
-				qy_kind_name(r->query.kind));
+		if ((keys[i].kinds & (unsigned)r->query.kind) == 0 && pl_round_says(c, r, keys[i].key))
+			pl_fault(c, pl_round_line(c, r, keys[i].key), "'%s' is not for type \"%s\"",
+				keys[i].key, qy_kind_name(r->query.kind));
 }
 
 static bool needs(struct pl_checker *c, const struct pl_round *r, const char *key, const char *what)
 {
-	if (pl_round_says(r, key))
+	if (pl_round_says(c, r, key))
 		return true;
 	pl_fault(c, r->line, "missing '%s': type \"%s\" needs %s", key, qy_kind_name(r->query.kind), what);
 	return false;
@@ -88,15 +88,15 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 	struct qy_query *q = &r->query;
 
 	q->dimension = (uint32_t)raw->dimension;
-	if (!pl_round_says(r, "fields")) {
-		if (pl_round_says(r, "field"))
+	if (!pl_round_says(c, r, "fields")) {
+		if (pl_round_says(c, r, "field"))
 			(void)needs(c, r, "dimension", "how many numbers 'field' holds");
 		return;
 	}
-	if (pl_round_says(r, "field"))
-		pl_fault(c, pl_round_line(r, "field"), "'field' and 'fields' exclude each other");
+	if (pl_round_says(c, r, "field"))
+		pl_fault(c, pl_round_line(c, r, "field"), "'field' and 'fields' exclude each other");
 	if (q->dimension != 0 && q->dimension != raw->fields.n)
-		pl_fault(c, pl_round_line(r, "dimension"), "'dimension' is %u, but there are %zu 'fields'",
+		pl_fault(c, pl_round_line(c, r, "dimension"), "'dimension' is %u, but there are %zu 'fields'",
 			(unsigned)q->dimension, raw->fields.n);
 	q->dimension = (uint32_t)raw->fields.n;
 	if (!new_columns(c, q, raw->fields.n))
@@ -118,10 +118,10 @@ static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const str
 		while (at < q->columns && strcmp(q->column[at].name, names->item[i]) != 0)
 			at++;
 		if (at == q->columns)
-			pl_fault(c, pl_round_line(r, "marginals"),
+			pl_fault(c, pl_round_line(c, r, "marginals"),
 				"'marginals': '%.64s' is no field of 'columns'", names->item[i]);
 		else if (set >> at & 1u)
-			pl_fault(c, pl_round_line(r, "marginals"), "'marginals': '%.64s' twice in one",
+			pl_fault(c, pl_round_line(c, r, "marginals"), "'marginals': '%.64s' twice in one",
 				names->item[i]);
 		else
 			set |= 1u << at;
@@ -208,22 +208,22 @@ static void take_after(
 		i++;
 	before = &plan->round[i].query;
 	if (i + 1 == r->number || before->kind != QY_PREFIXES) {
-		pl_fault(c, pl_round_line(r, "after"),
+		pl_fault(c, pl_round_line(c, r, "after"),
 			"'after' must name an earlier round of type \"prefixes\"");
 		return;
 	}
 	if (plan->round[i].recurrences > 1) {
-		pl_fault(c, pl_round_line(r, "after"),
+		pl_fault(c, pl_round_line(c, r, "after"),
 			"'%s' recurs: its candidates may be others each time, and 'after' needs one answer",
 			raw->after);
 		return;
 	}
-	if (pl_round_says(r, "values"))
-		pl_fault(c, pl_round_line(r, "values"), "'values' and 'after' exclude each other");
+	if (pl_round_says(c, r, "values"))
+		pl_fault(c, pl_round_line(c, r, "values"), "'values' and 'after' exclude each other");
 	if (!needs(c, r, "keep", "how many candidates of 'after' are extended"))
 		return;
 	if (q->bits <= before->bits) {
-		pl_fault(c, pl_round_line(r, "bits"), "'bits' must be more than the %u of '%s'",
+		pl_fault(c, pl_round_line(c, r, "bits"), "'bits' must be more than the %u of '%s'",
 			(unsigned)before->bits, raw->after);
 		return;
 	}
@@ -231,7 +231,7 @@ static void take_after(
 	r->keep = (uint32_t)raw->keep;
 	more = q->bits - before->bits;
 	if (more > 12 || (uint64_t)r->keep << more >= PR_CATEGORIES_MAX)
-		pl_fault(c, pl_round_line(r, "keep"),
+		pl_fault(c, pl_round_line(c, r, "keep"),
 			"%u candidates with %u more bits are more than %u: fewer 'keep' or fewer 'bits'",
 			(unsigned)r->keep, (unsigned)more, PR_CATEGORIES_MAX - 1);
 	else
@@ -267,16 +267,16 @@ static void take_prefixes(
 		return;
 	q->bits = (uint32_t)raw->bits;
 	if (q->bits % 4 != 0) {
-		pl_fault(c, pl_round_line(r, "bits"), "'bits' must be a multiple of 4");
+		pl_fault(c, pl_round_line(c, r, "bits"), "'bits' must be a multiple of 4");
 		return;
 	}
 	if (raw->after) {
 		take_after(c, plan, raw, r);
 		return;
 	}
-	if (pl_round_says(r, "keep"))
-		pl_fault(c, pl_round_line(r, "keep"), "'keep' is for a round with 'after'");
-	if (pl_round_says(r, "values")) {
+	if (pl_round_says(c, r, "keep"))
+		pl_fault(c, pl_round_line(c, r, "keep"), "'keep' is for a round with 'after'");
+	if (pl_round_says(c, r, "values")) {
 		take_values(&raw->values, &q->category, &q->categories);
 		texts_to_digits(c, q);
 	} else if (q->bits <= 8) {
@@ -328,7 +328,7 @@ static void take_substitute(struct pl_checker *c, const char *text, struct pl_ro
 		q->none_category++;
 	if (q->kind != QY_HISTOGRAM || q->none_category == q->categories) {
 		q->none_category = 0;
-		pl_fault(c, pl_round_line(r, "none"),
+		pl_fault(c, pl_round_line(c, r, "none"),
 			"'none': '%.64s' is no category of a histogram's 'values'", text);
 	}
 	q->none = QY_NONE_VALUE;
@@ -343,7 +343,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 		q->none = QY_NONE_VALUE;
 		q->none_value = raw->number;
 		if (q->kind == QY_HISTOGRAM || q->kind == QY_MARGINALS)
-			pl_fault(c, pl_round_line(r, "none"), "'none' of type \"%s\" is no number",
+			pl_fault(c, pl_round_line(c, r, "none"), "'none' of type \"%s\" is no number",
 				qy_kind_name(q->kind));
 	} else if (q->kind == QY_PREFIXES || strcmp(raw->text, "symbol") == 0) {
 		q->none = QY_NONE_SYMBOL;
@@ -352,7 +352,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 	} else if (strncmp(raw->text, QY_NONE_CATEGORY, strlen(QY_NONE_CATEGORY)) == 0) {
 		take_substitute(c, raw->text + strlen(QY_NONE_CATEGORY), r);
 	} else {
-		pl_fault(c, pl_round_line(r, "none"),
+		pl_fault(c, pl_round_line(c, r, "none"),
 			"'none' must be \"symbol\", \"even\", a number, or \"" QY_NONE_CATEGORY "TEXT\"");
 	}
 }
@@ -362,11 +362,11 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 {
 	struct qy_query *q = &r->query;
 	struct cm_err e = { 0 };
-	bool of_columns = q->kind == QY_MARGINALS || (q->kind == QY_VECTOR && pl_round_says(r, "fields"));
+	bool of_columns = q->kind == QY_MARGINALS || (q->kind == QY_VECTOR && pl_round_says(c, r, "fields"));
 
 	check_keys(c, r);
 	/* The fields that are read are those of `compute`: this one names the output. */
-	if (!of_columns && raw->compute && !pl_round_says(r, "field"))
+	if (!of_columns && raw->compute && !pl_round_says(c, r, "field"))
 		memcpy(q->field, q->name, sizeof q->field);
 	else if (!of_columns && needs(c, r, "field", "a field of the readings"))
 		pl_take_text(c, r, "field", raw->field, q->field, sizeof q->field);
@@ -376,7 +376,7 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 		q->high = raw->range[1];
 	}
 	take_kind(c, plan, raw, r);
-	if (pl_round_says(r, "none"))
+	if (pl_round_says(c, r, "none"))
 		take_none(c, &raw->none, r);
 	else
 		pt_none_default(row, q);

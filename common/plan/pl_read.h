@@ -42,6 +42,7 @@ extern const struct cf_row pl_plan_keys[];
 
 /* Receives the faults while one plan is checked. */
 struct pl_checker {
+	struct cf_file *file;
 	const char *name;
 	const char *kept; /* the file of what "auto" chose; NULL: none */
 	FILE *faults;
@@ -57,9 +58,9 @@ void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e);
 void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room);
 
 /* Line on which a key of this round is written; the line of the round if the key is absent. */
-int pl_round_line(const struct pl_round *r, const char *key);
+int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key);
 /* Does the file give this key for the round? */
-bool pl_round_says(const struct pl_round *r, const char *key);
+bool pl_round_says(const struct pl_checker *c, const struct pl_round *r, const char *key);
 /* A text of 1 to room - 1 bytes; `key` is the round's. */
 void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
 	char *out, size_t room);

@@ -40,7 +40,7 @@ int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms)
 static void take_start(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	if (raw->start && !cm_clock_instant(raw->start, &r->start_ms))
-		pl_fault(c, pl_round_line(r, "start"),
+		pl_fault(c, pl_round_line(c, r, "start"),
 			"'start' must be an instant in UTC from 2000 to 2199, as \"2026-12-01T06:00:00Z\"");
 }
 
@@ -50,10 +50,11 @@ void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct 
 
 	pl_label(r->query.name, 1, (uint32_t)pl_raw_count(raw), r->label);
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-		if (raw->every_ms == 0 && pl_round_says(r, alone[i]))
-			pl_fault(c, pl_round_line(r, alone[i]), "'%s' is of a round with 'every'", alone[i]);
+		if (raw->every_ms == 0 && pl_round_says(c, r, alone[i]))
+			pl_fault(c, pl_round_line(c, r, alone[i]), "'%s' is of a round with 'every'",
+				alone[i]);
 	if (raw->repeat > 0 && raw->after)
-		pl_fault(c, pl_round_line(r, "repeat"),
+		pl_fault(c, pl_round_line(c, r, "repeat"),
 			"a round with 'after' cannot repeat: it has one question");
 	if (raw->repeat > 0 && raw->every_ms == 0) {
 		r->recurrence = 1;
@@ -62,16 +63,16 @@ void pl_recur_take(struct pl_checker *c, const struct pl_raw_round *raw, struct 
 	if (raw->every_ms == 0)
 		return;
 	if (raw->repeat > 0)
-		pl_fault(c, pl_round_line(r, "repeat"),
+		pl_fault(c, pl_round_line(c, r, "repeat"),
 			"'repeat' and 'every' exclude each other: one has no times, the other has 'count'");
 	if (raw->count == 0)
-		pl_fault(c, pl_round_line(r, "every"), "'every' needs 'count': how often, 1 to %u",
+		pl_fault(c, pl_round_line(c, r, "every"), "'every' needs 'count': how often, 1 to %u",
 			PL_ROUNDS_MAX);
 	if (raw->every_ms < raw->window_ms)
-		pl_fault(c, pl_round_line(r, "every"),
+		pl_fault(c, pl_round_line(c, r, "every"),
 			"'every' is below 'window': a round would still be open when the next is to open");
 	if (raw->after)
-		pl_fault(c, pl_round_line(r, "every"),
+		pl_fault(c, pl_round_line(c, r, "every"),
 			"a round with 'after' cannot recur: it has one question");
 	take_start(c, raw, r);
 	r->recurrence = 1;

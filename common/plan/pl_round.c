@@ -14,22 +14,22 @@ static const struct pt_protocol *row_for(enum qy_kind kind)
 	return NULL;
 }
 
-int pl_round_line(const struct pl_round *r, const char *key)
+int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key)
 {
 	char dotted[64];
 	int line;
 
 	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
-	line = cf_line(dotted);
+	line = cf_line(c->file, dotted);
 	return line > 0 ? line : r->line;
 }
 
-bool pl_round_says(const struct pl_round *r, const char *key)
+bool pl_round_says(const struct pl_checker *c, const struct pl_round *r, const char *key)
 {
 	char dotted[64];
 
 	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
-	return cf_line(dotted) > 0;
+	return cf_line(c->file, dotted) > 0;
 }
 
 /* Noise in place of a number of dummies. */
@@ -37,18 +37,18 @@ static void take_noise(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	if (strcmp(raw->shuffler_noise, "laplace") != 0)
-		pl_fault(c, pl_round_line(r, "shuffler_noise"), "'shuffler_noise' must be \"laplace\"");
+		pl_fault(c, pl_round_line(c, r, "shuffler_noise"), "'shuffler_noise' must be \"laplace\"");
 	else if (strcmp(raw->blanket, "shuffler") != 0)
-		pl_fault(c, pl_round_line(r, "shuffler_noise"),
+		pl_fault(c, pl_round_line(c, r, "shuffler_noise"),
 			"'shuffler_noise' is for 'blanket' \"shuffler\"");
 	else if (raw->shuffler_dummies > 0)
-		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
+		pl_fault(c, pl_round_line(c, r, "shuffler_dummies"),
 			"'shuffler_noise' says how many, 'shuffler_dummies' cannot");
 	else if (!r->protocol->device->noise_bins)
-		pl_fault(c, pl_round_line(r, "shuffler_noise"),
+		pl_fault(c, pl_round_line(c, r, "shuffler_noise"),
 			"protocol '%s' takes no noise of the shuffler", r->protocol->device->name);
 	else if (!(raw->epsilon > 0))
-		pl_fault(c, pl_round_line(r, "shuffler_noise"), "'shuffler_noise' needs 'epsilon'");
+		pl_fault(c, pl_round_line(c, r, "shuffler_noise"), "'shuffler_noise' needs 'epsilon'");
 	r->request.noise_epsilon = raw->epsilon;
 	r->request.noise_delta = pl_noise_delta(plan);
 }
@@ -59,15 +59,15 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 	bool shuffler = strcmp(raw->blanket, "shuffler") == 0;
 
 	if (!shuffler && strcmp(raw->blanket, "client") != 0)
-		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
 	else if (shuffler && raw->shuffler_dummies == 0)
-		pl_fault(c, pl_round_line(r, "blanket"),
+		pl_fault(c, pl_round_line(c, r, "blanket"),
 			"'blanket' \"shuffler\" needs 'shuffler_dummies' or 'shuffler_noise'");
 	else if (!shuffler && raw->shuffler_dummies > 0)
-		pl_fault(c, pl_round_line(r, "shuffler_dummies"),
+		pl_fault(c, pl_round_line(c, r, "shuffler_dummies"),
 			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
 	else if (shuffler && !r->protocol->device->dummy)
-		pl_fault(c, pl_round_line(r, "blanket"),
+		pl_fault(c, pl_round_line(c, r, "blanket"),
 			"protocol '%s' has no messages for the shuffler to add", r->protocol->device->name);
 }
 
@@ -78,14 +78,14 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 		"shuffler_dummies", "shuffler_noise" };
 
 	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
-		if (pl_round_says(r, chosen[i]))
-			pl_fault(c, pl_round_line(r, chosen[i]),
+		if (pl_round_says(c, r, chosen[i]))
+			pl_fault(c, pl_round_line(c, r, chosen[i]),
 				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
 	r->automatic = true;
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_batch = r->min_reports };
 	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
 	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
-		pl_fault(c, pl_round_line(r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
 	r->cost = raw->epsilon;
 	r->max_bytes = (uint64_t)raw->max_bytes;
 }
@@ -129,10 +129,10 @@ static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, co
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].said && (r->protocol->keys & (unsigned)all[i].taken) == 0)
-			pl_fault(c, pl_round_line(r, all[i].key), "protocol '%s' has no '%s'",
+			pl_fault(c, pl_round_line(c, r, all[i].key), "protocol '%s' has no '%s'",
 				r->protocol->device->name, all[i].key);
 	if (least_of_all(p) > r->target)
-		pl_fault(c, pl_round_line(r, "classes"), "'classes' need %llu in all, 'target' is %llu",
+		pl_fault(c, pl_round_line(c, r, "classes"), "'classes' need %llu in all, 'target' is %llu",
 			(unsigned long long)least_of_all(p), (unsigned long long)r->target);
 }
 
@@ -160,25 +160,26 @@ static void take_protocol(
 		return;
 	}
 	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
-		if (pl_round_says(r, automatic[i]) && (i > 0 || !raw->shuffler_noise))
-			pl_fault(c, pl_round_line(r, automatic[i]), "'%s' is for protocol \"auto\"",
+		if (pl_round_says(c, r, automatic[i]) && (i > 0 || !raw->shuffler_noise))
+			pl_fault(c, pl_round_line(c, r, automatic[i]), "'%s' is for protocol \"auto\"",
 				automatic[i]);
 	r->protocol = named_row(raw, r);
 	if (!r->protocol) {
 		if (!raw->protocol)
-			pl_fault(c, pl_round_line(r, "type"), "no protocol answers type \"%s\"", raw->type);
+			pl_fault(
+				c, pl_round_line(c, r, "type"), "no protocol answers type \"%s\"", raw->type);
 		else
-			pl_fault(c, pl_round_line(r, "protocol"),
+			pl_fault(c, pl_round_line(c, r, "protocol"),
 				"unknown protocol '%s'; `tombola plan protocols` lists them", raw->protocol);
 		return;
 	}
 	if (!(r->protocol->device->kinds & (unsigned)r->query.kind)) {
-		pl_fault(c, pl_round_line(r, "protocol"), "protocol '%s' does not answer a %s",
+		pl_fault(c, pl_round_line(c, r, "protocol"), "protocol '%s' does not answer a %s",
 			r->protocol->device->name, raw->type);
 		return;
 	}
 	if (pt_none_check(r->protocol->device, &r->query, CM_ECONFIG, &e) != CM_OK) {
-		pl_fault_of(c, pl_round_line(r, "none"), &e);
+		pl_fault_of(c, pl_round_line(c, r, "none"), &e);
 		return;
 	}
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
@@ -191,8 +192,8 @@ static void take_protocol(
 	take_classes(raw, &r->request);
 	pt_request_dummies(&r->request, raw->dummies);
 	if (r->request.dummy_chance > 0 && !r->protocol->device->rare_dummy)
-		pl_fault(c, pl_round_line(r, "dummies"), "'dummies' of protocol '%s' must be a whole number",
-			r->protocol->device->name);
+		pl_fault(c, pl_round_line(c, r, "dummies"),
+			"'dummies' of protocol '%s' must be a whole number", r->protocol->device->name);
 	if (raw->shuffler_noise)
 		take_noise(c, plan, raw, r);
 	else
@@ -218,19 +219,20 @@ static void type_fault(struct pl_checker *c, const struct pl_round *r)
 			: qy_kind_at(i + 1) == 0 ? " or "
 						 : ", ",
 			qy_kind_name(qy_kind_at(i)));
-	pl_fault(c, pl_round_line(r, "type"), "'type' must be %s", types);
+	pl_fault(c, pl_round_line(c, r, "type"), "'type' must be %s", types);
 }
 
 void pl_round_take(
 	struct pl_checker *c, const struct pl_plan *plan, struct pl_raw_round *raw, struct pl_round *r)
 {
-	pl_take_name(c, pl_round_line(r, "query"), "query", raw->query, r->query.name, sizeof r->query.name);
+	pl_take_name(
+		c, pl_round_line(c, r, "query"), "query", raw->query, r->query.name, sizeof r->query.name);
 	r->min_reports = (uint64_t)raw->min_reports;
 	r->target = raw->target != 0 ? (uint64_t)raw->target : PR_ROUND_REPORTS_MAX;
 	r->window_ms = raw->window_ms;
 	pl_recur_take(c, raw, r);
 	if (r->target < r->min_reports)
-		pl_fault(c, pl_round_line(r, "target"), "'target' is below 'min_reports'");
+		pl_fault(c, pl_round_line(c, r, "target"), "'target' is below 'min_reports'");
 	r->query.kind = qy_kind_named(raw->type);
 	if (r->query.kind == 0) {
 		type_fault(c, r);

@@ -1,8 +1,8 @@
 /* pt_rows.h - the rows of the table, a line each.
  *
- * Row x is pt_device_x, in pt_x.c, and pt_row_x, in pt_x_analysis.c; "mixbins" is in pt_category.c.  x is a C
- * identifier, and the row's name may differ (laplace: "laplace-levels").  The first row that answers a kind
- * is its default. */
+ * Row x is pt_device_x, in pt_x.c, and pt_row_x, in pt_x_analysis.c, of rows/, compat/ or paper/ ("mixbins"
+ * is in pt_mixbins_row.c).  x is a C identifier, and the row's name may differ (laplace: "laplace-levels").
+ * The first row that answers a kind is its default. */
 #pragma once
 
 #include "pt_device.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cm_clock.h"
 #include "cm_file.h"
@@ -11,13 +10,12 @@
 #include "cm_marker.h"
 #include "cm_oom.h"
 #include "cr_libcrypto.h"
-#include "nt_addr.h"
 #include "nt_confine.h"
 #include "nt_health.h"
 #include "nt_http.h"
 #include "nt_loop.h"
 #include "nt_service.h"
-#include "sh_conf.h"
+#include "sh_check.h"
 #include "sh_recover.h"
 #include "sh_serve.h"
 #include "sh_show.h"
@@ -55,19 +53,6 @@ static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
 	return rc == CM_OK ? policy : rc;
 }
 
-static enum cm_rc make_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
-{
-	const struct nt_tls_conf conf = {
-		.server = true,
-		.cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl },
-			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl } },
-	};
-
-	return nt_tls_ctx_new(&conf, out, err);
-}
-
 static enum cm_rc load_keys(struct daemon *d, struct cm_err *err)
 {
 	enum cm_rc rc = cr_signer_load(d->conf.signing_key, &d->signer, err);
@@ -75,7 +60,7 @@ static enum cm_rc load_keys(struct daemon *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = cr_verifier_load(d->conf.analyzer_key, &d->analyzer, err);
 	if (rc == CM_OK)
-		rc = make_tls(&d->conf, &d->tls, err);
+		rc = sh_check_tls(&d->conf, &d->tls, err);
 	return rc;
 }
 
@@ -198,7 +183,7 @@ static void on_reload(void *user)
 	struct nt_tls_ctx *tls;
 	struct cm_err err;
 
-	bool fresh = make_tls(&d->conf, &tls, &err) == CM_OK;
+	bool fresh = sh_check_tls(&d->conf, &tls, &err) == CM_OK;
 	lk_metrics_reloaded(sh_metrics_shared(d->metrics), fresh);
 	if (!fresh) {
 		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
@@ -297,68 +282,6 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 
 /* ---- The other verbs ---- */
 
-/* Verify what the configuration names: addresses, keys, certificates; every fault is printed. */
-static enum cm_rc check_named(struct daemon *d, const char *path, struct cm_err *err)
-{
-	struct nt_addr address;
-	struct cm_err why;
-
-	err->code = CM_OK;
-	if (nt_addr_split(d->conf.listen, &address, &why) != CM_OK)
-		cf_fault_at(path, "listen", &why, stderr, err);
-	if (*d->conf.http != '\0' &&
-		nt_http_check_address(d->conf.http, d->conf.http_anywhere, &why) != CM_OK)
-		cf_fault_at(path, "http", &why, stderr, err);
-	if (cr_signer_load(d->conf.signing_key, &d->signer, &why) != CM_OK)
-		cf_fault_at(path, "signing_key", &why, stderr, err);
-	if (cr_verifier_load(d->conf.analyzer_key, &d->analyzer, &why) != CM_OK)
-		cf_fault_at(path, "analyzer_key", &why, stderr, err);
-	if (make_tls(&d->conf, &d->tls, &why) != CM_OK)
-		cf_fault_at(path, "tls", &why, stderr, err);
-	return cf_blamed(err);
-}
-
-/* What a start would find in the state folder.  Only reads; a running daemon has its database for itself. */
-static enum cm_rc check_state(const char *state_dir, struct cm_err *err)
-{
-	struct cm_marker marker;
-	char *path = cm_file_join(state_dir, "state.db");
-	enum cm_rc rc =
-		path ? cm_file_check_folder(state_dir, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
-
-	if (rc == CM_OK)
-		rc = cm_marker_read(state_dir, &marker, err);
-	if (rc == CM_OK && marker.there && access(path, F_OK) != 0)
-		rc = cm_fail(err, CM_EDATA,
-			"%s: missing, and this shuffler has been in service: restore the newest copy, or "
-			"accept the loss (accept-loss)",
-			path);
-	free(path);
-	return rc;
-}
-
-static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
-{
-	struct daemon d = { 0 };
-	struct cm_err second;
-
-	(void)exit_code;
-	enum cm_rc rc = sh_conf_load(cli->config, &d.conf, stderr, err);
-	if (rc == CM_OK)
-		rc = check_named(&d, cli->config, err);
-	if (d.conf.policy) {
-		enum cm_rc policy =
-			sh_policy_load(d.conf.policy, &d.policy, stderr, rc == CM_OK ? err : &second);
-		rc = rc == CM_OK ? policy : rc;
-	}
-	if (rc == CM_OK)
-		rc = check_state(d.conf.state_dir, err);
-	if (rc == CM_OK)
-		(void)printf("%s and %s are valid\n", cli->config, d.conf.policy);
-	daemon_fini(&d);
-	return rc;
-}
-
 static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	(void)exit_code;
@@ -400,8 +323,8 @@ static const struct cm_cli_verb verbs[] = {
 		.run = sh_show_check },
 	{ .name = "check-config",
 		.args = "",
-		.help = "say every fault of configuration, policy and keys as file:line: text",
-		.run = check_config },
+		.help = "say every fault of configuration, policy, keys and state, with its place",
+		.run = sh_check_config },
 	{ .name = "config-sample",
 		.args = "[policy]",
 		.help = "print a commented configuration, or policy, to start from",

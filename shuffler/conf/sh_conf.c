@@ -140,11 +140,12 @@ const struct cf_row sh_conf_rows[] = {
 enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err)
 {
 	*out = (struct sh_conf){ 0 };
-	return cf_load(path, sh_conf_rows, out, faults, err);
+	return cf_load(path, sh_conf_rows, out, &out->file, faults, err);
 }
 
 void sh_conf_free(struct sh_conf *conf)
 {
+	cf_file_free(conf->file);
 	cf_free(sh_conf_rows, conf);
 	*conf = (struct sh_conf){ 0 };
 }

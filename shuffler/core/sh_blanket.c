@@ -1,6 +1,9 @@
 /* sh_blanket.c - the messages a shuffler adds to a round whose descriptor prescribes some. */
 #include "sh_blanket.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cm_fault.h"
 
 static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cr_hpke_sealer **out, struct cm_err *err)
@@ -34,32 +37,66 @@ uint32_t sh_blanket_next(const struct sh_round *r)
 	return left < SH_BLANKET_SLICE ? (uint32_t)left : SH_BLANKET_SLICE;
 }
 
-/* n sealed messages at the end of batch, which has room for them; but those that are not needed. */
+/* Messages that are sealed together. */
+struct some {
+	uint8_t *records, *sealed;
+	struct cr_key secret[CR_HPKE_MANY]; /* ephemeral */
+	uint16_t tag[CR_HPKE_MANY];
+	bool take[CR_HPKE_MANY];
+};
+
+/* Messages `made` to made + n - 1 of a round, at the end of batch, which has room for them; but those that
+ * are not needed. */
+static enum cm_rc seal_some(struct sh_round *r, const struct cr_rng *rng, struct cr_hpke_sealer *sealer,
+	struct some *s, uint64_t made, uint32_t n, struct sh_batch *batch, struct cm_err *err)
+{
+	const struct rd_descriptor *d = &r->d;
+	size_t sealed_len = rd_sealed_len(d);
+	uint8_t aad[RD_AAD_LEN];
+
+	rd_hpke_aad(d, aad);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t tag = 0;
+
+		s->take[i] = d->randomizer.shuffler.tags == 0 || sh_route_take(r, made + i, &tag);
+		if (r->noise)
+			tag = sh_noise_bin(r, made + i);
+		s->tag[i] = (uint16_t)tag;
+		d->randomizer.row->dummy(&d->randomizer, tag, rng, s->records + (size_t)i * d->record_len);
+		rng->fill(rng->ctx, s->secret[i].bytes, sizeof s->secret[i].bytes);
+	}
+	enum cm_rc rc = cr_hpke_seal_many(
+		sealer, s->secret, n, aad, sizeof aad, s->records, d->record_len, s->sealed, sealed_len, err);
+	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
+		uint8_t *at = batch->sealed.data + batch->sealed.len;
+
+		if (d->randomizer.shuffler.tags > 0)
+			cm_put_le16(at, s->tag[i]);
+		memcpy(at + (batch->message_len - sealed_len), s->sealed + i * sealed_len, sealed_len);
+		batch->sealed.len += s->take[i] ? batch->message_len : 0;
+	}
+	return rc;
+}
+
 static enum cm_rc seal(
 	struct sh_round *r, const struct cr_rng *rng, uint32_t n, struct sh_batch *batch, struct cm_err *err)
 {
-	const struct rd_descriptor *d = &r->d;
-	uint8_t aad[RD_AAD_LEN], record[PT_RECORD_MAX];
+	struct some s = { malloc(CR_HPKE_MANY * (size_t)r->d.record_len),
+		malloc(CR_HPKE_MANY * rd_sealed_len(&r->d)), { { { 0 } } }, { 0 }, { 0 } };
 	struct cr_hpke_sealer *sealer = NULL;
-	enum cm_rc rc = sealer_for(d, &sealer, err);
+	enum cm_rc rc = s.records && s.sealed ? sealer_for(&r->d, &sealer, err)
+					      : cm_fail(err, CM_EINTERNAL, "out of memory");
 
-	rd_hpke_aad(d, aad);
-	for (uint32_t i = 0; rc == CM_OK && i < n; i++) {
-		uint8_t *at = batch->sealed.data + batch->sealed.len;
-		uint32_t tag = 0;
-		bool take = d->randomizer.shuffler.tags == 0 || sh_route_take(r, r->dummies + i, &tag);
-
-		if (r->noise)
-			tag = sh_noise_bin(r, r->dummies + i);
-		d->randomizer.row->dummy(&d->randomizer, tag, rng, record);
-		if (d->randomizer.shuffler.tags > 0)
-			cm_put_le16(at, (uint16_t)tag);
-		rc = cr_hpke_seal(sealer, rng, aad, sizeof aad, record, d->record_len,
-			at + (batch->message_len - rd_sealed_len(d)), err);
-		batch->sealed.len += take ? batch->message_len : 0;
-	}
+	for (uint32_t i = 0; rc == CM_OK && i < n; i += CR_HPKE_MANY)
+		rc = seal_some(r, rng, sealer, &s, r->dummies + i,
+			n - i < CR_HPKE_MANY ? n - i : CR_HPKE_MANY, batch, err);
 	cr_hpke_sealer_free(sealer);
-	cr_wipe(record, sizeof record);
+	if (s.records)
+		cr_wipe(s.records, CR_HPKE_MANY * (size_t)r->d.record_len);
+	cr_wipe(s.secret, sizeof s.secret);
+	cr_wipe(s.tag, sizeof s.tag);
+	free(s.records);
+	free(s.sealed);
 	return rc;
 }
 

@@ -29,6 +29,12 @@ struct sh_core;
 CM_CHECK enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err);
 void sh_core_free(struct sh_core *c);
 
+/* What sh_core_new would find, without its erasures: the store may be open for reading alone, and nothing
+ * changes.  `say` gets each round that cannot go on, which is no fault of the check itself. */
+typedef void sh_core_finding_fn(void *user, const struct cm_err *why);
+CM_CHECK enum cm_rc sh_core_check(
+	const struct sh_core_conf *conf, sh_core_finding_fn *say, void *user, struct cm_err *err);
+
 /* ---- Clients ---- */
 
 /* The open round with a sequence number above `after`, or NULL. */

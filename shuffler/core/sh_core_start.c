@@ -101,7 +101,8 @@ static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
+/* The core of this configuration, with what the store has of ledger, plans and pins. */
+static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
 {
 	const struct sh_policy *p = conf->policy;
 	const struct sh_store *store = conf->env.store;
@@ -109,6 +110,7 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 
 	if (!c)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	*out = c;
 	c->conf = *conf;
 	c->conf.env.max_share = p->max_share;
 	cm_buf_init(&c->read.bytes, PR_PLAN_MAX);
@@ -124,6 +126,15 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 		rc = sh_core_heads_start(c, err);
 	if (rc == CM_OK)
 		rc = store->pin_each(store->ctx, start_pin, c, err);
+	return rc;
+}
+
+enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
+{
+	const struct sh_store *store = conf->env.store;
+	struct sh_core *c = NULL;
+
+	enum cm_rc rc = make(conf, &c, err);
 	if (rc == CM_OK)
 		rc = store->row_each(store->ctx, start_row, c, err);
 	if (rc == CM_OK)
@@ -140,6 +151,40 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	}
 	*out = c;
 	return CM_OK;
+}
+
+struct checking {
+	struct sh_core *c;
+	sh_core_finding_fn *say;
+	void *user;
+};
+
+static enum cm_rc check_row(void *user, const struct sh_row *row, struct cm_err *err)
+{
+	const struct checking *k = user;
+	struct cm_err why = { 0 };
+
+	enum cm_rc rc = start_row(k->c, row, &why);
+	if (rc == CM_ENOINPUT || rc == CM_EDATA)
+		k->say(k->user, &why);
+	else if (rc != CM_OK)
+		*err = why;
+	return rc == CM_ENOINPUT || rc == CM_EDATA ? CM_OK : rc;
+}
+
+enum cm_rc sh_core_check(
+	const struct sh_core_conf *conf, sh_core_finding_fn *say, void *user, struct cm_err *err)
+{
+	const struct sh_store *store = conf->env.store;
+	struct checking k = { .say = say, .user = user };
+
+	enum cm_rc rc = make(conf, &k.c, err);
+	if (rc == CM_OK)
+		rc = store->row_each(store->ctx, check_row, &k, err);
+	if (rc == CM_OK)
+		rc = sh_core_load_proofs(k.c, err);
+	sh_core_free(k.c);
+	return rc;
 }
 
 void sh_core_free(struct sh_core *c)

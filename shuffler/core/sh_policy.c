@@ -35,7 +35,7 @@ const struct cf_row sh_policy_rows[] = {
 		.offset = FIELD(max_plan_entries),
 		.min = 1,
 		.max = PR_ENTRIES_MAX,
-		.fallback = "256",
+		.fallback = "400",
 		.help = "rounds of one plan at most: composing them takes some 0.01 to 1 s each, once" },
 	{ .key = "max_tries",
 		.type = CF_INT,
@@ -130,21 +130,25 @@ const struct cf_row sh_policy_rows[] = {
 enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err)
 {
 	*out = (struct sh_policy){ 0 };
-	enum cm_rc rc = cf_load(path, sh_policy_rows, out, faults, err);
-	if (rc != CM_OK)
+	struct cf_file *file;
+	enum cm_rc rc = cf_load(path, sh_policy_rows, out, &file, faults, err);
+	if (rc != CM_OK) {
+		cf_file_free(file);
 		return rc;
+	}
 	struct cm_err why;
 	err->code = CM_OK;
 	if (!rd_is_name(out->population)) {
 		(void)cm_fail(&why, CM_ECONFIG, "population is not a name (of a-z, 0-9 and ._-)");
-		cf_fault_at(path, "population", &why, faults, err);
+		cf_fault_at(file, "population", &why, faults, err);
 	}
 	for (size_t i = 0; i < out->protocols.n; i++) {
 		if (pt_device_find(out->protocols.item[i]))
 			continue;
 		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
-		cf_fault_at(path, "protocols", &why, faults, err);
+		cf_fault_at(file, "protocols", &why, faults, err);
 	}
+	cf_file_free(file);
 	return err->code;
 }
 

@@ -34,6 +34,7 @@ static const char check[] = "PRAGMA integrity_check(1)";
 
 struct files {
 	char *rounds, *payloads; /* folders of their files */
+	bool readonly;
 	sqlite3 *db;
 	sqlite3_stmt *put_row, *get_row, *all_rows;
 	struct sh_sqlite_ledger ledger;
@@ -186,15 +187,28 @@ static enum cm_rc standing_get(
 	return sh_sqlite_standing_get(&((struct files *)ctx)->ledger, name, out, err);
 }
 
+/* What SQLite says of its own files. */
+static enum cm_rc refuse_to_write(struct cm_err *err)
+{
+	return cm_fail(err, CM_EIO, "attempt to write a state that was opened for reading");
+}
+
 static enum cm_rc data_open(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
 {
-	return sh_sqlite_data_open(((struct files *)ctx)->rounds, round_id, create, data, err);
+	const struct files *f = ctx;
+
+	if (f->readonly)
+		return create ? refuse_to_write(err)
+			      : sh_sqlite_data_open_readonly(f->rounds, round_id, data, err);
+	return sh_sqlite_data_open(f->rounds, round_id, create, data, err);
 }
 
 static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {
-	return sh_sqlite_data_drop(((struct files *)ctx)->rounds, round_id, err);
+	const struct files *f = ctx;
+
+	return f->readonly ? refuse_to_write(err) : sh_sqlite_data_drop(f->rounds, round_id, err);
 }
 
 static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
@@ -205,12 +219,17 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
 	size_t len, struct cm_err *err)
 {
-	return sh_payload_file_add(((struct files *)ctx)->payloads, hash, offset, bytes, len, err);
+	const struct files *f = ctx;
+
+	return f->readonly ? refuse_to_write(err)
+			   : sh_payload_file_add(f->payloads, hash, offset, bytes, len, err);
 }
 
 static enum cm_rc payload_finish(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
 {
-	return sh_payload_file_finish(((struct files *)ctx)->payloads, hash, err);
+	const struct files *f = ctx;
+
+	return f->readonly ? refuse_to_write(err) : sh_payload_file_finish(f->payloads, hash, err);
 }
 
 static enum cm_rc payload_read(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
@@ -221,7 +240,9 @@ static enum cm_rc payload_read(void *ctx, const uint8_t hash[PR_HASH_LEN], uint6
 
 static enum cm_rc payload_drop(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
 {
-	return sh_payload_file_drop(((struct files *)ctx)->payloads, hash, err);
+	const struct files *f = ctx;
+
+	return f->readonly ? refuse_to_write(err) : sh_payload_file_drop(f->payloads, hash, err);
 }
 
 static enum cm_rc payload_each(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err)
@@ -239,12 +260,11 @@ static enum cm_rc say_lost(const char *path, struct cm_err *err)
 		path);
 }
 
-/* in_service: a shuffler ran here before, so a database without a version has replaced the lost one.  loss:
- * the accepted loss that a new database records; NULL: none. */
-static enum cm_rc check_version(sqlite3 *db, bool in_service, const struct sh_loss *loss, struct cm_err *err)
+/* in_service: a shuffler ran here before, so a database without a version has replaced the lost one. */
+static enum cm_rc check_version(sqlite3 *db, bool in_service, int64_t *version, struct cm_err *err)
 {
-	int64_t version, tables;
-	enum cm_rc rc = db_int(db, "PRAGMA user_version", &version, err);
+	int64_t tables;
+	enum cm_rc rc = db_int(db, "PRAGMA user_version", version, err);
 
 	/* The tables identify the file; its version number is covered by no checksum. */
 	if (rc == CM_OK)
@@ -252,10 +272,10 @@ static enum cm_rc check_version(sqlite3 *db, bool in_service, const struct sh_lo
 			err);
 	if (rc != CM_OK)
 		return rc;
-	if (version > SCHEMA_VERSION)
+	if (*version > SCHEMA_VERSION)
 		return cm_fail(err, CM_EDATA, "state.db: made by a later version of tombola (schema %lld)",
-			(long long)version);
-	if (version == 0 && in_service)
+			(long long)*version);
+	if (*version == 0 && in_service)
 		return say_lost(sqlite3_db_filename(db, "main"), err);
 	if (tables == 1)
 		return cm_fail(err, CM_EDATA,
@@ -263,7 +283,13 @@ static enum cm_rc check_version(sqlite3 *db, bool in_service, const struct sh_lo
 			"the "
 			"policies and the plan, and each party a new state_dir; this one is left as it is",
 			sqlite3_db_filename(db, "main"));
-	rc = db_begin(db, err);
+	return CM_OK;
+}
+
+static enum cm_rc make_tables(sqlite3 *db, const struct sh_loss *loss, struct cm_err *err)
+{
+	enum cm_rc rc = db_begin(db, err);
+
 	if (rc == CM_OK)
 		rc = db_run(db, schema, err);
 	if (rc == CM_OK && loss)
@@ -312,6 +338,7 @@ static enum cm_rc open_files(struct files *f, const char *path, const char *stat
 {
 	struct cm_marker marker;
 	bool missing = false;
+	int64_t version;
 
 	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
 	if (rc == CM_OK)
@@ -326,7 +353,9 @@ static enum cm_rc open_files(struct files *f, const char *path, const char *stat
 	if (rc == CM_OK)
 		rc = sh_sqlite_file(path, check, "", true, &f->db, err);
 	if (rc == CM_OK)
-		rc = check_version(f->db, in_service, loss, err);
+		rc = check_version(f->db, in_service, &version, err);
+	if (rc == CM_OK)
+		rc = make_tables(f->db, loss, err);
 	if (rc == CM_OK)
 		rc = prepare(f, err);
 	if (rc == CM_OK && !missing && !marker.there)
@@ -339,8 +368,31 @@ static enum cm_rc open_files(struct files *f, const char *path, const char *stat
 	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
 }
 
-static enum cm_rc open_store(
-	const char *state_dir, const struct sh_loss *loss, struct files **out, struct cm_err *err)
+/* Nothing is created, and what is there must be whole. */
+static enum cm_rc open_readonly(struct files *f, const char *path, const char *state_dir, struct cm_err *err)
+{
+	struct cm_marker marker;
+	bool missing = false;
+	int64_t version = 0;
+
+	f->readonly = true;
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = is_missing(path, &missing, err);
+	if (rc == CM_OK && missing)
+		return marker.there ? say_lost(path, err)
+				    : cm_fail(err, CM_ENOINPUT, "%s: not there yet", path);
+	if (rc == CM_OK)
+		rc = sh_sqlite_file_readonly(path, check, &f->db, err);
+	if (rc == CM_OK)
+		rc = check_version(f->db, marker.there, &version, err);
+	if (rc == CM_OK && version == 0)
+		return cm_fail(err, CM_ENOINPUT, "%s: not made yet", path);
+	return rc == CM_OK ? prepare(f, err) : rc;
+}
+
+static enum cm_rc open_store(const char *state_dir, bool readonly, const struct sh_loss *loss,
+	struct files **out, struct cm_err *err)
 {
 	struct files *f = calloc(1, sizeof *f);
 	char *path = cm_file_join(state_dir, "state.db");
@@ -353,7 +405,8 @@ static enum cm_rc open_store(
 	if (!f || !path || !f->rounds || !f->payloads)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = open_files(f, path, state_dir, loss, err);
+		rc = readonly ? open_readonly(f, path, state_dir, err)
+			      : open_files(f, path, state_dir, loss, err);
 	free(path);
 	if (rc != CM_OK)
 		files_close(f);
@@ -383,17 +436,17 @@ enum cm_rc sh_sqlite_anew(const char *state_dir, const struct sh_loss *loss, str
 	if (rc == CM_OK)
 		rc = cm_marker_add_loss(state_dir, err);
 	if (rc == CM_OK)
-		rc = open_store(state_dir, loss, &f, err);
+		rc = open_store(state_dir, false, loss, &f, err);
 	files_close(f);
 	free(path);
 	return rc;
 }
 
-enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err)
+static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store *out, struct cm_err *err)
 {
 	struct files *f = NULL;
 
-	enum cm_rc rc = open_store(state_dir, NULL, &f, err);
+	enum cm_rc rc = open_store(state_dir, readonly, NULL, &f, err);
 	if (rc != CM_OK)
 		return rc;
 	*out = (struct sh_store){
@@ -428,4 +481,14 @@ enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm
 		.payload_each = payload_each,
 	};
 	return CM_OK;
+}
+
+enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err)
+{
+	return open_as(state_dir, false, out, err);
+}
+
+enum cm_rc sh_sqlite_open_readonly(const char *state_dir, struct sh_store *out, struct cm_err *err)
+{
+	return open_as(state_dir, true, out, err);
 }

@@ -52,17 +52,26 @@ void sh_sqlite_data_close(void *data)
 	free(d);
 }
 
-enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], bool create,
+enum opening { OPEN_CREATE, OPEN_WRITE, OPEN_READ };
+
+static enum cm_rc open_file(const char *path, enum opening how, sqlite3 **db, struct cm_err *err)
+{
+	if (how != OPEN_CREATE && access(path, F_OK) != 0 && errno == ENOENT)
+		return cm_fail(err, CM_ENOINPUT, "%s: is missing", path);
+	if (how == OPEN_READ)
+		return sh_sqlite_file_readonly(path, check, db, err);
+	return sh_sqlite_file(path, how == OPEN_CREATE ? NULL : check, schema, how == OPEN_CREATE, db, err);
+}
+
+static enum cm_rc open_data(const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], enum opening how,
 	void **data, struct cm_err *err)
 {
 	char *path = round_path(rounds, round_id, "", err);
 	struct round_data *d = calloc(1, sizeof *d);
 	enum cm_rc rc = path && d ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 
-	if (rc == CM_OK && !create && access(path, F_OK) != 0 && errno == ENOENT)
-		rc = cm_fail(err, CM_ENOINPUT, "%s: is missing", path);
 	if (rc == CM_OK)
-		rc = sh_sqlite_file(path, create ? NULL : check, schema, create, &d->db, err);
+		rc = open_file(path, how, &d->db, err);
 	if (rc == CM_OK)
 		rc = db_prepare(d->db, "INSERT INTO block VALUES(?,?,?)", &d->put_block, err);
 	if (rc == CM_OK)
@@ -81,6 +90,18 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 	}
 	*data = d;
 	return CM_OK;
+}
+
+enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], bool create,
+	void **data, struct cm_err *err)
+{
+	return open_data(rounds, round_id, create ? OPEN_CREATE : OPEN_WRITE, data, err);
+}
+
+enum cm_rc sh_sqlite_data_open_readonly(
+	const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], void **data, struct cm_err *err)
+{
+	return open_data(rounds, round_id, OPEN_READ, data, err);
 }
 
 static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *user,

@@ -34,3 +34,19 @@ enum cm_rc sh_sqlite_file(const char *path, const char *check, const char *schem
 	}
 	return rc;
 }
+
+enum cm_rc sh_sqlite_file_readonly(const char *path, const char *check, sqlite3 **out, struct cm_err *err)
+{
+	const struct db_conf conf = { .readonly = true, .busy_ms = 200 };
+
+	enum cm_rc rc = db_open(path, &conf, out, err);
+	if (rc == CM_OK)
+		rc = db_check(*out, check, err);
+	if (rc == CM_EIO && *out && (sqlite3_errcode(*out) & 0xff) == SQLITE_BUSY)
+		rc = cm_fail(err, CM_ELATER, "%s: in use by a running shuffler", path);
+	if (rc != CM_OK) {
+		(void)sqlite3_close(*out);
+		*out = NULL;
+	}
+	return rc;
+}

@@ -71,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct conf c = { 0 };
 	struct cm_err err = { 0 };
+	struct cf_file *file;
 	char *text = malloc(size + 1);
 	enum cm_rc rc;
 
@@ -78,13 +79,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	rc = cf_parse(text, "/etc/fuzz.conf", rows, &c, NULL, &err);
+	rc = cf_parse(text, "/etc/fuzz.conf", rows, &c, &file, NULL, &err);
 	/* Accepted: within what the table allows.  Refused: a line that says why. */
 	if (rc == CM_OK && (c.whole < -5 || c.whole > 10000000000 || c.items.n > 8 || !c.text))
 		abort();
 	if (rc != CM_OK && (rc != CM_ECONFIG || strncmp(err.msg, "/etc/fuzz.conf:", 15) != 0))
 		abort();
-	(void)cf_line("items.[0].name");
+	if (file)
+		(void)cf_line(file, "items.[0].name");
+	cf_file_free(file);
 	cf_free(rows, &c);
 	free(text);
 	return 0;

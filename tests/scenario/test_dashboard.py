@@ -2,6 +2,7 @@
 import json
 import math
 import shutil
+import time
 import urllib.error
 import urllib.request
 
@@ -94,6 +95,28 @@ def four(x, up):
     return f"{(math.ceil if up else math.floor)(x * 1e4) / 1e4:.4f}"
 
 
+def instant(ms):
+    return time.strftime("%m-%d %H:%M", time.gmtime(ms // 1000)) if ms else "-"
+
+
+# A card of 35 counts, five of them below the noise floor: its rows, its notes, and what one of its buttons opens.
+LONG = """(async () => {
+    const item = (i) => ({label: `v${i}`, value: 100 + i, lower: 90 + i, upper: 110 + i, joint_lower: 80 + i, joint_upper: 120 + i,
+        below_noise: i >= 30});
+    const result = {query: "many", type: "histogram", field: "f", protocol: "grr", reports: 400, noise_floor: 50, no_reading: [],
+        items: [...Array(35).keys()].map(item)};
+    const module = await import("/dashboard/estimates.js"), real = window.fetch;
+    window.fetch = async () => ({ok: true, status: 200, json: async () => result});
+    await module.showEstimates({rounds: [{stage: "settled", round: 9, query: "many", descriptor_hash: "d"}]});
+    window.fetch = real;
+    const card = document.querySelector("[data-query=many]");
+    const said = (selector) => [...card.querySelectorAll(selector)].map((e) => e.textContent);
+    const heads = said("tbody th"), shown = [heads.length, heads, said(".fold"), said(".note").filter((n) => n.includes("35"))];
+    card.querySelector("p button").click();
+    return [...shown, said("tbody th")];
+})()"""
+
+
 def text(browser, selector):
     return browser.js(f"document.querySelector({json.dumps(selector)})?.textContent")
 
@@ -164,8 +187,14 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
 
     assert texts(browser, "#rounds tbody th") == [r["query"] for r in rounds]
     assert texts(browser, "#rounds tr[data-stage=refused] .decision") == ["REFUSED"]
-    charged = browser.js("[...document.querySelectorAll('#rounds tbody tr')].map(r => r.cells[5].textContent)")
+    charged = browser.js("[...document.querySelectorAll('#rounds tbody tr')].map(r => r.cells[7].textContent)")
     assert charged == [four(r["epsilon_round"], True) for r in rounds]
+    at = browser.js("[...document.querySelectorAll('#rounds tbody tr')].map(r => [r.cells[4], r.cells[5]].map(c => c.textContent))")
+    said = [[instant(r.get(key)) for key in ("opened_ms", "ended_ms")] for r in rounds]
+    assert at == said and at[3] == ["-", "-"] and all(r["opened_ms"] <= r["ended_ms"] for r in rounds[:3])
+    listed = cluster.run("analyzer", "round", "list").stdout
+    assert all(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(r[k] // 1000)) in listed
+               for r in rounds[:3] for k in ("opened_ms", "ended_ms"))
     browser.until("document.querySelectorAll('.refusal').length === 1")
     assert texts(browser, ".refusal") == [cluster.run("analyzer", "budget", "explain", "4").stdout]
     assert browser.js("[...document.querySelectorAll('th')].every(e => e.scope || e.ariaHidden)")
@@ -186,16 +215,23 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
     low, high = text(browser, "[data-query=celsius] .range").split(" to ")
     assert float(low) < item["value"] < float(high)
 
-    # A long list begins with its largest.
-    assert len(texts(browser, "[data-query=cities] tbody tr")) == 20
-    browser.js("document.querySelector('[data-query=cities] button').click()")
+    # What is not told apart from none has a row together, which opens.
+    below = sum(i["below_noise"] for i in cluster.json("analyzer", "estimate", "cities")["items"])
+    assert below > 3 and texts(browser, "[data-query=cities] .fold") == [f"{below} below the noise floor: show"]
+    assert len(texts(browser, "[data-query=cities] tbody tr")) == min(20, len(CITIES) - below) + 1
+    browser.js("document.querySelector('[data-query=cities] .fold button').click()")
     assert texts(browser, "[data-query=cities] tbody th") == CITIES
-    assert texts(browser, "td.quiet") == ["below the noise floor"] * len(quiet) and quiet
+    assert texts(browser, "td.quiet") == ["below the noise floor"] * len(quiet)
+    assert browser.js(LONG) == [20, [f"v{i}" for i in range(29, 9, -1)], ["5 below the noise floor: show"],
+                                ["The largest 20 of 35. show all 35"], [f"v{i}" for i in range(35)]]
 
-    # Narrow: the decision is second, the page does not scroll sideways.
-    browser.size(500, 900)
+    # On a phone the decision is second, and nothing scrolls sideways.
+    browser.size(390, 844)
     browser.until("document.querySelector('#rounds thead').rows[0].cells[1].textContent === 'Decision'")
-    assert browser.js("document.documentElement.scrollWidth <= 500")
+    assert browser.js("document.documentElement.scrollWidth <= 390")
+    assert browser.js("[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
+    below = texts(browser, "#rounds tr.details")
+    assert len(below) == 4 and "400 reports" in below[0] and instant(rounds[0]["opened_ms"]) in below[0]
 
     assert browser.complaints == []
     assert all(u.startswith(url(cluster)) for u in browser.requests), browser.requests

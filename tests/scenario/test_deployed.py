@@ -108,6 +108,15 @@ def spent(site):
     return [status[p]["epsilon_spent"] for p in status], [len(status[p]["plans"]) for p in status], budget
 
 
+def test_root_without_sudo_has_the_guides_commands():
+    if os.geteuid() != 0:
+        pytest.skip("another user's command needs root")
+    line, = [s for s in Guide().lines if s.startswith("command -v sudo")]
+    shell = line.replace("command -v sudo >/dev/null ||", "") + "\nsudo id -u -n\nsudo -u nobody id -u -n"
+    run = subprocess.run(["/bin/sh", "-c", shell], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, text=True)
+    assert run.stdout == "root\nnobody\n", run
+
+
 def test_the_guide_with_every_mistake(site, tmp_path, installed):
     guide, away = Guide(), str(tmp_path / "away")
     shuffler, analyzer, client = (site[p] for p in PARTIES)
@@ -221,4 +230,4 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     for daemon in d.values():
         daemon.stop()
     # The guide has no command that was not tried, but for those that build.
-    assert {s for s in guide.lines if s not in guide.used} == {s for s in guide.lines if s.startswith(("deploy/", "cmake "))}
+    assert {s for s in guide.lines if s not in guide.used} == {s for s in guide.lines if s.startswith(("deploy/", "cmake ", "command -v sudo"))}

@@ -115,11 +115,13 @@ VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta"
           "state_dir": '"PARTY"', "policy": '"PARTY-policy.conf"', "name": '"test"', "queries": '[ "colour" ]',
           "fields": '[ "colour" ]', "protocols": '[ "grr" ]', "topics": '[ "sensors/+/reading" ]', "field": '"colour"',
           "client_id": '"gateway"', "username": '"gateway"', "password_file": '"password"',
-          "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]'}
+          "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]',
+          "labels": '"labels.npy"'}
 # The same key in another file.
 OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
-EITHER = {"client.conf": ({"topics": None}, {"path": None, "payload": '"text"'})}
+EITHER = {"client.conf": ({"topics": None, "labels": None}, {"topics": None, "format": '"npy"'},
+                          {"path": None, "payload": '"text"', "labels": None})}
 
 SAMPLES = {"client.conf": ("client", ()), "client-policy.conf": ("client", ("policy",)),
            "shuffler.conf": ("shuffler", ()), "shuffler-policy.conf": ("shuffler", ("policy",)),

@@ -2,6 +2,7 @@
 none depends on how fast the machine is."""
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from browser import Browser
-from cluster import EXIT, program, wait_for
+from cluster import EXIT, program, sanitized, wait_for
 from test_clock import DAY, HOUR, PARTIES, SHIM, clock
 
 MINUTE = 60
@@ -195,6 +196,35 @@ def test_a_query_recurs_through_restarts_voids_missed_days_and_summer_time(clust
     assert "colour#5" in table and "colour#3" not in table
     assert d.verb("estimate", "colour", "--since", "yesterday").returncode == EXIT["usage"]
     assert "colour recurs every 1d: 6 of 6 fit, 5 answered, 1 missed\n" in d.verb("round", "list").stdout
+
+
+def peak_mib(daemon):
+    with open(f"/proc/{daemon.process.pid}/status") as f:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", f.read())[1]) / 1024
+
+
+def test_a_daily_year_is_one_plan_with_the_limits_that_parties_have_by_default(cluster):
+    d = Days(cluster, count=366, epsilon0=0.1, epsilon=50.0)
+    cost = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True, text=True)
+    assert cost.returncode == 0 and "366 of 366 rounds fit" in cost.stdout, cost
+    d.readings(10)
+    d.start(*PARTIES)
+    wait_for("the analyzer to wait", lambda: "waiting until a round opens" in d.log("analyzer"))
+    assert d.stages() == ["planned"] * 366
+    d.at(1)
+    d.wait_stage(1, "settled")
+    d.agree(1)
+    for p in PARTIES:
+        d.daemons[p].stop()
+    d.at(80)  # the certificates are of 90 days
+    d.start(*PARTIES)
+    d.wait_stage(80, "settled")
+    assert d.stages() == ["settled"] + ["missed"] * 78 + ["settled"] + ["planned"] * 286
+    d.agree(2)
+    pinned = [json.loads(line)["entries"] for p in PARTIES for line in d.log(p).splitlines() if '"plan pinned"' in line]
+    assert pinned and set(pinned) == {366}, pinned
+    peaks = {p: peak_mib(d.daemons[p]) for p in PARTIES}
+    assert sanitized() or max(peaks.values()) < 128, peaks
 
 
 def test_clock_steps_while_the_analyzer_waits(days):

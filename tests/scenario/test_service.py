@@ -319,6 +319,42 @@ def test_the_sandbox_leaves_little_open(installed, party):
     assert level <= (1.8 if party == "results@" else 1.5), run.stdout
 
 
+RUNNING = ("tombola-client@wind.service", "tombola-shuffler@wind.service", "tombola-analyzer@wind.service",
+           "tombola-results@hook.service", "tombola-results@mqtt.service", "other@x.service")
+FAKE = """#!/usr/bin/python3
+import fnmatch, os, sys
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+units = [u for u in %r if any(fnmatch.fnmatch(u, a) for a in args)]
+if "list-units" in args:
+    print(*(u + " loaded active running" for u in units), sep="\\n", end="\\n" if units else "")
+for verb in {"try-restart", "stop"} & set(args):
+    with open(%r, "a") as f:
+        f.writelines(f"{verb} {u}\\n" for u in units or [a for a in args if a.endswith(".service") and "*" not in a])
+        f.writelines(f"{verb} {a}\\n" for a in args if units and a.endswith(".service") and "*" not in a and a not in units)
+"""
+
+
+@pytest.mark.parametrize("party", PARTIES)
+@pytest.mark.parametrize("script,args,verb", (("postinst", ("configure", "0.0.9"), "try-restart"), ("prerm", ("remove",), "stop"),
+                                              ("rpm-post", ("2",), "try-restart"), ("rpm-preun", ("0",), "stop")))
+def test_an_upgrade_restarts_every_instance_and_a_removal_stops_it(party, script, args, verb, tmp_path):
+    with open(os.path.join(c.BUILD, "deploy", "package", party, script), encoding="utf-8") as f:
+        text = f.read()
+    said = tmp_path / "said"
+    said.write_text("")
+    (tmp_path / "script").write_text(text.replace("/run/systemd/system", str(tmp_path)))
+    fakes = tmp_path / "bin"
+    fakes.mkdir()
+    for name in ("systemctl", "deb-systemd-invoke", "deb-systemd-helper", "systemd-sysusers", "systemd-tmpfiles"):
+        (fakes / name).write_text(FAKE % (RUNNING, str(said)))
+        (fakes / name).chmod(0o755)
+    subprocess.run(["/bin/sh", str(tmp_path / "script"), *args], check=True, env={"PATH": f"{fakes}:/usr/bin:/bin"})
+    instances = {u for u in RUNNING if u.startswith(f"tombola-{party}@") or (party == "analyzer" and "-results@" in u)}
+    told = said.read_text().splitlines()
+    main = set() if script == "rpm-preun" else {f"tombola-{party}.service"}  # `disable --now` stops that one
+    assert {x for x in told if "socket" not in x} == {f"{verb} {u}" for u in instances | main}, told
+
+
 @pytest.mark.parametrize("party", PARTIES)
 def test_a_unit_runs_the_verbs_there_are_and_keeps_the_state_of_the_sample(party):
     unit = settings(party)

@@ -2,6 +2,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import sqlite3
 
 import pytest
@@ -73,7 +74,16 @@ def test_what_a_start_would_find_is_said_before_it(used):
         f.write("# changed\n")
     found(used, "analyzer", EXIT["budget"], "it takes a slice")
 
-    os.rename(used.path("shuffler", "state.db"), used.path("state.db"))
+    state = used.path("shuffler", "state.db")
+    for table in ("record", "round"):
+        alter(state, f"{table} RENAME TO other")
+        found(used, "shuffler", EXIT["data"], "state.db")
+        alter(state, f"other RENAME TO {table}")
+        found(used, "shuffler", 0, "valid")
+    with contextlib.closing(sqlite3.connect(state, isolation_level=None)) as db:
+        db.execute("UPDATE round SET state = 1")
+    found(used, "shuffler", EXIT["data"], "state.db: a round's row is damaged")
+    os.rename(state, used.path("state.db"))
     found(used, "shuffler", EXIT["data"], "accept-loss")
 
     database = used.path("client", "client.db")
@@ -92,3 +102,46 @@ def test_what_a_start_would_find_is_said_before_it(used):
     used.write("client-policy.conf", policy)
     os.unlink(database)
     found(used, "client", EXIT["data"], "accept-loss")
+
+
+def test_a_round_that_cannot_go_on_is_found_and_everything_else_with_it(cluster):
+    cluster.two_colours(N, window="30m")
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = cluster.start("analyzer", "run")
+    wait_for("the open round", lambda: os.listdir(cluster.path("shuffler", "keys")))
+    # A running daemon has its database for itself; it read it when it started.
+    run = cluster.run("shuffler", "check-config")
+    assert run.returncode == 0 and "in use by a running shuffler" in run.stderr and "valid" in run.stdout, run
+    analyzer.kill()
+    shuffler.kill()
+    found(cluster, "shuffler", 0, "valid")
+
+    key = cluster.path("shuffler", "keys", os.listdir(cluster.path("shuffler", "keys"))[0])
+    os.rename(key, cluster.path("key"))
+    found(cluster, "shuffler", EXIT["noinput"], "round 1 cannot go on")
+    assert "round 1 cannot go on" in cluster.run("shuffler", "run").stderr
+    with open(cluster.path("shuffler.conf")) as f:
+        text = f.read()
+    cluster.write("shuffler.conf", text + "nonsense = 1\n")
+    run = cluster.run("shuffler", "check-config")
+    assert run.returncode == EXIT["config"] and "nonsense" in run.stderr and "round 1 cannot go on" in run.stderr, run
+    cluster.write("shuffler.conf", text)
+    # One fault of each kind: each has its line, and the first decides.
+    for party, lines in (
+        ("shuffler", ["unknown key 'nonsense'", "gone/", "no protocol is called 'grrr'", "chmod 700"]),
+        ("client", ["unknown key 'nonsense'", "gone/", "no protocol is called 'grrr'", "chmod 700"]),
+        ("analyzer", ["unknown key 'nonsense'", "gone/", "plan.conf", "chmod 700"]),
+    ):
+        conf, other = cluster.path(f"{party}.conf"), cluster.path(f"{party}-policy.conf" if party != "analyzer" else "plan.conf")
+        text = re.sub(r"(?m)^((?:signing|shuffler)_key *= *\")", r"\1gone/", open(conf).read())
+        cluster.write(f"{party}.conf", text + "nonsense = 1\n")
+        text = open(other).read()
+        cluster.write(os.path.basename(other), text + ("nonsense = 1\n" if party == "analyzer" else 'protocols = ["grrr"]\n'))
+        os.makedirs(cluster.path(party), exist_ok=True)
+        os.chmod(cluster.path(party), 0o777)
+        run = cluster.run(party, "check-config")
+        assert run.returncode == EXIT["config"], run
+        missing = [words for words in lines if not any(words in line for line in run.stderr.splitlines())]
+        assert not missing, (missing, run)
+        os.chmod(cluster.path(party), 0o700)

@@ -231,7 +231,7 @@ static bool is_verified_elsewhere(const char *name)
 	return false;
 }
 
-/* The family of Tombola's row (common/protocols/pt_hash.h), over a small field: x goes to the cell
+/* The family of Tombola's row (common/protocols/shared/pt_hash.h), over a small field: x goes to the cell
  * floor(((a x + b) mod M) l / M). */
 static void lines_over_a_field(unsigned field, unsigned inputs, unsigned cells, struct mech *m)
 {

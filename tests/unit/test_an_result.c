@@ -137,10 +137,11 @@ static void a_batch_without_a_valid_report_still_ends(void **state)
 /* A category may be called what the count of devices without a reading is. */
 static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 {
-	json_t *doc = json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:b}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
-		"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value", 1.5,
-		"lower", 0.25, "below_noise", 1, "label", QY_NONE_LABEL, "value", 5.0, "no_reading", "label",
-		QY_NONE_LABEL, "value", 7.0, "below_noise", 0);
+	json_t *doc =
+		json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:s, s:b}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
+			"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value",
+			1.5, "lower", 0.25, "upper", "inf", "below_noise", 1, "label", QY_NONE_LABEL, "value",
+			5.0, "no_reading", "label", QY_NONE_LABEL, "value", 7.0, "below_noise", 0);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
@@ -151,9 +152,9 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text,
 		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise,no_reading\n"
-		"\"a \"\"b\"\",c\",1.5,nan,0.25,nan,nan,nan,nan,1,0\n"
-		"\"(no reading)\",5,nan,nan,nan,nan,nan,nan,0,0\n"
-		"\"(no reading)\",7,nan,nan,nan,nan,nan,nan,0,1\n");
+		"\"a \"\"b\"\",c\",1.5,,0.25,inf,,,,1,0\n"
+		"\"(no reading)\",5,,,,,,,0,0\n"
+		"\"(no reading)\",7,,,,,,,0,1\n");
 	free(text);
 	json_decref(doc);
 }

@@ -94,6 +94,74 @@ static void messages_of_every_protocol_have_one_length_over_the_whole_domain(voi
 		check_row(pt_row(i), 2.0);
 }
 
+/* The messages of a device as they are made one after the other. */
+static void encode_alone(
+	const struct cl_offer *o, const struct cl_entry *e, const struct cr_rng *rng, uint8_t *sealed)
+{
+	uint8_t info[RD_INFO_LEN], aad[RD_AAD_LEN],
+		*records = malloc(o->d.messages_per_client * o->d.record_len);
+	const struct pt_device *row = o->d.randomizer.row;
+	struct cr_hpke_sealer *sealer;
+	uint16_t tags[PR_MESSAGES_MAX];
+
+	assert_non_null(records);
+	rd_hpke_info(&o->d, info);
+	rd_hpke_aad(&o->d, aad);
+	assert_int_equal(
+		cr_hpke_sealer_new(o->d.suite, o->d.hpke_key, info, sizeof info, &sealer, &err), CM_OK);
+	row->encode(&o->d.query, &o->d.randomizer, &e->value, rng, records);
+	if (row->route)
+		row->route(&o->d.randomizer, &e->value, records, tags);
+	for (uint32_t m = 0; m < o->d.messages_per_client; m++) {
+		uint8_t *at = sealed + m * rd_message_len(&o->d);
+
+		if (row->route) {
+			cm_put_le16(at, tags[m]);
+			at += 2;
+		}
+		assert_int_equal(cr_hpke_seal(sealer, rng, aad, sizeof aad, records + m * o->d.record_len,
+					 o->d.record_len, at, &err),
+			CM_OK);
+	}
+	cr_hpke_sealer_free(sealer);
+	free(records);
+}
+
+static void check_together(const struct pt_protocol *row)
+{
+	enum { DEVICES = 35 }; /* a full batch of one message each, and a beginning */
+	static const uint8_t seed[CR_SEED_LEN] = "devices";
+	struct cl_entry e[DEVICES] = { 0 };
+	struct cl_offer o;
+	struct cr_rng together, alone;
+
+	cl_offer_make(&world, row->device->name, 2.0, &o);
+	struct cr_rng_seeded *a = cr_rng_seeded_new(seed, &together), *b = cr_rng_seeded_new(seed, &alone);
+	uint32_t at[DEVICES][QUERIES_DIMENSION], devices = o.d.messages_per_client > 4 ? 9 : DEVICES;
+	size_t device_len = cl_device_len(&o.d);
+	uint8_t *got = malloc(devices * device_len), *want = malloc(devices * device_len);
+
+	assert_true(a && b && got && want);
+	for (uint32_t i = 0; i < devices; i++) {
+		e[i].value = query_value(&o.d.query, i % query_values(&o.d.query), at[i]);
+		encode_alone(&o, &e[i], &alone, want + i * device_len);
+	}
+	assert_int_equal(cl_encode(&o.d, e, devices, &together, got, &err), CM_OK);
+	assert_memory_equal(got, want, devices * device_len);
+	free(got);
+	free(want);
+	cr_rng_seeded_free(a);
+	cr_rng_seeded_free(b);
+	cl_offer_free(&o);
+}
+
+static void devices_encoded_together_are_those_encoded_one_by_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; pt_row(i); i++)
+		check_together(pt_row(i));
+}
+
 static void messages_do_not_open_in_another_round(void **state)
 {
 	struct cr_hpke_opener *opener = NULL;
@@ -163,6 +231,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(messages_of_every_protocol_have_one_length_over_the_whole_domain),
+		TEST(devices_encoded_together_are_those_encoded_one_by_one),
 		TEST(messages_do_not_open_in_another_round),
 		TEST(a_low_order_round_key_is_refused),
 		TEST(the_shown_records_are_the_ones_sealed),

@@ -23,6 +23,8 @@ static const struct cf_row rows[] = {
 	{ .key = NULL },
 };
 
+static struct cf_file *file;
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -48,8 +50,9 @@ static const char *fault(const char *keys)
 	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ]; %s\n%s\n};\n",
 		!strstr(keys, "devices") ? "devices = \"list\";" : "", keys);
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
-	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	assert_int_equal(cf_parse(text, "f", rows, &conf, &file, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	cf_file_free(file);
 	return first.code == CM_OK ? "" : first.msg;
 }
 
@@ -84,15 +87,17 @@ static void who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do(void **
 
 	(void)state;
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cf_parse("mqtt = { topics = [ \"s/+\" ]; };", "f", rows, &conf, NULL, &err), CM_OK);
-	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	assert_int_equal(
+		cf_parse("mqtt = { topics = [ \"s/+\" ]; };", "f", rows, &conf, &file, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	cf_file_free(file);
 	assert_int_equal(first.code, CM_ECONFIG);
 	assert_non_null(strstr(first.msg, "f:1: mqtt needs devices = \"FILE\""));
 	cf_free(rows, &conf);
 	for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
 		(void)snprintf(text, sizeof text, "mqtt = {\ndevices = \"list\";\n%s\n};\n", gone[i].key);
 		conf = (struct cl_mqtt_conf){ 0 };
-		assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_ECONFIG);
+		assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, NULL, &err), CM_ECONFIG);
 		assert_int_equal(strncmp(err.msg, gone[i].said, strlen(gone[i].said)), 0);
 		cf_free(rows, &conf);
 	}
@@ -104,8 +109,9 @@ static void without_topics_nothing_else_matters(void **state)
 
 	(void)state;
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cf_parse("mqtt = { host = \"far\"; };", "f", rows, &conf, NULL, &err), CM_OK);
-	cl_mqtt_conf_check(&conf, "f", NULL, &first);
+	assert_int_equal(cf_parse("mqtt = { host = \"far\"; };", "f", rows, &conf, &file, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	cf_file_free(file);
 	assert_int_equal(first.code, CM_OK);
 	cf_free(rows, &conf);
 }
@@ -171,7 +177,7 @@ static void the_sample_of_the_group_is_accepted(void **state)
 	cf_sample(rows, out);
 	assert_int_equal(fclose(out), 0);
 	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(text, "f", rows, &conf, NULL, NULL, &err), CM_OK);
 	assert_int_equal(conf.broker.payload_max, 4096);
 	cf_free(rows, &conf);
 	free(text);

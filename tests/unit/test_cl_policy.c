@@ -374,12 +374,14 @@ static void fewer_honest_participants_cost_more(void **state)
 
 static enum cm_rc load(const char *text, struct cl_policy *p)
 {
+	struct cf_file *file;
 	char path[96];
 	enum cm_rc rc;
 
 	(void)snprintf(path, sizeof path, "%s/policy.conf", world.dir);
 	assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
-	rc = cl_policy_load(path, p, NULL, &err);
+	rc = cl_policy_load(path, p, &file, NULL, &err);
+	cf_file_free(file);
 	return rc;
 }
 
@@ -428,7 +430,7 @@ static void a_policy_file_needs_its_limits_and_takes_no_nonsense(void **state)
 	assert_int_equal(p.max_rounds, 0);
 	assert_int_equal(p.window_ms, 86400000);
 	assert_int_equal(p.max_tries, 3);
-	assert_int_equal(p.max_plan_entries, 256);
+	assert_int_equal(p.max_plan_entries, 400);
 	assert_false(p.plan_only);
 	cl_policy_free(&p);
 	(void)snprintf(text, sizeof text, "%s plan = \"sha256:%064d\";", good, 17);

@@ -98,7 +98,7 @@ static const char *faults_of(const char *text, enum cm_rc want)
 	memset(faults, 0, sizeof faults);
 	out = fmemopen(faults, sizeof faults - 1, "w");
 	assert_non_null(out);
-	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, out, &err), want);
+	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, out, &err), want);
 	assert_int_equal(fclose(out), 0);
 	if (want == CM_OK)
 		assert_string_equal(faults, "");
@@ -122,11 +122,12 @@ static const char good[] = "listen = \"[::]:1\";\nplan = \"/p\"\nmin_batch = 5\n
 static void every_documented_key_is_accepted(void **state)
 {
 	struct conf c = { 0 };
+	struct cf_file *file;
 	struct cm_err err = { 0 };
 	struct round *r;
 
 	(void)state;
-	assert_int_equal(cf_parse(good, "b.cfg", rows, &c, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(good, "b.cfg", rows, &c, &file, NULL, &err), CM_OK);
 	assert_string_equal(c.listen, "[::]:1");
 	assert_string_equal(c.plan, "/p");
 	assert_int_equal(c.min_batch, 5);
@@ -145,10 +146,40 @@ static void every_documented_key_is_accepted(void **state)
 	assert_true(r[1].sets.n == 2 && r[1].sets.item[0].n == 2 && r[1].sets.item[1].n == 1);
 	assert_string_equal(r[1].sets.item[1].item[0], "z");
 	assert_true(r[1].at.n == 2 && r[1].at.item[0] == 1 && r[1].at.item[1] == 0.5);
-	assert_int_equal(cf_line("rounds.[1].query"), 8);
-	assert_int_equal(cf_line("budget.delta"), 5);
-	assert_int_equal(cf_line("budget.epsilon"), 0);
+	assert_int_equal(cf_line(file, "rounds.[1].query"), 8);
+	assert_int_equal(cf_line(file, "budget.delta"), 5);
+	assert_int_equal(cf_line(file, "budget.epsilon"), 0);
+	cf_file_free(file);
 	cf_free(rows, &c);
+}
+
+static void a_file_keeps_its_lines_when_another_is_read(void **state)
+{
+	struct conf a = { 0 }, b = { 0 };
+	struct cm_err err = { 0 }, first = { 0 }, why = { .code = CM_ECONFIG, .msg = "no" };
+	struct cf_file *one, *other;
+
+	(void)state;
+	assert_int_equal(cf_parse("\n\nmin_batch = 1", "a.cfg", rows, &a, &one, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse("min_batch = 1", "b.cfg", rows, &b, &other, NULL, &err), CM_OK);
+	cf_fault_at(one, "min_batch", &why, NULL, &first);
+	assert_string_equal(first.msg, "a.cfg:3: no");
+	assert_int_equal(cf_line(other, "min_batch"), 1);
+	cf_free(rows, &b);
+	cf_file_free(one);
+	/* A fault takes nothing away: further ones are reported with their lines, too. */
+	assert_int_equal(cf_parse("\nmin_batch = \"many\"", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
+	assert_int_equal(cf_line(one, "min_batch"), 2);
+	cf_free(rows, &b);
+	cf_file_free(one);
+	assert_int_equal(cf_parse("min_batch = ", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
+	first.code = CM_OK;
+	cf_fault_at(one, "min_batch", &why, NULL, &first);
+	assert_string_equal(first.msg, "b.cfg:1: no");
+	cf_file_free(one);
+	cf_free(rows, &a);
+	cf_free(rows, &b);
+	cf_file_free(other);
 }
 
 static void an_absent_key_takes_its_default(void **state)
@@ -157,7 +188,7 @@ static void an_absent_key_takes_its_default(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(cf_parse("min_batch = 1", "b.cfg", rows, &c, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse("min_batch = 1", "b.cfg", rows, &c, NULL, NULL, &err), CM_OK);
 	assert_string_equal(c.listen, "[::1]:7443");
 	assert_int_equal(c.window, 900000);
 	assert_null(c.plan);
@@ -329,7 +360,7 @@ static void a_word_is_a_string_or_a_finite_number(void **state)
 
 		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nword = %s })",
 			good_ones[i].value);
-		assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, &err), CM_OK);
+		assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, NULL, &err), CM_OK);
 		r = c.rounds.item;
 		assert_true(r->word.number == good_ones[i].number);
 		if (!good_ones[i].text)
@@ -418,7 +449,7 @@ static enum cm_rc load(const struct folder *f, struct conf *c, struct cm_err *er
 
 	assert_non_null(path);
 	memset(c, 0, sizeof *c);
-	rc = cf_load(path, rows, c, NULL, err);
+	rc = cf_load(path, rows, c, NULL, NULL, err);
 	free(path);
 	return rc;
 }
@@ -596,6 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_named_and_not_there_is_the_configurations_fault),
 		cmocka_unit_test(every_documented_key_is_accepted),
+		cmocka_unit_test(a_file_keeps_its_lines_when_another_is_read),
 		cmocka_unit_test(an_absent_key_takes_its_default),
 		cmocka_unit_test(a_misspelt_key_is_refused_with_the_nearest_one),
 		cmocka_unit_test(every_misspelling_of_every_key_is_refused),

@@ -11,7 +11,7 @@
 
 #include "cm_buf.h"
 #include "cr_hpke.h"
-#include "cr_x25519.h"
+#include "cr_x25519_many.h"
 
 #define MAX_FIELD 1024u
 
@@ -299,6 +299,85 @@ static void low_order_points_are_refused_on_both_sides(void **state)
 	pair_fini(&p);
 }
 
+#define MANY   97u
+#define RECORD 21u
+#define STRIDE (RECORD + CR_HPKE_OVERHEAD + 3u)
+
+/* Messages 5 and 64 are altered, 70 has an encapsulation of low order: they alone are not good. */
+static void open_many(struct pair *p, uint8_t *sealed, size_t n, const uint8_t *records)
+{
+	static const uint8_t zeros[RECORD];
+	uint8_t plain[MANY * RECORD + 1];
+	const uint8_t *at[MANY];
+	bool good[MANY];
+	struct cm_err err;
+
+	for (size_t i = 0; i < n; i++)
+		at[i] = sealed + i * STRIDE;
+	if (n > 5)
+		sealed[5 * STRIDE + 40] ^= 1;
+	if (n > 64)
+		sealed[64 * STRIDE] ^= 1;
+	if (n > 70)
+		memset(sealed + 70 * STRIDE, 0, CR_HPKE_PUBLIC_LEN);
+	memset(plain, 0xee, sizeof plain);
+	assert_int_equal(
+		cr_hpke_open_many(p->o, "aad", 3, at, n, RECORD + CR_HPKE_OVERHEAD, plain, good, &err),
+		CM_OK);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(good[i], i != 5 && i != 64 && i != 70);
+		assert_memory_equal(plain + i * RECORD, good[i] ? records + i * RECORD : zeros, RECORD);
+	}
+	assert_int_equal(plain[n * RECORD], 0xee);
+}
+
+static void many_together_are_the_same_bytes_as_one_by_one(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 3, 31, 32, 33, 63, 64, 65, MANY };
+	static const char *const ways[] = { "openssl", "avx512" };
+	static uint8_t one[MANY * STRIDE], many[MANY * STRIDE], records[MANY * RECORD];
+	static struct cr_key ephemeral[MANY];
+	struct cm_err err;
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, CR_HPKE_AES128GCM);
+	p.rng.fill(p.rng.ctx, ephemeral, sizeof ephemeral);
+	p.rng.fill(p.rng.ctx, records, sizeof records);
+	assert_true(cr_x25519_use("openssl"));
+	memset(one, 0xcc, sizeof one);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(cr_hpke_seal_with(p.s, &ephemeral[i], "aad", 3, records + i * RECORD, RECORD,
+					 one + i * STRIDE, &err),
+			CM_OK);
+	for (size_t w = 0; w < 2; w++)
+		for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && cr_x25519_use(ways[w]); i++) {
+			memset(many, 0xcc, sizeof many);
+			assert_int_equal(cr_hpke_seal_many(p.s, ephemeral, sizes[i], "aad", 3, records,
+						 RECORD, many, STRIDE, &err),
+				CM_OK);
+			assert_memory_equal(many, one, sizes[i] * STRIDE);
+			open_many(&p, many, sizes[i], records);
+		}
+	pair_fini(&p);
+}
+
+static void lengths_of_no_message_do_not_open_together(void **state)
+{
+	struct cm_err err;
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, CR_HPKE_AES128GCM);
+	const uint8_t *at = p.sealed;
+	bool good;
+	uint8_t plain;
+
+	assert_int_equal(cr_hpke_open_many(p.o, "aad", 3, &at, 1, CR_HPKE_OVERHEAD - 1, &plain, &good, &err),
+		CM_EDATA);
+	pair_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +390,8 @@ int main(void)
 		cmocka_unit_test(other_keys_infos_aads_suites_and_lengths_do_not_open),
 		cmocka_unit_test(an_unknown_suite_is_refused),
 		cmocka_unit_test(low_order_points_are_refused_on_both_sides),
+		cmocka_unit_test(many_together_are_the_same_bytes_as_one_by_one),
+		cmocka_unit_test(lengths_of_no_message_do_not_open_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

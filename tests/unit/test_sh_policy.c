@@ -178,7 +178,7 @@ static void the_file_is_read_with_its_defaults(void **state)
 	assert_string_equal(p.population, "x");
 	assert_int_equal(p.min_batch, 1000);
 	assert_int_equal(p.max_window_ms, 7 * 86400000LL);
-	assert_int_equal(p.max_plan_entries, 256);
+	assert_int_equal(p.max_plan_entries, 400);
 	assert_int_equal(p.max_tries, 3);
 	assert_int_equal(p.colluders, 3);
 	assert_true(p.max_epsilon0 == 8.0 && p.honest_fraction == 0.75 && p.max_share == 0.5);

@@ -1,8 +1,7 @@
-/* pt_category.c - what the histogram rows share, and the row that has both a keep probability and dummies. */
+/* pt_category.c - what the histogram rows share whose value is a category. */
 #include "pt_category.h"
 
 #include "pr_limits.h"
-#include "pt_rows.h"
 
 enum cm_rc pt_histogram_check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
@@ -35,13 +34,3 @@ enum cm_rc pt_category_check(const struct qy_query *q, const struct pt_randomize
 		return pt_histogram_bins_fault(p->row, q, p->mixbins.bins, err);
 	return pt_mixbins_check(p, err);
 }
-
-const struct pt_device pt_device_mixbins = {
-	.name = "mixbins",
-	.summary = "k-ary randomized response among dummies: a histogram",
-	.parameters = &pt_mixbins_layout,
-	.check = pt_category_check,
-	.dummy = pt_mixbins_dummy,
-	.rare_dummy = true,
-	PT_CATEGORY_DEVICE,
-};

@@ -1,8 +1,7 @@
-/* pt_category_analysis.c - the analysis half of pt_category.c: the row's plan, loss, counts and answer. */
+/* pt_category_analysis.c - the analysis half of pt_category.c: the answer and its expected error. */
 #include "pt_category_analysis.h"
 
 #include "es_expect.h"
-#include "pt_rows.h"
 
 enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
@@ -25,18 +24,3 @@ double pt_category_expected_error(const struct pt_protocol *row, const struct qy
 	(void)q;
 	return es_support_expected_error(&s, participants, p->mixbins.bins);
 }
-
-static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
-	struct pt_randomizer *out, struct cm_err *err)
-{
-	if (q->kind != QY_HISTOGRAM)
-		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
-	return pt_mixbins_request(row, qy_query_bins(q), r, out, err);
-}
-
-const struct pt_protocol pt_row_mixbins = {
-	.device = &pt_device_mixbins,
-	.derive = derive,
-	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
-	PT_CATEGORY_ANALYSIS,
-};

@@ -160,20 +160,6 @@ double pt_mixbins_dummies_among(const struct pt_randomizer *p, uint64_t messages
 	return (double)(certain + (rare < participants ? rare : participants));
 }
 
-void pt_request_dummies(struct pt_request *r, double dummies)
-{
-	double whole = floor(dummies);
-
-	r->dummies = (uint32_t)whole;
-	/* Exact but for what is below 2^-64; at most 2^64 - 2^11. */
-	r->dummy_chance = (uint64_t)ceil(ldexp(dummies - whole, 64));
-}
-
-double pt_dummies_each(uint32_t dummies, uint64_t chance)
-{
-	return dummies + pt_probability(chance);
-}
-
 enum cm_rc pt_mixbins_totals(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 	double *dummies, struct cm_err *err)
 {

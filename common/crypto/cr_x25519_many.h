@@ -1,0 +1,31 @@
+/* cr_x25519_many.h - many X25519 products at a time, in the fastest way that this machine has.
+ *
+ * There are two ways, with the same results bit for bit: libcrypto's, one product at a time, and our eight
+ * lanes (cr_x25519_lanes.h), about a sixth of the time.  Neither has a branch or an index that depends on a
+ * scalar.  Internal to this folder, its tests and the benchmark. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cr_secret.h"
+#include "cr_x25519.h"
+
+/* The environment variable that forces one of them: "openssl" or "avx512". */
+#define CR_X25519_VARIABLE "TOMBOLA_X25519"
+
+/* The way is chosen at the first product, or here; *line says which, for people.  CM_EUSAGE when the variable
+ * has another value, or names what this machine lacks. */
+CM_CHECK enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err);
+/* Force a way by the variable's value, for tests and measurements: no other thread may be computing.  false,
+ * and nothing changes, when this machine does not have it. */
+bool cr_x25519_use(const char *way);
+
+/* out[i] = k's secret * point[i] for any n.  good[i] is false when point[i] has low order (RFC 7748 section
+ * 6.1); out[i] is zero then.  CM_EINTERNAL only. */
+CM_CHECK enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, size_t n,
+	uint8_t (*out)[CR_X25519_LEN], bool *good, struct cm_err *err);
+/* public_key[i] = secret[i] * 9, the base point, and out[i] = secret[i] * point, for any n.  CM_EDATA when
+ * point has low order; out is wiped then. */
+CM_CHECK enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n,
+	const uint8_t point[CR_X25519_LEN], uint8_t (*public_key)[CR_X25519_LEN],
+	uint8_t (*out)[CR_X25519_LEN], struct cm_err *err);

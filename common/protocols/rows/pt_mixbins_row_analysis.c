@@ -1,0 +1,20 @@
+/* pt_mixbins_row_analysis.c - the analysis half of pt_mixbins_row.c. */
+#include "pt_category_analysis.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	if (q->kind != QY_HISTOGRAM)
+		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
+	return pt_mixbins_request(row, qy_query_bins(q), r, out, err);
+}
+
+const struct pt_protocol pt_row_mixbins = {
+	.device = &pt_device_mixbins,
+	.derive = derive,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
+	PT_CATEGORY_ANALYSIS,
+};

@@ -1,0 +1,125 @@
+/* sh_check.c - verifies the shuffler's configuration, what it names, and the state that a start would find.
+ */
+#include "sh_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_file.h"
+#include "cr_sign.h"
+#include "nt_addr.h"
+#include "nt_http.h"
+#include "sh_core.h"
+#include "sh_sqlite.h"
+
+enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	const struct nt_tls_conf conf = {
+		.server = true,
+		.cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl },
+			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl } },
+	};
+
+	return nt_tls_ctx_new(&conf, out, err);
+}
+
+/* Addresses, keys, certificates: whatever of them the file names. */
+static void check_named(const struct sh_conf *c, struct cm_err *first)
+{
+	struct cr_signer *signer = NULL;
+	struct cr_verifier *analyzer = NULL;
+	struct nt_tls_ctx *tls = NULL;
+	struct nt_addr address;
+	struct cm_err why;
+
+	if (c->listen && nt_addr_split(c->listen, &address, &why) != CM_OK)
+		cf_fault_at(c->file, "listen", &why, stderr, first);
+	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
+		cf_fault_at(c->file, "http", &why, stderr, first);
+	if (c->signing_key && cr_signer_load(c->signing_key, &signer, &why) != CM_OK)
+		cf_fault_at(c->file, "signing_key", &why, stderr, first);
+	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &analyzer, &why) != CM_OK)
+		cf_fault_at(c->file, "analyzer_key", &why, stderr, first);
+	if (c->cert && c->key && c->services_ca && c->clients_ca && sh_check_tls(c, &tls, &why) != CM_OK)
+		cf_fault_at(c->file, "tls", &why, stderr, first);
+	nt_tls_ctx_free(tls);
+	cr_verifier_free(analyzer);
+	cr_signer_free(signer);
+}
+
+static void say(void *user, const struct cm_err *why)
+{
+	cf_finding(why, stderr, user);
+}
+
+/* The stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that is not
+ * made yet has nothing to find. */
+static void check_store(const struct sh_conf *c, const struct sh_policy *policy, struct cm_err *first)
+{
+	struct sh_store store = { .close = NULL };
+	char *keys = cm_file_join(c->state_dir, "keys"), *leaves = cm_file_join(c->state_dir, "leaves");
+	const struct sh_core_conf conf = {
+		.env = { .store = &store,
+			.key_dir = keys,
+			.leaves = { leaves, c->proof_window_ms },
+			.max_bytes = (size_t)c->max_waiting_mib << 20 },
+		.policy = policy,
+	};
+	struct cm_err why;
+
+	enum cm_rc rc = keys && leaves ? sh_sqlite_open_readonly(c->state_dir, &store, &why)
+				       : cm_fail(&why, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK && policy)
+		rc = sh_core_check(&conf, say, first, &why);
+	if (rc == CM_ELATER)
+		(void)fprintf(stderr, "%s, which read it when it started: not looked at\n", why.msg);
+	else if (rc != CM_OK && rc != CM_ENOINPUT)
+		say(first, &why);
+	if (store.close)
+		store.close(store.ctx);
+	free(leaves);
+	free(keys);
+}
+
+/* Both files and what the first one names.  *judged: the policy is whole. */
+static enum cm_rc check_files(
+	const char *path, struct sh_conf *conf, struct sh_policy *policy, bool *judged, struct cm_err *first)
+{
+	struct cm_err why;
+
+	enum cm_rc rc = sh_conf_load(path, conf, stderr, &why);
+	if (rc != CM_OK)
+		cf_finding(&why, stderr, first);
+	check_named(conf, first);
+	/* A configuration that is not there is an input that is not there. */
+	if (rc != CM_ENOINPUT)
+		rc = cf_blamed(first);
+	*judged = conf->policy && sh_policy_load(conf->policy, policy, stderr, &why) == CM_OK;
+	if (conf->policy && !*judged)
+		cf_finding(&why, stderr, first);
+	return rc == CM_OK ? first->code : rc;
+}
+
+enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct sh_conf conf = { 0 };
+	struct sh_policy policy = { 0 };
+	struct cm_err why;
+	bool judged;
+
+	(void)exit_code;
+	err->code = CM_OK;
+	enum cm_rc rc = check_files(cli->config, &conf, &policy, &judged, err);
+	if (conf.state_dir && cm_file_check_folder(conf.state_dir, &why) != CM_OK)
+		cf_finding(&why, stderr, err);
+	if (conf.state_dir)
+		check_store(&conf, judged ? &policy : NULL, err);
+	rc = rc == CM_OK ? err->code : rc;
+	if (rc == CM_OK)
+		(void)printf("%s and %s are valid\n", cli->config, conf.policy);
+	sh_policy_fini(&policy);
+	sh_conf_free(&conf);
+	return rc;
+}

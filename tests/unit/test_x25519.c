@@ -1,0 +1,348 @@
+/* test_x25519.c - X25519 many at a time: each way against RFC 7748, a table of another implementation, and
+ * libcrypto.
+ *
+ * Compiled twice: with the lanes of this machine, where it has them, and with their emulation, which also
+ * says whether an operand of the instruction was ever too large.  Given a number of
+ * random points, it also takes RFC 7748's million steps, which is a minute. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_buf.h"
+#include "cr_rand.h"
+#include "cr_x25519_lanes.h"
+#include "cr_x25519_many.h"
+
+#define MANY 130u /* more than two full calls of the lanes */
+
+static const char *ways[2] = { "openssl" };
+static size_t ways_here = 1;
+#ifdef CR_LANES_EMULATED
+static size_t points_to_draw = 1000;
+#else
+static size_t points_to_draw = 20000;
+#endif
+static bool a_million_times; /* RFC 7748's last line, too */
+static struct cr_rng rng;
+
+typedef uint8_t number[CR_X25519_LEN];
+
+static void unhex(const char *hex, number out)
+{
+	assert_int_equal(cm_unhex(hex, out, CR_X25519_LEN), CM_OK);
+}
+
+static void draw(void *out, size_t n)
+{
+	rng.fill(rng.ctx, out, n);
+}
+
+/* One product by the way in use, in lane `lane` of a batch of 8 with random other lanes. */
+static bool in_lane(size_t lane, const number secret, const number point, number out)
+{
+	number other[8], got[8];
+	const uint8_t *at[8];
+	bool good[8];
+	struct cr_x25519 *k;
+	struct cm_err err;
+
+	draw(other, sizeof other);
+	for (size_t i = 0; i < 8; i++)
+		at[i] = i == lane ? point : other[i];
+	assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
+	assert_int_equal(cr_x25519_points(k, at, 8, got, good, &err), CM_OK);
+	cr_x25519_free(k);
+	for (size_t i = 0; i < 8; i++)
+		assert_true(good[i] || i == lane);
+	memcpy(out, got[lane], sizeof(number));
+	return good[lane];
+}
+
+static void rfc7748_5_2_vectors_in_every_lane(void **state)
+{
+	static const char *const vectors[][3] = {
+		{ "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
+			"e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c",
+			"c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552" },
+		{ "4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d",
+			"e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
+			"95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957" },
+	};
+	number secret, point, want, got;
+
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++)
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(cr_x25519_use(ways[w]));
+			unhex(vectors[i][0], secret);
+			unhex(vectors[i][1], point);
+			unhex(vectors[i][2], want);
+			for (size_t lane = 0; lane < 8; lane++) {
+				assert_true(in_lane(lane, secret, point, got));
+				assert_memory_equal(got, want, sizeof got);
+			}
+		}
+}
+
+/* k, u = k * u, k; from 9. */
+static void iterate(const char *way, unsigned times, const char *want_hex)
+{
+	struct cr_key k = { { 9 } }, next;
+	number u = { 9 }, public_key[1], out[1], want;
+	struct cm_err err;
+
+	assert_true(cr_x25519_use(way));
+	for (unsigned i = 0; i < times; i++) {
+		assert_int_equal(cr_x25519_scalars(&k, 1, u, public_key, out, &err), CM_OK);
+		memcpy(next.bytes, out[0], sizeof next.bytes);
+		memcpy(u, k.bytes, sizeof u);
+		k = next;
+	}
+	unhex(want_hex, want);
+	assert_memory_equal(k.bytes, want, sizeof want);
+}
+
+static void rfc7748_5_2_iterated(void **state)
+{
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++) {
+		iterate(ways[w], 1, "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079");
+		iterate(ways[w], 1000, "684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51");
+		if (a_million_times)
+			iterate(ways[w], 1000000,
+				"7c3911e0ab2586fd864497297e575e6f3bc601c0883c30df5f4dd2d24f665424");
+	}
+}
+
+/* Every row by points and by scalars, in a lane that changes from row to row. */
+static void check_row(
+	size_t row, const char *class, const number secret, const number point, const number want)
+{
+	static const number zero;
+	const bool refused = memcmp(want, zero, sizeof zero) == 0;
+	struct cr_key keys[5];
+	number got, public_key[5], out[5];
+	struct cm_err err;
+
+	assert_int_equal(refused, strcmp(class, "low_order") == 0);
+	assert_int_equal(in_lane(row % 8, secret, point, got), !refused);
+	assert_memory_equal(got, want, sizeof got);
+	draw(keys, sizeof keys);
+	memcpy(keys[row % 5].bytes, secret, sizeof keys[0].bytes);
+	assert_int_equal(
+		cr_x25519_scalars(keys, 5, point, public_key, out, &err), refused ? CM_EDATA : CM_OK);
+	assert_memory_equal(out[row % 5], want, sizeof got);
+}
+
+static void the_table_of_edges(void **state)
+{
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++) {
+		FILE *f = fopen(TEST_DATA "/x25519.txt", "r");
+		char line[512], class[32], hex[3][65];
+		number secret, point, want;
+		size_t rows = 0;
+
+		assert_non_null(f);
+		assert_true(cr_x25519_use(ways[w]));
+		while (fgets(line, sizeof line, f)) {
+			if (line[0] == '#')
+				continue;
+			assert_int_equal(
+				sscanf(line, "%31s %64s %64s %64s", class, hex[0], hex[1], hex[2]), 4);
+			unhex(hex[0], secret);
+			unhex(hex[1], point);
+			unhex(hex[2], want);
+			check_row(rows++, class, secret, point, want);
+		}
+		assert_int_equal(fclose(f), 0);
+		assert_int_equal(rows, 421);
+	}
+}
+
+/* What libcrypto makes of a point and a secret alone. */
+static void alone(const number secret, const number point, number public_key, number out)
+{
+	struct cr_x25519 *k;
+	struct cm_err err;
+
+	assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
+	memcpy(public_key, cr_x25519_public(k), sizeof(number));
+	if (cr_x25519_derive(k, point, out, &err) != CM_OK)
+		memset(out, 0, sizeof(number));
+	cr_x25519_free(k);
+}
+
+/* n points and n secrets, at an address that is `shift` from an aligned one; bytes after the results stay. */
+static void check_batch(size_t n, size_t shift)
+{
+	static uint8_t memory[4][(MANY + 1) * sizeof(number) + 8];
+	static struct cr_key keys[MANY];
+	uint8_t(*out)[CR_X25519_LEN] = (number *)(memory[0] + shift),
+	(*point)[CR_X25519_LEN] = (number *)(memory[1] + shift);
+	uint8_t(*public_key)[CR_X25519_LEN] = (number *)(memory[2] + shift);
+	const uint8_t *at[MANY];
+	bool good[MANY + 1];
+	number want, want_public, same;
+	struct cr_x25519 *k;
+	struct cm_err err;
+
+	draw(keys, sizeof keys);
+	draw(memory, sizeof memory);
+	for (size_t i = 0; i < n; i++)
+		at[i] = point[n - 1 - i];
+	memset(same, 0xa5, sizeof same);
+	memcpy(out[n], same, sizeof same);
+	memcpy(public_key[n], same, sizeof same);
+	good[n] = false;
+	assert_int_equal(cr_x25519_new(keys[0].bytes, &k, &err), CM_OK);
+	assert_int_equal(cr_x25519_points(k, at, n, out, good, &err), CM_OK);
+	cr_x25519_free(k);
+	for (size_t i = 0; i < n; i++) {
+		alone(keys[0].bytes, at[i], want_public, want);
+		assert_true(good[i]);
+		assert_memory_equal(out[i], want, sizeof want);
+	}
+	assert_false(good[n]);
+	assert_memory_equal(out[n], same, sizeof same);
+	assert_int_equal(cr_x25519_scalars(keys, n, point[n], public_key, out, &err), CM_OK);
+	for (size_t i = 0; i < n; i++) {
+		alone(keys[i].bytes, point[n], want_public, want);
+		assert_memory_equal(public_key[i], want_public, sizeof want);
+		assert_memory_equal(out[i], want, sizeof want);
+	}
+	assert_memory_equal(out[n], same, sizeof same);
+	assert_memory_equal(public_key[n], same, sizeof same);
+}
+
+static void batches_of_every_size_at_any_address(void **state)
+{
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++) {
+		assert_true(cr_x25519_use(ways[w]));
+		for (size_t n = 0; n <= 17; n++)
+			check_batch(n, n % 8);
+		for (size_t n = 31; n <= 33; n++)
+			check_batch(n, 1);
+		for (size_t n = 63; n <= 66; n++)
+			check_batch(n, 3);
+		check_batch(MANY - 2, 0);
+		check_batch(MANY - 1, 7);
+	}
+}
+
+static void points_of_low_order_do_not_disturb_their_neighbours(void **state)
+{
+	static const number low[2] = { { 0 }, { 1 } };
+
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++)
+		for (size_t which = 1; which < 16; which++) {
+			number point[64], out[64], want, unused, secret;
+			const uint8_t *at[64];
+			bool good[64];
+			struct cr_x25519 *k;
+			struct cm_err err;
+
+			assert_true(cr_x25519_use(ways[w]));
+			draw(point, sizeof point);
+			draw(secret, sizeof secret);
+			/* In one lane of several groups, in all of one group, or everywhere. */
+			for (size_t i = 0; i < 64; i++)
+				at[i] = which == 15 || i % which == 0 || (which == 7 && i / 8 == 3)
+						? low[i & 1]
+						: point[i];
+			assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
+			assert_int_equal(cr_x25519_points(k, at, 64, out, good, &err), CM_OK);
+			cr_x25519_free(k);
+			for (size_t i = 0; i < 64; i++) {
+				alone(secret, at[i], unused, want);
+				assert_memory_equal(out[i], want, sizeof want);
+				assert_int_equal(good[i], at[i] == point[i]);
+			}
+		}
+}
+
+static void random_points_as_libcrypto_has_them(void **state)
+{
+	(void)state;
+	for (size_t w = 0; w < ways_here; w++) {
+		/* libcrypto against itself needs no more than the other tests. */
+		size_t left = strcmp(ways[w], "openssl") == 0 ? MANY : points_to_draw;
+
+		assert_true(cr_x25519_use(ways[w]));
+		for (; left > 0; left -= left < 64 ? left : 64) {
+			number point[64], out[64], want, secret;
+			const uint8_t *at[64];
+			bool good[64];
+			struct cr_x25519 *k;
+			struct cm_err err;
+
+			draw(point, sizeof point);
+			draw(secret, sizeof secret);
+			for (size_t i = 0; i < 64; i++)
+				at[i] = point[i];
+			assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
+			assert_int_equal(cr_x25519_points(k, at, 64, out, good, &err), CM_OK);
+			for (size_t i = 0; i < 64; i++) {
+				assert_true(good[i]);
+				assert_int_equal(cr_x25519_derive(k, at[i], want, &err), CM_OK);
+				assert_memory_equal(out[i], want, sizeof want);
+			}
+			cr_x25519_free(k);
+		}
+	}
+}
+
+static void no_operand_of_the_instruction_was_too_large(void **state)
+{
+	(void)state;
+#ifdef CR_LANES_EMULATED
+	assert_int_equal(cr_x25519_lanes_beyond, 0);
+#endif
+}
+
+static void a_way_that_is_not_there_is_refused(void **state)
+{
+	const char *line;
+	struct cm_err err;
+
+	(void)state;
+	assert_false(cr_x25519_use("abacus"));
+	assert_true(cr_x25519_use("openssl"));
+	assert_int_equal(cr_x25519_begin(&line, &err), CM_OK);
+	assert_non_null(strstr(line, "OpenSSL"));
+	assert_int_equal(cr_x25519_use("avx512"), cr_x25519_lanes_here());
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rfc7748_5_2_vectors_in_every_lane),
+		cmocka_unit_test(rfc7748_5_2_iterated),
+		cmocka_unit_test(the_table_of_edges),
+		cmocka_unit_test(batches_of_every_size_at_any_address),
+		cmocka_unit_test(points_of_low_order_do_not_disturb_their_neighbours),
+		cmocka_unit_test(random_points_as_libcrypto_has_them),
+		cmocka_unit_test(no_operand_of_the_instruction_was_too_large),
+		cmocka_unit_test(a_way_that_is_not_there_is_refused),
+	};
+	struct cm_err err;
+
+	if (cr_rng_system(&rng, &err) != CM_OK)
+		return 1;
+	if (cr_x25519_lanes_here())
+		ways[ways_here++] = "avx512";
+	if (argc > 1) {
+		points_to_draw = strtoul(argv[1], NULL, 10);
+		a_million_times = true;
+	}
+	print_message("ways: %s %s\n", ways[0], ways_here > 1 ? ways[1] : "(no AVX-512 IFMA here)");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

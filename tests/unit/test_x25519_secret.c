@@ -1,0 +1,125 @@
+/* test_x25519_secret.c - nothing that the lanes do depends on a secret, and they leave none behind.
+ *
+ * Under valgrind (tests/x25519_secret.sh) memcheck is told that scalars and points are undefined: it then
+ * reports each branch and each address that depends on them.  With the argument `leak` the program
+ * branches on a bit of a product, which must be reported.  The lanes are the emulation, the same statements
+ * as those compiled for the instruction, which valgrind does not know. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cr_rand.h"
+#include "cr_x25519_lanes.h"
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else /* then there is no valgrind to run it either */
+#define VALGRIND_MAKE_MEM_UNDEFINED(at, n) ((void)(at))
+#define VALGRIND_MAKE_MEM_DEFINED(at, n)   ((void)(at))
+#endif
+
+#define GROUPS    3u
+#define STACK_LEN (256u << 10)
+#define OURS      (STACK_LEN - 4096u) /* above are the thread's own data */
+
+static struct cr_lanes scalar[GROUPS], point[GROUPS], out[GROUPS];
+static bool leak;
+
+static void fill(void)
+{
+	struct cr_rng rng;
+	struct cm_err err;
+
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	rng.fill(rng.ctx, scalar, sizeof scalar);
+	rng.fill(rng.ctx, point, sizeof point);
+}
+
+static void no_branch_or_address_depends_on_a_secret(void **state)
+{
+	(void)state;
+	fill();
+	VALGRIND_MAKE_MEM_UNDEFINED(scalar, sizeof scalar);
+	VALGRIND_MAKE_MEM_UNDEFINED(point, sizeof point);
+	cr_x25519_lanes(scalar, point, GROUPS, out);
+	if (leak && (out[0].word[0][0] & 1))
+		print_message("the product is odd\n");
+	VALGRIND_MAKE_MEM_DEFINED(out, sizeof out);
+#ifdef CR_LANES_EMULATED
+	VALGRIND_MAKE_MEM_DEFINED(&cr_x25519_lanes_beyond, sizeof cr_x25519_lanes_beyond);
+#endif
+	assert_memory_not_equal(out[0].word, out[1].word, sizeof out[0].word);
+}
+
+/* The emulation and a sanitizer use the stack in their own ways. */
+#if !defined CR_LANES_EMULATED && !defined TOMBOLA_SANITIZED
+#define LOOKS_AT_STACK
+
+static void *compute(void *arg)
+{
+	(void)arg;
+	cr_x25519_lanes(scalar, point, GROUPS, out);
+	return NULL;
+}
+
+/* Run a thread on this stack that makes products of random numbers. */
+static void use(uint8_t *stack)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	fill();
+	memset(stack, 0x5a, STACK_LEN);
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstack(&attributes, stack, STACK_LEN), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, compute, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_attr_destroy(&attributes), 0);
+}
+
+/* The same stack after other secrets is the same: a part of them, or of what was made of them, would differ.
+ */
+static void the_stack_afterwards_is_the_same_for_all_secrets(void **state)
+{
+	uint8_t *stack = aligned_alloc(4096, STACK_LEN), *before = malloc(OURS);
+	size_t used = 0;
+
+	(void)state;
+	assert_non_null(stack);
+	assert_non_null(before);
+	use(stack);
+	for (size_t i = 0; i < OURS; i++)
+		used += stack[i] != 0x5a;
+	assert_true(used > 8192);
+	memcpy(before, stack, OURS);
+	use(stack);
+	assert_memory_equal(stack, before, OURS);
+	free(before);
+	free(stack);
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_branch_or_address_depends_on_a_secret),
+#ifdef LOOKS_AT_STACK
+		cmocka_unit_test(the_stack_afterwards_is_the_same_for_all_secrets),
+#endif
+	};
+
+	if (!cr_x25519_lanes_here()) {
+		print_message("no AVX-512 IFMA here: test_x25519_secret_emulated has the same lanes\n");
+		return 77;
+	}
+	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# x25519_secret.sh EMULATED REAL - that no branch and no address of the eight lanes of X25519 depends on a scalar or point.
+#
+# EMULATED: test_x25519_secret with the emulated lanes; valgrind's memcheck follows what depends on the secrets through the
+# same statements that are compiled for AVX-512, which valgrind does not know.  REAL: the program with those; their machine
+# code may move nothing from a vector or a mask to where a branch or an address is computed.
+set -eu
+
+emulated=${1:?usage: tests/x25519_secret.sh EMULATED REAL}
+real=${2:?usage: tests/x25519_secret.sh EMULATED REAL}
+for tool in valgrind objdump; do
+	command -v "$tool" >/dev/null || {
+		echo "tests/x25519_secret.sh: $tool is not installed: deploy/setup.sh test" >&2
+		exit 69
+	}
+done
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+valgrind --quiet --error-exitcode=9 "$emulated" >"$out" 2>&1 || {
+	cat "$out" >&2
+	echo 'x25519_secret: something depends on a secret' >&2
+	exit 1
+}
+# A branch on a product must be noticed, or the line above says nothing.
+if valgrind --quiet --error-exitcode=9 "$emulated" leak >"$out" 2>&1 || ! grep -q 'depends on uninitialised' "$out"; then
+	echo 'x25519_secret: valgrind does not notice a branch on a secret' >&2
+	exit 1
+fi
+
+[ "$(uname -m)" = x86_64 ] || exit 0
+# What multiply_all calls, as compiled: everything between it and the public function that is of the lanes.
+for name in climb invert divide square_times times avoid_zero multiply_all; do
+	objdump --disassemble="$name" --no-show-raw-insn "$real"
+done >"$out"
+grep -c 'vpmadd52[lh]uq.*zmm' "$out" | awk '$1 < 400 { exit 1 }' || {
+	echo "x25519_secret: $real has no lanes" >&2
+	exit 1
+}
+if grep -E 'vpextr|vpgather|vpscatter|vgather|vscatter|kortest|ktest|vptest |vmovmsk|vpmovmsk|[[:space:]]i?div' "$out" >&2 ||
+	grep -E '(vmov[dq]|kmov[bwdq]) +%(xmm|k)[0-9]+,%[er]' "$out" >&2; then
+	echo 'x25519_secret: the lanes move a vector to where branches and addresses are computed' >&2
+	exit 1
+fi
