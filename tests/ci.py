@@ -39,6 +39,9 @@ def check_commands(where, run):
         need(name in presets("buildPresets"), f"{where}: no build preset {name}")
     for name in re.findall(r"(?<!tombola/tests/)build/(\w+)", run):
         need(name in presets("configurePresets"), f"{where}: no preset makes build/{name}")
+    if "buildx build" in run:
+        need("rewrite-timestamp=true" in run and "--build-arg SOURCE_DATE_EPOCH=" in run,
+             f"{where}: an image with the times of its build")
     for name, _ in re.findall(r"--build-arg (\w+)=(\S+)", run):
         need(re.search(rf"^ARG {name}\b", text_of("deploy", "Dockerfile"), re.M), f"{where}: the image takes no {name}")
 

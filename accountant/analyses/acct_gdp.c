@@ -220,6 +220,11 @@ enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, doubl
 		return rc;
 	if (!(defect > 0 && defect < 1))
 		return ACCT_EDOMAIN;
+	if (round->event == ACCT_GAUSSIAN && !(round->rate < 1) && !(round->sampling > 0) &&
+		!(round->defect > defect)) {
+		*mu = 1 / round->scale * (1 + 4 * ULP);
+		return ACCT_OK;
+	}
 	rc = acct_curve_init(&curve, &list);
 	curve.work = &work;
 	if (!rc)

@@ -28,8 +28,10 @@ double acct_power_excess(double alpha, double z)
 }
 
 /* Can the loss be infinite?  Structurally: the mass may be below the range of a double. */
-static bool has_infinite(const struct acct_round *r)
+static bool has_infinite(const struct acct_round *r, const struct acct_list *l)
 {
+	if (l->infinite[0] > 0 || l->infinite[1] > 0)
+		return true;
 	for (size_t j = 0; j < r->cells; j++)
 		if ((r->cell[j].u > 0) != (r->cell[j].v > 0))
 			return true;
@@ -41,7 +43,8 @@ struct source {
 	const struct acct_round *round;
 	struct acct_list list;
 	bool infinite, pair;
-	double share; /* of the work of a pair */
+	bool gaussian; /* its divergence is alpha / 2 times the squared distance */
+	double share;  /* of the work of a pair */
 	struct acct_renyi_grid grid;
 };
 
@@ -54,10 +57,12 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	memset(&s->grid, 0, sizeof s->grid);
 	if (rc)
 		return rc;
-	s->infinite = has_infinite(r);
+	s->gaussian = r->event == ACCT_GAUSSIAN && !(r->rate < 1) && !(r->sampling > 0);
+	/* Of sampled normal noise, whose losses have no bound, no divergence is computed. */
+	s->infinite = has_infinite(r, &s->list) || (r->event == ACCT_GAUSSIAN && !s->gaussian);
 	s->share = orders > 1 ? 0.25 / (double)orders : 1;
 	s->pair = orders > 0 && !s->infinite && acct_pair_is(r, &s->list);
-	if (s->infinite || s->list.lossless || s->pair)
+	if (s->infinite || s->list.lossless || s->pair || s->gaussian)
 		return ACCT_OK;
 	return acct_renyi_grid_init(&s->grid, &s->list, orders > 0 ? FINE : COARSE);
 }
@@ -79,6 +84,12 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	*rdp = (struct acct_bound){ 0, 0 };
 	if (s->list.lossless)
 		return ACCT_OK;
+	if (s->gaussian) {
+		double exact = (double)s->round->count * alpha / (2 * s->round->scale * s->round->scale);
+
+		*rdp = (struct acct_bound){ exact * (1 - 8 * DBL_EPSILON), exact * (1 + 8 * DBL_EPSILON) };
+		return ACCT_OK;
+	}
 	if (s->pair)
 		acct_pair_moment(&s->list, alpha, s->share, &log_s);
 	else

@@ -75,6 +75,8 @@ double acct_renyi_log_tail(const struct acct_list *l, double eps, bool swap)
 {
 	double g = l->sampling, y = tanh(eps / 2);
 
+	if (l->event != ACCT_SHUFFLED) /* H <= (1-y)/2 */
+		return -eps - log1p(exp(-eps)) + 4 * DBL_EPSILON;
 	if (!(g < 1))
 		return of_cells(l, eps, swap);
 	/* H = a H_all at log(1 + (e^eps - 1)/g), a = g + (1-g) y */

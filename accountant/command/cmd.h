@@ -41,9 +41,10 @@ enum {
 	CMD_TITLE = 1u << 15,
 	CMD_FILE = 1u << 16,  /* one argument after the verb */
 	CMD_SHELL = 1u << 17, /* one argument after the verb: bash or zsh */
+	CMD_GROUP = 1u << 18,
 };
 
-enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT };
+enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {
 	unsigned given;                    /* bits of the options that were given */
@@ -57,6 +58,7 @@ struct cmd_question {
 	const char *output, *over, *title, *file; /* NULL when not given */
 	double delta_min, delta_max, from, to;    /* NAN when not given */
 	unsigned points;                          /* 0 when not given */
+	unsigned group;                           /* records that neighbours differ in; 0 when not given */
 };
 
 struct cmd_verb {
@@ -79,6 +81,13 @@ const char *cmd_option(size_t i, unsigned *bit);
 
 /* "tombola-accountant: ..." to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
+
+/* Rounds `import:FILE[,count=][,sampling=][,defect=]`, a privacy curve from a file (tombola-accountant(1)),
+ * and `matrix:FILE,n=[,count=][,sampling=][,defect=]`, a randomizer by its probabilities.  What was read
+ * stays loaded while the program runs.  ACCT_EDOMAIN: why says what is wrong with the file. */
+bool cmd_is_import(const char *text);
+ACCT_CHECK enum acct_rc cmd_import(
+	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
 
 /* The parts of a round, written to `part`; with `published` their cells are those of the published reduction.
  * ACCT_EDOMAIN: why holds at most room bytes. */
@@ -146,4 +155,5 @@ int cmd_run_audit(const struct cmd_question *q);
 int cmd_run_paper(const struct cmd_question *q);
 int cmd_run_describe(const struct cmd_question *q);
 int cmd_run_names(const struct cmd_question *q);
+int cmd_run_export(const struct cmd_question *q);
 int cmd_run_completion(const struct cmd_question *q);

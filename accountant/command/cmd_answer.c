@@ -2,14 +2,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_group.h"
 #include "cmd_search.h"
 
+static const char group_note[] =
+	"of a group of records replaced together: at least one record's, at most by the inequality of groups";
 static const char published_note[] = "it counts left-over reports as cover: below the exact loss in places";
 
 enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room)
 {
-	enum acct_rc rc = acct_spec_parts(text, part, parts, why, room);
+	enum acct_rc rc = cmd_is_import(text) ? cmd_import(text, part, parts, why, room)
+					      : acct_spec_parts(text, part, parts, why, room);
 
 	for (size_t i = 0; !rc && published && i < *parts; i++) {
 		const char *fault = "";
@@ -142,20 +146,48 @@ static void print(const struct cmd_question *q, const char *quantity, const stru
 	cmd_say_worth(q->method[0], q->published, a);
 }
 
+/* For a group of records, by pld alone. */
+static enum acct_rc of_group(const struct cmd_question *q, const char *quantity, const struct acct_spec *spec,
+	size_t parts, struct acct_method_answer *a, const char **why)
+{
+	struct acct_round *r = calloc(parts, sizeof *r);
+	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
+
+	*why = NULL;
+	*a = (struct acct_method_answer){ .worth = ACCT_PROVED, .note = group_note };
+	for (size_t i = 0; r && i < parts; i++)
+		r[i] = spec[i].round;
+	if (!rc)
+		rc = quantity[0] == 'e' ? acct_group_epsilon(r, parts, q->group, q->delta, &a->bound)
+					: acct_group_delta(r, parts, q->group, q->epsilon, &a->bound);
+	free(r);
+	return rc;
+}
+
+static enum acct_rc ask(const struct cmd_question *q, const char *quantity, const struct acct_spec *round,
+	size_t parts, struct acct_method_answer *a, const char **why)
+{
+	if (q->group > 1)
+		return of_group(q, quantity, round, parts, a, why);
+	return quantity[0] == 'e' ? cmd_epsilon(q->method[0], q->published, round, parts, q->delta, a, why)
+				  : cmd_delta(q->method[0], q->published, round, parts, q->epsilon, a, why);
+}
+
 static int answer(const struct cmd_question *q, const char *quantity)
 {
 	struct acct_spec *round = NULL;
 	struct acct_method_answer a;
 	const char *why;
 	size_t parts;
-	int code = cmd_rounds(q->text, q->rounds, q->published, &round, &parts);
+	int code;
 
+	if (q->group > 1 && (q->published || q->method[0] != acct_method_row(0)))
+		return cmd_fail(CMD_USAGE, "--group goes with method pld and --bound proved");
+	code = cmd_rounds(q->text, q->rounds, q->published, &round, &parts);
 	if (!round)
 		return code;
 	double start = cmd_now();
-	enum acct_rc rc = quantity[0] == 'e'
-				  ? cmd_epsilon(q->method[0], q->published, round, parts, q->delta, &a, &why)
-				  : cmd_delta(q->method[0], q->published, round, parts, q->epsilon, &a, &why);
+	enum acct_rc rc = ask(q, quantity, round, parts, &a, &why);
 	if (rc)
 		code = cmd_refused(q->method[0], rc, why);
 	else

@@ -5,11 +5,13 @@
 
 #include "cmd_search.h"
 
-/* Real values are searched among numbers of six digits, 1e-9 to 700: index = decade * 900000 + mantissa. */
+/* Real values are searched among numbers of six digits from 1e-9: index = decade * 900000 + mantissa. */
 #define DECADE    UINT64_C(900000)
 #define MANTISSA  UINT64_C(100000)
 #define LEAST_EXP (-9)
 #define MOST_REAL (11 * DECADE + 600000) /* 7.00000e2 */
+#define ONE       (9 * DECADE)
+#define MILLION   (15 * DECADE)
 
 static void real_text(uint64_t index, char *out, size_t room)
 {
@@ -33,6 +35,8 @@ static const struct key {
 } keys[] = {
 	{ "eps0", { 0, MOST_REAL, 9 * DECADE, DECADE / 3, true }, real_text },
 	{ "p", { 9 * DECADE + 1, MOST_REAL, 9 * DECADE + 100000, DECADE / 3, true }, real_text },
+	{ "sigma", { 8 * DECADE + 25000, MILLION, ONE, DECADE / 3, false }, real_text },  /* from 0.125 */
+	{ "scale", { 6 * DECADE + 100000, MILLION, ONE, DECADE / 3, false }, real_text }, /* from 0.002 */
 	{ "count", { 1, ACCT_MAX_COUNT, 1, 1, true }, whole_text },
 	{ "n", { 1, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
 	{ "dummies", { 0, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
@@ -123,13 +127,14 @@ static int open_key(const struct cmd_question *q, const struct key **out)
 	if (!first[0])
 		return cmd_fail(CMD_USAGE,
 			"calibrate: no --round says what is wanted: write eps0=? (or p, count, "
-			"n, dummies)");
+			"n, dummies, sigma, scale)");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strcmp(first, keys[i].name) == 0) {
 			*out = &keys[i];
 			return 0;
 		}
-	return cmd_fail(CMD_USAGE, "calibrate: cannot search %s=?, only eps0, p, count, n, dummies", first);
+	return cmd_fail(CMD_USAGE,
+		"calibrate: cannot search %s=?, only eps0, p, count, n, dummies, sigma, scale", first);
 }
 
 static void print(const struct open_round *o, bool limited, double seconds)

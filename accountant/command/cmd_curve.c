@@ -284,9 +284,13 @@ static void entitle(struct curve *c, char *room, size_t size)
 
 int cmd_run_curve(const struct cmd_question *q)
 {
-	struct curve *c = calloc(1, sizeof *c);
+	struct curve *c;
 	char title[200];
 	int code;
+
+	if (q->format == CMD_TRADE_OFF)
+		return cmd_fail(CMD_USAGE, "curve: --format is csv, svg, table or json (see export)");
+	c = calloc(1, sizeof *c);
 
 	if (!c)
 		return cmd_fail(CMD_INTERNAL, "out of memory");

@@ -29,6 +29,7 @@ static void print_json(const struct acct_spec *s, struct cmd_json *j)
 	cmd_json_count(j, "n", s->participants);
 	cmd_json_count(j, "count", s->round.count);
 	cmd_json_count(j, "dummies", s->round.dummies);
+	cmd_json_bool(j, "central", s->round.event != ACCT_SHUFFLED && !(s->p > 0));
 	cmd_json_number(j, "eps0", s->eps0);
 	cmd_json_number(j, "p", s->p + none);
 	cmd_json_number(j, "beta", s->beta + none);
@@ -47,8 +48,31 @@ static void print_json(const struct acct_spec *s, struct cmd_json *j)
 	cmd_json_close(j, '}');
 }
 
+static void print_central(const struct acct_spec *s)
+{
+	printf("%s: central, no local guarantee\n", s->name);
+	if (s->round.event == ACCT_PROFILE)
+		printf("  a curve of %zu points, of %s\n", s->round.profile->points,
+			s->round.profile->exact ? "a pair of laws" : "upper bounds");
+	else
+		printf("  noise %.6g\n", s->round.scale);
+	if (s->round.event == ACCT_GAUSSIAN && s->round.rate < 1)
+		printf("  a record takes part with chance %.6g\n", s->round.rate);
+}
+
 static void print_text(const struct acct_spec *s)
 {
+	if (s->round.event == ACCT_PROFILE && s->p > 0) {
+		printf("%s: eps0 %.6g\n  largest of all pairs of inputs: p %.6g, beta %.6g, q %.6g\n",
+			s->name, s->eps0, s->p, s->beta, s->q);
+		printf("  the pairs differ: the curve above all of theirs has %zu points\n",
+			s->round.profile->points);
+		return;
+	}
+	if (s->round.event != ACCT_SHUFFLED) {
+		print_central(s);
+		return;
+	}
 	printf("%s: eps0 %.6g\n", s->name, s->eps0);
 	if (s->p > 0)
 		printf("  pair: p %.6g, beta %.6g, q %.6g\n", s->p, s->beta, s->q);

@@ -95,7 +95,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
 	if (json_object_get(object, "messages"))
-		r->messages = (enum acct_messages)fmin(3, (double)cmd_source_count(&s, "messages"));
+		r->messages = (enum acct_messages)fmin(4, (double)cmd_source_count(&s, "messages"));
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

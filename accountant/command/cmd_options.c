@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_group.h"
 #include "cmd.h"
 
 #define MOST_POINTS 2001u
@@ -29,6 +30,7 @@ static const struct row {
 	{ "to", CMD_TO },
 	{ "points", CMD_POINTS },
 	{ "title", CMD_TITLE },
+	{ "group", CMD_GROUP },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -50,7 +52,7 @@ static const char usage[] =
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
-	"  describe   p, beta, q and cells of a round\n"
+	"  describe   p, beta, q and cells of a round  export  the loss distribution, for other tools\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
@@ -118,14 +120,15 @@ static int set_bound(struct cmd_question *q, const char *text)
 
 static int set_format(struct cmd_question *q, const char *text)
 {
-	static const char *const name[] = { "table", "csv", "svg", "json" };
+	static const char *const name[] = { "table", "csv", "svg", "json", "trade-off" };
 
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		if (strcmp(text, name[i]) == 0) {
 			q->format = (enum cmd_format)i;
 			return 0;
 		}
-	return cmd_fail(CMD_USAGE, "--format %s: no such format; there are table, csv, svg, json", text);
+	return cmd_fail(
+		CMD_USAGE, "--format %s: no such format; there are table, csv, svg, json, trade-off", text);
 }
 
 static int set_points(struct cmd_question *q, const char *text)
@@ -138,6 +141,19 @@ static int set_points(struct cmd_question *q, const char *text)
 	if (!(x >= 2 && x <= MOST_POINTS && x == floor(x)))
 		return cmd_fail(CMD_USAGE, "--points must be a whole number from 2 to %u", MOST_POINTS);
 	q->points = (unsigned)x;
+	return 0;
+}
+
+static int set_group(struct cmd_question *q, const char *text)
+{
+	double x;
+	int code = number("group", text, &x);
+
+	if (code)
+		return code;
+	if (!(x >= 1 && x <= ACCT_MOST_GROUP && x == floor(x)))
+		return cmd_fail(CMD_USAGE, "--group must be a whole number from 1 to %u", ACCT_MOST_GROUP);
+	q->group = (unsigned)x;
 	return 0;
 }
 
@@ -169,6 +185,8 @@ static int take(struct cmd_question *q, unsigned bit, const char *name, const ch
 		return set_bound(q, value);
 	case CMD_FORMAT:
 		return set_format(q, value);
+	case CMD_GROUP:
+		return set_group(q, value);
 	case CMD_POINTS:
 		return set_points(q, value);
 	case CMD_JSON:

@@ -7,13 +7,14 @@
 #define HELP_ROUND                                                                                     \
 	"  --round SPEC      a round; repeat it for a composition of different rounds (`names` lists " \
 	"them)\n"
+#define HELP_GROUP  "  --group G         neighbours replace up to G records (default 1)\n"
 #define HELP_METHOD "  --method NAME     the analysis (default pld; `names` lists them)\n"
 #define HELP_BOUND \
 	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
 #define HELP_JSON "  --json            one JSON object\n" HELP_LAST
 
 const struct cmd_verb cmd_verbs[] = {
-	{ "epsilon", ANSWER | CMD_DELTA, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
+	{ "epsilon", ANSWER | CMD_DELTA | CMD_GROUP, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
 		"Usage: tombola-accountant epsilon --delta D --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an "
@@ -22,16 +23,18 @@ const struct cmd_verb cmd_verbs[] = {
 		"round:\n"
 		"tombola-accountant delta --epsilon E.\n"
 		"\n"
-		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
+			HELP_JSON "\n"
 		"  tombola-accountant epsilon --delta 1e-6 --round vrr:s=2,eps0=2,n=10000,count=256\n" },
-	{ "delta", ANSWER | CMD_EPSILON, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
+	{ "delta", ANSWER | CMD_EPSILON | CMD_GROUP, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
 		"Usage: tombola-accountant delta --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"The delta for which all rounds together are (E, delta)-differentially private. The other "
 		"way\n"
 		"round: tombola-accountant epsilon --delta D.\n"
 		"\n"
-		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
+		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
+			HELP_JSON "\n"
 		"  tombola-accountant delta --epsilon 0.5 --round grr:k=16,eps0=3,n=10000\n" },
 	{ "rounds", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_rounds,
 		"Usage: tombola-accountant rounds --epsilon E --delta D --round SPEC [--round SPEC ...]\n"
@@ -49,6 +52,7 @@ const struct cmd_verb cmd_verbs[] = {
 		"  eps0=?, p=?         the largest, rounded down to six digits\n"
 		"  count=?             the largest number of repetitions\n"
 		"  n=?, dummies=?      the smallest number\n"
+		"  sigma=?, scale=?    the smallest, rounded up to six digits\n"
 		"The answer itself was checked against the budget. Exit 3: no value fits.\n"
 		"\n"
 		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
@@ -112,6 +116,24 @@ const struct cmd_verb cmd_verbs[] = {
 		"is the participant's own symbol, and the cells of the blanket. Each slot of a round apart.\n"
 		"\n" HELP_ROUND HELP_JSON "\n"
 		"  tombola-accountant describe --round grr:k=16,eps0=3,n=10000\n" },
+	{ "export", CMD_ROUND | CMD_FORMAT | CMD_JSON | CMD_OUTPUT | CMD_POINTS | CMD_DELTA_MIN | CMD_TO,
+		CMD_ROUND, cmd_run_export,
+		"Usage: tombola-accountant export --round SPEC [--round SPEC ...] [--format "
+		"json|csv|trade-off]\n"
+		"\n"
+		"The composed privacy loss for other tools: a distribution that dominates it, rounded "
+		"upwards.\n"
+		"--round import:FILE reads every format back.\n"
+		"\n"
+		"  --format F        json (default): discretization, lower_loss, probs and infinity_mass, as "
+		"the\n"
+		"                    PMF of dp_accounting has them; csv: epsilon,delta_lower,delta_upper;\n"
+		"                    trade-off: fpr,fnr, from below\n"
+		"  --points N        losses above 0 (default 400)\n"
+		"  --to E            the largest finite loss (default: where delta is --delta-min)\n"
+		"  --delta-min D     default 1e-12\n"
+		"  -o, --output FILE write to FILE instead of standard output\n" HELP_ROUND HELP_JSON "\n"
+		"  tombola-accountant export --round grr:k=16,eps0=3,n=10000,count=8 -o loss.json\n" },
 	{ "names", CMD_JSON, 0, cmd_run_names,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"

@@ -44,6 +44,7 @@ enum acct_rc {
 
 #define ACCT_MAX_CELLS   64u
 #define ACCT_MAX_LEVELS  64u
+#define ACCT_MAX_POINTS  1000000u       /* of an acct_profile */
 #define ACCT_MAX_COUNT   1000000u       /* repetitions of one round */
 #define ACCT_MAX_REPORTS 1000000000000u /* others + dummies of one round */
 
@@ -76,10 +77,46 @@ enum acct_messages {
 	/* The same, but a message of a level is the report of a participant, 1 with a chance from share *
 	 * omega to 1 - share * omega. */
 	ACCT_BITS_OF_LEVELS,
+	/* Every message is a label and a bit.  The cells are those of bits, no level is given.  Labels are
+	 * independent of each other and of everything else, and all drawn by one law, the dummies' too; given
+	 * its label and the inputs, the bit of a report is independent of the rest and as with ACCT_BITS, and
+	 * a dummy's is fair. */
+	ACCT_LABELLED_BITS,
+};
+
+/* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
+ * imported privacy-loss distribution, trade-off curve or Renyi curve.  The curve in between is the largest
+ * convex one (doc/accounting.md, "Central events"); beyond the last epsilon delta stays what it is there,
+ * as the chance of an infinite loss. */
+struct acct_profile {
+	size_t points;          /* 1..ACCT_MAX_POINTS */
+	const double *epsilon;  /* increasing, from 0 or more to at most 690 */
+	const double *delta[2]; /* at each epsilon, in [0, 1], not increasing, delta[1] with the two inputs
+				   exchanged; delta[1] NULL: the same */
+	bool exact; /* the curve is that of a pair of laws, whose loss lower ends count too; else the
+		       mechanism may lose less, and counts as nothing in lower ends */
+};
+
+/* What a round is: shuffled reports, or an answer that a trusted party made from everybody's records. */
+enum acct_event {
+	ACCT_SHUFFLED = 0, /* the cells and what is told of the messages */
+	/* Normal noise of deviation `scale` times the L2 distance of the answers on neighbours.  With a rate
+	 * below 1 the answer is a sum over records of norm at most 1 each of which takes part with this
+	 * chance, independently (Poisson sampling), and `scale` is the deviation. */
+	ACCT_GAUSSIAN,
+	ACCT_LAPLACE, /* one number and Laplace noise of `scale` times the distance of the answers on
+			 neighbours */
+	ACCT_PROFILE, /* `profile` */
 };
 
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
+	enum acct_event event; /* but for ACCT_SHUFFLED: of the fields below only count, defect and sampling
+				  are used, and cells is 0 */
+	double scale;          /* ACCT_GAUSSIAN [0.125, 1e6], ACCT_LAPLACE [0.002, 1e6] */
+	double rate;           /* ACCT_GAUSSIAN: [1e-9, 1] */
+	const struct acct_profile *profile; /* ACCT_PROFILE: borrowed for as long as the round is used, and by
+					       a state that it was added to */
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;    /* 1..ACCT_MAX_CELLS */
 	uint64_t others; /* other honest participants, each in the blanket with chance sum(omega) */
@@ -101,7 +138,9 @@ struct acct_round {
 	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
-	 * (doc/binary.md), which is never above the cells'. */
+	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
+	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
+	 * where there are few messages both are the cells'. */
 	enum acct_messages messages;
 };
 
@@ -124,6 +163,11 @@ ACCT_CHECK enum acct_rc acct_epsilons(const struct acct_round *rounds, size_t n,
 /* delta such that the adaptive composition of all rounds is (epsilon, delta)-DP; epsilon [0, inf). */
 ACCT_CHECK enum acct_rc acct_delta(
 	const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta);
+
+/* The same at 1 or more epsilons, increasing, into as many elements of delta; composed once for all of them.
+ * On error no element is set. */
+ACCT_CHECK enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double *epsilon,
+	size_t epsilons, struct acct_bound *delta);
 
 /* Is this round within the ranges above?  On ACCT_EDOMAIN *why points to a static sentence naming the
  * fault. */

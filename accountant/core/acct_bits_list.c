@@ -149,7 +149,7 @@ enum acct_rc acct_bits_list(struct acct_curve *c)
 	struct work w;
 	enum acct_rc rc;
 
-	if (c->outcomes > 0 || b->levels > 0 || b->others + b->coins > MOST_BITS)
+	if (c->outcomes > 0 || b->labels || b->levels > 0 || b->others + b->coins > MOST_BITS)
 		return ACCT_OK;
 	rc = work_init(&w, b);
 	for (size_t m = 0; m <= w.others && !rc; m++) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "acct_central.h"
 #include "acct_fault.h"
 
 #define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
@@ -30,7 +31,8 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 {
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
 		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
-		a->messages != b->messages)
+		a->messages != b->messages || a->event != b->event || a->scale != b->scale ||
+		a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
 		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
@@ -54,8 +56,11 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
-	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS)
-		return acct_fault(why, "messages must be 0, 1 or 2");
+	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
+		r->messages != ACCT_LABELLED_BITS)
+		return acct_fault(why, "messages must be 0, 1, 2 or 3");
+	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
+		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||
 		!close_to(fmin(a->u, a->v), 1) || !close_to(a->omega, 1 / (1 + fmax(a->u, a->v))) ||
 		!close_to(a->omega, b->omega))
@@ -68,7 +73,9 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 {
 	double blanket = 0, mean_u = 0, mean_v = 0;
 
-	if (r->cells == 0)
+	if (r->event != ACCT_SHUFFLED && acct_central_check(r, why))
+		return ACCT_EDOMAIN;
+	if (r->cells == 0 && r->event == ACCT_SHUFFLED)
 		return acct_fault(why, "a round needs at least one cell");
 	if (r->cells > ACCT_MAX_CELLS)
 		return acct_fault(why, "a round has at most 64 cells");
@@ -82,6 +89,8 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 		return acct_fault(why, "defect must be at least 0 and below 1");
 	if (!(r->sampling >= 0 && r->sampling < 1))
 		return acct_fault(why, "sampling must be above 0 and below 1, or 0 for none");
+	if (r->event != ACCT_SHUFFLED)
+		return ACCT_OK;
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 

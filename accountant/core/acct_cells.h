@@ -22,12 +22,16 @@ struct acct_bit_facts {
 	struct acct_level sent[ACCT_MAX_LEVELS]; /* share: the chance that a message is of use */
 	size_t levels;
 	bool sent_are_coins; /* else reports */
+	bool labels;         /* a public label goes with every bit */
 };
 
 /* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are
  * levels of equal share.  Cells keep the caller's order; groups are sorted.  A remainder of omega, or of a
  * share of it, below 2^-51 is rounding and is read as zero. */
 struct acct_list {
+	enum acct_event event; /* but for ACCT_SHUFFLED there are neither cells nor messages */
+	double scale, rate;
+	const struct acct_profile *profile;
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;
 	double blanket;                            /* sum(omega), in (0, 1] */
@@ -47,6 +51,16 @@ struct acct_list {
 
 /* Returns the errors of acct_round_check, for the same rounds. */
 ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
+
+/* Mass of infinite loss that is there for certain; `infinite` of a profile that is no pair is an upper bound.
+ */
+static inline double acct_list_certain(const struct acct_list *l, int way)
+{
+	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];
+}
+
+/* Sets infinite, largest and exponent from those of the pair before defect and sampling, which are set. */
+void acct_list_losses(struct acct_list *l, double largest, const double infinite[2]);
 
 /* e^epsilon0, but never 1: cells whose u and v are equal to the bit are taken to lose nothing. */
 static inline double acct_ratio(double epsilon0)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "acct_cells.h"
+#include "acct_central.h"
+#include "acct_labels.h"
 
 #define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
 
@@ -167,12 +169,12 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 
 /* Applies defect and sampling to the mass of infinite loss and to the largest finite loss: E' = 1 + g (E -
  * 1). */
-static void settle_losses(struct acct_list *l)
+void acct_list_losses(struct acct_list *l, double largest, const double infinite[2])
 {
-	double g = l->sampling, largest = largest_loss(l);
+	double g = l->sampling;
 
 	for (int way = 0; way < 2; way++)
-		l->infinite[way] = g * (l->defect + (1 - l->defect) * infinite_mass(l, way == 1));
+		l->infinite[way] = g * (l->defect + (1 - l->defect) * infinite[way]);
 	l->exponent = fmin(largest, 700) * (g < 1 ? 2 : 1);
 	if (g < 1)
 		largest =
@@ -210,6 +212,9 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	}
 	/* A victim alone has the cells' pair, which has few outcomes. */
 	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
+	b->labels = r->messages == ACCT_LABELLED_BITS;
+	if (b->labels && !acct_labels_help(1 + b->others + b->coins, b->epsilon0))
+		b->known = false;
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
@@ -220,6 +225,10 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	if (rc)
 		return rc;
 	memset(l, 0, sizeof *l);
+	if (r->event != ACCT_SHUFFLED) {
+		acct_central_list(l, r);
+		return ACCT_OK;
+	}
 	l->lossless = true;
 	for (size_t j = 0; j < r->cells; j++) {
 		size_t k = 0;
@@ -246,7 +255,7 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	l->defect = r->defect;
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
-	settle_losses(l);
+	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
 	return ACCT_OK;
 }
 
@@ -259,7 +268,7 @@ static bool same_bits(const struct acct_bit_facts *a, const struct acct_bit_fact
 {
 	if (a->known != b->known || !equal(a->epsilon0, b->epsilon0) || !equal(a->others, b->others) ||
 		!equal(a->coins, b->coins) || a->levels != b->levels ||
-		a->sent_are_coins != b->sent_are_coins)
+		a->sent_are_coins != b->sent_are_coins || a->labels != b->labels)
 		return false;
 	for (size_t i = 0; i < a->levels; i++)
 		if (!equal(a->sent[i].share, b->sent[i].share) || a->sent[i].count != b->sent[i].count)
@@ -273,6 +282,9 @@ bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 		!equal(a->defect, b->defect) || !equal(a->sampling, b->sampling))
 		return false;
 	if (!same_bits(&a->bits, &b->bits))
+		return false;
+	if (a->event != b->event || !equal(a->scale, b->scale) || !equal(a->rate, b->rate) ||
+		!acct_profile_equal(a->profile, b->profile))
 		return false;
 	for (size_t i = 0; i < a->groups; i++)
 		if (!equal(a->group[i].share, b->group[i].share) ||

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "acct_bits.h"
+#include "acct_central.h"
 #include "acct_ends.h"
 #include "acct_exact.h"
 #include "acct_invert.h"
+#include "acct_labels.h"
 
 #define UNDERFLOW 1e-300
 #define ROUNDING  0x1p-49 /* relative rounding of the operations for a defect or for sampling */
@@ -19,6 +21,8 @@ enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
 	memset(c, 0, sizeof *c);
 	c->list = *l;
+	if (l->event != ACCT_SHUFFLED)
+		return acct_central_init(l, &c->hull);
 	return l->bits.known ? acct_bits_mix_new(&c->list.bits, &c->mix) : acct_exact_list(c);
 }
 
@@ -28,17 +32,21 @@ void acct_curve_fini(struct acct_curve *c)
 	free(c->q);
 	acct_order_free(c->order);
 	acct_bits_mix_free(c->mix);
+	acct_hull_free(c->hull);
 	memset(c, 0, sizeof *c);
 }
 
-/* Bits; where the certificate is wide, the cells' upper end is tried too. */
+/* Bits; where the certificate is wide, the cells' upper end is tried too.  With labels the lower end is that
+ * of inputs which they do not hide. */
 static double bits_at(
 	const struct acct_curve *c, double eps, bool swap, double allowed, struct acct_point *at)
 {
 	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, at);
 	struct acct_point cells;
 
-	if (at->hi <= 1.01 * at->lo + UNDERFLOW)
+	if (c->list.bits.labels)
+		work += acct_labels_at(&c->list.bits, eps, allowed, &at->hi);
+	else if (at->hi <= 1.01 * at->lo + UNDERFLOW)
 		return work;
 	work += acct_invert_at(&c->list, eps, swap, allowed, &cells);
 	at->hi = fmin(at->hi, cells.hi);
@@ -57,7 +65,9 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	if (c->list.lossless)
 		return;
-	if (c->outcomes > 0)
+	if (c->list.event != ACCT_SHUFFLED)
+		work = acct_central_at(&c->list, c->hull, eps, swap, at);
+	else if (c->outcomes > 0)
 		acct_exact_at(c, eps, swap, at);
 	else if (c->mix)
 		work = bits_at(c, eps, swap, allowed, at);

@@ -22,6 +22,7 @@ struct acct_work {
 };
 
 struct acct_bits_mix;
+struct acct_hull;
 
 struct acct_curve {
 	struct acct_list list;
@@ -29,6 +30,7 @@ struct acct_curve {
 	double *p, *q; /* masses of the outcomes; NULL unless the round is small enough to be enumerated */
 	size_t outcomes;
 	struct acct_bits_mix *mix; /* of a round of bits */
+	struct acct_hull *hull;    /* of a profile */
 	struct acct_order
 		*order;    /* the outcomes sorted by loss, which replace p and q after acct_exact_order */
 	double missed;     /* mass of the outcomes left out, under either input */

@@ -52,7 +52,8 @@ enum acct_rc acct_nodes_init(
 	}
 	if (c->list.symmetric)
 		n->way[1] = n->way[0];
-	memcpy(n->infinite, c->list.infinite, sizeof n->infinite);
+	for (int way = 0; way < 2; way++)
+		n->infinite[way] = acct_list_certain(&c->list, way);
 	return ACCT_OK;
 }
 

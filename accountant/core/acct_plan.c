@@ -78,7 +78,7 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 		p->largest += p->part[i].count * l->largest;
 		p->exponents += p->part[i].count * l->exponent;
 		for (int way = 0; way < 2; way++)
-			finite[way] += p->part[i].count * log1p(-l->infinite[way]);
+			finite[way] += p->part[i].count * log1p(-acct_list_certain(l, way));
 		certain += p->part[i].count * log1p(-fmax(l->infinite[0], l->infinite[1]));
 	}
 	p->infinite = -expm1(fmin(finite[0], finite[1])) * (1 - 1e-9);

@@ -244,6 +244,9 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 	p->work.per_point = ACCT_PROBE(p->parts);
 	for (size_t i = 0; i < p->parts && !rc && p->work.spent < ACCT_MOST_WORK / 4; i++) {
 		struct acct_curve *c = &p->part[i].curve;
+
+		if (c->list.event != ACCT_SHUFFLED)
+			continue;
 		double spent = p->work.spent, most = fmax(0.8 * room, room / (double)(p->parts - i));
 
 		if (!c->order) {

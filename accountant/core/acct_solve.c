@@ -298,58 +298,108 @@ enum acct_rc acct_epsilons(
 	return rc;
 }
 
-enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta)
+/* delta of a single round. */
+static struct acct_bound delta_alone(const struct acct_plan *p, double epsilon)
 {
-	struct acct_bound out = { 0, 1 }, far;
-	struct acct_plan p;
-	double slope, tail = 1e-12;
-	enum acct_rc rc = ACCT_EDOMAIN;
+	double shift = acct_plan_blur(p), at = fmin(epsilon, MOST_EPSILON), slope;
+	struct acct_bound far, out = { p->infinite, 1 };
 
-	memset(&p, 0, sizeof p);
-	if (!(epsilon >= 0))
-		goto out;
-	rc = acct_plan_init(&p, rounds, n);
-	if (rc)
-		goto out;
-	out.lower = p.infinite;
-	if (p.parts == 0) {
-		out.upper = p.blurred ? acct_plan_blur(&p) : 0;
-	} else if (acct_plan_is_single(&p)) {
-		double shift = acct_plan_blur(&p), at = fmin(epsilon, MOST_EPSILON);
+	curve_delta(p, at + shift, &far, &slope);
+	if (at >= epsilon)
+		out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
+	curve_delta(p, fmax(0, at - shift), &far, &slope);
+	/* Below 0 delta rises by at most the distance. */
+	out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
+	return out;
+}
 
-		curve_delta(&p, at + shift, &far, &slope);
-		if (at >= epsilon)
-			out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
-		curve_delta(&p, fmax(0, at - shift), &far, &slope);
-		/* Below 0 delta rises by at most the distance. */
-		out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
-	} else if (p.infinite < 1 - 1e-8) {
-		/* The tail cut off each round is a fraction of a delta that is not known yet: lower the tail
-		 * until it is small enough, on coarse grids. */
-		struct acct_target target = { { NAN, epsilon }, out, false };
+/* The least upper end, and whether an interval is wide. */
+static bool is_wide(const struct acct_target *target, size_t targets, double *least)
+{
+	bool wide = false;
 
-		do {
-			tail = fmax(tail, LEAST_DELTA);
-			rc = acct_rounds_refine(&p, &target, 1, tail, 1);
-			out = target.out;
-			if (rc || tail <= 1e-3 * DELTA_WIDTH * out.upper || tail <= LEAST_DELTA)
-				break;
-			tail = fmin(1e-5 * tail, 1e-4 * DELTA_WIDTH * out.upper);
-		} while (out.upper - out.lower > DELTA_WIDTH * out.upper);
-		if (!rc && out.upper - out.lower > DELTA_WIDTH * out.upper)
-			rc = acct_rounds_refine(&p, &target, 1, tail, ACCT_REFINEMENTS);
-		out = target.out;
+	*least = 1;
+	for (size_t i = 0; i < targets; i++) {
+		const struct acct_bound *b = &target[i].out;
+
+		wide = wide || b->upper - b->lower > DELTA_WIDTH * b->upper;
+		*least = fmin(*least, b->upper);
 	}
-	if (rc)
-		goto out;
-	out.upper =
-		acct_larger(out.lower, fmin(out.upper, delta_near_largest(&p, epsilon, acct_plan_blur(&p))));
-	out.lower += 0.0; /* no -0 */
-	out.upper += 0.0;
-	*delta = out;
-out:
+	return wide;
+}
+
+/* The tail cut off each round is a fraction of a delta that is not known yet: lower the tail until it is
+ * small enough, on coarse grids. */
+static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *target, size_t targets)
+{
+	double tail = 1e-12, least;
+	enum acct_rc rc;
+
+	do {
+		tail = fmax(tail, LEAST_DELTA);
+		rc = acct_rounds_refine(p, target, targets, tail, 1);
+		(void)is_wide(target, targets, &least);
+		if (rc || tail <= 1e-3 * DELTA_WIDTH * least || tail <= LEAST_DELTA)
+			break;
+		tail = fmin(1e-5 * tail, 1e-4 * DELTA_WIDTH * least);
+	} while (is_wide(target, targets, &least));
+	if (!rc && is_wide(target, targets, &least))
+		rc = acct_rounds_refine(p, target, targets, tail, ACCT_REFINEMENTS);
+	return rc;
+}
+
+static enum acct_rc deltas_of(struct acct_plan *p, struct acct_target *target, size_t targets)
+{
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < targets; i++) {
+		target[i].out = (struct acct_bound){ p->infinite, 1 };
+		if (p->parts == 0)
+			target[i].out.upper = p->blurred ? acct_plan_blur(p) : 0;
+		else if (acct_plan_is_single(p))
+			target[i].out = delta_alone(p, target[i].aim.epsilon);
+	}
+	if (p->parts > 0 && !acct_plan_is_single(p) && p->infinite < 1 - 1e-8)
+		rc = deltas_composed(p, target, targets);
+	return rc;
+}
+
+enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double *epsilon, size_t epsilons,
+	struct acct_bound *delta)
+{
+	struct acct_target *target;
+	struct acct_plan p;
+	enum acct_rc rc;
+
+	for (size_t i = 0; i < epsilons; i++)
+		if (!(epsilon[i] >= 0) || (i > 0 && !(epsilon[i] > epsilon[i - 1])))
+			return ACCT_EDOMAIN;
+	if (epsilons == 0)
+		return ACCT_EDOMAIN;
+	target = calloc(epsilons, sizeof *target);
+	if (!target)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < epsilons; i++)
+		target[i] = (struct acct_target){ { NAN, epsilon[i] }, { 0, 1 }, false };
+	rc = acct_plan_init(&p, rounds, n);
+	if (!rc)
+		rc = deltas_of(&p, target, epsilons);
+	for (size_t i = 0; i < epsilons && !rc; i++) {
+		const struct acct_bound *b = &target[i].out;
+		double near = delta_near_largest(&p, epsilon[i], acct_plan_blur(&p));
+
+		/* 0 is added so that there is no -0. */
+		delta[i].lower = b->lower + 0.0;
+		delta[i].upper = acct_larger(b->lower, fmin(b->upper, near)) + 0.0;
+	}
+	free(target);
 	acct_plan_fini(&p);
 	return rc;
+}
+
+enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta)
+{
+	return acct_deltas(rounds, n, &epsilon, 1, delta);
 }
 
 const char *acct_strerror(enum acct_rc rc)

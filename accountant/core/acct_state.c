@@ -51,6 +51,10 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->levels = r->levels;
 	out->defect = r->defect;
 	out->sampling = r->sampling;
+	out->event = r->event;
+	out->scale = r->scale;
+	out->rate = r->rate;
+	out->profile = r->profile;
 	out->messages = r->messages;
 }
 
@@ -168,7 +172,7 @@ static enum acct_rc learn(struct acct_state *s, struct facts *f)
 		f->blur.exponents += count * l->exponent;
 		f->largest += l->infinite[0] > 0 || l->infinite[1] > 0 ? INFINITY : count * l->largest;
 		for (int way = 0; way < 2; way++)
-			finite[way] += count * log1p(-l->infinite[way]);
+			finite[way] += count * log1p(-acct_list_certain(l, way));
 		f->different++;
 		if (e->rung.deviation > 0)
 			f->lossy = true;

@@ -16,7 +16,7 @@ const char *acct_worth_text(enum acct_worth worth)
 static const struct acct_method rows[] = {
 	{ "pld", "privacy-loss distributions of the rounds' own dominating pairs", ACCT_PROVED, true,
 		acct_pld_epsilon, acct_pld_delta },
-	{ "lower", "k-ary response: the exact loss on one pair of data sets", ACCT_LOWER, false,
+	{ "lower", "the exact loss of data sets in which all others hold one input", ACCT_LOWER, false,
 		acct_attained_epsilon, acct_attained_delta },
 	{ "rdp", "Renyi divergences of the same pairs (Mironov 2017; Asoodeh et al. 2021)", ACCT_PROVED, true,
 		acct_rdp_epsilon, NULL },

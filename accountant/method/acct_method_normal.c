@@ -12,6 +12,8 @@ static double variance(const struct acct_round *r)
 {
 	double w = 0, spread = 0, messages;
 
+	if (r->event == ACCT_GAUSSIAN)
+		return 1 / (r->scale * r->scale);
 	for (size_t j = 0; j < r->cells; j++) {
 		double d = r->cell[j].u - r->cell[j].v;
 
@@ -35,6 +37,9 @@ static enum acct_rc limit_of(const struct acct_spec *s, size_t n, double *mu, do
 
 		if (r->sampling > 0)
 			return acct_fault(why, "the normal limit is not given for sampled participants");
+		if (r->event != ACCT_SHUFFLED && (r->event != ACCT_GAUSSIAN || r->rate < 1))
+			return acct_fault(
+				why, "of central events the normal limit is given for normal noise only");
 		sum += (double)r->count * variance(r);
 		log_whole += (double)r->count * log1p(-r->defect);
 	}

@@ -2,7 +2,6 @@
  * clones. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "acct_basic.h"
 #include "acct_fault.h"
@@ -65,41 +64,6 @@ static enum acct_rc strong_clone(const struct acct_spec *s, struct acct_round *r
 	return rc ? rc : acct_cells_generic(s->eps0, r, why);
 }
 
-/* k-ary response while everybody else holds one symbol: the victim's first, or a third.  Then the reports of
- * the others are iid, all of them blanket, and the cells' pair is not a bound but the exact one of these data
- * sets. */
-static enum acct_rc attained(const struct acct_spec *s, bool third, struct acct_round *r, const char **why)
-{
-	double k = strcmp(s->name, "generic") == 0 ? 2 : s->k, p = exp(s->eps0), z = p + k - 1;
-	enum acct_rc rc = acct_method_local(s, false, why);
-
-	*r = (struct acct_round){ .others = s->participants - 1, .count = s->round.count };
-	if (rc)
-		return rc;
-	if (!(k >= 2) || s->round.dummies > 0)
-		return acct_fault(why, "it is known for k-ary response without dummies only");
-	third = third && k > 2;
-	double rest = k - (third ? 3 : 2);
-	r->cell[r->cells++] =
-		third ? (struct acct_cell){ 1 / z, p, 1 } : (struct acct_cell){ p / z, 1, 1 / p };
-	r->cell[r->cells++] = (struct acct_cell){ 1 / z, 1, p };
-	if (third)
-		r->cell[r->cells++] = (struct acct_cell){ p / z, 1 / p, 1 / p };
-	if (rest > 0)
-		r->cell[r->cells++] = (struct acct_cell){ rest / z, 1, 1 };
-	return ACCT_OK;
-}
-
-static enum acct_rc first_held(const struct acct_spec *s, struct acct_round *r, const char **why)
-{
-	return attained(s, false, r, why);
-}
-
-static enum acct_rc third_held(const struct acct_spec *s, struct acct_round *r, const char **why)
-{
-	return attained(s, true, r, why);
-}
-
 /* The round that replaces a given one. */
 typedef enum acct_rc make_fn(const struct acct_spec *s, struct acct_round *r, const char **why);
 
@@ -133,25 +97,6 @@ static enum acct_rc clones(const struct acct_spec *spec, size_t n, make_fn *make
 	/* The interval bounds the clones' pair; the protocol's own loss may be less. */
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
-	return rc;
-}
-
-/* Each of both pairs of data sets gives a lower bound: take the larger. */
-static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
-	struct acct_method_answer *out, const char **why)
-{
-	struct acct_bound first = { 0, 0 }, third = { 0, 0 };
-	enum acct_rc rc = compose(spec, n, first_held, epsilon, at, &first, why);
-	bool more = false;
-
-	for (size_t i = 0; i < n; i++)
-		more = more || spec[i].k > 2;
-	if (!rc && more)
-		rc = compose(spec, n, third_held, epsilon, at, &third, why);
-	out->bound = (struct acct_bound){ fmax(first.lower, third.lower), INFINITY };
-	out->worth = ACCT_LOWER;
-	out->note = "the exact loss while all others hold one symbol: the truth is between this and any "
-		    "proved value";
 	return rc;
 }
 
@@ -215,18 +160,6 @@ enum acct_rc acct_strong_clones_delta(
 	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
 {
 	return clones(s, n, strong_clone, false, at, out, why);
-}
-
-enum acct_rc acct_attained_epsilon(
-	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
-{
-	return below(s, n, true, at, out, why);
-}
-
-enum acct_rc acct_attained_delta(
-	const struct acct_spec *s, size_t n, double at, struct acct_method_answer *out, const char **why)
-{
-	return below(s, n, false, at, out, why);
 }
 
 enum acct_rc acct_published_epsilon(

@@ -156,6 +156,14 @@ static const struct acct_named table[] = {
 		acct_named_parallel, false,
 		{ { "k", ACCT_WHOLE, 2, 1e12, false, true }, { "eps0", ACCT_BETWEEN, 0, 700, false, true },
 			{ "share", ACCT_BETWEEN, 0, 1, true, true } } },
+	{ "gaussian", "sigma=", "central: normal noise of sigma times the L2 distance", acct_named_gaussian,
+		true, { NUMBER("sigma", false) } },
+	{ "sampled-gaussian", "sigma=,rate=", "central: Poisson-sampled records of norm 1, normal noise",
+		acct_named_gaussian, true, { NUMBER("sigma", false), NUMBER("rate", false) } },
+	{ "laplace", "scale=", "central: a number, Laplace noise of scale times the distance",
+		acct_named_central_laplace, true, { NUMBER("scale", false) } },
+	{ "guarantee", "epsilon=[,delta=0]", "central: whatever is (epsilon, delta)-differentially private",
+		acct_named_guarantee, true, { NUMBER("epsilon", false), NUMBER("delta", true) } },
 	{ "pair", "p=,beta=,q=[,q2=q] (p=inf allowed)", "a dominating pair by its parameters",
 		acct_named_pair, false,
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
@@ -166,7 +174,7 @@ static const struct acct_named table[] = {
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 2, true, false } } },
+			{ "messages", ACCT_WHOLE, 0, 3, true, false } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)

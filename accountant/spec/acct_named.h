@@ -59,6 +59,8 @@ ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, doubl
  * 1), as much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
 void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
 
+/* acct_named_central.c */
+acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guarantee;
 /* The families. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
 acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins, acct_named_mixbins,

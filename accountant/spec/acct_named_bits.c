@@ -15,6 +15,8 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
+	s->third = d > 2;
+	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
 	return ACCT_OK;
 }
@@ -29,6 +31,8 @@ enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, con
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
+	s->third = d > 2;
+	s->triple = d > 3 ? (a * a - full) / (2 * e) : 0;
 	acct_named_two_level(&s->round, e, a / 2, both / (2 * e), e * a / 2 + full / 2);
 	return ACCT_OK;
 }
@@ -56,8 +60,8 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
 			exp(eps0 * (i / m)) };
-	if (m < 2 && arg[2].size > 0 && arg[2].x[0] < 2) /* no coordinate to be told */
-		r->messages = ACCT_BITS;
+	if (m < 2) /* the coordinate is told, if there is more than one */
+		r->messages = arg[2].size > 0 && arg[2].x[0] < 2 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	return ACCT_OK;
 }
 
@@ -74,17 +78,21 @@ static double tie(double d)
 }
 
 /* Signs y in {-1,1}^d: E times as likely when y.v > 0, v the input rounded to signs.  The blanket is 1/Z of
- * every y; opposite inputs have nothing in common. */
+ * every y; opposite inputs have nothing in common.  For odd d a report is the pair {y, -y}, which is uniform
+ * whatever v is, and one of the two, which is binary response. */
 enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	double p = exp(arg[0].x[0]), none = tie(arg[1].size > 0 ? arg[1].x[0] : 1), towards = (1 - none) / 2;
+	double d = arg[1].size > 0 ? arg[1].x[0] : 1, p = exp(arg[0].x[0]), none = tie(d),
+	       towards = (1 - none) / 2;
 	double z = towards * p + (towards + none);
 
 	(void)why;
 	s->eps0 = arg[0].x[0];
 	acct_named_two_level(&s->round, p, towards / z, 0, none / z);
-	if (!(arg[1].size > 0 && arg[1].x[0] > 1))
+	if (d < 2)
 		s->round.messages = ACCT_BITS;
+	else if (!(none > 0))
+		s->round.messages = ACCT_LABELLED_BITS;
 	return ACCT_OK;
 }
 
@@ -94,7 +102,7 @@ enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s,
 	enum acct_rc rc = acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
 
 	if (!(arg[1].size > 0 && arg[1].x[0] < 2)) /* the coordinate is told */
-		s->round.messages = ACCT_ANY_MESSAGES;
+		s->round.messages = ACCT_LABELLED_BITS;
 	return rc;
 }
 
@@ -141,6 +149,7 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	r->others = 0;
 	r->dummies = (uint64_t)each * s->participants;
 	s->eps0 = INFINITY;
+	s->exact = arg[2].size == 0; /* truthful messages can be subtracted */
 	return ACCT_OK;
 }
 

@@ -14,6 +14,8 @@ enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, 
 	if (!(k < d))
 		return acct_fault(why, "k must be below d");
 	s->eps0 = arg[2].x[0];
+	s->third = d > 2;
+	s->triple = d > 2 ? k * ((k - 1) / z) * ((k - 2) / (d - 2)) : 0;
 	acct_named_two_level(&s->round, p, k * ((d - k) / z), k * ((k - 1) / z), (d - k) * ((d - k - 1) / z));
 	return ACCT_OK;
 }
@@ -75,11 +77,14 @@ static double power_of_two(double x)
 
 /* K symbols, E times as likely where the input's row of the Hadamard matrix is +1.  Two rows have K/4 columns
  * of each kind; column 0 is +1 in all of them, so its blanket is E/Z and it tells nothing. */
-static void one_block(double d, double p, struct acct_round *r)
+static void one_block(double d, double p, struct acct_spec *s)
 {
 	double k = power_of_two(d + 1), quarter = 0.5 / (p + 1), column = 2 / (k * (p + 1));
 
-	acct_named_two_level(r, p, quarter, quarter - column, quarter + p * column);
+	acct_named_two_level(&s->round, p, quarter, quarter - column, quarter + p * column);
+	/* The product of two rows is a third, +1 where both are alike. */
+	s->third = d > 2;
+	s->triple = quarter - column;
 }
 
 /* blocks of b symbols, b - 1 inputs each: the half of its block where the input's row is +1.  The blanket is
@@ -92,7 +97,7 @@ enum acct_rc acct_named_hadamard(const struct acct_arg *arg, struct acct_spec *s
 		return acct_fault(why, "blocks must be at most d");
 	s->eps0 = arg[1].x[0];
 	if (blocks < 2) {
-		one_block(d, p, &s->round);
+		one_block(d, p, s);
 		return ACCT_OK;
 	}
 	double half = power_of_two(ceil(d / blocks) + 1) / 2, rest = (2 * blocks - 1) * half,
@@ -173,6 +178,7 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 
 	(void)why;
 	s->eps0 = eps0;
+	s->no_inputs = nodes < last + 1;
 	for (double i = 0, y = 0; i < nodes && !rc; i++) {
 		double next = i + 1 < nodes ? floor((i + 1) * last / (nodes - 1)) : y;
 		double share = i > 0 ? -expm1(-step) + split_share(a, step, y - before) : 1;

@@ -32,6 +32,7 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
 	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
 	s->round.messages = ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
+	s->no_inputs = true;
 	return rc;
 }
 

@@ -29,9 +29,9 @@ enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, c
 
 	s->round.count *= (uint64_t)slots;
 	rc = slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], &arg[5], why);
-	/* Where there are several groups, others may hold 0 in one and 1 in another: doc/binary.md. */
-	if (!(arg[2].size > 0 && arg[2].x[0] < 2))
-		s->round.messages = ACCT_ANY_MESSAGES;
+	/* The group of a word is told, if there is more than one. */
+	if (s->round.messages != ACCT_ANY_MESSAGES && !(arg[2].size > 0 && arg[2].x[0] < 2))
+		s->round.messages = s->round.levels > 0 ? ACCT_ANY_MESSAGES : ACCT_LABELLED_BITS;
 	return rc;
 }
 

@@ -13,6 +13,7 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 	s->p = arg[0].x[0];
 	s->beta = arg[1].x[0];
 	s->q = arg[2].x[0];
+	s->no_inputs = true;
 	return acct_cells_pair(s->p, s->beta, s->q, arg[3].size > 0 ? arg[3].x[0] : s->q, &s->round, why);
 }
 
@@ -33,6 +34,7 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
 		return acct_fault(why, "omega, u and v need equally many numbers");
 	s->round.cells = arg[0].size;
+	s->no_inputs = true;
 	for (size_t j = 0; j < s->round.cells; j++)
 		s->round.cell[j] = (struct acct_cell){ arg[0].x[j], arg[1].x[j], arg[2].x[j] };
 	if (arg[3].size > 0)
@@ -62,6 +64,7 @@ static void response(double k, double eps0, struct acct_spec *s)
 		s->round.messages = s->round.levels > 0 ? ACCT_BITS_OF_LEVELS : ACCT_BITS;
 	s->k = k;
 	s->eps0 = eps0;
+	s->third = k > 2;
 }
 
 /* Others of guarantee eps: 1/Z_eps of every symbol is blanket, Z/Z_eps times the victim's class's 1/Z. */
@@ -136,6 +139,7 @@ enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, co
 	r->dummies = (uint64_t)arg[1].x[0];
 	r->others = 0;
 	s->eps0 = INFINITY;
+	s->exact = true; /* truthful messages of others can be subtracted */
 	return rare(&arg[2], s, why);
 }
 
@@ -213,6 +217,8 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	acct_named_two_level(
 		&s->round, p, (1 - same) / z, (same - all) / z, (l - 2 + same) / z + p * all / z);
 	s->eps0 = arg[1].x[0];
+	s->third = arg[2].size == 0 && arg[3].size == 0; /* of all functions three inputs agree in 1/l^2 */
+	s->triple = same / l / z;
 	return ACCT_OK;
 }
 

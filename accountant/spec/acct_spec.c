@@ -226,10 +226,12 @@ static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *pa
 			return fail(t, "%s: slots, times count, must be at most %u", t->name, ACCT_MAX_COUNT);
 		if (acct_round_check(&part[n].round, &fault))
 			return fail(t, "%s: %s", t->name, fault);
-		keep_apart(&part[n]);
-		add_facts(&part[n]);
+		if (part[n].round.event == ACCT_SHUFFLED) {
+			keep_apart(&part[n]);
+			add_facts(&part[n]);
+		}
 		n++;
-	} while (n < ACCT_SPEC_PARTS && part[n].round.cells > 0);
+	} while (n < ACCT_SPEC_PARTS && part[n].round.cells > 0); /* a central event is one part */
 	*parts = n;
 	return ACCT_OK;
 }

@@ -83,6 +83,15 @@
  *                               any list; messages: enum acct_messages, default 0; of the n participants, e
  * are the level of share c, and so on; a dummy that comes by chance counts as a participant here
  *
+ * Central events: what a trusted party answers from everybody's records, composed with shuffled rounds.  They
+ * take no n=.  A distance is that of the answers on neighbours, which replace one record.
+ *   gaussian:sigma=             normal noise of sigma times the L2 distance
+ *   sampled-gaussian:sigma=,rate=
+ *                               a sum of records of norm at most 1, each taking part with the chance rate,
+ *                               and normal noise of deviation sigma
+ *   laplace:scale=              one number, and Laplace noise of scale times the distance
+ *   guarantee:epsilon=[,delta=] whatever is (epsilon, delta)-differentially private
+ *
  * chance= in (0, 1): each of the n participants adds one dummy more with this chance, the victim too, and
  * else a message that says so: a level of that share and of n messages.
  *
@@ -112,7 +121,13 @@ struct acct_spec {
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
-	double k;         /* symbols of a k-ary response, 0 for other randomizers */
+	double k; /* symbols of a k-ary response, 0 for other randomizers */
+	/* What is known of data sets that attain a loss, for the method "lower". */
+	bool exact;       /* the cells' pair is the loss of every data set */
+	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
+	bool third;       /* laws have two levels, and there is a third input that has as much in common with
+			     either of the victim's as they have with each other */
+	double triple;    /* the blanket's mass that is likelier under all three */
 	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
 			     it */
 };
@@ -125,8 +140,8 @@ ACCT_CHECK enum acct_rc acct_spec_parts(
 /* The same for a round of one part; ACCT_EDOMAIN also if it has several. */
 ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room);
 
-/* The round as `cells`, to the bit: acct_spec_parse reads it back to an equal one with the same count.
- * ACCT_EDOMAIN: acct_round_check tells why. */
+/* The round as `cells`, or as its central event, to the bit: acct_spec_parse reads it back to an equal one
+ * with the same count.  ACCT_EDOMAIN: acct_round_check tells why, or it is a profile, which has no text. */
 ACCT_CHECK enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX]);
 
 /* The published two-count reduction of the same round: the three-cell pair with every left-over message

@@ -45,6 +45,17 @@ static void put_cells(struct text *t, const struct acct_round *r)
 		put_real(t, i == 0 ? ",v=" : "/", r->cell[i].v);
 }
 
+static void put_central(struct text *t, const struct acct_round *r)
+{
+	if (r->event == ACCT_LAPLACE) {
+		put_real(t, "laplace:scale=", r->scale);
+	} else {
+		put_real(t, r->rate < 1 ? "sampled-gaussian:sigma=" : "gaussian:sigma=", r->scale);
+		if (r->rate < 1)
+			put_real(t, ",rate=", r->rate);
+	}
+}
+
 enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 {
 	struct text t = { out, 0 };
@@ -54,10 +65,16 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 
 	if (rc)
 		return rc;
+	if (r->event == ACCT_PROFILE)
+		return ACCT_EDOMAIN;
 	for (size_t i = 0; i < r->levels; i++)
 		n += r->level[i].count;
-	put_cells(&t, r);
-	put(&t, ",n=%" PRIu64, n);
+	if (r->event == ACCT_SHUFFLED) {
+		put_cells(&t, r);
+		put(&t, ",n=%" PRIu64, n);
+	} else {
+		put_central(&t, r);
+	}
 	if (r->dummies > 0)
 		put(&t, ",dummies=%" PRIu64, r->dummies);
 	for (size_t i = 0; i < r->levels; i++)

@@ -14,6 +14,7 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_oom.h"
+#include "cr_hpke.h"
 #include "cr_libcrypto.h"
 
 enum { OPT_ONCE = 0, OPT_PAYLOAD = 0 };
@@ -217,8 +218,8 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK) {
 		cm_hex(plan.digest, PR_HASH_LEN, digest);
-		(void)printf("%s and %s are valid: plan %s, %zu rounds, digest %s\n", cli->config, conf.plan,
-			plan.name, plan.rounds, digest);
+		(void)printf("%s and %s are valid: plan %s, %zu round%s, digest %s\n", cli->config, conf.plan,
+			plan.name, plan.rounds, plan.rounds == 1 ? "" : "s", digest);
 	}
 	pl_plan_fini(&plan);
 	cf_file_free(file);
@@ -388,7 +389,8 @@ int main(int argc, char **argv)
 		.summary = "Runs a plan of rounds, keeps the privacy ledger, and estimates.",
 		.role = "analyzer",
 		.verb = verbs,
-		.lists_queries = "round list" };
+		.lists_queries = "round list",
+		.machine = cr_hpke_begin };
 
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

@@ -358,7 +358,8 @@ static enum cm_rc run_loop(struct an_daemon *d, struct cm_err *err)
 	} else if (rc == CM_OK) {
 		cm_log(CM_LOG_INFO, "analyzer started", CM_S("plan", c->files.plan.name),
 			CM_I("rounds", c->files.plan.rounds),
-			CM_I("ledger_records", an_ledger_chain(c->files.ledger)->seq));
+			CM_I("ledger_records", an_ledger_chain(c->files.ledger)->seq),
+			CM_S("x25519", cr_hpke_way()));
 		nt_loop_ready(d->signals);
 		go_on(d);
 	} else {

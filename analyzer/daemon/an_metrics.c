@@ -11,8 +11,8 @@ enum {
 	STAGES,
 	PHASE,
 	NUMBER,
-	MIN_BATCH,
-	TARGET_BATCH,
+	MIN_REPORTS,
+	TARGET,
 	DEADLINE,
 	PARTICIPANTS,
 	MESSAGES,
@@ -42,9 +42,9 @@ static const struct cm_metric_row rows[ROWS] = {
 		phases, NULL },
 	[NUMBER] = { "tombola_analyzer_round_number", CM_METRIC_GAUGE,
 		"Number in the plan of the round at hand.", NULL, NULL, NULL },
-	[MIN_BATCH] = { "tombola_analyzer_round_min_participants", CM_METRIC_GAUGE,
+	[MIN_REPORTS] = { "tombola_analyzer_round_min_participants", CM_METRIC_GAUGE,
 		"Participants below which that round is void.", NULL, NULL, NULL },
-	[TARGET_BATCH] = { "tombola_analyzer_round_target_participants", CM_METRIC_GAUGE,
+	[TARGET] = { "tombola_analyzer_round_target_participants", CM_METRIC_GAUGE,
 		"Participants at which that round is sealed before its deadline.", NULL, NULL, NULL },
 	[DEADLINE] = { "tombola_analyzer_round_deadline_timestamp_seconds", CM_METRIC_GAUGE,
 		"When that round is sealed at the latest, in unix seconds.", NULL, NULL, NULL },
@@ -195,8 +195,8 @@ int an_metrics_reply(struct an_metrics *m, const struct an_metrics_now *now, str
 
 	cm_metrics_choose(m->table, PHASE, now->phase);
 	cm_metrics_set(m->table, NUMBER, 0, r ? (double)r->plan->number : (double)NAN);
-	cm_metrics_set(m->table, MIN_BATCH, 0, known ? (double)r->descriptor.min_batch : (double)NAN);
-	cm_metrics_set(m->table, TARGET_BATCH, 0, known ? (double)r->descriptor.target_batch : (double)NAN);
+	cm_metrics_set(m->table, MIN_REPORTS, 0, known ? (double)r->descriptor.min_reports : (double)NAN);
+	cm_metrics_set(m->table, TARGET, 0, known ? (double)r->descriptor.target : (double)NAN);
 	cm_metrics_set(m->table, DEADLINE, 0, known ? (double)r->descriptor.deadline_ms / 1e3 : (double)NAN);
 	cm_metrics_set(m->table, LAST_MISSED, 0,
 		now->missed_ms > 0 ? floor((double)now->missed_ms / 1e3) : (double)NAN);

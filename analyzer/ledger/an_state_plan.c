@@ -48,8 +48,8 @@ enum cm_rc an_state_add_other(struct an_state *s, const struct an_plan *p, const
 		.computing = d->computing,
 		.payload_max = d->payload_max,
 		.epsilon0 = d->privacy.epsilon0,
-		.min_reports = d->min_batch,
-		.target = d->target_batch };
+		.min_reports = d->min_reports,
+		.target = d->target };
 	pl_label(d->query.name, 0, 0, o->planned.label);
 	o->state.of = p;
 	*out = &o->state;
@@ -90,8 +90,8 @@ static enum cm_rc add_entries(struct an_state *s, const struct an_plan *p, struc
 			.computing = e->computing,
 			.payload_max = e->payload_max,
 			.epsilon0 = e->epsilon0,
-			.min_reports = e->min_batch,
-			.target = e->target_batch };
+			.min_reports = e->min_reports,
+			.target = e->target };
 		name_entry(&p->signed_plan, e, &o->planned);
 		o->state.of = p;
 		o->state.entry = e;
@@ -112,7 +112,7 @@ static bool same_entry(const struct pl_round *r, const struct rd_entry *e)
 	return qy_query_equal(&planned, &signed_query) &&
 	       pt_randomizer_equal(&r->randomizer, &e->randomizer) &&
 	       qy_computing_equal(&r->computing, &e->computing) && r->payload_max == e->payload_max &&
-	       r->min_reports == e->min_batch && r->target == e->target_batch;
+	       r->min_reports == e->min_reports && r->target == e->target;
 }
 
 static enum cm_rc not_the_same(uint32_t number, struct cm_err *err)

@@ -184,7 +184,7 @@ static int set_cost(json_t *o, const struct rd_descriptor *d)
 	if (rd_loss(d, &loss, &err) != CM_OK)
 		return -1;
 	return json_object_set_new(o, "query", json_string(d->query.name)) |
-	       set_randomizer(o, &d->randomizer) | set_count(o, "min_reports", d->min_batch) |
+	       set_randomizer(o, &d->randomizer) | set_count(o, "min_reports", d->min_reports) |
 	       set_real(o, "honest_fraction", d->honest_fraction) | set_count(o, "colluders", d->colluders) |
 	       json_object_set_new(o, "account", account_json(&loss));
 }

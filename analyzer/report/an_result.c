@@ -178,7 +178,7 @@ static json_t *header_json(const struct an_state *s, const struct an_round_state
 		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
 		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
 		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
-		(json_int_t)d->min_batch, "charged_ms", (json_int_t)r->charged_ms);
+		(json_int_t)d->min_reports, "charged_ms", (json_int_t)r->charged_ms);
 }
 
 static int set_recurrence(json_t *doc, const struct an_round_state *r)
@@ -198,7 +198,7 @@ static int set_statement(json_t *doc, const struct rd_descriptor *d)
 
 	if (!row->statement)
 		return 0;
-	row->statement(&d->query, &d->randomizer, d->min_batch, d->privacy.delta, text, sizeof text);
+	row->statement(&d->query, &d->randomizer, d->min_reports, d->privacy.delta, text, sizeof text);
 	return text[0] != '\0' ? json_object_set_new(doc, "statement", json_string(text)) : 0;
 }
 
@@ -206,7 +206,7 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	const struct an_tally *t, const struct es_estimate *e, uint64_t reports, const char *fault)
 {
 	uint64_t honest =
-		rd_honest(r->descriptor.min_batch, r->descriptor.honest_fraction, r->descriptor.colluders);
+		rd_honest(r->descriptor.min_reports, r->descriptor.honest_fraction, r->descriptor.colluders);
 	const struct pt_shuffler *p = &r->descriptor.randomizer.shuffler;
 	uint64_t sent = r->participants * r->descriptor.messages_per_client;
 	uint64_t added = messages > sent ? messages - sent : 0; /* of a lost batch none are known */

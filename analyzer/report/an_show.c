@@ -108,9 +108,9 @@ static void print_rows(
 	if (!t)
 		return;
 	if (from == 0)
-		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu rounds\n\n",
+		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu round%s\n\n",
 			p->name, p->epsilon, p->delta, rd_mode_filter(p->mode) != 0 ? "adaptive, " : "",
-			p->unit, p->rounds);
+			p->unit, p->rounds, p->rounds == 1 ? "" : "s");
 	for (size_t i = 0; i < p->rounds; i++)
 		round_row(t, &b->state.round[i], p->epsilon, rd_mode_filter(p->mode) != 0, now_ms, &total);
 	cm_table_print_rows(t, from, to, out);

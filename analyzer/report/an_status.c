@@ -49,11 +49,11 @@ static void waiting(const struct an_status *s, char *out, size_t size)
 	const struct an_round_state *r = s->round;
 	char needed[32], target[32], until[48], sealed[80] = "";
 
-	(void)cm_thousands((int64_t)r->descriptor.min_batch, needed);
+	(void)cm_thousands((int64_t)r->descriptor.min_reports, needed);
 	moment((int64_t)r->descriptor.deadline_ms, s->now_ms, until);
-	if (r->descriptor.target_batch < PR_ROUND_REPORTS_MAX)
+	if (r->descriptor.target < PR_ROUND_REPORTS_MAX)
 		(void)snprintf(sealed, sizeof sealed, "at %s or ",
-			cm_thousands((int64_t)r->descriptor.target_batch, target));
+			cm_thousands((int64_t)r->descriptor.target, target));
 	(void)snprintf(out, size, "waiting for reports of round %u (%s): it needs %s and closes %sat %s",
 		r->plan->number, r->plan->label, needed, sealed, until);
 }

@@ -242,7 +242,7 @@ void an_void_record(struct an_round *r, const struct rd_manifest *m)
 	else
 		(void)snprintf(r->record.reason, sizeof r->record.reason,
 			"%llu took part, %llu are the minimum", (unsigned long long)m->participants,
-			(unsigned long long)r->conf.round->descriptor.min_batch);
+			(unsigned long long)r->conf.round->descriptor.min_reports);
 }
 
 void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN])

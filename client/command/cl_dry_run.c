@@ -228,7 +228,7 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 	(void)fprintf(out,
 		"round %" PRIu64 ", query %s (%s of %s), protocol %s (%s), minimum batch %s; %s\n%s\n",
 		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
-		parameters, cm_thousands((int64_t)d->min_batch, n), none, words);
+		parameters, cm_thousands((int64_t)d->min_reports, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);
 }
 

@@ -19,6 +19,7 @@
 #include "cm_file.h"
 #include "cm_log.h"
 #include "cm_oom.h"
+#include "cr_hpke.h"
 #include "cr_libcrypto.h"
 #include "cr_secret.h"
 
@@ -389,6 +390,7 @@ int main(int argc, char **argv)
 			   "gateway of many.",
 		.role = "client",
 		.verb = verbs,
+		.machine = cr_hpke_begin,
 	};
 
 	cr_libcrypto_begin();

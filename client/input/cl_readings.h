@@ -54,8 +54,8 @@ struct cl_reader_conf {
 	const char *device_field; /* NULL: the row number stands for the device */
 	const char *const *field; /* distinct names; the array and its texts are borrowed, too */
 	size_t fields;            /* number of fields, 1 or more */
-	bool arrays;  /* accept an array of numbers as a JSON field; its text is the numbers with a space
-		       * between two */
+	bool arrays; /* accept an array of numbers as a JSON field; its text is the numbers with a space
+		      * between two */
 	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;

@@ -47,7 +47,7 @@ const struct cf_row cl_policy_rows[] = {
 		.required = true,
 		.min = 1,
 		.max = PR_ROUND_REPORTS_MAX,
-		.help = "smallest guaranteed batch (participants)" },
+		.help = "smallest min_reports of a round that is answered (participants)" },
 	{ .key = "honest_fraction",
 		.type = CF_DOUBLE,
 		.offset = AT(honest_fraction),
@@ -293,7 +293,7 @@ static enum cm_rc check_statement(const struct rd_descriptor *d, struct cm_err *
 
 static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	uint64_t batch = d->min_batch;
+	uint64_t batch = d->min_reports;
 	const char *whose = "";
 	uint32_t level;
 

@@ -15,7 +15,7 @@ struct cl_policy {
 			      * shuffling alone may protect */
 	double max_epsilon;  /* central guarantee over the slices of all pinned plans together */
 	double delta;        /* the delta at which max_epsilon holds */
-	int64_t min_batch;   /* fewest participants */
+	int64_t min_batch;   /* smallest min_reports of a round that is answered */
 	double honest_fraction;
 	int64_t colluders;
 	bool accept_shuffler_dummies;                 /* rely on the dummies that the shuffler must add */

@@ -342,7 +342,7 @@ static bool use_color(const char *when)
 	return (!no || *no == '\0') && term && strcmp(term, "dumb") != 0 && isatty(STDOUT_FILENO) != 0;
 }
 
-static int run_verb(struct reading *r)
+static int run_verb(struct reading *r, const char *machine)
 {
 	const char *name = r->program->name;
 	struct cm_err err = { 0 };
@@ -352,6 +352,8 @@ static int run_verb(struct reading *r)
 	r->cli->level = (enum cm_level)r->level;
 	r->cli->color = use_color(r->color);
 	cm_log_init(r->program->role ? r->program->role : name, r->cli->level, r->cli->log_format);
+	if (machine)
+		cm_log_plain(CM_LOG_DEBUG, machine);
 	rc = r->verb->run(r->cli, &exit_code, &err);
 	cm_log_flush();
 	if (rc != CM_OK) {
@@ -377,12 +379,30 @@ static int finish(const char *name, int exit_code)
 	return exit_code;
 }
 
+static void show_version(const struct reading *r, const char *machine)
+{
+	(void)printf("%s %s\n", r->program->name, TOMBOLA_VERSION);
+	if (machine && r->level > CM_LOG_INFO)
+		(void)printf("%s\n", machine);
+}
+
+static bool read_machine(const struct cm_cli_program *program, const char **line)
+{
+	struct cm_err err;
+
+	if (!program->machine || program->machine(line, &err) == CM_OK)
+		return true;
+	(void)fprintf(stderr, "%s: %s\n", program->name, err.msg);
+	return false;
+}
+
 int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 {
 	int usage = cm_exit_code(CM_EUSAGE);
 	struct cm_cli *cli = calloc(1, sizeof *cli);
 	struct reading r = { .program = program, .cli = cli, .level = CM_LOG_INFO, .color = "auto" };
 	char config[128], *name0 = argc > 0 ? argv[0] : NULL;
+	const char *machine = NULL;
 	int code = usage;
 
 	if (!cli || !(cli->argv = calloc((size_t)argc + 2, sizeof *cli->argv))) {
@@ -395,7 +415,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		(void)snprintf(config, sizeof config, "/etc/tombola/%s.conf", program->role);
 		cli->config = config;
 	}
-	if (!name0 || !read_environment(&r))
+	if (!name0 || !read_environment(&r) || !read_machine(program, &machine))
 		goto out;
 	/* Errors begin with the program's name, however it was called. */
 	argv[0] = (char *)(uintptr_t)program->name;
@@ -410,7 +430,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 	}
 	if (r.help || r.usage || r.version) {
 		if (r.version)
-			(void)printf("%s %s\n", program->name, TOMBOLA_VERSION);
+			show_version(&r, machine);
 		else if (r.verb)
 			cm_cli_help_verb(program, r.verb, r.help, stdout);
 		else
@@ -420,7 +440,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		cm_cli_help_program(program, NULL, false, stderr);
 		(void)fprintf(stderr, "Try `%s --help' for the verbs.\n", program->name);
 	} else {
-		code = finish(program->name, run_verb(&r));
+		code = finish(program->name, run_verb(&r, machine));
 	}
 out:
 	if (name0)

@@ -53,6 +53,10 @@ struct cm_cli_program {
 	/* The verb whose JSON lists the queries there are, each as a member `query`: a shell runs it to
 	 * complete arguments named QUERY.  NULL: none does. */
 	const char *lists_queries;
+	/* Chooses what depends on the machine, once, before any verb runs; *line says it, which `--version
+	 * --verbose` prints and the log has at level debug.  CM_EUSAGE for a bad environment variable.  NULL:
+	 * nothing depends on it. */
+	enum cm_rc (*machine)(const char **line, struct cm_err *err);
 };
 
 /* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */

@@ -16,8 +16,8 @@
 
 #if defined CR_LANES_EMULATED || defined __x86_64__
 
-#define MASK52 ((1ull << 52) - 1)
-#define MASK47 ((1ull << 47) - 1)
+#define MASK52 (((uint64_t)1 << 52) - 1)
+#define MASK47 (((uint64_t)1 << 47) - 1)
 
 typedef uint64_t lanes __attribute__((vector_size(64), may_alias));
 
@@ -26,22 +26,27 @@ typedef uint64_t lanes __attribute__((vector_size(64), may_alias));
 #define TARGET
 uint64_t cr_x25519_lanes_beyond;
 
-__extension__ typedef unsigned __int128 wide_number;
+__extension__ typedef unsigned __int128 whole;
 
-#define HALF(name, half)                                                                                   \
-	static inline __attribute__((always_inline)) void name(lanes *sum, const lanes *a, const lanes *b) \
-	{                                                                                                  \
-		for (unsigned i = 0; i < CR_LANES; i++) {                                                  \
-			const wide_number p = (wide_number)((*a)[i] & MASK52) * ((*b)[i] & MASK52);        \
-			cr_x25519_lanes_beyond |= ((*a)[i] | (*b)[i]) >> 52;                               \
-			(*sum)[i] += half;                                                                 \
-		}                                                                                          \
-	}
-HALF(add_low, (uint64_t)p &MASK52)
-HALF(add_high, (uint64_t)(p >> 52))
+static inline whole times_52(uint64_t a, uint64_t b)
+{
+	cr_x25519_lanes_beyond |= (a | b) >> 52;
+	return (whole)(a & MASK52) * (b & MASK52);
+}
 
-static inline __attribute__((always_inline)) void choose(
-	lanes *out, const lanes *mask, const lanes *x, const lanes *y)
+static inline void add_low(lanes *sum, const lanes *a, const lanes *b)
+{
+	for (unsigned i = 0; i < CR_LANES; i++)
+		(*sum)[i] += (uint64_t)times_52((*a)[i], (*b)[i]) & MASK52;
+}
+
+static inline void add_high(lanes *sum, const lanes *a, const lanes *b)
+{
+	for (unsigned i = 0; i < CR_LANES; i++)
+		(*sum)[i] += (uint64_t)(times_52((*a)[i], (*b)[i]) >> 52);
+}
+
+static inline void choose(lanes *out, const lanes *mask, const lanes *x, const lanes *y)
 {
 	*out = (*mask & *x) | (~*mask & *y);
 }
@@ -146,7 +151,7 @@ INLINE void square(struct element *out, const struct element *x)
 		}
 	for (int i = 1; i < 9; i++)
 		c[i] += c[i];
-	for (int i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		add_low(&c[2 * i], &x->limb[i], &x->limb[i]);
 		add_high(&c[2 * i + 1], &x->limb[i], &x->limb[i]);
 	}
@@ -189,10 +194,11 @@ INLINE void add(struct element *out, const struct element *x, const struct eleme
 /* x - y + 2^10 (2^255 - 19), the latter in limbs that are above those of any loose y. */
 INLINE void subtract(struct element *out, const struct element *x, const struct element *y)
 {
+	const uint64_t above = (uint64_t)1 << 57;
 	lanes r[5];
 
 	for (int i = 0; i < 5; i++)
-		r[i] = x->limb[i] - y->limb[i] + ((1ull << 57) - (i == 0 ? 19ull << 10 : 1ull << 5));
+		r[i] = x->limb[i] - y->limb[i] + (above - (i == 0 ? (uint64_t)19 << 10 : (uint64_t)1 << 5));
 	tighten(r, out);
 }
 
@@ -335,7 +341,7 @@ TARGET static __attribute__((noinline)) void climb(struct work *w, const struct 
  * order, whose z would make the common inverse zero. */
 TARGET static __attribute__((noinline)) void avoid_zero(struct element *x, struct element *z)
 {
-	struct cr_lanes canonical;
+	struct cr_lanes canonical = { { { 0 } } };
 	const lanes *c = (const lanes *)canonical.word;
 	const struct element one = { { { 1, 1, 1, 1, 1, 1, 1, 1 } } }, zero = { { { 0 } } };
 

@@ -11,7 +11,7 @@
 #include "cm_fault.h"
 #include "cr_x25519_lanes.h"
 
-#define AT_ONCE (CR_LANES * CR_LANES_GROUPS)
+#define AT_ONCE ((size_t)CR_LANES * CR_LANES_GROUPS)
 
 /* A product to make; all three are the caller's. */
 struct product {
@@ -67,6 +67,12 @@ enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err)
 			"%s is openssl, or avx512 on a processor with AVX-512 IFMA, not '%s'",
 			CR_X25519_VARIABLE, getenv(CR_X25519_VARIABLE));
 	return CM_OK;
+}
+
+const char *cr_x25519_way(void)
+{
+	(void)pthread_once(&once, choose);
+	return chosen->name;
 }
 
 bool cr_x25519_use(const char *way)

@@ -16,6 +16,8 @@
 /* The way is chosen at the first product, or here; *line says which, for people.  CM_EUSAGE when the variable
  * has another value, or names what this machine lacks. */
 CM_CHECK enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err);
+/* The way in use, by the variable's value for it. */
+const char *cr_x25519_way(void);
 /* Force a way by the variable's value, for tests and measurements: no other thread may be computing.  false,
  * and nothing changes, when this machine does not have it. */
 bool cr_x25519_use(const char *way);

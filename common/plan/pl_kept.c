@@ -113,7 +113,7 @@ static void item_fields(struct cursor *c, struct item *i)
 	number64(c, &i->request.dummy_chance);
 	number32(c, &i->request.size);
 	number32(c, &i->request.slots);
-	number64(c, &i->request.min_batch);
+	number64(c, &i->request.min_reports);
 	number64(c, &i->request.shuffler_dummies);
 	real(c, &i->request.noise_epsilon);
 	real(c, &i->request.noise_delta);

@@ -92,8 +92,8 @@ static enum cm_rc judged(
 		.randomizer = r->randomizer,
 		.computing = r->computing,
 		.payload_max = r->payload_max,
-		.min_batch = r->min_reports,
-		.target_batch = r->target,
+		.min_reports = r->min_reports,
+		.target = r->target,
 		.epsilon0 = r->epsilon0,
 		.epsilon_round = v->epsilon_round,
 		.epsilon_total = v->total };

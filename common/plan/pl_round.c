@@ -82,7 +82,7 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 			pl_fault(c, pl_round_line(c, r, chosen[i]),
 				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
 	r->automatic = true;
-	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_batch = r->min_reports };
+	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_reports = r->min_reports };
 	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
 	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
 		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
@@ -187,7 +187,7 @@ static void take_protocol(
 		.size = (uint32_t)raw->size,
 		.slots = (uint32_t)raw->slots,
 		.padded = (uint64_t)raw->padded,
-		.min_batch = r->min_reports,
+		.min_reports = r->min_reports,
 		.shuffler_dummies = (uint64_t)raw->shuffler_dummies };
 	take_classes(raw, &r->request);
 	pt_request_dummies(&r->request, raw->dummies);

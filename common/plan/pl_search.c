@@ -77,7 +77,7 @@ bool pl_search_make(const struct pl_search *s, const struct pl_option *o, uint32
 			.dummies = o->shuffler || o->fine ? 0 : dummies,
 			.size = o->size,
 			.slots = o->slots,
-			.min_batch = n->reports,
+			.min_reports = n->reports,
 			.shuffler_dummies = o->shuffler ? dummies : 0 } };
 	if (o->fine)
 		pt_request_dummies(&c->request, rare_step(o, dummies));
@@ -210,7 +210,7 @@ void pl_search_noise(struct pl_search *s, const struct pt_protocol *row)
 		struct cm_err ignored = { 0 };
 		struct pl_candidate c = { .protocol = row,
 			.request = { .epsilon0 = INFINITY,
-				.min_batch = n->reports,
+				.min_reports = n->reports,
 				.noise_epsilon = n->epsilon * (1 - 0.001 * i),
 				.noise_delta = n->noise_delta } };
 

@@ -19,7 +19,7 @@ struct pt_request {
 	uint64_t dummy_chance;               /* as of a randomizer */
 	uint32_t size;                       /* as of a randomizer; 0: the row chooses */
 	uint32_t slots;                      /* vectors: batches of the round; 0: the row chooses */
-	uint64_t min_batch;                  /* for choices that depend on n */
+	uint64_t min_reports;                /* for choices that depend on n */
 	uint64_t shuffler_dummies;           /* as of a randomizer */
 	uint64_t padded;                     /* tag_messages of the shuffler; 0: the row chooses */
 	double class_epsilon0[PT_SLOTS_MAX]; /* of each class, rising; epsilon0 is the most there may be */

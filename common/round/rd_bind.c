@@ -44,7 +44,7 @@ uint64_t rd_honest_as(const struct rd_descriptor *d, double honest_fraction, uin
 	double h = d->honest_fraction < honest_fraction ? d->honest_fraction : honest_fraction;
 	uint64_t c = d->colluders > colluders ? d->colluders : colluders;
 
-	return rd_honest(d->min_batch, h, c);
+	return rd_honest(d->min_reports, h, c);
 }
 
 uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)

@@ -90,7 +90,7 @@ static enum cm_rc read_payload(const Tombola__V1__Descriptor *m, struct rd_descr
 
 static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
-	enum cm_rc rc = rd_batch_read(m->min_batch, m->target_batch, d, err);
+	enum cm_rc rc = rd_batch_read(m->min_reports, m->target, d, err);
 
 	if (rc == CM_OK)
 		rc = rd_honest_check(m->honest_fraction, m->colluders, err);

@@ -32,7 +32,7 @@ struct rd_descriptor {
 	uint64_t payload_max, payload_size;
 	uint8_t payload_hash[PR_HASH_LEN]; /* zero for none */
 	uint32_t messages_per_client, record_len;
-	uint64_t min_batch, target_batch;
+	uint64_t min_reports, target;
 	double honest_fraction;
 	uint64_t colluders;
 	int64_t opens_ms, deadline_ms;
@@ -57,7 +57,7 @@ CM_CHECK enum cm_rc rd_descriptor_encode(
 CM_CHECK enum cm_rc rd_descriptor_fits(
 	const struct qy_query *q, const struct qy_computing *c, struct cm_err *err);
 /* Read and check every field: ranges, lengths, known protocol whose check() passes, messages_per_client and
- * record_len equal to the row's, min_batch 1..target_batch, honest_fraction (0, 1], opens < deadline, known
+ * record_len equal to the row's, min_reports 1..target, honest_fraction (0, 1], opens < deadline, known
  * suite and no unknown critical extension.  CM_EPROTO names the field.  Free with rd_descriptor_fini. */
 CM_CHECK enum cm_rc rd_descriptor_decode(
 	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *err);

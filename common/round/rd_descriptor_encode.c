@@ -36,8 +36,8 @@ static void fill(const struct rd_descriptor *d, Tombola__V1__Descriptor *m)
 		rd_wire_bytes(d->previous, is_zero(d->previous, sizeof d->previous) ? 0 : sizeof d->previous);
 	m->messages_per_client = d->messages_per_client;
 	m->record_length = d->record_len;
-	m->min_batch = d->min_batch;
-	m->target_batch = d->target_batch;
+	m->min_reports = d->min_reports;
+	m->target = d->target;
 	m->honest_fraction = d->honest_fraction;
 	m->colluders = d->colluders;
 	m->opens_ms = d->opens_ms;

@@ -44,13 +44,13 @@ enum cm_rc rd_loss_of(
 
 enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
-	return rd_loss_for(d, rd_honest(d->min_batch, d->honest_fraction, d->colluders), true, out, err);
+	return rd_loss_for(d, rd_honest(d->min_reports, d->honest_fraction, d->colluders), true, out, err);
 }
 
 enum cm_rc rd_loss_for(
 	const struct rd_descriptor *d, uint64_t honest, bool trusted, struct pt_loss *out, struct cm_err *err)
 {
-	const struct rd_batch b = { .least = d->min_batch, .honest = honest, .most = d->target_batch };
+	const struct rd_batch b = { .least = d->min_reports, .honest = honest, .most = d->target };
 	struct pt_randomizer p = d->randomizer;
 
 	if (!trusted)

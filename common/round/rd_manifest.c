@@ -79,7 +79,7 @@ static enum cm_rc check_counts(
 	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->randomizer.shuffler.tags))
 		return cm_fail(err, CM_EPROTO, "lacking: no such class, or the round is not void");
 	if (w->void_) {
-		if ((w->participants >= d->min_batch) != (w->lacking > 0))
+		if ((w->participants >= d->min_reports) != (w->lacking > 0))
 			return cm_fail(err, CM_EPROTO,
 				"participants: enough, yet the round is void; or too few, and a class is "
 				"lacking");
@@ -89,8 +89,8 @@ static enum cm_rc check_counts(
 	}
 	if (w->tree.len != PR_HASH_LEN)
 		return cm_fail(err, CM_EPROTO, "tree: a round that is not void has one");
-	if (w->participants < d->min_batch || w->participants > d->target_batch)
-		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_batch..target_batch",
+	if (w->participants < d->min_reports || w->participants > d->target)
+		return cm_fail(err, CM_EPROTO, "participants: %llu, not in min_reports..target",
 			(unsigned long long)w->participants);
 	return check_messages(w, d, sum, err);
 }

@@ -24,8 +24,8 @@ void rd_plan_descriptor(const struct rd_plan *p, size_t i, struct rd_descriptor 
 		.payload_max = e->payload_max,
 		.messages_per_client = e->randomizer.row->messages(&e->randomizer),
 		.record_len = e->randomizer.row->record_len(&e->randomizer),
-		.min_batch = e->min_batch,
-		.target_batch = e->target_batch,
+		.min_reports = e->min_reports,
+		.target = e->target,
 		.honest_fraction = p->honest_fraction,
 		.colluders = p->colluders,
 		.entry = e->number };
@@ -56,8 +56,7 @@ static enum cm_rc covers_entry(const struct rd_plan *p, const struct rd_descript
 		return differs(err, "computing");
 	if (d->query.kind != e->query.kind)
 		return differs(err, "kind of query");
-	if (CM_CHECKED("round.plan.batch") &&
-		(d->min_batch != e->min_batch || d->target_batch != e->target_batch))
+	if (CM_CHECKED("round.plan.batch") && (d->min_reports != e->min_reports || d->target != e->target))
 		return differs(err, "batch");
 	return CM_OK;
 }

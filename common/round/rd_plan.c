@@ -84,7 +84,7 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 	if (rc == CM_OK)
 		rc = rd_randomizer_read(m->randomizer, &d, err);
 	if (rc == CM_OK)
-		rc = rd_batch_read(m->min_batch, m->target_batch, &d, err);
+		rc = rd_batch_read(m->min_reports, m->target, &d, err);
 	if (rc == CM_OK)
 		rc = rd_computing_read(m->computing, m->payload_max, &e->computing, err);
 	if (rc == CM_OK && !(m->epsilon0 >= 0.0))
@@ -97,8 +97,8 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 	e->query = d.query;
 	e->randomizer = d.randomizer;
 	e->payload_max = m->payload_max;
-	e->min_batch = d.min_batch;
-	e->target_batch = d.target_batch;
+	e->min_reports = d.min_reports;
+	e->target = d.target;
 	e->number = m->number;
 	e->epsilon0 = m->epsilon0;
 	e->epsilon_round = m->epsilon_round;
@@ -237,8 +237,8 @@ static enum cm_rc entry_wire(const struct rd_entry *e, struct entry_wire *w, str
 	w->m.randomizer = &w->randomizer.m;
 	w->m.computing = rd_computing_wire(&e->computing, &w->computing);
 	w->m.payload_max = e->payload_max;
-	w->m.min_batch = e->min_batch;
-	w->m.target_batch = e->target_batch;
+	w->m.min_reports = e->min_reports;
+	w->m.target = e->target;
 	w->m.epsilon0 = e->epsilon0;
 	w->m.epsilon_round = e->epsilon_round;
 	w->m.epsilon_total = e->epsilon_total;

@@ -19,7 +19,7 @@ struct rd_entry {
 	struct pt_randomizer randomizer;
 	struct qy_computing computing;
 	uint64_t payload_max; /* bytes; 0: its rounds have no payload */
-	uint64_t min_batch, target_batch;
+	uint64_t min_reports, target;
 	double epsilon0;      /* local guarantee, INFINITY for none */
 	double epsilon_round; /* alone, at the plan's delta, upper; as the analyzer states it */
 	double epsilon_total; /* of the entries up to this one */

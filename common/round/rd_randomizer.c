@@ -71,16 +71,15 @@ enum cm_rc rd_batch_read(uint64_t least, uint64_t target, struct rd_descriptor *
 	uint64_t classes = 0;
 
 	if (target == 0 || target > PR_ROUND_REPORTS_MAX)
-		return cm_fail(err, CM_EPROTO, "target_batch: not in 1..%u", PR_ROUND_REPORTS_MAX);
+		return cm_fail(err, CM_EPROTO, "target: not in 1..%u", PR_ROUND_REPORTS_MAX);
 	if (least == 0 || least > target)
-		return cm_fail(err, CM_EPROTO, "min_batch: not in 1..target_batch");
+		return cm_fail(err, CM_EPROTO, "min_reports: not in 1..target");
 	for (size_t i = 0; i < PT_SLOTS_MAX; i++)
 		classes += d->randomizer.shuffler.tag_least[i];
 	if (classes > target)
-		return cm_fail(
-			err, CM_EPROTO, "randomizer.shuffler.tag_least: all together above target_batch");
-	d->min_batch = least;
-	d->target_batch = target;
+		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.tag_least: all together above target");
+	d->min_reports = least;
+	d->target = target;
 	return CM_OK;
 }
 

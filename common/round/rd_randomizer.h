@@ -10,7 +10,7 @@
 CM_CHECK enum cm_rc rd_randomizer_read(
 	const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err);
 
-/* A peer's batches to d->min_batch and d->target_batch, for the randomizer that was read before; and may it
+/* A peer's batches to d->min_reports and d->target, for the randomizer that was read before; and may it
  * assume that so many are honest?  A descriptor and a plan's entry are read alike.  CM_EPROTO names the
  * field. */
 CM_CHECK enum cm_rc rd_batch_read(

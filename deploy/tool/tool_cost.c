@@ -197,8 +197,8 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 		free(fits);
 		return;
 	}
-	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu rounds\n", p->name, p->epsilon,
-		p->delta, p->unit, p->rounds);
+	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu round%s\n", p->name, p->epsilon,
+		p->delta, p->unit, p->rounds, p->rounds == 1 ? "" : "s");
 	if (filter != 0)
 		printf("mode adaptive, filter %s: totals are shares of its budget\n",
 			acct_filter_name(filter));
@@ -221,7 +221,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	putchar('\n');
 	pl_plan_print_recurring(p, fits, stdout);
 	free(fits);
-	printf("%zu of %zu rounds fit, %s bytes from each device", run, p->rounds,
+	printf("%zu of %zu round%s fit, %s bytes from each device", run, p->rounds, p->rounds == 1 ? "" : "s",
 		cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);

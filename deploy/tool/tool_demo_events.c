@@ -26,8 +26,9 @@ enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err)
 enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
 {
 	if (!d->json) {
-		(void)printf("plan %s: budget epsilon %.4g at delta %.3g, %zu rounds; everything is in %s\n",
-			d->plan.name, d->plan.epsilon, d->plan.delta, d->plan.rounds, d->dir);
+		(void)printf("plan %s: budget epsilon %.4g at delta %.3g, %zu round%s; everything is in %s\n",
+			d->plan.name, d->plan.epsilon, d->plan.delta, d->plan.rounds,
+			d->plan.rounds == 1 ? "" : "s", d->dir);
 		(void)fflush(stdout);
 		return CM_OK;
 	}

@@ -45,8 +45,8 @@ enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 	(void)exit_code;
 	if (rc == CM_OK) {
 		cm_hex(p.digest, PR_HASH_LEN, digest);
-		printf("%s is valid: plan %s, %zu rounds, population %s, digest %s\n", cli->argv[1], p.name,
-			p.rounds, p.population, digest);
+		printf("%s is valid: plan %s, %zu round%s, population %s, digest %s\n", cli->argv[1], p.name,
+			p.rounds, p.rounds == 1 ? "" : "s", p.population, digest);
 		rc = say_recurring(&p, err);
 	}
 	pl_plan_fini(&p);

@@ -9,6 +9,7 @@
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "cm_oom.h"
+#include "cr_hpke.h"
 #include "cr_libcrypto.h"
 #include "nt_confine.h"
 #include "nt_health.h"
@@ -247,7 +248,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 	cm_log(CM_LOG_INFO, "shuffler ready",
 		CM_S("listen", conf.passed > 0 ? "passed socket" : d->conf.listen),
 		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
-		CM_I("ledger_seq", sh_core_witness(d->core).seq));
+		CM_I("ledger_seq", sh_core_witness(d->core).seq), CM_S("x25519", cr_hpke_way()));
 	nt_loop_ready(d->signals);
 	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 	sh_serve_free(d->serve);
@@ -302,7 +303,11 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "end a round whose key or messages are lost",
 		.min_args = 1,
 		.max_args = 1,
-		.option = { SH_RECOVER_OPTIONS("QUERY", "required: the name of its query") },
+		.option = { SH_RECOVER_OPTIONS("QUERY", "required: the name of its query"),
+			[SH_GIVE_UP_NEWEST] = { "newest", NULL,
+				"state.db is no copy, so the round was not sealed since: its entry waits for "
+				"its next try",
+				false } },
 		.run = sh_recover_give_up },
 	{ .name = "accept-loss",
 		.args = "",
@@ -341,6 +346,7 @@ int main(int argc, char **argv)
 		.summary = "Collects, permutes and releases sealed reports, one round at a time.",
 		.role = "shuffler",
 		.verb = verbs,
+		.machine = cr_hpke_begin,
 	};
 
 	cr_libcrypto_begin();

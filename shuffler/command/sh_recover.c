@@ -176,8 +176,8 @@ static enum cm_rc sign_void(const struct recovery *m, const struct rd_descriptor
 	return rc;
 }
 
-static enum cm_rc give_up(
-	const struct recovery *m, const struct sh_row *row, const struct rd_descriptor *d, struct cm_err *err)
+static enum cm_rc give_up(const struct recovery *m, const struct sh_row *row, const struct rd_descriptor *d,
+	bool newest, struct cm_err *err)
 {
 	uint8_t signature[CR_SIGN_LEN];
 	struct sh_row over = *row;
@@ -185,10 +185,10 @@ static enum cm_rc give_up(
 	enum cm_rc rc = CM_OK;
 
 	cm_buf_init(&manifest, PR_MANIFEST_MAX);
-	/* A sealed round has spent its entry.  Without a manifest none of its messages will be released. */
+	/* Its entry is spent.  Without a manifest none of its messages will be released. */
 	over.state = SH_ERASED;
 	over.manifest = over.manifest_signature = over.charge = (struct cr_span){ 0 };
-	if (row->state == SH_COLLECTING) {
+	if (newest && row->state == SH_COLLECTING) {
 		rc = sign_void(m, d, &manifest, signature, err);
 		over.state = SH_VOID;
 		over.manifest = (struct cr_span){ manifest.data, manifest.len };
@@ -235,7 +235,7 @@ enum cm_rc sh_recover_give_up(const struct cm_cli *cli, int *exit_code, struct c
 		rc = cm_cli_confirmed(cli->option[SH_RECOVER_CONFIRM], d.query.name,
 			"what devices reported in this round is lost for good", err);
 	if (rc == CM_OK)
-		rc = give_up(&m, &f.row, &d, err);
+		rc = give_up(&m, &f.row, &d, cli->option[SH_GIVE_UP_NEWEST] != NULL, err);
 	if (rc == CM_OK) {
 		cm_log(CM_LOG_WARN, "round was given up", CM_I("round", f.row.sequence),
 			CM_S("query", d.query.name));

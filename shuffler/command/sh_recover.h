@@ -5,6 +5,8 @@
 
 /* Options: the name of what is lost; the number of witnessed records to close; give up the population. */
 enum { SH_RECOVER_CONFIRM, SH_RECOVER_LEDGER, SH_RECOVER_SPENT };
+/* Of `round give-up`: this state is the newest there was. */
+enum { SH_GIVE_UP_NEWEST = SH_RECOVER_CONFIRM + 1 };
 #define SH_RECOVER_OPTIONS(what, why) [SH_RECOVER_CONFIRM] = { "confirm", (what), (why), false }
 
 /* `accept-loss`: create a new state.db in place of a lost one.  This never resets a budget: plans that the
@@ -12,6 +14,9 @@ enum { SH_RECOVER_CONFIRM, SH_RECOVER_LEDGER, SH_RECOVER_SPENT };
  * these are from the clients that connect; --ledger N closes N records in any case.  With --spent the daemon
  * asks no client, and closes every plan that it will ever see. */
 CM_CHECK enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
-/* `round give-up N`: end a round that cannot continue because its key or its messages are lost.  If it was
- * collecting, it ends with a VOID manifest: none of its messages was released. */
+/* `round give-up N`: end a round that cannot continue because its key or its messages are lost.  Its entry is
+ * spent: a state that was restored cannot tell whether the lost one sealed and released the round since, and
+ * a VOID manifest would let the devices answer the entry again.  With --newest, the operator's word that this
+ * is no copy, a round that is collecting here ends with a VOID manifest: none of its messages was released.
+ */
 CM_CHECK enum cm_rc sh_recover_give_up(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

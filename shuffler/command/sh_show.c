@@ -95,8 +95,8 @@ static void print_status(const json_t *root)
 			json_string_value(json_object_get(r, "query")),
 			json_string_value(json_object_get(r, "state")),
 			(long long)json_integer_value(json_object_get(r, "participants")),
-			(long long)json_integer_value(json_object_get(r, "target_batch")),
-			(long long)json_integer_value(json_object_get(r, "min_batch")));
+			(long long)json_integer_value(json_object_get(r, "target")),
+			(long long)json_integer_value(json_object_get(r, "min_reports")));
 	}
 }
 

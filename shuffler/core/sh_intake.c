@@ -17,7 +17,7 @@ enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, co
 		.message_len = rd_message_len(d),
 		.message_tags = d->randomizer.shuffler.tags,
 		.classes = d->randomizer.shuffler.tag_least[0] > 0,
-		.target = d->target_batch,
+		.target = d->target,
 		.opens_ms = d->opens_ms,
 		.deadline_ms = d->deadline_ms,
 		.limits = limits,

@@ -50,7 +50,7 @@ const struct cf_row sh_policy_rows[] = {
 		.required = true,
 		.min = 1,
 		.max = PR_ROUND_REPORTS_MAX,
-		.help = "no round with a smaller guaranteed batch is taken" },
+		.help = "no round with fewer min_reports (participants) is taken" },
 	{ .key = "max_epsilon0",
 		.type = CF_EXTENDED,
 		.offset = FIELD(max_epsilon0),
@@ -222,14 +222,14 @@ enum cm_rc sh_policy_judge_entry(
 	if (CM_CHECKED("shuffler.policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
 		return sh_refuse(no, refused, 0, "policy: epsilon0 %.4g, max_epsilon0 is %.4g", epsilon0,
 			p->max_epsilon0);
-	if (CM_CHECKED("shuffler.policy.min_batch") && d->min_batch < (uint64_t)p->min_batch)
+	if (CM_CHECKED("shuffler.policy.min_batch") && d->min_reports < (uint64_t)p->min_batch)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, 0,
 			"policy: the round guarantees a batch of %llu (min_reports of the plan), min_batch "
 			"is %lld",
-			(unsigned long long)d->min_batch, (long long)p->min_batch);
-	if (d->target_batch > (uint64_t)p->max_target)
+			(unsigned long long)d->min_reports, (long long)p->min_batch);
+	if (d->target > (uint64_t)p->max_target)
 		return sh_refuse(no, refused, 0, "policy: target %llu, max_target is %lld",
-			(unsigned long long)d->target_batch, (long long)p->max_target);
+			(unsigned long long)d->target, (long long)p->max_target);
 	if (CM_CHECKED("shuffler.policy.dummies") && added > (uint64_t)p->max_shuffler_dummies)
 		return sh_refuse(no, refused, 0,
 			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",

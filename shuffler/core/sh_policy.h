@@ -14,7 +14,7 @@
 struct sh_policy {
 	char *population;             /* the population that this shuffler serves */
 	double max_epsilon0;          /* largest local guarantee of a round; may be INFINITY */
-	int64_t min_batch;            /* smallest min_batch of a round that is accepted */
+	int64_t min_batch;            /* smallest min_reports of a round that is accepted */
 	double max_epsilon;           /* most epsilon of all plans' slices together */
 	double delta;                 /* most delta of all plans' slices together */
 	int64_t max_plan_entries;     /* most entries of one plan; bounds the time to pin it */

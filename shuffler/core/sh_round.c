@@ -12,8 +12,7 @@
 
 static uint32_t bucket_count(const struct rd_descriptor *d)
 {
-	uint64_t released = rd_messages(d, d->target_batch),
-		 accepted = d->target_batch * d->messages_per_client;
+	uint64_t released = rd_messages(d, d->target), accepted = d->target * d->messages_per_client;
 
 	return sh_bucket_count(released > accepted ? released : accepted, rd_message_len(d));
 }
@@ -21,7 +20,7 @@ static uint32_t bucket_count(const struct rd_descriptor *d)
 static struct sh_limits intake_limits(const struct sh_round *r)
 {
 	return (struct sh_limits){ .max_bytes = r->env->max_bytes,
-		.most_of_one = sh_policy_most_of_one(r->env->max_share, r->d.target_batch) };
+		.most_of_one = sh_policy_most_of_one(r->env->max_share, r->d.target) };
 }
 
 static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
@@ -215,8 +214,8 @@ bool sh_round_due(const struct sh_round *r, int64_t now_ms)
 
 bool sh_round_enough(const struct sh_round *r)
 {
-	return !CM_CHECKED("shuffler.min_batch") ||
-	       (r->intake.participants >= r->d.min_batch && r->route.lacking == 0);
+	return !CM_CHECKED("shuffler.min_reports") ||
+	       (r->intake.participants >= r->d.min_reports && r->route.lacking == 0);
 }
 
 /* Messages that are stored when the round can be sealed. */
@@ -302,7 +301,7 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 		 * manifest states none. */
 		.dummies = is_void || r->d.randomizer.shuffler.tag_messages > 0 ? 0 : r->dummies,
 		.is_void = is_void,
-		.lacking = is_void && !r->cancelled && r->intake.participants >= r->d.min_batch
+		.lacking = is_void && !r->cancelled && r->intake.participants >= r->d.min_reports
 				   ? r->route.lacking
 				   : 0,
 		.bucket = buckets,

@@ -12,8 +12,8 @@ enum {
 	UNDER_WAY,
 	NUMBER,
 	PARTICIPANTS,
-	MIN_BATCH,
-	TARGET_BATCH,
+	MIN_REPORTS,
+	TARGET,
 	DEADLINE,
 	REPORTS,
 	MESSAGES,
@@ -56,9 +56,9 @@ static const struct cm_metric_row rows[ROWS] = {
 		"Sequence number of the newest round that was announced here.", NULL, NULL, NULL },
 	[PARTICIPANTS] = { "tombola_shuffler_round_participants", CM_METRIC_GAUGE,
 		"Participants of the round that is collecting whose reports are durable.", NULL, NULL, NULL },
-	[MIN_BATCH] = { "tombola_shuffler_round_min_participants", CM_METRIC_GAUGE,
+	[MIN_REPORTS] = { "tombola_shuffler_round_min_participants", CM_METRIC_GAUGE,
 		"Participants below which that round is void.", NULL, NULL, NULL },
-	[TARGET_BATCH] = { "tombola_shuffler_round_target_participants", CM_METRIC_GAUGE,
+	[TARGET] = { "tombola_shuffler_round_target_participants", CM_METRIC_GAUGE,
 		"Participants at which that round is sealed before its deadline.", NULL, NULL, NULL },
 	[DEADLINE] = { "tombola_shuffler_round_deadline_timestamp_seconds", CM_METRIC_GAUGE,
 		"When that round is sealed at the latest, in unix seconds.", NULL, NULL, NULL },
@@ -221,8 +221,8 @@ static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 	cm_metrics_set(m->table, NUMBER, 0, (double)sh_core_newest(now->core));
 	cm_metrics_set(m->table, PARTICIPANTS, 0,
 		r ? (double)(r->intake.participants - now->not_durable) : (double)NAN);
-	cm_metrics_set(m->table, MIN_BATCH, 0, r ? (double)r->d.min_batch : (double)NAN);
-	cm_metrics_set(m->table, TARGET_BATCH, 0, r ? (double)r->d.target_batch : (double)NAN);
+	cm_metrics_set(m->table, MIN_REPORTS, 0, r ? (double)r->d.min_reports : (double)NAN);
+	cm_metrics_set(m->table, TARGET, 0, r ? (double)r->d.target : (double)NAN);
 	cm_metrics_set(m->table, DEADLINE, 0, r ? (double)r->d.deadline_ms / 1e3 : (double)NAN);
 }
 

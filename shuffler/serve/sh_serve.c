@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_fault.h"
 #include "sh_serve_private.h"
 
 #define TICK_MS 1000 /* the wall clock may step: look at it at least so often */
@@ -170,10 +171,39 @@ static void run_tasks(struct sh_serve *s, int64_t now_ms)
 		;
 }
 
+#define LATE_WAIT_MS 30000
+#define LATE_LOOK_MS 1000 /* how often the clock is looked at meanwhile */
+
+/* Whether the end of this round waits: see sh_serve_now. */
+static bool is_late_start(struct sh_serve *s, const struct sh_round *r)
+{
+	int64_t mono_ms = cm_clock_mono_ms(), over_ms;
+
+	if (s->late_until_ms < 0)
+		return false;
+	over_ms = r ? cm_clock_wall_ms() - r->d.deadline_ms : -1;
+	if (over_ms < 0 || !CM_CHECKED("shuffler.late_start") || sh_round_enough(r) ||
+		(s->late_until_ms > 0 && mono_ms >= s->late_until_ms)) {
+		s->late_until_ms = -1;
+		return false;
+	}
+	if (s->late_until_ms == 0) {
+		s->late_until_ms = mono_ms + LATE_WAIT_MS;
+		cm_log(CM_LOG_WARN,
+			"the open round was over before this start, by our clock: its end waits, in case the "
+			"clock is wrong",
+			CM_I("round", r->d.sequence), CM_I("seconds", over_ms / 1000),
+			CM_I("wait_seconds", LATE_WAIT_MS / 1000));
+	}
+	return true;
+}
+
 int64_t sh_serve_now(struct sh_serve *s)
 {
 	const struct sh_round *r = sh_core_collecting(s->conf.core);
 
+	if (is_late_start(s, r))
+		return r->d.deadline_ms - LATE_LOOK_MS;
 	if (!r || !s->clock_held)
 		cm_steady_begin(&s->clock, r ? r->d.opens_ms - RD_CLOCK_SLACK_MS : 0);
 	s->clock_held = r;

@@ -237,7 +237,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	if (r && made.verdict.fits) {
 		cm_log(CM_LOG_INFO, "round open", CM_I("round", r->d.sequence),
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.randomizer.row->name),
-			CM_I("min_batch", r->d.min_batch), CM_I("target_batch", r->d.target_batch),
+			CM_I("min_reports", r->d.min_reports), CM_I("target", r->d.target),
 			CM_I("shuffler_dummies", pt_shuffler_most(&r->d.randomizer)),
 			CM_I("seconds", (r->d.deadline_ms - sh_serve_now(p->serve)) / 1000),
 			CM_I("entry", r->d.entry), CM_I("try", r->d.attempt),

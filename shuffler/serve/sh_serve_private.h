@@ -75,6 +75,8 @@ struct sh_serve {
 	int64_t started_ms;
 	struct cm_steady clock; /* of the open round */
 	bool clock_held;        /* a round is open, by `clock` */
+	int64_t late_until_ms; /* monotonic: until when the end of a round waits that was over at the start by
+				* a clock that may be wrong; 0: not asked yet, -1: no longer */
 	void (*on_stopped)(void *user);
 	void *stopped_user;
 	struct sh_signed manifest; /* scratch: too large for the stack */
@@ -86,7 +88,9 @@ struct sh_serve {
  * its end. */
 void sh_serve_pump(struct sh_serve *s);
 /* The time for the core.  While a round is open it does not follow a wall clock that is set, so that the
- * round ends neither early nor late; between rounds it is the wall clock. */
+ * round ends neither early nor late; between rounds it is the wall clock.  A shuffler that starts past the
+ * deadline of its open round, which would be void, holds the time before that deadline for half a minute: a
+ * machine that has just booted may not have its time yet.  It goes on if the clock is put right meanwhile. */
 int64_t sh_serve_now(struct sh_serve *s);
 /* Log and end the process: storage or memory failed, so nothing more may be acknowledged. */
 _Noreturn void sh_serve_fatal(const struct cm_err *err);

@@ -66,12 +66,12 @@ char *sh_serve_status(struct sh_serve *s)
 	size_t links = 0;
 
 	for (size_t i = 0; (r = sh_core_round(core, i)); i++)
-		(void)json_array_append_new(rounds,
-			json_pack("{s:I,s:s,s:s,s:I,s:I,s:I,s:I}", "round", (json_int_t)r->d.sequence,
-				"query", r->d.query.name, "state", state_name(r), "participants",
-				(json_int_t)r->intake.participants, "min_batch", (json_int_t)r->d.min_batch,
-				"target_batch", (json_int_t)r->d.target_batch, "deadline_ms",
-				(json_int_t)r->d.deadline_ms));
+		(void)json_array_append_new(
+			rounds, json_pack("{s:I,s:s,s:s,s:I,s:I,s:I,s:I}", "round", (json_int_t)r->d.sequence,
+					"query", r->d.query.name, "state", state_name(r), "participants",
+					(json_int_t)r->intake.participants, "min_reports",
+					(json_int_t)r->d.min_reports, "target", (json_int_t)r->d.target,
+					"deadline_ms", (json_int_t)r->d.deadline_ms));
 	for (const struct peer *p = s->peers; p; p = p->next)
 		links += p->link != NULL;
 	struct rd_slices taken = sh_core_taken(core);
@@ -142,6 +142,5 @@ void sh_serve_say(struct sh_serve *s, char *text, size_t room)
 			"round %" PRIu64 " (%s) %s, %" PRIu64 " of %" PRIu64 " participants; %s",
 			last->d.sequence, last->d.query.name, state_name(last),
 			(uint64_t)last->intake.participants,
-			(uint64_t)(last->d.target_batch > 0 ? last->d.target_batch : last->d.min_batch),
-			spent);
+			(uint64_t)(last->d.target > 0 ? last->d.target : last->d.min_reports), spent);
 }

@@ -57,7 +57,7 @@ static struct cell tuned(const struct pl_need *n, const struct pt_protocol *row)
 	double low = 0;
 
 	for (double step = 0.64; step > 0.004; step /= 4) {
-		struct pt_request r = { .epsilon0 = low + step, .min_batch = n->reports };
+		struct pt_request r = { .epsilon0 = low + step, .min_reports = n->reports };
 
 		while (r.epsilon0 <= PT_EPSILON0_MAX && consider(n, row, &r, &best)) {
 			low = r.epsilon0;
@@ -72,7 +72,7 @@ static struct cell fewest(const struct pl_need *n, const struct pt_protocol *row
 {
 	uint32_t low = 0, high = 1;
 	struct cell best = { .error = INFINITY };
-	struct pt_request r = { .epsilon0 = INFINITY, .min_batch = n->reports, .size = size };
+	struct pt_request r = { .epsilon0 = INFINITY, .min_reports = n->reports, .size = size };
 
 	for (r.dummies = high; high < PR_MESSAGES_MAX && !consider(n, row, &r, &best); r.dummies = high) {
 		low = high;

@@ -35,7 +35,7 @@ static struct qy_query of(uint32_t categories, enum qy_none none)
 
 static void same_request(const char *name, double epsilon0, double dummies, uint64_t n, uint32_t categories)
 {
-	struct pt_request r = { .epsilon0 = epsilon0, .min_batch = n };
+	struct pt_request r = { .epsilon0 = epsilon0, .min_reports = n };
 	struct qy_query even = of(categories, QY_NONE_EVEN), symbol = of(categories, QY_NONE_SYMBOL);
 	struct answer a, b;
 

@@ -46,7 +46,7 @@ enum cm_rc __wrap_cr_hpke_check_recipient(const uint8_t key[CR_HPKE_PUBLIC_LEN],
 
 struct kept_pin {
 	double slice; /* 0: free */
-	uint64_t min_batch;
+	uint64_t min_reports;
 	struct pt_randomizer randomizer;
 	struct rd_pin pin;
 };
@@ -58,15 +58,15 @@ static inline struct kept_pin *kept_find(const struct rd_plan *p)
 	size_t i = 0;
 
 	for (size_t k = 1; k < p->entries; k++)
-		kept_must(e[k].min_batch == e->min_batch &&
+		kept_must(e[k].min_reports == e->min_reports &&
 			  pt_randomizer_equal(&e[k].randomizer, &e->randomizer));
 	for (; i < KEPT_PINS && kept[i].slice > 0; i++)
 		if (memcmp(&kept[i].slice, &p->epsilon, sizeof p->epsilon) == 0 &&
-			kept[i].min_batch == e->min_batch &&
+			kept[i].min_reports == e->min_reports &&
 			pt_randomizer_equal(&kept[i].randomizer, &e->randomizer))
 			return &kept[i];
 	kept_must(i < KEPT_PINS);
-	kept[i].min_batch = e->min_batch;
+	kept[i].min_reports = e->min_reports;
 	kept[i].randomizer = e->randomizer;
 	return &kept[i];
 }

@@ -18,7 +18,7 @@ static void require(int truth)
 /* The round of tests/data/golden/manifest.json. */
 static struct rd_descriptor golden_round(void)
 {
-	struct rd_descriptor d = { .min_batch = 1000, .target_batch = 58000, .messages_per_client = 1 };
+	struct rd_descriptor d = { .min_reports = 1000, .target = 58000, .messages_per_client = 1 };
 
 	for (size_t i = 0; i < sizeof d.round_id; i++)
 		d.round_id[i] = (uint8_t)(16 + 7 * i);
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		for (uint32_t i = 0; i < m.buckets; i++)
 			sum += m.bucket[i].messages;
-		require(sum == m.messages && (m.is_void || m.participants >= d.min_batch));
+		require(sum == m.messages && (m.is_void || m.participants >= d.min_reports));
 	}
 	rd_manifest_fini(&m);
 	fuzz_signature(&key, RD_PURPOSE_CHARGE, data, size, signature);

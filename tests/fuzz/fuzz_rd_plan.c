@@ -27,7 +27,7 @@ static void look_up(const struct rd_plan *p)
 		d.attempt = p->tries + 1;
 		require(rd_plan_covers(p, &d, &err) == CM_EPROTO);
 		d.attempt = 1;
-		d.min_batch++;
+		d.min_reports++;
 		require(rd_plan_covers(p, &d, &err) == CM_EPROTO);
 	}
 	require(rd_plan_entry(p, 0) == NULL);

@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rd_descriptor d = { .messages_per_client = 2,
 		.record_len = SEALED - CR_HPKE_OVERHEAD,
-		.target_batch = TARGET,
+		.target = TARGET,
 		.opens_ms = 100,
 		.deadline_ms = 300 };
 	struct sh_vault vault = { .tag = { { 1 } } };

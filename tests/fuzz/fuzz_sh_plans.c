@@ -81,8 +81,8 @@ static void new_plan(struct model *m, uint8_t op)
 	if (m->plans == PLANS)
 		return;
 	*p = (struct plan){ .slice = slices[op & 3], .kind = op >> 2 & 15, .adaptive = (op >> 6) == 3 };
-	p->wish = (struct sh_wish){ .min_batch = batches[op >> 2 & 3],
-		.target_batch = DEVICES,
+	p->wish = (struct sh_wish){ .min_reports = batches[op >> 2 & 3],
+		.target = DEVICES,
 		.epsilon0 = 0.5 + (op >> 4 & 3),
 		.entries = ENTRIES,
 		.plan_tries = 4,
@@ -131,7 +131,7 @@ static void reserve(struct model *m, uint8_t op)
 	named[0] ^= op >> 6 == 2;
 	wish.void_manifest = wish.attempt > 1 && !p->adaptive ? named : NULL;
 	if (op >> 6 == 3 && (op & 4))
-		wish.min_batch--;
+		wish.min_reports--;
 	else if (op >> 6 == 3)
 		wish.void_manifest = NULL;
 	memcpy(latest, play.plan_hash, PR_HASH_LEN);
@@ -169,7 +169,7 @@ static void announce(struct model *m)
 		(pinned = sh_core_plan_at(play.core, i)) && memcmp(pinned->hash, p->hash, PR_HASH_LEN) != 0;)
 		i++;
 	must(pinned && pinned->state == SH_PIN_TAKEN);
-	must(p->adaptive || d->min_batch == p->wish.min_batch);
+	must(p->adaptive || d->min_reports == p->wish.min_reports);
 	m->open = true;
 	memcpy(m->open_id, d->round_id, PR_ROUND_ID_LEN);
 	if (p->adaptive)

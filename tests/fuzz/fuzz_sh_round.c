@@ -66,7 +66,7 @@ static void must(int truth)
 static void begin(struct model *m, bool blanket)
 {
 	const struct sh_wish wish = {
-		.min_batch = LEAST, .target_batch = TARGET, .shuffler_dummies = blanket ? DUMMIES : 0
+		.min_reports = LEAST, .target = TARGET, .shuffler_dummies = blanket ? DUMMIES : 0
 	};
 
 	if (m->at != IDLE)

@@ -39,12 +39,12 @@ struct scene {
 };
 
 static const struct scene scenes[] = {
-	{ "levels", QY_MEAN, { .epsilon0 = 2, .levels = 9, .min_batch = N } },
-	{ "levels", QY_MEAN, { .epsilon0 = INFINITY, .levels = 5, .dummies = 3, .min_batch = N } },
-	{ "levels", QY_SUM, { .epsilon0 = 3, .levels = 9, .dummies = 1, .min_batch = N } },
-	{ "levels", QY_QUANTILES, { .epsilon0 = 3, .levels = 17, .min_batch = N } },
-	{ "digits", QY_MEAN, { .epsilon0 = 2, .levels = 16, .size = 4, .dummies = 1, .min_batch = N } },
-	{ "digits", QY_SUM, { .epsilon0 = 3, .levels = 16, .size = 2, .min_batch = N } },
+	{ "levels", QY_MEAN, { .epsilon0 = 2, .levels = 9, .min_reports = N } },
+	{ "levels", QY_MEAN, { .epsilon0 = INFINITY, .levels = 5, .dummies = 3, .min_reports = N } },
+	{ "levels", QY_SUM, { .epsilon0 = 3, .levels = 9, .dummies = 1, .min_reports = N } },
+	{ "levels", QY_QUANTILES, { .epsilon0 = 3, .levels = 17, .min_reports = N } },
+	{ "digits", QY_MEAN, { .epsilon0 = 2, .levels = 16, .size = 4, .dummies = 1, .min_reports = N } },
+	{ "digits", QY_SUM, { .epsilon0 = 3, .levels = 16, .size = 2, .min_reports = N } },
 };
 
 static struct qy_query query_of(const struct scene *s)
@@ -232,7 +232,7 @@ static void check_ranges(double none)
 		.leaves = LEAVES,
 		.fanout = FANOUT,
 		.none = QY_NONE_SYMBOL };
-	const struct pt_request request = { .epsilon0 = 3, .dummies = 1, .min_batch = N };
+	const struct pt_request request = { .epsilon0 = 3, .dummies = 1, .min_reports = N };
 	const struct pt_protocol *row = pt_find("ranges");
 	double off = 0, projected = 0, consistent = 0, variances = 0, without = floor(none * N + 0.5);
 	double truths[LEAVES + FANOUT + 1];

@@ -47,7 +47,7 @@ static int runs_factor(void)
 static struct pt_request request_of(const struct scene *s)
 {
 	struct pt_request r = {
-		.epsilon0 = s->epsilon0, .dummies = s->dummies, .size = s->size, .min_batch = PEOPLE
+		.epsilon0 = s->epsilon0, .dummies = s->dummies, .size = s->size, .min_reports = PEOPLE
 	};
 
 	if (strncmp(s->row, "gspa", 4) == 0) {

@@ -7,8 +7,8 @@
  * for both chances together), which must be below what is charged, and near the exact value where there is
  * one.
  *
- * With the check `client.none` or `shuffler.min_batch` removed what is seen is above the charge.  Seeded, so
- * that a run repeats. */
+ * With the check `client.none` or `shuffler.min_reports` removed what is seen is above the charge.  Seeded,
+ * so that a run repeats. */
 #include <math.h>
 #include <string.h>
 
@@ -139,8 +139,8 @@ static uint32_t one_round(struct stage *s, const struct scene *scene, unsigned w
 {
 	const struct sh_wish wish = { .row = pt_device_find("grr"),
 		.epsilon0 = EPSILON0,
-		.min_batch = scene->least,
-		.target_batch = scene->least,
+		.min_reports = scene->least,
+		.target = scene->least,
 		.categories = BINS - 1,
 		.none = QY_NONE_SYMBOL,
 		.hpke_key = s->hpke_key };

@@ -367,7 +367,7 @@ static void coordinates_are_unbiased_and_cover(void **state)
 			300, 300),
 	};
 	struct scene rotated = vectors("rotated",
-		(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 2, .min_batch = 400 }, 400, 500);
+		(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 2, .min_reports = 400 }, 400, 500);
 
 	(void)state;
 	rotated.query.low = -5;

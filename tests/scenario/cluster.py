@@ -1,6 +1,8 @@
 """cluster.py - the real daemons on loopback sockets, in a folder of their own, started and killed at will."""
+import atexit
 import contextlib
 import fcntl
+import functools
 import itertools
 import json
 import os
@@ -100,6 +102,18 @@ class Daemon:
         return self.process.wait(seconds)
 
 
+@functools.cache
+def pki_of(devices):
+    """Keys and certificates of a deployment on this host, made once by this process; each cluster has a copy of its own."""
+    folder = tempfile.mkdtemp(prefix="tombola-pki-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = os.path.join(folder, "pki")
+    run = subprocess.run([program("tombola"), "pki", "init", made, "--hosts", "localhost,127.0.0.1",
+                          "--devices", str(devices)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return made
+
+
 class Cluster:
     """Certificates, configurations and state of one deployment."""
 
@@ -111,9 +125,7 @@ class Cluster:
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
         self.pki = self.path("pki")
-        run = subprocess.run([program("tombola"), "pki", "init", self.pki, "--hosts", "localhost,127.0.0.1",
-                              "--devices", str(devices)], capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
+        shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
             os.mkdir(self.path(party), 0o700)
 

@@ -29,7 +29,7 @@ class Analyzer:
         self.link = wire.Link.dial(self.cluster.port, self.cluster.tls("analyzer"))
         return self
 
-    def descriptor(self, bins=4, epsilon0=1.0, min_batch=2, target=2, window_ms=60000, shuffler_dummies=0, none=None,
+    def descriptor(self, bins=4, epsilon0=1.0, min_reports=2, target=2, window_ms=60000, shuffler_dummies=0, none=None,
                    field="colour", **change):
         """A descriptor for a k-ary randomized response; keyword arguments replace fields.
 
@@ -50,7 +50,7 @@ class Analyzer:
                            **({} if none is None else {"none": 2, "none_category": none})),
             randomizer=params.message(params.of("bins", bins=bins, keep_always=True), dummies=shuffler_dummies)
             if shuffler_dummies else params.message(params.of("grr", bins=bins, keep=keep)),
-            messages_per_client=1, record_length=16, min_batch=min_batch, target_batch=target,
+            messages_per_client=1, record_length=16, min_reports=min_reports, target=target,
             honest_fraction=1.0, opens_ms=now - 1000, deadline_ms=now + window_ms, hpke_suite=1,
             hpke_key=self.hpke.public_key().public_bytes(*raw),
             privacy=pb.PrivacyStatement(epsilon0=math.inf if shuffler_dummies else epsilon0, epsilon_round=epsilon0,
@@ -65,8 +65,8 @@ class Analyzer:
     @staticmethod
     def entry(d, number=1):
         """What a plan fixes of this descriptor's round."""
-        return pb.Entry(number=number, query=d.query, randomizer=d.randomizer, min_batch=d.min_batch,
-                        target_batch=d.target_batch, epsilon0=d.privacy.epsilon0,
+        return pb.Entry(number=number, query=d.query, randomizer=d.randomizer, min_reports=d.min_reports,
+                        target=d.target, epsilon0=d.privacy.epsilon0,
                         epsilon_round=d.privacy.epsilon_round, epsilon_total=d.privacy.epsilon_total)
 
     def plan(self, entries, epsilon=None, delta=None, signature=None, **change):
@@ -402,7 +402,7 @@ class Shuffler:
             if pb.OUTCOME_ACCEPTED in out:
                 self.standings[wire.key_hash(link.sock.getpeercert(binary_form=True))] = \
                     (r["d"].sequence, wire.sha256(r["data"]))
-            if len(r["taken"]) >= r["d"].target_batch:
+            if len(r["taken"]) >= r["d"].target:
                 r["sealed"] = True
             self.lock.notify_all()
         body = wire.receipt_body(m, out, r["d"])

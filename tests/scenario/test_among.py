@@ -27,7 +27,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     analyzer = Analyzer(cluster).dial()
     r = among.randomizer(row, d, 3.0, dummies, KEYS[row].get("size", 0))
     length = among.record_length(r)
-    desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=length,
+    desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_reports=n, target=n, record_length=length,
                                messages_per_client=among.messages(r))
     desc.randomizer.CopyFrom(params.message(r))
     if row != "cheu":

@@ -77,7 +77,7 @@ def test_the_client_refuses_a_tampered_descriptor(cluster, fake, name, removed_l
 
 
 @pytest.mark.parametrize("change,code,word,check", [
-    (dict(min_batch=1, target=4), "permission", "batch", "client.policy.min_batch"),
+    (dict(min_reports=1, target=4), "permission", "batch", "client.policy.min_batch"),
     (dict(epsilon0=6.0, target=4), "permission", "epsilon0",
      "client.policy.epsilon0,client.budget"),
     (dict(epsilon0=4.5, target=4), "budget", "budget", "client.budget"),
@@ -127,7 +127,7 @@ def test_retries_send_identical_bytes_across_kills_of_the_client(cluster, fake):
     import random
     import time
     rng, n = random.Random(11), 600
-    Descriptors(cluster).offer(fake, target=n, min_batch=2, epsilon0=0.5)
+    Descriptors(cluster).offer(fake, target=n, min_reports=2, epsilon0=0.5)
     colours(cluster, n)
     answer = fake.on_submit
 

@@ -71,6 +71,47 @@ def test_a_shuffler_an_hour_ahead_for_a_moment_voids_nothing(cluster):
     counts_once(cluster, ROUNDS)
 
 
+def late_start(cluster, mutant=""):
+    """A shuffler dies in a round and starts again with a clock an hour ahead, past the deadline. The analyzer, which runs."""
+    cluster.two_colours(N, window="30m")
+    slowly(cluster)
+    for p in PARTIES:
+        clock(cluster, p, 0)
+    shuffler = start(cluster, "shuffler")
+    cluster.wait_listening()
+    analyzer, client = start(cluster, "analyzer"), start(cluster, "client")
+    wait_for("a first report", lambda: 0 < taken(cluster) < N)
+    shuffler.kill()
+    assert '"round done"' not in client.log()
+    again = cluster.start("shuffler", "run", mutant=mutant, env=clock(cluster, "shuffler", HOUR))
+    return again, analyzer, client
+
+
+def test_a_shuffler_that_starts_with_a_clock_past_the_deadline_waits_for_the_right_time(cluster):
+    shuffler, analyzer, client = late_start(cluster)
+    wait_for("the shuffler to wait", lambda: warned(shuffler, "over before this start"))
+    clock(cluster, "shuffler", 0)
+    assert analyzer.wait() == 0, analyzer.log()
+    wait_for("the client", lambda: '"round done"' in client.log())
+    assert kinds(cluster) == ["plan", "entry", "reserve", "charge", "settle"]
+    counts_once(cluster)
+
+
+def test_without_the_wait_such_a_start_ends_the_try(cluster):
+    late_start(cluster, "shuffler.late_start")
+    wait_for("the void try", lambda: "void" in kinds(cluster))
+
+
+def test_a_round_that_is_over_ends_when_the_wait_is(cluster):
+    """The clock was right: half a minute later the try is void, and the next one is answered."""
+    shuffler, analyzer, _ = late_start(cluster)
+    wait_for("the shuffler to wait", lambda: warned(shuffler, "over before this start"))
+    wait_for("the void try", lambda: "void" in kinds(cluster))
+    clock(cluster, "shuffler", 0)
+    assert analyzer.wait() == 0, analyzer.log()
+    assert kinds(cluster)[-3:] == ["reserve", "charge", "settle"]
+
+
 def test_a_client_a_day_ahead_while_it_sends_goes_on(cluster):
     cluster.two_colours(N, window="30m")
     slowly(cluster)

@@ -81,7 +81,7 @@ class Play:
         self.cluster, self.stage, self.folder = cluster, stage, cluster.path("shuffler")
         self.start()
         self.analyzer = Analyzer(cluster).dial()
-        self.d, self.data = self.analyzer.open_round(target=N + 1, min_batch=N + 1, window_ms=3600000)
+        self.d, self.data = self.analyzer.open_round(target=N + 1, min_reports=N + 1, window_ms=3600000)
         self.sent = submissions(self.d, self.data, [i % 4 for i in range(N + 1)])
         device = Device(cluster)
         for part in (self.sent[:10], self.sent[10:N]):  # two commits

@@ -81,11 +81,11 @@ def three(cluster):
     believe(cluster, 2)
     shuffler = serve(cluster)
     analyzer = Analyzer(cluster).dial()
-    d = analyzer.descriptor(target=2, min_batch=2)
+    d = analyzer.descriptor(target=2, min_reports=2)
     plan = analyzer.plan([analyzer.entry(d, i + 1) for i in range(3)], epsilon=8.0)
     analyzer.served = []
     for entry in range(1, 4):
-        d = analyzer.descriptor(target=2, min_batch=2)
+        d = analyzer.descriptor(target=2, min_reports=2)
         d, data = analyzer.try_entry(d, plan, entry)
         Device(cluster).submit(d, [(os.urandom(32), Device.seal(d, data, v)) for v in (0, 1)])
         analyzer.manifest(d)
@@ -151,14 +151,14 @@ def test_who_colludes_unlocks_nothing_and_nobody_blocks(cluster, three):
     fork.plans, fork.plan_previous = three.plans, three.plan_previous
     fork.sequence, fork.previous = 2, wire.sha256(three.served[1])
     three.link.close()
-    refused(pb.ERROR_LEDGER, "is not the one that a client holds", fork.dial().open_round, target=2, min_batch=2)
+    refused(pb.ERROR_LEDGER, "is not the one that a client holds", fork.dial().open_round, target=2, min_reports=2)
     fork.link.close()
     # The ledger as it is: its plan is closed, its slice spent; a later plan has the rest.
     three.dial().extend()
     shown = cluster.json("shuffler", "status")
     assert [p["state"] for p in shown["plans"]] == ["closed"] and shown["epsilon_spent"] == 8.0
     refused(pb.ERROR_BUDGET_EXHAUSTED, "is lost: its slice is spent", three.announce, last)
-    d, data = three.open_round(target=2, min_batch=2)
+    d, data = three.open_round(target=2, min_reports=2)
     assert Device(cluster).submit(d, [(os.urandom(32), Device.seal(d, data, v)) for v in (0, 1)]) == \
         [pb.OUTCOME_ACCEPTED] * 2
     assert three.manifest(d)[0].participants == 2
@@ -176,7 +176,7 @@ def test_without_the_signature_anybody_blocks_everybody(cluster, three):
     longer.ledger_seq += 90
     state(cluster, holder(cluster, "g0", 100), longer.SerializeToString(), b"\0" * 64)
     assert stated(cluster)["lacking"] == longer.ledger_seq + 1
-    refused(pb.ERROR_LEDGER, "a client holds", three.open_round, target=2, min_batch=2)
+    refused(pb.ERROR_LEDGER, "a client holds", three.open_round, target=2, min_reports=2)
 
 
 def test_without_the_heads_a_shorter_ledger_is_believed(cluster, three):
@@ -185,11 +185,11 @@ def test_without_the_heads_a_shorter_ledger_is_believed(cluster, three):
     last = three.served[-1]
     state(cluster, holder(cluster, "g0", 100), last, signed(three, last))
     fork = Analyzer(cluster)
-    d = fork.descriptor(target=2, min_batch=2)
+    d = fork.descriptor(target=2, min_reports=2)
     while fork.chain.seq <= stated(cluster)["closed_to"]:
         fork.plan([fork.entry(d)], epsilon=0.1)
     three.link.close()
-    fork.dial().open_round(target=2, min_batch=2)
+    fork.dial().open_round(target=2, min_reports=2)
 
 
 # ---- Real daemons ----------------------------------------------------------------------------------------------------

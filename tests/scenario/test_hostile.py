@@ -216,7 +216,7 @@ def test_frames_too_large_or_too_deep_take_no_room(cluster):
 def test_without_a_file_descriptor_left_the_service_comes_back(cluster):
     shuffler = started(cluster, devices=100)
     analyzer = Analyzer(cluster).dial()
-    d, data = analyzer.open_round(target=40, min_batch=10)
+    d, data = analyzer.open_round(target=40, min_reports=10)
     device = Device(cluster)
     sent = submissions(d, data, [i % 4 for i in range(40)])
     device.submit(d, sent[:10])
@@ -250,7 +250,7 @@ def test_an_analyzer_that_does_not_read_holds_up_itself_alone(cluster):
     n = 30000
     shuffler = started(cluster, devices=n)
     analyzer = Analyzer(cluster, epsilon_limit=50.0).dial()
-    d, data = analyzer.open_round(target=n, min_batch=n, window_ms=120000)
+    d, data = analyzer.open_round(target=n, min_reports=n, window_ms=120000)
     device = Device(cluster)
     for i in range(0, n, 3000):
         # Nobody opens these: what is sealed in them is no matter here.

@@ -316,7 +316,7 @@ def test_a_bad_round_for_the_accountant(spec, said):
 
 
 @pytest.mark.parametrize("variable,value", [("TOMBOLA_LOG_LEVEL", "loud"), ("TOMBOLA_LOG_FORMAT", "xml"),
-                                            ("TOMBOLA_COLOR", "pink")])
+                                            ("TOMBOLA_COLOR", "pink"), ("TOMBOLA_X25519", "abacus")])
 def test_a_bad_environment(world, variable, value):
     for program in DAEMONS:
         run = subprocess.run([c.program(program), "config-sample"], capture_output=True, text=True,
@@ -364,7 +364,7 @@ def offered(cluster):
     """A Python shuffler with an open round of two, for the real client."""
     cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=2.0)
     fake = Shuffler(cluster)
-    d, _ = Descriptors(cluster).offer(fake, target=2, min_batch=1)
+    d, _ = Descriptors(cluster).offer(fake, target=2, min_reports=1)
     yield cluster, fake, d
     fake.close()
 

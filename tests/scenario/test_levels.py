@@ -29,7 +29,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     cluster.wait_listening()
     analyzer = Analyzer(cluster).dial()
     r = made(row, 3.0)
-    desc = analyzer.descriptor(epsilon0=3.0, min_batch=n, target=n)
+    desc = analyzer.descriptor(epsilon0=3.0, min_reports=n, target=n)
     desc.query.CopyFrom(pb.Query(name="celsius", kind=pb.QUERY_MEAN, field="celsius", low=-10.0, high=40.0))
     desc.randomizer.CopyFrom(params.message(r))
     holds = [-10 + i * i % 41 for i in range(n)]

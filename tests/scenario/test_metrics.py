@@ -214,7 +214,7 @@ def test_rounds_under_way_show_counts_of_what_is_durable(cluster):
     cluster.start("shuffler", "run")
     cluster.wait_listening()
     analyzer = Analyzer(cluster).dial()
-    analyzer.open_round(min_batch=3, target=5)
+    analyzer.open_round(min_reports=3, target=5)
     device = Device(cluster)
     d, data = device.round()
     one, two, three = (os.urandom(32) for _ in range(3))
@@ -249,7 +249,7 @@ def test_devices_beyond_the_certificates_number_are_counted(cluster):
     cluster.configure(devices=2)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    Analyzer(cluster).dial().open_round(min_batch=2, target=5)
+    Analyzer(cluster).dial().open_round(min_reports=2, target=5)
     device = Device(cluster)
     d, data = device.round()
     sent = [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(4)]

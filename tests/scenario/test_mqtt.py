@@ -74,7 +74,7 @@ class World:
 
     def offer(self, window_ms=60000):
         """A round, and the data it is opened with."""
-        d, data = self.analyzer.offer(self.shuffler, epsilon0=SURE, target=1000, min_batch=1, window_ms=window_ms, bins=5,
+        d, data = self.analyzer.offer(self.shuffler, epsilon0=SURE, target=1000, min_reports=1, window_ms=window_ms, bins=5,
                                       none=4)
         return {"d": d, "data": data, "hpke": self.analyzer.hpke}
 

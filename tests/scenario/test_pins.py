@@ -26,9 +26,9 @@ def fake(cluster):
 class Planned(Descriptors):
     """Makes plans of several entries, and rounds of them in any order."""
 
-    def plan_of(self, n=3, epsilon=4.0, epsilon0=1.0, min_batch=10, **change):
+    def plan_of(self, n=3, epsilon=4.0, epsilon0=1.0, min_reports=10, **change):
         """A plan of n such rounds, which few clients leave void."""
-        self.like = dict(epsilon0=epsilon0, min_batch=min_batch, target=min_batch)
+        self.like = dict(epsilon0=epsilon0, min_reports=min_reports, target=min_reports)
         d = self.descriptor(**self.like)
         return self.plan([self.entry(d, i + 1) for i in range(n)], epsilon=epsilon, **change)
 
@@ -159,7 +159,7 @@ def test_a_round_made_up_as_one_goes_is_not_the_plans(cluster, fake, removed):
     d = analyzer.round(fake, plan)
     assert send(cluster).returncode == 0
     end(fake, d)
-    for change in (dict(epsilon0=2.0), dict(min_batch=4, target=10)):
+    for change in (dict(epsilon0=2.0), dict(min_reports=4, target=10)):
         d = analyzer.round(fake, plan, 2, **change)
         run = send(cluster, mutant="client.plan.covers" if removed else "")
         if removed:
@@ -195,7 +195,7 @@ def test_an_entry_that_did_not_fit_at_the_pin_is_never_answered(cluster, fake, r
     """The client believes fewer honest than the plan: two of three fit, by its own composition."""
     believe(cluster, 0.5)
     analyzer = Planned(cluster)
-    plan = analyzer.plan_of(n=3, epsilon=2.5, epsilon0=1.2, min_batch=2)
+    plan = analyzer.plan_of(n=3, epsilon=2.5, epsilon0=1.2, min_reports=2)
     d = analyzer.round(fake, plan, 1)
     run = send(cluster)
     assert run.returncode == 0, run.stderr

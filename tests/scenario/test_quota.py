@@ -110,7 +110,7 @@ def test_the_analyzer_gets_in_however_many_clients_there_are(cluster, mutant):
     if mutant:
         assert knock(cluster, "analyzer", 1)[1] == ["too many connections"]
         return
-    d, data = Analyzer(cluster).dial().open_round(target=2, min_batch=2)
+    d, data = Analyzer(cluster).dial().open_round(target=2, min_reports=2)
     assert clients[0].ask("round", get_round=pb.GetRound(population="test", after=0, wait_ms=5000)).descriptor == data
     # Those that were left half open by an analyzer that lost its network do not keep the next one out.
     links, told = knock(cluster, "analyzer", 9)
@@ -216,7 +216,7 @@ def test_a_flood_of_junk_costs_its_sender_and_nobody_else(cluster, mutant):
     n = 20
     shuffler = started(cluster, mutant=mutant, devices=n)
     analyzer = Analyzer(cluster).dial()
-    d, data = analyzer.open_round(target=n, min_batch=n)
+    d, data = analyzer.open_round(target=n, min_reports=n)
     enrol(cluster, "hog")
     frame = junk_frame(d, 4096)
 
@@ -263,7 +263,7 @@ def test_more_devices_than_a_certificate_has_cost_next_to_nothing(cluster):
         enrol(cluster, f"hog{len(cost)}")
         analyzer = Analyzer(cluster).dial()
         analyzer.extend()
-        d, data = analyzer.open_round(target=9, min_batch=9)
+        d, data = analyzer.open_round(target=9, min_reports=9)
         link = wire.Link.dial(cluster.port, cluster.tls(f"hog{len(cost)}"))
         frame, answers = junk_frame(d, 4096), set()
         used = cpu(shuffler)
@@ -283,7 +283,7 @@ def test_more_devices_than_a_certificate_has_cost_next_to_nothing(cluster):
 def test_submissions_that_are_refused_in_a_row_end_the_connection(cluster, mutant):
     started(cluster, "frames_per_second = 1000000;", mutant)
     analyzer = Analyzer(cluster).dial()
-    d, data = analyzer.open_round(target=9, min_batch=9)
+    d, data = analyzer.open_round(target=9, min_reports=9)
     enrol(cluster, "hog")
     device = Device(cluster, "hog")
     bad = pb.Submit(round_id=d.round_id, pseudonyms=os.urandom(64), sealed=os.urandom(128),
@@ -354,7 +354,7 @@ def test_one_certificate_is_at_most_its_share_of_a_round(cluster, mutant):
     cluster.start("shuffler", "run", mutant=mutant)
     cluster.wait_listening()
     analyzer = Analyzer(cluster).dial()
-    d, data = analyzer.open_round(target=10, min_batch=10)
+    d, data = analyzer.open_round(target=10, min_reports=10)
     out = Device(cluster).submit(d, submissions(d, data, [0] * 8))
     assert out == [pb.OUTCOME_ACCEPTED] * 8 if mutant else [pb.OUTCOME_ACCEPTED] * 5 + [pb.OUTCOME_OVER_LIMIT] * 3
     if mutant:

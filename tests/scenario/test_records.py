@@ -22,7 +22,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     cluster.wait_listening()
     analyzer = Analyzer(cluster).dial()
     r = records.randomizer(row, d, 3.0, SIZES.get(row, 0))
-    desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_batch=n, target=n, record_length=records.record_length(r))
+    desc = analyzer.descriptor(bins=d, epsilon0=3.0, min_reports=n, target=n, record_length=records.record_length(r))
     desc.randomizer.CopyFrom(params.message(r))
     holds = [0 if i % 2 else i % d for i in range(n)]
     cluster.write("readings.csv", "device,colour\n" + "".join(f"d{i},c{x}\n" for i, x in enumerate(holds)))

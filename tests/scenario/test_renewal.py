@@ -142,7 +142,7 @@ def test_a_shuffler_is_renewed_under_its_connections(cluster):
     assert code == 0 and "certificate 89 d left" in text and "another" not in text, text
     assert key_of(cluster, "shuffler") == key
     # Who was connected is: a round opens for both.
-    d, data = analyzer.open_round(target=4, min_batch=4)
+    d, data = analyzer.open_round(target=4, min_reports=4)
     assert device.round(after=0)[1] == data
     assert "needs-renewal" in next(iter(out)) and last.stdout, out
     run = subprocess.run([program("tombola"), "pki", "needs-renewal", cluster.path("installed", "shuffler.crt")],

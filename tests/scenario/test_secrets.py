@@ -179,7 +179,7 @@ def commits(cluster, mutant, count, size, kind):
                       randomizer=params.message(
                           params.of("ss-double", slots=[params.slot(count=1, groups=6, bins=2, keep=vectors.down(0.73))]),
                           tags=6, tag_messages=2 * size))
-    d = analyzer.descriptor(epsilon0=1.0, min_batch=2, target=count * size + 1, shuffler_dummies=0)
+    d = analyzer.descriptor(epsilon0=1.0, min_reports=2, target=count * size + 1, shuffler_dummies=0)
     for k, v in change.items():
         getattr(d, k).CopyFrom(v)
     data = analyzer.reserve(d)
@@ -266,7 +266,7 @@ def test_of_a_settled_round_no_key_is_left_on_the_disk(cluster):
 
 def test_before_a_round_is_sealed_the_analyzer_learns_nothing_of_it(cluster):
     """The answers are the same whether nobody or all but one have sent."""
-    _, analyzer, d, data = open_round(cluster, target=9, min_batch=9)
+    _, analyzer, d, data = open_round(cluster, target=9, min_reports=9)
     charge = pb.Charge(version=1, round_id=d.round_id, descriptor_hash=wire.sha256(data), manifest_hash=b"\1" * 32,
                        ledger_seq=analyzer.chain.seq, ledger_head=analyzer.chain.head).SerializeToString()
     questions = {"manifest": dict(await_manifest=pb.AwaitManifest(round_id=d.round_id, wait_ms=0)),

@@ -137,7 +137,7 @@ def test_a_stopped_shuffler_first_answers_what_it_has_taken(cluster, managers):
     m = managers["shuffler"]
     shuffler = cluster.start("shuffler", "run", env=m.env())
     cluster.wait_listening()
-    d, data = Analyzer(cluster).dial().open_round(target=5, min_batch=5)
+    d, data = Analyzer(cluster).dial().open_round(target=5, min_reports=5)
     device = Device(cluster)
     report = (os.urandom(32), Device.seal(d, data, 1))
     answers = []

@@ -26,7 +26,7 @@ def submissions(d, data, values):
 
 def test_every_accepted_report_is_released_exactly_once(cluster):
     n = 3000
-    _, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_batch=n)
+    _, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_reports=n)
     device = Device(cluster)
     sent = submissions(d, data, range(n))
     for i in range(0, n, 500):
@@ -49,7 +49,7 @@ def test_every_accepted_report_is_released_exactly_once(cluster):
 
 
 def test_the_same_bytes_again_get_the_same_answer_and_other_bytes_a_conflict(cluster):
-    _, _, d, data = open_round(cluster, target=5, min_batch=5)
+    _, _, d, data = open_round(cluster, target=5, min_reports=5)
     device = Device(cluster)
     (p, s), = submissions(d, data, [1])
     assert device.submit(d, [(p, s)]) == [pb.OUTCOME_ACCEPTED]
@@ -63,7 +63,7 @@ def test_the_same_bytes_again_get_the_same_answer_and_other_bytes_a_conflict(clu
 
 
 def test_participation_tags_are_what_keeps_a_device_to_one_report(cluster):
-    _, _, d, data = open_round(cluster, mutant="shuffler.tags", target=5, min_batch=5)
+    _, _, d, data = open_round(cluster, mutant="shuffler.tags", target=5, min_reports=5)
     device = Device(cluster)
     (p, s), = submissions(d, data, [1])
     assert device.submit(d, [(p, s)]) == [pb.OUTCOME_ACCEPTED]
@@ -72,7 +72,7 @@ def test_participation_tags_are_what_keeps_a_device_to_one_report(cluster):
 
 
 def test_a_certificate_speaks_for_no_more_devices_than_it_says(cluster):
-    _, _, d, data = open_round(cluster, policy={"devices": 3}, target=9, min_batch=9)
+    _, _, d, data = open_round(cluster, policy={"devices": 3}, target=9, min_reports=9)
     device, sent = Device(cluster), submissions(d, data, range(4))
     with pytest.raises(Refused) as e:
         device.submit(d, sent)
@@ -82,7 +82,7 @@ def test_a_certificate_speaks_for_no_more_devices_than_it_says(cluster):
 
 
 def test_below_the_minimum_the_round_is_void_and_destroyed(cluster):
-    shuffler, analyzer, d, data = open_round(cluster, target=9, min_batch=3, window_ms=6000)
+    shuffler, analyzer, d, data = open_round(cluster, target=9, min_reports=3, window_ms=6000)
     Device(cluster).submit(d, submissions(d, data, range(2)))
     manifest, signed = analyzer.manifest(d)
     assert manifest.void and manifest.participants == 2 and not manifest.buckets
@@ -94,7 +94,7 @@ def test_below_the_minimum_the_round_is_void_and_destroyed(cluster):
 
 
 def test_after_the_seal_nothing_more_is_taken(cluster):
-    _, analyzer, d, data = open_round(cluster, target=2, min_batch=2)
+    _, analyzer, d, data = open_round(cluster, target=2, min_reports=2)
     device = Device(cluster)
     device.submit(d, submissions(d, data, range(2)))
     analyzer.manifest(d)
@@ -106,7 +106,7 @@ def test_after_the_seal_nothing_more_is_taken(cluster):
 
 @pytest.mark.parametrize("what", ["no charge", "signature", "manifest", "ledger head", "record"])
 def test_released_only_against_a_signed_charge_that_extends_the_ledger(cluster, what):
-    _, analyzer, d, data = open_round(cluster, target=2, min_batch=2)
+    _, analyzer, d, data = open_round(cluster, target=2, min_reports=2)
     Device(cluster).submit(d, submissions(d, data, range(2)))
     manifest, signed = analyzer.manifest(d)
     with pytest.raises(Refused) as e:
@@ -134,7 +134,7 @@ def test_released_only_against_a_signed_charge_that_extends_the_ledger(cluster, 
 
 
 def test_an_unsigned_charge_passes_once_the_check_is_removed(cluster):
-    _, analyzer, d, data = open_round(cluster, mutant="shuffler.charge,round.charge.signature", target=2, min_batch=2)
+    _, analyzer, d, data = open_round(cluster, mutant="shuffler.charge,round.charge.signature", target=2, min_reports=2)
     Device(cluster).submit(d, submissions(d, data, range(2)))
     _, signed = analyzer.manifest(d)
     charge = analyzer.charge(d, data, signed.manifest)
@@ -143,7 +143,7 @@ def test_an_unsigned_charge_passes_once_the_check_is_removed(cluster):
 
 
 def test_an_older_ledger_is_refused(cluster):
-    _, analyzer, d, data = open_round(cluster, target=2, min_batch=2)
+    _, analyzer, d, data = open_round(cluster, target=2, min_reports=2)
     # Back to a copy of before the round, and on from there: signed, and another ledger.
     body = pb.Record(seq=2, kind=pb.RECORD_VOID, round_id=b"\0" * 16, reason="few").SerializeToString()
     with pytest.raises(Refused) as e:
@@ -154,7 +154,7 @@ def test_an_older_ledger_is_refused(cluster):
 def descriptor_case(name):
     """A descriptor that an honest shuffler refuses, with the code and the check that refuses it."""
     return {
-        "lowered minimum": (dict(min_batch=1, target=2), pb.ERROR_BATCH_TOO_SMALL, "shuffler.policy.min_batch"),
+        "lowered minimum": (dict(min_reports=1, target=2), pb.ERROR_BATCH_TOO_SMALL, "shuffler.policy.min_batch"),
         "epsilon0 above policy": (dict(epsilon0=6.0), pb.ERROR_POLICY_REFUSED,
                                   "shuffler.policy.epsilon0,shuffler.plan.slice"),
         "over budget": (dict(epsilon0=3.0), pb.ERROR_BUDGET_EXHAUSTED, "shuffler.plan.slice"),
@@ -213,7 +213,7 @@ def test_a_flipped_descriptor_byte_is_refused_by_the_shuffler(cluster):
 
 
 def test_bad_frames_cost_the_peer_its_connection_and_nothing_else(cluster):
-    shuffler, _, d, data = open_round(cluster, target=50, min_batch=50)
+    shuffler, _, d, data = open_round(cluster, target=50, min_reports=50)
     for raw in (b"\xff\xff\xff\xff", struct.pack(">I", 5) + b"\xff" * 5, struct.pack(">I", 3) + b"\x2a\x7f\x00"):
         link = wire.Link.dial(cluster.port, cluster.tls("client"))
         link.sock.sendall(raw)
@@ -242,7 +242,7 @@ def slow_commits(cluster, seconds, devices):
         f.write(f'limits = {{ commit_wait = "{seconds}s"; commit_messages = 1000000; }};\n')
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    return Analyzer(cluster).dial().open_round(target=100000, min_batch=10)
+    return Analyzer(cluster).dial().open_round(target=100000, min_reports=10)
 
 
 def test_a_client_that_repeats_itself_is_read_only_as_fast_as_it_is_answered(cluster):
@@ -272,7 +272,7 @@ def test_answers_that_were_held_back_all_come(cluster):
 
 
 def test_a_client_cannot_fill_the_log(cluster):
-    shuffler, *_ = open_round(cluster, target=5, min_batch=5)
+    shuffler, *_ = open_round(cluster, target=5, min_reports=5)
     device = Device(cluster)
     for i in range(100):
         with pytest.raises(Refused):
@@ -283,7 +283,7 @@ def test_a_client_cannot_fill_the_log(cluster):
 def test_all_accepted_reports_survive_kills_of_the_shuffler(cluster):
     import random
     n, each, rng = 2400, 40, random.Random(5)
-    shuffler, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_batch=n)
+    shuffler, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_reports=n)
     sent = submissions(d, data, range(n))
     acknowledged, kills, i = set(), 0, 0
     device = Device(cluster)

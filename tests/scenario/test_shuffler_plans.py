@@ -67,7 +67,7 @@ def test_who_has_the_tls_key_alone_can_say_nothing(cluster, what):
         refused(pb.ERROR_SIGNATURE, "ledger", analyzer.link.ask, "witness",
                 extend_ledger=pb.ExtendLedger(signature=signature, **ask))
     # The population goes on as if nothing had been said.
-    d, data = analyzer.open_round(target=2, min_batch=2)
+    d, data = analyzer.open_round(target=2, min_reports=2)
     assert Device(cluster).submit(d, submissions(d, data, [1, 2])) == [pb.OUTCOME_ACCEPTED] * 2
     assert analyzer.manifest(d)[0].participants == 2
 
@@ -106,9 +106,9 @@ def void_round(cluster, analyzer, d):
 @pytest.mark.parametrize("removed", [False, True])
 def test_an_entry_is_what_its_round_is(cluster, removed):
     _, analyzer = started(cluster, mutant="shuffler.plan.covers" if removed else "")
-    plan = analyzer.plan([analyzer.entry(analyzer.descriptor(min_batch=50, target=100))], epsilon=4.0)
+    plan = analyzer.plan([analyzer.entry(analyzer.descriptor(min_reports=50, target=100))], epsilon=4.0)
     # A batch of two in place of one of fifty.
-    d = analyzer.descriptor(min_batch=2, target=100)
+    d = analyzer.descriptor(min_reports=2, target=100)
     if removed:
         analyzer.try_entry(d, plan)
     else:
@@ -175,7 +175,7 @@ def test_tries_end(cluster, removed):
 def test_an_entry_that_was_not_taken_is_not_served(cluster, removed):
     """Four rounds of which the slice holds fewer: the pin says which, whatever the analyzer states."""
     _, analyzer = started(cluster, mutant="shuffler.plan.pin" if removed else "")
-    few = dict(epsilon0=1.0, min_batch=2, target=2)
+    few = dict(epsilon0=1.0, min_reports=2, target=2)
     plan = analyzer.plan([analyzer.entry(analyzer.descriptor(**few), number=n) for n in range(1, 5)], epsilon=2.2)
     if removed:
         analyzer.try_entry(analyzer.descriptor(**few), plan, entry=4)
@@ -230,7 +230,7 @@ def test_a_standing_outlives_a_kill(cluster, removed):
     shuffler, analyzer = started(cluster, mutant="shuffler.standing" if removed else "", devices=1000)
     assert Device(cluster).standing() == (0, b"")
     for n in range(1, 6):
-        d, data = analyzer.open_round(target=500, min_batch=2, window_ms=5000)
+        d, data = analyzer.open_round(target=500, min_reports=2, window_ms=5000)
         device = Device(cluster)
         assert device.submit(d, submissions(d, data, [1, 2])) == [pb.OUTCOME_ACCEPTED] * 2
         shuffler.kill()
@@ -252,7 +252,7 @@ def dear(analyzer, n, seed=0, **plan):
     chance = random.Random(seed)
     entries = []
     for i in range(n):
-        d = analyzer.descriptor(bins=2 + i % 40, epsilon0=0.1 + 2 * chance.random(), min_batch=100 + i, target=10**6)
+        d = analyzer.descriptor(bins=2 + i % 40, epsilon0=0.1 + 2 * chance.random(), min_reports=100 + i, target=10**6)
         entries.append(analyzer.entry(d, number=i + 1))
     return analyzer.plan(entries, epsilon=plan.pop("epsilon", 40.0), **plan)
 
@@ -282,7 +282,7 @@ def test_a_shuffler_killed_while_it_pins_pins_again_and_the_same(cluster):
     assert shown["epsilon_spent"] == 40.0
     analyzer.dial()
     e = pb.Plan.FromString(plan).entries[0]
-    d = analyzer.descriptor(bins=params.read(e.randomizer).bins, min_batch=e.min_batch, target=e.target_batch)
+    d = analyzer.descriptor(bins=params.read(e.randomizer).bins, min_reports=e.min_reports, target=e.target)
     d.randomizer.CopyFrom(e.randomizer)
     d.privacy.epsilon0 = e.epsilon0
     analyzer.try_entry(d, plan)
@@ -336,7 +336,7 @@ def reservations(analyzer, n, seed, plan_hash, categories=4):
     """Records that reserve n different rounds."""
     chance = random.Random(seed)
     for i in range(n):
-        d = analyzer.descriptor(bins=categories, epsilon0=0.1 + 3 * chance.random(), min_batch=2 + i, target=10**6)
+        d = analyzer.descriptor(bins=categories, epsilon0=0.1 + 3 * chance.random(), min_reports=2 + i, target=10**6)
         d.plan_hash, d.entry, d.attempt = plan_hash, 1, 1
         analyzer.reserve(analyzer.follow(d))
 
@@ -371,7 +371,7 @@ def test_nobody_waits_while_an_analyzer_says_its_worst(cluster, capsys):
         entries = [pb.Plan.FromString(p).entries[0] for p in (big + worst)]
         for i in range(40):
             e = entries[i % len(entries)]
-            d = analyzer.descriptor(bins=params.read(e.randomizer).bins, min_batch=e.min_batch, target=e.target_batch)
+            d = analyzer.descriptor(bins=params.read(e.randomizer).bins, min_reports=e.min_reports, target=e.target)
             d.randomizer.CopyFrom(e.randomizer)
             d.privacy.epsilon0 = e.epsilon0
             with pytest.raises(Refused):  # not composed yet, or too many entries

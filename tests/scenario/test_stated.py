@@ -57,10 +57,10 @@ def test_the_shuffler_counts_those_whom_it_believes_whatever_the_descriptor_says
     cluster.wait_listening()
     analyzer = Sliced(cluster).dial()
     if mutant:
-        analyzer.open_round(target=1000, min_batch=1000, epsilon0=1.0)
+        analyzer.open_round(target=1000, min_reports=1000, epsilon0=1.0)
         return
     with pytest.raises(Refused) as e:
-        analyzer.open_round(target=1000, min_batch=1000, epsilon0=1.0)
+        analyzer.open_round(target=1000, min_reports=1000, epsilon0=1.0)
     assert e.value.code == pb.ERROR_POLICY_REFUSED and "believed honest" in e.value.text
 
 
@@ -110,7 +110,7 @@ def test_a_key_of_low_order_is_refused_by_the_client_once_and_for_good(cluster, 
         return
     # It is done with this round: it takes part in the next.
     analyzer.void()
-    d, _ = analyzer.open_round(target=2, min_batch=2)
+    d, _ = analyzer.open_round(target=2, min_reports=2)
     manifest, _ = analyzer.manifest(d)
     assert manifest.participants == 2 and client.log().count(said) == 1
 

@@ -78,7 +78,7 @@ def test_tags_are_checked_counted_and_taken_off(cluster):
     cluster.wait_listening()
     analyzer = Analyzer(cluster, epsilon_limit=100.0).dial()
     r = params.of("ss-double", slots=[params.slot(count=1, groups=D, bins=2, keep=vectors.down(math.e / (math.e + 1)))])
-    desc = analyzer.descriptor(epsilon0=1.0, min_batch=2, target=2, messages_per_client=1)
+    desc = analyzer.descriptor(epsilon0=1.0, min_reports=2, target=2, messages_per_client=1)
     desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=0.0, high=1.0, dimension=D))
     desc.randomizer.CopyFrom(params.message(r, tags=D, tag_messages=10))
     data = analyzer.reserve(desc)

@@ -58,7 +58,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     cluster.wait_listening()
     analyzer = Analyzer(cluster, epsilon_limit=100.0).dial()
     r = made(row)
-    desc = analyzer.descriptor(epsilon0=math.nextafter(vectors.epsilon0(r), math.inf), min_batch=n, target=n,
+    desc = analyzer.descriptor(epsilon0=math.nextafter(vectors.epsilon0(r), math.inf), min_reports=n, target=n,
                                messages_per_client=vectors.messages(r))
     desc.query.CopyFrom(pb.Query(name="v", kind=pb.QUERY_VECTOR, field="x", low=-25.0, high=25.0, dimension=d))
     desc.randomizer.CopyFrom(params.message(r))

@@ -155,12 +155,12 @@ class Script(Analyzer):
         return None
 
 
-LIKE = {"bins": 5, "none": 4, "epsilon0": 1.0, "min_batch": 4, "target": 6}
+LIKE = {"bins": 5, "none": 4, "epsilon0": 1.0, "min_reports": 4, "target": 6}
 
 
 def bend(script, plan, entry):
     """Other descriptors under the same plan: each is refused at its reservation or announcement."""
-    for change in ({"min_batch": 1}, {"min_batch": 3}, {"epsilon0": 2.0}, {"target": 100}, {"honest_fraction": 0.5},
+    for change in ({"min_reports": 1}, {"min_reports": 3}, {"epsilon0": 2.0}, {"target": 100}, {"honest_fraction": 0.5},
                    {"window_ms": -5000}, {"messages_per_client": 2}, {"record_length": 24}):
         assert script.offer(script.descriptor(**{**LIKE, **change}), plan, entry) is None
 
@@ -188,7 +188,7 @@ def play(script):
     bend(script, plan, 1)
     left = [1, 2, 3, 4, 5]
     # One that ends before enough have come, and is tried again with and without the manifest's hash.
-    few = dict(LIKE, target=7, min_batch=7)
+    few = dict(LIKE, target=7, min_reports=7)
     own = script.plan([script.entry(script.descriptor(**few))], epsilon=2.0)
     d = script.descriptor(**few, window_ms=2500)
     pry(script, d, script.offer(d, own))

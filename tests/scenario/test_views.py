@@ -74,7 +74,7 @@ def set_out(folder, ext="csv", listed=False, **kw):
 def offer(cluster, target):
     """A round that stays open for as long as the worlds last."""
     analyzer = Descriptors(cluster)
-    d = analyzer.descriptor(bins=5, none=NONE, epsilon0=2.0, target=target, min_batch=2, window_ms=3_600_000)
+    d = analyzer.descriptor(bins=5, none=NONE, epsilon0=2.0, target=target, min_reports=2, window_ms=3_600_000)
     data = analyzer.reserve(d)
     return d, data, wire.sign(analyzer.key, "descriptor", data), analyzer.chain.records
 
@@ -245,7 +245,7 @@ def test_nothing_leaves_before_all_is_sealed(cluster, mutant):
         text = f.read()
     cluster.write("client.conf", text.replace('prepare = "50ms";', 'prepare = "1ms";'))
     fake = Counting(cluster)
-    Descriptors(cluster).offer(fake, target=n, min_batch=1)
+    Descriptors(cluster).offer(fake, target=n, min_reports=1)
     run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     assert fake.stored is not None, run.stderr
@@ -275,7 +275,7 @@ def published(tmp_path_factory):
     with open(cluster.path("client.conf")) as f:
         text = f.read().replace("show_readings = true;\n", "")
     cluster.write("client.conf", text)
-    worlds = Worlds(cluster, [offer(cluster, 6)], start=3)
+    worlds = Worlds(cluster, [offer(cluster, 6)], gather=1.1)
 
     def look(payloads, devices=NAMES):
         def feed():
@@ -342,7 +342,7 @@ def test_a_list_is_read_again_when_told_and_a_broken_one_is_not(cluster):
     client = cluster.start("client", "run")
 
     def devices_of_a_round(n):
-        d, _ = analyzer.offer(fake, target=1000, min_batch=1, epsilon0=1.0)
+        d, _ = analyzer.offer(fake, target=1000, min_reports=1, epsilon0=1.0)
         took = fake.rounds[d.round_id]["taken"]
         c.wait_for(f"{n} devices", lambda: len(took) == n)
         c.wait_for("the round to be over", lambda: client.log().count('"round done"') == analyzer.sequence)
@@ -371,7 +371,7 @@ def test_no_query_may_ask_who_a_device_is(cluster, mutant):
     cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=20.0)
     fake = Shuffler(cluster)
     path = cluster.write("readings.csv", "device,colour\nc1,c1\nc2,c2\n")
-    d, _ = Descriptors(cluster).offer(fake, field="device", target=2, min_batch=1)
+    d, _ = Descriptors(cluster).offer(fake, field="device", target=2, min_reports=1)
     run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     if mutant:
@@ -389,7 +389,7 @@ def test_no_query_may_ask_for_a_field_that_a_policy_does_not_list(cluster, mutan
         f.write('fields = [ "colour" ];\n')
     fake = Shuffler(cluster)
     path = cluster.write("readings.csv", "device,colour,diagnosis\nd0,c1,c1\nd1,c2,c2\n")
-    d, _ = Descriptors(cluster).offer(fake, field="diagnosis", target=2, min_batch=1)
+    d, _ = Descriptors(cluster).offer(fake, field="diagnosis", target=2, min_reports=1)
     run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m", mutant=mutant)
     fake.close()
     if mutant:

@@ -64,11 +64,6 @@ class Watcher(Shuffler):
         super().on_submit(link, m)
 
 
-def slot(seconds, step):
-    """Which of the moments at which sending may begin it was; a quarter of a step is for this host's own delays."""
-    return int(seconds / step + 0.25)
-
-
 def processor():
     """Seconds of the processor that the children took who have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -132,11 +127,12 @@ def stripped(value):
 class Worlds:
     """One cluster whose client begins each world from the same state."""
 
-    def __init__(self, cluster, offers, connections=1, start=1, prepare=PREPARE, settle=None):
+    def __init__(self, cluster, offers, connections=1, gather=0.0, prepare=PREPARE, settle=None):
         """offers: descriptor, its bytes, signature and ledger records of each round, good for as long as the worlds last.  With one connection
-        the order of frames is theirs, and no matter of which is faster.  start: the slot in which sending begins; of several rounds
-        only what would be too early is looked at.  prepare: the client's, in seconds.  settle: seconds after the feed in which there is no round yet."""
-        self.cluster, self.offers, self.start, self.prepare, self.settle = cluster, offers, start, prepare, settle
+        the order of frames is theirs, and no matter of which is faster.  gather, prepare: the client's, in seconds; sending begins a
+        whole number of `prepare` after `gather`, one if this machine is not late.  Of several rounds only what would be too early
+        is looked at.  settle: seconds after the feed in which there is no round yet."""
+        self.cluster, self.offers, self.gather, self.prepare, self.settle = cluster, offers, gather, prepare, settle
         self.computed, self.usual = 0.0, None  # seconds of the client's processor: in the last world, in the first
         with open(cluster.path("client.conf"), "a") as f:
             f.write(f"connections = {connections};\nframe_devices = 2;\n")
@@ -153,6 +149,10 @@ class Worlds:
         with open(self.cluster.path("client.conf")) as f:
             text = re.sub(r"^prepare = .*$", f'prepare = "{int(prepare * 1000)}ms";', f.read(), flags=re.M)
         self.cluster.write("client.conf", text)
+
+    def slot(self, seconds):
+        """Which of the moments at which sending may begin it was; a quarter of a step is for this host's own delays."""
+        return max(0, int((seconds - self.gather) / self.prepare + 0.25))
 
     def begin(self):
         shutil.rmtree(self.cluster.path("client"))
@@ -172,9 +172,9 @@ class Worlds:
             "asked": watcher.asked[:len(watcher.asked) - watcher.asked[::-1].index("submit")] if submits else [],
             "connections": len(watcher.dialled),
             # A moment that was fixed before anything was read: what is sealed later waits for the next.
-            "slots": [slot(at, self.prepare) for _, at, _, _ in submits] if len(self.offers) == 1 and self.settle is None else [],
-            "late connections": [slot(at - watcher.offered, self.prepare) for _, at in watcher.dialled[1:]],
-            "too early": [s for s, wait in watcher.waits.items() if slot(wait, self.prepare) < self.start],
+            "slots": [self.slot(at) for _, at, _, _ in submits] if len(self.offers) == 1 and self.settle is None else [],
+            "late connections": [self.slot(at - watcher.offered) for _, at in watcher.dialled[1:]],
+            "too early": [s for s, wait in watcher.waits.items() if self.slot(wait) < 1],
             "standings": list(watcher.standings.values()),
         }
         for pseudonyms, sealed in watcher.received:
@@ -197,7 +197,7 @@ class Worlds:
             view = look()
             self.usual = self.computed if self.usual is None else self.usual
             begun = view.shuffler["slots"] and view.shuffler["slots"] + view.shuffler["late connections"]
-            on_time = not begun or max(begun) <= self.start
+            on_time = not begun or max(begun) <= 1
             if on_time or self.computed > self.usual + PREPARE or self.prepare >= MOST_PREPARE:
                 return view
             self.take(2 * self.prepare)

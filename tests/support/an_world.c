@@ -211,7 +211,7 @@ static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[
 
 	memcpy(m.round_id, f->round.round_id, PR_ROUND_ID_LEN);
 	memcpy(m.descriptor_hash, f->round.hash, PR_HASH_LEN);
-	m.is_void = f->participants < f->round.min_batch;
+	m.is_void = f->participants < f->round.min_reports;
 	m.buckets = m.is_void ? 0 : f->buckets;
 	m.bucket = calloc(f->buckets + 1, sizeof *m.bucket);
 	assert_non_null(m.bucket);

@@ -59,7 +59,7 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 {
 	const struct pt_protocol *row;
 	static char red[] = "red", green[] = "green", blue[] = "blue", *colours[] = { red, green, blue };
-	struct pt_request request = { .epsilon0 = epsilon0, .min_batch = 1000 };
+	struct pt_request request = { .epsilon0 = epsilon0, .min_reports = 1000 };
 	struct rd_descriptor *d = &o->d;
 
 	memset(o, 0, sizeof *o);
@@ -81,8 +81,8 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 		assert_int_equal(query_derive(row, &d->query, epsilon0, &d->randomizer, &err), CM_OK);
 	d->messages_per_client = d->randomizer.row->messages(&d->randomizer);
 	d->record_len = d->randomizer.row->record_len(&d->randomizer);
-	d->min_batch = 1000;
-	d->target_batch = 2000;
+	d->min_reports = 1000;
+	d->target = 2000;
 	d->honest_fraction = 1;
 	d->opens_ms = CL_WORLD_NOW - 1000;
 	d->deadline_ms = CL_WORLD_NOW + 60000;
@@ -114,8 +114,8 @@ static void entries_like(const struct rd_descriptor *d, struct rd_entry entry[CL
 		entry[i] = (struct rd_entry){ .number = i + 1,
 			.query = d->query,
 			.randomizer = d->randomizer,
-			.min_batch = d->min_batch,
-			.target_batch = d->target_batch,
+			.min_reports = d->min_reports,
+			.target = d->target,
 			.epsilon0 = d->privacy.epsilon0,
 			.epsilon_round = 0.1,
 			.epsilon_total = 0.1 * (i + 1) };

@@ -129,11 +129,11 @@ static inline enum cm_rc query_derive(const struct pt_protocol *row, const struc
 	double epsilon0, struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_request requests[] = {
-		{ .epsilon0 = epsilon0, .min_batch = 1000 },
-		{ .epsilon0 = epsilon0, .dummies = 3, .min_batch = 1000 },
-		{ .epsilon0 = (double)INFINITY, .dummies = 3, .min_batch = 1000 },
+		{ .epsilon0 = epsilon0, .min_reports = 1000 },
+		{ .epsilon0 = epsilon0, .dummies = 3, .min_reports = 1000 },
+		{ .epsilon0 = (double)INFINITY, .dummies = 3, .min_reports = 1000 },
 		{ .epsilon0 = epsilon0,
-			.min_batch = 1000,
+			.min_reports = 1000,
 			.classes = 2,
 			.class_epsilon0 = { epsilon0 / 2, epsilon0 },
 			.class_least = { 300, 200 } },

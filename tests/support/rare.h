@@ -21,7 +21,7 @@ static inline bool next_rare_row(size_t *i, const struct pt_protocol **row, stru
 		;
 	if (!*row)
 		return false;
-	*r = (struct pt_request){ .epsilon0 = INFINITY, .min_batch = 1000, .dummy_chance = QUARTER };
+	*r = (struct pt_request){ .epsilon0 = INFINITY, .min_reports = 1000, .dummy_chance = QUARTER };
 	if (strcmp((*row)->device->name, "hashed") == 0)
 		r->size = 4;
 	return true;

@@ -203,8 +203,8 @@ void sh_play_plan_make(
 			.randomizer = d->randomizer,
 			.computing = d->computing,
 			.payload_max = d->payload_max,
-			.min_batch = d->min_batch,
-			.target_batch = d->target_batch,
+			.min_reports = d->min_reports,
+			.target = d->target,
 			.epsilon0 = d->privacy.epsilon0,
 			.epsilon_round = 1,
 			.epsilon_total = 1 };
@@ -288,8 +288,8 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 			.category = categories,
 			.categories = wish->categories ? wish->categories : 4,
 			.none = wish->none },
-		.min_batch = wish->min_batch ? wish->min_batch : 1000,
-		.target_batch = wish->target_batch ? wish->target_batch : 2000,
+		.min_reports = wish->min_reports ? wish->min_reports : 1000,
+		.target = wish->target ? wish->target : 2000,
 		.honest_fraction = 1,
 		.opens_ms = p->now_ms,
 		.deadline_ms = p->now_ms + (wish->window_ms ? wish->window_ms : 60000),
@@ -302,7 +302,7 @@ void sh_play_describe(struct sh_play *p, const struct sh_wish *wish)
 							: wish->epsilon0 > 0    ? wish->epsilon0
 										: 1,
 		.dummies = wish->dummies,
-		.min_batch = d.min_batch,
+		.min_reports = d.min_reports,
 		.shuffler_dummies = wish->shuffler_dummies,
 		.noise_epsilon = wish->noise_epsilon,
 		.noise_delta = 1e-8 };

@@ -44,7 +44,7 @@ struct sh_play {
 
 /* What a descriptor is to say; zero fields get a default. */
 struct sh_wish {
-	uint64_t min_batch, target_batch, sequence;
+	uint64_t min_reports, target, sequence;
 	int64_t window_ms;
 	double epsilon0;
 	uint32_t dummies;

@@ -15,7 +15,7 @@ void told_keep(struct cm_buf *to, const struct cm_buf *from)
 
 static void tell(void)
 {
-	const struct sh_wish wish = { .min_batch = 10, .slice = 20, .entries = 3 };
+	const struct sh_wish wish = { .min_reports = 10, .slice = 20, .entries = 3 };
 
 	told_keep(&told.record[0], &play.record);
 	sh_play_describe(&play, &wish);
@@ -23,7 +23,7 @@ static void tell(void)
 	for (uint32_t i = 0; i < 3; i++) {
 		told.after[1 + i] = play;
 		if (i > 0)
-			sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = i + 1 });
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = i + 1 });
 		assert_int_equal(sh_play_reserve(&play), CM_OK);
 		told_keep(&told.record[2 + i], &play.record);
 		told_keep(&told.descriptor[i], &play.descriptor);

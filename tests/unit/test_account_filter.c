@@ -140,7 +140,7 @@ static void what_would_fit_a_filter_does_fit(void **state)
 {
 	struct rd_account *a = adaptive("adaptive.gdp", 0.1);
 	struct qy_query q = { .kind = QY_HISTOGRAM, .categories = 4 };
-	struct pt_request r = { .epsilon0 = 6.0, .min_batch = 1000 };
+	struct pt_request r = { .epsilon0 = 6.0, .min_reports = 1000 };
 	const struct pt_protocol *grr = pt_find("grr");
 	struct pt_randomizer params = { 0 };
 	struct acct_round cells = { 0 };

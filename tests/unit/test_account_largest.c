@@ -47,7 +47,7 @@ static double largest(double limit, uint64_t already)
 {
 	/* The unit of the fake's cost is 1e-5, a hundredth of the arithmetic's: so is the limit's. */
 	struct rd_account *a = rd_account_new(limit * 100.0, 1e-6);
-	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
+	struct pt_request r = { .epsilon0 = 5.0, .min_reports = 500 };
 	struct qy_query q = { 0 };
 	double e = -1.0;
 
@@ -82,7 +82,7 @@ static void the_largest_epsilon0_has_three_digits_and_fits(void **state)
 static void the_largest_epsilon0_is_unknown_when_the_accountant_cannot_answer(void **state)
 {
 	struct rd_account *a = rd_account_new(1.0, 1e-6);
-	struct pt_request r = { .epsilon0 = 5.0, .min_batch = 500 };
+	struct pt_request r = { .epsilon0 = 5.0, .min_reports = 500 };
 	struct qy_query q = { 0 };
 	double e = -1.0;
 

@@ -383,7 +383,7 @@ static void nothing_would_fit_where_colluders_see_what_is_dropped(void **state)
 {
 	const struct qy_query q = { .kind = QY_VECTOR, .dimension = 2, .high = 1 };
 	const struct rd_batch b = { .least = 1000, .honest = 990, .most = 1000 };
-	struct pt_request r = { .epsilon0 = 6, .levels = 2, .size = 1, .min_batch = 1000 };
+	struct pt_request r = { .epsilon0 = 6, .levels = 2, .size = 1, .min_reports = 1000 };
 	struct rd_account *a = rd_account_new(0.5, DELTA);
 	const struct pt_protocol *topk = pt_find("ss-topk");
 	double most;

@@ -371,21 +371,20 @@ static void who_sends_bits(void **state)
 		"vrr:s=1,d=1,eps0=1,n=9", "duchi:eps0=1,n=9", "harmony:eps0=1,d=1,n=9",
 		"prefixes:k=2,eps0=1,n=9", "ss-simple:d=2,levels=2,eps0=1,n=9" };
 	static const char *const no[] = { "generic:eps0=1,n=9", "grr:k=3,eps0=1,n=9",
-		"mixbins:k=2,eps0=inf,dummies=3", "levels:b=2,eps0=1,n=9", "words:w=1,eps0=1,n=9",
-		"words:w=1,groups=2,eps0=1,n=9", "vrr:s=1,eps0=1,n=9", "duchi:eps0=1,d=3,n=9",
-		"harmony:eps0=1,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
+		"mixbins:k=2,eps0=inf,dummies=3", "levels:b=2,eps0=1,n=9", "words:w=1,eps0=1,n=9,chance=.1",
+		"duchi:eps0=1,d=4,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
 		"ss-double:k=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9",
 		"gspa-pooled:k=2,eps0=1/2,least=4/5", "pair:p=3,beta=.5,q=3,n=9" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		if (parsed(yes[i]).round.messages == ACCT_ANY_MESSAGES)
+		if (parsed(yes[i]).round.messages != ACCT_BITS)
 			fail_msg("%s sends bits", yes[i]);
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
 		if (parsed(no[i]).round.messages != ACCT_ANY_MESSAGES)
 			fail_msg("%s does not send bits", no[i]);
 	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=1", "bits have two cells");
-	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=3", "messages=3");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=4", "messages=4");
 	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=1").round.messages, ACCT_BITS);
 }
 

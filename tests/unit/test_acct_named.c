@@ -218,12 +218,14 @@ static void the_reports_of_the_round_are_those_that_hide_the_victim(void **state
 	}
 }
 
-/* Lists of cells as such; and rounds of several slots or of none's own law, which test_acct_slots.c holds to
- * their parts and test_named_rows.c to the plan's rows, whose laws are enumerated. */
+/* Lists of cells as such; central events, in test_acct_central.c; and rounds of several slots or of none's
+ * own law, which test_acct_slots.c holds to their parts and test_named_rows.c to the plan's rows, whose laws
+ * are enumerated. */
 static bool is_verified_elsewhere(const char *name)
 {
 	static const char *const names[] = { "pair", "cells", "noise", "prefixes", "rotated", "digits",
-		"ranges", "marginals", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled" };
+		"ranges", "marginals", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled",
+		"gaussian", "sampled-gaussian", "laplace", "guarantee" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)

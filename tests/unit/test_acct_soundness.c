@@ -13,6 +13,7 @@
 
 #include "acct_bags.h"
 #include "acct_mech.h"
+#include "acct_method.h"
 #include "acct_parsed.h"
 
 #define INPUTS   8
@@ -90,6 +91,28 @@ static double compare(const struct question *q, const char *text)
 	return ratio;
 }
 
+/* What the method "lower" says is never above the worst data set; how often it says something, and how often
+ * it is that data set's loss. */
+static void compare_lower(const struct question *q, const char *text, size_t *answers, size_t *attained)
+{
+	struct acct_spec s = parsed(text);
+	struct acct_method_answer a;
+	const char *why;
+
+	for (size_t i = 0; i < EPSILONS; i++) {
+		enum acct_rc rc = acct_method_find("lower")->delta(&s, 1, log(q->e[i]), &a, &why);
+
+		if (rc == ACCT_EDOMAIN)
+			continue;
+		assert_int_equal(rc, ACCT_OK);
+		if (!(a.bound.lower <= q->worst[i] * (1 + RELATIVE) + ABSOLUTE))
+			fail_msg("%s: at epsilon %g the loss is %.15g, lower %.15g", text, log(q->e[i]),
+				q->worst[i], a.bound.lower);
+		(*answers)++;
+		*attained += a.bound.lower >= q->worst[i] * (1 - 1e-6);
+	}
+}
+
 static void set_epsilons(struct question *q, double eps0)
 {
 	for (size_t i = 0; i < EPSILONS; i++)
@@ -113,7 +136,7 @@ static void round_text(const struct mech *m, size_t n, char *text, size_t room)
 }
 
 /* false: too many multisets to list. */
-static bool one_case(struct mech *m, size_t n, double *ratio)
+static bool one_case(struct mech *m, size_t n, double *ratio, size_t lower[2])
 {
 	static struct bags bags;
 	struct question q = { .bags = &bags, .victim = m, .others = n - 1, .dummies = dummies_of(m, n) };
@@ -127,6 +150,7 @@ static bool one_case(struct mech *m, size_t n, double *ratio)
 	set_epsilons(&q, parsed(text).eps0);
 	worst_case(&q);
 	*ratio = compare(&q, text);
+	compare_lower(&q, text, &lower[0], &lower[1]);
 	return true;
 }
 
@@ -134,7 +158,7 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 {
 	static const double scales[] = { 0.3, 1, 3 };
 	static struct mech m;
-	size_t cases = 0, tight = 0;
+	size_t cases = 0, tight = 0, lower[2] = { 0, 0 };
 
 	(void)state;
 	for (size_t k = 0; k < sizeof scales / sizeof *scales; k++)
@@ -143,7 +167,7 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 			for (size_t n = 1; n <= (m.inputs > 4 ? 4u : 5u); n++) {
 				double ratio = 0;
 
-				cases += one_case(&m, n, &ratio);
+				cases += one_case(&m, n, &ratio, lower);
 				/* Alone, and among dummies only, the victim has exactly the pair's loss. */
 				if (n == 1 && ratio > 0 && !(ratio >= 1 - 1e-6))
 					fail_msg("%s: the bound is not attained, %g", m.text, ratio);
@@ -151,6 +175,8 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 			}
 		}
 	assert_true(cases >= 600 && tight >= 200);
+	print_message("lower: %zu answers, %zu attained\n", lower[0], lower[1]);
+	assert_true(lower[0] >= 1000 && lower[1] >= 300);
 }
 
 /* Others with guarantees of their own, each class with its own law. */

@@ -64,8 +64,8 @@ static void what_the_descriptor_says_is_what_was_planned(void **state)
 	assert_int_equal(take(&d, &r), CM_OK);
 	got = &d.state.round[0].descriptor;
 	assert_string_equal(got->population, "testers");
-	assert_int_equal(got->min_batch, 20);
-	assert_int_equal(got->target_batch, 40);
+	assert_int_equal(got->min_reports, 20);
+	assert_int_equal(got->target, 40);
 	assert_int_equal(got->deadline_ms - got->opens_ms, 60000);
 	assert_int_equal(got->randomizer.mixbins.keep, d.plan.round[0].randomizer.mixbins.keep);
 	assert_int_equal(got->ledger_seq, 2);
@@ -246,7 +246,7 @@ static void a_reservation_that_is_not_the_entrys_next_try_is_damage(void **state
 			changed.entry = 2;
 			break;
 		case 4:
-			changed.min_batch--;
+			changed.min_reports--;
 			break;
 		case 5:
 			changed.plan_hash[0] ^= 1;

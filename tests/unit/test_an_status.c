@@ -73,14 +73,14 @@ static void waiting_says_what_the_analyzer_set(void **state)
 	s = status_of(&w);
 	s.doing = AN_AWAITING;
 	s.round = &w.files.state.round[0];
-	w.files.state.round[0].descriptor.min_batch = 50000;
-	w.files.state.round[0].descriptor.target_batch = 58000;
+	w.files.state.round[0].descriptor.min_reports = 50000;
+	w.files.state.round[0].descriptor.target = 58000;
 	w.files.state.round[0].descriptor.deadline_ms =
 		WORLD_NOW + 60000; /* 2023-11-14 22:13:20 and a minute */
 	assert_says(&s, "waiting",
 		"waiting for reports of round 1 (state): it needs 50,000 and closes at 58,000 or at 22:14:20 "
 		"UTC");
-	w.files.state.round[0].descriptor.target_batch = PR_ROUND_REPORTS_MAX;
+	w.files.state.round[0].descriptor.target = PR_ROUND_REPORTS_MAX;
 	w.files.state.round[0].descriptor.deadline_ms = WORLD_NOW + 86400000;
 	assert_says(&s, "waiting",
 		"waiting for reports of round 1 (state): it needs 50,000 and closes at 2023-11-15 22:13:20 "

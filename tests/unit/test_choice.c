@@ -198,8 +198,8 @@ static void offer(struct table *t, uint32_t number, uint32_t entry, const struct
 	rd_plan_descriptor(&t->plan, 0, &m->d);
 	m->d.query = r->query;
 	m->d.randomizer = r->randomizer;
-	m->d.min_batch = r->min_reports;
-	m->d.target_batch = r->target;
+	m->d.min_reports = r->min_reports;
+	m->d.target = r->target;
 	m->d.entry = entry;
 	m->d.attempt = 1;
 	m->law = law;

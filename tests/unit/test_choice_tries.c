@@ -192,13 +192,13 @@ static void make_contents(void)
 {
 	for (size_t i = 0; i < CONTENTS; i++) {
 		struct rd_descriptor *d = &content[i].d;
-		const struct pt_request request = { .epsilon0 = local[i], .min_batch = 1 };
+		const struct pt_request request = { .epsilon0 = local[i], .min_reports = 1 };
 
 		cl_offer_make(&p.world, "grr", local[i], &content[i]);
 		free(d->query.category[--d->query.categories]); /* two are left, and no symbol of none */
 		d->query.none = QY_NONE_EVEN;
 		assert_int_equal(pt_derive(pt_find("grr"), &d->query, &request, &d->randomizer, &err), CM_OK);
-		d->min_batch = 1;
+		d->min_reports = 1;
 		d->privacy.epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
 	}
 }
@@ -217,8 +217,8 @@ static void make_plan(void)
 		entry[i] = (struct rd_entry){ .number = i + 1,
 			.query = content[i].d.query,
 			.randomizer = content[i].d.randomizer,
-			.min_batch = 1,
-			.target_batch = content[i].d.target_batch,
+			.min_reports = 1,
+			.target = content[i].d.target,
 			.epsilon0 = content[i].d.privacy.epsilon0,
 			.epsilon_round = 0.1,
 			.epsilon_total = 0.1 * (i + 1) };

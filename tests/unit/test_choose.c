@@ -149,7 +149,7 @@ static struct qy_query vector(uint32_t dimension)
 static double error_of_words(const struct pl_need *n, uint32_t slots, uint32_t size)
 {
 	const struct pt_protocol *row = pt_find("words");
-	struct pt_request r = { .slots = slots, .size = size, .min_batch = n->reports };
+	struct pt_request r = { .slots = slots, .size = size, .min_reports = n->reports };
 	double low = 0, high = fmin(n->epsilon0 / slots, 16), best = INFINITY;
 
 	for (int i = 0; i < 7; i++) {
@@ -271,7 +271,7 @@ static double best_of(const struct pl_need *n, const struct pt_protocol *row)
 
 	for (uint32_t m = 0; m <= 2; m++) {
 		double low = 0, high;
-		struct pt_request r = { .dummies = m, .min_batch = n->reports };
+		struct pt_request r = { .dummies = m, .min_reports = n->reports };
 		struct pt_randomizer p;
 		struct cm_err err = { 0 };
 

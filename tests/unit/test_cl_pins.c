@@ -359,7 +359,7 @@ static void a_round_that_is_not_its_entry_is_refused_unless_the_check_is_removed
 		cl_offer_make(&world, i == 0 ? "levels" : "grr", i == 1 ? 1.5 : 1.0, &next);
 		memcpy(next.d.plan_hash, offer.d.plan_hash, PR_HASH_LEN);
 		if (i == 2)
-			next.d.min_batch = 999;
+			next.d.min_reports = 999;
 		if (i == 3)
 			next.d.entry = 9;
 		if (i == 4)
@@ -371,7 +371,7 @@ static void a_round_that_is_not_its_entry_is_refused_unless_the_check_is_removed
 		(void)set_up(state);
 	}
 #ifdef TOMBOLA_MUTANTS
-	next.d.min_batch = 999;
+	next.d.min_reports = 999;
 	cl_offer_sign(&world, &next);
 	cl_world_mutant("client.plan.covers");
 	assert_int_equal(judge(&next), CM_OK);

@@ -160,7 +160,7 @@ static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **stat
 /* The same descriptor with messages of the shuffler instead of, or beside, the clients'. */
 static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
 {
-	struct pt_request r = { .epsilon0 = epsilon0, .min_batch = 1000, .shuffler_dummies = n };
+	struct pt_request r = { .epsilon0 = epsilon0, .min_reports = 1000, .shuffler_dummies = n };
 
 	cl_offer_free(&offer);
 	cl_offer_make(&world, protocol, epsilon0, &offer);

@@ -70,7 +70,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = note },
 	{ 0 },
 };
-static const struct cm_cli_program program = {
+static struct cm_cli_program program = {
 	.name = "tombola-test", .summary = "Tests the command line.", .role = "tester", .verb = verbs
 };
 
@@ -203,6 +203,33 @@ static void the_environment_is_a_default_that_options_override(void **state)
 	USAGE("x round list", "TOMBOLA_LOG_FORMAT is text, json or auto, not 'xml'");
 	(void)unsetenv("TOMBOLA_LOG_FORMAT");
 	(void)unsetenv("TOMBOLA_CONFIG");
+}
+
+static enum cm_rc good_machine(const char **line, struct cm_err *err)
+{
+	(void)err;
+	*line = "eight wheels";
+	return CM_OK;
+}
+
+static enum cm_rc bad_machine(const char **line, struct cm_err *err)
+{
+	*line = "none";
+	return cm_fail(err, CM_EUSAGE, "a wheel is missing");
+}
+
+static void the_machine_is_shown_with_the_version_when_asked_for_more(void **state)
+{
+	(void)state;
+	program.machine = good_machine;
+	assert_int_equal(run("x --version"), 0);
+	assert_null(strstr(said, "wheels"));
+	assert_int_equal(run("x --version --verbose"), 0);
+	assert_non_null(strstr(said, "eight wheels\n"));
+	program.machine = bad_machine;
+	assert_int_equal(run("x round list"), 64);
+	assert_non_null(strstr(told, "tombola-test: a wheel is missing"));
+	program.machine = NULL;
 }
 
 static void help_lists_every_verb_and_every_option(void **state)
@@ -397,6 +424,7 @@ int main(void)
 		cmocka_unit_test(long_options_may_be_abbreviated_when_unambiguous),
 		cmocka_unit_test(without_options_the_defaults_hold),
 		cmocka_unit_test(the_environment_is_a_default_that_options_override),
+		cmocka_unit_test(the_machine_is_shown_with_the_version_when_asked_for_more),
 		cmocka_unit_test(help_lists_every_verb_and_every_option),
 		cmocka_unit_test(help_can_be_asked_for_in_every_way),
 		cmocka_unit_test(version_is_one_line),

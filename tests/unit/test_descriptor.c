@@ -49,8 +49,8 @@ static void the_golden_descriptor_reads_as_its_json_says(void **state)
 	assert_string_equal(d.randomizer.row->name, "grr");
 	assert_int_equal(d.randomizer.mixbins.bins, 5);
 	assert_true(d.randomizer.mixbins.keep == UINT64_C(13835058055282163711));
-	assert_int_equal(d.min_batch, 1000);
-	assert_int_equal(d.target_batch, 58000);
+	assert_int_equal(d.min_reports, 1000);
+	assert_int_equal(d.target, 58000);
 	assert_true(d.honest_fraction == 0.95);
 	assert_int_equal(d.colluders, 10);
 	assert_true(d.opens_ms == INT64_C(1764000000000) && d.deadline_ms == INT64_C(1764000060000));
@@ -294,12 +294,12 @@ static void a_batch_out_of_range_is_refused(void **state)
 	static const double bad[] = { 0.0, -0.5, 1.0000000000000002, (double)NAN, (double)INFINITY };
 
 	(void)state;
-	REFUSED("min_batch", c.m->min_batch = 0);
-	REFUSED("min_batch", c.m->min_batch = c.m->target_batch + 1);
-	REFUSED("target_batch", c.m->target_batch = 0);
-	REFUSED("target_batch", c.m->target_batch = PR_ROUND_REPORTS_MAX + UINT64_C(1));
-	REFUSED("target_batch", c.m->target_batch = UINT64_MAX);
-	ACCEPTED(c.m->min_batch = c.m->target_batch);
+	REFUSED("min_reports", c.m->min_reports = 0);
+	REFUSED("min_reports", c.m->min_reports = c.m->target + 1);
+	REFUSED("target", c.m->target = 0);
+	REFUSED("target", c.m->target = PR_ROUND_REPORTS_MAX + UINT64_C(1));
+	REFUSED("target", c.m->target = UINT64_MAX);
+	ACCEPTED(c.m->min_reports = c.m->target);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		REFUSED("honest_fraction", c.m->honest_fraction = bad[i]);
 	ACCEPTED(c.m->honest_fraction = 1.0);

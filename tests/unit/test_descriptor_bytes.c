@@ -182,7 +182,7 @@ static void a_descriptor_that_nobody_would_accept_is_not_encoded(void **state)
 	(void)state;
 	assert_int_equal(rd_descriptor_decode(golden.data, golden.len, &d, &err), CM_OK);
 	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
-	d.min_batch = 0;
+	d.min_reports = 0;
 	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_EINTERNAL);
 	assert_int_equal(b.len, 0);
 	cm_buf_fini(&b);

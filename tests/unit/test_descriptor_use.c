@@ -72,7 +72,7 @@ static void the_loss_is_that_of_the_guaranteed_minimum(void **state)
 	assert_int_equal(have->count, 1);
 	assert_int_equal(have->cells, want.cells);
 	assert_memory_equal(have->cell, want.cell, have->cells * sizeof have->cell[0]);
-	d.target_batch = d.min_batch;
+	d.target = d.min_reports;
 	assert_int_equal(rd_loss(&d, &loss, &err), CM_OK);
 	assert_int_equal(have->others, 939);
 	rd_descriptor_fini(&d);

@@ -164,7 +164,7 @@ static void records_are_put_in_any_order(void **state)
 static void a_coordinate_of_each_group_is_sent(void **state)
 {
 	const struct qy_query q = query_of_kind(QY_VECTOR);
-	const struct pt_request r = { .epsilon0 = 16, .levels = 5, .slots = 2, .min_batch = 100 };
+	const struct pt_request r = { .epsilon0 = 16, .levels = 5, .slots = 2, .min_reports = 100 };
 	struct pt_randomizer p = made("ss-double", &q, &r);
 	const uint32_t at[QUERIES_DIMENSION] = { 0, 1u << 29, 1u << 30, 3u << 29, 1u << 31, 1u << 30 };
 	const uint32_t level[QUERIES_DIMENSION] = { 0, 1, 2, 3, 4, 2 };
@@ -199,7 +199,7 @@ static void dummies_are_of_their_tag(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		const struct pt_request r = {
-			.epsilon0 = 2, .levels = 4, .slots = 3, .size = 1, .min_batch = 100
+			.epsilon0 = 2, .levels = 4, .slots = 3, .size = 1, .min_reports = 100
 		};
 		struct pt_randomizer p = made(rows[i], &q, &r);
 		uint64_t counts[QUERIES_DIMENSION * 4] = { 0 };
@@ -370,7 +370,7 @@ static void a_round_of_topk_costs_no_more_than_is_charged(void **state)
 static void chosen_coordinates_have_no_local_guarantee(void **state)
 {
 	const struct qy_query q = query_of_kind(QY_VECTOR);
-	const struct pt_request r = { .epsilon0 = 1.5, .min_batch = 10 };
+	const struct pt_request r = { .epsilon0 = 1.5, .min_reports = 10 };
 	struct pt_randomizer p = made("ss-topk", &q, &r);
 
 	(void)state;
@@ -492,7 +492,7 @@ static void a_peers_parameters_that_cannot_be_are_refused(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		const struct pt_protocol *row = pt_find(rows[i]);
 		const struct pt_request r = {
-			.epsilon0 = 2, .levels = 3, .slots = 2, .size = 2, .min_batch = 50
+			.epsilon0 = 2, .levels = 3, .slots = 2, .size = 2, .min_reports = 50
 		};
 		struct pt_randomizer good = made(rows[i], &q, &r), p;
 

@@ -13,7 +13,7 @@ static struct round_keys shuffler, other;
 /* The parts of a descriptor that a manifest is held against: batch 10..20, three messages each. */
 static struct rd_descriptor round_of_three(void)
 {
-	struct rd_descriptor d = { .min_batch = 10, .target_batch = 20, .messages_per_client = 3 };
+	struct rd_descriptor d = { .min_reports = 10, .target = 20, .messages_per_client = 3 };
 
 	memset(d.round_id, 0x11, sizeof d.round_id);
 	memset(d.hash, 0x22, sizeof d.hash);

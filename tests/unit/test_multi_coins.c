@@ -237,7 +237,7 @@ static void what_it_cannot_do_is_refused_with_the_reason(void **state)
 	wide = histogram(1023);
 	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &wide, &one, &p, &err), CM_OK);
 	assert_int_equal(pt_find("balcer-cheu")->device->messages(&p), 1024);
-	one.min_batch = 1000;
+	one.min_reports = 1000;
 	assert_int_equal(pt_derive(pt_find("balcer-cheu"), &q, &one, &p, &err), CM_OK);
 	assert_int_equal(p.multi.size, 16);
 }

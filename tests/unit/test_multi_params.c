@@ -59,7 +59,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 static void the_cells_of_a_hash_follow_the_dummies(void **state)
 {
 	static const struct {
-		uint64_t min_batch, shuffler;
+		uint64_t min_reports, shuffler;
 		uint32_t dummies, cells;
 	} cases[] = { { 1000, 0, 1, 16 }, { 1000, 240, 1, 20 }, { 1000, 0, 100, 1612 }, { 10, 0, 1, 2 },
 		{ 100000000, 0, 1023, 4096 }, { 0, 6200, 0, 100 } };
@@ -69,7 +69,7 @@ static void the_cells_of_a_hash_follow_the_dummies(void **state)
 		struct pt_request r = { .epsilon0 = INFINITY,
 			.dummies = cases[i].dummies,
 			.shuffler_dummies = cases[i].shuffler,
-			.min_batch = cases[i].min_batch };
+			.min_reports = cases[i].min_reports };
 		struct pt_randomizer p = made_of("hashed", 5, &r);
 
 		assert_int_equal(p.multi.size, cases[i].cells);

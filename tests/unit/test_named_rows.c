@@ -20,9 +20,9 @@
 #define MOST      64
 #define LEAST     2 /* sets of parameters of a row */
 #define PRECISION 1e-6
-#define EPS0(e)   .epsilon0 = (e), .min_batch = N
-#define CLASSES                                                                      \
-	.epsilon0 = 2, .min_batch = N, .classes = 3, .class_epsilon0 = { .5, 1, 2 }, \
+#define EPS0(e)   .epsilon0 = (e), .min_reports = N
+#define CLASSES                                                                        \
+	.epsilon0 = 2, .min_reports = N, .classes = 3, .class_epsilon0 = { .5, 1, 2 }, \
 	.class_least = { 300, 200, 100 }
 
 /* A request, and what it is as text; n=1000 and, of noise, mean= are appended. */

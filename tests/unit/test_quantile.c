@@ -229,7 +229,7 @@ static void the_levels_chosen_have_the_least_expected_error(void **state)
 
 	(void)state;
 	for (double epsilon0 = 0.5; epsilon0 < 17; epsilon0 *= 2) {
-		struct pt_request r = { .epsilon0 = epsilon0, .min_batch = 10000 };
+		struct pt_request r = { .epsilon0 = epsilon0, .min_reports = 10000 };
 		struct pt_randomizer chosen, p;
 		double error;
 

@@ -266,7 +266,7 @@ static void a_name_has_the_cells_of_its_row(void **state)
 		struct pt_request r = { .epsilon0 = some[i].epsilon0,
 			.dummies = some[i].dummies,
 			.dummy_chance = QUARTER,
-			.min_batch = 1000 };
+			.min_reports = 1000 };
 		struct pt_randomizer p;
 		struct pt_loss loss;
 		struct acct_bound ours, named;

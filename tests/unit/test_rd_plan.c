@@ -66,7 +66,7 @@ static void the_golden_plan_reads_as_its_json_says(void **state)
 	assert_string_equal(p.entry[0].randomizer.row->name, "grr");
 	assert_int_equal(p.entry[0].query.categories, 5);
 	assert_int_equal(p.entry[1].query.kind, QY_MEAN);
-	assert_true(p.entry[1].epsilon_total == 0.5 && p.entry[0].min_batch == 1000);
+	assert_true(p.entry[1].epsilon_total == 0.5 && p.entry[0].min_reports == 1000);
 	assert_string_equal(p.refused[1].query, "engine.bins");
 	assert_true(isinf(p.refused[1].epsilon_total));
 	assert_ptr_equal(rd_plan_entry(&p, 3), &p.entry[1]);
@@ -175,9 +175,9 @@ static void an_entry_out_of_range_is_refused(void **state)
 	/* Its bins. */
 	REFUSED("randomizer", c.m->entries[0]->randomizer->parameters.data[0]++);
 	REFUSED("protocol", c.m->entries[0]->randomizer->protocol = TEXT("nobody"));
-	REFUSED("min_batch", c.m->entries[0]->min_batch = 0);
-	REFUSED("min_batch", c.m->entries[0]->min_batch = 58001);
-	REFUSED("target_batch", c.m->entries[0]->target_batch = PR_ROUND_REPORTS_MAX + 1ULL);
+	REFUSED("min_reports", c.m->entries[0]->min_reports = 0);
+	REFUSED("min_reports", c.m->entries[0]->min_reports = 58001);
+	REFUSED("target", c.m->entries[0]->target = PR_ROUND_REPORTS_MAX + 1ULL);
 	REFUSED("epsilon0", c.m->entries[0]->epsilon0 = (double)NAN);
 	REFUSED("epsilon_round", c.m->entries[0]->epsilon_round = (double)INFINITY);
 	REFUSED("epsilon_total", c.m->entries[1]->epsilon_total = -1);
@@ -319,9 +319,9 @@ static void contents_are_free_and_the_pair_is_not(void **state)
 	NOT_COVERED("randomizer", d.randomizer.mixbins.bins++);
 	NOT_COVERED("randomizer", d.randomizer.shuffler.dummies = 1);
 	NOT_COVERED("randomizer", d.randomizer.shuffler.noise_mean = 1);
-	NOT_COVERED("batch", d.min_batch--);
-	NOT_COVERED("batch", d.min_batch++);
-	NOT_COVERED("batch", d.target_batch++);
+	NOT_COVERED("batch", d.min_reports--);
+	NOT_COVERED("batch", d.min_reports++);
+	NOT_COVERED("batch", d.target++);
 	NOT_COVERED("honest", d.honest_fraction = 1);
 	NOT_COVERED("honest", d.honest_fraction = 0.9);
 	NOT_COVERED("honest", d.colluders++);
@@ -356,7 +356,7 @@ static void an_adaptive_plan_covers_what_its_filter_will_judge(void **state)
 	strcpy(d.mode, p.mode);
 	strcpy(d.unit, p.unit);
 	memcpy(d.plan_hash, p.hash, PR_HASH_LEN);
-	d.min_batch = 12345;
+	d.min_reports = 12345;
 	assert_int_equal(rd_plan_covers(&p, &d, &err), CM_OK);
 	strcpy(d.mode, "adaptive.renyi");
 	assert_int_equal(rd_plan_covers(&p, &d, &err), CM_EPROTO);

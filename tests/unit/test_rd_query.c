@@ -226,7 +226,7 @@ static void a_question_too_long_for_a_descriptor_is_said_in_the_plan(void **stat
 /* The randomizer of the marginals above, as a row makes it. */
 static void made_slots(struct rd_descriptor *d, struct rd_randomizer_wire *w)
 {
-	const struct pt_request r = { .epsilon0 = 2, .dummies = 3, .min_batch = 1000 };
+	const struct pt_request r = { .epsilon0 = 2, .dummies = 3, .min_reports = 1000 };
 	struct pt_randomizer p;
 
 	*d = (struct rd_descriptor){ .query = all[8] };

@@ -148,8 +148,8 @@ static void a_message_is_longer_by_its_tag(void **state)
 /* Whoever is not honest may choose the class that hurts most, in a batch as large as can be. */
 static void a_class_counts_its_honest_participants_only(void **state)
 {
-	struct rd_descriptor d = { .min_batch = 1000,
-		.target_batch = 2000,
+	struct rd_descriptor d = { .min_reports = 1000,
+		.target = 2000,
 		.randomizer = { .row = &full, .shuffler = { .tags = 2, .tag_least = { 300, 30 } } } };
 	struct pt_loss out;
 
@@ -166,8 +166,8 @@ static void a_class_counts_its_honest_participants_only(void **state)
 static void messages_of_a_tag_are_not_all_honest(void **state)
 {
 	struct rd_descriptor d = { .messages_per_client = 3,
-		.min_batch = 1000,
-		.target_batch = 2000,
+		.min_reports = 1000,
+		.target = 2000,
 		.randomizer = { .row = &full, .shuffler = { .tags = 2, .tag_messages = 500 } } };
 	struct pt_loss out;
 
@@ -188,7 +188,7 @@ static void what_is_dropped_of_colluders_tells_nothing_that_is_not_charged(void 
 {
 	struct qy_query q = { .kind = QY_VECTOR, .dimension = 2, .high = 1 };
 	const struct pt_request r = { .epsilon0 = 0.5, .levels = 2, .size = 1, .padded = 2 };
-	struct rd_descriptor d = { .messages_per_client = 1, .min_batch = 3, .target_batch = 3 };
+	struct rd_descriptor d = { .messages_per_client = 1, .min_reports = 3, .target = 3 };
 	struct acct_bound delta;
 	struct pt_loss out;
 
@@ -212,8 +212,8 @@ static void what_is_dropped_of_colluders_tells_nothing_that_is_not_charged(void 
  * participant is the victim. */
 static void one_who_is_honest_is_alone(void **state)
 {
-	struct rd_descriptor d = { .min_batch = 10,
-		.target_batch = 1000,
+	struct rd_descriptor d = { .min_reports = 10,
+		.target = 1000,
 		.randomizer = { .row = &full, .shuffler = { .tags = 2, .tag_least = { 930, 10 } } } };
 	struct pt_loss out;
 
@@ -224,8 +224,8 @@ static void one_who_is_honest_is_alone(void **state)
 
 static void without_the_shuffler_nothing_is_filled_up(void **state)
 {
-	struct rd_descriptor d = { .min_batch = 10,
-		.target_batch = 10,
+	struct rd_descriptor d = { .min_reports = 10,
+		.target = 10,
 		.randomizer = { .row = &full, .shuffler = { .tags = 2, .tag_messages = 9, .dummies = 3 } } };
 	struct pt_loss out;
 

@@ -54,9 +54,10 @@ static void window(const struct csv *c, double b, double *chance)
 static double stated(const struct csv *c, const char *row, double b, uint32_t size, law_fn *law)
 {
 	struct qy_query q = query_of_kind(QY_MEAN);
-	struct pt_request r = {
-		.epsilon0 = csv_param(c, "eps0"), .levels = (uint32_t)b + 1, .size = size, .min_batch = 10000
-	};
+	struct pt_request r = { .epsilon0 = csv_param(c, "eps0"),
+		.levels = (uint32_t)b + 1,
+		.size = size,
+		.min_reports = 10000 };
 	double chance[2 * LEVELS] = { 0 }, v;
 	uint64_t counts[2 * LEVELS] = { 0 }, left = (uint64_t)N;
 	struct pt_randomizer p;

@@ -42,7 +42,7 @@ static void a_rotated_vector_comes_back(void **state)
 {
 	static const double truth[5] = { 0.6, -0.3, 0, 0.7, 0.245 };
 	struct qy_query q = vector(5);
-	struct pt_request r = { .epsilon0 = 16, .slots = 8, .min_batch = 20000 };
+	struct pt_request r = { .epsilon0 = 16, .slots = 8, .min_reports = 20000 };
 	struct pt_randomizer p = made("rotated", &q, &r);
 	struct es_estimate e;
 
@@ -82,7 +82,7 @@ static double shape_of(unsigned shape, uint32_t c)
 static void what_is_cut_comes_back(void **state)
 {
 	struct qy_query q = vector(LONG);
-	struct pt_request r = { .epsilon0 = 6, .slots = 16, .size = 2, .min_batch = 4000 };
+	struct pt_request r = { .epsilon0 = 6, .slots = 16, .size = 2, .min_reports = 4000 };
 	struct pt_randomizer p = made("rotated", &q, &r);
 	double truth[LONG];
 
@@ -120,7 +120,7 @@ static void what_is_cut_comes_back(void **state)
 static void the_error_is_that_of_a_small_range(void **state)
 {
 	struct qy_query q = vector(1000);
-	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 2, .min_batch = 10000 };
+	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 2, .min_reports = 10000 };
 	struct pt_randomizer rotated = made("rotated", &q, &r), words = made("words", &q, &r),
 			     never = rotated;
 	double error = pt_expected_error(&q, &rotated, 10000), least = INFINITY;
@@ -147,7 +147,7 @@ static void the_error_is_that_of_a_small_range(void **state)
 static void other_parameters_are_refused(void **state)
 {
 	struct qy_query q = vector(1000), wide = vector(2000), long_one = vector(131072);
-	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 3, .min_batch = 10000 };
+	struct pt_request r = { .epsilon0 = 3, .slots = 16, .size = 3, .min_reports = 10000 };
 	struct pt_randomizer p = made("rotated", &q, &r), bent = p;
 	uint32_t each = p.slots.slot[0].groups / pt_rotated_rotations(&q, &p);
 
@@ -160,7 +160,7 @@ static void other_parameters_are_refused(void **state)
 	assert_non_null(strstr(err.msg, "rotations of 1024 coordinates"));
 	/* 128 rotations of 2048 coordinates by one sign have as many counts as there may be. */
 	p = made("rotated", &wide,
-		&(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 1, .min_batch = 10000 });
+		&(struct pt_request){ .epsilon0 = 3, .slots = 4, .size = 1, .min_reports = 10000 });
 	bent = p;
 	bent.slots.slot[0].groups = 2048 / 4 * 128;
 	assert_int_equal(p.row->check(&wide, &bent, &err), CM_OK);

@@ -56,7 +56,7 @@ static void a_reservation_out_of_turn_is_refused_and_ends_nothing(void **state)
 static void a_round_after_one_that_was_refused_or_never_shown_is_taken(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	sh_play_deadline(&play);
 	sh_play_describe(&play, &(struct sh_wish){ .epsilon0 = 9 });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);

@@ -20,8 +20,8 @@ static uint8_t public_key[CR_HPKE_PUBLIC_LEN];
 static void open_round_as(struct sh_wish wish)
 {
 	assert_int_equal(cr_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
-	wish.min_batch = 100;
-	wish.target_batch = 20000;
+	wish.min_reports = 100;
+	wish.target = 20000;
 	wish.hpke_key = public_key;
 	sh_play_round(&play, &wish);
 	steps_accepted(1, 0, DEVICES);
@@ -132,9 +132,9 @@ static void a_void_or_cancelled_round_gets_none(void **state)
 	(void)state;
 	open_round(3 * SH_BLANKET_SLICE);
 	sh_play_work(&play);
-	sh_core_collecting(play.core)->d.min_batch = DEVICES + 1;
+	sh_core_collecting(play.core)->d.min_reports = DEVICES + 1;
 	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), 0);
-	sh_core_collecting(play.core)->d.min_batch = DEVICES;
+	sh_core_collecting(play.core)->d.min_reports = DEVICES;
 	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), SH_BLANKET_SLICE);
 	steps_void();
 	assert_int_equal(sh_blanket_next(sh_core_collecting(play.core)), 0);

@@ -32,9 +32,9 @@ static void a_lost_state_waits_for_more_devices_than_collude(void **state)
 	assert_int_equal(told_show(1, TOLD_RECORDS), CM_OK);
 	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_CLOSED);
 	steps_refused(told_announce(2, false), ERROR(BUDGET_EXHAUSTED));
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 30.5 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30.5 });
 	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_SLICE);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 30 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30 });
 	assert_int_equal(sh_core_plan_at(play.core, 2)->state, SH_PIN_TAKEN);
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	assert_int_equal(sh_play_announce(&play), CM_OK);
@@ -86,7 +86,7 @@ static void what_the_analyzer_did_not_sign_is_nothing(void **state)
 		assert_int_equal(sh_core_hearing(play.core).devices, 0);
 	}
 	/* Signed, but of another population. */
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 1, .population = "another" });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 1, .population = "another" });
 	assert_int_equal(
 		told_state_bytes(1, 1000, (struct cr_span){ play.descriptor.data, play.descriptor.len },
 			(struct cr_span){ play.signature, CR_SIGN_LEN }),
@@ -106,7 +106,7 @@ static void the_ledger_must_lead_to_the_longest_head(void **state)
 	assert_non_null(strstr(play.no.text, "record 5, known here are 4"));
 	/* It goes on otherwise. */
 	told_back_to(4);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 3 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 3 });
 	steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 	assert_non_null(strstr(play.no.text, "record 5 is not the one"));
 	steps_restart();

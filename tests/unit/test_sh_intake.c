@@ -19,7 +19,7 @@ static void the_same_bytes_again_are_accepted_again_and_counted_once(void **stat
 	struct sh_receipt first;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	first = receipt;
 	steps_submit(1, 0, 10); /* not durable yet */
@@ -117,7 +117,7 @@ static void one_certificate_is_at_most_its_share_of_the_target(void **state)
 	sh_play_stop(&play);
 	play.policy.max_share = 0.25;
 	sh_play_start(&play);
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 40 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40 });
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(sh_play_submit(&play, 1, 1000, 0, 12, &receipt), CM_OK);
 		for (size_t j = 0; j < 12; j++)
@@ -225,7 +225,7 @@ static void too_much_that_is_not_durable_is_busy_and_nothing_of_it_is_taken(void
 	uint64_t taken = 0;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .target_batch = 2000000 });
+	sh_play_round(&play, &(struct sh_wish){ .target = 2000000 });
 	while ((rc = sh_play_submit(&play, 1, 2000000, taken, 4096, &receipt)) == CM_OK)
 		taken += 4096;
 	steps_refused(rc, ERROR(BUSY));

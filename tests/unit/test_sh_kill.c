@@ -51,7 +51,7 @@ static void no_acknowledged_submission_is_lost_or_doubled_by_kill_9(void **state
 	struct stat st;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100000 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 100000 });
 	sh_play_stop(&play);
 	for (unsigned kills = 0; kills < 25; kills++) {
 		int ends[2];
@@ -94,7 +94,7 @@ static void sealing_and_erasing_can_be_killed_at_any_moment(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 30; i++) {
 		bool is_void = i % 3 == 0;
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = is_void ? 200 : 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = is_void ? 200 : 10 });
 		steps_accepted(1, 0, 100);
 		sh_play_work(&play);
 		sh_play_stop(&play);

@@ -173,7 +173,7 @@ static void proofs_are_given_from_the_seal_to_the_end_of_the_window_across_resta
 
 	(void)state;
 	cm_buf_init(&out, PR_FRAME_MAX);
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 100, .target_batch = 200 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 100, .target = 200 });
 	size_t len = rd_sealed_len(&play.d);
 	for (size_t i = 0; i < PR_PROOF_HASHES; i++) {
 		sh_play_message(i < 30 ? i : 1000 + i, 0, message, len);
@@ -220,11 +220,11 @@ static void proofs_are_given_from_the_seal_to_the_end_of_the_window_across_resta
 static void a_void_or_cancelled_round_has_no_leaves(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 100 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 100 });
 	steps_accepted(1, 0, 99);
 	sh_play_deadline(&play);
 	assert_int_equal(files(play.leaves_dir), 0);
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_accepted(1, 0, 99);
 	sh_play_work(&play);
 	steps_void();

@@ -31,7 +31,7 @@ static void a_million_submissions_are_counted_once_within_256_mib(void **state)
 	assert_non_null(seen);
 	sh_play_init(&play);
 	sh_play_start(&play);
-	sh_play_round(&play, &(struct sh_wish){ .target_batch = DEVICES });
+	sh_play_round(&play, &(struct sh_wish){ .target = DEVICES });
 	for (uint64_t at = 0; at < DEVICES; at += FRAME) {
 		size_t n = DEVICES - at < FRAME ? DEVICES - at : FRAME;
 		if (sh_play_submit(&play, 1, DEVICES, at, n, &receipt) != CM_OK)

@@ -103,7 +103,7 @@ static void is_given(const uint8_t *from)
 
 static void announce_with(const uint8_t *from)
 {
-	const struct sh_wish wish = { .min_batch = 1, .payload = { from, SIZE } };
+	const struct sh_wish wish = { .min_reports = 1, .payload = { from, SIZE } };
 
 	sh_play_describe(&play, &wish);
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
@@ -302,7 +302,7 @@ static void only_parts_of_the_open_rounds_payload_are_given(void **state)
 	size_t n;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 1 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1 });
 	steps_refused(get(0, 16, part, &n), ERROR(NOT_FOUND));
 	sh_play_deadline(&play);
 	put_all(bytes);

@@ -15,7 +15,7 @@ static void says(enum cm_rc rc, Tombola__V1__ErrorCode code, const char *text)
 static enum cm_rc try_entry(uint32_t entry, uint32_t attempt, const uint8_t *void_manifest)
 {
 	sh_play_describe(&play, &(struct sh_wish){ .entry = entry,
-					.min_batch = 10,
+					.min_reports = 10,
 					.attempt = attempt,
 					.void_manifest = void_manifest });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
@@ -24,7 +24,7 @@ static enum cm_rc try_entry(uint32_t entry, uint32_t attempt, const uint8_t *voi
 
 static void plan_of(uint32_t entries)
 {
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entries = entries });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entries = entries });
 }
 
 /* ---- The chain of plans ---- */
@@ -128,8 +128,8 @@ static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **
 	play.policy.max_epsilon = 50;
 	play.policy.delta = 3e-6;
 	for (int again = 0; again < 2; again++) {
-		sh_play_describe(&play, &(struct sh_wish){ .slice = 25, .min_batch = 10 });
-		sh_play_describe(&play, &(struct sh_wish){ .slice = 25.1, .min_batch = 10 });
+		sh_play_describe(&play, &(struct sh_wish){ .slice = 25, .min_reports = 10 });
+		sh_play_describe(&play, &(struct sh_wish){ .slice = 25.1, .min_reports = 10 });
 		assert_int_equal(sh_play_reserve(&play), CM_OK);
 		says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
 		assert_true(sh_core_taken(play.core).epsilon == (again ? 50 : 25));
@@ -139,14 +139,14 @@ static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **
 		steps_void();
 	}
 	assert_true(sh_core_usage(play.core).pinned == 1); /* 25 and 25 are 50 */
-	sh_play_describe(&play, &(struct sh_wish){ .slice = 1e-9, .min_batch = 10 });
+	sh_play_describe(&play, &(struct sh_wish){ .slice = 1e-9, .min_reports = 10 });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
 	steps_void();
 	/* What was not taken then is not taken later; a new plan is. */
 	play.policy.max_epsilon = 1000;
 	says(sh_play_announce(&play), ERROR(LEDGER), "void");
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 }
 
 static void deltas_add_up_like_epsilons(void **state)
@@ -181,7 +181,7 @@ static void entries_that_the_slice_does_not_hold_are_not_taken(void **state)
 	(void)state;
 	plan_of(1);
 	double slice = (epsilon_of(2) + epsilon_of(3)) / 2;
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entries = 4, .slice = slice });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entries = 4, .slice = slice });
 	const struct sh_plan *plan = sh_core_plan_at(play.core, 1);
 	assert_int_equal(plan->state, SH_PIN_TAKEN);
 	assert_int_equal(rd_pin_count(plan->pin), 2);
@@ -198,7 +198,7 @@ static void entries_that_the_slice_does_not_hold_are_not_taken(void **state)
 /* Half of 1000 participants, less 450, are 50: four rounds that fit among 1000 do not fit among those. */
 static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
 {
-	const struct sh_wish wish = { .min_batch = 1000, .entries = 4, .slice = 0.8 };
+	const struct sh_wish wish = { .min_reports = 1000, .entries = 4, .slice = 0.8 };
 
 	(void)state;
 	sh_play_describe(&play, &wish);
@@ -337,12 +337,12 @@ static void pinning_can_be_killed_at_any_moment(void **state)
 static void a_round_that_is_not_its_entrys_is_refused(void **state)
 {
 	static const struct sh_wish other[] = {
-		{ .entry = 1, .min_batch = 10, .epsilon0 = 1.01 },
-		{ .entry = 1, .min_batch = 11 },
-		{ .entry = 1, .min_batch = 10, .target_batch = 2001 },
-		{ .entry = 1, .min_batch = 10, .dummies = 1 },
-		{ .entry = 3, .min_batch = 10 },
-		{ .entry = 1, .min_batch = 10, .attempt = 11 },
+		{ .entry = 1, .min_reports = 10, .epsilon0 = 1.01 },
+		{ .entry = 1, .min_reports = 11 },
+		{ .entry = 1, .min_reports = 10, .target = 2001 },
+		{ .entry = 1, .min_reports = 10, .dummies = 1 },
+		{ .entry = 3, .min_reports = 10 },
+		{ .entry = 1, .min_reports = 10, .attempt = 11 },
 	};
 
 	(void)state;
@@ -450,9 +450,9 @@ static void a_refused_descriptor_is_no_try(void **state)
 
 /* ---- Adaptive plans ---- */
 
-static enum cm_rc adaptive_round(const char *mode, uint64_t min_batch)
+static enum cm_rc adaptive_round(const char *mode, uint64_t min_reports)
 {
-	sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .mode = mode, .min_batch = min_batch });
+	sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .mode = mode, .min_reports = min_reports });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	says(sh_play_announce(&play), ERROR(BUSY), "composed");
 	sh_play_compose(&play);
@@ -469,7 +469,7 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 		unsigned served = 0;
 		sh_play_describe(
 			&play, &(struct sh_wish){
-				       .mode = modes[m], .slice = 0.5, .delta = 1e-6, .min_batch = 1000 });
+				       .mode = modes[m], .slice = 0.5, .delta = 1e-6, .min_reports = 1000 });
 		assert_true(sh_core_taken(play.core).epsilon == 0.5 * (m + 1));
 		/* A void round costs nothing; one that is sealed counts for ever, also after a restart. */
 		for (; served < 200; served++) {

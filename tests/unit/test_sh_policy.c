@@ -86,8 +86,8 @@ static void a_lower_minimum_than_the_floor_is_refused(void **state)
 {
 	(void)state;
 	play.policy.min_batch = 1000;
-	assert_int_equal(judge(&(struct sh_wish){ .min_batch = 1000 }), CM_OK);
-	assert_int_equal(judge(&(struct sh_wish){ .min_batch = 999 }), CM_EPROTO);
+	assert_int_equal(judge(&(struct sh_wish){ .min_reports = 1000 }), CM_OK);
+	assert_int_equal(judge(&(struct sh_wish){ .min_reports = 999 }), CM_EPROTO);
 	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL);
 }
 
@@ -95,8 +95,8 @@ static void the_target_has_a_maximum(void **state)
 {
 	(void)state;
 	play.policy.max_target = 5000;
-	assert_int_equal(judge(&(struct sh_wish){ .target_batch = 5000 }), CM_OK);
-	assert_int_equal(judge(&(struct sh_wish){ .target_batch = 5001 }), CM_EPROTO);
+	assert_int_equal(judge(&(struct sh_wish){ .target = 5000 }), CM_OK);
+	assert_int_equal(judge(&(struct sh_wish){ .target = 5001 }), CM_EPROTO);
 }
 
 static void a_deadline_in_the_past_or_too_far_ahead_is_refused(void **state)

@@ -6,7 +6,7 @@
 /* A sealed round of ten. */
 static void sealed_round(void)
 {
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	sh_play_deadline(&play);
 	sh_play_manifest(&play);
@@ -68,7 +68,7 @@ static void a_collecting_round_that_the_ledger_settles_is_erased(void **state)
 	struct rd_record charge = { .kind = RD_CHARGE, .participants = 10 };
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 5);
 	memcpy(charge.round_id, play.d.round_id, PR_ROUND_ID_LEN);
 	memset(charge.manifest_hash, 1, sizeof charge.manifest_hash);
@@ -175,7 +175,7 @@ static void a_second_reading_gives_the_same_bytes_also_after_a_restart(void **st
 	struct cm_buf first, second;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .target_batch = 40000 });
+	sh_play_round(&play, &(struct sh_wish){ .target = 40000 });
 	steps_submit(1, 0, 3000);
 	sh_play_work(&play);
 	steps_submit(1, 3000, 3000);

@@ -54,7 +54,7 @@ static void on_a_fork_nothing_goes_on(void **state)
 	told_lose((struct sh_loss){ .closed_to = 1 });
 	assert_int_equal(told_show(1, 3), CM_OK);
 	told_back_to(3);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 2 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 2 });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	assert_int_equal(sh_play_announce(&play), CM_OK);
 	steps_accepted(1, 0, 20);
@@ -66,7 +66,7 @@ static void on_a_fork_nothing_goes_on(void **state)
 	for (int i = 0; i < 2; i++) {
 		steps_refused(sh_play_release(&play), ERROR(LEDGER));
 		assert_non_null(strstr(play.no.text, "record 4 is another"));
-		sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 3 });
+		sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 3 });
 		steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 		assert_int_equal(sh_core_lacks(play.core)->seq, 4);
 		/* A longer one does not take its place. */
@@ -82,7 +82,7 @@ static void a_fork_is_found_when_the_ledger_comes(void **state)
 	told_back_to(4);
 	told_lose((struct sh_loss){ .closed_to = 1 });
 	assert_int_equal(told_show(1, 4), CM_OK);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 3 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 3 });
 	assert_int_equal(told_state_bytes(3, 1, (struct cr_span){ play.descriptor.data, play.descriptor.len },
 				 (struct cr_span){ play.signature, CR_SIGN_LEN }),
 		SH_STATED_LACKING);
@@ -90,7 +90,7 @@ static void a_fork_is_found_when_the_ledger_comes(void **state)
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	assert_int_equal(sh_play_announce(&play), CM_OK);
 	assert_int_equal(told_state_head(0, 1, 2), SH_STATED_LACKING);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .entry = 1 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 1 });
 	steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 }
 
@@ -134,8 +134,8 @@ static void a_round_that_a_restored_state_forgot_is_void(void **state)
 	}
 	/* Its entry waits: the next try names that manifest. */
 	told_back_to(3);
-	sh_play_describe(
-		&play, &(struct sh_wish){ .min_batch = 10, .entry = 1, .attempt = 2, .void_manifest = hash });
+	sh_play_describe(&play,
+		&(struct sh_wish){ .min_reports = 10, .entry = 1, .attempt = 2, .void_manifest = hash });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	assert_int_equal(sh_play_announce(&play), CM_OK);
 }

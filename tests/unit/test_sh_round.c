@@ -32,7 +32,7 @@ static void the_manifest_states_the_root_of_every_bucket(void **state)
 
 	(void)state;
 	/* 40000 targets of 64 bytes and more: several buckets. */
-	sh_play_round(&play, &(struct sh_wish){ .target_batch = 40000 });
+	sh_play_round(&play, &(struct sh_wish){ .target = 40000 });
 	steps_submit(1, 0, 4000);
 	sh_play_deadline(&play);
 	sh_play_manifest(&play);
@@ -55,7 +55,7 @@ static void the_manifest_states_the_root_of_every_bucket(void **state)
 static void reaching_the_target_seals_and_later_ones_are_told_closed(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .target_batch = 1000 });
+	sh_play_round(&play, &(struct sh_wish){ .target = 1000 });
 	steps_submit(1, 0, 900);
 	sh_play_work(&play);
 	steps_submit(1, 900, 300);
@@ -73,7 +73,7 @@ static void reaching_the_target_seals_and_later_ones_are_told_closed(void **stat
 static void below_the_minimum_the_round_is_void_and_its_messages_are_destroyed(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 1000 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1000 });
 	steps_submit(1, 0, 999);
 	sh_play_deadline(&play);
 	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
@@ -95,7 +95,7 @@ static void below_the_minimum_the_round_is_void_and_its_messages_are_destroyed(v
 static void nobody_at_all_gives_a_void_round(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 1 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1 });
 	sh_play_deadline(&play);
 	sh_play_manifest(&play);
 	assert_true(play.manifest.is_void && play.manifest.participants == 0);
@@ -104,7 +104,7 @@ static void nobody_at_all_gives_a_void_round(void **state)
 static void a_restart_keeps_a_collecting_round(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 100 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 100 });
 	for (uint64_t i = 0; i < 10; i++) {
 		steps_submit((unsigned)i, i * 10, 10);
 		sh_play_work(&play);
@@ -122,7 +122,7 @@ static void a_restart_keeps_a_collecting_round(void **state)
 static void what_was_not_committed_is_gone_and_taken_anew(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	sh_play_work(&play);
 	steps_submit(1, 10, 10); /* no receipt was sent for these */
@@ -139,7 +139,7 @@ static void a_void_that_a_crash_interrupted_is_completed_at_the_start(void **sta
 	(void)state;
 	for (unsigned sealed = 0; sealed < 2; sealed++) {
 		struct rd_record r = { .kind = RD_VOID, .reason = "gave up" };
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		steps_submit(1, 0, 10);
 		sh_play_work(&play);
 		if (sealed)
@@ -170,7 +170,7 @@ static void settling_a_voided_round_whose_commit_is_under_way_is_put_off(void **
 	struct sh_batch batch;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	struct sh_round *r = sh_core_collecting(play.core);
 	sh_intake_take(&r->intake, &batch);
@@ -207,7 +207,7 @@ static void a_shuffler_that_goes_down_begins_commits_alone(void **state)
 	struct sh_task t;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	assert_int_equal(sh_core_not_durable(play.core), 10);
 	begins(SH_PACE_STOP, SH_TASK_COMMIT, true, &t);
@@ -234,7 +234,7 @@ static void a_round_that_is_called_off_while_it_is_sealed_is_void(void **state)
 	struct sh_task t;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_submit(1, 0, 10);
 	sh_play_work(&play);
 	play.now_ms = play.d.deadline_ms;
@@ -265,7 +265,7 @@ static void a_round_that_the_ledger_voids_is_erased_and_void_if_it_was_not_seale
 	(void)state;
 	for (unsigned sealed = 0; sealed < 2; sealed++) {
 		struct rd_record r = { .kind = RD_VOID, .reason = "gave up" };
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		steps_submit(1, 0, 20); /* more than the minimum */
 		if (sealed)
 			sh_play_deadline(&play);
@@ -287,7 +287,7 @@ static void rounds_follow_each_other(void **state)
 {
 	(void)state;
 	for (uint64_t i = 1; i <= 3; i++) {
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		assert_int_equal(sh_core_offer(play.core, i - 1, play.now_ms)->d.sequence, i);
 		steps_submit(1, 0, 10);
 		sh_play_deadline(&play);

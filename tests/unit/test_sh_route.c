@@ -74,8 +74,8 @@ static void open_round(uint32_t (*tag)(uint64_t device))
 {
 	assert_int_equal(cr_hpke_keygen(&play.rng, &secret, public_key, &play.err), CM_OK);
 	play.tag = tag;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 20,
-				     .target_batch = 40000, /* 4 buckets or more */
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 20,
+				     .target = 40000, /* 4 buckets or more */
 				     .hpke_key = public_key,
 				     .row = &tagged,
 				     .tags = TAGS,
@@ -194,7 +194,7 @@ static void tags_without_a_number_come_as_they_are(void **state)
 	(void)state;
 	use_row(false);
 	play.tag = uneven;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 20, .row = &tagged, .tags = TAGS });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 20, .row = &tagged, .tags = TAGS });
 	steps_accepted(1, 0, DEVICES);
 	sh_play_deadline(&play);
 	steps_release_all(DEVICES);
@@ -388,7 +388,7 @@ static void classes(uint32_t first, uint32_t second)
 	play.tag = uneven;
 	sh_play_round(&play,
 		&(struct sh_wish){
-			.min_batch = 20, .row = &tagged, .tags = 3, .tag_least = { first, second, 10 } });
+			.min_reports = 20, .row = &tagged, .tags = 3, .tag_least = { first, second, 10 } });
 	steps_accepted(1, 0, DEVICES);
 	sh_play_deadline(&play);
 }
@@ -445,7 +445,7 @@ static void a_devices_messages_are_of_one_class(void **state)
 	struct sh_vault vault = { .tag = { { 1 } } };
 	struct rd_descriptor d = { .messages_per_client = 2,
 		.record_len = 16,
-		.target_batch = 10,
+		.target = 10,
 		.deadline_ms = 100,
 		.randomizer = { .shuffler = { .tags = 2, .tag_least = { 1, 1 } } } };
 	uint8_t pseudonyms[2 * PR_PSEUDONYM_LEN] = { 1 }, sealed[4 * 66] = { 0 },

@@ -32,7 +32,7 @@ static void a_certificate_stands_at_the_last_round_it_took_part_in(void **state)
 {
 	(void)state;
 	for (uint64_t round = 1; round <= 3; round++) {
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		stands_at(1, 0);
 		steps_accepted(0, 0, 20);
 		sh_play_work(&play);
@@ -54,7 +54,7 @@ static void a_certificate_stands_at_the_last_round_it_took_part_in(void **state)
 static void who_was_not_accepted_does_not_stand(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 10 });
 	/* More devices than the certificate names. */
 	steps_refused(sh_play_submit(&play, 3, 4, 0, 5, &receipt), ERROR(BAD_MESSAGE));
 	steps_accepted(0, 100, 10);
@@ -79,7 +79,7 @@ static void no_report_is_there_without_its_standing(void **state)
 
 	(void)state;
 	for (uint64_t round = 1; round <= 400 && (round <= 30 || there < 3); round++) {
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		sh_play_stop(&play);
 		sh_play_killed(&play, submit_and_commit, 12000000);
 		sh_play_start(&play);
@@ -137,7 +137,7 @@ static void accept_loss_is_never_a_reset(void **state)
 
 	(void)state;
 	keep(&records[0]);
-	sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 20 });
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 20 });
 	keep(&records[1]);
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	keep(&records[2]);
@@ -154,19 +154,19 @@ static void accept_loss_is_never_a_reset(void **state)
 		steps_refused(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED));
 		if (i > 0) {
 			/* Later plans: what is left of the budget, and no more. */
-			sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 30.5 });
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30.5 });
 			assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_SLICE);
-			sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 30 });
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30 });
 			assert_int_equal(sh_core_plan_at(play.core, 2)->state, SH_PIN_TAKEN);
 		} else {
-			sh_play_describe(&play, &(struct sh_wish){ .min_batch = 10, .slice = 1 });
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 1 });
 			assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_CLOSED);
 		}
 		/* Back to the ledger of three records. */
 		play.chain = before.chain;
 		play.plans = before.plans;
 		memcpy(play.plan_hash, before.plan_hash, PR_HASH_LEN);
-		sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .min_batch = 10 });
+		sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .min_reports = 10 });
 		play.descriptor.len = 0;
 		struct rd_record r;
 		assert_int_equal(rd_record_decode(records[2].data, records[2].len, &r, &play.err), CM_OK);

@@ -25,7 +25,7 @@ static void a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones(vo
 
 	(void)state;
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100000 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 100000 });
 	steps_accepted(1, 0, 1000);
 	sh_play_work(&play);
 	steps_accepted(1, 1000, 4000);
@@ -72,7 +72,7 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 	(void)state;
 	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
 		struct rd_bucket *buckets;
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 40000 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
 		steps_accepted(1, 0, 1000);
 		sh_play_work(&play);
 		sh_play_stop(&play);
@@ -132,7 +132,7 @@ static void a_changed_row_of_the_state_refuses_to_start(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 100 });
 		steps_accepted(1, 0, 10);
 		sh_play_work(&play);
 		sh_play_stop(&play);
@@ -157,7 +157,7 @@ static void rows_that_a_page_does_not_count_refuse_to_start(void **state)
 		char path[256];
 		long at = -1;
 
-		sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100000 });
+		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 100000 });
 		steps_accepted(1, 0, 10);
 		sh_play_work(&play);
 		steps_accepted(1, 10, 10);
@@ -199,7 +199,7 @@ static void a_damaged_pin_or_standing_refuses(void **state)
 	uint8_t key[32];
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_accepted(1, 0, 10);
 	sh_play_work(&play);
 	sh_play_stop(&play);
@@ -217,7 +217,7 @@ static void a_damaged_pin_or_standing_refuses(void **state)
 static void damaged_tags_refuse_to_start(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_accepted(1, 0, 100);
 	sh_play_work(&play);
 	sh_core_free(play.core);
@@ -251,7 +251,7 @@ static void opens(enum cm_rc want)
 static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(void **state)
 {
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10, .target_batch = 100 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 100 });
 	sh_play_stop(&play);
 	for (int version = 2; version >= 0; version--) {
 		char sql[160];
@@ -291,7 +291,7 @@ static void a_state_that_is_lost_is_not_begun_anew(void **state)
 	struct cm_marker marker;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	sh_play_stop(&play);
 	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	for (int how = 0; how < 3; how++) {
@@ -375,7 +375,7 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 	char canary[] = "canary-on-the-disk";
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	struct sh_round *r = sh_core_collecting(play.core);
 	size_t len = rd_sealed_len(&play.d);
 	steps_accepted(1, 0, 500);
@@ -414,7 +414,7 @@ static void what_is_stored_is_in_no_order_of_arrival(void **state)
 	struct cm_buf out;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 10 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 	steps_accepted(1, 0, N);
 	sh_play_work(&play);
 	struct sh_round *r = sh_core_collecting(play.core);
@@ -449,7 +449,7 @@ static void the_round_key_is_in_its_file_only_and_gone_with_it(void **state)
 	struct stat st;
 
 	(void)state;
-	sh_play_round(&play, &(struct sh_wish){ .min_batch = 1000 });
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1000 });
 	steps_accepted(1, 0, 500);
 	sh_play_work(&play);
 	FILE *f = fopen(steps_place(path, "keys", ".key"), "rb");

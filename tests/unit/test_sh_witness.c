@@ -204,8 +204,8 @@ static void thousands_of_reservations_are_only_remembered(void **state)
 	(void)state;
 	sh_play_describe(&play, &(struct sh_wish){ 0 });
 	for (unsigned i = 0; i < 5000; i++) {
-		sh_play_describe(&play,
-			&(struct sh_wish){ .entry = 1, .min_batch = 1000 + i, .target_batch = 100000 });
+		sh_play_describe(
+			&play, &(struct sh_wish){ .entry = 1, .min_reports = 1000 + i, .target = 100000 });
 		assert_int_equal(sh_play_reserve(&play), CM_OK);
 	}
 	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &begin), 0);

@@ -128,7 +128,7 @@ static void a_row_of_words_chooses_what_errs_least(void **state)
 
 	(void)state;
 	for (double eps = 0.5; eps <= 12; eps *= 1.5) {
-		struct pt_request r = { .epsilon0 = eps, .min_batch = 1000 };
+		struct pt_request r = { .epsilon0 = eps, .min_reports = 1000 };
 		struct pt_randomizer best = made("words", &q, &r);
 		double error = pt_expected_error(&q, &best, 1000);
 
@@ -141,7 +141,7 @@ static void a_row_of_words_chooses_what_errs_least(void **state)
 	}
 	/* Without a guarantee: words as wide as the dummies hide, 62 in a bin of each of the eight slots. */
 	for (uint32_t dummies = 1; dummies <= 64; dummies *= 2) {
-		struct pt_request r = { .epsilon0 = INFINITY, .min_batch = 10000, .dummies = dummies };
+		struct pt_request r = { .epsilon0 = INFINITY, .min_reports = 10000, .dummies = dummies };
 		struct pt_randomizer p = made("words", &q, &r);
 		double error = pt_expected_error(&q, &p, 10000);
 

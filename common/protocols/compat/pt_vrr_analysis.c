@@ -72,8 +72,8 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
-	if (p->vrr.size == 1 && p->vrr.dimension == 1)
-		round->messages = ACCT_BITS;
+	if (p->vrr.size == 1) /* the coordinate is told, if there is more than one */
+		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	return CM_OK;
 }
 
@@ -154,7 +154,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
+	uint64_t n = r->min_reports > 0 ? r->min_reports : 1;
 	enum cm_rc rc = make(row, q, r, r->size > 0 ? r->size : 1, out, err);
 
 	for (uint32_t size = 2; rc == CM_OK && r->size == 0 && size <= PT_VRR_SIZE_MAX; size++) {

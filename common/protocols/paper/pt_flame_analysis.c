@@ -10,7 +10,7 @@ uint32_t pt_flame_levels(const struct pt_request *r)
 {
 	if (r->levels != 0 || isnan(r->epsilon0))
 		return r->levels;
-	return pt_levels_choose(r->epsilon0, 0, r->min_batch);
+	return pt_levels_choose(r->epsilon0, 0, r->min_reports);
 }
 
 /* E min(X, most) and its variance, X normal. */

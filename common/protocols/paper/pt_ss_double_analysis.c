@@ -14,7 +14,7 @@
 
 static uint64_t padded_for(const struct pt_request *r, uint32_t groups)
 {
-	double mean = (double)r->min_batch / groups;
+	double mean = (double)r->min_reports / groups;
 
 	return r->padded != 0 ? r->padded : (uint64_t)ceil(mean + ROOM * sqrt(mean) + 1);
 }

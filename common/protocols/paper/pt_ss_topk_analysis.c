@@ -24,7 +24,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	made.slots.slot[0] =
 		(struct pt_slot){ .count = 1, .groups = q->dimension, .each.bins = pt_flame_levels(r) };
 	/* Nobody is dropped even where all send the same coordinate. */
-	made.shuffler.tag_messages = r->padded != 0 ? r->padded : r->min_batch > 0 ? r->min_batch : 1;
+	made.shuffler.tag_messages = r->padded != 0 ? r->padded : r->min_reports > 0 ? r->min_reports : 1;
 	rc = pt_slots_request(row, r, &made.slots.slot[0], err);
 	if (rc == CM_OK)
 		rc = pt_flame_padded(&made, CM_ECONFIG, err);

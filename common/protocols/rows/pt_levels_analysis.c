@@ -71,7 +71,7 @@ static double quantile_error(const struct qy_query *q, const struct pt_randomize
 static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
-	uint64_t n = r->min_batch > 0 ? r->min_batch : 1;
+	uint64_t n = r->min_reports > 0 ? r->min_reports : 1;
 	double best = INFINITY;
 	enum cm_rc rc = CM_OK;
 
@@ -100,10 +100,10 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 		return cm_fail(
 			err, CM_ECONFIG, "%s: answers means, sums and quantiles only", row->device->name);
 	if (bins == 0 && !isnan(r->epsilon0)) {
-		uint64_t added = r->shuffler_dummies / (r->min_batch > 0 ? r->min_batch : 1);
+		uint64_t added = r->shuffler_dummies / (r->min_reports > 0 ? r->min_reports : 1);
 
 		bins = pt_levels_choose(r->epsilon0,
-			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_batch);
+			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_reports);
 	}
 	/* Without a number of levels the request is refused, which a symbol must not hide. */
 	return pt_mixbins_request(row, bins > 0 ? bins + qy_query_symbols(q) : 0, r, out, err);

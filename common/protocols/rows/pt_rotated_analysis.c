@@ -102,7 +102,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct qy_query w = *q;
-	double n = r->min_batch > 0 ? (double)r->min_batch : 1, best;
+	double n = r->min_reports > 0 ? (double)r->min_reports : 1, best;
 	enum cm_rc rc = pt_rotated_query(q, CM_ECONFIG, err);
 	struct pt_randomizer one, made;
 	uint32_t rotations = 1;

@@ -153,8 +153,8 @@ static enum cm_rc choose(const struct pt_protocol *row, const struct qy_query *q
 	uint32_t slots, struct pt_randomizer *out, struct cm_err *err)
 {
 	double best = INFINITY, enough = DUMMIES_PER_BIN * slots;
-	double dummies =
-		pt_dummies_each(r->dummies, r->dummy_chance) * (double)(r->min_batch > 0 ? r->min_batch : 1);
+	double dummies = pt_dummies_each(r->dummies, r->dummy_chance) *
+			 (double)(r->min_reports > 0 ? r->min_reports : 1);
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t w = 1;
@@ -165,7 +165,7 @@ static enum cm_rc choose(const struct pt_protocol *row, const struct qy_query *q
 		if (w > 1 && isinf(r->epsilon0) && dummies < ldexp(enough, (int)w))
 			break;
 		rc = pt_words_make(row, q, r, slots, w, &p, err);
-		error = rc == CM_OK ? pt_words_expected(row, q, &p, r->min_batch > 0 ? r->min_batch : 1)
+		error = rc == CM_OK ? pt_words_expected(row, q, &p, r->min_reports > 0 ? r->min_reports : 1)
 				    : INFINITY;
 		if (rc == CM_OK && error < best) {
 			best = error;

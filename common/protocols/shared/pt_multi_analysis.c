@@ -54,7 +54,7 @@ enum cm_rc pt_multi_derive_true(const struct pt_protocol *row, const char *inste
 		return cm_fail(err, CM_ECONFIG,
 			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"%s\" has one",
 			row->device->name, instead);
-	made.multi.size = r->size != 0 ? r->size : faces(&made, r->min_batch);
+	made.multi.size = r->size != 0 ? r->size : faces(&made, r->min_reports);
 	rc = pt_multi_size(row->device, made.multi.size, CM_ECONFIG, err);
 	if (rc == CM_OK)
 		*out = made;

@@ -31,6 +31,11 @@ struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct p
 	return (struct pt_randomizer){ .row = p->row, .mixbins = s->each };
 }
 
+static enum acct_messages labelled(const struct acct_round *r)
+{
+	return r->messages == ACCT_BITS && r->levels == 0 ? ACCT_LABELLED_BITS : ACCT_ANY_MESSAGES;
+}
+
 enum cm_rc pt_slots_loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -41,9 +46,11 @@ enum cm_rc pt_slots_loss(
 
 		if (rc != CM_OK)
 			return rc;
-		/* A group that is told beside the bit, or messages that the shuffler evens: doc/binary.md. */
-		if (p->slots.slot[i].groups > 1 || p->shuffler.tags > 0)
+		/* A group that is told beside the bit, messages that the shuffler evens: doc/binary.md. */
+		if (p->shuffler.tags > 0)
 			out->part[i].messages = ACCT_ANY_MESSAGES;
+		else if (p->slots.slot[i].groups > 1)
+			out->part[i].messages = labelled(&out->part[i]);
 		out->part[i].count = p->slots.slot[i].count;
 	}
 	return CM_OK;

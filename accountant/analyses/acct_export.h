@@ -1,0 +1,33 @@
+/* acct_export.h - a composition as a privacy-loss distribution for other tools.
+ *
+ * The distribution dominates the composition: at every epsilon its delta is at least the certified upper end
+ * of the composition's (chords between the grid's losses, corners of their lower hull; doc/accounting.md,
+ * "Loss grid").  It is symmetric: it holds with the inputs exchanged. */
+#pragma once
+
+#include <stddef.h>
+
+#include "acct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct acct_pld {
+	double step;
+	long lower; /* p[i]: the mass of the loss (lower + i) * step under the first input */
+	double *p;
+	size_t size;
+	double infinite;
+};
+
+/* points [2, 4096]: losses above 0; range: the largest finite loss, (0, 600], or 0: where delta is `tail`.
+ * The upper end of delta there becomes the mass of infinite loss.  Errors: as acct_deltas.  Free *out with
+ * acct_pld_fini.  Cost: a composition, and a transform or more for every 20 points. */
+ACCT_CHECK enum acct_rc acct_export_pld(const struct acct_round *rounds, size_t n, double range, double tail,
+	size_t points, struct acct_pld *out);
+void acct_pld_fini(struct acct_pld *p);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,49 @@
+/* acct_profile.h - privacy curves from what other tools give: privacy-loss distributions, trade-off curves,
+ * Renyi curves.  Rounds of ACCT_PROFILE take them (acct.h).
+ *
+ * The numbers are believed: that the curve lies above the mechanism's, for every two neighbours that differ
+ * in one replaced record, is for their maker to say.  A distribution that was rounded optimistically, or that
+ * holds for added records only, is not such a curve.  What is computed here from the numbers is rounded up.
+ *
+ * Ownership: *out owns its arrays; free it with acct_profile_free, after the rounds and states that use it.
+ */
+#pragma once
+
+#include "acct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A privacy-loss distribution on the losses (lower + i) * step, as dp_accounting's DensePLDPmf has it. */
+struct acct_pmf {
+	long lower;
+	const double *p; /* masses under the first input; a mass missing to 1 is added to `infinite` */
+	size_t size;     /* 1..ACCT_MAX_POINTS */
+	double infinite;
+};
+
+/* remove: of P against Q; add: of Q against P, NULL where it is the same.  ACCT_EDOMAIN: a mass is negative,
+ * the masses exceed 1 by more than 1e-6, or step is not in (0, 690]. *out is `exact`. */
+ACCT_CHECK enum acct_rc acct_profile_of_pmf(
+	double step, const struct acct_pmf *remove, const struct acct_pmf *add, struct acct_profile **out);
+
+/* The curve of the pair whose trade-off function is straight between the given errors of the first and the
+ * second kind, n >= 1 points each in [0, 1]; (0, 1) and (1, 0) are added. *out is `exact`. */
+ACCT_CHECK enum acct_rc acct_profile_of_trade_off(
+	const double *fpr, const double *fnr, size_t n, struct acct_profile **out);
+
+/* What divergences of n >= 1 orders in (1, ACCT_MOST_ORDER] allow: at every epsilon the least delta that one
+ * of them gives (Canonne, Kamath, Steinke 2020, Proposition 12).  rdp in [0, inf).  Not `exact`. */
+ACCT_CHECK enum acct_rc acct_profile_of_renyi(
+	const double *alpha, const double *rdp, size_t n, struct acct_profile **out);
+
+/* A copy of a curve by its points; delta[1] may be NULL.  Not `exact`. */
+ACCT_CHECK enum acct_rc acct_profile_of_points(
+	const double *epsilon, const double *const delta[2], size_t n, struct acct_profile **out);
+
+void acct_profile_free(struct acct_profile *p); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif

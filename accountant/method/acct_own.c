@@ -1,0 +1,291 @@
+/* acct_own.c - rounds from a curve and from a matrix of probabilities. */
+#include "acct_own.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUM_SLACK    1e-9
+#define MOST_PAIRS   256u
+#define POINTS       400u
+#define TAIL         1e-13 /* of the delta at which the curve ends */
+#define MOST_EPSILON 600.0
+
+static enum acct_rc say(char *why, size_t room, const char *sentence)
+{
+	(void)snprintf(why, room, "%s", sentence);
+	return ACCT_EDOMAIN;
+}
+
+/* Reads the keys as those of a named round; what is wrong is said of `name`. */
+static enum acct_rc read_keys(const char *carrier, const char *name, const char *keys, struct acct_spec *out,
+	char *why, size_t room)
+{
+	char text[ACCT_SPEC_MAX], fault[256] = "";
+	const char *colon, *what = fault;
+	int n = snprintf(text, sizeof text, "%s%s%s", carrier, keys && *keys ? "," : "", keys ? keys : "");
+
+	if (n < 0 || (size_t)n >= sizeof text)
+		return say(why, room, "a round is too long");
+	enum acct_rc rc = acct_spec_parse(text, out, fault, sizeof fault);
+	if (!rc)
+		return ACCT_OK;
+	colon = strchr(carrier, ':');
+	if (strncmp(fault, carrier, (size_t)(colon - carrier)) == 0)
+		what += colon - carrier;
+	(void)snprintf(why, room, "%s%s%s", name, what == fault ? ": " : "", what);
+	return rc;
+}
+
+enum acct_rc acct_own_curve(
+	const struct acct_profile *p, const char *keys, struct acct_spec *out, char *why, size_t room)
+{
+	struct acct_spec s;
+	const char *fault = "";
+	enum acct_rc rc = read_keys("gaussian:sigma=1", "curve", keys, &s, why, room);
+
+	if (rc)
+		return rc;
+	s.name = "curve";
+	s.round = (struct acct_round){ .event = ACCT_PROFILE,
+		.profile = p,
+		.count = s.round.count,
+		.sampling = s.round.sampling,
+		.defect = s.round.defect };
+	rc = acct_round_check(&s.round, &fault);
+	if (rc)
+		return say(why, room, fault);
+	*out = s;
+	return ACCT_OK;
+}
+
+/* The cells of different pairs of inputs, each list sorted, with u and v in the order that sorts first. */
+struct pairs {
+	struct acct_round *list;
+	size_t size;
+	double p, beta, q;
+};
+
+static bool close_to(double a, double b)
+{
+	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b)); /* what the core takes for equal */
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+	const struct acct_cell *x = a, *y = b;
+
+	if (!close_to(x->u, y->u))
+		return x->u < y->u ? -1 : 1;
+	if (!close_to(x->v, y->v))
+		return x->v < y->v ? -1 : 1;
+	return 0;
+}
+
+static bool same_cells(const struct acct_round *a, const struct acct_round *b)
+{
+	if (a->cells != b->cells)
+		return false;
+	for (size_t j = 0; j < a->cells; j++)
+		if (by_ratio(&a->cell[j], &b->cell[j]) != 0 || !close_to(a->cell[j].omega, b->cell[j].omega))
+			return false;
+	return true;
+}
+
+/* The list with u and v exchanged. */
+static struct acct_round mirrored(const struct acct_round *r)
+{
+	struct acct_round m = *r;
+
+	for (size_t j = 0; j < m.cells; j++) {
+		m.cell[j].u = r->cell[j].v;
+		m.cell[j].v = r->cell[j].u;
+	}
+	qsort(m.cell, m.cells, sizeof m.cell[0], by_ratio);
+	return m;
+}
+
+static enum acct_rc cells_of(const double *row[2], const double *omega, size_t outputs, struct acct_round *r)
+{
+	for (size_t y = 0; y < outputs; y++) {
+		struct acct_cell c = { omega[y], row[0][y] / omega[y], row[1][y] / omega[y] };
+		size_t j = 0;
+
+		if (!(omega[y] > 0))
+			continue; /* nobody sends it */
+		while (j < r->cells && by_ratio(&r->cell[j], &c) != 0)
+			j++;
+		if (j == ACCT_MAX_CELLS)
+			return ACCT_ELIMIT;
+		if (j == r->cells)
+			r->cell[r->cells++] = (struct acct_cell){ 0, c.u, c.v };
+		r->cell[j].omega += omega[y];
+	}
+	qsort(r->cell, r->cells, sizeof r->cell[0], by_ratio);
+	return ACCT_OK;
+}
+
+static void add_facts(struct pairs *p, const struct acct_round *r)
+{
+	double beta = 0;
+
+	for (size_t j = 0; j < r->cells; j++) {
+		const struct acct_cell *c = &r->cell[j];
+
+		p->p = fmax(p->p, fmax(c->u, c->v) / fmin(c->u, c->v));
+		p->q = fmax(p->q, fmax(c->u, c->v));
+		beta += c->omega * fmax(0, c->u - c->v);
+	}
+	p->beta = fmax(p->beta, beta);
+}
+
+static enum acct_rc add_pair(struct pairs *p, const struct acct_round *r)
+{
+	struct acct_round m = mirrored(r);
+
+	add_facts(p, r);
+	for (size_t i = 0; i < p->size; i++)
+		if (same_cells(&p->list[i], r) || same_cells(&p->list[i], &m))
+			return ACCT_OK;
+	if (p->size == MOST_PAIRS)
+		return ACCT_ELIMIT;
+	p->list[p->size++] = *r;
+	return ACCT_OK;
+}
+
+/* Rows divided by their sums, and their least, into `row`, of (inputs + 1) * outputs. */
+static enum acct_rc normalise(const struct acct_matrix *m, double *row, char *why, size_t room)
+{
+	double *omega = row + m->inputs * m->outputs;
+
+	for (size_t y = 0; y < m->outputs; y++)
+		omega[y] = INFINITY;
+	for (size_t x = 0; x < m->inputs; x++) {
+		double sum = 0;
+
+		for (size_t y = 0; y < m->outputs; y++) {
+			if (!(m->p[x * m->outputs + y] >= 0))
+				return say(why, room, "matrix: every chance must be a number from 0 to 1");
+			sum += m->p[x * m->outputs + y];
+		}
+		if (!(fabs(sum - 1) <= SUM_SLACK))
+			return say(why, room, "matrix: the chances of every input must sum to 1");
+		for (size_t y = 0; y < m->outputs; y++) {
+			row[x * m->outputs + y] = m->p[x * m->outputs + y] / sum;
+			omega[y] = fmin(omega[y], row[x * m->outputs + y]);
+		}
+	}
+	for (size_t x = 0; x < m->inputs; x++)
+		for (size_t y = 0; y < m->outputs; y++)
+			if (row[x * m->outputs + y] > 0 && !(omega[y] > 0))
+				return say(why, room,
+					"matrix: an output that one input may send, another never sends: it "
+					"tells them apart");
+	return ACCT_OK;
+}
+
+static enum acct_rc all_pairs(
+	const struct acct_matrix *m, const double *row, const struct acct_round *like, struct pairs *out)
+{
+	const double *omega = row + m->inputs * m->outputs;
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t a = 0; a < m->inputs && !rc; a++)
+		for (size_t b = a + 1; b < m->inputs && !rc; b++) {
+			const double *two[2] = { row + a * m->outputs, row + b * m->outputs };
+			struct acct_round r = *like;
+
+			rc = cells_of(two, omega, m->outputs, &r);
+			if (!rc)
+				rc = add_pair(out, &r);
+		}
+	return rc;
+}
+
+/* The largest delta of any pair at points up to where all are below the tail. */
+static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
+{
+	double epsilon[POINTS], most[POINTS] = { 0 }, range = 1e-9;
+	struct acct_bound delta[POINTS], far;
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < p->size && !rc; i++) {
+		p->list[i].count = 1;
+		rc = acct_epsilon(&p->list[i], 1, TAIL, &far);
+		if (!rc)
+			range = fmin(MOST_EPSILON, fmax(range, far.upper));
+	}
+	for (size_t k = 0; k < POINTS; k++)
+		epsilon[k] = range * (double)k / (POINTS - 1);
+	for (size_t i = 0; i < p->size && !rc; i++) {
+		rc = acct_deltas(&p->list[i], 1, epsilon, POINTS, delta);
+		for (size_t k = 0; k < POINTS && !rc; k++)
+			most[k] = fmax(most[k], delta[k].upper);
+	}
+	for (size_t k = 1; k < POINTS; k++) /* a bound at a smaller epsilon holds too */
+		most[k] = fmin(most[k], most[k - 1]);
+	return rc ? rc : acct_profile_of_points(epsilon, (const double *const[2]){ most, NULL }, POINTS, out);
+}
+
+/* Sampling and defect apply to the largest curve as to each. */
+static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_profile **owned)
+{
+	const struct acct_round given = s->round;
+	enum acct_rc rc;
+
+	s->p = p->p;
+	s->beta = p->beta;
+	s->q = p->q;
+	s->eps0 = log(p->p);
+	s->unpublished = p->size > 1;
+	if (p->size == 1) {
+		s->round = p->list[0];
+		return ACCT_OK;
+	}
+	for (size_t i = 0; i < p->size; i++)
+		p->list[i].sampling = p->list[i].defect = 0;
+	rc = largest(p, owned);
+	if (rc)
+		return rc;
+	s->round = (struct acct_round){ .event = ACCT_PROFILE,
+		.profile = *owned,
+		.count = given.count,
+		.sampling = given.sampling,
+		.defect = given.defect };
+	return ACCT_OK;
+}
+
+enum acct_rc acct_own_matrix(const struct acct_matrix *m, const char *keys, struct acct_spec *out,
+	struct acct_profile **owned, char *why, size_t room)
+{
+	struct pairs pairs = { .size = 0 };
+	double *row = NULL;
+	struct acct_spec s;
+	enum acct_rc rc = read_keys("generic:eps0=1", "matrix", keys, &s, why, room);
+
+	*owned = NULL;
+	if (rc)
+		return rc;
+	if (m->inputs < 2 || m->inputs > ACCT_MOST_INPUTS || m->outputs < 1 || m->outputs > ACCT_MOST_OUTPUTS)
+		return say(why, room, "matrix: 2 to 64 inputs, and 1 to 65536 outputs");
+	s.name = "matrix";
+	s.k = 0;
+	s.round.cells = 0;
+	memset(s.round.cell, 0, sizeof s.round.cell);
+	row = calloc((m->inputs + 1) * m->outputs, sizeof *row);
+	pairs.list = calloc(MOST_PAIRS, sizeof *pairs.list);
+	rc = row && pairs.list ? normalise(m, row, why, room) : ACCT_ENOMEM;
+	if (!rc)
+		rc = all_pairs(m, row, &s.round, &pairs);
+	if (!rc)
+		rc = settle(&pairs, &s, owned);
+	if (rc && rc != ACCT_EDOMAIN)
+		(void)snprintf(why, room, "matrix: %s", acct_strerror(rc));
+	free(row);
+	free(pairs.list);
+	if (!rc)
+		*out = s;
+	return rc;
+}

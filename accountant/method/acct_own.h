@@ -1,0 +1,45 @@
+/* acct_own.h - rounds of one's own: from a privacy curve, and from the probabilities of a randomizer.
+ *
+ * keys: what else is said of the round as `key=value,...`, with a decimal point; empty or NULL for nothing.
+ * On ACCT_EDOMAIN why holds one sentence, at most room bytes. */
+#pragma once
+
+#include "acct_profile.h"
+#include "acct_spec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The round of a curve, borrowed for as long as the round is used.  keys: count, sampling, defect. */
+ACCT_CHECK enum acct_rc acct_own_curve(
+	const struct acct_profile *p, const char *keys, struct acct_spec *out, char *why, size_t room);
+
+#define ACCT_MOST_INPUTS  64u
+#define ACCT_MOST_OUTPUTS 65536u
+
+/* p[x * outputs + y]: the chance that input x sends y.  Every y that one input may send, all may send; the
+ * chances of an input sum to 1 within 1e-9, and are divided by their sum. */
+struct acct_matrix {
+	size_t inputs;  /* 2..ACCT_MOST_INPUTS */
+	size_t outputs; /* 1..ACCT_MOST_OUTPUTS */
+	const double *p;
+};
+
+/* The shuffled round in which every participant's report is drawn from its input's row.  keys: n, count,
+ * sampling, defect.
+ *
+ * The blanket is omega(y) = min over x of p(x, y), the largest there is, and each pair of inputs has its own
+ * cells (doc/accounting.md, section 2.1).  Where all pairs have the same cells, up to the order of outputs
+ * and of the two inputs, out->round has them.  Else it is the curve that at every epsilon lies above the
+ * largest delta of any pair, by certified upper ends: *owned holds it, to be freed by acct_profile_free after
+ * the round's last use; NULL otherwise.  Such a curve says nothing in lower ends. out->p, beta, q are the
+ * largest of all pairs; eps0 is log p. ACCT_ELIMIT: a pair has more than ACCT_MAX_CELLS different cells, or
+ * there are more than 256 different pairs. Cost: pairs times outputs, and 100 points of a curve for every
+ * different pair. */
+ACCT_CHECK enum acct_rc acct_own_matrix(const struct acct_matrix *m, const char *keys, struct acct_spec *out,
+	struct acct_profile **owned, char *why, size_t room);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,50 @@
+/* acct_named_central.c - central events: noise that a trusted party adds, and stated guarantees. */
+#include <math.h>
+
+#include "acct_fault.h"
+#include "acct_named.h"
+
+static enum acct_rc begin(struct acct_spec *s, enum acct_event event, const char **why)
+{
+	if (s->participants > 0)
+		return acct_fault(why, "a central event takes no n=: nobody's report hides another's");
+	s->round.event = event;
+	s->eps0 = INFINITY;
+	s->unpublished = true;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_named_gaussian(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	s->round.scale = arg[0].x[0];
+	s->round.rate = arg[1].size > 0 ? arg[1].x[0] : 1;
+	return begin(s, ACCT_GAUSSIAN, why);
+}
+
+enum acct_rc acct_named_central_laplace(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	s->round.scale = arg[0].x[0];
+	return begin(s, ACCT_LAPLACE, why);
+}
+
+/* The worst pair of (epsilon, delta) is that of a response which tells its input with chance delta (Kairouz,
+ * Oh, Viswanath 2015): binary response of one participant alone. */
+enum acct_rc acct_named_guarantee(const struct acct_arg *arg, struct acct_spec *s, const char **why)
+{
+	double epsilon = arg[0].x[0], delta = arg[1].size > 0 ? arg[1].x[0] : 0;
+	enum acct_rc rc = begin(s, ACCT_SHUFFLED, why);
+
+	if (rc)
+		return rc;
+	if (!(epsilon >= 0 && epsilon < 700))
+		return acct_fault(why, "epsilon must be from 0 to below 700");
+	if (!(delta >= 0 && delta < 1))
+		return acct_fault(why, "delta must be from 0 to below 1");
+	/* Two defects at once: neither of them happens. */
+	s->round.defect += delta - s->round.defect * delta;
+	if (epsilon > 0)
+		return acct_cells_generic(epsilon, &s->round, why);
+	s->round.cells = 1;
+	s->round.cell[0] = (struct acct_cell){ 1, 1, 1 };
+	return ACCT_OK;
+}

@@ -1,0 +1,56 @@
+"""The ways to compute X25519, mixed: what one seals the other opens, and each party says which it uses."""
+import os
+import subprocess
+
+import pytest
+
+import cluster as c
+from chance import within
+from test_blanket import ADDED, bins, configure
+from test_rounds import readings
+
+VARIABLE = "TOMBOLA_X25519"
+DAEMONS = ("client", "shuffler", "analyzer")
+
+
+def version(party, way):
+    return subprocess.run([c.program(f"tombola-{party}"), "--version", "--verbose"], capture_output=True, text=True,
+                          env={**os.environ, VARIABLE: way})
+
+
+def lanes_here():
+    return version("client", "avx512").returncode == 0
+
+
+def test_each_program_says_its_way_and_refuses_one_that_is_not_there():
+    for party in DAEMONS:
+        assert "one at a time (OpenSSL)" in version(party, "openssl").stdout
+        run = version(party, "avx512")
+        if lanes_here():
+            assert "eight at a time" in run.stdout and "eight at a time" in version(party, "").stdout
+        else:
+            assert run.returncode == c.EXIT["usage"] and VARIABLE in run.stderr
+            assert "one at a time (OpenSSL)" in version(party, "").stdout
+
+
+@pytest.mark.parametrize("seals,opens", [("openssl", "avx512"), ("avx512", "openssl")])
+def test_what_one_way_seals_the_other_opens(cluster, seals, opens):
+    if not lanes_here():  # then both are the same way; test_x25519_emulated has the lanes
+        seals = opens = "openssl"
+    n = 500
+    configure(cluster, n)
+    truth, _ = readings(cluster, n)
+    cluster.plan([bins(n)], epsilon=10.0)
+    shuffler = cluster.start("shuffler", "run", env={VARIABLE: seals})
+    cluster.wait_listening()
+    client = cluster.start("client", "-v", "run", env={VARIABLE: seals})
+    run = cluster.run("analyzer", "run", "--once", env={VARIABLE: opens})
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["bad"] == 0 and result["participants"] == n
+    assert sum(result["counts"]) == result["messages"] >= n + ADDED
+    for item in result["items"]:
+        assert within(item, truth[item["label"]], step=1.3), (item, truth)
+    assert f'"x25519":"{opens}"' in run.stderr.replace(" ", "")
+    assert f'"x25519":"{seals}"' in shuffler.log().replace(" ", "")
+    assert "X25519: " in client.log()

@@ -1,0 +1,179 @@
+/* test_accountant_curves.c - central events, groups, and curves that leave and enter, asked as users ask. */
+#include "accountant_run.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define SHUFFLED "--round grr:k=4,eps0=2,n=500,count=3 "
+
+static char folder[] = "/tmp/acct-curves-XXXXXX";
+
+static int enter(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+	static const char *const names[] = { "a.json", "a.csv", "a.trade", "file" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		(void)remove(names[i]);
+	return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static void put(const char *text)
+{
+	FILE *f = fopen("file", "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* What left comes back at least as large and nearly the same, alone, repeated and beside others. */
+static void what_leaves_comes_back(void **state)
+{
+	static const char *const file[] = { "a.json", "a.csv", "a.trade" };
+	static const char *const format[] = { "json", "csv", "trade-off" };
+	char args[300];
+	double lower = asked("epsilon --delta 1e-6 --json " SHUFFLED, "epsilon_lower");
+	double more = asked(
+		"epsilon --delta 1e-6 --json --round gaussian:sigma=4 " SHUFFLED SHUFFLED, "epsilon_lower");
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(args, sizeof args, "export %s --format %s --points 300 -o %s", SHUFFLED,
+			format[i], file[i]);
+		assert_int_equal(run(args), 0);
+		(void)snprintf(args, sizeof args, "epsilon --delta 1e-6 --json --round import:%s", file[i]);
+		double back = asked(args, "epsilon_upper");
+		assert_true(back >= lower && back < 1.01 * lower);
+		(void)snprintf(args, sizeof args,
+			"epsilon --delta 1e-6 --json --round gaussian:sigma=4 --round import:%s,count=2",
+			file[i]);
+		back = asked(args, "epsilon_upper");
+		assert_true(back >= more && back < 1.01 * more);
+	}
+}
+
+static void a_maker_has_to_say_that_a_curve_dominates(void **state)
+{
+	(void)state;
+	put("epsilon,delta\n0,0.5\n1,0.1\n");
+	refuses("delta --epsilon 1 --round import:file", 65, "# dominating");
+	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
+	assert_true(fabs(asked("delta --epsilon 1 --json --round import:file", "delta_upper") - 0.1) < 1e-9);
+	put("{\"discretization\":1,\"pmf_remove\":{\"lower_loss\":0,\"probs\":[1],\"infinity_mass\":0}}");
+	refuses("delta --epsilon 1 --round import:file", 65, "pessimistic_estimate");
+}
+
+static void a_damaged_file_is_one_line(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "header" },
+		{ "# dominating\nfpr,fnr\n", "no numbers" },
+		{ "# dominating\nfpr,fnr\n0.1;0.2\n", "line 3" },
+		{ "# dominating\nfpr,fnr\n0.1,0.2,3\n", "line 3" },
+		{ "# dominating\nfpr,fnr\n0.1,1.2\n", "out of range" },
+		{ "# dominating\nalpha,rdp\n1,1\n", "out of range" },
+		{ "# dominating\nepsilon,delta\n1,0.1\n0.5,0.05\n", "increase" },
+		{ "# dominating\nepsilon,delta\nnan,0.1\n", "from 0 to 690" },
+		{ "{", "line 1" },
+		{ "{\"discretization\":0}", "discretization" },
+		{ "{\"discretization\":1,\"pessimistic_estimate\":true}", "pmf_remove" },
+		{ "{\"discretization\":1,\"pessimistic_estimate\":true,\"pmf_remove\":{\"lower_loss\":0,"
+		  "\"probs\":[2],\"infinity_mass\":0}}",
+			"out of range" },
+		{ "{\"discretization\":1,\"pessimistic_estimate\":true,\"pmf_add\":3,\"pmf_remove\":"
+		  "{\"lower_loss\":0,\"probs\":[1],\"infinity_mass\":0}}",
+			"pmf_add" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		put(bad[i].text);
+		refuses("epsilon --delta 1e-6 --round import:file", 65, bad[i].says);
+	}
+	refuses("epsilon --delta 1e-6 --round import:nowhere", 65, "No such file");
+	refuses("epsilon --delta 1e-6 --round import:", 65, "name is missing");
+	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
+	refuses("epsilon --delta 1e-6 --round import:file,n=5", 65, "no n=");
+	refuses("epsilon --delta 1e-6 --round import:file,cuont=5", 65, "count");
+}
+
+static void a_matrix_is_a_randomizer(void **state)
+{
+	(void)state;
+	put("# binary response\n0.75,0.25\n0.25,0.75\n");
+	double own = asked("epsilon --delta 1e-6 --json --round matrix:file,n=500,count=3", "epsilon_upper"),
+	       named = asked(
+		       "epsilon --delta 1e-6 --json --round grr:k=3,eps0=1.0986122886681098,n=500,count=3",
+		       "epsilon_upper");
+	assert_true(own > named && own < 1.3 * named); /* two symbols lose more than three */
+	assert_int_equal(run("describe --round matrix:file,n=500"), 0);
+	assert_non_null(strstr(printed, "pair: p 3, beta 0.5, q 3"));
+	put("0.7,0.2,0.1\n0.2,0.6,0.2\n0.1,0.3,0.6\n");
+	assert_int_equal(run("describe --round matrix:file,n=500"), 0);
+	assert_non_null(strstr(printed, "largest of all pairs of inputs: p 7, beta 0.6, q 7"));
+	refuses("epsilon --delta 1e-6 --round matrix:file", 65, "n= is missing");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5,k=3", 65, "matrix: no such key");
+	put("0.7,0.2,0.1\n0.2,0.6\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "line 2");
+	put("0.7,0.2\n0.2,0.8\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "sum to 1");
+	put("1,0\n0,1\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "tells them apart");
+	put("0.5,0.5\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "2 to 64 inputs");
+	put("1.5,-0.5\n1,0\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "number from 0 to 1");
+}
+
+static void a_group_loses_more(void **state)
+{
+	double one = asked("epsilon --delta 1e-6 --json " SHUFFLED, "epsilon_upper");
+
+	(void)state;
+	assert_true(asked("epsilon --delta 1e-6 --group 1 --json " SHUFFLED, "epsilon_upper") == one);
+	assert_true(asked("epsilon --delta 1e-6 --group 2 --json " SHUFFLED, "epsilon_upper") > 2 * one);
+	refuses("epsilon --delta 1e-6 --group 0 " SHUFFLED, 64, "--group");
+	refuses("epsilon --delta 1e-6 --group 2 --method rdp " SHUFFLED, 64, "--group");
+	refuses("rounds --epsilon 1 --delta 1e-6 --group 2 " SHUFFLED, 64, "--group");
+	refuses("export --format svg " SHUFFLED, 64, "trade-off");
+	refuses("curve --format trade-off " SHUFFLED, 64, "export");
+	refuses("export --to 601 " SHUFFLED, 64, "--to");
+}
+
+static void central_events_are_rounds(void **state)
+{
+	(void)state;
+	/* Many normal answers are one: of deviation 10 k times as many fit as of deviation sqrt(k) 10. */
+	double sigma = asked("calibrate --epsilon 1 --delta 1e-6 --json --round gaussian:sigma=?", "value"),
+	       ten = asked("calibrate --epsilon 1 --delta 1e-6 --json --round gaussian:sigma=?,count=10",
+		       "value"),
+	       fit = asked("rounds --epsilon 1 --delta 1e-6 --json --round gaussian:sigma=30", "fit");
+	assert_true(fabs(ten - sqrt(10) * sigma) < 1e-3 * ten && fabs(fit - 900 / (sigma * sigma)) <= 1);
+	assert_int_equal(run("describe --round gaussian:sigma=2 --round sampled-gaussian:sigma=2,rate=0.1 "
+			     "--round laplace:scale=3"),
+		0);
+	assert_non_null(strstr(printed, "central"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_leaves_comes_back),
+		cmocka_unit_test(a_maker_has_to_say_that_a_curve_dominates),
+		cmocka_unit_test(a_damaged_file_is_one_line),
+		cmocka_unit_test(a_matrix_is_a_randomizer),
+		cmocka_unit_test(a_group_loses_more),
+		cmocka_unit_test(central_events_are_rounds),
+	};
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -1,0 +1,172 @@
+/* test_acct_own.c - randomizers by their probabilities: against named ones, and against every data set of few
+ * participants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acct_mech.h"
+#include "acct_own.h"
+#include "acct_parsed.h"
+
+#define PEOPLE  4
+#define SYMBOLS 3
+#define COUNTS  ((PEOPLE + 1) * (PEOPLE + 1))
+
+static struct acct_spec own(
+	const double *p, size_t inputs, size_t outputs, const char *keys, struct acct_profile **owned)
+{
+	const struct acct_matrix m = { inputs, outputs, p };
+	struct acct_spec s;
+	char why[256] = "";
+
+	if (acct_own_matrix(&m, keys, &s, owned, why, sizeof why))
+		fail_msg("%s", why);
+	return s;
+}
+
+/* A named randomizer's cells are those of its worst pair, so both say the same of it. */
+static void a_named_randomizer_is_its_matrix(void **state)
+{
+	static struct mech m;
+	static double p[MECH_INPUTS * MECH_OUTPUTS];
+	size_t compared = 0;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++) {
+		struct acct_profile *owned;
+		struct acct_bound a, b;
+		char text[200];
+
+		if (m.dummies || m.truthful)
+			continue;
+		for (size_t x = 0; x < m.inputs; x++)
+			for (size_t y = 0; y < m.outputs; y++)
+				p[x * m.outputs + y] = m.law[x][y];
+		struct acct_spec s = own(p, m.inputs, m.outputs, "n=200", &owned);
+		snprintf(text, sizeof text, "%s,n=200", m.text);
+		struct acct_spec named = parsed(text);
+		named.round.messages = ACCT_ANY_MESSAGES;
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &a), ACCT_OK);
+		assert_int_equal(acct_epsilon(&named.round, 1, 1e-6, &b), ACCT_OK);
+		if (!(a.upper >= b.lower && a.upper <= 1.01 * b.upper))
+			fail_msg("%s: at most %g, not [%g, %g]", m.text, a.upper, b.lower, b.upper);
+		acct_profile_free(owned);
+		compared++;
+	}
+	assert_true(compared >= 15);
+}
+
+/* The law of the counts of the first two symbols when the participants hold these inputs. */
+static void law_of(const double p[SYMBOLS][SYMBOLS], const size_t held[PEOPLE], double law[COUNTS])
+{
+	for (size_t i = 0; i < COUNTS; i++)
+		law[i] = 0;
+	for (size_t sent = 0; sent < 81; sent++) {
+		size_t rest = sent, count[SYMBOLS] = { 0 };
+		double chance = 1;
+
+		for (size_t i = 0; i < PEOPLE; i++, rest /= SYMBOLS) {
+			chance *= p[held[i]][rest % SYMBOLS];
+			count[rest % SYMBOLS]++;
+		}
+		law[count[0] * (PEOPLE + 1) + count[1]] += chance;
+	}
+}
+
+static double delta_of(const double a[COUNTS], const double b[COUNTS], double eps)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < COUNTS; i++)
+		sum += fmax(0, a[i] - exp(eps) * b[i]);
+	return sum;
+}
+
+/* Every input of the others, every pair of the victim's: never above, and somewhere more than half of it. */
+static void no_data_set_loses_more(void **state)
+{
+	static const double matrix[][SYMBOLS][SYMBOLS] = {
+		{ { 0.7, 0.2, 0.1 }, { 0.2, 0.6, 0.2 }, { 0.1, 0.3, 0.6 } },
+		{ { 0.5, 0.25, 0.25 }, { 0.25, 0.5, 0.25 }, { 0.25, 0.25, 0.5 } },
+		{ { 0.9, 0.05, 0.05 }, { 0.3, 0.4, 0.3 }, { 0.05, 0.05, 0.9 } },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct acct_profile *owned;
+		struct acct_spec s = own(&matrix[k][0][0], SYMBOLS, SYMBOLS, "n=4", &owned);
+
+		assert_true((owned == NULL) == (k == 1)); /* only the second treats all inputs alike */
+		for (double eps = 0; eps < 2.5; eps += 0.2) {
+			double most = 0;
+			struct acct_bound b;
+
+			for (size_t others = 0; others < 27; others++)
+				for (size_t pair = 0; pair < 9; pair++) {
+					size_t x[PEOPLE] = { pair / 3, others % 3, others / 3 % 3,
+						others / 9 };
+					double one[COUNTS], two[COUNTS];
+
+					law_of(matrix[k], x, one);
+					x[0] = pair % 3;
+					law_of(matrix[k], x, two);
+					most = fmax(most, delta_of(one, two, eps));
+				}
+			assert_int_equal(acct_delta(&s.round, 1, eps, &b), ACCT_OK);
+			if (!(most <= b.upper + 1e-12 && (eps > 0.5 || most > 0.5 * b.upper)))
+				fail_msg("matrix %zu, epsilon %g: %g, but at most %g", k, eps, most, b.upper);
+		}
+		acct_profile_free(owned);
+	}
+}
+
+static void the_facts_are_the_largest_of_all_pairs(void **state)
+{
+	static const double p[] = { 0.7, 0.2, 0.1, 0.2, 0.6, 0.2, 0.1, 0.3, 0.6 };
+	struct acct_profile *owned;
+	struct acct_spec s = own(p, 3, 3, "n=10,count=7,sampling=0.5,defect=1e-3", &owned);
+
+	(void)state;
+	assert_true(fabs(s.p - 7) < 1e-12 && fabs(s.q - 7) < 1e-12 && fabs(s.beta - 0.6) < 1e-12);
+	assert_true(s.round.count == 7 && s.round.sampling == 0.5 && s.round.defect == 1e-3);
+	assert_true(s.participants == 10 && fabs(s.eps0 - log(7)) < 1e-12);
+	acct_profile_free(owned);
+}
+
+static void a_curve_takes_its_keys(void **state)
+{
+	static const double epsilon[] = { 0, 1 }, delta[] = { 0.3, 0.01 };
+	struct acct_profile *p;
+	struct acct_spec s;
+	char why[256] = "";
+
+	(void)state;
+	assert_int_equal(
+		acct_profile_of_points(epsilon, (const double *const[2]){ delta, NULL }, 2, &p), ACCT_OK);
+	assert_int_equal(acct_own_curve(p, "count=3,defect=1e-4", &s, why, sizeof why), ACCT_OK);
+	assert_true(s.round.count == 3 && s.round.defect == 1e-4 && s.round.event == ACCT_PROFILE);
+	assert_int_equal(acct_own_curve(p, NULL, &s, why, sizeof why), ACCT_OK);
+	assert_int_equal(acct_own_curve(p, "n=3", &s, why, sizeof why), ACCT_EDOMAIN);
+	assert_non_null(strstr(why, "curve: "));
+	assert_int_equal(acct_own_curve(p, "delta=0.1", &s, why, sizeof why), ACCT_EDOMAIN);
+	acct_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_named_randomizer_is_its_matrix),
+		cmocka_unit_test(no_data_set_loses_more),
+		cmocka_unit_test(the_facts_are_the_largest_of_all_pairs),
+		cmocka_unit_test(a_curve_takes_its_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
