@@ -5,23 +5,33 @@
  * unit vector; a (x) b: every product, row by row.  Vectors are answers to a query of kind QY_VECTOR with
  * range [-L, L]; columns are answers to one of kind QY_MARGINALS.
  *
- *   linear-gradient   payload `weights` [K, m+1].  p = softmax(weights (x, 1)).
- *                     (p - e_y) (x) (x, 1), K (m+1) numbers, cut to length C.
- *   network-gradient  payload `hidden` [H, m+1], `weights` [K, H+1].  a = hidden (x, 1), h = max(a, 0),
- *                     p = softmax(weights (h, 1)), g_j = sum_k weights[k, j] (p - e_y)_k if a_j > 0, else 0.
- *                     g (x) (x, 1), then (p - e_y) (x) (h, 1): H (m+1) + K (H+1) numbers, cut to length C.
- *   moments           payload, if there is one, `mean` [m], `scale` [m] or one of them.
- *                     z = (x - mean) scale, f = (z, 1).
- *                     part "all": the upper triangle of f f^T row by row, what is beside the diagonal times
- *                     sqrt 2, (m+1)(m+2)/2 numbers, cut to C / sqrt 2; then e_y (x) f, K (m+1) numbers, cut
- * to C / sqrt 2.  Without a label: the triangle alone, cut to C. part "mean": z, m numbers, cut to C; no
- * label. nearest-centroid  payload `centroids` [K, m].  k: the nearest by Euclidean distance, the first of
- * several. e_k (x) (x - centroid_k, 1), K (m+1) numbers, cut to C; no label. tree-path         payload
- * `feature` int32 [N], `threshold` [N], `left` int32 [N], `right` int32 [N], `edges` [m, B-1].  From node 0:
- * left if x[feature] <= threshold, else right; c >= 0 is node c, which comes later than its parent; c < 0 is
- * leaf -1-c. Columns: the leaf; of each feature its bin; the label if there is one. statistics        payload
- * `edges` [m, B-1].  Columns: of each feature its bin; the label if there is one. program           payload
- * of any bytes.  d float32 of a program of the client's host, cut to length C.
+ * z = (x - mean) scale, number by number, where a payload may have `mean` [m], `scale` [m], both or none:
+ *
+ * linear-gradient: payload `weights` [K, m+1], mean, scale.  p = softmax(weights (z, 1)).
+ *   (p - e_y) (x) (z, 1): K (m+1) numbers, cut to length C.
+ *
+ * network-gradient: payload `hidden` [H, m+1], `weights` [K, H+1], mean, scale.  a = hidden (z, 1),
+ *   h = max(a, 0), p = softmax(weights (h, 1)); g_j = sum_k weights[k, j] (p - e_y)_k if a_j > 0, else 0.
+ *   g (x) (z, 1), then (p - e_y) (x) (h, 1): H (m+1) + K (H+1) numbers, cut to length C.
+ *
+ * moments: payload, if there is one: mean, scale.  f = (z, 1).
+ *   Part "all": the upper triangle of f f^T row by row, what is beside the diagonal times sqrt 2, which is
+ *   (m+1)(m+2)/2 numbers, cut to C / sqrt 2; then e_y (x) f, K (m+1) numbers, cut to C / sqrt 2.
+ *   Without a label: the triangle alone, cut to C.
+ *   Part "mean": z, m numbers, cut to C; no label.
+ *
+ * Others:
+ *
+ * nearest-centroid: payload `centroids` [K, m].  k: the nearest by Euclidean distance, the first of several.
+ *   e_k (x) (x - centroid_k, 1): K (m+1) numbers, cut to C; no label.
+ *
+ * tree-path: payload `feature` int32 [N], `threshold` [N], `left` int32 [N], `right` int32 [N], and `edges`.
+ *   From node 0: left if x[feature] <= threshold, else right; c >= 0 is node c, which comes later than its
+ *   parent; c < 0 is leaf -1-c.  Columns: the leaf; of each feature its bin; the label if there is one.
+ *
+ * statistics: payload `edges` [m, B-1].  Columns: of each feature its bin; the label if there is one.
+ *
+ * program: payload of any bytes.  d float32 of a program of the client's host, cut to length C.
  *
  * A feature's bin is the number of its edges that are <= x, 0..B-1; edges rise strictly.  Of marginals the
  * label is one of the last column's categories, and the other columns' categories are as many as the leaves
@@ -115,7 +125,7 @@ CM_CHECK enum cm_rc co_payload_check(const struct qy_computing *c, const struct 
 
 /* One thread's: query, computing and payload, which are borrowed, with room for one value. */
 struct co_maker;
-/* Errors as of co_check and co_payload_check.  Memory: 16 bytes for each number of the value, 24 for each
+/* Errors as of co_check and co_payload_check.  Memory: 8 bytes for each number of the value, 40 for each
  * feature. */
 CM_CHECK enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q,
 	const uint8_t *payload, size_t payload_len, struct co_maker **out, struct cm_err *err);

@@ -35,12 +35,13 @@ def vector_cases(rng):
     """name, m, K, query's dimension, keywords, arrays of the payload."""
     for m, k, clip, bound, scale in ((3, 2, 1.0, 1.0, 1), (5, 10, 0.5, 4.0, 1), (7, 3, 100.0, 100.0, 3), (4, 3, 1e-9, 1.0, 1),
                                      (2, 4, 3.0, 3.0, 1e3)):
-        yield "linear-gradient", m, k, k * (m + 1), clip, bound, maps.ALL, {"weights": floats(rng, k, m + 1, scale=scale)}
-        yield ("network-gradient", m, k, 6 * (m + 1) + k * 7, clip, bound, maps.ALL,
-               {"hidden": floats(rng, 6, m + 1, scale=scale), "weights": floats(rng, k, 7, scale=scale)})
         triangle = (m + 1) * (m + 2) // 2
         mean, spread = floats(rng, m, scale=scale), [abs(v) for v in floats(rng, m)]
         for arrays in ({}, {"mean": mean}, {"scale": spread}, {"scale": spread, "mean": mean}):
+            weights, hidden = floats(rng, k, m + 1, scale=scale), floats(rng, 6, m + 1, scale=scale)
+            yield "linear-gradient", m, k, k * (m + 1), clip, bound, maps.ALL, arrays | {"weights": weights}
+            yield ("network-gradient", m, k, 6 * (m + 1) + k * 7, clip, bound, maps.ALL,
+                   {"hidden": hidden, "weights": floats(rng, k, 7, scale=scale)} | arrays)
             yield "moments", m, k, triangle + k * (m + 1), clip, bound, maps.ALL, arrays
             yield "moments", m, 0, triangle, clip, bound, maps.ALL, arrays
             if m > 1:

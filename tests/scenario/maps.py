@@ -100,22 +100,27 @@ def errors(weights, x, y):
     return [a - b for a, b in zip(p, unit(y, len(p)))]
 
 
+def scaled(payload, x):
+    mean = payload["mean"][1] if "mean" in payload else [0.0] * len(x)
+    scale = payload["scale"][1] if "scale" in payload else [1.0] * len(x)
+    return [(a - b) * c for a, b, c in zip(x, mean, scale)]
+
+
 def linear_gradient(payload, x, y, clip, **_):
-    return cut(outer(errors(matrix(payload, "weights"), x, y), x + [1.0]), clip)
+    z = scaled(payload, x)
+    return cut(outer(errors(matrix(payload, "weights"), z, y), z + [1.0]), clip)
 
 
 def network_gradient(payload, x, y, clip, **_):
-    hidden, weights = matrix(payload, "hidden"), matrix(payload, "weights")
-    h = [max(dot(row, x + [1.0]), 0.0) for row in hidden]
+    hidden, weights, z = matrix(payload, "hidden"), matrix(payload, "weights"), scaled(payload, x)
+    h = [max(dot(row, z + [1.0]), 0.0) for row in hidden]
     e = errors(weights, h, y)
     g = [dot([row[j] for row in weights], e) if h[j] > 0 else 0.0 for j in range(len(h))]
-    return cut(outer(g, x + [1.0]) + outer(e, h + [1.0]), clip)
+    return cut(outer(g, z + [1.0]) + outer(e, h + [1.0]), clip)
 
 
 def moments(payload, x, y, clip, classes=0, part=ALL, **_):
-    mean = payload["mean"][1] if "mean" in payload else [0.0] * len(x)
-    scale = payload["scale"][1] if "scale" in payload else [1.0] * len(x)
-    z = [(a - b) * c for a, b, c in zip(x, mean, scale)]
+    z = scaled(payload, x)
     if part == MEAN:
         return cut(z, clip)
     f = z + [1.0]

@@ -75,6 +75,10 @@ static void draw(struct drawn *d, const char *map, unsigned wild)
 	if (strcmp(map, "linear-gradient") == 0) {
 		n = k * (m + 1);
 		matrix(d, "weights", k, m + 1, wild);
+		if (cr_rng_below(&rng, 2) == 0) {
+			computed_head(&d->p, "scale", 1, 1, &m);
+			floats(&d->p, m, wild);
+		}
 	} else if (strcmp(map, "network-gradient") == 0) {
 		n = h * (m + 1) + k * (h + 1);
 		matrix(d, "weights", k, h + 1, wild);
