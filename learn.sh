@@ -18,10 +18,11 @@ fail() {
 
 tasks=
 afresh=no
-quick='shuttle-bayes shuttle-anomaly digits'
+quick='shuttle-bayes shuttle-anomaly shuttle-bayes-cap8 digits'
 while [ $# -gt 0 ]; do
 	case $1 in
-	--full) quick="$quick shuttle-tree fashion-moments fashion-logistic fashion-means fashion-pixels" ;;
+	--full) quick="$quick shuttle-tree fashion-moments fashion-logistic fashion-means fashion-pixels
+		shuttle-anomaly-cap8 fashion-logistic-cap8" ;;
 	--afresh) afresh=yes ;;
 	-*)
 		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ...]' >&2

@@ -11,7 +11,7 @@ import yaml
 PARTIES = ("client", "shuffler", "analyzer")
 CLIENTS = ("client", "client-mqtt")  # one at a time: a device has one client
 PROFILES = {"client": ["demo"], "client-mqtt": ["mqtt"], "mosquitto": ["mqtt"], "devices": ["mqtt"],
-            "prometheus": ["metrics"]}
+            "prometheus": ["metrics"], "learn": ["learn"]}
 PORTS = {"analyzer": "127.0.0.1:9464:9464", "prometheus": "127.0.0.1:9090:9090"}
 WATCHED = {"shuffler": 9465, "analyzer": 9464, "client": 9466, "client-mqtt": 9466}
 DEMO = "/usr/share/tombola/demo/"
@@ -186,7 +186,8 @@ def check_networks(services, nets):
 
 def check_tools(services):
     """The images that are not ours alone: the same user, with what the services call and mount."""
-    for name, wanted in (("mosquitto", ("mosquitto.conf", "devices.sh")), ("prometheus", ("prometheus.yml", "alerts.yml"))):
+    for name, wanted in (("mosquitto", ("mosquitto.conf", "devices.sh")), ("prometheus", ("prometheus.yml", "alerts.yml")),
+                         ("learn", ("fetch-data.sh", "rda2csv.py", "deploy/learn/tombola_learn "))):
         docker = text_of(services[name]["build"]["dockerfile"])
         need(f"USER {services[name]['user']}" in docker, f"{name}: another user than the image's")
         for file in wanted:
@@ -207,6 +208,8 @@ def main():
     check_networks(services, nets)
     check_watched(services, nets)
     check_tools(services)
+    need(services["learn"].get("network_mode") == "none", "learn: has a network")
+    need(set(mounts(services["learn"])) == {"/var/lib/tombola-learn"}, "learn: other volumes")
     need(text_of(".env").strip() == "COMPOSE_PROFILES=demo", ".env: `up` does not start the demo")
     need(services["pki"].get("network_mode") == "none", "pki: has a network")
     need(set(mounts(services["pki"])) == {"/pki/ca", *(f"/pki/{p}" for p in PARTIES)}, "pki: other volumes")

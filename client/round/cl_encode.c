@@ -77,6 +77,25 @@ static enum cm_rc seal(const struct rd_descriptor *d, struct cr_hpke_sealer *sea
 		b->records, d->record_len, sealed + (len - rd_sealed_len(d)), len, err);
 }
 
+/* The batch's next devices, `some` of them. */
+static void randomize_all(const struct rd_descriptor *d, struct cl_values *values,
+	const struct cl_entry *entry, size_t some, const struct cr_rng *rng, const struct batch *b,
+	uint8_t *sealed)
+{
+	size_t device_len = cl_device_len(d);
+
+	for (size_t i = 0; i < some; i++) {
+		size_t first = i * d->messages_per_client;
+		struct qy_value value;
+
+		/* Random numbers that a test fixes are this device's and no other's. */
+		cr_rng_point("device", d->sequence, entry[i].place);
+		value = cl_values_of(values, &entry[i].value, rng);
+		randomize(d, &value, rng, b->records + first * d->record_len, b->secret + first,
+			sealed + i * device_len);
+	}
+}
+
 enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
@@ -101,16 +120,7 @@ enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_pay
 	for (size_t at = 0; rc == CM_OK && at < n; at += b.devices) {
 		size_t some = n - at < b.devices ? n - at : b.devices;
 
-		for (size_t i = 0; i < some; i++) {
-			size_t first = i * d->messages_per_client;
-			struct qy_value value;
-
-			/* Random numbers that a test fixes are this device's and no other's. */
-			cr_rng_point("device", d->sequence, entry[at + i].place);
-			value = cl_values_of(values, &entry[at + i].value, rng);
-			randomize(d, &value, rng, b.records + first * d->record_len, b.secret + first,
-				sealed + (at + i) * device_len);
-		}
+		randomize_all(d, values, entry + at, some, rng, &b, sealed + at * device_len);
 		rc = seal(d, sealer, &b, some, sealed + at * device_len, err);
 	}
 	cl_values_free(values);

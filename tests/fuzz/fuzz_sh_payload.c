@@ -107,7 +107,7 @@ static void put(struct model *m, unsigned i, size_t offset, size_t n, bool wrong
 static void announce(struct model *m, unsigned i)
 {
 	const struct sh_wish wish = {
-		.min_batch = 48, .target_batch = 72, .payload = { bytes[i], length[i] }
+		.min_reports = 48, .target = 72, .payload = { bytes[i], length[i] }
 	};
 	struct rd_record r = { .kind = RD_VOID, .reason = "refused" };
 

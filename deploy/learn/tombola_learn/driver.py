@@ -72,23 +72,27 @@ class Training:
         self.checkpoint = Checkpoint(folder)
         self.progress = Progress(out)
 
-    def run(self):
-        """To the end; the History.  A Fault says why it ended early; run() again goes on."""
+    def run(self, most=None):
+        """To the end, or through `most` more entries; the History.  A Fault says why it ended early; run() again goes on."""
         with self.checkpoint.held():
             self.checkpoint.load()
             self._same_plan()
             entries = self._entries()
             if self.checkpoint.steps and "result" in self.checkpoint.steps[-1] and "epsilon" not in self.checkpoint.steps[-1]:
                 self._tell(len(entries))  # it was killed after the answer
-            for e in entries:
-                if not self._known(e.name):
-                    if self.checkpoint.stopped or not self._step(e, len(entries)):
-                        break
+            for e in [e for e in entries if not self._known(e.name)][:most]:
+                if self.checkpoint.stopped or not self._step(e, len(entries)):
+                    break
             history = self.history()
             skipped = [s for s in self.checkpoint.steps if "skipped" in s]
             if len(history) == 0 and skipped:
                 raise Fault(skipped[0].get("code", EXIT["budget"]), f"{skipped[0]['entry']}: {skipped[0]['skipped']}")
             return history
+
+    def answered(self):
+        """The History that the folder holds, without asking anybody."""
+        self.checkpoint.load()
+        return self.history()
 
     def history(self, next_entry=None):
         """What is answered so far."""

@@ -9,7 +9,7 @@ __all__ = ["counts_of", "leaf_of", "mean_of"]
 
 
 def _cut(length, most):
-    return numpy.minimum(1, most / numpy.maximum(length, 1e-300))
+    return most / numpy.maximum(length, most)
 
 
 def _seen(arrays, x):

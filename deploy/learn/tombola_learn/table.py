@@ -48,6 +48,7 @@ def run_task(name, data, args):
     if task.picture is not None:
         put(os.path.join(folder, "learnt.png"), task.picture(learner, history))
     cost = cost_of(args.programs, os.path.join(folder, "plan.conf"))
+    cost["rounds"] = [r for r in cost["rounds"] if r["fits"]]
     row = {"task": name, "what": task.what, "goal": task.goal, "reached": task.measure(learner, history),
            "local": other(task, task.local), "central": other(task, task.central()), "exact": other(task, lambda _: 1e-12),
            "epsilon": budget["entries_epsilon"], "delta": DELTA, "rounds": len(history), "devices": task.devices,

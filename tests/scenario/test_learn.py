@@ -1,0 +1,194 @@
+"""Training through the real daemons: a driver that is killed, lies, repeats, reorders and poisons never exceeds the budget.
+
+What a device may do is fixed by the plan's entries before the first answer; all that a driver has is `round run`."""
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from cluster import EXIT, program, wait_for
+from test_structured import audited, batch
+from wire import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "deploy/learn"))
+from tombola_learn import Analyzer, Fault, Training, pack  # noqa: E402
+from tombola_learn.learners import Logistic  # noqa: E402
+
+N, STEPS = 300, 4
+STEP_BY_STEP = '''
+import sys
+sys.path.insert(0, {learn!r})
+from tombola_learn.learners import Logistic
+def learner():
+    return Logistic("gradient", features=2, classes=2, rounds={steps}, step=8.0)
+'''
+
+
+def rows():
+    """Two clouds, one for each class, which a line through the origin tells apart."""
+    drawn = numpy.random.default_rng(7)
+    y = drawn.integers(0, 2, N)
+    return numpy.where(y[:, None] == 1, 0.5, -0.5) + drawn.normal(0, 0.1, (N, 2)), y
+
+
+def deployed(cluster, **keys):
+    """Devices with two numbers and a class each; a plan of STEPS gradients.  Not started."""
+    x, y = rows()
+    cluster.configure(min_batch=N, devices=N, max_epsilon0="inf", epsilon=100.0)
+    cluster.write("readings.csv", "device,a,b,kind\n" + "".join(
+        f"d{i},{a:.4f},{b:.4f},{k}\n" for i, ((a, b), k) in enumerate(zip(x.tolist(), y))))
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write('fetch = "200ms";\n')
+    cluster.plan([batch(N, query="gradient", type="vector", protocol="rotated", field="v", dimension=6, range=[-1.0, 1.0],
+                        epsilon0=6.0, slots=4, size=1, repeat=STEPS, payload="later", none="even",
+                        compute={"map": "linear-gradient", "columns": ["a", "b"], "label": "kind", "classes": ["0", "1"]},
+                        **keys)], epsilon=100.0)
+    return x, y
+
+
+def started(cluster):
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    return shuffler, cluster.start("client", "run")
+
+
+def stages(cluster):
+    return [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]]
+
+
+def answered_once(cluster, times):
+    """Three books agree: so many entries were answered, each once by each device, and the slice is what it was."""
+    budget = cluster.json("analyzer", "budget")
+    shuffler, client = (cluster.json(p, "status") for p in ("shuffler", "client"))
+    assert budget["rounds"]["accepted"] == shuffler["plans"][0]["answered"] == client["plans"][0]["answered"] == times
+    for said in (budget, shuffler, client):
+        plan, = said["plans"]
+        assert plan["epsilon"] == said["epsilon_spent"] == budget["slice_epsilon"]
+    assert budget["answered_epsilon"] <= budget["entries_epsilon"] <= budget["slice_epsilon"]
+    assert cluster.run("analyzer", "ledger", "verify").returncode == 0
+    audited(cluster)
+
+
+def weights(k=0.0):
+    return pack({"weights": numpy.full((2, 3), k)})
+
+
+def payload(cluster, data, name="payload"):
+    with open(cluster.path(name), "wb") as f:
+        f.write(data)
+    return cluster.path(name)
+
+
+def test_a_model_is_trained_and_the_budget_is_the_plans(cluster):
+    x, y = deployed(cluster)
+    started(cluster)
+    learner = Logistic("gradient", 2, 2, rounds=STEPS, step=8.0, test=(x, y))
+    history = Training(Analyzer(cluster.path("analyzer.conf"), program("tombola-analyzer")), learner, cluster.path("t"), None).run()
+    assert [s.entry for s in history] == [f"gradient#{i + 1}" for i in range(STEPS)]
+    # The first gradient at weights of zero is known: (1/2 - y) x in the mean, here about 0.25 each way; the noise of a
+    # coordinate has a deviation of some 0.1, and ten of them are past any chance.
+    f = numpy.hstack([x, numpy.ones((N, 1))])
+    first = ((0.5 - numpy.eye(2)[y])[:, :, None] * f[:, None, :]).reshape(N, 6)
+    length = numpy.linalg.norm(first, axis=1, keepdims=True)
+    truth = (first * numpy.minimum(1, 1 / length)).mean(axis=0)
+    estimate = history[0].estimate
+    assert (abs(estimate.values - truth) < 10 * numpy.sqrt(estimate.variances)).all(), (estimate.values, truth)
+    assert estimate.reports == N and history[-1].score["accuracy"] > 0.9
+    answered_once(cluster, STEPS)
+
+
+def go_on(cluster):
+    """The driver as a process of its own, with the analyzers that it starts."""
+    script = cluster.write("mine.py", STEP_BY_STEP.format(learn=os.path.join(ROOT, "deploy/learn"), steps=STEPS))
+    return subprocess.Popen([sys.executable, "-B", "-m", "tombola_learn", "train", script, "-c", cluster.path("analyzer.conf"),
+                             "--analyzer", program("tombola-analyzer"), "--folder", cluster.path("t")],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+                            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "deploy/learn")}, text=True)
+
+
+def test_killed_in_every_round_it_goes_on_and_asks_nobody_twice(cluster):
+    """With the driver dies the analyzer that it waits for: once before the round is open, once while devices answer, once
+    after it was sealed; at the shuffler's word, never by time."""
+    deployed(cluster)
+    shuffler, _ = started(cluster)
+    words = itertools.cycle(("client connected", "round open", "round sealed"))
+    for step in range(STEPS):
+        seen, word = shuffler.log().count('"round open"'), next(words)
+        run = go_on(cluster)
+        if word != "client connected":
+            wait_for(f"step {step} to be {word}", lambda: shuffler.log().count(f'"{word}"') > (
+                seen if word == "round open" else step) or run.poll() is not None)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        run.stderr.close()
+    run = go_on(cluster)
+    assert run.wait(180) == 0, run.stderr.read()
+    run.stderr.close()
+    assert stages(cluster) == ["settled"] * STEPS
+    with open(cluster.path("t/training.json")) as f:
+        steps = json.load(f)["steps"]
+    assert [s["entry"] for s in steps] == [f"gradient#{i + 1}" for i in range(STEPS)]
+    # Every round was asked with the bytes that the training remembers.
+    frozen = [r.get("payload_hash") for r in cluster.json("analyzer", "round", "list")["rounds"]]
+    assert frozen == [s["sha256"] for s in steps]
+    answered_once(cluster, STEPS)
+
+
+def test_a_driver_that_lies_repeats_and_reorders_has_its_entries_and_no_more(cluster):
+    deployed(cluster)
+    started(cluster)
+    drawn = random.Random(3)
+
+    def ask(name, data):
+        return cluster.run("analyzer", "round", "run", name, "--payload", payload(cluster, data)).returncode
+
+    # Out of order, chosen by what the answers say, each twice with other bytes.
+    order = [3, 1, 4, 2]
+    for k, number in enumerate(order, 1):
+        before = cluster.json("analyzer", "budget")
+        assert ask(f"gradient#{number}", weights(drawn.uniform(-1, 1))) == 0
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        ask(f"gradient#{number}", weights(drawn.uniform(-1, 1)))
+        assert cluster.json("analyzer", "round", "show", str(number))["result"] == result
+        after = cluster.json("analyzer", "budget")
+        assert after["epsilon_spent"] == before["slice_epsilon"] and after["rounds"]["accepted"] == k
+    # There is no more, by whatever name.
+    for name in ("gradient#5", "gradient#0", "gradient", "gradient#-1", "5", "other#1"):
+        assert ask(name, weights()) in (EXIT["usage"], EXIT["data"]), name
+    answered_once(cluster, STEPS)
+
+
+def test_a_plan_for_more_steps_than_fit_refuses_the_last_ones(cluster):
+    deployed(cluster)
+    with open(cluster.path("plan.conf")) as f:
+        plan = f.read()
+    cost = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf"), "--json"], capture_output=True,
+                          text=True, check=True)
+    two, three = (json.loads(cost.stdout)["rounds"][i]["epsilon_total"] for i in (1, 2))
+    cluster.write("plan.conf", plan.replace("epsilon = 100.0", f"epsilon = {(two + three) / 2!r}"))
+    started(cluster)
+    history = Training(Analyzer(cluster.path("analyzer.conf"), program("tombola-analyzer")),
+                       Logistic("gradient", 2, 2, rounds=STEPS, step=8.0), cluster.path("t"), None).run()
+    assert [s.entry for s in history] == ["gradient#1", "gradient#2"]
+    assert stages(cluster) == ["settled"] * 2 + ["refused"] * 2
+    assert cluster.run("analyzer", "round", "run", "gradient#3", "--payload", payload(cluster, weights())).returncode == 3
+    answered_once(cluster, 2)
+
+
+def test_devices_that_are_too_few_make_a_try_void_and_the_driver_tries_again(cluster):
+    deployed(cluster, window="3s")
+    started(cluster)
+    with open(cluster.path("readings.csv")) as f:
+        lines = f.readlines()
+    cluster.write("readings.csv", "".join(lines[:-5]))
+    with pytest.raises(Fault) as fault:
+        Training(Analyzer(cluster.path("analyzer.conf"), program("tombola-analyzer")),
+                 Logistic("gradient", 2, 2, rounds=STEPS, step=8.0), cluster.path("t"), None).run()
+    assert fault.value.code == EXIT["later"]
+    assert stages(cluster) == ["void"] * STEPS
