@@ -64,20 +64,27 @@ static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, cons
 		"%s of the filter's budget would be held, more than there is", cmd_up(row->share, share));
 }
 
+/* The array `items` of *room items with room for one more beside `used`.  NULL: no memory, and it is as it
+ * was. */
+static void *grown(void *items, size_t size, size_t used, size_t *room)
+{
+	size_t more = *room > 0 ? 2 * *room : 16;
+	void *new = used < *room ? items : realloc(items, more * size);
+
+	if (new &&used == *room)
+		*room = more;
+	return new;
+}
+
 /* Appends a row, with a copy of the record's parts. */
 static int add(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *new)
 {
+	struct cmd_audit_row *rows = grown(a->row, sizeof *rows, a->rows, &a->room);
 	enum acct_rc rc;
 
-	if (a->rows == a->room) {
-		size_t room = a->room ? 2 * a->room : 64;
-		struct cmd_audit_row *more = realloc(a->row, room * sizeof *more);
-
-		if (!more)
-			return cmd_fail(CMD_INTERNAL, "out of memory");
-		a->row = more;
-		a->room = room;
-	}
+	if (!rows)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	a->row = rows;
 	rc = cmd_audit_price(a, new);
 	if (rc)
 		return failed(a, r, rc);
@@ -210,16 +217,11 @@ static int on_planned(struct cmd_audit *a, const struct cmd_record *r)
 		return cmd_ledger_fault(a->ledger, r->line, "no such mode: '%.40s'", r->mode);
 	if (plan_of(a, r) < a->plans)
 		return cmd_ledger_fault(a->ledger, r->line, "a plan is pinned twice");
-	if (a->plans == a->plans_room) {
-		size_t room = a->plans_room ? 2 * a->plans_room : 8;
-		struct cmd_audit_plan *more = realloc(a->plan, room * sizeof *more);
-
-		if (!more)
-			return cmd_fail(CMD_INTERNAL, "out of memory");
-		a->plan = more;
-		a->plans_room = room;
-	}
-	p = &a->plan[a->plans++];
+	p = grown(a->plan, sizeof *p, a->plans, &a->plans_room);
+	if (!p)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	a->plan = p;
+	p += a->plans++;
 	*p = (struct cmd_audit_plan){ .planned = *r };
 	if (!kind) {
 		p->state = acct_state_new(r->delta);

@@ -43,8 +43,7 @@ static void one_part(struct acct_bits_mix *x, const struct acct_bit_facts *b)
 	x->missed = 4 * TAIL;
 }
 
-/* Where parts end, in deviations from the mean: a part of w deviations is wide by about w sd/(2n) of epsilon.
- */
+/* Where parts end, in deviations from the mean: one of w deviations is wide by about w sd/(2n) of epsilon. */
 static const double ends[MOST_PARTS - 1] = { -9, -6.5, -5, -3.8, -2.9, -2.2, -1.6, -1.1, -0.6, -0.2, 0.2, 0.7,
 	1.3, 2.2, 4 };
 
@@ -69,8 +68,7 @@ static void divide(struct acct_bits_mix *x, const struct acct_count *c, double m
 	x->parts = n + 1;
 }
 
-/* The law as acct_exact_count.c computes it: that of the blanket messages of a list whose groups are these.
- */
+/* The law as acct_exact_count.c computes it: the blanket messages of a list whose groups are these. */
 static enum acct_rc count(const struct acct_bit_facts *b, struct acct_bits_mix *x)
 {
 	struct acct_list *l = calloc(1, sizeof *l);

@@ -1,5 +1,4 @@
-/* acct_suggest.h - the known word that an unknown one was meant to be, for error sentences.  Not installed.
- */
+/* acct_suggest.h - the known word that an unknown one was meant to be, for errors.  Not installed. */
 #pragma once
 
 #include <stddef.h>

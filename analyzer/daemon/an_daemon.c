@@ -1,5 +1,4 @@
-/* an_daemon.c - the analyzer's run, composed of its parts: what follows when one of them tells what happened.
- */
+/* an_daemon.c - the analyzer's run, composed of its parts: what follows when one tells what happened. */
 #include "an_daemon.h"
 
 #include <stdlib.h>

@@ -165,8 +165,7 @@ enum cm_rc an_feed_next(struct an_feed *f, struct an_event *out, struct cm_err *
 		}
 	}
 	close_files(f);
-	/* After a fault look again, whether the ledger has changed or not: more bytes alone mend a short one.
-	 */
+	/* After a fault look again, whether the ledger has changed or not: more bytes mend a short one. */
 	if (rc != CM_OK && rc != CM_EMORE && rc != CM_ELATER)
 		f->read = false;
 	return rc == CM_OK ? CM_EMORE : rc;

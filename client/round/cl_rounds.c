@@ -66,8 +66,6 @@ static void fault(void *user, const char *msg, const struct cm_err *why)
 	begin_asking(r, CL_PAUSE_MS);
 }
 
-/* ---- the end of a round ---- */
-
 static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const struct cm_err *refused)
 {
 	struct cl_summary s;
@@ -410,8 +408,6 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 	}
 	judge(r);
 }
-
-/* ---- what the connections tell ---- */
 
 void cl_rounds_up(struct cl_rounds *r, unsigned i)
 {

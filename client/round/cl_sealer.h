@@ -1,5 +1,4 @@
-/* cl_sealer.h - randomizes and seals the devices of a round on the thread pool, some at a time (cl_encode.h).
- */
+/* cl_sealer.h - randomizes and seals devices of a round on the thread pool, some at a time (cl_encode.h). */
 #pragma once
 
 #include <uv.h>

@@ -3,7 +3,6 @@
 
 #include "cl_context.h"
 
-/* counts: of the upload; NULL: nothing was sent.  refused: why this client did not take part; NULL: it did.
- */
+/* counts: of the upload; NULL: nothing was sent.  refused: why this client took no part; NULL: it did. */
 void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepared,
 	const struct cl_counts *counts, const struct cm_err *refused, struct cl_summary *out);

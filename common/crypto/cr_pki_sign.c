@@ -182,8 +182,7 @@ static enum cm_rc certify(struct cr_pki_signer *s, const struct cr_pki_subject *
 		rc = cr_pki_cert_make(given, key, &s->ca, &cert, err);
 	if (rc == CM_OK)
 		rc = remember(s, key, path, err);
-	/* In this order: where the second fails there is a record too many, and no certificate without one.
-	 */
+	/* In this order: where the second fails a record is too many, and no certificate without one. */
 	if (rc == CM_OK)
 		rc = cr_pki_issued_add(s->records, s->ca_dir, cert, err);
 	if (rc == CM_OK)

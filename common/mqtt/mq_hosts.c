@@ -56,7 +56,7 @@ bool mq_hosts_next(struct mq_hosts *h, const char *why)
 {
 	if (h->at >= h->n)
 		return false;
-	cm_tried_add(&h->tried, (const struct sockaddr *)&h->address[h->at], why);
+	nt_tried_add(&h->tried, (const struct sockaddr *)&h->address[h->at], why);
 	h->at++;
 	return h->at < h->n;
 }

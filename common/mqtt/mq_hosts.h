@@ -14,7 +14,7 @@ struct mq_hosts {
 	struct sockaddr_storage address[MQ_HOSTS_MAX]; /* in the resolver's order */
 	size_t n, at;                                  /* at: index of the current address */
 	int fault;                                     /* errno after dialling the current address */
-	struct cm_tried tried;
+	struct nt_tried tried;
 };
 
 /* Start connecting m to the current address, without waiting.  If n is 0, first look up conf->host, which

@@ -69,7 +69,7 @@ void nt_addr_text(const struct sockaddr *sa, char out[NT_ADDR_TEXT_MAX])
 	}
 }
 
-void cm_tried_add(struct cm_tried *t, const struct sockaddr *sa, const char *why)
+void nt_tried_add(struct nt_tried *t, const struct sockaddr *sa, const char *why)
 {
 	char address[NT_ADDR_TEXT_MAX], said[NT_ADDR_TEXT_MAX + 80];
 	size_t len = strlen(t->text), more = 24; /* room for the number of addresses that do not fit */

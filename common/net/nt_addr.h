@@ -23,9 +23,9 @@ void nt_addr_text(const struct sockaddr *sa, char out[NT_ADDR_TEXT_MAX]);
 /* The addresses of one host that were tried, and why each failed, for an error's text: "[::1]:7443:
  * connection refused; 127.0.0.1:7443: no answer".  Addresses for which there is no room are counted.  Starts
  * as zeros. */
-struct cm_tried {
+struct nt_tried {
 	unsigned n, unsaid;
 	char text[192];
 };
 
-void cm_tried_add(struct cm_tried *t, const struct sockaddr *sa, const char *why);
+void nt_tried_add(struct nt_tried *t, const struct sockaddr *sa, const char *why);

@@ -11,7 +11,7 @@ struct nt_dial {
 	uv_getaddrinfo_t resolve;
 	uv_connect_t connect;
 	struct addrinfo *found, *trying, *next;
-	struct cm_tried tried;
+	struct nt_tried tried;
 	uint64_t until_ms; /* time by the loop's clock at which dialling and handshake must be over */
 	enum { RESOLVING, RESOLVED, TRYING, FAILED, CONNECTED } at;
 	bool resolving, retired; /* the resolver runs; a failed socket is closing */
@@ -21,7 +21,7 @@ struct nt_dial {
 static void failed(struct nt_dial *d, const char *why)
 {
 	d->at = FAILED;
-	cm_tried_add(&d->tried, d->trying->ai_addr, why);
+	nt_tried_add(&d->tried, d->trying->ai_addr, why);
 }
 
 static uint64_t left_ms(const struct nt_conn *c)

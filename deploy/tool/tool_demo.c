@@ -58,7 +58,7 @@ static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 		struct cm_buf text;
 
 		cm_buf_init(&text, 256u << 20);
-		rc = demo_path(d, logs[i], path, err);
+		rc = tool_demo_path(d, logs[i], path, err);
 		if (rc == CM_OK)
 			rc = cm_file_read(path, text.max - 1, &text, err);
 		if (rc == CM_OK && cm_buf_put(&text, "", 1) != CM_OK)
@@ -216,12 +216,12 @@ static enum cm_rc choose_readings(struct demo *d, const char *given, char path[P
 	if (!d->device_field)
 		d->device_field = "device";
 	if (d->devices == 0)
-		d->devices = demo_wanted(&d->plan);
+		d->devices = tool_demo_wanted(&d->plan);
 	if (d->devices > DEMO_DEVICES_MAX)
 		return cm_fail(err, CM_EUSAGE,
 			"the plan wants %llu devices: readings are generated for at most %u",
 			(unsigned long long)d->devices, DEMO_DEVICES_MAX);
-	return demo_readings(d, err);
+	return tool_demo_readings(d, err);
 }
 
 /* ---- running ---- */
@@ -242,9 +242,9 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 		if (interrupted != 0)
 			rc = cm_fail(err, CM_EOTHER, "ended by signal %d", (int)interrupted);
 		else if (ready == 0 || (n < 0 && errno == EINTR))
-			rc = demo_complaints(d, true, err);
+			rc = tool_demo_complaints(d, true, err);
 		if (rc == CM_OK && (ready == 0 || (n < 0 && errno == EINTR)))
-			rc = demo_alive(d, err);
+			rc = tool_demo_alive(d, err);
 		if (ready <= 0 || rc != CM_OK)
 			continue;
 		if (n <= 0)
@@ -254,7 +254,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 		len += (size_t)n;
 		while (rc == CM_OK && (end = memchr(line, '\n', len))) {
 			*end = '\0';
-			rc = demo_heard(d, line, err);
+			rc = tool_demo_heard(d, line, err);
 			len -= (size_t)(end + 1 - line);
 			memmove(line, end + 1, len);
 		}
@@ -270,27 +270,27 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 	char path[DEMO_PATH] = "";
 	struct cm_err unsaid = { 0 };
 	FILE *log = NULL;
-	enum cm_rc rc = demo_start(d, DEMO_SHUFFLER, err);
+	enum cm_rc rc = tool_demo_start(d, DEMO_SHUFFLER, err);
 
 	if (rc == CM_OK)
-		rc = demo_ready(d, err);
+		rc = tool_demo_ready(d, err);
 	if (rc == CM_OK)
-		rc = demo_started(d, err);
+		rc = tool_demo_started(d, err);
 	if (rc == CM_OK)
-		rc = demo_start(d, DEMO_CLIENT, err);
+		rc = tool_demo_start(d, DEMO_CLIENT, err);
 	if (rc == CM_OK)
-		rc = demo_start(d, DEMO_ANALYZER, err);
+		rc = tool_demo_start(d, DEMO_ANALYZER, err);
 	if (rc == CM_OK)
-		rc = demo_path(d, "analyzer.log", path, err);
+		rc = tool_demo_path(d, "analyzer.log", path, err);
 	if (rc == CM_OK && !(log = fopen(path, "a")))
 		rc = cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK)
 		rc = listen_on(d, log, err);
 	if (rc == CM_ELATER &&
-		demo_complaints(d, false, &unsaid) != CM_OK) /* it took too long: here is why */
+		tool_demo_complaints(d, false, &unsaid) != CM_OK) /* it took too long: here is why */
 		cm_log_plain(CM_LOG_WARN, unsaid.msg);
 	if (rc == CM_OK)
-		rc = demo_ended(d, err);
+		rc = tool_demo_ended(d, err);
 	if (log)
 		(void)fclose(log);
 	/* Where no round settled nothing may have been drawn, and there is no estimate to vary. */
@@ -322,13 +322,13 @@ static enum cm_rc set_up(
 
 	find_programs(d);
 	if (rc == CM_OK)
-		rc = demo_plan(d, cli->option[TOOL_DEMO_PLAN], err);
+		rc = tool_demo_plan(d, cli->option[TOOL_DEMO_PLAN], err);
 	if (rc == CM_OK)
 		rc = choose_readings(d, cli->option[TOOL_DEMO_READINGS], readings, err);
 	if (rc == CM_OK)
 		rc = find_ports(d, err);
 	if (rc == CM_OK)
-		rc = demo_deploy(d, err);
+		rc = tool_demo_deploy(d, err);
 	return rc;
 }
 
@@ -351,9 +351,9 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 	set = rc == CM_OK;
 	if (set)
 		rc = run_plan(&d, err);
-	demo_stop(&d);
+	tool_demo_stop(&d);
 	*exit_code = rc == CM_OK ? verdict(&d) : cm_exit_code(rc);
-	if (set && demo_finished(&d, *exit_code, rc == CM_OK ? NULL : err->msg, &unsaid) != CM_OK &&
+	if (set && tool_demo_finished(&d, *exit_code, rc == CM_OK ? NULL : err->msg, &unsaid) != CM_OK &&
 		rc == CM_OK)
 		rc = cm_fail(err, unsaid.code, "%s", unsaid.msg);
 	/* Keep the files of a run that failed. */

@@ -39,7 +39,7 @@ static _Noreturn void become(const struct demo *d, const char *name, char *const
 }
 
 /* PARTY --config DIR/PARTY.conf WORD...; out and said become its outputs and are closed here. */
-static enum cm_rc spawn(const struct demo *d, enum demo_party party, const char *const *word, int out,
+static enum cm_rc spawn(const struct demo *d, enum tool_demo_party party, const char *const *word, int out,
 	int said, pid_t *pid, struct cm_err *err)
 {
 	char name[32], file[32], conf[DEMO_PATH];
@@ -48,9 +48,9 @@ static enum cm_rc spawn(const struct demo *d, enum demo_party party, const char 
 	size_t n = 5;
 	enum cm_rc rc;
 
-	(void)snprintf(name, sizeof name, "tombola-%s", demo_party_name[party]);
-	(void)snprintf(file, sizeof file, "%s.conf", demo_party_name[party]);
-	rc = demo_path(d, file, conf, err);
+	(void)snprintf(name, sizeof name, "tombola-%s", tool_demo_party_name[party]);
+	(void)snprintf(file, sizeof file, "%s.conf", tool_demo_party_name[party]);
+	rc = tool_demo_path(d, file, conf, err);
 	while (*word && n + 1 < ARGS_MAX)
 		argv[n++] = (char *)(uintptr_t)*word++; /* exec's argv is not const in the type only */
 	(void)fflush(NULL);
@@ -71,7 +71,7 @@ static int open_log(const struct demo *d, const char *party, struct cm_err *err)
 	int fd = -1;
 
 	(void)snprintf(file, sizeof file, "%s.log", party);
-	if (demo_path(d, file, path, err) == CM_OK) {
+	if (tool_demo_path(d, file, path, err) == CM_OK) {
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 		if (fd < 0)
 			(void)cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
@@ -79,10 +79,10 @@ static int open_log(const struct demo *d, const char *party, struct cm_err *err)
 	return fd;
 }
 
-enum cm_rc demo_start(struct demo *d, enum demo_party party, struct cm_err *err)
+enum cm_rc tool_demo_start(struct demo *d, enum tool_demo_party party, struct cm_err *err)
 {
 	static const char *const run[] = { "run", NULL }, *const once[] = { "run", "--once", "--json", NULL };
-	int log = open_log(d, demo_party_name[party], err), ends[2];
+	int log = open_log(d, tool_demo_party_name[party], err), ends[2];
 
 	if (log < 0)
 		return err->code;
@@ -105,7 +105,7 @@ static void last_words(const struct demo *d, const char *party, char *out, size_
 	FILE *f = NULL;
 
 	(void)snprintf(file, sizeof file, "%s.log", party);
-	if (demo_path(d, file, path, &unused) == CM_OK)
+	if (tool_demo_path(d, file, path, &unused) == CM_OK)
 		f = fopen(path, "r");
 	if (f) {
 		(void)fseek(f, -LOG_TAIL, SEEK_END);
@@ -121,7 +121,7 @@ static void last_words(const struct demo *d, const char *party, char *out, size_
 }
 
 /* A child's end as a failure; `status` is wait's. */
-static enum cm_rc ended_as(const struct demo *d, enum demo_party party, int status, struct cm_err *err)
+static enum cm_rc ended_as(const struct demo *d, enum tool_demo_party party, int status, struct cm_err *err)
 {
 	char words[200];
 	enum cm_rc rc = CM_EOTHER;
@@ -130,13 +130,14 @@ static enum cm_rc ended_as(const struct demo *d, enum demo_party party, int stat
 		if (cm_exit_code((enum cm_rc)c) == WEXITSTATUS(status))
 			rc = (enum cm_rc)c;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return cm_fail(err, CM_ENOINPUT, "there is no tombola-%s %s%s", demo_party_name[party],
+		return cm_fail(err, CM_ENOINPUT, "there is no tombola-%s %s%s", tool_demo_party_name[party],
 			*d->bin != '\0' ? "in " : "on PATH", d->bin);
-	last_words(d, demo_party_name[party], words, sizeof words);
-	return cm_fail(err, rc, "the %s ended: %s", demo_party_name[party], words);
+	last_words(d, tool_demo_party_name[party], words, sizeof words);
+	return cm_fail(err, rc, "the %s ended: %s", tool_demo_party_name[party], words);
 }
 
-static enum cm_rc collect(struct demo *d, enum demo_party party, int flags, bool may_end, struct cm_err *err)
+static enum cm_rc collect(
+	struct demo *d, enum tool_demo_party party, int flags, bool may_end, struct cm_err *err)
 {
 	int status = 0;
 	pid_t got;
@@ -153,7 +154,7 @@ static enum cm_rc collect(struct demo *d, enum demo_party party, int flags, bool
 									: ended_as(d, party, status, err);
 }
 
-enum cm_rc demo_alive(struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_alive(struct demo *d, struct cm_err *err)
 {
 	enum cm_rc rc = collect(d, DEMO_SHUFFLER, WNOHANG, false, err);
 
@@ -164,13 +165,13 @@ enum cm_rc demo_alive(struct demo *d, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc demo_ended(struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_ended(struct demo *d, struct cm_err *err)
 {
 	return collect(d, DEMO_ANALYZER, 0, true, err);
 }
 
-enum cm_rc demo_ask(struct demo *d, enum demo_party party, const char *const *verb, struct cm_buf *out,
-	struct cm_err *err)
+enum cm_rc tool_demo_ask(struct demo *d, enum tool_demo_party party, const char *const *verb,
+	struct cm_buf *out, struct cm_err *err)
 {
 	int log = open_log(d, "demo", err), ends[2], status = 0;
 	uint8_t chunk[4096];
@@ -188,17 +189,17 @@ enum cm_rc demo_ask(struct demo *d, enum demo_party party, const char *const *ve
 	while (rc == CM_OK && ((n = read(ends[0], chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR)))
 		if (n > 0 && cm_buf_put(out, chunk, (size_t)n) != CM_OK)
 			rc = cm_fail(err, CM_EDATA, "tombola-%s %s printed more than this program reads",
-				demo_party_name[party], verb[0]);
+				tool_demo_party_name[party], verb[0]);
 	(void)close(ends[0]);
 	if (pid > 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	if (rc == CM_OK && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
-		rc = cm_fail(err, CM_EUNAVAIL, "tombola-%s %s fails", demo_party_name[party], verb[0]);
+		rc = cm_fail(err, CM_EUNAVAIL, "tombola-%s %s fails", tool_demo_party_name[party], verb[0]);
 	return rc;
 }
 
-enum cm_rc demo_ready(struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_ready(struct demo *d, struct cm_err *err)
 {
 	static const char *const verb[] = { "check", "--warn-cert", "0", NULL };
 	struct cm_err not_yet = { 0 };
@@ -207,16 +208,16 @@ enum cm_rc demo_ready(struct demo *d, struct cm_err *err)
 
 	while (rc == CM_OK && asked != CM_OK) {
 		cm_buf_init(&out, 65536);
-		asked = demo_ask(d, DEMO_SHUFFLER, verb, &out, &not_yet);
+		asked = tool_demo_ask(d, DEMO_SHUFFLER, verb, &out, &not_yet);
 		cm_buf_fini(&out);
-		rc = demo_alive(d, err);
+		rc = tool_demo_alive(d, err);
 		if (asked != CM_OK)
 			tick();
 	}
 	return rc;
 }
 
-void demo_stop(struct demo *d)
+void tool_demo_stop(struct demo *d)
 {
 	int64_t end = cm_clock_mono_ms() + STOP_MS;
 	struct cm_err unused = { 0 };
@@ -228,7 +229,7 @@ void demo_stop(struct demo *d)
 	while (left) {
 		left = false;
 		for (int p = 0; p < DEMO_PARTIES; p++) {
-			(void)!collect(d, (enum demo_party)p, WNOHANG, true, &unused);
+			(void)!collect(d, (enum tool_demo_party)p, WNOHANG, true, &unused);
 			if (d->pid[p] > 0 && cm_clock_mono_ms() > end)
 				(void)kill(d->pid[p], SIGKILL);
 			left = left || d->pid[p] > 0;

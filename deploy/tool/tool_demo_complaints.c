@@ -8,15 +8,15 @@
 
 #define LOG_MAX (64u << 20)
 
-static enum cm_rc complaint(
-	const struct demo *d, enum demo_party party, const char *msg, const char *reason, struct cm_err *err)
+static enum cm_rc complaint(const struct demo *d, enum tool_demo_party party, const char *msg,
+	const char *reason, struct cm_err *err)
 {
 	if (d->json)
-		return demo_emit("complaint",
-			json_pack("{s:s, s:s, s:s}", "party", demo_party_name[party], "message", msg,
+		return tool_demo_emit("complaint",
+			json_pack("{s:s, s:s, s:s}", "party", tool_demo_party_name[party], "message", msg,
 				"reason", reason),
 			err);
-	return printf("  %s: %s: %s\n", demo_party_name[party], msg, reason) > 0 && fflush(stdout) == 0
+	return printf("  %s: %s: %s\n", tool_demo_party_name[party], msg, reason) > 0 && fflush(stdout) == 0
 		       ? CM_OK
 		       : cm_fail(err, CM_EIO, "cannot write an event");
 }
@@ -28,7 +28,7 @@ static bool is_of_round(const char *msg)
 }
 
 /* Handles a line of a daemon's log; `last` is the reason reported before, which is not repeated. */
-static enum cm_rc hear(const struct demo *d, enum demo_party party, char *line, bool rounds_only,
+static enum cm_rc hear(const struct demo *d, enum tool_demo_party party, char *line, bool rounds_only,
 	char last[256], struct cm_err *err)
 {
 	json_error_t why;
@@ -48,7 +48,7 @@ static enum cm_rc hear(const struct demo *d, enum demo_party party, char *line, 
 }
 
 /* Each reading of the log has its own place in it; the later one leaves out what the earlier one has said. */
-static enum cm_rc hear_all(struct demo *d, enum demo_party party, bool rounds_only, struct cm_err *err)
+static enum cm_rc hear_all(struct demo *d, enum tool_demo_party party, bool rounds_only, struct cm_err *err)
 {
 	size_t *heard = rounds_only ? &d->heard_of_rounds[party] : &d->heard[party];
 	char path[DEMO_PATH], name[32], *end;
@@ -56,8 +56,8 @@ static enum cm_rc hear_all(struct demo *d, enum demo_party party, bool rounds_on
 	struct stat st;
 	enum cm_rc rc;
 
-	(void)snprintf(name, sizeof name, "%s.log", demo_party_name[party]);
-	rc = demo_path(d, name, path, err);
+	(void)snprintf(name, sizeof name, "%s.log", tool_demo_party_name[party]);
+	rc = tool_demo_path(d, name, path, err);
 	if (rc != CM_OK || (stat(path, &st) == 0 && (size_t)st.st_size <= *heard))
 		return rc; /* nothing new */
 	cm_buf_init(&text, LOG_MAX);
@@ -75,7 +75,7 @@ static enum cm_rc hear_all(struct demo *d, enum demo_party party, bool rounds_on
 	return rc;
 }
 
-enum cm_rc demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err)
+enum cm_rc tool_demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err)
 {
 	enum cm_rc rc = d->pid[DEMO_CLIENT] != 0 ? hear_all(d, DEMO_CLIENT, rounds_only, err) : CM_OK;
 

@@ -8,7 +8,7 @@
 #define SCHEMA     "tombola.demo/1"
 #define ANSWER_MAX (64u << 20)
 
-enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err)
+enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_err *err)
 {
 	char ts[32];
 	json_t *o;
@@ -23,7 +23,7 @@ enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err)
 	return good && fflush(stdout) == 0 ? CM_OK : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_started(const struct demo *d, struct cm_err *err)
 {
 	if (!d->json) {
 		(void)printf("plan %s: budget epsilon %.4g at delta %.3g, %zu round%s; everything is in %s\n",
@@ -32,7 +32,7 @@ enum cm_rc demo_started(const struct demo *d, struct cm_err *err)
 		(void)fflush(stdout);
 		return CM_OK;
 	}
-	return demo_emit("started",
+	return tool_demo_emit("started",
 		json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:i, s:i, s:b}", "plan", d->plan.name, "population",
 			d->plan.population, "rounds", (json_int_t)d->plan.rounds, "epsilon_limit",
 			d->plan.epsilon, "delta", d->plan.delta, "dir", d->dir, "shuffler_port", (int)d->port,
@@ -51,7 +51,7 @@ static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct
 
 	(void)snprintf(number, sizeof number, "%lld", (long long)round);
 	cm_buf_init(&text, ANSWER_MAX);
-	rc = demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, err);
 	*out = rc == CM_OK ? json_loadb((const char *)text.data, text.len, 0, &why) : NULL;
 	if (rc == CM_OK && !*out)
 		rc = cm_fail(err, CM_EPROTO, "round show: %s", why.text);
@@ -69,7 +69,7 @@ static enum cm_rc print_result(struct demo *d, json_int_t round, struct cm_err *
 
 	(void)snprintf(number, sizeof number, "%lld", (long long)round);
 	cm_buf_init(&text, ANSWER_MAX);
-	rc = demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, err);
 	if (rc == CM_OK && fwrite(text.data, 1, text.len, stdout) != text.len)
 		rc = cm_fail(err, CM_EIO, "cannot write a result");
 	cm_buf_fini(&text);
@@ -118,7 +118,7 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 	const char *reason = json_string_value(json_object_get(r, "reason"));
 
 	if (d->json)
-		return demo_emit(event, fields_of(event, r), err);
+		return tool_demo_emit(event, fields_of(event, r), err);
 	if (strcmp(event, "result") == 0)
 		return print_result(d, round, err);
 	(void)printf("round %lld (%s) %s", (long long)round, label_of(d, round), event);
@@ -157,7 +157,7 @@ static enum cm_rc void_round(struct demo *d, json_int_t round, struct cm_err *er
 {
 	enum cm_rc rc = tell(d, round, "void", NULL, &d->voided, err);
 
-	return rc == CM_OK ? demo_complaints(d, false, err) : rc;
+	return rc == CM_OK ? tool_demo_complaints(d, false, err) : rc;
 }
 
 /* The recurrences after a refused round are refused with it. */
@@ -180,7 +180,7 @@ static bool some_open_later(const struct demo *d)
 	return recurs && d->settled + d->refused + d->voided < d->plan.rounds;
 }
 
-enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
+enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err)
 {
 	json_error_t why;
 	json_t *o = json_loads(line, 0, &why);
@@ -209,7 +209,7 @@ enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err)
+enum cm_rc tool_demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err)
 {
 	json_t *o;
 
@@ -223,5 +223,5 @@ enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, s
 		(int)d->refused, "void", (int)d->voided);
 	if (o && why)
 		(void)json_object_set_new(o, "error", json_string(why));
-	return demo_emit("ended", o, err);
+	return tool_demo_emit("ended", o, err);
 }

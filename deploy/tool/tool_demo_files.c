@@ -6,7 +6,7 @@
 #include "cr_pki.h"
 #include "tool_demo_private.h"
 
-const char *const demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };
+const char *const tool_demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };
 
 /* Two rounds that fit and one that does not. */
 static const char own_plan[] =
@@ -26,7 +26,7 @@ static const char own_plan[] =
 	"    epsilon0 = 3.5; min_reports = 2000; target = 2000; window = \"2m\"; }\n"
 	");\n";
 
-enum cm_rc demo_path(const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err)
+enum cm_rc tool_demo_path(const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err)
 {
 	int n = snprintf(out, DEMO_PATH, "%s/%s", d->dir, name);
 
@@ -37,7 +37,7 @@ enum cm_rc demo_path(const struct demo *d, const char *name, char out[DEMO_PATH]
 static enum cm_rc put(const struct demo *d, const char *name, const void *bytes, size_t n, struct cm_err *err)
 {
 	char path[DEMO_PATH];
-	enum cm_rc rc = demo_path(d, name, path, err);
+	enum cm_rc rc = tool_demo_path(d, name, path, err);
 
 	return rc != CM_OK ? rc : cm_file_write(path, bytes, n, 0600, err);
 }
@@ -58,7 +58,7 @@ static enum cm_rc write_conf(const struct demo *d, const char *name, struct cm_e
 	return put(d, name, text, (size_t)n, err);
 }
 
-enum cm_rc demo_plan(struct demo *d, const char *path, struct cm_err *err)
+enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err)
 {
 	struct cm_buf bytes;
 	enum cm_rc rc = CM_OK;
@@ -92,7 +92,7 @@ static void quoted(const char *text, char *out, size_t size)
 	out[n] = '\0';
 }
 
-uint64_t demo_wanted(const struct pl_plan *p)
+uint64_t tool_demo_wanted(const struct pl_plan *p)
 {
 	uint64_t most = 1;
 
@@ -185,16 +185,16 @@ static enum cm_rc write_services(const struct demo *d, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc demo_deploy(const struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_deploy(const struct demo *d, struct cm_err *err)
 {
 	char path[DEMO_PATH], population[2 * PR_TEXT_MAX + 4];
-	enum cm_rc rc = demo_path(d, "pki", path, err);
+	enum cm_rc rc = tool_demo_path(d, "pki", path, err);
 
 	quoted(d->plan.population, population, sizeof population);
 	if (rc == CM_OK)
 		rc = cr_pki_init(path, "localhost,127.0.0.1", (uint32_t)d->devices, err);
 	for (int p = 0; rc == CM_OK && p < DEMO_PARTIES; p++) {
-		rc = demo_path(d, demo_party_name[p], path, err);
+		rc = tool_demo_path(d, tool_demo_party_name[p], path, err);
 		if (rc == CM_OK)
 			rc = cm_file_mkdir(path, err);
 	}

@@ -11,8 +11,8 @@
 #define DEMO_PATH        4096
 #define DEMO_DEVICES_MAX 1000000u /* most devices whose readings are generated */
 
-enum demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
-extern const char *const demo_party_name[DEMO_PARTIES];
+enum tool_demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
+extern const char *const tool_demo_party_name[DEMO_PARTIES];
 
 struct demo {
 	char bin[DEMO_PATH]; /* folder of the programs; "": on PATH */
@@ -27,7 +27,7 @@ struct demo {
 	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
 	int64_t deadline_ms;     /* by the monotonic clock */
 	unsigned settled, refused, voided;
-	/* Bytes of each log that demo_complaints has read, in all and for rounds only. */
+	/* Bytes of each log that tool_demo_complaints has read, in all and for rounds only. */
 	size_t heard[DEMO_PARTIES], heard_of_rounds[DEMO_PARTIES];
 	char last[DEMO_PARTIES][256]; /* the reason reported last, which is not repeated in a row */
 };
@@ -35,50 +35,51 @@ struct demo {
 /* ---- tool_demo_files.c ---- */
 
 /* "DIR/NAME" into out. */
-CM_CHECK enum cm_rc demo_path(
+CM_CHECK enum cm_rc tool_demo_path(
 	const struct demo *d, const char *name, char out[DEMO_PATH], struct cm_err *err);
 /* The plan (a copy of `path`, or the built-in one for NULL), read into d->plan. */
-CM_CHECK enum cm_rc demo_plan(struct demo *d, const char *path, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err);
 /* Devices that the largest round takes; for a round without a target, those it needs. */
-uint64_t demo_wanted(const struct pl_plan *p);
+uint64_t tool_demo_wanted(const struct pl_plan *p);
 /* Write certificates, configurations, policies and folders of the three parties. */
-CM_CHECK enum cm_rc demo_deploy(const struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_deploy(const struct demo *d, struct cm_err *err);
 
 /* ---- tool_demo_readings.c ---- */
 
 /* Write DIR/readings.ndjson: a reading of each of d->devices devices with every field that the plan asks for;
  * the same at every call.  CM_EUSAGE for a plan with fields for which no readings can be generated. */
-CM_CHECK enum cm_rc demo_readings(const struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_readings(const struct demo *d, struct cm_err *err);
 
 /* ---- tool_demo_children.c ---- */
 
 /* Start a party's daemon with its log in DIR/PARTY.log; the analyzer's log comes through d->said instead. */
-CM_CHECK enum cm_rc demo_start(struct demo *d, enum demo_party party, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_start(struct demo *d, enum tool_demo_party party, struct cm_err *err);
 /* CM_OK while all daemons that were started run.  Else why one ended, with its code. */
-CM_CHECK enum cm_rc demo_alive(struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_alive(struct demo *d, struct cm_err *err);
 /* Wait until the shuffler's `check` reports that the daemon runs; CM_EUNAVAIL with its last output. */
-CM_CHECK enum cm_rc demo_ready(struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_ready(struct demo *d, struct cm_err *err);
 /* Run PARTY's VERB... (NULL last) to its end and collect its output, at most out->max bytes. */
-CM_CHECK enum cm_rc demo_ask(struct demo *d, enum demo_party party, const char *const *verb,
+CM_CHECK enum cm_rc tool_demo_ask(struct demo *d, enum tool_demo_party party, const char *const *verb,
 	struct cm_buf *out, struct cm_err *err);
 /* The analyzer has closed its log: wait for its end.  Not CM_OK: how it failed. */
-CM_CHECK enum cm_rc demo_ended(struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_ended(struct demo *d, struct cm_err *err);
 /* End all daemons that run. */
-void demo_stop(struct demo *d);
+void tool_demo_stop(struct demo *d);
 
 /* ---- tool_demo_events.c ---- */
 
 /* Every event is a line on standard output, JSON or for people, flushed. */
-CM_CHECK enum cm_rc demo_started(const struct demo *d, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_started(const struct demo *d, struct cm_err *err);
 /* Handle one line of the analyzer's log; lines of no interest to a reader are skipped. */
-CM_CHECK enum cm_rc demo_heard(struct demo *d, const char *line, struct cm_err *err);
-CM_CHECK enum cm_rc demo_finished(const struct demo *d, int exit_code, const char *why, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_finished(
+	const struct demo *d, int exit_code, const char *why, struct cm_err *err);
 
 /* An event as JSON: its members besides schema, time and name; consumes `fields`. */
-CM_CHECK enum cm_rc demo_emit(const char *event, json_t *fields, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_err *err);
 
 /* ---- tool_demo_complaints.c ---- */
 
 /* Print an event for each warning and error with a reason that client and shuffler have logged since the last
  * such call.  rounds_only: only for those about a round; the other call does not repeat these in a row. */
-CM_CHECK enum cm_rc demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err);
+CM_CHECK enum cm_rc tool_demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err);

@@ -99,7 +99,7 @@ static enum cm_rc possible(const struct pl_plan *p, struct cm_err *err)
 	return CM_OK;
 }
 
-enum cm_rc demo_readings(const struct demo *d, struct cm_err *err)
+enum cm_rc tool_demo_readings(const struct demo *d, struct cm_err *err)
 {
 	char path[DEMO_PATH];
 	enum cm_rc rc = possible(&d->plan, err);
@@ -107,7 +107,7 @@ enum cm_rc demo_readings(const struct demo *d, struct cm_err *err)
 	FILE *f;
 
 	if (rc == CM_OK)
-		rc = demo_path(d, "readings.ndjson", path, err);
+		rc = tool_demo_path(d, "readings.ndjson", path, err);
 	if (rc != CM_OK)
 		return rc;
 	f = fopen(path, "wx");

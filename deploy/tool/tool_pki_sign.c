@@ -1,5 +1,4 @@
-/* tool_pki_sign.c - the verbs of enrolment by request: `pki request` where a key stays, `pki sign` at the CA.
- */
+/* tool_pki_sign.c - the verbs of enrolment by request: `pki request` where a key is, `pki sign` at the CA. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -86,7 +86,61 @@ static void one_round(
 		fail_msg("%s", err.msg);
 }
 
-/* Five standard errors either way. */
+/* What the runs of a scene showed, beside what was said. */
+struct seen {
+	double error[ITEMS], variance[ITEMS], bias[ITEMS];
+	double square, cover, joint, off, answers;
+	size_t items;
+	int runs;
+};
+
+static void add_round(const struct es_estimate *e, const double *truth, struct seen *n)
+{
+	bool all = true;
+
+	n->items = e->n;
+	for (size_t i = 0; i < e->n; i++) {
+		double off = e->item[i].value - truth[i];
+
+		n->error[i] += off / n->runs;
+		n->variance[i] += e->item[i].variance / n->runs;
+		n->bias[i] += e->item[i].bias / n->runs;
+		n->square += off * off / e->item[i].variance;
+		n->off += off * off;
+		n->cover += truth[i] >= e->item[i].lower && truth[i] <= e->item[i].upper;
+		all = all && truth[i] >= e->item[i].joint_lower && truth[i] <= e->item[i].joint_upper;
+		n->answers++;
+	}
+	n->joint += all;
+}
+
+/* Five standard errors either way; `said` is the expected error. */
+static void check_seen(const struct scene *s, const struct seen *n, double said)
+{
+	double square = n->square / n->answers, cover = n->cover / n->answers, joint = n->joint / n->runs;
+	double rms = sqrt(n->off / n->answers);
+
+	print_message("%s: item 0 off by %+.3f of %.3f allowed, variance %.3f, coverage %.4f, joint %.4f\n",
+		s->row, n->error[0], n->bias[0], square, cover, joint);
+	for (size_t i = 0; i < n->items; i++)
+		if (fabs(n->error[i]) > (s->biased ? n->bias[i] : 0) + 5 * sqrt(n->variance[i] / n->runs))
+			fail_msg("%s: item %zu is off by %g, %g is said", s->row, i, n->error[i], n->bias[i]);
+	if (s->biased) {
+		assert_true(fabs(n->error[0]) > 5 * sqrt(n->variance[0] / n->runs));
+	} else {
+		if (square > s->most_variance + 5 * sqrt(2 / n->answers) ||
+			square < s->least_variance - 5 * sqrt(2 / n->answers))
+			fail_msg("%s: %g times the stated variance", s->row, square);
+		/* Of another mix of classes and counts: the size of it. */
+		if (rms > 1.5 * said || rms < said / 3)
+			fail_msg("%s: error %g, %g was expected", s->row, rms, said);
+	}
+	if (cover < s->least_cover || cover > s->most_cover)
+		fail_msg("%s: coverage %g", s->row, cover);
+	if (joint < 0.95 - 4 * sqrt(0.05 * 0.95 / n->runs))
+		fail_msg("%s: joint coverage %g", s->row, joint);
+}
+
 static void check(const struct scene *s)
 {
 	const struct pt_protocol *row = pt_find(s->row);
@@ -96,10 +150,8 @@ static void check(const struct scene *s)
 		.class_epsilon0 = { 0.7, 1.5, 3 },
 		.class_least = { 100, 100, 100 } };
 	struct qy_query q = query_of(s);
-	int runs = s->runs * runs_factor();
-	double truth[ITEMS], error[ITEMS] = { 0 }, variance[ITEMS] = { 0 }, bias[ITEMS] = { 0 };
-	double square = 0, cover = 0, joint = 0, seen = 0, answers = 0;
-	size_t n = 0;
+	struct seen seen = { .runs = s->runs * runs_factor() };
+	double truth[ITEMS];
 	struct pt_randomizer p;
 	struct cm_err err = { 0 };
 
@@ -107,48 +159,14 @@ static void check(const struct scene *s)
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < ITEMS; i++)
 		truth[i] = truth_of(s, i);
-	for (int run = 0; run < runs; run++) {
-		bool all = true;
+	for (int run = 0; run < seen.runs; run++) {
 		struct es_estimate e;
 
 		one_round(s, &q, &p, &e);
-		n = e.n;
-		for (size_t i = 0; i < e.n; i++) {
-			double off = e.item[i].value - truth[i];
-
-			error[i] += off / runs;
-			variance[i] += e.item[i].variance / runs;
-			bias[i] += e.item[i].bias / runs;
-			square += off * off / e.item[i].variance;
-			seen += off * off;
-			cover += truth[i] >= e.item[i].lower && truth[i] <= e.item[i].upper;
-			all = all && truth[i] >= e.item[i].joint_lower && truth[i] <= e.item[i].joint_upper;
-			answers++;
-		}
-		joint += all;
+		add_round(&e, truth, &seen);
 		es_estimate_fini(&e);
 	}
-	print_message("%s: item 0 off by %+.3f of %.3f allowed, variance %.3f, coverage %.4f, joint %.4f\n",
-		s->row, error[0], bias[0], square / answers, cover / answers, joint / runs);
-	for (size_t i = 0; i < n; i++)
-		if (fabs(error[i]) > (s->biased ? bias[i] : 0) + 5 * sqrt(variance[i] / runs))
-			fail_msg("%s: item %zu is off by %g, %g is said", s->row, i, error[i], bias[i]);
-	if (s->biased) {
-		assert_true(fabs(error[0]) > 5 * sqrt(variance[0] / runs));
-	} else {
-		double said = pt_expected_error(&q, &p, N), rms = sqrt(seen / answers);
-
-		if (square / answers > s->most_variance + 5 * sqrt(2 / answers) ||
-			square / answers < s->least_variance - 5 * sqrt(2 / answers))
-			fail_msg("%s: %g times the stated variance", s->row, square / answers);
-		/* Of another mix of classes and counts: the size of it. */
-		if (rms > 1.5 * said || rms < said / 3)
-			fail_msg("%s: error %g, %g was expected", s->row, rms, said);
-	}
-	if (cover / answers < s->least_cover || cover / answers > s->most_cover)
-		fail_msg("%s: coverage %g", s->row, cover / answers);
-	if (joint / runs < 0.95 - 4 * sqrt(0.05 * 0.95 / runs))
-		fail_msg("%s: joint coverage %g", s->row, joint / runs);
+	check_seen(s, &seen, s->biased ? 0 : pt_expected_error(&q, &p, N));
 }
 
 static uint64_t skewed(uint32_t j)

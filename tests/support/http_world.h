@@ -1,5 +1,4 @@
-/* http_world.h - the health endpoint on a loop, asked over real sockets by the blocking client in a thread.
- */
+/* http_world.h - the health endpoint on a loop, asked over real sockets by a blocking client in a thread. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* test_an_state_plans.c - one population, several plans: each follows the one before and fits what is left.
- */
+/* test_an_state_plans.c - one population, several plans: each follows the last and fits what is left. */
 #include "an_state_fixture.h"
 
 #include <string.h>

@@ -177,13 +177,13 @@ static void a_dial_that_is_closed_while_it_goes_on_to_the_next_ends_once(void **
 static void what_has_no_room_in_the_line_is_counted(void **state)
 {
 	struct sockaddr_in6 in = { .sin6_family = AF_INET6, .sin6_port = htons(7443) };
-	struct cm_tried tried = { 0 };
+	struct nt_tried tried = { 0 };
 	const char *tail = "; and 9 more";
 
 	(void)state;
 	assert_int_equal(inet_pton(AF_INET6, "2001:db8:1234:5678:9abc:def0:1234:5678", &in.sin6_addr), 1);
 	for (int i = 0; i < 11; i++) {
-		cm_tried_add(&tried, (struct sockaddr *)&in, "network is unreachable");
+		nt_tried_add(&tried, (struct sockaddr *)&in, "network is unreachable");
 		assert_true(strlen(tried.text) < sizeof tried.text);
 	}
 	assert_int_equal(tried.n, 11);

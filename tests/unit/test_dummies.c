@@ -115,8 +115,7 @@ static void the_estimate_takes_the_shufflers_dummies_out(void **state)
 		held += e.item[0].lower <= 200 && 200 <= e.item[0].upper;
 		es_estimate_fini(&e);
 	}
-	/* Variance 3000 * 2/9; 7.5 standard errors, of a square 8: each is passed with chance 1e-12 at most.
-	 */
+	/* Variance 3000 * 2/9; 7.5 standard errors, of a square 8: each is passed with chance 1e-12. */
 	assert_true(fabs(sum / RUNS) < 7.5 * sqrt(3000 * 2 / 9.0 / RUNS));
 	assert_true(fabs(squares / RUNS / (3000 * 2 / 9.0) - 1) < 8 * sqrt(2.0 / RUNS));
 	assert_true(fabs(said / RUNS / (3000 * 2 / 9.0) - 1) < 1e-9);

@@ -1,5 +1,4 @@
-/* test_kept.c - what "auto" chose is kept, and a file that is damaged or of something else counts as absent.
- */
+/* test_kept.c - what "auto" chose is kept, and a file damaged or of something else counts as absent. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -270,8 +270,7 @@ static void noise_is_uncertain_as_stated(void **state)
 		}
 		sh_noise_forget(r);
 	}
-	/* 7.5 standard deviations; of the square, of whose kurtosis 6 the deviation is sqrt(5 / 8000), ten.
-	 */
+	/* 7.5 standard deviations; of the square, of kurtosis 6 and deviation sqrt(5 / 8000), ten. */
 	assert_true(fabs(sum) < 7.5 * sqrt(8000 * variance));
 	assert_true(fabs(square / 8000 / variance - 1) < 0.25);
 }

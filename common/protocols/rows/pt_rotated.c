@@ -30,8 +30,7 @@
 #define FAR        (INT64_C(1) << 60) /* no z is beyond: 2^30 sqrt(d2) halved, times d2 */
 #define COARSE     8                  /* bits that lengths are not measured by */
 
-/* What is turned.  A vector of the largest dimension is too long for the stack; it is wiped after each use.
- */
+/* What is turned: too long for the stack in the largest dimension; wiped after each use. */
 static _Thread_local int64_t turned[PADDED_MAX];
 
 uint32_t pt_rotated_padded(uint32_t dimension)

@@ -42,8 +42,7 @@ static struct cutting cutting_in(double a, uint32_t d)
 	return a * a >= d ? none : cutting_of(a);
 }
 
-/* Variance of a coordinate, of L = 1: signs of [-c, c], and the rest of cutting, averaged over R rotations.
- */
+/* Variance of a coordinate, of L = 1: signs of [-c, c], and what cutting adds, averaged over R rotations. */
 static double variance_of(
 	const struct qy_query *q, const struct pt_signs *s, double a, uint32_t rotations, double n)
 {
