@@ -106,9 +106,7 @@ static void put(struct model *m, unsigned i, size_t offset, size_t n, bool wrong
 
 static void announce(struct model *m, unsigned i)
 {
-	const struct sh_wish wish = {
-		.min_reports = 48, .target = 72, .payload = { bytes[i], length[i] }
-	};
+	const struct sh_wish wish = { .min_reports = 48, .target = 72, .payload = { bytes[i], length[i] } };
 	struct rd_record r = { .kind = RD_VOID, .reason = "refused" };
 
 	if (m->open)
