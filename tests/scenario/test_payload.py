@@ -273,7 +273,7 @@ class Withheld(Worlds):
         super().take(prepare)
         with open(self.cluster.path("client.conf")) as f:
             text = re.sub(r"^fetch = .*\n", "", f.read(), flags=re.M)
-        Withheld.FETCH = 2 * prepare
+        Withheld.FETCH = self.gather = 2 * prepare
         self.cluster.write("client.conf", text + f'fetch = "{int(2000 * prepare)}ms";\n')
 
     def begin(self):
@@ -311,7 +311,7 @@ def withheld(tmp_path_factory):
         f.write("proofs = 0;\n")
     worlds = Withheld.__new__(Withheld)
     worlds.way, worlds.data = "right", data
-    Withheld.__init__(worlds, cluster, offers, start=3)
+    Withheld.__init__(worlds, cluster, offers)
     yield worlds, worlds.of_way("right")
     cluster.close()
 
@@ -322,7 +322,7 @@ def test_what_becomes_of_the_fetch_shows_in_nothing(withheld, way):
     values are those of the first world; without them every device's message is NONE's, and so another one."""
     worlds, right = withheld
     other = worlds.of_way(way)
-    assert right.shuffler["slots"] == [3] * len(right.shuffler["slots"]) == other.shuffler["slots"]
+    assert right.shuffler["slots"] == [1] * len(right.shuffler["slots"]) == other.shuffler["slots"]
     submits = [[f for f in v.shuffler["frames"] if f[0] == "submit"] for v in (right, other)]
     assert submits[0] == submits[1] and len(right.sealed) == N
     assert list(right.sealed) == list(other.sealed)

@@ -44,7 +44,8 @@ static void a_named_randomizer_is_its_matrix(void **state)
 		struct acct_bound a, b;
 		char text[200];
 
-		if (m.dummies || m.truthful)
+		/* The work is that of all pairs of inputs. */
+		if (m.dummies || m.truthful || m.inputs > 6)
 			continue;
 		for (size_t x = 0; x < m.inputs; x++)
 			for (size_t y = 0; y < m.outputs; y++)
@@ -53,6 +54,7 @@ static void a_named_randomizer_is_its_matrix(void **state)
 		snprintf(text, sizeof text, "%s,n=200", m.text);
 		struct acct_spec named = parsed(text);
 		named.round.messages = ACCT_ANY_MESSAGES;
+		named.round.triple = 0;
 		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &a), ACCT_OK);
 		assert_int_equal(acct_epsilon(&named.round, 1, 1e-6, &b), ACCT_OK);
 		if (!(a.upper >= b.lower && a.upper <= 1.01 * b.upper))
