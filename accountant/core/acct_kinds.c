@@ -181,11 +181,12 @@ double acct_kinds_at(
 	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), mean = 16, best = 1;
-	struct question q = { l, k, malloc(sizeof *q.thin), 1 + l->others, eps, most, 100 };
+	struct acct_kinds *thin = malloc(sizeof *thin);
+	struct question q = { l, k, thin, 1 + l->others, eps, most, 100 };
 
 	*hi = share;
 	/* L is enough where what is left is a thousandth. */
-	for (int i = 0; q.thin && i < 3 && q.work < most; i++) {
+	for (int i = 0; thin && i < 3 && q.work < most; i++) {
 		double left, delta = thinned(&q, mean, &left), rest = delta - left;
 
 		best = fmin(best, delta);
@@ -194,7 +195,7 @@ double acct_kinds_at(
 		mean = fmax(4, mean + log(fmax(left / rest, 1e-12)) + 9);
 	}
 	*hi = fmin(share, best * share * (1 + 1e-12));
-	free(q.thin);
+	free(thin);
 	return q.work;
 }
 
