@@ -2,7 +2,7 @@
  *
  * Costs about one X25519 per message, spread over the cores, in batches (cr_hpke_open_many).  Memory: 43
  * bytes per message for the duplicate check, 32 for the tree over all messages (4.3 and 3.2 GB at 10^8), 40
- * per message of the current bucket, and the counts. */
+ * per message of the current bucket, 64 records a thread, and the counts. */
 #pragma once
 
 #include "an_tally.h"

@@ -92,7 +92,8 @@ INLINE void set_all(lanes *v, uint64_t x)
 	*v = (lanes){ x, x, x, x, x, x, x, x };
 }
 
-/* Limbs below 2^58 to the tight form: bits from 2^255 on are worth 19 each. */
+/* Limbs below 2^58 to the tight form: bits from 2^255 on are worth 19 each.  Limb 4 gets a carry below 2^7
+ * after it was cut to 47 bits.  out may be where r is. */
 INLINE void tighten(lanes r[5], struct element *out)
 {
 	const lanes over = r[4] >> 47;
@@ -109,8 +110,9 @@ INLINE void tighten(lanes r[5], struct element *out)
 }
 
 /* The ten columns of a product of tight elements to a loose element: 2^260 is 608.  A column is a sum of at
- * most nine halves; those from 2^260 on must be carried, since they are multiplied once more.  The last is
- * then below 2^43, the product being below 2^511, and 608 times it below 2^53 - 2^52. */
+ * most nine halves, so below 2^56 also after the two that are added here; those from 2^260 on are carried,
+ * since they are multiplied once more.  The product is below (2^255 + 2^217)^2 < 2^510 + 2^474, so the last
+ * column is then below 2^42 + 2^6, and 608 times it has no high half. */
 INLINE void reduce(lanes c[10], struct element *out)
 {
 	lanes factor;

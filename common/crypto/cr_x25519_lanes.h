@@ -20,8 +20,8 @@ struct cr_lanes {
 bool cr_x25519_lanes_here(void);
 /* product = scalar * point in every lane of 1 to CR_LANES_GROUPS groups, in its canonical form; zero for a
  * point of low order.  Scalars are clamped already (RFC 7748 section 5); of points bit 255 is ignored, and
- * values from 2^255 - 19 on are accepted.  All groups share one inversion, a tenth of the work of one.  The
- * stack is wiped of what the products leave on it.  Only where cr_x25519_lanes_here(). */
+ * values from 2^255 - 19 on are accepted.  All groups share one inversion, a seventh of the work of a single
+ * group.  The stack is wiped of what the products leave on it.  Only where cr_x25519_lanes_here(). */
 void cr_x25519_lanes(
 	const struct cr_lanes *scalar, const struct cr_lanes *point, size_t groups, struct cr_lanes *product);
 
