@@ -155,5 +155,6 @@ int cmd_run_audit(const struct cmd_question *q);
 int cmd_run_paper(const struct cmd_question *q);
 int cmd_run_describe(const struct cmd_question *q);
 int cmd_run_names(const struct cmd_question *q);
+int cmd_run_figure(const struct cmd_question *q);
 int cmd_run_export(const struct cmd_question *q);
 int cmd_run_completion(const struct cmd_question *q);

@@ -172,15 +172,15 @@ static int compute(struct curve *c)
 	return code;
 }
 
-static void print_csv(FILE *to, const struct curve *c)
+void cmd_plot_csv(FILE *to, const struct cmd_plot *plot)
 {
-	fprintf(to, "method,worth,%s,epsilon_lower,epsilon_upper\n", c->plot.x_name);
-	for (size_t k = 0; k < c->plot.count; k++)
-		for (size_t i = 0; i < c->series[k].points; i++) {
-			const struct cmd_point *p = &c->series[k].point[i];
+	fprintf(to, "method,worth,%s,epsilon_lower,epsilon_upper\n", plot->x_name);
+	for (size_t k = 0; k < plot->count; k++)
+		for (size_t i = 0; i < plot->series[k].points; i++) {
+			const struct cmd_point *p = &plot->series[k].point[i];
 
-			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", c->series[k].method->name,
-				acct_worth_text(c->series[k].worth), p->x, p->y.lower, p->y.upper);
+			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", plot->series[k].method->name,
+				acct_worth_text(plot->series[k].worth), p->x, p->y.lower, p->y.upper);
 		}
 }
 
@@ -253,7 +253,7 @@ static int print(const struct curve *c)
 	else if (format == CMD_TABLE)
 		print_table(to, c);
 	else
-		print_csv(to, c);
+		cmd_plot_csv(to, &c->plot);
 	if (path) {
 		bool bad = ferror(to);
 

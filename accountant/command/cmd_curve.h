@@ -21,5 +21,7 @@ struct cmd_plot {
 	size_t count;
 };
 
+/* A line for each point of each series. */
+void cmd_plot_csv(FILE *to, const struct cmd_plot *plot);
 /* A stand-alone SVG: axes, ticks, grid and legend; no scripts, no fonts of its own; light and dark. */
 void cmd_svg(FILE *to, const struct cmd_plot *p);

@@ -53,6 +53,7 @@ static const char usage[] =
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
 	"  describe   p, beta, q and cells of a round  export  the loss distribution, for other tools\n"
+	"  figure     the figures of the literature, as CSV and SVG\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"

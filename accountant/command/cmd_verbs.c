@@ -134,6 +134,17 @@ const struct cmd_verb cmd_verbs[] = {
 		"  --delta-min D     default 1e-12\n"
 		"  -o, --output FILE write to FILE instead of standard output\n" HELP_ROUND HELP_JSON "\n"
 		"  tombola-accountant export --round grr:k=16,eps0=3,n=10000,count=8 -o loss.json\n" },
+	{ "figure", CMD_FILE | CMD_FORMAT | CMD_OUTPUT, 0, cmd_run_figure,
+		"Usage: tombola-accountant figure NAME|all|list [--format csv|svg] [-o FILE|FOLDER]\n"
+		"\n"
+		"A figure of the literature, done again: what is proved beside what was published. `list` "
+		"names "
+		"them\n"
+		"(paper, figure, part); `all` writes the CSV and the SVG of every one into a folder.\n"
+		"\n"
+		"  --format F        csv (default), svg\n"
+		"  -o, --output FILE write to FILE instead of standard output\n" HELP_LAST "\n"
+		"  tombola-accountant figure 002-4a --format svg -o a.svg\n" },
 	{ "names", CMD_JSON, 0, cmd_run_names,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"
