@@ -2,7 +2,7 @@
 import {holds} from "./budget.js";
 import {count, down, element, epsilon0, instant, labelOf, number, percentLeft, percentUp, replace, up} from "./show.js";
 
-const narrow = window.matchMedia("(max-width: 640px)");
+const narrow = window.matchMedia("(max-width: 1080px)");
 const DECISION = {planned: "to come", reserved: "reserved", charged: "charged", settled: "charged", refused: "REFUSED",
 	void: "VOID", waiting: "waiting"};
 const REPORTED = new Set(["charged", "settled", "void", "waiting"]);
