@@ -48,6 +48,74 @@ scenarios() {
 	unset TOMBOLA_BUILD ASAN_OPTIONS
 }
 
+# beside FUNCTION: begins it in the background, behind what goes on in front; its output is in build/FUNCTION.log.  Some steps
+# use one processor, and scenarios leave some of each.
+others=
+beside() {
+	(
+		renice -n 10 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null
+		"$1"
+	) >"build/$1.log" 2>&1 &
+	others="$others $1:$!"
+}
+
+# What was begun beside has ended well, or the gate is red.
+joined() {
+	for other in $others; do
+		others=${others# "$other"}
+		status=0
+		wait "${other#*:}" || status=$?
+		sed 's/^/    /' "build/${other%:*}.log"
+		if [ "$status" -ne 0 ]; then
+			echo "test.sh: ${other%:*} failed" >&2
+			exit 1
+		fi
+	done
+}
+
+stop() {
+	for other in $others; do
+		kill "${other#*:}" 2>/dev/null || true
+	done
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+# ---- what runs beside ----
+
+looks() {
+	step 'layers, symbols, hardening, compose'
+	tests/layers.sh . build/release
+	tests/hardening.py build/release
+	tests/compose.sh . build/release
+	step 'the accountant installed: C, C++, Python'
+	tests/accountant_install.sh build/release
+	TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
+}
+
+builds() {
+	step 'build: TSan'
+	build tsan
+	step 'build: clang; clang-tidy and the warnings of clang'
+	build fuzz
+	tests/tidy.sh build/fuzz
+}
+
+fuzzes() {
+	step 'fuzzing every parser (clang, ASan+UBSan)'
+	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
+	step 'the package tombola-testing'
+	tests/packages_testing.sh build/asan
+}
+
+# Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
+packages() {
+	step 'Debian packages and RPMs'
+	tests/packages.sh build/release
+}
+
+# ---- the steps ----
+
 step 'packages'
 ./deploy/setup.sh test
 
@@ -73,38 +141,25 @@ build release --target package_contents long
 build asan
 
 step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
+beside looks
 units asan -LE long
 units release -L long
-
-step 'layers, symbols, hardening, compose'
-tests/layers.sh . build/release
-tests/hardening.py build/release
-tests/compose.sh . build/release
-
-step 'the accountant installed: C, C++, Python'
-tests/accountant_install.sh build/release
-TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
-
-step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
-build tsan
-units tsan -L threads
-scenarios tsan -k 'all_protocols or round_of_published_readings'
-
-step 'clang-tidy; warnings of clang'
-build fuzz
-tests/tidy.sh build/fuzz
-
-step 'fuzzing every parser (clang, ASan+UBSan)'
-tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
+joined
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
+beside builds
 scenarios asan -m 'not heavy'
+joined
 
 step 'scenarios of many devices or long computations (optimised)'
+beside fuzzes
 scenarios release -m heavy
+joined
 
-step 'Debian packages and RPMs'
-tests/packages.sh build/release
-tests/packages_testing.sh build/asan
+step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
+beside packages
+units tsan -L threads
+scenarios tsan -k 'all_protocols or round_of_published_readings'
+joined
 
 step 'passed'
