@@ -16,6 +16,7 @@ usage() {
 # longest NAME: bytes beyond which an input has nothing new to say; 0: as the corpus has it.
 longest() {
 	case $1 in
+	sh_payload) echo 120 ;;
 	sh_round) echo 24 ;;
 	sh_plans) echo 80 ;;
 	cl_upload) echo 128 ;;

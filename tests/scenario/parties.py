@@ -67,7 +67,16 @@ class Analyzer:
         """What a plan fixes of this descriptor's round."""
         return pb.Entry(number=number, query=d.query, randomizer=d.randomizer, min_batch=d.min_batch,
                         target_batch=d.target_batch, epsilon0=d.privacy.epsilon0,
-                        epsilon_round=d.privacy.epsilon_round, epsilon_total=d.privacy.epsilon_total)
+                        epsilon_round=d.privacy.epsilon_round, epsilon_total=d.privacy.epsilon_total,
+                        payload_max=d.payload_max, computing=d.computing if d.HasField("computing") else None)
+
+    def put(self, data, part=1 << 18):
+        """A payload, in parts; what the shuffler holds of it."""
+        digest, held = wire.sha256(data), 0
+        while held < len(data):
+            held = self.link.ask("payload_held", put_payload=pb.PutPayload(
+                hash=digest, size=len(data), offset=held, data=data[held:held + part])).held
+        return held
 
     def plan(self, entries, epsilon=None, delta=None, signature=None, **change):
         """A plan of these entries, and its PLAN record; the bytes.  delta: a hundredth of the population's."""

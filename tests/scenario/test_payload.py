@@ -12,7 +12,9 @@ import pytest
 import cluster as c
 import maps
 import rows
+import wire
 from cluster import EXIT, wait_for
+from parties import Analyzer, Device, Shuffler
 from test_kills import Killer
 from views import Watcher, Worlds
 from wire import pb
@@ -195,8 +197,8 @@ def test_the_payload_is_frozen_with_its_reservation(cluster):
     # The daemon goes on with it too.
     goes_on = cluster.start("analyzer", "run", "--once")
     s.start("client")
-    wait_for("the round to settle", lambda: s.rounds()[0]["stage"] == "settled")
-    goes_on.kill()
+    wait_for("the run to end", lambda: not goes_on.alive())
+    assert s.rounds()[0]["stage"] == "settled", goes_on.log()
     s.is_of(1, 3.5)
     s.no_files()
 
@@ -284,20 +286,27 @@ class Withheld(Worlds):
         return self.send(self.cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
 
 
+def harvest(cluster, path):
+    """The round that a real analyzer announces with this payload."""
+    fake, records = rows.Harvest(cluster), []
+    know, fake.know_plans = fake.know_plans, lambda more: (records.extend(more), know(more))
+    analyzer = cluster.start("analyzer", "round", "run", "1", "--payload", path)
+    wait_for("the round", lambda: fake.order or not analyzer.alive())
+    analyzer.kill()
+    fake.close()
+    with open(path, "rb") as f:
+        assert [bytes(p) for p in fake.payloads.values()] == [f.read()]
+    return {**fake.rounds[fake.order[0]], "records": records}
+
+
 @pytest.fixture(scope="module")
 def withheld(tmp_path_factory):
     """Worlds that are offered one round with a payload, and the view of the one in which it is given."""
     cluster = c.Cluster(tmp_path_factory.mktemp("withheld"))
     s = Steps(cluster, rounds=[step(repeat=1)])
     data = payload(11.5)
-    fake, records = rows.Harvest(cluster), []
-    know, fake.know_plans = fake.know_plans, lambda more: (records.extend(more), know(more))
-    analyzer = cluster.start("analyzer", "round", "run", "1", "--payload", s.write(data))
-    wait_for("the round", lambda: fake.order)
-    analyzer.kill()
-    fake.close()
-    assert [bytes(p) for p in fake.payloads.values()] == [data]
-    offers = [(r["d"], r["data"], r["signature"], records) for r in (fake.rounds[i] for i in fake.order)]
+    r = harvest(cluster, s.write(data))
+    offers = [(r["d"], r["data"], r["signature"], r["records"])]
     with open(cluster.path("client.conf"), "a") as f:
         f.write("proofs = 0;\n")
     worlds = Withheld.__new__(Withheld)
@@ -323,3 +332,115 @@ def test_what_becomes_of_the_fetch_shows_in_nothing(withheld, way):
     if c.seeded() and way != "right":
         assert all(right.sealed[p] != other.sealed[p] for p in right.sealed)
 
+
+
+# ---- who signs what the plan does not say ----------------------------------------------------------------------------
+
+BENT = {
+    "another map": lambda d: setattr(d.computing, "map", "moments"),
+    "other parameters": lambda d: setattr(d.computing, "parameters", d.computing.parameters[:-1] + b"\x07"),
+    "another field": lambda d: d.computing.fields.__setitem__(0, "device"),
+    "one more field": lambda d: d.computing.fields.append("w"),
+    "nothing computed": lambda d: (d.ClearField("computing"), [d.ClearField(f) for f in ("payload_max", "payload_size", "payload_hash")]),
+    "no payload": lambda d: [d.ClearField(f) for f in ("payload_max", "payload_size", "payload_hash")],
+    "a larger payload": lambda d: setattr(d, "payload_max", d.payload_max + 1),
+    "a size above the most": lambda d: setattr(d, "payload_size", d.payload_max + 1),
+    "no size": lambda d: d.ClearField("payload_size"),
+    "no hash": lambda d: d.ClearField("payload_hash"),
+    "a payload that nothing reads": lambda d: d.ClearField("computing"),
+}
+
+
+@pytest.mark.parametrize("how", BENT)
+def test_what_is_computed_is_the_plans_at_the_shuffler(cluster, how):
+    cluster.configure(min_batch=2, epsilon=20.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    a = Analyzer(cluster).dial()
+    data = os.urandom(5000)
+    d = a.descriptor(payload_max=6000, payload_size=len(data), payload_hash=wire.sha256(data))
+    d.computing.CopyFrom(pb.Computing(map="statistics", parameters=b"\x01\x02", fields=["v", "class"]))
+    d = a.planned(d)
+    assert a.put(data) == len(data)
+    BENT[how](d)
+    bent = a.reserve(d)
+    with pytest.raises(wire.Refused) as refused:
+        a.extend()  # a descriptor that is none is no reservation
+        a.announce(bent)
+    assert refused.value.code in (pb.ERROR_LEDGER, pb.ERROR_BAD_MESSAGE, pb.ERROR_POLICY_REFUSED), refused.value
+    assert not os.listdir(cluster.path("shuffler", "rounds"))
+
+
+def test_a_round_without_its_payload_is_not_opened_and_parts_are_bounded(cluster):
+    cluster.configure(min_batch=2, epsilon=20.0, devices=4)
+    with open(cluster.path("shuffler-policy.conf"), "a") as f:
+        f.write("max_payload = 1000000;\n")
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    a = Analyzer(cluster).dial()
+    data, other = os.urandom(600_001), os.urandom(600_000)
+    d = a.descriptor(payload_max=1_000_000, payload_size=len(data), payload_hash=wire.sha256(data))
+    d.computing.CopyFrom(pb.Computing(map="statistics", parameters=b"\x01", fields=["v"]))
+    bytes_of = a.reserve(d)
+    a.extend()
+
+    def refused(code, ask, *args, **kw):
+        with pytest.raises(wire.Refused) as no:
+            ask(*args, **kw)
+        assert no.value.code == code, no.value
+
+    refused(pb.ERROR_NOT_FOUND, a.announce, bytes_of)
+    a.put(other)
+    refused(pb.ERROR_NOT_FOUND, a.announce, bytes_of)
+    refused(pb.ERROR_POLICY_REFUSED, a.put, os.urandom(1_000_001))
+    refused(pb.ERROR_BAD_MESSAGE, a.link.ask, "payload_held", put_payload=pb.PutPayload(
+        hash=wire.sha256(data), size=10, offset=0, data=b"0123456789"))
+    assert a.put(data) == len(data)
+    assert os.listdir(cluster.path("shuffler", "payloads")) == [wire.sha256(data).hex()]
+    a.announce(bytes_of)
+    # A client that asks for it as fast as it can pays for it in frames, and gets nothing but it.
+    client = Device(cluster)
+
+    def part(offset, length=1 << 18, round_id=d.round_id):
+        return client.link.ask("payload", get_payload=pb.GetPayload(round_id=round_id, offset=offset, length=length)).data
+
+    assert b"".join(part(i) for i in range(0, len(data), 1 << 18)) == data
+    for offset, length in ((len(data), 1), (0, 0), (0, (1 << 18) + 1), (1 << 63, 1)):
+        refused(pb.ERROR_BAD_MESSAGE, part, offset, length)
+    refused(pb.ERROR_NOT_FOUND, part, 0, round_id=os.urandom(16))
+    refused(pb.ERROR_BAD_ROLE, client.link.ask, "payload_held", put_payload=pb.PutPayload(hash=wire.sha256(data), size=1))
+
+
+@pytest.mark.parametrize("how", [h for h in BENT if h != "another field"] + ["the device"])
+def test_what_is_computed_is_the_plans_at_the_client(cluster, harvested, how):
+    """A signed descriptor that differs from its entry is answered by nobody."""
+    offer, data = harvested
+    key = wire.load_signing_key(offer["key"])
+    d = pb.Descriptor.FromString(offer["data"])
+    (BENT.get(how) or BENT["another field"])(d)
+    bent = d.SerializeToString()
+    s = Steps(cluster, rounds=[step(repeat=1)])
+    for party in ("client",):  # the keys of the deployment that the round is of
+        for name in ("analyzer-sign.pub",):
+            with open(os.path.join(offer["pki"], party, name), "rb") as src, open(os.path.join(cluster.pki, party, name), "wb") as dst:
+                dst.write(src.read())
+    fake = Shuffler(cluster)
+    fake.know_plans(offer["records"])
+    fake.payloads[d.payload_hash or b""] = bytearray(data)
+    fake.rounds[d.round_id] = {"d": d, "data": bent, "signature": wire.sign(key, "descriptor", bent), "taken": {}, "sealed": False}
+    fake.order.append(d.round_id)
+    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
+    fake.close()
+    assert run.returncode in (EXIT["permission"], EXIT["protocol"]) and not fake.received, (run.returncode, run.stderr)
+    assert not s.files("client")
+
+
+@pytest.fixture(scope="module")
+def harvested(tmp_path_factory):
+    """A round with a payload of a real analyzer, and the payload."""
+    cluster = c.Cluster(tmp_path_factory.mktemp("harvested"))
+    s = Steps(cluster, rounds=[step(repeat=1)])
+    data = payload(11.5)
+    made = harvest(cluster, s.write(data))
+    cluster.close()
+    return {**made, "pki": cluster.pki, "key": os.path.join(cluster.pki, "analyzer", "analyzer-sign.key")}, data
