@@ -43,18 +43,29 @@ class Descent:
         known = [s for s in history.of(self.mean_query) if not s.estimate.lost] if self.mean_query else []
         return {"mean": known[-1].estimate.values.astype(numpy.float32)} if known else {}
 
-    def weights(self, history):
-        """What the answers so far make of the first weights."""
+    def path(self, history):
+        """The weights before the first answer and after each."""
         at = {k: v.astype(float) for k, v in self.start().items()}
-        speed = {k: numpy.zeros_like(v) for k, v in at.items()}
+        speed, path = {k: numpy.zeros_like(v) for k, v in at.items()}, [at]
         for t, s in enumerate(history.of(self.query)):
             if s.estimate.lost:
                 continue
             ends = numpy.cumsum([v.size for v in at.values()])[:-1]
-            for (k, v), gradient in zip(at.items(), numpy.split(s.estimate.values, ends)):
-                speed[k] = self.momentum * speed[k] + gradient.reshape(v.shape)
-                at[k] = v - self.step * (1 - t / self.rounds) * speed[k]
-        return {k: v.astype(numpy.float32) for k, v in at.items()}
+            gradients = dict(zip(at, numpy.split(s.estimate.values, ends)))
+            speed = {k: self.momentum * v + gradients[k].reshape(v.shape) for k, v in speed.items()}
+            at = {k: v - self.step * (1 - t / self.rounds) * speed[k] for k, v in at.items()}
+            path.append(at)
+        return path
+
+    def weights(self, history):
+        """Where the next gradient is asked."""
+        return {k: v.astype(numpy.float32) for k, v in self.path(history)[-1].items()}
+
+    def model(self, history):
+        """The weights to predict with: the mean of those of the last rounds, in which noise moves more than the gradients."""
+        path = self.path(history)
+        last = path[max(1, int(0.7 * self.rounds) + 1):] or path[-1:]
+        return {k: numpy.mean([w[k] for w in last], axis=0).astype(numpy.float32) for k in path[0]}
 
     def seen(self, history, x):
         """Features as the map sees them, with a 1."""
@@ -84,7 +95,7 @@ class Logistic(Descent):
         return {"weights": numpy.zeros(self.shape, numpy.float32)}
 
     def margins(self, history, x):
-        return self.seen(history, x) @ self.weights(history)["weights"].T
+        return self.seen(history, x) @ self.model(history)["weights"].T
 
 
 class Network(Descent):
@@ -101,7 +112,7 @@ class Network(Descent):
         return self.first
 
     def margins(self, history, x):
-        w = self.weights(history)
+        w = self.model(history)
         return with_one(numpy.maximum(self.seen(history, x) @ w["hidden"].T, 0)) @ w["weights"].T
 
 
