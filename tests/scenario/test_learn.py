@@ -94,7 +94,7 @@ def test_a_model_is_trained_and_the_budget_is_the_plans(cluster):
     assert [s.entry for s in history] == [f"gradient#{i + 1}" for i in range(STEPS)]
     # The first gradient at weights of zero is known: (1/2 - y) x in the mean, here about 0.25 each way; the noise of a
     # coordinate has a deviation of some 0.1, and ten of them are past any chance.
-    f = numpy.hstack([x, numpy.ones((N, 1))])
+    f = numpy.hstack([x * history[0].payload["scale"], numpy.ones((N, 1))])
     first = ((0.5 - numpy.eye(2)[y])[:, :, None] * f[:, None, :]).reshape(N, 6)
     length = numpy.linalg.norm(first, axis=1, keepdims=True)
     truth = (first * numpy.minimum(1, 1 / length)).mean(axis=0)

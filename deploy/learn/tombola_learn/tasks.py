@@ -238,7 +238,7 @@ def fashion_pixels(_, rounds=20, epsilon0=3.64, slots=3, size=4, step=40.0):
                 picture=lambda learner, history: tiles(learner.model(history)["weights"][:, :784].reshape(-1, 28, 28), 5, 3))
 
 
-def fashion_means(_, rounds=6, epsilon0=2.5, slots=40, size=3):
+def fashion_means(_, rounds=6, epsilon0=3.64, slots=10, size=4):
     """k-means of 7 x 7 pixels; the first centroids are those of 500 public pictures."""
     (x, y), (tx, _) = datasets.fashion()
     centre = numpy.float32(0.286)
