@@ -102,7 +102,7 @@ def test_ridge_solves_the_moments(tmp_path):
 
 
 def levels(name, count, **more):
-    return [{"query": f"{name}{i}", "map": "tree-path", "leaves": 2**i, "classes": 2, **more} for i in range(count)]
+    return [{"query": f"{name}{i}", "map": "tree-path", "leaves": max(2, 2**i), "classes": 2, **more} for i in range(count)]
 
 
 def chessboard(n, seed):
