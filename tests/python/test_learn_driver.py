@@ -40,7 +40,9 @@ def test_a_training_goes_through_its_entries_and_says_so(tmp_path):
     assert [name for name, _ in asked(tmp_path / "a")] == [s.entry for s in history]
     # The first weights are zeroes, the later ones are what the answers made of them, and the mean is that of round 1.
     assert history[0].payload == {} and not history[1].payload["weights"].any()
-    assert history[2].payload["weights"] == pytest.approx(-history[1].estimate.values.reshape(3, 5), abs=1e-6)
+    moved = -history[1].estimate.values.reshape(3, 5) * numpy.append(history[1].payload["scale"] * history[2].payload["scale"], 1)
+    assert history[2].payload["weights"] == pytest.approx(moved, abs=1e-6)
+    assert any((history[1].payload["scale"] != s.payload["scale"]).any() for s in history[2:])
     assert history[1].payload["mean"] == pytest.approx(history[0].estimate.values, abs=1e-6)
     assert history[-1].score["accuracy"] > 0.9
     assert len(said.splitlines()) == 4 and "step  4 of 4  gradient#3" in said and "epsilon 1.0000 of 1" in said

@@ -80,12 +80,14 @@ def test_logistic_regression_descends(tmp_path):
     learner = Logistic("g", 4, 3, rounds=8, step=2.0, momentum=0.5, test=TEST)
     history = ran(tmp_path, learner, repeated(8, query="g", map="linear-gradient", clip=50.0))
     f, onehot = numpy.hstack([TRAIN[0], numpy.ones((600, 1))]), numpy.eye(3)[TRAIN[1]]
-    w, speed = numpy.zeros((3, 5)), 0
+    w, speed, path = numpy.zeros((3, 5)), 0, []
     for t in range(8):
         z = numpy.exp(f @ w.T)
         speed = 0.5 * speed + (z / z.sum(axis=1, keepdims=True) - onehot).T @ f / 600
         w = w - 2.0 * (1 - t / 8) * speed
+        path.append(w)
     assert learner.weights(history)["weights"] == pytest.approx(w, abs=1e-3)
+    assert learner.model(history)["weights"] == pytest.approx((path[5] + path[6] + path[7]) / 3, abs=1e-3)
     assert history[-1].score["accuracy"] > 0.97
 
 
@@ -100,7 +102,7 @@ def test_ridge_solves_the_moments(tmp_path):
 
 
 def levels(name, count, **more):
-    return [{"query": f"{name}{i}", "map": "tree-path", "leaves": 2**i, "classes": 2, **more} for i in range(count)]
+    return [{"query": f"{name}{i}", "map": "tree-path", "leaves": max(2, 2**i), "classes": 2, **more} for i in range(count)]
 
 
 def chessboard(n, seed):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 
@@ -93,7 +94,7 @@ def test_a_model_is_trained_and_the_budget_is_the_plans(cluster):
     assert [s.entry for s in history] == [f"gradient#{i + 1}" for i in range(STEPS)]
     # The first gradient at weights of zero is known: (1/2 - y) x in the mean, here about 0.25 each way; the noise of a
     # coordinate has a deviation of some 0.1, and ten of them are past any chance.
-    f = numpy.hstack([x, numpy.ones((N, 1))])
+    f = numpy.hstack([x * history[0].payload["scale"], numpy.ones((N, 1))])
     first = ((0.5 - numpy.eye(2)[y])[:, :, None] * f[:, None, :]).reshape(N, 6)
     length = numpy.linalg.norm(first, axis=1, keepdims=True)
     truth = (first * numpy.minimum(1, 1 / length)).mean(axis=0)
@@ -138,6 +139,42 @@ def test_killed_in_every_round_it_goes_on_and_asks_nobody_twice(cluster):
     frozen = [r.get("payload_hash") for r in cluster.json("analyzer", "round", "list")["rounds"]]
     assert frozen == [s["sha256"] for s in steps]
     answered_once(cluster, STEPS)
+
+
+POISON = {
+    "nothing": b"",
+    "garbage": bytes(range(256)),
+    "not a number": weights().replace(struct.pack("<f", 0), struct.pack("<f", float("nan")), 1),
+    "infinite": weights(1.0).replace(struct.pack("<f", 1), struct.pack("<f", float("inf")), 1),
+    "too wide": pack({"weights": numpy.zeros((2, 4))}),
+    "too tall": pack({"weights": numpy.zeros((3, 3))}),
+    "another name": pack({"weight": numpy.zeros((2, 3))}),
+    "another type": pack({"weights": numpy.zeros((2, 3), int)}),
+    "cut short": weights()[:-1],
+    "too long": weights() + b"\0",
+    "beyond payload_max": pack({"weights": numpy.zeros((2, 3)), "x": numpy.zeros(2**18)}),
+}
+
+
+def test_poison_costs_nothing_and_reaches_nobody(cluster):
+    deployed(cluster)
+    shuffler, _ = started(cluster)
+    for name, data in POISON.items():
+        run = cluster.run("analyzer", "round", "run", "gradient#1", "--payload", payload(cluster, data))
+        assert run.returncode == EXIT["data"], (name, run.stderr)
+        said = [line for line in run.stderr.splitlines() if not line.startswith("{")]
+        assert len(said) == 1, (name, run.stderr)
+    run = cluster.run("analyzer", "round", "run", "gradient#1")
+    assert run.returncode in (EXIT["usage"], EXIT["data"]), run.stderr  # it takes one
+    run = cluster.run("analyzer", "round", "run", "gradient#1", "--payload", cluster.path("none"))
+    assert run.returncode == EXIT["noinput"], run.stderr
+    assert '"round open"' not in shuffler.log() and "settled" not in stages(cluster)
+    # Huge weights are finite, and what they give is cut on the device: the round is as any other.
+    run = cluster.run("analyzer", "round", "run", "gradient#1", "--payload", payload(cluster, weights(3e38)))
+    assert run.returncode == 0, run.stderr
+    items = cluster.json("analyzer", "round", "show", "1")["result"]["items"]
+    assert len(items) == 6
+    answered_once(cluster, 1)
 
 
 def test_a_driver_that_lies_repeats_and_reorders_has_its_entries_and_no_more(cluster):

@@ -5,7 +5,7 @@
 
     learner = Logistic("gradient", features=177, classes=10, rounds=20, step=60.0)
     history = Training(Analyzer("analyzer.conf"), learner, "training").run()
-    weights = learner.weights(history)["weights"]
+    weights = learner.model(history)["weights"]
 
 It speaks the analyzer's command line and its JSON, and needs numpy.  Everything is kept in the training's folder: run it again
 after any crash.

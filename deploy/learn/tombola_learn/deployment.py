@@ -64,6 +64,15 @@ colluders = 0;
 }
 
 
+def free_ports(n):
+    """Ports of 127.0.0.1 that nobody listens on."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(n)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+
+
 class Deployment:
     """with Deployment(...) as d: d.analyzer is an Analyzer.  Its daemons run within, its folder stays.
 
@@ -78,9 +87,8 @@ class Deployment:
         self.folder, self.programs = os.path.abspath(folder), os.path.abspath(programs)
         self.devices, self.daemons = devices, []
         made = os.path.join(self.folder, "plan.conf")
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        ports = free_ports(4)
+        self.port, http = ports[0], dict(zip(("shuffler", "client", "analyzer"), ports[1:]))
         if not os.path.exists(os.path.join(self.folder, "pki")):
             os.makedirs(self.folder, 0o700, exist_ok=True)
             self._pki()
@@ -89,6 +97,7 @@ class Deployment:
             with open(made, "w", encoding="utf-8") as f:
                 f.write(plan)
         for name, text in CONFIGURATIONS.items():
+            text = f'http = "127.0.0.1:{http[name]}";\n' + text if name in http else text
             with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
                 f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
         self.analyzer = Analyzer(os.path.join(self.folder, "analyzer.conf"), self._program("tombola-analyzer"))

@@ -177,7 +177,7 @@ def fashion(cells=4):
     return ((made - centre) * scale, y), ((test[2000:] - centre) * scale, ty[2000:])
 
 
-def fashion_logistic(_, cells=4, rounds=20, epsilon0=3.64, slots=3, size=4, step=60.0, cap=""):
+def fashion_logistic(_, cells=4, rounds=20, epsilon0=3.64, slots=3, size=4, step=40.0, cap=""):
     (x, y), test = fashion(cells)
     n, m = x.shape
     local = baselines.local_vector_deviation(1.0, n, rounds)
@@ -221,7 +221,7 @@ def fashion_moments(_, epsilon0=3.6, slots=60, size=4):
                 2 * 2**0.5 / n, lambda _: local, scored)
 
 
-def fashion_pixels(_, rounds=20, epsilon0=3.64, slots=3, size=4, step=60.0):
+def fashion_pixels(_, rounds=20, epsilon0=3.64, slots=3, size=4, step=40.0):
     (x, y), (tx, ty) = datasets.fashion()
     centre = tx[:2000].reshape(2000, -1).mean(axis=0) / 255
 
@@ -235,10 +235,10 @@ def fashion_pixels(_, rounds=20, epsilon0=3.64, slots=3, size=4, step=60.0):
                                         repeat=rounds),
                 names("gradient", rounds), x, y, lambda: Logistic("gradient", 784, 10, rounds, step, test=test),
                 lambda _, p: mean_of("linear-gradient", p, x, y, clip=1.0), 2 * rounds**0.5 / rows, lambda _: local, scored,
-                picture=lambda learner, history: tiles(learner.weights(history)["weights"][:, :784].reshape(-1, 28, 28), 5, 3))
+                picture=lambda learner, history: tiles(learner.model(history)["weights"][:, :784].reshape(-1, 28, 28), 5, 3))
 
 
-def fashion_means(_, rounds=6, epsilon0=2.5, slots=40, size=3):
+def fashion_means(_, rounds=6, epsilon0=3.64, slots=10, size=4):
     """k-means of 7 x 7 pixels; the first centroids are those of 500 public pictures."""
     (x, y), (tx, _) = datasets.fashion()
     centre = numpy.float32(0.286)
@@ -277,7 +277,7 @@ def digits(data, rounds=8, epsilon0=1.5, slots=8, size=1, step=10.0, epsilon=2.0
                 names("gradient", rounds), x, y, lambda: Logistic("gradient", 64, 10, rounds, step, test=(test, ty[100:])),
                 lambda _, p: mean_of("linear-gradient", p, x, y, clip=1.0), 2 * rounds**0.5 / n, lambda _: local, scored,
                 epsilon=epsilon,
-                picture=lambda learner, history: tiles(learner.weights(history)["weights"][:, :64].reshape(-1, 8, 8), 5, 10))
+                picture=lambda learner, history: tiles(learner.model(history)["weights"][:, :64].reshape(-1, 8, 8), 5, 10))
 
 
 # The cap: all that a device sends in a round has a local epsilon0 of 8 at most, also against shuffler and analyzer together.

@@ -1,8 +1,8 @@
 """Trees that grow a level a round: counts of (leaf, bin of a feature, class) say where to split.
 
 Each level is an entry of its own, compute `tree-path`: columns leaf, feature 1 .. feature m, class, and the marginals
-(leaf, feature j, class).  How many leaves a level counts is fixed by the plan, 2^level; leaves that are not split any more
-keep their number.
+(leaf, feature j, class).  How many leaves a level counts is fixed by the plan: 2^level, and 2 for the root, since no column has
+one category alone.  Leaves that are not split any more keep their number.
 """
 import numpy
 
@@ -72,7 +72,7 @@ class Tree:
 
     def counts(self, step, leaves):
         """Counts and variances [m, leaves of the level, bins, K], and those leaves' classes [leaves, K]."""
-        shape = 2**self.queries.index(step.query), self.edges.shape[1] + 1, self.classes
+        shape = max(2, 2**self.queries.index(step.query)), self.edges.shape[1] + 1, self.classes
         found = tables(step.estimate, [shape] * len(self.edges))
         counts, noise = numpy.array([c for c, _ in found]), numpy.array([v for _, v in found])
         return counts[:, :leaves], noise[:, :leaves]
