@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "co_compute.h"
 #include "pr_limits.h"
 #include "pt_classes.h"
 #include "rd_mode.h"
@@ -119,6 +120,10 @@ const struct cf_row cl_policy_rows[] = {
 		.fallback = "3",
 		.help = "tries of one entry of a plan: each is one more epsilon0 against shuffler and "
 			"analyzer together" },
+	{ .key = "maps",
+		.type = CF_STRINGS,
+		.offset = AT(maps),
+		.help = "maps it computes of readings; empty: any that it knows" },
 	{ .key = "max_payload",
 		.type = CF_INT,
 		.offset = AT(max_payload),
@@ -163,6 +168,14 @@ enum cm_rc cl_policy_load(
 		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
 		cf_fault_at(*file, "protocols", &why, faults, err);
 	}
+	for (size_t i = 0; i < out->maps.n; i++) {
+		struct cm_err why;
+
+		if (co_map_find(out->maps.item[i]))
+			continue;
+		(void)cm_fail(&why, CM_ECONFIG, "no map is called '%.60s'", out->maps.item[i]);
+		cf_fault_at(*file, "maps", &why, faults, err);
+	}
 	return err->code;
 }
 
@@ -193,6 +206,23 @@ static const char *field_read(const struct rd_descriptor *d, uint32_t i)
 	return qy_computes(&d->computing) ? d->computing.field[i] : qy_query_field(&d->query, i);
 }
 
+/* What is computed must be known and allowed here, and must answer the query. */
+static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	const char *map = d->computing.map;
+	struct cm_err why;
+
+	if (!qy_computes(&d->computing) || !CM_CHECKED("client.policy.maps"))
+		return CM_OK;
+	if (strcmp(map, QY_MAP_PROGRAM) == 0)
+		return cm_fail(err, CM_EPERM, "policy: this client runs no programs");
+	if (!listed(&p->maps, map))
+		return cm_fail(err, CM_EPERM, "policy: map '%s' is not among the allowed maps", map);
+	if (co_check(&d->computing, &d->query, &why) != CM_OK)
+		return cm_fail(err, CM_EPERM, "policy: %s", why.msg);
+	return CM_OK;
+}
+
 static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	if (strcmp(d->population, p->population) != 0)
@@ -220,6 +250,8 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 		return cm_fail(err, CM_EPERM,
 			"policy: payloads of up to %" PRIu64 " bytes, max_payload is %" PRId64,
 			d->payload_max, p->max_payload);
+	if (check_map(p, d, err) != CM_OK)
+		return err->code;
 	if (!listed(&p->protocols, d->randomizer.row->name))
 		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
 			d->randomizer.row->name);

@@ -18,11 +18,11 @@ struct cl_policy {
 	int64_t min_batch;   /* fewest participants */
 	double honest_fraction;
 	int64_t colluders;
-	bool accept_shuffler_dummies;                 /* rely on the dummies that the shuffler must add */
-	bool accept_adaptive;                         /* accept plans whose later rounds may depend on earlier
-						       * answers */
-	struct cf_strings queries, fields, protocols; /* allowed names; an empty list allows any */
-	int64_t max_rounds;                           /* most rounds within window_ms; 0: no limit */
+	bool accept_shuffler_dummies; /* rely on the dummies that the shuffler must add */
+	bool accept_adaptive;         /* accept plans whose later rounds may depend on earlier
+				       * answers */
+	struct cf_strings queries, fields, protocols, maps; /* allowed names; an empty list allows any */
+	int64_t max_rounds;                                 /* most rounds within window_ms; 0: no limit */
 	int64_t window_ms;
 	int64_t max_tries;        /* most tries of one entry of a plan */
 	int64_t max_payload;      /* largest payload of a round, in bytes; 0: no round that has one */

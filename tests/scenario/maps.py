@@ -1,4 +1,4 @@
-"""maps.py - a second implementation of payloads and of what devices compute, from doc/wire.md and doc/learning.md.
+"""maps.py - a second implementation of payloads and of what devices compute, from doc/computing.md.
 
 It uses nothing but the standard library and shares nothing with common/payload and common/compute.
 """

@@ -1,5 +1,6 @@
 /* test_cl_policy.c - the client's own limits, each with a round that breaks it and nothing else. */
 #include "cl_world.h"
+#include "computed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -278,11 +279,32 @@ static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_re
 /* Of a round that computes, the fields that the map reads are judged; the query's names the output. */
 static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 {
-	static char x[] = "x", y[] = "y";
-	char *allowed[] = { x, y };
+	static char x[] = "x", y[] = "y", mean[] = "moments", other[] = "tree-path";
+	char *allowed[] = { x, y }, *maps[] = { other, mean };
+	const struct qy_query before = offer.d.query;
 
 	(void)state;
-	offer.d.computing = (struct qy_computing){ .map = "statistics", .field = { "x", "y" }, .fields = 2 };
+	offer.d.query = computed_vector(6 + 3 * 2, 1);
+	offer.d.computing = computed_by("moments", 2, 2, CO_PART_ALL, 1);
+	world.policy.maps = (struct cf_strings){ maps, 2 };
+	assert_int_equal(check(0), CM_OK);
+	world.policy.maps.n = 1;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: map 'moments' is not among the allowed maps");
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.maps");
+	assert_int_equal(check(0), CM_OK);
+	cl_world_mutant("");
+#endif
+	world.policy.maps.n = 0;
+	offer.d.query.dimension--;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_non_null(strstr(err.msg, "the map makes 12 numbers"));
+	offer.d.query.dimension++;
+	(void)strcpy(offer.d.computing.map, "program");
+	assert_int_equal(check(0), CM_EPERM);
+	assert_string_equal(err.msg, "policy: this client runs no programs");
+	(void)strcpy(offer.d.computing.map, "moments");
 	world.policy.fields = (struct cf_strings){ allowed, 2 };
 	assert_int_equal(check(0), CM_OK);
 	world.policy.fields.n = 1;
@@ -304,6 +326,7 @@ static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 	assert_int_equal(check(0), CM_OK);
 	offer.d.payload_max = 0;
 	offer.d.computing = (struct qy_computing){ .map = "" };
+	offer.d.query = before;
 }
 
 static void rounds_beyond_the_window_are_refused(void **state)
