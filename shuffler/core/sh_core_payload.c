@@ -44,17 +44,22 @@ enum cm_rc sh_core_drop_payload(struct sh_core *c, const uint8_t hash[PR_HASH_LE
 	return p && !is_needed(c, hash) ? drop(c, p, err) : CM_OK;
 }
 
-/* One that is not whole may be continued; a whole one that no round has may be of a round that is over. */
+/* One that is not whole may be continued; a whole one that no round has may be of a round that is over.  A
+ * store may show one twice. */
 static enum cm_rc load(void *user, const struct sh_payload *p, struct cm_err *err)
 {
 	struct sh_core *c = user;
 	const struct sh_store *store = c->conf.env.store;
+	struct sh_payload *known = find(c, p->hash);
 	bool first = true;
 
+	if (known) {
+		*known = known->whole ? *known : *p;
+		return CM_OK;
+	}
 	for (size_t i = 0; i < c->payloads; i++)
 		first = first && c->payload[i].whole;
-	if (find(c, p->hash) || c->payloads == SH_PAYLOADS_MAX ||
-		(p->whole ? !is_needed(c, p->hash) : !first))
+	if (c->payloads == SH_PAYLOADS_MAX || (p->whole ? !is_needed(c, p->hash) : !first))
 		return store->payload_drop(store->ctx, p->hash, err);
 	c->payload[c->payloads++] = *p;
 	return CM_OK;
