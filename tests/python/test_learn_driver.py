@@ -3,11 +3,13 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 
 import numpy
 import pytest
 
+from conftest import SOURCE
 from tombola_learn import EXIT, STOP, Fault, Training
 from tombola_learn.learners import Logistic
 from trainings import Inside, asked, clusters, fake, repeated
@@ -206,6 +208,26 @@ def test_two_at_a_time_are_one_too_many(tmp_path):
     with one.checkpoint.held(), pytest.raises(Fault, match="another process trains here") as fault:
         two.run()
     assert fault.value.code == EXIT["later"] and not os.path.exists(tmp_path / "asked.log")
+
+
+def test_the_command_shows_a_training_and_says_what_is_wrong(tmp_path):
+    def said(*args):
+        run = subprocess.run([sys.executable, "-B", "-m", "tombola_learn", *args], capture_output=True, text=True, check=False,
+                             env={**os.environ, "PYTHONPATH": str(SOURCE / "deploy/learn")})
+        return run.returncode, run.stdout, run.stderr
+
+    trained(tmp_path / "a")
+    code, out, _ = said("show", str(tmp_path / "a/training"))
+    assert code == 0 and [line.split()[1] for line in out.splitlines()] == ["mean", "gradient#1", "gradient#2", "gradient#3"]
+    assert "epsilon 1.0000 of 1" in out
+    assert json.loads(said("show", "--json", str(tmp_path / "a/training"))[1])["pending"] is None
+    for args, wanted in ((("show", str(tmp_path / "none")), EXIT["noinput"]),
+                         (("train", str(tmp_path / "none.py"), "--folder", "x"), EXIT["noinput"])):
+        code, out, err = said(*args)
+        assert code == wanted and out == "" and len(err.splitlines()) == 1 and "none" in err
+    (tmp_path / "bad.py").write_text("1 / 0")
+    code, _, err = said("train", str(tmp_path / "bad.py"), "--folder", str(tmp_path / "x"))
+    assert code == EXIT["data"] and err.splitlines() == [f"tombola_learn: {tmp_path}/bad.py: ZeroDivisionError: division by zero"]
 
 
 def test_pictures_are_what_they_say():
