@@ -399,7 +399,9 @@ enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double
 
 enum acct_rc acct_delta(const struct acct_round *rounds, size_t n, double epsilon, struct acct_bound *delta)
 {
-	return acct_deltas(rounds, n, &epsilon, 1, delta);
+	const double one[] = { epsilon };
+
+	return acct_deltas(rounds, n, one, 1, delta);
 }
 
 const char *acct_strerror(enum acct_rc rc)

@@ -36,9 +36,12 @@ static enum acct_rc keep(struct kept it, uint64_t *number)
 		size_t more = capacity ? 2 * capacity : 16;
 		struct kept *all = realloc(kept, more * sizeof *all);
 
-		rc = all ? ACCT_OK : ACCT_ENOMEM;
-		kept = all ? all : kept;
-		capacity = all ? more : capacity;
+		if (all) {
+			kept = all;
+			capacity = more;
+		} else {
+			rc = ACCT_ENOMEM;
+		}
 	}
 	if (!rc) {
 		*number = size;
