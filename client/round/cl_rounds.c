@@ -1,31 +1,10 @@
 /* cl_rounds.c - takes part in one round after the other. */
-#include "cl_rounds.h"
-
 #include <stdlib.h>
 
-#include "cl_asker.h"
-#include "cl_await.h"
-#include "cl_done.h"
-#include "cl_preparation.h"
-#include "cl_round.h"
+#include "cl_rounds_private.h"
 #include "cl_summary.h"
 
-struct cl_rounds {
-	struct cl_rounds_conf conf;
-	struct cl_context *context;
-	struct cl_asker *asker;
-	struct cl_preparation prep;
-	struct cl_round *round;  /* being uploaded; NULL: none */
-	enum cl_phase phase;     /* CL_ENDING: closed */
-	bool closed_told;        /* on_closed was called */
-	struct cl_active active; /* the stored active round; sequence 0: none */
-	bool confirming;         /* asked whether the round judged in prep is still open */
-	struct cl_await await;   /* of a round with a payload */
-	uint64_t count;          /* rounds done in this run */
-	struct cl_done done;
-};
-
-static void tell_closed(struct cl_rounds *r)
+void cl_rounds_tell_closed(struct cl_rounds *r)
 {
 	if (r->phase != CL_ENDING || r->prep.works || r->round || r->closed_told)
 		return;
@@ -33,21 +12,20 @@ static void tell_closed(struct cl_rounds *r)
 	r->conf.on_closed(r->conf.user);
 }
 
-static void end(void *user, const struct cm_err *why)
+void cl_rounds_end(void *user, const struct cm_err *why)
 {
 	struct cl_rounds *r = user;
 
 	r->conf.on_end(r->conf.user, why);
 }
 
-static void begin_asking(struct cl_rounds *r, uint32_t later_ms)
+void cl_rounds_ask(struct cl_rounds *r, uint32_t later_ms)
 {
 	r->phase = CL_ASKING;
 	cl_asker_begin(r->asker, later_ms);
 }
 
-/* No round is wanted in this phase. */
-static void enter(struct cl_rounds *r, enum cl_phase phase)
+void cl_rounds_enter(struct cl_rounds *r, enum cl_phase phase)
 {
 	r->phase = phase;
 	cl_asker_rest(r->asker);
@@ -59,11 +37,11 @@ static void fault(void *user, const char *msg, const struct cm_err *why)
 	struct cl_rounds *r = user;
 
 	if (r->context->run->stop_on_fault || why->code == CM_EIO || why->code == CM_EINTERNAL) {
-		end(r, why);
+		cl_rounds_end(r, why);
 		return;
 	}
 	cl_say(r->context, CM_LOG_ERROR, msg, why);
-	begin_asking(r, CL_PAUSE_MS);
+	cl_rounds_ask(r, CL_PAUSE_MS);
 }
 
 static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const struct cm_err *refused)
@@ -93,7 +71,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 
 	r->round = NULL;
 	if (r->phase == CL_ENDING) {
-		tell_closed(r);
+		cl_rounds_tell_closed(r);
 		return;
 	}
 	cl_links_want(r->conf.links, 1);
@@ -108,15 +86,15 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	cl_active_fini(&r->active);
 	r->active.sequence = 0;
 	if (r->context->run->rounds > 0 && ++r->count >= r->context->run->rounds) {
-		end(r, &(struct cm_err){ .code = CM_OK });
+		cl_rounds_end(r, &(struct cm_err){ .code = CM_OK });
 		return;
 	}
 	r->conf.on_next(r->conf.user);
 	cl_asker_wait(r->asker);
-	begin_asking(r, 0);
+	cl_rounds_ask(r, 0);
 }
 
-static void refused(struct cl_rounds *r, const struct cm_err *why)
+void cl_rounds_refused(struct cl_rounds *r, const struct cm_err *why)
 {
 	const struct cl_judgement *j = &r->prep.prepared.j;
 	bool final = why->code == CM_EPERM || why->code == CM_EBUDGET;
@@ -136,12 +114,12 @@ static void refused(struct cl_rounds *r, const struct cm_err *why)
 	cl_await_forget(&r->await);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
-		end(r, why);
+		cl_rounds_end(r, why);
 		return;
 	}
 	if (!final)
 		cl_say(r->context, CM_LOG_WARN, "round passed over", why);
-	begin_asking(r, final ? CL_ASK_AGAIN_MS : 0);
+	cl_rounds_ask(r, final ? CL_ASK_AGAIN_MS : 0);
 }
 
 /* ---- the upload ---- */
@@ -151,7 +129,7 @@ static void on_stored(void *user, double seconds)
 	cl_metrics_stored(((struct cl_rounds *)user)->context->metrics, seconds);
 }
 
-static void start_round(struct cl_rounds *r)
+void cl_rounds_start(struct cl_rounds *r)
 {
 	const struct cl_round_conf conf = {
 		.loop = &r->context->loop,
@@ -172,165 +150,19 @@ static void start_round(struct cl_rounds *r)
 	struct cm_err err;
 
 	if (cl_round_new(&conf, &r->round, &err) != CM_OK)
-		end(r, &err);
+		cl_rounds_end(r, &err);
 	else
-		enter(r, CL_UPLOADING);
+		cl_rounds_enter(r, CL_UPLOADING);
 }
 
-/* Upload the stored reports of the active round, and no others. */
-static void start_stored(struct cl_rounds *r)
+void cl_rounds_start_stored(struct cl_rounds *r)
 {
 	struct cm_err err;
 
 	if (cl_preparation_resume(&r->prep, &r->active, &err) != CM_OK)
-		end(r, &err);
+		cl_rounds_end(r, &err);
 	else
-		start_round(r);
-}
-
-/* ---- the preparation ---- */
-
-static void judge(void *user);
-
-/* Continue after preparation: the round is judged, and its readings are read or could not be. */
-static void prepared(struct cl_rounds *r)
-{
-	const struct cm_err *err = &r->prep.err;
-
-	if (err->code != CM_OK && r->active.sequence > 0) {
-		cl_say(r->context, CM_LOG_WARN, "only what is stored is sent for the round under way", err);
-		start_stored(r);
-		return;
-	}
-	if (err->code != CM_OK) {
-		refused(r, err);
-		return;
-	}
-	start_round(r);
-}
-
-static void on_drawn(void *user)
-{
-	struct cl_rounds *r = user;
-
-	cl_gather_drawn(r->conf.gather);
-	if (r->phase == CL_ENDING) {
-		tell_closed(r);
-		return;
-	}
-	r->phase = CL_ASKING;
-	prepared(r);
-}
-
-/* The round judged in prep is still open: take its readings. */
-static void draw(struct cl_rounds *r)
-{
-	struct cl_preparation *p = &r->prep;
-	struct cm_err err;
-
-	enter(r, CL_PREPARING);
-	if (cl_gather_draw(r->conf.gather, &p->prepared.j.d, &p->input, &p->from, &err) != CM_OK ||
-		cl_preparation_draw(p, on_drawn, r, &err) != CM_OK)
-		end(r, &err);
-}
-
-void cl_rounds_due(struct cl_rounds *r)
-{
-	if (r->prep.prepared.j.resumed) {
-		draw(r);
-		return;
-	}
-	/* Other devices may have filled the round meanwhile; a closed round must not be charged. */
-	r->confirming = true;
-	begin_asking(r, 0);
-}
-
-/* Fetch the payload of the judged round.  When the time for that is over, the round is judged again, with the
- * payload or without. */
-static void fetch(struct cl_rounds *r)
-{
-	const struct cl_need need = r->prep.prepared.j.need;
-	struct cm_err err;
-
-	if (cl_await_begin(&r->await, &r->prep.prepared.j.d, &err) != CM_OK) {
-		end(r, &err);
-		return;
-	}
-	cl_preparation_forget(&r->prep);
-	if (r->conf.plans->payload.state == CL_PAYLOAD_WANTED) {
-		r->conf.plans->need = need;
-		begin_asking(r, 0);
-	} else {
-		judge(r);
-	}
-}
-
-/* The time to fetch is over. */
-static void on_fetched(void *user)
-{
-	struct cl_rounds *r = user;
-	struct cl_payload *p = &r->conf.plans->payload;
-	struct cm_err why;
-
-	/* Being judged, it comes back to fetch(). */
-	if (r->phase == CL_ENDING || r->prep.works || r->round)
-		return;
-	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
-	/* An answer that is on its way would pass for one to another request. */
-	if (cl_asker_awaits(r->asker, CL_ASK_PAYLOAD))
-		cl_links_drop(r->conf.links, 0, 0, &why);
-	cl_payload_give_up(p, why.msg);
-	cl_plans_begin(r->conf.plans);
-	if (p->state == CL_PAYLOAD_ABSENT) {
-		(void)cm_fail(&why, CM_ELATER, "%s", p->why);
-		cl_say(r->context, CM_LOG_WARN,
-			"without the round's payload devices take part as without readings", &why);
-	}
-	judge(r);
-}
-
-static void on_prepared(void *user)
-{
-	struct cl_rounds *r = user;
-	struct cl_judgement *j = &r->prep.prepared.j;
-
-	if (r->phase == CL_ENDING) {
-		tell_closed(r);
-		return;
-	}
-	r->phase = CL_ASKING;
-	if (r->prep.err.code == CM_EMORE && j->need.kind == CL_NEED_PAYLOAD) {
-		fetch(r);
-		return;
-	}
-	if (r->prep.err.code == CM_EMORE) {
-		r->conf.plans->need = j->need;
-		cl_preparation_forget(&r->prep);
-		begin_asking(r, 0);
-		return;
-	}
-	if (r->conf.gather && r->prep.err.code == CM_OK && !(j->resumed && r->active.whole)) {
-		enter(r, CL_PREPARING);
-		cl_gather_begin(r->conf.gather, &j->d, j->resumed);
-	} else {
-		prepared(r);
-	}
-}
-
-static void judge(void *user)
-{
-	struct cl_rounds *r = user;
-	const struct cl_input *input = !r->conf.gather ? r->context->run->input : NULL;
-	struct cm_err err;
-
-	enter(r, CL_PREPARING);
-	/* The payload came, or cannot be had; the moment of that must not show. */
-	if (cl_await_waits(&r->await))
-		return;
-	if (cl_preparation_judge(&r->prep, input, on_prepared, r, &err) != CM_OK)
-		end(r, &err);
-	else if (cl_await_until(&r->await) > 0)
-		r->prep.from = cl_await_until(&r->await);
+		cl_rounds_start(r);
 }
 
 /* ---- the asker's answers ---- */
@@ -367,13 +199,13 @@ static bool on_none(void *user, const Tombola__V1__Error *e)
 	struct cm_err why;
 
 	if (r->active.sequence > 0) {
-		start_stored(r);
+		cl_rounds_start_stored(r);
 		return true;
 	}
 	if (r->confirming && over) {
 		r->confirming = false;
 		(void)cm_fail(&why, CM_ELATER, "closed before its readings were drawn; nothing was charged");
-		refused(r, &why);
+		cl_rounds_refused(r, &why);
 		return true;
 	}
 	if (!later)
@@ -388,7 +220,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 
 	if (r->confirming && cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
 		r->confirming = false;
-		draw(r);
+		cl_rounds_draw(r);
 		return;
 	}
 	forget_judged(r);
@@ -403,10 +235,10 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 	if (r->active.sequence > 0 &&
 		!cl_preparation_is(&r->prep, r->active.descriptor.data, r->active.descriptor.len)) {
 		cl_preparation_look(&r->prep, r->active.sequence);
-		start_stored(r);
+		cl_rounds_start_stored(r);
 		return;
 	}
-	judge(r);
+	cl_rounds_judge(r);
 }
 
 void cl_rounds_up(struct cl_rounds *r, unsigned i)
@@ -455,10 +287,10 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.request = request,
 		.on_round = on_round,
 		.on_none = on_none,
-		.on_answer = judge,
+		.on_answer = cl_rounds_judge,
 		.on_fault = fault,
-		.on_over = end };
-	cl_await_init(&r->await, r->context, conf->plans, on_fetched, r);
+		.on_over = cl_rounds_end };
+	cl_await_init(&r->await, r->context, conf->plans, cl_rounds_fetched, r);
 	rc = cl_store_active(r->context->db, &r->active, err);
 	if (rc != CM_OK && rc != CM_ENOINPUT)
 		return rc;
@@ -480,7 +312,7 @@ void cl_rounds_close(struct cl_rounds *r)
 	cl_asker_close(r->asker);
 	if (r->round)
 		cl_round_stop(r->round);
-	tell_closed(r);
+	cl_rounds_tell_closed(r);
 }
 
 void cl_rounds_free(struct cl_rounds *r)

@@ -14,29 +14,20 @@
 #include "sh_sqlite_data.h"
 #include "sh_sqlite_file.h"
 #include "sh_sqlite_ledger.h"
+#include "sh_sqlite_rows.h"
 
 /* user_version is the version of the schema; other versions are refused.  Versions before 3 had no plans. */
 #define SCHEMA_VERSION 3
 
-static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS round(id BLOB PRIMARY KEY, sequence INTEGER NOT NULL UNIQUE,"
-	" state INTEGER NOT NULL, descriptor BLOB NOT NULL, signature BLOB NOT NULL, manifest BLOB,"
-	" manifest_signature BLOB, charge BLOB, sum BLOB) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS record(seq INTEGER PRIMARY KEY, body BLOB NOT NULL, sum "
-	"BLOB);" SH_SQLITE_LEDGER_SCHEMA;
+static const char schema[] = SH_SQLITE_ROWS_SCHEMA SH_SQLITE_LEDGER_SCHEMA;
 
 static const char check[] = "PRAGMA integrity_check(1)";
-
-/* SQLite has no checksums of rows.  One flipped bit could turn a collecting round into a void one, whose
- * messages the next start would destroy.  So `sum` is row_sum (db_sqlite.h) of all other columns. */
-#define ROW_COLUMNS "id, sequence, state, descriptor, signature, manifest, manifest_signature, charge"
-#define ROW_SUM     "row_sum(" ROW_COLUMNS ")"
 
 struct files {
 	char *rounds, *payloads; /* folders of their files */
 	bool readonly;
 	sqlite3 *db;
-	sqlite3_stmt *put_row, *get_row, *all_rows;
+	struct sh_sqlite_rows rows;
 	struct sh_sqlite_ledger ledger;
 };
 
@@ -46,9 +37,7 @@ static void files_close(void *ctx)
 
 	if (!f)
 		return;
-	(void)sqlite3_finalize(f->put_row);
-	(void)sqlite3_finalize(f->get_row);
-	(void)sqlite3_finalize(f->all_rows);
+	sh_sqlite_rows_fini(&f->rows);
 	sh_sqlite_ledger_fini(&f->ledger);
 	(void)sqlite3_close(f->db);
 	free(f->rounds);
@@ -58,75 +47,18 @@ static void files_close(void *ctx)
 
 static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
 {
-	struct files *f = ctx;
-	sqlite3_stmt *s = f->put_row;
-
-	db_bind(s, 1, row->round_id, PR_ROUND_ID_LEN);
-	(void)sqlite3_bind_int64(s, 2, (sqlite3_int64)row->sequence);
-	(void)sqlite3_bind_int64(s, 3, row->state);
-	db_bind(s, 4, row->descriptor.data, row->descriptor.len);
-	db_bind(s, 5, row->signature.data, row->signature.len);
-	db_bind(s, 6, row->manifest.data, row->manifest.len);
-	db_bind(s, 7, row->manifest_signature.data, row->manifest_signature.len);
-	db_bind(s, 8, row->charge.data, row->charge.len);
-	return db_done(s, err);
-}
-
-static enum cm_rc row_read(sqlite3_stmt *s, struct sh_row *row, struct cm_err *err)
-{
-	struct cr_span id = db_blob(s, 0);
-	int64_t state = sqlite3_column_int64(s, 2);
-
-	if (sqlite3_column_int(s, 8) != 1 || id.len != PR_ROUND_ID_LEN || state < SH_COLLECTING ||
-		state > SH_VOID)
-		return cm_fail(err, CM_EDATA, "state.db: a round's row is damaged");
-	*row = (struct sh_row){ .sequence = (uint64_t)sqlite3_column_int64(s, 1),
-		.state = (enum sh_state)state,
-		.descriptor = db_blob(s, 3),
-		.signature = db_blob(s, 4),
-		.manifest = db_blob(s, 5),
-		.manifest_signature = db_blob(s, 6),
-		.charge = db_blob(s, 7) };
-	memcpy(row->round_id, id.data, id.len);
-	return CM_OK;
-}
-
-static enum cm_rc rows(sqlite3_stmt *s, sh_row_fn *fn, void *user, size_t *n, struct cm_err *err)
-{
-	struct sh_row row;
-	enum cm_rc rc;
-
-	*n = 0;
-	while ((rc = db_step(s, err)) == CM_OK) {
-		rc = row_read(s, &row, err);
-		if (rc == CM_OK)
-			rc = fn(user, &row, err);
-		if (rc != CM_OK)
-			break;
-		++*n;
-	}
-	(void)sqlite3_reset(s);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return sh_sqlite_row_put(&((struct files *)ctx)->rows, row, err);
 }
 
 static enum cm_rc row_get(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user, struct cm_err *err)
 {
-	struct files *f = ctx;
-	size_t n;
-
-	db_bind(f->get_row, 1, round_id, PR_ROUND_ID_LEN);
-	enum cm_rc rc = rows(f->get_row, fn, user, &n, err);
-	(void)sqlite3_clear_bindings(f->get_row);
-	return rc == CM_OK && n == 0 ? cm_fail(err, CM_ENOINPUT, "no such round") : rc;
+	return sh_sqlite_row_get(&((struct files *)ctx)->rows, round_id, fn, user, err);
 }
 
 static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err)
 {
-	struct files *f = ctx;
-	size_t n;
-
-	return rows(f->all_rows, fn, user, &n, err);
+	return sh_sqlite_row_each(&((struct files *)ctx)->rows, fn, user, err);
 }
 
 static enum cm_rc records_put(
@@ -301,20 +233,8 @@ static enum cm_rc make_tables(sqlite3 *db, const struct sh_loss *loss, struct cm
 
 static enum cm_rc prepare(struct files *f, struct cm_err *err)
 {
-	/* Inserting a second round with a used sequence number fails; it never replaces the first. */
-	static const char put[] =
-		"INSERT INTO round(" ROW_COLUMNS ", sum)"
-		" VALUES(?1,?2,?3,?4,?5,?6,?7,?8,row_sum(?1,?2,?3,?4,?5,?6,?7,?8))"
-		" ON CONFLICT(id) DO UPDATE SET state=excluded.state, manifest=excluded.manifest,"
-		" manifest_signature=excluded.manifest_signature, charge=excluded.charge, sum=excluded.sum";
-	enum cm_rc rc = db_prepare(f->db, put, &f->put_row, err);
+	enum cm_rc rc = sh_sqlite_rows_init(&f->rows, f->db, err);
 
-	if (rc == CM_OK)
-		rc = db_prepare(f->db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round WHERE id=?",
-			&f->get_row, err);
-	if (rc == CM_OK)
-		rc = db_prepare(f->db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round ORDER BY sequence",
-			&f->all_rows, err);
 	return rc == CM_OK ? sh_sqlite_ledger_init(&f->ledger, f->db, err) : rc;
 }
 
