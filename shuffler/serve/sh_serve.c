@@ -171,31 +171,23 @@ static void run_tasks(struct sh_serve *s, int64_t now_ms)
 		;
 }
 
-#define LATE_WAIT_MS 30000
-#define LATE_LOOK_MS 1000 /* how often the clock is looked at meanwhile */
+#define LATE_LOOK_MS 1000 /* how often the clock is looked at while an end waits */
 
 /* Whether the end of this round waits: see sh_serve_now. */
 static bool is_late_start(struct sh_serve *s, const struct sh_round *r)
 {
-	int64_t mono_ms = cm_clock_mono_ms(), over_ms;
+	int64_t over_ms = r && !s->late.decided ? cm_clock_wall_ms() - r->d.deadline_ms : -1;
+	bool begun, waits;
 
-	if (s->late_until_ms < 0)
-		return false;
-	over_ms = r ? cm_clock_wall_ms() - r->d.deadline_ms : -1;
-	if (over_ms < 0 || !CM_CHECKED("shuffler.late_start") || sh_round_enough(r) ||
-		(s->late_until_ms > 0 && mono_ms >= s->late_until_ms)) {
-		s->late_until_ms = -1;
-		return false;
-	}
-	if (s->late_until_ms == 0) {
-		s->late_until_ms = mono_ms + LATE_WAIT_MS;
+	waits = sh_late_waits(
+		&s->late, over_ms, over_ms >= 0 && sh_round_enough(r), cm_clock_mono_ms(), &begun);
+	if (begun)
 		cm_log(CM_LOG_WARN,
 			"the open round was over before this start, by our clock: its end waits, in case the "
 			"clock is wrong",
 			CM_I("round", r->d.sequence), CM_I("seconds", over_ms / 1000),
-			CM_I("wait_seconds", LATE_WAIT_MS / 1000));
-	}
-	return true;
+			CM_I("wait_seconds", SH_LATE_WAIT_MS / 1000));
+	return waits;
 }
 
 int64_t sh_serve_now(struct sh_serve *s)

@@ -3,6 +3,7 @@
 
 #include "cm_clock.h"
 #include "cm_log.h"
+#include "sh_late.h"
 #include "sh_serve.h"
 
 enum poll_kind { POLL_NONE, POLL_ROUND, POLL_MANIFEST };
@@ -75,8 +76,7 @@ struct sh_serve {
 	int64_t started_ms;
 	struct cm_steady clock; /* of the open round */
 	bool clock_held;        /* a round is open, by `clock` */
-	int64_t late_until_ms; /* monotonic: until when the end of a round waits that was over at the start by
-				* a clock that may be wrong; 0: not asked yet, -1: no longer */
+	struct sh_late late;
 	void (*on_stopped)(void *user);
 	void *stopped_user;
 	struct sh_signed manifest; /* scratch: too large for the stack */

@@ -13,7 +13,7 @@
 #include "cm_file.h"
 
 #define PART ".part"
-#define NAME (2 * PR_HASH_LEN + sizeof PART)
+#define NAME (2 * (size_t)PR_HASH_LEN + sizeof PART)
 
 static char *path_of(const char *dir, const uint8_t hash[PR_HASH_LEN], const char *suffix, struct cm_err *err)
 {

@@ -1,0 +1,21 @@
+/* sh_late.c - whether the end of a round waits that was over before this start. */
+#include "sh_late.h"
+
+#include "cm_fault.h"
+
+bool sh_late_waits(struct sh_late *l, int64_t over_ms, bool enough, int64_t mono_ms, bool *begun)
+{
+	*begun = false;
+	if (l->decided)
+		return false;
+	if (over_ms < 0 || !CM_CHECKED("shuffler.late_start") || enough ||
+		(l->until_ms > 0 && mono_ms >= l->until_ms)) {
+		l->decided = true;
+		return false;
+	}
+	if (l->until_ms == 0) {
+		l->until_ms = mono_ms + SH_LATE_WAIT_MS;
+		*begun = true;
+	}
+	return true;
+}
