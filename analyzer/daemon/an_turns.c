@@ -44,9 +44,10 @@ static bool has_its_question(const struct an_state *s, const struct an_round_sta
 
 static bool may_be_tried(const struct an_turns *t, const struct an_round_state *r)
 {
-	/* A round that an operator selects runs regardless of its schedule. */
-	return an_round_open(r) && !t->barred[r->plan->number - 1] &&
-	       has_its_question(&t->context->files.state, r) &&
+	/* A round that an operator selects runs regardless of its schedule, but not without its payload: who
+	 * goes on with a try under way need not bring it, and may not begin another. */
+	return an_round_open(r) && (!an_round_waits(r) || t->context->run->payload.bytes) &&
+	       !t->barred[r->plan->number - 1] && has_its_question(&t->context->files.state, r) &&
 	       (t->context->run->only == 0 ? an_round_due(r, cm_clock_wall_ms())
 					   : t->context->run->only == r->plan->number);
 }

@@ -177,6 +177,8 @@ static enum cm_rc reserve(struct an_ledger_files *b, struct an_reservation *v,
 	struct rd_record record = { 0 };
 	enum cm_rc rc = CM_OK;
 
+	if (v->round->plan->payload_max > 0 && !payload->bytes)
+		return cm_fail(err, CM_EUSAGE, "the round wants a payload: --payload FILE");
 	if (v->round->plan->payload_max > 0) {
 		v->payload_size = payload->len;
 		rc = an_payload_keep(b->state_dir, payload, v->payload_hash, err);

@@ -120,6 +120,7 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	if (p->after != 0)
 		planned.categories = described.categories = 0;
 	return qy_query_equal(&planned, &described) && pt_randomizer_equal(&p->randomizer, &d->randomizer) &&
+	       qy_computing_equal(&p->computing, &d->computing) && p->payload_max == d->payload_max &&
 	       p->min_reports == d->min_reports && p->target == d->target;
 }
 

@@ -68,11 +68,14 @@ static const char *value_of(const char *header, const char *key)
 
 static bool read_type(struct cl_npy *f, const char *descr)
 {
-	if (descr[0] != '\'' || (descr[1] != '<' && descr[1] != '|') || descr[3] < '1' || descr[3] > '8' ||
-		descr[4] != '\'')
+	if (strnlen(descr, 5) < 5 || descr[0] != '\'' || (descr[1] != '<' && descr[1] != '|') ||
+		descr[3] < '1' || descr[3] > '8' || descr[4] != '\'')
 		return false;
 	f->kind = descr[2];
 	f->size = (unsigned)(descr[3] - '0');
+	/* Only of single bytes there is no order. */
+	if (descr[1] == '|' && f->size > 1)
+		return false;
 	if (f->kind == 'f')
 		return f->size == 4 || f->size == 8;
 	return (f->kind == 'i' || f->kind == 'u') &&

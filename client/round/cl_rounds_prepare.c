@@ -78,6 +78,7 @@ void cl_rounds_fetched(void *user)
 {
 	struct cl_rounds *r = user;
 	struct cl_payload *p = &r->conf.plans->payload;
+	bool awaited = false;
 	struct cm_err why;
 
 	/* Being judged, it comes back to fetch(). */
@@ -85,7 +86,9 @@ void cl_rounds_fetched(void *user)
 		return;
 	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
 	/* An answer that is on its way would pass for one to another request. */
-	if (cl_asker_awaits(r->asker, CL_ASK_PAYLOAD))
+	for (int ask = CL_ASK_ROUND; ask <= CL_ASK_PAYLOAD; ask++)
+		awaited = awaited || cl_asker_awaits(r->asker, (enum cl_ask)ask);
+	if (awaited)
 		cl_links_drop(r->conf.links, 0, 0, &why);
 	cl_payload_give_up(p, why.msg);
 	cl_plans_begin(r->conf.plans);

@@ -4,7 +4,8 @@
 
 #include "co_map.h"
 
-#define SCALING 2u /* where mean and scale are among the arrays */
+#define SCALING 2u     /* where mean and scale are among the arrays */
+#define LEAST   -230.0 /* e^LEAST is 0: products of it would be subnormal, which takes longer */
 
 static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err)
 {
@@ -43,7 +44,7 @@ static void errors(
 		most = fmax(most, e[k]);
 	}
 	for (uint32_t k = 0; k < classes; k++) {
-		e[k] = exp(e[k] - most);
+		e[k] = e[k] - most > LEAST ? exp(e[k] - most) : 0;
 		sum += e[k];
 	}
 	for (uint32_t k = 0; k < classes; k++)

@@ -3,6 +3,7 @@
 
 /* An answer is much larger than its question: it counts as so many frames. */
 #define PER_FRAME 16384u
+#define RETRY_MS  100u
 
 #define SPAN(field) ((struct cr_span){ (field).data, (field).len })
 
@@ -37,7 +38,11 @@ void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 	size_t n = 0;
 
-	enum cm_rc rc = sh_serve_check_reads(p, &no);
+	/* One part at a time: what a peer does not read would pile up, a payload for each connection. */
+	enum cm_rc rc = lk_pending(p->link) == 0
+				? CM_OK
+				: sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
+					  "answers to earlier questions are still on their way");
 	if (rc == CM_OK)
 		rc = sh_core_get_payload(
 			s->conf.core, get->round_id.data, get->round_id.len, &part, s->part, &n, &no, &err);

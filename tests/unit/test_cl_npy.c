@@ -91,6 +91,8 @@ static void other_files_are_refused(void **state)
 		{ "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", "<f4" },
 		{ "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", "<f4 or <f8" },
 		{ "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }", "<f4" },
+		{ "{'descr': '|f4', 'fortran_order': False, 'shape': (2, 3), }", "<f4" },
+		{ "{'fortran_order': False, 'shape': (2, 3), 'descr': '<", "<f4" },
 		{ "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", "C order" },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", "two dimensions" },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", "two dimensions" },

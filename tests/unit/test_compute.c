@@ -161,6 +161,47 @@ static enum cm_rc tree_with(
 	return rc;
 }
 
+/* A chain of n nodes, each with leaf 0 at its left. */
+static enum cm_rc chain_of(uint32_t n, struct cm_err *err)
+{
+	static const uint32_t edges[2] = { 2, 1 }, columns[] = { 3, 2, 2, 4 };
+	struct qy_computing c = computed_by("tree-path", 2, 4, CO_PART_ALL, 0);
+	struct qy_query q = computed_columns(columns, 4);
+	struct computed_payload p = { .arrays = 0 };
+	enum cm_rc rc;
+
+	computed_head(&p, "feature", 2, 1, &n);
+	computed_head(&p, "threshold", 1, 1, &n);
+	computed_head(&p, "left", 2, 1, &n);
+	computed_head(&p, "right", 2, 1, &n);
+	computed_head(&p, "edges", 1, 2, edges);
+	for (uint32_t i = 0; i < n; i++)
+		computed_int(&p, 0);
+	for (uint32_t i = 0; i < n; i++)
+		computed_float(&p, 0);
+	for (uint32_t i = 0; i < n; i++)
+		computed_int(&p, -1);
+	for (uint32_t i = 1; i < n; i++)
+		computed_int(&p, (int32_t)i);
+	computed_int(&p, -2);
+	computed_float(&p, 0);
+	computed_float(&p, 0);
+	computed_end(&p);
+	rc = co_payload_check(&c, &q, p.bytes, p.len, err);
+	qy_query_fini(&q);
+	return rc;
+}
+
+static void a_tree_has_no_more_nodes_than_leaves(void **state)
+{
+	struct cm_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(chain_of(3, &err), CM_OK);
+	assert_int_equal(chain_of(4, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "more than the 3 leaves"));
+}
+
 static void a_tree_always_ends_in_a_leaf_that_is_asked_for(void **state)
 {
 	struct cm_err err = { 0 };
@@ -281,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_map_has_only_what_it_reads),
 		cmocka_unit_test(bounds_of_vectors_are_checked),
 		cmocka_unit_test(a_tree_always_ends_in_a_leaf_that_is_asked_for),
+		cmocka_unit_test(a_tree_has_no_more_nodes_than_leaves),
 		cmocka_unit_test(a_payload_has_the_arrays_of_its_map),
 		cmocka_unit_test(a_reading_is_whole_or_none),
 		cmocka_unit_test(labels_are_texts_where_classes_have_names),
