@@ -60,19 +60,23 @@ static void settle(double *delta, size_t n)
 /* The mass of infinite loss, with what is missing to 1; NAN: this is no distribution. */
 static double infinite_of(const struct acct_pmf *m)
 {
-	double sum = m->infinite;
+	double sum = m->infinite, low = 0; /* Neumaier's sum */
 
 	if (!(m->infinite >= 0 && m->infinite <= 1) || m->size < 1 || m->size > ACCT_MAX_POINTS)
 		return NAN;
 	for (size_t i = 0; i < m->size; i++) {
 		if (!(m->p[i] >= 0))
 			return NAN;
-		sum += m->p[i];
+		double next = sum + m->p[i];
+
+		low += sum >= m->p[i] ? (sum - next) + m->p[i] : (m->p[i] - next) + sum;
+		sum = next;
 	}
 	if (!(sum <= 1 + SLACK))
 		return NAN;
-	double rounding = (double)m->size * DBL_EPSILON; /* of masses that are rounded, and of their sum */
-	return fmin(1, m->infinite + (1 - sum > rounding ? 1 - sum + rounding : 0));
+	/* The masses are rounded, each by half an ulp at most: half an ulp of 1 in all. */
+	double missing = (1 - sum) - low, rounding = 4 * DBL_EPSILON;
+	return fmin(1, m->infinite + (missing > rounding ? missing + rounding : 0));
 }
 
 /* delta(k step) = sum over j > k of p_j (1 - e^((k-j) step)) for k = 0..n-1.  With A the mass above k,
@@ -80,11 +84,15 @@ static double infinite_of(const struct acct_pmf *m)
 static void sum_losses(const struct acct_pmf *m, double step, double infinite, double *delta, size_t n)
 {
 	double above = 0, sum = 0, keep = exp(-step), gain = -expm1(-step);
+	/* Of each step the powers and the operations. */
+	double up = 1 + ((double)(m->lower > 0 ? m->lower : 0) + (double)m->size + 16) * 8 * DBL_EPSILON;
 
+	/* 1 - keep may be an ulp of 1 above gain. */
+	gain += DBL_EPSILON;
 	for (long k = m->lower + (long)m->size - 1; k >= 0; k--) {
 		/* now of losses above k */
 		if (k < (long)n)
-			delta[k] = (infinite + sum) * (1 + ((double)m->size * 4 + 64) * DBL_EPSILON);
+			delta[k] = (infinite + sum) * up;
 		if (k >= m->lower)
 			above += m->p[k - m->lower];
 		sum = keep * sum + gain * above;
@@ -105,7 +113,8 @@ enum acct_rc acct_profile_of_pmf(
 		return ACCT_EDOMAIN;
 	for (int i = 0; i < (add ? 2 : 1); i++) {
 		infinite[i] = infinite_of(way[i]);
-		if (isnan(infinite[i]) || labs(way[i]->lower) > (long)ACCT_MAX_POINTS)
+		if (isnan(infinite[i]) || way[i]->lower > (long)ACCT_MAX_POINTS ||
+			way[i]->lower < -(long)ACCT_MAX_POINTS)
 			return ACCT_EDOMAIN;
 		last = way[i]->lower + (long)way[i]->size - 1 > last ? way[i]->lower + (long)way[i]->size - 1
 								     : last;

@@ -96,7 +96,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 		r->sampling = cmd_source_real(&s, "sampling");
 	if (json_object_get(object, "messages"))
 		r->messages = (enum acct_messages)fmin(6, (double)cmd_source_count(&s, "messages"));
-	if (json_object_get(object, "triple"))
+	if (r->messages == ACCT_SETS || json_object_get(object, "triple"))
 		r->triple = cmd_source_real(&s, "triple");
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);

@@ -54,9 +54,10 @@ static void sets(const struct acct_list *r, struct acct_kinds *k)
 	}
 	with = fmax(0, both - r->triple);
 	without = apart - with;
-	/* Else there is no third input.  Remainders of rounding are none. */
-	if (!(without >= -1e-12 * apart && none - without >= -1e-12 * apart))
+	/* Else there is no third input; a remainder of rounding is none.  A kind too many does no harm. */
+	if (!(without >= -1e-9 * apart && none - without >= -1e-9 * apart))
 		return;
+	without = fmax(0, without);
 	add_atom(&k->kind[2], p * with, 1, 1 / p, p);
 	add_atom(&k->kind[2], p * with, 1 / p, 1, p);
 	add_atom(&k->kind[2], without, p, 1, 1);
@@ -64,7 +65,7 @@ static void sets(const struct acct_list *r, struct acct_kinds *k)
 	add_atom(&k->kind[2], p * r->triple, 1, 1, p);
 	add_atom(&k->kind[2], with, p, p, 1);
 	add_atom(&k->kind[2], p * without, 1 / p, 1 / p, p);
-	add_atom(&k->kind[2], none - without, 1, 1, 1);
+	add_atom(&k->kind[2], fmax(0, none - without), 1, 1, 1);
 	k->kinds = 3;
 }
 

@@ -46,6 +46,9 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 			return acct_fault(why, too_many);
 	if (arg[6].size > 0)
 		s->round.messages = (enum acct_messages)arg[6].x[0];
+	/* The smallest triple is charged least, so none is taken for granted. */
+	if (s->round.messages == ACCT_SETS && arg[7].size == 0)
+		return acct_fault(why, "messages=4 needs triple");
 	if (arg[7].size > 0)
 		s->round.triple = arg[7].x[0];
 	return ACCT_OK;

@@ -87,7 +87,7 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 		put_real(&t, ",sampling=", r->sampling);
 	if (r->messages != ACCT_ANY_MESSAGES)
 		put(&t, ",messages=%u", (unsigned)r->messages);
-	if (r->triple > 0)
+	if (r->messages == ACCT_SETS)
 		put_real(&t, ",triple=", r->triple);
 	if (r->count > 1)
 		put(&t, ",count=%" PRIu64, r->count);

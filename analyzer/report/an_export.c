@@ -52,7 +52,7 @@ static json_t *part_json(const struct acct_round *r)
 		(json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec);
 	if (part && ((r->messages != ACCT_ANY_MESSAGES &&
 			     json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
-			    (r->triple > 0 &&
+			    (r->messages == ACCT_SETS &&
 				    json_object_set_new(part, "triple", an_json_real(r->triple)) != 0) ||
 			    (r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
 			    (r->defect > 0 &&

@@ -123,11 +123,10 @@ static enum cm_rc tree_load(struct co_maker *m, struct cm_err *err)
 		rc = load_edges(m, 1, &m->array[EDGES], err);
 	if (rc == CM_OK)
 		rc = co_want_no_more(m, CO_ARRAYS_MAX, err);
-	/* A binary tree has a node less than leaves.  More nodes would make the work a choice of who made the
-	 * payload. */
-	if (rc == CM_OK && nodes > m->q->column[0].categories)
-		rc = cm_fail(err, CM_EDATA, "payload: %lu nodes, more than the %lu leaves of the query",
-			(unsigned long)nodes, (unsigned long)m->q->column[0].categories);
+	/* Every reading looks at all of them. */
+	if (rc == CM_OK && nodes > CO_NODES_MAX)
+		rc = cm_fail(err, CM_EDATA, "payload: %lu nodes, more than %u", (unsigned long)nodes,
+			CO_NODES_MAX);
 	for (uint32_t i = 0; rc == CM_OK && i < nodes; i++) {
 		int32_t feature = py_int(m->array[FEATURE], i);
 

@@ -53,7 +53,8 @@
 
 #define CO_FEATURES_MAX 131072u
 #define CO_CLASSES_MAX  1000u
-#define CO_BOUND_MIN    1e-9 /* of C and L */
+#define CO_NODES_MAX    65536u /* of a tree, all of which every reading looks at */
+#define CO_BOUND_MIN    1e-9   /* of C and L */
 #define CO_BOUND_MAX    1e9
 #define CO_SECONDS_MAX  3600.0
 

@@ -38,8 +38,8 @@ void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 	size_t n = 0;
 
-	/* One part at a time: what a peer does not read would pile up, a payload for each connection. */
-	enum cm_rc rc = lk_pending(p->link) == 0
+	/* What a peer does not read would pile up, of each connection: at most two parts. */
+	enum cm_rc rc = lk_pending(p->link) <= PR_PAYLOAD_PART
 				? CM_OK
 				: sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
 					  "answers to earlier questions are still on their way");

@@ -58,23 +58,23 @@ def read(path):
 
 
 def examples(text):
-    """(command, what it prints) of the accountant, as they stand between fences."""
+    """(command, what it prints) of the accountant, and of what makes its files, as they stand between fences."""
     for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
         for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, printed = example.replace("\\\n", " ").partition("\n")
-            if command.startswith("tombola-accountant ") and not LEFT_OUT.search(command):
+            if command.startswith(("tombola-accountant ", "printf ")) and not LEFT_OUT.search(command):
                 yield command, printed.split("\n$ ")[0].strip()
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("path,least", [("README.md", 1), ("doc/accountant.md", 12), ("doc/accounting.md", 1),
                                         ("doc/analyses.md", 2)])
-def test_the_accountant_prints_what_documents_say(path, least):
+def test_the_accountant_prints_what_documents_say(path, least, tmp_path):
     found = list(examples(read(path)))
     assert len(found) >= least
     folder = os.path.dirname(program("tombola-accountant"))
     for command, printed in found:
-        run = subprocess.run(command, shell=True, capture_output=True, text=True,
+        run = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path,
                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
         assert printed in run.stdout + run.stderr, (command, run.stdout, run.stderr)
 

@@ -175,31 +175,29 @@ static enum cm_rc chain_of(uint32_t n, struct cm_err *err)
 	computed_head(&p, "left", 2, 1, &n);
 	computed_head(&p, "right", 2, 1, &n);
 	computed_head(&p, "edges", 1, 2, edges);
-	for (uint32_t i = 0; i < n; i++)
-		computed_int(&p, 0);
-	for (uint32_t i = 0; i < n; i++)
-		computed_float(&p, 0);
-	for (uint32_t i = 0; i < n; i++)
-		computed_int(&p, -1);
-	for (uint32_t i = 1; i < n; i++)
-		computed_int(&p, (int32_t)i);
-	computed_int(&p, -2);
-	computed_float(&p, 0);
-	computed_float(&p, 0);
 	computed_end(&p);
-	rc = co_payload_check(&c, &q, p.bytes, p.len, err);
+	size_t len = p.len + 16 * (size_t)n + 8;
+	uint8_t *bytes = calloc(1, len), *left = bytes + p.len + 8 * (size_t)n, *right = left + 4 * (size_t)n;
+	assert_non_null(bytes);
+	memcpy(bytes, p.bytes, p.len);
+	for (uint32_t i = 0; i < n; i++) {
+		cm_put_le32(left + 4 * (size_t)i, UINT32_MAX);
+		cm_put_le32(right + 4 * (size_t)i, i + 1 < n ? i + 1 : UINT32_MAX - 1);
+	}
+	rc = co_payload_check(&c, &q, bytes, len, err);
+	free(bytes);
 	qy_query_fini(&q);
 	return rc;
 }
 
-static void a_tree_has_no_more_nodes_than_leaves(void **state)
+static void the_work_of_a_tree_is_bounded(void **state)
 {
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(chain_of(3, &err), CM_OK);
-	assert_int_equal(chain_of(4, &err), CM_EDATA);
-	assert_non_null(strstr(err.msg, "more than the 3 leaves"));
+	assert_int_equal(chain_of(CO_NODES_MAX, &err), CM_OK);
+	assert_int_equal(chain_of(CO_NODES_MAX + 1, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "65537 nodes, more than 65536"));
 }
 
 static void a_tree_always_ends_in_a_leaf_that_is_asked_for(void **state)
@@ -322,7 +320,7 @@ int main(void)
 		cmocka_unit_test(a_map_has_only_what_it_reads),
 		cmocka_unit_test(bounds_of_vectors_are_checked),
 		cmocka_unit_test(a_tree_always_ends_in_a_leaf_that_is_asked_for),
-		cmocka_unit_test(a_tree_has_no_more_nodes_than_leaves),
+		cmocka_unit_test(the_work_of_a_tree_is_bounded),
 		cmocka_unit_test(a_payload_has_the_arrays_of_its_map),
 		cmocka_unit_test(a_reading_is_whole_or_none),
 		cmocka_unit_test(labels_are_texts_where_classes_have_names),

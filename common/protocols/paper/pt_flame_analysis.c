@@ -78,7 +78,9 @@ struct work {
 static void fill(const struct work *w, const struct sums *t, struct qy_item *item)
 {
 	double range = w->q->high - w->q->low, middle = w->q->low + range / 2;
-	double mean = t->first / w->kept.mean, most = fmin(fmax(mean, -0.5), 0.5);
+	/* Devices that all hold an end of the range have scores of this mean.  When by chance all of them
+	 * show that end, the score's spread is theirs and not zero. */
+	double end = w->slope / 2, mean = t->first / w->kept.mean, most = fmin(fmax(mean, -end), end);
 	double zero = fmin(fmax(0, w->q->low), w->q->high);
 	double own = (w->kept.mean - w->kept.variance) * most * most, sd;
 
