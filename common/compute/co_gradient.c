@@ -4,8 +4,8 @@
 
 #include "co_map.h"
 
-#define SCALING 2u     /* where mean and scale are among the arrays */
-#define LEAST   -230.0 /* e^LEAST is 0: products of it would be subnormal, which takes longer */
+#define SCALING 2u       /* where mean and scale are among the arrays */
+#define LEAST   (-230.0) /* e^LEAST is 0: products of it would be subnormal, which takes longer */
 
 static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err)
 {
