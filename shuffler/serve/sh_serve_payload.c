@@ -39,10 +39,7 @@ void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	size_t n = 0;
 
 	/* What a peer does not read would pile up, of each connection: at most two parts. */
-	enum cm_rc rc = lk_pending(p->link) <= PR_PAYLOAD_PART
-				? CM_OK
-				: sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
-					  "answers to earlier questions are still on their way");
+	enum cm_rc rc = sh_serve_check_reads(p, PR_PAYLOAD_PART, RETRY_MS, &no);
 	if (rc == CM_OK)
 		rc = sh_core_get_payload(
 			s->conf.core, get->round_id.data, get->round_id.len, &part, s->part, &n, &no, &err);

@@ -35,7 +35,7 @@ void sh_serve_on_get_manifest(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
-	enum cm_rc rc = sh_serve_check_reads(p, &no);
+	enum cm_rc rc = sh_serve_check_reads(p, SH_SERVE_QUEUED, SH_SERVE_RETRY_MS, &no);
 	if (rc == CM_OK)
 		rc = sh_core_manifest(s->conf.core, id->data, id->len, &s->manifest, &no, &err);
 	if (rc == CM_EMORE)

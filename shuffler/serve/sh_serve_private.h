@@ -143,8 +143,12 @@ void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame);
 void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame);
 
 /* sh_serve_proof.c */
-/* Refuse (CM_EPROTO with *no) a peer that sends requests and does not read the answers. */
-CM_CHECK enum cm_rc sh_serve_check_reads(const struct peer *p, struct sh_refusal *no);
+#define SH_SERVE_QUEUED   (1u << 20) /* bytes, for answers that are small */
+#define SH_SERVE_RETRY_MS 1000u
+/* Refuse (CM_EPROTO with *no, to try again after retry_ms) a peer that sends requests and does not read the
+ * answers: more than `queued` bytes wait to be sent to it. */
+CM_CHECK enum cm_rc sh_serve_check_reads(
+	const struct peer *p, size_t queued, uint32_t retry_ms, struct sh_refusal *no);
 void sh_serve_on_get_proof(struct peer *p, const Tombola__V1__Frame *frame);
 
 /* sh_serve_answers.c */

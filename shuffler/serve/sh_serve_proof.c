@@ -1,11 +1,9 @@
-/* sh_serve_proof.c - what clients ask about sealed rounds: are messages in them?.
+/* sh_serve_proof.c - what clients ask about sealed rounds: are messages in them?
  *
  * Nothing is counted or logged of what is asked, or answered. */
 #include "sh_serve_private.h"
 
-#define PROOF_PENDING  (1u << 20) /* bytes queued to a client before it is told to wait */
-#define PROOF_PAUSE_MS 100        /* between two questions of a connection: each takes some milliseconds */
-#define RETRY_MS       1000u
+#define PROOF_PAUSE_MS 100 /* between two questions of a connection: each takes some milliseconds */
 
 #define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
 
@@ -15,11 +13,11 @@ static const uint8_t *id_of(const ProtobufCBinaryData *id)
 }
 
 /* Answers are larger than questions: one that does not read them is told to wait. */
-enum cm_rc sh_serve_check_reads(const struct peer *p, struct sh_refusal *no)
+enum cm_rc sh_serve_check_reads(const struct peer *p, size_t queued, uint32_t retry_ms, struct sh_refusal *no)
 {
-	if (lk_pending(p->link) <= PROOF_PENDING)
+	if (lk_pending(p->link) <= queued)
 		return CM_OK;
-	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, retry_ms,
 		"answers to earlier questions are still on their way");
 }
 
@@ -49,7 +47,7 @@ void sh_serve_on_get_proof(struct peer *p, const Tombola__V1__Frame *frame)
 		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "hashes: %zu bytes",
 			get->hashes.len);
 	if (rc == CM_OK)
-		rc = sh_serve_check_reads(p, &no);
+		rc = sh_serve_check_reads(p, SH_SERVE_QUEUED, SH_SERVE_RETRY_MS, &no);
 	if (rc == CM_OK)
 		rc = check_pause(p, &no);
 	if (rc == CM_OK)
