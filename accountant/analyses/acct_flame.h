@@ -91,8 +91,10 @@ ACCT_CHECK enum acct_rc acct_flame_double_round(
 ACCT_CHECK enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double failure,
 	double delta, struct acct_bound *epsilon, const char **why);
 /* A PROVED LOWER BOUND on epsilon (tight for bins 0 and 2, weak for many): the victim all 0 against all 1,
- * everybody else all 1/2, and a test of how many messages lie below 1/2.  No analysis can go below it.  0
- * where the test shows nothing.  ACCT_EDOMAIN where an index may be chosen by more than `padded` users. */
+ * everybody else all 1/2, and a test of how many messages lie below 1/2.  With Bin(N-k, 1/2) + Bin(k, b)
+ * against Bin(k, 1-b), any threshold t shows epsilon >= log((P(>= t) - delta)/Q(>= t)).  No analysis can go
+ * below it.  0 where the test shows nothing.  ACCT_EDOMAIN where an index may be chosen by more than `padded`
+ * users. */
 ACCT_CHECK enum acct_rc acct_flame_double_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 
@@ -101,9 +103,12 @@ ACCT_CHECK enum acct_rc acct_flame_double_lower(
  * against a dummy.  Every a is covered, stretches of them by their most of each kind: the upper end is up to
  * 0.5 % (few bins) or 5 % (many) above the worst a alone.  That needs users <= padded: with more, an index
  * may overflow, what takes the place of a dropped message is then another user's and not a dummy, and 2k
- * coordinates of one input against another are charged.  `length` is read for its range only. The upper end
- * is PROVED, where every user sends equally many messages of one index each; the lower end is that of the
- * bound at a = k (of 2k), not of the protocol. Cost: up to 13 compositions, some seconds. */
+ * coordinates of one input against another are charged.  (Binary response, eps 0.5, k = 1, n_p = 50, 50
+ * others on each index: the delta at 0.475 is 14,000 times that of one full round.)  For Laplace, input 0
+ * against the blanket is taken up to eps 0.75 with e^(-eps/4) Laplace(1/4), about which 0 and 1/2 are
+ * symmetric.  `length` is read for its range only. The upper end is PROVED, where every user sends equally
+ * many messages of one index each; the lower end is that of the bound at a = k (of 2k), not of the protocol.
+ * Cost: up to 13 compositions, some seconds. */
 ACCT_CHECK enum acct_rc acct_flame_topk_epsilon(
 	const struct acct_flame_sparse *s, double delta, struct acct_bound *epsilon, const char **why);
 /* A PROVED LOWER BOUND on epsilon, as acct_flame_double_lower, both records having the same top k.  Others'
