@@ -201,7 +201,8 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 
 /* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
  * agree with chance `same`: where not all agree, at most C(d-1, 2) of the C(d, 2) pairs do, and their mean
- * number is known.  0 but for two inputs, and for three in two cells. */
+ * number is known.  Some pairwise independent families meet it.  0 but for two inputs, and for three in two
+ * cells. */
 static double all_agree(double d, double same)
 {
 	return fmax(0, (d * same - (d - 2)) / 2);
