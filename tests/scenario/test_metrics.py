@@ -86,14 +86,19 @@ def documented():
         for line in f:
             if not line.startswith("| `tombola_"):
                 continue
-            name, kind, labels, said = (cell.strip() for cell in line.strip().strip("|").split("|"))
-            assert name.strip("`") not in out, name
+            what, said = (cell.strip() for cell in line.strip().strip("|").split("|"))
+            name, _, labels = what.partition(" by ")
+            name = name.strip("`")
+            assert name not in out, name
+            # The page says by which names one knows the kinds.
+            kind = ("counter" if name.endswith("_total") else
+                    "histogram" if "_duration_" in name or name == "tombola_shuffler_commit_reports" else "gauge")
             if ":" in labels:
                 label, of = labels.split(":")
                 labels = (label.strip().strip("`"), [v.strip() for v in of.split(",")])
             else:
                 labels = ("", [v.strip().strip("`") for v in labels.split(",") if v.strip()])
-            out[name.strip("`")] = (kind, *labels, said)
+            out[name] = (kind, *labels, said)
     return out
 
 
@@ -431,7 +436,8 @@ def test_every_rule_is_tested_and_in_the_manual():
     with open(os.path.join(wire.ROOT, "tests", "alerts.yml"), encoding="utf-8") as f:
         tests = [case for t in yaml.safe_load(f)["tests"] for case in t["alert_rule_test"]]
     with open(os.path.join(wire.ROOT, "doc", "metrics.md"), encoding="utf-8") as f:
-        manual = {m[1]: m[2] for m in re.finditer(r"^\| `(Tombola\w+)` \| (\w+) \|", f.read(), re.M)}
+        manual = {name: m[1] for m in re.finditer(r"^- (critical|warning): (.*\n(?:  .*\n)*)", f.read(), re.M)
+                  for name in re.findall(r"`(Tombola\w+)`", m[2])}
     assert manual == {r["alert"]: r["labels"]["severity"] for r in rules()}
     for rule in rules():
         cases = [bool(t["exp_alerts"]) for t in tests if t["alertname"] == rule["alert"]]
