@@ -153,6 +153,23 @@ static void add_node(const struct acct_path *w, const struct line *f, double t, 
 	sum->work += NODE_WORK(w->list);
 }
 
+/* What the sums lack: the nodes that were skipped, as sums of dt/t and of dt over pi; all beyond t, where
+ * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of itself); and the rounding of the sums. */
+static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
+	double skipped_t, double skipped_1, double t, struct sums *sum)
+{
+	double a = w->tau * t, tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / acos(-1);
+
+	skipped_t += tail;
+	skipped_1 += tail * t;
+	double adding = sum->nodes * ACCT_ULP;
+	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
+	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
+	sum->excess_err +=
+		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f->total) * skipped_1 +
+		adding * sum->excess_size;
+}
+
 /* The trapezoid sums.  A skipped node counts as exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False: given
  * up, because it takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
@@ -209,18 +226,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			add_node(w, &line, t, step / pi, sum);
 		}
 	}
-	/* Beyond the last node only the Gaussian decays: integrals of exp(-(tau t)^2/2)/t and of itself. */
-	double t = (double)last * step, a = w->tau * t,
-	       tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / pi;
-	skipped_t += tail;
-	skipped_1 += tail * t;
-	/* The rounding of the sums themselves is added. */
-	double adding = sum->nodes * ACCT_ULP;
-	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
-	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
-	sum->excess_err +=
-		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f.total) * skipped_1 +
-		adding * sum->excess_size;
+	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, sum);
 	return true;
 }
 
