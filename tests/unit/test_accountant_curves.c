@@ -188,9 +188,9 @@ static void figures_have_the_values_that_were_printed(void **state)
 	} known[] = {
 		{ "002-4a", "girgis", ",10,", .02273, 1e-3 },
 		{ "002-4a", "girgis", ",100000,", 1.63983, 1e-4 },
-		{ "002-4d", "girgis", ",100000,", 21.5188, 1e-4 },
 		{ "002-4a", "clones", ",100000,", 1.01528, 1e-2 },
 		{ "002-4a", "strong-clones", ",100000,", .90458, 1e-2 },
+		{ "002-4d", "girgis", ",100000,", 21.5188, 1e-4 },
 		{ "004-2", "gspa", ",1000,", .19296, 1e-3 },
 		{ "003-8", "flame-first", ",0.01,", .9102, 3e-3 },
 	};
@@ -200,7 +200,8 @@ static void figures_have_the_values_that_were_printed(void **state)
 		char args[60];
 
 		(void)snprintf(args, sizeof args, "figure %s", known[i].figure);
-		assert_int_equal(run(args), 0);
+		if (i == 0 || strcmp(known[i].figure, known[i - 1].figure) != 0)
+			assert_int_equal(run(args), 0);
 		double got = value_of(known[i].method, known[i].x);
 		if (!(fabs(got / known[i].value - 1) < known[i].within))
 			fail_msg("%s %s: %g, not %g", known[i].figure, known[i].method, got, known[i].value);

@@ -292,10 +292,10 @@ static void rounds_compose(void **state)
 /* 0.1 to 99.9 per cent of what binds: never above the cells, never falling with n. */
 static void extremes(void **state)
 {
-	static const double eps0[] = { 1e-6, 1e-3, 0.5, 4, 12, 50 }, n[] = { 1, 2, 1e3, 1e6, 1e9, 1e12 };
+	static const double eps0[] = { 1e-6, 0.5, 4, 50 }, n[] = { 1, 2, 1e3, 1e6, 1e9, 1e12 };
 
 	(void)state;
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		double before = INFINITY;
 
 		for (size_t k = 0; k < 6; k++) {
