@@ -89,6 +89,16 @@ ACCT_CHECK enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *vi
 ACCT_CHECK enum acct_rc acct_gspa_mu(
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why);
 
+/* PAPER VALUE, not a guarantee: "Echo of Neighbors" (Liu, Zhao, Xiong, Liu, Chen 2023), the closed form of
+ * the clones with every participant's own number of them, as its authors' code has it.  With n participants,
+ * victim 1 of the largest epsilon, and for i other than 1, j any,
+ *   p_ij = (eps_i/eps_j) (1-e^-eps_j)/(1-e^-eps_i) e^-max(eps_i, eps_j)/n,   S = sum p_ij >= 16 log(4/delta),
+ *   epsilon = log(1 + tanh(eps_1/2) (8 sqrt(log(4/delta)/S) + 8/S)).
+ * It is said of Laplace noise that is cut off.  ACCT_EDOMAIN where S is too small, and where some delta of a
+ * class is not 0. */
+ACCT_CHECK enum acct_rc acct_gspa_liu(
+	const struct acct_gspa_class *cls, size_t n, double delta, double *epsilon, const char **why);
+
 /* The Gaussian curve: delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), to about 1e-12 relative.
  * Balle, Wang 2018, Theorem 8.
  * mu (0, inf), epsilon [0, inf), delta (0, 1).  ACCT_EPRECISION below 1e-200. */

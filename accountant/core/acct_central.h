@@ -32,8 +32,7 @@ void acct_central_list(struct acct_list *l, const struct acct_round *r);
 double acct_central_at(const struct acct_list *l, const struct acct_hull *hull, double eps, bool swap,
 	struct acct_point *at);
 
-/* What acct_central_at needs of a profile; *hull stays NULL for other events.  Free it with acct_hull_free.
- */
+/* What acct_central_at needs of a profile; *hull is NULL for other events.  Free it with acct_hull_free. */
 ACCT_CHECK enum acct_rc acct_central_init(const struct acct_list *l, struct acct_hull **hull);
 
 /* acct_hull.c: the largest convex curve through or below the points of a profile. */

@@ -80,8 +80,7 @@ static double choose(double m, double i)
 }
 
 /* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the rest it is not theirs in `against`.  A sign is kept with chance g/(1+g).
- */
+ * first input's in `first`; of the rest it is not theirs in `against`.  One is kept with chance g/(1+g). */
 static void words_kind(struct acct_kind *k, double s, double first, double second, double against, double g)
 {
 	double with = s - first - second - against, down = pow(1 + g, -s);

@@ -13,6 +13,7 @@
 struct acct_rounds {
 	struct acct_curve curve;
 	double count, deviation, range;
+	double probe; /* work of one point, in both directions; 0: not known */
 };
 
 /* The distinct rounds of a question, checked. */
@@ -29,6 +30,7 @@ struct acct_plan {
 	bool blurred; /* a dropped round was lossless only up to rounding */
 	struct acct_work work;
 	double most_nodes; /* nodes allowed in one part's grid */
+	double tail;       /* mass given up of each round */
 };
 
 /* ACCT_ELIMIT above 1024 rounds.  Call acct_plan_fini whatever the result; until then p must not move. */

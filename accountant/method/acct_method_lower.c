@@ -67,8 +67,7 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 	put(r, none - without, 1, 1);
 }
 
-/* The pair of the data sets in which the others hold the victim's first input, or a third where it is known.
- */
+/* The pair of the data sets in which the others hold the victim's first input, or a third where known. */
 static enum acct_rc held(
 	const struct acct_spec *s, bool third, bool alone, struct acct_round *r, const char **why)
 {

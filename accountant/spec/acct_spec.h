@@ -11,11 +11,13 @@
  *              padded= and least=
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
+ *   poisson=   the chance with which each of the n participants takes part, independently, again in every
+ *              repetition; not with dummies, sampling= or levels: acct_round_poisson
  *   defect=    the chance that the victim's input is given away: acct.h
  *
  * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.  A round may have
  * several slots, each a batch of its own, which compose: there eps0, dummies and defect are each slot's, and
- * sampling= is refused, for one draw would decide for all.
+ * sampling= and poisson= are refused, for one draw would decide for all.
  *
  *   generic:eps0=               any randomizer with this guarantee
  *   rr:eps0=                    binary response
