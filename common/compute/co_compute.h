@@ -91,7 +91,7 @@ enum co_part {
 };
 
 /* The parameters of a map, and which fields it reads: the one that has all features as an array, or one field
- * for each; then the label's.  Bytes, little-endian (doc/computing.md):
+ * for each; then the label's.  Bytes, little-endian:
  *   u8 1; u8 1 if the features are an array; u8 1 if there is a label; u8 part; u32 m; f64 C; f64 seconds;
  *   u16 K; u8 1 if classes have names; then for each class u8 length and its name.  Without names the classes
  *   are "0", "1", ... */
