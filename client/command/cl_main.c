@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "cl_begin_programs.h"
 #include "cl_check.h"
 #include "cl_db.h"
 #include "cl_device.h"
@@ -95,7 +96,7 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 	if (rc == CM_OK && conf.rounds > 1 && strcmp(input.path, "-") == 0)
 		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --rounds needs a file");
 	if (rc == CM_OK)
-		rc = cl_programs_start(&setup->conf.programs, &conf.programs, err);
+		rc = cl_begin_programs(setup, &conf.programs, err);
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
@@ -192,7 +193,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 			.format = setup.format,
 			.device_field = setup.conf.device_field };
 		conf.progress = isatty(STDERR_FILENO);
-		rc = cl_programs_start(&setup.conf.programs, &conf.programs, err);
+		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
@@ -226,7 +227,7 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 	if (rc == CM_OK)
 		rc = cl_options_wait(cli->option[ENCODE_WAIT], &wait_ms, err);
 	if (rc == CM_OK)
-		rc = cl_programs_start(&setup->conf.programs, &programs, err);
+		rc = cl_begin_programs(setup, &programs, err);
 	if (rc != CM_OK)
 		return rc;
 	cl_fetched_init(&round);
@@ -337,6 +338,8 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
 	rc = rc == CM_OK ? err->code : rc;
+	if (rc == CM_OK)
+		rc = cl_try_programs(&setup, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
 	cl_setup_fini(&setup);

@@ -335,10 +335,10 @@ enum cm_rc cl_cell_exec(
 	const struct cl_cell *c, int program, unsigned seconds, struct cl_cell_run *out, struct cm_err *err)
 {
 	enum { IN, IN_END, OUT, OUT_END, CTL, CTL_END, ALL };
-	int fd[ALL] = { -1, -1, -1, -1, -1, -1 }, listener;
+	int fd[ALL] = { -1, -1, -1, -1, -1, -1 };
 	enum cm_rc rc = CM_OK;
 
-	*out = (struct cl_cell_run){ -1, -1, -1 };
+	*out = CL_CELL_NOBODY;
 	if (pipe2(fd + IN, O_CLOEXEC) != 0 || pipe2(fd + OUT, O_CLOEXEC) != 0 ||
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd + CTL) != 0 ||
 		fcntl(fd[IN_END], F_SETFL, O_NONBLOCK) != 0 || fcntl(fd[OUT], F_SETFL, O_NONBLOCK) != 0)
@@ -354,14 +354,26 @@ enum cm_rc cl_cell_exec(
 		close_all(fd, ALL);
 		return rc;
 	}
-	(void)close(fd[CTL_END]);
-	if (!(c->lacks & CL_CELL_ONCE)) {
-		listener = receive_listener(fd[CTL]);
-		if (listener < 0 || !cl_calls_allow_one(listener))
-			rc = cm_fail(err, CM_EUNAVAIL, "a program could not be started");
-	}
-	close_all((const int[]){ fd[CTL], fd[IN], fd[OUT_END] }, 3);
+	close_all((const int[]){ fd[CTL_END], fd[IN], fd[OUT_END] }, 3);
 	out->in = fd[IN_END];
 	out->out = fd[OUT];
-	return rc;
+	out->asks = fd[CTL];
+	if (c->lacks & CL_CELL_ONCE) {
+		(void)close(out->asks);
+		out->asks = -1;
+	}
+	return CM_OK;
+}
+
+bool cl_cell_let(struct cl_cell_run *run)
+{
+	int asked = run->asks;
+
+	run->asks = -1;
+	if (run->listens)
+		return cl_calls_allow_one(asked);
+	run->asks = receive_listener(asked);
+	run->listens = true;
+	(void)close(asked);
+	return run->asks >= 0;
 }

@@ -46,7 +46,14 @@ CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t 
 struct cl_cell_run {
 	pid_t pid;
 	int in, out;
+	int asks; /* there is something to read when it asks to begin: call cl_cell_let; -1: it has begun */
+	bool listens;
 };
-/* Start the program of that descriptor, for so many seconds of a processor at most.  CM_EUNAVAIL. */
+#define CL_CELL_NOBODY ((struct cl_cell_run){ -1, -1, -1, -1, false })
+
+/* Start the program of that descriptor, for so many seconds of a processor at most.  Waits for nothing.
+ * CM_EUNAVAIL. */
 CM_CHECK enum cm_rc cl_cell_exec(
 	const struct cl_cell *c, int program, unsigned seconds, struct cl_cell_run *out, struct cm_err *err);
+/* It asks.  false: it has ended, and never began. */
+CM_CHECK bool cl_cell_let(struct cl_cell_run *run);

@@ -22,6 +22,6 @@ CM_CHECK enum cm_rc cl_calls_make(bool waits, struct cl_calls *out, struct cm_er
 bool cl_calls_confine(const struct cl_calls *c, bool waits, int *listener);
 /* Confine the spawner.  false with errno. */
 bool cl_calls_confine_spawner(const struct cl_calls *c);
-/* Let the process behind the listener run its program, and no other ever after: waits for its execveat, and
- * closes the listener.  false: it ended first. */
+/* Let the process behind the listener, which has something to read, run its program, and no other ever after:
+ * closes the listener.  false: the process has ended. */
 bool cl_calls_allow_one(int listener);

@@ -79,9 +79,10 @@ static void end_process(struct process *p)
 {
 	close_one(&p->run.in);
 	close_one(&p->run.out);
+	close_one(&p->run.asks);
 	if (p->run.pid > 0 && !p->ended)
 		(void)kill(p->run.pid, SIGKILL);
-	p->run.pid = -1;
+	p->run = CL_CELL_NOBODY;
 	p->ended = false;
 }
 
@@ -97,6 +98,18 @@ static void start_process(struct spawner *s, struct process *p)
 	if (cl_cell_exec(&s->cell, CL_SPAWNER_SOCKET + 1 + (int)s->program, seconds, &p->run, &unused) !=
 		CM_OK)
 		p->lane.broken = true;
+}
+
+/* It may ask to begin. */
+static void let(struct process *p)
+{
+	struct pollfd asks = { p->run.asks, POLLIN, 0 };
+
+	while (p->run.asks >= 0 && poll(&asks, 1, 0) == 1) {
+		if (!cl_cell_let(&p->run))
+			p->lane.broken = true;
+		asks.fd = p->run.asks;
+	}
 }
 
 /* ---- one device ---- */
@@ -279,6 +292,8 @@ static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct
 		if (!one->busy)
 			continue;
 		until = one->until_ns < until ? one->until_ns : until;
+		if (one->run.asks >= 0)
+			p[(*n)++] = (struct pollfd){ one->run.asks, POLLIN, 0 };
 		if (one->run.out >= 0 && !one->lane.broken)
 			p[(*n)++] = (struct pollfd){ one->run.out, POLLIN, 0 };
 		if (one->run.in >= 0 && cl_lane_next(&one->lane, &unused) > 0)
@@ -292,7 +307,7 @@ static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct
 
 static bool serve(struct spawner *s)
 {
-	struct pollfd p[1 + 2 * CL_AT_ONCE_MAX];
+	struct pollfd p[1 + 3 * CL_AT_ONCE_MAX];
 	struct timespec wait;
 	nfds_t n;
 	bool until = prepare(s, p, &n, &wait);
@@ -306,6 +321,7 @@ static bool serve(struct spawner *s)
 
 		if (!one->busy)
 			continue;
+		let(one);
 		feed(s, one);
 		hear(one);
 		if (now_ns() >= one->until_ns && !answer(s, one))
@@ -328,7 +344,7 @@ static bool begin(struct spawner *s, const struct cl_spawner_args *a)
 	cm_buf_init(&s->payload, CL_SPAWN_MAX);
 	s->in.secret = s->out.secret = 1;
 	for (unsigned i = 0; i < CL_AT_ONCE_MAX; i++)
-		s->process[i].run = (struct cl_cell_run){ -1, -1, -1 };
+		s->process[i].run = CL_CELL_NOBODY;
 	for (unsigned i = 0; i < a->programs; i++)
 		program[i] = CL_SPAWNER_SOCKET + 1 + (int)i;
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -18,7 +18,7 @@ from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
 N = 48
-SECONDS = 4.0  # of a device; all are computed at once, beside whatever else this machine does
+SECONDS = 6.0  # of a device; all are computed at once, beside whatever else this machine does
 MISBEHAVES = os.path.join(c.BUILD, "tests", "misbehaves")
 SLACK = 2
 NONE_LEAST = 2  # of N that say 1 or -1 at random fewer than these, or N - SLACK and more, say 1 once in 10^10
@@ -98,3 +98,106 @@ def test_without_isolation_a_process_sees_many_devices(cluster):
     assert abs(r.ones(2, "second") - N // 2) <= SLACK
 
 
+def test_a_plan_alone_makes_no_device_run_anything(cluster):
+    """A client whose owner did not agree to the program refuses the round, and says so."""
+    r = Rounds(cluster, [entry(1, program="ab" * 32)])
+    allow(cluster)
+    r.start()
+    waits = cluster.start("analyzer", "round", "run", "step#1", "--payload", cluster.write("payload", "good"))
+    wait_for("the refusal", lambda: '"round refused"' in r.client.log())
+    assert f"policy: program sha256:{'ab' * 32} is not among this client's programs" in r.client.log()
+    waits.kill()
+
+
+WRONG = {"another digest": (dict(programs=[(MISBEHAVES, "00" * 32)]), "not the program that was agreed to"),
+         "no digest": (dict(programs=[(MISBEHAVES, "00")]), "is not 64 hexadecimal digits"),
+         "no file": (dict(programs=[("/nowhere/program", "00" * 32)]), "/nowhere/program"),
+         "no program": (dict(programs=[("/etc/passwd", None)]), "neither an ELF program nor a script"),
+         "another isolation": (dict(isolation="some"), "neither full nor weak"),
+         "root": (dict(more='user = "root";'), "no user other than root is called 'root'"),
+         "nobody we know": (dict(more='user = "no-such-user";'), "is called 'no-such-user'")}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_configuration_with_another_program_is_refused(cluster, how):
+    keys, words = WRONG[how]
+    if "user" in keys.get("more", "") and os.geteuid() != 0:
+        pytest.skip("of a client that root starts")
+    Rounds(cluster, [entry(1)])
+    allow(cluster, **keys)
+    for verb in ("check-config", "run"):
+        done = cluster.run("client", verb)
+        assert done.returncode == EXIT["config"] and words in done.stderr and "client.conf:" in done.stderr, (verb, done)
+
+
+def children(daemon):
+    pid = daemon.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(p) for p in f.read().split()]
+
+
+def test_the_spawner_knows_nothing_and_ends_with_its_client(cluster):
+    r = Rounds(cluster, [entry(1)])
+    allow(cluster)
+    r.start()
+    wait_for("the client", lambda: '"connected"' in r.client.log())
+    spawner, = children(r.client)
+    with open(f"/proc/{spawner}/status") as f:
+        said = dict(line.split(":\t", 1) for line in f.read().splitlines() if ":\t" in line)
+    assert said["NoNewPrivs"] == "1" and int(said["CapEff"], 16) == 0 and int(said["CapPrm"], 16) == 0, said
+    assert c.sanitized() or said["Seccomp"] == "2"
+    if os.geteuid() == 0:
+        assert set(said["Uid"].split()) != {"0"} and "0" not in said["Uid"].split() and "0" not in said["Gid"].split()
+    links = {os.readlink(f"/proc/{spawner}/fd/{fd}") for fd in os.listdir(f"/proc/{spawner}/fd")}
+    files = {link for link in links if link.startswith("/") and not link.startswith(("/memfd:program", "/dev/null"))}
+    assert {link for link in files if not link.endswith("client.log")} == set(), links
+    with open(f"/proc/{spawner}/environ", "rb") as f:
+        assert f.read() == b""
+    r.client.kill(signal.SIGKILL)
+    wait_for("its spawner to end", lambda: not os.path.exists(f"/proc/{spawner}") or
+             open(f"/proc/{spawner}/stat").read().split(") ")[1][0] == "Z")
+
+
+def test_without_its_spawner_a_client_takes_part_as_without_readings(cluster):
+    """Killed in the middle of a round: that one and those after it are answered, by NONE alone, and the client lives on."""
+    r = Rounds(cluster, [entry(3, seconds=6.0)])
+    allow(cluster)
+    r.start()
+    wait_for("the client", lambda: '"connected"' in r.client.log())
+    spawner, = children(r.client)
+    run = cluster.start("analyzer", "round", "run", "step#1", "--payload", cluster.write("payload", "good"))
+    wait_for("a program", lambda: running(spawner))
+    os.kill(spawner, signal.SIGKILL)
+    wait_for("the round", lambda: not run.alive())
+    assert cluster.json("analyzer", "round", "show", "step#1")["result"]["counts"][0] in range(NONE_LEAST + 1, N - SLACK)
+    assert "the spawner of programs has ended" in r.client.log()
+    assert r.ones(2, "good") in range(NONE_LEAST + 1, N - SLACK)
+    assert r.client.alive()
+    r.client.stop()
+    r.client.start()
+    assert r.ones(3, "good") >= N - SLACK
+
+
+def running(spawner):
+    """Is a program of this spawner alive?"""
+    with open(f"/proc/{spawner}/task/{spawner}/children") as f:
+        return f.read().strip() != ""
+
+
+def test_a_client_that_is_killed_while_programs_compute_goes_on(cluster):
+    """Nothing left it before: it computes again, and each device is charged and counted once."""
+    r = Rounds(cluster, [entry(1, seconds=6.0)])
+    allow(cluster)
+    r.start()
+    wait_for("the client", lambda: '"connected"' in r.client.log())
+    run = cluster.start("analyzer", "round", "run", "1", "--payload", cluster.write("payload", "good"))
+    for _ in range(2):
+        spawner, = children(r.client)
+        wait_for("a program", lambda: running(spawner))
+        r.client.kill(signal.SIGKILL)
+        r.client.start()
+        wait_for("the client", lambda: len(children(r.client)) == 1)
+    wait_for("the round", lambda: not run.alive())
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == N == result["messages"] and result["duplicates"] == 0 and result["counts"][0] >= N - SLACK
+    assert cluster.charged() == [1]
