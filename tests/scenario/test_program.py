@@ -201,3 +201,57 @@ def test_a_client_that_is_killed_while_programs_compute_goes_on(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["participants"] == N == result["messages"] and result["duplicates"] == 0 and result["counts"][0] >= N - SLACK
     assert cluster.charged() == [1]
+
+
+# ---- what is computed shows in nothing ----------------------------------------------------------------------------------
+
+WORLD_SECONDS = 3.0
+
+
+class Computing(Withheld):
+    """Sending begins at a moment that is fixed by the fetch, by `prepare` and by the time that programs have."""
+
+    def take(self, prepare):
+        super().take(prepare)
+        self.gather += prepare + 0.2 + WORLD_SECONDS  # computing begins at the first such moment after the fetch
+
+
+@pytest.fixture(scope="module")
+def computing(tmp_path_factory):
+    """Worlds that are offered one round of a program, and the view of the one in which every device has an answer."""
+    cluster = c.Cluster(tmp_path_factory.mktemp("computing"))
+    r = Rounds(cluster, [entry(1, seconds=WORLD_SECONDS)])
+    allow(cluster)
+    made = harvest(cluster, cluster.write("payload", "each"))
+    with open(cluster.path("client.conf")) as f:
+        text = f.read()
+    cluster.write("client.conf", text.replace('fetch = "300ms";\n', "") + 'proofs = 0;\nfetch = "1s";\n')
+    worlds = Computing.__new__(Computing)
+    worlds.way, worlds.data = "right", b"each"
+    Computing.__init__(worlds, cluster, [(made["d"], made["data"], made["signature"], made["records"])])
+    yield worlds, worlds.of_way("right"), r
+    cluster.close()
+
+
+@pytest.mark.parametrize("what", ["good", *NO_ANSWER, "missing"])
+def test_what_a_program_does_shows_in_nothing(computing, what):
+    """One device's reading makes its program hang, crash, answer late, badly or well: the same devices send at the same moment, frames
+    of the same lengths, and this host says the same.  (Who else has an answer in time is this machine's load; that it is no matter
+    of another's reading: test_cl_programs.)"""
+    worlds, right, _ = computing
+    path = worlds.cluster.path("readings.csv")
+    with open(path) as f:
+        before = f.read()
+    reading = {"good": "-1,0,100", "missing": "-1,,100"}.get(what) or f"1,0,{NO_ANSWER.index(what)}"
+    assert before.count("\nd7,1,0,100\n") == 1
+    try:
+        worlds.cluster.write("readings.csv", before.replace("\nd7,1,0,100\n", f"\nd7,{reading}\n"))
+        other = worlds.of_way("right")
+    finally:
+        worlds.cluster.write("readings.csv", before)
+    assert right.shuffler["slots"] == [1] * len(right.shuffler["slots"]) == other.shuffler["slots"]
+    submits = [[f for f in v.shuffler["frames"] if f[0] == "submit"] for v in (right, other)]
+    assert submits[0] == submits[1] and len(right.sealed) == N
+    assert list(right.sealed) == list(other.sealed)
+    assert {len(m) for v in (right, other) for s in v.sealed.values() for m in s} == {len(m) for s in right.sealed.values() for m in s}
+    assert right.host == other.host, (right.host, other.host)
