@@ -8,6 +8,8 @@
         learn.sh: real daemons on this host, and the table of what was reached
     python3 -m tombola_learn choose TASK [NAME=VALUE,VALUE ...] --programs DIR --data DIR
         how a task's settings do in simulation, on its public rows alone
+    python3 -m tombola_learn papers --programs DIR --data DIR --folder DIR
+        the learning experiments of the papers, simulated at their true epsilon: papers.csv
 """
 import argparse
 import json
@@ -23,7 +25,7 @@ from .faults import EXIT, Fault
 
 def parser():
     top = argparse.ArgumentParser(prog="tombola_learn", description="train models through rounds, inside a fixed budget")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks|choose")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks|choose|papers")
     train = verbs.add_parser("train", help="train a learner of yours, or go on with it")
     train.add_argument("file", help="Python file with a function learner()")
     train.add_argument("--config", "-c", default=os.environ.get("TOMBOLA_CONFIG", "/etc/tombola/analyzer.conf"),
@@ -43,6 +45,10 @@ def parser():
     choose.add_argument("setting", nargs="*", help="NAME=VALUE,VALUE; the task's own without it")
     choose.add_argument("--programs", required=True, help="folder of tombola")
     choose.add_argument("--data", required=True, help="folder of shuttle.csv and digits.csv")
+    papers = verbs.add_parser("papers", help="the papers' learning experiments, simulated at their true epsilon")
+    papers.add_argument("--programs", required=True, help="folder of tombola and tombola-accountant")
+    papers.add_argument("--data", required=True, help="folder of shuttle.csv")
+    papers.add_argument("--folder", required=True, help="papers.csv is made there")
     return top
 
 
@@ -90,6 +96,9 @@ def main():
         elif args.verb == "choose":
             from .choose import choose
             choose(args, sys.stdout)
+        elif args.verb == "papers":
+            from .papers import papers
+            papers(args, sys.stdout)
         else:
             {"train": train, "show": show}[args.verb](args)
     except Fault as e:
