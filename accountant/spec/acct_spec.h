@@ -123,7 +123,8 @@ struct acct_spec {
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
-	double k; /* symbols of a k-ary response, 0 for other randomizers */
+	double k;       /* symbols of a k-ary response, 0 for other randomizers */
+	double poisson; /* of Poisson sampling, which the round's cells have in them; 0: none */
 	/* What is known of data sets that attain a loss, for the method "lower". */
 	bool exact;       /* the cells' pair is the loss of every data set */
 	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
