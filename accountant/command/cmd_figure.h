@@ -37,6 +37,9 @@ struct cmd_figure_line {
 /* NULL if there is none of this name. */
 const struct cmd_figure_line *cmd_figure_line(const char *name);
 
+/* cmd_figure_classes.c: those of the figures of paper 004. */
+const struct cmd_figure_line *cmd_figure_line_of_classes(const char *name);
+
 struct cmd_drawing {
 	struct cmd_plot plot;
 	struct cmd_series series[CMD_FIGURE_LINES];

@@ -5,7 +5,7 @@
 #include "cmd_figure.h"
 
 static cmd_figure_text_fn subset, hash, users, bins, hierarchy, over_n, over_eps0, over_rounds, sampled,
-	coordinates;
+	coordinates, lengths, planar;
 
 static const struct cmd_figure figures[] = {
 #define ONE_ROUND "pld", "published", "closed", "closed-tight", "strong-clones", "clones"
@@ -92,12 +92,24 @@ static const struct cmd_figure figures[] = {
 		1e3, 1e5, true, 5, { "girgis", "clones", "strong-clones" } },
 	{ "002-5b", "T rounds of 1e-3 of n=1e7, eps0=3, delta 1e-8", "T", NULL, sampled, 1e7, 3, 1e-3, 1e-8,
 		1e3, 1e5, true, 5, { "girgis", "clones", "strong-clones" } },
-	{ "003-8", "SS-Simple, 7850 coordinates of binary response, n=1000, delta 5e-6", "eps0", NULL,
-		coordinates, 1000, 7850, 0, 5e-6, 0.01, 1, true, 9,
-		{ "flame-first", "flame", "pld", "lower" } },
-	{ "003-9", "SS-Simple, coordinates of binary response, eps0=0.01, n=1000, delta 5e-6", "d", NULL,
-		over_rounds, 1000, 0.01, 1, 5e-6, 100, 1e5, true, 9,
-		{ "flame-first", "flame", "pld", "lower" } },
+	{ "001-metric-n4", "metric privacy, diameter 3 nats, n=1e4, delta 1e-6", "distance", NULL, planar,
+		1e4, 3, 0, 1e-6, 0.1, 3, false, 15,
+		{ "metric-plane", "metric-line", "metric-any", "strong-clones" } },
+	{ "001-metric-n5", "metric privacy, diameter 3 nats, n=1e5, delta 1e-6", "distance", NULL, planar,
+		1e5, 3, 0, 1e-6, 0.1, 3, false, 15,
+		{ "metric-plane", "metric-line", "metric-any", "strong-clones" } },
+	{ "003-3", "eps_l/eps_c, d=75755, binary response, n=1e6, delta 1e-6", "eps of a coordinate",
+		"magnification", NULL, 1e6, 75755, 0.02, 1e-6, 0.01, 1, true, 9,
+		{ "ss-simple", "ss-simple-pld", "ss-double", "ss-double-pld" } },
+#define FLAME "flame-first", "flame", "pld"
+	{ "003-8", "SS-Simple, 7850 coordinates, Laplace noise, n=1000, delta 5e-6", "eps0", NULL,
+		coordinates, 1000, 7850, 0, 5e-6, 0.01, 1, true, 9, { FLAME, "laplace-lower" } },
+	{ "003-8-response", "SS-Simple, 7850 coordinates, binary response, n=1000, delta 5e-6", "eps0", NULL,
+		coordinates, 1000, 7850, 1, 5e-6, 0.01, 1, true, 9, { FLAME, "lower" } },
+	{ "003-9", "SS-Simple, Laplace noise, eps0=0.01, n=1000, delta 5e-6", "d", NULL, lengths, 1000, 0.01,
+		0, 5e-6, 100, 1e5, true, 9, { FLAME, "laplace-lower" } },
+	{ "003-9-response", "SS-Simple, binary response, eps0=0.01, n=1000, delta 5e-6", "d", NULL, lengths,
+		1000, 0.01, 1, 5e-6, 100, 1e5, true, 9, { FLAME, "lower" } },
 #define CLASSES(name, title, low, high, share)                                             \
 	{                                                                                  \
 		name, title, "n", NULL, NULL, low, high, share, 1e-4, 1e3, 1e4, true, 10,  \
@@ -168,11 +180,14 @@ static void over_eps0(const struct cmd_figure *f, double x, char *out, size_t ro
 	(void)snprintf(out, room, "generic:eps0=%.15g,n=%.0f,count=%.0f", x, f->a, f->b);
 }
 
-/* c: binary response, which `flame` takes, and not any randomizer. */
 static void over_rounds(const struct cmd_figure *f, double x, char *out, size_t room)
 {
-	(void)snprintf(out, room, "%s:eps0=%.15g,n=%.0f,count=%.0f", f->c > 0 ? "rr" : "generic", f->b, f->a,
-		round(x));
+	(void)snprintf(out, room, "generic:eps0=%.15g,n=%.0f,count=%.0f", f->b, f->a, round(x));
+}
+
+static void planar(const struct cmd_figure *f, double x, char *out, size_t room)
+{
+	(void)snprintf(out, room, "planar-laplace:distance=%.15g,most=%.15g,n=%.0f", x, f->b, f->a);
 }
 
 static void sampled(const struct cmd_figure *f, double x, char *out, size_t room)
@@ -181,7 +196,15 @@ static void sampled(const struct cmd_figure *f, double x, char *out, size_t room
 		f->c, round(x));
 }
 
+/* c: binary response, and not Laplace noise. */
 static void coordinates(const struct cmd_figure *f, double x, char *out, size_t room)
 {
-	(void)snprintf(out, room, "rr:eps0=%.15g,n=%.0f,count=%.0f", x, f->a, f->b);
+	(void)snprintf(out, room, "%s:eps0=%.15g,n=%.0f,count=%.0f", f->c > 0 ? "rr" : "laplace-noise", x,
+		f->a, f->b);
+}
+
+static void lengths(const struct cmd_figure *f, double x, char *out, size_t room)
+{
+	(void)snprintf(out, room, "%s:eps0=%.15g,n=%.0f,count=%.0f", f->c > 0 ? "rr" : "laplace-noise", f->b,
+		f->a, round(x));
 }
