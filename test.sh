@@ -102,16 +102,18 @@ builds() {
 }
 
 fuzzes() {
-	step 'fuzzing every parser (clang, ASan+UBSan)'
-	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
 	step 'the package tombola-testing'
 	tests/packages_testing.sh build/asan
+	step 'fuzzing every parser (clang, ASan+UBSan)'
+	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
 }
 
 # Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
 packages() {
 	step 'Debian packages and RPMs'
 	tests/packages.sh build/release
+	step "the client's packages, built again elsewhere"
+	tests/reproducible.sh build/release client
 }
 
 # ---- the steps ----
