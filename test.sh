@@ -137,6 +137,7 @@ fi
 cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	--enable=warning,performance,portability -j 2 accountant proto common client shuffler analyzer deploy/tool
 tests/docs.py
+tests/layout.py
 
 step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
 build release --target package_contents long

@@ -104,12 +104,16 @@ static void add_up(const struct acct_composed *c, enum acct_side side, struct ac
 /* Compute laws and factors of one entry in the current frame. */
 static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 {
-	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c));
+	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c), c->lean);
 
 	if (rc)
 		return rc;
-	for (int side = 0; side < ACCT_SIDES; side++)
+	for (int side = 0; side < ACCT_SWAPPED; side++)
 		acct_frame_factor(&c->frame, acct_rung_law(&e->rung, (enum acct_side)side), &e->factor[side]);
+	if (e->rung.list.symmetric)
+		e->factor[ACCT_SWAPPED] = e->factor[ACCT_BELOW];
+	else
+		acct_frame_factor(&c->frame, acct_rung_law(&e->rung, ACCT_SWAPPED), &e->factor[ACCT_SWAPPED]);
 	e->factored = true;
 	return ACCT_OK;
 }
@@ -124,13 +128,14 @@ static enum acct_rc choose(struct acct_composed *c)
 	enum acct_rc rc = part ? ACCT_OK : ACCT_ENOMEM;
 	size_t parts = 0;
 
+	c->lean = sqrt(-2 * log(c->delta) / variance(c));
 	for (size_t i = 0; i < c->entries && !rc; i++) {
 		struct acct_entry *e = &c->entry[i];
 		double count = acct_entry_count(e);
 
 		if (!counts(e))
 			continue;
-		rc = acct_rung_fit(&e->rung, h, resolution(c));
+		rc = acct_rung_fit(&e->rung, h, resolution(c), c->lean);
 		if (rc)
 			break;
 		part[parts++] = (struct acct_part){ acct_rung_law(&e->rung, ACCT_ABOVE), count };

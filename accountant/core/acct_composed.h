@@ -58,6 +58,7 @@ struct acct_composed {
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
 	size_t recents;
 	struct acct_frame frame;
+	double lean;          /* about the tilt of the frame, from above */
 	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
 	double (*product[ACCT_PRODUCTS][ACCT_SIDES])[2];
 	int level;       /* resolutions are 2^-level of the coarsest */

@@ -46,14 +46,12 @@ void acct_fft_fini(struct acct_fft *f)
 	memset(f, 0, sizeof *f);
 }
 
-void acct_fft_multiply(struct acct_fft *f, double power)
+/* Square and multiply: a power costs a rounding error per factor and needs no branch of the logarithm. */
+static void multiply_powers(struct acct_fft *f, double (*product)[2], double power)
 {
-	fftw_execute(f->forward);
 	for (size_t i = 0; i < f->size / 2 + 1; i++) {
-		double a = f->freq[i][0], b = f->freq[i][1], x = f->total[i][0], y = f->total[i][1];
+		double a = f->freq[i][0], b = f->freq[i][1], x = product[i][0], y = product[i][1];
 
-		/* Square and multiply: a power costs a rounding error per factor and needs no branch of the
-		 * logarithm. */
 		for (unsigned long k = (unsigned long)power; k > 0; k >>= 1) {
 			if (k & 1) {
 				double t = x * a - y * b;
@@ -69,9 +67,29 @@ void acct_fft_multiply(struct acct_fft *f, double power)
 				break;
 			}
 		}
-		f->total[i][0] = x;
-		f->total[i][1] = y;
+		product[i][0] = x;
+		product[i][1] = y;
 	}
+}
+
+void acct_fft_multiply_into(struct acct_fft *f, double (*product)[2], double power)
+{
+	fftw_execute(f->forward);
+	if (power > 1) {
+		multiply_powers(f, product, power);
+		return;
+	}
+	for (size_t i = 0; i < f->size / 2 + 1; i++) {
+		double a = f->freq[i][0], b = f->freq[i][1], x = product[i][0], y = product[i][1];
+
+		product[i][0] = x * a - y * b;
+		product[i][1] = x * b + y * a;
+	}
+}
+
+void acct_fft_multiply(struct acct_fft *f, double power)
+{
+	acct_fft_multiply_into(f, f->total, power);
 }
 
 void acct_fft_finish(struct acct_fft *f)

@@ -21,6 +21,8 @@ void acct_fft_fini(struct acct_fft *f);
 
 /* Multiply the product by the transform of real[] to the given power (>= 1).  real[] is destroyed. */
 void acct_fft_multiply(struct acct_fft *f, double power);
+/* The same with a product that the caller owns, of size/2 + 1 numbers. */
+void acct_fft_multiply_into(struct acct_fft *f, double (*product)[2], double power);
 
 /* real[] becomes the sequence whose transform the product is. */
 void acct_fft_finish(struct acct_fft *f);

@@ -134,8 +134,8 @@ enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all
 	}
 }
 
-/* Multiply the product by the law in fft.total. */
-static void multiply(struct acct_frame *f, const struct acct_law *l, double count)
+/* Multiply the product by the law. */
+static void multiply(struct acct_frame *f, double (*product)[2], const struct acct_law *l, double count)
 {
 	double sum = 0;
 
@@ -144,16 +144,12 @@ static void multiply(struct acct_frame *f, const struct acct_law *l, double coun
 		sum += tilted(f, l, j);
 	for (size_t j = 0; j < l->size; j++)
 		f->fft.real[slot(l->at[j], f->fft.size)] += tilted(f, l, j) / sum;
-	acct_fft_multiply(&f->fft, count);
+	acct_fft_multiply_into(&f->fft, product, count);
 }
 
 void acct_frame_multiply(struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count)
 {
-	size_t bytes = acct_frame_points(f) * sizeof *product;
-
-	memcpy(f->fft.total, product, bytes);
-	multiply(f, law, count);
-	memcpy(product, f->fft.total, bytes);
+	multiply(f, product, law, count);
 }
 
 enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const struct acct_part *extra,
@@ -174,7 +170,7 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const st
 		return ACCT_ENOMEM;
 	memcpy(f->fft.total, product, acct_frame_points(f) * sizeof *product);
 	for (size_t i = 0; i < n; i++)
-		multiply(f, extra[i].law, extra[i].count);
+		multiply(f, f->fft.total, extra[i].law, extra[i].count);
 	acct_fft_finish(&f->fft);
 	for (size_t i = 0; i < s->size; i++) {
 		double g = f->fft.real[slot(s->first + (long)i, s->size)];

@@ -6,9 +6,15 @@
 
 #include "acct_law.h"
 
+/* The loss of node k, in units of h. */
+static inline long acct_grid_place(const struct acct_nodes *n, size_t k)
+{
+	return n->at ? n->at[k] : (long)k * n->stride;
+}
+
 static inline double acct_grid_loss(const struct acct_nodes *n, size_t k)
 {
-	return n->h * (double)n->stride * (double)k;
+	return n->at ? n->h * (double)n->at[k] : n->h * (double)n->stride * (double)k;
 }
 
 /* y_b - y_a, a <= b. */

@@ -17,7 +17,7 @@
 #define LEAST_NODES 64.0
 
 /* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
-#define NODE_WORK(l) (140 + 80 * (double)(l)->cells + 60 * (double)(l)->groups)
+#define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
 /* Fewest nodes that are worth a jump; fewer are passed by rotations. */
 #define WORTH_A_JUMP 8
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
@@ -34,10 +34,36 @@ struct sums {
 	double steps; /* number of steps after which the sum was given up */
 };
 
-/* log(1+w), componentwise. */
-static struct point log_one_plus(struct point w)
+/* At least the modulus, and at most sqrt(2) times that; hypot is slower, and only bounds on errors need it.
+ */
+static double modulus(struct point w)
 {
-	return (struct point){ 0.5 * log1p(2 * w.re + w.re * w.re + w.im * w.im), atan2(w.im, 1 + w.re) };
+	return fabs(w.re) + fabs(w.im);
+}
+
+/* What a line c + it needs at every node: e^{c x_j} and e^{c x_j} - 1, and sums of moduli, which do not
+ * depend on t but for size, sum omega |zx| max(1, e^{cx}) <= size + t turning. */
+struct line {
+	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS];
+	double longest; /* the largest |x_j| */
+	double size, turning, whole, value, mass;
+};
+
+static void line_init(struct line *f, const struct acct_path *w)
+{
+	f->longest = f->size = f->turning = f->whole = f->value = f->mass = 0;
+	for (size_t j = 0; j < w->cells; j++) {
+		double a = w->c * w->x[j], x = fabs(w->x[j]), e = exp(a), most = w->omega[j] * fmax(1, e);
+
+		f->grown[j] = e;
+		f->gained[j] = expm1(a);
+		f->longest = fmax(f->longest, x);
+		f->size += most * fabs(a);
+		f->turning += most * x;
+		f->whole += w->omega[j] * e;
+		f->value += w->omega[j] * x * e;
+		f->mass += w->omega[j] * w->both[j] * e;
+	}
 }
 
 /* log of the common power at a node, and its error in ulps; inexact terms count by their moduli. */
@@ -55,11 +81,10 @@ static void power_add(struct power *p, double re, double im, double terms)
 /* (1+w)^count, where w has an error of `off` ulps. */
 static void power_raise(struct power *p, struct point w, double count, double off, double terms)
 {
-	struct point log_b = log_one_plus(w);
-	double b = exp(log_b.re), mod = hypot(w.re, w.im);
+	double gain = 2 * w.re + w.re * w.re + w.im * w.im, square = 1 + gain, mod = modulus(w);
 
-	p->err += count * (off / b + 4 * (mod + mod * mod) / (b * b));
-	power_add(p, count * log_b.re, count * log_b.im, terms);
+	p->err += count * (off / sqrt(square) + 4 * (mod + mod * mod) / square);
+	power_add(p, count * 0.5 * log1p(gain), count * atan2(w.im, 1 + w.re), terms);
 }
 
 static struct power power_of(const struct acct_path *w, struct point s, double size, double t)
@@ -82,18 +107,16 @@ static struct power power_of(const struct acct_path *w, struct point s, double s
 }
 
 /* One node t of the trapezoid rule, with weight `step`. */
-static void add_node(const struct acct_path *w, double t, double step, struct sums *sum)
+static void add_node(const struct acct_path *w, const struct line *f, double t, double step, struct sums *sum)
 {
-	double c = w->c;
+	double c = w->c, size = f->size + t * f->turning, turn = (c + t) * f->longest;
 	struct point s = { 0, 0 }, value = { 0, 0 }, mass = { 0, 0 }, whole = { 0, 0 };
-	double size = 0, value_size = 0, mass_size = 0, whole_size = 0, turn = 0;
 
 	for (size_t j = 0; j < w->cells; j++) {
-		double a = c * w->x[j], b = t * w->x[j], ea = exp(a), sb = sin(b), cb = cos(b),
-		       h = sin(b / 2);
-		double re = ea * cb, im = ea * sb;
+		double b = t * w->x[j], sine = sin(b / 2), cosine = cos(b / 2), fall = 2 * sine * sine;
+		double cb = 1 - fall, re = f->grown[j] * cb, im = f->grown[j] * (2 * sine * cosine);
 
-		s.re += w->omega[j] * (expm1(a) * cb - 2 * h * h);
+		s.re += w->omega[j] * (f->gained[j] * cb - fall);
 		s.im += w->omega[j] * im;
 		whole.re += w->omega[j] * re;
 		whole.im += w->omega[j] * im;
@@ -101,11 +124,6 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 		value.im += w->omega[j] * w->x[j] * im;
 		mass.re += w->omega[j] * w->both[j] * re;
 		mass.im += w->omega[j] * w->both[j] * im;
-		turn = fmax(turn, fabs(a) + fabs(b));
-		size += w->omega[j] * (fabs(a) + fabs(b)) * fmax(1, ea);
-		whole_size += w->omega[j] * ea;
-		value_size += w->omega[j] * fabs(w->x[j]) * ea;
-		mass_size += w->omega[j] * w->both[j] * ea;
 	}
 	struct power p = power_of(w, s, size, t);
 	/* own: error of the factors, which may cancel; err: error of the common power. */
@@ -119,20 +137,37 @@ static void add_node(const struct acct_path *w, double t, double step, struct su
 	struct point ez = { (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv }; /* e / z */
 	/* One more message (per_message), from a sum of its own: 1 + s may cancel. */
 	struct point more = { w->more_rest + w->more_scale * whole.re, w->more_scale * whole.im };
-	double more_size = w->more_rest + w->more_scale * whole_size, more_mod = g * hypot(more.re, more.im);
+	double more_size = w->more_rest + w->more_scale * f->whole, more_mod = g * modulus(more);
 
 	sum->value += value.re * ez.re - value.im * ez.im;
 	sum->slope += mass.re * ez.re - mass.im * ez.im;
 	sum->excess += more.re * e.re - more.im * e.im;
-	double value_mod = g * far * hypot(value.re, value.im), slope_mod = g * far * hypot(mass.re, mass.im);
-	sum->value_err += value_mod * 2 * err + g * far * value_size * own * (1 + 2 * err);
-	sum->slope_err += slope_mod * 2 * err + g * far * mass_size * own * (1 + 2 * err);
+	double value_mod = g * far * modulus(value), slope_mod = g * far * modulus(mass);
+	sum->value_err += value_mod * 2 * err + g * far * f->value * own * (1 + 2 * err);
+	sum->slope_err += slope_mod * 2 * err + g * far * f->mass * own * (1 + 2 * err);
 	sum->excess_err += more_mod * 2 * err + g * more_size * own * (1 + 2 * err);
 	sum->value_size += value_mod;
 	sum->slope_size += slope_mod;
 	sum->excess_size += more_mod;
 	sum->nodes++;
 	sum->work += NODE_WORK(w->list);
+}
+
+/* What the sums lack: the nodes that were skipped, as sums of dt/t and of dt over pi; all beyond t, where
+ * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of itself); and the rounding of the sums. */
+static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
+	double skipped_t, double skipped_1, double t, struct sums *sum)
+{
+	double a = w->tau * t, tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / acos(-1);
+
+	skipped_t += tail;
+	skipped_1 += tail * t;
+	double adding = sum->nodes * ACCT_ULP;
+	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
+	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
+	sum->excess_err +=
+		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f->total) * skipped_1 +
+		adding * sum->excess_size;
 }
 
 /* The trapezoid sums.  A skipped node counts as exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False: given
@@ -143,11 +178,13 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
 	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
 	struct acct_screen f;
+	struct line line;
 
 	memset(sum, 0, sizeof *sum);
 	acct_path_chernoff(w, w->c, bound);
 	acct_screen_init(&f, w, step);
-	add_node(w, 0, step / (2 * pi), sum);
+	line_init(&line, w);
+	add_node(w, &line, 0, step / (2 * pi), sum);
 	size_t aimed = 0;
 	bool jumped = true;
 	for (size_t k = 1; k <= last; k++) {
@@ -158,6 +195,10 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 		sum->steps = (double)k;
 		if (sum->work > most)
 			return false;
+		if (t <= f.loud_to) {
+			add_node(w, &line, t, step / pi, sum);
+			continue;
+		}
 		if (t > f.quiet_from && t < f.quiet_to) {
 			size_t to = (size_t)fmin((double)last, floor(f.quiet_to / step));
 
@@ -182,21 +223,10 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			skipped_1 += (1 + more) * step / pi;
 			k += (size_t)more;
 		} else {
-			add_node(w, t, step / pi, sum);
+			add_node(w, &line, t, step / pi, sum);
 		}
 	}
-	/* Beyond the last node only the Gaussian decays: integrals of exp(-(tau t)^2/2)/t and of itself. */
-	double t = (double)last * step, a = w->tau * t,
-	       tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / pi;
-	skipped_t += tail;
-	skipped_1 += tail * t;
-	/* The rounding of the sums themselves is added. */
-	double adding = sum->nodes * ACCT_ULP;
-	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
-	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
-	sum->excess_err +=
-		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f.total) * skipped_1 +
-		adding * sum->excess_size;
+	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, sum);
 	return true;
 }
 

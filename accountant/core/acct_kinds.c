@@ -28,7 +28,8 @@ static void add_atom(struct acct_kind *k, double mass, double u, double v, doubl
 
 /* Every law is the blanket or p times it.  Of the blanket, `apart` is likelier under one alone of every two
  * inputs, `both` under both.  A third input shares `triple` with both: the kinds are linear in it, so its
- * ends are enough. */
+ * ends are enough.  Of the blanket it shares both - triple with the first alone, as much with the second
+ * alone, triple with both, and apart - both + triple with neither. */
 static void sets(const struct acct_list *r, struct acct_kinds *k)
 {
 	double p = 1, apart = 0, both = 0, none = 0, with, without;
@@ -79,8 +80,7 @@ static double choose(double m, double i)
 }
 
 /* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the rest it is not theirs in `against`.  A sign is kept with chance g/(1+g).
- */
+ * first input's in `first`; of the rest it is not theirs in `against`.  One is kept with chance g/(1+g). */
 static void words_kind(struct acct_kind *k, double s, double first, double second, double against, double g)
 {
 	double with = s - first - second - against, down = pow(1 + g, -s);

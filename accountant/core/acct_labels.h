@@ -1,7 +1,11 @@
 /* acct_labels.h - an upper bound on the privacy curve of a round whose messages are bits with public labels.
  *
  * A report is a label, drawn by one law whatever the value is, and a bit whose chance of a one, given the
- * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md. */
+ * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md.
+ *
+ * Choices, here and in acct_kinds.h: eta = L/n.  L is 16 at first, then as large as makes P(B = 0) delta' a
+ * thousandth of the rest.  B is replaced by `few` = eL (Chernoff: more have a chance of e^-L), and beyond a
+ * number of chance e^-250 everything is given away. */
 #pragma once
 
 #include "acct_curve.h"

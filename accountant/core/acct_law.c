@@ -10,21 +10,39 @@
 
 #define MOST_NODES 16384.0
 #define FARTHEST   600.0 /* farthest loss; exp() of it is still a double */
+#define EVEN       4.2   /* deviations of the tilted law about its mean without thinning */
+#define THINNED    0.1   /* growth of the distance from node to node beyond */
+#define HEAVY      1.25  /* how many times as far as a normal law's a tail may reach */
 
-double acct_law_range(const struct acct_curve *c, double tail)
+static bool within(const struct acct_curve *c, double loss, double tail)
 {
-	double most = fmin(c->list.largest, FARTHEST), far = fmin(most, 1e-6), near = 0;
 	double infinite = fmax(c->list.infinite[0], c->list.infinite[1]);
 
-	/* A bisection on a logarithmic scale.  Every answer is sound, since losses beyond it count as
-	 * infinite. */
-	for (; far < most; near = far, far = fmin(most, 2 * far))
-		if (acct_curve_upper(c, far) * (1 + exp(far)) - infinite <= tail)
-			break;
-	for (int i = 0; i < 5 && far < most; i++) {
+	return acct_curve_upper(c, loss) * (1 + exp(loss)) - infinite <= tail;
+}
+
+/* Every answer is sound, since losses beyond it count as infinite.  Were the loss normal, 0.9 times the first
+ * guess would do. */
+double acct_law_range(const struct acct_curve *c, double tail)
+{
+	double most = fmin(c->list.largest, FARTHEST), near = 0,
+	       far = fmin(most, fmax(1e-6, sqrt(-2 * log(tail)) * acct_curve_deviation(c)));
+
+	if (far >= most || within(c, far, tail)) {
+		for (double by = 1.25; far > 1e-6 && within(c, far / by, tail); by *= by)
+			far /= by;
+		near = far / 1.25;
+	} else {
+		for (near = far; far < most; near = far) {
+			far = fmin(most, 1.5 * far);
+			if (within(c, far, tail))
+				break;
+		}
+	}
+	for (int i = 0; i < 2 && far < most; i++) {
 		double middle = (near + far) / 2;
 
-		if (acct_curve_upper(c, middle) * (1 + exp(middle)) - infinite <= tail)
+		if (within(c, middle, tail))
 			far = middle;
 		else
 			near = middle;
@@ -32,23 +50,62 @@ double acct_law_range(const struct acct_curve *c, double tail)
 	return far;
 }
 
+double acct_law_even(double deviation, double range, double tail, double lean)
+{
+	/* Of a normal law 3e-5 is beyond EVEN deviations, and the tilt moves the mean by lean deviation^2. */
+	return range <= HEAVY * sqrt(-2 * log(tail)) * deviation ? (EVEN + lean * deviation) * deviation
+								 : INFINITY;
+}
+
+/* Sets n->last, and n->at where nodes are thinned. */
+static enum acct_rc place(struct acct_nodes *n, double range, double even)
+{
+	double step = n->h * (double)n->stride, last = ceil(range / step * (1 + 1e-12)),
+	       until = ceil(even / step * (1 + 1e-12));
+	size_t k;
+
+	if (!(fmin(last, until + 1) <= MOST_NODES))
+		return ACCT_ELIMIT;
+	n->last = last > 1 ? (size_t)fmin(last, MOST_NODES) : 1;
+	if (!(until < last))
+		return last <= MOST_NODES ? ACCT_OK : ACCT_ELIMIT;
+	n->at = calloc(n->last + 1, sizeof *n->at);
+	if (!n->at)
+		return ACCT_ENOMEM;
+	double at = 0, by = 1;
+
+	for (k = 1; k <= n->last && at < last; k++) {
+		by *= at >= until ? 1 + THINNED : 1;
+		at += floor(by);
+		n->at[k] = n->stride * (long)at;
+	}
+	n->last = k - 1;
+	return at < last ? ACCT_ELIMIT : ACCT_OK;
+}
+
 enum acct_rc acct_nodes_init(
 	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range)
 {
-	double last = ceil(range / (h * (double)stride) * (1 + 1e-12));
+	return acct_nodes_thinned(n, c, h, stride, range, INFINITY);
+}
+
+enum acct_rc acct_nodes_thinned(
+	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range, double even)
+{
+	enum acct_rc rc;
 
 	memset(n, 0, sizeof *n);
-	if (!(last <= MOST_NODES))
-		return ACCT_ELIMIT;
 	n->h = h;
 	n->stride = stride;
-	n->last = last > 1 ? (size_t)last : 1;
+	rc = place(n, range, even);
+	if (rc)
+		return rc;
 	for (int way = 0; way < (c->list.symmetric ? 1 : 2); way++) {
 		n->way[way] = calloc(n->last + 1, sizeof *n->way[way]);
 		if (!n->way[way])
 			return ACCT_ENOMEM;
 		for (size_t k = 0; k <= n->last; k++)
-			acct_curve_at(c, h * (double)stride * (double)k, way == 1, &n->way[way][k]);
+			acct_curve_at(c, acct_grid_loss(n, k), way == 1, &n->way[way][k]);
 	}
 	if (c->list.symmetric)
 		n->way[1] = n->way[0];
@@ -62,6 +119,7 @@ void acct_nodes_fini(struct acct_nodes *n)
 	if (n->way[1] != n->way[0])
 		free(n->way[1]);
 	free(n->way[0]);
+	free(n->at);
 	memset(n, 0, sizeof *n);
 }
 
@@ -87,9 +145,9 @@ enum acct_rc acct_grid_law(struct acct_law *law, const struct acct_nodes *n, dou
 	law->size = 2 * last + 1;
 	law->infinite = 2 * infinite;
 	for (size_t k = last; k >= 1; k--, i++) {
-		double l = n->h * (double)n->stride * (double)k;
+		double l = acct_grid_loss(n, k);
 
-		law->at[i] = -(long)k * n->stride;
+		law->at[i] = -acct_grid_place(n, k);
 		law->p[i] = 2 * mass[1][k] / (1 + exp(l));
 		law->at[2 * last - i] = -law->at[i];
 		law->p[2 * last - i] = 2 * mass[0][k] / (1 + exp(-l));
@@ -121,7 +179,7 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 	if (!value || !mass || !slope || !corner)
 		goto out;
 	for (size_t k = 0; k <= last; k++) {
-		double y = tanh(n->h * (double)n->stride * (double)k / 2);
+		double y = tanh(acct_grid_loss(n, k) / 2);
 
 		value[k] = acct_larger(n->way[0][k].hi, n->way[1][k].hi);
 		if (k > 0) /* the mirrored curve must not fall faster than -1/2 at 0 */

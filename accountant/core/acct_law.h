@@ -1,7 +1,16 @@
 /* acct_law.h - a round's privacy loss as a law on a grid, from above and from below.
  *
  * Losses are multiples of h.  A law above dominates the round (Y_law >= Y in convex order), one below is
- * dominated by it; both orders survive composition (doc/accounting.md, "Loss grid"). */
+ * dominated by it; both orders survive composition (doc/accounting.md, "Loss grid").
+ *
+ * Above.  The lower convex hull of the points (y_k, upper bound of H), k = 0..J, and (1, 0), at the losses
+ * l_k = k stride h.  H is convex and below the points, so it is below the hull, whose corners are the atoms
+ * of Y.  The last chord is an infinite loss of P-mass 2 slope_J, which contains all that was cut off beyond
+ * l_J.  Values are first raised to H(0) - y/2, so that the mirrored curve stays convex at 0.
+ *
+ * Below.  The maximum of the lines of acct_point and of nu(inf)(1-y).  Before defect and sampling, exactly,
+ * nu(inf) = sum_{v_j=0} omega_j u_j prod_c (1-share_c (W-W_0))^count_c (W_0/W)^dummies, W_0 = sum_{v_j=0}
+ * omega_j. */
 #pragma once
 
 #include "acct_curve.h"
@@ -13,10 +22,11 @@ struct acct_law {
 	double infinite; /* mass under P of loss +infinity */
 };
 
-/* Points of the curve at the losses k * stride * h for k = 0..last. */
+/* Points of the curve at the losses h * at[k] for k = 0..last; at NULL: h * stride * k. */
 struct acct_nodes {
 	double h; /* step of the grid */
 	long stride;
+	long *at;
 	size_t last;
 	struct acct_point
 		*way[2]; /* way[0]: P and Q as they are; way[1]: exchanged (the same array when symmetric) */
@@ -29,6 +39,15 @@ double acct_law_range(const struct acct_curve *c, double tail);
 /* ACCT_ELIMIT when the range needs more than 16384 nodes. */
 ACCT_CHECK enum acct_rc acct_nodes_init(
 	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range);
+/* The same with nodes that are `stride` apart up to the loss `even`, and from there on further apart by a
+ * tenth from each to the next.  Any are sound; see acct_law_even. */
+ACCT_CHECK enum acct_rc acct_nodes_thinned(
+	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range, double even);
+
+/* A loss beyond which nodes may be thinned: rounding losses to them then adds less than 1e-8 deviation^2 to
+ * the variance of the law that is tilted by up to `lean`.  INFINITY unless the tails are about normal.
+ * deviation: of the law; range: acct_law_range with this tail. */
+double acct_law_even(double deviation, double range, double tail, double lean);
 void acct_nodes_fini(struct acct_nodes *n);
 
 /* acct_law_above dominates both directions at once; acct_law_below is dominated by one of them (way 0 or 1).

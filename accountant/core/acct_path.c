@@ -73,14 +73,26 @@ static void cumulant(const struct acct_path *w, double c, double k[3])
 		k[0] = k[1] = k[2] = INFINITY;
 }
 
+#define WITHIN   1.03 /* factor within which the saddle is found */
+#define FIRST    1.05 /* first step from the guess; steps are squared, up to FARTHEST */
+#define FARTHEST 16.0
+
+/* Were S normal, this would be the saddle: the root of c (k1 + c k2) = 2. */
+static double normal_saddle(const double k[3])
+{
+	double c = k[2] > 0 ? (sqrt(k[1] * k[1] + 8 * k[2]) - k[1]) / (2 * k[2]) : 1;
+
+	return c > 0 && c < INFINITY ? c : 1;
+}
+
 /* The c > 0 that minimises K(c) - 2 log c: there the integrand turns least.  Any c > 0 is sound. */
 bool acct_path_saddle(struct acct_path *w)
 {
-	double k[3], low = 0, high, c;
+	double k[3], low = 0, high, c, step = FIRST;
 
 	cumulant(w, 0, k);
-	c = k[2] > 0 ? 1.5 / sqrt(k[2]) : 1;
-	for (high = c;; high *= 2) {
+	c = normal_saddle(k);
+	for (high = c;; high *= step, step = fmin(step * step, FARTHEST)) {
 		cumulant(w, high, k);
 		if (!(high * k[1] < 2))
 			break;
@@ -88,14 +100,16 @@ bool acct_path_saddle(struct acct_path *w)
 		if (high > 1e300)
 			return false;
 	}
-	for (int i = 0; i < 60; i++) {
-		c = low > 0 ? sqrt(low * high) : high / 2;
+	step = FIRST;
+	for (int i = 0; i < 400; i++) {
+		c = low > 0 ? sqrt(low * high) : high / step;
+		step = fmin(step * step, FARTHEST);
 		cumulant(w, c, k);
 		if (c * k[1] < 2)
 			low = c;
 		else
 			high = c;
-		if (low > 0 && high < 1.001 * low && k[0] < INFINITY)
+		if (low > 0 && high < WITHIN * low && k[0] < INFINITY)
 			break;
 	}
 	w->c = c;
@@ -138,33 +152,36 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 #define TRIES 13
 
 /* Chernoff's bounds on either side, for distances mu of the exponent from c.  A small distance bounds the
- * long tail of a skewed S, a large one the middle. */
+ * long tail of a skewed S, a large one the middle.  They are computed when they are asked for. */
 struct tails {
+	bool known[2][TRIES];
 	double mu[2][TRIES], log_bound[2][TRIES][3];
 };
 
-static void tails_init(struct tails *f, const struct acct_path *w)
+/* log2 of mu in units of 1/width; first those that are the best where S is nearly normal. */
+static const int tries[TRIES] = { 3, 2, 4, 1, 0, 5, -2, -4, 6, -6, -8, -10, -12 };
+
+static void tail_at(struct tails *f, const struct acct_path *w, int side, int i)
 {
-	double m = 0x1p-12;
+	double mu = ldexp(1, tries[i]) / w->width + (side ? w->c : 0);
 
-	for (int i = 0; i < TRIES; i++, m *= m < 1 ? 4 : 2)
-		for (int side = 0; side < 2; side++) {
-			double mu = m / w->width + (side ? w->c : 0);
-
-			f->mu[side][i] = mu;
-			acct_path_chernoff(w, side ? w->c - mu : w->c + mu, f->log_bound[side][i]);
-		}
+	f->known[side][i] = true;
+	f->mu[side][i] = mu;
+	acct_path_chernoff(w, side ? w->c - mu : w->c + mu, f->log_bound[side][i]);
 }
 
-/* The trapezoid rule adds the measure's aliases, a period apart on both sides; this bounds what they add. */
-static void aliases(const struct tails *f, double period, double err[2])
+/* The trapezoid rule adds the measure's aliases, a period apart on both sides; this bounds what they add, in
+ * value and slope, as far down as half of each goal on a side. */
+static void aliases(struct tails *f, const struct acct_path *w, const double goal[2], double err[2])
 {
 	err[0] = err[1] = 0;
 	for (int side = 0; side < 2; side++) {
 		double best[2] = { INFINITY, INFINITY };
 
-		for (int i = 0; i < TRIES; i++) {
-			double fade = f->mu[side][i] * period, series = -fade - log(-expm1(-fade));
+		for (int i = 0; i < TRIES && !(best[0] <= goal[0] && best[1] <= goal[1]); i++) {
+			if (!f->known[side][i])
+				tail_at(f, w, side, i);
+			double fade = f->mu[side][i] * w->period, series = -fade - log(-expm1(-fade));
 
 			for (int k = 0; k < 2; k++)
 				best[k] = fmin(best[k], f->log_bound[side][i][k] + series);
@@ -176,14 +193,16 @@ static void aliases(const struct tails *f, double period, double err[2])
 
 void acct_path_period(struct acct_path *w, double scale, double err[2])
 {
+	/* The slope is about c times the value. */
+	double half = log(0.5e-11 * scale), goal[2] = { half, half + log(w->c) };
 	struct tails tails;
 
-	tails_init(&tails, w);
-	w->period = 11 * w->width + 4 / w->c;
-	for (int i = 0; i < 16; i++) {
-		aliases(&tails, w->period, err);
+	memset(tails.known, 0, sizeof tails.known);
+	w->period = 8.5 * w->width + 4 / w->c;
+	for (int i = 0; i < 18; i++) {
+		aliases(&tails, w, goal, err);
 		if (err[0] <= 1e-11 * scale)
 			break;
-		w->period *= 1.4;
+		w->period *= i < 2 ? 1.15 : 1.4;
 	}
 }

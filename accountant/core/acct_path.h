@@ -21,7 +21,7 @@ struct acct_path {
 	double top;         /* log of the transform at c */
 	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
 	/* E[W/M; ...] <= per_message times the transform with one more message, more_rest + more_scale
-	 * sum(omega e^{zx}): doc/accounting.md, "Any number: inversion". */
+	 * sum(omega e^{zx}): acct_invert.h, "Integrals". */
 	double per_message, more_rest, more_scale;
 };
 
@@ -29,7 +29,7 @@ struct acct_path {
  * share. */
 static inline double acct_path_off(const struct acct_path *w, double share)
 {
-	return 16 + (double)w->cells + ACCT_OMEGA_ERROR / ACCT_ULP +
+	return 32 + (double)w->cells + ACCT_OMEGA_ERROR / ACCT_ULP +
 	       (share < 1 || share > 1 ? ACCT_SHARE_ERROR / ACCT_ULP : 0);
 }
 
@@ -48,10 +48,10 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
  *
  * With step 2 pi/T the trapezoid sum is the integral plus sum_{l != 0} e^{clT} I(lT), I(a) the measure of
  * {S+U > a} (Poisson summation).  Let Phi be the transform of the absolute measure (acct_path_chernoff); it
- * is rounded up, its sum s by size (128 + 16 + cells) ulp.  For l > 0, |I(lT)| <= Phi(c+mu) e^{-(c+mu)lT}
+ * is rounded up, its sum s by size (128 + 32 + cells) ulp.  For l > 0, |I(lT)| <= Phi(c+mu) e^{-(c+mu)lT}
  * (Chernoff), together Phi(c+mu)/(e^{mu T}-1).  For l < 0, I = total mass - I(left tail): the total is -y for
  * value and 1 for slope, and its geometric series 1/(e^{cT}-1) is subtracted exactly; the left tail costs
  * Phi(c-mu)/(e^{mu T}-1), mu > c.  The excess is a density: its aliases only add.  Each mu of a geometric
- * sequence gives a bound, and the least is taken: a left tail thousands of deviations long needs mu - c far
- * below 1/deviation, where a larger mu would overflow. */
+ * sequence gives a bound, and the first that is small enough is taken, or the least: a left tail thousands of
+ * deviations long needs mu - c far below 1/deviation, where a larger mu would overflow. */
 void acct_path_period(struct acct_path *w, double scale, double err[2]);

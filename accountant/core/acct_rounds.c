@@ -13,6 +13,7 @@
 #define EPSILON_WIDTH 4e-4 /* relative width at which refinement stops */
 #define DELTA_WIDTH   4e-3
 #define NODES         256.0    /* guessed number of nodes of a grid */
+#define MARGIN        1.5      /* of a point's work over that of the one that was tried */
 #define LISTING       150.0    /* work per listed and sorted outcome */
 #define MOST_LISTED   524288.0 /* outcomes of all rounds: 13 MB, or 21 */
 #define BELOW                                                                                              \
@@ -96,7 +97,7 @@ static enum acct_rc laws_init(struct laws *l, size_t size)
 
 /* The laws above, and below in both directions, of every part at one resolution. */
 static enum acct_rc make_laws(
-	const struct acct_plan *p, double res, double h, struct laws above, struct laws below[2])
+	const struct acct_plan *p, double res, double h, double lean, struct laws above, struct laws below[2])
 {
 	enum acct_rc rc = ACCT_OK;
 
@@ -104,9 +105,10 @@ static enum acct_rc make_laws(
 		const struct acct_rounds *part = &p->part[i];
 		double least = part->range / (h * p->most_nodes),
 		       stride = fmax(1, floor(fmax(res * part->deviation / h, least)));
+		double even = acct_law_even(part->deviation, part->range, p->tail, lean);
 		struct acct_nodes nodes;
 
-		rc = acct_nodes_init(&nodes, &part->curve, h, (long)stride, part->range);
+		rc = acct_nodes_thinned(&nodes, &part->curve, h, (long)stride, part->range, even);
 		if (!rc)
 			rc = acct_law_above(&above.law[i], &nodes);
 		for (int way = 0; way < (p->symmetric ? 1 : 2) && !rc; way++)
@@ -176,6 +178,20 @@ static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws
 	return rc;
 }
 
+/* About the largest tilt that a target asks for, from above: that of a normal law of the same variance. */
+static double leaning(const struct acct_plan *p, const struct acct_target *target, size_t targets)
+{
+	double variance = 0, most = 0;
+
+	for (size_t i = 0; i < p->parts; i++)
+		variance += p->part[i].count * p->part[i].deviation * p->part[i].deviation;
+	for (size_t i = 0; i < targets; i++)
+		most = fmax(most, isnan(target[i].aim.delta)
+					  ? target[i].aim.epsilon / variance
+					  : sqrt(-2 * log(target[i].aim.delta) / variance));
+	return most;
+}
+
 /* One resolution: tighten every target that is not done. */
 static enum acct_rc compose(
 	struct acct_plan *p, double res, double goal, struct acct_target *target, size_t targets)
@@ -189,7 +205,7 @@ static enum acct_rc compose(
 	if (!rc)
 		rc = laws_init(&below[1], p->parts);
 	if (!rc)
-		rc = make_laws(p, res, h, above, below);
+		rc = make_laws(p, res, h, leaning(p, target, targets), above, below);
 	for (size_t i = 0; i < targets && !rc; i++) {
 		if (target[i].done)
 			continue;
@@ -215,20 +231,25 @@ static double points(const struct acct_plan *p, const struct acct_rounds *part, 
 	return nodes * (part->curve.list.symmetric ? 1 : 2);
 }
 
+/* About the work of one point in both directions, from above. */
+static double point_work(const struct acct_rounds *part)
+{
+	const struct acct_curve *c = &part->curve;
+	double ways = c->list.symmetric ? 1 : 2, least = ways * acct_invert_least(&c->list);
+
+	if (c->order || c->outcomes > 0)
+		return ways * (c->order ? 100 : 2 * (double)c->outcomes);
+	return part->probe > 0 ? fmin(least, MARGIN * part->probe) : least;
+}
+
 /* Divide `most` work: first the nodes of each part, since a point has a least cost, then the work for each
  * node. */
 static void share_work(struct acct_plan *p, double res, double most)
 {
 	double least = 0, sum = 0;
 
-	for (size_t i = 0; i < p->parts; i++) {
-		const struct acct_curve *c = &p->part[i].curve;
-
-		least += (c->order                 ? 100
-				 : c->outcomes > 0 ? 2 * (double)c->outcomes
-						   : acct_invert_least(&c->list)) *
-			 (c->list.symmetric ? 1 : 2);
-	}
+	for (size_t i = 0; i < p->parts; i++)
+		least += point_work(&p->part[i]);
 	p->most_nodes = fmin(4096, fmax(128, most / least));
 	for (size_t i = 0; i < p->parts; i++)
 		sum += points(p, &p->part[i], res);
@@ -251,7 +272,8 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 
 		if (!c->order) {
 			(void)acct_curve_upper(c, p->part[i].deviation);
-			most = fmin(most, (p->work.spent - spent) * NODES / LISTING);
+			p->part[i].probe = p->work.spent - spent;
+			most = fmin(most, p->part[i].probe * NODES / LISTING);
 		}
 		if (!c->order || c->missed > missed) {
 			rc = acct_exact_relist(c, missed, (size_t)most + 1);
@@ -290,8 +312,9 @@ enum acct_rc acct_rounds_refine(
 	if (rc)
 		return rc;
 	p->work.per_point = per_point;
+	p->tail = tail / p->rounds;
 	for (size_t i = 0; i < p->parts; i++)
-		p->part[i].range = acct_law_range(&p->part[i].curve, tail / p->rounds);
+		p->part[i].range = acct_law_range(&p->part[i].curve, p->tail);
 	for (size_t i = 0; i < targets; i++)
 		target[i].done = false;
 	for (int i = 0; i < steps; i++) {

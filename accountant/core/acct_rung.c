@@ -13,6 +13,7 @@
 #define POINT_WORK  2e6
 #define MOST_NODES  4096.0
 #define LEAST_NODES 128.0
+#define LEAST_SHIFT 0.25 /* of the tilted law's mean, in deviations */
 
 double acct_rung_floor(double x)
 {
@@ -37,6 +38,7 @@ enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, d
 
 	memset(r, 0, sizeof *r);
 	r->list = *list;
+	r->tail = tail;
 	rc = acct_curve_init(&curve, list);
 	curve.work = &work;
 	if (!rc) {
@@ -62,7 +64,7 @@ void acct_rung_fini(struct acct_rung *r)
 	memset(r, 0, sizeof *r);
 }
 
-static enum acct_rc make_laws(struct acct_rung *r, double step)
+static enum acct_rc make_laws(struct acct_rung *r, double step, double even)
 {
 	struct acct_work work = { 0, fmin(POINT_WORK, LAW_WORK / fmax(1, r->range / step)) };
 	struct acct_nodes nodes = { 0 };
@@ -73,7 +75,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step)
 	if (!rc && curve.list.bits.known)
 		rc = acct_bits_list(&curve);
 	if (!rc)
-		rc = acct_nodes_init(&nodes, &curve, step, 1, r->range);
+		rc = acct_nodes_thinned(&nodes, &curve, step, 1, r->range, even);
 	acct_curve_fini(&curve);
 	if (!rc)
 		rc = acct_law_above(&r->law[ACCT_ABOVE], &nodes);
@@ -85,20 +87,24 @@ static enum acct_rc make_laws(struct acct_rung *r, double step)
 	if (rc)
 		return rc;
 	r->step = r->unit = step;
+	r->even = even;
 	r->work = work.spent;
 	return ACCT_OK;
 }
 
-enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution)
+enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean)
 {
 	double step = fmax(h, acct_rung_floor(resolution * r->deviation)), ratio;
+	/* On a ladder, so that laws serve while rounds are added. */
+	double shift = fmax(LEAST_SHIFT, 2 * acct_rung_floor(lean * r->deviation)),
+	       even = acct_law_even(r->deviation, r->range, r->tail, shift / r->deviation);
 	enum acct_rc rc;
 
 	while (r->range > step * r->most_nodes)
 		step *= 2;
-	if (fabs(step - r->step) > 0) {
+	if (fabs(step - r->step) > 0 || r->even > even || r->even < even) {
 		drop_laws(r);
-		rc = make_laws(r, step);
+		rc = make_laws(r, step, even);
 		if (rc) {
 			drop_laws(r);
 			return rc;

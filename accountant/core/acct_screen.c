@@ -52,8 +52,12 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 		f->both += g->count * part * part;
 	}
 	f->decay = decay;
-	f->quiet_from =
-		decay > 0 ? acos(-1) / 2 * sqrt(2 * (ACCT_NEGLIGIBLE + 1) / decay) * (1 + 1e-9) : INFINITY;
+	double normal = decay > 0 ? sqrt(2 * (ACCT_NEGLIGIBLE + 1) / decay) * (1 + 1e-9) : INFINITY,
+	       half = acos(-1) / 4 * normal * (hi - lo);
+	/* Up to pi/2 normal, 1 - cos a >= (a^2/2) (sin(half)/half)^2, and beyond that as above. */
+	f->quiet_from = half > 0 && half < acos(-1) / 2 ? normal * (half / sin(half)) * (1 + 1e-9)
+							: acos(-1) / 2 * normal;
+	f->loud_to = sqrt(2 * (ACCT_NEGLIGIBLE + 1) / (decay + w->tau * w->tau)) * (1 - 1e-9);
 	f->quiet_to = acos(-1) / (hi - lo) * (1 - 1e-9);
 }
 

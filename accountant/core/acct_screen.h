@@ -5,7 +5,12 @@
  * below e^-36 of the top, since log a <= a-1.  It is charged at e^-35, which also covers rounded omegas.
  *
  * Near 0: for |t| <= pi/(max x - min x), 1-cos a >= 2(a/pi)^2 gives |B_c/B_c(c)|^2 <= 1 - 4 t^2 var_c/pi^2,
- * with the variance summed about its mean.  So a whole stretch is skipped unseen.
+ * with the variance summed about its mean.  So a whole stretch is skipped unseen, from pi/2 times the t at
+ * which a normal law's transform is negligible.  Up to there, 1 - cos a >= (a^2/2) (sin h/h)^2 where |a| <=
+ * 2h, and most of that is skipped too.
+ *
+ * Nearer: D(t) <= t^2 sum n_i Var_i, as 1 - cos a <= a^2/2, so no node with (sum n_i Var_i + tau^2) t^2 <= 72
+ * is found negligible.
  *
  * Elsewhere: with n_i messages of group i, and d_i the difference of two of the tilted law, D(t) = sum n_i
  * E(1 - cos t d_i) = 2 sum n_i E sin^2(t d_i/2), twice the square of a norm of t -> sin(t d/2).  Since |sin a
@@ -28,6 +33,7 @@ struct acct_screen {
 	double scale_c, largest;
 	double decay;                /* variance of the tilted sum */
 	double quiet_from, quiet_to; /* every node between these is negligible */
+	double loud_to;              /* before this acct_screen_next finds none negligible */
 };
 
 void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double step);

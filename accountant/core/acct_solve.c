@@ -9,6 +9,8 @@
 #define LEAST_DELTA  1e-200 /* below it the transforms' exponents leave the range of a double */
 #define MOST_EPSILON 690.0
 #define DELTA_WIDTH  4e-3
+#define ROUGH        1e5 /* work for a point that only leads to the next, and most steps so */
+#define ROUGH_STEPS  12
 
 static void curve_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope)
 {
@@ -79,13 +81,17 @@ static void narrow(struct acct_plan *p, double delta, struct acct_bound *eps)
 	}
 }
 
-/* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer. */
+/* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer.  Points are
+ * rough until the step is small: where a precise one is cheap, there is no difference. */
 static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
 {
 	double low = 0, high = fmin(p->part[0].curve.list.largest, MOST_EPSILON), slope, at = 0;
+	double precise = p->work.per_point;
+	bool rough = precise > ROUGH;
 	struct acct_bound d;
 
 	*eps = (struct acct_bound){ 0, INFINITY };
+	p->work.per_point = fmin(precise, ROUGH);
 	for (int i = 0; i < 80; i++) {
 		if (p->work.spent > ACCT_MOST_WORK)
 			p->work.per_point = 0;
@@ -107,6 +113,14 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 		 * determines. */
 		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
 		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.3;
+		if (rough && (near || i >= ROUGH_STEPS || fabs(next - at) <= 1e-2 * at)) {
+			rough = false;
+			p->work.per_point = precise;
+			low = eps->lower; /* what rough points said of the middle is forgotten */
+			high = fmin(eps->upper, fmin(p->part[0].curve.list.largest, MOST_EPSILON));
+			at = next > low && next < high ? next : at;
+			continue;
+		}
 		if (near && i > 60)
 			break;
 		if (near && !(eps->upper < next + 3 * margin))
@@ -119,6 +133,8 @@ static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *ep
 			next = i == 0 ? high : (low + high) / 2;
 		at = next;
 	}
+	if (rough)
+		p->work.per_point = precise;
 	if (p->work.spent < ACCT_MOST_WORK / 4)
 		narrow(p, delta, eps);
 	if (!isfinite(eps->upper)) { /* the largest finite loss */
@@ -142,9 +158,11 @@ static struct acct_bound epsilon_alone(struct acct_plan *p, double delta)
 		one_epsilon(p, delta, &out);
 		out.lower = out.lower * (1 - 1e-12) - acct_plan_blur(p);
 		out.upper = out.upper * (1 + 1e-12) + acct_plan_blur(p);
-		curve_delta(p, 0, &at_zero, &slope);
-		if (at_zero.upper + acct_plan_blur(p) <= delta)
-			out.upper = 0;
+		if (out.lower <= 0) {
+			curve_delta(p, 0, &at_zero, &slope);
+			if (at_zero.upper + acct_plan_blur(p) <= delta)
+				out.upper = 0;
+		}
 	}
 	return out;
 }

@@ -10,16 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_fault.h"
 #include "acct_named.h"
 #include "acct_suggest.h"
 
 /* Parameters that every round takes. */
-enum common { N, COUNT, SAMPLING, DEFECT, COMMON };
+enum common { N, COUNT, SAMPLING, POISSON, DEFECT, COMMON };
 
 static const struct acct_param common[COMMON] = {
 	{ "n", ACCT_WHOLE, 1, (double)ACCT_MAX_REPORTS + 1, true, false },
 	{ "count", ACCT_WHOLE, 1, ACCT_MAX_COUNT, true, false },
 	{ "sampling", ACCT_BETWEEN, 0, 1, true, false },
+	{ "poisson", ACCT_REAL, 0, 0, true, false },
 	{ "defect", ACCT_REAL, 0, 0, true, false },
 };
 
@@ -129,7 +131,9 @@ static enum acct_rc unknown_key(struct reading *t, const struct acct_named *name
 	const char *meant = acct_suggest(key, key_word, named);
 
 	return meant ? fail(t, "%s: no such key '%s'; did you mean %s=?", t->name, key, meant)
-		     : fail(t, "%s: no such key '%s'; there are %s and n=, count=, sampling=, defect=",
+		     : fail(t,
+			       "%s: no such key '%s'; there are %s and n=, count=, sampling=, poisson=, "
+			       "defect=",
 			       t->name, key, named->keys);
 }
 
@@ -154,6 +158,11 @@ static enum acct_rc split(struct reading *t, const struct acct_named *named, cha
 	return ACCT_OK;
 }
 
+static uint64_t repetitions(const struct reading *t)
+{
+	return t->common[COUNT] ? (uint64_t)strtod(t->common[COUNT], NULL) : 1;
+}
+
 static enum acct_rc read_common(struct reading *t, const struct acct_named *named, struct acct_spec *s)
 {
 	struct acct_arg arg[COMMON];
@@ -169,7 +178,7 @@ static enum acct_rc read_common(struct reading *t, const struct acct_named *name
 		s->participants = (uint64_t)arg[N].x[0];
 		s->round.others = s->participants - 1;
 	}
-	s->round.count = arg[COUNT].size > 0 ? (uint64_t)arg[COUNT].x[0] : 1;
+	s->round.count = repetitions(t);
 	s->round.sampling = arg[SAMPLING].size > 0 ? arg[SAMPLING].x[0] : 0;
 	s->round.defect = arg[DEFECT].size > 0 ? arg[DEFECT].x[0] : 0;
 	return ACCT_OK;
@@ -236,6 +245,20 @@ static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *pa
 	return ACCT_OK;
 }
 
+/* Poisson sampling of the named randomizer's one slot.  What its row knows of data sets is of all reports. */
+static enum acct_rc poisson(struct reading *t, struct acct_spec *part, const char **fault)
+{
+	struct acct_spec *s = &part[0];
+
+	if (s->round.event == ACCT_SHUFFLED && s->participants == 0)
+		return acct_fault(fault, "poisson needs n=");
+	if (part[1].round.cells > 0 || s->round.count != repetitions(t))
+		return acct_fault(fault, "poisson with several slots: one draw decides for all of them");
+	s->exact = s->third = false;
+	s->k = s->triple = 0;
+	return acct_round_poisson(&s->round, strtod(t->common[POISSON], NULL), fault);
+}
+
 enum acct_rc acct_spec_parts(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room)
 {
@@ -261,7 +284,7 @@ enum acct_rc acct_spec_parts(
 	for (size_t i = 0; i < ACCT_NAMED_PARAMS && named->param[i].key; i++)
 		if ((rc = numbers(&t, &named->param[i], t.value[i], &arg[i])))
 			return rc;
-	if (named->cells(arg, part, &fault))
+	if (named->cells(arg, part, &fault) || (t.common[POISSON] && poisson(&t, part, &fault)))
 		return fail(&t, "%s: %s", t.name, fault);
 	return finish(&t, part, parts);
 }

@@ -11,11 +11,13 @@
  *              padded= and least=
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
+ *   poisson=   the chance with which each of the n participants takes part, independently, again in every
+ *              repetition; not with dummies, sampling= or levels: acct_round_poisson
  *   defect=    the chance that the victim's input is given away: acct.h
  *
  * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.  A round may have
  * several slots, each a batch of its own, which compose: there eps0, dummies and defect are each slot's, and
- * sampling= is refused, for one draw would decide for all.
+ * sampling= and poisson= are refused, for one draw would decide for all.
  *
  *   generic:eps0=               any randomizer with this guarantee
  *   rr:eps0=                    binary response
@@ -146,7 +148,10 @@ ACCT_CHECK enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT
 
 /* The published two-count reduction of the same round: the three-cell pair with every left-over message
  * counted as residual blanket.  NOT an upper bound when beta < (p-1)/(p+1): for comparison with papers only
- * (doc/accounting.md, "Why not the published pair").  ACCT_EDOMAIN where no (p, beta, q) is known. */
+ * (doc/accounting.md, "Why not the published pair").  p is the list's largest u/v, beta = sum omega (u-v)+, q
+ * its largest u or v, and all else is residual of ratio q2* = rho/(1-2pa/q), pa = beta/(1-1/p), rho =
+ * 1-pa-pa/p: a bound only where the true residual ratio is at most q2*.  ACCT_EDOMAIN where no (p, beta, q)
+ * is known. */
 ACCT_CHECK enum acct_rc acct_spec_published(
 	const struct acct_spec *s, struct acct_round *r, const char **why);
 

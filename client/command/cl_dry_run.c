@@ -232,6 +232,24 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 	(void)fprintf(out, "this client %s\n", would);
 }
 
+/* The document of --json.  Takes the references to both lists over. */
+static void print_json(const struct cl_judgement *j, const char *would, const char *words, json_t *devices,
+	json_t *none, FILE *out)
+{
+	char parameters[200];
+
+	pt_parameters_text(&j->d.randomizer, parameters, sizeof parameters);
+	json_t *all = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o}", "schema",
+		"tombola.encode/1", "sequence", (json_int_t)j->d.sequence, "query", j->d.query.name,
+		"protocol", j->d.randomizer.row->name, "parameters", parameters, "privacy", words,
+		"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
+		cl_json_number(j->charge.epsilon_total), "decision", would, "devices", devices, "no_reading",
+		none);
+	(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	(void)fputc('\n', out);
+	json_decref(all);
+}
+
 static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, const char *would, FILE *out,
 	struct cm_err *err)
 {
@@ -241,11 +259,10 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	struct cl_batch *batch = NULL;
 	struct cl_rows rows = { 0 };
 	struct cm_table *table = what->json ? NULL : cm_table_new("<<>", head);
-	json_t *list = what->json ? json_array() : NULL, *none = what->json ? json_array() : NULL,
-	       *all = NULL;
+	json_t *list = what->json ? json_array() : NULL, *none = what->json ? json_array() : NULL;
 	struct cr_key secret = { { 0 } };
 	struct cr_rng rng;
-	char words[512], parameters[200];
+	char words[512];
 	size_t n = 0;
 	enum cm_rc rc = cr_rng_system(&rng, err);
 
@@ -270,15 +287,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	/* The rest of the file is left out on purpose. */
 	rows.unlisted = 0;
 	if (rc == CM_OK && what->json) {
-		pt_parameters_text(&j->d.randomizer, parameters, sizeof parameters);
-		all = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:O, s:O}", "schema",
-			"tombola.encode/1", "sequence", (json_int_t)j->d.sequence, "query", j->d.query.name,
-			"protocol", j->d.randomizer.row->name, "parameters", parameters, "privacy", words,
-			"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
-			cl_json_number(j->charge.epsilon_total), "decision", would, "devices", list,
-			"no_reading", none);
-		(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
-		(void)fputc('\n', out);
+		print_json(j, would, words, json_incref(list), json_incref(none), out);
 	} else if (rc == CM_OK) {
 		print_head(&j->d, words, would, out);
 		cm_table_print(table, out);
@@ -286,7 +295,6 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 		(void)fputs("nothing was sent and nothing was charged; the next time other noise is drawn\n",
 			out);
 	}
-	json_decref(all);
 	json_decref(list);
 	json_decref(none);
 	cm_table_free(table);

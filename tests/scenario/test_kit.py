@@ -1,5 +1,6 @@
 """The kit for people who test their own pipelines: `tombola demo`, its events, its seeds, and the proxy of faults."""
 import contextlib
+import glob
 import json
 import os
 import re
@@ -157,6 +158,8 @@ def test_a_reader_that_leaves_ends_it(tmp_path):
     run = subprocess.Popen([c.program("tombola"), "demo", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            env={**os.environ, "TMPDIR": str(tmp_path)})
     assert json.loads(run.stdout.readline())["event"] == "started"
+    # It holds the daemons' four ports, which another program could be given before they listen.
+    assert [os.readlink(f).split(":")[0] for f in glob.glob(f"/proc/{run.pid}/fd/*")].count("socket") == 4
     run.stdout.close()
     kept = re.search(r"logs and databases are in (\S+)", run.stderr.read())[1]
     assert run.wait(180) == 74

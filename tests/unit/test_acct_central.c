@@ -1,5 +1,4 @@
-/* test_acct_central.c - central events against closed forms and quadratures, alone and among shuffled rounds.
- */
+/* test_acct_central.c - central events against closed forms and quadratures, alone and among others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

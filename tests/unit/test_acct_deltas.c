@@ -7,8 +7,11 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "acct_spec.h"
+#include "acct_state.h"
 
 #define DELTAS 12u
 
@@ -88,12 +91,40 @@ static void a_refused_delta_answers_none(void **state)
 	assert_int_equal(acct_epsilons(&r, 1, bad, 0, NULL), ACCT_EDOMAIN);
 }
 
+/* Each round's points are few, so the width tells whether the work was shared well; tails of a thinned law,
+ * of a plain one and of one question must agree. */
+static void a_thousand_different_rounds_are_narrow(void **state)
+{
+	enum { ROUNDS = 1000 };
+	struct acct_round *r = calloc(ROUNDS, sizeof *r);
+	struct acct_state *s = acct_state_new(1e-6);
+	struct acct_bound one, grown;
+
+	(void)state;
+	assert_true(r && s);
+	for (size_t i = 0; i < ROUNDS; i++) {
+		char text[80];
+
+		(void)snprintf(text, sizeof text, "generic:eps0=%g,n=100000", 0.5 + 2e-3 * (double)i);
+		r[i] = round_of(text);
+		assert_int_equal(acct_state_add(s, &r[i]), ACCT_OK);
+	}
+	assert_int_equal(acct_epsilon(r, ROUNDS, 1e-6, &one), ACCT_OK);
+	assert_int_equal(acct_state_epsilon(s, NULL, &grown), ACCT_OK);
+	assert_true(one.upper - one.lower < 1e-3 * one.upper);
+	assert_true(grown.upper - grown.lower < 4e-4 * grown.upper);
+	assert_true(one.lower <= grown.upper && grown.lower <= one.upper);
+	acct_state_free(s);
+	free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_deltas_overlap_one_delta_and_are_as_narrow),
 		cmocka_unit_test(one_delta_among_one_is_the_single_question),
 		cmocka_unit_test(a_refused_delta_answers_none),
+		cmocka_unit_test(a_thousand_different_rounds_are_narrow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,14 +227,16 @@ static double law_curve(const struct acct_law *law, double h, double eps)
 	return sum;
 }
 
-static void check_laws(const struct acct_list *l, double h, long stride)
+/* even: a loss from which on nodes are thinned. */
+static void check_laws(const struct acct_list *l, double h, long stride, double even)
 {
 	struct acct_curve c;
 	struct acct_nodes nodes;
 	struct acct_law above, below[2];
 
 	assert_int_equal(acct_curve_init(&c, l), ACCT_OK);
-	assert_int_equal(acct_nodes_init(&nodes, &c, h, stride, acct_law_range(&c, 1e-12)), ACCT_OK);
+	assert_int_equal(acct_nodes_thinned(&nodes, &c, h, stride, acct_law_range(&c, 1e-12), even), ACCT_OK);
+	assert_int_equal(nodes.at != NULL, even < acct_law_range(&c, 1e-12));
 	assert_int_equal(acct_law_above(&above, &nodes), ACCT_OK);
 	for (int way = 0; way < 2; way++)
 		assert_int_equal(acct_law_below(&below[way], &nodes, way), ACCT_OK);
@@ -275,12 +277,15 @@ static void grid_laws_enclose_the_curve_between_and_at_their_nodes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof l / sizeof *l; i++) {
-		check_laws(&l[i], 0.004, 1);
-		check_laws(&l[i], 0.001, 7);
+		check_laws(&l[i], 0.004, 1, INFINITY);
+		check_laws(&l[i], 0.001, 7, INFINITY);
+		check_laws(&l[i], 0.004, 1, 0.05);
+		check_laws(&l[i], 0.001, 7, 0.2);
 	}
 	assert_int_equal(acct_list_init(&one_sided, &lopsided, NULL), ACCT_OK);
 	assert_true(!one_sided.symmetric);
-	check_laws(&one_sided, 0.004, 1);
+	check_laws(&one_sided, 0.004, 1, INFINITY);
+	check_laws(&one_sided, 0.004, 2, 0.1);
 }
 
 /* Composition against convolving the laws term by term. */

@@ -20,8 +20,7 @@
  *
  * Integers: x is at - 2^30, of 2^30 = L.  After the first transform numbers are halved floor(m / 2) times,
  * rounded down, where d2 = 2^m, so z of the second is a coordinate times 2^ceil(m / 2).  Its sign is +1 with
- * chance (z + most) scale / 2^63, most = 2^62 / scale: the parameter `scale` is 2^32 L / (c 2^ceil(m / 2)).
- */
+ * chance (z + most) scale / 2^63, most = 2^62 / scale: the parameter scale is 2^32 L / (c 2^ceil(m / 2)). */
 
 #define HALF       (INT64_C(1) << 30)
 #define SCALE_MIN  (UINT64_C(1) << 20)
