@@ -78,7 +78,7 @@ def unnamed(value):
 
 def page(cluster, party):
     base = f"http://127.0.0.1:{cluster.http[party]}"
-    text = urllib.request.urlopen(f"{base}/metrics", timeout=60).read().decode()
+    text = urllib.request.urlopen(f"{base}/metrics", timeout=180).read().decode()
     return [line for line in measured(text) if not POLLS.search(line)]
 
 
@@ -95,7 +95,7 @@ def files(cluster, party):
 class Houses:
     """One deployment whose parties begin each world from the same state."""
 
-    def __init__(self, cluster, seconds=120):
+    def __init__(self, cluster, seconds=600):
         self.cluster, self.seconds = cluster, seconds
         # The secret of the client's devices.
         client = cluster.start("client", "run")

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "deploy/learn"))
 from tombola_learn import Analyzer, Fault, Training, pack  # noqa: E402
 from tombola_learn.learners import Logistic  # noqa: E402
 
+pytestmark = pytest.mark.heavy  # the driver is Python; what devices compute has test_payload.py
 N, STEPS = 300, 4
 STEP_BY_STEP = '''
 import sys
