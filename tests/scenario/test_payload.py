@@ -121,6 +121,14 @@ def test_each_step_is_computed_with_the_payload_that_it_was_given(cluster):
     s.is_of(1, 4.5)
 
 
+def test_the_signed_plan_shows_what_devices_compute(cluster):
+    s = Steps(cluster, steps=1)
+    entry, = cluster.json("analyzer", "plan", "show")["entries"]
+    assert (entry["compute"], entry["fields"], entry["payload_max"]) == ("statistics", ["v", "class"], 100_000), entry
+    shown = s.cluster.run("analyzer", "plan", "show").stdout
+    assert "devices compute statistics of v, class; payload of up to 100000 bytes, given when the round is run" in shown, shown
+
+
 def test_what_cannot_be_the_payload_is_refused_before_anything_is_spent(cluster):
     s = Steps(cluster, rounds=[step(repeat=2), {"query": "plain", "type": "mean", "field": "v", "epsilon0": 1.0,
                                                  "min_reports": N, "range": [0.0, 24.0], "window": "1h"}])
