@@ -45,6 +45,8 @@ enum {
 	CMD_NAME = 1u << 19, /* one argument after the verb, or none */
 };
 
+/* Their names in --format, in this order. */
+#define CMD_FORMATS "table csv svg json trade-off"
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {

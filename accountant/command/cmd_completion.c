@@ -29,7 +29,7 @@ static const char head[] =
 static const char tail[] = "\tesac\n"
 			   "\tcase \"$prev\" in\n"
 			   "\t--bound) value=\"proved published\" ;;\n"
-			   "\t--format) value=\"csv svg table json\" ;;\n"
+			   "\t--format) value=\"" CMD_FORMATS "\" ;;\n"
 			   "\t-o | --output) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames "
 			   "2>/dev/null; return ;;\n"
 			   "\tesac\n"

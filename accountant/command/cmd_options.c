@@ -121,15 +121,18 @@ static int set_bound(struct cmd_question *q, const char *text)
 
 static int set_format(struct cmd_question *q, const char *text)
 {
-	static const char *const name[] = { "table", "csv", "svg", "json", "trade-off" };
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-		if (strcmp(text, name[i]) == 0) {
+	for (const char *name = CMD_FORMATS; *name; i++) {
+		size_t n = strcspn(name, " ");
+
+		if (strlen(text) == n && strncmp(text, name, n) == 0) {
 			q->format = (enum cmd_format)i;
 			return 0;
 		}
-	return cmd_fail(
-		CMD_USAGE, "--format %s: no such format; there are table, csv, svg, json, trade-off", text);
+		name += n + (name[n] == ' ');
+	}
+	return cmd_fail(CMD_USAGE, "--format %s: no such format; there are " CMD_FORMATS, text);
 }
 
 static int set_points(struct cmd_question *q, const char *text)

@@ -248,6 +248,11 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
 		parameters, cm_thousands((int64_t)d->min_reports, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);
+	if (d->payload_size > 0)
+		(void)fprintf(out,
+			"its payload (%s bytes) is not fetched: devices are shown as without a reading; "
+			"`send` fetches it\n",
+			cm_thousands((int64_t)d->payload_size, n));
 }
 
 /* The document of --json.  Takes the references to both lists over. */
@@ -263,6 +268,8 @@ static void print_json(const struct cl_judgement *j, const char *would, const ch
 		"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
 		cl_json_number(j->charge.epsilon_total), "decision", would, "devices", devices, "no_reading",
 		none);
+	if (j->d.payload_size > 0)
+		(void)json_object_set_new(all, "payload_fetched", json_false());
 	(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	(void)fputc('\n', out);
 	json_decref(all);
