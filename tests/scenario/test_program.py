@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
-import struct
+import subprocess
 
 import pytest
 
 import cluster as c
-import maps
+import wire
 from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
@@ -255,3 +256,44 @@ def test_what_a_program_does_shows_in_nothing(computing, what):
     assert list(right.sealed) == list(other.sealed)
     assert {len(m) for v in (right, other) for s in v.sealed.values() for m in s} == {len(m) for s in right.sealed.values() for m in s}
     assert right.host == other.host, (right.host, other.host)
+
+
+# ---- what the service manager must allow --------------------------------------------------------------------------------
+
+# What starting programs needs of a client that does not run as root: namespaces, Landlock, processes and their filter.
+CALLS = ("execve execveat clone fork wait4 kill pipe2 socketpair sendmsg recvmsg ppoll seccomp prctl prlimit64 memfd_create close_range "
+         "dup2 fcntl mount mount_setattr landlock_create_ruleset landlock_add_rule landlock_restrict_self").split()
+
+
+def calls_of(name):
+    if not name.startswith("@"):
+        return {name}
+    said = subprocess.run(["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True).stdout
+    lines = [line.strip() for line in said.splitlines()[1:]]
+    return set().union(*(calls_of(line) for line in lines if line and not line.startswith("#")))
+
+
+def filtered(*files):
+    """The system calls that these files of a unit leave, one after the other, and the namespaces."""
+    allowed, namespaces = set(), set()
+    for name in files:
+        with open(os.path.join(wire.ROOT, "deploy", "systemd", name)) as f:
+            for key, value in re.findall(r"^(SystemCallFilter|RestrictNamespaces)=(.*)$", f.read(), re.M):
+                names = value.lstrip("~").split()
+                if key == "RestrictNamespaces":
+                    namespaces |= set(names) - {"yes"}
+                elif value.startswith("~"):
+                    allowed -= set().union(*map(calls_of, names))
+                else:
+                    allowed |= set().union(*map(calls_of, names))
+    return allowed, namespaces
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze: apt-get install systemd")
+def test_the_units_drop_in_allows_what_programs_need_and_the_unit_does_not():
+    tight, none = filtered("tombola-client.service.in")
+    assert "mount" not in tight and not none and not {"landlock_create_ruleset"} & tight
+    allowed, namespaces = filtered("tombola-client.service.in", "programs.conf")
+    assert not set(CALLS) - allowed, set(CALLS) - allowed
+    assert namespaces == {"user", "mnt", "pid", "net", "ipc", "uts"}
+    assert not {"ptrace", "reboot", "init_module", "bpf", "setuid"} & (allowed - tight)
