@@ -6,6 +6,7 @@ N devices of which all but two say 1 are so by chance in one round of 10^10."""
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -297,3 +298,56 @@ def test_the_units_drop_in_allows_what_programs_need_and_the_unit_does_not():
     assert not set(CALLS) - allowed, set(CALLS) - allowed
     assert namespaces == {"user", "mnt", "pid", "net", "ipc", "uts"}
     assert not {"ptrace", "reboot", "init_module", "bpf", "setuid"} & (allowed - tight)
+
+
+# ---- a program and the map of the same name ------------------------------------------------------------------------------
+
+DOUBLES = """#!/usr/bin/python3 -I
+# What `moments` computes of part "mean": the features, cut by the client.
+import struct, sys
+
+def frame():
+    head = sys.stdin.buffer.read(4)
+    return head and sys.stdin.buffer.read(struct.unpack("<I", head)[0])
+
+version, features, classes, numbers = struct.unpack("<4I", frame())
+payload = frame()
+while row := frame():
+    sys.stdout.buffer.write(row[:4 * numbers])
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.mark.parametrize("kind", ["ELF", "script"])
+@pytest.mark.skipif(not c.seeded(), reason="compares messages of the same random numbers")
+def test_a_program_sends_what_the_map_sends(tmp_path, kind):
+    """Device by device the same messages as of the map in C, bit by bit: the values are the same after they are cut."""
+    path = tmp_path / "mean.py"
+    path.write_text(DOUBLES)
+    program = MISBEHAVES if kind == "ELF" else str(path)
+    rng = random.Random(7)
+    rows = [[rng.gauss(0, 0.8) for _ in range(3)] for _ in range(6)] + [[1e30, 0.0, -1e30], [0.0, 0.0, 0.0], ["nan", 0.0, 0.0]]
+    shown = []
+    for name, compute in (("map", {"map": "moments", "columns": ["v", "w", "x"], "part": "mean"}),
+                          ("program", {"map": "program", "columns": ["v", "w", "x"], "seconds": 20.0,
+                                       "program": "sha256:" + digest(program)})):
+        folder = tmp_path / name
+        folder.mkdir()
+        cluster = c.Cluster(folder)
+        asked = {**entry(1, dimension=3), "compute": compute, "epsilon0": 8.0, "slots": 3, "size": 1}
+        r = Rounds(cluster, [{k: v for k, v in asked.items() if not k.startswith("payload")}])
+        allow(cluster, programs=[(program, None)], at_once=10)
+        cluster.write("readings.csv", "device,v,w,x\n" + "".join(f"d{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)))
+        cluster.start("shuffler", "run")
+        cluster.wait_listening()
+        cluster.start("analyzer", "run")
+        done = cluster.run("client", "encode", "--dry-run", cluster.path("readings.csv"), "--device-field", "device", "--json",
+                           env={"TOMBOLA_TEST_SEED": "same"})
+        assert done.returncode == 0, done.stderr
+        shown.append(json.loads(done.stdout)["devices"])
+        cluster.close()
+        assert r
+    assert len(shown[0]) == len(rows)
+    # Pseudonyms are drawn, and with them the order.
+    assert sorted(json.dumps(d) for d in shown[0]) == sorted(json.dumps(d) for d in shown[1])
+    assert len({d["value"] for d in shown[0]}) >= len(rows) - 2, "NONE and zeroes may be shown alike"
