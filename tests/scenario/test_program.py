@@ -6,14 +6,16 @@ N devices of which all but two say 1 are so by chance in one round of 10^10."""
 import hashlib
 import json
 import os
+import random
 import re
+import shutil
 import signal
-import struct
+import subprocess
 
 import pytest
 
 import cluster as c
-import maps
+import wire
 from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
@@ -255,3 +257,97 @@ def test_what_a_program_does_shows_in_nothing(computing, what):
     assert list(right.sealed) == list(other.sealed)
     assert {len(m) for v in (right, other) for s in v.sealed.values() for m in s} == {len(m) for s in right.sealed.values() for m in s}
     assert right.host == other.host, (right.host, other.host)
+
+
+# ---- what the service manager must allow --------------------------------------------------------------------------------
+
+# What starting programs needs of a client that does not run as root: namespaces, Landlock, processes and their filter.
+CALLS = ("execve execveat clone fork wait4 kill pipe2 socketpair sendmsg recvmsg ppoll seccomp prctl prlimit64 memfd_create close_range "
+         "dup2 fcntl mount mount_setattr landlock_create_ruleset landlock_add_rule landlock_restrict_self").split()
+
+
+def calls_of(name):
+    if not name.startswith("@"):
+        return {name}
+    said = subprocess.run(["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True).stdout
+    lines = [line.strip() for line in said.splitlines()[1:]]
+    return set().union(*(calls_of(line) for line in lines if line and not line.startswith("#")))
+
+
+def filtered(*files):
+    """The system calls that these files of a unit leave, one after the other, and the namespaces."""
+    allowed, namespaces = set(), set()
+    for name in files:
+        with open(os.path.join(wire.ROOT, "deploy", "systemd", name)) as f:
+            for key, value in re.findall(r"^(SystemCallFilter|RestrictNamespaces)=(.*)$", f.read(), re.M):
+                names = value.lstrip("~").split()
+                if key == "RestrictNamespaces":
+                    namespaces |= set(names) - {"yes"}
+                elif value.startswith("~"):
+                    allowed -= set().union(*map(calls_of, names))
+                else:
+                    allowed |= set().union(*map(calls_of, names))
+    return allowed, namespaces
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze: apt-get install systemd")
+def test_the_units_drop_in_allows_what_programs_need_and_the_unit_does_not():
+    tight, none = filtered("tombola-client.service.in")
+    assert "mount" not in tight and not none and not {"landlock_create_ruleset"} & tight
+    allowed, namespaces = filtered("tombola-client.service.in", "programs.conf")
+    assert not set(CALLS) - allowed, set(CALLS) - allowed
+    assert namespaces == {"user", "mnt", "pid", "net", "ipc", "uts"}
+    assert not {"ptrace", "reboot", "init_module", "bpf", "setuid"} & (allowed - tight)
+
+
+# ---- a program and the map of the same name ------------------------------------------------------------------------------
+
+DOUBLES = """#!/usr/bin/python3 -I
+# What `moments` computes of part "mean": the features, cut by the client.
+import struct, sys
+
+def frame():
+    head = sys.stdin.buffer.read(4)
+    return head and sys.stdin.buffer.read(struct.unpack("<I", head)[0])
+
+version, features, classes, numbers = struct.unpack("<4I", frame())
+payload = frame()
+while row := frame():
+    sys.stdout.buffer.write(row[:4 * numbers])
+    sys.stdout.buffer.flush()
+"""
+
+
+@pytest.mark.parametrize("kind", ["ELF", "script"])
+@pytest.mark.skipif(not c.seeded(), reason="compares messages of the same random numbers")
+def test_a_program_sends_what_the_map_sends(tmp_path, kind):
+    """Device by device the same messages as of the map in C, bit by bit: the values are the same after they are cut."""
+    path = tmp_path / "mean.py"
+    path.write_text(DOUBLES)
+    program = MISBEHAVES if kind == "ELF" else str(path)
+    rng = random.Random(7)
+    rows = [[rng.gauss(0, 0.8) for _ in range(3)] for _ in range(6)] + [[1e30, 0.0, -1e30], [0.0, 0.0, 0.0], ["nan", 0.0, 0.0]]
+    shown = []
+    for name, compute in (("map", {"map": "moments", "columns": ["v", "w", "x"], "part": "mean"}),
+                          ("program", {"map": "program", "columns": ["v", "w", "x"], "seconds": 20.0,
+                                       "program": "sha256:" + digest(program)})):
+        folder = tmp_path / name
+        folder.mkdir()
+        cluster = c.Cluster(folder)
+        asked = {**entry(1, dimension=3), "compute": compute, "epsilon0": 8.0, "slots": 3, "size": 1}
+        r = Rounds(cluster, [{k: v for k, v in asked.items() if not k.startswith("payload")}])
+        allow(cluster, programs=[(program, None)], at_once=10)
+        cluster.write("readings.csv", "device,v,w,x\n" + "".join(f"d{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)))
+        cluster.start("shuffler", "run")
+        cluster.wait_listening()
+        cluster.start("analyzer", "run")
+        done = cluster.run("client", "encode", "--dry-run", cluster.path("readings.csv"), "--device-field", "device", "--json",
+                           env={"TOMBOLA_TEST_SEED": "same"})
+        assert done.returncode == 0, done.stderr
+        shown.append(json.loads(done.stdout)["devices"])
+        cluster.close()
+        assert r
+    assert len(shown[0]) == len(rows)
+    # Pseudonyms are drawn, and with them the order.
+    assert sorted(json.dumps(d) for d in shown[0]) == sorted(json.dumps(d) for d in shown[1])
+    assert len({d["value"] for d in shown[0]}) >= len(rows) - 2, "NONE and zeroes may be shown alike"
