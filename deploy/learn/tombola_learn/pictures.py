@@ -132,10 +132,10 @@ def digits(rows, n, rounds=8, epsilon0=1.3, slots=8, size=1, step=10.0, epsilon=
 
 # All that a device sends in a round has a local epsilon0 of 8 at most.
 CAPPED = {"epsilon0": 4.0, "slots": 2, "cap": "-cap8"}
-WIDE = {"rounds": 21, "epsilon0": 2.5, "slots": 12, "size": 3, "step": 40.0}
+WIDE = {"rounds": 20, "epsilon0": 2.5, "slots": 12, "size": 3, "step": 40.0}
 TASKS = {"fashion-moments": moments, "fashion-logistic": logistic, "fashion-pixels": pixels, "fashion-means": means,
-         "fashion-logistic-256": functools.partial(logistic, kind="-256", **WIDE),
+         "fashion-logistic-240": functools.partial(logistic, kind="-240", **WIDE),
          "fashion-logistic-441": functools.partial(logistic, cells=7, kind="-441"),
-         "fashion-logistic-441-256": functools.partial(logistic, cells=7, kind="-441-256", **WIDE),
+         "fashion-logistic-441-240": functools.partial(logistic, cells=7, kind="-441-240", **WIDE),
          **{name + "-cap8": functools.partial(task, **CAPPED) for name, task in (
              ("fashion-moments", moments), ("fashion-logistic", logistic), ("fashion-pixels", pixels), ("fashion-means", means))}}
