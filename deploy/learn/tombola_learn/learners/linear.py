@@ -179,7 +179,8 @@ class Ridge:
         values, variance = 0, 0.0
         for s in known:
             signs = numpy.append(numpy.sign(s.payload["scale"]), 1)
-            values = values + s.estimate.values * numpy.append(signs[rows] * signs[columns], numpy.tile(signs, self.classes)) / len(known)
+            turned = numpy.append(signs[rows] * signs[columns], numpy.tile(signs, self.classes))
+            values = values + s.estimate.values * turned / len(known)
             variance += s.estimate.variances[:len(rows)].mean() / len(known)**2
         moments = numpy.zeros((side, side))
         moments[rows, columns] = moments[columns, rows] = values[:len(rows)] / numpy.where(rows == columns, 1, 2**0.5)
