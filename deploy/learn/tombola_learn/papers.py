@@ -20,7 +20,7 @@ from .maps import counts_of
 from .papers_gspa import gspa
 from .shuttle import CLASSES, SENSORS, edges_of, leaves_of
 from .table import cost_of
-from .task import marginals, vector
+from .task import compute, marginals, vector
 from .tasks import rows_of
 from .learners import Forest, Tree
 
@@ -40,14 +40,18 @@ def certified(args, delta, *rounds):
 
 
 def fitting(args, plan_of, most, high, delta):
-    """The plan's cost with the largest epsilon0 up to `high` whose epsilon is at most `most`; plan_of(epsilon0) is the rounds' text."""
+    """The plan's cost with the largest epsilon0 up to `high` whose epsilon is at most `most`.
+
+    plan_of(epsilon0) is the rounds' text.
+    """
     found, low = None, 0.0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "plan.conf")
         for _ in range(8):
             middle = (low + high) / 2
             with open(path, "w", encoding="utf-8") as f:
-                f.write(f'name = "x";\npopulation = "learn";\nbudget = {{ epsilon = {most!r}; delta = {delta!r}; unit = "device"; }};\n'
+                f.write('name = "x";\npopulation = "learn";\n'
+                        f'budget = {{ epsilon = {most!r}; delta = {delta!r}; unit = "device"; }};\n'
                         f'rounds = (\n{plan_of(round(middle, 4))}\n);\n')
             cost = cost_of(args.programs, path)
             if all(r["fits"] for r in cost["rounds"]):
@@ -136,7 +140,8 @@ def federated(args, say):
     few, held = (Users(public[0][at], public[1][at], u, centre) for at, u in ((slice(0, 1508), 26), (slice(1508, 2000), 1)))
     users, judge = Users(*devices, USERS, centre), Users(*test, 1, centre)
     first = few.gradients(numpy.zeros(D, numpy.float32))
-    clips = {"coordinate": numpy.quantile(abs(first), [0.99, 0.999]), "length": numpy.quantile(numpy.linalg.norm(first, axis=1), [0.1, 0.9])}
+    clips = {"coordinate": numpy.quantile(abs(first), [0.99, 0.999]),
+             "length": numpy.quantile(numpy.linalg.norm(first, axis=1), [0.1, 0.9])}
 
     def trained(mechanism, printed, true, settings, make, clip, label="simulated"):
         grid = [(c, step) for c in clips[clip] for step in (0.1, 0.3, 1.0, 3.0, 10.0)]
@@ -158,11 +163,11 @@ def federated(args, say):
         true = certified(args, DELTA, f"{event},n={USERS},count={EPOCHS}")
         trained(name, printed, true, f"k {k}, padded {padded}, epsilon0 {epsilon0}",
                 lambda r, kind=kind, e=epsilon0, k=k, p=padded: flame(r, kind, e, k, p), "coordinate")
-        tried = [(fitting(args, lambda e, s=slots, w=size: vector("g", USERS, D, e, s, w,
-                                                                 'map = "linear-gradient"; features = "x"; feature_count = 784; '
-                                                                 'label = "y"; classes = [ "0", "1", "2", "3", "4", "5", "6", "7", '
-                                                                 '"8", "9" ];', repeat=EPOCHS), true, 5.0, DELTA), slots, size)
-                 for slots, size in ((1, 4), (2, 3), (4, 2))]
+        tried = []
+        for slots, size in ((1, 4), (2, 3), (4, 2)):
+            def plan(e, s=slots, w=size):
+                return vector("g", USERS, D, e, s, w, compute(784, "linear-gradient"), repeat=EPOCHS)
+            tried.append((fitting(args, plan, true, 5.0, DELTA), slots, size))
         cost, slots, size = min(tried, key=lambda c: c[0]["rounds"][0]["expected_error"])
         error = cost["rounds"][0]["expected_error"]
         trained(f"rotated, for {name}", "", cost["epsilon_total"], f"{slots} slots of {size}, epsilon0 "
@@ -200,8 +205,10 @@ def trees(args, say, messages=3, delta=1e-6):
             say(["trees", "multi-message histograms", said, len(queries), "a figure", true, delta,
                  reached(lambda q, c=cells: (n * (messages - 1) / c[q])**0.5), "simulated"])
             if count == 1:
-                cost = fitting(args, lambda e, q=levels[0]: ",\n".join(
-                    marginals(name, n, e, 2, "tree-path", SENSORS, CLASSES, leaves_of(h)) for h, name in enumerate(q)), true, 12.0, delta)
+                def plan(e, asked=levels[0]):
+                    return ",\n".join(marginals(q, n, e, 2, "tree-path", SENSORS, CLASSES, leaves_of(h)) for h, q in enumerate(asked))
+
+                cost = fitting(args, plan, true, 12.0, delta)
                 error = {r["query"]: r["expected_error"] for r in cost["rounds"]}
                 say(["trees", "marginals, one message a histogram", said.replace("3 messages", "1 message"), len(queries), "",
                      cost["epsilon_total"], delta, reached(lambda q, e=error: e[q]), "simulated"])
@@ -219,8 +226,8 @@ def papers(args, out):
             table.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
             f.flush()
             shown = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row]
-            out.write(f"{shown[0]:6} {shown[1]:36} printed {shown[4] or '-':>9}  true {shown[5]:>9}  accuracy {shown[7]:>7}  {shown[8]}: "
-                      f"{shown[2]}\n")
+            out.write(f"{shown[0]:6} {shown[1]:36} printed {shown[4] or '-':>9}  true {shown[5]:>9}  accuracy {shown[7]:>7}  "
+                      f"{shown[8]}: {shown[2]}\n")
             out.flush()
 
         federated(args, say)

@@ -19,7 +19,9 @@ def of_gaussian(mu, delta):
     """Epsilon of mu-GDP at delta (Dong, Roth, Su 2022, corollary 1); for a mu above 30 by logarithms of the tails."""
     def log_tail(t):
         """log Phi(-t)."""
-        return math.log(math.erfc(t / 2**0.5) / 2) if t < 35 else -t * t / 2 - math.log(t * (2 * math.pi)**0.5) + math.log1p(-1 / t**2)
+        if t < 35:
+            return math.log(math.erfc(t / 2**0.5) / 2)
+        return -t * t / 2 - math.log(t * (2 * math.pi)**0.5) + math.log1p(-1 / t**2)
 
     def log_delta(epsilon):
         # Phi(-a) - e^epsilon Phi(-b); a is below 35 wherever delta is near 1e-4.
@@ -53,7 +55,7 @@ def trained(x, y, tx, ty, epsilons, drawn):
             gradient = [a.T @ back, back.sum(axis=0), h.T @ p, p.sum(axis=0)]
             cut = min(1.0, CLIP / max(math.sqrt(sum((g**2).sum() for g in gradient)), 1e-12))
             sigma = 0.0 if epsilons is None else noise(each, epsilons[client])
-            weights = [w - STEP * (cut * g + (drawn.normal(0, sigma, g.shape) if sigma else 0)) for w, g in zip(weights, gradient)]
+            weights = [w - STEP * (cut * g + drawn.normal(0, sigma, g.shape)) for w, g in zip(weights, gradient)]
     h = numpy.maximum(tx @ weights[0] + weights[1], 0)
     return float(((h @ weights[2] + weights[3]).argmax(axis=1) == ty).mean())
 
@@ -78,8 +80,8 @@ def gspa(rows, say):
     x, tx = (((v.reshape(len(v), -1) - centre) / 255) @ axes for v in (x, tx))
     each = len(x) // CLIENTS
     said = f"{CLIENTS} clients of {each} rows, 60 axes, {HIDDEN} hidden units, step {STEP}"
-    say(["GSPA", "Algorithm 3 without noise", said, EPOCHS, "none", "none", DELTA, trained(x, y, tx, ty, None, numpy.random.default_rng(2)),
-         "simulated"])
+    say(["GSPA", "Algorithm 3 without noise", said, EPOCHS, "none", "none", DELTA,
+         trained(x, y, tx, ty, None, numpy.random.default_rng(2)), "simulated"])
     for name, of in SETTINGS.items():
         epsilons = of(numpy.random.default_rng(7))
         worst = math.sqrt(EPOCHS) * 2 * CLIP / noise(each, epsilons.max())
