@@ -230,12 +230,12 @@ static void a_round_is_described_by_its_pair_and_cells(void **state)
 static void a_budget_is_allocated_over_rounds(void **state)
 {
 	(void)state;
-	succeeds("optimise --epsilon 1 --delta 1e-6 --weight 4/1 --round rr:eps0=?,n=10000 "
-		 "--round rr:eps0=0.5,n=900 --round rr:eps0=?,n=10000");
-	assert_non_null(strstr(printed, " rr:eps0=0.5,n=900\n"));
+	succeeds("optimise --epsilon 0.2 --delta 1e-6 --weight 4/1 --round grr:k=3,eps0=?,n=10000 "
+		 "--round rr:eps0=0.5,n=9000 --round grr:k=3,eps0=?,n=10000");
+	assert_non_null(strstr(printed, " rr:eps0=0.5,n=9000\n"));
 	assert_non_null(strstr(printed, "\nepsilon at most "));
 	assert_null(strchr(printed, '?'));
-	succeeds("optimise --epsilon 1 --delta 1e-6 --json --error 0.01 --round rr:eps0=?,n=10000");
+	succeeds("optimise --epsilon 0.2 --delta 1e-6 --json --error 0.01 --round grr:k=3,eps0=?,n=10000");
 	assert_non_null(strstr(printed, "\"worth\":\"proved\""));
 	refuses("optimise --epsilon 0.01 --delta 1e-6 --round rr:eps0=?,n=1000 --round rr:eps0=3,n=100", 3,
 		"nothing fits epsilon 0.01");
