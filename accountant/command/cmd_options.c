@@ -31,6 +31,8 @@ static const struct row {
 	{ "points", CMD_POINTS },
 	{ "title", CMD_TITLE },
 	{ "group", CMD_GROUP },
+	{ "weight", CMD_WEIGHT },
+	{ "error", CMD_ERROR },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -52,8 +54,8 @@ static const char usage[] =
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
-	"  describe   p, beta, q and cells of a round  export  the loss distribution, for other tools\n"
-	"  figure     the figures of the literature, as CSV and SVG\n"
+	"  describe   p, beta, q, error and cells  export     the loss distribution, for other tools\n"
+	"  optimise   a budget over rounds         figure     the literature's figures, as CSV and SVG\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
@@ -195,6 +197,12 @@ static int take(struct cmd_question *q, unsigned bit, const char *name, const ch
 		return set_points(q, value);
 	case CMD_JSON:
 		q->format = CMD_OBJECT;
+		return 0;
+	case CMD_WEIGHT:
+		q->weights = value;
+		return 0;
+	case CMD_ERROR:
+		q->errors = value;
 		return 0;
 	case CMD_OUTPUT:
 		q->output = value;

@@ -57,6 +57,22 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n" },
+	{ "optimise", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_WEIGHT | CMD_ERROR | CMD_JSON,
+		CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_optimise,
+		"Usage: tombola-accountant optimise --epsilon E --delta D --round SPEC-WITH-? [--round SPEC "
+		"...]\n"
+		"\n"
+		"Allocates the budget (E, D): eps0=? (or sigma=?, scale=?) of every round that says so, for "
+		"the\n"
+		"least sum of weight times squared error; or for the least multiple of the errors aimed at.\n"
+		"The error is the one that `describe` prints. What comes out was composed: it fits.\n"
+		"Exit 3: nothing does.\n"
+		"\n"
+		"  --epsilon E, --delta D  the budget\n" HELP_ROUND
+		"  --weight A/B/..   of the rounds with ?, in their order (default 1 each)\n"
+		"  --error A/B/..    the errors aimed at, instead\n" HELP_JSON "\n"
+		"  tombola-accountant optimise --epsilon 1 --delta 1e-6 --weight 4/1 \\\n"
+		"      --round grr:k=16,eps0=?,n=10000 --round levels:b=8,eps0=?,n=10000\n" },
 	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
 		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
