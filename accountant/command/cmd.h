@@ -42,6 +42,7 @@ enum {
 	CMD_FILE = 1u << 16,  /* one argument after the verb */
 	CMD_SHELL = 1u << 17, /* one argument after the verb: bash or zsh */
 	CMD_GROUP = 1u << 18,
+	CMD_NAME = 1u << 19, /* one argument after the verb, or none */
 };
 
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };

@@ -56,6 +56,7 @@ static void print_verb(const struct cmd_verb *v)
 			(void)printf(" --%s", name);
 	(void)printf("\"\n\t\twords=\"%s\" ;;\n", v->takes & CMD_FILE    ? "file"
 						  : v->takes & CMD_SHELL ? "bash zsh"
+						  : v->takes & CMD_NAME  ? "all 000 001 002 003 004"
 									 : "");
 }
 

@@ -332,6 +332,8 @@ int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_ve
 							  : "shell? bash or zsh");
 		q->file = argv[++optind];
 	}
+	if ((*verb)->takes & CMD_NAME && optind + 1 < argc)
+		q->file = argv[++optind];
 	if (optind + 1 < argc)
 		return cmd_fail(CMD_USAGE, "%s: unexpected argument '%s'", (*verb)->name, argv[optind + 1]);
 	if (q->methods == 0)

@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_answers.h"
 #include "cl_db.h"
 #include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_pins.h"
 #include "cl_show.h"
+#include "cm_clock.h"
+#include "cm_log.h"
 #include "cm_table.h"
 
 #define SHOWN_DEVICES  10u
@@ -218,6 +221,21 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	return rc;
 }
 
+/* Programs compute what the round asks of them; without any, devices are without readings. */
+static void compute(const struct cl_dry_run *what, const struct cl_judgement *j, struct cl_batch *batch,
+	struct cl_rows *rows)
+{
+	const struct cl_answers a = {
+		.programs = what->programs, .setup = what->setup, .from_ms = cm_clock_wall_ms(), .shown = true
+	};
+	struct cl_prepared p = { .j = *j, .batch = batch, .rows = *rows, .payload = what->input->payload };
+	struct cm_err why;
+
+	if (cl_answers_take(&a, &p, &why) != CM_OK)
+		cm_log(CM_LOG_WARN, "programs compute nothing", CM_S("reason", why.msg));
+	*rows = p.rows;
+}
+
 static void print_head(const struct rd_descriptor *d, const char *words, const char *would, FILE *out)
 {
 	char n[32], fields[160], none[160], parameters[200];
@@ -280,6 +298,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
 
+		compute(what, j, batch, &rows);
 		rc = each_device(&j->d, &input.payload, entry, n, "", &rng, list, table, err);
 	}
 	if (rc == CM_OK)
