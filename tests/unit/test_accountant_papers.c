@@ -56,8 +56,7 @@ static void printed_numbers_are_met(void **state)
 	json_decref(j);
 }
 
-/* A loss that occurs is never above what is proved, and where a print is said to be wrong it is above that.
- */
+/* A loss that occurs is never above what is proved; where a print is said to be wrong it is above that. */
 static void rows_agree_with_their_remarks(void **state)
 {
 	json_t *j = answers("paper all --json"), *row;
