@@ -87,7 +87,10 @@ static enum acct_rc gspa_clones(const struct cmd_figure *f, double x, struct acc
 	struct acct_round r = { .others = (uint64_t)round(x) - 1, .count = 1 };
 	enum acct_rc rc = acct_cells_generic(largest(cls, table2(f, x, cls)), &r, NULL);
 
-	return rc ? rc : acct_epsilon(&r, 1, f->delta, out);
+	if (!rc)
+		rc = acct_epsilon(&r, 1, f->delta, out);
+	out->lower = 0; /* of the clones' pair, not of these participants */
+	return rc;
 }
 
 static enum acct_rc gspa_erlingsson(const struct cmd_figure *f, double x, struct acct_bound *out)

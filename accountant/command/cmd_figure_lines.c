@@ -149,7 +149,10 @@ static enum acct_rc metric(
 	struct acct_round r = { .others = (uint64_t)f->a - 1, .count = 1 };
 	enum acct_rc rc = acct_metric_cells(noise, x, f->b, &r, NULL);
 
-	return rc ? rc : acct_epsilon(&r, 1, f->delta, out);
+	if (!rc)
+		rc = acct_epsilon(&r, 1, f->delta, out);
+	out->lower = 0; /* of the pair, not of this noise */
+	return rc;
 }
 
 static enum acct_rc metric_any(const struct cmd_figure *f, double x, struct acct_bound *out)
@@ -190,10 +193,11 @@ static struct acct_flame_sparse vector(const struct cmd_figure *f, double x, boo
 		   : (struct acct_flame_sparse){ slot, n, n / 3, k * each, k };
 }
 
+/* An upper bound on the central epsilon is a lower one on the quotient. */
 static enum acct_rc magnified(
 	enum acct_rc rc, double local, struct acct_bound central, struct acct_bound *out)
 {
-	*out = (struct acct_bound){ 0, local / central.upper };
+	*out = (struct acct_bound){ local / central.upper, INFINITY };
 	return rc;
 }
 
@@ -225,7 +229,7 @@ static enum acct_rc twofold(const struct cmd_figure *f, double x, struct acct_bo
 	struct acct_bound eps = { 0, 0 };
 	enum acct_rc rc = acct_flame_double_theorem4(&v, f->delta, ACCT_FLAME_LEMMA1, &eps.upper, NULL);
 
-	return magnified(rc, (double)v.sent * x, eps, out);
+	return exactly(rc, (double)v.sent * x / eps.upper, out);
 }
 
 static enum acct_rc twofold_pld(const struct cmd_figure *f, double x, struct acct_bound *out)
@@ -251,10 +255,10 @@ static const struct cmd_figure_line lines[] = {
 	{ "metric-line", ACCT_PROVED, metric_line },
 	{ "metric-plane", ACCT_PROVED, metric_plane },
 	{ "laplace-lower", ACCT_LOWER, laplace_lower },
-	{ "ss-simple", ACCT_APPROXIMATE, simple },
-	{ "ss-simple-pld", ACCT_APPROXIMATE, simple_pld },
+	{ "ss-simple", ACCT_LOWER, simple },
+	{ "ss-simple-pld", ACCT_LOWER, simple_pld },
 	{ "ss-double", ACCT_PAPER_VALUE, twofold },
-	{ "ss-double-pld", ACCT_APPROXIMATE, twofold_pld },
+	{ "ss-double-pld", ACCT_LOWER, twofold_pld },
 };
 
 const struct cmd_figure_line *cmd_figure_line(const char *name)

@@ -249,8 +249,10 @@ static void put_legend(FILE *to, const struct cmd_plot *p, size_t k)
 	put_text(to, s->name);
 	fprintf(to, ": %s%s%s%s</text>\n", acct_worth_text(s->worth),
 		s->worth == ACCT_PROVED ? " upper bound" : "",
-		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "",
-		is_finite_somewhere(s) ? "" : ", nowhere finite");
+		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: the same from below)" : "",
+		s->points == 0           ? ", does not apply here"
+		: is_finite_somewhere(s) ? ""
+					 : ", nowhere finite");
 }
 
 /* Solid lines first, what is broken above them: where two coincide both are seen. */

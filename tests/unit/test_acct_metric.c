@@ -39,8 +39,7 @@ static void variations_have_twenty_digits(void **state)
 		}
 }
 
-/* Numbers at 0, 1 and 2 steps of `step` nats, Laplace noise, and reports rounded to the nearest of the three.
- */
+/* Numbers at 0, 1 and 2 steps of `step` nats, Laplace noise, reports rounded to the nearest of the three. */
 static double chance(double step, int input, int output)
 {
 	double sum = 0;
