@@ -4,6 +4,9 @@
 set -eu
 cd "$(dirname "$0")"
 started=$(date +%s)
+# What Python compiles is kept, and not beside its sources: each process of the scenarios reads all of them.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
 
 step() {
 	printf '==> [%3ds] %s\n' $(($(date +%s) - started)) "$1"
@@ -84,6 +87,8 @@ trap 'exit 130' INT TERM
 # ---- what runs beside ----
 
 looks() {
+	TOMBOLA_BUILD=$PWD/build/asan /usr/bin/python3 -m pytest -q --collect-only -p no:cacheprovider tests/scenario >build/collected.log ||
+		{ cat build/collected.log; return 1; }
 	step 'layers, symbols, hardening, compose'
 	tests/layers.sh . build/release
 	tests/hardening.py build/release
