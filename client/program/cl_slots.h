@@ -23,8 +23,7 @@ void cl_slots_init(struct cl_slots *s, int64_t start_ns, size_t devices, size_t 
 /* The time that all of it takes, in nanoseconds; INT64_MAX if it is more than a year. */
 int64_t cl_slots_length(size_t devices, size_t at_once, double seconds);
 /* The next slot at now_ns: how many devices it has (0: all are done) and when it ends, which is when the next
- * one begins.  When it should have begun by more than an eighth of its length earlier, this machine is late.
- */
+ * one begins.  It is late when it should have begun more than an eighth of its length earlier. */
 size_t cl_slots_take(struct cl_slots *s, int64_t now_ns, int64_t *end_ns);
 /* The part of a slot that a program has: the rest is for starting and ending processes. */
 int64_t cl_slots_budget(int64_t length_ns);
