@@ -64,9 +64,10 @@ log=$(mktemp)
 unpacked=$(mktemp -d)
 trap 'rm -rf "$log" "$unpacked"' EXIT
 
+# A configuration file that the machine's owner changed stays as it is: dpkg would ask, and there is nobody to answer.
 install_packages() {
-	[ -z "$missing" ] || $as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends $missing
+	[ -z "$missing" ] || $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+		-o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold $missing
 }
 
 install_tool() {

@@ -111,10 +111,58 @@ enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char 
 	return ACCT_OK;
 }
 
+/* Of a dozen operations, upwards. */
+#define ROUNDING (1 + 64 * DBL_EPSILON)
+
+enum acct_rc acct_basic_clones_closed(double epsilon0, uint64_t n, double delta, double *eps)
+{
+	if (!(epsilon0 > 0 && epsilon0 < 350 && n >= 1 && delta > 0 && delta < 1))
+		return ACCT_EDOMAIN;
+	double messages = (double)n * exp(-epsilon0) * (1 - 4 * DBL_EPSILON);
+
+	if (!(messages >= 16 * log(2 / delta) * ROUNDING))
+		return ACCT_EDOMAIN;
+	*eps = log1p(tanh(epsilon0 / 2) * (8 * sqrt(log(4 / delta) / messages) + 8 / messages)) * ROUNDING;
+	return ACCT_OK;
+}
+
+enum acct_rc acct_basic_erlingsson(double epsilon0, uint64_t n, double delta, double *eps)
+{
+	if (!(epsilon0 > 0 && epsilon0 < 0.5 && n >= 1000 && delta > 0 && delta < 0.01))
+		return ACCT_EDOMAIN;
+	*eps = 12 * epsilon0 * sqrt(-log(delta) / (double)n) * ROUNDING;
+	return ACCT_OK;
+}
+
+static bool is_pair(double p, double beta, double q, uint64_t n, double delta)
+{
+	return p > 1 && p < INFINITY && beta > 0 && beta <= (p - 1) / (p + 1) * (1 + 1e-12) &&
+	       q >= (1 + beta) * (1 - 1e-12) && q < INFINITY && n >= 2 && delta > 0 && delta < 1;
+}
+
+enum acct_rc acct_basic_closed_tight(double p, double beta, double q, uint64_t n, double delta, double *eps)
+{
+	if (!is_pair(p, beta, q, n, delta))
+		return ACCT_EDOMAIN;
+	double a = beta / (p - 1), r = a * p / q, rest = fmax(0, 1 - a - a * p), others = (double)n - 1,
+	       l = log(4 / delta), special = 2 * r * others - sqrt(fmin(6 * r, 0.5) * others * l);
+	double least = (2 * p * (beta + 1 + (beta - 1) * p) * others + beta) /
+		       (q + p * (beta - 1 + (beta + 1) * p) - p * q);
+	double left = rest > 0 ? rest * r / (1 - 2 * r) : 0;
+
+	if (!(special > 0 && (p + 1) * a / 2 > left && special > least))
+		return ACCT_EDOMAIN;
+	double spread = sqrt(special * l / 2),
+	       cover = a * special + beta * (special / 2 - spread) + left * (others - special);
+	if (!(cover > 0))
+		return ACCT_EDOMAIN;
+	*eps = log1p(beta * (2 * spread + 1) / cover);
+	return ACCT_OK;
+}
+
 enum acct_rc acct_basic_closed(double p, double beta, double q, uint64_t n, double delta, double *eps)
 {
-	if (!(p > 1 && p < INFINITY && beta > 0 && beta <= (p - 1) / (p + 1) * (1 + 1e-12) &&
-		    q >= (1 + beta) * (1 - 1e-12) && q < INFINITY && n >= 2 && delta > 0 && delta < 1))
+	if (!is_pair(p, beta, q, n, delta))
 		return ACCT_EDOMAIN;
 	double r = beta * p / ((p - 1) * q), c = fmax(0, 4 * (1 - 3 * r) / (9 * (1 - 2 * r))),
 	       rest = r * ((double)n - 1);

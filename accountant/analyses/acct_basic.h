@@ -53,6 +53,30 @@ ACCT_CHECK enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, 
 ACCT_CHECK enum acct_rc acct_basic_closed(
 	double p, double beta, double q, uint64_t n, double delta, double *eps);
 
+/* The closed form of the clones: for eps0 <= log(n/(16 log(2/delta))),
+ *   epsilon = log(1 + tanh(eps0/2) (8 sqrt(e^eps0 log(4/delta)/n) + 8 e^eps0/n)).
+ * Proved: Feldman, McMillan, Talwar 2021, Theorem 3.1.  eps0 (0, 350), n >= 1, delta (0, 1).  ACCT_EDOMAIN
+ * where the condition is not met. */
+ACCT_CHECK enum acct_rc acct_basic_clones_closed(double epsilon0, uint64_t n, double delta, double *eps);
+
+/* The first bound: epsilon = 12 eps0 sqrt(log(1/delta)/n), for 0 < eps0 < 1/2, n >= 1000 and 0 < delta <
+ * 1/100; ACCT_EDOMAIN elsewhere.  Proved: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019,
+ * Theorem 7; and it follows from the closed form of the clones, for one randomizer of all participants: there
+ * tanh(eps0/2) <= eps0/2, e^{eps0/2} < 1.285 and log(4/delta) < 1.302 log(1/delta), so that the clones'
+ * epsilon is below eps0 (5.87 sqrt(log(1/delta)/n) + 6.6/n) < 6 eps0 sqrt(log(1/delta)/n); where its
+ * condition fails, log(1/delta)/n > 1/31 and the value is above 2 eps0. */
+ACCT_CHECK enum acct_rc acct_basic_erlingsson(double epsilon0, uint64_t n, double delta, double *eps);
+
+/* The second closed form of the authors of acct_basic_closed, in Omega = 2r(n-1) - sqrt(min(6r, 1/2) (n-1)
+ * log(4/delta)) special messages; a = beta/(p-1), rest = 1 - a - a p:
+ *   epsilon = log(1 + beta (2 sqrt(Omega log(4/delta)/2) + 1)
+ *             / (a Omega + beta (Omega/2 - sqrt(Omega log(4/delta)/2)) + rest (n-1-Omega) r/(1-2r))).
+ * Paper value, not a guarantee, as the other.  ACCT_EDOMAIN where their code's conditions are not met: Omega
+ * > 0, (p+1) a/2 > rest r/(1-2r), and Omega > (2p (beta+1+(beta-1) p)(n-1) + beta)/(q + p (beta-1+(beta+1) p)
+ * - p q). */
+ACCT_CHECK enum acct_rc acct_basic_closed_tight(
+	double p, double beta, double q, uint64_t n, double delta, double *eps);
+
 #ifdef __cplusplus
 }
 #endif

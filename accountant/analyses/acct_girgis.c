@@ -81,6 +81,13 @@ static enum acct_rc ub2(const struct acct_girgis *g, double l, double *rdp)
 	return ACCT_OK;
 }
 
+static double erlingsson(const struct acct_girgis *g, double l)
+{
+	double step = expm1(g->eps0);
+
+	return 2 * l * exp(4 * g->eps0) * step * step / (double)g->n * (1 + 1024 * DBL_EPSILON);
+}
+
 /* Divergences of order 2.. of the rounds before sampling. */
 struct below {
 	double *rdp;
@@ -178,6 +185,9 @@ static enum acct_rc at_order(
 		return ACCT_OK;
 	case ACCT_GIRGIS_SUBSAMPLED:
 		*rdp = subsampled(g, l);
+		return ACCT_OK;
+	case ACCT_GIRGIS_ERLINGSSON:
+		*rdp = erlingsson(g, l);
 		return ACCT_OK;
 	case ACCT_GIRGIS_POISSON:
 	case ACCT_GIRGIS_WOR:

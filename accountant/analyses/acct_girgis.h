@@ -49,6 +49,10 @@ enum acct_girgis_kind {
 	/* UB1 of n messages sampled without replacement: Wang, Balle, Kasiviswanathan 2019, Theorem 9.
 	 * Proved. */
 	ACCT_GIRGIS_WOR,
+	/* What [G] compares with, its equation (9): 2 l e^{4 eps0} (e^eps0 - 1)^2/n, l the order, from
+	 * Erlingsson et al. 2019, Remark 1.  Paper value: not proved here; the ends of the axes of [G],
+	 * Figure 2 agree with it. */
+	ACCT_GIRGIS_ERLINGSSON,
 };
 
 #define ACCT_GIRGIS_MOST_ORDER  20000u

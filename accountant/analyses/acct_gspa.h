@@ -41,7 +41,8 @@ struct acct_gspa_class {
  *   k 2..1e12 symbols, the same for everybody.
  * More than ACCT_MAX_LEVELS distinct shares are joined in groups, each at its geometric mean, rounded down:
  * sum of Bern(p_i) is stochastically at least Bin(n, geometric mean) (Boland, Singh, Cukic 2002), and fewer
- * blanket messages are a larger loss.  The number of blanket messages given up is of second order in the
+ * blanket messages are a larger loss: replacing two shares by their geometric mean keeps P(both) and lowers
+ * P(any).  The number of blanket messages given up is of second order in the
  * groups' widths. Cost: sorting the classes.  ACCT_ENOMEM. */
 ACCT_CHECK enum acct_rc acct_gspa_round(const struct acct_gspa_class *cls, size_t n, double k, size_t victim,
 	struct acct_round *r, const char **why);
@@ -69,8 +70,12 @@ ACCT_CHECK enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls,
  * epsilon and delta of that class. An (epsilon, delta) guarantee of participant i alone does not give it.
  * *delta: upper bound, PROVED from that premise, and never above the victim's own local guarantee composed
  * `count` times by basic composition.  epsilon [0, 700].
- * Source: R_v cut off where it exceeds e^eps_i R_i, the cut mass repaired (doc/analyses.md, "Personalised
- * response"). */
+ *
+ * Bound, over T rounds: delta <= delta(pair with shares e^-eps_i (1-delta_v), defect delta_v, T times) +
+ * (1+E) T sum_i e^-eps_i delta_i.  Proof.  Cut R_v(x_b) where it exceeds e^eps_i R_i.  Then R_i contains
+ * e^-eps_i (R_v(x_0)+R_v(x_1))/2 but for a mass of at most e^-eps_i delta_i; moving that mass changes R_i by
+ * as much in total variation.  And R_v(x_0)+R_v(x_1) >= (1-delta_v)(Q_0+Q_1).  The premise is about pairs:
+ * Laplace noise at 0.01 does not cover Laplace noise at 5 with epsilon 0.01, but with log 500 + 0.01. */
 ACCT_CHECK enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *victim,
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double epsilon, double *delta,
 	const char **why);
@@ -78,10 +83,21 @@ ACCT_CHECK enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *vi
 /* PAPER VALUES, not a guarantee, and not an interval.  mu = sqrt(2 / (sum c_i - max c_i)), c_i =
  * (1-delta_i)/(1+e^eps_i), of a round said to be approximately mu-Gaussian private; count rounds: sqrt(count)
  * mu. Chen, Cao, Ge 2024, Theorems 2 and 5.  Too small: always, if slightly, for its own shift pair; for
- * randomized response at eps_i above about 3; without limit where some delta_i reaches delta (the victim's
- * delta is dropped) or where the noise is not randomized response. */
+ * randomized response at eps_i above about 3 (at 6, n = 2000, delta = 1e-4: 2.24 for a loss above 5.9);
+ * without limit where some delta_i reaches delta (the victim's delta is dropped) or where the noise is not
+ * randomized response: it is attached to slots instead of persons. */
 ACCT_CHECK enum acct_rc acct_gspa_mu(
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why);
+
+/* PAPER VALUE, not a guarantee: "Echo of Neighbors" (Liu, Zhao, Xiong, Liu, Chen 2023), the closed form of
+ * the clones with every participant's own number of them, as its authors' code has it.  With n participants,
+ * victim 1 of the largest epsilon, and for i other than 1, j any,
+ *   p_ij = (eps_i/eps_j) (1-e^-eps_j)/(1-e^-eps_i) e^-max(eps_i, eps_j)/n,   S = sum p_ij >= 16 log(4/delta),
+ *   epsilon = log(1 + tanh(eps_1/2) (8 sqrt(log(4/delta)/S) + 8/S)).
+ * It is said of Laplace noise that is cut off.  ACCT_EDOMAIN where S is too small, and where some delta of a
+ * class is not 0. */
+ACCT_CHECK enum acct_rc acct_gspa_liu(
+	const struct acct_gspa_class *cls, size_t n, double delta, double *epsilon, const char **why);
 
 /* The Gaussian curve: delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), to about 1e-12 relative.
  * Balle, Wang 2018, Theorem 8.

@@ -5,6 +5,7 @@
 #include "acct_gspa_users.h"
 
 #define LEAST_DELTA   1e-200
+#define MOST_ECHOES   10000u /* classes, each compared with each */
 #define MOST_EPSILON  1e300
 #define SQRT_HALF     0.70710678118654752440
 #define INV_SQRT_2PI  0.39894228040143267794
@@ -34,6 +35,39 @@ enum acct_rc acct_gspa_mu(
 		sum += (double)(cls[i].count - (i == largest)) *
 		       ((1 - cls[i].delta) / (1 + exp(cls[i].epsilon)));
 	*mu = sqrt(2 / sum * (double)count);
+	return ACCT_OK;
+}
+
+/* n p_ij: the chance that a participant of epsilon e sends what one of epsilon f would have sent. */
+static double echo(double e, double f)
+{
+	return e / f * expm1(-f) / expm1(-e) * exp(-fmax(e, f));
+}
+
+enum acct_rc acct_gspa_liu(
+	const struct acct_gspa_class *cls, size_t n, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc = acct_gspa_check(cls, n, 2, why);
+	double all = 0, sum = 0;
+	size_t victim = 0;
+
+	if (rc)
+		return rc;
+	if (n > MOST_ECHOES || !(delta > 0 && delta < 1))
+		return acct_fault(why, "it takes at most 10000 classes, and a delta above 0 and below 1");
+	for (size_t i = 0; i < n; i++) {
+		if (cls[i].delta > 0)
+			return acct_fault(why, "it is known for classes without a delta only");
+		all += (double)cls[i].count;
+		victim = cls[i].epsilon > cls[victim].epsilon ? i : victim;
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			sum += (double)(cls[i].count - (i == victim)) * (double)cls[j].count / all *
+			       echo(cls[i].epsilon, cls[j].epsilon);
+	if (!(sum >= 16 * log(4 / delta)))
+		return acct_fault(why, "its condition is not met: too few expected clones");
+	*epsilon = log1p(tanh(cls[victim].epsilon / 2) * (8 * sqrt(log(4 / delta) / sum) + 8 / sum));
 	return ACCT_OK;
 }
 

@@ -5,8 +5,7 @@
  * in one replaced record, is for their maker to say.  A distribution that was rounded optimistically, or that
  * holds for added records only, is not such a curve.  What is computed here from the numbers is rounded up.
  *
- * Ownership: *out owns its arrays; free it with acct_profile_free, after the rounds and states that use it.
- */
+ * Ownership: *out owns its arrays; free it with acct_profile_free after rounds and states that use it. */
 #pragma once
 
 #include "acct.h"

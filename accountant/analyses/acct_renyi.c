@@ -67,7 +67,7 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	return acct_renyi_grid_init(&s->grid, &s->list, orders > 0 ? FINE : COARSE);
 }
 
-/* No loss of one repetition is above this, rounding of the cells included (doc/accounting.md, 4.2.5). */
+/* No loss of one repetition is above this, rounding of the cells included (acct_plan_blur). */
 static double most_loss(const struct source *s)
 {
 	return s->list.largest + 1e-14 + (128 + 8 * s->list.exponent) * DBL_EPSILON;

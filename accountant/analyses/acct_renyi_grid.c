@@ -257,7 +257,7 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 {
 	enum acct_rc rc = ACCT_OK;
 	double scale = log(alpha) + log(alpha - 1);
-	/* Rounding of the cells is one of epsilon, by this much (doc/accounting.md, 4.2.5). */
+	/* Rounding of the cells is one of epsilon, by this much (acct_plan_blur). */
 	double blur = 1e-14 + (128 + 8 * g->curve.list.exponent) * DBL_EPSILON;
 	/* delta(-blur), from above: at most blur more than delta(0). */
 	double flat = 1.1 * (acct_curve_upper(&g->curve, 0) * 2 + blur);

@@ -44,8 +44,11 @@ enum {
 	CMD_GROUP = 1u << 18,
 	CMD_WEIGHT = 1u << 19,
 	CMD_ERROR = 1u << 20,
+	CMD_NAME = 1u << 21, /* one argument after the verb, or none */
 };
 
+/* Their names in --format, in this order. */
+#define CMD_FORMATS "table csv svg json trade-off"
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {

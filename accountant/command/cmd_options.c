@@ -123,15 +123,18 @@ static int set_bound(struct cmd_question *q, const char *text)
 
 static int set_format(struct cmd_question *q, const char *text)
 {
-	static const char *const name[] = { "table", "csv", "svg", "json", "trade-off" };
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-		if (strcmp(text, name[i]) == 0) {
+	for (const char *name = CMD_FORMATS; *name; i++) {
+		size_t n = strcspn(name, " ");
+
+		if (strlen(text) == n && strncmp(text, name, n) == 0) {
 			q->format = (enum cmd_format)i;
 			return 0;
 		}
-	return cmd_fail(
-		CMD_USAGE, "--format %s: no such format; there are table, csv, svg, json, trade-off", text);
+		name += n + (name[n] == ' ');
+	}
+	return cmd_fail(CMD_USAGE, "--format %s: no such format; there are " CMD_FORMATS, text);
 }
 
 static int set_points(struct cmd_question *q, const char *text)
@@ -340,6 +343,8 @@ int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_ve
 							  : "shell? bash or zsh");
 		q->file = argv[++optind];
 	}
+	if ((*verb)->takes & CMD_NAME && optind + 1 < argc)
+		q->file = argv[++optind];
 	if (optind + 1 < argc)
 		return cmd_fail(CMD_USAGE, "%s: unexpected argument '%s'", (*verb)->name, argv[optind + 1]);
 	if (q->methods == 0)

@@ -115,15 +115,25 @@ const struct cmd_verb cmd_verbs[] = {
 		"65 the file is damaged, or records less loss than there is (file:line: what).\n"
 		"\n" HELP_JSON "\n"
 		"  tombola-analyzer ledger export | tombola-accountant audit -\n" },
-	{ "paper", CMD_JSON, 0, cmd_run_paper,
-		"Usage: tombola-accountant paper [--json]\n"
+	{ "paper", CMD_NAME | CMD_OUTPUT | CMD_JSON, 0, cmd_run_paper,
+		"Usage: tombola-accountant paper [all|000|001|002|003|004] [--output FOLDER] [--json]\n"
 		"\n"
-		"The experiments of the numerical-composition literature, done again: vector randomized "
-		"response\n"
-		"in federated learning, and multi-message histograms in decision trees. What was published, "
-		"what\n"
-		"is proved, what clones, basic and advanced composition give, and what is really saved.\n"
-		"\n" HELP_JSON },
+		"The experiments of five papers, done again. Without an argument: every setting of the paper "
+		"on\n"
+		"numerical composition (000), vector response in federated learning and histograms in "
+		"decision\n"
+		"trees. With one: the numbers that the paper prints, beside what its formula gives here, "
+		"what "
+		"is\n"
+		"proved, and a loss that occurs. 000: Wang et al. 2025; 001: Wang et al. 2024; 002: Girgis "
+		"et "
+		"al.\n"
+		"2021; 003: Liu et al. 2021 (FLAME); 004: Chen, Cao, Ge 2024 (GSPA).\n"
+		"\n"
+		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every "
+		"figure\n"
+		"                       as CSV and SVG, into a folder that exists\n" HELP_JSON "\n"
+		"  tombola-accountant paper all -o papers\n" },
 	{ "describe", CMD_ROUND | CMD_JSON, CMD_ROUND, cmd_run_describe,
 		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
 		"\n"

@@ -6,7 +6,7 @@
 #define ULP 0x1p-53
 /* Nodes at which every transform is below e^-LEFT_OUT of its top are left out. */
 #define LEFT_OUT 50.0
-#define FOLDED   1e-40 /* the tails that the period folds: doc/binary.md, "One point" */
+#define FOLDED   1e-40 /* the tails that the period folds: acct_bits_sum.h */
 
 /* (1+r) log(1+r) - r for r >= -1, to a few ulps of itself. */
 static double bregman(double r)

@@ -2,7 +2,27 @@
  *
  * Of `others` bits m have chance P of a one and the rest chance Q = 1 - P; `coins` are fair.  Z is their sum,
  * f its law, G(j) = P(Z > j).  h_m(j) = f(j) - c G(j), times P - E Q, is what the test "more than j ones"
- * achieves.  Its transform under a tilt by w = 1 + c is a short sum: doc/binary.md, "One point". */
+ * achieves.
+ *
+ * Best tests.  c = (E-1)/(P-EQ), w = 1+c, s = log w, D = P-Q.  f is log-concave, so tests "more than j ones"
+ * are best.  Tilted by w, the three kinds of bit (P, Q, fair) have chances P1, P2, P3 of a one; mu_m is the
+ * mean, and L(m) = log E w^Z - s mu_m, a sum of -KL(tilted||plain).  P1 = P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and
+ * the variances are V2 = E^2 V1.
+ * 1. h_m(j+1) - h_m(j) is a positive multiple of f~(j+1) - f~(j), f~ the tilted law.  So the best j is its
+ *    mode, and |j - mu_m| < 1 (Darroch 1964).
+ * 2. h_(m+1)(j) - h_m(j) is a positive multiple of f'_m(j-1) - f'_m(j), f' tilted with a Q-bit fewer.  The
+ *    ratio of the two falls with m, so given j, h rises and then falls.  At a maximum over (m, j) with
+ *    1 <= m <= n-2 a mode of f'_m is at least j and one of f'_(m-1) at most j-1: theta = j - mu_m lies in
+ *    [-P1, 1-P2].
+ *
+ * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it - 1),
+ *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,
+ *     S(m, theta) = Re (1/N) sum_k g exp(L(m) + m a_1 + (n-1-m) a_2 + C a_3 - (s+it) theta).
+ * The sum over k folds j + rN on j.  Left of the support h = -c: the geometric series.  Nodes with 2 ((n-1)
+ * V1 + C V3) sin^2(t/2) > 50 are left out; |g| <= 2.  N is so long that what else is folded is below 1e-40
+ * (Bernstein; w^-N <= e^L by Jensen's inequality), or longer than the support.  So |r| <= e^(L - s theta)
+ * (2e^-50 + 1e-40) + e^L w 1e-40.  Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from
+ * forms without cancellation. */
 #pragma once
 
 #include <stdbool.h>

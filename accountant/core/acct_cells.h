@@ -55,8 +55,7 @@ struct acct_list {
 /* Returns the errors of acct_round_check, for the same rounds. */
 ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
 
-/* Mass of infinite loss that is there for certain; `infinite` of a profile that is no pair is an upper bound.
- */
+/* Mass of infinite loss that is certain; `infinite` of a profile that is no pair is an upper bound. */
 static inline double acct_list_certain(const struct acct_list *l, int way)
 {
 	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];

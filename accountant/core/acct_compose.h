@@ -23,8 +23,7 @@
  *
  * The laws: 1e-11 a round.  Atoms are differences of slopes, but an error of a slope only moves mass between
  * neighbouring corners.  So a curve is off by at most 16384 * 3 ulp of itself, and likewise the sums over
- * atoms.  A relative error r of every H_i is one of at most counts r of delta: replace one round at a time.
- */
+ * atoms.  A relative error r of every H_i is one of at most counts r of delta: replace round by round. */
 #pragma once
 
 #include "acct_law.h"

@@ -34,8 +34,7 @@ struct sums {
 	double steps; /* number of steps after which the sum was given up */
 };
 
-/* At least the modulus, and at most sqrt(2) times that; hypot is slower, and only bounds on errors need it.
- */
+/* At least the modulus, at most sqrt(2) times that; hypot is slower, and only bounds on errors need it. */
 static double modulus(struct point w)
 {
 	return fabs(w.re) + fabs(w.im);
@@ -153,17 +152,15 @@ static void add_node(const struct acct_path *w, const struct line *f, double t, 
 	sum->work += NODE_WORK(w->list);
 }
 
-/* Charge what was skipped up to t, and the rest.  Beyond the last node only the Gaussian decays: integrals of
- * exp(-(tau t)^2/2)/t and of itself. */
-static void charge(const struct acct_path *w, const struct acct_screen *f, double t, double skipped_t,
-	double skipped_1, struct sums *sum)
+/* What the sums lack: the nodes that were skipped, as sums of dt/t and of dt over pi; all beyond t, where
+ * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of itself); and the rounding of the sums. */
+static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
+	double skipped_t, double skipped_1, double t, struct sums *sum)
 {
-	double a = w->tau * t, tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / acos(-1), bound[3];
+	double a = w->tau * t, tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / acos(-1);
 
-	acct_path_chernoff(w, w->c, bound);
 	skipped_t += tail;
 	skipped_1 += tail * t;
-	/* The rounding of the sums themselves is added. */
 	double adding = sum->nodes * ACCT_ULP;
 	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
 	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
@@ -176,13 +173,14 @@ static void charge(const struct acct_path *w, const struct acct_screen *f, doubl
  * up, because it takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 {
-	double pi = acos(-1), step = 2 * pi / w->period, end = GAUSS_END / w->tau;
+	double pi = acos(-1), step = 2 * pi / w->period, end = GAUSS_END / w->tau, bound[3];
 	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
 	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
 	struct acct_screen f;
 	struct line line;
 
 	memset(sum, 0, sizeof *sum);
+	acct_path_chernoff(w, w->c, bound);
 	acct_screen_init(&f, w, step);
 	line_init(&line, w);
 	add_node(w, &line, 0, step / (2 * pi), sum);
@@ -227,7 +225,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			add_node(w, &line, t, step / pi, sum);
 		}
 	}
-	charge(w, &f, (double)last * step, skipped_t, skipped_1, sum);
+	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, sum);
 	return true;
 }
 

@@ -1,9 +1,22 @@
 /* acct_invert.h - one point of a round's privacy curve by inverting the transform of the blanket variable.
  *
  * Source: the blanket identity (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3), Gaussian smoothing and the
- * trapezoid rule.  doc/accounting.md, "One round", has the integrals and their error terms; this is the one
- * of rounding, with z = c + it, a = cx, b = tx.
+ * trapezoid rule.  doc/accounting.md, "Any number: inversion", defines value, slope and excess.
  *
+ * Integrals.  Each of the three is one along z = c + it of
+ *     factor(z) prod_c B_c(z)^count_c C(z)^dummies e^{tau^2 z^2/2} [1/z],
+ *     B_c = 1 + share_c sum omega (e^{zx}-1), `others` being the level of share 1,
+ *     C = 1 + sum (omega/W)(e^{zx}-1).
+ * The factor is sum omega x e^{zx} (value), sum omega (u+v)/2 e^{zx} (slope), or one B_c or C (excess).  c
+ * minimises e^{K(c)}/c^2, K the log of the product; any c > 0 is sound.  The excess needs E[1/M].  With one
+ * level and no dummies E_{Bin(o,W)}[g(B)/(B+1)] = E_{Bin(o+1,W)}[g(B-1); B>=1]/((o+1)W) makes it a transform
+ * with one more other; otherwise 1/M is bounded by dummies alone or by one level alone.
+ *
+ * Five errors are charged: the trapezoid rule's aliases (acct_path.h); truncation at a = tau t, int_a
+ * e^{-s^2/2}/s ds <= e^{-a^2/2}/a^2; skipped nodes, certainly below e^-36 of the top, at e^-35
+ * (acct_screen.h); rounding, below; and rounded inputs u, v, E, by acct_plan_blur (acct_plan.h).
+ *
+ * Rounding, with a = cx, b = tx.
  * e^{zx}-1 is formed as expm1(a) cos b - 2 sin^2(b/2) + i e^a sin b, with cos b = 1 - 2 sin^2(b/2) and sin b
  * = 2 sin(b/2) cos(b/2).  An ulp here is 2^-53.  Arguments are off by an ulp each, functions by two, products
  * and sums by one; so 2 sin^2(b/2) is off by 10 ulp sin^2(b/2) <= 5 ulp |b|, and the whole by at most 17 ulp

@@ -1,7 +1,11 @@
 /* acct_labels.h - an upper bound on the privacy curve of a round whose messages are bits with public labels.
  *
  * A report is a label, drawn by one law whatever the value is, and a bit whose chance of a one, given the
- * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md. */
+ * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md.
+ *
+ * Choices, here and in acct_kinds.h: eta = L/n.  L is 16 at first, then as large as makes P(B = 0) delta' a
+ * thousandth of the rest.  B is replaced by `few` = eL (Chernoff: more have a chance of e^-L), and beyond a
+ * number of chance e^-250 everything is given away. */
 #pragma once
 
 #include "acct_curve.h"
@@ -15,10 +19,6 @@ double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, d
  * `fair`; every one of them all is the victim's instead with the same chance.  Whole numbers, places at least
  * 1, eps [0, eps0).  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work);
-
-/* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff); so many participants are thin, of a
- * mean number, with no larger chance. */
-double acct_labels_beyond(double mean, double exponent);
 
 /* Does the bound have a chance to be below that of the cells? */
 bool acct_labels_help(double participants, double eps0);

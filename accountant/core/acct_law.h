@@ -1,7 +1,16 @@
 /* acct_law.h - a round's privacy loss as a law on a grid, from above and from below.
  *
  * Losses are multiples of h.  A law above dominates the round (Y_law >= Y in convex order), one below is
- * dominated by it; both orders survive composition (doc/accounting.md, "Loss grid"). */
+ * dominated by it; both orders survive composition (doc/accounting.md, "Loss grid").
+ *
+ * Above.  The lower convex hull of the points (y_k, upper bound of H), k = 0..J, and (1, 0), at the losses
+ * l_k = k stride h.  H is convex and below the points, so it is below the hull, whose corners are the atoms
+ * of Y.  The last chord is an infinite loss of P-mass 2 slope_J, which contains all that was cut off beyond
+ * l_J.  Values are first raised to H(0) - y/2, so that the mirrored curve stays convex at 0.
+ *
+ * Below.  The maximum of the lines of acct_point and of nu(inf)(1-y).  Before defect and sampling, exactly,
+ * nu(inf) = sum_{v_j=0} omega_j u_j prod_c (1-share_c (W-W_0))^count_c (W_0/W)^dummies, W_0 = sum_{v_j=0}
+ * omega_j. */
 #pragma once
 
 #include "acct_curve.h"

@@ -21,7 +21,7 @@ struct acct_path {
 	double top;         /* log of the transform at c */
 	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
 	/* E[W/M; ...] <= per_message times the transform with one more message, more_rest + more_scale
-	 * sum(omega e^{zx}): doc/accounting.md, "Any number: inversion". */
+	 * sum(omega e^{zx}): acct_invert.h, "Integrals". */
 	double per_message, more_rest, more_scale;
 };
 

@@ -30,6 +30,10 @@ static const struct acct_method rows[] = {
 		true, acct_advanced_epsilon, NULL },
 	{ "basic", "pld of each round, epsilons added (Dwork et al. 2006)", ACCT_PROVED, true,
 		acct_sum_epsilon, NULL },
+	{ "clones-closed", "closed form of clones (Feldman et al. 2021, Theorem 3.1), composed", ACCT_PROVED,
+		false, acct_clones_closed_epsilon, NULL },
+	{ "erlingsson", "eps0 below 1/2, n from 1000 (Erlingsson et al. 2019, Theorem 7), composed",
+		ACCT_PROVED, false, acct_erlingsson_epsilon, NULL },
 	{ "girgis", "Renyi, closed form (Girgis et al. 2021, Theorem 3.1)", ACCT_PROVED, false,
 		acct_girgis_method_epsilon, NULL },
 	{ "bennett", "one round by Bennett's inequality (Balle et al. 2019, as corrected), composed",
@@ -48,6 +52,12 @@ static const struct acct_method rows[] = {
 		false, acct_flame_first_epsilon, NULL },
 	{ "closed", "closed form of the published reduction (Wang et al. 2024, Theorem 4.3), composed",
 		ACCT_PAPER_VALUE, false, acct_closed_epsilon, NULL },
+	{ "closed-tight", "the same authors' second closed form, as their code has it, composed",
+		ACCT_PAPER_VALUE, false, acct_closed_tight_epsilon, NULL },
+	{ "liu", "personalised clones, closed form (Liu et al. 2023), composed", ACCT_PAPER_VALUE, false,
+		acct_liu_epsilon, NULL },
+	{ "erlingsson-rdp", "Renyi (Erlingsson et al. 2019, Remark 1, as Girgis et al. cite it)",
+		ACCT_PAPER_VALUE, false, acct_erlingsson_rdp_epsilon, NULL },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 

@@ -5,9 +5,7 @@
 #include "acct_gspa.h"
 #include "acct_method_rows.h"
 
-/* GSPA's classes of one round: the victim's own, and the personalised others', whose guarantee follows from
- * their share of the k symbols: share of all = k/(e^eps + k - 1). */
-static enum acct_rc classes(const struct acct_spec *s, struct acct_gspa_class cls[1 + ACCT_MAX_LEVELS],
+enum acct_rc acct_method_classes(const struct acct_spec *s, struct acct_gspa_class cls[1 + ACCT_MAX_LEVELS],
 	size_t *n, const char **why)
 {
 	const struct acct_round *r = &s->round;
@@ -43,7 +41,7 @@ static enum acct_rc gspa_mu(
 
 	for (size_t i = 0; i < n; i++) {
 		size_t size;
-		enum acct_rc rc = classes(&s[i], cls, &size, why);
+		enum acct_rc rc = acct_method_classes(&s[i], cls, &size, why);
 
 		if (!rc)
 			rc = acct_gspa_mu(cls, size, s[i].round.count, &one, why);

@@ -34,8 +34,10 @@ static void put(struct acct_round *r, double omega, double u, double v)
 		r->cell[r->cells++] = (struct acct_cell){ omega, u, v };
 }
 
-/* Everybody else holds a third input, and laws have two levels: `apart` of the blanket is likelier under one
- * input alone of every two, `both` under both, s->triple under all three. */
+/* Everybody else holds a third input, and laws have two levels: `apart` (a) of the blanket is likelier under
+ * one input alone of every two, `both` (c) under both, s->triple (t) under all three.  With E0 the ratio of
+ * the levels the cells are (E0 (c-t): 1, 1/E0), (E0 (c-t): 1/E0, 1), (a-c+t: E0, 1), (a-c+t: 1, E0), (E0 t:
+ * 1, 1), (c-t: E0, E0), (E0 (a-c+t): 1/E0, 1/E0), and the rest (1, 1). */
 static void hold_third(const struct acct_spec *s, struct acct_round *r)
 {
 	double p = 0, apart = 0, both = 0, none = 0, triple = s->triple;
@@ -65,8 +67,7 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 	put(r, none - without, 1, 1);
 }
 
-/* The pair of the data sets in which the others hold the victim's first input, or a third where it is known.
- */
+/* The pair of the data sets in which the others hold the victim's first input, or a third where known. */
 static enum acct_rc held(
 	const struct acct_spec *s, bool third, bool alone, struct acct_round *r, const char **why)
 {

@@ -5,6 +5,7 @@
 #include "acct_basic.h"
 #include "acct_blanket.h"
 #include "acct_fault.h"
+#include "acct_gspa.h"
 #include "acct_method_rows.h"
 
 static const char one_note[] = "delta in equal parts to the rounds";
@@ -93,7 +94,9 @@ static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b
 	if (s->eps0 > 50)
 		return acct_fault(why, "it needs eps0 of at most 50");
 	bool symbols = s->k >= 2 && s->k <= 1e9;
-	*b = (struct acct_blanket){ .mechanism = symbols ? ACCT_BLANKET_KRR : ACCT_BLANKET_GENERIC,
+	*b = (struct acct_blanket){ .mechanism = s->laplace ? ACCT_BLANKET_LAPLACE
+						 : symbols  ? ACCT_BLANKET_KRR
+							    : ACCT_BLANKET_GENERIC,
 		.eps0 = s->eps0,
 		.k = symbols ? s->k : 0,
 		.n = s->participants };
@@ -157,7 +160,49 @@ enum acct_rc acct_bennett_delta(
 	return one_delta(ACCT_BLANKET_BENNETT, s, n, epsilon, out, why);
 }
 
-static enum acct_rc closed(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+/* The condition of a closed form, said where it is not met. */
+static enum acct_rc conditioned(enum acct_rc rc, const char *condition, const char **why)
+{
+	return rc == ACCT_EDOMAIN ? acct_fault(why, condition) : rc;
+}
+
+static enum acct_rc clones_closed(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc = acct_method_local(s, false, why);
+
+	return rc ? rc
+		  : conditioned(acct_basic_clones_closed(s->eps0, s->participants, delta, epsilon),
+			    "it needs eps0 of at most log(n/(16 log(2/delta)))", why);
+}
+
+static enum acct_rc erlingsson(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	enum acct_rc rc = acct_method_local(s, false, why);
+
+	return rc ? rc
+		  : conditioned(acct_basic_erlingsson(s->eps0, s->participants, delta, epsilon),
+			    "it needs eps0 below 1/2, n of at least 1000 and delta below 1/100", why);
+}
+
+enum acct_rc acct_clones_closed_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	return split(clones_closed, s, n, delta, out, why);
+}
+
+enum acct_rc acct_erlingsson_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	return split(erlingsson, s, n, delta, out, why);
+}
+
+/* A closed form in the parameters of the published reduction. */
+typedef enum acct_rc pair_fn(double p, double beta, double q, uint64_t n, double delta, double *eps);
+
+static enum acct_rc of_pair(
+	pair_fn *form, const struct acct_spec *s, double delta, double *epsilon, const char **why)
 {
 	enum acct_rc rc = acct_method_local(s, false, why);
 
@@ -167,16 +212,58 @@ static enum acct_rc closed(const struct acct_spec *s, double delta, double *epsi
 	double most = (s->p - 1) / (s->p + 1);
 
 	return rc ? rc
-		  : acct_basic_closed(s->p, fmin(s->beta, most), fmax(s->q, 1 + s->beta), s->participants,
-			    delta, epsilon);
+		  : conditioned(form(s->p, fmin(s->beta, most), fmax(s->q, 1 + s->beta), s->participants,
+					delta, epsilon),
+			    "its conditions on (p, beta, q, n, delta) are not met", why);
+}
+
+static enum acct_rc closed(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	return of_pair(acct_basic_closed, s, delta, epsilon, why);
+}
+
+static enum acct_rc closed_tight(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	return of_pair(acct_basic_closed_tight, s, delta, epsilon, why);
+}
+
+static enum acct_rc published_form(one_round_fn *one, const struct acct_spec *s, size_t n, double delta,
+	struct acct_method_answer *out, const char **why)
+{
+	enum acct_rc rc = split(one, s, n, delta, out, why);
+
+	out->worth = ACCT_PAPER_VALUE;
+	out->note = "it rests on the published reduction, which is below the exact loss in places";
+	return rc;
 }
 
 enum acct_rc acct_closed_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
-	enum acct_rc rc = split(closed, s, n, delta, out, why);
+	return published_form(closed, s, n, delta, out, why);
+}
+
+enum acct_rc acct_closed_tight_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	return published_form(closed_tight, s, n, delta, out, why);
+}
+
+static enum acct_rc liu(const struct acct_spec *s, double delta, double *epsilon, const char **why)
+{
+	struct acct_gspa_class cls[1 + ACCT_MAX_LEVELS];
+	size_t size;
+	enum acct_rc rc = acct_method_classes(s, cls, &size, why);
+
+	return rc ? rc : acct_gspa_liu(cls, size, delta, epsilon, why);
+}
+
+enum acct_rc acct_liu_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	enum acct_rc rc = split(liu, s, n, delta, out, why);
 
 	out->worth = ACCT_PAPER_VALUE;
-	out->note = "it rests on the published reduction, which is below the exact loss in places";
+	out->note = "said of Laplace noise that is cut off, each participant with a guarantee of his own";
 	return rc;
 }

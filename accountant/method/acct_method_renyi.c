@@ -20,11 +20,12 @@ enum acct_rc acct_rdp_epsilon(
 }
 
 struct reports {
+	enum acct_girgis_kind kind; /* of rounds whose participants are not sampled */
 	const struct acct_spec *spec;
 	size_t n;
 };
 
-/* UB1 of all rounds, added: divergences of one order add up over rounds chosen adaptively. */
+/* The closed forms of all rounds, added: divergences of one order add up over rounds chosen adaptively. */
 static enum acct_rc girgis_rdp(void *user, double alpha, double *rdp)
 {
 	const struct reports *all = user;
@@ -34,8 +35,8 @@ static enum acct_rc girgis_rdp(void *user, double alpha, double *rdp)
 		const struct acct_spec *s = &all->spec[i];
 		bool sampled = s->round.sampling > 0;
 		struct acct_girgis g = { s->eps0, s->participants, sampled ? s->round.sampling : 1 };
-		enum acct_rc rc = acct_girgis_rdp(
-			sampled ? ACCT_GIRGIS_WOR : ACCT_GIRGIS_UB1, &g, (unsigned)alpha, &one);
+		enum acct_rc rc =
+			acct_girgis_rdp(sampled ? ACCT_GIRGIS_WOR : all->kind, &g, (unsigned)alpha, &one);
 
 		if (rc)
 			return rc;
@@ -46,22 +47,36 @@ static enum acct_rc girgis_rdp(void *user, double alpha, double *rdp)
 	return ACCT_OK;
 }
 
-enum acct_rc acct_girgis_method_epsilon(
-	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+static enum acct_rc closed_form(enum acct_girgis_kind kind, const struct acct_spec *s, size_t n, double delta,
+	struct acct_method_answer *out, const char **why)
 {
-	struct reports all = { s, n };
+	struct reports all = { kind, s, n };
 	double most = ACCT_GIRGIS_MOST_ORDER;
 	enum acct_rc rc = acct_method_asked(n, true, delta, why);
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = acct_method_local(&s[i], true, why);
+		rc = acct_method_local(&s[i], kind == ACCT_GIRGIS_UB1, why);
 		if (s[i].round.sampling > 0)
 			most = ACCT_GIRGIS_MOST_BELOW;
 	}
 	if (rc)
 		return rc;
 	out->bound.lower = 0;
-	out->worth = ACCT_PROVED;
 	return acct_renyi_minimise(
 		girgis_rdp, &all, true, most, ACCT_RENYI_CKS, delta, &out->bound.upper, NULL);
+}
+
+enum acct_rc acct_girgis_method_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PROVED;
+	return closed_form(ACCT_GIRGIS_UB1, s, n, delta, out, why);
+}
+
+enum acct_rc acct_erlingsson_rdp_epsilon(
+	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
+{
+	out->worth = ACCT_PAPER_VALUE;
+	out->note = "as cited by those who compare with it; not proved here";
+	return closed_form(ACCT_GIRGIS_ERLINGSSON, s, n, delta, out, why);
 }

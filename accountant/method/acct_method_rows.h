@@ -1,6 +1,7 @@
 /* acct_method_rows.h - the functions behind acct_method.c's rows.  Not installed. */
 #pragma once
 
+#include "acct_gspa.h"
 #include "acct_method.h"
 
 typedef enum acct_rc acct_method_fn(const struct acct_spec *rounds, size_t n, double at,
@@ -22,6 +23,11 @@ enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char
  * 0); sampling is accepted only where the argument allows it. */
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why);
 
+/* acct_method_gspa.c: the classes of one round: the victim's own, and the personalised others', whose
+ * guarantee follows from their share of the k symbols: share of all = k/(e^eps + k - 1). */
+enum acct_rc acct_method_classes(const struct acct_spec *s, struct acct_gspa_class cls[1 + ACCT_MAX_LEVELS],
+	size_t *n, const char **why);
+
 /* acct_method_normal.c: the normal limit of the privacy loss. */
 acct_method_fn acct_normal_epsilon, acct_normal_delta;
 
@@ -29,15 +35,16 @@ acct_method_fn acct_normal_epsilon, acct_normal_delta;
 acct_method_fn acct_gdp_method_epsilon, acct_gdp_method_delta;
 
 /* acct_method_renyi.c: by Renyi divergences. */
-acct_method_fn acct_rdp_epsilon, acct_girgis_method_epsilon;
+acct_method_fn acct_rdp_epsilon, acct_girgis_method_epsilon, acct_erlingsson_rdp_epsilon;
 
 /* acct_method_parts.c: rounds one by one, then composed. */
 acct_method_fn acct_sum_epsilon, acct_advanced_epsilon;
 acct_method_fn acct_hoeffding_epsilon, acct_hoeffding_delta, acct_bennett_epsilon, acct_bennett_delta;
-acct_method_fn acct_closed_epsilon;
+acct_method_fn acct_closed_epsilon, acct_closed_tight_epsilon;
+acct_method_fn acct_clones_closed_epsilon, acct_erlingsson_epsilon;
 
 /* acct_method_gspa.c: GSPA. */
-acct_method_fn acct_gspa_method_epsilon, acct_gspa_method_delta;
+acct_method_fn acct_gspa_method_epsilon, acct_gspa_method_delta, acct_liu_epsilon;
 
 /* acct_method_flame.c: FLAME. */
 acct_method_fn acct_flame_method_epsilon, acct_flame_first_epsilon;

@@ -50,7 +50,9 @@ static double choose(double m, double i)
 }
 
 /* s sampled bits, each kept with chance g/(1+g), g = e^(eps0/s); the blanket is (1+g)^-s of every word.  Cell
- * i: i bits agree with the second input.  Inputs that agree in a sampled bit are dominated. */
+ * i: i bits agree with the second input.  Inputs that agree in a sampled bit are dominated: an agreeing bit
+ * turns (u, v) into (g u, g v) or (u, v) with equal weight, a differing one into (g u, v) or (u, g v); the
+ * sums agree and the second pair encloses the first. */
 enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double m = arg[0].x[0], eps0 = arg[1].x[0];
@@ -119,8 +121,10 @@ static void coins(double t, struct acct_round *r)
 	r->cells = 2;
 }
 
-/* One of d counters falls as another rises: a coin of each in a pair, and the victim's is (1, 0) or (0, 1)
- * (doc/accounting.md, "Histograms of coins as one round"). */
+/* A histogram of coins as one round.  Replacing a value changes two of the d counters, from (A+1, B) to (A,
+ * B+1), A and B independent Binomial(N, t).  Pair the coins of the two and shuffle the N pairs with the
+ * victim's pair, (1, 0) or (0, 1): the counters are sums over the pairs, so by post-processing they lose no
+ * more. */
 static void paired_coins(double t, struct acct_round *r)
 {
 	double apart = t * (1 - t);
@@ -131,7 +135,8 @@ static void paired_coins(double t, struct acct_round *r)
 	r->cells = 3;
 }
 
-/* Of k counters two change, in any way: one round each. */
+/* Of k counters two change, in any way: one round each.  In a histogram they change in opposite directions,
+ * which is covered, since both directions of every round are bounded. */
 enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -159,7 +164,7 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 
 /* The unary encoding with flips f, and all-zero vectors flipped alike, `fakes` per participant and the
  * shuffler's.  Theirs is the law Z(y) = g times the blanket of rappor without its exception, so they are
- * blanket for certain. */
+ * blanket for certain.  Real participants have q = p; the (1-f)/f of the literature is that of fakes. */
 enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double f = arg[0].x[0], g = (1 - f) / f, fakes = arg[1].size > 0 ? arg[1].x[0] : 1;

@@ -201,13 +201,16 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 
 /* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
  * agree with chance `same`: where not all agree, at most C(d-1, 2) of the C(d, 2) pairs do, and their mean
- * number is known.  0 but for two inputs, and for three in two cells. */
+ * number is known.  Some pairwise independent families meet it.  0 but for two inputs, and for three in two
+ * cells. */
 static double all_agree(double d, double same)
 {
 	return fmax(0, (d * same - (d - 2)) / 2);
 }
 
-/* (seed, y): y an l-ary response to the seed's hash of x.  The blanket is 1/Z of every (seed, y), except
+/* (seed, y): y an l-ary response to the seed's hash of x.  P(h(x0) = y, h(x1) != y), summed over y, is 1 - c,
+ * c the chance that two inputs agree: the smaller c, the worse, and nothing else is asked of a family.  The
+ * blanket is 1/Z of every (seed, y), except
  * where all inputs hash to y: there it is p/Z, and the report tells nothing.  How often that is counts from
  * below: (p, p) with 1/Z is a spread of (1, 1) with p/Z. */
 enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, const char **why)
@@ -241,6 +244,7 @@ static enum acct_rc add_query(struct acct_spec *s, double share, double k, doubl
 	return acct_named_add(&s->round, share * (k - 2) / z, 1, 1);
 }
 
+/* Nodes that differ on the top level differ on every level, which is the worst of sub-queries. */
 enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double fan = arg[0].x[0], height = arg[1].x[0], k = 1;

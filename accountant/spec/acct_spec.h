@@ -68,6 +68,11 @@
  *                               the rest is in the weakest class.  Any victim
  *   vrr:s=,eps0=[,d=]           vector response: s sampled bits of d, eps0/s each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
+ *   laplace-noise:eps0=         a number in [0, 1] and Laplace noise of scale 1/eps0
+ *   metric:distance=,most=      metric differential privacy, distances in nats (times its epsilon): records
+ *                               that differ by at most distance, in a domain of diameter most; any
+ *                               noise.  metric-laplace: Laplace's on a line.  planar-laplace: the
+ *                               plane's.  Rounding the report afterwards changes nothing
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
  *   balcer-cheu:t=[,k=|,d=][,coins=]
@@ -130,6 +135,7 @@ struct acct_spec {
 	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
 	bool third;       /* laws have two levels, and there is a third input that has as much in common with
 			     either of the victim's as they have with each other */
+	bool laplace;     /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
 	double triple;    /* the blanket's mass that is likelier under all three */
 	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
 			     it */
@@ -149,7 +155,10 @@ ACCT_CHECK enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT
 
 /* The published two-count reduction of the same round: the three-cell pair with every left-over message
  * counted as residual blanket.  NOT an upper bound when beta < (p-1)/(p+1): for comparison with papers only
- * (doc/accounting.md, "Why not the published pair").  ACCT_EDOMAIN where no (p, beta, q) is known. */
+ * (doc/accounting.md, "Why not the published pair").  p is the list's largest u/v, beta = sum omega (u-v)+, q
+ * its largest u or v, and all else is residual of ratio q2* = rho/(1-2pa/q), pa = beta/(1-1/p), rho =
+ * 1-pa-pa/p: a bound only where the true residual ratio is at most q2*.  ACCT_EDOMAIN where no (p, beta, q)
+ * is known. */
 ACCT_CHECK enum acct_rc acct_spec_published(
 	const struct acct_spec *s, struct acct_round *r, const char **why);
 

@@ -1,7 +1,7 @@
 /* an_metrics.h - Prometheus metrics of a running analyzer: rounds by stage, budget, results of opening.
  *
  * No metric is by query or value.  For an open round the metrics say how many reports it needs; nobody tells
- * the analyzer how many have arrived.  doc/metrics.md describes every metric.  Call on the loop's thread
+ * the analyzer how many have arrived.  doc/metrics.md lists every metric.  Call on the loop's thread
  * only. */
 #pragma once
 

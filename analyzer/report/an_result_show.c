@@ -308,7 +308,7 @@ static void csv_number(const json_t *v, FILE *out)
 	if (json_is_number(v))
 		(void)fprintf(out, ",%.17g", json_number_value(v));
 	else
-		(void)fprintf(out, ",%s", v && json_is_string(v) ? json_string_value(v) : "");
+		(void)fprintf(out, ",%s", json_is_string(v) ? json_string_value(v) : "");
 }
 
 void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)

@@ -174,7 +174,7 @@ static void csv_cell(const json_t *v, FILE *out)
 	if (json_is_string(v))
 		an_result_csv_text(json_string_value(v), out);
 	else if (json_is_integer(v))
-		(void)fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+		(void)fprintf(out, "%lld", (long long)json_integer_value(v));
 	else if (json_is_real(v))
 		(void)fprintf(out, "%.17g", json_real_value(v));
 	else if (json_is_boolean(v))
@@ -215,7 +215,7 @@ static bool influx_field(const char *name, const json_t *v, char before, FILE *o
 		return false;
 	(void)fprintf(out, "%c%s=", before, name);
 	if (json_is_integer(v)) {
-		(void)fprintf(out, "%" JSON_INTEGER_FORMAT "i", json_integer_value(v));
+		(void)fprintf(out, "%lldi", (long long)json_integer_value(v));
 	} else if (json_is_string(v)) {
 		(void)fputc('"', out);
 		for (const char *s = json_string_value(v); *s != '\0'; s++) {
@@ -256,8 +256,7 @@ static void print_influx(const json_t *row, FILE *out)
 		if (columns[c].place == FIELD &&
 			influx_field(columns[c].name, json_object_get(row, columns[c].name), before, out))
 			before = ',';
-	(void)fprintf(out, " %" JSON_INTEGER_FORMAT "000000\n",
-		json_integer_value(json_object_get(row, "time_ms")));
+	(void)fprintf(out, " %lld000000\n", (long long)json_integer_value(json_object_get(row, "time_ms")));
 }
 
 static enum cm_rc print_row(json_t *row, enum an_form form, FILE *out, struct cm_err *err)

@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_answers.h"
 #include "cl_db.h"
 #include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_pins.h"
 #include "cl_show.h"
+#include "cm_clock.h"
+#include "cm_log.h"
 #include "cm_table.h"
 
 #define SHOWN_DEVICES  10u
@@ -218,6 +221,21 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	return rc;
 }
 
+/* Programs compute what the round asks of them; without any, devices are without readings. */
+static void compute(const struct cl_dry_run *what, const struct cl_judgement *j, struct cl_batch *batch,
+	struct cl_rows *rows)
+{
+	const struct cl_answers a = {
+		.programs = what->programs, .setup = what->setup, .from_ms = cm_clock_wall_ms(), .shown = true
+	};
+	struct cl_prepared p = { .j = *j, .batch = batch, .rows = *rows, .payload = what->input->payload };
+	struct cm_err why;
+
+	if (cl_answers_take(&a, &p, &why) != CM_OK)
+		cm_log(CM_LOG_WARN, "programs compute nothing", CM_S("reason", why.msg));
+	*rows = p.rows;
+}
+
 static void print_head(const struct rd_descriptor *d, const char *words, const char *would, FILE *out)
 {
 	char n[32], fields[160], none[160], parameters[200];
@@ -230,6 +248,31 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
 		parameters, cm_thousands((int64_t)d->min_reports, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);
+	if (d->payload_size > 0)
+		(void)fprintf(out,
+			"its payload (%s bytes) is not fetched: devices are shown as without a reading; "
+			"`send` fetches it\n",
+			cm_thousands((int64_t)d->payload_size, n));
+}
+
+/* The document of --json.  Takes the references to both lists over. */
+static void print_json(const struct cl_judgement *j, const char *would, const char *words, json_t *devices,
+	json_t *none, FILE *out)
+{
+	char parameters[200];
+
+	pt_parameters_text(&j->d.randomizer, parameters, sizeof parameters);
+	json_t *all = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o}", "schema",
+		"tombola.encode/1", "sequence", (json_int_t)j->d.sequence, "query", j->d.query.name,
+		"protocol", j->d.randomizer.row->name, "parameters", parameters, "privacy", words,
+		"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
+		cl_json_number(j->charge.epsilon_total), "decision", would, "devices", devices, "no_reading",
+		none);
+	if (j->d.payload_size > 0)
+		(void)json_object_set_new(all, "payload_fetched", json_false());
+	(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	(void)fputc('\n', out);
+	json_decref(all);
 }
 
 static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, const char *would, FILE *out,
@@ -241,11 +284,10 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	struct cl_batch *batch = NULL;
 	struct cl_rows rows = { 0 };
 	struct cm_table *table = what->json ? NULL : cm_table_new("<<>", head);
-	json_t *list = what->json ? json_array() : NULL, *none = what->json ? json_array() : NULL,
-	       *all = NULL;
+	json_t *list = what->json ? json_array() : NULL, *none = what->json ? json_array() : NULL;
 	struct cr_key secret = { { 0 } };
 	struct cr_rng rng;
-	char words[512], parameters[200];
+	char words[512];
 	size_t n = 0;
 	enum cm_rc rc = cr_rng_system(&rng, err);
 
@@ -263,6 +305,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
 
+		compute(what, j, batch, &rows);
 		rc = each_device(&j->d, &input.payload, entry, n, "", &rng, list, table, err);
 	}
 	if (rc == CM_OK)
@@ -270,15 +313,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	/* The rest of the file is left out on purpose. */
 	rows.unlisted = 0;
 	if (rc == CM_OK && what->json) {
-		pt_parameters_text(&j->d.randomizer, parameters, sizeof parameters);
-		all = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:O, s:O}", "schema",
-			"tombola.encode/1", "sequence", (json_int_t)j->d.sequence, "query", j->d.query.name,
-			"protocol", j->d.randomizer.row->name, "parameters", parameters, "privacy", words,
-			"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
-			cl_json_number(j->charge.epsilon_total), "decision", would, "devices", list,
-			"no_reading", none);
-		(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
-		(void)fputc('\n', out);
+		print_json(j, would, words, json_incref(list), json_incref(none), out);
 	} else if (rc == CM_OK) {
 		print_head(&j->d, words, would, out);
 		cm_table_print(table, out);
@@ -286,7 +321,6 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 		(void)fputs("nothing was sent and nothing was charged; the next time other noise is drawn\n",
 			out);
 	}
-	json_decref(all);
 	json_decref(list);
 	json_decref(none);
 	cm_table_free(table);

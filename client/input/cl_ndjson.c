@@ -62,7 +62,7 @@ static const char *scalar_text(const json_t *v, char *number, size_t size)
 	case JSON_STRING:
 		return json_string_value(v);
 	case JSON_INTEGER:
-		(void)snprintf(number, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+		(void)snprintf(number, size, "%lld", (long long)json_integer_value(v));
 		return number;
 	case JSON_REAL:
 		(void)snprintf(number, size, "%.17g", json_real_value(v));

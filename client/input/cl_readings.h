@@ -39,8 +39,7 @@ struct cl_row {
 	/* One text for each of the reader's fields; NULL if the row has no usable one. */
 	const char *const *text;
 	uint64_t line; /* number of the line in the input, from 1 */
-	/* The features as numbers instead of the first field's text, if conf->numbers; NULL: there are none.
-	 */
+	/* The features as numbers instead of the first field's text, if conf->numbers; NULL: none. */
 	const float *number;
 	size_t numbers;
 	bool by_number;  /* the device is the one whose place in the list is `line` */

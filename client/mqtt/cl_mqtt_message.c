@@ -161,7 +161,7 @@ static bool device_of_object(const json_t *object, const char *field, struct cl_
 		return set_device(out, json_string_value(v), json_string_length(v));
 	if (!json_is_integer(v))
 		return false;
-	(void)snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	(void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
 	return set_device(out, number, strlen(number));
 }
 

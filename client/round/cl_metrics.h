@@ -1,7 +1,7 @@
 /* cl_metrics.h - Prometheus metrics of a running client: rounds, reports by outcome, budget.
  *
  * Reports are counted when their round is over, never one by one, and no metric is by device, value or query.
- * doc/metrics.md describes every metric.  Call on the loop's thread only.  Every function but
+ * doc/metrics.md lists every metric.  Call on the loop's thread only.  Every function but
  * cl_metrics_reply accepts NULL and then does nothing. */
 #pragma once
 

@@ -269,13 +269,11 @@ static bool read_verb(struct reading *r, int argc, char **argv)
 	const struct argp argp = { .options = options, .parser = on_verb };
 	char name[160];
 	char **words;
-	size_t at = 0;
+	size_t at =
+		sizeof global_options / sizeof global_options[0] - 1; /* in place of the one that ends them */
 	bool good;
 
-	while (global_options[at].name) {
-		options[at] = global_options[at];
-		at++;
-	}
+	memcpy(options, global_options, sizeof global_options);
 	for (int i = 0; i < 16 && r->verb->option[i].name; i++) {
 		options[at++] = (struct argp_option){
 			.name = r->verb->option[i].name, .key = KEY_VERB + i, .arg = r->verb->option[i].value

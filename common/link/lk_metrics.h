@@ -1,6 +1,6 @@
 /* lk_metrics.h - the metrics that every daemon exports to Prometheus: build, certificate, links, budget and
  * ledger.  A daemon has one of these and a table of its own (cm_metrics.h); GET /metrics prints both.
- * doc/metrics.md describes every row of both.  Use it on the loop's thread only. */
+ * doc/metrics.md lists every row of both.  Use it on the loop's thread only. */
 #pragma once
 
 #include "cm_metrics.h"

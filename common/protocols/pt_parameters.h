@@ -21,7 +21,7 @@ enum pt_field_type {
 };
 
 struct pt_field {
-	const char *name; /* as in doc/wire.md and in exports */
+	const char *name; /* as in proto/tombola.proto and in exports */
 	uint16_t at;      /* offset within struct pt_randomizer, or within an item */
 	uint8_t type;     /* enum pt_field_type */
 };

@@ -63,7 +63,9 @@ struct pt_protocol {
 	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
 	enum cm_rc (*cells)(const struct pt_randomizer *p, uint64_t participants, struct acct_round *out,
 		struct cm_err *err);
-	/* The same of a row whose rounds are several of the accountant's, and which has no cells(). */
+	/* The same of a row whose rounds are several of the accountant's, and which has no cells().  Of a row
+	 * with tags: tag_messages is 0 for a client that does not count on the shuffler, and tag_least has
+	 * the honest participants of each class. */
 	enum cm_rc (*loss)(const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out,
 		struct cm_err *err);
 	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if

@@ -2,9 +2,12 @@
  * parties.
  *
  * No I/O.  Composes, at the guaranteed minimum batch, every charge and reservation with the candidate;
- * decides on the upper end of the accountant's interval; equality within rounding refuses.  The composition
- * is kept (acct_state.h), so a judgement costs the laws of one round's parts and a few transforms however
- * long the account is.  One thread at a time, for judging too. */
+ * decides on the upper end of the accountant's interval; equality within rounding refuses.  An answer
+ * depends, within its width, on earlier questions; after acct_state_rebuild on the rounds and delta alone. So
+ * a total within 2e-3 of the limit, twice the tolerance, is judged by a rebuilt state; elsewhere any two
+ * answers are on the same side of the limit.  The composition is kept (acct_state.h), so a judgement costs
+ * the laws of one round's parts and a few transforms however long the account is.  One thread at a time, for
+ * judging too. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,6 +1,10 @@
 #!/bin/sh
 # fetch-data.sh shuttle|digits OUT.csv - real data out of a Debian package; exit 69 when offline.
-#   shuttle: Shuttle telemetry, 58,000 rows; digits: handwritten digits of 8 by 8 pixels, 1,797 rows
+#   shuttle: 58,000 rows of telemetry of a space shuttle's radiators: UCI's Statlog (Shuttle), from Debian's package
+#            r-cran-mlbench (packaging under the GPL, version 2; see its file `copyright`)
+#   digits: 1,797 handwritten digits of 8 by 8 pixels, UCI's Optical Recognition of Handwritten Digits (E. Alpaydin,
+#           C. Kaynak; CC BY 4.0), from Debian's package python3-sklearn
+#   The package is unpacked, not installed, and its SHA-256 is checked.
 set -eu
 
 usage() {

@@ -160,14 +160,16 @@ static void find_programs(struct demo *d)
 	d->bin[0] = '\0';
 }
 
-/* Free ports, all different; `wanted` 0 for any. */
-static enum cm_rc find_ports(struct demo *d, struct cm_err *err)
+/* Free ports, all different; `d->port` 0 for any.  The sockets stay bound while the demo runs and never
+ * listen, so that no other program is given these ports before the daemons listen on them, which SO_REUSEADDR
+ * permits them (socket(7)). */
+static enum cm_rc hold_ports(struct demo *d, struct cm_err *err)
 {
 	uint16_t *const port[] = { &d->port, &d->http[0], &d->http[1], &d->http[2] };
-	int fd[4] = { -1, -1, -1, -1 };
+	int *fd = d->held;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && i < 4; i++) {
+	for (size_t i = 0; rc == CM_OK && i < DEMO_PORTS; i++) {
 		struct sockaddr_in a = { .sin_family = AF_INET,
 			.sin_port = htons(*port[i]),
 			.sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -181,9 +183,6 @@ static enum cm_rc find_ports(struct demo *d, struct cm_err *err)
 			rc = cm_fail(err, CM_EUNAVAIL, "port %u of 127.0.0.1: %s", *port[i], strerror(errno));
 		*port[i] = ntohs(a.sin_port);
 	}
-	for (size_t i = 0; i < 4; i++)
-		if (fd[i] >= 0)
-			(void)close(fd[i]);
 	return rc;
 }
 
@@ -326,7 +325,7 @@ static enum cm_rc set_up(
 	if (rc == CM_OK)
 		rc = choose_readings(d, cli->option[TOOL_DEMO_READINGS], readings, err);
 	if (rc == CM_OK)
-		rc = find_ports(d, err);
+		rc = hold_ports(d, err);
 	if (rc == CM_OK)
 		rc = tool_demo_deploy(d, err);
 	return rc;
@@ -334,7 +333,7 @@ static enum cm_rc set_up(
 
 enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	static struct demo d = { .said = -1 };
+	static struct demo d = { .said = -1, .held = { -1, -1, -1, -1 } };
 	static char readings[PATH_MAX];
 	const struct sigaction quit = { .sa_handler = on_signal };
 	struct cm_err unsaid = { 0 };
@@ -352,6 +351,9 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 	if (set)
 		rc = run_plan(&d, err);
 	tool_demo_stop(&d);
+	for (size_t i = 0; i < DEMO_PORTS; i++)
+		if (d.held[i] >= 0)
+			(void)close(d.held[i]);
 	*exit_code = rc == CM_OK ? verdict(&d) : cm_exit_code(rc);
 	if (set && tool_demo_finished(&d, *exit_code, rc == CM_OK ? NULL : err->msg, &unsaid) != CM_OK &&
 		rc == CM_OK)

@@ -12,6 +12,7 @@
 #define DEMO_DEVICES_MAX 1000000u /* most devices whose readings are generated */
 
 enum tool_demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
+enum { DEMO_PORTS = 4 }; /* the shuffler's for clients and analyzer, and a page of each party */
 extern const char *const tool_demo_party_name[DEMO_PARTIES];
 
 struct demo {
@@ -23,6 +24,7 @@ struct demo {
 	struct pl_plan plan;
 	uint64_t devices;
 	uint16_t port, http[DEMO_PARTIES];
+	int held[DEMO_PORTS];    /* a bound socket for each port, -1 before */
 	pid_t pid[DEMO_PARTIES]; /* 0: not running */
 	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
 	int64_t deadline_ms;     /* by the monotonic clock */

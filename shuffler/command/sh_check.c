@@ -1,5 +1,4 @@
-/* sh_check.c - verifies the shuffler's configuration, what it names, and the state that a start would find.
- */
+/* sh_check.c - verifies the shuffler's configuration, what it names, and the state that a start finds. */
 #include "sh_check.h"
 
 #include <stdlib.h>

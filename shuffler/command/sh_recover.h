@@ -17,6 +17,5 @@ CM_CHECK enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_c
 /* `round give-up N`: end a round that cannot continue because its key or its messages are lost.  Its entry is
  * spent: a state that was restored cannot tell whether the lost one sealed and released the round since, and
  * a VOID manifest would let the devices answer the entry again.  With --newest, the operator's word that this
- * is no copy, a round that is collecting here ends with a VOID manifest: none of its messages was released.
- */
+ * is no copy, a round that is collecting here ends with a VOID manifest: no message was released. */
 CM_CHECK enum cm_rc sh_recover_give_up(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

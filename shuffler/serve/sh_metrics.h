@@ -1,7 +1,7 @@
 /* sh_metrics.h - Prometheus metrics of a shuffler: rounds, reports by outcome, refusals, commits.
  *
  * Counts of reports change with commits, not with single reports, and no metric is by device, connection or
- * query.  doc/metrics.md describes every metric.  Call on the loop's thread only. */
+ * query.  doc/metrics.md lists every metric.  Call on the loop's thread only. */
 #pragma once
 
 #include "lk_metrics.h"

@@ -1,6 +1,5 @@
 """Proofs of inclusion: honest shufflers answer for every message and are never convicted; one that drops accepted messages
 leaves every client with evidence that a third person can check, and that nobody can forge."""
-import json
 import os
 import sqlite3
 import subprocess
@@ -11,39 +10,9 @@ import pytest
 import params
 import wire
 from cluster import EXIT, program, wait_for
-from parties import Device, Shuffler
+from evidence import cheated, conf, evidence, proofs, replacing, rounds, verify  # noqa: F401
+from parties import Device
 from wire import pb
-
-N = 60
-
-
-def proofs(cluster, mutant=""):
-    run = cluster.run("client", "proofs", "--json", "--wait", "3m", mutant=mutant)
-    return run, counts_of(run.stdout)
-
-
-def counts_of(text):
-    said = json.loads(text.splitlines()[-1])
-    return {k: said[k] for k in ("included", "missing", "unanswered", "waiting", "void")}
-
-
-def verify(cluster, *files, mutant=""):
-    return subprocess.run([program("tombola"), "evidence", "verify", *files, "--shuffler-key",
-                           os.path.join(cluster.pki, "client", "shuffler-sign.pub")], capture_output=True, text=True,
-                          env={**os.environ, "TOMBOLA_MUTANT": mutant})
-
-
-def conf(cluster, party, line):
-    with open(cluster.path(f"{party}.conf"), "a") as f:
-        f.write(line + "\n")
-
-
-def rounds(cluster, n=N, **keys):
-    cluster.two_colours(n, **keys)
-
-
-def evidence(cluster):
-    return sorted(cluster.path("client", f) for f in os.listdir(cluster.path("client")) if f.startswith("evidence-"))
 
 
 # ---- honest ----------------------------------------------------------------------------------------------------------
@@ -170,50 +139,6 @@ def test_proofs_are_given_at_a_pace_and_to_who_reads_them(cluster):
 
 
 # ---- dishonest -------------------------------------------------------------------------------------------------------
-
-class Replacing(Shuffler):
-    """Accepts, signs, and puts its own messages in place of some."""
-    dropped = 30
-    how = "replaced"
-
-    def manifest_messages(self, messages):
-        r = self.rounds[self.order[-1]]
-        for i in range(self.dropped):
-            messages[i] = Device.seal(r["d"], r["data"], 0)
-        return messages
-
-    def proof_leaves(self, r):
-        if self.how == "claimed":  # as if nothing had been dropped
-            return wire.Leaves(r["taken"].values())
-        return r["leaves"]
-
-    def on_get_proof(self, link, m):
-        if self.how == "silent":
-            self.error_of(link, pb.ERROR_NOT_FOUND, m.round_id)
-        elif self.how == "short":
-            link.send(proof=pb.Proof(round_id=m.round_id, entries=b"\1" * 100))
-        else:
-            super().on_get_proof(link, m)
-
-
-@pytest.fixture
-def replacing(cluster):
-    rounds(cluster)
-    fake = Replacing(cluster)
-    yield fake
-    fake.close()
-
-
-def cheated(cluster, how="replaced", proofs_of=60):
-    """A round of that shuffler; the analyzer is content with it."""
-    conf(cluster, "client", f"proofs = {proofs_of};")
-    analyzer = cluster.start("analyzer", "run", "--once")
-    sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
-    assert sent.returncode == 0, sent.stderr
-    assert analyzer.wait() == 0, analyzer.log()
-    entry, = cluster.json("analyzer", "round", "list")["rounds"]
-    assert entry["stage"] == "settled"
-
 
 def test_who_drops_and_replaces_accepted_messages_is_convicted(cluster, replacing):
     cheated(cluster)
@@ -380,130 +305,3 @@ def test_a_round_that_evens_out_tags_convicts_nobody(cluster):
     said = verify(cluster, cluster.path("made"))
     assert said.returncode == EXIT["data"] and "evens out" in said.stderr, said.stderr
     assert verify(cluster, cluster.path("made"), mutant="evidence.evened").returncode == 0
-
-
-# ---- two manifests ---------------------------------------------------------------------------------------------------
-
-class TwoFaced(Shuffler):
-    """Tells each that asks another manifest."""
-    told = 0
-
-    def on_get_manifest(self, link, m):
-        r = self.rounds.get(m.round_id, {})
-        if "manifest" in r:
-            self.told += 1
-            made = pb.Manifest.FromString(r["manifest"].manifest)
-            if self.told > 1:
-                made.tree = wire.Leaves([b"x"] * made.messages).root
-            body = made.SerializeToString()
-            link.send(manifest=pb.SignedManifest(manifest=body, signature=wire.sign(self.key, "manifest", body)))
-        else:
-            super().on_get_manifest(link, m)
-
-
-def test_two_manifests_for_one_round_convict(cluster):
-    rounds(cluster)
-    fake = TwoFaced(cluster)
-    try:
-        cheated(cluster)
-        saved = []
-        for name in "ab":
-            os.rename(cluster.path("client"), cluster.path("kept"))
-            subprocess.run(["cp", "-a", cluster.path("kept"), cluster.path("client")], check=True)
-            # 60 messages are two requests, and the manifest is asked for with each.
-            run, _ = proofs(cluster)
-            if name == "a":
-                assert run.returncode == EXIT["protocol"] and "two manifests" in run.stderr, run.stderr
-                own, = (f for f in evidence(cluster) if f.endswith("-manifests"))
-                said = verify(cluster, own)
-                assert said.returncode == 0 and "signed two manifests for round" in said.stdout, said.stderr
-            run = cluster.run("client", "proofs", "--save", "1", "--out", cluster.path(name))
-            assert run.returncode == 0, run.stderr
-            subprocess.run(["rm", "-r", cluster.path("client")], check=True)
-            os.rename(cluster.path("kept"), cluster.path("client"))
-            saved.append(cluster.path(name))
-    finally:
-        fake.close()
-    assert verify(cluster, saved[0]).returncode == EXIT["data"]
-    assert verify(cluster, saved[0], saved[0]).returncode == EXIT["data"]
-    said = verify(cluster, *saved)
-    assert said.returncode == 0 and "signed two manifests for round" in said.stdout, said.stderr
-
-
-class Changing(Shuffler):
-    """Does not release, and later has another manifest."""
-    other = False
-
-    def said(self, manifest):
-        if self.other:
-            manifest.tree = wire.Leaves([b"x"] * manifest.messages).root
-
-    def on_release(self, link, m):
-        pass
-
-
-@pytest.mark.parametrize("mutant", ("", "analyzer.manifest.twice"))
-def test_an_analyzer_that_is_told_another_manifest_keeps_both(cluster, mutant):
-    rounds(cluster)
-    fake = Changing(cluster)
-    try:
-        analyzer = cluster.start("analyzer", "run", "--once")
-        sent = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
-        assert sent.returncode == 0, sent.stderr
-        wait_for("the charge", lambda: "release" in fake.asked or not analyzer.alive())
-        analyzer.kill()
-        fake.other = True
-        run = cluster.run("analyzer", "run", "--once", mutant=mutant)
-    finally:
-        fake.close()
-    found = [cluster.path("analyzer", f) for f in os.listdir(cluster.path("analyzer")) if f.startswith("evidence-")]
-    if mutant:  # it is not the one that was charged, and nothing is left to show for it
-        assert run.returncode == EXIT["permission"] and not found, run.stderr
-        return
-    path, = found
-    assert run.returncode == EXIT["protocol"] and path in run.stderr, run.stderr
-    assert "round 1: the shuffler signed two manifests for one round; both are kept" in run.stderr
-    assert os.stat(path).st_mode & 0o777 == 0o600
-    said = verify(cluster, path)
-    assert said.returncode == 0 and "signed two manifests for round" in said.stdout, said.stderr
-    # Nothing came of the second, and what was charged stays charged.
-    entry, = cluster.json("analyzer", "round", "list")["rounds"]
-    assert entry["stage"] == "charged"
-    assert cluster.run("analyzer", "round", "give-up", "1", "--confirm", "colour").returncode == 0
-    assert cluster.run("analyzer", "ledger", "verify").returncode == 0
-
-
-class Split(Replacing):
-    """Releases other messages than it took, and tells clients of those that they sent: each side's are of a manifest of its own."""
-    how = "claimed"
-
-    def on_get_manifest(self, link, m):
-        r = self.rounds[m.round_id]
-        if "manifest" not in r:
-            super().on_get_manifest(link, m)
-            return
-        made = pb.Manifest.FromString(r["manifest"].manifest)
-        made.tree = self.proof_leaves(r).root
-        body = made.SerializeToString()
-        link.send(manifest=pb.SignedManifest(manifest=body, signature=wire.sign(self.key, "manifest", body)))
-
-
-def test_what_an_analyzer_and_a_client_keep_convicts_together(cluster):
-    rounds(cluster)
-    fake = Split(cluster)
-    try:
-        cheated(cluster)
-        # Neither sees anything by itself: half of the messages were replaced, and all are proved.
-        run, counts = proofs(cluster)
-        assert run.returncode == 0 and counts["included"] == N and counts["missing"] == 0, run.stderr
-        own = cluster.path("told")
-        assert cluster.run("client", "proofs", "--save", "1", "--out", own).returncode == 0
-    finally:
-        fake.close()
-    name, = os.listdir(cluster.path("analyzer", "manifests"))
-    assert bytes.fromhex(name) == fake.order[0]
-    kept = cluster.path("analyzer", "manifests", name)
-    for alone in (kept, own):
-        assert verify(cluster, alone).returncode == EXIT["data"]
-    said = verify(cluster, kept, own)
-    assert said.returncode == 0 and "signed two manifests for round" in said.stdout, said.stderr

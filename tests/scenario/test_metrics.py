@@ -60,12 +60,13 @@ def values(cluster, party):
 
 
 def described(text):
-    """{name: (type, label, its values, help)} as a daemon prints it."""
+    """{name: (type, label, its values)} as a daemon prints it, each with a sentence."""
     out, name = {}, None
     for line in text.splitlines():
         if line.startswith("# HELP "):
             name, said = line[7:].split(" ", 1)
-            out[name] = ["", "", [], said]
+            assert re.fullmatch(r"[A-Z0-9].{10,}\.", said), line
+            out[name] = ["", "", []]
         elif line.startswith("# TYPE "):
             assert line.split()[2] == name
             out[name][0] = line.split()[3]
@@ -80,20 +81,19 @@ def described(text):
 
 
 def documented():
-    """The same, of every table of doc/metrics.md."""
+    """{name: (type, label, its values)}, of every list of doc/metrics.md.  What a metric says is in its HELP alone."""
     out = {}
     with open(os.path.join(wire.ROOT, "doc", "metrics.md"), encoding="utf-8") as f:
-        for line in f:
-            if not line.startswith("| `tombola_"):
-                continue
-            name, kind, labels, said = (cell.strip() for cell in line.strip().strip("|").split("|"))
-            assert name.strip("`") not in out, name
-            if ":" in labels:
-                label, of = labels.split(":")
-                labels = (label.strip().strip("`"), [v.strip() for v in of.split(",")])
-            else:
-                labels = ("", [v.strip().strip("`") for v in labels.split(",") if v.strip()])
-            out[name.strip("`")] = (kind, *labels, said)
+        lists = re.findall(r"^- [^:\n]+: (`tombola_.*\n(?:  .*\n)*)", f.read(), re.M)
+    for what in (w for item in lists for w in " ".join(item.split()).rstrip(".").split("; ")):
+        name, _, labels = what.partition(" by ")
+        name = name.strip("`")
+        assert name not in out, name
+        # The page says by which names one knows the kinds.
+        kind = ("counter" if name.endswith("_total") else
+                "histogram" if "_duration_" in name or name == "tombola_shuffler_commit_reports" else "gauge")
+        label, of, values = labels.rpartition(":")
+        out[name] = (kind, label.strip("` ") if of else "", [v.strip("` ") for v in values.split(",") if v.strip()])
     return out
 
 
@@ -201,9 +201,9 @@ def test_the_manual_names_every_metric_and_no_other(deployment):
             assert name.startswith(f"tombola_{party}_") or not re.match(r"tombola_(shuffler|analyzer|client)_", name)
     checked = {}
     for party in ("client", "shuffler", "analyzer"):
-        for name, (kind, label, of, said) in described(deployment.run(party, "check", "--format",
-                                                                      "prometheus").stdout).items():
-            checked.setdefault(name, (kind, "role", ["client", "shuffler", "analyzer"], said))
+        said = deployment.run(party, "check", "--format", "prometheus").stdout
+        for name, (kind, label, of) in described(said).items():
+            checked.setdefault(name, (kind, "role", ["client", "shuffler", "analyzer"]))
             assert set(of) <= {party}
     # Those of MQTT are there with MQTT: test_mqtt.py.
     assert {**told, **checked} == {n: row for n, row in documented().items() if not n.startswith(MQTT)}
@@ -431,7 +431,8 @@ def test_every_rule_is_tested_and_in_the_manual():
     with open(os.path.join(wire.ROOT, "tests", "alerts.yml"), encoding="utf-8") as f:
         tests = [case for t in yaml.safe_load(f)["tests"] for case in t["alert_rule_test"]]
     with open(os.path.join(wire.ROOT, "doc", "metrics.md"), encoding="utf-8") as f:
-        manual = {m[1]: m[2] for m in re.finditer(r"^\| `(Tombola\w+)` \| (\w+) \|", f.read(), re.M)}
+        manual = {name: m[1] for m in re.finditer(r"^- (critical|warning): (.*\n(?:  .*\n)*)", f.read(), re.M)
+                  for name in re.findall(r"`(Tombola\w+)`", m[2])}
     assert manual == {r["alert"]: r["labels"]["severity"] for r in rules()}
     for rule in rules():
         cases = [bool(t["exp_alerts"]) for t in tests if t["alertname"] == rule["alert"]]

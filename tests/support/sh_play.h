@@ -7,8 +7,9 @@
 #include "sh_core.h"
 #include "sh_sqlite.h"
 
-#define SH_PLAY_NOW    INT64_C(1800000000000)
-#define SH_PLAY_WINDOW INT64_C(3600000) /* ms after a seal in which proofs are given */
+#define SH_PLAY_POPULATION "test"
+#define SH_PLAY_NOW        INT64_C(1800000000000)
+#define SH_PLAY_WINDOW     INT64_C(3600000) /* ms after a seal in which proofs are given */
 
 struct sh_play {
 	char dir[64], key_dir[80], leaves_dir[80];

@@ -178,6 +178,70 @@ static void the_closed_form_is_its_formula(void **state)
 	assert_true(is_close(eps, 1, 1e-14));
 }
 
+/* Forty digits of the formulas. */
+static void the_closed_forms_of_clones_are_their_formulas(void **state)
+{
+	double eps;
+
+	(void)state;
+	assert_int_equal(acct_basic_clones_closed(1, 10000, 1e-6, &eps), ACCT_OK);
+	assert_true(eps >= 0.21402565193083783 && eps < 0.21402565193083783 * (1 + 1e-13));
+	assert_int_equal(acct_basic_clones_closed(0.1, 1000, 1e-2, &eps), ACCT_OK);
+	assert_true(eps >= 0.03243221374297527 && eps < 0.03243221374297527 * (1 + 1e-13));
+	assert_int_equal(acct_basic_clones_closed(4, 1000000, 1e-8, &eps), ACCT_OK);
+	assert_true(eps >= 0.22636839622603651 && eps < 0.22636839622603651 * (1 + 1e-13));
+	assert_int_equal(acct_basic_erlingsson(0.1, 10000, 1e-6, &eps), ACCT_OK);
+	assert_true(eps >= 0.044603066266198061 && eps < 0.044603066266198061 * (1 + 1e-13));
+	assert_int_equal(acct_basic_erlingsson(0.4, 1000, 1e-3, &eps), ACCT_OK);
+	assert_true(eps >= 0.39894195270458638 && eps < 0.39894195270458638 * (1 + 1e-13));
+	assert_int_equal(acct_basic_closed_tight(exp(1), tanh(0.5), exp(1), 10000, 1e-6, &eps), ACCT_OK);
+	assert_true(is_close(eps, 0.071547704836165031, 1e-12));
+	assert_int_equal(acct_basic_closed_tight(5, 0.1, 5, 100000, 1e-6, &eps), ACCT_OK);
+	assert_true(is_close(eps, 0.015023461655737812, 1e-12));
+	assert_int_equal(acct_basic_closed_tight(3, 0.25, 3, 1000000, 1e-8, &eps), ACCT_OK);
+	assert_true(is_close(eps, 0.0062826010534213648, 1e-12));
+}
+
+/* Outside of its condition a theorem says nothing. */
+static void closed_forms_answer_within_their_conditions_only(void **state)
+{
+	double eps = 7, edge = 16 * exp(1) * log(2 / 1e-6);
+
+	(void)state;
+	assert_int_equal(acct_basic_clones_closed(1, (uint64_t)edge, 1e-6, &eps), ACCT_EDOMAIN);
+	assert_int_equal(acct_basic_clones_closed(1, (uint64_t)edge + 1, 1e-6, &eps), ACCT_OK);
+	eps = 7;
+	assert_int_equal(acct_basic_erlingsson(0.5, 1000, 1e-6, &eps), ACCT_EDOMAIN);
+	assert_int_equal(acct_basic_erlingsson(0.4, 999, 1e-6, &eps), ACCT_EDOMAIN);
+	assert_int_equal(acct_basic_erlingsson(0.4, 1000, 0.01, &eps), ACCT_EDOMAIN);
+	assert_int_equal(acct_basic_erlingsson(0, 1000, 1e-6, &eps), ACCT_EDOMAIN);
+	assert_int_equal(acct_basic_closed_tight(exp(3), tanh(1.5), exp(3), 100, 1e-6, &eps), ACCT_EDOMAIN);
+	assert_true(eps >= 7 && eps <= 7);
+}
+
+/* Each is proved from the one before. */
+static void clones_are_below_their_closed_form_and_that_below_the_first_bound(void **state)
+{
+	static const double eps0[] = { 1e-3, 0.1, 0.3, 0.4999 }, delta[] = { 9e-3, 1e-4, 1e-8, 1e-12 };
+
+	(void)state;
+	for (uint64_t n = 1000; n <= 1000000; n *= 10)
+		for (size_t i = 0; i < 16; i++) {
+			double closed, first, e = eps0[i / 4], d = delta[i % 4];
+			struct acct_round r = { .others = n - 1, .count = 1 };
+			struct acct_bound pair;
+
+			assert_int_equal(acct_basic_clone(e, &r, NULL), ACCT_OK);
+			assert_int_equal(acct_epsilon(&r, 1, d, &pair), ACCT_OK);
+			assert_int_equal(acct_basic_erlingsson(e, n, d, &first), ACCT_OK);
+			assert_true(pair.upper <= first);
+			if (acct_basic_clones_closed(e, n, d, &closed) == ACCT_OK)
+				assert_true(pair.upper <= closed && closed < first);
+			else
+				assert_true(first > 2 * e);
+		}
+}
+
 static void faults_are_refused(void **state)
 {
 	static const struct acct_guarantee bad[] = { { -1, 0, 1 }, { NAN, 0, 1 }, { 1, -1, 1 }, { 1, 2, 1 },
@@ -240,6 +304,9 @@ int main(void)
 		cmocka_unit_test(composition_of_guarantees_is_above_the_composition),
 		cmocka_unit_test(clones_appear_with_their_chance),
 		cmocka_unit_test(the_closed_form_is_its_formula),
+		cmocka_unit_test(the_closed_forms_of_clones_are_their_formulas),
+		cmocka_unit_test(closed_forms_answer_within_their_conditions_only),
+		cmocka_unit_test(clones_are_below_their_closed_form_and_that_below_the_first_bound),
 		cmocka_unit_test(faults_are_refused),
 	};
 

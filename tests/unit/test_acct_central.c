@@ -1,5 +1,4 @@
-/* test_acct_central.c - central events against closed forms and quadratures, alone and among shuffled rounds.
- */
+/* test_acct_central.c - central events against closed forms and quadratures, alone and among others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,7 +164,7 @@ static void a_shuffled_round_composes_with_normal_noise(void **state)
 	static const char round[] = "grr:k=4,eps0=2,n=500";
 	const char *list[] = { round, "gaussian:sigma=2" };
 	const struct acct_round r = parsed(round).round;
-	const ld mu = 0.5L, h = 0.01L;
+	const ld mu = 0.5L, h = 0.03L;
 
 	(void)state;
 	for (double eps = 0.2; eps < 2; eps *= 2) {

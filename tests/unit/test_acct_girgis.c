@@ -161,6 +161,26 @@ static void fifty_digits_agree(void **state)
 	assert_int_equal(binomials, 6);
 }
 
+/* Forty digits; the second lies at the end of the axis of the paper's figure 2c, which shows 10^10. */
+static void what_the_paper_compares_with_is_its_formula(void **state)
+{
+	static const struct {
+		struct acct_girgis g;
+		unsigned order;
+		double want;
+	} row[] = { { { 0.1, 10000, 1 }, 100, 0.00033001913263045998 },
+		{ { 5, 10000, 1 }, 100, 210858998960.902 }, { { 3, 1000000, 1 }, 2, 237.13875673522118 } };
+	double got;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(
+			acct_girgis_rdp(ACCT_GIRGIS_ERLINGSSON, &row[i].g, row[i].order, &got), ACCT_OK);
+		assert_true(got >= row[i].want * (1 - 1e-15) && got <= row[i].want * (1 + 1e-12));
+	}
+	assert_false(acct_girgis_is_proved(ACCT_GIRGIS_ERLINGSSON));
+}
+
 static void tails_of_binomials_are_bounded(void **state)
 {
 	(void)state;
@@ -293,6 +313,7 @@ int main(void)
 		cmocka_unit_test(the_divergences_are_reproduced),
 		cmocka_unit_test(the_figures_are_reproduced),
 		cmocka_unit_test(fifty_digits_agree),
+		cmocka_unit_test(what_the_paper_compares_with_is_its_formula),
 		cmocka_unit_test(tails_of_binomials_are_bounded),
 		cmocka_unit_test(the_bounds_are_ordered),
 		cmocka_unit_test(sampling_everybody_is_no_better),

@@ -251,6 +251,26 @@ static void the_general_bound_is_between_the_pair_and_the_local_guarantee(void *
 	assert_true(later >= 2e-6 * (1 - 1e-5) && later <= 2e-6);
 }
 
+/* Forty digits of the formula; outside of its condition nothing is said. */
+static void the_bound_of_liu_is_its_formula(void **state)
+{
+	struct acct_gspa_class one = { 0.5, 0, 10000 }, two[] = { { 0.5, 0, 500 }, { 0.01, 0, 500 } },
+			       three[] = { { 1, 0, 900 }, { 0.5, 0, 3700 }, { 0.1, 0, 5400 } };
+	double eps;
+
+	(void)state;
+	assert_int_equal(acct_gspa_liu(&one, 1, 1e-4, &eps, NULL), ACCT_OK);
+	assert_true(fabs(eps / 0.079018596786346004 - 1) < 1e-12);
+	assert_int_equal(acct_gspa_liu(two, 2, 1e-4, &eps, NULL), ACCT_OK);
+	assert_true(fabs(eps / 0.21681099588963554 - 1) < 1e-12);
+	assert_int_equal(acct_gspa_liu(three, 3, 1e-4, &eps, NULL), ACCT_OK);
+	assert_true(fabs(eps / 0.13858071613611315 - 1) < 1e-12);
+	one.count = 200; /* 16 log(4e4) = 169.5 clones, of 121 expected */
+	assert_int_equal(acct_gspa_liu(&one, 1, 1e-4, &eps, NULL), ACCT_EDOMAIN);
+	two[1].delta = 1e-6;
+	assert_int_equal(acct_gspa_liu(two, 2, 1e-4, &eps, NULL), ACCT_EDOMAIN);
+}
+
 /* mpmath, 40 digits: tests/data/make-acct-gspa.py */
 static void the_gaussian_curve_is_exact(void **state)
 {
@@ -355,6 +375,7 @@ int main(void)
 		cmocka_unit_test(the_paper_value_forgets_the_victims_delta),
 		cmocka_unit_test(the_paper_value_does_not_hold_for_laplace_noise),
 		cmocka_unit_test(the_general_bound_is_between_the_pair_and_the_local_guarantee),
+		cmocka_unit_test(the_bound_of_liu_is_its_formula),
 		cmocka_unit_test(the_gaussian_curve_is_exact),
 		cmocka_unit_test(faults_are_named_and_nothing_is_computed),
 	};

@@ -25,6 +25,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* An encapsulation of its own per message. */
+static void all_fresh(const uint8_t *sealed, size_t n, size_t message_len)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_memory_not_equal(
+				sealed + i * message_len, sealed + j * message_len, CR_HPKE_PUBLIC_LEN);
+}
+
 static void check_row(const struct pt_protocol *row, double epsilon0)
 {
 	struct cr_hpke_opener *opener = NULL;
@@ -75,11 +84,7 @@ static void check_row(const struct pt_protocol *row, double epsilon0)
 			assert_int_equal(row->tally(&o.d.randomizer, plain, counts, &err), CM_OK);
 		}
 	}
-	/* A fresh encapsulation per message. */
-	for (size_t i = 0; i < n * o.d.messages_per_client; i++)
-		for (size_t j = 0; j < i; j++)
-			assert_memory_not_equal(sealed + i * message_len + tag_len,
-				sealed + j * message_len + tag_len, CR_HPKE_PUBLIC_LEN);
+	all_fresh(sealed + tag_len, n * o.d.messages_per_client, message_len);
 	cr_hpke_opener_free(opener);
 	free(counts);
 	free(sealed);

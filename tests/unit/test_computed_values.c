@@ -336,8 +336,7 @@ static void the_gradient_is_the_derivative_of_the_loss(void **state)
 		for (uint32_t i = 0; i < k * 4; i++) {
 			double h = 1e-5, slope = (loss(&d, x, y, i, h) - loss(&d, x, y, i, -h)) / (2 * h);
 
-			/* Central differences: h^2 times a third derivative of at most |x|^3, and rounding.
-			 */
+			/* Central differences: h^2 times a third derivative, at most |x|^3, rounding. */
 			assert_true(fabs(slope - coordinate(&d, at, i)) < 1e-7);
 		}
 		co_maker_free(m);

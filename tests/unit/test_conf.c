@@ -1,116 +1,15 @@
-/* test_conf.c - configuration files: every documented key accepted, everything else refused with its line. */
+/* test_conf.c - configuration as text: documented keys accepted, all else refused with its line. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "cf_conf.h"
-#include "cm_file.h"
-
-struct round {
-	char *query;
-	double epsilon0, range[2];
-	struct cf_strings values;
-	struct cf_table sets;
-	struct cf_doubles at;
-	struct cf_word word;
-};
-struct conf {
-	char *listen, *plan;
-	int64_t min_batch, window;
-	double delta;
-	bool strict;
-	struct cf_list rounds;
-};
-
-static const struct cf_row round_rows[] = {
-	{ .key = "query", .type = CF_STRING, .offset = offsetof(struct round, query), .required = true },
-	{ .key = "epsilon0",
-		.type = CF_EXTENDED,
-		.offset = offsetof(struct round, epsilon0),
-		.min = 0.1,
-		.max = 16 },
-	{ .key = "range",
-		.type = CF_RANGE,
-		.offset = offsetof(struct round, range),
-		.min = -100,
-		.max = 100 },
-	{ .key = "values", .type = CF_STRINGS, .offset = offsetof(struct round, values), .min = 2, .max = 3 },
-	{ .key = "sets", .type = CF_TABLE, .offset = offsetof(struct round, sets), .min = 1, .max = 3 },
-	{ .key = "at", .type = CF_DOUBLES, .offset = offsetof(struct round, at), .min = 1, .max = 3 },
-	{ .key = "word", .type = CF_WORD, .offset = offsetof(struct round, word) },
-	{ .key = NULL },
-};
-static const struct cf_row budget_rows[] = {
-	{ .key = "delta",
-		.type = CF_DOUBLE,
-		.offset = offsetof(struct conf, delta),
-		.required = true,
-		.min = 1e-12,
-		.max = 1 },
-	{ .key = "strict", .type = CF_BOOL, .offset = offsetof(struct conf, strict), .fallback = "true" },
-	{ .key = NULL },
-};
-static const struct cf_row rows[] = {
-	{ .key = "listen",
-		.type = CF_STRING,
-		.offset = offsetof(struct conf, listen),
-		.fallback = "[::1]:7443",
-		.help = "where to listen" },
-	{ .key = "plan", .type = CF_PATH, .offset = offsetof(struct conf, plan) },
-	{ .key = "min_batch",
-		.type = CF_INT,
-		.offset = offsetof(struct conf, min_batch),
-		.required = true,
-		.min = 1,
-		.max = 1e9,
-		.help = "smallest batch" },
-	{ .key = "window",
-		.type = CF_DURATION,
-		.offset = offsetof(struct conf, window),
-		.min = 1000,
-		.max = 86400000,
-		.fallback = "15m" },
-	{ .key = "budget", .type = CF_GROUP, .sub = budget_rows },
-	{ .key = "rounds",
-		.type = CF_LIST,
-		.offset = offsetof(struct conf, rounds),
-		.sub = round_rows,
-		.size = sizeof(struct round),
-		.max = 4 },
-	{ .key = NULL },
-};
-
-/* Parse `text` as b.cfg; the faults as one string (static). */
-static const char *faults_of(const char *text, enum cm_rc want)
-{
-	static char faults[4096];
-	struct conf c = { 0 };
-	struct cm_err err = { 0 };
-	FILE *out;
-
-	memset(faults, 0, sizeof faults);
-	out = fmemopen(faults, sizeof faults - 1, "w");
-	assert_non_null(out);
-	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, out, &err), want);
-	assert_int_equal(fclose(out), 0);
-	if (want == CM_OK)
-		assert_string_equal(faults, "");
-	else
-		assert_memory_equal(faults, err.msg, strlen(err.msg));
-	cf_free(rows, &c);
-	assert_null(c.listen);
-	assert_null(c.rounds.item);
-	return faults;
-}
-
-#define REFUSED(text, said) assert_string_equal(faults_of(text, CM_ECONFIG), said "\n")
+#include "conf_rows.h"
 
 static const char good[] = "listen = \"[::]:1\";\nplan = \"/p\"\nmin_batch = 5\nwindow = \"90s\"\n"
 			   "budget = { delta = 1e-6  strict = false }\n"
@@ -428,165 +327,6 @@ static void broken_or_hostile_text_is_one_line_never_a_crash(void **state)
 	free(deep);
 }
 
-struct folder {
-	char path[64];
-};
-
-static void write_text(const struct folder *f, const char *name, const char *text)
-{
-	char *path = cm_file_join(f->path, name);
-	struct cm_err err = { 0 };
-
-	assert_non_null(path);
-	assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
-	free(path);
-}
-
-static enum cm_rc load(const struct folder *f, struct conf *c, struct cm_err *err)
-{
-	char *path = cm_file_join(f->path, "main.conf");
-	enum cm_rc rc;
-
-	assert_non_null(path);
-	memset(c, 0, sizeof *c);
-	rc = cf_load(path, rows, c, NULL, NULL, err);
-	free(path);
-	return rc;
-}
-
-static int make_folder(void **state)
-{
-	struct folder *f = malloc(sizeof *f);
-
-	if (!f)
-		return -1;
-	(void)snprintf(f->path, sizeof f->path, "/tmp/test_conf.XXXXXX");
-	*state = f;
-	return mkdtemp(f->path) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	struct folder *f = *state;
-	char command[128];
-	int rc;
-
-	(void)snprintf(command, sizeof command, "rm -r -- %s", f->path);
-	rc = system(command);
-	free(f);
-	return rc;
-}
-
-static void a_missing_file_names_the_sample(void **state)
-{
-	struct conf c;
-	struct cm_err err = { 0 };
-
-	assert_int_equal(load(*state, &c, &err), CM_ENOINPUT);
-	assert_non_null(strstr(err.msg, "/main.conf: cannot open: No such file"));
-	assert_non_null(strstr(err.msg, "config-sample"));
-	cf_free(rows, &c);
-}
-
-static void relative_paths_are_taken_from_the_files_folder(void **state)
-{
-	struct folder *f = *state;
-	char want[128];
-	struct conf c;
-	struct cm_err err = { 0 };
-
-	write_text(f, "main.conf", "min_batch = 1\nplan = \"sub/plan.conf\"");
-	assert_int_equal(load(f, &c, &err), CM_OK);
-	(void)snprintf(want, sizeof want, "%s/sub/plan.conf", f->path);
-	assert_string_equal(c.plan, want);
-	cf_free(rows, &c);
-}
-
-static void a_credential_is_a_file_that_the_service_manager_passes(void **state)
-{
-	struct folder *f = *state;
-	struct conf c;
-	struct cm_err err = { 0 };
-
-	(void)unsetenv("CREDENTIALS_DIRECTORY");
-	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"");
-	assert_int_equal(load(f, &c, &err), CM_OK);
-	assert_string_equal(c.plan, "credential:plan");
-	cf_free(rows, &c);
-	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/a.service", 1), 0);
-	write_text(f, "main.conf", "min_batch = 1\nplan = \"credential:plan\"\nlisten = \"credential:plan\"");
-	assert_int_equal(load(f, &c, &err), CM_OK);
-	assert_string_equal(c.plan, "/run/credentials/a.service/plan");
-	assert_string_equal(c.listen, "credential:plan"); /* no path */
-	cf_free(rows, &c);
-	REFUSED("min_batch = 1\nplan = \"credential:\"", "b.cfg:2: credential:NAME expected for 'plan'");
-	REFUSED("min_batch = 1\nplan = \"credential:../a\"", "b.cfg:2: credential:NAME expected for 'plan'");
-	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
-}
-
-static void faults_in_an_included_file_name_that_file(void **state)
-{
-	struct folder *f = *state;
-	char want[256];
-	struct conf c;
-	struct cm_err err = { 0 };
-
-	write_text(f, "main.conf", "@include \"more.conf\"\nmin_batch = 1");
-	write_text(f, "more.conf", "# comment\nlisten = 1");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	(void)snprintf(want, sizeof want, "%s/more.conf:2: string expected for 'listen'", f->path);
-	assert_string_equal(err.msg, want);
-	cf_free(rows, &c);
-	write_text(f, "more.conf", "\n\nlisten = ]");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	(void)snprintf(want, sizeof want, "%s/more.conf:3: syntax error", f->path);
-	assert_string_equal(err.msg, want);
-	write_text(f, "more.conf", "listen = \"here\"");
-	assert_int_equal(load(f, &c, &err), CM_OK);
-	assert_string_equal(c.listen, "here");
-	cf_free(rows, &c);
-}
-
-static void an_include_that_is_no_file_or_never_ends_is_refused(void **state)
-{
-	struct folder *f = *state;
-	struct conf c;
-	struct cm_err err = { 0 };
-	char fifo[128];
-
-	write_text(f, "main.conf", "min_batch = 1\n@include \"none.conf\"");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "main.conf:2: "));
-	assert_non_null(strstr(err.msg, "none.conf: cannot open"));
-	write_text(f, "main.conf", "min_batch = 1\n  @include \".\"");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "not a regular file"));
-	(void)snprintf(fifo, sizeof fifo, "%s/fifo", f->path);
-	assert_int_equal(mkfifo(fifo, 0600), 0);
-	write_text(f, "main.conf", "min_batch = 1\n@include \"fifo\"");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "not a regular file"));
-	write_text(f, "main.conf", "@include \"main.conf\"");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "too many includes (at most 64 files, 8 deep)"));
-	write_text(f, "main.conf", "@include main.conf");
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "main.conf:1: @include wants one file name"));
-}
-
-static void a_binary_file_is_refused(void **state)
-{
-	struct folder *f = *state;
-	char *path = cm_file_join(f->path, "main.conf");
-	struct conf c;
-	struct cm_err err = { 0 };
-
-	assert_int_equal(cm_file_write(path, "min_batch = 1\0x", 15, 0600, &err), CM_OK);
-	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "main.conf: not a text file"));
-	free(path);
-}
-
 /* The sample lists every key and is itself a file that is missing only what it says is required. */
 static void the_sample_reads_back(void **state)
 {
@@ -606,26 +346,9 @@ static void the_sample_reads_back(void **state)
 	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
 }
 
-static void what_is_named_and_not_there_is_the_configurations_fault(void **state)
-{
-	static const struct {
-		enum cm_rc before, after;
-	} want[] = { { CM_OK, CM_OK }, { CM_ENOINPUT, CM_ECONFIG }, { CM_EDATA, CM_ECONFIG },
-		{ CM_EPERM, CM_EPERM }, { CM_EINTERNAL, CM_EINTERNAL } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
-		struct cm_err err = { .code = want[i].before };
-
-		assert_int_equal(cf_blamed(&err), want[i].after);
-		assert_int_equal(err.code, want[i].after);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_named_and_not_there_is_the_configurations_fault),
 		cmocka_unit_test(every_documented_key_is_accepted),
 		cmocka_unit_test(a_file_keeps_its_lines_when_another_is_read),
 		cmocka_unit_test(an_absent_key_takes_its_default),
@@ -642,16 +365,6 @@ int main(void)
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
 		cmocka_unit_test(a_missing_required_key_is_named_with_its_group),
 		cmocka_unit_test(broken_or_hostile_text_is_one_line_never_a_crash),
-		cmocka_unit_test_setup_teardown(a_missing_file_names_the_sample, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			relative_paths_are_taken_from_the_files_folder, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_credential_is_a_file_that_the_service_manager_passes, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			faults_in_an_included_file_name_that_file, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			an_include_that_is_no_file_or_never_ends_is_refused, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_binary_file_is_refused, make_folder, remove_folder),
 		cmocka_unit_test(the_sample_reads_back),
 	};
 

@@ -84,8 +84,7 @@ static void use(uint8_t *stack)
 	assert_int_equal(pthread_attr_destroy(&attributes), 0);
 }
 
-/* The same stack after other secrets is the same: a part of them, or of what was made of them, would differ.
- */
+/* The same stack after other secrets is the same: a part of them, or of what is made of them, differs. */
 static void the_stack_afterwards_is_the_same_for_all_secrets(void **state)
 {
 	uint8_t *stack = aligned_alloc(4096, STACK_LEN), *before = malloc(OURS);

@@ -53,7 +53,7 @@ static long double flip_of(const struct pt_randomizer *p)
 }
 
 /* omega = flip^s on every subset and signs, whatever the chance of the subset; with all signs different in
- * the victim's two inputs, k of them as in the second: doc/protocols/vectors.md, "Vectors". */
+ * the victim's two inputs, k of them as in the second: doc/accounting.md, "The lists". */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {

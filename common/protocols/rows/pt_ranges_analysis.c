@@ -120,23 +120,20 @@ static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomize
 	return rc;
 }
 
+static enum cm_rc fill(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	struct es_estimate *e, struct cm_err *err)
+{
+	enum cm_rc rc = make_items(q, p, e, err);
+
+	return rc == CM_OK ? fill_items(q, p, counts, e, err) : rc;
+}
+
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct es_estimate e = { .reports = reports };
-	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
-
 	(void)row;
-	if (rc == CM_OK)
-		rc = make_items(q, p, &e, err);
-	if (rc == CM_OK)
-		rc = fill_items(q, p, counts, &e, err);
-	if (rc == CM_OK)
-		*out = e;
-	else
-		es_estimate_fini(&e);
-	return rc;
+	return pt_slots_estimate(q, p, counts, reports, fill, out, err);
 }
 
 /* Of a node's count, over the levels alike. */

@@ -21,7 +21,13 @@ uint32_t pt_mixbins_bins(const struct pt_randomizer *p);
 CM_CHECK enum cm_rc pt_mixbins_cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
 /* Of a round with this dummy_chance, when its cells and dummies are known: a message of each participant that
- * is blanket with that chance, rounded down. */
+ * is blanket with that chance, rounded down by more than chance, W and quotient err.
+ *
+ * NULLs may be seen: the number of NULLs is independent of all values.  Given the number K of the others,
+ * they are uniform dummies as if every client had sent more, so the round's hockey-stick divergence is that
+ * of one with K more dummies, averaged over K.  Such a message has the law f omega/W on the cells and NULL
+ * for the rest: it is one of a level of share f / W, f the chance.  With P = 1 that is the loss exactly
+ * (tests/unit/test_rare_loss.c enumerates small rounds). */
 void pt_mixbins_rare(uint64_t dummy_chance, uint64_t participants, struct acct_round *out);
 /* A record counts in its bin, NULL nowhere. */
 CM_CHECK enum cm_rc pt_mixbins_tally(

@@ -5,8 +5,18 @@
  * the group, and sends that symbol among `dummies` messages uniform on the whole alphabet (with dummy_chance,
  * one more or a NULL).  The slot's number
  * stands in the record, so every slot is a batch with its own permutation, and the slots of a round compose.
- * The group is drawn whatever the value is: only a group's k bins enter the privacy, G does not
- * (doc/protocols/shared.md, "Slots"). */
+ * The group is drawn whatever the value is, and a word is found by reading all groups and masking.
+ *
+ * G does not enter the privacy.  The blanket is Q / G on every symbol: every word is somebody's and never the
+ * one that some input has.  An input's message has ratio p = P/Q on its own word of each group, else 1.  Two
+ * inputs that differ in all groups have in each group one symbol of ratios (p, 1), one of (1, p) and k - 2 of
+ * (1, 1).  Summed over the G groups these are the three cells of MIXBINS with k bins.  A group where the
+ * inputs agree has (p, p) and (1, 1) in place of (p, 1) and (1, p).  With X = u - E v, E = e^eps, {p - pE, 1
+ * - E} has the sum of {p - E, 1 - pE} and lies between them: a mean-preserving contraction.  Sums of
+ * independent X keep that order, so delta = E (sum X)+ / n can only fall.  With P = 1 omega is the dummies' 1
+ * / (G k), and the same holds with p = k and ratios 0.  Inputs rounded at random are mixtures of words; delta
+ * is jointly convex in the two laws, so the words bound them.  tests/unit/test_slots.c compares small batches
+ * with the cells, over all pairs of inputs. */
 #pragma once
 
 #include "pt_mixbins.h"

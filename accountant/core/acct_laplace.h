@@ -6,8 +6,17 @@
  * ratios (u, v) of inputs 0 and 1 against it run along two straight legs, (s, 1) and (1, s), 1 <= s <=
  * e^epsilon0, so that cells at points of the legs hold the continuous law exactly from one side.
  *
- * PROVED for every pair of inputs: with x <= 1/2 <= x' they are below 0 and 1 in convex order, and two inputs
- * on the same side of 1/2 below the pair with one of them reflected (doc/analyses.md, "Laplace"). */
+ * Legs.  s = e^{epsilon0 |1-2y|} has density (g/4) s^{-3/2} on [1, p] and mass e^{-epsilon0}/2 at p, g =
+ * e^{-epsilon0/2}, p = e^{epsilon0}.  With t = sqrt(s) a stretch t1..t2 has mass (g/2)(t2-t1)/(t1 t2) and
+ * mean t1 t2.
+ *
+ * PROVED: inputs 0 and 1 are the worst pair.  u_a = R_a/omega falls in y for a <= 1/2 and rises for a >= 1/2.
+ * 1. a <= 1/2 <= b: x = u_a - E u_b falls in y.  u_0 - u_a changes sign once, from + to -, and so does
+ *    E(u_b - u_1).  Two falling functions of one y with equal means whose difference changes sign once, from
+ *    + to -, are ordered convexly (cut criterion).  So (a, b) <= (0, b) <= (0, 1).
+ * 2. a, b <= 1/2: u_b and u_(1-b) have one law, since omega is symmetric about 1/2.  u_a and -E u_(1-b) both
+ *    fall, and of all sums with given marginal laws the comonotone one is largest in convex order.  So (a, b)
+ *    <= (a, 1-b), case 1.  Reflection gives the rest.  QED */
 #pragma once
 
 #include "acct.h"
@@ -28,8 +37,10 @@ ACCT_CHECK enum acct_rc acct_laplace_coarse(
 	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
 
 /* One input, whichever, against the blanket itself, Laplace(1/2): what telling a participant's message from a
- * dummy reveals.  From above, PROVED: moving every report towards 1/2 and adding noise takes the inputs 0 and
- * 1/2 to x and 1/2, and the blanket to itself.  1..63 stretches, one cell more; not symmetric, hence slow. */
+ * dummy reveals.  From above, PROVED: input 0 is worst.  Y -> 1/2 + c (Y - 1/2) + Z, Z = 0 with chance c^2
+ * and else Laplace(1/epsilon0), takes Laplace(1/2 + d) to Laplace(1/2 + c d): (1 + c^2 w)/(1 + w) = c^2 +
+ * (1-c^2)/(1+w) in characteristic functions.  So it maps the blanket to itself and input 0 to any in [0,
+ * 1/2]. 1..63 stretches, one cell more; not symmetric, hence slow. */
 ACCT_CHECK enum acct_rc acct_laplace_half(
 	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
 

@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""layout.py [SOURCE] - files and functions are short, and comments end where their text does.
+
+- A file of the product has at most 450 lines, one of the tests 500.
+- A function has at most 60 lines, its signature included.  Functions of tests in Python have no limit: a scenario is one
+  story.
+- No line of C holds the end of a comment alone.
+"""
+import ast
+import os
+import re
+import sys
+
+SOURCE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
+PRODUCT = ("accountant", "analyzer", "client", "common", "deploy", "proto", "shuffler")
+FILE, TEST_FILE, FUNCTION = 450, 500, 60
+
+
+def files():
+    """Paths of all sources, from the top."""
+    for top in (*PRODUCT, "tests"):
+        for folder, folders, names in os.walk(os.path.join(SOURCE, top)):
+            folders[:] = [d for d in folders if d not in ("build", "__pycache__")]
+            for name in names:
+                if name.endswith((".c", ".h", ".py")):
+                    yield os.path.relpath(os.path.join(folder, name), SOURCE)
+
+
+def functions_of_c(lines):
+    """(first line, number of lines, name): the formatter puts the braces of a function, and of nothing else, into the
+    first column."""
+    for i, line in enumerate(lines):
+        if line != "{":
+            continue
+        first = i
+        while first > 0 and lines[first - 1] and not re.search(r"[;}]$|\*/$|^#", lines[first - 1]):
+            first -= 1
+        end = lines.index("}", i)
+        yield first + 1, end - first + 1, re.search(r"(\w+)\(", " ".join(lines[first:i]))[1]
+
+
+def functions_of_python(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno - node.lineno + 1, node.name
+
+
+def faults_of(path, text):
+    lines = text.splitlines()
+    python, test = path.endswith(".py"), path.startswith("tests" + os.sep)
+    most = TEST_FILE if test else FILE
+    if len(lines) > most:
+        yield f"{path}: {len(lines)} lines, {most} are the limit"
+    if not (python and test):
+        for at, n, name in functions_of_python(text) if python else functions_of_c(lines):
+            if n > FUNCTION:
+                yield f"{path}:{at}: {name} has {n} lines, {FUNCTION} are the limit"
+    if not python:
+        for at, line in enumerate(lines, 1):
+            if line.strip() == "*/":
+                yield f"{path}:{at}: the end of a comment alone in its line"
+
+
+def main():
+    checked, faults = 0, []
+    for path in sorted(files()):
+        with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+            faults += faults_of(path, f.read())
+        checked += 1
+    if checked == 0:
+        faults.append(f"{SOURCE}: no sources")
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+/* test_cl_evidence.c - proofs of a dropped message and of two manifests: evidence that holds before a third
+ * person and in no altered form. */
+#include "cl_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_proof.h"
+#include "cl_watched.h"
+#include "rd_sort.h"
+#include "rd_tree.h"
+
+enum cm_rc __real_rd_descriptor_decode(
+	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *err);
+enum cm_rc __wrap_rd_descriptor_decode(
+	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *err);
+
+static bool evened; /* descriptors are read as those of rounds that even out tags */
+
+enum cm_rc __wrap_rd_descriptor_decode(
+	const uint8_t *bytes, size_t len, struct rd_descriptor *out, struct cm_err *e)
+{
+	enum cm_rc rc = __real_rd_descriptor_decode(bytes, len, out, e);
+
+	if (evened) {
+		out->randomizer.shuffler.tags = (uint32_t)messages;
+		out->randomizer.shuffler.tag_messages = 1;
+	}
+	return rc;
+}
+
+static void read_evidence(const char *path, struct cm_buf *out)
+{
+	cm_buf_init(out, PR_EVIDENCE_MAX);
+	FILE *f = fopen(path, "rb");
+	assert_non_null(f);
+	uint8_t *at = cm_buf_room(out, PR_EVIDENCE_MAX);
+	assert_non_null(at);
+	out->len = fread(at, 1, PR_EVIDENCE_MAX, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void flip_all(struct cm_buf *b)
+{
+	struct rd_evidence said;
+
+	for (size_t i = 0; i < b->len; i++)
+		for (unsigned bit = 0; bit < 8; bit += i % 3 == 0 ? 1 : 3) {
+			b->data[i] ^= (uint8_t)(1u << bit);
+			enum cm_rc rc =
+				rd_evidence_verify(b->data, b->len, world.shuffler.verifier, &said, &err);
+			if (rc != CM_EDATA && rc != CM_EPERM)
+				fail_msg("byte %zu, bit %u: %d", i, bit, rc);
+			b->data[i] ^= (uint8_t)(1u << bit);
+		}
+}
+
+static void a_dropped_message_is_evidence_of_which_no_bit_can_be_changed(void **state)
+{
+	struct cl_proof_result r;
+	struct rd_evidence said;
+	struct held h;
+	struct cm_buf b;
+	hash_t lost;
+
+	(void)state;
+	watch(1); /* message 0 of device 0 */
+	cr_sha256(sealed, shape.message_len, lost);
+	sealed[7] ^= 1; /* the shuffler releases another one instead */
+	hold(&h, false);
+	answer(&h, &r);
+	assert_int_equal(r.missing, 1);
+	assert_true(r.done);
+	assert_int_equal(counts().missing, 1);
+	read_evidence(r.evidence, &b);
+	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_OK);
+	assert_int_equal(said.fact, RD_FACT_MISSING);
+	assert_memory_equal(said.message, lost, sizeof lost);
+	assert_memory_equal(said.round_id, judged.d.round_id, PR_ROUND_ID_LEN);
+	assert_int_equal(rd_evidence_verify(b.data, b.len, world.analyzer.verifier, &said, &err), CM_EPERM);
+	flip_all(&b);
+	/* A round that evens out tags may drop what it accepted. */
+	evened = true;
+	enum cm_rc rc = rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err);
+	evened = false;
+	assert_int_equal(rc, CM_EDATA);
+	assert_non_null(strstr(err.msg, "evens out"));
+	for (size_t len = 0; len < b.len; len += 1 + len / 50)
+		assert_int_not_equal(
+			rd_evidence_verify(b.data, len, world.shuffler.verifier, &said, &err), CM_OK);
+	cm_buf_fini(&b);
+	let_go(&h);
+}
+
+/* Every opening that a client can have of an honest shuffler, with every entry that its tree has for it or
+ * for another. */
+static void an_honest_shuffler_is_never_convicted(void **state)
+{
+	size_t each = rd_entry_len(messages);
+	uint8_t *entry = malloc(each);
+	const struct cr_span descriptor = { offer.bytes.data, offer.bytes.len };
+	struct rd_evidence said;
+	struct rd_opening o, other;
+	struct held h;
+	struct cm_buf b;
+
+	(void)state;
+	assert_non_null(entry);
+	hold(&h, false);
+	struct rd_signed manifest = { .bytes = h.bytes.data, .len = h.bytes.len };
+	memcpy(manifest.signature, h.signature, CR_SIGN_LEN);
+	cm_buf_init(&b, PR_EVIDENCE_MAX);
+	for (size_t i = 0; i < OWN; i++)
+		for (uint32_t k = 0; k < shape.messages; k++)
+			for (unsigned how = 0; how < 4; how++) {
+				open_message(i, k, &o);
+				open_message((i + 1) % OWN, k, &other);
+				hash_t wanted;
+				memcpy(wanted, o.hash, sizeof wanted);
+				if (how == 1 || how == 2)
+					wanted[31] ^= 1; /* an entry that says that something is out */
+				if (how == 2)
+					memcpy(o.hash, wanted,
+						sizeof wanted); /* a message that was never sent */
+				if (how == 3)
+					memcpy(o.device_path, other.device_path, sizeof o.device_path);
+				entry_of(&h, wanted, entry);
+				b.len = 0;
+				assert_int_equal(rd_evidence_missing(&manifest, descriptor, shape.messages,
+							 &o, (struct cr_span){ entry, each }, &b, &err),
+					CM_OK);
+				enum cm_rc rc = rd_evidence_verify(
+					b.data, b.len, world.shuffler.verifier, &said, &err);
+				assert_true(rc == CM_EDATA || rc == CM_EPERM);
+				assert_int_equal(said.fact, RD_FACT_NONE);
+			}
+	cm_buf_fini(&b);
+	let_go(&h);
+	free(entry);
+}
+
+static void a_second_manifest_is_evidence_and_the_same_one_twice_is_none(void **state)
+{
+	struct cl_proof_result r;
+	struct rd_evidence said;
+	struct cl_proof p;
+	struct held one, two;
+	struct cm_buf b;
+
+	(void)state;
+	watch(1);
+	hold(&one, false);
+	sealed[messages * shape.message_len - 1] ^= 1;
+	hold(&two, false);
+	Tombola__V1__SignedManifest first = frame(&one), second = frame(&two);
+	load(&p);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+			cl_proof_manifest(world.db, world.dir, &p, &first, world.shuffler.verifier, &r, &err),
+			CM_OK);
+		assert_string_equal(r.evidence, "");
+	}
+	assert_int_equal(
+		cl_proof_manifest(world.db, world.dir, &p, &second, world.shuffler.verifier, &r, &err),
+		CM_OK);
+	read_evidence(r.evidence, &b);
+	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_OK);
+	assert_int_equal(said.fact, RD_FACT_TWO);
+	flip_all(&b);
+	b.len = 0;
+	assert_int_equal(rd_evidence_two(&p.manifest, &p.manifest, &b, &err), CM_OK);
+	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_EDATA);
+	cm_buf_fini(&b);
+	/* One alone is kept to be compared with another client's, and says nothing. */
+	cm_buf_init(&b, PR_EVIDENCE_MAX);
+	assert_int_equal(cl_proof_export(world.db, judged.d.sequence, &b, &err), CM_OK);
+	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_EDATA);
+	assert_int_equal(rd_evidence_manifest(b.data, b.len, world.shuffler.verifier, &said, &err), CM_OK);
+	assert_int_equal(cl_proof_export(world.db, judged.d.sequence + 1, &b, &err), CM_ENOINPUT);
+	cm_buf_fini(&b);
+	cl_proof_fini(&p);
+	let_go(&one);
+	let_go(&two);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_dropped_message_is_evidence_of_which_no_bit_can_be_changed),
+		TEST(a_second_manifest_is_evidence_and_the_same_one_twice_is_none),
+		TEST(an_honest_shuffler_is_never_convicted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

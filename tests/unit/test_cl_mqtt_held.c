@@ -1,0 +1,302 @@
+/* test_cl_mqtt_held.c - readings that came by MQTT and are held: which of them count in a round. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_device.h"
+#include "cl_mqtt_input.h"
+#include "mqtt_held.h"
+
+static struct cl_held *held;
+
+static const struct cr_key any;
+
+static void list(const char *names)
+{
+	struct cl_devices *d = devices(names, &any);
+
+	assert_int_equal(cl_held_list(held, d, &err), CM_OK);
+	cl_devices_free(d);
+}
+
+/* For devices a, b and c; so many bytes of each. */
+static void hold_at_most(uint64_t readings, uint64_t bytes)
+{
+	const struct cl_held_limits limits = { readings, bytes, MAX_AGE };
+
+	held = cl_held_new(&limits);
+	assert_non_null(held);
+	list("a\nb\nc\n");
+}
+
+static int let_go(void **state)
+{
+	(void)state;
+	cl_held_free(held);
+	held = NULL;
+	return 0;
+}
+
+static enum cl_held_said add(const char *device, const char *line, int64_t now)
+{
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+
+	cl_device_pseudonym(&any, "test", device, pseudonym);
+	return cl_held_add(held, pseudonym, device, (const uint8_t *)line, strlen(line), now);
+}
+
+/* "device=line " of all that count, in order of device. */
+static const char *taken(struct cl_held_view *v)
+{
+	static char text[4096];
+	size_t n = 0;
+
+	assert_non_null(v);
+	text[0] = '\0';
+	for (size_t i = 0; i < cl_held_view_n(v); i++) {
+		struct cl_held_item item = cl_held_view_at(v, i);
+
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s=%.*s ", item.device, (int)item.len,
+			(const char *)item.line);
+	}
+	cl_held_release(held, v);
+	return text;
+}
+
+static const char *take(const char *query, uint64_t sequence, int64_t now)
+{
+	return taken(cl_held_take(held, query, &(struct cl_held_round){ .sequence = sequence }, now));
+}
+
+/* By the first byte of a plan's hash, and one of its entries. */
+static const char *take_entry(const char *query, uint8_t plan, uint32_t entry)
+{
+	return taken(
+		cl_held_take(held, query, &(struct cl_held_round){ .plan = { plan }, .entry = entry }, 0));
+}
+
+static void tries_of_an_entry_take_the_same_and_recurrences_do_not(void **state)
+{
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 1), "a=1 ");
+	/* It was void: the next try may have the same reading, and newer ones. */
+	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 1), "a=1 a=2 ");
+	/* The next recurrence, and the entry of its number in another plan. */
+	assert_string_equal(take_entry("q", 1, 2), "");
+	assert_int_equal(add("a", "3", 0), CL_HELD_OK);
+	assert_string_equal(take_entry("q", 1, 2), "a=3 ");
+	assert_string_equal(take_entry("q", 2, 2), "");
+	assert_string_equal(take_entry("other", 2, 2), "a=1 a=2 a=3 ");
+}
+
+static void a_reading_counts_in_one_round_of_a_query_and_in_those_of_others(void **state)
+{
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_int_equal(add("b", "2", 1), CL_HELD_OK);
+	assert_string_equal(take("q", 1, 1), "a=1 b=2 ");
+	assert_string_equal(take("q", 2, 1), "");
+	assert_string_equal(take("other", 3, 1), "a=1 b=2 ");
+	assert_int_equal(add("a", "3", 2), CL_HELD_OK);
+	assert_string_equal(take("q", 4, 2), "a=3 ");
+}
+
+static void the_same_round_may_ask_again(void **state)
+{
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_string_equal(take("q", 7, 0), "a=1 ");
+	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
+	assert_string_equal(take("q", 7, 0), "a=1 a=2 ");
+	assert_string_equal(take("q", 8, 0), "");
+}
+
+static void a_reading_counts_for_max_age(void **state)
+{
+	struct cl_held_counts counts;
+
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_int_equal(add("b", "2", 5), CL_HELD_OK);
+	assert_string_equal(take("q", 1, MAX_AGE), "a=1 b=2 ");
+	assert_string_equal(take("r", 1, MAX_AGE + 1), "b=2 ");
+	cl_held_expire(held, MAX_AGE + 1);
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.devices, 1);
+	assert_int_equal(counts.readings, 1);
+	assert_int_equal(counts.expired, 1);
+	cl_held_expire(held, MAX_AGE + 6);
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.devices + counts.readings + counts.bytes, 0);
+	assert_int_equal(add("b", "3", MAX_AGE + 7), CL_HELD_OK);
+	assert_string_equal(take("t", 1, MAX_AGE + 7), "b=3 ");
+}
+
+static void of_one_device_the_newest_are_kept(void **state)
+{
+	struct cl_held_counts counts;
+
+	(void)state;
+	hold_at_most(3, 1 << 20);
+	for (char line[2] = "1"; line[0] <= '8'; line[0]++)
+		assert_int_equal(add("a", line, 0), CL_HELD_OK);
+	assert_string_equal(take("q", 1, 0), "a=6 a=7 a=8 ");
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.readings, 3);
+	assert_int_equal(counts.replaced, 5);
+}
+
+static void what_one_device_says_takes_nothing_from_the_others(void **state)
+{
+	static char large[900];
+	struct cl_held_counts counts;
+
+	(void)state;
+	memset(large, 'x', sizeof large - 1);
+	hold_at_most(4, 1000);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	/* A flood of large and small ones, and of some that no device may hold. */
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(add("b", large, 1), CL_HELD_OK);
+		assert_int_equal(add("b", "2", 1), CL_HELD_OK);
+		cl_held_counts(held, &counts);
+		assert_in_range(counts.bytes, 0, 2 * 1000);
+	}
+	/* The second of b's large ones drove the first out, with what came between. */
+	assert_int_equal(strncmp(take("q", 1, 1), "a=1 b=xxxx", 10), 0);
+	assert_string_equal(take("q", 1, 1) + 4 + 2 + 899, " b=2 ");
+	assert_int_equal(counts.replaced, 1998);
+	assert_int_equal(add("d", "3", 1), CL_HELD_UNLISTED);
+	assert_int_equal(add("", "3", 1), CL_HELD_UNLISTED);
+}
+
+static void a_reading_above_a_devices_memory_changes_nothing(void **state)
+{
+	static char large[1000];
+
+	(void)state;
+	memset(large, 'x', sizeof large - 1);
+	hold_at_most(4, 1000);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_int_equal(add("a", large, 0), CL_HELD_MEMORY);
+	assert_string_equal(take("q", 1, 0), "a=1 ");
+}
+
+static void another_list_keeps_what_its_devices_have(void **state)
+{
+	struct cl_held_counts counts;
+
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	assert_int_equal(add("b", "2", 0), CL_HELD_OK);
+	list("d\nb\n");
+	assert_string_equal(take("q", 1, 0), "b=2 ");
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.readings, 1);
+	assert_int_equal(add("a", "3", 0), CL_HELD_UNLISTED);
+	assert_int_equal(add("d", "4", 0), CL_HELD_OK);
+	assert_string_equal(take("r", 1, 0), "d=4 b=2 ");
+}
+
+static void a_view_stays_readable_while_its_readings_leave(void **state)
+{
+	struct cl_held_counts counts;
+	struct cl_held_view *v;
+
+	(void)state;
+	hold_at_most(1, 1 << 20);
+	assert_int_equal(add("a", "old", 0), CL_HELD_OK);
+	v = cl_held_take(held, "q", &(struct cl_held_round){ .sequence = 1 }, 0);
+	assert_non_null(v);
+	assert_int_equal(add("a", "new", 1), CL_HELD_OK);
+	cl_held_expire(held, MAX_AGE + 2);
+	assert_memory_equal(cl_held_view_at(v, 0).line, "old", 3);
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.readings, 1);
+	cl_held_release(held, v);
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.readings + counts.bytes, 0);
+}
+
+static void more_queries_than_are_remembered_lose_readings_but_never_count_them_twice(void **state)
+{
+	char query[16];
+
+	(void)state;
+	hold_at_most(4, 1 << 20);
+	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
+	for (uint64_t i = 1; i <= 65; i++) {
+		(void)snprintf(query, sizeof query, "q%u", (unsigned)i);
+		assert_string_equal(take(query, i, 0), "a=1 ");
+	}
+	/* q1 is forgotten; what it took may not be taken again. */
+	assert_string_equal(take("q1", 66, 0), "");
+	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
+	assert_string_equal(take("q1", 67, 0), "a=2 ");
+}
+
+static void many_devices_come_and_go(void **state)
+{
+	struct cl_held_counts counts;
+	char name[16];
+	const struct cl_held_limits limits = { 2, 1 << 20, MAX_AGE };
+	char *names = calloc(6000, 8);
+	size_t used = 0;
+
+	(void)state;
+	assert_non_null(names);
+	for (int i = 0; i < 5500; i++)
+		used += (size_t)snprintf(names + used, 8, "%d\n", i);
+	held = cl_held_new(&limits);
+	assert_non_null(held);
+	list(names);
+	free(names);
+	for (int64_t now = 0; now < 10 * MAX_AGE; now += MAX_AGE / 4) {
+		for (int i = 0; i < 500; i++) {
+			(void)snprintf(name, sizeof name, "%d", (int)(now / 2) + i);
+			assert_int_equal(add(name, "{}", now), CL_HELD_OK);
+		}
+		cl_held_expire(held, now);
+	}
+	cl_held_counts(held, &counts);
+	assert_in_range(counts.devices, 500, 1500);
+	cl_held_expire(held, 20 * MAX_AGE);
+	cl_held_counts(held, &counts);
+	assert_int_equal(counts.bytes, 0);
+}
+
+/* ---- all of it ---- */
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(
+			a_reading_counts_in_one_round_of_a_query_and_in_those_of_others, let_go),
+		cmocka_unit_test_teardown(tries_of_an_entry_take_the_same_and_recurrences_do_not, let_go),
+		cmocka_unit_test_teardown(the_same_round_may_ask_again, let_go),
+		cmocka_unit_test_teardown(a_reading_counts_for_max_age, let_go),
+		cmocka_unit_test_teardown(of_one_device_the_newest_are_kept, let_go),
+		cmocka_unit_test_teardown(what_one_device_says_takes_nothing_from_the_others, let_go),
+		cmocka_unit_test_teardown(a_reading_above_a_devices_memory_changes_nothing, let_go),
+		cmocka_unit_test_teardown(another_list_keeps_what_its_devices_have, let_go),
+		cmocka_unit_test_teardown(a_view_stays_readable_while_its_readings_leave, let_go),
+		cmocka_unit_test_teardown(
+			more_queries_than_are_remembered_lose_readings_but_never_count_them_twice, let_go),
+		cmocka_unit_test_teardown(many_devices_come_and_go, let_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
