@@ -308,3 +308,32 @@ enum acct_rc acct_profile_of_points(
 	*out = &o->profile;
 	return ACCT_OK;
 }
+
+/* Records x and x' are both one step from the data without them: P(S) <= e^eps R(S) + d <= e^eps (e^eps Q(S)
+ * + d) + d. */
+enum acct_rc acct_profile_replaced(const struct acct_profile *p, struct acct_profile **out)
+{
+	struct owned *o;
+	size_t n = 0;
+
+	if (p->points < 1 || !(p->epsilon[0] >= 0))
+		return ACCT_EDOMAIN;
+	o = make(p->points, false, false);
+	if (!o)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < p->points && 2 * p->epsilon[i] <= MOST_EPSILON; i++) {
+		double most = fmax(p->delta[0][i], p->delta[1] ? p->delta[1][i] : 0);
+
+		epsilon_of(o)[n] = 2 * p->epsilon[i];
+		delta_of(o, 0, p->points)[n++] =
+			most * (1 + exp(p->epsilon[i])) * (1 + (16 + 4 * p->epsilon[i]) * DBL_EPSILON);
+	}
+	o->profile.points = n;
+	settle(delta_of(o, 0, p->points), n);
+	if (n == 0) {
+		free(o);
+		return ACCT_EDOMAIN;
+	}
+	*out = &o->profile;
+	return ACCT_OK;
+}

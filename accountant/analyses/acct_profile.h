@@ -41,6 +41,11 @@ ACCT_CHECK enum acct_rc acct_profile_of_renyi(
 ACCT_CHECK enum acct_rc acct_profile_of_points(
 	const double *epsilon, const double *const delta[2], size_t n, struct acct_profile **out);
 
+/* From a curve for one record that is added or removed, whichever of the data sets has it, one for a record
+ * that is replaced: removed, and another added.  delta(2 eps) = (1 + e^eps) times the larger direction.  Not
+ * `exact`. */
+ACCT_CHECK enum acct_rc acct_profile_replaced(const struct acct_profile *p, struct acct_profile **out);
+
 void acct_profile_free(struct acct_profile *p); /* NULL is fine */
 
 #ifdef __cplusplus

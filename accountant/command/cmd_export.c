@@ -34,7 +34,7 @@ static void print_json(FILE *to, const struct acct_pld *p)
 
 static void print_csv(FILE *to, const double *epsilon, const struct acct_bound *delta, size_t n)
 {
-	fputs("# dominating\nepsilon,delta_lower,delta_upper\n", to);
+	fputs("# dominating\n# neighbours: replace one record\nepsilon,delta_lower,delta_upper\n", to);
 	for (size_t i = 0; i < n; i++)
 		fprintf(to, "%.17g,%.17g,%.17g\n", epsilon[i], delta[i].lower, delta[i].upper);
 }
@@ -48,7 +48,7 @@ static double down(double x)
  * mirror images, met pairwise, rounded downwards.  The hull of the corners lies below the curve. */
 static void print_trade_off(FILE *to, const double *epsilon, const struct acct_bound *delta, size_t n)
 {
-	fputs("# dominating\nfpr,fnr\n", to);
+	fputs("# dominating\n# neighbours: replace one record\nfpr,fnr\n", to);
 	fprintf(to, "0,%.17g\n", down(1 - delta[n - 1].upper));
 	for (size_t i = n - 1; i > 0; i--) {
 		double a = exp(epsilon[i]), b = exp(epsilon[i - 1]);

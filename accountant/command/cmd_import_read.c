@@ -16,6 +16,10 @@
 #define DOMINATING  "# dominating"
 #define SAYS_SO     "the file must say that it dominates: a line \"" DOMINATING "\" at its head"
 #define SAYS_SO_PMF "the file must say that it dominates: \"pessimistic_estimate\": true"
+#define REPLACED    "replace one record"
+#define REMOVED     "add or remove one record"
+#define RELATION    "# neighbours: "
+#define SAYS_WHICH  "\"" REPLACED "\" or \"" REMOVED "\""
 
 struct input {
 	char *bytes;
@@ -78,7 +82,25 @@ static struct acct_profile *of_pmf(
 	return made(in, rc, p);
 }
 
-/* {"discretization", "pessimistic_estimate", "pmf_remove", "pmf_add" (null: the same)}. */
+/* The curve for replaced records; p is owned, and may be NULL after a fault.  relation: what the file says.
+ */
+static struct acct_profile *related(const struct input *in, struct acct_profile *p, const char *relation)
+{
+	struct acct_profile *replaced = NULL;
+
+	if (!p || strcmp(relation, REPLACED) == 0)
+		return p;
+	enum acct_rc rc = acct_profile_replaced(p, &replaced);
+	acct_profile_free(p);
+	return made(in, rc, replaced);
+}
+
+static bool is_relation(const char *text)
+{
+	return text && (strcmp(text, REPLACED) == 0 || strcmp(text, REMOVED) == 0);
+}
+
+/* {"discretization", "pessimistic_estimate", "neighbours", "pmf_remove", "pmf_add" (null: the same)}. */
 static struct acct_profile *from_json(const struct input *in)
 {
 	json_error_t error;
@@ -87,6 +109,7 @@ static struct acct_profile *from_json(const struct input *in)
 	double step = json_number_value(json_object_get(file, "discretization"));
 	struct acct_pmf pmf[2] = { { .size = 0 }, { .size = 0 } };
 	struct acct_profile *p = NULL;
+	const char *relation = json_string_value(json_object_get(file, "neighbours"));
 	bool two = add && !json_is_null(add);
 
 	if (!file)
@@ -99,8 +122,10 @@ static struct acct_profile *from_json(const struct input *in)
 		p = fault(in, "pmf_remove is not {lower_loss, probs, infinity_mass}");
 	else if (two && !pmf_of(add, &pmf[1]))
 		p = fault(in, "pmf_add is neither null nor {lower_loss, probs, infinity_mass}");
+	else if (!is_relation(relation))
+		p = fault(in, "the file must say for which neighbours: \"neighbours\": " SAYS_WHICH);
 	else
-		p = of_pmf(in, step, &pmf[0], two ? &pmf[1] : NULL);
+		p = related(in, of_pmf(in, step, &pmf[0], two ? &pmf[1] : NULL), relation);
 	for (int i = 0; i < 2; i++)
 		free((double *)pmf[i].p);
 	json_decref(file);
@@ -166,7 +191,7 @@ static struct acct_profile *from_csv(const struct input *in)
 {
 	static const char *const known[] = { "epsilon,delta", "epsilon,delta_lower,delta_upper", "fpr,fnr",
 		"alpha,rdp" };
-	const char *header = NULL;
+	const char *header = NULL, *relation = NULL;
 	struct acct_profile *p = NULL;
 	struct table t = { .rows = 0 };
 	size_t number = 0;
@@ -179,6 +204,8 @@ static struct acct_profile *from_csv(const struct input *in)
 		number++;
 		line[strcspn(line, "\r")] = '\0';
 		dominating = dominating || strcmp(line, DOMINATING) == 0;
+		if (!relation && strncmp(line, RELATION, strlen(RELATION)) == 0)
+			relation = line + strlen(RELATION);
 		if (*line == '#' || *line == '\0')
 			continue;
 		for (size_t i = 0; !header && i < sizeof known / sizeof *known; i++)
@@ -197,8 +224,11 @@ static struct acct_profile *from_csv(const struct input *in)
 		p = fault(in, "line %zu: no header epsilon,delta or fpr,fnr or alpha,rdp", number);
 	else if (!dominating)
 		p = fault(in, SAYS_SO);
+	else if (!is_relation(relation))
+		p = fault(in,
+			"the file must say for which neighbours: a line \"" RELATION "\" and " SAYS_WHICH);
 	else
-		p = of_table(in, header, &t);
+		p = related(in, of_table(in, header, &t), relation);
 	for (size_t i = 0; i < COLUMNS; i++)
 		free(t.column[i]);
 	return p;

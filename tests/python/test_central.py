@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from tombola_accountant import (AccountantError, ComposedDpEvent, CurveDpEvent, GaussianDpEvent, GuaranteeDpEvent,
-                                IncrementalAccountant, LaplaceDpEvent, MatrixDpEvent, PLDAccountant,
-                                PoissonSampledDpEvent, ShuffledDpEvent)
+                                IncrementalAccountant, LaplaceDpEvent, MatrixDpEvent, NeighboringRelation,
+                                PLDAccountant, PoissonSampledDpEvent, ShuffledDpEvent, optimise_budget)
 
 ROUND = ShuffledDpEvent("grr", k=4, eps0=2, n=500)
 RESPONSE = [[math.exp(2) / (math.exp(2) + 3) if x == y else 1 / (math.exp(2) + 3) for y in range(4)] for x in range(4)]
@@ -63,6 +63,8 @@ def test_a_loss_leaves_as_json_and_comes_back():
         CurveDpEvent.from_pmf(pmf)
     with pytest.raises(ValueError, match="cannot be kept"):
         of(back).state_dict()
+    with pytest.raises(ValueError, match="neighbours"):
+        CurveDpEvent.from_pmf({**accountant.to_pmf(), "neighbours": None})
 
 
 class Half:
@@ -84,12 +86,52 @@ class Pld:
 def test_a_distribution_of_dp_accounting_is_read_in_both_directions():
     p = math.expm1(0.5) / (math.exp(0.5) - math.exp(-1))
     q = [p * math.exp(-1), (1 - p) * math.exp(0.5)]
-    event = CurveDpEvent.from_dp_accounting(Pld(Half(-1, [1 - p, 0, 0, p]), Half(-2, [q[0], 0, 0, q[1]])))
+    event = CurveDpEvent.from_dp_accounting(Pld(Half(-1, [1 - p, 0, 0, p]), Half(-2, [q[0], 0, 0, q[1]])),
+                                            NeighboringRelation.REPLACE_ONE)
     # Losses are 1 and -1/2: the larger of both directions is the first's.
     assert of(event).get_delta(0.7) == pytest.approx(p * -math.expm1(0.7 - 1))
     assert of(event).get_epsilon(1e-9) == pytest.approx(1, abs=1e-6)
     with pytest.raises(ValueError, match="optimistic"):
-        CurveDpEvent.from_dp_accounting(Pld(Half(0, [1.0], False), Half(0, [1.0])))
+        CurveDpEvent.from_dp_accounting(Pld(Half(0, [1.0], False), Half(0, [1.0])),
+                                        NeighboringRelation.REPLACE_ONE)
+
+
+def test_a_distribution_for_removed_records_is_turned_into_one_for_replaced_ones():
+    p = math.expm1(0.5) / (math.exp(0.5) - math.exp(-1))
+    q = [p * math.exp(-1), (1 - p) * math.exp(0.5)]
+    pld = Pld(Half(-1, [1 - p, 0, 0, p]), Half(-2, [q[0], 0, 0, q[1]]))
+    same = of(CurveDpEvent.from_dp_accounting(pld, NeighboringRelation.REPLACE_ONE))
+    for relation in (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_SPECIAL):
+        turned = of(CurveDpEvent.from_dp_accounting(pld, relation))
+        for epsilon in (0.0, 0.1, 0.4, 0.9):
+            least = min(1, (1 + math.exp(epsilon)) * same.get_delta(epsilon))
+            # The curve is convex, so a chord may be below the inequality at single points.
+            assert 0.75 * least <= turned.get_delta(2 * epsilon) <= least * 1.01
+            assert turned.get_delta(epsilon) > 1.2 * same.get_delta(epsilon)
+    with pytest.raises(TypeError):
+        CurveDpEvent.from_dp_accounting(pld)
+    with pytest.raises(TypeError, match="neighboring_relation"):
+        CurveDpEvent.from_dp_accounting(pld, "replace one")
+
+
+def test_a_poisson_sample_of_a_shuffled_round_loses_less_than_all():
+    sampled = of(PoissonSampledDpEvent(0.1, ROUND)).get_epsilon(1e-6)
+    assert sampled == of(ShuffledDpEvent("grr", k=4, eps0=2, n=500, poisson=0.1)).get_epsilon(1e-6)
+    assert sampled < 0.3 * of(ROUND).get_epsilon(1e-6)
+    with pytest.raises(TypeError, match="Poisson-sampled"):
+        PoissonSampledDpEvent(0.1, LaplaceDpEvent(1))
+
+
+def test_a_budget_is_allocated():
+    rounds = ["grr:k=4,eps0=?,n=5000", ShuffledDpEvent("grr", k=4, eps0=0.5, n=5000), "gaussian:sigma=?"]
+    best = optimise_budget(rounds, 0.8, 1e-6, weights=[100, 1, 1e-6])
+    assert of(*best.events).get_epsilon(1e-6) <= best.epsilon * (1 + 1e-12) <= 0.8
+    assert best.events[1] == rounds[1] and math.isnan(best.values[1]) and best.values[2] > 1
+    assert optimise_budget(["rr:eps0=?,n=100", "rr:eps0=3,n=10"], 0.01, 1e-6) is None
+    with pytest.raises(ValueError, match="2 numbers for 1 rounds"):
+        optimise_budget(["rr:eps0=?,n=100"], 1, 1e-6, errors=[1, 2])
+    with pytest.raises(AccountantError, match="rr:eps=1,n=9: rr: no such key 'eps'"):
+        optimise_budget(["rr:eps0=?,n=100", "rr:eps=1,n=9"], 1, 1e-6)
 
 
 def test_divergences_and_deltas_bound_what_they_came_from():

@@ -91,6 +91,14 @@ def test_every_function_says_its_types(path):
     assert not bare
 
 
+@pytest.mark.parametrize("path", sorted((SOURCE / "accountant/python/examples").glob("*.py")), ids=lambda path: path.stem)
+def test_the_examples_run(path):
+    done = subprocess.run([sys.executable, "-B", str(path)], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(SOURCE / "accountant/python")})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert done.stdout.count("\n") > 10
+
+
 def test_pip_installs_the_tree_without_a_network(tmp_path):
     tree = tmp_path / "tree"
     subprocess.run(["cp", "-r", str(SOURCE / "accountant/python"), str(tree)], check=True)

@@ -64,10 +64,39 @@ static void a_maker_has_to_say_that_a_curve_dominates(void **state)
 	(void)state;
 	put("epsilon,delta\n0,0.5\n1,0.1\n");
 	refuses("delta --epsilon 1 --round import:file", 65, "# dominating");
-	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
+	put("# dominating\n# neighbours: replace one record\nepsilon,delta\n0,0.5\n1,0.1\n");
 	assert_true(fabs(asked("delta --epsilon 1 --json --round import:file", "delta_upper") - 0.1) < 1e-9);
 	put("{\"discretization\":1,\"pmf_remove\":{\"lower_loss\":0,\"probs\":[1],\"infinity_mass\":0}}");
 	refuses("delta --epsilon 1 --round import:file", 65, "pessimistic_estimate");
+}
+
+/* Removing one record and adding another is replacing it: twice epsilon, and delta (1 + e^epsilon). */
+static void a_maker_has_to_say_for_which_neighbours(void **state)
+{
+	static const char *const json =
+		"{\"discretization\":1,\"pessimistic_estimate\":true,%s\"pmf_remove\":"
+		"{\"lower_loss\":0,\"probs\":[0.5,0.5],\"infinity_mass\":0}}";
+	char text[300];
+
+	(void)state;
+	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
+	refuses("delta --epsilon 1 --round import:file", 65, "# neighbours: ");
+	put("# dominating\n# neighbours: any\nepsilon,delta\n0,0.5\n1,0.1\n");
+	refuses("delta --epsilon 1 --round import:file", 65, "add or remove one record");
+	put("# dominating\n# neighbours: add or remove one record\nepsilon,delta\n0,0.25\n0.5,0.1\n1,0.01\n");
+	double twice = asked("delta --epsilon 1 --json --round import:file", "delta_upper");
+	assert_true(fabs(twice - 0.1 * (1 + exp(0.5))) < 1e-9);
+	assert_true(fabs(asked("delta --epsilon 2 --json --round import:file", "delta_upper") -
+			    0.01 * (1 + exp(1))) < 1e-9);
+	(void)snprintf(text, sizeof text, json, "");
+	put(text);
+	refuses("delta --epsilon 1 --round import:file", 65, "\"neighbours\"");
+	(void)snprintf(text, sizeof text, json, "\"neighbours\":\"replace one record\",");
+	put(text);
+	double one = asked("delta --epsilon 0.5 --json --round import:file", "delta_upper");
+	(void)snprintf(text, sizeof text, json, "\"neighbours\":\"add or remove one record\",");
+	put(text);
+	assert_true(asked("delta --epsilon 1 --json --round import:file", "delta_upper") >= one);
 }
 
 static void a_damaged_file_is_one_line(void **state)
@@ -76,18 +105,20 @@ static void a_damaged_file_is_one_line(void **state)
 		const char *text, *says;
 	} bad[] = {
 		{ "", "header" },
-		{ "# dominating\nfpr,fnr\n", "no numbers" },
-		{ "# dominating\nfpr,fnr\n0.1;0.2\n", "line 3" },
-		{ "# dominating\nfpr,fnr\n0.1,0.2,3\n", "line 3" },
-		{ "# dominating\nfpr,fnr\n0.1,1.2\n", "out of range" },
-		{ "# dominating\nalpha,rdp\n1,1\n", "out of range" },
-		{ "# dominating\nepsilon,delta\n1,0.1\n0.5,0.05\n", "increase" },
-		{ "# dominating\nepsilon,delta\nnan,0.1\n", "from 0 to 690" },
+		{ "# dominating\n# neighbours: replace one record\nfpr,fnr\n", "no numbers" },
+		{ "# dominating\n# neighbours: replace one record\nfpr,fnr\n0.1;0.2\n", "line 4" },
+		{ "# dominating\n# neighbours: replace one record\nfpr,fnr\n0.1,0.2,3\n", "line 4" },
+		{ "# dominating\n# neighbours: replace one record\nfpr,fnr\n0.1,1.2\n", "out of range" },
+		{ "# dominating\n# neighbours: replace one record\nalpha,rdp\n1,1\n", "out of range" },
+		{ "# dominating\n# neighbours: replace one record\nepsilon,delta\n1,0.1\n0.5,0.05\n",
+			"increase" },
+		{ "# dominating\n# neighbours: replace one record\nepsilon,delta\nnan,0.1\n",
+			"from 0 to 690" },
 		{ "{", "line 1" },
 		{ "{\"discretization\":0}", "discretization" },
 		{ "{\"discretization\":1,\"pessimistic_estimate\":true}", "pmf_remove" },
-		{ "{\"discretization\":1,\"pessimistic_estimate\":true,\"pmf_remove\":{\"lower_loss\":0,"
-		  "\"probs\":[2],\"infinity_mass\":0}}",
+		{ "{\"discretization\":1,\"pessimistic_estimate\":true,\"neighbours\":\"replace one record\","
+		  "\"pmf_remove\":{\"lower_loss\":0,\"probs\":[2],\"infinity_mass\":0}}",
 			"out of range" },
 		{ "{\"discretization\":1,\"pessimistic_estimate\":true,\"pmf_add\":3,\"pmf_remove\":"
 		  "{\"lower_loss\":0,\"probs\":[1],\"infinity_mass\":0}}",
@@ -101,7 +132,7 @@ static void a_damaged_file_is_one_line(void **state)
 	}
 	refuses("epsilon --delta 1e-6 --round import:nowhere", 65, "No such file");
 	refuses("epsilon --delta 1e-6 --round import:", 65, "name is missing");
-	put("# dominating\nepsilon,delta\n0,0.5\n1,0.1\n");
+	put("# dominating\n# neighbours: replace one record\nepsilon,delta\n0,0.5\n1,0.1\n");
 	refuses("epsilon --delta 1e-6 --round import:file,n=5", 65, "no n=");
 	refuses("epsilon --delta 1e-6 --round import:file,cuont=5", 65, "count");
 }
@@ -224,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_leaves_comes_back),
 		cmocka_unit_test(a_maker_has_to_say_that_a_curve_dominates),
+		cmocka_unit_test(a_maker_has_to_say_for_which_neighbours),
 		cmocka_unit_test(a_damaged_file_is_one_line),
 		cmocka_unit_test(a_matrix_is_a_randomizer),
 		cmocka_unit_test(a_group_loses_more),

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 import operator
 import threading
 from typing import Any, Dict, Optional, Tuple
 
 from ._library import Account, AccountantError, Answer, Filter, State, Worth, methods
 from ._sequences import like, several
-from .events import ComposedDpEvent, DpEvent, SelfComposedDpEvent, ShuffledDpEvent
+from .events import ComposedDpEvent, DpEvent, NeighboringRelation, SelfComposedDpEvent, ShuffledDpEvent
 
 _SCHEMA = "tombola.accountant-state/1"
-
-
-class NeighboringRelation(enum.Enum):
-    """Which data sets are neighbours, as in dp_accounting."""
-
-    ADD_OR_REMOVE_ONE = 1
-    REPLACE_ONE = 2
-    REPLACE_SPECIAL = 3
 
 
 class UnsupportedEventError(ValueError):

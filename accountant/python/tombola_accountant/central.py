@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _library
 from ._sequences import numbers, rows
-from .events import DpEvent, ShuffledDpEvent, _text
+from .events import DpEvent, NeighboringRelation, ShuffledDpEvent, _text
 
 
 class GaussianDpEvent(DpEvent):
@@ -109,21 +110,42 @@ class CurveDpEvent(DpEvent):
 
     @classmethod
     def from_pmf(cls, pmf: Mapping[str, Any]) -> "CurveDpEvent":
-        """A privacy-loss distribution as PrivacyAccountant.to_pmf gives it; it must say pessimistic_estimate."""
+        """A privacy-loss distribution as PrivacyAccountant.to_pmf gives it; it must say pessimistic_estimate, and that
+        its neighbours replace one record."""
         if pmf.get("pessimistic_estimate") is not True:
             raise ValueError("the distribution must say that it dominates: pessimistic_estimate")
+        if pmf.get("neighbours") != "replace one record":
+            raise ValueError("the distribution must say for which neighbours: \"neighbours\": \"replace one record\"")
         add = pmf.get("pmf_add")
         return cls(_library.keep_pmf(pmf["discretization"], _pmf(pmf["pmf_remove"]), _pmf(add) if add else None))
 
     @classmethod
-    def from_dp_accounting(cls, pld: Any) -> "CurveDpEvent":
-        """dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution, built for replaced records
-        (NeighboringRelation.REPLACE_ONE, or any relation that bounds it), with pessimistic estimates."""
+    def from_dp_accounting(cls, pld: Any, neighboring_relation: NeighboringRelation) -> "CurveDpEvent":
+        """dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution with pessimistic estimates.
+
+        neighboring_relation: for which it was built.  The object does not say, so the caller must.  One for added or
+        removed records, or REPLACE_SPECIAL, is turned into one for replaced records: a record is removed and another
+        added, so that delta(2 epsilon) is at most (1 + e^epsilon) times the larger direction's delta(epsilon).
+        """
         dense = [half.to_dense_pmf() for half in (pld._pmf_remove, pld._pmf_add)]
         if not all(half._pessimistic_estimate for half in dense):
             raise ValueError("the distribution is an optimistic estimate: it does not dominate")
         halves = [(half._lower_loss, numbers(half._probs), half._infinity_mass) for half in dense]
-        return cls(_library.keep_pmf(dense[0]._discretization, halves[0], halves[1]))
+        given = cls(_library.keep_pmf(dense[0]._discretization, halves[0], halves[1]))
+        if not isinstance(neighboring_relation, NeighboringRelation):
+            raise TypeError("neighboring_relation must be a NeighboringRelation")
+        return given if neighboring_relation is NeighboringRelation.REPLACE_ONE else given._replaced()
+
+    def _replaced(self, points: int = 400) -> "CurveDpEvent":
+        account = _library.Account()
+        account.add(next(self.rounds())[0], 1)
+        reach = account.epsilon(1e-13).upper
+        step = (reach if math.isfinite(reach) else 30.0) / points
+        half = [step * k for k in range(points + 1) if step * k <= 344]
+        deltas = [min(1.0, account.delta(epsilon).upper * (1 + math.exp(epsilon)) * (1 + 1e-12)) for epsilon in half]
+        for k in range(1, len(deltas)):
+            deltas[k] = min(deltas[k], deltas[k - 1])
+        return type(self).from_deltas([2 * epsilon for epsilon in half], deltas)
 
     def rounds(self) -> Iterator[Tuple[str, int]]:
         yield f"curve:{self._number}", 1

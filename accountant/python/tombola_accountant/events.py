@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import operator
 from fractions import Fraction
 from typing import Any, Iterable, Iterator, Sequence, Tuple, Union
 
 Number = Union[int, float]
+
+
+class NeighboringRelation(enum.Enum):
+    """Which data sets are neighbours, as in dp_accounting."""
+
+    ADD_OR_REMOVE_ONE = 1
+    REPLACE_ONE = 2
+    REPLACE_SPECIAL = 3
 
 
 class DpEvent:
