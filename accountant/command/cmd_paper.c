@@ -220,7 +220,7 @@ static void use_csv(void *to, const char *experiment, const struct setting *s)
 		if (isnan(s->epsilon[c]))
 			(void)fputc(',', to);
 		else
-			(void)fprintf(to, ",%.9g", s->epsilon[c]);
+			(void)fprintf(to, ",%.17g", s->epsilon[c]);
 	(void)fprintf(to, ",%.1f,%.1f\n", saving(s->epsilon[PUBLISHED], before(s)),
 		saving(s->epsilon[PROVED], before(s)));
 }
@@ -291,20 +291,14 @@ static int all_settings(bool json)
 	return code;
 }
 
-static void put_value(double x)
+static void print_printed(const struct cmd_printed *p)
 {
 	char text[CMD_NUMBER_ROOM];
 
-	printf(" %10s", isnan(x) ? "-" : cmd_near(x, text));
-}
-
-static void print_printed(const struct cmd_printed *p)
-{
 	printf("%s %-13s %-68s %19s", p->paper, p->item, p->what, p->printed);
-	put_value(p->here);
-	put_value(p->proved);
-	put_value(p->least);
-	printf("  %s\n", p->remark);
+	printf(" %10s", isnan(p->here) ? "-" : cmd_near(p->here, text));
+	printf(" %10s", isnan(p->proved) ? "-" : cmd_printed_proved(p, text));
+	printf(" %10s  %s\n", isnan(p->least) ? "-" : cmd_down(p->least, text), p->remark);
 }
 
 static void json_printed(struct cmd_json *j, const struct cmd_printed *p)

@@ -14,6 +14,9 @@ struct cmd_printed {
 	double least;        /* a proved lower bound */
 	const char *remark;
 };
+/* What is proved, rounded up, or down where it is a share saved; out has CMD_NUMBER_ROOM. */
+const char *cmd_printed_proved(const struct cmd_printed *p, char *out);
+
 /* Computes row i into *out, or sets paper to NULL where it is of another than `paper` (NULL: any); false past
  * the last. */
 bool cmd_printed_row(size_t i, const char *paper, struct cmd_printed *out);

@@ -41,7 +41,7 @@ static void csv_row(FILE *to, const struct cmd_printed *p)
 		(void)fputc(',', to);
 	}
 	for (size_t i = 0; i < 3; i++)
-		(void)fprintf(to, isnan(value[i]) ? "," : "%.9g,", value[i]);
+		(void)fprintf(to, isnan(value[i]) ? "," : "%.17g,", value[i]);
 	csv_text(to, p->remark);
 	(void)fputc('\n', to);
 }
@@ -64,23 +64,23 @@ static void html_cell(FILE *to, const char *text)
 	html_text(to, text);
 }
 
-static void html_value(FILE *to, double x)
+static void html_value(FILE *to, double x, const char *text)
 {
-	char text[CMD_NUMBER_ROOM];
-
-	(void)fprintf(to, "<td class=\"n\">%s", isnan(x) ? "" : cmd_near(x, text));
+	(void)fprintf(to, "<td class=\"n\">%s", isnan(x) ? "" : text);
 }
 
 static void html_row(FILE *to, const struct cmd_printed *p)
 {
+	char text[CMD_NUMBER_ROOM];
+
 	(void)fputs("<tr>", to);
 	html_cell(to, p->paper);
 	html_cell(to, p->item);
 	html_cell(to, p->what);
 	html_cell(to, p->printed);
-	html_value(to, p->here);
-	html_value(to, p->proved);
-	html_value(to, p->least);
+	html_value(to, p->here, cmd_near(p->here, text));
+	html_value(to, p->proved, cmd_printed_proved(p, text));
+	html_value(to, p->least, cmd_down(p->least, text));
 	html_cell(to, p->remark);
 	(void)fputc('\n', to);
 }

@@ -353,6 +353,11 @@ static void laplace(const struct claim *c, struct cmd_printed *out)
 		out->least = fmax(out->least, seen(c, 0.1 * i));
 }
 
+const char *cmd_printed_proved(const struct cmd_printed *p, char *out)
+{
+	return p->what[0] == '%' ? cmd_down(p->proved, out) : cmd_up(p->proved, out);
+}
+
 bool cmd_printed_row(size_t i, const char *paper, struct cmd_printed *out)
 {
 	if (i >= sizeof claims / sizeof *claims)
