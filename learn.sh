@@ -1,7 +1,8 @@
 #!/bin/sh
 # learn.sh - from a bare Debian to trained models: real daemons on this host, one device an image or a row.
-#   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: a tree, and Fashion-MNIST
-#   by name alone, since they take long: fashion-moments, fashion-pixels, fashion-logistic-cap8
+#   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: trees and Fashion-MNIST,
+#   and the same at a local cap of 8; by name alone, since they take long: fashion-logistic-240, fashion-logistic-441-240
+#   ./learn.sh papers                 the learning experiments of the papers, simulated at their true epsilon
 #   Everything it makes is in learn-run/; a run that was interrupted goes on.  ./learn.sh --afresh removes it first.
 set -eu
 cd "$(dirname "$0")"
@@ -22,10 +23,12 @@ afresh=no
 quick='shuttle-bayes shuttle-anomaly shuttle-bayes-cap8 digits'
 while [ $# -gt 0 ]; do
 	case $1 in
-	--full) quick="$quick shuttle-anomaly-cap8 shuttle-tree fashion-means fashion-logistic" ;;
+	--full) quick="$quick shuttle-anomaly-cap8 shuttle-tree shuttle-tree-cap8 shuttle-forest fashion-moments fashion-moments-cap8
+		fashion-means fashion-means-cap8 fashion-logistic fashion-logistic-cap8 fashion-logistic-441 fashion-pixels
+		fashion-pixels-cap8" ;;
 	--afresh) afresh=yes ;;
 	-*)
-		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ...]' >&2
+		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ... | papers]' >&2
 		exit 64
 		;;
 	*) tasks="$tasks $1" ;;
@@ -37,7 +40,7 @@ if [ -z "${TOMBOLA_LEARN_PROGRAMS:-}" ]; then
 	./deploy/setup.sh learn
 	step 'building'
 	cmake --preset release >/dev/null
-	cmake --build --preset release --target tombola tombola-client tombola-shuffler tombola-analyzer >build/learn.log 2>&1 || {
+	cmake --build --preset release --target tombola tombola-client tombola-shuffler tombola-analyzer tombola-accountant >build/learn.log 2>&1 || {
 		grep -E 'error|FAILED' build/learn.log >&2
 		fail 'the build failed; all of it is in build/learn.log'
 	}
@@ -51,6 +54,11 @@ for d in shuttle digits; do
 	./deploy/demo/fetch-data.sh $d "$run/$d.csv" || fail "no data: $d comes from a Debian package, which needs a mirror" $?
 done
 
+verb=tasks
+if [ "$tasks" = ' papers' ]; then
+	verb=papers
+	tasks= quick=
+fi
 # One thread is enough for numpy, and the daemons need the others.
 PYTHONPATH=deploy/learn OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
-	exec /usr/bin/python3 -m tombola_learn tasks ${tasks:-$quick} --programs "$bin" --data "$run" --folder "$run"
+	exec /usr/bin/python3 -m tombola_learn $verb ${tasks:-$quick} --programs "$bin" --data "$run" --folder "$run"

@@ -40,7 +40,7 @@ scenarios() {
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0
 	export TOMBOLA_BUILD="$PWD/build/$preset" ASAN_OPTIONS="detect_leaks=$leaks"
-	set -- -q -o cache_dir="$PWD/build/$preset/pytest" tests/scenario "$@"
+	set -- -q -o cache_dir="$PWD/build/$preset/pytest" "$@"
 	/usr/bin/python3 -m pytest -n "$workers" "$@" || {
 		echo '    once more, alone'
 		/usr/bin/python3 -m pytest --last-failed --last-failed-no-failures none "$@"
@@ -102,16 +102,18 @@ builds() {
 }
 
 fuzzes() {
-	step 'fuzzing every parser (clang, ASan+UBSan)'
-	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
 	step 'the package tombola-testing'
 	tests/packages_testing.sh build/asan
+	step 'fuzzing every parser (clang, ASan+UBSan)'
+	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
 }
 
 # Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
 packages() {
 	step 'Debian packages and RPMs'
 	tests/packages.sh build/release
+	step "the client's packages, built again elsewhere"
+	tests/reproducible.sh build/release client
 }
 
 # ---- the steps ----
@@ -149,18 +151,19 @@ joined
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
 beside builds
-scenarios asan -m 'not heavy'
+scenarios asan -m 'not heavy' tests/scenario
 joined
 
 step 'scenarios of many devices or long computations (optimised)'
 beside fuzzes
-scenarios release -m heavy
+scenarios release -m heavy tests/scenario
 joined
 
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 beside packages
 units tsan -L threads
-scenarios tsan -k 'all_protocols or round_of_published_readings'
+scenarios tsan --maxprocesses=2 tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates \
+	tests/scenario/test_mqtt.py::test_a_round_of_published_readings_and_its_estimates
 joined
 
 step 'passed'

@@ -1,18 +1,29 @@
 #!/bin/sh
-# package.sh BUILD OUT [DEB|RPM] - the packages of what is built in BUILD (everything but the tests), into OUT.
+# package.sh BUILD OUT [DEB|RPM [PARTY]] - the packages of what is built in BUILD (everything but the tests), into OUT; with
+#   client, shuffler or analyzer that party's package alone.
 #   Of a test build (cmake --preset testing): the package tombola-testing, and no other.
 #   Their paths are those of the prefix /usr; BUILD has its own back afterwards.  The same tree makes the same bytes, whoever
 #   makes them and where (tests/reproducible.sh).
 #   SOURCE_DATE_EPOCH (default: the newest entry of deploy/package/changelog): the time of every file in them
 set -eu
-build=${1:?usage: package.sh BUILD OUT [DEB|RPM]}
-out=${2:?usage: package.sh BUILD OUT [DEB|RPM]}
+usage='usage: package.sh BUILD OUT [DEB|RPM [PARTY]]'
+build=${1:?$usage}
+out=${2:?$usage}
 kind=${3:-DEB}
+party=${4:-}
 case "$kind" in
 DEB) tools='dpkg-shlibdeps file readelf' from='dpkg-dev file binutils' ;;
 RPM) tools=rpmbuild from=rpm ;;
 *)
 	echo "package.sh: DEB or RPM, not '$kind'" >&2
+	exit 64
+	;;
+esac
+case "$party" in
+'') contents=package_contents ;;
+client | shuffler | analyzer) contents="compressed tombola-$party" ;;
+*)
+	echo "$usage" >&2
 	exit 64
 	;;
 esac
@@ -50,9 +61,9 @@ if [ "$kind" = RPM ]; then
 else
 	cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR >/dev/null
 fi
-cmake --build "$build" --target package_contents >/dev/null
+cmake --build "$build" --target $contents >/dev/null
 log=$(mktemp)
-if ! (cd "$build" && umask 022 && cpack -G "$kind" -B "$out" >"$log" 2>&1); then
+if ! (cd "$build" && umask 022 && TOMBOLA_PARTY="$party" cpack -G "$kind" -B "$out" >"$log" 2>&1); then
 	cat "$log" >&2
 	rm -f "$log"
 	exit 1

@@ -40,6 +40,7 @@ enum acct_flame_amplifier {
 	ACCT_FLAME_HOEFFDING,
 	ACCT_FLAME_BENNETT,       /* as corrected by its authors */
 	ACCT_FLAME_BENNETT_FIRST, /* as first published, and in the paper's figures: below the truth */
+	ACCT_FLAME_LEMMA1,        /* acct_flame_lemma1, of bins >= 2; ACCT_EDOMAIN where it is not valid */
 	ACCT_FLAME_EXACT,         /* the accountant's own upper bound */
 };
 

@@ -50,6 +50,13 @@ static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, do
 			*epsilon = e.upper;
 		return rc;
 	}
+	if (by == ACCT_FLAME_LEMMA1) {
+		bool valid = false;
+		enum acct_rc rc =
+			acct_flame_lemma1(slot->epsilon, slot->bins, n, delta, epsilon, &valid, why);
+
+		return rc || valid ? rc : acct_fault(why, "the conditions of Lemma 1 are not met");
+	}
 	if (by < ACCT_FLAME_HOEFFDING || by > ACCT_FLAME_BENNETT_FIRST)
 		return acct_fault(why, "there is no such amplifier");
 	if (slot->epsilon > MOST_BLANKET_EPSILON)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acct_renyi.h"
+#include "acct_sum.h"
 
 #define MOST_EPSILON 690.0
 #define SLACK        1e-6
@@ -60,22 +61,19 @@ static void settle(double *delta, size_t n)
 /* The mass of infinite loss, with what is missing to 1; NAN: this is no distribution. */
 static double infinite_of(const struct acct_pmf *m)
 {
-	double sum = m->infinite, low = 0; /* Neumaier's sum */
+	struct acct_sum all = { m->infinite, 0 };
 
 	if (!(m->infinite >= 0 && m->infinite <= 1) || m->size < 1 || m->size > ACCT_MAX_POINTS)
 		return NAN;
 	for (size_t i = 0; i < m->size; i++) {
 		if (!(m->p[i] >= 0))
 			return NAN;
-		double next = sum + m->p[i];
-
-		low += sum >= m->p[i] ? (sum - next) + m->p[i] : (m->p[i] - next) + sum;
-		sum = next;
+		acct_sum_add(&all, m->p[i]);
 	}
-	if (!(sum <= 1 + SLACK))
+	if (!(all.sum <= 1 + SLACK))
 		return NAN;
 	/* The masses are rounded, each by half an ulp at most: half an ulp of 1 in all. */
-	double missing = (1 - sum) - low, rounding = 4 * DBL_EPSILON;
+	double missing = (1 - all.sum) - all.low, rounding = 4 * DBL_EPSILON;
 	return fmin(1, m->infinite + (missing > rounding ? missing + rounding : 0));
 }
 

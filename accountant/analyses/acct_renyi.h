@@ -5,10 +5,13 @@
  * Everything in here is proved; `upper` is rounded up, `lower` (of the pair, not of the protocol) down.
  *
  * Moments from the curve.  Let S = E_Q (dP/dQ)^alpha - 1 and D_alpha = log(1 + S)/(alpha-1).  With delta' the
- * curve of (Q, P), S = alpha (alpha-1) [ int_0^inf e^{(alpha-1) l} delta(l) dl + int_0^inf e^{-alpha l}
- * delta'(l) dl ], because r^alpha - 1 - alpha(r-1) has the second derivative alpha(alpha-1) r^{alpha-2}, and
- * E_Q (r-e)+ = delta(log e), E_Q (e-r)+ = e delta'(-log e).  Every term is positive, so nothing cancels.
- * Between two losses delta lies below the chord of upper points and above the lines of the two tests. Errors:
+ * curve of (Q, P),
+ *
+ *     S = alpha (alpha-1) [ int_0^inf e^{(alpha-1) l} delta(l) dl + int_0^inf e^{-alpha l} delta'(l) dl ],
+ *
+ * because r^alpha - 1 - alpha(r-1) has the second derivative alpha(alpha-1) r^{alpha-2}, and E_Q (r-e)+ =
+ * delta(log e), E_Q (e-r)+ = e delta'(-log e).  Every term is positive, so nothing cancels.  Between two
+ * losses delta lies below the chord of upper points and above the lines of the two tests.  Errors:
  * acct_renyi_grid.c, acct_pair.h.
  *
  * An epsilon from Renyi divergences is never below the one of acct_epsilon: it is a cross-check, and what

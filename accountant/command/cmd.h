@@ -42,8 +42,13 @@ enum {
 	CMD_FILE = 1u << 16,  /* one argument after the verb */
 	CMD_SHELL = 1u << 17, /* one argument after the verb: bash or zsh */
 	CMD_GROUP = 1u << 18,
+	CMD_WEIGHT = 1u << 19,
+	CMD_ERROR = 1u << 20,
+	CMD_NAME = 1u << 21, /* one argument after the verb, or none */
 };
 
+/* Their names in --format, in this order. */
+#define CMD_FORMATS "table csv svg json trade-off"
 enum cmd_format { CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {
@@ -56,6 +61,7 @@ struct cmd_question {
 	bool published;
 	enum cmd_format format;
 	const char *output, *over, *title, *file; /* NULL when not given */
+	const char *weights, *errors;             /* a/b/.. as given; NULL when not given */
 	double delta_min, delta_max, from, to;    /* NAN when not given */
 	unsigned points;                          /* 0 when not given */
 	unsigned group;                           /* records that neighbours differ in; 0 when not given */
@@ -149,6 +155,7 @@ int cmd_run_epsilon(const struct cmd_question *q);
 int cmd_run_delta(const struct cmd_question *q);
 int cmd_run_rounds(const struct cmd_question *q);
 int cmd_run_calibrate(const struct cmd_question *q);
+int cmd_run_optimise(const struct cmd_question *q);
 int cmd_run_compare(const struct cmd_question *q);
 int cmd_run_curve(const struct cmd_question *q);
 int cmd_run_audit(const struct cmd_question *q);

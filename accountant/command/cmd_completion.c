@@ -29,7 +29,7 @@ static const char head[] =
 static const char tail[] = "\tesac\n"
 			   "\tcase \"$prev\" in\n"
 			   "\t--bound) value=\"proved published\" ;;\n"
-			   "\t--format) value=\"csv svg table json\" ;;\n"
+			   "\t--format) value=\"" CMD_FORMATS "\" ;;\n"
 			   "\t-o | --output) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames "
 			   "2>/dev/null; return ;;\n"
 			   "\tesac\n"
@@ -56,6 +56,7 @@ static void print_verb(const struct cmd_verb *v)
 			(void)printf(" --%s", name);
 	(void)printf("\"\n\t\twords=\"%s\" ;;\n", v->takes & CMD_FILE    ? "file"
 						  : v->takes & CMD_SHELL ? "bash zsh"
+						  : v->takes & CMD_NAME  ? "all 000 001 002 003 004"
 									 : "");
 }
 

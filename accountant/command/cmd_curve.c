@@ -110,8 +110,8 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out, si
 static int refused(
 	const struct curve *c, const struct cmd_series *s, enum acct_rc rc, const char *why, double x)
 {
-	return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s",
-		s->method->name, c->plot.x_name, x, why ? why : acct_strerror(rc));
+	return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s", s->name,
+		c->plot.x_name, x, why ? why : acct_strerror(rc));
 }
 
 static void keep(struct cmd_series *s, double x, const struct acct_method_answer *a)
@@ -174,12 +174,14 @@ static int compute(struct curve *c)
 
 void cmd_plot_csv(FILE *to, const struct cmd_plot *plot)
 {
-	fprintf(to, "method,worth,%s,epsilon_lower,epsilon_upper\n", plot->x_name);
+	const char *y = plot->y_name ? "value" : "epsilon";
+
+	fprintf(to, "method,worth,%s,%s_lower,%s_upper\n", plot->x_name, y, y);
 	for (size_t k = 0; k < plot->count; k++)
 		for (size_t i = 0; i < plot->series[k].points; i++) {
 			const struct cmd_point *p = &plot->series[k].point[i];
 
-			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", plot->series[k].method->name,
+			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", plot->series[k].name,
 				acct_worth_text(plot->series[k].worth), p->x, p->y.lower, p->y.upper);
 		}
 }
@@ -190,7 +192,7 @@ static void print_table(FILE *to, const struct curve *c)
 
 	fprintf(to, "%-12s", c->plot.x_name);
 	for (size_t k = 0; k < c->plot.count; k++)
-		fprintf(to, " %14s", c->series[k].method->name);
+		fprintf(to, " %14s", c->series[k].name);
 	fputc('\n', to);
 	for (size_t i = 0; i < c->points; i++) {
 		fprintf(to, "%-12.6g", c->x[i]);
@@ -204,7 +206,7 @@ static void print_table(FILE *to, const struct curve *c)
 		fputc('\n', to);
 	}
 	for (size_t k = 0; k < c->plot.count; k++)
-		fprintf(to, "%s: %s%s%s\n", c->series[k].method->name, acct_worth_text(c->series[k].worth),
+		fprintf(to, "%s: %s%s%s\n", c->series[k].name, acct_worth_text(c->series[k].worth),
 			c->series[k].note ? "; " : "", c->series[k].note ? c->series[k].note : "");
 }
 
@@ -300,6 +302,7 @@ int cmd_run_curve(const struct cmd_question *q)
 	entitle(c, title, sizeof title);
 	code = range(c);
 	for (size_t k = 0; !code && k < q->methods; k++) {
+		c->series[k].name = q->method[k]->name;
 		c->series[k].method = q->method[k];
 		c->series[k].worth = q->method[k]->worth;
 		c->series[k].point = calloc(c->points + 1, sizeof *c->series[k].point);

@@ -8,14 +8,16 @@ struct cmd_point {
 	struct acct_bound y; /* lower 0 or upper INFINITY: that end is not known */
 };
 struct cmd_series {
-	const struct acct_method *method;
-	enum acct_worth worth; /* the worst worth among its points */
+	const char *name;
+	const struct acct_method *method; /* of that name; NULL for a line of a figure that is none */
+	enum acct_worth worth;            /* the worst worth among its points */
 	const char *note;
 	struct cmd_point *point;
 	size_t points;
 };
 struct cmd_plot {
 	const char *title, *x_name;
+	const char *y_name; /* NULL: epsilon */
 	bool x_logarithmic;
 	const struct cmd_series *series;
 	size_t count;

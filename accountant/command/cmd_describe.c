@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_share.h"
 #include "cmd.h"
 
 /* The chance that a k-ary response is the participant's own symbol; NAN for other randomizers. */
@@ -36,6 +37,7 @@ static void print_json(const struct acct_spec *s, struct cmd_json *j)
 	cmd_json_number(j, "q", s->q + none);
 	cmd_json_number(j, "kept", kept(s));
 	cmd_json_number(j, "blanket", s->round.others > 0 ? blanket(s) : NAN);
+	cmd_json_number(j, "error", acct_share_error(s, 1));
 	cmd_json_open(j, "cells", '[');
 	for (size_t i = 0; i < s->round.cells; i++) {
 		cmd_json_open(j, NULL, '{');
@@ -60,6 +62,18 @@ static void print_central(const struct acct_spec *s)
 		printf("  a record takes part with chance %.6g\n", s->round.rate);
 }
 
+/* Both ends of a range are inputs too, so of numbers this is the error of a mean. */
+static void print_error(const struct acct_spec *s)
+{
+	double error = acct_share_error(s, 1);
+
+	if (error > 0 && error < INFINITY)
+		printf("  the share of either input, where half hold each, is known with standard error "
+		       "%.6g, "
+		       "variance %.6g\n",
+			error, error * error);
+}
+
 static void print_text(const struct acct_spec *s)
 {
 	if (s->round.event == ACCT_PROFILE && s->p > 0) {
@@ -80,6 +94,7 @@ static void print_text(const struct acct_spec *s)
 		printf("  a report is the participant's own symbol with chance %.6g\n", kept(s));
 	if (s->round.others > 0)
 		printf("  a report of another participant is blanket with chance %.6g\n", blanket(s));
+	print_error(s);
 	printf("  %-12s %-12s %s\n", "omega", "u", "v");
 	for (size_t j = 0; j < s->round.cells; j++)
 		printf("  %-12.6g %-12.6g %.6g\n", s->round.cell[j].omega, s->round.cell[j].u,

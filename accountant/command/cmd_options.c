@@ -31,6 +31,8 @@ static const struct row {
 	{ "points", CMD_POINTS },
 	{ "title", CMD_TITLE },
 	{ "group", CMD_GROUP },
+	{ "weight", CMD_WEIGHT },
+	{ "error", CMD_ERROR },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -52,8 +54,8 @@ static const char usage[] =
 	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
 	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
 	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
-	"  describe   p, beta, q and cells of a round  export  the loss distribution, for other tools\n"
-	"  figure     the figures of the literature, as CSV and SVG\n"
+	"  describe   p, beta, q, error and cells  export     the loss distribution, for other tools\n"
+	"  optimise   a budget over rounds         figure     the literature's figures, as CSV and SVG\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
@@ -121,15 +123,18 @@ static int set_bound(struct cmd_question *q, const char *text)
 
 static int set_format(struct cmd_question *q, const char *text)
 {
-	static const char *const name[] = { "table", "csv", "svg", "json", "trade-off" };
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-		if (strcmp(text, name[i]) == 0) {
+	for (const char *name = CMD_FORMATS; *name; i++) {
+		size_t n = strcspn(name, " ");
+
+		if (strlen(text) == n && strncmp(text, name, n) == 0) {
 			q->format = (enum cmd_format)i;
 			return 0;
 		}
-	return cmd_fail(
-		CMD_USAGE, "--format %s: no such format; there are table, csv, svg, json, trade-off", text);
+		name += n + (name[n] == ' ');
+	}
+	return cmd_fail(CMD_USAGE, "--format %s: no such format; there are " CMD_FORMATS, text);
 }
 
 static int set_points(struct cmd_question *q, const char *text)
@@ -192,6 +197,12 @@ static int take(struct cmd_question *q, unsigned bit, const char *name, const ch
 		return set_points(q, value);
 	case CMD_JSON:
 		q->format = CMD_OBJECT;
+		return 0;
+	case CMD_WEIGHT:
+		q->weights = value;
+		return 0;
+	case CMD_ERROR:
+		q->errors = value;
 		return 0;
 	case CMD_OUTPUT:
 		q->output = value;
@@ -332,6 +343,8 @@ int cmd_parse(int argc, char **argv, struct cmd_question *q, const struct cmd_ve
 							  : "shell? bash or zsh");
 		q->file = argv[++optind];
 	}
+	if ((*verb)->takes & CMD_NAME && optind + 1 < argc)
+		q->file = argv[++optind];
 	if (optind + 1 < argc)
 		return cmd_fail(CMD_USAGE, "%s: unexpected argument '%s'", (*verb)->name, argv[optind + 1]);
 	if (q->methods == 0)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "cmd_paper.h"
 
 #define DELTA       1e-6
-#define MOST_LEVELS 8
+#define MOST_LEVELS 9
 
 enum column { PUBLISHED, PROVED, CLONES, BASIC, ADVANCED, COLUMNS };
 
@@ -81,17 +81,18 @@ static int learning(struct setting *s, int eps0, const char *n, int rounds)
 
 /* Section 8.2: trees of H levels over d attributes of two values; level h asks d-h histograms of 2^(h+1) bins
  * of everybody, who send one true message and m-1 uniform ones.  The published reduction is right here: a
- * truthful message hides no other, so no residual blanket is left. */
-static int tree(struct setting *s, int trees, int levels, int d, int n_exponent, int m)
+ * truthful message hides no other, so no residual blanket is left.  The paper sums over h of [0, H], and says
+ * that a tree has H levels, the root's being 0: `last` is H or H-1. */
+static int tree(struct setting *s, int trees, int levels, int last, int d, int n_exponent, int m)
 {
 	static const enum column asked[] = { PUBLISHED, PROVED, BASIC, ADVANCED };
 	int code = 0;
 
 	*s = begin();
-	s->rounds = (size_t)levels;
-	(void)snprintf(
-		s->label, sizeof s->label, "S=%d H=%d d=%-2d n=1e%d m=%d", trees, levels, d, n_exponent, m);
-	for (int h = 0; h < levels; h++)
+	s->rounds = (size_t)last + 1;
+	(void)snprintf(s->label, sizeof s->label, "S=%d H=%d d=%-2d n=1e%d m=%d%s", trees, levels, d,
+		n_exponent, m, last < levels ? "" : " h<=H");
+	for (int h = 0; h <= last; h++)
 		(void)snprintf(s->text[h], sizeof s->text[h], "bins:k=%d,dummies=%.0f,count=%d", 2 << h,
 			pow(10, n_exponent) * (m - 1), trees * (d - h));
 	for (size_t i = 0; !code && i < sizeof asked / sizeof *asked; i++)
@@ -150,53 +151,119 @@ static void json_row(struct cmd_json *j, const char *experiment, const struct se
 	cmd_json_close(j, '}');
 }
 
-static int run_learning(struct cmd_json *j)
+/* Does something with one setting that was computed. */
+typedef void setting_fn(void *to, const char *experiment, const struct setting *s);
+
+static int each_tree(int trees, int d, bool through, setting_fn *use, void *to)
+{
+	struct setting s;
+	int code = 0;
+
+	for (int levels = 5; levels <= 8; levels += 3)
+		for (int n = 4; n <= 5; n++)
+			for (int m = 2; !code && m <= 6; m += 2) {
+				/* Of d attributes none is left for level d: both sums are one. */
+				if (through && levels >= d)
+					continue;
+				code = tree(&s, trees, levels, through ? levels : levels - 1, d, n, m);
+				if (!code)
+					use(to, "trees", &s);
+			}
+	return code;
+}
+
+static void use_row(void *to, const char *experiment, const struct setting *s)
+{
+	if (to)
+		json_row(to, experiment, s);
+	else
+		print_row(s);
+}
+
+static int run_trees(struct cmd_json *j)
+{
+	int code;
+
+	if (!j)
+		print_head("\nDecision trees: S trees of H levels over d attributes, m messages each");
+	code = each_tree(1, 8, false, use_row, j);
+	return code ? code : each_tree(5, 32, false, use_row, j);
+}
+
+static int each_learning(setting_fn *use, void *to)
 {
 	static const char *const users[] = { "1e4", "1e5" };
 	struct setting s;
 	int code = 0;
 
-	if (!j)
-		print_head("Federated learning: T rounds of vector randomized response");
 	for (int eps0 = 2; eps0 <= 4; eps0 += 2)
 		for (size_t u = 0; u < 2; u++)
 			for (int t = 2; !code && t <= 256; t *= 2) {
 				code = learning(&s, eps0, users[u], t);
-				if (!code && j)
-					json_row(j, "learning", &s);
-				else if (!code)
-					print_row(&s);
+				if (!code)
+					use(to, "learning", &s);
 			}
 	return code;
 }
 
-static int run_trees(struct cmd_json *j)
+static int run_learning(struct cmd_json *j)
 {
-	static const struct {
-		int trees, d;
-	} forest[] = { { 1, 8 }, { 5, 32 } };
-	struct setting s;
-	int code = 0;
-
 	if (!j)
-		print_head("\nDecision trees: S trees of H levels over d attributes, m messages each");
-	for (size_t f = 0; f < sizeof forest / sizeof *forest; f++)
-		for (int levels = 5; levels <= 8; levels += 3)
-			for (int n = 4; n <= 5; n++)
-				for (int m = 2; !code && m <= 6; m += 2) {
-					code = tree(&s, forest[f].trees, levels, forest[f].d, n, m);
-					if (!code && j)
-						json_row(j, "trees", &s);
-					else if (!code)
-						print_row(&s);
-				}
+		print_head("Federated learning: T rounds of vector randomized response");
+	return each_learning(use_row, j);
+}
+
+static void use_csv(void *to, const char *experiment, const struct setting *s)
+{
+	(void)fprintf(to, "%s,%s", experiment, s->label);
+	for (size_t c = 0; c < COLUMNS; c++)
+		if (isnan(s->epsilon[c]))
+			(void)fputc(',', to);
+		else
+			(void)fprintf(to, ",%.9g", s->epsilon[c]);
+	(void)fprintf(to, ",%.1f,%.1f\n", saving(s->epsilon[PUBLISHED], before(s)),
+		saving(s->epsilon[PROVED], before(s)));
+}
+
+int cmd_paper_settings(FILE *to)
+{
+	int code;
+
+	(void)fputs("experiment,setting,published,proved,clones,basic,advanced,published_saved_percent,"
+		    "saved_percent\n",
+		to);
+	code = each_learning(use_csv, to);
+	for (int trees = 1; trees <= 5; trees += 4)
+		for (int d = 8; d <= 32; d += 24) {
+			code = code ? code : each_tree(trees, d, false, use_csv, to);
+			code = code ? code : each_tree(trees, d, true, use_csv, to);
+		}
 	return code;
 }
 
-int cmd_run_paper(const struct cmd_question *q)
+int cmd_paper_learning(int eps0, const char *n, int rounds, double *published, double *proved)
+{
+	struct setting s;
+	int code = learning(&s, eps0, n, rounds);
+
+	*published = saving(s.epsilon[PUBLISHED], before(&s));
+	*proved = saving(s.epsilon[PROVED], before(&s));
+	return code;
+}
+
+int cmd_paper_tree(int trees, int levels, int d, int n_exponent, int m, double *published, double *proved)
+{
+	struct setting s;
+	int code = tree(&s, trees, levels, levels - 1, d, n_exponent, m);
+
+	*published = saving(s.epsilon[PUBLISHED], before(&s));
+	*proved = saving(s.epsilon[PROVED], before(&s));
+	return code;
+}
+
+static int all_settings(bool json)
 {
 	struct cmd_json j;
-	bool json = q->format == CMD_OBJECT;
 	int code;
 
 	if (json) {
@@ -222,4 +289,84 @@ int cmd_run_paper(const struct cmd_question *q)
 		     "saving: against clones; for the trees, against the better of basic and advanced");
 	}
 	return code;
+}
+
+static void put_value(double x)
+{
+	char text[CMD_NUMBER_ROOM];
+
+	printf(" %10s", isnan(x) ? "-" : cmd_near(x, text));
+}
+
+static void print_printed(const struct cmd_printed *p)
+{
+	printf("%s %-13s %-68s %19s", p->paper, p->item, p->what, p->printed);
+	put_value(p->here);
+	put_value(p->proved);
+	put_value(p->least);
+	printf("  %s\n", p->remark);
+}
+
+static void json_printed(struct cmd_json *j, const struct cmd_printed *p)
+{
+	cmd_json_open(j, NULL, '{');
+	cmd_json_text(j, "paper", p->paper);
+	cmd_json_text(j, "item", p->item);
+	cmd_json_text(j, "what", p->what);
+	cmd_json_text(j, "printed", p->printed);
+	cmd_json_number(j, "here", p->here);
+	cmd_json_number(j, "proved", p->proved);
+	cmd_json_number(j, "least", p->least);
+	cmd_json_text(j, "remark", p->remark);
+	cmd_json_close(j, '}');
+}
+
+/* The printed numbers of one paper, or of all. */
+static int printed_numbers(const char *paper, bool json)
+{
+	struct cmd_printed p;
+	struct cmd_json j;
+
+	if (json) {
+		j = cmd_json_begin(stdout);
+		cmd_json_open(&j, "printed", '[');
+	} else {
+		printf("%-3s %-13s %-68s %19s %10s %10s %10s\n", "", "", "", "printed", "here", "proved",
+			"at least");
+	}
+	for (size_t i = 0; cmd_printed_row(i, paper, &p); i++) {
+		if (!p.paper)
+			continue;
+		if (json)
+			json_printed(&j, &p);
+		else
+			print_printed(&p);
+	}
+	if (json) {
+		cmd_json_close(&j, ']');
+		cmd_json_close(&j, '}');
+		putchar('\n');
+	} else {
+		puts("\nhere: by the paper's own formula; proved: an upper bound that holds; at least: a "
+		     "loss "
+		     "that\noccurs.  A share saved or a ratio: by the formula, and by what is proved.");
+	}
+	return 0;
+}
+
+int cmd_run_paper(const struct cmd_question *q)
+{
+	static const char *const names[] = { "all", "000", "001", "002", "003", "004" };
+	bool json = q->format == CMD_OBJECT, known = !q->file;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		known = known || strcmp(q->file, names[i]) == 0;
+	if (!known)
+		return cmd_fail(CMD_USAGE, "paper: no such paper '%.40s' (all, or 000 to 004)", q->file);
+	if (q->output && (!q->file || strcmp(q->file, "all") != 0))
+		return cmd_fail(CMD_USAGE, "paper: --output FOLDER needs all");
+	if (q->output)
+		return cmd_paper_folder(q->output);
+	return q->file ? printed_numbers(strcmp(q->file, "all") == 0 ? NULL : q->file, json)
+		       : all_settings(json);
 }

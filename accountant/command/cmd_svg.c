@@ -106,15 +106,22 @@ static struct axis y_axis(const struct cmd_plot *p)
 	return y;
 }
 
+/* From the least to the largest x of all series: one that does not apply at an end has no point there. */
 static struct axis x_axis(const struct cmd_plot *p)
 {
-	const struct cmd_series *s = &p->series[0];
-	struct axis x = { s->point[0].x, s->point[s->points - 1].x, p->x_logarithmic, LEFT, WIDTH - RIGHT };
+	struct axis x = { INFINITY, -INFINITY, p->x_logarithmic, LEFT, WIDTH - RIGHT };
 
+	for (size_t k = 0; k < p->count; k++)
+		for (size_t i = 0; i < p->series[k].points; i++) {
+			x.low = fmin(x.low, p->series[k].point[i].x);
+			x.high = fmax(x.high, p->series[k].point[i].x);
+		}
 	if (!(x.low < x.high)) {
+		double middle = isfinite(x.low) ? x.low : 0;
+
 		x.logarithmic = false;
-		x.low -= 0.5;
-		x.high += 0.5;
+		x.low = middle - 0.5;
+		x.high = middle + 0.5;
 	}
 	return x;
 }
@@ -239,11 +246,13 @@ static void put_legend(FILE *to, const struct cmd_plot *p, size_t k)
 	double row = TOP + HEIGHT + FOOT + ROW * (double)k;
 
 	fprintf(to, "<text x=\"%.1f\" y=\"%.1f\">", LEFT + 44, row + 4);
-	put_text(to, s->method->name);
+	put_text(to, s->name);
 	fprintf(to, ": %s%s%s%s</text>\n", acct_worth_text(s->worth),
 		s->worth == ACCT_PROVED ? " upper bound" : "",
-		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: proved lower bound)" : "",
-		is_finite_somewhere(s) ? "" : ", nowhere finite");
+		s->worth == ACCT_PROVED && has_lower_end(s) ? " (dotted: the same from below)" : "",
+		s->points == 0           ? ", does not apply here"
+		: is_finite_somewhere(s) ? ""
+					 : ", nowhere finite");
 }
 
 /* Solid lines first, what is broken above them: where two coincide both are seen. */
@@ -300,10 +309,10 @@ void cmd_svg(FILE *to, const struct cmd_plot *p)
 	fprintf(to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", (LEFT + WIDTH - RIGHT) / 2,
 		TOP + HEIGHT + 42);
 	put_text(to, p->x_name);
-	fprintf(to,
-		"</text>\n<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\">epsilon "
-		"(nats)</text>\n",
+	fprintf(to, "</text>\n<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\">",
 		TOP + HEIGHT / 2);
+	put_text(to, p->y_name ? p->y_name : "epsilon (nats)");
+	fputs("</text>\n", to);
 	put_series(to, p, &x, &y);
 	fputs("</svg>\n", to);
 }

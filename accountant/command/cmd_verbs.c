@@ -57,6 +57,22 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n" },
+	{ "optimise", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_WEIGHT | CMD_ERROR | CMD_JSON,
+		CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_optimise,
+		"Usage: tombola-accountant optimise --epsilon E --delta D --round SPEC-WITH-? [--round SPEC "
+		"...]\n"
+		"\n"
+		"Allocates the budget (E, D): eps0=? (or sigma=?, scale=?) of every round that says so, for "
+		"the\n"
+		"least sum of weight times squared error; or for the least multiple of the errors aimed at.\n"
+		"The error is the one that `describe` prints. What comes out was composed: it fits.\n"
+		"Exit 3: nothing does.\n"
+		"\n"
+		"  --epsilon E, --delta D  the budget\n" HELP_ROUND
+		"  --weight A/B/..   of the rounds with ?, in their order (default 1 each)\n"
+		"  --error A/B/..    the errors aimed at, instead\n" HELP_JSON "\n"
+		"  tombola-accountant optimise --epsilon 1 --delta 1e-6 --weight 4/1 \\\n"
+		"      --round grr:k=16,eps0=?,n=10000 --round levels:b=8,eps0=?,n=10000\n" },
 	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
 		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
@@ -99,15 +115,25 @@ const struct cmd_verb cmd_verbs[] = {
 		"65 the file is damaged, or records less loss than there is (file:line: what).\n"
 		"\n" HELP_JSON "\n"
 		"  tombola-analyzer ledger export | tombola-accountant audit -\n" },
-	{ "paper", CMD_JSON, 0, cmd_run_paper,
-		"Usage: tombola-accountant paper [--json]\n"
+	{ "paper", CMD_NAME | CMD_OUTPUT | CMD_JSON, 0, cmd_run_paper,
+		"Usage: tombola-accountant paper [all|000|001|002|003|004] [--output FOLDER] [--json]\n"
 		"\n"
-		"The experiments of the numerical-composition literature, done again: vector randomized "
-		"response\n"
-		"in federated learning, and multi-message histograms in decision trees. What was published, "
-		"what\n"
-		"is proved, what clones, basic and advanced composition give, and what is really saved.\n"
-		"\n" HELP_JSON },
+		"The experiments of five papers, done again. Without an argument: every setting of the paper "
+		"on\n"
+		"numerical composition (000), vector response in federated learning and histograms in "
+		"decision\n"
+		"trees. With one: the numbers that the paper prints, beside what its formula gives here, "
+		"what "
+		"is\n"
+		"proved, and a loss that occurs. 000: Wang et al. 2025; 001: Wang et al. 2024; 002: Girgis "
+		"et "
+		"al.\n"
+		"2021; 003: Liu et al. 2021 (FLAME); 004: Chen, Cao, Ge 2024 (GSPA).\n"
+		"\n"
+		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every "
+		"figure\n"
+		"                       as CSV and SVG, into a folder that exists\n" HELP_JSON "\n"
+		"  tombola-accountant paper all -o papers\n" },
 	{ "describe", CMD_ROUND | CMD_JSON, CMD_ROUND, cmd_run_describe,
 		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
 		"\n"

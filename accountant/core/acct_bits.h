@@ -7,18 +7,23 @@
  *
  * Certificate.  The sum S of acct_bits_sum.h is one of exponentials also for real m and theta.  lambda = L' +
  * a_1 - a_2 has Re lambda >= 0: L' = eps - (P1-P2) s >= 0, because eps is the integral over the tilt of
- * P1-P2, which falls; and V1 <= V2.  Hence for u <= 0 S(m+u, theta) <= S(m, theta) + u S_1(m, theta) +
- * (u^2/2) R_2,    |S(m+u, theta)| <= R_0, S_1 the sum with a factor lambda, R_k the sum of moduli with
- * |lambda|^k.  Over theta a grid, between whose points a function exceeds both by at most h^2/8 of its second
- * derivative.
- * 1. `low`: the largest h found at m = n-1, 0, near the end where the mean is close to a whole number, and at
- * n-2, n-3, ..
+ * P1-P2, which falls; and V1 <= V2.  Hence for u <= 0
+ *
+ *     S(m+u, theta) <= S(m, theta) + u S_1(m, theta) + (u^2/2) R_2,    |S(m+u, theta)| <= R_0,
+ *
+ * S_1 the sum with a factor lambda, R_k the sum of moduli with |lambda|^k.  Over theta a grid, between whose
+ * points a function exceeds both by at most h^2/8 of its second derivative.
+ *
+ * 1. `low`: the largest h found at m = n-1, 0, near the end where the mean is close to a whole number, and
+ *    at n-2, n-3, ..
  * 2. Go on down until the bound of S at the next m is at most low (1 + 5e-5).  Up to 129 bits every m is
- * tried.
+ *    tried.
  * 3. Blocks: from m go down as far as no part of the range of theta exceeds max(low, sup S + 5e-5 low), by
- * the parabola above; until m < 1 or R_0 <= low. Then (P-EQ) low is attained by a data set, and (P-EQ) times
- * the largest bound is certain.  If the work runs out, R_0 is; where the interval is wider than a per cent,
- * the cells' upper end is computed too and the smaller one counts. */
+ *    the parabola above; until m < 1 or R_0 <= low.
+ *
+ * Then (P-EQ) low is attained by a data set, and (P-EQ) times the largest bound is certain.  If the work runs
+ * out, R_0 is; where the interval is wider than a per cent, the cells' upper end is computed too and the
+ * smaller one counts. */
 #pragma once
 
 #include "acct_curve.h"

@@ -9,10 +9,11 @@
  * mean, and L(m) = log E w^Z - s mu_m, a sum of -KL(tilted||plain).  P1 = P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and
  * the variances are V2 = E^2 V1.
  * 1. h_m(j+1) - h_m(j) is a positive multiple of f~(j+1) - f~(j), f~ the tilted law.  So the best j is its
- * mode, and |j - mu_m| < 1 (Darroch 1964).
+ *    mode, and |j - mu_m| < 1 (Darroch 1964).
  * 2. h_(m+1)(j) - h_m(j) is a positive multiple of f'_m(j-1) - f'_m(j), f' tilted with a Q-bit fewer.  The
- * ratio of the two falls with m, so given j, h rises and then falls.  At a maximum over (m, j) with 1 <= m <=
- * n-2 a mode of f'_m is at least j and one of f'_(m-1) at most j-1: theta = j - mu_m lies in [-P1, 1-P2].
+ *    ratio of the two falls with m, so given j, h rises and then falls.  At a maximum over (m, j) with
+ *    1 <= m <= n-2 a mode of f'_m is at least j and one of f'_(m-1) at most j-1: theta = j - mu_m lies in
+ *    [-P1, 1-P2].
  *
  * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it - 1),
  *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,

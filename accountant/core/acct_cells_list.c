@@ -7,6 +7,7 @@
 #include "acct_central.h"
 #include "acct_kinds.h"
 #include "acct_labels.h"
+#include "acct_sum.h"
 
 #define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
 
@@ -95,24 +96,21 @@ static double largest_loss(const struct acct_list *l)
 	return ratio * (1 + 1e-12);
 }
 
-/* The sum of the omegas in two parts (Neumaier's sum): as accurate as if rounded from twice the digits. */
-static void sum_omegas(const struct acct_list *l, double *sum, double *low)
+static struct acct_sum sum_omegas(const struct acct_list *l)
 {
-	*sum = *low = 0;
-	for (size_t j = 0; j < l->cells; j++) {
-		double w = l->cell[j].omega, next = *sum + w;
+	struct acct_sum s = { 0, 0 };
 
-		*low += *sum >= w ? (*sum - next) + w : (w - next) + *sum;
-		*sum = next;
-	}
+	for (size_t j = 0; j < l->cells; j++)
+		acct_sum_add(&s, l->cell[j].omega);
+	return s;
 }
 
 /* 1 - share (sum + low), to an ulp or two. */
-static double left_over(double share, double sum, double low)
+static double left_over(double share, const struct acct_sum *s)
 {
-	double product = share * sum;
+	double product = share * s->sum;
 
-	return ((1 - product) - fma(share, sum, -product)) - share * low;
+	return ((1 - product) - fma(share, s->sum, -product)) - share * s->low;
 }
 
 /* Insert a group in order; groups of equal share are joined. */
@@ -136,10 +134,9 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
 /* Sets the blanket and each group's chance of it; a sum above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
-	double sum, low, scale = 1;
+	struct acct_sum all = sum_omegas(l);
+	double rest = left_over(1, &all), scale = 1;
 
-	sum_omegas(l, &sum, &low);
-	double rest = left_over(1, sum, low);
 	if (rest < -NOTHING) {
 		scale = 1 - rest;
 		for (size_t j = 0; j < l->cells; j++)
@@ -147,13 +144,12 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 	}
 	if (rest <= NOTHING) {
 		rest = 0;
-		sum = 1;
-		low = 0;
+		all = (struct acct_sum){ 1, 0 };
 	}
-	l->blanket = sum < 0.5 ? sum : 1 - rest; /* each form where it is the accurate one */
+	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* each form where it is the accurate one */
 	add_group(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
-		double share = r->level[i].share * scale, left = left_over(share, sum, low);
+		double share = r->level[i].share * scale, left = left_over(share, &all);
 
 		if (left <= NOTHING) {
 			share = 1 / l->blanket;

@@ -34,8 +34,7 @@ struct sums {
 	double steps; /* number of steps after which the sum was given up */
 };
 
-/* At least the modulus, and at most sqrt(2) times that; hypot is slower, and only bounds on errors need it.
- */
+/* At least the modulus, at most sqrt(2) times that; hypot is slower, and only bounds on errors need it. */
 static double modulus(struct point w)
 {
 	return fabs(w.re) + fabs(w.im);

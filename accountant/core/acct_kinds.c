@@ -8,12 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "acct_ends.h"
 #include "acct_invert.h"
-#include "acct_labels.h"
+#include "acct_thin.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
-#define CERTAIN       250.0
 
 bool acct_kinds_help(const struct acct_list *l)
 {
@@ -123,29 +121,6 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		words(l, k);
 }
 
-/* delta of n participants by the blanket that thinning leaves. */
-static double by_cells(
-	const struct acct_list *l, double n, double left, double eps, double most, double *work)
-{
-	double share = exp(-eps) / (1 + exp(-eps));
-	struct acct_list *list = malloc(sizeof *list);
-	struct acct_round *r = calloc(1, sizeof *r);
-	struct acct_point at = { .hi = share };
-
-	for (size_t j = 0; r && j < l->cells; j++)
-		r->cell[r->cells++] = (struct acct_cell){ l->cell[j].omega * left, l->cell[j].u / left,
-			l->cell[j].v / left };
-	if (r && list) {
-		r->others = (uint64_t)n - 1;
-		r->count = 1;
-		if (!acct_list_init(list, r, NULL))
-			*work += acct_invert_at(list, eps, false, most, &at);
-	}
-	free(r);
-	free(list);
-	return acct_upper_end(at.hi / share, 1);
-}
-
 struct question {
 	const struct acct_list *list;
 	const struct acct_kinds *kinds;
@@ -153,48 +128,53 @@ struct question {
 	double n, eps, most, work;
 };
 
-/* The bound on delta with this L; `left` is the part of it that falls with L. */
-static double thinned(struct question *q, double mean, double *left)
+/* delta of n participants by the blanket that thinning leaves. */
+static double by_cells(struct question *q, double n, double left)
 {
-	double eta = mean / q->n, part = eta / q->list->blanket;
-	double few = acct_labels_beyond(mean, mean), many = acct_labels_beyond(mean, CERTAIN), good, bad;
+	const struct acct_list *l = q->list;
+	struct acct_round *r = calloc(1, sizeof *r);
+	double delta = 1;
 
-	*left = 1;
-	if (!(part < 0.5) || !(many < q->n / 2))
-		return 1;
+	for (size_t j = 0; r && j < l->cells; j++)
+		r->cell[r->cells++] = (struct acct_cell){ l->cell[j].omega * left, l->cell[j].u / left,
+			l->cell[j].v / left };
+	if (r)
+		delta = acct_thin_cells(r, n, q->eps, q->most, &q->work);
+	free(r);
+	return delta;
+}
+
+static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
+{
+	struct question *q = ctx;
+	double part = t->eta / q->list->blanket;
+
+	if (!(part < 0.5))
+		return false;
 	*q->thin = *q->kinds;
 	for (size_t i = 0; i < q->thin->kinds; i++)
 		for (size_t j = 0; j < q->thin->kind[i].atoms; j++) {
 			struct acct_atom *a = &q->thin->kind[i].atom[j];
-			double scale = (1 - part / a->ratio) / (1 - eta);
+			double scale = (1 - part / a->ratio) / (1 - t->eta);
 
 			a->mass *= scale;
 			a->u /= scale;
 			a->v /= scale;
 		}
-	good = acct_kinds_largest(q->thin, q->n - few, q->eps, q->most, &q->work);
-	bad = by_cells(q->list, q->n - many, (1 - part) / (1 - eta), q->eps, q->most, &q->work);
-	*left = (exp((q->n - 1) * log1p(-eta)) + exp(-mean)) * bad * (1 + 1e-9) + exp(-CERTAIN);
-	return acct_upper_end(good + *left, 1);
+	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
+	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
+	return true;
 }
 
 double acct_kinds_at(
 	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi)
 {
-	double share = exp(-eps) / (1 + exp(-eps)), mean = 16, best = 1;
+	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
 	struct acct_kinds *thin = malloc(sizeof *thin);
 	struct question q = { l, k, thin, 1 + l->others, eps, most, 100 };
 
-	*hi = share;
-	/* L is enough where what is left is a thousandth. */
-	for (int i = 0; thin && i < 3 && q.work < most; i++) {
-		double left, delta = thinned(&q, mean, &left), rest = delta - left;
-
-		best = fmin(best, delta);
-		if (!(rest > 0) || mean > 200 || (left <= 1e-3 * rest && (i > 0 || left >= 1e-6 * rest)))
-			break;
-		mean = fmax(4, mean + log(fmax(left / rest, 1e-12)) + 9);
-	}
+	if (thin)
+		best = acct_thin_least(q.n, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	free(thin);
 	return q.work;

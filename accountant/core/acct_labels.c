@@ -9,11 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "acct_ends.h"
-#include "acct_invert.h"
+#include "acct_thin.h"
 
 #define LEAST_SPREAD 64.0 /* n P Q below which thinning costs more than is won */
-#define CERTAIN      250.0
 
 bool acct_labels_help(double participants, double eps0)
 {
@@ -22,77 +20,49 @@ bool acct_labels_help(double participants, double eps0)
 	return participants > 500 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
 }
 
-double acct_labels_beyond(double mean, double exponent)
-{
-	double r = ceil(mean) + 1;
-
-	while (r * log(r / mean) - r + mean < exponent)
-		r++;
-	return r;
-}
-
-/* Any blanket bound of `n` bits within [Q, P]: labels change nothing there. */
-static double by_cells(double n, double eps0, double eps, double most, double *work)
-{
-	double share = exp(-eps) / (1 + exp(-eps));
-	struct acct_list *l = malloc(sizeof *l);
-	struct acct_round *r = calloc(1, sizeof *r);
-	struct acct_point at = { .hi = share };
-
-	if (l && r && !acct_cells_generic(eps0, r, NULL)) {
-		r->others = (uint64_t)n - 1;
-		r->count = 1;
-		if (!acct_list_init(l, r, NULL))
-			*work += acct_invert_at(l, eps, false, most, &at);
-	}
-	free(r);
-	free(l);
-	return acct_upper_end(at.hi / share, 1); /* of delta */
-}
-
 struct question {
-	double n, coins, eps0, eps, most, work; /* coins: of the n */
+	const struct acct_bit_facts *bits;
+	double n, eps, most, work;
 };
 
-/* The bound on delta with this L; `left` is the part of it that falls with L. */
-static double thinned(struct question *q, double mean, double *left)
+/* Any blanket bound of `n` bits within [Q, P]: labels change nothing there. */
+static double by_cells(struct question *q, double n, double eps0)
 {
-	double eta = mean / q->n, zero = exp(-q->eps0) / (1 + exp(-q->eps0)), one = 1 / (1 + exp(-q->eps0));
-	double few = acct_labels_beyond(mean, mean), many = acct_labels_beyond(mean, CERTAIN), eps0, fair,
-	       good, bad;
+	struct acct_round *r = calloc(1, sizeof *r);
+	double delta = 1;
 
-	*left = 1;
-	if (!(zero > eta) || !(many < q->n / 2))
-		return 1;
-	eps0 = (log(one - eta / 2) - log(zero - eta / 2)) * (1 + 8 * DBL_EPSILON);
-	fair = fmax(0, q->coins - few);
-	good = acct_labels_largest(q->n - few - fair, fair, eps0, q->eps, q->most, &q->work);
-	bad = by_cells(q->n - many, eps0, q->eps, q->most, &q->work);
-	*left = (exp((q->n - 1) * log1p(-eta)) + exp(-mean)) * bad * (1 + 1e-9) + exp(-CERTAIN);
-	return acct_upper_end(good + *left, 1);
+	if (r && !acct_cells_generic(eps0, r, NULL))
+		delta = acct_thin_cells(r, n, q->eps, q->most, &q->work);
+	free(r);
+	return delta;
+}
+
+static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
+{
+	struct question *q = ctx;
+	double keep = q->bits->epsilon0, zero = exp(-keep) / (1 + exp(-keep)), one = 1 / (1 + exp(-keep)),
+	       eps0, fair;
+
+	if (!(zero > t->eta))
+		return false;
+	eps0 = (log(one - t->eta / 2) - log(zero - t->eta / 2)) * (1 + 8 * DBL_EPSILON);
+	fair = fmax(0, q->bits->coins - t->few);
+	*good = acct_labels_largest(q->n - t->few - fair, fair, eps0, q->eps, q->most, &q->work);
+	*bad = by_cells(q, q->n - t->many, eps0);
+	return true;
 }
 
 double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, double *hi)
 {
-	double share = exp(-eps) / (1 + exp(-eps)), mean = 16, best = 1;
-	struct question q = { 1 + b->others + b->coins, b->coins, b->epsilon0, eps, most, 100 };
+	double share = exp(-eps) / (1 + exp(-eps)), best;
+	struct question q = { b, 1 + b->others + b->coins, eps, most, 100 };
 
 	*hi = share;
 	if (eps >= b->epsilon0) {
 		*hi = 0;
 		return q.work;
 	}
-	/* L is enough where what is left is a thousandth. */
-	for (int i = 0; i < 3 && q.work < most; i++) {
-		double left, delta = thinned(&q, mean, &left), rest = delta - left;
-
-		best = fmin(best, delta);
-		if (!(rest > 0) || (left <= 1e-3 * rest && i > 0) || mean > 200)
-			break;
-		if (left <= 1e-3 * rest && left >= 1e-6 * rest)
-			break;
-		mean = fmax(4, mean + log(fmax(left / rest, 1e-12)) + 9);
-	}
+	best = acct_thin_least(q.n, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
 }

@@ -20,9 +20,5 @@ double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, d
  * 1, eps [0, eps0).  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work);
 
-/* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff); so many participants are thin, of a
- * mean number, with no larger chance. */
-double acct_labels_beyond(double mean, double exponent);
-
 /* Does the bound have a chance to be below that of the cells? */
 bool acct_labels_help(double participants, double eps0);

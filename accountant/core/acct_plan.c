@@ -103,6 +103,26 @@ bool acct_plan_has_infinite(const struct acct_plan *p)
 	return false;
 }
 
+/* One round whose defect alone is an infinite loss has the defect there, to the bit. */
+static bool is_defect(const struct acct_plan *p)
+{
+	const struct acct_list *l = &p->part[0].curve.list;
+
+	if (!acct_plan_is_single(p) || l->event != ACCT_SHUFFLED || l->sampling < 1)
+		return false;
+	for (size_t j = 0; j < l->cells; j++)
+		if (!(l->cell[j].u > 0 && l->cell[j].v > 0))
+			return false;
+	return true;
+}
+
+bool acct_plan_ends_at(const struct acct_plan *p, double delta)
+{
+	if (!acct_plan_has_infinite(p) || p->certain <= delta)
+		return true;
+	return is_defect(p) && p->part[0].curve.list.defect <= delta;
+}
+
 bool acct_plan_is_single(const struct acct_plan *p)
 {
 	return p->parts == 1 && p->part[0].count < 2;

@@ -47,4 +47,6 @@ void acct_plan_fini(struct acct_plan *p);
 double acct_plan_blur(const struct acct_plan *p);
 
 bool acct_plan_has_infinite(const struct acct_plan *p);
+/* Is delta at most this beyond `largest`? */
+bool acct_plan_ends_at(const struct acct_plan *p, double delta);
 bool acct_plan_is_single(const struct acct_plan *p); /* the plan holds one round, with count 1 */

@@ -215,7 +215,7 @@ static enum acct_rc epsilons(
 	for (size_t i = 0; i < targets && !rc; i++) {
 		struct acct_bound *out = &target[i].out;
 
-		if (!acct_plan_has_infinite(&p))
+		if (acct_plan_ends_at(&p, target[i].aim.delta))
 			out->upper = fmin(out->upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
 		out->lower = fmax(0, out->lower);
 	}

@@ -58,6 +58,13 @@ ACCT_CHECK enum acct_rc acct_abi_epsilons_by(const struct acct_abi *a, const cha
 const char *acct_abi_method(size_t i);
 const char *acct_abi_method_summary(size_t i);
 
+/* acct_optimise of n texts, each with eps0=?, sigma=? or scale=? or none; weights may be NULL: 1 each.
+ * value[i]: of the open key, NAN if there is none; error[i]: as acct_share_error.  *lower and *upper: epsilon
+ * of all together; *upper is INFINITY where no values fit, and values then mean nothing. */
+ACCT_CHECK enum acct_rc acct_abi_optimise(const char *const *text, const double *weight, size_t n,
+	int targets, double epsilon, double delta, double *value, double *error, double *lower, double *upper,
+	char *why, size_t room);
+
 /* A growing account at one fixed delta: struct acct_state (acct_state.h describes new, free, and the
  * guarantees) with its rounds as text. epsilon is that of all rounds added and of the candidate, `times`
  * times, on top; NULL: of the rounds added alone.  One thread at a time. */

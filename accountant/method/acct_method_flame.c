@@ -16,9 +16,11 @@ static enum acct_rc simple(const struct acct_spec *s, size_t n, double delta, en
 		rc = acct_method_local(s, false, why);
 	if (rc)
 		return rc;
-	if (!(s->k >= 2 && s->k <= 1e9) || s->round.dummies > 0)
-		return acct_fault(why, "it is known for k-ary response without dummies only");
-	struct acct_flame_slot slot = { .epsilon = s->eps0, .bins = (uint64_t)s->k };
+	if (!(s->k >= 2 && s->k <= 1e9) && !s->laplace)
+		return acct_fault(why, "it is known for k-ary response and Laplace noise only");
+	if (s->round.dummies > 0)
+		return acct_fault(why, "it is known without dummies only");
+	struct acct_flame_slot slot = { .epsilon = s->eps0, .bins = s->laplace ? 0 : (uint64_t)s->k };
 	rc = acct_flame_simple_theorem1(&slot, s->round.count, s->participants, delta, by, &eps, why);
 	if (!rc)
 		out->bound = (struct acct_bound){ by == ACCT_FLAME_BENNETT_FIRST ? eps : 0, eps };

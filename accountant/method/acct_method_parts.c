@@ -94,7 +94,9 @@ static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b
 	if (s->eps0 > 50)
 		return acct_fault(why, "it needs eps0 of at most 50");
 	bool symbols = s->k >= 2 && s->k <= 1e9;
-	*b = (struct acct_blanket){ .mechanism = symbols ? ACCT_BLANKET_KRR : ACCT_BLANKET_GENERIC,
+	*b = (struct acct_blanket){ .mechanism = s->laplace ? ACCT_BLANKET_LAPLACE
+						 : symbols  ? ACCT_BLANKET_KRR
+							    : ACCT_BLANKET_GENERIC,
 		.eps0 = s->eps0,
 		.k = symbols ? s->k : 0,
 		.n = s->participants };

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,10 +234,15 @@ static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_profile **owned)
 {
 	const struct acct_round given = s->round;
-	enum acct_rc rc;
+	const bool silent = s->poisson > 0;
+	enum acct_rc rc = ACCT_OK;
 
+	for (size_t i = 0; i < p->size && silent && !rc; i++)
+		rc = acct_round_poisson(&p->list[i], s->poisson, NULL);
+	if (rc)
+		return rc;
 	s->p = p->p;
-	s->beta = p->beta;
+	s->beta = p->beta * (silent ? s->poisson : 1);
 	s->q = p->q;
 	s->eps0 = log(p->p);
 	s->unpublished = p->size > 1;

@@ -27,7 +27,7 @@ struct acct_matrix {
 };
 
 /* The shuffled round in which every participant's report is drawn from its input's row.  keys: n, count,
- * sampling, defect.
+ * sampling, poisson, defect.
  *
  * The blanket is omega(y) = min over x of p(x, y), the largest there is, and each pair of inputs has its own
  * cells (doc/accounting.md, section 2.1).  Where all pairs have the same cells, up to the order of outputs

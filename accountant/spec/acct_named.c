@@ -55,6 +55,9 @@
 		k, ACCT_REAL, 0, 0, option, false \
 	}
 
+#define METRIC_KEYS "distance=,most="
+#define METRIC      NUMBER("distance", false), NUMBER("most", false)
+
 static const struct acct_named table[] = {
 	{ "generic", "eps0=", "any randomizer with this local guarantee", acct_named_generic, false,
 		{ EPS0 } },
@@ -108,6 +111,14 @@ static const struct acct_named table[] = {
 			COUNTED("d", 1e12, true) } },
 	{ "laplace-levels", "b=,eps0=", "levels 0..b and discrete Laplace noise of scale b/eps0",
 		acct_named_laplace, false, { { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0 } },
+	{ "laplace-noise", "eps0=", "a number in [0, 1] and Laplace noise of scale 1/eps0",
+		acct_named_laplace_noise, false, { EPS0 } },
+	{ "metric", METRIC_KEYS, "metric privacy: records at a distance, a domain of diameter most",
+		acct_named_metric, false, { METRIC } },
+	{ "metric-laplace", METRIC_KEYS, "metric privacy: a number and Laplace noise of scale 1",
+		acct_named_metric_line, false, { METRIC } },
+	{ "planar-laplace", METRIC_KEYS, "metric privacy: a place and planar Laplace noise of scale 1",
+		acct_named_metric_plane, false, { METRIC } },
 	{ "staircase", "b=,eps0=[,r=best]", "levels 0..b and discrete staircase noise, inner step r",
 		acct_named_staircase, false,
 		{ { "b", ACCT_WHOLE, 1, 1e12, false, false }, EPS0,

@@ -256,7 +256,8 @@ static enum acct_rc poisson(struct reading *t, struct acct_spec *part, const cha
 		return acct_fault(fault, "poisson with several slots: one draw decides for all of them");
 	s->exact = s->third = false;
 	s->k = s->triple = 0;
-	return acct_round_poisson(&s->round, strtod(t->common[POISSON], NULL), fault);
+	s->poisson = strtod(t->common[POISSON], NULL);
+	return acct_round_poisson(&s->round, s->poisson, fault);
 }
 
 enum acct_rc acct_spec_parts(

@@ -68,6 +68,11 @@
  *                               the rest is in the weakest class.  Any victim
  *   vrr:s=,eps0=[,d=]           vector response: s sampled bits of d, eps0/s each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
+ *   laplace-noise:eps0=         a number in [0, 1] and Laplace noise of scale 1/eps0
+ *   metric:distance=,most=      metric differential privacy, distances in nats (times its epsilon): records
+ *                               that differ by at most distance, in a domain of diameter most; any
+ *                               noise.  metric-laplace: Laplace's on a line.  planar-laplace: the
+ *                               plane's.  Rounding the report afterwards changes nothing
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
  *   balcer-cheu:t=[,k=|,d=][,coins=]
@@ -123,12 +128,14 @@ struct acct_spec {
 	double eps0;
 	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
 	double p, beta, q;
-	double k; /* symbols of a k-ary response, 0 for other randomizers */
+	double k;       /* symbols of a k-ary response, 0 for other randomizers */
+	double poisson; /* of Poisson sampling, which the round's cells have in them; 0: none */
 	/* What is known of data sets that attain a loss, for the method "lower". */
 	bool exact;       /* the cells' pair is the loss of every data set */
 	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
 	bool third;       /* laws have two levels, and there is a third input that has as much in common with
 			     either of the victim's as they have with each other */
+	bool laplace;     /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
 	double triple;    /* the blanket's mass that is likelier under all three */
 	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
 			     it */

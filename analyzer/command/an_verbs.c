@@ -1,6 +1,8 @@
 /* an_verbs.c - the verbs that read budget and ledger. */
 #include "an_verbs.h"
 
+#include <string.h>
+
 #include "an_command.h"
 #include "an_result.h"
 #include "an_show.h"
@@ -119,6 +121,46 @@ enum cm_rc an_verb_ledger_export(const struct cm_cli *cli, int *exit_code, struc
 
 /* ---- the signed plan ---- */
 
+/* What devices compute for an entry, and from which payload. */
+static void print_computing(const struct rd_entry *e)
+{
+	const struct qy_computing *c = &e->computing;
+	char hash[2 * PR_HASH_LEN + 1];
+
+	if (!qy_computes(c))
+		return;
+	cm_hex(c->program, PR_HASH_LEN, hash);
+	(void)printf("        devices compute %s%s%s of ", c->map,
+		strcmp(c->map, QY_MAP_PROGRAM) == 0 ? " sha256:" : "",
+		strcmp(c->map, QY_MAP_PROGRAM) == 0 ? hash : "");
+	for (uint32_t i = 0; i < c->fields; i++)
+		(void)printf("%s%s", i > 0 ? ", " : "", c->field[i]);
+	if (e->payload_max > 0)
+		(void)printf("; payload of up to %llu bytes, given when the round is run\n",
+			(unsigned long long)e->payload_max);
+	else
+		(void)puts("; no payload");
+}
+
+static int set_computing(json_t *o, const struct rd_entry *e)
+{
+	const struct qy_computing *c = &e->computing;
+	json_t *fields;
+
+	if (!o || !qy_computes(c))
+		return o ? 0 : -1;
+	fields = json_array();
+	for (uint32_t i = 0; i < c->fields; i++)
+		if (json_array_append_new(fields, json_string(c->field[i])) != 0)
+			break;
+	return json_object_set_new(o, "compute", json_string(c->map)) |
+	       (strcmp(c->map, QY_MAP_PROGRAM) == 0
+			       ? json_object_set_new(o, "program", an_json_hex(c->program, PR_HASH_LEN))
+			       : 0) |
+	       (json_array_size(fields) < c->fields ? -1 : 0) | json_object_set_new(o, "fields", fields) |
+	       json_object_set_new(o, "payload_max", json_integer((json_int_t)e->payload_max));
+}
+
 static void print_plan(const struct an_state *s, bool signed_yet)
 {
 	const struct rd_plan *p = &s->current->signed_plan;
@@ -131,10 +173,12 @@ static void print_plan(const struct an_state *s, bool signed_yet)
 		p->name, (unsigned long long)p->number, p->population,
 		signed_yet ? "signed and pinned" : "as it would be signed now", hash, p->epsilon, p->delta,
 		p->mode, p->tries);
-	for (size_t i = 0; i < p->entries; i++)
+	for (size_t i = 0; i < p->entries; i++) {
 		(void)printf("entry %u (%s) epsilon %.4f, with those before it %.4f\n", p->entry[i].number,
 			s->round[p->entry[i].number - 1].plan->label, an_round_up(p->entry[i].epsilon_round),
 			an_round_up(p->entry[i].epsilon_total));
+		print_computing(&p->entry[i]);
+	}
 	for (size_t i = 0; i < p->refusals; i++)
 		(void)printf(
 			"round %u (%s) refused: it would need epsilon %.4f, and the total would be %.4f\n",
@@ -149,12 +193,15 @@ static enum cm_rc plan_json(const struct an_state *s, bool signed_yet, struct cm
 	bool bad = !entries || !refused;
 	enum cm_rc rc;
 
-	for (size_t i = 0; !bad && i < p->entries; i++)
-		bad = json_array_append_new(
-			      entries, json_pack("{s:i, s:s, s:o, s:o}", "round", (int)p->entry[i].number,
-					       "query", p->entry[i].query.name, "epsilon_round",
-					       an_json_real(p->entry[i].epsilon_round), "epsilon_total",
-					       an_json_real(p->entry[i].epsilon_total))) != 0;
+	for (size_t i = 0; !bad && i < p->entries; i++) {
+		const struct rd_entry *e = &p->entry[i];
+		json_t *o = json_pack("{s:i, s:s, s:o, s:o}", "round", (int)e->number, "query", e->query.name,
+			"epsilon_round", an_json_real(e->epsilon_round), "epsilon_total",
+			an_json_real(e->epsilon_total));
+
+		bad = set_computing(o, e) != 0;
+		bad = json_array_append_new(entries, o) != 0 || bad;
+	}
 	for (size_t i = 0; !bad && i < p->refusals; i++)
 		bad = json_array_append_new(
 			      refused, json_pack("{s:i, s:s, s:o, s:o}", "round", (int)p->refused[i].number,

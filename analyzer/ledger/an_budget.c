@@ -117,13 +117,17 @@ static enum cm_rc refuse(const struct pl_round *r, const struct rd_verdict *v, s
 static struct rd_verdict signed_verdict(const struct an_state *s, const struct an_round_state *r)
 {
 	const struct rd_plan *p = &s->current->signed_plan;
+	double spent = an_state_spent_before(s, r);
 
 	return (struct rd_verdict){ .fits = r->entry != NULL,
 		.epsilon_round = r->epsilon_round,
+		.spent = spent,
 		.total = r->epsilon_total,
 		.limit = p->epsilon,
 		.delta = p->delta,
+		.left = p->epsilon > spent ? p->epsilon - spent : 0,
 		.share = r->epsilon_round / p->epsilon,
+		.share_spent = spent / p->epsilon,
 		.share_total = r->epsilon_total / p->epsilon };
 }
 
@@ -164,8 +168,12 @@ enum cm_rc an_budget_explain_until(const struct an_state *s, const struct an_rou
 	*out = (struct an_explanation){ .round = r };
 	if (!s->current)
 		return cm_fail(err, CM_EINTERNAL, "the plan is not pinned");
+	if (!an_state_adaptive(s))
+		out->verdict = signed_verdict(s, r);
+	if (!an_state_adaptive(s) && out->verdict.fits)
+		return CM_OK;
 	rc = account_before(s, r, &a, err);
-	if (rc == CM_OK)
+	if (rc == CM_OK && an_state_adaptive(s))
 		rc = judge(s, p, a, &out->verdict, err);
 	if (rc == CM_OK && !out->verdict.fits)
 		rc = rd_account_largest_epsilon0(

@@ -20,9 +20,9 @@ struct an_explanation {
 CM_CHECK enum cm_rc an_budget_decide(
 	const struct an_state *s, const struct an_round_state *r, struct rd_verdict *out, struct cm_err *err);
 
-/* Explain the decision to people, for any round of the pinned plan file.  In mode plan the round is composed
- * with the entries before it; in an adaptive mode with what the ledger held when it was decided.  Costs one
- * composition for each of those, and ten more for a round that does not fit. */
+/* Explain the decision to people, for any round of the pinned plan file.  In mode plan the numbers are
+ * those of the signed plan; in an adaptive mode the round is composed with what the ledger held when it was
+ * decided.  Costs then one composition for each of those, and ten for a round that does not fit. */
 CM_CHECK enum cm_rc an_budget_explain(const struct an_state *s, const struct an_round_state *r,
 	struct an_explanation *out, struct cm_err *err);
 /* The same, ended when another thread sets *stop, as in rd_account_largest_epsilon0. */

@@ -118,6 +118,8 @@ bool an_round_refused_by_clock(const struct an_round_state *r);
 bool an_round_lost(const struct an_round_state *r);
 /* Whether the round was refused because it had nothing to ask, though it fitted the budget. */
 bool an_round_left_out(const struct an_round_state *r);
+/* Epsilon, in mode plan, of the signed entries before this round of the plan file; 0: there are none. */
+double an_state_spent_before(const struct an_state *s, const struct an_round_state *r);
 /* Whether the budget refused the round. */
 bool an_round_blocked(const struct an_round_state *r);
 /* Whether the budget also refused the recurrence before it; one message covers all of them. */

@@ -113,6 +113,16 @@ bool an_round_left_out(const struct an_round_state *r)
 	       strncmp(r->reason, AN_NOTHING_TO_EXTEND, sizeof AN_NOTHING_TO_EXTEND - 1) == 0;
 }
 
+double an_state_spent_before(const struct an_state *s, const struct an_round_state *r)
+{
+	double spent = 0;
+
+	for (size_t i = 0; i < s->plan->rounds && &s->round[i] != r; i++)
+		if (s->round[i].entry)
+			spent = s->round[i].epsilon_total;
+	return spent;
+}
+
 bool an_round_blocked(const struct an_round_state *r)
 {
 	return r->stage == AN_REFUSED && !an_round_left_out(r);

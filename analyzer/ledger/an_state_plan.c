@@ -159,16 +159,13 @@ static enum cm_rc join_entries(struct an_state *s, const struct an_plan *p, stru
 /* What a table says of a round that did not fit: what was left for it beside the entries before it. */
 static void say_refused(struct an_state *s, const struct an_plan *p)
 {
-	double before = 0;
-
 	for (size_t i = 0; i < s->plan->rounds; i++) {
 		struct an_round_state *r = &s->round[i];
 		struct rd_verdict v = { .epsilon_round = r->epsilon_round, .limit = p->signed_plan.epsilon };
 
-		if (r->entry) {
-			before = r->epsilon_total;
+		if (r->entry)
 			continue;
-		}
+		double before = an_state_spent_before(s, r);
 		v.left = v.limit > before ? v.limit - before : 0;
 		an_budget_words(&v, r->reason, sizeof r->reason);
 	}

@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_answers.h"
 #include "cl_db.h"
 #include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_pins.h"
 #include "cl_show.h"
+#include "cm_clock.h"
+#include "cm_log.h"
 #include "cm_table.h"
 
 #define SHOWN_DEVICES  10u
@@ -218,6 +221,21 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	return rc;
 }
 
+/* Programs compute what the round asks of them; without any, devices are without readings. */
+static void compute(const struct cl_dry_run *what, const struct cl_judgement *j, struct cl_batch *batch,
+	struct cl_rows *rows)
+{
+	const struct cl_answers a = {
+		.programs = what->programs, .setup = what->setup, .from_ms = cm_clock_wall_ms(), .shown = true
+	};
+	struct cl_prepared p = { .j = *j, .batch = batch, .rows = *rows, .payload = what->input->payload };
+	struct cm_err why;
+
+	if (cl_answers_take(&a, &p, &why) != CM_OK)
+		cm_log(CM_LOG_WARN, "programs compute nothing", CM_S("reason", why.msg));
+	*rows = p.rows;
+}
+
 static void print_head(const struct rd_descriptor *d, const char *words, const char *would, FILE *out)
 {
 	char n[32], fields[160], none[160], parameters[200];
@@ -230,6 +248,11 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
 		parameters, cm_thousands((int64_t)d->min_reports, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);
+	if (d->payload_size > 0)
+		(void)fprintf(out,
+			"its payload (%s bytes) is not fetched: devices are shown as without a reading; "
+			"`send` fetches it\n",
+			cm_thousands((int64_t)d->payload_size, n));
 }
 
 /* The document of --json.  Takes the references to both lists over. */
@@ -245,6 +268,8 @@ static void print_json(const struct cl_judgement *j, const char *would, const ch
 		"epsilon_round", cl_json_number(j->charge.epsilon_round), "epsilon_total",
 		cl_json_number(j->charge.epsilon_total), "decision", would, "devices", devices, "no_reading",
 		none);
+	if (j->d.payload_size > 0)
+		(void)json_object_set_new(all, "payload_fetched", json_false());
 	(void)json_dumpf(all, out, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	(void)fputc('\n', out);
 	json_decref(all);
@@ -280,6 +305,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	if (rc == CM_OK) {
 		const struct cl_entry *entry = cl_batch_entries(batch, &n);
 
+		compute(what, j, batch, &rows);
 		rc = each_device(&j->d, &input.payload, entry, n, "", &rng, list, table, err);
 	}
 	if (rc == CM_OK)

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "cl_begin_programs.h"
 #include "cl_check.h"
 #include "cl_db.h"
 #include "cl_device.h"
@@ -15,6 +16,7 @@
 #include "cl_recover.h"
 #include "cl_saved.h"
 #include "cl_show.h"
+#include "cl_spawner.h"
 #include "cm_cli.h"
 #include "cm_file.h"
 #include "cm_log.h"
@@ -94,7 +96,10 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 	if (rc == CM_OK && conf.rounds > 1 && strcmp(input.path, "-") == 0)
 		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --rounds needs a file");
 	if (rc == CM_OK)
+		rc = cl_begin_programs(setup, &conf.programs, err);
+	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
+	cl_programs_stop(conf.programs);
 	if (rc == CM_OK && stopped)
 		rc = cm_fail(err, CM_ELATER, "stopped; what is stored is sent when it runs again");
 	if (rc == CM_OK && t.devices > 0 && t.accepted == 0)
@@ -188,8 +193,11 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 			.format = setup.format,
 			.device_field = setup.conf.device_field };
 		conf.progress = isatty(STDERR_FILENO);
-		rc = cl_run(&conf, &stopped, err);
+		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
+	if (rc == CM_OK)
+		rc = cl_run(&conf, &stopped, err);
+	cl_programs_stop(conf.programs);
 	cl_setup_fini(&setup);
 	return rc;
 }
@@ -210,6 +218,7 @@ static enum cm_rc verb_proofs(const struct cm_cli *cli, int *exit_code, struct c
 static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
 {
 	const char *path = cli->option[ENCODE_DESCRIPTOR], *save = cli->option[ENCODE_SAVE];
+	struct cl_programs *programs = NULL;
 	struct cl_fetched round;
 	struct cl_input input;
 	int64_t wait_ms = 0;
@@ -217,6 +226,8 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 
 	if (rc == CM_OK)
 		rc = cl_options_wait(cli->option[ENCODE_WAIT], &wait_ms, err);
+	if (rc == CM_OK)
+		rc = cl_begin_programs(setup, &programs, err);
 	if (rc != CM_OK)
 		return rc;
 	cl_fetched_init(&round);
@@ -224,11 +235,12 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 	if (rc == CM_OK && save)
 		rc = cl_saved_store(save, &round, err);
 	if (rc == CM_OK) {
-		const struct cl_dry_run what = { setup, &input, &round, cli->json };
+		const struct cl_dry_run what = { setup, &input, programs, &round, cli->json };
 
 		rc = cl_dry_run(&what, stdout, err);
 	}
 	cl_fetched_fini(&round);
+	cl_programs_stop(programs);
 	return rc;
 }
 
@@ -327,6 +339,8 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 		check_state(&setup.conf, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
+		rc = cl_try_programs(&setup, err);
+	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
 	cl_setup_fini(&setup);
 	return rc;
@@ -384,6 +398,7 @@ static const struct cm_cli_verb verbs[] = {
 
 int main(int argc, char **argv)
 {
+	int code;
 	static const struct cm_cli_program program = {
 		.name = "tombola-client",
 		.summary = "Takes part in rounds of differentially private statistics, for one device or a "
@@ -393,6 +408,8 @@ int main(int argc, char **argv)
 		.machine = cr_hpke_begin,
 	};
 
+	if (cl_spawner_main(argc, argv, &code))
+		return code;
 	cr_libcrypto_begin();
 	/* JSON documents contain readings, so their memory is wiped when freed. */
 	json_set_alloc_funcs(cm_oom_malloc, cr_wiping_free);

@@ -23,6 +23,7 @@ void cl_show_rows(const struct cl_rows *rows, FILE *out);
 struct cl_dry_run {
 	const struct cl_setup *setup;
 	const struct cl_input *input;
+	struct cl_programs *programs;   /* NULL: none; borrowed, like all of it */
 	const struct cl_fetched *round; /* its plan may be empty if the ledger holds the plan */
 	bool json;
 };

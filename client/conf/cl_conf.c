@@ -2,6 +2,7 @@
 #include "cl_conf.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cl_limits.h"
@@ -96,6 +97,11 @@ const struct cf_row cl_conf_rows[] = {
 		.offset = AT(mqtt),
 		.help = "or its readings by MQTT, from a broker that it subscribes to (doc/mqtt.md)",
 		.sub = cl_mqtt_rows },
+	{ .key = "programs",
+		.type = CF_GROUP,
+		.offset = AT(programs),
+		.help = "programs of this host that rounds may ask to compute values (doc/computing.md)",
+		.sub = cl_program_rows },
 	{ .key = "connections",
 		.type = CF_INT,
 		.offset = AT(connections),
@@ -227,6 +233,21 @@ static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	cf_fault_at(file, "mqtt", &why, faults, first);
 }
 
+/* A round can ask for these programs and no others. */
+static enum cm_rc adopt_programs(struct cl_setup *s, struct cm_err *err)
+{
+	const struct cl_program_allowed *allow = s->conf.programs.allow.item;
+
+	s->program_hash = calloc(s->conf.programs.allow.n + 1, sizeof *s->program_hash);
+	if (!s->program_hash)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < s->conf.programs.allow.n; i++)
+		memcpy(s->program_hash[i], allow[i].hash, PR_HASH_LEN);
+	s->policy.program = (const uint8_t(*)[PR_HASH_LEN])s->program_hash;
+	s->policy.programs = s->conf.programs.allow.n;
+	return CM_OK;
+}
+
 /* Keys and certificates, as far as the file names them. */
 static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
@@ -296,6 +317,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 		check_mqtt(out, file, faults, &first);
 		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
 		check_devices(out, file, faults, &first);
+		cl_program_conf_check(&out->conf.programs, file, faults, &first);
 	}
 	check_keys(out, file, faults, &first);
 	cf_file_free(file);
@@ -303,7 +325,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	out->policy.device_field =
 		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
 	if (first.code == CM_OK)
-		return CM_OK;
+		return adopt_programs(out, err);
 	*err = first;
 	/* A configuration that is not there is an input that is not there. */
 	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
@@ -319,6 +341,7 @@ void cl_setup_fini(struct cl_setup *s)
 	cr_verifier_free(s->analyzer);
 	cr_verifier_free(s->shuffler);
 	cl_policy_free(&s->policy);
+	free(s->program_hash);
 	cf_free(cl_conf_rows, &s->conf);
 }
 

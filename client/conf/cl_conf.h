@@ -6,6 +6,7 @@
 #include "cl_devices.h"
 #include "cl_mqtt_conf.h"
 #include "cl_policy.h"
+#include "cl_program_conf.h"
 #include "cl_readings.h"
 #include "nt_tls.h"
 
@@ -16,6 +17,7 @@ struct cl_conf {
 	char *input, *labels, *format, *device_field, *devices;
 	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
 	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
+	struct cl_program_conf programs; /* that it may run; unused without any */
 	bool show_readings;
 	char *http;
 	bool http_anywhere;
@@ -27,7 +29,8 @@ struct cl_setup {
 	struct cl_conf conf;
 	struct cl_policy policy;
 	struct cr_verifier *analyzer, *shuffler;
-	enum cl_format format; /* of conf.input */
+	uint8_t (*program_hash)[PR_HASH_LEN]; /* of conf.programs, for the policy */
+	enum cl_format format;                /* of conf.input */
 	const char *devices; /* path of the list of devices, from conf or a verb; borrowed; NULL: the input's
 			      * own devices take part */
 };

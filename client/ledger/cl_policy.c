@@ -206,6 +206,15 @@ static const char *field_read(const struct rd_descriptor *d, uint32_t i)
 	return qy_computes(&d->computing) ? d->computing.field[i] : qy_query_field(&d->query, i);
 }
 
+/* The owner of this device must have agreed to that program. */
+static bool agreed(const struct cl_policy *p, const struct qy_computing *c)
+{
+	for (size_t i = 0; i < p->programs; i++)
+		if (memcmp(p->program[i], c->program, PR_HASH_LEN) == 0)
+			return true;
+	return false;
+}
+
 /* What is computed must be known and allowed here, and must answer the query. */
 static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -214,8 +223,14 @@ static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descripto
 
 	if (!qy_computes(&d->computing) || !CM_CHECKED("client.policy.maps"))
 		return CM_OK;
-	if (strcmp(map, QY_MAP_PROGRAM) == 0)
-		return cm_fail(err, CM_EPERM, "policy: this client runs no programs");
+	if (strcmp(map, QY_MAP_PROGRAM) == 0 && CM_CHECKED("client.policy.program") &&
+		!agreed(p, &d->computing)) {
+		char hex[2 * PR_HASH_LEN + 1];
+
+		cm_hex(d->computing.program, PR_HASH_LEN, hex);
+		return cm_fail(
+			err, CM_EPERM, "policy: program sha256:%s is not among this client's programs", hex);
+	}
 	if (!listed(&p->maps, map))
 		return cm_fail(err, CM_EPERM, "policy: map '%s' is not among the allowed maps", map);
 	if (co_check(&d->computing, &d->query, &why) != CM_OK)

@@ -34,6 +34,10 @@ struct cl_policy {
 	 * read from the file: set after loading, borrowed.  NULL: rows are numbered, or topics name the
 	 * device. */
 	const char *device_field;
+	/* The SHA-256 of programs that this client may run, `programs` of them.  Not read from the file
+	 * either: set after loading, borrowed. */
+	const uint8_t (*program)[PR_HASH_LEN];
+	size_t programs;
 };
 
 extern const struct cf_row cl_policy_rows[];

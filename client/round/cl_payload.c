@@ -8,6 +8,7 @@
 
 #include "cm_fault.h"
 #include "cm_file.h"
+#include "cm_log.h"
 #include "cm_text.h"
 
 #define FOLDER   "payloads"
@@ -71,6 +72,16 @@ static enum cm_rc keep(const struct cl_payload *p, struct cm_err *err)
 	return rc;
 }
 
+static void try_to_keep(struct cl_payload *p, bool warn)
+{
+	struct cm_err why;
+
+	p->kept = keep(p, &why) == CM_OK;
+	if (!p->kept && warn)
+		cm_log(CM_LOG_WARN, "the payload is kept in memory alone; the disk is tried again",
+			CM_S("reason", why.msg));
+}
+
 /* What is kept and is not whole is fetched again. */
 static enum cm_rc read_kept(struct cl_payload *p, struct cm_err *err)
 {
@@ -84,7 +95,8 @@ static enum cm_rc read_kept(struct cl_payload *p, struct cm_err *err)
 	path = path_of(p, name, err);
 	rc = path ? cm_file_read(path, PR_PAYLOAD_MAX, &p->bytes, err) : err->code;
 	free(path);
-	if (rc == CM_OK && is_whole(p))
+	p->kept = rc == CM_OK && is_whole(p);
+	if (p->kept)
 		p->state = CL_PAYLOAD_HERE;
 	else
 		p->bytes.len = 0;
@@ -137,8 +149,11 @@ enum cm_rc cl_payload_begin(struct cl_payload *p, const struct rd_descriptor *d,
 {
 	enum cm_rc rc;
 
-	if (is_of(p, d))
+	if (is_of(p, d)) {
+		if (p->state == CL_PAYLOAD_HERE && !p->kept)
+			try_to_keep(p, false);
 		return CM_OK;
+	}
 	p->state = CL_PAYLOAD_WANTED;
 	p->size = d->payload_size;
 	memcpy(p->round_id, d->round_id, PR_ROUND_ID_LEN);
@@ -180,7 +195,8 @@ enum cm_rc cl_payload_take(struct cl_payload *p, const Tombola__V1__Payload *par
 		return CM_OK;
 	}
 	p->state = CL_PAYLOAD_HERE;
-	return keep(p, err);
+	try_to_keep(p, true);
+	return CM_OK;
 }
 
 void cl_payload_give_up(struct cl_payload *p, const char *why)

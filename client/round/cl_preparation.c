@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cl_answers.h"
 #include "cm_clock.h"
 
 void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans)
@@ -104,6 +105,23 @@ static void check_batch(struct cl_preparation *p)
 		(void)cm_fail(&p->err, CM_EDATA, "%s: no row names a device", p->input.path);
 }
 
+/* Programs compute what a round asks of them.  A spawner that has ended is no fault of the round: everybody
+ * is NONE. */
+static void compute(struct cl_preparation *p)
+{
+	const struct cl_answers a = { .programs = p->context->run->programs,
+		.setup = p->context->setup,
+		.from_ms = p->from,
+		.stop = &p->plans->stop };
+	struct cm_err why;
+
+	if (p->err.code != CM_OK || !p->prepared.batch)
+		return;
+	if (cl_answers_take(&a, &p->prepared, &why) != CM_OK)
+		cl_say(p->context, CM_LOG_WARN,
+			"programs compute nothing: devices take part as without readings", &why);
+}
+
 static void judge(uv_work_t *w)
 {
 	struct cl_preparation *p = w->data;
@@ -123,8 +141,10 @@ static void judge(uv_work_t *w)
 	};
 
 	p->err.code = cl_prepare(&job, &p->prepared, &p->err);
-	if (!p->by_mqtt)
+	if (!p->by_mqtt) {
 		check_batch(p);
+		compute(p);
+	}
 }
 
 static void draw(uv_work_t *w)
@@ -140,6 +160,7 @@ static void draw(uv_work_t *w)
 			cl_prepare_batch(&p->input, &r->j.d, &p->context->setup->policy, &p->context->secret,
 				&rng, r->j.resumed ? p->context->db : NULL, &r->batch, &r->rows, &p->err);
 	check_batch(p);
+	compute(p);
 }
 
 static void on_worked(uv_work_t *w, int status)
@@ -160,10 +181,10 @@ static enum cm_rc start(
 	return p->works ? CM_OK : cm_fail(err, CM_EINTERNAL, "the thread pool accepts no work");
 }
 
-enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input,
+enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input, int64_t from_ms,
 	void (*done)(void *user), void *user, struct cm_err *err)
 {
-	p->from = cm_clock_wall_ms();
+	p->from = from_ms > 0 ? from_ms : cm_clock_wall_ms();
 	p->by_mqtt = !input;
 	if (input) {
 		p->input = *input;

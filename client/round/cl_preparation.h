@@ -39,9 +39,9 @@ void cl_preparation_forget(struct cl_preparation *p);
 void cl_preparation_drop(struct cl_preparation *p);
 
 /* Start work on the thread pool; done(user) follows when it returns.  judge: the whole preparation, with the
- * readings of *input; NULL: without readings, they are drawn afterwards.  draw: the judged round's readings,
- * from p->input. */
+ * readings of *input; NULL: without readings, they are drawn afterwards.  from_ms: when that begins, by the
+ * wall clock; 0: now.  draw: the judged round's readings, from p->input, at p->from. */
 CM_CHECK enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input,
-	void (*done)(void *user), void *user, struct cm_err *err);
+	int64_t from_ms, void (*done)(void *user), void *user, struct cm_err *err);
 CM_CHECK enum cm_rc cl_preparation_draw(
 	struct cl_preparation *p, void (*done)(void *user), void *user, struct cm_err *err);

@@ -45,6 +45,9 @@ struct cl_prepared {
 	struct cl_batch *batch; /* complete; NULL: nothing is left to encode */
 	struct cl_rows rows;
 	struct cl_payload_bytes payload; /* of the input */
+	/* Wall time at which programs have computed all values, which is no matter of what they did; 0: the
+	 * round asks for none. */
+	int64_t computed_ms;
 };
 
 /* Read the input of a round into a complete batch of every listed device, with a reading or NONE, except

@@ -137,7 +137,8 @@ void cl_rounds_start(struct cl_rounds *r)
 		.db = r->context->db,
 		.setup = r->context->setup,
 		.prepared = &r->prep.prepared,
-		.prepare_from = r->prep.from,
+		.prepare_from =
+			r->prep.prepared.computed_ms > 0 ? r->prep.prepared.computed_ms : r->prep.from,
 		.descriptor = r->prep.descriptor.data,
 		.descriptor_len = r->prep.descriptor.len,
 		.signature = r->prep.signature,

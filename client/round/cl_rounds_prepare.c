@@ -138,8 +138,6 @@ void cl_rounds_judge(void *user)
 	/* The payload came, or cannot be had; the moment of that must not show. */
 	if (cl_await_waits(&r->await))
 		return;
-	if (cl_preparation_judge(&r->prep, input, on_prepared, r, &err) != CM_OK)
+	if (cl_preparation_judge(&r->prep, input, cl_await_until(&r->await), on_prepared, r, &err) != CM_OK)
 		cl_rounds_end(r, &err);
-	else if (cl_await_until(&r->await) > 0)
-		r->prep.from = cl_await_until(&r->await);
 }

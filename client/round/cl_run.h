@@ -3,6 +3,7 @@
 
 #include "cl_links.h"
 #include "cl_prepare.h"
+#include "cl_programs.h"
 #include "cl_store.h"
 
 /* The result of one round for this client. */
@@ -34,6 +35,7 @@ void cl_fetched_fini(struct cl_fetched *f);
 struct cl_run_conf {
 	const struct cl_setup *setup;
 	const struct cl_input *input;
+	struct cl_programs *programs; /* started, or NULL: none; borrowed */
 	bool mqtt;          /* readings arrive as setup's mqtt group says, not from `input` */
 	uint64_t rounds;    /* end after so many; 0: at SIGTERM */
 	int64_t wait_ms;    /* longest wait for a round to open; 0: no limit */

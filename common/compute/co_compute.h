@@ -31,7 +31,8 @@
  *
  * statistics: payload `edges` [m, B-1].  Columns: of each feature its bin; the label if there is one.
  *
- * program: payload of any bytes.  d float32 of a program of the client's host, cut to length C.
+ * program: payload of any bytes.  d float32 of a program of the client's host (client/program/cl_lane.h), cut
+ * to length C.
  *
  * A feature's bin is the number of its edges that are <= x, 0..B-1; edges rise strictly.  Of marginals the
  * label is one of the last column's categories, and the other columns' categories are as many as the leaves
@@ -91,7 +92,7 @@ enum co_part {
 };
 
 /* The parameters of a map, and which fields it reads: the one that has all features as an array, or one field
- * for each; then the label's.  Bytes, little-endian (doc/computing.md):
+ * for each; then the label's.  Bytes, little-endian:
  *   u8 1; u8 1 if the features are an array; u8 1 if there is a label; u8 part; u32 m; f64 C; f64 seconds;
  *   u16 K; u8 1 if classes have names; then for each class u8 length and its name.  Without names the classes
  *   are "0", "1", ... */
@@ -101,7 +102,7 @@ struct co_parameters {
 	enum co_part part;
 	uint32_t features; /* m */
 	double clip;       /* C; 0 for maps to columns */
-	double seconds;    /* program: the time of a round; else 0 */
+	double seconds;    /* program: the time of one device; else 0 */
 	uint32_t classes;  /* K; 0 without a label, and for maps to columns */
 	bool named;
 	uint16_t name_at[CO_CLASSES_MAX]; /* where in the bytes a class's name is, after its length */

@@ -68,7 +68,7 @@ static const struct cf_row compute_rows[] = {
 		.offset = offsetof(struct raw_compute, seconds),
 		.min = 0.001,
 		.max = CO_SECONDS_MAX,
-		.help = "program: the time that it has for all devices of a client" },
+		.help = "program: the time of one device, of which the program has three quarters" },
 	{ .key = NULL },
 };
 

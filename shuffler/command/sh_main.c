@@ -221,7 +221,8 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		.tls = d->tls,
 		.core = d->core,
 		.metrics = d->metrics,
-		.high_water = (size_t)d->conf.max_waiting_mib << 19 };
+		.high_water = (size_t)d->conf.max_waiting_mib << 19,
+		.parts_bytes = (size_t)d->conf.max_waiting_mib << 19 };
 
 	nt_conn_limits_default(&conf.limits);
 	conf.max_clients = (uint32_t)d->conf.max_connections;

@@ -63,7 +63,8 @@ static const struct cf_row limit_rows[] = {
 		.min = 2,
 		.max = 1024,
 		.fallback = "32",
-		.help = "submissions in memory that are not yet durable; beyond it peers wait" },
+		.help = "submissions in memory that are not yet durable, and beside them half as much of "
+			"payloads on their way; beyond it peers wait" },
 	{ .key = "commit_messages",
 		.type = CF_INT,
 		.offset = FIELD(commit_messages),

@@ -17,6 +17,7 @@ struct sh_serve_conf {
 	struct nt_conn_limits limits;
 	struct sh_core *core; /* borrowed */
 	size_t high_water;    /* bytes not durable yet above which peers are paused */
+	size_t parts_bytes;   /* most bytes of payloads that peers have not read */
 	uint32_t max_clients; /* most links of all clients, and of one certificate (lk_admission.h) */
 	uint32_t links_of_one;
 	struct sh_quota_conf quota;

@@ -24,8 +24,8 @@
 #define BINS     3u /* two categories and the symbol of none */
 #define EPSILON0 2.5
 #define DELTA    0.02
-#define LEARN    500
-#define TEST     2000
+#define LEARN    250
+#define TEST     1500
 #define AFRESH   100 /* rounds of one ledger: a plan each */
 #define VIEWS    64u /* 3^3 orders of messages, and voids by their number of participants */
 #define VOID     32u

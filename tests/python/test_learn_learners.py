@@ -91,10 +91,15 @@ def test_logistic_regression_descends(tmp_path):
     assert history[-1].score["accuracy"] > 0.97
 
 
-def test_ridge_solves_the_moments(tmp_path):
-    learner = Ridge("m", 4, 3, scale=0.5, mean_query="mean", test=TEST, strength=1.0)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_ridge_solves_the_moments(tmp_path, rounds):
+    learner = Ridge("m", 4, 3, scale=0.5, mean_query="mean", rounds=rounds, test=TEST, strength=1.0)
+    m = {"query": "m", "map": "moments", "clip": 200.0, "classes": 3}
     history = ran(tmp_path, learner, [{"query": "mean", "map": "moments", "part": "mean", "clip": 50.0},
-                                      {"query": "m", "map": "moments", "clip": 200.0, "classes": 3}])
+                                      *(repeated(rounds, **m) if rounds > 1 else [m])])
+    # Of several rounds each has signs of its own.
+    assert len(history.of("m")) == rounds
+    assert (len({tuple(s.payload["scale"]) for s in history.of("m")}) > 1) == (rounds > 1)
     f = numpy.hstack([(TRAIN[0] - TRAIN[0].mean(axis=0)) * 0.5, numpy.ones((600, 1))])
     w = numpy.linalg.solve(f.T @ f, f.T @ numpy.eye(3)[TRAIN[1]]).T
     assert learner.weights(history) == pytest.approx(w, abs=1e-3)

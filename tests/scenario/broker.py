@@ -54,7 +54,7 @@ class Broker:
 
 def metrics(cluster):
     """The client's, as {"name{labels}": value}."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['client']}/metrics", timeout=60) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['client']}/metrics", timeout=180) as page:
         return {m[1]: float(m[2]) for m in re.finditer(r"^(\w+(?:\{[^}]*\})?) (\S+)$", page.read().decode(), re.M)}
 
 

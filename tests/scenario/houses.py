@@ -78,7 +78,7 @@ def unnamed(value):
 
 def page(cluster, party):
     base = f"http://127.0.0.1:{cluster.http[party]}"
-    text = urllib.request.urlopen(f"{base}/metrics", timeout=60).read().decode()
+    text = urllib.request.urlopen(f"{base}/metrics", timeout=180).read().decode()
     return [line for line in measured(text) if not POLLS.search(line)]
 
 
@@ -95,7 +95,7 @@ def files(cluster, party):
 class Houses:
     """One deployment whose parties begin each world from the same state."""
 
-    def __init__(self, cluster, seconds=120):
+    def __init__(self, cluster, seconds=600):
         self.cluster, self.seconds = cluster, seconds
         # The secret of the client's devices.
         client = cluster.start("client", "run")
@@ -114,15 +114,17 @@ class Houses:
         for tap in self.taps.values():
             tap.seen = []
 
-    def run(self, mutant=""):
-        """The plan, once, from nothing to its end."""
+    def run(self, mutant="", payloads=()):
+        """The plan, once, from nothing to its end: by the daemon, or entry by entry, each with the payload in a file."""
         self.begin()
         env, cluster, house = {"TOMBOLA_TEST_SEED": SEED}, self.cluster, House()
         shuffler = cluster.start("shuffler", "run", env=env)
         cluster.wait_listening()
         client = cluster.start("client", "run", mutant=mutant, env=env)
-        analyzer = cluster.start("analyzer", "run", "--once", env=env)
-        house.public["exit"] = [analyzer.wait(self.seconds)]
+        house.public["exit"], asked = [], [("round", "run", name, "--payload", path) for name, path in payloads]
+        for command in asked or [("run", "--once")]:
+            analyzer = cluster.start("analyzer", *command, env=env)
+            house.public["exit"].append(analyzer.wait(self.seconds))
         rounds = cluster.json("analyzer", "round", "list")["rounds"]
         answered = [r for r in rounds if r["stage"] != "refused"]
         # Without a rule it may have had nobody to speak for.
@@ -134,7 +136,9 @@ class Houses:
         house.public |= {
             "rounds": unnamed(rounds), "pages": pages, "client": unnamed(cluster.json("client", "status")),
             "ledger": [unnamed(json.loads(line)) for line in export.stdout.splitlines()],
-            "logs": {p: unnamed(spoken(d.log())) for p, d in (("shuffler", shuffler), ("client", client), ("analyzer", analyzer))},
+            "logs": {"shuffler": unnamed(spoken(shuffler.log())), "client": unnamed(spoken(client.log())),
+                     # What a command prints is the answer itself.
+                     "analyzer": [unnamed(line) for line in spoken(analyzer.log()) if not asked or isinstance(line, dict)]},
             "files": {p: files(cluster, p) for p in PARTIES},
             "frames": {p: tap.lengths() for p, tap in self.taps.items()}}
         house.results = [cluster.json("analyzer", "round", "show", str(i + 1)).get("result") for i in range(len(rounds))]

@@ -1,4 +1,4 @@
-"""maps.py - a second implementation of payloads and of what devices compute, from doc/computing.md.
+"""maps.py - a second implementation of payloads and of what devices compute, from py_payload.h and co_compute.h.
 
 It uses nothing but the standard library and shares nothing with common/payload and common/compute.
 """

@@ -92,7 +92,7 @@ ROUNDS = {**faults.ROUNDS, "watched": Watched}
 class Stage(faults.Stage):
     """The same round again and again; what is counted is allocations of the victim."""
 
-    rounds, patience = ROUNDS, 30
+    rounds = ROUNDS
 
     def fault(self, party, kind, at):
         c = self.cluster

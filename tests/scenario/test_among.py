@@ -18,6 +18,7 @@ KEYS = {"hashed": {"epsilon0": "inf", "dummies": 2, "size": 5}, "cheu": {"epsilo
         "balcer-cheu": {"epsilon0": "inf", "dummies": 2, "size": 5}}
 
 
+@pytest.mark.heavy  # as in test_records.py
 @pytest.mark.parametrize("row", among.ROWS)
 def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
     n, d, dummies = 500 if row != "balcer-cheu" else 150, 9, 2
@@ -40,6 +41,7 @@ def test_what_real_clients_send_python_reads_and_estimates(cluster, row):
         assert near(value, holds.count(x), variance, step=2.5), (x, value, holds.count(x))
 
 
+@pytest.mark.heavy  # as in test_records.py
 @pytest.mark.parametrize("row", among.ROWS)
 def test_what_python_sends_the_real_analyzer_counts_and_estimates(cluster, row):
     n, d = (200, 70) if row != "balcer-cheu" else (110, 5)

@@ -16,7 +16,7 @@ N = 2000
 
 
 def accountant(*args, stdin=None):
-    return subprocess.run([c.program("tombola-accountant"), *args], capture_output=True, text=True, timeout=120,
+    return subprocess.run([c.program("tombola-accountant"), *args], capture_output=True, text=True, timeout=600,
                           input=stdin)
 
 

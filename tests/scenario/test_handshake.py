@@ -80,7 +80,7 @@ def test_the_key_exchange_is_hybrid_where_openssl_has_it(cluster):
         for party in ("client", "analyzer"):
             daemon = cluster.start(party, "run")
             raw, _ = listener.accept()
-            raw.settimeout(20)
+            raw.settimeout(180)
             hello = raw.recv(5, socket.MSG_WAITALL)
             hello += raw.recv(int.from_bytes(hello[3:], "big"), socket.MSG_WAITALL)
             assert key_shares(hello) == ([HYBRID, X25519] if hybrid else [X25519]), party

@@ -134,7 +134,7 @@ def test_slow_strangers_hold_up_nobody(cluster, capsys):
                                  [round(t * 1e3, 1) for t in idle], "median and p99 ms": [round(t * 1e3, 1) for t in busy],
                                  "grown KiB": grown}))
     # One second is what a stranger may hold a place for.
-    assert busy[0] < 2 * idle[0] + 0.1 and busy[1] < 1
+    assert busy[0] < 2 * idle[0] + 0.1 and busy[1] < idle[1] + 1
     # 128 at most are in a handshake, of some 100 KiB.
     assert grown < 24 * 1024
     wait_for("the connections to be given up", lambda: files_open(shuffler.process) < 64)

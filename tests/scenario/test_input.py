@@ -67,7 +67,7 @@ WORK = {"shuffler": ("run",), "analyzer": ("round", "run", "2"),
 
 def work(made, party, *args):
     args = [made.path("readings.csv") if a == "READINGS" else a for a in args or WORK[party]]
-    return made.run(party, *args, seconds=20)
+    return made.run(party, *args)
 
 
 def edit(made, name, old, new):

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -21,6 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "deploy/learn"))
 from tombola_learn import Analyzer, Fault, Training, pack  # noqa: E402
 from tombola_learn.learners import Logistic  # noqa: E402
 
+pytestmark = pytest.mark.heavy  # the driver is Python; what devices compute has test_payload.py
 N, STEPS = 300, 4
 STEP_BY_STEP = '''
 import sys
@@ -46,11 +48,18 @@ def deployed(cluster, **keys):
         f"d{i},{a:.4f},{b:.4f},{k}\n" for i, ((a, b), k) in enumerate(zip(x.tolist(), y))))
     with open(cluster.path("client.conf"), "a") as f:
         f.write('fetch = "200ms";\n')
-    cluster.plan([batch(N, query="gradient", type="vector", protocol="rotated", field="v", dimension=6, range=[-1.0, 1.0],
-                        epsilon0=6.0, slots=4, size=1, repeat=STEPS, payload="later", none="even",
-                        compute={"map": "linear-gradient", "columns": ["a", "b"], "label": "kind", "classes": ["0", "1"]},
-                        **keys)], epsilon=100.0)
+    planned(cluster, **keys)
     return x, y
+
+
+def planned(cluster, **keys):
+    cluster.plan([batch(N, **{"query": "gradient", "type": "vector", "protocol": "rotated", "field": "v", "dimension": 6,
+                              "range": [-1.0, 1.0], "epsilon0": 6.0, "slots": 4, "size": 1, "repeat": STEPS, "payload": "later",
+                              "none": "even", "compute": computed(), **keys})], epsilon=100.0)
+
+
+def computed(**keys):
+    return {"map": "linear-gradient", "columns": ["a", "b"], "label": "kind", "classes": ["0", "1"], **keys}
 
 
 def started(cluster):
@@ -216,6 +225,54 @@ def test_a_plan_for_more_steps_than_fit_refuses_the_last_ones(cluster):
     assert stages(cluster) == ["settled"] * 2 + ["refused"] * 2
     assert cluster.run("analyzer", "round", "run", "gradient#3", "--payload", payload(cluster, weights())).returncode == 3
     answered_once(cluster, 2)
+
+
+# What a driver may wish were otherwise, once it has seen an answer, and a payload that such a round takes.
+SHAPES = {
+    "more rounds": ({"repeat": 10 * STEPS}, weights()), "more epsilon0": ({"epsilon0": 12.0}, weights()),
+    "more slots": ({"slots": 6}, weights()), "a longer vector": ({"range": [-2.0, 2.0]}, weights()),
+    "another clip": ({"compute": computed(clip=0.5)}, weights()),
+    "another map": ({"dimension": 12, "compute": computed(map="moments")}, pack({"mean": numpy.zeros(2)})),
+    "fewer devices": ({"min_reports": N - 50, "target": N - 50}, weights()),
+    "fewer features": ({"dimension": 4, "compute": computed(columns=["a"])}, pack({"weights": numpy.zeros((2, 2))})),
+    "another query": ({"query": "other"}, weights()),
+}
+
+
+def test_a_driver_that_changes_shapes_gets_no_answer_of_another_shape(cluster):
+    """What is signed stays: another plan of the name is none, and under another name it has no budget left to take a slice of."""
+    deployed(cluster)
+    started(cluster)
+    assert cluster.run("analyzer", "round", "run", "gradient#1", "--payload", payload(cluster, weights())).returncode == 0
+    with open(cluster.path("plan.conf")) as f:
+        signed = f.read()
+    before = [cluster.json(p, "status")["epsilon_spent"] for p in ("shuffler", "client")]
+
+    def refused(what, name, code):
+        keys, data = SHAPES[what]
+        planned(cluster, **keys)
+        with open(cluster.path("plan.conf")) as f:
+            text = f.read()
+        assert text.count('name = "test"') == 1
+        cluster.write("plan.conf", text.replace('name = "test"', f'name = "{name}"'))
+        run = cluster.run("analyzer", "round", "run", "2", "--payload", payload(cluster, data), seconds=300)
+        assert run.returncode == code, (what, name, run.returncode, run.stdout, run.stderr)
+        assert [cluster.json(p, "status")["epsilon_spent"] for p in ("shuffler", "client")] == before, (what, name)
+
+    for what in SHAPES:
+        for name in ("test", "another"):
+            refused(what, name, EXIT["budget"])
+    # Nor where its analyzer has forgotten everything: shuffler and client have not.
+    os.rename(cluster.path("analyzer"), cluster.path("kept"))
+    os.mkdir(cluster.path("analyzer"), 0o700)
+    refused("more rounds", "another", EXIT["config"])
+    shutil.rmtree(cluster.path("analyzer"))
+    os.rename(cluster.path("kept"), cluster.path("analyzer"))
+    cluster.write("plan.conf", signed)
+    for n in range(2, STEPS + 1):
+        run = cluster.run("analyzer", "round", "run", f"gradient#{n}", "--payload", payload(cluster, weights()))
+        assert run.returncode == 0, (n, run.stderr)
+    answered_once(cluster, STEPS)
 
 
 def test_devices_that_are_too_few_make_a_try_void_and_the_driver_tries_again(cluster):

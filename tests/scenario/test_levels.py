@@ -13,6 +13,8 @@ from chance import near
 from parties import Analyzer, Device
 from wire import pb
 
+pytestmark = pytest.mark.heavy  # the optimised build: what is computed is compared, and it is much
+
 SIZES = {"staircase": 2, "piecewise": 3}
 LEVELS = 7  # but of one bit
 

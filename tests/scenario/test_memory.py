@@ -1,25 +1,26 @@
-"""A hundred thousand devices through the real daemons: all counted once, in bounded memory, in bounded time."""
+"""A hundred thousand devices through the real daemons: all counted once, in bounded memory, in bounded processor time."""
 import os
 import sys
-import time
 
 import pytest
 
 import cluster as c
 import wire
+from views import processor
 
 sys.path.insert(0, os.path.join(wire.ROOT, "tests", "bench"))
 import million  # noqa: E402
 
 pytestmark = pytest.mark.heavy
 
-FEW, MANY, SECONDS = 1000, 100000, 60
+FEW, MANY = 1000, 100000
+SECONDS = 30  # of processors; it takes 4, and a machine that others use takes longer by the clock
 
 
 def measured(made, reports):
     """Peak memory of a round of so many devices, each counted once."""
     made.two_colours(reports)
-    watch, result = million.run_round(made, reports, SECONDS)
+    watch, result = million.run_round(made, reports, 600)
     assert million.check(watch, result, reports) == []
     return watch.peak
 
@@ -31,9 +32,9 @@ def test_memory_grows_so_slowly_that_a_million_devices_fit(cluster, tmp_path):
         base = measured(few, FEW)
     finally:
         few.close()
-    started = time.monotonic()
+    before = processor()
     peak = measured(cluster, MANY)
-    assert time.monotonic() - started < SECONDS
+    assert processor() - before < SECONDS
     for party in ("shuffler", "analyzer"):
         each = max(0, peak[party] - base[party]) / (MANY - FEW)
         assert base[party] + 1e6 * each < million.MIB_LIMIT, (party, base[party], peak[party])

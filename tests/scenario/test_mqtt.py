@@ -313,7 +313,7 @@ def test_a_broker_that_talks_nonsense_is_left_and_dialled_again(world):
             with link, contextlib.suppress(ConnectionResetError):
                 link.recv(1000)
                 link.sendall(answer)
-                link.settimeout(10)
+                link.settimeout(180)
                 while link.recv(1000):  # until the client is gone
                     pass
             served.append(answer)

@@ -121,6 +121,26 @@ def test_each_step_is_computed_with_the_payload_that_it_was_given(cluster):
     s.is_of(1, 4.5)
 
 
+def test_the_signed_plan_shows_what_devices_compute(cluster):
+    s = Steps(cluster, steps=1)
+    entry, = cluster.json("analyzer", "plan", "show")["entries"]
+    assert (entry["compute"], entry["fields"], entry["payload_max"]) == ("statistics", ["v", "class"], 100_000), entry
+    shown = s.cluster.run("analyzer", "plan", "show").stdout
+    assert "devices compute statistics of v, class; payload of up to 100000 bytes, given when the round is run" in shown, shown
+
+
+def test_a_dry_run_says_that_it_fetches_no_payload(cluster):
+    s = Steps(cluster, steps=1).start("shuffler")
+    waits = cluster.start("analyzer", "round", "run", "below#1", "--payload", s.write(payload(3.5)))
+    wait_for("the round to open", lambda: '"round open"' in s.daemons["shuffler"].log() or not waits.alive())
+    dry = ("encode", cluster.path("readings.csv"), "--device-field", "device", "--dry-run")
+    run = cluster.run("client", *dry)
+    assert run.returncode == 0, run.stderr
+    assert "is not fetched: devices are shown as without a reading; `send` fetches it" in run.stdout, run.stdout
+    run = cluster.run("client", *dry, "--json")
+    assert run.returncode == 0 and '"payload_fetched":false' in run.stdout, run
+
+
 def test_what_cannot_be_the_payload_is_refused_before_anything_is_spent(cluster):
     s = Steps(cluster, rounds=[step(repeat=2), {"query": "plain", "type": "mean", "field": "v", "epsilon0": 1.0,
                                                  "min_reports": N, "range": [0.0, 24.0], "window": "1h"}])

@@ -11,6 +11,8 @@ from cluster import wait_for
 from parties import Analyzer, Device
 from wire import pb
 
+pytestmark = pytest.mark.heavy  # the optimised build: what is computed is compared, and it is much
+
 SIZES = {"subset": 3, "olh": 4}
 
 

@@ -104,7 +104,7 @@ def test_a_program_that_hangs_or_dies_is_said(cluster, body, said):
     s.settle(1)
     begun = time.monotonic()
     run = deliver(cluster, "--once")
-    assert run.returncode == 1 and said in run.stderr and time.monotonic() - begun < 100
+    assert run.returncode == 1 and said in run.stderr and time.monotonic() - begun < 500
     assert not os.path.exists(cluster.path("cursor"))
     with open(cluster.path("pid")) as f:
         group = int(f.read())

@@ -74,7 +74,7 @@ def dumps_core(process):
     resource.prlimit(process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     process.send_signal(signal.SIGABRT)
     how = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    process.wait(30)
+    process.wait(180)
     return how.si_code == os.CLD_DUMPED
 
 

@@ -168,7 +168,7 @@ def test_neither_plaintext_nor_a_peer_that_leaves_harms_anyone(cluster):
     cluster.wait_listening()
     with socket.create_connection(("127.0.0.1", cluster.port)) as s:
         s.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        s.settimeout(10)
+        s.settimeout(180)
         assert b"HTTP" not in s.recv(4096)
     wait_for("the shuffler's line", lambda: shuffler.log().count("connection refused") >= 2)
     served(cluster)
@@ -190,7 +190,7 @@ class Server:
                 raw, _ = self.listener.accept()
             except OSError:
                 return
-            raw.settimeout(10)
+            raw.settimeout(180)
             try:
                 link = self.ctx.wrap_socket(raw, server_side=True)
                 self.came.append(link.recv(1))

@@ -17,6 +17,8 @@ from test_rounds import run_plan
 from test_structured import audited, batch
 from wire import pb
 
+pytestmark = pytest.mark.heavy  # the optimised build: what is computed is compared, and it is much
+
 D = 10
 SHAPES = {"words": {"slots": 3, "size": 2, "dummies": 1}, "harmony": {}, "vrr": {"size": 3},
           "rotated": {"slots": 4, "size": 2}}

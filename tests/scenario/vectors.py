@@ -1,5 +1,5 @@
-"""vectors.py - the rows that ask for the mean of a vector from doc/protocols/ alone: encode, read, estimate.  A second
-implementation.
+"""vectors.py - the rows that ask for the mean of a vector: encode, read, estimate.  A second implementation, from
+doc/protocols/ and the headers that it names.
 
 A randomizer is the descriptor's, d the dimension, x a list of d numbers in [0, 1]."""
 import math

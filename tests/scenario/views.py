@@ -220,7 +220,7 @@ class Worlds:
             watcher.open = True
             c.wait_for("the rounds", lambda: client.log().count('"round done"') == len(self.offers) or not client.alive(), 180)
             base = f"http://127.0.0.1:{self.cluster.http['client']}"
-            pages = {p: urllib.request.urlopen(f"{base}/{p}", timeout=60).read().decode() for p in ("metrics", "healthz", "readyz")}
+            pages = {p: urllib.request.urlopen(f"{base}/{p}", timeout=180).read().decode() for p in ("metrics", "healthz", "readyz")}
             pages["metrics"] = measured(pages["metrics"])
             before = processor()
             view.host = {"pages": pages, "exit": client.kill(15), "log": unraced(spoken(client.log()))}

@@ -286,7 +286,7 @@ class Link:
             self.expect("hello")
 
     @classmethod
-    def dial(cls, port, ctx, host="127.0.0.1", timeout=60, hello=True):
+    def dial(cls, port, ctx, host="127.0.0.1", timeout=180, hello=True):
         raw = socket.create_connection((host, port), timeout)
         raw.settimeout(timeout)
         return cls(ctx.wrap_socket(raw, server_hostname="localhost"), hello)

@@ -215,19 +215,42 @@ static void a_round_is_described_by_its_pair_and_cells(void **state)
 	assert_non_null(strstr(printed, "own symbol with chance 0.572473"));
 	assert_non_null(strstr(printed, "blanket with chance 0.456028"));
 	assert_non_null(strstr(printed, "0.399025     1            1"));
+	assert_non_null(strstr(printed, "standard error 0.00712561, variance 5.07743e-05"));
 	succeeds("describe --json --round bins:k=16,dummies=9 --round marginals:k=6/4,eps0=2,n=10");
 	assert_non_null(strstr(
 		printed, "\"eps0\":null,\"p\":null,\"beta\":1,\"q\":16,\"kept\":null,\"blanket\":null"));
 	assert_non_null(strstr(printed, "\"name\":\"marginals\",\"n\":10,\"count\":1"));
+	assert_non_null(strstr(printed, "\"error\":"));
+	assert_null(strstr(printed, "\"error\":null"));
 	refuses("describe", 64, "--round is missing");
 	refuses("describe --round krr:k=3", 65, "did you mean grr?");
 	refuses("describe --round rr:eps0=1,n=9 --delta 1e-6", 64, "--delta is not an option of this verb");
 }
 
+static void a_budget_is_allocated_over_rounds(void **state)
+{
+	(void)state;
+	succeeds("optimise --epsilon 0.2 --delta 1e-6 --weight 4/1 --round grr:k=3,eps0=?,n=10000 "
+		 "--round rr:eps0=0.5,n=9000 --round grr:k=3,eps0=?,n=10000");
+	assert_non_null(strstr(printed, " rr:eps0=0.5,n=9000\n"));
+	assert_non_null(strstr(printed, "\nepsilon at most "));
+	assert_null(strchr(printed, '?'));
+	succeeds("optimise --epsilon 0.2 --delta 1e-6 --json --error 0.01 --round grr:k=3,eps0=?,n=10000");
+	assert_non_null(strstr(printed, "\"worth\":\"proved\""));
+	refuses("optimise --epsilon 0.01 --delta 1e-6 --round rr:eps0=?,n=1000 --round rr:eps0=3,n=100", 3,
+		"nothing fits epsilon 0.01");
+	refuses("optimise --epsilon 1 --delta 1e-6 --weight 1/2 --round rr:eps0=?,n=9", 64, "more numbers");
+	refuses("optimise --epsilon 1 --delta 1e-6 --error 1 --round rr:eps0=?,n=9 --round rr:eps0=?,n=9", 64,
+		"fewer numbers");
+	refuses("optimise --epsilon 1 --delta 1e-6 --error x --round rr:eps0=?,n=9", 64, "not numbers");
+	refuses("optimise --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=9", 64, "write eps0=?");
+	refuses("optimise --epsilon 1 --delta 1e-6 --round rr:eps0=?,m=9", 65, "no such key 'm'");
+}
+
 static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
 {
 	static const char *const verbs[] = { "epsilon", "delta", "rounds", "calibrate", "compare", "curve",
-		"audit", "paper", "describe", "names" };
+		"audit", "paper", "describe", "names", "optimise" };
 
 	(void)state;
 	fits_a_screen("--help", 24);
@@ -261,6 +284,7 @@ int main(void)
 		cmocka_unit_test(the_published_reduction_is_called_no_guarantee),
 		cmocka_unit_test(printed_bounds_enclose_the_computed_ones),
 		cmocka_unit_test(a_round_is_described_by_its_pair_and_cells),
+		cmocka_unit_test(a_budget_is_allocated_over_rounds),
 		cmocka_unit_test(help_and_version_succeed_and_a_full_disk_does_not),
 	};
 

@@ -188,10 +188,10 @@ static void figures_have_the_values_that_were_printed(void **state)
 	} known[] = {
 		{ "002-4a", "girgis", ",10,", .02273, 1e-3 },
 		{ "002-4a", "girgis", ",100000,", 1.63983, 1e-4 },
-		{ "002-4d", "girgis", ",100000,", 21.5188, 1e-4 },
 		{ "002-4a", "clones", ",100000,", 1.01528, 1e-2 },
 		{ "002-4a", "strong-clones", ",100000,", .90458, 1e-2 },
-		{ "004-2", "gspa", ",1000,", .19296, 1e-3 },
+		{ "002-4d", "girgis", ",100000,", 21.5188, 1e-4 },
+		{ "004-2-constant", "gspa", ",1000,", .19296, 1e-3 },
 		{ "003-8", "flame-first", ",0.01,", .9102, 3e-3 },
 	};
 
@@ -200,7 +200,8 @@ static void figures_have_the_values_that_were_printed(void **state)
 		char args[60];
 
 		(void)snprintf(args, sizeof args, "figure %s", known[i].figure);
-		assert_int_equal(run(args), 0);
+		if (i == 0 || strcmp(known[i].figure, known[i - 1].figure) != 0)
+			assert_int_equal(run(args), 0);
 		double got = value_of(known[i].method, known[i].x);
 		if (!(fabs(got / known[i].value - 1) < known[i].within))
 			fail_msg("%s %s: %g, not %g", known[i].figure, known[i].method, got, known[i].value);
@@ -208,14 +209,14 @@ static void figures_have_the_values_that_were_printed(void **state)
 	/* Where the published reduction says less than is proved, the proved value stands. */
 	assert_int_equal(run("figure 001-1-n4-d16"), 0);
 	assert_true(value_of("pld", ",5,") > 0 && value_of("pld", ",5,") < value_of("strong-clones", ",5,"));
-	assert_int_equal(run("figure 004-2 --format svg"), 0);
+	assert_int_equal(run("figure 004-2-constant --format svg"), 0);
 	assert_int_equal(strncmp(printed, "<svg", 4), 0);
 	assert_int_equal(run("figure list"), 0);
 	assert_non_null(strstr(printed, "002-5b"));
 	refuses("figure 9", 64, "figure list");
 	refuses("figure all", 64, "--output");
-	refuses("figure 004-2 --format json", 64, "csv or svg");
-	refuses("figure 004-2 -o nowhere/x", 73, "nowhere/x");
+	refuses("figure 004-2-constant --format json", 64, "csv or svg");
+	refuses("figure 004-2-constant -o nowhere/x", 73, "nowhere/x");
 }
 
 int main(void)

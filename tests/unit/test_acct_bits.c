@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_digits.h"
 #include "acct_parsed.h"
 #include "csv.h"
 
@@ -169,29 +170,23 @@ static void reference_values_are_inside(void **state)
 	(void)fclose(c.file);
 }
 
+static void bits_of_digits(const struct acct_digits *x)
+{
+	struct acct_round r = bits(x->n, x->coins, x->eps0);
+	struct acct_bound b = delta_of(&r, x->eps);
+
+	if (!(b.upper >= x->delta * (1 - SLACK) && b.lower <= x->delta * (1 + 1e-5)))
+		fail_msg("n=%g coins=%g eps0=%g eps=%g: [%.13g, %.13g] misses %.13g", x->n, x->coins, x->eps0,
+			x->eps, b.lower, b.upper, x->delta);
+	if (!(b.upper <= x->delta * (1 + 2.5e-3)))
+		fail_msg("n=%g eps0=%g eps=%g: %.13g is far above %.13g", x->n, x->eps0, x->eps, b.upper,
+			x->delta);
+}
+
 static void sixty_digits_agree(void **state)
 {
-	struct csv c;
-	size_t rows = 0;
-
 	(void)state;
-	assert_true(csv_open(&c, TEST_DATA "/acct-bits.csv"));
-	for (; csv_next(&c); rows++) {
-		double n = strtod(csv_get(&c, "n"), NULL), coins = strtod(csv_get(&c, "coins"), NULL),
-		       eps0 = strtod(csv_get(&c, "eps0"), NULL), eps = strtod(csv_get(&c, "eps"), NULL),
-		       delta = strtod(csv_get(&c, "delta"), NULL);
-		struct acct_round r = bits(n, coins, eps0);
-		struct acct_bound b = delta_of(&r, eps);
-
-		if (!(b.upper >= delta * (1 - SLACK) && b.lower <= delta * (1 + 1e-5)))
-			fail_msg("n=%g coins=%g eps0=%g eps=%g: [%.13g, %.13g] misses %.13g", n, coins, eps0,
-				eps, b.lower, b.upper, delta);
-		if (!(b.upper <= delta * (1 + 2.5e-3)))
-			fail_msg("n=%g eps0=%g eps=%g: %.13g is far above %.13g", n, eps0, eps, b.upper,
-				delta);
-	}
-	assert_true(rows >= 79);
-	(void)fclose(c.file);
+	acct_digits_each(bits_of_digits);
 }
 
 /* The pair itself, from the lines (P(A), Q(A)) of all tests: atoms where the upper envelope turns. */
@@ -292,10 +287,10 @@ static void rounds_compose(void **state)
 /* 0.1 to 99.9 per cent of what binds: never above the cells, never falling with n. */
 static void extremes(void **state)
 {
-	static const double eps0[] = { 1e-6, 1e-3, 0.5, 4, 12, 50 }, n[] = { 1, 2, 1e3, 1e6, 1e9, 1e12 };
+	static const double eps0[] = { 1e-6, 0.5, 4, 50 }, n[] = { 1, 2, 1e3, 1e6, 1e9, 1e12 };
 
 	(void)state;
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		double before = INFINITY;
 
 		for (size_t k = 0; k < 6; k++) {

@@ -164,7 +164,7 @@ static void a_shuffled_round_composes_with_normal_noise(void **state)
 	static const char round[] = "grr:k=4,eps0=2,n=500";
 	const char *list[] = { round, "gaussian:sigma=2" };
 	const struct acct_round r = parsed(round).round;
-	const ld mu = 0.5L, h = 0.01L;
+	const ld mu = 0.5L, h = 0.03L;
 
 	(void)state;
 	for (double eps = 0.2; eps < 2; eps *= 2) {
@@ -181,6 +181,25 @@ static void a_shuffled_round_composes_with_normal_noise(void **state)
 		}
 		assert_true(both.lower <= high * (1 + 1e-4L) && low * (1 - 1e-4L) <= both.upper);
 		assert_true(both.upper - both.lower <= 5e-3 * both.upper);
+	}
+}
+
+static void a_guarantee_at_its_own_delta_is_its_epsilon(void **state)
+{
+	static const char *const text[] = { "guarantee:epsilon=0.7,delta=1e-3",
+		"rr:eps0=0.7,n=1,defect=1e-3" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct acct_spec s;
+		char why[200];
+		struct acct_bound e;
+
+		assert_int_equal(acct_spec_parse(text[i], &s, why, sizeof why), ACCT_OK);
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-3, &e), ACCT_OK);
+		assert_true(e.upper >= 0.7 && e.upper < 0.7 * (1 + 1e-9));
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-3 * (1 - 1e-15), &e), ACCT_OK);
+		assert_true(isinf(e.upper));
 	}
 }
 
@@ -283,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_sampled_sum_composes_with_other_noise),
 		cmocka_unit_test(a_shuffled_round_composes_with_normal_noise),
 		cmocka_unit_test(a_guarantee_is_its_worst_pair),
+		cmocka_unit_test(a_guarantee_at_its_own_delta_is_its_epsilon),
 		cmocka_unit_test(divergences_are_the_known_ones),
 		cmocka_unit_test(a_group_loses_more_and_at_most_the_chain),
 		cmocka_unit_test(what_is_no_central_event_is_refused),

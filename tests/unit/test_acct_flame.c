@@ -291,6 +291,21 @@ static struct acct_flame_sparse faulty(int i)
 	return s;
 }
 
+/* A hundred coordinates by Lemma 1 and advanced composition, thirty digits; among a hundred reports the lemma
+ * says nothing. */
+static void theorem_1_takes_lemma_1_where_it_holds(void **state)
+{
+	struct acct_flame_slot slot = { 0.5, 2 };
+	double eps;
+
+	(void)state;
+	assert_int_equal(acct_flame_simple_theorem1(&slot, 100, 1000000, 1e-6, ACCT_FLAME_LEMMA1, &eps, NULL),
+		ACCT_OK);
+	assert_true(eps >= 1.6886603282768804 && eps < 1.6886603282768804 * (1 + 1e-10));
+	assert_int_equal(acct_flame_simple_theorem1(&slot, 100, 100, 1e-6, ACCT_FLAME_LEMMA1, &eps, NULL),
+		ACCT_EDOMAIN);
+}
+
 static void faults_are_named_and_nothing_is_computed(void **state)
 {
 	struct acct_flame_sparse s = headline;
@@ -359,6 +374,7 @@ int main(void)
 		cmocka_unit_test(more_padding_hides_more_and_more_indices_less),
 		cmocka_unit_test(an_overflow_is_charged_to_the_lower_bounds),
 		cmocka_unit_test(index_privacy_is_a_ratio),
+		cmocka_unit_test(theorem_1_takes_lemma_1_where_it_holds),
 		cmocka_unit_test(faults_are_named_and_nothing_is_computed),
 	};
 

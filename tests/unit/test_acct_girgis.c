@@ -161,8 +161,7 @@ static void fifty_digits_agree(void **state)
 	assert_int_equal(binomials, 6);
 }
 
-/* Forty digits; the second and third lie at the ends of the axes of the paper's figure 2, which show 10^10.
- */
+/* Forty digits; the second lies at the end of the axis of the paper's figure 2c, which shows 10^10. */
 static void what_the_paper_compares_with_is_its_formula(void **state)
 {
 	static const struct {

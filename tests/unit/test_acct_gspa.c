@@ -251,7 +251,6 @@ static void the_general_bound_is_between_the_pair_and_the_local_guarantee(void *
 	assert_true(later >= 2e-6 * (1 - 1e-5) && later <= 2e-6);
 }
 
-/* mpmath, 40 digits: tests/data/make-acct-gspa.py */
 /* Forty digits of the formula; outside of its condition nothing is said. */
 static void the_bound_of_liu_is_its_formula(void **state)
 {
@@ -272,6 +271,7 @@ static void the_bound_of_liu_is_its_formula(void **state)
 	assert_int_equal(acct_gspa_liu(two, 2, 1e-4, &eps, NULL), ACCT_EDOMAIN);
 }
 
+/* mpmath, 40 digits: tests/data/make-acct-gspa.py */
 static void the_gaussian_curve_is_exact(void **state)
 {
 	static const double rows[][3] = {

@@ -161,10 +161,40 @@ static void a_curve_takes_its_keys(void **state)
 	acct_profile_free(p);
 }
 
+/* Poisson sampling is one more report, which all inputs send alike: silence. */
+static void to_be_silent_by_chance_is_an_output_more(void **state)
+{
+	static const double p[2][3][3] = { { { 0.6, 0.2, 0.2 }, { 0.2, 0.6, 0.2 }, { 0.2, 0.2, 0.6 } },
+		{ { 0.7, 0.2, 0.1 }, { 0.2, 0.6, 0.2 }, { 0.1, 0.3, 0.6 } } };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct acct_profile *owned[3];
+		double more[3][4];
+
+		for (size_t x = 0; x < 3; x++) {
+			for (size_t y = 0; y < 3; y++)
+				more[x][y] = 0.3 * p[k][x][y];
+			more[x][3] = 0.7;
+		}
+		struct acct_spec a = own(&p[k][0][0], 3, 3, "n=50,count=2,poisson=0.3", &owned[0]),
+				 b = own(&more[0][0], 3, 4, "n=50,count=2", &owned[1]),
+				 all = own(&p[k][0][0], 3, 3, "n=50,count=2", &owned[2]);
+		struct acct_bound x, y, z;
+		assert_int_equal(acct_epsilon(&a.round, 1, 1e-6, &x), ACCT_OK);
+		assert_int_equal(acct_epsilon(&b.round, 1, 1e-6, &y), ACCT_OK);
+		assert_int_equal(acct_epsilon(&all.round, 1, 1e-6, &z), ACCT_OK);
+		assert_true(fabs(x.upper - y.upper) < 1e-6 * y.upper && x.upper < 0.8 * z.upper);
+		for (size_t i = 0; i < 3; i++)
+			acct_profile_free(owned[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_named_randomizer_is_its_matrix),
+		cmocka_unit_test(to_be_silent_by_chance_is_an_output_more),
 		cmocka_unit_test(no_data_set_loses_more),
 		cmocka_unit_test(the_facts_are_the_largest_of_all_pairs),
 		cmocka_unit_test(a_curve_takes_its_keys),

@@ -144,7 +144,7 @@ static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
 	struct world w;
 	struct an_explanation e;
 	struct cm_err err = { 0 };
-	char *text = NULL;
+	char *text = NULL, words[120];
 	size_t n = 0;
 	FILE *f;
 
@@ -158,6 +158,10 @@ static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
 	assert_false(e.verdict.fits);
 	/* Beside the entries before it, not those after. */
 	assert_true(e.verdict.total == w.files.state.round[2].epsilon_total);
+	/* With the numbers of the signed plan, as tables have them. */
+	assert_true(e.verdict.left == 0.5 - w.files.state.round[1].epsilon_total);
+	an_budget_words(&e.verdict, words, sizeof words);
+	assert_string_equal(words, w.files.state.round[2].reason);
 	assert_true(e.largest_epsilon0 > 0 && e.largest_epsilon0 < 6.0);
 	f = open_memstream(&text, &n);
 	assert_non_null(f);

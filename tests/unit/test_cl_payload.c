@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cl_payload.h"
@@ -198,6 +200,44 @@ static void what_is_given_up_stays_so(void **state)
 	assert_int_equal(p.state, CL_PAYLOAD_HERE);
 }
 
+/* Writes fail as on a full disk, or do so no longer. */
+static void fill_disk(bool full)
+{
+	static struct rlimit old;
+	struct rlimit small;
+
+	if (full)
+		assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = old;
+	if (full)
+		small.rlim_cur = SIZE / 2;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+}
+
+static void what_a_full_disk_does_not_keep_is_used_and_kept_later(void **state)
+{
+	(void)state;
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
+	assert_int_equal(give(bytes, 0, 0), CM_EMORE);
+	assert_int_equal(give(bytes, 0, 0), CM_EMORE);
+	fill_disk(true);
+	enum cm_rc rc = give(bytes, 0, 0), again = cl_payload_begin(&p, &d, &err);
+	fill_disk(false);
+	assert_int_equal(rc, CM_OK);
+	assert_int_equal(again, CM_OK);
+	assert_int_equal(p.state, CL_PAYLOAD_HERE);
+	assert_memory_equal(p.bytes.data, bytes, SIZE);
+	assert_int_equal(files(), 0);
+	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
+	assert_int_equal(files(), 1);
+	/* A restart finds it whole. */
+	cl_payload_fini(&p);
+	cl_payload_init(&p, dir);
+	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
+	assert_int_equal(p.state, CL_PAYLOAD_HERE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +246,7 @@ int main(void)
 		TEST(only_the_part_that_was_asked_for_is_taken),
 		TEST(what_is_kept_is_checked_and_there_is_one_of_it),
 		TEST(what_is_given_up_stays_so),
+		TEST(what_a_full_disk_does_not_keep_is_used_and_kept_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

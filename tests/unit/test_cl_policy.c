@@ -276,6 +276,36 @@ static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_re
 #endif
 }
 
+/* Of programs, those alone that the device's owner agreed to. */
+static void a_program_must_be_agreed_to(void **state)
+{
+	static const uint8_t agreed[2][PR_HASH_LEN] = { { 7 }, { 8 } };
+	struct qy_query asked = offer.d.query;
+
+	(void)state;
+	offer.d.query = computed_vector(3, 1);
+	offer.d.computing = computed_by("program", 2, 0, CO_PART_ALL, 1);
+	offer.d.computing.program[0] = 8;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_non_null(strstr(err.msg, "policy: program sha256:0800"));
+	world.policy.program = agreed;
+	world.policy.programs = 1;
+	assert_int_equal(check(0), CM_EPERM);
+	world.policy.programs = 2;
+	assert_int_equal(check(0), CM_OK);
+	offer.d.computing.program[PR_HASH_LEN - 1] = 1;
+	assert_int_equal(check(0), CM_EPERM);
+	assert_non_null(strstr(err.msg, "is not among this client's programs"));
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("client.policy.program");
+	assert_int_equal(check(0), CM_OK);
+	cl_world_mutant("");
+#endif
+	world.policy.programs = 0;
+	memset(&offer.d.computing, 0, sizeof offer.d.computing);
+	offer.d.query = asked;
+}
+
 /* Of a round that computes, the fields that the map reads are judged; the query's names the output. */
 static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 {
@@ -301,10 +331,6 @@ static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 	assert_int_equal(check(0), CM_EPERM);
 	assert_non_null(strstr(err.msg, "the map makes 12 numbers"));
 	offer.d.query.dimension++;
-	(void)strcpy(offer.d.computing.map, "program");
-	assert_int_equal(check(0), CM_EPERM);
-	assert_string_equal(err.msg, "policy: this client runs no programs");
-	(void)strcpy(offer.d.computing.map, "moments");
 	world.policy.fields = (struct cf_strings){ allowed, 2 };
 	assert_int_equal(check(0), CM_OK);
 	world.policy.fields.n = 1;
@@ -485,6 +511,7 @@ int main(void)
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
 		TEST(the_batch_of_a_class_apart_counts),
 		TEST(more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed),
+		TEST(a_program_must_be_agreed_to),
 		TEST(a_map_reads_only_allowed_fields_and_small_payloads),
 		TEST(rounds_beyond_the_window_are_refused),
 		TEST(messages_that_do_not_fit_a_frame_are_refused),

@@ -281,8 +281,8 @@ static void cells_are_those_of_the_ends(void **state)
 }
 
 /* Every other pair of levels is below the ends' in convex order, for every E: no sum over a batch of what a
- * report says against E times what it says for the other level is greater (PROVED in doc/accounting.md for
- * all; here for the laws as they are). */
+ * report says against E times what it says for the other level is greater (PROVED at acct_named_laplace and
+ * acct_named_staircase for all; here for the laws as they are). */
 static void no_pair_of_levels_is_worse_than_the_ends(void **state)
 {
 	static const long double factors[] = { 0.01L, 0.5L, 1, 1.001L, 1.5L, 3, 20 };

@@ -174,7 +174,7 @@ static size_t compare(double epsilon)
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < out.rounds; i++) {
 		assert_int_equal(a[i].run, b[i].run);
-		/* What is judged again between them may round otherwise: eta of doc/accounting.md, far below
+		/* What is judged again between them may round otherwise: eta of acct_compose.h, far below
 		 * this. */
 		assert_true(fabs(a[i].verdict.total - b[i].verdict.total) < 1e-9);
 		assert_true(fabs(a[i].largest_epsilon0 - b[i].largest_epsilon0) < 1e-9);

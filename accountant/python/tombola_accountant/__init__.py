@@ -10,6 +10,7 @@ Names follow dp_accounting.  Pure Python on ctypes: no compiler, no dependency.
 from ._library import AccountantError, Answer, LimitError, PrecisionError, Worth, methods, version
 from .accountant import (IncrementalAccountant, NeighboringRelation, PLDAccountant, PrivacyAccountant, PrivacyFilter,
                          RdpAccountant, UnsupportedEventError)
+from .allocation import Allocation, optimise_budget
 from .calibration import ExplicitBracketInterval, NoBracketIntervalFoundError, calibrate_dp_mechanism
 from .central import (CurveDpEvent, GaussianDpEvent, GuaranteeDpEvent, LaplaceDpEvent, MatrixDpEvent,
                       PoissonSampledDpEvent)
@@ -18,10 +19,10 @@ from .events import (ComposedDpEvent, DpEvent, NoOpDpEvent, RandomizedResponseDp
 from .personal import personal_event
 
 __all__ = [
-    "AccountantError", "Answer", "ComposedDpEvent", "CurveDpEvent", "DpEvent", "ExplicitBracketInterval",
+    "AccountantError", "Allocation", "Answer", "ComposedDpEvent", "CurveDpEvent", "DpEvent", "ExplicitBracketInterval",
     "GaussianDpEvent", "GuaranteeDpEvent", "IncrementalAccountant", "LaplaceDpEvent", "LimitError", "MatrixDpEvent",
     "NeighboringRelation", "NoBracketIntervalFoundError", "NoOpDpEvent", "PLDAccountant", "PoissonSampledDpEvent",
     "PrecisionError", "PrivacyAccountant", "PrivacyFilter", "RandomizedResponseDpEvent", "RdpAccountant",
     "SelfComposedDpEvent", "ShuffledDpEvent", "UnsupportedEventError", "Worth", "calibrate_dp_mechanism", "methods",
-    "personal_event", "version",
+    "optimise_budget", "personal_event", "version",
 ]

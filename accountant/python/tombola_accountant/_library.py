@@ -115,6 +115,9 @@ def _declare(library: ctypes.CDLL) -> None:
              [handle, ctypes.c_uint, ctypes.c_double, bound, bound, text, room]),
             ("acct_abi_group_delta", ctypes.c_int,
              [handle, ctypes.c_uint, ctypes.c_double, bound, bound, text, room]),
+            ("acct_abi_optimise", ctypes.c_int,
+             [ctypes.POINTER(text), bound, room, ctypes.c_int, ctypes.c_double, ctypes.c_double, bound, bound, bound,
+              bound, text, room]),
             ("acct_state_new", handle, [ctypes.c_double]),
             ("acct_state_free", None, [handle]),
             ("acct_abi_state_add", ctypes.c_int, [handle, text, ctypes.c_uint64, text, room]),
@@ -213,6 +216,19 @@ def keep_matrix(table: Sequence[Sequence[float]]) -> int:
     """The number of a matrix, its rows of one length."""
     flat = [item for row in table for item in row]
     return _keep(_library.acct_abi_keep_matrix, _row(flat), len(table), len(table[0]) if table else 0)
+
+
+def optimise(texts: Sequence[str], weights: Optional[Sequence[float]], targets: bool, epsilon: float,
+             delta: float) -> Tuple[List[float], List[float], float, float]:
+    """(values of the open keys, errors, lower end, upper end) of a budget allocated over rounds."""
+    size = len(texts)
+    row = ctypes.c_double * size
+    value, error, lower, upper = row(), row(), ctypes.c_double(), ctypes.c_double()
+    sentence = ctypes.create_string_buffer(_SENTENCE)
+    _check(_library.acct_abi_optimise((ctypes.c_char_p * size)(*(text.encode() for text in texts)),
+                                      None if weights is None else row(*weights), size, targets, epsilon, delta, value,
+                                      error, ctypes.byref(lower), ctypes.byref(upper), sentence, _SENTENCE), sentence)
+    return list(value), list(error), lower.value, upper.value
 
 
 class Account:

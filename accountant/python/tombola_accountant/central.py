@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _library
 from ._sequences import numbers, rows
-from .events import DpEvent, _text
+from .events import DpEvent, ShuffledDpEvent, _text
 
 
 class GaussianDpEvent(DpEvent):
@@ -38,17 +38,28 @@ class LaplaceDpEvent(DpEvent):
 
 
 class PoissonSampledDpEvent(DpEvent):
-    """A sum of records clipped to norm 1, each of which takes part with sampling_probability, and the normal noise of
-    `event`: here its noise_multiplier is the deviation itself, as of dp_accounting's event.  Neighbours replace a
-    record, so the loss is larger than that of added or removed records."""
+    """Records each of which takes part with sampling_probability.  Neighbours replace a record.
 
-    def __init__(self, sampling_probability: float, event: GaussianDpEvent) -> None:
-        if not isinstance(event, GaussianDpEvent):
-            raise TypeError("only GaussianDpEvent can be Poisson-sampled")
+    Of a GaussianDpEvent: a sum of records clipped to norm 1, and normal noise whose deviation is noise_multiplier, as of
+    dp_accounting's event; the loss is larger than that of added or removed records.  Of a ShuffledDpEvent: each of its n
+    participants takes part with this chance and sends nothing else.
+
+        >>> from tombola_accountant import PLDAccountant, PoissonSampledDpEvent, ShuffledDpEvent
+        >>> question = ShuffledDpEvent("grr", k=16, eps0=3, n=10000)
+        >>> round(PLDAccountant().compose(PoissonSampledDpEvent(0.1, question)).get_epsilon(1e-6), 3)
+        0.05
+    """
+
+    def __init__(self, sampling_probability: float, event: Union[GaussianDpEvent, ShuffledDpEvent]) -> None:
+        if not isinstance(event, (GaussianDpEvent, ShuffledDpEvent)):
+            raise TypeError("only GaussianDpEvent and ShuffledDpEvent can be Poisson-sampled")
         self.sampling_probability = sampling_probability
         self.event = event
 
     def rounds(self) -> Iterator[Tuple[str, int]]:
+        if isinstance(self.event, ShuffledDpEvent):
+            yield f"{self.event.spec},poisson={_text('sampling_probability', self.sampling_probability)}", 1
+            return
         sigma = _text("noise_multiplier", self.event.noise_multiplier)
         yield f"sampled-gaussian:sigma={sigma},rate={_text('sampling_probability', self.sampling_probability)}", 1
 

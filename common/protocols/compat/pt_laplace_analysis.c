@@ -61,7 +61,7 @@ static const struct pt_number_law number = {
 	.levels_max = PT_LAPLACE_LEVELS_MAX, .sized = false, .law = law, .scores = scores, .set = set
 };
 
-/* omega is the lesser of the laws of 0 and b, the worst pair (doc/accounting.md). */
+/* omega is the lesser of the laws of 0 and b, the worst pair (accountant: acct_named_laplace). */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

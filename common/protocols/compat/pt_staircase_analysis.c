@@ -83,8 +83,8 @@ static const struct pt_number_law number = {
 };
 
 /* Between levels at most b apart every law is 1 or 1/drop times the lesser of those of 0 and b, which have
- * least in common (doc/accounting.md).  Level 0 is likelier up to 0, and at `wins` symbols between 0 and b;
- * elsewhere between them both are high or both low. */
+ * least in common (accountant: acct_named_staircase).  Level 0 is likelier up to 0, and at `wins` symbols
+ * between 0 and b; elsewhere between them both are high or both low. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

@@ -59,26 +59,25 @@ static enum cm_rc one_mean(const struct qy_query *q, const struct pt_randomizer 
 	return CM_OK;
 }
 
+static enum cm_rc fill(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	struct es_estimate *e, struct cm_err *err)
+{
+	enum cm_rc rc = es_vector_items(q, e, err);
+
+	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
+		rc = one_mean(
+			q, p, counts + (size_t)c * p->slots.slot[0].each.bins, e->reports, &e->item[c], err);
+		e->noise_floor = fmax(e->noise_floor, (e->item[c].joint_upper - e->item[c].joint_lower) / 2);
+	}
+	return rc;
+}
+
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
-	struct es_estimate e = { .reports = reports };
-	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
-
 	(void)row;
-	if (rc == CM_OK)
-		rc = es_vector_items(q, &e, err);
-	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
-		rc = one_mean(
-			q, p, counts + (size_t)c * p->slots.slot[0].each.bins, reports, &e.item[c], err);
-		e.noise_floor = fmax(e.noise_floor, (e.item[c].joint_upper - e.item[c].joint_lower) / 2);
-	}
-	if (rc == CM_OK)
-		*out = e;
-	else
-		es_estimate_fini(&e);
-	return rc;
+	return pt_slots_estimate(q, p, counts, reports, fill, out, err);
 }
 
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,

@@ -29,7 +29,7 @@
 #define FAR        (INT64_C(1) << 60) /* no z is beyond: 2^30 sqrt(d2) halved, times d2 */
 #define COARSE     8                  /* bits that lengths are not measured by */
 
-/* What is turned: too long for the stack in the largest dimension; wiped after each use. */
+/* What is turned: too long for the stack in the largest dimension; wiped after each value. */
 static _Thread_local int64_t turned[PADDED_MAX];
 
 uint32_t pt_rotated_padded(uint32_t dimension)
@@ -195,7 +195,8 @@ static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 	return (uint32_t)((uint64_t)(z + most) * p->rotated.scale >> 32);
 }
 
-/* The group was drawn, and its rotation with it: both are numbers here and no address. */
+/* The group was drawn, and its rotation with it: both are numbers here and no address.  Of several rotations
+ * each slot turns its own, also where two slots have one: the time would tell. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
@@ -203,7 +204,8 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 	uint32_t each = groups_each(q, p);
 	uint64_t made = 0;
 
-	turn(q, value->at, group / each, turned, d);
+	if (pt_rotated_rotations(q, p) > 1)
+		turn(q, value->at, group / each, turned, d);
 	for (uint32_t b = 0; b < width; b++) {
 		uint64_t k = pt_words_coordinate(p, i, group % each, b), z = 0;
 
@@ -212,14 +214,18 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 		/* What is there only to fill the last group is 0: a fair coin. */
 		made |= pt_signs_draw(chance(p, (int64_t)z), rng) << b;
 	}
-	cr_wipe(turned, d * sizeof turned[0]);
 	return made;
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
+	uint32_t d = pt_rotated_padded(q->dimension);
+
+	if (pt_rotated_rotations(q, p) == 1)
+		turn(q, value->at, 0, turned, d);
 	pt_slots_encode(q, p, value, word, rng, records);
+	cr_wipe(turned, d * sizeof turned[0]);
 }
 
 /* Of the transformed vector, whose coordinates have no names. */

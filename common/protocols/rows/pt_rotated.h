@@ -1,4 +1,11 @@
-/* pt_rotated.h - words of rotated vectors: the mean of vectors of bounded length. */
+/* pt_rotated.h - words of rotated vectors: the mean of vectors of bounded length (doc/protocols/vectors.md).
+ *
+ * Integers.  With x in units of L / 2^30, and d2 = 2^m, numbers are halved floor(m / 2) times after the first
+ * transform, rounded down.  The second gives z, a coordinate times 2^ceil(m / 2), cut to most = 2^62 / scale.
+ * Its sign is +1 with chance floor((z + most) scale / 2^32) / 2^31.  scale is 2^32 L / (c 2^ceil(m / 2)),
+ * rounded down.  The length is measured without the last 8 bits of each x.  Group g of a slot is group g mod
+ * G of rotation g div G, G = ceil(d2 / (s w)).  Sign j of pass t of rotation r is the last bit of
+ * SplitMix64's mix of (2 r + t) 2^32 + j. */
 #pragma once
 
 #include "pt_device.h"

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cm_fault.h"
 #include "pt_exact.h"
 
 enum cm_rc pt_sampled_check(const struct pt_randomizer *p, struct cm_err *err)
@@ -10,8 +11,9 @@ enum cm_rc pt_sampled_check(const struct pt_randomizer *p, struct cm_err *err)
 	enum cm_rc rc = pt_slots_check(p, err);
 
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++)
-		if (p->slots.slot[i].count != 1 || p->slots.slot[i].groups != 1 ||
-			p->slots.slot[i].each.keep_always || p->slots.slot[i].each.dummies != 0)
+		if (CM_CHECKED("protocol.sampled") &&
+			(p->slots.slot[i].count != 1 || p->slots.slot[i].groups != 1 ||
+				p->slots.slot[i].each.keep_always || p->slots.slot[i].each.dummies != 0))
 			rc = cm_fail(err, CM_EPROTO,
 				"%s: slot %u needs a keep probability, one group and no dummies",
 				p->row->name, i + 1);

@@ -117,6 +117,21 @@ enum cm_rc pt_slots_totals(
 	return CM_OK;
 }
 
+enum cm_rc pt_slots_estimate(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t reports, pt_slots_fill *fill, struct es_estimate *out, struct cm_err *err)
+{
+	struct es_estimate e = { .reports = reports };
+	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
+
+	if (rc == CM_OK)
+		rc = fill(q, p, counts, &e, err);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		es_estimate_fini(&e);
+	return rc;
+}
+
 struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words)
 {
 	double keep = pt_mixbins_keep(&s->each), other = pt_mixbins_other(&s->each), more = words - 1;

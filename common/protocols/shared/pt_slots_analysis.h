@@ -36,6 +36,14 @@ CM_CHECK enum cm_rc pt_slots_tally(
 CM_CHECK enum cm_rc pt_slots_totals(
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct cm_err *err);
 
+/* estimate() of a row whose messages are counted by symbol: pt_slots_totals, then *e, which has its
+ * `reports`, is filled.  What `fill` left in *e when it failed is freed. */
+typedef enum cm_rc pt_slots_fill(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, struct es_estimate *e, struct cm_err *err);
+CM_CHECK enum cm_rc pt_slots_estimate(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, uint64_t reports, pt_slots_fill *fill, struct es_estimate *out,
+	struct cm_err *err);
+
 /* A message of slot s as support of a set of `words` of its bins, of a slot with one group: its holders hold
  * one of them. */
 struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words);

@@ -6,6 +6,10 @@
         how far the training in DIR came
     python3 -m tombola_learn tasks [TASK ...] --programs DIR --data DIR --folder DIR
         learn.sh: real daemons on this host, and the table of what was reached
+    python3 -m tombola_learn choose TASK [NAME=VALUE,VALUE ...] --programs DIR --data DIR
+        how a task's settings do in simulation, on its public rows alone
+    python3 -m tombola_learn papers --programs DIR --data DIR --folder DIR
+        the learning experiments of the papers, simulated at their true epsilon: papers.csv
 """
 import argparse
 import json
@@ -21,7 +25,7 @@ from .faults import EXIT, Fault
 
 def parser():
     top = argparse.ArgumentParser(prog="tombola_learn", description="train models through rounds, inside a fixed budget")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks|choose|papers")
     train = verbs.add_parser("train", help="train a learner of yours, or go on with it")
     train.add_argument("file", help="Python file with a function learner()")
     train.add_argument("--config", "-c", default=os.environ.get("TOMBOLA_CONFIG", "/etc/tombola/analyzer.conf"),
@@ -36,8 +40,16 @@ def parser():
     tasks.add_argument("--programs", required=True, help="folder of tombola and its daemons")
     tasks.add_argument("--data", required=True, help="folder of shuttle.csv and digits.csv")
     tasks.add_argument("--folder", required=True, help="what is made is there")
+    choose = verbs.add_parser("choose", help="a task's settings, judged in simulation on public rows alone")
+    choose.add_argument("task")
+    choose.add_argument("setting", nargs="*", help="NAME=VALUE,VALUE; the task's own without it")
+    choose.add_argument("--programs", required=True, help="folder of tombola")
+    choose.add_argument("--data", required=True, help="folder of shuttle.csv and digits.csv")
+    papers = verbs.add_parser("papers", help="the papers' learning experiments, simulated at their true epsilon")
+    papers.add_argument("--programs", required=True, help="folder of tombola and tombola-accountant")
+    papers.add_argument("--data", required=True, help="folder of shuttle.csv")
+    papers.add_argument("--folder", required=True, help="papers.csv is made there")
     return top
-
 
 
 def learner_of(path):
@@ -81,6 +93,12 @@ def main():
         if args.verb == "tasks":
             from .table import run_tasks
             run_tasks(args)
+        elif args.verb == "choose":
+            from .choose import choose
+            choose(args, sys.stdout)
+        elif args.verb == "papers":
+            from .papers import papers
+            papers(args, sys.stdout)
         else:
             {"train": train, "show": show}[args.verb](args)
     except Fault as e:

@@ -1,4 +1,7 @@
-"""The data sets of learn.sh, out of Debian's packages: no download of their own."""
+"""The data sets of learn.sh, out of Debian's packages: no download of their own.
+
+Each is (devices, public, test), each part (x, y): the public rows are drawn from the training rows by a fixed seed.
+"""
 import csv
 import gzip
 import os
@@ -23,9 +26,10 @@ def _idx(path):
 
 
 def fashion(folder=FASHION):
-    """Fashion-MNIST: (images [60000, 28, 28], labels), and the same of 10,000 for the test, of package dataset-fashion-mnist."""
-    return [(_idx(os.path.join(folder, f"{part}-images-idx3-ubyte.gz")),
-             _idx(os.path.join(folder, f"{part}-labels-idx1-ubyte.gz")).astype(int)) for part in ("train", "t10k")]
+    """Fashion-MNIST of package dataset-fashion-mnist: images [58000, 28, 28] and labels, 2,000 public, 10,000 for the test."""
+    train, test = ((_idx(os.path.join(folder, f"{part}-images-idx3-ubyte.gz")),
+                    _idx(os.path.join(folder, f"{part}-labels-idx1-ubyte.gz")).astype(int)) for part in ("train", "t10k"))
+    return *_parted(*train, 2000, 2026), test
 
 
 def _table(path):
@@ -35,22 +39,25 @@ def _table(path):
         return head, list(rows)
 
 
-def _parted(x, y, test, seed):
-    """Rows drawn by a fixed seed for the test, the others for training."""
+def _parted(x, y, few, seed):
+    """The others, and `few` rows drawn by a fixed seed."""
     order = numpy.random.default_rng(seed).permutation(len(x))
-    return (x[order[test:]], y[order[test:]]), (x[order[:test]], y[order[:test]])
+    return (x[order[few:]], y[order[few:]]), (x[order[:few]], y[order[:few]])
 
 
 def shuttle(path):
-    """Shuttle telemetry as deploy/demo/fetch-data.sh makes it: 46,400 rows of 9 numbers with their classes, 11,600 for the test."""
+    """Shuttle telemetry as deploy/demo/fetch-data.sh makes it: 44,000 rows of 9 numbers with their classes, 2,400
+    public, 11,600 for the test."""
     _, rows = _table(path)
     x = numpy.array([r[:9] for r in rows], numpy.float32)
     y = numpy.array([SHUTTLE_CLASSES.index(r[9]) for r in rows])
-    return _parted(x, y, 11600, 2026)
+    train, test = _parted(x, y, 11600, 2026)
+    return *_parted(*train, 2400, 2026), test
 
 
 def digits(path):
-    """Handwritten digits of 8 x 8 pixels, 0 to 16: 1,437 for training, 360 for the test."""
+    """Handwritten digits of 8 x 8 pixels, 0 to 16: 1,200 for training, 237 public, 360 for the test."""
     _, rows = _table(path)
     data = numpy.array(rows, numpy.float32)
-    return _parted(data[:, :64], data[:, 64].astype(int), 360, 2026)
+    train, test = _parted(data[:, :64], data[:, 64].astype(int), 360, 2026)
+    return *_parted(*train, 237, 2026), test

@@ -4,16 +4,21 @@ For learn.sh and for trials: the policies allow what the plan asks.  A real popu
 """
 import contextlib
 import os
+import re
+import resource
 import shutil
 import signal
 import socket
 import subprocess
 import time
+import urllib.request
 
 from .analyzer import Analyzer, last_words
 from .faults import EXIT, Fault
 
 __all__ = ["Deployment"]
+
+HERTZ = os.sysconf("SC_CLK_TCK")
 
 PARTIES = ("shuffler", "client")
 PATIENCE = 60.0  # seconds until a daemon listens
@@ -73,6 +78,12 @@ def free_ports(n):
         return [s.getsockname()[1] for s in sockets]
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+        user, system = f.read().rpartition(") ")[2].split()[11:13]
+    return (int(user) + int(system)) / HERTZ
+
+
 class Deployment:
     """with Deployment(...) as d: d.analyzer is an Analyzer.  Its daemons run within, its folder stays.
 
@@ -88,7 +99,7 @@ class Deployment:
         self.devices, self.daemons = devices, []
         made = os.path.join(self.folder, "plan.conf")
         ports = free_ports(4)
-        self.port, http = ports[0], dict(zip(("shuffler", "client", "analyzer"), ports[1:]))
+        self.port, self.http = ports[0], dict(zip(("shuffler", "client", "analyzer"), ports[1:]))
         if not os.path.exists(os.path.join(self.folder, "pki")):
             os.makedirs(self.folder, 0o700, exist_ok=True)
             self._pki()
@@ -97,7 +108,7 @@ class Deployment:
             with open(made, "w", encoding="utf-8") as f:
                 f.write(plan)
         for name, text in CONFIGURATIONS.items():
-            text = f'http = "127.0.0.1:{http[name]}";\n' + text if name in http else text
+            text = f'http = "127.0.0.1:{self.http[name]}";\n' + text if name in self.http else text
             with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
                 f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
         self.analyzer = Analyzer(os.path.join(self.folder, "analyzer.conf"), self._program("tombola-analyzer"))
@@ -139,7 +150,20 @@ class Deployment:
                 with open(self.log(party), encoding="utf-8", errors="replace") as f:
                     raise Fault(EXIT["unavailable"], f"the {party} ended: {last_words(f.read())}")
 
+    def used(self):
+        """Since the daemons were started: seconds of processor time of each party, and the bytes that came to and from the
+        shuffler."""
+        seconds = {party: cpu_seconds(process.pid) for party, process in self.daemons}
+        mine = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds["analyzer"] = mine.ru_utime + mine.ru_stime - self.before
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http['shuffler']}/metrics", timeout=60) as f:
+            carried = re.findall(r"^tombola_frames_(received|sent)_bytes_total (\d+)", f.read().decode(), re.M)
+        return {"cpu_seconds": {p: round(s, 1) for p, s in seconds.items()},
+                "shuffler_bytes": {way: int(n) for way, n in carried}}
+
     def __enter__(self):
+        mine = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.before = mine.ru_utime + mine.ru_stime
         try:
             self._start("shuffler")
             self._listens()

@@ -10,7 +10,8 @@ from .checkpoint import put
 from .deployment import Deployment
 from .driver import Training
 from .faults import EXIT, Fault
-from .tasks import DELTA, TASKS
+from .task import DELTA
+from .tasks import TASKS
 
 __all__ = ["run_tasks"]
 
@@ -21,20 +22,19 @@ def run_tasks(args):
     unknown = [t for t in args.task if t not in TASKS]
     if unknown:
         raise Fault(EXIT["usage"], f"there is no task {unknown[0]}; there are {', '.join(TASKS)}")
-    data = {name: os.path.join(args.data, name + ".csv") for name in ("shuttle", "digits")}
     rows = []
     for name in args.task or TASKS:
-        rows.append(run_task(name, data, args))
+        rows.append(run_task(name, args))
         with open(os.path.join(args.folder, "results.json"), "w", encoding="utf-8") as f:
             json.dump(rows, f, indent=1)
     print_table(rows, sys.stdout)
 
 
-def run_task(name, data, args):
+def run_task(name, args):
     """One row of the table."""
     say = lambda line: print(f"==> {line}", file=sys.stderr, flush=True)
     start = time.monotonic()
-    task = TASKS[name](data)
+    task = TASKS[name](args.data)
     folder = os.path.join(args.folder, name)
     os.makedirs(folder, 0o700, exist_ok=True)
     readings = task.readings(folder)
@@ -43,7 +43,7 @@ def run_task(name, data, args):
     made = time.monotonic()
     with Deployment(folder, args.programs, task.plan, readings, task.devices, epsilon=task.epsilon, delta=DELTA) as d:
         history = Training(d.analyzer, learner, os.path.join(folder, "training"), sys.stderr).run()
-        budget = d.analyzer.budget()
+        budget, used = d.analyzer.budget(), d.used()
     asked = time.monotonic()
     if task.picture is not None:
         put(os.path.join(folder, "learnt.png"), task.picture(learner, history))
@@ -55,7 +55,7 @@ def run_task(name, data, args):
            "messages": sum(r["messages"] for r in cost["rounds"]), "bytes": cost["bytes"],
            "round_epsilon0": max(r["epsilon0"] for r in cost["rounds"]),
            "device_epsilon0": sum(r["epsilon0"] for r in cost["rounds"]),
-           "seconds": round(asked - made, 1), "all_seconds": round(time.monotonic() - start, 1)}
+           **used, "seconds": round(asked - made, 1), "all_seconds": round(time.monotonic() - start, 1)}
     say(f"{name}: {in_words(row['reached'])}, {row['rounds']} rounds in {row['seconds']:.0f} s")
     return row
 

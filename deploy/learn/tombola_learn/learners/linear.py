@@ -11,6 +11,11 @@ def with_one(x):
     return numpy.hstack([x, numpy.ones((len(x), 1), x.dtype)])
 
 
+def signs_of(turn, features):
+    """Drawn by a seed, for the query's round `turn`."""
+    return numpy.random.default_rng([2026, turn]).choice(numpy.array([-1, 1], numpy.float32), features)
+
+
 class Descent:
     """Rounds of gradients: momentum, and a step that falls to 0 with the last planned round.
 
@@ -44,7 +49,7 @@ class Descent:
 
     def signs(self, turn):
         """Of the features, in the query's round `turn`."""
-        return numpy.random.default_rng([2026, turn]).choice(numpy.array([-1, 1], numpy.float32), self.features)
+        return signs_of(turn, self.features)
 
     def turned(self, arrays, signs):
         """Weights of features, or their gradient, with turned features; twice is as before."""
@@ -138,26 +143,29 @@ class Network(Descent):
 
 
 class Ridge:
-    """Two entries of compute `moments`: part "mean", then part "all"; the analyzer's side solves.
+    """Entries of compute `moments`: part "mean" once, then part "all", once or several times, of which the mean is taken; the
+    analyzer's side solves.
 
     mean_query, query   their names; mean_query None: centred already
+    rounds     T, of `query`; each turns the signs of some features, as those of Descent do
     scale      float [m], public: of the features after their mean
     strength   of the ridge in units of the noise's largest eigenvalue, 2 sqrt(m) deviations of a coordinate: below 1
                noise decides, far above 1 most of the features are not used
     """
 
-    def __init__(self, query, features, classes, scale, mean_query=None, strength=1.0, test=None):
+    def __init__(self, query, features, classes, scale, mean_query=None, rounds=1, strength=1.0, test=None):
         self.query, self.mean_query = query, mean_query
         self.queries = (query,) if mean_query is None else (mean_query, query)
-        self.m, self.classes, self.strength, self.test = features, classes, strength, test
+        self.m, self.classes, self.rounds, self.strength, self.test = features, classes, rounds, strength, test
         self.scale = numpy.broadcast_to(numpy.asarray(scale, numpy.float32), features)
 
     def propose(self, history):
         if history.query == self.mean_query and self.mean_query is not None:
             return None
-        if history.of(self.query):
+        turn = len(history.of(self.query))
+        if turn >= self.rounds:
             return STOP
-        return {"mean": self.mean(history), "scale": self.scale}
+        return {"mean": self.mean(history), "scale": self.scale * (signs_of(turn, self.m) if self.rounds > 1 else 1)}
 
     def mean(self, history):
         known = [s for s in history.of(self.mean_query) if not s.estimate.lost] if self.mean_query else []
@@ -165,23 +173,28 @@ class Ridge:
 
     def weights(self, history):
         """[K, m + 1]."""
-        last = history.of(self.query)[-1].estimate
         side = self.m + 1
         rows, columns = numpy.triu_indices(side)
-        values = last.values[:len(rows)] / numpy.where(rows == columns, 1, 2**0.5)
+        known = [s for s in history.of(self.query) if not s.estimate.lost]
+        values, variance = 0, 0.0
+        for s in known:
+            signs = numpy.append(numpy.sign(s.payload["scale"]), 1)
+            turned = numpy.append(signs[rows] * signs[columns], numpy.tile(signs, self.classes))
+            values = values + s.estimate.values * turned / len(known)
+            variance += s.estimate.variances[:len(rows)].mean() / len(known)**2
         moments = numpy.zeros((side, side))
-        moments[rows, columns] = moments[columns, rows] = values
-        ridge = self.strength * 2 * (side * last.variances[:len(rows)].mean() / 2)**0.5
+        moments[rows, columns] = moments[columns, rows] = values[:len(rows)] / numpy.where(rows == columns, 1, 2**0.5)
+        ridge = self.strength * 2 * (side * variance / 2)**0.5
         # Noise makes some eigenvalues negative, which no matrix of moments has.
         size, basis = numpy.linalg.eigh(moments)
         inverse = basis @ ((1 / (numpy.maximum(size, 0) + ridge))[:, None] * basis.T)
-        return (inverse @ last.values[len(rows):].reshape(self.classes, side).T).T
+        return (inverse @ values[len(rows):].reshape(self.classes, side).T).T
 
     def predict(self, history, x):
         seen = with_one((x - self.mean(history)) * self.scale)
         return (seen @ self.weights(history).T).argmax(axis=1)
 
     def score(self, history):
-        if self.test is None or not history.of(self.query) or history[-1].estimate.lost:
+        if self.test is None or not any(not s.estimate.lost for s in history.of(self.query)):
             return {}
         return {"accuracy": accuracy(self.predict(history, self.test[0]), self.test[1])}

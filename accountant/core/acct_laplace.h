@@ -11,9 +11,9 @@
  * mean t1 t2.
  *
  * PROVED: inputs 0 and 1 are the worst pair.  u_a = R_a/omega falls in y for a <= 1/2 and rises for a >= 1/2.
- * 1. a <= 1/2 <= b: x = u_a - E u_b falls in y.  u_0 - u_a changes sign once, from + to -, and so does -E(u_1
- * - u_b).  Two falling functions of one y with equal means whose difference changes sign once, from + to -,
- *    are ordered convexly (cut criterion).  So (a, b) <= (0, b) <= (0, 1).
+ * 1. a <= 1/2 <= b: x = u_a - E u_b falls in y.  u_0 - u_a changes sign once, from + to -, and so does
+ *    E(u_b - u_1).  Two falling functions of one y with equal means whose difference changes sign once, from
+ *    + to -, are ordered convexly (cut criterion).  So (a, b) <= (0, b) <= (0, 1).
  * 2. a, b <= 1/2: u_b and u_(1-b) have one law, since omega is symmetric about 1/2.  u_a and -E u_(1-b) both
  *    fall, and of all sums with given marginal laws the comonotone one is largest in convex order.  So (a, b)
  *    <= (a, 1-b), case 1.  Reflection gives the rest.  QED */

@@ -1,0 +1,120 @@
+/* cmd_optimise.c - the verb optimise: a budget allocated over rounds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_optimise.h"
+#include "cmd.h"
+
+struct asked {
+	const struct cmd_question *q;
+	struct acct_wish wish[CMD_MOST_ROUNDS];
+	struct acct_granted granted[CMD_MOST_ROUNDS];
+	struct acct_bound total;
+};
+
+static enum acct_rc read_parts(
+	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room)
+{
+	return cmd_parts(text, false, part, parts, why, room);
+}
+
+/* a/b/.. into the weights of the rounds with a `?`, in their order; 1 each without a text. */
+static int weigh(struct asked *a, const char *option, const char *text)
+{
+	const char *at = text;
+
+	for (size_t i = 0; i < a->q->rounds; i++) {
+		char *end;
+
+		a->wish[i] = (struct acct_wish){ a->q->text[i], 1 };
+		if (!text || !strstr(a->q->text[i], "=?"))
+			continue;
+		if (!*at)
+			return cmd_fail(CMD_USAGE, "optimise: --%s %s has fewer numbers than rounds with ?",
+				option, text);
+		a->wish[i].weight = strtod(at, &end);
+		if (end == at || (*end && *end != '/'))
+			return cmd_fail(
+				CMD_USAGE, "optimise: --%s %s is not numbers separated by /", option, text);
+		at = *end ? end + 1 : end;
+	}
+	return text && *at ? cmd_fail(CMD_USAGE, "optimise: --%s %s has more numbers than rounds with ?",
+				     option, text)
+			   : 0;
+}
+
+static void print(const struct asked *a)
+{
+	const struct acct_method_answer answer = { .bound = a->total, .worth = ACCT_PROVED };
+	char text[CMD_NUMBER_ROOM];
+
+	printf("%-12s round\n", "error");
+	for (size_t i = 0; i < a->q->rounds; i++)
+		printf("%-12s %s\n", cmd_near(a->granted[i].error, text), a->granted[i].text);
+	cmd_say_bound("epsilon", &answer);
+	printf(" at delta %g\n", a->q->delta);
+	cmd_say_worth(a->q->method[0], false, &answer);
+}
+
+static void print_json(const struct asked *a)
+{
+	const struct acct_method_answer answer = { .bound = a->total, .worth = ACCT_PROVED };
+	struct cmd_json j = cmd_json_begin(stdout);
+
+	cmd_json_open(&j, "rounds", '[');
+	for (size_t i = 0; i < a->q->rounds; i++) {
+		cmd_json_open(&j, NULL, '{');
+		cmd_json_text(&j, "round", a->granted[i].text);
+		cmd_json_number(&j, "value", a->granted[i].value);
+		cmd_json_number(&j, "error", a->granted[i].error);
+		cmd_json_close(&j, '}');
+	}
+	cmd_json_close(&j, ']');
+	cmd_json_bound(&j, "epsilon", a->total);
+	cmd_json_bound(&j, "delta", (struct acct_bound){ a->q->delta, a->q->delta });
+	cmd_json_method(&j, a->q->method[0], false, &answer);
+	cmd_json_close(&j, '}');
+	putchar('\n');
+}
+
+static int run(struct asked *a)
+{
+	const struct cmd_question *q = a->q;
+	char why[512] = "";
+	size_t at = 0;
+	int code = weigh(a, q->errors ? "error" : "weight", q->errors ? q->errors : q->weights);
+
+	if (code)
+		return code;
+	enum acct_rc rc = acct_optimise(a->wish, q->rounds, q->errors != NULL, q->epsilon, q->delta,
+		read_parts, a->granted, &a->total, &at, why, sizeof why);
+	if (rc && at < q->rounds)
+		return cmd_fail(CMD_DATA, "--round %.80s: %s", q->text[at], why[0] ? why : acct_strerror(rc));
+	if (rc)
+		return cmd_fail(rc == ACCT_EDOMAIN ? CMD_USAGE : CMD_INTERNAL, "optimise: %s",
+			why[0] ? why : acct_strerror(rc));
+	if (isinf(a->total.upper))
+		return cmd_fail(CMD_OVER, "nothing fits epsilon %g at delta %g", q->epsilon, q->delta);
+	if (q->format == CMD_OBJECT)
+		print_json(a);
+	else
+		print(a);
+	return 0;
+}
+
+int cmd_run_optimise(const struct cmd_question *q)
+{
+	struct asked *a;
+	int code;
+
+	if (q->weights && q->errors)
+		return cmd_fail(CMD_USAGE, "optimise: --weight or --error, not both");
+	a = calloc(1, sizeof *a);
+	if (!a)
+		return cmd_fail(CMD_INTERNAL, "out of memory");
+	a->q = q;
+	code = run(a);
+	free(a);
+	return code;
+}

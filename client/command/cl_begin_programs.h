@@ -1,0 +1,12 @@
+/* cl_begin_programs.h - starts the configured programs for a verb, and says what this host does not give
+ * them. */
+#pragma once
+
+#include "cl_conf.h"
+#include "cl_programs.h"
+
+/* As cl_programs_start.  What is lacking is logged as a warning. */
+CM_CHECK enum cm_rc cl_begin_programs(
+	const struct cl_setup *setup, struct cl_programs **out, struct cm_err *err);
+/* Start them and stop them again: for check-config. */
+CM_CHECK enum cm_rc cl_try_programs(const struct cl_setup *setup, struct cm_err *err);

@@ -1,0 +1,59 @@
+/* cl_cell.h - the cell in which programs run: what a process gives up before another's program begins in it.
+ *
+ * Three steps, by three processes:
+ *   1. cl_cell_clone: the client starts its spawner in namespaces of its own: network, mounts (all of them
+ *      read-only), processes, IPC, host name; and users, unless the client runs as root.
+ *   2. cl_cell_enter: the spawner becomes another user if it is root, and may read no file but system
+ *      libraries and the interpreters of scripts (Landlock).
+ *   3. cl_cell_exec: a child of the spawner gives up everything but the system calls that computing needs,
+ * gets its limits, and becomes the program.  It can make no process or thread, and run no second program.
+ *
+ * Steps 1 and 2 may fail in part, because kernel or service manager do not allow it: what is lacking is said,
+ * and the client decides (programs.isolation).  Step 3 is never left out. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cm_rc.h"
+
+/* What a cell may lack, as bits. */
+#define CL_CELL_NAMESPACES 1u /* network, mounts, processes of its own */
+#define CL_CELL_USER       2u /* another user than the client, or a namespace of users */
+#define CL_CELL_FILES      4u /* Landlock: all that the user may read can be read */
+#define CL_CELL_ONCE       8u /* it may run other programs of the host, in the same cell */
+/* Names of the bits, "a, b", into out. */
+#define CL_CELL_TEXT 160
+void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
+
+/* Start a process that continues here, in namespaces of its own if the kernel gives them.  Only while there
+ * is one thread.  In the child: 0, with *lacks.  Or its pid, or -1 with errno. */
+pid_t cl_cell_clone(uint32_t *lacks);
+
+struct cl_cell {
+	uint32_t lacks; /* bits, of all steps */
+	int64_t memory; /* bytes of address space of a program */
+	int nowhere;    /* /dev/null, opened before files were given up */
+	struct cl_calls *calls;
+};
+/* In the spawner, whose programs have the descriptors program[0..n).  uid, gid: who it becomes, if it is
+ * root. lacks: of cl_cell_clone.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what is never left
+ * out. */
+CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
+	uint32_t lacks, int64_t memory, struct cm_err *err);
+
+/* A running program: its pid, and the other ends of its input and output, which do not block. */
+struct cl_cell_run {
+	pid_t pid;
+	int in, out;
+	int asks; /* there is something to read when it asks to begin: call cl_cell_let; -1: it has begun */
+	bool listens;
+};
+#define CL_CELL_NOBODY ((struct cl_cell_run){ -1, -1, -1, -1, false })
+
+/* Start the program of that descriptor, for so many seconds of a processor at most.  Waits for nothing.
+ * CM_EUNAVAIL. */
+CM_CHECK enum cm_rc cl_cell_exec(
+	const struct cl_cell *c, int program, unsigned seconds, struct cl_cell_run *out, struct cm_err *err);
+/* It asks.  false: it has ended, and never began. */
+CM_CHECK bool cl_cell_let(struct cl_cell_run *run);

@@ -1,0 +1,177 @@
+/* cl_cell_calls.c - filters of system calls for programs and their spawner. */
+#define _GNU_SOURCE /* memfd_create */
+#include "cl_cell_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *const of_programs[] = {
+	/* descriptors */
+	"read", "readv", "pread64", "preadv", "write", "writev", "close", "close_range", "lseek", "_llseek",
+	"dup", "dup2", "dup3", "poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
+	"pselect6_time64",
+	/* files, of which Landlock says which */
+	"open", "openat", "openat2", "access", "faccessat", "faccessat2", "stat", "stat64", "lstat",
+	"lstat64", "fstat", "fstat64", "newfstatat", "fstatat64", "statx", "readlink", "readlinkat",
+	"getdents", "getdents64", "getcwd",
+	/* memory */
+	"brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "membarrier",
+	/* itself */
+	"exit", "exit_group", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
+	"getuid32", "geteuid32", "getgid32", "getegid32", "uname", "arch_prctl", "set_tid_address",
+	"set_robust_list", "rseq", "futex", "futex_time64", "sched_yield", "sched_getaffinity", "getrlimit",
+	"ugetrlimit", "getrusage", "times", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending",
+	"sigaltstack", "sigreturn", "restart_syscall",
+	/* clocks and random bytes */
+	"time", "gettimeofday", "clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64",
+	"nanosleep", "clock_nanosleep", "clock_nanosleep_time64", "getrandom",
+	/* the last thing before its program: hands the listener to the spawner; there are no sockets later */
+	"sendmsg"
+};
+
+/* And for starting them, feeding them and ending them. */
+static const char *const of_spawner[] = { "fork", "vfork", "wait4", "waitid", "kill", "pipe2", "socketpair",
+	"recvmsg", "recvfrom", "sendto", "seccomp", "ioctl", "prctl", "prlimit64", "setrlimit", "execveat",
+	"tgkill", "memfd_create", "fcntl", "fcntl64" };
+
+static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
+{
+	int nr = seccomp_syscall_resolve_name(name);
+
+	/* Negative: this architecture has no such call. */
+	return nr < 0 ? 0 : seccomp_rule_add_array(ctx, action, nr, when ? 1 : 0, when);
+}
+
+static int allow_if(scmp_filter_ctx ctx, const char *name, struct scmp_arg_cmp when)
+{
+	return allow(ctx, SCMP_ACT_ALLOW, name, &when);
+}
+
+static int allow_program(scmp_filter_ctx ctx, bool waits)
+{
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC };
+	const struct scmp_arg_cmp nothing_new = SCMP_A2(SCMP_CMP_EQ, 0, 0),
+				  asks_terminal = SCMP_A1(SCMP_CMP_EQ, TCGETS, 0);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof of_programs / sizeof of_programs[0]; i++)
+		rc = allow(ctx, SCMP_ACT_ALLOW, of_programs[i], NULL);
+	for (size_t i = 0; rc == 0 && i < sizeof commands / sizeof commands[0]; i++) {
+		rc = allow_if(ctx, "fcntl", SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0));
+		if (rc == 0)
+			rc = allow_if(ctx, "fcntl64", SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0));
+	}
+	if (rc == 0)
+		rc = allow(ctx, SCMP_ACT_ALLOW, "prlimit64", &nothing_new);
+	if (rc == 0)
+		rc = allow_if(ctx, "ioctl", SCMP_A1(SCMP_CMP_EQ, FIOCLEX, 0));
+	/* No terminal, which is not the same as no such call. */
+	if (rc == 0)
+		rc = allow(ctx, SCMP_ACT_ERRNO(ENOTTY), "ioctl", &asks_terminal);
+	return rc == 0 ? allow(ctx, waits ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, "execveat", NULL) : rc;
+}
+
+static int allow_spawner(scmp_filter_ctx ctx)
+{
+	const scmp_datum_t namespaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
+					CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof of_programs / sizeof of_programs[0]; i++)
+		rc = allow(ctx, SCMP_ACT_ALLOW, of_programs[i], NULL);
+	for (size_t i = 0; rc == 0 && i < sizeof of_spawner / sizeof of_spawner[0]; i++)
+		rc = allow(ctx, SCMP_ACT_ALLOW, of_spawner[i], NULL);
+	return rc == 0 ? allow_if(ctx, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces, 0)) : rc;
+}
+
+static enum cm_rc export(scmp_filter_ctx ctx, struct sock_fprog *out, struct cm_err *err) {
+	int fd = memfd_create("filter", MFD_CLOEXEC), failed = fd < 0 ? -errno : seccomp_export_bpf(ctx, fd);
+	off_t len = failed == 0 ? lseek(fd, 0, SEEK_END) : 0;
+	size_t rules = len > 0 ? (size_t)len / sizeof *out->filter : 0;
+	enum cm_rc rc = CM_OK;
+
+	*out = (struct sock_fprog){ (unsigned short)rules, calloc(rules + 1, sizeof *out->filter) };
+	if (!out->filter) rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	else if (rules == 0 || rules > BPF_MAXINSNS || pread(fd, out->filter, (size_t)len, 0) != len)
+		rc = cm_fail(err, CM_EUNAVAIL, "the filter of system calls cannot be made: %s",
+			strerror(failed != 0 ? -failed : errno));
+	if (fd >= 0)(void) close(fd);
+	return rc;
+}
+
+static enum cm_rc make(bool of_program, bool waits, struct sock_fprog *out, struct cm_err *err)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	int failed = ctx ? seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) : -ENOMEM;
+	enum cm_rc rc;
+
+	if (failed == 0)
+		failed = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (failed == 0)
+		failed = of_program ? allow_program(ctx, waits) : allow_spawner(ctx);
+	rc = failed == 0 ? export(ctx, out, err)
+			 : cm_fail(err, CM_EUNAVAIL, "the filter of system calls cannot be made: %s",
+				   strerror(-failed));
+	if (ctx)
+		seccomp_release(ctx);
+	return rc;
+}
+
+enum cm_rc cl_calls_make(bool waits, struct cl_calls *out, struct cm_err *err)
+{
+	enum cm_rc rc = make(true, waits, &out->program, err);
+
+	return rc == CM_OK ? make(false, false, &out->spawner, err) : rc;
+}
+
+bool cl_calls_confine(const struct cl_calls *c, bool waits, int *listener)
+{
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, waits ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0,
+		&c->program);
+
+	*listener = waits ? (int)fd : -1;
+	return fd >= 0;
+}
+
+bool cl_calls_confine_spawner(const struct cl_calls *c)
+{
+#ifdef TOMBOLA_SANITIZED
+	(void)c; /* such a build traces itself */
+	return true;
+#else
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &c->spawner) == 0;
+#endif
+}
+
+bool cl_calls_allow_one(int listener)
+{
+	/* Kernels may know longer ones than this header. */
+	union {
+		struct seccomp_notif notif;
+		uint8_t room[512];
+	} asked = { .room = { 0 } };
+	union {
+		struct seccomp_notif_resp resp;
+		uint8_t room[512];
+	} answer = { .room = { 0 } };
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	bool ok = poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0 &&
+		  ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0;
+
+	answer.resp.id = asked.notif.id;
+	answer.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	ok = ok && ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+	/* From now on its execveat is "not implemented", as execve always was. */
+	(void)close(listener);
+	return ok;
+}

@@ -1,0 +1,126 @@
+/* cl_program_conf.c - the programs that a client may run. */
+#include "cl_program_conf.h"
+
+#include <pwd.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cm_buf.h"
+
+#define AT(field) offsetof(struct cl_program_conf, field)
+
+static const struct cf_row allow_rows[] = {
+	{ .key = "file",
+		.type = CF_PATH,
+		.offset = offsetof(struct cl_program_allowed, file),
+		.required = true,
+		.help = "an ELF program, or a script whose first line names its interpreter" },
+	{ .key = "sha256",
+		.type = CF_STRING,
+		.offset = offsetof(struct cl_program_allowed, sha256),
+		.required = true,
+		.help = "its SHA-256, 64 hexadecimal digits, as sha256sum prints it" },
+	{ .key = NULL },
+};
+
+const struct cf_row cl_program_rows[] = {
+	{ .key = "allow",
+		.type = CF_LIST,
+		.offset = AT(allow),
+		.max = CL_PROGRAMS_MAX,
+		.sub = allow_rows,
+		.size = sizeof(struct cl_program_allowed),
+		.help = "the programs; a round with any other is refused" },
+	{ .key = "isolate",
+		.type = CF_BOOL,
+		.offset = AT(isolate),
+		.fallback = "true",
+		.help = "true: a process of its own for each device; false: one process for many, which "
+			"could "
+			"tell one device's reading in another's answer" },
+	{ .key = "isolation",
+		.type = CF_STRING,
+		.offset = AT(isolation),
+		.fallback = "full",
+		.help = "full: start only where the kernel gives programs namespaces, another user and "
+			"Landlock; "
+			"weak: also where it gives less" },
+	{ .key = "at_once",
+		.type = CF_INT,
+		.offset = AT(at_once),
+		.min = 1,
+		.max = CL_AT_ONCE_MAX,
+		.fallback = "1",
+		.help = "devices that are computed at the same time: at most as many as there are processors, or "
+			"one that computes for long takes the time of others" },
+	{ .key = "memory_mib",
+		.type = CF_INT,
+		.offset = AT(memory_mib),
+		.min = 8,
+		.max = 1048576,
+		.fallback = "512",
+		.help = "address space of one process" },
+	{ .key = "user",
+		.type = CF_STRING,
+		.offset = AT(user),
+		.fallback = "nobody",
+		.help = "who they run as, where the client runs as root" },
+	{ .key = NULL },
+};
+
+static void check_one(struct cl_program_allowed *a, const char *at, const struct cf_file *file, FILE *faults,
+	struct cm_err *first)
+{
+	struct cm_err why;
+	int fd;
+
+	if (cm_unhex(a->sha256, a->hash, sizeof a->hash) != CM_OK) {
+		(void)cm_fail(&why, CM_ECONFIG, "programs.allow.sha256 is not 64 hexadecimal digits");
+		cf_fault_at(file, at, &why, faults, first);
+	} else if (cl_program_file_open(a->file, a->hash, &fd, &why) != CM_OK) {
+		cf_fault_at(file, at, &why, faults, first);
+	} else {
+		(void)close(fd);
+	}
+}
+
+void cl_program_conf_check(
+	struct cl_program_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	struct cl_program_allowed *allow = c->allow.item;
+	const struct passwd *user;
+	struct cm_err why;
+	char at[48];
+
+	for (size_t i = 0; i < c->allow.n; i++) {
+		(void)snprintf(at, sizeof at, "programs.allow.[%zu]", i);
+		check_one(&allow[i], at, file, faults, first);
+	}
+	c->weak = c->isolation && strcmp(c->isolation, "weak") == 0;
+	if (c->isolation && !c->weak && strcmp(c->isolation, "full") != 0) {
+		(void)cm_fail(&why, CM_ECONFIG, "programs.isolation is neither full nor weak");
+		cf_fault_at(file, "programs.isolation", &why, faults, first);
+	}
+	if (c->allow.n == 0 || geteuid() != 0)
+		return;
+	user = getpwnam(c->user);
+	if (!user || user->pw_uid == 0) {
+		(void)cm_fail(&why, CM_ECONFIG, "programs.user: no user other than root is called '%.60s'",
+			c->user);
+		cf_fault_at(file, "programs.user", &why, faults, first);
+		return;
+	}
+	c->uid = user->pw_uid;
+	c->gid = user->pw_gid;
+}
+
+int cl_program_conf_find(const struct cl_program_conf *c, const uint8_t hash[CL_PROGRAM_HASH])
+{
+	const struct cl_program_allowed *allow = c->allow.item;
+
+	for (size_t i = 0; i < c->allow.n; i++)
+		if (memcmp(allow[i].hash, hash, CL_PROGRAM_HASH) == 0)
+			return (int)i;
+	return -1;
+}

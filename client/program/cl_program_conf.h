@@ -1,0 +1,33 @@
+/* cl_program_conf.h - the group `programs` of the client's configuration: which programs this device's owner
+ * agreed to run, and how. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "cf_conf.h"
+#include "cl_program_file.h"
+
+#define CL_PROGRAMS_MAX 64u
+#define CL_AT_ONCE_MAX  64u
+
+struct cl_program_allowed {
+	char *file, *sha256;
+	uint8_t hash[CL_PROGRAM_HASH]; /* sha256, by cl_program_conf_check */
+};
+
+struct cl_program_conf {
+	struct cf_list allow; /* struct cl_program_allowed; none: no program is ever run */
+	bool isolate;
+	char *isolation, *user;
+	int64_t at_once, memory_mib;
+	uid_t uid; /* of `user`, by cl_program_conf_check */
+	gid_t gid;
+	bool weak; /* isolation = "weak" */
+};
+extern const struct cf_row cl_program_rows[];
+
+/* Check what was read, reading every program once.  Faults go where cf_fault_at puts them. */
+void cl_program_conf_check(
+	struct cl_program_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first);
+/* The program with that hash: its place in `allow`, or -1. */
+int cl_program_conf_find(const struct cl_program_conf *c, const uint8_t hash[CL_PROGRAM_HASH]);

@@ -1,0 +1,411 @@
+/* cl_programs.c - the client's side of its spawner of programs. */
+#define _GNU_SOURCE /* close_range, ppoll */
+#include "cl_programs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cl_cell.h"
+#include "cl_slots.h"
+#include "cl_spawn_frame.h"
+#include "cl_spawner.h"
+#include "cm_fault.h"
+
+#define PART       65536u
+#define READY_NS   30000000000 /* for the spawner to confine itself */
+#define STOP_NS    100000000   /* between looks at `stop` */
+#define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long is none */
+
+struct cl_programs {
+	int socket; /* -1: the spawner has ended */
+	pid_t pid;
+	uint32_t lacks, job;
+	struct cm_buf in, out;
+};
+
+/* One round under way. */
+struct asked {
+	struct cl_programs *p;
+	const struct cl_program_round *round;
+	size_t first, n; /* devices of the slot under way */
+	bool *answered;  /* of them */
+	uint8_t *row;
+	float *numbers;
+	size_t devices; /* answered in all */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- the spawner ---- */
+
+static void lose(struct cl_programs *p)
+{
+	if (p->socket >= 0)
+		(void)close(p->socket);
+	p->socket = -1;
+	p->in.len = p->out.len = 0;
+}
+
+static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, struct cm_err *err)
+{
+	const struct cl_program_allowed *allow = conf->allow.item;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < conf->allow.n; i++)
+		rc = cl_program_file_open(allow[i].file, allow[i].hash, &fd[i], err);
+	return rc == CM_OK || rc == CM_EUNAVAIL || rc == CM_EINTERNAL ? rc : (err->code = CM_ECONFIG);
+}
+
+/* In the child: its descriptors are to be 3, the socket, and from 4 on the programs. */
+static void become_spawner(const struct cl_program_conf *conf, int socket, const int *fd, uint32_t lacks)
+{
+	const struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
+		conf->memory_mib << 20, conf->uid, conf->gid, lacks };
+	int copy[CL_PROGRAMS_MAX + 1], n = (int)conf->allow.n;
+
+	/* First out of the way of each other. */
+	for (int i = 0; i <= n; i++) {
+		copy[i] = fcntl(i == 0 ? socket : fd[i - 1], F_DUPFD, CL_SPAWNER_SOCKET + n + 1);
+		if (copy[i] < 0)
+			_exit(126);
+	}
+	for (int i = 0; i <= n; i++)
+		if (dup2(copy[i], CL_SPAWNER_SOCKET + i) < 0)
+			_exit(126);
+	(void)close_range((unsigned)(CL_SPAWNER_SOCKET + n + 1), ~0U, 0);
+	cl_spawner_exec(&args);
+	_exit(127);
+}
+
+static void close_programs(const int *fd, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fd[i] >= 0)
+			(void)close(fd[i]);
+}
+
+static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *conf, struct cm_err *err)
+{
+	int fd[CL_PROGRAMS_MAX], pair[2] = { -1, -1 };
+	uint32_t lacks;
+	enum cm_rc rc;
+
+	memset(fd, 0xff, sizeof fd);
+	rc = open_all(conf, fd, err);
+	if (rc == CM_OK && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		rc = cm_fail(err, CM_EUNAVAIL, "no socket for the spawner of programs: %s", strerror(errno));
+	if (rc == CM_OK) {
+		p->pid = cl_cell_clone(&lacks);
+		if (p->pid == 0)
+			become_spawner(conf, pair[1], fd, lacks);
+		if (p->pid < 0)
+			rc = cm_fail(err, CM_EUNAVAIL, "no process for the spawner of programs: %s",
+				strerror(errno));
+	}
+	close_programs(fd, conf->allow.n);
+	if (pair[1] >= 0)
+		(void)close(pair[1]);
+	p->socket = pair[0];
+	return rc;
+}
+
+/* Read and write what is possible until then; returns early once there is something in `in`, or nothing left
+ * in `out` of somebody who waits for that. */
+static bool exchange(struct cl_programs *p, int64_t until_ns)
+{
+	int64_t left = until_ns - now_ns();
+	struct timespec wait;
+	struct pollfd fd = { p->socket, (short)(POLLIN | (p->out.len > 0 ? POLLOUT : 0)), 0 };
+	uint8_t *room;
+	ssize_t n;
+
+	left = left > 0 ? left : 0;
+	wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
+	if (ppoll(&fd, 1, &wait, NULL) < 0)
+		return errno == EINTR;
+	if (fd.revents & POLLOUT) {
+		n = send(p->socket, p->out.data, p->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return false;
+		cm_buf_drop(&p->out, n > 0 ? (size_t)n : 0);
+	}
+	if (!(fd.revents & (POLLIN | POLLHUP | POLLERR)))
+		return true;
+	room = cm_buf_room(&p->in, PART);
+	n = room ? recv(p->socket, room, PART, MSG_DONTWAIT) : 0;
+	if (n > 0)
+		p->in.len += (size_t)n;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static enum cm_rc wait_ready(struct cl_programs *p, struct cm_err *err)
+{
+	int64_t until = now_ns() + READY_NS;
+	struct cl_spawn_frame f;
+	size_t taken;
+	enum cm_rc rc = CM_EMORE;
+
+	while (rc == CM_EMORE && now_ns() < until) {
+		if (!exchange(p, until))
+			break;
+		rc = cl_spawn_take(&p->in, 0, &f, &taken, err);
+	}
+	if (rc != CM_OK || f.kind != CL_SPAWN_READY)
+		return cm_fail(err, CM_EUNAVAIL,
+			"the spawner of programs did not start: the kernel or the service manager refuses "
+			"it");
+	cm_buf_drop(&p->in, taken);
+	p->lacks = f.job;
+	return CM_OK;
+}
+
+enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_programs **out, struct cm_err *err)
+{
+	struct cl_programs *p;
+	char lacks[CL_CELL_TEXT];
+	enum cm_rc rc;
+
+	*out = NULL;
+	if (conf->allow.n == 0)
+		return CM_OK;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	p->socket = -1;
+	cm_buf_init(&p->in, CL_SPAWN_MAX + PART);
+	cm_buf_init(&p->out, 2 * (size_t)CL_SPAWN_MAX);
+	p->in.secret = p->out.secret = 1;
+	rc = spawn(p, conf, err);
+	if (rc == CM_OK)
+		rc = wait_ready(p, err);
+	cl_cell_text(p->lacks, lacks);
+	if (rc == CM_OK && p->lacks != 0 && !conf->weak && CM_CHECKED("client.program.isolation"))
+		rc = cm_fail(err, CM_ECONFIG,
+			"programs cannot be isolated here, for want of %s; see programs.isolation", lacks);
+	if (rc != CM_OK) {
+		cl_programs_stop(p);
+		return rc;
+	}
+	*out = p;
+	return CM_OK;
+}
+
+void cl_programs_stop(struct cl_programs *p)
+{
+	if (!p)
+		return;
+	lose(p);
+	/* It may be in a namespace where it ignores all else. */
+	if (p->pid > 0) {
+		(void)kill(p->pid, SIGKILL);
+		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	cm_buf_fini(&p->in);
+	cm_buf_fini(&p->out);
+	free(p);
+}
+
+uint32_t cl_programs_lacks(const struct cl_programs *p)
+{
+	return p ? p->lacks : 0;
+}
+
+/* ---- a round ---- */
+
+int64_t cl_programs_time(const struct cl_program_conf *conf, size_t devices, double seconds)
+{
+	return cl_slots_length(devices, (size_t)conf->at_once, seconds);
+}
+
+static bool stopped(const struct cl_program_round *round)
+{
+	return round->stop && atomic_load(round->stop);
+}
+
+static void tell(struct asked *a, size_t i, const float *numbers)
+{
+	a->devices++;
+	a->round->answer(a->round->user, i, numbers);
+}
+
+static void take(struct asked *a, const struct cl_spawn_frame *f)
+{
+	size_t d = a->round->job.dimension, at = (size_t)f->serial - a->first;
+
+	/* Of an earlier slot or round: too late. */
+	if (f->kind != CL_SPAWN_ANSWER || f->job != a->p->job || f->serial < a->first || at >= a->n ||
+		a->answered[at])
+		return;
+	a->answered[at] = true;
+	for (size_t i = 0; f->len == 4 * d && i < d; i++) {
+		uint32_t bits = cm_get_le32(f->bytes + 4 * i);
+
+		memcpy(&a->numbers[i], &bits, sizeof bits);
+	}
+	tell(a, f->serial, f->len == 4 * d ? a->numbers : NULL);
+}
+
+/* Until then, or until there is nothing left to be sent.  What comes is taken. */
+static void talk(struct asked *a, int64_t until_ns, bool only_send)
+{
+	struct cl_programs *p = a->p;
+	struct cl_spawn_frame f;
+	struct cm_err unused;
+	int64_t now;
+
+	while ((now = now_ns()) < until_ns && !stopped(a->round) &&
+		(!only_send || (p->socket >= 0 && p->out.len > 0))) {
+		int64_t look = now + STOP_NS < until_ns ? now + STOP_NS : until_ns;
+		size_t at = 0, taken;
+		enum cm_rc rc;
+
+		if (p->socket < 0) {
+			const struct timespec rest = { 0, (long)(look - now) };
+
+			(void)nanosleep(&rest, NULL);
+			continue;
+		}
+		if (!exchange(p, look)) {
+			lose(p);
+			continue;
+		}
+		while ((rc = cl_spawn_take(&p->in, at, &f, &taken, &unused)) == CM_OK) {
+			take(a, &f);
+			at += taken;
+		}
+		cm_buf_drop(&p->in, at);
+		if (rc != CM_EMORE)
+			lose(p);
+	}
+}
+
+static void put(struct cl_programs *p, const struct cl_spawn_frame *f)
+{
+	if (p->socket >= 0 && cl_spawn_put(&p->out, f) != CM_OK)
+		lose(p);
+}
+
+static void give(struct asked *a, size_t i)
+{
+	size_t numbers = (size_t)a->round->job.features + 1;
+	const uint32_t *reading = a->round->reading(a->round->user, i);
+	const struct cl_spawn_frame f = { .kind = CL_SPAWN_ROW,
+		.job = a->p->job,
+		.serial = (uint32_t)i,
+		.lane = (uint32_t)(i - a->first),
+		.bytes = a->row,
+		.len = 4 * numbers };
+
+	memset(a->row, 0, 4 * numbers);
+	for (size_t j = 0; reading && j < numbers; j++)
+		cm_put_le32(a->row + 4 * j, reading[j]);
+	put(a->p, &f);
+}
+
+static void begin(struct asked *a, const struct cl_program_conf *conf, int program, int64_t length_ns)
+{
+	const struct cl_lane_job *job = &a->round->job;
+	const struct cl_spawn_frame f = { .kind = CL_SPAWN_BEGIN,
+		.job = ++a->p->job,
+		.program = (uint32_t)program,
+		.features = job->features,
+		.classes = job->classes,
+		.dimension = job->dimension,
+		.budget_ns = (uint64_t)cl_slots_budget(length_ns),
+		.keep = !conf->isolate || !CM_CHECKED("client.program.isolate"),
+		.bytes = job->payload,
+		.len = job->payload_len };
+
+	/* What an earlier round left unsent belongs to a spawner that hangs. */
+	if (program < 0 || a->p->out.len > 0)
+		lose(a->p);
+	put(a->p, &f);
+	talk(a, now_ns() + STALLED_NS, true);
+	if (a->p->out.len > 0)
+		lose(a->p);
+}
+
+/* Every device of the slot that nobody answered. */
+static void close_slot(struct asked *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (!a->answered[i])
+			tell(a, a->first + i, NULL);
+	a->first += a->n;
+	a->n = 0;
+}
+
+static void run_slots(struct asked *a, struct cl_slots *slots, int64_t *end_ns)
+{
+	for (;;) {
+		talk(a, slots->next_ns, false);
+		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, now_ns(), end_ns);
+		if (a->n == 0)
+			return;
+		memset(a->answered, 0, a->n * sizeof *a->answered);
+		for (size_t i = 0; i < a->n; i++)
+			give(a, a->first + i);
+		talk(a, *end_ns, false);
+		close_slot(a);
+	}
+}
+
+static void asked_fini(struct asked *a)
+{
+	size_t d = a->round->job.dimension, m = a->round->job.features;
+
+	if (a->row)
+		explicit_bzero(a->row, 4 * (m + 1));
+	if (a->numbers)
+		explicit_bzero(a->numbers, d * sizeof *a->numbers);
+	free(a->row);
+	free(a->numbers);
+	free(a->answered);
+}
+
+enum cm_rc cl_programs_run(struct cl_programs *p, const struct cl_program_conf *conf,
+	const struct cl_program_round *round, int64_t *end_ns, struct cm_err *err)
+{
+	struct cl_programs nobody = { .socket = -1 };
+	struct asked a = { .p = p ? p : &nobody, .round = round };
+	const struct cl_spawn_frame end = { .kind = CL_SPAWN_END, .job = a.p->job + 1 };
+	struct cl_slots slots;
+	enum cm_rc rc = CM_OK;
+
+	a.answered = calloc((size_t)conf->at_once, sizeof *a.answered);
+	a.row = calloc((size_t)round->job.features + 1, 4);
+	a.numbers = calloc((size_t)round->job.dimension + 1, sizeof *a.numbers);
+	*end_ns = round->start_ns;
+	if (!a.answered || !a.row || !a.numbers) {
+		asked_fini(&a);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	cl_slots_init(&slots, round->start_ns, round->devices, (size_t)conf->at_once, round->seconds);
+	talk(&a, round->start_ns, false);
+	begin(&a, conf, cl_program_conf_find(conf, round->hash), slots.length_ns);
+	run_slots(&a, &slots, end_ns);
+	while (a.devices < round->devices)
+		tell(&a, a.devices, NULL);
+	if (a.p->socket < 0)
+		rc = cm_fail(err, CM_EUNAVAIL,
+			"the spawner of programs has ended: no device has an answer until the client is "
+			"started again");
+	put(a.p, &end);
+	talk(&a, now_ns() + STOP_NS, true);
+	asked_fini(&a);
+	return rc;
+}

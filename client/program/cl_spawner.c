@@ -1,0 +1,394 @@
+/* cl_spawner.c - starts programs, feeds them devices, and answers when a device's time is over. */
+#define _GNU_SOURCE /* ppoll */
+#include "cl_spawner.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cl_cell.h"
+#include "cl_lane.h"
+#include "cl_program_conf.h"
+#include "cl_spawn_frame.h"
+
+#define NAME    "tombola-client: programs"
+#define NUMBERS 6
+#define PART    65536u /* bytes that are read at a time */
+
+struct process {
+	struct cl_lane lane;
+	struct cl_cell_run run; /* pid -1: none */
+	bool busy;              /* a device waits for its answer */
+	bool ended;             /* the process has, with `status` */
+	int status;
+	uint32_t serial;
+	int64_t until_ns;
+};
+
+struct spawner {
+	struct cl_cell cell;
+	unsigned programs, at_once;
+	struct cm_buf in, out, payload;
+	struct cl_lane_job job;
+	uint32_t number, program; /* of the job; number 0: none */
+	int64_t budget_ns;
+	bool keep;
+	struct process process[CL_AT_ONCE_MAX];
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- processes ---- */
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+/* Who has ended, without waiting. */
+static void reap(struct spawner *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (unsigned i = 0; i < s->at_once; i++)
+			if (s->process[i].run.pid == pid) {
+				s->process[i].ended = true;
+				s->process[i].status = status;
+			}
+}
+
+/* It is killed, and reaped when it has ended: nobody waits for it. */
+static void end_process(struct process *p)
+{
+	close_one(&p->run.in);
+	close_one(&p->run.out);
+	close_one(&p->run.asks);
+	if (p->run.pid > 0 && !p->ended)
+		(void)kill(p->run.pid, SIGKILL);
+	p->run = CL_CELL_NOBODY;
+	p->ended = false;
+}
+
+static void start_process(struct spawner *s, struct process *p)
+{
+	unsigned seconds = (unsigned)(s->budget_ns / 1000000000) + 2;
+	struct cm_err unused;
+
+	/* A kept one has the time of all devices. */
+	if (s->keep)
+		seconds = 86400;
+	cl_lane_begin(&p->lane);
+	if (cl_cell_exec(&s->cell, CL_SPAWNER_SOCKET + 1 + (int)s->program, seconds, &p->run, &unused) !=
+		CM_OK)
+		p->lane.broken = true;
+}
+
+/* It may ask to begin. */
+static void let(struct process *p)
+{
+	struct pollfd asks = { p->run.asks, POLLIN, 0 };
+
+	while (p->run.asks >= 0 && poll(&asks, 1, 0) == 1) {
+		if (!cl_cell_let(&p->run))
+			p->lane.broken = true;
+		asks.fd = p->run.asks;
+	}
+}
+
+/* ---- one device ---- */
+
+static void feed(struct spawner *s, struct process *p)
+{
+	const uint8_t *bytes;
+	size_t n;
+
+	while (p->run.in >= 0 && (n = cl_lane_next(&p->lane, &bytes)) > 0) {
+		ssize_t wrote = write(p->run.in, bytes, n);
+
+		if (wrote < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (wrote < 0)
+			close_one(&p->run.in);
+		else
+			cl_lane_wrote(&p->lane, (size_t)wrote);
+	}
+	if (!s->keep)
+		close_one(&p->run.in);
+}
+
+static void hear(struct process *p)
+{
+	uint8_t bytes[PART];
+	ssize_t n;
+
+	while (p->run.out >= 0) {
+		n = read(p->run.out, bytes, sizeof bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		cl_lane_read(&p->lane, bytes, n > 0 ? (size_t)n : 0);
+		if (n <= 0)
+			close_one(&p->run.out);
+		if (p->lane.broken)
+			break;
+	}
+	explicit_bzero(bytes, sizeof bytes);
+}
+
+/* The device's time is over. */
+static bool answer(struct spawner *s, struct process *p)
+{
+	struct cl_spawn_frame f = { .kind = CL_SPAWN_ANSWER, .job = s->number, .serial = p->serial };
+
+	hear(p);
+	reap(s);
+	if (!p->ended || p->status == 0)
+		f.bytes = cl_lane_answer(&p->lane);
+	f.len = f.bytes ? 4 * (size_t)s->job.dimension : 0;
+	p->busy = false;
+	if (cl_spawn_put(&s->out, &f) != CM_OK)
+		return false;
+	if (!s->keep || p->ended || !cl_lane_goes_on(&p->lane))
+		end_process(p);
+	return true;
+}
+
+static void give(struct spawner *s, const struct cl_spawn_frame *f)
+{
+	struct process *p = &s->process[f->lane];
+
+	p->serial = f->serial;
+	p->busy = true;
+	p->until_ns = now_ns() + s->budget_ns;
+	/* What a kept process wrote since its last answer is no answer to this one. */
+	hear(p);
+	if (p->run.pid > 0 && (p->lane.broken || p->lane.ended || p->ended))
+		end_process(p);
+	cl_lane_give(&p->lane, f->bytes);
+	if (p->run.pid < 0)
+		start_process(s, p);
+	feed(s, p);
+}
+
+/* ---- jobs ---- */
+
+static void end_job(struct spawner *s)
+{
+	for (unsigned i = 0; i < s->at_once; i++) {
+		end_process(&s->process[i]);
+		cl_lane_fini(&s->process[i].lane);
+		s->process[i].busy = false;
+	}
+	cm_buf_fini(&s->payload);
+	s->number = 0;
+}
+
+static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
+{
+	struct cm_err unused;
+
+	end_job(s);
+	if (f->program >= s->programs || f->budget_ns > INT64_MAX ||
+		cm_buf_put(&s->payload, f->bytes, f->len) != CM_OK)
+		return false;
+	s->job = (struct cl_lane_job){ f->features, f->classes, f->dimension, s->payload.data,
+		s->payload.len };
+	s->program = f->program;
+	s->budget_ns = (int64_t)f->budget_ns;
+	s->keep = f->keep;
+	for (unsigned i = 0; i < s->at_once; i++)
+		if (cl_lane_init(&s->process[i].lane, &s->job, &unused) != CM_OK)
+			return false;
+	s->number = f->job;
+	return true;
+}
+
+/* false: the client breaks the protocol, and this process ends. */
+static bool take(struct spawner *s, const struct cl_spawn_frame *f)
+{
+	if (f->kind == CL_SPAWN_BEGIN)
+		return f->job > 0 && begin_job(s, f);
+	if (f->job != s->number)
+		return f->kind == CL_SPAWN_ROW || f->kind == CL_SPAWN_END;
+	if (f->kind == CL_SPAWN_END) {
+		end_job(s);
+		return true;
+	}
+	if (f->kind != CL_SPAWN_ROW || f->lane >= s->at_once || f->len != 4 * ((size_t)s->job.features + 1))
+		return false;
+	/* Slots overlap only when this machine is late: the device before has had its time. */
+	if (s->process[f->lane].busy && !answer(s, &s->process[f->lane]))
+		return false;
+	give(s, f);
+	return true;
+}
+
+static bool hear_client(struct spawner *s)
+{
+	struct cl_spawn_frame f;
+	struct cm_err unused;
+	uint8_t *room = cm_buf_room(&s->in, PART);
+	ssize_t n = room ? recv(CL_SPAWNER_SOCKET, room, PART, MSG_DONTWAIT) : 0;
+	size_t at = 0, taken;
+	enum cm_rc rc;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false;
+	s->in.len += (size_t)n;
+	while ((rc = cl_spawn_take(&s->in, at, &f, &taken, &unused)) == CM_OK) {
+		if (!take(s, &f))
+			return false;
+		at += taken;
+	}
+	cm_buf_drop(&s->in, at);
+	return rc == CM_EMORE;
+}
+
+static bool tell_client(struct spawner *s)
+{
+	while (s->out.len > 0) {
+		ssize_t n = send(CL_SPAWNER_SOCKET, s->out.data, s->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		cm_buf_drop(&s->out, (size_t)n);
+	}
+	return true;
+}
+
+/* ---- the loop ---- */
+
+/* What to wait for, and how long; false: for ever. */
+static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct timespec *wait)
+{
+	int64_t until = INT64_MAX, left;
+	const uint8_t *unused;
+
+	p[0] = (struct pollfd){ CL_SPAWNER_SOCKET, (short)(POLLIN | (s->out.len > 0 ? POLLOUT : 0)), 0 };
+	*n = 1;
+	for (unsigned i = 0; i < s->at_once; i++) {
+		const struct process *one = &s->process[i];
+
+		if (!one->busy)
+			continue;
+		until = one->until_ns < until ? one->until_ns : until;
+		if (one->run.asks >= 0)
+			p[(*n)++] = (struct pollfd){ one->run.asks, POLLIN, 0 };
+		if (one->run.out >= 0 && !one->lane.broken)
+			p[(*n)++] = (struct pollfd){ one->run.out, POLLIN, 0 };
+		if (one->run.in >= 0 && cl_lane_next(&one->lane, &unused) > 0)
+			p[(*n)++] = (struct pollfd){ one->run.in, POLLOUT, 0 };
+	}
+	left = until == INT64_MAX ? 0 : until - now_ns();
+	left = left > 0 ? left : 0;
+	*wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
+	return until != INT64_MAX;
+}
+
+static bool serve(struct spawner *s)
+{
+	struct pollfd p[1 + 3 * CL_AT_ONCE_MAX];
+	struct timespec wait;
+	nfds_t n;
+	bool until = prepare(s, p, &n, &wait);
+
+	if (ppoll(p, n, until ? &wait : NULL, NULL) < 0 && errno != EINTR)
+		return false;
+	if ((p[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !hear_client(s))
+		return false;
+	for (unsigned i = 0; i < s->at_once; i++) {
+		struct process *one = &s->process[i];
+
+		if (!one->busy)
+			continue;
+		let(one);
+		feed(s, one);
+		hear(one);
+		if (now_ns() >= one->until_ns && !answer(s, one))
+			return false;
+	}
+	reap(s);
+	return tell_client(s);
+}
+
+static bool begin(struct spawner *s, const struct cl_spawner_args *a)
+{
+	struct cl_spawn_frame ready = { .kind = CL_SPAWN_READY };
+	int program[CL_PROGRAMS_MAX];
+	struct cm_err unused;
+
+	s->programs = a->programs;
+	s->at_once = a->at_once;
+	cm_buf_init(&s->in, CL_SPAWN_MAX + PART);
+	cm_buf_init(&s->out, 2 * (size_t)CL_SPAWN_MAX);
+	cm_buf_init(&s->payload, CL_SPAWN_MAX);
+	s->in.secret = s->out.secret = 1;
+	for (unsigned i = 0; i < CL_AT_ONCE_MAX; i++)
+		s->process[i].run = CL_CELL_NOBODY;
+	for (unsigned i = 0; i < a->programs; i++)
+		program[i] = CL_SPAWNER_SOCKET + 1 + (int)i;
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	if (chdir("/") != 0 || cl_cell_enter(&s->cell, program, a->programs, a->uid, a->gid, a->lacks,
+				       a->memory, &unused) != CM_OK)
+		return false;
+	ready.job = s->cell.lacks;
+	return cl_spawn_put(&s->out, &ready) == CM_OK && tell_client(s);
+}
+
+void cl_spawner_exec(const struct cl_spawner_args *a)
+{
+	const long long value[NUMBERS] = { a->programs, a->at_once, a->memory, (long long)a->uid,
+		(long long)a->gid, a->lacks };
+	char name[] = NAME, text[NUMBERS][24], *argv[NUMBERS + 2] = { name }, *none[] = { NULL };
+
+	for (size_t i = 0; i < NUMBERS; i++) {
+		(void)snprintf(text[i], sizeof text[i], "%lld", value[i]);
+		argv[i + 1] = text[i];
+	}
+	(void)execve("/proc/self/exe", argv, none);
+}
+
+bool cl_spawner_main(int argc, char **argv, int *code)
+{
+	long long value[NUMBERS];
+	struct cl_spawner_args a;
+	static struct spawner s;
+
+	if (argc != NUMBERS + 1 || strcmp(argv[0], NAME) != 0)
+		return false;
+	for (int i = 0; i < NUMBERS; i++)
+		value[i] = strtoll(argv[i + 1], NULL, 10);
+	a = (struct cl_spawner_args){ (unsigned)value[0], (unsigned)value[1], value[2], (uid_t)value[3],
+		(gid_t)value[4], (uint32_t)value[5] };
+	*code = 1;
+	if (a.programs > CL_PROGRAMS_MAX || a.at_once < 1 || a.at_once > CL_AT_ONCE_MAX || !begin(&s, &a))
+		return true;
+	while (serve(&s))
+		;
+	end_job(&s);
+	*code = 0;
+	return true;
+}

@@ -1,0 +1,222 @@
+/* misbehaves.c - a program that devices run in tests: its payload says what it does.
+ *
+ * It answers each device's features.  A payload that names something forbidden makes it try that, and answer
+ * their negatives if it succeeds; "all" tries all of it.  With "each" a device's last feature says what it
+ * does instead of answering.  With "second" the answers of a process are negatives after its first. */
+#define _GNU_SOURCE /* memfd_create, environ */
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST 65536u
+
+static float first[MOST], x[MOST + 1], answer[MOST];
+static char *does;
+static uint32_t m, d;
+
+static int read_all(void *to, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t got = read(0, (char *)to + at, n - at);
+
+		if (got <= 0)
+			return 0;
+		at += (size_t)got;
+	}
+	return 1;
+}
+
+static void write_all(const void *from, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t put = write(1, (const char *)from + at, n - at);
+
+		if (put <= 0)
+			_exit(1);
+		at += (size_t)put;
+	}
+}
+
+/* ---- what must not succeed ---- */
+
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+static int opens(const char *path, int how)
+{
+	return open(path, how, 0600) >= 0;
+}
+
+static int tries_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			(void)sleep(1000);
+	return pid > 0;
+}
+
+static int tries_thread(void)
+{
+	pthread_t t;
+
+	return pthread_create(&t, NULL, nothing, NULL) == 0;
+}
+
+static int tries_net(void)
+{
+	static const int family[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET };
+	int pair[2];
+
+	for (size_t i = 0; i < sizeof family / sizeof family[0]; i++)
+		if (socket(family[i], SOCK_STREAM, 0) >= 0 || socket(family[i], SOCK_DGRAM, 0) >= 0)
+			return 1;
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;
+}
+
+static int tries_read(void)
+{
+	return opens("/etc/passwd", O_RDONLY) || opens("/proc/self/environ", O_RDONLY) ||
+	       opens("/", O_RDONLY | O_DIRECTORY) || opens("/proc/1/cmdline", O_RDONLY) ||
+	       opens("/bin/sh", O_RDONLY);
+}
+
+static int tries_write(void)
+{
+	return opens("/tmp/tombola-escaped", O_WRONLY | O_CREAT) ||
+	       opens("/dev/shm/tombola-escaped", O_RDWR | O_CREAT) || opens("/tmp", O_RDWR | O_TMPFILE) ||
+	       mkdir("/tmp/tombola-escaped.d", 0700) == 0 || memfd_create("x", 0) >= 0 ||
+	       opens("/proc/self/comm", O_WRONLY) || opens("/lib/tombola-escaped", O_WRONLY | O_CREAT);
+}
+
+static int tries_exec(void)
+{
+	char *argv[] = { "sh", "-c", "exit 0", NULL }, *none[] = { NULL };
+
+	/* Where it succeeds there is no answer. */
+	if (strcmp(does, "exec") == 0 || strcmp(does, "all") == 0) {
+		(void)execve("/bin/sh", argv, none);
+		(void)execve("/lib64/ld-linux-x86-64.so.2", argv, none);
+		(void)execveat(3, "", argv, none, AT_EMPTY_PATH);
+	}
+	return 0;
+}
+
+static int tries_others(void)
+{
+	return kill(1, 0) == 0 || kill(getppid(), 0) == 0 || ptrace(PTRACE_TRACEME, 0, 0, 0) == 0 ||
+	       shmget(IPC_PRIVATE, 4096, 0600) >= 0 || setuid(0) == 0 || getuid() == 0 || chroot("/") == 0;
+}
+
+static int finds_more(void)
+{
+	for (int fd = 3; fd < 4096; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return 1;
+	return environ[0] != NULL;
+}
+
+static int tries_memory(void)
+{
+	size_t n = (size_t)4 << 30;
+	char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p != MAP_FAILED;
+}
+
+static const struct {
+	const char *name;
+	int (*tries)(void);
+} forbidden[] = { { "fork", tries_fork }, { "thread", tries_thread }, { "net", tries_net },
+	{ "read", tries_read }, { "write", tries_write }, { "exec", tries_exec }, { "others", tries_others },
+	{ "more", finds_more }, { "memory", tries_memory } };
+
+/* ---- what must not be an answer ---- */
+
+static int is(const char *name)
+{
+	return strcmp(does, name) == 0;
+}
+
+static void answer_badly(void)
+{
+	if (is("hang"))
+		for (;;)
+			(void)sleep(1000);
+	if (is("spin"))
+		for (volatile int i = 0;; i++)
+			;
+	if (is("late"))
+		(void)nanosleep(&(const struct timespec){ 100, 0 }, NULL);
+	if (is("exit"))
+		_exit(0);
+	if (is("crash"))
+		__builtin_trap();
+	if (is("nan"))
+		answer[0] = NAN;
+	if (is("infinite"))
+		answer[0] = -INFINITY;
+	if (is("huge"))
+		answer[0] = 3e38F;
+	write_all(answer, 4 * (size_t)d - (is("short") ? 1 : 0));
+	if (is("long"))
+		write_all(answer, 1);
+	if (is("fails"))
+		_exit(3);
+	if (is("stays"))
+		for (;;)
+			(void)sleep(1000);
+}
+
+static const char *const instead[] = { "hang", "spin", "late", "exit", "crash", "short", "long", "fails",
+	"nan", "infinite" };
+
+static void one_device(int number)
+{
+	int found = number > 0 && is("second");
+
+	if (is("each") && x[m - 1] < 10)
+		does = (char *)(uintptr_t)instead[(size_t)x[m - 1]];
+
+	if (number == 0)
+		memcpy(first, x, 4 * (size_t)m);
+	for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
+		if (is(forbidden[i].name) || is("all"))
+			found += forbidden[i].tries();
+	for (uint32_t i = 0; i < d; i++)
+		answer[i] = (found ? -1.0F : 1.0F) * (i >= m ? 0 : is("leak") ? first[i] : x[i]);
+	answer_badly();
+}
+
+int main(void)
+{
+	uint32_t head[5], len;
+
+	if (!read_all(head, sizeof head) || head[0] != 16 || head[1] != 1 || !read_all(&len, 4))
+		return 2;
+	m = head[2];
+	d = head[4];
+	does = calloc(1, (size_t)len + 1);
+	if (!does || m > MOST || d > MOST || !read_all(does, len))
+		return 2;
+	for (int number = 0; read_all(&len, 4); number++) {
+		if (len != 4 * (m + 1) || !read_all(x, len))
+			return 2;
+		one_device(number);
+	}
+	return 0;
+}
