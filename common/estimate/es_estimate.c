@@ -1,6 +1,7 @@
-/* es_estimate.c - the memory of an answer. */
+/* es_estimate.c - the memory of an answer, and an item that nothing is known of. */
 #include "es_estimate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void es_estimate_fini(struct es_estimate *e)
@@ -8,4 +9,12 @@ void es_estimate_fini(struct es_estimate *e)
 	free(e->item);
 	free(e->names);
 	*e = (struct es_estimate){ 0 };
+}
+
+void es_item_undefined(double low, double high, struct qy_item *item)
+{
+	item->value = item->projected = (double)NAN;
+	item->variance = (double)INFINITY;
+	item->lower = item->joint_lower = low;
+	item->upper = item->joint_upper = high;
 }

@@ -28,3 +28,5 @@ struct es_estimate {
 	char *names;        /* memory of labels that the query does not have; NULL if it has them; owned */
 };
 void es_estimate_fini(struct es_estimate *e);
+/* An item that nothing is known of but its range: label, none, bias and below_noise are not touched. */
+void es_item_undefined(double low, double high, struct qy_item *item);

@@ -37,12 +37,41 @@ void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *ite
 	item->label = item->none ? QY_NONE_LABEL : q->category[i];
 }
 
+/* Who sent a message, and at least one, for what is divided by it. */
+static double senders(const struct es_support *s, double n)
+{
+	return s->sampled ? fmax((double)s->asked, 1) : n;
+}
+
+/* What one holder more adds to the messages that are to be expected. */
+static double slope_of(const struct es_support *s, double n)
+{
+	return (s->keep - s->other) * (s->sampled ? senders(s, n) / n : 1);
+}
+
+/* The chance that a message of one of those asked supports an item of c holders. */
+static double chance_of(const struct es_support *s, double n, double c)
+{
+	return s->other + (s->keep - s->other) * c / n;
+}
+
+/* Of the messages: that of so many independent ones, less what is due to nobody's being asked twice. */
+static double asked_variance(const struct es_support *s, double n, double c)
+{
+	double asked = senders(s, n), p = chance_of(s, n, c), more = s->keep - s->other;
+	double twice = n > 1 ? (asked - 1) / (n - 1) : 0;
+
+	return asked * (p * (1 - p) - more * more * (c / n) * (1 - c / n) * twice);
+}
+
 double es_support_variance(const struct es_support *s, double n, double c)
 {
+	double slope = slope_of(s, n);
 	double noise =
 		s->noise.mean > 0 ? es_noise_variance(&s->noise) : s->dummies * s->blanket * (1 - s->blanket);
-	double slope = s->keep - s->other;
 
+	if (s->sampled)
+		return asked_variance(s, n, c) / (slope * slope);
 	return (c * s->keep * s->flip + (n - c) * s->other * (1 - s->other) + noise) / (slope * slope);
 }
 
@@ -54,7 +83,21 @@ static bool is_certain(const struct es_support *s)
 
 static double estimate_of(const struct work *w, double messages)
 {
-	return (messages - w->expected) / (w->s->keep - w->s->other);
+	return (messages - w->expected) / slope_of(w->s, (double)w->n);
+}
+
+/* tail() where some are asked only. */
+static double asked_tail(struct work *w, uint64_t c, int64_t m, bool least)
+{
+	struct es_law law = { 0 };
+	double sum = 0;
+
+	if (!es_law_binomial(&law, w->s->asked, chance_of(w->s, (double)w->n, (double)c)))
+		w->no_memory = true;
+	else
+		sum = least ? es_law_at_least(&law, m) : es_law_at_most(&law, m);
+	es_law_fini(&law);
+	return sum;
 }
 
 /* P(messages >= m) if `least`, else P(messages <= m), when c participants hold the item. */
@@ -63,6 +106,8 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 	struct es_law kept = { 0 }, others = { 0 }, noise = { 0 };
 	double sum = 0;
 
+	if (w->s->sampled)
+		return asked_tail(w, c, m, least);
 	if (!es_law_binomial(&kept, c, w->s->keep) || !es_law_binomial(&others, w->n - c, w->s->other) ||
 		!es_law_sum(&noise, &others, &w->blanket)) {
 		w->no_memory = true;
@@ -89,7 +134,7 @@ static double lower_limit(struct work *w, int64_t m, double a)
 	uint64_t low = 0, high = w->n;
 
 	if (es_law_at_least(&w->nobody, m) > a)
-		return ((double)m - (double)es_law_upper(&w->nobody, a)) / (w->s->keep - w->s->other);
+		return ((double)m - (double)es_law_upper(&w->nobody, a)) / slope_of(w->s, (double)w->n);
 	/* Rejected at low; the law grows with c. */
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
@@ -108,7 +153,7 @@ static double upper_limit(struct work *w, int64_t m, double a)
 	uint64_t low = 0, high = w->n + 1;
 
 	if (es_law_at_most(&w->nobody, m) <= a)
-		return ((double)m - (double)es_law_lower(&w->nobody, a)) / (w->s->keep - w->s->other);
+		return ((double)m - (double)es_law_lower(&w->nobody, a)) / slope_of(w->s, (double)w->n);
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
 
@@ -118,6 +163,12 @@ static double upper_limit(struct work *w, int64_t m, double a)
 			high = c;
 	}
 	return (double)low;
+}
+
+/* Of what c holders add to the messages. */
+static double kept_variance(const struct work *w, double c)
+{
+	return w->s->sampled ? asked_variance(w->s, (double)w->n, c) : c * w->s->keep * w->s->flip;
 }
 
 static struct limits find_limits(struct work *w, uint64_t messages)
@@ -131,7 +182,7 @@ static struct limits find_limits(struct work *w, uint64_t messages)
 			m - (double)es_law_lower(&w->nobody, w->alpha),
 			m - (double)es_law_upper(&w->nobody, w->joint_alpha),
 			m - (double)es_law_lower(&w->nobody, w->joint_alpha), true };
-	if (w->exact && c * w->s->keep * w->s->flip < VARIANCE_EXACT)
+	if (w->exact && kept_variance(w, c) < VARIANCE_EXACT)
 		return (struct limits){ lower_limit(w, count, w->alpha), upper_limit(w, count, w->alpha),
 			lower_limit(w, count, w->joint_alpha), upper_limit(w, count, w->joint_alpha), true };
 	return (struct limits){ value - w->z * sd, value + w->z * sd, value - w->joint_z * sd,
@@ -151,11 +202,12 @@ static struct limits limits_of(struct work *w, uint64_t messages)
 
 static bool work_init(struct work *w, const struct es_support *s, uint64_t n, size_t items)
 {
+	uint64_t sent = s->sampled ? s->asked : n;
 	struct es_law others = { 0 };
 	bool good = true;
 
 	*w = (struct work){ .s = s, .n = n };
-	w->expected = s->dummies * s->blanket + (double)n * s->other;
+	w->expected = s->dummies * s->blanket + (double)sent * s->other;
 	w->alpha = 0.025;
 	w->joint_alpha = es_joint_tail(items);
 	w->z = es_normal_upper(w->alpha);
@@ -171,7 +223,7 @@ static bool work_init(struct work *w, const struct es_support *s, uint64_t n, si
 	/* Too wide a window: the normal law serves. */
 	if (!w->exact)
 		return w->blanket.len == 0;
-	good = es_law_binomial(&others, n, s->other) && es_law_sum(&w->nobody, &w->blanket, &others);
+	good = es_law_binomial(&others, sent, s->other) && es_law_sum(&w->nobody, &w->blanket, &others);
 	es_law_fini(&others);
 	return good;
 }
@@ -210,13 +262,29 @@ static double noise_floor(const struct work *w)
 			: w->joint_z * sqrt(es_support_variance(w->s, (double)w->n, 0));
 }
 
+/* Nobody was asked. */
+static void fill_unknown(struct qy_item *item, size_t n, uint64_t reports, double *floor)
+{
+	*floor = (double)reports;
+	for (size_t i = 0; i < n; i++) {
+		es_item_undefined(0, (double)reports, &item[i]);
+		item[i].projected = (double)reports / (double)n;
+		item[i].below_noise = true;
+	}
+}
+
 enum cm_rc es_support_items(const struct es_support *s, const uint64_t *supports, size_t n, uint64_t reports,
 	size_t joint, struct qy_item *item, double *floor, struct cm_err *err)
 {
 	struct work w = { 0 };
-	double *projected = calloc(n, sizeof *projected);
+	double *projected;
 	enum cm_rc rc = CM_OK;
 
+	if (s->sampled && s->asked == 0) {
+		fill_unknown(item, n, reports, floor);
+		return CM_OK;
+	}
+	projected = calloc(n, sizeof *projected);
 	if (!projected || !work_init(&w, s, reports, joint)) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;

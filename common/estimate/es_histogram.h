@@ -14,12 +14,21 @@ struct es_support {
 	double blanket;
 	/* Where its mean is not 0, the dummies have another law, N blanket its mean: P = 1 and Q = 0 then. */
 	struct es_noise noise;
+	/* Only A = `asked` of the n, 0 to n, sent a message, drawn evenly whatever they hold; there are no
+	 * dummies and P < 1.  K of the A are holders, a hypergeometric number,
+	 * M = Bin(K, P) + Bin(A - K, Q), and c is estimated by n / A (M - A Q) / (P - Q).  Intervals take
+	 * Bin(A, Q + (P - Q) c / n) for M: M is a sum of independent bits with the same mean (its generating
+	 * function has real roots only, Vatutin and Mikhailov 1982), so one from its mean on outwards its
+	 * tails are not above the binomial's (Hoeffding 1956, Theorem 5). */
+	bool sampled;
+	uint64_t asked;
 };
 
 /* Label of bin i: its category's, or that of the symbol of none, which item->none says, too. */
 void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *item);
 
-/* Variance of the estimate of a true count c of n participants. */
+/* Variance of the estimate of a true count c of n participants; given `asked`, and of at
+ * least one, where `sampled`. */
 double es_support_variance(const struct es_support *s, double n, double c);
 
 /* As es_support_estimate, for n items that are a histogram of their own among `joint` items in all:
@@ -36,6 +45,7 @@ CM_CHECK enum cm_rc es_support_items(const struct es_support *s, const uint64_t 
  *   fewer than 100 expected noise messages
  *                                exact: the counts c whose law of M does not reject what was seen;
  *   else                         normal, with c = max(estimate, 0) in the variance.
- * They are not cut to [0, n]; `projected` is (es_project.h). */
+ * They are not cut to [0, n]; `projected` is (es_project.h).  Where nobody was asked, the items are undefined
+ * and the interval is [0, n]. */
 CM_CHECK enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support *s,
 	const uint64_t *supports, uint64_t reports, struct es_estimate *out, struct cm_err *err);

@@ -141,14 +141,6 @@ enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uint64_t rep
 	return rc;
 }
 
-void es_item_undefined(double low, double high, struct qy_item *item)
-{
-	item->value = item->projected = (double)NAN;
-	item->variance = (double)INFINITY;
-	item->lower = item->joint_lower = low;
-	item->upper = item->joint_upper = high;
-}
-
 static void fill_sum(const struct qy_query *q, const struct es_sums *s, double b, struct qy_item *item)
 {
 	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025), half;

@@ -51,8 +51,6 @@ struct es_ratio es_fieller(const struct es_sums *s, double z);
  * out of memory. */
 CM_CHECK enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uint64_t reports, size_t joint,
 	struct qy_item *item, double *floor, struct cm_err *err);
-/* A number's item that nothing is known of but its range. */
-void es_item_undefined(double low, double high, struct qy_item *item);
 
 /* The mean or sum item from the sum of levels 0..b (score) and the holders (weight), rounding to a level
  * counted; as q->kind asks. */

@@ -218,7 +218,8 @@ static void devices_without_a_reading_are_counted_apart_and_rightly(void **state
 		{ "hadamard", 1, 0, 0, QY_NONE_SYMBOL, 0 }, { "hashed", INFINITY, 2, 4, QY_NONE_SYMBOL, 0 },
 		{ "cheu", 2, 1, 0, QY_NONE_SYMBOL, 0 }, { "balcer-cheu", INFINITY, 2, 4, QY_NONE_SYMBOL, 0 },
 		{ "gspa-classes", 2, 0, 0, QY_NONE_SYMBOL, 0 }, { "marginals", 2, 0, 0, QY_NONE_SYMBOL, 0 },
-		{ "marginals", INFINITY, 3, 0, QY_NONE_SYMBOL, 0 } };
+		{ "marginals", INFINITY, 3, 0, QY_NONE_SYMBOL, 0 },
+		{ "parallel", 2, 0, 0, QY_NONE_SYMBOL, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

@@ -296,6 +296,26 @@ static void combinations_are_unbiased_and_cover(void **state)
 		check(&scenes[i]);
 }
 
+/* ---- one slot of each ---- */
+
+/* Of a level or a marginal that a device drew: exact laws where few messages are expected, normal ones else;
+ * a node that nearly all hold, where the devices that were not asked make the error. */
+static void slots_that_devices_draw_are_unbiased_and_cover(void **state)
+{
+	struct scene scenes[] = { ranges(8, 2, 1, 0, 1000, 800), ranges(16, 4, 3, 0, 500, 500),
+		ranges(8, 2, 4, 0, 2000, 300), marginals(1, 0, 1000, 800), marginals(4, 0, 2000, 300) };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+		scenes[i].row = scenes[i].query.kind == QY_RANGES ? "hierarchy" : "parallel";
+		/* Few messages: intervals as if a device could be asked twice, so wider. */
+		scenes[i].most_cover = 0.995;
+		/* The stated one is taken at the estimate, of few messages. */
+		scenes[i].most_variance = 1.05;
+		check(&scenes[i]);
+	}
+}
+
 /* ---- vectors ---- */
 
 /* Even coordinates of all devices alike, where the stated variance is exact; odd ones spread, a third at an
@@ -384,6 +404,7 @@ int main(void)
 		cmocka_unit_test(means_and_sums_from_digits_are_unbiased_and_cover),
 		cmocka_unit_test(nodes_of_ranges_are_unbiased_and_cover),
 		cmocka_unit_test(combinations_are_unbiased_and_cover),
+		cmocka_unit_test(slots_that_devices_draw_are_unbiased_and_cover),
 		cmocka_unit_test(coordinates_are_unbiased_and_cover),
 	};
 

@@ -19,7 +19,7 @@ ROWS = {
     "hashed": "bins:I dummies:I dummy_chance:Q size:I", "balcer-cheu": "bins:I dummies:I size:I",
     "cheu": "bins:I dummies:I keep:Q other:Q", "vrr": "dimension:I size:I keep:Q",
     "words": SLOTS, "harmony": SLOTS, "digits": SLOTS, "ranges": SLOTS, "marginals": SLOTS, "ss-simple": SLOTS,
-    "ss-double": SLOTS, "gspa-classes": SLOTS, "gspa-pooled": SLOTS,
+    "ss-double": SLOTS, "gspa-classes": SLOTS, "gspa-pooled": SLOTS, "hierarchy": SLOTS, "parallel": SLOTS,
     "rotated": ("scale:Q", SLOT), "ss-topk": ("size:I", SLOT),
 }
 

@@ -30,17 +30,20 @@ def rows(epsilon0, least):
         "rotated": VECTOR | of | {"range": [-40.0, 40.0], "slots": 4, "size": 2}, "ss-simple": VECTOR | of | {"levels": 3},
         "ss-double": VECTOR | of | {"levels": 3, "slots": 2}, "ss-topk": VECTOR | of | {"levels": 3, "size": 2},
         "gspa-classes": HISTOGRAM | of | {"classes": [low, high]}, "gspa-pooled": HISTOGRAM | of | {"classes": [low, high]},
+        "hierarchy": of | {"type": "ranges", "range": [0.0, 40.0], "leaves": 25, "fanout": 5},
+        "parallel": of | {"type": "marginals", "marginals": [["parallel", "fan"], ["fan"]], "columns": [
+            {"field": "parallel", "values": COLOURS}, {"field": "fan", "values": ["on", "off"]}]},
     }
 
 
 NAMES = list(rows(1.0, 1))
-NO_PROTOCOL = ("ranges", "marginals", "prefixes")  # these types have one row
+NO_PROTOCOL = ("ranges", "marginals", "prefixes")  # the defaults of their types
 
 
 def plan(n, epsilon0, **keys):
     """The entries, of n devices each."""
     return [{"query": name, "min_reports": n, "target": n, "window": "1h", **row, **keys,
-             **({} if name == "marginals" else {"field": name}), **({} if name in NO_PROTOCOL else {"protocol": name})}
+             **({} if row["type"] == "marginals" else {"field": name}), **({} if name in NO_PROTOCOL else {"protocol": name})}
             for name, row in rows(epsilon0, n // 4).items()]
 
 

@@ -121,7 +121,8 @@ GSPA = ("gspa-classes", "gspa-pooled")
 def test_no_row_is_left_out():
     run = subprocess.run([program("tombola"), "plan", "protocols", "--json"], capture_output=True, text=True)
     rows = {p["name"] for p in json.loads(run.stdout)["protocols"]}
-    assert rows == {*HISTOGRAMS, *NUMBERS, *VECTORS, *GSPA, "rotated", "ss-topk", "ranges", "marginals", "prefixes"}
+    assert rows == {*HISTOGRAMS, *NUMBERS, *VECTORS, *GSPA, "rotated", "ss-topk", "ranges", "marginals", "prefixes",
+                    "hierarchy", "parallel"}
 
 
 def test_histograms_of_states(tmp_path):
@@ -160,16 +161,18 @@ def test_quantiles_of_telemetry(tmp_path):
 
 def test_ranges_marginals_and_prefixes_of_telemetry(tmp_path):
     rows, rate = shuttle(), Rate()
-    items = play(tmp_path / "ranges", rows, type="ranges", field="heat", range=[0.0, 125.0], leaves=25, fanout=5,
-                 epsilon0=4.0)
-    rate.add("ranges", items, [sum(at * width <= r["heat"] < (at + 1) * width for r in rows)
-                               for width, number in ((25, 5), (5, 25)) for at in range(number)])
+    for row in ("ranges", "hierarchy"):
+        items = play(tmp_path / row, rows, type="ranges", protocol=row, field="heat", range=[0.0, 125.0], leaves=25, fanout=5,
+                     epsilon0=4.0)
+        rate.add(row, items, [sum(at * width <= r["heat"] < (at + 1) * width for r in rows)
+                              for width, number in ((25, 5), (5, 25)) for at in range(number)])
     columns = [{"field": "class", "values": sorted({r["class"] for r in rows})},
                {"field": "hot", "values": ["False", "True"]}]
-    items = play(tmp_path / "marginals", rows, type="marginals", columns=columns, marginals=[["class", "hot"], ["hot"]],
-                 epsilon0=3.0)
     truth = Counter(f"class={r['class']},hot={r['hot']}" for r in rows) + Counter(f"hot={r['hot']}" for r in rows)
-    rate.add("marginals", items, [truth[i["label"]] for i in items])
+    for row in ("marginals", "parallel"):
+        items = play(tmp_path / row, rows, type="marginals", protocol=row, columns=columns,
+                     marginals=[["class", "hot"], ["hot"]], epsilon0=3.0)
+        rate.add(row, items, [truth[i["label"]] for i in items])
     items = play(tmp_path / "prefixes", rows, type="prefixes", field="class", bits=8, epsilon0=5.0)
     first = Counter(hexadecimal(r["class"], 8) for r in rows)
     assert set(first) <= {i["label"] for i in items}

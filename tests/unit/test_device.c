@@ -64,6 +64,8 @@ static const struct {
 	{ "digits", &number, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 2) } } } },
 	{ "ranges", &ranges, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 4) } } } },
 	{ "marginals", &marginals, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 3) } } } },
+	{ "hierarchy", &ranges, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 4) } } } },
+	{ "parallel", &marginals, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 3) } } } },
 	{ "prefixes", &prefixes, { .mixbins = { .bins = 4, .keep = KEEP } } },
 	{ "words", &vector, { .slots = { .kinds = 1, .slot = { SLOT(2, 2, 2) } } } },
 	{ "harmony", &vector, { .slots = { .kinds = 1, .slot = { SLOT(1, D, 2) } } } },

@@ -17,7 +17,8 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	static const char *const names[] = { "grr", "levels", "bins", "mixbins", "rappor", "oue", "subset",
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
 		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
-		"rotated", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled" };
+		"rotated", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled", "hierarchy",
+		"parallel" };
 	size_t rows = 0;
 
 	(void)state;
@@ -80,6 +81,8 @@ static const struct {
 	{ { "digits", QY_MEAN, { .epsilon0 = 2, .levels = 4096, .size = 64 } }, 16, 128, 2 },
 	{ { "ranges", QY_RANGES, { .epsilon0 = 2 } }, 16, 12, 2 },
 	{ { "ranges", QY_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
+	{ { "hierarchy", QY_RANGES, { .epsilon0 = 2 } }, 16, 12, 1 },
+	{ { "parallel", QY_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 1 },
 	{ { "ss-simple", QY_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
 	{ { "ss-double", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_reports = 9 } }, 16, 18,
 		2 },
@@ -149,6 +152,15 @@ static const struct {
 	struct wish wish;
 	const char *said;
 } impossible[] = {
+	{ { "hierarchy", QY_MARGINALS, { .epsilon0 = 1 } }, "hierarchy: answers ranges only" },
+	{ { "hierarchy", QY_RANGES, { .epsilon0 = 1, .dummies = 1 } }, "hierarchy: dummies must be 0" },
+	{ { "hierarchy", QY_RANGES, { .epsilon0 = INFINITY } }, "hierarchy: epsilon0 must be finite" },
+	{ { "hierarchy", QY_RANGES, { .epsilon0 = 17 } }, "hierarchy: epsilon0 must be above 0" },
+	{ { "hierarchy", QY_RANGES, { .epsilon0 = 1, .shuffler_dummies = 1 } },
+		"the shuffler adds no dummies" },
+	{ { "parallel", QY_RANGES, { .epsilon0 = 1 } }, "parallel: answers marginals only" },
+	{ { "parallel", QY_MARGINALS, { .epsilon0 = 1, .dummy_chance = 1 } }, "parallel: dummies must be 0" },
+	{ { "parallel", QY_MARGINALS, { .epsilon0 = INFINITY } }, "parallel: epsilon0 must be finite" },
 	{ { "grr", QY_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },
 	{ { "bins", QY_MEAN, { .epsilon0 = INFINITY, .dummies = 1 } }, "bins: answers histograms only" },
 	{ { "mixbins", QY_MEAN, { .epsilon0 = 1 } }, "mixbins: answers histograms only" },

@@ -251,7 +251,8 @@ static void a_peers_slots_for_another_question_are_refused(void **state)
 	static const struct {
 		const char *row;
 		enum qy_kind kind;
-	} rows[] = { { "digits", QY_MEAN }, { "ranges", QY_RANGES }, { "marginals", QY_MARGINALS } };
+	} rows[] = { { "digits", QY_MEAN }, { "ranges", QY_RANGES }, { "marginals", QY_MARGINALS },
+		{ "hierarchy", QY_RANGES }, { "parallel", QY_MARGINALS } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -27,28 +27,36 @@ uint32_t pt_marginals_combinations(const struct qy_query *q, uint32_t i)
 	return k;
 }
 
-enum cm_rc pt_marginals_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_marginals_query(
+	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
 	if (q->kind != QY_MARGINALS)
-		return cm_fail(err, code, "%s: answers marginals only", pt_device_marginals.name);
+		return cm_fail(err, code, "%s: answers marginals only", row->name);
 	for (uint32_t i = 0; i < q->marginals; i++) {
 		uint32_t k = pt_marginals_combinations(q, i);
 
 		if (k < 2 || k > PR_CATEGORIES_MAX)
 			return cm_fail(err, code,
-				"%s: marginal %u has fewer than 2 combinations, or more than %u",
-				pt_device_marginals.name, i + 1, PR_CATEGORIES_MAX);
+				"%s: marginal %u has fewer than 2 combinations, or more than %u", row->name,
+				i + 1, PR_CATEGORIES_MAX);
 	}
 	return CM_OK;
 }
 
-static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
+void pt_marginals_slots(const struct qy_query *q, struct pt_randomizer *p)
 {
-	enum cm_rc rc = pt_marginals_query(q, CM_EPROTO, err);
+	p->slots.kinds = q->marginals;
+	for (uint32_t i = 0; i < q->marginals; i++)
+		p->slots.slot[i] = (struct pt_slot){
+			.count = 1, .groups = 1, .each.bins = pt_marginals_combinations(q, i)
+		};
+}
 
-	if (rc == CM_OK)
-		rc = pt_slots_check(p, err);
-	if (rc == CM_OK && p->slots.kinds != q->marginals)
+enum cm_rc pt_marginals_fit(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	if (p->slots.kinds != q->marginals)
 		rc = cm_fail(err, CM_EPROTO, "%s: %u slots for %u marginals", p->row->name, p->slots.kinds,
 			q->marginals);
 	for (uint32_t i = 0; rc == CM_OK && i < q->marginals; i++)
@@ -59,9 +67,18 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return rc;
 }
 
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
+{
+	enum cm_rc rc = pt_marginals_query(p->row, q, CM_EPROTO, err);
+
+	if (rc == CM_OK)
+		rc = pt_slots_check(p, err);
+	return rc == CM_OK ? pt_marginals_fit(q, p, err) : rc;
+}
+
 /* The combination's index, the last column of the set running fastest.  The strides are public. */
-static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+uint64_t pt_marginals_word(const struct qy_query *q, const struct pt_randomizer *p,
+	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint64_t index = 0;
 
@@ -77,7 +94,7 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
-	pt_slots_encode(q, p, value, word, rng, records);
+	pt_slots_encode(q, p, value, pt_marginals_word, rng, records);
 }
 
 const struct pt_device pt_device_marginals = {

@@ -1,5 +1,5 @@
 /* pt_marginals_analysis.c - the analysis half of pt_marginals.c: the row's plan, loss, counts and answer. */
-#include "pt_marginals.h"
+#include "pt_marginals_analysis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,16 +15,14 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { .slots.kinds = q->marginals };
-	enum cm_rc rc = pt_marginals_query(q, CM_ECONFIG, err);
+	struct pt_randomizer made = { 0 };
+	enum cm_rc rc = pt_marginals_query(row->device, q, CM_ECONFIG, err);
 
 	made.row = row->device;
-	for (uint32_t i = 0; rc == CM_OK && i < q->marginals; i++) {
-		made.slots.slot[i] = (struct pt_slot){
-			.count = 1, .groups = 1, .each.bins = pt_marginals_combinations(q, i)
-		};
+	if (rc == CM_OK)
+		pt_marginals_slots(q, &made);
+	for (uint32_t i = 0; rc == CM_OK && i < made.slots.kinds; i++)
 		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
-	}
 	if (rc == CM_OK)
 		rc = pt_slots_limit(&made, err);
 	if (rc == CM_OK)
@@ -99,19 +97,17 @@ static enum cm_rc make_items(const struct qy_query *q, size_t n, struct es_estim
 	return CM_OK;
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
-	struct cm_err *err)
+enum cm_rc pt_marginals_answer(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_law *law,
+	const uint64_t *counts, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
 	struct es_estimate e = { .reports = reports };
 	size_t n = pt_slots_symbols(p), at = 0;
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
-	(void)row;
 	if (rc == CM_OK)
 		rc = make_items(q, n, &e, err);
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
-		struct es_support s = pt_slot_support(&p->slots.slot[i], reports, 1);
+		struct es_support s = law(&p->slots.slot[i], counts + at, reports);
 		double floor;
 
 		rc = es_support_items(
@@ -126,21 +122,34 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_randomizer *p, uint64_t participants)
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
+	struct cm_err *err)
+{
+	(void)row;
+	return pt_marginals_answer(q, p, pt_slots_support, counts, reports, out, err);
+}
+
+double pt_marginals_error(const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants)
 {
 	double sum = 0, items = 0;
 
-	(void)row;
-	(void)q;
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct es_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
+		struct es_support s = law(p, &p->slots.slot[i], participants);
 		double error = es_support_expected_error(&s, participants, p->slots.slot[i].each.bins);
 
 		sum += error * error * p->slots.slot[i].each.bins;
 		items += p->slots.slot[i].each.bins;
 	}
 	return sqrt(sum / items);
+}
+
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	(void)row;
+	(void)q;
+	return pt_marginals_error(p, pt_slots_before, participants);
 }
 
 const struct pt_protocol pt_row_marginals = {

@@ -19,14 +19,15 @@ static uint32_t depth(const struct qy_query *q)
 	return nodes == q->leaves && nodes <= PR_CATEGORIES_MAX ? levels : 0;
 }
 
-enum cm_rc pt_ranges_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err)
+enum cm_rc pt_ranges_query(
+	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err)
 {
 	if (q->kind != QY_RANGES)
-		return cm_fail(err, code, "%s: answers ranges only", pt_device_ranges.name);
+		return cm_fail(err, code, "%s: answers ranges only", row->name);
 	if (depth(q) == 0)
 		return cm_fail(err, code,
-			"%s: %u leaves are no power of the fanout %u, or not between 2 and %u",
-			pt_device_ranges.name, (unsigned)q->leaves, (unsigned)q->fanout, PR_CATEGORIES_MAX);
+			"%s: %u leaves are no power of the fanout %u, or not between 2 and %u", row->name,
+			(unsigned)q->leaves, (unsigned)q->fanout, PR_CATEGORIES_MAX);
 	return CM_OK;
 }
 
@@ -43,15 +44,10 @@ void pt_ranges_slots(const struct qy_query *q, struct pt_randomizer *p)
 	}
 }
 
-static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
+enum cm_rc pt_ranges_fit(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	struct pt_randomizer want = { 0 };
-	enum cm_rc rc = pt_ranges_query(q, CM_EPROTO, err);
 
-	if (rc == CM_OK)
-		rc = pt_slots_check(p, err);
-	if (rc != CM_OK)
-		return rc;
 	pt_ranges_slots(q, &want);
 	if (p->slots.kinds != want.slots.kinds)
 		return cm_fail(err, CM_EPROTO, "%s: %u slots for a tree of %u levels", p->row->name,
@@ -63,6 +59,15 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return CM_OK;
 }
 
+static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
+{
+	enum cm_rc rc = pt_ranges_query(p->row, q, CM_EPROTO, err);
+
+	if (rc == CM_OK)
+		rc = pt_slots_check(p, err);
+	return rc == CM_OK ? pt_ranges_fit(q, p, err) : rc;
+}
+
 /* A slot has a bin for each node of its level, and the last for the symbol of none, if there is one. */
 uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
@@ -71,7 +76,7 @@ uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p
 
 /* The node of level i above the number; the grids are nested, so no division of a secret is needed.  The
  * upper end of the range belongs to the last node. */
-static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
+uint64_t pt_ranges_word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng)
 {
 	uint64_t nodes = pt_ranges_nodes(q, p, i), node = (value->x * nodes) >> 32;
@@ -85,7 +90,7 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
-	pt_slots_encode(q, p, value, word, rng, records);
+	pt_slots_encode(q, p, value, pt_ranges_word, rng, records);
 }
 
 const struct pt_device pt_device_ranges = {

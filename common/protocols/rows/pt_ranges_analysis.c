@@ -1,5 +1,5 @@
 /* pt_ranges_analysis.c - the analysis half of pt_ranges.c: the row's plan, loss, counts and answer. */
-#include "pt_ranges.h"
+#include "pt_ranges_analysis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	struct pt_randomizer made = { 0 };
-	enum cm_rc rc = pt_ranges_query(q, CM_ECONFIG, err);
+	enum cm_rc rc = pt_ranges_query(row->device, q, CM_ECONFIG, err);
 
 	made.row = row->device;
 	if (rc == CM_OK)
@@ -82,14 +82,16 @@ static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es
 		return rc;
 	if (first)
 		e->item[e->n - 1] = item;
+	if (isnan(item.value))
+		return CM_OK;
 	all->none += weight * item.value;
 	all->weight += weight;
 	return CM_OK;
 }
 
 /* Every node's raw estimate, and beside it the consistent one: nodes sum to those who have a reading. */
-static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	struct es_estimate *e, struct cm_err *err)
+static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_law *law,
+	const uint64_t *counts, struct es_estimate *e, struct cm_err *err)
 {
 	double variance[PT_SLOTS_MAX], n = (double)e->reports, *value = calloc(e->n, sizeof *value);
 	size_t nodes = e->n - qy_query_symbols(q), at = 0;
@@ -97,7 +99,7 @@ static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomize
 	enum cm_rc rc = value ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 
 	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
-		struct es_support s = pt_slot_support(&p->slots.slot[i], e->reports, 1);
+		struct es_support s = law(&p->slots.slot[i], counts, e->reports);
 		double floor;
 
 		rc = es_support_items(
@@ -110,7 +112,7 @@ static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomize
 			rc = add_none(&s, *counts++, e, i == 0, &all, err);
 	}
 	for (size_t i = 0; rc == CM_OK && i < nodes; i++)
-		value[i] = e->item[i].value;
+		value[i] = isnan(e->item[i].value) ? e->item[i].projected : e->item[i].value;
 	if (rc == CM_OK)
 		es_tree_consistent(value, q->fanout, p->slots.kinds, variance,
 			all.weight > 0 ? n - all.none / all.weight : n);
@@ -120,12 +122,21 @@ static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomize
 	return rc;
 }
 
-static enum cm_rc fill(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	struct es_estimate *e, struct cm_err *err)
+enum cm_rc pt_ranges_answer(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_law *law,
+	const uint64_t *counts, uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
-	enum cm_rc rc = make_items(q, p, e, err);
+	struct es_estimate e = { .reports = reports };
+	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);
 
-	return rc == CM_OK ? fill_items(q, p, counts, e, err) : rc;
+	if (rc == CM_OK)
+		rc = make_items(q, p, &e, err);
+	if (rc == CM_OK)
+		rc = fill_items(q, p, law, counts, &e, err);
+	if (rc == CM_OK)
+		*out = e;
+	else
+		es_estimate_fini(&e);
+	return rc;
 }
 
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
@@ -133,22 +144,28 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	struct cm_err *err)
 {
 	(void)row;
-	return pt_slots_estimate(q, p, counts, reports, fill, out, err);
+	return pt_ranges_answer(q, p, pt_slots_support, counts, reports, out, err);
 }
 
 /* Of a node's count, over the levels alike. */
-static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_randomizer *p, uint64_t participants)
+double pt_ranges_error(
+	const struct qy_query *q, const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants)
 {
 	double sum = 0, n = (double)participants;
 
-	(void)row;
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		struct es_support s = pt_slot_support(&p->slots.slot[i], participants, 1);
+		struct es_support s = law(p, &p->slots.slot[i], participants);
 
 		sum += es_support_variance(&s, n, n / pt_ranges_nodes(q, p, i));
 	}
 	return sqrt(sum / p->slots.kinds);
+}
+
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	(void)row;
+	return pt_ranges_error(q, p, pt_slots_before, participants);
 }
 
 const struct pt_protocol pt_row_ranges = {

@@ -107,7 +107,7 @@ enum cm_rc pt_slots_totals(
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "%s: no participants, or too many", p->row->name);
-	left = reports * pt_slots_messages(p);
+	left = reports * p->row->messages(p);
 	for (uint32_t i = 0; i < all; i++) {
 		if (counts[i] > left)
 			return cm_fail(
@@ -141,4 +141,17 @@ struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uin
 		.other = words * other,
 		.dummies = (double)reports * s->each.dummies,
 		.blanket = (double)words / s->each.bins };
+}
+
+struct es_support pt_slots_support(const struct pt_slot *s, const uint64_t *counts, uint64_t reports)
+{
+	(void)counts;
+	return pt_slot_support(s, reports, 1);
+}
+
+struct es_support pt_slots_before(
+	const struct pt_randomizer *p, const struct pt_slot *s, uint64_t participants)
+{
+	(void)p;
+	return pt_slot_support(s, participants, 1);
 }

@@ -47,3 +47,11 @@ CM_CHECK enum cm_rc pt_slots_estimate(const struct qy_query *q, const struct pt_
 /* A message of slot s as support of a set of `words` of its bins, of a slot with one group: its holders hold
  * one of them. */
 struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words);
+/* The same of one word, when counts[bins] came of the slot. */
+typedef struct es_support pt_slot_law(const struct pt_slot *s, const uint64_t *counts, uint64_t reports);
+/* Where every participant answers every slot. */
+pt_slot_law pt_slots_support;
+/* What is to be expected of a slot before the round; where every participant answers every slot. */
+typedef struct es_support pt_slot_before(
+	const struct pt_randomizer *p, const struct pt_slot *s, uint64_t participants);
+pt_slot_before pt_slots_before;

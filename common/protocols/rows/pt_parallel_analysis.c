@@ -1,0 +1,44 @@
+/* pt_parallel_analysis.c - the analysis half of pt_parallel.c: the row's plan, loss, counts and answer. */
+#include "pt_marginals_analysis.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+#include "pt_sampled_analysis.h"
+
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made = { 0 };
+	enum cm_rc rc = pt_marginals_query(row->device, q, CM_ECONFIG, err);
+
+	made.row = row->device;
+	if (rc == CM_OK)
+		pt_marginals_slots(q, &made);
+	if (rc == CM_OK)
+		rc = pt_sampled_request(row, r, &made, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
+	struct cm_err *err)
+{
+	(void)row;
+	return pt_marginals_answer(q, p, pt_sampled_support, counts, reports, out, err);
+}
+
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	(void)row;
+	(void)q;
+	return pt_marginals_error(p, pt_sampled_before, participants);
+}
+const struct pt_protocol pt_row_parallel = {
+	.device = &pt_device_parallel,
+	.derive = derive,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	PT_SAMPLED_ANALYSIS,
+};

@@ -1,0 +1,76 @@
+/* pt_sampled_analysis.c - the analysis half of pt_sampled.c: plans, losses and counts of its rows. */
+#include "pt_sampled_analysis.h"
+
+#include <math.h>
+
+#include "pt_mixbins_analysis.h"
+
+_Static_assert(2 * PT_SLOTS_MAX + 1 <= ACCT_MAX_CELLS, "two cells for each slot and one for the rest");
+
+enum cm_rc pt_sampled_request(const struct pt_protocol *row, const struct pt_request *r,
+	struct pt_randomizer *p, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	if (r->dummies != 0 || r->dummy_chance != 0)
+		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0", row->device->name);
+	if (isinf(r->epsilon0))
+		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be finite", row->device->name);
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++)
+		rc = pt_slots_request(row, r, &p->slots.slot[i], err);
+	return rc == CM_OK ? pt_slots_limit(p, err) : rc;
+}
+
+enum cm_rc pt_sampled_cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	double share = 1.0 / p->slots.kinds, rest = 0, sum = 0;
+	struct acct_round made = { .count = 1 };
+
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[i]);
+		struct acct_round alone;
+		enum cm_rc rc = pt_mixbins_cells(&one, participants, &alone, err);
+
+		if (rc != CM_OK)
+			return rc;
+		made.others = alone.others;
+		/* A product and 1/s are each off by half an ulp: downwards. */
+		for (size_t j = 0; j < alone.cells; j++) {
+			struct acct_cell c = alone.cell[j];
+
+			c.omega = nextafter(nextafter(c.omega * share, 0), 0);
+			if (j < 2)
+				made.cell[made.cells++] = c;
+			else
+				rest = nextafter(rest + c.omega, 0);
+			sum += c.omega;
+		}
+	}
+	if (sum > 1)
+		return cm_fail(err, CM_EINTERNAL, "%s: a blanket above 1", p->row->name);
+	if (rest > 0)
+		made.cell[made.cells++] = (struct acct_cell){ .omega = rest, .u = 1, .v = 1 };
+	*out = made;
+	return CM_OK;
+}
+
+struct es_support pt_sampled_support(const struct pt_slot *s, const uint64_t *counts, uint64_t reports)
+{
+	struct es_support made = pt_slot_support(s, reports, 1);
+
+	made.sampled = true;
+	for (uint32_t y = 0; y < s->each.bins; y++)
+		made.asked += counts[y];
+	return made;
+}
+
+struct es_support pt_sampled_before(
+	const struct pt_randomizer *p, const struct pt_slot *s, uint64_t participants)
+{
+	struct es_support made = pt_slot_support(s, participants, 1);
+
+	made.sampled = true;
+	made.asked = participants > p->slots.kinds ? participants / p->slots.kinds : 1;
+	return made;
+}

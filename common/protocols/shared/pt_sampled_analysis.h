@@ -1,0 +1,32 @@
+/* pt_sampled_analysis.h - what a round of pt_sampled.h costs, and what its counts say.
+ *
+ * counts: slot after slot, word after word, as of pt_slots_analysis.h. */
+#pragma once
+
+#include "pt_sampled.h"
+#include "pt_slots_analysis.h"
+
+/* The columns of a row whose clients answer one slot. */
+#define PT_SAMPLED_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally, .cells = pt_sampled_cells
+
+/* How each slot's bins are told, from a request, towards more noise; kinds, count, groups and each.bins are
+ * given.  The request's epsilon0 is each slot's and so the message's.  CM_ECONFIG names what is out of range.
+ */
+CM_CHECK enum cm_rc pt_sampled_request(const struct pt_protocol *row, const struct pt_request *r,
+	struct pt_randomizer *p, struct cm_err *err);
+/* The blanket.  With s slots, a message is word y of slot i with chance Q_i / s at least, whatever its sender
+ * holds: everywhere that is some input's chance, if k_i > 1.  An input's chance is p_i = P_i / Q_i times that
+ * at its own word of each slot.  Two inputs that differ in all slots have in slot i one word of ratios (p_i,
+ * 1), one of (1, p_i) and k_i - 2 of (1, 1), each of blanket Q_i / s.  Inputs that agree in slot i have (p_i,
+ * p_i) and (1, 1) there in place of the first two, a mean-preserving contraction in X = u - E v, so their
+ * delta is not larger (pt_slots.h).  The (1, 1) of all slots are one cell.  The slot's number is part of the
+ * symbol, and that it tells the analyzer which question was answered is counted thereby.
+ * tests/unit/test_sampled_rows.c compares small rounds with the cells, over all inputs. */
+CM_CHECK enum cm_rc pt_sampled_cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err);
+
+/* A message as support of one word of slot s, of which counts[bins] came: their sum, at most `reports`, drew
+ * the slot.  pt_slot_law. */
+pt_slot_law pt_sampled_support;
+/* The same before the round: an even part of the participants, 1 or more, draws the slot. */
+pt_slot_before pt_sampled_before;
