@@ -36,9 +36,9 @@ struct cl_run_conf {
 	const struct cl_setup *setup;
 	const struct cl_input *input;
 	struct cl_programs *programs; /* started, or NULL: none; borrowed */
-	bool mqtt;          /* readings arrive as setup's mqtt group says, not from `input` */
-	uint64_t rounds;    /* end after so many; 0: at SIGTERM */
-	int64_t wait_ms;    /* longest wait for a round to open; 0: no limit */
+	bool mqtt;                    /* readings arrive as setup's mqtt group says, not from `input` */
+	uint64_t rounds;              /* end after so many; 0: at SIGTERM */
+	int64_t wait_ms;              /* longest wait for a round to open; 0: no limit */
 	bool stop_on_fault; /* end at a refusal, unreadable input or a refused connection (send); otherwise
 			     * these are logged */
 	bool proofs_only;   /* request the due proofs, take part in no round, then end: see cl_run_proofs */
