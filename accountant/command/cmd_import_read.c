@@ -82,8 +82,7 @@ static struct acct_profile *of_pmf(
 	return made(in, rc, p);
 }
 
-/* The curve for replaced records; p is owned, and may be NULL after a fault.  relation: what the file says.
- */
+/* The curve for replaced records; p is owned, and may be NULL after a fault.  relation: of the file. */
 static struct acct_profile *related(const struct input *in, struct acct_profile *p, const char *relation)
 {
 	struct acct_profile *replaced = NULL;

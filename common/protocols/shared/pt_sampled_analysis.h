@@ -10,8 +10,7 @@
 #define PT_SAMPLED_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally, .cells = pt_sampled_cells
 
 /* How each slot's bins are told, from a request, towards more noise; kinds, count, groups and each.bins are
- * given.  The request's epsilon0 is each slot's and so the message's.  CM_ECONFIG names what is out of range.
- */
+ * given.  The request's epsilon0 is each slot's and so the message's.  CM_ECONFIG names what is wrong. */
 CM_CHECK enum cm_rc pt_sampled_request(const struct pt_protocol *row, const struct pt_request *r,
 	struct pt_randomizer *p, struct cm_err *err);
 /* The blanket.  With s slots, a message is word y of slot i with chance Q_i / s at least, whatever its sender
