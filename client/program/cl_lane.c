@@ -90,7 +90,7 @@ void cl_lane_read(struct cl_lane *l, const uint8_t *bytes, size_t n)
 	/* It answers what it was asked, and nothing before it knows the whole question. */
 	if (n > room || (n > 0 && l->row_sent < l->row_len))
 		l->broken = true;
-	if (l->broken)
+	if (l->broken || n == 0)
 		return;
 	memcpy(l->answer + l->got, bytes, n);
 	l->got += n;

@@ -70,6 +70,36 @@ def test_marginals_and_their_combinations(cluster):
     audited(cluster)
 
 
+def test_a_device_answers_for_one_level_and_one_marginal_that_it_draws(cluster):
+    n = 2000
+    cluster.configure(min_batch=1000, devices=n, max_epsilon0=4.0)
+    rows = write_readings(cluster, n)
+    columns = [{"field": "state", "values": STATES}, {"field": "fan", "values": FANS}]
+    cluster.plan([batch(n, query="heat", type="ranges", protocol="hierarchy", field="celsius", range=[0.0, 100.0], leaves=25,
+                        fanout=5, epsilon0=4.0),
+                  batch(n, query="pairs", type="marginals", protocol="parallel", columns=columns,
+                        marginals=[["state", "fan"], ["fan"]], epsilon0=4.0)], epsilon=20.0)
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    heat, pairs = (cluster.json("analyzer", "round", "show", number)["result"] for number in "12")
+    for result in (heat, pairs):
+        # One message of each, and its guarantee is one slot's.
+        assert result["messages"] == n and result["bad"] == 0 and 3.9 < result["epsilon0"] <= 4
+    items = heat["items"]
+    for i, item in enumerate(items):
+        width, at = (20, i) if i < 5 else (4, i - 5)
+        assert within(item, sum(at * width <= r[3] < (at + 1) * width for r in rows), step=4), item
+    for parent in range(5):
+        children = items[5 + 5 * parent:10 + 5 * parent]
+        assert sum(c["projected"] for c in children) == pytest.approx(items[parent]["projected"], abs=1e-6)
+    truth = Counter(f"state={r[1]},fan={r[2]}" for r in rows) + Counter(f"fan={r[2]}" for r in rows)
+    named = {f"state={s},fan={f}" for s in STATES for f in FANS} | {f"fan={f}" for f in FANS}
+    assert {i["label"] for i in pairs["items"]} == named
+    for item in pairs["items"]:
+        assert within(item, truth[item["label"]], step=4), item
+    audited(cluster)
+
+
 def test_ranges_add_up(cluster):
     n = 2000
     cluster.configure(min_batch=1000, devices=n)
