@@ -52,7 +52,8 @@ const struct cf_row cl_program_rows[] = {
 		.min = 1,
 		.max = CL_AT_ONCE_MAX,
 		.fallback = "1",
-		.help = "devices that are computed at the same time: at most as many as there are processors, or "
+		.help = "devices that are computed at the same time: at most as many as there are "
+			"processors, or "
 			"one that computes for long takes the time of others" },
 	{ .key = "memory_mib",
 		.type = CF_INT,
