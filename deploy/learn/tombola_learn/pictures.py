@@ -139,5 +139,6 @@ TASKS = {"fashion-moments": moments, "fashion-logistic": logistic, "fashion-pixe
          "fashion-logistic-441": functools.partial(logistic, cells=7, kind="-441"),
          "fashion-logistic-441-240": functools.partial(logistic, cells=7, kind="-441-240", **WIDE),
          "fashion-moments-cap8": functools.partial(moments, rounds=18, **CAPPED),
-         **{name + "-cap8": functools.partial(task, **CAPPED) for name, task in (
-             ("fashion-logistic", logistic), ("fashion-pixels", pixels), ("fashion-means", means))}}
+         "fashion-logistic-cap8": functools.partial(logistic, rounds=19, **CAPPED),
+         "fashion-pixels-cap8": functools.partial(pixels, rounds=19, **CAPPED),
+         "fashion-means-cap8": functools.partial(means, **CAPPED)}
