@@ -85,7 +85,8 @@ static enum acct_rc gspa_clones(const struct cmd_figure *f, double x, struct acc
 {
 	struct acct_gspa_class cls[DISTINCT];
 	struct acct_round r = { .others = (uint64_t)round(x) - 1, .count = 1 };
-	enum acct_rc rc = acct_cells_generic(largest(cls, table2(f, x, cls)), &r, NULL);
+	size_t n = table2(f, x, cls);
+	enum acct_rc rc = acct_cells_generic(largest(cls, n), &r, NULL);
 
 	if (!rc)
 		rc = acct_epsilon(&r, 1, f->delta, out);
@@ -96,9 +97,9 @@ static enum acct_rc gspa_clones(const struct cmd_figure *f, double x, struct acc
 static enum acct_rc gspa_erlingsson(const struct cmd_figure *f, double x, struct acct_bound *out)
 {
 	struct acct_gspa_class cls[DISTINCT];
+	size_t n = table2(f, x, cls);
 	double eps = 0;
-	enum acct_rc rc =
-		acct_basic_erlingsson(largest(cls, table2(f, x, cls)), (uint64_t)round(x), f->delta, &eps);
+	enum acct_rc rc = acct_basic_erlingsson(largest(cls, n), (uint64_t)round(x), f->delta, &eps);
 
 	return at_most(rc, eps, out);
 }

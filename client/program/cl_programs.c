@@ -154,7 +154,7 @@ static bool exchange(struct cl_programs *p, int64_t until_ns)
 static enum cm_rc wait_ready(struct cl_programs *p, struct cm_err *err)
 {
 	int64_t until = now_ns() + READY_NS;
-	struct cl_spawn_frame f;
+	struct cl_spawn_frame f = { .kind = 0 };
 	size_t taken;
 	enum cm_rc rc = CM_EMORE;
 
