@@ -364,7 +364,7 @@ bool cmd_printed_row(size_t i, const char *paper, struct cmd_printed *out)
 		return false;
 	const struct claim *c = &claims[i];
 
-	*out = (struct cmd_printed){ NULL };
+	*out = (struct cmd_printed){ .paper = NULL };
 	if (paper && strcmp(paper, c->paper) != 0)
 		return true;
 	*out = (struct cmd_printed){ c->paper, c->item, c->what, c->printed, NAN, NAN, NAN, c->remark };

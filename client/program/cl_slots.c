@@ -1,7 +1,7 @@
 /* cl_slots.c - when the devices of a round are computed. */
 #include "cl_slots.h"
 
-#define YEAR_NS (366 * 86400 * 1000000000LL)
+#define YEAR_NS (366LL * 86400 * 1000000000)
 
 static int64_t length_of(double seconds)
 {
