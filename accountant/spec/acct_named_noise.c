@@ -2,6 +2,7 @@
  * and metric differential privacy (acct_laplace.h, acct_metric.h). */
 #include <math.h>
 
+#include "acct_fault.h"
 #include "acct_laplace.h"
 #include "acct_metric.h"
 #include "acct_named.h"
@@ -20,8 +21,13 @@ static enum acct_rc metric(
 	enum acct_metric_noise noise, const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double distance = arg[0].x[0], most = arg[1].x[0];
-	enum acct_rc rc = acct_metric_cells(noise, distance, most, &s->round, why);
+	enum acct_rc rc;
 
+	/* In the other's place another record may be drawn (acct_metric.h). */
+	if (s->round.sampling > 0 && distance < most)
+		return acct_fault(why, "sampling with distance below most: two records that may be drawn are "
+				       "up to most apart");
+	rc = acct_metric_cells(noise, distance, most, &s->round, why);
 	if (!rc)
 		rc = acct_metric_variation(noise, distance, &s->beta, why);
 	s->p = exp(distance);

@@ -121,6 +121,26 @@ static void small_shuffles_lose_no_more(void **state)
 	assert_true(above > 0);
 }
 
+/* One of two records is drawn, and told with Laplace noise: the victim's, 0 or 1 nat away, or another at 3.
+ * Where the report is below 0 alone, delta(0.7) is above 0.052. */
+static void a_sample_may_hold_a_record_that_is_further_away(void **state)
+{
+	const char text[] = "metric-laplace:distance=3,most=3,n=1,sampling=0.5";
+	double loss = ((1 + exp(-3)) - exp(0.7) * (exp(-1) + exp(-3))) / 4;
+	struct acct_spec s;
+	struct acct_bound d;
+	char why[200];
+
+	(void)state;
+	assert_int_equal(
+		acct_spec_parse("metric-laplace:distance=1,most=3,n=1,sampling=0.5", &s, why, sizeof why),
+		ACCT_EDOMAIN);
+	assert_non_null(strstr(why, "up to most apart"));
+	assert_int_equal(acct_spec_parse(text, &s, why, sizeof why), ACCT_OK);
+	assert_int_equal(acct_delta(&s.round, 1, 0.7, &d), ACCT_OK);
+	assert_true(loss > 0.052 && d.upper >= loss);
+}
+
 static double epsilon(const char *text)
 {
 	struct acct_spec s = parsed(text);
@@ -180,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(variations_have_twenty_digits),
 		cmocka_unit_test(small_shuffles_lose_no_more),
+		cmocka_unit_test(a_sample_may_hold_a_record_that_is_further_away),
 		cmocka_unit_test(names_are_ordered),
 		cmocka_unit_test(laplace_noise_has_a_name),
 		cmocka_unit_test(faults_are_named),
