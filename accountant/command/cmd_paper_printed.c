@@ -55,7 +55,7 @@ static const struct claim {
 		NULL, NULL, 1e-8, 2, 10, "holds" },
 	{ "002", "figure 5a", "epsilon of clones composed over that of UB1, sampled, T=1e5", "11", poisson,
 		NULL, NULL, 1e-8, 3, 1e5,
-		"not reproduced; Poisson sampling's theorem is not of replaced records" },
+		"not reproduced; Zhu and Wang's theorem is not of replaced records" },
 	{ "003", "SS-Simple", "epsilon, d=7850, eps_ld=0.01, n=1000", "0.91", simple, NULL, NULL, 5e-6, 0.01,
 		0, "the first Bennett, which is too small; holds by another proof" },
 	{ "003", "SS-Double", "epsilon, k=157, eps_lk=0.5, n_p=333", "0.24", twofold, NULL, NULL, 5e-6, 157,

@@ -44,8 +44,12 @@ enum acct_rc acct_named_guarantee(const struct acct_arg *arg, struct acct_spec *
 		return acct_fault(why, "epsilon must be from 0 to below 700");
 	if (!(delta >= 0 && delta < 1))
 		return acct_fault(why, "delta must be from 0 to below 1");
-	/* Two defects at once: neither of them happens. */
-	s->round.defect += delta - s->round.defect * delta;
+	/* The chance of either, rounded up: acct_plan_ends_at() compares it to the bit. */
+	if (delta > 0 && s->round.defect > 0)
+		s->round.defect =
+			nextafter(nextafter(s->round.defect + delta - s->round.defect * delta, 1), 1);
+	else
+		s->round.defect += delta;
 	if (epsilon > 0)
 		return acct_cells_generic(epsilon, &s->round, why);
 	s->round.cells = 1;

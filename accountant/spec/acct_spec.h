@@ -11,8 +11,8 @@
  *              padded= and least=
  *   count=     repetitions, default 1
  *   sampling=  the fraction of a population that takes part, without replacement: acct.h
- *   poisson=   the chance with which each of the n participants takes part, independently, again in every
- *              repetition; not with dummies, sampling= or levels: acct_round_poisson
+ *   poisson=   the chance with which each of the n participants takes part, independently, anew for every
+ *              round and every repetition; not with dummies, sampling= or levels: acct_round_poisson
  *   defect=    the chance that the victim's input is given away: acct.h
  *
  * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.  A round may have

@@ -43,7 +43,7 @@ class PoissonSampledDpEvent(DpEvent):
 
     Of a GaussianDpEvent: a sum of records clipped to norm 1, and normal noise whose deviation is noise_multiplier, as of
     dp_accounting's event; the loss is larger than that of added or removed records.  Of a ShuffledDpEvent: each of its n
-    participants takes part with this chance and sends nothing else.
+    participants takes part with this chance, anew for every event, and sends nothing else.
 
         >>> from tombola_accountant import PLDAccountant, PoissonSampledDpEvent, ShuffledDpEvent
         >>> question = ShuffledDpEvent("grr", k=16, eps0=3, n=10000)
