@@ -16,6 +16,10 @@
 	{                                                                           \
 		"dummies", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, optional, false \
 	}
+#define NONE                                          \
+	{                                             \
+		"none", ACCT_WHOLE, 0, 1, true, false \
+	}
 #define CHANCE                                            \
 	{                                                 \
 		"chance", ACCT_BETWEEN, 0, 1, true, false \
@@ -136,13 +140,15 @@ static const struct acct_named table[] = {
 		acct_named_cheu, false,
 		{ { "f", ACCT_BETWEEN, 0, 0.5, false, false },
 			{ "fakes", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, false }, DUMMIES(true) } },
-	{ "digits", "base=,digits=,eps0=[,dummies=0] (eps0=inf allowed)",
-		"a slot of mixbins for each digit; digit i: base^i times dummies", acct_named_digits, true,
+	{ "digits", "base=,digits=,eps0=[,dummies=0][,none=0] (eps0=inf allowed)",
+		"a slot of mixbins for each digit; digit i: base^i times dummies; none=1: live rounds",
+		acct_named_digits, true,
 		{ { "base", ACCT_WHOLE, 2, 1e6, false, false }, COUNTED("digits", ACCT_SPEC_PARTS, false),
-			EPS0_INF, DUMMIES(true) } },
-	{ "ranges", "leaves=,fanout=,eps0=[,dummies=0] (eps0=inf allowed)",
-		"a slot of mixbins for each level of a tree, all of it told", acct_named_ranges, true,
-		{ SYMBOLS("leaves"), SYMBOLS("fanout"), EPS0_INF, DUMMIES(true) } },
+			EPS0_INF, DUMMIES(true), NONE } },
+	{ "ranges", "leaves=,fanout=,eps0=[,dummies=0][,none=0] (eps0=inf allowed)",
+		"a slot of mixbins for each level of a tree, all of it told; none=1: live rounds",
+		acct_named_ranges, true,
+		{ SYMBOLS("leaves"), SYMBOLS("fanout"), EPS0_INF, DUMMIES(true), NONE } },
 	{ "marginals", "k=a/b/..,eps0=[,dummies=0] (eps0=inf allowed)",
 		"a slot of mixbins for each marginal, on its k combinations", acct_named_marginals, true,
 		{ { "k", ACCT_WHOLE, 2, 1e12, false, true }, EPS0_INF, DUMMIES(true) } },

@@ -6,7 +6,7 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-static const struct acct_arg none;
+static const struct acct_arg no_chance;
 
 /* A slot of k bins, one of `all` in the round; eps0 and dummies are its own.  The group that a message is
  * about is drawn whatever the input is: inputs that differ in every group have the cells of one, and those
@@ -40,6 +40,12 @@ enum acct_rc acct_named_prefixes(const struct acct_arg *arg, struct acct_spec *s
 	return acct_named_mixbins(arg, s, why);
 }
 
+/* none=1: a live slot has one symbol more, of a device that has no reading. */
+static double with_none(double k, const struct acct_arg *none)
+{
+	return k + (none->size > 0 ? none->x[0] : 0);
+}
+
 /* Levels of a number in base w, the most significant digit first.  The noise of a digit weighs the square of
  * its place and costs one over its dummies: digit i has w^i times those of the first. */
 enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, const char **why)
@@ -52,7 +58,8 @@ enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, 
 	for (size_t i = 0; i < digits && !rc; i++) {
 		if (dummies.size > 0 && dummies.x[0] > (double)ACCT_MAX_REPORTS)
 			return acct_fault(why, "the last digit has more than 1e12 dummies");
-		rc = slot(&s[i], (double)digits, base, &arg[2], &dummies, &none, why);
+		rc = slot(
+			&s[i], (double)digits, with_none(base, &arg[4]), &arg[2], &dummies, &no_chance, why);
 		dummies.x[0] *= base;
 	}
 	return rc;
@@ -74,8 +81,11 @@ enum acct_rc acct_named_ranges(const struct acct_arg *arg, struct acct_spec *s, 
 	if (height > ACCT_SPEC_PARTS)
 		return acct_fault(why, "more than 16 levels of the tree");
 	nodes = 1;
-	for (size_t i = 0; i < height && !rc; i++)
-		rc = slot(&s[i], (double)height, nodes *= fanout, &arg[2], &arg[3], &none, why);
+	for (size_t i = 0; i < height && !rc; i++) {
+		nodes *= fanout;
+		rc = slot(
+			&s[i], (double)height, with_none(nodes, &arg[4]), &arg[2], &arg[3], &no_chance, why);
+	}
 	return rc;
 }
 
@@ -86,7 +96,7 @@ enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *
 	if (arg[0].size > ACCT_SPEC_PARTS)
 		return acct_fault(why, "more than 16 marginals");
 	for (size_t i = 0; i < arg[0].size && !rc; i++)
-		rc = slot(&s[i], (double)arg[0].size, arg[0].x[i], &arg[1], &arg[2], &none, why);
+		rc = slot(&s[i], (double)arg[0].size, arg[0].x[i], &arg[1], &arg[2], &no_chance, why);
 	return rc;
 }
 
@@ -99,7 +109,7 @@ enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec
 	enum acct_rc rc;
 
 	s->round.count *= (uint64_t)arg[0].x[0];
-	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &none, why);
+	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &no_chance, why);
 	/* The coordinate of a group is told beside the message: doc/binary.md. */
 	if (strcmp(s->name, "ss-double") == 0)
 		s->round.messages = ACCT_ANY_MESSAGES;

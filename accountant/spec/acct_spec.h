@@ -48,10 +48,11 @@
  *                               slots (default 1): w signs of one random group in each, mixbins on
  *                               the 2^w words, dummies of any group; rotated is the same.  Words of
  *                               one sign in groups=1 are bits
- *   digits:base=,digits=,eps0=[,dummies=]
+ *   digits:base=,digits=,eps0=[,dummies=][,none=]
  *                               a slot of mixbins for each digit of a number; dummies of the first,
- *                               base^i times as many of digit i
- *   ranges:leaves=,fanout=,eps0=[,dummies=]
+ *                               base^i times as many of digit i; none=1: every slot has one symbol more,
+ *                               of who has no reading, as live rounds have unless the plan says otherwise
+ *   ranges:leaves=,fanout=,eps0=[,dummies=][,none=]
  *                               a slot of mixbins for each level of a tree: fanout, fanout^2, .. leaves
  *   marginals:k=a/b/..,eps0=[,dummies=]
  *                               a slot of mixbins for each of up to 16 marginals of k combinations

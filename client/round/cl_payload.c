@@ -72,13 +72,13 @@ static enum cm_rc keep(const struct cl_payload *p, struct cm_err *err)
 	return rc;
 }
 
-static void try_to_keep(struct cl_payload *p, bool warn)
+static void try_to_keep(const struct cl_payload *p)
 {
 	struct cm_err why;
 
-	p->kept = keep(p, &why) == CM_OK;
-	if (!p->kept && warn)
-		cm_log(CM_LOG_WARN, "the payload is kept in memory alone; the disk is tried again",
+	if (keep(p, &why) != CM_OK)
+		cm_log(CM_LOG_WARN,
+			"the payload is kept in memory alone: after a restart it is fetched again",
 			CM_S("reason", why.msg));
 }
 
@@ -95,8 +95,7 @@ static enum cm_rc read_kept(struct cl_payload *p, struct cm_err *err)
 	path = path_of(p, name, err);
 	rc = path ? cm_file_read(path, PR_PAYLOAD_MAX, &p->bytes, err) : err->code;
 	free(path);
-	p->kept = rc == CM_OK && is_whole(p);
-	if (p->kept)
+	if (rc == CM_OK && is_whole(p))
 		p->state = CL_PAYLOAD_HERE;
 	else
 		p->bytes.len = 0;
@@ -149,11 +148,8 @@ enum cm_rc cl_payload_begin(struct cl_payload *p, const struct rd_descriptor *d,
 {
 	enum cm_rc rc;
 
-	if (is_of(p, d)) {
-		if (p->state == CL_PAYLOAD_HERE && !p->kept)
-			try_to_keep(p, false);
+	if (is_of(p, d))
 		return CM_OK;
-	}
 	p->state = CL_PAYLOAD_WANTED;
 	p->size = d->payload_size;
 	memcpy(p->round_id, d->round_id, PR_ROUND_ID_LEN);
@@ -195,7 +191,7 @@ enum cm_rc cl_payload_take(struct cl_payload *p, const Tombola__V1__Payload *par
 		return CM_OK;
 	}
 	p->state = CL_PAYLOAD_HERE;
-	try_to_keep(p, true);
+	try_to_keep(p);
 	return CM_OK;
 }
 

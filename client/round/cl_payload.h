@@ -23,14 +23,13 @@ struct cl_payload {
 	uint8_t round_id[PR_ROUND_ID_LEN], hash[PR_HASH_LEN];
 	uint64_t size;
 	struct cm_buf bytes; /* so far */
-	bool kept;           /* HERE: in the state folder too */
 	char why[160];       /* ABSENT: why */
 };
 
 void cl_payload_init(struct cl_payload *p, const char *state_dir);
 void cl_payload_fini(struct cl_payload *p);
 /* Begin with the payload of this round, unless that was begun already: HERE if it is kept, WANTED else.  All
- * others are erased.  What could not be kept is tried again.  CM_EINTERNAL out of memory; CM_EIO. */
+ * others are erased.  CM_EINTERNAL out of memory; CM_EIO. */
 CM_CHECK enum cm_rc cl_payload_begin(struct cl_payload *p, const struct rd_descriptor *d, struct cm_err *err);
 /* Is it decided whether this round's payload is to be had? */
 bool cl_payload_settled(const struct cl_payload *p, const struct rd_descriptor *d);

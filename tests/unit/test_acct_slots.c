@@ -12,43 +12,44 @@
 #include "acct_parsed.h"
 
 /* Cells are those of the response on as many symbols; others, dummies and count as the text says. */
+static const struct {
+	const char *text;
+	struct {
+		const char *like;
+		uint64_t count;
+	} part[4];
+} cases[] = {
+	{ "digits:base=4,digits=3,eps0=1,n=9,dummies=5,count=2",
+		{ { "mixbins:k=4,eps0=1,n=9,dummies=5", 2 }, { "mixbins:k=4,eps0=1,n=9,dummies=20", 2 },
+			{ "mixbins:k=4,eps0=1,n=9,dummies=80", 2 } } },
+	{ "digits:base=4,digits=2,eps0=1,n=9,dummies=5,none=1",
+		{ { "mixbins:k=5,eps0=1,n=9,dummies=5", 1 }, { "mixbins:k=5,eps0=1,n=9,dummies=20", 1 } } },
+	{ "digits:base=2,digits=1,eps0=1,n=9,none=0", { { "grr:k=2,eps0=1,n=9", 1 } } },
+	{ "ranges:leaves=9,fanout=3,eps0=2,n=9,none=1",
+		{ { "grr:k=4,eps0=2,n=9", 1 }, { "grr:k=10,eps0=2,n=9", 1 } } },
+	{ "digits:base=8,digits=1,eps0=inf,dummies=5,sampling=.5",
+		{ { "bins:k=8,dummies=5,sampling=.5", 1 } } },
+	{ "ranges:leaves=27,fanout=3,eps0=2,n=9",
+		{ { "grr:k=3,eps0=2,n=9", 1 }, { "grr:k=9,eps0=2,n=9", 1 }, { "grr:k=27,eps0=2,n=9", 1 } } },
+	{ "marginals:k=6/6/4,eps0=inf,dummies=7",
+		{ { "bins:k=6,dummies=7", 1 }, { "bins:k=6,dummies=7", 1 }, { "bins:k=4,dummies=7", 1 } } },
+	{ "words:w=3,slots=5,eps0=1,n=9,count=2,defect=.01", { { "grr:k=8,eps0=1,n=9,defect=.01", 10 } } },
+	{ "rotated:w=3,eps0=inf,dummies=70", { { "bins:k=8,dummies=70", 1 } } },
+	{ "ss-simple:d=6,levels=3,eps0=1,n=9", { { "grr:k=3,eps0=1,n=9", 6 } } },
+	{ "ss-double:k=6,levels=3,eps0=1,n=9", { { "grr:k=3,eps0=1,n=9", 6 } } },
+	{ "ss-topk:k=6,levels=3,eps0=1,padded=50,n=9", { { "grr:k=3,eps0=1,n=50", 12 } } },
+	{ "gspa-classes:k=4,eps0=1/2/.5,least=9/5/7", { { "grr:k=4,eps0=2,n=5", 1 } } },
+	{ "gspa-classes:k=4,eps0=1/2,least=9/5,n=3", { { "grr:k=4,eps0=2,n=3", 1 } } },
+	{ "gspa-pooled:k=4,eps0=2,least=9", { { "grr:k=4,eps0=2,n=9", 1 } } },
+	{ "gspa-pooled:k=4,eps0=1/2/.5,least=9/5/7,n=30",
+		{ { "grr:k=4,eps0=2,n=30,others_eps=1/.5,others_n=9/6", 1 } } },
+	{ "gspa-pooled:k=4,eps0=1/2,least=1/5", { { "grr:k=4,eps0=2,n=6", 1 } } },
+	{ "prefixes:k=4,eps0=1,n=9,dummies=3", { { "mixbins:k=4,eps0=1,n=9,dummies=3", 1 } } },
+	{ "levels:b=4,eps0=inf,dummies=3", { { "bins:k=5,dummies=3", 1 } } },
+};
+
 static void slots_become_parts(void **state)
 {
-	static const struct {
-		const char *text;
-		struct {
-			const char *like;
-			uint64_t count;
-		} part[4];
-	} cases[] = {
-		{ "digits:base=4,digits=3,eps0=1,n=9,dummies=5,count=2",
-			{ { "mixbins:k=4,eps0=1,n=9,dummies=5", 2 },
-				{ "mixbins:k=4,eps0=1,n=9,dummies=20", 2 },
-				{ "mixbins:k=4,eps0=1,n=9,dummies=80", 2 } } },
-		{ "digits:base=8,digits=1,eps0=inf,dummies=5,sampling=.5",
-			{ { "bins:k=8,dummies=5,sampling=.5", 1 } } },
-		{ "ranges:leaves=27,fanout=3,eps0=2,n=9",
-			{ { "grr:k=3,eps0=2,n=9", 1 }, { "grr:k=9,eps0=2,n=9", 1 },
-				{ "grr:k=27,eps0=2,n=9", 1 } } },
-		{ "marginals:k=6/6/4,eps0=inf,dummies=7",
-			{ { "bins:k=6,dummies=7", 1 }, { "bins:k=6,dummies=7", 1 },
-				{ "bins:k=4,dummies=7", 1 } } },
-		{ "words:w=3,slots=5,eps0=1,n=9,count=2,defect=.01",
-			{ { "grr:k=8,eps0=1,n=9,defect=.01", 10 } } },
-		{ "rotated:w=3,eps0=inf,dummies=70", { { "bins:k=8,dummies=70", 1 } } },
-		{ "ss-simple:d=6,levels=3,eps0=1,n=9", { { "grr:k=3,eps0=1,n=9", 6 } } },
-		{ "ss-double:k=6,levels=3,eps0=1,n=9", { { "grr:k=3,eps0=1,n=9", 6 } } },
-		{ "ss-topk:k=6,levels=3,eps0=1,padded=50,n=9", { { "grr:k=3,eps0=1,n=50", 12 } } },
-		{ "gspa-classes:k=4,eps0=1/2/.5,least=9/5/7", { { "grr:k=4,eps0=2,n=5", 1 } } },
-		{ "gspa-classes:k=4,eps0=1/2,least=9/5,n=3", { { "grr:k=4,eps0=2,n=3", 1 } } },
-		{ "gspa-pooled:k=4,eps0=2,least=9", { { "grr:k=4,eps0=2,n=9", 1 } } },
-		{ "gspa-pooled:k=4,eps0=1/2/.5,least=9/5/7,n=30",
-			{ { "grr:k=4,eps0=2,n=30,others_eps=1/.5,others_n=9/6", 1 } } },
-		{ "gspa-pooled:k=4,eps0=1/2,least=1/5", { { "grr:k=4,eps0=2,n=6", 1 } } },
-		{ "prefixes:k=4,eps0=1,n=9,dummies=3", { { "mixbins:k=4,eps0=1,n=9,dummies=3", 1 } } },
-		{ "levels:b=4,eps0=inf,dummies=3", { { "bins:k=5,dummies=3", 1 } } },
-	};
-
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct acct_spec part[ACCT_SPEC_PARTS];
@@ -104,6 +105,7 @@ static void rounds_of_slots_that_are_none_are_refused(void **state)
 	refused("digits:base=2,digits=2,eps0=1", "n= is missing");
 	refused("digits:base=2,digits=2,eps0=1,n=9,sampling=.5", "sampling with several slots");
 	refused("digits:base=1000,digits=9,eps0=1,n=9,dummies=1", "more than 1e12 dummies");
+	refused("digits:base=2,digits=2,eps0=1,n=9,none=2", "none=2");
 	refused("ranges:leaves=10,fanout=3,eps0=1,n=9", "power of fanout");
 	refused("ranges:leaves=131072,fanout=2,eps0=1,n=9", "more than 16 levels");
 	refused("marginals:k=2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2,eps0=1,n=9", "more than 16 marginals");
