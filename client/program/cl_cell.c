@@ -28,6 +28,7 @@
 #define DESCRIPTORS 64
 #define INNER_USER  65534 /* what it is called in a namespace of users */
 #define SCRIPT_MAX  256   /* bytes of a script's first line */
+#define POLITE      5     /* a program's niceness above its client's, which is to wake in time */
 
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
 {
@@ -74,8 +75,17 @@ static bool freeze_mounts(void)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
 
-	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return false;
+	/* Of these processes alone.  Kernels refuse it to users of containers that hide parts of /proc. */
+	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
+}
+
+/* Where memory runs out, the kernel ends programs and their spawner before their client. */
+static void go_first(void)
+{
+	(void)put_text("/proc/self/oom_score_adj", "1000");
 }
 
 pid_t cl_cell_clone(uint32_t *lacks)
@@ -89,12 +99,16 @@ pid_t cl_cell_clone(uint32_t *lacks)
 
 	*lacks = root ? 0 : CL_CELL_USER;
 	if (pid == 0)
+		go_first();
+	if (pid == 0)
 		*lacks = !root && !map_user(uid, gid) ? CL_CELL_NAMESPACES | CL_CELL_USER
 			 : !freeze_mounts()           ? CL_CELL_NAMESPACES
 						      : 0;
 	if (pid >= 0)
 		return pid;
 	pid = fork();
+	if (pid == 0)
+		go_first();
 	*lacks |= CL_CELL_NAMESPACES;
 	return pid;
 }
@@ -196,6 +210,19 @@ static bool can_wait(const struct cl_calls *calls)
 	return pid > 0 && status == 0;
 }
 
+/* It is this process's input, output and log too: those of its client are no longer there to be found. */
+static int open_nowhere(void)
+{
+	int low = open("/dev/null", O_RDWR | O_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, CONTROL + 1);
+
+	for (int i = 0; fd >= 0 && i < OWN; i++)
+		if (dup2(fd, i) < 0)
+			return -1;
+	if (low >= OWN)
+		(void)close(low);
+	return fd;
+}
+
 enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err)
 {
@@ -205,13 +232,14 @@ enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t 
 	*c = (struct cl_cell){ .lacks = lacks, .memory = memory, .calls = calloc(1, sizeof *c->calls) };
 	if (!c->calls)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	c->nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	c->nowhere = open_nowhere();
 	if (c->nowhere < 0)
 		return cm_fail(err, CM_EUNAVAIL, "/dev/null: %s", strerror(errno));
 	if (geteuid() == 0 && !become(uid, gid))
 		c->lacks |= CL_CELL_USER;
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return cm_fail(err, CM_EUNAVAIL, "no_new_privs: %s", strerror(errno));
 	rc = cl_calls_make(true, c->calls, err);
@@ -295,6 +323,19 @@ static int receive_listener(int from)
 	return fd;
 }
 
+/* A domain of its own, below the spawner's: it can open nothing in /proc of the spawner or of its
+ * neighbours. */
+static bool apart(void)
+{
+	struct ruleset none = { .files = LANDLOCK_ACCESS_FS_MAKE_SYM };
+	int rules = (int)syscall(SYS_landlock_create_ruleset, &none, sizeof none.files, 0);
+	bool ok = rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+
+	if (rules >= 0)
+		(void)close(rules);
+	return ok;
+}
+
 /* In the child: the descriptors are those of the spawner. */
 static noreturn void become_program(
 	const struct cl_cell *c, int program, int in, int out, int control, unsigned seconds)
@@ -304,6 +345,16 @@ static noreturn void become_program(
 	bool waits = !(c->lacks & CL_CELL_ONCE);
 	int listener = -1;
 	sigset_t empty;
+	char own[32];
+
+	/* Where it reads a script is its own place, not that of who reads it next. */
+	(void)snprintf(own, sizeof own, "/proc/self/fd/%d", program);
+	program = open(own, O_RDONLY | O_CLOEXEC);
+	if (program < 0)
+		_exit(126);
+	if (!(c->lacks & CL_CELL_FILES) && !apart())
+		_exit(126);
+	(void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + POLITE);
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (size_t i = 0; i < sizeof reset / sizeof reset[0]; i++)

@@ -42,7 +42,8 @@ static const char *const of_programs[] = {
 /* And for starting them, feeding them and ending them. */
 static const char *const of_spawner[] = { "fork", "vfork", "wait4", "waitid", "kill", "pipe2", "socketpair",
 	"recvmsg", "recvfrom", "sendto", "seccomp", "ioctl", "prctl", "prlimit64", "setrlimit", "execveat",
-	"tgkill", "memfd_create", "fcntl", "fcntl64" };
+	"tgkill", "getpriority", "setpriority", "landlock_create_ruleset", "landlock_restrict_self",
+	"memfd_create", "fcntl", "fcntl64" };
 
 static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
 {
@@ -59,7 +60,7 @@ static int allow_if(scmp_filter_ctx ctx, const char *name, struct scmp_arg_cmp w
 
 static int allow_program(scmp_filter_ctx ctx, bool waits)
 {
-	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC };
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC };
 	const struct scmp_arg_cmp nothing_new = SCMP_A2(SCMP_CMP_EQ, 0, 0),
 				  asks_terminal = SCMP_A1(SCMP_CMP_EQ, TCGETS, 0);
 	int rc = 0;

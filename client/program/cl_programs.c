@@ -195,6 +195,11 @@ enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_progr
 	if (rc == CM_OK && p->lacks != 0 && !conf->weak && CM_CHECKED("client.program.isolation"))
 		rc = cm_fail(err, CM_ECONFIG,
 			"programs cannot be isolated here, for want of %s; see programs.isolation", lacks);
+	/* Those beside each other could open each other's input and output. */
+	if (rc == CM_OK && (p->lacks & CL_CELL_FILES) && conf->at_once > 1)
+		rc = cm_fail(err, CM_ECONFIG,
+			"programs.at_once is above 1, and without Landlock a program could read another "
+			"device's input and write its answer");
 	if (rc != CM_OK) {
 		cl_programs_stop(p);
 		return rc;
@@ -354,8 +359,10 @@ static void run_slots(struct asked *a, struct cl_slots *slots, int64_t *end_ns)
 	for (;;) {
 		talk(a, slots->next_ns, false);
 		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, now_ns(), end_ns);
-		if (a->n == 0)
+		if (a->n == 0) {
+			talk(a, slots->end_ns, false);
 			return;
+		}
 		memset(a->answered, 0, a->n * sizeof *a->answered);
 		for (size_t i = 0; i < a->n; i++)
 			give(a, a->first + i);

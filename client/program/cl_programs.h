@@ -37,10 +37,11 @@ struct cl_program_round {
 	void *user;
 	const atomic_bool *stop; /* end at once, with the devices that are left unanswered; NULL: never */
 };
-/* Nanoseconds that cl_programs_run takes. */
+/* Nanoseconds from start_ns to the end that cl_programs_run waits for. */
 int64_t cl_programs_time(const struct cl_program_conf *conf, size_t devices, double seconds);
-/* Ask for every device, and return when their time is over; *end_ns: when that was, without this thread's own
- * delay.  p NULL: nobody has an answer.  CM_EUNAVAIL: the spawner ended, and who was not answered before is
- * NONE; CM_EINTERNAL: out of memory. */
+/* Ask for every device, and return when their time is over; *end_ns: when that was: start_ns and
+ * cl_programs_time, whatever programs did and however late this machine was (earlier only by `stop`).  p
+ * NULL: nobody has an answer.  CM_EUNAVAIL: the spawner ended, and who was not answered before is NONE;
+ * CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_programs_run(struct cl_programs *p, const struct cl_program_conf *conf,
 	const struct cl_program_round *round, int64_t *end_ns, struct cm_err *err);

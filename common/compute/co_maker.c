@@ -114,12 +114,16 @@ bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at)
 
 bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at)
 {
+	bool ok = true;
+
+	/* The same work for every answer. */
 	for (uint32_t i = 0; i < m->q->dimension; i++) {
-		if (!isfinite(answer[i]))
-			return false;
-		m->v[i] = (double)answer[i];
+		bool finite = isfinite(answer[i]);
+
+		m->v[i] = finite ? (double)answer[i] : 0;
+		ok = ok && finite;
 	}
 	co_cut(m->v, m->q->dimension, m->p.clip);
 	co_coordinates(m->q, m->v, at);
-	return true;
+	return ok;
 }

@@ -206,8 +206,10 @@ static void slots_are_where_they_were_fixed(void **state)
 	int64_t end, first = 50 * SECOND + CL_SLOTS_BEGIN_NS;
 
 	(void)state;
-	assert_true(cl_slots_length(10, 4, 0.5) == CL_SLOTS_BEGIN_NS + 3 * SECOND / 2);
-	assert_true(cl_slots_length(1, 64, 3600) == CL_SLOTS_BEGIN_NS + 3600 * SECOND);
+	/* One slot of 16 is spare, and at least one. */
+	assert_true(cl_slots_length(10, 4, 0.5) == CL_SLOTS_BEGIN_NS + 4 * SECOND / 2);
+	assert_true(cl_slots_length(1, 64, 3600) == CL_SLOTS_BEGIN_NS + 2 * 3600 * SECOND);
+	assert_true(cl_slots_length(32, 1, 1) == CL_SLOTS_BEGIN_NS + 35 * SECOND);
 	assert_true(cl_slots_length(10000000, 1, 3600) == INT64_MAX);
 	assert_true(cl_slots_length(0, 4, 0.5) == CL_SLOTS_BEGIN_NS);
 	assert_true(cl_slots_budget(SECOND) == 750000000);
@@ -217,11 +219,35 @@ static void slots_are_where_they_were_fixed(void **state)
 	assert_true(end == first + SECOND / 2);
 	assert_int_equal(cl_slots_take(&s, end, &end), 4);
 	assert_true(end == first + SECOND);
-	/* A machine that slept goes on from now. */
-	assert_int_equal(cl_slots_take(&s, first + 9 * SECOND, &end), 2);
-	assert_true(end == first + 9 * SECOND + SECOND / 2);
+	/* The end is that of the spare slot. */
+	assert_int_equal(cl_slots_take(&s, end, &end), 2);
+	assert_true(end == first + 3 * SECOND / 2);
 	assert_int_equal(cl_slots_take(&s, end, &end), 0);
-	assert_true(end == first + 9 * SECOND + SECOND / 2);
+	assert_true(end == first + 2 * SECOND);
+}
+
+static void a_late_machine_does_not_move_the_end(void **state)
+{
+	struct cl_slots s;
+	int64_t end, first = 50 * SECOND + CL_SLOTS_BEGIN_NS;
+
+	(void)state;
+	/* Late by less than the spare slot: all have theirs. */
+	cl_slots_init(&s, 50 * SECOND, 10, 4, 0.5);
+	assert_int_equal(cl_slots_take(&s, first + SECOND / 4, &end), 4);
+	assert_true(end == first + 3 * SECOND / 4);
+	assert_int_equal(cl_slots_take(&s, end, &end), 4);
+	assert_int_equal(cl_slots_take(&s, end, &end), 2);
+	assert_true(end == first + 7 * SECOND / 4);
+	assert_int_equal(cl_slots_take(&s, end, &end), 0);
+	assert_true(end == first + 2 * SECOND);
+	/* By more: who is left has none, and the end is the same. */
+	cl_slots_init(&s, 50 * SECOND, 10, 4, 0.5);
+	assert_int_equal(cl_slots_take(&s, first + SECOND, &end), 4);
+	assert_int_equal(cl_slots_take(&s, end + SECOND / 4, &end), 0);
+	assert_true(end == first + 2 * SECOND);
+	assert_int_equal(cl_slots_take(&s, first + 9 * SECOND, &end), 0);
+	assert_true(end == first + 2 * SECOND);
 }
 
 int main(void)
@@ -233,6 +259,7 @@ int main(void)
 		cmocka_unit_test(frames_are_read_as_they_were_written),
 		cmocka_unit_test(what_is_no_frame_is_refused),
 		cmocka_unit_test(slots_are_where_they_were_fixed),
+		cmocka_unit_test(a_late_machine_does_not_move_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

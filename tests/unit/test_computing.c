@@ -241,6 +241,7 @@ static void faults_have_their_line_and_their_words(void **state)
 		{ COLUMNS("\"\", \"x\"", ""), "'compute.columns' must be printable" },
 		{ COLUMNS("\"x\"", "program = \"sha256:00\";"), "is of map \"program\"" },
 		{ COLUMNS("\"x\"", "seconds = 1.0;"), "is of map \"program\"" },
+		{ COLUMNS("\"x\"", "seconds = 0.049;"), "0.05" },
 		{ COLUMNS("\"x\"", "features = \"x\"; feature_count = 1;"), "one of both" },
 		{ COLUMNS("\"x\"", "part = \"some\";"), "\"all\" or \"mean\"" },
 		{ COLUMNS("\"x\"", "clip = 2.0;"), "beyond the range" },
