@@ -12,6 +12,7 @@
 #define FARTHEST   600.0 /* farthest loss; exp() of it is still a double */
 #define EVEN       4.2   /* deviations of the tilted law about its mean without thinning */
 #define THINNED    0.1   /* growth of the distance from node to node beyond */
+#define LUMPY      0.3   /* a deviation beyond which losses are too few and too large to be normal */
 #define HEAVY      1.25  /* how many times as far as a normal law's a tail may reach */
 
 static bool within(const struct acct_curve *c, double loss, double tail)
@@ -53,8 +54,9 @@ double acct_law_range(const struct acct_curve *c, double tail)
 double acct_law_even(double deviation, double range, double tail, double lean)
 {
 	/* Of a normal law 3e-5 is beyond EVEN deviations, and the tilt moves the mean by lean deviation^2. */
-	return range <= HEAVY * sqrt(-2 * log(tail)) * deviation ? (EVEN + lean * deviation) * deviation
-								 : INFINITY;
+	bool normal = deviation <= LUMPY && range <= HEAVY * sqrt(-2 * log(tail)) * deviation;
+
+	return normal ? (EVEN + lean * deviation) * deviation : INFINITY;
 }
 
 /* Sets n->last, and n->at where nodes are thinned. */

@@ -5,144 +5,10 @@
 
 #include "acct_ends.h"
 #include "acct_rounds.h"
+#include "acct_single.h"
 
-#define LEAST_DELTA  1e-200 /* below it the transforms' exponents leave the range of a double */
-#define MOST_EPSILON 690.0
-#define DELTA_WIDTH  4e-3
-#define ROUGH        1e5 /* work for a point that only leads to the next, and most steps so */
-#define ROUGH_STEPS  12
-
-static void curve_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope)
-{
-	struct acct_point a, b;
-	const struct acct_curve *c = &p->part[0].curve;
-
-	acct_curve_at(c, eps, false, &a);
-	b = a;
-	if (!c->list.symmetric)
-		acct_curve_at(c, eps, true, &b);
-	delta->lower = acct_lower_end(fmax(a.lo, b.lo) * (1 + exp(eps)) * (1 - 1e-12));
-	/* A record that is not drawn loses nothing, so delta is at most the sampled fraction. */
-	delta->upper =
-		acct_upper_end(acct_larger(a.hi, b.hi) * (1 + exp(eps)) * (1 + 1e-12), c->list.sampling);
-	/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
-	double nu = b.lo > a.lo ? b.slope : a.slope;
-	*slope = exp(eps) * fmax(0, 2 * nu - delta->lower) / (1 + exp(eps));
-}
-
-/* Near the largest loss delta is too small to compute, but it only falls with epsilon; beyond the largest
- * loss it is the mass of infinite loss. */
-static double delta_near_largest(const struct acct_plan *p, double eps, double shift)
-{
-	double largest = p->largest * (1 + 1e-12) + shift, upper = 1, slope;
-
-	if (eps >= largest)
-		return p->certain;
-	if (!acct_plan_is_single(p) || eps < 0.9 * largest)
-		return 1;
-	for (int k = 1; k <= 2; k++) {
-		double at = fmin(eps * (1 - 0.05 * k), MOST_EPSILON);
-		struct acct_bound before;
-
-		if (at < shift)
-			break;
-		curve_delta(p, at - shift, &before, &slope);
-		upper = fmin(upper, before.upper * (1 + 1e-10));
-	}
-	return upper;
-}
-
-/* Where delta is known to some per cent only, Newton leaves the ends apart by more than they need be: bisect
- * for each. */
-static void narrow(struct acct_plan *p, double delta, struct acct_bound *eps)
-{
-	double low = eps->lower, high = eps->upper, slope;
-	struct acct_bound d;
-
-	for (int i = 0; i < 8 && isfinite(eps->upper) && eps->upper > eps->lower * (1 + 2e-4); i++) {
-		double at = (low + eps->upper) / 2;
-
-		curve_delta(p, at, &d, &slope);
-		if (d.upper <= delta)
-			eps->upper = at;
-		else
-			low = at;
-		if (d.lower > delta)
-			eps->lower = fmax(eps->lower, at);
-	}
-	for (int i = 0; i < 6 && isfinite(high) && eps->upper > eps->lower * (1 + 2e-4); i++) {
-		double at = (eps->lower + fmin(high, eps->upper)) / 2;
-
-		curve_delta(p, at, &d, &slope);
-		if (d.lower > delta)
-			eps->lower = at;
-		else
-			high = at;
-	}
-}
-
-/* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer.  Points are
- * rough until the step is small: where a precise one is cheap, there is no difference. */
-static void one_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
-{
-	double low = 0, high = fmin(p->part[0].curve.list.largest, MOST_EPSILON), slope, at = 0;
-	double precise = p->work.per_point;
-	bool rough = precise > ROUGH;
-	struct acct_bound d;
-
-	*eps = (struct acct_bound){ 0, INFINITY };
-	p->work.per_point = fmin(precise, ROUGH);
-	for (int i = 0; i < 80; i++) {
-		if (p->work.spent > ACCT_MOST_WORK)
-			p->work.per_point = 0;
-		curve_delta(p, at, &d, &slope);
-		double middle = (d.lower + d.upper) / 2, rate = slope / middle;
-
-		if (d.upper <= delta)
-			eps->upper = fmin(eps->upper, at);
-		if (d.lower > delta)
-			eps->lower = fmax(eps->lower, at);
-		if (eps->upper <= eps->lower * (1 + 1e-7) || (at == 0 && d.upper <= delta))
-			break;
-		if (middle > delta)
-			low = fmax(low, at);
-		else
-			high = fmin(high, at);
-		double next = fmax(0, at + log(middle / delta) / rate);
-		/* Near the root, step to either side of it by a distance that the width of delta
-		 * determines. */
-		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
-		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.3;
-		if (rough && (near || i >= ROUGH_STEPS || fabs(next - at) <= 1e-2 * at)) {
-			rough = false;
-			p->work.per_point = precise;
-			low = eps->lower; /* what rough points said of the middle is forgotten */
-			high = fmin(eps->upper, fmin(p->part[0].curve.list.largest, MOST_EPSILON));
-			at = next > low && next < high ? next : at;
-			continue;
-		}
-		if (near && i > 60)
-			break;
-		if (near && !(eps->upper < next + 3 * margin))
-			next += margin;
-		else if (near && !(eps->lower > next - 3 * margin))
-			next = fmax(0, next - margin);
-		else if (near)
-			break;
-		else if (!(next > low && next < high))
-			next = i == 0 ? high : (low + high) / 2;
-		at = next;
-	}
-	if (rough)
-		p->work.per_point = precise;
-	if (p->work.spent < ACCT_MOST_WORK / 4)
-		narrow(p, delta, eps);
-	if (!isfinite(eps->upper)) { /* the largest finite loss */
-		curve_delta(p, fmin(p->part[0].curve.list.largest, MOST_EPSILON), &d, &slope);
-		if (d.upper <= delta)
-			eps->upper = p->part[0].curve.list.largest;
-	}
-}
+#define LEAST_DELTA 1e-200 /* below it the transforms' exponents leave the range of a double */
+#define DELTA_WIDTH 4e-3
 
 /* epsilon at one delta where nothing has to be composed. */
 static struct acct_bound epsilon_alone(struct acct_plan *p, double delta)
@@ -155,11 +21,11 @@ static struct acct_bound epsilon_alone(struct acct_plan *p, double delta)
 	} else if (p->parts == 0) {
 		out.upper = p->blurred && delta < acct_plan_blur(p) ? acct_plan_blur(p) : 0;
 	} else {
-		one_epsilon(p, delta, &out);
+		acct_single_epsilon(p, delta, &out);
 		out.lower = out.lower * (1 - 1e-12) - acct_plan_blur(p);
 		out.upper = out.upper * (1 + 1e-12) + acct_plan_blur(p);
 		if (out.lower <= 0) {
-			curve_delta(p, 0, &at_zero, &slope);
+			acct_single_delta(p, 0, &at_zero, &slope);
 			if (at_zero.upper + acct_plan_blur(p) <= delta)
 				out.upper = 0;
 		}
@@ -319,13 +185,13 @@ enum acct_rc acct_epsilons(
 /* delta of a single round. */
 static struct acct_bound delta_alone(const struct acct_plan *p, double epsilon)
 {
-	double shift = acct_plan_blur(p), at = fmin(epsilon, MOST_EPSILON), slope;
+	double shift = acct_plan_blur(p), at = fmin(epsilon, ACCT_MOST_EPSILON), slope;
 	struct acct_bound far, out = { p->infinite, 1 };
 
-	curve_delta(p, at + shift, &far, &slope);
+	acct_single_delta(p, at + shift, &far, &slope);
 	if (at >= epsilon)
 		out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
-	curve_delta(p, fmax(0, at - shift), &far, &slope);
+	acct_single_delta(p, fmax(0, at - shift), &far, &slope);
 	/* Below 0 delta rises by at most the distance. */
 	out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
 	return out;
@@ -404,7 +270,7 @@ enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double
 		rc = deltas_of(&p, target, epsilons);
 	for (size_t i = 0; i < epsilons && !rc; i++) {
 		const struct acct_bound *b = &target[i].out;
-		double near = delta_near_largest(&p, epsilon[i], acct_plan_blur(&p));
+		double near = acct_single_near_largest(&p, epsilon[i], acct_plan_blur(&p));
 
 		/* 0 is added so that there is no -0. */
 		delta[i].lower = b->lower + 0.0;

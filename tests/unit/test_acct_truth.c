@@ -199,6 +199,28 @@ static void a_lone_participant_has_exactly_the_local_loss(void **state)
 	assert_true(fabs(hockey(&a, &b, exp(0.5)) - d.upper) < 1e-9 && fabs(d.lower - d.upper) < 1e-9);
 }
 
+/* Where there are few blanket messages delta falls to 0 in a last hundredth of epsilon, and upper ends of
+ * points are wide there.  Outside values: in 45 decimal digits, the law of the number of ones
+ * among all reports, summed by (P - e^eps Q)+; the largest over the number
+ * of others who hold a one, which is reached where all do. */
+static void epsilon_is_found_close_to_the_largest_loss(void **state)
+{
+	static const struct {
+		unsigned n;
+		double eps;
+	} known[] = { { 1900, 5.98890204882524 }, { 1990, 5.9861128511406 }, { 2000, 5.98576226830874 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct acct_round r = grr(2, exp(6), known[i].n);
+		struct acct_bound eps;
+
+		assert_int_equal(acct_epsilon(&r, 1, 1e-4, &eps), ACCT_OK);
+		assert_true(eps.lower <= known[i].eps && known[i].eps <= eps.upper);
+		assert_true(eps.upper - eps.lower <= 4e-4 * eps.upper);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +228,7 @@ int main(void)
 		cmocka_unit_test(no_data_set_among_dummies_loses_more_than_the_bound),
 		cmocka_unit_test(truthful_messages_among_dummies_lose_exactly_the_bound),
 		cmocka_unit_test(a_lone_participant_has_exactly_the_local_loss),
+		cmocka_unit_test(epsilon_is_found_close_to_the_largest_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

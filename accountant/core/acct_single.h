@@ -1,0 +1,18 @@
+/* acct_single.h - delta and epsilon of one round, from single points of its curve. */
+#pragma once
+
+#include "acct_plan.h"
+
+#define ACCT_MOST_EPSILON 690.0 /* beyond it exp leaves the range of a double */
+
+/* Bounds on delta at eps in [0, ACCT_MOST_EPSILON], and -d delta / d eps there, which only guides.  Of the
+ * plan's first round, without acct_plan_blur. */
+void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope);
+
+/* Near the largest loss delta is too small to compute, but it only falls with epsilon; beyond the largest
+ * loss it is the mass of infinite loss.  An upper bound on delta of any plan, 1 where this says nothing. */
+double acct_single_near_largest(const struct acct_plan *p, double eps, double shift);
+
+/* Bounds on epsilon at delta, without acct_plan_blur; the upper end may be INFINITY.  They are 2e-4 apart or
+ * less unless points are wide or the work is spent.  Cost: 10 to 20 points. */
+void acct_single_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps);
