@@ -19,6 +19,8 @@ import wire
 from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
+# A sanitized spawner takes seconds to start so many processes, and whoever is late has no answer; test_cl_programs is sanitized.
+pytestmark = pytest.mark.heavy
 N = 48
 SECONDS = 6.0  # of a device; all are computed at once, beside whatever else this machine does
 MISBEHAVES = os.path.join(c.BUILD, "tests", "misbehaves")
