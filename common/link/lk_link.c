@@ -354,6 +354,11 @@ size_t lk_pending(const struct lk_link *l)
 	return nt_conn_pending(l->conn);
 }
 
+size_t lk_unread(const struct lk_link *l)
+{
+	return nt_conn_unread(l->conn);
+}
+
 void lk_pause(struct lk_link *l)
 {
 	l->paused = true;
@@ -376,4 +381,9 @@ void lk_expect_silence(struct lk_link *l, bool on)
 void lk_close(struct lk_link *l, const struct cm_err *why)
 {
 	nt_conn_close(l->conn, why);
+}
+
+void lk_abort(struct lk_link *l, const struct cm_err *why)
+{
+	nt_conn_abort(l->conn, why);
 }

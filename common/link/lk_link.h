@@ -86,12 +86,16 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	const uint8_t *round_id);
 /* Bytes queued to the peer. */
 size_t lk_pending(const struct lk_link *l);
+/* nt_conn_unread */
+size_t lk_unread(const struct lk_link *l);
 /* Stop and resume handing over frames, and reading.  Frames read already are kept, and handed over in order
  * after lk_resume has returned. */
 void lk_pause(struct lk_link *l);
 void lk_resume(struct lk_link *l);
 void lk_expect_silence(struct lk_link *l, bool on);
 void lk_close(struct lk_link *l, const struct cm_err *why);
+/* nt_conn_abort: nothing is flushed. */
+void lk_abort(struct lk_link *l, const struct cm_err *why);
 
 /* Convert a peer's Error frame to our error; one table has each code's cm_rc. */
 enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err);

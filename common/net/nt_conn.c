@@ -1,8 +1,10 @@
 /* nt_conn.c - one TLS connection on libuv: the functions that its owner calls. */
 #include "nt_conn.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "cm_fault.h"
 #include "nt_conn_private.h"
@@ -87,6 +89,17 @@ size_t nt_conn_pending(const struct nt_conn *c)
 	return c->out.len - c->out_at + c->wire.len + c->inflight;
 }
 
+size_t nt_conn_unread(const struct nt_conn *c)
+{
+	uv_os_fd_t fd;
+	int sent = 0;
+
+	if (!c->tcp_open || uv_fileno((const uv_handle_t *)&c->tcp, &fd) != 0 ||
+		ioctl(fd, SIOCOUTQ, &sent) != 0)
+		sent = 0;
+	return nt_conn_pending(c) + (size_t)sent;
+}
+
 bool nt_conn_closing(const struct nt_conn *c)
 {
 	return c->step >= NT_CONN_FLUSHING || c->close_wanted || c->abort_wanted;
@@ -146,6 +159,16 @@ void nt_conn_close(struct nt_conn *c, const struct cm_err *why)
 		return;
 	c->why = why ? *why : none;
 	c->close_wanted = true;
+	nt_conn_later(c);
+}
+
+void nt_conn_abort(struct nt_conn *c, const struct cm_err *why)
+{
+	if (c->step == NT_CONN_CLOSING)
+		return;
+	if (!nt_conn_closing(c))
+		c->why = *why;
+	c->abort_wanted = true;
 	nt_conn_later(c);
 }
 

@@ -53,6 +53,9 @@ const char *nt_conn_address(const struct nt_conn *c);
  * CM_EIO after close; CM_EUNAVAIL beyond max_pending, and the connection closes. */
 CM_CHECK enum cm_rc nt_conn_send(struct nt_conn *c, const uint8_t *data, size_t n, struct cm_err *err);
 size_t nt_conn_pending(const struct nt_conn *c);
+/* The same, and the bytes that the kernel holds since the peer has not acknowledged them: falls whenever the
+ * peer takes any. */
+size_t nt_conn_unread(const struct nt_conn *c);
 /* Back-pressure: stop and resume reading from the peer. */
 void nt_conn_pause(struct nt_conn *c);
 void nt_conn_resume(struct nt_conn *c);
@@ -60,6 +63,8 @@ void nt_conn_resume(struct nt_conn *c);
  * peer's end, close.  Without the wait, bytes that the peer still sends would make the kernel discard the
  * last bytes we sent.  Idempotent; why NULL: orderly. */
 void nt_conn_close(struct nt_conn *c, const struct cm_err *why);
+/* End at once: what is queued is discarded, also where an orderly end has begun, whose reason remains. */
+void nt_conn_abort(struct nt_conn *c, const struct cm_err *why);
 /* Has either side begun to close?  Then no more data comes and nothing can be sent. */
 bool nt_conn_closing(const struct nt_conn *c);
 /* While on, the idle limit does not apply (a peer waits in a long poll). */

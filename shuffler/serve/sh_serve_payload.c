@@ -4,7 +4,8 @@
 /* An answer is much larger than its question: it counts as so many frames. */
 #define PER_FRAME 16384u
 #define RETRY_MS  100u
-#define UNREAD_MS 5000 /* a peer that has not read a part for so long gives its room to others */
+#define UNREAD_MS 5000 /* a peer that has read nothing of a part for so long gives its room to others */
+#define SHARES    8u   /* one certificate has at most this part of the room */
 
 #define SPAN(field) ((struct cr_span){ (field).data, (field).len })
 
@@ -28,30 +29,51 @@ void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	sh_serve_send(p, &out);
 }
 
-/* Parts that are sent and not read stay in memory.  One peer has one at most, and all together have
- * conf.parts_bytes: beyond it a request is to be tried again (CM_EPROTO), and who has not read for longest
- * is dropped, so that peers that never read keep no room. */
-static enum cm_rc check_room(const struct peer *p, struct sh_refusal *no)
+/* Bytes that wait in memory for a peer which has asked for parts.  A peer that has taken any since the last
+ * look reads, however slowly. */
+static size_t waiting(struct peer *p, int64_t now)
 {
-	const struct sh_serve *s = p->serve;
-	int64_t now = cm_clock_mono_ms();
-	const struct peer *oldest = NULL;
-	size_t unread = 0;
+	size_t unread;
+
+	if (!p->link || p->part_ms == 0)
+		return 0;
+	unread = lk_unread(p->link);
+	if (unread < p->unread)
+		p->part_ms = now;
+	p->unread = unread;
+	return lk_pending(p->link);
+}
+
+/* At once, without flushing: their room is wanted. */
+static void drop_unread(struct sh_serve *s, int64_t now)
+{
 	struct cm_err why;
 
-	for (const struct peer *other = s->peers; other; other = other->next) {
-		size_t n = other->link && other->part_ms > 0 ? lk_pending(other->link) : 0;
+	(void)cm_fail(&why, CM_EUNAVAIL, "does not read a part of a payload, and others wait");
+	for (struct peer *p = s->peers; p; p = p->next)
+		if (p->link && p->part_ms > 0 && lk_pending(p->link) > 0 && now - p->part_ms > UNREAD_MS)
+			lk_abort(p->link, &why);
+}
 
-		unread += n;
-		if (n > 0 && (!oldest || other->part_ms < oldest->part_ms))
-			oldest = other;
+/* Parts that are sent and not read stay in memory.  One peer has one at most, the peers of one certificate
+ * have a share of conf.parts_bytes (one part at least), and all together have all of it: beyond that a
+ * request is to be tried again (CM_EPROTO), and peers that do not read at all are dropped. */
+static enum cm_rc check_room(const struct peer *p, struct sh_refusal *no)
+{
+	struct sh_serve *s = p->serve;
+	size_t all = 0, its = 0, room = s->conf.parts_bytes, share = room / SHARES;
+	int64_t now = cm_clock_mono_ms();
+
+	for (struct peer *other = s->peers; other; other = other->next) {
+		size_t n = waiting(other, now);
+
+		all += n;
+		if (other->holder == p->holder)
+			its += n;
 	}
-	if (!oldest || unread + PR_PAYLOAD_PART <= s->conf.parts_bytes)
+	if (all == 0 || (all + PR_PAYLOAD_PART <= room && (its == 0 || its + PR_PAYLOAD_PART <= share)))
 		return sh_serve_check_reads(p, 0, RETRY_MS, no);
-	if (oldest != p && now - oldest->part_ms > UNREAD_MS) {
-		(void)cm_fail(&why, CM_EUNAVAIL, "does not read a part of a payload, and others wait");
-		lk_close(oldest->link, &why);
-	}
+	drop_unread(s, now);
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
 		"parts of payloads are still on their way to others");
 }

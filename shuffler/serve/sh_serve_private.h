@@ -23,7 +23,8 @@ struct peer {
 	uint8_t poll_round[PR_ROUND_ID_LEN];
 	int64_t poll_until_ms; /* monotonic */
 	int64_t proof_from_ms; /* no proof is sent before this time; monotonic */
-	int64_t part_ms;       /* when a part of a payload was sent last; monotonic; 0: never */
+	int64_t part_ms; /* when a part was sent, or the peer was seen to read, last; monotonic; 0: never */
+	size_t unread;   /* bytes that it had not taken when that was looked at last */
 	struct peer *next;
 };
 

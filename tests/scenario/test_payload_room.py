@@ -8,6 +8,7 @@ import wire
 from cluster import wait_for
 from parties import Analyzer, Device
 from test_payload import PART, SLACK, N, Steps, leaves, tree
+from test_quota import enrol
 from wire import pb
 
 
@@ -27,54 +28,77 @@ class Deaf(Device):
         self.link.send(get_payload=pb.GetPayload(round_id=d.round_id, offset=0, length=PART))
 
 
-def test_what_clients_do_not_read_is_bounded_in_all(cluster):
-    """Four parts are the shuffler's room here.  Eight connections ask for one each and read nothing: another one waits, until
-    the shuffler has dropped some of them."""
-    cluster.configure(min_batch=2, epsilon=20.0, devices=4)
-    with open(cluster.path("shuffler-policy.conf"), "a") as f:
-        f.write("max_payload = 1000000;\n")
-    with open(cluster.path("shuffler.conf"), "a") as f:
-        f.write("limits = { waiting_mib = 2; };\n")
-    shuffler = cluster.start("shuffler", "run")
-    cluster.wait_listening()
-    a = Analyzer(cluster).dial()
-    data = os.urandom(3 * PART)
-    d = a.descriptor(payload_max=1_000_000, payload_size=len(data), payload_hash=wire.sha256(data))
-    d.computing.CopyFrom(pb.Computing(map="statistics", parameters=b"\x01", fields=["v"]))
-    bytes_of = a.reserve(d)
-    a.extend()
-    a.put(data)
-    a.announce(bytes_of)
-    reads = Device(cluster)
+class Round:
+    """A shuffler with a round whose payload is there to be asked for."""
 
-    def part(offset):
-        return reads.link.ask("payload", get_payload=pb.GetPayload(round_id=d.round_id, offset=offset, length=PART)).data
+    def __init__(self, cluster, waiting_mib):
+        cluster.configure(min_batch=2, epsilon=20.0, devices=4)
+        with open(cluster.path("shuffler-policy.conf"), "a") as f:
+            f.write("max_payload = 1000000;\n")
+        with open(cluster.path("shuffler.conf"), "a") as f:
+            f.write(f"limits = {{ waiting_mib = {waiting_mib}; }};\n")
+        self.shuffler = cluster.start("shuffler", "run")
+        cluster.wait_listening()
+        a = Analyzer(cluster).dial()
+        self.data = os.urandom(3 * PART)
+        self.d = d = a.descriptor(payload_max=1_000_000, payload_size=len(self.data), payload_hash=wire.sha256(self.data))
+        d.computing.CopyFrom(pb.Computing(map="statistics", parameters=b"\x01", fields=["v"]))
+        bytes_of = a.reserve(d)
+        a.extend()
+        a.put(self.data)
+        a.announce(bytes_of)
 
-    # Who reads is answered at once, however often it asks.
-    for i in range(8):
-        assert part(PART * (i % 3)) == data[PART * (i % 3):][:PART]
-    # One that asks and does not read has one part under way.
-    deaf = [Deaf(cluster) for _ in range(8)]
-    deaf[0].ask(d)
-    deaf[0].ask(d)
+    def part(self, device, offset=0):
+        return device.link.ask("payload", get_payload=pb.GetPayload(
+            round_id=self.d.round_id, offset=offset, length=PART)).data == self.data[offset:][:PART]
 
-    def busy():
+    def busy(self, device):
         try:
-            return part(0) != data[:PART]
+            return not self.part(device)
         except wire.Refused as no:
             assert no.code == pb.ERROR_BUSY, no
             return "on their way to others" in no.text
 
-    assert not busy()
-    for x in deaf[1:]:
-        x.ask(d)
-    wait_for("no room", busy)
-    wait_for("room", lambda: not busy())
-    # The first to ask was the first to go, and in the end some have what they asked for.
+
+def test_what_a_certificate_does_not_read_starves_no_other(cluster):
+    """Eight parts are the shuffler's room here, and one is a certificate's share.  Twelve connections of one certificate ask for
+    a part each and read nothing: another certificate is answered at once, and that one again when the deaf one was dropped."""
+    r = Round(cluster, waiting_mib=4)
+    other, same = Device(cluster, enrol(cluster, "other")), Device(cluster)
+    # Who reads is answered at once, however often it asks.
+    for i in range(8):
+        assert r.part(same, PART * (i % 3))
+    deaf = [Deaf(cluster) for _ in range(12)]
+    # One that asks and does not read has one part under way.
+    deaf[0].ask(r.d)
+    assert r.busy(same)
+    for x in deaf:
+        x.ask(r.d)
+    assert r.busy(same)
+    for i in range(3):
+        assert r.part(other, PART * i)
+    wait_for("room", lambda: not r.busy(same))
     with pytest.raises((EOFError, OSError)):
         deaf[0].link.receive()
-    assert deaf[-1].link.receive().WhichOneof("kind") in ("payload", "error")
-    assert shuffler.alive()
+    assert r.shuffler.alive()
+
+
+def test_what_all_certificates_do_not_read_is_bounded(cluster):
+    """The room is four parts: eight certificates fill it, until those that do not read are dropped, all at once."""
+    r = Round(cluster, waiting_mib=2)
+    reads = Device(cluster)
+    deaf = [Deaf(cluster, enrol(cluster, f"deaf{i}")) for i in range(8)]
+    for x in deaf[:2]:
+        x.ask(r.d)
+    assert not r.busy(reads)
+    for x in deaf[2:]:
+        x.ask(r.d)
+    wait_for("no room", lambda: r.busy(reads))
+    wait_for("room", lambda: not r.busy(reads))
+    for x in deaf[:2]:
+        with pytest.raises((EOFError, OSError)):
+            x.link.receive()
+    assert r.shuffler.alive()
 
 
 def test_a_full_disk_does_not_end_a_client_that_keeps_a_payload(cluster):
@@ -89,7 +113,8 @@ def test_a_full_disk_does_not_end_a_client_that_keeps_a_payload(cluster):
     run = cluster.run("analyzer", "round", "run", "1", "--payload", s.write(data), seconds=300)
     assert run.returncode == 0, run.stdout + run.stderr
     client = s.daemons["client"]
-    assert client.alive() and "kept in memory alone" in client.log() and "File too large" in client.log(), client.log()
+    log = client.log()
+    assert client.alive() and "in memory alone: after a restart it is fetched again" in log and "File too large" in log, log
     counts = cluster.json("analyzer", "round", "show", "1")["result"]["counts"]
     assert abs(sum(counts[:9]) - 9) <= SLACK and abs(sum(counts[9:18]) - (N - 9)) <= SLACK, counts
     s.no_files()
