@@ -1,6 +1,8 @@
 """What payloads may take: memory of the shuffler for clients that do not read, and a client's disk that is full."""
 import os
 import socket
+import threading
+import time
 
 import wire
 from cluster import wait_for
@@ -10,20 +12,55 @@ from test_quota import enrol
 from wire import pb
 
 
+def little():
+    """A socket for which the system buffers little."""
+    raw = socket.socket()
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.settimeout(60)
+    return raw
+
+
 class Deaf(Device):
     """Reads nothing after the handshake, over a connection of which the system buffers little."""
 
     def __init__(self, cluster, folder="client"):
         self.cluster = cluster
-        raw = socket.socket()
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(60)
+        raw = little()
         raw.connect(("127.0.0.1", cluster.port))
         self.link = wire.Link(cluster.tls(folder).wrap_socket(raw, server_hostname="localhost"))
 
     def ask(self, d):
         self.link.send(get_payload=pb.GetPayload(round_id=d.round_id, offset=0, length=PART))
+
+
+class Slow(Deaf):
+    """Reads 5 kB in a second while `slow` is set."""
+
+    def __init__(self, cluster, folder="client"):
+        self.cluster, self.slow = cluster, threading.Event()
+        raw, (mine, its) = little(), socket.socketpair()
+        raw.connect(("127.0.0.1", cluster.port))
+        mine.settimeout(60)
+        for run in (self.up, self.down):
+            threading.Thread(target=run, args=(raw, its), daemon=True).start()
+        self.link = wire.Link(cluster.tls(folder).wrap_socket(mine, server_hostname="localhost"))
+
+    def up(self, raw, its):
+        while data := its.recv(4096):
+            raw.sendall(data)
+        raw.close()
+
+    def down(self, raw, its):
+        data = b"-"
+        while data:
+            time.sleep(0.1 if self.slow.is_set() else 0)
+            try:
+                data = raw.recv(512 if self.slow.is_set() else 65536)
+                its.sendall(data)
+            except OSError:
+                data = b""
+        its.close()
 
 
 def ask_all(deaf, d):
@@ -96,6 +133,24 @@ def test_what_all_certificates_do_not_read_is_bounded(cluster):
     wait_for("no room", lambda: ask_all(deaf, r.d) or r.busy(reads))
     wait_for("deaf ones are dropped", lambda: ask_all(deaf, r.d) > 1)
     wait_for("room", lambda: not r.busy(reads))
+    assert r.shuffler.alive()
+
+
+def test_who_reads_slowly_is_not_dropped(cluster):
+    """Another connection of the same certificate wants the room for longer than a peer has that reads nothing: the slow one is
+    not dropped, and gets the whole payload."""
+    r = Round(cluster, waiting_mib=2)
+    slow, wants = Slow(cluster), Device(cluster)
+    slow.slow.set()
+    slow.ask(r.d)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        r.busy(wants)  # mostly; the system may come to hold all that is on its way
+        time.sleep(0.2)
+    slow.slow.clear()
+    assert slow.link.expect("payload").data == r.data[:PART]
+    for offset in (PART, 2 * PART):
+        wait_for("a part", lambda: r.part(slow, offset))
     assert r.shuffler.alive()
 
 
