@@ -1,6 +1,8 @@
 """What payloads may take: memory of the shuffler for clients that do not read, and a client's disk that is full."""
 import os
 import socket
+import threading
+import time
 
 import wire
 from cluster import wait_for
@@ -10,30 +12,66 @@ from test_quota import enrol
 from wire import pb
 
 
+def little():
+    """A socket for which the system buffers little."""
+    raw = socket.socket()
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.settimeout(60)
+    return raw
+
+
 class Deaf(Device):
     """Reads nothing after the handshake, over a connection of which the system buffers little."""
 
     def __init__(self, cluster, folder="client"):
         self.cluster = cluster
-        raw = socket.socket()
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(60)
+        raw = little()
         raw.connect(("127.0.0.1", cluster.port))
         self.link = wire.Link(cluster.tls(folder).wrap_socket(raw, server_hostname="localhost"))
 
-    def dropped(self):
-        self.link.sock.settimeout(3)
-        try:
-            while True:
-                self.link.receive()
-        except TimeoutError:
-            return False
-        except (EOFError, OSError):
-            return True
-
     def ask(self, d):
         self.link.send(get_payload=pb.GetPayload(round_id=d.round_id, offset=0, length=PART))
+
+
+class Slow(Deaf):
+    """Reads 5 kB in a second while `slow` is set."""
+
+    def __init__(self, cluster, folder="client"):
+        self.cluster, self.slow = cluster, threading.Event()
+        raw, (mine, its) = little(), socket.socketpair()
+        raw.connect(("127.0.0.1", cluster.port))
+        mine.settimeout(60)
+        for run in (self.up, self.down):
+            threading.Thread(target=run, args=(raw, its), daemon=True).start()
+        self.link = wire.Link(cluster.tls(folder).wrap_socket(mine, server_hostname="localhost"))
+
+    def up(self, raw, its):
+        while data := its.recv(4096):
+            raw.sendall(data)
+        raw.close()
+
+    def down(self, raw, its):
+        data = b"-"
+        while data:
+            time.sleep(0.1 if self.slow.is_set() else 0)
+            try:
+                data = raw.recv(512 if self.slow.is_set() else 65536)
+                its.sendall(data)
+            except OSError:
+                data = b""
+        its.close()
+
+
+def ask_all(deaf, d):
+    """Each asks again, where a part is under way in vain; how many of them the shuffler has dropped."""
+    dropped = 0
+    for x in deaf:
+        try:
+            x.ask(d)
+        except OSError:
+            dropped += 1
+    return dropped
 
 
 class Round:
@@ -77,16 +115,14 @@ def test_what_a_certificate_does_not_read_starves_no_other(cluster):
     for i in range(8):
         assert r.part(same, PART * (i % 3))
     deaf = [Deaf(cluster) for _ in range(12)]
-    # One that asks and does not read has one part under way.
-    deaf[0].ask(r.d)
-    wait_for("its part to wait", lambda: r.busy(same))
-    for x in deaf:
-        x.ask(r.d)
-    wait_for("their parts to wait", lambda: r.busy(same))
-    for i in range(3):
-        assert r.part(other, PART * i)
+    wait_for("its share is taken", lambda: ask_all(deaf, r.d) or r.busy(same))
+    for _ in range(9):
+        ask_all(deaf, r.d)
+        for i in range(3):
+            assert r.part(other, PART * i)
+    wait_for("a deaf one is dropped", lambda: ask_all(deaf, r.d))
     wait_for("room", lambda: not r.busy(same))
-    assert any(x.dropped() for x in deaf) and r.shuffler.alive()
+    assert r.shuffler.alive()
 
 
 def test_what_all_certificates_do_not_read_is_bounded(cluster):
@@ -94,14 +130,28 @@ def test_what_all_certificates_do_not_read_is_bounded(cluster):
     r = Round(cluster, waiting_mib=2)
     reads = Device(cluster)
     deaf = [Deaf(cluster, enrol(cluster, f"deaf{i}")) for i in range(8)]
-    for x in deaf[:2]:
-        x.ask(r.d)
-    assert not r.busy(reads)
-    for x in deaf[2:]:
-        x.ask(r.d)
-    wait_for("no room", lambda: r.busy(reads))
+    wait_for("no room", lambda: ask_all(deaf, r.d) or r.busy(reads))
+    wait_for("deaf ones are dropped", lambda: ask_all(deaf, r.d) > 1)
     wait_for("room", lambda: not r.busy(reads))
-    assert any(x.dropped() for x in deaf) and r.shuffler.alive()
+    assert r.shuffler.alive()
+
+
+def test_who_reads_slowly_is_not_dropped(cluster):
+    """Another connection of the same certificate wants the room for longer than a peer has that reads nothing: the slow one is
+    not dropped, and gets the whole payload."""
+    r = Round(cluster, waiting_mib=2)
+    slow, wants = Slow(cluster), Device(cluster)
+    slow.slow.set()
+    slow.ask(r.d)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        r.busy(wants)  # mostly; the system may come to hold all that is on its way
+        time.sleep(0.2)
+    slow.slow.clear()
+    assert slow.link.expect("payload").data == r.data[:PART]
+    for offset in (PART, 2 * PART):
+        wait_for("a part", lambda: r.part(slow, offset))
+    assert r.shuffler.alive()
 
 
 def test_a_full_disk_does_not_end_a_client_that_keeps_a_payload(cluster):
