@@ -200,8 +200,8 @@ ACCT_CHECK enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r
 /* Poisson sampling: each of the 1 + others participants takes part with the chance `rate`, [1e-9, 1), and
  * sends nothing else, independently of everything and anew for every round and repetition; neighbours
  * replace the record of one of them, and how many took part is seen.  Changes cells and messages of a checked
- * round without dummies, levels and sampling, whose defect is charged in full.  *why as above.  doc/accounting.md, "Poisson
- * sampling". */
+ * round without dummies, levels and sampling, whose defect is charged in full.  *why as above.
+ * doc/accounting.md, "Poisson sampling". */
 ACCT_CHECK enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **why);
 
 /* What rc means, in a few words. */

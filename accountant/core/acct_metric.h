@@ -36,8 +36,8 @@ ACCT_CHECK enum acct_rc acct_metric_variation(
 	enum acct_metric_noise noise, double distance, double *beta, const char **why);
 
 /* Cells of two inputs at a distance of at most `distance` in a domain of diameter `most`: PROVED for every
- * epsilon at once.  distance [1e-6, most], most up to 300.  Not for a round with `sampling` unless distance is
- * most: there a record that nobody changed may be drawn in the changed one's place, up to `most` away. */
+ * epsilon at once.  distance [1e-6, most], most up to 300.  Not for a round with `sampling` unless distance
+ * is most: there a record that nobody changed may be drawn in the changed one's place, up to `most` away. */
 ACCT_CHECK enum acct_rc acct_metric_cells(
 	enum acct_metric_noise noise, double distance, double most, struct acct_round *r, const char **why);
 
