@@ -145,7 +145,7 @@ tests/docs.py
 tests/layout.py
 
 step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
-build release --target package_contents long
+build release --target package_contents long misbehaves
 build asan
 
 step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
