@@ -19,8 +19,8 @@ import wire
 from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
-# A sanitized spawner takes seconds to start so many processes, and whoever is late has no answer; test_cl_programs is sanitized.
-pytestmark = pytest.mark.heavy
+# A sanitized spawner takes seconds to start so many processes, and whoever is late has no answer.
+optimised = pytest.mark.heavy
 N = 48
 SECONDS = 6.0  # of a device; all are computed at once, beside whatever else this machine does
 MISBEHAVES = os.path.join(c.BUILD, "tests", "misbehaves")
@@ -77,6 +77,7 @@ class Rounds:
         return result["counts"][0]
 
 
+@optimised
 def test_a_program_answers_for_each_device_and_can_do_nothing_else(cluster):
     """It computes; what answers badly, late or never is NONE; nothing forbidden succeeds; a process knows one device."""
     r = Rounds(cluster, [entry(4)], what=lambda i: i % len(NO_ANSWER))
@@ -93,6 +94,7 @@ def test_a_program_answers_for_each_device_and_can_do_nothing_else(cluster):
     assert "compute nothing" not in log and not any(word in log for word in (*NO_ANSWER, "misbehaves", "None")), log
 
 
+@optimised
 def test_without_isolation_a_process_sees_many_devices(cluster):
     """What the owner of a device says by isolate = false, and what a program could do then."""
     r = Rounds(cluster, [entry(2, seconds=2.0)])
@@ -172,6 +174,7 @@ def test_the_spawner_knows_nothing_and_ends_with_its_client(cluster):
              open(f"/proc/{spawner}/stat").read().split(") ")[1][0] == "Z")
 
 
+@optimised
 def test_without_its_spawner_a_client_takes_part_as_without_readings(cluster):
     """Killed in the middle of a round: that one and those after it are answered, by NONE alone, and the client lives on."""
     r = Rounds(cluster, [entry(3, seconds=6.0)])
@@ -198,6 +201,7 @@ def running(spawner):
         return f.read().strip() != ""
 
 
+@optimised
 def test_a_client_that_is_killed_while_programs_compute_goes_on(cluster):
     """Nothing left it before: it computes again, and each device is charged and counted once."""
     r = Rounds(cluster, [entry(1, seconds=6.0)])
