@@ -216,8 +216,10 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 /* false: the client breaks the protocol, and this process ends. */
 static bool take(struct spawner *s, const struct cl_spawn_frame *f)
 {
+	if (f->job == 0)
+		return false;
 	if (f->kind == CL_SPAWN_BEGIN)
-		return f->job > 0 && begin_job(s, f);
+		return begin_job(s, f);
 	if (f->job != s->number)
 		return f->kind == CL_SPAWN_ROW || f->kind == CL_SPAWN_END;
 	if (f->kind == CL_SPAWN_END) {

@@ -161,6 +161,13 @@ enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, 
 
 /* ---- What follows ---- */
 
+bool sh_core_heads_reach(const struct sh_core *c, const struct rd_descriptor *d)
+{
+	const struct sh_head_row *longest = sh_heads_longest(&c->heads);
+
+	return longest && longest->seq > d->ledger_seq;
+}
+
 enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)
 {
 	if (!c->loss.waits)
