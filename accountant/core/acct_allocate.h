@@ -35,8 +35,7 @@ struct acct_allocation {
 	bool targets;
 	double epsilon, delta; /* > 0; (0, 1) */
 	void *user;
-	/* Round i at a value: the parts it is composed of, and its error.  0 parts: there is no such round.
-	 */
+	/* Round i at a value: the parts it is composed of, and its error.  0 parts: there is none. */
 	enum acct_rc (*offer)(void *user, size_t i, double value, struct acct_round part[ACCT_ALLOCATE_PARTS],
 		size_t *parts, double *error);
 	/* Do all rounds fit together with these n values?  The values that fitted last are the answer. */
