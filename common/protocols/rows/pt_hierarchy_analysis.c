@@ -28,6 +28,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 }
 const struct pt_protocol pt_row_hierarchy = {
 	.device = &pt_device_hierarchy,
+	.automatic = PT_AUTO,
 	.derive = derive,
 	.estimate = estimate,
 	.expected_error = expected_error,

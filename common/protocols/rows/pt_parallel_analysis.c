@@ -29,6 +29,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 }
 const struct pt_protocol pt_row_parallel = {
 	.device = &pt_device_parallel,
+	.automatic = PT_AUTO,
 	.derive = derive,
 	.estimate = estimate,
 	.expected_error = expected_error,
