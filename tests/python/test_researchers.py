@@ -18,6 +18,7 @@ from tombola_accountant import (AccountantError, IncrementalAccountant, PLDAccou
 
 PACKAGE = SOURCE / "accountant/python/tombola_accountant"
 ROUND = ShuffledDpEvent("grr", k=16, eps0=3, n=10000)
+MIGRATION = SOURCE.joinpath("doc", "migrate.md")
 
 
 class Array:
@@ -158,7 +159,7 @@ def test_a_personal_fault_is_placed(tmp_path):
 
 
 def test_the_migration_guide_says_what_happens():
-    failed, tried = doctest.testfile(str(SOURCE / "doc/migrate.md"), module_relative=False)
+    failed, tried = doctest.testfile(str(MIGRATION), module_relative=False)
     assert failed == 0 and tried >= 10
 
 
@@ -205,7 +206,7 @@ def pair_delta(eps, eps0, n):
 
 def test_the_numbers_of_the_page_on_migration_by_other_means():
     """What the page prints of ours, and what it says that the peers print, by their definitions alone."""
-    page = (SOURCE / "doc/migrate.md").read_text(encoding="utf-8")
+    page = MIGRATION.read_text(encoding="utf-8")
     said = {text: float(text) for text in ("0.978739", "1.609", "16.095", "16.09", "0.1182")}
     assert all(text in page for text in said)
     # dp_accounting: one use in closed form and by its outcomes; its noise parameter; ten uses.
