@@ -152,8 +152,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_plan_cost },
 	{ .name = "plan optimise",
 		.args = "FILE",
-		.help = "print the plan with numbers in place of \"error X\" and \"weight X\": all that the "
-			"budget allows, where it is worth most",
+		.help = "print the plan with the numbers for its epsilon0 = \"error 50\" or \"weight 2\"",
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_optimise },

@@ -73,3 +73,6 @@ def test_what_cannot_be_optimised_is_refused_with_its_line(cluster):
         cluster.plan(rounds)
         run = tombola("optimise", path)
         assert run.returncode == EXIT[code] and said in run.stderr and run.stdout == "", run
+    # Who is refused is told of it.
+    cluster.plan([{**one, "epsilon0": 16.0}])
+    assert 'write "weight 1" in place of their epsilon0 or dummies' in tombola("cost", path).stdout
