@@ -150,6 +150,13 @@ static const struct cm_cli_verb verbs[] = {
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_cost },
+	{ .name = "plan optimise",
+		.args = "FILE",
+		.help = "print the plan with numbers in place of \"error X\" and \"weight X\": all that the "
+			"budget allows, where it is worth most",
+		.min_args = 1,
+		.max_args = 1,
+		.run = tool_plan_optimise },
 	{ .name = "plan protocols",
 		.args = "",
 		.help = "list the protocols a round of a plan may name",

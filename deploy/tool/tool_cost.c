@@ -37,7 +37,9 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 	unsigned slots = 0, size_of = (unsigned)pt_parameter(&r->randomizer, "size");
 
 	pt_parameters_each(&r->randomizer, add_slots, &slots);
-	if (slots > 0)
+	if (slots > r->randomizer.row->messages(&r->randomizer))
+		n += (size_t)snprintf(out + n, room - n, ", 1 of %u slots", slots);
+	else if (slots > 0)
 		n += (size_t)snprintf(out + n, room - n, " in %u slot%s", slots, slots == 1 ? "" : "s");
 	else if (r->query.kind & (QY_MEAN | QY_SUM | QY_QUANTILES))
 		n += (size_t)snprintf(out + n, room - n, ", %u levels",
