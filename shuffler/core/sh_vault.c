@@ -171,6 +171,8 @@ struct cutter {
 	const uint32_t *only; /* the bucket that receives every message; NULL: a bucket is drawn for each */
 	const struct cr_rng *rng;
 	struct cr_nonces *nonces;
+	bool is_run; /* the commit is a run, of this number */
+	uint64_t run;
 	uint32_t *index; /* message numbers, grouped by bucket */
 	size_t *end;     /* end of each bucket's group in index */
 	uint32_t next;   /* next bucket to cut */
@@ -206,11 +208,16 @@ static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
 	return CM_OK;
 }
 
+static uint64_t random_id(const struct cr_rng *rng)
+{
+	return cr_rng_u64(rng) >> (64 - ID_BITS);
+}
+
 /* Encrypt plain into c->box as the body of a new block. */
-static enum cm_rc seal_block(struct cutter *c, uint32_t bucket, struct sh_block *out, struct cm_err *err)
+static enum cm_rc seal_block(
+	struct cutter *c, uint32_t bucket, uint64_t id, struct sh_block *out, struct cm_err *err)
 {
 	uint8_t aad[AAD_LEN];
-	uint64_t id = cr_rng_u64(c->rng) >> (64 - ID_BITS);
 	size_t len = c->plain.len + CR_BOX_OVERHEAD;
 
 	c->box.len = 0;
@@ -242,7 +249,8 @@ static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *er
 			memcpy(c->plain.data + i * len, c->batch->sealed.data + c->index[start + i] * len,
 				len);
 		c->plain.len = n * len;
-		return seal_block(c, c->next++, out, err);
+		uint64_t id = c->is_run ? SH_RUN_ID(c->run, c->next) : random_id(c->rng);
+		return seal_block(c, c->next++, id, out, err);
 	}
 	return CM_EMORE;
 }
@@ -271,10 +279,13 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 		cm_buf_init(&each->box, SIZE_MAX / 4);
 		each->plain.secret = 1;
 	}
+	/* Fewer messages have a block each, nearly: a bucket would have to be looked up in each commit. */
+	c.is_run = !only && sh_batch_messages(batch) >= v->buckets;
+	c.run = v->store->data_runs(v->data);
 	cr_nonces_draw(&nonces, rng);
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
-		rc = seal_block(&t, TAG_ROW, &tags, err);
+		rc = seal_block(&t, TAG_ROW, random_id(rng), &tags, err);
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
 	if (rc == CM_OK)

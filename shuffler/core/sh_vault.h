@@ -1,7 +1,7 @@
 /* sh_vault.h - encrypts the messages and tags of a stored round, under a round key kept outside the store.
  *
  * Each accepted message goes to a uniformly random bucket.  The messages of one commit and bucket are
- * permuted and become one encrypted block with a random id.  Destroying the key file is the erasure: copies
+ * permuted and become one encrypted block.  Destroying the key file is the erasure: copies
  * of rows or of the write-ahead log that survive are unreadable.  I/O only through sh_store.h and
  * cr_keyfile. */
 #pragma once

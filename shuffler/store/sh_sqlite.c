@@ -388,6 +388,7 @@ static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store 
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = sh_sqlite_data_close,
+		.data_runs = sh_sqlite_data_runs,
 		.data_commit = sh_sqlite_data_commit,
 		.data_replace = sh_sqlite_data_replace,
 		.data_bucket = sh_sqlite_data_bucket,

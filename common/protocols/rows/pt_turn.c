@@ -40,17 +40,29 @@ INLINE void near_steps(lanes *v, uint32_t d)
 		*v = __builtin_shufflevector(*v, *v, 4, 5, 6, 7, 0, 1, 2, 3) + ((*v ^ four) - four);
 }
 
-/* The others: of n times eight numbers. */
+/* The others, of n times eight numbers: two steps together, which halves what is read and written. */
 INLINE void far_steps(lanes *v, uint32_t n)
 {
-	for (uint32_t h = 1; h < n; h *= 2)
-		for (uint32_t i = 0; i < n; i += 2 * h)
-			for (uint32_t j = i; j < i + h; j++) {
-				lanes a = v[j], b = v[j + h];
+	uint32_t h = 1;
 
-				v[j] = a + b;
-				v[j + h] = a - b;
+	for (; 2 * h < n; h *= 4)
+		for (uint32_t i = 0; i < n; i += 4 * h)
+			for (uint32_t j = i; j < i + h; j++) {
+				lanes a = v[j] + v[j + h], b = v[j] - v[j + h];
+				lanes c = v[j + 2 * h] + v[j + 3 * h], d = v[j + 2 * h] - v[j + 3 * h];
+
+				v[j] = a + c;
+				v[j + h] = b + d;
+				v[j + 2 * h] = a - c;
+				v[j + 3 * h] = b - d;
 			}
+	if (h < n)
+		for (uint32_t j = 0; j < h; j++) {
+			lanes a = v[j], b = v[j + h];
+
+			v[j] = a + b;
+			v[j + h] = a - b;
+		}
 }
 
 INLINE void half(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t d)
