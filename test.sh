@@ -105,6 +105,11 @@ looks() {
 	TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 }
 
+longs() {
+	step 'millions of draws and long computations (optimised)'
+	units release -L long
+}
+
 builds() {
 	step 'build: TSan'
 	build tsan
@@ -154,11 +159,11 @@ step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable chec
 build release --target package_contents long misbehaves
 build asan
 
-step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
+# One of these waits for two minutes: what is beside goes on until the scenarios have passed.
+step 'unit tests (ASan+UBSan)'
 beside looks
+beside longs
 units asan -LE long
-units release -L long
-joined
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
 beside builds

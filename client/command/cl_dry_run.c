@@ -77,7 +77,8 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 static void counts_text(
 	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
 {
-	bool named = d->query.kind == QY_HISTOGRAM && n == qy_query_bins(&d->query);
+	const uint32_t bins = qy_query_bins(&d->query);
+	bool named = (d->query.kind == QY_HISTOGRAM && n == bins) || d->query.kind == QY_SETS;
 	uint32_t supported = 0;
 	size_t used = 0;
 
@@ -88,7 +89,9 @@ static void counts_text(
 		supported++;
 		if (named)
 			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
-				i < d->query.categories ? d->query.category[i] : QY_NONE_LABEL);
+				i < d->query.categories ? d->query.category[i]
+				: i < bins              ? QY_NONE_LABEL
+							: "padding");
 		else
 			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
 				used > 0 ? ", " : "", i, n);

@@ -106,7 +106,8 @@ static bool is_next_part(const struct csv_state *s, uint32_t field, const char *
 	char number[16];
 
 	(void)snprintf(number, sizeof number, "%u", (unsigned)s->parts[field]);
-	return s->parser->conf->arrays && strncmp(text, name, n) == 0 && strcmp(text + n, number) == 0;
+	return s->parser->conf->arrays == CL_ARRAYS_NUMBERS && strncmp(text, name, n) == 0 &&
+	       strcmp(text + n, number) == 0;
 }
 
 /* Process the header's column s->column, which is below CL_COLUMNS_MAX. */

@@ -10,6 +10,7 @@
 #include "cm_fault.h"
 #include "cm_oom.h"
 #include "cr_secret.h"
+#include "qy_query.h"
 
 #define NUMBER_TEXT 40
 
@@ -76,27 +77,34 @@ static const char *scalar_text(const json_t *v, char *number, size_t size)
 	}
 }
 
-/* Write an array's numbers with a space between two.  CM_EDATA: it is no array of numbers. */
-static enum cm_rc array_text(const json_t *v, struct cm_buf *out)
+/* Item `one` of an array as text; NULL: it may not be there. */
+static const char *item_text(const json_t *one, bool set, char *number, size_t size)
+{
+	const char *text = set || json_is_number(one) ? scalar_text(one, number, size) : NULL;
+
+	return text && set && strchr(text, QY_SET_SEPARATOR) ? NULL : text;
+}
+
+/* Write an array's numbers with a space between two, or the items of a set with their separator.  CM_EDATA:
+ * it is no such array. */
+static enum cm_rc array_text(const json_t *v, bool set, struct cm_buf *out)
 {
 	size_t n = json_array_size(v);
+	const char separator = QY_SET_SEPARATOR;
 	char number[NUMBER_TEXT];
 
 	if (!json_is_array(v) || n > CL_ARRAY_MAX)
 		return CM_EDATA;
 	out->len = 0;
 	for (size_t i = 0; i < n; i++) {
-		const json_t *one = json_array_get(v, i);
+		const char *text = item_text(json_array_get(v, i), set, number, sizeof number);
 		enum cm_rc rc;
 
-		if (!json_is_number(one))
+		if (!text)
 			return CM_EDATA;
-		rc = i > 0 ? cm_buf_put(out, " ", 1) : CM_OK;
-		if (rc == CM_OK) {
-			const char *text = scalar_text(one, number, sizeof number);
-
+		rc = i > 0 ? cm_buf_put(out, set ? &separator : " ", 1) : CM_OK;
+		if (rc == CM_OK)
 			rc = cm_buf_put(out, text, strlen(text));
-		}
 		if (rc != CM_OK)
 			return rc;
 	}
@@ -119,14 +127,16 @@ static enum cm_rc field_text(
 	p->text[i] = scalar_text(value, s->number[i], sizeof s->number[i]);
 	if (p->text[i])
 		return CM_OK;
-	rc = conf->arrays ? array_text(value, &s->array[i]) : CM_EDATA;
+	rc = conf->arrays ? array_text(value, conf->arrays == CL_ARRAYS_SETS, &s->array[i]) : CM_EDATA;
 	if (rc == CM_EINTERNAL)
 		return cm_fail(err, rc, "out of memory");
 	if (rc == CM_OK)
 		p->text[i] = (const char *)s->array[i].data;
 	else
 		(void)snprintf(bad, room, "field '%.100s' is no string, number%s", conf->field[i],
-			conf->arrays ? ", boolean or array of numbers" : " or boolean");
+			conf->arrays == CL_ARRAYS_NUMBERS ? ", boolean or array of numbers"
+			: conf->arrays == CL_ARRAYS_SETS  ? ", boolean or array of texts"
+							  : " or boolean");
 	return CM_OK;
 }
 

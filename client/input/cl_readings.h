@@ -46,6 +46,14 @@ struct cl_row {
 	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
 };
 
+/* Which arrays a JSON field may be. */
+enum cl_arrays {
+	CL_ARRAYS_NONE = 0,
+	CL_ARRAYS_NUMBERS, /* its text is the numbers with a space between two */
+	CL_ARRAYS_SETS,    /* of texts, numbers and booleans: these with QY_SET_SEPARATOR between two, which
+			    * none of them may have */
+};
+
 struct cl_reader_conf {
 	enum cl_format format;    /* not CL_FORMAT_GUESS */
 	const char *name;         /* of the input, for errors; borrowed for the reader's life, as the fields
@@ -53,8 +61,7 @@ struct cl_reader_conf {
 	const char *device_field; /* NULL: the row number stands for the device */
 	const char *const *field; /* distinct names; the array and its texts are borrowed, too */
 	size_t fields;            /* number of fields, 1 or more */
-	bool arrays; /* accept an array of numbers as a JSON field; its text is the numbers with a space
-		      * between two */
+	enum cl_arrays arrays;
 	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;

@@ -71,12 +71,13 @@ static void check_one(struct cl_program_allowed *a, const char *at, const struct
 	struct cm_err *first)
 {
 	struct cm_err why;
+	bool unused;
 	int fd;
 
 	if (cm_unhex(a->sha256, a->hash, sizeof a->hash) != CM_OK) {
 		(void)cm_fail(&why, CM_ECONFIG, "programs.allow.sha256 is not 64 hexadecimal digits");
 		cf_fault_at(file, at, &why, faults, first);
-	} else if (cl_program_file_open(a->file, a->hash, &fd, &why) != CM_OK) {
+	} else if (cl_program_file_open(a->file, a->hash, &fd, &unused, &why) != CM_OK) {
 		cf_fault_at(file, at, &why, faults, first);
 	} else {
 		(void)close(fd);

@@ -25,7 +25,8 @@
 #define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long is none */
 
 struct cl_programs {
-	int socket; /* -1: the spawner has ended */
+	int socket;       /* -1: the spawner has ended */
+	atomic_bool lost; /* it has, for other threads than that of cl_programs_run */
 	pid_t pid;
 	uint32_t lacks, job;
 	struct cm_buf in, out;
@@ -49,16 +50,23 @@ static void lose(struct cl_programs *p)
 	if (p->socket >= 0)
 		(void)close(p->socket);
 	p->socket = -1;
+	atomic_store(&p->lost, true);
 	p->in.len = p->out.len = 0;
 }
 
-static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, struct cm_err *err)
+/* *lacks: CL_CELL_TIMES if that is so. */
+static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t *lacks, struct cm_err *err)
 {
 	const struct cl_program_allowed *allow = conf->allow.item;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && i < conf->allow.n; i++)
-		rc = cl_program_file_open(allow[i].file, allow[i].hash, &fd[i], err);
+	*lacks = 0;
+	for (size_t i = 0; rc == CM_OK && i < conf->allow.n; i++) {
+		bool timeless = false;
+
+		rc = cl_program_file_open(allow[i].file, allow[i].hash, &fd[i], &timeless, err);
+		*lacks |= timeless ? 0 : CL_CELL_TIMES;
+	}
 	return rc == CM_OK || rc == CM_EUNAVAIL || rc == CM_EINTERNAL ? rc : (err->code = CM_ECONFIG);
 }
 
@@ -93,17 +101,17 @@ static void close_programs(const int *fd, size_t n)
 static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *conf, struct cm_err *err)
 {
 	int fd[CL_PROGRAMS_MAX], pair[2] = { -1, -1 };
-	uint32_t lacks;
+	uint32_t lacks, times;
 	enum cm_rc rc;
 
 	memset(fd, 0xff, sizeof fd);
-	rc = open_all(conf, fd, err);
+	rc = open_all(conf, fd, &times, err);
 	if (rc == CM_OK && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		rc = cm_fail(err, CM_EUNAVAIL, "no socket for the spawner of programs: %s", strerror(errno));
 	if (rc == CM_OK) {
 		p->pid = cl_cell_clone(&lacks);
 		if (p->pid == 0)
-			become_spawner(conf, pair[1], fd, lacks);
+			become_spawner(conf, pair[1], fd, lacks | times);
 		if (p->pid < 0)
 			rc = cm_fail(err, CM_EUNAVAIL, "no process for the spawner of programs: %s",
 				strerror(errno));
@@ -220,6 +228,17 @@ void cl_programs_stop(struct cl_programs *p)
 uint32_t cl_programs_lacks(const struct cl_programs *p)
 {
 	return p ? p->lacks : 0;
+}
+
+bool cl_programs_lost(struct cl_programs *p)
+{
+	if (!p)
+		return false;
+	if (p->pid > 0 && waitpid(p->pid, NULL, WNOHANG) == p->pid) {
+		p->pid = -1; /* which may be another process's from now on */
+		atomic_store(&p->lost, true);
+	}
+	return atomic_load(&p->lost);
 }
 
 /* ---- a round ---- */

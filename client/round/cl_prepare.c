@@ -145,7 +145,9 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		.device_field = g->in->device_field,
 		.field = field,
 		.fields = g->fields,
-		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0),
+		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0) ? CL_ARRAYS_NUMBERS
+			  : q->kind == QY_SETS                                  ? CL_ARRAYS_SETS
+										: CL_ARRAYS_NONE,
 		.numbers = computes,
 		.on_row = on_row,
 		.user = g,

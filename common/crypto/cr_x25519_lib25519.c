@@ -68,8 +68,8 @@ static __attribute__((noinline)) void multiply(
 	OPENSSL_cleanse(clamped, sizeof clamped);
 }
 
-/* Called where multiply() was called, so that this array lies over its frame and the library's, which are
- * about 8 KiB together. */
+/* Called where multiply() was called, so that this array lies over its frame and the library's; it is larger
+ * than both, as test_x25519_secret sees. */
 static __attribute__((noinline)) void wipe_stack(void)
 {
 	uint8_t stack[32768];

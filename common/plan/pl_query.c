@@ -18,7 +18,7 @@ static const struct {
 	{ "fields", QY_VECTOR },
 	{ "columns", QY_MARGINALS },
 	{ "marginals", QY_MARGINALS },
-	{ "values", QY_HISTOGRAM | QY_PREFIXES },
+	{ "values", QY_HISTOGRAM | QY_PREFIXES | QY_SETS },
 	{ "range", QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES },
 	{ "dimension", QY_VECTOR },
 	{ "slots", QY_VECTOR },
@@ -297,6 +297,10 @@ static void take_kind(
 		if (needs(c, r, "values", "its categories"))
 			take_values(&raw->values, &q->category, &q->categories);
 		break;
+	case QY_SETS:
+		if (needs(c, r, "values", "its items"))
+			take_values(&raw->values, &q->category, &q->categories);
+		break;
 	case QY_QUANTILES:
 		q->probability = raw->probabilities.item; /* moved, not copied */
 		q->probabilities = (uint32_t)raw->probabilities.n;
@@ -326,10 +330,10 @@ static void take_substitute(struct pl_checker *c, const char *text, struct pl_ro
 
 	while (q->none_category < q->categories && strcmp(q->category[q->none_category], text) != 0)
 		q->none_category++;
-	if (q->kind != QY_HISTOGRAM || q->none_category == q->categories) {
+	if ((q->kind != QY_HISTOGRAM && q->kind != QY_SETS) || q->none_category == q->categories) {
 		q->none_category = 0;
 		pl_fault(c, pl_round_line(c, r, "none"),
-			"'none': '%.64s' is no category of a histogram's 'values'", text);
+			"'none': '%.64s' is no category of this round's 'values'", text);
 	}
 	q->none = QY_NONE_VALUE;
 }
@@ -342,7 +346,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 	if (!raw->text && q->kind != QY_PREFIXES) {
 		q->none = QY_NONE_VALUE;
 		q->none_value = raw->number;
-		if (q->kind == QY_HISTOGRAM || q->kind == QY_MARGINALS)
+		if (q->kind & (QY_HISTOGRAM | QY_MARGINALS | QY_SETS))
 			pl_fault(c, pl_round_line(c, r, "none"), "'none' of type \"%s\" is no number",
 				qy_kind_name(q->kind));
 	} else if (q->kind == QY_PREFIXES || strcmp(raw->text, "symbol") == 0) {

@@ -28,6 +28,12 @@ struct pt_mixbins {
 	uint64_t keep;         /* chance that a message says its sender's bin */
 };
 
+/* One item of a set among padding (pt_privset.h): of the mixbins, bins and keep alone. */
+struct pt_privset {
+	struct pt_mixbins mixbins; /* bins: the items, and `size` of padding */
+	uint32_t size;             /* items that each padded set has */
+};
+
 /* The same in several batches of a round: each client sends each slot one message and its dummies, and a
  * slot's messages are a batch of their own (pt_slots.h).  Of rows with classes, each slot is a class. */
 struct pt_slot {
@@ -117,6 +123,7 @@ struct pt_randomizer {
 	struct pt_shuffler shuffler;
 	union { /* the member of the row's family; those that begin alike may be read as each other */
 		struct pt_mixbins mixbins;
+		struct pt_privset privset;
 		struct pt_slots slots;
 		struct pt_rotated rotated;
 		struct pt_topk topk;

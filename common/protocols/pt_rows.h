@@ -14,7 +14,8 @@ struct pt_protocol;
 		row(hashed) row(cheu) row(balcer_cheu) row(duchi) row(laplace) row(staircase) row(piecewise) \
 			row(digits) row(ranges) row(marginals) row(prefixes) row(words) row(harmony)         \
 				row(vrr) row(rotated) row(ss_simple) row(ss_double) row(ss_topk)             \
-					row(gspa_classes) row(gspa_pooled) row(hierarchy) row(parallel)
+					row(gspa_classes) row(gspa_pooled) row(hierarchy) row(parallel)      \
+						row(privset)
 
 #define PT_DECLARE(x)                                \
 	extern const struct pt_device pt_device_##x; \

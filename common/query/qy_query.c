@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 } kinds[] = { { QY_HISTOGRAM, "histogram" }, { QY_MEAN, "mean" }, { QY_QUANTILES, "quantiles" },
 	{ QY_SUM, "sum" }, { QY_VECTOR, "vector" }, { QY_RANGES, "ranges" }, { QY_MARGINALS, "marginals" },
-	{ QY_PREFIXES, "prefixes" } };
+	{ QY_PREFIXES, "prefixes" }, { QY_SETS, "sets" } };
 
 enum qy_kind qy_kind_at(size_t i)
 {
@@ -37,7 +37,22 @@ enum qy_kind qy_kind_named(const char *name)
 
 uint32_t qy_value_width(const struct qy_query *q)
 {
-	return q->kind == QY_VECTOR ? q->dimension : q->kind == QY_MARGINALS ? q->columns : 0;
+	switch (q->kind) {
+	case QY_VECTOR:
+		return q->dimension;
+	case QY_MARGINALS:
+		return q->columns;
+	case QY_SETS:
+		return qy_query_bins(q);
+	case QY_HISTOGRAM:
+	case QY_MEAN:
+	case QY_SUM:
+	case QY_QUANTILES:
+	case QY_RANGES:
+	case QY_PREFIXES:
+		break;
+	}
+	return 0;
 }
 
 uint32_t qy_query_fields(const struct qy_query *q)

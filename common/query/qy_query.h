@@ -1,5 +1,5 @@
 /* qy_query.h - what is asked: a histogram over categories, the mean, sum or quantiles of a bounded number,
- * the mean of a vector, ranges, marginals, prefixes; readings to values. */
+ * the mean of a vector, ranges, marginals, prefixes, sets; readings to values. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@ enum qy_kind {
 	QY_RANGES = 32,    /* how many numbers lie in an interval, for intervals of the leaves' grid */
 	QY_MARGINALS = 64, /* counts of combinations of several fields' categories */
 	QY_PREFIXES = 128, /* counts of the candidates that a text may begin with */
+	QY_SETS = 256,     /* of each item, how many devices hold it in their set */
 };
 
 /* How a device takes part that has no valid reading: none at all, of another type, or outside the domain.  It
@@ -39,6 +40,9 @@ enum qy_none {
  * (qy_item.none). */
 #define QY_NONE_LABEL "(no reading)"
 
+/* Between two items of a set that is one text. */
+#define QY_SET_SEPARATOR ';'
+
 #define QY_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
 #define QY_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
 
@@ -51,9 +55,11 @@ struct qy_column {
 
 struct qy_query {
 	enum qy_kind kind;
-	char name[65];   /* [a-z0-9._-], for tables and files */
-	char field[65];  /* of a reading; may differ from the name; "" when there are columns */
-	char **category; /* histogram: the domain in order, distinct; prefixes: candidates; owned */
+	char name[65];  /* [a-z0-9._-], for tables and files */
+	char field[65]; /* of a reading; may differ from the name; "" when there are columns */
+	/* Histogram: the domain in order, distinct.  Prefixes: candidates.  Sets: the items, none with a
+	 * QY_SET_SEPARATOR.  Owned. */
+	char **category;
 	uint32_t categories;
 	double low, high; /* numbers and coordinates: low < high, finite */
 	/* Vector: its coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array, unless there
@@ -76,7 +82,7 @@ struct qy_query {
 	/* Vectors have no symbol; marginals no substitute; prefixes have the symbol. */
 	enum qy_none none;
 	double none_value; /* QY_NONE_VALUE of a number, and of each coordinate: in [low, high]; else 0 */
-	uint32_t none_category; /* QY_NONE_VALUE of a histogram: below categories; else 0 */
+	uint32_t none_category; /* QY_NONE_VALUE of a histogram, or of sets: below categories; else 0 */
 };
 /* A value in the query's domain, or the symbol of a device without a reading. */
 struct qy_value {
@@ -85,8 +91,8 @@ struct qy_value {
 	 * histogram, as one more category; QY_NUMBER_NONE of a number. */
 	uint64_t x;
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
-	 * its category's index, or its `categories`, the symbol.  qy_value_width of them, borrowed; NULL
-	 * else. */
+	 * its category's index, or its `categories`, the symbol.  Sets: 1 for each item that is in the set,
+	 * else 0; the symbol is one item more, last.  qy_value_width of them, borrowed; NULL else. */
 	const uint32_t *at;
 	uint32_t level; /* the class that the device chose, in rounds whose tags are classes; 0 else */
 };
@@ -94,7 +100,7 @@ struct qy_value {
  * categories + 1 bins then, a column of marginals categories + 1, a number one bin more than levels, the
  * last. 0 else, and of prefixes, where the bin of all other texts is theirs. */
 uint32_t qy_query_symbols(const struct qy_query *q);
-/* Bins of a histogram: its categories and the symbol, if there is one, last. */
+/* Bins of a histogram, or items of sets: its categories and the symbol, if there is one, last. */
 uint32_t qy_query_bins(const struct qy_query *q);
 /* How many numbers `at` has: 0 for a query of one number. */
 uint32_t qy_value_width(const struct qy_query *q);
@@ -106,7 +112,7 @@ const char *qy_query_field(const struct qy_query *q, uint32_t i);
 /* All of them for people: "a", "a, b" or "a, b, ..." as far as they fit. */
 void qy_query_fields_text(const struct qy_query *q, char *out, size_t size);
 
-/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes": in plans and
+/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets": in plans and
  * results. */
 const char *qy_kind_name(enum qy_kind kind);
 /* 0 if there is none. */
@@ -124,6 +130,8 @@ bool qy_query_equal(const struct qy_query *a, const struct qy_query *b);
 
 /* A reading to a value: text[qy_query_fields], one per field.  A vector in one field is its numbers, between
  * them spaces, a comma or a semicolon.  A text is counted by its first bytes, zeroes following a short one.
+ * A set is its items with a QY_SET_SEPARATOR between two, in any order; one that is there twice counts once,
+ * one that is none of the query's does not count, and the empty text is the empty set.
  * `at` is the caller's, qy_value_width numbers, and out->at afterwards; NULL if there are none.  CM_EDATA for
  * a category outside the domain, text that is no finite number, another number of coordinates, or a field
  * that is empty; no message repeats a reading.  A number outside [low, high] is clamped (*clamped set).
@@ -146,5 +154,5 @@ void qy_query_none_word(const struct qy_query *q, char *out, size_t size);
  * apart".  A result states it. */
 void qy_query_none_text(const struct qy_query *q, char *out, size_t size);
 /* A value of the query's domain for people: "high", "0.25", "0.25, -1, ... (784 numbers)", "yes, no", "61..",
- * "another" or QY_NONE_LABEL. */
+ * "another", "milk, bread", "no item" or QY_NONE_LABEL. */
 void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size);

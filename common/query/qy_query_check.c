@@ -23,6 +23,7 @@ static unsigned parts_of(enum qy_kind kind)
 {
 	switch (kind) {
 	case QY_HISTOGRAM:
+	case QY_SETS:
 		return CATEGORIES;
 	case QY_MEAN:
 	case QY_SUM:
@@ -118,6 +119,10 @@ static enum cm_rc check_categories(
 			return cm_fail(err, CM_ECONFIG,
 				"query '%s': category %u is empty, too long or not text", q->name,
 				(unsigned)i);
+		if (q->kind == QY_SETS && strchr(category[i], QY_SET_SEPARATOR))
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': item '%.60s' has a '%c', which separates items", q->name,
+				category[i], QY_SET_SEPARATOR);
 	}
 	return check_distinct(q, "category", category, n, err);
 }
@@ -273,10 +278,10 @@ static enum cm_rc check_names(const struct qy_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Of a histogram a category, of numbers one in the range. */
+/* Of a histogram a category, of sets an item, of numbers one in the range. */
 static enum cm_rc check_substitute(const struct qy_query *q, struct cm_err *err)
 {
-	bool given = q->none == QY_NONE_VALUE, of_category = q->kind == QY_HISTOGRAM;
+	bool given = q->none == QY_NONE_VALUE, of_category = q->kind == QY_HISTOGRAM || q->kind == QY_SETS;
 
 	if (given && of_category && q->none_category >= q->categories)
 		return cm_fail(err, CM_ECONFIG, "query '%s': none is category %u of %u", q->name,

@@ -155,6 +155,33 @@ static enum cm_rc read_prefix(
 	return CM_OK;
 }
 
+/* As find(), for the first `len` bytes of text. */
+static uint32_t find_part(char *const *category, uint32_t n, const char *text, size_t len)
+{
+	uint32_t i = 0;
+
+	while (i < n && (strncmp(category[i], text, len) != 0 || category[i][len] != '\0'))
+		i++;
+	return i;
+}
+
+static void read_set(const struct qy_query *q, const char *text, uint32_t *at)
+{
+	static const char separator[] = { QY_SET_SEPARATOR, '\0' };
+
+	memset(at, 0, qy_value_width(q) * sizeof *at);
+	for (;;) {
+		size_t len = strcspn(text, separator);
+		uint32_t i = find_part(q->category, q->categories, text, len);
+
+		if (i < q->categories)
+			at[i] = 1;
+		if (text[len] == '\0')
+			return;
+		text += len + 1;
+	}
+}
+
 enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint32_t *at,
 	struct qy_value *out, int *clamped, struct cm_err *err)
 {
@@ -172,6 +199,9 @@ enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint
 		return read_columns(q, text, at, err);
 	case QY_PREFIXES:
 		return read_prefix(q, text[0], out, err);
+	case QY_SETS:
+		read_set(q, text[0], at);
+		return CM_OK;
 	case QY_HISTOGRAM:
 		break;
 	}
@@ -201,6 +231,13 @@ static uint32_t coordinate_without(const struct qy_query *q, const struct cr_rng
 	return (uint32_t)cr_rng_below(rng, (UINT64_C(1) << 31) + 1);
 }
 
+/* One item: the symbol, the substitute, or one that is drawn. */
+static void set_without(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at)
+{
+	memset(at, 0, qy_value_width(q) * sizeof *at);
+	at[category_without(q, q->categories, rng)] = 1;
+}
+
 void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at, struct qy_value *out)
 {
 	*out = (struct qy_value){ .at = at };
@@ -218,6 +255,9 @@ void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t 
 	case QY_MARGINALS:
 		for (uint32_t i = 0; i < q->columns; i++)
 			at[i] = category_without(q, q->column[i].categories, rng);
+		break;
+	case QY_SETS:
+		set_without(q, rng, at);
 		break;
 	case QY_PREFIXES:
 	case QY_HISTOGRAM:
@@ -295,6 +335,22 @@ static void list_text(const struct qy_query *q, const struct qy_value *v, char *
 	}
 }
 
+static void set_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size)
+{
+	size_t used = 0;
+	uint32_t shown = 0;
+
+	(void)snprintf(out, size, "no item");
+	for (uint32_t i = 0; i < qy_value_width(q); i++) {
+		if (v->at[i] == 0)
+			continue;
+		if (!append(out, size, &used, shown++, i < q->categories ? q->category[i] : QY_NONE_LABEL)) {
+			(void)snprintf(out + used, size - used, ", ...");
+			return;
+		}
+	}
+}
+
 void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size)
 {
 	switch (q->kind) {
@@ -310,6 +366,9 @@ void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out
 	case QY_VECTOR:
 	case QY_MARGINALS:
 		list_text(q, v, out, size);
+		break;
+	case QY_SETS:
+		set_text(q, v, out, size);
 		break;
 	case QY_MEAN:
 	case QY_SUM:

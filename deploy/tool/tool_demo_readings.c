@@ -42,6 +42,20 @@ static json_t *array(const struct qy_query *q, uint64_t device)
 	return all;
 }
 
+/* One device of j + 2 holds item j. */
+static json_t *set(const struct qy_query *q, uint64_t device)
+{
+	json_t *all = json_array();
+
+	for (uint32_t j = 0; all && j < q->categories; j++)
+		if (place(device, j % 7) * (j + 2) < 1 &&
+			json_array_append_new(all, json_string(q->category[j])) != 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
 static json_t *value(const struct qy_query *q, uint32_t field, uint64_t device)
 {
 	double at = place(device, field % 7);
@@ -53,6 +67,8 @@ static json_t *value(const struct qy_query *q, uint32_t field, uint64_t device)
 		return json_string(q->column[field].category[category(q->column[field].categories, at)]);
 	case QY_VECTOR:
 		return q->columns == 0 ? array(q, device) : number(q, at);
+	case QY_SETS:
+		return set(q, device);
 	case QY_MEAN:
 	case QY_SUM:
 	case QY_QUANTILES:

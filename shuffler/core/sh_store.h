@@ -1,6 +1,6 @@
 /* sh_store.h - the interface to the shuffler's storage; no other file depends on how data is stored.
  *
- * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, random ids and
+ * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, ids and
  * lengths.  Every put and commit is durable (synced) when it returns CM_OK.  Any fault not named below is
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
@@ -35,7 +35,9 @@ struct sh_row {
 
 /* The id of a block of a run: a commit of so many messages that it has a block for most buckets.  Runs are
  * numbered from 0, and stored one after the other.  A store can so write a run in one piece, and still find
- * the blocks of a bucket, of which other commits leave few. */
+ * the blocks of a bucket, of which other commits leave few.  The number says in which order runs came, and
+ * nothing of the order within a run; a smaller commit, which few devices may have made, has no number. */
+#define SH_RUN_LEAST           PR_BUCKETS_MAX /* messages */
 #define SH_RUN_BLOCK           (UINT64_C(1) << 63)
 #define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
 

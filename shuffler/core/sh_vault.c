@@ -279,8 +279,7 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 		cm_buf_init(&each->box, SIZE_MAX / 4);
 		each->plain.secret = 1;
 	}
-	/* Fewer messages have a block each, nearly: a bucket would have to be looked up in each commit. */
-	c.is_run = !only && sh_batch_messages(batch) >= v->buckets;
+	c.is_run = !only && sh_batch_messages(batch) >= SH_RUN_LEAST;
 	c.run = v->store->data_runs(v->data);
 	cr_nonces_draw(&nonces, rng);
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);

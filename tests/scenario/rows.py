@@ -33,6 +33,7 @@ def rows(epsilon0, least):
         "hierarchy": of | {"type": "ranges", "range": [0.0, 40.0], "leaves": 25, "fanout": 5},
         "parallel": of | {"type": "marginals", "marginals": [["parallel", "fan"], ["fan"]], "columns": [
             {"field": "parallel", "values": COLOURS}, {"field": "fan", "values": ["on", "off"]}]},
+        "privset": of | {"type": "sets", "values": COLOURS, "size": 2},
     }
 
 
@@ -50,14 +51,14 @@ def plan(n, epsilon0, **keys):
 def kind(name):
     """What a row reads: a category, a number, a text or a vector."""
     row = rows(1.0, 1)[name]
-    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text",
+    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text", "sets": "set",
             "vector": "vector"}[row["type"]]
 
 
 def good(name, i):
     """A reading of device i, of few different ones."""
     return {"category": f"c{i % 4}", "number": 10.0 * (i % 4), "text": f"site{i % 4}",
-            "vector": [10.0 * ((i + k) % 4) for k in range(6)]}[kind(name)]
+            "set": [f"c{k}" for k in range(i % 4)], "vector": [10.0 * ((i + k) % 4) for k in range(6)]}[kind(name)]
 
 
 class Harvest(Shuffler):

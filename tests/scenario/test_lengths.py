@@ -63,6 +63,7 @@ STRUCTURED = {
     "hierarchy": (dict(type="ranges", range=[0.0, 40.0], leaves=25, fanout=5, epsilon0=4.0), NUMBERS[:4], 1, False),
     "parallel": (dict(type="marginals", epsilon0=2.0, marginals=[["a", "b"], ["b"]], columns=[
         {"field": "a", "values": EDGES[1:4]}, {"field": "b", "values": ["1", EDGES[2]]}]), PAIRS, 1, False),
+    "privset": (dict(type="sets", values=EDGES[1:4], size=2, epsilon0=4.0), [[], *([e] for e in FEW), EDGES[1:4], None], 1, False),
     "gspa-classes": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[
         {"epsilon0": 1.0, "least": 800}, {"epsilon0": 3.0, "least": 800}]), FEW, 1, True),
     "gspa-pooled": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[

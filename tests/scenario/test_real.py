@@ -122,7 +122,7 @@ def test_no_row_is_left_out():
     run = subprocess.run([program("tombola"), "plan", "protocols", "--json"], capture_output=True, text=True)
     rows = {p["name"] for p in json.loads(run.stdout)["protocols"]}
     assert rows == {*HISTOGRAMS, *NUMBERS, *VECTORS, *GSPA, "rotated", "ss-topk", "ranges", "marginals", "prefixes",
-                    "hierarchy", "parallel"}
+                    "hierarchy", "parallel", "privset"}
 
 
 def test_histograms_of_states(tmp_path):
@@ -173,6 +173,11 @@ def test_ranges_marginals_and_prefixes_of_telemetry(tmp_path):
         items = play(tmp_path / row, rows, type="marginals", protocol=row, columns=columns,
                      marginals=[["class", "hot"], ["hot"]], epsilon0=3.0)
         rate.add(row, items, [truth[i["label"]] for i in items])
+    for row in rows:
+        row["tags"] = [row["class"], *(["hot"] if row["hot"] == "True" else [])]
+    tags = sorted({t for r in rows for t in r["tags"]})
+    items = play(tmp_path / "privset", rows, type="sets", field="tags", values=tags, size=2, epsilon0=6.0)
+    rate.add("privset", items, [sum(t in r["tags"] for r in rows) for t in tags])
     items = play(tmp_path / "prefixes", rows, type="prefixes", field="class", bits=8, epsilon0=5.0)
     first = Counter(hexadecimal(r["class"], 8) for r in rows)
     assert set(first) <= {i["label"] for i in items}

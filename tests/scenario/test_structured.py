@@ -170,6 +170,36 @@ def hexadecimal(text, bits):
     return (text.encode() + bytes(64)).hex()[:bits // 4]
 
 
+def test_sets_of_items_from_arrays_and_from_texts(cluster):
+    """Baskets of up to six of four asked items and one that is not asked for; a tenth of the devices have no basket."""
+    n, items = 2000, ["milk", "bread", "tea", "salt, fine"]
+    cluster.configure(min_batch=1000, devices=n)
+    rng = random.Random(11)
+    baskets = [None if i % 10 == 0 else [t for t, p in zip([*items, "gin"], (0.7, 0.4, 0.1, 0.02, 0.5)) if rng.random() < p]
+               for i in range(n)]
+    rows = ({"device": f"dev{i}", **({} if b is None else {"basket": b if i % 2 else ";".join(b + b)})}
+            for i, b in enumerate(baskets))
+    cluster.write("readings.ndjson", "".join(json.dumps(r) + "\n" for r in rows))
+    cluster.write("client.conf", open(cluster.path("client.conf")).read().replace("readings.csv", "readings.ndjson"))
+    cluster.plan([batch(n, query=f"of-{size}", type="sets", field="basket", values=items, size=size, epsilon0=6.0)
+                  for size in (4, 1)], epsilon=20.0)
+    run, shuffler, client = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    for number, size in ((1, 4), (2, 1)):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["statement"].startswith(f"of a set with more than {size} item")
+        assert [i["label"] for i in result["items"]] == items
+        kept = [[t for t in b or () if t in items] for b in baskets]
+        truth = [sum(min(1, size / len(k)) for k in kept if t in k) for t in items]
+        # What is drawn of larger sets varies, beside the noise that the intervals are of.
+        drawn = [sum((f := min(1, size / len(k))) * (1 - f) for k in kept if t in k) for t in items]
+        for item, count, more in zip(result["items"], truth, drawn):
+            assert abs(item["value"] - count) <= 6.2 * (item["variance"] + more) ** 0.5, (item, count)
+        none, = result["no_reading"]
+        assert abs(none["value"] - n / 10) <= 6.2 * none["variance"] ** 0.5
+    audited(cluster)
+
+
 def test_heavy_hitters_by_extending_prefixes(cluster):
     n = 3000
     cluster.configure(min_batch=1000, devices=n)

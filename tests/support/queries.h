@@ -25,6 +25,10 @@ static inline struct qy_query query_of_kind(enum qy_kind kind)
 		q.category = words;
 		q.categories = 5;
 		break;
+	case QY_SETS:
+		q.category = words;
+		q.categories = 5;
+		break;
 	case QY_PREFIXES:
 		q.category = candidates;
 		q.categories = 3;
@@ -78,6 +82,7 @@ static inline uint32_t query_readings(const struct qy_query *q)
 	return q->kind == QY_HISTOGRAM   ? q->categories
 	       : q->kind == QY_PREFIXES  ? q->categories + 1
 	       : q->kind == QY_MARGINALS ? 12
+	       : q->kind == QY_SETS      ? 1u << q->categories
 	       : q->kind == QY_VECTOR    ? 1u << QUERIES_DIMENSION
 					 : QUERIES_NUMBERS;
 }
@@ -100,6 +105,11 @@ static inline struct qy_value query_value(const struct qy_query *q, uint32_t i, 
 	switch (q->kind) {
 	case QY_HISTOGRAM:
 	case QY_PREFIXES:
+		break;
+	case QY_SETS:
+		v = (struct qy_value){ .at = at };
+		for (uint32_t c = 0; c < qy_query_bins(q); c++)
+			at[c] = i >> c & 1;
 		break;
 	case QY_MARGINALS:
 		v = (struct qy_value){ .at = at };
@@ -124,7 +134,7 @@ static inline struct qy_value query_value(const struct qy_query *q, uint32_t i, 
 }
 
 /* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone,
- * two classes. CM_OK, or the last refusal. */
+ * two classes, sets of two. CM_OK, or the last refusal. */
 static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct qy_query *q,
 	double epsilon0, struct pt_randomizer *p, struct cm_err *err)
 {
@@ -137,6 +147,7 @@ static inline enum cm_rc query_derive(const struct pt_protocol *row, const struc
 			.classes = 2,
 			.class_epsilon0 = { epsilon0 / 2, epsilon0 },
 			.class_least = { 300, 200 } },
+		{ .epsilon0 = epsilon0, .min_reports = 1000, .size = 2 },
 	};
 	enum cm_rc rc = CM_ECONFIG;
 

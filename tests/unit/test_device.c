@@ -26,6 +26,7 @@ static const struct qy_query ranges = { .kind = QY_RANGES, .high = 1, .leaves = 
 static const struct qy_query marginals = {
 	.kind = QY_MARGINALS, .column = columns, .columns = 2, .marginal = sets, .marginals = 2
 };
+static const struct qy_query items = { .kind = QY_SETS, .category = colours, .categories = 3 };
 static const struct qy_query prefixes = {
 	.kind = QY_PREFIXES, .category = colours, .categories = 3, .bits = 4, .none = QY_NONE_SYMBOL
 };
@@ -67,6 +68,7 @@ static const struct {
 	{ "hierarchy", &ranges, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 4) } } } },
 	{ "parallel", &marginals, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 3) } } } },
 	{ "prefixes", &prefixes, { .mixbins = { .bins = 4, .keep = KEEP } } },
+	{ "privset", &items, { .privset = { .mixbins = { .bins = 5, .keep = KEEP }, .size = 2 } } },
 	{ "words", &vector, { .slots = { .kinds = 1, .slot = { SLOT(2, 2, 2) } } } },
 	{ "harmony", &vector, { .slots = { .kinds = 1, .slot = { SLOT(1, D, 2) } } } },
 	{ "vrr", &vector, { .vrr = { .dimension = D, .size = 1, .keep = KEEP } } },
@@ -88,7 +90,10 @@ static const struct {
 static void take_part(const struct qy_query *q, const struct pt_randomizer *p, const struct cr_rng *rng)
 {
 	static uint32_t at[D] = { 0, 1u << 30, 0, 1u << 31 };
-	struct qy_value value = { .x = 1, .at = q->kind == QY_MARGINALS ? (uint32_t[]){ 1, 2 } : at };
+	struct qy_value value = { .x = 1,
+		.at = q->kind == QY_MARGINALS ? (uint32_t[]){ 1, 2 }
+		      : q->kind == QY_SETS    ? (uint32_t[]){ 1, 0, 1 }
+					      : at };
 	uint32_t messages = p->row->messages(p), len = p->row->record_len(p);
 	uint8_t *records = calloc(messages, len), *dummy = calloc(1, len);
 	uint16_t *tags = calloc(messages, sizeof *tags);

@@ -26,10 +26,10 @@ static void a_query_is_its_fields(void **state)
 	struct qy_column columns[QUERIES_COLUMNS];
 
 	(void)state;
-	for (unsigned kind = 1; kind <= QY_PREFIXES; kind <<= 1) {
+	for (unsigned kind = 1; kind <= QY_SETS; kind <<= 1) {
 		struct qy_query one = query_of_kind((enum qy_kind)kind);
 
-		for (unsigned other = 1; other <= QY_PREFIXES; other <<= 1) {
+		for (unsigned other = 1; other <= QY_SETS; other <<= 1) {
 			struct qy_query two = query_of_kind((enum qy_kind)other);
 
 			assert_int_equal(qy_query_equal(&one, &two), kind == other);

@@ -34,7 +34,8 @@ static void every_kind_knows_what_is_possible_without_a_reading(void **state)
 	} rows[] = { { QY_HISTOGRAM, true, true, true }, { QY_MEAN, true, true, true },
 		{ QY_QUANTILES, true, true, true }, { QY_SUM, true, true, true },
 		{ QY_VECTOR, true, false, true }, { QY_RANGES, true, true, true },
-		{ QY_MARGINALS, true, true, false }, { QY_PREFIXES, false, true, false } };
+		{ QY_MARGINALS, true, true, false }, { QY_PREFIXES, false, true, false },
+		{ QY_SETS, true, true, true } };
 
 	(void)state;
 	for (size_t i = 0; qy_kind_at(i) != 0; i++) {

@@ -16,7 +16,7 @@
 #include "pt_mixbins_analysis.h"
 #include "queries.h"
 
-#define OF_CATEGORIES ((unsigned)QY_HISTOGRAM | QY_MARGINALS | QY_PREFIXES)
+#define OF_CATEGORIES ((unsigned)QY_HISTOGRAM | QY_MARGINALS | QY_PREFIXES | QY_SETS)
 #define PEOPLE        600u
 
 static struct cm_err err;
@@ -33,7 +33,7 @@ static void a_row_without_room_says_so(void **state)
 		/* Whatever a row counts can be one more. */
 		assert_int_equal(
 			row->device->none_symbol & OF_CATEGORIES, row->device->kinds & OF_CATEGORIES);
-		for (unsigned kind = 1; kind <= QY_PREFIXES; kind <<= 1) {
+		for (unsigned kind = 1; kind <= QY_SETS; kind <<= 1) {
 			struct qy_query q = query_of_kind((enum qy_kind)kind);
 			bool room = (row->device->none_symbol & kind) != 0;
 

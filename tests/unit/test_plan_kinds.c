@@ -19,9 +19,11 @@
 	"budget = { epsilon = 1.0, delta = 1e-6 }\n" \
 	"rounds = (\n"
 #define REST "epsilon0 = 1.0, dummies = 100, min_reports = 100000"
+#define BARE "epsilon0 = 1.0, min_reports = 100000" /* of a row without dummies */
 
 static struct pl_plan plan;
 static char faults[4096];
+static const char *rest = REST;
 
 /* Rounds, each "keys of the question", as lines 5, 6, ... of the file. */
 static enum cm_rc parse(const char *const *round, size_t n)
@@ -34,7 +36,7 @@ static enum cm_rc parse(const char *const *round, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s{ query = \"q%zu\", %s, %s }",
-			i > 0 ? ",\n" : "", i, round[i], REST);
+			i > 0 ? ",\n" : "", i, round[i], rest);
 	(void)snprintf(text + used, sizeof text - used, ")\n");
 	assert_non_null(out);
 	rc = pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", out, &plan, &err);
@@ -101,7 +103,7 @@ static void sums_and_quantiles_are_of_a_number(void **state)
 	refused("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = []", "number of items");
 	refused("type = \"total\", field = \"x\"",
 		"'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", \"vector\", \"ranges\", "
-		"\"marginals\" or \"prefixes\"");
+		"\"marginals\", \"prefixes\" or \"sets\"");
 }
 
 static void a_vector_has_one_field_or_one_for_each_number(void **state)
@@ -133,6 +135,33 @@ static void a_vector_has_one_field_or_one_for_each_number(void **state)
 #define COLUMNS                                                                                     \
 	"columns = ({ field = \"a\", values = [\"x\", \"y\"] }, { field = \"b\", values = [\"1\", " \
 	"\"2\", \"3\"] })"
+
+static void sets_have_items_and_a_size(void **state)
+{
+	(void)state;
+	rest = BARE;
+	taken("type = \"sets\", field = \"basket\", values = [\"milk\", \"bread\"], size = 2");
+	assert_int_equal(query()->kind, QY_SETS);
+	assert_int_equal(query()->none, QY_NONE_SYMBOL);
+	assert_string_equal(plan.round[0].protocol->device->name, "privset");
+	assert_int_equal(plan.round[0].randomizer.privset.size, 2);
+	pl_plan_fini(&plan);
+	taken("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 1, none = \"category:b\"");
+	assert_int_equal(query()->none_category, 1);
+	pl_plan_fini(&plan);
+	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"]", "privset: size must be 1 to 3");
+	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 4", "size must be 1 to 3");
+	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b;c\"], size = 1",
+		"item 'b;c' has a ';', which separates items");
+	refused("type = \"sets\", field = \"x\", size = 2",
+		"missing 'values': type \"sets\" needs its items");
+	refused("type = \"sets\", values = [\"a\", \"b\"], size = 2", "missing 'field'");
+	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 1, none = 2.0",
+		"'none' of type \"sets\" is no number");
+	rest = REST;
+	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 1",
+		"privset: dummies must be 0");
+}
 
 static void marginals_name_their_columns(void **state)
 {
@@ -299,18 +328,18 @@ static void what_a_round_cannot_make_of_them_is_a_fault(void **state)
 	(void)state;
 	refused(STATE ", none = \"High\"",
 		"'none' must be \"symbol\", \"even\", a number, or \"category:TEXT\"");
-	refused(STATE ", none = \"category:low\"", "'low' is no category of a histogram's 'values'");
+	refused(STATE ", none = \"category:low\"", "'low' is no category of this round's 'values'");
 	refused(STATE ", none = 1", "'none' of type \"histogram\" is no number");
 	refused(STATE ", none = true", "string or finite number expected for 'rounds.[1].none'");
 	refused(STATE ", none = [1]", "string or finite number expected for 'rounds.[1].none'");
 	refused(CELSIUS ", none = 19.9", "none must be in the range, 20 to 30");
-	refused(CELSIUS ", none = \"category:a\"", "'a' is no category of a histogram's 'values'");
+	refused(CELSIUS ", none = \"category:a\"", "'a' is no category of this round's 'values'");
 	refused(CELSIUS ", protocol = \"duchi\", none = \"symbol\"",
 		"protocol 'duchi' has no symbol for devices without a reading: none must be \"even\" or a "
 		"number");
 	refused(PLACE ", none = \"symbol\"", "no room for a symbol of none");
 	refused(PAIRS ", none = 1", "'none' of type \"marginals\" is no number");
-	refused(PAIRS ", none = \"category:y\"", "'y' is no category of a histogram's 'values'");
+	refused(PAIRS ", none = \"category:y\"", "'y' is no category of this round's 'values'");
 	refused(SITE ", none = \"even\"", "'none' is not for type \"prefixes\"");
 }
 
@@ -319,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_and_quantiles_are_of_a_number),
 		cmocka_unit_test(a_vector_has_one_field_or_one_for_each_number),
+		cmocka_unit_test(sets_have_items_and_a_size),
 		cmocka_unit_test(marginals_name_their_columns),
 		cmocka_unit_test(ranges_have_a_grid),
 		cmocka_unit_test(candidates_of_prefixes_may_be_texts),

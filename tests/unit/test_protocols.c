@@ -18,7 +18,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
 		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
 		"rotated", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled", "hierarchy",
-		"parallel" };
+		"parallel", "privset" };
 	size_t rows = 0;
 
 	(void)state;
@@ -83,6 +83,9 @@ static const struct {
 	{ { "ranges", QY_RANGES, { .epsilon0 = INFINITY, .dummies = 3 } }, 16, 12, 8 },
 	{ { "hierarchy", QY_RANGES, { .epsilon0 = 2 } }, 16, 12, 1 },
 	{ { "parallel", QY_MARGINALS, { .epsilon0 = 2 } }, 16, 8, 1 },
+	{ { "privset", QY_SETS, { .epsilon0 = 2, .size = 2 } }, 16, 7, 1 },
+	{ { "privset", QY_SETS, { .epsilon0 = 16, .size = 5 } }, 16, 10, 1 },
+	{ { "privset", QY_SETS, { .epsilon0 = 0.01, .size = 1 } }, 16, 6, 1 },
 	{ { "ss-simple", QY_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
 	{ { "ss-double", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_reports = 9 } }, 16, 18,
 		2 },
@@ -159,6 +162,16 @@ static const struct {
 	{ { "hierarchy", QY_RANGES, { .epsilon0 = 1, .shuffler_dummies = 1 } },
 		"the shuffler adds no dummies" },
 	{ { "parallel", QY_RANGES, { .epsilon0 = 1 } }, "parallel: answers marginals only" },
+	{ { "privset", QY_HISTOGRAM, { .epsilon0 = 1, .size = 2 } }, "privset: answers sets only" },
+	{ { "privset", QY_SETS, { .epsilon0 = 1 } }, "privset: size must be 1 to 5" },
+	{ { "privset", QY_SETS, { .epsilon0 = 1, .size = 6 } }, "privset: size must be 1 to 5" },
+	{ { "privset", QY_SETS, { .epsilon0 = 1, .size = 2, .dummies = 1 } }, "privset: dummies must be 0" },
+	{ { "privset", QY_SETS, { .epsilon0 = INFINITY, .size = 2 } }, "privset: epsilon0 must be above 0" },
+	{ { "privset", QY_SETS, { .epsilon0 = 17, .size = 2 } }, "privset: epsilon0 must be above 0" },
+	{ { "privset", QY_SETS, { .epsilon0 = NAN, .size = 2 } }, "privset: epsilon0 must be above 0" },
+	{ { "privset", QY_SETS, { .epsilon0 = 1e-9, .size = 2 } }, "too small to say anything" },
+	{ { "privset", QY_SETS, { .epsilon0 = 1, .size = 2, .shuffler_dummies = 1 } },
+		"the shuffler adds no dummies" },
 	{ { "parallel", QY_MARGINALS, { .epsilon0 = 1, .dummy_chance = 1 } }, "parallel: dummies must be 0" },
 	{ { "parallel", QY_MARGINALS, { .epsilon0 = INFINITY } }, "parallel: epsilon0 must be finite" },
 	{ { "grr", QY_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },

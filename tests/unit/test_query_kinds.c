@@ -134,7 +134,7 @@ static void every_kind_has_a_name_and_a_query_that_passes(void **state)
 		passes(&all[i]);
 	for (; qy_kind_at(n) != 0; n++)
 		assert_int_equal(qy_kind_named(qy_kind_name(qy_kind_at(n))), qy_kind_at(n));
-	assert_int_equal(n, 8);
+	assert_int_equal(n, 9);
 	assert_int_equal(qy_kind_named("?"), 0);
 }
 
@@ -245,7 +245,7 @@ static void candidates_out_of_range_are_refused(void **state)
 /* ---- readings ---- */
 
 static struct qy_value value;
-static uint32_t at[3];
+static uint32_t at[4];
 static int clamped;
 
 static enum cm_rc read_text(const struct qy_query *q, const char *text)
@@ -321,6 +321,54 @@ static void marginals_are_read_as_one_category_per_column(void **state)
 	assert_true(at[0] == 1 && at[1] == 0 && at[2] == 1 && value.at == at && !clamped);
 	assert_int_equal(qy_value_read(&q, bad, at, &value, &clamped, &err), CM_EDATA);
 	assert_string_equal(err.msg, "field 'c' is none of the query's categories");
+}
+
+static void a_set_is_its_items_in_any_order(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t at[4];
+		const char *shown;
+	} rows[] = { { "", { 0 }, "no item" }, { "c1", { 0, 1 }, "c1" }, { "c2;c0", { 1, 0, 1 }, "c0, c2" },
+		{ "c0;c0;c1", { 1, 1 }, "c0, c1" }, { "c", { 0 }, "no item" }, { "c11", { 0 }, "no item" },
+		{ ";c1;", { 0, 1 }, "c1" }, { "c0, c1", { 0 }, "no item" },
+		{ "secret;c2", { 0, 0, 1 }, "c2" } };
+	char c0[] = "c0", c1[] = "c1", c2[] = "c2", text[40];
+	char *items[] = { c0, c1, c2 }, *words[] = { text, c0 };
+	struct qy_query q = of(QY_SETS);
+
+	(void)state;
+	q.category = items;
+	q.categories = 3;
+	q.none = QY_NONE_SYMBOL;
+	assert_int_equal(qy_value_width(&q), 4);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		memset(at, 0x55, sizeof at);
+		assert_int_equal(read_text(&q, rows[i].text), CM_OK);
+		assert_memory_equal(at, rows[i].at, sizeof rows[i].at);
+		qy_value_text(&q, &value, text, sizeof text);
+		assert_string_equal(text, rows[i].shown);
+	}
+	qy_value_text(&q, &value, text, 6);
+	qy_value_none(&q, NULL, at, &value);
+	assert_true(at[0] + at[1] + at[2] == 0 && at[3] == 1);
+	qy_value_text(&q, &value, text, sizeof text);
+	assert_string_equal(text, QY_NONE_LABEL);
+	q.none = QY_NONE_VALUE;
+	q.none_category = 2;
+	qy_value_none(&q, NULL, at, &value);
+	assert_true(at[0] + at[1] == 0 && at[2] == 1);
+	assert_int_equal(qy_query_check(&q, &err), CM_OK);
+	q.none_category = 3;
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
+	/* An item could not be told from two. */
+	q.none = QY_NONE_EVEN;
+	q.none_category = 0;
+	(void)snprintf(text, sizeof text, "a;b");
+	q.category = words;
+	q.categories = 2;
+	assert_int_equal(qy_query_check(&q, &err), CM_ECONFIG);
+	assert_string_equal(err.msg, "query 'q': item 'a;b' has a ';', which separates items");
 }
 
 static void a_text_is_counted_by_its_first_bits(void **state)
@@ -432,6 +480,7 @@ int main(void)
 		cmocka_unit_test(a_vector_is_read_from_one_field),
 		cmocka_unit_test(a_vector_is_read_from_its_columns),
 		cmocka_unit_test(marginals_are_read_as_one_category_per_column),
+		cmocka_unit_test(a_set_is_its_items_in_any_order),
 		cmocka_unit_test(a_text_is_counted_by_its_first_bits),
 		cmocka_unit_test(numbers_of_other_kinds_are_read_as_a_mean_is),
 		cmocka_unit_test(a_value_is_shown_in_few_words),

@@ -56,6 +56,13 @@ static const struct qy_query all[] = {
 		.none = QY_NONE_VALUE,
 		.none_category = 2 },
 	{ .kind = QY_MEAN, .name = "q", .field = "f", .high = 2, .none = QY_NONE_VALUE, .none_value = 0.25 },
+	{ .kind = QY_SETS,
+		.name = "q",
+		.field = "f",
+		.category = xyz,
+		.categories = 3,
+		.none = QY_NONE_VALUE,
+		.none_category = 1 },
 	{ .kind = QY_PREFIXES,
 		.name = "q",
 		.field = "f",
@@ -160,7 +167,7 @@ static void what_a_question_does_not_have_is_refused(void **state)
 	REFUSED(1, "mean has no marginals", (w.m.marginals = sets, w.m.n_marginals = 1));
 	REFUSED(3, "probabilities must rise", w.m.probabilities = falls);
 	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)(16 + 8));
-	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)256);
+	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)512);
 	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)-1);
 	REFUSED(5, "dimension 4294967295", w.m.dimension = UINT32_MAX);
 	REFUSED(6, "query.field: given", w.m.field = (char *)(uintptr_t) "f");

@@ -82,11 +82,11 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
 		struct rd_bucket *buckets;
 		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
-		steps_accepted(1, 0, 1000);
+		steps_accepted(1, 0, SH_RUN_LEAST);
 		sh_play_work(&play);
-		steps_accepted(1, 1000, 1000);
+		steps_accepted(1, SH_RUN_LEAST, SH_RUN_LEAST);
 		sh_play_work(&play);
-		steps_accepted(1, 2000, 3); /* fewer than buckets: no run */
+		steps_accepted(1, 2 * SH_RUN_LEAST, SH_RUN_LEAST - 1); /* no run */
 		sh_play_work(&play);
 		sh_play_stop(&play);
 		tamper(damage[i]);
@@ -108,7 +108,7 @@ static void a_run_of_an_impossible_number_is_refused(void **state)
 
 	(void)state;
 	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
-	steps_accepted(1, 0, 1000);
+	steps_accepted(1, 0, SH_RUN_LEAST);
 	sh_play_work(&play);
 	struct sh_round *r = sh_core_collecting(play.core);
 	uint32_t buckets = r->vault.buckets;
@@ -139,14 +139,14 @@ static void a_round_of_an_earlier_version_goes_on(void **state)
 	sh_play_stop(&play);
 	tamper("DROP TABLE run");
 	sh_play_start(&play);
-	steps_accepted(1, all, 1000);
+	steps_accepted(1, all, SH_RUN_LEAST);
 	sh_play_work(&play);
 	sh_play_deadline(&play);
 	sh_play_manifest(&play);
-	assert_int_equal(play.manifest.participants, all + 1000);
+	assert_int_equal(play.manifest.participants, all + SH_RUN_LEAST);
 	sh_play_charge(&play);
 	assert_int_equal(sh_play_release(&play), CM_OK);
-	steps_pull_each_once(all + 1000);
+	steps_pull_each_once(all + SH_RUN_LEAST);
 }
 
 /* What the daemon keeps of all rounds, changed while it is down. */

@@ -1,0 +1,143 @@
+/* pt_privset_analysis.c - the analysis half of pt_privset.c: the row's plan, loss, counts and answer. */
+#include <math.h>
+#include <stdio.h>
+
+#include "es_expect.h"
+#include "pr_limits.h"
+#include "pt_exact.h"
+#include "pt_mixbins_analysis.h"
+#include "pt_privset.h"
+#include "pt_protocol.h"
+#include "pt_rows.h"
+
+static enum cm_rc possible(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_request *r, struct cm_err *err)
+{
+	const char *name = row->device->name;
+	uint32_t items = qy_query_bins(q);
+
+	if (q->kind != QY_SETS)
+		return cm_fail(err, CM_ECONFIG, "%s: answers sets only", name);
+	if (r->size < 1 || r->size > items)
+		return cm_fail(err, CM_ECONFIG,
+			"%s: size must be 1 to %u, the most items of a set that count together", name,
+			(unsigned)items);
+	if (items + r->size > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "%s: %u items and size %u are more than %u", name,
+			(unsigned)items, (unsigned)r->size, PR_CATEGORIES_MAX);
+	if (r->dummies != 0 || r->dummy_chance != 0)
+		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0", name);
+	if (r->shuffler_dummies != 0)
+		return cm_fail(err, CM_ECONFIG, "%s: the shuffler adds no dummies", name);
+	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
+		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g", name,
+			PT_EPSILON0_MAX);
+	return CM_OK;
+}
+
+/* E = (R + s - 1) / s is asked for, so R = s (E - 1) + 1. */
+static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
+	struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made = { .row = row->device };
+	long double ratio, others;
+	enum cm_rc rc = possible(row, q, r, err);
+
+	if (rc != CM_OK)
+		return rc;
+	made.privset.size = r->size;
+	made.privset.mixbins.bins = qy_query_bins(q) + r->size;
+	ratio = (long double)r->size * expm1l((long double)r->epsilon0) + 1;
+	others = (long double)(made.privset.mixbins.bins - 1);
+	made.privset.mixbins.keep =
+		(uint64_t)floorl(ldexpl(ratio / (ratio + others), 64) - PT_THRESHOLD_MARGIN);
+	if (pt_log_up(pt_privset_ratio(&made)) < PT_EPSILON0_MIN)
+		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 %g is too small to say anything",
+			row->device->name, r->epsilon0);
+	*out = made;
+	return CM_OK;
+}
+
+/* The blanket is Q of each symbol.  Two sets of s without a common item have s symbols of ratios (E, 1), s of
+ * (1, E) and d - 2s of (1, 1).  Sets with an item in common have (E, E) and (1, 1) there in place of one each
+ * of the first two: a mean-preserving contraction of u - e^epsilon v, so their delta is not larger
+ * (pt_slots.h).  Every device has exactly s of the d symbols, and s of all padding are one choice: two sets
+ * without a common item there always are. */
+static enum cm_rc cells(
+	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
+{
+	double other = nextafter(pt_mixbins_other(&p->privset.mixbins), 0), s = p->privset.size;
+	double own = nextafter(s * other, 0), rest = (p->privset.mixbins.bins - 2 * s) * other;
+	double u = nextafter((double)pt_privset_ratio(p), INFINITY);
+
+	if (participants < 1 || participants > ACCT_MAX_REPORTS)
+		return cm_fail(
+			err, CM_EPROTO, "%s: participants out of the accountant's range", p->row->name);
+	*out = (struct acct_round){ .count = 1, .others = participants - 1, .cells = 2 };
+	out->cell[0] = (struct acct_cell){ .omega = own, .u = u, .v = 1 };
+	out->cell[1] = (struct acct_cell){ .omega = own, .u = 1, .v = u };
+	if (rest > 0)
+		out->cell[out->cells++] = (struct acct_cell){ .omega = nextafter(rest, 0), .u = 1, .v = 1 };
+	return CM_OK;
+}
+
+/* A message as support of its item, which c of the devices drew among their s. */
+static struct es_support support(const struct pt_randomizer *p)
+{
+	double keep = pt_mixbins_keep(&p->privset.mixbins), other = pt_mixbins_other(&p->privset.mixbins);
+	double s = p->privset.size;
+	double own = (keep + (s - 1) * other) / s;
+
+	return (struct es_support){ .keep = own, .flip = 1 - own, .other = other };
+}
+
+/* The parts of n devices do not add up to n, so that an item is put into [0, n] alone. */
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
+	struct cm_err *err)
+{
+	struct es_support s = support(p);
+	double none = 0;
+	enum cm_rc rc = pt_mixbins_totals(p, counts, reports, &none, err);
+
+	(void)row;
+	if (rc == CM_OK)
+		rc = es_support_estimate(q, &s, counts, reports, out, err);
+	for (size_t i = 0; rc == CM_OK && i < out->n; i++)
+		out->item[i].projected = fmin(fmax(out->item[i].value, 0), (double)reports);
+	return rc;
+}
+
+static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, uint64_t participants)
+{
+	struct es_support s = support(p);
+
+	(void)row;
+	return es_support_expected_error(&s, participants, qy_query_bins(q));
+}
+
+static void statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size)
+{
+	(void)q;
+	(void)participants;
+	(void)delta;
+	(void)snprintf(out, size,
+		"of a set with more than %u item%s, %u drawn evenly count%s: where there are such sets, counts "
+		"are of what was drawn, and less than of what is held",
+		(unsigned)p->privset.size, p->privset.size == 1 ? "" : "s", (unsigned)p->privset.size,
+		p->privset.size == 1 ? "s" : "");
+}
+
+const struct pt_protocol pt_row_privset = {
+	.device = &pt_device_privset,
+	.keys = PT_KEY_SIZE,
+	.derive = derive,
+	.tallies = pt_mixbins_bins,
+	.cells = cells,
+	.tally = pt_mixbins_tally,
+	.estimate = estimate,
+	.expected_error = expected_error,
+	.statement = statement,
+};
