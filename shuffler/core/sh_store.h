@@ -33,10 +33,16 @@ struct sh_row {
 	struct cr_span charge;
 };
 
-/* The encrypted messages of one commit and bucket.  The id is random: it reveals neither time nor order. */
+/* The id of a block of a run: a commit of so many messages that it has a block for most buckets.  Runs are
+ * numbered from 0, and stored one after the other.  A store can so write a run in one piece, and still find
+ * the blocks of a bucket, of which other commits leave few. */
+#define SH_RUN_BLOCK           (UINT64_C(1) << 63)
+#define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
+
+/* The encrypted messages of one commit and bucket. */
 struct sh_block {
 	uint32_t bucket;
-	uint64_t id; /* 63 bits */
+	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
 };
@@ -129,6 +135,8 @@ struct sh_store {
 	enum cm_rc (*data_open)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data,
 		struct cm_err *err);
 	void (*data_close)(void *data); /* accepts NULL */
+	/* Number that the next run has. */
+	uint64_t (*data_runs)(void *data);
 	/* Store the blocks and the tag row of one commit: all or none. */
 	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
 		struct cm_err *err);
