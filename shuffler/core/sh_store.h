@@ -1,6 +1,6 @@
 /* sh_store.h - the interface to the shuffler's storage; no other file depends on how data is stored.
  *
- * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, random ids and
+ * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, ids and
  * lengths.  Every put and commit is durable (synced) when it returns CM_OK.  Any fault not named below is
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
@@ -143,7 +143,7 @@ struct sh_store {
 	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
 	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
 		const struct sh_block *tags, struct cm_err *err);
-	/* Visit the blocks of a bucket, or the tag rows, by ascending id. */
+	/* Visit the blocks of a bucket, or the tag rows, by ascending id; runs last. */
 	enum cm_rc (*data_bucket)(
 		void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
 	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
