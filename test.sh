@@ -7,9 +7,15 @@ started=$(date +%s)
 # What Python compiles is kept, and not beside its sources: each process of the scenarios reads all of them.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
+mkdir -p build
+side=
 
+# Begins a step, and says what was used before it: seconds, and core seconds of these steps (or of those beside, of theirs).
 step() {
-	printf '==> [%3ds] %s\n' $(($(date +%s) - started)) "$1"
+	times >"build/times$side"
+	awk -v seconds=$(($(date +%s) - started)) -v what="$1" '
+		{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); cores += 60 * t[1] + t[2] } }
+		END { printf "==> [%3d s, %4.0f core s] %s\n", seconds, cores, what }' "build/times$side"
 }
 
 # build PRESET [OPTION...]
@@ -57,6 +63,7 @@ others=
 beside() {
 	(
 		renice -n 10 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null
+		side=.$1
 		"$1"
 	) >"build/$1.log" 2>&1 &
 	others="$others $1:$!"
@@ -127,7 +134,6 @@ step 'packages'
 ./deploy/setup.sh test
 
 step 'real data: telemetry and handwritten digits, out of Debian packages'
-mkdir -p build
 deploy/demo/fetch-data.sh shuttle build/shuttle.csv
 deploy/demo/fetch-data.sh digits build/digits.csv
 

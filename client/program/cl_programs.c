@@ -16,6 +16,7 @@
 #include "cl_slots.h"
 #include "cl_spawn_frame.h"
 #include "cl_spawner.h"
+#include "cm_clock.h"
 #include "cm_fault.h"
 
 #define PART       65536u
@@ -40,14 +41,6 @@ struct asked {
 	float *numbers;
 	size_t devices; /* answered in all */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- the spawner ---- */
 
@@ -126,7 +119,7 @@ static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *con
  * in `out` of somebody who waits for that. */
 static bool exchange(struct cl_programs *p, int64_t until_ns)
 {
-	int64_t left = until_ns - now_ns();
+	int64_t left = until_ns - cm_clock_mono_ns();
 	struct timespec wait;
 	struct pollfd fd = { p->socket, (short)(POLLIN | (p->out.len > 0 ? POLLOUT : 0)), 0 };
 	uint8_t *room;
@@ -153,12 +146,12 @@ static bool exchange(struct cl_programs *p, int64_t until_ns)
 
 static enum cm_rc wait_ready(struct cl_programs *p, struct cm_err *err)
 {
-	int64_t until = now_ns() + READY_NS;
+	int64_t until = cm_clock_mono_ns() + READY_NS;
 	struct cl_spawn_frame f = { .kind = 0 };
 	size_t taken;
 	enum cm_rc rc = CM_EMORE;
 
-	while (rc == CM_EMORE && now_ns() < until) {
+	while (rc == CM_EMORE && cm_clock_mono_ns() < until) {
 		if (!exchange(p, until))
 			break;
 		rc = cl_spawn_take(&p->in, 0, &f, &taken, err);
@@ -272,7 +265,7 @@ static void talk(struct asked *a, int64_t until_ns, bool only_send)
 	struct cm_err unused;
 	int64_t now;
 
-	while ((now = now_ns()) < until_ns && !stopped(a->round) &&
+	while ((now = cm_clock_mono_ns()) < until_ns && !stopped(a->round) &&
 		(!only_send || (p->socket >= 0 && p->out.len > 0))) {
 		int64_t look = now + STOP_NS < until_ns ? now + STOP_NS : until_ns;
 		size_t at = 0, taken;
@@ -339,7 +332,7 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 	if (program < 0 || a->p->out.len > 0)
 		lose(a->p);
 	put(a->p, &f);
-	talk(a, now_ns() + STALLED_NS, true);
+	talk(a, cm_clock_mono_ns() + STALLED_NS, true);
 	if (a->p->out.len > 0)
 		lose(a->p);
 }
@@ -358,7 +351,7 @@ static void run_slots(struct asked *a, struct cl_slots *slots, int64_t *end_ns)
 {
 	for (;;) {
 		talk(a, slots->next_ns, false);
-		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, now_ns(), end_ns);
+		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, cm_clock_mono_ns(), end_ns);
 		if (a->n == 0) {
 			talk(a, slots->end_ns, false);
 			return;
@@ -412,7 +405,7 @@ enum cm_rc cl_programs_run(struct cl_programs *p, const struct cl_program_conf *
 			"the spawner of programs has ended: no device has an answer until the client is "
 			"started again");
 	put(a.p, &end);
-	talk(&a, now_ns() + STOP_NS, true);
+	talk(&a, cm_clock_mono_ns() + STOP_NS, true);
 	asked_fini(&a);
 	return rc;
 }

@@ -318,8 +318,7 @@ static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(
 		char sql[160];
 		(void)snprintf(sql, sizeof sql,
 			"DROP TABLE IF EXISTS pin; DROP TABLE IF EXISTS standing; DROP TABLE IF EXISTS "
-			"closed;"
-			"PRAGMA user_version = %d",
+			"closed;PRAGMA user_version = %d",
 			version);
 		tamper_state(sql);
 		opens(CM_EDATA);
