@@ -145,7 +145,7 @@ struct sh_store {
 	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
 	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
 		const struct sh_block *tags, struct cm_err *err);
-	/* Visit the blocks of a bucket, or the tag rows, by ascending id. */
+	/* Visit the blocks of a bucket, or the tag rows, by ascending id; runs last. */
 	enum cm_rc (*data_bucket)(
 		void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
 	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);

@@ -170,8 +170,8 @@ struct cutter {
 	const struct sh_batch *batch;
 	const uint32_t *only; /* the bucket that receives every message; NULL: a bucket is drawn for each */
 	const struct cr_rng *rng;
-	struct cr_nonces *nonces;
-	bool is_run; /* the commit is a run, of this number */
+	struct cr_nonces nonces; /* of a run */
+	bool is_run;             /* the commit is a run, of this number */
 	uint64_t run;
 	uint32_t *index; /* message numbers, grouped by bucket */
 	size_t *end;     /* end of each bucket's group in index */
@@ -179,7 +179,7 @@ struct cutter {
 	struct cm_buf plain, box;
 };
 
-/* Draw a bucket for each message, and group the messages by bucket: a counting sort. */
+/* Draw a bucket for each message, group the messages by bucket (a counting sort), and permute each group. */
 static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
 {
 	size_t n = sh_batch_messages(c->batch), k = c->v->buckets;
@@ -203,6 +203,10 @@ static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
 	}
 	for (size_t i = 0; i < n; i++)
 		c->index[c->end[bucket[i]]++] = (uint32_t)i;
+	for (size_t b = 0; CM_CHECKED("shuffler.permute") && b < k; b++) {
+		size_t start = b ? c->end[b - 1] : 0;
+		sh_permute_index(c->index + start, c->end[b] - start, c->rng);
+	}
 	cr_wipe(bucket, n * sizeof *bucket);
 	free(bucket);
 	return CM_OK;
@@ -213,7 +217,8 @@ static uint64_t random_id(const struct cr_rng *rng)
 	return cr_rng_u64(rng) >> (64 - ID_BITS);
 }
 
-/* Encrypt plain into c->box as the body of a new block. */
+/* Encrypt plain into c->box as the body of a new block.  Its nonce is drawn when nothing of the block is left
+ * to draw, and those of a run when nothing of the run is: see cr_nonces. */
 static enum cm_rc seal_block(
 	struct cutter *c, uint32_t bucket, uint64_t id, struct sh_block *out, struct cm_err *err)
 {
@@ -225,8 +230,10 @@ static enum cm_rc seal_block(
 	if (!body)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	make_aad(c->v, bucket, id, aad);
+	if (!c->is_run)
+		cr_nonces_draw(&c->nonces, c->rng);
 	enum cm_rc rc = cr_boxes_seal(
-		c->v->boxes, c->nonces, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
+		c->v->boxes, &c->nonces, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
 	*out = (struct sh_block){ .bucket = bucket, .id = id, .body = body, .len = len };
 	return rc;
 }
@@ -243,8 +250,6 @@ static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *er
 		c->plain.len = 0;
 		if (!cm_buf_room(&c->plain, n * len))
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		if (CM_CHECKED("shuffler.permute"))
-			sh_permute_index(c->index + start, n, c->rng);
 		for (size_t i = 0; i < n; i++)
 			memcpy(c->plain.data + i * len, c->batch->sealed.data + c->index[start + i] * len,
 				len);
@@ -269,9 +274,8 @@ static void cutter_fini(struct cutter *c)
 static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_batch *batch,
 	const struct cr_rng *rng, struct cm_err *err)
 {
-	struct cr_nonces nonces;
-	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng, .nonces = &nonces };
-	struct cutter t = { .v = v, .batch = batch, .rng = rng, .nonces = &nonces };
+	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng };
+	struct cutter t = { .v = v, .batch = batch, .rng = rng };
 	struct sh_block tags;
 
 	for (struct cutter *each = &c; each; each = each == &c ? &t : NULL) {
@@ -281,12 +285,13 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 	}
 	c.is_run = !only && sh_batch_messages(batch) >= SH_RUN_LEAST;
 	c.run = v->store->data_runs(v->data);
-	cr_nonces_draw(&nonces, rng);
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
 		rc = seal_block(&t, TAG_ROW, random_id(rng), &tags, err);
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
+	if (rc == CM_OK && c.is_run)
+		cr_nonces_draw(&c.nonces, rng);
 	if (rc == CM_OK)
 		rc = only ? v->store->data_replace(v->data, *only, next_block, &c, &tags, err)
 			  : v->store->data_commit(v->data, next_block, &c, &tags, err);

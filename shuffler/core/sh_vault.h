@@ -57,8 +57,8 @@ void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 struct cr_rng_seeded *sh_vault_stream(
 	const struct sh_vault *v, const void *use, size_t len, struct cr_rng *out);
 
-/* Store a batch durably, in one transaction.  Any thread; rng is that thread's.
- * Reorders the batch's tags. */
+/* Store a batch durably, in one transaction.  Any thread; rng is that thread's.  Reorders the batch's
+ * tags. */
 CM_CHECK enum cm_rc sh_vault_commit(
 	struct sh_vault *v, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 /* Store the whole batch in one bucket, replacing the bucket's contents, in one transaction. */
@@ -67,7 +67,7 @@ CM_CHECK enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct
 /* Load every tag row. */
 CM_CHECK enum cm_rc sh_vault_tags(
 	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err);
-/* Append a bucket's messages to `out`, by block id. */
+/* Append a bucket's messages to `out`, in the order in which the store shows its blocks. */
 CM_CHECK enum cm_rc sh_vault_read(
 	struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err);
 /* Append a bucket's messages in the order of release: a permutation determined by the round key and the
