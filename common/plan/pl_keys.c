@@ -216,7 +216,8 @@ static const struct cf_row round_rows[] = {
 		.fallback = "0",
 		.help = "subset: categories in a report, vrr: coordinates; olh and hashed: cells of the "
 			"hash; words and rotated: coordinates in a message; ss-topk: coordinates that a "
-			"device sends; digits: values of a digit; 0: the protocol chooses" },
+			"device sends; digits: values of a digit; privset: items that a set is "
+			"padded to; 0: the protocol chooses, but for privset" },
 	{ .key = "slots",
 		.type = CF_INT,
 		.offset = offsetof(struct pl_raw_round, slots),
