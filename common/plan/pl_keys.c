@@ -49,7 +49,7 @@ static const struct cf_row round_rows[] = {
 		.required = true,
 		.help = "\"histogram\" of values; \"mean\", \"sum\", \"quantiles\" or \"ranges\" of a "
 			"number; \"vector\" of numbers; \"marginals\" of several fields; \"prefixes\" of a "
-			"text" },
+			"text; \"sets\" of items" },
 	{ .key = "protocol",
 		.type = CF_STRING,
 		.offset = offsetof(struct pl_raw_round, protocol),
@@ -121,7 +121,8 @@ static const struct cf_row round_rows[] = {
 		.offset = offsetof(struct pl_raw_round, values),
 		.min = 1,
 		.max = PR_CATEGORIES_MAX,
-		.help = "histogram: the categories; prefixes: candidates as texts of bits / 8 bytes or in "
+		.help = "histogram: the categories; sets: the items; prefixes: candidates as texts of bits / "
+			"8 bytes or in "
 			"hexadecimal, all by default" },
 	{ .key = "range",
 		.type = CF_RANGE,
@@ -133,7 +134,7 @@ static const struct cf_row round_rows[] = {
 		.help = "how a device without a valid reading takes part: \"symbol\": counted apart, as "
 			"one more value, the default where the protocol can; \"even\": as a value drawn "
 			"evenly; a number of the range, the middle by default; \"category:TEXT\" of a "
-			"histogram" },
+			"histogram or of sets" },
 	{ .key = "dimension",
 		.type = CF_INT,
 		.offset = offsetof(struct pl_raw_round, dimension),
@@ -216,7 +217,8 @@ static const struct cf_row round_rows[] = {
 		.fallback = "0",
 		.help = "subset: categories in a report, vrr: coordinates; olh and hashed: cells of the "
 			"hash; words and rotated: coordinates in a message; ss-topk: coordinates that a "
-			"device sends; digits: values of a digit; 0: the protocol chooses" },
+			"device sends; digits: values of a digit; privset: items that a set is "
+			"padded to; 0: the protocol chooses, but for privset" },
 	{ .key = "slots",
 		.type = CF_INT,
 		.offset = offsetof(struct pl_raw_round, slots),

@@ -79,8 +79,9 @@ struct pt_protocol {
 	/* Root mean square error to expect of an answer, by its exact variance: es_expect.h. */
 	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);
-	/* What the row's paper says of such a round, beside what holds, in a sentence or two; "" where
-	 * nothing can be said.  NULL: there is nothing to say. */
+	/* What a reader of the answer must know: what the row's paper says of such a round, beside what
+	 * holds, or whose counts they are; in a sentence or two, "" where nothing can be said.  NULL: there
+	 * is nothing to say. */
 	void (*statement)(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 		double delta, char *out, size_t size);
 

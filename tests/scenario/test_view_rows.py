@@ -22,11 +22,12 @@ JSON = {
     "category": ["c1", "purple", [1, {"x": 2}], None, ABSENT, "", 'c1","device":"d3'],
     "number": [25.5, 1e300, [1], None, ABSENT, "12x", True],
     "text": ["elsewhere", "x" * 3000, [1], None, ABSENT, "", 'x"}\n{"device":"d3"'],
+    "set": [["c0", "c1", "c2", "c3"], [], [["c1"]], None, ABSENT, "c1;purple;", ["x" * 3000, "c2"]],
     "vector": [[40.0] * 6, [1e300] * 6, [1.0], None, ABSENT, 3.0, [[0], "x", 2, 3, 4, 5]],
 }
 TEXT = {
     "category": ["c1", "purple", "", '"c1"'], "number": ["25.5", "1e300", "", "nan"],
-    "text": ["elsewhere", "x" * 3000, "", "a b"], "vector": ["40 40 40 40 40 40", "1e300 0 0 0 0 0", "", "1 2"],
+    "text": ["elsewhere", "x" * 3000, "", "a b"], "set": ["c0;c1;c2;c3", "x" * 3000, "", "c1;"], "vector": ["40 40 40 40 40 40", "1e300 0 0 0 0 0", "", "1 2"],
 }
 
 
@@ -46,7 +47,8 @@ def good(i):
 
 
 def as_csv(device, of):
-    text = (" ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (of.get(n, "") for n in rows.NAMES))
+    text = ((";" if rows.kind(n) == "set" else " ").join(map(str, v)) if isinstance(v, list) else str(v)
+            for n, v in ((n, of.get(n, "")) for n in rows.NAMES))
     return f"{device},on,{','.join(text)}".encode()
 
 

@@ -124,10 +124,9 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 	(void)participants;
 	(void)delta;
 	(void)snprintf(out, size,
-		"of a set with more than %u item%s, %u drawn evenly count%s: where there are such sets, counts "
-		"are of what was drawn, and less than of what is held",
-		(unsigned)p->privset.size, p->privset.size == 1 ? "" : "s", (unsigned)p->privset.size,
-		p->privset.size == 1 ? "s" : "");
+		"a set of more than %u item%s counts by %u, drawn evenly: where there are such sets, the "
+		"counts are lower than what is held",
+		(unsigned)p->privset.size, p->privset.size == 1 ? "" : "s", (unsigned)p->privset.size);
 }
 
 const struct pt_protocol pt_row_privset = {
