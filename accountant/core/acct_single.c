@@ -9,10 +9,16 @@
 #define ROUGH_STEPS  12
 #define NARROW_STEPS 16 /* of a bisection, at most, and the width at which it ends */
 #define END_WIDTH    1e-5
-#define NARROW       2e-4 /* relative width of an answer that is not narrowed */
-#define WIDE_POINT   2.0  /* factor between the ends of a point whose middle says nothing */
+#define NARROW       2e-4  /* relative width of an answer that is not narrowed */
+#define CHORDS       20    /* points that come closer to eps, at most */
+#define LEAST_CHORD  1e-10 /* least delta from which a chord is drawn: ulps of the omegas are far below */
+#define CHORD_WIDTH  5e-3  /* relative width of an interval that needs no chord */
+#define WIDE_CHORD   1.02  /* factor between the ends of a point; the next would be worse */
+#define WIDE_POINT   2.0   /* factor between the ends of a point whose middle says nothing */
 
-void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope)
+/* Both directions; beside, the point whose lower end is the larger. */
+static void both_ways(
+	const struct acct_plan *p, double eps, struct acct_bound *delta, struct acct_point *better)
 {
 	struct acct_point a, b;
 	const struct acct_curve *c = &p->part[0].curve;
@@ -25,49 +31,119 @@ void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound 
 	/* A record that is not drawn loses nothing, so delta is at most the sampled fraction. */
 	delta->upper =
 		acct_upper_end(acct_larger(a.hi, b.hi) * (1 + exp(eps)) * (1 + 1e-12), c->list.sampling);
-	/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
-	double nu = b.lo > a.lo ? b.slope : a.slope;
-	*slope = exp(eps) * fmax(0, 2 * nu - delta->lower) / (1 + exp(eps));
+	*better = b.lo > a.lo ? b : a;
 }
 
-/* Near the largest loss delta is too small to compute, but it only falls with epsilon; beyond the largest
- * loss it is the mass of infinite loss. */
-double acct_single_near_largest(const struct acct_plan *p, double eps, double shift)
+/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
+static double slope_of(double eps, const struct acct_bound *delta, const struct acct_point *test)
 {
-	double largest = p->largest * (1 + 1e-12) + shift, upper = 1, slope;
+	return exp(eps) * fmax(0, 2 * test->slope - delta->lower) / (1 + exp(eps));
+}
+
+void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope)
+{
+	struct acct_point test;
+
+	both_ways(p, eps, delta, &test);
+	*slope = slope_of(eps, delta, &test);
+}
+
+/* delta is convex in e^eps, and from the largest loss on it is the mass of infinite loss: so at eps it is at
+ * most on the chord between these ends and a point before, where it is at most `upper`.  Rounded up. */
+static double on_chord(const struct acct_plan *p, double before, double upper, double eps, double largest)
+{
+	/* (E_largest - E) / (E_largest - E_before) */
+	double part = expm1(eps - largest) / expm1(before - largest) * (1 + 1e-12);
+
+	return (p->certain + fmin(1, part) * fmax(0, upper - p->certain)) * (1 + 1e-12);
+}
+
+/* A bound on delta at eps from a point at `at`, before eps; beside, whether that point is wide. */
+static double from_before(const struct acct_plan *p, double at, double eps, double shift, bool *wide)
+{
+	double largest = p->largest * (1 + 1e-12) + shift, slope;
+	struct acct_bound before;
+
+	acct_single_delta(p, at - shift, &before, &slope);
+	*wide = before.upper > before.lower * WIDE_CHORD || before.upper < LEAST_CHORD;
+	if (before.upper < LEAST_CHORD)
+		return before.upper * (1 + 1e-10);
+	return on_chord(p, at, before.upper * (1 + 1e-10), eps, largest);
+}
+
+/* By convexity a point is worth more the closer it is to eps, unless it is wide. */
+double acct_single_near_largest(
+	const struct acct_plan *p, double eps, double shift, const struct acct_bound *known)
+{
+	double largest = p->largest * (1 + 1e-12) + shift, upper = 1, last = fmin(eps, ACCT_MOST_EPSILON), at;
+	bool wide = false;
 
 	if (eps >= largest)
 		return p->certain;
 	if (!acct_plan_is_single(p) || eps < 0.9 * largest)
 		return 1;
-	for (int k = 1; k <= 2; k++) {
-		double at = fmin(eps * (1 - 0.05 * k), ACCT_MOST_EPSILON);
-		struct acct_bound before;
-
-		if (at < shift)
-			break;
-		acct_single_delta(p, at - shift, &before, &slope);
-		upper = fmin(upper, before.upper * (1 + 1e-10));
+	for (int k = 2; k >= 1; k--) {
+		at = fmin(eps * (1 - 0.05 * k), ACCT_MOST_EPSILON);
+		if (at >= shift)
+			upper = fmin(upper, from_before(p, at, eps, shift, &wide));
+	}
+	for (int k = 0; k < CHORDS && !wide && known->upper > known->lower * (1 + CHORD_WIDTH); k++) {
+		at = (at + last) / 2;
+		if (at >= shift)
+			upper = fmin(upper, from_before(p, at, eps, shift, &wide));
 	}
 	return upper;
 }
 
-/* One point, which tightens both ends of the answer. */
-static void ask(struct acct_plan *p, double delta, double at, struct acct_bound *eps, struct acct_bound *d,
-	double *slope)
+/* An answer that is being tightened.  `beyond` is what points say of epsilon elsewhere. */
+struct answer {
+	struct acct_bound eps, beyond;
+};
+
+/* delta is at most on the chord from this point to its end at the largest loss (on_chord), and at least what
+ * this point's test achieves: P(A) - e^eps Q(A) at every eps, with
+ *     Q(A) = s (1-y) - lo,   P(A) = s (1+y) + lo
+ * from the line lo - s (y' - y) below H. */
+static void look_beyond(const struct acct_plan *p, double delta, double at, const struct acct_bound *d,
+	const struct acct_point *test, struct acct_bound *beyond)
 {
-	acct_single_delta(p, at, d, slope);
+	double largest = p->largest * (1 + 1e-12), share = exp(-at) / (1 + exp(-at)),
+	       s = test->slope +
+		   (d->lower > delta ? 1 : -1) * test->slope_err, /* epsilon is beyond, or before */
+		lo = test->lo * (1 - 1e-12), q = 2 * s * share * (1 + 1e-14) - lo,
+	       rest = (2 * s * (1 - share) + lo) * (1 - 1e-14) - delta;
+
+	if (d->upper > fmax(delta, LEAST_CHORD) && delta > p->certain && largest > at) {
+		double part = (delta - p->certain) / (d->upper - p->certain) * (1 - 1e-12);
+
+		beyond->upper =
+			fmin(beyond->upper, largest + log1p(part * expm1(at - largest)) + 1e-13 * largest);
+	}
+	if (lo > 0 && s > 0 && q > 0 && rest > q)
+		beyond->lower = fmax(beyond->lower, log(rest / q) * (1 - 1e-13) - 1e-13);
+}
+
+/* One point, which tightens both ends of the answer. */
+static void ask(
+	struct acct_plan *p, double delta, double at, struct answer *a, struct acct_bound *d, double *slope)
+{
+	struct acct_point test;
+
+	both_ways(p, at, d, &test);
+	*slope = slope_of(at, d, &test);
 	if (d->upper <= delta)
-		eps->upper = fmin(eps->upper, at);
+		a->eps.upper = fmin(a->eps.upper, at);
 	if (d->lower > delta)
-		eps->lower = fmax(eps->lower, at);
+		a->eps.lower = fmax(a->eps.lower, at);
+	look_beyond(p, delta, at, d, &test, &a->beyond);
 }
 
 /* Where points are wide, Newton leaves the ends apart by more than they need be: bisect for each inside what
  * is proved.  First for the lower end: near the largest loss only the upper ends of points are wide, and they
  * do not fall with epsilon, so a search for them alone may miss the root. */
-static void narrow(struct acct_plan *p, double delta, struct acct_bound *eps)
+static void narrow(struct acct_plan *p, double delta, struct answer *a)
 {
+	struct acct_bound *eps = &a->eps;
 	double most = fmin(p->part[0].curve.list.largest, ACCT_MOST_EPSILON);
 
 	for (int end = 0; end < 2; end++) {
@@ -79,7 +155,7 @@ static void narrow(struct acct_plan *p, double delta, struct acct_bound *eps)
 			i++) {
 			double at = (low + high) / 2;
 
-			ask(p, delta, at, eps, &d, &slope);
+			ask(p, delta, at, a, &d, &slope);
 			if ((end == 0 ? d.lower : d.upper) > delta)
 				low = at;
 			else
@@ -96,19 +172,19 @@ static double guess(const struct acct_bound *d)
 
 /* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer.  Points are
  * rough until the step is small: where a precise one is cheap, there is no difference. */
-void acct_single_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
+static void search(struct acct_plan *p, double delta, struct answer *a)
 {
+	struct acct_bound *eps = &a->eps;
 	double low = 0, high = fmin(p->part[0].curve.list.largest, ACCT_MOST_EPSILON), slope, at = 0;
 	double precise = p->work.per_point;
 	bool rough = precise > ROUGH;
 	struct acct_bound d;
 
-	*eps = (struct acct_bound){ 0, INFINITY };
 	p->work.per_point = fmin(precise, ROUGH);
 	for (int i = 0; i < 80; i++) {
 		if (p->work.spent > ACCT_MOST_WORK)
 			p->work.per_point = 0;
-		ask(p, delta, at, eps, &d, &slope);
+		ask(p, delta, at, a, &d, &slope);
 		double middle = guess(&d), rate = slope / middle;
 
 		if (eps->upper <= eps->lower * (1 + 1e-7) || (at == 0 && d.upper <= delta))
@@ -146,7 +222,18 @@ void acct_single_epsilon(struct acct_plan *p, double delta, struct acct_bound *e
 	}
 	if (rough)
 		p->work.per_point = precise;
-	narrow(p, delta, eps);
+}
+
+void acct_single_epsilon(struct acct_plan *p, double delta, struct acct_bound *eps)
+{
+	struct answer a = { { 0, INFINITY }, { 0, INFINITY } };
+	double slope;
+	struct acct_bound d;
+
+	search(p, delta, &a);
+	if (!(fmin(a.eps.upper, a.beyond.upper) <= fmax(a.eps.lower, a.beyond.lower) * (1 + END_WIDTH)))
+		narrow(p, delta, &a);
+	*eps = (struct acct_bound){ fmax(a.eps.lower, a.beyond.lower), fmin(a.eps.upper, a.beyond.upper) };
 	if (!isfinite(eps->upper)) { /* the largest finite loss */
 		acct_single_delta(p, fmin(p->part[0].curve.list.largest, ACCT_MOST_EPSILON), &d, &slope);
 		if (d.upper <= delta)

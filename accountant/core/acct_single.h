@@ -9,9 +9,11 @@
  * plan's first round, without acct_plan_blur. */
 void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound *delta, double *slope);
 
-/* Near the largest loss delta is too small to compute, but it only falls with epsilon; beyond the largest
- * loss it is the mass of infinite loss.  An upper bound on delta of any plan, 1 where this says nothing. */
-double acct_single_near_largest(const struct acct_plan *p, double eps, double shift);
+/* Near the largest loss, where points of the curve are wide: an upper bound on delta of any plan from points
+ * before eps, 1 where they say nothing; beyond the largest loss, the mass of infinite loss.  known: an
+ * interval of delta at eps; where it is narrow only two points are tried. */
+double acct_single_near_largest(
+	const struct acct_plan *p, double eps, double shift, const struct acct_bound *known);
 
 /* Bounds on epsilon at delta, without acct_plan_blur; the upper end may be INFINITY.  They are 2e-4 apart or
  * less unless points are wide or the work is spent.  Cost: 10 to 20 points. */

@@ -270,7 +270,7 @@ enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double
 		rc = deltas_of(&p, target, epsilons);
 	for (size_t i = 0; i < epsilons && !rc; i++) {
 		const struct acct_bound *b = &target[i].out;
-		double near = acct_single_near_largest(&p, epsilon[i], acct_plan_blur(&p));
+		double near = acct_single_near_largest(&p, epsilon[i], acct_plan_blur(&p), b);
 
 		/* 0 is added so that there is no -0. */
 		delta[i].lower = b->lower + 0.0;

@@ -221,6 +221,56 @@ static void epsilon_is_found_close_to_the_largest_loss(void **state)
 	}
 }
 
+static long double chance(unsigned n, unsigned k, long double p)
+{
+	return expl(lgammal(n + 1.0L) - lgammal(k + 1.0L) - lgammal(n - k + 1.0L) +
+		    (k > 0 ? k * logl(p) : 0) + (n > k ? (n - k) * log1pl(-p) : 0));
+}
+
+/* doc/accounting.md (1), term by term: M blanket messages, a and b of the two first cells. */
+static double enumerated(unsigned k, long double p, unsigned n, long double e)
+{
+	enum { MOST = 150 }; /* more have less than 1e-40 below */
+	long double w = k / (p + k - 1), delta = 0;
+
+	for (unsigned m = 1; m <= n && m <= MOST; m++)
+		for (unsigned a = 0; a <= m; a++)
+			for (unsigned b = 0; a + b <= m; b++) {
+				long double x = a * (p - e) + b * (1 - p * e) + (m - a - b) * (1 - e);
+
+				if (x > 0)
+					delta += chance(n - 1, m - 1, w) * chance(m, a, 1.0L / k) *
+						 chance(m - a, b, 1.0L / (k - 1)) * w / m * x;
+			}
+	return (double)delta;
+}
+
+/* Upper ends of points are wide there, and chords to the largest loss and lines of tests close the gap. */
+static void intervals_close_to_the_largest_loss_are_narrow(void **state)
+{
+	static const double below[] = { 1, 0.3, 0.1, 0.01, 1e-3, 1e-5 };
+	struct acct_round r = grr(16, exp(6), 300);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+		double at = 6 - below[i], value = enumerated(16, expl(6), 300, expl(at));
+		struct acct_bound delta, eps;
+
+		assert_int_equal(acct_delta(&r, 1, at, &delta), ACCT_OK);
+		assert_true(delta.lower <= value * (1 + 1e-9) && value <= delta.upper * (1 + 1e-9));
+		assert_true(delta.upper <= 1.04 * value);
+		assert_int_equal(acct_epsilon(&r, 1, value, &eps), ACCT_OK);
+		assert_true(eps.lower <= at + 1e-9 && at <= eps.upper + 1e-9);
+		assert_true(eps.upper - eps.lower <= 1e-4 * eps.upper);
+	}
+	/* Of bits the upper end was six times this. */
+	struct acct_bound delta;
+
+	r = grr(2, exp(6), 2000);
+	assert_int_equal(acct_delta(&r, 1, 5.995, &delta), ACCT_OK);
+	assert_true(delta.upper <= 1.0001 * delta.lower && delta.lower > 3.52e-5 && delta.upper < 3.53e-5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +279,7 @@ int main(void)
 		cmocka_unit_test(truthful_messages_among_dummies_lose_exactly_the_bound),
 		cmocka_unit_test(a_lone_participant_has_exactly_the_local_loss),
 		cmocka_unit_test(epsilon_is_found_close_to_the_largest_loss),
+		cmocka_unit_test(intervals_close_to_the_largest_loss_are_narrow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
