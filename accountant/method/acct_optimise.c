@@ -26,7 +26,7 @@ static const struct key keys[] = {
 struct search {
 	const struct acct_wish *wish;
 	struct acct_granted *out, *tried;
-	const struct key **key; /* NULL: the wish is not open */
+	struct key *key; /* without a name: the wish is not open */
 	struct acct_loose *loose;
 	struct acct_spec *part; /* room for ACCT_SPEC_PARTS */
 	struct acct_round *round;
@@ -100,7 +100,7 @@ static enum acct_rc offer(void *user, size_t i, double value, struct acct_round 
 	struct search *s = user;
 	enum acct_rc rc;
 
-	if (!fill_in(s->wish[i].text, s->key[i], value, &s->tried[i]))
+	if (!fill_in(s->wish[i].text, &s->key[i], value, &s->tried[i]))
 		return refuse(s, i, "the text is too long");
 	rc = read_tried(s, i, part, parts);
 	if (rc)
@@ -118,8 +118,8 @@ static enum acct_rc fits(void *user, const double *value, bool *does)
 	enum acct_rc rc = ACCT_OK;
 
 	for (size_t i = 0; i < s->n && !rc; i++, rounds += parts) {
-		if (s->key[i])
-			(void)fill_in(s->wish[i].text, s->key[i], value[i], &s->tried[i]);
+		if (s->key[i].name)
+			(void)fill_in(s->wish[i].text, &s->key[i], value[i], &s->tried[i]);
 		rc = read_tried(s, i, s->round + rounds, &parts);
 	}
 	if (rc)
@@ -161,7 +161,7 @@ static enum acct_rc check(struct search *s)
 			return refuse(s, i, "one open key in a round");
 		if (!(s->wish[i].weight > 0 && s->wish[i].weight < INFINITY))
 			return refuse(s, i, "a weight or an error must be above 0 and finite");
-		s->key[i] = key;
+		s->key[i] = *key;
 		s->loose[i] = (struct acct_loose){ key->least, key->most, s->wish[i].weight, NODES };
 		open++;
 	}
@@ -202,7 +202,7 @@ enum acct_rc acct_optimise(const struct acct_wish *wish, size_t n, bool targets,
 		rc = acct_allocate(&a, &found);
 	}
 	free(s.tried);
-	free((void *)s.key);
+	free(s.key);
 	free(s.loose);
 	free(s.part);
 	free(s.round);
