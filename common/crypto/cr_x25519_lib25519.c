@@ -51,12 +51,14 @@ static void clamp(uint8_t scalar[CR_X25519_LEN])
 static __attribute__((noinline)) void multiply(
 	const uint8_t *scalar, const uint8_t *point, size_t n, uint8_t *product)
 {
-	uint8_t clamped[CR_LIB25519_MANY][CR_X25519_LEN], masked[CR_LIB25519_MANY][CR_X25519_LEN];
+	uint8_t clamped[CR_LIB25519_MANY][CR_X25519_LEN];
 
 	memcpy(clamped, scalar, n * CR_X25519_LEN);
 	for (size_t i = 0; i < n; i++)
 		clamp(clamped[i]);
 	if (point) {
+		uint8_t masked[CR_LIB25519_MANY][CR_X25519_LEN];
+
 		memcpy(masked, point, n * CR_X25519_LEN);
 		for (size_t i = 0; i < n; i++)
 			masked[i][31] &= 0x7f;

@@ -185,7 +185,7 @@ enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, si
 	enum cm_rc rc = CM_OK;
 	size_t at = 0;
 
-	while (w->make && at < n && n - at >= w->least) {
+	while (w->make && at < n && at + w->least <= n) {
 		size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
 
 		for (size_t i = 0; i < some; i++)
