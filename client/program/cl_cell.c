@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 #include "cl_cell_calls.h"
+#include "cl_cell_root.h"
 
 #define OWN         3 /* descriptor of its program in a process that becomes it */
 #define CONTROL     4 /* and of its way to the spawner, until then */
 #define DESCRIPTORS 64
 #define INNER_USER  65534 /* what it is called in a namespace of users */
-#define SCRIPT_MAX  256   /* bytes of a script's first line */
 #define POLITE      5     /* a program's niceness above its client's, which is to wake in time */
 
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
@@ -38,7 +38,7 @@ void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
 	} name[] = { { CL_CELL_NAMESPACES, "namespaces (network, mounts, processes)" },
 		{ CL_CELL_USER, "a user of their own" }, { CL_CELL_FILES, "Landlock (files)" },
 		{ CL_CELL_ONCE, "a limit to one program each" },
-		{ CL_CELL_TIMES, "files without times of access" } };
+		{ CL_CELL_TIMES, "files without times of access" }, { CL_CELL_ROOT, "a root of their own" } };
 
 	out[0] = '\0';
 	for (size_t i = 0, n = 0; i < sizeof name / sizeof name[0]; i++)
@@ -143,37 +143,19 @@ static void let_read(int rules, const char *path)
 	(void)close(rule.parent_fd);
 }
 
-/* The interpreter of a script, "": it is none. */
-static void interpreter_of(int program, char out[SCRIPT_MAX])
-{
-	ssize_t n = pread(program, out, SCRIPT_MAX - 1, 0);
-	char *from = out + 2;
-
-	out[n > 0 ? n : 0] = '\0';
-	if (n < 2 || memcmp(out, "#!", 2) != 0) {
-		out[0] = '\0';
-		return;
-	}
-	from += strspn(from, " \t");
-	from[strcspn(from, " \t\r\n")] = '\0';
-	memmove(out, from, strlen(from) + 1);
-}
-
 static bool is_script(int program)
 {
-	char interpreter[SCRIPT_MAX];
+	char interpreter[CL_SCRIPT_MAX];
 
-	interpreter_of(program, interpreter);
+	cl_cell_interpreter(program, interpreter);
 	return interpreter[0] != '\0';
 }
 
 static bool restrict_files(const int *program, size_t n)
 {
-	static const char *const readable[] = { "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32",
-		"/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache" };
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset all = { .files = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
-	char interpreter[SCRIPT_MAX];
+	char interpreter[CL_SCRIPT_MAX];
 	bool ok;
 	int rules;
 
@@ -186,10 +168,10 @@ static bool restrict_files(const int *program, size_t n)
 	rules = (int)syscall(SYS_landlock_create_ruleset, &all, abi >= 6 ? 24 : abi >= 4 ? 16 : 8, 0);
 	if (rules < 0)
 		return false;
-	for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
-		let_read(rules, readable[i]);
+	for (size_t i = 0; cl_cell_readable[i]; i++)
+		let_read(rules, cl_cell_readable[i]);
 	for (size_t i = 0; i < n; i++) {
-		interpreter_of(program[i], interpreter);
+		cl_cell_interpreter(program[i], interpreter);
 		if (interpreter[0] == '/')
 			let_read(rules, interpreter);
 	}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cl_cell.h"
+#include "cl_cell_root.h"
 #include "cl_slots.h"
 #include "cl_spawn_frame.h"
 #include "cl_spawner.h"
@@ -73,10 +74,12 @@ static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t
 /* In the child: its descriptors are to be 3, the socket, and from 4 on the programs. */
 static void become_spawner(const struct cl_program_conf *conf, int socket, const int *fd, uint32_t lacks)
 {
-	const struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
+	struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
 		conf->memory_mib << 20, conf->uid, conf->gid, lacks };
 	int copy[CL_PROGRAMS_MAX + 1], n = (int)conf->allow.n;
 
+	if (!(lacks & CL_CELL_NAMESPACES) && !cl_cell_root(fd, conf->allow.n))
+		args.lacks |= CL_CELL_ROOT;
 	/* First out of the way of each other. */
 	for (int i = 0; i <= n; i++) {
 		copy[i] = fcntl(i == 0 ? socket : fd[i - 1], F_DUPFD, CL_SPAWNER_SOCKET + n + 1);

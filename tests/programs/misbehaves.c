@@ -1,8 +1,9 @@
 /* misbehaves.c - a program that devices run in tests: its payload says what it does.
  *
  * It answers each device's features.  A payload that names something forbidden makes it try that, and answer
- * their negatives if it succeeds; "all" tries all of it.  With "each" a device's last feature says what it
- * does instead of answering.  With "second" the answers of a process are negatives after its first. */
+ * their negatives if it succeeds; "all" tries all of it but "names".  With "each" a device's last feature
+ * says what it does instead of answering.  With "second" the answers of a process are negatives after its
+ * first. */
 #define _GNU_SOURCE /* memfd_create, environ */
 #include <fcntl.h>
 #include <math.h>
@@ -96,6 +97,19 @@ static int tries_read(void)
 	       opens("/bin/sh", O_RDONLY);
 }
 
+/* Of the host's files, whatever may be read of them. */
+static int finds_names(void)
+{
+	static const char *const host[] = { "/etc/passwd", "/home", "/root", "/bin/sh", "/var", "/dev/zero",
+		"/tmp" };
+	struct stat st;
+	int found = 0;
+
+	for (size_t i = 0; i < sizeof host / sizeof host[0]; i++)
+		found += stat(host[i], &st) == 0 || access(host[i], F_OK) == 0;
+	return found;
+}
+
 static int tries_write(void)
 {
 	return opens("/tmp/tombola-escaped", O_WRONLY | O_CREAT) ||
@@ -181,7 +195,7 @@ static const struct {
 } forbidden[] = { { "fork", tries_fork }, { "thread", tries_thread }, { "net", tries_net },
 	{ "read", tries_read }, { "write", tries_write }, { "exec", tries_exec }, { "others", tries_others },
 	{ "more", finds_more }, { "memory", tries_memory }, { "neighbours", tries_neighbours },
-	{ "traces", finds_traces } };
+	{ "traces", finds_traces }, { "names", finds_names } };
 
 /* ---- what must not be an answer ---- */
 
@@ -233,7 +247,7 @@ static void one_device(int number)
 	if (number == 0)
 		memcpy(first, x, 4 * (size_t)m);
 	for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
-		if (is(forbidden[i].name) || is("all"))
+		if (is(forbidden[i].name) || (is("all") && forbidden[i].tries != finds_names))
 			found += forbidden[i].tries();
 	for (uint32_t i = 0; i < d; i++)
 		answer[i] = (found ? -1.0F : 1.0F) * (i >= m ? 0 : is("leak") ? first[i] : x[i]);

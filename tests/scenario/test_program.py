@@ -288,7 +288,7 @@ def test_what_a_program_does_shows_in_nothing(computing, what):
 
 # What starting programs needs of a client that does not run as root: namespaces, Landlock, processes and their filter.
 CALLS = ("execve execveat clone fork wait4 kill pipe2 socketpair sendmsg recvmsg ppoll seccomp prctl prlimit64 memfd_create close_range "
-         "dup2 fcntl mount mount_setattr landlock_create_ruleset landlock_add_rule landlock_restrict_self").split()
+         "dup2 fcntl ioctl mount mount_setattr pivot_root umount2 landlock_create_ruleset landlock_add_rule landlock_restrict_self").split()
 
 
 def calls_of(name):

@@ -1,0 +1,102 @@
+/* cl_cell_root.c - the root that programs see. */
+#define _GNU_SOURCE /* MNT_DETACH, mount_setattr */
+#include "cl_cell_root.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PLACE     "/tmp" /* where it is put together: every host has this folder */
+#define PLACE_MAX (sizeof PLACE + CL_SCRIPT_MAX)
+
+const char *const cl_cell_readable[] = { "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64",
+	"/usr/local/lib", "/etc/ld.so.cache", NULL };
+
+/* Libraries may be links to links in there, which may be followed and not read. */
+static const char *const followed[] = { "/etc/alternatives", "/dev/null", "/proc", NULL };
+
+void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX])
+{
+	ssize_t n = pread(program, out, CL_SCRIPT_MAX - 1, 0);
+	char *from = out + 2;
+
+	out[n > 0 ? n : 0] = '\0';
+	if (n < 2 || memcmp(out, "#!", 2) != 0) {
+		out[0] = '\0';
+		return;
+	}
+	from += strspn(from, " \t");
+	from[strcspn(from, " \t\r\n")] = '\0';
+	memmove(out, from, strlen(from) + 1);
+}
+
+/* Put the host's file or folder at the same path below PLACE.  true if the host has none. */
+static bool show(const char *path)
+{
+	char at[PLACE_MAX];
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) != 0)
+		return true;
+	if (path[0] != '/' || snprintf(at, sizeof at, PLACE "%s", path) >= (int)sizeof at)
+		return false;
+	/* They may be there already: mount says so if they are not. */
+	for (char *end = at + strlen(PLACE) + 1; (end = strchr(end, '/')) != NULL; *end++ = '/') {
+		*end = '\0';
+		(void)mkdir(at, 0755);
+	}
+	if (S_ISDIR(st.st_mode)) {
+		(void)mkdir(at, 0755);
+	} else {
+		fd = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	return mount(path, at, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+static bool show_all(const int *program, size_t n)
+{
+	char interpreter[CL_SCRIPT_MAX];
+	bool ok = true;
+
+	for (size_t i = 0; ok && cl_cell_readable[i]; i++)
+		ok = show(cl_cell_readable[i]);
+	for (size_t i = 0; ok && followed[i]; i++)
+		ok = show(followed[i]);
+	for (size_t i = 0; ok && i < n; i++) {
+		cl_cell_interpreter(program[i], interpreter);
+		ok = interpreter[0] == '\0' || show(interpreter);
+	}
+	/* By this name the kernel hands a script to its interpreter. */
+	return ok && symlink("/proc/self/fd", PLACE "/dev/fd") == 0;
+}
+
+/* The root before lies on the new one then, and is taken away. */
+static bool enter(void)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+
+	return mount_setattr(AT_FDCWD, PLACE, AT_RECURSIVE, &attr, sizeof attr) == 0 && chdir(PLACE) == 0 &&
+	       syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+}
+
+bool cl_cell_root(const int *program, size_t n)
+{
+	mode_t mask;
+	bool ok;
+
+	if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=1m") != 0)
+		return false;
+	mask = umask(022); /* who runs programs is not who makes this */
+	ok = show_all(program, n) && enter();
+	(void)umask(mask);
+	if (!ok)
+		(void)umount2(PLACE, MNT_DETACH);
+	return ok;
+}
