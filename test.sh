@@ -7,9 +7,15 @@ started=$(date +%s)
 # What Python compiles is kept, and not beside its sources: each process of the scenarios reads all of them.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
+mkdir -p build
+side=
 
+# Begins a step, and says what was used before it: seconds, and core seconds of these steps (or of those beside, of theirs).
 step() {
-	printf '==> [%3ds] %s\n' $(($(date +%s) - started)) "$1"
+	times >"build/times$side"
+	awk -v seconds=$(($(date +%s) - started)) -v what="$1" '
+		{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); cores += 60 * t[1] + t[2] } }
+		END { printf "==> [%3d s, %4.0f core s] %s\n", seconds, cores, what }' "build/times$side"
 }
 
 # build PRESET [OPTION...]
@@ -57,6 +63,7 @@ others=
 beside() {
 	(
 		renice -n 10 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null
+		side=.$1
 		"$1"
 	) >"build/$1.log" 2>&1 &
 	others="$others $1:$!"
@@ -98,6 +105,11 @@ looks() {
 	TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
 }
 
+longs() {
+	step 'millions of draws and long computations (optimised)'
+	units release -L long
+}
+
 builds() {
 	step 'build: TSan'
 	build tsan
@@ -127,7 +139,6 @@ step 'packages'
 ./deploy/setup.sh test
 
 step 'real data: telemetry and handwritten digits, out of Debian packages'
-mkdir -p build
 deploy/demo/fetch-data.sh shuttle build/shuttle.csv
 deploy/demo/fetch-data.sh digits build/digits.csv
 
@@ -148,11 +159,11 @@ step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable chec
 build release --target package_contents long misbehaves
 build asan
 
-step 'unit tests (ASan+UBSan); millions of draws and long computations (optimised)'
+# One of these waits for two minutes: what is beside goes on until the scenarios have passed.
+step 'unit tests (ASan+UBSan)'
 beside looks
+beside longs
 units asan -LE long
-units release -L long
-joined
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
 beside builds

@@ -40,6 +40,13 @@ const struct cmd_figure_line *cmd_figure_line(const char *name);
 /* cmd_figure_classes.c: those of the figures of paper 004. */
 const struct cmd_figure_line *cmd_figure_line_of_classes(const char *name);
 
+/* cmd_figure_sgd.c: those of its trainings, and their epsilons after so many epochs, of clients whose own
+ * epsilons are of U(low, high): as printed, and what holds for a client, or `rows`, for one of its records if
+ * every record's gradient were clipped. */
+const struct cmd_figure_line *cmd_figure_line_of_sgd(const char *name);
+enum acct_rc cmd_sgd_printed(double low, double high, double epochs, double delta, double *epsilon);
+enum acct_rc cmd_sgd_proved(double low, double high, double epochs, double delta, bool rows, double *epsilon);
+
 struct cmd_drawing {
 	struct cmd_plot plot;
 	struct cmd_series series[CMD_FIGURE_LINES];

@@ -53,33 +53,6 @@ static double largest(const struct acct_gspa_class *cls, size_t n)
 	return most;
 }
 
-static enum acct_rc mu_epsilon(
-	const struct acct_gspa_class *cls, size_t n, double delta, struct acct_bound *out)
-{
-	double mu, eps = 0;
-	enum acct_rc rc = acct_gspa_mu(cls, n, 1, &mu, NULL);
-
-	if (!rc)
-		rc = acct_gspa_gaussian_epsilon(mu, delta, &eps, NULL);
-	return exactly(rc, eps, out);
-}
-
-static enum acct_rc gspa(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[DISTINCT];
-
-	return mu_epsilon(cls, table2(f, x, cls), f->delta, out);
-}
-
-static enum acct_rc gspa_liu(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[DISTINCT];
-	double eps = 0;
-	enum acct_rc rc = acct_gspa_liu(cls, table2(f, x, cls), f->delta, &eps, NULL);
-
-	return exactly(rc, eps, out);
-}
-
 /* FMT22 and Erlingsson19 know one budget: the largest is everybody's. */
 static enum acct_rc gspa_clones(const struct cmd_figure *f, double x, struct acct_bound *out)
 {
@@ -102,14 +75,6 @@ static enum acct_rc gspa_erlingsson(const struct cmd_figure *f, double x, struct
 	enum acct_rc rc = acct_basic_erlingsson(largest(cls, n), (uint64_t)round(x), f->delta, &eps);
 
 	return at_most(rc, eps, out);
-}
-
-static enum acct_rc gspa_exact(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[DISTINCT];
-	size_t n = table2(f, x, cls);
-
-	return acct_gspa_epsilon(cls, n, ACCT_GSPA_ANYBODY, f->delta, out, NULL);
 }
 
 /* The preferences of figure 3: liberal 0.09 at 1, conservative and moderate the rest.  a or x: the share of
@@ -170,22 +135,6 @@ static double frequency_of_response(const struct acct_gspa_class *cls, size_t n)
 	return mean_error(variance / (slope * slope) - c * (1 - c) / all);
 }
 
-static enum acct_rc algorithm1(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[GROUPS];
-	size_t n = preferences(f, x, cls);
-
-	return exactly(ACCT_OK, mean_of_laplace(cls, n), out);
-}
-
-static enum acct_rc algorithm2(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[GROUPS];
-	size_t n = preferences(f, x, cls);
-
-	return exactly(ACCT_OK, frequency_of_response(cls, n), out);
-}
-
 /* Everybody at the epsilon of the conservative: what one guarantee for all costs. */
 static size_t alike(const struct cmd_figure *f, double x, struct acct_gspa_class cls[GROUPS])
 {
@@ -196,44 +145,95 @@ static size_t alike(const struct cmd_figure *f, double x, struct acct_gspa_class
 	return n;
 }
 
-static enum acct_rc alike1(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[GROUPS];
-	size_t n = alike(f, x, cls);
+/* The classes that a line is about. */
+typedef size_t classes_fn(const struct cmd_figure *f, double x, struct acct_gspa_class *cls);
 
-	return exactly(ACCT_OK, mean_of_laplace(cls, n), out);
+static enum acct_rc mu_of(classes_fn *classes, const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	struct acct_gspa_class cls[DISTINCT];
+	double mu, eps = 0;
+	enum acct_rc rc = acct_gspa_mu(cls, classes(f, x, cls), 1, &mu, NULL);
+
+	if (!rc)
+		rc = acct_gspa_gaussian_epsilon(mu, f->delta, &eps, NULL);
+	return exactly(rc, eps, out);
 }
 
-static enum acct_rc alike2(const struct cmd_figure *f, double x, struct acct_bound *out)
+static enum acct_rc liu_of(classes_fn *classes, const struct cmd_figure *f, double x, struct acct_bound *out)
 {
-	struct acct_gspa_class cls[GROUPS];
-	size_t n = alike(f, x, cls);
-
-	return exactly(ACCT_OK, frequency_of_response(cls, n), out);
-}
-
-static enum acct_rc gspa_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[GROUPS];
-
-	return mu_epsilon(cls, preferences(f, x, cls), f->delta, out);
-}
-
-static enum acct_rc liu_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
-{
-	struct acct_gspa_class cls[GROUPS];
+	struct acct_gspa_class cls[DISTINCT];
 	double eps = 0;
-	enum acct_rc rc = acct_gspa_liu(cls, preferences(f, x, cls), f->delta, &eps, NULL);
+	enum acct_rc rc = acct_gspa_liu(cls, classes(f, x, cls), f->delta, &eps, NULL);
 
 	return exactly(rc, eps, out);
 }
 
-static enum acct_rc exact_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
+static enum acct_rc exact_of(
+	classes_fn *classes, const struct cmd_figure *f, double x, struct acct_bound *out)
 {
-	struct acct_gspa_class cls[GROUPS];
-	size_t n = preferences(f, x, cls);
+	struct acct_gspa_class cls[DISTINCT];
+	size_t n = classes(f, x, cls);
 
 	return acct_gspa_epsilon(cls, n, ACCT_GSPA_ANYBODY, f->delta, out, NULL);
+}
+
+static enum acct_rc error_of(double (*error)(const struct acct_gspa_class *cls, size_t n),
+	classes_fn *classes, const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	struct acct_gspa_class cls[DISTINCT];
+	size_t n = classes(f, x, cls);
+
+	return exactly(ACCT_OK, error(cls, n), out);
+}
+
+static enum acct_rc gspa(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return mu_of(table2, f, x, out);
+}
+
+static enum acct_rc gspa_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return mu_of(preferences, f, x, out);
+}
+
+static enum acct_rc gspa_liu(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return liu_of(table2, f, x, out);
+}
+
+static enum acct_rc liu_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return liu_of(preferences, f, x, out);
+}
+
+static enum acct_rc gspa_exact(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return exact_of(table2, f, x, out);
+}
+
+static enum acct_rc exact_preferences(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return exact_of(preferences, f, x, out);
+}
+
+static enum acct_rc algorithm1(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return error_of(mean_of_laplace, preferences, f, x, out);
+}
+
+static enum acct_rc alike1(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return error_of(mean_of_laplace, alike, f, x, out);
+}
+
+static enum acct_rc algorithm2(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return error_of(frequency_of_response, preferences, f, x, out);
+}
+
+static enum acct_rc alike2(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return error_of(frequency_of_response, alike, f, x, out);
 }
 
 static const struct cmd_figure_line lines[] = {

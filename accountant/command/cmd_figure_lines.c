@@ -241,6 +241,26 @@ static enum acct_rc twofold_pld(const struct cmd_figure *f, double x, struct acc
 	return magnified(rc, (double)v.sent * x, eps, out);
 }
 
+/* A loss that occurs is at most the central epsilon, and gives an upper bound on the quotient. */
+static enum acct_rc magnified_most(const struct cmd_figure *f, double x, bool all, struct acct_bound *out)
+{
+	struct acct_flame_sparse v = vector(f, x, all);
+	double least = 0;
+	enum acct_rc rc = acct_flame_double_lower(&v, f->delta, &least, NULL);
+
+	return at_most(rc, (double)v.sent * x / least, out);
+}
+
+static enum acct_rc simple_most(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return magnified_most(f, x, true, out);
+}
+
+static enum acct_rc twofold_most(const struct cmd_figure *f, double x, struct acct_bound *out)
+{
+	return magnified_most(f, x, false, out);
+}
+
 static const struct cmd_figure_line lines[] = {
 	{ "stated", ACCT_PAPER_VALUE, stated },
 	{ "cheu-published", ACCT_PAPER_VALUE, cheu_published },
@@ -259,6 +279,8 @@ static const struct cmd_figure_line lines[] = {
 	{ "ss-simple-pld", ACCT_LOWER, simple_pld },
 	{ "ss-double", ACCT_PAPER_VALUE, twofold },
 	{ "ss-double-pld", ACCT_LOWER, twofold_pld },
+	{ "ss-simple-most", ACCT_PROVED, simple_most },
+	{ "ss-double-most", ACCT_PROVED, twofold_most },
 };
 
 const struct cmd_figure_line *cmd_figure_line(const char *name)
@@ -266,5 +288,7 @@ const struct cmd_figure_line *cmd_figure_line(const char *name)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		if (strcmp(name, lines[i].name) == 0)
 			return &lines[i];
-	return cmd_figure_line_of_classes(name);
+	const struct cmd_figure_line *line = cmd_figure_line_of_sgd(name);
+
+	return line ? line : cmd_figure_line_of_classes(name);
 }

@@ -100,7 +100,8 @@ static const struct cmd_figure figures[] = {
 		{ "metric-plane", "metric-line", "metric-any", "strong-clones" } },
 	{ "003-3", "eps_l/eps_c, d=75755, binary response, n=1e6, delta 1e-6", "eps of a coordinate",
 		"magnification", NULL, 1e6, 75755, 0.02, 1e-6, 0.01, 1, true, 9,
-		{ "ss-simple", "ss-simple-pld", "ss-double", "ss-double-pld" } },
+		{ "ss-simple", "ss-simple-pld", "ss-simple-most", "ss-double", "ss-double-pld",
+			"ss-double-most" } },
 #define FLAME "flame-first", "flame", "pld"
 	{ "003-8", "SS-Simple, 7850 coordinates, Laplace noise, n=1000, delta 5e-6", "eps0", NULL,
 		coordinates, 1000, 7850, 0, 5e-6, 0.01, 1, true, 9, { FLAME, "laplace-lower" } },
@@ -133,6 +134,17 @@ static const struct cmd_figure figures[] = {
 	{ "004-3-epsilon", "Algorithm 2, n=1e4: epsilon at delta 1e-4 of whom is charged most", "eps_c", NULL,
 		NULL, 0.54, 0, 0, 1e-4, 0.05, 0.5, false, 15,
 		{ "gspa-preferences", "liu-preferences", "exact-preferences" } },
+#define TRAINING(name, title, low, high)                                                 \
+	{                                                                                \
+		name, title, "epochs", NULL, NULL, low, high, 0, 1e-4, 2, 50, false, 25, \
+		{                                                                        \
+			"sgd-printed", "sgd-client", "sgd-record-if-clipped"             \
+		}                                                                        \
+	}
+	TRAINING("004-4-unif1", "Algorithm 3: a training of 100 clients, eps0 of U(0.01, 1)", 0.01, 1),
+	TRAINING("004-4-unif2", "Algorithm 3: a training of 100 clients, eps0 of U(0.01, 2)", 0.01, 2),
+	TRAINING("004-4-unif3", "Algorithm 3: a training of 100 clients, eps0 of U(0.5, 1)", 0.5, 1),
+	TRAINING("004-4-constant", "Algorithm 3: a training of 100 clients, eps0 0.5", 0.5, 0.5),
 };
 
 const struct cmd_figure *cmd_figure_row(size_t i)

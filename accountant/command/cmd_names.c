@@ -35,13 +35,9 @@ int cmd_run_names(const struct cmd_question *q)
 		return 0;
 	}
 	puts("Rounds, --round name:key=value,...\n"
-	     "Every round takes n= (participants), [count=1] (repetitions), [sampling=], [poisson=], "
-	     "[defect=0].\n"
-	     "[keys] may be left out: then the value that stands there is assumed (any: it does not matter; "
-	     "best:\n"
-	     "chosen by eps0), and of chance=, sampling=, poisson=, others_..= none.  eps0= is the local "
-	     "guarantee in "
-	     "nats,\n"
+	     "Every round takes n= (participants), [count=1] (repetitions), [sampling=], [poisson=], [defect=0].\n"
+	     "[keys] may be left out: then the value that stands there is assumed (any: it does not matter; best:\n"
+	     "chosen by eps0), and of chance=, sampling=, poisson=, others_..= none.  eps0= is the local guarantee in nats,\n"
 	     "dummies= of the whole round; both of each slot where a round has several.\n");
 	for (size_t i = 0; acct_named_row(i); i++)
 		printf("  %s:%s\n      %s\n", acct_named_row(i)->name, acct_named_row(i)->keys,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acct_group.h"
+#include "acct_suggest.h"
 #include "cmd.h"
 
 #define MOST_POINTS 2001u
@@ -49,13 +50,14 @@ static const char usage[] =
 	"\n"
 	"Certified differential privacy of shuffled rounds: intervals that hold the exact value.\n"
 	"\n"
-	"  epsilon    epsilon at a delta           delta      delta at an epsilon\n"
-	"  rounds     how many rounds fit          calibrate  the best eps0, n or dummies that fits\n"
-	"  compare    every method, and its worth  curve      epsilon over delta or a parameter: CSV, SVG\n"
-	"  audit      recompute a ledger's charges paper      the literature's experiments, done again\n"
-	"  names      randomizers and methods      completion bash or zsh: what completes this command\n"
-	"  describe   p, beta, q, error and cells  export     the loss distribution, for other tools\n"
-	"  optimise   a budget over rounds         figure     the literature's figures, as CSV and SVG\n"
+	"  epsilon     epsilon at a delta            delta       delta at an epsilon\n"
+	"  compare     by every method               curve       over delta or a parameter, as CSV or SVG\n"
+	"  describe    a round: p, beta, q, error    names       the randomizers and methods there are\n"
+	"  calibrate   the best eps0, n or dummies   rounds      how many rounds fit a budget\n"
+	"  optimise    a budget over rounds\n"
+	"  audit       recompute a ledger's charges  export      the loss distribution, for other tools\n"
+	"  paper       papers' numbers, done again   figure      papers' figures, as CSV or SVG\n"
+	"  completion  bash or zsh: completes this command in that shell\n"
 	"\n"
 	"  --round SPEC     name:key=value,...  n= participants, count= repetitions; repeatable\n"
 	"  --epsilon E, --delta D               the guarantee; epsilon in nats\n"
@@ -283,8 +285,15 @@ static int one_option(int c, char **argv, struct cmd_question *q, bool *help)
 	return cmd_fail(CMD_USAGE, "no such option '%s' (try --help)", argv[optind - 1]);
 }
 
+static const char *verb_name(const void *list, size_t i)
+{
+	(void)list;
+	return cmd_verbs[i].name;
+}
+
 static int find_verb(const char *name, const struct cmd_verb **verb)
 {
+	const char *near;
 	char all[256] = "";
 
 	for (*verb = cmd_verbs; (*verb)->name; ++*verb) {
@@ -293,7 +302,9 @@ static int find_verb(const char *name, const struct cmd_verb **verb)
 		strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
 		strncat(all, (*verb)->name, sizeof all - strlen(all) - 1);
 	}
-	return cmd_fail(CMD_USAGE, "no such verb '%s'; there are %s", name, all);
+	near = acct_suggest(name, verb_name, NULL);
+	return near ? cmd_fail(CMD_USAGE, "no such verb '%s'; did you mean %s?", name, near)
+		    : cmd_fail(CMD_USAGE, "no such verb '%s'; there are %s", name, all);
 }
 
 static int options_of(int argc, char **argv, struct cmd_question *q, bool *help)

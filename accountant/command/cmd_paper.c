@@ -341,9 +341,9 @@ static int printed_numbers(const char *paper, bool json)
 		cmd_json_close(&j, '}');
 		putchar('\n');
 	} else {
-		puts("\nhere: by the paper's own formula; proved: an upper bound that holds; at least: a "
-		     "loss "
-		     "that\noccurs.  A share saved or a ratio: by the formula, and by what is proved.");
+		puts("\n"
+		     "here: by the paper's own formula; proved: an upper bound that holds; at least: a loss that\n"
+		     "occurs.  A share saved or a ratio: by the formula, and by what is proved.");
 	}
 	return 0;
 }

@@ -17,10 +17,8 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "epsilon", ANSWER | CMD_DELTA | CMD_GROUP, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
 		"Usage: tombola-accountant epsilon --delta D --round SPEC [--round SPEC ...]\n"
 		"\n"
-		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an "
-		"interval\n"
-		"that holds the exact value of their dominating pairs. Rely on its upper end. The other way "
-		"round:\n"
+		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an interval\n"
+		"that holds the exact value of their dominating pairs. Rely on its upper end. The other way round:\n"
 		"tombola-accountant delta --epsilon E.\n"
 		"\n"
 		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
@@ -29,8 +27,7 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "delta", ANSWER | CMD_EPSILON | CMD_GROUP, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
 		"Usage: tombola-accountant delta --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
-		"The delta for which all rounds together are (E, delta)-differentially private. The other "
-		"way\n"
+		"The delta for which all rounds together are (E, delta)-differentially private. The other way\n"
 		"round: tombola-accountant epsilon --delta D.\n"
 		"\n"
 		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
@@ -45,8 +42,7 @@ const struct cmd_verb cmd_verbs[] = {
 		"  tombola-accountant rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=10000\n" },
 	{ "calibrate", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA,
 		cmd_run_calibrate,
-		"Usage: tombola-accountant calibrate --epsilon E --delta D --round SPEC-WITH-? [--round SPEC "
-		"...]\n"
+		"Usage: tombola-accountant calibrate --epsilon E --delta D --round SPEC-WITH-? [--round SPEC ...]\n"
 		"\n"
 		"The value of the key written as `?` that spends the budget best, and still fits:\n"
 		"  eps0=?, p=?         the largest, rounded down to six digits\n"
@@ -59,11 +55,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n" },
 	{ "optimise", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_WEIGHT | CMD_ERROR | CMD_JSON,
 		CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_optimise,
-		"Usage: tombola-accountant optimise --epsilon E --delta D --round SPEC-WITH-? [--round SPEC "
-		"...]\n"
+		"Usage: tombola-accountant optimise --epsilon E --delta D --round SPEC-WITH-? [--round SPEC ...]\n"
 		"\n"
-		"Allocates the budget (E, D): eps0=? (or sigma=?, scale=?) of every round that says so, for "
-		"the\n"
+		"Allocates the budget (E, D): eps0=? (or sigma=?, scale=?) of every round that says so, for the\n"
 		"least sum of weight times squared error; or for the least multiple of the errors aimed at.\n"
 		"The error is the one that `describe` prints. What comes out was composed: it fits.\n"
 		"Exit 3: nothing does.\n"
@@ -76,8 +70,7 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
 		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
-		"The same question to every method: its answer, whether that is a guarantee, and the ratio "
-		"to pld.\n"
+		"The same question to every method: its answer, whether that is a guarantee, and the ratio to pld.\n"
 		"\n"
 		"  --delta D         compare epsilons at this delta\n"
 		"  --epsilon E       compare deltas at this epsilon\n" HELP_ROUND HELP_JSON "\n"
@@ -89,11 +82,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"Usage: tombola-accountant curve --round SPEC [--delta-min D] [--delta-max D]\n"
 		"       tombola-accountant curve --over KEY --from A --to B --delta D --round SPEC\n"
 		"\n"
-		"epsilon over delta, upper and lower; or epsilon at one delta over a parameter of the "
-		"rounds.\n"
+		"epsilon over delta, upper and lower; or epsilon at one delta over a parameter of the rounds.\n"
 		"\n"
-		"  --over KEY        n, eps0, count or another key of a SPEC; set in every round that has "
-		"it\n"
+		"  --over KEY        n, eps0, count or another key of a SPEC; set in every round that has it\n"
 		"                    (where none has it, in all of them)\n"
 		"  --from A, --to B  its range; whole numbers stay whole\n"
 		"  --points N        number of points (default 41)\n"
@@ -107,38 +98,28 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "audit", CMD_FILE | CMD_JSON, 0, cmd_run_audit,
 		"Usage: tombola-accountant audit LEDGER.jsonl [--json]\n"
 		"\n"
-		"Recomputes every charge of a ledger, as `tombola-analyzer ledger export` prints it, from "
-		"the\n"
+		"Recomputes every charge of a ledger, as `tombola-analyzer ledger export` prints it, from the\n"
 		"charged rounds' cells, and their composed total. LEDGER - is standard input.\n"
-		"Exit: 0 everything recorded is as large as it must be and within the limit; 3 over the "
-		"limit;\n"
+		"Exit: 0 everything recorded is as large as it must be and within the limit; 3 over the limit;\n"
 		"65 the file is damaged, or records less loss than there is (file:line: what).\n"
 		"\n" HELP_JSON "\n"
 		"  tombola-analyzer ledger export | tombola-accountant audit -\n" },
 	{ "paper", CMD_NAME | CMD_OUTPUT | CMD_JSON, 0, cmd_run_paper,
 		"Usage: tombola-accountant paper [all|000|001|002|003|004] [--output FOLDER] [--json]\n"
 		"\n"
-		"The experiments of five papers, done again. Without an argument: every setting of the paper "
-		"on\n"
-		"numerical composition (000), vector response in federated learning and histograms in "
-		"decision\n"
-		"trees. With one: the numbers that the paper prints, beside what its formula gives here, "
-		"what "
-		"is\n"
-		"proved, and a loss that occurs. 000: Wang et al. 2025; 001: Wang et al. 2024; 002: Girgis "
-		"et "
-		"al.\n"
+		"The experiments of five papers, done again. Without an argument: every setting of the paper on\n"
+		"numerical composition (000), vector response in federated learning and histograms in decision\n"
+		"trees. With one: the numbers that the paper prints, beside what its formula gives here, what is\n"
+		"proved, and a loss that occurs. 000: Wang et al. 2025; 001: Wang et al. 2024; 002: Girgis et al.\n"
 		"2021; 003: Liu et al. 2021 (FLAME); 004: Chen, Cao, Ge 2024 (GSPA).\n"
 		"\n"
-		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every "
-		"figure\n"
+		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every figure\n"
 		"                       as CSV and SVG, into a folder that exists\n" HELP_JSON "\n"
 		"  tombola-accountant paper all -o papers\n" },
 	{ "describe", CMD_ROUND | CMD_JSON, CMD_ROUND, cmd_run_describe,
 		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
 		"\n"
-		"What the answers are computed from: eps0, the pair (p, beta, q), the chance that a k-ary "
-		"report\n"
+		"What the answers are computed from: eps0, the pair (p, beta, q), the chance that a k-ary report\n"
 		"is the participant's own symbol, and the cells of the blanket. Each slot of a round apart.\n"
 		"\n" HELP_ROUND HELP_JSON "\n"
 		"  tombola-accountant describe --round grr:k=16,eps0=3,n=10000\n" },
@@ -147,12 +128,10 @@ const struct cmd_verb cmd_verbs[] = {
 		"Usage: tombola-accountant export --round SPEC [--round SPEC ...] [--format "
 		"json|csv|trade-off]\n"
 		"\n"
-		"The composed privacy loss for other tools: a distribution that dominates it, rounded "
-		"upwards.\n"
+		"The composed privacy loss for other tools: a distribution that dominates it, rounded upwards.\n"
 		"--round import:FILE reads every format back.\n"
 		"\n"
-		"  --format F        json (default): discretization, lower_loss, probs and infinity_mass, as "
-		"the\n"
+		"  --format F        json (default): discretization, lower_loss, probs and infinity_mass, as the\n"
 		"                    PMF of dp_accounting has them; csv: epsilon,delta_lower,delta_upper;\n"
 		"                    trade-off: fpr,fnr, from below\n"
 		"  --points N        losses above 0 (default 400)\n"
@@ -163,9 +142,7 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "figure", CMD_FILE | CMD_FORMAT | CMD_OUTPUT, 0, cmd_run_figure,
 		"Usage: tombola-accountant figure NAME|all|list [--format csv|svg] [-o FILE|FOLDER]\n"
 		"\n"
-		"A figure of the literature, done again: what is proved beside what was published. `list` "
-		"names "
-		"them\n"
+		"A figure of the literature, done again: what is proved beside what was published. `list` names them\n"
 		"(paper, figure, part); `all` writes the CSV and the SVG of every one into a folder.\n"
 		"\n"
 		"  --format F        csv (default), svg\n"
@@ -174,14 +151,12 @@ const struct cmd_verb cmd_verbs[] = {
 	{ "names", CMD_JSON, 0, cmd_run_names,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"
-		"The randomizers a SPEC may name, with their keys, and the methods with what they are "
-		"worth.\n"
+		"The randomizers a SPEC may name, with their keys, and the methods with what they are worth.\n"
 		"\n" HELP_JSON },
 	{ "completion", CMD_SHELL, 0, cmd_run_completion,
 		"Usage: tombola-accountant completion bash|zsh\n"
 		"\n"
-		"Prints a completion of this command for that shell: eval \"$(tombola-accountant completion "
-		"bash)\"\n"
+		"Prints a completion of this command for that shell: eval \"$(tombola-accountant completion bash)\"\n"
 		"\n" HELP_LAST },
 	{ NULL, 0, 0, NULL, NULL },
 };

@@ -72,6 +72,7 @@ static void list(struct search *s, double m)
 
 /* The terms of one (m, j), which turn to those of the next by products. */
 struct walk {
+	bool ready; /* down, cosine and sine are set */
 	double m, j, theta;
 	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES];           /* terms times e^(-it theta) */
 	double down_re[ACCT_BITS_NODES], down_im[ACCT_BITS_NODES]; /* from m to m - 1, j the same */
@@ -93,6 +94,9 @@ static void walk_init(struct walk *w, const struct search *s)
 {
 	double step = s->f->bit[0].one - s->f->bit[1].one;
 
+	if (w->ready)
+		return;
+	w->ready = true;
 	for (size_t k = 0; k < s->f->nodes; k++) {
 		const struct acct_node *n = &s->f->node[k];
 		double e = exp(n->a[1][0] - n->a[0][0]), a = n->a[1][1] - n->a[0][1] - n->t * step;
@@ -165,6 +169,7 @@ static void walk_on(struct walk *w, struct search *s)
 /* All m from `from` down to above `end`; begins anew often enough that the products do not lose digits. */
 static void list_all(struct search *s, struct walk *w, double from, double end)
 {
+	walk_init(w, s);
 	while (from > end) {
 		walk_from(w, s, from);
 		for (int i = 0; i < 32 && w->m > end; i++)
@@ -313,7 +318,6 @@ static void search(struct search *s, struct walk *w, struct bounds *b)
 	list(s, s->f->others);
 	if (s->f->others > 0)
 		list(s, 0);
-	walk_init(w, s);
 	if (s->f->others <= FEW) {
 		list_all(s, w, m, 0);
 		return;
@@ -367,9 +371,10 @@ double acct_bits_at(double others, double coins, double eps0, double eps, double
 	w = malloc(sizeof *w);
 	if (!w)
 		return 100;
-	memset(&w->s, 0, sizeof w->s);
 	w->s.f = &w->f;
+	w->s.low = w->s.high = w->s.best_m = w->s.best_j = w->s.spent = 0;
 	w->s.most = most;
+	w->w.ready = false;
 	if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, false)) {
 		search(&w->s, &w->w, &w->b);
 	} else if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, true)) {

@@ -5,8 +5,8 @@
 
 #define ULP 0x1p-53
 /* Nodes at which every transform is below e^-LEFT_OUT of its top are left out. */
-#define LEFT_OUT 50.0
-#define FOLDED   1e-40 /* the tails that the period folds: acct_bits_sum.h */
+#define LEFT_OUT 40.0
+#define FOLDED   44.0 /* B = FOLDED + s: acct_bits_sum.h */
 
 /* (1+r) log(1+r) - r for r >= -1, to a few ulps of itself. */
 static double bregman(double r)
@@ -60,6 +60,11 @@ static double turn(const struct acct_bit *b, double x, double half)
 	return sign * (2 * small * half - atan(2 * small * x / (1 + beta * x * x)));
 }
 
+static double modulus(double re, double im)
+{
+	return sqrt(re * re + im * im);
+}
+
 static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, double weight)
 {
 	double half = sin(t / 2), x = tan(t / 2), re = -2 * half * half, im = sin(t); /* e^it - 1 */
@@ -69,7 +74,7 @@ static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, dou
 	norm = bre * bre + bim * bim;
 	n->g[0] = weight * f->w * (re * bre + im * bim) / norm;
 	n->g[1] = weight * f->w * (im * bre - re * bim) / norm;
-	n->size = hypot(n->g[0], n->g[1]);
+	n->size = modulus(n->g[0], n->g[1]);
 	for (int k = 0; k < 3; k++) {
 		/* A fair coin's is 0 at pi; e^-60 is less than what is left out. */
 		n->a[k][0] = fmax(-60, 0.5 * log1p(fmax(-1, -4 * f->bit[k].variance * half * half)));
@@ -78,7 +83,7 @@ static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, dou
 	n->lambda[0] = f->bit[0].lost - f->bit[1].lost + n->a[0][0] - n->a[1][0];
 	n->lambda[1] = n->a[0][1] - n->a[1][1];
 	n->length2 = f->s * f->s + t * t;
-	n->lambda_size = hypot(n->lambda[0], n->lambda[1]);
+	n->lambda_size = modulus(n->lambda[0], n->lambda[1]);
 }
 
 static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
@@ -104,22 +109,41 @@ static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
 		f->bit[k].variance = f->bit[k].one * f->bit[k].zero;
 }
 
+/* A distance x with s x + (x^2/2) / (variance + x/3) >= tails + 2: the second term is Bernstein's exponent of
+ * a sum of bits.  Both grow with x. */
+static double far_enough(double tails, double variance, double s)
+{
+	double b = tails + 2, low = 0, high = b / 3 + sqrt(b * b / 9 + 2 * b * variance);
+
+	for (int i = 0; i < 20 && s > 0; i++) {
+		double x = (low + high) / 2;
+
+		if (x * x / 2 >= (b - s * x) * (variance + x / 3))
+			high = x;
+		else
+			low = x;
+	}
+	return high;
+}
+
 bool acct_bits_sum_init(
 	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones)
 {
 	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
 	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
-	double wide, plain, shift, least, all = others + coins + 1, pi = acos(-1);
+	double tilted, plain, shift, least, all = others + coins + 1, pi = acos(-1);
 
 	f->others = others;
 	f->coins = coins;
 	set_bits(f, eps0, eps);
 	if (!(f->c >= 0 && f->c < 1e150 && f->scale > 0))
 		return false;
-	wide = 1 + sqrt(others * wider->variance + coins * f->bit[2].variance);
-	plain = sqrt(others * p * q + coins / 4);
+	f->tails = FOLDED + f->s;
+	tilted = others * wider->variance + coins * f->bit[2].variance;
+	plain = others * p * q + coins / 4;
 	shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
-	f->period = ceil(64 + fmax(26 * wide, shift + 14 * fmax(wide, plain)));
+	f->period =
+		ceil(4 + fmax(far_enough(f->tails, tilted, 0), shift + far_enough(f->tails, plain, f->s)));
 	f->period = fmin(f->period, all);
 	f->folded = f->c > 0 ? f->c / expm1(f->period * f->s) : 1 / f->period;
 	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
@@ -161,10 +185,17 @@ static double mean_error(const struct acct_bits_sum *f)
 	return 8 * ULP * (f->others + f->coins + 1);
 }
 
+/* |r| at most, for every theta from this one up. */
+static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
+{
+	double folded = exp(-f->tails);
+
+	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + folded) + exp(t->exponent) * folded;
+}
+
 double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
-	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + FOLDED) +
-	       exp(t->exponent) * f->w * FOLDED + (1 + 8 * ULP) * f->folded;
+	return tails_of(f, t, theta) + (1 + 8 * ULP) * f->folded;
 }
 
 struct acct_bits_value acct_bits_value(
@@ -180,7 +211,8 @@ struct acct_bits_value acct_bits_value(
 		off += t->size[k] * sqrt(f->node[k].length2);
 	}
 	return (struct acct_bits_value){ top * sum + f->folded,
-		top * (ACCT_BITS_ERROR * size + 1.1 * far * off) + acct_bits_rest(f, t, theta) - f->folded };
+		top * (ACCT_BITS_ERROR * size + 1.1 * far * off) + tails_of(f, t, theta) +
+			8 * ULP * f->folded };
 }
 
 struct acct_bits_value acct_bits_above(
@@ -212,6 +244,7 @@ struct acct_bits_value acct_bits_above(
 		size += top * t->size[k] * fabs(scale);
 		off += top * t->size[k] * fabs(scale) * sqrt(n->length2);
 	}
-	return (struct acct_bits_value){ first + top * sum,
-		1e3 * ACCT_BITS_ERROR * size + 1.1 * far * off + 1e-15 * top };
+	return (struct acct_bits_value){ first + top * sum, 1e3 * ACCT_BITS_ERROR * size + 1.1 * far * off +
+								    1e-15 * top +
+								    f->period * tails_of(f, t, theta) };
 }

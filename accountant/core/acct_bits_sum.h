@@ -18,11 +18,18 @@
  * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it - 1),
  *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,
  *     S(m, theta) = Re (1/N) sum_k g exp(L(m) + m a_1 + (n-1-m) a_2 + C a_3 - (s+it) theta).
- * The sum over k folds j + rN on j.  Left of the support h = -c: the geometric series.  Nodes with 2 ((n-1)
- * V1 + C V3) sin^2(t/2) > 50 are left out; |g| <= 2.  N is so long that what else is folded is below 1e-40
- * (Bernstein; w^-N <= e^L by Jensen's inequality), or longer than the support.  So |r| <= e^(L - s theta)
- * (2e^-50 + 1e-40) + e^L w 1e-40.  Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from
- * forms without cancellation. */
+ * The sum over k folds h(j + rN) w^(rN) on h(j).  Left of the support h = -c: the geometric series.  Nodes
+ * with 2 ((n-1) V1 + C V3) sin^2(t/2) > 40 are left out; |g| <= 2.
+ *
+ * Folded tails.  Beside the series they are at most, summed over r >= 1,
+ *     e^(L - s theta) (P~(Z - mu >= rN + theta) + P~(Z - mu <= theta - rN)) + c w^(-rN) P(Z <= j - rN),
+ * P~ of the tilted law; for c/w <= 1 and f(i) w^(i-j) = e^(L - s theta) f~(i).  By Jensen's inequality
+ * e^L >= w^-shift, shift the most by which mu_m exceeds the plain mean.  So the last term is at most e^L
+ * e^(-s x) P(Z <= EZ - x), x = rN - shift - theta.  N is so long that by Bernstein's inequality each of the
+ * three is below e^(-B-2) for r = 1, and thus less than a third of e^-B in all; or longer than the support,
+ * then they are 0. So |r| <= e^(L - s theta) (2e^-40 + e^-B) + e^L e^-B, with B = 44 + s.
+ *
+ * Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from forms without cancellation. */
 #pragma once
 
 #include <stdbool.h>
@@ -57,6 +64,7 @@ struct acct_bits_sum {
 	double s, c, w, scale; /* s = log w; scale = P - E Q */
 	struct acct_bit bit[3];
 	double period, folded; /* number of points of the whole sum; c/(w^period - 1) */
+	double tails;          /* B above */
 	size_t nodes;
 	struct acct_node node[ACCT_BITS_NODES];
 };

@@ -103,12 +103,10 @@ bool acct_plan_has_infinite(const struct acct_plan *p)
 	return false;
 }
 
-/* One round whose defect alone is an infinite loss has the defect there, to the bit. */
-static bool is_defect(const struct acct_plan *p)
+/* Is the defect alone an infinite loss?  Then that loss has its probability, to the bit. */
+static bool is_defect(const struct acct_list *l)
 {
-	const struct acct_list *l = &p->part[0].curve.list;
-
-	if (!acct_plan_is_single(p) || l->event != ACCT_SHUFFLED || l->sampling < 1)
+	if (l->event != ACCT_SHUFFLED || l->sampling < 1)
 		return false;
 	for (size_t j = 0; j < l->cells; j++)
 		if (!(l->cell[j].u > 0 && l->cell[j].v > 0))
@@ -116,11 +114,30 @@ static bool is_defect(const struct acct_plan *p)
 	return true;
 }
 
+/* The one such round, beside others whose losses are all finite: the product's infinite loss is its defect.
+ * NULL: it is not so. */
+static const struct acct_list *only_defect(const struct acct_plan *p)
+{
+	const struct acct_list *only = NULL;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		const struct acct_list *l = &p->part[i].curve.list;
+
+		if (!(l->infinite[0] > 0 || l->infinite[1] > 0))
+			continue;
+		if (only || p->part[i].count >= 2 || !is_defect(l))
+			return NULL;
+		only = l;
+	}
+	return only;
+}
+
 bool acct_plan_ends_at(const struct acct_plan *p, double delta)
 {
 	if (!acct_plan_has_infinite(p) || p->certain <= delta)
 		return true;
-	return is_defect(p) && p->part[0].curve.list.defect <= delta;
+	const struct acct_list *only = only_defect(p);
+	return only && only->defect <= delta;
 }
 
 bool acct_plan_is_single(const struct acct_plan *p)

@@ -13,6 +13,7 @@
 #include "an_verbs.h"
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_heap.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
@@ -392,6 +393,7 @@ int main(int argc, char **argv)
 		.lists_queries = "round list",
 		.machine = cr_hpke_begin };
 
+	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);
 	return cm_cli_main(&program, argc, argv);

@@ -52,8 +52,7 @@ static enum cm_rc take_open(struct an_state *s, const struct rd_record *r, struc
 	if (strcmp(r->population, s->plan->population) != 0)
 		return cm_fail(err, CM_ECONFIG,
 			"the ledger is population '%s''s, the plan file is for '%s': another population "
-			"needs its own "
-			"state_dir",
+			"needs its own state_dir",
 			r->population, s->plan->population);
 	if (strcmp(r->unit, s->plan->unit) != 0)
 		return cm_fail(err, CM_ECONFIG, "the ledger was opened for another privacy unit");

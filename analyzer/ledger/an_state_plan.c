@@ -118,9 +118,8 @@ static bool same_entry(const struct pl_round *r, const struct rd_entry *e)
 static enum cm_rc not_the_same(uint32_t number, struct cm_err *err)
 {
 	return cm_fail(err, CM_ECONFIG,
-		"round %u of the plan file is not what was signed for the same file: another version of this "
-		"program "
-		"made that plan, and finishes it",
+		"round %u of the plan file is not what was signed for the same file: another version of "
+		"this program made that plan, and finishes it",
 		number);
 }
 

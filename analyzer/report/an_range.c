@@ -141,9 +141,8 @@ enum cm_rc an_range_sum(const json_t *result, const char *text, struct an_range 
 		from -= from == leaves(&t);
 		to += to <= from ? from + 1 - to : 0;
 		return cm_fail(err, CM_EUSAGE,
-			"--range %.60s: %s counts in %zu leaves from %.10g to %.10g; the nearest whole ones "
-			"are "
-			"%.10g:%.10g",
+			"--range %.60s: %s counts in %zu leaves from %.10g to %.10g; the nearest whole "
+			"ones are %.10g:%.10g",
 			text, t.query, leaves(&t), bound(&t, 0), bound(&t, leaves(&t)), bound(&t, from),
 			bound(&t, to));
 	}

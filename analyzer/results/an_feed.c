@@ -111,8 +111,7 @@ static enum cm_rc check_cursor(const struct an_feed *f, struct cm_err *err)
 		return CM_OK;
 	return cm_fail(err, CM_EDATA,
 		"%s: is the cursor of another ledger than that of %s; without the file all results are "
-		"handed "
-		"on, with their own ids",
+		"handed on, with their own ids",
 		f->path ? f->path : "cursor", f->conf->state_dir);
 }
 

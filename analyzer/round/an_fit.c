@@ -81,8 +81,7 @@ static void judge_slice(struct fit *f, const struct pl_plan *p)
 		!rd_slices_fit(&taken, &slice, says->max_epsilon, says->delta))
 		fault(f, NULL,
 			"budget is epsilon %.4g at delta %.4g, and the shuffler's policy has max_epsilon = "
-			"%.4g "
-			"and delta = %.4g, of which plans took %.4g and %.4g",
+			"%.4g and delta = %.4g, of which plans took %.4g and %.4g",
 			p->epsilon, p->delta, says->max_epsilon, says->delta, says->epsilon_taken,
 			says->delta_taken);
 }

@@ -244,10 +244,16 @@ static enum cm_rc error_manifest(struct an_round *r, const Tombola__V1__Error *e
 		return lost_there(r, e, err);
 	if (!closed)
 		return CM_EMORE;
-	/* An operator gave the round up at the shuffler, so none of its messages was released. */
+	/* The shuffler's state was restored, or an operator gave the round up there.  It ends without a
+	 * manifest, and its entry is spent. */
 	an_void_record(r, NULL);
-	(void)snprintf(r->record.reason, sizeof r->record.reason, "closed by the shuffler: %.120s",
-		rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
+	if (r->lost)
+		(void)snprintf(r->record.reason, sizeof r->record.reason,
+			"lost with the shuffler's state, restored from a copy older than the round; what was "
+			"reported in it is lost");
+	else
+		(void)snprintf(r->record.reason, sizeof r->record.reason, "closed by the shuffler: %.120s",
+			rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
 	return CM_OK;
 }
 

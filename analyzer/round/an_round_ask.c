@@ -230,11 +230,7 @@ void an_void_record(struct an_round *r, const struct rd_manifest *m)
 		return;
 	memcpy(r->record.manifest_hash, m->hash, PR_HASH_LEN);
 	r->record.participants = m->participants;
-	if (r->lost)
-		(void)snprintf(r->record.reason, sizeof r->record.reason,
-			"lost with the shuffler's state, restored from a copy older than the round; what was "
-			"reported in it is lost");
-	else if (m->lacking > 0)
+	if (m->lacking > 0)
 		(void)snprintf(r->record.reason, sizeof r->record.reason,
 			"of %llu who took part fewer than %u are of class %u",
 			(unsigned long long)m->participants,

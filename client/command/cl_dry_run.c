@@ -61,8 +61,7 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 			j->need.kind == CL_NEED_PLAN
 				? "its plan is not known here: the shuffler is asked for it first"
 				: "it is a further try: the shuffler is asked for the VOID manifest of the "
-				  "one "
-				  "before first");
+				  "one before first");
 	no->code = judged;
 	if (judged == CM_EIO || judged == CM_EDATA || judged == CM_EINTERNAL) {
 		*err = *no;

@@ -19,6 +19,7 @@
 #include "cl_spawner.h"
 #include "cm_cli.h"
 #include "cm_file.h"
+#include "cm_heap.h"
 #include "cm_log.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
@@ -410,6 +411,7 @@ int main(int argc, char **argv)
 
 	if (cl_spawner_main(argc, argv, &code))
 		return code;
+	cm_heap_begin();
 	cr_libcrypto_begin();
 	/* JSON documents contain readings, so their memory is wiped when freed. */
 	json_set_alloc_funcs(cm_oom_malloc, cr_wiping_free);

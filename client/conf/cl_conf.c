@@ -37,8 +37,7 @@ static const struct cf_row input_rows[] = {
 		.type = CF_PATH,
 		.offset = AT(input),
 		.help = "readings for `run`: a CSV or NDJSON file, or a NumPy array (.npy), read anew in "
-			"every "
-			"round" },
+			"every round" },
 	{ .key = "labels",
 		.type = CF_PATH,
 		.offset = AT(labels),

@@ -73,10 +73,9 @@ static enum cm_rc entry(struct cl_db *db, const char *kind, const struct rd_desc
 	sqlite3_stmt **out, struct cm_err *err)
 {
 	enum cm_rc rc = db_prepare(db->sql,
-		"INSERT INTO ledger(kind, time_ms, sequence, descriptor_hash, round_id, query, ledger_seq,"
-		" ledger_head, plan_hash, plan_entry, attempt, loss, epsilon_round, epsilon_total, note, "
-		"seal)"
-		" VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"INSERT INTO ledger(kind, time_ms, sequence, descriptor_hash, round_id, query, ledger_seq, "
+		"ledger_head, plan_hash, plan_entry, attempt, loss, epsilon_round, epsilon_total, note, "
+		"seal) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		out, err);
 	int bad;
 

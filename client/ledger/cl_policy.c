@@ -69,15 +69,13 @@ const struct cf_row cl_policy_rows[] = {
 		.offset = AT(accept_shuffler_dummies),
 		.fallback = "false",
 		.help = "count on blanket messages that the shuffler is to add: nobody can check that it "
-			"adds "
-			"them; false: a round is judged as if it added none" },
+			"adds them; false: a round is judged as if it added none" },
 	{ .key = "accept_adaptive",
 		.type = CF_BOOL,
 		.offset = AT(accept_adaptive),
 		.fallback = "false",
 		.help = "take part in rounds of mode adaptive, which may follow from earlier answers; a "
-			"filter "
-			"keeps the budget" },
+			"filter keeps the budget" },
 	{ .key = "queries",
 		.type = CF_STRINGS,
 		.offset = AT(queries),

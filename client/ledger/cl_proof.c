@@ -66,9 +66,7 @@ enum cm_rc cl_proof_begin(struct cl_db *db, const struct rd_descriptor *d, int64
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = prepare(db,
 		"INSERT INTO proof(sequence, round_id, descriptor, until_ms) SELECT ?1, ?2, descriptor, ?3 "
-		"FROM "
-		"active"
-		" WHERE sequence = ?1 AND EXISTS (SELECT 1 FROM watched WHERE sequence = ?1)",
+		"FROM active WHERE sequence = ?1 AND EXISTS (SELECT 1 FROM watched WHERE sequence = ?1)",
 		d->sequence, &st, err);
 
 	if (rc == CM_OK && (sqlite3_bind_blob(st, 2, d->round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) |
@@ -225,10 +223,8 @@ static enum cm_rc settle(
 	if (rc == CM_OK)
 		rc = prepare(db,
 			"UPDATE proof SET included = included + ?2, missing = missing + ?3, unanswered = "
-			"unanswered"
-			" + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM watched WHERE "
-			"sequence ="
-			" ?1) THEN descriptor END WHERE sequence = ?1",
+			"unanswered + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM "
+			"watched WHERE sequence = ?1) THEN descriptor END WHERE sequence = ?1",
 			p->sequence, &st, err);
 	if (rc == CM_OK && (sqlite3_bind_int64(st, 2, (int64_t)out->included) |
 				   sqlite3_bind_int64(st, 3, (int64_t)out->missing) |

@@ -156,9 +156,8 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 
 	if (!db->next)
 		rc = db_prepare(db->sql,
-			"SELECT slot, pseudonym, sealed, salt FROM submission WHERE slot > ? AND outcome IS "
-			"NULL"
-			" ORDER BY slot LIMIT ?",
+			"SELECT slot, pseudonym, sealed, salt FROM submission WHERE slot > ? AND outcome "
+			"IS NULL ORDER BY slot LIMIT ?",
 			&db->next, err);
 	if (rc != CM_OK)
 		return rc;

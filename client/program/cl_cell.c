@@ -37,7 +37,8 @@ void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
 		const char *text;
 	} name[] = { { CL_CELL_NAMESPACES, "namespaces (network, mounts, processes)" },
 		{ CL_CELL_USER, "a user of their own" }, { CL_CELL_FILES, "Landlock (files)" },
-		{ CL_CELL_ONCE, "a limit to one program each" } };
+		{ CL_CELL_ONCE, "a limit to one program each" },
+		{ CL_CELL_TIMES, "files without times of access" } };
 
 	out[0] = '\0';
 	for (size_t i = 0, n = 0; i < sizeof name / sizeof name[0]; i++)

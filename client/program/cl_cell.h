@@ -18,10 +18,11 @@
 #include "cm_rc.h"
 
 /* What a cell may lack, as bits. */
-#define CL_CELL_NAMESPACES 1u /* network, mounts, processes of its own */
-#define CL_CELL_USER       2u /* another user than the client, or a namespace of users */
-#define CL_CELL_FILES      4u /* Landlock: all that the user may read can be read */
-#define CL_CELL_ONCE       8u /* it may run other programs of the host, in the same cell */
+#define CL_CELL_NAMESPACES 1u  /* network, mounts, processes of its own */
+#define CL_CELL_USER       2u  /* another user than the client, or a namespace of users */
+#define CL_CELL_FILES      4u  /* Landlock: all that the user may read can be read */
+#define CL_CELL_ONCE       8u  /* it may run other programs of the host, in the same cell */
+#define CL_CELL_TIMES      16u /* a program can read when another one read their common file last */
 /* Names of the bits, "a, b", into out. */
 #define CL_CELL_TEXT 160
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
@@ -37,7 +38,8 @@ struct cl_cell {
 	struct cl_calls *calls;
 };
 /* In the spawner, whose programs have the descriptors program[0..n).  uid, gid: who it becomes, if it is
- * root. lacks: of cl_cell_clone.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what is never left
+ * root. lacks: of cl_cell_clone, and CL_CELL_TIMES where the
+ * programs' files keep times.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what is never left
  * out. */
 CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err);

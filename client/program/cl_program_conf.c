@@ -37,15 +37,13 @@ const struct cf_row cl_program_rows[] = {
 		.offset = AT(isolate),
 		.fallback = "true",
 		.help = "true: a process of its own for each device; false: one process for many, which "
-			"could "
-			"tell one device's reading in another's answer" },
+			"could tell one device's reading in another's answer" },
 	{ .key = "isolation",
 		.type = CF_STRING,
 		.offset = AT(isolation),
 		.fallback = "full",
 		.help = "full: start only where the kernel gives programs namespaces, another user and "
-			"Landlock; "
-			"weak: also where it gives less" },
+			"Landlock; weak: also where it gives less" },
 	{ .key = "at_once",
 		.type = CF_INT,
 		.offset = AT(at_once),
@@ -53,8 +51,7 @@ const struct cf_row cl_program_rows[] = {
 		.max = CL_AT_ONCE_MAX,
 		.fallback = "1",
 		.help = "devices that are computed at the same time: at most as many as there are "
-			"processors, or "
-			"one that computes for long takes the time of others" },
+			"processors, or one that computes for long takes the time of others" },
 	{ .key = "memory_mib",
 		.type = CF_INT,
 		.offset = AT(memory_mib),
@@ -74,12 +71,13 @@ static void check_one(struct cl_program_allowed *a, const char *at, const struct
 	struct cm_err *first)
 {
 	struct cm_err why;
+	bool unused;
 	int fd;
 
 	if (cm_unhex(a->sha256, a->hash, sizeof a->hash) != CM_OK) {
 		(void)cm_fail(&why, CM_ECONFIG, "programs.allow.sha256 is not 64 hexadecimal digits");
 		cf_fault_at(file, at, &why, faults, first);
-	} else if (cl_program_file_open(a->file, a->hash, &fd, &why) != CM_OK) {
+	} else if (cl_program_file_open(a->file, a->hash, &fd, &unused, &why) != CM_OK) {
 		cf_fault_at(file, at, &why, faults, first);
 	} else {
 		(void)close(fd);

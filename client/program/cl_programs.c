@@ -16,6 +16,7 @@
 #include "cl_slots.h"
 #include "cl_spawn_frame.h"
 #include "cl_spawner.h"
+#include "cm_clock.h"
 #include "cm_fault.h"
 
 #define PART       65536u
@@ -24,7 +25,8 @@
 #define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long is none */
 
 struct cl_programs {
-	int socket; /* -1: the spawner has ended */
+	int socket;       /* -1: the spawner has ended */
+	atomic_bool lost; /* it has, for other threads than that of cl_programs_run */
 	pid_t pid;
 	uint32_t lacks, job;
 	struct cm_buf in, out;
@@ -41,14 +43,6 @@ struct asked {
 	size_t devices; /* answered in all */
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- the spawner ---- */
 
 static void lose(struct cl_programs *p)
@@ -56,16 +50,23 @@ static void lose(struct cl_programs *p)
 	if (p->socket >= 0)
 		(void)close(p->socket);
 	p->socket = -1;
+	atomic_store(&p->lost, true);
 	p->in.len = p->out.len = 0;
 }
 
-static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, struct cm_err *err)
+/* *lacks: CL_CELL_TIMES if that is so. */
+static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t *lacks, struct cm_err *err)
 {
 	const struct cl_program_allowed *allow = conf->allow.item;
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && i < conf->allow.n; i++)
-		rc = cl_program_file_open(allow[i].file, allow[i].hash, &fd[i], err);
+	*lacks = 0;
+	for (size_t i = 0; rc == CM_OK && i < conf->allow.n; i++) {
+		bool timeless = false;
+
+		rc = cl_program_file_open(allow[i].file, allow[i].hash, &fd[i], &timeless, err);
+		*lacks |= timeless ? 0 : CL_CELL_TIMES;
+	}
 	return rc == CM_OK || rc == CM_EUNAVAIL || rc == CM_EINTERNAL ? rc : (err->code = CM_ECONFIG);
 }
 
@@ -100,17 +101,17 @@ static void close_programs(const int *fd, size_t n)
 static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *conf, struct cm_err *err)
 {
 	int fd[CL_PROGRAMS_MAX], pair[2] = { -1, -1 };
-	uint32_t lacks;
+	uint32_t lacks, times;
 	enum cm_rc rc;
 
 	memset(fd, 0xff, sizeof fd);
-	rc = open_all(conf, fd, err);
+	rc = open_all(conf, fd, &times, err);
 	if (rc == CM_OK && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		rc = cm_fail(err, CM_EUNAVAIL, "no socket for the spawner of programs: %s", strerror(errno));
 	if (rc == CM_OK) {
 		p->pid = cl_cell_clone(&lacks);
 		if (p->pid == 0)
-			become_spawner(conf, pair[1], fd, lacks);
+			become_spawner(conf, pair[1], fd, lacks | times);
 		if (p->pid < 0)
 			rc = cm_fail(err, CM_EUNAVAIL, "no process for the spawner of programs: %s",
 				strerror(errno));
@@ -126,7 +127,7 @@ static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *con
  * in `out` of somebody who waits for that. */
 static bool exchange(struct cl_programs *p, int64_t until_ns)
 {
-	int64_t left = until_ns - now_ns();
+	int64_t left = until_ns - cm_clock_mono_ns();
 	struct timespec wait;
 	struct pollfd fd = { p->socket, (short)(POLLIN | (p->out.len > 0 ? POLLOUT : 0)), 0 };
 	uint8_t *room;
@@ -153,12 +154,12 @@ static bool exchange(struct cl_programs *p, int64_t until_ns)
 
 static enum cm_rc wait_ready(struct cl_programs *p, struct cm_err *err)
 {
-	int64_t until = now_ns() + READY_NS;
+	int64_t until = cm_clock_mono_ns() + READY_NS;
 	struct cl_spawn_frame f = { .kind = 0 };
 	size_t taken;
 	enum cm_rc rc = CM_EMORE;
 
-	while (rc == CM_EMORE && now_ns() < until) {
+	while (rc == CM_EMORE && cm_clock_mono_ns() < until) {
 		if (!exchange(p, until))
 			break;
 		rc = cl_spawn_take(&p->in, 0, &f, &taken, err);
@@ -229,6 +230,17 @@ uint32_t cl_programs_lacks(const struct cl_programs *p)
 	return p ? p->lacks : 0;
 }
 
+bool cl_programs_lost(struct cl_programs *p)
+{
+	if (!p)
+		return false;
+	if (p->pid > 0 && waitpid(p->pid, NULL, WNOHANG) == p->pid) {
+		p->pid = -1; /* which may be another process's from now on */
+		atomic_store(&p->lost, true);
+	}
+	return atomic_load(&p->lost);
+}
+
 /* ---- a round ---- */
 
 int64_t cl_programs_time(const struct cl_program_conf *conf, size_t devices, double seconds)
@@ -272,7 +284,7 @@ static void talk(struct asked *a, int64_t until_ns, bool only_send)
 	struct cm_err unused;
 	int64_t now;
 
-	while ((now = now_ns()) < until_ns && !stopped(a->round) &&
+	while ((now = cm_clock_mono_ns()) < until_ns && !stopped(a->round) &&
 		(!only_send || (p->socket >= 0 && p->out.len > 0))) {
 		int64_t look = now + STOP_NS < until_ns ? now + STOP_NS : until_ns;
 		size_t at = 0, taken;
@@ -339,7 +351,7 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 	if (program < 0 || a->p->out.len > 0)
 		lose(a->p);
 	put(a->p, &f);
-	talk(a, now_ns() + STALLED_NS, true);
+	talk(a, cm_clock_mono_ns() + STALLED_NS, true);
 	if (a->p->out.len > 0)
 		lose(a->p);
 }
@@ -358,7 +370,7 @@ static void run_slots(struct asked *a, struct cl_slots *slots, int64_t *end_ns)
 {
 	for (;;) {
 		talk(a, slots->next_ns, false);
-		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, now_ns(), end_ns);
+		a->n = stopped(a->round) ? 0 : cl_slots_take(slots, cm_clock_mono_ns(), end_ns);
 		if (a->n == 0) {
 			talk(a, slots->end_ns, false);
 			return;
@@ -412,7 +424,7 @@ enum cm_rc cl_programs_run(struct cl_programs *p, const struct cl_program_conf *
 			"the spawner of programs has ended: no device has an answer until the client is "
 			"started again");
 	put(a.p, &end);
-	talk(&a, now_ns() + STOP_NS, true);
+	talk(&a, cm_clock_mono_ns() + STOP_NS, true);
 	asked_fini(&a);
 	return rc;
 }

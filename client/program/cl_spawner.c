@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cl_cell.h"
 #include "cl_lane.h"
 #include "cl_program_conf.h"
 #include "cl_spawn_frame.h"
+#include "cm_clock.h"
 
 #define NAME    "tombola-client: programs"
 #define NUMBERS 6
@@ -42,14 +42,6 @@ struct spawner {
 	bool keep;
 	struct process process[CL_AT_ONCE_MAX];
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- processes ---- */
 
@@ -177,7 +169,7 @@ static void give(struct spawner *s, const struct cl_spawn_frame *f)
 
 	p->serial = f->serial;
 	p->busy = true;
-	p->until_ns = now_ns() + s->budget_ns;
+	p->until_ns = cm_clock_mono_ns() + s->budget_ns;
 	/* What a kept process wrote since its last answer is no answer to this one. */
 	hear(p);
 	if (p->run.pid > 0 && (p->lane.broken || p->lane.ended || p->ended))
@@ -224,8 +216,10 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 /* false: the client breaks the protocol, and this process ends. */
 static bool take(struct spawner *s, const struct cl_spawn_frame *f)
 {
+	if (f->job == 0)
+		return false;
 	if (f->kind == CL_SPAWN_BEGIN)
-		return f->job > 0 && begin_job(s, f);
+		return begin_job(s, f);
 	if (f->job != s->number)
 		return f->kind == CL_SPAWN_ROW || f->kind == CL_SPAWN_END;
 	if (f->kind == CL_SPAWN_END) {
@@ -299,7 +293,7 @@ static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct
 		if (one->run.in >= 0 && cl_lane_next(&one->lane, &unused) > 0)
 			p[(*n)++] = (struct pollfd){ one->run.in, POLLOUT, 0 };
 	}
-	left = until == INT64_MAX ? 0 : until - now_ns();
+	left = until == INT64_MAX ? 0 : until - cm_clock_mono_ns();
 	left = left > 0 ? left : 0;
 	*wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	return until != INT64_MAX;
@@ -324,7 +318,7 @@ static bool serve(struct spawner *s)
 		let(one);
 		feed(s, one);
 		hear(one);
-		if (now_ns() >= one->until_ns && !answer(s, one))
+		if (cm_clock_mono_ns() >= one->until_ns && !answer(s, one))
 			return false;
 	}
 	reap(s);

@@ -2,7 +2,6 @@
 #include "cl_answers.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cl_upload.h"
 #include "cm_clock.h"
@@ -14,14 +13,6 @@ struct taking {
 	struct cl_batch *batch;
 	uint32_t dimension;
 };
-
-static int64_t mono_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static const uint32_t *reading(void *user, size_t i)
 {
@@ -58,7 +49,7 @@ static enum cm_rc ask(const struct cl_answers *a, struct taking *t, const struct
 {
 	const struct cl_program_conf *conf = &a->setup->conf.programs;
 	const struct rd_descriptor *d = &t->p->j.d;
-	int64_t now = cm_clock_wall_ms(), clock = mono_ns(), end_ns,
+	int64_t now = cm_clock_wall_ms(), clock = cm_clock_mono_ns(), end_ns,
 		takes = cl_programs_time(conf, devices, parameters->seconds), opens = d->opens_ms,
 		from = a->from_ms > opens ? a->from_ms : opens,
 		start = cl_send_start(

@@ -118,7 +118,7 @@ static void compute(struct cl_preparation *p)
 	if (p->err.code != CM_OK || !p->prepared.batch)
 		return;
 	if (cl_answers_take(&a, &p->prepared, &why) != CM_OK)
-		cl_say(p->context, CM_LOG_WARN,
+		cl_say(p->context, why.code == CM_EUNAVAIL ? CM_LOG_ERROR : CM_LOG_WARN,
 			"programs compute nothing: devices take part as without readings", &why);
 }
 

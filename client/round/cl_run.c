@@ -179,6 +179,9 @@ static const char *not_ready(void *user)
 	const struct cl_run *run = user;
 	struct cl_mqtt_now mqtt;
 
+	if (cl_programs_lost(run->context.run->programs))
+		return "the spawner of programs has ended, so that no device has an answer: start the client "
+		       "again";
 	if (cl_links_count_up(run->links) == 0)
 		return "not connected to the shuffler";
 	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;

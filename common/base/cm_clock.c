@@ -9,14 +9,19 @@
 
 #include "cm_log.h"
 
-static int64_t read_ms(clockid_t id)
+static int64_t read_ns(clockid_t id)
 {
 	struct timespec t;
 
-	/* Both clocks exist on every system that runs this; clock_gettime has no other failure. */
+	/* These clocks exist on every system that runs this; clock_gettime has no other failure. */
 	if (clock_gettime(id, &t) != 0)
 		return 0;
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t read_ms(clockid_t id)
+{
+	return read_ns(id) / 1000000;
 }
 
 int64_t cm_clock_wall_ms(void)
@@ -27,6 +32,11 @@ int64_t cm_clock_wall_ms(void)
 int64_t cm_clock_mono_ms(void)
 {
 	return read_ms(CLOCK_MONOTONIC);
+}
+
+int64_t cm_clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
 }
 
 #define STEADY_SLACK_MS 10000

@@ -10,6 +10,7 @@
 #include "cm_buf.h"
 #include "cm_fault.h"
 #include "cr_x25519_lanes.h"
+#include "cr_x25519_lib25519.h"
 
 #define AT_ONCE ((size_t)CR_LANES * CR_LANES_GROUPS)
 
@@ -19,70 +20,11 @@ struct product {
 	uint8_t *out;
 };
 
-static const struct way {
-	const char *name, *line;
-	bool (*here)(void);
-	bool lanes;
-} ways[] = {
-	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, true },
-	{ "openssl", "X25519: one at a time (OpenSSL)", NULL, false },
-};
-#define WAYS (sizeof ways / sizeof ways[0])
+static const uint8_t base[CR_X25519_LEN] = { 9 };
 
-static const struct way *chosen;
-static enum cm_rc chosen_rc = CM_OK;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static const struct way *find(const char *name)
+static bool yes(void)
 {
-	for (size_t i = 0; i < WAYS; i++)
-		if ((!name || strcmp(ways[i].name, name) == 0) && (!ways[i].here || ways[i].here()))
-			return &ways[i];
-	return NULL;
-}
-
-static void choose(void)
-{
-	const char *name = getenv(CR_X25519_VARIABLE);
-
-	chosen = find(name && *name != '\0' ? name : NULL);
-	if (!chosen) {
-		chosen_rc = CM_EUSAGE;
-		chosen = find(NULL);
-	}
-}
-
-static bool in_lanes(void)
-{
-	(void)pthread_once(&once, choose);
-	return chosen->lanes;
-}
-
-enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err)
-{
-	(void)pthread_once(&once, choose);
-	*line = chosen->line;
-	if (chosen_rc != CM_OK)
-		return cm_fail(err, CM_EUSAGE,
-			"%s is openssl, or avx512 on a processor with AVX-512 IFMA, not '%s'",
-			CR_X25519_VARIABLE, getenv(CR_X25519_VARIABLE));
-	return CM_OK;
-}
-
-const char *cr_x25519_way(void)
-{
-	(void)pthread_once(&once, choose);
-	return chosen->name;
-}
-
-bool cr_x25519_use(const char *way)
-{
-	const struct way *found = find(way);
-
-	(void)pthread_once(&once, choose);
-	if (found)
-		chosen = found;
-	return found != NULL;
+	return true;
 }
 
 static void put(struct cr_lanes *group, size_t lane, const uint8_t number[CR_X25519_LEN])
@@ -98,7 +40,7 @@ static void take(const struct cr_lanes *group, size_t lane, uint8_t number[CR_X2
 }
 
 /* 1..AT_ONCE products.  Lanes that are left compute the last product once more. */
-static void make(const struct product *p, size_t n)
+static void make_in_lanes(const struct product *p, size_t n)
 {
 	/* gcc does not see that all lanes of `groups` are set. */
 	struct cr_lanes scalar[CR_LANES_GROUPS] = { 0 }, point[CR_LANES_GROUPS] = { 0 }, out[CR_LANES_GROUPS];
@@ -121,6 +63,102 @@ static void make(const struct product *p, size_t n)
 	OPENSSL_cleanse(out, sizeof out);
 }
 
+/* The same by the library.  Products of the base point are another function of it. */
+static void make_by_library(const struct product *p, size_t n)
+{
+	uint8_t scalar[AT_ONCE][CR_X25519_LEN], point[AT_ONCE][CR_X25519_LEN], out[AT_ONCE][CR_X25519_LEN];
+
+	for (int of_base = 0; of_base < 2; of_base++) {
+		size_t some = 0, at = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if ((p[i].point == base) == of_base) {
+				memcpy(scalar[some], p[i].scalar, CR_X25519_LEN);
+				memcpy(point[some++], p[i].point, CR_X25519_LEN);
+			}
+		if (some > 0 && of_base)
+			cr_x25519_lib25519_base(scalar[0], some, out[0]);
+		else if (some > 0)
+			cr_x25519_lib25519(scalar[0], point[0], some, out[0]);
+		for (size_t i = 0; i < n; i++)
+			if ((p[i].point == base) == of_base)
+				memcpy(p[i].out, out[at++], CR_X25519_LEN);
+	}
+	OPENSSL_cleanse(scalar, sizeof scalar);
+	OPENSSL_cleanse(out, sizeof out);
+}
+
+/* In order of speed. */
+static const struct way {
+	const char *name, *line;
+	bool (*here)(void), (*first)(void);              /* it can be forced; it is taken unasked */
+	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products; NULL: libcrypto, alone */
+	size_t least;                                    /* fewer products are quicker alone */
+} ways[] = {
+	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, cr_x25519_lanes_here,
+		make_in_lanes, 2 },
+	{ "lib25519", "X25519: four at a time (lib25519)", cr_x25519_lib25519_here, cr_x25519_lib25519_quick,
+		make_by_library, 1 },
+	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0 },
+};
+#define WAYS (sizeof ways / sizeof ways[0])
+
+static const struct way *chosen;
+static enum cm_rc chosen_rc = CM_OK;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* NULL: the first that is taken unasked. */
+static const struct way *find(const char *name)
+{
+	for (size_t i = 0; i < WAYS; i++)
+		if (name ? strcmp(ways[i].name, name) == 0 && ways[i].here() : ways[i].first())
+			return &ways[i];
+	return NULL;
+}
+
+static void choose(void)
+{
+	const char *name = getenv(CR_X25519_VARIABLE);
+
+	chosen = find(name && *name != '\0' ? name : NULL);
+	if (!chosen) {
+		chosen_rc = CM_EUSAGE;
+		chosen = find(NULL);
+	}
+}
+
+static const struct way *way(void)
+{
+	(void)pthread_once(&once, choose);
+	return chosen;
+}
+
+enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err)
+{
+	*line = way()->line;
+	if (chosen_rc != CM_OK)
+		return cm_fail(err, CM_EUSAGE,
+			"%s is openssl, avx512 on a processor with AVX-512 IFMA, or lib25519 where that "
+			"library is installed, not '%s'",
+			CR_X25519_VARIABLE, getenv(CR_X25519_VARIABLE));
+	return CM_OK;
+}
+
+const char *cr_x25519_way(void)
+{
+	return way()->name;
+}
+
+bool cr_x25519_use(const char *name)
+{
+	const struct way *found = find(name);
+
+	(void)pthread_once(&once, choose);
+	if (found)
+		chosen = found;
+	return found != NULL;
+}
+
 /* Whether a product is not zero, without looking where it is not. */
 static bool is_good(const uint8_t out[CR_X25519_LEN])
 {
@@ -129,7 +167,7 @@ static bool is_good(const uint8_t out[CR_X25519_LEN])
 	return !cr_equal(out, zero, sizeof zero);
 }
 
-/* The products of one point.  A single one is quicker alone than in eight lanes. */
+/* The product of one point, alone. */
 static enum cm_rc one_point(
 	struct cr_x25519 *k, const uint8_t *point, uint8_t out[CR_X25519_LEN], bool *good, struct cm_err *err)
 {
@@ -143,15 +181,16 @@ enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, si
 	uint8_t (*out)[CR_X25519_LEN], bool *good, struct cm_err *err)
 {
 	struct product p[AT_ONCE];
+	const struct way *w = way();
 	enum cm_rc rc = CM_OK;
 	size_t at = 0;
 
-	while (in_lanes() && n - at > 1) {
+	while (w->make && at < n && n - at >= w->least) {
 		size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
 
 		for (size_t i = 0; i < some; i++)
 			p[i] = (struct product){ cr_x25519_secret(k), point[at + i], out[at + i] };
-		make(p, some);
+		w->make(p, some);
 		for (size_t i = 0; i < some; i++)
 			good[at + i] = is_good(out[at + i]);
 		at += some;
@@ -178,11 +217,11 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, const uint8_t point[CR_X25519_LEN],
 	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN], struct cm_err *err)
 {
-	static const uint8_t base[CR_X25519_LEN] = { 9 };
 	struct product p[AT_ONCE];
+	const struct way *w = way();
 	enum cm_rc rc = CM_OK;
 
-	for (size_t at = 0; in_lanes() && at < n;) {
+	for (size_t at = 0; w->make && at < n;) {
 		size_t some = n - at < AT_ONCE / 2 ? n - at : AT_ONCE / 2;
 
 		for (size_t i = 0; i < some; i++) {
@@ -191,11 +230,11 @@ enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, const uint8_
 			p[2 * i] = (struct product){ s, base, public_key[at + i] };
 			p[2 * i + 1] = (struct product){ s, point, out[at + i] };
 		}
-		make(p, 2 * some);
+		w->make(p, 2 * some);
 		at += some;
 	}
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		if (!in_lanes())
+		if (!w->make)
 			rc = one_scalar(&secret[i], point, public_key[i], out[i], err);
 		else if (!is_good(out[i]))
 			rc = cm_fail(err, CM_EDATA, "a public key of low order");

@@ -1,8 +1,10 @@
 /* cr_x25519_many.h - many X25519 products at a time, in the fastest way that this machine has.
  *
- * There are two ways, with the same results bit for bit: libcrypto's, one product at a time, and our eight
- * lanes (cr_x25519_lanes.h), about a sixth of the time.  Neither has a branch or an index that depends on a
- * scalar.  Internal to this folder, its tests and the benchmark. */
+ * There are three ways, with the same results bit for bit, in the order in which they are taken: our eight
+ * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time; lib25519's batches
+ * (cr_x25519_lib25519.h), half of it, where that library is installed and has vectors for this processor; and
+ * libcrypto's, one product at a time.  None has a branch or an index that depends on a scalar.  Internal to
+ * this folder, its tests and the benchmark. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +12,18 @@
 #include "cr_secret.h"
 #include "cr_x25519.h"
 
-/* The environment variable that forces one of them: "openssl" or "avx512". */
+/* The environment variable that forces one of them: "avx512", "lib25519" or "openssl". */
 #define CR_X25519_VARIABLE "TOMBOLA_X25519"
 
-/* The way is chosen at the first product, or here; *line says which, for people.  CM_EUSAGE when the variable
+/* The way is chosen at the first product, or here, which may load a library; *line says which, for people.
+ * CM_EUSAGE when the variable
  * has another value, or names what this machine lacks. */
 CM_CHECK enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err);
 /* The way in use, by the variable's value for it. */
 const char *cr_x25519_way(void);
 /* Force a way by the variable's value, for tests and measurements: no other thread may be computing.  false,
  * and nothing changes, when this machine does not have it. */
-bool cr_x25519_use(const char *way);
+bool cr_x25519_use(const char *name);
 
 /* out[i] = k's secret * point[i] for any n.  good[i] is false when point[i] has low order (RFC 7748 section
  * 6.1); out[i] is zero then.  CM_EINTERNAL only. */

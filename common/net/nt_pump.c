@@ -140,13 +140,13 @@ static void receive(struct nt_conn *c)
 	rc = nt_tls_feed(c->tls, c->in, c->in_len, &plain, &c->wire, &err);
 	if (c->step == NT_CONN_HANDSHAKE && nt_tls_ready(c->tls))
 		enter(c);
-	if (c->step == NT_CONN_OPEN && plain.len > 0 && !c->close_wanted && c->handler.on_data)
+	if (c->step == NT_CONN_OPEN && plain.len > 0 && !nt_conn_closing(c) && c->handler.on_data)
 		c->handler.on_data(c, c->user, plain.data, plain.len);
 	cm_buf_fini(&plain);
-	/* err is CM_OK for the peer's close_notify.  An owner that closed at the peer's last words has the
+	/* err is CM_OK for the peer's close_notify.  An owner that ended it at the peer's last words has the
 	 * reason. */
 	if (rc != CM_OK || nt_tls_closed(c->tls))
-		nt_conn_end(c, c->close_wanted ? &c->why : &err);
+		nt_conn_end(c, nt_conn_closing(c) ? &c->why : &err);
 }
 
 /* Encrypt what fits one write. */

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cm_clock.h"
 
 #define FIRST_FD 3 /* SD_LISTEN_FDS_START */
 
@@ -55,13 +56,10 @@ void nt_service_notify(const char *state)
 
 void nt_service_reloading(void)
 {
-	struct timespec now;
 	char text[80];
 
 	/* In microseconds: a time rounded to before the manager's own would not count. */
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	(void)snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-		(uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+	(void)snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, cm_clock_mono_ns() / 1000);
 	nt_service_notify(text);
 }
 

@@ -44,12 +44,9 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 	       a->request.epsilon0 <= b->request.epsilon0;
 }
 
-/* Choose for round i at this cost, or take the choice of an equal one. */
-static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *err)
+struct pl_need pl_need_of(const struct pl_plan *p, const struct pl_round *r, double cost)
 {
-	const struct pl_plan *p = w->plan;
-	const struct pl_round *r = &p->round[i];
-	struct pl_need need = { .query = &r->query,
+	return (struct pl_need){ .query = &r->query,
 		.reports = r->min_reports,
 		.honest = rd_honest(r->min_reports, p->honest_fraction, p->colluders),
 		.epsilon = cost,
@@ -58,6 +55,14 @@ static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *e
 		.max_bytes = r->max_bytes,
 		.shuffler = r->shuffler,
 		.noise_delta = pl_noise_delta(p) };
+}
+
+/* Choose for round i at this cost, or take the choice of an equal one. */
+static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *err)
+{
+	const struct pl_plan *p = w->plan;
+	const struct pl_round *r = &p->round[i];
+	const struct pl_need need = pl_need_of(p, r, cost);
 
 	*w->at = r;
 	w->cost[i] = cost;

@@ -72,9 +72,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 	if (!pl_search_make(s, o, m, s->steps, &c) && !pl_search_make(s, o, m, s->top, &c) &&
 		!pl_search_make(s, o, m, 0, &c))
 		return false;
-	if (o->slots > 0 && c.bytes > s->need->max_bytes)
-		return false;
-	each = o->row->device->record_len(&c.randomizer) + (uint64_t)CR_HPKE_OVERHEAD;
+	each = c.bytes / (m + 1); /* of several slots, a message to each */
 	most = s->need->max_bytes / each;
 	if (most == 0)
 		return false;
@@ -206,7 +204,9 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 		struct pl_option o = { .row = row };
 		struct pl_candidate c;
 
-		if (answers(row, n) && pl_search_make(s, &o, 0, s->steps, &c) && c.bytes < least)
+		if (answers(row, n) &&
+			(pl_search_make(s, &o, 0, s->steps, &c) || pl_search_make(s, &o, 0, 0, &c)) &&
+			c.bytes < least)
 			least = c.bytes;
 	}
 	if (least == UINT64_MAX)
@@ -234,8 +234,10 @@ static void consider_blankets(struct pl_search *s, const struct pt_protocol *row
 /* Of several slots each has three digits of its share. */
 static bool local_binds(const struct pl_need *need, const struct pl_candidate *best)
 {
-	if (best->request.slots > 1)
-		return best->randomizer.row->epsilon0(&best->randomizer) >= need->epsilon0 * 0.99;
+	double all = best->randomizer.row->epsilon0(&best->randomizer);
+
+	if (best->request.slots > 1 || all > 1.5 * best->request.epsilon0)
+		return all >= need->epsilon0 * 0.99;
 	return isfinite(need->epsilon0) && best->request.epsilon0 >= fmin(need->epsilon0, PT_EPSILON0_MAX);
 }
 

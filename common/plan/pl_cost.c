@@ -72,8 +72,7 @@ void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 		if (!pl_repeats(p, i) && pt_needs_shuffler(&p->round[i].randomizer))
 			(void)fprintf(out,
 				"round %u (%s): its guarantee rests on the shuffler adding %s%llu messages "
-				"of "
-				"its own\n",
+				"of its own\n",
 				p->round[i].number, p->round[i].query.name,
 				p->round[i].randomizer.shuffler.dummies > 0 ? "" : "up to ",
 				(unsigned long long)pt_shuffler_most(&p->round[i].randomizer));

@@ -131,10 +131,10 @@ static const struct cf_row round_rows[] = {
 	{ .key = "none",
 		.type = CF_WORD,
 		.offset = offsetof(struct pl_raw_round, none),
-		.help = "how a device without a valid reading takes part: \"symbol\": counted apart, as one "
-			"more value, the default where the protocol can; \"even\": as a value drawn evenly; "
-			"a number "
-			"of the range, the middle by default; \"category:TEXT\" of a histogram or of sets" },
+		.help = "how a device without a valid reading takes part: \"symbol\": counted apart, as "
+			"one more value, the default where the protocol can; \"even\": as a value drawn "
+			"evenly; a number of the range, the middle by default; \"category:TEXT\" of a "
+			"histogram or of sets" },
 	{ .key = "dimension",
 		.type = CF_INT,
 		.offset = offsetof(struct pl_raw_round, dimension),

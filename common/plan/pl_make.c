@@ -172,8 +172,7 @@ enum cm_rc pl_plan_size_check(const struct pl_plan *p, struct cm_err *err)
 	if (rc == CM_OK && size > PR_PLAN_MAX)
 		rc = cm_fail(err, CM_ECONFIG,
 			"the plan cannot be signed: its %zu rounds with their lists of values take %zu "
-			"bytes, a plan "
-			"has %u at most",
+			"bytes, a plan has %u at most",
 			p->rounds, size, PR_PLAN_MAX);
 	making_fini(&m);
 	return rc;

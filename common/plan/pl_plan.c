@@ -161,37 +161,68 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 	if (take_rounds(c, raw, out) != CM_OK)
 		return c->first->code;
 	check_names(c, out);
-	if (c->found == 0)
+	if (c->found == 0 && !c->open)
 		choose_protocols(c, out);
-	if (c->found == 0)
+	if (c->found == 0 && !c->open)
 		check_losses(c, out);
-	if (c->found == 0)
+	if (c->found == 0 && !c->open)
 		check_size(c, out);
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
-static enum cm_rc parse(const uint8_t *bytes, size_t n, const char *name, const char *kept, FILE *faults,
-	struct pl_plan *out, struct cm_err *err)
+/* A plan whose numbers are still to be found is nobody's plan. */
+static enum cm_rc refuse_wishes(struct pl_checker *c, const char *text, size_t n)
 {
-	struct pl_checker c = { .name = name, .kept = kept, .faults = faults, .first = err };
+	struct pl_wishes wishes;
+	bool ok = pl_wishes_find(text, n, &wishes);
+
+	for (size_t i = 0; i < wishes.n; i++)
+		pl_fault(c, wishes.wish[i].line,
+			"'%s' is still %.*s: `tombola plan optimise` finds the number",
+			pl_open_name(wishes.wish[i].key), (int)wishes.wish[i].bytes,
+			text + wishes.wish[i].begin);
+	pl_wishes_fini(&wishes);
+	if (!ok)
+		return cm_fail(c->first, CM_EINTERNAL, "out of memory");
+	return c->found == 0 ? CM_OK : c->first->code;
+}
+
+/* A 1 in the place of each wish: lines stay where they are. */
+static void fill_with_ones(char *text, const struct pl_wishes *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		memset(text + w->wish[i].begin, ' ', w->wish[i].bytes);
+		text[w->wish[i].begin] = '1';
+	}
+}
+
+static enum cm_rc parse(
+	struct pl_checker *c, const uint8_t *bytes, size_t n, struct pl_plan *out, struct cm_err *err)
+{
 	struct pl_raw_plan raw = { 0 };
 	char *text;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
+	c->first = err;
 	memset(out, 0, sizeof *out);
 	/* A NUL would end the text early, and the digest would cover what nobody reads. */
 	if (memchr(bytes, 0, n))
-		return cm_fail(err, CM_ECONFIG, "%s: holds a NUL byte", name);
+		return cm_fail(err, CM_ECONFIG, "%s: holds a NUL byte", c->name);
 	text = malloc(n + 1);
 	if (!text)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(text, bytes, n);
 	text[n] = '\0';
 	cr_sha256(bytes, n, out->digest);
-	rc = cf_parse(text, name, pl_plan_keys, &raw, &c.file, faults, err);
+	if (c->open)
+		fill_with_ones(text, c->open);
+	else
+		rc = refuse_wishes(c, text, n);
 	if (rc == CM_OK)
-		rc = take_plan(&c, &raw, out);
-	cf_file_free(c.file);
+		rc = cf_parse(text, c->name, pl_plan_keys, &raw, &c->file, c->faults, err);
+	if (rc == CM_OK)
+		rc = take_plan(c, &raw, out);
+	cf_file_free(c->file);
 	cf_free(pl_plan_keys, &raw);
 	free(text);
 	return rc;
@@ -200,7 +231,17 @@ static enum cm_rc parse(const uint8_t *bytes, size_t n, const char *name, const 
 enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults, struct pl_plan *out,
 	struct cm_err *err)
 {
-	return parse(bytes, n, name, NULL, faults, out, err);
+	struct pl_checker c = { .name = name, .faults = faults };
+
+	return parse(&c, bytes, n, out, err);
+}
+
+enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const char *name, const struct pl_wishes *open,
+	FILE *faults, struct pl_plan *out, struct cm_err *err)
+{
+	struct pl_checker c = { .name = name, .open = open, .faults = faults };
+
+	return parse(&c, bytes, n, out, err);
 }
 
 enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err)
@@ -216,6 +257,7 @@ enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err
 enum cm_rc pl_plan_load_kept(
 	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err)
 {
+	struct pl_checker c = { .name = path, .kept = kept, .faults = faults };
 	struct cm_buf b;
 	enum cm_rc rc;
 
@@ -224,7 +266,7 @@ enum cm_rc pl_plan_load_kept(
 	rc = cm_file_read(path, PL_FILE_MAX, &b, err);
 	if (rc == CM_OK)
 		rc = b.len == 0 ? cm_fail(err, CM_ECONFIG, "%s: is empty", path)
-				: parse(b.data, b.len, path, kept, faults, out, err);
+				: parse(&c, b.data, b.len, out, err);
 	cm_buf_fini(&b);
 	return rc;
 }

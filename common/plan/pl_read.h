@@ -3,6 +3,7 @@
 
 #include "cf_conf.h"
 #include "pl_plan.h"
+#include "pl_wish.h"
 
 /* The values as in the file: pl_plan_keys says which key sets which field, with units and ranges. */
 struct pl_raw_column {
@@ -45,6 +46,9 @@ struct pl_checker {
 	struct cf_file *file;
 	const char *name;
 	const char *kept; /* the file of what "auto" chose; NULL: none */
+	/* Of a plan that is to be optimised: its rounds with a wish get no randomizer, and nothing is chosen
+	 * or composed.  NULL: every round must have its numbers. */
+	const struct pl_wishes *open;
 	FILE *faults;
 	struct cm_err *first;
 	size_t found;
@@ -56,6 +60,10 @@ void pl_fault(struct pl_checker *c, int line, const char *fmt, ...) CM_PRINTF(3,
 void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e);
 /* Copy a name, which becomes part of file names, tables and signed documents. */
 void pl_take_name(struct pl_checker *c, int line, const char *key, const char *text, char *out, size_t room);
+
+/* Read the plan, whose text is read with a 1 in place of every wish, for pl_optimise. */
+CM_CHECK enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const char *name,
+	const struct pl_wishes *open, FILE *faults, struct pl_plan *out, struct cm_err *err);
 
 /* Line on which a key of this round is written; the line of the round if the key is absent. */
 int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key);

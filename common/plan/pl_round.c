@@ -198,7 +198,7 @@ static void take_protocol(
 		take_noise(c, plan, raw, r);
 	else
 		take_blanket(c, raw, r);
-	if (c->found > 0)
+	if (c->found > 0 || pl_wish_of(c->open, r->item))
 		return;
 	if (pt_derive(r->protocol, &r->query, &r->request, &r->randomizer, &e) != CM_OK) {
 		pl_fault_of(c, r->line, &e);

@@ -37,7 +37,9 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 	unsigned slots = 0, size_of = (unsigned)pt_parameter(&r->randomizer, "size");
 
 	pt_parameters_each(&r->randomizer, add_slots, &slots);
-	if (slots > 0)
+	if (slots > r->randomizer.row->messages(&r->randomizer))
+		n += (size_t)snprintf(out + n, room - n, ", 1 of %u slots", slots);
+	else if (slots > 0)
 		n += (size_t)snprintf(out + n, room - n, " in %u slot%s", slots, slots == 1 ? "" : "s");
 	else if (r->query.kind & (QY_MEAN | QY_SUM | QY_QUANTILES))
 		n += (size_t)snprintf(out + n, room - n, ", %u levels",
@@ -226,8 +228,13 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
 	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
-	puts("error: root mean square; of a count half in an average category, half in one that a tenth "
-	     "holds, of a vector over its coordinates");
+	puts("error: root mean square, of a number in its unit; of counts half in an average category and "
+	     "half "
+	     "in one of a tenth of the devices; of a vector over its coordinates");
+	if (run < p->rounds)
+		puts("to fit them all: write \"weight 1\" in place of their epsilon0 or dummies, and "
+		     "`tombola plan "
+		     "optimise` finds the numbers");
 	print_trust(p);
 	print_statements(p);
 }

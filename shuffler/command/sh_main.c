@@ -6,6 +6,7 @@
 
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_heap.h"
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "cm_oom.h"
@@ -350,6 +351,7 @@ int main(int argc, char **argv)
 		.machine = cr_hpke_begin,
 	};
 
+	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);
 	return cm_cli_main(&program, argc, argv);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sh_permute.h"
+
 #define COUNT_LEN (SH_TAG_LEN + 4u)
 
 _Static_assert(sizeof(struct sh_tag) == 2 * (size_t)SH_TAG_LEN, "tags are stored as they lie in memory");
@@ -81,7 +83,7 @@ size_t sh_batch_bytes(const struct sh_batch *b)
 
 static int by_tag(const void *a, const void *b)
 {
-	return memcmp(a, b, SH_TAG_LEN); /* both structs begin with the tag */
+	return memcmp(a, b, SH_TAG_LEN); /* sh_count begins with the tag */
 }
 
 /* Merge counts of one certificate in the sorted array; returns the number left. */
@@ -98,13 +100,15 @@ static size_t merge(struct sh_count *c, size_t n)
 	return left;
 }
 
-enum cm_rc sh_batch_tag_row(struct sh_batch *b, struct cm_buf *out, struct cm_err *err)
+enum cm_rc sh_batch_tag_row(
+	struct sh_batch *b, const struct cr_rng *rng, struct cm_buf *out, struct cm_err *err)
 {
 	size_t tags = sh_batch_submissions(b), counts = b->counts.len / sizeof(struct sh_count);
 	struct sh_count *count = (struct sh_count *)(void *)b->counts.data;
 
+	/* Hides the order of arrival, as sorting would, at a tenth of its cost. */
 	if (tags > 0)
-		qsort(b->tags.data, tags, sizeof(struct sh_tag), by_tag);
+		sh_permute(b->tags.data, tags, sizeof(struct sh_tag), rng);
 	if (counts > 0) {
 		qsort(count, counts, sizeof *count, by_tag);
 		counts = merge(count, counts);

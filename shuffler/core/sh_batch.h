@@ -5,6 +5,7 @@
 
 #include "cm_buf.h"
 #include "cr_hash.h"
+#include "cr_rand.h"
 #include "sh_tags.h"
 
 struct sh_batch {
@@ -34,9 +35,10 @@ size_t sh_batch_messages(const struct sh_batch *b);
 size_t sh_batch_submissions(const struct sh_batch *b);
 size_t sh_batch_bytes(const struct sh_batch *b);
 
-/* Append one plain text to `out`, to be encrypted: u32 number of tags, u32 number of counts, the tags sorted
- * by value, the counts merged and sorted (tag, u32). */
-CM_CHECK enum cm_rc sh_batch_tag_row(struct sh_batch *b, struct cm_buf *out, struct cm_err *err);
+/* Append one plain text to `out`, to be encrypted: u32 number of tags, u32 number of counts, the tags in
+ * uniformly random order, the counts merged and sorted (tag, u32). */
+CM_CHECK enum cm_rc sh_batch_tag_row(
+	struct sh_batch *b, const struct cr_rng *rng, struct cm_buf *out, struct cm_err *err);
 /* Parse that text and add its tags and counts to a round's.  CM_EDATA: it is malformed, has a tag twice, or
  * exceeds the room. */
 CM_CHECK enum cm_rc sh_batch_tag_row_load(

@@ -203,7 +203,7 @@ static enum cm_rc verify(const struct sh_core *c, struct cr_span bytes, struct c
 		0, "%.190s", err->msg);
 }
 
-/* Every check on a descriptor that is not known yet.  lost: it will be void at once. */
+/* Every check on a descriptor that is not known yet.  lost: it ends at once (end_lost). */
 static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct cr_span bytes, bool lost,
 	int64_t now_ms, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
 {
@@ -231,34 +231,49 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 	return rc;
 }
 
+/* The round counts from now on, as a try of its entry and as the newest that was served. */
+static enum cm_rc count(struct sh_core *c, const struct rd_descriptor *d, const struct rd_verdict *verdict,
+	struct cm_err *err)
+{
+	struct sh_plan *plan = sh_plans_find(c->plans, d->plan_hash);
+
+	c->last_sequence = d->sequence;
+	if (plan && verdict->adaptive)
+		plan->share = verdict->share_total;
+	return sh_plans_began(c->plans, d, err);
+}
+
 /* A round that was judged begins; *d is taken over. */
 static enum cm_rc begin(struct sh_core *c, struct rd_descriptor *d, const struct sh_announce *a,
 	const struct cr_rng *rng, const struct rd_verdict *verdict, struct cm_err *err)
 {
-	uint64_t sequence = d->sequence;
-
 	cr_rng_point("round", d->sequence, 0);
 	enum cm_rc rc = sh_round_new(&c->conf.env, d, a->descriptor.data, a->descriptor.len,
 		a->signature.data, rng, &c->round[c->rounds], err);
-	if (rc != CM_OK)
-		return rc;
-	c->last_sequence = sequence;
-	const struct rd_descriptor *begun = &c->round[c->rounds++]->d;
-	struct sh_plan *plan = sh_plans_find(c->plans, begun->plan_hash);
-	if (plan && verdict->adaptive)
-		plan->share = verdict->share_total;
-	return sh_plans_began(c->plans, begun, err);
+
+	return rc == CM_OK ? count(c, &c->round[c->rounds++]->d, verdict, err) : rc;
 }
 
-/* It had been taken by a state that is lost, with reports that were acknowledged: it ends in a VOID manifest,
- * with which those who took part may be asked again.  The ledger has no charge for it, so nothing of it was
- * released. */
-static enum cm_rc end_lost(struct sh_core *c, struct cm_err *err)
+/* A state that is lost had taken this round, with reports that were acknowledged.  Nobody knows how far that
+ * state went: it may have sealed the round, and clients may hold the manifest.  So nothing is signed here: a
+ * VOID manifest would contradict that one, and would let devices answer an entry again that was released. The
+ * round ends without a manifest, which spends its entry. */
+static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, const struct sh_announce *a,
+	const struct rd_verdict *verdict, struct cm_err *err)
 {
-	struct sh_round *r = sh_core_collecting(c);
+	const struct sh_store *store = c->conf.env.store;
+	struct sh_row row = { .sequence = d->sequence,
+		.state = SH_ERASED,
+		.descriptor = a->descriptor,
+		.signature = a->signature };
 
-	r->cancelled = true;
-	return sh_core_seal(c, r, NULL, err);
+	memcpy(row.round_id, d->round_id, PR_ROUND_ID_LEN);
+	enum cm_rc rc = store->row_put(store->ctx, &row, err);
+	if (rc == CM_OK)
+		rc = count(c, d, verdict, err);
+	if (rc == CM_OK)
+		sh_plans_ended(c->plans, d, NULL);
+	return rc == CM_OK && d->payload_size > 0 ? sh_core_drop_payload(c, d->payload_hash, err) : rc;
 }
 
 enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int64_t now_ms,
@@ -280,14 +295,14 @@ enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int6
 		rd_descriptor_fini(&d);
 		return rc;
 	}
-	out->lost = CM_CHECKED("shuffler.lost") && a->again;
+	out->lost = CM_CHECKED("shuffler.lost") && (a->again || sh_core_heads_reach(c, &d));
 	rc = judge(c, &d, a->descriptor, out->lost, now_ms, &out->verdict, no, err);
-	if (rc != CM_OK) {
-		rd_descriptor_fini(&d);
-		return rc;
-	}
-	rc = begin(c, &d, a, rng, &out->verdict, err);
-	return rc == CM_OK && out->lost ? end_lost(c, err) : rc;
+	if (rc == CM_OK && !out->lost)
+		return begin(c, &d, a, rng, &out->verdict, err);
+	if (rc == CM_OK)
+		rc = end_lost(c, &d, a, &out->verdict, err);
+	rd_descriptor_fini(&d);
+	return rc;
 }
 
 /* ---- For status ---- */

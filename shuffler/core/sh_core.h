@@ -127,8 +127,8 @@ struct sh_announced {
 	/* The loss of the round; filled for a new round that passed the checks before it.  In mode plan: as
 	 * the analyzer states it, and the slices of all plans against the policy's budget. */
 	struct rd_verdict verdict;
-	bool lost; /* a state that is lost accepted the round before; it is void, because its reports are
-		    * lost, too */
+	bool lost; /* a state that is lost accepted the round before, and its reports are lost, too: it ends
+		    * here without a manifest, and its entry is spent */
 };
 /* Process an Announce.  BUSY while the round waits for sh_core_compose. */
 CM_CHECK enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int64_t now_ms,

@@ -161,6 +161,13 @@ enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, 
 
 /* ---- What follows ---- */
 
+bool sh_core_heads_reach(const struct sh_core *c, const struct rd_descriptor *d)
+{
+	const struct sh_head_row *longest = sh_heads_longest(&c->heads);
+
+	return longest && longest->seq > d->ledger_seq;
+}
+
 enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)
 {
 	if (!c->loss.waits)
@@ -177,8 +184,7 @@ enum cm_rc sh_core_check_fork(const struct sh_core *c, struct sh_refusal *no)
 		return CM_OK;
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, 0,
 		"ledger record %llu is another than a client holds the analyzer's signature on: restored "
-		"from "
-		"an older copy?",
+		"from an older copy?",
 		(unsigned long long)c->lacking.seq);
 }
 
@@ -192,8 +198,7 @@ enum cm_rc sh_core_check_heads(const struct sh_core *c, struct sh_refusal *no)
 		return rc;
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_LEDGER, 0,
 		"a client holds the analyzer's signature on ledger record %llu, known here are %llu: "
-		"restored "
-		"from an older copy?",
+		"restored from an older copy?",
 		(unsigned long long)c->lacking.seq, (unsigned long long)sh_core_witness(c).seq);
 }
 

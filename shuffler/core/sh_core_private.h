@@ -66,10 +66,6 @@ CM_CHECK enum cm_rc sh_core_drop_payload(
 CM_CHECK enum cm_rc sh_core_check_payload(
 	const struct sh_core *c, const struct rd_descriptor *d, struct sh_refusal *no);
 
-/* sh_core_task.c: sh_round_seal of the collecting round, and what follows from it; r may be gone then. */
-CM_CHECK enum cm_rc sh_core_seal(
-	struct sh_core *c, struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
-
 /* Erase rounds that the ledger has voided, or has settled without their release.  A collecting round is
  * erased after its last commit. */
 CM_CHECK enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err);
@@ -79,6 +75,9 @@ CM_CHECK enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_heads_start(struct sh_core *c, struct cm_err *err);
 void sh_core_heads_judge(struct sh_core *c);
 void sh_core_heads_fini(struct sh_core *c);
+/* Whether a client has stated this descriptor, or one that the ledger reserved later.  A round that is not in
+ * the store although clients have seen it was served by a state that is lost. */
+bool sh_core_heads_reach(const struct sh_core *c, const struct rd_descriptor *d);
 /* Refuse to announce or release (CM_EPROTO with *no).  check_fork: a client holds a record that contradicts
  * the witnessed ledger.  check_heads: that, or the ledger lacks a stated record, or more clients must state
  * theirs. */

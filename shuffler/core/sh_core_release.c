@@ -19,7 +19,7 @@ enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id, size_t r
 		return sh_core_not_found(no);
 	if (rc == CM_OK && out->len == 0)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
-			"this round was given up before it was released");
+			"this round was lost or given up here, and has no manifest");
 	return rc;
 }
 

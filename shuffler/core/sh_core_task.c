@@ -149,6 +149,20 @@ static enum cm_rc run_seal(struct sh_task *t, const struct cr_rng *rng, struct c
 	return sh_round_roots(t->round, &t->buckets, err);
 }
 
+/* sh_round_seal of the collecting round, and what follows from it; r may be gone then. */
+static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
+{
+	enum cm_rc rc = sh_round_seal(r, buckets, err);
+
+	if (rc != CM_OK)
+		return rc;
+	const struct cr_span manifest = { r->manifest.data, r->manifest.len };
+	sh_plans_ended(c->plans, &r->d, r->state == SH_VOID ? &manifest : NULL);
+	if (r->state == SH_SEALED)
+		return sh_core_keep_proofs(c, r->d.round_id, r->seal_ms, err);
+	return sh_core_forget(c, r, err);
+}
+
 static enum cm_rc end_seal(
 	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err)
 {
@@ -162,22 +176,9 @@ static enum cm_rc end_seal(
 	done->participants = r->intake.participants;
 	memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
 	t->buckets = NULL; /* taken over */
-	enum cm_rc rc = sh_core_seal(c, r, buckets, err);
+	enum cm_rc rc = seal(c, r, buckets, err);
 	done->is_void = rc == CM_OK && !sh_core_find(c, round_id);
 	return rc;
-}
-
-enum cm_rc sh_core_seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
-{
-	enum cm_rc rc = sh_round_seal(r, buckets, err);
-
-	if (rc != CM_OK)
-		return rc;
-	const struct cr_span manifest = { r->manifest.data, r->manifest.len };
-	sh_plans_ended(c->plans, &r->d, r->state == SH_VOID ? &manifest : NULL);
-	if (r->state == SH_SEALED)
-		return sh_core_keep_proofs(c, r->d.round_id, r->seal_ms, err);
-	return sh_core_forget(c, r, err);
 }
 
 /* ---- Begin, run, end ---- */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cr_secret.h"
 
 #define BUSY_RETRY_MS 250u
+#define AHEAD         16u /* tags computed ahead of the judging */
 
 enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, const struct rd_descriptor *d,
 	struct sh_limits limits, struct cm_err *err)
@@ -92,10 +94,11 @@ static enum cm_rc check_tags(const struct sh_intake *in, const struct sh_submit 
 	return CM_OK;
 }
 
-/* One submission, borrowed. */
+/* One submission, borrowed, and its device's tag. */
 struct one {
 	const uint8_t *pseudonym, *sealed;
 	size_t len;
+	uint8_t tag[SH_TAG_LEN];
 };
 
 static void add_digest(const struct sh_intake *in, const struct one *o, struct sh_tag *tag)
@@ -105,12 +108,11 @@ static void add_digest(const struct sh_intake *in, const struct one *o, struct s
 
 /* Adds the submission to the gathering batch when it is new and may come in.  `room`: may the certificate
  * have another device in the round?  The sealed bytes are hashed only where the outcome depends on them. */
-static Tombola__V1__Outcome judge(
-	struct sh_intake *in, const uint8_t key_hash[32], const struct one *o, bool late, bool room)
+static Tombola__V1__Outcome judge(struct sh_intake *in, const struct one *o, bool late, bool room)
 {
 	struct sh_tag tag = { .digest = { 0 } };
 
-	sh_vault_tag(in->vault, key_hash, o->pseudonym, tag.tag);
+	memcpy(tag.tag, o->tag, sizeof tag.tag);
 	bool seen = sh_tags_find(&in->tags, &tag) != SH_SEEN_NEVER;
 	if (seen) {
 		add_digest(in, o, &tag);
@@ -138,10 +140,36 @@ static uint64_t most_devices(const struct sh_intake *in, const struct cr_identit
 	return peer->devices < in->limits.most_of_one ? peer->devices : in->limits.most_of_one;
 }
 
+/* had: devices that the certificate has in the round already.  Tags are computed a few ahead of the judging,
+ * so that the table's memory is there when it is asked. */
+static void judge_all(struct sh_intake *in, const struct sh_submit *s, size_t n, bool late, uint64_t had,
+	uint8_t outcomes[PR_SUBMISSIONS_MAX])
+{
+	size_t each = in->messages_each * in->message_len, before = sh_batch_submissions(&in->gathering);
+	uint64_t most = most_devices(in, s->peer);
+	struct one ahead[AHEAD];
+
+	for (size_t i = 0; i < n; i += AHEAD) {
+		size_t some = n - i < AHEAD ? n - i : AHEAD;
+		for (size_t j = 0; j < some; j++) {
+			struct one *o = &ahead[j];
+			*o = (struct one){ s->pseudonyms + (i + j) * PR_PSEUDONYM_LEN,
+				s->sealed + (i + j) * each, each, { 0 } };
+			sh_vault_tag(in->vault, s->peer->key_hash, o->pseudonym, o->tag);
+			sh_tags_expect(&in->tags, o->tag);
+		}
+		for (size_t j = 0; j < some; j++) {
+			uint64_t added = sh_batch_submissions(&in->gathering) - before;
+			outcomes[i + j] = (uint8_t)judge(in, &ahead[j], late, had + added < most);
+		}
+	}
+	cr_wipe(ahead, sizeof ahead);
+}
+
 enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
 	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err)
 {
-	size_t each = in->messages_each * in->message_len, before = sh_batch_submissions(&in->gathering);
+	size_t before = sh_batch_submissions(&in->gathering);
 	struct sh_count added = { .n = 0 };
 
 	enum cm_rc rc = check_lengths(in, s, n, no);
@@ -165,13 +193,8 @@ enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int
 	if (!certificate)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	bool late = in->closed || now_ms >= in->deadline_ms;
-	uint64_t most = most_devices(in, s->peer);
-	for (size_t i = 0; i < *n; i++) {
-		const struct one one = { s->pseudonyms + i * PR_PSEUDONYM_LEN, s->sealed + i * each, each };
-		outcomes[i] = (uint8_t)judge(
-			in, s->peer->key_hash, &one, late, (uint64_t)certificate->n + added.n < most);
-		added.n = (uint32_t)(sh_batch_submissions(&in->gathering) - before);
-	}
+	judge_all(in, s, *n, late, certificate->n, outcomes);
+	added.n = (uint32_t)(sh_batch_submissions(&in->gathering) - before);
 	if (added.n > 0 && certificate->n == 0) {
 		uint8_t name[CR_HASH_LEN];
 		sh_standing_name(s->peer->key_hash, name);

@@ -80,8 +80,7 @@ const struct cf_row sh_policy_rows[] = {
 		.min = 1e-6,
 		.max = 1,
 		.help = "share of a round's target that the devices of one certificate may be, 1.0: all of "
-			"it "
-			"(a site with one gateway)" },
+			"it (a site with one gateway)" },
 	{ .key = "protocols",
 		.type = CF_STRINGS,
 		.offset = FIELD(protocols),
@@ -108,15 +107,13 @@ const struct cf_row sh_policy_rows[] = {
 		.max = PR_PAYLOAD_MAX,
 		.fallback = "16777216",
 		.help = "bytes of a round's payload at most, which this shuffler stores and gives to "
-			"clients; "
-			"0: none" },
+			"clients; 0: none" },
 	{ .key = "accept_adaptive",
 		.type = CF_BOOL,
 		.offset = FIELD(accept_adaptive),
 		.fallback = "false",
-		.help = "take rounds of mode adaptive, which may follow from earlier answers; a filter keeps "
-			"the "
-			"budget" },
+		.help = "take rounds of mode adaptive, which may follow from earlier answers; a filter "
+			"keeps the budget" },
 	{ .key = "max_window",
 		.type = CF_DURATION,
 		.offset = FIELD(max_window_ms),

@@ -1,6 +1,6 @@
 /* sh_store.h - the interface to the shuffler's storage; no other file depends on how data is stored.
  *
- * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, random ids and
+ * Messages and tags arrive here encrypted (sh_vault.h); the store sees bucket numbers, ids and
  * lengths.  Every put and commit is durable (synced) when it returns CM_OK.  Any fault not named below is
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
@@ -33,10 +33,18 @@ struct sh_row {
 	struct cr_span charge;
 };
 
-/* The encrypted messages of one commit and bucket.  The id is random: it reveals neither time nor order. */
+/* The id of a block of a run: a commit of so many messages that it has a block for most buckets.  Runs are
+ * numbered from 0, and stored one after the other.  A store can so write a run in one piece, and still find
+ * the blocks of a bucket, of which other commits leave few.  The number says in which order runs came, and
+ * nothing of the order within a run; a smaller commit, which few devices may have made, has no number. */
+#define SH_RUN_LEAST           PR_BUCKETS_MAX /* messages */
+#define SH_RUN_BLOCK           (UINT64_C(1) << 63)
+#define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
+
+/* The encrypted messages of one commit and bucket. */
 struct sh_block {
 	uint32_t bucket;
-	uint64_t id; /* 63 bits */
+	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
 };
@@ -129,6 +137,8 @@ struct sh_store {
 	enum cm_rc (*data_open)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data,
 		struct cm_err *err);
 	void (*data_close)(void *data); /* accepts NULL */
+	/* Number that the next run has. */
+	uint64_t (*data_runs)(void *data);
 	/* Store the blocks and the tag row of one commit: all or none. */
 	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
 		struct cm_err *err);

@@ -60,6 +60,11 @@ static struct sh_tag *tag_slot(const struct sh_tags *t, const uint8_t tag[SH_TAG
 	return &t->slot[i];
 }
 
+void sh_tags_expect(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN])
+{
+	__builtin_prefetch(&t->slot[home(tag, t->slots)]);
+}
+
 enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag)
 {
 	const struct sh_tag *slot = tag_slot(t, tag->tag);

@@ -32,6 +32,8 @@ struct sh_tags {
 CM_CHECK enum cm_rc sh_tags_init(struct sh_tags *t, uint64_t most, struct cm_err *err);
 /* Wipe and free; accepts a zeroed struct. */
 void sh_tags_fini(struct sh_tags *t);
+/* Have memory fetched for a find of this tag that follows soon: a miss costs more than all else of a find. */
+void sh_tags_expect(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN]);
 enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag);
 /* Add a tag for which sh_tags_find returned SH_SEEN_NEVER; the caller keeps n <= most. */
 void sh_tags_add(struct sh_tags *t, const struct sh_tag *tag);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cm_fault.h"
-#include "cr_aead.h"
 #include "sh_permute.h"
 
 #define TAG_ROW  0xffffffffu /* replaces the bucket number in the associated data of a tag row */
@@ -33,12 +32,17 @@ static void set_up(struct sh_vault *v, const struct sh_store *store, const uint8
 	memcpy(v->round_id, round_id, PR_ROUND_ID_LEN);
 }
 
-static void set_key(struct sh_vault *v, struct cr_key *key)
+static enum cm_rc set_key(struct sh_vault *v, struct cr_key *key, struct cm_err *err)
 {
-	derive(key, v->round_id, "box", &v->box);
+	struct cr_key box;
+
+	derive(key, v->round_id, "box", &box);
 	derive(key, v->round_id, "tag", &v->tag);
 	derive(key, v->round_id, "permute", &v->order);
+	v->boxes = cr_boxes_new(&box);
+	cr_key_fini(&box);
 	cr_key_fini(key);
+	return v->boxes ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
@@ -54,12 +58,11 @@ enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *store, con
 	enum cm_rc rc = store->data_open(store->ctx, round_id, true, &v->data, err);
 	if (rc == CM_OK)
 		rc = cr_keyfile_create(key_dir, name, rng, &key, err);
-	if (rc != CM_OK) {
+	if (rc == CM_OK)
+		rc = set_key(v, &key, err);
+	if (rc != CM_OK)
 		sh_vault_close(v);
-		return rc;
-	}
-	set_key(v, &key);
-	return CM_OK;
+	return rc;
 }
 
 enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
@@ -73,8 +76,9 @@ enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const
 	enum cm_rc rc = cr_keyfile_load(key_dir, name, &key, err);
 	if (rc != CM_OK)
 		return rc;
-	set_key(v, &key);
-	rc = store->data_open(store->ctx, round_id, false, &v->data, err);
+	rc = set_key(v, &key, err);
+	if (rc == CM_OK)
+		rc = store->data_open(store->ctx, round_id, false, &v->data, err);
 	if (rc != CM_OK)
 		sh_vault_close(v);
 	return rc;
@@ -84,7 +88,7 @@ void sh_vault_close(struct sh_vault *v)
 {
 	if (v->data)
 		v->store->data_close(v->data);
-	cr_key_fini(&v->box);
+	cr_boxes_free(v->boxes);
 	cr_key_fini(&v->tag);
 	cr_key_fini(&v->order);
 	*v = (struct sh_vault){ 0 };
@@ -166,6 +170,9 @@ struct cutter {
 	const struct sh_batch *batch;
 	const uint32_t *only; /* the bucket that receives every message; NULL: a bucket is drawn for each */
 	const struct cr_rng *rng;
+	struct cr_nonces *nonces;
+	bool is_run; /* the commit is a run, of this number */
+	uint64_t run;
 	uint32_t *index; /* message numbers, grouped by bucket */
 	size_t *end;     /* end of each bucket's group in index */
 	uint32_t next;   /* next bucket to cut */
@@ -201,11 +208,16 @@ static enum cm_rc draw_buckets(struct cutter *c, struct cm_err *err)
 	return CM_OK;
 }
 
+static uint64_t random_id(const struct cr_rng *rng)
+{
+	return cr_rng_u64(rng) >> (64 - ID_BITS);
+}
+
 /* Encrypt plain into c->box as the body of a new block. */
-static enum cm_rc seal_block(struct cutter *c, uint32_t bucket, struct sh_block *out, struct cm_err *err)
+static enum cm_rc seal_block(
+	struct cutter *c, uint32_t bucket, uint64_t id, struct sh_block *out, struct cm_err *err)
 {
 	uint8_t aad[AAD_LEN];
-	uint64_t id = cr_rng_u64(c->rng) >> (64 - ID_BITS);
 	size_t len = c->plain.len + CR_BOX_OVERHEAD;
 
 	c->box.len = 0;
@@ -213,8 +225,8 @@ static enum cm_rc seal_block(struct cutter *c, uint32_t bucket, struct sh_block 
 	if (!body)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	make_aad(c->v, bucket, id, aad);
-	enum cm_rc rc =
-		cr_box_seal(&c->v->box, c->rng, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
+	enum cm_rc rc = cr_boxes_seal(
+		c->v->boxes, c->nonces, aad, sizeof aad, c->plain.data, c->plain.len, body, err);
 	*out = (struct sh_block){ .bucket = bucket, .id = id, .body = body, .len = len };
 	return rc;
 }
@@ -237,7 +249,8 @@ static enum cm_rc next_block(void *user, struct sh_block *out, struct cm_err *er
 			memcpy(c->plain.data + i * len, c->batch->sealed.data + c->index[start + i] * len,
 				len);
 		c->plain.len = n * len;
-		return seal_block(c, c->next++, out, err);
+		uint64_t id = c->is_run ? SH_RUN_ID(c->run, c->next) : random_id(c->rng);
+		return seal_block(c, c->next++, id, out, err);
 	}
 	return CM_EMORE;
 }
@@ -256,8 +269,9 @@ static void cutter_fini(struct cutter *c)
 static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_batch *batch,
 	const struct cr_rng *rng, struct cm_err *err)
 {
-	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng };
-	struct cutter t = { .v = v, .batch = batch, .rng = rng };
+	struct cr_nonces nonces;
+	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng, .nonces = &nonces };
+	struct cutter t = { .v = v, .batch = batch, .rng = rng, .nonces = &nonces };
 	struct sh_block tags;
 
 	for (struct cutter *each = &c; each; each = each == &c ? &t : NULL) {
@@ -265,9 +279,12 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 		cm_buf_init(&each->box, SIZE_MAX / 4);
 		each->plain.secret = 1;
 	}
-	enum cm_rc rc = sh_batch_tag_row(batch, &t.plain, err);
+	c.is_run = !only && sh_batch_messages(batch) >= SH_RUN_LEAST;
+	c.run = v->store->data_runs(v->data);
+	cr_nonces_draw(&nonces, rng);
+	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
-		rc = seal_block(&t, TAG_ROW, &tags, err);
+		rc = seal_block(&t, TAG_ROW, random_id(rng), &tags, err);
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
 	if (rc == CM_OK)
@@ -312,7 +329,7 @@ static enum cm_rc open_block(
 	if (!plain)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	make_aad(v, bucket, b->id, aad);
-	if (cr_box_open(&v->box, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
+	if (cr_boxes_open(v->boxes, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
 		return cm_fail(err, CM_EDATA, "a stored block is damaged");
 	out->len += b->len - CR_BOX_OVERHEAD;
 	return CM_OK;

@@ -1,11 +1,12 @@
 /* sh_vault.h - encrypts the messages and tags of a stored round, under a round key kept outside the store.
  *
  * Each accepted message goes to a uniformly random bucket.  The messages of one commit and bucket are
- * permuted and become one encrypted block with a random id.  Destroying the key file is the erasure: copies
+ * permuted and become one encrypted block.  Destroying the key file is the erasure: copies
  * of rows or of the write-ahead log that survive are unreadable.  I/O only through sh_store.h and
  * cr_keyfile. */
 #pragma once
 
+#include "cr_aead.h"
 #include "cr_secret.h"
 #include "sh_batch.h"
 #include "sh_store.h"
@@ -14,7 +15,8 @@ struct sh_vault {
 	const struct sh_store *store;
 	void *data;
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	struct cr_key box, tag, order; /* derived from the round key */
+	struct cr_boxes *boxes; /* under a key derived from the round key, as the next two */
+	struct cr_key tag, order;
 	uint32_t buckets;
 	size_t message_len; /* as stored: rd_message_len */
 };
@@ -55,7 +57,8 @@ void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 struct cr_rng_seeded *sh_vault_stream(
 	const struct sh_vault *v, const void *use, size_t len, struct cr_rng *out);
 
-/* Store a batch durably, in one transaction.  Any thread; rng is that thread's.  Sorts the batch's tags. */
+/* Store a batch durably, in one transaction.  Any thread; rng is that thread's.
+ * Reorders the batch's tags. */
 CM_CHECK enum cm_rc sh_vault_commit(
 	struct sh_vault *v, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 /* Store the whole batch in one bucket, replacing the bucket's contents, in one transaction. */

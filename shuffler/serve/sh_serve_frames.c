@@ -230,8 +230,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_VOID, 1);
 		cm_log(CM_LOG_ERROR,
 			"a round that was announced before is not known here: this state was restored from "
-			"an "
-			"older copy; reports that were acknowledged are lost, the round is void",
+			"an older copy; reports that were acknowledged are lost, the round's entry is spent",
 			CM_I("round", sh_core_newest(core)));
 	}
 	if (r && made.verdict.fits) {

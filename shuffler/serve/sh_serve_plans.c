@@ -51,9 +51,8 @@ void sh_serve_say_stated(const struct sh_core *core, enum sh_stated what)
 
 	if (what == SH_STATED_LACKING)
 		cm_log(CM_LOG_ERROR,
-			"a client holds the analyzer's signature on a ledger record that is not known here: "
-			"this "
-			"state, or the analyzer's ledger, was restored from an older copy",
+			"a client holds the analyzer's signature on a ledger record that is not known "
+			"here: this state, or the analyzer's ledger, was restored from an older copy",
 			CM_I("record", h.lacking), CM_I("ledger_seq", sh_core_witness(core).seq));
 	else if (what == SH_STATED_COUNTED)
 		cm_log(CM_LOG_WARN, "after the loss of this state clients are waited for",

@@ -212,8 +212,8 @@ static enum cm_rc check_version(sqlite3 *db, bool in_service, int64_t *version, 
 	if (tables == 1)
 		return cm_fail(err, CM_EDATA,
 			"%s: made by a version without plans: to go on, give the population a new name in "
-			"the "
-			"policies and the plan, and each party a new state_dir; this one is left as it is",
+			"the policies and the plan, and each party a new "
+			"state_dir; this one is left as it is",
 			sqlite3_db_filename(db, "main"));
 	return CM_OK;
 }
@@ -388,6 +388,7 @@ static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store 
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = sh_sqlite_data_close,
+		.data_runs = sh_sqlite_data_runs,
 		.data_commit = sh_sqlite_data_commit,
 		.data_replace = sh_sqlite_data_replace,
 		.data_bucket = sh_sqlite_data_bucket,

@@ -12,8 +12,11 @@
 #include "cm_file.h"
 #include "sh_sqlite_file.h"
 
+/* Blocks of runs are in `run`, by id without SH_RUN_BLOCK: always at its end, so that a commit writes whole
+ * pages and no other.  Blocks of other commits are in `block`, ordered by bucket. */
 static const char schema[] = "CREATE TABLE IF NOT EXISTS block(bucket INTEGER NOT NULL, id INTEGER NOT NULL,"
 			     " body BLOB NOT NULL, PRIMARY KEY(bucket, id)) WITHOUT ROWID;"
+			     "CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, body BLOB NOT NULL);"
 			     "CREATE TABLE IF NOT EXISTS tags(id INTEGER PRIMARY KEY, body BLOB NOT NULL);";
 
 /* Check the whole file once per restart: rows hidden by a damaged page would be missing from the release. */
@@ -21,7 +24,9 @@ static const char check[] = "PRAGMA quick_check(1)";
 
 struct round_data {
 	sqlite3 *db;
-	sqlite3_stmt *put_block, *put_tags, *get_bucket, *get_tags, *drop_bucket;
+	sqlite3_stmt *put_block, *put_run, *put_tags, *get_bucket, *get_run, *get_tags, *drop_bucket,
+		*drop_run;
+	uint64_t runs;
 };
 
 /* The path "ROUNDS/ID.db" + suffix, malloc'd. */
@@ -43,11 +48,10 @@ void sh_sqlite_data_close(void *data)
 
 	if (!d)
 		return;
-	(void)sqlite3_finalize(d->put_block);
-	(void)sqlite3_finalize(d->put_tags);
-	(void)sqlite3_finalize(d->get_bucket);
-	(void)sqlite3_finalize(d->get_tags);
-	(void)sqlite3_finalize(d->drop_bucket);
+	sqlite3_stmt *const all[] = { d->put_block, d->put_run, d->put_tags, d->get_bucket, d->get_run,
+		d->get_tags, d->drop_bucket, d->drop_run };
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		(void)sqlite3_finalize(all[i]);
 	(void)sqlite3_close(d->db);
 	free(d);
 }
@@ -60,7 +64,43 @@ static enum cm_rc open_file(const char *path, enum opening how, sqlite3 **db, st
 		return cm_fail(err, CM_ENOINPUT, "%s: is missing", path);
 	if (how == OPEN_READ)
 		return sh_sqlite_file_readonly(path, check, db, err);
-	return sh_sqlite_file(path, how == OPEN_CREATE ? NULL : check, schema, how == OPEN_CREATE, db, err);
+	enum cm_rc rc =
+		sh_sqlite_file(path, how == OPEN_CREATE ? NULL : check, schema, how == OPEN_CREATE, db, err);
+	/* A round that an earlier version began has no table of runs. */
+	return rc == CM_OK && how == OPEN_WRITE ? db_run(*db, schema, err) : rc;
+}
+
+/* Each commit left a row of tags, so a number above theirs is a damaged one; reading would not end. */
+static enum cm_rc count_runs(struct round_data *d, struct cm_err *err)
+{
+	int64_t most = 0, end = 0;
+
+	enum cm_rc rc = db_int(d->db, "SELECT count(*) FROM tags", &most, err);
+	if (rc == CM_OK)
+		rc = db_int(d->db, "SELECT max(id) + 1 FROM run", &end, err);
+	if (rc != CM_OK)
+		return rc;
+	if (end < 0 || end > most * (int64_t)PR_BUCKETS_MAX)
+		return cm_fail(err, CM_EDATA, "%s: damaged: a block of a run that there is not",
+			sqlite3_db_filename(d->db, "main"));
+	d->runs = ((uint64_t)end + PR_BUCKETS_MAX - 1) / PR_BUCKETS_MAX;
+	return CM_OK;
+}
+
+/* The statements about runs; a file that an earlier version made, opened for reading, has none. */
+static enum cm_rc prepare_runs(struct round_data *d, struct cm_err *err)
+{
+	int64_t there = 0;
+
+	enum cm_rc rc = db_int(d->db, "SELECT count(*) FROM sqlite_master WHERE name='run'", &there, err);
+	if (rc != CM_OK || there == 0)
+		return rc;
+	rc = db_prepare(d->db, "INSERT INTO run VALUES(?,?)", &d->put_run, err);
+	if (rc == CM_OK)
+		rc = db_prepare(d->db, "SELECT id, body FROM run WHERE id=?", &d->get_run, err);
+	if (rc == CM_OK)
+		rc = db_prepare(d->db, "DELETE FROM run WHERE id=?", &d->drop_run, err);
+	return rc == CM_OK ? count_runs(d, err) : rc;
 }
 
 static enum cm_rc open_data(const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], enum opening how,
@@ -83,6 +123,8 @@ static enum cm_rc open_data(const char *rounds, const uint8_t round_id[PR_ROUND_
 		rc = db_prepare(d->db, "SELECT id, body FROM tags ORDER BY id", &d->get_tags, err);
 	if (rc == CM_OK)
 		rc = db_prepare(d->db, "DELETE FROM block WHERE bucket=?", &d->drop_bucket, err);
+	if (rc == CM_OK)
+		rc = prepare_runs(d, err);
 	free(path);
 	if (rc != CM_OK) {
 		sh_sqlite_data_close(d);
@@ -104,19 +146,43 @@ enum cm_rc sh_sqlite_data_open_readonly(
 	return open_data(rounds, round_id, OPEN_READ, data, err);
 }
 
+/* Where a bucket's block of a run is. */
+static sqlite3_int64 row_of(uint64_t run, uint32_t bucket)
+{
+	return (sqlite3_int64)(SH_RUN_ID(run, bucket) & ~SH_RUN_BLOCK);
+}
+
+uint64_t sh_sqlite_data_runs(void *data)
+{
+	return ((const struct round_data *)data)->runs;
+}
+
+static enum cm_rc put_block(struct round_data *d, const struct sh_block *b, struct cm_err *err)
+{
+	bool run = (b->id & SH_RUN_BLOCK) != 0;
+	sqlite3_stmt *s = run ? d->put_run : d->put_block;
+	int at = 1;
+
+	if (!run)
+		(void)sqlite3_bind_int64(s, at++, b->bucket);
+	(void)sqlite3_bind_int64(s, at++, (sqlite3_int64)(b->id & ~SH_RUN_BLOCK));
+	db_bind(s, at, b->body, b->len);
+	return db_done(s, err);
+}
+
+/* *runs: how many there are afterwards. */
 static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *user,
-	const struct sh_block *tags, struct cm_err *err)
+	const struct sh_block *tags, uint64_t *runs, struct cm_err *err)
 {
 	struct sh_block b;
 	enum cm_rc rc;
 
 	while ((rc = next(user, &b, err)) == CM_OK) {
-		(void)sqlite3_bind_int64(d->put_block, 1, b.bucket);
-		(void)sqlite3_bind_int64(d->put_block, 2, (sqlite3_int64)b.id);
-		db_bind(d->put_block, 3, b.body, b.len);
-		rc = db_done(d->put_block, err);
+		rc = put_block(d, &b, err);
 		if (rc != CM_OK)
 			return rc;
+		if (b.id & SH_RUN_BLOCK)
+			*runs = (b.id & ~SH_RUN_BLOCK) / PR_BUCKETS_MAX + 1;
 	}
 	if (rc != CM_EMORE)
 		return rc;
@@ -125,22 +191,35 @@ static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *use
 	return db_done(d->put_tags, err);
 }
 
+static enum cm_rc empty_bucket(struct round_data *d, uint32_t bucket, struct cm_err *err)
+{
+	(void)sqlite3_bind_int64(d->drop_bucket, 1, bucket);
+	enum cm_rc rc = db_done(d->drop_bucket, err);
+	for (uint64_t run = 0; rc == CM_OK && run < d->runs; run++) {
+		(void)sqlite3_bind_int64(d->drop_run, 1, row_of(run, bucket));
+		rc = db_done(d->drop_run, err);
+	}
+	return rc;
+}
+
 /* bucket: the bucket to empty first; NULL: none. */
 static enum cm_rc commit(struct round_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {
+	uint64_t runs = d->runs;
+
 	enum cm_rc rc = db_run(d->db, "BEGIN IMMEDIATE", err);
 	if (rc != CM_OK)
 		return rc;
-	if (bucket) {
-		(void)sqlite3_bind_int64(d->drop_bucket, 1, *bucket);
-		rc = db_done(d->drop_bucket, err);
-	}
+	if (bucket)
+		rc = empty_bucket(d, *bucket, err);
 	if (rc == CM_OK)
-		rc = put_all(d, next, user, tags, err);
+		rc = put_all(d, next, user, tags, &runs, err);
 	if (rc == CM_OK)
 		rc = db_run(d->db, "COMMIT", err);
-	if (rc != CM_OK)
+	if (rc == CM_OK)
+		d->runs = runs;
+	else
 		db_rollback(d->db);
 	return rc;
 }
@@ -158,14 +237,15 @@ enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *
 }
 
 /* Hand every row (id, body) of a prepared query to fn. */
-static enum cm_rc each(sqlite3_stmt *stmt, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+static enum cm_rc each(
+	sqlite3_stmt *stmt, uint32_t bucket, uint64_t mark, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	enum cm_rc rc;
 
 	while ((rc = db_step(stmt, err)) == CM_OK) {
 		struct cr_span body = db_blob(stmt, 1);
 		struct sh_block b = { .bucket = bucket,
-			.id = (uint64_t)sqlite3_column_int64(stmt, 0),
+			.id = (uint64_t)sqlite3_column_int64(stmt, 0) | mark,
 			.body = body.data,
 			.len = body.len };
 		rc = fn(user, &b, err);
@@ -181,14 +261,19 @@ enum cm_rc sh_sqlite_data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, v
 	struct round_data *d = data;
 
 	(void)sqlite3_bind_int64(d->get_bucket, 1, bucket);
-	return each(d->get_bucket, bucket, fn, user, err);
+	enum cm_rc rc = each(d->get_bucket, bucket, 0, fn, user, err);
+	for (uint64_t run = 0; rc == CM_OK && run < d->runs; run++) {
+		(void)sqlite3_bind_int64(d->get_run, 1, row_of(run, bucket));
+		rc = each(d->get_run, bucket, SH_RUN_BLOCK, fn, user, err);
+	}
+	return rc;
 }
 
 enum cm_rc sh_sqlite_data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	struct round_data *d = data;
 
-	return each(d->get_tags, 0, fn, user, err);
+	return each(d->get_tags, 0, 0, fn, user, err);
 }
 
 enum cm_rc sh_sqlite_data_drop(

@@ -11,6 +11,7 @@ enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROU
 enum cm_rc sh_sqlite_data_open_readonly(
 	const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], void **data, struct cm_err *err);
 void sh_sqlite_data_close(void *data);
+uint64_t sh_sqlite_data_runs(void *data);
 enum cm_rc sh_sqlite_data_commit(
 	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err);
 enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,

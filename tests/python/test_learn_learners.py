@@ -69,11 +69,24 @@ def test_k_means_moves_as_lloyd_does(tmp_path):
     assert history[-1].score["inertia"] == pytest.approx(inertia(TEST[0], at), rel=1e-3)
 
 
+FAR = numpy.array([[0, 0, 0, 0], [90, 90, 90, 90]], numpy.float32)
+NEAREST = {"query": "km", "map": "nearest-centroid", "clip": 50.0, "deviation": 1e-3}
+
+
 def test_a_centroid_without_devices_stays(tmp_path):
-    first = numpy.array([[0, 0, 0, 0], [90, 90, 90, 90]], numpy.float32)
-    learner = KMeans("km", first, 2)
-    history = ran(tmp_path, learner, repeated(2, query="km", map="nearest-centroid", clip=50.0, deviation=1e-3))
-    assert learner.centroids(history)[1] == pytest.approx(first[1], abs=2.0)
+    learner = KMeans("km", FAR, 2)
+    history = ran(tmp_path, learner, repeated(2, **NEAREST))
+    assert (learner.centroids(history)[1] == FAR[1]).all()
+
+
+def test_a_centroid_without_devices_begins_anew_at_a_public_row(tmp_path):
+    learner, stays = KMeans("km", FAR, 4, spare=TEST[0]), KMeans("km", FAR, 4)
+    history = ran(tmp_path, learner, repeated(4, **NEAREST))
+    assert any((history[1].payload["centroids"][1] == row).all() for row in TEST[0])
+    assert (history[0].estimate.values.reshape(2, 5)[:, 4] > 0.5).tolist() == [True, False]
+    (tmp_path / "stays").mkdir()
+    without = stays.centroids(ran(tmp_path / "stays", stays, repeated(4, **NEAREST)))
+    assert inertia(TEST[0], learner.centroids(history)) < 0.7 * inertia(TEST[0], without)
 
 
 def test_logistic_regression_descends(tmp_path):

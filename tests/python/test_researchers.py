@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import types
+from math import comb, exp, lgamma, log
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tombola_accountant import (AccountantError, IncrementalAccountant, PLDAccou
 
 PACKAGE = SOURCE / "accountant/python/tombola_accountant"
 ROUND = ShuffledDpEvent("grr", k=16, eps0=3, n=10000)
+MIGRATION = SOURCE.joinpath("doc", "migrate.md")
 
 
 class Array:
@@ -157,5 +159,63 @@ def test_a_personal_fault_is_placed(tmp_path):
 
 
 def test_the_migration_guide_says_what_happens():
-    failed, tried = doctest.testfile(str(SOURCE / "doc/migrate.md"), module_relative=False)
+    failed, tried = doctest.testfile(str(MIGRATION), module_relative=False)
     assert failed == 0 and tried >= 10
+
+
+def epsilon_of(delta, at, most):
+    """The least epsilon at which the decreasing function `delta` is at most `at`."""
+    low, high = 0.0, most
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(middle) > at else (low, middle)
+    return high
+
+
+def binomial(n, k, chance):
+    return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(chance) + (n - k) * log(1 - chance))
+
+
+def responses_delta(eps, eps0, k, uses):
+    """k-ary responses to one question, composed without a shuffler: answers that speak for x, for x', for neither."""
+    whole, own = exp(eps0) + k - 1, exp(eps0)
+    total = 0.0
+    for a in range(uses + 1):
+        for b in range(uses + 1 - a):
+            ways = comb(uses, a) * comb(uses - a, b) * (k - 2.0) ** (uses - a - b)
+            total += max(0.0, ways * (own ** a - exp(eps) * own ** b)) / whole ** uses
+    return total
+
+
+def pair_delta(eps, eps0, n):
+    """The clones' pair of PrivacyAmplification where beta = (p - 1) / (p + 1): C of n - 1 others are clones, half of them
+    and the victim's own message are counted."""
+    keep, clone = exp(eps0) / (exp(eps0) + 1), 2 / (exp(eps0) + 1)
+    mean, total = (n - 1) * clone, 0.0
+    deviation = (mean * (1 - clone)) ** 0.5
+    for c in range(int(mean - 7 * deviation), int(mean + 7 * deviation)):
+        start, end = int(c / 2 - 4 * c ** 0.5), int(c / 2 + 4 * c ** 0.5)
+        before, inner = binomial(c, start - 1, 0.5), 0.0
+        for a in range(start, end):
+            now = before * (c - a + 1) / a
+            inner += max(0.0, keep * before + (1 - keep) * now - exp(eps) * ((1 - keep) * before + keep * now))
+            before = now
+        total += binomial(n - 1, c, clone) * inner
+    return total
+
+
+def test_the_numbers_of_the_page_on_migration_by_other_means():
+    """What the page prints of ours, and what it says that the peers print, by their definitions alone."""
+    page = MIGRATION.read_text(encoding="utf-8")
+    said = {text: float(text) for text in ("0.978739", "1.609", "16.095", "16.09", "0.1182")}
+    assert all(text in page for text in said)
+    # dp_accounting: one use in closed form and by its outcomes; its noise parameter; ten uses.
+    assert log(exp(1) - 0.01 * (exp(1) + 3)) == pytest.approx(said["0.978739"], abs=5e-7)
+    assert epsilon_of(lambda eps: responses_delta(eps, 1, 4, 1), 0.01, 1) == pytest.approx(said["0.978739"], abs=5e-7)
+    eps0 = log((1 - 0.5 + 0.5 / 4) / (0.5 / 4))
+    assert eps0 == pytest.approx(said["1.609"], abs=5e-4)
+    ten = epsilon_of(lambda eps: responses_delta(eps, eps0, 4, 10), 1e-6, 20)
+    # Its grid of 1e-4 is rounded up in each of ten uses.
+    assert round(ten, 2) == said["16.09"] and ten <= said["16.095"] <= ten + 10 * 1e-4
+    # PrivacyAmplification: the pair, whose epsilon is printed rounded to four digits.
+    assert pair_delta(said["0.1182"] + 5e-5, 4, 100000) < 1e-6 < pair_delta(said["0.1182"] - 5e-5, 4, 100000)

@@ -85,5 +85,17 @@ def test_the_plan_of_the_readme_costs_what_documents_say(tmp_path):
     run = subprocess.run([program("tombola"), "plan", "cost", str(tmp_path / "plan.conf")],
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    said = re.findall(r"^    [12]  \w.*$", read("doc/protocols/README.md") + read("doc/protocols/numbers.md"), re.M)
+    said = re.findall(r"^    [12]  \w.* 64 .*$", read("doc/protocols/README.md") + read("doc/protocols/numbers.md"), re.M)
     assert len(said) == 2 and all(line in run.stdout.splitlines() for line in said), run.stdout
+
+
+def test_plan_optimise_prints_what_the_page_says(tmp_path):
+    text = read("deploy/plan.conf")
+    for number, weight in (("4.0", 2), ("3.0", 1)):
+        text = text.replace(f"epsilon0 = {number}\n", f'epsilon0 = "weight {weight}"\n', 1)
+    (tmp_path / "wanted.conf").write_text(text)
+    run = subprocess.run([program("tombola"), "plan", "optimise", str(tmp_path / "wanted.conf")], capture_output=True,
+                         text=True)
+    said, = re.findall(r"^\$ tombola plan optimise wanted.conf > plan.conf\n(.*?)^```", read("doc/protocols/README.md"),
+                       re.M | re.S)
+    assert run.returncode == 0 and run.stderr == said and "6.428 /* weight 2 */" in run.stdout, run

@@ -51,7 +51,7 @@ def test_help_and_version_of_a_program(program):
     ("tombola-analyzer", {"run", "status", "round list", "round run", "round show", "estimate", "budget", "ledger verify",
                           "ledger export", "check", "check-config", "config-sample"}),
     ("tombola", {"demo", "pki init", "pki issue", "pki renew", "pki show", "pki needs-renewal", "pki revoke", "plan check",
-                 "plan digest", "plan cost", "plan protocols", "version"}),
+                 "plan digest", "plan cost", "plan optimise", "plan protocols", "version"}),
 ])
 def test_the_verbs_are_there(program, expected):
     assert {" ".join(v) for v in verbs(program)} >= expected

@@ -112,7 +112,7 @@ def test_a_given_plan_and_its_exit_codes(tmp_path):
 
     run, events = demo(*given(tmp_path, epsilon=0.1))
     assert run.returncode == 3 and names(events)[1:] == [("refused", 1), ("ended", None)] and events[-1]["exit"] == 3
-    run, events = demo(*given(tmp_path, n=N + 1, window="2s"))
+    run, events = demo(*given(tmp_path, n=N + 1, window="12s"))  # room for all N on a busy machine
     assert run.returncode == 75 and names(events)[1:] == [("opened", 1), ("void", 1), ("ended", None)]
 
 

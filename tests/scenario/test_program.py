@@ -16,6 +16,7 @@ import pytest
 
 import cluster as c
 import wire
+from broker import metrics
 from cluster import EXIT, wait_for
 from test_payload import Withheld, harvest
 
@@ -192,7 +193,15 @@ def test_without_its_spawner_a_client_takes_part_as_without_readings(cluster):
     assert r.client.alive()
     r.client.stop()
     r.client.start()
+    wait_for("the client", lambda: cluster.run("client", "check").returncode == 0)
     assert r.ones(3, "good") >= N - SLACK
+    # Where no round is under way it is said as well, and not by an end of the connection, which the shuffler would see.
+    spawner, = children(r.client)
+    os.kill(spawner, signal.SIGKILL)
+    wait_for("the loss to be said", lambda: "daemon not ready: the spawner of programs has ended"
+             in cluster.run("client", "check").stdout)
+    assert metrics(cluster)["tombola_ready"] == 0
+    assert r.client.alive() and r.client.log().count('"connected"') == 2
 
 
 def running(spawner):

@@ -138,18 +138,25 @@ def test_a_stopped_shuffler_first_answers_what_it_has_taken(cluster, managers):
     shuffler = cluster.start("shuffler", "run", env=m.env())
     cluster.wait_listening()
     d, data = Analyzer(cluster).dial().open_round(target=5, min_reports=5)
-    device = Device(cluster)
-    report = (os.urandom(32), Device.seal(d, data, 1))
-    answers = []
-    asking = threading.Thread(target=lambda: answers.append(device.submit(d, [report])))
-    asking.start()
-    m.hears("round 1 .colour. COLLECTING, [01] of 5 participants")
-    time.sleep(0.3)
-    assert asking.is_alive(), "answered before it was durable"
-    began = time.monotonic()
-    shuffler.stop()
-    asking.join(180)
-    assert answers == [[pb.OUTCOME_ACCEPTED]] and time.monotonic() - began < 8
+    for n in range(1, 5):
+        device, report, answers = Device(cluster), (os.urandom(32), Device.seal(d, data, 1)), []
+        asking = threading.Thread(target=lambda: answers.append(device.submit(d, [report])))
+        began = time.monotonic()
+        asking.start()
+        m.hears(f"round 1 .colour. COLLECTING, [{n - 1}{n}] of 5 participants")
+        time.sleep(0.3)
+        unanswered = asking.is_alive()
+        shuffler.stop()
+        asking.join(180)
+        assert answers == [[pb.OUTCOME_ACCEPTED]]
+        if time.monotonic() - began < 10:
+            break
+        # This machine took so long that the wait may have been over by itself: another report.
+        shuffler.start()
+        cluster.wait_listening()
+    else:
+        pytest.fail("no commit was waiting at its stop")
+    assert unanswered, "answered before it was durable"
     assert m.listen()[-1] == "STOPPING=1\nSTATUS=stopping"
     # And it is there when the shuffler is back: the same bytes are the same report, others are refused.
     cluster.write("shuffler.conf", text)

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import random
+import re
 import subprocess
 from collections import Counter
 
@@ -78,11 +79,21 @@ def test_a_device_answers_for_one_level_and_one_marginal_that_it_draws(cluster):
     cluster.plan([batch(n, query="heat", type="ranges", protocol="hierarchy", field="celsius", range=[0.0, 100.0], leaves=25,
                         fanout=5, epsilon0=4.0),
                   batch(n, query="pairs", type="marginals", protocol="parallel", columns=columns,
-                        marginals=[["state", "fan"], ["fan"]], epsilon0=4.0)], epsilon=20.0)
+                        marginals=[["state", "fan"], ["fan"]], epsilon0=4.0),
+                  # Within such a guarantee both are what "auto" chooses.
+                  batch(n, query="heat-auto", type="ranges", protocol="auto", field="celsius", range=[0.0, 100.0], leaves=25,
+                        fanout=5, epsilon0=4.0, epsilon=15.0),
+                  batch(n, query="pairs-auto", type="marginals", protocol="auto", columns=columns,
+                        marginals=[["state", "fan"], ["fan"]], epsilon0=4.0, epsilon=15.0)], epsilon=20.0)
+    cost = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True, text=True)
+    assert re.search(r"heat +hierarchy +epsilon0 4.00, 1 of 2 slots +1 ", cost.stdout), cost
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
-    heat, pairs = (cluster.json("analyzer", "round", "show", number)["result"] for number in "12")
-    for result in (heat, pairs):
+    heat, pairs, heat_auto, pairs_auto = (cluster.json("analyzer", "round", "show", number)["result"] for number in "1234")
+    assert heat_auto["protocol"] == "hierarchy" and pairs_auto["protocol"] == "parallel"
+    for i, item in enumerate(heat_auto["items"][:5]):
+        assert within(item, sum(i * 20 <= r[3] < (i + 1) * 20 for r in rows), step=4), item
+    for result in (heat, pairs, heat_auto, pairs_auto):
         # One message of each, and its guarantee is one slot's.
         assert result["messages"] == n and result["bad"] == 0 and 3.9 < result["epsilon0"] <= 4
     items = heat["items"]

@@ -11,11 +11,12 @@ from test_rounds import readings
 
 VARIABLE = "TOMBOLA_X25519"
 DAEMONS = ("client", "shuffler", "analyzer")
+LIBRARY = {kind: {"LD_LIBRARY_PATH": os.path.join(c.BUILD, "tests", f"lib25519-{kind}")} for kind in ("quick", "wrong")}
 
 
-def version(party, way):
+def version(party, way, env=None):
     return subprocess.run([c.program(f"tombola-{party}"), "--version", "--verbose"], capture_output=True, text=True,
-                          env={**os.environ, VARIABLE: way})
+                          env={**os.environ, VARIABLE: way, **(env or {})})
 
 
 def lanes_here():
@@ -30,21 +31,34 @@ def test_each_program_says_its_way_and_refuses_one_that_is_not_there():
             assert "eight at a time" in run.stdout and "eight at a time" in version(party, "").stdout
         else:
             assert run.returncode == c.EXIT["usage"] and VARIABLE in run.stderr
-            assert "one at a time (OpenSSL)" in version(party, "").stdout
+            assert "one at a time (OpenSSL)" in version(party, "", LIBRARY["wrong"]).stdout
+            assert "four at a time (lib25519)" in version(party, "", LIBRARY["quick"]).stdout
+        assert "four at a time (lib25519)" in version(party, "lib25519", LIBRARY["quick"]).stdout
 
 
-@pytest.mark.parametrize("seals,opens", [("openssl", "avx512"), ("avx512", "openssl")])
+def test_a_library_that_computes_wrongly_is_refused_by_name():
+    for party in DAEMONS:
+        run = version(party, "lib25519", LIBRARY["wrong"])
+        assert run.returncode == c.EXIT["usage"] and "lib25519 where that library is installed" in run.stderr
+
+
+def env(way):
+    return {VARIABLE: way, **LIBRARY["quick"]}
+
+
+@pytest.mark.parametrize("seals,opens", [("openssl", "avx512"), ("avx512", "openssl"), ("lib25519", "openssl"),
+                                         ("openssl", "lib25519")])
 def test_what_one_way_seals_the_other_opens(cluster, seals, opens):
-    if not lanes_here():  # then both are the same way; test_x25519_emulated has the lanes
+    if "avx512" in (seals, opens) and not lanes_here():  # then both are one way; test_x25519_emulated has the lanes
         seals = opens = "openssl"
     n = 500
     configure(cluster, n)
     truth, _ = readings(cluster, n)
     cluster.plan([bins(n)], epsilon=10.0)
-    shuffler = cluster.start("shuffler", "run", env={VARIABLE: seals})
+    shuffler = cluster.start("shuffler", "run", env=env(seals))
     cluster.wait_listening()
-    client = cluster.start("client", "-v", "run", env={VARIABLE: seals})
-    run = cluster.run("analyzer", "run", "--once", env={VARIABLE: opens})
+    client = cluster.start("client", "-v", "run", env=env(seals))
+    run = cluster.run("analyzer", "run", "--once", env=env(opens))
     assert run.returncode == 0, run.stderr
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["bad"] == 0 and result["participants"] == n

@@ -263,6 +263,8 @@ static enum cm_rc answer_manifest(struct fake *f, struct an_round *r, struct cm_
 		f->busy--;
 		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, "still open", 10, err);
 	}
+	if (f->fault == FAKE_LOST)
+		return deliver_error(r, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, "no manifest", 0, err);
 	make_manifest(f, &doc, signature);
 	m.manifest = (ProtobufCBinaryData){ .data = doc.data, .len = doc.len };
 	m.signature = (ProtobufCBinaryData){ .data = signature, .len = CR_SIGN_LEN };

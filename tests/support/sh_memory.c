@@ -244,6 +244,19 @@ static void keep(const struct data *d, enum table table, const struct sh_block *
 	put(d->m, &r);
 }
 
+/* One above the highest of its blocks. */
+static uint64_t data_runs(void *data)
+{
+	const struct data *d = data;
+	const struct row *r;
+	uint64_t runs = 0;
+
+	for (size_t i = 0; (r = next(d->m, BLOCKS, d->key, &i));)
+		if ((r->number & SH_RUN_BLOCK) != 0 && (r->number & ~SH_RUN_BLOCK) / PR_BUCKETS_MAX >= runs)
+			runs = (r->number & ~SH_RUN_BLOCK) / PR_BUCKETS_MAX + 1;
+	return runs;
+}
+
 /* What the source cannot give ends the test: there is nothing that could be full here. */
 static enum cm_rc data_commit(
 	void *data, sh_block_source *source, void *user, const struct sh_block *tags, struct cm_err *err)
@@ -432,6 +445,7 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,
+		.data_runs = data_runs,
 		.data_commit = data_commit,
 		.data_replace = data_replace,
 		.data_bucket = data_bucket,

@@ -9,7 +9,8 @@ static void the_usage_is_answered_with_64(void **state)
 {
 	(void)state;
 	refuses("", 64, "say what to compute");
-	refuses("frobnicate", 64, "no such verb 'frobnicate'");
+	refuses("frobnicate", 64, "no such verb 'frobnicate'; there are epsilon, delta, ");
+	refuses("optimize", 64, "no such verb 'optimize'; did you mean optimise?");
 	refuses("epsilon --delta 1e-6", 64, "--round is missing");
 	refuses("epsilon --round rr:eps0=1,n=9", 64, "--delta is missing");
 	refuses("delta --round rr:eps0=1,n=9", 64, "--epsilon is missing");

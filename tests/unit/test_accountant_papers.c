@@ -112,6 +112,16 @@ static void figures_have_known_values(void **state)
 		{ "004-3b", "algorithm-1", ",0.05,", 9.986099899, 2e-4 },
 		{ "004-3c", "algorithm-2", ",0.115,", .01598039621, 2e-4 },
 		{ "004-3d", "algorithm-2", ",0.05,", .02704218202, 2e-4 },
+		/* Normal noise, by another implementation (tombola_learn's papers_gspa.py). */
+		{ "004-4-constant", "sgd-printed", ",50,", 6.90302975600427, 1e-9 },
+		{ "004-4-constant", "sgd-client", ",50,", 97485.72474475775, 2e-9 },
+		{ "004-4-constant", "sgd-record-if-clipped", ",50,", 2.6271646572016008, 2e-9 },
+		{ "004-4-unif2", "sgd-client", ",50,", 1524990.7764787092, 2e-9 },
+		/* The normal limit of the test of all ones against all zeroes. */
+		{ "003-3", "ss-simple-most", ",1,", 70092.86094923824, 1e-5 },
+		{ "003-3", "ss-simple-most", ",0.1,", 75884.6146730758, 1e-5 },
+		{ "003-3", "ss-double-most", ",1,", 51569.68039722371, 1e-5 },
+		{ "003-3", "ss-double-most", ",0.1,", 58827.743168646375, 1e-5 },
 		/* By the published formulas, forty digits. */
 		{ "002-2b", "rdp-erlingsson", ",10000,", .00033001913263045998, 1e-9 },
 	};

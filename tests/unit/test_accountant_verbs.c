@@ -307,9 +307,8 @@ static void curves_run_over_parameters(void **state)
 	assert_int_equal(n, 5);
 	for (size_t i = 0; i < n; i++)
 		assert_true(l[i].x == floor(l[i].x) && (i == 0 || l[i].upper < l[i - 1].lower));
-	succeeds("curve --over eps0 --from 1 --to 2 --points 3 --delta 1e-6 --round rr:eps0=9,n=100 --method "
-		 "pld "
-		 "--method clt");
+	succeeds("curve --over eps0 --from 1 --to 2 --points 3 --delta 1e-6 --round rr:eps0=9,n=100 "
+		 "--method pld --method clt");
 	n = lines_of("eps0", l, 64);
 	assert_int_equal(n, 6);
 	assert_true(l[1].x == 1.5);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_bits_sum.h"
 #include "acct_digits.h"
 #include "acct_parsed.h"
 #include "csv.h"
@@ -359,6 +360,48 @@ static void other_guarantees(void **state)
 	}
 }
 
+/* The finite sum, with what its period folds and its nodes leave out, against laws that are enumerated: up to
+ * its own error, which is small. */
+static void sums_of_enumerated_laws(void **state)
+{
+	enum { BITS = 400 };
+	static struct acct_bits_sum f;
+	static struct acct_bits_terms t;
+	static long double law[BITS + 2];
+	unsigned folded = 0;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		size_t n = 2 + below(BITS - 40), coins = below(3) ? 0 : below(40), m = below(n + 1), bits = 0;
+		double eps0 = exp(-3 + 5.3 * uniform()), eps = eps0 * uniform() * (below(4) ? 1 : 0.999);
+		long double p = 1 / (1 + expl(-(long double)eps0)), above = 0, c, h, scale, e = expl(eps);
+
+		if (!acct_bits_sum_init(&f, (double)n, (double)coins, eps0, eps, m == n))
+			continue;
+		folded += f.period < (double)(n + coins + 1);
+		law[0] = 1;
+		for (size_t k = 0; k < n + coins; k++)
+			add_bit(law, &bits, k < m ? p : k < n ? 1 - p : 0.5L);
+		acct_bits_terms_at(&f, (double)m, &t);
+		c = (e - 1) / (p - e * (1 - p));
+		for (size_t j = bits + 1; j-- > 0; above += law[j]) {
+			double theta = (double)j - t.mean;
+
+			if (fabs(theta) > 1)
+				continue;
+			struct acct_bits_value v = acct_bits_value(&f, &t, theta),
+					       g = acct_bits_above(&f, &t, theta);
+
+			h = law[j] - c * above;
+			scale = law[j] + c * above;
+			assert_true(fabsl(v.h - h) <= v.err + 1e-14L * scale + 1e-300L);
+			assert_true(fabsl(g.h - above) <= g.err + 1e-15L * above + 1e-300L);
+			assert_true(v.err <= 1e-6L * scale + 1e-300L);
+		}
+	}
+	assert_true(folded > 500);
+}
+
 static void who_sends_bits(void **state)
 {
 	static const char *const yes[] = { "rr:eps0=1,n=9", "grr:k=2,eps0=1,n=9",
@@ -388,6 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sends_bits),
+		cmocka_unit_test(sums_of_enumerated_laws),
 		cmocka_unit_test(every_input_of_up_to_twelve),
 		cmocka_unit_test(no_input_loses_more),
 		cmocka_unit_test(reference_values_are_inside),

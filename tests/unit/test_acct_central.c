@@ -203,6 +203,38 @@ static void a_guarantee_at_its_own_delta_is_its_epsilon(void **state)
 	}
 }
 
+/* At that delta nothing is left for the others, whose largest losses then add up: that is the truth where
+ * they are certain (rr, a guarantee), and above it where they are rare. */
+static void beside_rounds_without_a_defect_too(void **state)
+{
+	static const struct {
+		const char *beside;
+		double largest;
+	} row[] = { { "rr:eps0=0.5,n=1", 0.5 }, { "laplace:scale=2", 0.5 },
+		{ "guarantee:epsilon=0.2,count=3", 0.6 }, { "grr:k=3,eps0=0.9,n=200", 0.9 } };
+	const double below = 1e-3 * (1 - 1e-15);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		for (int turned = 0; turned < 2; turned++) {
+			struct acct_round both[2] = { parsed("guarantee:epsilon=0.7,delta=1e-3").round,
+				parsed(row[i].beside).round };
+			struct acct_round list[3] = { both[turned], both[1 - turned],
+				parsed("rr:eps0=0.1,n=1,defect=1e-12").round };
+			struct acct_bound e;
+
+			assert_int_equal(acct_epsilon(list, 2, 1e-3, &e), ACCT_OK);
+			if (!(e.upper < (0.7 + row[i].largest) * (1 + 1e-9) && e.upper > 0.7 &&
+				    e.lower <= e.upper))
+				fail_msg("%s: [%.17g, %.17g]", row[i].beside, e.lower, e.upper);
+			/* With less delta, or one defect more, there is none. */
+			assert_int_equal(acct_epsilon(list, 2, below, &e), ACCT_OK);
+			assert_true(isinf(e.upper));
+			assert_int_equal(acct_epsilon(list, 3, 1e-3, &e), ACCT_OK);
+			assert_true(isinf(e.upper));
+		}
+}
+
 static void a_guarantee_is_its_worst_pair(void **state)
 {
 	const char *list[] = { "guarantee:epsilon=0.7,delta=1e-3" };
@@ -303,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_shuffled_round_composes_with_normal_noise),
 		cmocka_unit_test(a_guarantee_is_its_worst_pair),
 		cmocka_unit_test(a_guarantee_at_its_own_delta_is_its_epsilon),
+		cmocka_unit_test(beside_rounds_without_a_defect_too),
 		cmocka_unit_test(divergences_are_the_known_ones),
 		cmocka_unit_test(a_group_loses_more_and_at_most_the_chain),
 		cmocka_unit_test(what_is_no_central_event_is_refused),

@@ -127,6 +127,69 @@ static void two_boxes_of_the_same_data_differ(void **state)
 	assert_memory_not_equal(a, b, sizeof a);
 }
 
+/* Boxes of a key that is set up once are the same boxes. */
+static void many_boxes_of_one_key_open_by_either_way(void **state)
+{
+	static const uint8_t zeros[300];
+	struct cr_rng rng = system_rng();
+	struct cr_key key;
+	struct cr_nonces nonces;
+	struct cm_err err;
+	uint8_t data[300], box[300 + CR_BOX_OVERHEAD], back[300];
+
+	(void)state;
+	rng.fill(rng.ctx, key.bytes, sizeof key.bytes);
+	rng.fill(rng.ctx, data, sizeof data);
+	struct cr_boxes *boxes = cr_boxes_new(&key);
+	assert_non_null(boxes);
+	cr_nonces_draw(&nonces, &rng);
+	for (size_t len = 0; len <= sizeof data; len += 25) {
+		size_t whole = len + CR_BOX_OVERHEAD;
+		assert_int_equal(cr_boxes_seal(boxes, &nonces, "aad", len % 4, data, len, box, &err), CM_OK);
+		assert_int_equal(cr_box_open(&key, "aad", len % 4, box, whole, back, &err), CM_OK);
+		if (len > 0)
+			assert_memory_equal(back, data, len);
+		assert_int_equal(cr_box_seal(&key, &rng, "aad", len % 4, data, len, box, &err), CM_OK);
+		memset(back, 0, sizeof back);
+		assert_int_equal(cr_boxes_open(boxes, "aad", len % 4, box, whole, back, &err), CM_OK);
+		if (len > 0)
+			assert_memory_equal(back, data, len);
+		box[len % whole] ^= 1;
+		memset(back, 0xee, sizeof back);
+		assert_int_equal(cr_boxes_open(boxes, "aad", len % 4, box, whole, back, &err), CM_EDATA);
+		assert_memory_equal(back, zeros, len);
+	}
+	cr_boxes_free(boxes);
+}
+
+static void many_boxes_of_one_key_have_a_nonce_each(void **state)
+{
+	struct cr_rng rng = system_rng();
+	const struct cr_key key = { "a key" };
+	struct cr_nonces nonces, other;
+	struct cm_err err;
+	uint8_t a[1 + CR_BOX_OVERHEAD], b[1 + CR_BOX_OVERHEAD];
+
+	(void)state;
+	struct cr_boxes *boxes = cr_boxes_new(&key);
+	assert_non_null(boxes);
+	cr_nonces_draw(&nonces, &rng);
+	cr_nonces_draw(&other, &rng);
+	assert_memory_not_equal(nonces.next, other.next, CR_NONCE_LEN);
+	memset(nonces.next, 0xff, 3); /* the next carries twice and more */
+	for (unsigned i = 0; i < 300; i++) {
+		assert_int_equal(
+			cr_boxes_seal(boxes, &nonces, NULL, 0, (const uint8_t *)"x", 1, a, &err), CM_OK);
+		/* One number after the other, little endian, so no two are the same. */
+		uint64_t low = cm_get_le64(nonces.next) - cm_get_le64(a);
+		assert_true(low == 1);
+		if (i > 0)
+			assert_memory_not_equal(a, b, CR_NONCE_LEN);
+		memcpy(b, a, sizeof b);
+	}
+	cr_boxes_free(boxes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +198,8 @@ int main(void)
 		cmocka_unit_test(every_altered_bit_is_noticed_and_nothing_leaks),
 		cmocka_unit_test(other_keys_aads_and_lengths_do_not_open),
 		cmocka_unit_test(two_boxes_of_the_same_data_differ),
+		cmocka_unit_test(many_boxes_of_one_key_open_by_either_way),
+		cmocka_unit_test(many_boxes_of_one_key_have_a_nonce_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,8 +56,7 @@ static void an_infinite_value_is_null_empty_and_absent(void **state)
 
 	(void)state;
 	settle("{\"label\": \"a\", \"value\": 1.5, \"variance\": \"nan\", \"lower\": \"-inf\", \"upper\": "
-	       "\"inf\", "
-	       "\"below_noise\": false}");
+	       "\"inf\", \"below_noise\": false}");
 	text = line(AN_FORM_NDJSON);
 	assert_non_null(strstr(text, "\"value\":1.5,\"variance\":null,\"lower\":null,\"upper\":null,"));
 	assert_non_null(strstr(text, "\"seq\":7,"));

@@ -136,9 +136,8 @@ static void the_end_says_what_was_charged_refused_and_void(void **state)
 		"the budget blocks round 3 (again); the plan is through: 1 of 3 rounds charged, 1 void");
 	w.files.state.round[1].stage = AN_WAITING;
 	assert_says(&s, "refused",
-		"the budget blocks round 3 (again); the plan is through: 1 of 3 rounds charged, 1 waiting "
-		"for another "
-		"try");
+		"the budget blocks round 3 (again); the plan is through: 1 of "
+		"3 rounds charged, 1 waiting for another try");
 	w.files.state.round[1].stage = AN_REFUSED;
 	assert_says(&s, "refused",
 		"the budget blocks round 3 (again) and 1 before it; the plan is through: 1 of 3 rounds "

@@ -110,6 +110,44 @@ static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
 	}
 }
 
+/* A device answers all levels, or one that it draws: that has the whole of a small local guarantee, and is
+ * one message; with a weak one and messages enough all levels are better.  So it is with marginals. */
+static void a_tree_is_answered_whole_or_a_level_of_it(void **state)
+{
+	static struct qy_column column[] = { { .name = "a", .categories = 2 },
+		{ .name = "b", .categories = 3 } };
+	static uint32_t marginal[] = { 3, 1, 2 };
+	const struct qy_query asked[] = {
+		{ .kind = QY_RANGES, .low = 0, .high = 125, .leaves = 64, .fanout = 2 },
+		{ .kind = QY_MARGINALS, .column = column, .columns = 2, .marginal = marginal, .marginals = 3 }
+	};
+	static const struct {
+		const char *one, *all;
+		uint32_t slots;
+	} row[] = { { "hierarchy", "ranges", 6 }, { "parallel", "marginals", 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct pl_need n = need(&asked[i], 50000, 2, 16384);
+		struct pl_choice c = chosen(&n);
+
+		assert_string_equal(c.best.protocol->device->name, row[i].one);
+		assert_string_equal(c.next.protocol->device->name, row[i].all);
+		assert_int_equal(c.limit, PL_LIMIT_LOCAL);
+		assert_int_equal(c.best.bytes, 64);
+		assert_true(c.next.error > 1.5 * c.best.error);
+		n = need(&asked[i], 50000, INFINITY, 64 * row[i].slots - 1); /* no room for all */
+		c = chosen(&n);
+		assert_string_equal(c.best.protocol->device->name, row[i].one);
+		assert_null(c.next.protocol);
+		n = need(&asked[i], 50000, INFINITY, 16384);
+		c = chosen(&n);
+		assert_string_equal(c.best.protocol->device->name, row[i].all);
+		assert_string_equal(c.next.protocol->device->name, row[i].one);
+		assert_int_equal(c.best.bytes % (64 * row[i].slots), 0);
+	}
+}
+
 static void a_cap_on_the_local_guarantee_binds(void **state)
 {
 	struct qy_query q = histogram(256);
@@ -384,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_dummies_the_local_guarantee_is_tuned),
 		cmocka_unit_test(cheap_dummies_are_taken_as_few_as_will_do),
+		cmocka_unit_test(a_tree_is_answered_whole_or_a_level_of_it),
 		cmocka_unit_test(a_cap_on_the_local_guarantee_binds),
 		cmocka_unit_test(a_vector_has_the_slots_and_words_that_are_best),
 		cmocka_unit_test(a_mean_has_the_levels_that_are_known_to_be_best),

@@ -196,8 +196,7 @@ static void each_format_says_the_same(void **state)
 	h = begin(&cli);
 	fill(&h);
 	assert_answer(&h, 1,
-		"TOMBOLA CLIENT WARNING - budget 85.0% spent; ledger intact (12 records); last round 2 h "
-		"ago; "
+		"TOMBOLA CLIENT WARNING - budget 85.0% spent; ledger intact (12 records); last round 2 h ago; "
 		"a / b \"c\" \\ ?[31m | 'budget_spent'=85%;80;100;0 'certificate_left'=1000s;604800:;0: "
 		"'round_age'=7200s;10800;;0 'ledger_records'=12;;;0\n");
 	cli.option[FORMAT] = "prometheus";

@@ -134,9 +134,8 @@ static void a_plan_too_long_to_be_signed_is_a_fault_of_the_file(void **state)
 	for (int i = 0; i < 300; i++)
 		n += (size_t)snprintf(values + n, sizeof values - n, "%s\"%0100d\"", i > 0 ? ", " : "", i);
 	(void)snprintf(rounds, sizeof rounds,
-		"{ query = \"t\"; type = \"histogram\"; field = \"f\"; epsilon0 = 2.0; min_reports = 50000; "
-		"values = [%s]; "
-		"every = \"1h\"; count = 30; }",
+		"{ query = \"t\"; type = \"histogram\"; field = \"f\"; epsilon0 = 2.0; min_reports = "
+		"50000; values = [%s]; every = \"1h\"; count = 30; }",
 		values);
 	expect_fault(rounds, "plan.conf:2", "bytes, a plan has 524288 at most");
 }

@@ -94,14 +94,35 @@ static void a_fork_is_found_when_the_ledger_comes(void **state)
 	steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 }
 
-/* The copy is older than the round that was open: what it acknowledged is lost, and said. */
-static void a_round_that_a_restored_state_forgot_is_void(void **state)
+/* What the lost state sealed contradicts nothing that this one signs, and the entry is not asked again: not
+ * by its next try, nor by another first one. */
+static void is_over_without_a_manifest(void)
 {
+	const uint8_t guessed[PR_HASH_LEN] = { 1 };
 	struct sh_signed manifest;
-	struct rd_descriptor d;
-	struct rd_manifest m;
-	uint8_t hash[PR_HASH_LEN];
 
+	assert_null(sh_core_collecting(play.core));
+	steps_refused(sh_core_manifest(
+			      play.core, told_made.round_id, PR_ROUND_ID_LEN, &manifest, &play.no, &play.err),
+		ERROR(ROUND_CLOSED));
+	for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+		told_back_to(5);
+		sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10,
+						.entry = 1,
+						.attempt = attempt,
+						.void_manifest = attempt == 2 ? guessed : NULL });
+		assert_int_equal(sh_play_reserve(&play), CM_OK);
+		steps_refused(sh_play_announce(&play), ERROR(CONFLICT));
+		assert_non_null(strstr(play.no.text, "entry 1 is answered"));
+		told_lose((struct sh_loss){ .closed_to = 1 });
+		assert_int_equal(told_show(1, 5), CM_OK);
+		assert_int_equal(told_announce(0, true), CM_OK);
+	}
+}
+
+/* The copy is older than the round that was open: what it acknowledged is lost, and said. */
+static void a_round_that_a_restored_state_forgot_has_no_manifest(void **state)
+{
 	(void)state;
 	/* It is known: nothing is lost, however often it is said. */
 	assert_int_equal(told_announce(0, false), CM_OK);
@@ -109,39 +130,37 @@ static void a_round_that_a_restored_state_forgot_is_void(void **state)
 	assert_false(told_made.lost);
 	assert_non_null(sh_core_collecting(play.core));
 	told_lose((struct sh_loss){ .closed_to = 1 });
-	assert_int_equal(told_show(1, 3), CM_OK);
+	assert_int_equal(told_show(1, 5), CM_OK);
 	play.now_ms += 3600000; /* past its deadline */
 	assert_int_equal(told_announce(0, true), CM_OK);
 	assert_true(told_made.lost);
-	assert_null(sh_core_collecting(play.core));
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(sh_core_manifest(play.core, told_made.round_id, PR_ROUND_ID_LEN, &manifest,
-					 &play.no, &play.err),
-			CM_OK);
-		assert_int_equal(
-			rd_descriptor_decode(told.descriptor[0].data, told.descriptor[0].len, &d, &play.err),
-			CM_OK);
-		assert_int_equal(rd_manifest_verify(manifest.bytes, manifest.len, manifest.signature,
-					 play.shuffler.verifier, &d, &m, &play.err),
-			CM_OK);
-		rd_descriptor_fini(&d);
-		assert_true(m.is_void && m.participants == 0);
-		memcpy(hash, m.hash, sizeof hash);
-		rd_manifest_fini(&m);
 		assert_int_equal(told_announce(0, true), CM_OK);
 		assert_false(told_made.lost);
+		assert_null(sh_core_collecting(play.core));
 		steps_restart();
 	}
-	/* Its entry waits: the next try names that manifest. */
-	told_back_to(3);
-	sh_play_describe(&play,
-		&(struct sh_wish){ .min_reports = 10, .entry = 1, .attempt = 2, .void_manifest = hash });
-	assert_int_equal(sh_play_reserve(&play), CM_OK);
-	assert_int_equal(sh_play_announce(&play), CM_OK);
+	is_over_without_a_manifest();
 }
 
-/* A round that the ledger has charged may have been released: it is not declared void. */
-static void a_forgotten_round_that_was_charged_is_not_void(void **state)
+/* An analyzer that does not say so, but a client has seen the round. */
+static void a_round_that_a_client_has_seen_is_not_begun_anew(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	assert_int_equal(told_state_head(0, 1, 1), SH_STATED_LACKING);
+	assert_int_equal(told_show(4, 5), CM_OK);
+	steps_restart();
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(told_announce(i, false), CM_OK);
+		assert_int_equal(told_made.lost, i < 2);
+		assert_int_equal(!sh_core_collecting(play.core), i < 2);
+	}
+}
+
+/* A round that the ledger has charged may have been released: it is not ended as lost. */
+static void a_forgotten_round_that_was_charged_is_refused(void **state)
 {
 	(void)state;
 	told_lose((struct sh_loss){ .closed_to = 1 });
@@ -169,8 +188,9 @@ int main(void)
 		TOLD_TEST(a_restored_state_announces_nothing_before_its_ledger_is_whole),
 		TOLD_TEST(on_a_fork_nothing_goes_on),
 		TOLD_TEST(a_fork_is_found_when_the_ledger_comes),
-		TOLD_TEST(a_round_that_a_restored_state_forgot_is_void),
-		TOLD_TEST(a_forgotten_round_that_was_charged_is_not_void),
+		TOLD_TEST(a_round_that_a_restored_state_forgot_has_no_manifest),
+		TOLD_TEST(a_round_that_a_client_has_seen_is_not_begun_anew),
+		TOLD_TEST(a_forgotten_round_that_was_charged_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,13 +67,26 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 		"UPDATE block SET id = id + 1 WHERE id = (SELECT min(id) FROM block)",
 		"INSERT INTO block SELECT bucket, id + 1, body FROM block LIMIT 1",
 		"DELETE FROM block WHERE id = (SELECT min(id) FROM block)",
+		"UPDATE run SET body = zeroblob(length(body)) WHERE id = (SELECT min(id) FROM run)",
+		"UPDATE run SET body = substr(body, 1, 20) WHERE id = (SELECT min(id) FROM run)",
+		"UPDATE run SET id = id + 4096 WHERE id = (SELECT max(id) FROM run)",
+		"UPDATE run SET id = 4095 WHERE id = 4096",
+		"INSERT INTO run SELECT id + 8192, body FROM run LIMIT 1",
+		"INSERT INTO block SELECT id & 4095, id, body FROM run LIMIT 1",
+		"INSERT INTO run SELECT 8192 + bucket, body FROM block LIMIT 1",
+		"DELETE FROM run WHERE id = (SELECT min(id) FROM run)",
+		"DROP TABLE run",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
 		struct rd_bucket *buckets;
 		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
-		steps_accepted(1, 0, 1000);
+		steps_accepted(1, 0, SH_RUN_LEAST);
+		sh_play_work(&play);
+		steps_accepted(1, SH_RUN_LEAST, SH_RUN_LEAST);
+		sh_play_work(&play);
+		steps_accepted(1, 2 * SH_RUN_LEAST, SH_RUN_LEAST - 1); /* no run */
 		sh_play_work(&play);
 		sh_play_stop(&play);
 		tamper(damage[i]);
@@ -86,6 +99,54 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 		assert_int_equal(sh_play_record(&play, &gone), CM_OK);
 		sh_play_work(&play);
 	}
+}
+
+/* Reading all runs up to it would take years. */
+static void a_run_of_an_impossible_number_is_refused(void **state)
+{
+	struct sh_vault v;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
+	steps_accepted(1, 0, SH_RUN_LEAST);
+	sh_play_work(&play);
+	struct sh_round *r = sh_core_collecting(play.core);
+	uint32_t buckets = r->vault.buckets;
+	size_t len = r->vault.message_len;
+	sh_play_stop(&play);
+	tamper("UPDATE run SET id = id | (1 << 60) WHERE id = (SELECT max(id) FROM run)");
+	assert_int_equal(sh_sqlite_open(play.dir, &play.store, &play.err), CM_OK);
+	assert_int_equal(
+		sh_vault_open(&v, &play.store, play.key_dir, play.d.round_id, buckets, len, &play.err),
+		CM_EDATA);
+	assert_non_null(strstr(play.err.msg, ".db: damaged"));
+	play.store.close(play.store.ctx);
+	tamper("UPDATE run SET id = id & ~(1 << 60)");
+	sh_play_start(&play);
+}
+
+/* An earlier version had no runs: its rounds go on. */
+static void a_round_of_an_earlier_version_goes_on(void **state)
+{
+	uint64_t all = 0;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000 });
+	for (unsigned i = 0; i < 10; i++, all += 3) {
+		steps_accepted(1, all, 3);
+		sh_play_work(&play);
+	}
+	sh_play_stop(&play);
+	tamper("DROP TABLE run");
+	sh_play_start(&play);
+	steps_accepted(1, all, SH_RUN_LEAST);
+	sh_play_work(&play);
+	sh_play_deadline(&play);
+	sh_play_manifest(&play);
+	assert_int_equal(play.manifest.participants, all + SH_RUN_LEAST);
+	sh_play_charge(&play);
+	assert_int_equal(sh_play_release(&play), CM_OK);
+	steps_pull_each_once(all + SH_RUN_LEAST);
 }
 
 /* What the daemon keeps of all rounds, changed while it is down. */
@@ -257,8 +318,7 @@ static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(
 		char sql[160];
 		(void)snprintf(sql, sizeof sql,
 			"DROP TABLE IF EXISTS pin; DROP TABLE IF EXISTS standing; DROP TABLE IF EXISTS "
-			"closed;"
-			"PRAGMA user_version = %d",
+			"closed;PRAGMA user_version = %d",
 			version);
 		tamper_state(sql);
 		opens(CM_EDATA);
@@ -358,6 +418,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
+		STEPS_TEST(a_run_of_an_impossible_number_is_refused),
+		STEPS_TEST(a_round_of_an_earlier_version_goes_on),
 		STEPS_TEST(a_changed_row_of_the_state_refuses_to_start),
 		STEPS_TEST(rows_that_a_page_does_not_count_refuse_to_start),
 		STEPS_TEST(a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on),

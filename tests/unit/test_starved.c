@@ -131,8 +131,7 @@ static const char plan_text[] =
 	"  { query = \"level\", type = \"mean\", field = \"V3\", epsilon0 = 1.0,\n"
 	"    min_reports = 20, range = [0, 10], levels = 4 },\n"
 	"  { query = \"pairs\", type = \"marginals\", epsilon0 = 2.0, min_reports = 20,\n"
-	"    columns = ( { field = \"x\", values = [\"a\", \"b\"] }, { field = \"y\", values = [\"c\", "
-	"\"d\"] } ),\n"
+	"    columns = ( { field = \"x\", values = [\"a\", \"b\"] }, { field = \"y\", values = [\"c\", \"d\"] } ),\n"
 	"    marginals = ( [ \"x\", \"y\" ] ) } )\n";
 
 static enum cm_rc plan(const void *what, uint64_t *answer, struct cm_err *err)

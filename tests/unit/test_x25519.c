@@ -1,8 +1,9 @@
 /* test_x25519.c - X25519 many at a time: each way against RFC 7748, a table of another implementation, and
  * libcrypto.
  *
- * Compiled twice: with the lanes of this machine, where it has them, and with their emulation, which also
- * says whether an operand of the instruction was ever too large.
+ * Compiled three times: with the lanes and the lib25519 of this machine, where it has them; with the lanes'
+ * emulation, which also says whether an operand of the instruction was ever too large; and with a lib25519
+ * of the tests.
  *
  * test_x25519 [POINTS [million]]: so many random points by each way of ours; `million` also takes RFC 7748's
  * million steps, which is a minute. */
@@ -19,13 +20,14 @@
 #include "cm_buf.h"
 #include "cr_rand.h"
 #include "cr_x25519_lanes.h"
+#include "cr_x25519_lib25519.h"
 #include "cr_x25519_many.h"
 
 #define MANY 130u /* more than two full calls of the lanes */
 
-static const char *ways[2];
+static const char *ways[3];
 static size_t ways_here;
-#if defined CR_LANES_EMULATED || defined TOMBOLA_SANITIZED /* which are slow */
+#if defined CR_LANES_EMULATED || defined TOMBOLA_SANITIZED || defined WANT_LIBRARY /* which are slow */
 static size_t points_to_draw = 1000;
 #else
 static size_t points_to_draw = 20000;
@@ -271,34 +273,34 @@ static void points_of_low_order_do_not_disturb_their_neighbours(void **state)
 		}
 }
 
+/* One product of libcrypto is compared with those of all ways. */
 static void random_points_as_libcrypto_has_them(void **state)
 {
 	(void)state;
-	for (size_t w = 0; w < ways_here; w++) {
-		/* libcrypto against itself needs no more than the other tests. */
-		size_t left = strcmp(ways[w], "openssl") == 0 ? MANY : points_to_draw;
+	for (size_t left = points_to_draw; left > 0; left -= left < 64 ? left : 64) {
+		number point[64], want[64], out[64], secret;
+		const uint8_t *at[64];
+		bool good[64];
+		struct cr_x25519 *k;
+		struct cm_err err;
 
-		assert_true(cr_x25519_use(ways[w]));
-		for (; left > 0; left -= left < 64 ? left : 64) {
-			number point[64], out[64], want, secret;
-			const uint8_t *at[64];
-			bool good[64];
-			struct cr_x25519 *k;
-			struct cm_err err;
-
-			draw(point, sizeof point);
-			draw(secret, sizeof secret);
-			for (size_t i = 0; i < 64; i++)
-				at[i] = point[i];
-			assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
-			assert_int_equal(cr_x25519_points(k, at, 64, out, good, &err), CM_OK);
-			for (size_t i = 0; i < 64; i++) {
-				assert_true(good[i]);
-				assert_int_equal(cr_x25519_derive(k, at[i], want, &err), CM_OK);
-				assert_memory_equal(out[i], want, sizeof want);
-			}
-			cr_x25519_free(k);
+		draw(point, sizeof point);
+		draw(secret, sizeof secret);
+		assert_int_equal(cr_x25519_new(secret, &k, &err), CM_OK);
+		for (size_t i = 0; i < 64; i++) {
+			at[i] = point[i];
+			assert_int_equal(cr_x25519_derive(k, at[i], want[i], &err), CM_OK);
 		}
+		for (size_t w = 0; w < ways_here; w++) {
+			if (strcmp(ways[w], "openssl") == 0)
+				continue;
+			assert_true(cr_x25519_use(ways[w]));
+			assert_int_equal(cr_x25519_points(k, at, 64, out, good, &err), CM_OK);
+			assert_memory_equal(out, want, sizeof want);
+			for (size_t i = 0; i < 64; i++)
+				assert_true(good[i]);
+		}
+		cr_x25519_free(k);
 	}
 }
 
@@ -321,6 +323,7 @@ static void a_way_that_is_not_there_is_refused(void **state)
 	assert_int_equal(cr_x25519_begin(&line, &err), CM_OK);
 	assert_non_null(strstr(line, "OpenSSL"));
 	assert_int_equal(cr_x25519_use("avx512"), cr_x25519_lanes_here());
+	assert_int_equal(cr_x25519_use("lib25519"), cr_x25519_lib25519_here());
 }
 
 int main(int argc, char **argv)
@@ -341,6 +344,12 @@ int main(int argc, char **argv)
 		return 1;
 #ifndef CR_LANES_EMULATED
 	ways[ways_here++] = "openssl";
+	if (cr_x25519_lib25519_here())
+		ways[ways_here++] = "lib25519";
+#ifdef WANT_LIBRARY
+	else
+		return 1;
+#endif
 #endif
 	if (cr_x25519_lanes_here())
 		ways[ways_here++] = "avx512";
@@ -348,6 +357,7 @@ int main(int argc, char **argv)
 		points_to_draw = strtoul(argv[1], NULL, 10);
 		a_million_times = argc > 2 && strcmp(argv[2], "million") == 0;
 	}
-	print_message("ways: %s %s\n", ways[0], ways_here > 1 ? ways[1] : "");
+	for (size_t w = 0; w < ways_here; w++)
+		print_message("way: %s\n", ways[w]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
-/* test_x25519_secret.c - nothing that the lanes do depends on a secret, and they leave none behind.
+/* test_x25519_secret.c - nothing that the lanes or lib25519 do depends on a secret, and they leave none
+ * behind.
  *
  * Under valgrind (tests/x25519_secret.sh) memcheck is told that scalars and points are undefined: it then
  * reports each branch and each address that depends on them.  With the argument `leak` the program
  * branches on a bit of a product, which must be reported.  The lanes are the emulation, the same statements
- * as those compiled for the instruction, which valgrind does not know. */
+ * as those compiled for the instruction, which valgrind does not know; lib25519 is that of this machine.
+ * Exits with 77 when neither is here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,12 +19,14 @@
 
 #include "cr_rand.h"
 #include "cr_x25519_lanes.h"
+#include "cr_x25519_lib25519.h"
 
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #else /* then there is no valgrind to run it either */
 #define VALGRIND_MAKE_MEM_UNDEFINED(at, n) ((void)(at))
 #define VALGRIND_MAKE_MEM_DEFINED(at, n)   ((void)(at))
+#define RUNNING_ON_VALGRIND                0
 #endif
 
 #define GROUPS    3u
@@ -31,6 +35,20 @@
 
 static struct cr_lanes scalar[GROUPS], point[GROUPS], out[GROUPS];
 static bool leak;
+
+static void lanes(void)
+{
+	cr_x25519_lanes(scalar, point, GROUPS, out);
+}
+
+static void library(void)
+{
+	const size_t n = sizeof scalar / CR_X25519_LEN;
+	uint8_t *to = (uint8_t *)out;
+
+	cr_x25519_lib25519((const uint8_t *)scalar, (const uint8_t *)point, n, to);
+	cr_x25519_lib25519_base((const uint8_t *)scalar, n / 2, to);
+}
 
 static void fill(void)
 {
@@ -42,13 +60,12 @@ static void fill(void)
 	rng.fill(rng.ctx, point, sizeof point);
 }
 
-static void no_branch_or_address_depends_on_a_secret(void **state)
+static void no_branch_or_address_depends_on_a_secret(void (*multiply)(void))
 {
-	(void)state;
 	fill();
 	VALGRIND_MAKE_MEM_UNDEFINED(scalar, sizeof scalar);
 	VALGRIND_MAKE_MEM_UNDEFINED(point, sizeof point);
-	cr_x25519_lanes(scalar, point, GROUPS, out);
+	multiply();
 	if (leak && (out[0].word[0][0] & 1))
 		print_message("the product is odd\n");
 	VALGRIND_MAKE_MEM_DEFINED(out, sizeof out);
@@ -58,14 +75,32 @@ static void no_branch_or_address_depends_on_a_secret(void **state)
 	assert_memory_not_equal(out[0].word, out[1].word, sizeof out[0].word);
 }
 
+static void in_lanes_no_branch_or_address_depends_on_a_secret(void **state)
+{
+	(void)state;
+	if (!cr_x25519_lanes_here())
+		skip();
+	no_branch_or_address_depends_on_a_secret(lanes);
+}
+
+static void in_the_library_no_branch_or_address_depends_on_a_secret(void **state)
+{
+	(void)state;
+	if (!cr_x25519_lib25519_here())
+		skip();
+	no_branch_or_address_depends_on_a_secret(library);
+}
+
 /* The emulation and a sanitizer use the stack in their own ways. */
 #if !defined CR_LANES_EMULATED && !defined TOMBOLA_SANITIZED
 #define LOOKS_AT_STACK
 
+static void (*stacked)(void);
+
 static void *compute(void *arg)
 {
 	(void)arg;
-	cr_x25519_lanes(scalar, point, GROUPS, out);
+	stacked();
 	return NULL;
 }
 
@@ -85,12 +120,12 @@ static void use(uint8_t *stack)
 }
 
 /* The same stack after other secrets is the same: a part of them, or of what is made of them, differs. */
-static void the_stack_afterwards_is_the_same_for_all_secrets(void **state)
+static void the_stack_afterwards_is_the_same_for_all_secrets(void (*multiply)(void))
 {
 	uint8_t *stack = aligned_alloc(4096, STACK_LEN), *before = malloc(OURS);
 	size_t used = 0;
 
-	(void)state;
+	stacked = multiply;
 	assert_non_null(stack);
 	assert_non_null(before);
 	use(stack);
@@ -104,21 +139,42 @@ static void the_stack_afterwards_is_the_same_for_all_secrets(void **state)
 	free(stack);
 }
 
+static void the_lanes_leave_no_secret_on_the_stack(void **state)
+{
+	(void)state;
+	if (!cr_x25519_lanes_here() || RUNNING_ON_VALGRIND)
+		skip();
+	the_stack_afterwards_is_the_same_for_all_secrets(lanes);
+}
+
+static void the_library_leaves_no_secret_on_the_stack(void **state)
+{
+	(void)state;
+	if (!cr_x25519_lib25519_here() || RUNNING_ON_VALGRIND)
+		skip();
+	the_stack_afterwards_is_the_same_for_all_secrets(library);
+}
+
 #endif
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_branch_or_address_depends_on_a_secret),
+		cmocka_unit_test(in_lanes_no_branch_or_address_depends_on_a_secret),
+		cmocka_unit_test(in_the_library_no_branch_or_address_depends_on_a_secret),
 #ifdef LOOKS_AT_STACK
-		cmocka_unit_test(the_stack_afterwards_is_the_same_for_all_secrets),
+		cmocka_unit_test(the_lanes_leave_no_secret_on_the_stack),
+		cmocka_unit_test(the_library_leaves_no_secret_on_the_stack),
 #endif
 	};
 
-	if (!cr_x25519_lanes_here()) {
+	if (!cr_x25519_lanes_here() && !cr_x25519_lib25519_here()) {
 		print_message("no AVX-512 IFMA here: test_x25519_secret_emulated has the same lanes\n");
 		return 77;
 	}
+	print_message("lib25519: %s\n", cr_x25519_lib25519_quick()  ? "with vectors"
+					: cr_x25519_lib25519_here() ? "without vectors"
+								    : "not here");
 	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ void pt_ss_simple_statement(const struct qy_query *q, const struct pt_randomizer
 		    &slot, q->dimension, participants, delta, ACCT_FLAME_EXACT, &epsilon, NULL) == ACCT_OK)
 		(void)snprintf(out, size,
 			"FLAME's Theorem 1 gives epsilon %.4g at delta %g, which holds because every "
-			"coordinate is "
-			"a message of its own; what is charged is less",
+			"coordinate is a message of its own; what is charged is less",
 			epsilon, delta);
 }
 
@@ -82,8 +81,7 @@ void pt_ss_topk_statement(const struct qy_query *q, const struct pt_randomizer *
 	}
 	(void)snprintf(out, size,
 		"FLAME says epsilon %s at delta %g: paper value (not a guarantee), since choosing "
-		"coordinates by "
-		"value is no sampling; towards the shuffler there is index privacy only, %s; that is no "
-		"differential privacy",
+		"coordinates by value is no sampling; towards the shuffler there is index privacy only, "
+		"%s; that is no differential privacy",
 		paper, delta, index);
 }

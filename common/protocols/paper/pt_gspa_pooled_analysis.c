@@ -266,8 +266,7 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 		acct_gspa_gaussian_epsilon(mu, delta, &epsilon, NULL) == ACCT_OK)
 		(void)snprintf(out, size,
 			"GSPA says epsilon %.4g at delta %g: paper value (not a guarantee), of a Gaussian "
-			"limit; "
-			"what is charged is the exact bound",
+			"limit; what is charged is the exact bound",
 			epsilon, delta);
 }
 

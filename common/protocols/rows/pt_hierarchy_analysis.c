@@ -7,17 +7,9 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { 0 };
 	enum cm_rc rc = pt_ranges_query(row->device, q, CM_ECONFIG, err);
 
-	made.row = row->device;
-	if (rc == CM_OK)
-		pt_ranges_slots(q, &made);
-	if (rc == CM_OK)
-		rc = pt_sampled_request(row, r, &made, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return rc == CM_OK ? pt_sampled_derive(row, q, r, pt_ranges_slots, out, err) : rc;
 }
 
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
@@ -36,6 +28,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 }
 const struct pt_protocol pt_row_hierarchy = {
 	.device = &pt_device_hierarchy,
+	.automatic = PT_AUTO,
 	.derive = derive,
 	.estimate = estimate,
 	.expected_error = expected_error,

@@ -170,6 +170,7 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 
 const struct pt_protocol pt_row_ranges = {
 	.device = &pt_device_ranges,
+	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	.derive = derive,
 	.estimate = estimate,
 	.expected_error = expected_error,

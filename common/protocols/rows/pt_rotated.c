@@ -9,6 +9,7 @@
 #include "pt_rows.h"
 #include "pt_signs.h"
 #include "pt_slots.h"
+#include "pt_turn.h"
 #include "pt_words.h"
 
 /* A vector of length at most L, range = [-L, L], gets one coordinate more, which makes its length L, and
@@ -26,11 +27,10 @@
 #define SCALE_MIN  (UINT64_C(1) << 20)
 #define SCALE_MAX  (UINT64_C(1) << 34)
 #define PADDED_MAX PR_DIMENSION_MAX
-#define FAR        (INT64_C(1) << 60) /* no z is beyond: 2^30 sqrt(d2) halved, times d2 */
-#define COARSE     8                  /* bits that lengths are not measured by */
+#define COARSE     8 /* bits that lengths are not measured by */
 
 /* What is turned: too long for the stack in the largest dimension; wiped after each value. */
-static _Thread_local int64_t turned[PADDED_MAX];
+static _Thread_local _Alignas(64) int64_t lengthened[PADDED_MAX], turned[PADDED_MAX];
 
 uint32_t pt_rotated_padded(uint32_t dimension)
 {
@@ -138,38 +138,19 @@ static uint64_t root(uint64_t x)
 	return r;
 }
 
-/* v / 2^n, rounded down; v within FAR of 0. */
+/* v / 2^n, rounded down; v within PT_TURN_FAR of 0. */
 static int64_t halved(int64_t v, unsigned n)
 {
-	return (int64_t)((uint64_t)(v + FAR) >> n) - (FAR >> n);
+	return (int64_t)((uint64_t)(v + PT_TURN_FAR) >> n) - (PT_TURN_FAR >> n);
 }
 
-/* One pass: signs, and the transform. */
-static void pass(int64_t *v, uint32_t d, uint32_t rotation, uint32_t which)
-{
-	for (uint32_t j = 0; j < d; j++) {
-		int64_t negate = -(int64_t)pt_rotated_sign(rotation, which, j);
-
-		v[j] = (v[j] ^ negate) - negate;
-	}
-	for (uint32_t h = 1; h < d; h *= 2)
-		for (uint32_t i = 0; i < d; i += 2 * h)
-			for (uint32_t j = i; j < i + h; j++) {
-				int64_t a = v[j], b = v[j + h];
-
-				v[j] = a + b;
-				v[j + h] = a - b;
-			}
-}
-
-/* The value's vector, made as long as may be, in rotation r. */
-static void turn(const struct qy_query *q, const uint32_t *at, uint32_t rotation, int64_t *v, uint32_t d)
+/* The value's vector, made as long as may be. */
+static void lengthen(const struct qy_query *q, const uint32_t *at, int64_t *v, uint32_t d)
 {
 	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
-	unsigned halve = (unsigned)__builtin_ctz(d) / 2;
 	uint64_t too_long; /* all ones for a vector longer than L */
 
-	for (uint32_t j = 0; j < d; j++)
+	for (uint32_t j = 0; j < d || j < PT_TURN_LANES; j++)
 		v[j] = j < q->dimension ? (int64_t)at[j] - HALF : 0;
 	for (uint32_t j = 0; j < q->dimension; j++) {
 		int64_t coarse = halved(v[j], COARSE);
@@ -178,18 +159,14 @@ static void turn(const struct qy_query *q, const uint32_t *at, uint32_t rotation
 	}
 	too_long = UINT64_C(0) - ((uint64_t)left >> 63);
 	v[q->dimension] = (int64_t)(root((uint64_t)left & ~too_long) << COARSE);
-	pass(v, d, rotation, 0);
-	for (uint32_t j = 0; j < d; j++)
-		v[j] = halved(v[j], halve);
-	pass(v, d, rotation, 1);
 }
 
 /* A transformed coordinate, as a chance of +1 times 2^31. */
 static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 {
 	int64_t most = (int64_t)((UINT64_C(1) << 62) / p->rotated.scale);
-	uint64_t low = pt_below_mask((uint64_t)(z + FAR), (uint64_t)(FAR - most));
-	uint64_t high = pt_below_mask((uint64_t)(most + FAR), (uint64_t)(z + FAR));
+	uint64_t low = pt_below_mask((uint64_t)(z + PT_TURN_FAR), (uint64_t)(PT_TURN_FAR - most));
+	uint64_t high = pt_below_mask((uint64_t)(most + PT_TURN_FAR), (uint64_t)(z + PT_TURN_FAR));
 
 	z = (int64_t)pt_choose(low, (uint64_t)-most, pt_choose(high, (uint64_t)most, (uint64_t)z));
 	return (uint32_t)((uint64_t)(z + most) * p->rotated.scale >> 32);
@@ -202,16 +179,17 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 {
 	uint32_t d = pt_rotated_padded(q->dimension), width = pt_words_width(p);
 	uint32_t each = groups_each(q, p);
+	const struct pt_turner *turner = pt_turner_here();
 	uint64_t made = 0;
 
+	(void)value;
 	if (pt_rotated_rotations(q, p) > 1)
-		turn(q, value->at, group / each, turned, d);
+		turner->half(lengthened, group / each, turned, d);
 	for (uint32_t b = 0; b < width; b++) {
-		uint64_t k = pt_words_coordinate(p, i, group % each, b), z = 0;
-
-		for (uint32_t j = 0; j < d; j++)
-			z |= pt_equal_mask(j, k) & (uint64_t)turned[j];
+		uint32_t k = pt_words_coordinate(p, i, group % each, b);
 		/* What is there only to fill the last group is 0: a fair coin. */
+		uint64_t z = (uint64_t)turner->coordinate(turned, k, d) & pt_below_mask(k, d);
+
 		made |= pt_signs_draw(chance(p, (int64_t)z), rng) << b;
 	}
 	return made;
@@ -222,9 +200,11 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
 
+	lengthen(q, value->at, lengthened, d);
 	if (pt_rotated_rotations(q, p) == 1)
-		turn(q, value->at, 0, turned, d);
+		pt_turner_here()->half(lengthened, 0, turned, d);
 	pt_slots_encode(q, p, value, word, rng, records);
+	cr_wipe(lengthened, d * sizeof lengthened[0]);
 	cr_wipe(turned, d * sizeof turned[0]);
 }
 

@@ -17,12 +17,12 @@ from .task import Task, compute, names, scored, vector
 __all__ = ["TASKS"]
 
 
-def seen(rows, cells, edge=5.0, light=2.0):
+def seen(rows, cells, edge=5.0, light=2.0, centred=True):
     """Features of devices and test.  Half an edge counts as much as a lightness of 1 / 5: gradients times 5, means times 2."""
     (x, y), (p, _), (tx, ty) = rows
     scale = numpy.concatenate([numpy.full(8 * cells**2, edge), numpy.full(49, light)]).astype(numpy.float32)
     public = features.pictures(p, cells)
-    centre = public.mean(axis=0)
+    centre = public.mean(axis=0) if centred else numpy.float32(0)
     made = [(features.pictures(v, cells) - centre) * scale for v in (x, tx)]
     return (made[0], y), (made[1], ty), (public - centre) * scale
 
@@ -37,6 +37,39 @@ def logistic(rows, n, cells=4, rounds=20, epsilon0=3.62, slots=3, size=4, step=3
                 vector("gradient", n, 10 * (m + 1), epsilon0, slots, size, compute(m, "linear-gradient"), repeat=rounds),
                 names("gradient", rounds), x, y, lambda: Logistic("gradient", m, 10, rounds, step, test=test),
                 lambda _, p: mean_of("linear-gradient", p, x, y, clip=1.0), 2 * rounds**0.5 / n, lambda _: local, scored, n)
+
+
+class Centred(Logistic):
+    """Asks for the mean first, in units in which few vectors are cut."""
+
+    units = numpy.float32(0.1)
+
+    def before(self):
+        return {"scale": numpy.full(self.features, self.units, numpy.float32)}
+
+    def centre(self, history):
+        return {k: v / self.units for k, v in super().centre(history).items()}
+
+
+def all_devices(rows, _, rounds=20, epsilon0=2.5, slots=12, size=3, step=40.0, mean=16):
+    """All 60,000 pictures of the training file are devices: nothing is public, and a round more asks for the centre."""
+    (x, y), public, test = rows
+    everybody = tuple(numpy.concatenate(v) for v in zip((x, y), public))
+    n = len(everybody[0])
+    (x, y), test, _ = seen((everybody, public, test), 4, centred=False)
+    m = x.shape[1]
+    local = baselines.local_vector_deviation(1.0, n, rounds + 1)
+
+    def answer(query, p):
+        return mean_of("moments", p, x, y, clip=1.0, part="mean") if query == "mean" \
+            else mean_of("linear-gradient", p, x, y, clip=1.0)
+
+    asked = [vector("mean", n, m, epsilon0, mean, size, compute(m, "moments", ' part = "mean";', False)),
+             vector("gradient", n, 10 * (m + 1), epsilon0, slots, size, compute(m, "linear-gradient"), repeat=rounds)]
+    return Task("fashion-logistic-256", f"Fashion-MNIST, logistic, {m} features, {rounds + 1} rounds, {rounds * slots + mean} "
+                "messages", "accuracy 0.81", ",\n".join(asked), ["mean", *names("gradient", rounds)], x, y,
+                lambda: Centred("gradient", m, 10, rounds, step, mean_query="mean", test=test), answer,
+                2 * (rounds + 1)**0.5 / n, lambda _: local, scored, n)
 
 
 class Scaled(Ridge):
@@ -103,7 +136,7 @@ def means(rows, n, rounds=6, epsilon0=3.6, slots=10, size=4, scale=1.2, cap=""):
     return Task("fashion-means" + cap, f"Fashion-MNIST, 10 means of 7 x 7 pixels, {rounds} rounds, {rounds * slots} messages",
                 "inertia 1.3 of non-private",
                 vector("means", n, 500, epsilon0, slots, size, compute(49, "nearest-centroid", label=False), repeat=rounds),
-                names("means", rounds), x, y, lambda: KMeans("means", first, rounds, test=test),
+                names("means", rounds), x, y, lambda: KMeans("means", first, rounds, test=test, spare=public),
                 lambda _, p: mean_of("nearest-centroid", p, x, clip=1.0), 2 * rounds**0.5 / n, lambda _: local,
                 lambda learner, history: {"inertia of non-private": inertia(test, learner.centroids(history)) / best}, n,
                 picture=lambda learner, history: tiles(learner.centroids(history).reshape(-1, 7, 7), 5, 12))
@@ -136,6 +169,7 @@ CAPPED = {"epsilon0": 4.0, "slots": 2, "cap": "-cap8"}
 WIDE = {"rounds": 20, "epsilon0": 2.5, "slots": 12, "size": 3, "step": 40.0}
 TASKS = {"fashion-moments": moments, "fashion-logistic": logistic, "fashion-pixels": pixels, "fashion-means": means,
          "fashion-logistic-240": functools.partial(logistic, kind="-240", **WIDE),
+         "fashion-logistic-256": all_devices,
          "fashion-logistic-441": functools.partial(logistic, cells=7, kind="-441"),
          "fashion-logistic-441-240": functools.partial(logistic, cells=7, kind="-441-240", **WIDE),
          "fashion-moments-cap8": functools.partial(moments, rounds=18, **CAPPED),

@@ -52,17 +52,18 @@ def leaves_of(level):
     return max(2, 2**level)
 
 
-def tree(rows, n, epsilon0=4.9, depth=5, bins=32, outside=0.0, cap=""):
-    (x, y), public, test = rows
-    edges = edges_of(public, bins, outside)
+def tree(rows, n, epsilon0=4.9, depth=5, bins=32, sensors=range(9), outside=0.0, cap=""):
+    (x, y), public, (tx, ty) = rows
+    at, m = list(sensors), len(sensors)
+    edges = edges_of(public, bins, outside)[at]
     queries = [f"level{i}" for i in range(depth)]
-    local = baselines.local_count_deviation(1.0, len(x), 9 * depth)
-    return Task("shuttle-tree" + cap, f"Shuttle, tree of depth {depth}, {depth} rounds", "naive Bayes of 1 round",
-                ",\n".join(marginals(q, n, epsilon0, bins, "tree-path", SENSORS, CLASSES, leaves_of(i))
+    local = baselines.local_count_deviation(1.0, len(x), m * depth)
+    return Task("shuttle-tree" + cap, f"Shuttle, tree of depth {depth}, {m} sensors, {depth} rounds", "naive Bayes of 1 round",
+                ",\n".join(marginals(q, n, epsilon0, bins, "tree-path", [SENSORS[j] for j in at], CLASSES, leaves_of(i))
                            for i, q in enumerate(queries)),
-                queries, x, y, lambda: Tree(queries, edges, 7, test=test),
-                lambda q, p: counts_of("tree-path", p, x, y, 7, leaves_of(queries.index(q))),
-                (18 * depth)**0.5, lambda _: local, scored, n, fields=SENSORS, classes=CLASSES)
+                queries, x, y, lambda: Tree(queries, edges, 7, test=(tx[:, at], ty)),
+                lambda q, p: counts_of("tree-path", p, x[:, at], y, 7, leaves_of(queries.index(q))),
+                (2 * m * depth)**0.5, lambda _: local, scored, n, fields=SENSORS, classes=CLASSES)
 
 
 def forest(rows, n, epsilon0=4.6, trees=3, depth=3, bins=32, outside=0.0, cap=""):
@@ -86,4 +87,4 @@ def forest(rows, n, epsilon0=4.6, trees=3, depth=3, bins=32, outside=0.0, cap=""
 TASKS = {"shuttle-bayes": bayes, "shuttle-anomaly": anomaly, "shuttle-tree": tree, "shuttle-forest": forest,
          "shuttle-bayes-cap8": functools.partial(bayes, epsilon0=4.0, sensors=(0, 8), cap="-cap8"),
          "shuttle-anomaly-cap8": functools.partial(anomaly, epsilon0=0.888, cap="-cap8"),
-         "shuttle-tree-cap8": functools.partial(tree, epsilon0=0.888, depth=2, cap="-cap8")}
+         "shuttle-tree-cap8": functools.partial(tree, epsilon0=4.0, depth=2, sensors=(0, 8), cap="-cap8")}

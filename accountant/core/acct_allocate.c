@@ -1,0 +1,305 @@
+/* acct_allocate.c - searches one loose value of each round so that all fit a budget with the least error. */
+#include "acct_allocate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_compose.h"
+#include "acct_rung.h"
+
+#define COARSE   0.1   /* step of a law over its deviation: its moments are known to a thousandth */
+#define TAIL     1e-10 /* of delta, given up of each round */
+#define STEPS    64
+#define ENOUGH   1e-5 /* of the logarithm that is bisected */
+#define FARTHEST 200.0
+#define NEVER    1e3 /* log of the squared error of a round that there is not */
+
+/* A loose round: log of its squared error, and of what it takes of the budget, at nodes of log value. */
+struct curve {
+	double least, most;  /* values of the first node and of the last */
+	size_t first, nodes; /* there is such a round from node `first` to node `nodes` - 1 */
+	double error[ACCT_ALLOCATE_NODES], loss[ACCT_ALLOCATE_NODES];
+};
+
+struct search {
+	const struct acct_allocation *a;
+	struct curve *curve;
+	double *value;
+	struct acct_round *part;
+	double tilt, budget; /* the tilt of a normal loss that spends the budget, and its log moment there */
+	bool found;
+};
+
+static bool is_loose(const struct search *s, size_t i)
+{
+	return s->a->round[i].most > 0;
+}
+
+static double value_at(const struct search *s, size_t i, double node)
+{
+	const struct curve *c = &s->curve[i];
+
+	return c->least * exp(log(c->most / c->least) * node / (double)(s->a->round[i].nodes - 1));
+}
+
+/* The lambda at which a normal loss that spends the whole budget is tilted when its delta is summed. */
+static void set_tilt(struct search *s)
+{
+	double epsilon = s->a->epsilon, delta = s->a->delta;
+	double low = 1e-9, high = 1e9;
+
+	for (int i = 0; i < 200; i++) { /* of mu, N(mu, 1) against N(0, 1) */
+		double mu = sqrt(low * high), a = epsilon / mu - mu / 2, b = epsilon / mu + mu / 2;
+
+		if (erfc(a / sqrt(2)) / 2 - exp(epsilon + log(fmax(erfc(b / sqrt(2)) / 2, 1e-300))) > delta)
+			high = mu;
+		else
+			low = mu;
+	}
+	s->tilt = fmax(epsilon / (low * low) - 0.5, 1e-3);
+	s->budget = s->tilt * (s->tilt + 1) / 2 * low * low;
+}
+
+/* What a round adds to the log moment at lambda, which is what it takes of the budget: log moments add up,
+ * and epsilon is about their sum, and a number that no round changes, over lambda. */
+static enum acct_rc log_moment(const struct acct_round *r, double lambda, double tail, double *out)
+{
+	struct acct_rung rung = { .step = 0 };
+	struct acct_list list;
+	double psi[3];
+	enum acct_rc rc = acct_list_init(&list, r, NULL);
+
+	*out = 0;
+	if (!rc)
+		rc = acct_rung_init(&rung, &list, tail);
+	if (!rc && rung.deviation > 0) {
+		rc = acct_rung_fit(&rung, acct_rung_floor(COARSE * rung.deviation), COARSE, lambda);
+		if (!rc) {
+			const struct acct_law *law = acct_rung_law(&rung, ACCT_ABOVE);
+			const struct acct_part part = { law, (double)r->count };
+
+			acct_parts_cumulant(&part, 1, rung.unit, lambda, psi);
+			*out = fmax(psi[0], 0) + 1e3 * (double)r->count * law->infinite;
+		}
+	}
+	acct_rung_fini(&rung);
+	return rc;
+}
+
+/* Does the round fit alone?  One that there is not does. */
+static enum acct_rc fits_alone(struct search *s, size_t i, double node, bool *does)
+{
+	struct acct_bound b = { 0, 0 };
+	size_t parts = 0;
+	double error;
+	enum acct_rc rc = s->a->offer(s->a->user, i, value_at(s, i, node), s->part, &parts, &error);
+
+	if (!rc && parts > 0)
+		rc = acct_epsilon(s->part, parts, s->a->delta, &b);
+	*does = !rc && b.upper <= s->a->epsilon;
+	return rc;
+}
+
+/* More than what fits alone is of no use. */
+static enum acct_rc limit(struct search *s, size_t i)
+{
+	double low = 0, high = (double)(s->a->round[i].nodes - 1);
+	bool does;
+	enum acct_rc rc = fits_alone(s, i, 0, &does);
+
+	for (int k = 0; k < 10 && !rc; k++) {
+		double middle = (low + high) / 2;
+
+		rc = fits_alone(s, i, middle, &does);
+		*(does ? &low : &high) = middle;
+	}
+	s->curve[i].most = value_at(s, i, high);
+	return rc;
+}
+
+static enum acct_rc tabulate(struct search *s, size_t i)
+{
+	struct curve *c = &s->curve[i];
+	size_t nodes = s->a->round[i].nodes;
+	enum acct_rc rc = ACCT_OK;
+
+	c->least = s->a->round[i].least;
+	c->most = s->a->round[i].most;
+	c->first = nodes - 1;
+	c->nodes = nodes;
+	rc = limit(s, i);
+	for (size_t k = nodes; k-- > 0 && !rc;) {
+		double loss = 0, one = 0, error = 0;
+		size_t parts = 0;
+
+		rc = s->a->offer(s->a->user, i, value_at(s, i, (double)k), s->part, &parts, &error);
+		for (size_t j = 0; j < parts && !rc; j++, loss += one)
+			rc = log_moment(&s->part[j], s->tilt, TAIL * s->a->delta, &one);
+		c->error[k] = rc || parts == 0 ? NEVER : fmin(2 * log(error), NEVER);
+		c->loss[k] = log(fmax(loss, 1e-300));
+		if (parts > 0)
+			c->first = k;
+		else if (k + 1 == c->nodes && k > 1)
+			c->nodes = k;
+	}
+	return rc;
+}
+
+static double between(const struct curve *c, const double *table, double node)
+{
+	size_t k = (size_t)fmin(floor(node), (double)c->nodes - 2);
+
+	return table[k] + (node - (double)k) * (table[k + 1] - table[k]);
+}
+
+static double price_at(const struct curve *c, double weight, double price, double node)
+{
+	return weight * exp(between(c, c->error, node)) + price * exp(between(c, c->loss, node));
+}
+
+/* The node of least weight * error^2 + price * loss: the best of the table, then between its neighbours. */
+static double cheapest(const struct curve *c, double weight, double price)
+{
+	double best = INFINITY, node = (double)c->first, low, high;
+
+	for (size_t k = c->first; k < c->nodes; k++) {
+		double sum = weight * exp(c->error[k]) + price * exp(c->loss[k]);
+
+		if (sum < best) {
+			best = sum;
+			node = (double)k;
+		}
+	}
+	low = fmax((double)c->first, node - 1);
+	high = fmin((double)c->nodes - 1, node + 1);
+	for (int i = 0; i < STEPS; i++) {
+		double a = low + (high - low) / 3, b = high - (high - low) / 3;
+
+		if (price_at(c, weight, price, a) <= price_at(c, weight, price, b))
+			high = b;
+		else
+			low = a;
+	}
+	return (low + high) / 2;
+}
+
+/* The least node at which the error is within the target; the last one if none is. */
+static double accurate(const struct curve *c, double log_square)
+{
+	double low = (double)c->first, high = (double)c->nodes - 1;
+
+	if (c->error[c->first] <= log_square)
+		return low;
+	for (int i = 0; i < STEPS; i++) {
+		double middle = (low + high) / 2;
+
+		if (between(c, c->error, middle) <= log_square)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+/* The node of round i at one point of the search: the larger `t`, the less is lost. */
+static double node_at(const struct search *s, size_t i, double t)
+{
+	double weight = s->a->round[i].weight;
+
+	return s->a->targets ? accurate(&s->curve[i], t + 2 * log(weight))
+			     : cheapest(&s->curve[i], weight, exp(t));
+}
+
+static enum acct_rc fits(struct search *s, double t, bool *does)
+{
+	enum acct_rc rc;
+
+	for (size_t i = 0; i < s->a->n; i++)
+		s->value[i] = is_loose(s, i) ? value_at(s, i, node_at(s, i, t)) : 0;
+	rc = s->a->fits(s->a->user, s->value, does);
+	s->found = s->found || (!rc && *does);
+	return rc;
+}
+
+/* About where the budget is spent, by the tables alone. */
+static double first_guess(const struct search *s)
+{
+	double low = -FARTHEST, high = FARTHEST;
+
+	for (int k = 0; k < STEPS; k++) {
+		double middle = (low + high) / 2, sum = 0;
+
+		for (size_t i = 0; i < s->a->n; i++)
+			if (is_loose(s, i))
+				sum += exp(between(&s->curve[i], s->curve[i].loss, node_at(s, i, middle)));
+		if (sum > s->budget)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* Gallop from the guess to a point that fits and one that does not, and bisect. */
+static enum acct_rc look(struct search *s)
+{
+	double at = first_guess(s), low = -INFINITY, high = INFINITY;
+	enum acct_rc rc = ACCT_OK;
+
+	for (double step = 0.02; !rc && high - low > ENOUGH;) {
+		bool does = false;
+
+		rc = fits(s, at, &does);
+		*(does ? &high : &low) = at;
+		if (fabs(at) >= FARTHEST && (does ? at < 0 : at > 0))
+			break; /* everything fits, or nothing does */
+		if (isinf(low) || isinf(high)) {
+			at = fmax(-FARTHEST, fmin(FARTHEST, does ? at - step : at + step));
+			step *= 4;
+		} else {
+			at = (low + high) / 2;
+		}
+	}
+	return rc;
+}
+
+static bool in_range(const struct acct_allocation *a)
+{
+	if (a->n < 1 || a->n > ACCT_ALLOCATE_ROUNDS || !(a->epsilon > 0 && a->delta > 0 && a->delta < 1))
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct acct_loose *r = &a->round[i];
+
+		if (r->most > 0 &&
+			!(r->least > 0 && r->least <= r->most && isfinite(r->most) && r->weight > 0 &&
+				isfinite(r->weight) && r->nodes >= 2 && r->nodes <= ACCT_ALLOCATE_NODES))
+			return false;
+	}
+	return true;
+}
+
+enum acct_rc acct_allocate(const struct acct_allocation *a, bool *found)
+{
+	struct search s = { .a = a };
+	enum acct_rc rc = ACCT_ENOMEM;
+
+	*found = false;
+	if (!in_range(a))
+		return ACCT_EDOMAIN;
+	s.curve = calloc(a->n, sizeof *s.curve);
+	s.value = calloc(a->n, sizeof *s.value);
+	s.part = calloc(ACCT_ALLOCATE_PARTS, sizeof *s.part);
+	if (s.curve && s.value && s.part)
+		rc = ACCT_OK;
+	set_tilt(&s);
+	for (size_t i = 0; i < a->n && !rc; i++)
+		if (is_loose(&s, i))
+			rc = tabulate(&s, i);
+	if (!rc)
+		rc = look(&s);
+	*found = !rc && s.found;
+	free(s.curve);
+	free(s.value);
+	free(s.part);
+	return rc;
+}

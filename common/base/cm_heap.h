@@ -1,0 +1,7 @@
+/* cm_heap.h - keeps the memory of a daemon from growing round by round. */
+#pragma once
+
+/* Call it first in main().  glibc keeps more on the heap the larger the blocks are that a program has freed;
+ * large buffers of rounds then lie between small blocks that live on, and what is freed is not given back.
+ * From now on blocks of 256 KiB and more are mappings of their own, which free returns to the system. */
+void cm_heap_begin(void);

@@ -1,0 +1,85 @@
+/* test_lib25519.c - whether lib25519 is used, on a processor without AVX-512 IFMA: when it is right, and
+ * unasked when it has vectors.
+ *
+ * One program for each library of tests/support/lib25519.c; WANT_HERE and WANT_QUICK say what it is.  Lanes
+ * that are never here stand in for those of this machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cr_rand.h"
+#include "cr_x25519_lanes.h"
+#include "cr_x25519_lib25519.h"
+#include "cr_x25519_many.h"
+
+bool cr_x25519_lanes_here(void)
+{
+	return false;
+}
+
+void cr_x25519_lanes(
+	const struct cr_lanes *scalar, const struct cr_lanes *point, size_t groups, struct cr_lanes *product)
+{
+	(void)scalar, (void)point, (void)groups, (void)product;
+	abort();
+}
+
+static void it_is_chosen_unasked_only_when_it_is_right_and_quick(void **state)
+{
+	const char *line;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cr_x25519_lib25519_here(), WANT_HERE);
+	assert_int_equal(cr_x25519_lib25519_quick(), WANT_QUICK);
+	assert_int_equal(cr_x25519_begin(&line, &err), CM_OK);
+	assert_string_equal(cr_x25519_way(), WANT_QUICK ? "lib25519" : "openssl");
+	assert_non_null(strstr(line, WANT_QUICK ? "lib25519" : "OpenSSL"));
+}
+
+static void it_can_be_forced_only_when_it_is_right(void **state)
+{
+	(void)state;
+	assert_false(cr_x25519_use("avx512"));
+	assert_int_equal(cr_x25519_use("lib25519"), WANT_HERE);
+	assert_true(cr_x25519_use("openssl"));
+}
+
+/* By a library that is here; without one both are libcrypto's. */
+static void products_are_libcryptos_and_low_order_is_refused(void **state)
+{
+	static const uint8_t low[CR_X25519_LEN] = { 1 };
+	uint8_t public_key[2][3][CR_X25519_LEN], out[2][3][CR_X25519_LEN], point[CR_X25519_LEN];
+	const char *ways[2] = { "openssl", WANT_HERE ? "lib25519" : "openssl" };
+	struct cr_key secret[3];
+	struct cr_rng rng;
+	struct cm_err err;
+
+	(void)state;
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	rng.fill(rng.ctx, secret, sizeof secret);
+	rng.fill(rng.ctx, point, sizeof point);
+	for (size_t w = 0; w < 2; w++) {
+		assert_true(cr_x25519_use(ways[w]));
+		assert_int_equal(cr_x25519_scalars(secret, 3, low, public_key[w], out[w], &err), CM_EDATA);
+		assert_int_equal(cr_x25519_scalars(secret, 3, point, public_key[w], out[w], &err), CM_OK);
+	}
+	assert_memory_equal(public_key[1], public_key[0], sizeof public_key[0]);
+	assert_memory_equal(out[1], out[0], sizeof out[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_chosen_unasked_only_when_it_is_right_and_quick),
+		cmocka_unit_test(it_can_be_forced_only_when_it_is_right),
+		cmocka_unit_test(products_are_libcryptos_and_low_order_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* test_turn.c - each turner makes what the words of pt_rotated.h say, in every dimension. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pt_rotated.h"
+#include "pt_turn.h"
+
+#define LONGEST 4096u
+
+/* Number k of the transform, by its definition. */
+static int64_t number(const int64_t *v, uint32_t d, uint32_t k)
+{
+	int64_t sum = 0;
+
+	for (uint32_t j = 0; j < d; j++)
+		sum += __builtin_parity(j & k) ? -v[j] : v[j];
+	return sum;
+}
+
+static void sign(int64_t *v, uint32_t d, uint32_t rotation, uint32_t pass)
+{
+	for (uint32_t j = 0; j < d; j++)
+		v[j] = pt_rotated_sign(rotation, pass, j) ? -v[j] : v[j];
+}
+
+static void turns(const struct pt_turner *turner, uint32_t d, uint32_t rotation)
+{
+	static _Alignas(64) int64_t v[LONGEST], out[LONGEST];
+	static int64_t signed_once[LONGEST], expected[LONGEST];
+	int64_t divisor = 1;
+
+	memset(v, 0, sizeof v);
+	for (uint32_t j = 0; j < d; j++)
+		v[j] = (j * INT64_C(0x2545f491) & 0x7fffffff) - (INT64_C(1) << 30);
+	while (4 * divisor * divisor <= d)
+		divisor *= 2;
+	memcpy(signed_once, v, sizeof v);
+	sign(signed_once, d, rotation, 0);
+	for (uint32_t k = 0; k < d; k++) {
+		int64_t x = number(signed_once, d, k), down = x / divisor;
+
+		expected[k] = down - (x < down * divisor);
+	}
+	sign(expected, d, rotation, 1);
+	turner->half(v, rotation, out, d);
+	assert_memory_equal(out, expected, d * sizeof *out);
+	for (uint32_t k = 0; k < d; k++)
+		assert_true(turner->coordinate(out, k, d) == number(expected, d, k));
+	turner->half(v, rotation, v, d);
+	assert_memory_equal(v, expected, d * sizeof *v);
+}
+
+static void all_turn_alike(void **state)
+{
+	const struct pt_turner *turner[] = { &pt_turner_plain, pt_turner_here() };
+
+	(void)state;
+	for (size_t t = 0; t < sizeof turner / sizeof *turner; t++)
+		for (uint32_t d = 2; d <= LONGEST; d *= 2) {
+			turns(turner[t], d, PT_ROTATIONS_MAX - 1);
+			/* By the definition the longest take long. */
+			if (d <= 512) {
+				turns(turner[t], d, 0);
+				turns(turner[t], d, 7);
+			}
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_turn_alike),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
