@@ -124,8 +124,8 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 	(void)participants;
 	(void)delta;
 	(void)snprintf(out, size,
-		"a set of more than %u item%s counts by %u, drawn evenly: where there are such sets, the "
-		"counts are lower than what is held",
+		"a set of more than %u item%s counts by %u, drawn evenly: where there are such sets, counts "
+		"are lower than what is held",
 		(unsigned)p->privset.size, p->privset.size == 1 ? "" : "s", (unsigned)p->privset.size);
 }
 
