@@ -71,7 +71,8 @@ static bool show_all(const int *program, size_t n)
 		ok = show(followed[i]);
 	for (size_t i = 0; ok && i < n; i++) {
 		cl_cell_interpreter(program[i], interpreter);
-		ok = interpreter[0] == '\0' || show(interpreter);
+		/* One below PLACE is hidden by now, and every device would be NONE. */
+		ok = interpreter[0] == '\0' || (access(interpreter, F_OK) == 0 && show(interpreter));
 	}
 	/* By this name the kernel hands a script to its interpreter. */
 	return ok && symlink("/proc/self/fd", PLACE "/dev/fd") == 0;

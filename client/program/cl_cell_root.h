@@ -14,5 +14,5 @@ extern const char *const cl_cell_readable[];
 void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX]);
 
 /* Change to that root, for the programs program[0..n).  Only in a namespace of mounts of this process's own,
- * whose mounts are private.  false: not possible here, and the root is as it was. */
+ * whose mounts are private.  false: not possible here, or an interpreter is missing. */
 bool cl_cell_root(const int *program, size_t n);

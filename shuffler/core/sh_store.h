@@ -33,11 +33,11 @@ struct sh_row {
 	struct cr_span charge;
 };
 
-/* The id of a block of a run: a commit of so many messages that it has a block for most buckets.  Runs are
+/* The id of a block of a run: a commit of so many devices that it has a block for most buckets.  Runs are
  * numbered from 0, and stored one after the other.  A store can so write a run in one piece, and still find
  * the blocks of a bucket, of which other commits leave few.  The number says in which order runs came, and
- * nothing of the order within a run; a smaller commit, which few devices may have made, has no number. */
-#define SH_RUN_LEAST           PR_BUCKETS_MAX /* messages */
+ * nothing of the order within a run; the commit of fewer devices has no number. */
+#define SH_RUN_LEAST           PR_BUCKETS_MAX /* devices */
 #define SH_RUN_BLOCK           (UINT64_C(1) << 63)
 #define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
 

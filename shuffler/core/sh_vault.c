@@ -283,7 +283,7 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 		cm_buf_init(&each->box, SIZE_MAX / 4);
 		each->plain.secret = 1;
 	}
-	c.is_run = !only && sh_batch_messages(batch) >= SH_RUN_LEAST;
+	c.is_run = !only && sh_batch_submissions(batch) >= SH_RUN_LEAST;
 	c.run = v->store->data_runs(v->data);
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
