@@ -163,7 +163,7 @@ def test_the_migration_guide_says_what_happens():
     assert failed == 0 and tried >= 10
 
 
-def epsilon_of(delta, at, most):
+def root_of(delta, at, most):
     """The least epsilon at which the decreasing function `delta` is at most `at`."""
     low, high = 0.0, most
     for _ in range(40):
@@ -211,10 +211,10 @@ def test_the_numbers_of_the_page_on_migration_by_other_means():
     assert all(text in page for text in said)
     # dp_accounting: one use in closed form and by its outcomes; its noise parameter; ten uses.
     assert log(exp(1) - 0.01 * (exp(1) + 3)) == pytest.approx(said["0.978739"], abs=5e-7)
-    assert epsilon_of(lambda eps: responses_delta(eps, 1, 4, 1), 0.01, 1) == pytest.approx(said["0.978739"], abs=5e-7)
+    assert root_of(lambda eps: responses_delta(eps, 1, 4, 1), 0.01, 1) == pytest.approx(said["0.978739"], abs=5e-7)
     eps0 = log((1 - 0.5 + 0.5 / 4) / (0.5 / 4))
     assert eps0 == pytest.approx(said["1.609"], abs=5e-4)
-    ten = epsilon_of(lambda eps: responses_delta(eps, eps0, 4, 10), 1e-6, 20)
+    ten = root_of(lambda eps: responses_delta(eps, eps0, 4, 10), 1e-6, 20)
     # Its grid of 1e-4 is rounded up in each of ten uses.
     assert round(ten, 2) == said["16.09"] and ten <= said["16.095"] <= ten + 10 * 1e-4
     # PrivacyAmplification: the pair, whose epsilon is printed rounded to four digits.
