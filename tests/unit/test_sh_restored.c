@@ -216,6 +216,54 @@ static void a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew
 	}
 }
 
+static enum cm_rc announce_try(uint32_t attempt, bool again)
+{
+	static const uint8_t unknown[PR_HASH_LEN] = { 1 };
+
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10,
+					.entry = 1,
+					.attempt = attempt,
+					.void_manifest = attempt > 1 ? unknown : NULL });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	const struct sh_announce a = { .descriptor = { play.descriptor.data, play.descriptor.len },
+		.signature = { play.signature, CR_SIGN_LEN },
+		.again = again };
+	return sh_core_announce(play.core, &a, play.now_ms, &play.rng, &told_made, &play.no, &play.err);
+}
+
+/* The copy is older than the end of the try before, too: that is not known here, or ended here by another
+ * manifest. */
+static void a_forgotten_second_try_spends_its_entry(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 2; known++) {
+		told_lose((struct sh_loss){ .closed_to = 1 });
+		assert_int_equal(told_show(1, 2), CM_OK);
+		told_back_to(2);
+		if (known) {
+			assert_int_equal(announce_try(1, false), CM_OK);
+			sh_play_deadline(&play);
+		} else {
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 1 });
+			assert_int_equal(sh_play_reserve(&play), CM_OK);
+		}
+		steps_void();
+		steps_refused(announce_try(2, false), ERROR(CONFLICT));
+		steps_refused(announce_try(4, true), ERROR(POLICY_REFUSED));
+		assert_int_equal(announce_try(2, true), CM_OK);
+		assert_true(told_made.lost);
+		for (int i = 0; i < 2; i++) {
+			for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+				steps_refused(announce_try(attempt, true), ERROR(CONFLICT));
+				assert_non_null(strstr(play.no.text, "entry 1 is answered"));
+			}
+			steps_refused(announce_try(3, false), ERROR(CONFLICT));
+			assert_non_null(strstr(play.no.text, "entry 1 is answered"));
+			steps_restart();
+		}
+	}
+}
+
 /* A round that the ledger has charged may have been released: it is not ended as lost. */
 static void a_forgotten_round_that_was_charged_is_refused(void **state)
 {
@@ -249,6 +297,7 @@ int main(void)
 		TOLD_TEST(a_round_that_a_restored_state_forgot_has_no_manifest),
 		TOLD_TEST(a_round_that_a_client_has_seen_is_not_begun_anew),
 		TOLD_TEST(a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew),
+		TOLD_TEST(a_forgotten_second_try_spends_its_entry),
 		TOLD_TEST(a_forgotten_round_that_was_charged_is_refused),
 	};
 
