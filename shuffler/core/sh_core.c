@@ -227,7 +227,7 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 	if (rc == CM_OK)
 		rc = sh_witness_reserved(c->witness, d, no);
 	if (rc == CM_OK)
-		rc = sh_core_judge_plan(c, d, bytes, verdict, no, err);
+		rc = sh_core_judge_plan(c, d, bytes, lost, verdict, no, err);
 	return rc;
 }
 

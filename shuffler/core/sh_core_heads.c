@@ -82,9 +82,9 @@ enum cm_rc sh_core_heads_start(struct sh_core *c, struct cm_err *err)
 
 /* ---- Stating ---- */
 
-/* CM_OK: *head is what the descriptor says.  CM_EPROTO: nothing that would bind anybody. */
-static enum cm_rc read_head(
-	const struct sh_core *c, struct cr_span descriptor, struct sh_head_row *head, struct cm_err *err)
+/* CM_OK: *head and *sequence are what the descriptor says.  CM_EPROTO: nothing that would bind anybody. */
+static enum cm_rc read_head(const struct sh_core *c, struct cr_span descriptor, struct sh_head_row *head,
+	uint64_t *sequence, struct cm_err *err)
 {
 	struct rd_descriptor d;
 	enum cm_rc rc = rd_descriptor_decode(descriptor.data, descriptor.len, &d, err);
@@ -93,6 +93,7 @@ static enum cm_rc read_head(
 		return rc == CM_EINTERNAL ? rc : CM_EPROTO;
 	if (strcmp(d.population, c->conf.policy->population) != 0 || d.ledger_seq >= INT64_MAX)
 		rc = CM_EPROTO;
+	*sequence = d.sequence;
 	head->seq = d.ledger_seq + 1;
 	memcpy(head->before, d.ledger_head, PR_HASH_LEN);
 	memcpy(head->descriptor_hash, d.hash, PR_HASH_LEN);
@@ -112,7 +113,25 @@ static enum cm_rc verify(
 	return rc == CM_OK || rc == CM_EINTERNAL ? rc : CM_EPROTO;
 }
 
-/* Durable before it counts.  What is stated while nothing is waited for is kept if the ledger lacks it. */
+/* Whether a kept head is that of a record after this one. */
+static bool reaches(const struct sh_core *c, uint64_t after)
+{
+	const struct sh_head_row *longest = sh_heads_longest(&c->heads);
+
+	return longest && longest->seq > after;
+}
+
+/* Whether nothing new follows from a head.  So it is with every client of a state that has only grown: the
+ * ledger has the record, and the round was served here.  A descriptor newer than all that were served here
+ * was served by a state that is lost, and of these the longest says all (sh_core_heads_reach).  On a fork
+ * nothing is announced, and what shows it stays. */
+static bool is_known(const struct sh_core *c, const struct sh_head_row *head, uint64_t sequence)
+{
+	return !c->loss.waits && sh_witness_place(c->witness, head) == SH_HEAD_HERE &&
+	       (sequence <= c->last_sequence || reaches(c, head->seq - 1) || c->lacks == SH_HEAD_FORK);
+}
+
+/* Durable before it counts. */
 static enum cm_rc keep(
 	struct sh_core *c, const struct sh_head_row *head, enum sh_stated *what, struct cm_err *err)
 {
@@ -133,7 +152,8 @@ static enum cm_rc keep(
 		return rc;
 	sh_core_heads_judge(c);
 	if (!c->loss.waits) {
-		*what = SH_STATED_LACKING;
+		if (sh_witness_place(c->witness, head) != SH_HEAD_HERE)
+			*what = SH_STATED_LACKING;
 		return CM_OK;
 	}
 	*what = enough(c) ? SH_STATED_ENOUGH : SH_STATED_COUNTED;
@@ -144,13 +164,14 @@ enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, 
 	struct cr_span signature, enum sh_stated *what, struct cm_err *err)
 {
 	struct sh_head_row head = { .devices = who->devices };
+	uint64_t sequence = 0;
 
 	*what = SH_STATED_NOTHING;
 	if (descriptor.len == 0)
 		return CM_OK;
-	enum cm_rc rc = read_head(c, descriptor, &head, err);
-	if (rc == CM_OK && !c->loss.waits && sh_witness_place(c->witness, &head) == SH_HEAD_HERE)
-		return CM_OK; /* as of every client of a ledger that has only grown */
+	enum cm_rc rc = read_head(c, descriptor, &head, &sequence, err);
+	if (rc == CM_OK && is_known(c, &head, sequence))
+		return CM_OK;
 	if (rc == CM_OK)
 		rc = verify(c, descriptor, signature, err);
 	if (rc != CM_OK)
@@ -163,9 +184,7 @@ enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, 
 
 bool sh_core_heads_reach(const struct sh_core *c, const struct rd_descriptor *d)
 {
-	const struct sh_head_row *longest = sh_heads_longest(&c->heads);
-
-	return longest && longest->seq > d->ledger_seq;
+	return reaches(c, d->ledger_seq);
 }
 
 enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)

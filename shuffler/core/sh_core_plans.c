@@ -252,7 +252,7 @@ static enum cm_rc judge_adaptive(struct sh_core *c, struct sh_plan *plan, const 
 }
 
 enum cm_rc sh_core_judge_plan(struct sh_core *c, const struct rd_descriptor *d, struct cr_span bytes,
-	struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
+	bool lost, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
 {
 	struct sh_plan *plan = sh_plans_find(c->plans, d->plan_hash);
 
@@ -261,7 +261,7 @@ enum cm_rc sh_core_judge_plan(struct sh_core *c, const struct rd_descriptor *d, 
 			"the descriptor is of a plan that is not in the ledger: extend the witness first");
 	enum cm_rc rc = read_plan(c, plan, err);
 	if (rc == CM_OK)
-		rc = sh_plans_judge(c->plans, plan, &c->read.whole, d, no);
+		rc = sh_plans_judge(c->plans, plan, &c->read.whole, d, lost, no);
 	if (rc == CM_EMORE)
 		return wait_for_worker(no, "the plan");
 	if (rc == CM_OK && sh_plan_is_adaptive(plan))

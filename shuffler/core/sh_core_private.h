@@ -84,9 +84,10 @@ bool sh_core_heads_reach(const struct sh_core *c, const struct rd_descriptor *d)
 CM_CHECK enum cm_rc sh_core_check_fork(const struct sh_core *c, struct sh_refusal *no);
 CM_CHECK enum cm_rc sh_core_check_heads(const struct sh_core *c, struct sh_refusal *no);
 
-/* sh_core_plans.c: check a new descriptor against its plan.  verdict: as in sh_announced. */
+/* sh_core_plans.c: check a new descriptor against its plan.  lost: as for sh_plans_judge.  verdict: as in
+ * sh_announced. */
 CM_CHECK enum cm_rc sh_core_judge_plan(struct sh_core *c, const struct rd_descriptor *d, struct cr_span bytes,
-	struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
+	bool lost, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
 void sh_core_plans_fini(struct sh_core *c);
 
 /* Find the stored leaves at the start; register those of a round sealed now. */

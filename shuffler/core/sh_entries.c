@@ -14,7 +14,7 @@ static struct sh_try *find_try(const struct sh_plan *plan, uint32_t entry)
 }
 
 enum cm_rc sh_entry_judge(const struct sh_policy *policy, const struct sh_plan *plan,
-	const struct rd_descriptor *d, struct sh_refusal *no)
+	const struct rd_descriptor *d, bool lost, struct sh_refusal *no)
 {
 	const struct sh_try *t = find_try(plan, d->entry);
 	const Tombola__V1__ErrorCode conflict = TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT;
@@ -24,6 +24,10 @@ enum cm_rc sh_entry_judge(const struct sh_policy *policy, const struct sh_plan *
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: try %lu of entry %lu, max_tries is %lld", (unsigned long)d->attempt,
 			(unsigned long)d->entry, (long long)policy->max_tries);
+	/* The lost state knew how the tries before it ended.  This one spends the entry, whatever they were.
+	 */
+	if (lost && (!t || t->attempt < d->attempt))
+		return CM_OK;
 	if (CM_CHECKED("shuffler.plan.once") && t && !t->is_void)
 		return sh_refuse(no, conflict, 0,
 			t->open ? "entry %lu is tried by another round" : "entry %lu is answered",

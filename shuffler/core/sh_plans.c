@@ -293,7 +293,7 @@ static size_t index_of(const struct rd_plan *whole, uint32_t entry)
 }
 
 enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, const struct rd_plan *whole,
-	const struct rd_descriptor *d, struct sh_refusal *no)
+	const struct rd_descriptor *d, bool lost, struct sh_refusal *no)
 {
 	struct cm_err why;
 	enum cm_rc rc = refuse_plan(p, plan, no);
@@ -321,7 +321,7 @@ enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, 
 			"budget: entry %lu of plan %llu is not among those that this shuffler took when it "
 			"pinned the plan: its policy refuses it, or the slice does not hold it",
 			(unsigned long)d->entry, (unsigned long long)plan->number);
-	return sh_entry_judge(p->policy, plan, d, no);
+	return sh_entry_judge(p->policy, plan, d, lost, no);
 }
 
 /* ---- Rounds of a plan ---- */

@@ -100,10 +100,11 @@ CM_CHECK enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, en
 /* The slices of all pinned plans. */
 struct rd_slices sh_plans_taken(const struct sh_plans *p);
 
-/* Check whether plan, pin and tries allow this round to be announced.  whole: the decoded plan.  CM_EMORE:
- * the plan waits for its composition.  CM_EPROTO with *no. */
+/* Check whether plan, pin and tries allow this round to be announced.  whole: the decoded plan.  lost: a
+ * state that is lost had taken it; it ends at once, whatever is known of the tries before it.  CM_EMORE: the
+ * plan waits for its composition.  CM_EPROTO with *no. */
 CM_CHECK enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan,
-	const struct rd_plan *whole, const struct rd_descriptor *d, struct sh_refusal *no);
+	const struct rd_plan *whole, const struct rd_descriptor *d, bool lost, struct sh_refusal *no);
 /* Record that a round of the plan was announced, now or before a restart. */
 CM_CHECK enum cm_rc sh_plans_began(struct sh_plans *p, const struct rd_descriptor *d, struct cm_err *err);
 /* Record the end of a round: sealed (manifest NULL) or void by this manifest. */

@@ -149,7 +149,7 @@ bool parties_shuffler(struct parties *p, size_t at)
 		assert_int_equal(sh_plans_began(plans, &t->d, &err), CM_OK);
 		sh_plans_ended(plans, &t->d, t->sealed ? NULL : &manifest);
 	}
-	enum cm_rc rc = sh_plans_judge(plans, plan, &p->plan, &p->path[at].d, &no);
+	enum cm_rc rc = sh_plans_judge(plans, plan, &p->plan, &p->path[at].d, false, &no);
 	sh_plans_free(plans);
 	return rc == CM_OK;
 }

@@ -3,20 +3,30 @@
 
 #include <string.h>
 
-static void a_head_of_the_ledger_asks_for_nothing(void **state)
+/* Every client states at every connection: what is known here is not even verified. */
+static void a_head_of_a_round_that_was_served_here_is_not_kept(void **state)
 {
 	uint8_t forged[CR_SIGN_LEN] = { 1 };
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(told_state_head((unsigned)i, 1000, i), SH_STATED_NOTHING);
-	/* What the ledger has is not verified: it would bind nobody. */
-	assert_int_equal(
-		told_state_bytes(1, 1, (struct cr_span){ told.descriptor[0].data, told.descriptor[0].len },
-			(struct cr_span){ forged, CR_SIGN_LEN }),
-		SH_STATED_NOTHING);
-	assert_int_equal(sh_core_hearing(play.core).certificates, 0);
 	assert_int_equal(told_announce(0, false), CM_OK);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(told_state_head(0, 1000, 0), SH_STATED_NOTHING);
+		assert_int_equal(told_state_bytes(1, 1,
+					 (struct cr_span){ told.descriptor[0].data, told.descriptor[0].len },
+					 (struct cr_span){ forged, CR_SIGN_LEN }),
+			SH_STATED_NOTHING);
+		assert_int_equal(sh_core_hearing(play.core).certificates, 0);
+		if (i == 1) { /* nor that of a round that is over */
+			sh_play_deadline(&play);
+			assert_null(sh_core_collecting(play.core));
+		}
+		steps_restart();
+	}
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+	assert_non_null(sh_core_collecting(play.core));
 }
 
 /* An older copy of the state: the newest ledger mends it. */
@@ -73,6 +83,26 @@ static void on_a_fork_nothing_goes_on(void **state)
 		assert_int_equal(told_state_head(2, 1, 2), i == 0 ? SH_STATED_LACKING : SH_STATED_NOTHING);
 		steps_restart();
 	}
+}
+
+/* The certificate that showed it states a longer one of the other branch, which was not served here either.
+ */
+static void a_fork_is_not_forgotten(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 3), CM_OK);
+	told_back_to(3);
+	for (uint32_t entry = 2; entry <= 3; entry++) {
+		sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = entry });
+		assert_int_equal(sh_play_reserve(&play), CM_OK);
+	}
+	assert_int_equal(told_state_head(0, 1, 1), SH_STATED_LACKING);
+	assert_int_equal(told_state_bytes(0, 1, (struct cr_span){ play.descriptor.data, play.descriptor.len },
+				 (struct cr_span){ play.signature, CR_SIGN_LEN }),
+		SH_STATED_NOTHING);
+	steps_refused(told_announce(0, false), ERROR(LEDGER));
+	assert_non_null(strstr(play.no.text, "record 4 is another"));
 }
 
 /* Where the longest head was believed, a shorter one may still show that the analyzer signed two ledgers. */
@@ -159,6 +189,81 @@ static void a_round_that_a_client_has_seen_is_not_begun_anew(void **state)
 	}
 }
 
+/* The same, when the analyzer came first: the ledger has the record already, and the round is not known. */
+static void a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew(void **state)
+{
+	uint8_t forged[CR_SIGN_LEN] = { 1 };
+
+	(void)state;
+	told_lose((struct sh_loss){ .closed_to = 1 });
+	assert_int_equal(told_show(1, 5), CM_OK);
+	/* The analyzer did not sign that it asked the third. */
+	assert_int_equal(
+		told_state_bytes(7, 1, (struct cr_span){ told.descriptor[2].data, told.descriptor[2].len },
+			(struct cr_span){ forged, CR_SIGN_LEN }),
+		SH_STATED_NOTHING);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(told_state_head(i, 1, i < 2 ? i : 1 - i % 2), SH_STATED_NOTHING);
+		assert_null(sh_core_lacks(play.core));
+	}
+	/* Of those who stated the longest one is enough. */
+	assert_int_equal(sh_core_hearing(play.core).certificates, 2);
+	steps_restart();
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(told_announce(i, false), CM_OK);
+		assert_int_equal(told_made.lost, i < 2);
+		assert_int_equal(!sh_core_collecting(play.core), i < 2);
+	}
+}
+
+static enum cm_rc announce_try(uint32_t attempt, bool again)
+{
+	static const uint8_t unknown[PR_HASH_LEN] = { 1 };
+
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10,
+					.entry = 1,
+					.attempt = attempt,
+					.void_manifest = attempt > 1 ? unknown : NULL });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	const struct sh_announce a = { .descriptor = { play.descriptor.data, play.descriptor.len },
+		.signature = { play.signature, CR_SIGN_LEN },
+		.again = again };
+	return sh_core_announce(play.core, &a, play.now_ms, &play.rng, &told_made, &play.no, &play.err);
+}
+
+/* The copy is older than the end of the try before, too: that is not known here, or ended here by another
+ * manifest. */
+static void a_forgotten_second_try_spends_its_entry(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 2; known++) {
+		told_lose((struct sh_loss){ .closed_to = 1 });
+		assert_int_equal(told_show(1, 2), CM_OK);
+		told_back_to(2);
+		if (known) {
+			assert_int_equal(announce_try(1, false), CM_OK);
+			sh_play_deadline(&play);
+		} else {
+			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 1 });
+			assert_int_equal(sh_play_reserve(&play), CM_OK);
+		}
+		steps_void();
+		steps_refused(announce_try(2, false), ERROR(CONFLICT));
+		steps_refused(announce_try(4, true), ERROR(POLICY_REFUSED));
+		assert_int_equal(announce_try(2, true), CM_OK);
+		assert_true(told_made.lost);
+		for (int i = 0; i < 2; i++) {
+			for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+				steps_refused(announce_try(attempt, true), ERROR(CONFLICT));
+				assert_non_null(strstr(play.no.text, "entry 1 is answered"));
+			}
+			steps_refused(announce_try(3, false), ERROR(CONFLICT));
+			assert_non_null(strstr(play.no.text, "entry 1 is answered"));
+			steps_restart();
+		}
+	}
+}
+
 /* A round that the ledger has charged may have been released: it is not ended as lost. */
 static void a_forgotten_round_that_was_charged_is_refused(void **state)
 {
@@ -184,12 +289,15 @@ static void a_forgotten_round_that_was_charged_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TOLD_TEST(a_head_of_the_ledger_asks_for_nothing),
+		TOLD_TEST(a_head_of_a_round_that_was_served_here_is_not_kept),
 		TOLD_TEST(a_restored_state_announces_nothing_before_its_ledger_is_whole),
 		TOLD_TEST(on_a_fork_nothing_goes_on),
+		TOLD_TEST(a_fork_is_not_forgotten),
 		TOLD_TEST(a_fork_is_found_when_the_ledger_comes),
 		TOLD_TEST(a_round_that_a_restored_state_forgot_has_no_manifest),
 		TOLD_TEST(a_round_that_a_client_has_seen_is_not_begun_anew),
+		TOLD_TEST(a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew),
+		TOLD_TEST(a_forgotten_second_try_spends_its_entry),
 		TOLD_TEST(a_forgotten_round_that_was_charged_is_refused),
 	};
 
