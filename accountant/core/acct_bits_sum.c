@@ -131,19 +131,18 @@ bool acct_bits_sum_init(
 {
 	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
 	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
-	double tilted, plain, shift, least, all = others + coins + 1, pi = acos(-1);
+	double tails, tilted, plain, shift, least, all = others + coins + 1, pi = acos(-1);
 
 	f->others = others;
 	f->coins = coins;
 	set_bits(f, eps0, eps);
 	if (!(f->c >= 0 && f->c < 1e150 && f->scale > 0))
 		return false;
-	f->tails = FOLDED + f->s;
+	tails = FOLDED + f->s;
 	tilted = others * wider->variance + coins * f->bit[2].variance;
 	plain = others * p * q + coins / 4;
 	shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
-	f->period =
-		ceil(4 + fmax(far_enough(f->tails, tilted, 0), shift + far_enough(f->tails, plain, f->s)));
+	f->period = ceil(4 + fmax(far_enough(tails, tilted, 0), shift + far_enough(tails, plain, f->s)));
 	f->period = fmin(f->period, all);
 	f->folded = f->c > 0 ? f->c / expm1(f->period * f->s) : 1 / f->period;
 	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
@@ -188,9 +187,7 @@ static double mean_error(const struct acct_bits_sum *f)
 /* |r| at most, for every theta from this one up. */
 static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
-	double folded = exp(-f->tails);
-
-	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + folded) + exp(t->exponent) * folded;
+	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + exp(-FOLDED));
 }
 
 double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)

@@ -24,10 +24,11 @@
  * Folded tails.  Beside the series they are at most, summed over r >= 1,
  *     e^(L - s theta) (P~(Z - mu >= rN + theta) + P~(Z - mu <= theta - rN)) + c w^(-rN) P(Z <= j - rN),
  * P~ of the tilted law; for c/w <= 1 and f(i) w^(i-j) = e^(L - s theta) f~(i).  By Jensen's inequality
- * e^L >= w^-shift, shift the most by which mu_m exceeds the plain mean.  So the last term is at most e^L
- * e^(-s x) P(Z <= EZ - x), x = rN - shift - theta.  N is so long that by Bernstein's inequality each of the
- * three is below e^(-B-2) for r = 1, and thus less than a third of e^-B in all; or longer than the support,
- * then they are 0. So |r| <= e^(L - s theta) (2e^-40 + e^-B) + e^L e^-B, with B = 44 + s.
+ * e^L >= w^-shift, shift the most by which mu_m exceeds the plain mean; and c <= w = e^s.  So the last term
+ * is at most e^(L - s theta) e^(s - s x) P(Z <= EZ - x), x = rN - shift - theta.  N is so long that by
+ * Bernstein's inequality both chances of P~ and e^(-s x) P(Z <= EZ - x) are below e^(-B-2) for r = 1, and
+ * thus less than a third of e^-B in all; or longer than the support, then they are 0.  With B = 44 + s the
+ * three terms are less than e^(L - s theta) e^-44, so |r| <= e^(L - s theta) (2e^-40 + e^-44).
  *
  * Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from forms without cancellation. */
 #pragma once
@@ -64,7 +65,6 @@ struct acct_bits_sum {
 	double s, c, w, scale; /* s = log w; scale = P - E Q */
 	struct acct_bit bit[3];
 	double period, folded; /* number of points of the whole sum; c/(w^period - 1) */
-	double tails;          /* B above */
 	size_t nodes;
 	struct acct_node node[ACCT_BITS_NODES];
 };

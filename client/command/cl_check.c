@@ -1,11 +1,17 @@
 /* cl_check.c - the findings of `check` for a client. */
 #include "cl_check.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cl_db.h"
 #include "cl_ledger.h"
 #include "cl_standing.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
+#include "nt_http.h"
+
+#define ASK_MS 2000
 
 static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 {
@@ -40,9 +46,27 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 	cl_db_close(db);
 }
 
+/* No part of readiness: cl_run.c.  A daemon that does not answer is nt_health_daemon's finding. */
+static void check_programs(const struct cl_setup *setup, struct nt_health *h)
+{
+	struct cm_err err;
+	char *body = NULL;
+	int status = 0;
+
+	if (!setup->conf.http || *setup->conf.http == '\0')
+		return;
+	if (nt_http_get(setup->conf.http, "/programs", ASK_MS, &status, &body, &err) == CM_OK && body &&
+		strcmp(body, "ended\n") == 0)
+		nt_health_say(h, NT_HEALTH_WARNING,
+			"the spawner of programs has ended, so that no device has an answer: start the "
+			"client again");
+	free(body);
+}
+
 void cl_check(const struct cl_setup *setup, struct nt_health *h)
 {
 	check_ledger(setup, h);
 	nt_health_certificate(h, setup->conf.cert, cm_clock_wall_ms());
 	nt_health_daemon(h, setup->conf.http);
+	check_programs(setup, h);
 }

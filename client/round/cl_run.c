@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cl_inclusion.h"
 #include "cl_rounds.h"
@@ -174,14 +175,13 @@ static void say_status(void *user, char *text, size_t room)
 			cl_rounds_after(run->rounds));
 }
 
+/* Says nothing of programs: a program may have ended their spawner because of a reading, and who starts
+ * clients anew that are not ready would make their connections depend on it. */
 static const char *not_ready(void *user)
 {
 	const struct cl_run *run = user;
 	struct cl_mqtt_now mqtt;
 
-	if (cl_programs_lost(run->context.run->programs))
-		return "the spawner of programs has ended, so that no device has an answer: start the client "
-		       "again";
 	if (cl_links_count_up(run->links) == 0)
 		return "not connected to the shuffler";
 	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
@@ -202,6 +202,17 @@ static int metrics(void *user, const char *path, struct nt_http_reply *out)
 	return failed == 0 && cl_gather_now(run->gather, &mqtt)
 		       ? cl_mqtt_metrics_append(&mqtt, cl_setup_shows(run->context.setup), out)
 		       : failed;
+}
+
+/* For `check`. */
+static int programs(void *user, const char *path, struct nt_http_reply *out)
+{
+	const struct cl_run *run = user;
+
+	(void)path;
+	out->body = strdup(cl_programs_lost(run->context.run->programs) ? "ended\n" : "ok\n");
+	out->len = out->body ? strlen(out->body) : 0;
+	return out->body ? 0 : -1;
 }
 
 /* Whether a person is watching this run. */
@@ -261,7 +272,8 @@ static bool awaits_manifest(void *user)
 static enum cm_rc start_serving(struct cl_run *run, struct cm_err *err)
 {
 	static const struct nt_loop_handler signals = { on_stop, on_reload, say_status };
-	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
+	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics },
+		{ .path = "/programs", .handle = programs } };
 	const struct nt_http_conf http = { .address = run->context.setup->conf.http,
 		.anywhere = run->context.setup->conf.http_anywhere,
 		.not_ready = not_ready,

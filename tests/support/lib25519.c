@@ -1,7 +1,8 @@
 /* lib25519.c - a library with lib25519's names, made of libcrypto, so that loading it is tested where the
  * real one is not installed.
  *
- * LIB25519_VECTORS: it says that it has vectors.  LIB25519_WRONG: a product of low order is not zero. */
+ * LIB25519_VECTORS: it says that it has vectors.  LIB25519_WRONG: a product of low order is not zero.
+ * LIB25519_SCALARS: from the ninth product on, all of a call are of its ninth scalar. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,15 @@ static void multiply(unsigned char *product, const unsigned char *scalar, const 
 void lib25519_nPbatch_montgomery25519(
 	unsigned char *product, const unsigned char *scalar, const unsigned char *point, long long n)
 {
-	for (long long i = 0; i < n; i++)
-		multiply(product + 32 * i, scalar + 32 * i, point + 32 * i);
+	for (long long i = 0; i < n; i++) {
+#ifdef LIB25519_SCALARS
+		long long of = i < 8 ? i : 8;
+#else
+		long long of = i;
+#endif
+
+		multiply(product + 32 * i, scalar + 32 * of, point + 32 * i);
+	}
 }
 
 void lib25519_nG_montgomery25519(unsigned char *product, const unsigned char *scalar)

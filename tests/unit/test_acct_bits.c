@@ -411,6 +411,31 @@ static void sums_of_enumerated_laws(void **state)
 	assert_true(folded > 500);
 }
 
+/* What the header proves of the folded tails, term by term, is allowed for; at s = 3 and theta = 0 as well.
+ */
+static void folded_tails_are_allowed_for(void **state)
+{
+	static struct acct_bits_sum f;
+	static struct acct_bits_terms t;
+	unsigned folded = 0;
+
+	(void)state;
+	for (double eps0 = 0.5; eps0 <= 8; eps0 += 0.5)
+		for (int i = 0; i < 10; i++) {
+			if (!acct_bits_sum_init(&f, 2000, 0, eps0, eps0 * (i + 0.5) / 10, false))
+				continue;
+			folded += f.period < 2001;
+			acct_bits_terms_at(&f, 700, &t);
+			for (double theta = -1; theta <= 1; theta += 0.25) {
+				double least = 2 * exp(-40) + 2 * exp(-46 - f.s) + f.c / f.w * exp(-46);
+
+				assert_true(acct_bits_rest(&f, &t, theta) - f.folded >=
+					    exp(t.exponent - f.s * theta) * least);
+			}
+		}
+	assert_true(folded > 50);
+}
+
 static void who_sends_bits(void **state)
 {
 	static const char *const yes[] = { "rr:eps0=1,n=9", "grr:k=2,eps0=1,n=9",
@@ -441,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sends_bits),
 		cmocka_unit_test(sums_of_enumerated_laws),
+		cmocka_unit_test(folded_tails_are_allowed_for),
 		cmocka_unit_test(every_input_of_up_to_twelve),
 		cmocka_unit_test(no_input_loses_more),
 		cmocka_unit_test(reference_values_are_inside),
