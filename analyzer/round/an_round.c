@@ -181,7 +181,8 @@ static enum cm_rc refused_by_clock(struct an_round *r, const Tombola__V1__Error 
 	if (rd_in_time(d->opens_ms, d->deadline_ms, now, &unused) != CM_OK &&
 		rd_in_time(now, now + (d->deadline_ms - d->opens_ms), e->clock_ms, &unused) == CM_OK) {
 		an_void_record(r, NULL);
-		(void)snprintf(r->record.reason, sizeof r->record.reason, AN_REFUSED_CLOCK ": %.120s", text);
+		(void)snprintf(
+			r->record.reason, sizeof r->record.reason, "%s (clock): %.120s", an_refusal(r), text);
 		return CM_OK;
 	}
 	cm_text_copy(r->waits, sizeof r->waits, r->clock_said ? "" : text);
@@ -190,8 +191,7 @@ static enum cm_rc refused_by_clock(struct an_round *r, const Tombola__V1__Error 
 	return CM_OK;
 }
 
-/* The shuffler refused the announcement for its policy, budget or clock.  No client was asked, so this was no
- * try. */
+/* The shuffler refused the announcement for its policy, budget or clock. */
 static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err)
 {
 	const char *what;
@@ -217,7 +217,7 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 		return CM_EMORE;
 	}
 	an_void_record(r, NULL);
-	(void)snprintf(r->record.reason, sizeof r->record.reason, AN_NOT_TAKEN " (%s): %.120s", what,
+	(void)snprintf(r->record.reason, sizeof r->record.reason, "%s (%s): %.120s", an_refusal(r), what,
 		rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
 	return CM_OK;
 }

@@ -222,6 +222,11 @@ void an_charge_record(struct an_round *r)
 	r->record.participants = r->manifest.participants;
 }
 
+const char *an_refusal(const struct an_round *r)
+{
+	return r->announced ? "taken before, now refused by the shuffler" : AN_NOT_TAKEN;
+}
+
 void an_void_record(struct an_round *r, const struct rd_manifest *m)
 {
 	new_record(r, RD_VOID);

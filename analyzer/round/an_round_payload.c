@@ -57,7 +57,7 @@ enum cm_rc an_payload_missing(struct an_round *r, struct cm_err *err)
 		return an_ask(r, AN_AT_PAYLOAD, err);
 	}
 	an_void_record(r, NULL);
-	(void)snprintf(r->record.reason, sizeof r->record.reason, AN_NOT_TAKEN " (payload): %s",
+	(void)snprintf(r->record.reason, sizeof r->record.reason, "%s (payload): %s", an_refusal(r),
 		r->conf.payload.len > 0 ? "it does not keep the payload" : "the payload is lost here");
 	return CM_OK;
 }

@@ -73,6 +73,9 @@ CM_CHECK enum cm_rc an_check_witness(struct an_round *r, const Tombola__V1__Witn
 CM_CHECK enum cm_rc an_check_stated(
 	const struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err);
 
+/* How the reason of a VOID begins if the shuffler refuses to announce the round: AN_NOT_TAKEN, since no
+ * client was asked; unless the shuffler took it before, and lost it since: then devices may have answered. */
+const char *an_refusal(const struct an_round *r);
 /* Prepare a record for AN_ACT_APPEND.  m NULL: the shuffler never accepted the round. */
 void an_charge_record(struct an_round *r);
 void an_void_record(struct an_round *r, const struct rd_manifest *m);

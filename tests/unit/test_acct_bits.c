@@ -411,8 +411,7 @@ static void sums_of_enumerated_laws(void **state)
 	assert_true(folded > 500);
 }
 
-/* What the header proves of the folded tails, term by term, is allowed for; at s = 3 and theta = 0 as well.
- */
+/* What the header proves of the folded tails, term by term, is allowed for. */
 static void folded_tails_are_allowed_for(void **state)
 {
 	static struct acct_bits_sum f;

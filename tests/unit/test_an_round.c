@@ -256,6 +256,37 @@ static void a_shuffler_that_refuses_the_budget_makes_the_round_void(void **state
 	}
 }
 
+/* It took the round before, and lost it since: devices may have answered, so the entry is not asked again. */
+static void a_round_that_is_refused_after_it_was_taken_is_over(void **state)
+{
+	static const enum fake_fault faults[] = { FAKE_NO_BUDGET, FAKE_NO_BUDGET_RAW, FAKE_CLOCK };
+	static const int64_t day = 86400000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		struct world w;
+		struct fake f = honest();
+		struct cm_err err = { 0 };
+
+		world_make(&w, world_plan, 15);
+		for (unsigned actions = 0; !f.announced; actions++)
+			assert_int_equal(world_drive(&w, &f, 1, actions, &err), CM_EMORE);
+		assert_int_equal(w.files.state.round[0].stage, AN_RESERVED);
+		f.fault = faults[i];
+		f.clock_ms = f.our_clock_ms = WORLD_NOW + day;
+		drive_ok(&w, &f, 1);
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(w.files.state.round[0].stage, AN_VOID);
+			assert_false(an_round_not_taken(&w.files.state.round[0]));
+			assert_non_null(strstr(w.files.state.round[0].reason, "taken before"));
+			world_restart(&w);
+		}
+		assert_int_equal(records(&w, RD_CHARGE), 0);
+		fake_free(&f);
+		world_free(&w);
+	}
+}
+
 /* No shuffler makes the ledger grow by what it says of its clock: a round that is in time by ours waits. */
 static void a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree(void **state)
 {
@@ -306,6 +337,7 @@ int main(void)
 		cmocka_unit_test(answers_out_of_place_are_protocol_faults),
 		cmocka_unit_test(an_error_of_the_shuffler_is_reported_with_the_step),
 		cmocka_unit_test(a_shuffler_that_refuses_the_budget_makes_the_round_void),
+		cmocka_unit_test(a_round_that_is_refused_after_it_was_taken_is_over),
 		cmocka_unit_test(a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree),
 		/* The longest, last: test_mutants.py waits for the first that fails. */
 		cmocka_unit_test(a_crash_after_any_step_loses_nothing_and_charges_nothing_twice),
