@@ -68,7 +68,7 @@ static double from_before(const struct acct_plan *p, double at, double eps, doub
 	*wide = before.upper > before.lower * WIDE_CHORD || before.upper < LEAST_CHORD;
 	if (before.upper < LEAST_CHORD)
 		return before.upper * (1 + 1e-10);
-	return on_chord(p, at, before.upper * (1 + 1e-10), eps, largest);
+	return fmin(before.upper * (1 + 1e-10), on_chord(p, at, before.upper * (1 + 1e-10), eps, largest));
 }
 
 /* By convexity a point is worth more the closer it is to eps, unless it is wide. */
@@ -87,7 +87,9 @@ double acct_single_near_largest(
 		if (at >= shift)
 			upper = fmin(upper, from_before(p, at, eps, shift, &wide));
 	}
-	for (int k = 0; k < CHORDS && !wide && known->upper > known->lower * (1 + CHORD_WIDTH); k++) {
+	for (int k = 0; k < CHORDS && !wide && known->upper > known->lower * (1 + CHORD_WIDTH) &&
+			p->work.spent < ACCT_MOST_WORK / 2;
+		k++) {
 		at = (at + last) / 2;
 		if (at >= shift)
 			upper = fmin(upper, from_before(p, at, eps, shift, &wide));
