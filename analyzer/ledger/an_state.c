@@ -258,7 +258,8 @@ static void end_void(struct an_round_state *round, const struct rd_record *r)
 	memcpy(round->reason, r->reason, sizeof round->reason);
 	round->stage = AN_VOID;
 	if (round->of->account) {
-		(void)rd_account_remove(round->of->account, r->round_id);
+		if (manifest || an_round_not_taken(round))
+			(void)rd_account_remove(round->of->account, r->round_id);
 		return;
 	}
 	if (manifest) {
