@@ -10,12 +10,12 @@
 #include "pl_plan.h"
 #include "tool_plan.h"
 
-/* For people: what is spent rounded up, what is left rounded down. */
-static double up(double v)
+double tool_spent(double epsilon)
 {
-	return ceil(v * 1e4) / 1e4;
+	return ceil(epsilon * 1e4) / 1e4;
 }
 
+/* What is left is rounded down. */
 static double down(double v)
 {
 	return v > 0 ? floor(v * 1e4) / 1e4 : 0;
@@ -87,8 +87,8 @@ static void print_row(
 	parameters(r, how, sizeof how);
 	(void)snprintf(messages, sizeof messages, "%u", (unsigned)c->messages);
 	(void)snprintf(error, sizeof error, "%.3g", c->error);
-	(void)snprintf(cost, sizeof cost, c->run ? "%.4f" : "REFUSED", up(c->verdict.epsilon_round));
-	(void)snprintf(sum, sizeof sum, "%.4f", up(total));
+	(void)snprintf(cost, sizeof cost, c->run ? "%.4f" : "REFUSED", tool_spent(c->verdict.epsilon_round));
+	(void)snprintf(sum, sizeof sum, "%.4f", tool_spent(total));
 	(void)snprintf(rest, sizeof rest, "%.4f", down(p->epsilon - total));
 	if (c->verdict.adaptive) {
 		double share = c->run ? c->verdict.share_total : c->verdict.share_spent;
@@ -112,7 +112,8 @@ static void print_refused(const struct pl_round *r, const struct pl_cost *c)
 		printf("%.2f %% of the filter's budget, %.2f %% is spent\n", ceil(v->share * 1e4) / 1e2,
 			ceil(v->share_spent * 1e4) / 1e2);
 	else
-		printf("epsilon %.4f, the total would be %.4f\n", up(v->epsilon_round), up(v->total));
+		printf("epsilon %.4f, the total would be %.4f\n", tool_spent(v->epsilon_round),
+			tool_spent(v->total));
 	if (c->largest_epsilon0 > 0)
 		printf("  it would fit with epsilon0 <= %.3g\n", c->largest_epsilon0);
 	if (c->least_dummies > 0)
@@ -226,7 +227,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	printf("%zu of %zu round%s fit, %s bytes from each device", run, p->rounds, p->rounds == 1 ? "" : "s",
 		cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
 	if (!last.adaptive)
-		printf(", epsilon %.4f of %.4f", up(last.total), p->epsilon);
+		printf(", epsilon %.4f of %.4f", tool_spent(last.total), p->epsilon);
 	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
 	puts("error: root mean square, of a number in its unit; of counts half in an average category and "
 	     "half "

@@ -4,6 +4,7 @@
 
 #include "cm_clock.h"
 #include "tool_demo_private.h"
+#include "tool_plan.h"
 
 #define SCHEMA     "tombola.demo/1"
 #define ANSWER_MAX (64u << 20)
@@ -125,11 +126,12 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 	if (strcmp(event, "sealed") == 0)
 		(void)printf(": %lld reports", (long long)json_integer_value(json_object_get(r, "reports")));
 	else if (strcmp(event, "charged") == 0)
-		(void)printf(
-			": epsilon %.4f, %.4f in all", real(r, "epsilon_round"), real(r, "epsilon_total"));
+		(void)printf(": epsilon %.4f, %.4f in all", tool_spent(real(r, "epsilon_round")),
+			tool_spent(real(r, "epsilon_total")));
 	else if (strcmp(event, "refused") == 0)
 		(void)printf(": it needs epsilon %.4f, and the total would be %.4f of %.4g",
-			real(r, "epsilon_round"), real(r, "epsilon_total"), d->plan.epsilon);
+			tool_spent(real(r, "epsilon_round")), tool_spent(real(r, "epsilon_total")),
+			d->plan.epsilon);
 	else if (strcmp(event, "opened") != 0 && reason && *reason != '\0') /* that of the try before */
 		(void)printf(": %s", reason);
 	return putchar('\n') != EOF && fflush(stdout) == 0 ? CM_OK

@@ -38,7 +38,7 @@ static void print_granted(const struct pl_optimised *o)
 			ceil(o->last.share_total * 1e4) / 1e2);
 	else
 		(void)fprintf(stderr, "all rounds cost epsilon %.4f of %.4f at delta %g",
-			ceil(o->last.total * 1e4) / 1e4, o->plan.epsilon, o->plan.delta);
+			tool_spent(o->last.total), o->plan.epsilon, o->plan.delta);
 	if (o->n > 0 && o->granted[0].wish.error)
 		(void)fprintf(stderr, "; errors are at most %.3g times what is wanted", most);
 	(void)fputc('\n', stderr);
