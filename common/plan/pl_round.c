@@ -174,7 +174,7 @@ static void take_protocol(
 		return;
 	}
 	if (!(r->protocol->device->kinds & (unsigned)r->query.kind)) {
-		pl_fault(c, pl_round_line(c, r, "protocol"), "protocol '%s' does not answer a %s",
+		pl_fault(c, pl_round_line(c, r, "protocol"), "protocol '%s' does not answer type \"%s\"",
 			r->protocol->device->name, raw->type);
 		return;
 	}

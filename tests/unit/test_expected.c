@@ -271,7 +271,11 @@ static void ask_for(double epsilon0, struct pt_request *r)
 
 static void noise_goes_with_the_inverse_of_epsilon0(const struct pt_protocol *row, const struct qy_query *q)
 {
-	struct pt_request r = { .dummies = 1, .levels = 2, .min_reports = 1000, .class_least = { 300, 300 } };
+	struct pt_request r = { .dummies = 1,
+		.levels = 2,
+		.size = q->kind == QY_SETS ? 2 : 0,
+		.min_reports = 1000,
+		.class_least = { 300, 300 } };
 	struct pt_randomizer least, larger;
 	struct es_estimate e;
 	struct cm_err err = { 0 };

@@ -20,7 +20,7 @@ static enum cm_rc possible(const struct pt_protocol *row, const struct qy_query 
 		return cm_fail(err, CM_ECONFIG, "%s: answers sets only", name);
 	if (r->size < 1 || r->size > items)
 		return cm_fail(err, CM_ECONFIG,
-			"%s: size must be 1 to %u, the most items of a set that count together", name,
+			"%s: needs size, the most items of a set that count together: 1 to %u", name,
 			(unsigned)items);
 	if (items + r->size > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: %u items and size %u are more than %u", name,
