@@ -24,8 +24,7 @@ enum cm_rc sh_entry_judge(const struct sh_policy *policy, const struct sh_plan *
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: try %lu of entry %lu, max_tries is %lld", (unsigned long)d->attempt,
 			(unsigned long)d->entry, (long long)policy->max_tries);
-	/* The lost state knew how the tries before it ended.  This one spends the entry, whatever they were.
-	 */
+	/* The lost state knew how the tries before ended.  This one spends the entry whatever they were. */
 	if (lost && (!t || t->attempt < d->attempt))
 		return CM_OK;
 	if (CM_CHECKED("shuffler.plan.once") && t && !t->is_void)

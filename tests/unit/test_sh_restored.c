@@ -85,8 +85,7 @@ static void on_a_fork_nothing_goes_on(void **state)
 	}
 }
 
-/* The certificate that showed it states a longer one of the other branch, which was not served here either.
- */
+/* The certificate that showed it states a longer one of the other branch, not served here either. */
 static void a_fork_is_not_forgotten(void **state)
 {
 	(void)state;
