@@ -328,7 +328,7 @@ static bool serve(struct spawner *s)
 static bool begin(struct spawner *s, const struct cl_spawner_args *a)
 {
 	struct cl_spawn_frame ready = { .kind = CL_SPAWN_READY };
-	int program[CL_PROGRAMS_MAX];
+	int program[CL_PROGRAMS_MAX] = { 0 };
 	struct cm_err unused;
 
 	s->programs = a->programs;
