@@ -15,19 +15,9 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { 0 };
 	enum cm_rc rc = pt_marginals_query(row->device, q, CM_ECONFIG, err);
 
-	made.row = row->device;
-	if (rc == CM_OK)
-		pt_marginals_slots(q, &made);
-	for (uint32_t i = 0; rc == CM_OK && i < made.slots.kinds; i++)
-		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
-	if (rc == CM_OK)
-		rc = pt_slots_limit(&made, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return rc == CM_OK ? pt_slots_derive(row, q, r, pt_marginals_slots, out, err) : rc;
 }
 
 static const char *face_name(const struct qy_query *q, uint32_t c, uint32_t face)

@@ -17,19 +17,9 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { 0 };
 	enum cm_rc rc = pt_ranges_query(row->device, q, CM_ECONFIG, err);
 
-	made.row = row->device;
-	if (rc == CM_OK)
-		pt_ranges_slots(q, &made);
-	for (uint32_t i = 0; rc == CM_OK && i < made.slots.kinds; i++)
-		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
-	if (rc == CM_OK)
-		rc = pt_slots_limit(&made, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return rc == CM_OK ? pt_slots_derive(row, q, r, pt_ranges_slots, out, err) : rc;
 }
 
 static void put_label(const struct qy_query *q, uint32_t nodes, uint32_t node, char *out)

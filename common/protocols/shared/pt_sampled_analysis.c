@@ -8,23 +8,13 @@
 _Static_assert(2 * PT_SLOTS_MAX + 1 <= ACCT_MAX_CELLS, "two cells for each slot and one for the rest");
 
 enum cm_rc pt_sampled_derive(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_request *r, pt_sampled_slots *slots, struct pt_randomizer *out, struct cm_err *err)
+	const struct pt_request *r, pt_slots_of *slots, struct pt_randomizer *out, struct cm_err *err)
 {
-	struct pt_randomizer made = { .row = row->device };
-	enum cm_rc rc = CM_OK;
-
 	if (r->dummies != 0 || r->dummy_chance != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be 0", row->device->name);
 	if (isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be finite", row->device->name);
-	slots(q, &made);
-	for (uint32_t i = 0; rc == CM_OK && i < made.slots.kinds; i++)
-		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
-	if (rc == CM_OK)
-		rc = pt_slots_limit(&made, err);
-	if (rc == CM_OK)
-		*out = made;
-	return rc;
+	return pt_slots_derive(row, q, r, slots, out, err);
 }
 
 enum cm_rc pt_sampled_cells(

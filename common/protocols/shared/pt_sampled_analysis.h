@@ -9,13 +9,10 @@
 /* The columns of a row whose clients answer one slot. */
 #define PT_SAMPLED_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally, .cells = pt_sampled_cells
 
-/* Writes the slots that a query asks about: kinds, count, groups and each.bins. */
-typedef void pt_sampled_slots(const struct qy_query *q, struct pt_randomizer *p);
-/* derive() of a row whose slots these are, for a query that the row has checked: how each slot's bins are
- * told, towards more noise.  The request's epsilon0 is each slot's and so the message's.  CM_ECONFIG names
- * what is wrong. */
+/* pt_slots_derive of a row whose clients answer one slot.  The request's epsilon0 is each slot's and so the
+ * message's.  CM_ECONFIG names what is wrong. */
 CM_CHECK enum cm_rc pt_sampled_derive(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_request *r, pt_sampled_slots *slots, struct pt_randomizer *out, struct cm_err *err);
+	const struct pt_request *r, pt_slots_of *slots, struct pt_randomizer *out, struct cm_err *err);
 /* The blanket.  With s slots, a message is word y of slot i with chance Q_i / s at least, whatever its sender
  * holds: everywhere that is some input's chance, if k_i > 1.  An input's chance is p_i = P_i / Q_i times that
  * at its own word of each slot.  Two inputs that differ in all slots have in slot i one word of ratios (p_i,

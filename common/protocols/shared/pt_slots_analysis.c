@@ -26,6 +26,22 @@ enum cm_rc pt_slots_limit(const struct pt_randomizer *p, struct cm_err *err)
 	return pt_slots_limits(p, CM_ECONFIG, err);
 }
 
+enum cm_rc pt_slots_derive(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_request *r, pt_slots_of *slots, struct pt_randomizer *out, struct cm_err *err)
+{
+	struct pt_randomizer made = { .row = row->device };
+	enum cm_rc rc = CM_OK;
+
+	slots(q, &made);
+	for (uint32_t i = 0; rc == CM_OK && i < made.slots.kinds; i++)
+		rc = pt_slots_request(row, r, &made.slots.slot[i], err);
+	if (rc == CM_OK)
+		rc = pt_slots_limit(&made, err);
+	if (rc == CM_OK)
+		*out = made;
+	return rc;
+}
+
 struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s)
 {
 	return (struct pt_randomizer){ .row = p->row, .mixbins = s->each };

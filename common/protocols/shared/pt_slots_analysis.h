@@ -18,6 +18,12 @@ CM_CHECK enum cm_rc pt_slots_request(
 	const struct pt_protocol *row, const struct pt_request *r, struct pt_slot *slot, struct cm_err *err);
 /* The last step of derive(): pt_slots_limits, CM_ECONFIG. */
 CM_CHECK enum cm_rc pt_slots_limit(const struct pt_randomizer *p, struct cm_err *err);
+/* Writes the slots that a query asks about: kinds, count, groups and each.bins. */
+typedef void pt_slots_of(const struct qy_query *q, struct pt_randomizer *p);
+/* derive() of a row whose slots these are, for a query that the row has checked: pt_slots_request of each,
+ * then pt_slots_limit. */
+CM_CHECK enum cm_rc pt_slots_derive(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_request *r, pt_slots_of *slots, struct pt_randomizer *out, struct cm_err *err);
 
 /* A slot of p without its groups, as a round of MIXBINS: they do not enter its privacy. */
 struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s);
