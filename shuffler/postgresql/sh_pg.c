@@ -127,8 +127,7 @@ enum cm_rc sh_pg_drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_e
 			mine = &beside;
 		}
 	}
-	/* The server warns where it cannot keep what was promised: of a commit that it stopped waiting for.
-	 */
+	/* The server warns where it cannot keep a promise: of a commit that it stopped waiting for. */
 	if (rc == CM_OK && pg->warned) {
 		pg->dead = true;
 		rc = cm_fail(err, CM_EIO, "database: the server warns: %s", pg->warning);

@@ -1,5 +1,4 @@
-/* sh_pg_payload.h - stores payloads of rounds in PostgreSQL, in pieces: the payload_ functions of sh_store.h.
- */
+/* sh_pg_payload.h - stores payloads in PostgreSQL, in pieces: the payload_ functions of sh_store.h. */
 #pragma once
 
 #include "sh_pg.h"
