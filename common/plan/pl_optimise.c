@@ -433,10 +433,8 @@ enum cm_rc pl_optimise(const uint8_t *bytes, size_t n, const char *name, FILE *f
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	else
 		check_wishes(&c, &wishes);
-	if (rc == CM_OK && c.found > 0)
-		rc = err->code;
 	if (rc == CM_OK)
-		rc = run(bytes, n, &wishes, &c, &plan, out);
+		rc = c.found > 0 ? err->code : run(bytes, n, &wishes, &c, &plan, out);
 	pl_plan_fini(&plan);
 	pl_wishes_fini(&wishes);
 	return rc;
