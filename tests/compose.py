@@ -118,17 +118,17 @@ def check_packages(docker):
     need("/setup.sh run " in docker[docker.rindex("FROM"):], "Dockerfile: the programs' libraries are not installed")
     wanted = set(subprocess.run([f"{src}/deploy/setup.sh", "run", "--names"], check=True, capture_output=True,
                                 text=True).stdout.split())
-    needed = set()
+    files = set()
     for program in sorted(os.listdir(f"{build}/bin")):
         path = f"{build}/bin/{program}"
         dynamic = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
         direct = set(re.findall(r"NEEDED.*\[(.+)\]", dynamic))
         found = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
-        for soname, file in re.findall(r"(\S+) => (\S+)", found):
-            if soname in direct and not re.match(r"lib(asan|ubsan|tsan|gcc_s)\.", soname):
-                owner = subprocess.run(["dpkg", "-S", "*" + file.removeprefix("/usr")],
-                                       capture_output=True, text=True).stdout
-                needed.update(line.split(":")[0] for line in owner.splitlines())
+        files |= {"*" + file.removeprefix("/usr") for soname, file in re.findall(r"(\S+) => (\S+)", found)
+                  if soname in direct and not re.match(r"lib(asan|ubsan|tsan|gcc_s)\.", soname)}
+    # One question of all: each reads the lists of all packages.
+    owners = subprocess.run(["dpkg", "-S", *sorted(files)], capture_output=True, text=True).stdout
+    needed = {line.split(":")[0] for line in owners.splitlines()}
     need(needed - {"libc6"} == wanted, f"setup.sh run: installs {sorted(wanted)}, needed are {sorted(needed - {'libc6'})}")
 
 
