@@ -219,24 +219,75 @@ static struct sums add_up(const struct search *s)
 	return b;
 }
 
+#define LANES 4u /* nodes that turn side by side, since a turn waits for the one before */
+
+struct lanes {
+	double re[LANES], im[LANES], c[LANES], d[LANES], up[LANES], across[LANES];
+};
+
+/* e^(i t_k theta), k after k: t_k = k t_1. */
+struct phase {
+	double c, d, c1, d1;
+};
+
+static struct phase phase_of(const struct search *s, double theta)
+{
+	double a = s->f->nodes > 0 ? s->f->node[0].t * theta : 0;
+
+	return (struct phase){ 1, 0, cos(a), sin(a) };
+}
+
+static void phase_next(struct phase *p)
+{
+	double c = p->c * p->c1 - p->d * p->d1;
+
+	p->d = p->c * p->d1 + p->d * p->c1;
+	p->c = c;
+}
+
+/* From node k on; what is not there is zero. */
+static void lanes_init(
+	struct lanes *w, const struct search *s, size_t k, struct phase *first, struct phase *step)
+{
+	memset(w, 0, sizeof *w);
+	for (size_t j = 0; j < LANES && k + j < s->f->nodes; j++) {
+		const struct acct_node *n = &s->f->node[k + j];
+		double a = s->terms.re[k + j], b = s->terms.im[k + j];
+
+		phase_next(first);
+		phase_next(step);
+		w->c[j] = step->c;
+		w->d[j] = step->d;
+		w->re[j] = a * first->c + b * first->d;
+		w->im[j] = b * first->c - a * first->d;
+		w->up[j] = n->lambda[0];
+		w->across[j] = n->lambda[1];
+	}
+}
+
 /* S and its derivative at `steps` + 1 values of theta, the scale e^(L - s theta) apart. */
 static void scan(struct search *s, double from, double h, size_t steps, double *value, double *slope)
 {
+	struct phase first = phase_of(s, from), step = phase_of(s, h);
+	struct lanes w;
+
 	memset(value, 0, (steps + 1) * sizeof *value);
 	memset(slope, 0, (steps + 1) * sizeof *slope);
-	for (size_t k = 0; k < s->f->nodes; k++) {
-		const struct acct_node *n = &s->f->node[k];
-		double c = cos(n->t * h), d = sin(n->t * h), c0 = cos(n->t * from), d0 = sin(n->t * from);
-		double re = s->terms.re[k] * c0 + s->terms.im[k] * d0,
-		       im = s->terms.im[k] * c0 - s->terms.re[k] * d0;
-
+	for (size_t k = 0; k < s->f->nodes; k += LANES) {
+		lanes_init(&w, s, k, &first, &step);
 		for (size_t i = 0; i <= steps; i++) {
-			double next = re * c + im * d;
+			double sum = 0, rise = 0;
 
-			value[i] += re;
-			slope[i] += n->lambda[0] * re - n->lambda[1] * im;
-			im = im * c - re * d;
-			re = next;
+			for (size_t j = 0; j < LANES; j++) {
+				double re = w.re[j], im = w.im[j];
+
+				sum += re;
+				rise += w.up[j] * re - w.across[j] * im;
+				w.re[j] = re * w.c[j] + im * w.d[j];
+				w.im[j] = im * w.c[j] - re * w.d[j];
+			}
+			value[i] += sum;
+			slope[i] += rise;
 		}
 	}
 	s->spent += (double)s->f->nodes * (TURN_WORK + 3 * (double)steps);

@@ -83,6 +83,7 @@ static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, dou
 	n->lambda[0] = f->bit[0].lost - f->bit[1].lost + n->a[0][0] - n->a[1][0];
 	n->lambda[1] = n->a[0][1] - n->a[1][1];
 	n->length2 = f->s * f->s + t * t;
+	n->length = sqrt(n->length2);
 	n->lambda_size = modulus(n->lambda[0], n->lambda[1]);
 }
 
@@ -199,13 +200,20 @@ struct acct_bits_value acct_bits_value(
 	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
 	double sum = 0, size = 0, off = 0, top = exp(t->exponent - f->s * theta), far = mean_error(f);
+	double c = 1, d = 0, c1 = 1, d1 = 0;
 
+	if (f->nodes > 0) {
+		c1 = cos(f->node[0].t * theta);
+		d1 = sin(f->node[0].t * theta);
+	}
 	for (size_t k = 0; k < f->nodes; k++) {
-		double a = f->node[k].t * theta;
+		double next = c * c1 - d * d1;
 
-		sum += t->re[k] * cos(a) + t->im[k] * sin(a);
+		d = c * d1 + d * c1;
+		c = next;
+		sum += t->re[k] * c + t->im[k] * d;
 		size += t->size[k];
-		off += t->size[k] * sqrt(f->node[k].length2);
+		off += t->size[k] * f->node[k].length;
 	}
 	return (struct acct_bits_value){ top * sum + f->folded,
 		top * (ACCT_BITS_ERROR * size + 1.1 * far * off) + tails_of(f, t, theta) +
@@ -239,7 +247,7 @@ struct acct_bits_value acct_bits_above(
 		im = t->re[k] * turn_im + t->im[k] * turn_re;
 		sum += re * cos(a) + im * sin(a);
 		size += top * t->size[k] * fabs(scale);
-		off += top * t->size[k] * fabs(scale) * sqrt(n->length2);
+		off += top * t->size[k] * fabs(scale) * n->length;
 	}
 	return (struct acct_bits_value){ first + top * sum, 1e3 * ACCT_BITS_ERROR * size + 1.1 * far * off +
 								    1e-15 * top +
