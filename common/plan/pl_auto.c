@@ -40,8 +40,8 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 	       x->none_category == y->none_category && x->categories == y->categories && x->low >= y->low &&
 	       x->low <= y->low && x->high >= y->high && x->high <= y->high &&
 	       a->min_reports == b->min_reports && a->max_bytes == b->max_bytes &&
-	       a->shuffler == b->shuffler && a->request.epsilon0 >= b->request.epsilon0 &&
-	       a->request.epsilon0 <= b->request.epsilon0;
+	       a->shuffler == b->shuffler && a->request.size == b->request.size &&
+	       a->request.epsilon0 >= b->request.epsilon0 && a->request.epsilon0 <= b->request.epsilon0;
 }
 
 struct pl_need pl_need_of(const struct pl_plan *p, const struct pl_round *r, double cost)
@@ -53,6 +53,7 @@ struct pl_need pl_need_of(const struct pl_plan *p, const struct pl_round *r, dou
 		.delta = p->delta,
 		.epsilon0 = r->request.epsilon0,
 		.max_bytes = r->max_bytes,
+		.size = r->request.size,
 		.shuffler = r->shuffler,
 		.noise_delta = pl_noise_delta(p) };
 }

@@ -22,6 +22,8 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 	if (c->request.slots != 0)
 		(void)snprintf(size, sizeof size, ", %u slot%s, words of %u", (unsigned)c->request.slots,
 			c->request.slots == 1 ? "" : "s", (unsigned)c->request.size);
+	else if (c->request.size != 0 && c->protocol->device->kinds == QY_SETS)
+		(void)snprintf(size, sizeof size, ", sets of %u", (unsigned)c->request.size);
 	else if (c->request.size != 0)
 		(void)snprintf(size, sizeof size, ", %u cells", (unsigned)c->request.size);
 	if (c->request.levels != 0)

@@ -114,10 +114,11 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 	else if (row->automatic & PT_AUTO_SLOTS)
 		variants = sizeof slot_counts / sizeof *slot_counts * WORD_SIZES;
 	for (size_t i = 0; i < variants; i++) {
-		struct pl_option o = { .row = row, .shuffler = shuffler };
+		struct pl_option o = { .row = row, .shuffler = shuffler, .size = s->need->size };
 
 		o.levels = row->automatic & PT_AUTO_LEVELS ? level_bins[i] : 0;
-		o.size = row->automatic & PT_AUTO_SIZES ? hash_cells[i] : 0;
+		if (row->automatic & PT_AUTO_SIZES)
+			o.size = hash_cells[i];
 		if (row->automatic & PT_AUTO_SLOTS) {
 			o.slots = slot_counts[i / WORD_SIZES];
 			o.size = word_sizes[i % WORD_SIZES];
@@ -201,7 +202,7 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 	if (s->rc != ACCT_OK)
 		return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(s->rc));
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		struct pl_option o = { .row = row };
+		struct pl_option o = { .row = row, .size = n->size };
 		struct pl_candidate c;
 
 		if (answers(row, n) &&

@@ -18,6 +18,7 @@ struct pl_need {
 	uint64_t max_bytes; /* sealed bytes of one device */
 	bool shuffler;      /* it may be trusted to add dummies, or noise */
 	double noise_delta; /* of its noise: pl_noise_delta */
+	uint32_t size;      /* items that a set is padded to, of type sets; 0: of other types */
 };
 
 struct pl_candidate {

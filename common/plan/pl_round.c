@@ -74,15 +74,24 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 /* The choice is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
-	static const char *const chosen[] = { "levels", "dummies", "size", "slots", "classes", "padded",
+	static const char *const chosen[] = { "size", "levels", "dummies", "slots", "classes", "padded",
 		"shuffler_dummies", "shuffler_noise" };
+	/* Who counts sets says how many items of one count: what that leaves out is no error that a search
+	 * could weigh. */
+	bool sets = r->query.kind == QY_SETS;
 
-	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+	for (size_t i = sets ? 1 : 0; i < sizeof chosen / sizeof *chosen; i++)
 		if (pl_round_says(c, r, chosen[i]))
 			pl_fault(c, pl_round_line(c, r, chosen[i]),
 				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
 	r->automatic = true;
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_reports = r->min_reports };
+	if (sets)
+		r->request.size = (uint32_t)raw->size;
+	if (sets && (raw->size < 1 || raw->size > r->query.categories))
+		pl_fault(c, pl_round_line(c, r, "size"),
+			"type \"sets\" needs 'size', the most items of a set that count together: 1 to %u",
+			(unsigned)r->query.categories);
 	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
 	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
 		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");

@@ -219,6 +219,8 @@ enum cm_rc tool_demo_finished(const struct demo *d, int exit_code, const char *w
 		if (exit_code == 0 || !why)
 			(void)printf("%u settled, %u refused, %u void%s\n", d->settled, d->refused, d->voided,
 				some_open_later(d) ? "; recurrences that open later are not waited for" : "");
+		if (d->refused > 0 && !d->own_plan)
+			(void)printf("`tombola plan cost` of this plan says what would fit\n");
 		return CM_OK;
 	}
 	o = json_pack("{s:i, s:i, s:i, s:i}", "exit", exit_code, "settled", (int)d->settled, "refused",

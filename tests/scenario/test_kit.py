@@ -112,6 +112,8 @@ def test_a_given_plan_and_its_exit_codes(tmp_path):
 
     run, events = demo(*given(tmp_path, epsilon=0.1))
     assert run.returncode == 3 and names(events)[1:] == [("refused", 1), ("ended", None)] and events[-1]["exit"] == 3
+    people = subprocess.run([c.program("tombola"), "demo", *given(tmp_path, epsilon=0.1)], capture_output=True, text=True)
+    assert people.returncode == 3 and people.stdout.endswith("`tombola plan cost` of this plan says what would fit\n"), people
     run, events = demo(*given(tmp_path, n=N + 1, window="12s"))  # room for all N on a busy machine
     assert run.returncode == 75 and names(events)[1:] == [("opened", 1), ("void", 1), ("ended", None)]
 

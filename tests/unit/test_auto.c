@@ -151,6 +151,41 @@ static void honest_reports_are_what_is_counted_on(void **state)
 	pl_plan_fini(&half);
 }
 
+#define SETS(keys)                                                                                               \
+	"{ query = \"s\", type = \"sets\", field = \"c\", protocol = \"auto\", epsilon0 = 8.0, epsilon = 0.5,\n" \
+	"  " keys "\n  min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
+
+/* The plan says how many items of a set count; the largest epsilon0 that fits is chosen. */
+static void sets_keep_their_size(void **state)
+{
+	struct pl_plan p, more;
+	struct pl_cost cost[1];
+	char text[1000];
+	struct cm_err err = { 0 };
+
+	(void)state;
+	read_and_cost(HEAD "rounds = (" SETS("size = 2,") ")\n", &p, cost);
+	assert_string_equal(p.round[0].protocol->device->name, "privset");
+	assert_int_equal(pt_parameter(&p.round[0].randomizer, "size"), 2);
+	assert_true(
+		cost[0].run && cost[0].verdict.epsilon_round > 0.45 && cost[0].verdict.epsilon_round <= 0.5);
+	assert_non_null(strstr(p.round[0].why, "sets of 2"));
+	/* A little more does not fit. */
+	(void)snprintf(text, sizeof text,
+		"name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = 0.5, delta = 1e-6 }\n"
+		"rounds = ({ query = \"s\", type = \"sets\", field = \"c\", protocol = \"privset\", size = 2,\n"
+		"epsilon0 = %.17g, min_reports = 20000, values = [\"a\", \"b\", \"c\"] })\n",
+		p.round[0].request.epsilon0 * 1.02);
+	assert_int_equal(
+		pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &more, &err), CM_OK);
+	assert_int_equal(pl_plan_cost(&more, cost, &err), CM_OK);
+	assert_false(cost[0].run);
+	pl_plan_fini(&more);
+	pl_plan_fini(&p);
+	expect_fault(HEAD "rounds = (" SETS("") ")\n", "plan.conf:4:", "type \"sets\" needs 'size'");
+	expect_fault(HEAD "rounds = (" SETS("size = 4,") ")\n", "plan.conf:5:", "1 to 3");
+}
+
 static void faults_are_said_with_their_lines(void **state)
 {
 	(void)state;
@@ -259,6 +294,7 @@ int main(void)
 		cmocka_unit_test(rounds_share_what_the_others_leave),
 		cmocka_unit_test(equal_plans_make_equal_choices),
 		cmocka_unit_test(honest_reports_are_what_is_counted_on),
+		cmocka_unit_test(sets_keep_their_size),
 		cmocka_unit_test(faults_are_said_with_their_lines),
 		cmocka_unit_test(nothing_left_is_a_fault_that_says_how_much_there_should_be),
 		cmocka_unit_test(an_adaptive_plan_says_what_each_round_may_cost),

@@ -18,7 +18,7 @@ static struct qy_query histogram(uint32_t categories)
 
 static struct pl_need need(const struct qy_query *q, uint64_t n, double epsilon0, uint64_t bytes)
 {
-	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false, 0 };
+	return (struct pl_need){ q, n, n, 1, 1e-8, epsilon0, bytes, false, 0, 0 };
 }
 
 static double epsilon_of(const struct pl_need *n, const struct pt_randomizer *p)

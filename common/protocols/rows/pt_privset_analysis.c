@@ -133,6 +133,7 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 const struct pt_protocol pt_row_privset = {
 	.device = &pt_device_privset,
 	.keys = PT_KEY_SIZE,
+	.automatic = PT_AUTO,
 	.derive = derive,
 	.tallies = pt_mixbins_bins,
 	.cells = cells,
