@@ -35,7 +35,7 @@ def rows(epsilon0, least):
             {"field": "parallel", "values": COLOURS}, {"field": "fan", "values": ["on", "off"]}]},
         "privset": of | {"type": "sets", "values": COLOURS, "size": 2},
         "planar": of | {"type": "places", "axes": [
-            {"field": "planar", "range": [0.0, 40.0], "cells": 3}, {"field": "fan", "range": [0.0, 1.0], "cells": 2}]},
+            {"field": "planar", "range": [0.0, 40.0], "cells": 3}, {"field": "levels", "range": [0.0, 40.0], "cells": 2}]},
     }
 
 
@@ -53,7 +53,7 @@ def plan(n, epsilon0, **keys):
 def kind(name):
     """What a row reads: a category, a number, a text or a vector."""
     row = rows(1.0, 1)[name]
-    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text", "sets": "set", "places": "place",
+    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text", "sets": "set", "places": "number",
             "vector": "vector"}[row["type"]]
 
 

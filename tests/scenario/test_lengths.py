@@ -139,7 +139,7 @@ def test_all_messages_and_frames_of_a_round_have_one_length(cluster, fake, name)
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, fake, name):
     keys, values, messages, tags = STRUCTURED[name]
-    field = {} if keys["type"] == "marginals" else {"field": "value"}
+    field = {} if keys["type"] in ("marginals", "places") else {"field": "value"}
     row = {} if name in ("prefixes", "ranges", "marginals") else {"protocol": name.split()[0]}
     cluster.plan([{"query": "q", **field, **row, **keys, "min_reports": 1000000, "target": 1000000, "window": "1h"}],
                  epsilon=45.0)
