@@ -1,4 +1,5 @@
 """What payloads may take: memory of the shuffler for clients that do not read, and a client's disk that is full."""
+import concurrent.futures
 import os
 import socket
 import threading
@@ -63,8 +64,7 @@ class Slow(Deaf):
         its.close()
 
 
-def ask_all(deaf, d):
-    """Each asks again, where a part is under way in vain; how many of them the shuffler has dropped."""
+def ask_each(deaf, d):
     dropped = 0
     for x in deaf:
         try:
@@ -72,6 +72,14 @@ def ask_all(deaf, d):
         except OSError:
             dropped += 1
     return dropped
+
+
+def ask_all(deaf, d):
+    """Each asks again, where a part is under way in vain; how many of them the shuffler has dropped.  They ask on a thread of
+    their own: with OpenSSL 3.5 the error of a connection that was dropped stays in its thread's queue, and Python would raise
+    it for another connection that is read next."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(ask_each, deaf, d).result()
 
 
 class Round:

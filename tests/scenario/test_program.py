@@ -91,7 +91,7 @@ def test_a_program_answers_for_each_device_and_can_do_nothing_else(cluster):
     assert r.ones(3, "all") >= N - SLACK
     assert r.ones(4, "second") >= N - SLACK
     r.client.stop()
-    log = r.client.log()
+    log = r.client.log().split('"msg":"connected"')[1]  # what it says of this host's isolation comes before
     assert "compute nothing" not in log and not any(word in log for word in (*NO_ANSWER, "misbehaves", "None")), log
 
 
@@ -162,10 +162,13 @@ def test_the_spawner_knows_nothing_and_ends_with_its_client(cluster):
     assert c.sanitized() or said["Seccomp"] == "2"
     if os.geteuid() == 0:
         assert set(said["Uid"].split()) != {"0"} and "0" not in said["Uid"].split() and "0" not in said["Gid"].split()
-    links = {os.readlink(f"/proc/{spawner}/fd/{fd}") for fd in os.listdir(f"/proc/{spawner}/fd")}
-    files = {link for link in links if link.startswith("/") and not link.startswith(("/memfd:program", "/dev/null"))}
+    # By device: in a chroot the link's path starts outside of it.
+    null = {fd for fd in os.listdir(f"/proc/{spawner}/fd")
+            if os.stat(f"/proc/{spawner}/fd/{fd}").st_rdev == os.stat("/dev/null").st_rdev}
+    assert {"0", "1", "2"} <= null
+    links = {os.readlink(f"/proc/{spawner}/fd/{fd}") for fd in set(os.listdir(f"/proc/{spawner}/fd")) - null}
+    files = {link for link in links if link.startswith("/") and not link.startswith("/memfd:program")}
     assert files == set(), links
-    assert {os.readlink(f"/proc/{spawner}/fd/{fd}") for fd in range(3)} == {"/dev/null"}, links
     with open(f"/proc/{spawner}/oom_score_adj") as f:
         assert f.read().strip() == "1000"
     with open(f"/proc/{spawner}/environ", "rb") as f:
@@ -318,7 +321,8 @@ def filtered(*files):
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze: apt-get install systemd")
 def test_the_units_drop_in_allows_what_programs_need_and_the_unit_does_not():
     tight, none = filtered("tombola-client.service.in")
-    assert "mount" not in tight and not none and not {"landlock_create_ruleset"} & tight
+    # Landlock only takes rights away; the sets of systemd 257 contain it.
+    assert not {"mount", "mount_setattr", "pivot_root", "umount2"} & tight and not none
     allowed, namespaces = filtered("tombola-client.service.in", "programs.conf")
     assert not set(CALLS) - allowed, set(CALLS) - allowed
     assert namespaces == {"user", "mnt", "pid", "net", "ipc", "uts"}
